@@ -9,6 +9,10 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
 endif()
 
 set(ETC_WARNING_FLAGS -Wall -Wextra -Werror)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  # GCC 12 warns about its own std::string (gcc.gnu.org/PR105651).
+  list(APPEND ETC_WARNING_FLAGS -Wno-restrict)
+endif()
 
 find_program(ETC_LLD NAMES ld.lld lld)
 if(ETC_LLD)

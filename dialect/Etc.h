@@ -1,0 +1,43 @@
+//===- Etc.h - The etc dialect ---------------------------------------------===//
+//
+// What a migration is: attributes, type and ops. Nothing here knows how to plan.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ETC_DIALECT_ETC_H
+#define ETC_DIALECT_ETC_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/RegionKindInterface.h"
+#include "mlir/IR/SymbolTable.h"
+
+#include "dialect/EtcDialect.h.inc"
+#include "dialect/EtcEnums.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "dialect/EtcTypes.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialect/EtcAttrs.h.inc"
+
+#include "dialect/EtcInterfaces.h.inc"
+
+#define GET_OP_CLASSES
+#include "dialect/EtcOps.h.inc"
+
+namespace etc {
+
+/// "a" for 0, "z" for 25, "aa" for 26: how ids write a slice.
+std::string sliceName(int64_t slice);
+
+/// The inverse of `sliceName`, or nothing where `name` is no slice.
+std::optional<int64_t> sliceNumber(llvm::StringRef name);
+
+} // namespace etc
+
+#endif // ETC_DIALECT_ETC_H

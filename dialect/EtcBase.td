@@ -1,0 +1,69 @@
+//===- EtcBase.td - The etc dialect, its enums and its type ----*- tablegen -*-===//
+
+#ifndef ETC_DIALECT_BASE_TD
+#define ETC_DIALECT_BASE_TD
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/AttrTypeBase.td"
+
+def Etc_Dialect : Dialect {
+  let name = "etc";
+  let cppNamespace = "::etc";
+  let summary = "Migrations of a training job's state between parallel configurations";
+  let description = [{
+    A module holds one or more `etc.migration` ops. A migration starts as a *request*: the previous and the current
+    parallel configuration, the cluster, and the model as `etc.tensor` templates. Every pass moves it one stage on,
+    by adding ops to its body:
+
+    | stage | ops |
+    |---|---|
+    | request | `etc.migration`, `etc.tensor` |
+    | workloads | `etc.workload` |
+    | cost matrix | `etc.cost_matrix` |
+    | sketch | `etc.pair`, `etc.certificate` |
+    | placement | `etc.placement` |
+    | instructions | `etc.program` with `etc.send`, `etc.recv`, `etc.refer`, `etc.zero` |
+    | rounds | `etc.round`, `etc.release` |
+
+    **Workload ids** name state as coarsely as is exact. `L0..3` is layers 0 to 3, `embed`, `final` and `head` are what
+    stands before and after the layers. A suffix selects a part: `.a` is the first of LCM(TP, TP') slices of every
+    tensor that tensor parallelism cuts (`.a..c` is slices a, b and c), `.*` is every tensor that it does not cut.
+    `/` selects one tensor, and `[8:16]` positions 8 to 15 along the axis that tensor parallelism cuts (axis 0 where
+    it cuts none). So `L3.b/mlp.linear_fc1.weight` is one slice of one matrix. The layer prefix `L` is there because
+    MLIR reads a bare `0..3` as a float.
+
+    **Programs** stand for classes of devices: entry i of every list that is bound to a block argument is replica i.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
+  let extraClassDeclaration = "void registerAttributes();";
+}
+
+def Etc_Side : I32EnumAttr<"Side", "before or after the migration", [
+    I32EnumAttrCase<"Prev", 0, "prev">, I32EnumAttrCase<"Curr", 1, "curr">]> {
+  let cppNamespace = "::etc";
+}
+
+def Etc_Part : I32EnumAttr<"Part", "part of the model, in forward order", [
+    I32EnumAttrCase<"Embed", 0, "embed">, I32EnumAttrCase<"Layer", 1, "layer">,
+    I32EnumAttrCase<"Final", 2, "final">, I32EnumAttrCase<"Head", 3, "head">]> {
+  let cppNamespace = "::etc";
+}
+
+def Etc_CostUnit : I32EnumAttr<"CostUnit", "what a cost matrix counts", [
+    I32EnumAttrCase<"Units", 0, "units">, I32EnumAttrCase<"Bytes", 1, "bytes">]> {
+  let cppNamespace = "::etc";
+}
+
+def Etc_DeviceType : TypeDef<Etc_Dialect, "Device"> {
+  let mnemonic = "device";
+  let summary = "a physical device, one for each replica of a program";
+  let description = [{
+    The type of a program's block arguments. Entry i of the bound list is the device that replica i means.
+
+    Example: `!etc.device`
+  }];
+}
+
+#endif // ETC_DIALECT_BASE_TD

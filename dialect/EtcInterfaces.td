@@ -1,0 +1,34 @@
+//===- EtcInterfaces.td - Interfaces of the etc dialect --------*- tablegen -*-===//
+
+#ifndef ETC_DIALECT_INTERFACES_TD
+#define ETC_DIALECT_INTERFACES_TD
+
+include "mlir/IR/OpBase.td"
+
+def Etc_InstructionOpInterface : OpInterface<"InstructionOpInterface"> {
+  let cppNamespace = "::etc";
+  let description = [{
+    A migration instruction: it does something to workloads (`wid`) of some types (`wt`) on a device.
+  }];
+  let methods = [
+    InterfaceMethod<"The workload ids.", "::mlir::ArrayAttr", "getWid">,
+    InterfaceMethod<"The names of the workload types.", "::mlir::ArrayAttr", "getWt">,
+    InterfaceMethod<"Replaces the workload ids.", "void", "setWidAttr", (ins "::mlir::ArrayAttr":$wid)>,
+    InterfaceMethod<"Replaces the workload types.", "void", "setWtAttr", (ins "::mlir::ArrayAttr":$wt)>,
+  ];
+}
+
+def Etc_TransferOpInterface : OpInterface<"TransferOpInterface", [Etc_InstructionOpInterface]> {
+  let cppNamespace = "::etc";
+  let description = [{
+    An instruction that carries bytes from one device (`sid`) to another (`did`).
+  }];
+  let methods = [
+    InterfaceMethod<"The source.", "::mlir::Value", "getSid">,
+    InterfaceMethod<"The destination.", "::mlir::Value", "getDid">,
+    InterfaceMethod<"Whether the bytes are read from the twin of a tied copy.", "bool", "getTied">,
+    InterfaceMethod<"The end that is not this program's own device.", "::mlir::Value", "getPeer">,
+  ];
+}
+
+#endif // ETC_DIALECT_INTERFACES_TD

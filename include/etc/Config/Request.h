@@ -1,0 +1,163 @@
+//===- Request.h - What is asked of the planner -----------------*- C++ -*-===//
+//
+// A request: the previous and the current configuration, the model and the
+// cluster. It comes from a JSON file, from command-line options, or from a file
+// whose fields options override:
+//
+//   parseRequest -> applyOverrides -> checkRequest
+//   requestFromOptions             -> checkRequest
+//
+// Nothing may be planned from a request that checkRequest has not passed.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ETC_CONFIG_REQUEST_H
+#define ETC_CONFIG_REQUEST_H
+
+#include "etc/Config/Diagnostic.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace etc::config {
+
+/// The sizes of a hybrid-parallel grid, named as in Megatron-Core.
+struct Parallelism {
+  int64_t pp = 1; ///< pipeline stages
+  int64_t tp = 1; ///< tensor-parallel ranks of a stage
+  int64_t dp = 1; ///< data-parallel replicas
+
+  /// The number of ranks.
+  int64_t world() const { return pp * tp * dp; }
+  /// The shorthand, `PP4TP2`: sizes of 1 are left out, `PP1` when all are.
+  std::string str() const;
+
+  bool operator==(const Parallelism &) const = default;
+};
+
+/// One side of a migration: a configuration and where its ranks are.
+struct SideSpec {
+  Parallelism parallel;
+  /// The device of every rank; rank r is on device r (prev) or wherever the
+  /// planner likes (curr) without it.
+  std::optional<std::vector<int64_t>> devices;
+  /// Whether the request names this side at all.
+  bool given = false;
+  SourceLocation where, devicesWhere;
+};
+
+/// The shape of a model. Sizes of 0 are not given (checkRequest refuses them).
+struct ModelSpec {
+  std::string name; ///< the preset's, or "custom"
+  std::string family = "gpt";
+  int64_t layers = 0;
+  int64_t hidden = 0;
+  int64_t heads = 0; ///< attention heads; each has hidden / heads channels
+  int64_t ffn = 0;   ///< the inner size of the MLP; 4 * hidden unless given
+  int64_t vocab = 0; ///< without padding
+  int64_t seq = 0;   ///< the number of learned positions
+  bool tiedEmbeddings = true;
+  /// Whether `ffn` was given, and stays when `hidden` is overridden.
+  bool ffnGiven = false;
+  SourceLocation where;
+};
+
+/// The most memory a migration may take on a device: bytes, or a multiple of
+/// max(prev, curr), exact in parts per million (1.05x is 1 050 000).
+struct MemoryBudget {
+  enum class Unit { Bytes, PartsPerMillion };
+  Unit unit = Unit::Bytes;
+  int64_t amount = 0;
+
+  /// The budget in bytes of a device whose max(prev, curr) is given; rounded
+  /// down.
+  int64_t bytesFor(int64_t maxOfPrevAndCurr) const;
+  /// As it is written in a request: `1.05x`, or the bytes.
+  std::string str() const;
+
+  bool operator==(const MemoryBudget &) const = default;
+};
+
+struct Request {
+  ModelSpec model;
+  SideSpec prev, curr;
+  /// The number of devices of each node. Devices are numbered through the
+  /// cluster, node by node.
+  std::vector<int64_t> nodes;
+  /// Workload types, in the order of typeNames(), without repeats.
+  std::vector<std::string> types;
+  /// Devices that are dead, and devices that may send but take no role.
+  /// Ascending, without repeats.
+  std::vector<int64_t> failed, leaving;
+  std::string policy; ///< "best"
+  std::string place;  ///< "any"
+  std::optional<MemoryBudget> memoryBudget;
+
+  /// Where the request begins; a missing field is reported there.
+  SourceLocation where;
+  SourceLocation clusterWhere, typesWhere, failedWhere, leavingWhere,
+      budgetWhere;
+
+  /// All types, the default policy and the default placement.
+  Request();
+
+  /// The number of devices of the cluster.
+  int64_t deviceCount() const;
+  /// Whether the device may take a role: neither failed nor leaving.
+  bool isUsable(int64_t device) const;
+};
+
+/// Command-line options, as they were written; an absent one changes nothing.
+struct ShorthandOptions {
+  std::optional<std::string> model;           ///< a preset: gpt3-2.7b
+  std::optional<std::string> prev, curr;      ///< PP4TP2DP3
+  std::optional<std::string> cluster;         ///< 6x4, or 4,4,8
+  std::optional<std::string> types;           ///< param,master
+  std::optional<std::string> failed, leaving; ///< 3,7
+  std::optional<std::string> memoryBudget;    ///< bytes, or 1.05x
+  std::optional<std::string> policy, place;
+  std::optional<std::string> layers, hidden, heads, ffn, vocab, seq;
+  std::optional<std::string> tied; ///< true or false
+  /// The name of the program in messages.
+  std::string program = "etc-opt";
+};
+
+/// Parses the shorthand of a configuration: PP, TP and DP in any order and
+/// letter case, each at most once. CP, EP, ETP and VPP are known, but only a
+/// size of 1 is planned by this version. All errors are Malformed.
+llvm::Expected<Parallelism> parseParallelism(llvm::StringRef text,
+                                             const Field &field);
+
+/// Parses a cluster: `6x4` (nodes x devices a node) or `4,4,8`. All errors are
+/// Malformed.
+llvm::Expected<std::vector<int64_t>> parseCluster(llvm::StringRef text,
+                                                  const Field &field);
+
+/// Parses a memory budget: bytes, or a ratio of at least 1x with at most six
+/// decimals. All errors are Malformed.
+llvm::Expected<MemoryBudget> parseMemoryBudget(llvm::StringRef text,
+                                               const Field &field);
+
+/// Parses a request in JSON; `fileName` is what messages call it. Fields may be
+/// absent, since options may give them. All errors are Malformed.
+llvm::Expected<Request> parseRequest(llvm::StringRef text,
+                                     llvm::StringRef fileName);
+
+/// Lets options override the fields of a request. A model preset replaces the
+/// whole model, and a side its devices too; a size changes that size alone. All
+/// errors are Malformed.
+llvm::Error applyOverrides(Request &request, const ShorthandOptions &options);
+
+/// A request from options alone. All errors are Malformed.
+llvm::Expected<Request> requestFromOptions(const ShorthandOptions &options);
+
+/// Whether the request is complete (else Malformed) and can be met (else
+/// Unsatisfiable): sizes divide, the worlds fit the cluster, and devices exist,
+/// are distinct and, for curr, usable.
+llvm::Error checkRequest(const Request &request);
+
+} // namespace etc::config
+
+#endif // ETC_CONFIG_REQUEST_H

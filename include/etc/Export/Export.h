@@ -1,0 +1,20 @@
+//===- Export.h - What leaves the compiler ------------------------------------===//
+
+#ifndef ETC_EXPORT_EXPORT_H
+#define ETC_EXPORT_EXPORT_H
+
+#include "dialect/Etc.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace etc {
+
+/// The plan of a migration in its last stage, as the bytes of a plan file. Every plan is refereed before it is
+/// returned: its shard tables against lib/Layout, then its boxes by the runtime's referee. Fails with a diagnostic on
+/// the migration; a failure of a referee is a defect of the planner, not of the request.
+mlir::FailureOr<std::vector<uint8_t>> exportPlan(MigrationOp migration);
+
+} // namespace etc
+
+#endif // ETC_EXPORT_EXPORT_H

@@ -1,0 +1,35 @@
+//===- PlanText.h - A plan as text ---------------------------------------------===//
+
+#ifndef ETC_EXPORT_PLANTEXT_H
+#define ETC_EXPORT_PLANTEXT_H
+
+#include "plan/plan_generated.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace etc {
+
+/// The worst peak over max(prev, curr) of all devices, rounded up to four decimals.
+struct PlanRatios {
+  double peak, peakSafe;
+};
+PlanRatios planRatios(const plan::fb::Plan &plan);
+
+/// "17.63 GB": decimal units, as networks are sold.
+std::string formatBytes(uint64_t bytes);
+
+/// The plan as the public interchange form. `devices` selects some; absent, all are written.
+void writeJson(const plan::fb::Plan &plan, const std::optional<std::vector<int64_t>> &devices,
+               llvm::raw_ostream &os);
+
+/// What the plan does, in a few lines for people.
+void writeSummary(const plan::fb::Plan &plan, llvm::raw_ostream &os);
+
+} // namespace etc
+
+#endif // ETC_EXPORT_PLANTEXT_H

@@ -1,0 +1,20 @@
+//===- Import.h - A request becomes IR -----------------------------------===//
+
+#ifndef ETC_IMPORT_IMPORT_H
+#define ETC_IMPORT_IMPORT_H
+
+#include "etc/Config/Request.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace etc {
+
+/// A module with one `etc.migration` in the request stage: layouts, cluster and the tensor templates of the model.
+/// The request must have passed config::checkRequest. Locations point into the user's file. Loads the dialect.
+mlir::OwningOpRef<mlir::ModuleOp> importRequest(mlir::MLIRContext &context,
+                                                const config::Request &request);
+
+} // namespace etc
+
+#endif // ETC_IMPORT_IMPORT_H

@@ -1,0 +1,101 @@
+//===- Model.h - The meta model ---------------------------------*- C++ -*-===//
+//
+// Every tensor of a model, once for all layers: its global name, its planning
+// shape and the axis that tensor parallelism cuts. Names are Megatron-Core's.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ETC_MODEL_MODEL_H
+#define ETC_MODEL_MODEL_H
+
+#include "etc/Config/Request.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace etc::model {
+
+/// The part of a model that a tensor belongs to, in forward order. It decides
+/// the pipeline stage: Embed is on the first one, Final and Head on the last.
+enum class Block { Embed, Layer, Final, Head };
+
+enum class DType { BF16, FP16, FP32, FP64, I64, U8 };
+
+/// The size of an element in bytes.
+int64_t byteSize(DType dtype);
+/// The name in plans: "bf16", "fp32", ...
+llvm::StringRef dtypeName(DType dtype);
+
+/// A workload type: what is stored for every parameter.
+struct StateType {
+  std::string name; ///< "param", "master", "exp_avg", "exp_avg_sq"
+  DType dtype;
+  /// The type it can be rebuilt from bit for bit, or empty.
+  std::string derivedFrom;
+};
+
+/// A tensor, or one for each layer.
+struct TensorTemplate {
+  /// The global name; "{layer}" stands for the layer's number.
+  std::string name;
+  Block block;
+  /// The planning shape in elements, with the vocabulary not padded. The shape
+  /// on a side is shapeOn().
+  std::vector<int64_t> shape;
+  /// The axis that tensor parallelism cuts evenly; -1 if it is replicated.
+  int splitAxis = -1;
+  /// Axis 0 is the vocabulary, padded by each side for itself.
+  bool vocabRows = false;
+  /// The tensor that this one is a tied copy of, or empty. A tied copy exists
+  /// only where the two ends of the model are on different stages.
+  std::string tiedTo;
+};
+
+struct Model {
+  std::string name;
+  int64_t layers = 0;
+  /// In forward order: Embed, Layer, Final, Head.
+  std::vector<TensorTemplate> tensors;
+  /// The workload types that are migrated, in their fixed order.
+  std::vector<StateType> types;
+
+  /// The index of the tensor with this (template's) name.
+  std::optional<unsigned> findTensor(llvm::StringRef name) const;
+  /// The bytes of one element in all types.
+  int64_t bytesPerElement() const;
+};
+
+/// The model of a spec that config::checkRequest has passed. `types` are names
+/// of config::typeNames(); a type is derived only if its source is there
+/// as well.
+Model buildModel(const config::ModelSpec &spec,
+                 llvm::ArrayRef<std::string> types);
+
+/// All families that buildModel knows; config's values().family accepts the
+/// same ones.
+std::vector<llvm::StringRef> familyNames();
+
+/// The global name of a layer's tensor; `layer` is ignored by tensors that are
+/// not of a layer.
+std::string tensorName(const TensorTemplate &tensor, int64_t layer);
+
+/// Megatron's padding: the next multiple of 128 * tp.
+int64_t paddedVocab(int64_t vocab, int64_t tp);
+
+/// Whether a side has the tensor at all.
+bool existsOn(const TensorTemplate &tensor,
+              const config::Parallelism &parallel);
+
+/// The global planning shape on a side: the vocabulary is padded.
+std::vector<int64_t> shapeOn(const TensorTemplate &tensor,
+                             const config::Parallelism &parallel);
+
+/// The parameters of the model on a side, each once, without padding. Tied
+/// copies count where they exist.
+int64_t parameterCount(const Model &model, const config::Parallelism &parallel);
+
+} // namespace etc::model
+
+#endif // ETC_MODEL_MODEL_H

@@ -1,0 +1,35 @@
+//===- LayoutOracle.h - What both sides hold, by lib/Layout -------------------===//
+
+#ifndef ETC_TRANSFORMS_LAYOUTORACLE_H
+#define ETC_TRANSFORMS_LAYOUTORACLE_H
+
+#include "dialect/Workloads.h"
+#include "etc/Layout/Layout.h"
+
+namespace etc {
+
+/// What the sides of a migration hold according to lib/Layout: an account of its own, beside `etc.workload`. Referees
+/// compare plans with it.
+class LayoutOracle {
+public:
+  LayoutOracle(MigrationOp migration, const TensorTable &table);
+
+  /// What role `role` (p * TP + t) of a side holds, sorted.
+  llvm::SmallVector<Piece> holdings(Side side, int64_t role) const;
+  /// Whether the previous side has the tensor at all.
+  bool isOnPrev(unsigned tensor) const;
+  /// The previous tensor that a current one is made from, itself or its twin.
+  unsigned sourceOf(unsigned tensor) const;
+
+private:
+  struct SideModel {
+    model::Model model;
+    config::Parallelism parallel;
+  };
+  const TensorTable &table;
+  SideModel sides[2];
+};
+
+} // namespace etc
+
+#endif // ETC_TRANSFORMS_LAYOUTORACLE_H

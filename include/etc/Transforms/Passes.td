@@ -1,0 +1,86 @@
+//===- Passes.td - From a request to a proven plan -------------*- tablegen -*-===//
+
+#ifndef ETC_TRANSFORMS_PASSES_TD
+#define ETC_TRANSFORMS_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+class Etc_Pass<string name> : Pass<name, "::etc::MigrationOp"> {
+  let dependentDialects = ["::etc::EtcDialect"];
+}
+
+def BuildWorkloadsPass : Etc_Pass<"etc-build-workloads"> {
+  let summary = "Write down what every virtual rank holds, before and after";
+  let description = [{
+    Adds an `etc.workload` for every role (stage x tensor rank) of both sides (paper, sections III-B and III-C). Stages
+    hold layers evenly; the first also holds the embeddings, the last the final norm and the head.
+
+    ```mlir
+    etc.workload prev P0T0 [embed, L0..3]
+    ```
+  }];
+  let statistics = [Statistic<"roles", "roles", "Number of roles on both sides">];
+}
+
+def BuildCostMatrixPass : Etc_Pass<"etc-build-cost-matrix"> {
+  let summary = "Count what a previous role lacks of a current one";
+  let description = [{
+    Adds the cost matrix twice: in the paper's units (layers x slices), and in exact bytes of every tensor and type.
+    `c_ij = |curr_i| - |curr_i and prev_j|`. A tied copy overlaps with its twin only where the previous side has no
+    tensor of its own name. Planning uses the bytes.
+  }];
+}
+
+def SolveAssignmentPass : Etc_Pass<"etc-solve-assignment"> {
+  let summary = "Decide which previous rank takes which current role";
+  let description = [{
+    Solves the assignment exactly over classes of equal roles, replicas pooled: maximise the bytes kept, with `DP'`
+    roles a row and as many devices a column as are alive and stay. Adds an `etc.pair` for every pair of roles that is
+    used (the migration sketch) and the `etc.certificate` that proves the optimum.
+  }];
+  let statistics = [Statistic<"edges", "edges", "Pairs of roles that share state">];
+}
+
+def PlaceRolesPass : Etc_Pass<"etc-place-roles"> {
+  let summary = "Give every current rank its physical device";
+  let description = [{
+    A rank that was paired takes the device of its previous rank. One that was not takes the lowest device that is
+    alive, stays, and is still free. Where the request fixes the devices of the current ranks, they are taken.
+  }];
+}
+
+def LowerToInstructionsPass : Etc_Pass<"etc-lower-to-instructions"> {
+  let summary = "Turn the sketch into Send, Recv and Refer, a program a class of devices";
+  let description = [{
+    What a device holds and keeps is an `etc.refer`; what it lacks is an `etc.recv` here and an `etc.send` at one
+    chosen source; rows that padding adds are an `etc.zero`. Every needed byte is written once. Sources: the same node
+    first, then a device that sends to the destination anyway, then all holders in turn. Devices that do the same become
+    one `etc.program`.
+    Fails where state has no living holder, and names it.
+  }];
+  let statistics = [Statistic<"programs", "programs", "Classes of devices">];
+}
+
+def ScheduleChunksPass : Etc_Pass<"etc-schedule-chunks"> {
+  let summary = "Cut the programs into rounds under a memory budget";
+  let description = [{
+    Distributes the instructions over globally numbered rounds, so that live bytes (state and staging) stay below the
+    budget on every device: current tensors are allocated in the round that first writes them, previous ones released
+    in the round that last reads them. Flows progress in proportion, so that memory comes free as fast as it is taken.
+    Tensors that do not fit a round's staging slab are cut. Without a budget, 1.05 x max(prev, curr) or the least that
+    is feasible.
+  }];
+  let statistics = [Statistic<"rounds", "rounds", "Number of rounds">];
+}
+
+def VerifyPlanPass : Etc_Pass<"etc-verify-plan"> {
+  let summary = "Prove the plan: roles, coverage, pairing, certificate, peak";
+  let description = [{
+    Shares no code with the passes that made the plan: what each side holds comes from lib/Layout. Checks that every
+    current role is on one living device, that every program writes each byte of its role once, that sends and
+    receives pair up round by round, that nothing is read after its release, that the certificate proves the bytes
+    kept, and that the stated peaks are the real ones. Changes nothing.
+  }];
+}
+
+#endif // ETC_TRANSFORMS_PASSES_TD

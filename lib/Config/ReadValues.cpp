@@ -1,0 +1,70 @@
+//===- ReadValues.cpp - Values of JSON ------------------------------------===//
+
+#include "Reader.h"
+
+using namespace etc::config;
+using namespace etc::config::json;
+using llvm::Error;
+using llvm::StringRef;
+
+Error json::expected(const Input &input, const llvm::Twine &what) {
+  return malformed(input.field,
+                   "expected " + what + ", got " + describe(input.node));
+}
+
+Input json::memberOf(const Input &object, const Member &member) {
+  StringRef outer = object.field.name;
+  SourceLocation where = {object.field.where.file, member.value.line,
+                          member.value.column};
+  return {member.value,
+          {where, (outer + (outer.empty() ? "" : ".") + member.key).str()}};
+}
+
+Error json::unknownMember(const Input &object, const Member &member,
+                          llvm::ArrayRef<StringRef> accepted) {
+  SourceLocation where = {object.field.where.file, member.line, member.column};
+  return malformed({where, object.field.name},
+                   "unknown field \"" + member.key + "\"; " +
+                       suggestName(member.key, accepted));
+}
+
+Error json::readInteger(const Input &input, Bounds bounds, int64_t &target) {
+  const Node &node = input.node;
+  if (node.kind != Kind::Integer || node.integer < bounds.least ||
+      node.integer > bounds.most)
+    return expectedInteger(bounds, input.field, describe(node));
+  target = node.integer;
+  return Error::success();
+}
+
+Error json::readBool(const Input &input, bool &target) {
+  if (input.node.kind != Kind::Bool)
+    return expected(input, "true or false");
+  target = input.node.boolean;
+  return Error::success();
+}
+
+Error json::readWord(const Input &input, const Vocabulary &vocabulary,
+                     std::string &target) {
+  if (input.node.kind != Kind::String)
+    return expected(input, "a string");
+  target = input.node.text;
+  return checkWord(vocabulary, target, input.field);
+}
+
+Input json::elementOf(const Input &array, size_t index) {
+  const Node &node = array.node.elements[index];
+  SourceLocation where = {array.field.where.file, node.line, node.column};
+  return {node, {where, array.field.name + "[" + std::to_string(index) + "]"}};
+}
+
+Error json::readIntegers(const Input &input, Bounds bounds,
+                         std::vector<int64_t> &target) {
+  if (input.node.kind != Kind::Array)
+    return expected(input, "an array of integers");
+  target.resize(input.node.elements.size());
+  for (size_t i = 0; i < target.size(); ++i)
+    if (Error error = readInteger(elementOf(input, i), bounds, target[i]))
+      return error;
+  return Error::success();
+}

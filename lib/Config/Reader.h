@@ -1,0 +1,76 @@
+//===- Reader.h - From JSON to a request ------------------------*- C++ -*-===//
+//
+// Each object has a table of its members; a member's reader checks the value
+// and stores it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ETC_LIB_CONFIG_READER_H
+#define ETC_LIB_CONFIG_READER_H
+
+#include "Json.h"
+#include "Scalars.h"
+#include "etc/Config/Values.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace etc::config::json {
+
+/// A value and the field it is the value of.
+struct Input {
+  const Node &node;
+  Field field;
+};
+
+/// A member that an object of type T may have.
+template <typename T> struct MemberReader {
+  llvm::StringRef name;
+  llvm::Error (*read)(const Input &, T &);
+};
+
+/// `expected ..., got ...`
+llvm::Error expected(const Input &input, const llvm::Twine &what);
+
+/// The value of an object's member.
+Input memberOf(const Input &object, const Member &member);
+/// An element of an array.
+Input elementOf(const Input &array, size_t index);
+
+/// The error for a member that is none of the accepted ones.
+llvm::Error unknownMember(const Input &object, const Member &member,
+                          llvm::ArrayRef<llvm::StringRef> accepted);
+
+llvm::Error readInteger(const Input &input, Bounds bounds, int64_t &target);
+llvm::Error readBool(const Input &input, bool &target);
+llvm::Error readWord(const Input &input, const Vocabulary &vocabulary,
+                     std::string &target);
+llvm::Error readIntegers(const Input &input, Bounds bounds,
+                         std::vector<int64_t> &target);
+
+/// Reads the members in the order of the text.
+template <typename T, size_t N>
+llvm::Error readMembers(const Input &object,
+                        const MemberReader<T> (&readers)[N], T &target) {
+  for (const Member &entry : object.node.members) {
+    auto reader = llvm::find_if(
+        readers, [&](const auto &known) { return known.name == entry.key; });
+    if (reader == std::end(readers)) {
+      llvm::SmallVector<llvm::StringRef> names;
+      for (const auto &known : readers)
+        names.push_back(known.name);
+      return unknownMember(object, entry, names);
+    }
+    if (llvm::Error error = reader->read(memberOf(object, entry), target))
+      return error;
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error readSide(const Input &input, SideSpec &side);
+llvm::Error readModel(const Input &input, ModelSpec &model);
+/// Reads the number of devices of each node.
+llvm::Error readCluster(const Input &input, std::vector<int64_t> &nodes);
+
+} // namespace etc::config::json
+
+#endif // ETC_LIB_CONFIG_READER_H

@@ -1,0 +1,70 @@
+//===- Request.cpp - What is asked of the planner -------------------------===//
+
+#include "etc/Config/Request.h"
+
+#include "Scalars.h"
+#include "etc/Config/Presets.h"
+#include "etc/Config/Values.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <limits>
+#include <numeric>
+
+using namespace etc::config;
+
+Request::Request() {
+  for (llvm::StringRef type : typeNames())
+    types.push_back(type.str());
+  policy = values().policy.accepted.front().str();
+  place = values().place.accepted.front().str();
+}
+
+int64_t Request::deviceCount() const {
+  return std::accumulate(nodes.begin(), nodes.end(), int64_t(0));
+}
+
+bool Request::isUsable(int64_t device) const {
+  return !llvm::is_contained(failed, device) &&
+         !llvm::is_contained(leaving, device);
+}
+
+static constexpr int64_t million = 1000000;
+
+int64_t MemoryBudget::bytesFor(int64_t maxOfPrevAndCurr) const {
+  if (unit == Unit::Bytes)
+    return amount;
+  __int128 bytes = static_cast<__int128>(maxOfPrevAndCurr) * amount / million;
+  constexpr int64_t most = std::numeric_limits<int64_t>::max();
+  return bytes > most ? most : static_cast<int64_t>(bytes);
+}
+
+std::string MemoryBudget::str() const {
+  if (unit == Unit::Bytes)
+    return std::to_string(amount);
+  std::string text = std::to_string(amount / million);
+  if (int64_t rest = amount % million) {
+    std::string digits = std::to_string(million + rest).substr(1);
+    digits.erase(digits.find_last_not_of('0') + 1);
+    text += "." + digits;
+  }
+  return text + "x";
+}
+
+static bool sameSizes(const ModelSpec &a, const ModelSpec &b) {
+  return a.family == b.family && a.layers == b.layers && a.hidden == b.hidden &&
+         a.heads == b.heads && a.ffn == b.ffn && a.vocab == b.vocab &&
+         a.seq == b.seq && a.tiedEmbeddings == b.tiedEmbeddings;
+}
+
+void etc::config::settleModel(ModelSpec &model) {
+  if (!model.ffnGiven)
+    model.ffn = 4 * model.hidden;
+  auto preset = lookupPreset(model.name, Field());
+  if (!preset) {
+    llvm::consumeError(preset.takeError());
+    model.name = "custom";
+  } else if (!sameSizes(model, *preset)) {
+    model.name = "custom";
+  }
+}

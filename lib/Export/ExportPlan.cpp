@@ -1,0 +1,293 @@
+//===- ExportPlan.cpp - IR to a refereed plan ---------------------------------===//
+
+#include "PlanTables.h"
+#include "etc/Export/Export.h"
+#include "etc/Transforms/LayoutOracle.h"
+#include "plan/PlanFile.h"
+#include "plan/Referee.h"
+
+using namespace etc;
+using namespace mlir;
+namespace fb = etc::plan::fb;
+
+namespace {
+class PlanExporter {
+public:
+  explicit PlanExporter(MigrationOp migration)
+      : migration(migration), table(migration), oracle(migration, table),
+        tables(migration, table, plan) {}
+
+  FailureOr<std::vector<uint8_t>> run();
+
+private:
+  void writeWorld(PlacementOp placement);
+  void writeProgram(ProgramOp program);
+  void writeRound(RoundOp op, fb::RoundT &round);
+  void writeInstruction(InstructionOpInterface op, unsigned type, std::vector<fb::Op> &ops);
+  void writeShards(Side side, std::optional<RoleAttr> role, std::vector<uint32_t> &shards);
+  void account(ProgramOp program, const fb::ProgramT &entry);
+  void accountRound(ProgramOp program, const fb::RoundT &round, fb::RoundForecast &forecast);
+  uint64_t bytesOf(const fb::Op &op);
+  void writeBounds();
+  LogicalResult checkShards() const;
+  LogicalResult checkHeld(unsigned program, Side side, std::optional<RoleAttr> role,
+                          const std::vector<uint32_t> &shards) const;
+
+  MigrationOp migration;
+  TensorTable table;
+  LayoutOracle oracle;
+  fb::PlanT plan;
+  PlanTables tables;
+  SmallVector<uint32_t> nodeOf;
+  uint64_t sent = 0, received = 0; // of one device of the program at hand
+};
+} // namespace
+
+template <typename Range> static std::vector<uint32_t> toUnsigned(Range &&values) {
+  return std::vector<uint32_t>(values.begin(), values.end());
+}
+
+//===----------------------------------------------------------------------===//
+// The world
+//===----------------------------------------------------------------------===//
+
+void PlanExporter::writeWorld(PlacementOp placement) {
+  plan.model = migration.getSymName().str();
+  plan.prev_label = migration.getPrev().str();
+  plan.curr_label = migration.getCurr().str();
+  plan.prev_world = migration.getPrev().getWorld();
+  plan.curr_world = migration.getCurr().getWorld();
+  plan.nodes = toUnsigned(migration.getNodes());
+  plan.prev_placement = toUnsigned(migration.getPrevPlacement());
+  plan.curr_placement = toUnsigned(placement.getDevices());
+  for (auto [node, count] : llvm::enumerate(migration.getNodes()))
+    nodeOf.append(count, node);
+  for (ProgramOp program : migration.getOps<ProgramOp>())
+    llvm::append_range(plan.participants, program.getDevices());
+  llvm::sort(plan.participants);
+}
+
+//===----------------------------------------------------------------------===//
+// Programs
+//===----------------------------------------------------------------------===//
+
+static fb::OpKind kindOf(Operation *op) {
+  if (isa<SendOp>(op))
+    return fb::OpKind::send;
+  if (isa<RecvOp>(op))
+    return fb::OpKind::recv;
+  if (isa<ReferOp>(op))
+    return fb::OpKind::refer;
+  return isa<ZeroOp>(op) ? fb::OpKind::zero : fb::OpKind::release;
+}
+
+void PlanExporter::writeInstruction(InstructionOpInterface op, unsigned type,
+                                    std::vector<fb::Op> &ops) {
+  fb::OpKind kind = kindOf(op);
+  uint32_t peer = 0;
+  bool tied = false;
+  if (auto transfer = dyn_cast<TransferOpInterface>(op.getOperation())) {
+    peer = cast<BlockArgument>(transfer.getPeer()).getArgNumber() - 1;
+    tied = transfer.getTied();
+  } else if (auto refer = dyn_cast<ReferOp>(op.getOperation())) {
+    tied = refer.getTied();
+  }
+  for (const Piece &piece : table.expand(op.getWid())) {
+    uint32_t tensor = tables.getTensor(piece.tensor, piece.layer, type), source = tensor;
+    if (tied)
+      source = tables.getTensor(*table.getTwin(piece.tensor), piece.layer, type);
+    uint32_t box = kind == fb::OpKind::release ? 0 : tables.getBox(piece);
+    ops.push_back(fb::Op(kind, /*from_curr=*/false, peer, tensor, source, box));
+  }
+}
+
+/// Both ends of a message list the same sequence, since both sort it.
+void PlanExporter::writeRound(RoundOp op, fb::RoundT &round) {
+  for (auto instruction : op.getBody().getOps<InstructionOpInterface>())
+    for (auto name : instruction.getWt().getAsRange<StringAttr>()) {
+      auto states = migration.getTypes().getAsRange<StateAttr>();
+      auto state = llvm::find_if(states, [&](StateAttr s) { return s.getName() == name; });
+      writeInstruction(instruction, std::distance(states.begin(), state), round.ops);
+    }
+  auto key = [&](const fb::Op &op) {
+    ArrayRef<int64_t> bounds(plan.bounds);
+    size_t rank = plan.tensors[op.tensor()]->shape.size();
+    return std::tuple(op.kind(), op.peer(), op.tensor(), bounds.slice(op.box(), 2 * rank));
+  };
+  llvm::stable_sort(round.ops, [&](const fb::Op &a, const fb::Op &b) {
+    auto [aKind, aPeer, aTensor, aBounds] = key(a);
+    auto [bKind, bPeer, bTensor, bBounds] = key(b);
+    if (std::tie(aKind, aPeer, aTensor) != std::tie(bKind, bPeer, bTensor))
+      return std::tie(aKind, aPeer, aTensor) < std::tie(bKind, bPeer, bTensor);
+    return std::lexicographical_compare(aBounds.begin(), aBounds.end(), bBounds.begin(),
+                                        bBounds.end());
+  });
+}
+
+void PlanExporter::writeShards(Side side, std::optional<RoleAttr> role,
+                               std::vector<uint32_t> &shards) {
+  if (!role)
+    return;
+  for (WorkloadOp workload : migration.getOps<WorkloadOp>()) {
+    if (workload.getSide() != side || workload.getRole() != *role)
+      continue;
+    for (const Piece &piece : table.expand(workload.getWid()))
+      for (unsigned type = 0; type < migration.getTypes().size(); ++type)
+        shards.push_back(tables.getShard(piece, type));
+  }
+}
+
+void PlanExporter::writeProgram(ProgramOp program) {
+  auto entry = std::make_unique<fb::ProgramT>();
+  entry->name = program.getSymName().str();
+  entry->devices = toUnsigned(program.getDevices());
+  for (BlockArgument peer : program.getBody().getArguments().drop_front()) {
+    entry->peers.push_back(std::make_unique<fb::PeersT>());
+    entry->peers.back()->devices = toUnsigned(program.getDevices(peer));
+  }
+  writeShards(Side::Prev, program.getPrev(), entry->prev_shards);
+  writeShards(Side::Curr, program.getCurr(), entry->curr_shards);
+  for (RoundOp round : program.getBody().getOps<RoundOp>()) {
+    while (entry->rounds.size() <= round.getIndex())
+      entry->rounds.push_back(std::make_unique<fb::RoundT>());
+    writeRound(round, *entry->rounds.back());
+  }
+  entry->send_slab = program.getSendSlab().value_or(0);
+  entry->recv_slab = program.getRecvSlab().value_or(0);
+  entry->peak = program.getPeak().value_or(0);
+  entry->peak_safe = program.getPeakSafe().value_or(0);
+  account(program, *entry);
+  plan.programs.push_back(std::move(entry));
+}
+
+//===----------------------------------------------------------------------===//
+// Summary
+//===----------------------------------------------------------------------===//
+
+uint64_t PlanExporter::bytesOf(const fb::Op &op) {
+  const fb::TensorT &tensor = *plan.tensors[op.tensor()];
+  uint64_t bytes = 0;
+  for (auto state : migration.getTypes().getAsRange<StateAttr>())
+    if (state.getName() == tensor.type)
+      bytes = state.getBytes();
+  for (size_t axis = 0; axis < tensor.shape.size(); ++axis)
+    bytes *= plan.bounds[op.box() + 2 * axis + 1] - plan.bounds[op.box() + 2 * axis];
+  return bytes;
+}
+
+void PlanExporter::accountRound(ProgramOp program, const fb::RoundT &round,
+                                fb::RoundForecast &forecast) {
+  fb::SummaryT &summary = *plan.summary;
+  uint64_t replicas = program.getDevices().size(), sentNow = 0, receivedNow = 0;
+  SmallVector<uint64_t> fromPeer(program.getBindings().size());
+  for (const fb::Op &op : round.ops) {
+    if (op.kind() == fb::OpKind::release)
+      continue;
+    uint64_t bytes = bytesOf(op);
+    switch (op.kind()) {
+    case fb::OpKind::send:
+      sentNow += bytes;
+      break;
+    case fb::OpKind::recv:
+      receivedNow += bytes;
+      fromPeer[op.peer() + 1] += bytes;
+      break;
+    case fb::OpKind::refer:
+      summary.kept_bytes += bytes * replicas;
+      break;
+    default:
+      summary.zeroed_bytes += bytes * replicas;
+    }
+  }
+  for (auto [argument, bytes] : llvm::enumerate(fromPeer))
+    for (auto [self, peer] :
+         llvm::zip_equal(program.getDevices(), program.getDevices(program.getBody().getArgument(argument))))
+      summary.internode_bytes += nodeOf[self] != nodeOf[peer] ? bytes : 0;
+  sent += sentNow;
+  received += receivedNow;
+  summary.moved_bytes += receivedNow * replicas;
+  forecast.mutate_moved_bytes(forecast.moved_bytes() + receivedNow * replicas);
+  forecast.mutate_max_port_bytes(std::max({forecast.max_port_bytes(), sentNow, receivedNow}));
+}
+
+void PlanExporter::account(ProgramOp program, const fb::ProgramT &entry) {
+  sent = received = 0;
+  for (auto [index, round] : llvm::enumerate(entry.rounds)) {
+    if (plan.forecast.size() <= index)
+      plan.forecast.emplace_back(0, 0);
+    accountRound(program, *round, plan.forecast[index]);
+  }
+  fb::SummaryT &summary = *plan.summary;
+  summary.max_send_bytes = std::max(summary.max_send_bytes, sent);
+  summary.max_recv_bytes = std::max(summary.max_recv_bytes, received);
+}
+
+/// What no plan for this request can go below.
+void PlanExporter::writeBounds() {
+  fb::SummaryT &summary = *plan.summary;
+  uint64_t total = summary.moved_bytes + summary.kept_bytes + summary.zeroed_bytes;
+  uint64_t kept = migration.getOnly<CertificateOp>().getKept();
+  summary.bound_moved_bytes = total - summary.zeroed_bytes - kept;
+  // The busiest port carries at least the average.
+  uint64_t ports = std::min<uint64_t>(plan.curr_world, plan.prev_world);
+  summary.bound_bottleneck_bytes = llvm::divideCeil(summary.bound_moved_bytes, ports);
+}
+
+//===----------------------------------------------------------------------===//
+// Referees
+//===----------------------------------------------------------------------===//
+
+LogicalResult PlanExporter::checkHeld(unsigned program, Side side, std::optional<RoleAttr> role,
+                                      const std::vector<uint32_t> &shards) const {
+  SmallVector<Piece> wanted;
+  if (role)
+    wanted = oracle.holdings(side, role->getStage() * MigrationOp(migration).getParallel(side).getTp() +
+                                       role->getSlice());
+  size_t types = MigrationOp(migration).getTypes().size();
+  llvm::DenseSet<std::pair<uint32_t, uint32_t>> held;
+  for (uint32_t shard : shards)
+    held.insert({plan.shards[shard].tensor(), plan.boxes[plan.shards[shard].first_box()]});
+  bool equal = held.size() == wanted.size() * types && shards.size() == held.size();
+  PlanTables &lookup = const_cast<PlanTables &>(tables);
+  for (const Piece &piece : wanted)
+    for (unsigned type = 0; type < types; ++type)
+      equal &= held.contains({lookup.getTensor(piece.tensor, piece.layer, type), lookup.getBox(piece)});
+  if (equal)
+    return success();
+  return MigrationOp(migration).emitError()
+         << "internal error: program " << program << " does not hold what lib/Layout says on the "
+         << stringifySide(side) << " side";
+}
+
+LogicalResult PlanExporter::checkShards() const {
+  for (auto [index, program] : llvm::enumerate(MigrationOp(migration).getOps<ProgramOp>()))
+    if (failed(checkHeld(index, Side::Prev, program.getPrev(), plan.programs[index]->prev_shards)) ||
+        failed(checkHeld(index, Side::Curr, program.getCurr(), plan.programs[index]->curr_shards)))
+      return failure();
+  return success();
+}
+
+FailureOr<std::vector<uint8_t>> PlanExporter::run() {
+  auto placement = migration.getOnly<PlacementOp>();
+  if (!placement || !migration.getOnly<ProgramOp>() || !migration.getOnly<CertificateOp>())
+    return migration.emitError("is not a plan yet; run the etc-plan pipeline first");
+  plan.summary = std::make_unique<fb::SummaryT>();
+  writeWorld(placement);
+  for (ProgramOp program : migration.getOps<ProgramOp>())
+    writeProgram(program);
+  writeBounds();
+  if (failed(checkShards()))
+    return failure();
+  std::vector<uint8_t> bytes = plan::packPlan(std::move(plan));
+  plan::Status status = plan::checkPlanBytes(bytes);
+  if (status.ok())
+    status = plan::checkPlan(*fb::GetPlan(bytes.data()));
+  if (!status.ok())
+    return migration.emitError() << "internal error: the referee refuses the plan: "
+                                 << status.message();
+  return bytes;
+}
+
+FailureOr<std::vector<uint8_t>> etc::exportPlan(MigrationOp migration) {
+  return PlanExporter(migration).run();
+}

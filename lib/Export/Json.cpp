@@ -1,0 +1,192 @@
+//===- Json.cpp - The plan as JSON, the public interchange form ---------------===//
+
+#include "etc/Export/PlanText.h"
+#include "plan/PlanIndex.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+using namespace etc;
+using Json = nlohmann::ordered_json;
+namespace fb = etc::plan::fb;
+
+namespace {
+class JsonWriter {
+public:
+  JsonWriter(const fb::Plan &plan, const std::optional<std::vector<int64_t>> &devices)
+      : plan(plan), index(plan), devices(devices) {}
+
+  Json write() const;
+
+private:
+  Json world() const;
+  Json summary() const;
+  Json sketch() const;
+  Json tensors() const;
+  Json shards() const;
+  Json deviceList() const;
+  Json device(uint32_t rank) const;
+  Json op(const fb::Op &op, uint32_t program, uint32_t replica) const;
+  bool isWanted(uint32_t device) const {
+    return !devices || std::find(devices->begin(), devices->end(), device) != devices->end();
+  }
+
+  const fb::Plan &plan;
+  plan::PlanIndex index;
+  const std::optional<std::vector<int64_t>> &devices;
+};
+} // namespace
+
+template <typename Vector> static Json list(const Vector *values) {
+  Json result = Json::array();
+  if (values)
+    for (auto value : *values)
+      result.push_back(value);
+  return result;
+}
+
+static Json boxJson(plan::Box box) {
+  Json ranges = Json::array();
+  for (unsigned axis = 0; axis < box.rank(); ++axis)
+    ranges.push_back({box.begin(axis), box.end(axis)});
+  return ranges;
+}
+
+Json JsonWriter::world() const {
+  return {{"prev", plan.prev_world()},
+          {"curr", plan.curr_world()},
+          {"nodes", list(plan.nodes())},
+          {"participants", list(plan.participants())}};
+}
+
+Json JsonWriter::summary() const {
+  const fb::Summary &s = *plan.summary();
+  const PlanRatios ratios = planRatios(plan);
+  Json paper = nullptr;
+  if (const fb::Volumes *volumes = s.paper_policy())
+    paper = {{"moved_bytes", volumes->moved_bytes()},
+             {"internode_bytes", volumes->internode_bytes()},
+             {"max_recv_bytes", volumes->max_recv_bytes()}};
+  return {{"moved_bytes", s.moved_bytes()},
+          {"kept_bytes", s.kept_bytes()},
+          {"zeroed_bytes", s.zeroed_bytes()},
+          {"derived_bytes", s.derived_bytes()},
+          {"internode_bytes", s.internode_bytes()},
+          {"max_send_bytes", s.max_send_bytes()},
+          {"max_recv_bytes", s.max_recv_bytes()},
+          {"rounds", plan.forecast()->size()},
+          {"peak_ratio", ratios.peak},
+          {"peak_ratio_safe", ratios.peakSafe},
+          {"bound",
+           {{"moved_bytes", s.bound_moved_bytes()},
+            {"internode_bytes", s.bound_internode_bytes()},
+            {"bottleneck_bytes", s.bound_bottleneck_bytes()}}},
+          {"paper_policy", paper}};
+}
+
+/// Rank r of curr sits on a device; its previous rank is the one that the same device had and whose state it holds.
+Json JsonWriter::sketch() const {
+  std::vector<int64_t> prevRank;
+  for (uint32_t rank = 0; rank < plan.prev_placement()->size(); ++rank) {
+    uint32_t device = plan.prev_placement()->Get(rank);
+    prevRank.resize(std::max<size_t>(prevRank.size(), device + 1), -1);
+    prevRank[device] = rank;
+  }
+  Json pairs = Json::array();
+  for (uint32_t rank = 0; rank < plan.curr_placement()->size(); ++rank) {
+    uint32_t device = plan.curr_placement()->Get(rank);
+    bool had = device < prevRank.size() && prevRank[device] >= 0;
+    pairs.push_back({{"curr", rank},
+                     {"prev", had ? Json(prevRank[device]) : Json(nullptr)},
+                     {"device", device}});
+  }
+  return pairs;
+}
+
+Json JsonWriter::tensors() const {
+  Json result = Json::array();
+  for (const fb::Tensor *tensor : *plan.tensors()) {
+    Json entry = {{"name", tensor->name()->str()},
+                  {"type", tensor->type()->str()},
+                  {"dtype", fb::EnumNameDType(tensor->dtype())},
+                  {"shape", list(tensor->shape())}};
+    if (tensor->view())
+      entry["view"] = list(tensor->view());
+    if (tensor->prev_shape())
+      entry["prev_shape"] = list(tensor->prev_shape());
+    if (tensor->tied_to() >= 0)
+      entry["tied_to"] = plan.tensors()->Get(tensor->tied_to())->name()->str();
+    result.push_back(std::move(entry));
+  }
+  return result;
+}
+
+Json JsonWriter::shards() const {
+  Json result = Json::array();
+  for (uint32_t shard = 0; shard < plan.shards()->size(); ++shard) {
+    Json boxes = Json::array();
+    for (uint32_t box = 0; box < index.boxCount(shard); ++box)
+      boxes.push_back(boxJson(index.shardBox(shard, box)));
+    result.push_back({{"tensor", plan.shards()->Get(shard)->tensor()}, {"boxes", boxes}});
+  }
+  return result;
+}
+
+Json JsonWriter::op(const fb::Op &op, uint32_t program, uint32_t replica) const {
+  Json entry = {{"op", fb::EnumNameOpKind(op.kind())}};
+  bool transfers = op.kind() == fb::OpKind::send || op.kind() == fb::OpKind::recv;
+  if (transfers)
+    entry["peer"] = index.program(program).peers()->Get(op.peer())->devices()->Get(replica);
+  entry["tensor"] = op.tensor();
+  if (op.source() != op.tensor())
+    entry["source"] = op.source();
+  if (op.kind() != fb::OpKind::release)
+    entry["box"] = boxJson(index.opBox(op));
+  if (op.from_curr())
+    entry["from"] = "curr";
+  return entry;
+}
+
+Json JsonWriter::device(uint32_t rank) const {
+  auto [program, replica] = index.place(rank);
+  const fb::Program &entry = index.program(program);
+  Json rounds = Json::array();
+  for (const fb::Round *round : *entry.rounds()) {
+    Json ops = Json::array();
+    for (const fb::Op *each : *round->ops())
+      ops.push_back(op(*each, program, replica));
+    rounds.push_back(std::move(ops));
+  }
+  return {{"device", index.device(rank)},
+          {"prev", list(entry.prev_shards())},
+          {"curr", list(entry.curr_shards())},
+          {"rounds", std::move(rounds)}};
+}
+
+Json JsonWriter::deviceList() const {
+  Json result = Json::array();
+  for (uint32_t rank = 0; rank < index.rankCount(); ++rank)
+    if (isWanted(index.device(rank)))
+      result.push_back(device(rank));
+  return result;
+}
+
+Json JsonWriter::write() const {
+  return {{"format", "etc-plan"},
+          {"version", plan.version()},
+          {"world", world()},
+          {"summary", summary()},
+          {"placement", {{"prev", list(plan.prev_placement())}, {"curr", list(plan.curr_placement())}}},
+          {"sketch", sketch()},
+          {"tensors", tensors()},
+          {"shards", shards()},
+          {"devices", deviceList()}};
+}
+
+void etc::writeJson(const fb::Plan &plan, const std::optional<std::vector<int64_t>> &devices,
+                    llvm::raw_ostream &os) {
+  // Names come from the user's file and may be any bytes.
+  os << JsonWriter(plan, devices).write().dump(1, ' ', false, Json::error_handler_t::replace)
+     << "\n";
+}

@@ -1,0 +1,40 @@
+//===- PlanTables.h - The tables that all programs of a plan share ------------===//
+
+#ifndef ETC_LIB_EXPORT_PLANTABLES_H
+#define ETC_LIB_EXPORT_PLANTABLES_H
+
+#include "dialect/Workloads.h"
+#include "plan/plan_generated.h"
+
+#include <map>
+
+namespace etc {
+
+/// Numbers tensors, boxes and shards, each once.
+class PlanTables {
+public:
+  PlanTables(MigrationOp migration, const TensorTable &table, plan::fb::PlanT &plan);
+
+  /// The number of a (tensor, layer) of one type.
+  uint32_t getTensor(unsigned tensor, int64_t layer, unsigned type) const {
+    return first.at({tensor, layer}) + type;
+  }
+  /// The offset of a piece's box in the plan's bounds.
+  uint32_t getBox(const Piece &piece);
+  /// The number of the shard that is a piece of one type.
+  uint32_t getShard(const Piece &piece, unsigned type);
+
+private:
+  void addTensor(unsigned tensor, int64_t layer);
+
+  MigrationOp migration;
+  const TensorTable &table;
+  plan::fb::PlanT &plan;
+  std::map<std::pair<unsigned, int64_t>, uint32_t> first;
+  std::map<std::vector<int64_t>, uint32_t> boxes;
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> shards;
+};
+
+} // namespace etc
+
+#endif // ETC_LIB_EXPORT_PLANTABLES_H

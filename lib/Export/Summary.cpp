@@ -1,0 +1,94 @@
+//===- Summary.cpp - What a plan does, for people ------------------------------===//
+
+#include "etc/Export/PlanText.h"
+#include "plan/PlanIndex.h"
+
+#include "llvm/Support/Format.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+
+using namespace etc;
+namespace fb = etc::plan::fb;
+
+std::string etc::formatBytes(uint64_t bytes) {
+  const char *units[] = {"B", "KB", "MB", "GB", "TB", "PB"};
+  double value = bytes;
+  unsigned unit = 0;
+  for (; value >= 999.995 && unit < 5; ++unit)
+    value /= 1000;
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << llvm::format(unit == 0 ? "%.0f %s" : "%.2f %s", value, units[unit]);
+  return text;
+}
+
+static uint64_t heldBytes(const plan::PlanIndex &index, uint32_t program, plan::Side side) {
+  uint64_t bytes = 0;
+  for (const plan::Holding &holding : index.holdings(program, side))
+    bytes += index.shardBytes(holding.shard);
+  return bytes;
+}
+
+PlanRatios etc::planRatios(const fb::Plan &plan) {
+  plan::PlanIndex index(plan);
+  constexpr uint64_t scale = 10000;
+  uint64_t peak = 0, safe = 0;
+  for (uint32_t program = 0; program < index.programCount(); ++program) {
+    uint64_t state = std::max(heldBytes(index, program, plan::Side::Prev),
+                              heldBytes(index, program, plan::Side::Curr));
+    if (!state)
+      continue;
+    auto ratio = [&](uint64_t bytes) {
+      return static_cast<uint64_t>((static_cast<unsigned __int128>(bytes) * scale + state - 1) / state);
+    };
+    peak = std::max(peak, ratio(index.program(program).peak()));
+    safe = std::max(safe, ratio(index.program(program).peak_safe()));
+  }
+  return {static_cast<double>(peak) / scale, static_cast<double>(safe) / scale};
+}
+
+static uint64_t highestPeak(const fb::Plan &plan) {
+  uint64_t peak = 0;
+  for (const fb::Program *program : *plan.programs())
+    peak = std::max(peak, program->peak());
+  return peak;
+}
+
+static uint32_t nodesInUse(const fb::Plan &plan, const plan::PlanIndex &index) {
+  std::vector<uint32_t> nodes;
+  for (uint32_t device : *plan.curr_placement())
+    nodes.push_back(index.nodeOf(device));
+  std::sort(nodes.begin(), nodes.end());
+  return std::unique(nodes.begin(), nodes.end()) - nodes.begin();
+}
+
+void etc::writeSummary(const fb::Plan &plan, llvm::raw_ostream &os) {
+  plan::PlanIndex index(plan);
+  const fb::Summary &s = *plan.summary();
+  PlanRatios ratios = planRatios(plan);
+  uint64_t held = s.moved_bytes() + s.kept_bytes() + s.zeroed_bytes() + s.derived_bytes();
+  auto share = [&](uint64_t bytes) { return held ? 100.0 * bytes / held : 0.0; };
+
+  os << plan.model()->str() << ": " << plan.prev_label()->str() << " -> "
+     << plan.curr_label()->str() << ", " << plan.prev_world() << " -> " << plan.curr_world()
+     << " devices, " << nodesInUse(plan, index) << " of " << plan.nodes()->size()
+     << " nodes in use\n";
+  os << "  moves    " << formatBytes(s.moved_bytes()) << " of " << formatBytes(held)
+     << llvm::format(" (%.1f%%)", share(s.moved_bytes())) << ", "
+     << formatBytes(s.internode_bytes()) << " between nodes\n";
+  os << "  keeps    " << formatBytes(s.kept_bytes())
+     << llvm::format(" (%.1f%%)", share(s.kept_bytes())) << " in place";
+  if (s.zeroed_bytes())
+    os << ", zeroes " << formatBytes(s.zeroed_bytes()) << " of new padding";
+  os << "\n  bound    " << formatBytes(s.bound_moved_bytes())
+     << (s.bound_moved_bytes() == s.moved_bytes() ? ": no plan can move fewer bytes (dual certificate)\n"
+                                                 : ": the least that any plan can move (dual certificate)\n");
+  os << "  busiest  sends " << formatBytes(s.max_send_bytes()) << ", receives "
+     << formatBytes(s.max_recv_bytes()) << "\n";
+  os << "  memory   peak " << formatBytes(highestPeak(plan))
+     << llvm::format(", %.4f x max(prev, curr) at worst; %.4f x in safe mode\n", ratios.peak,
+                     ratios.peakSafe);
+  os << "  rounds   " << plan.forecast()->size() << ", " << plan.programs()->size()
+     << " programs for " << index.rankCount() << " participants\n";
+}

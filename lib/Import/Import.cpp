@@ -1,0 +1,123 @@
+//===- Import.cpp - A request becomes IR ------------------------------------===//
+
+#include "etc/Import/Import.h"
+
+#include "dialect/Etc.h"
+#include "etc/Model/Model.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace etc;
+using namespace mlir;
+
+static Location toLocation(OpBuilder &builder, const config::SourceLocation &where) {
+  if (where.isCommandLine())
+    return NameLoc::get(builder.getStringAttr(where.file.empty() ? "command line" : where.file));
+  return FileLineColLoc::get(builder.getStringAttr(where.file), where.line, where.column);
+}
+
+static Type toType(OpBuilder &builder, model::DType dtype) {
+  switch (dtype) {
+  case model::DType::BF16:
+    return builder.getBF16Type();
+  case model::DType::FP16:
+    return builder.getF16Type();
+  case model::DType::FP32:
+    return builder.getF32Type();
+  case model::DType::FP64:
+    return builder.getF64Type();
+  case model::DType::I64:
+    return builder.getI64Type();
+  case model::DType::U8:
+    return builder.getI8Type();
+  }
+  llvm_unreachable("unknown dtype");
+}
+
+static ArrayAttr toStates(OpBuilder &builder, const model::Model &model) {
+  SmallVector<Attribute> states;
+  for (const model::StateType &type : model.types) {
+    StringAttr source;
+    if (!type.derivedFrom.empty())
+      source = builder.getStringAttr(type.derivedFrom);
+    states.push_back(StateAttr::get(builder.getContext(), builder.getStringAttr(type.name),
+                                    toType(builder, type.dtype), source));
+  }
+  return builder.getArrayAttr(states);
+}
+
+/// A list that says something, or no attribute.
+static DenseI64ArrayAttr toList(OpBuilder &builder, ArrayRef<int64_t> values) {
+  return values.empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(values);
+}
+
+static DenseI64ArrayAttr toOptionalList(OpBuilder &builder,
+                                        const std::optional<std::vector<int64_t>> &values) {
+  return values ? builder.getDenseI64ArrayAttr(*values) : DenseI64ArrayAttr();
+}
+
+static ParallelAttr toParallel(OpBuilder &builder, const config::Parallelism &parallel) {
+  return ParallelAttr::get(builder.getContext(), parallel.pp, parallel.tp, parallel.dp);
+}
+
+static Part toPart(model::Block block) {
+  switch (block) {
+  case model::Block::Embed:
+    return Part::Embed;
+  case model::Block::Layer:
+    return Part::Layer;
+  case model::Block::Final:
+    return Part::Final;
+  case model::Block::Head:
+    return Part::Head;
+  }
+  llvm_unreachable("unknown block");
+}
+
+static void createTensor(OpBuilder &builder, Location loc, const model::TensorTemplate &tensor,
+                         const config::Request &request) {
+  bool onPrev = model::existsOn(tensor, request.prev.parallel);
+  bool onCurr = model::existsOn(tensor, request.curr.parallel);
+  if (!onPrev && !onCurr)
+    return;
+  std::vector<int64_t> prev = model::shapeOn(tensor, request.prev.parallel);
+  std::vector<int64_t> curr = model::shapeOn(tensor, request.curr.parallel);
+  DenseI64ArrayAttr prevShape;
+  if (onPrev && onCurr && prev != curr)
+    prevShape = builder.getDenseI64ArrayAttr(prev);
+  IntegerAttr split;
+  if (tensor.splitAxis >= 0)
+    split = builder.getI64IntegerAttr(tensor.splitAxis);
+  StringAttr tiedTo;
+  if (!tensor.tiedTo.empty())
+    tiedTo = builder.getStringAttr(tensor.tiedTo);
+  TensorOp::create(builder, loc, builder.getStringAttr(tensor.name),
+                   PartAttr::get(builder.getContext(), toPart(tensor.block)),
+                   builder.getDenseI64ArrayAttr(onCurr ? curr : prev), prevShape, split, tiedTo);
+}
+
+OwningOpRef<ModuleOp> etc::importRequest(MLIRContext &context, const config::Request &request) {
+  context.loadDialect<EtcDialect>();
+  OpBuilder builder(&context);
+  Location loc = toLocation(builder, request.where);
+  OwningOpRef<ModuleOp> module = ModuleOp::create(builder, loc);
+  builder.setInsertionPointToEnd(module->getBody());
+
+  model::Model model = model::buildModel(request.model, request.types);
+  IntegerAttr bytes, ppm;
+  if (request.memoryBudget) {
+    bool ratio = request.memoryBudget->unit == config::MemoryBudget::Unit::PartsPerMillion;
+    (ratio ? ppm : bytes) = builder.getI64IntegerAttr(request.memoryBudget->amount);
+  }
+  auto migration = MigrationOp::create(
+      builder, loc, builder.getStringAttr(model.name), toParallel(builder, request.prev.parallel),
+      toParallel(builder, request.curr.parallel), toOptionalList(builder, request.prev.devices),
+      toOptionalList(builder, request.curr.devices), builder.getDenseI64ArrayAttr(request.nodes),
+      toList(builder, request.failed), toList(builder, request.leaving),
+      builder.getI64IntegerAttr(model.layers), toStates(builder, model), bytes, ppm);
+  builder.setInsertionPointToEnd(&migration.getBody().emplaceBlock());
+  Location modelLoc = toLocation(builder, request.model.where);
+  for (const model::TensorTemplate &tensor : model.tensors)
+    createTensor(builder, modelLoc, tensor, request);
+  return module;
+}

@@ -1,0 +1,61 @@
+//===- Devices.h - Who is alive, where, and what it was -----------------------===//
+
+#ifndef ETC_LIB_TRANSFORMS_DEVICES_H
+#define ETC_LIB_TRANSFORMS_DEVICES_H
+
+#include "dialect/Etc.h"
+
+#include "llvm/ADT/BitVector.h"
+
+namespace etc {
+
+/// A rank's place in the grid: role index p * TP + t, and data-parallel replica.
+struct RankPlace {
+  int64_t role, replica;
+};
+
+/// Megatron's order: rank = t + TP * (d + DP * p).
+inline RankPlace placeOfRank(ParallelAttr parallel, int64_t rank) {
+  int64_t tp = parallel.getTp(), dp = parallel.getDp();
+  int64_t stage = rank / (tp * dp);
+  return {stage * tp + rank % tp, rank / tp % dp};
+}
+
+inline int64_t rankOfPlace(ParallelAttr parallel, RankPlace place) {
+  int64_t tp = parallel.getTp(), dp = parallel.getDp();
+  return place.role % tp + tp * (place.replica + dp * (place.role / tp));
+}
+
+/// The devices of a migration: status, node and previous role.
+class Devices {
+public:
+  explicit Devices(MigrationOp migration)
+      : dead(migration.getDeviceCount()), leaving(migration.getDeviceCount()),
+        prevRole(migration.getDeviceCount(), -1) {
+    for (int64_t device : migration.getFailed().value_or(llvm::ArrayRef<int64_t>()))
+      dead.set(device);
+    for (int64_t device : migration.getLeaving().value_or(llvm::ArrayRef<int64_t>()))
+      leaving.set(device);
+    for (auto [rank, device] : llvm::enumerate(migration.getPrevPlacement()))
+      if (!dead.test(device))
+        prevRole[device] = placeOfRank(migration.getPrev(), rank).role;
+    for (auto [node, count] : llvm::enumerate(migration.getNodes()))
+      nodeOf.append(count, node);
+  }
+
+  int64_t size() const { return nodeOf.size(); }
+  int64_t getNode(int64_t device) const { return nodeOf[device]; }
+  /// Alive and staying: may take a role.
+  bool isUsable(int64_t device) const { return !dead.test(device) && !leaving.test(device); }
+  /// The role whose state the device holds, or -1: it held none, or it is dead.
+  int64_t getPrevRole(int64_t device) const { return prevRole[device]; }
+
+private:
+  llvm::BitVector dead, leaving;
+  llvm::SmallVector<int64_t> prevRole;
+  llvm::SmallVector<int64_t> nodeOf;
+};
+
+} // namespace etc
+
+#endif // ETC_LIB_TRANSFORMS_DEVICES_H

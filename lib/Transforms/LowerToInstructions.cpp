@@ -1,0 +1,236 @@
+//===- LowerToInstructions.cpp - Send, Recv and Refer -------------------------===//
+
+#include "DeviceClasses.h"
+#include "Sources.h"
+#include "etc/Transforms/Passes.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace etc {
+#define GEN_PASS_DEF_LOWERTOINSTRUCTIONSPASS
+#include "etc/Transforms/Passes.h.inc"
+} // namespace etc
+
+using namespace etc;
+using namespace mlir;
+
+namespace {
+/// For every device, the exchanges with each of its peers.
+using ExchangeMap = SmallVector<std::map<int64_t, SmallVector<Exchange>>>;
+
+/// Lowers one migration.
+class Lowering {
+public:
+  Lowering(MigrationOp migration, PlacementOp placement);
+  LogicalResult planTransfers();
+  /// Adds the programs and returns their number.
+  int64_t createPrograms();
+
+private:
+  FailureOr<SmallVector<SmallVector<int64_t>>> findDestinations();
+  LogicalResult planFragment(unsigned number, ArrayRef<int64_t> destinations);
+  LogicalResult reportLost(const Fragment &fragment);
+  Behaviour behaviourOf(int64_t device, SmallVectorImpl<int64_t> &peers) const;
+  void createProgram(const Behaviour &behaviour, const ClassMembers &members);
+  void createLocalOps(const Behaviour &behaviour, Value self);
+  void createTransfer(const Exchange &exchange, Value self, Value peer);
+  std::string nameOf(RoleAttr curr, RoleAttr prev);
+  RoleAttr roleAttr(const Holdings &side, int64_t role) const {
+    return role < 0 ? RoleAttr() : side.getRole(context, role);
+  }
+
+  MigrationOp migration;
+  MLIRContext *context;
+  OpBuilder builder;
+  TensorTable table;
+  Holdings prev, curr;
+  Devices devices;
+  NeedsTable needs;
+  Sources sources;
+  ArrayAttr types;
+  SmallVector<int64_t> currRole;
+  ExchangeMap exchanges;
+  llvm::StringMap<int64_t> names;
+};
+
+struct LowerToInstructions : ::etc::impl::LowerToInstructionsPassBase<LowerToInstructions> {
+  void runOnOperation() override {
+    MigrationOp migration = getOperation();
+    auto placement = migration.getOnly<PlacementOp>();
+    if (!placement) {
+      migration.emitError("has no placement; run etc-place-roles first");
+      return signalPassFailure();
+    }
+    Lowering lowering(migration, placement);
+    if (failed(lowering.planTransfers()))
+      return signalPassFailure();
+    programs += lowering.createPrograms();
+  }
+};
+} // namespace
+
+static ArrayAttr typeNames(MigrationOp migration) {
+  SmallVector<Attribute> names;
+  for (auto state : migration.getTypes().getAsRange<StateAttr>())
+    names.push_back(state.getName());
+  return ArrayAttr::get(migration.getContext(), names);
+}
+
+Lowering::Lowering(MigrationOp migration, PlacementOp placement)
+    : migration(migration), context(migration.getContext()),
+      builder(OpBuilder::atBlockEnd(&migration.getBody().front())), table(migration),
+      prev(migration, table, Side::Prev), curr(migration, table, Side::Curr), devices(migration),
+      needs(table, prev, curr), sources(devices, prev.size()), types(typeNames(migration)),
+      currRole(devices.size(), -1), exchanges(devices.size()) {
+  for (auto [rank, device] : llvm::enumerate(placement.getDevices()))
+    currRole[device] = placeOfRank(migration.getCurr(), rank).role;
+}
+
+//===----------------------------------------------------------------------===//
+// Who sends what to whom
+//===----------------------------------------------------------------------===//
+
+LogicalResult Lowering::reportLost(const Fragment &fragment) {
+  InFlightDiagnostic diag = migration.emitError()
+                            << "state is lost: '" << table.getName(fragment.pieces.front()) << "'";
+  if (fragment.pieces.size() > 1)
+    diag << " and " << fragment.pieces.size() - 1 << " more tensors";
+  diag << " of previous role ";
+  llvm::interleaveComma(fragment.holders, diag,
+                        [&](int64_t role) { diag << prev.getRole(context, role).str(); });
+  return diag << " have no living holder; restore them from a checkpoint";
+}
+
+/// The devices that lack each fragment, ascending.
+FailureOr<SmallVector<SmallVector<int64_t>>> Lowering::findDestinations() {
+  SmallVector<SmallVector<int64_t>> destinations;
+  for (int64_t device = 0; device < devices.size(); ++device) {
+    if (currRole[device] < 0)
+      continue;
+    const Needs *wanted = needs.get(currRole[device], devices.getPrevRole(device));
+    if (!wanted)
+      return migration.emitError() << "'" << needs.getUnsourced()
+                                   << "' does not exist in the previous state";
+    destinations.resize(needs.getFragments().size());
+    for (unsigned number : wanted->missing)
+      destinations[number].push_back(device);
+  }
+  return destinations;
+}
+
+LogicalResult Lowering::planFragment(unsigned number, ArrayRef<int64_t> destinations) {
+  const Fragment &fragment = needs.getFragments()[number];
+  SmallVector<int64_t> chosen = sources.choose(fragment, destinations);
+  if (chosen.empty())
+    return reportLost(fragment);
+  for (auto [destination, source] : llvm::zip_equal(destinations, chosen)) {
+    exchanges[destination][source].push_back({/*receives=*/true, number});
+    exchanges[source][destination].push_back({/*receives=*/false, number});
+  }
+  return success();
+}
+
+LogicalResult Lowering::planTransfers() {
+  FailureOr<SmallVector<SmallVector<int64_t>>> destinations = findDestinations();
+  if (failed(destinations))
+    return failure();
+  // What only one role holds leaves the least choice and goes first; what many hold can then come along.
+  for (bool shared : {false, true})
+    for (auto [number, list] : llvm::enumerate(*destinations))
+      if ((needs.getFragments()[number].holders.size() > 1) == shared &&
+          failed(planFragment(number, list)))
+        return failure();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Programs
+//===----------------------------------------------------------------------===//
+
+/// What the device does, and with whom, peers in the behaviour's order.
+Behaviour Lowering::behaviourOf(int64_t device, SmallVectorImpl<int64_t> &peers) const {
+  Behaviour behaviour{currRole[device], devices.getPrevRole(device), {}};
+  SmallVector<std::pair<SmallVector<Exchange>, int64_t>> ordered;
+  for (const auto &[peer, list] : exchanges[device]) {
+    ordered.emplace_back(list, peer);
+    llvm::sort(ordered.back().first);
+  }
+  llvm::sort(ordered);
+  for (auto &[list, peer] : ordered) {
+    behaviour.peers.push_back(std::move(list));
+    peers.push_back(peer);
+  }
+  return behaviour;
+}
+
+/// "P0T0 <- P1T0", numbered from the second class of the same roles on.
+std::string Lowering::nameOf(RoleAttr curr, RoleAttr prev) {
+  std::string name = (curr ? curr.str() : "none") + " <- " + (prev ? prev.str() : "none");
+  int64_t count = ++names[name];
+  return count == 1 ? name : name + " #" + std::to_string(count);
+}
+
+void Lowering::createTransfer(const Exchange &exchange, Value self, Value peer) {
+  const Fragment &fragment = needs.getFragments()[exchange.fragment];
+  ArrayAttr ids = foldWorkloads(table, fragment.pieces);
+  if (exchange.receives)
+    RecvOp::create(builder, migration.getLoc(), ids, types, peer, self, fragment.tied);
+  else
+    SendOp::create(builder, migration.getLoc(), ids, types, self, peer, fragment.tied);
+}
+
+void Lowering::createLocalOps(const Behaviour &behaviour, Value self) {
+  if (behaviour.curr < 0)
+    return;
+  Location loc = migration.getLoc();
+  const Needs &wanted = *needs.get(behaviour.curr, behaviour.prev);
+  if (!wanted.kept.empty())
+    ReferOp::create(builder, loc, foldWorkloads(table, wanted.kept), types, self, false);
+  if (!wanted.keptTied.empty())
+    ReferOp::create(builder, loc, foldWorkloads(table, wanted.keptTied), types, self, true);
+  if (!wanted.zeroed.empty())
+    ZeroOp::create(builder, loc, foldWorkloads(table, wanted.zeroed), types, self);
+}
+
+void Lowering::createProgram(const Behaviour &behaviour, const ClassMembers &members) {
+  SmallVector<Attribute> bindings = {builder.getDenseI64ArrayAttr(members.devices)};
+  for (ArrayRef<int64_t> peer : members.peers)
+    bindings.push_back(builder.getDenseI64ArrayAttr(peer));
+  RoleAttr currAttr = roleAttr(curr, behaviour.curr), prevAttr = roleAttr(prev, behaviour.prev);
+  Location loc = migration.getLoc();
+  auto program = ProgramOp::create(builder, loc, builder.getStringAttr(nameOf(currAttr, prevAttr)),
+                                   currAttr, prevAttr, builder.getArrayAttr(bindings), {}, {}, {},
+                                   {});
+  mlir::Block &body = program.getBody().emplaceBlock();
+  for (size_t i = 0; i < bindings.size(); ++i)
+    body.addArgument(builder.getType<DeviceType>(), loc);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToEnd(&body);
+  createLocalOps(behaviour, body.getArgument(0));
+  for (auto [index, list] : llvm::enumerate(behaviour.peers))
+    for (const Exchange &exchange : list)
+      createTransfer(exchange, body.getArgument(0), body.getArgument(index + 1));
+}
+
+int64_t Lowering::createPrograms() {
+  std::map<Behaviour, ClassMembers> classes;
+  for (int64_t device = 0; device < devices.size(); ++device) {
+    if (currRole[device] < 0 && devices.getPrevRole(device) < 0)
+      continue;
+    SmallVector<int64_t> peers;
+    ClassMembers &members = classes[behaviourOf(device, peers)];
+    members.devices.push_back(device);
+    members.peers.resize(peers.size());
+    for (auto [list, peer] : llvm::zip_equal(members.peers, peers))
+      list.push_back(peer);
+  }
+  // Devices without a current role only give; they come last.
+  auto isIdle = [](const auto &entry) { return entry.first.curr < 0; };
+  for (bool idle : {false, true})
+    for (const auto &entry : classes)
+      if (isIdle(entry) == idle)
+        createProgram(entry.first, entry.second);
+  return classes.size();
+}

@@ -1,0 +1,31 @@
+//===- Pipelines.cpp - The order of the passes --------------------------------===//
+
+#include "etc/Transforms/Passes.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+
+using namespace etc;
+using namespace mlir;
+
+void etc::buildPlanPipeline(OpPassManager &passes) {
+  OpPassManager &migration = passes.nest<MigrationOp>();
+  // What both sides hold comes first: every later stage names it by id.
+  migration.addPass(createBuildWorkloadsPass());
+  // Costs stand in the IR, so that the assignment can be checked against them.
+  migration.addPass(createBuildCostMatrixPass());
+  // Roles before devices: the sketch pairs ranks, placement finds room for those that pair with none.
+  migration.addPass(createSolveAssignmentPass());
+  migration.addPass(createPlaceRolesPass());
+  // Only now is it known who lacks what.
+  migration.addPass(createLowerToInstructionsPass());
+  // Rounds need all instructions at once: memory couples them.
+  migration.addPass(createScheduleChunksPass());
+  // Last, and apart: nothing leaves the compiler unproven.
+  migration.addPass(createVerifyPlanPass());
+}
+
+void etc::registerEtcPipelines() {
+  PassPipelineRegistration<>("etc-plan", "From the request stage to a proven plan",
+                             [](OpPassManager &passes) { buildPlanPipeline(passes); });
+}

@@ -1,0 +1,76 @@
+//===- PlanReplay.h - Programs replayed against lib/Layout --------------------===//
+
+#ifndef ETC_LIB_TRANSFORMS_PLANREPLAY_H
+#define ETC_LIB_TRANSFORMS_PLANREPLAY_H
+
+#include "etc/Transforms/LayoutOracle.h"
+
+#include <map>
+
+namespace etc {
+
+/// A transfer as both ends must list it.
+struct Message {
+  int64_t round;
+  unsigned type;
+  Piece piece;
+  bool tied;
+  auto operator<=>(const Message &) const = default;
+};
+
+/// One program, replayed round by round.
+class ProgramReplay {
+public:
+  ProgramReplay(ProgramOp program, const TensorTable &table, const LayoutOracle &oracle);
+
+  /// Every byte of the current role is written once, from what is there, and the stated peaks are the real ones.
+  mlir::LogicalResult run();
+
+  /// Sorted, by peer argument. Valid after `run`.
+  llvm::ArrayRef<Message> getSends(unsigned peer) const { return sends[peer]; }
+  llvm::ArrayRef<Message> getRecvs(unsigned peer) const { return recvs[peer]; }
+  /// Bytes of the current role that the program keeps without a transfer, and all that it holds.
+  int64_t getKeptBytes() const { return keptBytes; }
+
+private:
+  using Key = std::pair<unsigned, std::pair<int64_t, unsigned>>; // type, layer, tensor
+  struct Write {
+    int64_t begin, end;
+    int64_t round;
+    InstructionOpInterface op;
+  };
+  struct State {
+    llvm::SmallVector<Write> writes;
+    int64_t bound = -1;     // round
+    int64_t released = -1;  // round
+    int64_t lastRead = -1;  // round
+    InstructionOpInterface reader;
+  };
+  mlir::LogicalResult replay(InstructionOpInterface op, int64_t round);
+  mlir::LogicalResult replayPiece(InstructionOpInterface op, int64_t round, unsigned type, Piece piece);
+  mlir::LogicalResult read(InstructionOpInterface op, int64_t round, unsigned type, Piece piece);
+  mlir::LogicalResult release(InstructionOpInterface op, int64_t round, unsigned type, Piece piece);
+  mlir::LogicalResult checkCoverage();
+  mlir::LogicalResult checkCovered(const Piece &wanted, unsigned type);
+  mlir::LogicalResult checkLiveness();
+  mlir::LogicalResult checkPeaks();
+  const Piece *findPrev(unsigned tensor, int64_t layer) const;
+  int64_t bytesOf(const Piece &piece, unsigned type) const;
+  static Key keyOf(unsigned type, const Piece &piece) {
+    return {type, {piece.layer, piece.tensor}};
+  }
+
+  ProgramOp program;
+  const TensorTable &table;
+  const LayoutOracle &oracle;
+  MigrationOp migration;
+  llvm::SmallVector<int64_t> typeBytes;
+  llvm::SmallVector<Piece> prev, curr;
+  std::map<Key, State> states;
+  llvm::SmallVector<llvm::SmallVector<Message>> sends, recvs;
+  int64_t keptBytes = 0;
+};
+
+} // namespace etc
+
+#endif // ETC_LIB_TRANSFORMS_PLANREPLAY_H

@@ -1,0 +1,89 @@
+//===- ProgramFlows.cpp - What programs do to each tensor ---------------------===//
+
+#include "ProgramFlows.h"
+
+using namespace etc;
+using namespace mlir;
+
+int64_t ItemFlow::getSent(int64_t chunk, int64_t chunks) const {
+  int64_t elements = 0;
+  for (const Step &step : steps)
+    if (step.isSend())
+      elements += step.elements / step.piece.size() * step.getPart(chunk, chunks).size();
+  return elements;
+}
+
+int64_t ItemFlow::getReceived(int64_t chunk, int64_t chunks) const {
+  int64_t elements = 0;
+  for (const Step &step : steps)
+    if (step.isRecv())
+      elements += step.elements / step.piece.size() * step.getPart(chunk, chunks).size();
+  return elements;
+}
+
+ProgramFlows::ProgramFlows(MigrationOp migration)
+    : table(migration), prev(migration, table, Side::Prev), curr(migration, table, Side::Curr) {
+  for (ProgramOp program : migration.getOps<ProgramOp>())
+    addProgram(program);
+  for (auto &[key, flows] : byKey)
+    items.push_back(std::move(flows));
+}
+
+ItemFlow &ProgramFlows::flowOf(unsigned program, unsigned tensor, int64_t layer) {
+  llvm::SmallVector<ItemFlow> &flows = byKey[{layer, tensor}];
+  if (flows.empty() || flows.back().program != program)
+    flows.emplace_back().program = program;
+  return flows.back();
+}
+
+/// The whole previous shard is the whole current one.
+bool ProgramFlows::isBound(const Piece &piece, ArrayRef<Piece> prevPieces) const {
+  return llvm::binary_search(prevPieces, piece);
+}
+
+void ProgramFlows::addCurr(unsigned program, const Piece &piece, ArrayRef<Piece> prevPieces) {
+  memories[program].curr += table.getElements(piece) * table.getBytesPerElement();
+  unsigned source = getSource(table, prev, piece.tensor).value_or(piece.tensor);
+  ItemFlow &flow = flowOf(program, source, piece.layer);
+  if (isBound(piece, prevPieces)) {
+    flow.bound = true;
+    flow.released = 0;
+    flow.releasedPieces.clear();
+  } else {
+    flow.allocated += table.getElements(piece);
+  }
+}
+
+void ProgramFlows::addSteps(ProgramOp program) {
+  unsigned index = programs.size() - 1, order = 0;
+  for (auto op : program.getBody().getOps<InstructionOpInterface>()) {
+    memories[index].sends |= isa<SendOp>(*op);
+    memories[index].receives |= isa<RecvOp>(*op);
+    for (const Piece &piece : table.expand(op.getWid())) {
+      unsigned source = getSource(table, prev, piece.tensor).value_or(piece.tensor);
+      ItemFlow &flow = flowOf(index, source, piece.layer);
+      bool binds = flow.bound && isa<ReferOp>(op.getOperation()) && piece.tensor == source;
+      flow.steps.push_back({op, order, piece, table.getElements(piece), binds});
+    }
+    ++order;
+  }
+}
+
+void ProgramFlows::addProgram(ProgramOp program) {
+  unsigned index = programs.size();
+  programs.push_back(program);
+  memories.emplace_back();
+  ArrayRef<Piece> prevPieces;
+  if (program.getPrev())
+    prevPieces = prev[prev.getIndex(*program.getPrev())];
+  for (const Piece &piece : prevPieces) {
+    memories[index].prev += table.getElements(piece) * table.getBytesPerElement();
+    ItemFlow &flow = flowOf(index, piece.tensor, piece.layer);
+    flow.released += table.getElements(piece);
+    flow.releasedPieces.push_back(piece);
+  }
+  if (program.getCurr())
+    for (const Piece &piece : curr[curr.getIndex(*program.getCurr())])
+      addCurr(index, piece, prevPieces);
+  addSteps(program);
+}

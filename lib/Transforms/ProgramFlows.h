@@ -1,0 +1,122 @@
+//===- ProgramFlows.h - What programs do to each tensor -----------------------===//
+//
+// Turns instructions around: from programs that list workloads to tensors that list who does what with them, and
+// back into rounds.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ETC_LIB_TRANSFORMS_PROGRAMFLOWS_H
+#define ETC_LIB_TRANSFORMS_PROGRAMFLOWS_H
+
+#include "Holdings.h"
+
+#include "llvm/ADT/MapVector.h"
+
+#include <map>
+
+namespace etc {
+
+/// One instruction on one piece. `order` is the instruction's place in its program.
+struct Step {
+  mlir::Operation *op;
+  unsigned order;
+  Piece piece;
+  int64_t elements;
+  /// A refer of a whole shard: the previous memory becomes the current one.
+  bool binds;
+
+  bool isSend() const { return llvm::isa<SendOp>(*op); }
+  bool isRecv() const { return llvm::isa<RecvOp>(*op); }
+  /// The part of a transfer that goes in chunk `chunk` of `chunks`; may be empty.
+  Piece getPart(int64_t chunk, int64_t chunks) const {
+    return {piece.tensor, piece.layer, piece.begin + piece.size() * chunk / chunks,
+            piece.begin + piece.size() * (chunk + 1) / chunks};
+  }
+};
+
+/// What one program does with one item, in elements of one type.
+struct ItemFlow {
+  unsigned program;
+  int64_t allocated = 0; ///< current tensors that are not bound to previous memory
+  int64_t released = 0;  ///< previous tensors that are not bound
+  bool bound = false;    ///< the whole previous shard becomes the current one
+  llvm::SmallVector<Step> steps;
+  llvm::SmallVector<Piece> releasedPieces;
+
+  /// Elements sent and received in one chunk.
+  int64_t getSent(int64_t chunk = 0, int64_t chunks = 1) const;
+  int64_t getReceived(int64_t chunk = 0, int64_t chunks = 1) const;
+};
+
+/// Bytes of state on every device of a program, and which ways it transfers.
+struct ProgramMemory {
+  int64_t prev = 0, curr = 0;
+  bool sends = false, receives = false;
+};
+
+/// An *item* is a previous tensor of a layer, with everything that is made from it: itself, and tied copies that do
+/// not exist yet.
+class ProgramFlows {
+public:
+  explicit ProgramFlows(MigrationOp migration);
+
+  const TensorTable &getTable() const { return table; }
+  llvm::ArrayRef<ProgramOp> getPrograms() const { return programs; }
+  llvm::ArrayRef<ProgramMemory> getMemories() const { return memories; }
+  unsigned getItemCount() const { return items.size(); }
+  /// By program, ascending.
+  llvm::ArrayRef<ItemFlow> getFlows(unsigned item) const { return items[item]; }
+
+private:
+  using Key = std::pair<int64_t, unsigned>; // layer, tensor: layers stay together
+  void addProgram(ProgramOp program);
+  void addSteps(ProgramOp program);
+  void addCurr(unsigned program, const Piece &piece, llvm::ArrayRef<Piece> prevPieces);
+  ItemFlow &flowOf(unsigned program, unsigned tensor, int64_t layer);
+  bool isBound(const Piece &curr, llvm::ArrayRef<Piece> prevPieces) const;
+
+  TensorTable table;
+  Holdings prev, curr;
+  llvm::SmallVector<ProgramOp> programs;
+  llvm::SmallVector<ProgramMemory> memories;
+  std::map<Key, llvm::SmallVector<ItemFlow>> byKey;
+  llvm::SmallVector<llvm::SmallVector<ItemFlow>> items;
+};
+
+/// Rewrites programs into rounds, chunk by chunk.
+class RoundWriter {
+public:
+  RoundWriter(MigrationOp migration, const ProgramFlows &flows, int rounds);
+
+  /// Chunk `chunk` of `chunks` of one item and one type goes into `round`. Bound state is bound in round 0.
+  void add(unsigned item, unsigned type, int64_t chunk, int64_t chunks, int round);
+  /// Replaces the bodies of all programs, and states their slabs and peaks.
+  void write();
+
+private:
+  /// The pieces of one instruction in one round, by type. The release comes last.
+  using TypedPieces = std::map<unsigned, llvm::SmallVector<Piece>>;
+  using RoundSteps = std::map<unsigned, TypedPieces>;
+  struct Program {
+    std::map<int, RoundSteps> rounds;
+    llvm::SmallVector<InstructionOpInterface> ops;
+  };
+  void writeProgram(ProgramOp op, Program &program);
+  void writeStep(mlir::OpBuilder &builder, ProgramOp program, InstructionOpInterface op,
+                 TypedPieces &pieces);
+  void statePeaks(ProgramOp op, unsigned program);
+
+  MigrationOp migration;
+  const ProgramFlows &flows;
+  llvm::SmallVector<Program> programs;
+  /// [program][round] bytes.
+  struct Bytes {
+    int64_t allocated = 0, released = 0, sent = 0, received = 0;
+  };
+  llvm::SmallVector<llvm::SmallVector<Bytes>> bytes;
+  llvm::SmallVector<int64_t> bound; ///< [program] bytes
+};
+
+} // namespace etc
+
+#endif // ETC_LIB_TRANSFORMS_PROGRAMFLOWS_H

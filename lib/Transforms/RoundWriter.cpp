@@ -1,0 +1,103 @@
+//===- RoundWriter.cpp - Programs into rounds ---------------------------------===//
+
+#include "ProgramFlows.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace etc;
+using namespace mlir;
+
+/// The order of the release that ends a round.
+static constexpr unsigned releaseOrder = ~0u;
+
+RoundWriter::RoundWriter(MigrationOp migration, const ProgramFlows &flows, int rounds)
+    : migration(migration), flows(flows), programs(flows.getPrograms().size()),
+      bytes(programs.size(), llvm::SmallVector<Bytes>(rounds)), bound(programs.size()) {
+  for (auto [program, op] : llvm::zip_equal(programs, flows.getPrograms()))
+    for (auto instruction : ProgramOp(op).getBody().getOps<InstructionOpInterface>())
+      program.ops.push_back(instruction);
+}
+
+void RoundWriter::add(unsigned item, unsigned type, int64_t chunk, int64_t chunks, int round) {
+  int64_t size = cast<StateAttr>(migration.getTypes()[type]).getBytes();
+  for (const ItemFlow &flow : flows.getFlows(item)) {
+    Program &program = programs[flow.program];
+    Bytes &account = bytes[flow.program][round];
+    account.sent += flow.getSent(chunk, chunks) * size;
+    account.received += flow.getReceived(chunk, chunks) * size;
+    account.allocated += chunk == 0 ? flow.allocated * size : 0;
+    for (const Step &step : flow.steps) {
+      bool moves = step.isSend() || step.isRecv();
+      Piece part = moves ? step.getPart(chunk, chunks) : step.piece;
+      int when = step.binds ? 0 : round;
+      if (part.size() > 0 && (moves || chunk == 0))
+        program.rounds[when][step.order][type].push_back(part);
+      if (step.binds && chunk == 0)
+        bound[flow.program] += step.elements * size;
+    }
+    if (chunk < chunks - 1)
+      continue;
+    account.released += flow.released * size;
+    for (const Piece &piece : flow.releasedPieces)
+      program.rounds[round][releaseOrder][type].push_back(piece);
+  }
+}
+
+void RoundWriter::write() {
+  for (auto [index, op] : llvm::enumerate(flows.getPrograms())) {
+    writeProgram(op, programs[index]);
+    statePeaks(op, index);
+  }
+}
+
+/// One instruction for all types that do the same.
+void RoundWriter::writeStep(OpBuilder &builder, ProgramOp program, InstructionOpInterface op,
+                            TypedPieces &pieces) {
+  llvm::SmallVector<std::pair<llvm::SmallVector<Piece>, llvm::SmallVector<Attribute>>> alike;
+  for (auto &[type, list] : pieces) {
+    llvm::sort(list);
+    auto it = llvm::find_if(alike, [&](const auto &entry) { return entry.first == list; });
+    if (it == alike.end())
+      it = &alike.emplace_back(list, llvm::SmallVector<Attribute>());
+    it->second.push_back(cast<StateAttr>(migration.getTypes()[type]).getName());
+  }
+  for (auto &[list, types] : alike) {
+    ArrayAttr ids = foldWorkloads(flows.getTable(), list), wt = builder.getArrayAttr(types);
+    if (!op) {
+      ReleaseOp::create(builder, program.getLoc(), ids, wt, program.getSelf());
+      continue;
+    }
+    auto copy = cast<InstructionOpInterface>(builder.clone(*op));
+    copy.setWidAttr(ids);
+    copy.setWtAttr(wt);
+  }
+}
+
+void RoundWriter::writeProgram(ProgramOp op, Program &program) {
+  OpBuilder builder = OpBuilder::atBlockEnd(&op.getBody().front());
+  for (auto &[index, steps] : program.rounds) {
+    auto round = RoundOp::create(builder, op.getLoc(), index);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToEnd(&round.getBody().emplaceBlock());
+    for (auto &[order, pieces] : steps)
+      writeStep(builder, op, order == releaseOrder ? nullptr : program.ops[order], pieces);
+  }
+  for (InstructionOpInterface instruction : program.ops)
+    instruction->erase();
+}
+
+void RoundWriter::statePeaks(ProgramOp op, unsigned program) {
+  const ProgramMemory &memory = flows.getMemories()[program];
+  int64_t live = memory.prev, peak = memory.prev, sent = 0, received = 0;
+  for (const Bytes &round : bytes[program]) {
+    live += round.allocated;
+    peak = std::max(peak, live);
+    live -= round.released;
+    sent = std::max(sent, round.sent);
+    received = std::max(received, round.received);
+  }
+  op.setSendSlab(sent);
+  op.setRecvSlab(received);
+  op.setPeak(peak + sent + received);
+  op.setPeakSafe(memory.prev + memory.curr - bound[program] + sent + received);
+}

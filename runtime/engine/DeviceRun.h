@@ -1,0 +1,72 @@
+// One device from its previous to its current state: fill, migrate, verify.
+
+#ifndef ETC_RUNTIME_ENGINE_DEVICERUN_H
+#define ETC_RUNTIME_ENGINE_DEVICERUN_H
+
+#include "engine/RoundExecutor.h"
+#include "memory/HostAllocator.h"
+#include "transport/Collectives.h"
+
+#include <memory>
+
+namespace etc::runtime {
+
+struct RunOptions {
+  /// The longest wait for a peer.
+  Milliseconds timeout{};
+  /// Check every element of the current state.
+  bool verify = true;
+  /// Counts along, unless null; not owned.
+  Progress *progress = nullptr;
+};
+
+/// What one device did. Plain data, which travels between processes as it is.
+struct DeviceReport {
+  uint32_t device = 0;
+  uint32_t verified = 0; // 1 where every element was right
+  uint64_t sentBytes = 0;
+  uint64_t receivedBytes = 0;
+  double seconds = 0;     // from the first round's start to the last one's end
+  uint64_t peakBytes = 0; // the most that was live, staging included
+  uint64_t provedBytes = 0; // what the plan states for it
+  uint64_t stateBytes = 0;  // max(prev, curr)
+};
+
+/// Runs one participant. After an error it has to live until no peer reads its
+/// memory any more.
+class DeviceRun {
+public:
+  DeviceRun(const PlanIndex &index, uint32_t rank, Transport &transport,
+            RunOptions options);
+  ~DeviceRun();
+
+  /// Fills the previous state, waits for all others to have done so, executes
+  /// all rounds, and commits. The caller aborts the transport after an error.
+  /// Errors name device and round.
+  Status migrate();
+
+  /// Checks every element of the current state after migrate(), unless the
+  /// options leave that out. The error is of kind Verification.
+  Status verify();
+
+  const DeviceReport &report() const { return result; }
+
+private:
+  Status prepare();
+  Status runRounds();
+
+  const PlanIndex &index;
+  const Member self;
+  const uint32_t program;
+  Transport &transport;
+  const RunOptions options;
+  HostAllocator allocator;
+  DeviceState state;
+  RoundExecutor executor;
+  Buffer sendSlab, recvSlab;
+  DeviceReport result;
+};
+
+} // namespace etc::runtime
+
+#endif // ETC_RUNTIME_ENGINE_DEVICERUN_H

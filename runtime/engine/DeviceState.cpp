@@ -1,0 +1,71 @@
+#include "engine/DeviceState.h"
+
+using namespace etc::runtime;
+
+DeviceState::DeviceState(const PlanIndex &index, uint32_t program,
+                         Allocator &allocator)
+    : index(index), program(program), allocator(allocator),
+      prev(holdings(Side::Prev).size()), curr(holdings(Side::Curr).size()) {}
+
+DeviceState::~DeviceState() {
+  commit();
+  for (Slot &slot : curr)
+    release(slot);
+}
+
+Status DeviceState::allocate(Side side, size_t position, Slot &slot) {
+  uint64_t bytes = index.shardBytes(holdings(side)[position].shard);
+  Result<Buffer> buffer = allocator.allocate(bytes);
+  if (!buffer)
+    return buffer.status();
+  slot.buffer = *buffer;
+  slot.isHeld = true;
+  return Status::success();
+}
+
+void DeviceState::release(Slot &slot) {
+  if (slot.isHeld && !slot.isBound)
+    allocator.release(slot.buffer);
+  slot = {};
+}
+
+Status DeviceState::allocatePrev() {
+  for (size_t i = 0; i != prev.size(); ++i)
+    if (Status s = allocate(Side::Prev, i, prev[i]); !s.ok())
+      return s;
+  return Status::success();
+}
+
+Status DeviceState::ensureCurr(uint32_t tensor) {
+  size_t position = *index.find(program, Side::Curr, tensor);
+  if (curr[position].isHeld)
+    return Status::success();
+  return allocate(Side::Curr, position, curr[position]);
+}
+
+void DeviceState::bind(uint32_t tensor) {
+  Slot &from = slot(Side::Prev, tensor);
+  slot(Side::Curr, tensor) = from;
+  from.isBound = true;
+}
+
+void DeviceState::releasePrev(uint32_t tensor) {
+  release(slot(Side::Prev, tensor));
+}
+
+void DeviceState::commit() {
+  for (Slot &slot : prev)
+    release(slot);
+}
+
+Region DeviceState::around(Side side, uint32_t tensor, plan::Box box) const {
+  size_t position = *index.find(program, side, tensor);
+  uint32_t shard = holdings(side)[position].shard;
+  uint32_t inside = *index.boxAround(shard, box);
+  uint64_t before = 0;
+  for (uint32_t b = 0; b != inside; ++b)
+    before += index.shardBox(shard, b).volume();
+  return {slots(side)[position].buffer.data +
+              before * index.elementBytes(tensor),
+          index.shardBox(shard, inside)};
+}

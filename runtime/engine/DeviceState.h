@@ -1,0 +1,88 @@
+// The tensors of one device during a migration.
+
+#ifndef ETC_RUNTIME_ENGINE_DEVICESTATE_H
+#define ETC_RUNTIME_ENGINE_DEVICESTATE_H
+
+#include "memory/Allocator.h"
+#include "pack/Copy.h"
+
+#include "plan/PlanIndex.h"
+
+#include <vector>
+
+namespace etc::runtime {
+
+using plan::PlanIndex;
+using plan::Side;
+
+/// Owns the memory of a device's previous and current shards. Everything named
+/// by an op of a plan that the referee accepted is there at its time.
+class DeviceState {
+public:
+  DeviceState(const PlanIndex &index, uint32_t program, Allocator &allocator);
+  ~DeviceState();
+  DeviceState(const DeviceState &) = delete;
+  DeviceState &operator=(const DeviceState &) = delete;
+
+  /// Allocates all previous shards.
+  Status allocatePrev();
+  /// Allocates a current shard unless it has memory.
+  Status ensureCurr(uint32_t tensor);
+  /// Makes the previous shard's memory the current shard's. It can still be
+  /// read as the previous one.
+  void bind(uint32_t tensor);
+  void releasePrev(uint32_t tensor);
+  /// Releases what is left of the previous state, except what is bound.
+  void commit();
+
+  /// The box of the shard that contains `box`.
+  Region around(Side side, uint32_t tensor, plan::Box box) const;
+
+  /// Calls visit(tensor, region) for every box of every shard of one side.
+  template <typename Visit> Status forEachRegion(Side side, Visit visit) const;
+
+private:
+  struct Slot {
+    Buffer buffer;
+    bool isHeld = false;
+    bool isBound = false; // prev only: the current slot owns the memory
+  };
+
+  std::span<const plan::Holding> holdings(Side side) const {
+    return index.holdings(program, side);
+  }
+  const std::vector<Slot> &slots(Side side) const {
+    return side == Side::Prev ? prev : curr;
+  }
+  Slot &slot(Side side, uint32_t tensor) {
+    return (side == Side::Prev ? prev
+                               : curr)[*index.find(program, side, tensor)];
+  }
+  Status allocate(Side side, size_t position, Slot &slot);
+  void release(Slot &slot);
+
+  const PlanIndex &index;
+  const uint32_t program;
+  Allocator &allocator;
+  /// Parallel to the program's holdings.
+  std::vector<Slot> prev, curr;
+};
+
+template <typename Visit>
+Status DeviceState::forEachRegion(Side side, Visit visit) const {
+  for (size_t i = 0; i != slots(side).size(); ++i) {
+    plan::Holding holding = holdings(side)[i];
+    std::byte *data = slots(side)[i].buffer.data;
+    for (uint32_t b = 0; b != index.boxCount(holding.shard); ++b) {
+      plan::Box box = index.shardBox(holding.shard, b);
+      if (Status s = visit(holding.tensor, Region{data, box}); !s.ok())
+        return s;
+      data += box.volume() * index.elementBytes(holding.tensor);
+    }
+  }
+  return Status::success();
+}
+
+} // namespace etc::runtime
+
+#endif // ETC_RUNTIME_ENGINE_DEVICESTATE_H

@@ -1,0 +1,43 @@
+#include "engine/LocalRun.h"
+
+#include "transport/LocalTransport.h"
+
+#include <mutex>
+#include <thread>
+
+using namespace etc::runtime;
+
+LocalOutcome etc::runtime::runLocally(const PlanIndex &index,
+                                      const RunOptions &options) {
+  const auto &participants = *index.plan().participants();
+  LocalCluster cluster({participants.begin(), participants.end()});
+  std::vector<std::unique_ptr<DeviceRun>> runs;
+  for (uint32_t rank = 0; rank != index.rankCount(); ++rank)
+    runs.push_back(std::make_unique<DeviceRun>(
+        index, rank, cluster.transport(rank), options));
+
+  // The first failure is the cause; others only follow from it.
+  LocalOutcome outcome;
+  std::mutex mutex;
+  auto record = [&](const Status &status) {
+    std::lock_guard lock(mutex);
+    if (outcome.status.ok())
+      outcome.status = status;
+  };
+  auto runOne = [&](uint32_t rank) {
+    if (Status s = runs[rank]->migrate(); !s.ok()) {
+      record(s);
+      cluster.transport(rank).abort();
+    } else {
+      record(runs[rank]->verify());
+    }
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (uint32_t rank = 0; rank != index.rankCount(); ++rank)
+      threads.emplace_back(runOne, rank);
+  }
+  for (auto &run : runs)
+    outcome.reports.push_back(run->report());
+  return outcome;
+}

@@ -1,0 +1,155 @@
+#include "engine/StateCheck.h"
+
+#include "pack/Runs.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <iomanip>
+#include <sstream>
+
+using namespace etc::runtime;
+using etc::plan::Side;
+using etc::plan::Status;
+
+namespace {
+
+/// Elements that are computed at a time for a comparison.
+constexpr uint64_t kChunk = 2048;
+
+std::vector<int64_t> boxOfShape(const flatbuffers::Vector<int64_t> &shape) {
+  std::vector<int64_t> bounds;
+  for (int64_t extent : shape)
+    bounds.insert(bounds.end(), {0, extent});
+  return bounds;
+}
+
+/// A box of a region, all of whose elements follow the formula or are all zero.
+struct Piece {
+  std::vector<int64_t> bounds;
+  bool isZero;
+};
+
+std::vector<Piece> splitByOrigin(const etc::plan::fb::Tensor &tensor, Side side,
+                                 Box box) {
+  std::vector<int64_t> whole(box.bounds().begin(), box.bounds().end());
+  if (side == Side::Prev || !tensor.prev_shape())
+    return {{whole, false}};
+  std::vector<int64_t> prev = boxOfShape(*tensor.prev_shape());
+  std::vector<Piece> pieces;
+  if (intersects(box, Box(prev))) {
+    std::vector<int64_t> common = whole;
+    for (size_t i = 1; i < common.size(); i += 2)
+      common[i] = std::min(common[i], prev[i]);
+    pieces.push_back({common, false});
+  }
+  for (std::vector<int64_t> &rest : subtract(box, Box(prev)))
+    pieces.push_back({std::move(rest), true});
+  return pieces;
+}
+
+/// The box of which an element's row-major index is its global one: as large as
+/// the larger side on every axis, so that an element has one index.
+std::vector<int64_t> globalBox(const etc::plan::fb::Tensor &tensor) {
+  std::vector<int64_t> bounds = boxOfShape(*tensor.shape());
+  if (const auto *prev = tensor.prev_shape())
+    for (unsigned axis = 0; axis != prev->size(); ++axis)
+      bounds[2 * axis + 1] = std::max(bounds[2 * axis + 1], prev->Get(axis));
+  return bounds;
+}
+
+/// Calls visit(globalIndex, regionIndex, count, isZero) for the runs of a
+/// region; visit returns whether to go on.
+template <typename Visit>
+void visitRuns(const PlanIndex &index, uint32_t tensor, Side side, Box box,
+               Visit visit) {
+  std::vector<int64_t> global = globalBox(index.tensor(tensor));
+  for (const Piece &piece : splitByOrigin(index.tensor(tensor), side, box))
+    forEachRun(Box(global), box, Box(piece.bounds),
+               [&](uint64_t globalIndex, uint64_t regionIndex, uint64_t count) {
+                 visit(globalIndex, regionIndex, count, piece.isZero);
+               });
+}
+
+/// "[3, 17]": where the element of a row-major index stands.
+std::string describePosition(uint64_t index, Box box) {
+  std::string out;
+  for (unsigned axis = box.rank(); axis-- > 0;) {
+    uint64_t extent = box.extent(axis);
+    uint64_t at = box.begin(axis) + index % extent;
+    out = std::to_string(at) + (out.empty() ? "" : ", ") + out;
+    index /= extent;
+  }
+  return "[" + out + "]";
+}
+
+/// The bits of an element, most significant byte first.
+std::string describeBits(const std::byte *element, unsigned bytes) {
+  std::ostringstream out;
+  out << "0x" << std::hex << std::setfill('0');
+  for (unsigned i = bytes; i-- > 0;)
+    out << std::setw(2) << std::to_integer<unsigned>(element[i]);
+  return out.str();
+}
+
+/// The first element that differs, where one is known to.
+uint64_t firstDifference(const std::byte *a, const std::byte *b,
+                         unsigned elementBytes) {
+  uint64_t i = 0;
+  while (std::memcmp(a + i * elementBytes, b + i * elementBytes,
+                     elementBytes) == 0)
+    ++i;
+  return i;
+}
+
+} // namespace
+
+void etc::runtime::fillRegion(const PlanIndex &index, uint32_t tensor,
+                              Side side, Region region) {
+  Formula formula(index, tensor);
+  const unsigned size = formula.elementBytes();
+  visitRuns(index, tensor, side, region.box,
+            [&](uint64_t first, uint64_t at, uint64_t count, bool isZero) {
+              if (isZero)
+                std::memset(region.data + at * size, 0, count * size);
+              else
+                formula.generate(first, count, region.data + at * size);
+            });
+}
+
+Status etc::runtime::checkRegion(const PlanIndex &index, uint32_t tensor,
+                                 Side side, ConstRegion region) {
+  Formula formula(index, tensor);
+  const unsigned size = formula.elementBytes();
+  alignas(64) std::array<std::byte, kChunk * 8> expected{};
+  uint64_t wrong = ~uint64_t{0};
+  std::string bits;
+  auto compare = [&](uint64_t at, uint64_t count) {
+    const std::byte *actual = region.data + at * size;
+    if (std::memcmp(actual, expected.data(), count * size) == 0)
+      return;
+    uint64_t i = firstDifference(actual, expected.data(), size);
+    if (at + i >= wrong)
+      return;
+    wrong = at + i;
+    bits = "expected " + describeBits(expected.data() + i * size, size) +
+           ", got " + describeBits(actual + i * size, size);
+  };
+  visitRuns(index, tensor, side, region.box,
+            [&](uint64_t first, uint64_t at, uint64_t count, bool isZero) {
+              for (uint64_t done = 0; done < count && at + done < wrong;
+                   done += kChunk) {
+                uint64_t now = std::min(kChunk, count - done);
+                if (isZero)
+                  std::memset(expected.data(), 0, now * size);
+                else
+                  formula.generate(first + done, now, expected.data());
+                compare(at + done, now);
+              }
+            });
+  if (bits.empty())
+    return Status::success();
+  return Status(plan::ErrorKind::Verification,
+                index.describeTensor(tensor) +
+                    describePosition(wrong, region.box) + ": " + bits);
+}

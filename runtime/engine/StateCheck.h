@@ -1,0 +1,27 @@
+// Filling boxes of the previous state by formula, and checking boxes of the
+// current state against it.
+
+#ifndef ETC_RUNTIME_ENGINE_STATECHECK_H
+#define ETC_RUNTIME_ENGINE_STATECHECK_H
+
+#include "engine/Formula.h"
+#include "pack/Copy.h"
+
+#include "plan/Status.h"
+
+namespace etc::runtime {
+
+/// Writes every element of a region of `tensor` on one side. Current elements
+/// outside the previous shape are zero.
+void fillRegion(const PlanIndex &index, uint32_t tensor, plan::Side side,
+                Region region);
+
+/// Compares every element, bit for bit. The error is of kind Verification and
+/// names the first wrong element of the region: the tensor, where, what was
+/// expected, what is there.
+plan::Status checkRegion(const PlanIndex &index, uint32_t tensor,
+                         plan::Side side, ConstRegion region);
+
+} // namespace etc::runtime
+
+#endif // ETC_RUNTIME_ENGINE_STATECHECK_H

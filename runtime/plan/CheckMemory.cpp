@@ -1,0 +1,102 @@
+// R6: slabs and peaks are as stated. The replay follows the order within a
+// round: current tensors first written in it are allocated, everything moves,
+// then comes the round's peak behind us, and releases.
+
+#include "plan/RefereeRules.h"
+
+using namespace etc::plan;
+
+namespace {
+
+struct Peak {
+  uint64_t bytes = 0;
+  uint32_t round = 0;
+
+  void see(uint64_t live, uint32_t now) {
+    if (live > bytes)
+      *this = {live, now};
+  }
+};
+
+class MemoryReplay {
+public:
+  MemoryReplay(const PlanIndex &index, uint32_t program)
+      : index(index), program(program),
+        allocated(index.holdings(program, Side::Curr).size()) {
+    live = addBytes(index.program(program).send_slab(),
+                    index.program(program).recv_slab());
+    for (Holding holding : index.holdings(program, Side::Prev))
+      live = addBytes(live, index.shardBytes(holding.shard));
+    liveSafe = live;
+    peak.see(live, 0);
+  }
+
+  void replay(uint32_t round) {
+    uint64_t sent = 0, received = 0;
+    for (const fb::Op *op : opsOf(index, program, round)) {
+      if (writesCurrent(op->kind()))
+        allocate(*op);
+      if (op->kind() == fb::OpKind::send)
+        sent = addBytes(sent, index.opBytes(*op));
+      if (op->kind() == fb::OpKind::recv)
+        received = addBytes(received, index.opBytes(*op));
+    }
+    busiestSend.see(sent, round);
+    busiestRecv.see(received, round);
+    peak.see(live, round);
+    for (const fb::Op *op : opsOf(index, program, round))
+      if (op->kind() == fb::OpKind::release)
+        live -= bytesOf(Side::Prev, op->tensor());
+  }
+
+  Peak peak, busiestSend, busiestRecv;
+  uint64_t liveSafe = 0;
+
+private:
+  void allocate(const fb::Op &op) {
+    size_t position = *index.find(program, Side::Curr, op.tensor());
+    if (allocated[position])
+      return;
+    allocated[position] = true;
+    if (index.bindsMemory(program, op))
+      return;
+    uint64_t bytes = bytesOf(Side::Curr, op.tensor());
+    live = addBytes(live, bytes);
+    liveSafe = addBytes(liveSafe, bytes);
+  }
+
+  uint64_t bytesOf(Side side, uint32_t tensor) const {
+    size_t position = *index.find(program, side, tensor);
+    return index.shardBytes(index.holdings(program, side)[position].shard);
+  }
+
+  const PlanIndex &index;
+  const uint32_t program;
+  std::vector<bool> allocated;
+  uint64_t live = 0;
+};
+
+} // namespace
+
+Status etc::plan::checkMemory(const PlanIndex &index, uint32_t program) {
+  MemoryReplay replay(index, program);
+  for (uint32_t r = 0; r != roundsOf(index, program); ++r)
+    replay.replay(r);
+  const fb::Program &stated = index.program(program);
+  const std::string path = text("programs[", program, "]");
+  if (stated.send_slab() < replay.busiestSend.bytes)
+    return malformed(path, ".send_slab: ", stated.send_slab(), " bytes, round ",
+                     replay.busiestSend.round, " sends ",
+                     replay.busiestSend.bytes);
+  if (stated.recv_slab() < replay.busiestRecv.bytes)
+    return malformed(path, ".recv_slab: ", stated.recv_slab(), " bytes, round ",
+                     replay.busiestRecv.round, " receives ",
+                     replay.busiestRecv.bytes);
+  if (stated.peak() != replay.peak.bytes)
+    return malformed(path, ": peak is ", replay.peak.bytes, " bytes in round ",
+                     replay.peak.round, ", the plan states ", stated.peak());
+  if (stated.peak_safe() != replay.liveSafe)
+    return malformed(path, ": safe peak is ", replay.liveSafe,
+                     " bytes, the plan states ", stated.peak_safe());
+  return Status::success();
+}

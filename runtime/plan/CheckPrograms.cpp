@@ -1,0 +1,171 @@
+// Programs: devices, peers, shards, rounds and ops.
+
+#include "plan/FormatRules.h"
+
+#include <algorithm>
+#include <map>
+
+using namespace etc::plan;
+
+namespace {
+
+class ProgramChecker {
+public:
+  explicit ProgramChecker(const fb::Plan &plan) : plan(plan) {}
+
+  Status run();
+
+private:
+  Status checkDevices(const std::string &path, uint32_t index);
+  Status checkPeers(const std::string &path, const fb::Program &program);
+  Status checkHoldings(const std::string &path, const Uints &shards,
+                       bool isCurr);
+  Status checkRounds(const std::string &path, const fb::Program &program);
+  Status checkOp(const std::string &path, const fb::Program &program,
+                 const fb::Op &op);
+
+  bool isParticipant(uint32_t device) const {
+    const uint32_t *begin = plan.participants()->data();
+    return std::binary_search(begin, begin + plan.participants()->size(),
+                              device);
+  }
+
+  const fb::Plan &plan;
+  std::map<uint32_t, uint32_t> programOfDevice;
+};
+
+} // namespace
+
+Status ProgramChecker::run() {
+  uint32_t longest = 0;
+  for (uint32_t p = 0; p != plan.programs()->size(); ++p) {
+    const fb::Program &program = *plan.programs()->Get(p);
+    std::string path = item("programs", p);
+    if (Status s = checkDevices(path, p); !s.ok())
+      return s;
+    if (Status s = checkPeers(path, program); !s.ok())
+      return s;
+    if (Status s = checkHoldings(path + ".prev_shards", *program.prev_shards(),
+                                 /*isCurr=*/false);
+        !s.ok())
+      return s;
+    if (Status s = checkHoldings(path + ".curr_shards", *program.curr_shards(),
+                                 /*isCurr=*/true);
+        !s.ok())
+      return s;
+    if (Status s = checkRounds(path, program); !s.ok())
+      return s;
+    longest = std::max(longest, program.rounds()->size());
+  }
+  for (uint32_t i = 0; i != plan.participants()->size(); ++i)
+    if (!programOfDevice.count(plan.participants()->Get(i)))
+      return malformed(item("participants", i), ": device ",
+                       plan.participants()->Get(i), " has no program");
+  if (plan.forecast()->size() != longest)
+    return malformed("forecast: ", plan.forecast()->size(),
+                     " entries, the longest program has ", longest, " rounds");
+  return Status::success();
+}
+
+Status ProgramChecker::checkDevices(const std::string &path, uint32_t index) {
+  const Uints &devices = *plan.programs()->Get(index)->devices();
+  if (devices.size() == 0)
+    return malformed(path, ".devices: at least one is needed");
+  if (Status s = checkAscending(path + ".devices", devices); !s.ok())
+    return s;
+  for (uint32_t i = 0; i != devices.size(); ++i) {
+    if (!isParticipant(devices[i]))
+      return malformed(item(path + ".devices", i), ": ", devices[i],
+                       " is not a participant");
+    auto [it, isNew] = programOfDevice.try_emplace(devices[i], index);
+    if (!isNew)
+      return malformed(item(path + ".devices", i), ": ", devices[i],
+                       " is in programs[", it->second, "] already");
+  }
+  return Status::success();
+}
+
+Status ProgramChecker::checkPeers(const std::string &path,
+                                  const fb::Program &program) {
+  for (uint32_t s = 0; s != program.peers()->size(); ++s) {
+    const Uints &peers = *program.peers()->Get(s)->devices();
+    std::string list = item(path + ".peers", s) + ".devices";
+    if (peers.size() != program.devices()->size())
+      return malformed(list, ": ", peers.size(), " entries, the program has ",
+                       program.devices()->size(), " devices");
+    for (uint32_t i = 0; i != peers.size(); ++i) {
+      if (!isParticipant(peers[i]))
+        return malformed(item(list, i), ": ", peers[i],
+                         " is not a participant");
+      if (peers[i] == program.devices()->Get(i))
+        return malformed(item(list, i), ": device ", peers[i],
+                         " is its own peer");
+    }
+  }
+  return Status::success();
+}
+
+Status ProgramChecker::checkHoldings(const std::string &path,
+                                     const Uints &shards, bool isCurr) {
+  std::vector<uint32_t> held;
+  for (uint32_t i = 0; i != shards.size(); ++i) {
+    if (shards[i] >= plan.shards()->size())
+      return outOfRange(item(path, i), shards[i], plan.shards()->size());
+    const fb::Shard &shard = *plan.shards()->Get(shards[i]);
+    const fb::Tensor &entry = *plan.tensors()->Get(shard.tensor());
+    held.push_back(shard.tensor());
+    const Longs &shape =
+        isCurr || !entry.prev_shape() ? *entry.shape() : *entry.prev_shape();
+    for (uint32_t b = 0; b != shard.box_count(); ++b) {
+      Box box(plan.bounds()->data() + plan.boxes()->Get(shard.first_box() + b),
+              shape.size());
+      for (uint32_t axis = 0; axis != shape.size(); ++axis)
+        if (box.end(axis) > shape[axis])
+          return malformed(item(path, i), ": box ", describe(box),
+                           " leaves the ", isCurr ? "current" : "previous",
+                           " shape on axis ", axis, ", of ", shape[axis]);
+    }
+  }
+  std::sort(held.begin(), held.end());
+  auto twice = std::adjacent_find(held.begin(), held.end());
+  if (twice != held.end())
+    return malformed(path, ": two shards of tensors[", *twice, "]");
+  return Status::success();
+}
+
+Status ProgramChecker::checkRounds(const std::string &path,
+                                   const fb::Program &program) {
+  for (uint32_t r = 0; r != program.rounds()->size(); ++r) {
+    const auto &ops = *program.rounds()->Get(r)->ops();
+    for (uint32_t o = 0; o != ops.size(); ++o)
+      if (Status s = checkOp("", program, *ops.Get(o)); !s.ok())
+        return malformed(path, ".rounds[", r, "].ops[", o, "]", s.message());
+  }
+  return Status::success();
+}
+
+Status ProgramChecker::checkOp(const std::string &path,
+                               const fb::Program &program, const fb::Op &op) {
+  if (op.kind() > fb::OpKind::MAX)
+    return malformed(path, ".kind: ", int(op.kind()), " is not a known op");
+  bool isMessage =
+      op.kind() == fb::OpKind::send || op.kind() == fb::OpKind::recv;
+  uint32_t peerEnd = isMessage ? program.peers()->size() : 1;
+  if (op.peer() >= peerEnd)
+    return outOfRange(path + ".peer", op.peer(), peerEnd);
+  if (op.from_curr() && op.kind() != fb::OpKind::send)
+    return malformed(path, ".from_curr: only a send has it");
+  for (auto [name, value] :
+       {std::pair(".tensor", op.tensor()), std::pair(".source", op.source())})
+    if (value >= plan.tensors()->size())
+      return outOfRange(path + name, value, plan.tensors()->size());
+  if (op.kind() != fb::OpKind::release)
+    return checkBox(plan, path + ".box", op.box(), op.tensor());
+  if (op.box() != 0)
+    return malformed(path, ".box: ", op.box(), ", a release has 0");
+  return Status::success();
+}
+
+Status etc::plan::checkPrograms(const fb::Plan &plan) {
+  return ProgramChecker(plan).run();
+}

@@ -1,0 +1,186 @@
+// Tensors, shards and boxes.
+
+#include "plan/FormatRules.h"
+
+#include <algorithm>
+#include <map>
+
+using namespace etc::plan;
+
+/// No tensor is larger: 16 TiB. Sums of a few of them stay far from overflow.
+constexpr uint64_t kMaxTensorBytes = uint64_t{1} << 44;
+
+static Status checkShape(const std::string &path, const Longs &shape,
+                         unsigned elementBytes) {
+  if (shape.size() == 0 || shape.size() > kMaxRank)
+    return malformed(path, ": ", shape.size(), " axes, from 1 to ", kMaxRank,
+                     " are allowed");
+  uint64_t bytes = elementBytes;
+  for (uint32_t axis = 0; axis != shape.size(); ++axis) {
+    if (shape[axis] < 1)
+      return malformed(item(path, axis), ": ", shape[axis],
+                       " is not at least 1");
+    bytes = mulBytes(bytes, static_cast<uint64_t>(shape[axis]));
+  }
+  if (bytes > kMaxTensorBytes)
+    return malformed(path, ": larger than 16 TiB");
+  return Status::success();
+}
+
+static Status checkOtherShapes(const std::string &path,
+                               const fb::Tensor &tensor) {
+  if (const Longs *view = tensor.view()) {
+    if (Status s =
+            checkShape(path + ".view", *view, elementBytes(tensor.dtype()));
+        !s.ok())
+      return s;
+    auto product = [](const Longs &shape) {
+      uint64_t elements = 1;
+      for (int64_t extent : shape)
+        elements *= static_cast<uint64_t>(extent);
+      return elements;
+    };
+    if (product(*view) != product(*tensor.shape()))
+      return malformed(path, ".view: ", product(*view),
+                       " elements, the shape has ", product(*tensor.shape()));
+  }
+  if (const Longs *prev = tensor.prev_shape()) {
+    if (prev->size() != tensor.shape()->size())
+      return malformed(path, ".prev_shape: ", prev->size(),
+                       " axes, the shape has ", tensor.shape()->size());
+    return checkShape(path + ".prev_shape", *prev,
+                      elementBytes(tensor.dtype()));
+  }
+  return Status::success();
+}
+
+static Status checkDerivation(const fb::Plan &plan, const std::string &path,
+                              const fb::Tensor &entry) {
+  if (entry.derived_from() < 0)
+    return Status::success();
+  const fb::Tensor &source = *plan.tensors()->Get(entry.derived_from());
+  if (source.derived_from() >= 0)
+    return malformed(path, ".derived_from: tensors[", entry.derived_from(),
+                     "] is derived itself");
+  bool isHalf =
+      entry.dtype() == fb::DType::bf16 || entry.dtype() == fb::DType::fp16;
+  if (source.dtype() != fb::DType::fp32 || !isHalf)
+    return malformed(path, ".derived_from: no cast from ",
+                     fb::EnumNameDType(source.dtype()), " to ",
+                     fb::EnumNameDType(entry.dtype()),
+                     ", only from fp32 to bf16 or fp16");
+  return Status::success();
+}
+
+static Status checkLinks(const fb::Plan &plan, const std::string &path,
+                         uint32_t index) {
+  const fb::Tensor &entry = *plan.tensors()->Get(index);
+  const int64_t count = plan.tensors()->size();
+  auto equals = [&](const flatbuffers::Vector<int64_t> *shape) {
+    return shape && std::equal(entry.shape()->begin(), entry.shape()->end(),
+                               shape->begin(), shape->end());
+  };
+  // A tensor that vanishes has the previous side's shape.
+  auto sameShape = [&](const fb::Tensor &other) {
+    return equals(other.shape()) || equals(other.prev_shape());
+  };
+  for (auto [name, link] : {std::pair(".tied_to", entry.tied_to()),
+                            std::pair(".derived_from", entry.derived_from())}) {
+    if (link == -1)
+      continue;
+    if (link < 0 || link >= count)
+      return malformed(path, name, ": ", link, " is not in [-1, ", count, ")");
+    if (link == static_cast<int64_t>(index))
+      return malformed(path, name, ": the tensor itself");
+    if (!sameShape(*plan.tensors()->Get(link)))
+      return malformed(path, name, ": tensors[", link, "] has another shape");
+  }
+  if (entry.tied_to() >= 0) {
+    const fb::Tensor &twin = *plan.tensors()->Get(entry.tied_to());
+    if (twin.tied_to() >= 0)
+      return malformed(path, ".tied_to: tensors[", entry.tied_to(),
+                       "] is a tied copy itself");
+    if (twin.dtype() != entry.dtype() ||
+        twin.type()->string_view() != entry.type()->string_view())
+      return malformed(path, ".tied_to: tensors[", entry.tied_to(),
+                       "] has another type");
+  }
+  return checkDerivation(plan, path, entry);
+}
+
+Status etc::plan::checkTensors(const fb::Plan &plan) {
+  std::map<std::pair<std::string_view, std::string_view>, uint32_t> seen;
+  for (uint32_t t = 0; t != plan.tensors()->size(); ++t) {
+    std::string path = item("tensors", t);
+    const fb::Tensor &entry = *plan.tensors()->Get(t);
+    if (elementBytes(entry.dtype()) == 0)
+      return malformed(path, ".dtype: ", int(entry.dtype()),
+                       " is not a known type");
+    if (Status s = checkShape(path + ".shape", *entry.shape(),
+                              elementBytes(entry.dtype()));
+        !s.ok())
+      return s;
+    if (Status s = checkOtherShapes(path, entry); !s.ok())
+      return s;
+    auto [it, isNew] = seen.try_emplace(
+        {entry.name()->string_view(), entry.type()->string_view()}, t);
+    if (!isNew)
+      return malformed(path, ": ", entry.name()->str(), " (",
+                       entry.type()->str(), ") is tensors[", it->second,
+                       "] already");
+  }
+  for (uint32_t t = 0; t != plan.tensors()->size(); ++t)
+    if (Status s = checkLinks(plan, item("tensors", t), t); !s.ok())
+      return s;
+  return Status::success();
+}
+
+Status etc::plan::checkBox(const fb::Plan &plan, const std::string &path,
+                           uint32_t offset, uint32_t index) {
+  const fb::Tensor &entry = *plan.tensors()->Get(index);
+  const uint32_t rank = entry.shape()->size();
+  if (uint64_t{offset} + 2 * rank > plan.bounds()->size())
+    return malformed(path, ": bounds [", offset, ", ",
+                     uint64_t{offset} + 2 * rank, ") are not in [0, ",
+                     plan.bounds()->size(), ")");
+  for (uint32_t axis = 0; axis != rank; ++axis) {
+    int64_t begin = plan.bounds()->Get(offset + 2 * axis);
+    int64_t end = plan.bounds()->Get(offset + 2 * axis + 1);
+    int64_t extent = entry.shape()->Get(axis);
+    if (entry.prev_shape())
+      extent = std::max(extent, entry.prev_shape()->Get(axis));
+    if (begin < 0 || begin >= end || end > extent)
+      return malformed(path, ": axis ", axis, ": ", begin, ":", end,
+                       " is not a range of [0, ", extent, ")");
+  }
+  return Status::success();
+}
+
+Status etc::plan::checkShards(const fb::Plan &plan) {
+  for (uint32_t i = 0; i != plan.shards()->size(); ++i) {
+    const fb::Shard &shard = *plan.shards()->Get(i);
+    std::string path = item("shards", i);
+    if (shard.tensor() >= plan.tensors()->size())
+      return outOfRange(path + ".tensor", shard.tensor(),
+                        plan.tensors()->size());
+    if (shard.box_count() == 0)
+      return malformed(path, ".box_count: a shard has at least one box");
+    uint64_t end = uint64_t{shard.first_box()} + shard.box_count();
+    if (end > plan.boxes()->size())
+      return malformed(path, ": boxes [", shard.first_box(), ", ", end,
+                       ") are not in [0, ", plan.boxes()->size(), ")");
+    std::vector<Box> boxes;
+    for (uint64_t b = shard.first_box(); b != end; ++b) {
+      uint32_t offset = plan.boxes()->Get(b);
+      if (Status s = checkBox(plan, item("boxes", b), offset, shard.tensor());
+          !s.ok())
+        return s.at(path);
+      boxes.emplace_back(plan.bounds()->data() + offset,
+                         plan.tensors()->Get(shard.tensor())->shape()->size());
+    }
+    if (auto overlap = findOverlap(boxes))
+      return malformed(path, ": its boxes ", describe(boxes[overlap->first]),
+                       " and ", describe(boxes[overlap->second]), " overlap");
+  }
+  return Status::success();
+}

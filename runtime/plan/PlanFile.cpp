@@ -1,0 +1,191 @@
+#include "plan/PlanFile.h"
+
+#include "plan/FormatCheck.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <iomanip>
+#include <new>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace etc::plan;
+
+/// The length of the root offset and the identifier, with which every plan
+/// begins.
+constexpr size_t kHeaderBytes = 8;
+/// Plan, Program, Round: deeper nesting than the schema's is damage.
+constexpr unsigned kMaxDepth = 8;
+
+static std::string printable(std::span<const uint8_t> bytes) {
+  std::ostringstream out;
+  for (uint8_t byte : bytes) {
+    if (byte >= 0x20 && byte < 0x7f)
+      out << static_cast<char>(byte);
+    else
+      out << "\\x" << std::hex << std::setw(2) << std::setfill('0')
+          << unsigned(byte);
+  }
+  return out.str();
+}
+
+static Status damaged(const std::string &detail) {
+  return malformed("truncated or damaged: ", detail,
+                   "; write it again with etc-opt --emit=plan");
+}
+
+static std::string hex(uint64_t value) {
+  std::ostringstream out;
+  out << "0x" << std::hex << std::setw(16) << std::setfill('0') << value;
+  return out.str();
+}
+
+/// XXH3-64 of the buffer with its 8 bytes at `field` taken as zero.
+static uint64_t hashWithout(std::span<const uint8_t> buffer, size_t field) {
+  constexpr uint64_t zero = 0;
+  XXH3_state_t state;
+  XXH3_64bits_reset(&state);
+  XXH3_64bits_update(&state, buffer.data(), field);
+  XXH3_64bits_update(&state, &zero, sizeof zero);
+  size_t rest = field + sizeof zero;
+  XXH3_64bits_update(&state, buffer.data() + rest, buffer.size() - rest);
+  return XXH3_64bits_digest(&state);
+}
+
+/// The position of the hash in a verified buffer, or 0 where the field was left
+/// out.
+static size_t findHashField(std::span<const uint8_t> buffer) {
+  const auto *table = flatbuffers::GetRoot<flatbuffers::Table>(buffer.data());
+  const uint8_t *field = table->GetAddressOf(fb::Plan::VT_HASH);
+  return field ? field - buffer.data() : 0;
+}
+
+static Status checkIdentifier(std::span<const uint8_t> bytes) {
+  const std::string expected =
+      text("not an ETC plan (expected file identifier '", fb::PlanIdentifier(),
+           "', ");
+  if (bytes.size() < kHeaderBytes)
+    return malformed(expected, "the file has ", bytes.size(), " bytes)");
+  if (!fb::PlanBufferHasIdentifier(bytes.data()))
+    return malformed(expected, "got '", printable(bytes.subspan(4, 4)), "')");
+  return Status::success();
+}
+
+static Status checkStructure(std::span<const uint8_t> bytes) {
+  // A table takes at least 4 bytes, so that no intact file has more than this.
+  auto maxTables = static_cast<flatbuffers::uoffset_t>(bytes.size() / 4);
+  flatbuffers::Verifier verifier(bytes.data(), bytes.size(), kMaxDepth,
+                                 maxTables);
+  if (bytes.size() >= FLATBUFFERS_MAX_BUFFER_SIZE)
+    return malformed("larger than 2 GiB, which no plan is");
+  return fb::VerifyPlanBuffer(verifier)
+             ? Status::success()
+             : damaged("an offset leaves the file's " +
+                       std::to_string(bytes.size()) + " bytes");
+}
+
+static Status checkVersion(const fb::Plan &plan) {
+  if (plan.version() != kPlanVersion)
+    return malformed("format version ", plan.version(), ", this build reads ",
+                     kPlanVersion);
+  if (uint64_t unknown = plan.features() & ~kPlanFeatures)
+    return malformed("needs features that this build does not know (bits ",
+                     hex(unknown), ")");
+  return Status::success();
+}
+
+static Status checkHash(std::span<const uint8_t> bytes) {
+  size_t field = findHashField(bytes);
+  if (field == 0)
+    return malformed("hash: missing");
+  uint64_t stated = fb::GetPlan(bytes.data())->hash();
+  uint64_t actual = hashWithout(bytes, field);
+  return stated == actual ? Status::success()
+                          : damaged("its hash is " + hex(actual) +
+                                    ", the file states " + hex(stated));
+}
+
+Status etc::plan::checkPlanBytes(std::span<const uint8_t> bytes) {
+  if (Status s = checkIdentifier(bytes); !s.ok())
+    return s;
+  if (Status s = checkStructure(bytes); !s.ok())
+    return s;
+  const fb::Plan &plan = *fb::GetPlan(bytes.data());
+  if (Status s = checkVersion(plan); !s.ok())
+    return s;
+  if (Status s = checkHash(bytes); !s.ok())
+    return s;
+  return checkFormat(plan);
+}
+
+/// Maps a whole file; an empty file has no mapping.
+static Result<std::pair<std::shared_ptr<const void>, size_t>>
+mapFile(const std::string &path) {
+  auto failed = [](const char *what) {
+    return Status(ErrorKind::Usage,
+                  text("cannot ", what, ": ", std::strerror(errno)));
+  };
+  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0)
+    return failed("open");
+  struct stat info;
+  if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
+    ::close(fd);
+    return Status(ErrorKind::Usage, "not a regular file");
+  }
+  size_t size = info.st_size;
+  if (size == 0) {
+    ::close(fd);
+    return std::pair(std::shared_ptr<const void>(), size);
+  }
+  void *data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
+  ::close(fd);
+  if (data == MAP_FAILED)
+    return failed("map");
+  auto unmap = [size](const void *begin) {
+    ::munmap(const_cast<void *>(begin), size);
+  };
+  return std::pair(std::shared_ptr<const void>(data, unmap), size);
+}
+
+Result<PlanFile> PlanFile::open(const std::string &path) {
+  // Messages and lookup tables allocate; a library that code without exceptions
+  // links lets none out.
+  try {
+    auto mapped = mapFile(path);
+    if (!mapped)
+      return mapped.status().at(path);
+    std::span<const uint8_t> bytes(
+        static_cast<const uint8_t *>(mapped->first.get()), mapped->second);
+    if (Status s = checkPlanBytes(bytes); !s.ok())
+      return s.at(path);
+    return PlanFile(bytes, mapped->first);
+  } catch (const std::bad_alloc &) {
+    return Status(ErrorKind::Usage, path + ": out of memory");
+  }
+}
+
+Status etc::plan::sealPlan(std::span<uint8_t> buffer) {
+  size_t field = findHashField(buffer);
+  if (field == 0)
+    return malformed("hash: set it to another value than 0 before sealing");
+  uint64_t hash = hashWithout(buffer, field);
+  fb::GetMutablePlan(buffer.data())->mutate_hash(hash);
+  return Status::success();
+}
+
+std::vector<uint8_t> etc::plan::packPlan(fb::PlanT plan) {
+  plan.hash = ~uint64_t{0};
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(fb::Plan::Pack(builder, &plan), fb::PlanIdentifier());
+  std::vector<uint8_t> bytes(builder.GetBufferPointer(),
+                             builder.GetBufferPointer() + builder.GetSize());
+  [[maybe_unused]] Status sealed = sealPlan(bytes);
+  assert(sealed.ok());
+  return bytes;
+}

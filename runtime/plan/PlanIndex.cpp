@@ -1,0 +1,105 @@
+#include "plan/PlanIndex.h"
+
+#include <algorithm>
+#include <bit>
+
+using namespace etc::plan;
+
+static_assert(std::endian::native == std::endian::little,
+              "boxes are read in place, and a plan is little-endian");
+
+static std::vector<Holding>
+collectHoldings(const fb::Plan &plan,
+                const flatbuffers::Vector<uint32_t> &shards) {
+  std::vector<Holding> holdings;
+  holdings.reserve(shards.size());
+  for (uint32_t shard : shards)
+    holdings.push_back({plan.shards()->Get(shard)->tensor(), shard});
+  std::sort(holdings.begin(), holdings.end(),
+            [](Holding a, Holding b) { return a.tensor < b.tensor; });
+  return holdings;
+}
+
+PlanIndex::PlanIndex(const fb::Plan &plan)
+    : plan_(&plan), bounds_(plan.bounds()->data()) {
+  facts_.reserve(plan.tensors()->size());
+  for (uint32_t t = 0; t != plan.tensors()->size(); ++t) {
+    const fb::Tensor &facts = tensor(t);
+    facts_.push_back(
+        {facts.tied_to() < 0 ? t : static_cast<uint32_t>(facts.tied_to()),
+         static_cast<uint16_t>(facts.shape()->size()),
+         static_cast<uint16_t>(etc::plan::elementBytes(facts.dtype()))});
+  }
+  places_.resize(rankCount());
+  for (uint32_t p = 0; p != programCount(); ++p) {
+    prev_.push_back(collectHoldings(plan, *program(p).prev_shards()));
+    curr_.push_back(collectHoldings(plan, *program(p).curr_shards()));
+    for (uint32_t i = 0; i != program(p).devices()->size(); ++i)
+      places_[*rankOf(program(p).devices()->Get(i))] = {p, i};
+  }
+  uint64_t end = 0;
+  for (uint32_t count : *plan.nodes())
+    nodeEnds_.push_back(end += count);
+}
+
+std::string PlanIndex::describeTensor(uint32_t index) const {
+  return tensor(index).name()->str() + " (" + tensor(index).type()->str() + ")";
+}
+
+Box PlanIndex::shardBox(uint32_t shard, uint32_t index) const {
+  const fb::Shard &entry = *plan_->shards()->Get(shard);
+  return boxAt(plan_->boxes()->Get(entry.first_box() + index), entry.tensor());
+}
+
+uint64_t PlanIndex::shardBytes(uint32_t shard) const {
+  uint64_t elements = 0;
+  for (uint32_t i = 0; i != boxCount(shard); ++i)
+    elements = addBytes(elements, shardBox(shard, i).volume());
+  return mulBytes(elements,
+                  elementBytes(plan_->shards()->Get(shard)->tensor()));
+}
+
+std::optional<size_t> PlanIndex::find(uint32_t program, Side side,
+                                      uint32_t tensor) const {
+  std::span<const Holding> all = holdings(program, side);
+  auto it = std::lower_bound(
+      all.begin(), all.end(), tensor,
+      [](Holding holding, uint32_t value) { return holding.tensor < value; });
+  if (it == all.end() || it->tensor != tensor)
+    return std::nullopt;
+  return it - all.begin();
+}
+
+std::optional<uint32_t> PlanIndex::boxAround(uint32_t shard, Box box) const {
+  for (uint32_t i = 0; i != boxCount(shard); ++i)
+    if (contains(shardBox(shard, i), box))
+      return i;
+  return std::nullopt;
+}
+
+bool PlanIndex::bindsMemory(uint32_t program, const fb::Op &op) const {
+  if (op.kind() != fb::OpKind::refer || op.source() != op.tensor())
+    return false;
+  auto isWhole = [&](Side side) {
+    std::optional<size_t> position = find(program, side, op.tensor());
+    if (!position)
+      return false;
+    uint32_t shard = holdings(program, side)[*position].shard;
+    return boxCount(shard) == 1 && shardBox(shard, 0) == opBox(op);
+  };
+  return isWhole(Side::Prev) && isWhole(Side::Curr);
+}
+
+std::optional<uint32_t> PlanIndex::rankOf(uint32_t device) const {
+  const uint32_t *begin = plan_->participants()->data();
+  const uint32_t *end = begin + plan_->participants()->size();
+  const uint32_t *it = std::lower_bound(begin, end, device);
+  if (it == end || *it != device)
+    return std::nullopt;
+  return static_cast<uint32_t>(it - begin);
+}
+
+uint32_t PlanIndex::nodeOf(uint32_t device) const {
+  auto it = std::upper_bound(nodeEnds_.begin(), nodeEnds_.end(), device);
+  return static_cast<uint32_t>(it - nodeEnds_.begin());
+}

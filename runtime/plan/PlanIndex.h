@@ -1,0 +1,110 @@
+// What the referee and the executor look up in a plan: who runs which program,
+// what a program holds, which box an op names.
+
+#ifndef ETC_PLAN_PLANINDEX_H
+#define ETC_PLAN_PLANINDEX_H
+
+#include "plan/Box.h"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace etc::plan {
+
+enum class Side { Prev, Curr };
+
+/// One tensor that a program holds on one side.
+struct Holding {
+  uint32_t tensor;
+  uint32_t shard;
+};
+
+/// What a participant runs.
+struct Place {
+  uint32_t program;
+  uint32_t replica;
+};
+
+/// Lookups in a plan that passed checkFormat. It refers to the plan, which has
+/// to outlive it, and never changes, so threads share it.
+class PlanIndex {
+public:
+  explicit PlanIndex(const fb::Plan &plan);
+
+  const fb::Plan &plan() const { return *plan_; }
+
+  // Tensors.
+  const fb::Tensor &tensor(uint32_t tensor) const {
+    return *plan_->tensors()->Get(tensor);
+  }
+  unsigned elementBytes(uint32_t tensor) const {
+    return facts_[tensor].elementBytes;
+  }
+  /// The tensor that `tensor` is a copy of, or itself.
+  uint32_t primary(uint32_t tensor) const { return facts_[tensor].primary; }
+  /// "embedding.weight (param)".
+  std::string describeTensor(uint32_t tensor) const;
+
+  // Boxes. Views into the plan.
+  Box opBox(const fb::Op &op) const { return boxAt(op.box(), op.tensor()); }
+  uint64_t opBytes(const fb::Op &op) const {
+    return mulBytes(opBox(op).volume(), elementBytes(op.tensor()));
+  }
+  uint32_t boxCount(uint32_t shard) const {
+    return plan_->shards()->Get(shard)->box_count();
+  }
+  Box shardBox(uint32_t shard, uint32_t index) const;
+  uint64_t shardBytes(uint32_t shard) const;
+
+  // Programs.
+  uint32_t programCount() const { return plan_->programs()->size(); }
+  const fb::Program &program(uint32_t program) const {
+    return *plan_->programs()->Get(program);
+  }
+  /// Sorted by tensor.
+  std::span<const Holding> holdings(uint32_t program, Side side) const {
+    return side == Side::Prev ? prev_[program] : curr_[program];
+  }
+  /// The position of a tensor in holdings().
+  std::optional<size_t> find(uint32_t program, Side side,
+                             uint32_t tensor) const;
+  /// The position in the shard of the box that contains `box`.
+  std::optional<uint32_t> boxAround(uint32_t shard, Box box) const;
+  /// Whether a refer takes over the memory of a whole previous shard, in place
+  /// of a copy.
+  bool bindsMemory(uint32_t program, const fb::Op &op) const;
+
+  // Devices. Rank r is participant r.
+  uint32_t rankCount() const { return plan_->participants()->size(); }
+  uint32_t device(uint32_t rank) const {
+    return plan_->participants()->Get(rank);
+  }
+  std::optional<uint32_t> rankOf(uint32_t device) const;
+  Place place(uint32_t rank) const { return places_[rank]; }
+  uint32_t nodeOf(uint32_t device) const;
+
+private:
+  struct TensorFacts {
+    uint32_t primary;
+    uint16_t rank;
+    uint16_t elementBytes;
+  };
+
+  Box boxAt(uint32_t offset, uint32_t tensor) const {
+    return Box(bounds_ + offset, facts_[tensor].rank);
+  }
+
+  const fb::Plan *plan_;
+  const int64_t *bounds_;
+  std::vector<TensorFacts> facts_;
+  std::vector<std::vector<Holding>> prev_, curr_;
+  std::vector<Place> places_;
+  std::vector<uint64_t> nodeEnds_;
+};
+
+} // namespace etc::plan
+
+#endif // ETC_PLAN_PLANINDEX_H

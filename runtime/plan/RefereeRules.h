@@ -1,0 +1,64 @@
+// The rules of the referee, one function a rule; private to it. Each relies on
+// those before it.
+
+#ifndef ETC_PLAN_REFEREERULES_H
+#define ETC_PLAN_REFEREERULES_H
+
+#include "plan/PlanIndex.h"
+#include "plan/Status.h"
+
+#include <span>
+#include <vector>
+
+namespace etc::plan {
+
+/// One op that writes a part of a current shard.
+struct Write {
+  uint32_t round;
+  uint32_t op;
+  Box box;
+};
+
+/// What a program writes: for every current holding, in its order, the writes
+/// to it, ascending by round.
+using Writes = std::vector<std::vector<Write>>;
+
+/// R2: every op names a source that it may read and boxes of shards that the
+/// program holds.
+Status checkPlaces(const PlanIndex &index, uint32_t program);
+/// Sorts out the writes of a program that obeys R2.
+Writes collectWrites(const PlanIndex &index, uint32_t program);
+/// R1: every element of every current shard is written exactly once.
+Status checkCoverage(const PlanIndex &index, uint32_t program,
+                     const Writes &writes);
+/// R3: what a device sends to another in a round is what the other receives
+/// from it, in order.
+Status checkPairing(const PlanIndex &index);
+/// R4, R5: nothing is read before it is written or after it is released, or
+/// released twice.
+Status checkLiveness(const PlanIndex &index, uint32_t program,
+                     const Writes &writes);
+/// R6: slabs and peaks are as stated.
+Status checkMemory(const PlanIndex &index, uint32_t program);
+/// R7: summary, forecast and placement follow from the programs.
+Status checkSummary(const PlanIndex &index);
+
+/// "programs[3].rounds[17].ops[2]".
+std::string opPath(uint32_t program, uint32_t round, uint32_t op);
+
+inline bool writesCurrent(fb::OpKind kind) {
+  return kind != fb::OpKind::send && kind != fb::OpKind::release;
+}
+
+inline const flatbuffers::Vector<const fb::Op *> &
+opsOf(const PlanIndex &index, uint32_t program, uint32_t round) {
+  return *index.program(program).rounds()->Get(round)->ops();
+}
+
+inline uint32_t roundsOf(const PlanIndex &index, uint32_t program) {
+  return index.program(program).rounds()->size();
+}
+
+} // namespace etc::plan
+
+#endif // ETC_PLAN_REFEREERULES_H

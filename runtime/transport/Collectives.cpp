@@ -1,0 +1,48 @@
+#include "transport/Collectives.h"
+
+#include <algorithm>
+#include <vector>
+
+using namespace etc::runtime;
+
+Status etc::runtime::barrier(Transport &transport, Member self,
+                             Milliseconds timeout) {
+  // Rank 0 hears from all, then answers all.
+  std::vector<Acknowledgement> peers;
+  if (self.rank != 0)
+    peers.push_back({0, 0});
+  else
+    for (uint32_t rank = 1; rank != self.count; ++rank)
+      peers.push_back({rank, 0});
+  std::vector<Acknowledgement> heard = peers;
+  if (self.rank != 0)
+    return transport.acknowledge(peers, heard, timeout);
+  if (Status s = transport.acknowledge({}, heard, timeout); !s.ok())
+    return s;
+  return transport.acknowledge(peers, {}, timeout);
+}
+
+Status etc::runtime::gather(Transport &transport, Member self,
+                            std::span<const std::byte> mine,
+                            std::span<std::byte> all, Milliseconds timeout) {
+  std::vector<Outgoing> outgoing;
+  std::vector<Incoming> incoming;
+  if (self.rank != 0)
+    outgoing.push_back({0, mine});
+  else
+    for (uint32_t rank = 1; rank != self.count; ++rank)
+      incoming.push_back(
+          {rank, all.subspan(rank * mine.size(), mine.size()), {}});
+  if (Status s = transport.post(outgoing, incoming); !s.ok())
+    return s;
+  if (Status s = transport.wait(timeout); !s.ok())
+    return s;
+  for (const Incoming &message : incoming)
+    if (message.bytes.data() != message.landing.data())
+      std::copy(message.bytes.begin(), message.bytes.end(),
+                message.landing.begin());
+  if (self.rank == 0)
+    std::copy(mine.begin(), mine.end(), all.begin());
+  // Nobody's record goes away before rank 0 has it.
+  return barrier(transport, self, timeout);
+}

@@ -1,0 +1,137 @@
+#include "transport/LocalTransport.h"
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <unordered_map>
+
+using namespace etc::runtime;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Queues of one kind of item, one a sender.
+template <typename Item>
+using Queues = std::unordered_map<uint32_t, std::deque<Item>>;
+
+/// What has arrived for one rank.
+struct Mailbox {
+  std::mutex mutex;
+  std::condition_variable arrived;
+  Queues<std::span<const std::byte>> messages;
+  Queues<uint64_t> hashes;
+  bool isAborted = false;
+
+  template <typename Item>
+  void put(Queues<Item> Mailbox::*queues, uint32_t sender, Item item) {
+    {
+      std::lock_guard lock(mutex);
+      (this->*queues)[sender].push_back(item);
+    }
+    arrived.notify_one();
+  }
+
+  /// Whether an item of the sender came before the deadline; aborted mailboxes
+  /// get no more.
+  template <typename Item>
+  bool take(Queues<Item> Mailbox::*queues, uint32_t sender,
+            Clock::time_point deadline, Item &item) {
+    std::unique_lock lock(mutex);
+    std::deque<Item> &queue = (this->*queues)[sender];
+    arrived.wait_until(lock, deadline,
+                       [&] { return isAborted || !queue.empty(); });
+    if (queue.empty())
+      return false;
+    item = queue.front();
+    queue.pop_front();
+    return true;
+  }
+};
+
+} // namespace
+
+struct LocalCluster::Shared {
+  explicit Shared(std::vector<uint32_t> devices)
+      : devices(std::move(devices)), mailboxes(this->devices.size()) {}
+
+  std::vector<uint32_t> devices;
+  std::vector<Mailbox> mailboxes;
+};
+
+class LocalCluster::Endpoint final : public Transport {
+public:
+  Endpoint(Shared &shared, uint32_t rank) : shared(shared), rank(rank) {}
+
+  Status post(std::span<const Outgoing> outgoing,
+              std::span<Incoming> incoming) override {
+    for (const Outgoing &message : outgoing)
+      shared.mailboxes[message.peer].put(&Mailbox::messages, rank,
+                                         message.bytes);
+    pending = incoming;
+    return Status::success();
+  }
+
+  Status wait(Milliseconds timeout) override {
+    auto deadline = Clock::now() + timeout;
+    for (Incoming &message : pending) {
+      if (!inbox().take(&Mailbox::messages, message.peer, deadline,
+                        message.bytes))
+        return missing("message", message.peer, timeout);
+      if (message.bytes.size() != message.landing.size())
+        return Status(ErrorKind::Peer,
+                      text("device ", shared.devices[message.peer], " sent ",
+                           message.bytes.size(), " bytes, ",
+                           message.landing.size(), " were expected"));
+    }
+    return Status::success();
+  }
+
+  Status acknowledge(std::span<const Acknowledgement> received,
+                     std::span<Acknowledgement> sent,
+                     Milliseconds timeout) override {
+    for (const Acknowledgement &entry : received)
+      shared.mailboxes[entry.peer].put(&Mailbox::hashes, rank, entry.hash);
+    auto deadline = Clock::now() + timeout;
+    for (Acknowledgement &entry : sent)
+      if (!inbox().take(&Mailbox::hashes, entry.peer, deadline, entry.hash))
+        return missing("acknowledgement", entry.peer, timeout);
+    return Status::success();
+  }
+
+  void abort() override {
+    for (Mailbox &mailbox : shared.mailboxes) {
+      {
+        std::lock_guard lock(mailbox.mutex);
+        mailbox.isAborted = true;
+      }
+      mailbox.arrived.notify_all();
+    }
+  }
+
+private:
+  Mailbox &inbox() { return shared.mailboxes[rank]; }
+
+  Status missing(const char *what, uint32_t peer, Milliseconds timeout) {
+    std::lock_guard lock(inbox().mutex);
+    if (inbox().isAborted)
+      return Status(ErrorKind::Peer, "stopped, since another device failed");
+    return Status(ErrorKind::Peer,
+                  text("no ", what, " from device ", shared.devices[peer],
+                       " within ", timeout.count() / 1000.0, " s"));
+  }
+
+  Shared &shared;
+  const uint32_t rank;
+  std::span<Incoming> pending;
+};
+
+LocalCluster::LocalCluster(std::vector<uint32_t> devices)
+    : shared_(std::make_unique<Shared>(std::move(devices))) {
+  for (uint32_t rank = 0; rank != shared_->devices.size(); ++rank)
+    endpoints_.push_back(std::make_unique<Endpoint>(*shared_, rank));
+}
+
+LocalCluster::~LocalCluster() = default;
+
+Transport &LocalCluster::transport(uint32_t rank) { return *endpoints_[rank]; }

@@ -1,0 +1,89 @@
+// RUN: etc-opt %s --split-input-file --verify-diagnostics --allow-unregistered-dialect
+
+// expected-error @+1 {{expected parallel degrees like PP4TP2DP3, got 'CP2'}}
+"test.parallel"() {a = #etc.parallel<PP4CP2>} : () -> ()
+
+// -----
+
+// expected-error @+1 {{parallel degrees must be at least 1, got PP0TP1DP1}}
+"test.parallel_zero"() {a = #etc.parallel<PP0>} : () -> ()
+
+// -----
+
+// expected-error @+1 {{a world of more than 1048576 ranks is not supported}}
+"test.parallel_vast"() {a = #etc.parallel<PP1024TP1024DP2>} : () -> ()
+
+// -----
+
+// expected-error @+1 {{expected a role like P0T1}}
+"test.role"() {a = #etc.role<T1P0>} : () -> ()
+
+// -----
+
+// expected-error @+1 {{expected a type of whole bytes, got 'i1'}}
+"test.state"() {a = #etc.state<mask : i1>} : () -> ()
+
+// -----
+
+// expected-error @+1 {{expected rows of equal length}}
+"test.matrix"() {a = #etc.matrix<[1, 2, 3], [4]>} : () -> ()
+
+// -----
+
+// expected-error @+1 {{expected a workload id like L0..3.a, embed, final.* or head}}
+"test.part"() {a = #etc.workload<layer3>} : () -> ()
+
+// -----
+
+// expected-error @+1 {{expected a workload id like L0..3.a, embed, final.* or head}}
+"test.layer"() {a = #etc.workload<L>} : () -> ()
+
+// -----
+
+// expected-error @+1 {{expected a workload id like L0..3.a, embed, final.* or head}}
+"test.slice"() {a = #etc.workload<L0.A>} : () -> ()
+
+// -----
+
+// expected-error @+1 {{expected '*'}}
+"test.star"() {a = #etc.workload<L0.>} : () -> ()
+
+// -----
+
+// expected-error @+1 {{expected ascending layers, got 3..1}}
+"test.layers"() {a = #etc.workload<L3..1>} : () -> ()
+
+// -----
+
+// expected-error @+1 {{expected a workload id like L0..3.a, embed, final.* or head}}
+"test.slices"() {a = #etc.workload<L0.b..a>} : () -> ()
+
+// -----
+
+// expected-error @+1 {{expected ascending positions, got [8:4]}}
+"test.positions"() {a = #etc.workload<L0/x[8:4]>} : () -> ()
+
+// -----
+
+// expected-error @+1 {{expected ascending positions, got [4:4]}}
+"test.no_positions"() {a = #etc.workload<L0/x[4:4]>} : () -> ()
+
+// -----
+
+// expected-error @+1 {{expected ascending positions, got [-1:4]}}
+"test.negative_positions"() {a = #etc.workload<L0/x[-1:4]>} : () -> ()
+
+// -----
+
+// expected-error @+1 {{positions need a tensor}}
+"test.positions_of_nothing"() {a = #etc.workload<L0[0:4]>} : () -> ()
+
+// -----
+
+// expected-error @+1 {{positions are the tensor's own and exclude slices}}
+"test.positions_of_slice"() {a = #etc.workload<L0.a/x[0:4]>} : () -> ()
+
+// -----
+
+// expected-error @+1 {{positions are the tensor's own and exclude slices}}
+"test.positions_of_star"() {a = #etc.workload<L0.*/x[0:4]>} : () -> ()

@@ -1,0 +1,24 @@
+// RUN: etc-opt %s --allow-unregistered-dialect | etc-opt --allow-unregistered-dialect | FileCheck %s
+// RUN: etc-opt %s --allow-unregistered-dialect --mlir-print-op-generic | etc-opt --allow-unregistered-dialect | FileCheck %s
+// RUN: etc-opt %s --allow-unregistered-dialect --emit-bytecode | etc-opt --allow-unregistered-dialect | FileCheck %s
+
+// The attributes and the type of the dialect, by themselves.
+
+// CHECK: "test.parallel"() {a = #etc.parallel<PP1>, b = #etc.parallel<PP1TP8>, c = #etc.parallel<PP4TP2DP3>}
+"test.parallel"() {a = #etc.parallel<PP1>, b = #etc.parallel<TP8>, c = #etc.parallel<PP4TP2DP3>} : () -> ()
+
+// CHECK: "test.role"() {a = #etc.role<P0T0>, b = #etc.role<P12T7>}
+"test.role"() {a = #etc.role<P0T0>, b = #etc.role<P12T7>} : () -> ()
+
+// CHECK: "test.state"() {a = #etc.state<param : bf16 from master>, b = #etc.state<step : i64>}
+"test.state"() {a = #etc.state<param : bf16 from master>, b = #etc.state<step : i64>} : () -> ()
+
+// CHECK: "test.matrix"() {a = #etc.matrix<[1]>, b = #etc.matrix<[1, -2], [3, 4], [5, 6]>}
+"test.matrix"() {a = #etc.matrix<[1]>, b = #etc.matrix<[1, -2], [3, 4], [5, 6]>} : () -> ()
+
+// CHECK: "test.workload"() {a = #etc.workload<L0..3.a>, b = #etc.workload<final.*>, c = #etc.workload<embed/x.y[8:16]>}
+"test.workload"() {a = #etc.workload<L0..3.a>, b = #etc.workload<final.*>, c = #etc.workload<embed/x.y[8:16]>}
+    : () -> ()
+
+// CHECK: "test.device"() : () -> !etc.device
+%0 = "test.device"() : () -> !etc.device

@@ -1,0 +1,171 @@
+// RUN: etc-opt %s --split-input-file --verify-diagnostics
+
+etc.migration @unbound PP2 to PP1 nodes [2] layers 4 types [param : bf16] {
+  // expected-error @+1 {{expected a list of devices for each of 0 arguments, the first being the program's own}}
+  etc.program @a P0T0 from P0T0 () {
+  }
+}
+
+// -----
+
+etc.migration @lists PP2DP2 to PP1DP2 nodes [4] layers 4 types [param : bf16] {
+  // expected-error @+1 {{expected lists of 2 devices, got one of 1}}
+  etc.program @a P0T0 from P0T0 (%self = [0, 1], %p1 = [2]) {
+  }
+}
+
+// -----
+
+etc.migration @descending PP2DP2 to PP1DP2 nodes [4] layers 4 types [param : bf16] {
+  // expected-error @+1 {{expected its devices in ascending order}}
+  etc.program @a P0T0 from P0T0 (%self = [1, 0]) {
+  }
+}
+
+// -----
+
+etc.migration @curr_role PP2 to PP1 nodes [2] layers 4 types [param : bf16] {
+  // expected-error @+1 {{role P1T0 is not in the curr grid PP1}}
+  etc.program @a P1T0 from P1T0 (%self = [1]) {
+  }
+}
+
+// -----
+
+etc.migration @prev_role PP2 to PP1 nodes [2] layers 4 types [param : bf16] {
+  // expected-error @+1 {{role P0T1 is not in the prev grid PP2}}
+  etc.program @a P0T0 from P0T1 (%self = [1]) {
+  }
+}
+
+// -----
+
+etc.migration @rounds PP2 to PP1 nodes [2] layers 4 types [param : bf16] {
+  etc.program @a P0T0 from P0T0 (%self = [0]) {
+    etc.round 1 {
+    }
+    // expected-error @+1 {{expected ascending rounds, got 1 after 1}}
+    etc.round 1 {
+    }
+  }
+}
+
+// -----
+
+etc.migration @negative_round PP2 to PP1 nodes [2] layers 4 types [param : bf16] {
+  etc.program @a P0T0 from P0T0 (%self = [0]) {
+    // expected-error @+1 {{expected ascending rounds}}
+    etc.round -1 {
+    }
+  }
+}
+
+// -----
+
+etc.migration @stray_round PP2 to PP1 nodes [2] layers 4 types [param : bf16] {
+  // expected-error @+1 {{expects parent op 'etc.program'}}
+  etc.round 0 {
+  }
+}
+
+// -----
+
+etc.migration @no_workload PP2 to PP1 nodes [2] layers 4 types [param : bf16] {
+  etc.program @a P0T0 from P0T0 (%self = [0]) {
+    // expected-error @+1 {{expected at least one workload and one type}}
+    etc.refer [] [param] on %self
+  }
+}
+
+// -----
+
+etc.migration @no_type PP2 to PP1 nodes [2] layers 4 types [param : bf16] {
+  etc.program @a P0T0 from P0T0 (%self = [0]) {
+    // expected-error @+1 {{expected at least one workload and one type}}
+    etc.refer [L0] [] on %self
+  }
+}
+
+// -----
+
+etc.migration @type PP2 to PP1 nodes [2] layers 4 types [param : bf16] {
+  etc.program @a P0T0 from P0T0 (%self = [0]) {
+    // expected-error @+1 {{type 'master' is not one of the migration's}}
+    etc.refer [L0] [param, master] on %self
+  }
+}
+
+// -----
+
+etc.migration @layer PP2 to PP1 nodes [2] layers 4 types [param : bf16] {
+  etc.program @a P0T0 from P0T0 (%self = [0]) {
+    // expected-error @+1 {{layer 4 is not in [0, 4)}}
+    etc.release [L4] [param] on %self
+  }
+}
+
+// -----
+
+etc.migration @source PP2 to PP1 nodes [2] layers 4 types [param : bf16] {
+  etc.program @a P0T0 from P0T0 (%self = [0], %p1 = [1]) {
+    // expected-error @+1 {{expected its source to be the program's own device}}
+    etc.send [L0] [param] %p1 to %self
+  }
+}
+
+// -----
+
+etc.migration @destination PP2 to PP1 nodes [2] layers 4 types [param : bf16] {
+  etc.program @a P0T0 from P0T0 (%self = [0], %p1 = [1]) {
+    // expected-error @+1 {{expected its destination to be the program's own device}}
+    etc.recv [L0] [param] %self to %p1
+  }
+}
+
+// -----
+
+etc.migration @itself PP2 to PP1 nodes [2] layers 4 types [param : bf16] {
+  etc.program @a P0T0 from P0T0 (%self = [0]) {
+    // expected-error @+1 {{sends to itself, expected etc.refer}}
+    etc.send [L0] [param] %self to %self
+  }
+}
+
+// -----
+
+etc.migration @refer PP2 to PP1 nodes [2] layers 4 types [param : bf16] {
+  etc.program @a P0T0 from P0T0 (%self = [0], %p1 = [1]) {
+    // expected-error @+1 {{'etc.refer' op expected to be on the program's own device}}
+    etc.refer [L0] [param] on %p1
+  }
+}
+
+// -----
+
+etc.migration @zero PP2 to PP1 nodes [2] layers 4 types [param : bf16] {
+  etc.program @a P0T0 from P0T0 (%self = [0], %p1 = [1]) {
+    etc.round 0 {
+      // expected-error @+1 {{'etc.zero' op expected to be on the program's own device}}
+      etc.zero [L0] [param] on %p1
+    }
+  }
+}
+
+// -----
+
+etc.migration @release PP2 to PP1 nodes [2] layers 4 types [param : bf16] {
+  etc.program @a P0T0 from P0T0 (%self = [0], %p1 = [1]) {
+    etc.round 0 {
+      // expected-error @+1 {{'etc.release' op expected to be on the program's own device}}
+      etc.release [L0] [param] on %p1
+    }
+  }
+}
+
+// -----
+
+etc.migration @stray PP2 to PP1 nodes [2] layers 4 types [param : bf16] {
+  %device = builtin.unrealized_conversion_cast to !etc.device
+  // expected-error @+1 {{expects parent op to be one of 'etc.program, etc.round'}}
+  etc.refer [L0] [param] on %device
+}

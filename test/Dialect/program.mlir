@@ -1,0 +1,52 @@
+// RUN: etc-opt %s | etc-opt | FileCheck %s
+// RUN: etc-opt %s --mlir-print-op-generic | etc-opt | FileCheck %s
+// RUN: etc-opt %s --emit-bytecode | etc-opt | FileCheck %s
+
+// CHECK-LABEL: etc.migration @programs
+etc.migration @programs PP2DP2 to PP1DP2 nodes [4] layers 8
+    types [param : bf16 from master, master : f32] {
+  etc.tensor "embedding.word_embeddings.weight" in embed [256, 96] prev [128, 96] split 0
+  etc.tensor "decoder.layers.{layer}.mlp.linear_fc1.weight" in layer [384, 96] split 0
+  etc.tensor "output_layer.weight" in head [256, 96] prev [128, 96] split 0
+      tied_to "embedding.word_embeddings.weight"
+
+  // Without rounds, as etc-lower-to-instructions leaves it.
+  // CHECK: etc.program @"P0T0 <- P0T0" P0T0 from P0T0 (%self = [0, 1], %p1 = [2, 3]) {
+  etc.program @"P0T0 <- P0T0" P0T0 from P0T0 (%self = [0, 1], %p1 = [2, 3]) {
+    // CHECK-NEXT: etc.refer [L0..3] [param, master] on %self{{$}}
+    etc.refer [L0..3] [param, master] on %self
+    // CHECK-NEXT: etc.recv [L4..7] [param, master] %p1 to %self{{$}}
+    etc.recv [L4..7] [param, master] %p1 to %self
+    // CHECK-NEXT: etc.zero [embed/embedding.word_embeddings.weight[128:256]] [param, master] on %self
+    etc.zero [embed/embedding.word_embeddings.weight[128:256]] [param, master] on %self
+  }
+
+  // With rounds, slabs and peaks. Arguments are renamed, %self first.
+  // CHECK: etc.program @"P0T0 <- P1T0" none from P1T0 slabs 4096, 0 peak 123 safe 456 (%self = [2, 3], %p1 = [0, 1]) {
+  etc.program @"P0T0 <- P1T0" none from P1T0 slabs 4096, 0 peak 123 safe 456 (%a = [2, 3], %b = [0, 1]) {
+    // CHECK-NEXT: etc.round 0 {
+    etc.round 0 {
+      // CHECK-NEXT: etc.send [L4..5] [param] %self to %p1{{$}}
+      etc.send [L4..5] [param] %a to %b
+      // CHECK-NEXT: etc.release [L4..5] [param] on %self{{$}}
+      etc.release [L4..5] [param] on %a
+      // CHECK-NEXT: }
+    }
+    // Rounds ascend, and need not be dense.
+    // CHECK-NEXT: etc.round 7 {
+    etc.round 7 {
+      // CHECK-NEXT: etc.send [head/output_layer.weight] [param, master] %self to %p1 of_twin
+      etc.send [head/output_layer.weight] [param, master] %a to %b of_twin
+      // CHECK-NEXT: etc.recv [L0.a] [param] %p1 to %self of_twin
+      etc.recv [L0.a] [param] %b to %a of_twin
+      // CHECK-NEXT: etc.refer [head/output_layer.weight] [param] on %self of_twin
+      etc.refer [head/output_layer.weight] [param] on %a of_twin
+    }
+  }
+
+  // A device that holds nothing, takes nothing and does nothing.
+  // CHECK: etc.program @idle none from none (%self = []) {
+  // CHECK-NEXT: }
+  etc.program @idle none from none (%self = []) {
+  }
+}

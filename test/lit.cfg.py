@@ -1,0 +1,37 @@
+import os
+import subprocess
+
+import lit.formats
+from lit.llvm import llvm_config
+from lit.llvm.subst import ToolSubst
+
+config.name = "ETC"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Inputs", "unit", "CMakeLists.txt", "lit.cfg.py"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = config.etc_obj_root
+
+# Sanitizers are told what to do through the environment.
+llvm_config.with_system_environment(["HOME", "TMPDIR", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"])
+# A FileCheck variable lives until the next CHECK-LABEL, unless its name begins with $.
+llvm_config.with_environment("FILECHECK_OPTS", "-enable-var-scope")
+llvm_config.with_environment("PATH", config.llvm_tools_dir, append_path=True)
+
+# With ETC_VERIFY_ROUNDTRIP=1 every test also prints and reads back each module that it parses.
+roundtrip = os.environ.get("ETC_VERIFY_ROUNDTRIP", "0") not in ("", "0")
+tools = [
+    ToolSubst("etc-opt", extra_args=["--verify-roundtrip"] if roundtrip else []),
+    "etc-run",
+    "FileCheck",
+    "not",
+    "split-file",
+]
+llvm_config.add_tool_substitutions(tools, [config.etc_tools_dir, config.llvm_tools_dir])
+config.substitutions.append(("%python", config.python_executable))
+config.substitutions.append(("%etc_src_root", config.etc_src_root))
+
+if config.etc_has_gloo:
+    config.available_features.add("gloo")
+if subprocess.run([config.python_executable, "-c", "import scipy"], capture_output=True).returncode == 0:
+    config.available_features.add("scipy")

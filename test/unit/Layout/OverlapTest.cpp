@@ -1,0 +1,68 @@
+//===- OverlapTest.cpp - What two roles share -----------------------------===//
+
+#include "Support.h"
+
+using namespace etc;
+using namespace etc::layout;
+using config::Parallelism;
+
+TEST(Overlap, Boxes) {
+  EXPECT_EQ(volume({{0, 4}, {2, 5}}), 12);
+  EXPECT_EQ(volume({{3, 3}}), 0);
+  EXPECT_EQ(sharedVolume({{0, 4}, {2, 5}}, {{1, 9}, {4, 8}}), 3);
+  EXPECT_EQ(sharedVolume({{0, 4}}, {{6, 9}}), 0);
+  EXPECT_EQ(intersect({0, 4}, {6, 9}).size(), 0);
+}
+
+TEST(Overlap, ARoleSharesAllWithItself) {
+  model::Model model = smallModel();
+  Parallelism parallel = {2, 2, 1};
+  forEachRole(parallel, [&](Role role) {
+    EXPECT_EQ(overlapBytes(model, parallel, role, parallel, role),
+              bytesOf(holdings(model, parallel, role), model));
+  });
+}
+
+// PP2TP2 -> PP4TP1, prev role (1, 1), curr stage 3 (layer 3 and the end). Layer
+// 3 at half: 324 elements (all of it is in the whole layer); the final norm 16;
+// output rows 256 to 384, since curr pads 300 words to 384: 128 x 8.
+TEST(Overlap, ByHand) {
+  EXPECT_EQ(overlapBytes(smallModel(), {2, 2, 1}, {1, 1}, {4, 1, 1}, {3, 0}),
+            14 * (324 + 16 + 128 * 8));
+}
+
+TEST(Overlap, TheSourceIsTheTensorOfItsOwnName) {
+  model::Model model = smallModel();
+  unsigned output = *model.findTensor("output_layer.weight");
+  unsigned words = *model.findTensor("embedding.word_embeddings.weight");
+  EXPECT_EQ(sourceTensor(model, {2, 1, 1}, output), output);
+  EXPECT_EQ(sourceTensor(model, {1, 1, 1}, output), words);
+  EXPECT_EQ(sourceTensor(model, {1, 1, 1}, words), words);
+}
+
+// At PP1 there is no output layer, so the last of two stages keeps its rows as
+// a copy of the embedding's. From two stages on, the first holds nothing of it.
+TEST(Overlap, ATwinIsKeptOnlyIfTheNameIsNew) {
+  model::Model model = smallModel();
+  int64_t layers = 2 * (6 * 8 + 24 * 8 + 24 + 64 + 128 + 16 + 128);
+  EXPECT_EQ(overlapBytes(model, {1, 1, 1}, {0, 0}, {2, 1, 1}, {1, 0}),
+            14 * (layers + 16 + 384 * 8));
+  EXPECT_EQ(overlapBytes(model, {2, 1, 1}, {0, 0}, {4, 1, 1}, {3, 0}), 0);
+}
+
+TEST(Overlap, TheTableAgreesWithTheDefinition) {
+  model::Model model = smallModel();
+  const Parallelism sides[] = {{1, 1, 1}, {2, 2, 1}, {4, 1, 1},
+                               {1, 4, 2}, {4, 2, 1}, {2, 4, 1}};
+  for (const Parallelism &prev : sides)
+    for (const Parallelism &curr : sides) {
+      OverlapTable table(model, prev, curr);
+      forEachRole(prev, [&](Role a) {
+        forEachRole(curr, [&](Role b) {
+          EXPECT_EQ(table.bytes(a, b), overlapBytes(model, prev, a, curr, b))
+              << prev.str() << " -> " << curr.str() << ", " << a.p << a.t
+              << " -> " << b.p << b.t;
+        });
+      });
+    }
+}

@@ -1,0 +1,140 @@
+//===- ModelTest.cpp - The meta model -------------------------------------===//
+
+#include "etc/Model/Model.h"
+
+#include "etc/Config/Presets.h"
+#include "etc/Config/Values.h"
+
+#include "gtest/gtest.h"
+
+using namespace etc;
+using namespace etc::model;
+
+static const config::Parallelism alone = {1, 1, 1};
+static const config::Parallelism twoStages = {2, 1, 1};
+
+static Model modelOf(llvm::StringRef preset) {
+  return buildModel(
+      llvm::cantFail(config::lookupPreset(preset, config::Field())),
+      config::Request().types);
+}
+
+TEST(Model, PublishedParameterCounts) {
+  EXPECT_EQ(parameterCount(modelOf("gpt2"), alone), 124439808);
+  EXPECT_EQ(parameterCount(modelOf("gpt2-medium"), alone), 354823168);
+  EXPECT_EQ(parameterCount(modelOf("gpt2-large"), alone), 774030080);
+  EXPECT_EQ(parameterCount(modelOf("gpt2-xl"), alone), 1557611200);
+}
+
+TEST(Model, TheOtherPresetsAreAsLargeAsTheirNames) {
+  auto billions = [](llvm::StringRef preset) {
+    return static_cast<double>(parameterCount(modelOf(preset), alone)) / 1e9;
+  };
+  EXPECT_NEAR(billions("gpt3-1.3b"), 1.3, 0.05);
+  EXPECT_NEAR(billions("gpt3-2.7b"), 2.7, 0.06);
+  EXPECT_NEAR(billions("gpt3-6.7b"), 6.7, 0.06);
+  EXPECT_NEAR(billions("gpt3-13b"), 13, 0.2);
+  EXPECT_NEAR(billions("gpt3-175b"), 175, 0.5);
+}
+
+TEST(Model, VocabularyPadding) {
+  EXPECT_EQ(paddedVocab(50257, 1), 50304);
+  EXPECT_EQ(paddedVocab(50257, 4), 50688);
+  EXPECT_EQ(paddedVocab(50257, 8), 51200);
+  EXPECT_EQ(paddedVocab(51200, 8), 51200);
+}
+
+TEST(Model, TheTiedCopyExistsBetweenStagesOnly) {
+  Model model = modelOf("gpt2");
+  unsigned output = *model.findTensor("output_layer.weight");
+  EXPECT_EQ(model.tensors[output].tiedTo, "embedding.word_embeddings.weight");
+  EXPECT_FALSE(existsOn(model.tensors[output], alone));
+  EXPECT_TRUE(existsOn(model.tensors[output], twoStages));
+  EXPECT_EQ(parameterCount(model, twoStages),
+            parameterCount(model, alone) + 50257 * 768);
+}
+
+TEST(Model, AnUntiedOutputLayerAlwaysExists) {
+  config::ModelSpec spec =
+      llvm::cantFail(config::lookupPreset("gpt2", config::Field()));
+  spec.tiedEmbeddings = false;
+  Model model = buildModel(spec, config::Request().types);
+  EXPECT_TRUE(existsOn(model.tensors.back(), alone));
+  EXPECT_EQ(parameterCount(model, alone), parameterCount(model, twoStages));
+}
+
+TEST(Model, TensorsOfGpt2) {
+  Model model = modelOf("gpt2");
+  auto row = [&](llvm::StringRef name) {
+    const TensorTemplate &tensor = model.tensors[*model.findTensor(name)];
+    return std::tuple(tensor.shape, tensor.splitAxis);
+  };
+  using Shape = std::vector<int64_t>;
+  const std::string layer = "decoder.layers.{layer}.";
+  EXPECT_EQ(model.tensors.size(), 17u);
+  EXPECT_EQ(row("embedding.position_embeddings.weight"),
+            std::tuple(Shape{1024, 768}, -1));
+  EXPECT_EQ(row(layer + "self_attention.linear_qkv.weight"),
+            std::tuple(Shape{2304, 768}, 0));
+  EXPECT_EQ(row(layer + "self_attention.linear_qkv.bias"),
+            std::tuple(Shape{2304}, 0));
+  EXPECT_EQ(row(layer + "self_attention.linear_proj.weight"),
+            std::tuple(Shape{768, 768}, 1));
+  EXPECT_EQ(row(layer + "self_attention.linear_proj.bias"),
+            std::tuple(Shape{768}, -1));
+  EXPECT_EQ(row(layer + "mlp.linear_fc1.weight"),
+            std::tuple(Shape{3072, 768}, 0));
+  EXPECT_EQ(row(layer + "mlp.linear_fc2.weight"),
+            std::tuple(Shape{768, 3072}, 1));
+  EXPECT_EQ(row(layer + "mlp.linear_fc2.bias"), std::tuple(Shape{768}, -1));
+  EXPECT_FALSE(model.findTensor("decoder.layers.0.mlp.linear_fc1.weight"));
+}
+
+TEST(Model, TensorsStandInForwardOrder) {
+  Block last = Block::Embed;
+  for (const TensorTemplate &tensor : modelOf("gpt2").tensors) {
+    EXPECT_LE(last, tensor.block) << tensor.name;
+    last = tensor.block;
+  }
+}
+
+TEST(Model, NamesAreGlobal) {
+  Model model = modelOf("gpt2");
+  unsigned fc1 =
+      *model.findTensor("decoder.layers.{layer}.mlp.linear_fc1.weight");
+  EXPECT_EQ(tensorName(model.tensors[fc1], 11),
+            "decoder.layers.11.mlp.linear_fc1.weight");
+  EXPECT_EQ(tensorName(model.tensors.front(), -1),
+            "embedding.word_embeddings.weight");
+}
+
+TEST(Model, ShapesArePaddedBySide) {
+  Model model = modelOf("gpt2");
+  const TensorTemplate &words = model.tensors.front();
+  EXPECT_EQ(words.shape, (std::vector<int64_t>{50257, 768}));
+  EXPECT_EQ(shapeOn(words, {1, 4, 1}), (std::vector<int64_t>{50688, 768}));
+}
+
+TEST(Model, Types) {
+  Model model = modelOf("gpt2");
+  ASSERT_EQ(model.types.size(), 4u);
+  EXPECT_EQ(model.types[0].name, "param");
+  EXPECT_EQ(model.types[0].dtype, DType::BF16);
+  EXPECT_EQ(model.types[0].derivedFrom, "master");
+  EXPECT_EQ(model.bytesPerElement(), 14);
+  EXPECT_EQ(dtypeName(DType::BF16), "bf16");
+  EXPECT_EQ(byteSize(DType::I64), 8);
+  EXPECT_EQ(dtypeName(DType::U8), "u8");
+}
+
+TEST(Model, ATypeIsNotDerivedWithoutItsSource) {
+  config::ModelSpec spec =
+      llvm::cantFail(config::lookupPreset("gpt2", config::Field()));
+  Model model = buildModel(spec, {"param", "exp_avg"});
+  EXPECT_EQ(model.types[0].derivedFrom, "");
+  EXPECT_EQ(model.bytesPerElement(), 6);
+}
+
+TEST(Model, RequestsNameExactlyTheFamiliesThatExist) {
+  EXPECT_EQ(familyNames(), config::values().family.accepted);
+}

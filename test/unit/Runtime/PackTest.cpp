@@ -1,0 +1,174 @@
+// Copies of boxes, against an element-by-element copy.
+
+#include "pack/Copy.h"
+#include "pack/Runs.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <random>
+
+using namespace etc::runtime;
+using etc::plan::fb::DType;
+
+namespace {
+
+using Bounds = std::vector<int64_t>;
+using Bytes = std::vector<std::byte>;
+
+/// The row-major index within `box` of every element of `part`, in order.
+std::vector<uint64_t> indicesOf(Box box, Box part) {
+  std::vector<uint64_t> indices{0};
+  for (unsigned axis = 0; axis != box.rank(); ++axis) {
+    std::vector<uint64_t> next;
+    for (uint64_t index : indices)
+      for (int64_t at = part.begin(axis); at != part.end(axis); ++at)
+        next.push_back(index * box.extent(axis) + at - box.begin(axis));
+    indices = std::move(next);
+  }
+  return indices;
+}
+
+class RandomBoxes {
+public:
+  explicit RandomBoxes(unsigned seed) : generator(seed) {}
+
+  int64_t number(int64_t first, int64_t last) {
+    return std::uniform_int_distribution<int64_t>(first, last)(generator);
+  }
+
+  Bounds part(unsigned rank) {
+    Bounds bounds;
+    for (unsigned axis = 0; axis != rank; ++axis) {
+      int64_t begin = number(0, 4);
+      bounds.insert(bounds.end(), {begin, begin + number(1, 4)});
+    }
+    return bounds;
+  }
+
+  /// A box that contains `part`, and is as wide as it on about half of the
+  /// axes.
+  Bounds around(const Bounds &part) {
+    Bounds bounds = part;
+    for (size_t i = 0; i != bounds.size(); i += 2) {
+      bounds[i] -= std::min(number(0, 1) * number(0, 3), bounds[i]);
+      bounds[i + 1] += number(0, 1) * number(0, 3);
+    }
+    return bounds;
+  }
+
+  Bytes bytes(uint64_t count) {
+    Bytes out(count);
+    for (std::byte &byte : out)
+      byte = std::byte(number(0, 255));
+    return out;
+  }
+
+private:
+  std::mt19937 generator;
+};
+
+TEST(Pack, CopiesRandomBoxes) {
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE(seed);
+  RandomBoxes random(seed);
+  for (int i = 0; i != 2000; ++i) {
+    const unsigned rank = random.number(1, 4);
+    const unsigned size = 1u << random.number(0, 3);
+    Bounds part = random.part(rank);
+    Bounds from = random.around(part), to = random.around(part);
+    Bytes source = random.bytes(Box(from).volume() * size);
+    Bytes target = random.bytes(Box(to).volume() * size);
+    Bytes expected = target;
+    auto reads = indicesOf(Box(from), Box(part));
+    auto writes = indicesOf(Box(to), Box(part));
+    for (size_t k = 0; k != reads.size(); ++k)
+      std::memcpy(&expected[writes[k] * size], &source[reads[k] * size], size);
+
+    copyBox({source.data(), Box(from)}, {target.data(), Box(to)}, Box(part),
+            size);
+    ASSERT_EQ(target, expected);
+
+    // Packed and unpacked again, the elements are where they were.
+    Bytes message(Box(part).volume() * size), restored = source;
+    copyBox({source.data(), Box(from)}, {message.data(), Box(part)}, Box(part),
+            size);
+    zeroBox({restored.data(), Box(from)}, Box(part), size);
+    copyBox({message.data(), Box(part)}, {restored.data(), Box(from)},
+            Box(part), size);
+    ASSERT_EQ(restored, source);
+  }
+}
+
+TEST(Pack, ZeroesOnlyTheBox) {
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE(seed);
+  RandomBoxes random(seed);
+  for (int i = 0; i != 200; ++i) {
+    Bounds part = random.part(3), whole = random.around(part);
+    Bytes data = random.bytes(Box(whole).volume());
+    Bytes expected = data;
+    for (uint64_t index : indicesOf(Box(whole), Box(part)))
+      expected[index] = std::byte(0);
+    zeroBox({data.data(), Box(whole)}, Box(part), 1);
+    ASSERT_EQ(data, expected);
+  }
+}
+
+TEST(Pack, ContiguousAxesAreOneRun) {
+  auto countRuns = [](Bounds from, Bounds to, Bounds part) {
+    unsigned runs = 0;
+    forEachRun(Box(from), Box(to), Box(part),
+               [&](uint64_t, uint64_t, uint64_t) { ++runs; });
+    return runs;
+  };
+  Bounds whole{0, 4, 0, 6, 0, 8};
+  EXPECT_EQ(countRuns(whole, whole, whole), 1u);
+  // Rows of axis 0 stay contiguous; a cut of axis 1 leaves a run a row, one of
+  // axis 2 a run a line.
+  EXPECT_EQ(countRuns(whole, {1, 3, 0, 6, 0, 8}, {1, 3, 0, 6, 0, 8}), 1u);
+  EXPECT_EQ(countRuns(whole, {0, 4, 2, 4, 0, 8}, {0, 4, 2, 4, 0, 8}), 4u);
+  EXPECT_EQ(countRuns(whole, {0, 4, 0, 6, 1, 3}, {0, 4, 0, 6, 1, 3}), 24u);
+}
+
+TEST(Cast, Bf16RoundsToNearestEven) {
+  EXPECT_EQ(castToBf16(1.0f), 0x3f80);
+  EXPECT_EQ(castToBf16(-0.0f), 0x8000);
+  // Half a unit above 1.0 goes to the even neighbour below, above the next one
+  // to the even one above.
+  EXPECT_EQ(castToBf16(1.0f + 0x1p-8f), 0x3f80);
+  EXPECT_EQ(castToBf16(1.0f + 0x1p-8f + 0x1p-20f), 0x3f81);
+  EXPECT_EQ(castToBf16(1.0f + 0x3p-8f), 0x3f82);
+  EXPECT_EQ(castToBf16(INFINITY), 0x7f80);
+  EXPECT_EQ(castToBf16(3.4e38f), 0x7f80);
+  EXPECT_EQ(castToBf16(NAN) & 0x7fc0, 0x7fc0);
+}
+
+TEST(Cast, Fp16RoundsToNearestEven) {
+  EXPECT_EQ(castToFp16(1.0f), 0x3c00);
+  EXPECT_EQ(castToFp16(-2.0f), 0xc000);
+  EXPECT_EQ(castToFp16(1.0f + 0x1p-11f), 0x3c00);
+  EXPECT_EQ(castToFp16(1.0f + 0x3p-11f), 0x3c02);
+  EXPECT_EQ(castToFp16(65504.0f), 0x7bff);
+  EXPECT_EQ(castToFp16(65520.0f), 0x7c00);
+  EXPECT_EQ(castToFp16(0x1p-24f), 0x0001);
+  EXPECT_EQ(castToFp16(0x1p-25f), 0x0000);
+  EXPECT_EQ(castToFp16(0x3p-26f), 0x0001);
+  EXPECT_EQ(castToFp16(0x1p-14f), 0x0400);
+  EXPECT_EQ(castToFp16(NAN) & 0x7e00, 0x7e00);
+}
+
+TEST(Cast, ReadsAndWritesBoxes) {
+  std::vector<float> source{1, 2, 3, 4, 5, 6};
+  std::vector<uint16_t> target(4);
+  Bounds from{0, 2, 0, 3}, part{0, 2, 1, 3};
+  castBox({reinterpret_cast<std::byte *>(source.data()), Box(from)},
+          {reinterpret_cast<std::byte *>(target.data()), Box(part)}, Box(part),
+          DType::bf16);
+  EXPECT_EQ(target, (std::vector<uint16_t>{0x4000, 0x4040, 0x40a0, 0x40c0}));
+}
+
+} // namespace

@@ -1,0 +1,44 @@
+//===- Options.h - The command line of etc-opt ---------------------------------===//
+
+#ifndef ETC_TOOLS_ETCOPT_OPTIONS_H
+#define ETC_TOOLS_ETCOPT_OPTIONS_H
+
+#include "etc/Config/Request.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace etc {
+
+enum class Emit { Mlir, Plan, Json, Summary };
+
+/// What the user asked for.
+struct PlannerOptions {
+  std::string input; ///< empty: the request is in the options alone
+  std::string output = "-";
+  Emit emit = Emit::Mlir;
+  bool quiet = false;
+  std::optional<std::vector<int64_t>> devices;
+  config::ShorthandOptions shorthand;
+
+  /// Whether this is a request to plan, or a job for the ordinary opt driver.
+  bool isRequest() const;
+};
+
+/// Defines the options. Call once, before parsing.
+void registerPlannerOptions();
+
+/// Hides MLIR's own options from `--help`, which `--help-hidden` shows. Call after they are registered.
+void hideForeignOptions();
+
+/// The options as parsed.
+PlannerOptions readPlannerOptions();
+
+/// What `--help` says before the list of options.
+extern const char *const helpOverview;
+
+} // namespace etc
+
+#endif // ETC_TOOLS_ETCOPT_OPTIONS_H

@@ -1,0 +1,227 @@
+#include "Launch.h"
+
+#include "ProgressLine.h"
+
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <new>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+using namespace etc::run;
+using namespace etc::runtime;
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+constexpr auto kPollInterval = std::chrono::milliseconds(2);
+/// How long the others may take to end by themselves once one has failed.
+constexpr auto kGrace = std::chrono::milliseconds(500);
+
+volatile std::sig_atomic_t wasInterrupted = 0;
+
+/// Catches SIGINT and SIGTERM, so that children and files never outlive an
+/// interrupted run.
+class InterruptGuard {
+public:
+  InterruptGuard() {
+    struct sigaction action {};
+    action.sa_handler = [](int) { wasInterrupted = 1; };
+    ::sigaction(SIGINT, &action, &oldInt);
+    ::sigaction(SIGTERM, &action, &oldTerm);
+  }
+  ~InterruptGuard() {
+    ::sigaction(SIGINT, &oldInt, nullptr);
+    ::sigaction(SIGTERM, &oldTerm, nullptr);
+  }
+
+private:
+  struct sigaction oldInt {
+  }, oldTerm{};
+};
+
+/// A directory that goes away with the object.
+class TemporaryDirectory {
+public:
+  TemporaryDirectory() {
+    std::error_code error;
+    std::string pattern =
+        std::filesystem::temp_directory_path(error) / "etc-run-XXXXXX";
+    if (::mkdtemp(pattern.data()))
+      path = pattern;
+  }
+  ~TemporaryDirectory() {
+    std::error_code ignored;
+    if (!path.empty())
+      std::filesystem::remove_all(path, ignored);
+  }
+
+  std::string path; // empty where none could be made
+};
+
+/// An array of T that forked processes share.
+template <typename T> class SharedArray {
+public:
+  explicit SharedArray(size_t count) : count(count) {
+    void *memory = ::mmap(nullptr, count * sizeof(T), PROT_READ | PROT_WRITE,
+                          MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+      throw std::bad_alloc();
+    items = static_cast<T *>(memory);
+    for (size_t i = 0; i != count; ++i)
+      new (items + i) T();
+  }
+  ~SharedArray() { ::munmap(items, count * sizeof(T)); }
+  SharedArray(const SharedArray &) = delete;
+  SharedArray &operator=(const SharedArray &) = delete;
+
+  T &operator[](size_t i) { return items[i]; }
+
+private:
+  size_t count;
+  T *items;
+};
+
+/// The children of one launch.
+class Launch {
+public:
+  Launch(const PlanIndex &index, const Options &options)
+      : index(index), options(options), outcomes(index.rankCount()),
+        progress(1) {}
+
+  RunResult run() {
+    InterruptGuard guard;
+    Status started = start();
+    if (started.ok())
+      supervise();
+    endAll();
+    RunResult result;
+    result.status = started.ok() ? findCause() : started;
+    for (uint32_t rank = 0; rank != index.rankCount(); ++rank)
+      result.reports.push_back(outcomes[rank].report);
+    return result;
+  }
+
+private:
+  struct Child {
+    pid_t pid;
+    bool isRunning = true;
+    bool wasStopped = false; // by us
+    int state = 0;
+  };
+
+  Status start() {
+    const pid_t parent = ::getpid();
+    for (uint32_t rank = 0; rank != index.rankCount(); ++rank) {
+      pid_t pid = ::fork();
+      if (pid < 0)
+        return Status(ErrorKind::Usage,
+                      text("cannot start process ", rank, " of ",
+                           index.rankCount(), ": ", std::strerror(errno)));
+      if (pid == 0)
+        runChild(rank, parent);
+      children.push_back({pid});
+    }
+    return Status::success();
+  }
+
+  [[noreturn]] void runChild(uint32_t rank, pid_t parent) {
+    // A child never outlives its parent, even if that died before this line.
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent)
+      ::_exit(1);
+    ::signal(SIGINT, SIG_IGN); // the parent ends its children
+    ::signal(SIGTERM, SIG_DFL);
+    runRank(index, rank, options, &progress[0], outcomes[rank]);
+    ::_exit(outcomes[rank].kind == ErrorKind::None ? 0 : 1);
+  }
+
+  /// Waits until all have ended, or one has failed and the others had their
+  /// time.
+  void supervise() {
+    ProgressLine line(index, progress[0], options.progress);
+    std::optional<Clock::time_point> deadline;
+    while (!wasInterrupted && reap() > 0) {
+      if (hasFailure() && !deadline)
+        deadline = Clock::now() + kGrace;
+      if (deadline && Clock::now() > *deadline)
+        return;
+      line.update();
+      std::this_thread::sleep_for(kPollInterval);
+    }
+  }
+
+  /// Collects children that ended; returns how many still run.
+  size_t reap() {
+    size_t running = 0;
+    for (Child &child : children) {
+      if (child.isRunning &&
+          ::waitpid(child.pid, &child.state, WNOHANG) == child.pid)
+        child.isRunning = false;
+      running += child.isRunning;
+    }
+    return running;
+  }
+
+  bool hasFailure() const {
+    for (const Child &child : children)
+      if (!child.isRunning && child.state != 0)
+        return true;
+    return false;
+  }
+
+  void endAll() {
+    for (Child &child : children) {
+      if (!child.isRunning)
+        continue;
+      child.wasStopped = true;
+      ::kill(child.pid, SIGKILL);
+      while (::waitpid(child.pid, &child.state, 0) < 0 && errno == EINTR)
+        ;
+      child.isRunning = false;
+    }
+  }
+
+  /// A process that crashed comes before one that says what is wrong, and that
+  /// before those that lost a peer.
+  Status findCause() {
+    if (wasInterrupted)
+      return Status(ErrorKind::Peer, "interrupted");
+    for (uint32_t rank = 0; rank != children.size(); ++rank)
+      if (WIFSIGNALED(children[rank].state) && !children[rank].wasStopped)
+        return Status(ErrorKind::Peer,
+                      text("the process of device ", index.device(rank),
+                           " was killed by signal ",
+                           WTERMSIG(children[rank].state)));
+    for (bool isPeerError : {false, true})
+      for (uint32_t rank = 0; rank != children.size(); ++rank) {
+        Status status = outcomes[rank].status();
+        if (!status.ok() && !children[rank].wasStopped &&
+            (status.kind() == ErrorKind::Peer) == isPeerError)
+          return status;
+      }
+    return Status::success();
+  }
+
+  const PlanIndex &index;
+  const Options &options;
+  SharedArray<Outcome> outcomes;
+  SharedArray<Progress> progress;
+  std::vector<Child> children;
+};
+
+} // namespace
+
+RunResult etc::run::launchProcesses(const PlanIndex &index, Options options) {
+  TemporaryDirectory directory;
+  if (directory.path.empty())
+    return {Status(ErrorKind::Usage, "cannot make a temporary directory"), {}};
+  options.rendezvous = directory.path;
+  if (options.host.empty())
+    options.host = "127.0.0.1";
+  return Launch(index, options).run();
+}

@@ -1,0 +1,26 @@
+// Does a migration fit into this host's memory?
+
+#ifndef ETC_RUN_MEMORY_H
+#define ETC_RUN_MEMORY_H
+
+#include "plan/PlanIndex.h"
+#include "plan/Status.h"
+
+#include <vector>
+
+namespace etc::run {
+
+/// Compares the proved peaks of the ranks that run on this host with the memory
+/// that is available. The error, of kind Usage, says how much is missing and
+/// which model would fit.
+plan::Status checkMemory(const plan::PlanIndex &index,
+                         const std::vector<uint32_t> &ranks);
+
+/// The same, for a given amount of available bytes.
+plan::Status checkMemory(const plan::PlanIndex &index,
+                         const std::vector<uint32_t> &ranks,
+                         uint64_t available);
+
+} // namespace etc::run
+
+#endif // ETC_RUN_MEMORY_H

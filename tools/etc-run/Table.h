@@ -1,0 +1,43 @@
+// What a migration did, for people and for programs.
+
+#ifndef ETC_RUN_TABLE_H
+#define ETC_RUN_TABLE_H
+
+#include "engine/DeviceRun.h"
+
+#include <string>
+#include <vector>
+
+namespace etc::run {
+
+/// Figures of all devices together.
+struct Totals {
+  uint64_t movedBytes = 0;
+  double seconds = 0; // of the slowest device
+  double gbPerSecond = 0;
+  double peakRatio = 0; // the largest of all devices
+  double provedRatio = 0;
+  bool verified = true;
+};
+
+Totals sumUp(const std::vector<runtime::DeviceReport> &reports);
+
+/// The busier direction over the time, in 10^9 bytes a second; 0 where there is
+/// no time.
+double gbPerSecond(const runtime::DeviceReport &report);
+/// Bytes over the larger of the two states.
+double ratio(uint64_t bytes, const runtime::DeviceReport &report);
+
+/// An aligned table with a row a device, or their minimum, median and maximum,
+/// and one for all.
+std::string formatTable(const std::vector<runtime::DeviceReport> &reports,
+                        bool allRows);
+
+/// The same figures as a JSON object. `verified` is null where nothing was
+/// checked.
+std::string formatJson(const std::vector<runtime::DeviceReport> &reports,
+                       const std::string &transport, bool checked);
+
+} // namespace etc::run
+
+#endif // ETC_RUN_TABLE_H

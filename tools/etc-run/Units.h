@@ -1,0 +1,18 @@
+// Numbers for people.
+
+#ifndef ETC_RUN_UNITS_H
+#define ETC_RUN_UNITS_H
+
+#include <cstdint>
+#include <string>
+
+namespace etc::run {
+
+/// "12.3 GiB": binary units, one decimal above bytes.
+std::string formatBytes(uint64_t bytes);
+/// With a fixed number of decimals.
+std::string formatNumber(double value, int decimals);
+
+} // namespace etc::run
+
+#endif // ETC_RUN_UNITS_H
