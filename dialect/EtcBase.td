@@ -51,6 +51,17 @@ def Etc_Part : I32EnumAttr<"Part", "part of the model, in forward order", [
   let cppNamespace = "::etc";
 }
 
+def Etc_Place : I32EnumAttr<"Place", "where roles may go", [
+    I32EnumAttrCase<"Any", 0, "any">, I32EnumAttrCase<"Tp", 1, "tp">,
+    I32EnumAttrCase<"Pack", 2, "pack">]> {
+  let cppNamespace = "::etc";
+}
+
+def Etc_Level : I32EnumAttr<"Level", "where bytes are kept", [
+    I32EnumAttrCase<"Device", 0, "device">, I32EnumAttrCase<"Node", 1, "node">]> {
+  let cppNamespace = "::etc";
+}
+
 def Etc_CostUnit : I32EnumAttr<"CostUnit", "what a cost matrix counts", [
     I32EnumAttrCase<"Units", 0, "units">, I32EnumAttrCase<"Bytes", 1, "bytes">]> {
   let cppNamespace = "::etc";

@@ -207,14 +207,14 @@ SmallVector<int64_t> MigrationOp::getPrevPlacement() {
 }
 
 /// Devices of a list are distinct and in the cluster.
-static LogicalResult verifyDevices(MigrationOp op, StringRef what, ArrayRef<int64_t> devices) {
+static LogicalResult verifyDevices(MigrationOp migration, Operation *op, StringRef what, ArrayRef<int64_t> devices) {
   llvm::DenseSet<int64_t> seen;
   for (int64_t device : devices) {
-    if (device < 0 || device >= op.getDeviceCount())
-      return op.emitOpError() << what << " device " << device << " is not in [0, "
-                              << op.getDeviceCount() << ")";
+    if (device < 0 || device >= migration.getDeviceCount())
+      return op->emitOpError() << what << " device " << device << " is not in [0, "
+                              << migration.getDeviceCount() << ")";
     if (!seen.insert(device).second)
-      return op.emitOpError() << what << " device " << device << " is listed twice";
+      return op->emitOpError() << what << " device " << device << " is listed twice";
   }
   return success();
 }
@@ -236,7 +236,7 @@ static LogicalResult verifySide(MigrationOp op, Side side,
   if (static_cast<int64_t>(devices->size()) != parallel.getWorld())
     return op.emitOpError() << name << ": expected " << parallel.getWorld()
                             << " devices, one a rank, got " << devices->size();
-  return verifyDevices(op, name, *devices);
+  return verifyDevices(op, op, name, *devices);
 }
 
 LogicalResult MigrationOp::verify() {
@@ -244,8 +244,8 @@ LogicalResult MigrationOp::verify() {
     return emitOpError("every node must have at least one device");
   if (failed(verifySide(*this, Side::Prev, getPrevDevices())) ||
       failed(verifySide(*this, Side::Curr, getCurrDevices())) ||
-      failed(verifyDevices(*this, "failed", getFailed().value_or(ArrayRef<int64_t>()))) ||
-      failed(verifyDevices(*this, "leaving", getLeaving().value_or(ArrayRef<int64_t>()))))
+      failed(verifyDevices(*this, *this, "failed", getFailed().value_or(ArrayRef<int64_t>()))) ||
+      failed(verifyDevices(*this, *this, "leaving", getLeaving().value_or(ArrayRef<int64_t>()))))
     return failure();
   if (getBudgetBytes() && getBudgetPpm())
     return emitOpError("has a budget in bytes and one in ppm, expected one of them");
@@ -353,6 +353,17 @@ static LogicalResult verifyReplicas(PairOp op, StringRef side, ArrayRef<int64_t>
   return success();
 }
 
+/// Devices of replicas that come from none.
+static LogicalResult verifyPairDevices(PairOp op) {
+  std::optional<ArrayRef<int64_t>> devices = op.getDevices();
+  if (!devices)
+    return success();
+  if (devices->size() != op.getCurrReplicas().size())
+    return op.emitOpError() << "places " << op.getCurrReplicas().size() << " replicas on "
+                            << devices->size() << " devices";
+  return verifyDevices(cast<MigrationOp>(op->getParentOp()), op, "pair", *devices);
+}
+
 LogicalResult PairOp::verify() {
   auto migration = cast<MigrationOp>((*this)->getParentOp());
   if (failed(verifyRole(*this, Side::Curr, getCurr())) ||
@@ -361,7 +372,9 @@ LogicalResult PairOp::verify() {
   if (getPrev().has_value() != getPrevReplicas().has_value())
     return emitOpError("expected previous replicas with a previous role, and only then");
   if (!getPrev())
-    return success();
+    return verifyPairDevices(*this);
+  if (getDevices())
+    return emitOpError("lists devices, which the previous replicas have already");
   if (getPrevReplicas()->size() != getCurrReplicas().size())
     return emitOpError() << "pairs " << getCurrReplicas().size() << " curr with "
                          << getPrevReplicas()->size() << " prev replicas";
@@ -372,10 +385,13 @@ LogicalResult PairOp::verify() {
 
 LogicalResult CertificateOp::verify() {
   auto migration = cast<MigrationOp>((*this)->getParentOp());
-  size_t rows = migration.getCurr().getRoles(), columns = migration.getPrev().getRoles();
-  if (getU().size() != rows || getV().size() != columns || getMembers().size() != columns)
-    return emitOpError() << "expected " << rows << " values of u, and " << columns
-                         << " of v and members";
+  size_t rows = migration.getCurr().getRoles(), columns = getMembers().size();
+  if (getLevel() == Level::Device && columns != static_cast<size_t>(migration.getPrev().getRoles()))
+    return emitOpError() << "expected " << migration.getPrev().getRoles()
+                         << " members, one a previous role, got " << columns;
+  if (getU().size() != rows || getV().size() != columns)
+    return emitOpError() << "expected " << rows << " values of u and " << columns << " of v, got "
+                         << getU().size() << " and " << getV().size();
   return success();
 }
 
@@ -384,7 +400,7 @@ LogicalResult PlacementOp::verify() {
   if (static_cast<int64_t>(getDevices().size()) != migration.getCurr().getWorld())
     return emitOpError() << "expected " << migration.getCurr().getWorld()
                          << " devices, one a current rank, got " << getDevices().size();
-  return verifyDevices(migration, "placement", getDevices());
+  return verifyDevices(migration, *this, "placement", getDevices());
 }
 
 //===----------------------------------------------------------------------===//

@@ -26,7 +26,9 @@ def Etc_MigrationOp : Etc_Op<"migration", [IsolatedFromAbove, NoRegionArguments,
     Moves the state of a training job from the configuration `prev` to `curr`, on a cluster whose nodes have the
     listed numbers of devices. Devices are numbered through the cluster, node by node. `on` lists the device of every
     previous rank where it is not the rank's own number, `to ... on` fixes the devices of the current ranks; `failed`
-    devices hold nothing any more, `leaving` ones may send but take no role. Bytes of live state, staging included,
+    devices hold nothing any more, `leaving` ones may send but take no role. `place` says where roles may go: `any`
+    device (also where it is absent), tensor-parallel groups inside nodes (`tp`), or that on the fewest nodes (`pack`).
+    Bytes of live state, staging included,
     stay below `budget_bytes`, or below `budget_ppm` millionths of the larger of a device's two states.
 
     Example:
@@ -43,6 +45,7 @@ def Etc_MigrationOp : Etc_Op<"migration", [IsolatedFromAbove, NoRegionArguments,
                        DenseI64ArrayAttr:$nodes,
                        OptionalAttr<DenseI64ArrayAttr>:$failed,
                        OptionalAttr<DenseI64ArrayAttr>:$leaving,
+                       OptionalAttr<Etc_Place>:$place,
                        ConfinedAttr<I64Attr, [IntPositive]>:$layers,
                        Etc_StateArrayAttr:$types,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$budget_bytes,
@@ -51,6 +54,7 @@ def Etc_MigrationOp : Etc_Op<"migration", [IsolatedFromAbove, NoRegionArguments,
   let assemblyFormat = [{
     $sym_name custom<Parallel>($prev) (`on` $prev_devices^)? `to` custom<Parallel>($curr)
     (`on` $curr_devices^)? `nodes` $nodes (`failed` $failed^)? (`leaving` $leaving^)?
+    (`place` $place^)?
     `layers` $layers `types` custom<States>($types) attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;
@@ -147,21 +151,22 @@ def Etc_PairOp : Etc_StageOp<"pair"> {
   let summary = "migration operators <curr, prev> of one pair of roles";
   let description = [{
     Replica `curr[i]` of the current role is taken by the device that was replica `prev[i]` of the previous role. A
-    role that `none` can take from the previous state goes to a device that holds nothing of it.
+    replica `from none` goes to a device that had no role: the one that is listed with `on`, or any.
 
     Example:
 
     ```mlir
     etc.pair P0T0 replicas [0, 1] from P1T0 replicas [2, 3]
-    etc.pair P0T0 replicas [2] from none
+    etc.pair P0T0 replicas [2] from none on [9]
     ```
   }];
   let arguments = (ins Etc_RoleAttr:$curr, DenseI64ArrayAttr:$curr_replicas,
                        OptionalAttr<Etc_RoleAttr>:$prev,
-                       OptionalAttr<DenseI64ArrayAttr>:$prev_replicas);
+                       OptionalAttr<DenseI64ArrayAttr>:$prev_replicas,
+                       OptionalAttr<DenseI64ArrayAttr>:$devices);
   let assemblyFormat = [{
     custom<Role>($curr) `replicas` $curr_replicas `from` custom<OptionalRole>($prev)
-    (`replicas` $prev_replicas^)? attr-dict
+    (`replicas` $prev_replicas^)? (`on` $devices^)? attr-dict
   }];
   let hasVerifier = 1;
 }
@@ -169,19 +174,23 @@ def Etc_PairOp : Etc_StageOp<"pair"> {
 def Etc_CertificateOp : Etc_StageOp<"certificate"> {
   let summary = "the proof that no assignment keeps more bytes";
   let description = [{
-    A dual solution of the assignment: with `u >= 0` for every current role and `v >= 0` for every previous role, and
-    `u_i + v_j >= |curr_i| - c_ij` for every pair, no assignment keeps more than `sum DP' * u_i + sum members_j * v_j`
-    bytes, which equals `kept`. `members` are the living devices of each previous role that may take a role.
+    A dual solution of an assignment problem whose rows are the current roles. At the `device` level its columns are the
+    previous roles, and a role on a device of one is worth the bytes that both hold. At the `node` level its columns are
+    the classes of nodes that hold the same roles, by their first node, and a role on one is worth the bytes of it that
+    the node holds. `members` are the devices of each column that may take a role.
+
+    With `u >= 0` for every row, `v >= 0` for every column and `u_i + v_j >= worth_ij`, no assignment keeps more than
+    `sum DP' * u_i + sum members_j * v_j` bytes, which equals `kept`.
 
     Example:
 
     ```mlir
-    etc.certificate kept 128 u [64, 64] v [0, 0] members [1, 1]
+    etc.certificate device kept 128 u [64, 64] v [0, 0] members [1, 1]
     ```
   }];
-  let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$kept, DenseI64ArrayAttr:$u,
-                       DenseI64ArrayAttr:$v, DenseI64ArrayAttr:$members);
-  let assemblyFormat = "`kept` $kept `u` $u `v` $v `members` $members attr-dict";
+  let arguments = (ins Etc_Level:$level, ConfinedAttr<I64Attr, [IntNonNegative]>:$kept,
+                       DenseI64ArrayAttr:$u, DenseI64ArrayAttr:$v, DenseI64ArrayAttr:$members);
+  let assemblyFormat = "$level `kept` $kept `u` $u `v` $v `members` $members attr-dict";
   let hasVerifier = 1;
 }
 

@@ -107,10 +107,13 @@ FailureOr<WorkloadAttr> WorkloadAttr::parseId(AsmParser &parser) {
     return failure();
   if (succeeded(parser.parseOptionalSlash()) && parser.parseKeywordOrString(&tensor))
     return failure();
-  if (succeeded(parser.parseOptionalLSquare()) &&
+  bool bracket = succeeded(parser.parseOptionalLSquare());
+  if (bracket &&
       (parser.parseInteger(begin) || parser.parseColon() || parser.parseInteger(end) ||
        parser.parseRSquare()))
     return failure();
+  if (bracket && begin == end)
+    return parser.emitError(loc, "expected ascending positions, got [") << begin << ":" << end << "]";
   StringAttr name = tensor.empty() ? StringAttr() : parser.getBuilder().getStringAttr(tensor);
   auto attr = parser.getChecked<WorkloadAttr>(loc, parser.getContext(), head.part, head.first,
                                               head.last, head.replicated, head.sliceBegin,

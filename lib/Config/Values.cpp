@@ -11,7 +11,7 @@ const Vocabularies &etc::config::values() {
       .family = {{"gpt"}, {}},
       .types = {{"param", "master", "exp_avg", "exp_avg_sq"}, {}},
       .policy = {{"best"}, {"paper"}},
-      .place = {{"any"}, {"tp", "pack"}},
+      .place = {{"pack", "tp", "any"}, {}},
   };
   return table;
 }

@@ -225,9 +225,11 @@ void PlanExporter::account(ProgramOp program, const fb::ProgramT &entry) {
 /// What no plan for this request can go below.
 void PlanExporter::writeBounds() {
   fb::SummaryT &summary = *plan.summary;
-  uint64_t total = summary.moved_bytes + summary.kept_bytes + summary.zeroed_bytes;
-  uint64_t kept = migration.getOnly<CertificateOp>().getKept();
-  summary.bound_moved_bytes = total - summary.zeroed_bytes - kept;
+  uint64_t needed = summary.moved_bytes + summary.kept_bytes;
+  for (CertificateOp certificate : migration.getOps<CertificateOp>())
+    (certificate.getLevel() == Level::Device ? summary.bound_moved_bytes
+                                             : summary.bound_internode_bytes) =
+        needed - certificate.getKept();
   // The busiest port carries at least the average.
   uint64_t ports = std::min<uint64_t>(plan.curr_world, plan.prev_world);
   summary.bound_bottleneck_bytes = llvm::divideCeil(summary.bound_moved_bytes, ports);

@@ -33,23 +33,21 @@ PlanTables::PlanTables(MigrationOp migration, const TensorTable &table, fb::Plan
 }
 
 void PlanTables::addTensor(unsigned tensor, int64_t layer) {
-  TensorOp op = table[tensor];
   uint32_t number = plan.tensors.size();
   first[{tensor, layer}] = number;
-  ArrayRef<int64_t> prevShape = op.getShapeOn(Side::Prev);
+  // Twins are equal element by element, so a tied copy has the shapes of its primary on either side, also where it
+  // comes or goes.
   std::optional<unsigned> twin = table.getTwin(tensor);
-  // A tied copy that is made from its twin has the rows that the twin had.
-  bool isMade = twin && migration.getPrev().getPp() == 1;
-  if (isMade)
-    prevShape = TensorOp(table[*twin]).getShapeOn(Side::Prev);
+  TensorOp primary = table[twin.value_or(tensor)];
+  ArrayRef<int64_t> shape = primary.getShape(), prevShape = primary.getShapeOn(Side::Prev);
   auto states = migration.getTypes().getAsRange<StateAttr>();
   for (auto [type, state] : llvm::enumerate(states)) {
     auto entry = std::make_unique<fb::TensorT>();
     entry->name = table.getName({tensor, layer, 0, 0});
     entry->type = state.getName().str();
     entry->dtype = toDType(state.getDtype());
-    entry->shape = op.getShape();
-    if (prevShape != op.getShape())
+    entry->shape = shape;
+    if (prevShape != shape)
       entry->prev_shape = prevShape;
     if (twin)
       entry->tied_to = first.at({*twin, layer}) + type;

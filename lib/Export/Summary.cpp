@@ -81,9 +81,12 @@ void etc::writeSummary(const fb::Plan &plan, llvm::raw_ostream &os) {
      << llvm::format(" (%.1f%%)", share(s.kept_bytes())) << " in place";
   if (s.zeroed_bytes())
     os << ", zeroes " << formatBytes(s.zeroed_bytes()) << " of new padding";
-  os << "\n  bound    " << formatBytes(s.bound_moved_bytes())
-     << (s.bound_moved_bytes() == s.moved_bytes() ? ": no plan can move fewer bytes (dual certificate)\n"
-                                                 : ": the least that any plan can move (dual certificate)\n");
+  bool isLeast = s.bound_moved_bytes() == s.moved_bytes() &&
+                 s.bound_internode_bytes() == s.internode_bytes();
+  os << "\n  bound    " << formatBytes(s.bound_moved_bytes()) << ", "
+     << formatBytes(s.bound_internode_bytes()) << " between nodes: "
+     << (isLeast ? "no plan moves less" : "no placement at all moves less of either")
+     << " (dual certificates)\n";
   os << "  busiest  sends " << formatBytes(s.max_send_bytes()) << ", receives "
      << formatBytes(s.max_recv_bytes()) << "\n";
   os << "  memory   peak " << formatBytes(highestPeak(plan))

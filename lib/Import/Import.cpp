@@ -74,6 +74,14 @@ static Part toPart(model::Block block) {
   llvm_unreachable("unknown block");
 }
 
+/// `any` is what an absent attribute means.
+static PlaceAttr toPlace(OpBuilder &builder, StringRef place) {
+  std::optional<Place> value = symbolizePlace(place);
+  if (!value || *value == Place::Any)
+    return PlaceAttr();
+  return PlaceAttr::get(builder.getContext(), *value);
+}
+
 static void createTensor(OpBuilder &builder, Location loc, const model::TensorTemplate &tensor,
                          const config::Request &request) {
   bool onPrev = model::existsOn(tensor, request.prev.parallel);
@@ -114,6 +122,7 @@ OwningOpRef<ModuleOp> etc::importRequest(MLIRContext &context, const config::Req
       toParallel(builder, request.curr.parallel), toOptionalList(builder, request.prev.devices),
       toOptionalList(builder, request.curr.devices), builder.getDenseI64ArrayAttr(request.nodes),
       toList(builder, request.failed), toList(builder, request.leaving),
+      toPlace(builder, request.place),
       builder.getI64IntegerAttr(model.layers), toStates(builder, model), bytes, ppm);
   builder.setInsertionPointToEnd(&migration.getBody().emplaceBlock());
   Location modelLoc = toLocation(builder, request.model.where);

@@ -47,6 +47,7 @@ public:
   int64_t getNode(int64_t device) const { return nodeOf[device]; }
   /// Alive and staying: may take a role.
   bool isUsable(int64_t device) const { return !dead.test(device) && !leaving.test(device); }
+  int64_t getNodeCount() const { return size() ? nodeOf.back() + 1 : 0; }
   /// The role whose state the device holds, or -1: it held none, or it is dead.
   int64_t getPrevRole(int64_t device) const { return prevRole[device]; }
 

@@ -20,7 +20,7 @@ struct PlaceRoles : ::etc::impl::PlaceRolesPassBase<PlaceRoles> {
 };
 } // namespace
 
-/// Device of every paired current rank; -1 for the others.
+/// Device of every current rank that has one; -1 for the others.
 static SmallVector<int64_t> placePairs(MigrationOp migration) {
   ParallelAttr prev = migration.getPrev(), curr = migration.getCurr();
   SmallVector<int64_t> placement = migration.getPrevPlacement();
@@ -29,8 +29,12 @@ static SmallVector<int64_t> placePairs(MigrationOp migration) {
     return rankOfPlace(side, {role.getStage() * side.getTp() + role.getSlice(), replica});
   };
   for (PairOp pair : migration.getOps<PairOp>()) {
-    if (!pair.getPrev())
+    if (!pair.getPrev()) {
+      for (auto [to, device] :
+           llvm::zip(pair.getCurrReplicas(), pair.getDevices().value_or(ArrayRef<int64_t>())))
+        devices[rank(curr, pair.getCurr(), to)] = device;
       continue;
+    }
     for (auto [to, from] : llvm::zip_equal(pair.getCurrReplicas(), *pair.getPrevReplicas()))
       devices[rank(curr, pair.getCurr(), to)] = placement[rank(prev, *pair.getPrev(), from)];
   }
@@ -40,10 +44,6 @@ static SmallVector<int64_t> placePairs(MigrationOp migration) {
 void PlaceRoles::runOnOperation() {
   MigrationOp migration = getOperation();
   OpBuilder builder = OpBuilder::atBlockEnd(&migration.getBody().front());
-  if (auto fixed = migration.getCurrDevices()) {
-    PlacementOp::create(builder, migration.getLoc(), *fixed);
-    return;
-  }
   Devices devices(migration);
   SmallVector<int64_t> placed = placePairs(migration);
   llvm::BitVector taken(devices.size());

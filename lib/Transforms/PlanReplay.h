@@ -31,6 +31,13 @@ public:
   llvm::ArrayRef<Message> getRecvs(unsigned peer) const { return recvs[peer]; }
   /// Bytes of the current role that the program keeps without a transfer, and all that it holds.
   int64_t getKeptBytes() const { return keptBytes; }
+  /// Bytes of all rounds from one peer.
+  int64_t getReceivedBytes(unsigned peer) const {
+    int64_t bytes = 0;
+    for (const Message &message : recvs[peer])
+      bytes += bytesOf(message.piece, message.type);
+    return bytes;
+  }
 
 private:
   using Key = std::pair<unsigned, std::pair<int64_t, unsigned>>; // type, layer, tensor

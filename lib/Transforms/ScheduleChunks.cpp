@@ -18,8 +18,10 @@ namespace {
 constexpr int64_t million = 1000000;
 /// Without a budget: 1.05 x max(prev, curr).
 constexpr int64_t defaultBudgetPpm = 1050000;
-/// A round's staging is not cut smaller than this, in bytes.
+/// A round's staging is not cut smaller than this, in bytes, nor than 1/512 of the larger state: smaller rounds would
+/// cost more time than they save memory.
 constexpr int64_t smallestSlab = 4096;
+constexpr int64_t smallestShare = 512;
 
 /// A unit of the schedule: chunk `chunk` of `chunks` of one item and one type.
 struct Chunk {
@@ -59,7 +61,8 @@ static SmallVector<ClassMemory> memories(MigrationOp migration, const ProgramFlo
     int64_t maxState = std::max(program.prev, program.curr);
     int64_t limit = limitOf(migration, maxState);
     int64_t directions = std::max(1, program.sends + program.receives);
-    int64_t slab = std::max(smallestSlab, (limit - maxState) * quarters / (4 * directions));
+    int64_t slab = std::max({smallestSlab, maxState / smallestShare,
+                             (limit - maxState) * quarters / (4 * directions)});
     classes.push_back({program.prev, program.curr, limit, program.sends ? slab : 0,
                        program.receives ? slab : 0});
   }

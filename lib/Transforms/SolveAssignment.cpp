@@ -1,8 +1,7 @@
-//===- SolveAssignment.cpp - Which previous rank takes which current role -----===//
+//===- SolveAssignment.cpp - Which device takes which current role ------------===//
 
-#include "Devices.h"
-#include "Holdings.h"
-#include "etc/Assignment/Expand.h"
+#include "NodeClasses.h"
+#include "Placement.h"
 #include "etc/Assignment/Solver.h"
 #include "etc/Transforms/Passes.h"
 
@@ -17,84 +16,177 @@ using namespace etc;
 using namespace mlir;
 
 namespace {
-/// The replicas of every previous role whose devices are alive and stay.
-using Members = SmallVector<SmallVector<int64_t>>;
+/// Solves the assignment of one migration.
+class Solver {
+public:
+  Solver(MigrationOp migration, MatrixAttr costs);
+
+  LogicalResult certify(Level level);
+  LogicalResult place();
+  int64_t getEdges() const { return edges; }
+
+private:
+  assignment::Problem deviceProblem() const;
+  assignment::Problem nodeProblem() const;
+  std::optional<Placement> solvePlacement();
+  Placement fixedPlacement(ArrayRef<int64_t> devices);
+  void createPairs(const Placement &placement);
+  void createPair(int64_t role, int64_t prevRole, ArrayRef<std::pair<int64_t, int64_t>> ranks);
+
+  MigrationOp migration;
+  OpBuilder builder;
+  TensorTable table;
+  Devices devices;
+  Holdings prev, curr;
+  NodeClasses classes;
+  PlacementProblem problem;
+  int64_t edges = 0;
+};
 
 struct SolveAssignment : ::etc::impl::SolveAssignmentPassBase<SolveAssignment> {
   void runOnOperation() override;
-  void createPairs(OpBuilder &builder, const assignment::Problem &problem,
-                   ArrayRef<int64_t> flow, const Members &members);
 };
 } // namespace
 
-static Members findMembers(MigrationOp migration, const Devices &devices) {
-  ParallelAttr prev = migration.getPrev();
-  SmallVector<int64_t> placement = migration.getPrevPlacement();
-  Members members(prev.getRoles());
-  for (int64_t replica = 0; replica < prev.getDp(); ++replica)
-    for (int64_t role = 0; role < prev.getRoles(); ++role)
-      if (devices.isUsable(placement[rankOfPlace(prev, {role, replica})]))
-        members[role].push_back(replica);
-  return members;
-}
-
-/// Bytes of every current role: the sum of its workloads.
-static SmallVector<int64_t> roleBytes(MigrationOp migration, const TensorTable &table) {
-  Holdings curr(migration, table, Side::Curr);
-  SmallVector<int64_t> bytes(curr.size());
-  for (int64_t role = 0; role < curr.size(); ++role)
+Solver::Solver(MigrationOp migration, MatrixAttr costs)
+    : migration(migration), builder(OpBuilder::atBlockEnd(&migration.getBody().front())),
+      table(migration), devices(migration), prev(migration, table, Side::Prev),
+      curr(migration, table, Side::Curr), classes(devices) {
+  ParallelAttr parallel = migration.getCurr();
+  problem.pp = parallel.getPp();
+  problem.tp = parallel.getTp();
+  problem.dp = parallel.getDp();
+  problem.nodeClass = classes.ofNode;
+  for (int64_t device = 0; device < devices.size(); ++device)
+    if (devices.isUsable(device))
+      problem.devices.push_back({device, devices.getNode(device), devices.getPrevRole(device)});
+  for (int64_t role = 0; role < curr.size(); ++role) {
+    int64_t bytes = 0;
     for (const Piece &piece : curr[role])
-      bytes[role] += table.getElements(piece) * table.getBytesPerElement();
-  return bytes;
-}
-
-/// The classes: a row for every current role, a column for every previous one, an edge where they share bytes.
-static assignment::Problem buildProblem(MigrationOp migration, MatrixAttr costs,
-                                        const Members &members) {
-  assignment::Problem problem;
-  SmallVector<int64_t> bytes = roleBytes(migration, TensorTable(migration));
-  problem.supply.assign(costs.getRows(), migration.getCurr().getDp());
-  for (const auto &replicas : members)
-    problem.capacity.push_back(replicas.size());
-  for (int64_t row = 0; row < costs.getRows(); ++row)
+      bytes += table.getElements(piece) * table.getBytesPerElement();
+    auto &kept = problem.onDevice.emplace_back();
     for (int64_t column = 0; column < costs.getColumns(); ++column)
-      if (int64_t kept = bytes[row] - costs.at(row, column))
-        problem.edges.push_back({static_cast<int32_t>(row), static_cast<int32_t>(column),
-                                 {0, kept}});
-  return problem;
-}
-
-/// One `etc.pair` for every pair of roles in use, and one for what no previous rank takes.
-void SolveAssignment::createPairs(OpBuilder &builder, const assignment::Problem &problem,
-                                  ArrayRef<int64_t> flow, const Members &members) {
-  MigrationOp migration = getOperation();
-  int64_t currTp = migration.getCurr().getTp(), prevTp = migration.getPrev().getTp();
-  auto seats = assignment::expand(problem, {flow.data(), flow.size()});
-  for (auto [row, replicas] : llvm::enumerate(seats)) {
-    llvm::MapVector<int64_t, std::pair<SmallVector<int64_t>, SmallVector<int64_t>>> pairs;
-    for (auto [replica, seat] : llvm::enumerate(replicas)) {
-      auto &[curr, prev] = pairs[seat.col];
-      curr.push_back(replica);
-      if (seat.matched())
-        prev.push_back(members[seat.col][seat.member]);
-    }
-    auto role = RoleAttr::get(&getContext(), row / currTp, row % currTp);
-    for (auto &[column, lists] : pairs) {
-      RoleAttr prevRole;
-      DenseI64ArrayAttr prevReplicas;
-      if (column >= 0) {
-        prevRole = RoleAttr::get(&getContext(), column / prevTp, column % prevTp);
-        prevReplicas = builder.getDenseI64ArrayAttr(lists.second);
-      }
-      PairOp::create(builder, migration.getLoc(), role, builder.getDenseI64ArrayAttr(lists.first),
-                     prevRole, prevReplicas);
-    }
+      kept.push_back(bytes - costs.at(role, column));
+    problem.onNode.push_back(classes.bytesOf(table, prev, curr[role]));
   }
 }
 
-static DenseI64ArrayAttr deviceParts(OpBuilder &builder, ArrayRef<assignment::Weight> duals) {
-  return builder.getDenseI64ArrayAttr(llvm::map_to_vector(
-      duals, [](const assignment::Weight &weight) { return weight.device; }));
+//===----------------------------------------------------------------------===//
+// Certificates
+//===----------------------------------------------------------------------===//
+
+/// A row a current role, a column a previous role.
+assignment::Problem Solver::deviceProblem() const {
+  assignment::Problem result;
+  result.supply.assign(problem.getRoles(), problem.dp);
+  result.capacity.assign(prev.size(), 0);
+  for (const Candidate &candidate : problem.devices)
+    if (candidate.prevRole >= 0)
+      ++result.capacity[candidate.prevRole];
+  for (int32_t row = 0; row < problem.getRoles(); ++row)
+    for (int32_t column = 0; column < prev.size(); ++column)
+      if (int64_t bytes = problem.onDevice[row][column])
+        result.edges.push_back({row, column, {0, bytes}});
+  return result;
+}
+
+/// A row a current role, a column a class of nodes.
+assignment::Problem Solver::nodeProblem() const {
+  assignment::Problem result;
+  int32_t columns = classes.roles.size();
+  result.supply.assign(problem.getRoles(), problem.dp);
+  result.capacity.assign(columns, 0);
+  for (const Candidate &candidate : problem.devices)
+    ++result.capacity[problem.nodeClass[candidate.node]];
+  for (int32_t row = 0; row < problem.getRoles(); ++row)
+    for (int32_t column = 0; column < columns; ++column)
+      if (int64_t bytes = problem.onNode[row][column])
+        result.edges.push_back({row, column, {0, bytes}});
+  return result;
+}
+
+LogicalResult Solver::certify(Level level) {
+  assignment::Problem bound = level == Level::Device ? deviceProblem() : nodeProblem();
+  if (std::optional<std::string> error = assignment::check(bound))
+    return migration.emitError() << "assignment: " << *error;
+  edges += bound.edges.size();
+  assignment::Solution solution = assignment::solve(bound);
+  auto values = [](ArrayRef<assignment::Weight> duals) {
+    return llvm::map_to_vector(duals, [](assignment::Weight weight) { return weight.device; });
+  };
+  CertificateOp::create(builder, migration.getLoc(), level, solution.total.device,
+                        values(solution.u), values(solution.v),
+                        SmallVector<int64_t>(bound.capacity.begin(), bound.capacity.end()));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Placement
+//===----------------------------------------------------------------------===//
+
+Placement Solver::fixedPlacement(ArrayRef<int64_t> list) {
+  Placement placement{SmallVector<int64_t>(problem.getRanks()), {}};
+  for (auto [rank, device] : llvm::enumerate(list)) {
+    RankPlace place = placeOfRank(migration.getCurr(), rank);
+    placement.deviceOf[place.role * problem.dp + place.replica] = device;
+  }
+  return placement;
+}
+
+std::optional<Placement> Solver::solvePlacement() {
+  if (auto fixed = migration.getCurrDevices())
+    return fixedPlacement(*fixed);
+  Place place = migration.getPlace().value_or(Place::Any);
+  return place == Place::Any ? placeAnywhere(problem)
+                             : placeInNodes(problem, place == Place::Pack);
+}
+
+/// Ranks of one current role that come from one previous role (-1: none). Each is a replica and its device, or its
+/// previous replica.
+void Solver::createPair(int64_t role, int64_t prevRole,
+                        ArrayRef<std::pair<int64_t, int64_t>> ranks) {
+  SmallVector<int64_t> replicas, sources;
+  for (auto [replica, source] : ranks) {
+    replicas.push_back(replica);
+    sources.push_back(source);
+  }
+  RoleAttr prevAttr;
+  DenseI64ArrayAttr list = builder.getDenseI64ArrayAttr(sources), none;
+  if (prevRole >= 0)
+    prevAttr = prev.getRole(migration.getContext(), prevRole);
+  PairOp::create(builder, migration.getLoc(), curr.getRole(migration.getContext(), role),
+                 builder.getDenseI64ArrayAttr(replicas), prevAttr, prevAttr ? list : none,
+                 prevAttr ? none : list);
+}
+
+void Solver::createPairs(const Placement &placement) {
+  SmallVector<int64_t> prevReplica(devices.size(), -1);
+  for (auto [rank, device] : llvm::enumerate(migration.getPrevPlacement()))
+    prevReplica[device] = placeOfRank(migration.getPrev(), rank).replica;
+  for (int64_t role = 0; role < problem.getRoles(); ++role) {
+    llvm::MapVector<int64_t, SmallVector<std::pair<int64_t, int64_t>>> byPrev;
+    for (int64_t replica = 0; replica < problem.dp; ++replica) {
+      int64_t device = placement.deviceOf[role * problem.dp + replica];
+      int64_t prevRole = devices.getPrevRole(device);
+      byPrev[prevRole].push_back({replica, prevRole < 0 ? device : prevReplica[device]});
+    }
+    for (auto &[prevRole, ranks] : byPrev)
+      createPair(role, prevRole, ranks);
+  }
+}
+
+LogicalResult Solver::place() {
+  if (static_cast<int64_t>(problem.devices.size()) < problem.getRanks())
+    return migration.emitError() << "curr needs " << problem.getRanks() << " devices, "
+                                 << problem.devices.size()
+                                 << " are alive and stay; add nodes or lower a degree";
+  std::optional<Placement> placement = solvePlacement();
+  if (!placement)
+    return migration.emitError() << "tensor-parallel groups of " << problem.tp
+                                 << " do not fit the nodes; use --place=any, or a TP that divides "
+                                    "the devices of a node";
+  createPairs(*placement);
+  return success();
 }
 
 void SolveAssignment::runOnOperation() {
@@ -107,21 +199,9 @@ void SolveAssignment::runOnOperation() {
     migration.emitError("has no cost matrix in bytes; run etc-build-cost-matrix first");
     return signalPassFailure();
   }
-  Devices devices(migration);
-  Members members = findMembers(migration, devices);
-  assignment::Problem problem = buildProblem(migration, costs, members);
-  if (std::optional<std::string> error = assignment::check(problem)) {
-    migration.emitError() << "assignment: " << *error;
+  Solver solver(migration, costs);
+  if (failed(solver.place()) || failed(solver.certify(Level::Device)) ||
+      failed(solver.certify(Level::Node)))
     return signalPassFailure();
-  }
-  edges += problem.edges.size();
-  assignment::Solution solution = assignment::solve(problem);
-  OpBuilder builder = OpBuilder::atBlockEnd(&migration.getBody().front());
-  createPairs(builder, problem, solution.flow, members);
-  SmallVector<int64_t> counts;
-  for (const auto &replicas : members)
-    counts.push_back(replicas.size());
-  CertificateOp::create(builder, migration.getLoc(), solution.total.device,
-                        deviceParts(builder, solution.u).asArrayRef(),
-                        deviceParts(builder, solution.v).asArrayRef(), counts);
+  edges += solver.getEdges();
 }

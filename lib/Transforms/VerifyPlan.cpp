@@ -39,7 +39,11 @@ private:
   LogicalResult checkPairing();
   LogicalResult checkPair(unsigned program, unsigned argument, size_t replica);
   LogicalResult checkCertificate(CertificateOp certificate);
-  void collectWeights(assignment::Problem &problem, CertificateOp certificate);
+  LogicalResult checkMembers(CertificateOp certificate);
+  SmallVector<SmallVector<int64_t>> columnsOf(Level level);
+  SmallVector<std::set<int64_t>> rolesOnNodes();
+  SmallVector<int64_t> worthOf(int64_t row, ArrayRef<SmallVector<int64_t>> columns) const;
+  int64_t keptBytes(Level level);
 
   MigrationOp migration;
   TensorTable table;
@@ -47,6 +51,9 @@ private:
   SmallVector<ProgramOp> programs;
   std::vector<ProgramReplay> replays;
   llvm::DenseMap<int64_t, Seat> seats;
+  SmallVector<int64_t> nodeOf;
+  /// [tensor, layer][previous role] what it holds.
+  std::map<std::pair<unsigned, int64_t>, std::map<int64_t, std::pair<int64_t, int64_t>>> holders;
   /// (program, argument, peer's program, peer's argument) already compared.
   std::set<std::array<unsigned, 4>> compared;
 };
@@ -167,38 +174,100 @@ LogicalResult PlanVerifier::checkPairing() {
 }
 
 //===----------------------------------------------------------------------===//
-// Certificate
+// Certificates
 //===----------------------------------------------------------------------===//
 
-/// Bytes that every pair of roles shares, from lib/Layout.
-void PlanVerifier::collectWeights(assignment::Problem &problem, CertificateOp certificate) {
-  struct Holder {
-    int32_t role;
-    int64_t begin, end;
-  };
-  std::map<std::pair<unsigned, int64_t>, SmallVector<Holder>> holders;
-  int64_t rows = migration.getCurr().getRoles(), columns = migration.getPrev().getRoles();
-  problem.supply.assign(rows, migration.getCurr().getDp());
-  problem.capacity.assign(certificate.getMembers().begin(), certificate.getMembers().end());
-  for (int32_t column = 0; column < columns; ++column)
-    for (const Piece &piece : oracle.holdings(Side::Prev, column))
-      holders[{piece.tensor, piece.layer}].push_back({column, piece.begin, piece.end});
-  for (int32_t row = 0; row < rows; ++row) {
-    SmallVector<int64_t> shared(columns);
-    for (const Piece &piece : oracle.holdings(Side::Curr, row))
-      for (const Holder &holder : holders[{oracle.sourceOf(piece.tensor), piece.layer}])
-        shared[holder.role] += std::max<int64_t>(0, std::min(piece.end, holder.end) -
-                                                        std::max(piece.begin, holder.begin)) *
-                               table.getElementsPerPosition(piece.tensor);
-    for (int32_t column = 0; column < columns; ++column)
-      if (shared[column])
-        problem.edges.push_back({row, column, {0, shared[column] * table.getBytesPerElement()}});
+/// The columns of a certificate, as the previous roles that each one's devices can reach: one role a column at the
+/// device level, all roles of a node at the node level.
+SmallVector<SmallVector<int64_t>> PlanVerifier::columnsOf(Level level) {
+  SmallVector<SmallVector<int64_t>> columns;
+  if (level == Level::Device) {
+    for (int64_t role = 0; role < migration.getPrev().getRoles(); ++role)
+      columns.push_back({role});
+    return columns;
   }
+  for (const std::set<int64_t> &roles : rolesOnNodes()) {
+    SmallVector<int64_t> column(roles.begin(), roles.end());
+    if (!llvm::is_contained(columns, column))
+      columns.push_back(column);
+  }
+  return columns;
+}
+
+/// The previous roles that the living devices of every node hold.
+SmallVector<std::set<int64_t>> PlanVerifier::rolesOnNodes() {
+  SmallVector<std::set<int64_t>> roles(migration.getNodes().size());
+  for (ProgramOp program : programs)
+    if (std::optional<RoleAttr> prev = program.getPrev())
+      for (int64_t device : program.getDevices())
+        roles[nodeOf[device]].insert(prev->getStage() * migration.getPrev().getTp() +
+                                     prev->getSlice());
+  return roles;
+}
+
+/// Positions that at least one of several intervals has in common with [begin, end).
+static int64_t unionLength(SmallVector<std::pair<int64_t, int64_t>> intervals, int64_t begin,
+                           int64_t end) {
+  llvm::sort(intervals);
+  int64_t length = 0;
+  for (auto [from, to] : intervals) {
+    from = std::max(from, begin);
+    to = std::min(to, end);
+    length += std::max<int64_t>(0, to - from);
+    begin = std::max(begin, to);
+  }
+  return length;
+}
+
+/// What a current role on each column is worth, from lib/Layout.
+SmallVector<int64_t> PlanVerifier::worthOf(int64_t row,
+                                           ArrayRef<SmallVector<int64_t>> columns) const {
+  SmallVector<int64_t> worth(columns.size());
+  for (const Piece &piece : oracle.holdings(Side::Curr, row)) {
+    auto held = holders.find({oracle.sourceOf(piece.tensor), piece.layer});
+    if (held == holders.end())
+      continue;
+    for (auto [bytes, roles] : llvm::zip_equal(worth, columns)) {
+      SmallVector<std::pair<int64_t, int64_t>> intervals;
+      for (int64_t role : roles)
+        if (auto it = held->second.find(role); it != held->second.end())
+          intervals.push_back(it->second);
+      bytes += unionLength(intervals, piece.begin, piece.end) *
+               table.getElementsPerPosition(piece.tensor) * table.getBytesPerElement();
+    }
+  }
+  return worth;
+}
+
+/// The bytes that the programs keep on the device, or on the node.
+int64_t PlanVerifier::keptBytes(Level level) {
+  int64_t kept = 0;
+  for (auto [program, replay] : llvm::zip_equal(programs, replays)) {
+    ProgramOp op = program;
+    kept += replay.getKeptBytes() * op.getDevices().size();
+    if (level == Level::Device)
+      continue;
+    for (BlockArgument peer : op.getBody().getArguments().drop_front()) {
+      int64_t bytes = replay.getReceivedBytes(peer.getArgNumber());
+      for (auto [self, other] : llvm::zip_equal(op.getDevices(), op.getDevices(peer)))
+        kept += nodeOf[self] == nodeOf[other] ? bytes : 0;
+    }
+  }
+  return kept;
 }
 
 LogicalResult PlanVerifier::checkCertificate(CertificateOp certificate) {
+  SmallVector<SmallVector<int64_t>> columns = columnsOf(certificate.getLevel());
+  if (columns.size() != certificate.getV().size())
+    return certificate.emitError() << "has " << certificate.getV().size() << " columns, expected "
+                                   << columns.size();
   assignment::Problem problem;
-  collectWeights(problem, certificate);
+  problem.supply.assign(migration.getCurr().getRoles(), migration.getCurr().getDp());
+  problem.capacity.assign(certificate.getMembers().begin(), certificate.getMembers().end());
+  for (int32_t row = 0; row < migration.getCurr().getRoles(); ++row)
+    for (auto [column, worth] : llvm::enumerate(worthOf(row, columns)))
+      if (worth)
+        problem.edges.push_back({row, static_cast<int32_t>(column), {0, worth}});
   auto weights = [](ArrayRef<int64_t> values) {
     return llvm::map_to_vector(values, [](int64_t value) { return assignment::Weight{0, value}; });
   };
@@ -207,17 +276,41 @@ LogicalResult PlanVerifier::checkCertificate(CertificateOp certificate) {
   if (std::optional<std::string> error = assignment::verifyCertificate(
           problem, {0, kept}, {u.data(), u.size()}, {v.data(), v.size()}))
     return certificate.emitError() << "proves nothing: " << *error;
-  int64_t keptByPlan = 0;
-  for (auto [program, replay] : llvm::zip_equal(programs, replays))
-    keptByPlan += replay.getKeptBytes() * ProgramOp(program).getDevices().size();
-  bool isFixed = migration.getCurrDevices().has_value();
-  if (keptByPlan > kept || (!isFixed && keptByPlan != kept))
-    return certificate.emitError() << "proves " << kept << " bytes kept, the programs keep "
-                                   << keptByPlan;
+  if (int64_t keptByPlan = keptBytes(certificate.getLevel()); keptByPlan > kept)
+    return certificate.emitError() << "proves that at most " << kept
+                                   << " bytes are kept, the programs keep " << keptByPlan;
   return success();
 }
 
+/// The members of a column are the devices that may take a role there: a certificate that leaves some out proves less.
+LogicalResult PlanVerifier::checkMembers(CertificateOp certificate) {
+  llvm::DenseSet<int64_t> unusable;
+  for (auto list : {migration.getFailed(), migration.getLeaving()})
+    unusable.insert_range(list.value_or(ArrayRef<int64_t>()));
+  SmallVector<SmallVector<int64_t>> columns = columnsOf(certificate.getLevel());
+  SmallVector<std::set<int64_t>> onNodes = rolesOnNodes();
+  SmallVector<int64_t> members(columns.size());
+  auto count = [&](const SmallVector<int64_t> &column) {
+    ++members[llvm::find(columns, column) - columns.begin()];
+  };
+  if (certificate.getLevel() == Level::Node) {
+    for (int64_t device = 0; device < migration.getDeviceCount(); ++device)
+      if (!unusable.contains(device))
+        count(llvm::to_vector(onNodes[nodeOf[device]]));
+  } else {
+    for (auto [rank, device] : llvm::enumerate(migration.getPrevPlacement()))
+      if (int64_t tp = migration.getPrev().getTp(); !unusable.contains(device))
+        count({static_cast<int64_t>(rank) / (tp * migration.getPrev().getDp()) * tp +
+               static_cast<int64_t>(rank) % tp});
+  }
+  if (ArrayRef<int64_t>(members) == certificate.getMembers())
+    return success();
+  return certificate.emitError("does not count the devices that may take a role");
+}
+
 LogicalResult PlanVerifier::run() {
+  for (auto [node, count] : llvm::enumerate(migration.getNodes()))
+    nodeOf.append(count, node);
   if (failed(checkSeats()) || failed(checkRoles()))
     return failure();
   replays.reserve(programs.size());
@@ -226,8 +319,16 @@ LogicalResult PlanVerifier::run() {
       return failure();
   if (failed(checkPairing()))
     return failure();
-  auto certificate = migration.getOnly<CertificateOp>();
-  if (!certificate)
-    return migration.emitError("has no certificate");
-  return checkCertificate(certificate);
+  for (int64_t role = 0; role < migration.getPrev().getRoles(); ++role)
+    for (const Piece &piece : oracle.holdings(Side::Prev, role))
+      holders[{piece.tensor, piece.layer}][role] = {piece.begin, piece.end};
+  for (Level level : {Level::Device, Level::Node})
+    if (llvm::none_of(migration.getOps<CertificateOp>(),
+                      [&](CertificateOp op) { return op.getLevel() == level; }))
+      return migration.emitError() << "has no certificate for the " << stringifyLevel(level)
+                                   << " level";
+  for (CertificateOp certificate : migration.getOps<CertificateOp>())
+    if (failed(checkCertificate(certificate)) || failed(checkMembers(certificate)))
+      return failure();
+  return success();
 }

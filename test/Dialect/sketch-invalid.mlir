@@ -56,23 +56,44 @@ etc.migration @replicas_of_none PP2DP2 to PP2DP2 nodes [4] layers 4 types [param
 
 // -----
 
+etc.migration @devices_of_some PP2 to PP4 nodes [4] layers 4 types [param : bf16] {
+  // expected-error @+1 {{lists devices, which the previous replicas have already}}
+  etc.pair P0T0 replicas [0] from P0T0 replicas [0] on [1]
+}
+
+// -----
+
+etc.migration @devices_of_none PP2 to PP4 nodes [4] layers 4 types [param : bf16] {
+  // expected-error @+1 {{places 1 replicas on 2 devices}}
+  etc.pair P0T0 replicas [0] from none on [1, 2]
+}
+
+// -----
+
+etc.migration @v PP2 to PP4 nodes [4] layers 4 types [param : bf16] {
+  // expected-error @+1 {{expected 4 values of u and 3 of v, got 4 and 2}}
+  etc.certificate node kept 0 u [0, 0, 0, 0] v [0, 0] members [1, 1, 1]
+}
+
+// -----
+
 etc.migration @u PP2 to PP4 nodes [4] layers 4 types [param : bf16] {
-  // expected-error @+1 {{expected 4 values of u, and 2 of v and members}}
-  etc.certificate kept 0 u [0, 0] v [0, 0] members [1, 1]
+  // expected-error @+1 {{expected 4 values of u and 2 of v, got 2 and 2}}
+  etc.certificate device kept 0 u [0, 0] v [0, 0] members [1, 1]
 }
 
 // -----
 
 etc.migration @members PP2 to PP4 nodes [4] layers 4 types [param : bf16] {
-  // expected-error @+1 {{expected 4 values of u, and 2 of v and members}}
-  etc.certificate kept 0 u [0, 0, 0, 0] v [0, 0] members [1, 1, 1]
+  // expected-error @+1 {{expected 2 members, one a previous role, got 3}}
+  etc.certificate device kept 0 u [0, 0, 0, 0] v [0, 0] members [1, 1, 1]
 }
 
 // -----
 
 etc.migration @kept PP1 to PP1 nodes [4] layers 4 types [param : bf16] {
   // expected-error @+1 {{attribute 'kept' failed to satisfy constraint: 64-bit signless integer attribute whose value is non-negative}}
-  etc.certificate kept -1 u [0] v [0] members [1]
+  etc.certificate device kept -1 u [0] v [0] members [1]
 }
 
 // -----
@@ -84,14 +105,14 @@ etc.migration @placement PP2 to PP4 nodes [4] layers 4 types [param : bf16] {
 
 // -----
 
-// expected-error @+1 {{placement device 4 is not in [0, 4)}}
 etc.migration @placed_outside PP2 to PP2 nodes [4] layers 4 types [param : bf16] {
+  // expected-error @+1 {{placement device 4 is not in [0, 4)}}
   etc.placement [0, 4]
 }
 
 // -----
 
-// expected-error @+1 {{placement device 0 is listed twice}}
 etc.migration @placed_twice PP2 to PP2 nodes [4] layers 4 types [param : bf16] {
+  // expected-error @+1 {{placement device 0 is listed twice}}
   etc.placement [0, 0]
 }

@@ -9,13 +9,13 @@ std::string etc::run::formatNumber(double value, int decimals) {
 }
 
 std::string etc::run::formatBytes(uint64_t bytes) {
-  const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB"};
-  if (bytes < 1024)
+  const char *const units[] = {"KB", "MB", "GB", "TB", "PB"};
+  if (bytes < 1000)
     return std::to_string(bytes) + " B";
-  double value = static_cast<double>(bytes) / 1024;
+  double value = static_cast<double>(bytes) / 1000;
   unsigned unit = 0;
-  while (value >= 1024 && unit != 4) {
-    value /= 1024;
+  while (value >= 1000 && unit != 4) {
+    value /= 1000;
     ++unit;
   }
   return formatNumber(value, 1) + " " + units[unit];

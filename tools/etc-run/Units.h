@@ -8,7 +8,8 @@
 
 namespace etc::run {
 
-/// "12.3 GiB": binary units, one decimal above bytes.
+/// "12.3 GB": decimal units, as links are sold and as etc-opt prints; one
+/// decimal above bytes.
 std::string formatBytes(uint64_t bytes);
 /// With a fixed number of decimals.
 std::string formatNumber(double value, int decimals);

@@ -32,11 +32,13 @@ def BuildCostMatrixPass : Etc_Pass<"etc-build-cost-matrix"> {
 }
 
 def SolveAssignmentPass : Etc_Pass<"etc-solve-assignment"> {
-  let summary = "Decide which previous rank takes which current role";
+  let summary = "Decide which device takes which current role";
   let description = [{
-    Solves the assignment exactly over classes of equal roles, replicas pooled: maximise the bytes kept, with `DP'`
-    roles a row and as many devices a column as are alive and stay. Adds an `etc.pair` for every pair of roles that is
-    used (the migration sketch) and the `etc.certificate` that proves the optimum.
+    Solves the assignment over classes of equal roles and equal devices, replicas pooled. The topology is in the
+    objective: the least bytes between nodes first, the least in all second. `place` of the migration says where roles
+    may go; docs/placement.md has the model. Adds an `etc.pair` for every pair of roles that is used (the migration
+    sketch), and two `etc.certificate`s: what no assignment at all can keep more of, on devices and on nodes. Where the
+    request fixes the devices of the current ranks, they are taken.
   }];
   let statistics = [Statistic<"edges", "edges", "Pairs of roles that share state">];
 }
@@ -44,8 +46,8 @@ def SolveAssignmentPass : Etc_Pass<"etc-solve-assignment"> {
 def PlaceRolesPass : Etc_Pass<"etc-place-roles"> {
   let summary = "Give every current rank its physical device";
   let description = [{
-    A rank that was paired takes the device of its previous rank. One that was not takes the lowest device that is
-    alive, stays, and is still free. Where the request fixes the devices of the current ranks, they are taken.
+    A rank that was paired takes the device of its previous rank. One that was not takes the device that its pair lists,
+    or else the lowest that is alive, stays, and is still free.
   }];
 }
 

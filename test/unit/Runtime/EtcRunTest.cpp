@@ -151,7 +151,7 @@ TEST_F(EtcRun, RefusesWhatDoesNotFit) {
   b.plan.summary->kept_bytes = 2 * rows;
   Ended ended = run(write(std::move(b.plan)));
   EXPECT_EQ(ended.code, 2);
-  std::string start = "etc-run: needs 2.0 TiB of host memory for 1 device, ";
+  std::string start = "etc-run: needs 2.2 TB of host memory for 1 device, ";
   EXPECT_EQ(ended.out.substr(0, start.size()), start);
   EXPECT_NE(ended.out.find(" are available; plan a smaller model, for example "
                            "--model="),

@@ -1,0 +1,147 @@
+//===- Bundles.cpp - Ranks that must share a node -----------------------------===//
+
+#include "Bundles.h"
+
+using namespace etc;
+using llvm::ArrayRef;
+using llvm::SmallVector;
+using llvm::SmallVectorImpl;
+
+/// A tensor-parallel group: ranks 0 to tp - 1 of one stage and replica.
+struct Group {
+  int64_t stage, replica;
+};
+
+static int64_t rankOf(const PlacementProblem &problem, Group group, int64_t slice) {
+  return (group.stage * problem.tp + slice) * problem.dp + group.replica;
+}
+
+static SmallVector<Host> findNodes(const PlacementProblem &problem) {
+  SmallVector<Host> nodes;
+  for (const Candidate &candidate : problem.devices) {
+    if (nodes.empty() || nodes.back().node != candidate.node)
+      nodes.push_back({candidate.node, {}});
+    nodes.back().devices.push_back(candidate);
+  }
+  return nodes;
+}
+
+/// Every `step`-th entry from each start: 0, 2, 4, 1, 3, 5 for a step of 2.
+template <typename T> static SmallVector<T> strided(ArrayRef<T> values, size_t step) {
+  SmallVector<T> result;
+  for (size_t start = 0; start < step; ++start)
+    for (size_t i = start; i < values.size(); i += step)
+      result.push_back(values[i]);
+  return result;
+}
+
+/// The groups, by stage (replicas of a stage together) or by replica (stages of a replica together).
+static SmallVector<Group> orderGroups(const PlacementProblem &problem, bool byStage) {
+  SmallVector<Group> groups;
+  int64_t outer = byStage ? problem.pp : problem.dp, inner = byStage ? problem.dp : problem.pp;
+  for (int64_t i = 0; i < outer; ++i)
+    for (int64_t j = 0; j < inner; ++j)
+      groups.push_back(byStage ? Group{i, j} : Group{j, i});
+  return groups;
+}
+
+/// How many groups each of the fewest nodes takes; empty where they do not fit.
+static SmallVector<int64_t> fewestNodes(ArrayRef<Host> nodes, int64_t tp, int64_t groups) {
+  auto room = llvm::map_to_vector(
+      nodes, [&](const Host &node) { return static_cast<int64_t>(node.devices.size()) / tp; });
+  llvm::sort(room, std::greater<>());
+  SmallVector<int64_t> counts;
+  for (int64_t count : room) {
+    if (groups == 0 || count == 0)
+      break;
+    counts.push_back(std::min(count, groups));
+    groups -= counts.back();
+  }
+  return groups == 0 ? counts : SmallVector<int64_t>();
+}
+
+/// Consecutive groups fill node after node.
+static Cut packGroups(const PlacementProblem &problem, ArrayRef<Group> groups,
+                      ArrayRef<int64_t> counts, ArrayRef<Host> nodes) {
+  Cut cut{{}, SmallVector<Host>(nodes)};
+  for (int64_t count : counts) {
+    Bundle bundle{{}, problem.dp};
+    for (Group group : groups.take_front(count))
+      for (int64_t slice = 0; slice < problem.tp; ++slice)
+        bundle.ranks.push_back(rankOf(problem, group, slice));
+    groups = groups.drop_front(count);
+    cut.bundles.push_back(std::move(bundle));
+  }
+  return cut;
+}
+
+static void addPacked(const PlacementProblem &problem, ArrayRef<Host> nodes,
+                      SmallVectorImpl<Cut> &cuts) {
+  SmallVector<int64_t> counts = fewestNodes(nodes, problem.tp, problem.pp * problem.dp);
+  if (counts.empty())
+    return;
+  for (bool byStage : {true, false}) {
+    SmallVector<Group> groups = orderGroups(problem, byStage);
+    cuts.push_back(packGroups(problem, groups, counts, nodes));
+    if (counts.size() > 1)
+      cuts.push_back(packGroups(problem, strided<Group>(groups, counts.size()), counts, nodes));
+  }
+}
+
+SmallVector<Cut> etc::slotCuts(const PlacementProblem &problem) {
+  SmallVector<Host> nodes = findNodes(problem);
+  SmallVector<Cut> cuts;
+  SmallVector<Group> groups = orderGroups(problem, /*byStage=*/true);
+  SmallVector<int64_t> ones(groups.size(), 1);
+  for (bool isStrided : {false, true}) {
+    SmallVector<Host> slots;
+    for (const Host &node : nodes) {
+      size_t count = node.devices.size() / problem.tp;
+      SmallVector<Candidate> devices = node.devices;
+      if (isStrided && count > 1)
+        devices = strided<Candidate>(node.devices, count);
+      for (size_t slot = 0; slot < count; ++slot)
+        slots.push_back({node.node, SmallVector<Candidate>(ArrayRef<Candidate>(devices).slice(
+                                        slot * problem.tp, problem.tp))});
+    }
+    if (slots.size() >= groups.size())
+      cuts.push_back(packGroups(problem, groups, ones, slots));
+  }
+  return cuts;
+}
+
+/// A group over whole nodes of `size` devices; the last one may be smaller.
+static void addSpread(const PlacementProblem &problem, ArrayRef<Host> nodes, int64_t size,
+                      SmallVectorImpl<Cut> &cuts) {
+  int64_t parts = (problem.tp + size - 1) / size;
+  for (bool isStrided : {false, true}) {
+    auto slices = llvm::to_vector(llvm::seq<int64_t>(problem.tp));
+    if (isStrided)
+      slices = strided<int64_t>(slices, parts);
+    Cut cut{{}, SmallVector<Host>(nodes)};
+    for (Group group : orderGroups(problem, /*byStage=*/true))
+      for (ArrayRef<int64_t> rest = slices; !rest.empty();) {
+        ArrayRef<int64_t> part = rest.take_front(size);
+        rest = rest.drop_front(part.size());
+        Bundle bundle{{}, problem.dp};
+        for (int64_t slice : part)
+          bundle.ranks.push_back(rankOf(problem, group, slice));
+        cut.bundles.push_back(std::move(bundle));
+      }
+    if (cut.bundles.size() <= nodes.size())
+      cuts.push_back(std::move(cut));
+  }
+}
+
+SmallVector<Cut> etc::packedCuts(const PlacementProblem &problem) {
+  SmallVector<Host> nodes = findNodes(problem);
+  SmallVector<Cut> cuts;
+  int64_t largest = 0;
+  for (const Host &node : nodes)
+    largest = std::max<int64_t>(largest, node.devices.size());
+  if (problem.tp > largest)
+    addSpread(problem, nodes, largest, cuts);
+  else
+    addPacked(problem, nodes, cuts);
+  return cuts;
+}

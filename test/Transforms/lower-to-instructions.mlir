@@ -1,0 +1,180 @@
+// RUN: etc-opt %s --split-input-file --pass-pipeline='builtin.module(etc.migration(etc-lower-to-instructions))' | FileCheck %s
+
+// Device 0 keeps slice a, sends slice b, and both keeps and sends what no slice cuts.
+// CHECK-LABEL: etc.migration @kept_and_fed
+// CHECK:       etc.program @"P0T0 <- P0T0" P0T0 from P0T0 (%self = [0], %p1 = [1]) {
+// CHECK-NEXT:    etc.refer [L0.a, L0.*] [param, master] on %self
+// CHECK-NEXT:    etc.send [L0.b, L0.*] [param, master] %self to %p1
+// CHECK-NEXT:  }
+// CHECK-NEXT:  etc.program @"P0T1 <- none" P0T1 from none (%self = [1], %p1 = [0]) {
+// CHECK-NEXT:    etc.recv [L0.b, L0.*] [param, master] %p1 to %self
+// CHECK-NEXT:  }
+etc.migration @kept_and_fed TP1 to TP2 nodes [2] layers 1 types [param : bf16, master : f32] {
+  etc.tensor "decoder.layers.{layer}.linear.weight" in layer [4, 2] split 0
+  etc.tensor "decoder.layers.{layer}.norm.weight" in layer [2]
+  etc.workload prev P0T0 [L0]
+  etc.workload curr P0T0 [L0.a, L0.*]
+  etc.workload curr P0T1 [L0.b, L0.*]
+  etc.placement [0, 1]
+}
+
+// -----
+
+// The same piece stays and goes: a refer and a send of it.
+// CHECK-LABEL: etc.migration @copied
+// CHECK:       etc.program @"P0T0 <- none" P0T0 from none (%self = [1], %p1 = [0]) {
+// CHECK-NEXT:    etc.recv [L0] [master] %p1 to %self
+// CHECK-NEXT:  }
+// CHECK-NEXT:  etc.program @"P0T0 <- P0T0" P0T0 from P0T0 (%self = [0], %p1 = [1]) {
+// CHECK-NEXT:    etc.refer [L0] [master] on %self
+// CHECK-NEXT:    etc.send [L0] [master] %self to %p1
+// CHECK-NEXT:  }
+etc.migration @copied DP1 to DP2 nodes [2] layers 1 types [master : f32] {
+  etc.tensor "decoder.layers.{layer}.norm.weight" in layer [2]
+  etc.workload prev P0T0 [L0]
+  etc.workload curr P0T0 [L0]
+  etc.placement [0, 1]
+}
+
+// -----
+
+// Two replicas of each role are two programs: entry i of every list is replica i, so device 1 receives from device 3.
+// CHECK-LABEL: etc.migration @replicas
+// CHECK:       etc.program @"P0T0 <- P0T0" P0T0 from P0T0 (%self = [0, 1], %p1 = [2, 3]) {
+// CHECK-NEXT:    etc.refer [L0] [master] on %self
+// CHECK-NEXT:    etc.recv [L1] [master] %p1 to %self
+// CHECK-NEXT:  }
+// CHECK-NEXT:  etc.program @"none <- P1T0" none from P1T0 (%self = [2, 3], %p1 = [0, 1]) {
+// CHECK-NEXT:    etc.send [L1] [master] %self to %p1
+// CHECK-NEXT:  }
+etc.migration @replicas PP2DP2 to DP2 nodes [4] layers 2 types [master : f32] {
+  etc.tensor "decoder.layers.{layer}.norm.weight" in layer [2]
+  etc.workload prev P0T0 [L0]
+  etc.workload prev P1T0 [L1]
+  etc.workload curr P0T0 [L0..1]
+  etc.placement [0, 1]
+}
+
+// -----
+
+// Both previous replicas hold what device 3 lacks; device 2 is on its node.
+// CHECK-LABEL: etc.migration @same_node
+// CHECK:       etc.program @"P0T0 <- none" P0T0 from none (%self = [3], %p1 = [2]) {
+// CHECK-NEXT:    etc.recv [L0] [master] %p1 to %self
+// CHECK-NEXT:  }
+// CHECK-NEXT:  etc.program @"P0T0 <- P0T0" P0T0 from P0T0 (%self = [0]) {
+// CHECK-NEXT:    etc.refer [L0] [master] on %self
+// CHECK-NEXT:  }
+// CHECK-NEXT:  etc.program @"P0T0 <- P0T0 #2" P0T0 from P0T0 (%self = [2], %p1 = [3]) {
+// CHECK-NEXT:    etc.refer [L0] [master] on %self
+// CHECK-NEXT:    etc.send [L0] [master] %self to %p1
+// CHECK-NEXT:  }
+etc.migration @same_node DP2 on [0, 2] to DP3 nodes [2, 2] layers 1 types [master : f32] {
+  etc.tensor "decoder.layers.{layer}.norm.weight" in layer [2]
+  etc.workload prev P0T0 [L0]
+  etc.workload curr P0T0 [L0]
+  etc.placement [0, 2, 3]
+}
+
+// -----
+
+// Four new replicas and two old ones, all on nodes of their own: each old one sends twice.
+// CHECK-LABEL: etc.migration @shared_load
+// CHECK:       etc.program @"P0T0 <- none" P0T0 from none (%self = [2, 3, 4, 5], %p1 = [0, 1, 0, 1]) {
+// CHECK-NEXT:    etc.recv [L0] [master] %p1 to %self
+// CHECK-NEXT:  }
+// CHECK-NEXT:  etc.program @"P0T0 <- P0T0" P0T0 from P0T0 (%self = [0, 1], %p1 = [2, 3], %p2 = [4, 5]) {
+// CHECK-NEXT:    etc.refer [L0] [master] on %self
+// CHECK-NEXT:    etc.send [L0] [master] %self to %p1
+// CHECK-NEXT:    etc.send [L0] [master] %self to %p2
+// CHECK-NEXT:  }
+etc.migration @shared_load DP2 to DP6 nodes [1, 1, 1, 1, 1, 1] layers 1 types [master : f32] {
+  etc.tensor "decoder.layers.{layer}.norm.weight" in layer [2]
+  etc.workload prev P0T0 [L0]
+  etc.workload curr P0T0 [L0]
+  etc.placement [0, 1, 2, 3, 4, 5]
+}
+
+// -----
+
+// Rows that padding adds have no source: positions 4 and 5 are zeros.
+// CHECK-LABEL: etc.migration @padding
+// CHECK:       etc.program @"P0T0 <- P0T0" P0T0 from P0T0 (%self = [0], %p1 = [1]) {
+// CHECK-NEXT:    etc.refer [embed/embedding.weight[0:2]] [master] on %self
+// CHECK-NEXT:    etc.recv [embed/embedding.weight[2:3]] [master] %p1 to %self
+// CHECK-NEXT:  }
+// CHECK-NEXT:  etc.program @"P0T1 <- P0T1" P0T1 from P0T1 (%self = [1], %p1 = [0]) {
+// CHECK-NEXT:    etc.refer [embed/embedding.weight[3:4]] [master] on %self
+// CHECK-NEXT:    etc.zero [embed/embedding.weight[4:6]] [master] on %self
+// CHECK-NEXT:    etc.send [embed/embedding.weight[2:3]] [master] %self to %p1
+// CHECK-NEXT:  }
+etc.migration @padding TP2 to TP2 nodes [2] layers 1 types [master : f32] {
+  etc.tensor "embedding.weight" in embed [6, 2] prev [4, 2] split 0
+  etc.workload prev P0T0 [embed/embedding.weight[0:2]]
+  etc.workload prev P0T1 [embed/embedding.weight[2:4]]
+  etc.workload curr P0T0 [embed/embedding.weight[0:3]]
+  etc.workload curr P0T1 [embed/embedding.weight[3:6]]
+  etc.placement [0, 1]
+}
+
+// -----
+
+// A tied copy that is new is made from its twin: locally where the device holds it, else from another.
+// CHECK-LABEL: etc.migration @new_copy
+// CHECK:       etc.program @"P0T0 <- P0T0" P0T0 from P0T0 (%self = [0], %p1 = [1]) {
+// CHECK-NEXT:    etc.refer [embed.a, L0] [master] on %self
+// CHECK-NEXT:    etc.send [head.a] [master] %self to %p1 of_twin
+// CHECK-NEXT:    etc.recv [embed.b] [master] %p1 to %self
+// CHECK-NEXT:  }
+// CHECK-NEXT:  etc.program @"P1T0 <- P0T1" P1T0 from P0T1 (%self = [1], %p1 = [0]) {
+// CHECK-NEXT:    etc.refer [L1] [master] on %self
+// CHECK-NEXT:    etc.refer [head.b] [master] on %self of_twin
+// CHECK-NEXT:    etc.send [embed.b] [master] %self to %p1
+// CHECK-NEXT:    etc.recv [head.a] [master] %p1 to %self of_twin
+// CHECK-NEXT:  }
+etc.migration @new_copy TP2 to PP2 nodes [2] layers 2 types [master : f32] {
+  etc.tensor "embedding.weight" in embed [4, 2] split 0
+  etc.tensor "decoder.layers.{layer}.norm.weight" in layer [2]
+  etc.tensor "output.weight" in head [4, 2] split 0 tied_to "embedding.weight"
+  etc.workload prev P0T0 [embed.a, L0..1]
+  etc.workload prev P0T1 [embed.b, L0..1]
+  etc.workload curr P0T0 [embed, L0]
+  etc.workload curr P1T0 [L1, head]
+  etc.placement [0, 1]
+}
+
+// -----
+
+// A dead device is no source, and a leaving one is: device 1 sends and takes no role.
+// CHECK-LABEL: etc.migration @gone
+// CHECK:       etc.program @"P0T0 <- none" P0T0 from none (%self = [2], %p1 = [1]) {
+// CHECK-NEXT:    etc.recv [L0] [master] %p1 to %self
+// CHECK-NEXT:  }
+// CHECK-NEXT:  etc.program @"none <- P0T0" none from P0T0 (%self = [1], %p1 = [2]) {
+// CHECK-NEXT:    etc.send [L0] [master] %self to %p1
+// CHECK-NEXT:  }
+etc.migration @gone DP2 to DP1 nodes [3] failed [0] leaving [1] layers 1 types [master : f32] {
+  etc.tensor "decoder.layers.{layer}.norm.weight" in layer [2]
+  etc.workload prev P0T0 [L0]
+  etc.workload curr P0T0 [L0]
+  etc.placement [2]
+}
+
+// -----
+
+// Nothing moves where nothing changes.
+// CHECK-LABEL: etc.migration @nothing
+// CHECK:       etc.program @"P0T0 <- P0T0" P0T0 from P0T0 (%self = [0]) {
+// CHECK-NEXT:    etc.refer [L0] [master] on %self
+// CHECK-NEXT:  }
+// CHECK-NEXT:  etc.program @"P1T0 <- P1T0" P1T0 from P1T0 (%self = [1]) {
+// CHECK-NEXT:    etc.refer [L1] [master] on %self
+// CHECK-NEXT:  }
+etc.migration @nothing PP2 to PP2 nodes [2] layers 2 types [master : f32] {
+  etc.tensor "decoder.layers.{layer}.norm.weight" in layer [2]
+  etc.workload prev P0T0 [L0]
+  etc.workload prev P1T0 [L1]
+  etc.workload curr P0T0 [L0]
+  etc.workload curr P1T0 [L1]
+  etc.placement [0, 1]
+}

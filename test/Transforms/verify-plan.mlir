@@ -1,0 +1,49 @@
+// RUN: etc-opt %s --split-input-file --pass-pipeline='builtin.module(etc.migration(etc-verify-plan))' | FileCheck %s
+
+// What is right passes unchanged. verify-plan-invalid.mlir breaks this plan in every way.
+// CHECK-LABEL: etc.migration @two_stages_to_one
+// CHECK:       etc.recv [L1] [master] %p1 to %self
+// CHECK:       etc.release [L1] [master] on %self
+etc.migration @two_stages_to_one PP2 to PP1 nodes [3] layers 2 types [master : f32] {
+  etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.placement [0]
+  etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
+  etc.certificate node kept 32 u [32] v [0] members [3]
+  etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
+    etc.round 0 {
+      etc.refer [L0] [master] on %self
+      etc.recv [L1] [master] %p1 to %self
+    }
+  }
+  etc.program @"none <- P1T0" none from P1T0 slabs 16, 0 peak 32 safe 32 (%self = [1], %p1 = [0]) {
+    etc.round 0 {
+      etc.send [L1] [master] %self to %p1
+      etc.release [L1] [master] on %self
+    }
+  }
+}
+
+// -----
+
+// Devices that the request fixes may keep less than the certificate's most.
+// CHECK-LABEL: etc.migration @fixed
+etc.migration @fixed PP2 to PP2 on [1, 0] nodes [2] layers 2 types [master : f32] {
+  etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.placement [1, 0]
+  etc.certificate device kept 32 u [16, 16] v [0, 0] members [1, 1]
+  etc.certificate node kept 32 u [16, 16] v [0] members [2]
+  etc.program @"P0T0 <- P1T0" P0T0 from P1T0 slabs 16, 16 peak 64 safe 64 (%self = [1], %p1 = [0]) {
+    etc.round 0 {
+      etc.send [L1] [master] %self to %p1
+      etc.recv [L0] [master] %p1 to %self
+      etc.release [L1] [master] on %self
+    }
+  }
+  etc.program @"P1T0 <- P0T0" P1T0 from P0T0 slabs 16, 16 peak 64 safe 64 (%self = [0], %p1 = [1]) {
+    etc.round 0 {
+      etc.send [L0] [master] %self to %p1
+      etc.recv [L1] [master] %p1 to %self
+      etc.release [L0] [master] on %self
+    }
+  }
+}
