@@ -116,6 +116,10 @@ etc::config::equalNodes(int64_t nodes, int64_t devices, const Field &field) {
 llvm::Expected<std::vector<int64_t>>
 etc::config::parseCluster(llvm::StringRef text, const Field &field) {
   auto [nodes, devices] = text.split('x');
+  if (text.find_first_not_of("0123456789x,") != llvm::StringRef::npos)
+    return malformed(field, "expected nodes x devices a node, like 6x4, or the "
+                            "devices of each node, like 4,4,8; got \"" +
+                                text + "\"");
   if (nodes.size() == text.size()) {
     auto list = parseIntegers(text, gridBounds, field);
     return list ? checkedNodes(std::move(*list), field) : std::move(list);

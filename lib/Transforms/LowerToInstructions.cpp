@@ -100,7 +100,9 @@ LogicalResult Lowering::reportLost(const Fragment &fragment) {
   diag << " of previous role ";
   llvm::interleaveComma(fragment.holders, diag,
                         [&](int64_t role) { diag << prev.getRole(context, role).str(); });
-  return diag << " have no living holder; restore them from a checkpoint";
+  bool one = fragment.pieces.size() == 1;
+  return diag << (one ? " has" : " have") << " no living holder; restore "
+              << (one ? "it" : "them") << " from a checkpoint";
 }
 
 /// The devices that lack each fragment, ascending.

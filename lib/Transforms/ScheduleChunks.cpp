@@ -34,6 +34,18 @@ struct Plan {
   SmallVector<Chunk> chunks;
   SmallVector<Unit> units;
   Schedule schedule;
+  bool withinBudget = false;
+};
+
+/// What live bytes of a device must stay below: bytes, or parts per million of the larger of its two states.
+struct Budget {
+  bool isRatio;
+  int64_t amount;
+
+  int64_t limitOf(int64_t maxState) const {
+    return isRatio ? static_cast<int64_t>(static_cast<__int128>(maxState) * amount / million) : amount;
+  }
+  std::string str() const;
 };
 
 struct ScheduleChunks : ::etc::impl::ScheduleChunksPassBase<ScheduleChunks> {
@@ -45,21 +57,28 @@ struct ScheduleChunks : ::etc::impl::ScheduleChunksPassBase<ScheduleChunks> {
 // Budget
 //===----------------------------------------------------------------------===//
 
-static int64_t limitOf(MigrationOp migration, int64_t maxState) {
+/// As a request writes it: "1.05x", or bytes.
+std::string Budget::str() const {
+  if (!isRatio)
+    return std::to_string(amount) + " bytes";
+  std::string decimals = "." + std::to_string(million + amount % million).substr(1);
+  return std::to_string(amount / million) + StringRef(decimals).rtrim('0').rtrim('.').str() + "x";
+}
+
+static Budget budgetOf(MigrationOp migration) {
   if (auto bytes = migration.getBudgetBytes())
-    return *bytes;
-  int64_t ppm = migration.getBudgetPpm().value_or(defaultBudgetPpm);
-  return static_cast<int64_t>(static_cast<__int128>(maxState) * ppm / million);
+    return {false, static_cast<int64_t>(*bytes)};
+  return {true, static_cast<int64_t>(migration.getBudgetPpm().value_or(defaultBudgetPpm))};
 }
 
 /// The memory of every class. Staging gets `quarters` / 4 of what the budget leaves above the larger state, split over
 /// the directions that the class uses.
-static SmallVector<ClassMemory> memories(MigrationOp migration, const ProgramFlows &flows,
+static SmallVector<ClassMemory> memories(const Budget &budget, const ProgramFlows &flows,
                                          int64_t quarters) {
   SmallVector<ClassMemory> classes;
   for (const ProgramMemory &program : flows.getMemories()) {
     int64_t maxState = std::max(program.prev, program.curr);
-    int64_t limit = limitOf(migration, maxState);
+    int64_t limit = budget.limitOf(maxState);
     int64_t directions = std::max(1, program.sends + program.receives);
     int64_t slab = std::max({smallestSlab, maxState / smallestShare,
                              (limit - maxState) * quarters / (4 * directions)});
@@ -138,18 +157,19 @@ static bool isWithin(const Schedule &schedule, ArrayRef<ClassMemory> classes) {
   });
 }
 
-/// The widest staging that keeps the budget throughout. Where none does: the fewest rounds of those whose peak is within
-/// the budget all the same, or else the least peak.
-static Plan choosePlan(MigrationOp migration, const ProgramFlows &flows) {
+/// The widest staging that keeps the budget throughout. Where none does: the fewest rounds of those whose peak is
+/// within the budget all the same, or else the least peak.
+static Plan choosePlan(MigrationOp migration, const Budget &budget, const ProgramFlows &flows) {
   std::optional<Plan> best;
   std::pair<int64_t, int> bestScore;
   for (int64_t quarters : {4, 3, 2, 1}) {
-    SmallVector<ClassMemory> classes = memories(migration, flows, quarters);
+    SmallVector<ClassMemory> classes = memories(budget, flows, quarters);
     Plan candidate = plan(migration, flows, classes);
-    bool within = isWithin(candidate.schedule, classes);
-    if (within && candidate.schedule.forced == 0)
+    candidate.withinBudget = isWithin(candidate.schedule, classes);
+    if (candidate.withinBudget && candidate.schedule.forced == 0)
       return candidate;
-    std::pair score(within ? 0 : worstRatio(candidate.schedule, classes), candidate.schedule.rounds);
+    std::pair score(candidate.withinBudget ? 0 : worstRatio(candidate.schedule, classes),
+                    candidate.schedule.rounds);
     if (!best || score < bestScore) {
       best = std::move(candidate);
       bestScore = score;
@@ -158,30 +178,39 @@ static Plan choosePlan(MigrationOp migration, const ProgramFlows &flows) {
   return std::move(*best);
 }
 
-static LogicalResult reportBudget(MigrationOp migration, const ProgramFlows &flows,
-                                  const Schedule &schedule) {
-  SmallVector<ClassMemory> classes = memories(migration, flows, 4);
-  InFlightDiagnostic diag = migration.emitError();
-  if (auto bytes = migration.getBudgetBytes()) {
-    int64_t least = *llvm::max_element(schedule.peak);
-    return diag << "memory budget: " << *bytes << " bytes are infeasible; the least found is "
-                << least;
+/// The least budget that a schedule keeps: ratios rounded up to the next thousandth.
+static Budget keptBy(const Schedule &schedule, const Budget &budget, const ProgramFlows &flows) {
+  if (!budget.isRatio)
+    return {false, *llvm::max_element(schedule.peak)};
+  int64_t ratio = worstRatio(schedule, memories(budget, flows, 4));
+  return {true, static_cast<int64_t>(llvm::divideCeil(ratio, 1000)) * 1000};
+}
+
+/// A budget that can be met if it is asked for, near the least. Staging is cut anew for every budget, so the peak of
+/// one schedule need not be a budget that the next one keeps; a few tries settle it.
+static Budget findFeasible(MigrationOp migration, const Budget &refused, const ProgramFlows &flows,
+                           const Schedule &schedule) {
+  Budget budget = keptBy(schedule, refused, flows);
+  for (int64_t tries = 0; tries < 16; ++tries) {
+    Plan candidate = choosePlan(migration, budget, flows);
+    if (candidate.withinBudget)
+      break;
+    Budget next = keptBy(candidate.schedule, budget, flows);
+    budget.amount = std::max(next.amount, budget.amount + budget.amount / 1000);
   }
-  // Rounded up to the next thousandth, which is a budget that this schedule keeps.
-  int64_t ratio = llvm::divideCeil(worstRatio(schedule, classes), 1000);
-  std::string text = std::to_string(ratio / 1000) + "." +
-                     std::to_string(1000 + ratio % 1000).substr(1) + "x";
-  return diag << "memory budget: infeasible; the least found is " << text
-              << " of max(prev, curr)";
+  return budget;
 }
 
 void ScheduleChunks::runOnOperation() {
   MigrationOp migration = getOperation();
   ProgramFlows flows(migration);
-  Plan chosen = choosePlan(migration, flows);
+  Budget budget = budgetOf(migration);
+  Plan chosen = choosePlan(migration, budget, flows);
   bool isGiven = migration.getBudgetBytes() || migration.getBudgetPpm();
-  if (isGiven && !isWithin(chosen.schedule, memories(migration, flows, 4))) {
-    (void)reportBudget(migration, flows, chosen.schedule);
+  if (isGiven && !chosen.withinBudget) {
+    migration.emitError() << "memory budget: " << budget.str()
+                          << " is infeasible; the least found is "
+                          << findFeasible(migration, budget, flows, chosen.schedule).str();
     return signalPassFailure();
   }
   RoundWriter writer(migration, flows, chosen.schedule.rounds);

@@ -23,7 +23,7 @@ etc.migration @lost PP2 to PP1 nodes [2] failed [1] layers 2 types [master : f32
 // -----
 
 // All replicas of slice a, but not of what both tensor ranks held.
-// expected-error @+1 {{state is lost: 'decoder.layers.0.linear.weight' of previous role P0T0 have no living holder; restore them from a checkpoint}}
+// expected-error @+1 {{state is lost: 'decoder.layers.0.linear.weight' of previous role P0T0 has no living holder; restore it from a checkpoint}}
 etc.migration @lost_slice TP2DP2 to PP1 nodes [4] failed [0, 2] layers 1 types [master : f32] {
   etc.tensor "decoder.layers.{layer}.linear.weight" in layer [4, 2] split 0
   etc.tensor "decoder.layers.{layer}.norm.weight" in layer [2]

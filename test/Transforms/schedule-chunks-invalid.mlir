@@ -1,7 +1,7 @@
 // RUN: etc-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(etc.migration(etc-schedule-chunks))'
 
 // 12 KB of state and the smallest slab, 4 KB: 16 / 12 = 1.3334, rounded up.
-// expected-error @+1 {{memory budget: infeasible; the least found is 1.334x of max(prev, curr)}}
+// expected-error @+1 {{memory budget: 1x is infeasible; the least found is 1.334x}}
 etc.migration @ratio PP1 to PP1 nodes [2] layers 1 types [master : f32]
     attributes {budget_ppm = 1000000 : i64} {
   etc.tensor "decoder.layers.{layer}.weight" in layer [12, 256]
@@ -19,7 +19,7 @@ etc.migration @ratio PP1 to PP1 nodes [2] layers 1 types [master : f32]
 // -----
 
 // 12288 + 4096 bytes.
-// expected-error @+1 {{memory budget: 16383 bytes are infeasible; the least found is 16384}}
+// expected-error @+1 {{memory budget: 16383 bytes is infeasible; the least found is 16384 bytes}}
 etc.migration @bytes PP1 to PP1 nodes [2] layers 1 types [master : f32]
     attributes {budget_bytes = 16383 : i64} {
   etc.tensor "decoder.layers.{layer}.weight" in layer [12, 256]
