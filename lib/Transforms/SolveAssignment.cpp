@@ -38,13 +38,13 @@ static Members findMembers(MigrationOp migration, const Devices &devices) {
   return members;
 }
 
-/// Bytes of every current role: the sum of its workloads.
+/// Bytes of every current role in the types that move: the sum of its workloads.
 static SmallVector<int64_t> roleBytes(MigrationOp migration, const TensorTable &table) {
   Holdings curr(migration, table, Side::Curr);
   SmallVector<int64_t> bytes(curr.size());
   for (int64_t role = 0; role < curr.size(); ++role)
     for (const Piece &piece : curr[role])
-      bytes[role] += table.getElements(piece) * table.getBytesPerElement();
+      bytes[role] += table.getElements(piece) * table.getMovedBytesPerElement();
   return bytes;
 }
 

@@ -170,7 +170,7 @@ LogicalResult PlanVerifier::checkPairing() {
 // Certificate
 //===----------------------------------------------------------------------===//
 
-/// Bytes that every pair of roles shares, from lib/Layout.
+/// Bytes that every pair of roles shares, from lib/Layout, of the types that move.
 void PlanVerifier::collectWeights(assignment::Problem &problem, CertificateOp certificate) {
   struct Holder {
     int32_t role;
@@ -192,7 +192,8 @@ void PlanVerifier::collectWeights(assignment::Problem &problem, CertificateOp ce
                                table.getElementsPerPosition(piece.tensor);
     for (int32_t column = 0; column < columns; ++column)
       if (shared[column])
-        problem.edges.push_back({row, column, {0, shared[column] * table.getBytesPerElement()}});
+        problem.edges.push_back(
+            {row, column, {0, shared[column] * table.getMovedBytesPerElement()}});
   }
 }
 
