@@ -23,7 +23,7 @@ def Etc_Dialect : Dialect {
     | cost matrix | `etc.cost_matrix` |
     | sketch | `etc.pair`, `etc.certificate` |
     | placement | `etc.placement` |
-    | instructions | `etc.program` with `etc.send`, `etc.recv`, `etc.refer`, `etc.zero` |
+    | instructions | `etc.program` with `etc.send`, `etc.recv`, `etc.refer`, `etc.derive`, `etc.zero` |
     | rounds | `etc.round`, `etc.release` |
 
     **Workload ids** name state as coarsely as is exact. `L0..3` is layers 0 to 3, `embed`, `final` and `head` are what

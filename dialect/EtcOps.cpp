@@ -250,12 +250,14 @@ LogicalResult MigrationOp::verify() {
   if (getBudgetBytes() && getBudgetPpm())
     return emitOpError("has a budget in bytes and one in ppm, expected one of them");
   llvm::StringSet<> names;
-  for (auto state : getTypes().getAsRange<StateAttr>()) {
+  for (auto [type, state] : llvm::enumerate(getTypes().getAsRange<StateAttr>())) {
     if (!names.insert(state.getName().getValue()).second)
       return emitOpError() << "type '" << state.getName().getValue() << "' is listed twice";
     if (!state.getDtype().isIntOrFloat() || state.getDtype().getIntOrFloatBitWidth() % 8)
       return emitOpError() << "type '" << state.getName().getValue()
                            << "' must have whole bytes, got " << state.getDtype();
+    if (failed(verifyDerivation(type)))
+      return failure();
   }
   return names.empty() ? emitOpError("expected at least one type") : success();
 }
@@ -444,8 +446,7 @@ static LogicalResult verifyInstruction(InstructionOpInterface op) {
   if (op.getWid().empty() || op.getWt().empty())
     return op->emitOpError("expected at least one workload and one type");
   for (auto name : op.getWt().getAsRange<StringAttr>())
-    if (llvm::none_of(migration.getTypes().getAsRange<StateAttr>(),
-                      [&](StateAttr state) { return state.getName() == name; }))
+    if (!migration.lookupType(name))
       return op->emitOpError() << "type '" << name.getValue() << "' is not one of the migration's";
   return verifyWorkloads(op, op.getWid());
 }
@@ -472,4 +473,17 @@ static LogicalResult verifyLocal(InstructionOpInterface op, Value device) {
 
 LogicalResult ReferOp::verify() { return verifyLocal(*this, getDevice()); }
 LogicalResult ZeroOp::verify() { return verifyLocal(*this, getDevice()); }
+
+LogicalResult DeriveOp::verify() {
+  if (failed(verifyLocal(*this, getDevice())))
+    return failure();
+  auto migration = (*this)->getParentOfType<MigrationOp>();
+  for (auto name : getWt().getAsRange<StringAttr>())
+    if (!migration.getDerivationSource(*migration.lookupType(name)))
+      return emitOpError() << "type '" << name.getValue() << "' is not derived"
+                           << (migration.getDeriveNone() ? " under 'derive none'"
+                                                         : " from one of the migration's types");
+  return success();
+}
+
 LogicalResult ReleaseOp::verify() { return verifyLocal(*this, getDevice()); }

@@ -31,6 +31,10 @@ def Etc_MigrationOp : Etc_Op<"migration", [IsolatedFromAbove, NoRegionArguments,
     Bytes of live state, staging included,
     stay below `budget_bytes`, or below `budget_ppm` millionths of the larger of a device's two states.
 
+    A type with `from` is *derived* where the type it names is among `types`: it is not moved but cast again where its
+    source lands, so it costs nothing to move. `derive none` moves it all the same; it is still known what it is cast
+    from.
+
     Example:
 
     ```mlir
@@ -47,7 +51,7 @@ def Etc_MigrationOp : Etc_Op<"migration", [IsolatedFromAbove, NoRegionArguments,
                        OptionalAttr<DenseI64ArrayAttr>:$leaving,
                        OptionalAttr<Etc_Place>:$place,
                        ConfinedAttr<I64Attr, [IntPositive]>:$layers,
-                       Etc_StateArrayAttr:$types,
+                       Etc_StateArrayAttr:$types, UnitAttr:$derive_none,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$budget_bytes,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$budget_ppm);
   let regions = (region SizedRegion<1>:$body);
@@ -55,7 +59,8 @@ def Etc_MigrationOp : Etc_Op<"migration", [IsolatedFromAbove, NoRegionArguments,
     $sym_name custom<Parallel>($prev) (`on` $prev_devices^)? `to` custom<Parallel>($curr)
     (`on` $curr_devices^)? `nodes` $nodes (`failed` $failed^)? (`leaving` $leaving^)?
     (`place` $place^)?
-    `layers` $layers `types` custom<States>($types) attr-dict-with-keyword $body
+    `layers` $layers `types` custom<States>($types) (`derive` `none` $derive_none^)?
+    attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
@@ -66,6 +71,14 @@ def Etc_MigrationOp : Etc_Op<"migration", [IsolatedFromAbove, NoRegionArguments,
     int64_t getDeviceCount();
     /// Device of every previous rank.
     llvm::SmallVector<int64_t> getPrevPlacement();
+    /// The type of a name.
+    std::optional<unsigned> lookupType(mlir::StringAttr name);
+    /// The type that a derived type is cast from; none where the type moves.
+    std::optional<unsigned> getDerivationSource(unsigned type);
+    /// Bytes of one element in the types that move. What is derived costs nothing to move.
+    int64_t getMovedBytesPerElement();
+    /// What the type names as its source, if it is there, is one that the runtime can cast from.
+    mlir::LogicalResult verifyDerivation(unsigned type);
     /// The ops of one kind in the body, in order.
     template <typename OpT> auto getOps() { return getBody().getOps<OpT>(); }
     /// The only op of its kind, or null.
@@ -133,8 +146,9 @@ def Etc_CostMatrixOp : Etc_StageOp<"cost_matrix"> {
   let summary = "what a previous role lacks of a current one";
   let description = [{
     Row i is current role i, column j previous role j (`P0T0, P0T1, ..., P1T0, ...`): `c_ij = |curr_i| - |curr_i and
-    prev_j|`. In `units` it is the paper's matrix, one unit being a layer x slice; in `bytes` every tensor of every
-    selected type counts exactly. Data-parallel replicas are pooled: a row stands for DP' ranks, a column for DP.
+    prev_j|`. In `units` it is the paper's matrix, one unit being a layer x slice; in `bytes` every tensor counts
+    exactly, in every selected type that moves; a derived type costs nothing. Data-parallel replicas are pooled: a row
+    stands for DP' ranks, a column for DP.
 
     Example:
 
@@ -180,7 +194,7 @@ def Etc_CertificateOp : Etc_StageOp<"certificate"> {
     the node holds. `members` are the devices of each column that may take a role.
 
     With `u >= 0` for every row, `v >= 0` for every column and `u_i + v_j >= worth_ij`, no assignment keeps more than
-    `sum DP' * u_i + sum members_j * v_j` bytes, which equals `kept`.
+    `sum DP' * u_i + sum members_j * v_j` bytes, which equals `kept`. Bytes are those of the types that move.
 
     Example:
 
@@ -268,8 +282,8 @@ def Etc_RoundOp : Etc_Op<"round", [HasParent<"ProgramOp">, NoTerminator, SingleB
                                    NoRegionArguments]> {
   let summary = "what a class of devices does in one globally numbered round";
   let description = [{
-    Within a round, current tensors that are first written in it are allocated; sends, refers and zeros read what
-    earlier rounds left; receives land; after the acknowledgement, releases free previous state.
+    Within a round, current tensors that are first written in it are allocated; sends, refers, zeros and derives
+    read what earlier rounds left; receives land; after the acknowledgement, releases free previous state.
   }];
   let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$index);
   let regions = (region SizedRegion<1>:$body);
@@ -353,6 +367,20 @@ def Etc_ZeroOp : Etc_LocalOp<"zero"> {
 
     ```mlir
     etc.zero [embed/embedding.word_embeddings.weight[50432:50688]] [param] on %self
+    ```
+  }];
+}
+
+def Etc_DeriveOp : Etc_LocalOp<"derive"> {
+  let summary = "casts workloads from the type that they are derived from";
+  let description = [{
+    Reads the current state of the source type, which earlier rounds must have completed, and writes that of the derived
+    types. Takes the place of an `etc.recv` where the cast gives the very bits that would be moved.
+
+    Example:
+
+    ```mlir
+    etc.derive [L4..7.a] [param] on %self
     ```
   }];
 }

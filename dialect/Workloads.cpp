@@ -13,7 +13,8 @@ using namespace mlir;
 //===----------------------------------------------------------------------===//
 
 TensorTable::TensorTable(MigrationOp migration)
-    : sliceCount(migration.getSliceCount()) {
+    : sliceCount(migration.getSliceCount()),
+      movedBytesPerElement(migration.getMovedBytesPerElement()) {
   for (auto state : migration.getTypes().getAsRange<StateAttr>())
     bytesPerElement += state.getBytes();
   for (TensorOp tensor : migration.getOps<TensorOp>()) {

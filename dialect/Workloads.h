@@ -49,6 +49,8 @@ public:
   int64_t getElements(const Piece &piece) const { return piece.size() * elements[piece.tensor]; }
   /// Bytes of one element in all of the migration's types.
   int64_t getBytesPerElement() const { return bytesPerElement; }
+  /// The same in the types that move.
+  int64_t getMovedBytesPerElement() const { return movedBytesPerElement; }
 
   /// The pieces an id stands for, in forward order.
   llvm::SmallVector<Piece> expand(WorkloadAttr id) const;
@@ -62,6 +64,7 @@ private:
 
   int64_t sliceCount;
   int64_t bytesPerElement = 0;
+  int64_t movedBytesPerElement;
   llvm::SmallVector<TensorOp> tensors;
   // What the ops say, kept at hand: ids are resolved often.
   llvm::SmallVector<mlir::StringAttr> shortNames;

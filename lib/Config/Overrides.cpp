@@ -166,6 +166,9 @@ llvm::Error Overrider::word(const Text &text, llvm::StringRef option,
 
 llvm::Error Overrider::applyWords() {
   if (llvm::Error error =
+          word(options.derive, "derive", values().derive, request.derive))
+    return error;
+  if (llvm::Error error =
           word(options.policy, "policy", values().policy, request.policy))
     return error;
   return word(options.place, "place", values().place, request.place);

@@ -57,6 +57,10 @@ static Error readLeaving(const Input &input, Request &request) {
   return readDeviceSet(input, request.leaving);
 }
 
+static Error readDerive(const Input &input, Request &request) {
+  return readWord(input, values().derive, request.derive);
+}
+
 static Error readPolicy(const Input &input, Request &request) {
   return readWord(input, values().policy, request.policy);
 }
@@ -73,6 +77,7 @@ static const MemberReader<Request> requestMembers[] = {
     {"failed", readFailed},
     {"leaving", readLeaving},
     {"types", readTypes},
+    {"derive", readDerive},
     {"policy", readPolicy},
     {"place", readPlace},
     {"memory_budget", readBudget},

@@ -16,6 +16,7 @@ using namespace etc::config;
 Request::Request() {
   for (llvm::StringRef type : typeNames())
     types.push_back(type.str());
+  derive = values().derive.accepted.front().str();
   policy = values().policy.accepted.front().str();
   place = values().place.accepted.front().str();
 }

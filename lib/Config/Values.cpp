@@ -10,6 +10,7 @@ const Vocabularies &etc::config::values() {
   static const Vocabularies table = {
       .family = {{"gpt"}, {}},
       .types = {{"param", "master", "exp_avg", "exp_avg_sq"}, {}},
+      .derive = {{"param", "none"}, {}},
       .policy = {{"best"}, {"paper"}},
       .place = {{"pack", "tp", "any"}, {}},
   };

@@ -40,6 +40,7 @@ private:
   PlanTables tables;
   SmallVector<uint32_t> nodeOf;
   uint64_t sent = 0, received = 0; // of one device of the program at hand
+  uint64_t needed = 0;             // bytes of the previous state, of the types that move
 };
 } // namespace
 
@@ -78,6 +79,8 @@ static fb::OpKind kindOf(Operation *op) {
     return fb::OpKind::recv;
   if (isa<ReferOp>(op))
     return fb::OpKind::refer;
+  if (isa<DeriveOp>(op))
+    return fb::OpKind::derive;
   return isa<ZeroOp>(op) ? fb::OpKind::zero : fb::OpKind::release;
 }
 
@@ -96,6 +99,8 @@ void PlanExporter::writeInstruction(InstructionOpInterface op, unsigned type,
     uint32_t tensor = tables.getTensor(piece.tensor, piece.layer, type), source = tensor;
     if (tied)
       source = tables.getTensor(*table.getTwin(piece.tensor), piece.layer, type);
+    if (kind == fb::OpKind::derive)
+      source = tables.getTensor(piece.tensor, piece.layer, *migration.getDerivationSource(type));
     uint32_t box = kind == fb::OpKind::release ? 0 : tables.getBox(piece);
     ops.push_back(fb::Op(kind, /*from_curr=*/false, peer, tensor, source, box));
   }
@@ -104,11 +109,8 @@ void PlanExporter::writeInstruction(InstructionOpInterface op, unsigned type,
 /// Both ends of a message list the same sequence, since both sort it.
 void PlanExporter::writeRound(RoundOp op, fb::RoundT &round) {
   for (auto instruction : op.getBody().getOps<InstructionOpInterface>())
-    for (auto name : instruction.getWt().getAsRange<StringAttr>()) {
-      auto states = migration.getTypes().getAsRange<StateAttr>();
-      auto state = llvm::find_if(states, [&](StateAttr s) { return s.getName() == name; });
-      writeInstruction(instruction, std::distance(states.begin(), state), round.ops);
-    }
+    for (auto name : instruction.getWt().getAsRange<StringAttr>())
+      writeInstruction(instruction, *migration.lookupType(name), round.ops);
   auto key = [&](const fb::Op &op) {
     ArrayRef<int64_t> bounds(plan.bounds);
     size_t rank = plan.tensors[op.tensor()]->shape.size();
@@ -166,10 +168,7 @@ void PlanExporter::writeProgram(ProgramOp program) {
 
 uint64_t PlanExporter::bytesOf(const fb::Op &op) {
   const fb::TensorT &tensor = *plan.tensors[op.tensor()];
-  uint64_t bytes = 0;
-  for (auto state : migration.getTypes().getAsRange<StateAttr>())
-    if (state.getName() == tensor.type)
-      bytes = state.getBytes();
+  uint64_t bytes = cast<StateAttr>(migration.getTypes()[tables.getType(op.tensor())]).getBytes();
   for (size_t axis = 0; axis < tensor.shape.size(); ++axis)
     bytes *= plan.bounds[op.box() + 2 * axis + 1] - plan.bounds[op.box() + 2 * axis];
   return bytes;
@@ -184,6 +183,9 @@ void PlanExporter::accountRound(ProgramOp program, const fb::RoundT &round,
     if (op.kind() == fb::OpKind::release)
       continue;
     uint64_t bytes = bytesOf(op);
+    bool isNeeded = op.kind() == fb::OpKind::recv || op.kind() == fb::OpKind::refer;
+    if (isNeeded && !migration.getDerivationSource(tables.getType(op.tensor())))
+      needed += bytes * replicas;
     switch (op.kind()) {
     case fb::OpKind::send:
       sentNow += bytes;
@@ -194,6 +196,9 @@ void PlanExporter::accountRound(ProgramOp program, const fb::RoundT &round,
       break;
     case fb::OpKind::refer:
       summary.kept_bytes += bytes * replicas;
+      break;
+    case fb::OpKind::derive:
+      summary.derived_bytes += bytes * replicas;
       break;
     default:
       summary.zeroed_bytes += bytes * replicas;
@@ -225,7 +230,6 @@ void PlanExporter::account(ProgramOp program, const fb::ProgramT &entry) {
 /// What no plan for this request can go below.
 void PlanExporter::writeBounds() {
   fb::SummaryT &summary = *plan.summary;
-  uint64_t needed = summary.moved_bytes + summary.kept_bytes;
   for (CertificateOp certificate : migration.getOps<CertificateOp>())
     (certificate.getLevel() == Level::Device ? summary.bound_moved_bytes
                                              : summary.bound_internode_bytes) =

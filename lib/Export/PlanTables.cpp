@@ -19,7 +19,7 @@ static fb::DType toDType(Type type) {
 }
 
 PlanTables::PlanTables(MigrationOp migration, const TensorTable &table, fb::PlanT &plan)
-    : migration(migration), table(table), plan(plan) {
+    : migration(migration), table(table), typeCount(migration.getTypes().size()), plan(plan) {
   // Forward order, layer by layer.
   std::map<std::tuple<Part, int64_t, unsigned>, unsigned> ordered;
   for (auto [index, tensor] : llvm::enumerate(table.getTensors())) {

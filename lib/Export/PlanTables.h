@@ -19,6 +19,8 @@ public:
   uint32_t getTensor(unsigned tensor, int64_t layer, unsigned type) const {
     return first.at({tensor, layer}) + type;
   }
+  /// The type of a tensor by its number: the types of one tensor are numbered in a row.
+  unsigned getType(uint32_t tensor) const { return tensor % typeCount; }
   /// The offset of a piece's box in the plan's bounds.
   uint32_t getBox(const Piece &piece);
   /// The number of the shard that is a piece of one type.
@@ -29,6 +31,7 @@ private:
 
   MigrationOp migration;
   const TensorTable &table;
+  uint32_t typeCount;
   plan::fb::PlanT &plan;
   std::map<std::pair<unsigned, int64_t>, uint32_t> first;
   std::map<std::vector<int64_t>, uint32_t> boxes;

@@ -79,6 +79,8 @@ void etc::writeSummary(const fb::Plan &plan, llvm::raw_ostream &os) {
      << formatBytes(s.internode_bytes()) << " between nodes\n";
   os << "  keeps    " << formatBytes(s.kept_bytes())
      << llvm::format(" (%.1f%%)", share(s.kept_bytes())) << " in place";
+  if (s.derived_bytes())
+    os << ", derives " << formatBytes(s.derived_bytes()) << " where it lands";
   if (s.zeroed_bytes())
     os << ", zeroes " << formatBytes(s.zeroed_bytes()) << " of new padding";
   bool isLeast = s.bound_moved_bytes() == s.moved_bytes() &&

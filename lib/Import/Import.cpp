@@ -117,13 +117,14 @@ OwningOpRef<ModuleOp> etc::importRequest(MLIRContext &context, const config::Req
     bool ratio = request.memoryBudget->unit == config::MemoryBudget::Unit::PartsPerMillion;
     (ratio ? ppm : bytes) = builder.getI64IntegerAttr(request.memoryBudget->amount);
   }
+  UnitAttr deriveNone = request.derive == "none" ? builder.getUnitAttr() : UnitAttr();
   auto migration = MigrationOp::create(
       builder, loc, builder.getStringAttr(model.name), toParallel(builder, request.prev.parallel),
       toParallel(builder, request.curr.parallel), toOptionalList(builder, request.prev.devices),
       toOptionalList(builder, request.curr.devices), builder.getDenseI64ArrayAttr(request.nodes),
       toList(builder, request.failed), toList(builder, request.leaving),
       toPlace(builder, request.place),
-      builder.getI64IntegerAttr(model.layers), toStates(builder, model), bytes, ppm);
+      builder.getI64IntegerAttr(model.layers), toStates(builder, model), deriveNone, bytes, ppm);
   builder.setInsertionPointToEnd(&migration.getBody().emplaceBlock());
   Location modelLoc = toLocation(builder, request.model.where);
   for (const model::TensorTemplate &tensor : model.tensors)

@@ -88,7 +88,7 @@ static MatrixAttr byteCosts(MigrationOp migration) {
           shared[column] += sharedElements(table, prev, column, piece, *source);
     }
     for (int64_t elements : shared)
-      costs.push_back((size - elements) * table.getBytesPerElement());
+      costs.push_back((size - elements) * table.getMovedBytesPerElement());
   }
   return MatrixAttr::get(migration.getContext(), curr.size(), prev.size(), costs);
 }

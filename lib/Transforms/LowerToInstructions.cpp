@@ -49,7 +49,7 @@ private:
   Devices devices;
   NeedsTable needs;
   Sources sources;
-  ArrayAttr types;
+  ArrayAttr types, movedTypes, derivedTypes;
   SmallVector<int64_t> currRole;
   ExchangeMap exchanges;
   llvm::StringMap<int64_t> names;
@@ -71,11 +71,19 @@ struct LowerToInstructions : ::etc::impl::LowerToInstructionsPassBase<LowerToIns
 };
 } // namespace
 
-static ArrayAttr typeNames(MigrationOp migration) {
+/// The names of the types that are derived, or of those that are not.
+static ArrayAttr typeNames(MigrationOp migration, bool derived) {
   SmallVector<Attribute> names;
-  for (auto state : migration.getTypes().getAsRange<StateAttr>())
-    names.push_back(state.getName());
+  for (auto [type, state] : llvm::enumerate(migration.getTypes().getAsRange<StateAttr>()))
+    if (migration.getDerivationSource(type).has_value() == derived)
+      names.push_back(state.getName());
   return ArrayAttr::get(migration.getContext(), names);
+}
+
+static ArrayAttr typeNames(MigrationOp migration) {
+  return ArrayAttr::get(migration.getContext(),
+                        llvm::map_to_vector(migration.getTypes().getAsRange<StateAttr>(),
+                                            [](StateAttr s) -> Attribute { return s.getName(); }));
 }
 
 Lowering::Lowering(MigrationOp migration, PlacementOp placement)
@@ -83,7 +91,9 @@ Lowering::Lowering(MigrationOp migration, PlacementOp placement)
       builder(OpBuilder::atBlockEnd(&migration.getBody().front())), table(migration),
       prev(migration, table, Side::Prev), curr(migration, table, Side::Curr), devices(migration),
       needs(table, prev, curr), sources(devices, prev.size()), types(typeNames(migration)),
-      currRole(devices.size(), -1), exchanges(devices.size()) {
+      movedTypes(typeNames(migration, /*derived=*/false)),
+      derivedTypes(typeNames(migration, /*derived=*/true)), currRole(devices.size(), -1),
+      exchanges(devices.size()) {
   for (auto [rank, device] : llvm::enumerate(placement.getDevices()))
     currRole[device] = placeOfRank(migration.getCurr(), rank).role;
 }
@@ -178,9 +188,9 @@ void Lowering::createTransfer(const Exchange &exchange, Value self, Value peer) 
   const Fragment &fragment = needs.getFragments()[exchange.fragment];
   ArrayAttr ids = foldWorkloads(table, fragment.pieces);
   if (exchange.receives)
-    RecvOp::create(builder, migration.getLoc(), ids, types, peer, self, fragment.tied);
+    RecvOp::create(builder, migration.getLoc(), ids, movedTypes, peer, self, fragment.tied);
   else
-    SendOp::create(builder, migration.getLoc(), ids, types, self, peer, fragment.tied);
+    SendOp::create(builder, migration.getLoc(), ids, movedTypes, self, peer, fragment.tied);
 }
 
 void Lowering::createLocalOps(const Behaviour &behaviour, Value self) {
@@ -192,6 +202,8 @@ void Lowering::createLocalOps(const Behaviour &behaviour, Value self) {
     ReferOp::create(builder, loc, foldWorkloads(table, wanted.kept), types, self, false);
   if (!wanted.keptTied.empty())
     ReferOp::create(builder, loc, foldWorkloads(table, wanted.keptTied), types, self, true);
+  if (!wanted.lacking.empty() && !derivedTypes.empty())
+    DeriveOp::create(builder, loc, foldWorkloads(table, wanted.lacking), derivedTypes, self);
   if (!wanted.zeroed.empty())
     ZeroOp::create(builder, loc, foldWorkloads(table, wanted.zeroed), types, self);
 }

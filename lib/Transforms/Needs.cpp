@@ -13,9 +13,11 @@ NeedsTable::NeedsTable(const TensorTable &table, const Holdings &prev, const Hol
 }
 
 /// Cuts a missing piece where its set of holders changes.
-void NeedsTable::addMissing(Piece piece, unsigned source, FragmentMap &missing) const {
+void NeedsTable::addMissing(Piece piece, unsigned source, Needs &needs,
+                            FragmentMap &missing) const {
   if (piece.begin >= piece.end)
     return;
+  needs.lacking.push_back(piece);
   auto it = holders.find({source, piece.layer});
   llvm::SmallVector<int64_t> cuts = {piece.begin, piece.end};
   for (const Holder &holder : it->second)
@@ -53,12 +55,12 @@ bool NeedsTable::addPiece(const Piece &piece, int64_t own, Needs &needs, Fragmen
     kept.end = std::min(common.end, held->end);
   }
   if (!held || kept.begin >= kept.end) {
-    addMissing(common, *source, missing);
+    addMissing(common, *source, needs, missing);
     return true;
   }
   (*source == piece.tensor ? needs.kept : needs.keptTied).push_back(kept);
-  addMissing({piece.tensor, piece.layer, common.begin, kept.begin}, *source, missing);
-  addMissing({piece.tensor, piece.layer, kept.end, common.end}, *source, missing);
+  addMissing({piece.tensor, piece.layer, common.begin, kept.begin}, *source, needs, missing);
+  addMissing({piece.tensor, piece.layer, kept.end, common.end}, *source, needs, missing);
   return true;
 }
 
@@ -75,7 +77,8 @@ const Needs *NeedsTable::get(int64_t role, int64_t own) {
     for (const Piece &piece : pieces)
       elements += table.getElements(piece);
     it->second.missing.push_back(fragments.size());
-    fragments.push_back({pieces, key.first, key.second, elements * table.getBytesPerElement()});
+    fragments.push_back(
+        {pieces, key.first, key.second, elements * table.getMovedBytesPerElement()});
   }
   return &it->second;
 }

@@ -16,7 +16,7 @@ struct Fragment {
   bool tied;
   /// Previous roles, ascending, each of which holds all of the pieces.
   llvm::SmallVector<int64_t> holders;
-  int64_t bytes;
+  int64_t bytes; ///< in the types that move
 };
 
 /// What a device of one current and one previous role does to get its state.
@@ -24,6 +24,8 @@ struct Needs {
   llvm::SmallVector<Piece> kept;
   llvm::SmallVector<Piece> keptTied;
   llvm::SmallVector<Piece> zeroed;
+  /// What neither is kept nor is new, whole; it is moved in fragments.
+  llvm::SmallVector<Piece> lacking;
   /// Numbers of fragments.
   llvm::SmallVector<unsigned> missing;
 };
@@ -46,7 +48,7 @@ private:
   using FragmentKey = std::pair<bool, llvm::SmallVector<int64_t>>;
   using FragmentMap = std::map<FragmentKey, llvm::SmallVector<Piece>>;
   bool addPiece(const Piece &piece, int64_t own, Needs &needs, FragmentMap &missing);
-  void addMissing(Piece piece, unsigned source, FragmentMap &missing) const;
+  void addMissing(Piece piece, unsigned source, Needs &needs, FragmentMap &missing) const;
 
   const TensorTable &table;
   const Holdings &prev;

@@ -48,6 +48,6 @@ SmallVector<int64_t> NodeClasses::bytesOf(const TensorTable &table, const Holdin
     if (std::optional<unsigned> source = getSource(table, prev, piece.tensor))
       for (auto [node, held] : llvm::zip_equal(bytes, roles))
         node += covered(prev, held, *source, piece) * table.getElementsPerPosition(piece.tensor) *
-                table.getBytesPerElement();
+                table.getMovedBytesPerElement();
   return bytes;
 }

@@ -10,8 +10,10 @@ ProgramReplay::ProgramReplay(ProgramOp program, const TensorTable &table,
     : program(program), table(table), oracle(oracle),
       migration(program->getParentOfType<MigrationOp>()), sends(program.getBindings().size()),
       recvs(program.getBindings().size()) {
-  for (auto state : migration.getTypes().getAsRange<StateAttr>())
+  for (auto [type, state] : llvm::enumerate(migration.getTypes().getAsRange<StateAttr>())) {
     typeBytes.push_back(state.getBytes());
+    sourceTypes.push_back(migration.getDerivationSource(type));
+  }
   auto roleIndex = [&](Side side, RoleAttr role) {
     return role.getStage() * migration.getParallel(side).getTp() + role.getSlice();
   };
@@ -45,6 +47,25 @@ LogicalResult ProgramReplay::read(InstructionOpInterface op, int64_t round, unsi
   return success();
 }
 
+/// Rounds are replayed in order, so all writes of earlier ones are known; coverage says that they are disjoint.
+LogicalResult ProgramReplay::derive(InstructionOpInterface op, int64_t round, unsigned type,
+                                    const Piece &piece) {
+  int64_t written = 0;
+  for (const Write &write : states[keyOf(*sourceTypes[type], piece)].writes)
+    if (write.round < round)
+      written +=
+          std::max<int64_t>(0, std::min(write.end, piece.end) - std::max(write.begin, piece.begin));
+  if (written >= piece.size())
+    return success();
+  auto nameOf = [&](unsigned index) {
+    return cast<StateAttr>(migration.getTypes()[index]).getName().getValue();
+  };
+  return op->emitError() << "derives " << nameOf(type) << " of '" << table.getName(piece) << "' ["
+                         << piece.begin << ":" << piece.end << "] in round " << round
+                         << ", before which its " << nameOf(*sourceTypes[type])
+                         << " is not complete";
+}
+
 LogicalResult ProgramReplay::release(InstructionOpInterface op, int64_t round, unsigned type,
                                      Piece piece) {
   const Piece *held = findPrev(piece.tensor, piece.layer);
@@ -72,9 +93,12 @@ LogicalResult ProgramReplay::replayPiece(InstructionOpInterface op, int64_t roun
   }
   State &state = states[keyOf(type, piece)];
   state.writes.push_back({piece.begin, piece.end, round, op});
+  if (isa<DeriveOp>(op.getOperation()))
+    return derive(op, round, type, piece);
   if (!isa<ReferOp>(op.getOperation()))
     return success();
-  keptBytes += bytesOf(piece, type);
+  if (!sourceTypes[type])
+    keptBytes += bytesOf(piece, type);
   const Piece *held = findPrev(piece.tensor, piece.layer);
   if (held && *held == piece && llvm::is_contained(curr, piece))
     state.bound = round;
@@ -83,14 +107,10 @@ LogicalResult ProgramReplay::replayPiece(InstructionOpInterface op, int64_t roun
 
 LogicalResult ProgramReplay::replay(InstructionOpInterface op, int64_t round) {
   SmallVector<Piece> pieces = table.expand(op.getWid());
-  for (auto name : op.getWt().getAsRange<StringAttr>()) {
-    auto states = migration.getTypes().getAsRange<StateAttr>();
-    unsigned type = std::distance(
-        states.begin(), llvm::find_if(states, [&](StateAttr s) { return s.getName() == name; }));
+  for (auto name : op.getWt().getAsRange<StringAttr>())
     for (const Piece &piece : pieces)
-      if (failed(replayPiece(op, round, type, piece)))
+      if (failed(replayPiece(op, round, *migration.lookupType(name), piece)))
         return failure();
-  }
   return success();
 }
 

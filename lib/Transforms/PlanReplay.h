@@ -29,7 +29,7 @@ public:
   /// Sorted, by peer argument. Valid after `run`.
   llvm::ArrayRef<Message> getSends(unsigned peer) const { return sends[peer]; }
   llvm::ArrayRef<Message> getRecvs(unsigned peer) const { return recvs[peer]; }
-  /// Bytes of the current role that the program keeps without a transfer, and all that it holds.
+  /// Bytes of the current role that the program keeps without a transfer, of the types that move.
   int64_t getKeptBytes() const { return keptBytes; }
   /// Bytes of all rounds from one peer.
   int64_t getReceivedBytes(unsigned peer) const {
@@ -56,6 +56,8 @@ private:
   mlir::LogicalResult replay(InstructionOpInterface op, int64_t round);
   mlir::LogicalResult replayPiece(InstructionOpInterface op, int64_t round, unsigned type, Piece piece);
   mlir::LogicalResult read(InstructionOpInterface op, int64_t round, unsigned type, Piece piece);
+  mlir::LogicalResult derive(InstructionOpInterface op, int64_t round, unsigned type,
+                             const Piece &piece);
   mlir::LogicalResult release(InstructionOpInterface op, int64_t round, unsigned type, Piece piece);
   mlir::LogicalResult checkCoverage();
   mlir::LogicalResult checkCovered(const Piece &wanted, unsigned type);
@@ -72,6 +74,7 @@ private:
   const LayoutOracle &oracle;
   MigrationOp migration;
   llvm::SmallVector<int64_t> typeBytes;
+  llvm::SmallVector<std::optional<unsigned>> sourceTypes; ///< of the derived ones
   llvm::SmallVector<Piece> prev, curr;
   std::map<Key, State> states;
   llvm::SmallVector<llvm::SmallVector<Message>> sends, recvs;

@@ -5,24 +5,58 @@
 using namespace etc;
 using namespace mlir;
 
-int64_t ItemFlow::getSent(int64_t chunk, int64_t chunks) const {
+/// Elements of a transfer that are in a portion.
+static int64_t elementsOf(const Step &step, const Portion &portion) {
+  if (portion.derives || !step.types.test(portion.type))
+    return 0;
+  return step.elements / step.piece.size() * step.getPart(portion.chunk, portion.chunks).size();
+}
+
+int64_t ItemFlow::getSent(const Portion &portion) const {
   int64_t elements = 0;
   for (const Step &step : steps)
     if (step.isSend())
-      elements += step.elements / step.piece.size() * step.getPart(chunk, chunks).size();
+      elements += elementsOf(step, portion);
   return elements;
 }
 
-int64_t ItemFlow::getReceived(int64_t chunk, int64_t chunks) const {
+int64_t ItemFlow::getReceived(const Portion &portion) const {
   int64_t elements = 0;
   for (const Step &step : steps)
     if (step.isRecv())
-      elements += step.elements / step.piece.size() * step.getPart(chunk, chunks).size();
+      elements += elementsOf(step, portion);
   return elements;
 }
 
+bool ItemFlow::derives(unsigned type) const {
+  return llvm::any_of(steps,
+                      [&](const Step &step) { return step.isDerive() && step.types.test(type); });
+}
+
+/// Elements of the current tensors that nothing but derives writes.
+int64_t ItemFlow::getDerivedWhole(unsigned type) const {
+  int64_t elements = 0;
+  for (const Step &step : steps) {
+    if (!step.isDerive() || !step.types.test(type))
+      continue;
+    bool isWritten = llvm::any_of(steps, [&](const Step &other) {
+      return !other.isSend() && !other.isDerive() && other.types.test(type) &&
+             other.piece.tensor == step.piece.tensor;
+    });
+    elements += isWritten ? 0 : step.elements;
+  }
+  return elements;
+}
+
+int64_t ItemFlow::getAllocated(const Portion &portion) const {
+  if (portion.derives)
+    return getDerivedWhole(portion.type);
+  return portion.isFirst() ? allocated - getDerivedWhole(portion.type) : 0;
+}
+
 ProgramFlows::ProgramFlows(MigrationOp migration)
-    : table(migration), prev(migration, table, Side::Prev), curr(migration, table, Side::Curr) {
+    : migration(migration), table(migration), prev(migration, table, Side::Prev),
+      curr(migration, table, Side::Curr) {
   for (ProgramOp program : migration.getOps<ProgramOp>())
     addProgram(program);
   for (auto &[key, flows] : byKey)
@@ -54,16 +88,24 @@ void ProgramFlows::addCurr(unsigned program, const Piece &piece, ArrayRef<Piece>
   }
 }
 
+llvm::SmallBitVector ProgramFlows::typesOf(InstructionOpInterface op) const {
+  llvm::SmallBitVector types(migration.getTypes().size());
+  for (auto name : op.getWt().getAsRange<StringAttr>())
+    types.set(*migration.lookupType(name));
+  return types;
+}
+
 void ProgramFlows::addSteps(ProgramOp program) {
   unsigned index = programs.size() - 1, order = 0;
   for (auto op : program.getBody().getOps<InstructionOpInterface>()) {
     memories[index].sends |= isa<SendOp>(*op);
     memories[index].receives |= isa<RecvOp>(*op);
+    llvm::SmallBitVector types = typesOf(op);
     for (const Piece &piece : table.expand(op.getWid())) {
       unsigned source = getSource(table, prev, piece.tensor).value_or(piece.tensor);
       ItemFlow &flow = flowOf(index, source, piece.layer);
       bool binds = flow.bound && isa<ReferOp>(op.getOperation()) && piece.tensor == source;
-      flow.steps.push_back({op, order, piece, table.getElements(piece), binds});
+      flow.steps.push_back({op, order, types, piece, table.getElements(piece), binds});
     }
     ++order;
   }

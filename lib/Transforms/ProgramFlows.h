@@ -11,15 +11,17 @@
 #include "Holdings.h"
 
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SmallBitVector.h"
 
 #include <map>
 
 namespace etc {
 
-/// One instruction on one piece. `order` is the instruction's place in its program.
+/// One instruction on one piece. `order` is the instruction's place in its program, `types` are those it names.
 struct Step {
   mlir::Operation *op;
   unsigned order;
+  llvm::SmallBitVector types;
   Piece piece;
   int64_t elements;
   /// A refer of a whole shard: the previous memory becomes the current one.
@@ -27,6 +29,7 @@ struct Step {
 
   bool isSend() const { return llvm::isa<SendOp>(*op); }
   bool isRecv() const { return llvm::isa<RecvOp>(*op); }
+  bool isDerive() const { return llvm::isa<DeriveOp>(*op); }
   /// The part of a transfer that goes in chunk `chunk` of `chunks`; may be empty.
   Piece getPart(int64_t chunk, int64_t chunks) const {
     return {piece.tensor, piece.layer, piece.begin + piece.size() * chunk / chunks,
@@ -34,7 +37,18 @@ struct Step {
   }
 };
 
-/// What one program does with one item, in elements of one type.
+/// What a round does to one item in one type: chunk `chunk` of `chunks` of what is moved and kept, or, once all of its
+/// source is there, what is derived.
+struct Portion {
+  unsigned type;
+  int64_t chunk, chunks;
+  bool derives;
+
+  bool isFirst() const { return !derives && chunk == 0; }
+  bool isLast() const { return !derives && chunk == chunks - 1; }
+};
+
+/// What one program does with one item, in elements of one type. Types are held alike, but not moved alike.
 struct ItemFlow {
   unsigned program;
   int64_t allocated = 0; ///< current tensors that are not bound to previous memory
@@ -43,9 +57,16 @@ struct ItemFlow {
   llvm::SmallVector<Step> steps;
   llvm::SmallVector<Piece> releasedPieces;
 
-  /// Elements sent and received in one chunk.
-  int64_t getSent(int64_t chunk = 0, int64_t chunks = 1) const;
-  int64_t getReceived(int64_t chunk = 0, int64_t chunks = 1) const;
+  int64_t getSent(const Portion &portion) const;
+  int64_t getReceived(const Portion &portion) const;
+  /// A tensor is allocated when it is first written: with the derives only if these write all of it.
+  int64_t getAllocated(const Portion &portion) const;
+  int64_t getReleased(const Portion &portion) const { return portion.isLast() ? released : 0; }
+  /// Whether the program derives any of a type.
+  bool derives(unsigned type) const;
+
+private:
+  int64_t getDerivedWhole(unsigned type) const;
 };
 
 /// Bytes of state on every device of a program, and which ways it transfers.
@@ -72,9 +93,11 @@ private:
   void addProgram(ProgramOp program);
   void addSteps(ProgramOp program);
   void addCurr(unsigned program, const Piece &piece, llvm::ArrayRef<Piece> prevPieces);
+  llvm::SmallBitVector typesOf(InstructionOpInterface op) const;
   ItemFlow &flowOf(unsigned program, unsigned tensor, int64_t layer);
   bool isBound(const Piece &curr, llvm::ArrayRef<Piece> prevPieces) const;
 
+  mutable MigrationOp migration; ///< ops are handles, whose getters are not const
   TensorTable table;
   Holdings prev, curr;
   llvm::SmallVector<ProgramOp> programs;
@@ -88,8 +111,8 @@ class RoundWriter {
 public:
   RoundWriter(MigrationOp migration, const ProgramFlows &flows, int rounds);
 
-  /// Chunk `chunk` of `chunks` of one item and one type goes into `round`. Bound state is bound in round 0.
-  void add(unsigned item, unsigned type, int64_t chunk, int64_t chunks, int round);
+  /// A portion of one item goes into `round`. Bound state is bound in round 0.
+  void add(unsigned item, const Portion &portion, int round);
   /// Replaces the bodies of all programs, and states their slabs and peaks.
   void write();
 

@@ -18,28 +18,30 @@ RoundWriter::RoundWriter(MigrationOp migration, const ProgramFlows &flows, int r
       program.ops.push_back(instruction);
 }
 
-void RoundWriter::add(unsigned item, unsigned type, int64_t chunk, int64_t chunks, int round) {
+void RoundWriter::add(unsigned item, const Portion &portion, int round) {
+  unsigned type = portion.type;
   int64_t size = cast<StateAttr>(migration.getTypes()[type]).getBytes();
   for (const ItemFlow &flow : flows.getFlows(item)) {
     Program &program = programs[flow.program];
     Bytes &account = bytes[flow.program][round];
-    account.sent += flow.getSent(chunk, chunks) * size;
-    account.received += flow.getReceived(chunk, chunks) * size;
-    account.allocated += chunk == 0 ? flow.allocated * size : 0;
+    account.sent += flow.getSent(portion) * size;
+    account.received += flow.getReceived(portion) * size;
+    account.allocated += flow.getAllocated(portion) * size;
+    account.released += flow.getReleased(portion) * size;
     for (const Step &step : flow.steps) {
+      if (!step.types.test(type) || step.isDerive() != portion.derives)
+        continue;
       bool moves = step.isSend() || step.isRecv();
-      Piece part = moves ? step.getPart(chunk, chunks) : step.piece;
+      Piece part = moves ? step.getPart(portion.chunk, portion.chunks) : step.piece;
       int when = step.binds ? 0 : round;
-      if (part.size() > 0 && (moves || chunk == 0))
+      if (part.size() > 0 && (moves || portion.chunk == 0))
         program.rounds[when][step.order][type].push_back(part);
-      if (step.binds && chunk == 0)
+      if (step.binds && portion.chunk == 0)
         bound[flow.program] += step.elements * size;
     }
-    if (chunk < chunks - 1)
-      continue;
-    account.released += flow.released * size;
-    for (const Piece &piece : flow.releasedPieces)
-      program.rounds[round][releaseOrder][type].push_back(piece);
+    if (portion.isLast())
+      for (const Piece &piece : flow.releasedPieces)
+        program.rounds[round][releaseOrder][type].push_back(piece);
   }
 }
 

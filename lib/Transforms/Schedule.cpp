@@ -19,8 +19,11 @@ public:
   Schedule run();
 
 private:
+  bool isTaken(unsigned unit) const { return schedule.roundOf[unit] >= 0; }
   bool isReady(unsigned unit) const {
-    return units[unit].before < 0 || schedule.roundOf[units[unit].before] >= 0;
+    int before = units[unit].before, after = units[unit].after;
+    return (before < 0 || isTaken(before)) &&
+           (after < 0 || (isTaken(after) && schedule.roundOf[after] < schedule.rounds));
   }
   bool fits(unsigned unit) const;
   int64_t overflow(unsigned unit) const;
@@ -59,12 +62,13 @@ static SmallVector<unsigned> touchesOf(const Unit &unit) {
   return flow;
 }
 
-/// The flow of every unit. Chunks of one tensor differ in how they touch; they belong to their first chunk's flow.
+/// The flow of every unit. Chunks of one tensor differ in how they touch; they belong to their first chunk's flow, all
+/// but a unit that waits for another flow: it would hold up its own.
 static SmallVector<unsigned> findFlows(ArrayRef<Unit> units) {
   std::map<SmallVector<unsigned>, unsigned> numbers;
   SmallVector<unsigned> flows;
   for (const Unit &unit : units)
-    flows.push_back(unit.before >= 0
+    flows.push_back(unit.before >= 0 && unit.after < 0
                         ? flows[unit.before]
                         : numbers.try_emplace(touchesOf(unit), numbers.size()).first->second);
   return flows;
@@ -138,7 +142,7 @@ void Scheduler::take(unsigned unit) {
 void Scheduler::fillRound(ArrayRef<unsigned> pending) {
   llvm::BitVector held(units.size());
   for (unsigned unit : pending) {
-    if (held.test(flowOf[unit]) || schedule.roundOf[unit] >= 0)
+    if (held.test(flowOf[unit]) || isTaken(unit))
       continue;
     if (isReady(unit) && fits(unit))
       take(unit);
@@ -178,7 +182,7 @@ Schedule Scheduler::run() {
       ++schedule.forced;
       fillRound(pending);
     }
-    llvm::erase_if(pending, [&](unsigned unit) { return schedule.roundOf[unit] >= 0; });
+    llvm::erase_if(pending, [&](unsigned unit) { return isTaken(unit); });
     closeRound();
   }
   for (auto [index, state] : llvm::enumerate(states))

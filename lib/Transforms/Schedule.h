@@ -27,6 +27,8 @@ struct Unit {
   llvm::SmallVector<Touch> touches;
   /// The unit of the same tensor that must not come later, or -1.
   int before = -1;
+  /// The unit that must be in an earlier round, or -1: this one reads what it leaves.
+  int after = -1;
 };
 
 /// The memory of a class of devices, in bytes.

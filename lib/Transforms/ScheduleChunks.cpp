@@ -23,10 +23,10 @@ constexpr int64_t defaultBudgetPpm = 1050000;
 constexpr int64_t smallestSlab = 4096;
 constexpr int64_t smallestShare = 512;
 
-/// A unit of the schedule: chunk `chunk` of `chunks` of one item and one type.
+/// What a unit of the schedule stands for.
 struct Chunk {
-  unsigned item, type;
-  int64_t chunk, chunks;
+  unsigned item;
+  Portion portion;
 };
 
 /// A schedule and what it was made of.
@@ -94,45 +94,67 @@ static SmallVector<ClassMemory> memories(const Budget &budget, const ProgramFlow
 
 /// Into how many chunks a tensor is cut, so that no class sends or receives more than half its slab in one: rounds then
 /// fill well.
-static int64_t chunksOf(ArrayRef<ItemFlow> flows, int64_t typeBytes, ArrayRef<ClassMemory> classes) {
+static int64_t chunksOf(ArrayRef<ItemFlow> flows, unsigned type, int64_t typeBytes,
+                        ArrayRef<ClassMemory> classes) {
+  Portion whole{type, 0, 1, /*derives=*/false};
   int64_t chunks = 1;
   for (const ItemFlow &flow : flows) {
     const ClassMemory &memory = classes[flow.program];
-    if (int64_t bytes = flow.getSent() * typeBytes)
+    if (int64_t bytes = flow.getSent(whole) * typeBytes)
       chunks = std::max<int64_t>(chunks, llvm::divideCeil(2 * bytes, memory.sendSlab));
-    if (int64_t bytes = flow.getReceived() * typeBytes)
+    if (int64_t bytes = flow.getReceived(whole) * typeBytes)
       chunks = std::max<int64_t>(chunks, llvm::divideCeil(2 * bytes, memory.recvSlab));
   }
   return chunks;
 }
 
-static Unit unitOf(ArrayRef<ItemFlow> flows, const Chunk &chunk, int64_t typeBytes) {
-  Unit unit;
-  for (const ItemFlow &flow : flows) {
-    Touch touch{flow.program, 0, 0, flow.getSent(chunk.chunk, chunk.chunks) * typeBytes,
-                flow.getReceived(chunk.chunk, chunk.chunks) * typeBytes};
-    if (chunk.chunk == 0)
-      touch.allocated = flow.allocated * typeBytes;
-    if (chunk.chunk == chunk.chunks - 1)
-      touch.released = flow.released * typeBytes;
-    unit.touches.push_back(touch);
-  }
+static Unit &addUnit(Plan &plan, MigrationOp migration, const ProgramFlows &flows, unsigned item,
+                     const Portion &portion) {
+  int64_t size = cast<StateAttr>(migration.getTypes()[portion.type]).getBytes();
+  plan.chunks.push_back({item, portion});
+  Unit &unit = plan.units.emplace_back();
+  for (const ItemFlow &flow : flows.getFlows(item))
+    unit.touches.push_back({flow.program, flow.getAllocated(portion) * size,
+                            flow.getReleased(portion) * size, flow.getSent(portion) * size,
+                            flow.getReceived(portion) * size});
   return unit;
+}
+
+/// What is derived comes in a later round than the last unit of its source.
+static void addDerives(Plan &plan, MigrationOp migration, const ProgramFlows &flows, unsigned item,
+                       ArrayRef<int> last) {
+  for (unsigned type = 0; type < last.size(); ++type) {
+    if (llvm::none_of(flows.getFlows(item),
+                      [&](const ItemFlow &flow) { return flow.derives(type); }))
+      continue;
+    Unit &unit = addUnit(plan, migration, flows, item, {type, 0, 1, /*derives=*/true});
+    unit.before = last[type];
+    unit.after = last[*migration.getDerivationSource(type)];
+  }
+}
+
+/// The units of one item: for every type the chunks that move, one after the other, then what is derived. What a
+/// derived type keeps is of the first kind and waits for nothing, so that its memory comes free early.
+static void addItem(Plan &plan, MigrationOp migration, const ProgramFlows &flows, unsigned item,
+                    ArrayRef<ClassMemory> classes) {
+  SmallVector<int> last; // unit of each type
+  for (auto [index, state] : llvm::enumerate(migration.getTypes().getAsRange<StateAttr>())) {
+    unsigned type = index;
+    int64_t chunks = chunksOf(flows.getFlows(item), type, state.getBytes(), classes);
+    for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+      Unit &unit = addUnit(plan, migration, flows, item, {type, chunk, chunks, /*derives=*/false});
+      if (chunk > 0)
+        unit.before = plan.units.size() - 2;
+    }
+    last.push_back(plan.units.size() - 1);
+  }
+  addDerives(plan, migration, flows, item, last);
 }
 
 static Plan plan(MigrationOp migration, const ProgramFlows &flows, ArrayRef<ClassMemory> classes) {
   Plan plan;
   for (unsigned item = 0; item < flows.getItemCount(); ++item)
-    for (auto [type, state] : llvm::enumerate(migration.getTypes().getAsRange<StateAttr>())) {
-      int64_t bytes = state.getBytes();
-      int64_t chunks = chunksOf(flows.getFlows(item), bytes, classes);
-      for (int64_t chunk = 0; chunk < chunks; ++chunk) {
-        plan.chunks.push_back({item, static_cast<unsigned>(type), chunk, chunks});
-        plan.units.push_back(unitOf(flows.getFlows(item), plan.chunks.back(), bytes));
-        if (chunk > 0)
-          plan.units.back().before = plan.units.size() - 2;
-      }
-    }
+    addItem(plan, migration, flows, item, classes);
   plan.schedule = scheduleUnits(plan.units, classes);
   return plan;
 }
@@ -215,7 +237,7 @@ void ScheduleChunks::runOnOperation() {
   }
   RoundWriter writer(migration, flows, chosen.schedule.rounds);
   for (auto [chunk, round] : llvm::zip_equal(chosen.chunks, chosen.schedule.roundOf))
-    writer.add(chunk.item, chunk.type, chunk.chunk, chunk.chunks, round);
+    writer.add(chunk.item, chunk.portion, round);
   writer.write();
   rounds += chosen.schedule.rounds;
 }

@@ -63,7 +63,7 @@ Solver::Solver(MigrationOp migration, MatrixAttr costs)
   for (int64_t role = 0; role < curr.size(); ++role) {
     int64_t bytes = 0;
     for (const Piece &piece : curr[role])
-      bytes += table.getElements(piece) * table.getBytesPerElement();
+      bytes += table.getElements(piece) * table.getMovedBytesPerElement();
     auto &kept = problem.onDevice.emplace_back();
     for (int64_t column = 0; column < costs.getColumns(); ++column)
       kept.push_back(bytes - costs.at(role, column));

@@ -233,7 +233,7 @@ SmallVector<int64_t> PlanVerifier::worthOf(int64_t row,
         if (auto it = held->second.find(role); it != held->second.end())
           intervals.push_back(it->second);
       bytes += unionLength(intervals, piece.begin, piece.end) *
-               table.getElementsPerPosition(piece.tensor) * table.getBytesPerElement();
+               table.getElementsPerPosition(piece.tensor) * table.getMovedBytesPerElement();
     }
   }
   return worth;

@@ -99,6 +99,7 @@ def random_case(rng):
         "types": case.types,
         # What the other places cost is not known here.
         "place": "any",
+        "derive": "none",
     }
     if rng.random() < 0.4:
         case.request["memory_budget"] = f"1.{rng.randint(0, 50):02}x"

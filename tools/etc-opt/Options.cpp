@@ -45,6 +45,8 @@ struct Options {
   cl::opt<std::string> curr = text("curr", "PP6TP4", "Configuration after");
   cl::opt<std::string> cluster = text("cluster", "6x4", "Nodes x devices a node, or 4,4,8");
   cl::opt<std::string> types = text("types", "list", "State types: param,master,exp_avg,exp_avg_sq (default: all)");
+  cl::opt<std::string> derive = text(
+      "derive", "param|none", "What is cast where its source lands, not moved (default: param)");
   cl::opt<std::string> failed = text("failed", "list", "Devices that are dead");
   cl::opt<std::string> leaving = text("leaving", "list", "Devices that may send but take no role");
   cl::opt<std::string> budget =
@@ -101,6 +103,7 @@ PlannerOptions etc::readPlannerOptions() {
   s.curr = given(o.curr);
   s.cluster = given(o.cluster);
   s.types = given(o.types);
+  s.derive = given(o.derive);
   s.failed = given(o.failed);
   s.leaving = given(o.leaving);
   s.memoryBudget = given(o.budget);

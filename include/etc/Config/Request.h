@@ -91,6 +91,7 @@ struct Request {
   /// Devices that are dead, and devices that may send but take no role.
   /// Ascending, without repeats.
   std::vector<int64_t> failed, leaving;
+  std::string derive; ///< "param" (cast it from master) or "none" (move it)
   std::string policy; ///< "best"
   std::string place;  ///< "any"
   std::optional<MemoryBudget> memoryBudget;
@@ -100,7 +101,7 @@ struct Request {
   SourceLocation clusterWhere, typesWhere, failedWhere, leavingWhere,
       budgetWhere;
 
-  /// All types, the default policy and the default placement.
+  /// All types, and the default of every word.
   Request();
 
   /// The number of devices of the cluster.
@@ -117,7 +118,7 @@ struct ShorthandOptions {
   std::optional<std::string> types;           ///< param,master
   std::optional<std::string> failed, leaving; ///< 3,7
   std::optional<std::string> memoryBudget;    ///< bytes, or 1.05x
-  std::optional<std::string> policy, place;
+  std::optional<std::string> derive, policy, place;
   std::optional<std::string> layers, hidden, heads, ffn, vocab, seq;
   std::optional<std::string> tied; ///< true or false
   /// The name of the program in messages.

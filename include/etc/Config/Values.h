@@ -22,7 +22,7 @@ struct Vocabulary {
 };
 
 struct Vocabularies {
-  Vocabulary family, types, policy, place;
+  Vocabulary family, types, derive, policy, place;
 };
 
 const Vocabularies &values();

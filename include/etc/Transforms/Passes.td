@@ -55,7 +55,8 @@ def LowerToInstructionsPass : Etc_Pass<"etc-lower-to-instructions"> {
   let summary = "Turn the sketch into Send, Recv and Refer, a program a class of devices";
   let description = [{
     What a device holds and keeps is an `etc.refer`; what it lacks is an `etc.recv` here and an `etc.send` at one
-    chosen source; rows that padding adds are an `etc.zero`. Every needed byte is written once. Sources: the same node
+    chosen source; rows that padding adds are an `etc.zero`. Of what it lacks, a derived type does not move: it is an
+    `etc.derive` here, from its source type, which does. Every needed byte is written once. Sources: the same node
     first, then a device that sends to the destination anyway, then all holders in turn. Devices that do the same become
     one `etc.program`.
     Fails where state has no living holder, and names it.
@@ -69,8 +70,8 @@ def ScheduleChunksPass : Etc_Pass<"etc-schedule-chunks"> {
     Distributes the instructions over globally numbered rounds, so that live bytes (state and staging) stay below the
     budget on every device: current tensors are allocated in the round that first writes them, previous ones released
     in the round that last reads them. Flows progress in proportion, so that memory comes free as fast as it is taken.
-    Tensors that do not fit a round's staging slab are cut. Without a budget, 1.05 x max(prev, curr) or the least that
-    is feasible.
+    Tensors that do not fit a round's staging slab are cut. What is derived comes in a later round than its source.
+    Without a budget, 1.05 x max(prev, curr) or the least that is feasible.
   }];
   let statistics = [Statistic<"rounds", "rounds", "Number of rounds">];
 }
@@ -80,8 +81,8 @@ def VerifyPlanPass : Etc_Pass<"etc-verify-plan"> {
   let description = [{
     Shares no code with the passes that made the plan: what each side holds comes from lib/Layout. Checks that every
     current role is on one living device, that every program writes each byte of its role once, that sends and
-    receives pair up round by round, that nothing is read after its release, that the certificate proves the bytes
-    kept, and that the stated peaks are the real ones. Changes nothing.
+    receives pair up round by round, that nothing is read after its release or derived before its source is complete,
+    that the certificate proves the bytes kept, and that the stated peaks are the real ones. Changes nothing.
   }];
 }
 

@@ -26,6 +26,7 @@ TEST(Options, ARequestFromOptionsAlone) {
   options.leaving = "";
   options.curr = "PP4TP4";
   options.types = "master,param";
+  options.derive = "none";
   options.memoryBudget = "1.5x";
   Request request = llvm::cantFail(requestFromOptions(options));
   EXPECT_EQ(show(checkRequest(request)), "");
@@ -33,6 +34,7 @@ TEST(Options, ARequestFromOptionsAlone) {
   EXPECT_EQ(request.nodes, std::vector<int64_t>(8, 4));
   EXPECT_EQ(request.failed, (std::vector<int64_t>{3, 7}));
   EXPECT_EQ(request.types, (std::vector<std::string>{"param", "master"}));
+  EXPECT_EQ(request.derive, "none");
   EXPECT_TRUE(request.curr.where.isCommandLine());
 }
 
@@ -94,6 +96,9 @@ TEST(Options, MalformedValues) {
   EXPECT_EQ(errorFor([](auto &o) { o.place = "pack"; }),
             "exit 2: etc-opt: error: --place: \"pack\" is not supported yet; "
             "accepted: any");
+  EXPECT_EQ(errorFor([](auto &o) { o.derive = "no"; }),
+            "exit 2: etc-opt: error: --derive: unknown value \"no\"; accepted: "
+            "param, none");
   EXPECT_EQ(errorFor([](auto &o) { o.memoryBudget = "lots"; }),
             "exit 2: etc-opt: error: --memory-budget: expected a number of "
             "bytes, or a ratio from 1x to 1000x with at most six decimals such "

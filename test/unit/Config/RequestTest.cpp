@@ -11,7 +11,8 @@ TEST(Request, ReadsAllFields) {
              "devices": [7, 6, 5, 4, 3, 2, 1, 0]},
     "cluster": {"nodes": 6, "devices_per_node": 4},
     "failed": [9, 8], "leaving": [10], "types": ["master", "param"],
-    "policy": "best", "place": "any", "memory_budget": "1.05x"})");
+    "derive": "none", "policy": "best", "place": "any",
+    "memory_budget": "1.05x"})");
   EXPECT_EQ(request.model.name, "gpt2");
   EXPECT_EQ(request.model.where.line, 2u);
   EXPECT_EQ(request.model.where.column, 14u);
@@ -23,6 +24,7 @@ TEST(Request, ReadsAllFields) {
   EXPECT_EQ(request.failed, (std::vector<int64_t>{8, 9}));
   EXPECT_EQ(request.leaving, (std::vector<int64_t>{10}));
   EXPECT_EQ(request.types, (std::vector<std::string>{"param", "master"}));
+  EXPECT_EQ(request.derive, "none");
   EXPECT_EQ(request.memoryBudget->str(), "1.05x");
   EXPECT_EQ(show(checkRequest(request)), "");
 }
@@ -31,6 +33,7 @@ TEST(Request, Defaults) {
   Request request = requestOf("{}");
   EXPECT_EQ(request.types, (std::vector<std::string>{"param", "master",
                                                      "exp_avg", "exp_avg_sq"}));
+  EXPECT_EQ(request.derive, "param");
   EXPECT_EQ(request.policy, "best");
   EXPECT_EQ(request.place, "any");
   EXPECT_FALSE(request.memoryBudget);
@@ -60,7 +63,7 @@ TEST(Request, UnknownFields) {
   EXPECT_EQ(errorOf("{\"modle\": \"gpt2\"}"),
             "exit 2: r.json:1:2: error: unknown field \"modle\"; did you mean "
             "\"model\"? accepted: model, prev, curr, cluster, failed, leaving, "
-            "types, policy, place, memory_budget");
+            "types, derive, policy, place, memory_budget");
   EXPECT_EQ(errorOf("{\"prev\": {\"pipeline\": 4}}"),
             "exit 2: r.json:1:11: error: prev: unknown field \"pipeline\"; "
             "accepted: pp, tp, dp, cp, ep, etp, vpp, devices, "
@@ -131,6 +134,9 @@ TEST(Request, Words) {
   EXPECT_EQ(errorOf("{\"policy\": \"bst\"}"),
             "exit 2: r.json:1:12: error: policy: unknown value \"bst\"; did "
             "you mean \"best\"? accepted: best");
+  EXPECT_EQ(errorOf("{\"derive\": \"master\"}"),
+            "exit 2: r.json:1:12: error: derive: unknown value \"master\"; "
+            "accepted: param, none");
   EXPECT_EQ(errorOf("{\"model\": {\"family\": \"llama\"}}"),
             "exit 2: r.json:1:22: error: model.family: unknown value "
             "\"llama\"; accepted: gpt");

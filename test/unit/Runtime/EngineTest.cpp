@@ -149,6 +149,13 @@ TEST(LocalRun, MigratesTwoStages) { expectProvedRun(twoStagePlan()); }
 
 TEST(LocalRun, RelaysAndDerives) { expectProvedRun(relayPlan()); }
 
+TEST(LocalRun, DerivesFp16) {
+  fb::PlanT plan = relayPlan();
+  plan.tensors[1]->dtype = fb::DType::fp16;
+  ASSERT_EQ(judge(plan), "");
+  expectProvedRun(std::move(plan));
+}
+
 TEST(LocalRun, ShardsOfSeveralBoxes) {
   // Device 0 gives the rows in two pieces of one shard: [0:2] and [3:4]; row 2
   // is device 1's all along.

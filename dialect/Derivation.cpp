@@ -1,0 +1,44 @@
+//===- Derivation.cpp - Types that are cast, not moved ------------------------===//
+
+#include "dialect/Etc.h"
+
+using namespace etc;
+using namespace mlir;
+
+std::optional<unsigned> MigrationOp::lookupType(StringAttr name) {
+  for (auto [type, state] : llvm::enumerate(getTypes().getAsRange<StateAttr>()))
+    if (state.getName() == name)
+      return type;
+  return std::nullopt;
+}
+
+std::optional<unsigned> MigrationOp::getDerivationSource(unsigned type) {
+  StringAttr source = cast<StateAttr>(getTypes()[type]).getDerivedFrom();
+  return source && !getDeriveNone() ? lookupType(source) : std::nullopt;
+}
+
+int64_t MigrationOp::getMovedBytesPerElement() {
+  int64_t bytes = 0;
+  for (auto [type, state] : llvm::enumerate(getTypes().getAsRange<StateAttr>()))
+    bytes += getDerivationSource(type) ? 0 : state.getBytes();
+  return bytes;
+}
+
+LogicalResult MigrationOp::verifyDerivation(unsigned type) {
+  auto state = cast<StateAttr>(getTypes()[type]);
+  std::optional<unsigned> index;
+  if (state.getDerivedFrom())
+    index = lookupType(state.getDerivedFrom());
+  if (!index)
+    return success(); // it moves: there is nothing to cast it from
+  auto source = cast<StateAttr>(getTypes()[*index]);
+  StringRef name = state.getName().getValue(), from = source.getName().getValue();
+  if (source.getDerivedFrom() && lookupType(source.getDerivedFrom()))
+    return emitOpError() << "type '" << name << "' is derived from '" << from
+                         << "', which is derived itself";
+  bool isHalf = state.getDtype().isBF16() || state.getDtype().isF16();
+  if (!source.getDtype().isF32() || !isHalf)
+    return emitOpError() << "type '" << name << "' cannot be cast from " << source.getDtype()
+                         << " to " << state.getDtype() << ", only from f32 to bf16 or f16";
+  return success();
+}
