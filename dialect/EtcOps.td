@@ -28,6 +28,7 @@ def Etc_MigrationOp : Etc_Op<"migration", [IsolatedFromAbove, NoRegionArguments,
     previous rank where it is not the rank's own number, `to ... on` fixes the devices of the current ranks; `failed`
     devices hold nothing any more, `leaving` ones may send but take no role. Bytes of live state, staging included,
     stay below `budget_bytes`, or below `budget_ppm` millionths of the larger of a device's two states.
+    Under `policy paper` the programs may keep fewer bytes than the certificate proves possible.
 
     Example:
 
@@ -46,12 +47,13 @@ def Etc_MigrationOp : Etc_Op<"migration", [IsolatedFromAbove, NoRegionArguments,
                        ConfinedAttr<I64Attr, [IntPositive]>:$layers,
                        Etc_StateArrayAttr:$types,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$budget_bytes,
-                       OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$budget_ppm);
+                       OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$budget_ppm,
+                       OptionalAttr<Etc_Policy>:$policy);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name custom<Parallel>($prev) (`on` $prev_devices^)? `to` custom<Parallel>($curr)
     (`on` $curr_devices^)? `nodes` $nodes (`failed` $failed^)? (`leaving` $leaving^)?
-    `layers` $layers `types` custom<States>($types) attr-dict-with-keyword $body
+    `layers` $layers `types` custom<States>($types) (`policy` $policy^)? attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
@@ -131,6 +133,9 @@ def Etc_CostMatrixOp : Etc_StageOp<"cost_matrix"> {
     Row i is current role i, column j previous role j (`P0T0, P0T1, ..., P1T0, ...`): `c_ij = |curr_i| - |curr_i and
     prev_j|`. In `units` it is the paper's matrix, one unit being a layer x slice; in `bytes` every tensor of every
     selected type counts exactly. Data-parallel replicas are pooled: a row stands for DP' ranks, a column for DP.
+
+    Three more are the paper's own: `pp` (PP' x PP, in layers), `tp` (TP' x TP, in slices), and `merged`, which joins
+    the two by its rule of coefficients, times the largest entry of `tp`.
 
     Example:
 

@@ -114,7 +114,8 @@ OwningOpRef<ModuleOp> etc::importRequest(MLIRContext &context, const config::Req
       toParallel(builder, request.curr.parallel), toOptionalList(builder, request.prev.devices),
       toOptionalList(builder, request.curr.devices), builder.getDenseI64ArrayAttr(request.nodes),
       toList(builder, request.failed), toList(builder, request.leaving),
-      builder.getI64IntegerAttr(model.layers), toStates(builder, model), bytes, ppm);
+      builder.getI64IntegerAttr(model.layers), toStates(builder, model), bytes, ppm,
+      /*policy=*/PolicyAttr());
   builder.setInsertionPointToEnd(&migration.getBody().emplaceBlock());
   Location modelLoc = toLocation(builder, request.model.where);
   for (const model::TensorTemplate &tensor : model.tensors)
