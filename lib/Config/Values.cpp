@@ -10,7 +10,7 @@ const Vocabularies &etc::config::values() {
   static const Vocabularies table = {
       .family = {{"gpt"}, {}},
       .types = {{"param", "master", "exp_avg", "exp_avg_sq"}, {}},
-      .policy = {{"best"}, {"paper"}},
+      .policy = {{"best", "paper"}, {}},
       .place = {{"any"}, {"tp", "pack"}},
   };
   return table;

@@ -84,6 +84,10 @@ void etc::writeSummary(const fb::Plan &plan, llvm::raw_ostream &os) {
   os << "\n  bound    " << formatBytes(s.bound_moved_bytes())
      << (s.bound_moved_bytes() == s.moved_bytes() ? ": no plan can move fewer bytes (dual certificate)\n"
                                                  : ": the least that any plan can move (dual certificate)\n");
+  if (const fb::Volumes *paper = s.paper_policy())
+    os << "  paper    moves " << formatBytes(paper->moved_bytes()) << ", "
+       << formatBytes(paper->internode_bytes()) << " between nodes; busiest receives "
+       << formatBytes(paper->max_recv_bytes()) << "\n";
   os << "  busiest  sends " << formatBytes(s.max_send_bytes()) << ", receives "
      << formatBytes(s.max_recv_bytes()) << "\n";
   os << "  memory   peak " << formatBytes(highestPeak(plan))
