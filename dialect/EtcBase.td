@@ -63,7 +63,14 @@ def Etc_Level : I32EnumAttr<"Level", "where bytes are kept", [
 }
 
 def Etc_CostUnit : I32EnumAttr<"CostUnit", "what a cost matrix counts", [
-    I32EnumAttrCase<"Units", 0, "units">, I32EnumAttrCase<"Bytes", 1, "bytes">]> {
+    I32EnumAttrCase<"Units", 0, "units">, I32EnumAttrCase<"Bytes", 1, "bytes">,
+    I32EnumAttrCase<"Pp", 2, "pp">, I32EnumAttrCase<"Tp", 3, "tp">,
+    I32EnumAttrCase<"Merged", 4, "merged">]> {
+  let cppNamespace = "::etc";
+}
+
+def Etc_Policy : I32EnumAttr<"Policy", "whose method decides who takes which role", [
+    I32EnumAttrCase<"Best", 0, "best">, I32EnumAttrCase<"Paper", 1, "paper">]> {
   let cppNamespace = "::etc";
 }
 

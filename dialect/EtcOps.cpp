@@ -337,7 +337,12 @@ LogicalResult WorkloadOp::verify() {
 
 LogicalResult CostMatrixOp::verify() {
   auto migration = cast<MigrationOp>((*this)->getParentOp());
-  int64_t rows = migration.getCurr().getRoles(), columns = migration.getPrev().getRoles();
+  ParallelAttr curr = migration.getCurr(), prev = migration.getPrev();
+  int64_t rows = curr.getRoles(), columns = prev.getRoles();
+  if (getUnit() == CostUnit::Pp)
+    std::tie(rows, columns) = std::pair(curr.getPp(), prev.getPp());
+  else if (getUnit() == CostUnit::Tp)
+    std::tie(rows, columns) = std::pair(curr.getTp(), prev.getTp());
   if (getCosts().getRows() != rows || getCosts().getColumns() != columns)
     return emitOpError() << "expected " << rows << " rows and " << columns << " columns, got "
                          << getCosts().getRows() << " and " << getCosts().getColumns();

@@ -30,6 +30,7 @@ def Etc_MigrationOp : Etc_Op<"migration", [IsolatedFromAbove, NoRegionArguments,
     device (also where it is absent), tensor-parallel groups inside nodes (`tp`), or that on the fewest nodes (`pack`).
     Bytes of live state, staging included,
     stay below `budget_bytes`, or below `budget_ppm` millionths of the larger of a device's two states.
+    `policy paper` says that the paper's method placed the roles.
 
     A type with `from` is *derived* where the type it names is among `types`: it is not moved but cast again where its
     source lands, so it costs nothing to move. `derive none` moves it all the same; it is still known what it is cast
@@ -53,14 +54,15 @@ def Etc_MigrationOp : Etc_Op<"migration", [IsolatedFromAbove, NoRegionArguments,
                        ConfinedAttr<I64Attr, [IntPositive]>:$layers,
                        Etc_StateArrayAttr:$types, UnitAttr:$derive_none,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$budget_bytes,
-                       OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$budget_ppm);
+                       OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$budget_ppm,
+                       OptionalAttr<Etc_Policy>:$policy);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name custom<Parallel>($prev) (`on` $prev_devices^)? `to` custom<Parallel>($curr)
     (`on` $curr_devices^)? `nodes` $nodes (`failed` $failed^)? (`leaving` $leaving^)?
     (`place` $place^)?
     `layers` $layers `types` custom<States>($types) (`derive` `none` $derive_none^)?
-    attr-dict-with-keyword $body
+    (`policy` $policy^)? attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
@@ -149,6 +151,9 @@ def Etc_CostMatrixOp : Etc_StageOp<"cost_matrix"> {
     prev_j|`. In `units` it is the paper's matrix, one unit being a layer x slice; in `bytes` every tensor counts
     exactly, in every selected type that moves; a derived type costs nothing. Data-parallel replicas are pooled: a row
     stands for DP' ranks, a column for DP.
+
+    Three more are the paper's own: `pp` (PP' x PP, in layers), `tp` (TP' x TP, in slices), and `merged`, which joins
+    the two by its rule of coefficients, times the largest entry of `tp`.
 
     Example:
 

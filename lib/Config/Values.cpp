@@ -11,7 +11,7 @@ const Vocabularies &etc::config::values() {
       .family = {{"gpt"}, {}},
       .types = {{"param", "master", "exp_avg", "exp_avg_sq"}, {}},
       .derive = {{"param", "none"}, {}},
-      .policy = {{"best"}, {"paper"}},
+      .policy = {{"best", "paper"}, {}},
       .place = {{"pack", "tp", "any"}, {}},
   };
   return table;

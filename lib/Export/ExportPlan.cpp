@@ -3,6 +3,7 @@
 #include "PlanTables.h"
 #include "etc/Export/Export.h"
 #include "etc/Transforms/LayoutOracle.h"
+#include "etc/Transforms/PaperVolumes.h"
 #include "plan/PlanFile.h"
 #include "plan/Referee.h"
 
@@ -29,6 +30,7 @@ private:
   void accountRound(ProgramOp program, const fb::RoundT &round, fb::RoundForecast &forecast);
   uint64_t bytesOf(const fb::Op &op);
   void writeBounds();
+  void writePaperPolicy();
   LogicalResult checkShards() const;
   LogicalResult checkHeld(unsigned program, Side side, std::optional<RoleAttr> role,
                           const std::vector<uint32_t> &shards) const;
@@ -239,6 +241,15 @@ void PlanExporter::writeBounds() {
   summary.bound_bottleneck_bytes = llvm::divideCeil(summary.bound_moved_bytes, ports);
 }
 
+void PlanExporter::writePaperPolicy() {
+  if (std::optional<Volumes> volumes = paperVolumes(migration)) {
+    plan.summary->paper_policy = std::make_unique<fb::VolumesT>();
+    plan.summary->paper_policy->moved_bytes = volumes->moved;
+    plan.summary->paper_policy->internode_bytes = volumes->internode;
+    plan.summary->paper_policy->max_recv_bytes = volumes->maxRecv;
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Referees
 //===----------------------------------------------------------------------===//
@@ -282,6 +293,7 @@ FailureOr<std::vector<uint8_t>> PlanExporter::run() {
   for (ProgramOp program : migration.getOps<ProgramOp>())
     writeProgram(program);
   writeBounds();
+  writePaperPolicy();
   if (failed(checkShards()))
     return failure();
   std::vector<uint8_t> bytes = plan::packPlan(std::move(plan));

@@ -89,6 +89,10 @@ void etc::writeSummary(const fb::Plan &plan, llvm::raw_ostream &os) {
      << formatBytes(s.bound_internode_bytes()) << " between nodes: "
      << (isLeast ? "no plan moves less" : "no placement at all moves less of either")
      << " (dual certificates)\n";
+  if (const fb::Volumes *paper = s.paper_policy())
+    os << "  paper    moves " << formatBytes(paper->moved_bytes()) << ", "
+       << formatBytes(paper->internode_bytes()) << " between nodes; busiest receives "
+       << formatBytes(paper->max_recv_bytes()) << "\n";
   os << "  busiest  sends " << formatBytes(s.max_send_bytes()) << ", receives "
      << formatBytes(s.max_recv_bytes()) << "\n";
   os << "  memory   peak " << formatBytes(highestPeak(plan))

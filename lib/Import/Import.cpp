@@ -74,10 +74,10 @@ static Part toPart(model::Block block) {
   llvm_unreachable("unknown block");
 }
 
-/// `any` is what an absent attribute means.
-static PlaceAttr toPlace(OpBuilder &builder, StringRef place) {
-  std::optional<Place> value = symbolizePlace(place);
-  if (!value || *value == Place::Any)
+/// `any` is what an absent attribute means. The paper's policy has a way of its own to defragment, afterwards.
+static PlaceAttr toPlace(OpBuilder &builder, const config::Request &request) {
+  std::optional<Place> value = symbolizePlace(request.place);
+  if (!value || *value == Place::Any || request.policy == "paper")
     return PlaceAttr();
   return PlaceAttr::get(builder.getContext(), *value);
 }
@@ -123,8 +123,9 @@ OwningOpRef<ModuleOp> etc::importRequest(MLIRContext &context, const config::Req
       toParallel(builder, request.curr.parallel), toOptionalList(builder, request.prev.devices),
       toOptionalList(builder, request.curr.devices), builder.getDenseI64ArrayAttr(request.nodes),
       toList(builder, request.failed), toList(builder, request.leaving),
-      toPlace(builder, request.place),
-      builder.getI64IntegerAttr(model.layers), toStates(builder, model), deriveNone, bytes, ppm);
+      toPlace(builder, request),
+      builder.getI64IntegerAttr(model.layers), toStates(builder, model), deriveNone, bytes, ppm,
+      /*policy=*/PolicyAttr());
   builder.setInsertionPointToEnd(&migration.getBody().emplaceBlock());
   Location modelLoc = toLocation(builder, request.model.where);
   for (const model::TensorTemplate &tensor : model.tensors)

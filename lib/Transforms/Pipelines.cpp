@@ -28,4 +28,5 @@ void etc::buildPlanPipeline(OpPassManager &passes) {
 void etc::registerEtcPipelines() {
   PassPipelineRegistration<>("etc-plan", "From the request stage to a proven plan",
                              [](OpPassManager &passes) { buildPlanPipeline(passes); });
+  registerPaperPipeline();
 }

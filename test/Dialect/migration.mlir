@@ -27,6 +27,10 @@ etc.migration @types PP4 to PP2 nodes [4] layers 4
     types [param : bf16 from master, master : f32, exp_avg : f32, step : i64] {
 }
 
+// CHECK-LABEL: etc.migration @policy PP4 to PP2 nodes [4] layers 4 types [param : bf16] policy paper {
+etc.migration @policy PP4 to PP2 nodes [4] layers 4 types [param : bf16] policy paper {
+}
+
 // CHECK-LABEL: etc.migration @bytes
 // CHECK-SAME: attributes {budget_bytes = 80000000000 : i64} {
 etc.migration @bytes PP4 to PP2 nodes [4] layers 4 types [param : bf16]

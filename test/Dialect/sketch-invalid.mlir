@@ -116,3 +116,17 @@ etc.migration @placed_twice PP2 to PP2 nodes [4] layers 4 types [param : bf16] {
   // expected-error @+1 {{placement device 0 is listed twice}}
   etc.placement [0, 0]
 }
+
+// -----
+
+etc.migration @stages PP2TP2 to PP4 nodes [4] layers 4 types [param : bf16] {
+  // expected-error @+1 {{expected 4 rows and 2 columns, got 4 and 4}}
+  etc.cost_matrix pp #etc.matrix<[0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]>
+}
+
+// -----
+
+etc.migration @slices PP2TP2 to PP4 nodes [4] layers 4 types [param : bf16] {
+  // expected-error @+1 {{expected 1 rows and 2 columns, got 2 and 1}}
+  etc.cost_matrix tp #etc.matrix<[0], [0]>
+}

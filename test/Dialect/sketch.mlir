@@ -8,6 +8,12 @@ etc.migration @sketch PP2TP1DP2 to PP1TP2DP3 nodes [6] layers 4 types [param : b
   etc.cost_matrix units #etc.matrix<[2, 2], [2, 2]>
   // CHECK-NEXT: etc.cost_matrix bytes #etc.matrix<[4096, 8192], [8192, 4096]>
   etc.cost_matrix bytes #etc.matrix<[4096, 8192], [8192, 4096]>
+  // CHECK-NEXT: etc.cost_matrix pp #etc.matrix<[2, 2]>
+  etc.cost_matrix pp #etc.matrix<[2, 2]>
+  // CHECK-NEXT: etc.cost_matrix tp #etc.matrix<[0], [0]>
+  etc.cost_matrix tp #etc.matrix<[0], [0]>
+  // CHECK-NEXT: etc.cost_matrix merged #etc.matrix<[2, 2], [2, 2]>
+  etc.cost_matrix merged #etc.matrix<[2, 2], [2, 2]>
   // CHECK-NEXT: etc.pair P0T0 replicas [0, 1] from P1T0 replicas [1, 0]
   etc.pair P0T0 replicas [0, 1] from P1T0 replicas [1, 0]
   // CHECK-NEXT: etc.pair P0T0 replicas [2] from none

@@ -52,7 +52,16 @@ struct Options {
   cl::opt<std::string> budget =
       text("memory-budget", "bytes|1.05x",
            "Live bytes a device, staging included (default: 1.05x max(prev, curr), or the least found)");
-  cl::opt<std::string> policy = text("policy", "best", "Planning policy");
+  cl::opt<std::string> policy = text("policy", "best|paper",
+                                      "Planning policy: the least bytes, or what the paper does");
+  cl::opt<bool> twoStage{"two-stage", cl::cat(category),
+                         cl::desc("Under --policy=paper: de-fragment in a second plan (-o m.etcplan "
+                                  "writes m.1.etcplan and m.2.etcplan)")};
+  cl::opt<CostUnit> paperCosts{
+      "paper-costs", cl::desc("Under --policy=paper, the matrix to solve:"),
+      cl::init(CostUnit::Merged), cl::cat(category),
+      cl::values(clEnumValN(CostUnit::Merged, "merged", "as the paper merges (default)"),
+                 clEnumValN(CostUnit::Units, "units", "exact units, layers x slices"))};
   cl::opt<std::string> place = text("place", "any", "Where roles may go");
   cl::opt<std::string> layers = text("layers", "n", "Override the model's layers");
   cl::opt<std::string> hidden = text("hidden", "n", "Override the hidden size");
@@ -95,6 +104,9 @@ PlannerOptions etc::readPlannerOptions() {
   result.output = o.output;
   result.emit = o.emit;
   result.quiet = o.quiet;
+  result.twoStage = o.twoStage;
+  if (o.paperCosts.getNumOccurrences())
+    result.paperCosts = o.paperCosts;
   if (o.devices.getNumOccurrences())
     result.devices = std::vector<int64_t>(o.devices.begin(), o.devices.end());
   config::ShorthandOptions &s = result.shorthand;

@@ -3,6 +3,7 @@
 #ifndef ETC_TOOLS_ETCOPT_OPTIONS_H
 #define ETC_TOOLS_ETCOPT_OPTIONS_H
 
+#include "dialect/Etc.h"
 #include "etc/Config/Request.h"
 
 #include <cstdint>
@@ -20,6 +21,8 @@ struct PlannerOptions {
   std::string output = "-";
   Emit emit = Emit::Mlir;
   bool quiet = false;
+  bool twoStage = false;
+  std::optional<CostUnit> paperCosts;
   std::optional<std::vector<int64_t>> devices;
   config::ShorthandOptions shorthand;
 

@@ -5,7 +5,9 @@
 
 #include "dialect/Etc.h"
 
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassOptions.h"
 
 namespace etc {
 
@@ -18,7 +20,24 @@ namespace etc {
 /// From the request stage to a proven plan. Each step says why it stands where it does.
 void buildPlanPipeline(mlir::OpPassManager &passes);
 
-/// Registers the pipeline as `etc-plan`.
+/// How the paper's method is run.
+struct PaperPipelineOptions : mlir::PassPipelineOptions<PaperPipelineOptions> {
+  Option<bool> twoStage{*this, "two-stage", llvm::cl::init(false),
+                        llvm::cl::desc("De-fragment in a second migration")};
+  Option<CostUnit> costs{
+      *this, "costs", llvm::cl::init(CostUnit::Merged),
+      llvm::cl::desc("Matrix that the sketch is solved on"),
+      llvm::cl::values(clEnumValN(CostUnit::Merged, "merged", "as the paper merges"),
+                       clEnumValN(CostUnit::Units, "units", "exact units"))};
+};
+
+/// From the request stage to a proven plan, or two, as the paper does it.
+void buildPaperPipeline(mlir::OpPassManager &passes, const PaperPipelineOptions &options);
+
+/// Registers the paper's pipeline as `etc-paper-plan`.
+void registerPaperPipeline();
+
+/// Registers the pipelines: `etc-plan`, and the paper's.
 void registerEtcPipelines();
 
 } // namespace etc

@@ -86,4 +86,51 @@ def VerifyPlanPass : Etc_Pass<"etc-verify-plan"> {
   }];
 }
 
+//===----------------------------------------------------------------------===//
+// The paper's policy
+//===----------------------------------------------------------------------===//
+
+def BuildPaperCostsPass : Etc_Pass<"etc-build-paper-costs"> {
+  let summary = "Build the paper's cost matrices, by dimension and merged";
+  let description = [{
+    Adds the matrices of pipeline stages (`pp`, in layers) and of tensor ranks (`tp`, in slices of LCM(TP, TP')), and
+    the `merged` one (paper, section III-C): the largest stage cost where two stages share nothing, else the stage cost
+    times the coefficient `c / max` of the tensor ranks. Costs are multiplied by that max, so that they are integers.
+  }];
+}
+
+def SolvePaperAssignmentPass : Etc_Pass<"etc-solve-paper-assignment"> {
+  let summary = "Decide who takes which role as the paper's Algorithm 1 does";
+  let description = [{
+    Pads the cost matrix with zeros to a square, solves it (Hungarian; rows in order, lowest column of equal ones), and
+    drops the pairs that involve padding. Every data-parallel group that exists on both sides does the same; the ranks
+    of further groups are paired with none. Replaces the `etc.pair` ops there are; an `etc.certificate` stays, as the
+    bound. Marks the migration with `policy paper`: its programs may keep less than the certificate proves possible.
+  }];
+  let options = [
+    Option<"costs", "costs", "::etc::CostUnit", "::etc::CostUnit::Merged",
+           "Matrix to solve", [{::llvm::cl::values(
+               clEnumValN(::etc::CostUnit::Merged, "merged", "as the paper merges"),
+               clEnumValN(::etc::CostUnit::Units, "units", "exact units"))}]>];
+}
+
+def DefragmentPass : Etc_Pass<"etc-defragment"> {
+  let summary = "Remap ranks to devices as the paper's Algorithm 2 does, repaired";
+  let description = [{
+    Acts on the placement. Occupancy, where the world shrinks: the lowest idle device takes over from the highest
+    occupied one, until the two meet. Efficiency, where a tensor-parallel group would be on more nodes than it has to:
+    current rank r goes to the r-th device that may take a role. A placement that the request fixes stays.
+  }];
+  let statistics = [Statistic<"moves", "moves", "Number of ranks that change their device">];
+}
+
+def TwoStagePass : Pass<"etc-two-stage", "::mlir::ModuleOp"> {
+  let summary = "De-fragment in a migration of its own";
+  let description = [{
+    For every migration that has its placement, appends the migration from there to the placement that `etc-defragment`
+    would give it, and takes it as far. Both are then planned and proved, each by itself.
+  }];
+  let dependentDialects = ["::etc::EtcDialect"];
+}
+
 #endif // ETC_TRANSFORMS_PASSES_TD

@@ -122,9 +122,6 @@ TEST(Request, WhatThisVersionDoesNotPlan) {
   EXPECT_EQ(errorOf("{\"prev\": {\"plan\": \"last.etcplan\"}}"),
             "exit 2: r.json:1:19: error: prev.plan: an inventory or a plan is "
             "not supported yet; give a configuration such as \"PP4TP2\"");
-  EXPECT_EQ(errorOf("{\"policy\": \"paper\"}"),
-            "exit 2: r.json:1:12: error: policy: \"paper\" is not supported "
-            "yet; accepted: best");
   EXPECT_EQ(errorOf("{\"place\": \"pack\"}"),
             "exit 2: r.json:1:11: error: place: \"pack\" is not supported yet; "
             "accepted: any");
@@ -133,7 +130,7 @@ TEST(Request, WhatThisVersionDoesNotPlan) {
 TEST(Request, Words) {
   EXPECT_EQ(errorOf("{\"policy\": \"bst\"}"),
             "exit 2: r.json:1:12: error: policy: unknown value \"bst\"; did "
-            "you mean \"best\"? accepted: best");
+            "you mean \"best\"? accepted: best, paper");
   EXPECT_EQ(errorOf("{\"derive\": \"master\"}"),
             "exit 2: r.json:1:12: error: derive: unknown value \"master\"; "
             "accepted: param, none");
