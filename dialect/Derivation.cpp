@@ -1,4 +1,4 @@
-//===- Derivation.cpp - Types that are cast, not moved ------------------------===//
+//===- Derivation.cpp - Types that are cast, not moved --------------------===//
 
 #include "dialect/Etc.h"
 
@@ -32,13 +32,15 @@ LogicalResult MigrationOp::verifyDerivation(unsigned type) {
   if (!index)
     return success(); // it moves: there is nothing to cast it from
   auto source = cast<StateAttr>(getTypes()[*index]);
-  StringRef name = state.getName().getValue(), from = source.getName().getValue();
+  StringRef name = state.getName().getValue(),
+            from = source.getName().getValue();
   if (source.getDerivedFrom() && lookupType(source.getDerivedFrom()))
     return emitOpError() << "type '" << name << "' is derived from '" << from
                          << "', which is derived itself";
   bool isHalf = state.getDtype().isBF16() || state.getDtype().isF16();
   if (!source.getDtype().isF32() || !isHalf)
-    return emitOpError() << "type '" << name << "' cannot be cast from " << source.getDtype()
-                         << " to " << state.getDtype() << ", only from f32 to bf16 or f16";
+    return emitOpError() << "type '" << name << "' cannot be cast from "
+                         << source.getDtype() << " to " << state.getDtype()
+                         << ", only from f32 to bf16 or f16";
   return success();
 }

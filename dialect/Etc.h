@@ -1,6 +1,7 @@
-//===- Etc.h - The etc dialect ---------------------------------------------===//
+//===- Etc.h - The etc dialect --------------------------------------------===//
 //
-// What a migration is: attributes, type and ops. Nothing here knows how to plan.
+// What a migration is: attributes, type and ops. Nothing here knows how to
+// plan.
 //
 //===----------------------------------------------------------------------===//
 

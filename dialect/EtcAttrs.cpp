@@ -1,4 +1,4 @@
-//===- EtcAttrs.cpp - Syntax and invariants of the attributes ----------------===//
+//===- EtcAttrs.cpp - Syntax and invariants of the attributes -------------===//
 
 #include "dialect/Etc.h"
 
@@ -24,7 +24,8 @@ void EtcDialect::registerAttributes() {
 //===----------------------------------------------------------------------===//
 
 /// Takes `letters` and a number off the front of `text`.
-static std::optional<int64_t> takeDimension(StringRef &text, StringRef letters) {
+static std::optional<int64_t> takeDimension(StringRef &text,
+                                            StringRef letters) {
   StringRef rest = text;
   unsigned long long value;
   if (!rest.consume_front(letters) || rest.consumeInteger(10, value))
@@ -55,7 +56,8 @@ Attribute ParallelAttr::parse(AsmParser &parser, Type) {
   int64_t tp = takeDimension(text, "TP").value_or(1);
   int64_t dp = takeDimension(text, "DP").value_or(1);
   if (!text.empty()) {
-    parser.emitError(loc, "expected parallel degrees like PP4TP2DP3, got '") << text << "'";
+    parser.emitError(loc, "expected parallel degrees like PP4TP2DP3, got '")
+        << text << "'";
     return {};
   }
   if (parser.parseGreater())
@@ -63,16 +65,20 @@ Attribute ParallelAttr::parse(AsmParser &parser, Type) {
   return parser.getChecked<ParallelAttr>(loc, parser.getContext(), pp, tp, dp);
 }
 
-void ParallelAttr::print(AsmPrinter &printer) const { printer << "<" << str() << ">"; }
+void ParallelAttr::print(AsmPrinter &printer) const {
+  printer << "<" << str() << ">";
+}
 
-LogicalResult ParallelAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t pp,
-                                   int64_t tp, int64_t dp) {
+LogicalResult ParallelAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   int64_t pp, int64_t tp, int64_t dp) {
   if (pp < 1 || tp < 1 || dp < 1)
-    return emitError() << "parallel degrees must be at least 1, got PP" << pp << "TP" << tp << "DP"
-                       << dp;
+    return emitError() << "parallel degrees must be at least 1, got PP" << pp
+                       << "TP" << tp << "DP" << dp;
   constexpr int64_t limit = 1 << 20;
-  if (pp > limit || tp > limit || dp > limit || pp * tp > limit || pp * tp * dp > limit)
-    return emitError() << "a world of more than " << limit << " ranks is not supported";
+  if (pp > limit || tp > limit || dp > limit || pp * tp > limit ||
+      pp * tp * dp > limit)
+    return emitError() << "a world of more than " << limit
+                       << " ranks is not supported";
   return success();
 }
 
@@ -100,7 +106,9 @@ Attribute RoleAttr::parse(AsmParser &parser, Type) {
   return RoleAttr::get(parser.getContext(), *stage, *slice);
 }
 
-void RoleAttr::print(AsmPrinter &printer) const { printer << "<" << str() << ">"; }
+void RoleAttr::print(AsmPrinter &printer) const {
+  printer << "<" << str() << ">";
+}
 
 //===----------------------------------------------------------------------===//
 // StateAttr
@@ -109,19 +117,24 @@ void RoleAttr::print(AsmPrinter &printer) const { printer << "<" << str() << ">"
 Attribute StateAttr::parse(AsmParser &parser, Type) {
   StringRef name, source;
   Type dtype;
-  if (parser.parseLess() || parser.parseKeyword(&name) || parser.parseColonType(dtype))
+  if (parser.parseLess() || parser.parseKeyword(&name) ||
+      parser.parseColonType(dtype))
     return {};
-  if (succeeded(parser.parseOptionalKeyword("from")) && parser.parseKeyword(&source))
+  if (succeeded(parser.parseOptionalKeyword("from")) &&
+      parser.parseKeyword(&source))
     return {};
   if (parser.parseGreater())
     return {};
   if (!dtype.isIntOrFloat() || dtype.getIntOrFloatBitWidth() % 8) {
-    parser.emitError(parser.getNameLoc(), "expected a type of whole bytes, got ") << dtype;
+    parser.emitError(parser.getNameLoc(),
+                     "expected a type of whole bytes, got ")
+        << dtype;
     return {};
   }
   Builder &builder = parser.getBuilder();
   return StateAttr::get(parser.getContext(), builder.getStringAttr(name), dtype,
-                        source.empty() ? StringAttr() : builder.getStringAttr(source));
+                        source.empty() ? StringAttr()
+                                       : builder.getStringAttr(source));
 }
 
 void StateAttr::print(AsmPrinter &printer) const {
@@ -141,18 +154,22 @@ Attribute MatrixAttr::parse(AsmParser &parser, Type) {
   SmallVector<int64_t> values;
   auto parseRow = [&]() -> ParseResult {
     size_t before = values.size();
-    if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
-                                       [&] { return parser.parseInteger(values.emplace_back()); }))
+    if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+          return parser.parseInteger(values.emplace_back());
+        }))
       return failure();
     int64_t length = values.size() - before;
     if (rows++ == 0)
       columns = length;
     return length == columns ? success()
-                             : ParseResult(parser.emitError(loc, "expected rows of equal length"));
+                             : ParseResult(parser.emitError(
+                                   loc, "expected rows of equal length"));
   };
-  if (parser.parseLess() || parser.parseCommaSeparatedList(parseRow) || parser.parseGreater())
+  if (parser.parseLess() || parser.parseCommaSeparatedList(parseRow) ||
+      parser.parseGreater())
     return {};
-  return parser.getChecked<MatrixAttr>(loc, parser.getContext(), rows, columns, values);
+  return parser.getChecked<MatrixAttr>(loc, parser.getContext(), rows, columns,
+                                       values);
 }
 
 void MatrixAttr::print(AsmPrinter &printer) const {
@@ -166,8 +183,9 @@ void MatrixAttr::print(AsmPrinter &printer) const {
   printer << ">";
 }
 
-LogicalResult MatrixAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t rows,
-                                 int64_t columns, ArrayRef<int64_t> values) {
+LogicalResult MatrixAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 int64_t rows, int64_t columns,
+                                 ArrayRef<int64_t> values) {
   if (rows * columns != static_cast<int64_t>(values.size()))
     return emitError() << "expected rows of equal length";
   return success();

@@ -1,4 +1,4 @@
-//===- EtcAttrs.td - Attributes of the etc dialect -------------*- tablegen -*-===//
+//===- EtcAttrs.td - Attributes of the etc dialect ---------*- tablegen -*-===//
 
 #ifndef ETC_DIALECT_ATTRS_TD
 #define ETC_DIALECT_ATTRS_TD

@@ -1,4 +1,4 @@
-//===- EtcBase.td - The etc dialect, its enums and its type ----*- tablegen -*-===//
+//===- EtcBase.td - The etc dialect, its enums and its type --*- tablegen -*-===//
 
 #ifndef ETC_DIALECT_BASE_TD
 #define ETC_DIALECT_BASE_TD

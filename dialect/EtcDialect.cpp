@@ -1,4 +1,4 @@
-//===- EtcDialect.cpp - Registration of the etc dialect ----------------------===//
+//===- EtcDialect.cpp - Registration of the etc dialect -------------------===//
 
 #include "dialect/Etc.h"
 

@@ -1,4 +1,4 @@
-//===- EtcInterfaces.td - Interfaces of the etc dialect --------*- tablegen -*-===//
+//===- EtcInterfaces.td - Interfaces of the etc dialect ----*- tablegen -*-===//
 
 #ifndef ETC_DIALECT_INTERFACES_TD
 #define ETC_DIALECT_INTERFACES_TD

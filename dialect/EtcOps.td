@@ -1,4 +1,4 @@
-//===- EtcOps.td - Operations of the etc dialect ---------------*- tablegen -*-===//
+//===- EtcOps.td - Operations of the etc dialect -----------*- tablegen -*-===//
 
 #ifndef ETC_DIALECT_OPS_TD
 #define ETC_DIALECT_OPS_TD

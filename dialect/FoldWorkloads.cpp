@@ -1,7 +1,8 @@
-//===- FoldWorkloads.cpp - Pieces to the coarsest ids -------------------------===//
+//===- FoldWorkloads.cpp - Pieces to the coarsest ids ---------------------===//
 //
-// Layer by layer: every piece becomes the id of one tensor; ids that together are a slice of all tensors, or all
-// tensors that are not sliced, become one; what lacks nothing becomes the layer. Neighbouring layers that read alike
+// Layer by layer: every piece becomes the id of one tensor; ids that together
+// are a slice of all tensors, or all tensors that are not sliced, become one;
+// what lacks nothing becomes the layer. Neighbouring layers that read alike
 // become a range.
 //
 //===----------------------------------------------------------------------===//
@@ -15,7 +16,8 @@ using namespace etc;
 using namespace mlir;
 
 namespace {
-/// An id without its layers. A `tensor` of -1 stands for every tensor of the block.
+/// An id without its layers. A `tensor` of -1 stands for every tensor of the
+/// block.
 struct Entry {
   Part part;
   bool replicated = false;
@@ -47,13 +49,15 @@ private:
 };
 } // namespace
 
-WorkloadAttr Folder::toId(const Entry &entry, int64_t first, int64_t last) const {
+WorkloadAttr Folder::toId(const Entry &entry, int64_t first,
+                          int64_t last) const {
   MLIRContext *context = tensorOf(0).getContext();
   StringAttr name;
   if (!entry.isGroup())
     name = table.getShortName(entry.tensor);
-  return WorkloadAttr::get(context, entry.part, first, last, entry.replicated, entry.sliceBegin,
-                           entry.sliceEnd, name, entry.begin, entry.end);
+  return WorkloadAttr::get(context, entry.part, first, last, entry.replicated,
+                           entry.sliceBegin, entry.sliceEnd, name, entry.begin,
+                           entry.end);
 }
 
 /// The id of a piece that stands alone.
@@ -62,7 +66,8 @@ Entry Folder::entryOf(const Piece &piece) const {
   Entry entry{op.getPart()};
   entry.tensor = piece.tensor;
   int64_t slice = table.getSlicePositions(piece.tensor);
-  bool whole = piece.begin == 0 && piece.end == table.getExtent(piece.tensor, Side::Curr) &&
+  bool whole = piece.begin == 0 &&
+               piece.end == table.getExtent(piece.tensor, Side::Curr) &&
                !op.getPrevShape();
   if (whole && (!op.getSplit() || table.getSliceCount() == 1))
     return entry;
@@ -79,24 +84,30 @@ Entry Folder::entryOf(const Piece &piece) const {
 /// Replaces the entries of single tensors that together are `group` by `group`.
 void Folder::takeGroup(SmallVectorImpl<Entry> &entries, Entry group) const {
   auto belongs = [&](unsigned tensor) {
-    return table.getPart(tensor) == group.part && table.isSplit(tensor) != group.replicated;
+    return table.getPart(tensor) == group.part &&
+           table.isSplit(tensor) != group.replicated;
   };
   auto matches = [&](const Entry &entry) {
-    return !entry.isGroup() && belongs(entry.tensor) && entry.begin == entry.end &&
-           entry.sliceBegin == group.sliceBegin && entry.sliceEnd == group.sliceEnd;
+    return !entry.isGroup() && belongs(entry.tensor) &&
+           entry.begin == entry.end && entry.sliceBegin == group.sliceBegin &&
+           entry.sliceEnd == group.sliceEnd;
   };
-  auto wanted = llvm::count_if(llvm::seq<unsigned>(table.getTensors().size()), belongs);
+  auto wanted =
+      llvm::count_if(llvm::seq<unsigned>(table.getTensors().size()), belongs);
   if (wanted == 0 || wanted != llvm::count_if(entries, matches))
     return;
   auto first = llvm::find_if(entries, matches);
   *first = group;
-  // One slice may be all of what is cut, but an id without a suffix means what is not cut, too.
+  // One slice may be all of what is cut, but an id without a suffix means what
+  // is not cut, too.
   if (!group.replicated && group.sliceEnd == 0)
     first->sliceEnd = table.getSliceCount();
-  entries.erase(std::remove_if(first + 1, entries.end(), matches), entries.end());
+  entries.erase(std::remove_if(first + 1, entries.end(), matches),
+                entries.end());
 }
 
-/// Nothing of the block is missing: every slice, and every tensor that is not sliced.
+/// Nothing of the block is missing: every slice, and every tensor that is not
+/// sliced.
 bool Folder::isWhole(ArrayRef<Entry> entries) const {
   bool split = false, replicated = false;
   for (const Entry &entry : entries) {
@@ -106,10 +117,11 @@ bool Folder::isWhole(ArrayRef<Entry> entries) const {
       return false;
     (entry.replicated ? replicated : split) = true;
   }
-  return llvm::all_of(llvm::seq<unsigned>(table.getTensors().size()), [&](unsigned tensor) {
-    return table.getPart(tensor) != entries.front().part ||
-           (table.isSplit(tensor) ? split : replicated);
-  });
+  return llvm::all_of(llvm::seq<unsigned>(table.getTensors().size()),
+                      [&](unsigned tensor) {
+                        return table.getPart(tensor) != entries.front().part ||
+                               (table.isSplit(tensor) ? split : replicated);
+                      });
 }
 
 /// The ids of one layer (or other block), without the layer.
@@ -125,7 +137,8 @@ SmallVector<Entry> Folder::foldLayer(ArrayRef<Piece> pieces) const {
   }
   for (const Entry &group : groups)
     takeGroup(entries, group);
-  return isWhole(entries) ? SmallVector<Entry>{Entry{entries.front().part}} : entries;
+  return isWhole(entries) ? SmallVector<Entry>{Entry{entries.front().part}}
+                          : entries;
 }
 
 /// Joins neighbouring intervals of the same tensor.
@@ -145,8 +158,9 @@ static void joinPieces(SmallVectorImpl<Piece> &pieces) {
 
 ArrayAttr Folder::fold(SmallVector<Piece> pieces) {
   joinPieces(pieces);
-  llvm::stable_sort(pieces,
-                    [&](const Piece &a, const Piece &b) { return place(a) < place(b); });
+  llvm::stable_sort(pieces, [&](const Piece &a, const Piece &b) {
+    return place(a) < place(b);
+  });
   SmallVector<Attribute> ids;
   SmallVector<Entry> run;
   int64_t first = 0, last = 0;
@@ -156,11 +170,12 @@ ArrayAttr Folder::fold(SmallVector<Piece> pieces) {
   };
   for (ArrayRef<Piece> rest = pieces; !rest.empty();) {
     auto here = place(rest.front());
-    ArrayRef<Piece> alike =
-        rest.take_while([&](const Piece &piece) { return place(piece) == here; });
+    ArrayRef<Piece> alike = rest.take_while(
+        [&](const Piece &piece) { return place(piece) == here; });
     rest = rest.drop_front(alike.size());
     SmallVector<Entry> entries = foldLayer(alike);
-    if (here.first == Part::Layer && here.second == last + 1 && entries == run) {
+    if (here.first == Part::Layer && here.second == last + 1 &&
+        entries == run) {
       ++last;
       continue;
     }
@@ -172,6 +187,7 @@ ArrayAttr Folder::fold(SmallVector<Piece> pieces) {
   return ArrayAttr::get(tensorOf(0).getContext(), ids);
 }
 
-ArrayAttr etc::foldWorkloads(const TensorTable &table, SmallVector<Piece> pieces) {
+ArrayAttr etc::foldWorkloads(const TensorTable &table,
+                             SmallVector<Piece> pieces) {
   return Folder(table).fold(std::move(pieces));
 }

@@ -1,9 +1,11 @@
-//===- WorkloadId.cpp - The syntax of workload ids ---------------------------===//
+//===- WorkloadId.cpp - The syntax of workload ids ------------------------===//
 //
-//   id     ::= part [ '.' '*' | '.' slice [ '..' slice ] ] [ '/' tensor ] [ '[' begin ':' end ']' ]
-//   part   ::= 'L' layer [ '..' layer ] | 'embed' | 'final' | 'head'
+//   id     ::= part [ '.' '*' | '.' slice [ '..' slice ] ] [ '/' tensor ] [ '['
+//   begin ':' end ']' ] part   ::= 'L' layer [ '..' layer ] | 'embed' | 'final'
+//   | 'head'
 //
-// The lexer reads everything up to the star, slash or bracket as one bare identifier.
+// The lexer reads everything up to the star, slash or bracket as one bare
+// identifier.
 //
 //===----------------------------------------------------------------------===//
 
@@ -83,7 +85,8 @@ static ParseResult parseHead(AsmParser &parser, Head &head) {
   SMLoc loc = parser.getCurrentLocation();
   StringRef text;
   auto error = [&] {
-    return parser.emitError(loc, "expected a workload id like L0..3.a, embed, final.* or head");
+    return parser.emitError(
+        loc, "expected a workload id like L0..3.a, embed, final.* or head");
   };
   if (parser.parseOptionalKeyword(&text) || !takePart(text, head))
     return error();
@@ -105,19 +108,21 @@ FailureOr<WorkloadAttr> WorkloadAttr::parseId(AsmParser &parser) {
   int64_t begin = 0, end = 0;
   if (parseHead(parser, head))
     return failure();
-  if (succeeded(parser.parseOptionalSlash()) && parser.parseKeywordOrString(&tensor))
+  if (succeeded(parser.parseOptionalSlash()) &&
+      parser.parseKeywordOrString(&tensor))
     return failure();
   bool bracket = succeeded(parser.parseOptionalLSquare());
-  if (bracket &&
-      (parser.parseInteger(begin) || parser.parseColon() || parser.parseInteger(end) ||
-       parser.parseRSquare()))
+  if (bracket && (parser.parseInteger(begin) || parser.parseColon() ||
+                  parser.parseInteger(end) || parser.parseRSquare()))
     return failure();
   if (bracket && begin == end)
-    return parser.emitError(loc, "expected ascending positions, got [") << begin << ":" << end << "]";
-  StringAttr name = tensor.empty() ? StringAttr() : parser.getBuilder().getStringAttr(tensor);
-  auto attr = parser.getChecked<WorkloadAttr>(loc, parser.getContext(), head.part, head.first,
-                                              head.last, head.replicated, head.sliceBegin,
-                                              head.sliceEnd, name, begin, end);
+    return parser.emitError(loc, "expected ascending positions, got [")
+           << begin << ":" << end << "]";
+  StringAttr name =
+      tensor.empty() ? StringAttr() : parser.getBuilder().getStringAttr(tensor);
+  auto attr = parser.getChecked<WorkloadAttr>(
+      loc, parser.getContext(), head.part, head.first, head.last,
+      head.replicated, head.sliceBegin, head.sliceEnd, name, begin, end);
   if (!attr)
     return failure();
   return attr;
@@ -161,21 +166,27 @@ void WorkloadAttr::print(AsmPrinter &printer) const {
   printer << ">";
 }
 
-LogicalResult WorkloadAttr::verify(function_ref<InFlightDiagnostic()> emitError, Part part,
-                                   int64_t firstLayer, int64_t lastLayer, bool replicated,
-                                   int64_t sliceBegin, int64_t sliceEnd, StringAttr tensor,
-                                   int64_t begin, int64_t end) {
+LogicalResult WorkloadAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   Part part, int64_t firstLayer,
+                                   int64_t lastLayer, bool replicated,
+                                   int64_t sliceBegin, int64_t sliceEnd,
+                                   StringAttr tensor, int64_t begin,
+                                   int64_t end) {
   if (firstLayer < 0 || lastLayer < firstLayer)
-    return emitError() << "expected ascending layers, got " << firstLayer << ".." << lastLayer;
+    return emitError() << "expected ascending layers, got " << firstLayer
+                       << ".." << lastLayer;
   if (part != Part::Layer && lastLayer != 0)
     return emitError() << "only layers are numbered";
   if (sliceBegin < 0 || sliceEnd < sliceBegin)
-    return emitError() << "expected ascending slices, got " << sliceName(sliceBegin) << ".."
+    return emitError() << "expected ascending slices, got "
+                       << sliceName(sliceBegin) << ".."
                        << sliceName(sliceEnd - 1);
   if (replicated && sliceBegin != sliceEnd)
-    return emitError() << "an id selects slices or what is not sliced, not both";
+    return emitError()
+           << "an id selects slices or what is not sliced, not both";
   if (begin < 0 || end < begin || (begin == end && begin != 0))
-    return emitError() << "expected ascending positions, got [" << begin << ":" << end << "]";
+    return emitError() << "expected ascending positions, got [" << begin << ":"
+                       << end << "]";
   if (begin != end && !tensor)
     return emitError() << "positions need a tensor";
   if (begin != end && (replicated || sliceBegin != sliceEnd))

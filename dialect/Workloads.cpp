@@ -1,4 +1,4 @@
-//===- Workloads.cpp - What workload ids stand for ----------------------------===//
+//===- Workloads.cpp - What workload ids stand for ------------------------===//
 
 #include "dialect/Workloads.h"
 
@@ -21,9 +21,11 @@ TensorTable::TensorTable(MigrationOp migration)
     int64_t extent = tensor.getShape()[tensor.getCutAxis()], count = 1;
     for (int64_t n : tensor.getShape())
       count *= n;
-    bool sliced = tensor.getSplit() && !tensor.getPrevShape() && extent % sliceCount == 0;
+    bool sliced =
+        tensor.getSplit() && !tensor.getPrevShape() && extent % sliceCount == 0;
     tensors.push_back(tensor);
-    shortNames.push_back(StringAttr::get(migration.getContext(), tensor.getShortName()));
+    shortNames.push_back(
+        StringAttr::get(migration.getContext(), tensor.getShortName()));
     parts.push_back(tensor.getPart());
     split.push_back(tensor.getSplit().has_value());
     elements.push_back(count / extent);
@@ -54,7 +56,8 @@ std::string TensorTable::getName(const Piece &piece) const {
   if (tensor.getPart() != Part::Layer)
     return name;
   constexpr StringLiteral mark = "{layer}";
-  return name.replace(name.find(mark.str()), mark.size(), std::to_string(piece.layer));
+  return name.replace(name.find(mark.str()), mark.size(),
+                      std::to_string(piece.layer));
 }
 
 //===----------------------------------------------------------------------===//
@@ -63,9 +66,11 @@ std::string TensorTable::getName(const Piece &piece) const {
 
 void TensorTable::appendPiece(WorkloadAttr id, unsigned tensor,
                               SmallVectorImpl<Piece> &pieces) const {
-  if (parts[tensor] != id.getPart() || (id.getTensor() && id.getTensor() != shortNames[tensor]))
+  if (parts[tensor] != id.getPart() ||
+      (id.getTensor() && id.getTensor() != shortNames[tensor]))
     return;
-  if ((id.getReplicated() && split[tensor]) || (id.hasSlices() && !slicePositions[tensor]))
+  if ((id.getReplicated() && split[tensor]) ||
+      (id.hasSlices() && !slicePositions[tensor]))
     return;
   int64_t begin = 0, end = getExtent(tensor, Side::Curr);
   if (id.hasPositions()) {
@@ -97,31 +102,37 @@ SmallVector<Piece> TensorTable::expand(ArrayAttr ids) const {
 // Verification
 //===----------------------------------------------------------------------===//
 
-/// The tensor that an id selects exists, and has the id's positions on one side.
-static LogicalResult verifyTensor(MigrationOp migration, WorkloadAttr id,
-                                  function_ref<InFlightDiagnostic()> emitError) {
+/// The tensor that an id selects exists, and has the id's positions on one
+/// side.
+static LogicalResult
+verifyTensor(MigrationOp migration, WorkloadAttr id,
+             function_ref<InFlightDiagnostic()> emitError) {
   for (TensorOp tensor : migration.getOps<TensorOp>()) {
-    if (tensor.getPart() != id.getPart() || tensor.getShortName() != id.getTensor().getValue())
+    if (tensor.getPart() != id.getPart() ||
+        tensor.getShortName() != id.getTensor().getValue())
       continue;
     int64_t axis = tensor.getCutAxis();
     int64_t extent = std::max(tensor.getShapeOn(Side::Prev)[axis],
                               tensor.getShapeOn(Side::Curr)[axis]);
     if (id.getEnd() <= extent)
       return success();
-    return emitError() << "positions [" << id.getBegin() << ":" << id.getEnd() << "] exceed the "
-                       << extent << " of '" << tensor.getName() << "'";
+    return emitError() << "positions [" << id.getBegin() << ":" << id.getEnd()
+                       << "] exceed the " << extent << " of '"
+                       << tensor.getName() << "'";
   }
-  return emitError() << "no tensor '" << id.getTensor().getValue() << "' in the "
-                     << stringifyPart(id.getPart()) << " block";
+  return emitError() << "no tensor '" << id.getTensor().getValue()
+                     << "' in the " << stringifyPart(id.getPart()) << " block";
 }
 
-LogicalResult etc::verifyWorkload(MigrationOp migration, WorkloadAttr id,
-                                  function_ref<InFlightDiagnostic()> emitError) {
+LogicalResult
+etc::verifyWorkload(MigrationOp migration, WorkloadAttr id,
+                    function_ref<InFlightDiagnostic()> emitError) {
   int64_t layers = migration.getLayers(), slices = migration.getSliceCount();
   if (id.getPart() == Part::Layer && id.getLastLayer() >= layers)
-    return emitError() << "layer " << id.getLastLayer() << " is not in [0, " << layers << ")";
+    return emitError() << "layer " << id.getLastLayer() << " is not in [0, "
+                       << layers << ")";
   if (id.getSliceEnd() > slices)
-    return emitError() << "slice " << sliceName(id.getSliceEnd() - 1) << " is not one of the "
-                       << slices << " of LCM(TP, TP')";
+    return emitError() << "slice " << sliceName(id.getSliceEnd() - 1)
+                       << " is not one of the " << slices << " of LCM(TP, TP')";
   return id.getTensor() ? verifyTensor(migration, id, emitError) : success();
 }

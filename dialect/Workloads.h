@@ -1,6 +1,7 @@
-//===- Workloads.h - What workload ids stand for -----------------------------===//
+//===- Workloads.h - What workload ids stand for --------------------------===//
 //
-// An id resolves to pieces of tensors from the IR alone, and pieces fold back into the coarsest ids that are exact.
+// An id resolves to pieces of tensors from the IR alone, and pieces fold back
+// into the coarsest ids that are exact.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,8 +12,9 @@
 
 namespace etc {
 
-/// Positions [begin, end) of one tensor along the axis that tensor parallelism cuts (axis 0 where it cuts none);
-/// all other axes are whole. `tensor` is an index into the table, `layer` is 0 outside of layers.
+/// Positions [begin, end) of one tensor along the axis that tensor parallelism
+/// cuts (axis 0 where it cuts none); all other axes are whole. `tensor` is an
+/// index into the table, `layer` is 0 outside of layers.
 struct Piece {
   unsigned tensor;
   int64_t layer;
@@ -38,15 +40,23 @@ public:
   /// LCM(TP, TP').
   int64_t getSliceCount() const { return sliceCount; }
   /// Positions of one slice; 0 where the tensor is not cut alike on both sides.
-  int64_t getSlicePositions(unsigned tensor) const { return slicePositions[tensor]; }
+  int64_t getSlicePositions(unsigned tensor) const {
+    return slicePositions[tensor];
+  }
   /// Elements that one position of the cut axis stands for.
   /// The tensor's name in ids.
-  mlir::StringAttr getShortName(unsigned tensor) const { return shortNames[tensor]; }
+  mlir::StringAttr getShortName(unsigned tensor) const {
+    return shortNames[tensor];
+  }
   Part getPart(unsigned tensor) const { return parts[tensor]; }
   bool isSplit(unsigned tensor) const { return split[tensor]; }
-  int64_t getElementsPerPosition(unsigned tensor) const { return elements[tensor]; }
+  int64_t getElementsPerPosition(unsigned tensor) const {
+    return elements[tensor];
+  }
   /// Elements of a piece.
-  int64_t getElements(const Piece &piece) const { return piece.size() * elements[piece.tensor]; }
+  int64_t getElements(const Piece &piece) const {
+    return piece.size() * elements[piece.tensor];
+  }
   /// Bytes of one element in all of the migration's types.
   int64_t getBytesPerElement() const { return bytesPerElement; }
   /// The same in the types that move.
@@ -60,7 +70,8 @@ public:
   std::string getName(const Piece &piece) const;
 
 private:
-  void appendPiece(WorkloadAttr id, unsigned tensor, llvm::SmallVectorImpl<Piece> &pieces) const;
+  void appendPiece(WorkloadAttr id, unsigned tensor,
+                   llvm::SmallVectorImpl<Piece> &pieces) const;
 
   int64_t sliceCount;
   int64_t bytesPerElement = 0;
@@ -74,12 +85,15 @@ private:
   llvm::SmallVector<int64_t> slicePositions;
 };
 
-/// The coarsest ids for `pieces`, which may come in any order but do not overlap.
-mlir::ArrayAttr foldWorkloads(const TensorTable &table, llvm::SmallVector<Piece> pieces);
+/// The coarsest ids for `pieces`, which may come in any order but do not
+/// overlap.
+mlir::ArrayAttr foldWorkloads(const TensorTable &table,
+                              llvm::SmallVector<Piece> pieces);
 
 /// Whether an id names something that the migration has.
-mlir::LogicalResult verifyWorkload(MigrationOp migration, WorkloadAttr id,
-                                   llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
+mlir::LogicalResult
+verifyWorkload(MigrationOp migration, WorkloadAttr id,
+               llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 
 } // namespace etc
 

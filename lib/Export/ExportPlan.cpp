@@ -1,4 +1,4 @@
-//===- ExportPlan.cpp - IR to a refereed plan ---------------------------------===//
+//===- ExportPlan.cpp - IR to a refereed plan -----------------------------===//
 
 #include "PlanTables.h"
 #include "etc/Export/Export.h"
@@ -24,15 +24,19 @@ private:
   void writeWorld(PlacementOp placement);
   void writeProgram(ProgramOp program);
   void writeRound(RoundOp op, fb::RoundT &round);
-  void writeInstruction(InstructionOpInterface op, unsigned type, std::vector<fb::Op> &ops);
-  void writeShards(Side side, std::optional<RoleAttr> role, std::vector<uint32_t> &shards);
+  void writeInstruction(InstructionOpInterface op, unsigned type,
+                        std::vector<fb::Op> &ops);
+  void writeShards(Side side, std::optional<RoleAttr> role,
+                   std::vector<uint32_t> &shards);
   void account(ProgramOp program, const fb::ProgramT &entry);
-  void accountRound(ProgramOp program, const fb::RoundT &round, fb::RoundForecast &forecast);
+  void accountRound(ProgramOp program, const fb::RoundT &round,
+                    fb::RoundForecast &forecast);
   uint64_t bytesOf(const fb::Op &op);
   void writeBounds();
   void writePaperPolicy();
   LogicalResult checkShards() const;
-  LogicalResult checkHeld(unsigned program, Side side, std::optional<RoleAttr> role,
+  LogicalResult checkHeld(unsigned program, Side side,
+                          std::optional<RoleAttr> role,
                           const std::vector<uint32_t> &shards) const;
 
   MigrationOp migration;
@@ -42,11 +46,12 @@ private:
   PlanTables tables;
   SmallVector<uint32_t> nodeOf;
   uint64_t sent = 0, received = 0; // of one device of the program at hand
-  uint64_t needed = 0;             // bytes of the previous state, of the types that move
+  uint64_t needed = 0; // bytes of the previous state, of the types that move
 };
 } // namespace
 
-template <typename Range> static std::vector<uint32_t> toUnsigned(Range &&values) {
+template <typename Range>
+static std::vector<uint32_t> toUnsigned(Range &&values) {
   return std::vector<uint32_t>(values.begin(), values.end());
 }
 
@@ -98,11 +103,14 @@ void PlanExporter::writeInstruction(InstructionOpInterface op, unsigned type,
     tied = refer.getTied();
   }
   for (const Piece &piece : table.expand(op.getWid())) {
-    uint32_t tensor = tables.getTensor(piece.tensor, piece.layer, type), source = tensor;
+    uint32_t tensor = tables.getTensor(piece.tensor, piece.layer, type),
+             source = tensor;
     if (tied)
-      source = tables.getTensor(*table.getTwin(piece.tensor), piece.layer, type);
+      source =
+          tables.getTensor(*table.getTwin(piece.tensor), piece.layer, type);
     if (kind == fb::OpKind::derive)
-      source = tables.getTensor(piece.tensor, piece.layer, *migration.getDerivationSource(type));
+      source = tables.getTensor(piece.tensor, piece.layer,
+                                *migration.getDerivationSource(type));
     uint32_t box = kind == fb::OpKind::release ? 0 : tables.getBox(piece);
     ops.push_back(fb::Op(kind, /*from_curr=*/false, peer, tensor, source, box));
   }
@@ -116,15 +124,16 @@ void PlanExporter::writeRound(RoundOp op, fb::RoundT &round) {
   auto key = [&](const fb::Op &op) {
     ArrayRef<int64_t> bounds(plan.bounds);
     size_t rank = plan.tensors[op.tensor()]->shape.size();
-    return std::tuple(op.kind(), op.peer(), op.tensor(), bounds.slice(op.box(), 2 * rank));
+    return std::tuple(op.kind(), op.peer(), op.tensor(),
+                      bounds.slice(op.box(), 2 * rank));
   };
   llvm::stable_sort(round.ops, [&](const fb::Op &a, const fb::Op &b) {
     auto [aKind, aPeer, aTensor, aBounds] = key(a);
     auto [bKind, bPeer, bTensor, bBounds] = key(b);
     if (std::tie(aKind, aPeer, aTensor) != std::tie(bKind, bPeer, bTensor))
       return std::tie(aKind, aPeer, aTensor) < std::tie(bKind, bPeer, bTensor);
-    return std::lexicographical_compare(aBounds.begin(), aBounds.end(), bBounds.begin(),
-                                        bBounds.end());
+    return std::lexicographical_compare(aBounds.begin(), aBounds.end(),
+                                        bBounds.begin(), bBounds.end());
   });
 }
 
@@ -170,9 +179,12 @@ void PlanExporter::writeProgram(ProgramOp program) {
 
 uint64_t PlanExporter::bytesOf(const fb::Op &op) {
   const fb::TensorT &tensor = *plan.tensors[op.tensor()];
-  uint64_t bytes = cast<StateAttr>(migration.getTypes()[tables.getType(op.tensor())]).getBytes();
+  uint64_t bytes =
+      cast<StateAttr>(migration.getTypes()[tables.getType(op.tensor())])
+          .getBytes();
   for (size_t axis = 0; axis < tensor.shape.size(); ++axis)
-    bytes *= plan.bounds[op.box() + 2 * axis + 1] - plan.bounds[op.box() + 2 * axis];
+    bytes *=
+        plan.bounds[op.box() + 2 * axis + 1] - plan.bounds[op.box() + 2 * axis];
   return bytes;
 }
 
@@ -185,7 +197,8 @@ void PlanExporter::accountRound(ProgramOp program, const fb::RoundT &round,
     if (op.kind() == fb::OpKind::release)
       continue;
     uint64_t bytes = bytesOf(op);
-    bool isNeeded = op.kind() == fb::OpKind::recv || op.kind() == fb::OpKind::refer;
+    bool isNeeded =
+        op.kind() == fb::OpKind::recv || op.kind() == fb::OpKind::refer;
     if (isNeeded && !migration.getDerivationSource(tables.getType(op.tensor())))
       needed += bytes * replicas;
     switch (op.kind()) {
@@ -207,14 +220,16 @@ void PlanExporter::accountRound(ProgramOp program, const fb::RoundT &round,
     }
   }
   for (auto [argument, bytes] : llvm::enumerate(fromPeer))
-    for (auto [self, peer] :
-         llvm::zip_equal(program.getDevices(), program.getDevices(program.getBody().getArgument(argument))))
+    for (auto [self, peer] : llvm::zip_equal(
+             program.getDevices(),
+             program.getDevices(program.getBody().getArgument(argument))))
       summary.internode_bytes += nodeOf[self] != nodeOf[peer] ? bytes : 0;
   sent += sentNow;
   received += receivedNow;
   summary.moved_bytes += receivedNow * replicas;
   forecast.mutate_moved_bytes(forecast.moved_bytes() + receivedNow * replicas);
-  forecast.mutate_max_port_bytes(std::max({forecast.max_port_bytes(), sentNow, receivedNow}));
+  forecast.mutate_max_port_bytes(
+      std::max({forecast.max_port_bytes(), sentNow, receivedNow}));
 }
 
 void PlanExporter::account(ProgramOp program, const fb::ProgramT &entry) {
@@ -238,7 +253,8 @@ void PlanExporter::writeBounds() {
         needed - certificate.getKept();
   // The busiest port carries at least the average.
   uint64_t ports = std::min<uint64_t>(plan.curr_world, plan.prev_world);
-  summary.bound_bottleneck_bytes = llvm::divideCeil(summary.bound_moved_bytes, ports);
+  summary.bound_bottleneck_bytes =
+      llvm::divideCeil(summary.bound_moved_bytes, ports);
 }
 
 void PlanExporter::writePaperPolicy() {
@@ -254,40 +270,53 @@ void PlanExporter::writePaperPolicy() {
 // Referees
 //===----------------------------------------------------------------------===//
 
-LogicalResult PlanExporter::checkHeld(unsigned program, Side side, std::optional<RoleAttr> role,
-                                      const std::vector<uint32_t> &shards) const {
+LogicalResult
+PlanExporter::checkHeld(unsigned program, Side side,
+                        std::optional<RoleAttr> role,
+                        const std::vector<uint32_t> &shards) const {
   SmallVector<Piece> wanted;
   if (role)
-    wanted = oracle.holdings(side, role->getStage() * MigrationOp(migration).getParallel(side).getTp() +
-                                       role->getSlice());
+    wanted = oracle.holdings(
+        side,
+        role->getStage() * MigrationOp(migration).getParallel(side).getTp() +
+            role->getSlice());
   size_t types = MigrationOp(migration).getTypes().size();
   llvm::DenseSet<std::pair<uint32_t, uint32_t>> held;
   for (uint32_t shard : shards)
-    held.insert({plan.shards[shard].tensor(), plan.boxes[plan.shards[shard].first_box()]});
-  bool equal = held.size() == wanted.size() * types && shards.size() == held.size();
+    held.insert({plan.shards[shard].tensor(),
+                 plan.boxes[plan.shards[shard].first_box()]});
+  bool equal =
+      held.size() == wanted.size() * types && shards.size() == held.size();
   PlanTables &lookup = const_cast<PlanTables &>(tables);
   for (const Piece &piece : wanted)
     for (unsigned type = 0; type < types; ++type)
-      equal &= held.contains({lookup.getTensor(piece.tensor, piece.layer, type), lookup.getBox(piece)});
+      equal &= held.contains({lookup.getTensor(piece.tensor, piece.layer, type),
+                              lookup.getBox(piece)});
   if (equal)
     return success();
   return MigrationOp(migration).emitError()
-         << "internal error: program " << program << " does not hold what lib/Layout says on the "
-         << stringifySide(side) << " side";
+         << "internal error: program " << program
+         << " does not hold what lib/Layout says on the " << stringifySide(side)
+         << " side";
 }
 
 LogicalResult PlanExporter::checkShards() const {
-  for (auto [index, program] : llvm::enumerate(MigrationOp(migration).getOps<ProgramOp>()))
-    if (failed(checkHeld(index, Side::Prev, program.getPrev(), plan.programs[index]->prev_shards)) ||
-        failed(checkHeld(index, Side::Curr, program.getCurr(), plan.programs[index]->curr_shards)))
+  for (auto [index, program] :
+       llvm::enumerate(MigrationOp(migration).getOps<ProgramOp>()))
+    if (failed(checkHeld(index, Side::Prev, program.getPrev(),
+                         plan.programs[index]->prev_shards)) ||
+        failed(checkHeld(index, Side::Curr, program.getCurr(),
+                         plan.programs[index]->curr_shards)))
       return failure();
   return success();
 }
 
 FailureOr<std::vector<uint8_t>> PlanExporter::run() {
   auto placement = migration.getOnly<PlacementOp>();
-  if (!placement || !migration.getOnly<ProgramOp>() || !migration.getOnly<CertificateOp>())
-    return migration.emitError("is not a plan yet; run the etc-plan pipeline first");
+  if (!placement || !migration.getOnly<ProgramOp>() ||
+      !migration.getOnly<CertificateOp>())
+    return migration.emitError(
+        "is not a plan yet; run the etc-plan pipeline first");
   plan.summary = std::make_unique<fb::SummaryT>();
   writeWorld(placement);
   for (ProgramOp program : migration.getOps<ProgramOp>())
@@ -301,8 +330,9 @@ FailureOr<std::vector<uint8_t>> PlanExporter::run() {
   if (status.ok())
     status = plan::checkPlan(*fb::GetPlan(bytes.data()));
   if (!status.ok())
-    return migration.emitError() << "internal error: the referee refuses the plan: "
-                                 << status.message();
+    return migration.emitError()
+           << "internal error: the referee refuses the plan: "
+           << status.message();
   return bytes;
 }
 

@@ -1,4 +1,4 @@
-//===- Json.cpp - The plan as JSON, the public interchange form ---------------===//
+//===- Json.cpp - The plan as JSON, the public interchange form -----------===//
 
 #include "etc/Export/PlanText.h"
 #include "plan/PlanIndex.h"
@@ -14,7 +14,8 @@ namespace fb = etc::plan::fb;
 namespace {
 class JsonWriter {
 public:
-  JsonWriter(const fb::Plan &plan, const std::optional<std::vector<int64_t>> &devices)
+  JsonWriter(const fb::Plan &plan,
+             const std::optional<std::vector<int64_t>> &devices)
       : plan(plan), index(plan), devices(devices) {}
 
   Json write() const;
@@ -29,7 +30,8 @@ private:
   Json device(uint32_t rank) const;
   Json op(const fb::Op &op, uint32_t program, uint32_t replica) const;
   bool isWanted(uint32_t device) const {
-    return !devices || std::find(devices->begin(), devices->end(), device) != devices->end();
+    return !devices || std::find(devices->begin(), devices->end(), device) !=
+                           devices->end();
   }
 
   const fb::Plan &plan;
@@ -85,7 +87,8 @@ Json JsonWriter::summary() const {
           {"paper_policy", paper}};
 }
 
-/// Rank r of curr sits on a device; its previous rank is the one that the same device had and whose state it holds.
+/// Rank r of curr sits on a device; its previous rank is the one that the same
+/// device had and whose state it holds.
 Json JsonWriter::sketch() const {
   std::vector<int64_t> prevRank;
   for (uint32_t rank = 0; rank < plan.prev_placement()->size(); ++rank) {
@@ -128,16 +131,20 @@ Json JsonWriter::shards() const {
     Json boxes = Json::array();
     for (uint32_t box = 0; box < index.boxCount(shard); ++box)
       boxes.push_back(boxJson(index.shardBox(shard, box)));
-    result.push_back({{"tensor", plan.shards()->Get(shard)->tensor()}, {"boxes", boxes}});
+    result.push_back(
+        {{"tensor", plan.shards()->Get(shard)->tensor()}, {"boxes", boxes}});
   }
   return result;
 }
 
-Json JsonWriter::op(const fb::Op &op, uint32_t program, uint32_t replica) const {
+Json JsonWriter::op(const fb::Op &op, uint32_t program,
+                    uint32_t replica) const {
   Json entry = {{"op", fb::EnumNameOpKind(op.kind())}};
-  bool transfers = op.kind() == fb::OpKind::send || op.kind() == fb::OpKind::recv;
+  bool transfers =
+      op.kind() == fb::OpKind::send || op.kind() == fb::OpKind::recv;
   if (transfers)
-    entry["peer"] = index.program(program).peers()->Get(op.peer())->devices()->Get(replica);
+    entry["peer"] =
+        index.program(program).peers()->Get(op.peer())->devices()->Get(replica);
   entry["tensor"] = op.tensor();
   if (op.source() != op.tensor())
     entry["source"] = op.source();
@@ -177,16 +184,21 @@ Json JsonWriter::write() const {
           {"version", plan.version()},
           {"world", world()},
           {"summary", summary()},
-          {"placement", {{"prev", list(plan.prev_placement())}, {"curr", list(plan.curr_placement())}}},
+          {"placement",
+           {{"prev", list(plan.prev_placement())},
+            {"curr", list(plan.curr_placement())}}},
           {"sketch", sketch()},
           {"tensors", tensors()},
           {"shards", shards()},
           {"devices", deviceList()}};
 }
 
-void etc::writeJson(const fb::Plan &plan, const std::optional<std::vector<int64_t>> &devices,
+void etc::writeJson(const fb::Plan &plan,
+                    const std::optional<std::vector<int64_t>> &devices,
                     llvm::raw_ostream &os) {
   // Names come from the user's file and may be any bytes.
-  os << JsonWriter(plan, devices).write().dump(1, ' ', false, Json::error_handler_t::replace)
+  os << JsonWriter(plan, devices)
+            .write()
+            .dump(1, ' ', false, Json::error_handler_t::replace)
      << "\n";
 }

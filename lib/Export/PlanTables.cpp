@@ -1,4 +1,4 @@
-//===- PlanTables.cpp - The tables that all programs of a plan share ----------===//
+//===- PlanTables.cpp - The tables that all programs of a plan share ------===//
 
 #include "PlanTables.h"
 
@@ -18,8 +18,10 @@ static fb::DType toDType(Type type) {
   return type.getIntOrFloatBitWidth() == 64 ? fb::DType::i64 : fb::DType::u8;
 }
 
-PlanTables::PlanTables(MigrationOp migration, const TensorTable &table, fb::PlanT &plan)
-    : migration(migration), table(table), typeCount(migration.getTypes().size()), plan(plan) {
+PlanTables::PlanTables(MigrationOp migration, const TensorTable &table,
+                       fb::PlanT &plan)
+    : migration(migration), table(table),
+      typeCount(migration.getTypes().size()), plan(plan) {
   // Forward order, layer by layer.
   std::map<std::tuple<Part, int64_t, unsigned>, unsigned> ordered;
   for (auto [index, tensor] : llvm::enumerate(table.getTensors())) {
@@ -35,11 +37,12 @@ PlanTables::PlanTables(MigrationOp migration, const TensorTable &table, fb::Plan
 void PlanTables::addTensor(unsigned tensor, int64_t layer) {
   uint32_t number = plan.tensors.size();
   first[{tensor, layer}] = number;
-  // Twins are equal element by element, so a tied copy has the shapes of its primary on either side, also where it
-  // comes or goes.
+  // Twins are equal element by element, so a tied copy has the shapes of its
+  // primary on either side, also where it comes or goes.
   std::optional<unsigned> twin = table.getTwin(tensor);
   TensorOp primary = table[twin.value_or(tensor)];
-  ArrayRef<int64_t> shape = primary.getShape(), prevShape = primary.getShapeOn(Side::Prev);
+  ArrayRef<int64_t> shape = primary.getShape(),
+                    prevShape = primary.getShapeOn(Side::Prev);
   auto states = migration.getTypes().getAsRange<StateAttr>();
   for (auto [type, state] : llvm::enumerate(states)) {
     auto entry = std::make_unique<fb::TensorT>();
@@ -73,7 +76,8 @@ uint32_t PlanTables::getBox(const Piece &piece) {
 }
 
 uint32_t PlanTables::getShard(const Piece &piece, unsigned type) {
-  uint32_t tensor = getTensor(piece.tensor, piece.layer, type), box = getBox(piece);
+  uint32_t tensor = getTensor(piece.tensor, piece.layer, type),
+           box = getBox(piece);
   auto [it, isNew] = shards.try_emplace({tensor, box}, plan.shards.size());
   if (isNew) {
     plan.shards.push_back(fb::Shard(tensor, plan.boxes.size(), 1));

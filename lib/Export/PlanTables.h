@@ -1,4 +1,4 @@
-//===- PlanTables.h - The tables that all programs of a plan share ------------===//
+//===- PlanTables.h - The tables that all programs of a plan share --------===//
 
 #ifndef ETC_LIB_EXPORT_PLANTABLES_H
 #define ETC_LIB_EXPORT_PLANTABLES_H
@@ -13,13 +13,15 @@ namespace etc {
 /// Numbers tensors, boxes and shards, each once.
 class PlanTables {
 public:
-  PlanTables(MigrationOp migration, const TensorTable &table, plan::fb::PlanT &plan);
+  PlanTables(MigrationOp migration, const TensorTable &table,
+             plan::fb::PlanT &plan);
 
   /// The number of a (tensor, layer) of one type.
   uint32_t getTensor(unsigned tensor, int64_t layer, unsigned type) const {
     return first.at({tensor, layer}) + type;
   }
-  /// The type of a tensor by its number: the types of one tensor are numbered in a row.
+  /// The type of a tensor by its number: the types of one tensor are numbered
+  /// in a row.
   unsigned getType(uint32_t tensor) const { return tensor % typeCount; }
   /// The offset of a piece's box in the plan's bounds.
   uint32_t getBox(const Piece &piece);

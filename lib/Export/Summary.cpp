@@ -1,4 +1,4 @@
-//===- Summary.cpp - What a plan does, for people ------------------------------===//
+//===- Summary.cpp - What a plan does, for people -------------------------===//
 
 #include "etc/Export/PlanText.h"
 #include "plan/PlanIndex.h"
@@ -23,7 +23,8 @@ std::string etc::formatBytes(uint64_t bytes) {
   return text;
 }
 
-static uint64_t heldBytes(const plan::PlanIndex &index, uint32_t program, plan::Side side) {
+static uint64_t heldBytes(const plan::PlanIndex &index, uint32_t program,
+                          plan::Side side) {
   uint64_t bytes = 0;
   for (const plan::Holding &holding : index.holdings(program, side))
     bytes += index.shardBytes(holding.shard);
@@ -40,7 +41,8 @@ PlanRatios etc::planRatios(const fb::Plan &plan) {
     if (!state)
       continue;
     auto ratio = [&](uint64_t bytes) {
-      return static_cast<uint64_t>((static_cast<unsigned __int128>(bytes) * scale + state - 1) / state);
+      return static_cast<uint64_t>(
+          (static_cast<unsigned __int128>(bytes) * scale + state - 1) / state);
     };
     peak = std::max(peak, ratio(index.program(program).peak()));
     safe = std::max(safe, ratio(index.program(program).peak_safe()));
@@ -67,16 +69,19 @@ void etc::writeSummary(const fb::Plan &plan, llvm::raw_ostream &os) {
   plan::PlanIndex index(plan);
   const fb::Summary &s = *plan.summary();
   PlanRatios ratios = planRatios(plan);
-  uint64_t held = s.moved_bytes() + s.kept_bytes() + s.zeroed_bytes() + s.derived_bytes();
-  auto share = [&](uint64_t bytes) { return held ? 100.0 * bytes / held : 0.0; };
+  uint64_t held =
+      s.moved_bytes() + s.kept_bytes() + s.zeroed_bytes() + s.derived_bytes();
+  auto share = [&](uint64_t bytes) {
+    return held ? 100.0 * bytes / held : 0.0;
+  };
 
   os << plan.model()->str() << ": " << plan.prev_label()->str() << " -> "
-     << plan.curr_label()->str() << ", " << plan.prev_world() << " -> " << plan.curr_world()
-     << " devices, " << nodesInUse(plan, index) << " of " << plan.nodes()->size()
-     << " nodes in use\n";
-  os << "  moves    " << formatBytes(s.moved_bytes()) << " of " << formatBytes(held)
-     << llvm::format(" (%.1f%%)", share(s.moved_bytes())) << ", "
-     << formatBytes(s.internode_bytes()) << " between nodes\n";
+     << plan.curr_label()->str() << ", " << plan.prev_world() << " -> "
+     << plan.curr_world() << " devices, " << nodesInUse(plan, index) << " of "
+     << plan.nodes()->size() << " nodes in use\n";
+  os << "  moves    " << formatBytes(s.moved_bytes()) << " of "
+     << formatBytes(held) << llvm::format(" (%.1f%%)", share(s.moved_bytes()))
+     << ", " << formatBytes(s.internode_bytes()) << " between nodes\n";
   os << "  keeps    " << formatBytes(s.kept_bytes())
      << llvm::format(" (%.1f%%)", share(s.kept_bytes())) << " in place";
   if (s.derived_bytes())
@@ -87,17 +92,20 @@ void etc::writeSummary(const fb::Plan &plan, llvm::raw_ostream &os) {
                  s.bound_internode_bytes() == s.internode_bytes();
   os << "\n  bound    " << formatBytes(s.bound_moved_bytes()) << ", "
      << formatBytes(s.bound_internode_bytes()) << " between nodes: "
-     << (isLeast ? "no plan moves less" : "no placement at all moves less of either")
+     << (isLeast ? "no plan moves less"
+                 : "no placement at all moves less of either")
      << " (dual certificates)\n";
   if (const fb::Volumes *paper = s.paper_policy())
     os << "  paper    moves " << formatBytes(paper->moved_bytes()) << ", "
-       << formatBytes(paper->internode_bytes()) << " between nodes; busiest receives "
+       << formatBytes(paper->internode_bytes())
+       << " between nodes; busiest receives "
        << formatBytes(paper->max_recv_bytes()) << "\n";
   os << "  busiest  sends " << formatBytes(s.max_send_bytes()) << ", receives "
      << formatBytes(s.max_recv_bytes()) << "\n";
   os << "  memory   peak " << formatBytes(highestPeak(plan))
-     << llvm::format(", %.4f x max(prev, curr) at worst; %.4f x in safe mode\n", ratios.peak,
-                     ratios.peakSafe);
-  os << "  rounds   " << plan.forecast()->size() << ", " << plan.programs()->size()
-     << " programs for " << index.rankCount() << " participants\n";
+     << llvm::format(", %.4f x max(prev, curr) at worst; %.4f x in safe mode\n",
+                     ratios.peak, ratios.peakSafe);
+  os << "  rounds   " << plan.forecast()->size() << ", "
+     << plan.programs()->size() << " programs for " << index.rankCount()
+     << " participants\n";
 }

@@ -1,4 +1,4 @@
-//===- Import.cpp - A request becomes IR ------------------------------------===//
+//===- Import.cpp - A request becomes IR ----------------------------------===//
 
 #include "etc/Import/Import.h"
 
@@ -10,10 +10,13 @@
 using namespace etc;
 using namespace mlir;
 
-static Location toLocation(OpBuilder &builder, const config::SourceLocation &where) {
+static Location toLocation(OpBuilder &builder,
+                           const config::SourceLocation &where) {
   if (where.isCommandLine())
-    return NameLoc::get(builder.getStringAttr(where.file.empty() ? "command line" : where.file));
-  return FileLineColLoc::get(builder.getStringAttr(where.file), where.line, where.column);
+    return NameLoc::get(builder.getStringAttr(
+        where.file.empty() ? "command line" : where.file));
+  return FileLineColLoc::get(builder.getStringAttr(where.file), where.line,
+                             where.column);
 }
 
 static Type toType(OpBuilder &builder, model::DType dtype) {
@@ -40,7 +43,8 @@ static ArrayAttr toStates(OpBuilder &builder, const model::Model &model) {
     StringAttr source;
     if (!type.derivedFrom.empty())
       source = builder.getStringAttr(type.derivedFrom);
-    states.push_back(StateAttr::get(builder.getContext(), builder.getStringAttr(type.name),
+    states.push_back(StateAttr::get(builder.getContext(),
+                                    builder.getStringAttr(type.name),
                                     toType(builder, type.dtype), source));
   }
   return builder.getArrayAttr(states);
@@ -48,16 +52,20 @@ static ArrayAttr toStates(OpBuilder &builder, const model::Model &model) {
 
 /// A list that says something, or no attribute.
 static DenseI64ArrayAttr toList(OpBuilder &builder, ArrayRef<int64_t> values) {
-  return values.empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(values);
+  return values.empty() ? DenseI64ArrayAttr()
+                        : builder.getDenseI64ArrayAttr(values);
 }
 
-static DenseI64ArrayAttr toOptionalList(OpBuilder &builder,
-                                        const std::optional<std::vector<int64_t>> &values) {
+static DenseI64ArrayAttr
+toOptionalList(OpBuilder &builder,
+               const std::optional<std::vector<int64_t>> &values) {
   return values ? builder.getDenseI64ArrayAttr(*values) : DenseI64ArrayAttr();
 }
 
-static ParallelAttr toParallel(OpBuilder &builder, const config::Parallelism &parallel) {
-  return ParallelAttr::get(builder.getContext(), parallel.pp, parallel.tp, parallel.dp);
+static ParallelAttr toParallel(OpBuilder &builder,
+                               const config::Parallelism &parallel) {
+  return ParallelAttr::get(builder.getContext(), parallel.pp, parallel.tp,
+                           parallel.dp);
 }
 
 static Part toPart(model::Block block) {
@@ -74,7 +82,8 @@ static Part toPart(model::Block block) {
   llvm_unreachable("unknown block");
 }
 
-/// `any` is what an absent attribute means. The paper's policy has a way of its own to defragment, afterwards.
+/// `any` is what an absent attribute means. The paper's policy has a way of its
+/// own to defragment, afterwards.
 static PlaceAttr toPlace(OpBuilder &builder, const config::Request &request) {
   std::optional<Place> value = symbolizePlace(request.place);
   if (!value || *value == Place::Any || request.policy == "paper")
@@ -82,7 +91,8 @@ static PlaceAttr toPlace(OpBuilder &builder, const config::Request &request) {
   return PlaceAttr::get(builder.getContext(), *value);
 }
 
-static void createTensor(OpBuilder &builder, Location loc, const model::TensorTemplate &tensor,
+static void createTensor(OpBuilder &builder, Location loc,
+                         const model::TensorTemplate &tensor,
                          const config::Request &request) {
   bool onPrev = model::existsOn(tensor, request.prev.parallel);
   bool onCurr = model::existsOn(tensor, request.curr.parallel);
@@ -101,10 +111,12 @@ static void createTensor(OpBuilder &builder, Location loc, const model::TensorTe
     tiedTo = builder.getStringAttr(tensor.tiedTo);
   TensorOp::create(builder, loc, builder.getStringAttr(tensor.name),
                    PartAttr::get(builder.getContext(), toPart(tensor.block)),
-                   builder.getDenseI64ArrayAttr(onCurr ? curr : prev), prevShape, split, tiedTo);
+                   builder.getDenseI64ArrayAttr(onCurr ? curr : prev),
+                   prevShape, split, tiedTo);
 }
 
-OwningOpRef<ModuleOp> etc::importRequest(MLIRContext &context, const config::Request &request) {
+OwningOpRef<ModuleOp> etc::importRequest(MLIRContext &context,
+                                         const config::Request &request) {
   context.loadDialect<EtcDialect>();
   OpBuilder builder(&context);
   Location loc = toLocation(builder, request.where);
@@ -114,17 +126,23 @@ OwningOpRef<ModuleOp> etc::importRequest(MLIRContext &context, const config::Req
   model::Model model = model::buildModel(request.model, request.types);
   IntegerAttr bytes, ppm;
   if (request.memoryBudget) {
-    bool ratio = request.memoryBudget->unit == config::MemoryBudget::Unit::PartsPerMillion;
-    (ratio ? ppm : bytes) = builder.getI64IntegerAttr(request.memoryBudget->amount);
+    bool ratio = request.memoryBudget->unit ==
+                 config::MemoryBudget::Unit::PartsPerMillion;
+    (ratio ? ppm : bytes) =
+        builder.getI64IntegerAttr(request.memoryBudget->amount);
   }
-  UnitAttr deriveNone = request.derive == "none" ? builder.getUnitAttr() : UnitAttr();
+  UnitAttr deriveNone =
+      request.derive == "none" ? builder.getUnitAttr() : UnitAttr();
   auto migration = MigrationOp::create(
-      builder, loc, builder.getStringAttr(model.name), toParallel(builder, request.prev.parallel),
-      toParallel(builder, request.curr.parallel), toOptionalList(builder, request.prev.devices),
-      toOptionalList(builder, request.curr.devices), builder.getDenseI64ArrayAttr(request.nodes),
+      builder, loc, builder.getStringAttr(model.name),
+      toParallel(builder, request.prev.parallel),
+      toParallel(builder, request.curr.parallel),
+      toOptionalList(builder, request.prev.devices),
+      toOptionalList(builder, request.curr.devices),
+      builder.getDenseI64ArrayAttr(request.nodes),
       toList(builder, request.failed), toList(builder, request.leaving),
-      toPlace(builder, request),
-      builder.getI64IntegerAttr(model.layers), toStates(builder, model), deriveNone, bytes, ppm,
+      toPlace(builder, request), builder.getI64IntegerAttr(model.layers),
+      toStates(builder, model), deriveNone, bytes, ppm,
       /*policy=*/PolicyAttr());
   builder.setInsertionPointToEnd(&migration.getBody().emplaceBlock());
   Location modelLoc = toLocation(builder, request.model.where);

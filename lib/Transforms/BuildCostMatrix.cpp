@@ -1,4 +1,4 @@
-//===- BuildCostMatrix.cpp - What a previous role lacks of a current one ------===//
+//===- BuildCostMatrix.cpp - What a previous role lacks of a current one --===//
 
 #include "Holdings.h"
 #include "etc/Transforms/Passes.h"
@@ -18,7 +18,8 @@ namespace {
 struct Rectangle {
   int64_t first, last, begin, end;
   int64_t area() const {
-    return std::max<int64_t>(0, last - first + 1) * std::max<int64_t>(0, end - begin);
+    return std::max<int64_t>(0, last - first + 1) *
+           std::max<int64_t>(0, end - begin);
   }
 };
 
@@ -27,7 +28,8 @@ struct BuildCostMatrix : ::etc::impl::BuildCostMatrixPassBase<BuildCostMatrix> {
 };
 } // namespace
 
-/// The units a role holds on a side. What every tensor rank holds, and what is not of a layer, has no unit.
+/// The units a role holds on a side. What every tensor rank holds, and what is
+/// not of a layer, has no unit.
 static SmallVector<Rectangle> unitsOf(WorkloadOp workload, int64_t slices) {
   SmallVector<Rectangle> units;
   for (auto id : workload.getWid().getAsRange<WorkloadAttr>()) {
@@ -53,29 +55,35 @@ static MatrixAttr unitCosts(MigrationOp migration) {
   int64_t slices = migration.getSliceCount();
   SmallVector<SmallVector<Rectangle>> prev, curr;
   for (WorkloadOp workload : migration.getOps<WorkloadOp>())
-    (workload.getSide() == Side::Prev ? prev : curr).push_back(unitsOf(workload, slices));
+    (workload.getSide() == Side::Prev ? prev : curr)
+        .push_back(unitsOf(workload, slices));
   SmallVector<int64_t> costs;
   for (ArrayRef<Rectangle> row : curr) {
     int64_t size = sharedUnits(row, row);
     for (ArrayRef<Rectangle> column : prev)
       costs.push_back(size - sharedUnits(row, column));
   }
-  return MatrixAttr::get(migration.getContext(), curr.size(), prev.size(), costs);
+  return MatrixAttr::get(migration.getContext(), curr.size(), prev.size(),
+                         costs);
 }
 
 /// Elements of `curr` that a previous role holds.
-static int64_t sharedElements(const TensorTable &table, const Holdings &prev, int64_t role,
-                              const Piece &curr, unsigned source) {
+static int64_t sharedElements(const TensorTable &table, const Holdings &prev,
+                              int64_t role, const Piece &curr,
+                              unsigned source) {
   const Piece *held = prev.find(role, source, curr.layer);
   if (!held)
     return 0;
-  int64_t begin = std::max(held->begin, curr.begin), end = std::min(held->end, curr.end);
-  return std::max<int64_t>(0, end - begin) * table.getElementsPerPosition(curr.tensor);
+  int64_t begin = std::max(held->begin, curr.begin),
+          end = std::min(held->end, curr.end);
+  return std::max<int64_t>(0, end - begin) *
+         table.getElementsPerPosition(curr.tensor);
 }
 
 static MatrixAttr byteCosts(MigrationOp migration) {
   TensorTable table(migration);
-  Holdings prev(migration, table, Side::Prev), curr(migration, table, Side::Curr);
+  Holdings prev(migration, table, Side::Prev),
+      curr(migration, table, Side::Curr);
   SmallVector<int64_t> costs;
   costs.reserve(curr.size() * prev.size());
   for (int64_t row = 0; row < curr.size(); ++row) {
@@ -90,12 +98,15 @@ static MatrixAttr byteCosts(MigrationOp migration) {
     for (int64_t elements : shared)
       costs.push_back((size - elements) * table.getMovedBytesPerElement());
   }
-  return MatrixAttr::get(migration.getContext(), curr.size(), prev.size(), costs);
+  return MatrixAttr::get(migration.getContext(), curr.size(), prev.size(),
+                         costs);
 }
 
 void BuildCostMatrix::runOnOperation() {
   MigrationOp migration = getOperation();
   OpBuilder builder = OpBuilder::atBlockEnd(&migration.getBody().front());
-  CostMatrixOp::create(builder, migration.getLoc(), CostUnit::Units, unitCosts(migration));
-  CostMatrixOp::create(builder, migration.getLoc(), CostUnit::Bytes, byteCosts(migration));
+  CostMatrixOp::create(builder, migration.getLoc(), CostUnit::Units,
+                       unitCosts(migration));
+  CostMatrixOp::create(builder, migration.getLoc(), CostUnit::Bytes,
+                       byteCosts(migration));
 }

@@ -1,4 +1,4 @@
-//===- BuildPaperCosts.cpp - The paper's cost matrices, in the IR -------------===//
+//===- BuildPaperCosts.cpp - The paper's cost matrices, in the IR ---------===//
 
 #include "PaperCosts.h"
 #include "etc/Transforms/Passes.h"
@@ -18,14 +18,15 @@ struct BuildPaperCosts : ::etc::impl::BuildPaperCostsPassBase<BuildPaperCosts> {
   void runOnOperation() override {
     MigrationOp migration = getOperation();
     OpBuilder builder = OpBuilder::atBlockEnd(&migration.getBody().front());
-    PaperMatrix pipeline = buildPipelineCosts(migration), tensor = buildTensorCosts(migration);
+    PaperMatrix pipeline = buildPipelineCosts(migration),
+                tensor = buildTensorCosts(migration);
     PaperMatrix merged = mergeCosts(pipeline, tensor);
     for (auto [unit, matrix] :
          {std::pair(CostUnit::Pp, &pipeline), std::pair(CostUnit::Tp, &tensor),
           std::pair(CostUnit::Merged, &merged)})
-      CostMatrixOp::create(
-          builder, migration.getLoc(), unit,
-          MatrixAttr::get(&getContext(), matrix->rows, matrix->columns, matrix->costs));
+      CostMatrixOp::create(builder, migration.getLoc(), unit,
+                           MatrixAttr::get(&getContext(), matrix->rows,
+                                           matrix->columns, matrix->costs));
   }
 };
 } // namespace

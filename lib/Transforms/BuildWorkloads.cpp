@@ -1,4 +1,4 @@
-//===- BuildWorkloads.cpp - What every virtual rank holds ---------------------===//
+//===- BuildWorkloads.cpp - What every virtual rank holds -----------------===//
 
 #include "dialect/Workloads.h"
 #include "etc/Transforms/Passes.h"
@@ -13,7 +13,8 @@ namespace etc {
 using namespace etc;
 using namespace mlir;
 
-/// Whether a side has a tensor at all: tied copies exist only where the first stage is not the last.
+/// Whether a side has a tensor at all: tied copies exist only where the first
+/// stage is not the last.
 static bool isOnSide(TensorOp tensor, ParallelAttr parallel) {
   return !tensor.getTiedTo() || parallel.getPp() > 1;
 }
@@ -29,10 +30,12 @@ static bool isOnStage(TensorOp tensor, ParallelAttr parallel, int64_t stage) {
 }
 
 /// What `role` holds on a side.
-static SmallVector<Piece> holdings(MigrationOp migration, const TensorTable &table, Side side,
+static SmallVector<Piece> holdings(MigrationOp migration,
+                                   const TensorTable &table, Side side,
                                    RoleAttr role) {
   ParallelAttr parallel = migration.getParallel(side);
-  int64_t perStage = static_cast<int64_t>(migration.getLayers()) / parallel.getPp();
+  int64_t perStage =
+      static_cast<int64_t>(migration.getLayers()) / parallel.getPp();
   SmallVector<Piece> pieces;
   for (auto [index, tensor] : llvm::enumerate(table.getTensors())) {
     TensorOp op = tensor;
@@ -46,7 +49,8 @@ static SmallVector<Piece> holdings(MigrationOp migration, const TensorTable &tab
     }
     bool layered = op.getPart() == Part::Layer;
     int64_t first = layered ? perStage * role.getStage() : 0;
-    for (int64_t layer = first; layer < first + (layered ? perStage : 1); ++layer)
+    for (int64_t layer = first; layer < first + (layered ? perStage : 1);
+         ++layer)
       pieces.push_back({static_cast<unsigned>(index), layer, begin, end});
   }
   return pieces;
@@ -59,9 +63,10 @@ static LogicalResult checkDivides(MigrationOp migration, Side side) {
   for (TensorOp tensor : migration.getOps<TensorOp>())
     if (int64_t extent = tensor.getShapeOn(side)[tensor.getCutAxis()];
         tensor.getSplit() && isOnSide(tensor, parallel) && extent % tp)
-      return tensor.emitError() << stringifySide(side) << ": axis " << *tensor.getSplit() << " of '"
-                                << tensor.getName() << "' has " << extent
-                                << " positions, which do not divide over TP = " << tp;
+      return tensor.emitError()
+             << stringifySide(side) << ": axis " << *tensor.getSplit()
+             << " of '" << tensor.getName() << "' has " << extent
+             << " positions, which do not divide over TP = " << tp;
   return success();
 }
 
@@ -78,8 +83,9 @@ struct BuildWorkloads : ::etc::impl::BuildWorkloadsPassBase<BuildWorkloads> {
       for (int64_t stage = 0; stage < parallel.getPp(); ++stage)
         for (int64_t slice = 0; slice < parallel.getTp(); ++slice) {
           auto role = RoleAttr::get(&getContext(), stage, slice);
-          WorkloadOp::create(builder, migration.getLoc(), side, role,
-                             foldWorkloads(table, holdings(migration, table, side, role)));
+          WorkloadOp::create(
+              builder, migration.getLoc(), side, role,
+              foldWorkloads(table, holdings(migration, table, side, role)));
           ++roles;
         }
     }

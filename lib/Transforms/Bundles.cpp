@@ -1,4 +1,4 @@
-//===- Bundles.cpp - Ranks that must share a node -----------------------------===//
+//===- Bundles.cpp - Ranks that must share a node -------------------------===//
 
 #include "Bundles.h"
 
@@ -12,7 +12,8 @@ struct Group {
   int64_t stage, replica;
 };
 
-static int64_t rankOf(const PlacementProblem &problem, Group group, int64_t slice) {
+static int64_t rankOf(const PlacementProblem &problem, Group group,
+                      int64_t slice) {
   return (group.stage * problem.tp + slice) * problem.dp + group.replica;
 }
 
@@ -27,7 +28,8 @@ static SmallVector<Host> findNodes(const PlacementProblem &problem) {
 }
 
 /// Every `step`-th entry from each start: 0, 2, 4, 1, 3, 5 for a step of 2.
-template <typename T> static SmallVector<T> strided(ArrayRef<T> values, size_t step) {
+template <typename T>
+static SmallVector<T> strided(ArrayRef<T> values, size_t step) {
   SmallVector<T> result;
   for (size_t start = 0; start < step; ++start)
     for (size_t i = start; i < values.size(); i += step)
@@ -35,10 +37,13 @@ template <typename T> static SmallVector<T> strided(ArrayRef<T> values, size_t s
   return result;
 }
 
-/// The groups, by stage (replicas of a stage together) or by replica (stages of a replica together).
-static SmallVector<Group> orderGroups(const PlacementProblem &problem, bool byStage) {
+/// The groups, by stage (replicas of a stage together) or by replica (stages of
+/// a replica together).
+static SmallVector<Group> orderGroups(const PlacementProblem &problem,
+                                      bool byStage) {
   SmallVector<Group> groups;
-  int64_t outer = byStage ? problem.pp : problem.dp, inner = byStage ? problem.dp : problem.pp;
+  int64_t outer = byStage ? problem.pp : problem.dp,
+          inner = byStage ? problem.dp : problem.pp;
   for (int64_t i = 0; i < outer; ++i)
     for (int64_t j = 0; j < inner; ++j)
       groups.push_back(byStage ? Group{i, j} : Group{j, i});
@@ -46,9 +51,11 @@ static SmallVector<Group> orderGroups(const PlacementProblem &problem, bool bySt
 }
 
 /// How many groups each of the fewest nodes takes; empty where they do not fit.
-static SmallVector<int64_t> fewestNodes(ArrayRef<Host> nodes, int64_t tp, int64_t groups) {
-  auto room = llvm::map_to_vector(
-      nodes, [&](const Host &node) { return static_cast<int64_t>(node.devices.size()) / tp; });
+static SmallVector<int64_t> fewestNodes(ArrayRef<Host> nodes, int64_t tp,
+                                        int64_t groups) {
+  auto room = llvm::map_to_vector(nodes, [&](const Host &node) {
+    return static_cast<int64_t>(node.devices.size()) / tp;
+  });
   llvm::sort(room, std::greater<>());
   SmallVector<int64_t> counts;
   for (int64_t count : room) {
@@ -77,14 +84,16 @@ static Cut packGroups(const PlacementProblem &problem, ArrayRef<Group> groups,
 
 static void addPacked(const PlacementProblem &problem, ArrayRef<Host> nodes,
                       SmallVectorImpl<Cut> &cuts) {
-  SmallVector<int64_t> counts = fewestNodes(nodes, problem.tp, problem.pp * problem.dp);
+  SmallVector<int64_t> counts =
+      fewestNodes(nodes, problem.tp, problem.pp * problem.dp);
   if (counts.empty())
     return;
   for (bool byStage : {true, false}) {
     SmallVector<Group> groups = orderGroups(problem, byStage);
     cuts.push_back(packGroups(problem, groups, counts, nodes));
     if (counts.size() > 1)
-      cuts.push_back(packGroups(problem, strided<Group>(groups, counts.size()), counts, nodes));
+      cuts.push_back(packGroups(problem, strided<Group>(groups, counts.size()),
+                                counts, nodes));
   }
 }
 
@@ -101,8 +110,9 @@ SmallVector<Cut> etc::slotCuts(const PlacementProblem &problem) {
       if (isStrided && count > 1)
         devices = strided<Candidate>(node.devices, count);
       for (size_t slot = 0; slot < count; ++slot)
-        slots.push_back({node.node, SmallVector<Candidate>(ArrayRef<Candidate>(devices).slice(
-                                        slot * problem.tp, problem.tp))});
+        slots.push_back({node.node, SmallVector<Candidate>(
+                                        ArrayRef<Candidate>(devices).slice(
+                                            slot * problem.tp, problem.tp))});
     }
     if (slots.size() >= groups.size())
       cuts.push_back(packGroups(problem, groups, ones, slots));
@@ -111,8 +121,8 @@ SmallVector<Cut> etc::slotCuts(const PlacementProblem &problem) {
 }
 
 /// A group over whole nodes of `size` devices; the last one may be smaller.
-static void addSpread(const PlacementProblem &problem, ArrayRef<Host> nodes, int64_t size,
-                      SmallVectorImpl<Cut> &cuts) {
+static void addSpread(const PlacementProblem &problem, ArrayRef<Host> nodes,
+                      int64_t size, SmallVectorImpl<Cut> &cuts) {
   int64_t parts = (problem.tp + size - 1) / size;
   for (bool isStrided : {false, true}) {
     auto slices = llvm::to_vector(llvm::seq<int64_t>(problem.tp));

@@ -1,4 +1,4 @@
-//===- Bundles.h - Ranks that must share a node -------------------------------===//
+//===- Bundles.h - Ranks that must share a node ---------------------------===//
 
 #ifndef ETC_LIB_TRANSFORMS_BUNDLES_H
 #define ETC_LIB_TRANSFORMS_BUNDLES_H
@@ -18,7 +18,8 @@ struct Bundle {
 
   /// Ascending, with repeats.
   llvm::SmallVector<int64_t> getRoles() const {
-    auto roles = llvm::map_to_vector(ranks, [&](int64_t rank) { return rank / dp; });
+    auto roles =
+        llvm::map_to_vector(ranks, [&](int64_t rank) { return rank / dp; });
     llvm::sort(roles);
     return roles;
   }
@@ -31,8 +32,8 @@ struct Host {
 
   /// Ascending, with repeats; -1 for a device that holds nothing.
   llvm::SmallVector<int64_t> getPrevRoles() const {
-    auto roles =
-        llvm::map_to_vector(devices, [](const Candidate &candidate) { return candidate.prevRole; });
+    auto roles = llvm::map_to_vector(
+        devices, [](const Candidate &candidate) { return candidate.prevRole; });
     llvm::sort(roles);
     return roles;
   }
@@ -44,13 +45,14 @@ struct Cut {
   llvm::SmallVector<Host> hosts;
 };
 
-/// Bundles that fill the fewest nodes, none where tensor-parallel groups do not fit. Groups that fit a node follow each
-/// other by stage or by replica, neighbours together or strided. A group that exceeds a node is cut into whole nodes, of
-/// neighbouring ranks or strided ones.
+/// Bundles that fill the fewest nodes, none where tensor-parallel groups do not
+/// fit. Groups that fit a node follow each other by stage or by replica,
+/// neighbours together or strided. A group that exceeds a node is cut into
+/// whole nodes, of neighbouring ranks or strided ones.
 llvm::SmallVector<Cut> packedCuts(const PlacementProblem &problem);
 
-/// Every group by itself, on slots of its size: neighbouring devices of a node, or strided ones. None where a group
-/// exceeds a node.
+/// Every group by itself, on slots of its size: neighbouring devices of a node,
+/// or strided ones. None where a group exceeds a node.
 llvm::SmallVector<Cut> slotCuts(const PlacementProblem &problem);
 
 } // namespace etc

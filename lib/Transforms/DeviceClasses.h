@@ -1,4 +1,4 @@
-//===- DeviceClasses.h - Devices that do the same -----------------------------===//
+//===- DeviceClasses.h - Devices that do the same -------------------------===//
 
 #ifndef ETC_LIB_TRANSFORMS_DEVICECLASSES_H
 #define ETC_LIB_TRANSFORMS_DEVICECLASSES_H
@@ -17,18 +17,21 @@ struct Exchange {
   auto operator<=>(const Exchange &) const = default;
 };
 
-/// What a device does, apart from whom it does it with: its roles (-1 where there is none), and the exchanges with
-/// each of its peers. Two devices of equal behaviour are of one class.
+/// What a device does, apart from whom it does it with: its roles (-1 where
+/// there is none), and the exchanges with each of its peers. Two devices of
+/// equal behaviour are of one class.
 struct Behaviour {
   int64_t curr = -1, prev = -1;
   llvm::SmallVector<llvm::SmallVector<Exchange>> peers;
   auto operator<=>(const Behaviour &other) const {
-    return std::tie(curr, prev, peers) <=> std::tie(other.curr, other.prev, other.peers);
+    return std::tie(curr, prev, peers) <=>
+           std::tie(other.curr, other.prev, other.peers);
   }
   bool operator==(const Behaviour &) const = default;
 };
 
-/// The devices of a class, ascending, and for each peer of the behaviour the parallel list of devices.
+/// The devices of a class, ascending, and for each peer of the behaviour the
+/// parallel list of devices.
 struct ClassMembers {
   llvm::SmallVector<int64_t> devices;
   llvm::SmallVector<llvm::SmallVector<int64_t>> peers;

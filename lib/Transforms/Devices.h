@@ -1,4 +1,4 @@
-//===- Devices.h - Who is alive, where, and what it was -----------------------===//
+//===- Devices.h - Who is alive, where, and what it was -------------------===//
 
 #ifndef ETC_LIB_TRANSFORMS_DEVICES_H
 #define ETC_LIB_TRANSFORMS_DEVICES_H
@@ -9,7 +9,8 @@
 
 namespace etc {
 
-/// A rank's place in the grid: role index p * TP + t, and data-parallel replica.
+/// A rank's place in the grid: role index p * TP + t, and data-parallel
+/// replica.
 struct RankPlace {
   int64_t role, replica;
 };
@@ -32,9 +33,11 @@ public:
   explicit Devices(MigrationOp migration)
       : dead(migration.getDeviceCount()), leaving(migration.getDeviceCount()),
         prevRole(migration.getDeviceCount(), -1) {
-    for (int64_t device : migration.getFailed().value_or(llvm::ArrayRef<int64_t>()))
+    for (int64_t device :
+         migration.getFailed().value_or(llvm::ArrayRef<int64_t>()))
       dead.set(device);
-    for (int64_t device : migration.getLeaving().value_or(llvm::ArrayRef<int64_t>()))
+    for (int64_t device :
+         migration.getLeaving().value_or(llvm::ArrayRef<int64_t>()))
       leaving.set(device);
     for (auto [rank, device] : llvm::enumerate(migration.getPrevPlacement()))
       if (!dead.test(device))
@@ -46,7 +49,9 @@ public:
   int64_t size() const { return nodeOf.size(); }
   int64_t getNode(int64_t device) const { return nodeOf[device]; }
   /// Alive and staying: may take a role.
-  bool isUsable(int64_t device) const { return !dead.test(device) && !leaving.test(device); }
+  bool isUsable(int64_t device) const {
+    return !dead.test(device) && !leaving.test(device);
+  }
   int64_t getNodeCount() const { return size() ? nodeOf.back() + 1 : 0; }
   /// The role whose state the device holds, or -1: it held none, or it is dead.
   int64_t getPrevRole(int64_t device) const { return prevRole[device]; }

@@ -1,4 +1,4 @@
-//===- Holdings.h - The workloads of both sides, resolved ---------------------===//
+//===- Holdings.h - The workloads of both sides, resolved -----------------===//
 
 #ifndef ETC_LIB_TRANSFORMS_HOLDINGS_H
 #define ETC_LIB_TRANSFORMS_HOLDINGS_H
@@ -7,12 +7,13 @@
 
 namespace etc {
 
-/// The pieces that every role of one side holds, from its `etc.workload` ops. Role (p, t) has index p * TP + t; its
-/// pieces are sorted.
+/// The pieces that every role of one side holds, from its `etc.workload` ops.
+/// Role (p, t) has index p * TP + t; its pieces are sorted.
 class Holdings {
 public:
   Holdings(MigrationOp migration, const TensorTable &table, Side side)
-      : tp(migration.getParallel(side).getTp()), pieces(migration.getParallel(side).getRoles()) {
+      : tp(migration.getParallel(side).getTp()),
+        pieces(migration.getParallel(side).getRoles()) {
     for (WorkloadOp workload : migration.getOps<WorkloadOp>())
       if (workload.getSide() == side)
         pieces[getIndex(workload.getRole())] = table.expand(workload.getWid());
@@ -25,7 +26,9 @@ public:
 
   int64_t size() const { return pieces.size(); }
   llvm::ArrayRef<Piece> operator[](int64_t role) const { return pieces[role]; }
-  int64_t getIndex(RoleAttr role) const { return role.getStage() * tp + role.getSlice(); }
+  int64_t getIndex(RoleAttr role) const {
+    return role.getStage() * tp + role.getSlice();
+  }
   RoleAttr getRole(mlir::MLIRContext *context, int64_t index) const {
     return RoleAttr::get(context, index / tp, index % tp);
   }
@@ -34,7 +37,10 @@ public:
   /// What one role holds of a tensor, or nothing.
   const Piece *find(int64_t role, unsigned tensor, int64_t layer) const {
     auto it = llvm::lower_bound(pieces[role], Piece{tensor, layer, 0, 0});
-    return it != pieces[role].end() && it->tensor == tensor && it->layer == layer ? &*it : nullptr;
+    return it != pieces[role].end() && it->tensor == tensor &&
+                   it->layer == layer
+               ? &*it
+               : nullptr;
   }
 
 private:
@@ -43,10 +49,10 @@ private:
   llvm::SmallDenseMap<unsigned, bool> held;
 };
 
-/// The tensor of the previous side that a current one is filled from: its own name, else the twin it is tied to;
-/// none where neither exists.
-inline std::optional<unsigned> getSource(const TensorTable &table, const Holdings &prev,
-                                         unsigned tensor) {
+/// The tensor of the previous side that a current one is filled from: its own
+/// name, else the twin it is tied to; none where neither exists.
+inline std::optional<unsigned>
+getSource(const TensorTable &table, const Holdings &prev, unsigned tensor) {
   if (prev.has(tensor))
     return tensor;
   std::optional<unsigned> twin = table.getTwin(tensor);

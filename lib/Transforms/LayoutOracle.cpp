@@ -1,4 +1,4 @@
-//===- LayoutOracle.cpp - What both sides hold, by lib/Layout -----------------===//
+//===- LayoutOracle.cpp - What both sides hold, by lib/Layout -------------===//
 
 #include "etc/Transforms/LayoutOracle.h"
 
@@ -19,7 +19,8 @@ static model::Block toBlock(Part part) {
   llvm_unreachable("unknown part");
 }
 
-LayoutOracle::LayoutOracle(MigrationOp migration, const TensorTable &table) : table(table) {
+LayoutOracle::LayoutOracle(MigrationOp migration, const TensorTable &table)
+    : table(table) {
   for (Side side : {Side::Prev, Side::Curr}) {
     SideModel &model = sides[static_cast<int>(side)];
     ParallelAttr parallel = migration.getParallel(side);
@@ -46,7 +47,8 @@ SmallVector<Piece> LayoutOracle::holdings(Side side, int64_t role) const {
   for (const layout::Piece &held :
        layout::holdings(model.model, model.parallel, {role / tp, role % tp})) {
     layout::Range range = held.box[TensorOp(table[held.tensor]).getCutAxis()];
-    pieces.push_back({held.tensor, std::max<int64_t>(0, held.layer), range.begin, range.end});
+    pieces.push_back({held.tensor, std::max<int64_t>(0, held.layer),
+                      range.begin, range.end});
   }
   llvm::sort(pieces);
   return pieces;

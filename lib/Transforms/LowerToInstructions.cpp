@@ -1,4 +1,4 @@
-//===- LowerToInstructions.cpp - Send, Recv and Refer -------------------------===//
+//===- LowerToInstructions.cpp - Send, Recv and Refer ---------------------===//
 
 #include "DeviceClasses.h"
 #include "Sources.h"
@@ -55,7 +55,8 @@ private:
   llvm::StringMap<int64_t> names;
 };
 
-struct LowerToInstructions : ::etc::impl::LowerToInstructionsPassBase<LowerToInstructions> {
+struct LowerToInstructions
+    : ::etc::impl::LowerToInstructionsPassBase<LowerToInstructions> {
   void runOnOperation() override {
     MigrationOp migration = getOperation();
     auto placement = migration.getOnly<PlacementOp>();
@@ -74,26 +75,31 @@ struct LowerToInstructions : ::etc::impl::LowerToInstructionsPassBase<LowerToIns
 /// The names of the types that are derived, or of those that are not.
 static ArrayAttr typeNames(MigrationOp migration, bool derived) {
   SmallVector<Attribute> names;
-  for (auto [type, state] : llvm::enumerate(migration.getTypes().getAsRange<StateAttr>()))
+  for (auto [type, state] :
+       llvm::enumerate(migration.getTypes().getAsRange<StateAttr>()))
     if (migration.getDerivationSource(type).has_value() == derived)
       names.push_back(state.getName());
   return ArrayAttr::get(migration.getContext(), names);
 }
 
 static ArrayAttr typeNames(MigrationOp migration) {
-  return ArrayAttr::get(migration.getContext(),
-                        llvm::map_to_vector(migration.getTypes().getAsRange<StateAttr>(),
-                                            [](StateAttr s) -> Attribute { return s.getName(); }));
+  return ArrayAttr::get(
+      migration.getContext(),
+      llvm::map_to_vector(
+          migration.getTypes().getAsRange<StateAttr>(),
+          [](StateAttr s) -> Attribute { return s.getName(); }));
 }
 
 Lowering::Lowering(MigrationOp migration, PlacementOp placement)
     : migration(migration), context(migration.getContext()),
-      builder(OpBuilder::atBlockEnd(&migration.getBody().front())), table(migration),
-      prev(migration, table, Side::Prev), curr(migration, table, Side::Curr), devices(migration),
-      needs(table, prev, curr), sources(devices, prev.size()), types(typeNames(migration)),
+      builder(OpBuilder::atBlockEnd(&migration.getBody().front())),
+      table(migration), prev(migration, table, Side::Prev),
+      curr(migration, table, Side::Curr), devices(migration),
+      needs(table, prev, curr), sources(devices, prev.size()),
+      types(typeNames(migration)),
       movedTypes(typeNames(migration, /*derived=*/false)),
-      derivedTypes(typeNames(migration, /*derived=*/true)), currRole(devices.size(), -1),
-      exchanges(devices.size()) {
+      derivedTypes(typeNames(migration, /*derived=*/true)),
+      currRole(devices.size(), -1), exchanges(devices.size()) {
   for (auto [rank, device] : llvm::enumerate(placement.getDevices()))
     currRole[device] = placeOfRank(migration.getCurr(), rank).role;
 }
@@ -104,12 +110,14 @@ Lowering::Lowering(MigrationOp migration, PlacementOp placement)
 
 LogicalResult Lowering::reportLost(const Fragment &fragment) {
   InFlightDiagnostic diag = migration.emitError()
-                            << "state is lost: '" << table.getName(fragment.pieces.front()) << "'";
+                            << "state is lost: '"
+                            << table.getName(fragment.pieces.front()) << "'";
   if (fragment.pieces.size() > 1)
     diag << " and " << fragment.pieces.size() - 1 << " more tensors";
   diag << " of previous role ";
-  llvm::interleaveComma(fragment.holders, diag,
-                        [&](int64_t role) { diag << prev.getRole(context, role).str(); });
+  llvm::interleaveComma(fragment.holders, diag, [&](int64_t role) {
+    diag << prev.getRole(context, role).str();
+  });
   bool one = fragment.pieces.size() == 1;
   return diag << (one ? " has" : " have") << " no living holder; restore "
               << (one ? "it" : "them") << " from a checkpoint";
@@ -121,7 +129,8 @@ FailureOr<SmallVector<SmallVector<int64_t>>> Lowering::findDestinations() {
   for (int64_t device = 0; device < devices.size(); ++device) {
     if (currRole[device] < 0)
       continue;
-    const Needs *wanted = needs.get(currRole[device], devices.getPrevRole(device));
+    const Needs *wanted =
+        needs.get(currRole[device], devices.getPrevRole(device));
     if (!wanted)
       return migration.emitError() << "'" << needs.getUnsourced()
                                    << "' does not exist in the previous state";
@@ -132,7 +141,8 @@ FailureOr<SmallVector<SmallVector<int64_t>>> Lowering::findDestinations() {
   return destinations;
 }
 
-LogicalResult Lowering::planFragment(unsigned number, ArrayRef<int64_t> destinations) {
+LogicalResult Lowering::planFragment(unsigned number,
+                                     ArrayRef<int64_t> destinations) {
   const Fragment &fragment = needs.getFragments()[number];
   SmallVector<int64_t> chosen = sources.choose(fragment, destinations);
   if (chosen.empty())
@@ -145,10 +155,12 @@ LogicalResult Lowering::planFragment(unsigned number, ArrayRef<int64_t> destinat
 }
 
 LogicalResult Lowering::planTransfers() {
-  FailureOr<SmallVector<SmallVector<int64_t>>> destinations = findDestinations();
+  FailureOr<SmallVector<SmallVector<int64_t>>> destinations =
+      findDestinations();
   if (failed(destinations))
     return failure();
-  // What only one role holds leaves the least choice and goes first; what many hold can then come along.
+  // What only one role holds leaves the least choice and goes first; what many
+  // hold can then come along.
   for (bool shared : {false, true})
     for (auto [number, list] : llvm::enumerate(*destinations))
       if ((needs.getFragments()[number].holders.size() > 1) == shared &&
@@ -162,7 +174,8 @@ LogicalResult Lowering::planTransfers() {
 //===----------------------------------------------------------------------===//
 
 /// What the device does, and with whom, peers in the behaviour's order.
-Behaviour Lowering::behaviourOf(int64_t device, SmallVectorImpl<int64_t> &peers) const {
+Behaviour Lowering::behaviourOf(int64_t device,
+                                SmallVectorImpl<int64_t> &peers) const {
   Behaviour behaviour{currRole[device], devices.getPrevRole(device), {}};
   SmallVector<std::pair<SmallVector<Exchange>, int64_t>> ordered;
   for (const auto &[peer, list] : exchanges[device]) {
@@ -179,18 +192,22 @@ Behaviour Lowering::behaviourOf(int64_t device, SmallVectorImpl<int64_t> &peers)
 
 /// "P0T0 <- P1T0", numbered from the second class of the same roles on.
 std::string Lowering::nameOf(RoleAttr curr, RoleAttr prev) {
-  std::string name = (curr ? curr.str() : "none") + " <- " + (prev ? prev.str() : "none");
+  std::string name =
+      (curr ? curr.str() : "none") + " <- " + (prev ? prev.str() : "none");
   int64_t count = ++names[name];
   return count == 1 ? name : name + " #" + std::to_string(count);
 }
 
-void Lowering::createTransfer(const Exchange &exchange, Value self, Value peer) {
+void Lowering::createTransfer(const Exchange &exchange, Value self,
+                              Value peer) {
   const Fragment &fragment = needs.getFragments()[exchange.fragment];
   ArrayAttr ids = foldWorkloads(table, fragment.pieces);
   if (exchange.receives)
-    RecvOp::create(builder, migration.getLoc(), ids, movedTypes, peer, self, fragment.tied);
+    RecvOp::create(builder, migration.getLoc(), ids, movedTypes, peer, self,
+                   fragment.tied);
   else
-    SendOp::create(builder, migration.getLoc(), ids, movedTypes, self, peer, fragment.tied);
+    SendOp::create(builder, migration.getLoc(), ids, movedTypes, self, peer,
+                   fragment.tied);
 }
 
 void Lowering::createLocalOps(const Behaviour &behaviour, Value self) {
@@ -199,24 +216,31 @@ void Lowering::createLocalOps(const Behaviour &behaviour, Value self) {
   Location loc = migration.getLoc();
   const Needs &wanted = *needs.get(behaviour.curr, behaviour.prev);
   if (!wanted.kept.empty())
-    ReferOp::create(builder, loc, foldWorkloads(table, wanted.kept), types, self, false);
+    ReferOp::create(builder, loc, foldWorkloads(table, wanted.kept), types,
+                    self, false);
   if (!wanted.keptTied.empty())
-    ReferOp::create(builder, loc, foldWorkloads(table, wanted.keptTied), types, self, true);
+    ReferOp::create(builder, loc, foldWorkloads(table, wanted.keptTied), types,
+                    self, true);
   if (!wanted.lacking.empty() && !derivedTypes.empty())
-    DeriveOp::create(builder, loc, foldWorkloads(table, wanted.lacking), derivedTypes, self);
+    DeriveOp::create(builder, loc, foldWorkloads(table, wanted.lacking),
+                     derivedTypes, self);
   if (!wanted.zeroed.empty())
-    ZeroOp::create(builder, loc, foldWorkloads(table, wanted.zeroed), types, self);
+    ZeroOp::create(builder, loc, foldWorkloads(table, wanted.zeroed), types,
+                   self);
 }
 
-void Lowering::createProgram(const Behaviour &behaviour, const ClassMembers &members) {
-  SmallVector<Attribute> bindings = {builder.getDenseI64ArrayAttr(members.devices)};
+void Lowering::createProgram(const Behaviour &behaviour,
+                             const ClassMembers &members) {
+  SmallVector<Attribute> bindings = {
+      builder.getDenseI64ArrayAttr(members.devices)};
   for (ArrayRef<int64_t> peer : members.peers)
     bindings.push_back(builder.getDenseI64ArrayAttr(peer));
-  RoleAttr currAttr = roleAttr(curr, behaviour.curr), prevAttr = roleAttr(prev, behaviour.prev);
+  RoleAttr currAttr = roleAttr(curr, behaviour.curr),
+           prevAttr = roleAttr(prev, behaviour.prev);
   Location loc = migration.getLoc();
-  auto program = ProgramOp::create(builder, loc, builder.getStringAttr(nameOf(currAttr, prevAttr)),
-                                   currAttr, prevAttr, builder.getArrayAttr(bindings), {}, {}, {},
-                                   {});
+  auto program = ProgramOp::create(
+      builder, loc, builder.getStringAttr(nameOf(currAttr, prevAttr)), currAttr,
+      prevAttr, builder.getArrayAttr(bindings), {}, {}, {}, {});
   mlir::Block &body = program.getBody().emplaceBlock();
   for (size_t i = 0; i < bindings.size(); ++i)
     body.addArgument(builder.getType<DeviceType>(), loc);
@@ -225,7 +249,8 @@ void Lowering::createProgram(const Behaviour &behaviour, const ClassMembers &mem
   createLocalOps(behaviour, body.getArgument(0));
   for (auto [index, list] : llvm::enumerate(behaviour.peers))
     for (const Exchange &exchange : list)
-      createTransfer(exchange, body.getArgument(0), body.getArgument(index + 1));
+      createTransfer(exchange, body.getArgument(0),
+                     body.getArgument(index + 1));
 }
 
 int64_t Lowering::createPrograms() {

@@ -1,15 +1,17 @@
-//===- Needs.cpp - What a device keeps and what it lacks ----------------------===//
+//===- Needs.cpp - What a device keeps and what it lacks ------------------===//
 
 #include "Needs.h"
 
 using namespace etc;
 using namespace mlir;
 
-NeedsTable::NeedsTable(const TensorTable &table, const Holdings &prev, const Holdings &curr)
+NeedsTable::NeedsTable(const TensorTable &table, const Holdings &prev,
+                       const Holdings &curr)
     : table(table), prev(prev), curr(curr) {
   for (int64_t role = 0; role < prev.size(); ++role)
     for (const Piece &piece : prev[role])
-      holders[{piece.tensor, piece.layer}].push_back({role, piece.begin, piece.end});
+      holders[{piece.tensor, piece.layer}].push_back(
+          {role, piece.begin, piece.end});
 }
 
 /// Cuts a missing piece where its set of holders changes.
@@ -36,7 +38,8 @@ void NeedsTable::addMissing(Piece piece, unsigned source, Needs &needs,
 }
 
 /// Splits a current piece into what is kept, what is missing, and what is new.
-bool NeedsTable::addPiece(const Piece &piece, int64_t own, Needs &needs, FragmentMap &missing) {
+bool NeedsTable::addPiece(const Piece &piece, int64_t own, Needs &needs,
+                          FragmentMap &missing) {
   std::optional<unsigned> source = getSource(table, prev, piece.tensor);
   if (!source) {
     unsourced = table.getName(piece);
@@ -44,8 +47,10 @@ bool NeedsTable::addPiece(const Piece &piece, int64_t own, Needs &needs, Fragmen
   }
   int64_t extent = table.getExtent(*source, Side::Prev);
   if (piece.end > extent)
-    needs.zeroed.push_back({piece.tensor, piece.layer, std::max(piece.begin, extent), piece.end});
-  Piece common{piece.tensor, piece.layer, piece.begin, std::min(piece.end, extent)};
+    needs.zeroed.push_back(
+        {piece.tensor, piece.layer, std::max(piece.begin, extent), piece.end});
+  Piece common{piece.tensor, piece.layer, piece.begin,
+               std::min(piece.end, extent)};
   if (common.begin >= common.end)
     return true;
   const Piece *held = own < 0 ? nullptr : prev.find(own, *source, piece.layer);
@@ -59,8 +64,10 @@ bool NeedsTable::addPiece(const Piece &piece, int64_t own, Needs &needs, Fragmen
     return true;
   }
   (*source == piece.tensor ? needs.kept : needs.keptTied).push_back(kept);
-  addMissing({piece.tensor, piece.layer, common.begin, kept.begin}, *source, needs, missing);
-  addMissing({piece.tensor, piece.layer, kept.end, common.end}, *source, needs, missing);
+  addMissing({piece.tensor, piece.layer, common.begin, kept.begin}, *source,
+             needs, missing);
+  addMissing({piece.tensor, piece.layer, kept.end, common.end}, *source, needs,
+             missing);
   return true;
 }
 
@@ -77,8 +84,8 @@ const Needs *NeedsTable::get(int64_t role, int64_t own) {
     for (const Piece &piece : pieces)
       elements += table.getElements(piece);
     it->second.missing.push_back(fragments.size());
-    fragments.push_back(
-        {pieces, key.first, key.second, elements * table.getMovedBytesPerElement()});
+    fragments.push_back({pieces, key.first, key.second,
+                         elements * table.getMovedBytesPerElement()});
   }
   return &it->second;
 }

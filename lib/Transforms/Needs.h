@@ -1,4 +1,4 @@
-//===- Needs.h - What a device keeps and what it lacks ------------------------===//
+//===- Needs.h - What a device keeps and what it lacks --------------------===//
 
 #ifndef ETC_LIB_TRANSFORMS_NEEDS_H
 #define ETC_LIB_TRANSFORMS_NEEDS_H
@@ -9,7 +9,8 @@
 
 namespace etc {
 
-/// Pieces that a device lacks and that the same previous roles hold: what it can get from one source.
+/// Pieces that a device lacks and that the same previous roles hold: what it
+/// can get from one source.
 struct Fragment {
   llvm::SmallVector<Piece> pieces;
   /// The pieces are tied copies, to be read from their twins.
@@ -33,10 +34,12 @@ struct Needs {
 /// The needs of every pair of roles that is asked for, each worked out once.
 class NeedsTable {
 public:
-  NeedsTable(const TensorTable &table, const Holdings &prev, const Holdings &curr);
+  NeedsTable(const TensorTable &table, const Holdings &prev,
+             const Holdings &curr);
 
-  /// The needs of a device that takes current role `role` and had previous role `own` (-1: none). Null where a
-  /// tensor has no source on the previous side; `getUnsourced` then names it.
+  /// The needs of a device that takes current role `role` and had previous role
+  /// `own` (-1: none). Null where a tensor has no source on the previous side;
+  /// `getUnsourced` then names it.
   const Needs *get(int64_t role, int64_t own);
   llvm::ArrayRef<Fragment> getFragments() const { return fragments; }
   llvm::StringRef getUnsourced() const { return unsourced; }
@@ -47,8 +50,10 @@ private:
   };
   using FragmentKey = std::pair<bool, llvm::SmallVector<int64_t>>;
   using FragmentMap = std::map<FragmentKey, llvm::SmallVector<Piece>>;
-  bool addPiece(const Piece &piece, int64_t own, Needs &needs, FragmentMap &missing);
-  void addMissing(Piece piece, unsigned source, Needs &needs, FragmentMap &missing) const;
+  bool addPiece(const Piece &piece, int64_t own, Needs &needs,
+                FragmentMap &missing);
+  void addMissing(Piece piece, unsigned source, Needs &needs,
+                  FragmentMap &missing) const;
 
   const TensorTable &table;
   const Holdings &prev;

@@ -1,4 +1,4 @@
-//===- NodeClasses.cpp - Nodes that hold the same roles -----------------------===//
+//===- NodeClasses.cpp - Nodes that hold the same roles -------------------===//
 
 #include "NodeClasses.h"
 
@@ -23,12 +23,13 @@ NodeClasses::NodeClasses(const Devices &devices) {
 }
 
 /// Positions of `piece` that at least one of `roles` holds.
-static int64_t covered(const Holdings &prev, ArrayRef<int64_t> roles, unsigned source,
-                       const Piece &piece) {
+static int64_t covered(const Holdings &prev, ArrayRef<int64_t> roles,
+                       unsigned source, const Piece &piece) {
   SmallVector<std::pair<int64_t, int64_t>> parts;
   for (int64_t role : roles)
     if (const Piece *held = prev.find(role, source, piece.layer)) {
-      int64_t begin = std::max(held->begin, piece.begin), end = std::min(held->end, piece.end);
+      int64_t begin = std::max(held->begin, piece.begin),
+              end = std::min(held->end, piece.end);
       if (begin < end)
         parts.push_back({begin, end});
     }
@@ -41,13 +42,15 @@ static int64_t covered(const Holdings &prev, ArrayRef<int64_t> roles, unsigned s
   return count;
 }
 
-SmallVector<int64_t> NodeClasses::bytesOf(const TensorTable &table, const Holdings &prev,
+SmallVector<int64_t> NodeClasses::bytesOf(const TensorTable &table,
+                                          const Holdings &prev,
                                           ArrayRef<Piece> pieces) const {
   SmallVector<int64_t> bytes(roles.size());
   for (const Piece &piece : pieces)
     if (std::optional<unsigned> source = getSource(table, prev, piece.tensor))
       for (auto [node, held] : llvm::zip_equal(bytes, roles))
-        node += covered(prev, held, *source, piece) * table.getElementsPerPosition(piece.tensor) *
+        node += covered(prev, held, *source, piece) *
+                table.getElementsPerPosition(piece.tensor) *
                 table.getMovedBytesPerElement();
   return bytes;
 }

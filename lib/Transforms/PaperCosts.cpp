@@ -1,11 +1,13 @@
-//===- PaperCosts.cpp - The paper's cost matrices -----------------------------===//
+//===- PaperCosts.cpp - The paper's cost matrices -------------------------===//
 
 #include "PaperCosts.h"
 
 using namespace etc;
 
-/// `total` items, cut evenly on both sides: c_ij = |curr_i| - |curr_i and prev_j|.
-static PaperMatrix buildCosts(int64_t total, int64_t currParts, int64_t prevParts) {
+/// `total` items, cut evenly on both sides: c_ij = |curr_i| - |curr_i and
+/// prev_j|.
+static PaperMatrix buildCosts(int64_t total, int64_t currParts,
+                              int64_t prevParts) {
   PaperMatrix matrix(currParts, prevParts);
   int64_t curr = total / currParts, prev = total / prevParts;
   for (int64_t row = 0; row < currParts; ++row)
@@ -27,10 +29,13 @@ PaperMatrix etc::buildTensorCosts(MigrationOp migration) {
                     migration.getPrev().getTp());
 }
 
-PaperMatrix etc::mergeCosts(const PaperMatrix &pipeline, const PaperMatrix &tensor) {
-  PaperMatrix merged(pipeline.rows * tensor.rows, pipeline.columns * tensor.columns);
+PaperMatrix etc::mergeCosts(const PaperMatrix &pipeline,
+                            const PaperMatrix &tensor) {
+  PaperMatrix merged(pipeline.rows * tensor.rows,
+                     pipeline.columns * tensor.columns);
   int64_t pipelineMax = pipeline.max(), tensorMax = tensor.max();
-  // The coefficient is cost / max; times max, all costs are integers. Where max is 0 it would be 0/0: it is 1 then.
+  // The coefficient is cost / max; times max, all costs are integers. Where max
+  // is 0 it would be 0/0: it is 1 then.
   int64_t scale = std::max<int64_t>(1, tensorMax);
   for (int64_t row = 0; row < merged.rows; ++row)
     for (int64_t column = 0; column < merged.columns; ++column) {
@@ -38,7 +43,9 @@ PaperMatrix etc::mergeCosts(const PaperMatrix &pipeline, const PaperMatrix &tens
       // No stage in common: the largest cost, whatever the tensor ranks share.
       bool isFull = cost == pipelineMax || tensorMax == 0;
       merged.at(row, column) =
-          cost * (isFull ? scale : tensor.at(row % tensor.rows, column % tensor.columns));
+          cost * (isFull
+                      ? scale
+                      : tensor.at(row % tensor.rows, column % tensor.columns));
     }
   return merged;
 }

@@ -1,6 +1,7 @@
-//===- PaperCosts.h - The paper's cost matrices -------------------------------===//
+//===- PaperCosts.h - The paper's cost matrices ---------------------------===//
 //
-// By dimension (section III-B) and merged (section III-C). docs/paper-policy.md says how the text is read.
+// By dimension (section III-B) and merged (section III-C). docs/paper-policy.md
+// says how the text is read.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,8 +17,12 @@ struct PaperMatrix {
   PaperMatrix(int64_t rows, int64_t columns)
       : rows(rows), columns(columns), costs(rows * columns) {}
 
-  int64_t &at(int64_t row, int64_t column) { return costs[row * columns + column]; }
-  int64_t at(int64_t row, int64_t column) const { return costs[row * columns + column]; }
+  int64_t &at(int64_t row, int64_t column) {
+    return costs[row * columns + column];
+  }
+  int64_t at(int64_t row, int64_t column) const {
+    return costs[row * columns + column];
+  }
   int64_t max() const { return *llvm::max_element(costs); }
 
   int64_t rows, columns;
@@ -26,9 +31,11 @@ struct PaperMatrix {
 
 /// PP' x PP: layers of a current stage that a previous one lacks.
 PaperMatrix buildPipelineCosts(MigrationOp migration);
-/// TP' x TP: slices, LCM(TP, TP') in all, of a current tensor rank that a previous one lacks.
+/// TP' x TP: slices, LCM(TP, TP') in all, of a current tensor rank that a
+/// previous one lacks.
 PaperMatrix buildTensorCosts(MigrationOp migration);
-/// Roles x roles: the pipeline cost times the coefficient that the tensor cost gives, as integers.
+/// Roles x roles: the pipeline cost times the coefficient that the tensor cost
+/// gives, as integers.
 PaperMatrix mergeCosts(const PaperMatrix &pipeline, const PaperMatrix &tensor);
 
 } // namespace etc

@@ -1,4 +1,4 @@
-//===- PaperPipeline.cpp - The paper's method, step by step -------------------===//
+//===- PaperPipeline.cpp - The paper's method, step by step ---------------===//
 
 #include "etc/Transforms/Passes.h"
 
@@ -8,18 +8,21 @@
 using namespace etc;
 using namespace mlir;
 
-void etc::buildPaperPipeline(OpPassManager &passes, const PaperPipelineOptions &options) {
+void etc::buildPaperPipeline(OpPassManager &passes,
+                             const PaperPipelineOptions &options) {
   OpPassManager &sketch = passes.nest<MigrationOp>();
   sketch.addPass(createBuildWorkloadsPass());
   sketch.addPass(createBuildPaperCostsPass());
   sketch.addPass(createBuildCostMatrixPass());
-  // The exact assignment comes first, for its certificate: the bound that the paper's sketch is measured by.
+  // The exact assignment comes first, for its certificate: the bound that the
+  // paper's sketch is measured by.
   sketch.addPass(createSolveAssignmentPass());
   SolvePaperAssignmentPassOptions costs;
   costs.costs = options.costs;
   sketch.addPass(createSolvePaperAssignmentPass(costs));
   sketch.addPass(createPlaceRolesPass());
-  // Coalesced, state goes straight to its final device; in two stages it stops where the sketch puts it.
+  // Coalesced, state goes straight to its final device; in two stages it stops
+  // where the sketch puts it.
   if (options.twoStage)
     passes.addPass(createTwoStagePass());
   else
@@ -32,6 +35,7 @@ void etc::buildPaperPipeline(OpPassManager &passes, const PaperPipelineOptions &
 
 void etc::registerPaperPipeline() {
   PassPipelineRegistration<PaperPipelineOptions>(
-      "etc-paper-plan", "From the request stage to a proven plan, as the paper does it",
+      "etc-paper-plan",
+      "From the request stage to a proven plan, as the paper does it",
       buildPaperPipeline);
 }

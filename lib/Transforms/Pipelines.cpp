@@ -1,4 +1,4 @@
-//===- Pipelines.cpp - The order of the passes --------------------------------===//
+//===- Pipelines.cpp - The order of the passes ----------------------------===//
 
 #include "etc/Transforms/Passes.h"
 
@@ -14,7 +14,8 @@ void etc::buildPlanPipeline(OpPassManager &passes) {
   migration.addPass(createBuildWorkloadsPass());
   // Costs stand in the IR, so that the assignment can be checked against them.
   migration.addPass(createBuildCostMatrixPass());
-  // Roles before devices: the sketch pairs ranks, placement finds room for those that pair with none.
+  // Roles before devices: the sketch pairs ranks, placement finds room for
+  // those that pair with none.
   migration.addPass(createSolveAssignmentPass());
   migration.addPass(createPlaceRolesPass());
   // Only now is it known who lacks what.
@@ -26,7 +27,8 @@ void etc::buildPlanPipeline(OpPassManager &passes) {
 }
 
 void etc::registerEtcPipelines() {
-  PassPipelineRegistration<>("etc-plan", "From the request stage to a proven plan",
-                             [](OpPassManager &passes) { buildPlanPipeline(passes); });
+  PassPipelineRegistration<>(
+      "etc-plan", "From the request stage to a proven plan",
+      [](OpPassManager &passes) { buildPlanPipeline(passes); });
   registerPaperPipeline();
 }

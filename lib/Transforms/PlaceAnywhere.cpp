@@ -1,4 +1,4 @@
-//===- PlaceAnywhere.cpp - One assignment over all devices --------------------===//
+//===- PlaceAnywhere.cpp - One assignment over all devices ----------------===//
 
 #include "Placement.h"
 #include "etc/Assignment/Expand.h"
@@ -13,18 +13,22 @@ using assignment::Problem;
 using assignment::Weight;
 
 namespace {
-/// Devices of equal worth to every role: the same node class and the same previous role.
-using Columns = std::map<std::pair<int64_t, int64_t>, llvm::SmallVector<int64_t>>;
+/// Devices of equal worth to every role: the same node class and the same
+/// previous role.
+using Columns =
+    std::map<std::pair<int64_t, int64_t>, llvm::SmallVector<int64_t>>;
 } // namespace
 
 static Columns findColumns(const PlacementProblem &problem) {
   Columns columns;
   for (const Candidate &candidate : problem.devices)
-    columns[{problem.nodeClass[candidate.node], candidate.prevRole}].push_back(candidate.device);
+    columns[{problem.nodeClass[candidate.node], candidate.prevRole}].push_back(
+        candidate.device);
   return columns;
 }
 
-static Problem buildProblem(const PlacementProblem &problem, const Columns &columns) {
+static Problem buildProblem(const PlacementProblem &problem,
+                            const Columns &columns) {
   Problem result;
   result.supply.assign(problem.getRoles(), problem.dp);
   for (const auto &[key, members] : columns)
@@ -43,7 +47,8 @@ static Problem buildProblem(const PlacementProblem &problem, const Columns &colu
 }
 
 /// Ranks that keep nothing anywhere take the lowest devices that are left.
-static void fillRest(const PlacementProblem &problem, llvm::SmallVectorImpl<int64_t> &deviceOf) {
+static void fillRest(const PlacementProblem &problem,
+                     llvm::SmallVectorImpl<int64_t> &deviceOf) {
   llvm::BitVector taken(problem.devices.back().device + 1);
   for (int64_t device : deviceOf)
     if (device >= 0)
@@ -68,7 +73,8 @@ Placement etc::placeAnywhere(const PlacementProblem &problem) {
   Placement placement{{}, solution.total};
   for (const auto &replicas : assignment::expand(classes, solution.flow))
     for (const assignment::Seat &seat : replicas)
-      placement.deviceOf.push_back(seat.matched() ? members[seat.col][seat.member] : -1);
+      placement.deviceOf.push_back(
+          seat.matched() ? members[seat.col][seat.member] : -1);
   fillRest(problem, placement.deviceOf);
   return placement;
 }

@@ -1,7 +1,8 @@
-//===- PlaceInNodes.cpp - Bundles of ranks on nodes ---------------------------===//
+//===- PlaceInNodes.cpp - Bundles of ranks on nodes -----------------------===//
 //
-// Ranks are cut into bundles that must share a node; bundles are assigned to nodes, and the ranks of each to the
-// devices of its node. Given the bundles both assignments are exact, since what a bundle is worth on a node depends on
+// Ranks are cut into bundles that must share a node; bundles are assigned to
+// nodes, and the ranks of each to the devices of its node. Given the bundles
+// both assignments are exact, since what a bundle is worth on a node depends on
 // nothing else. Several ways to cut are tried, and the best one is taken.
 //
 //===----------------------------------------------------------------------===//
@@ -22,14 +23,16 @@ using llvm::ArrayRef;
 using llvm::SmallVector;
 
 namespace {
-/// Nodes that are worth the same to every bundle: their class, and the previous roles of their devices.
+/// Nodes that are worth the same to every bundle: their class, and the previous
+/// roles of their devices.
 using HostKey = std::pair<int64_t, SmallVector<int64_t>>;
 using BundleKey = SmallVector<int64_t>; // roles, ascending
 
 /// Assigns one way of cutting the ranks to one way of cutting the nodes.
 class BundlePlacer {
 public:
-  BundlePlacer(const PlacementProblem &problem, ArrayRef<Bundle> bundles, ArrayRef<Host> hosts);
+  BundlePlacer(const PlacementProblem &problem, ArrayRef<Bundle> bundles,
+               ArrayRef<Host> hosts);
   std::optional<Placement> place();
 
 private:
@@ -47,8 +50,10 @@ private:
 };
 } // namespace
 
-/// Classes of a few roles against the devices of one host: a row a role, a column a previous role.
-static Problem innerProblem(const PlacementProblem &problem, const BundleKey &roles,
+/// Classes of a few roles against the devices of one host: a row a role, a
+/// column a previous role.
+static Problem innerProblem(const PlacementProblem &problem,
+                            const BundleKey &roles,
                             ArrayRef<int64_t> prevRoles) {
   std::map<int64_t, int64_t> supply, capacity;
   for (int64_t role : roles)
@@ -71,8 +76,8 @@ static Problem innerProblem(const PlacementProblem &problem, const BundleKey &ro
   return inner;
 }
 
-BundlePlacer::BundlePlacer(const PlacementProblem &problem, ArrayRef<Bundle> bundleList,
-                           ArrayRef<Host> hostList)
+BundlePlacer::BundlePlacer(const PlacementProblem &problem,
+                           ArrayRef<Bundle> bundleList, ArrayRef<Host> hostList)
     : problem(problem) {
   for (const Bundle &bundle : bundleList)
     bundles[bundle.getRoles()].push_back(&bundle);
@@ -80,13 +85,15 @@ BundlePlacer::BundlePlacer(const PlacementProblem &problem, ArrayRef<Bundle> bun
     hosts[{problem.nodeClass[host.node], host.getPrevRoles()}].push_back(&host);
 }
 
-Weight BundlePlacer::valueOf(const BundleKey &bundle, const HostKey &host) const {
+Weight BundlePlacer::valueOf(const BundleKey &bundle,
+                             const HostKey &host) const {
   Weight value;
   for (int64_t role : bundle)
     value.node += problem.onNode[role][host.first];
   if (value.node == 0)
     return value;
-  value.device = assignment::solve(innerProblem(problem, bundle, host.second)).total.device;
+  value.device = assignment::solve(innerProblem(problem, bundle, host.second))
+                     .total.device;
   return value;
 }
 
@@ -107,8 +114,8 @@ Problem BundlePlacer::bundleProblem() const {
   return result;
 }
 
-/// The host of every bundle, in the order of `bundles`. Those worth nothing anywhere take what is left, the largest
-/// bundle first on the tightest host.
+/// The host of every bundle, in the order of `bundles`. Those worth nothing
+/// anywhere take what is left, the largest bundle first on the tightest host.
 std::optional<SmallVector<const Host *>> BundlePlacer::chooseHosts() {
   Problem classes = bundleProblem();
   assignment::Solution solution = assignment::solve(classes);
@@ -119,7 +126,8 @@ std::optional<SmallVector<const Host *>> BundlePlacer::chooseHosts() {
   llvm::SmallDenseSet<const Host *> taken;
   for (const auto &row : assignment::expand(classes, solution.flow))
     for (const assignment::Seat &seat : row) {
-      chosen.push_back(seat.matched() ? members[seat.col][seat.member] : nullptr);
+      chosen.push_back(seat.matched() ? members[seat.col][seat.member]
+                                      : nullptr);
       taken.insert(chosen.back());
     }
   SmallVector<std::pair<size_t, size_t>> rest; // size, place
@@ -128,14 +136,17 @@ std::optional<SmallVector<const Host *>> BundlePlacer::chooseHosts() {
     for (size_t i = 0; i < list.size(); ++i, ++place)
       if (!chosen[place])
         rest.push_back({key.size(), place});
-  llvm::sort(rest, [](auto a, auto b) { return std::pair(b.first, a.second) < std::pair(a.first, b.second); });
+  llvm::sort(rest, [](auto a, auto b) {
+    return std::pair(b.first, a.second) < std::pair(a.first, b.second);
+  });
   for (auto [size, index] : rest) {
     const Host *best = nullptr;
     for (ArrayRef<const Host *> list : members)
       for (const Host *host : list)
         if (!taken.contains(host) && host->devices.size() >= size &&
-            (!best || std::pair(host->devices.size(), host->devices.front().device) <
-                          std::pair(best->devices.size(), best->devices.front().device)))
+            (!best ||
+             std::pair(host->devices.size(), host->devices.front().device) <
+                 std::pair(best->devices.size(), best->devices.front().device)))
           best = host;
     if (!best)
       return std::nullopt;
@@ -146,7 +157,8 @@ std::optional<SmallVector<const Host *>> BundlePlacer::chooseHosts() {
 }
 
 /// The ranks of one bundle on the devices of its host.
-void BundlePlacer::seat(const Bundle &bundle, const Host &host, Placement &placement) const {
+void BundlePlacer::seat(const Bundle &bundle, const Host &host,
+                        Placement &placement) const {
   BundleKey roles = bundle.getRoles();
   Problem inner = innerProblem(problem, roles, host.getPrevRoles());
   auto seats = assignment::expand(inner, assignment::solve(inner).flow);
@@ -188,7 +200,8 @@ std::optional<Placement> BundlePlacer::place() {
   auto host = chosen->begin();
   for (const auto &[key, list] : bundles)
     for (const Bundle *bundle : list) {
-      placement.kept += valueOf(key, {problem.nodeClass[(*host)->node], (*host)->getPrevRoles()});
+      placement.kept += valueOf(
+          key, {problem.nodeClass[(*host)->node], (*host)->getPrevRoles()});
       seat(*bundle, **host++, placement);
     }
   return placement;
@@ -197,32 +210,37 @@ std::optional<Placement> BundlePlacer::place() {
 static void keepBest(const PlacementProblem &problem, ArrayRef<Cut> cuts,
                      std::optional<Placement> &best) {
   for (const Cut &cut : cuts) {
-    std::optional<Placement> placement = BundlePlacer(problem, cut.bundles, cut.hosts).place();
+    std::optional<Placement> placement =
+        BundlePlacer(problem, cut.bundles, cut.hosts).place();
     if (placement && (!best || placement->kept > best->kept))
       best = std::move(placement);
   }
 }
 
 /// The problem on the nodes that a placement uses alone.
-static PlacementProblem restrictTo(const PlacementProblem &problem, const Placement &placement) {
+static PlacementProblem restrictTo(const PlacementProblem &problem,
+                                   const Placement &placement) {
   llvm::DenseSet<int64_t> devices, nodes;
   devices.insert_range(placement.deviceOf);
   for (const Candidate &candidate : problem.devices)
     if (devices.contains(candidate.device))
       nodes.insert(candidate.node);
   PlacementProblem result = problem;
-  llvm::erase_if(result.devices,
-                 [&](const Candidate &candidate) { return !nodes.contains(candidate.node); });
+  llvm::erase_if(result.devices, [&](const Candidate &candidate) {
+    return !nodes.contains(candidate.node);
+  });
   return result;
 }
 
-std::optional<Placement> etc::placeInNodes(const PlacementProblem &problem, bool pack) {
+std::optional<Placement> etc::placeInNodes(const PlacementProblem &problem,
+                                           bool pack) {
   std::optional<Placement> best;
   keepBest(problem, packedCuts(problem), best);
   if (!pack)
     keepBest(problem, slotCuts(problem), best);
   else if (best)
-    // The nodes are chosen; on these, groups may still change places one by one.
+    // The nodes are chosen; on these, groups may still change places one by
+    // one.
     keepBest(problem, slotCuts(restrictTo(problem, *best)), best);
   return best;
 }

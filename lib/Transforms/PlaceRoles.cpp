@@ -1,4 +1,4 @@
-//===- PlaceRoles.cpp - The physical device of every current rank -------------===//
+//===- PlaceRoles.cpp - The physical device of every current rank ---------===//
 
 #include "Devices.h"
 #include "Holdings.h"
@@ -26,17 +26,21 @@ static SmallVector<int64_t> placePairs(MigrationOp migration) {
   SmallVector<int64_t> placement = migration.getPrevPlacement();
   SmallVector<int64_t> devices(curr.getWorld(), -1);
   auto rank = [](ParallelAttr side, RoleAttr role, int64_t replica) {
-    return rankOfPlace(side, {role.getStage() * side.getTp() + role.getSlice(), replica});
+    return rankOfPlace(
+        side, {role.getStage() * side.getTp() + role.getSlice(), replica});
   };
   for (PairOp pair : migration.getOps<PairOp>()) {
     if (!pair.getPrev()) {
       for (auto [to, device] :
-           llvm::zip(pair.getCurrReplicas(), pair.getDevices().value_or(ArrayRef<int64_t>())))
+           llvm::zip(pair.getCurrReplicas(),
+                     pair.getDevices().value_or(ArrayRef<int64_t>())))
         devices[rank(curr, pair.getCurr(), to)] = device;
       continue;
     }
-    for (auto [to, from] : llvm::zip_equal(pair.getCurrReplicas(), *pair.getPrevReplicas()))
-      devices[rank(curr, pair.getCurr(), to)] = placement[rank(prev, *pair.getPrev(), from)];
+    for (auto [to, from] :
+         llvm::zip_equal(pair.getCurrReplicas(), *pair.getPrevReplicas()))
+      devices[rank(curr, pair.getCurr(), to)] =
+          placement[rank(prev, *pair.getPrev(), from)];
   }
   return devices;
 }
@@ -54,12 +58,14 @@ void PlaceRoles::runOnOperation() {
   for (auto [rank, device] : llvm::enumerate(placed)) {
     if (device >= 0)
       continue;
-    while (next < devices.size() && (taken.test(next) || !devices.isUsable(next)))
+    while (next < devices.size() &&
+           (taken.test(next) || !devices.isUsable(next)))
       ++next;
     if (next == devices.size()) {
-      migration.emitError() << "current rank " << rank << " finds no device: "
-                            << migration.getCurr().getWorld()
-                            << " are needed; add nodes to the cluster or lower curr";
+      migration.emitError()
+          << "current rank " << rank
+          << " finds no device: " << migration.getCurr().getWorld()
+          << " are needed; add nodes to the cluster or lower curr";
       return signalPassFailure();
     }
     device = next++;

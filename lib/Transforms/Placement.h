@@ -1,7 +1,8 @@
-//===- Placement.h - Which device takes which rank ----------------------------===//
+//===- Placement.h - Which device takes which rank ------------------------===//
 //
-// Roles to devices with the topology in the objective: the most bytes kept on the node first, the most kept on the
-// device second. Knows no IR. docs/placement.md has the model.
+// Roles to devices with the topology in the objective: the most bytes kept on
+// the node first, the most kept on the device second. Knows no IR.
+// docs/placement.md has the model.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,11 +26,14 @@ struct Candidate {
 };
 
 struct PlacementProblem {
-  int64_t pp, tp, dp;                     ///< the current grid; role p * tp + t has dp replicas
-  llvm::SmallVector<Candidate> devices;   ///< ascending by device, hence by node
-  llvm::SmallVector<int64_t> nodeClass;   ///< [node] nodes of a class hold the same roles
-  llvm::SmallVector<llvm::SmallVector<int64_t>> onDevice; ///< [role][previous role] bytes
-  llvm::SmallVector<llvm::SmallVector<int64_t>> onNode;   ///< [role][node class] bytes
+  int64_t pp, tp, dp; ///< the current grid; role p * tp + t has dp replicas
+  llvm::SmallVector<Candidate> devices; ///< ascending by device, hence by node
+  llvm::SmallVector<int64_t>
+      nodeClass; ///< [node] nodes of a class hold the same roles
+  llvm::SmallVector<llvm::SmallVector<int64_t>>
+      onDevice; ///< [role][previous role] bytes
+  llvm::SmallVector<llvm::SmallVector<int64_t>>
+      onNode; ///< [role][node class] bytes
 
   int64_t getRoles() const { return pp * tp; }
   int64_t getRanks() const { return pp * tp * dp; }
@@ -41,12 +45,15 @@ struct Placement {
   assignment::Weight kept;
 };
 
-/// Any rank anywhere. Exact. The devices must be as many as the ranks, at least.
+/// Any rank anywhere. Exact. The devices must be as many as the ranks, at
+/// least.
 Placement placeAnywhere(const PlacementProblem &problem);
 
-/// Tensor-parallel groups inside nodes, or on whole nodes where a group exceeds one. With `pack`, on the fewest nodes.
-/// Nothing where the groups do not fit the nodes. Exact for the groups that it tries (see docs/placement.md).
-std::optional<Placement> placeInNodes(const PlacementProblem &problem, bool pack);
+/// Tensor-parallel groups inside nodes, or on whole nodes where a group exceeds
+/// one. With `pack`, on the fewest nodes. Nothing where the groups do not fit
+/// the nodes. Exact for the groups that it tries (see docs/placement.md).
+std::optional<Placement> placeInNodes(const PlacementProblem &problem,
+                                      bool pack);
 
 } // namespace etc
 

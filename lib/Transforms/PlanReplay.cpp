@@ -1,4 +1,4 @@
-//===- PlanReplay.cpp - Programs replayed against lib/Layout ------------------===//
+//===- PlanReplay.cpp - Programs replayed against lib/Layout --------------===//
 
 #include "PlanReplay.h"
 
@@ -8,19 +8,23 @@ using namespace mlir;
 ProgramReplay::ProgramReplay(ProgramOp program, const TensorTable &table,
                              const LayoutOracle &oracle)
     : program(program), table(table), oracle(oracle),
-      migration(program->getParentOfType<MigrationOp>()), sends(program.getBindings().size()),
-      recvs(program.getBindings().size()) {
-  for (auto [type, state] : llvm::enumerate(migration.getTypes().getAsRange<StateAttr>())) {
+      migration(program->getParentOfType<MigrationOp>()),
+      sends(program.getBindings().size()), recvs(program.getBindings().size()) {
+  for (auto [type, state] :
+       llvm::enumerate(migration.getTypes().getAsRange<StateAttr>())) {
     typeBytes.push_back(state.getBytes());
     sourceTypes.push_back(migration.getDerivationSource(type));
   }
   auto roleIndex = [&](Side side, RoleAttr role) {
-    return role.getStage() * migration.getParallel(side).getTp() + role.getSlice();
+    return role.getStage() * migration.getParallel(side).getTp() +
+           role.getSlice();
   };
   if (program.getPrev())
-    prev = oracle.holdings(Side::Prev, roleIndex(Side::Prev, *program.getPrev()));
+    prev =
+        oracle.holdings(Side::Prev, roleIndex(Side::Prev, *program.getPrev()));
   if (program.getCurr())
-    curr = oracle.holdings(Side::Curr, roleIndex(Side::Curr, *program.getCurr()));
+    curr =
+        oracle.holdings(Side::Curr, roleIndex(Side::Curr, *program.getCurr()));
 }
 
 int64_t ProgramReplay::bytesOf(const Piece &piece, unsigned type) const {
@@ -29,16 +33,19 @@ int64_t ProgramReplay::bytesOf(const Piece &piece, unsigned type) const {
 
 const Piece *ProgramReplay::findPrev(unsigned tensor, int64_t layer) const {
   auto it = llvm::lower_bound(prev, Piece{tensor, layer, 0, 0});
-  return it != prev.end() && it->tensor == tensor && it->layer == layer ? &*it : nullptr;
+  return it != prev.end() && it->tensor == tensor && it->layer == layer
+             ? &*it
+             : nullptr;
 }
 
-LogicalResult ProgramReplay::read(InstructionOpInterface op, int64_t round, unsigned type,
-                                  Piece piece) {
+LogicalResult ProgramReplay::read(InstructionOpInterface op, int64_t round,
+                                  unsigned type, Piece piece) {
   piece.tensor = oracle.sourceOf(piece.tensor);
   const Piece *held = findPrev(piece.tensor, piece.layer);
   if (!held || piece.begin < held->begin || piece.end > held->end)
-    return op->emitError() << "reads '" << table.getName(piece) << "' [" << piece.begin << ":"
-                           << piece.end << "], which the device does not hold";
+    return op->emitError() << "reads '" << table.getName(piece) << "' ["
+                           << piece.begin << ":" << piece.end
+                           << "], which the device does not hold";
   State &state = states[keyOf(type, piece)];
   if (round > state.lastRead) {
     state.lastRead = round;
@@ -47,39 +54,43 @@ LogicalResult ProgramReplay::read(InstructionOpInterface op, int64_t round, unsi
   return success();
 }
 
-/// Rounds are replayed in order, so all writes of earlier ones are known; coverage says that they are disjoint.
-LogicalResult ProgramReplay::derive(InstructionOpInterface op, int64_t round, unsigned type,
-                                    const Piece &piece) {
+/// Rounds are replayed in order, so all writes of earlier ones are known;
+/// coverage says that they are disjoint.
+LogicalResult ProgramReplay::derive(InstructionOpInterface op, int64_t round,
+                                    unsigned type, const Piece &piece) {
   int64_t written = 0;
   for (const Write &write : states[keyOf(*sourceTypes[type], piece)].writes)
     if (write.round < round)
-      written +=
-          std::max<int64_t>(0, std::min(write.end, piece.end) - std::max(write.begin, piece.begin));
+      written += std::max<int64_t>(0, std::min(write.end, piece.end) -
+                                          std::max(write.begin, piece.begin));
   if (written >= piece.size())
     return success();
   auto nameOf = [&](unsigned index) {
     return cast<StateAttr>(migration.getTypes()[index]).getName().getValue();
   };
-  return op->emitError() << "derives " << nameOf(type) << " of '" << table.getName(piece) << "' ["
-                         << piece.begin << ":" << piece.end << "] in round " << round
+  return op->emitError() << "derives " << nameOf(type) << " of '"
+                         << table.getName(piece) << "' [" << piece.begin << ":"
+                         << piece.end << "] in round " << round
                          << ", before which its " << nameOf(*sourceTypes[type])
                          << " is not complete";
 }
 
-LogicalResult ProgramReplay::release(InstructionOpInterface op, int64_t round, unsigned type,
-                                     Piece piece) {
+LogicalResult ProgramReplay::release(InstructionOpInterface op, int64_t round,
+                                     unsigned type, Piece piece) {
   const Piece *held = findPrev(piece.tensor, piece.layer);
   if (!held || *held != piece)
     return op->emitError() << "releases '" << table.getName(piece)
                            << "', of which the device holds something else";
   State &state = states[keyOf(type, piece)];
   if (state.released >= 0)
-    return op->emitError() << "releases '" << table.getName(piece) << "' a second time";
+    return op->emitError() << "releases '" << table.getName(piece)
+                           << "' a second time";
   state.released = round;
   return success();
 }
 
-LogicalResult ProgramReplay::replayPiece(InstructionOpInterface op, int64_t round, unsigned type,
+LogicalResult ProgramReplay::replayPiece(InstructionOpInterface op,
+                                         int64_t round, unsigned type,
                                          Piece piece) {
   auto transfer = dyn_cast<TransferOpInterface>(op.getOperation());
   if (isa<ReleaseOp>(op.getOperation()))
@@ -87,7 +98,8 @@ LogicalResult ProgramReplay::replayPiece(InstructionOpInterface op, int64_t roun
   if (transfer) {
     unsigned peer = cast<BlockArgument>(transfer.getPeer()).getArgNumber();
     bool isSend = isa<SendOp>(op.getOperation());
-    (isSend ? sends : recvs)[peer].push_back({round, type, piece, transfer.getTied()});
+    (isSend ? sends : recvs)[peer].push_back(
+        {round, type, piece, transfer.getTied()});
     if (isSend)
       return read(op, round, type, piece);
   }
@@ -116,24 +128,28 @@ LogicalResult ProgramReplay::replay(InstructionOpInterface op, int64_t round) {
 
 LogicalResult ProgramReplay::checkCovered(const Piece &wanted, unsigned type) {
   State &state = states[keyOf(type, wanted)];
-  StringRef typeName = cast<StateAttr>(migration.getTypes()[type]).getName().getValue();
-  llvm::sort(state.writes, [](const Write &a, const Write &b) { return a.begin < b.begin; });
+  StringRef typeName =
+      cast<StateAttr>(migration.getTypes()[type]).getName().getValue();
+  llvm::sort(state.writes,
+             [](const Write &a, const Write &b) { return a.begin < b.begin; });
   int64_t next = wanted.begin;
   for (const Write &write : state.writes) {
     if (write.begin < next || write.end > wanted.end)
       return write.op->emitError()
-             << "writes " << typeName << " of '" << table.getName(wanted) << "' [" << write.begin
-             << ":" << write.end << "] "
-             << (write.begin < wanted.begin || write.end > wanted.end ? "outside of the role's"
-                                                                      : "a second time");
+             << "writes " << typeName << " of '" << table.getName(wanted)
+             << "' [" << write.begin << ":" << write.end << "] "
+             << (write.begin < wanted.begin || write.end > wanted.end
+                     ? "outside of the role's"
+                     : "a second time");
     if (write.begin > next)
       break;
     next = write.end;
   }
   if (next != wanted.end)
-    return program.emitError() << "never writes " << typeName << " of '" << table.getName(wanted)
-                               << "' from position " << next << " on, of [" << wanted.begin << ":"
-                               << wanted.end << "]";
+    return program.emitError()
+           << "never writes " << typeName << " of '" << table.getName(wanted)
+           << "' from position " << next << " on, of [" << wanted.begin << ":"
+           << wanted.end << "]";
   return success();
 }
 
@@ -148,7 +164,8 @@ LogicalResult ProgramReplay::checkCoverage() {
   for (auto &[key, state] : states)
     written += !state.writes.empty();
   if (written != wanted)
-    return program.emitError() << "writes " << written << " tensors, its role has " << wanted;
+    return program.emitError()
+           << "writes " << written << " tensors, its role has " << wanted;
   return success();
 }
 
@@ -157,12 +174,16 @@ LogicalResult ProgramReplay::checkLiveness() {
     if (state.released < 0)
       continue;
     if (state.bound >= 0)
-      return program.emitError() << "releases '" << table.getName({key.second.second, key.second.first, 0, 0})
-                                 << "', whose memory the current state is bound to";
+      return program.emitError()
+             << "releases '"
+             << table.getName({key.second.second, key.second.first, 0, 0})
+             << "', whose memory the current state is bound to";
     if (state.lastRead > state.released)
       return state.reader->emitError()
-             << "reads '" << table.getName({key.second.second, key.second.first, 0, 0}) << "' in round "
-             << state.lastRead << ", after its release in round " << state.released;
+             << "reads '"
+             << table.getName({key.second.second, key.second.first, 0, 0})
+             << "' in round " << state.lastRead
+             << ", after its release in round " << state.released;
   }
   return success();
 }
@@ -180,8 +201,10 @@ LogicalResult ProgramReplay::checkPeaks() {
       State &state = states[keyOf(type, piece)];
       if (state.bound >= 0)
         continue;
-      auto first = llvm::min_element(
-          state.writes, [](const Write &a, const Write &b) { return a.round < b.round; });
+      auto first =
+          llvm::min_element(state.writes, [](const Write &a, const Write &b) {
+            return a.round < b.round;
+          });
       taken[first->round] += bytesOf(piece, type);
       total += bytesOf(piece, type);
     }
@@ -189,7 +212,8 @@ LogicalResult ProgramReplay::checkPeaks() {
   for (auto *side : {&sends, &recvs})
     for (ArrayRef<Message> messages : *side)
       for (const Message &message : messages)
-        (side == &sends ? sent : received)[message.round] += bytesOf(message.piece, message.type);
+        (side == &sends ? sent : received)[message.round] +=
+            bytesOf(message.piece, message.type);
   auto busiest = [](const std::map<int64_t, int64_t> &bytes) {
     int64_t most = 0;
     for (auto [round, count] : bytes)
@@ -205,7 +229,8 @@ LogicalResult ProgramReplay::checkPeaks() {
     peak = std::max(peak, live);
     live -= freed.count(round) ? freed[round] : 0;
   }
-  auto expect = [&](StringRef what, std::optional<uint64_t> stated, int64_t real) {
+  auto expect = [&](StringRef what, std::optional<uint64_t> stated,
+                    int64_t real) {
     if (stated && static_cast<int64_t>(*stated) == real)
       return success();
     return LogicalResult(program.emitError()
@@ -213,7 +238,8 @@ LogicalResult ProgramReplay::checkPeaks() {
                          << " bytes, it is " << real);
   };
   if (failed(expect("send slab", program.getSendSlab(), busiest(sent))) ||
-      failed(expect("receive slab", program.getRecvSlab(), busiest(received))) ||
+      failed(
+          expect("receive slab", program.getRecvSlab(), busiest(received))) ||
       failed(expect("peak", program.getPeak(), peak + slabs)))
     return failure();
   return expect("safe peak", program.getPeakSafe(), safe);

@@ -1,4 +1,4 @@
-//===- PlanReplay.h - Programs replayed against lib/Layout --------------------===//
+//===- PlanReplay.h - Programs replayed against lib/Layout ----------------===//
 
 #ifndef ETC_LIB_TRANSFORMS_PLANREPLAY_H
 #define ETC_LIB_TRANSFORMS_PLANREPLAY_H
@@ -21,15 +21,18 @@ struct Message {
 /// One program, replayed round by round.
 class ProgramReplay {
 public:
-  ProgramReplay(ProgramOp program, const TensorTable &table, const LayoutOracle &oracle);
+  ProgramReplay(ProgramOp program, const TensorTable &table,
+                const LayoutOracle &oracle);
 
-  /// Every byte of the current role is written once, from what is there, and the stated peaks are the real ones.
+  /// Every byte of the current role is written once, from what is there, and
+  /// the stated peaks are the real ones.
   mlir::LogicalResult run();
 
   /// Sorted, by peer argument. Valid after `run`.
   llvm::ArrayRef<Message> getSends(unsigned peer) const { return sends[peer]; }
   llvm::ArrayRef<Message> getRecvs(unsigned peer) const { return recvs[peer]; }
-  /// Bytes of the current role that the program keeps without a transfer, of the types that move.
+  /// Bytes of the current role that the program keeps without a transfer, of
+  /// the types that move.
   int64_t getKeptBytes() const { return keptBytes; }
   /// Bytes of all rounds from one peer.
   int64_t getReceivedBytes(unsigned peer) const {
@@ -40,7 +43,8 @@ public:
   }
 
 private:
-  using Key = std::pair<unsigned, std::pair<int64_t, unsigned>>; // type, layer, tensor
+  using Key =
+      std::pair<unsigned, std::pair<int64_t, unsigned>>; // type, layer, tensor
   struct Write {
     int64_t begin, end;
     int64_t round;
@@ -48,17 +52,20 @@ private:
   };
   struct State {
     llvm::SmallVector<Write> writes;
-    int64_t bound = -1;     // round
-    int64_t released = -1;  // round
-    int64_t lastRead = -1;  // round
+    int64_t bound = -1;    // round
+    int64_t released = -1; // round
+    int64_t lastRead = -1; // round
     InstructionOpInterface reader;
   };
   mlir::LogicalResult replay(InstructionOpInterface op, int64_t round);
-  mlir::LogicalResult replayPiece(InstructionOpInterface op, int64_t round, unsigned type, Piece piece);
-  mlir::LogicalResult read(InstructionOpInterface op, int64_t round, unsigned type, Piece piece);
-  mlir::LogicalResult derive(InstructionOpInterface op, int64_t round, unsigned type,
-                             const Piece &piece);
-  mlir::LogicalResult release(InstructionOpInterface op, int64_t round, unsigned type, Piece piece);
+  mlir::LogicalResult replayPiece(InstructionOpInterface op, int64_t round,
+                                  unsigned type, Piece piece);
+  mlir::LogicalResult read(InstructionOpInterface op, int64_t round,
+                           unsigned type, Piece piece);
+  mlir::LogicalResult derive(InstructionOpInterface op, int64_t round,
+                             unsigned type, const Piece &piece);
+  mlir::LogicalResult release(InstructionOpInterface op, int64_t round,
+                              unsigned type, Piece piece);
   mlir::LogicalResult checkCoverage();
   mlir::LogicalResult checkCovered(const Piece &wanted, unsigned type);
   mlir::LogicalResult checkLiveness();
@@ -74,7 +81,8 @@ private:
   const LayoutOracle &oracle;
   MigrationOp migration;
   llvm::SmallVector<int64_t> typeBytes;
-  llvm::SmallVector<std::optional<unsigned>> sourceTypes; ///< of the derived ones
+  llvm::SmallVector<std::optional<unsigned>>
+      sourceTypes; ///< of the derived ones
   llvm::SmallVector<Piece> prev, curr;
   std::map<Key, State> states;
   llvm::SmallVector<llvm::SmallVector<Message>> sends, recvs;

@@ -1,4 +1,4 @@
-//===- ProgramFlows.cpp - What programs do to each tensor ---------------------===//
+//===- ProgramFlows.cpp - What programs do to each tensor -----------------===//
 
 #include "ProgramFlows.h"
 
@@ -9,7 +9,8 @@ using namespace mlir;
 static int64_t elementsOf(const Step &step, const Portion &portion) {
   if (portion.derives || !step.types.test(portion.type))
     return 0;
-  return step.elements / step.piece.size() * step.getPart(portion.chunk, portion.chunks).size();
+  return step.elements / step.piece.size() *
+         step.getPart(portion.chunk, portion.chunks).size();
 }
 
 int64_t ItemFlow::getSent(const Portion &portion) const {
@@ -29,8 +30,9 @@ int64_t ItemFlow::getReceived(const Portion &portion) const {
 }
 
 bool ItemFlow::derives(unsigned type) const {
-  return llvm::any_of(steps,
-                      [&](const Step &step) { return step.isDerive() && step.types.test(type); });
+  return llvm::any_of(steps, [&](const Step &step) {
+    return step.isDerive() && step.types.test(type);
+  });
 }
 
 /// Elements of the current tensors that nothing but derives writes.
@@ -55,15 +57,16 @@ int64_t ItemFlow::getAllocated(const Portion &portion) const {
 }
 
 ProgramFlows::ProgramFlows(MigrationOp migration)
-    : migration(migration), table(migration), prev(migration, table, Side::Prev),
-      curr(migration, table, Side::Curr) {
+    : migration(migration), table(migration),
+      prev(migration, table, Side::Prev), curr(migration, table, Side::Curr) {
   for (ProgramOp program : migration.getOps<ProgramOp>())
     addProgram(program);
   for (auto &[key, flows] : byKey)
     items.push_back(std::move(flows));
 }
 
-ItemFlow &ProgramFlows::flowOf(unsigned program, unsigned tensor, int64_t layer) {
+ItemFlow &ProgramFlows::flowOf(unsigned program, unsigned tensor,
+                               int64_t layer) {
   llvm::SmallVector<ItemFlow> &flows = byKey[{layer, tensor}];
   if (flows.empty() || flows.back().program != program)
     flows.emplace_back().program = program;
@@ -71,12 +74,15 @@ ItemFlow &ProgramFlows::flowOf(unsigned program, unsigned tensor, int64_t layer)
 }
 
 /// The whole previous shard is the whole current one.
-bool ProgramFlows::isBound(const Piece &piece, ArrayRef<Piece> prevPieces) const {
+bool ProgramFlows::isBound(const Piece &piece,
+                           ArrayRef<Piece> prevPieces) const {
   return llvm::binary_search(prevPieces, piece);
 }
 
-void ProgramFlows::addCurr(unsigned program, const Piece &piece, ArrayRef<Piece> prevPieces) {
-  memories[program].curr += table.getElements(piece) * table.getBytesPerElement();
+void ProgramFlows::addCurr(unsigned program, const Piece &piece,
+                           ArrayRef<Piece> prevPieces) {
+  memories[program].curr +=
+      table.getElements(piece) * table.getBytesPerElement();
   unsigned source = getSource(table, prev, piece.tensor).value_or(piece.tensor);
   ItemFlow &flow = flowOf(program, source, piece.layer);
   if (isBound(piece, prevPieces)) {
@@ -102,10 +108,13 @@ void ProgramFlows::addSteps(ProgramOp program) {
     memories[index].receives |= isa<RecvOp>(*op);
     llvm::SmallBitVector types = typesOf(op);
     for (const Piece &piece : table.expand(op.getWid())) {
-      unsigned source = getSource(table, prev, piece.tensor).value_or(piece.tensor);
+      unsigned source =
+          getSource(table, prev, piece.tensor).value_or(piece.tensor);
       ItemFlow &flow = flowOf(index, source, piece.layer);
-      bool binds = flow.bound && isa<ReferOp>(op.getOperation()) && piece.tensor == source;
-      flow.steps.push_back({op, order, types, piece, table.getElements(piece), binds});
+      bool binds = flow.bound && isa<ReferOp>(op.getOperation()) &&
+                   piece.tensor == source;
+      flow.steps.push_back(
+          {op, order, types, piece, table.getElements(piece), binds});
     }
     ++order;
   }
@@ -119,7 +128,8 @@ void ProgramFlows::addProgram(ProgramOp program) {
   if (program.getPrev())
     prevPieces = prev[prev.getIndex(*program.getPrev())];
   for (const Piece &piece : prevPieces) {
-    memories[index].prev += table.getElements(piece) * table.getBytesPerElement();
+    memories[index].prev +=
+        table.getElements(piece) * table.getBytesPerElement();
     ItemFlow &flow = flowOf(index, piece.tensor, piece.layer);
     flow.released += table.getElements(piece);
     flow.releasedPieces.push_back(piece);

@@ -1,7 +1,7 @@
-//===- ProgramFlows.h - What programs do to each tensor -----------------------===//
+//===- ProgramFlows.h - What programs do to each tensor -------------------===//
 //
-// Turns instructions around: from programs that list workloads to tensors that list who does what with them, and
-// back into rounds.
+// Turns instructions around: from programs that list workloads to tensors that
+// list who does what with them, and back into rounds.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,8 @@
 
 namespace etc {
 
-/// One instruction on one piece. `order` is the instruction's place in its program, `types` are those it names.
+/// One instruction on one piece. `order` is the instruction's place in its
+/// program, `types` are those it names.
 struct Step {
   mlir::Operation *op;
   unsigned order;
@@ -30,15 +31,17 @@ struct Step {
   bool isSend() const { return llvm::isa<SendOp>(*op); }
   bool isRecv() const { return llvm::isa<RecvOp>(*op); }
   bool isDerive() const { return llvm::isa<DeriveOp>(*op); }
-  /// The part of a transfer that goes in chunk `chunk` of `chunks`; may be empty.
+  /// The part of a transfer that goes in chunk `chunk` of `chunks`; may be
+  /// empty.
   Piece getPart(int64_t chunk, int64_t chunks) const {
-    return {piece.tensor, piece.layer, piece.begin + piece.size() * chunk / chunks,
+    return {piece.tensor, piece.layer,
+            piece.begin + piece.size() * chunk / chunks,
             piece.begin + piece.size() * (chunk + 1) / chunks};
   }
 };
 
-/// What a round does to one item in one type: chunk `chunk` of `chunks` of what is moved and kept, or, once all of its
-/// source is there, what is derived.
+/// What a round does to one item in one type: chunk `chunk` of `chunks` of what
+/// is moved and kept, or, once all of its source is there, what is derived.
 struct Portion {
   unsigned type;
   int64_t chunk, chunks;
@@ -48,20 +51,25 @@ struct Portion {
   bool isLast() const { return !derives && chunk == chunks - 1; }
 };
 
-/// What one program does with one item, in elements of one type. Types are held alike, but not moved alike.
+/// What one program does with one item, in elements of one type. Types are held
+/// alike, but not moved alike.
 struct ItemFlow {
   unsigned program;
-  int64_t allocated = 0; ///< current tensors that are not bound to previous memory
-  int64_t released = 0;  ///< previous tensors that are not bound
-  bool bound = false;    ///< the whole previous shard becomes the current one
+  int64_t allocated =
+      0; ///< current tensors that are not bound to previous memory
+  int64_t released = 0; ///< previous tensors that are not bound
+  bool bound = false;   ///< the whole previous shard becomes the current one
   llvm::SmallVector<Step> steps;
   llvm::SmallVector<Piece> releasedPieces;
 
   int64_t getSent(const Portion &portion) const;
   int64_t getReceived(const Portion &portion) const;
-  /// A tensor is allocated when it is first written: with the derives only if these write all of it.
+  /// A tensor is allocated when it is first written: with the derives only if
+  /// these write all of it.
   int64_t getAllocated(const Portion &portion) const;
-  int64_t getReleased(const Portion &portion) const { return portion.isLast() ? released : 0; }
+  int64_t getReleased(const Portion &portion) const {
+    return portion.isLast() ? released : 0;
+  }
   /// Whether the program derives any of a type.
   bool derives(unsigned type) const;
 
@@ -75,8 +83,8 @@ struct ProgramMemory {
   bool sends = false, receives = false;
 };
 
-/// An *item* is a previous tensor of a layer, with everything that is made from it: itself, and tied copies that do
-/// not exist yet.
+/// An *item* is a previous tensor of a layer, with everything that is made from
+/// it: itself, and tied copies that do not exist yet.
 class ProgramFlows {
 public:
   explicit ProgramFlows(MigrationOp migration);
@@ -89,15 +97,18 @@ public:
   llvm::ArrayRef<ItemFlow> getFlows(unsigned item) const { return items[item]; }
 
 private:
-  using Key = std::pair<int64_t, unsigned>; // layer, tensor: layers stay together
+  using Key =
+      std::pair<int64_t, unsigned>; // layer, tensor: layers stay together
   void addProgram(ProgramOp program);
   void addSteps(ProgramOp program);
-  void addCurr(unsigned program, const Piece &piece, llvm::ArrayRef<Piece> prevPieces);
+  void addCurr(unsigned program, const Piece &piece,
+               llvm::ArrayRef<Piece> prevPieces);
   llvm::SmallBitVector typesOf(InstructionOpInterface op) const;
   ItemFlow &flowOf(unsigned program, unsigned tensor, int64_t layer);
   bool isBound(const Piece &curr, llvm::ArrayRef<Piece> prevPieces) const;
 
-  mutable MigrationOp migration; ///< ops are handles, whose getters are not const
+  mutable MigrationOp
+      migration; ///< ops are handles, whose getters are not const
   TensorTable table;
   Holdings prev, curr;
   llvm::SmallVector<ProgramOp> programs;
@@ -117,7 +128,8 @@ public:
   void write();
 
 private:
-  /// The pieces of one instruction in one round, by type. The release comes last.
+  /// The pieces of one instruction in one round, by type. The release comes
+  /// last.
   using TypedPieces = std::map<unsigned, llvm::SmallVector<Piece>>;
   using RoundSteps = std::map<unsigned, TypedPieces>;
   struct Program {
@@ -125,8 +137,8 @@ private:
     llvm::SmallVector<InstructionOpInterface> ops;
   };
   void writeProgram(ProgramOp op, Program &program);
-  void writeStep(mlir::OpBuilder &builder, ProgramOp program, InstructionOpInterface op,
-                 TypedPieces &pieces);
+  void writeStep(mlir::OpBuilder &builder, ProgramOp program,
+                 InstructionOpInterface op, TypedPieces &pieces);
   void statePeaks(ProgramOp op, unsigned program);
 
   MigrationOp migration;

@@ -1,4 +1,4 @@
-//===- RoundWriter.cpp - Programs into rounds ---------------------------------===//
+//===- RoundWriter.cpp - Programs into rounds -----------------------------===//
 
 #include "ProgramFlows.h"
 
@@ -10,11 +10,14 @@ using namespace mlir;
 /// The order of the release that ends a round.
 static constexpr unsigned releaseOrder = ~0u;
 
-RoundWriter::RoundWriter(MigrationOp migration, const ProgramFlows &flows, int rounds)
+RoundWriter::RoundWriter(MigrationOp migration, const ProgramFlows &flows,
+                         int rounds)
     : migration(migration), flows(flows), programs(flows.getPrograms().size()),
-      bytes(programs.size(), llvm::SmallVector<Bytes>(rounds)), bound(programs.size()) {
+      bytes(programs.size(), llvm::SmallVector<Bytes>(rounds)),
+      bound(programs.size()) {
   for (auto [program, op] : llvm::zip_equal(programs, flows.getPrograms()))
-    for (auto instruction : ProgramOp(op).getBody().getOps<InstructionOpInterface>())
+    for (auto instruction :
+         ProgramOp(op).getBody().getOps<InstructionOpInterface>())
       program.ops.push_back(instruction);
 }
 
@@ -32,7 +35,8 @@ void RoundWriter::add(unsigned item, const Portion &portion, int round) {
       if (!step.types.test(type) || step.isDerive() != portion.derives)
         continue;
       bool moves = step.isSend() || step.isRecv();
-      Piece part = moves ? step.getPart(portion.chunk, portion.chunks) : step.piece;
+      Piece part =
+          moves ? step.getPart(portion.chunk, portion.chunks) : step.piece;
       int when = step.binds ? 0 : round;
       if (part.size() > 0 && (moves || portion.chunk == 0))
         program.rounds[when][step.order][type].push_back(part);
@@ -53,18 +57,22 @@ void RoundWriter::write() {
 }
 
 /// One instruction for all types that do the same.
-void RoundWriter::writeStep(OpBuilder &builder, ProgramOp program, InstructionOpInterface op,
-                            TypedPieces &pieces) {
-  llvm::SmallVector<std::pair<llvm::SmallVector<Piece>, llvm::SmallVector<Attribute>>> alike;
+void RoundWriter::writeStep(OpBuilder &builder, ProgramOp program,
+                            InstructionOpInterface op, TypedPieces &pieces) {
+  llvm::SmallVector<
+      std::pair<llvm::SmallVector<Piece>, llvm::SmallVector<Attribute>>>
+      alike;
   for (auto &[type, list] : pieces) {
     llvm::sort(list);
-    auto it = llvm::find_if(alike, [&](const auto &entry) { return entry.first == list; });
+    auto it = llvm::find_if(
+        alike, [&](const auto &entry) { return entry.first == list; });
     if (it == alike.end())
       it = &alike.emplace_back(list, llvm::SmallVector<Attribute>());
     it->second.push_back(cast<StateAttr>(migration.getTypes()[type]).getName());
   }
   for (auto &[list, types] : alike) {
-    ArrayAttr ids = foldWorkloads(flows.getTable(), list), wt = builder.getArrayAttr(types);
+    ArrayAttr ids = foldWorkloads(flows.getTable(), list),
+              wt = builder.getArrayAttr(types);
     if (!op) {
       ReleaseOp::create(builder, program.getLoc(), ids, wt, program.getSelf());
       continue;
@@ -82,7 +90,8 @@ void RoundWriter::writeProgram(ProgramOp op, Program &program) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToEnd(&round.getBody().emplaceBlock());
     for (auto &[order, pieces] : steps)
-      writeStep(builder, op, order == releaseOrder ? nullptr : program.ops[order], pieces);
+      writeStep(builder, op,
+                order == releaseOrder ? nullptr : program.ops[order], pieces);
   }
   for (InstructionOpInterface instruction : program.ops)
     instruction->erase();

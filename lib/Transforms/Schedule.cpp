@@ -1,4 +1,4 @@
-//===- Schedule.cpp - Units into rounds under a memory bound ------------------===//
+//===- Schedule.cpp - Units into rounds under a memory bound --------------===//
 
 #include "Schedule.h"
 
@@ -23,7 +23,8 @@ private:
   bool isReady(unsigned unit) const {
     int before = units[unit].before, after = units[unit].after;
     return (before < 0 || isTaken(before)) &&
-           (after < 0 || (isTaken(after) && schedule.roundOf[after] < schedule.rounds));
+           (after < 0 ||
+            (isTaken(after) && schedule.roundOf[after] < schedule.rounds));
   }
   bool fits(unsigned unit) const;
   int64_t overflow(unsigned unit) const;
@@ -57,25 +58,29 @@ static int64_t weightOf(const Unit &unit) {
 static SmallVector<unsigned> touchesOf(const Unit &unit) {
   SmallVector<unsigned> flow;
   for (const Touch &touch : unit.touches)
-    flow.push_back(touch.deviceClass * 16 + (touch.allocated > 0) * 8 + (touch.released > 0) * 4 +
-                   (touch.sent > 0) * 2 + (touch.received > 0));
+    flow.push_back(touch.deviceClass * 16 + (touch.allocated > 0) * 8 +
+                   (touch.released > 0) * 4 + (touch.sent > 0) * 2 +
+                   (touch.received > 0));
   return flow;
 }
 
-/// The flow of every unit. Chunks of one tensor differ in how they touch; they belong to their first chunk's flow, all
-/// but a unit that waits for another flow: it would hold up its own.
+/// The flow of every unit. Chunks of one tensor differ in how they touch; they
+/// belong to their first chunk's flow, all but a unit that waits for another
+/// flow: it would hold up its own.
 static SmallVector<unsigned> findFlows(ArrayRef<Unit> units) {
   std::map<SmallVector<unsigned>, unsigned> numbers;
   SmallVector<unsigned> flows;
   for (const Unit &unit : units)
     flows.push_back(unit.before >= 0 && unit.after < 0
                         ? flows[unit.before]
-                        : numbers.try_emplace(touchesOf(unit), numbers.size()).first->second);
+                        : numbers.try_emplace(touchesOf(unit), numbers.size())
+                              .first->second);
   return flows;
 }
 
 /// Units ordered by the share of their flow that is done when half of them is.
-static SmallVector<unsigned> proportionalOrder(ArrayRef<Unit> units, ArrayRef<unsigned> flowOf) {
+static SmallVector<unsigned> proportionalOrder(ArrayRef<Unit> units,
+                                               ArrayRef<unsigned> flowOf) {
   constexpr int64_t scale = int64_t(1) << 40;
   SmallVector<__int128> total(units.size()), done(units.size());
   for (auto [unit, flow] : llvm::zip_equal(units, flowOf))
@@ -83,12 +88,16 @@ static SmallVector<unsigned> proportionalOrder(ArrayRef<Unit> units, ArrayRef<un
   SmallVector<int64_t> share;
   for (auto [unit, flow] : llvm::zip_equal(units, flowOf)) {
     int64_t weight = weightOf(unit);
-    share.push_back(
-        total[flow] ? static_cast<int64_t>((2 * done[flow] + weight) * scale / (2 * total[flow])) : 0);
+    share.push_back(total[flow]
+                        ? static_cast<int64_t>((2 * done[flow] + weight) *
+                                               scale / (2 * total[flow]))
+                        : 0);
     done[flow] += weight;
   }
-  SmallVector<unsigned> order = llvm::to_vector(llvm::seq<unsigned>(units.size()));
-  llvm::stable_sort(order, [&](unsigned a, unsigned b) { return share[a] < share[b]; });
+  SmallVector<unsigned> order =
+      llvm::to_vector(llvm::seq<unsigned>(units.size()));
+  llvm::stable_sort(
+      order, [&](unsigned a, unsigned b) { return share[a] < share[b]; });
   return order;
 }
 
@@ -102,15 +111,17 @@ Scheduler::Scheduler(ArrayRef<Unit> units, ArrayRef<ClassMemory> classes)
   schedule.recvSlab.assign(classes.size(), 0);
 }
 
-/// By how much the unit would exceed the worst limit in this round; at most 0 where it fits.
+/// By how much the unit would exceed the worst limit in this round; at most 0
+/// where it fits.
 int64_t Scheduler::overflow(unsigned unit) const {
   int64_t worst = INT64_MIN;
   for (const Touch &touch : units[unit].touches) {
     const State &state = states[touch.deviceClass];
     const ClassMemory &memory = classes[touch.deviceClass];
     if (touch.allocated)
-      worst = std::max(worst, state.live + state.allocated + touch.allocated + memory.sendSlab +
-                                  memory.recvSlab - memory.limit);
+      worst =
+          std::max(worst, state.live + state.allocated + touch.allocated +
+                              memory.sendSlab + memory.recvSlab - memory.limit);
   }
   return worst;
 }
@@ -138,7 +149,8 @@ void Scheduler::take(unsigned unit) {
   isEmpty = false;
 }
 
-/// Takes what fits. A unit that does not holds up those of its flow that come after it.
+/// Takes what fits. A unit that does not holds up those of its flow that come
+/// after it.
 void Scheduler::fillRound(ArrayRef<unsigned> pending) {
   llvm::BitVector held(units.size());
   for (unsigned unit : pending) {
@@ -163,7 +175,8 @@ void Scheduler::takeLeastOverflow(ArrayRef<unsigned> pending) {
 void Scheduler::closeRound() {
   for (auto [index, state] : llvm::enumerate(states)) {
     schedule.sendSlab[index] = std::max(schedule.sendSlab[index], state.sent);
-    schedule.recvSlab[index] = std::max(schedule.recvSlab[index], state.received);
+    schedule.recvSlab[index] =
+        std::max(schedule.recvSlab[index], state.received);
     state.live += state.allocated;
     state.peak = std::max(state.peak, state.live);
     state.live -= state.released;
@@ -186,11 +199,13 @@ Schedule Scheduler::run() {
     closeRound();
   }
   for (auto [index, state] : llvm::enumerate(states))
-    schedule.peak.push_back(std::max(state.peak, classes[index].prev) + schedule.sendSlab[index] +
+    schedule.peak.push_back(std::max(state.peak, classes[index].prev) +
+                            schedule.sendSlab[index] +
                             schedule.recvSlab[index]);
   return std::move(schedule);
 }
 
-Schedule etc::scheduleUnits(ArrayRef<Unit> units, ArrayRef<ClassMemory> classes) {
+Schedule etc::scheduleUnits(ArrayRef<Unit> units,
+                            ArrayRef<ClassMemory> classes) {
   return Scheduler(units, classes).run();
 }

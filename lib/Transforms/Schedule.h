@@ -1,6 +1,7 @@
-//===- Schedule.h - Units into rounds under a memory bound --------------------===//
+//===- Schedule.h - Units into rounds under a memory bound ----------------===//
 //
-// Knows neither IR nor tensors: units take and give memory on classes of devices.
+// Knows neither IR nor tensors: units take and give memory on classes of
+// devices.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +28,8 @@ struct Unit {
   llvm::SmallVector<Touch> touches;
   /// The unit of the same tensor that must not come later, or -1.
   int before = -1;
-  /// The unit that must be in an earlier round, or -1: this one reads what it leaves.
+  /// The unit that must be in an earlier round, or -1: this one reads what it
+  /// leaves.
   int after = -1;
 };
 
@@ -44,14 +46,19 @@ struct Schedule {
   llvm::SmallVector<int> roundOf; ///< [units]
   int rounds = 0;
   int forced = 0; ///< rounds in which nothing fitted
-  llvm::SmallVector<int64_t> sendSlab, recvSlab; ///< [classes] of the busiest round
-  llvm::SmallVector<int64_t> peak;               ///< [classes] live bytes, slabs included
+  llvm::SmallVector<int64_t> sendSlab,
+      recvSlab;                    ///< [classes] of the busiest round
+  llvm::SmallVector<int64_t> peak; ///< [classes] live bytes, slabs included
 };
 
-/// List scheduling. Units of one flow (those that touch the same classes in the same way) are spread evenly, so that
-/// all flows progress in proportion and memory comes free as fast as it is taken; each round takes what fits, each
-/// flow in its own order, so that layers stay together. Where nothing fits, the unit that exceeds a limit the least goes alone: the peak then says by how much.
-Schedule scheduleUnits(llvm::ArrayRef<Unit> units, llvm::ArrayRef<ClassMemory> classes);
+/// List scheduling. Units of one flow (those that touch the same classes in the
+/// same way) are spread evenly, so that all flows progress in proportion and
+/// memory comes free as fast as it is taken; each round takes what fits, each
+/// flow in its own order, so that layers stay together. Where nothing fits, the
+/// unit that exceeds a limit the least goes alone: the peak then says by how
+/// much.
+Schedule scheduleUnits(llvm::ArrayRef<Unit> units,
+                       llvm::ArrayRef<ClassMemory> classes);
 
 } // namespace etc
 

@@ -1,4 +1,4 @@
-//===- ScheduleChunks.cpp - Programs into rounds ------------------------------===//
+//===- ScheduleChunks.cpp - Programs into rounds --------------------------===//
 
 #include "ProgramFlows.h"
 #include "Schedule.h"
@@ -18,8 +18,8 @@ namespace {
 constexpr int64_t million = 1000000;
 /// Without a budget: 1.05 x max(prev, curr).
 constexpr int64_t defaultBudgetPpm = 1050000;
-/// A round's staging is not cut smaller than this, in bytes, nor than 1/512 of the larger state: smaller rounds would
-/// cost more time than they save memory.
+/// A round's staging is not cut smaller than this, in bytes, nor than 1/512 of
+/// the larger state: smaller rounds would cost more time than they save memory.
 constexpr int64_t smallestSlab = 4096;
 constexpr int64_t smallestShare = 512;
 
@@ -37,13 +37,16 @@ struct Plan {
   bool withinBudget = false;
 };
 
-/// What live bytes of a device must stay below: bytes, or parts per million of the larger of its two states.
+/// What live bytes of a device must stay below: bytes, or parts per million of
+/// the larger of its two states.
 struct Budget {
   bool isRatio;
   int64_t amount;
 
   int64_t limitOf(int64_t maxState) const {
-    return isRatio ? static_cast<int64_t>(static_cast<__int128>(maxState) * amount / million) : amount;
+    return isRatio ? static_cast<int64_t>(static_cast<__int128>(maxState) *
+                                          amount / million)
+                   : amount;
   }
   std::string str() const;
 };
@@ -61,20 +64,24 @@ struct ScheduleChunks : ::etc::impl::ScheduleChunksPassBase<ScheduleChunks> {
 std::string Budget::str() const {
   if (!isRatio)
     return std::to_string(amount) + " bytes";
-  std::string decimals = "." + std::to_string(million + amount % million).substr(1);
-  return std::to_string(amount / million) + StringRef(decimals).rtrim('0').rtrim('.').str() + "x";
+  std::string decimals =
+      "." + std::to_string(million + amount % million).substr(1);
+  return std::to_string(amount / million) +
+         StringRef(decimals).rtrim('0').rtrim('.').str() + "x";
 }
 
 static Budget budgetOf(MigrationOp migration) {
   if (auto bytes = migration.getBudgetBytes())
     return {false, static_cast<int64_t>(*bytes)};
-  return {true, static_cast<int64_t>(migration.getBudgetPpm().value_or(defaultBudgetPpm))};
+  return {true, static_cast<int64_t>(
+                    migration.getBudgetPpm().value_or(defaultBudgetPpm))};
 }
 
-/// The memory of every class. Staging gets `quarters` / 4 of what the budget leaves above the larger state, split over
-/// the directions that the class uses.
-static SmallVector<ClassMemory> memories(const Budget &budget, const ProgramFlows &flows,
-                                         int64_t quarters) {
+/// The memory of every class. Staging gets `quarters` / 4 of what the budget
+/// leaves above the larger state, split over the directions that the class
+/// uses.
+static SmallVector<ClassMemory>
+memories(const Budget &budget, const ProgramFlows &flows, int64_t quarters) {
   SmallVector<ClassMemory> classes;
   for (const ProgramMemory &program : flows.getMemories()) {
     int64_t maxState = std::max(program.prev, program.curr);
@@ -82,8 +89,8 @@ static SmallVector<ClassMemory> memories(const Budget &budget, const ProgramFlow
     int64_t directions = std::max(1, program.sends + program.receives);
     int64_t slab = std::max({smallestSlab, maxState / smallestShare,
                              (limit - maxState) * quarters / (4 * directions)});
-    classes.push_back({program.prev, program.curr, limit, program.sends ? slab : 0,
-                       program.receives ? slab : 0});
+    classes.push_back({program.prev, program.curr, limit,
+                       program.sends ? slab : 0, program.receives ? slab : 0});
   }
   return classes;
 }
@@ -92,57 +99,68 @@ static SmallVector<ClassMemory> memories(const Budget &budget, const ProgramFlow
 // Units
 //===----------------------------------------------------------------------===//
 
-/// Into how many chunks a tensor is cut, so that no class sends or receives more than half its slab in one: rounds then
-/// fill well.
-static int64_t chunksOf(ArrayRef<ItemFlow> flows, unsigned type, int64_t typeBytes,
-                        ArrayRef<ClassMemory> classes) {
+/// Into how many chunks a tensor is cut, so that no class sends or receives
+/// more than half its slab in one: rounds then fill well.
+static int64_t chunksOf(ArrayRef<ItemFlow> flows, unsigned type,
+                        int64_t typeBytes, ArrayRef<ClassMemory> classes) {
   Portion whole{type, 0, 1, /*derives=*/false};
   int64_t chunks = 1;
   for (const ItemFlow &flow : flows) {
     const ClassMemory &memory = classes[flow.program];
     if (int64_t bytes = flow.getSent(whole) * typeBytes)
-      chunks = std::max<int64_t>(chunks, llvm::divideCeil(2 * bytes, memory.sendSlab));
+      chunks = std::max<int64_t>(chunks,
+                                 llvm::divideCeil(2 * bytes, memory.sendSlab));
     if (int64_t bytes = flow.getReceived(whole) * typeBytes)
-      chunks = std::max<int64_t>(chunks, llvm::divideCeil(2 * bytes, memory.recvSlab));
+      chunks = std::max<int64_t>(chunks,
+                                 llvm::divideCeil(2 * bytes, memory.recvSlab));
   }
   return chunks;
 }
 
-static Unit &addUnit(Plan &plan, MigrationOp migration, const ProgramFlows &flows, unsigned item,
+static Unit &addUnit(Plan &plan, MigrationOp migration,
+                     const ProgramFlows &flows, unsigned item,
                      const Portion &portion) {
   int64_t size = cast<StateAttr>(migration.getTypes()[portion.type]).getBytes();
   plan.chunks.push_back({item, portion});
   Unit &unit = plan.units.emplace_back();
   for (const ItemFlow &flow : flows.getFlows(item))
     unit.touches.push_back({flow.program, flow.getAllocated(portion) * size,
-                            flow.getReleased(portion) * size, flow.getSent(portion) * size,
+                            flow.getReleased(portion) * size,
+                            flow.getSent(portion) * size,
                             flow.getReceived(portion) * size});
   return unit;
 }
 
 /// What is derived comes in a later round than the last unit of its source.
-static void addDerives(Plan &plan, MigrationOp migration, const ProgramFlows &flows, unsigned item,
+static void addDerives(Plan &plan, MigrationOp migration,
+                       const ProgramFlows &flows, unsigned item,
                        ArrayRef<int> last) {
   for (unsigned type = 0; type < last.size(); ++type) {
     if (llvm::none_of(flows.getFlows(item),
                       [&](const ItemFlow &flow) { return flow.derives(type); }))
       continue;
-    Unit &unit = addUnit(plan, migration, flows, item, {type, 0, 1, /*derives=*/true});
+    Unit &unit =
+        addUnit(plan, migration, flows, item, {type, 0, 1, /*derives=*/true});
     unit.before = last[type];
     unit.after = last[*migration.getDerivationSource(type)];
   }
 }
 
-/// The units of one item: for every type the chunks that move, one after the other, then what is derived. What a
-/// derived type keeps is of the first kind and waits for nothing, so that its memory comes free early.
-static void addItem(Plan &plan, MigrationOp migration, const ProgramFlows &flows, unsigned item,
+/// The units of one item: for every type the chunks that move, one after the
+/// other, then what is derived. What a derived type keeps is of the first kind
+/// and waits for nothing, so that its memory comes free early.
+static void addItem(Plan &plan, MigrationOp migration,
+                    const ProgramFlows &flows, unsigned item,
                     ArrayRef<ClassMemory> classes) {
   SmallVector<int> last; // unit of each type
-  for (auto [index, state] : llvm::enumerate(migration.getTypes().getAsRange<StateAttr>())) {
+  for (auto [index, state] :
+       llvm::enumerate(migration.getTypes().getAsRange<StateAttr>())) {
     unsigned type = index;
-    int64_t chunks = chunksOf(flows.getFlows(item), type, state.getBytes(), classes);
+    int64_t chunks =
+        chunksOf(flows.getFlows(item), type, state.getBytes(), classes);
     for (int64_t chunk = 0; chunk < chunks; ++chunk) {
-      Unit &unit = addUnit(plan, migration, flows, item, {type, chunk, chunks, /*derives=*/false});
+      Unit &unit = addUnit(plan, migration, flows, item,
+                           {type, chunk, chunks, /*derives=*/false});
       if (chunk > 0)
         unit.before = plan.units.size() - 2;
     }
@@ -151,7 +169,8 @@ static void addItem(Plan &plan, MigrationOp migration, const ProgramFlows &flows
   addDerives(plan, migration, flows, item, last);
 }
 
-static Plan plan(MigrationOp migration, const ProgramFlows &flows, ArrayRef<ClassMemory> classes) {
+static Plan plan(MigrationOp migration, const ProgramFlows &flows,
+                 ArrayRef<ClassMemory> classes) {
   Plan plan;
   for (unsigned item = 0; item < flows.getItemCount(); ++item)
     addItem(plan, migration, flows, item, classes);
@@ -164,12 +183,15 @@ static Plan plan(MigrationOp migration, const ProgramFlows &flows, ArrayRef<Clas
 //===----------------------------------------------------------------------===//
 
 /// The worst peak / max(prev, curr) over all classes, in ppm rounded up.
-static int64_t worstRatio(const Schedule &schedule, ArrayRef<ClassMemory> classes) {
+static int64_t worstRatio(const Schedule &schedule,
+                          ArrayRef<ClassMemory> classes) {
   int64_t worst = million;
   for (auto [peak, memory] : llvm::zip_equal(schedule.peak, classes))
     if (int64_t state = std::max(memory.prev, memory.curr))
-      worst = std::max(worst, static_cast<int64_t>(
-                                  (static_cast<__int128>(peak) * million + state - 1) / state));
+      worst = std::max(
+          worst,
+          static_cast<int64_t>(
+              (static_cast<__int128>(peak) * million + state - 1) / state));
   return worst;
 }
 
@@ -179,9 +201,11 @@ static bool isWithin(const Schedule &schedule, ArrayRef<ClassMemory> classes) {
   });
 }
 
-/// The widest staging that keeps the budget throughout. Where none does: the fewest rounds of those whose peak is
-/// within the budget all the same, or else the least peak.
-static Plan choosePlan(MigrationOp migration, const Budget &budget, const ProgramFlows &flows) {
+/// The widest staging that keeps the budget throughout. Where none does: the
+/// fewest rounds of those whose peak is within the budget all the same, or else
+/// the least peak.
+static Plan choosePlan(MigrationOp migration, const Budget &budget,
+                       const ProgramFlows &flows) {
   std::optional<Plan> best;
   std::pair<int64_t, int> bestScore;
   for (int64_t quarters : {4, 3, 2, 1}) {
@@ -190,8 +214,9 @@ static Plan choosePlan(MigrationOp migration, const Budget &budget, const Progra
     candidate.withinBudget = isWithin(candidate.schedule, classes);
     if (candidate.withinBudget && candidate.schedule.forced == 0)
       return candidate;
-    std::pair score(candidate.withinBudget ? 0 : worstRatio(candidate.schedule, classes),
-                    candidate.schedule.rounds);
+    std::pair score(
+        candidate.withinBudget ? 0 : worstRatio(candidate.schedule, classes),
+        candidate.schedule.rounds);
     if (!best || score < bestScore) {
       best = std::move(candidate);
       bestScore = score;
@@ -200,17 +225,21 @@ static Plan choosePlan(MigrationOp migration, const Budget &budget, const Progra
   return std::move(*best);
 }
 
-/// The least budget that a schedule keeps: ratios rounded up to the next thousandth.
-static Budget keptBy(const Schedule &schedule, const Budget &budget, const ProgramFlows &flows) {
+/// The least budget that a schedule keeps: ratios rounded up to the next
+/// thousandth.
+static Budget keptBy(const Schedule &schedule, const Budget &budget,
+                     const ProgramFlows &flows) {
   if (!budget.isRatio)
     return {false, *llvm::max_element(schedule.peak)};
   int64_t ratio = worstRatio(schedule, memories(budget, flows, 4));
   return {true, static_cast<int64_t>(llvm::divideCeil(ratio, 1000)) * 1000};
 }
 
-/// A budget that can be met if it is asked for, near the least. Staging is cut anew for every budget, so the peak of
-/// one schedule need not be a budget that the next one keeps; a few tries settle it.
-static Budget findFeasible(MigrationOp migration, const Budget &refused, const ProgramFlows &flows,
+/// A budget that can be met if it is asked for, near the least. Staging is cut
+/// anew for every budget, so the peak of one schedule need not be a budget that
+/// the next one keeps; a few tries settle it.
+static Budget findFeasible(MigrationOp migration, const Budget &refused,
+                           const ProgramFlows &flows,
                            const Schedule &schedule) {
   Budget budget = keptBy(schedule, refused, flows);
   for (int64_t tries = 0; tries < 16; ++tries) {
@@ -230,13 +259,15 @@ void ScheduleChunks::runOnOperation() {
   Plan chosen = choosePlan(migration, budget, flows);
   bool isGiven = migration.getBudgetBytes() || migration.getBudgetPpm();
   if (isGiven && !chosen.withinBudget) {
-    migration.emitError() << "memory budget: " << budget.str()
-                          << " is infeasible; the least found is "
-                          << findFeasible(migration, budget, flows, chosen.schedule).str();
+    migration.emitError()
+        << "memory budget: " << budget.str()
+        << " is infeasible; the least found is "
+        << findFeasible(migration, budget, flows, chosen.schedule).str();
     return signalPassFailure();
   }
   RoundWriter writer(migration, flows, chosen.schedule.rounds);
-  for (auto [chunk, round] : llvm::zip_equal(chosen.chunks, chosen.schedule.roundOf))
+  for (auto [chunk, round] :
+       llvm::zip_equal(chosen.chunks, chosen.schedule.roundOf))
     writer.add(chunk.item, chunk.portion, round);
   writer.write();
   rounds += chosen.schedule.rounds;

@@ -1,4 +1,4 @@
-//===- SolveAssignment.cpp - Which device takes which current role ------------===//
+//===- SolveAssignment.cpp - Which device takes which current role --------===//
 
 #include "NodeClasses.h"
 #include "Placement.h"
@@ -31,7 +31,8 @@ private:
   std::optional<Placement> solvePlacement();
   Placement fixedPlacement(ArrayRef<int64_t> devices);
   void createPairs(const Placement &placement);
-  void createPair(int64_t role, int64_t prevRole, ArrayRef<std::pair<int64_t, int64_t>> ranks);
+  void createPair(int64_t role, int64_t prevRole,
+                  ArrayRef<std::pair<int64_t, int64_t>> ranks);
 
   MigrationOp migration;
   OpBuilder builder;
@@ -49,7 +50,8 @@ struct SolveAssignment : ::etc::impl::SolveAssignmentPassBase<SolveAssignment> {
 } // namespace
 
 Solver::Solver(MigrationOp migration, MatrixAttr costs)
-    : migration(migration), builder(OpBuilder::atBlockEnd(&migration.getBody().front())),
+    : migration(migration),
+      builder(OpBuilder::atBlockEnd(&migration.getBody().front())),
       table(migration), devices(migration), prev(migration, table, Side::Prev),
       curr(migration, table, Side::Curr), classes(devices) {
   ParallelAttr parallel = migration.getCurr();
@@ -59,7 +61,8 @@ Solver::Solver(MigrationOp migration, MatrixAttr costs)
   problem.nodeClass = classes.ofNode;
   for (int64_t device = 0; device < devices.size(); ++device)
     if (devices.isUsable(device))
-      problem.devices.push_back({device, devices.getNode(device), devices.getPrevRole(device)});
+      problem.devices.push_back(
+          {device, devices.getNode(device), devices.getPrevRole(device)});
   for (int64_t role = 0; role < curr.size(); ++role) {
     int64_t bytes = 0;
     for (const Piece &piece : curr[role])
@@ -106,17 +109,20 @@ assignment::Problem Solver::nodeProblem() const {
 }
 
 LogicalResult Solver::certify(Level level) {
-  assignment::Problem bound = level == Level::Device ? deviceProblem() : nodeProblem();
+  assignment::Problem bound =
+      level == Level::Device ? deviceProblem() : nodeProblem();
   if (std::optional<std::string> error = assignment::check(bound))
     return migration.emitError() << "assignment: " << *error;
   edges += bound.edges.size();
   assignment::Solution solution = assignment::solve(bound);
   auto values = [](ArrayRef<assignment::Weight> duals) {
-    return llvm::map_to_vector(duals, [](assignment::Weight weight) { return weight.device; });
+    return llvm::map_to_vector(
+        duals, [](assignment::Weight weight) { return weight.device; });
   };
-  CertificateOp::create(builder, migration.getLoc(), level, solution.total.device,
-                        values(solution.u), values(solution.v),
-                        SmallVector<int64_t>(bound.capacity.begin(), bound.capacity.end()));
+  CertificateOp::create(
+      builder, migration.getLoc(), level, solution.total.device,
+      values(solution.u), values(solution.v),
+      SmallVector<int64_t>(bound.capacity.begin(), bound.capacity.end()));
   return success();
 }
 
@@ -141,8 +147,8 @@ std::optional<Placement> Solver::solvePlacement() {
                              : placeInNodes(problem, place == Place::Pack);
 }
 
-/// Ranks of one current role that come from one previous role (-1: none). Each is a replica and its device, or its
-/// previous replica.
+/// Ranks of one current role that come from one previous role (-1: none). Each
+/// is a replica and its device, or its previous replica.
 void Solver::createPair(int64_t role, int64_t prevRole,
                         ArrayRef<std::pair<int64_t, int64_t>> ranks) {
   SmallVector<int64_t> replicas, sources;
@@ -154,9 +160,10 @@ void Solver::createPair(int64_t role, int64_t prevRole,
   DenseI64ArrayAttr list = builder.getDenseI64ArrayAttr(sources), none;
   if (prevRole >= 0)
     prevAttr = prev.getRole(migration.getContext(), prevRole);
-  PairOp::create(builder, migration.getLoc(), curr.getRole(migration.getContext(), role),
-                 builder.getDenseI64ArrayAttr(replicas), prevAttr, prevAttr ? list : none,
-                 prevAttr ? none : list);
+  PairOp::create(builder, migration.getLoc(),
+                 curr.getRole(migration.getContext(), role),
+                 builder.getDenseI64ArrayAttr(replicas), prevAttr,
+                 prevAttr ? list : none, prevAttr ? none : list);
 }
 
 void Solver::createPairs(const Placement &placement) {
@@ -168,7 +175,8 @@ void Solver::createPairs(const Placement &placement) {
     for (int64_t replica = 0; replica < problem.dp; ++replica) {
       int64_t device = placement.deviceOf[role * problem.dp + replica];
       int64_t prevRole = devices.getPrevRole(device);
-      byPrev[prevRole].push_back({replica, prevRole < 0 ? device : prevReplica[device]});
+      byPrev[prevRole].push_back(
+          {replica, prevRole < 0 ? device : prevReplica[device]});
     }
     for (auto &[prevRole, ranks] : byPrev)
       createPair(role, prevRole, ranks);
@@ -177,14 +185,16 @@ void Solver::createPairs(const Placement &placement) {
 
 LogicalResult Solver::place() {
   if (static_cast<int64_t>(problem.devices.size()) < problem.getRanks())
-    return migration.emitError() << "curr needs " << problem.getRanks() << " devices, "
-                                 << problem.devices.size()
-                                 << " are alive and stay; add nodes or lower a degree";
+    return migration.emitError()
+           << "curr needs " << problem.getRanks() << " devices, "
+           << problem.devices.size()
+           << " are alive and stay; add nodes or lower a degree";
   std::optional<Placement> placement = solvePlacement();
   if (!placement)
-    return migration.emitError() << "tensor-parallel groups of " << problem.tp
-                                 << " do not fit the nodes; use --place=any, or a TP that divides "
-                                    "the devices of a node";
+    return migration.emitError()
+           << "tensor-parallel groups of " << problem.tp
+           << " do not fit the nodes; use --place=any, or a TP that divides "
+              "the devices of a node";
   createPairs(*placement);
   return success();
 }
@@ -196,7 +206,8 @@ void SolveAssignment::runOnOperation() {
     if (matrix.getUnit() == CostUnit::Bytes)
       costs = matrix.getCosts();
   if (!costs) {
-    migration.emitError("has no cost matrix in bytes; run etc-build-cost-matrix first");
+    migration.emitError(
+        "has no cost matrix in bytes; run etc-build-cost-matrix first");
     return signalPassFailure();
   }
   Solver solver(migration, costs);

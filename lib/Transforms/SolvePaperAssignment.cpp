@@ -1,4 +1,4 @@
-//===- SolvePaperAssignment.cpp - The paper's migration sketch ----------------===//
+//===- SolvePaperAssignment.cpp - The paper's migration sketch ------------===//
 
 #include "PaperSketch.h"
 #include "etc/Transforms/Passes.h"
@@ -14,44 +14,54 @@ using namespace etc;
 using namespace mlir;
 
 namespace {
-struct SolvePaperAssignment : ::etc::impl::SolvePaperAssignmentPassBase<SolvePaperAssignment> {
+struct SolvePaperAssignment
+    : ::etc::impl::SolvePaperAssignmentPassBase<SolvePaperAssignment> {
   using Base::Base;
   void runOnOperation() override;
   void createPairs(OpBuilder &builder, const PaperSketch &sketch);
 };
 } // namespace
 
-/// One `etc.pair` for the groups in which the role has a previous rank, and one for those in which it has none.
-void SolvePaperAssignment::createPairs(OpBuilder &builder, const PaperSketch &sketch) {
+/// One `etc.pair` for the groups in which the role has a previous rank, and one
+/// for those in which it has none.
+void SolvePaperAssignment::createPairs(OpBuilder &builder,
+                                       const PaperSketch &sketch) {
   MigrationOp migration = getOperation();
   ParallelAttr prev = migration.getPrev(), curr = migration.getCurr();
-  SmallVector<int64_t> placement = placePaperSketch(migration, Devices(migration), sketch);
+  SmallVector<int64_t> placement =
+      placePaperSketch(migration, Devices(migration), sketch);
   for (auto [role, prevRole] : llvm::enumerate(sketch)) {
     SmallVector<int64_t> paired, fresh;
     for (int64_t group = 0; group < curr.getDp(); ++group) {
       int64_t rank = rankOfPlace(curr, {static_cast<int64_t>(role), group});
       (placement[rank] >= 0 ? paired : fresh).push_back(group);
     }
-    auto attr = RoleAttr::get(&getContext(), role / curr.getTp(), role % curr.getTp());
+    auto attr =
+        RoleAttr::get(&getContext(), role / curr.getTp(), role % curr.getTp());
     if (!paired.empty()) {
-      auto prevAttr =
-          RoleAttr::get(&getContext(), prevRole / prev.getTp(), prevRole % prev.getTp());
+      auto prevAttr = RoleAttr::get(&getContext(), prevRole / prev.getTp(),
+                                    prevRole % prev.getTp());
       auto groups = builder.getDenseI64ArrayAttr(paired);
-      PairOp::create(builder, migration.getLoc(), attr, groups, prevAttr, groups,
+      PairOp::create(builder, migration.getLoc(), attr, groups, prevAttr,
+                     groups,
                      /*devices=*/DenseI64ArrayAttr());
     }
     if (!fresh.empty())
-      PairOp::create(builder, migration.getLoc(), attr, builder.getDenseI64ArrayAttr(fresh),
-                     RoleAttr(), DenseI64ArrayAttr(), /*devices=*/DenseI64ArrayAttr());
+      PairOp::create(builder, migration.getLoc(), attr,
+                     builder.getDenseI64ArrayAttr(fresh), RoleAttr(),
+                     DenseI64ArrayAttr(), /*devices=*/DenseI64ArrayAttr());
   }
 }
 
 void SolvePaperAssignment::runOnOperation() {
   MigrationOp migration = getOperation();
-  int64_t roles = std::max(migration.getPrev().getRoles(), migration.getCurr().getRoles());
+  int64_t roles =
+      std::max(migration.getPrev().getRoles(), migration.getCurr().getRoles());
   if (roles > paperMaxRoles) {
-    migration.emitError() << "has " << roles << " roles (PP x TP) on a side; the paper's method is "
-                          << "for at most " << paperMaxRoles << ", policy best for more";
+    migration.emitError()
+        << "has " << roles
+        << " roles (PP x TP) on a side; the paper's method is "
+        << "for at most " << paperMaxRoles << ", policy best for more";
     return signalPassFailure();
   }
   MatrixAttr matrix;
@@ -59,14 +69,16 @@ void SolvePaperAssignment::runOnOperation() {
     if (op.getUnit() == costs)
       matrix = op.getCosts();
   if (!matrix) {
-    migration.emitError() << "has no cost matrix in '" << stringifyCostUnit(costs)
-                          << "'; run etc-build-paper-costs and etc-build-cost-matrix first";
+    migration.emitError()
+        << "has no cost matrix in '" << stringifyCostUnit(costs)
+        << "'; run etc-build-paper-costs and etc-build-cost-matrix first";
     return signalPassFailure();
   }
   // The exact sketch has given the bound; the paper's takes its place.
   for (PairOp pair : llvm::make_early_inc_range(migration.getOps<PairOp>()))
     pair.erase();
   OpBuilder builder = OpBuilder::atBlockEnd(&migration.getBody().front());
-  createPairs(builder, solvePaperSketch(matrix.getRows(), matrix.getColumns(), matrix.getValues()));
+  createPairs(builder, solvePaperSketch(matrix.getRows(), matrix.getColumns(),
+                                        matrix.getValues()));
   migration.setPolicy(Policy::Paper);
 }

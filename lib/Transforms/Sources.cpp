@@ -1,4 +1,4 @@
-//===- Sources.cpp - From which device a missing fragment comes ---------------===//
+//===- Sources.cpp - From which device a missing fragment comes -----------===//
 
 #include "Sources.h"
 
@@ -6,7 +6,8 @@ using namespace etc;
 using namespace mlir;
 
 Sources::Sources(const Devices &devices, int64_t prevRoles)
-    : devices(devices), byRole(prevRoles), senders(devices.size()), sent(devices.size()) {
+    : devices(devices), byRole(prevRoles), senders(devices.size()),
+      sent(devices.size()) {
   for (int64_t device = 0; device < devices.size(); ++device) {
     byNode.resize(devices.getNode(device) + 1);
     if (int64_t role = devices.getPrevRole(device); role >= 0) {
@@ -17,21 +18,25 @@ Sources::Sources(const Devices &devices, int64_t prevRoles)
 }
 
 /// The holder among `candidates` that has sent least, or -1.
-int64_t Sources::leastLoaded(const Fragment &fragment, ArrayRef<int64_t> candidates) const {
+int64_t Sources::leastLoaded(const Fragment &fragment,
+                             ArrayRef<int64_t> candidates) const {
   int64_t best = -1;
   for (int64_t device : candidates)
     if (holds(fragment, device))
-      if (best < 0 || std::pair(sent[device], device) < std::pair(sent[best], best))
+      if (best < 0 ||
+          std::pair(sent[device], device) < std::pair(sent[best], best))
         best = device;
   return best;
 }
 
-int64_t Sources::chooseNear(const Fragment &fragment, int64_t destination) const {
+int64_t Sources::chooseNear(const Fragment &fragment,
+                            int64_t destination) const {
   int64_t onNode = leastLoaded(fragment, byNode[devices.getNode(destination)]);
   return onNode >= 0 ? onNode : leastLoaded(fragment, senders[destination]);
 }
 
-SmallVector<int64_t> Sources::choose(const Fragment &fragment, ArrayRef<int64_t> destinations) {
+SmallVector<int64_t> Sources::choose(const Fragment &fragment,
+                                     ArrayRef<int64_t> destinations) {
   SmallVector<int64_t> inTurn, sources;
   for (int64_t role : fragment.holders)
     llvm::append_range(inTurn, byRole[role]);

@@ -1,4 +1,4 @@
-//===- Sources.h - From which device a missing fragment comes -----------------===//
+//===- Sources.h - From which device a missing fragment comes -------------===//
 
 #ifndef ETC_LIB_TRANSFORMS_SOURCES_H
 #define ETC_LIB_TRANSFORMS_SOURCES_H
@@ -8,14 +8,16 @@
 
 namespace etc {
 
-/// Chooses sources, fragment by fragment: on the same node first, then a device that sends to the destination anyway,
-/// then the holders in turn, those that have sent least first. Taking turns keeps equal devices equal, so that they
+/// Chooses sources, fragment by fragment: on the same node first, then a device
+/// that sends to the destination anyway, then the holders in turn, those that
+/// have sent least first. Taking turns keeps equal devices equal, so that they
 /// stay one class.
 class Sources {
 public:
   Sources(const Devices &devices, int64_t prevRoles);
 
-  /// The device that sends `fragment` to each of `destinations`; empty where no holder is alive.
+  /// The device that sends `fragment` to each of `destinations`; empty where no
+  /// holder is alive.
   llvm::SmallVector<int64_t> choose(const Fragment &fragment,
                                     llvm::ArrayRef<int64_t> destinations);
 
@@ -23,13 +25,15 @@ private:
   bool holds(const Fragment &fragment, int64_t device) const {
     return llvm::is_contained(fragment.holders, devices.getPrevRole(device));
   }
-  int64_t leastLoaded(const Fragment &fragment, llvm::ArrayRef<int64_t> candidates) const;
+  int64_t leastLoaded(const Fragment &fragment,
+                      llvm::ArrayRef<int64_t> candidates) const;
   int64_t chooseNear(const Fragment &fragment, int64_t destination) const;
 
   const Devices &devices;
   llvm::SmallVector<llvm::SmallVector<int64_t>> byRole, byNode;
-  llvm::SmallVector<llvm::SmallVector<int64_t>> senders; ///< [destination] so far
-  llvm::SmallVector<int64_t> sent;                       ///< [device] bytes so far
+  llvm::SmallVector<llvm::SmallVector<int64_t>>
+      senders;                     ///< [destination] so far
+  llvm::SmallVector<int64_t> sent; ///< [device] bytes so far
 };
 
 } // namespace etc

@@ -1,4 +1,4 @@
-//===- TwoStage.cpp - Migration and de-fragmentation as a chain ---------------===//
+//===- TwoStage.cpp - Migration and de-fragmentation as a chain -----------===//
 
 #include "PaperSketch.h"
 #include "etc/Transforms/Passes.h"
@@ -21,7 +21,8 @@ struct TwoStage : ::etc::impl::TwoStagePassBase<TwoStage> {
 };
 } // namespace
 
-/// The model as the first stage leaves it: current shapes on both sides, and what the current side has.
+/// The model as the first stage leaves it: current shapes on both sides, and
+/// what the current side has.
 static void createTensors(OpBuilder &builder, MigrationOp first) {
   bool hasCopies = first.getCurr().getPp() > 1;
   for (TensorOp tensor : first.getOps<TensorOp>()) {
@@ -32,9 +33,10 @@ static void createTensors(OpBuilder &builder, MigrationOp first) {
   }
 }
 
-/// The second stage in the request stage: from where the sketch puts the ranks to where Algorithm 2 wants them.
-static MigrationOp createSecond(OpBuilder &builder, MigrationOp first, ArrayRef<int64_t> from,
-                                ArrayRef<int64_t> to) {
+/// The second stage in the request stage: from where the sketch puts the ranks
+/// to where Algorithm 2 wants them.
+static MigrationOp createSecond(OpBuilder &builder, MigrationOp first,
+                                ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointAfter(first);
   auto second = cast<MigrationOp>(builder.cloneWithoutRegions(*first));
@@ -67,7 +69,8 @@ LogicalResult TwoStage::appendSecond(MigrationOp first) {
 }
 
 void TwoStage::runOnOperation() {
-  for (MigrationOp first : llvm::to_vector(getOperation().getOps<MigrationOp>()))
+  for (MigrationOp first :
+       llvm::to_vector(getOperation().getOps<MigrationOp>()))
     if (failed(appendSecond(first)))
       return signalPassFailure();
 }

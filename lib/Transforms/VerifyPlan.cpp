@@ -1,4 +1,4 @@
-//===- VerifyPlan.cpp - Roles, pairing and certificate ------------------------===//
+//===- VerifyPlan.cpp - Roles, pairing and certificate --------------------===//
 
 #include "PlanReplay.h"
 #include "etc/Assignment/Solution.h"
@@ -35,14 +35,16 @@ public:
 private:
   LogicalResult checkSeats();
   LogicalResult checkRoles();
-  LogicalResult checkRole(int64_t device, Side side, ParallelAttr parallel, int64_t rank);
+  LogicalResult checkRole(int64_t device, Side side, ParallelAttr parallel,
+                          int64_t rank);
   LogicalResult checkPairing();
   LogicalResult checkPair(unsigned program, unsigned argument, size_t replica);
   LogicalResult checkCertificate(CertificateOp certificate);
   LogicalResult checkMembers(CertificateOp certificate);
   SmallVector<SmallVector<int64_t>> columnsOf(Level level);
   SmallVector<std::set<int64_t>> rolesOnNodes();
-  SmallVector<int64_t> worthOf(int64_t row, ArrayRef<SmallVector<int64_t>> columns) const;
+  SmallVector<int64_t> worthOf(int64_t row,
+                               ArrayRef<SmallVector<int64_t>> columns) const;
   int64_t keptBytes(Level level);
 
   MigrationOp migration;
@@ -53,7 +55,9 @@ private:
   llvm::DenseMap<int64_t, Seat> seats;
   SmallVector<int64_t> nodeOf;
   /// [tensor, layer][previous role] what it holds.
-  std::map<std::pair<unsigned, int64_t>, std::map<int64_t, std::pair<int64_t, int64_t>>> holders;
+  std::map<std::pair<unsigned, int64_t>,
+           std::map<int64_t, std::pair<int64_t, int64_t>>>
+      holders;
   /// (program, argument, peer's program, peer's argument) already compared.
   std::set<std::array<unsigned, 4>> compared;
 };
@@ -73,26 +77,34 @@ struct VerifyPlan : ::etc::impl::VerifyPlanPassBase<VerifyPlan> {
 
 LogicalResult PlanVerifier::checkSeats() {
   for (auto [index, program] : llvm::enumerate(programs))
-    for (auto [replica, device] : llvm::enumerate(ProgramOp(program).getDevices()))
-      if (!seats.try_emplace(device, Seat{static_cast<unsigned>(index), replica}).second)
-        return program.emitError() << "device " << device << " has a program already";
+    for (auto [replica, device] :
+         llvm::enumerate(ProgramOp(program).getDevices()))
+      if (!seats
+               .try_emplace(device, Seat{static_cast<unsigned>(index), replica})
+               .second)
+        return program.emitError()
+               << "device " << device << " has a program already";
   return success();
 }
 
 /// The device of a rank has the role of that rank in its program.
-LogicalResult PlanVerifier::checkRole(int64_t device, Side side, ParallelAttr parallel,
-                                      int64_t rank) {
+LogicalResult PlanVerifier::checkRole(int64_t device, Side side,
+                                      ParallelAttr parallel, int64_t rank) {
   int64_t tp = parallel.getTp();
-  auto expected = RoleAttr::get(migration.getContext(), rank / (tp * parallel.getDp()), rank % tp);
+  auto expected = RoleAttr::get(migration.getContext(),
+                                rank / (tp * parallel.getDp()), rank % tp);
   auto seat = seats.find(device);
   if (seat == seats.end())
-    return migration.emitError() << "device " << device << " of " << stringifySide(side)
-                                 << " rank " << rank << " has no program";
+    return migration.emitError()
+           << "device " << device << " of " << stringifySide(side) << " rank "
+           << rank << " has no program";
   ProgramOp program = programs[seat->second.program];
-  std::optional<RoleAttr> role = side == Side::Prev ? program.getPrev() : program.getCurr();
+  std::optional<RoleAttr> role =
+      side == Side::Prev ? program.getPrev() : program.getCurr();
   if (role != expected)
-    return program.emitError() << "device " << device << " is " << stringifySide(side) << " rank "
-                               << rank << ", expected the role " << expected.str();
+    return program.emitError()
+           << "device " << device << " is " << stringifySide(side) << " rank "
+           << rank << ", expected the role " << expected.str();
   return success();
 }
 
@@ -105,11 +117,13 @@ LogicalResult PlanVerifier::checkRoles() {
     set.insert_range(devices.value_or(ArrayRef<int64_t>()));
     return set;
   };
-  llvm::DenseSet<int64_t> dead = list(migration.getFailed()), leaving = list(migration.getLeaving());
+  llvm::DenseSet<int64_t> dead = list(migration.getFailed()),
+                          leaving = list(migration.getLeaving());
   for (auto [rank, device] : llvm::enumerate(placement.getDevices())) {
     if (dead.contains(device) || leaving.contains(device))
-      return placement.emitError() << "gives current rank " << rank << " to device " << device
-                                   << ", which is " << (dead.contains(device) ? "dead" : "leaving");
+      return placement.emitError()
+             << "gives current rank " << rank << " to device " << device
+             << ", which is " << (dead.contains(device) ? "dead" : "leaving");
     if (failed(checkRole(device, Side::Curr, migration.getCurr(), rank)))
       return failure();
   }
@@ -127,25 +141,30 @@ LogicalResult PlanVerifier::checkRoles() {
   }
   return holders == 0 && takers == 0
              ? success()
-             : migration.emitError("programs have devices with roles that no rank has");
+             : migration.emitError(
+                   "programs have devices with roles that no rank has");
 }
 
 //===----------------------------------------------------------------------===//
 // Pairing
 //===----------------------------------------------------------------------===//
 
-LogicalResult PlanVerifier::checkPair(unsigned index, unsigned argument, size_t replica) {
+LogicalResult PlanVerifier::checkPair(unsigned index, unsigned argument,
+                                      size_t replica) {
   ProgramOp program = programs[index];
   int64_t device = program.getDevices()[replica];
-  int64_t peer = program.getDevices(program.getBody().getArgument(argument))[replica];
+  int64_t peer =
+      program.getDevices(program.getBody().getArgument(argument))[replica];
   auto seat = seats.find(peer);
   if (seat == seats.end())
     return program.emitError() << "device " << device << " has peer " << peer
                                << ", which has no program";
   ProgramOp other = programs[seat->second.program];
   unsigned back = 0;
-  for (unsigned candidate = 1; candidate < other.getBindings().size(); ++candidate)
-    if (other.getDevices(other.getBody().getArgument(candidate))[seat->second.replica] == device)
+  for (unsigned candidate = 1; candidate < other.getBindings().size();
+       ++candidate)
+    if (other.getDevices(other.getBody().getArgument(
+            candidate))[seat->second.replica] == device)
       back = candidate;
   if (back == 0)
     return program.emitError() << "device " << device << " has peer " << peer
@@ -157,17 +176,20 @@ LogicalResult PlanVerifier::checkPair(unsigned index, unsigned argument, size_t 
   if (sent == received)
     return success();
   InFlightDiagnostic diag = program.emitError()
-                            << "device " << device << " sends " << sent.size() << " pieces to "
-                            << peer << ", which does not receive the same " << received.size()
-                            << " in the same rounds";
+                            << "device " << device << " sends " << sent.size()
+                            << " pieces to " << peer
+                            << ", which does not receive the same "
+                            << received.size() << " in the same rounds";
   diag.attachNote(other.getLoc()) << "the program of device " << peer;
   return diag;
 }
 
 LogicalResult PlanVerifier::checkPairing() {
   for (auto [index, program] : llvm::enumerate(programs))
-    for (unsigned argument = 1; argument < ProgramOp(program).getBindings().size(); ++argument)
-      for (size_t replica = 0; replica < ProgramOp(program).getDevices().size(); ++replica)
+    for (unsigned argument = 1;
+         argument < ProgramOp(program).getBindings().size(); ++argument)
+      for (size_t replica = 0; replica < ProgramOp(program).getDevices().size();
+           ++replica)
         if (failed(checkPair(index, argument, replica)))
           return failure();
   return success();
@@ -177,8 +199,9 @@ LogicalResult PlanVerifier::checkPairing() {
 // Certificates
 //===----------------------------------------------------------------------===//
 
-/// The columns of a certificate, as the previous roles that each one's devices can reach: one role a column at the
-/// device level, all roles of a node at the node level.
+/// The columns of a certificate, as the previous roles that each one's devices
+/// can reach: one role a column at the device level, all roles of a node at the
+/// node level.
 SmallVector<SmallVector<int64_t>> PlanVerifier::columnsOf(Level level) {
   SmallVector<SmallVector<int64_t>> columns;
   if (level == Level::Device) {
@@ -200,14 +223,15 @@ SmallVector<std::set<int64_t>> PlanVerifier::rolesOnNodes() {
   for (ProgramOp program : programs)
     if (std::optional<RoleAttr> prev = program.getPrev())
       for (int64_t device : program.getDevices())
-        roles[nodeOf[device]].insert(prev->getStage() * migration.getPrev().getTp() +
-                                     prev->getSlice());
+        roles[nodeOf[device]].insert(
+            prev->getStage() * migration.getPrev().getTp() + prev->getSlice());
   return roles;
 }
 
-/// Positions that at least one of several intervals has in common with [begin, end).
-static int64_t unionLength(SmallVector<std::pair<int64_t, int64_t>> intervals, int64_t begin,
-                           int64_t end) {
+/// Positions that at least one of several intervals has in common with [begin,
+/// end).
+static int64_t unionLength(SmallVector<std::pair<int64_t, int64_t>> intervals,
+                           int64_t begin, int64_t end) {
   llvm::sort(intervals);
   int64_t length = 0;
   for (auto [from, to] : intervals) {
@@ -220,8 +244,9 @@ static int64_t unionLength(SmallVector<std::pair<int64_t, int64_t>> intervals, i
 }
 
 /// What a current role on each column is worth, from lib/Layout.
-SmallVector<int64_t> PlanVerifier::worthOf(int64_t row,
-                                           ArrayRef<SmallVector<int64_t>> columns) const {
+SmallVector<int64_t>
+PlanVerifier::worthOf(int64_t row,
+                      ArrayRef<SmallVector<int64_t>> columns) const {
   SmallVector<int64_t> worth(columns.size());
   for (const Piece &piece : oracle.holdings(Side::Curr, row)) {
     auto held = holders.find({oracle.sourceOf(piece.tensor), piece.layer});
@@ -233,7 +258,8 @@ SmallVector<int64_t> PlanVerifier::worthOf(int64_t row,
         if (auto it = held->second.find(role); it != held->second.end())
           intervals.push_back(it->second);
       bytes += unionLength(intervals, piece.begin, piece.end) *
-               table.getElementsPerPosition(piece.tensor) * table.getMovedBytesPerElement();
+               table.getElementsPerPosition(piece.tensor) *
+               table.getMovedBytesPerElement();
     }
   }
   return worth;
@@ -249,7 +275,8 @@ int64_t PlanVerifier::keptBytes(Level level) {
       continue;
     for (BlockArgument peer : op.getBody().getArguments().drop_front()) {
       int64_t bytes = replay.getReceivedBytes(peer.getArgNumber());
-      for (auto [self, other] : llvm::zip_equal(op.getDevices(), op.getDevices(peer)))
+      for (auto [self, other] :
+           llvm::zip_equal(op.getDevices(), op.getDevices(peer)))
         kept += nodeOf[self] == nodeOf[other] ? bytes : 0;
     }
   }
@@ -259,17 +286,22 @@ int64_t PlanVerifier::keptBytes(Level level) {
 LogicalResult PlanVerifier::checkCertificate(CertificateOp certificate) {
   SmallVector<SmallVector<int64_t>> columns = columnsOf(certificate.getLevel());
   if (columns.size() != certificate.getV().size())
-    return certificate.emitError() << "has " << certificate.getV().size() << " columns, expected "
-                                   << columns.size();
+    return certificate.emitError() << "has " << certificate.getV().size()
+                                   << " columns, expected " << columns.size();
   assignment::Problem problem;
-  problem.supply.assign(migration.getCurr().getRoles(), migration.getCurr().getDp());
-  problem.capacity.assign(certificate.getMembers().begin(), certificate.getMembers().end());
+  problem.supply.assign(migration.getCurr().getRoles(),
+                        migration.getCurr().getDp());
+  problem.capacity.assign(certificate.getMembers().begin(),
+                          certificate.getMembers().end());
   for (int32_t row = 0; row < migration.getCurr().getRoles(); ++row)
     for (auto [column, worth] : llvm::enumerate(worthOf(row, columns)))
       if (worth)
-        problem.edges.push_back({row, static_cast<int32_t>(column), {0, worth}});
+        problem.edges.push_back(
+            {row, static_cast<int32_t>(column), {0, worth}});
   auto weights = [](ArrayRef<int64_t> values) {
-    return llvm::map_to_vector(values, [](int64_t value) { return assignment::Weight{0, value}; });
+    return llvm::map_to_vector(values, [](int64_t value) {
+      return assignment::Weight{0, value};
+    });
   };
   auto u = weights(certificate.getU()), v = weights(certificate.getV());
   int64_t kept = certificate.getKept();
@@ -277,12 +309,14 @@ LogicalResult PlanVerifier::checkCertificate(CertificateOp certificate) {
           problem, {0, kept}, {u.data(), u.size()}, {v.data(), v.size()}))
     return certificate.emitError() << "proves nothing: " << *error;
   if (int64_t keptByPlan = keptBytes(certificate.getLevel()); keptByPlan > kept)
-    return certificate.emitError() << "proves that at most " << kept
-                                   << " bytes are kept, the programs keep " << keptByPlan;
+    return certificate.emitError()
+           << "proves that at most " << kept
+           << " bytes are kept, the programs keep " << keptByPlan;
   return success();
 }
 
-/// The members of a column are the devices that may take a role there: a certificate that leaves some out proves less.
+/// The members of a column are the devices that may take a role there: a
+/// certificate that leaves some out proves less.
 LogicalResult PlanVerifier::checkMembers(CertificateOp certificate) {
   llvm::DenseSet<int64_t> unusable;
   for (auto list : {migration.getFailed(), migration.getLeaving()})
@@ -300,12 +334,14 @@ LogicalResult PlanVerifier::checkMembers(CertificateOp certificate) {
   } else {
     for (auto [rank, device] : llvm::enumerate(migration.getPrevPlacement()))
       if (int64_t tp = migration.getPrev().getTp(); !unusable.contains(device))
-        count({static_cast<int64_t>(rank) / (tp * migration.getPrev().getDp()) * tp +
+        count({static_cast<int64_t>(rank) / (tp * migration.getPrev().getDp()) *
+                   tp +
                static_cast<int64_t>(rank) % tp});
   }
   if (ArrayRef<int64_t>(members) == certificate.getMembers())
     return success();
-  return certificate.emitError("does not count the devices that may take a role");
+  return certificate.emitError(
+      "does not count the devices that may take a role");
 }
 
 LogicalResult PlanVerifier::run() {
@@ -325,10 +361,11 @@ LogicalResult PlanVerifier::run() {
   for (Level level : {Level::Device, Level::Node})
     if (llvm::none_of(migration.getOps<CertificateOp>(),
                       [&](CertificateOp op) { return op.getLevel() == level; }))
-      return migration.emitError() << "has no certificate for the " << stringifyLevel(level)
-                                   << " level";
+      return migration.emitError() << "has no certificate for the "
+                                   << stringifyLevel(level) << " level";
   for (CertificateOp certificate : migration.getOps<CertificateOp>())
-    if (failed(checkCertificate(certificate)) || failed(checkMembers(certificate)))
+    if (failed(checkCertificate(certificate)) ||
+        failed(checkMembers(certificate)))
       return failure();
   return success();
 }

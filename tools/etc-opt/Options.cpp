@@ -1,4 +1,4 @@
-//===- Options.cpp - The command line of etc-opt --------------------------------===//
+//===- Options.cpp - The command line of etc-opt --------------------------===//
 
 #include "Options.h"
 
@@ -10,70 +10,99 @@ namespace cl = llvm::cl;
 const char *const etc::helpOverview =
     "plans the migration of a training job's state\n"
     "\n"
-    "  etc-opt --model=gpt2 --prev=PP2TP2 --curr=PP4TP1DP2 --cluster=2x4 --emit=plan -o m.etcplan\n"
+    "  etc-opt --model=gpt2 --prev=PP2TP2 --curr=PP4TP1DP2 --cluster=2x4 "
+    "--emit=plan -o m.etcplan\n"
     "  etc-opt request.json --emit=json -o plan.json\n"
-    "  etc-opt request.json --mlir-print-ir-after-all      the stages of the plan, one by one\n"
+    "  etc-opt request.json --mlir-print-ir-after-all      the stages of the "
+    "plan, one by one\n"
     "  etc-opt file.mlir --pass-pipeline='builtin.module(etc-plan)'\n"
     "\n"
-    "A configuration is PP4TP2DP3; what is absent is 1. A cluster is nodes x devices a node (6x4), or the devices of\n"
-    "each node (4,4,8). Without --emit the plan is printed as IR. A summary goes to stderr. Given an .mlir file,\n"
+    "A configuration is PP4TP2DP3; what is absent is 1. A cluster is nodes x "
+    "devices a node (6x4), or the devices of\n"
+    "each node (4,4,8). Without --emit the plan is printed as IR. A summary "
+    "goes to stderr. Given an .mlir file,\n"
     "etc-opt is an ordinary MLIR opt tool; --help-hidden lists its options.\n"
     "\n"
-    "Exit status: 0 done, 1 the request can't be met, 2 usage or malformed input.\n";
+    "Exit status: 0 done, 1 the request can't be met, 2 usage or malformed "
+    "input.\n";
 
 namespace {
 struct Options {
   cl::OptionCategory category{"Planning options"};
 
-  cl::opt<std::string> input{cl::Positional, cl::desc("[request.json | file.mlir]"), cl::init(""),
-                             cl::cat(category)};
-  cl::opt<std::string> output{"o", cl::desc("Output file (default: stdout)"), cl::value_desc("file"),
-                              cl::init("-"), cl::cat(category)};
+  cl::opt<std::string> input{cl::Positional,
+                             cl::desc("[request.json | file.mlir]"),
+                             cl::init(""), cl::cat(category)};
+  cl::opt<std::string> output{"o", cl::desc("Output file (default: stdout)"),
+                              cl::value_desc("file"), cl::init("-"),
+                              cl::cat(category)};
   cl::opt<Emit> emit{
-      "emit", cl::desc("What to write:"), cl::init(Emit::Mlir), cl::cat(category),
-      cl::values(clEnumValN(Emit::Mlir, "mlir", "the plan as IR (default)"),
-                 clEnumValN(Emit::Plan, "plan", "the plan file that etc-run executes"),
-                 clEnumValN(Emit::Json, "json", "the plan as JSON, device by device"),
-                 clEnumValN(Emit::Summary, "summary", "what the plan moves, keeps and needs"))};
-  cl::opt<bool> quiet{"quiet", cl::desc("No summary on stderr"), cl::cat(category)};
-  cl::list<int64_t> devices{"devices", cl::CommaSeparated, cl::cat(category),
-                            cl::value_desc("list"),
-                            cl::desc("JSON of these devices only; needed above 1024 devices")};
+      "emit", cl::desc("What to write:"), cl::init(Emit::Mlir),
+      cl::cat(category),
+      cl::values(
+          clEnumValN(Emit::Mlir, "mlir", "the plan as IR (default)"),
+          clEnumValN(Emit::Plan, "plan", "the plan file that etc-run executes"),
+          clEnumValN(Emit::Json, "json", "the plan as JSON, device by device"),
+          clEnumValN(Emit::Summary, "summary",
+                     "what the plan moves, keeps and needs"))};
+  cl::opt<bool> quiet{"quiet", cl::desc("No summary on stderr"),
+                      cl::cat(category)};
+  cl::list<int64_t> devices{
+      "devices", cl::CommaSeparated, cl::cat(category), cl::value_desc("list"),
+      cl::desc("JSON of these devices only; needed above 1024 devices")};
 
-  cl::opt<std::string> model = text("model", "preset", "gpt2, gpt3-2.7b, ... (an unknown one lists all)");
+  cl::opt<std::string> model = text(
+      "model", "preset", "gpt2, gpt3-2.7b, ... (an unknown one lists all)");
   cl::opt<std::string> prev = text("prev", "PP4TP2", "Configuration before");
   cl::opt<std::string> curr = text("curr", "PP6TP4", "Configuration after");
-  cl::opt<std::string> cluster = text("cluster", "6x4", "Nodes x devices a node, or 4,4,8");
-  cl::opt<std::string> types = text("types", "list", "State types: param,master,exp_avg,exp_avg_sq (default: all)");
-  cl::opt<std::string> derive = text(
-      "derive", "param|none", "What is cast where its source lands, not moved (default: param)");
+  cl::opt<std::string> cluster =
+      text("cluster", "6x4", "Nodes x devices a node, or 4,4,8");
+  cl::opt<std::string> types =
+      text("types", "list",
+           "State types: param,master,exp_avg,exp_avg_sq (default: all)");
+  cl::opt<std::string> derive =
+      text("derive", "param|none",
+           "What is cast where its source lands, not moved (default: param)");
   cl::opt<std::string> failed = text("failed", "list", "Devices that are dead");
-  cl::opt<std::string> leaving = text("leaving", "list", "Devices that may send but take no role");
+  cl::opt<std::string> leaving =
+      text("leaving", "list", "Devices that may send but take no role");
   cl::opt<std::string> budget =
       text("memory-budget", "bytes|1.05x",
-           "Live bytes a device, staging included (default: 1.05x max(prev, curr), or the least found)");
-  cl::opt<std::string> policy = text("policy", "best|paper",
-                                      "Planning policy: the least bytes, or what the paper does");
-  cl::opt<bool> twoStage{"two-stage", cl::cat(category),
-                         cl::desc("Under --policy=paper: de-fragment in a second plan (-o m.etcplan "
-                                  "writes m.1.etcplan and m.2.etcplan)")};
+           "Live bytes a device, staging included (default: 1.05x max(prev, "
+           "curr), or the least found)");
+  cl::opt<std::string> policy =
+      text("policy", "best|paper",
+           "Planning policy: the least bytes, or what the paper does");
+  cl::opt<bool> twoStage{
+      "two-stage", cl::cat(category),
+      cl::desc(
+          "Under --policy=paper: de-fragment in a second plan (-o m.etcplan "
+          "writes m.1.etcplan and m.2.etcplan)")};
   cl::opt<CostUnit> paperCosts{
       "paper-costs", cl::desc("Under --policy=paper, the matrix to solve:"),
       cl::init(CostUnit::Merged), cl::cat(category),
-      cl::values(clEnumValN(CostUnit::Merged, "merged", "as the paper merges (default)"),
-                 clEnumValN(CostUnit::Units, "units", "exact units, layers x slices"))};
+      cl::values(clEnumValN(CostUnit::Merged, "merged",
+                            "as the paper merges (default)"),
+                 clEnumValN(CostUnit::Units, "units",
+                            "exact units, layers x slices"))};
   cl::opt<std::string> place = text("place", "any", "Where roles may go");
-  cl::opt<std::string> layers = text("layers", "n", "Override the model's layers");
+  cl::opt<std::string> layers =
+      text("layers", "n", "Override the model's layers");
   cl::opt<std::string> hidden = text("hidden", "n", "Override the hidden size");
-  cl::opt<std::string> heads = text("heads", "n", "Override the attention heads");
+  cl::opt<std::string> heads =
+      text("heads", "n", "Override the attention heads");
   cl::opt<std::string> ffn = text("ffn", "n", "Override the MLP's inner size");
-  cl::opt<std::string> vocab = text("vocab", "n", "Override the vocabulary, unpadded");
+  cl::opt<std::string> vocab =
+      text("vocab", "n", "Override the vocabulary, unpadded");
   cl::opt<std::string> seq = text("seq", "n", "Override the learned positions");
-  cl::opt<std::string> tied = text("tied", "true|false", "Whether output and input embeddings are tied");
+  cl::opt<std::string> tied = text(
+      "tied", "true|false", "Whether output and input embeddings are tied");
 
 private:
-  cl::opt<std::string> text(llvm::StringRef name, llvm::StringRef value, llvm::StringRef help) {
-    return cl::opt<std::string>(name, cl::value_desc(value), cl::desc(help), cl::cat(category));
+  cl::opt<std::string> text(llvm::StringRef name, llvm::StringRef value,
+                            llvm::StringRef help) {
+    return cl::opt<std::string>(name, cl::value_desc(value), cl::desc(help),
+                                cl::cat(category));
   }
 };
 } // namespace
@@ -88,13 +117,15 @@ void etc::registerPlannerOptions() { (void)options(); }
 void etc::hideForeignOptions() {
   for (auto &entry : cl::getRegisteredOptions())
     if (!llvm::is_contained(entry.second->Categories, &options().category) &&
-        entry.first != "help" && entry.first != "help-hidden" && entry.first != "version" &&
-        entry.first != "mlir-print-ir-after-all")
+        entry.first != "help" && entry.first != "help-hidden" &&
+        entry.first != "version" && entry.first != "mlir-print-ir-after-all")
       entry.second->setHiddenFlag(cl::Hidden);
 }
 
 static std::optional<std::string> given(const cl::opt<std::string> &option) {
-  return option.getNumOccurrences() ? std::optional<std::string>(option.getValue()) : std::nullopt;
+  return option.getNumOccurrences()
+             ? std::optional<std::string>(option.getValue())
+             : std::nullopt;
 }
 
 PlannerOptions etc::readPlannerOptions() {
@@ -133,6 +164,6 @@ PlannerOptions etc::readPlannerOptions() {
 
 bool PlannerOptions::isRequest() const {
   const config::ShorthandOptions &s = shorthand;
-  return llvm::StringRef(input).ends_with(".json") || s.model || s.prev || s.curr || s.cluster ||
-         emit != Emit::Mlir;
+  return llvm::StringRef(input).ends_with(".json") || s.model || s.prev ||
+         s.curr || s.cluster || emit != Emit::Mlir;
 }

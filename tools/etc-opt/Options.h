@@ -1,4 +1,4 @@
-//===- Options.h - The command line of etc-opt ---------------------------------===//
+//===- Options.h - The command line of etc-opt ----------------------------===//
 
 #ifndef ETC_TOOLS_ETCOPT_OPTIONS_H
 #define ETC_TOOLS_ETCOPT_OPTIONS_H
@@ -33,7 +33,8 @@ struct PlannerOptions {
 /// Defines the options. Call once, before parsing.
 void registerPlannerOptions();
 
-/// Hides MLIR's own options from `--help`, which `--help-hidden` shows. Call after they are registered.
+/// Hides MLIR's own options from `--help`, which `--help-hidden` shows. Call
+/// after they are registered.
 void hideForeignOptions();
 
 /// The options as parsed.

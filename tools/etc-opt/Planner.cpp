@@ -1,4 +1,4 @@
-//===- Planner.cpp - From a request to an output --------------------------------===//
+//===- Planner.cpp - From a request to an output --------------------------===//
 
 #include "Planner.h"
 
@@ -29,10 +29,12 @@ static int fail(const Twine &message, ExitCode code) {
 }
 
 /// The request of a file, or of the options alone.
-static llvm::Expected<config::Request> readRequest(const PlannerOptions &options) {
+static llvm::Expected<config::Request>
+readRequest(const PlannerOptions &options) {
   if (options.input.empty())
     return config::requestFromOptions(options.shorthand);
-  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(options.input, /*IsText=*/true);
+  auto buffer =
+      llvm::MemoryBuffer::getFileOrSTDIN(options.input, /*IsText=*/true);
   if (!buffer)
     return llvm::createStringError("etc-opt: error: " + options.input + ": " +
                                    buffer.getError().message());
@@ -48,15 +50,16 @@ static llvm::Expected<config::Request> readRequest(const PlannerOptions &options
 /// One line a diagnostic, at the user's file where there is one.
 static LogicalResult printDiagnostic(Diagnostic &diagnostic) {
   if (auto where = dyn_cast<FileLineColLoc>(diagnostic.getLocation()))
-    llvm::errs() << where.getFilename().getValue() << ":" << where.getLine() << ":"
-                 << where.getColumn() << ": error: ";
+    llvm::errs() << where.getFilename().getValue() << ":" << where.getLine()
+                 << ":" << where.getColumn() << ": error: ";
   else
     llvm::errs() << "etc-opt: error: ";
   llvm::errs() << diagnostic << "\n";
   return success();
 }
 
-static LogicalResult planModule(ModuleOp module, const PlannerOptions &options, bool asPaper) {
+static LogicalResult planModule(ModuleOp module, const PlannerOptions &options,
+                                bool asPaper) {
   PassManager passes(module.getContext());
   if (failed(applyPassManagerCLOptions(passes)))
     return failure();
@@ -71,21 +74,25 @@ static LogicalResult planModule(ModuleOp module, const PlannerOptions &options, 
   return passes.run(module);
 }
 
-/// Whether the options go together with the policy and with each other; else the exit status.
-static int checkOptions(const PlannerOptions &options, const config::Request &request) {
+/// Whether the options go together with the policy and with each other; else
+/// the exit status.
+static int checkOptions(const PlannerOptions &options,
+                        const config::Request &request) {
   if (request.policy != "paper" && (options.twoStage || options.paperCosts))
     return fail(Twine(options.twoStage ? "--two-stage" : "--paper-costs") +
                     " is of the paper's method; add --policy=paper",
                 ExitCode::Malformed);
   bool writesPlans = options.emit == Emit::Plan || options.emit == Emit::Json;
   if (writesPlans && options.twoStage && options.output == "-")
-    return fail("--two-stage writes two plans; name a file with -o", ExitCode::Malformed);
+    return fail("--two-stage writes two plans; name a file with -o",
+                ExitCode::Malformed);
   if (options.emit == Emit::Plan && options.output == "-" &&
       llvm::sys::Process::StandardOutIsDisplayed())
     return fail("a plan is binary; name a file with -o", ExitCode::Malformed);
   if (options.emit == Emit::Json && !options.devices &&
       request.deviceCount() > static_cast<int64_t>(jsonDeviceLimit))
-    return fail("--emit=json of more than 1024 devices needs --devices=LIST", ExitCode::Malformed);
+    return fail("--emit=json of more than 1024 devices needs --devices=LIST",
+                ExitCode::Malformed);
   return 0;
 }
 
@@ -108,7 +115,8 @@ static int writeOutputs(ArrayRef<Output> outputs) {
     os.flush();
     if (os.has_error()) {
       os.clear_error();
-      return fail(output.name + ": could not write all of the output", ExitCode::Malformed);
+      return fail(output.name + ": could not write all of the output",
+                  ExitCode::Malformed);
     }
   }
   for (std::unique_ptr<llvm::ToolOutputFile> &file : files)
@@ -128,8 +136,9 @@ static void writeSummaries(const Plans &plans, llvm::raw_ostream &os) {
     internode += plan.summary()->internode_bytes();
   }
   if (plans.size() > 1)
-    os << "in all: moves " << formatBytes(moved) << ", " << formatBytes(internode)
-       << " between nodes, in " << plans.size() << " stages\n";
+    os << "in all: moves " << formatBytes(moved) << ", "
+       << formatBytes(internode) << " between nodes, in " << plans.size()
+       << " stages\n";
 }
 
 /// m.etcplan where there is one plan, else m.1.etcplan, m.2.etcplan, ...
@@ -137,25 +146,31 @@ static std::string outputName(StringRef output, size_t number, size_t count) {
   if (count == 1)
     return output.str();
   StringRef extension = llvm::sys::path::extension(output);
-  return (output.drop_back(extension.size()) + "." + Twine(number) + extension).str();
+  return (output.drop_back(extension.size()) + "." + Twine(number) + extension)
+      .str();
 }
 
-static int emit(const PlannerOptions &options, ModuleOp module, const Plans &plans) {
+static int emit(const PlannerOptions &options, ModuleOp module,
+                const Plans &plans) {
   if (!options.quiet && options.emit != Emit::Summary)
     writeSummaries(plans, llvm::errs());
   if (options.emit == Emit::Mlir)
-    return writeOutputs(Output{options.output, [&](llvm::raw_ostream &os) { module.print(os); }});
+    return writeOutputs(Output{
+        options.output, [&](llvm::raw_ostream &os) { module.print(os); }});
   if (options.emit == Emit::Summary)
-    return writeOutputs(
-        Output{options.output, [&](llvm::raw_ostream &os) { writeSummaries(plans, os); }});
+    return writeOutputs(Output{options.output, [&](llvm::raw_ostream &os) {
+                                 writeSummaries(plans, os);
+                               }});
   SmallVector<Output> outputs;
   for (const std::vector<uint8_t> &bytes : plans)
     outputs.push_back(
-        {outputName(options.output, outputs.size() + 1, plans.size()), [&](llvm::raw_ostream &os) {
+        {outputName(options.output, outputs.size() + 1, plans.size()),
+         [&](llvm::raw_ostream &os) {
            if (options.emit == Emit::Json)
              writeJson(*plan::fb::GetPlan(bytes.data()), options.devices, os);
            else
-             os << StringRef(reinterpret_cast<const char *>(bytes.data()), bytes.size());
+             os << StringRef(reinterpret_cast<const char *>(bytes.data()),
+                             bytes.size());
          }});
   return writeOutputs(outputs);
 }

@@ -1,4 +1,4 @@
-//===- Planner.h - From a request to an output ----------------------------------===//
+//===- Planner.h - From a request to an output ----------------------------===//
 
 #ifndef ETC_TOOLS_ETCOPT_PLANNER_H
 #define ETC_TOOLS_ETCOPT_PLANNER_H
@@ -7,7 +7,8 @@
 
 namespace etc {
 
-/// Plans the request and writes what was asked for; nothing half written. Returns the exit status.
+/// Plans the request and writes what was asked for; nothing half written.
+/// Returns the exit status.
 int runPlanner(const PlannerOptions &options);
 
 } // namespace etc

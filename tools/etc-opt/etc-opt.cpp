@@ -1,4 +1,4 @@
-//===- etc-opt.cpp - The planner -------------------------------------------------===//
+//===- etc-opt.cpp - The planner ------------------------------------------===//
 
 #include "Planner.h"
 
@@ -17,7 +17,8 @@ int main(int argc, char **argv) {
   etc::registerPlannerOptions();
   mlir::registerCLIOptions("etc-opt", registry);
   etc::hideForeignOptions();
-  if (!llvm::cl::ParseCommandLineOptions(argc, argv, etc::helpOverview, &llvm::errs()))
+  if (!llvm::cl::ParseCommandLineOptions(argc, argv, etc::helpOverview,
+                                         &llvm::errs()))
     return 2;
   etc::PlannerOptions options = etc::readPlannerOptions();
   if (options.isRequest())

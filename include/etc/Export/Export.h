@@ -1,4 +1,4 @@
-//===- Export.h - What leaves the compiler ------------------------------------===//
+//===- Export.h - What leaves the compiler --------------------------------===//
 
 #ifndef ETC_EXPORT_EXPORT_H
 #define ETC_EXPORT_EXPORT_H
@@ -10,9 +10,11 @@
 
 namespace etc {
 
-/// The plan of a migration in its last stage, as the bytes of a plan file. Every plan is refereed before it is
-/// returned: its shard tables against lib/Layout, then its boxes by the runtime's referee. Fails with a diagnostic on
-/// the migration; a failure of a referee is a defect of the planner, not of the request.
+/// The plan of a migration in its last stage, as the bytes of a plan file.
+/// Every plan is refereed before it is returned: its shard tables against
+/// lib/Layout, then its boxes by the runtime's referee. Fails with a diagnostic
+/// on the migration; a failure of a referee is a defect of the planner, not of
+/// the request.
 mlir::FailureOr<std::vector<uint8_t>> exportPlan(MigrationOp migration);
 
 } // namespace etc

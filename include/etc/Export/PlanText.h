@@ -1,4 +1,4 @@
-//===- PlanText.h - A plan as text ---------------------------------------------===//
+//===- PlanText.h - A plan as text ----------------------------------------===//
 
 #ifndef ETC_EXPORT_PLANTEXT_H
 #define ETC_EXPORT_PLANTEXT_H
@@ -14,7 +14,8 @@
 
 namespace etc {
 
-/// The worst peak over max(prev, curr) of all devices, rounded up to four decimals.
+/// The worst peak over max(prev, curr) of all devices, rounded up to four
+/// decimals.
 struct PlanRatios {
   double peak, peakSafe;
 };
@@ -23,8 +24,10 @@ PlanRatios planRatios(const plan::fb::Plan &plan);
 /// "17.63 GB": decimal units, as networks are sold.
 std::string formatBytes(uint64_t bytes);
 
-/// The plan as the public interchange form. `devices` selects some; absent, all are written.
-void writeJson(const plan::fb::Plan &plan, const std::optional<std::vector<int64_t>> &devices,
+/// The plan as the public interchange form. `devices` selects some; absent, all
+/// are written.
+void writeJson(const plan::fb::Plan &plan,
+               const std::optional<std::vector<int64_t>> &devices,
                llvm::raw_ostream &os);
 
 /// What the plan does, in a few lines for people.

@@ -1,4 +1,4 @@
-//===- Import.h - A request becomes IR -----------------------------------===//
+//===- Import.h - A request becomes IR ------------------------------------===//
 
 #ifndef ETC_IMPORT_IMPORT_H
 #define ETC_IMPORT_IMPORT_H
@@ -10,8 +10,10 @@
 
 namespace etc {
 
-/// A module with one `etc.migration` in the request stage: layouts, cluster and the tensor templates of the model.
-/// The request must have passed config::checkRequest. Locations point into the user's file. Loads the dialect.
+/// A module with one `etc.migration` in the request stage: layouts, cluster and
+/// the tensor templates of the model. The request must have passed
+/// config::checkRequest. Locations point into the user's file. Loads the
+/// dialect.
 mlir::OwningOpRef<mlir::ModuleOp> importRequest(mlir::MLIRContext &context,
                                                 const config::Request &request);
 

@@ -1,4 +1,4 @@
-//===- LayoutOracle.h - What both sides hold, by lib/Layout -------------------===//
+//===- LayoutOracle.h - What both sides hold, by lib/Layout ---------------===//
 
 #ifndef ETC_TRANSFORMS_LAYOUTORACLE_H
 #define ETC_TRANSFORMS_LAYOUTORACLE_H
@@ -8,8 +8,8 @@
 
 namespace etc {
 
-/// What the sides of a migration hold according to lib/Layout: an account of its own, beside `etc.workload`. Referees
-/// compare plans with it.
+/// What the sides of a migration hold according to lib/Layout: an account of
+/// its own, beside `etc.workload`. Referees compare plans with it.
 class LayoutOracle {
 public:
   LayoutOracle(MigrationOp migration, const TensorTable &table);

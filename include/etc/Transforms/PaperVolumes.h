@@ -1,4 +1,4 @@
-//===- PaperVolumes.h - What the paper's policy would move --------------------===//
+//===- PaperVolumes.h - What the paper's policy would move ----------------===//
 
 #ifndef ETC_TRANSFORMS_PAPERVOLUMES_H
 #define ETC_TRANSFORMS_PAPERVOLUMES_H
@@ -8,17 +8,21 @@
 namespace etc {
 
 struct Volumes {
-  int64_t moved = 0;     ///< bytes that devices lack
-  int64_t internode = 0; ///< those of them that no device of the same node holds
-  int64_t maxRecv = 0;   ///< of the device that lacks most
+  int64_t moved = 0; ///< bytes that devices lack
+  int64_t internode =
+      0;               ///< those of them that no device of the same node holds
+  int64_t maxRecv = 0; ///< of the device that lacks most
 };
 
-/// The volumes of a migration that puts current rank r on device placement[r], without any instructions: whatever is
-/// found on the same node comes from there. Nothing where a tensor has no source.
-std::optional<Volumes> volumesOf(MigrationOp migration, llvm::ArrayRef<int64_t> placement);
+/// The volumes of a migration that puts current rank r on device placement[r],
+/// without any instructions: whatever is found on the same node comes from
+/// there. Nothing where a tensor has no source.
+std::optional<Volumes> volumesOf(MigrationOp migration,
+                                 llvm::ArrayRef<int64_t> placement);
 
-/// The volumes of `--policy=paper`, coalesced, for this request. Nothing where the paper does not define its method:
-/// above 1024 roles on a side, or where the request fixes the devices. Needs the workloads.
+/// The volumes of `--policy=paper`, coalesced, for this request. Nothing where
+/// the paper does not define its method: above 1024 roles on a side, or where
+/// the request fixes the devices. Needs the workloads.
 std::optional<Volumes> paperVolumes(MigrationOp migration);
 
 } // namespace etc

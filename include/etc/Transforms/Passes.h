@@ -1,4 +1,4 @@
-//===- Passes.h - From a request to a proven plan ---------------------------===//
+//===- Passes.h - From a request to a proven plan -------------------------===//
 
 #ifndef ETC_TRANSFORMS_PASSES_H
 #define ETC_TRANSFORMS_PASSES_H
@@ -17,7 +17,8 @@ namespace etc {
 #define GEN_PASS_REGISTRATION
 #include "etc/Transforms/Passes.h.inc"
 
-/// From the request stage to a proven plan. Each step says why it stands where it does.
+/// From the request stage to a proven plan. Each step says why it stands where
+/// it does.
 void buildPlanPipeline(mlir::OpPassManager &passes);
 
 /// How the paper's method is run.
@@ -27,12 +28,14 @@ struct PaperPipelineOptions : mlir::PassPipelineOptions<PaperPipelineOptions> {
   Option<CostUnit> costs{
       *this, "costs", llvm::cl::init(CostUnit::Merged),
       llvm::cl::desc("Matrix that the sketch is solved on"),
-      llvm::cl::values(clEnumValN(CostUnit::Merged, "merged", "as the paper merges"),
-                       clEnumValN(CostUnit::Units, "units", "exact units"))};
+      llvm::cl::values(
+          clEnumValN(CostUnit::Merged, "merged", "as the paper merges"),
+          clEnumValN(CostUnit::Units, "units", "exact units"))};
 };
 
 /// From the request stage to a proven plan, or two, as the paper does it.
-void buildPaperPipeline(mlir::OpPassManager &passes, const PaperPipelineOptions &options);
+void buildPaperPipeline(mlir::OpPassManager &passes,
+                        const PaperPipelineOptions &options);
 
 /// Registers the paper's pipeline as `etc-paper-plan`.
 void registerPaperPipeline();

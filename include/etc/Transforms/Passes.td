@@ -1,4 +1,4 @@
-//===- Passes.td - From a request to a proven plan -------------*- tablegen -*-===//
+//===- Passes.td - From a request to a proven plan ---------*- tablegen -*-===//
 
 #ifndef ETC_TRANSFORMS_PASSES_TD
 #define ETC_TRANSFORMS_PASSES_TD

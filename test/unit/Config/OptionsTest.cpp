@@ -93,9 +93,9 @@ TEST(Options, MalformedValues) {
   EXPECT_EQ(errorFor([](auto &o) { o.types = ""; }),
             "exit 2: etc-opt: error: --types: expected at least one type; "
             "accepted: param, master, exp_avg, exp_avg_sq");
-  EXPECT_EQ(errorFor([](auto &o) { o.place = "pack"; }),
-            "exit 2: etc-opt: error: --place: \"pack\" is not supported yet; "
-            "accepted: any");
+  EXPECT_EQ(errorFor([](auto &o) { o.place = "packed"; }),
+            "exit 2: etc-opt: error: --place: unknown value \"packed\"; did "
+            "you mean \"pack\"? accepted: pack, tp, any");
   EXPECT_EQ(errorFor([](auto &o) { o.derive = "no"; }),
             "exit 2: etc-opt: error: --derive: unknown value \"no\"; accepted: "
             "param, none");

@@ -122,9 +122,6 @@ TEST(Request, WhatThisVersionDoesNotPlan) {
   EXPECT_EQ(errorOf("{\"prev\": {\"plan\": \"last.etcplan\"}}"),
             "exit 2: r.json:1:19: error: prev.plan: an inventory or a plan is "
             "not supported yet; give a configuration such as \"PP4TP2\"");
-  EXPECT_EQ(errorOf("{\"place\": \"pack\"}"),
-            "exit 2: r.json:1:11: error: place: \"pack\" is not supported yet; "
-            "accepted: any");
 }
 
 TEST(Request, Words) {
