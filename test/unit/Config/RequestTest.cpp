@@ -35,7 +35,7 @@ TEST(Request, Defaults) {
                                                      "exp_avg", "exp_avg_sq"}));
   EXPECT_EQ(request.derive, "param");
   EXPECT_EQ(request.policy, "best");
-  EXPECT_EQ(request.place, "any");
+  EXPECT_EQ(request.place, "pack");
   EXPECT_FALSE(request.memoryBudget);
 }
 
