@@ -2,11 +2,10 @@
 
 #include "Schedule.h"
 
-#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/Sequence.h"
 
 #include <map>
+#include <queue>
 
 using namespace etc;
 using llvm::ArrayRef;
@@ -29,8 +28,10 @@ private:
   bool fits(unsigned unit) const;
   int64_t overflow(unsigned unit) const;
   void take(unsigned unit);
-  void fillRound(ArrayRef<unsigned> pending);
-  void takeLeastOverflow(ArrayRef<unsigned> pending);
+  void fillRound();
+  void takeLeastOverflow();
+  /// The next unit of a flow that is not taken, or nothing.
+  std::optional<unsigned> head(unsigned flow);
   void closeRound();
 
   struct State {
@@ -40,8 +41,13 @@ private:
   ArrayRef<ClassMemory> classes;
   SmallVector<State> states;
   Schedule schedule;
-  SmallVector<unsigned> order;  ///< [units] in proportion
-  SmallVector<unsigned> flowOf; ///< [units]
+  SmallVector<int64_t> shareOf; ///< [units]
+  struct Flow {
+    SmallVector<unsigned> units; ///< in order
+    size_t next = 0;             ///< all before it are taken
+  };
+  SmallVector<Flow> flows;
+  size_t taken = 0;
   bool isEmpty = true;
 };
 } // namespace
@@ -78,32 +84,33 @@ static SmallVector<unsigned> findFlows(ArrayRef<Unit> units) {
   return flows;
 }
 
-/// Units ordered by the share of their flow that is done when half of them is.
-static SmallVector<unsigned> proportionalOrder(ArrayRef<Unit> units,
-                                               ArrayRef<unsigned> flowOf) {
+/// For every unit, the share of its flow that is done when half of it is.
+static SmallVector<int64_t> findShares(ArrayRef<Unit> units,
+                                       ArrayRef<unsigned> flowOf) {
   constexpr int64_t scale = int64_t(1) << 40;
   SmallVector<__int128> total(units.size()), done(units.size());
+  SmallVector<int64_t> weights, shares;
   for (auto [unit, flow] : llvm::zip_equal(units, flowOf))
-    total[flow] += weightOf(unit);
-  SmallVector<int64_t> share;
-  for (auto [unit, flow] : llvm::zip_equal(units, flowOf)) {
-    int64_t weight = weightOf(unit);
-    share.push_back(total[flow]
-                        ? static_cast<int64_t>((2 * done[flow] + weight) *
-                                               scale / (2 * total[flow]))
-                        : 0);
+    total[flow] += weights.emplace_back(weightOf(unit));
+  for (auto [weight, flow] : llvm::zip_equal(weights, flowOf)) {
+    shares.push_back(total[flow]
+                         ? static_cast<int64_t>((2 * done[flow] + weight) *
+                                                scale / (2 * total[flow]))
+                         : 0);
     done[flow] += weight;
   }
-  SmallVector<unsigned> order =
-      llvm::to_vector(llvm::seq<unsigned>(units.size()));
-  llvm::stable_sort(
-      order, [&](unsigned a, unsigned b) { return share[a] < share[b]; });
-  return order;
+  return shares;
 }
 
 Scheduler::Scheduler(ArrayRef<Unit> units, ArrayRef<ClassMemory> classes)
-    : units(units), classes(classes), flowOf(findFlows(units)) {
-  order = proportionalOrder(units, flowOf);
+    : units(units), classes(classes) {
+  SmallVector<unsigned> flowOf = findFlows(units);
+  shareOf = findShares(units, flowOf);
+  for (auto [unit, flow] : llvm::enumerate(flowOf)) {
+    if (flow >= flows.size())
+      flows.resize(flow + 1);
+    flows[flow].units.push_back(unit);
+  }
   for (const ClassMemory &memory : classes)
     states.push_back({memory.prev});
   schedule.roundOf.assign(units.size(), -1);
@@ -146,30 +153,48 @@ void Scheduler::take(unsigned unit) {
     state.received += touch.received;
   }
   schedule.roundOf[unit] = schedule.rounds;
+  ++taken;
   isEmpty = false;
 }
 
-/// Takes what fits. A unit that does not holds up those of its flow that come
-/// after it.
-void Scheduler::fillRound(ArrayRef<unsigned> pending) {
-  llvm::BitVector held(units.size());
-  for (unsigned unit : pending) {
-    if (held.test(flowOf[unit]) || isTaken(unit))
+std::optional<unsigned> Scheduler::head(unsigned flow) {
+  auto &[list, next] = flows[flow];
+  while (next < list.size() && isTaken(list[next]))
+    ++next;
+  return next < list.size() ? std::optional(list[next]) : std::nullopt;
+}
+
+/// Takes what fits, the flow that is furthest behind first. A unit that does
+/// not fit holds up those of its flow that come after it.
+void Scheduler::fillRound() {
+  using Candidate =
+      std::tuple<int64_t, unsigned, unsigned>; // share, unit, flow
+  std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> heads;
+  auto push = [&](unsigned flow) {
+    if (std::optional<unsigned> unit = head(flow))
+      heads.push({shareOf[*unit], *unit, flow});
+  };
+  for (unsigned flow = 0; flow < flows.size(); ++flow)
+    push(flow);
+  while (!heads.empty()) {
+    auto [share, unit, flow] = heads.top();
+    heads.pop();
+    if (!isReady(unit) || !fits(unit))
       continue;
-    if (isReady(unit) && fits(unit))
-      take(unit);
-    else
-      held.set(flowOf[unit]);
+    take(unit);
+    push(flow);
   }
 }
 
-void Scheduler::takeLeastOverflow(ArrayRef<unsigned> pending) {
-  std::pair<int64_t, unsigned> best{INT64_MAX, pending.front()};
-  for (unsigned unit : pending)
-    if (isReady(unit))
-      if (int64_t bytes = overflow(unit); bytes < best.first)
-        best = {bytes, unit};
-  take(best.second);
+void Scheduler::takeLeastOverflow() {
+  std::optional<std::pair<int64_t, unsigned>> best;
+  for (const Flow &flow : flows)
+    for (unsigned unit : llvm::drop_begin(flow.units, flow.next))
+      if (!isTaken(unit) && isReady(unit))
+        if (std::pair candidate(overflow(unit), unit);
+            !best || candidate < *best)
+          best = candidate;
+  take(best->second);
 }
 
 void Scheduler::closeRound() {
@@ -187,15 +212,13 @@ void Scheduler::closeRound() {
 }
 
 Schedule Scheduler::run() {
-  SmallVector<unsigned> pending = order;
-  while (!pending.empty()) {
-    fillRound(pending);
+  while (taken < units.size()) {
+    fillRound();
     if (isEmpty) {
-      takeLeastOverflow(pending);
+      takeLeastOverflow();
       ++schedule.forced;
-      fillRound(pending);
+      fillRound();
     }
-    llvm::erase_if(pending, [&](unsigned unit) { return isTaken(unit); });
     closeRound();
   }
   for (auto [index, state] : llvm::enumerate(states))

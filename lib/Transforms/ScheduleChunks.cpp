@@ -201,6 +201,22 @@ static bool isWithin(const Schedule &schedule, ArrayRef<ClassMemory> classes) {
   });
 }
 
+/// The quarters of the slack to try for staging. A device that both takes and
+/// gives memory needs some of the slack itself, so all of it is the last
+/// resort.
+static SmallVector<int64_t> stagingQuarters(const ProgramFlows &flows) {
+  SmallVector<std::pair<bool, bool>> uses(flows.getPrograms().size());
+  for (unsigned item = 0; item < flows.getItemCount(); ++item)
+    for (const ItemFlow &flow : flows.getFlows(item)) {
+      uses[flow.program].first |= flow.allocated > 0;
+      uses[flow.program].second |= flow.released > 0;
+    }
+  bool turnsOver =
+      llvm::any_of(uses, [](auto use) { return use.first && use.second; });
+  return turnsOver ? SmallVector<int64_t>{3, 2, 1, 4}
+                   : SmallVector<int64_t>{4, 3, 2, 1};
+}
+
 /// The widest staging that keeps the budget throughout. Where none does: the
 /// fewest rounds of those whose peak is within the budget all the same, or else
 /// the least peak.
@@ -208,7 +224,7 @@ static Plan choosePlan(MigrationOp migration, const Budget &budget,
                        const ProgramFlows &flows) {
   std::optional<Plan> best;
   std::pair<int64_t, int> bestScore;
-  for (int64_t quarters : {4, 3, 2, 1}) {
+  for (int64_t quarters : stagingQuarters(flows)) {
     SmallVector<ClassMemory> classes = memories(budget, flows, quarters);
     Plan candidate = plan(migration, flows, classes);
     candidate.withinBudget = isWithin(candidate.schedule, classes);

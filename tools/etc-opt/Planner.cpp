@@ -61,6 +61,7 @@ static LogicalResult printDiagnostic(Diagnostic &diagnostic) {
 static LogicalResult planModule(ModuleOp module, const PlannerOptions &options,
                                 bool asPaper) {
   PassManager passes(module.getContext());
+  applyDefaultTimingPassManagerCLOptions(passes);
   if (failed(applyPassManagerCLOptions(passes)))
     return failure();
   if (asPaper) {
