@@ -85,7 +85,10 @@ struct Options {
                             "as the paper merges (default)"),
                  clEnumValN(CostUnit::Units, "units",
                             "exact units, layers x slices"))};
-  cl::opt<std::string> place = text("place", "any", "Where roles may go");
+  cl::opt<std::string> place =
+      text("place", "any|tp|pack",
+           "Roles on any device; tensor-parallel groups inside nodes; that on "
+           "the fewest nodes (default)");
   cl::opt<std::string> layers =
       text("layers", "n", "Override the model's layers");
   cl::opt<std::string> hidden = text("hidden", "n", "Override the hidden size");
