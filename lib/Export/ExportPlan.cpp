@@ -34,10 +34,10 @@ private:
   uint64_t bytesOf(const fb::Op &op);
   void writeBounds();
   void writePaperPolicy();
-  LogicalResult checkShards() const;
+  LogicalResult checkShards();
   LogicalResult checkHeld(unsigned program, Side side,
                           std::optional<RoleAttr> role,
-                          const std::vector<uint32_t> &shards) const;
+                          const std::vector<uint32_t> &shards);
 
   MigrationOp migration;
   TensorTable table;
@@ -270,39 +270,34 @@ void PlanExporter::writePaperPolicy() {
 // Referees
 //===----------------------------------------------------------------------===//
 
-LogicalResult
-PlanExporter::checkHeld(unsigned program, Side side,
-                        std::optional<RoleAttr> role,
-                        const std::vector<uint32_t> &shards) const {
+LogicalResult PlanExporter::checkHeld(unsigned program, Side side,
+                                      std::optional<RoleAttr> role,
+                                      const std::vector<uint32_t> &shards) {
   SmallVector<Piece> wanted;
   if (role)
-    wanted = oracle.holdings(
-        side,
-        role->getStage() * MigrationOp(migration).getParallel(side).getTp() +
-            role->getSlice());
-  size_t types = MigrationOp(migration).getTypes().size();
+    wanted = oracle.holdings(side, role->getStage() *
+                                           migration.getParallel(side).getTp() +
+                                       role->getSlice());
+  size_t types = migration.getTypes().size();
   llvm::DenseSet<std::pair<uint32_t, uint32_t>> held;
   for (uint32_t shard : shards)
     held.insert({plan.shards[shard].tensor(),
                  plan.boxes[plan.shards[shard].first_box()]});
   bool equal =
       held.size() == wanted.size() * types && shards.size() == held.size();
-  PlanTables &lookup = const_cast<PlanTables &>(tables);
   for (const Piece &piece : wanted)
     for (unsigned type = 0; type < types; ++type)
-      equal &= held.contains({lookup.getTensor(piece.tensor, piece.layer, type),
-                              lookup.getBox(piece)});
+      equal &= held.contains({tables.getTensor(piece.tensor, piece.layer, type),
+                              tables.getBox(piece)});
   if (equal)
     return success();
-  return MigrationOp(migration).emitError()
-         << "internal error: program " << program
-         << " does not hold what lib/Layout says on the " << stringifySide(side)
-         << " side";
+  return migration.emitError() << "internal error: program " << program
+                               << " does not hold what lib/Layout says on the "
+                               << stringifySide(side) << " side";
 }
 
-LogicalResult PlanExporter::checkShards() const {
-  for (auto [index, program] :
-       llvm::enumerate(MigrationOp(migration).getOps<ProgramOp>()))
+LogicalResult PlanExporter::checkShards() {
+  for (auto [index, program] : llvm::enumerate(migration.getOps<ProgramOp>()))
     if (failed(checkHeld(index, Side::Prev, program.getPrev(),
                          plan.programs[index]->prev_shards)) ||
         failed(checkHeld(index, Side::Curr, program.getCurr(),
