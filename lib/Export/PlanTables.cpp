@@ -62,16 +62,16 @@ void PlanTables::addTensor(unsigned tensor, int64_t layer) {
 }
 
 uint32_t PlanTables::getBox(const Piece &piece) {
+  auto [it, isNew] = boxes.try_emplace({piece.tensor, piece.begin, piece.end},
+                                       plan.bounds.size());
+  if (!isNew)
+    return it->second;
   TensorOp op = table[piece.tensor];
-  std::vector<int64_t> bounds;
   for (auto [axis, extent] : llvm::enumerate(op.getShape())) {
     bool isCut = static_cast<int64_t>(axis) == op.getCutAxis();
-    bounds.push_back(isCut ? piece.begin : 0);
-    bounds.push_back(isCut ? piece.end : extent);
+    plan.bounds.push_back(isCut ? piece.begin : 0);
+    plan.bounds.push_back(isCut ? piece.end : extent);
   }
-  auto [it, isNew] = boxes.try_emplace(bounds, plan.bounds.size());
-  if (isNew)
-    llvm::append_range(plan.bounds, bounds);
   return it->second;
 }
 

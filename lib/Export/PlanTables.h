@@ -6,7 +6,7 @@
 #include "dialect/Workloads.h"
 #include "plan/plan_generated.h"
 
-#include <map>
+#include "llvm/ADT/DenseMap.h"
 
 namespace etc {
 
@@ -35,9 +35,10 @@ private:
   const TensorTable &table;
   uint32_t typeCount;
   plan::fb::PlanT &plan;
-  std::map<std::pair<unsigned, int64_t>, uint32_t> first;
-  std::map<std::vector<int64_t>, uint32_t> boxes;
-  std::map<std::pair<uint32_t, uint32_t>, uint32_t> shards;
+  llvm::DenseMap<std::pair<unsigned, int64_t>, uint32_t> first;
+  /// By tensor of the table and positions: all layers share their boxes.
+  llvm::DenseMap<std::tuple<unsigned, int64_t, int64_t>, uint32_t> boxes;
+  llvm::DenseMap<std::pair<uint32_t, uint32_t>, uint32_t> shards;
 };
 
 } // namespace etc
