@@ -74,6 +74,10 @@ namespace {
 struct BuildWorkloads : ::etc::impl::BuildWorkloadsPassBase<BuildWorkloads> {
   void runOnOperation() override {
     MigrationOp migration = getOperation();
+    if (migration.getOnly<WorkloadOp>()) {
+      migration.emitError("has workloads already; plan the request stage");
+      return signalPassFailure();
+    }
     TensorTable table(migration);
     OpBuilder builder = OpBuilder::atBlockEnd(&migration.getBody().front());
     for (Side side : {Side::Prev, Side::Curr}) {

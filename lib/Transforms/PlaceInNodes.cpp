@@ -41,6 +41,7 @@ private:
   }
   Weight valueOf(const BundleKey &bundle, const HostKey &host) const;
   Problem bundleProblem() const;
+  int64_t seatBonus() const;
   void seat(const Bundle &bundle, const Host &host, Placement &placement) const;
   std::optional<SmallVector<const Host *>> chooseHosts();
 
@@ -97,15 +98,34 @@ Weight BundlePlacer::valueOf(const BundleKey &bundle,
   return value;
 }
 
+/// Where hosts differ in size, a small bundle must not take the only host that
+/// is large enough for another: then being seated at all is worth more than all
+/// bytes together.
+int64_t BundlePlacer::seatBonus() const {
+  size_t size = hosts.begin()->first.second.size();
+  bool areEqual = llvm::all_of(hosts, [&](const auto &entry) {
+    return entry.first.second.size() == size;
+  });
+  if (areEqual)
+    return 0;
+  int64_t bytes = 1;
+  for (const auto &worth : problem.onNode)
+    bytes += problem.dp * *llvm::max_element(worth);
+  return bytes;
+}
+
 Problem BundlePlacer::bundleProblem() const {
   Problem result;
+  int64_t bonus = seatBonus();
   for (const auto &[key, list] : hosts)
     result.capacity.push_back(list.size());
   for (const auto &[bundle, list] : bundles) {
     int32_t row = result.supply.size(), column = 0;
     result.supply.push_back(list.size());
     for (const auto &[host, unused] : hosts) {
-      Weight value = fits(bundle, host) ? valueOf(bundle, host) : Weight{};
+      Weight value;
+      if (fits(bundle, host))
+        value = valueOf(bundle, host) + Weight{bonus, 0};
       if (value > Weight{})
         result.edges.push_back({row, column, value});
       ++column;

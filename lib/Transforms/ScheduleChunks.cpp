@@ -18,6 +18,10 @@ namespace {
 constexpr int64_t million = 1000000;
 /// Without a budget: 1.05 x max(prev, curr).
 constexpr int64_t defaultBudgetPpm = 1050000;
+/// Budgets that are tried where the one asked for is missed, in ppm.
+constexpr int64_t budgetLadder[] = {
+    1010000, 1025000, 1050000, 1075000, 1100000, 1150000, 1200000, 1250000,
+    1300000, 1350000, 1400000, 1500000, 1750000, 2000000, 3000000};
 /// A round's staging is not cut smaller than this, in bytes, nor than 1/512 of
 /// the larger state: smaller rounds would cost more time than they save memory.
 constexpr int64_t smallestSlab = 4096;
@@ -251,34 +255,45 @@ static Budget keptBy(const Schedule &schedule, const Budget &budget,
   return {true, static_cast<int64_t>(llvm::divideCeil(ratio, 1000)) * 1000};
 }
 
-/// A budget that can be met if it is asked for, near the least. Staging is cut
-/// anew for every budget, so the peak of one schedule need not be a budget that
-/// the next one keeps; a few tries settle it.
-static Budget findFeasible(MigrationOp migration, const Budget &refused,
-                           const ProgramFlows &flows,
-                           const Schedule &schedule) {
-  Budget budget = keptBy(schedule, refused, flows);
-  for (int64_t tries = 0; tries < 16; ++tries) {
-    Plan candidate = choosePlan(migration, budget, flows);
-    if (candidate.withinBudget)
-      break;
-    Budget next = keptBy(candidate.schedule, budget, flows);
-    budget.amount = std::max(next.amount, budget.amount + budget.amount / 1000);
+/// A plan whose peaks are within `budget`, of few rounds, or, where none is
+/// found, the one with the least peak. A plan that was made for another budget
+/// is as good: what is tried besides does not depend on the budget, so what
+/// fits a tight one also fits a loose one, and a budget that a message names is
+/// met when it is asked for.
+static Plan planWithin(MigrationOp migration, const Budget &budget,
+                       const ProgramFlows &flows) {
+  Plan direct = choosePlan(migration, budget, flows);
+  if (direct.withinBudget)
+    return direct;
+  std::optional<Plan> best;
+  SmallVector<ClassMemory> limits = memories(budget, flows, 4);
+  auto scoreOf = [&](const Plan &plan) {
+    return plan.withinBudget ? std::pair<int64_t, int>(0, plan.schedule.rounds)
+                             : std::pair(worstRatio(plan.schedule, limits), 0);
+  };
+  for (int64_t ppm : budgetLadder) {
+    Plan step = choosePlan(migration, {true, ppm}, flows);
+    bool isEnough = step.withinBudget;
+    step.withinBudget = isWithin(step.schedule, limits);
+    isEnough &= !step.withinBudget;
+    if (!best || scoreOf(step) < scoreOf(*best))
+      best = std::move(step);
+    if (isEnough)
+      break; // a looser budget only takes more
   }
-  return budget;
+  return std::move(*best);
 }
 
 void ScheduleChunks::runOnOperation() {
   MigrationOp migration = getOperation();
   ProgramFlows flows(migration);
   Budget budget = budgetOf(migration);
-  Plan chosen = choosePlan(migration, budget, flows);
+  Plan chosen = planWithin(migration, budget, flows);
   bool isGiven = migration.getBudgetBytes() || migration.getBudgetPpm();
   if (isGiven && !chosen.withinBudget) {
-    migration.emitError()
-        << "memory budget: " << budget.str()
-        << " is infeasible; the least found is "
-        << findFeasible(migration, budget, flows, chosen.schedule).str();
+    migration.emitError() << "memory budget: " << budget.str()
+                          << " is infeasible; the least found is "
+                          << keptBy(chosen.schedule, budget, flows).str();
     return signalPassFailure();
   }
   RoundWriter writer(migration, flows, chosen.schedule.rounds);

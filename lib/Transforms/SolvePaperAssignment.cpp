@@ -55,6 +55,11 @@ void SolvePaperAssignment::createPairs(OpBuilder &builder,
 
 void SolvePaperAssignment::runOnOperation() {
   MigrationOp migration = getOperation();
+  if (migration.getCurrDevices()) {
+    migration.emitError("fixes the devices of curr, which the paper's method "
+                        "chooses itself; leave them out, or use policy best");
+    return signalPassFailure();
+  }
   int64_t roles =
       std::max(migration.getPrev().getRoles(), migration.getCurr().getRoles());
   if (roles > paperMaxRoles) {

@@ -112,6 +112,9 @@ LogicalResult PlanVerifier::checkRoles() {
   auto placement = migration.getOnly<PlacementOp>();
   if (!placement)
     return migration.emitError("has no placement");
+  if (auto fixed = migration.getCurrDevices();
+      fixed && *fixed != placement.getDevices())
+    return placement.emitError("is not the one that the request fixes");
   auto list = [](std::optional<ArrayRef<int64_t>> devices) {
     llvm::DenseSet<int64_t> set;
     set.insert_range(devices.value_or(ArrayRef<int64_t>()));

@@ -167,6 +167,16 @@ PlannerOptions etc::readPlannerOptions() {
 
 bool PlannerOptions::isRequest() const {
   const config::ShorthandOptions &s = shorthand;
-  return llvm::StringRef(input).ends_with(".json") || s.model || s.prev ||
-         s.curr || s.cluster || emit != Emit::Mlir;
+  const std::optional<std::string> *fields[] = {
+      &s.model,   &s.prev,   &s.curr,         &s.cluster, &s.types, &s.failed,
+      &s.leaving, &s.tied,   &s.memoryBudget, &s.policy,  &s.place, &s.derive,
+      &s.ffn,     &s.layers, &s.hidden,       &s.heads,   &s.vocab, &s.seq};
+  return llvm::StringRef(input).ends_with(".json") || emit != Emit::Mlir ||
+         devices || twoStage || paperCosts ||
+         llvm::any_of(fields, [](auto *field) { return field->has_value(); });
+}
+
+bool PlannerOptions::isModule() const {
+  llvm::StringRef name(input);
+  return name.ends_with(".mlir") || name.ends_with(".mlirbc");
 }

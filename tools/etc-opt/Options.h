@@ -28,6 +28,8 @@ struct PlannerOptions {
 
   /// Whether this is a request to plan, or a job for the ordinary opt driver.
   bool isRequest() const;
+  /// Whether the input is IR.
+  bool isModule() const;
 };
 
 /// Defines the options. Call once, before parsing.

@@ -90,6 +90,18 @@ static int checkOptions(const PlannerOptions &options,
   if (options.emit == Emit::Plan && options.output == "-" &&
       llvm::sys::Process::StandardOutIsDisplayed())
     return fail("a plan is binary; name a file with -o", ExitCode::Malformed);
+  if (options.devices && options.emit != Emit::Json)
+    return fail("--devices needs --emit=json", ExitCode::Malformed);
+  for (int64_t device : options.devices.value_or(std::vector<int64_t>()))
+    if (device < 0 || device >= request.deviceCount())
+      return fail("--devices: " + Twine(device) +
+                      " is not one of the cluster's " +
+                      Twine(request.deviceCount()) + " devices",
+                  ExitCode::Malformed);
+  if (request.policy == "paper" && options.shorthand.place)
+    return fail("--place: the paper's policy has a placement of its own; leave "
+                "one of the two out",
+                ExitCode::Malformed);
   if (options.emit == Emit::Json && !options.devices &&
       request.deviceCount() > static_cast<int64_t>(jsonDeviceLimit))
     return fail("--emit=json of more than 1024 devices needs --devices=LIST",

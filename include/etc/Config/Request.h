@@ -92,8 +92,8 @@ struct Request {
   /// Ascending, without repeats.
   std::vector<int64_t> failed, leaving;
   std::string derive; ///< "param" (cast it from master) or "none" (move it)
-  std::string policy; ///< "best"
-  std::string place;  ///< "any"
+  std::string policy; ///< "best" or "paper"
+  std::string place;  ///< "pack", "tp" or "any"
   std::optional<MemoryBudget> memoryBudget;
 
   /// Where the request begins; a missing field is reported there.

@@ -79,7 +79,7 @@ def ScheduleChunksPass : Etc_Pass<"etc-schedule-chunks"> {
 def VerifyPlanPass : Etc_Pass<"etc-verify-plan"> {
   let summary = "Prove the plan: roles, coverage, pairing, certificate, peak";
   let description = [{
-    Shares no code with the passes that made the plan: what each side holds comes from lib/Layout. Checks that every
+    Shares no planning code with the passes that made the plan: what each side holds comes from lib/Layout. Checks that every
     current role is on one living device, that every program writes each byte of its role once, that sends and
     receives pair up round by round, that nothing is read after its release or derived before its source is complete,
     that the certificate proves the bytes kept, and that the stated peaks are the real ones. Changes nothing.
