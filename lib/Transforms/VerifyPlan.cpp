@@ -40,6 +40,7 @@ private:
   LogicalResult checkPairing();
   LogicalResult checkPair(unsigned program, unsigned argument, size_t replica);
   LogicalResult checkCertificate(CertificateOp certificate);
+  bool mustReachBound();
   LogicalResult checkMembers(CertificateOp certificate);
   SmallVector<SmallVector<int64_t>> columnsOf(Level level);
   SmallVector<std::set<int64_t>> rolesOnNodes();
@@ -286,6 +287,13 @@ int64_t PlanVerifier::keptBytes(Level level) {
   return kept;
 }
 
+/// On one node nothing but the bytes decides where roles go, unless the request
+/// or the paper's method does: the plan is then the optimum.
+bool PlanVerifier::mustReachBound() {
+  return migration.getNodes().size() == 1 && !migration.getCurrDevices() &&
+         migration.getPolicy() != Policy::Paper;
+}
+
 LogicalResult PlanVerifier::checkCertificate(CertificateOp certificate) {
   SmallVector<SmallVector<int64_t>> columns = columnsOf(certificate.getLevel());
   if (columns.size() != certificate.getV().size())
@@ -311,10 +319,15 @@ LogicalResult PlanVerifier::checkCertificate(CertificateOp certificate) {
   if (std::optional<std::string> error = assignment::verifyCertificate(
           problem, {0, kept}, {u.data(), u.size()}, {v.data(), v.size()}))
     return certificate.emitError() << "proves nothing: " << *error;
-  if (int64_t keptByPlan = keptBytes(certificate.getLevel()); keptByPlan > kept)
+  int64_t keptByPlan = keptBytes(certificate.getLevel());
+  if (keptByPlan > kept)
     return certificate.emitError()
            << "proves that at most " << kept
            << " bytes are kept, the programs keep " << keptByPlan;
+  if (mustReachBound() && keptByPlan != kept)
+    return certificate.emitError()
+           << "proves " << kept << " bytes kept, the programs keep "
+           << keptByPlan;
   return success();
 }
 

@@ -124,3 +124,36 @@ etc.migration @forgotten TP2 to TP1 nodes [2] layers 1 types [param : bf16 from 
     }
   }
 }
+
+// -----
+
+etc.migration @kept_of_all TP2 to TP1 nodes [2] layers 1 types [param : bf16 from master, master : f32] {
+  etc.tensor "decoder.layers.{layer}.mlp.linear_fc1.weight" in layer [4, 2] split 0
+  // expected-error @+1 {{proves 24 bytes kept, the programs keep 16}}
+  etc.certificate device kept 24 u [24] v [0, 0] members [1, 1]
+  etc.certificate node kept 48 u [48] v [0] members [2]
+  etc.placement [0]
+  etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 80 safe 88 (%self = [0], %p1 = [1]) {
+    etc.round 0 {
+      etc.refer [L0.a] [param] on %self
+      etc.release [L0.a] [param] on %self
+    }
+    etc.round 1 {
+      etc.refer [L0.a] [master] on %self
+      etc.recv [L0.b] [master] %p1 to %self
+      etc.release [L0.a] [master] on %self
+    }
+    etc.round 2 {
+      etc.derive [L0.b] [param] on %self
+    }
+  }
+  etc.program @"none <- P0T1" none from P0T1 slabs 16, 0 peak 40 safe 40 (%self = [1], %p1 = [0]) {
+    etc.round 0 {
+      etc.release [L0.b] [param] on %self
+    }
+    etc.round 1 {
+      etc.send [L0.b] [master] %self to %p1
+      etc.release [L0.b] [master] on %self
+    }
+  }
+}
