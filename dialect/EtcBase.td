@@ -47,7 +47,8 @@ def Etc_Side : I32EnumAttr<"Side", "before or after the migration", [
 
 def Etc_Part : I32EnumAttr<"Part", "part of the model, in forward order", [
     I32EnumAttrCase<"Embed", 0, "embed">, I32EnumAttrCase<"Layer", 1, "layer">,
-    I32EnumAttrCase<"Final", 2, "final">, I32EnumAttrCase<"Head", 3, "head">]> {
+    I32EnumAttrCase<"Final", 2, "final">, I32EnumAttrCase<"Head", 3, "head">,
+    I32EnumAttrCase<"Mtp", 4, "mtp">]> {
   let cppNamespace = "::etc";
 }
 

@@ -61,7 +61,7 @@ static bool takeLayers(StringRef &text, Head &head) {
 }
 
 static bool takePart(StringRef &text, Head &head) {
-  for (Part part : {Part::Embed, Part::Final, Part::Head})
+  for (Part part : {Part::Embed, Part::Final, Part::Head, Part::Mtp})
     if (text.consume_front(stringifyPart(part))) {
       head.part = part;
       return true;

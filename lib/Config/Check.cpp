@@ -111,7 +111,7 @@ static Error checkModel(const ModelSpec &model) {
 static Error checkDivides(const Request &request, const SideSpec &side,
                           StringRef name) {
   const ModelSpec &model = request.model;
-  auto [pp, tp, dp] = side.parallel;
+  int64_t pp = side.parallel.pp, tp = side.parallel.tp;
   Field field = fieldAt(side.where, name);
   if (model.layers % pp != 0)
     return unsatisfiable(field,

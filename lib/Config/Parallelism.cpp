@@ -5,8 +5,12 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 
+#include <numeric>
+
 using namespace etc::config;
 using llvm::Twine;
+
+int64_t Parallelism::slots() const { return std::lcm(tp, expertTp() * ep); }
 
 std::string Parallelism::str() const {
   std::string text;

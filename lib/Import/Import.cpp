@@ -78,6 +78,8 @@ static Part toPart(model::Block block) {
     return Part::Final;
   case model::Block::Head:
     return Part::Head;
+  case model::Block::Mtp:
+    return Part::Mtp;
   }
   llvm_unreachable("unknown block");
 }

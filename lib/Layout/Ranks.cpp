@@ -30,6 +30,7 @@ bool etc::layout::stageHolds(model::Block block,
     return true;
   case model::Block::Final:
   case model::Block::Head:
+  case model::Block::Mtp:
     return p == parallel.pp - 1;
   }
   return false;

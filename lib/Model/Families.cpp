@@ -9,12 +9,11 @@ static const std::string layerPrefix = "decoder.layers.{layer}.";
 
 static TensorTemplate replicated(std::string name, Block block,
                                  std::vector<int64_t> shape) {
-  return {.name = std::move(name),
-          .block = block,
-          .shape = std::move(shape),
-          .splitAxis = -1,
-          .vocabRows = false,
-          .tiedTo = ""};
+  TensorTemplate tensor;
+  tensor.name = std::move(name);
+  tensor.block = block;
+  tensor.shape = std::move(shape);
+  return tensor;
 }
 
 /// A tensor of every layer.

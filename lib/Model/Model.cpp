@@ -19,15 +19,18 @@ std::vector<llvm::StringRef> etc::model::familyNames() {
 }
 
 Model etc::model::buildModel(const config::ModelSpec &spec,
-                             llvm::ArrayRef<std::string> types) {
+                             llvm::ArrayRef<std::string> types,
+                             bool /*distributedOptimizer*/) {
   auto family = llvm::find_if(
       families(), [&](const Family &f) { return f.name == spec.family; });
   if (family == families().end())
     llvm::report_fatal_error("unknown family: the request was not checked");
-  return {.name = spec.name,
-          .layers = spec.layers,
-          .tensors = family->tensors(spec),
-          .types = stateTypes(types)};
+  Model model;
+  model.name = spec.name;
+  model.layers = spec.layers;
+  model.tensors = family->tensors(spec);
+  model.types = stateTypes(types);
+  return model;
 }
 
 std::optional<unsigned> Model::findTensor(llvm::StringRef wanted) const {

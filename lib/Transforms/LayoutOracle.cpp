@@ -15,6 +15,8 @@ static model::Block toBlock(Part part) {
     return model::Block::Final;
   case Part::Head:
     return model::Block::Head;
+  case Part::Mtp:
+    return model::Block::Mtp;
   }
   llvm_unreachable("unknown part");
 }
@@ -24,7 +26,8 @@ LayoutOracle::LayoutOracle(MigrationOp migration, const TensorTable &table)
   for (Side side : {Side::Prev, Side::Curr}) {
     SideModel &model = sides[static_cast<int>(side)];
     ParallelAttr parallel = migration.getParallel(side);
-    model.parallel = {parallel.getPp(), parallel.getTp(), parallel.getDp()};
+    model.parallel = {
+        .pp = parallel.getPp(), .tp = parallel.getTp(), .dp = parallel.getDp()};
     model.model.layers = migration.getLayers();
     for (TensorOp tensor : table.getTensors()) {
       model::TensorTemplate entry;

@@ -23,15 +23,42 @@
 
 namespace etc::config {
 
-/// The sizes of a hybrid-parallel grid, named as in Megatron-Core.
+/// The order in which a grid numbers its ranks: the first dimension varies
+/// fastest.
+enum class RankOrder {
+  TpCpEpDpPp, ///< Megatron's default
+  TpCpEpPpDp, ///< with --use-tp-pp-dp-mapping
+};
+
+/// A hybrid-parallel configuration: the sizes of the grid, named as in
+/// Megatron-Core, how it numbers ranks, and how it cuts layers and optimizer
+/// states.
 struct Parallelism {
-  int64_t pp = 1; ///< pipeline stages
-  int64_t tp = 1; ///< tensor-parallel ranks of a stage
-  int64_t dp = 1; ///< data-parallel replicas
+  int64_t pp = 1;  ///< pipeline stages
+  int64_t tp = 1;  ///< tensor-parallel ranks of a stage
+  int64_t dp = 1;  ///< data-parallel replicas
+  int64_t cp = 1;  ///< context-parallel ranks: further replicas of the weights
+  int64_t ep = 1;  ///< expert-parallel ranks
+  int64_t etp = 0; ///< tensor-parallel ranks of an expert; 0: as many as tp
+  int64_t vpp = 1; ///< model chunks (virtual stages) of a stage
+  RankOrder order = RankOrder::TpCpEpDpPp;
+  /// The layers of every chunk in forward order: entry k * pp + p is chunk k of
+  /// stage p. Empty where all are equal.
+  std::vector<int64_t> stages = {};
+  /// Optimizer states are flat ranges over the data- and context-parallel
+  /// ranks (Megatron's distributed optimizer, ZeRO-1).
+  bool distributedOptimizer = false;
 
   /// The number of ranks.
-  int64_t world() const { return pp * tp * dp; }
-  /// The shorthand, `PP4TP2`: sizes of 1 are left out, `PP1` when all are.
+  int64_t world() const { return pp * tp * cp * dp; }
+  /// The tensor-parallel ranks of an expert.
+  int64_t expertTp() const { return etp ? etp : tp; }
+  /// After how many ranks of a stage the weights repeat: lcm(tp, etp * ep).
+  int64_t slots() const;
+  /// How often a stage holds its weights: tp * cp * dp / slots.
+  int64_t replicas() const { return tp * cp * dp / slots(); }
+  /// The shorthand, `PP4TP2`: sizes of 1 are left out, `PP1` when all are. What
+  /// is not a size follows: `PP2TP2DP4+zero1+stages=5:4+order=pp-dp`.
   std::string str() const;
 
   bool operator==(const Parallelism &) const = default;
@@ -125,9 +152,9 @@ struct ShorthandOptions {
   std::string program = "etc-opt";
 };
 
-/// Parses the shorthand of a configuration: PP, TP and DP in any order and
-/// letter case, each at most once. CP, EP, ETP and VPP are known, but only a
-/// size of 1 is planned by this version. All errors are Malformed.
+/// Parses the shorthand of a configuration, as Parallelism::str() writes it:
+/// dimensions in any order and letter case, each at most once, then what is not
+/// a size. All errors are Malformed.
 llvm::Expected<Parallelism> parseParallelism(llvm::StringRef text,
                                              const Field &field);
 

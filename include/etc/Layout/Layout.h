@@ -34,20 +34,25 @@ int64_t volume(const Box &box);
 /// The number of elements that two boxes of the same rank share.
 int64_t sharedVolume(const Box &a, const Box &b);
 
-/// What a rank holds of one tensor.
+/// What a rank holds of one tensor, or a box of it: a flat range is several
+/// pieces in a row, in the order in which they lie in memory.
 struct Piece {
   unsigned tensor = 0; ///< index in model.tensors
   int64_t layer = -1;  ///< global; -1 for a tensor that is not of a layer
   Box box;             ///< in the padded shape of its side
+  int64_t expert = -1; ///< global; -1 for a tensor that is not of an expert
 
   bool operator==(const Piece &) const = default;
 };
 
-/// What a rank is, apart from its replica: stage p, tensor-parallel rank t.
-/// All replicas of a role hold the same.
+/// What a rank is, apart from its replica: stage p and slot t, its number in
+/// the stage modulo Parallelism::slots() (without experts, the tensor-parallel
+/// rank). All replicas of a role hold the same, but for flat ranges: these
+/// depend on the replica d as well.
 struct Role {
   int64_t p = 0;
   int64_t t = 0;
+  int64_t d = 0;
 
   bool operator==(const Role &) const = default;
 };

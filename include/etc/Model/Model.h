@@ -18,8 +18,17 @@
 namespace etc::model {
 
 /// The part of a model that a tensor belongs to, in forward order. It decides
-/// the pipeline stage: Embed is on the first one, Final and Head on the last.
-enum class Block { Embed, Layer, Final, Head };
+/// the pipeline stage: Embed is on the first one, Final, Head and Mtp
+/// (multi-token prediction) on the last.
+enum class Block { Embed, Layer, Final, Head, Mtp };
+
+/// Layers [begin, end).
+struct LayerRange {
+  int64_t begin = 0;
+  int64_t end = 0;
+
+  bool operator==(const LayerRange &) const = default;
+};
 
 enum class DType { BF16, FP16, FP32, FP64, I64, U8 };
 
@@ -36,15 +45,20 @@ struct StateType {
   std::string derivedFrom;
 };
 
-/// A tensor, or one for each layer.
+/// A tensor, or one for each layer, or one for each layer and expert, in the
+/// types that are laid out alike. A tensor whose types are not (parameters in
+/// full, optimizer states in flat ranges) is several templates of one name.
 struct TensorTemplate {
-  /// The global name; "{layer}" stands for the layer's number.
+  /// The global name; "{layer}" stands for the layer's number, "{expert}" for
+  /// the expert's.
   std::string name;
   Block block;
   /// The planning shape in elements, with the vocabulary not padded. The shape
   /// on a side is shapeOn().
   std::vector<int64_t> shape;
-  /// The axis that tensor parallelism cuts evenly; -1 if it is replicated.
+  /// The axis that tensor parallelism cuts evenly (of an expert, that of its
+  /// own tensor parallelism); -1 if it is replicated. There is at most one axis
+  /// before it and one behind it.
   int splitAxis = -1;
   /// Axis 0 is the vocabulary, padded by each side for itself.
   bool vocabRows = false;
@@ -56,7 +70,9 @@ struct TensorTemplate {
 struct Model {
   std::string name;
   int64_t layers = 0;
-  /// In forward order: Embed, Layer, Final, Head.
+  int64_t experts = 0; ///< of every layer that has any
+  /// In Megatron's module order (that of its parameter buffers, backwards), the
+  /// blocks in forward order.
   std::vector<TensorTemplate> tensors;
   /// The workload types that are migrated, in their fixed order.
   std::vector<StateType> types;
@@ -69,9 +85,11 @@ struct Model {
 
 /// The model of a spec that config::checkRequest has passed. `types` are names
 /// of config::typeNames(); a type is derived only if its source is there
-/// as well.
+/// as well. With `distributedOptimizer` (on either side) the types that it
+/// shards are templates of their own.
 Model buildModel(const config::ModelSpec &spec,
-                 llvm::ArrayRef<std::string> types);
+                 llvm::ArrayRef<std::string> types,
+                 bool distributedOptimizer = false);
 
 /// All families that buildModel knows; config's values().family accepts the
 /// same ones.
