@@ -26,7 +26,11 @@ struct Candidate {
 };
 
 struct PlacementProblem {
-  int64_t pp, tp, dp; ///< the current grid; role p * tp + t has dp replicas
+  /// The current grid: stages, the ranks of a tensor-parallel group, and after
+  /// how many ranks of a stage the weights repeat, how often.
+  int64_t pp, tp, slots, replicas;
+  /// Ranks of a role: the replicas, or one where each has a role of its own.
+  int64_t dp;
   llvm::SmallVector<Candidate> devices; ///< ascending by device, hence by node
   llvm::SmallVector<int64_t>
       nodeClass; ///< [node] nodes of a class hold the same roles
@@ -35,8 +39,8 @@ struct PlacementProblem {
   llvm::SmallVector<llvm::SmallVector<int64_t>>
       onNode; ///< [role][node class] bytes
 
-  int64_t getRoles() const { return pp * tp; }
-  int64_t getRanks() const { return pp * tp * dp; }
+  int64_t getRoles() const { return getRanks() / dp; }
+  int64_t getRanks() const { return pp * slots * replicas; }
 };
 
 struct Placement {

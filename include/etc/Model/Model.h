@@ -65,6 +65,11 @@ struct TensorTemplate {
   /// The tensor that this one is a tied copy of, or empty. A tied copy exists
   /// only where the two ends of the model are on different stages.
   std::string tiedTo;
+  std::optional<LayerRange> layers = std::nullopt;
+  bool ofExpert = false;
+  std::vector<std::string> types = {};
+  bool flat = false;
+  std::vector<int64_t> view = {};
 };
 
 struct Model {
