@@ -1,5 +1,4 @@
 //===- EtcVerifiers.cpp - Invariants of a request -------------------------===//
-//===----------------------------------------------------------------------===//
 
 #include "dialect/Verifiers.h"
 #include "dialect/Workloads.h"

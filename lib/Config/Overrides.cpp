@@ -58,6 +58,7 @@ llvm::Error Overrider::run() {
     if (llvm::Error error = (this->*step)())
       return error;
   settleModel(request.model);
+  settleSides(request);
   return llvm::Error::success();
 }
 

@@ -108,15 +108,3 @@ TEST_F(RandomLayouts, AReplicaCoversEveryTensorExactlyOnce) {
     }
   }
 }
-
-TEST_F(RandomLayouts, TheOverlapTableAgreesWithTheDefinition) {
-  for (int i = 0; i < 30; ++i) {
-    Parallelism prev = pickSide(), curr = pickSide();
-    model::Model model = pickModel({prev, curr});
-    OverlapTable table(model, prev, curr);
-    Role a = {pick(0, prev.pp - 1), pick(0, prev.tp - 1)};
-    Role b = {pick(0, curr.pp - 1), pick(0, curr.tp - 1)};
-    EXPECT_EQ(table.bytes(a, b), overlapBytes(model, prev, a, curr, b))
-        << prev.str() << " -> " << curr.str();
-  }
-}

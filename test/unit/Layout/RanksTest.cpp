@@ -21,16 +21,16 @@ TEST(Ranks, PlaceOfIsTheInverse) {
 }
 
 TEST(Ranks, StagesAreEvenAndContiguous) {
-  EXPECT_EQ(layersOf(36, {6, 1, 1}, 0), (Range{0, 6}));
-  EXPECT_EQ(layersOf(36, {6, 1, 1}, 5), (Range{30, 36}));
+  EXPECT_EQ(layersOf(36, {6, 1, 1}, 0), (std::vector<Range>{{0, 6}}));
+  EXPECT_EQ(layersOf(36, {6, 1, 1}, 5), (std::vector<Range>{{30, 36}}));
 }
 
 TEST(Ranks, EndsOfTheModel) {
   Parallelism parallel = {3, 1, 1};
-  EXPECT_TRUE(stageHolds(Block::Embed, parallel, 0));
-  EXPECT_FALSE(stageHolds(Block::Embed, parallel, 2));
-  EXPECT_TRUE(stageHolds(Block::Layer, parallel, 1));
-  EXPECT_FALSE(stageHolds(Block::Final, parallel, 1));
-  EXPECT_TRUE(stageHolds(Block::Final, parallel, 2));
-  EXPECT_TRUE(stageHolds(Block::Head, parallel, 2));
+  EXPECT_TRUE(stageHolds(smallModel(), Block::Embed, parallel, 0));
+  EXPECT_FALSE(stageHolds(smallModel(), Block::Embed, parallel, 2));
+  EXPECT_TRUE(stageHolds(smallModel(), Block::Layer, parallel, 1));
+  EXPECT_FALSE(stageHolds(smallModel(), Block::Final, parallel, 1));
+  EXPECT_TRUE(stageHolds(smallModel(), Block::Final, parallel, 2));
+  EXPECT_TRUE(stageHolds(smallModel(), Block::Head, parallel, 2));
 }
