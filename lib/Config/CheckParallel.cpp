@@ -136,11 +136,10 @@ static Error checkTensorParallel(const ModelSpec &model,
                    " key-value heads; " + useDivisor("tp", groups, tp));
   int64_t rows = (model.heads + 2 * groups) * model.channels();
   if (rows % tp != 0)
-    return unsatisfiable(field, "self_attention.linear_qkv.weight: " +
-                                    Twine(rows) +
-                                    " rows do not divide over tp = " +
-                                    Twine(tp) + "; " +
-                                    useDivisor("tp", groups, tp));
+    return unsatisfiable(field,
+                         "self_attention.linear_qkv.weight: " + Twine(rows) +
+                             " rows do not divide over tp = " + Twine(tp) +
+                             "; " + useDivisor("tp", groups, tp));
   return Error::success();
 }
 
