@@ -107,6 +107,8 @@ static std::vector<Divided> dividedByTp(const ModelSpec &model) {
   if (!experts.count || experts.denseLayers)
     add("mlp.linear_fc1.weight", model.ffn, "rows");
   add("mlp.shared_experts.linear_fc1.weight", experts.sharedFfn, "rows");
+  if (model.mtpLayers)
+    add("mtp.layers.0.eh_proj.weight", model.hidden, "rows");
   return all;
 }
 
@@ -132,11 +134,12 @@ static Error checkTensorParallel(const ModelSpec &model,
         field, "self_attention.linear_qkv.weight: tp = " + Twine(tp) +
                    " is neither a divisor nor a multiple of " + Twine(groups) +
                    " key-value heads; " + useDivisor("tp", groups, tp));
-  if (model.headDim && (model.heads + 2 * groups) * model.headDim % tp != 0)
+  int64_t rows = (model.heads + 2 * groups) * model.channels();
+  if (rows % tp != 0)
     return unsatisfiable(field,
-                         "self_attention.linear_qkv.weight: " +
-                             Twine((model.heads + 2 * groups) * model.headDim) +
-                             " rows do not divide over tp = " + Twine(tp));
+                         "self_attention.linear_qkv.weight: " + Twine(rows) +
+                             " rows do not divide over tp = " + Twine(tp) +
+                             "; " + useDivisor("tp", groups, tp));
   return Error::success();
 }
 
@@ -184,6 +187,19 @@ static Error checkExpertGrid(const ModelSpec &model,
                                     " does not divide the " + Twine(ranks) +
                                     " ranks of a stage (tp * cp * dp); " +
                                     useDivisor("etp * ep", ranks, etp * ep));
+  if (experts && ep == 1 && parallel.tp % etp != 0)
+    return unsatisfiable(field,
+                         "etp = " + Twine(etp) +
+                             " does not divide tp = " + Twine(parallel.tp) +
+                             "; without expert parallelism experts "
+                             "share the data-parallel groups of the "
+                             "rest; " +
+                             useDivisor("etp", parallel.tp, etp));
+  if (experts && etp > 1 && model.traits.linearBias)
+    return unsatisfiable(field, "mlp.experts.linear_fc1.bias: Megatron has "
+                                "biases of experts with etp = 1 only, got "
+                                "etp = " +
+                                    Twine(etp));
   // Both grids have the same pipeline groups only if, with stages inside of
   // replicas, they repeat alike.
   int64_t inner = parallel.tp * parallel.cp;

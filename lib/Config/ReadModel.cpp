@@ -1,8 +1,12 @@
 //===- ReadModel.cpp - A model in JSON ------------------------------------===//
 
+#include "HuggingFace.h"
 #include "Reader.h"
 #include "etc/Config/Families.h"
 #include "etc/Config/Presets.h"
+
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/Path.h"
 
 using namespace etc::config;
 using namespace etc::config::json;
@@ -60,11 +64,24 @@ static Error readPreset(const Input &input, ModelSpec &model) {
   return store(lookupPreset(input.node.text, input.field), model);
 }
 
+/// A config.json; its path starts where the request is.
+static Error readHfConfig(const Input &input, ModelSpec &model) {
+  if (input.node.kind != Kind::String)
+    return expected(input, "the path of a config.json");
+  llvm::SmallString<128> path(input.node.text);
+  if (llvm::sys::path::is_relative(path)) {
+    path = llvm::sys::path::parent_path(input.field.where.file);
+    llvm::sys::path::append(path, input.node.text);
+  }
+  return store(readHuggingFace(path, input.field), model);
+}
+
 /// For what has been read before.
 static Error skip(const Input &, ModelSpec &) { return Error::success(); }
 
 static const MemberReader<ModelSpec> modelMembers[] = {
     {"preset", skip},
+    {"hf_config", skip},
     {"family", skip},
     {"layers", readLayers},
     {"hidden", readModelSize<&ModelSpec::hidden>},
@@ -113,6 +130,8 @@ Error json::readModel(const Input &input, ModelSpec &model) {
   if (input.node.kind != Kind::Object)
     return expected(input, "the name of a preset or an object");
   if (Error error = readFirst(input, "preset", readPreset, model))
+    return error;
+  if (Error error = readFirst(input, "hf_config", readHfConfig, model))
     return error;
   if (Error error = readFirst(input, "family", readFamily, model))
     return error;

@@ -137,11 +137,11 @@ struct LatentSizes {
 struct TensorSpec {
   std::string name;  ///< with "{layer}" and "{expert}"
   std::string block; ///< "embed", "layer", "final", "head" or "mtp"
-  std::vector<int64_t> shape;
+  std::vector<int64_t> shape = {};
   int64_t split = -1; ///< the axis that tensor parallelism cuts
   bool vocabRows = false;
-  std::string tiedTo;
-  std::optional<std::pair<int64_t, int64_t>> layers; ///< [first, last)
+  std::string tiedTo = {};
+  std::optional<std::pair<int64_t, int64_t>> layers = {}; ///< [first, last)
 
   bool operator==(const TensorSpec &) const = default;
 };
