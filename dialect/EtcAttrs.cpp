@@ -93,14 +93,20 @@ static bool takeDegrees(StringRef text, MutableArrayRef<int64_t> degrees) {
   return text.empty() && !isFirst;
 }
 
-/// `stages [5, 4]`, `pp_before_dp` and `zero1`, behind the degrees.
+/// `stages [5, 4]`, `mtp_stage 2`, `pp_before_dp` and `zero1`, behind the
+/// degrees.
 static ParseResult parseRefinements(AsmParser &parser,
                                     SmallVectorImpl<int64_t> &stages,
-                                    bool &ppBeforeDp, bool &zero1) {
+                                    int64_t &mtpStage, bool &ppBeforeDp,
+                                    bool &zero1) {
   if (succeeded(parser.parseOptionalKeyword("stages")) &&
       parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
         return parser.parseInteger(stages.emplace_back());
       }))
+    return failure();
+  mtpStage = -1;
+  if (succeeded(parser.parseOptionalKeyword("mtp_stage")) &&
+      parser.parseInteger(mtpStage))
     return failure();
   ppBeforeDp = succeeded(parser.parseOptionalKeyword("pp_before_dp"));
   zero1 = succeeded(parser.parseOptionalKeyword("zero1"));
@@ -119,12 +125,13 @@ FailureOr<ParallelAttr> ParallelAttr::parseBody(AsmParser &parser) {
            << text << "'";
   auto [pp, tp, dp, cp, ep, etp, vpp] = degrees;
   SmallVector<int64_t> stages;
+  int64_t mtpStage;
   bool ppBeforeDp, zero1;
-  if (parseRefinements(parser, stages, ppBeforeDp, zero1))
+  if (parseRefinements(parser, stages, mtpStage, ppBeforeDp, zero1))
     return failure();
-  auto attr = parser.getChecked<ParallelAttr>(loc, parser.getContext(), pp, tp,
-                                              dp, cp, ep, etp ? etp : tp, vpp,
-                                              stages, ppBeforeDp, zero1);
+  auto attr = parser.getChecked<ParallelAttr>(
+      loc, parser.getContext(), pp, tp, dp, cp, ep, etp ? etp : tp, vpp,
+      ArrayRef<int64_t>(stages), mtpStage, ppBeforeDp, zero1);
   if (!attr)
     return failure();
   return attr;
@@ -137,6 +144,8 @@ void ParallelAttr::printBody(AsmPrinter &printer) const {
     llvm::interleaveComma(getStages(), printer.getStream());
     printer << "]";
   }
+  if (getMtpStage() >= 0)
+    printer << " mtp_stage " << getMtpStage();
   if (getPpBeforeDp())
     printer << " pp_before_dp";
   if (getZero1())
@@ -180,7 +189,8 @@ LogicalResult ParallelAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    int64_t pp, int64_t tp, int64_t dp,
                                    int64_t cp, int64_t ep, int64_t etp,
                                    int64_t vpp, ArrayRef<int64_t> stages,
-                                   bool ppBeforeDp, bool /*zero1*/) {
+                                   int64_t mtpStage, bool ppBeforeDp,
+                                   bool /*zero1*/) {
   if (failed(verifyDegrees(emitError,
                            {{"PP", pp}, {"TP", tp}, {"DP", dp}, {"CP", cp}})) ||
       failed(
@@ -197,6 +207,9 @@ LogicalResult ParallelAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                        << " chunks, got " << stages.size();
   if (llvm::any_of(stages, [](int64_t layers) { return layers < 0; }))
     return emitError() << "a chunk has less than no layers";
+  if (mtpStage < -1 || mtpStage >= pp)
+    return emitError() << "mtp_stage " << mtpStage << " is not in [0, " << pp
+                       << ")";
   return success();
 }
 

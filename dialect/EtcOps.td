@@ -75,6 +75,9 @@ def Etc_MigrationOp : Etc_Op<"migration", [IsolatedFromAbove, NoRegionArguments,
     int64_t getExpertSliceCount();
     /// The layers of one chunk on one side; chunks are numbered in forward order.
     std::pair<int64_t, int64_t> getChunk(Side side, int64_t chunk);
+    /// Whether a chunk has what stands before or behind the layers. The final norm is behind the last layer where
+    /// further tokens are predicted, else on the last chunk.
+    bool hasPart(Side side, int64_t chunk, Part part);
     /// The layers of a stage on one side, ascending and apart, as half-open pairs.
     llvm::SmallVector<std::pair<int64_t, int64_t>> getLayersOf(Side side, int64_t stage);
     int64_t getDeviceCount();
@@ -142,8 +145,8 @@ def Etc_TensorOp : Etc_StageOp<"tensor"> {
     int64_t getCutAxis() { return getSplit().value_or(0); }
     /// Whether a layer has the tensor.
     bool isInLayer(int64_t layer);
-    /// Whether a side has it at all: tied copies exist only where the first stage is not the last.
-    bool isOn(ParallelAttr parallel) { return !getTiedTo() || parallel.getPp() > 1; }
+    /// Whether a side has it at all: tied copies exist only on other stages than the first.
+    bool isOn(ParallelAttr parallel);
   }];
 }
 

@@ -37,6 +37,22 @@ std::pair<int64_t, int64_t> MigrationOp::getChunk(Side side, int64_t chunk) {
   return {chunk * count, (chunk + 1) * count};
 }
 
+bool MigrationOp::hasPart(Side side, int64_t chunk, ::etc::Part part) {
+  ParallelAttr parallel = getParallel(side);
+  int64_t pp = parallel.getPp(), last = pp * parallel.getVpp() - 1;
+  bool predictsMore = llvm::any_of(getOps<TensorOp>(), [](TensorOp tensor) {
+    return tensor.getPart() == ::etc::Part::Mtp;
+  });
+  if (part == ::etc::Part::Embed)
+    return chunk == 0;
+  if (part == ::etc::Part::Mtp && parallel.getMtpStage() >= 0)
+    return chunk == last + 1 - pp + parallel.getMtpStage();
+  if (part != ::etc::Part::Final || !predictsMore)
+    return chunk == last;
+  auto [begin, end] = getChunk(side, chunk);
+  return begin < end && end == static_cast<int64_t>(getLayers());
+}
+
 SmallVector<std::pair<int64_t, int64_t>>
 MigrationOp::getLayersOf(Side side, int64_t stage) {
   ParallelAttr parallel = getParallel(side);
@@ -206,6 +222,13 @@ std::string TensorOp::getShortName() {
     return name.str();
   StringRef rest = name.drop_front(mark + expertMark.size());
   return (name.take_front(mark).rtrim('.') + rest).str();
+}
+
+bool TensorOp::isOn(ParallelAttr parallel) {
+  if (!getTiedTo())
+    return true;
+  bool isFirst = getPart() == ::etc::Part::Mtp && parallel.getMtpStage() == 0;
+  return parallel.getPp() > 1 && !isFirst;
 }
 
 bool TensorOp::isInLayer(int64_t layer) {

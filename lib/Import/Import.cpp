@@ -64,11 +64,11 @@ toOptionalList(OpBuilder &builder,
 
 static ParallelAttr toParallel(OpBuilder &builder,
                                const config::Parallelism &parallel) {
-  return ParallelAttr::get(builder.getContext(), parallel.pp, parallel.tp,
-                           parallel.dp, parallel.cp, parallel.ep,
-                           parallel.expertTp(), parallel.vpp, parallel.stages,
-                           parallel.order == config::RankOrder::TpCpEpPpDp,
-                           parallel.distributedOptimizer);
+  return ParallelAttr::get(
+      builder.getContext(), parallel.pp, parallel.tp, parallel.dp, parallel.cp,
+      parallel.ep, parallel.expertTp(), parallel.vpp, parallel.stages,
+      parallel.mtpStage, parallel.order == config::RankOrder::TpCpEpPpDp,
+      parallel.distributedOptimizer);
 }
 
 static Part toPart(model::Block block) {

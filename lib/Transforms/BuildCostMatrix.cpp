@@ -54,10 +54,18 @@ static int64_t sharedUnits(ArrayRef<Rectangle> a, ArrayRef<Rectangle> b) {
 
 static MatrixAttr unitCosts(MigrationOp migration) {
   int64_t slices = migration.getSliceCount();
-  SmallVector<SmallVector<Rectangle>> prev, curr;
-  for (WorkloadOp workload : migration.getOps<WorkloadOp>())
-    (workload.getSide() == Side::Prev ? prev : curr)
-        .push_back(unitsOf(workload, slices));
+  std::vector<SmallVector<Rectangle>> prev(migration.getPrev().getRoles()),
+      curr(migration.getCurr().getRoles());
+  auto first = cast<StateAttr>(migration.getTypes()[0]).getName();
+  for (WorkloadOp workload : migration.getOps<WorkloadOp>()) {
+    // What is laid out in several ways has its units where the first type is.
+    if (workload.getWt() && !llvm::is_contained(*workload.getWt(), first))
+      continue;
+    Side side = workload.getSide();
+    int64_t role = migration.getParallel(side).getRoleIndex(workload.getRole());
+    llvm::append_range((side == Side::Prev ? prev : curr)[role],
+                       unitsOf(workload, slices));
+  }
   SmallVector<int64_t> costs;
   for (ArrayRef<Rectangle> row : curr) {
     int64_t size = sharedUnits(row, row);

@@ -15,12 +15,6 @@ namespace etc {
 using namespace etc;
 using namespace mlir;
 
-/// Whether a stage holds a tensor that is not of a layer: embeddings first,
-/// norm and head last.
-static bool isOnStage(TensorOp tensor, ParallelAttr parallel, int64_t stage) {
-  return stage == (tensor.getPart() == Part::Embed ? 0 : parallel.getPp() - 1);
-}
-
 namespace {
 /// Collects what one role of a side holds.
 class RoleHoldings {
@@ -77,9 +71,12 @@ void RoleHoldings::addTensor(unsigned tensor) {
     for (auto [begin, end] : migration.getLayersOf(side, role.getStage()))
       for (int64_t layer = begin; layer < end; ++layer)
         addLayer(tensor, layer);
-  } else if (isOnStage(op, parallel, role.getStage())) {
-    add(tensor, 0, 0);
+    return;
   }
+  for (int64_t chunk = 0; chunk < parallel.getVpp(); ++chunk)
+    if (migration.hasPart(side, chunk * parallel.getPp() + role.getStage(),
+                          op.getPart()))
+      add(tensor, 0, 0);
 }
 
 SmallVector<Piece> RoleHoldings::collect() {

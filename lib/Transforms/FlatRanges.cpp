@@ -19,7 +19,7 @@ struct Parameter {
 
 /// Parameters that are cut into ranges together.
 struct Bucket {
-  SmallVector<Parameter> parameters;
+  SmallVector<Parameter, 0> parameters;
   int64_t end = 0;
 
   void add(const Piece &shard) {
@@ -40,76 +40,133 @@ public:
   SmallVector<Piece> takeRanges();
 
 private:
-  SmallVector<Piece> shardsOf(int64_t chunk, bool ofExperts) const;
-  void addShard(unsigned tensor, int64_t layer, bool ofExperts,
-                SmallVector<Piece> &shards) const;
-  bool hasOwnBucket(unsigned tensor) const;
-  void takeBuffer(ArrayRef<Piece> shards, bool ofExperts,
-                  SmallVector<Piece> &pieces) const;
+  /// Tensors [begin, end) of the table.
+  struct Run {
+    unsigned begin, end;
+  };
+  Run runFrom(unsigned tensor, llvm::function_ref<bool(unsigned)> isAlike,
+              unsigned end) const;
+  void addChunk(int64_t chunk);
+  void addModules(Run run, int64_t layer);
+  void addExperts(Run run, int64_t layer);
+  void addShard(unsigned tensor, int64_t layer, int64_t expert);
+  bool isSharedCopy(unsigned tensor) const;
+  void takeBuffer(bool ofExperts, SmallVector<Piece> &pieces) const;
   void takeBucket(const Bucket &bucket, bool ofExperts,
                   SmallVector<Piece> &pieces) const;
 
-  mutable MigrationOp migration;
+  MigrationOp migration;
   const TensorTable &table;
   Side side;
   ParallelAttr parallel;
   RoleAttr role;
+  /// Of one chunk, in module order.
+  SmallVector<Piece, 0> shards;
 };
 } // namespace
 
-void Buffers::addShard(unsigned tensor, int64_t layer, bool ofExperts,
-                       SmallVector<Piece> &shards) const {
-  int64_t tp = ofExperts ? parallel.getEtp() : parallel.getTp();
-  int64_t first = 0, count = 1;
-  if (ofExperts) {
-    count = table.getExperts() / parallel.getEp();
-    first = role.getSlot() / parallel.getEtp() % parallel.getEp() * count;
+//===----------------------------------------------------------------------===//
+// Module order
+//===----------------------------------------------------------------------===//
+
+void Buffers::addShard(unsigned tensor, int64_t layer, int64_t expert) {
+  TensorOp op = table[tensor];
+  if (!op.getFlat() || !op.isOn(parallel) || !table.isInLayer(tensor, layer))
+    return;
+  Piece shard = table.getWhole(tensor, layer, expert, side);
+  if (table.isSplit(tensor)) {
+    int64_t tp =
+        table.isOfExpert(tensor) ? parallel.getEtp() : parallel.getTp();
+    int64_t share = shard.cut.size() / tp, rank = role.getSlot() % tp;
+    shard.cut = {share * rank, share * (rank + 1)};
   }
-  for (int64_t expert = first; expert < first + count; ++expert) {
-    Piece shard = table.getWhole(tensor, layer, expert, side);
-    if (table.isSplit(tensor)) {
-      int64_t share = shard.cut.size() / tp, rank = role.getSlot() % tp;
-      shard.cut = {share * rank, share * (rank + 1)};
+  shards.push_back(shard);
+}
+
+Buffers::Run Buffers::runFrom(unsigned tensor,
+                              llvm::function_ref<bool(unsigned)> isAlike,
+                              unsigned end) const {
+  Run run{tensor, tensor + 1};
+  while (run.end < end && isAlike(run.end))
+    ++run.end;
+  return run;
+}
+
+/// Expert after expert, each with all tensors of the run.
+void Buffers::addExperts(Run run, int64_t layer) {
+  int64_t count = table.getExperts() / parallel.getEp(),
+          first = role.getSlot() / parallel.getEtp() % parallel.getEp() * count;
+  for (int64_t expert = first; expert < first + count; ++expert)
+    for (unsigned tensor = run.begin; tensor < run.end; ++tensor)
+      addShard(tensor, layer, expert);
+}
+
+/// The module of an expert: the name up to the dot behind its number. Grouped
+/// linear layers have none, the tensors are numbered themselves.
+static llvm::StringRef moduleOf(TensorOp op) {
+  constexpr llvm::StringLiteral mark = "{expert}.";
+  size_t at = op.getName().find(mark);
+  return at == llvm::StringRef::npos
+             ? ""
+             : op.getName().take_front(at + mark.size());
+}
+
+void Buffers::addModules(Run run, int64_t layer) {
+  for (unsigned tensor = run.begin; tensor < run.end;) {
+    if (!table.isOfExpert(tensor)) {
+      addShard(tensor++, layer, 0);
+      continue;
     }
-    shards.push_back(shard);
+    llvm::StringRef module = moduleOf(table[tensor]);
+    Run experts = runFrom(
+        tensor,
+        [&](unsigned other) {
+          return !module.empty() && moduleOf(table[other]) == module;
+        },
+        run.end);
+    addExperts(experts, layer);
+    tensor = experts.end;
   }
 }
 
-/// The flat tensors of a model chunk, in module order: embeddings, layer after
-/// layer, and what follows the layers.
-SmallVector<Piece> Buffers::shardsOf(int64_t chunk, bool ofExperts) const {
-  SmallVector<Piece> shards;
-  int64_t chunks = parallel.getPp() * parallel.getVpp();
-  auto addPart = [&](Part part, int64_t layer) {
-    for (unsigned tensor = 0; tensor < table.size(); ++tensor) {
-      TensorOp op = table[tensor];
-      if (op.getFlat() && op.getPart() == part && op.isOn(parallel) &&
-          table.isOfExpert(tensor) == ofExperts &&
-          table.isInLayer(tensor, layer))
-        addShard(tensor, layer, ofExperts, shards);
+void Buffers::addChunk(int64_t chunk) {
+  shards.clear();
+  for (unsigned tensor = 0; tensor < table.size();) {
+    Part part = table.getPart(tensor);
+    Run run = runFrom(
+        tensor, [&](unsigned other) { return table.getPart(other) == part; },
+        table.size());
+    tensor = run.end;
+    if (part != Part::Layer) {
+      if (migration.hasPart(side, chunk, part))
+        addModules(run, 0);
+      continue;
     }
-  };
-  if (chunk == 0)
-    addPart(Part::Embed, 0);
-  auto [begin, end] = migration.getChunk(side, chunk);
-  for (int64_t layer = begin; layer < end; ++layer)
-    addPart(Part::Layer, layer);
-  if (chunk == chunks - 1)
-    for (Part part : {Part::Final, Part::Head, Part::Mtp})
-      addPart(part, 0);
-  return shards;
+    auto [begin, end] = migration.getChunk(side, chunk);
+    for (int64_t layer = begin; layer < end; ++layer)
+      addModules(run, layer);
+  }
 }
 
-/// Both ends of a tie that spans stages are reduced by themselves.
-bool Buffers::hasOwnBucket(unsigned tensor) const {
-  if (parallel.getPp() == 1)
+/// A copy of the embedding, or the embedding itself, that stages share. Where a
+/// stage embeds further tokens, the output layer is not counted among these.
+bool Buffers::isSharedCopy(unsigned tensor) const {
+  if (parallel.getPp() == 1 || table.getPart(tensor) == Part::Layer)
     return false;
-  for (unsigned other = 0; other < table.size(); ++other)
-    if (other == tensor ? table.getTwin(tensor).has_value()
-                        : table.getTwin(other) == tensor)
-      return true;
-  return false;
+  bool isShared = false, embedsMore = false;
+  for (unsigned other = 0; other < table.size(); ++other) {
+    bool isCopy = table.getTwin(other).has_value();
+    isShared |= isCopy && (other == tensor || table.getTwin(other) == tensor);
+    embedsMore |= isCopy && table.getPart(other) == Part::Mtp &&
+                  TensorOp(table[other]).isOn(parallel);
+  }
+  bool isOutput = table.getTwin(tensor) && table.getPart(tensor) == Part::Head;
+  return isShared && !(isOutput && embedsMore);
 }
+
+//===----------------------------------------------------------------------===//
+// Ranges
+//===----------------------------------------------------------------------===//
 
 /// Appends the boxes of elements [begin, end) of a shard, counted row by row:
 /// a part of a row, whole rows, a part of a row, on each axis.
@@ -169,31 +226,34 @@ void Buffers::takeBucket(const Bucket &bucket, bool ofExperts,
                pieces);
 }
 
-void Buffers::takeBuffer(ArrayRef<Piece> shards, bool ofExperts,
-                         SmallVector<Piece> &pieces) const {
+void Buffers::takeBuffer(bool ofExperts, SmallVector<Piece> &pieces) const {
   Bucket bucket;
+  auto close = [&] {
+    takeBucket(bucket, ofExperts, pieces);
+    bucket = {};
+  };
   for (const Piece &shard : llvm::reverse(shards)) {
-    bool isAlone = hasOwnBucket(shard.tensor);
-    if (isAlone && !bucket.parameters.empty()) {
-      takeBucket(bucket, ofExperts, pieces);
-      bucket = {};
-    }
+    // Without expert parallelism, experts are like any other parameters.
+    bool isApart = table.isOfExpert(shard.tensor) && parallel.getEp() > 1;
+    if (isApart != ofExperts)
+      continue;
+    bool isAlone = isSharedCopy(shard.tensor);
+    if (isAlone)
+      close();
     bucket.add(shard);
-    if (isAlone) {
-      takeBucket(bucket, ofExperts, pieces);
-      bucket = {};
-    }
+    if (isAlone)
+      close();
   }
-  takeBucket(bucket, ofExperts, pieces);
+  close();
 }
 
 SmallVector<Piece> Buffers::takeRanges() {
   SmallVector<Piece> pieces;
-  for (int64_t chunk = 0; chunk < parallel.getVpp(); ++chunk)
+  for (int64_t chunk = 0; chunk < parallel.getVpp(); ++chunk) {
+    addChunk(chunk * parallel.getPp() + role.getStage());
     for (bool ofExperts : {false, true})
-      takeBuffer(
-          shardsOf(chunk * parallel.getPp() + role.getStage(), ofExperts),
-          ofExperts, pieces);
+      takeBuffer(ofExperts, pieces);
+  }
   return pieces;
 }
 

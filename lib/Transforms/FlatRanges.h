@@ -8,12 +8,12 @@
 namespace etc {
 
 /// The pieces of flat tensors that a role holds on a side with the distributed
-/// optimizer. Megatron lays the parameters of every model chunk out in buffers,
-/// one for experts and one for the rest, the last parameter first: each starts
-/// at a multiple of 64 elements, the buffer ends at one of lcm(n, 128), and is
-/// cut into n equal ranges over the n ranks that hold the same. An embedding
-/// that has a tied copy on another stage, and the copy, have a bucket of their
-/// own, which is cut by itself.
+/// optimizer. Megatron lays the parameters of every model chunk out in a buffer
+/// (with expert parallelism, those of experts in one of their own), the last
+/// parameter first: each starts at a multiple of 64 elements, a bucket ends at
+/// one of lcm(n, 128), and is cut into n equal ranges over the n ranks that
+/// hold the same. A buffer is one bucket, but copies of the embedding that
+/// stages share have buckets of their own.
 llvm::SmallVector<Piece> flatRanges(MigrationOp migration,
                                     const TensorTable &table, Side side,
                                     RoleAttr role);

@@ -33,6 +33,7 @@ static config::Parallelism toParallelism(ParallelAttr parallel) {
   if (parallel.getPpBeforeDp())
     result.order = config::RankOrder::TpCpEpPpDp;
   result.stages = parallel.getStages().vec();
+  result.mtpStage = parallel.getMtpStage();
   result.distributedOptimizer = parallel.getZero1();
   return result;
 }
