@@ -113,7 +113,12 @@ void PlanExporter::writeInstruction(InstructionOpInterface op, unsigned type,
     if (kind == fb::OpKind::derive)
       source = tables.getTensor(piece,
                                 *table.getDerivationSource(piece.tensor, type));
-    uint32_t box = kind == fb::OpKind::release ? 0 : tables.getBox(piece);
+    // A shard of several boxes is released once.
+    bool isRelease = kind == fb::OpKind::release;
+    if (isRelease && !ops.empty() && ops.back().kind() == kind &&
+        ops.back().tensor() == tensor)
+      continue;
+    uint32_t box = isRelease ? 0 : tables.getBox(piece);
     ops.push_back(fb::Op(kind, /*from_curr=*/false, peer, tensor, source, box));
   }
 }
