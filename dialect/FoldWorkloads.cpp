@@ -247,7 +247,15 @@ Entries Folder::foldLayer(ArrayRef<Piece> pieces) const {
 }
 
 ArrayAttr Folder::fold(SmallVector<Piece> pieces) {
+  // Boxes of a flat range stay apart: each lies in one box of a shard.
+  auto flat = std::stable_partition(
+      pieces.begin(), pieces.end(),
+      [&](const Piece &piece) { return !table.isFlat(piece.tensor); });
+  SmallVector<Piece> ranges(flat, pieces.end());
+  pieces.erase(flat, pieces.end());
   joinPieces(pieces);
+  llvm::append_range(pieces, ranges);
+  llvm::sort(pieces);
   llvm::stable_sort(pieces, [&](const Piece &a, const Piece &b) {
     return place(a) < place(b);
   });

@@ -48,6 +48,7 @@ void TensorTable::addTensor(TensorOp tensor) {
   info.part = tensor.getPart();
   info.isSplit = tensor.getSplit().has_value();
   info.isOfExpert = tensor.isOfExpert();
+  info.isFlat = tensor.getFlat();
   info.isPadded = tensor.getPrevShape().has_value();
   int64_t extent = threeAxes(tensor, Side::Curr)[1],
           slices = sliceCounts[info.isOfExpert];

@@ -89,6 +89,7 @@ public:
   Part getPart(unsigned tensor) const { return infos[tensor].part; }
   bool isSplit(unsigned tensor) const { return infos[tensor].isSplit; }
   bool isOfExpert(unsigned tensor) const { return infos[tensor].isOfExpert; }
+  bool isFlat(unsigned tensor) const { return infos[tensor].isFlat; }
   bool isPadded(unsigned tensor) const { return infos[tensor].isPadded; }
   bool isInLayer(unsigned tensor, int64_t layer) const;
   int64_t getExperts() const { return experts; }
@@ -140,7 +141,7 @@ private:
   struct Info {
     mlir::StringAttr shortName;
     Part part;
-    bool isSplit, isOfExpert, isPadded;
+    bool isSplit, isOfExpert, isPadded, isFlat;
     int64_t slicePositions = 0;
     llvm::SmallBitVector types, movedTypes;
     int64_t bytes = 0, movedBytes = 0;
