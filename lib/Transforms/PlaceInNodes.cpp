@@ -88,14 +88,13 @@ BundlePlacer::BundlePlacer(const PlacementProblem &problem,
 
 Weight BundlePlacer::valueOf(const BundleKey &bundle,
                              const HostKey &host) const {
-  Weight value;
+  int64_t onNode = 0;
   for (int64_t role : bundle)
-    value.node += problem.onNode[role][host.first];
-  if (value.node == 0)
-    return value;
-  value.device = assignment::solve(innerProblem(problem, bundle, host.second))
-                     .total.device;
-  return value;
+    onNode += problem.onNode[role][host.first];
+  if (onNode == 0)
+    return {};
+  Problem inner = innerProblem(problem, bundle, host.second);
+  return problem.worth(onNode, assignment::solve(inner).total.device);
 }
 
 /// Where hosts differ in size, a small bundle must not take the only host that
