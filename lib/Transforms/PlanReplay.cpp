@@ -107,6 +107,8 @@ LogicalResult ProgramReplay::replayPiece(InstructionOpInterface op,
   state.writes.push_back({piece.begin, piece.end, round, op});
   if (isa<DeriveOp>(op.getOperation()))
     return derive(op, round, type, piece);
+  if (isa<ZeroOp>(op.getOperation()))
+    zeroes.push_back({op, piece});
   if (!isa<ReferOp>(op.getOperation()))
     return success();
   if (!sourceTypes[type])
@@ -184,6 +186,20 @@ LogicalResult ProgramReplay::checkLiveness() {
              << table.getName({key.second.second, key.second.first, 0, 0})
              << "' in round " << state.lastRead
              << ", after its release in round " << state.released;
+  }
+  return success();
+}
+
+LogicalResult ProgramReplay::checkZeroes() const {
+  for (auto [op, piece] : zeroes) {
+    unsigned source = oracle.sourceOf(piece.tensor);
+    int64_t known =
+        oracle.isOnPrev(source) ? table.getExtent(source, Side::Prev) : 0;
+    if (piece.begin < known)
+      return InstructionOpInterface(op)->emitError()
+             << "zeroes '" << table.getName(piece) << "' [" << piece.begin
+             << ":" << piece.end
+             << "], of which the previous state has [0:" << known << "]";
   }
   return success();
 }

@@ -371,6 +371,9 @@ LogicalResult PlanVerifier::run() {
       return failure();
   if (failed(checkPairing()))
     return failure();
+  for (const ProgramReplay &replay : replays)
+    if (failed(replay.checkZeroes()))
+      return failure();
   for (int64_t role = 0; role < migration.getPrev().getRoles(); ++role)
     for (const Piece &piece : oracle.holdings(Side::Prev, role))
       holders[{piece.tensor, piece.layer}][role] = {piece.begin, piece.end};

@@ -1,6 +1,7 @@
 """Ways to break a plan in its IR. Each returns the lines of a broken plan, or None where the plan offers no place for it.
 
-What a kind does breaks every plan that it applies to; the reason stands beside it.
+What a kind does breaks every plan that it applies to; the reason stands beside it. The order of messages within a round
+is no such thing: in IR a round is a set, and the plan file has both ends in one order.
 """
 
 import re
@@ -123,17 +124,6 @@ def change_peer(plan, rng):
     return plan.replaced(op.line, re.sub(old + r"\b", new, plan.lines[op.line]))
 
 
-def swap_order(plan, rng):
-    """Two messages of a pair are in another order than at the other end."""
-    pairs = [(a, b) for a, b in zip(plan.ops, plan.ops[1:])
-             if a.kind == b.kind == "send" and b.line == a.line + 1 and a.rest == b.rest
-             and plan.lines[a.line] != plan.lines[b.line]]
-    if not pairs:
-        return None
-    a, b = rng.choice(pairs)
-    return plan.lines[:a.line] + [plan.lines[b.line], plan.lines[a.line]] + plan.lines[b.line + 1:]
-
-
 def refer_to_zero(plan, rng):
     """Zeroes take the place of state that is there."""
     op = choose(rng, plan.of("refer"))
@@ -242,6 +232,6 @@ def change_peak(plan, rng):
                                         plan.lines[number], count=1))
 
 
-KINDS = (drop, duplicate, change_type, change_layer, change_round, change_peer, swap_order, refer_to_zero,
+KINDS = (drop, duplicate, change_type, change_layer, change_round, change_peer, refer_to_zero,
          release_early, derive_early, swap_ranks, share_device, fail_device, bind_twice, change_certificate,
          change_peak)
