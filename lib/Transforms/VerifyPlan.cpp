@@ -1,5 +1,6 @@
 //===- VerifyPlan.cpp - Roles, pairing and certificate --------------------===//
 
+#include "CheckPlace.h"
 #include "PlanReplay.h"
 #include "etc/Assignment/Solution.h"
 #include "etc/Transforms/Passes.h"
@@ -131,6 +132,8 @@ LogicalResult PlanVerifier::checkRoles() {
     if (failed(checkRole(device, Side::Curr, migration.getCurr(), rank)))
       return failure();
   }
+  if (failed(checkPlace(migration, placement)))
+    return failure();
   size_t holders = 0, takers = placement.getDevices().size();
   for (auto [rank, device] : llvm::enumerate(migration.getPrevPlacement())) {
     if (dead.contains(device))

@@ -102,6 +102,8 @@ def main():
                 print(f"seed {seed}: NOT ACCEPTED: {wrong}\n  request: {json.dumps(request)} {options}", flush=True)
                 continue
             accepted += 1
+            if accepted % 1000 == 0:
+                print(f"{accepted} plans accepted, up to seed {seed}", flush=True)
             if tried.total() == wanted:
                 continue
             kind, broken = mutate(text, rng)
