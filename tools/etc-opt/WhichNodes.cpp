@@ -138,7 +138,11 @@ int etc::writeWhichNodes(MLIRContext &context, const config::Request &request,
   PlacementTrials trials(*none->module->getOps<MigrationOp>().begin());
   bool totalFirst = options.isTotalFirst();
   NodeSearch search(trials, *symbolizePlace(request.place), totalFirst);
-  search.run(count);
+  const fb::Summary &s = *fb::GetPlan(none->plans.front().data())->summary();
+  Volumes bound;
+  bound.moved = s.bound_moved_bytes();
+  bound.internode = s.bound_internode_bytes();
+  search.run(count, bound, printedChoices);
   std::vector<Answer> answers;
   for (auto &[choice, volumes] : search.best(printedChoices))
     answers.push_back(planChoice(context, request, options, search, choice));

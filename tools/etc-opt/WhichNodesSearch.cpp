@@ -24,6 +24,8 @@ NodeSearch::NodeSearch(PlacementTrials &trials, Place place, bool totalFirst)
       classes.emplace_back();
     classes[it->second].push_back(node);
   }
+  // A trial takes time in proportion to the devices.
+  limit = std::clamp<int64_t>(4'000'000 / firstDevice.back(), 100, 1000);
 }
 
 //===----------------------------------------------------------------------===//
@@ -92,6 +94,9 @@ NodeSearch::tryChoice(const NodeChoice &choice) {
     std::vector<int64_t> leaving = devicesOf(choice);
     if (auto result = trials.run({place, totalFirst, leaving}))
       it->second = result->volumes;
+    bool isWhole =
+        std::accumulate(choice.begin(), choice.end(), int64_t(0)) == count;
+    reached += isWhole && it->second && costOf(*it->second) == bound;
   }
   if (!it->second)
     return std::nullopt;
@@ -105,7 +110,8 @@ void NodeSearch::tryAll(NodeChoice &choice, size_t from, int64_t left) {
     return;
   }
   for (int64_t number = 0;
-       number <= std::min<int64_t>(left, classes[from].size()); ++number) {
+       number <= std::min<int64_t>(left, classes[from].size()) && !isEnough();
+       ++number) {
     choice[from] = number;
     tryAll(choice, from + 1, left - number);
   }
@@ -163,6 +169,8 @@ NodeChoice NodeSearch::leaveFree(int64_t count) {
 /// cheaper.
 bool NodeSearch::improveOnce(NodeChoice &choice) {
   std::optional<Cost> cost = tryChoice(choice);
+  if (cost == bound)
+    return false;
   for (size_t out = 0; out < classes.size(); ++out)
     for (size_t in = 0; in < classes.size(); ++in) {
       if (in == out || choice[out] == 0 ||
@@ -186,16 +194,19 @@ void NodeSearch::improve(NodeChoice choice) {
     continue;
 }
 
-void NodeSearch::run(int64_t nodes) {
+void NodeSearch::run(int64_t nodes, const Volumes &least, size_t most) {
   count = nodes;
+  bound = costOf(least);
+  enough = most;
   choices = countChoices(classes, count, limit + 1);
-  if (isComplete()) {
+  if (choices <= limit) {
     NodeChoice choice(classes.size());
     tryAll(choice, 0, count);
     return;
   }
   improve(leaveFree(count));
-  if (static_cast<int64_t>(tried.size() + count * classes.size()) <= limit)
+  if (!isComplete() &&
+      static_cast<int64_t>(tried.size() + count * classes.size()) <= limit)
     improve(grow(count));
 }
 

@@ -22,23 +22,21 @@ using NodeChoice = std::vector<int64_t>;
 
 class NodeSearch {
 public:
-  /// At most this many choices are tried.
-  static constexpr int64_t limit = 1000;
-
   NodeSearch(PlacementTrials &trials, Place place, bool totalFirst);
 
-  /// Tries every way to choose `count` nodes where there are no more than
-  /// `limit`, else a greedy choice and its improvements by exchanges.
-  void run(int64_t count);
+  /// Tries every way to choose `count` nodes where there are no more than the
+  /// limit, else what a packed placement leaves free, a greedy choice, and
+  /// their improvements by exchanges. Stops when `enough` choices reach
+  /// `bound`, than which none is better.
+  void run(int64_t count, const Volumes &bound, size_t enough);
 
   /// The classes: nodes, ascending.
   const std::vector<std::vector<int64_t>> &getClasses() const {
     return classes;
   }
-  /// The number of all choices by class; `limit` + 1 stands for more.
-  int64_t getChoices() const { return choices; }
   int64_t getTried() const { return tried.size(); }
-  bool isComplete() const { return choices <= limit; }
+  /// Whether no choice is better than the best one that was found.
+  bool isComplete() const { return choices <= limit || reached > 0; }
   /// The best choices that have a plan, best first.
   std::vector<std::pair<NodeChoice, Volumes>> best(size_t count) const;
 
@@ -58,6 +56,7 @@ private:
   NodeChoice leaveFree(int64_t count);
   void improve(NodeChoice choice);
   bool improveOnce(NodeChoice &choice);
+  bool isEnough() const { return reached >= enough; }
   size_t classOf(int64_t node) const;
 
   PlacementTrials &trials;
@@ -65,7 +64,11 @@ private:
   bool totalFirst;
   std::vector<std::vector<int64_t>> classes;
   std::vector<int64_t> firstDevice; ///< [node], and the end
-  int64_t choices = 0, count = 0;
+  int64_t limit;                    ///< so many choices are tried
+  int64_t choices = 0; ///< all there are by class; limit + 1 stands for more
+  int64_t count = 0;
+  Cost bound;
+  size_t enough = 0, reached = 0; ///< choices at the bound
   std::map<NodeChoice, std::optional<Volumes>> tried;
 };
 
