@@ -7,14 +7,21 @@ using llvm::ArrayRef;
 using llvm::SmallVector;
 using llvm::SmallVectorImpl;
 
-/// A tensor-parallel group: ranks 0 to tp - 1 of one stage and replica.
+/// A tensor-parallel group: tp consecutive ranks of one stage.
 struct Group {
-  int64_t stage, replica;
+  int64_t stage, number;
 };
+
+static int64_t groupsOfStage(const PlacementProblem &problem) {
+  return problem.slots * problem.replicas / problem.tp;
+}
 
 static int64_t rankOf(const PlacementProblem &problem, Group group,
                       int64_t slice) {
-  return (group.stage * problem.tp + slice) * problem.dp + group.replica;
+  int64_t number = group.number * problem.tp + slice;
+  return (group.stage * problem.slots + number % problem.slots) *
+             problem.replicas +
+         number / problem.slots;
 }
 
 static SmallVector<Host> findNodes(const PlacementProblem &problem) {
@@ -37,13 +44,14 @@ static SmallVector<T> strided(ArrayRef<T> values, size_t step) {
   return result;
 }
 
-/// The groups, by stage (replicas of a stage together) or by replica (stages of
+/// The groups, by stage (those of a stage together) or by number (the stages of
 /// a replica together).
 static SmallVector<Group> orderGroups(const PlacementProblem &problem,
                                       bool byStage) {
   SmallVector<Group> groups;
-  int64_t outer = byStage ? problem.pp : problem.dp,
-          inner = byStage ? problem.dp : problem.pp;
+  int64_t count = groupsOfStage(problem);
+  int64_t outer = byStage ? problem.pp : count,
+          inner = byStage ? count : problem.pp;
   for (int64_t i = 0; i < outer; ++i)
     for (int64_t j = 0; j < inner; ++j)
       groups.push_back(byStage ? Group{i, j} : Group{j, i});
@@ -85,7 +93,7 @@ static Cut packGroups(const PlacementProblem &problem, ArrayRef<Group> groups,
 static void addPacked(const PlacementProblem &problem, ArrayRef<Host> nodes,
                       SmallVectorImpl<Cut> &cuts) {
   SmallVector<int64_t> counts =
-      fewestNodes(nodes, problem.tp, problem.pp * problem.dp);
+      fewestNodes(nodes, problem.tp, problem.pp * groupsOfStage(problem));
   if (counts.empty())
     return;
   for (bool byStage : {true, false}) {

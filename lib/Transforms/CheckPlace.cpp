@@ -47,7 +47,7 @@ LogicalResult etc::checkPlace(MigrationOp migration, PlacementOp placement) {
   SmallVector<int64_t> usable = usableDevices(migration), nodeOf;
   for (auto [node, count] : llvm::enumerate(migration.getNodes()))
     nodeOf.append(count, node);
-  int64_t tp = migration.getCurr().getTp(), dp = migration.getCurr().getDp();
+  int64_t tp = migration.getCurr().getTp();
   size_t parts = llvm::divideCeil(tp, *llvm::max_element(usable));
   ArrayRef<int64_t> devices = placement.getDevices();
   // Tensor ranks are the fastest dimension of a rank.
@@ -56,8 +56,8 @@ LogicalResult etc::checkPlace(MigrationOp migration, PlacementOp placement) {
     if (size_t nodes = nodesOf(nodeOf, devices.slice(rank, tp)).size();
         nodes > parts)
       return placement.emitError()
-             << "splits the tensor-parallel group of P" << rank / (tp * dp)
-             << "D" << rank / tp % dp << " over " << nodes << " nodes, "
+             << "splits the tensor-parallel group of ranks " << rank << " to "
+             << rank + tp - 1 << " over " << nodes << " nodes, "
              << stringifyPlace(*place) << " allows " << parts;
   int64_t groups = devices.size() / tp;
   size_t fewest = parts > 1 ? groups * parts : fewestNodes(usable, tp, groups);

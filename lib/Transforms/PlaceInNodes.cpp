@@ -245,7 +245,7 @@ static std::optional<Cut> mixedCut(const PlacementProblem &problem,
   auto worthOf = [&](const Cut &cut, int64_t stage) {
     SmallVector<Bundle> bundles;
     for (const Bundle &bundle : cut.bundles)
-      if (bundle.ranks.front() / problem.dp / problem.tp == stage)
+      if (bundle.ranks.front() / (problem.slots * problem.replicas) == stage)
         bundles.push_back(bundle);
     return BundlePlacer(problem, bundles, cut.hosts).best();
   };

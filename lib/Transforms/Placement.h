@@ -27,7 +27,11 @@ struct Candidate {
 };
 
 struct PlacementProblem {
-  int64_t pp, tp, dp; ///< the current grid; role p * tp + t has dp replicas
+  /// The current grid: stages, the ranks of a tensor-parallel group, and after
+  /// how many ranks of a stage the weights repeat, how often.
+  int64_t pp, tp, slots, replicas;
+  /// Ranks of a role: the replicas, or one where each has a role of its own.
+  int64_t dp;
   llvm::SmallVector<Candidate> devices; ///< ascending by device, hence by node
   llvm::SmallVector<int64_t>
       nodeClass; ///< [node] nodes of a class hold the same roles
@@ -37,8 +41,8 @@ struct PlacementProblem {
       onNode;              ///< [role][node class] bytes
   bool totalFirst = false; ///< bytes kept on devices count before the node's
 
-  int64_t getRoles() const { return pp * tp; }
-  int64_t getRanks() const { return pp * tp * dp; }
+  int64_t getRoles() const { return getRanks() / dp; }
+  int64_t getRanks() const { return pp * slots * replicas; }
   /// What bytes kept on the node and on the device are worth.
   assignment::Weight worth(int64_t node, int64_t device) const {
     return totalFirst ? assignment::Weight{device, node}

@@ -58,7 +58,9 @@ Solver::Solver(MigrationOp migration, MatrixAttr costs, bool totalFirst)
   ParallelAttr parallel = migration.getCurr();
   problem.pp = parallel.getPp();
   problem.tp = parallel.getTp();
-  problem.dp = parallel.getDp();
+  problem.slots = parallel.getSlots();
+  problem.replicas = parallel.getReplicas();
+  problem.dp = parallel.getRoleReplicas();
   problem.nodeClass = classes.ofNode;
   problem.totalFirst = totalFirst;
   for (int64_t device = 0; device < devices.size(); ++device)
@@ -68,7 +70,7 @@ Solver::Solver(MigrationOp migration, MatrixAttr costs, bool totalFirst)
   for (int64_t role = 0; role < curr.size(); ++role) {
     int64_t bytes = 0;
     for (const Piece &piece : curr[role])
-      bytes += table.getElements(piece) * table.getMovedBytesPerElement();
+      bytes += table.getMovedBytes(piece);
     auto &kept = problem.onDevice.emplace_back();
     for (int64_t column = 0; column < costs.getColumns(); ++column)
       kept.push_back(bytes - costs.at(role, column));
@@ -161,9 +163,8 @@ void Solver::createPair(int64_t role, int64_t prevRole,
   RoleAttr prevAttr;
   DenseI64ArrayAttr list = builder.getDenseI64ArrayAttr(sources), none;
   if (prevRole >= 0)
-    prevAttr = prev.getRole(migration.getContext(), prevRole);
-  PairOp::create(builder, migration.getLoc(),
-                 curr.getRole(migration.getContext(), role),
+    prevAttr = prev.getRole(prevRole);
+  PairOp::create(builder, migration.getLoc(), curr.getRole(role),
                  builder.getDenseI64ArrayAttr(replicas), prevAttr,
                  prevAttr ? list : none, prevAttr ? none : list);
 }
