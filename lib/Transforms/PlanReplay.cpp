@@ -147,6 +147,8 @@ LogicalResult ProgramReplay::replayPiece(InstructionOpInterface op,
   state.writes.push_back({piece, round, op});
   if (isa<DeriveOp>(op.getOperation()))
     return derive(op, round, type, piece);
+  if (isa<ZeroOp>(op.getOperation()))
+    zeroes.push_back({op, piece});
   if (!isa<ReferOp>(op.getOperation()))
     return success();
   if (!table.getDerivationSource(piece.tensor, type))
@@ -266,6 +268,23 @@ LogicalResult ProgramReplay::checkLiveness() {
       return state.reader->emitError()
              << "reads '" << name << "' in round " << state.lastRead
              << ", after its release in round " << state.released;
+  }
+  return success();
+}
+
+LogicalResult ProgramReplay::checkZeroes() const {
+  for (auto [op, piece] : zeroes) {
+    Piece source = piece;
+    source.tensor = oracle.sourceOf(piece.tensor);
+    if (!oracle.isOnPrev(source.tensor))
+      continue;
+    if (std::optional<Piece> known =
+            intersect(source, table.getWhole(source.tensor, source.layer,
+                                             source.expert, Side::Prev)))
+      return InstructionOpInterface(op)->emitError()
+             << "zeroes '" << table.getName(piece)
+             << "', of which the previous state has " << known->size() << " of "
+             << piece.size() << " elements";
   }
   return success();
 }

@@ -27,6 +27,9 @@ public:
   /// Every byte of the current role is written once, from what is there, and
   /// the stated peaks are the real ones.
   mlir::LogicalResult run();
+  /// Only what the previous state has nowhere begins as zeroes. Valid after
+  /// `run`.
+  mlir::LogicalResult checkZeroes() const;
 
   /// Sorted, by peer argument. Valid after `run`.
   llvm::ArrayRef<Message> getSends(unsigned peer) const { return sends[peer]; }
@@ -92,6 +95,7 @@ private:
   llvm::SmallVector<Piece, 0> prev, curr;
   std::map<Key, State> states;
   llvm::SmallVector<llvm::SmallVector<Message>> sends, recvs;
+  llvm::SmallVector<std::pair<InstructionOpInterface, Piece>> zeroes;
   int64_t keptBytes = 0;
 };
 

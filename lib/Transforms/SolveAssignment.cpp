@@ -19,7 +19,7 @@ namespace {
 /// Solves the assignment of one migration.
 class Solver {
 public:
-  Solver(MigrationOp migration, MatrixAttr costs);
+  Solver(MigrationOp migration, MatrixAttr costs, bool totalFirst);
 
   LogicalResult certify(Level level);
   LogicalResult place();
@@ -45,11 +45,12 @@ private:
 };
 
 struct SolveAssignment : ::etc::impl::SolveAssignmentPassBase<SolveAssignment> {
+  using SolveAssignmentPassBase::SolveAssignmentPassBase;
   void runOnOperation() override;
 };
 } // namespace
 
-Solver::Solver(MigrationOp migration, MatrixAttr costs)
+Solver::Solver(MigrationOp migration, MatrixAttr costs, bool totalFirst)
     : migration(migration),
       builder(OpBuilder::atBlockEnd(&migration.getBody().front())),
       table(migration), devices(migration), prev(migration, table, Side::Prev),
@@ -61,6 +62,7 @@ Solver::Solver(MigrationOp migration, MatrixAttr costs)
   problem.replicas = parallel.getReplicas();
   problem.dp = parallel.getRoleReplicas();
   problem.nodeClass = classes.ofNode;
+  problem.totalFirst = totalFirst;
   for (int64_t device = 0; device < devices.size(); ++device)
     if (devices.isUsable(device))
       problem.devices.push_back(
@@ -211,7 +213,7 @@ void SolveAssignment::runOnOperation() {
         "has no cost matrix in bytes; run etc-build-cost-matrix first");
     return signalPassFailure();
   }
-  Solver solver(migration, costs);
+  Solver solver(migration, costs, totalFirst);
   if (failed(solver.place()) || failed(solver.certify(Level::Device)) ||
       failed(solver.certify(Level::Node)))
     return signalPassFailure();

@@ -1,5 +1,6 @@
 //===- VerifyPlan.cpp - Roles, pairing and certificate --------------------===//
 
+#include "CheckPlace.h"
 #include "PlanReplay.h"
 #include "etc/Assignment/Solution.h"
 #include "etc/Transforms/Passes.h"
@@ -143,6 +144,8 @@ LogicalResult PlanVerifier::checkRoles() {
     if (failed(checkRole(device, Side::Curr, migration.getCurr(), rank)))
       return failure();
   }
+  if (failed(checkPlace(migration, placement)))
+    return failure();
   size_t holders = 0, takers = placement.getDevices().size();
   for (auto [rank, device] : llvm::enumerate(migration.getPrevPlacement())) {
     if (dead.contains(device))
@@ -380,6 +383,9 @@ LogicalResult PlanVerifier::run() {
       return failure();
   if (failed(checkPairing()))
     return failure();
+  for (const ProgramReplay &replay : replays)
+    if (failed(replay.checkZeroes()))
+      return failure();
   for (int64_t role = 0; role < migration.getPrev().getRoles(); ++role)
     held.push_back(oracle.holdings(Side::Prev, role));
   for (Level level : {Level::Device, Level::Node})
