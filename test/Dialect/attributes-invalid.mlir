@@ -1,6 +1,6 @@
 // RUN: etc-opt %s --split-input-file --verify-diagnostics --allow-unregistered-dialect
 
-// expected-error @+1 {{expected parallel degrees like PP4TP2DP3, got 'XP2'}}
+// expected-error @+1 {{expected parallel degrees like PP4TP2DP3, got 'PP4XP2'}}
 "test.parallel"() {a = #etc.parallel<PP4XP2>} : () -> ()
 
 // -----
