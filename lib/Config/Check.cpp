@@ -127,6 +127,10 @@ Error etc::config::checkRequest(const Request &request) {
     return error;
   if (Error error = checkModel(request.model))
     return error;
+  for (auto [side, name] :
+       {std::pair(&request.prev, "prev"), std::pair(&request.curr, "curr")})
+    if (Error error = checkSideModel(request, *side, name))
+      return error;
   if (Error error = checkStatus(request))
     return error;
   for (auto [side, name] :

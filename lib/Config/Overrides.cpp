@@ -1,6 +1,7 @@
 //===- Overrides.cpp - Requests from command-line options -----------------===//
 
 #include "HuggingFace.h"
+#include "MegatronArgs.h"
 #include "Scalars.h"
 #include "etc/Config/Presets.h"
 #include "etc/Config/Values.h"
@@ -58,12 +59,15 @@ llvm::Error Overrider::run() {
   for (Step step : steps)
     if (llvm::Error error = (this->*step)())
       return error;
-  settleModel(request.model);
-  settleSides(request);
+  settleRequest(request);
   return llvm::Error::success();
 }
 
 llvm::Error Overrider::applyModel() {
+  if (options.megatronArgs)
+    if (llvm::Error error = modelOfMegatronArgs(
+            *options.megatronArgs, fieldOf("megatron-args"), request.model))
+      return error;
   if (!options.model)
     return llvm::Error::success();
   Field field = fieldOf("model");
@@ -117,6 +121,10 @@ llvm::Error Overrider::side(const Text &text, llvm::StringRef option,
   if (!text)
     return llvm::Error::success();
   Field field = fieldOf(option);
+  if (llvm::StringRef(*text).starts_with("--")) {
+    target = SideSpec();
+    return sideOfMegatronArgs(*text, field, target);
+  }
   auto parallel = parseParallelism(*text, field);
   if (!parallel)
     return parallel.takeError();
@@ -128,6 +136,10 @@ llvm::Error Overrider::side(const Text &text, llvm::StringRef option,
 }
 
 llvm::Error Overrider::applySides() {
+  if (options.megatronArgs)
+    if (llvm::Error error = sideOfMegatronArgs(
+            *options.megatronArgs, fieldOf("megatron-args"), request.prev))
+      return error;
   if (llvm::Error error = side(options.prev, "prev", request.prev))
     return error;
   return side(options.curr, "curr", request.curr);

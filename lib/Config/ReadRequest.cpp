@@ -95,7 +95,6 @@ llvm::Expected<Request> etc::config::parseRequest(StringRef text,
   request.where = request.model.where = input.field.where;
   if (Error error = readMembers(input, requestMembers, request))
     return error;
-  settleModel(request.model);
-  settleSides(request);
+  settleRequest(request);
   return request;
 }

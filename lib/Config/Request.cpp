@@ -61,7 +61,7 @@ static auto sizesOf(const ModelSpec &m) {
                   m.latent, m.tensors, m.tiedEmbeddings);
 }
 
-void etc::config::settleModel(ModelSpec &model) {
+static void settleModel(ModelSpec &model) {
   if (!model.ffnGiven)
     model.ffn = 4 * model.hidden;
   // A name that is no preset's comes from a file of another format.
@@ -72,9 +72,13 @@ void etc::config::settleModel(ModelSpec &model) {
     model.name = "custom";
 }
 
-void etc::config::settleSides(Request &request) {
+static void settleSides(Request &request) {
   for (SideSpec *side : {&request.prev, &request.curr}) {
     SideSpec settled = *side;
+    Parallelism &grid = settled.parallel;
+    if (settled.fillsCluster)
+      grid.dp = std::max<int64_t>(1, request.deviceCount() /
+                                         (grid.pp * grid.tp * grid.cp));
     if (Error error = resolveStages(settled, request.model.layers, Field())) {
       llvm::consumeError(std::move(error));
       continue;
@@ -84,4 +88,13 @@ void etc::config::settleSides(Request &request) {
       settled.parallel.etp = 0;
     *side = std::move(settled);
   }
+}
+
+void etc::config::settleRequest(Request &request) {
+  ModelSpec &model = request.model;
+  for (const SideSpec *side : {&request.prev, &request.curr})
+    if (side->model && model.layers == 0 && model.hidden == 0)
+      model = *side->model;
+  settleModel(model);
+  settleSides(request);
 }

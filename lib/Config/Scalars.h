@@ -59,13 +59,11 @@ llvm::Error store(llvm::Expected<T> value, Target &target) {
   return llvm::Error::success();
 }
 
-/// What both ways into a request do last: fills ffn, and takes the preset's
-/// name from a model whose sizes are no longer the preset's.
-void settleModel(ModelSpec &model);
-
-/// What follows settleModel: the stages of both sides, as far as they can be
-/// known; checkRequest says what can't.
-void settleSides(Request &request);
+/// What both ways into a request do last: takes the model from a side where the
+/// request names none, fills ffn, takes the preset's name from a model whose
+/// sizes are no longer the preset's, and resolves the stages of both sides as
+/// far as they can be known; checkRequest says what can't.
+void settleRequest(Request &request);
 
 } // namespace etc::config
 

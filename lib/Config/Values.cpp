@@ -24,6 +24,7 @@ const Vocabularies &etc::config::values() {
       .place = {{"pack", "tp", "any"}, {}},
       .order = {{"tp-cp-ep-dp-pp", "tp-cp-ep-pp-dp"}, {}},
       .optimizer = {{"adam"}, {}},
+      .block = {{"layer", "embed", "final", "head", "mtp"}, {}},
   };
   return table;
 }

@@ -37,7 +37,8 @@ class Case:
             side["vpp"] = self.vpp
         if self.etp:
             side["etp"] = self.etp
-        return {"model": {**self.model, "fused_names": False},
+        return {"model": {**self.model, "fused_names": False,
+                          "grouped_experts": False},
                 "prev": side, "curr": side,
                 "cluster": {"nodes": [self.world]}}
 
