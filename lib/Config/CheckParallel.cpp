@@ -3,6 +3,7 @@
 #include "Checks.h"
 #include "Scalars.h"
 #include "Stages.h"
+#include "etc/Config/States.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -213,6 +214,25 @@ static Error checkExpertGrid(const ModelSpec &model,
   return checkExpertTensors(model, parallel, field);
 }
 
+/// Flat ranges are cut of what is laid out as the parameters are, element by
+/// element.
+static Error checkOptimizer(const ModelSpec &model, const Parallelism &parallel,
+                            const Field &field) {
+  if (!parallel.distributedOptimizer || canDistribute(model))
+    return Error::success();
+  for (const State &state : statesOf(model))
+    if (state.name != "param" && state.owner != Owner::FlatRange)
+      return unsatisfiable(
+          field,
+          "distributed_optimizer: " + state.name + " of " + model.optimizer +
+              (state.owner == Owner::WholeMatrix
+                   ? " is of whole matrices"
+                   : " is not laid out as parameters are") +
+              ", which flat ranges would cut; use distributed_optimizer = "
+              "false");
+  return Error::success();
+}
+
 /// Every size is at most 2^20, and so is the world: products stay exact.
 static Error checkWorldSize(const Parallelism &parallel, const Field &field) {
   __int128 world = 1;
@@ -237,7 +257,8 @@ Error etc::config::checkParallel(const Request &request, const SideSpec &side,
   SideSpec resolved = side;
   if (Error error = resolveStages(resolved, model.layers, field))
     return error;
-  for (auto check : {checkStages, checkTensorParallel, checkExpertGrid})
+  for (auto check :
+       {checkStages, checkTensorParallel, checkExpertGrid, checkOptimizer})
     if (Error error = check(model, resolved.parallel, field))
       return error;
   return Error::success();

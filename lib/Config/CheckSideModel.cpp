@@ -75,6 +75,14 @@ Error etc::config::checkSideModel(const Request &request, const SideSpec &side,
                                       trait.argument +
                                       " than the model; both sides train one "
                                       "model");
+  if (model.optimizer != side.model->optimizer ||
+      model.precision != side.model->precision)
+    return unsatisfiable(field, "its training arguments have precision " +
+                                    side.model->precision + " and optimizer " +
+                                    side.model->optimizer +
+                                    ", but the request has " + model.precision +
+                                    " and " + model.optimizer +
+                                    "; both sides train one model");
   if (model.tiedEmbeddings != side.model->tiedEmbeddings)
     return unsatisfiable(field,
                          "its training arguments say otherwise of "

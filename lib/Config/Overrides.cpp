@@ -71,9 +71,18 @@ llvm::Error Overrider::applyModel() {
   if (!options.model)
     return llvm::Error::success();
   Field field = fieldOf("model");
-  if (llvm::StringRef(*options.model).ends_with(".json"))
-    return store(readHuggingFace(*options.model, field), request.model);
-  return store(lookupPreset(*options.model, field), request.model);
+  ModelSpec model;
+  if (llvm::Error error =
+          llvm::StringRef(*options.model).ends_with(".json")
+              ? store(readHuggingFace(*options.model, field), model)
+              : store(lookupPreset(*options.model, field), model))
+    return error;
+  // Neither says how it is trained.
+  model.precision = request.model.precision;
+  model.optimizer = request.model.optimizer;
+  model.stateDTypes = request.model.stateDTypes;
+  request.model = std::move(model);
+  return llvm::Error::success();
 }
 
 llvm::Error Overrider::size(const Text &text, llvm::StringRef option,
@@ -182,11 +191,18 @@ llvm::Error Overrider::word(const Text &text, llvm::StringRef option,
 }
 
 llvm::Error Overrider::applyWords() {
+  adoptModel(request);
   if (llvm::Error error =
           word(options.derive, "derive", values().derive, request.derive))
     return error;
   if (llvm::Error error =
           word(options.policy, "policy", values().policy, request.policy))
+    return error;
+  if (llvm::Error error = word(options.precision, "precision",
+                               values().precision, request.model.precision))
+    return error;
+  if (llvm::Error error = word(options.optimizer, "optimizer",
+                               values().optimizer, request.model.optimizer))
     return error;
   return word(options.place, "place", values().place, request.place);
 }
@@ -196,11 +212,12 @@ llvm::Error Overrider::types() {
     return llvm::Error::success();
   Field field = fieldOf("types");
   request.typesWhere = field.where;
+  request.typesGiven = true;
   std::vector<std::string> names;
   if (!options.types->empty())
     for (llvm::StringRef name : llvm::split(*options.types, ','))
       names.push_back(name.str());
-  return store(orderedTypes(names, field), request.types);
+  return store(orderedTypes(request.model, names, field), request.types);
 }
 
 llvm::Error Overrider::budget() {

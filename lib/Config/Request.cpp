@@ -5,6 +5,7 @@
 #include "Scalars.h"
 #include "Stages.h"
 #include "etc/Config/Presets.h"
+#include "etc/Config/States.h"
 #include "etc/Config/Values.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -16,9 +17,16 @@
 using namespace etc::config;
 using llvm::Error;
 
+static void settleTypes(Request &request) {
+  if (request.typesGiven)
+    return;
+  request.types.clear();
+  for (llvm::StringRef name : typeNames(request.model))
+    request.types.push_back(name.str());
+}
+
 Request::Request() {
-  for (llvm::StringRef type : typeNames())
-    types.push_back(type.str());
+  settleTypes(*this);
   derive = values().derive.accepted.front().str();
   policy = values().policy.accepted.front().str();
   place = values().place.accepted.front().str();
@@ -90,11 +98,16 @@ static void settleSides(Request &request) {
   }
 }
 
-void etc::config::settleRequest(Request &request) {
+void etc::config::adoptModel(Request &request) {
   ModelSpec &model = request.model;
   for (const SideSpec *side : {&request.prev, &request.curr})
     if (side->model && model.layers == 0 && model.hidden == 0)
       model = *side->model;
-  settleModel(model);
+}
+
+void etc::config::settleRequest(Request &request) {
+  adoptModel(request);
+  settleModel(request.model);
+  settleTypes(request);
   settleSides(request);
 }

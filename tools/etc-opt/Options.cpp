@@ -84,6 +84,13 @@ struct Options {
   cl::opt<std::string> types =
       text("types", "list",
            "State types: param,master,exp_avg,exp_avg_sq (default: all)");
+  cl::opt<std::string> optimizer =
+      text("optimizer", "name",
+           "What states there are: adam, adam-bf16, muon, adafactor, sgd, lion "
+           "(default: adam)");
+  cl::opt<std::string> precision =
+      text("precision", "name",
+           "Of parameters: bf16, fp16, fp32, fp8, mxfp8 (default: bf16)");
   cl::opt<std::string> derive =
       text("derive", "param|none",
            "What is cast where its source lands, not moved (default: param)");
@@ -188,6 +195,8 @@ PlannerOptions etc::readPlannerOptions() {
   s.curr = given(o.curr);
   s.cluster = given(o.cluster);
   s.types = given(o.types);
+  s.optimizer = given(o.optimizer);
+  s.precision = given(o.precision);
   s.derive = given(o.derive);
   s.failed = given(o.failed);
   s.leaving = given(o.leaving);
@@ -207,10 +216,11 @@ PlannerOptions etc::readPlannerOptions() {
 bool PlannerOptions::isRequest() const {
   const config::ShorthandOptions &s = shorthand;
   const std::optional<std::string> *fields[] = {
-      &s.model,  &s.prev,    &s.curr,         &s.cluster,      &s.types,
-      &s.failed, &s.leaving, &s.tied,         &s.memoryBudget, &s.policy,
-      &s.place,  &s.derive,  &s.megatronArgs, &s.ffn,          &s.layers,
-      &s.hidden, &s.heads,   &s.vocab,        &s.seq};
+      &s.model,     &s.prev,      &s.curr,   &s.cluster,      &s.types,
+      &s.failed,    &s.leaving,   &s.tied,   &s.memoryBudget, &s.policy,
+      &s.optimizer, &s.precision, &s.place,  &s.derive,       &s.megatronArgs,
+      &s.ffn,       &s.layers,    &s.hidden, &s.heads,        &s.vocab,
+      &s.seq};
   return llvm::StringRef(input).ends_with(".json") || emit != Emit::Mlir ||
          devices || twoStage || paperCosts || objective || frontier ||
          whichNodes || rates || hosts ||

@@ -184,7 +184,11 @@ struct ModelSpec {
   /// The rows of a vocabulary are padded to a multiple of this times tp.
   int64_t vocabMultiple = 128;
   std::vector<TensorSpec> tensors; ///< of the family "table"
-  std::string optimizer = "adam";
+  /// What decides the state types (States.h): the element type of parameters,
+  /// and the optimizer, of which some states may have an element type of their
+  /// own.
+  std::string precision = "bf16", optimizer = "adam";
+  std::vector<std::pair<std::string, std::string>> stateDTypes = {};
   bool tiedEmbeddings = true;
   /// Whether `ffn` was given, and stays when `hidden` is overridden.
   bool ffnGiven = false;
@@ -216,8 +220,10 @@ struct Request {
   /// The number of devices of each node. Devices are numbered through the
   /// cluster, node by node.
   std::vector<int64_t> nodes;
-  /// Workload types, in the order of typeNames(), without repeats.
+  /// Workload types, in the order of typeNames(), without repeats. All of the
+  /// model's, unless they are given.
   std::vector<std::string> types;
+  bool typesGiven = false;
   /// Devices that are dead, and devices that may send but take no role.
   /// Ascending, without repeats.
   std::vector<int64_t> failed, leaving;
@@ -246,8 +252,9 @@ struct ShorthandOptions {
   std::optional<std::string> prev, curr; ///< PP4TP2DP3
   /// Megatron's arguments, as a training script has them: the model and prev.
   std::optional<std::string> megatronArgs;
-  std::optional<std::string> cluster;         ///< 6x4, or 4,4,8
-  std::optional<std::string> types;           ///< param,master
+  std::optional<std::string> cluster; ///< 6x4, or 4,4,8
+  std::optional<std::string> types;   ///< param,master
+  std::optional<std::string> optimizer, precision;
   std::optional<std::string> failed, leaving; ///< 3,7
   std::optional<std::string> memoryBudget;    ///< bytes, or 1.05x
   std::optional<std::string> derive, policy, place;

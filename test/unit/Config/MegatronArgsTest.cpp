@@ -90,6 +90,52 @@ TEST(MegatronArgs, Defaults) {
   EXPECT_FALSE(model.traits.fusedNames);
 }
 
+TEST(MegatronArgs, States) {
+  auto statesOf = [](llvm::StringRef text) {
+    ModelSpec model;
+    cantFail(modelOfMegatronArgs(text, option, model));
+    return model.precision + " " + model.optimizer +
+           (model.stateDTypes.empty()
+                ? ""
+                : " " + model.stateDTypes.front().first + " " +
+                      model.stateDTypes.front().second);
+  };
+  EXPECT_EQ(statesOf("--num-layers 2"), "fp32 adam");
+  EXPECT_EQ(statesOf("--bf16 --optimizer muon"), "bf16 muon");
+  EXPECT_EQ(statesOf("--fp16 --optimizer sgd"), "fp16 sgd");
+  EXPECT_EQ(statesOf("--bf16 --fp8-param-gather --fp8-recipe blockwise"),
+            "fp8 adam");
+  EXPECT_EQ(statesOf("--bf16 --fp8-param-gather --fp8-recipe mxfp8"),
+            "mxfp8 adam");
+  EXPECT_EQ(statesOf("--bf16 --use-distributed-optimizer "
+                     "--use-precision-aware-optimizer --exp-avg-dtype bf16"),
+            "bf16 adam exp_avg bf16");
+}
+
+TEST(MegatronArgs, StatesThatMegatronRefuses) {
+  auto errorFor = [](llvm::StringRef text) {
+    ModelSpec model;
+    return show(modelOfMegatronArgs(text, option, model));
+  };
+  const std::string error = "exit 2: etc-opt: error: --megatron-args: ";
+  EXPECT_EQ(errorFor("--exp-avg-dtype bf16"),
+            error + "--exp-avg-dtype: Megatron takes it with "
+                    "--use-precision-aware-optimizer only");
+  EXPECT_EQ(errorFor("--exp-avg-dtype fp8"),
+            error + "--exp-avg-dtype: expected fp32, bf16 or fp16, got "
+                    "\"fp8\"");
+  EXPECT_EQ(errorFor("--use-precision-aware-optimizer"),
+            error + "--use-precision-aware-optimizer: Megatron takes it with "
+                    "--optimizer adam and --use-distributed-optimizer only");
+  EXPECT_EQ(errorFor("--optimizer muon --use-distributed-optimizer"),
+            error + "--optimizer: whole matrices dealt out over data-parallel "
+                    "ranks are not supported; use --optimizer muon without "
+                    "--use-distributed-optimizer");
+  EXPECT_EQ(errorFor("--optimizer soap"),
+            error + "--optimizer: unknown value \"soap\"; accepted: adam, "
+                    "adam-bf16, muon, adafactor, sgd, lion");
+}
+
 TEST(MegatronArgs, Errors) {
   ModelSpec model;
   SideSpec side;
