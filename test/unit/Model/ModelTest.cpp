@@ -22,6 +22,8 @@ static Model modelOf(llvm::StringRef preset) {
       config::Request().types);
 }
 
+// The numbers of elements of the checkpoints openai-community/gpt2, -medium,
+// -large and -xl on Hugging Face, which count the tied matrix once.
 TEST(Model, PublishedParameterCounts) {
   EXPECT_EQ(parameterCount(modelOf("gpt2"), alone), 124439808);
   EXPECT_EQ(parameterCount(modelOf("gpt2-medium"), alone), 354823168);
