@@ -47,7 +47,8 @@ static Error checkStages(const ModelSpec &model, const Parallelism &parallel,
     return unsatisfiable(
         field, "mtp: stage " + Twine(parallel.mtpStage) +
                    (model.mtpLayers
-                        ? " is not one of the " + std::to_string(pp) + " stages"
+                        ? " is not one of the " + std::to_string(pp) +
+                              " stages; use 0 to " + std::to_string(pp - 1)
                         : " is named, but the model predicts one token only"));
   if (!parallel.stages.empty())
     return checkChunks(model, parallel, field);
@@ -55,7 +56,8 @@ static Error checkStages(const ModelSpec &model, const Parallelism &parallel,
     return unsatisfiable(field,
                          Twine(model.layers) +
                              " layers do not divide over pp = " + Twine(pp) +
-                             "; " + useDivisor("pp", model.layers, pp));
+                             "; " + useDivisor("pp", model.layers, pp) +
+                             ", or layers_per_stage");
   int64_t layers = model.layers / pp;
   if (layers % vpp != 0)
     return unsatisfiable(field, Twine(layers) +

@@ -97,6 +97,24 @@ static Error readLayerFrequency(const Arguments &arguments, ModelSpec &model) {
                        "); got \"" + text + "\"");
 }
 
+static Error checkCombinations(const Arguments &arguments,
+                               const ModelSpec &model) {
+  if (model.traits.groupedExperts && !model.traits.fusedNames)
+    return malformed(arguments.fieldOf("moe-grouped-gemm"),
+                     "with --transformer-impl local the experts of a rank "
+                     "share one tensor, which is not supported; leave one of "
+                     "the two out");
+  if (model.traits.latentAttention && arguments.has("group-query-attention"))
+    return malformed(arguments.fieldOf("group-query-attention"),
+                     "Megatron refuses it with --multi-latent-attention; leave "
+                     "one of the two out");
+  if (model.mtpLayers && model.traits.learnedPositions)
+    return malformed(arguments.fieldOf("mtp-num-layers"),
+                     "Megatron takes it without learned positions only; use "
+                     "--position-embedding-type rope");
+  return Error::success();
+}
+
 /// What Megatron takes where an argument is absent.
 static void applyDefaults(const Arguments &arguments, ModelSpec &model) {
   if (!arguments.has("group-query-attention"))
@@ -147,11 +165,8 @@ Error etc::config::readModel(Arguments &arguments, ModelSpec &model) {
   };
   if (Error error = arguments.numbers(numbers))
     return error;
-  if (model.traits.groupedExperts && !model.traits.fusedNames)
-    return malformed(arguments.fieldOf("moe-grouped-gemm"),
-                     "with --transformer-impl local the experts of a rank "
-                     "share one tensor, which is not supported; leave one of "
-                     "the two out");
+  if (Error error = checkCombinations(arguments, model))
+    return error;
   applyDefaults(arguments, model);
   if (Error error = readStates(arguments, model))
     return error;
