@@ -89,6 +89,12 @@ Error etc::config::sideOfMegatronArgs(StringRef text, const Field &field,
   if (Error error = readChunks(arguments, side))
     return error;
   grid.distributedOptimizer = arguments.has("use-distributed-optimizer");
+  // Megatron then closes buckets on the first stage, and each is cut apart.
+  if (grid.distributedOptimizer && arguments.has("overlap-grad-reduce"))
+    return malformed(arguments.fieldOf("overlap-grad-reduce"),
+                     "flat ranges of several buckets are not supported; leave "
+                     "it out if the parameters of a rank of the first stage "
+                     "are one bucket (at most --ddp-bucket-size)");
   if (arguments.has("use-tp-pp-dp-mapping"))
     grid.order = RankOrder::TpCpEpPpDp;
   auto world = worldOf(arguments);
