@@ -26,6 +26,8 @@ static const Traits qwen2Moe = {.qkvBias = true,
                                 .sharedGate = true,
                                 .fusedNames = true,
                                 .groupedExperts = true};
+// An MLP without a gate, and LayerNorm with its bias as the only one.
+static const Traits nemotron = {.normBias = true, .fusedNames = true};
 // Norms of the compressed queries and keys are what Megatron calls qkNorm here.
 static const Traits deepseek = {.gated = true,
                                 .qkNorm = true,
@@ -44,6 +46,7 @@ static const Family table[] = {
     {"qwen2-moe", qwen2Moe},
     {"qwen3-moe", qwen3Moe},
     {"deepseek-v3", deepseek},
+    {"nemotron", nemotron},
     {"table", {}},
 };
 

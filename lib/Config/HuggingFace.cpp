@@ -84,6 +84,7 @@ static const ModelType modelTypes[] = {
     {"qwen2_moe", "qwen2-moe", qwenMoeKeys},
     {"qwen3_moe", "qwen3-moe", qwenMoeKeys},
     {"deepseek_v3", "deepseek-v3", deepseekKeys},
+    {"nemotron", "nemotron", denseKeys},
 };
 
 namespace {

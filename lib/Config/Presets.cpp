@@ -98,6 +98,13 @@ static const Preset presets[] = {
                 .plainDim = 128,
                 .rotaryDim = 64,
                 .valueDim = 128}},
+    {.name = "nemotron4-340b",
+     .family = "nemotron",
+     .layers = 96,
+     .hidden = 18432,
+     .heads = 96,
+     .vocab = 256000,
+     .kvHeads = 8},
 };
 
 std::vector<llvm::StringRef> etc::config::presetNames() {

@@ -84,10 +84,11 @@ TEST(HuggingFace, Errors) {
   EXPECT_EQ(errorOf("{}"), "exit 2: config.json:1:1: error: model_type: "
                            "missing; expected the config.json of a Hugging "
                            "Face model");
-  EXPECT_EQ(errorOf("{\"model_type\": \"lama\"}"),
-            "exit 2: config.json:1:16: error: model_type: unknown value "
-            "\"lama\"; did you mean \"llama\"? accepted: gpt2, llama, mistral, "
-            "qwen2, qwen3, mixtral, qwen2_moe, qwen3_moe, deepseek_v3");
+  EXPECT_EQ(
+      errorOf("{\"model_type\": \"lama\"}"),
+      "exit 2: config.json:1:16: error: model_type: unknown value "
+      "\"lama\"; did you mean \"llama\"? accepted: gpt2, llama, mistral, "
+      "qwen2, qwen3, mixtral, qwen2_moe, qwen3_moe, deepseek_v3, nemotron");
   EXPECT_EQ(errorOf("{\"model_type\": \"llama\",\n\"num_hidden_layers\": 2}"),
             "exit 2: config.json:1:1: error: hidden_size: missing; expected a "
             "positive integer");

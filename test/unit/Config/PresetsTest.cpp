@@ -31,5 +31,5 @@ TEST(Presets, UnknownNameListsThemAll) {
             "did you mean \"gpt3-2.7b\"? accepted: gpt2, gpt2-medium, "
             "gpt2-large, gpt2-xl, gpt3-1.3b, gpt3-2.7b, gpt3-6.7b, gpt3-13b, "
             "gpt3-175b, gpt3-paper, llama3-8b, llama3-70b, llama3-405b, "
-            "mixtral-8x7b, qwen3-235b-a22b, deepseek-v3");
+            "mixtral-8x7b, qwen3-235b-a22b, deepseek-v3, nemotron4-340b");
 }

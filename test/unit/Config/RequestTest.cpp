@@ -132,7 +132,7 @@ TEST(Request, Words) {
             "exit 2: r.json:1:22: error: model.family: unknown value "
             "\"lama\"; did you mean \"llama\"? accepted: gpt, llama, "
             "mistral, qwen2, qwen3, mixtral, qwen2-moe, qwen3-moe, "
-            "deepseek-v3, table");
+            "deepseek-v3, nemotron, table");
   EXPECT_EQ(errorOf("{\"types\": [\"exp_avg\", \"params\"]}"),
             "exit 2: r.json:1:23: error: types[1]: unknown value \"params\"; "
             "did you mean \"param\"? accepted: param, master, exp_avg, "

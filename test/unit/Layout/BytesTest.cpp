@@ -189,6 +189,15 @@ TEST(Bytes, DeepSeekV3) {
                 59 * 256 * 4);
 }
 
+// 96 heads and 8 groups of 192 over TP8: 14 heads, 2688 rows a rank. A layer of
+// a single matrix before the activation, and norms with a bias.
+TEST(Bytes, Nemotron4_340b) {
+  const int64_t h = 18432;
+  const int64_t layer = 4 * h + 2688 * h + h * 2304 + 9216 * h + h * 9216;
+  EXPECT_EQ(bytesOfRole(specOf("nemotron4-340b"), {12, 8, 1}, {11, 7}),
+            14 * (8 * layer + 2 * h + 32000 * h));
+}
+
 // A plain table: a bias that is whole, and a matrix that is cut.
 TEST(Bytes, Table) {
   config::ModelSpec spec = customOf(

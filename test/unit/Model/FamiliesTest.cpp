@@ -56,6 +56,16 @@ TEST(Families, PublishedParameterCountOfDeepSeekV3) {
   EXPECT_NEAR(parameterCount(modelOf(spec), alone) + copies, 685e9, 0.6e9);
 }
 
+// Table 1 of "Nemotron-4 340B Technical Report" (arXiv 2406.11704): 9.4B of
+// embeddings, 331.6B besides.
+TEST(Families, PublishedParameterCountOfNemotron4) {
+  config::ModelSpec spec = specOf("nemotron4-340b");
+  int64_t embeddings = 2 * spec.vocab * spec.hidden;
+  int64_t others = parameterCount(modelOf(spec), alone) - embeddings;
+  EXPECT_NEAR(static_cast<double>(embeddings), 9.4e9, 0.05e9);
+  EXPECT_NEAR(static_cast<double>(others), 331.6e9, 0.05e9);
+}
+
 TEST(Families, TensorsOfLlama) {
   Model model = modelOf(specOf("llama3-8b"));
   const std::string layer = "decoder.layers.{layer}.";
