@@ -13,6 +13,19 @@ from torch.testing._internal.distributed.fake_pg import FakeStore
 torch.cuda.current_device = lambda: "cpu"
 torch.Tensor.cuda = lambda tensor, *args, **kwargs: tensor
 torch.cuda.Stream = lambda *args, **kwargs: None
+tensor_on_device = torch.tensor
+torch.tensor = lambda *args, device=None, **kwargs: tensor_on_device(
+    *args, **kwargs)
+# Its optimizer sorts parameters by the names of CUDA's tensor types.
+type_of = torch.Tensor.type
+
+
+def type_as_on_cuda(tensor, *args, **kwargs):
+    name = type_of(tensor, *args, **kwargs)
+    return name.replace("torch.", "torch.cuda.") if type(name) is str else name
+
+
+torch.Tensor.type = type_as_on_cuda
 
 warnings.filterwarnings("ignore")
 
@@ -27,8 +40,9 @@ from megatron.core.models.gpt.gpt_layer_specs import (  # noqa: E402
     get_gpt_decoder_block_spec,
     get_gpt_mtp_block_spec,
 )
-from megatron.core.optimizer.distrib_optimizer import (  # noqa: E402
-    DistributedOptimizer,
+from megatron.core.optimizer import (  # noqa: E402
+    OptimizerConfig,
+    get_megatron_optimizer,
 )
 from megatron.core.transformer import multi_latent_attention  # noqa: E402
 from megatron.core.transformer.transformer_config import (  # noqa: E402
@@ -161,24 +175,32 @@ def build(case):
 
 
 def optimizer_ranges(config, chunks):
-    """Per chunk, the range of each parameter that this rank optimizes."""
-    ranges = []
-    for k, chunk in enumerate(chunks):
-        wrapped = DistributedDataParallel(
+    """The range of each parameter that this rank optimizes, as Megatron-Core's
+    DistributedOptimizer has it once it is built."""
+    wrapped = [
+        DistributedDataParallel(
             config,
             DistributedDataParallelConfig(
                 use_distributed_optimizer=True, grad_reduce_in_fp32=True,
                 overlap_grad_reduce=False),
             chunk, disable_bucketing=k > 0)
-        of_chunk = {}
-        for buffer in wrapped.buffers + wrapped.expert_parallel_buffers:
-            maps = DistributedOptimizer._build_gbuf_range_map(buffer)
-            for buckets in maps.values():
-                for bucket in buckets:
-                    for parameter, where in bucket["param_map"].items():
-                        of_chunk[parameter] = (
-                            where["param"].start, where["param"].end)
-        ranges.append(of_chunk)
+        for k, chunk in enumerate(chunks)]
+    optimizer = get_megatron_optimizer(
+        OptimizerConfig(optimizer="adam", lr=1e-3, bf16=True,
+                        use_distributed_optimizer=True),
+        wrapped, use_gloo_process_groups=False)
+    ranges = {}
+    for part in optimizer.chained_optimizers:
+        if part.is_stub_optimizer:
+            continue
+        for parameters, masters in zip(part.model_float16_groups,
+                                       part.shard_fp32_from_float16_groups):
+            for parameter, master in zip(parameters, masters):
+                where = part._get_model_param_range_map(parameter)["param"]
+                # The master copy is what the range says.
+                assert master.numel() == where.end - where.start
+                assert master.dtype == torch.float32
+                ranges[parameter] = (where.start, where.end)
     return ranges
 
 

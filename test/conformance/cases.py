@@ -51,6 +51,7 @@ LLAMA = dict(family="llama", layers=8, hidden=40, heads=8, kv_heads=4, ffn=56,
 QWEN2 = dict(LLAMA, family="qwen2", kv_heads=2, qkv_bias=True, tied=True)
 QWEN3 = dict(LLAMA, family="qwen3", head_dim=7, qk_norm=True)
 MQA = dict(LLAMA, kv_heads=1, head_dim=2)
+NEMOTRON = dict(LLAMA, family="nemotron", gated=False, norm_bias=True)
 MIXTRAL = dict(family="mixtral", layers=4, hidden=24, heads=4, kv_heads=2,
                ffn=36, vocab=130, gated=True, tied=False, experts=6,
                expert_ffn=20)
@@ -100,6 +101,7 @@ CASES = [
     Case("llama PP8DP2", LLAMA, pp=8, dp=2),
     Case("qwen2 tied PP2TP2DP2", QWEN2, pp=2, tp=2, dp=2),
     Case("qwen3 TP4CP2", QWEN3, tp=4, cp=2),
+    Case("nemotron PP2TP2DP3", NEMOTRON, pp=2, tp=2, dp=3),
     Case("mixtral EP2", MIXTRAL, ep=2, dp=2),
     Case("mixtral EP3 TP2", MIXTRAL, tp=2, dp=3, ep=3),
     Case("mixtral EP6 ETP1 TP2", MIXTRAL, tp=2, dp=3, ep=6, etp=1),

@@ -118,7 +118,7 @@ def compare_rank(case, ours, rank):
                                           buffers.get(held["name"])))
             compared += 1
         for piece in mine["flat"]:
-            begin, end = theirs_flat[k].get(parameters[piece["name"]], (0, 0))
+            begin, end = theirs_flat.get(parameters[piece["name"]], (0, 0))
             expect(piece["name"] + " range", piece["range"],
                    [begin, end] if end > begin else [0, 0])
             compared += 1
