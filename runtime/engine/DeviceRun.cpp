@@ -1,9 +1,9 @@
 #include "engine/DeviceRun.h"
 
-#include "engine/StateCheck.h"
+#include "engine/DeviceFill.h"
+#include "engine/Peers.h"
 
 #include <algorithm>
-#include <cstring>
 
 using namespace etc::runtime;
 
@@ -15,11 +15,12 @@ static uint64_t sideBytes(const PlanIndex &index, uint32_t program, Side side) {
 }
 
 DeviceRun::DeviceRun(const PlanIndex &index, uint32_t rank,
-                     Transport &transport, RunOptions options)
+                     Transport &transport, Worker &worker, RunOptions options)
     : index(index), self{rank, index.rankCount()},
       program(index.place(rank).program), transport(transport),
-      options(options), state(index, program, allocator),
-      executor(index, rank, transport) {
+      options(options), worker(worker),
+      state(index, program, worker.allocator()),
+      executor(index, rank, transport, worker) {
   result.device = index.device(rank);
   result.provedBytes = index.program(program).peak();
   result.stateBytes = std::max(sideBytes(index, program, Side::Prev),
@@ -29,13 +30,11 @@ DeviceRun::DeviceRun(const PlanIndex &index, uint32_t rank,
 DeviceRun::~DeviceRun() {
   for (Buffer slab : {sendSlab, recvSlab})
     if (slab.data)
-      allocator.release(slab);
+      worker.allocator().release(slab);
 }
 
 Status DeviceRun::migrate() {
-  Status status = prepare();
-  if (status.ok())
-    status = barrier(transport, self, options.timeout);
+  Status status = barrier(transport, self, options.timeout);
   if (status.ok())
     status = runRounds();
   // Nobody leaves, and nothing of the previous state goes, before all have what
@@ -47,23 +46,52 @@ Status DeviceRun::migrate() {
 }
 
 Status DeviceRun::prepare() {
-  for (auto [slab, bytes] :
-       {std::pair(&sendSlab, index.program(program).send_slab()),
-        std::pair(&recvSlab, index.program(program).recv_slab())}) {
+  return makeReady().at(text("device ", result.device));
+}
+
+Status DeviceRun::allocateSlabs() {
+  const auto &stated = index.program(program);
+  for (auto [slab, bytes] : {std::pair(&sendSlab, stated.send_slab()),
+                             std::pair(&recvSlab, stated.recv_slab())}) {
     if (bytes == 0)
       continue;
-    Result<Buffer> buffer = allocator.allocate(bytes);
+    Result<Buffer> buffer = worker.allocator().allocate(bytes);
     if (!buffer)
       return buffer.status();
     *slab = *buffer;
-    std::memset(slab->data, 0, slab->bytes); // its pages are there in time
+    result.slabBytes += bytes;
   }
+  return Status::success();
+}
+
+Status DeviceRun::connectPeers() {
+  PeerRanks peers = findPeers(index, self.rank);
+  return transport.prepare({peers.targets,
+                            peers.sources,
+                            {sendSlab.data, sendSlab.bytes},
+                            {recvSlab.data, recvSlab.bytes}},
+                           options.timeout);
+}
+
+Status DeviceRun::makeReady() {
   if (Status s = state.allocatePrev(); !s.ok())
     return s;
-  return state.forEachRegion(Side::Prev, [&](uint32_t tensor, Region region) {
-    fillRegion(index, tensor, Side::Prev, region);
-    return Status::success();
-  });
+  if (Status s = fillState(index, Side::Prev, state, worker); !s.ok())
+    return s;
+  auto start = std::chrono::steady_clock::now();
+  if (!transport.sharesMemory())
+    if (Status s = allocateSlabs(); !s.ok())
+      return s;
+  const auto &stated = index.program(program);
+  uint64_t unused = stated.send_slab() + stated.recv_slab() - result.slabBytes;
+  if (Status s = worker.reserve(stated.peak() - unused); !s.ok())
+    return s;
+  if (Status s = connectPeers(); !s.ok())
+    return s;
+  std::chrono::duration<double> spent =
+      std::chrono::steady_clock::now() - start;
+  result.prepareSeconds = spent.count();
+  return Status::success();
 }
 
 Status DeviceRun::runRounds() {
@@ -84,17 +112,22 @@ Status DeviceRun::runRounds() {
   result.seconds = spent.count();
   result.sentBytes = executor.sentBytes();
   result.receivedBytes = executor.receivedBytes();
-  result.peakBytes = allocator.highWater();
+  result.internodeBytes = executor.internodeBytes();
+  result.times = executor.times();
+  result.peakBytes = worker.allocator().highWater();
+  result.heldBytes = worker.heldBytes();
+  result.transportBytes = transport.deviceBytes();
   return Status::success();
 }
 
 Status DeviceRun::verify() {
   if (!options.verify)
     return Status::success();
-  Status status = state.forEachRegion(Side::Curr, [&](uint32_t tensor,
-                                                      Region region) {
-    return checkRegion(index, tensor, Side::Curr, {region.data, region.box});
-  });
+  auto start = std::chrono::steady_clock::now();
+  Status status = checkState(index, Side::Curr, state, worker);
+  std::chrono::duration<double> spent =
+      std::chrono::steady_clock::now() - start;
+  result.verifySeconds = spent.count();
   result.verified = status.ok();
   return status.at(text("device ", result.device));
 }

@@ -3,8 +3,8 @@
 #ifndef ETC_RUNTIME_ENGINE_DEVICERUN_H
 #define ETC_RUNTIME_ENGINE_DEVICERUN_H
 
+#include "device/Worker.h"
 #include "engine/RoundExecutor.h"
-#include "memory/HostAllocator.h"
 #include "transport/Collectives.h"
 
 #include <memory>
@@ -26,10 +26,17 @@ struct DeviceReport {
   uint32_t verified = 0; // 1 where every element was right
   uint64_t sentBytes = 0;
   uint64_t receivedBytes = 0;
-  double seconds = 0;     // from the first round's start to the last one's end
-  uint64_t peakBytes = 0; // the most that was live, staging included
-  uint64_t provedBytes = 0; // what the plan states for it
-  uint64_t stateBytes = 0;  // max(prev, curr)
+  uint64_t internodeBytes = 0; // of those received
+  double prepareSeconds = 0;   // memory, staging and connections
+  double seconds = 0; // from the first round's start to the last one's end
+  RoundTimes times;   // what these were spent on
+  double verifySeconds = 0;
+  uint64_t peakBytes = 0;      // the most that was live, staging included
+  uint64_t provedBytes = 0;    // what the plan states for it
+  uint64_t stateBytes = 0;     // max(prev, curr)
+  uint64_t slabBytes = 0;      // of staging, as far as the transport needs it
+  uint64_t heldBytes = 0;      // what the allocator held of pages, at the most
+  uint64_t transportBytes = 0; // what the transport took of device memory
 };
 
 /// Runs one participant. After an error it has to live until no peer reads its
@@ -37,12 +44,16 @@ struct DeviceReport {
 class DeviceRun {
 public:
   DeviceRun(const PlanIndex &index, uint32_t rank, Transport &transport,
-            RunOptions options);
+            Worker &worker, RunOptions options);
   ~DeviceRun();
 
-  /// Fills the previous state, waits for all others to have done so, executes
-  /// all rounds, and commits. The caller aborts the transport after an error.
-  /// Errors name device and round.
+  /// Fills the previous state, and makes staging, memory and connections ready:
+  /// what can be done while the previous configuration still trains.
+  Status prepare();
+
+  /// Waits for all others to be prepared, executes all rounds, and commits. The
+  /// caller aborts the transport after an error, of prepare() too. Errors name
+  /// device and round.
   Status migrate();
 
   /// Checks every element of the current state after migrate(), unless the
@@ -52,7 +63,9 @@ public:
   const DeviceReport &report() const { return result; }
 
 private:
-  Status prepare();
+  Status makeReady();
+  Status allocateSlabs();
+  Status connectPeers();
   Status runRounds();
 
   const PlanIndex &index;
@@ -60,7 +73,7 @@ private:
   const uint32_t program;
   Transport &transport;
   const RunOptions options;
-  HostAllocator allocator;
+  Worker &worker;
   DeviceState state;
   RoundExecutor executor;
   Buffer sendSlab, recvSlab;

@@ -1,5 +1,6 @@
 #include "engine/LocalRun.h"
 
+#include "device/HostWorker.h"
 #include "transport/LocalTransport.h"
 
 #include <mutex>
@@ -8,13 +9,20 @@
 using namespace etc::runtime;
 
 LocalOutcome etc::runtime::runLocally(const PlanIndex &index,
-                                      const RunOptions &options) {
+                                      const RunOptions &options,
+                                      const WorkerMaker &makeWorker) {
   const auto &participants = *index.plan().participants();
   LocalCluster cluster({participants.begin(), participants.end()});
+  std::vector<std::unique_ptr<Worker>> workers;
   std::vector<std::unique_ptr<DeviceRun>> runs;
-  for (uint32_t rank = 0; rank != index.rankCount(); ++rank)
+  for (uint32_t rank = 0; rank != index.rankCount(); ++rank) {
+    Result<std::unique_ptr<Worker>> worker = makeWorker(rank);
+    if (!worker)
+      return {worker.status(), {}};
+    workers.push_back(std::move(*worker));
     runs.push_back(std::make_unique<DeviceRun>(
-        index, rank, cluster.transport(rank), options));
+        index, rank, cluster.transport(rank), *workers.back(), options));
+  }
 
   // The first failure is the cause; others only follow from it.
   LocalOutcome outcome;
@@ -25,7 +33,10 @@ LocalOutcome etc::runtime::runLocally(const PlanIndex &index,
       outcome.status = status;
   };
   auto runOne = [&](uint32_t rank) {
-    if (Status s = runs[rank]->migrate(); !s.ok()) {
+    Status s = runs[rank]->prepare();
+    if (s.ok())
+      s = runs[rank]->migrate();
+    if (!s.ok()) {
       record(s);
       cluster.transport(rank).abort();
     } else {
@@ -40,4 +51,8 @@ LocalOutcome etc::runtime::runLocally(const PlanIndex &index,
   for (auto &run : runs)
     outcome.reports.push_back(run->report());
   return outcome;
+}
+
+Result<std::unique_ptr<Worker>> etc::runtime::hostWorkerOf(uint32_t) {
+  return makeHostWorker();
 }

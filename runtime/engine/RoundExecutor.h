@@ -3,8 +3,8 @@
 #ifndef ETC_RUNTIME_ENGINE_ROUNDEXECUTOR_H
 #define ETC_RUNTIME_ENGINE_ROUNDEXECUTOR_H
 
-#include "engine/DeviceState.h"
-#include "transport/Transport.h"
+#include "device/Worker.h"
+#include "engine/RoundMessages.h"
 
 #include <atomic>
 #include <span>
@@ -18,9 +18,13 @@ struct Progress {
   std::atomic<uint64_t> finishedRounds{0}; // summed over devices
 };
 
-/// Staging memory of a device, as large as its program states.
-struct Slabs {
-  std::span<std::byte> send, recv;
+/// Where the time of the rounds went, in seconds.
+struct RoundTimes {
+  double pack = 0;
+  double copy = 0; // what stays, while messages travel
+  double wait = 0; // for messages
+  double unpack = 0;
+  double acknowledge = 0;
 };
 
 /// Runs rounds in order. In each it allocates the current tensors that are
@@ -28,7 +32,8 @@ struct Slabs {
 /// arrives, acknowledges, and releases only when every peer has confirmed.
 class RoundExecutor {
 public:
-  RoundExecutor(const PlanIndex &index, uint32_t rank, Transport &transport);
+  RoundExecutor(const PlanIndex &index, uint32_t rank, Transport &transport,
+                Worker &worker);
 
   /// The error is of kind Peer, Usage (memory) or Verification (a message
   /// arrived damaged).
@@ -37,32 +42,32 @@ public:
 
   uint64_t sentBytes() const { return sent; }
   uint64_t receivedBytes() const { return received; }
+  /// Of the bytes received, those from another node.
+  uint64_t internodeBytes() const { return internode; }
+  const RoundTimes &times() const { return spent; }
 
 private:
   using Ops = flatbuffers::Vector<const plan::fb::Op *>;
 
-  void layOut(const Ops &ops, Slabs slabs);
   Status allocate(const Ops &ops, DeviceState &state);
-  void pack(const Ops &ops, const DeviceState &state);
-  void copyLocally(const Ops &ops, DeviceState &state);
-  void unpack(const Ops &ops, DeviceState &state);
+  Status pack();
+  Status copyLocally(const Ops &ops, DeviceState &state);
+  Status unpack(const Ops &ops, DeviceState &state);
   Status acknowledge(Milliseconds timeout);
   void release(const Ops &ops, DeviceState &state);
-
-  uint32_t rankOfSlot(uint32_t slot) const;
+  void countBytes();
 
   const PlanIndex &index;
   const plan::Place place;
   Transport &transport;
 
-  /// Of the current round. Positions are those in the lists, by peer slot;
-  /// kNone where there is no message.
-  std::vector<Outgoing> outgoing;
-  std::vector<Incoming> incoming;
-  std::vector<std::byte *> packed;
-  std::vector<uint32_t> outgoingOfSlot, incomingOfSlot;
+  Worker &worker;
+  RoundMessages messages;
+  /// Hashes of the current round's messages.
+  std::vector<uint64_t> sentHashes, receivedHashes;
 
-  uint64_t sent = 0, received = 0;
+  uint64_t sent = 0, received = 0, internode = 0;
+  RoundTimes spent;
 };
 
 } // namespace etc::runtime

@@ -33,22 +33,17 @@ public:
 
   Status post(std::span<const Outgoing> outgoing,
               std::span<Incoming> incoming) override {
-    pending = incoming;
     return guard([&] {
       for (Incoming &message : incoming)
-        receive(message.peer, kMessageSlot, message.landing);
+        for (WritableBytes piece : message.pieces)
+          receive(message.peer, kMessageSlot, piece);
       for (const Outgoing &message : outgoing)
-        send(message.peer, kMessageSlot, message.bytes);
+        for (Bytes piece : message.pieces)
+          send(message.peer, kMessageSlot, piece);
     });
   }
 
-  Status wait(Milliseconds timeout) override {
-    if (Status s = finish(timeout); !s.ok())
-      return s;
-    for (Incoming &message : pending)
-      message.bytes = message.landing;
-    return Status::success();
-  }
+  Status wait(Milliseconds timeout) override { return finish(timeout); }
 
   Status acknowledge(std::span<const Acknowledgement> received,
                      std::span<Acknowledgement> sent,
@@ -69,13 +64,13 @@ public:
   }
 
 private:
-  void send(uint32_t peer, uint64_t slot, std::span<const std::byte> bytes) {
+  void send(uint32_t peer, uint64_t slot, Bytes bytes) {
     void *data = const_cast<std::byte *>(bytes.data());
     sends.push_back({context->createUnboundBuffer(data, bytes.size()), peer});
     sends.back().buffer->send(static_cast<int>(peer), slot);
   }
 
-  void receive(uint32_t peer, uint64_t slot, std::span<std::byte> bytes) {
+  void receive(uint32_t peer, uint64_t slot, WritableBytes bytes) {
     recvs.push_back(
         {context->createUnboundBuffer(bytes.data(), bytes.size()), peer});
     recvs.back().buffer->recv(static_cast<int>(peer), slot);
@@ -126,7 +121,6 @@ private:
 
   std::shared_ptr<gloo::Context> context;
   std::vector<uint32_t> devices;
-  std::span<Incoming> pending;
   std::vector<Transfer> sends, recvs;
 };
 

@@ -1,5 +1,6 @@
 #include "Process.h"
 
+#include "device/HostWorker.h"
 #include "transport/GlooTransport.h"
 
 #include <algorithm>
@@ -63,9 +64,12 @@ etc::run::runRank(const PlanIndex &index, uint32_t rank, const Options &options,
     outcome.set(transport.status());
     return nullptr;
   }
-  DeviceRun run(index, rank, **transport,
+  std::unique_ptr<Worker> worker = makeHostWorker();
+  DeviceRun run(index, rank, **transport, *worker,
                 {options.timeout, options.verify, progress});
-  Status status = run.migrate();
+  Status status = run.prepare();
+  if (status.ok())
+    status = run.migrate();
   const bool isMigrated = status.ok();
   if (isMigrated)
     status = run.verify();

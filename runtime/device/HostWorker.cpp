@@ -1,0 +1,56 @@
+#include "device/HostWorker.h"
+
+#include "memory/HostAllocator.h"
+#include "memory/HostPages.h"
+#include "memory/PageArena.h"
+#include "pack/Copy.h"
+
+#include <cstring>
+
+using namespace etc::runtime;
+
+namespace {
+
+class HostWorker : public Worker {
+public:
+  Status run(std::span<const Move> moves, std::span<uint64_t> sums) override {
+    runMoves(moves, sums);
+    return Status::success();
+  }
+
+  Status download(std::span<std::byte> to, const std::byte *from) override {
+    std::memcpy(to.data(), from, to.size());
+    return Status::success();
+  }
+
+  bool isHost() const override { return true; }
+};
+
+class PagedHostWorker final : public HostWorker {
+public:
+  Allocator &allocator() override { return arena; }
+  Status reserve(uint64_t bytes) override { return arena.prepare(bytes); }
+  uint64_t heldBytes() const override { return arena.pageBytesHeld(); }
+
+private:
+  HostPages pages;
+  PageArena arena{pages};
+};
+
+class PlainHostWorker final : public HostWorker {
+public:
+  Allocator &allocator() override { return heap; }
+  Status reserve(uint64_t) override { return Status::success(); }
+  uint64_t heldBytes() const override { return heap.highWater(); }
+
+private:
+  HostAllocator heap;
+};
+
+} // namespace
+
+std::unique_ptr<Worker> etc::runtime::makeHostWorker() {
+  if (HostPages::areSupported())
+    return std::make_unique<PagedHostWorker>();
+  return std::make_unique<PlainHostWorker>();
+}
