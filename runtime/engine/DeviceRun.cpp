@@ -1,5 +1,6 @@
 #include "engine/DeviceRun.h"
 
+#include "engine/Ceiling.h"
 #include "engine/DeviceFill.h"
 #include "engine/Peers.h"
 
@@ -74,6 +75,14 @@ Status DeviceRun::connectPeers() {
 }
 
 Status DeviceRun::makeReady() {
+  if (options.ceiling) {
+    Result<double> seconds =
+        measureCeiling(index, self, transport, worker, options.timeout);
+    if (!seconds)
+      return seconds.status();
+    result.ceilingSeconds = *seconds;
+    worker.allocator().forgetHighWater();
+  }
   if (Status s = state.allocatePrev(); !s.ok())
     return s;
   if (Status s = fillState(index, Side::Prev, state, worker); !s.ok())

@@ -16,6 +16,8 @@ struct RunOptions {
   Milliseconds timeout{};
   /// Check every element of the current state.
   bool verify = true;
+  /// Measure first how fast bare messages of the same bytes are.
+  bool ceiling = false;
   /// Counts along, unless null; not owned.
   Progress *progress = nullptr;
 };
@@ -31,6 +33,7 @@ struct DeviceReport {
   double seconds = 0; // from the first round's start to the last one's end
   RoundTimes times;   // what these were spent on
   double verifySeconds = 0;
+  double ceilingSeconds = 0;   // of bare messages, where they were measured
   uint64_t peakBytes = 0;      // the most that was live, staging included
   uint64_t provedBytes = 0;    // what the plan states for it
   uint64_t stateBytes = 0;     // max(prev, curr)

@@ -49,6 +49,9 @@ public:
   uint64_t liveBytes() const { return live_; }
   uint64_t highWater() const { return highWater_; }
 
+  /// Starts counting anew from what lives now.
+  void forgetHighWater() { highWater_ = live_; }
+
 private:
   virtual Result<Buffer> take(uint64_t bytes) = 0;
   virtual void giveBack(Buffer buffer) = 0;

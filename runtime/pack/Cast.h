@@ -12,10 +12,11 @@ namespace etc::runtime {
 /// The bits of the nearest bf16 number to the fp32 number of these bits, ties
 /// to even. Not a number stays one.
 ETC_HOST_DEVICE inline uint16_t castBitsToBf16(uint32_t bits) {
-  if ((bits & 0x7fffffff) > 0x7f800000)
-    return static_cast<uint16_t>(bits >> 16 | 0x40); // keep it quiet
   uint32_t isOdd = bits >> 16 & 1;
-  return static_cast<uint16_t>((bits + 0x7fff + isOdd) >> 16);
+  uint32_t rounded = (bits + 0x7fff + isOdd) >> 16;
+  uint32_t quiet = bits >> 16 | 0x40;
+  return static_cast<uint16_t>((bits & 0x7fffffff) > 0x7f800000 ? quiet
+                                                                : rounded);
 }
 
 /// `value` / 2^shift, rounded to nearest, ties to even.

@@ -13,13 +13,13 @@ using namespace etc::runtime;
 #endif
 
 ETC_VECTOR_CLONES
-static uint64_t hashUnits(const std::byte *data, uint64_t units,
-                          uint64_t position) {
+static uint64_t hashWords(const std::byte *data, uint64_t words, uint64_t key) {
   uint64_t sum = 0;
-  for (uint64_t i = 0; i != units; ++i) {
-    uint64_t words[2];
-    std::memcpy(words, data + i * kHashUnit, sizeof words);
-    sum += hashUnit(words[0], words[1], position + i * kHashUnit);
+  for (uint64_t i = 0; i != words; ++i) {
+    uint64_t word;
+    std::memcpy(&word, data + i * sizeof word, sizeof word);
+    sum += hashWord(word, key);
+    key += sizeof word * kPositionKey; // keyAt(), without a product
   }
   return sum;
 }
@@ -27,7 +27,7 @@ static uint64_t hashUnits(const std::byte *data, uint64_t units,
 uint64_t etc::runtime::hashBytes(const std::byte *data, uint64_t bytes,
                                  uint64_t position) {
   const uint64_t units = bytes / kHashUnit, whole = units * kHashUnit;
-  uint64_t sum = hashUnits(data, units, position);
+  uint64_t sum = hashWords(data, units * 2, keyAt(position));
   if (whole != bytes) {
     uint64_t words[2]{};
     std::memcpy(words, data + whole, bytes - whole);

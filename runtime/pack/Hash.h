@@ -22,11 +22,15 @@ ETC_HOST_DEVICE inline uint64_t hashWord(uint64_t word, uint64_t key) {
   return (keyed & 0xffffffff) * (keyed >> 32) + (word << 32 | word >> 32);
 }
 
-/// The share of 16 bytes that stand at `position` (in bytes) of a message.
+/// The key of a word that stands at `position` (in bytes) of a message.
+ETC_HOST_DEVICE inline uint64_t keyAt(uint64_t position) {
+  return (position + 1) * kPositionKey;
+}
+
+/// The share of 16 bytes that stand at `position`.
 ETC_HOST_DEVICE inline uint64_t hashUnit(uint64_t low, uint64_t high,
                                          uint64_t position) {
-  uint64_t key = (position + 1) * kPositionKey;
-  return hashWord(low, key) + hashWord(high, key ^ 0xc2b2ae3d27d4eb4f);
+  return hashWord(low, keyAt(position)) + hashWord(high, keyAt(position + 8));
 }
 
 /// The share of contiguous bytes that stand at `position`.

@@ -97,6 +97,10 @@ const Option kOptions[] = {
      [](Options &o, std::string_view v) {
        return choose(v, o.allRows, {{"auto", false}, {"all", true}});
      }},
+    {"--ceiling", "",
+     "first send the same bytes as bare messages, and say what\n"
+     "share of their speed the migration reached",
+     [](Options &o, std::string_view) { return o.ceiling = true; }},
     {"--json", "", "the figures as one JSON object, in place of the table",
      [](Options &o, std::string_view) { return o.json = true; }},
     {"--help", "", "this text",

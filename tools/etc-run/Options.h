@@ -24,6 +24,7 @@ struct Options {
   bool verify = true;
   ProgressMode progress = ProgressMode::Auto;
   bool allRows = false;
+  bool ceiling = false;
   bool json = false;
   bool help = false;
   bool version = false;

@@ -66,7 +66,7 @@ etc::run::runRank(const PlanIndex &index, uint32_t rank, const Options &options,
   }
   std::unique_ptr<Worker> worker = makeHostWorker();
   DeviceRun run(index, rank, **transport, *worker,
-                {options.timeout, options.verify, progress});
+                {options.timeout, options.verify, options.ceiling, progress});
   Status status = run.prepare();
   if (status.ok())
     status = run.migrate();

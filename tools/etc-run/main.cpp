@@ -93,8 +93,8 @@ static RunResult runAsThreads(const PlanIndex &index, const Options &options) {
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
       }
     });
-  LocalOutcome outcome =
-      runLocally(index, {options.timeout, options.verify, &progress});
+  LocalOutcome outcome = runLocally(
+      index, {options.timeout, options.verify, options.ceiling, &progress});
   return {outcome.status, std::move(outcome.reports)};
 }
 
@@ -114,7 +114,8 @@ static void printResult(const RunResult &result, const Options &options) {
                             options.verify);
     return;
   }
-  std::cout << formatTable(result.reports, options.allRows);
+  std::cout << formatTable(result.reports, options.allRows)
+            << formatTimes(result.reports);
   if (!options.verify)
     std::cout << "not verified (--verify=off)\n";
   else if (result.status.ok())

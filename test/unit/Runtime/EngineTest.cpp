@@ -127,7 +127,7 @@ TEST(StateCheck, PaddingOfTheFirstAxisMovesNothing) {
   EXPECT_TRUE(std::equal(prev.begin() + 12, prev.end(), curr.begin()));
 }
 
-RunOptions quickly() { return {Milliseconds(20'000), true, nullptr}; }
+RunOptions quickly() { return {Milliseconds(20'000), true, false, nullptr}; }
 
 void expectProvedRun(fb::PlanT fixture) {
   OpenPlan plan(std::move(fixture));
