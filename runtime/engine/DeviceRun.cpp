@@ -29,6 +29,7 @@ DeviceRun::DeviceRun(const PlanIndex &index, uint32_t rank,
 }
 
 DeviceRun::~DeviceRun() {
+  transport.forgetSlabs();
   for (Buffer slab : {sendSlab, recvSlab})
     if (slab.data)
       worker.allocator().release(slab);

@@ -55,12 +55,23 @@ struct BytePlace {
   uint64_t from, to;
 };
 
+/// A quotient; 32-bit divisions, which nearly all are, take a GPU a fifth of
+/// the time.
+ETC_HOST_DEVICE inline uint64_t divide(uint64_t a, uint64_t b) {
+  return (a | b) >> 32 == 0
+             ? static_cast<uint32_t>(a) / static_cast<uint32_t>(b)
+             : a / b;
+}
+
 /// Where the byte at `offset` of a move's elements is, on both sides.
 ETC_HOST_DEVICE inline BytePlace locate(const Move &move, uint64_t offset) {
-  uint64_t run = offset / move.runBytes, within = offset - run * move.runBytes;
+  if (move.axes == 0)
+    return {move.from + offset * readFactor(move.kind), move.to + offset};
+  uint64_t run = divide(offset, move.runBytes);
+  uint64_t within = offset - run * move.runBytes;
   BytePlace place{move.from + within * readFactor(move.kind), move.to + within};
   for (uint32_t axis = move.axes; axis-- > 0;) {
-    uint64_t rest = run / move.extent[axis];
+    uint64_t rest = divide(run, move.extent[axis]);
     uint64_t at = run - rest * move.extent[axis];
     place.from += at * move.fromStride[axis];
     place.to += at * move.toStride[axis];

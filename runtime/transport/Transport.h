@@ -84,6 +84,9 @@ public:
     return Status::success();
   }
 
+  /// The slabs of prepare() are about to go.
+  virtual void forgetSlabs() {}
+
   /// Memory of the device that the transport took for itself.
   virtual uint64_t deviceBytes() const { return 0; }
 

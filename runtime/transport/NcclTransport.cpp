@@ -1,0 +1,190 @@
+#include "transport/NcclTransport.h"
+
+#include "transport/NcclCommunicator.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace etc::runtime;
+
+namespace {
+
+/// What NCCL says of a call that went well.
+constexpr nccl::Code kFine = nccl::kSuccess;
+
+class NcclTransport final : public Transport {
+public:
+  NcclTransport(const cuda::Driver &driver, const nccl::Library &nccl,
+                NcclOptions options)
+      : driver(driver), options(std::move(options)), comm(driver, nccl) {}
+
+  ~NcclTransport() override {
+    if (control)
+      driver.cuMemFree_v2(control);
+    if (staging)
+      driver.cuMemFreeHost(staging);
+  }
+
+  Status connect(nccl::UniqueId id) {
+    freeBefore = freeBytes();
+    Status status = comm.connect(options, id);
+    if (!status.ok())
+      return status;
+    // Places of 8 bytes: of what goes, then of what comes, by rank.
+    const size_t bytes = 2 * options.devices.size() * sizeof(uint64_t);
+    void *pinned = nullptr;
+    status = driver.check(driver.cuMemAlloc_v2(&control, bytes),
+                          "cannot allocate device memory");
+    if (status.ok())
+      status = driver.check(driver.cuMemHostAlloc(&pinned, bytes, 0),
+                            "cannot allocate pinned memory");
+    staging = static_cast<std::byte *>(pinned);
+    if (status.ok())
+      std::memset(staging, 0, bytes);
+    return status;
+  }
+
+  /// A first message to each planned peer makes the connections, which NCCL
+  /// would else make in the first round.
+  Status prepare(const Preparation &plan, Milliseconds timeout) override {
+    comm.registerMemory(plan.sendSlab);
+    comm.registerMemory(plan.recvSlab);
+    std::vector<Acknowledgement> out, in;
+    for (uint32_t peer : plan.targets)
+      out.push_back({peer, 0});
+    for (uint32_t peer : plan.sources)
+      in.push_back({peer, 0});
+    return acknowledge(out, in, timeout);
+  }
+
+  void forgetSlabs() override { comm.forgetMemory(); }
+
+  uint64_t deviceBytes() const override {
+    uint64_t now = freeBytes();
+    return freeBefore > now ? freeBefore - now : 0;
+  }
+
+  Status post(std::span<const Outgoing> outgoing,
+              std::span<Incoming> incoming) override {
+    if (outgoing.empty() && incoming.empty())
+      return Status::success();
+    return comm.group(
+        [&] {
+          nccl::Code code = kFine;
+          for (const Incoming &message : incoming)
+            for (WritableBytes piece : message.pieces)
+              if (code == kFine)
+                code = comm.receive(piece, message.peer);
+          for (const Outgoing &message : outgoing)
+            for (Bytes piece : message.pieces)
+              if (code == kFine)
+                code = comm.send(piece, message.peer);
+          return code;
+        },
+        options.timeout);
+  }
+
+  Status wait(Milliseconds timeout) override { return comm.drain(timeout); }
+
+  Status acknowledge(std::span<const Acknowledgement> received,
+                     std::span<Acknowledgement> sent,
+                     Milliseconds timeout) override {
+    if (received.empty() && sent.empty())
+      return Status::success();
+    for (const Acknowledgement &entry : received)
+      std::memcpy(staging + placeOf(entry.peer), &entry.hash, sizeof(uint64_t));
+    const size_t half = options.devices.size() * sizeof(uint64_t);
+    Status status = driver.check(
+        driver.cuMemcpyHtoDAsync_v2(control, staging, half, comm.stream()),
+        "cannot copy to the device");
+    if (status.ok())
+      status = exchangeHashes(received, sent, timeout);
+    if (status.ok())
+      status =
+          driver.check(driver.cuMemcpyDtoHAsync_v2(
+                           staging + half, control + half, half, comm.stream()),
+                       "cannot copy to the host");
+    if (status.ok())
+      status = comm.drain(timeout);
+    if (status.ok())
+      for (Acknowledgement &entry : sent)
+        std::memcpy(&entry.hash, staging + half + placeOf(entry.peer),
+                    sizeof(uint64_t));
+    return status;
+  }
+
+  void abort() override { comm.requestAbort(); }
+
+private:
+  static size_t placeOf(uint32_t peer) { return peer * sizeof(uint64_t); }
+
+  std::byte *onDevice(size_t offset) const {
+    return reinterpret_cast<std::byte *>(control + offset);
+  }
+
+  Status exchangeHashes(std::span<const Acknowledgement> received,
+                        std::span<const Acknowledgement> sent,
+                        Milliseconds timeout) {
+    const size_t half = options.devices.size() * sizeof(uint64_t);
+    return comm.group(
+        [&] {
+          nccl::Code code = kFine;
+          for (const Acknowledgement &entry : sent)
+            if (code == kFine)
+              code = comm.receive(
+                  {onDevice(half + placeOf(entry.peer)), sizeof(uint64_t)},
+                  entry.peer);
+          for (const Acknowledgement &entry : received)
+            if (code == kFine)
+              code =
+                  comm.send({onDevice(placeOf(entry.peer)), sizeof(uint64_t)},
+                            entry.peer);
+          return code;
+        },
+        timeout);
+  }
+
+  uint64_t freeBytes() const {
+    size_t free = 0, total = 0;
+    driver.cuMemGetInfo_v2(&free, &total);
+    return free;
+  }
+
+  const cuda::Driver &driver;
+  const NcclOptions options;
+  cuda::Address control = 0;
+  std::byte *staging = nullptr;
+  uint64_t freeBefore = 0;
+  NcclCommunicator comm;
+};
+
+} // namespace
+
+Status etc::runtime::checkNccl() {
+  const Result<cuda::Driver> &driver = cuda::findDriver();
+  return driver ? nccl::findLibrary().status() : driver.status();
+}
+
+Result<std::unique_ptr<Transport>>
+etc::runtime::connectNccl(const NcclOptions &options) {
+  if (Status s = checkNccl(); !s.ok())
+    return s;
+  const cuda::Driver &driver = *cuda::findDriver();
+  const nccl::Library &library = *nccl::findLibrary();
+  if (Result<cuda::Device> device = cuda::useDevice(driver, options.ordinal);
+      !device)
+    return device.status();
+  nccl::UniqueId mine{};
+  if (options.rank == 0 && library.ncclGetUniqueId(&mine) != nccl::kSuccess)
+    return Status(ErrorKind::Usage,
+                  "NCCL finds no network interface to meet on; name one in "
+                  "NCCL_SOCKET_IFNAME");
+  Result<nccl::UniqueId> id =
+      options.exchangeId(options.rank == 0 ? &mine : nullptr);
+  if (!id)
+    return id.status();
+  auto transport = std::make_unique<NcclTransport>(driver, library, options);
+  if (Status s = transport->connect(*id); !s.ok())
+    return s;
+  return std::unique_ptr<Transport>(std::move(transport));
+}
