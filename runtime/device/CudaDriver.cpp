@@ -60,7 +60,7 @@ static const char *lookUp(const SharedLibrary &library, Driver &driver) {
   return nullptr;
 }
 
-static Result<Driver> openDriver() {
+static Result<Driver> loadDriver() {
   SharedLibrary library =
       SharedLibrary::open("ETC_CUDA_DRIVER", "libcuda.so.1");
   if (!library.isOpen())
@@ -73,13 +73,26 @@ static Result<Driver> openDriver() {
     return Status(ErrorKind::Usage,
                   text("the CUDA driver ", library.name(), " is too old (no ",
                        missing, "); install one for CUDA 12 or later"));
-  if (Status s = driver.check(driver.cuInit(0), "cannot initialise"); !s.ok())
-    return s;
   return driver;
 }
 
+static const Result<Driver> &loadedDriver() {
+  static const Result<Driver> driver = loadDriver();
+  return driver;
+}
+
+static Result<Driver> startDriver() {
+  const Result<Driver> &driver = loadedDriver();
+  if (!driver)
+    return driver.status();
+  Status status = driver->check(driver->cuInit(0), "cannot initialise");
+  return status.ok() ? driver : Result<Driver>(status);
+}
+
+Status cuda::findDriverLibrary() { return loadedDriver().status(); }
+
 const Result<Driver> &cuda::findDriver() {
-  static const Result<Driver> driver = openDriver();
+  static const Result<Driver> driver = startDriver();
   return driver;
 }
 

@@ -107,6 +107,9 @@ struct Driver {
 /// says what is missing. ETC_CUDA_DRIVER names another library.
 const Result<Driver> &findDriver();
 
+/// Whether the driver can be loaded, without starting it.
+Status findDriverLibrary();
+
 /// Makes a device's primary context the calling thread's. The error says how
 /// many devices there are.
 Result<Device> useDevice(const Driver &driver, unsigned ordinal);

@@ -160,15 +160,17 @@ private:
 
 } // namespace
 
-Status etc::runtime::checkNccl() {
-  const Result<cuda::Driver> &driver = cuda::findDriver();
-  return driver ? nccl::findLibrary().status() : driver.status();
+Status etc::runtime::findNccl() {
+  Status driver = cuda::findDriverLibrary();
+  return driver.ok() ? nccl::findLibrary().status() : driver;
 }
 
 Result<std::unique_ptr<Transport>>
 etc::runtime::connectNccl(const NcclOptions &options) {
-  if (Status s = checkNccl(); !s.ok())
+  if (Status s = findNccl(); !s.ok())
     return s;
+  if (!cuda::findDriver())
+    return cuda::findDriver().status();
   const cuda::Driver &driver = *cuda::findDriver();
   const nccl::Library &library = *nccl::findLibrary();
   if (Result<cuda::Device> device = cuda::useDevice(driver, options.ordinal);

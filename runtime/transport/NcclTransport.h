@@ -31,9 +31,9 @@ struct NcclOptions {
   Milliseconds timeout{};
 };
 
-/// Whether everything is there that the transport needs on this machine: the
-/// CUDA driver, a GPU, NCCL. The error names what is missing.
-Status checkNccl();
+/// Whether the libraries are there that the transport needs: the CUDA driver
+/// and NCCL. It starts neither. The error names what is missing.
+Status findNccl();
 
 /// Makes the communicator, of all participants. Errors are of kind Peer where
 /// others do not appear, else Usage.

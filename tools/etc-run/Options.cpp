@@ -41,17 +41,26 @@ bool choose(std::string_view value, Choice &target,
 }
 
 const Option kOptions[] = {
-    {"--transport", "local|gloo",
+    {"--transport", "local|gloo|nccl",
      "local: every device is a thread of this process (default);\n"
-     "gloo: one process a device, over TCP",
+     "gloo: one process a device, over TCP;\n"
+     "nccl: one process a device, each on a GPU",
      [](Options &o, std::string_view v) {
-       return choose(
-           v, o.transport,
-           {{"local", TransportKind::Local}, {"gloo", TransportKind::Gloo}});
+       return choose(v, o.transport,
+                     {{"local", TransportKind::Local},
+                      {"gloo", TransportKind::Gloo},
+                      {"nccl", TransportKind::Nccl}});
+     }},
+    {"--memory", "host|cuda",
+     "where the devices of --transport=local live: host memory\n"
+     "(default), or all on GPUs of this host, in turn",
+     [](Options &o, std::string_view v) {
+       return choose(v, o.memory,
+                     {{"host", MemoryKind::Host}, {"cuda", MemoryKind::Cuda}});
      }},
     {"--launch", "N",
      "start N processes on this host, one a participant of the\n"
-     "plan; needs --transport=gloo",
+     "plan; needs --transport=gloo or nccl",
      [](Options &o, std::string_view v) {
        return readNumber(v, o.launch) && o.launch > 0;
      }},
@@ -138,9 +147,13 @@ Status checkTogether(const Options &options) {
   if (options.plan.empty())
     return usage("no plan given; try: etc-run m.etcplan (etc-opt --emit=plan "
                  "writes one, etc-run --help says more)");
-  if (options.launch > 0 && options.transport != TransportKind::Gloo)
-    return usage("--launch needs --transport=gloo; without both, every device "
-                 "is a thread of this process");
+  if (options.launch > 0 && options.transport == TransportKind::Local)
+    return usage("--launch needs --transport=gloo or nccl; without both, every "
+                 "device is a thread of this process");
+  if (options.memory == MemoryKind::Cuda &&
+      options.transport == TransportKind::Gloo)
+    return usage("--transport=gloo moves host memory; use --transport=nccl for "
+                 "GPUs, or --transport=local for all devices on one");
   return Status::success();
 }
 
@@ -164,19 +177,32 @@ Result<Options> etc::run::parseOptions(int argc, char **argv) {
   return options;
 }
 
+const char *etc::run::transportName(TransportKind transport) {
+  switch (transport) {
+  case TransportKind::Local:
+    return "local";
+  case TransportKind::Gloo:
+    return "gloo";
+  case TransportKind::Nccl:
+    return "nccl";
+  }
+  return "";
+}
+
 std::string etc::run::helpText() {
   std::string out =
       R"(usage: etc-run [options] PLAN
 
 Executes a migration plan that etc-opt wrote: moves the state of a training
-job from one parallel configuration to another, device to device, in host
-memory. The previous state is filled by a formula, so every device checks
+job from one parallel configuration to another, device to device, in host or
+GPU memory. The previous state is filled by a formula, so every device checks
 its own result, bit for bit, without asking another.
 
   etc-opt --model=gpt2 --prev=PP2TP2 --curr=PP4TP2 --emit=plan -o m.etcplan
   etc-run m.etcplan                               all devices as threads, here
   etc-run --launch=8 --transport=gloo m.etcplan   as 8 local processes
-  srun -n 8 etc-run --transport=gloo --rendezvous=/nfs/empty m.etcplan
+  etc-run --memory=cuda m.etcplan                 all devices on one GPU
+  srun -n 8 etc-run --transport=nccl --rendezvous=/nfs/empty m.etcplan
 
 options:
 )";

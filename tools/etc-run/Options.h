@@ -11,12 +11,14 @@
 
 namespace etc::run {
 
-enum class TransportKind { Local, Gloo };
+enum class TransportKind { Local, Gloo, Nccl };
+enum class MemoryKind { Host, Cuda };
 enum class ProgressMode { Auto, On, Off };
 
 struct Options {
   std::string plan;
   TransportKind transport = TransportKind::Local;
+  MemoryKind memory = MemoryKind::Host;
   uint32_t launch = 0; // processes to start; 0 starts none
   std::string rendezvous;
   std::string host;
@@ -28,7 +30,14 @@ struct Options {
   bool json = false;
   bool help = false;
   bool version = false;
+
+  bool usesGpu() const {
+    return memory == MemoryKind::Cuda || transport == TransportKind::Nccl;
+  }
 };
+
+/// "local", "gloo" or "nccl".
+const char *transportName(TransportKind transport);
 
 /// Reads the arguments; an error is of kind Usage.
 plan::Result<Options> parseOptions(int argc, char **argv);

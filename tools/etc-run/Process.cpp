@@ -1,7 +1,6 @@
 #include "Process.h"
 
-#include "device/HostWorker.h"
-#include "transport/GlooTransport.h"
+#include "Devices.h"
 
 #include <algorithm>
 #include <charconv>
@@ -52,20 +51,18 @@ std::optional<Member> etc::run::findLaunchedMember() {
 std::unique_ptr<Transport>
 etc::run::runRank(const PlanIndex &index, uint32_t rank, const Options &options,
                   Progress *progress, Outcome &outcome) {
-  GlooOptions gloo;
-  gloo.rank = rank;
-  gloo.devices.assign(index.plan().participants()->begin(),
-                      index.plan().participants()->end());
-  gloo.rendezvous = options.rendezvous;
-  gloo.host = options.host;
-  gloo.timeout = options.timeout;
-  auto transport = connectGloo(gloo);
+  auto transport = connect(index, options, rank);
   if (!transport) {
     outcome.set(transport.status());
     return nullptr;
   }
-  std::unique_ptr<Worker> worker = makeHostWorker();
-  DeviceRun run(index, rank, **transport, *worker,
+  auto worker = makeWorker(options, rank);
+  if (!worker) {
+    outcome.set(worker.status());
+    (*transport)->abort();
+    return nullptr;
+  }
+  DeviceRun run(index, rank, **transport, **worker,
                 {options.timeout, options.verify, options.ceiling, progress});
   Status status = run.prepare();
   if (status.ok())

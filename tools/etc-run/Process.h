@@ -32,7 +32,7 @@ struct Outcome {
 /// that torchrun, Open MPI or Slurm sets.
 std::optional<runtime::Member> findLaunchedMember();
 
-/// Connects through Gloo, migrates this rank's device, and verifies it. Returns
+/// Connects, migrates this rank's device, and verifies it. Returns
 /// the transport for what follows; null after an error.
 std::unique_ptr<runtime::Transport>
 runRank(const plan::PlanIndex &index, uint32_t rank, const Options &options,

@@ -1,5 +1,6 @@
 // etc-run: executes a migration plan.
 
+#include "Devices.h"
 #include "Launch.h"
 #include "Memory.h"
 #include "Options.h"
@@ -10,7 +11,6 @@
 #include "engine/LocalRun.h"
 #include "plan/PlanFile.h"
 #include "plan/Referee.h"
-#include "transport/GlooTransport.h"
 
 #include <iostream>
 #include <numeric>
@@ -52,10 +52,10 @@ static Result<Setting> findSetting(const PlanIndex &index,
   Setting setting;
   setting.ranks.resize(needed);
   std::iota(setting.ranks.begin(), setting.ranks.end(), 0);
+  if (Status s = checkDevices(options); !s.ok())
+    return s;
   if (options.transport == TransportKind::Local)
     return setting;
-  if (!hasGloo())
-    return connectGloo({}).status();
   std::string count =
       text("the plan needs ", needed, needed == 1 ? " process" : " processes",
            " (its participants), ");
@@ -94,7 +94,8 @@ static RunResult runAsThreads(const PlanIndex &index, const Options &options) {
       }
     });
   LocalOutcome outcome = runLocally(
-      index, {options.timeout, options.verify, options.ceiling, &progress});
+      index, {options.timeout, options.verify, options.ceiling, &progress},
+      [&](uint32_t rank) { return makeWorker(options, rank); });
   return {outcome.status, std::move(outcome.reports)};
 }
 
@@ -109,8 +110,7 @@ static RunResult runPlan(const PlanIndex &index, const Setting &setting,
 
 static void printResult(const RunResult &result, const Options &options) {
   if (options.json) {
-    const bool isLocal = options.transport == TransportKind::Local;
-    std::cout << formatJson(result.reports, isLocal ? "local" : "gloo",
+    std::cout << formatJson(result.reports, transportName(options.transport),
                             options.verify);
     return;
   }
@@ -132,8 +132,9 @@ static int runMain(const Options &options) {
   auto setting = findSetting(index, options);
   if (!setting)
     return fail(setting.status());
-  if (Status s = checkMemory(index, setting->ranks); !s.ok())
-    return fail(s);
+  if (!options.usesGpu())
+    if (Status s = checkMemory(index, setting->ranks); !s.ok())
+      return fail(s);
   RunResult result = runPlan(index, *setting, options);
   // A migration that went through has figures, even if what it made is wrong.
   bool isComplete =

@@ -103,13 +103,16 @@ TEST_F(EtcRun, RefusesWrongUse) {
            Case{"", "no plan given; try: etc-run m.etcplan (etc-opt "
                     "--emit=plan writes one, etc-run --help says more)"},
            Case{"--fast m", "unknown option --fast; etc-run --help lists all"},
-           Case{"--transport=nccl m",
-                "--transport=nccl: expected --transport=local|gloo"},
+           Case{"--transport=mpi m",
+                "--transport=mpi: expected --transport=local|gloo|nccl"},
+           Case{"--memory=cuda --transport=gloo m",
+                "--transport=gloo moves host memory; use --transport=nccl for "
+                "GPUs, or --transport=local for all devices on one"},
            Case{"--timeout=soon m",
                 "--timeout=soon: expected --timeout=SECONDS"},
            Case{"--launch=2 m",
-                "--launch needs --transport=gloo; without both, every device "
-                "is a thread of this process"},
+                "--launch needs --transport=gloo or nccl; without both, every "
+                "device is a thread of this process"},
            Case{"--launch", "--launch needs a value: --launch=N"},
            Case{"--json=1 m", "--json takes no value"},
            Case{"a b", "one plan at a time: a and b"},
@@ -120,6 +123,50 @@ TEST_F(EtcRun, RefusesWrongUse) {
     EXPECT_EQ(ended.code, 2);
     EXPECT_EQ(ended.out, "etc-run: " + std::string(wrong.message) + "\n");
   }
+}
+
+TEST_F(EtcRun, SaysWhatNcclMisses) {
+  const std::string plan = write(twoStagePlan());
+  struct Case {
+    const char *environment, *options, *message;
+  };
+  const char *twin = "ETC_CUDA_DRIVER=" ETC_GPU_DOUBLE " ";
+  for (const Case &missing : {
+           Case{"ETC_CUDA_DRIVER=/nonexistent/cuda.so",
+                "--transport=nccl --launch=4",
+                "no CUDA driver (/nonexistent/cuda.so cannot be loaded); "
+                "install NVIDIA's, or use --transport=gloo or local with host "
+                "memory"},
+           Case{"ETC_CUDA_DRIVER=/nonexistent/cuda.so", "--memory=cuda",
+                "no CUDA driver (/nonexistent/cuda.so cannot be loaded); "
+                "install NVIDIA's, or use --transport=gloo or local with host "
+                "memory"},
+           Case{"ETC_NCCL=/nonexistent/nccl.so", "--transport=nccl --launch=4",
+                "no NCCL (/nonexistent/nccl.so cannot be loaded); install NCCL "
+                "2.28.0 or later, or name its file in ETC_NCCL"},
+           Case{"ETC_DOUBLE_NCCL_VERSION=22705 ETC_NCCL=" ETC_GPU_DOUBLE,
+                "--transport=nccl --launch=4",
+                "NCCL in " ETC_GPU_DOUBLE " is version 2.27.5; install NCCL "
+                "2.28.0 or later, or name its file in ETC_NCCL"},
+           Case{"ETC_DOUBLE_GPUS=0", "--memory=cuda",
+                "no GPU on this machine; use --memory=host with "
+                "--transport=gloo or local"},
+       }) {
+    Ended ended = shell(twin + std::string(missing.environment) + " " +
+                        ETC_RUN_BINARY " " + missing.options + " " + plan);
+    EXPECT_EQ(ended.code, 2);
+    EXPECT_EQ(ended.out, "etc-run: " + std::string(missing.message) + "\n");
+  }
+}
+
+TEST_F(EtcRun, VirtualDevicesRunOverTheDouble) {
+  Ended ended = shell("ETC_CUDA_DRIVER=" ETC_GPU_DOUBLE " " ETC_RUN_BINARY
+                      " --memory=cuda " +
+                      write(twoStagePlan()));
+  if (ended.out.find("built without nvcc") != std::string::npos)
+    GTEST_SKIP() << ended.out;
+  EXPECT_EQ(ended.code, 0) << ended.out;
+  EXPECT_NE(ended.out.find(kVerified), std::string::npos) << ended.out;
 }
 
 TEST_F(EtcRun, RefusesABrokenPlan) {
