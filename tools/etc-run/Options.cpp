@@ -106,6 +106,17 @@ const Option kOptions[] = {
      [](Options &o, std::string_view v) {
        return choose(v, o.allRows, {{"auto", false}, {"all", true}});
      }},
+    {"--dry-run", "",
+     "move nothing: print the bytes and peaks that a run would\n"
+     "come to, exactly",
+     [](Options &o, std::string_view) { return o.dryRun = true; }},
+    {"--cluster", "FILE",
+     "with --dry-run: also the time on the cluster that FILE\n"
+     "describes (JSON)",
+     [](Options &o, std::string_view v) {
+       o.cluster = v;
+       return !v.empty();
+     }},
     {"--ceiling", "",
      "first send the same bytes as bare messages, and say what\n"
      "share of their speed the migration reached",
@@ -154,6 +165,9 @@ Status checkTogether(const Options &options) {
       options.transport == TransportKind::Gloo)
     return usage("--transport=gloo moves host memory; use --transport=nccl for "
                  "GPUs, or --transport=local for all devices on one");
+  if (!options.cluster.empty() && !options.dryRun)
+    return usage("--cluster is where --dry-run computes the time; add "
+                 "--dry-run");
   return Status::success();
 }
 

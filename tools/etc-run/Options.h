@@ -26,6 +26,8 @@ struct Options {
   bool verify = true;
   ProgressMode progress = ProgressMode::Auto;
   bool allRows = false;
+  bool dryRun = false;
+  std::string cluster; // a description, for --dry-run
   bool ceiling = false;
   bool json = false;
   bool help = false;

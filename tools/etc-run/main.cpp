@@ -1,6 +1,7 @@
 // etc-run: executes a migration plan.
 
 #include "Devices.h"
+#include "DryRun.h"
 #include "Launch.h"
 #include "Memory.h"
 #include "Options.h"
@@ -129,6 +130,10 @@ static int runMain(const Options &options) {
   PlanIndex index(file->plan());
   if (Status s = etc::plan::checkPlan(index); !s.ok())
     return fail(s.at(options.plan));
+  if (options.dryRun) {
+    Status forecast = printForecast(index, options);
+    return forecast.ok() ? 0 : fail(forecast);
+  }
   auto setting = findSetting(index, options);
   if (!setting)
     return fail(setting.status());

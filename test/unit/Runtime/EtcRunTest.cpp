@@ -3,6 +3,7 @@
 #include "PlanFixture.h"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <csignal>
 #include <cstdio>
@@ -123,6 +124,51 @@ TEST_F(EtcRun, RefusesWrongUse) {
     EXPECT_EQ(ended.code, 2);
     EXPECT_EQ(ended.out, "etc-run: " + std::string(wrong.message) + "\n");
   }
+}
+
+/// What a dry run predicts and what a run then counts.
+void expectForecast(const Ended &dry, const Ended &real) {
+  ASSERT_EQ(dry.code, 0) << dry.out;
+  ASSERT_EQ(real.code, 0) << real.out;
+  auto predicted = nlohmann::json::parse(dry.out);
+  auto counted = nlohmann::json::parse(real.out);
+  EXPECT_EQ(predicted["moved_bytes"], counted["moved_bytes"]);
+  EXPECT_EQ(predicted["internode_bytes"], counted["internode_bytes"]);
+  ASSERT_EQ(predicted["devices"].size(), counted["devices"].size());
+  for (size_t i = 0; i != predicted["devices"].size(); ++i)
+    for (auto &[name, value] : predicted["devices"][i].items())
+      EXPECT_EQ(value, counted["devices"][i][name]) << name << " of " << i;
+}
+
+TEST_F(EtcRun, PredictsBytesAndPeakExactly) {
+  for (auto plan : {twoStagePlan(), relayPlan()}) {
+    std::string path = write(std::move(plan));
+    expectForecast(run("--dry-run --json " + path), run("--json " + path));
+  }
+}
+
+TEST_F(EtcRunGloo, PredictsBytesAndPeakExactly) {
+  std::string path = write(twoStagePlan());
+  expectForecast(run("--dry-run --transport=gloo --json " + path),
+                 run("--transport=gloo --launch=4 --json " + path));
+}
+
+TEST_F(EtcRun, PredictsTheTimeOnACluster) {
+  std::string cluster = directory / "cluster.json";
+  std::ofstream(cluster) << R"({"name": "mine",
+    "link": {"bytes_per_second": 16, "latency_seconds": 1},
+    "port": {"per_node": 1, "bytes_per_second": 1, "latency_seconds": 1},
+    "pack": {"bytes_per_second": 32}})";
+  Ended ended =
+      run("--dry-run --cluster=" + cluster + " " + write(relayPlan()));
+  EXPECT_EQ(ended.out, "moves inside nodes   64 B\n"
+                       "moves between nodes  0 B\n"
+                       "peak of a device     48 B\n"
+                       "time                 11.0000 s on mine\n"
+                       "busiest port         2.0000 s at its full rate\n");
+  ended = run("--cluster=" + cluster + " m");
+  EXPECT_EQ(ended.out, "etc-run: --cluster is where --dry-run computes the "
+                       "time; add --dry-run\n");
 }
 
 TEST_F(EtcRun, SaysWhatNcclMisses) {
