@@ -34,7 +34,8 @@ uint64_t keptBytesOfRound(const PlanIndex &index, uint32_t program,
                           uint32_t round) {
   uint64_t bytes = 0;
   for (const auto *op : *index.program(program).rounds()->Get(round)->ops())
-    if (op->kind() == OpKind::refer && !index.bindsMemory(program, *op))
+    if (op->kind() == OpKind::zero || op->kind() == OpKind::derive ||
+        (op->kind() == OpKind::refer && !index.bindsMemory(program, *op)))
       bytes += index.opBytes(*op);
   return bytes;
 }

@@ -1,5 +1,8 @@
 #include "engine/DeviceState.h"
 
+#include <algorithm>
+#include <numeric>
+
 using namespace etc::runtime;
 
 DeviceState::DeviceState(const PlanIndex &index, uint32_t program,
@@ -29,8 +32,24 @@ void DeviceState::release(Slot &slot) {
   slot = {};
 }
 
+std::vector<size_t> DeviceState::releaseOrder() const {
+  const auto &rounds = *index.program(program).rounds();
+  std::vector<uint32_t> releasedIn(prev.size(), rounds.size());
+  for (uint32_t round = 0; round != rounds.size(); ++round)
+    for (const auto *op : *rounds.Get(round)->ops())
+      if (op->kind() == plan::fb::OpKind::release)
+        releasedIn[*index.find(program, Side::Prev, op->tensor())] = round;
+  std::vector<size_t> order(prev.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return releasedIn[a] < releasedIn[b];
+  });
+  return order;
+}
+
 Status DeviceState::allocatePrev() {
-  for (size_t i = 0; i != prev.size(); ++i)
+  // Neighbours go together, so that their pages become free.
+  for (size_t i : releaseOrder())
     if (Status s = allocate(Side::Prev, i, prev[i]); !s.ok())
       return s;
   return Status::success();

@@ -59,6 +59,8 @@ private:
                                : curr)[*index.find(program, side, tensor)];
   }
   Status allocate(Side side, size_t position, Slot &slot);
+  /// Positions of previous shards, by the round that releases them.
+  std::vector<size_t> releaseOrder() const;
   void release(Slot &slot);
 
   const PlanIndex &index;
