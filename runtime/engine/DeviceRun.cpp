@@ -22,6 +22,7 @@ DeviceRun::DeviceRun(const PlanIndex &index, uint32_t rank,
       options(options), worker(worker),
       state(index, program, worker.allocator()),
       executor(index, rank, transport, worker) {
+  executor.traceTo(options.trace);
   result.device = index.device(rank);
   result.provedBytes = index.program(program).peak();
   result.stateBytes = std::max(sideBytes(index, program, Side::Prev),

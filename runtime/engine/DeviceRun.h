@@ -20,6 +20,8 @@ struct RunOptions {
   bool ceiling = false;
   /// Counts along, unless null; not owned.
   Progress *progress = nullptr;
+  /// Logs every step, unless null; not owned.
+  TraceLog *trace = nullptr;
 };
 
 /// What one device did. Plain data, which travels between processes as it is.

@@ -12,19 +12,25 @@ RoundExecutor::RoundExecutor(const PlanIndex &index, uint32_t rank,
     : index(index), place(index.place(rank)), transport(transport),
       worker(worker), messages(index, place, transport.sharesMemory()) {}
 
-/// Runs a step and adds its time.
-template <typename Step> static Status timed(double &seconds, Step step) {
-  auto start = std::chrono::steady_clock::now();
+/// Runs a step, adds its time, and logs it.
+template <typename Step>
+Status RoundExecutor::timed(const char *name, uint32_t round, double &seconds,
+                            Step step) {
+  auto begin = std::chrono::steady_clock::now();
   Status status = step();
-  std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  seconds += took.count();
+  auto end = std::chrono::steady_clock::now();
+  seconds += std::chrono::duration<double>(end - begin).count();
+  if (trace) {
+    const auto *devices = index.program(place.program).devices();
+    trace->add({devices->Get(place.replica), round, name, begin, end});
+  }
   return status;
 }
 
 Status RoundExecutor::run(uint32_t round, DeviceState &state, Slabs slabs,
                           Milliseconds timeout) {
   const Ops &ops = *index.program(place.program).rounds()->Get(round)->ops();
-  if (Status s = timed(spent.pack,
+  if (Status s = timed("pack", round, spent.pack,
                        [&] {
                          if (Status s = allocate(ops, state); !s.ok())
                            return s;
@@ -36,16 +42,20 @@ Status RoundExecutor::run(uint32_t round, DeviceState &state, Slabs slabs,
   if (Status s = transport.post(messages.outgoing, messages.incoming); !s.ok())
     return s;
   // While messages travel.
-  if (Status s = timed(spent.copy, [&] { return copyLocally(ops, state); });
+  if (Status s = timed("copy", round, spent.copy,
+                       [&] { return copyLocally(ops, state); });
       !s.ok())
     return s;
-  if (Status s = timed(spent.wait, [&] { return transport.wait(timeout); });
+  if (Status s = timed("wait", round, spent.wait,
+                       [&] { return transport.wait(timeout); });
       !s.ok())
     return s;
-  if (Status s = timed(spent.unpack, [&] { return unpack(ops, state); });
+  if (Status s = timed("unpack", round, spent.unpack,
+                       [&] { return unpack(ops, state); });
       !s.ok())
     return s;
-  if (Status s = timed(spent.acknowledge, [&] { return acknowledge(timeout); });
+  if (Status s = timed("acknowledge", round, spent.acknowledge,
+                       [&] { return acknowledge(timeout); });
       !s.ok())
     return s;
   countBytes();

@@ -5,6 +5,7 @@
 
 #include "device/Worker.h"
 #include "engine/RoundMessages.h"
+#include "engine/Trace.h"
 
 #include <atomic>
 #include <span>
@@ -40,6 +41,9 @@ public:
   Status run(uint32_t round, DeviceState &state, Slabs slabs,
              Milliseconds timeout);
 
+  /// Logs the steps of all rounds from now on; not owned.
+  void traceTo(TraceLog *log) { trace = log; }
+
   uint64_t sentBytes() const { return sent; }
   uint64_t receivedBytes() const { return received; }
   /// Of the bytes received, those from another node.
@@ -49,6 +53,8 @@ public:
 private:
   using Ops = flatbuffers::Vector<const plan::fb::Op *>;
 
+  template <typename Step>
+  Status timed(const char *name, uint32_t round, double &seconds, Step step);
   Status allocate(const Ops &ops, DeviceState &state);
   Status pack();
   Status copyLocally(const Ops &ops, DeviceState &state);
@@ -68,6 +74,7 @@ private:
 
   uint64_t sent = 0, received = 0, internode = 0;
   RoundTimes spent;
+  TraceLog *trace = nullptr;
 };
 
 } // namespace etc::runtime

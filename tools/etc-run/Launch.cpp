@@ -1,6 +1,7 @@
 #include "Launch.h"
 
 #include "ProgressLine.h"
+#include "TraceFile.h"
 
 #include <csignal>
 #include <cstring>
@@ -223,5 +224,11 @@ RunResult etc::run::launchProcesses(const PlanIndex &index, Options options) {
   options.rendezvous = directory.path;
   if (options.host.empty())
     options.host = "127.0.0.1";
-  return Launch(index, options).run();
+  RunResult result = Launch(index, options).run();
+  if (!options.trace.empty()) {
+    Status joined = joinTraces(options.trace, index.rankCount());
+    if (result.status.ok())
+      result.status = joined;
+  }
+  return result;
 }

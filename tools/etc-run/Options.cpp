@@ -106,6 +106,13 @@ const Option kOptions[] = {
      [](Options &o, std::string_view v) {
        return choose(v, o.allRows, {{"auto", false}, {"all", true}});
      }},
+    {"--trace", "FILE",
+     "write what every device did when, for Perfetto or Chrome;\n"
+     "processes that a launcher started write FILE.RANK each",
+     [](Options &o, std::string_view v) {
+       o.trace = v;
+       return !v.empty();
+     }},
     {"--dry-run", "",
      "move nothing: print the bytes and peaks that a run would\n"
      "come to, exactly",

@@ -26,6 +26,7 @@ struct Options {
   bool verify = true;
   ProgressMode progress = ProgressMode::Auto;
   bool allRows = false;
+  std::string trace; // a file to write
   bool dryRun = false;
   std::string cluster; // a description, for --dry-run
   bool ceiling = false;

@@ -1,6 +1,7 @@
 #include "Process.h"
 
 #include "Devices.h"
+#include "TraceFile.h"
 
 #include <algorithm>
 #include <charconv>
@@ -62,8 +63,10 @@ etc::run::runRank(const PlanIndex &index, uint32_t rank, const Options &options,
     (*transport)->abort();
     return nullptr;
   }
+  TraceLog trace;
   DeviceRun run(index, rank, **transport, **worker,
-                {options.timeout, options.verify, options.ceiling, progress});
+                {options.timeout, options.verify, options.ceiling, progress,
+                 options.trace.empty() ? nullptr : &trace});
   Status status = run.prepare();
   if (status.ok())
     status = run.migrate();
@@ -72,6 +75,8 @@ etc::run::runRank(const PlanIndex &index, uint32_t rank, const Options &options,
     status = run.verify();
   else
     (*transport)->abort();
+  if (status.ok() && !options.trace.empty())
+    status = writeTrace(tracePart(options.trace, rank), trace);
   outcome.report = run.report();
   outcome.set(status);
   return isMigrated ? std::move(*transport) : nullptr;

@@ -8,6 +8,7 @@
 #include "Process.h"
 #include "ProgressLine.h"
 #include "Table.h"
+#include "TraceFile.h"
 
 #include "engine/LocalRun.h"
 #include "plan/PlanFile.h"
@@ -94,9 +95,14 @@ static RunResult runAsThreads(const PlanIndex &index, const Options &options) {
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
       }
     });
-  LocalOutcome outcome = runLocally(
-      index, {options.timeout, options.verify, options.ceiling, &progress},
-      [&](uint32_t rank) { return makeWorker(options, rank); });
+  TraceLog trace;
+  LocalOutcome outcome =
+      runLocally(index,
+                 {options.timeout, options.verify, options.ceiling, &progress,
+                  options.trace.empty() ? nullptr : &trace},
+                 [&](uint32_t rank) { return makeWorker(options, rank); });
+  if (outcome.status.ok() && !options.trace.empty())
+    outcome.status = writeTrace(options.trace, trace);
   return {outcome.status, std::move(outcome.reports)};
 }
 

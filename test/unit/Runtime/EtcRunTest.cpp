@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -151,6 +152,34 @@ TEST_F(EtcRunGloo, PredictsBytesAndPeakExactly) {
   std::string path = write(twoStagePlan());
   expectForecast(run("--dry-run --transport=gloo --json " + path),
                  run("--transport=gloo --launch=4 --json " + path));
+}
+
+/// Steps of a trace: 4 devices, 2 rounds, 5 steps each.
+void expectTrace(const std::string &path) {
+  auto trace = nlohmann::json::parse(std::ifstream(path));
+  std::set<std::tuple<uint32_t, uint32_t, std::string>> steps;
+  for (const auto &event : trace["traceEvents"])
+    if (event["ph"] == "X")
+      steps.emplace(event["tid"], event["args"]["round"], event["name"]);
+  EXPECT_EQ(steps.size(), 4u * 2 * 5);
+  EXPECT_TRUE(steps.contains({3, 1, "unpack"}));
+}
+
+TEST_F(EtcRun, WritesATrace) {
+  std::string trace = directory / "trace.json", plan = write(twoStagePlan());
+  EXPECT_EQ(run("--trace=" + trace + " " + plan).code, 0);
+  expectTrace(trace);
+  EXPECT_EQ(run("--trace=/nonexistent/t " + plan).out,
+            "etc-run: /nonexistent/t: cannot write; name a file in a folder "
+            "that exists\n");
+}
+
+TEST_F(EtcRunGloo, WritesATrace) {
+  std::string trace = directory / "trace.json", plan = write(twoStagePlan());
+  EXPECT_EQ(
+      run("--transport=gloo --launch=4 --trace=" + trace + " " + plan).code, 0);
+  expectTrace(trace);
+  EXPECT_FALSE(std::filesystem::exists(trace + ".0"));
 }
 
 TEST_F(EtcRun, PredictsTheTimeOnACluster) {

@@ -29,7 +29,9 @@ public:
   PlanIndex index;
 };
 
-RunOptions quickly() { return {Milliseconds(20'000), true, true, nullptr}; }
+RunOptions quickly() {
+  return {Milliseconds(20'000), true, true, nullptr, nullptr};
+}
 
 unsigned mappedPages() {
   return etc::test::callDouble<unsigned>("etcDoubleMappedPages");
@@ -88,9 +90,9 @@ TEST_F(GpuTest, WrongElementsOnAGpuAreNamed) {
   std::vector<fb::Op> &ops = broken.programs[0]->rounds[0]->ops;
   ops[3].mutate_box(ops[2].box()); // row 2 of the embedding is not kept
   OpenPlan plan(std::move(broken));
-  LocalOutcome outcome =
-      runLocally(plan.index, {Milliseconds(20'000), true, false, nullptr},
-                 [](uint32_t) { return makeCudaWorker(0); });
+  LocalOutcome outcome = runLocally(
+      plan.index, {Milliseconds(20'000), true, false, nullptr, nullptr},
+      [](uint32_t) { return makeCudaWorker(0); });
   EXPECT_EQ(outcome.status.kind(), ErrorKind::Verification);
   EXPECT_NE(outcome.status.message().find(
                 ": embedding.weight (param)[2, 0]: expected 0x"),
