@@ -4,7 +4,6 @@
 #define ETC_RUNTIME_ENGINE_DEVICERUN_H
 
 #include "engine/RoundExecutor.h"
-#include "memory/HostAllocator.h"
 #include "transport/Collectives.h"
 
 #include <memory>
@@ -18,6 +17,13 @@ struct RunOptions {
   bool verify = true;
   /// Counts along, unless null; not owned.
   Progress *progress = nullptr;
+  Mode mode = Mode::Eager;
+  /// A round may take its predicted bytes over this rate longer than
+  /// `timeout`; in bytes a second.
+  uint64_t floorRate = 100'000'000;
+  Keeping keeping = {};
+  /// Not owned, may be null.
+  Observer *observer = nullptr;
 };
 
 /// What one device did. Plain data, which travels between processes as it is.
@@ -32,17 +38,17 @@ struct DeviceReport {
   uint64_t stateBytes = 0;  // max(prev, curr)
 };
 
-/// Runs one participant. After an error it has to live until no peer reads its
-/// memory any more.
+/// Runs one participant; docs/reliability.md numbers what it promises. After an
+/// error it has to live until no peer reads its memory any more.
 class DeviceRun {
 public:
   DeviceRun(const PlanIndex &index, uint32_t rank, Transport &transport,
             RunOptions options);
   ~DeviceRun();
 
-  /// Fills the previous state, waits for all others to have done so, executes
-  /// all rounds, and commits. The caller aborts the transport after an error.
-  /// Errors name device and round.
+  /// Fills the previous state, or takes up what an earlier process left, waits
+  /// for all others to have done so, executes all rounds, and commits. The
+  /// caller aborts the transport after an error. Errors name device and round.
   Status migrate();
 
   /// Checks every element of the current state after migrate(), unless the
@@ -53,16 +59,24 @@ public:
 
 private:
   Status prepare();
+  Status allocateSlabs();
+  Status prepareState();
+  Status fillState();
   Status runRounds();
+  Status commit();
+  Milliseconds roundTimeout(uint32_t round) const;
+  void enter(Phase phase, uint32_t round) const;
 
   const PlanIndex &index;
   const Member self;
   const uint32_t program;
   Transport &transport;
   const RunOptions options;
-  HostAllocator allocator;
+  std::unique_ptr<Allocator> allocator;
   DeviceState state;
   RoundExecutor executor;
+  Journal journal;
+  Standing standing; // where this run began
   Buffer sendSlab, recvSlab;
   DeviceReport result;
 };

@@ -1,5 +1,7 @@
 #include "engine/RoundExecutor.h"
 
+#include "engine/Describe.h"
+
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -12,42 +14,70 @@ constexpr uint32_t kNone = ~uint32_t{0};
 
 RoundExecutor::RoundExecutor(const PlanIndex &index, uint32_t rank,
                              Transport &transport)
-    : index(index), place(index.place(rank)), transport(transport) {}
+    : index(index), rank(rank), place(index.place(rank)), transport(transport) {
+}
 
 uint32_t RoundExecutor::rankOfSlot(uint32_t slot) const {
   const auto &peers = *index.program(place.program).peers();
   return *index.rankOf(peers.Get(slot)->devices()->Get(place.replica));
 }
 
-Status RoundExecutor::run(uint32_t round, DeviceState &state, Slabs slabs,
+Status RoundExecutor::run(uint32_t number, const RoundContext &context,
                           Milliseconds timeout) {
+  round = number;
+  hasLanded = round < context.keeping.landed(rank);
+  DeviceState &state = context.state;
   const Ops &ops = *index.program(place.program).rounds()->Get(round)->ops();
-  layOut(ops, slabs);
-  if (Status s = allocate(ops, state); !s.ok())
+  auto enter = [&](Phase phase) {
+    if (context.observer)
+      context.observer->enter(index.device(rank), round, phase);
+  };
+  layOut(ops, context);
+  if (Status s = hasLanded ? Status::success() : allocate(ops, state); !s.ok())
     return s;
+  enter(Phase::Pack);
   pack(ops, state);
+  enter(Phase::Transfer);
   if (Status s = transport.post(outgoing, incoming); !s.ok())
-    return s;
-  copyLocally(ops, state); // while messages travel
+    return explain(s, OpKind::send);
+  if (!hasLanded)
+    copyLocally(ops, state); // while messages travel
   if (Status s = transport.wait(timeout); !s.ok())
+    return explain(s, OpKind::recv);
+  if (Status s = checkHashes(timeout); !s.ok())
     return s;
   unpack(ops, state);
+  enter(Phase::Land);
+  if (Status s = land(context); !s.ok())
+    return s;
+  enter(Phase::Acknowledge);
   if (Status s = acknowledge(timeout); !s.ok())
     return s;
-  release(ops, state);
-  return Status::success();
+  enter(Phase::Release);
+  return release(ops, context);
 }
 
-/// One message a peer and direction, one after the other in the slabs.
-void RoundExecutor::layOut(const Ops &ops, Slabs slabs) {
+Status RoundExecutor::explain(const Status &error, OpKind kind) const {
+  std::optional<uint32_t> peer = transport.culprit();
+  if (error.kind() != ErrorKind::Peer || !peer)
+    return error;
+  return error.at(
+      text("transfer of ", describeMessage(index, rank, *peer, round, kind)));
+}
+
+/// One message a peer and direction, one after the other in the slabs. What has
+/// landed before is left out.
+void RoundExecutor::layOut(const Ops &ops, const RoundContext &context) {
   size_t slots = index.program(place.program).peers()->size();
   std::vector<uint64_t> sendBytes(slots), recvBytes(slots);
   for (const Op *op : ops) {
-    if (op->kind() == OpKind::send)
+    if (op->kind() == OpKind::send &&
+        context.keeping.landed(rankOfSlot(op->peer())) <= round)
       sendBytes[op->peer()] += index.opBytes(*op);
-    if (op->kind() == OpKind::recv)
+    if (op->kind() == OpKind::recv && !hasLanded)
       recvBytes[op->peer()] += index.opBytes(*op);
   }
+  Slabs slabs = context.slabs;
   outgoing.clear();
   incoming.clear();
   packed.clear();
@@ -81,7 +111,7 @@ Status RoundExecutor::allocate(const Ops &ops, DeviceState &state) {
 
 void RoundExecutor::pack(const Ops &ops, const DeviceState &state) {
   for (const Op *op : ops) {
-    if (op->kind() != OpKind::send)
+    if (op->kind() != OpKind::send || outgoingOfSlot[op->peer()] == kNone)
       continue;
     Box box = index.opBox(*op);
     Side side = op->from_curr() ? Side::Curr : Side::Prev;
@@ -122,7 +152,7 @@ void RoundExecutor::unpack(const Ops &ops, DeviceState &state) {
   for (const Incoming &message : incoming)
     cursors.push_back(message.bytes.data());
   for (const Op *op : ops) {
-    if (op->kind() != OpKind::recv)
+    if (op->kind() != OpKind::recv || hasLanded)
       continue;
     Box box = index.opBox(*op);
     const std::byte *&cursor = cursors[incomingOfSlot[op->peer()]];
@@ -136,26 +166,67 @@ static uint64_t hashOf(std::span<const std::byte> bytes) {
   return XXH3_64bits(bytes.data(), bytes.size());
 }
 
-/// Tells senders what arrived, and learns what arrived at the receivers.
-Status RoundExecutor::acknowledge(Milliseconds timeout) {
-  std::vector<Acknowledgement> receivedHashes, sentHashes;
-  for (const Incoming &message : incoming)
-    receivedHashes.push_back({message.peer, hashOf(message.bytes)});
+/// Senders tell what they sent, so a receiver knows that it has it before it
+/// says so.
+Status RoundExecutor::checkHashes(Milliseconds timeout) {
+  sentHashes.clear();
+  receivedHashes.clear();
+  std::vector<Acknowledgement> told, heard;
   for (const Outgoing &message : outgoing)
-    sentHashes.push_back({message.peer, 0});
-  if (Status s = transport.acknowledge(receivedHashes, sentHashes, timeout);
-      !s.ok())
-    return s;
-  for (size_t i = 0; i != outgoing.size(); ++i)
-    if (sentHashes[i].hash != hashOf(outgoing[i].bytes))
-      return Status(ErrorKind::Verification,
-                    text("the message to device ",
-                         index.device(outgoing[i].peer), " arrived damaged"));
+    told.push_back(
+        {message.peer, sentHashes.emplace_back(hashOf(message.bytes))});
+  for (const Incoming &message : incoming)
+    heard.push_back({message.peer, 0});
+  if (Status s = transport.acknowledge(told, heard, timeout); !s.ok())
+    return explain(s, OpKind::recv);
+  for (size_t i = 0; i != incoming.size(); ++i)
+    if (heard[i].hash != receivedHashes.emplace_back(hashOf(incoming[i].bytes)))
+      return Status(ErrorKind::Peer,
+                    text("transfer of ",
+                         describeMessage(index, rank, incoming[i].peer, round,
+                                         OpKind::recv),
+                         ": arrived damaged"));
   return Status::success();
 }
 
-void RoundExecutor::release(const Ops &ops, DeviceState &state) {
+Status RoundExecutor::land(const RoundContext &context) {
+  if (hasLanded)
+    return Status::success();
+  auto all = [](const std::vector<uint64_t> &hashes) {
+    return XXH3_64bits(hashes.data(), hashes.size() * sizeof hashes[0]);
+  };
+  return context.journal.append(
+      {Event::Landed, round, all(receivedHashes), all(sentHashes), 0});
+}
+
+/// Tells senders what landed, and learns what landed at the receivers.
+Status RoundExecutor::acknowledge(Milliseconds timeout) {
+  std::vector<Acknowledgement> told, heard;
+  for (size_t i = 0; i != incoming.size(); ++i)
+    told.push_back({incoming[i].peer, receivedHashes[i]});
+  for (const Outgoing &message : outgoing)
+    heard.push_back({message.peer, 0});
+  if (Status s = transport.acknowledge(told, heard, timeout); !s.ok())
+    return explain(s, OpKind::send);
+  for (size_t i = 0; i != outgoing.size(); ++i)
+    if (heard[i].hash != sentHashes[i])
+      return Status(ErrorKind::Peer,
+                    text("transfer of ",
+                         describeMessage(index, rank, outgoing[i].peer, round,
+                                         OpKind::send),
+                         ": the acknowledgement is of something else"));
+  return Status::success();
+}
+
+Status RoundExecutor::release(const Ops &ops, const RoundContext &context) {
+  // Noted first: a shard that is gone is never believed to be there.
+  if (Status s = context.journal.append({Event::Acknowledged, round, 0, 0, 0});
+      !s.ok())
+    return s;
+  if (context.mode == Mode::Safe)
+    return Status::success();
   for (const Op *op : ops)
     if (op->kind() == OpKind::release)
-      state.releasePrev(op->tensor());
+      context.state.releasePrev(op->tensor());
+  return Status::success();
 }

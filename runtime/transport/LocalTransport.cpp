@@ -109,10 +109,13 @@ public:
     }
   }
 
+  std::optional<uint32_t> culprit() const override { return culprit_; }
+
 private:
   Mailbox &inbox() { return shared.mailboxes[rank]; }
 
   Status missing(const char *what, uint32_t peer, Milliseconds timeout) {
+    culprit_ = peer;
     std::lock_guard lock(inbox().mutex);
     if (inbox().isAborted)
       return Status(ErrorKind::Peer, "stopped, since another device failed");
@@ -124,6 +127,7 @@ private:
   Shared &shared;
   const uint32_t rank;
   std::span<Incoming> pending;
+  std::optional<uint32_t> culprit_;
 };
 
 LocalCluster::LocalCluster(std::vector<uint32_t> devices)

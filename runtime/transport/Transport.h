@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 namespace etc::runtime {
@@ -64,7 +65,11 @@ public:
                              std::span<Acknowledgement> sent,
                              Milliseconds timeout) = 0;
 
-  /// Makes the peers' waits end with an error.
+  /// The peer that the last error was about, where it was about one.
+  virtual std::optional<uint32_t> culprit() const { return std::nullopt; }
+
+  /// Makes all waits, one's own and the peers', end with an error. Any thread
+  /// may call it.
   virtual void abort() = 0;
 };
 

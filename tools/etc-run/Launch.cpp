@@ -4,7 +4,6 @@
 
 #include <csignal>
 #include <cstring>
-#include <filesystem>
 #include <new>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -20,7 +19,7 @@ namespace {
 
 constexpr auto kPollInterval = std::chrono::milliseconds(2);
 /// How long the others may take to end by themselves once one has failed.
-constexpr auto kGrace = std::chrono::milliseconds(500);
+constexpr auto kGrace = std::chrono::milliseconds(4000);
 
 volatile std::sig_atomic_t wasInterrupted = 0;
 
@@ -42,25 +41,6 @@ public:
 private:
   struct sigaction oldInt {
   }, oldTerm{};
-};
-
-/// A directory that goes away with the object.
-class TemporaryDirectory {
-public:
-  TemporaryDirectory() {
-    std::error_code error;
-    std::string pattern =
-        std::filesystem::temp_directory_path(error) / "etc-run-XXXXXX";
-    if (::mkdtemp(pattern.data()))
-      path = pattern;
-  }
-  ~TemporaryDirectory() {
-    std::error_code ignored;
-    if (!path.empty())
-      std::filesystem::remove_all(path, ignored);
-  }
-
-  std::string path; // empty where none could be made
 };
 
 /// An array of T that forked processes share.
@@ -89,9 +69,10 @@ private:
 /// The children of one launch.
 class Launch {
 public:
-  Launch(const PlanIndex &index, const Options &options)
-      : index(index), options(options), outcomes(index.rankCount()),
-        progress(1) {}
+  Launch(const PlanIndex &index, const Options &options,
+         const RunOptions &runOptions, Meeting &meeting)
+      : index(index), options(options), runOptions(runOptions),
+        meeting(meeting), outcomes(index.rankCount()), progress(1) {}
 
   RunResult run() {
     InterruptGuard guard;
@@ -126,6 +107,7 @@ private:
         runChild(rank, parent);
       children.push_back({pid});
     }
+    meeting.listener.close(); // rank 0 has it
     return Status::success();
   }
 
@@ -136,7 +118,14 @@ private:
       ::_exit(1);
     ::signal(SIGINT, SIG_IGN); // the parent ends its children
     ::signal(SIGTERM, SIG_DFL);
-    runRank(index, rank, options, &progress[0], outcomes[rank]);
+    if (rank != 0)
+      meeting.listener.close();
+    RunOptions own = runOptions;
+    own.progress = &progress[0];
+    {
+      Session session;
+      runRank(index, rank, meeting, options, own, outcomes[rank], session);
+    }
     ::_exit(outcomes[rank].kind == ErrorKind::None ? 0 : 1);
   }
 
@@ -186,29 +175,28 @@ private:
     }
   }
 
-  /// A process that crashed comes before one that says what is wrong, and that
-  /// before those that lost a peer.
+  /// A process that crashed comes before what rank 0 found out, and that before
+  /// what others say.
   Status findCause() {
     if (wasInterrupted)
       return Status(ErrorKind::Peer, "interrupted");
     for (uint32_t rank = 0; rank != children.size(); ++rank)
       if (WIFSIGNALED(children[rank].state) && !children[rank].wasStopped)
         return Status(ErrorKind::Peer,
-                      text("the process of device ", index.device(rank),
-                           " was killed by signal ",
+                      text(describeLosses(index)(rank, outcomes[rank].round),
+                           ": killed by signal ",
                            WTERMSIG(children[rank].state)));
-    for (bool isPeerError : {false, true})
-      for (uint32_t rank = 0; rank != children.size(); ++rank) {
-        Status status = outcomes[rank].status();
-        if (!status.ok() && !children[rank].wasStopped &&
-            (status.kind() == ErrorKind::Peer) == isPeerError)
-          return status;
-      }
+    for (uint32_t rank = 0; rank != children.size(); ++rank)
+      if (Status status = outcomes[rank].status();
+          !status.ok() && !children[rank].wasStopped)
+        return status;
     return Status::success();
   }
 
   const PlanIndex &index;
   const Options &options;
+  const RunOptions &runOptions;
+  Meeting &meeting;
   SharedArray<Outcome> outcomes;
   SharedArray<Progress> progress;
   std::vector<Child> children;
@@ -216,12 +204,12 @@ private:
 
 } // namespace
 
-RunResult etc::run::launchProcesses(const PlanIndex &index, Options options) {
-  TemporaryDirectory directory;
-  if (directory.path.empty())
-    return {Status(ErrorKind::Usage, "cannot make a temporary directory"), {}};
-  options.rendezvous = directory.path;
+RunResult etc::run::launchProcesses(const PlanIndex &index, Options options,
+                                    const RunOptions &runOptions) {
+  Result<Meeting> meeting = makeLocalMeeting();
+  if (!meeting)
+    return {meeting.status(), {}, false};
   if (options.host.empty())
     options.host = "127.0.0.1";
-  return Launch(index, options).run();
+  return Launch(index, options, runOptions, *meeting).run();
 }

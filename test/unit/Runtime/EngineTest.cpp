@@ -4,6 +4,7 @@
 
 #include "engine/LocalRun.h"
 #include "engine/StateCheck.h"
+#include "memory/HostAllocator.h"
 #include "transport/LocalTransport.h"
 
 #include <gtest/gtest.h>
@@ -126,7 +127,7 @@ TEST(StateCheck, PaddingOfTheFirstAxisMovesNothing) {
   EXPECT_TRUE(std::equal(prev.begin() + 12, prev.end(), curr.begin()));
 }
 
-RunOptions quickly() { return {Milliseconds(20'000), true, nullptr}; }
+RunOptions quickly() { return {.timeout = Milliseconds(20'000)}; }
 
 void expectProvedRun(fb::PlanT fixture) {
   OpenPlan plan(std::move(fixture));
