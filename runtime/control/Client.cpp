@@ -9,9 +9,9 @@ using namespace etc::runtime;
 namespace {
 
 /// How long a process may take to stop by itself.
-constexpr Milliseconds kStuck{3000};
+constexpr Milliseconds kStuck{1500};
 /// How long after a failure the hub may take to tell the cause.
-constexpr Milliseconds kVerdict{2000};
+constexpr Milliseconds kVerdict{1200};
 
 } // namespace
 

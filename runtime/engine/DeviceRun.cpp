@@ -23,11 +23,13 @@ static std::unique_ptr<Allocator> makeAllocator(const Keeping &keeping,
   return std::make_unique<FileAllocator>(statePath(keeping.state, device));
 }
 
-DeviceRun::DeviceRun(const PlanIndex &index, uint32_t rank,
-                     Transport &transport, RunOptions given)
+DeviceRun::DeviceRun(const PlanIndex &index, uint32_t rank, Transport &direct,
+                     RunOptions given)
     : index(index), self{rank, index.rankCount()},
-      program(index.place(rank).program), transport(transport),
-      options(std::move(given)),
+      program(index.place(rank).program), options(std::move(given)),
+      wrapped(options.wrap ? options.wrap(direct, index.device(rank))
+                           : nullptr),
+      transport(wrapped ? *wrapped : direct),
       allocator(makeAllocator(options.keeping, index.device(rank))),
       state(index, program, *allocator), executor(index, rank, transport) {
   result.device = index.device(rank);

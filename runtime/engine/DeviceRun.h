@@ -6,6 +6,7 @@
 #include "engine/RoundExecutor.h"
 #include "transport/Collectives.h"
 
+#include <functional>
 #include <memory>
 
 namespace etc::runtime {
@@ -24,6 +25,9 @@ struct RunOptions {
   Keeping keeping = {};
   /// Not owned, may be null.
   Observer *observer = nullptr;
+  /// Puts something between a device and its transport; may be empty.
+  std::function<std::unique_ptr<Transport>(Transport &, uint32_t device)> wrap =
+      {};
 };
 
 /// What one device did. Plain data, which travels between processes as it is.
@@ -70,8 +74,9 @@ private:
   const PlanIndex &index;
   const Member self;
   const uint32_t program;
-  Transport &transport;
   const RunOptions options;
+  const std::unique_ptr<Transport> wrapped;
+  Transport &transport;
   std::unique_ptr<Allocator> allocator;
   DeviceState state;
   RoundExecutor executor;

@@ -15,9 +15,9 @@ namespace etc::run {
 struct Hooks {
   runtime::Observer *observer = nullptr;
   /// Puts something between a device and its transport.
-  std::function<std::unique_ptr<runtime::Transport>(
-      std::unique_ptr<runtime::Transport>, uint32_t device)>
-      wrap;
+  std::function<std::unique_ptr<runtime::Transport>(runtime::Transport &,
+                                                    uint32_t device)>
+      wrap = {};
 };
 
 /// The whole program, but for main.

@@ -19,7 +19,7 @@ namespace {
 
 constexpr auto kPollInterval = std::chrono::milliseconds(2);
 /// How long the others may take to end by themselves once one has failed.
-constexpr auto kGrace = std::chrono::milliseconds(4000);
+constexpr auto kGrace = std::chrono::milliseconds(2500);
 
 volatile std::sig_atomic_t wasInterrupted = 0;
 
@@ -175,17 +175,30 @@ private:
     }
   }
 
+  /// How a process ended that did not say anything; empty for one that did, or
+  /// that was ended here.
+  std::string describeEnd(uint32_t rank) {
+    const Child &child = children[rank];
+    if (child.wasStopped)
+      return {};
+    if (WIFSIGNALED(child.state))
+      return text("killed by signal ", WTERMSIG(child.state));
+    return outcomes[rank].isSet && WEXITSTATUS(child.state) <= 1
+               ? ""
+               : text("its process ended with status ",
+                      WEXITSTATUS(child.state));
+  }
+
   /// A process that crashed comes before what rank 0 found out, and that before
   /// what others say.
   Status findCause() {
     if (wasInterrupted)
       return Status(ErrorKind::Peer, "interrupted");
     for (uint32_t rank = 0; rank != children.size(); ++rank)
-      if (WIFSIGNALED(children[rank].state) && !children[rank].wasStopped)
+      if (std::string end = describeEnd(rank); !end.empty())
         return Status(ErrorKind::Peer,
-                      text(describeLosses(index)(rank, outcomes[rank].round),
-                           ": killed by signal ",
-                           WTERMSIG(children[rank].state)));
+                      describeLosses(index)(rank, outcomes[rank].round) + ": " +
+                          end);
     for (uint32_t rank = 0; rank != children.size(); ++rank)
       if (Status status = outcomes[rank].status();
           !status.ok() && !children[rank].wasStopped)

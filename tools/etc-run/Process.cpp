@@ -15,6 +15,7 @@ static_assert(std::is_trivially_copyable_v<Outcome>,
               "outcomes travel between processes as they are");
 
 void Outcome::set(const Status &status) {
+  isSet = true;
   kind = status.kind();
   size_t length = std::min(status.message().size(), sizeof message - 1);
   std::memcpy(message, status.message().data(), length);
@@ -118,10 +119,7 @@ Result<std::unique_ptr<Transport>> connect(const PlanIndex &index,
   };
   gloo.host = options.host;
   gloo.timeout = options.timeout;
-  auto transport = connectGloo(gloo);
-  return transport && hooks().wrap
-             ? hooks().wrap(std::move(*transport), index.device(rank))
-             : std::move(transport);
+  return connectGloo(gloo);
 }
 
 } // namespace

@@ -29,6 +29,7 @@ struct Outcome {
   char message[1000] = "ended without a result";
   uint32_t round = ~uint32_t{0}; // the one it is in
   bool isHubLost = false;
+  bool isSet = false;
 
   void set(const plan::Status &status);
   plan::Status status() const;

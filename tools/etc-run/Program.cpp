@@ -181,6 +181,7 @@ static Result<RunOptions> prepareRun(const PlanIndex &index,
   run.mode = options.mode;
   run.floorRate = options.floorRate;
   run.observer = hooks().observer;
+  run.wrap = hooks().wrap;
   if (!options.journal.empty())
     run.keeping = {options.journal, stateDirectory(options), {}, nullptr};
   Status status = Status::success();
