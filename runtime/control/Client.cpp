@@ -168,9 +168,12 @@ void Client::watch() {
   bool isSilent;
   {
     std::lock_guard lock(mutex);
-    if (socket.isOpen() && isWelcome && now >= nextBeat && !isLeaving) {
+    if (now >= nextBeat) {
       nextBeat = now + options.times.beat;
-      out += formatFrame(FrameKind::Beat, formatRound(round));
+      if (options.onBeat)
+        options.onBeat();
+      if (socket.isOpen() && isWelcome && !isLeaving)
+        out += formatFrame(FrameKind::Beat, formatRound(round));
     }
     isSilent = socket.isOpen() && isWelcome && !stopped && !isLeaving &&
                now - heard > options.times.silence;

@@ -19,6 +19,8 @@ struct ClientOptions {
   /// Called by another thread when this process has been told to stop, and has
   /// not done so for a while. It does not return.
   std::function<void(const Status &cause)> onStuck;
+  /// Called with every sign of life, by another thread; may be empty.
+  std::function<void()> onBeat = {};
 };
 
 /// Sends signs of life, and hears when to stop. All functions can be called by

@@ -32,8 +32,10 @@ Result<Journal> Journal::create(const std::string &path, JournalHeader header,
   Journal journal;
   journal.path = path;
   journal.header = header;
+  // It gets its name when it is one.
+  const std::string draft = path + ".part";
   journal.fd =
-      ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+      ::open(draft.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (journal.fd < 0)
     return failed(path, errno);
   // Filled, two a round, Prepared, Decided, Committed, and a few that a resumed
@@ -43,12 +45,12 @@ Result<Journal> Journal::create(const std::string &path, JournalHeader header,
   int error = ::posix_fallocate(journal.fd, 0, static_cast<off_t>(size));
   if (error == 0 && (::pwrite(journal.fd, &header, sizeof header, 0) !=
                          static_cast<ssize_t>(sizeof header) ||
-                     ::fdatasync(journal.fd) != 0))
+                     ::fdatasync(journal.fd) != 0 ||
+                     ::link(draft.c_str(), path.c_str()) != 0))
     error = errno;
-  if (error == 0)
-    return journal;
-  ::unlink(path.c_str());
-  return failed(path, error);
+  ::unlink(draft.c_str());
+  return error == 0 ? Result<Journal>(std::move(journal))
+                    : Result<Journal>(failed(path, error));
 }
 
 Result<Journal> Journal::open(const std::string &path,

@@ -72,7 +72,8 @@ public:
   Launch(const PlanIndex &index, const Options &options,
          const RunOptions &runOptions, Meeting &meeting)
       : index(index), options(options), runOptions(runOptions),
-        meeting(meeting), outcomes(index.rankCount()), progress(1) {}
+        meeting(meeting), outcomes(index.rankCount()), beats(index.rankCount()),
+        progress(1) {}
 
   RunResult run() {
     InterruptGuard guard;
@@ -93,6 +94,8 @@ private:
     bool isRunning = true;
     bool wasStopped = false; // by us
     int state = 0;
+    uint32_t beats = 0; // seen
+    Clock::time_point heard = Clock::now();
   };
 
   Status start() {
@@ -124,7 +127,8 @@ private:
     own.progress = &progress[0];
     {
       Session session;
-      runRank(index, rank, meeting, options, own, outcomes[rank], session);
+      runRank(index, rank, meeting, options, own, outcomes[rank], session,
+              &beats[rank]);
     }
     ::_exit(outcomes[rank].kind == ErrorKind::None ? 0 : 1);
   }
@@ -135,6 +139,7 @@ private:
     ProgressLine line(index, progress[0], options.progress);
     std::optional<Clock::time_point> deadline;
     while (!wasInterrupted && reap() > 0) {
+      listen();
       if (hasFailure() && !deadline)
         deadline = Clock::now() + kGrace;
       if (deadline && Clock::now() > *deadline)
@@ -156,9 +161,24 @@ private:
     return running;
   }
 
+  /// Rank 0 hears the others; who hears rank 0 when the others are done?
+  void listen() {
+    for (uint32_t rank = 0; rank != children.size(); ++rank) {
+      Child &child = children[rank];
+      if (child.beats == beats[rank] && child.beats != 0)
+        continue;
+      child.beats = beats[rank];
+      child.heard = Clock::now();
+    }
+  }
+
+  bool isSilent(const Child &child) const {
+    return child.isRunning && Clock::now() - child.heard > options.silence;
+  }
+
   bool hasFailure() const {
     for (const Child &child : children)
-      if (!child.isRunning && child.state != 0)
+      if (isSilent(child) || (!child.isRunning && child.state != 0))
         return true;
     return false;
   }
@@ -203,6 +223,12 @@ private:
       if (Status status = outcomes[rank].status();
           !status.ok() && !children[rank].wasStopped)
         return status;
+    for (uint32_t rank = 0; rank != children.size(); ++rank)
+      if (children[rank].wasStopped)
+        return Status(ErrorKind::Peer,
+                      text(describeLosses(index)(rank, outcomes[rank].round),
+                           ": no sign of life for ",
+                           options.silence.count() / 1000.0, " s"));
     return Status::success();
   }
 
@@ -211,6 +237,7 @@ private:
   const RunOptions &runOptions;
   Meeting &meeting;
   SharedArray<Outcome> outcomes;
+  SharedArray<std::atomic<uint32_t>> beats;
   SharedArray<Progress> progress;
   std::vector<Child> children;
 };

@@ -87,7 +87,8 @@ Hello makeHello(const PlanIndex &index, uint32_t rank, const Meeting &meeting,
 Result<std::unique_ptr<Client>> join(const PlanIndex &index, uint32_t rank,
                                      Meeting &meeting, const Options &options,
                                      const RunOptions &runOptions,
-                                     Outcome &outcome, Session &session) {
+                                     Outcome &outcome, Session &session,
+                                     std::atomic<uint32_t> *beats) {
   const ControlTimes times{options.timeout, Milliseconds(250), options.silence};
   if (rank == 0)
     session.hub = std::make_unique<Hub>(
@@ -100,7 +101,10 @@ Result<std::unique_ptr<Client>> join(const PlanIndex &index, uint32_t rank,
   };
   return Client::join({meeting.address,
                        makeHello(index, rank, meeting, runOptions), times,
-                       describeLosses(index), endNow});
+                       describeLosses(index), endNow, [beats] {
+                         if (beats)
+                           ++*beats;
+                       }});
 }
 
 Result<std::unique_ptr<Transport>> connect(const PlanIndex &index,
@@ -126,9 +130,10 @@ Result<std::unique_ptr<Transport>> connect(const PlanIndex &index,
 
 void etc::run::runRank(const PlanIndex &index, uint32_t rank, Meeting &meeting,
                        const Options &options, RunOptions runOptions,
-                       Outcome &outcome, Session &session) {
+                       Outcome &outcome, Session &session,
+                       std::atomic<uint32_t> *beats) {
   auto client =
-      join(index, rank, meeting, options, runOptions, outcome, session);
+      join(index, rank, meeting, options, runOptions, outcome, session, beats);
   if (!client)
     return outcome.set(client.status());
   session.client = std::move(*client);

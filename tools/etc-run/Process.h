@@ -45,10 +45,12 @@ struct Session {
 };
 
 /// Meets the others, connects through Gloo, migrates this rank's device, and
-/// verifies it. The session is for what follows.
+/// verifies it. The session is for what follows. Another thread counts signs of
+/// life, unless `beats` is null.
 void runRank(const plan::PlanIndex &index, uint32_t rank, Meeting &meeting,
              const Options &options, runtime::RunOptions runOptions,
-             Outcome &outcome, Session &session);
+             Outcome &outcome, Session &session,
+             std::atomic<uint32_t> *beats = nullptr);
 
 /// The run of a process that a launcher started. Reports are complete at rank
 /// 0, and empty elsewhere.
