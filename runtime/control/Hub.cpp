@@ -91,17 +91,12 @@ void Hub::admit(Newcomer &newcomer) {
       parseHello(std::string_view(newcomer.in).substr(0, sizeof(Hello)));
   if (!hello || !equals(hello->secret, options.secret) || stopped)
     return;
-  if (hello->rank >= options.rankCount ||
-      hello->rankCount != options.rankCount) {
-    firstFault =
-        usage("a process is rank ", hello->rank, " of ", hello->rankCount,
-              ", the plan needs ", options.rankCount);
-    return stop();
-  }
-  if (guests.contains(hello->rank)) {
-    firstFault = usage("two processes are rank ", hello->rank);
-    return stop();
-  }
+  if (hello->rank >= options.rankCount || hello->rankCount != options.rankCount)
+    return refuse(newcomer, usage("a process is rank ", hello->rank, " of ",
+                                  hello->rankCount, ", the plan needs ",
+                                  options.rankCount));
+  if (guests.contains(hello->rank))
+    return refuse(newcomer, usage("two processes are rank ", hello->rank));
   Guest &guest = guests[hello->rank];
   guest.socket = std::move(newcomer.socket);
   guest.hello = *hello;
@@ -109,6 +104,15 @@ void Hub::admit(Newcomer &newcomer) {
   guest.reader.feed(std::string_view(newcomer.in).substr(sizeof(Hello)));
   if (guests.size() == options.rankCount)
     welcomeAll();
+}
+
+/// One of the job that cannot take part: it is told why, and so are all.
+void Hub::refuse(Newcomer &newcomer, const Status &why) {
+  std::string out = formatFrame(FrameKind::Stop, {}) +
+                    formatFrame(FrameKind::Cause, formatFailure(why));
+  (void)newcomer.socket.send(out);
+  firstFault = why;
+  stop();
 }
 
 void Hub::welcomeAll() {

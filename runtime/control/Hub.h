@@ -69,6 +69,7 @@ private:
   bool isOver();
   void greet(Clock::time_point now);
   void admit(Newcomer &newcomer);
+  void refuse(Newcomer &newcomer, const Status &why);
   void welcomeAll();
   Status compareHellos() const;
   void listen(Guest &guest);

@@ -47,8 +47,8 @@ static std::vector<std::byte> seal(std::vector<std::byte> bytes) {
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  std::vector<std::byte> bytes(size);
-  std::memcpy(bytes.data(), data, size);
+  const auto *first = reinterpret_cast<const std::byte *>(data);
+  std::vector<std::byte> bytes(first, first + size);
   conclude(bytes);
   conclude(seal(std::move(bytes)));
   return 0;

@@ -18,7 +18,8 @@ static void judge(const std::vector<uint64_t> &aligned, size_t size) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   std::vector<uint64_t> aligned(size / 8 + 1);
-  std::memcpy(aligned.data(), data, size);
+  if (size > 0)
+    std::memcpy(aligned.data(), data, size);
   judge(aligned, size);
   std::span<uint8_t> bytes(reinterpret_cast<uint8_t *>(aligned.data()), size);
   flatbuffers::Verifier verifier(bytes.data(), size);

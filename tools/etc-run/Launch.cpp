@@ -203,10 +203,9 @@ private:
       return {};
     if (WIFSIGNALED(child.state))
       return text("killed by signal ", WTERMSIG(child.state));
-    return outcomes[rank].isSet && WEXITSTATUS(child.state) <= 1
-               ? ""
-               : text("its process ended with status ",
-                      WEXITSTATUS(child.state));
+    return outcomes[rank].isSet ? ""
+                                : text("its process ended with status ",
+                                       WEXITSTATUS(child.state));
   }
 
   /// A process that crashed comes before what rank 0 found out, and that before
