@@ -59,6 +59,8 @@ Status etc::run::makeDirectory(const Options &options,
                                const plan::PlanFile &file,
                                const PlanIndex &index,
                                const std::vector<uint32_t> &ranks) {
+  if (Status s = checkEmpty(options, index, ranks); !s.ok())
+    return s;
   std::error_code error;
   for (const std::string &path : {options.journal, stateDirectory(options)}) {
     std::filesystem::create_directories(path, error);
@@ -66,8 +68,6 @@ Status etc::run::makeDirectory(const Options &options,
       return Status(ErrorKind::Usage,
                     text(path, ": cannot make it: ", error.message()));
   }
-  if (Status s = checkEmpty(options, index, ranks); !s.ok())
-    return s;
   const auto bytes = file.bytes();
   if (Status s = writeFile(
           options.journal + "/plan.etcplan",

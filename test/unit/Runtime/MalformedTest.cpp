@@ -199,4 +199,99 @@ TEST_F(Malformed, Requests) {
   }
 }
 
+/// What an earlier migration left, damaged.
+TEST_F(Malformed, Directories) {
+  writePlan(twoStagePlan());
+  const std::string journal = directory / "j/device-0.journal";
+  ASSERT_EQ(run("--journal=j m.etcplan").code, 0);
+  expect("--journal=j m.etcplan",
+         "j: holds the journal of a migration; go on with etc-run resume, back "
+         "with etc-run rollback, or name another directory");
+  expect("--journal=k --state=j m.etcplan",
+         "j/device-0: holds state already; name another directory, or remove "
+         "it");
+  expect("--journal=m.etcplan m.etcplan",
+         "m.etcplan: cannot make it: Not a directory");
+  expect("rollback j", "cannot roll back: the migration is committed; etc-run "
+                       "resume completes it");
+  expect("status j --failed=9",
+         "--failed: device 9 takes no part in the migration");
+  expect("status j k", "one directory at a time: j and k");
+  expect("resume j --from=j",
+         "--from is for a new migration, not for an earlier one");
+
+  write(journal, "abc");
+  for (const char *verb : {"status", "resume", "rollback", "inventory"})
+    expect(std::string(verb) + " j",
+           "j/device-0.journal: not a journal: 3 bytes");
+  write(journal, std::string(40, 'x'));
+  expect("status j", "j/device-0.journal: not a journal of this version "
+                     "(expected ETCJRNL1)");
+  write(journal, "ETCJRNL1" + std::string(32, 'x'));
+  expect("status j", "j/device-0.journal: damaged: the header does not match "
+                     "its checksum");
+  write(directory / "j/options", "--fast\n");
+  expect("status j",
+         "j/options: unknown option --fast; etc-run --help lists all");
+  write(directory / "j/options", "");
+  write(directory / "j/plan.etcplan", "");
+  expect("status j", "j/plan.etcplan: not an ETC plan (expected file "
+                     "identifier 'ETCP', the file has 0 bytes)");
+}
+
+TEST_F(Malformed, AnotherPlansJournal) {
+  writePlan(twoStagePlan());
+  ASSERT_EQ(run("--journal=j m.etcplan").code, 0);
+  writePlan(relayPlan());
+  std::filesystem::copy_file(plan, directory / "j/plan.etcplan",
+                             std::filesystem::copy_options::overwrite_existing);
+  for (const char *verb : {"status", "resume", "rollback", "inventory"})
+    expect(std::string(verb) + " j", "j/device-0.journal: is of another plan");
+}
+
+TEST_F(Malformed, Launchers) {
+  if (!ETC_TEST_GLOO)
+    GTEST_SKIP() << "built without Gloo";
+  writePlan(twoStagePlan());
+  auto launched = [&](const std::string &variables, const char *arguments) {
+    return shell("cd " + directory.string() + " && " + variables +
+                 " " ETC_RUN_BINARY " --transport=gloo " + arguments +
+                 " m.etcplan");
+  };
+  struct Case {
+    const char *variables, *arguments, *message;
+  };
+  for (const Case &wrong : {
+           Case{"RANK=0 WORLD_SIZE=4", "",
+                "processes that a launcher started need --rendezvous=DIR, an "
+                "empty directory that all of them see, or --control=HOST:PORT, "
+                "or MASTER_ADDR and MASTER_PORT"},
+           Case{"RANK=0 WORLD_SIZE=4 MASTER_ADDR=localhost MASTER_PORT=29500",
+                "",
+                "set ETC_JOB_TOKEN to the same secret of 16 to 64 characters "
+                "for all processes of the job (openssl rand -hex 32 makes "
+                "one)"},
+           Case{"RANK=0 WORLD_SIZE=4 MASTER_ADDR=localhost MASTER_PORT=29500 "
+                "ETC_JOB_TOKEN=short",
+                "",
+                "set ETC_JOB_TOKEN to the same secret of 16 to 64 characters "
+                "for all processes of the job (openssl rand -hex 32 makes "
+                "one)"},
+           Case{"RANK=0 WORLD_SIZE=4", "--control=here",
+                "here: expected HOST:PORT"},
+           Case{"SLURM_PROCID=0 SLURM_NTASKS=5", "",
+                "the plan needs 4 processes (its participants), the launcher "
+                "started 5; start 4"},
+           Case{"OMPI_COMM_WORLD_RANK=7 OMPI_COMM_WORLD_SIZE=4", "",
+                "the plan needs 4 processes (its participants), and no "
+                "launcher started this one; use --launch=4, or torchrun, srun "
+                "or mpirun"},
+       }) {
+    Ended ended = launched(wrong.variables, wrong.arguments);
+    EXPECT_EQ(ended.code, 2);
+    EXPECT_EQ(ended.out, "etc-run: " + std::string(wrong.message) + "\n");
+    EXPECT_EQ(files(), std::vector<std::string>{"m.etcplan"});
+  }
+}
+
 } // namespace
