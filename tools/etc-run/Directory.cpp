@@ -77,6 +77,8 @@ Status etc::run::makeDirectory(const Options &options,
   Options lasting = options;
   if (!options.state.empty())
     lasting.state = std::filesystem::absolute(options.state);
+  if (!options.from.empty())
+    lasting.from = std::filesystem::absolute(options.from);
   return writeFile(options.journal + "/options", lastingOptions(lasting));
 }
 

@@ -189,9 +189,7 @@ Status checkTogether(const Options &options) {
   if (options.help || options.version)
     return Status::success();
   if (options.verb != Verb::Run)
-    return options.from.empty()
-               ? Status::success()
-               : usage("--from is for a new migration, not for an earlier one");
+    return Status::success();
   if (options.plan.empty())
     return usage("no plan given; try: etc-run m.etcplan (etc-opt --emit=plan "
                  "writes one, etc-run --help says more)");
@@ -244,6 +242,8 @@ Result<Options> etc::run::parseOptions(int argc, char **argv) {
     }
   for (int i = next; i < argc; ++i) {
     std::string_view argument = argv[i];
+    if (options.verb != Verb::Run && argument.starts_with("--from"))
+      return usage("--from is for a new migration, not for an earlier one");
     if (argument.starts_with("-")) {
       if (Status s = readOption(options, argument); !s.ok())
         return s;
@@ -270,6 +270,8 @@ std::string etc::run::lastingOptions(const Options &options) {
                                                   : "--mode=eager\n";
   if (!options.state.empty())
     out += "--state=" + options.state + "\n";
+  if (!options.from.empty())
+    out += "--from=" + options.from + "\n";
   return out;
 }
 

@@ -16,6 +16,7 @@
 #include "plan/Referee.h"
 #include "transport/GlooTransport.h"
 
+#include <algorithm>
 #include <iostream>
 #include <numeric>
 #include <thread>
@@ -189,7 +190,13 @@ static Result<RunOptions> prepareRun(const PlanIndex &index,
     status = loadStandings(index, options, run.keeping);
   else if (!options.journal.empty())
     status = makeDirectory(options, file, index, setting.ranks);
-  if (status.ok() && !options.from.empty()) {
+  // A resumed run asks for it only where a device had not read all of it.
+  const auto &known = run.keeping.standings;
+  const bool needsOrigin =
+      known.empty() ||
+      !std::all_of(known.begin(), known.end(),
+                   [](const Standing &standing) { return standing.isFilled; });
+  if (status.ok() && !options.from.empty() && needsOrigin) {
     status = openOrigin(options, origin);
     run.keeping.source = origin.state.get();
   }
