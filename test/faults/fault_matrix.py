@@ -21,8 +21,8 @@ import time
 
 PHASES = ["pack", "transfer", "land", "acknowledge", "release"]
 ENDS = ["prepare", "decide", "commit"]
-# Of a run that has to notice by itself: silence (1 s), settling, and the launcher's patience; doubled for a busy
-# machine.
+# Of a run that has to notice by itself: silence (1.5 s), settling, and the launcher's patience; with room for a busy
+# machine. --deadline sets it.
 DEADLINE = 20
 Plan = collections.namedtuple("Plan", "name devices rounds")
 PLANS = [Plan("ring", 4, 8), Plan("small", 3, 5), Plan("stages", 4, 2), Plan("relay", 3, 3)]
@@ -256,7 +256,9 @@ def main():
     parser.add_argument("--network", type=int, default=6, help="runs in network namespaces, by fault and mode")
     parser.add_argument("--only", default="", help="run cases whose fault/transport/mode contain this")
     parser.add_argument("--jobs", type=int, default=3)
+    parser.add_argument("--deadline", type=int, default=DEADLINE, help="seconds after which a run hangs")
     options = parser.parse_args()
+    globals()["DEADLINE"] = options.deadline
     with tempfile.TemporaryDirectory() as plans:
         options.plans = plans
         subprocess.run([os.path.join(options.bin, "etc-fault-plans"), plans], check=True)
