@@ -1,5 +1,6 @@
 #include "device/HostWorker.h"
 
+#include "memory/FileAllocator.h"
 #include "memory/HostAllocator.h"
 #include "memory/HostPages.h"
 #include "memory/PageArena.h"
@@ -37,14 +38,19 @@ private:
   PageArena arena{pages};
 };
 
-class PlainHostWorker final : public HostWorker {
+/// Over an allocator that makes memory when it is asked for it.
+template <typename Memory> class PlainHostWorker final : public HostWorker {
 public:
-  Allocator &allocator() override { return heap; }
+  template <typename... Arguments>
+  explicit PlainHostWorker(Arguments &&...arguments)
+      : memory(std::forward<Arguments>(arguments)...) {}
+
+  Allocator &allocator() override { return memory; }
   Status reserve(uint64_t) override { return Status::success(); }
-  uint64_t heldBytes() const override { return heap.highWater(); }
+  uint64_t heldBytes() const override { return memory.highWater(); }
 
 private:
-  HostAllocator heap;
+  Memory memory;
 };
 
 } // namespace
@@ -52,5 +58,9 @@ private:
 std::unique_ptr<Worker> etc::runtime::makeHostWorker() {
   if (HostPages::areSupported())
     return std::make_unique<PagedHostWorker>();
-  return std::make_unique<PlainHostWorker>();
+  return std::make_unique<PlainHostWorker<HostAllocator>>();
+}
+
+std::unique_ptr<Worker> etc::runtime::makeFileWorker(std::string directory) {
+  return std::make_unique<PlainHostWorker<FileAllocator>>(std::move(directory));
 }

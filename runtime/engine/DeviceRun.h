@@ -7,6 +7,7 @@
 #include "engine/RoundExecutor.h"
 #include "transport/Collectives.h"
 
+#include <functional>
 #include <memory>
 
 namespace etc::runtime {
@@ -18,10 +19,20 @@ struct RunOptions {
   bool verify = true;
   /// Measure first how fast bare messages of the same bytes are.
   bool ceiling = false;
+  Mode mode = Mode::Eager;
+  /// A round may take its predicted bytes over this rate longer than
+  /// `timeout`; in bytes a second.
+  uint64_t floorRate = 100'000'000;
+  Keeping keeping = {};
   /// Counts along, unless null; not owned.
   Progress *progress = nullptr;
   /// Logs every step, unless null; not owned.
   TraceLog *trace = nullptr;
+  /// Not owned, may be null.
+  Observer *observer = nullptr;
+  /// Puts something between a device and its transport; may be empty.
+  std::function<std::unique_ptr<Transport>(Transport &, uint32_t device)> wrap =
+      {};
 };
 
 /// What one device did. Plain data, which travels between processes as it is.
@@ -44,16 +55,17 @@ struct DeviceReport {
   uint64_t transportBytes = 0; // what the transport took of device memory
 };
 
-/// Runs one participant. After an error it has to live until no peer reads its
-/// memory any more.
+/// Runs one participant; docs/reliability.md numbers what it promises. After an
+/// error it has to live until no peer reads its memory any more.
 class DeviceRun {
 public:
   DeviceRun(const PlanIndex &index, uint32_t rank, Transport &transport,
             Worker &worker, RunOptions options);
   ~DeviceRun();
 
-  /// Fills the previous state, and makes staging, memory and connections ready:
-  /// what can be done while the previous configuration still trains.
+  /// Fills the previous state, or takes up what an earlier process left, and
+  /// makes staging, memory and connections ready: what can be done while the
+  /// previous configuration still trains.
   Status prepare();
 
   /// Waits for all others to be prepared, executes all rounds, and commits. The
@@ -69,18 +81,28 @@ public:
 
 private:
   Status makeReady();
+  Status measureBareMessages();
+  Status prepareState();
+  Status fillPrev();
   Status allocateSlabs();
   Status connectPeers();
   Status runRounds();
+  Status commit();
+  Milliseconds roundTimeout(uint32_t round) const;
+  void enter(Phase phase, uint32_t round) const;
+  Status conclude(const Status &status);
 
   const PlanIndex &index;
   const Member self;
   const uint32_t program;
-  Transport &transport;
   const RunOptions options;
+  const std::unique_ptr<Transport> wrapped;
+  Transport &transport;
   Worker &worker;
   DeviceState state;
   RoundExecutor executor;
+  Journal journal;
+  Standing standing; // where this run began
   Buffer sendSlab, recvSlab;
   DeviceReport result;
 };

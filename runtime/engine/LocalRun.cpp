@@ -1,6 +1,5 @@
 #include "engine/LocalRun.h"
 
-#include "device/HostWorker.h"
 #include "transport/LocalTransport.h"
 
 #include <mutex>
@@ -16,7 +15,9 @@ LocalOutcome etc::runtime::runLocally(const PlanIndex &index,
   std::vector<std::unique_ptr<Worker>> workers;
   std::vector<std::unique_ptr<DeviceRun>> runs;
   for (uint32_t rank = 0; rank != index.rankCount(); ++rank) {
-    Result<std::unique_ptr<Worker>> worker = makeWorker(rank);
+    Result<std::unique_ptr<Worker>> worker =
+        makeWorker ? makeWorker(rank)
+                   : makeHostWorker(options.keeping, index.device(rank));
     if (!worker)
       return {worker.status(), {}};
     workers.push_back(std::move(*worker));
@@ -51,8 +52,4 @@ LocalOutcome etc::runtime::runLocally(const PlanIndex &index,
   for (auto &run : runs)
     outcome.reports.push_back(run->report());
   return outcome;
-}
-
-Result<std::unique_ptr<Worker>> etc::runtime::hostWorkerOf(uint32_t) {
-  return makeHostWorker();
 }

@@ -21,10 +21,10 @@ struct LocalOutcome {
 using WorkerMaker =
     std::function<Result<std::unique_ptr<Worker>>(uint32_t rank)>;
 
-Result<std::unique_ptr<Worker>> hostWorkerOf(uint32_t rank);
-
+/// Devices are in host memory, or where the options keep it, unless another
+/// maker of workers is given.
 LocalOutcome runLocally(const PlanIndex &index, const RunOptions &options,
-                        const WorkerMaker &makeWorker = hostWorkerOf);
+                        const WorkerMaker &makeWorker = {});
 
 } // namespace etc::runtime
 

@@ -1,5 +1,10 @@
 #include "engine/RoundExecutor.h"
 
+#include "engine/Describe.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include <chrono>
 
 using namespace etc::runtime;
@@ -9,58 +14,93 @@ using etc::plan::fb::OpKind;
 
 RoundExecutor::RoundExecutor(const PlanIndex &index, uint32_t rank,
                              Transport &transport, Worker &worker)
-    : index(index), place(index.place(rank)), transport(transport),
-      worker(worker), messages(index, place, transport.sharesMemory()) {}
+    : index(index), rank(rank), place(index.place(rank)), transport(transport),
+      worker(worker), messages(index, rank, transport.sharesMemory()) {}
 
 /// Runs a step, adds its time, and logs it.
 template <typename Step>
-Status RoundExecutor::timed(const char *name, uint32_t round, double &seconds,
+Status RoundExecutor::timed(const char *name, TraceLog *trace, double &seconds,
                             Step step) {
   auto begin = std::chrono::steady_clock::now();
   Status status = step();
   auto end = std::chrono::steady_clock::now();
   seconds += std::chrono::duration<double>(end - begin).count();
-  if (trace) {
-    const auto *devices = index.program(place.program).devices();
-    trace->add({devices->Get(place.replica), round, name, begin, end});
-  }
+  if (trace)
+    trace->add({index.device(rank), round, name, begin, end});
   return status;
 }
 
-Status RoundExecutor::run(uint32_t round, DeviceState &state, Slabs slabs,
+Status RoundExecutor::run(uint32_t number, const RoundContext &context,
                           Milliseconds timeout) {
+  round = number;
+  hasLanded = round < context.keeping.landed(rank);
+  DeviceState &state = context.state;
   const Ops &ops = *index.program(place.program).rounds()->Get(round)->ops();
-  if (Status s = timed("pack", round, spent.pack,
-                       [&] {
-                         if (Status s = allocate(ops, state); !s.ok())
-                           return s;
-                         messages.layOut(ops, state, slabs);
-                         return pack();
-                       });
+  auto enter = [&](Phase phase) {
+    if (context.observer)
+      context.observer->enter(index.device(rank), round, phase);
+  };
+  auto step = [&](const char *name, double &seconds, auto body) {
+    return timed(name, context.trace, seconds, body);
+  };
+
+  enter(Phase::Pack);
+  if (Status s = step("pack", spent.pack, [&] { return pack(ops, context); });
       !s.ok())
     return s;
+  enter(Phase::Transfer);
   if (Status s = transport.post(messages.outgoing, messages.incoming); !s.ok())
-    return s;
+    return explain(s, OpKind::send);
   // While messages travel.
-  if (Status s = timed("copy", round, spent.copy,
-                       [&] { return copyLocally(ops, state); });
+  if (Status s =
+          step("copy", spent.copy, [&] { return copyLocally(ops, state); });
       !s.ok())
     return s;
-  if (Status s = timed("wait", round, spent.wait,
-                       [&] { return transport.wait(timeout); });
+  if (Status s =
+          step("wait", spent.wait, [&] { return transport.wait(timeout); });
+      !s.ok())
+    return explain(s, OpKind::recv);
+  if (Status s = step("unpack", spent.unpack, [&] { return unpack(state); });
       !s.ok())
     return s;
-  if (Status s = timed("unpack", round, spent.unpack,
-                       [&] { return unpack(ops, state); });
-      !s.ok())
-    return s;
-  if (Status s = timed("acknowledge", round, spent.acknowledge,
-                       [&] { return acknowledge(timeout); });
-      !s.ok())
-    return s;
-  countBytes();
-  release(ops, state);
-  return Status::success();
+  return step("acknowledge", spent.acknowledge, [&] {
+    enter(Phase::Land);
+    if (Status s = land(context); !s.ok())
+      return s;
+    enter(Phase::Acknowledge);
+    if (Status s = acknowledge(timeout); !s.ok())
+      return s;
+    countBytes();
+    enter(Phase::Release);
+    return release(ops, context);
+  });
+}
+
+Status RoundExecutor::blame(uint32_t peer, OpKind kind,
+                            const char *what) const {
+  return Status(ErrorKind::Peer,
+                text("transfer of ",
+                     describeMessage(index, rank, peer, round, kind), what));
+}
+
+Status RoundExecutor::explain(const Status &error, OpKind kind) const {
+  std::optional<uint32_t> peer = transport.culprit();
+  if (error.kind() != ErrorKind::Peer || !peer)
+    return error;
+  return error.at(
+      text("transfer of ", describeMessage(index, rank, *peer, round, kind)));
+}
+
+Status RoundExecutor::pack(const Ops &ops, const RoundContext &context) {
+  if (!hasLanded)
+    if (Status s = allocate(ops, context.state); !s.ok())
+      return s;
+  messages.layOut(round, context.state, context.slabs, context.keeping);
+  std::vector<uint64_t> hashes(messages.outgoing.size());
+  Status status = worker.run(messages.packs, hashes);
+  for (size_t i = 0; i != hashes.size(); ++i)
+    messages.outgoing[i].hash = hashes[i];
+  return status;
 }
 
 Status RoundExecutor::allocate(const Ops &ops, DeviceState &state) {
@@ -72,12 +112,9 @@ Status RoundExecutor::allocate(const Ops &ops, DeviceState &state) {
   return Status::success();
 }
 
-Status RoundExecutor::pack() {
-  sentHashes.assign(messages.outgoing.size(), 0);
-  return worker.run(messages.packs, sentHashes);
-}
-
 Status RoundExecutor::copyLocally(const Ops &ops, DeviceState &state) {
+  if (hasLanded)
+    return Status::success();
   std::vector<Move> moves; // all read what earlier rounds left
   for (const Op *op : ops) {
     if (op->kind() == OpKind::send || op->kind() == OpKind::recv ||
@@ -104,34 +141,54 @@ Status RoundExecutor::copyLocally(const Ops &ops, DeviceState &state) {
   return worker.run(moves, {});
 }
 
-Status RoundExecutor::unpack(const Ops &ops, DeviceState &state) {
+/// What is damaged is not noted as landed, so the next attempt receives it
+/// again, to the same place.
+Status RoundExecutor::unpack(DeviceState &state) {
   std::vector<Move> moves;
-  if (Status s = messages.unpack(ops, state, moves); !s.ok())
+  if (Status s = messages.unpack(state, moves); !s.ok())
     return s;
   receivedHashes.assign(messages.incoming.size(), 0);
-  return worker.run(moves, receivedHashes);
+  if (Status s = worker.run(moves, receivedHashes); !s.ok())
+    return s;
+  for (size_t i = 0; i != receivedHashes.size(); ++i)
+    if (receivedHashes[i] != messages.incoming[i].hash)
+      return blame(messages.incoming[i].peer, OpKind::recv,
+                   ": arrived damaged");
+  return Status::success();
 }
 
-/// Tells senders what arrived, and learns what arrived at the receivers.
-Status RoundExecutor::acknowledge(Milliseconds timeout) {
-  std::vector<Acknowledgement> mine, theirs;
-  for (size_t i = 0; i != messages.incoming.size(); ++i)
-    mine.push_back({messages.incoming[i].peer, receivedHashes[i]});
+static uint64_t hashOf(const std::vector<uint64_t> &hashes) {
+  return XXH3_64bits(hashes.data(), hashes.size() * sizeof hashes[0]);
+}
+
+Status RoundExecutor::land(const RoundContext &context) {
+  if (hasLanded)
+    return Status::success();
+  std::vector<uint64_t> sentHashes;
   for (const Outgoing &message : messages.outgoing)
-    theirs.push_back({message.peer, 0});
-  if (Status s = transport.acknowledge(mine, theirs, timeout); !s.ok())
-    return s;
-  for (size_t i = 0; i != theirs.size(); ++i)
-    if (theirs[i].hash != sentHashes[i])
-      return Status(ErrorKind::Verification,
-                    text("the message to device ", index.device(theirs[i].peer),
-                         " arrived damaged"));
+    sentHashes.push_back(message.hash);
+  return context.journal.append(
+      {Event::Landed, round, hashOf(receivedHashes), hashOf(sentHashes), 0});
+}
+
+/// Tells senders what landed, and learns what landed at the receivers.
+Status RoundExecutor::acknowledge(Milliseconds timeout) {
+  std::vector<Acknowledgement> told, heard;
+  for (size_t i = 0; i != messages.incoming.size(); ++i)
+    told.push_back({messages.incoming[i].peer, receivedHashes[i]});
+  for (const Outgoing &message : messages.outgoing)
+    heard.push_back({message.peer, 0});
+  if (Status s = transport.acknowledge(told, heard, timeout); !s.ok())
+    return explain(s, OpKind::send);
+  for (size_t i = 0; i != heard.size(); ++i)
+    if (heard[i].hash != messages.outgoing[i].hash)
+      return blame(heard[i].peer, OpKind::send,
+                   ": the acknowledgement is of something else");
   return Status::success();
 }
 
 void RoundExecutor::countBytes() {
-  const uint32_t node =
-      index.nodeOf(index.program(place.program).devices()->Get(place.replica));
+  const uint32_t node = index.nodeOf(index.device(rank));
   for (const Outgoing &message : messages.outgoing)
     sent += message.bytes;
   for (const Incoming &message : messages.incoming) {
@@ -141,8 +198,15 @@ void RoundExecutor::countBytes() {
   }
 }
 
-void RoundExecutor::release(const Ops &ops, DeviceState &state) {
+Status RoundExecutor::release(const Ops &ops, const RoundContext &context) {
+  // Noted first: a shard that is gone is never believed to be there.
+  if (Status s = context.journal.append({Event::Acknowledged, round, 0, 0, 0});
+      !s.ok())
+    return s;
+  if (context.mode == Mode::Safe)
+    return Status::success();
   for (const Op *op : ops)
     if (op->kind() == OpKind::release)
-      state.releasePrev(op->tensor());
+      context.state.releasePrev(op->tensor());
+  return Status::success();
 }

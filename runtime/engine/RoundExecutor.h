@@ -4,11 +4,11 @@
 #define ETC_RUNTIME_ENGINE_ROUNDEXECUTOR_H
 
 #include "device/Worker.h"
+#include "engine/Observer.h"
 #include "engine/RoundMessages.h"
 #include "engine/Trace.h"
 
 #include <atomic>
-#include <span>
 #include <vector>
 
 namespace etc::runtime {
@@ -25,24 +25,34 @@ struct RoundTimes {
   double copy = 0; // what stays, while messages travel
   double wait = 0; // for messages
   double unpack = 0;
-  double acknowledge = 0;
+  double acknowledge = 0; // and what is noted before and after
+};
+
+/// What a round works on and tells.
+struct RoundContext {
+  DeviceState &state;
+  Slabs slabs;
+  Journal &journal;
+  const Keeping &keeping;
+  Mode mode;
+  Observer *observer; // not owned, null where nobody asks
+  TraceLog *trace;    // likewise
 };
 
 /// Runs rounds in order. In each it allocates the current tensors that are
 /// first written, packs and posts messages, copies what stays, unpacks what
-/// arrives, acknowledges, and releases only when every peer has confirmed.
+/// arrives and compares it with the sender's hash, notes that the round has
+/// landed, tells the senders, and releases only when every receiver has
+/// confirmed. A round that an earlier process began is completed: what landed
+/// then is not sent again.
 class RoundExecutor {
 public:
   RoundExecutor(const PlanIndex &index, uint32_t rank, Transport &transport,
                 Worker &worker);
 
-  /// The error is of kind Peer, Usage (memory) or Verification (a message
-  /// arrived damaged).
-  Status run(uint32_t round, DeviceState &state, Slabs slabs,
-             Milliseconds timeout);
-
-  /// Logs the steps of all rounds from now on; not owned.
-  void traceTo(TraceLog *log) { trace = log; }
+  /// The error is of kind Peer (a message that is late, lost or damaged), Usage
+  /// (memory, the journal) or Verification (a peer has sent something else).
+  Status run(uint32_t round, const RoundContext &context, Milliseconds timeout);
 
   uint64_t sentBytes() const { return sent; }
   uint64_t receivedBytes() const { return received; }
@@ -54,27 +64,33 @@ private:
   using Ops = flatbuffers::Vector<const plan::fb::Op *>;
 
   template <typename Step>
-  Status timed(const char *name, uint32_t round, double &seconds, Step step);
+  Status timed(const char *name, TraceLog *trace, double &seconds, Step step);
+  Status pack(const Ops &ops, const RoundContext &context);
   Status allocate(const Ops &ops, DeviceState &state);
-  Status pack();
   Status copyLocally(const Ops &ops, DeviceState &state);
-  Status unpack(const Ops &ops, DeviceState &state);
+  Status unpack(DeviceState &state);
+  Status land(const RoundContext &context);
   Status acknowledge(Milliseconds timeout);
-  void release(const Ops &ops, DeviceState &state);
+  Status release(const Ops &ops, const RoundContext &context);
   void countBytes();
 
+  /// Names the transfer that an error of the transport is about.
+  Status explain(const Status &error, plan::fb::OpKind kind) const;
+  Status blame(uint32_t peer, plan::fb::OpKind kind, const char *what) const;
+
   const PlanIndex &index;
+  const uint32_t rank;
   const plan::Place place;
   Transport &transport;
-
   Worker &worker;
   RoundMessages messages;
-  /// Hashes of the current round's messages.
-  std::vector<uint64_t> sentHashes, receivedHashes;
+
+  uint32_t round = 0;
+  bool hasLanded = false;               // the round, before this process
+  std::vector<uint64_t> receivedHashes; // of the round's messages
 
   uint64_t sent = 0, received = 0, internode = 0;
   RoundTimes spent;
-  TraceLog *trace = nullptr;
 };
 
 } // namespace etc::runtime

@@ -17,13 +17,16 @@ uint32_t RoundMessages::rankOfSlot(uint32_t slot) const {
 }
 
 /// One message a peer and direction, one after the other in the slabs.
-void RoundMessages::begin(const Ops &ops, Slabs slabs) {
+void RoundMessages::begin(uint32_t round, Slabs slabs, const Keeping &keeping) {
+  const bool hasLanded = keeping.landed(rank) > round;
+  ops = index.program(place.program).rounds()->Get(round)->ops();
   const size_t slots = index.program(place.program).peers()->size();
   std::vector<uint64_t> sendBytes(slots), recvBytes(slots);
-  for (const Op *op : ops) {
-    if (op->kind() == OpKind::send)
+  for (const Op *op : *ops) {
+    if (op->kind() == OpKind::send &&
+        keeping.landed(rankOfSlot(op->peer())) <= round)
       sendBytes[op->peer()] += index.opBytes(*op);
-    if (op->kind() == OpKind::recv)
+    if (op->kind() == OpKind::recv && !hasLanded)
       recvBytes[op->peer()] += index.opBytes(*op);
   }
   outgoing.clear(), incoming.clear(), packs.clear();
@@ -34,13 +37,13 @@ void RoundMessages::begin(const Ops &ops, Slabs slabs) {
   for (uint32_t slot = 0; slot != slots; ++slot) {
     if (uint64_t bytes = sendBytes[slot]) {
       outgoingOfSlot[slot] = outgoing.size();
-      outgoing.push_back({rankOfSlot(slot), bytes, {}, {}});
+      outgoing.push_back({rankOfSlot(slot), bytes, {}, {}, 0});
       sends.emplace_back().slab = sendSlab;
       sendSlab += sharesMemory ? 0 : bytes;
     }
     if (uint64_t bytes = recvBytes[slot]) {
       incomingOfSlot[slot] = incoming.size();
-      incoming.push_back({rankOfSlot(slot), bytes, {}, {}});
+      incoming.push_back({rankOfSlot(slot), bytes, {}, {}, 0});
       recvs.emplace_back().slab = recvSlab;
       recvSlab += sharesMemory ? 0 : bytes;
     }
@@ -99,13 +102,13 @@ void RoundMessages::layOutRecv(const Op &op, const DeviceState &state) {
   landings.push_back(append(message, index.opBytes(op), directMemory(op, to)));
 }
 
-void RoundMessages::layOut(const Ops &ops, const DeviceState &state,
-                           Slabs slabs) {
-  begin(ops, slabs);
-  for (const Op *op : ops) {
-    if (op->kind() == OpKind::send)
+void RoundMessages::layOut(uint32_t round, const DeviceState &state,
+                           Slabs slabs, const Keeping &keeping) {
+  begin(round, slabs, keeping);
+  for (const Op *op : *ops) {
+    if (op->kind() == OpKind::send && outgoingOfSlot[op->peer()] != kNone)
       layOutSend(*op, state);
-    if (op->kind() == OpKind::recv)
+    if (op->kind() == OpKind::recv && incomingOfSlot[op->peer()] != kNone)
       layOutRecv(*op, state);
   }
   for (size_t i = 0; i != sends.size(); ++i) {
@@ -132,13 +135,13 @@ Status RoundMessages::unpackView(const Op &op, const View &view, Region to,
   return Status::success();
 }
 
-Status RoundMessages::unpack(const Ops &ops, const DeviceState &state,
+Status RoundMessages::unpack(const DeviceState &state,
                              std::vector<Move> &moves) const {
   std::vector<uint64_t> position(incoming.size());
   std::vector<size_t> taken(incoming.size());
   size_t landing = 0;
-  for (const Op *op : ops) {
-    if (op->kind() != OpKind::recv)
+  for (const Op *op : *ops) {
+    if (op->kind() != OpKind::recv || incomingOfSlot[op->peer()] == kNone)
       continue;
     const uint32_t at = incomingOfSlot[op->peer()];
     Box box = index.opBox(*op);

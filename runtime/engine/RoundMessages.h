@@ -5,6 +5,7 @@
 #define ETC_RUNTIME_ENGINE_ROUNDMESSAGES_H
 
 #include "engine/DeviceState.h"
+#include "engine/Keeping.h"
 #include "transport/Transport.h"
 
 #include <vector>
@@ -26,11 +27,14 @@ class RoundMessages {
 public:
   using Ops = flatbuffers::Vector<const plan::fb::Op *>;
 
-  RoundMessages(const PlanIndex &index, plan::Place place, bool sharesMemory)
-      : index(index), place(place), sharesMemory(sharesMemory) {}
+  RoundMessages(const PlanIndex &index, uint32_t rank, bool sharesMemory)
+      : index(index), rank(rank), place(index.place(rank)),
+        sharesMemory(sharesMemory) {}
 
-  /// Begins a round. What it writes has memory.
-  void layOut(const Ops &ops, const DeviceState &state, Slabs slabs);
+  /// Begins a round. What it writes has memory. Messages that landed in an
+  /// earlier attempt are left out.
+  void layOut(uint32_t round, const DeviceState &state, Slabs slabs,
+              const Keeping &keeping);
 
   std::vector<Outgoing> outgoing;
   std::vector<Incoming> incoming;
@@ -39,8 +43,7 @@ public:
 
   /// The moves after the messages came; sum i is the hash of incoming message
   /// i. The error is of kind Verification: a peer has sent something else.
-  Status unpack(const Ops &ops, const DeviceState &state,
-                std::vector<Move> &moves) const;
+  Status unpack(const DeviceState &state, std::vector<Move> &moves) const;
 
 private:
   struct Message {
@@ -52,7 +55,7 @@ private:
     std::vector<View> views;
   };
 
-  void begin(const Ops &ops, Slabs slabs);
+  void begin(uint32_t round, Slabs slabs, const Keeping &keeping);
   std::byte *append(Message &message, uint64_t bytes, std::byte *direct);
   void layOutSend(const plan::fb::Op &op, const DeviceState &state);
   void layOutRecv(const plan::fb::Op &op, const DeviceState &state);
@@ -62,8 +65,10 @@ private:
   std::byte *directMemory(const plan::fb::Op &op, Region region) const;
 
   const PlanIndex &index;
+  const uint32_t rank;
   const plan::Place place;
   const bool sharesMemory;
+  const Ops *ops = nullptr; // of the round
   /// By peer slot: positions in the lists.
   std::vector<uint32_t> outgoingOfSlot, incomingOfSlot;
   std::vector<Message> sends, recvs;

@@ -6,7 +6,8 @@
 using namespace etc::runtime;
 
 Status etc::runtime::barrier(Transport &transport, Member self,
-                             Milliseconds timeout) {
+                             Milliseconds timeout,
+                             const std::function<Status()> &decide) {
   // Rank 0 hears from all, then answers all.
   std::vector<Acknowledgement> peers;
   if (self.rank != 0)
@@ -18,6 +19,8 @@ Status etc::runtime::barrier(Transport &transport, Member self,
   if (self.rank != 0)
     return transport.acknowledge(peers, heard, timeout);
   if (Status s = transport.acknowledge({}, heard, timeout); !s.ok())
+    return s;
+  if (Status s = decide ? decide() : Status::success(); !s.ok())
     return s;
   return transport.acknowledge(peers, {}, timeout);
 }

@@ -21,6 +21,7 @@ struct Handle {
   uint64_t bytes;
   std::span<const Bytes> pieces;
   std::span<const View> views;
+  uint64_t hash;
 };
 
 /// Copies pieces to where the receiver wants them.
@@ -85,7 +86,7 @@ public:
     for (const Outgoing &message : outgoing)
       shared.mailboxes[message.peer].put(
           &Mailbox::messages, rank,
-          Handle{message.bytes, message.pieces, message.views});
+          Handle{message.bytes, message.pieces, message.views, message.hash});
     pending = incoming;
     return Status::success();
   }
@@ -102,6 +103,7 @@ public:
                            handle.bytes, " bytes, ", message.bytes,
                            " were expected"));
       message.views = handle.views;
+      message.hash = handle.hash;
       copyPieces(handle.pieces, message.pieces);
     }
     return Status::success();
@@ -129,10 +131,13 @@ public:
     }
   }
 
+  std::optional<uint32_t> culprit() const override { return culprit_; }
+
 private:
   Mailbox &inbox() { return shared.mailboxes[rank]; }
 
   Status missing(const char *what, uint32_t peer, Milliseconds timeout) {
+    culprit_ = peer;
     std::lock_guard lock(inbox().mutex);
     if (inbox().isAborted)
       return Status(ErrorKind::Peer, "stopped, since another device failed");
@@ -144,6 +149,7 @@ private:
   Shared &shared;
   const uint32_t rank;
   std::span<Incoming> pending;
+  std::optional<uint32_t> culprit_;
 };
 
 LocalCluster::LocalCluster(std::vector<uint32_t> devices)

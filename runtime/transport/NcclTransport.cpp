@@ -66,25 +66,42 @@ public:
 
   Status post(std::span<const Outgoing> outgoing,
               std::span<Incoming> incoming) override {
+    pending = incoming;
     if (outgoing.empty() && incoming.empty())
       return Status::success();
+    for (const Outgoing &message : outgoing)
+      stage(message.peer, message.hash);
+    if (Status s = upload(); !s.ok())
+      return s;
     return comm.group(
         [&] {
           nccl::Code code = kFine;
-          for (const Incoming &message : incoming)
+          auto keep = [&](auto call) { code = code == kFine ? call() : code; };
+          for (const Incoming &message : incoming) {
             for (WritableBytes piece : message.pieces)
-              if (code == kFine)
-                code = comm.receive(piece, message.peer);
-          for (const Outgoing &message : outgoing)
+              keep([&] { return comm.receive(piece, message.peer); });
+            keep([&] { return receiveHash(message.peer); });
+          }
+          for (const Outgoing &message : outgoing) {
             for (Bytes piece : message.pieces)
-              if (code == kFine)
-                code = comm.send(piece, message.peer);
+              keep([&] { return comm.send(piece, message.peer); });
+            keep([&] { return sendHash(message.peer); });
+          }
           return code;
         },
         options.timeout);
   }
 
-  Status wait(Milliseconds timeout) override { return comm.drain(timeout); }
+  Status wait(Milliseconds timeout) override {
+    if (pending.empty())
+      return comm.drain(timeout);
+    if (Status s = download(timeout); !s.ok())
+      return s;
+    for (Incoming &message : pending)
+      message.hash = staged(message.peer);
+    pending = {};
+    return Status::success();
+  }
 
   Status acknowledge(std::span<const Acknowledgement> received,
                      std::span<Acknowledgement> sent,
@@ -92,53 +109,75 @@ public:
     if (received.empty() && sent.empty())
       return Status::success();
     for (const Acknowledgement &entry : received)
-      std::memcpy(staging + placeOf(entry.peer), &entry.hash, sizeof(uint64_t));
-    const size_t half = options.devices.size() * sizeof(uint64_t);
-    Status status = driver.check(
-        driver.cuMemcpyHtoDAsync_v2(control, staging, half, comm.stream()),
-        "cannot copy to the device");
+      stage(entry.peer, entry.hash);
+    Status status = upload();
     if (status.ok())
       status = exchangeHashes(received, sent, timeout);
     if (status.ok())
-      status =
-          driver.check(driver.cuMemcpyDtoHAsync_v2(
-                           staging + half, control + half, half, comm.stream()),
-                       "cannot copy to the host");
-    if (status.ok())
-      status = comm.drain(timeout);
+      status = download(timeout);
     if (status.ok())
       for (Acknowledgement &entry : sent)
-        std::memcpy(&entry.hash, staging + half + placeOf(entry.peer),
-                    sizeof(uint64_t));
+        entry.hash = staged(entry.peer);
     return status;
   }
 
   void abort() override { comm.requestAbort(); }
 
 private:
+  // Hashes travel through device memory: those that go in its first half, those
+  // that come in its second.
+  size_t halfBytes() const { return options.devices.size() * sizeof(uint64_t); }
   static size_t placeOf(uint32_t peer) { return peer * sizeof(uint64_t); }
+
+  void stage(uint32_t peer, uint64_t hash) {
+    std::memcpy(staging + placeOf(peer), &hash, sizeof hash);
+  }
+  uint64_t staged(uint32_t peer) const {
+    uint64_t hash;
+    std::memcpy(&hash, staging + halfBytes() + placeOf(peer), sizeof hash);
+    return hash;
+  }
+
+  Status upload() {
+    return driver.check(driver.cuMemcpyHtoDAsync_v2(control, staging,
+                                                    halfBytes(), comm.stream()),
+                        "cannot copy to the device");
+  }
+  /// First waits for all that is on the stream: that wait ends when a peer is
+  /// gone, one within the driver need not.
+  Status download(Milliseconds timeout) {
+    Status status = comm.drain(timeout);
+    if (status.ok())
+      status = driver.check(driver.cuMemcpyDtoHAsync_v2(
+                                staging + halfBytes(), control + halfBytes(),
+                                halfBytes(), comm.stream()),
+                            "cannot copy to the host");
+    return status.ok() ? comm.drain(timeout) : status;
+  }
 
   std::byte *onDevice(size_t offset) const {
     return reinterpret_cast<std::byte *>(control + offset);
+  }
+  nccl::Code sendHash(uint32_t peer) {
+    return comm.send({onDevice(placeOf(peer)), sizeof(uint64_t)}, peer);
+  }
+  nccl::Code receiveHash(uint32_t peer) {
+    return comm.receive(
+        {onDevice(halfBytes() + placeOf(peer)), sizeof(uint64_t)}, peer);
   }
 
   Status exchangeHashes(std::span<const Acknowledgement> received,
                         std::span<const Acknowledgement> sent,
                         Milliseconds timeout) {
-    const size_t half = options.devices.size() * sizeof(uint64_t);
     return comm.group(
         [&] {
           nccl::Code code = kFine;
           for (const Acknowledgement &entry : sent)
             if (code == kFine)
-              code = comm.receive(
-                  {onDevice(half + placeOf(entry.peer)), sizeof(uint64_t)},
-                  entry.peer);
+              code = receiveHash(entry.peer);
           for (const Acknowledgement &entry : received)
             if (code == kFine)
-              code =
-                  comm.send({onDevice(placeOf(entry.peer)), sizeof(uint64_t)},
-                            entry.peer);
+              code = sendHash(entry.peer);
           return code;
         },
         timeout);
@@ -155,6 +194,7 @@ private:
   cuda::Address control = 0;
   std::byte *staging = nullptr;
   uint64_t freeBefore = 0;
+  std::span<Incoming> pending;
   NcclCommunicator comm;
 };
 

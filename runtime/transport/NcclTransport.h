@@ -39,10 +39,6 @@ Status findNccl();
 /// others do not appear, else Usage.
 Result<std::unique_ptr<Transport>> connectNccl(const NcclOptions &options);
 
-/// An exchange through a file in a directory that all processes see.
-IdExchange exchangeThroughDirectory(std::string directory,
-                                    Milliseconds timeout);
-
 } // namespace etc::runtime
 
 #endif // ETC_RUNTIME_TRANSPORT_NCCLTRANSPORT_H

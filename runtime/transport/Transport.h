@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 namespace etc::runtime {
@@ -31,22 +32,25 @@ struct View {
 
 /// A message to a peer, in the caller's memory: pieces, in order, each
 /// contiguous. Both ends cut a message into the same pieces. Where sender and
-/// receiver share memory, `views` say instead where the elements are.
+/// receiver share memory, `views` say instead where the elements are. The hash
+/// goes along, for the receiver to compare.
 struct Outgoing {
   uint32_t peer;
   uint64_t bytes; // of the whole message
   std::span<const Bytes> pieces;
   std::span<const View> views;
+  uint64_t hash = 0;
 };
 
 /// A message from a peer: the caller's memory for its pieces. After wait() they
 /// are filled; or, where sender and receiver share memory and the sender posted
-/// views, `views` are these.
+/// views, `views` are these. `hash` is what the sender said.
 struct Incoming {
   uint32_t peer;
   uint64_t bytes;
   std::span<const WritableBytes> pieces;
   std::span<const View> views;
+  uint64_t hash = 0;
 };
 
 /// What a participant can tell before the first message.
@@ -104,7 +108,11 @@ public:
                              std::span<Acknowledgement> sent,
                              Milliseconds timeout) = 0;
 
-  /// Makes the peers' waits end with an error.
+  /// The peer that the last error was about, where it was about one.
+  virtual std::optional<uint32_t> culprit() const { return std::nullopt; }
+
+  /// Makes all waits, one's own and the peers', end with an error. Any thread
+  /// may call it.
   virtual void abort() = 0;
 };
 

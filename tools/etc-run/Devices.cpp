@@ -1,11 +1,11 @@
 #include "Devices.h"
 
 #include "device/CudaWorker.h"
-#include "device/HostWorker.h"
 #include "transport/GlooTransport.h"
 #include "transport/NcclTransport.h"
 
 #include <cstdlib>
+#include <cstring>
 #include <string>
 
 using namespace etc::run;
@@ -45,6 +45,24 @@ static void shareGpu(uint32_t rank) {
   ::setenv("NCCL_SOCKET_IFNAME", "lo", 0);
 }
 
+/// Rank 0's id, to all.
+static Result<nccl::UniqueId>
+exchangeId(Client &client, const nccl::UniqueId *mine, Milliseconds timeout) {
+  const std::string key = "nccl-id";
+  if (mine) {
+    client.put(key, {mine->internal, sizeof mine->internal});
+    return *mine;
+  }
+  Result<std::string> value = client.get(key, timeout);
+  if (!value)
+    return value.status();
+  nccl::UniqueId id{};
+  if (value->size() != sizeof id.internal)
+    return Status(ErrorKind::Peer, "rank 0's NCCL id is of another size");
+  std::memcpy(id.internal, value->data(), value->size());
+  return id;
+}
+
 Status etc::run::checkDevices(const Options &options) {
   if (options.transport == TransportKind::Gloo && !hasGloo())
     return connectGloo({}).status();
@@ -55,10 +73,12 @@ Status etc::run::checkDevices(const Options &options) {
   return Status::success();
 }
 
-Result<std::unique_ptr<Worker>> etc::run::makeWorker(const Options &options,
+Result<std::unique_ptr<Worker>> etc::run::makeWorker(const PlanIndex &index,
+                                                     const Options &options,
+                                                     const Keeping &keeping,
                                                      uint32_t rank) {
   if (!options.usesGpu())
-    return makeHostWorker();
+    return makeHostWorker(keeping, index.device(rank));
   Result<unsigned> gpus = countGpus();
   if (!gpus)
     return gpus.status();
@@ -67,14 +87,20 @@ Result<std::unique_ptr<Worker>> etc::run::makeWorker(const Options &options,
 
 Result<std::unique_ptr<Transport>> etc::run::connect(const PlanIndex &index,
                                                      const Options &options,
-                                                     uint32_t rank) {
+                                                     uint32_t rank,
+                                                     Client &client) {
   const auto &participants = *index.plan().participants();
   std::vector<uint32_t> devices(participants.begin(), participants.end());
   if (options.transport == TransportKind::Gloo) {
     GlooOptions gloo;
     gloo.rank = rank;
     gloo.devices = std::move(devices);
-    gloo.rendezvous = options.rendezvous;
+    gloo.put = [&](const std::string &key, const std::string &value) {
+      client.put(key, value);
+    };
+    gloo.get = [&](const std::string &key) {
+      return client.get(key, options.timeout);
+    };
     gloo.host = options.host;
     gloo.timeout = options.timeout;
     return connectGloo(gloo);
@@ -89,7 +115,8 @@ Result<std::unique_ptr<Transport>> etc::run::connect(const PlanIndex &index,
   nccl.devices = std::move(devices);
   nccl.ordinal = localRank(rank) % *gpus;
   nccl.timeout = options.timeout;
-  nccl.exchangeId =
-      exchangeThroughDirectory(options.rendezvous, options.timeout);
+  nccl.exchangeId = [&](const nccl::UniqueId *mine) {
+    return exchangeId(client, mine, options.timeout);
+  };
   return connectNccl(nccl);
 }

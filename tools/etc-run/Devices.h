@@ -5,7 +5,8 @@
 
 #include "Options.h"
 
-#include "device/Worker.h"
+#include "control/Client.h"
+#include "engine/Keeping.h"
 #include "plan/PlanIndex.h"
 #include "transport/Transport.h"
 
@@ -19,11 +20,14 @@ plan::Status checkDevices(const Options &options);
 
 /// Where this rank's state lives. Processes on one host take its GPUs in turn.
 plan::Result<std::unique_ptr<runtime::Worker>>
-makeWorker(const Options &options, uint32_t rank);
+makeWorker(const plan::PlanIndex &index, const Options &options,
+           const runtime::Keeping &keeping, uint32_t rank);
 
-/// Connects a rank that is a process to all others.
+/// Connects a rank that is a process to all others, which it finds through the
+/// control channel.
 plan::Result<std::unique_ptr<runtime::Transport>>
-connect(const plan::PlanIndex &index, const Options &options, uint32_t rank);
+connect(const plan::PlanIndex &index, const Options &options, uint32_t rank,
+        runtime::Client &client);
 
 } // namespace etc::run
 

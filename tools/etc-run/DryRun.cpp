@@ -24,20 +24,21 @@ struct DeviceForecast {
 };
 
 /// Threads read each other's tensors, so nothing is staged.
-uint64_t peakOf(const etc::plan::fb::Program &program,
-                TransportKind transport) {
-  return transport == TransportKind::Local
-             ? program.peak() - program.send_slab() - program.recv_slab()
-             : program.peak();
+uint64_t peakOf(const etc::plan::fb::Program &program, const Options &options) {
+  const uint64_t peak =
+      options.mode == Mode::Safe ? program.peak_safe() : program.peak();
+  return options.transport == TransportKind::Local
+             ? peak - program.send_slab() - program.recv_slab()
+             : peak;
 }
 
 std::vector<DeviceForecast> forecastDevices(const PlanIndex &index,
-                                            TransportKind transport) {
+                                            const Options &options) {
   std::vector<DeviceForecast> devices;
   for (uint32_t rank = 0; rank != index.rankCount(); ++rank) {
     devices.push_back({index.device(rank)});
     devices.back().peakBytes =
-        peakOf(index.program(index.place(rank).program), transport);
+        peakOf(index.program(index.place(rank).program), options);
   }
   for (const auto &round : workloadOf(index).messages)
     for (const SimulatedMessage &message : round) {
@@ -109,7 +110,7 @@ Status etc::run::printForecast(const PlanIndex &index, const Options &options) {
     forecast = simulate(index, *cluster);
   }
   LinkBytes bytes = countLinkBytes(index);
-  auto devices = forecastDevices(index, options.transport);
+  auto devices = forecastDevices(index, options);
   if (options.json)
     printJson(devices, bytes, cluster, forecast, options);
   else

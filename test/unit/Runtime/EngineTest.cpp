@@ -127,9 +127,7 @@ TEST(StateCheck, PaddingOfTheFirstAxisMovesNothing) {
   EXPECT_TRUE(std::equal(prev.begin() + 12, prev.end(), curr.begin()));
 }
 
-RunOptions quickly() {
-  return {Milliseconds(20'000), true, false, nullptr, nullptr};
-}
+RunOptions quickly() { return {.timeout = Milliseconds(20'000)}; }
 
 void expectProvedRun(fb::PlanT fixture) {
   OpenPlan plan(std::move(fixture));
@@ -232,7 +230,7 @@ TEST(LocalTransport, TimesOutWithTheDevicesName) {
   LocalCluster cluster({4, 9});
   std::vector<std::byte> landing(8);
   WritableBytes piece = landing;
-  std::vector<Incoming> incoming{{1, 8, {&piece, 1}, {}}};
+  std::vector<Incoming> incoming{{1, 8, {&piece, 1}, {}, 0}};
   ASSERT_TRUE(cluster.transport(0).post({}, incoming).ok());
   Status status = cluster.transport(0).wait(Milliseconds(50));
   EXPECT_EQ(status.kind(), ErrorKind::Peer);

@@ -330,7 +330,7 @@ TEST_F(EtcRunGloo, AKilledProcessEndsTheRun) {
   std::stringstream message;
   message << std::ifstream(log).rdbuf();
   EXPECT_EQ(message.str(),
-            "etc-run: the process of device 3 was killed by signal 9\n");
+            "etc-run: device 3: before the first round: killed by signal 9\n");
   for (pid_t child : children)
     EXPECT_NE(::kill(child, 0), 0) << "left over";
 }
@@ -365,7 +365,8 @@ TEST_F(EtcRunGloo, MissingPeersEndTheRun) {
   Ended ended = shell(command);
   EXPECT_EQ(ended.code, 3);
   EXPECT_EQ(ended.out, "etc-run: not all of the 4 processes met in " +
-                           directory.string() + " within 1 s\n");
+                           directory.string() +
+                           " within 1 s; missing: ranks 1, 2, 3\n");
 }
 
 } // namespace

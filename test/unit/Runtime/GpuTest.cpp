@@ -30,7 +30,7 @@ public:
 };
 
 RunOptions quickly() {
-  return {Milliseconds(20'000), true, true, nullptr, nullptr};
+  return {.timeout = Milliseconds(20'000), .ceiling = true};
 }
 
 unsigned mappedPages() {
@@ -90,9 +90,9 @@ TEST_F(GpuTest, WrongElementsOnAGpuAreNamed) {
   std::vector<fb::Op> &ops = broken.programs[0]->rounds[0]->ops;
   ops[3].mutate_box(ops[2].box()); // row 2 of the embedding is not kept
   OpenPlan plan(std::move(broken));
-  LocalOutcome outcome = runLocally(
-      plan.index, {Milliseconds(20'000), true, false, nullptr, nullptr},
-      [](uint32_t) { return makeCudaWorker(0); });
+  LocalOutcome outcome =
+      runLocally(plan.index, {.timeout = Milliseconds(20'000)},
+                 [](uint32_t) { return makeCudaWorker(0); });
   EXPECT_EQ(outcome.status.kind(), ErrorKind::Verification);
   EXPECT_NE(outcome.status.message().find(
                 ": embedding.weight (param)[2, 0]: expected 0x"),
@@ -236,7 +236,7 @@ TEST_F(GpuTest, AWaitEndsAtItsDeadline) {
         }
         std::vector<std::byte> memory(8);
         Bytes piece = memory;
-        Outgoing message{1, 8, {&piece, 1}, {}};
+        Outgoing message{1, 8, {&piece, 1}, {}, 0};
         if (Status s = transport.post({&message, 1}, {}); !s.ok())
           return s;
         return transport.wait(Milliseconds(50));
@@ -255,7 +255,7 @@ TEST_F(GpuTest, AbortEndsAWait) {
         }
         std::vector<std::byte> memory(8);
         WritableBytes piece = memory;
-        Incoming message{1, 8, {&piece, 1}, {}};
+        Incoming message{1, 8, {&piece, 1}, {}, 0};
         if (Status s = transport.post({}, {&message, 1}); !s.ok())
           return s;
         std::jthread other([&] { transport.abort(); });

@@ -1,0 +1,63 @@
+// The state that an earlier process left in files.
+
+#ifndef ETC_RUNTIME_ENGINE_STATEFILES_H
+#define ETC_RUNTIME_ENGINE_STATEFILES_H
+
+#include "engine/StateSource.h"
+#include "journal/Inventory.h"
+#include "memory/FileAllocator.h"
+
+#include <memory>
+
+namespace etc::runtime {
+
+/// One device's pieces, mapped.
+class DeviceFiles {
+public:
+  DeviceFiles(const PlanIndex &index, uint32_t rank, const Standing &standing,
+              const std::string &stateDirectory);
+  ~DeviceFiles();
+  DeviceFiles(const DeviceFiles &) = delete;
+  DeviceFiles &operator=(const DeviceFiles &) = delete;
+
+  /// Maps everything; the error names what is missing.
+  Status open();
+  /// Compares every element with the formula, bit for bit. The error is of kind
+  /// Verification.
+  Status check() const;
+  /// Copies what this device holds of `region` of a tensor, and returns how
+  /// many elements that were.
+  uint64_t read(const std::string &tensor, Region region) const;
+
+private:
+  struct MappedPiece {
+    Piece piece;
+    Buffer memory;
+  };
+  template <typename Visit> Status forEachBox(Visit visit) const;
+
+  const PlanIndex &index;
+  const uint32_t rank;
+  FileAllocator allocator;
+  std::vector<MappedPiece> pieces;
+};
+
+/// The previous state of one migration is what another one left, in whatever
+/// condition.
+class LeftState final : public StateSource {
+public:
+  /// Opens the files of all survivors.
+  static Result<std::unique_ptr<LeftState>>
+  open(const PlanIndex &index, const Survivors &survivors,
+       const std::string &stateDirectory);
+
+  Status read(const PlanIndex &index, uint32_t device, uint32_t tensor,
+              Region region) const override;
+
+private:
+  std::map<uint32_t, std::unique_ptr<DeviceFiles>> devices;
+};
+
+} // namespace etc::runtime
+
+#endif // ETC_RUNTIME_ENGINE_STATEFILES_H
