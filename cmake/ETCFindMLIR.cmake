@@ -12,12 +12,36 @@ include_directories(SYSTEM ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 separate_arguments(ETC_LLVM_DEFINITIONS NATIVE_COMMAND ${LLVM_DEFINITIONS})
 add_definitions(${ETC_LLVM_DEFINITIONS})
 
+# Debian's static MLIR libraries stand on libLLVM.so, which takes 15 ms to load: it is 150 MB, and it brings Z3, ICU and
+# XML along. What MLIR needs of LLVM are four small archives. All of a binary takes them, since a second copy of LLVM's
+# globals beside libLLVM.so would go unnoticed.
+add_library(ETCLLVM INTERFACE)
+set(archives)
+foreach(component Remarks BitstreamReader Support Demangle)
+  if(EXISTS "${LLVM_LIBRARY_DIR}/libLLVM${component}.a")
+    list(APPEND archives "${LLVM_LIBRARY_DIR}/libLLVM${component}.a")
+  endif()
+endforeach()
+list(LENGTH archives count)
+if(count EQUAL 4)
+  target_link_libraries(ETCLLVM INTERFACE ${archives} ${CMAKE_DL_LIBS} m)
+  get_property(targets DIRECTORY PROPERTY IMPORTED_TARGETS)
+  foreach(target ${targets})
+    get_target_property(needs ${target} INTERFACE_LINK_LIBRARIES)
+    if(needs AND "LLVM" IN_LIST needs)
+      list(TRANSFORM needs REPLACE "^LLVM$" "ETCLLVM")
+      set_target_properties(${target} PROPERTIES INTERFACE_LINK_LIBRARIES "${needs}")
+    endif()
+  endforeach()
+else()
+  target_link_libraries(ETCLLVM INTERFACE LLVM)
+endif()
+
 # A library without IR that may use LLVM's ADT and Support.
 #   etc_add_llvm_library(ETCModel Model.cpp LINK ETCConfig)
 function(etc_add_llvm_library name)
   etc_add_library(${name} ${ARGN})
-  # Debian's static MLIR libraries stand on libLLVM.so; a static LLVMSupport beside it would be a second copy.
-  target_link_libraries(${name} PUBLIC LLVM)
+  target_link_libraries(${name} PUBLIC ETCLLVM)
   target_include_directories(${name} PUBLIC "${PROJECT_SOURCE_DIR}/include")
 endfunction()
 

@@ -17,13 +17,6 @@ std::optional<unsigned> MigrationOp::getDerivationSource(unsigned type) {
   return source && !getDeriveNone() ? lookupType(source) : std::nullopt;
 }
 
-int64_t MigrationOp::getMovedBytesPerElement() {
-  int64_t bytes = 0;
-  for (auto [type, state] : llvm::enumerate(getTypes().getAsRange<StateAttr>()))
-    bytes += getDerivationSource(type) ? 0 : state.getBytes();
-  return bytes;
-}
-
 LogicalResult MigrationOp::verifyDerivation(unsigned type) {
   auto state = cast<StateAttr>(getTypes()[type]);
   std::optional<unsigned> index;

@@ -6,6 +6,8 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <numeric>
+
 using namespace etc;
 using namespace mlir;
 
@@ -38,47 +40,176 @@ static std::optional<int64_t> takeDimension(StringRef &text,
 // ParallelAttr
 //===----------------------------------------------------------------------===//
 
+int64_t ParallelAttr::getSlots() const {
+  return std::lcm(getTp(), getEtp() * getEp());
+}
+
+int64_t ParallelAttr::getRoleIndex(RoleAttr role) const {
+  int64_t index = role.getStage() * getSlots() + role.getSlot();
+  return getZero1() ? index * getReplicas() + role.getReplica() : index;
+}
+
+RoleAttr ParallelAttr::getRole(int64_t index) const {
+  int64_t replica = -1;
+  if (getZero1()) {
+    replica = index % getReplicas();
+    index /= getReplicas();
+  }
+  return RoleAttr::get(getContext(), index / getSlots(), index % getSlots(),
+                       replica);
+}
+
+bool ParallelAttr::hasRole(RoleAttr role) const {
+  return role.getStage() < getPp() && role.getSlot() < getSlots() &&
+         role.hasReplica() == getZero1() && role.getReplica() < getReplicas();
+}
+
 std::string ParallelAttr::str() const {
   std::string text = "PP" + std::to_string(getPp());
-  if (getTp() != 1)
-    text += "TP" + std::to_string(getTp());
-  if (getDp() != 1)
-    text += "DP" + std::to_string(getDp());
+  auto append = [&](const char *name, int64_t degree, int64_t usual) {
+    if (degree != usual)
+      text += name + std::to_string(degree);
+  };
+  append("TP", getTp(), 1);
+  append("DP", getDp(), 1);
+  append("CP", getCp(), 1);
+  append("EP", getEp(), 1);
+  append("ETP", getEtp(), getTp());
+  append("VPP", getVpp(), 1);
   return text;
 }
 
-Attribute ParallelAttr::parse(AsmParser &parser, Type) {
+/// The degrees of a keyword like PP4TP2DP3: dimensions in their fixed order,
+/// each with a number.
+static bool takeDegrees(StringRef text, MutableArrayRef<int64_t> degrees) {
+  constexpr StringLiteral names[] = {"PP", "TP",  "DP", "CP",
+                                     "EP", "ETP", "VPP"};
+  bool isFirst = true;
+  for (auto [name, degree] : llvm::zip_equal(names, degrees))
+    if (std::optional<int64_t> value = takeDimension(text, name)) {
+      degree = *value;
+      isFirst = false;
+    }
+  return text.empty() && !isFirst;
+}
+
+/// `stages [5, 4]`, `mtp_stage 2`, `pp_before_dp` and `zero1`, behind the
+/// degrees.
+static ParseResult parseRefinements(AsmParser &parser,
+                                    SmallVectorImpl<int64_t> &stages,
+                                    int64_t &mtpStage, bool &ppBeforeDp,
+                                    bool &zero1) {
+  if (succeeded(parser.parseOptionalKeyword("stages")) &&
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+        return parser.parseInteger(stages.emplace_back());
+      }))
+    return failure();
+  mtpStage = -1;
+  if (succeeded(parser.parseOptionalKeyword("mtp_stage")) &&
+      parser.parseInteger(mtpStage))
+    return failure();
+  ppBeforeDp = succeeded(parser.parseOptionalKeyword("pp_before_dp"));
+  zero1 = succeeded(parser.parseOptionalKeyword("zero1"));
+  return success();
+}
+
+FailureOr<ParallelAttr> ParallelAttr::parseBody(AsmParser &parser) {
   SMLoc loc = parser.getCurrentLocation();
   StringRef text;
-  if (parser.parseLess() || parser.parseKeyword(&text))
-    return {};
-  int64_t pp = takeDimension(text, "PP").value_or(1);
-  int64_t tp = takeDimension(text, "TP").value_or(1);
-  int64_t dp = takeDimension(text, "DP").value_or(1);
-  if (!text.empty()) {
-    parser.emitError(loc, "expected parallel degrees like PP4TP2DP3, got '")
-        << text << "'";
-    return {};
+  if (parser.parseKeyword(&text))
+    return failure();
+  int64_t degrees[] = {1, 1, 1, 1, 1, 0, 1};
+  if (!takeDegrees(text, degrees))
+    return parser.emitError(loc,
+                            "expected parallel degrees like PP4TP2DP3, got '")
+           << text << "'";
+  auto [pp, tp, dp, cp, ep, etp, vpp] = degrees;
+  SmallVector<int64_t> stages;
+  int64_t mtpStage;
+  bool ppBeforeDp, zero1;
+  if (parseRefinements(parser, stages, mtpStage, ppBeforeDp, zero1))
+    return failure();
+  auto attr = parser.getChecked<ParallelAttr>(
+      loc, parser.getContext(), pp, tp, dp, cp, ep, etp ? etp : tp, vpp,
+      ArrayRef<int64_t>(stages), mtpStage, ppBeforeDp, zero1);
+  if (!attr)
+    return failure();
+  return attr;
+}
+
+void ParallelAttr::printBody(AsmPrinter &printer) const {
+  printer << str();
+  if (!getStages().empty()) {
+    printer << " stages [";
+    llvm::interleaveComma(getStages(), printer.getStream());
+    printer << "]";
   }
-  if (parser.parseGreater())
+  if (getMtpStage() >= 0)
+    printer << " mtp_stage " << getMtpStage();
+  if (getPpBeforeDp())
+    printer << " pp_before_dp";
+  if (getZero1())
+    printer << " zero1";
+}
+
+Attribute ParallelAttr::parse(AsmParser &parser, Type) {
+  if (parser.parseLess())
     return {};
-  return parser.getChecked<ParallelAttr>(loc, parser.getContext(), pp, tp, dp);
+  FailureOr<ParallelAttr> attr = parseBody(parser);
+  if (failed(attr) || parser.parseGreater())
+    return {};
+  return *attr;
 }
 
 void ParallelAttr::print(AsmPrinter &printer) const {
-  printer << "<" << str() << ">";
+  printer << "<";
+  printBody(printer);
+  printer << ">";
+}
+
+/// Each degree is sane, and so is the world that they make.
+static LogicalResult
+verifyDegrees(function_ref<InFlightDiagnostic()> emitError,
+              ArrayRef<std::pair<const char *, int64_t>> degrees) {
+  constexpr int64_t limit = 1 << 20;
+  int64_t world = 1;
+  for (auto [name, degree] : degrees) {
+    if (degree < 1)
+      return emitError() << "parallel degrees must be at least 1, got " << name
+                         << degree;
+    world *= std::min(degree, limit + 1);
+    if (world > limit)
+      return emitError() << "a world of more than " << limit
+                         << " ranks is not supported";
+  }
+  return success();
 }
 
 LogicalResult ParallelAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                                   int64_t pp, int64_t tp, int64_t dp) {
-  if (pp < 1 || tp < 1 || dp < 1)
-    return emitError() << "parallel degrees must be at least 1, got PP" << pp
-                       << "TP" << tp << "DP" << dp;
-  constexpr int64_t limit = 1 << 20;
-  if (pp > limit || tp > limit || dp > limit || pp * tp > limit ||
-      pp * tp * dp > limit)
-    return emitError() << "a world of more than " << limit
-                       << " ranks is not supported";
+                                   int64_t pp, int64_t tp, int64_t dp,
+                                   int64_t cp, int64_t ep, int64_t etp,
+                                   int64_t vpp, ArrayRef<int64_t> stages,
+                                   int64_t mtpStage, bool ppBeforeDp,
+                                   bool /*zero1*/) {
+  if (failed(verifyDegrees(emitError,
+                           {{"PP", pp}, {"TP", tp}, {"DP", dp}, {"CP", cp}})) ||
+      failed(
+          verifyDegrees(emitError, {{"EP", ep}, {"ETP", etp}, {"VPP", vpp}})))
+    return failure();
+  if (tp * cp * dp % (ep * etp))
+    return emitError() << "EP x ETP = " << ep * etp << " does not divide the "
+                       << tp * cp * dp << " ranks of a stage";
+  if (ppBeforeDp && pp > 1 && tp * cp % std::lcm(tp, ep * etp))
+    return emitError() << "with pp_before_dp, EP x ETP = " << ep * etp
+                       << " must divide TP x CP = " << tp * cp;
+  if (!stages.empty() && static_cast<int64_t>(stages.size()) != pp * vpp)
+    return emitError() << "expected the layers of " << pp * vpp
+                       << " chunks, got " << stages.size();
+  if (llvm::any_of(stages, [](int64_t layers) { return layers < 0; }))
+    return emitError() << "a chunk has less than no layers";
+  if (mtpStage < -1 || mtpStage >= pp)
+    return emitError() << "mtp_stage " << mtpStage << " is not in [0, " << pp
+                       << ")";
   return success();
 }
 
@@ -87,7 +218,19 @@ LogicalResult ParallelAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 //===----------------------------------------------------------------------===//
 
 std::string RoleAttr::str() const {
-  return "P" + std::to_string(getStage()) + "T" + std::to_string(getSlice());
+  std::string text =
+      "P" + std::to_string(getStage()) + "T" + std::to_string(getSlot());
+  return hasReplica() ? text + "D" + std::to_string(getReplica()) : text;
+}
+
+std::optional<RoleAttr> RoleAttr::fromKeyword(MLIRContext *context,
+                                              StringRef text) {
+  std::optional<int64_t> stage = takeDimension(text, "P");
+  std::optional<int64_t> slot = takeDimension(text, "T");
+  int64_t replica = takeDimension(text, "D").value_or(-1);
+  if (!stage || !slot || !text.empty())
+    return std::nullopt;
+  return RoleAttr::get(context, *stage, *slot, replica);
 }
 
 Attribute RoleAttr::parse(AsmParser &parser, Type) {
@@ -95,15 +238,12 @@ Attribute RoleAttr::parse(AsmParser &parser, Type) {
   StringRef text;
   if (parser.parseLess() || parser.parseKeyword(&text))
     return {};
-  std::optional<int64_t> stage = takeDimension(text, "P");
-  std::optional<int64_t> slice = takeDimension(text, "T");
-  if (!stage || !slice || !text.empty()) {
+  std::optional<RoleAttr> role = fromKeyword(parser.getContext(), text);
+  if (!role) {
     parser.emitError(loc, "expected a role like P0T1");
     return {};
   }
-  if (parser.parseGreater())
-    return {};
-  return RoleAttr::get(parser.getContext(), *stage, *slice);
+  return parser.parseGreater() ? RoleAttr() : *role;
 }
 
 void RoleAttr::print(AsmPrinter &printer) const {

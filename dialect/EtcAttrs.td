@@ -13,32 +13,59 @@ class Etc_Attr<string name, string attrMnemonic> : AttrDef<Etc_Dialect, name> {
 def Etc_ParallelAttr : Etc_Attr<"Parallel", "parallel"> {
   let summary = "a hybrid-parallel configuration";
   let description = [{
-    Degrees of pipeline, tensor and data parallelism, in the paper's shorthand; an absent dimension is 1. Ranks follow
-    Megatron's order: `rank = t + TP * (d + DP * p)`.
+    Degrees of pipeline (PP), tensor (TP), data (DP), context (CP), expert (EP) and expert tensor (ETP) parallelism and
+    the model chunks of a stage (VPP), in the paper's shorthand; an absent dimension is 1, an absent ETP is TP. Ranks
+    follow Megatron's order `tp-cp-ep-dp-pp`, the first varying fastest; `pp_before_dp` is `tp-cp-ep-pp-dp`.
 
-    Example: `#etc.parallel<PP4TP2DP3>`
+    `stages` lists the layers of every chunk in forward order (entry k * PP + p is chunk k of stage p) where they are
+    not all equal; `mtp_stage` is the stage of the layers that predict further tokens, -1 the last. With `zero1` optimizer states are flat ranges over the data- and context-parallel ranks.
+
+    A stage's weights repeat after `slots` = lcm(TP, ETP x EP) ranks: rank i of a stage has slot `i mod slots` and is
+    replica `i / slots`.
+
+    Example: `#etc.parallel<PP4TP2DP3>`, `#etc.parallel<PP2TP2DP4 stages [5, 4] zero1>`
   }];
-  let parameters = (ins "int64_t":$pp, "int64_t":$tp, "int64_t":$dp);
+  let parameters = (ins "int64_t":$pp, "int64_t":$tp, "int64_t":$dp, "int64_t":$cp, "int64_t":$ep, "int64_t":$etp,
+                        "int64_t":$vpp, ArrayRefParameter<"int64_t">:$stages, "int64_t":$mtpStage, "bool":$ppBeforeDp, "bool":$zero1);
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    int64_t getWorld() const { return getPp() * getTp() * getDp(); }
-    /// PP x TP: what is left when data-parallel replicas are pooled.
-    int64_t getRoles() const { return getPp() * getTp(); }
+    int64_t getStageWorld() const { return getTp() * getCp() * getDp(); }
+    int64_t getWorld() const { return getPp() * getStageWorld(); }
+    int64_t getSlots() const;
+    int64_t getReplicas() const { return getStageWorld() / getSlots(); }
+    /// Ranks of equal holdings are one role. The replicas of a rank are its equals, unless each holds a range of its
+    /// own.
+    int64_t getRoles() const { return getPp() * getSlots() * (getZero1() ? getReplicas() : 1); }
+    int64_t getRoleReplicas() const { return getZero1() ? 1 : getReplicas(); }
+    /// Roles are numbered stage by stage, slot by slot, replica by replica.
+    int64_t getRoleIndex(RoleAttr role) const;
+    RoleAttr getRole(int64_t index) const;
+    bool hasRole(RoleAttr role) const;
     /// "PP4TP2DP3"; dimensions of 1 are left out, all but the first.
     std::string str() const;
+    /// With stages, order and the distributed optimizer, as ops print it.
+    void printBody(::mlir::AsmPrinter &printer) const;
+    static ::mlir::FailureOr<ParallelAttr> parseBody(::mlir::AsmParser &parser);
   }];
 }
 
 def Etc_RoleAttr : Etc_Attr<"Role", "role"> {
-  let summary = "a place in the pipeline x tensor grid";
+  let summary = "what a rank is, apart from its replica";
   let description = [{
-    What every data-parallel replica of a virtual rank does alike: stage `P`, tensor rank `T`.
+    Stage `P` and slot `T`: the rank's number within the stage, modulo the slots (without experts, the tensor-parallel
+    rank). With the distributed optimizer also the replica `D`, since each has a range of its own.
 
-    Example: `#etc.role<P0T1>`
+    Example: `#etc.role<P0T1>`, `#etc.role<P0T1D3>`
   }];
-  let parameters = (ins "int64_t":$stage, "int64_t":$slice);
+  let parameters = (ins "int64_t":$stage, "int64_t":$slot, DefaultValuedParameter<"int64_t", "-1">:$replica);
+  let builders = [AttrBuilder<(ins "int64_t":$stage, "int64_t":$slot), [{
+    return Base::get($_ctxt, stage, slot, -1);
+  }]>];
   let extraClassDeclaration = [{
+    bool hasReplica() const { return getReplica() >= 0; }
     std::string str() const;
+    /// A role like `P0T1`, or nothing.
+    static std::optional<RoleAttr> fromKeyword(::mlir::MLIRContext *context, ::llvm::StringRef text);
   }];
 }
 
@@ -59,18 +86,22 @@ def Etc_StateAttr : Etc_Attr<"State", "state"> {
 def Etc_WorkloadAttr : Etc_Attr<"Workload", "workload"> {
   let summary = "a workload id (wid)";
   let description = [{
-    A hierarchical name of state, as coarse as is exact; the dialect's description has the grammar. Slices are
-    half-open, [0, 0) stands for all of them. Positions [0, 0) stand for all.
+    A hierarchical name of state, as coarse as is exact; the dialect's description has the grammar. Slices and experts
+    are half-open, [0, 0) stands for no selection. `box` is empty, [begin, end) along the axis that is cut, or three such
+    pairs: before that axis, along it, and behind it.
 
-    Example: `#etc.workload<L0..3.a>`, `#etc.workload<embed/embedding.word_embeddings.weight[0:128]>`
+    Example: `#etc.workload<L0..3.a>`, `#etc.workload<L2.e0..7>`,
+    `#etc.workload<embed/embedding.word_embeddings.weight[0:128]>`
   }];
   let parameters = (ins "::etc::Part":$part, "int64_t":$firstLayer, "int64_t":$lastLayer,
+                        "int64_t":$expertBegin, "int64_t":$expertEnd,
                         "bool":$replicated, "int64_t":$sliceBegin, "int64_t":$sliceEnd,
-                        "::mlir::StringAttr":$tensor, "int64_t":$begin, "int64_t":$end);
+                        "::mlir::StringAttr":$tensor, ArrayRefParameter<"int64_t">:$box);
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
+    bool hasExperts() const { return getExpertBegin() != getExpertEnd(); }
     bool hasSlices() const { return getSliceBegin() != getSliceEnd(); }
-    bool hasPositions() const { return getBegin() != getEnd(); }
+    bool hasBox() const { return !getBox().empty(); }
     /// The body without `#etc.workload<>`, as ops print it.
     void printId(::mlir::AsmPrinter &printer) const;
     static ::mlir::FailureOr<WorkloadAttr> parseId(::mlir::AsmParser &parser);

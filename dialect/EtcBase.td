@@ -26,12 +26,14 @@ def Etc_Dialect : Dialect {
     | instructions | `etc.program` with `etc.send`, `etc.recv`, `etc.refer`, `etc.derive`, `etc.zero` |
     | rounds | `etc.round`, `etc.release` |
 
-    **Workload ids** name state as coarsely as is exact. `L0..3` is layers 0 to 3, `embed`, `final` and `head` are what
-    stands before and after the layers. A suffix selects a part: `.a` is the first of LCM(TP, TP') slices of every
-    tensor that tensor parallelism cuts (`.a..c` is slices a, b and c), `.*` is every tensor that it does not cut.
+    **Workload ids** name state as coarsely as is exact. `L0..3` is layers 0 to 3, `embed`, `final`, `head` and `mtp`
+    are what stands before and after the layers. A suffix selects a part: `.a` is the first of LCM(TP, TP') slices of
+    every tensor that tensor parallelism cuts (`.a..c` is slices a, b and c), `.*` is every tensor that it does not cut;
+    neither includes experts. `L3.e0..7` is experts 0 to 7 of a layer, which the same suffixes divide by LCM(ETP, ETP').
     `/` selects one tensor, and `[8:16]` positions 8 to 15 along the axis that tensor parallelism cuts (axis 0 where
-    it cuts none). So `L3.b/mlp.linear_fc1.weight` is one slice of one matrix. The layer prefix `L` is there because
-    MLIR reads a bare `0..3` as a float.
+    it cuts none); `[0:2, 8:16, 0:100]` bounds what lies before and behind that axis as well, for a flat range is not
+    always whole rows. So `L3.b/mlp.linear_fc1.weight` is one slice of one matrix. The layer prefix `L` is there because
+    MLIR reads a bare `0..3` as a float. Beside a list of types, an id means the tensors that have all of these.
 
     **Programs** stand for classes of devices: entry i of every list that is bound to a block argument is replica i.
   }];
@@ -47,7 +49,8 @@ def Etc_Side : I32EnumAttr<"Side", "before or after the migration", [
 
 def Etc_Part : I32EnumAttr<"Part", "part of the model, in forward order", [
     I32EnumAttrCase<"Embed", 0, "embed">, I32EnumAttrCase<"Layer", 1, "layer">,
-    I32EnumAttrCase<"Final", 2, "final">, I32EnumAttrCase<"Head", 3, "head">]> {
+    I32EnumAttrCase<"Final", 2, "final">, I32EnumAttrCase<"Head", 3, "head">,
+    I32EnumAttrCase<"Mtp", 4, "mtp">]> {
   let cppNamespace = "::etc";
 }
 

@@ -16,38 +16,17 @@ using namespace mlir;
 // Custom directives
 //===----------------------------------------------------------------------===//
 
-/// Prints `#etc.parallel<PP4>` as PP4: the angle brackets come off.
-static std::string bare(Attribute attr) {
-  if (auto parallel = dyn_cast<ParallelAttr>(attr))
-    return parallel.str();
-  return cast<RoleAttr>(attr).str();
-}
-
-/// Parses the bare keyword through the attribute's own grammar.
+/// `#etc.parallel<PP4>` without the angle brackets.
 static ParseResult parseParallel(OpAsmParser &parser, ParallelAttr &attr) {
-  SMLoc loc = parser.getCurrentLocation();
-  StringRef text;
-  if (parser.parseKeyword(&text))
-    return failure();
-  constexpr StringLiteral letters[] = {"PP", "TP", "DP"};
-  int64_t degrees[] = {1, 1, 1};
-  bool wellFormed = true;
-  StringRef rest = text;
-  for (auto [name, degree] : llvm::zip(letters, degrees))
-    if (rest.consume_front(name))
-      wellFormed &= !rest.consumeInteger(10, degree);
-  if (!wellFormed || !rest.empty())
-    return parser.emitError(loc,
-                            "expected parallel degrees like PP4TP2DP3, got '")
-           << text << "'";
-  attr = parser.getChecked<ParallelAttr>(loc, parser.getContext(), degrees[0],
-                                         degrees[1], degrees[2]);
-  return success(attr != nullptr);
+  FailureOr<ParallelAttr> parsed = ParallelAttr::parseBody(parser);
+  if (succeeded(parsed))
+    attr = *parsed;
+  return success(succeeded(parsed));
 }
 
 static void printParallel(OpAsmPrinter &printer, Operation *,
                           ParallelAttr attr) {
-  printer << bare(attr);
+  attr.printBody(printer);
 }
 
 static ParseResult parseOptionalRole(OpAsmParser &parser, RoleAttr &attr) {
@@ -57,20 +36,18 @@ static ParseResult parseOptionalRole(OpAsmParser &parser, RoleAttr &attr) {
     return failure();
   if (text == "none")
     return success();
-  int64_t stage, slice;
-  StringRef rest = text;
-  if (!rest.consume_front("P") || rest.consumeInteger(10, stage) ||
-      !rest.consume_front("T") || rest.consumeInteger(10, slice) ||
-      !rest.empty())
+  std::optional<RoleAttr> role =
+      RoleAttr::fromKeyword(parser.getContext(), text);
+  if (!role)
     return parser.emitError(loc, "expected a role like P0T1, got '")
            << text << "'";
-  attr = RoleAttr::get(parser.getContext(), stage, slice);
+  attr = *role;
   return success();
 }
 
 static void printOptionalRole(OpAsmPrinter &printer, Operation *,
                               RoleAttr attr) {
-  printer << (attr ? bare(attr) : "none");
+  printer << (attr ? attr.str() : "none");
 }
 
 static ParseResult parseRole(OpAsmParser &parser, RoleAttr &attr) {
@@ -83,6 +60,28 @@ static ParseResult parseRole(OpAsmParser &parser, RoleAttr &attr) {
 
 static void printRole(OpAsmPrinter &printer, Operation *op, RoleAttr attr) {
   printOptionalRole(printer, op, attr);
+}
+
+/// `[0:3, 5:8]`: half-open ranges, flat.
+static ParseResult parseRanges(OpAsmParser &parser, DenseI64ArrayAttr &attr) {
+  SmallVector<int64_t> bounds;
+  auto parseOne = [&]() -> ParseResult {
+    return failure(parser.parseInteger(bounds.emplace_back()) ||
+                   parser.parseColon() ||
+                   parser.parseInteger(bounds.emplace_back()));
+  };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseOne))
+    return failure();
+  attr = parser.getBuilder().getDenseI64ArrayAttr(bounds);
+  return success();
+}
+
+static void printRanges(OpAsmPrinter &printer, Operation *,
+                        DenseI64ArrayAttr attr) {
+  printer << "[";
+  for (int64_t i = 0; i < attr.size(); i += 2)
+    printer << (i ? ", " : "") << attr[i] << ":" << attr[i + 1];
+  printer << "]";
 }
 
 static ParseResult parseWorkloads(OpAsmParser &parser, ArrayAttr &attr) {
@@ -117,10 +116,28 @@ static ParseResult parseTypes(OpAsmParser &parser, ArrayAttr &attr) {
   return success();
 }
 
+static ParseResult parseOptionalTypes(OpAsmParser &parser, ArrayAttr &attr) {
+  if (failed(parser.parseOptionalLSquare()))
+    return success();
+  SmallVector<StringRef> names;
+  if (parser.parseCommaSeparatedList(
+          [&] { return parser.parseKeyword(&names.emplace_back()); }) ||
+      parser.parseRSquare())
+    return failure();
+  attr = parser.getBuilder().getStrArrayAttr(names);
+  return success();
+}
+
 static void printTypes(OpAsmPrinter &printer, Operation *, ArrayAttr attr) {
   printer << "[";
   llvm::interleaveComma(attr.getAsValueRange<StringAttr>(), printer);
   printer << "]";
+}
+
+static void printOptionalTypes(OpAsmPrinter &printer, Operation *op,
+                               ArrayAttr attr) {
+  if (attr)
+    printTypes(printer, op, attr);
 }
 
 static ParseResult parseStates(OpAsmParser &parser, ArrayAttr &attr) {

@@ -52,6 +52,7 @@ def Etc_MigrationOp : Etc_Op<"migration", [IsolatedFromAbove, NoRegionArguments,
                        OptionalAttr<DenseI64ArrayAttr>:$leaving,
                        OptionalAttr<Etc_Place>:$place,
                        ConfinedAttr<I64Attr, [IntPositive]>:$layers,
+                       OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$experts,
                        Etc_StateArrayAttr:$types, UnitAttr:$derive_none,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$budget_bytes,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$budget_ppm,
@@ -61,7 +62,7 @@ def Etc_MigrationOp : Etc_Op<"migration", [IsolatedFromAbove, NoRegionArguments,
     $sym_name custom<Parallel>($prev) (`on` $prev_devices^)? `to` custom<Parallel>($curr)
     (`on` $curr_devices^)? `nodes` $nodes (`failed` $failed^)? (`leaving` $leaving^)?
     (`place` $place^)?
-    `layers` $layers `types` custom<States>($types) (`derive` `none` $derive_none^)?
+    `layers` $layers (`experts` $experts^)? `types` custom<States>($types) (`derive` `none` $derive_none^)?
     (`policy` $policy^)? attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;
@@ -70,6 +71,15 @@ def Etc_MigrationOp : Etc_Op<"migration", [IsolatedFromAbove, NoRegionArguments,
     ParallelAttr getParallel(Side side) { return side == Side::Prev ? getPrev() : getCurr(); }
     /// LCM(TP, TP'): into how many slices a workload id cuts a tensor.
     int64_t getSliceCount();
+    /// The same for what belongs to an expert: LCM(ETP, ETP').
+    int64_t getExpertSliceCount();
+    /// The layers of one chunk on one side; chunks are numbered in forward order.
+    std::pair<int64_t, int64_t> getChunk(Side side, int64_t chunk);
+    /// Whether a chunk has what stands before or behind the layers. The final norm is behind the last layer where
+    /// further tokens are predicted, else on the last chunk.
+    bool hasPart(Side side, int64_t chunk, Part part);
+    /// The layers of a stage on one side, ascending and apart, as half-open pairs.
+    llvm::SmallVector<std::pair<int64_t, int64_t>> getLayersOf(Side side, int64_t stage);
     int64_t getDeviceCount();
     /// Device of every previous rank.
     llvm::SmallVector<int64_t> getPrevPlacement();
@@ -77,8 +87,6 @@ def Etc_MigrationOp : Etc_Op<"migration", [IsolatedFromAbove, NoRegionArguments,
     std::optional<unsigned> lookupType(mlir::StringAttr name);
     /// The type that a derived type is cast from; none where the type moves.
     std::optional<unsigned> getDerivationSource(unsigned type);
-    /// Bytes of one element in the types that move. What is derived costs nothing to move.
-    int64_t getMovedBytesPerElement();
     /// What the type names as its source, if it is there, is one that the runtime can cast from.
     mlir::LogicalResult verifyDerivation(unsigned type);
     /// The ops of one kind in the body, in order.
@@ -95,9 +103,16 @@ def Etc_TensorOp : Etc_StageOp<"tensor"> {
   let summary = "a tensor of the meta model, or one for each layer";
   let description = [{
     Global name, planning shape, and the axis that tensor parallelism cuts (absent: every tensor rank holds a copy). In
-    a `layer` block the name has `{layer}` in place of the number, and the tensor stands for one of every layer.
+    a `layer` block the name has `{layer}` in place of the number, and the tensor stands for one of every layer, or of
+    the range `of_layers`. With `{expert}` there is one for each expert: expert parallelism deals them out in
+    equal runs, and the axis is cut by the experts' own tensor parallelism. `view` is the shape that the framework sees.
+
     `prev` gives the previous side's shape where it differs: a vocabulary is padded per side. A tied copy is a tensor
     of its own, equal to the one it names; it exists only where the pipeline has more than one stage.
+
+    A tensor has all types of the migration, or those listed as `types`. Types that are laid out differently are ops of
+    one name: on a side with the distributed optimizer a `flat` one is cut into ranges of the parameter buffers, in
+    which the tensors lie in the order of their ops, last one first.
 
     Example:
 
@@ -110,19 +125,28 @@ def Etc_TensorOp : Etc_StageOp<"tensor"> {
   let arguments = (ins StrAttr:$name, Etc_Part:$part, DenseI64ArrayAttr:$shape,
                        OptionalAttr<DenseI64ArrayAttr>:$prev_shape,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$split,
-                       OptionalAttr<StrAttr>:$tied_to);
+                       OptionalAttr<StrAttr>:$tied_to,
+                       OptionalAttr<DenseI64ArrayAttr>:$view,
+                       OptionalAttr<DenseI64ArrayAttr>:$of_layers,
+                       OptionalAttr<StrArrayAttr>:$types, UnitAttr:$flat);
   let assemblyFormat = [{
-    $name `in` $part $shape (`prev` $prev_shape^)? (`split` $split^)? (`tied_to` $tied_to^)? attr-dict
+    $name `in` $part $shape (`prev` $prev_shape^)? (`split` $split^)? (`tied_to` $tied_to^)? (`view` $view^)?
+    (`of_layers` custom<Ranges>($of_layers)^)? (`types` custom<Types>($types)^)? (`flat` $flat^)? attr-dict
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// The name that ids use: without the layer's prefix.
-    llvm::StringRef getShortName();
+    /// The name that ids use: without the layer's prefix and the expert's number.
+    std::string getShortName();
+    bool isOfExpert() { return getName().contains("{expert}"); }
     llvm::ArrayRef<int64_t> getShapeOn(Side side) {
       return side == Side::Prev && getPrevShape() ? *getPrevShape() : getShape();
     }
     /// The axis of an id's positions: the one that is split, else the first.
     int64_t getCutAxis() { return getSplit().value_or(0); }
+    /// Whether a layer has the tensor.
+    bool isInLayer(int64_t layer);
+    /// Whether a side has it at all: tied copies exist only on other stages than the first.
+    bool isOn(ParallelAttr parallel);
   }];
 }
 
@@ -133,14 +157,17 @@ def Etc_TensorOp : Etc_StageOp<"tensor"> {
 def Etc_WorkloadOp : Etc_StageOp<"workload"> {
   let summary = "what every rank of a role holds on one side";
   let description = [{
+    In the types that are listed, or in all. Types that are laid out differently have ops of their own.
+
     Example:
 
     ```mlir
     etc.workload prev P0T1 [embed.b, embed.*, L0..3.b, L0..3.*]
     ```
   }];
-  let arguments = (ins Etc_Side:$side, Etc_RoleAttr:$role, Etc_WorkloadArrayAttr:$wid);
-  let assemblyFormat = "$side custom<Role>($role) custom<Workloads>($wid) attr-dict";
+  let arguments = (ins Etc_Side:$side, Etc_RoleAttr:$role, Etc_WorkloadArrayAttr:$wid,
+                       OptionalAttr<StrArrayAttr>:$wt);
+  let assemblyFormat = "$side custom<Role>($role) custom<Workloads>($wid) custom<OptionalTypes>($wt) attr-dict";
   let hasVerifier = 1;
 }
 
@@ -199,7 +226,7 @@ def Etc_CertificateOp : Etc_StageOp<"certificate"> {
     the node holds. `members` are the devices of each column that may take a role.
 
     With `u >= 0` for every row, `v >= 0` for every column and `u_i + v_j >= worth_ij`, no assignment keeps more than
-    `sum DP' * u_i + sum members_j * v_j` bytes, which equals `kept`. Bytes are those of the types that move.
+    `sum replicas * u_i + sum members_j * v_j` bytes, which equals `kept`. Bytes are those of the types that move.
 
     Example:
 

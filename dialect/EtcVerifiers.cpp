@@ -1,11 +1,9 @@
-//===- EtcVerifiers.cpp - Invariants of the ops ---------------------------===//
-//
-// Verifiers stay local: pairing, coverage and the like belong to etc-verify-plan.
-//
-//===----------------------------------------------------------------------===//
+//===- EtcVerifiers.cpp - Invariants of a request -------------------------===//
 
+#include "dialect/Verifiers.h"
 #include "dialect/Workloads.h"
 
+#include "mlir/IR/Builders.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -22,6 +20,51 @@ int64_t MigrationOp::getSliceCount() {
   return std::lcm(getPrev().getTp(), getCurr().getTp());
 }
 
+int64_t MigrationOp::getExpertSliceCount() {
+  return std::lcm(getPrev().getEtp(), getCurr().getEtp());
+}
+
+std::pair<int64_t, int64_t> MigrationOp::getChunk(Side side, int64_t chunk) {
+  ParallelAttr parallel = getParallel(side);
+  ArrayRef<int64_t> stages = parallel.getStages();
+  if (!stages.empty()) {
+    int64_t begin =
+        std::accumulate(stages.begin(), stages.begin() + chunk, int64_t(0));
+    return {begin, begin + stages[chunk]};
+  }
+  int64_t count = static_cast<int64_t>(getLayers()) /
+                  (parallel.getPp() * parallel.getVpp());
+  return {chunk * count, (chunk + 1) * count};
+}
+
+bool MigrationOp::hasPart(Side side, int64_t chunk, ::etc::Part part) {
+  ParallelAttr parallel = getParallel(side);
+  int64_t pp = parallel.getPp(), last = pp * parallel.getVpp() - 1;
+  bool predictsMore = llvm::any_of(getOps<TensorOp>(), [](TensorOp tensor) {
+    return tensor.getPart() == ::etc::Part::Mtp;
+  });
+  if (part == ::etc::Part::Embed)
+    return chunk == 0;
+  if (part == ::etc::Part::Mtp && parallel.getMtpStage() >= 0)
+    return chunk == last + 1 - pp + parallel.getMtpStage();
+  if (part != ::etc::Part::Final || !predictsMore)
+    return chunk == last;
+  auto [begin, end] = getChunk(side, chunk);
+  return begin < end && end == static_cast<int64_t>(getLayers());
+}
+
+SmallVector<std::pair<int64_t, int64_t>>
+MigrationOp::getLayersOf(Side side, int64_t stage) {
+  ParallelAttr parallel = getParallel(side);
+  SmallVector<std::pair<int64_t, int64_t>> ranges;
+  for (int64_t chunk = 0; chunk < parallel.getVpp(); ++chunk) {
+    auto range = getChunk(side, chunk * parallel.getPp() + stage);
+    if (range.first < range.second)
+      ranges.push_back(range);
+  }
+  return ranges;
+}
+
 int64_t MigrationOp::getDeviceCount() {
   return std::accumulate(getNodes().begin(), getNodes().end(), int64_t(0));
 }
@@ -32,9 +75,8 @@ SmallVector<int64_t> MigrationOp::getPrevPlacement() {
   return llvm::to_vector(llvm::seq<int64_t>(getPrev().getWorld()));
 }
 
-/// Devices of a list are distinct and in the cluster.
-static LogicalResult verifyDevices(MigrationOp migration, Operation *op,
-                                   StringRef what, ArrayRef<int64_t> devices) {
+LogicalResult etc::verifyDevices(MigrationOp migration, Operation *op,
+                                 StringRef what, ArrayRef<int64_t> devices) {
   llvm::DenseSet<int64_t> seen;
   for (int64_t device : devices) {
     if (device < 0 || device >= migration.getDeviceCount())
@@ -48,15 +90,38 @@ static LogicalResult verifyDevices(MigrationOp migration, Operation *op,
   return success();
 }
 
+/// The chunks of a side have all layers, and its expert ranks all experts.
+static LogicalResult verifyLayers(MigrationOp op, StringRef name,
+                                  ParallelAttr parallel) {
+  int64_t layers = op.getLayers(), experts = op.getExperts().value_or(0),
+          chunks = parallel.getPp() * parallel.getVpp();
+  if (experts % parallel.getEp())
+    return op.emitOpError()
+           << name << ": " << experts
+           << " experts do not divide over EP = " << parallel.getEp();
+  if (!parallel.getStages().empty()) {
+    int64_t sum = 0;
+    for (int64_t count : parallel.getStages())
+      sum += std::min(count, layers + 1);
+    if (sum != layers)
+      return op.emitOpError() << name << ": stages of " << sum
+                              << " layers in all, expected " << layers;
+    return success();
+  }
+  if (layers % chunks)
+    return op.emitOpError()
+           << name << ": " << layers << " layers do not divide over "
+           << (parallel.getVpp() == 1 ? "PP = " : "PP x VPP = ") << chunks;
+  return success();
+}
+
 /// One side fits: its stages, its devices and their number.
 static LogicalResult verifySide(MigrationOp op, Side side,
                                 std::optional<ArrayRef<int64_t>> devices) {
   ParallelAttr parallel = op.getParallel(side);
   StringRef name = stringifySide(side);
-  if (static_cast<int64_t>(op.getLayers()) % parallel.getPp())
-    return op.emitOpError()
-           << name << ": " << op.getLayers()
-           << " layers do not divide over PP = " << parallel.getPp();
+  if (failed(verifyLayers(op, name, parallel)))
+    return failure();
   if (parallel.getWorld() > op.getDeviceCount())
     return op.emitOpError() << name << ": a world of " << parallel.getWorld()
                             << " ranks exceeds the cluster's "
@@ -99,21 +164,45 @@ LogicalResult MigrationOp::verify() {
   return names.empty() ? emitOpError("expected at least one type") : success();
 }
 
-LogicalResult MigrationOp::verifyRegions() {
-  llvm::StringMap<TensorOp> byName;
-  for (TensorOp tensor : getOps<TensorOp>())
-    if (!byName.try_emplace(tensor.getName(), tensor).second) {
+/// Tensors of one name have no type in common: each would be held twice.
+static LogicalResult verifyDistinct(ArrayRef<TensorOp> tensors) {
+  llvm::StringMap<TensorOp> declared;
+  for (TensorOp tensor : tensors) {
+    ArrayAttr types =
+        tensor.getTypes().value_or(Builder(tensor).getStrArrayAttr({""}));
+    for (StringRef type : types.getAsValueRange<StringAttr>()) {
+      std::string key = (tensor.getName() + "|" + type).str();
+      if (declared.try_emplace(key, tensor).second)
+        continue;
       InFlightDiagnostic diag = tensor.emitOpError("is declared twice");
-      diag.attachNote(byName[tensor.getName()].getLoc())
-          << "first declared here";
+      diag.attachNote(declared[key].getLoc()) << "first declared here";
       return diag;
     }
-  for (TensorOp tensor : getOps<TensorOp>())
+  }
+  return success();
+}
+
+LogicalResult MigrationOp::verifyRegions() {
+  SmallVector<TensorOp> tensors = llvm::to_vector(getOps<TensorOp>());
+  llvm::StringSet<> names;
+  for (TensorOp tensor : tensors)
+    names.insert(tensor.getName());
+  for (TensorOp tensor : tensors) {
     if (std::optional<StringRef> twin = tensor.getTiedTo();
-        twin && !byName.contains(*twin))
+        twin && !names.contains(*twin))
       return tensor.emitOpError()
              << "is tied to '" << *twin << "', which is not declared";
-  return success();
+    if (tensor.isOfExpert() && !getExperts())
+      return tensor.emitOpError(
+          "is of an expert, but the migration has no experts");
+    for (auto type : tensor.getTypes()
+                         .value_or(ArrayAttr::get(getContext(), {}))
+                         .getAsRange<StringAttr>())
+      if (!lookupType(type))
+        return tensor.emitOpError() << "type '" << type.getValue()
+                                    << "' is not one of the migration's";
+  }
+  return verifyDistinct(tensors);
 }
 
 //===----------------------------------------------------------------------===//
@@ -122,12 +211,41 @@ LogicalResult MigrationOp::verifyRegions() {
 
 static constexpr StringLiteral layerMark = "{layer}";
 
-StringRef TensorOp::getShortName() {
+static constexpr StringLiteral expertMark = "{expert}";
+
+std::string TensorOp::getShortName() {
   StringRef name = getName();
-  size_t mark = name.find(layerMark);
-  return mark == StringRef::npos
-             ? name
-             : name.drop_front(mark + layerMark.size()).ltrim('.');
+  if (size_t mark = name.find(layerMark); mark != StringRef::npos)
+    name = name.drop_front(mark + layerMark.size()).ltrim('.');
+  size_t mark = name.find(expertMark);
+  if (mark == StringRef::npos)
+    return name.str();
+  StringRef rest = name.drop_front(mark + expertMark.size());
+  return (name.take_front(mark).rtrim('.') + rest).str();
+}
+
+bool TensorOp::isOn(ParallelAttr parallel) {
+  if (!getTiedTo())
+    return true;
+  bool isFirst = getPart() == ::etc::Part::Mtp && parallel.getMtpStage() == 0;
+  return parallel.getPp() > 1 && !isFirst;
+}
+
+bool TensorOp::isInLayer(int64_t layer) {
+  std::optional<ArrayRef<int64_t>> range = getOfLayers();
+  return !range || ((*range)[0] <= layer && layer < (*range)[1]);
+}
+
+/// `of_layers` is a range of layers of a tensor in layers.
+static LogicalResult verifyOfLayers(TensorOp op) {
+  std::optional<ArrayRef<int64_t>> range = op.getOfLayers();
+  if (!range)
+    return success();
+  if (op.getPart() != ::etc::Part::Layer)
+    return op.emitOpError("names layers, but is not of a layer");
+  if (range->size() != 2 || (*range)[0] < 0 || (*range)[1] <= (*range)[0])
+    return op.emitOpError("expected one range of layers");
+  return success();
 }
 
 LogicalResult TensorOp::verify() {
@@ -136,6 +254,10 @@ LogicalResult TensorOp::verify() {
     return emitOpError()
            << "expected '" << layerMark
            << "' in the name of a tensor in a layer, and only there";
+  if (isOfExpert() && !perLayer)
+    return emitOpError("is of an expert, but not of a layer");
+  if (failed(verifyOfLayers(*this)))
+    return failure();
   if (getShape().empty() ||
       llvm::any_of(getShape(), [](int64_t n) { return n < 1; }))
     return emitOpError("expected a shape of positive extents");
@@ -154,206 +276,3 @@ LogicalResult TensorOp::verify() {
         "prev shape may differ only along the axis that is split");
   return success();
 }
-
-//===----------------------------------------------------------------------===//
-// Workloads, cost matrix, sketch, placement
-//===----------------------------------------------------------------------===//
-
-/// A role lies in the grid of its side.
-static LogicalResult verifyRole(Operation *op, Side side, RoleAttr role) {
-  ParallelAttr parallel =
-      cast<MigrationOp>(op->getParentOp()).getParallel(side);
-  if (role.getStage() < parallel.getPp() && role.getSlice() < parallel.getTp())
-    return success();
-  return op->emitOpError() << "role " << role.str() << " is not in the "
-                           << stringifySide(side) << " grid " << parallel.str();
-}
-
-/// Every id names something that the migration has.
-static LogicalResult verifyWorkloads(Operation *op, ArrayAttr ids) {
-  auto migration = op->getParentOfType<MigrationOp>();
-  for (auto id : ids.getAsRange<WorkloadAttr>())
-    if (failed(
-            verifyWorkload(migration, id, [&] { return op->emitOpError(); })))
-      return failure();
-  return success();
-}
-
-LogicalResult WorkloadOp::verify() {
-  if (failed(verifyRole(*this, getSide(), getRole())))
-    return failure();
-  return verifyWorkloads(*this, getWid());
-}
-
-LogicalResult CostMatrixOp::verify() {
-  auto migration = cast<MigrationOp>((*this)->getParentOp());
-  ParallelAttr curr = migration.getCurr(), prev = migration.getPrev();
-  int64_t rows = curr.getRoles(), columns = prev.getRoles();
-  if (getUnit() == CostUnit::Pp)
-    std::tie(rows, columns) = std::pair(curr.getPp(), prev.getPp());
-  else if (getUnit() == CostUnit::Tp)
-    std::tie(rows, columns) = std::pair(curr.getTp(), prev.getTp());
-  if (getCosts().getRows() != rows || getCosts().getColumns() != columns)
-    return emitOpError() << "expected " << rows << " rows and " << columns
-                         << " columns, got " << getCosts().getRows() << " and "
-                         << getCosts().getColumns();
-  return success();
-}
-
-/// Replicas are distinct and below the data-parallel degree.
-static LogicalResult verifyReplicas(PairOp op, StringRef side,
-                                    ArrayRef<int64_t> replicas, int64_t dp) {
-  llvm::DenseSet<int64_t> seen;
-  for (int64_t replica : replicas)
-    if (replica < 0 || replica >= dp || !seen.insert(replica).second)
-      return op.emitOpError()
-             << "expected distinct " << side << " replicas in [0, " << dp
-             << "), got " << replica;
-  return success();
-}
-
-/// Devices of replicas that come from none.
-static LogicalResult verifyPairDevices(PairOp op) {
-  std::optional<ArrayRef<int64_t>> devices = op.getDevices();
-  if (!devices)
-    return success();
-  if (devices->size() != op.getCurrReplicas().size())
-    return op.emitOpError() << "places " << op.getCurrReplicas().size()
-                            << " replicas on " << devices->size() << " devices";
-  return verifyDevices(cast<MigrationOp>(op->getParentOp()), op, "pair",
-                       *devices);
-}
-
-LogicalResult PairOp::verify() {
-  auto migration = cast<MigrationOp>((*this)->getParentOp());
-  if (failed(verifyRole(*this, Side::Curr, getCurr())) ||
-      failed(verifyReplicas(*this, "curr", getCurrReplicas(),
-                            migration.getCurr().getDp())))
-    return failure();
-  if (getPrev().has_value() != getPrevReplicas().has_value())
-    return emitOpError(
-        "expected previous replicas with a previous role, and only then");
-  if (!getPrev())
-    return verifyPairDevices(*this);
-  if (getDevices())
-    return emitOpError(
-        "lists devices, which the previous replicas have already");
-  if (getPrevReplicas()->size() != getCurrReplicas().size())
-    return emitOpError() << "pairs " << getCurrReplicas().size()
-                         << " curr with " << getPrevReplicas()->size()
-                         << " prev replicas";
-  if (failed(verifyRole(*this, Side::Prev, *getPrev())))
-    return failure();
-  return verifyReplicas(*this, "prev", *getPrevReplicas(),
-                        migration.getPrev().getDp());
-}
-
-LogicalResult CertificateOp::verify() {
-  auto migration = cast<MigrationOp>((*this)->getParentOp());
-  size_t rows = migration.getCurr().getRoles(), columns = getMembers().size();
-  if (getLevel() == Level::Device &&
-      columns != static_cast<size_t>(migration.getPrev().getRoles()))
-    return emitOpError() << "expected " << migration.getPrev().getRoles()
-                         << " members, one a previous role, got " << columns;
-  if (getU().size() != rows || getV().size() != columns)
-    return emitOpError() << "expected " << rows << " values of u and "
-                         << columns << " of v, got " << getU().size() << " and "
-                         << getV().size();
-  return success();
-}
-
-LogicalResult PlacementOp::verify() {
-  auto migration = cast<MigrationOp>((*this)->getParentOp());
-  if (static_cast<int64_t>(getDevices().size()) !=
-      migration.getCurr().getWorld())
-    return emitOpError() << "expected " << migration.getCurr().getWorld()
-                         << " devices, one a current rank, got "
-                         << getDevices().size();
-  return verifyDevices(migration, *this, "placement", getDevices());
-}
-
-//===----------------------------------------------------------------------===//
-// Programs and instructions
-//===----------------------------------------------------------------------===//
-
-LogicalResult ProgramOp::verify() {
-  if (getBindings().empty() ||
-      getBody().getNumArguments() != getBindings().size())
-    return emitOpError() << "expected a list of devices for each of "
-                         << getBody().getNumArguments()
-                         << " arguments, the first being the program's own";
-  size_t replicas = getDevices().size();
-  for (auto list : getBindings().getAsRange<DenseI64ArrayAttr>())
-    if (static_cast<size_t>(list.size()) != replicas)
-      return emitOpError() << "expected lists of " << replicas
-                           << " devices, got one of " << list.size();
-  if (!llvm::is_sorted(getDevices()))
-    return emitOpError("expected its devices in ascending order");
-  if ((getCurr() && failed(verifyRole(*this, Side::Curr, *getCurr()))) ||
-      (getPrev() && failed(verifyRole(*this, Side::Prev, *getPrev()))))
-    return failure();
-  int64_t next = 0;
-  for (RoundOp round : getBody().getOps<RoundOp>()) {
-    if (static_cast<int64_t>(round.getIndex()) < next)
-      return round.emitOpError() << "expected ascending rounds, got "
-                                 << round.getIndex() << " after " << next - 1;
-    next = round.getIndex() + 1;
-  }
-  return success();
-}
-
-/// The types are the migration's; an instruction without ids says nothing.
-static LogicalResult verifyInstruction(InstructionOpInterface op) {
-  auto migration = op->getParentOfType<MigrationOp>();
-  if (op.getWid().empty() || op.getWt().empty())
-    return op->emitOpError("expected at least one workload and one type");
-  for (auto name : op.getWt().getAsRange<StringAttr>())
-    if (!migration.lookupType(name))
-      return op->emitOpError() << "type '" << name.getValue()
-                               << "' is not one of the migration's";
-  return verifyWorkloads(op, op.getWid());
-}
-
-/// One end of a transfer is the program's own device.
-static LogicalResult verifyTransfer(TransferOpInterface op, Value own,
-                                    StringRef end) {
-  Value self = op->getParentOfType<ProgramOp>().getSelf();
-  if (own != self)
-    return op->emitOpError()
-           << "expected its " << end << " to be the program's own device";
-  if (op.getPeer() == self)
-    return op->emitOpError("sends to itself, expected etc.refer");
-  return verifyInstruction(op);
-}
-
-LogicalResult SendOp::verify() {
-  return verifyTransfer(*this, getSid(), "source");
-}
-LogicalResult RecvOp::verify() {
-  return verifyTransfer(*this, getDid(), "destination");
-}
-
-/// A local instruction is on the program's own device.
-static LogicalResult verifyLocal(InstructionOpInterface op, Value device) {
-  if (device != op->getParentOfType<ProgramOp>().getSelf())
-    return op->emitOpError("expected to be on the program's own device");
-  return verifyInstruction(op);
-}
-
-LogicalResult ReferOp::verify() { return verifyLocal(*this, getDevice()); }
-LogicalResult ZeroOp::verify() { return verifyLocal(*this, getDevice()); }
-
-LogicalResult DeriveOp::verify() {
-  if (failed(verifyLocal(*this, getDevice())))
-    return failure();
-  auto migration = (*this)->getParentOfType<MigrationOp>();
-  for (auto name : getWt().getAsRange<StringAttr>())
-    if (!migration.getDerivationSource(*migration.lookupType(name)))
-      return emitOpError() << "type '" << name.getValue() << "' is not derived"
-                           << (migration.getDeriveNone()
-                                   ? " under 'derive none'"
-                                   : " from one of the migration's types");
-  return success();
-}
-
-LogicalResult ReleaseOp::verify() { return verifyLocal(*this, getDevice()); }

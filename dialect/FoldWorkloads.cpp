@@ -1,9 +1,9 @@
 //===- FoldWorkloads.cpp - Pieces to the coarsest ids ---------------------===//
 //
-// Layer by layer: every piece becomes the id of one tensor; ids that together
-// are a slice of all tensors, or all tensors that are not sliced, become one;
-// what lacks nothing becomes the layer. Neighbouring layers that read alike
-// become a range.
+// Layer by layer, and expert by expert within one: every piece becomes the id
+// of one tensor; ids that together are a slice of all tensors, or all tensors
+// that are not sliced, become one; what lacks nothing becomes the expert or the
+// layer. Neighbouring experts and layers that read alike become a range.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,83 +17,121 @@ using namespace mlir;
 
 namespace {
 /// An id without its layers. A `tensor` of -1 stands for every tensor of the
-/// block.
+/// block, or of the experts.
 struct Entry {
   Part part;
+  int64_t expertBegin = 0, expertEnd = 0;
   bool replicated = false;
   int64_t sliceBegin = 0, sliceEnd = 0;
   int tensor = -1;
-  int64_t begin = 0, end = 0;
+  SmallVector<int64_t, 6> box = {};
 
   bool operator==(const Entry &) const = default;
   bool isGroup() const { return tensor < 0; }
+  bool hasExperts() const { return expertBegin != expertEnd; }
+  /// Everything of the block, or of its experts.
+  bool isAll() const {
+    return isGroup() && !replicated && sliceBegin == sliceEnd;
+  }
 };
+using Entries = SmallVector<Entry, 0>;
 
 class Folder {
 public:
-  explicit Folder(const TensorTable &table) : table(table) {}
+  Folder(const TensorTable &table, const llvm::SmallBitVector &types);
   ArrayAttr fold(SmallVector<Piece> pieces);
 
 private:
   std::pair<Part, int64_t> place(const Piece &piece) const {
     return {table.getPart(piece.tensor), piece.layer};
   }
-  TensorOp tensorOf(unsigned tensor) const { return table[tensor]; }
   Entry entryOf(const Piece &piece) const;
-  SmallVector<Entry> foldLayer(ArrayRef<Piece> pieces) const;
-  void takeGroup(SmallVectorImpl<Entry> &entries, Entry group) const;
-  bool isWhole(ArrayRef<Entry> entries) const;
+  Entries foldAlike(ArrayRef<Piece> pieces) const;
+  Entries foldExperts(ArrayRef<Piece> pieces) const;
+  Entries foldLayer(ArrayRef<Piece> pieces) const;
+  void takeGroup(Entries &entries, Entry group, int64_t layer) const;
+  SmallVector<unsigned> members(Part part, bool ofExperts, int64_t layer) const;
+  bool isWhole(ArrayRef<Entry> entries, bool ofExperts, int64_t layer) const;
   WorkloadAttr toId(const Entry &entry, int64_t first, int64_t last) const;
 
   const TensorTable &table;
+  /// Tensors that have all of the types.
+  SmallVector<unsigned> universe;
 };
 } // namespace
 
+Folder::Folder(const TensorTable &table, const llvm::SmallBitVector &types)
+    : table(table) {
+  for (unsigned tensor = 0; tensor < table.size(); ++tensor)
+    if (llvm::SmallBitVector missing = types;
+        missing.reset(table.getTypes(tensor)).none())
+      universe.push_back(tensor);
+}
+
 WorkloadAttr Folder::toId(const Entry &entry, int64_t first,
                           int64_t last) const {
-  MLIRContext *context = tensorOf(0).getContext();
+  MLIRContext *context = TensorOp(table[0]).getContext();
   StringAttr name;
   if (!entry.isGroup())
     name = table.getShortName(entry.tensor);
-  return WorkloadAttr::get(context, entry.part, first, last, entry.replicated,
-                           entry.sliceBegin, entry.sliceEnd, name, entry.begin,
-                           entry.end);
+  return WorkloadAttr::get(context, entry.part, first, last, entry.expertBegin,
+                           entry.expertEnd, entry.replicated, entry.sliceBegin,
+                           entry.sliceEnd, name, entry.box);
 }
 
 /// The id of a piece that stands alone.
 Entry Folder::entryOf(const Piece &piece) const {
-  TensorOp op = tensorOf(piece.tensor);
-  Entry entry{op.getPart()};
-  entry.tensor = piece.tensor;
-  int64_t slice = table.getSlicePositions(piece.tensor);
-  bool whole = piece.begin == 0 &&
-               piece.end == table.getExtent(piece.tensor, Side::Curr) &&
-               !op.getPrevShape();
-  if (whole && (!op.getSplit() || table.getSliceCount() == 1))
+  unsigned tensor = piece.tensor;
+  Entry entry{table.getPart(tensor)};
+  entry.tensor = tensor;
+  bool ofExpert = table.isOfExpert(tensor);
+  if (ofExpert)
+    std::tie(entry.expertBegin, entry.expertEnd) =
+        std::pair(piece.expert, piece.expert + 1);
+  Piece whole = table.getWhole(tensor, piece.layer, piece.expert, Side::Curr);
+  int64_t slice = table.getSlicePositions(tensor);
+  bool inRows = piece.outer == whole.outer && piece.inner == whole.inner;
+  if (piece == whole && !table.isPadded(tensor) &&
+      (!table.isSplit(tensor) || table.getSliceCount(ofExpert) == 1))
     return entry;
-  if (slice && piece.begin % slice == 0 && piece.end % slice == 0) {
-    entry.sliceBegin = piece.begin / slice;
-    entry.sliceEnd = piece.end / slice;
+  if (inRows && slice && piece.cut.begin % slice == 0 &&
+      piece.cut.end % slice == 0) {
+    entry.sliceBegin = piece.cut.begin / slice;
+    entry.sliceEnd = piece.cut.end / slice;
     return entry;
   }
-  entry.begin = piece.begin;
-  entry.end = piece.end;
+  auto add = [&](Span span) { entry.box.append({span.begin, span.end}); };
+  if (!inRows)
+    add(piece.outer);
+  add(piece.cut);
+  if (!inRows)
+    add(piece.inner);
   return entry;
 }
 
+/// The tensors of a block's layer: those of experts, or the others.
+SmallVector<unsigned> Folder::members(Part part, bool ofExperts,
+                                      int64_t layer) const {
+  SmallVector<unsigned> list;
+  for (unsigned tensor : universe)
+    if (table.getPart(tensor) == part &&
+        table.isOfExpert(tensor) == ofExperts && table.isInLayer(tensor, layer))
+      list.push_back(tensor);
+  return list;
+}
+
 /// Replaces the entries of single tensors that together are `group` by `group`.
-void Folder::takeGroup(SmallVectorImpl<Entry> &entries, Entry group) const {
+void Folder::takeGroup(Entries &entries, Entry group, int64_t layer) const {
+  bool ofExperts = group.hasExperts();
   auto belongs = [&](unsigned tensor) {
-    return table.getPart(tensor) == group.part &&
-           table.isSplit(tensor) != group.replicated;
+    return table.isSplit(tensor) != group.replicated;
   };
   auto matches = [&](const Entry &entry) {
-    return !entry.isGroup() && belongs(entry.tensor) &&
-           entry.begin == entry.end && entry.sliceBegin == group.sliceBegin &&
+    return !entry.isGroup() && belongs(entry.tensor) && entry.box.empty() &&
+           entry.sliceBegin == group.sliceBegin &&
            entry.sliceEnd == group.sliceEnd;
   };
-  auto wanted =
-      llvm::count_if(llvm::seq<unsigned>(table.getTensors().size()), belongs);
+  auto wanted = llvm::count_if(members(group.part, ofExperts, layer), belongs);
   if (wanted == 0 || wanted != llvm::count_if(entries, matches))
     return;
   auto first = llvm::find_if(entries, matches);
@@ -101,68 +139,128 @@ void Folder::takeGroup(SmallVectorImpl<Entry> &entries, Entry group) const {
   // One slice may be all of what is cut, but an id without a suffix means what
   // is not cut, too.
   if (!group.replicated && group.sliceEnd == 0)
-    first->sliceEnd = table.getSliceCount();
+    first->sliceEnd = table.getSliceCount(ofExperts);
   entries.erase(std::remove_if(first + 1, entries.end(), matches),
                 entries.end());
 }
 
-/// Nothing of the block is missing: every slice, and every tensor that is not
-/// sliced.
-bool Folder::isWhole(ArrayRef<Entry> entries) const {
+/// Nothing is missing: every slice, and every tensor that is not sliced.
+bool Folder::isWhole(ArrayRef<Entry> entries, bool ofExperts,
+                     int64_t layer) const {
   bool split = false, replicated = false;
   for (const Entry &entry : entries) {
     bool all = entry.sliceBegin == 0 &&
-               (entry.sliceEnd == 0 || entry.sliceEnd == table.getSliceCount());
+               (entry.sliceEnd == 0 ||
+                entry.sliceEnd == table.getSliceCount(ofExperts));
     if (!entry.isGroup() || !all)
       return false;
     (entry.replicated ? replicated : split) = true;
   }
-  return llvm::all_of(llvm::seq<unsigned>(table.getTensors().size()),
+  return llvm::all_of(members(entries.front().part, ofExperts, layer),
                       [&](unsigned tensor) {
-                        return table.getPart(tensor) != entries.front().part ||
-                               (table.isSplit(tensor) ? split : replicated);
+                        return table.isSplit(tensor) ? split : replicated;
                       });
 }
 
-/// The ids of one layer (or other block), without the layer.
-SmallVector<Entry> Folder::foldLayer(ArrayRef<Piece> pieces) const {
-  SmallVector<Entry> entries;
-  SmallVector<Entry> groups;
+/// The ids of one expert, or of what is not of experts, without the layer. An
+/// entry that is all of it stands alone.
+Entries Folder::foldAlike(ArrayRef<Piece> pieces) const {
+  Entries entries, groups;
+  int64_t layer = pieces.front().layer;
   for (const Piece &piece : pieces) {
     Entry entry = entries.emplace_back(entryOf(piece));
     bool split = table.isSplit(piece.tensor);
-    Entry group{entry.part, !split, entry.sliceBegin, entry.sliceEnd};
+    Entry group{entry.part, entry.expertBegin, entry.expertEnd,
+                !split,     entry.sliceBegin,  entry.sliceEnd};
     if (!llvm::is_contained(groups, group))
       groups.push_back(group);
   }
   for (const Entry &group : groups)
-    takeGroup(entries, group);
-  return isWhole(entries) ? SmallVector<Entry>{Entry{entries.front().part}}
-                          : entries;
+    takeGroup(entries, group, layer);
+  const Entry &front = entries.front();
+  if (!isWhole(entries, front.hasExperts(), layer))
+    return entries;
+  return {Entry{front.part, front.expertBegin, front.expertEnd}};
 }
 
-/// Joins neighbouring intervals of the same tensor.
-static void joinPieces(SmallVectorImpl<Piece> &pieces) {
-  llvm::sort(pieces);
-  size_t kept = 0;
-  for (const Piece &piece : pieces) {
-    Piece *last = kept ? &pieces[kept - 1] : nullptr;
-    if (last && last->tensor == piece.tensor && last->layer == piece.layer &&
-        last->end == piece.begin)
-      last->end = piece.end;
-    else
-      pieces[kept++] = piece;
+/// Experts that read alike, one behind the other, become a range.
+Entries Folder::foldExperts(ArrayRef<Piece> pieces) const {
+  Entries result, run;
+  auto flush = [&] { result.append(run.begin(), run.end()); };
+  for (ArrayRef<Piece> rest = pieces; !rest.empty();) {
+    int64_t expert = rest.front().expert;
+    ArrayRef<Piece> alike = rest.take_while(
+        [&](const Piece &piece) { return piece.expert == expert; });
+    rest = rest.drop_front(alike.size());
+    Entries entries = foldAlike(alike);
+    Entries joined = entries;
+    for (Entry &entry : joined)
+      if (!run.empty())
+        entry.expertBegin = run.front().expertBegin;
+    Entries grown = run;
+    for (Entry &entry : grown)
+      ++entry.expertEnd;
+    if (!run.empty() && grown == joined) {
+      run = std::move(joined);
+      continue;
+    }
+    flush();
+    run = std::move(entries);
   }
-  pieces.truncate(kept);
+  flush();
+  return result;
+}
+
+/// The ids of one layer (or other block), without the layer.
+Entries Folder::foldLayer(ArrayRef<Piece> pieces) const {
+  SmallVector<Piece> dense, ofExperts;
+  for (const Piece &piece : pieces)
+    (table.isOfExpert(piece.tensor) ? ofExperts : dense).push_back(piece);
+  llvm::stable_sort(ofExperts, [](const Piece &a, const Piece &b) {
+    return a.expert < b.expert;
+  });
+  Entries entries = dense.empty() ? Entries() : foldAlike(dense);
+  Entries experts = foldExperts(ofExperts);
+  auto [part, layer] = place(pieces.front());
+  bool hasExperts = !members(part, true, layer).empty();
+  if (!hasExperts)
+    return entries;
+  bool hasDense = !members(part, false, layer).empty();
+  bool isDenseWhole = entries.size() == 1 && entries.front().isAll();
+  bool areExpertsWhole = experts.size() == 1 && experts.front().isAll() &&
+                         experts.front().expertBegin == 0 &&
+                         experts.front().expertEnd == table.getExperts();
+  if (areExpertsWhole && (isDenseWhole || !hasDense))
+    return {Entry{part}};
+  // Without a suffix an id would mean the experts, too.
+  if (isDenseWhole) {
+    Entry all = entries.pop_back_val();
+    SmallVector<unsigned> list = members(part, false, layer);
+    auto isSplit = [&](unsigned tensor) { return table.isSplit(tensor); };
+    if (llvm::any_of(list, isSplit))
+      entries.push_back({part, 0, 0, false, 0, table.getSliceCount(false)});
+    if (!llvm::all_of(list, isSplit))
+      entries.push_back({part, 0, 0, true});
+  }
+  entries.append(experts.begin(), experts.end());
+  return entries;
 }
 
 ArrayAttr Folder::fold(SmallVector<Piece> pieces) {
+  // Boxes of a flat range stay apart: each lies in one box of a shard.
+  auto flat = std::stable_partition(
+      pieces.begin(), pieces.end(),
+      [&](const Piece &piece) { return !table.isFlat(piece.tensor); });
+  SmallVector<Piece> ranges(flat, pieces.end());
+  pieces.erase(flat, pieces.end());
   joinPieces(pieces);
+  llvm::append_range(pieces, ranges);
+  llvm::sort(pieces);
   llvm::stable_sort(pieces, [&](const Piece &a, const Piece &b) {
     return place(a) < place(b);
   });
   SmallVector<Attribute> ids;
-  SmallVector<Entry> run;
+  Entries run;
   int64_t first = 0, last = 0;
   auto flush = [&] {
     for (const Entry &entry : run)
@@ -173,7 +271,7 @@ ArrayAttr Folder::fold(SmallVector<Piece> pieces) {
     ArrayRef<Piece> alike = rest.take_while(
         [&](const Piece &piece) { return place(piece) == here; });
     rest = rest.drop_front(alike.size());
-    SmallVector<Entry> entries = foldLayer(alike);
+    Entries entries = foldLayer(alike);
     if (here.first == Part::Layer && here.second == last + 1 &&
         entries == run) {
       ++last;
@@ -184,10 +282,11 @@ ArrayAttr Folder::fold(SmallVector<Piece> pieces) {
     first = last = here.second;
   }
   flush();
-  return ArrayAttr::get(tensorOf(0).getContext(), ids);
+  return ArrayAttr::get(TensorOp(table[0]).getContext(), ids);
 }
 
 ArrayAttr etc::foldWorkloads(const TensorTable &table,
-                             SmallVector<Piece> pieces) {
-  return Folder(table).fold(std::move(pieces));
+                             SmallVector<Piece> pieces,
+                             const llvm::SmallBitVector &types) {
+  return Folder(table, types).fold(std::move(pieces));
 }

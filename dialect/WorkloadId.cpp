@@ -1,8 +1,10 @@
 //===- WorkloadId.cpp - The syntax of workload ids ------------------------===//
 //
-//   id     ::= part [ '.' '*' | '.' slice [ '..' slice ] ] [ '/' tensor ] [ '['
-//   begin ':' end ']' ] part   ::= 'L' layer [ '..' layer ] | 'embed' | 'final'
-//   | 'head'
+//   id   ::= part [ '.' 'e' expert [ '..' expert ] ]
+//            [ '.' '*' | '.' slice [ '..' slice ] ] [ '/' tensor ] [ box ]
+//   part ::= 'L' layer [ '..' layer ] | 'embed' | 'final' | 'head' | 'mtp'
+//   box  ::= '[' range ']' | '[' range ',' range ',' range ']'
+//   range ::= begin ':' end
 //
 // The lexer reads everything up to the star, slash or bracket as one bare
 // identifier.
@@ -39,29 +41,51 @@ namespace {
 struct Head {
   Part part = Part::Embed;
   int64_t first = 0, last = 0;
+  int64_t expertBegin = 0, expertEnd = 0;
   int64_t sliceBegin = 0, sliceEnd = 0;
   bool replicated = false;
 };
 } // namespace
 
-static bool takeLayers(StringRef &text, Head &head) {
+/// `L0..3` for the letter L: the first and the last.
+static std::optional<std::pair<int64_t, int64_t>>
+takeNumbers(StringRef &text, StringRef letter) {
   StringRef rest = text;
   unsigned long long first, last;
-  if (!rest.consume_front("L") || rest.consumeInteger(10, first))
-    return false;
+  if (!rest.consume_front(letter) || rest.consumeInteger(10, first))
+    return std::nullopt;
   last = first;
   StringRef range = rest;
   if (range.consume_front("..") && !range.consumeInteger(10, last))
     rest = range;
-  head.part = Part::Layer;
-  head.first = first;
-  head.last = last;
   text = rest;
+  return std::pair<int64_t, int64_t>(first, last);
+}
+
+static bool takeLayers(StringRef &text, Head &head) {
+  auto layers = takeNumbers(text, "L");
+  if (!layers)
+    return false;
+  head.part = Part::Layer;
+  std::tie(head.first, head.last) = *layers;
   return true;
 }
 
+/// Experts, after a dot. A slice `e` has no number behind it.
+static void takeExperts(StringRef &text, Head &head) {
+  StringRef rest = text;
+  if (!rest.consume_front("."))
+    return;
+  auto experts = takeNumbers(rest, "e");
+  if (!experts)
+    return;
+  head.expertBegin = experts->first;
+  head.expertEnd = experts->second + 1;
+  text = rest;
+}
+
 static bool takePart(StringRef &text, Head &head) {
-  for (Part part : {Part::Embed, Part::Final, Part::Head})
+  for (Part part : {Part::Embed, Part::Final, Part::Head, Part::Mtp})
     if (text.consume_front(stringifyPart(part))) {
       head.part = part;
       return true;
@@ -90,6 +114,7 @@ static ParseResult parseHead(AsmParser &parser, Head &head) {
   };
   if (parser.parseOptionalKeyword(&text) || !takePart(text, head))
     return error();
+  takeExperts(text, head);
   if (text.empty())
     return success();
   if (!text.consume_front("."))
@@ -101,40 +126,67 @@ static ParseResult parseHead(AsmParser &parser, Head &head) {
   return takeSlices(text, head) ? success() : ParseResult(error());
 }
 
+/// `[8:16]` or `[0:2, 8:16, 0:100]`, if it is there.
+static ParseResult parseBox(AsmParser &parser, SmallVectorImpl<int64_t> &box) {
+  if (failed(parser.parseOptionalLSquare()))
+    return success();
+  SMLoc loc = parser.getCurrentLocation();
+  auto parseRange = [&]() -> ParseResult {
+    int64_t begin, end;
+    if (parser.parseInteger(begin) || parser.parseColon() ||
+        parser.parseInteger(end))
+      return failure();
+    box.append({begin, end});
+    return success();
+  };
+  if (parser.parseCommaSeparatedList(parseRange) || parser.parseRSquare())
+    return failure();
+  if (box.size() != 2 && box.size() != 6)
+    return parser.emitError(loc, "expected one range or three, got ")
+           << box.size() / 2;
+  return success();
+}
+
 FailureOr<WorkloadAttr> WorkloadAttr::parseId(AsmParser &parser) {
   SMLoc loc = parser.getCurrentLocation();
   Head head;
   std::string tensor;
-  int64_t begin = 0, end = 0;
+  SmallVector<int64_t> box;
   if (parseHead(parser, head))
     return failure();
   if (succeeded(parser.parseOptionalSlash()) &&
       parser.parseKeywordOrString(&tensor))
     return failure();
-  bool bracket = succeeded(parser.parseOptionalLSquare());
-  if (bracket && (parser.parseInteger(begin) || parser.parseColon() ||
-                  parser.parseInteger(end) || parser.parseRSquare()))
+  if (parseBox(parser, box))
     return failure();
-  if (bracket && begin == end)
-    return parser.emitError(loc, "expected ascending positions, got [")
-           << begin << ":" << end << "]";
   StringAttr name =
       tensor.empty() ? StringAttr() : parser.getBuilder().getStringAttr(tensor);
   auto attr = parser.getChecked<WorkloadAttr>(
       loc, parser.getContext(), head.part, head.first, head.last,
-      head.replicated, head.sliceBegin, head.sliceEnd, name, begin, end);
+      head.expertBegin, head.expertEnd, head.replicated, head.sliceBegin,
+      head.sliceEnd, name, ArrayRef<int64_t>(box));
   if (!attr)
     return failure();
   return attr;
 }
 
+/// `first`, or `first..last` where they differ.
+static void printNumbers(AsmPrinter &printer, int64_t first, int64_t last) {
+  printer << first;
+  if (last != first)
+    printer << ".." << last;
+}
+
 void WorkloadAttr::printId(AsmPrinter &printer) const {
   if (getPart() == Part::Layer) {
-    printer << "L" << getFirstLayer();
-    if (getLastLayer() != getFirstLayer())
-      printer << ".." << getLastLayer();
+    printer << "L";
+    printNumbers(printer, getFirstLayer(), getLastLayer());
   } else {
     printer << stringifyPart(getPart());
+  }
+  if (hasExperts()) {
+    printer << ".e";
+    printNumbers(printer, getExpertBegin(), getExpertEnd() - 1);
   }
   if (getReplicated())
     printer << ".*";
@@ -147,8 +199,11 @@ void WorkloadAttr::printId(AsmPrinter &printer) const {
     printer << "/";
     printer.printKeywordOrString(getTensor().getValue());
   }
-  if (hasPositions())
-    printer << "[" << getBegin() << ":" << getEnd() << "]";
+  if (!hasBox())
+    return;
+  for (size_t i = 0; i < getBox().size(); i += 2)
+    printer << (i ? ", " : "[") << getBox()[i] << ":" << getBox()[i + 1];
+  printer << "]";
 }
 
 Attribute WorkloadAttr::parse(AsmParser &parser, Type) {
@@ -168,15 +223,18 @@ void WorkloadAttr::print(AsmPrinter &printer) const {
 
 LogicalResult WorkloadAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    Part part, int64_t firstLayer,
-                                   int64_t lastLayer, bool replicated,
+                                   int64_t lastLayer, int64_t expertBegin,
+                                   int64_t expertEnd, bool replicated,
                                    int64_t sliceBegin, int64_t sliceEnd,
-                                   StringAttr tensor, int64_t begin,
-                                   int64_t end) {
+                                   StringAttr tensor, ArrayRef<int64_t> box) {
   if (firstLayer < 0 || lastLayer < firstLayer)
     return emitError() << "expected ascending layers, got " << firstLayer
                        << ".." << lastLayer;
   if (part != Part::Layer && lastLayer != 0)
     return emitError() << "only layers are numbered";
+  if (expertBegin < 0 || expertEnd < expertBegin)
+    return emitError() << "expected ascending experts, got " << expertBegin
+                       << ".." << expertEnd - 1;
   if (sliceBegin < 0 || sliceEnd < sliceBegin)
     return emitError() << "expected ascending slices, got "
                        << sliceName(sliceBegin) << ".."
@@ -184,12 +242,13 @@ LogicalResult WorkloadAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (replicated && sliceBegin != sliceEnd)
     return emitError()
            << "an id selects slices or what is not sliced, not both";
-  if (begin < 0 || end < begin || (begin == end && begin != 0))
-    return emitError() << "expected ascending positions, got [" << begin << ":"
-                       << end << "]";
-  if (begin != end && !tensor)
+  for (size_t i = 0; i < box.size(); i += 2)
+    if (box[i] < 0 || box[i + 1] <= box[i])
+      return emitError() << "expected ascending positions, got [" << box[i]
+                         << ":" << box[i + 1] << "]";
+  if (!box.empty() && !tensor)
     return emitError() << "positions need a tensor";
-  if (begin != end && (replicated || sliceBegin != sliceEnd))
+  if (!box.empty() && (replicated || sliceBegin != sliceEnd))
     return emitError() << "positions are the tensor's own and exclude slices";
   return success();
 }

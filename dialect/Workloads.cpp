@@ -12,89 +12,169 @@ using namespace mlir;
 // The table
 //===----------------------------------------------------------------------===//
 
+/// A shape as three axes: before the one that is cut, that one, and behind it.
+static std::array<int64_t, 3> threeAxes(TensorOp tensor, Side side) {
+  std::array<int64_t, 3> extents = {1, 1, 1};
+  for (auto [axis, extent] : llvm::enumerate(tensor.getShapeOn(side))) {
+    int64_t place = static_cast<int64_t>(axis) - tensor.getCutAxis();
+    extents[place < 0 ? 0 : place == 0 ? 1 : 2] *= extent;
+  }
+  return extents;
+}
+
 TensorTable::TensorTable(MigrationOp migration)
-    : sliceCount(migration.getSliceCount()),
-      movedBytesPerElement(migration.getMovedBytesPerElement()) {
-  for (auto state : migration.getTypes().getAsRange<StateAttr>())
-    bytesPerElement += state.getBytes();
-  for (TensorOp tensor : migration.getOps<TensorOp>()) {
-    int64_t extent = tensor.getShape()[tensor.getCutAxis()], count = 1;
-    for (int64_t n : tensor.getShape())
-      count *= n;
-    bool sliced =
-        tensor.getSplit() && !tensor.getPrevShape() && extent % sliceCount == 0;
-    tensors.push_back(tensor);
-    shortNames.push_back(
-        StringAttr::get(migration.getContext(), tensor.getShortName()));
-    parts.push_back(tensor.getPart());
-    split.push_back(tensor.getSplit().has_value());
-    elements.push_back(count / extent);
-    slicePositions.push_back(sliced ? extent / sliceCount : 0);
+    : migration(migration), sliceCounts{migration.getSliceCount(),
+                                        migration.getExpertSliceCount()},
+      layers(migration.getLayers()),
+      experts(migration.getExperts().value_or(0)) {
+  for (auto [type, state] :
+       llvm::enumerate(migration.getTypes().getAsRange<StateAttr>())) {
+    typeBytes.push_back(state.getBytes());
+    sourceTypes.push_back(migration.getDerivationSource(type));
+  }
+  for (TensorOp tensor : migration.getOps<TensorOp>())
+    addTensor(tensor);
+  for (auto [info, tensor] : llvm::zip_equal(infos, tensors))
+    if (std::optional<StringRef> twin = TensorOp(tensor).getTiedTo())
+      for (auto [index, other] : llvm::enumerate(tensors))
+        if (TensorOp(other).getName() == *twin &&
+            infos[index].types == info.types)
+          info.twin = index;
+}
+
+void TensorTable::addTensor(TensorOp tensor) {
+  Info info;
+  info.shortName = StringAttr::get(tensor.getContext(), tensor.getShortName());
+  info.part = tensor.getPart();
+  info.isSplit = tensor.getSplit().has_value();
+  info.isOfExpert = tensor.isOfExpert();
+  info.isFlat = tensor.getFlat();
+  info.isPadded = tensor.getPrevShape().has_value();
+  int64_t extent = threeAxes(tensor, Side::Curr)[1],
+          slices = sliceCounts[info.isOfExpert];
+  if (info.isSplit && !info.isPadded && extent % slices == 0)
+    info.slicePositions = extent / slices;
+  info.types = getTypes(tensor.getTypes().value_or(ArrayAttr()));
+  info.movedTypes = info.types;
+  tensors.push_back(tensor);
+  infos.push_back(info);
+  Info &added = infos.back();
+  for (unsigned type : info.types.set_bits()) {
+    if (getDerivationSource(tensors.size() - 1, type))
+      added.movedTypes.reset(type);
+    else
+      added.movedBytes += typeBytes[type];
+    added.bytes += typeBytes[type];
   }
 }
 
-std::optional<unsigned> TensorTable::lookup(StringRef name) const {
-  for (auto [index, tensor] : llvm::enumerate(tensors))
-    if (TensorOp(tensor).getName() == name)
-      return index;
-  return std::nullopt;
+llvm::SmallBitVector TensorTable::getTypes(ArrayAttr names) const {
+  llvm::SmallBitVector types(typeBytes.size(), !names);
+  if (names)
+    for (auto name : names.getAsRange<StringAttr>())
+      if (std::optional<unsigned> type = migration.lookupType(name))
+        types.set(*type);
+  return types;
 }
 
-std::optional<unsigned> TensorTable::getTwin(unsigned tensor) const {
-  std::optional<StringRef> twin = TensorOp(tensors[tensor]).getTiedTo();
-  return twin ? lookup(*twin) : std::nullopt;
+ArrayAttr TensorTable::getTypeNames(const llvm::SmallBitVector &types) const {
+  SmallVector<Attribute> names;
+  for (unsigned type : types.set_bits())
+    names.push_back(cast<StateAttr>(migration.getTypes()[type]).getName());
+  return ArrayAttr::get(migration.getContext(), names);
 }
 
-int64_t TensorTable::getExtent(unsigned tensor, Side side) const {
-  TensorOp op = tensors[tensor];
-  return op.getShapeOn(side)[op.getCutAxis()];
+std::optional<unsigned> TensorTable::getDerivationSource(unsigned tensor,
+                                                         unsigned type) const {
+  std::optional<unsigned> source = sourceTypes[type];
+  return source && infos[tensor].types.test(*source) ? source : std::nullopt;
+}
+
+llvm::SmallBitVector TensorTable::getDerivedTypes(unsigned tensor) const {
+  llvm::SmallBitVector types = infos[tensor].types;
+  return types.reset(infos[tensor].movedTypes);
+}
+
+bool TensorTable::isInLayer(unsigned tensor, int64_t layer) const {
+  return TensorOp(tensors[tensor]).isInLayer(layer);
+}
+
+Piece TensorTable::getWhole(unsigned tensor, int64_t layer, int64_t expert,
+                            Side side) const {
+  std::array<int64_t, 3> extents = threeAxes(tensors[tensor], side);
+  return {tensor,          layer,           expert,
+          {0, extents[0]}, {0, extents[1]}, {0, extents[2]}};
 }
 
 std::string TensorTable::getName(const Piece &piece) const {
-  TensorOp tensor = tensors[piece.tensor];
-  std::string name = tensor.getName().str();
-  if (tensor.getPart() != Part::Layer)
-    return name;
-  constexpr StringLiteral mark = "{layer}";
-  return name.replace(name.find(mark.str()), mark.size(),
-                      std::to_string(piece.layer));
+  std::string name = TensorOp(tensors[piece.tensor]).getName().str();
+  auto fill = [&](StringRef mark, int64_t number) {
+    if (size_t at = name.find(mark.str()); at != std::string::npos)
+      name.replace(at, mark.size(), std::to_string(number));
+  };
+  fill("{layer}", piece.layer);
+  fill("{expert}", piece.expert);
+  return name;
 }
 
 //===----------------------------------------------------------------------===//
 // Ids to pieces
 //===----------------------------------------------------------------------===//
 
-void TensorTable::appendPiece(WorkloadAttr id, unsigned tensor,
-                              SmallVectorImpl<Piece> &pieces) const {
-  if (parts[tensor] != id.getPart() ||
-      (id.getTensor() && id.getTensor() != shortNames[tensor]))
-    return;
-  if ((id.getReplicated() && split[tensor]) ||
-      (id.hasSlices() && !slicePositions[tensor]))
-    return;
-  int64_t begin = 0, end = getExtent(tensor, Side::Curr);
-  if (id.hasPositions()) {
-    begin = id.getBegin();
-    end = id.getEnd();
-  } else if (id.hasSlices()) {
-    begin = id.getSliceBegin() * slicePositions[tensor];
-    end = id.getSliceEnd() * slicePositions[tensor];
-  }
-  for (int64_t layer = id.getFirstLayer(); layer <= id.getLastLayer(); ++layer)
-    pieces.push_back({tensor, layer, begin, end});
+static Span spanAt(ArrayRef<int64_t> box, size_t axis) {
+  return {box[2 * axis], box[2 * axis + 1]};
 }
 
-SmallVector<Piece> TensorTable::expand(WorkloadAttr id) const {
+void TensorTable::appendPieces(WorkloadAttr id, unsigned tensor,
+                               SmallVectorImpl<Piece> &pieces) const {
+  const Info &info = infos[tensor];
+  if (info.part != id.getPart() ||
+      (id.getTensor() && id.getTensor() != info.shortName) ||
+      (id.hasExperts() && !info.isOfExpert) ||
+      (id.getReplicated() && info.isSplit) ||
+      (id.hasSlices() && !info.slicePositions))
+    return;
+  // Slices and what is not sliced mean experts only where these are named.
+  bool isPartial = id.getReplicated() || id.hasSlices();
+  if (info.isOfExpert && !id.hasExperts() && isPartial && !id.getTensor())
+    return;
+  Piece piece = getWhole(tensor, 0, 0, Side::Curr);
+  if (id.hasSlices())
+    piece.cut = {id.getSliceBegin() * info.slicePositions,
+                 id.getSliceEnd() * info.slicePositions};
+  ArrayRef<int64_t> box = id.getBox();
+  if (box.size() == 2)
+    piece.cut = spanAt(box, 0);
+  else if (box.size() == 6)
+    std::tie(piece.outer, piece.cut, piece.inner) =
+        std::tuple(spanAt(box, 0), spanAt(box, 1), spanAt(box, 2));
+  int64_t firstExpert = id.hasExperts() ? id.getExpertBegin() : 0,
+          lastExpert = id.hasExperts() ? id.getExpertEnd() : experts;
+  if (!info.isOfExpert)
+    std::tie(firstExpert, lastExpert) = std::pair(0, 1);
+  for (piece.layer = id.getFirstLayer(); piece.layer <= id.getLastLayer();
+       ++piece.layer)
+    if (isInLayer(tensor, piece.layer))
+      for (piece.expert = firstExpert; piece.expert < lastExpert;
+           ++piece.expert)
+        pieces.push_back(piece);
+}
+
+SmallVector<Piece>
+TensorTable::expand(WorkloadAttr id, const llvm::SmallBitVector &types) const {
   SmallVector<Piece> pieces;
   for (unsigned tensor = 0; tensor < tensors.size(); ++tensor)
-    appendPiece(id, tensor, pieces);
+    if (llvm::SmallBitVector missing = types;
+        missing.reset(infos[tensor].types).none())
+      appendPieces(id, tensor, pieces);
   return pieces;
 }
 
-SmallVector<Piece> TensorTable::expand(ArrayAttr ids) const {
+SmallVector<Piece>
+TensorTable::expand(ArrayAttr ids, const llvm::SmallBitVector &types) const {
   SmallVector<Piece> pieces;
   for (auto id : ids.getAsRange<WorkloadAttr>())
-    llvm::append_range(pieces, expand(id));
+    llvm::append_range(pieces, expand(id, types));
   return pieces;
 }
 
@@ -111,14 +191,19 @@ verifyTensor(MigrationOp migration, WorkloadAttr id,
     if (tensor.getPart() != id.getPart() ||
         tensor.getShortName() != id.getTensor().getValue())
       continue;
-    int64_t axis = tensor.getCutAxis();
-    int64_t extent = std::max(tensor.getShapeOn(Side::Prev)[axis],
-                              tensor.getShapeOn(Side::Curr)[axis]);
-    if (id.getEnd() <= extent)
-      return success();
-    return emitError() << "positions [" << id.getBegin() << ":" << id.getEnd()
-                       << "] exceed the " << extent << " of '"
-                       << tensor.getName() << "'";
+    ArrayRef<int64_t> box = id.getBox();
+    std::array<int64_t, 3> prev = threeAxes(tensor, Side::Prev),
+                           curr = threeAxes(tensor, Side::Curr);
+    for (size_t range = 0; range < box.size() / 2; ++range) {
+      size_t axis = box.size() == 2 ? 1 : range;
+      Span span = spanAt(box, range);
+      int64_t extent = std::max(prev[axis], curr[axis]);
+      if (span.end > extent)
+        return emitError() << "positions [" << span.begin << ":" << span.end
+                           << "] exceed the " << extent << " of '"
+                           << tensor.getName() << "'";
+    }
+    return success();
   }
   return emitError() << "no tensor '" << id.getTensor().getValue()
                      << "' in the " << stringifyPart(id.getPart()) << " block";
@@ -127,10 +212,16 @@ verifyTensor(MigrationOp migration, WorkloadAttr id,
 LogicalResult
 etc::verifyWorkload(MigrationOp migration, WorkloadAttr id,
                     function_ref<InFlightDiagnostic()> emitError) {
-  int64_t layers = migration.getLayers(), slices = migration.getSliceCount();
+  int64_t layers = migration.getLayers(),
+          experts = migration.getExperts().value_or(0),
+          slices = id.hasExperts() ? migration.getExpertSliceCount()
+                                   : migration.getSliceCount();
   if (id.getPart() == Part::Layer && id.getLastLayer() >= layers)
     return emitError() << "layer " << id.getLastLayer() << " is not in [0, "
                        << layers << ")";
+  if (id.getExpertEnd() > experts)
+    return emitError() << "expert " << id.getExpertEnd() - 1
+                       << " is not in [0, " << experts << ")";
   if (id.getSliceEnd() > slices)
     return emitError() << "slice " << sliceName(id.getSliceEnd() - 1)
                        << " is not one of the " << slices << " of LCM(TP, TP')";

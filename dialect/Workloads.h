@@ -10,19 +10,55 @@
 
 #include "dialect/Etc.h"
 
+#include "llvm/ADT/SmallBitVector.h"
+
 namespace etc {
 
-/// Positions [begin, end) of one tensor along the axis that tensor parallelism
-/// cuts (axis 0 where it cuts none); all other axes are whole. `tensor` is an
-/// index into the table, `layer` is 0 outside of layers.
-struct Piece {
-  unsigned tensor;
-  int64_t layer;
-  int64_t begin, end;
+/// Half-open positions along an axis.
+struct Span {
+  int64_t begin = 0, end = 0;
 
   int64_t size() const { return end - begin; }
+  bool covers(Span other) const {
+    return begin <= other.begin && other.end <= end;
+  }
+  auto operator<=>(const Span &) const = default;
+};
+
+/// The positions that two spans share; its size is not positive where there are
+/// none.
+inline Span intersect(Span a, Span b) {
+  return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
+}
+
+/// A part of one tensor of one layer and expert. Every planning shape is seen
+/// as three axes: the one that is cut (axis 0 where none is), what lies before
+/// it, and what lies behind it.
+struct Piece {
+  unsigned tensor = 0; ///< index into the table
+  int64_t layer = 0;   ///< 0 outside of layers
+  int64_t expert = 0;  ///< 0 outside of experts
+  Span outer, cut, inner;
+
+  /// Elements.
+  int64_t size() const { return outer.size() * cut.size() * inner.size(); }
+  /// Whether both are parts of the same tensor.
+  bool isOfSame(const Piece &other) const {
+    return tensor == other.tensor && layer == other.layer &&
+           expert == other.expert;
+  }
+  bool covers(const Piece &other) const {
+    return outer.covers(other.outer) && cut.covers(other.cut) &&
+           inner.covers(other.inner);
+  }
   auto operator<=>(const Piece &) const = default;
 };
+
+/// What two parts of tensors of one shape share, named as the first; nothing
+/// where they are apart.
+std::optional<Piece> intersect(const Piece &a, const Piece &b);
+/// What is left of `a` without `b`, in up to six parts.
+llvm::SmallVector<Piece> subtract(const Piece &a, const Piece &b);
 
 /// The `etc.tensor` templates of a migration, numbered in their order.
 class TensorTable {
@@ -30,65 +66,108 @@ public:
   explicit TensorTable(MigrationOp migration);
 
   llvm::ArrayRef<TensorOp> getTensors() const { return tensors; }
+  unsigned size() const { return tensors.size(); }
   TensorOp operator[](unsigned tensor) const { return tensors[tensor]; }
-  std::optional<unsigned> lookup(llvm::StringRef name) const;
-  /// The tensor that a tied copy equals.
-  std::optional<unsigned> getTwin(unsigned tensor) const;
+  /// The tensor that a tied copy equals, in the same types.
+  std::optional<unsigned> getTwin(unsigned tensor) const {
+    return infos[tensor].twin;
+  }
 
-  /// Length of the cut axis on one side.
-  int64_t getExtent(unsigned tensor, Side side) const;
-  /// LCM(TP, TP').
-  int64_t getSliceCount() const { return sliceCount; }
+  /// All of a tensor on one side.
+  Piece getWhole(unsigned tensor, int64_t layer, int64_t expert,
+                 Side side) const;
+  /// LCM(TP, TP') or, of experts, LCM(ETP, ETP').
+  int64_t getSliceCount(bool ofExperts) const { return sliceCounts[ofExperts]; }
   /// Positions of one slice; 0 where the tensor is not cut alike on both sides.
   int64_t getSlicePositions(unsigned tensor) const {
-    return slicePositions[tensor];
+    return infos[tensor].slicePositions;
   }
-  /// Elements that one position of the cut axis stands for.
   /// The tensor's name in ids.
   mlir::StringAttr getShortName(unsigned tensor) const {
-    return shortNames[tensor];
+    return infos[tensor].shortName;
   }
-  Part getPart(unsigned tensor) const { return parts[tensor]; }
-  bool isSplit(unsigned tensor) const { return split[tensor]; }
-  int64_t getElementsPerPosition(unsigned tensor) const {
-    return elements[tensor];
-  }
-  /// Elements of a piece.
-  int64_t getElements(const Piece &piece) const {
-    return piece.size() * elements[piece.tensor];
-  }
-  /// Bytes of one element in all of the migration's types.
-  int64_t getBytesPerElement() const { return bytesPerElement; }
-  /// The same in the types that move.
-  int64_t getMovedBytesPerElement() const { return movedBytesPerElement; }
+  Part getPart(unsigned tensor) const { return infos[tensor].part; }
+  bool isSplit(unsigned tensor) const { return infos[tensor].isSplit; }
+  bool isOfExpert(unsigned tensor) const { return infos[tensor].isOfExpert; }
+  bool isFlat(unsigned tensor) const { return infos[tensor].isFlat; }
+  bool isPadded(unsigned tensor) const { return infos[tensor].isPadded; }
+  bool isInLayer(unsigned tensor, int64_t layer) const;
+  int64_t getExperts() const { return experts; }
+  int64_t getLayers() const { return layers; }
 
-  /// The pieces an id stands for, in forward order.
-  llvm::SmallVector<Piece> expand(WorkloadAttr id) const;
-  llvm::SmallVector<Piece> expand(mlir::ArrayAttr ids) const;
+  /// The types that the tensor has, of the migration's.
+  const llvm::SmallBitVector &getTypes(unsigned tensor) const {
+    return infos[tensor].types;
+  }
+  /// Those that move, and those that are derived from one of its own.
+  const llvm::SmallBitVector &getMovedTypes(unsigned tensor) const {
+    return infos[tensor].movedTypes;
+  }
+  llvm::SmallBitVector getDerivedTypes(unsigned tensor) const;
+  /// The type that a tensor's type is derived from; none where it moves.
+  std::optional<unsigned> getDerivationSource(unsigned tensor,
+                                              unsigned type) const;
+  /// Bytes of an element in one type.
+  int64_t getTypeBytes(unsigned type) const { return typeBytes[type]; }
+  unsigned getTypeCount() const { return typeBytes.size(); }
+  /// Bytes of a piece in all its types, and in those that move.
+  int64_t getBytes(const Piece &piece) const {
+    return piece.size() * infos[piece.tensor].bytes;
+  }
+  int64_t getMovedBytes(const Piece &piece) const {
+    return piece.size() * infos[piece.tensor].movedBytes;
+  }
+
+  /// The numbers of the types that are named; all of them without names.
+  llvm::SmallBitVector getTypes(mlir::ArrayAttr names) const;
+  /// The names of types.
+  mlir::ArrayAttr getTypeNames(const llvm::SmallBitVector &types) const;
+
+  /// The pieces that ids stand for beside `types`, in forward order: of tensors
+  /// that have all of these.
+  llvm::SmallVector<Piece> expand(WorkloadAttr id,
+                                  const llvm::SmallBitVector &types) const;
+  llvm::SmallVector<Piece> expand(mlir::ArrayAttr ids,
+                                  const llvm::SmallBitVector &types) const;
+  llvm::SmallVector<Piece> expand(InstructionOpInterface op) const {
+    return expand(op.getWid(), getTypes(op.getWt()));
+  }
 
   /// Global name of the tensor that a piece belongs to.
   std::string getName(const Piece &piece) const;
 
 private:
-  void appendPiece(WorkloadAttr id, unsigned tensor,
-                   llvm::SmallVectorImpl<Piece> &pieces) const;
+  /// What an op says, kept at hand: ids are resolved often.
+  struct Info {
+    mlir::StringAttr shortName;
+    Part part;
+    bool isSplit, isOfExpert, isPadded, isFlat;
+    int64_t slicePositions = 0;
+    llvm::SmallBitVector types, movedTypes;
+    int64_t bytes = 0, movedBytes = 0;
+    std::optional<unsigned> twin;
+  };
+  void addTensor(TensorOp tensor);
+  void appendPieces(WorkloadAttr id, unsigned tensor,
+                    llvm::SmallVectorImpl<Piece> &pieces) const;
 
-  int64_t sliceCount;
-  int64_t bytesPerElement = 0;
-  int64_t movedBytesPerElement;
+  mutable MigrationOp migration; ///< ops are handles, their getters not const
+  int64_t sliceCounts[2];
+  int64_t layers, experts;
+  llvm::SmallVector<int64_t> typeBytes;
+  llvm::SmallVector<std::optional<unsigned>> sourceTypes;
   llvm::SmallVector<TensorOp> tensors;
-  // What the ops say, kept at hand: ids are resolved often.
-  llvm::SmallVector<mlir::StringAttr> shortNames;
-  llvm::SmallVector<Part> parts;
-  llvm::SmallVector<bool> split;
-  llvm::SmallVector<int64_t> elements;
-  llvm::SmallVector<int64_t> slicePositions;
+  llvm::SmallVector<Info> infos;
 };
 
-/// The coarsest ids for `pieces`, which may come in any order but do not
-/// overlap.
+/// The coarsest ids for `pieces`, which stand beside `types`; they may come in
+/// any order but do not overlap.
 mlir::ArrayAttr foldWorkloads(const TensorTable &table,
-                              llvm::SmallVector<Piece> pieces);
+                              llvm::SmallVector<Piece> pieces,
+                              const llvm::SmallBitVector &types);
+
+/// Joins what lies side by side along one axis; sorts.
+void joinPieces(llvm::SmallVectorImpl<Piece> &pieces);
 
 /// Whether an id names something that the migration has.
 mlir::LogicalResult

@@ -13,7 +13,7 @@ config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = config.etc_obj_root
 
 # Sanitizers are told what to do through the environment.
-llvm_config.with_system_environment(["HOME", "TMPDIR", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "ETC_PROPERTY_COUNT", "ETC_PROPERTY_SEED"])
+llvm_config.with_system_environment(["HOME", "TMPDIR", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "ETC_PROPERTY_COUNT", "ETC_PROPERTY_SEED", "ETC_MUTATION_COUNT"])
 # A FileCheck variable lives until the next CHECK-LABEL, unless its name begins with $.
 llvm_config.with_environment("FILECHECK_OPTS", "-enable-var-scope")
 llvm_config.with_environment("PATH", config.llvm_tools_dir, append_path=True)

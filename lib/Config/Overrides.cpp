@@ -1,5 +1,6 @@
 //===- Overrides.cpp - Requests from command-line options -----------------===//
 
+#include "HuggingFace.h"
 #include "Scalars.h"
 #include "etc/Config/Presets.h"
 #include "etc/Config/Values.h"
@@ -58,13 +59,17 @@ llvm::Error Overrider::run() {
     if (llvm::Error error = (this->*step)())
       return error;
   settleModel(request.model);
+  settleSides(request);
   return llvm::Error::success();
 }
 
 llvm::Error Overrider::applyModel() {
   if (!options.model)
     return llvm::Error::success();
-  return store(lookupPreset(*options.model, fieldOf("model")), request.model);
+  Field field = fieldOf("model");
+  if (llvm::StringRef(*options.model).ends_with(".json"))
+    return store(readHuggingFace(*options.model, field), request.model);
+  return store(lookupPreset(*options.model, field), request.model);
 }
 
 llvm::Error Overrider::size(const Text &text, llvm::StringRef option,

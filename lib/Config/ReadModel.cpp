@@ -1,7 +1,12 @@
 //===- ReadModel.cpp - A model in JSON ------------------------------------===//
 
+#include "HuggingFace.h"
 #include "Reader.h"
+#include "etc/Config/Families.h"
 #include "etc/Config/Presets.h"
+
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/Path.h"
 
 using namespace etc::config;
 using namespace etc::config::json;
@@ -22,8 +27,31 @@ static Error readFfn(const Input &input, ModelSpec &model) {
   return readInteger(input, sizeBounds, model.ffn);
 }
 
+/// The family is read before what changes its traits, wherever it stands.
 static Error readFamily(const Input &input, ModelSpec &model) {
-  return readWord(input, values().family, model.family);
+  if (Error error = readWord(input, values().family, model.family))
+    return error;
+  model.traits = findFamily(model.family)->traits;
+  return Error::success();
+}
+
+template <bool Traits::*Trait>
+static Error readTrait(const Input &input, ModelSpec &model) {
+  return readBool(input, model.traits.*Trait);
+}
+
+template <int64_t ExpertSizes::*Size>
+static Error readExpertSize(const Input &input, ModelSpec &model) {
+  return readInteger(input, {0, sizeBounds.most}, model.experts.*Size);
+}
+
+template <int64_t LatentSizes::*Size>
+static Error readLatentSize(const Input &input, ModelSpec &model) {
+  return readInteger(input, {0, sizeBounds.most}, model.latent.*Size);
+}
+
+static Error readMtp(const Input &input, ModelSpec &model) {
+  return readInteger(input, {0, 16}, model.mtpLayers);
 }
 
 static Error readTied(const Input &input, ModelSpec &model) {
@@ -36,12 +64,25 @@ static Error readPreset(const Input &input, ModelSpec &model) {
   return store(lookupPreset(input.node.text, input.field), model);
 }
 
-/// The preset is read before the other members, wherever it stands.
-static Error skipPreset(const Input &, ModelSpec &) { return Error::success(); }
+/// A config.json; its path starts where the request is.
+static Error readHfConfig(const Input &input, ModelSpec &model) {
+  if (input.node.kind != Kind::String)
+    return expected(input, "the path of a config.json");
+  llvm::SmallString<128> path(input.node.text);
+  if (llvm::sys::path::is_relative(path)) {
+    path = llvm::sys::path::parent_path(input.field.where.file);
+    llvm::sys::path::append(path, input.node.text);
+  }
+  return store(readHuggingFace(path, input.field), model);
+}
+
+/// For what has been read before.
+static Error skip(const Input &, ModelSpec &) { return Error::success(); }
 
 static const MemberReader<ModelSpec> modelMembers[] = {
-    {"preset", skipPreset},
-    {"family", readFamily},
+    {"preset", skip},
+    {"hf_config", skip},
+    {"family", skip},
     {"layers", readLayers},
     {"hidden", readModelSize<&ModelSpec::hidden>},
     {"heads", readModelSize<&ModelSpec::heads>},
@@ -49,17 +90,51 @@ static const MemberReader<ModelSpec> modelMembers[] = {
     {"vocab", readModelSize<&ModelSpec::vocab>},
     {"seq", readModelSize<&ModelSpec::seq>},
     {"tied", readTied},
+    {"kv_heads", readModelSize<&ModelSpec::kvHeads>},
+    {"head_dim", readModelSize<&ModelSpec::headDim>},
+    {"vocab_multiple", readModelSize<&ModelSpec::vocabMultiple>},
+    {"mtp_layers", readMtp},
+    {"experts", readExpertSize<&ExpertSizes::count>},
+    {"expert_ffn", readExpertSize<&ExpertSizes::ffn>},
+    {"shared_ffn", readExpertSize<&ExpertSizes::sharedFfn>},
+    {"dense_layers", readExpertSize<&ExpertSizes::denseLayers>},
+    {"q_rank", readLatentSize<&LatentSizes::queryRank>},
+    {"kv_rank", readLatentSize<&LatentSizes::keyValueRank>},
+    {"nope_dim", readLatentSize<&LatentSizes::plainDim>},
+    {"rope_dim", readLatentSize<&LatentSizes::rotaryDim>},
+    {"value_dim", readLatentSize<&LatentSizes::valueDim>},
+    {"learned_positions", readTrait<&Traits::learnedPositions>},
+    {"norm_bias", readTrait<&Traits::normBias>},
+    {"linear_bias", readTrait<&Traits::linearBias>},
+    {"qkv_bias", readTrait<&Traits::qkvBias>},
+    {"gated", readTrait<&Traits::gated>},
+    {"qk_norm", readTrait<&Traits::qkNorm>},
+    {"router_bias", readTrait<&Traits::routerBias>},
+    {"shared_gate", readTrait<&Traits::sharedGate>},
+    {"fused_names", readTrait<&Traits::fusedNames>},
 };
+
+/// Reads a member before the others.
+static Error readFirst(const Input &object, StringRef name,
+                       Error (*read)(const Input &, ModelSpec &),
+                       ModelSpec &model) {
+  for (const Member &entry : object.node.members)
+    if (entry.key == name)
+      return read(memberOf(object, entry), model);
+  return Error::success();
+}
 
 Error json::readModel(const Input &input, ModelSpec &model) {
   if (input.node.kind == Kind::String)
     return readPreset(input, model);
   if (input.node.kind != Kind::Object)
     return expected(input, "the name of a preset or an object");
-  for (const Member &entry : input.node.members)
-    if (entry.key == "preset")
-      if (Error error = readPreset(memberOf(input, entry), model))
-        return error;
+  if (Error error = readFirst(input, "preset", readPreset, model))
+    return error;
+  if (Error error = readFirst(input, "hf_config", readHfConfig, model))
+    return error;
+  if (Error error = readFirst(input, "family", readFamily, model))
+    return error;
   model.where = input.field.where;
   return readMembers(input, modelMembers, model);
 }

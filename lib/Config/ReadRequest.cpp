@@ -96,5 +96,6 @@ llvm::Expected<Request> etc::config::parseRequest(StringRef text,
   if (Error error = readMembers(input, requestMembers, request))
     return error;
   settleModel(request.model);
+  settleSides(request);
   return request;
 }

@@ -1,5 +1,6 @@
 //===- ReadSide.cpp - A configuration in JSON -----------------------------===//
 
+#include "LayoutString.h"
 #include "Reader.h"
 
 using namespace etc::config;
@@ -12,11 +13,41 @@ static Error readGridSize(const Input &input, SideSpec &side) {
   return readInteger(input, gridBounds, side.parallel.*Size);
 }
 
-static Error readUnplannedSize(const Input &input, SideSpec &) {
-  int64_t size = 1;
-  if (Error error = readInteger(input, gridBounds, size))
+/// The layers of one stage may be none.
+static constexpr Bounds stageBounds = {0, layerBounds.most};
+
+template <std::optional<int64_t> PipelineSplit::*Layers>
+static Error readStageLayers(const Input &input, SideSpec &side) {
+  return readInteger(input, stageBounds, (side.split.*Layers).emplace());
+}
+
+template <bool PipelineSplit::*Flag>
+static Error readAccounting(const Input &input, SideSpec &side) {
+  return readBool(input, side.split.*Flag);
+}
+
+static Error readLayersPerStage(const Input &input, SideSpec &side) {
+  return readIntegers(input, stageBounds, side.parallel.stages);
+}
+
+static Error readPipelineLayout(const Input &input, SideSpec &side) {
+  if (input.node.kind != Kind::String || input.node.text.empty())
+    return expected(input, "a pipeline layout such as \"Ett|(tt|)*6,tL\"");
+  side.split.layout = input.node.text;
+  return parseLayoutString(input.node.text, input.field).takeError();
+}
+
+static Error readMtpStage(const Input &input, SideSpec &side) {
+  return readInteger(input, stageBounds, side.parallel.mtpStage);
+}
+
+static Error readOrder(const Input &input, SideSpec &side) {
+  std::string word;
+  if (Error error = readWord(input, values().order, word))
     return error;
-  return checkUnplannedSize(size, input.field, "");
+  side.parallel.order =
+      word == "tp-cp-ep-pp-dp" ? RankOrder::TpCpEpPpDp : RankOrder::TpCpEpDpPp;
+  return Error::success();
 }
 
 static Error readSideDevices(const Input &input, SideSpec &side) {
@@ -25,13 +56,19 @@ static Error readSideDevices(const Input &input, SideSpec &side) {
   return readIntegers(input, deviceBounds, *side.devices);
 }
 
-static Error readDistributedOptimizer(const Input &input, SideSpec &) {
-  bool distributed = false;
-  if (Error error = readBool(input, distributed))
-    return error;
-  if (distributed)
-    return malformed(input.field, "true is not supported yet; this version "
-                                  "plans replicated optimizer states");
+static Error readDistributedOptimizer(const Input &input, SideSpec &side) {
+  return readBool(input, side.parallel.distributedOptimizer);
+}
+
+/// The shorthand, with more members beside it.
+static Error readShorthand(const Input &input, SideSpec &side) {
+  if (input.node.kind != Kind::String)
+    return expected(input, "a configuration such as \"PP4TP2\"");
+  return store(parseParallelism(input.node.text, input.field), side.parallel);
+}
+
+/// It is read before the other members, wherever it stands.
+static Error skipShorthand(const Input &, SideSpec &) {
   return Error::success();
 }
 
@@ -45,10 +82,20 @@ static const MemberReader<SideSpec> sideMembers[] = {
     {"pp", readGridSize<&Parallelism::pp>},
     {"tp", readGridSize<&Parallelism::tp>},
     {"dp", readGridSize<&Parallelism::dp>},
-    {"cp", readUnplannedSize},
-    {"ep", readUnplannedSize},
-    {"etp", readUnplannedSize},
-    {"vpp", readUnplannedSize},
+    {"cp", readGridSize<&Parallelism::cp>},
+    {"ep", readGridSize<&Parallelism::ep>},
+    {"etp", readGridSize<&Parallelism::etp>},
+    {"vpp", readGridSize<&Parallelism::vpp>},
+    {"parallel", skipShorthand},
+    {"order", readOrder},
+    {"layers_per_stage", readLayersPerStage},
+    {"first_stage_layers", readStageLayers<&PipelineSplit::firstStage>},
+    {"last_stage_layers", readStageLayers<&PipelineSplit::lastStage>},
+    {"account_for_embedding",
+     readAccounting<&PipelineSplit::accountForEmbedding>},
+    {"account_for_loss", readAccounting<&PipelineSplit::accountForLoss>},
+    {"pipeline_layout", readPipelineLayout},
+    {"mtp_stage", readMtpStage},
     {"devices", readSideDevices},
     {"distributed_optimizer", readDistributedOptimizer},
     {"inventory", refuseStoredState},
@@ -58,9 +105,13 @@ static const MemberReader<SideSpec> sideMembers[] = {
 Error json::readSide(const Input &input, SideSpec &side) {
   side.given = true;
   side.where = input.field.where;
-  if (input.node.kind == Kind::Object)
-    return readMembers(input, sideMembers, side);
-  if (input.node.kind != Kind::String)
+  if (input.node.kind == Kind::String)
+    return readShorthand(input, side);
+  if (input.node.kind != Kind::Object)
     return expected(input, "a configuration such as \"PP4TP2\" or an object");
-  return store(parseParallelism(input.node.text, input.field), side.parallel);
+  for (const Member &entry : input.node.members)
+    if (entry.key == "parallel")
+      if (Error error = readShorthand(memberOf(input, entry), side))
+        return error;
+  return readMembers(input, sideMembers, side);
 }

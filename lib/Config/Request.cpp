@@ -3,6 +3,7 @@
 #include "etc/Config/Request.h"
 
 #include "Scalars.h"
+#include "Stages.h"
 #include "etc/Config/Presets.h"
 #include "etc/Config/Values.h"
 
@@ -10,8 +11,10 @@
 
 #include <limits>
 #include <numeric>
+#include <tuple>
 
 using namespace etc::config;
+using llvm::Error;
 
 Request::Request() {
   for (llvm::StringRef type : typeNames())
@@ -52,20 +55,33 @@ std::string MemoryBudget::str() const {
   return text + "x";
 }
 
-static bool sameSizes(const ModelSpec &a, const ModelSpec &b) {
-  return a.family == b.family && a.layers == b.layers && a.hidden == b.hidden &&
-         a.heads == b.heads && a.ffn == b.ffn && a.vocab == b.vocab &&
-         a.seq == b.seq && a.tiedEmbeddings == b.tiedEmbeddings;
+static auto sizesOf(const ModelSpec &m) {
+  return std::tie(m.family, m.traits, m.layers, m.hidden, m.heads, m.ffn,
+                  m.vocab, m.seq, m.kvHeads, m.headDim, m.mtpLayers, m.experts,
+                  m.latent, m.tensors, m.tiedEmbeddings);
 }
 
 void etc::config::settleModel(ModelSpec &model) {
   if (!model.ffnGiven)
     model.ffn = 4 * model.hidden;
-  auto preset = lookupPreset(model.name, Field());
-  if (!preset) {
-    llvm::consumeError(preset.takeError());
+  // A name that is no preset's comes from a file of another format.
+  bool isPreset = llvm::is_contained(presetNames(), model.name);
+  if (model.name.empty() ||
+      (isPreset && sizesOf(model) != sizesOf(llvm::cantFail(
+                                         lookupPreset(model.name, Field())))))
     model.name = "custom";
-  } else if (!sameSizes(model, *preset)) {
-    model.name = "custom";
+}
+
+void etc::config::settleSides(Request &request) {
+  for (SideSpec *side : {&request.prev, &request.curr}) {
+    SideSpec settled = *side;
+    if (Error error = resolveStages(settled, request.model.layers, Field())) {
+      llvm::consumeError(std::move(error));
+      continue;
+    }
+    // Without experts there is no grid of experts.
+    if (!request.model.experts.count)
+      settled.parallel.etp = 0;
+    *side = std::move(settled);
   }
 }

@@ -50,10 +50,6 @@ llvm::Expected<std::vector<int64_t>> checkedNodes(std::vector<int64_t> nodes,
 llvm::Expected<std::vector<int64_t>> equalNodes(int64_t nodes, int64_t devices,
                                                 const Field &field);
 
-/// A size of 1 of a dimension that this version does not plan.
-llvm::Error checkUnplannedSize(int64_t size, const Field &field,
-                               const llvm::Twine &prefix);
-
 /// Stores a value that may be an error instead.
 template <typename T, typename Target>
 llvm::Error store(llvm::Expected<T> value, Target &target) {
@@ -66,6 +62,10 @@ llvm::Error store(llvm::Expected<T> value, Target &target) {
 /// What both ways into a request do last: fills ffn, and takes the preset's
 /// name from a model whose sizes are no longer the preset's.
 void settleModel(ModelSpec &model);
+
+/// What follows settleModel: the stages of both sides, as far as they can be
+/// known; checkRequest says what can't.
+void settleSides(Request &request);
 
 } // namespace etc::config
 

@@ -2,17 +2,28 @@
 
 #include "etc/Config/Values.h"
 
+#include "etc/Config/Families.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 using namespace etc::config;
 
+static Vocabulary familyWords() {
+  Vocabulary words;
+  for (const Family &family : families())
+    words.accepted.push_back(family.name);
+  return words;
+}
+
 const Vocabularies &etc::config::values() {
   static const Vocabularies table = {
-      .family = {{"gpt"}, {}},
+      .family = familyWords(),
       .types = {{"param", "master", "exp_avg", "exp_avg_sq"}, {}},
       .derive = {{"param", "none"}, {}},
       .policy = {{"best", "paper"}, {}},
       .place = {{"pack", "tp", "any"}, {}},
+      .order = {{"tp-cp-ep-dp-pp", "tp-cp-ep-pp-dp"}, {}},
+      .optimizer = {{"adam"}, {}},
   };
   return table;
 }

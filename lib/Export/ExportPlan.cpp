@@ -7,6 +7,8 @@
 #include "plan/PlanFile.h"
 #include "plan/Referee.h"
 
+#include <set>
+
 using namespace etc;
 using namespace mlir;
 namespace fb = etc::plan::fb;
@@ -102,16 +104,21 @@ void PlanExporter::writeInstruction(InstructionOpInterface op, unsigned type,
   } else if (auto refer = dyn_cast<ReferOp>(op.getOperation())) {
     tied = refer.getTied();
   }
-  for (const Piece &piece : table.expand(op.getWid())) {
-    uint32_t tensor = tables.getTensor(piece.tensor, piece.layer, type),
-             source = tensor;
+  for (const Piece &piece : table.expand(op)) {
+    uint32_t tensor = tables.getTensor(piece, type), source = tensor;
+    Piece twin = piece;
+    twin.tensor = table.getTwin(piece.tensor).value_or(piece.tensor);
     if (tied)
-      source =
-          tables.getTensor(*table.getTwin(piece.tensor), piece.layer, type);
+      source = tables.getTensor(twin, type);
     if (kind == fb::OpKind::derive)
-      source = tables.getTensor(piece.tensor, piece.layer,
-                                *migration.getDerivationSource(type));
-    uint32_t box = kind == fb::OpKind::release ? 0 : tables.getBox(piece);
+      source = tables.getTensor(piece,
+                                *table.getDerivationSource(piece.tensor, type));
+    // A shard of several boxes is released once.
+    bool isRelease = kind == fb::OpKind::release;
+    if (isRelease && !ops.empty() && ops.back().kind() == kind &&
+        ops.back().tensor() == tensor)
+      continue;
+    uint32_t box = isRelease ? 0 : tables.getBox(piece);
     ops.push_back(fb::Op(kind, /*from_curr=*/false, peer, tensor, source, box));
   }
 }
@@ -144,9 +151,16 @@ void PlanExporter::writeShards(Side side, std::optional<RoleAttr> role,
   for (WorkloadOp workload : migration.getOps<WorkloadOp>()) {
     if (workload.getSide() != side || workload.getRole() != *role)
       continue;
-    for (const Piece &piece : table.expand(workload.getWid()))
-      for (unsigned type = 0; type < migration.getTypes().size(); ++type)
-        shards.push_back(tables.getShard(piece, type));
+    auto types = table.getTypes(workload.getWt().value_or(ArrayAttr()));
+    SmallVector<Piece> pieces = table.expand(workload.getWid(), types);
+    llvm::sort(pieces);
+    for (ArrayRef<Piece> rest = pieces; !rest.empty();) {
+      ArrayRef<Piece> shard = rest.take_while(
+          [&](const Piece &piece) { return piece.isOfSame(rest.front()); });
+      rest = rest.drop_front(shard.size());
+      for (unsigned type : types.set_bits())
+        shards.push_back(tables.getShard(shard, type));
+    }
   }
 }
 
@@ -199,7 +213,7 @@ void PlanExporter::accountRound(ProgramOp program, const fb::RoundT &round,
     uint64_t bytes = bytesOf(op);
     bool isNeeded =
         op.kind() == fb::OpKind::recv || op.kind() == fb::OpKind::refer;
-    if (isNeeded && !migration.getDerivationSource(tables.getType(op.tensor())))
+    if (isNeeded && !tables.isDerived(op.tensor()))
       needed += bytes * replicas;
     switch (op.kind()) {
     case fb::OpKind::send:
@@ -273,22 +287,30 @@ void PlanExporter::writePaperPolicy() {
 LogicalResult PlanExporter::checkHeld(unsigned program, Side side,
                                       std::optional<RoleAttr> role,
                                       const std::vector<uint32_t> &shards) {
-  SmallVector<Piece> wanted;
+  SmallVector<Piece, 0> wanted;
   if (role)
-    wanted = oracle.holdings(side, role->getStage() *
-                                           migration.getParallel(side).getTp() +
-                                       role->getSlice());
-  size_t types = migration.getTypes().size();
-  llvm::DenseSet<std::pair<uint32_t, uint32_t>> held;
-  for (uint32_t shard : shards)
-    held.insert({plan.shards[shard].tensor(),
-                 plan.boxes[plan.shards[shard].first_box()]});
-  bool equal =
-      held.size() == wanted.size() * types && shards.size() == held.size();
-  for (const Piece &piece : wanted)
-    for (unsigned type = 0; type < types; ++type)
-      equal &= held.contains({tables.getTensor(piece.tensor, piece.layer, type),
-                              tables.getBox(piece)});
+    wanted =
+        oracle.holdings(side, migration.getParallel(side).getRoleIndex(*role));
+  using Shard = std::pair<uint32_t, SmallVector<uint32_t, 1>>;
+  std::set<Shard> held, expected;
+  for (uint32_t number : shards) {
+    const fb::Shard &shard = plan.shards[number];
+    auto boxes = ArrayRef<uint32_t>(plan.boxes)
+                     .slice(shard.first_box(), shard.box_count());
+    held.insert({shard.tensor(), SmallVector<uint32_t, 1>(boxes)});
+  }
+  for (ArrayRef<Piece> rest = wanted; !rest.empty();) {
+    ArrayRef<Piece> pieces = rest.take_while(
+        [&](const Piece &piece) { return piece.isOfSame(rest.front()); });
+    rest = rest.drop_front(pieces.size());
+    for (unsigned type : table.getTypes(pieces.front().tensor).set_bits()) {
+      Shard &&shard{tables.getTensor(pieces.front(), type), {}};
+      for (const Piece &piece : pieces)
+        shard.second.push_back(tables.getBox(piece));
+      expected.insert(shard);
+    }
+  }
+  bool equal = held == expected && held.size() == shards.size();
   if (equal)
     return success();
   return migration.emitError() << "internal error: program " << program

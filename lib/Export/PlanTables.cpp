@@ -20,68 +20,98 @@ static fb::DType toDType(Type type) {
 
 PlanTables::PlanTables(MigrationOp migration, const TensorTable &table,
                        fb::PlanT &plan)
-    : migration(migration), table(table),
-      typeCount(migration.getTypes().size()), plan(plan) {
-  // Forward order, layer by layer.
-  std::map<std::tuple<Part, int64_t, unsigned>, unsigned> ordered;
-  for (auto [index, tensor] : llvm::enumerate(table.getTensors())) {
-    Part part = TensorOp(tensor).getPart();
-    int64_t count = part == Part::Layer ? migration.getLayers() : 1;
-    for (int64_t layer = 0; layer < count; ++layer)
-      ordered[{part, layer, static_cast<unsigned>(index)}] = index;
+    : migration(migration), table(table), plan(plan) {
+  for (unsigned tensor = 0; tensor < table.size(); ++tensor) {
+    ranks.emplace_back(table.getTypeCount());
+    uint32_t rank = 0;
+    for (unsigned type : table.getTypes(tensor).set_bits())
+      ranks.back()[type] = rank++;
   }
-  for (const auto &[key, tensor] : ordered)
-    addTensor(tensor, std::get<1>(key));
+  numberTensors();
 }
 
-void PlanTables::addTensor(unsigned tensor, int64_t layer) {
+/// In forward order, layer by layer.
+void PlanTables::numberTensors() {
+  std::map<std::tuple<Part, int64_t, unsigned, int64_t>, Piece> ordered;
+  for (unsigned tensor = 0; tensor < table.size(); ++tensor) {
+    Part part = table.getPart(tensor);
+    int64_t layers = part == Part::Layer ? table.getLayers() : 1,
+            experts = table.isOfExpert(tensor) ? table.getExperts() : 1;
+    for (int64_t layer = 0; layer < layers; ++layer)
+      if (table.isInLayer(tensor, layer))
+        for (int64_t expert = 0; expert < experts; ++expert)
+          ordered[{part, layer, tensor, expert}] = {tensor, layer, expert,
+                                                    {},     {},    {}};
+  }
+  for (const auto &[key, piece] : ordered)
+    addTensor(piece);
+}
+
+void PlanTables::addTensor(const Piece &piece) {
   uint32_t number = plan.tensors.size();
-  first[{tensor, layer}] = number;
+  numbers[keyOf(piece)] = number;
   // Twins are equal element by element, so a tied copy has the shapes of its
   // primary on either side, also where it comes or goes.
-  std::optional<unsigned> twin = table.getTwin(tensor);
-  TensorOp primary = table[twin.value_or(tensor)];
+  std::optional<unsigned> twin = table.getTwin(piece.tensor);
+  TensorOp primary = table[twin.value_or(piece.tensor)];
   ArrayRef<int64_t> shape = primary.getShape(),
                     prevShape = primary.getShapeOn(Side::Prev);
-  auto states = migration.getTypes().getAsRange<StateAttr>();
-  for (auto [type, state] : llvm::enumerate(states)) {
+  Piece twinPiece = piece;
+  twinPiece.tensor = twin.value_or(piece.tensor);
+  auto states = llvm::to_vector(migration.getTypes().getAsRange<StateAttr>());
+  for (unsigned type : table.getTypes(piece.tensor).set_bits()) {
+    StateAttr state = states[type];
     auto entry = std::make_unique<fb::TensorT>();
-    entry->name = table.getName({tensor, layer, 0, 0});
+    entry->name = table.getName(piece);
     entry->type = state.getName().str();
     entry->dtype = toDType(state.getDtype());
     entry->shape = shape;
     if (prevShape != shape)
       entry->prev_shape = prevShape;
     if (twin)
-      entry->tied_to = first.at({*twin, layer}) + type;
-    for (auto [source, other] : llvm::enumerate(states))
-      if (state.getDerivedFrom() && other.getName() == state.getDerivedFrom())
-        entry->derived_from = number + source;
+      entry->tied_to = getTensor(twinPiece, type);
+    for (unsigned source : table.getTypes(piece.tensor).set_bits())
+      if (state.getDerivedFrom() &&
+          states[source].getName() == state.getDerivedFrom())
+        entry->derived_from = number + ranks[piece.tensor][source];
     plan.tensors.push_back(std::move(entry));
+    types.push_back(
+        {type, table.getDerivationSource(piece.tensor, type).has_value()});
   }
 }
 
 uint32_t PlanTables::getBox(const Piece &piece) {
-  auto [it, isNew] = boxes.try_emplace({piece.tensor, piece.begin, piece.end},
-                                       plan.bounds.size());
+  Piece key = piece;
+  key.layer = key.expert = 0;
+  auto [it, isNew] = boxes.try_emplace(key, plan.bounds.size());
   if (!isNew)
     return it->second;
   TensorOp op = table[piece.tensor];
+  Piece whole = table.getWhole(piece.tensor, 0, 0, Side::Curr);
   for (auto [axis, extent] : llvm::enumerate(op.getShape())) {
-    bool isCut = static_cast<int64_t>(axis) == op.getCutAxis();
-    plan.bounds.push_back(isCut ? piece.begin : 0);
-    plan.bounds.push_back(isCut ? piece.end : extent);
+    int64_t place = static_cast<int64_t>(axis) - op.getCutAxis();
+    Span span = place < 0    ? piece.outer
+                : place == 0 ? piece.cut
+                             : piece.inner,
+         all = place < 0 ? whole.outer : whole.inner;
+    // Several axes on one side of the cut are whole.
+    if (place != 0 && span == all)
+      span = {0, extent};
+    plan.bounds.push_back(span.begin);
+    plan.bounds.push_back(span.end);
   }
   return it->second;
 }
 
-uint32_t PlanTables::getShard(const Piece &piece, unsigned type) {
-  uint32_t tensor = getTensor(piece.tensor, piece.layer, type),
-           box = getBox(piece);
-  auto [it, isNew] = shards.try_emplace({tensor, box}, plan.shards.size());
+uint32_t PlanTables::getShard(ArrayRef<Piece> pieces, unsigned type) {
+  uint32_t tensor = getTensor(pieces.front(), type);
+  SmallVector<uint32_t, 1> list;
+  for (const Piece &piece : pieces)
+    list.push_back(getBox(piece));
+  auto [it, isNew] = shards.try_emplace({tensor, list}, plan.shards.size());
   if (isNew) {
-    plan.shards.push_back(fb::Shard(tensor, plan.boxes.size(), 1));
-    plan.boxes.push_back(box);
+    plan.shards.push_back(fb::Shard(tensor, plan.boxes.size(), list.size()));
+    llvm::append_range(plan.boxes, list);
   }
   return it->second;
 }

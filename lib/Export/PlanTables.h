@@ -8,6 +8,8 @@
 
 #include "llvm/ADT/DenseMap.h"
 
+#include <map>
+
 namespace etc {
 
 /// Numbers tensors, boxes and shards, each once.
@@ -16,29 +18,38 @@ public:
   PlanTables(MigrationOp migration, const TensorTable &table,
              plan::fb::PlanT &plan);
 
-  /// The number of a (tensor, layer) of one type.
-  uint32_t getTensor(unsigned tensor, int64_t layer, unsigned type) const {
-    return first.at({tensor, layer}) + type;
+  /// The number of the tensor that a piece belongs to, in one type.
+  uint32_t getTensor(const Piece &piece, unsigned type) const {
+    return numbers.at(keyOf(piece)) + ranks[piece.tensor][type];
   }
-  /// The type of a tensor by its number: the types of one tensor are numbered
-  /// in a row.
-  unsigned getType(uint32_t tensor) const { return tensor % typeCount; }
+  /// The type of a tensor, and whether it is derived, by its number.
+  unsigned getType(uint32_t tensor) const { return types[tensor].first; }
+  bool isDerived(uint32_t tensor) const { return types[tensor].second; }
   /// The offset of a piece's box in the plan's bounds.
   uint32_t getBox(const Piece &piece);
-  /// The number of the shard that is a piece of one type.
-  uint32_t getShard(const Piece &piece, unsigned type);
+  /// The number of the shard that is some pieces of one tensor, in one type.
+  uint32_t getShard(llvm::ArrayRef<Piece> pieces, unsigned type);
 
 private:
-  void addTensor(unsigned tensor, int64_t layer);
+  using Key = std::tuple<unsigned, int64_t, int64_t>;
+  static Key keyOf(const Piece &piece) {
+    return {piece.tensor, piece.layer, piece.expert};
+  }
+  void numberTensors();
+  void addTensor(const Piece &piece);
 
   MigrationOp migration;
   const TensorTable &table;
-  uint32_t typeCount;
   plan::fb::PlanT &plan;
-  llvm::DenseMap<std::pair<unsigned, int64_t>, uint32_t> first;
+  /// The number of the first type; the types of one tensor follow each other.
+  llvm::DenseMap<Key, uint32_t> numbers;
+  std::vector<llvm::SmallVector<uint32_t>> ranks; ///< [tensor][type]
+  std::vector<std::pair<unsigned, bool>> types;   ///< [number]
   /// By tensor of the table and positions: all layers share their boxes.
-  llvm::DenseMap<std::tuple<unsigned, int64_t, int64_t>, uint32_t> boxes;
-  llvm::DenseMap<std::pair<uint32_t, uint32_t>, uint32_t> shards;
+  std::map<Piece, uint32_t> boxes;
+  /// By tensor number and boxes.
+  std::map<std::pair<uint32_t, llvm::SmallVector<uint32_t, 1>>, uint32_t>
+      shards;
 };
 
 } // namespace etc

@@ -64,8 +64,11 @@ toOptionalList(OpBuilder &builder,
 
 static ParallelAttr toParallel(OpBuilder &builder,
                                const config::Parallelism &parallel) {
-  return ParallelAttr::get(builder.getContext(), parallel.pp, parallel.tp,
-                           parallel.dp);
+  return ParallelAttr::get(
+      builder.getContext(), parallel.pp, parallel.tp, parallel.dp, parallel.cp,
+      parallel.ep, parallel.expertTp(), parallel.vpp, parallel.stages,
+      parallel.mtpStage, parallel.order == config::RankOrder::TpCpEpPpDp,
+      parallel.distributedOptimizer);
 }
 
 static Part toPart(model::Block block) {
@@ -78,6 +81,8 @@ static Part toPart(model::Block block) {
     return Part::Final;
   case model::Block::Head:
     return Part::Head;
+  case model::Block::Mtp:
+    return Part::Mtp;
   }
   llvm_unreachable("unknown block");
 }
@@ -89,6 +94,14 @@ static PlaceAttr toPlace(OpBuilder &builder, const config::Request &request) {
   if (!value || *value == Place::Any || request.policy == "paper")
     return PlaceAttr();
   return PlaceAttr::get(builder.getContext(), *value);
+}
+
+/// The names of some types; no attribute where these are all of them.
+static ArrayAttr toTypeNames(OpBuilder &builder,
+                             const std::vector<std::string> &types) {
+  if (types.empty())
+    return ArrayAttr();
+  return builder.getStrArrayAttr(llvm::to_vector_of<StringRef>(types));
 }
 
 static void createTensor(OpBuilder &builder, Location loc,
@@ -109,10 +122,15 @@ static void createTensor(OpBuilder &builder, Location loc,
   StringAttr tiedTo;
   if (!tensor.tiedTo.empty())
     tiedTo = builder.getStringAttr(tensor.tiedTo);
+  SmallVector<int64_t> layers;
+  if (tensor.layers)
+    layers = {tensor.layers->begin, tensor.layers->end};
   TensorOp::create(builder, loc, builder.getStringAttr(tensor.name),
                    PartAttr::get(builder.getContext(), toPart(tensor.block)),
                    builder.getDenseI64ArrayAttr(onCurr ? curr : prev),
-                   prevShape, split, tiedTo);
+                   prevShape, split, tiedTo, toList(builder, tensor.view),
+                   toList(builder, layers), toTypeNames(builder, tensor.types),
+                   tensor.flat ? builder.getUnitAttr() : UnitAttr());
 }
 
 OwningOpRef<ModuleOp> etc::importRequest(MLIRContext &context,
@@ -123,7 +141,10 @@ OwningOpRef<ModuleOp> etc::importRequest(MLIRContext &context,
   OwningOpRef<ModuleOp> module = ModuleOp::create(builder, loc);
   builder.setInsertionPointToEnd(module->getBody());
 
-  model::Model model = model::buildModel(request.model, request.types);
+  model::Model model =
+      model::buildModel(request.model, request.types,
+                        request.prev.parallel.distributedOptimizer ||
+                            request.curr.parallel.distributedOptimizer);
   IntegerAttr bytes, ppm;
   if (request.memoryBudget) {
     bool ratio = request.memoryBudget->unit ==
@@ -142,6 +163,7 @@ OwningOpRef<ModuleOp> etc::importRequest(MLIRContext &context,
       builder.getDenseI64ArrayAttr(request.nodes),
       toList(builder, request.failed), toList(builder, request.leaving),
       toPlace(builder, request), builder.getI64IntegerAttr(model.layers),
+      model.experts ? builder.getI64IntegerAttr(model.experts) : IntegerAttr(),
       toStates(builder, model), deriveNone, bytes, ppm,
       /*policy=*/PolicyAttr());
   builder.setInsertionPointToEnd(&migration.getBody().emplaceBlock());

@@ -4,66 +4,59 @@
 
 using namespace etc;
 using namespace etc::layout;
+using config::Parallelism;
 
 Box etc::layout::boxOf(const model::TensorTemplate &tensor,
-                       const config::Parallelism &parallel, int64_t t) {
+                       const Parallelism &parallel, int64_t t) {
   Box box;
   for (int64_t extent : model::shapeOn(tensor, parallel))
     box.push_back({0, extent});
   if (tensor.splitAxis >= 0) {
+    int64_t ranks = tensor.ofExpert ? parallel.expertTp() : parallel.tp;
     Range &range = box[tensor.splitAxis];
-    int64_t size = range.end / parallel.tp;
-    range = {t * size, (t + 1) * size};
+    int64_t size = range.end / ranks;
+    int64_t rank = t % ranks;
+    range = {rank * size, (rank + 1) * size};
   }
   return box;
 }
 
-namespace {
-/// Collects the pieces of one role, block by block.
-class Collector {
-public:
-  Collector(const model::Model &model, const config::Parallelism &parallel,
-            Role role)
-      : model(model), parallel(parallel), role(role) {}
-
-  std::vector<Piece> run() {
-    add(model::Block::Embed, -1);
-    Range layers = layersOf(model.layers, parallel, role.p);
-    for (int64_t layer = layers.begin; layer < layers.end; ++layer)
-      add(model::Block::Layer, layer);
-    add(model::Block::Final, -1);
-    add(model::Block::Head, -1);
-    return std::move(pieces);
+/// The pieces of one chunk.
+static void appendChunk(const model::Model &model, const Parallelism &parallel,
+                        Role role, int64_t k, std::vector<Piece> &pieces) {
+  std::vector<FlatPiece> flat;
+  if (parallel.distributedOptimizer)
+    flat = flatPieces(model, parallel, role, k);
+  auto nextFlat = flat.begin();
+  for (const Instance &instance :
+       instancesOf(model, parallel, role.p, k, role.t)) {
+    const model::TensorTemplate &tensor = model.tensors[instance.tensor];
+    Box box = boxOf(tensor, parallel, role.t);
+    llvm::SmallVector<Box> boxes;
+    if (tensor.flat && parallel.distributedOptimizer)
+      boxes = flatBoxes(box, (nextFlat++)->range);
+    else
+      boxes.push_back(std::move(box));
+    for (Box &part : boxes)
+      pieces.push_back(
+          {instance.tensor, instance.layer, std::move(part), instance.expert});
   }
-
-private:
-  void add(model::Block block, int64_t layer) {
-    if (!stageHolds(block, parallel, role.p))
-      return;
-    for (unsigned i = 0; i < model.tensors.size(); ++i) {
-      const model::TensorTemplate &tensor = model.tensors[i];
-      if (tensor.block == block && existsOn(tensor, parallel))
-        pieces.push_back({i, layer, boxOf(tensor, parallel, role.t)});
-    }
-  }
-
-  const model::Model &model;
-  const config::Parallelism &parallel;
-  Role role;
-  std::vector<Piece> pieces;
-};
-} // namespace
+}
 
 std::vector<Piece> etc::layout::holdings(const model::Model &model,
-                                         const config::Parallelism &parallel,
+                                         const Parallelism &parallel,
                                          Role role) {
-  return Collector(model, parallel, role).run();
+  std::vector<Piece> pieces;
+  for (int64_t k = 0; k < parallel.vpp; ++k)
+    appendChunk(model, parallel, role, k, pieces);
+  return pieces;
 }
 
 int64_t etc::layout::bytesOf(llvm::ArrayRef<Piece> pieces,
                              const model::Model &model) {
-  int64_t elements = 0;
+  int64_t bytes = 0;
   for (const Piece &piece : pieces)
-    elements += volume(piece.box);
-  return elements * model.bytesPerElement();
+    bytes +=
+        volume(piece.box) * model.bytesPerElement(model.tensors[piece.tensor]);
+  return bytes;
 }

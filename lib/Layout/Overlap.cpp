@@ -2,89 +2,67 @@
 
 #include "etc/Layout/Layout.h"
 
-#include "llvm/ADT/STLExtras.h"
+#include <map>
+#include <tuple>
 
 using namespace etc;
 using namespace etc::layout;
-using model::Block;
+using config::Parallelism;
 
-std::optional<unsigned>
-etc::layout::sourceTensor(const model::Model &model,
-                          const config::Parallelism &prev, unsigned tensor) {
+/// The tensor that another is tied to, in the same types.
+static std::optional<unsigned> twinOf(const model::Model &model,
+                                      const model::TensorTemplate &tensor) {
+  if (tensor.tiedTo.empty())
+    return std::nullopt;
+  for (unsigned i = 0; i < model.tensors.size(); ++i)
+    if (model.tensors[i].name == tensor.tiedTo &&
+        model.tensors[i].types == tensor.types)
+      return i;
+  return std::nullopt;
+}
+
+std::optional<unsigned> etc::layout::sourceTensor(const model::Model &model,
+                                                  const Parallelism &prev,
+                                                  unsigned tensor) {
   const model::TensorTemplate &wanted = model.tensors[tensor];
   if (existsOn(wanted, prev))
     return tensor;
-  if (wanted.tiedTo.empty())
-    return std::nullopt;
-  std::optional<unsigned> twin = model.findTensor(wanted.tiedTo);
+  std::optional<unsigned> twin = twinOf(model, wanted);
   if (twin && existsOn(model.tensors[*twin], prev))
     return twin;
   return std::nullopt;
 }
 
+namespace {
+/// What is held of every tensor.
+using Held =
+    std::map<std::tuple<unsigned, int64_t, int64_t>, std::vector<const Box *>>;
+} // namespace
+
+static Held indexByTensor(llvm::ArrayRef<Piece> pieces) {
+  Held held;
+  for (const Piece &piece : pieces)
+    held[{piece.tensor, piece.layer, piece.expert}].push_back(&piece.box);
+  return held;
+}
+
 int64_t etc::layout::overlapBytes(const model::Model &model,
-                                  const config::Parallelism &prev,
-                                  Role prevRole,
-                                  const config::Parallelism &curr,
-                                  Role currRole) {
-  Range prevLayers = layersOf(model.layers, prev, prevRole.p);
-  int64_t elements = 0;
+                                  const Parallelism &prev, Role prevRole,
+                                  const Parallelism &curr, Role currRole) {
+  std::vector<Piece> before = holdings(model, prev, prevRole);
+  Held held = indexByTensor(before);
+  int64_t bytes = 0;
   for (const Piece &piece : holdings(model, curr, currRole)) {
     std::optional<unsigned> source = sourceTensor(model, prev, piece.tensor);
     if (!source)
       continue;
-    const model::TensorTemplate &tensor = model.tensors[*source];
-    bool held =
-        tensor.block == Block::Layer
-            ? piece.layer >= prevLayers.begin && piece.layer < prevLayers.end
-            : stageHolds(tensor.block, prev, prevRole.p);
-    if (held)
-      elements += sharedVolume(piece.box, boxOf(tensor, prev, prevRole.t));
-  }
-  return elements * model.bytesPerElement();
-}
-
-OverlapTable::OverlapTable(const model::Model &model,
-                           const config::Parallelism &prev,
-                           const config::Parallelism &curr)
-    : layers(model.layers), prev(prev), curr(curr) {
-  for (unsigned i = 0; i < model.tensors.size(); ++i) {
-    const model::TensorTemplate &wanted = model.tensors[i];
-    std::optional<unsigned> source = sourceTensor(model, prev, i);
-    if (!source || !existsOn(wanted, curr))
+    auto found = held.find({*source, piece.layer, piece.expert});
+    if (found == held.end())
       continue;
-    const model::TensorTemplate &held = model.tensors[*source];
-    Term &term = termFor(held.block, wanted.block);
-    for (int64_t s = 0; s < prev.tp; ++s)
-      for (int64_t t = 0; t < curr.tp; ++t)
-        term.shared[s * curr.tp + t] +=
-            model.bytesPerElement() *
-            sharedVolume(boxOf(held, prev, s), boxOf(wanted, curr, t));
+    // The boxes of one role are disjoint.
+    for (const Box *box : found->second)
+      bytes += sharedVolume(piece.box, *box) *
+               model.bytesPerElement(model.tensors[piece.tensor]);
   }
-}
-
-OverlapTable::Term &OverlapTable::termFor(Block from, Block to) {
-  auto known = llvm::find_if(terms, [&](const Term &term) {
-    return term.from == from && term.to == to;
-  });
-  if (known != terms.end())
-    return *known;
-  terms.push_back({from, to, std::vector<int64_t>(prev.tp * curr.tp, 0)});
-  return terms.back();
-}
-
-int64_t OverlapTable::bytes(Role prevRole, Role currRole) const {
-  int64_t sum = 0;
-  for (const Term &term : terms) {
-    int64_t times = 1;
-    if (term.to == Block::Layer)
-      times = intersect(layersOf(layers, prev, prevRole.p),
-                        layersOf(layers, curr, currRole.p))
-                  .size();
-    else if (!stageHolds(term.from, prev, prevRole.p) ||
-             !stageHolds(term.to, curr, currRole.p))
-      times = 0;
-    sum += times * term.shared[prevRole.t * curr.tp + currRole.t];
-  }
-  return sum;
+  return bytes;
 }

@@ -2,74 +2,178 @@
 
 #include "Families.h"
 
+#include "Rows.h"
+
 using namespace etc;
 using namespace etc::model;
 
-static const std::string layerPrefix = "decoder.layers.{layer}.";
+namespace {
+/// Lists the tensors of one model, module by module.
+class GptModel {
+public:
+  explicit GptModel(const config::ModelSpec &spec) : spec(spec) {}
 
-static TensorTemplate replicated(std::string name, Block block,
-                                 std::vector<int64_t> shape) {
-  return {.name = std::move(name),
-          .block = block,
-          .shape = std::move(shape),
-          .splitAxis = -1,
-          .vocabRows = false,
-          .tiedTo = ""};
+  std::vector<TensorTemplate> run();
+
+private:
+  void add(llvm::ArrayRef<Row> rows, const std::string &prefix, Block block,
+           std::optional<LayerRange> layers = std::nullopt);
+  void addVocabulary(std::string name, Block block, llvm::StringRef tiedTo);
+  void addEmbedding();
+  void addLayers();
+  void addMlp(bool ofExperts, const std::string &prefix, Block block,
+              std::optional<LayerRange> layers);
+  void addAttention(const std::string &prefix, Block block);
+  void addPrediction(int64_t index);
+
+  const config::ModelSpec &spec;
+  std::vector<TensorTemplate> tensors;
+};
+} // namespace
+
+static const char *const words = "embedding.word_embeddings.weight";
+
+/// A row of a table in a model's sizes.
+static TensorTemplate makeTensor(const Row &row, const config::ModelSpec &spec,
+                                 const std::string &prefix, Block block) {
+  TensorTemplate tensor;
+  tensor.name = prefix + row.name;
+  tensor.block = block;
+  tensor.splitAxis = row.split;
+  tensor.ofExpert = llvm::StringRef(tensor.name).contains("{expert}");
+  for (Size size : row.shape)
+    tensor.shape.push_back(size(spec));
+  if (row.kind == Row::Buffer)
+    tensor.types = {bufferType.str()};
+  if (row.kind == Row::Paired && spec.traits.gated) {
+    // Each half is cut for itself; factored, a shard is one box.
+    tensor.view = tensor.shape;
+    tensor.view[0] *= 2;
+    tensor.shape.insert(tensor.shape.begin(), 2);
+    ++tensor.splitAxis;
+  }
+  return tensor;
 }
 
-/// A tensor of every layer.
-static TensorTemplate ofLayer(const char *name, std::vector<int64_t> shape,
-                              int splitAxis) {
-  TensorTemplate tensor =
-      replicated(layerPrefix + name, Block::Layer, std::move(shape));
-  tensor.splitAxis = splitAxis;
-  return tensor;
+void GptModel::add(llvm::ArrayRef<Row> rows, const std::string &prefix,
+                   Block block, std::optional<LayerRange> layers) {
+  for (const Row &row : rows) {
+    if (row.when && !row.when(spec))
+      continue;
+    tensors.push_back(makeTensor(row, spec, prefix, block));
+    tensors.back().layers = layers;
+  }
 }
 
 /// A matrix with a row for each word.
-static TensorTemplate ofVocabulary(std::string name, Block block,
-                                   const config::ModelSpec &spec) {
-  TensorTemplate tensor =
-      replicated(std::move(name), block, {spec.vocab, spec.hidden});
+void GptModel::addVocabulary(std::string name, Block block,
+                             llvm::StringRef tiedTo) {
+  TensorTemplate tensor;
+  tensor.name = std::move(name);
+  tensor.block = block;
+  tensor.shape = {spec.vocab, spec.hidden};
   tensor.splitAxis = 0;
+  tensor.vocabMultiple = spec.vocabMultiple;
   tensor.vocabRows = true;
-  return tensor;
+  tensor.tiedTo = tiedTo.str();
+  tensors.push_back(std::move(tensor));
 }
 
-/// GPT-2 and GPT-3: multi-head attention, learned positions, layer norms with
-/// bias. The rows of linear_qkv are grouped by head ([q, k, v] for each), so
-/// that a tensor-parallel shard is one interval of them.
-static std::vector<TensorTemplate> gptTensors(const config::ModelSpec &spec) {
-  constexpr int whole = -1;
-  int64_t h = spec.hidden, f = spec.ffn;
-  const std::string words = "embedding.word_embeddings.weight";
-  TensorTemplate output =
-      ofVocabulary("output_layer.weight", Block::Head, spec);
-  if (spec.tiedEmbeddings)
-    output.tiedTo = words;
-  return {
-      ofVocabulary(words, Block::Embed, spec),
-      replicated("embedding.position_embeddings.weight", Block::Embed,
-                 {spec.seq, h}),
-      ofLayer("input_layernorm.weight", {h}, whole),
-      ofLayer("input_layernorm.bias", {h}, whole),
-      ofLayer("self_attention.linear_qkv.weight", {3 * h, h}, 0),
-      ofLayer("self_attention.linear_qkv.bias", {3 * h}, 0),
-      ofLayer("self_attention.linear_proj.weight", {h, h}, 1),
-      ofLayer("self_attention.linear_proj.bias", {h}, whole),
-      ofLayer("pre_mlp_layernorm.weight", {h}, whole),
-      ofLayer("pre_mlp_layernorm.bias", {h}, whole),
-      ofLayer("mlp.linear_fc1.weight", {f, h}, 0),
-      ofLayer("mlp.linear_fc1.bias", {f}, 0),
-      ofLayer("mlp.linear_fc2.weight", {h, f}, 1),
-      ofLayer("mlp.linear_fc2.bias", {h}, whole),
-      replicated("decoder.final_layernorm.weight", Block::Final, {h}),
-      replicated("decoder.final_layernorm.bias", Block::Final, {h}),
-      std::move(output),
-  };
+void GptModel::addEmbedding() {
+  addVocabulary(words, Block::Embed, "");
+  if (spec.traits.learnedPositions) {
+    TensorTemplate positions;
+    positions.name = "embedding.position_embeddings.weight";
+    positions.block = Block::Embed;
+    positions.shape = {spec.seq, spec.hidden};
+    tensors.push_back(std::move(positions));
+  }
+  // The stage that predicts further tokens embeds them itself. On it Megatron
+  // calls the copy by the name of the embedding.
+  if (spec.mtpLayers)
+    addVocabulary("mtp." + std::string(words), Block::Mtp, words);
 }
 
-llvm::ArrayRef<Family> etc::model::families() {
-  static const Family table[] = {{"gpt", gptTensors}};
-  return table;
+void GptModel::addAttention(const std::string &prefix, Block block) {
+  bool latent = spec.traits.latentAttention;
+  if (!spec.traits.fusedNames || latent)
+    add(normRows(/*beforeMlp=*/false), prefix, block);
+  add(latent ? latentAttentionRows() : attentionRows(), prefix, block);
+}
+
+void GptModel::addMlp(bool ofExperts, const std::string &prefix, Block block,
+                      std::optional<LayerRange> layers) {
+  if (!spec.traits.fusedNames || ofExperts)
+    add(normRows(/*beforeMlp=*/true), prefix, block, layers);
+  add(ofExperts ? expertsRows() : mlpRows(), prefix, block, layers);
+}
+
+void GptModel::addLayers() {
+  const std::string prefix = "decoder.layers.{layer}.";
+  int64_t dense = spec.experts.count ? spec.experts.denseLayers : spec.layers;
+  addAttention(prefix, Block::Layer);
+  bool mixed = dense > 0 && dense < spec.layers;
+  if (dense > 0)
+    addMlp(false, prefix, Block::Layer,
+           mixed ? std::optional(LayerRange{0, dense}) : std::nullopt);
+  if (dense < spec.layers)
+    addMlp(true, prefix, Block::Layer,
+           mixed ? std::optional(LayerRange{dense, spec.layers})
+                 : std::nullopt);
+}
+
+/// A transformer layer like the model's last one, between projections.
+void GptModel::addPrediction(int64_t index) {
+  std::string prefix = "mtp.layers." + std::to_string(index) + ".";
+  std::string inner = prefix + "transformer_layer.";
+  add(mtpInputRows(), prefix, Block::Mtp);
+  addAttention(inner, Block::Mtp);
+  addMlp(spec.experts.count > 0, inner, Block::Mtp, std::nullopt);
+  add(finalNormRows(), prefix, Block::Mtp);
+}
+
+std::vector<TensorTemplate> GptModel::run() {
+  addEmbedding();
+  addLayers();
+  add(finalNormRows(), "decoder.", Block::Final);
+  for (int64_t i = 0; i < spec.mtpLayers; ++i)
+    addPrediction(i);
+  addVocabulary("output_layer.weight", Block::Head,
+                spec.tiedEmbeddings ? words : "");
+  return std::move(tensors);
+}
+
+std::vector<TensorTemplate>
+etc::model::gptModelTensors(const config::ModelSpec &spec) {
+  return GptModel(spec).run();
+}
+
+static Block toBlock(llvm::StringRef name) {
+  if (name == "embed")
+    return Block::Embed;
+  if (name == "layer")
+    return Block::Layer;
+  if (name == "final")
+    return Block::Final;
+  return name == "head" ? Block::Head : Block::Mtp;
+}
+
+std::vector<TensorTemplate>
+etc::model::tableTensors(const config::ModelSpec &spec) {
+  std::vector<TensorTemplate> tensors;
+  for (const config::TensorSpec &row : spec.tensors) {
+    TensorTemplate tensor;
+    tensor.name = row.name;
+    tensor.block = toBlock(row.block);
+    tensor.shape = row.shape;
+    tensor.splitAxis = static_cast<int>(row.split);
+    tensor.vocabRows = row.vocabRows;
+    tensor.vocabMultiple = spec.vocabMultiple;
+    tensor.tiedTo = row.tiedTo;
+    tensor.ofExpert = llvm::StringRef(row.name).contains("{expert}");
+    if (row.layers)
+      tensor.layers = {row.layers->first, row.layers->second};
+    tensors.push_back(std::move(tensor));
+  }
+  return tensors;
 }

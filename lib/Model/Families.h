@@ -7,13 +7,15 @@
 
 namespace etc::model {
 
-/// A family of models is a function from sizes to tensors, in forward order.
-struct Family {
-  llvm::StringRef name;
-  std::vector<TensorTemplate> (*tensors)(const config::ModelSpec &);
-};
+/// The type of what is no parameter, but belongs to the model: it has no
+/// optimizer state.
+inline constexpr llvm::StringRef bufferType = "buffer";
 
-llvm::ArrayRef<Family> families();
+/// The tensors of a model of Megatron-Core's GPTModel, in module order.
+std::vector<TensorTemplate> gptModelTensors(const config::ModelSpec &spec);
+
+/// The tensors of a model that lists them.
+std::vector<TensorTemplate> tableTensors(const config::ModelSpec &spec);
 
 } // namespace etc::model
 

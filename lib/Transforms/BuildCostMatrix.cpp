@@ -33,7 +33,8 @@ struct BuildCostMatrix : ::etc::impl::BuildCostMatrixPassBase<BuildCostMatrix> {
 static SmallVector<Rectangle> unitsOf(WorkloadOp workload, int64_t slices) {
   SmallVector<Rectangle> units;
   for (auto id : workload.getWid().getAsRange<WorkloadAttr>()) {
-    if (id.getPart() != Part::Layer || id.getReplicated() || id.getTensor())
+    if (id.getPart() != Part::Layer || id.getReplicated() || id.getTensor() ||
+        id.hasExperts())
       continue;
     units.push_back({id.getFirstLayer(), id.getLastLayer(), id.getSliceBegin(),
                      id.hasSlices() ? id.getSliceEnd() : slices});
@@ -53,10 +54,18 @@ static int64_t sharedUnits(ArrayRef<Rectangle> a, ArrayRef<Rectangle> b) {
 
 static MatrixAttr unitCosts(MigrationOp migration) {
   int64_t slices = migration.getSliceCount();
-  SmallVector<SmallVector<Rectangle>> prev, curr;
-  for (WorkloadOp workload : migration.getOps<WorkloadOp>())
-    (workload.getSide() == Side::Prev ? prev : curr)
-        .push_back(unitsOf(workload, slices));
+  std::vector<SmallVector<Rectangle>> prev(migration.getPrev().getRoles()),
+      curr(migration.getCurr().getRoles());
+  auto first = cast<StateAttr>(migration.getTypes()[0]).getName();
+  for (WorkloadOp workload : migration.getOps<WorkloadOp>()) {
+    // What is laid out in several ways has its units where the first type is.
+    if (workload.getWt() && !llvm::is_contained(*workload.getWt(), first))
+      continue;
+    Side side = workload.getSide();
+    int64_t role = migration.getParallel(side).getRoleIndex(workload.getRole());
+    llvm::append_range((side == Side::Prev ? prev : curr)[role],
+                       unitsOf(workload, slices));
+  }
   SmallVector<int64_t> costs;
   for (ArrayRef<Rectangle> row : curr) {
     int64_t size = sharedUnits(row, row);
@@ -67,17 +76,14 @@ static MatrixAttr unitCosts(MigrationOp migration) {
                          costs);
 }
 
-/// Elements of `curr` that a previous role holds.
-static int64_t sharedElements(const TensorTable &table, const Holdings &prev,
-                              int64_t role, const Piece &curr,
-                              unsigned source) {
-  const Piece *held = prev.find(role, source, curr.layer);
-  if (!held)
-    return 0;
-  int64_t begin = std::max(held->begin, curr.begin),
-          end = std::min(held->end, curr.end);
-  return std::max<int64_t>(0, end - begin) *
-         table.getElementsPerPosition(curr.tensor);
+/// Bytes of `curr` that a previous role holds.
+static int64_t sharedBytes(const TensorTable &table, const Holdings &prev,
+                           int64_t role, const Piece &curr, unsigned source) {
+  int64_t elements = 0;
+  for (const Piece &held : prev.find(role, source, curr))
+    if (std::optional<Piece> shared = intersect(curr, held))
+      elements += shared->size();
+  return elements * (table.getMovedBytes(curr) / curr.size());
 }
 
 static MatrixAttr byteCosts(MigrationOp migration) {
@@ -90,13 +96,13 @@ static MatrixAttr byteCosts(MigrationOp migration) {
     int64_t size = 0;
     SmallVector<int64_t> shared(prev.size());
     for (const Piece &piece : curr[row]) {
-      size += table.getElements(piece);
+      size += table.getMovedBytes(piece);
       if (std::optional<unsigned> source = getSource(table, prev, piece.tensor))
         for (int64_t column = 0; column < prev.size(); ++column)
-          shared[column] += sharedElements(table, prev, column, piece, *source);
+          shared[column] += sharedBytes(table, prev, column, piece, *source);
     }
-    for (int64_t elements : shared)
-      costs.push_back((size - elements) * table.getMovedBytesPerElement());
+    for (int64_t bytes : shared)
+      costs.push_back(size - bytes);
   }
   return MatrixAttr::get(migration.getContext(), curr.size(), prev.size(),
                          costs);

@@ -1,9 +1,11 @@
 //===- BuildWorkloads.cpp - What every virtual rank holds -----------------===//
 
-#include "dialect/Workloads.h"
+#include "FlatRanges.h"
 #include "etc/Transforms/Passes.h"
 
 #include "mlir/IR/Builders.h"
+
+#include <map>
 
 namespace etc {
 #define GEN_PASS_DEF_BUILDWORKLOADSPASS
@@ -13,61 +15,111 @@ namespace etc {
 using namespace etc;
 using namespace mlir;
 
-/// Whether a side has a tensor at all: tied copies exist only where the first
-/// stage is not the last.
-static bool isOnSide(TensorOp tensor, ParallelAttr parallel) {
-  return !tensor.getTiedTo() || parallel.getPp() > 1;
-}
+namespace {
+/// Collects what one role of a side holds.
+class RoleHoldings {
+public:
+  RoleHoldings(MigrationOp migration, const TensorTable &table, Side side,
+               RoleAttr role)
+      : migration(migration), table(table), side(side),
+        parallel(migration.getParallel(side)), role(role) {}
 
-/// Whether a stage holds a tensor: embeddings first, norm and head last.
-static bool isOnStage(TensorOp tensor, ParallelAttr parallel, int64_t stage) {
-  bool last = stage == parallel.getPp() - 1;
-  if (!isOnSide(tensor, parallel))
-    return false;
-  if (tensor.getPart() == Part::Embed)
-    return stage == 0;
-  return tensor.getPart() == Part::Layer || last;
-}
+  SmallVector<Piece> collect();
 
-/// What `role` holds on a side.
-static SmallVector<Piece> holdings(MigrationOp migration,
-                                   const TensorTable &table, Side side,
-                                   RoleAttr role) {
-  ParallelAttr parallel = migration.getParallel(side);
-  int64_t perStage =
-      static_cast<int64_t>(migration.getLayers()) / parallel.getPp();
+private:
+  void addTensor(unsigned tensor);
+  void addLayer(unsigned tensor, int64_t layer);
+  void add(unsigned tensor, int64_t layer, int64_t expert);
+
+  MigrationOp migration;
+  const TensorTable &table;
+  Side side;
+  ParallelAttr parallel;
+  RoleAttr role;
   SmallVector<Piece> pieces;
-  for (auto [index, tensor] : llvm::enumerate(table.getTensors())) {
-    TensorOp op = tensor;
-    if (!isOnStage(op, parallel, role.getStage()))
-      continue;
-    int64_t begin = 0, end = table.getExtent(index, side);
-    if (op.getSplit()) {
-      int64_t share = end / parallel.getTp();
-      begin = share * role.getSlice();
-      end = begin + share;
-    }
-    bool layered = op.getPart() == Part::Layer;
-    int64_t first = layered ? perStage * role.getStage() : 0;
-    for (int64_t layer = first; layer < first + (layered ? perStage : 1);
-         ++layer)
-      pieces.push_back({static_cast<unsigned>(index), layer, begin, end});
+};
+} // namespace
+
+/// A flat tensor on a side that cuts flat ranges comes with the buffers.
+void RoleHoldings::add(unsigned tensor, int64_t layer, int64_t expert) {
+  Piece piece = table.getWhole(tensor, layer, expert, side);
+  bool ofExpert = table.isOfExpert(tensor);
+  int64_t tp = ofExpert ? parallel.getEtp() : parallel.getTp();
+  if (table.isSplit(tensor)) {
+    int64_t share = piece.cut.size() / tp, rank = role.getSlot() % tp;
+    piece.cut = {share * rank, share * (rank + 1)};
   }
-  return pieces;
+  pieces.push_back(piece);
+}
+
+void RoleHoldings::addLayer(unsigned tensor, int64_t layer) {
+  if (!table.isInLayer(tensor, layer))
+    return;
+  if (!table.isOfExpert(tensor))
+    return add(tensor, layer, 0);
+  int64_t count = table.getExperts() / parallel.getEp(),
+          rank = role.getSlot() / parallel.getEtp() % parallel.getEp();
+  for (int64_t expert = count * rank; expert < count * (rank + 1); ++expert)
+    add(tensor, layer, expert);
+}
+
+void RoleHoldings::addTensor(unsigned tensor) {
+  TensorOp op = table[tensor];
+  if (!op.isOn(parallel) || (op.getFlat() && parallel.getZero1()))
+    return;
+  if (op.getPart() == Part::Layer) {
+    for (auto [begin, end] : migration.getLayersOf(side, role.getStage()))
+      for (int64_t layer = begin; layer < end; ++layer)
+        addLayer(tensor, layer);
+    return;
+  }
+  for (int64_t chunk = 0; chunk < parallel.getVpp(); ++chunk)
+    if (migration.hasPart(side, chunk * parallel.getPp() + role.getStage(),
+                          op.getPart()))
+      add(tensor, 0, 0);
+}
+
+SmallVector<Piece> RoleHoldings::collect() {
+  for (unsigned tensor = 0; tensor < table.size(); ++tensor)
+    addTensor(tensor);
+  if (parallel.getZero1())
+    llvm::append_range(pieces, flatRanges(migration, table, side, role));
+  return std::move(pieces);
 }
 
 /// Tensor parallelism cuts every tensor evenly on a side.
 static LogicalResult checkDivides(MigrationOp migration, Side side) {
   ParallelAttr parallel = migration.getParallel(side);
-  int64_t tp = parallel.getTp();
-  for (TensorOp tensor : migration.getOps<TensorOp>())
-    if (int64_t extent = tensor.getShapeOn(side)[tensor.getCutAxis()];
-        tensor.getSplit() && isOnSide(tensor, parallel) && extent % tp)
+  for (TensorOp tensor : migration.getOps<TensorOp>()) {
+    int64_t extent = tensor.getShapeOn(side)[tensor.getCutAxis()],
+            tp = tensor.isOfExpert() ? parallel.getEtp() : parallel.getTp();
+    if (tensor.getSplit() && tensor.isOn(parallel) && extent % tp)
       return tensor.emitError()
              << stringifySide(side) << ": axis " << *tensor.getSplit()
              << " of '" << tensor.getName() << "' has " << extent
-             << " positions, which do not divide over TP = " << tp;
+             << " positions, which do not divide over "
+             << (tensor.isOfExpert() ? "ETP = " : "TP = ") << tp;
+  }
   return success();
+}
+
+/// One `etc.workload` for the tensors of each set of types.
+static void createWorkloads(OpBuilder &builder, MigrationOp migration,
+                            const TensorTable &table, Side side,
+                            RoleAttr role) {
+  std::map<SmallVector<unsigned>, SmallVector<Piece>> byTypes;
+  for (const Piece &piece :
+       RoleHoldings(migration, table, side, role).collect())
+    byTypes[SmallVector<unsigned>(table.getTypes(piece.tensor).set_bits())]
+        .push_back(piece);
+  for (auto &[numbers, pieces] : byTypes) {
+    llvm::SmallBitVector types(table.getTypeCount());
+    for (unsigned type : numbers)
+      types.set(type);
+    WorkloadOp::create(builder, migration.getLoc(), side, role,
+                       foldWorkloads(table, pieces, types),
+                       types.all() ? ArrayAttr() : table.getTypeNames(types));
+  }
 }
 
 namespace {
@@ -84,14 +136,10 @@ struct BuildWorkloads : ::etc::impl::BuildWorkloadsPassBase<BuildWorkloads> {
       if (failed(checkDivides(migration, side)))
         return signalPassFailure();
       ParallelAttr parallel = migration.getParallel(side);
-      for (int64_t stage = 0; stage < parallel.getPp(); ++stage)
-        for (int64_t slice = 0; slice < parallel.getTp(); ++slice) {
-          auto role = RoleAttr::get(&getContext(), stage, slice);
-          WorkloadOp::create(
-              builder, migration.getLoc(), side, role,
-              foldWorkloads(table, holdings(migration, table, side, role)));
-          ++roles;
-        }
+      for (int64_t role = 0; role < parallel.getRoles(); ++role)
+        createWorkloads(builder, migration, table, side,
+                        parallel.getRole(role));
+      roles += parallel.getRoles();
     }
   }
 };

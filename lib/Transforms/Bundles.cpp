@@ -7,14 +7,21 @@ using llvm::ArrayRef;
 using llvm::SmallVector;
 using llvm::SmallVectorImpl;
 
-/// A tensor-parallel group: ranks 0 to tp - 1 of one stage and replica.
+/// A tensor-parallel group: tp consecutive ranks of one stage.
 struct Group {
-  int64_t stage, replica;
+  int64_t stage, number;
 };
+
+static int64_t groupsOfStage(const PlacementProblem &problem) {
+  return problem.slots * problem.replicas / problem.tp;
+}
 
 static int64_t rankOf(const PlacementProblem &problem, Group group,
                       int64_t slice) {
-  return (group.stage * problem.tp + slice) * problem.dp + group.replica;
+  int64_t number = group.number * problem.tp + slice;
+  return (group.stage * problem.slots + number % problem.slots) *
+             problem.replicas +
+         number / problem.slots;
 }
 
 static SmallVector<Host> findNodes(const PlacementProblem &problem) {
@@ -37,13 +44,14 @@ static SmallVector<T> strided(ArrayRef<T> values, size_t step) {
   return result;
 }
 
-/// The groups, by stage (replicas of a stage together) or by replica (stages of
+/// The groups, by stage (those of a stage together) or by number (the stages of
 /// a replica together).
 static SmallVector<Group> orderGroups(const PlacementProblem &problem,
                                       bool byStage) {
   SmallVector<Group> groups;
-  int64_t outer = byStage ? problem.pp : problem.dp,
-          inner = byStage ? problem.dp : problem.pp;
+  int64_t count = groupsOfStage(problem);
+  int64_t outer = byStage ? problem.pp : count,
+          inner = byStage ? count : problem.pp;
   for (int64_t i = 0; i < outer; ++i)
     for (int64_t j = 0; j < inner; ++j)
       groups.push_back(byStage ? Group{i, j} : Group{j, i});
@@ -85,7 +93,7 @@ static Cut packGroups(const PlacementProblem &problem, ArrayRef<Group> groups,
 static void addPacked(const PlacementProblem &problem, ArrayRef<Host> nodes,
                       SmallVectorImpl<Cut> &cuts) {
   SmallVector<int64_t> counts =
-      fewestNodes(nodes, problem.tp, problem.pp * problem.dp);
+      fewestNodes(nodes, problem.tp, problem.pp * groupsOfStage(problem));
   if (counts.empty())
     return;
   for (bool byStage : {true, false}) {
@@ -120,38 +128,50 @@ SmallVector<Cut> etc::slotCuts(const PlacementProblem &problem) {
   return cuts;
 }
 
-/// A group over whole nodes of `size` devices; the last one may be smaller.
-static void addSpread(const PlacementProblem &problem, ArrayRef<Host> nodes,
-                      int64_t size, SmallVectorImpl<Cut> &cuts) {
-  int64_t parts = (problem.tp + size - 1) / size;
-  for (bool isStrided : {false, true}) {
-    auto slices = llvm::to_vector(llvm::seq<int64_t>(problem.tp));
-    if (isStrided)
-      slices = strided<int64_t>(slices, parts);
-    Cut cut{{}, SmallVector<Host>(nodes)};
-    for (Group group : orderGroups(problem, /*byStage=*/true))
-      for (ArrayRef<int64_t> rest = slices; !rest.empty();) {
-        ArrayRef<int64_t> part = rest.take_front(size);
-        rest = rest.drop_front(part.size());
-        Bundle bundle{{}, problem.dp};
-        for (int64_t slice : part)
-          bundle.ranks.push_back(rankOf(problem, group, slice));
-        cut.bundles.push_back(std::move(bundle));
-      }
-    if (cut.bundles.size() <= nodes.size())
-      cuts.push_back(std::move(cut));
-  }
-}
-
-SmallVector<Cut> etc::packedCuts(const PlacementProblem &problem) {
-  SmallVector<Host> nodes = findNodes(problem);
-  SmallVector<Cut> cuts;
+static int64_t largestNode(ArrayRef<Host> nodes) {
   int64_t largest = 0;
   for (const Host &node : nodes)
     largest = std::max<int64_t>(largest, node.devices.size());
-  if (problem.tp > largest)
-    addSpread(problem, nodes, largest, cuts);
-  else
-    addPacked(problem, nodes, cuts);
+  return largest;
+}
+
+bool etc::exceedsNode(const PlacementProblem &problem) {
+  return problem.tp > largestNode(findNodes(problem));
+}
+
+/// A group is over whole nodes of the largest size; the last one may be
+/// smaller.
+std::optional<Cut> etc::spreadCut(const PlacementProblem &problem,
+                                  ArrayRef<bool> isStrided) {
+  Cut cut{{}, findNodes(problem)};
+  int64_t size = largestNode(cut.hosts), parts = (problem.tp + size - 1) / size;
+  auto neighbours = llvm::to_vector(llvm::seq<int64_t>(problem.tp));
+  SmallVector<int64_t> stride = strided<int64_t>(neighbours, parts);
+  for (Group group : orderGroups(problem, /*byStage=*/true)) {
+    ArrayRef<int64_t> rest = isStrided[group.stage] ? stride : neighbours;
+    while (!rest.empty()) {
+      ArrayRef<int64_t> part = rest.take_front(size);
+      rest = rest.drop_front(part.size());
+      Bundle bundle{{}, problem.dp};
+      for (int64_t slice : part)
+        bundle.ranks.push_back(rankOf(problem, group, slice));
+      cut.bundles.push_back(std::move(bundle));
+    }
+  }
+  if (cut.bundles.size() > cut.hosts.size())
+    return std::nullopt;
+  return cut;
+}
+
+SmallVector<Cut> etc::packedCuts(const PlacementProblem &problem) {
+  SmallVector<Cut> cuts;
+  if (!exceedsNode(problem)) {
+    addPacked(problem, findNodes(problem), cuts);
+    return cuts;
+  }
+  for (bool isStrided : {false, true})
+    if (std::optional<Cut> cut =
+            spreadCut(problem, SmallVector<bool>(problem.pp, isStrided)))
+      cuts.push_back(std::move(*cut));
   return cuts;
 }

@@ -51,6 +51,14 @@ struct Cut {
 /// whole nodes, of neighbouring ranks or strided ones.
 llvm::SmallVector<Cut> packedCuts(const PlacementProblem &problem);
 
+/// Whether a tensor-parallel group is larger than any node.
+bool exceedsNode(const PlacementProblem &problem);
+
+/// Groups that exceed a node, cut into whole nodes: of strided ranks on the
+/// stages that `isStrided` names, of neighbouring ones on the others.
+std::optional<Cut> spreadCut(const PlacementProblem &problem,
+                             llvm::ArrayRef<bool> isStrided);
+
 /// Every group by itself, on slots of its size: neighbouring devices of a node,
 /// or strided ones. None where a group exceeds a node.
 llvm::SmallVector<Cut> slotCuts(const PlacementProblem &problem);

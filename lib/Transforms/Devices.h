@@ -9,23 +9,15 @@
 
 namespace etc {
 
-/// A rank's place in the grid: role index p * TP + t, and data-parallel
-/// replica.
+/// A rank's place in the grid: its role's number, and its number among the
+/// ranks that hold the same.
 struct RankPlace {
   int64_t role, replica;
 };
 
-/// Megatron's order: rank = t + TP * (d + DP * p).
-inline RankPlace placeOfRank(ParallelAttr parallel, int64_t rank) {
-  int64_t tp = parallel.getTp(), dp = parallel.getDp();
-  int64_t stage = rank / (tp * dp);
-  return {stage * tp + rank % tp, rank / tp % dp};
-}
-
-inline int64_t rankOfPlace(ParallelAttr parallel, RankPlace place) {
-  int64_t tp = parallel.getTp(), dp = parallel.getDp();
-  return place.role % tp + tp * (place.replica + dp * (place.role / tp));
-}
+/// Megatron's rank order, taken apart and put together.
+RankPlace placeOfRank(ParallelAttr parallel, int64_t rank);
+int64_t rankOfPlace(ParallelAttr parallel, RankPlace place);
 
 /// The devices of a migration: status, node and previous role.
 class Devices {

@@ -15,8 +15,27 @@ static model::Block toBlock(Part part) {
     return model::Block::Final;
   case Part::Head:
     return model::Block::Head;
+  case Part::Mtp:
+    return model::Block::Mtp;
   }
   llvm_unreachable("unknown part");
+}
+
+static config::Parallelism toParallelism(ParallelAttr parallel) {
+  config::Parallelism result;
+  result.pp = parallel.getPp();
+  result.tp = parallel.getTp();
+  result.dp = parallel.getDp();
+  result.cp = parallel.getCp();
+  result.ep = parallel.getEp();
+  result.etp = parallel.getEtp();
+  result.vpp = parallel.getVpp();
+  if (parallel.getPpBeforeDp())
+    result.order = config::RankOrder::TpCpEpPpDp;
+  result.stages = parallel.getStages().vec();
+  result.mtpStage = parallel.getMtpStage();
+  result.distributedOptimizer = parallel.getZero1();
+  return result;
 }
 
 LayoutOracle::LayoutOracle(MigrationOp migration, const TensorTable &table)
@@ -24,8 +43,11 @@ LayoutOracle::LayoutOracle(MigrationOp migration, const TensorTable &table)
   for (Side side : {Side::Prev, Side::Curr}) {
     SideModel &model = sides[static_cast<int>(side)];
     ParallelAttr parallel = migration.getParallel(side);
-    model.parallel = {parallel.getPp(), parallel.getTp(), parallel.getDp()};
+    model.attr = parallel;
+    model.parallel = toParallelism(parallel);
     model.model.layers = migration.getLayers();
+    model.model.experts = migration.getExperts().value_or(0);
+    model.model.types.resize(table.getTypeCount());
     for (TensorOp tensor : table.getTensors()) {
       model::TensorTemplate entry;
       entry.name = tensor.getName().str();
@@ -35,21 +57,45 @@ LayoutOracle::LayoutOracle(MigrationOp migration, const TensorTable &table)
         entry.splitAxis = *tensor.getSplit();
       if (tensor.getTiedTo())
         entry.tiedTo = tensor.getTiedTo()->str();
+      entry.ofExpert = tensor.isOfExpert();
+      entry.flat = tensor.getFlat();
+      if (auto layers = tensor.getOfLayers())
+        entry.layers = model::LayerRange{(*layers)[0], (*layers)[1]};
+      if (auto types = tensor.getTypes())
+        for (StringRef type : types->getAsValueRange<StringAttr>())
+          entry.types.push_back(type.str());
       model.model.tensors.push_back(entry);
     }
   }
 }
 
-SmallVector<Piece> LayoutOracle::holdings(Side side, int64_t role) const {
-  const SideModel &model = sides[static_cast<int>(side)];
-  int64_t tp = model.parallel.tp;
-  SmallVector<Piece> pieces;
-  for (const layout::Piece &held :
-       layout::holdings(model.model, model.parallel, {role / tp, role % tp})) {
-    layout::Range range = held.box[TensorOp(table[held.tensor]).getCutAxis()];
-    pieces.push_back({held.tensor, std::max<int64_t>(0, held.layer),
-                      range.begin, range.end});
+/// A box of the planning shape as three axes.
+static Piece toPiece(TensorOp tensor, const layout::Piece &held) {
+  Piece piece{held.tensor,
+              std::max<int64_t>(0, held.layer),
+              std::max<int64_t>(0, held.expert),
+              {0, 1},
+              {0, 1},
+              {0, 1}};
+  for (auto [axis, range] : llvm::enumerate(held.box)) {
+    int64_t place = static_cast<int64_t>(axis) - tensor.getCutAxis();
+    Span &span = place < 0 ? piece.outer : place == 0 ? piece.cut : piece.inner;
+    // Axes that share a place are whole, all but the first.
+    int64_t size = range.end - range.begin;
+    span = {span.begin * size + range.begin, (span.end - 1) * size + range.end};
   }
+  return piece;
+}
+
+SmallVector<Piece, 0> LayoutOracle::holdings(Side side, int64_t role) const {
+  const SideModel &model = sides[static_cast<int>(side)];
+  RoleAttr attr = model.attr.getRole(role);
+  layout::Role wanted{attr.getStage(), attr.getSlot(),
+                      std::max<int64_t>(0, attr.getReplica())};
+  SmallVector<Piece, 0> pieces;
+  for (const layout::Piece &held :
+       layout::holdings(model.model, model.parallel, wanted))
+    pieces.push_back(toPiece(table[held.tensor], held));
   llvm::sort(pieces);
   return pieces;
 }

@@ -35,10 +35,12 @@ private:
   Behaviour behaviourOf(int64_t device, SmallVectorImpl<int64_t> &peers) const;
   void createProgram(const Behaviour &behaviour, const ClassMembers &members);
   void createLocalOps(const Behaviour &behaviour, Value self);
+  template <typename Create>
+  void createByTypes(ArrayRef<Piece> pieces, bool derived, Create create);
   void createTransfer(const Exchange &exchange, Value self, Value peer);
   std::string nameOf(RoleAttr curr, RoleAttr prev);
   RoleAttr roleAttr(const Holdings &side, int64_t role) const {
-    return role < 0 ? RoleAttr() : side.getRole(context, role);
+    return role < 0 ? RoleAttr() : side.getRole(role);
   }
 
   MigrationOp migration;
@@ -49,7 +51,6 @@ private:
   Devices devices;
   NeedsTable needs;
   Sources sources;
-  ArrayAttr types, movedTypes, derivedTypes;
   SmallVector<int64_t> currRole;
   ExchangeMap exchanges;
   llvm::StringMap<int64_t> names;
@@ -72,33 +73,12 @@ struct LowerToInstructions
 };
 } // namespace
 
-/// The names of the types that are derived, or of those that are not.
-static ArrayAttr typeNames(MigrationOp migration, bool derived) {
-  SmallVector<Attribute> names;
-  for (auto [type, state] :
-       llvm::enumerate(migration.getTypes().getAsRange<StateAttr>()))
-    if (migration.getDerivationSource(type).has_value() == derived)
-      names.push_back(state.getName());
-  return ArrayAttr::get(migration.getContext(), names);
-}
-
-static ArrayAttr typeNames(MigrationOp migration) {
-  return ArrayAttr::get(
-      migration.getContext(),
-      llvm::map_to_vector(
-          migration.getTypes().getAsRange<StateAttr>(),
-          [](StateAttr s) -> Attribute { return s.getName(); }));
-}
-
 Lowering::Lowering(MigrationOp migration, PlacementOp placement)
     : migration(migration), context(migration.getContext()),
       builder(OpBuilder::atBlockEnd(&migration.getBody().front())),
       table(migration), prev(migration, table, Side::Prev),
       curr(migration, table, Side::Curr), devices(migration),
       needs(table, prev, curr), sources(devices, prev.size()),
-      types(typeNames(migration)),
-      movedTypes(typeNames(migration, /*derived=*/false)),
-      derivedTypes(typeNames(migration, /*derived=*/true)),
       currRole(devices.size(), -1), exchanges(devices.size()) {
   for (auto [rank, device] : llvm::enumerate(placement.getDevices()))
     currRole[device] = placeOfRank(migration.getCurr(), rank).role;
@@ -116,7 +96,7 @@ LogicalResult Lowering::reportLost(const Fragment &fragment) {
     diag << " and " << fragment.pieces.size() - 1 << " more tensors";
   diag << " of previous role ";
   llvm::interleaveComma(fragment.holders, diag, [&](int64_t role) {
-    diag << prev.getRole(context, role).str();
+    diag << prev.getRole(role).str();
   });
   bool one = fragment.pieces.size() == 1;
   return diag << (one ? " has" : " have") << " no living holder; restore "
@@ -201,13 +181,35 @@ std::string Lowering::nameOf(RoleAttr curr, RoleAttr prev) {
 void Lowering::createTransfer(const Exchange &exchange, Value self,
                               Value peer) {
   const Fragment &fragment = needs.getFragments()[exchange.fragment];
-  ArrayAttr ids = foldWorkloads(table, fragment.pieces);
+  ArrayAttr ids = foldWorkloads(table, llvm::to_vector(fragment.pieces),
+                                fragment.types),
+            types = table.getTypeNames(fragment.types);
   if (exchange.receives)
-    RecvOp::create(builder, migration.getLoc(), ids, movedTypes, peer, self,
+    RecvOp::create(builder, migration.getLoc(), ids, types, peer, self,
                    fragment.tied);
   else
-    SendOp::create(builder, migration.getLoc(), ids, movedTypes, self, peer,
+    SendOp::create(builder, migration.getLoc(), ids, types, self, peer,
                    fragment.tied);
+}
+
+/// One instruction for all tensors that have the same types, of all or of those
+/// that are derived.
+template <typename Create>
+void Lowering::createByTypes(ArrayRef<Piece> pieces, bool derived,
+                             Create create) {
+  std::map<SmallVector<unsigned>, SmallVector<Piece>> byTypes;
+  for (const Piece &piece : pieces) {
+    llvm::SmallBitVector types = derived ? table.getDerivedTypes(piece.tensor)
+                                         : table.getTypes(piece.tensor);
+    if (types.any())
+      byTypes[SmallVector<unsigned>(types.set_bits())].push_back(piece);
+  }
+  for (auto &[numbers, list] : byTypes) {
+    llvm::SmallBitVector types(table.getTypeCount());
+    for (unsigned type : numbers)
+      types.set(type);
+    create(foldWorkloads(table, list, types), table.getTypeNames(types));
+  }
 }
 
 void Lowering::createLocalOps(const Behaviour &behaviour, Value self) {
@@ -215,18 +217,21 @@ void Lowering::createLocalOps(const Behaviour &behaviour, Value self) {
     return;
   Location loc = migration.getLoc();
   const Needs &wanted = *needs.get(behaviour.curr, behaviour.prev);
-  if (!wanted.kept.empty())
-    ReferOp::create(builder, loc, foldWorkloads(table, wanted.kept), types,
-                    self, false);
-  if (!wanted.keptTied.empty())
-    ReferOp::create(builder, loc, foldWorkloads(table, wanted.keptTied), types,
-                    self, true);
-  if (!wanted.lacking.empty() && !derivedTypes.empty())
-    DeriveOp::create(builder, loc, foldWorkloads(table, wanted.lacking),
-                     derivedTypes, self);
-  if (!wanted.zeroed.empty())
-    ZeroOp::create(builder, loc, foldWorkloads(table, wanted.zeroed), types,
-                   self);
+  auto refer = [&](bool tied) {
+    return [&, tied](ArrayAttr ids, ArrayAttr types) {
+      ReferOp::create(builder, loc, ids, types, self, tied);
+    };
+  };
+  createByTypes(wanted.kept, /*derived=*/false, refer(false));
+  createByTypes(wanted.keptTied, /*derived=*/false, refer(true));
+  createByTypes(wanted.lacking, /*derived=*/true,
+                [&](ArrayAttr ids, ArrayAttr types) {
+                  DeriveOp::create(builder, loc, ids, types, self);
+                });
+  createByTypes(wanted.zeroed, /*derived=*/false,
+                [&](ArrayAttr ids, ArrayAttr types) {
+                  ZeroOp::create(builder, loc, ids, types, self);
+                });
 }
 
 void Lowering::createProgram(const Behaviour &behaviour,

@@ -8,32 +8,43 @@ using namespace mlir;
 NeedsTable::NeedsTable(const TensorTable &table, const Holdings &prev,
                        const Holdings &curr)
     : table(table), prev(prev), curr(curr) {
+  std::map<Piece, llvm::SmallVector<int64_t, 0>> roles;
   for (int64_t role = 0; role < prev.size(); ++role)
     for (const Piece &piece : prev[role])
-      holders[{piece.tensor, piece.layer}].push_back(
-          {role, piece.begin, piece.end});
+      roles[piece].push_back(role);
+  for (auto &[piece, list] : roles)
+    holders[keyOf(piece.tensor, piece)].push_back({piece, std::move(list)});
 }
 
 /// Cuts a missing piece where its set of holders changes.
-void NeedsTable::addMissing(Piece piece, unsigned source, Needs &needs,
+void NeedsTable::addMissing(const Piece &piece, unsigned source, Needs &needs,
                             FragmentMap &missing) const {
-  if (piece.begin >= piece.end)
-    return;
   needs.lacking.push_back(piece);
-  auto it = holders.find({source, piece.layer});
-  llvm::SmallVector<int64_t> cuts = {piece.begin, piece.end};
-  for (const Holder &holder : it->second)
-    for (int64_t cut : {holder.begin, holder.end})
-      if (cut > piece.begin && cut < piece.end)
-        cuts.push_back(cut);
-  llvm::sort(cuts);
-  cuts.erase(llvm::unique(cuts), cuts.end());
-  for (auto [begin, end] : llvm::zip(cuts, llvm::drop_begin(cuts))) {
-    FragmentKey key{source != piece.tensor, {}};
-    for (const Holder &holder : it->second)
-      if (holder.begin <= begin && end <= holder.end)
-        key.second.push_back(holder.role);
-    missing[key].push_back({piece.tensor, piece.layer, begin, end});
+  using Held = std::pair<Piece, llvm::SmallVector<int64_t, 0>>;
+  llvm::SmallVector<Held, 0> parts = {{piece, {}}}, next;
+  if (auto it = holders.find(keyOf(source, piece)); it != holders.end())
+    for (const Holder &holder : it->second) {
+      if (!intersect(piece, holder.piece))
+        continue;
+      next.clear();
+      for (Held &part : parts) {
+        std::optional<Piece> inside = intersect(part.first, holder.piece);
+        if (!inside) {
+          next.push_back(std::move(part));
+          continue;
+        }
+        for (const Piece &outside : subtract(part.first, *inside))
+          next.push_back({outside, part.second});
+        llvm::append_range(part.second, holder.roles);
+        next.push_back({*inside, std::move(part.second)});
+      }
+      std::swap(parts, next);
+    }
+  llvm::SmallVector<unsigned> types(
+      table.getMovedTypes(piece.tensor).set_bits());
+  for (auto &[part, roles] : parts) {
+    llvm::sort(roles);
+    missing[{source != piece.tensor, types, roles}].push_back(part);
   }
 }
 
@@ -45,29 +56,27 @@ bool NeedsTable::addPiece(const Piece &piece, int64_t own, Needs &needs,
     unsourced = table.getName(piece);
     return false;
   }
-  int64_t extent = table.getExtent(*source, Side::Prev);
-  if (piece.end > extent)
-    needs.zeroed.push_back(
-        {piece.tensor, piece.layer, std::max(piece.begin, extent), piece.end});
-  Piece common{piece.tensor, piece.layer, piece.begin,
-               std::min(piece.end, extent)};
-  if (common.begin >= common.end)
+  Piece all = table.getWhole(*source, piece.layer, piece.expert, Side::Prev);
+  llvm::append_range(needs.zeroed, subtract(piece, all));
+  std::optional<Piece> common = intersect(piece, all);
+  if (!common)
     return true;
-  const Piece *held = own < 0 ? nullptr : prev.find(own, *source, piece.layer);
-  Piece kept = common;
-  if (held) {
-    kept.begin = std::max(common.begin, held->begin);
-    kept.end = std::min(common.end, held->end);
-  }
-  if (!held || kept.begin >= kept.end) {
-    addMissing(common, *source, needs, missing);
-    return true;
-  }
-  (*source == piece.tensor ? needs.kept : needs.keptTied).push_back(kept);
-  addMissing({piece.tensor, piece.layer, common.begin, kept.begin}, *source,
-             needs, missing);
-  addMissing({piece.tensor, piece.layer, kept.end, common.end}, *source, needs,
-             missing);
+  llvm::SmallVector<Piece> lacking = {*common};
+  if (own >= 0)
+    for (const Piece &held : prev.find(own, *source, piece)) {
+      llvm::SmallVector<Piece> rest;
+      for (const Piece &part : lacking) {
+        std::optional<Piece> kept = intersect(part, held);
+        if (kept)
+          (*source == piece.tensor ? needs.kept : needs.keptTied)
+              .push_back(*kept);
+        llvm::append_range(rest, kept ? subtract(part, *kept)
+                                      : llvm::SmallVector<Piece>{part});
+      }
+      lacking = std::move(rest);
+    }
+  for (const Piece &part : lacking)
+    addMissing(part, *source, needs, missing);
   return true;
 }
 
@@ -80,12 +89,15 @@ const Needs *NeedsTable::get(int64_t role, int64_t own) {
     if (!addPiece(piece, own, it->second, missing))
       return nullptr;
   for (auto &[key, pieces] : missing) {
-    int64_t elements = 0;
+    auto &[tied, types, roles] = key;
+    int64_t bytes = 0;
     for (const Piece &piece : pieces)
-      elements += table.getElements(piece);
+      bytes += table.getMovedBytes(piece);
+    llvm::SmallBitVector typeSet(table.getTypeCount());
+    for (unsigned type : types)
+      typeSet.set(type);
     it->second.missing.push_back(fragments.size());
-    fragments.push_back({pieces, key.first, key.second,
-                         elements * table.getMovedBytesPerElement()});
+    fragments.push_back({pieces, typeSet, tied, roles, bytes});
   }
   return &it->second;
 }

@@ -12,23 +12,25 @@ namespace etc {
 /// Pieces that a device lacks and that the same previous roles hold: what it
 /// can get from one source.
 struct Fragment {
-  llvm::SmallVector<Piece> pieces;
+  llvm::SmallVector<Piece, 0> pieces;
+  /// The types that move, of all the pieces.
+  llvm::SmallBitVector types;
   /// The pieces are tied copies, to be read from their twins.
   bool tied;
   /// Previous roles, ascending, each of which holds all of the pieces.
-  llvm::SmallVector<int64_t> holders;
+  llvm::SmallVector<int64_t, 0> holders;
   int64_t bytes; ///< in the types that move
 };
 
 /// What a device of one current and one previous role does to get its state.
 struct Needs {
-  llvm::SmallVector<Piece> kept;
-  llvm::SmallVector<Piece> keptTied;
-  llvm::SmallVector<Piece> zeroed;
+  llvm::SmallVector<Piece, 0> kept;
+  llvm::SmallVector<Piece, 0> keptTied;
+  llvm::SmallVector<Piece, 0> zeroed;
   /// What neither is kept nor is new, whole; it is moved in fragments.
-  llvm::SmallVector<Piece> lacking;
+  llvm::SmallVector<Piece, 0> lacking;
   /// Numbers of fragments.
-  llvm::SmallVector<unsigned> missing;
+  llvm::SmallVector<unsigned, 0> missing;
 };
 
 /// The needs of every pair of roles that is asked for, each worked out once.
@@ -45,23 +47,31 @@ public:
   llvm::StringRef getUnsourced() const { return unsourced; }
 
 private:
+  /// One part of a previous tensor, and all roles that hold just this.
   struct Holder {
-    int64_t role, begin, end;
+    Piece piece;
+    llvm::SmallVector<int64_t, 0> roles;
   };
-  using FragmentKey = std::pair<bool, llvm::SmallVector<int64_t>>;
-  using FragmentMap = std::map<FragmentKey, llvm::SmallVector<Piece>>;
+  using TensorKey = std::tuple<unsigned, int64_t, int64_t>;
+  static TensorKey keyOf(unsigned tensor, const Piece &piece) {
+    return {tensor, piece.layer, piece.expert};
+  }
+  /// Tied or not, the numbers of the types, the holders.
+  using FragmentKey = std::tuple<bool, llvm::SmallVector<unsigned>,
+                                 llvm::SmallVector<int64_t, 0>>;
+  using FragmentMap = std::map<FragmentKey, llvm::SmallVector<Piece, 0>>;
   bool addPiece(const Piece &piece, int64_t own, Needs &needs,
                 FragmentMap &missing);
-  void addMissing(Piece piece, unsigned source, Needs &needs,
+  void addMissing(const Piece &piece, unsigned source, Needs &needs,
                   FragmentMap &missing) const;
 
   const TensorTable &table;
   const Holdings &prev;
   const Holdings &curr;
-  /// Who holds what of a previous tensor of a layer.
-  std::map<std::pair<unsigned, int64_t>, llvm::SmallVector<Holder>> holders;
+  /// Who holds what of a previous tensor.
+  std::map<TensorKey, llvm::SmallVector<Holder, 0>> holders;
   std::map<std::pair<int64_t, int64_t>, Needs> needs;
-  llvm::SmallVector<Fragment> fragments;
+  std::vector<Fragment> fragments;
   std::string unsourced;
 };
 

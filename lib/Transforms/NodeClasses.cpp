@@ -22,24 +22,24 @@ NodeClasses::NodeClasses(const Devices &devices) {
   }
 }
 
-/// Positions of `piece` that at least one of `roles` holds.
+/// Elements of `piece` that at least one of `roles` holds.
 static int64_t covered(const Holdings &prev, ArrayRef<int64_t> roles,
                        unsigned source, const Piece &piece) {
-  SmallVector<std::pair<int64_t, int64_t>> parts;
-  for (int64_t role : roles)
-    if (const Piece *held = prev.find(role, source, piece.layer)) {
-      int64_t begin = std::max(held->begin, piece.begin),
-              end = std::min(held->end, piece.end);
-      if (begin < end)
-        parts.push_back({begin, end});
+  SmallVector<Piece> rest = {piece};
+  for (int64_t role : roles) {
+    if (rest.empty())
+      break;
+    for (const Piece &held : prev.find(role, source, piece)) {
+      SmallVector<Piece> next;
+      for (const Piece &part : rest)
+        llvm::append_range(next, subtract(part, held));
+      rest = std::move(next);
     }
-  llvm::sort(parts);
-  int64_t count = 0, next = piece.begin;
-  for (auto [begin, end] : parts) {
-    count += std::max<int64_t>(0, end - std::max(begin, next));
-    next = std::max(next, end);
   }
-  return count;
+  int64_t left = 0;
+  for (const Piece &part : rest)
+    left += part.size();
+  return piece.size() - left;
 }
 
 SmallVector<int64_t> NodeClasses::bytesOf(const TensorTable &table,
@@ -50,7 +50,6 @@ SmallVector<int64_t> NodeClasses::bytesOf(const TensorTable &table,
     if (std::optional<unsigned> source = getSource(table, prev, piece.tensor))
       for (auto [node, held] : llvm::zip_equal(bytes, roles))
         node += covered(prev, held, *source, piece) *
-                table.getElementsPerPosition(piece.tensor) *
-                table.getMovedBytesPerElement();
+                table.getMovedBytes(piece) / piece.size();
   return bytes;
 }

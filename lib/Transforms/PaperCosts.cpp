@@ -3,6 +3,7 @@
 #include "PaperCosts.h"
 
 using namespace etc;
+using llvm::ArrayRef;
 
 /// `total` items, cut evenly on both sides: c_ij = |curr_i| - |curr_i and
 /// prev_j|.
@@ -17,6 +18,17 @@ static PaperMatrix buildCosts(int64_t total, int64_t currParts,
       matrix.at(row, column) = curr - std::max<int64_t>(0, end - begin);
     }
   return matrix;
+}
+
+bool etc::isPaperForm(MigrationOp migration) {
+  return llvm::all_of(
+      ArrayRef<ParallelAttr>{migration.getPrev(), migration.getCurr()},
+      [](ParallelAttr parallel) {
+        return parallel.getCp() == 1 && parallel.getEp() == 1 &&
+               parallel.getEtp() == parallel.getTp() &&
+               parallel.getVpp() == 1 && parallel.getStages().empty() &&
+               !parallel.getPpBeforeDp() && !parallel.getZero1();
+      });
 }
 
 PaperMatrix etc::buildPipelineCosts(MigrationOp migration) {

@@ -29,6 +29,10 @@ struct PaperMatrix {
   llvm::SmallVector<int64_t> costs;
 };
 
+/// Whether the paper defines its method here: pipeline, tensor and data
+/// parallelism, even stages, replicated optimizer states.
+bool isPaperForm(MigrationOp migration);
+
 /// PP' x PP: layers of a current stage that a previous one lacks.
 PaperMatrix buildPipelineCosts(MigrationOp migration);
 /// TP' x TP: slices, LCM(TP, TP') in all, of a current tensor rank that a

@@ -51,7 +51,7 @@ std::optional<Volumes> etc::volumesOf(MigrationOp migration,
 }
 
 std::optional<Volumes> etc::paperVolumes(MigrationOp migration) {
-  if (migration.getCurrDevices() ||
+  if (migration.getCurrDevices() || !isPaperForm(migration) ||
       migration.getPrev().getRoles() > paperMaxRoles ||
       migration.getCurr().getRoles() > paperMaxRoles)
     return std::nullopt;

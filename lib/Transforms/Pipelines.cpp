@@ -8,7 +8,8 @@
 using namespace etc;
 using namespace mlir;
 
-void etc::buildPlanPipeline(OpPassManager &passes) {
+void etc::buildPlanPipeline(OpPassManager &passes,
+                            const PlanPipelineOptions &options) {
   OpPassManager &migration = passes.nest<MigrationOp>();
   // What both sides hold comes first: every later stage names it by id.
   migration.addPass(createBuildWorkloadsPass());
@@ -16,7 +17,9 @@ void etc::buildPlanPipeline(OpPassManager &passes) {
   migration.addPass(createBuildCostMatrixPass());
   // Roles before devices: the sketch pairs ranks, placement finds room for
   // those that pair with none.
-  migration.addPass(createSolveAssignmentPass());
+  SolveAssignmentPassOptions assignment;
+  assignment.totalFirst = options.totalFirst;
+  migration.addPass(createSolveAssignmentPass(assignment));
   migration.addPass(createPlaceRolesPass());
   // Only now is it known who lacks what.
   migration.addPass(createLowerToInstructionsPass());
@@ -27,8 +30,7 @@ void etc::buildPlanPipeline(OpPassManager &passes) {
 }
 
 void etc::registerEtcPipelines() {
-  PassPipelineRegistration<>(
-      "etc-plan", "From the request stage to a proven plan",
-      [](OpPassManager &passes) { buildPlanPipeline(passes); });
+  PassPipelineRegistration<PlanPipelineOptions>(
+      "etc-plan", "From the request stage to a proven plan", buildPlanPipeline);
   registerPaperPipeline();
 }

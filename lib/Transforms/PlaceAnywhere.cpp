@@ -36,8 +36,9 @@ static Problem buildProblem(const PlacementProblem &problem,
   for (int32_t role = 0; role < problem.getRoles(); ++role) {
     int32_t column = 0;
     for (const auto &[key, members] : columns) {
-      Weight weight{problem.onNode[role][key.first],
-                    key.second < 0 ? 0 : problem.onDevice[role][key.second]};
+      Weight weight = problem.worth(
+          problem.onNode[role][key.first],
+          key.second < 0 ? 0 : problem.onDevice[role][key.second]);
       if (weight > Weight{})
         result.edges.push_back({role, column, weight});
       ++column;

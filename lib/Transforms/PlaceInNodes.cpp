@@ -34,6 +34,8 @@ public:
   BundlePlacer(const PlacementProblem &problem, ArrayRef<Bundle> bundles,
                ArrayRef<Host> hosts);
   std::optional<Placement> place();
+  /// What the best assignment of bundles to hosts keeps.
+  Weight best() const { return assignment::solve(bundleProblem()).total; }
 
 private:
   bool fits(const BundleKey &bundle, const HostKey &host) const {
@@ -88,14 +90,13 @@ BundlePlacer::BundlePlacer(const PlacementProblem &problem,
 
 Weight BundlePlacer::valueOf(const BundleKey &bundle,
                              const HostKey &host) const {
-  Weight value;
+  int64_t onNode = 0;
   for (int64_t role : bundle)
-    value.node += problem.onNode[role][host.first];
-  if (value.node == 0)
-    return value;
-  value.device = assignment::solve(innerProblem(problem, bundle, host.second))
-                     .total.device;
-  return value;
+    onNode += problem.onNode[role][host.first];
+  if (onNode == 0)
+    return {};
+  Problem inner = innerProblem(problem, bundle, host.second);
+  return problem.worth(onNode, assignment::solve(inner).total.device);
 }
 
 /// Where hosts differ in size, a small bundle must not take the only host that
@@ -237,6 +238,25 @@ static void keepBest(const PlacementProblem &problem, ArrayRef<Cut> cuts,
   }
 }
 
+/// Every stage cut as is better for it alone: what the embeddings ask for on
+/// one stage must not decide for all.
+static std::optional<Cut> mixedCut(const PlacementProblem &problem,
+                                   const Cut &neighbours, const Cut &strided) {
+  auto worthOf = [&](const Cut &cut, int64_t stage) {
+    SmallVector<Bundle> bundles;
+    for (const Bundle &bundle : cut.bundles)
+      if (bundle.ranks.front() / (problem.slots * problem.replicas) == stage)
+        bundles.push_back(bundle);
+    return BundlePlacer(problem, bundles, cut.hosts).best();
+  };
+  SmallVector<bool> isStrided;
+  for (int64_t stage = 0; stage < problem.pp; ++stage)
+    isStrided.push_back(worthOf(strided, stage) > worthOf(neighbours, stage));
+  if (llvm::all_equal(isStrided))
+    return std::nullopt;
+  return spreadCut(problem, isStrided);
+}
+
 /// The problem on the nodes that a placement uses alone.
 static PlacementProblem restrictTo(const PlacementProblem &problem,
                                    const Placement &placement) {
@@ -255,7 +275,11 @@ static PlacementProblem restrictTo(const PlacementProblem &problem,
 std::optional<Placement> etc::placeInNodes(const PlacementProblem &problem,
                                            bool pack) {
   std::optional<Placement> best;
-  keepBest(problem, packedCuts(problem), best);
+  SmallVector<Cut> cuts = packedCuts(problem);
+  if (exceedsNode(problem) && cuts.size() == 2)
+    if (std::optional<Cut> mixed = mixedCut(problem, cuts[0], cuts[1]))
+      cuts.push_back(std::move(*mixed));
+  keepBest(problem, cuts, best);
   if (!pack)
     keepBest(problem, slotCuts(problem), best);
   else if (best)

@@ -26,8 +26,7 @@ static SmallVector<int64_t> placePairs(MigrationOp migration) {
   SmallVector<int64_t> placement = migration.getPrevPlacement();
   SmallVector<int64_t> devices(curr.getWorld(), -1);
   auto rank = [](ParallelAttr side, RoleAttr role, int64_t replica) {
-    return rankOfPlace(
-        side, {role.getStage() * side.getTp() + role.getSlice(), replica});
+    return rankOfPlace(side, {side.getRoleIndex(role), replica});
   };
   for (PairOp pair : migration.getOps<PairOp>()) {
     if (!pair.getPrev()) {

@@ -1,7 +1,8 @@
 //===- Placement.h - Which device takes which rank ------------------------===//
 //
 // Roles to devices with the topology in the objective: the most bytes kept on
-// the node first, the most kept on the device second. Knows no IR.
+// the node first, the most kept on the device second, or the other way round.
+// Knows no IR.
 // docs/placement.md has the model.
 //
 //===----------------------------------------------------------------------===//
@@ -26,17 +27,27 @@ struct Candidate {
 };
 
 struct PlacementProblem {
-  int64_t pp, tp, dp; ///< the current grid; role p * tp + t has dp replicas
+  /// The current grid: stages, the ranks of a tensor-parallel group, and after
+  /// how many ranks of a stage the weights repeat, how often.
+  int64_t pp, tp, slots, replicas;
+  /// Ranks of a role: the replicas, or one where each has a role of its own.
+  int64_t dp;
   llvm::SmallVector<Candidate> devices; ///< ascending by device, hence by node
   llvm::SmallVector<int64_t>
       nodeClass; ///< [node] nodes of a class hold the same roles
   llvm::SmallVector<llvm::SmallVector<int64_t>>
       onDevice; ///< [role][previous role] bytes
   llvm::SmallVector<llvm::SmallVector<int64_t>>
-      onNode; ///< [role][node class] bytes
+      onNode;              ///< [role][node class] bytes
+  bool totalFirst = false; ///< bytes kept on devices count before the node's
 
-  int64_t getRoles() const { return pp * tp; }
-  int64_t getRanks() const { return pp * tp * dp; }
+  int64_t getRoles() const { return getRanks() / dp; }
+  int64_t getRanks() const { return pp * slots * replicas; }
+  /// What bytes kept on the node and on the device are worth.
+  assignment::Weight worth(int64_t node, int64_t device) const {
+    return totalFirst ? assignment::Weight{device, node}
+                      : assignment::Weight{node, device};
+  }
 };
 
 struct Placement {

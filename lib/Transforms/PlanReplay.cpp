@@ -10,42 +10,66 @@ ProgramReplay::ProgramReplay(ProgramOp program, const TensorTable &table,
     : program(program), table(table), oracle(oracle),
       migration(program->getParentOfType<MigrationOp>()),
       sends(program.getBindings().size()), recvs(program.getBindings().size()) {
-  for (auto [type, state] :
-       llvm::enumerate(migration.getTypes().getAsRange<StateAttr>())) {
-    typeBytes.push_back(state.getBytes());
-    sourceTypes.push_back(migration.getDerivationSource(type));
-  }
-  auto roleIndex = [&](Side side, RoleAttr role) {
-    return role.getStage() * migration.getParallel(side).getTp() +
-           role.getSlice();
-  };
-  if (program.getPrev())
-    prev =
-        oracle.holdings(Side::Prev, roleIndex(Side::Prev, *program.getPrev()));
-  if (program.getCurr())
-    curr =
-        oracle.holdings(Side::Curr, roleIndex(Side::Curr, *program.getCurr()));
+  for (auto [side, role, pieces] :
+       {std::tuple(Side::Prev, program.getPrev(), &prev),
+        std::tuple(Side::Curr, program.getCurr(), &curr)})
+    if (role)
+      *pieces = oracle.holdings(
+          side, migration.getParallel(side).getRoleIndex(*role));
 }
 
 int64_t ProgramReplay::bytesOf(const Piece &piece, unsigned type) const {
-  return table.getElements(piece) * typeBytes[type];
+  return piece.size() * table.getTypeBytes(type);
 }
 
-const Piece *ProgramReplay::findPrev(unsigned tensor, int64_t layer) const {
-  auto it = llvm::lower_bound(prev, Piece{tensor, layer, 0, 0});
-  return it != prev.end() && it->tensor == tensor && it->layer == layer
-             ? &*it
-             : nullptr;
+StringRef ProgramReplay::getTypeName(unsigned type) const {
+  return cast<StateAttr>(migration.getTypes()[type]).getName().getValue();
+}
+
+/// Of sorted pieces, those of one tensor.
+static ArrayRef<Piece> shardOf(ArrayRef<Piece> pieces, const Piece &piece) {
+  Piece key{piece.tensor, piece.layer, piece.expert, {}, {}, {}};
+  const Piece *begin = llvm::lower_bound(pieces, key), *end = begin;
+  while (end != pieces.end() && end->isOfSame(key))
+    ++end;
+  return {begin, end};
+}
+
+ArrayRef<Piece> ProgramReplay::findPrev(const Piece &piece) const {
+  return shardOf(prev, piece);
+}
+
+std::string ProgramReplay::showBox(const Piece &piece) const {
+  auto show = [](Span span) {
+    return std::to_string(span.begin) + ":" + std::to_string(span.end);
+  };
+  Piece whole =
+      table.getWhole(piece.tensor, piece.layer, piece.expert, Side::Curr);
+  if (piece.outer == whole.outer && piece.inner == whole.inner)
+    return "[" + show(piece.cut) + "]";
+  return "[" + show(piece.outer) + ", " + show(piece.cut) + ", " +
+         show(piece.inner) + "]";
+}
+
+/// What of `pieces` none of `others` covers.
+static SmallVector<Piece> remainder(SmallVector<Piece> pieces,
+                                    ArrayRef<Piece> others) {
+  for (const Piece &other : others) {
+    SmallVector<Piece> rest;
+    for (const Piece &piece : pieces)
+      llvm::append_range(rest, subtract(piece, other));
+    pieces = std::move(rest);
+  }
+  return pieces;
 }
 
 LogicalResult ProgramReplay::read(InstructionOpInterface op, int64_t round,
                                   unsigned type, Piece piece) {
   piece.tensor = oracle.sourceOf(piece.tensor);
-  const Piece *held = findPrev(piece.tensor, piece.layer);
-  if (!held || piece.begin < held->begin || piece.end > held->end)
-    return op->emitError() << "reads '" << table.getName(piece) << "' ["
-                           << piece.begin << ":" << piece.end
-                           << "], which the device does not hold";
+  if (!remainder({piece}, findPrev(piece)).empty())
+    return op->emitError() << "reads '" << table.getName(piece) << "' "
+                           << showBox(piece)
+                           << ", which the device does not hold";
   State &state = states[keyOf(type, piece)];
   if (round > state.lastRead) {
     state.lastRead = round;
@@ -58,34 +82,50 @@ LogicalResult ProgramReplay::read(InstructionOpInterface op, int64_t round,
 /// coverage says that they are disjoint.
 LogicalResult ProgramReplay::derive(InstructionOpInterface op, int64_t round,
                                     unsigned type, const Piece &piece) {
+  std::optional<unsigned> source =
+      table.getDerivationSource(piece.tensor, type);
+  if (!source)
+    return op->emitError() << "derives " << getTypeName(type) << " of '"
+                           << table.getName(piece)
+                           << "', which has no type to derive it from";
   int64_t written = 0;
-  for (const Write &write : states[keyOf(*sourceTypes[type], piece)].writes)
+  for (const Write &write : states[keyOf(*source, piece)].writes)
     if (write.round < round)
-      written += std::max<int64_t>(0, std::min(write.end, piece.end) -
-                                          std::max(write.begin, piece.begin));
+      if (std::optional<Piece> shared = intersect(write.piece, piece))
+        written += shared->size();
   if (written >= piece.size())
     return success();
-  auto nameOf = [&](unsigned index) {
-    return cast<StateAttr>(migration.getTypes()[index]).getName().getValue();
-  };
-  return op->emitError() << "derives " << nameOf(type) << " of '"
-                         << table.getName(piece) << "' [" << piece.begin << ":"
-                         << piece.end << "] in round " << round
-                         << ", before which its " << nameOf(*sourceTypes[type])
-                         << " is not complete";
+  return op->emitError() << "derives " << getTypeName(type) << " of '"
+                         << table.getName(piece) << "' " << showBox(piece)
+                         << " in round " << round << ", before which its "
+                         << getTypeName(*source) << " is not complete";
 }
 
 LogicalResult ProgramReplay::release(InstructionOpInterface op, int64_t round,
                                      unsigned type, Piece piece) {
-  const Piece *held = findPrev(piece.tensor, piece.layer);
-  if (!held || *held != piece)
+  if (!llvm::is_contained(findPrev(piece), piece))
     return op->emitError() << "releases '" << table.getName(piece)
                            << "', of which the device holds something else";
   State &state = states[keyOf(type, piece)];
-  if (state.released >= 0)
+  bool isLate = state.released >= 0 && state.released != round;
+  if (isLate || llvm::is_contained(state.releasedPieces, piece))
     return op->emitError() << "releases '" << table.getName(piece)
                            << "' a second time";
   state.released = round;
+  state.releasedPieces.push_back(piece);
+  return success();
+}
+
+/// A shard is released whole.
+LogicalResult ProgramReplay::checkReleases() {
+  for (auto &[key, state] : states) {
+    if (state.releasedPieces.empty())
+      continue;
+    const Piece &piece = state.releasedPieces.front();
+    if (state.releasedPieces.size() != findPrev(piece).size())
+      return program.emitError()
+             << "releases a part of '" << table.getName(piece) << "' only";
+  }
   return success();
 }
 
@@ -104,21 +144,20 @@ LogicalResult ProgramReplay::replayPiece(InstructionOpInterface op,
       return read(op, round, type, piece);
   }
   State &state = states[keyOf(type, piece)];
-  state.writes.push_back({piece.begin, piece.end, round, op});
+  state.writes.push_back({piece, round, op});
   if (isa<DeriveOp>(op.getOperation()))
     return derive(op, round, type, piece);
+  if (isa<ZeroOp>(op.getOperation()))
+    zeroes.push_back({op, piece});
   if (!isa<ReferOp>(op.getOperation()))
     return success();
-  if (!sourceTypes[type])
+  if (!table.getDerivationSource(piece.tensor, type))
     keptBytes += bytesOf(piece, type);
-  const Piece *held = findPrev(piece.tensor, piece.layer);
-  if (held && *held == piece && llvm::is_contained(curr, piece))
-    state.bound = round;
   return read(op, round, type, piece);
 }
 
 LogicalResult ProgramReplay::replay(InstructionOpInterface op, int64_t round) {
-  SmallVector<Piece> pieces = table.expand(op.getWid());
+  SmallVector<Piece> pieces = table.expand(op);
   for (auto name : op.getWt().getAsRange<StringAttr>())
     for (const Piece &piece : pieces)
       if (failed(replayPiece(op, round, *migration.lookupType(name), piece)))
@@ -126,41 +165,88 @@ LogicalResult ProgramReplay::replay(InstructionOpInterface op, int64_t round) {
   return success();
 }
 
-LogicalResult ProgramReplay::checkCovered(const Piece &wanted, unsigned type) {
-  State &state = states[keyOf(type, wanted)];
-  StringRef typeName =
-      cast<StateAttr>(migration.getTypes()[type]).getName().getValue();
-  llvm::sort(state.writes,
-             [](const Write &a, const Write &b) { return a.begin < b.begin; });
-  int64_t next = wanted.begin;
-  for (const Write &write : state.writes) {
-    if (write.begin < next || write.end > wanted.end)
-      return write.op->emitError()
-             << "writes " << typeName << " of '" << table.getName(wanted)
-             << "' [" << write.begin << ":" << write.end << "] "
-             << (write.begin < wanted.begin || write.end > wanted.end
-                     ? "outside of the role's"
-                     : "a second time");
-    if (write.begin > next)
-      break;
-    next = write.end;
+/// A whole previous shard that one round refers to as the whole current one
+/// keeps its memory.
+void ProgramReplay::bindShards() {
+  for (auto &[key, state] : states) {
+    if (state.writes.empty())
+      continue;
+    SmallVector<Piece> written;
+    int64_t round = state.writes.front().round;
+    bool isReferred = true;
+    for (Write &write : state.writes) {
+      isReferred &=
+          isa<ReferOp>(write.op.getOperation()) && write.round == round;
+      written.push_back(write.piece);
+    }
+    llvm::sort(written);
+    ArrayRef<Piece> held = findPrev(written.front());
+    if (isReferred && held == ArrayRef<Piece>(written) &&
+        held == shardOf(curr, written.front()))
+      state.bound = round;
   }
-  if (next != wanted.end)
-    return program.emitError()
-           << "never writes " << typeName << " of '" << table.getName(wanted)
-           << "' from position " << next << " on, of [" << wanted.begin << ":"
-           << wanted.end << "]";
+}
+
+/// `writes` are sorted by their pieces.
+LogicalResult ProgramReplay::checkDisjoint(MutableArrayRef<Write> writes,
+                                           StringRef typeName) {
+  bool isFlat = llvm::all_of(writes, [&](const Write &write) {
+    return write.piece.outer == writes.front().piece.outer;
+  });
+  for (size_t i = 0; i < writes.size(); ++i)
+    for (size_t j = i + 1; j < writes.size(); ++j) {
+      const Piece &first = writes[i].piece, &second = writes[j].piece;
+      if (isFlat && second.cut.begin >= first.cut.end)
+        break;
+      if (intersect(first, second))
+        return writes[j].op->emitError()
+               << "writes " << typeName << " of '" << table.getName(second)
+               << "' " << showBox(second) << " a second time";
+    }
   return success();
+}
+
+LogicalResult ProgramReplay::checkCovered(ArrayRef<Piece> wanted,
+                                          unsigned type) {
+  State &state = states[keyOf(type, wanted.front())];
+  llvm::sort(state.writes,
+             [](const Write &a, const Write &b) { return a.piece < b.piece; });
+  SmallVector<Piece> written;
+  int64_t elements = 0, size = 0;
+  for (Write &write : state.writes) {
+    if (!remainder({write.piece}, wanted).empty())
+      return write.op->emitError()
+             << "writes " << getTypeName(type) << " of '"
+             << table.getName(write.piece) << "' " << showBox(write.piece)
+             << " outside of the role's";
+    written.push_back(write.piece);
+    elements += write.piece.size();
+  }
+  for (const Piece &piece : wanted)
+    size += piece.size();
+  if (failed(checkDisjoint(state.writes, getTypeName(type))))
+    return failure();
+  if (elements == size)
+    return success();
+  SmallVector<Piece> missing = remainder(SmallVector<Piece>(wanted), written);
+  return program.emitError()
+         << "never writes " << getTypeName(type) << " of '"
+         << table.getName(wanted.front()) << "' from position "
+         << missing.front().cut.begin << " on, of " << showBox(wanted.front());
 }
 
 LogicalResult ProgramReplay::checkCoverage() {
   size_t wanted = 0, written = 0;
-  for (unsigned type = 0; type < migration.getTypes().size(); ++type)
-    for (const Piece &piece : curr) {
-      if (failed(checkCovered(piece, type)))
+  for (ArrayRef<Piece> rest = curr; !rest.empty();) {
+    ArrayRef<Piece> shard = rest.take_while(
+        [&](const Piece &piece) { return piece.isOfSame(rest.front()); });
+    rest = rest.drop_front(shard.size());
+    for (unsigned type : table.getTypes(shard.front().tensor).set_bits()) {
+      if (failed(checkCovered(shard, type)))
         return failure();
       ++wanted;
     }
+  }
   for (auto &[key, state] : states)
     written += !state.writes.empty();
   if (written != wanted)
@@ -173,17 +259,32 @@ LogicalResult ProgramReplay::checkLiveness() {
   for (auto &[key, state] : states) {
     if (state.released < 0)
       continue;
+    std::string name = table.getName(state.releasedPieces.front());
     if (state.bound >= 0)
       return program.emitError()
-             << "releases '"
-             << table.getName({key.second.second, key.second.first, 0, 0})
+             << "releases '" << name
              << "', whose memory the current state is bound to";
     if (state.lastRead > state.released)
       return state.reader->emitError()
-             << "reads '"
-             << table.getName({key.second.second, key.second.first, 0, 0})
-             << "' in round " << state.lastRead
+             << "reads '" << name << "' in round " << state.lastRead
              << ", after its release in round " << state.released;
+  }
+  return success();
+}
+
+LogicalResult ProgramReplay::checkZeroes() const {
+  for (auto [op, piece] : zeroes) {
+    Piece source = piece;
+    source.tensor = oracle.sourceOf(piece.tensor);
+    if (!oracle.isOnPrev(source.tensor))
+      continue;
+    if (std::optional<Piece> known =
+            intersect(source, table.getWhole(source.tensor, source.layer,
+                                             source.expert, Side::Prev)))
+      return InstructionOpInterface(op)->emitError()
+             << "zeroes '" << table.getName(piece)
+             << "', of which the previous state has " << known->size() << " of "
+             << piece.size() << " elements";
   }
   return success();
 }
@@ -191,13 +292,14 @@ LogicalResult ProgramReplay::checkLiveness() {
 LogicalResult ProgramReplay::checkPeaks() {
   std::map<int64_t, int64_t> taken, freed, sent, received; // by round
   int64_t live = 0, total = 0;
-  for (unsigned type = 0; type < migration.getTypes().size(); ++type) {
-    for (const Piece &piece : prev) {
+  for (const Piece &piece : prev)
+    for (unsigned type : table.getTypes(piece.tensor).set_bits()) {
       live += bytesOf(piece, type);
       if (State &state = states[keyOf(type, piece)]; state.released >= 0)
         freed[state.released] += bytesOf(piece, type);
     }
-    for (const Piece &piece : curr) {
+  for (const Piece &piece : curr)
+    for (unsigned type : table.getTypes(piece.tensor).set_bits()) {
       State &state = states[keyOf(type, piece)];
       if (state.bound >= 0)
         continue;
@@ -208,7 +310,6 @@ LogicalResult ProgramReplay::checkPeaks() {
       taken[first->round] += bytesOf(piece, type);
       total += bytesOf(piece, type);
     }
-  }
   for (auto *side : {&sends, &recvs})
     for (ArrayRef<Message> messages : *side)
       for (const Message &message : messages)
@@ -257,7 +358,9 @@ LogicalResult ProgramReplay::run() {
   for (auto *side : {&sends, &recvs})
     for (auto &messages : *side)
       llvm::sort(messages);
-  if (failed(checkCoverage()) || failed(checkLiveness()))
+  bindShards();
+  if (failed(checkCoverage()) || failed(checkReleases()) ||
+      failed(checkLiveness()))
     return failure();
   return checkPeaks();
 }

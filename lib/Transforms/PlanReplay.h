@@ -27,6 +27,9 @@ public:
   /// Every byte of the current role is written once, from what is there, and
   /// the stated peaks are the real ones.
   mlir::LogicalResult run();
+  /// Only what the previous state has nowhere begins as zeroes. Valid after
+  /// `run`.
+  mlir::LogicalResult checkZeroes() const;
 
   /// Sorted, by peer argument. Valid after `run`.
   llvm::ArrayRef<Message> getSends(unsigned peer) const { return sends[peer]; }
@@ -43,15 +46,16 @@ public:
   }
 
 private:
-  using Key =
-      std::pair<unsigned, std::pair<int64_t, unsigned>>; // type, layer, tensor
+  /// Type, layer, expert, tensor.
+  using Key = std::tuple<unsigned, int64_t, int64_t, unsigned>;
   struct Write {
-    int64_t begin, end;
+    Piece piece;
     int64_t round;
     InstructionOpInterface op;
   };
   struct State {
-    llvm::SmallVector<Write> writes;
+    std::vector<Write> writes;
+    llvm::SmallVector<Piece, 1> releasedPieces;
     int64_t bound = -1;    // round
     int64_t released = -1; // round
     int64_t lastRead = -1; // round
@@ -66,26 +70,32 @@ private:
                              unsigned type, const Piece &piece);
   mlir::LogicalResult release(InstructionOpInterface op, int64_t round,
                               unsigned type, Piece piece);
+  void bindShards();
   mlir::LogicalResult checkCoverage();
-  mlir::LogicalResult checkCovered(const Piece &wanted, unsigned type);
+  mlir::LogicalResult checkCovered(llvm::ArrayRef<Piece> wanted, unsigned type);
+  mlir::LogicalResult checkDisjoint(llvm::MutableArrayRef<Write> writes,
+                                    llvm::StringRef typeName);
+  mlir::LogicalResult checkReleases();
   mlir::LogicalResult checkLiveness();
   mlir::LogicalResult checkPeaks();
-  const Piece *findPrev(unsigned tensor, int64_t layer) const;
+  /// What the device held of the tensor that a piece is of.
+  llvm::ArrayRef<Piece> findPrev(const Piece &piece) const;
+  llvm::StringRef getTypeName(unsigned type) const;
+  /// The positions of a piece, as ids write them.
+  std::string showBox(const Piece &piece) const;
   int64_t bytesOf(const Piece &piece, unsigned type) const;
   static Key keyOf(unsigned type, const Piece &piece) {
-    return {type, {piece.layer, piece.tensor}};
+    return {type, piece.layer, piece.expert, piece.tensor};
   }
 
   ProgramOp program;
   const TensorTable &table;
   const LayoutOracle &oracle;
-  MigrationOp migration;
-  llvm::SmallVector<int64_t> typeBytes;
-  llvm::SmallVector<std::optional<unsigned>>
-      sourceTypes; ///< of the derived ones
-  llvm::SmallVector<Piece> prev, curr;
+  mutable MigrationOp migration; ///< ops are handles, their getters not const
+  llvm::SmallVector<Piece, 0> prev, curr;
   std::map<Key, State> states;
   llvm::SmallVector<llvm::SmallVector<Message>> sends, recvs;
+  llvm::SmallVector<std::pair<InstructionOpInterface, Piece>> zeroes;
   int64_t keptBytes = 0;
 };
 

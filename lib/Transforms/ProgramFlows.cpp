@@ -9,8 +9,21 @@ using namespace mlir;
 static int64_t elementsOf(const Step &step, const Portion &portion) {
   if (portion.derives || !step.types.test(portion.type))
     return 0;
-  return step.elements / step.piece.size() *
-         step.getPart(portion.chunk, portion.chunks).size();
+  return step.getPart(portion.chunk, portion.chunks).size();
+}
+
+/// Along the axis that is cut; what is a single position there, along the
+/// longer of the others.
+Piece Step::getPart(int64_t chunk, int64_t chunks) const {
+  Span Piece::*axis = &Piece::cut;
+  if (piece.cut.size() == 1)
+    axis =
+        piece.outer.size() > piece.inner.size() ? &Piece::outer : &Piece::inner;
+  Piece part = piece;
+  Span whole = piece.*axis;
+  part.*axis = {whole.begin + whole.size() * chunk / chunks,
+                whole.begin + whole.size() * (chunk + 1) / chunks};
+  return part;
 }
 
 int64_t ItemFlow::getSent(const Portion &portion) const {
@@ -45,7 +58,7 @@ int64_t ItemFlow::getDerivedWhole(unsigned type) const {
       return !other.isSend() && !other.isDerive() && other.types.test(type) &&
              other.piece.tensor == step.piece.tensor;
     });
-    elements += isWritten ? 0 : step.elements;
+    elements += isWritten ? 0 : step.piece.size();
   }
   return elements;
 }
@@ -62,43 +75,47 @@ ProgramFlows::ProgramFlows(MigrationOp migration)
   for (ProgramOp program : migration.getOps<ProgramOp>())
     addProgram(program);
   for (auto &[key, flows] : byKey)
-    items.push_back(std::move(flows));
+    items.push_back({std::get<unsigned>(key), std::move(flows)});
 }
 
-ItemFlow &ProgramFlows::flowOf(unsigned program, unsigned tensor,
-                               int64_t layer) {
-  llvm::SmallVector<ItemFlow> &flows = byKey[{layer, tensor}];
+Piece ProgramFlows::sourceOf(const Piece &piece) const {
+  Piece source = piece;
+  source.tensor = getSource(table, prev, piece.tensor).value_or(piece.tensor);
+  return source;
+}
+
+ItemFlow &ProgramFlows::flowOf(unsigned program, const Piece &piece) {
+  std::vector<ItemFlow> &flows =
+      byKey[{piece.layer, piece.expert, piece.tensor}];
   if (flows.empty() || flows.back().program != program)
     flows.emplace_back().program = program;
   return flows.back();
 }
 
-/// The whole previous shard is the whole current one.
-bool ProgramFlows::isBound(const Piece &piece,
-                           ArrayRef<Piece> prevPieces) const {
-  return llvm::binary_search(prevPieces, piece);
+/// The pieces at the front of `pieces` that are of the same tensor.
+static ArrayRef<Piece> takeShard(ArrayRef<Piece> pieces) {
+  return pieces.take_while(
+      [&](const Piece &piece) { return piece.isOfSame(pieces.front()); });
 }
 
-void ProgramFlows::addCurr(unsigned program, const Piece &piece,
+/// A whole previous shard that is the whole current one is bound.
+void ProgramFlows::addCurr(unsigned program, ArrayRef<Piece> shard,
                            ArrayRef<Piece> prevPieces) {
-  memories[program].curr +=
-      table.getElements(piece) * table.getBytesPerElement();
-  unsigned source = getSource(table, prev, piece.tensor).value_or(piece.tensor);
-  ItemFlow &flow = flowOf(program, source, piece.layer);
-  if (isBound(piece, prevPieces)) {
-    flow.bound = true;
-    flow.released = 0;
-    flow.releasedPieces.clear();
-  } else {
-    flow.allocated += table.getElements(piece);
+  const Piece *same = llvm::lower_bound(prevPieces, shard.front());
+  ArrayRef<Piece> rest(same, prevPieces.end());
+  bool startsThere =
+      same == prevPieces.begin() || !std::prev(same)->isOfSame(shard.front());
+  bool isBound = startsThere && !rest.empty() && takeShard(rest) == shard;
+  ItemFlow &flow = flowOf(program, sourceOf(shard.front()));
+  for (const Piece &piece : shard) {
+    memories[program].curr += table.getBytes(piece);
+    flow.allocated += isBound ? 0 : piece.size();
   }
-}
-
-llvm::SmallBitVector ProgramFlows::typesOf(InstructionOpInterface op) const {
-  llvm::SmallBitVector types(migration.getTypes().size());
-  for (auto name : op.getWt().getAsRange<StringAttr>())
-    types.set(*migration.lookupType(name));
-  return types;
+  if (!isBound)
+    return;
+  flow.bound = true;
+  flow.released = 0;
+  flow.releasedPieces.clear();
 }
 
 void ProgramFlows::addSteps(ProgramOp program) {
@@ -106,15 +123,13 @@ void ProgramFlows::addSteps(ProgramOp program) {
   for (auto op : program.getBody().getOps<InstructionOpInterface>()) {
     memories[index].sends |= isa<SendOp>(*op);
     memories[index].receives |= isa<RecvOp>(*op);
-    llvm::SmallBitVector types = typesOf(op);
-    for (const Piece &piece : table.expand(op.getWid())) {
-      unsigned source =
-          getSource(table, prev, piece.tensor).value_or(piece.tensor);
-      ItemFlow &flow = flowOf(index, source, piece.layer);
+    llvm::SmallBitVector types = table.getTypes(op.getWt());
+    for (const Piece &piece : table.expand(op)) {
+      Piece source = sourceOf(piece);
+      ItemFlow &flow = flowOf(index, source);
       bool binds = flow.bound && isa<ReferOp>(op.getOperation()) &&
-                   piece.tensor == source;
-      flow.steps.push_back(
-          {op, order, types, piece, table.getElements(piece), binds});
+                   piece.tensor == source.tensor;
+      flow.steps.push_back({op, order, types, piece, binds});
     }
     ++order;
   }
@@ -128,14 +143,18 @@ void ProgramFlows::addProgram(ProgramOp program) {
   if (program.getPrev())
     prevPieces = prev[prev.getIndex(*program.getPrev())];
   for (const Piece &piece : prevPieces) {
-    memories[index].prev +=
-        table.getElements(piece) * table.getBytesPerElement();
-    ItemFlow &flow = flowOf(index, piece.tensor, piece.layer);
-    flow.released += table.getElements(piece);
+    memories[index].prev += table.getBytes(piece);
+    ItemFlow &flow = flowOf(index, piece);
+    flow.released += piece.size();
     flow.releasedPieces.push_back(piece);
   }
-  if (program.getCurr())
-    for (const Piece &piece : curr[curr.getIndex(*program.getCurr())])
-      addCurr(index, piece, prevPieces);
+  if (program.getCurr()) {
+    ArrayRef<Piece> rest = curr[curr.getIndex(*program.getCurr())];
+    while (!rest.empty()) {
+      ArrayRef<Piece> shard = takeShard(rest);
+      addCurr(index, shard, prevPieces);
+      rest = rest.drop_front(shard.size());
+    }
+  }
   addSteps(program);
 }

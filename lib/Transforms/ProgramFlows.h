@@ -24,7 +24,6 @@ struct Step {
   unsigned order;
   llvm::SmallBitVector types;
   Piece piece;
-  int64_t elements;
   /// A refer of a whole shard: the previous memory becomes the current one.
   bool binds;
 
@@ -33,11 +32,7 @@ struct Step {
   bool isDerive() const { return llvm::isa<DeriveOp>(*op); }
   /// The part of a transfer that goes in chunk `chunk` of `chunks`; may be
   /// empty.
-  Piece getPart(int64_t chunk, int64_t chunks) const {
-    return {piece.tensor, piece.layer,
-            piece.begin + piece.size() * chunk / chunks,
-            piece.begin + piece.size() * (chunk + 1) / chunks};
-  }
+  Piece getPart(int64_t chunk, int64_t chunks) const;
 };
 
 /// What a round does to one item in one type: chunk `chunk` of `chunks` of what
@@ -51,8 +46,8 @@ struct Portion {
   bool isLast() const { return !derives && chunk == chunks - 1; }
 };
 
-/// What one program does with one item, in elements of one type. Types are held
-/// alike, but not moved alike.
+/// What one program does with one item, in elements of one type. The types of a
+/// tensor are held alike, but not moved alike.
 struct ItemFlow {
   unsigned program;
   int64_t allocated =
@@ -94,18 +89,26 @@ public:
   llvm::ArrayRef<ProgramMemory> getMemories() const { return memories; }
   unsigned getItemCount() const { return items.size(); }
   /// By program, ascending.
-  llvm::ArrayRef<ItemFlow> getFlows(unsigned item) const { return items[item]; }
+  llvm::ArrayRef<ItemFlow> getFlows(unsigned item) const {
+    return items[item].flows;
+  }
+  /// The previous tensor (or, where there is none, the current one).
+  unsigned getTensor(unsigned item) const { return items[item].tensor; }
 
 private:
-  using Key =
-      std::pair<int64_t, unsigned>; // layer, tensor: layers stay together
+  /// Layer, expert, tensor: layers stay together.
+  using Key = std::tuple<int64_t, int64_t, unsigned>;
+  struct Item {
+    unsigned tensor;
+    std::vector<ItemFlow> flows;
+  };
   void addProgram(ProgramOp program);
   void addSteps(ProgramOp program);
-  void addCurr(unsigned program, const Piece &piece,
+  void addCurr(unsigned program, llvm::ArrayRef<Piece> shard,
                llvm::ArrayRef<Piece> prevPieces);
-  llvm::SmallBitVector typesOf(InstructionOpInterface op) const;
-  ItemFlow &flowOf(unsigned program, unsigned tensor, int64_t layer);
-  bool isBound(const Piece &curr, llvm::ArrayRef<Piece> prevPieces) const;
+  ItemFlow &flowOf(unsigned program, const Piece &piece);
+  /// What the item of a current piece is made from.
+  Piece sourceOf(const Piece &piece) const;
 
   mutable MigrationOp
       migration; ///< ops are handles, whose getters are not const
@@ -113,8 +116,8 @@ private:
   Holdings prev, curr;
   llvm::SmallVector<ProgramOp> programs;
   llvm::SmallVector<ProgramMemory> memories;
-  std::map<Key, llvm::SmallVector<ItemFlow>> byKey;
-  llvm::SmallVector<llvm::SmallVector<ItemFlow>> items;
+  std::map<Key, std::vector<ItemFlow>> byKey;
+  std::vector<Item> items;
 };
 
 /// Rewrites programs into rounds, chunk by chunk.

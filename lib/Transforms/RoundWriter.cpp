@@ -41,7 +41,7 @@ void RoundWriter::add(unsigned item, const Portion &portion, int round) {
       if (part.size() > 0 && (moves || portion.chunk == 0))
         program.rounds[when][step.order][type].push_back(part);
       if (step.binds && portion.chunk == 0)
-        bound[flow.program] += step.elements * size;
+        bound[flow.program] += step.piece.size() * size;
     }
     if (portion.isLast())
       for (const Piece &piece : flow.releasedPieces)
@@ -71,8 +71,9 @@ void RoundWriter::writeStep(OpBuilder &builder, ProgramOp program,
     it->second.push_back(cast<StateAttr>(migration.getTypes()[type]).getName());
   }
   for (auto &[list, types] : alike) {
-    ArrayAttr ids = foldWorkloads(flows.getTable(), list),
-              wt = builder.getArrayAttr(types);
+    ArrayAttr wt = builder.getArrayAttr(types),
+              ids = foldWorkloads(flows.getTable(), list,
+                                  flows.getTable().getTypes(wt));
     if (!op) {
       ReleaseOp::create(builder, program.getLoc(), ids, wt, program.getSelf());
       continue;

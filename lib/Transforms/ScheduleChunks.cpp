@@ -146,7 +146,8 @@ static void addDerives(Plan &plan, MigrationOp migration,
     Unit &unit =
         addUnit(plan, migration, flows, item, {type, 0, 1, /*derives=*/true});
     unit.before = last[type];
-    unit.after = last[*migration.getDerivationSource(type)];
+    unit.after = last[*flows.getTable().getDerivationSource(
+        flows.getTensor(item), type)];
   }
 }
 
@@ -156,19 +157,18 @@ static void addDerives(Plan &plan, MigrationOp migration,
 static void addItem(Plan &plan, MigrationOp migration,
                     const ProgramFlows &flows, unsigned item,
                     ArrayRef<ClassMemory> classes) {
-  SmallVector<int> last; // unit of each type
-  for (auto [index, state] :
-       llvm::enumerate(migration.getTypes().getAsRange<StateAttr>())) {
-    unsigned type = index;
+  const TensorTable &table = flows.getTable();
+  SmallVector<int> last(table.getTypeCount(), -1); // unit of each type
+  for (unsigned type : table.getTypes(flows.getTensor(item)).set_bits()) {
     int64_t chunks =
-        chunksOf(flows.getFlows(item), type, state.getBytes(), classes);
+        chunksOf(flows.getFlows(item), type, table.getTypeBytes(type), classes);
     for (int64_t chunk = 0; chunk < chunks; ++chunk) {
       Unit &unit = addUnit(plan, migration, flows, item,
                            {type, chunk, chunks, /*derives=*/false});
       if (chunk > 0)
         unit.before = plan.units.size() - 2;
     }
-    last.push_back(plan.units.size() - 1);
+    last[type] = plan.units.size() - 1;
   }
   addDerives(plan, migration, flows, item, last);
 }

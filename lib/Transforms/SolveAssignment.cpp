@@ -19,7 +19,7 @@ namespace {
 /// Solves the assignment of one migration.
 class Solver {
 public:
-  Solver(MigrationOp migration, MatrixAttr costs);
+  Solver(MigrationOp migration, MatrixAttr costs, bool totalFirst);
 
   LogicalResult certify(Level level);
   LogicalResult place();
@@ -45,11 +45,12 @@ private:
 };
 
 struct SolveAssignment : ::etc::impl::SolveAssignmentPassBase<SolveAssignment> {
+  using SolveAssignmentPassBase::SolveAssignmentPassBase;
   void runOnOperation() override;
 };
 } // namespace
 
-Solver::Solver(MigrationOp migration, MatrixAttr costs)
+Solver::Solver(MigrationOp migration, MatrixAttr costs, bool totalFirst)
     : migration(migration),
       builder(OpBuilder::atBlockEnd(&migration.getBody().front())),
       table(migration), devices(migration), prev(migration, table, Side::Prev),
@@ -57,8 +58,11 @@ Solver::Solver(MigrationOp migration, MatrixAttr costs)
   ParallelAttr parallel = migration.getCurr();
   problem.pp = parallel.getPp();
   problem.tp = parallel.getTp();
-  problem.dp = parallel.getDp();
+  problem.slots = parallel.getSlots();
+  problem.replicas = parallel.getReplicas();
+  problem.dp = parallel.getRoleReplicas();
   problem.nodeClass = classes.ofNode;
+  problem.totalFirst = totalFirst;
   for (int64_t device = 0; device < devices.size(); ++device)
     if (devices.isUsable(device))
       problem.devices.push_back(
@@ -66,7 +70,7 @@ Solver::Solver(MigrationOp migration, MatrixAttr costs)
   for (int64_t role = 0; role < curr.size(); ++role) {
     int64_t bytes = 0;
     for (const Piece &piece : curr[role])
-      bytes += table.getElements(piece) * table.getMovedBytesPerElement();
+      bytes += table.getMovedBytes(piece);
     auto &kept = problem.onDevice.emplace_back();
     for (int64_t column = 0; column < costs.getColumns(); ++column)
       kept.push_back(bytes - costs.at(role, column));
@@ -159,9 +163,8 @@ void Solver::createPair(int64_t role, int64_t prevRole,
   RoleAttr prevAttr;
   DenseI64ArrayAttr list = builder.getDenseI64ArrayAttr(sources), none;
   if (prevRole >= 0)
-    prevAttr = prev.getRole(migration.getContext(), prevRole);
-  PairOp::create(builder, migration.getLoc(),
-                 curr.getRole(migration.getContext(), role),
+    prevAttr = prev.getRole(prevRole);
+  PairOp::create(builder, migration.getLoc(), curr.getRole(role),
                  builder.getDenseI64ArrayAttr(replicas), prevAttr,
                  prevAttr ? list : none, prevAttr ? none : list);
 }
@@ -210,7 +213,7 @@ void SolveAssignment::runOnOperation() {
         "has no cost matrix in bytes; run etc-build-cost-matrix first");
     return signalPassFailure();
   }
-  Solver solver(migration, costs);
+  Solver solver(migration, costs, totalFirst);
   if (failed(solver.place()) || failed(solver.certify(Level::Device)) ||
       failed(solver.certify(Level::Node)))
     return signalPassFailure();

@@ -36,11 +36,9 @@ void SolvePaperAssignment::createPairs(OpBuilder &builder,
       int64_t rank = rankOfPlace(curr, {static_cast<int64_t>(role), group});
       (placement[rank] >= 0 ? paired : fresh).push_back(group);
     }
-    auto attr =
-        RoleAttr::get(&getContext(), role / curr.getTp(), role % curr.getTp());
+    RoleAttr attr = curr.getRole(role);
     if (!paired.empty()) {
-      auto prevAttr = RoleAttr::get(&getContext(), prevRole / prev.getTp(),
-                                    prevRole % prev.getTp());
+      RoleAttr prevAttr = prev.getRole(prevRole);
       auto groups = builder.getDenseI64ArrayAttr(paired);
       PairOp::create(builder, migration.getLoc(), attr, groups, prevAttr,
                      groups,

@@ -1,5 +1,6 @@
 //===- VerifyPlan.cpp - Roles, pairing and certificate --------------------===//
 
+#include "CheckPlace.h"
 #include "PlanReplay.h"
 #include "etc/Assignment/Solution.h"
 #include "etc/Transforms/Passes.h"
@@ -55,10 +56,8 @@ private:
   std::vector<ProgramReplay> replays;
   llvm::DenseMap<int64_t, Seat> seats;
   SmallVector<int64_t> nodeOf;
-  /// [tensor, layer][previous role] what it holds.
-  std::map<std::pair<unsigned, int64_t>,
-           std::map<int64_t, std::pair<int64_t, int64_t>>>
-      holders;
+  /// What every previous role holds, sorted.
+  std::vector<SmallVector<Piece, 0>> held;
   /// (program, argument, peer's program, peer's argument) already compared.
   std::set<std::array<unsigned, 4>> compared;
 };
@@ -88,12 +87,26 @@ LogicalResult PlanVerifier::checkSeats() {
   return success();
 }
 
+/// The number of a rank's role, by Megatron's rank order.
+static int64_t roleOfRank(ParallelAttr parallel, int64_t rank) {
+  int64_t group = parallel.getTp() * parallel.getCp(), inner = rank % group,
+          outer = rank / group, stage, replica;
+  if (parallel.getPpBeforeDp())
+    std::tie(stage, replica) =
+        std::pair(outer % parallel.getPp(), outer / parallel.getPp());
+  else
+    std::tie(stage, replica) =
+        std::pair(outer / parallel.getDp(), outer % parallel.getDp());
+  int64_t number = inner + group * replica, slots = parallel.getSlots();
+  return parallel.getRoleIndex(
+      RoleAttr::get(parallel.getContext(), stage, number % slots,
+                    parallel.getZero1() ? number / slots : -1));
+}
+
 /// The device of a rank has the role of that rank in its program.
 LogicalResult PlanVerifier::checkRole(int64_t device, Side side,
                                       ParallelAttr parallel, int64_t rank) {
-  int64_t tp = parallel.getTp();
-  auto expected = RoleAttr::get(migration.getContext(),
-                                rank / (tp * parallel.getDp()), rank % tp);
+  RoleAttr expected = parallel.getRole(roleOfRank(parallel, rank));
   auto seat = seats.find(device);
   if (seat == seats.end())
     return migration.emitError()
@@ -131,6 +144,8 @@ LogicalResult PlanVerifier::checkRoles() {
     if (failed(checkRole(device, Side::Curr, migration.getCurr(), rank)))
       return failure();
   }
+  if (failed(checkPlace(migration, placement)))
+    return failure();
   size_t holders = 0, takers = placement.getDevices().size();
   for (auto [rank, device] : llvm::enumerate(migration.getPrevPlacement())) {
     if (dead.contains(device))
@@ -227,44 +242,43 @@ SmallVector<std::set<int64_t>> PlanVerifier::rolesOnNodes() {
   for (ProgramOp program : programs)
     if (std::optional<RoleAttr> prev = program.getPrev())
       for (int64_t device : program.getDevices())
-        roles[nodeOf[device]].insert(
-            prev->getStage() * migration.getPrev().getTp() + prev->getSlice());
+        roles[nodeOf[device]].insert(migration.getPrev().getRoleIndex(*prev));
   return roles;
 }
 
-/// Positions that at least one of several intervals has in common with [begin,
-/// end).
-static int64_t unionLength(SmallVector<std::pair<int64_t, int64_t>> intervals,
-                           int64_t begin, int64_t end) {
-  llvm::sort(intervals);
-  int64_t length = 0;
-  for (auto [from, to] : intervals) {
-    from = std::max(from, begin);
-    to = std::min(to, end);
-    length += std::max<int64_t>(0, to - from);
-    begin = std::max(begin, to);
-  }
-  return length;
+/// Elements of a piece that at least one of several roles holds.
+static int64_t heldElements(const Piece &piece,
+                            ArrayRef<const SmallVector<Piece, 0> *> holders) {
+  SmallVector<Piece> rest = {piece};
+  Piece key{piece.tensor, piece.layer, piece.expert, {}, {}, {}};
+  for (const SmallVector<Piece, 0> *held : holders)
+    for (auto it = llvm::lower_bound(*held, key);
+         it != held->end() && it->isOfSame(key) && !rest.empty(); ++it) {
+      SmallVector<Piece> next;
+      for (const Piece &part : rest)
+        llvm::append_range(next, subtract(part, *it));
+      rest = std::move(next);
+    }
+  int64_t left = 0;
+  for (const Piece &part : rest)
+    left += part.size();
+  return piece.size() - left;
 }
 
 /// What a current role on each column is worth, from lib/Layout.
 SmallVector<int64_t>
 PlanVerifier::worthOf(int64_t row,
                       ArrayRef<SmallVector<int64_t>> columns) const {
+  SmallVector<SmallVector<const SmallVector<Piece, 0> *>> holders;
+  for (ArrayRef<int64_t> roles : columns)
+    holders.push_back(
+        llvm::map_to_vector(roles, [&](int64_t role) { return &held[role]; }));
   SmallVector<int64_t> worth(columns.size());
-  for (const Piece &piece : oracle.holdings(Side::Curr, row)) {
-    auto held = holders.find({oracle.sourceOf(piece.tensor), piece.layer});
-    if (held == holders.end())
-      continue;
-    for (auto [bytes, roles] : llvm::zip_equal(worth, columns)) {
-      SmallVector<std::pair<int64_t, int64_t>> intervals;
-      for (int64_t role : roles)
-        if (auto it = held->second.find(role); it != held->second.end())
-          intervals.push_back(it->second);
-      bytes += unionLength(intervals, piece.begin, piece.end) *
-               table.getElementsPerPosition(piece.tensor) *
-               table.getMovedBytesPerElement();
-    }
+  for (Piece piece : oracle.holdings(Side::Curr, row)) {
+    int64_t bytes = table.getMovedBytes(piece) / piece.size();
+    piece.tensor = oracle.sourceOf(piece.tensor);
+    for (auto [value, list] : llvm::zip_equal(worth, holders))
+      value += heldElements(piece, list) * bytes;
   }
   return worth;
 }
@@ -301,7 +315,7 @@ LogicalResult PlanVerifier::checkCertificate(CertificateOp certificate) {
                                    << " columns, expected " << columns.size();
   assignment::Problem problem;
   problem.supply.assign(migration.getCurr().getRoles(),
-                        migration.getCurr().getDp());
+                        migration.getCurr().getRoleReplicas());
   problem.capacity.assign(certificate.getMembers().begin(),
                           certificate.getMembers().end());
   for (int32_t row = 0; row < migration.getCurr().getRoles(); ++row)
@@ -349,10 +363,8 @@ LogicalResult PlanVerifier::checkMembers(CertificateOp certificate) {
         count(llvm::to_vector(onNodes[nodeOf[device]]));
   } else {
     for (auto [rank, device] : llvm::enumerate(migration.getPrevPlacement()))
-      if (int64_t tp = migration.getPrev().getTp(); !unusable.contains(device))
-        count({static_cast<int64_t>(rank) / (tp * migration.getPrev().getDp()) *
-                   tp +
-               static_cast<int64_t>(rank) % tp});
+      if (!unusable.contains(device))
+        count({roleOfRank(migration.getPrev(), rank)});
   }
   if (ArrayRef<int64_t>(members) == certificate.getMembers())
     return success();
@@ -371,9 +383,11 @@ LogicalResult PlanVerifier::run() {
       return failure();
   if (failed(checkPairing()))
     return failure();
+  for (const ProgramReplay &replay : replays)
+    if (failed(replay.checkZeroes()))
+      return failure();
   for (int64_t role = 0; role < migration.getPrev().getRoles(); ++role)
-    for (const Piece &piece : oracle.holdings(Side::Prev, role))
-      holders[{piece.tensor, piece.layer}][role] = {piece.begin, piece.end};
+    held.push_back(oracle.holdings(Side::Prev, role));
   for (Level level : {Level::Device, Level::Node})
     if (llvm::none_of(migration.getOps<CertificateOp>(),
                       [&](CertificateOp op) { return op.getLevel() == level; }))

@@ -81,13 +81,13 @@ private:
     if (op.kind() != fb::OpKind::release)
       return Status::success();
     size_t position = *index.find(program, Side::Prev, op.tensor());
-    const std::string name = index.describeTensor(op.tensor());
     if (released[position] != kNever)
-      return malformed("releases ", name, ", which round ", released[position],
-                       " released");
+      return malformed("releases ", index.describeTensor(op.tensor()),
+                       ", which round ", released[position], " released");
     if (bound[position] != kNever)
-      return malformed("releases ", name, ", whose memory round ",
-                       bound[position], " bound as the current shard");
+      return malformed("releases ", index.describeTensor(op.tensor()),
+                       ", whose memory round ", bound[position],
+                       " bound as the current shard");
     released[position] = round;
     return Status::success();
   }

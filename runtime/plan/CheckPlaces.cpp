@@ -43,6 +43,8 @@ private:
   /// Equal tensors or twins, whose elements are equal; a derive reads what its
   /// tensor is cast from.
   Status checkSource(const fb::Op &op) const {
+    if (op.source() == op.tensor() && op.kind() != fb::OpKind::derive)
+      return Status::success();
     const std::string name = index.describeTensor(op.source());
     if (op.kind() == fb::OpKind::derive) {
       if (index.tensor(op.tensor()).derived_from() ==
@@ -51,8 +53,6 @@ private:
       return malformed("source ", name, " is not what ",
                        index.describeTensor(op.tensor()), " is derived from");
     }
-    if (op.source() == op.tensor())
-      return Status::success();
     if (op.kind() == fb::OpKind::zero || op.kind() == fb::OpKind::release)
       return malformed("source ", name, " is not ",
                        index.describeTensor(op.tensor()), ", the op's tensor");

@@ -62,6 +62,14 @@ uint64_t PlanIndex::shardBytes(uint32_t shard) const {
 std::optional<size_t> PlanIndex::find(uint32_t program, Side side,
                                       uint32_t tensor) const {
   std::span<const Holding> all = holdings(program, side);
+  if (all.empty() || tensor < all.front().tensor || tensor > all.back().tensor)
+    return std::nullopt;
+  // Tensors ascend, and those of a stage mostly follow each other: this is the
+  // last place that the tensor can be at, and mostly the one.
+  size_t last = std::min<size_t>(all.size() - 1, tensor - all.front().tensor);
+  if (all[last].tensor == tensor)
+    return last;
+  all = all.first(last);
   auto it = std::lower_bound(
       all.begin(), all.end(), tensor,
       [](Holding holding, uint32_t value) { return holding.tensor < value; });

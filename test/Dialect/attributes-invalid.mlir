@@ -1,11 +1,11 @@
 // RUN: etc-opt %s --split-input-file --verify-diagnostics --allow-unregistered-dialect
 
-// expected-error @+1 {{expected parallel degrees like PP4TP2DP3, got 'CP2'}}
-"test.parallel"() {a = #etc.parallel<PP4CP2>} : () -> ()
+// expected-error @+1 {{expected parallel degrees like PP4TP2DP3, got 'PP4XP2'}}
+"test.parallel"() {a = #etc.parallel<PP4XP2>} : () -> ()
 
 // -----
 
-// expected-error @+1 {{parallel degrees must be at least 1, got PP0TP1DP1}}
+// expected-error @+1 {{parallel degrees must be at least 1, got PP0}}
 "test.parallel_zero"() {a = #etc.parallel<PP0>} : () -> ()
 
 // -----

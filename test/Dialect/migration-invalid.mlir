@@ -18,7 +18,7 @@ etc.migration @no_number PP4TP to PP1 nodes [8] layers 4 types [param : bf16] {
 
 // -----
 
-// expected-error @+1 {{parallel degrees must be at least 1, got PP1TP0DP1}}
+// expected-error @+1 {{parallel degrees must be at least 1, got TP0}}
 etc.migration @zero PP1 to TP0 nodes [8] layers 4 types [param : bf16] {
 }
 

@@ -44,7 +44,26 @@ struct Options {
           clEnumValN(Emit::Plan, "plan", "the plan file that etc-run executes"),
           clEnumValN(Emit::Json, "json", "the plan as JSON, device by device"),
           clEnumValN(Emit::Summary, "summary",
-                     "what the plan moves, keeps and needs"))};
+                     "what the plan moves, keeps and needs"),
+          clEnumValN(Emit::Ranks, "ranks",
+                     "the rank that every device takes: JSON, or the files of "
+                     "launchers where -o names a directory"))};
+  cl::list<std::string> hosts{
+      "hosts", cl::CommaSeparated, cl::cat(category), cl::value_desc("names"),
+      cl::desc("With --emit=ranks: the name of every node (default: node0, "
+               "node1, ...)")};
+  cl::opt<bool> frontier{
+      "frontier", cl::cat(category),
+      cl::desc("Instead of a plan, a table of what each placement and "
+               "objective moves, splits and frees")};
+  cl::opt<int64_t> whichNodes{
+      "which-nodes", cl::cat(category), cl::value_desc("count"),
+      cl::desc("Instead of a plan, JSON of the nodes that are cheapest to give "
+               "back")};
+  cl::opt<std::string> rates =
+      text("rates", "GB/s,GB/s",
+           "Of a device between nodes and inside one, for predicted seconds "
+           "(default: 50,450)");
   cl::opt<bool> quiet{"quiet", cl::desc("No summary on stderr"),
                       cl::cat(category)};
   cl::list<int64_t> devices{
@@ -85,6 +104,12 @@ struct Options {
                             "as the paper merges (default)"),
                  clEnumValN(CostUnit::Units, "units",
                             "exact units, layers x slices"))};
+  cl::opt<Objective> objective{
+      "objective", cl::desc("What comes first, where both can't be least:"),
+      cl::init(Objective::Internode), cl::cat(category),
+      cl::values(clEnumValN(Objective::Internode, "internode",
+                            "the bytes between nodes (default)"),
+                 clEnumValN(Objective::Total, "total", "the bytes in all"))};
   cl::opt<std::string> place =
       text("place", "any|tp|pack",
            "Roles on any device; tensor-parallel groups inside nodes; that on "
@@ -141,6 +166,14 @@ PlannerOptions etc::readPlannerOptions() {
   result.twoStage = o.twoStage;
   if (o.paperCosts.getNumOccurrences())
     result.paperCosts = o.paperCosts;
+  if (o.objective.getNumOccurrences())
+    result.objective = o.objective;
+  result.frontier = o.frontier;
+  if (o.whichNodes.getNumOccurrences())
+    result.whichNodes = o.whichNodes;
+  result.rates = given(o.rates);
+  if (o.hosts.getNumOccurrences())
+    result.hosts = std::vector<std::string>(o.hosts.begin(), o.hosts.end());
   if (o.devices.getNumOccurrences())
     result.devices = std::vector<int64_t>(o.devices.begin(), o.devices.end());
   config::ShorthandOptions &s = result.shorthand;
@@ -172,7 +205,8 @@ bool PlannerOptions::isRequest() const {
       &s.leaving, &s.tied,   &s.memoryBudget, &s.policy,  &s.place, &s.derive,
       &s.ffn,     &s.layers, &s.hidden,       &s.heads,   &s.vocab, &s.seq};
   return llvm::StringRef(input).ends_with(".json") || emit != Emit::Mlir ||
-         devices || twoStage || paperCosts ||
+         devices || twoStage || paperCosts || objective || frontier ||
+         whichNodes || rates || hosts ||
          llvm::any_of(fields, [](auto *field) { return field->has_value(); });
 }
 

@@ -13,7 +13,10 @@
 
 namespace etc {
 
-enum class Emit { Mlir, Plan, Json, Summary };
+enum class Emit { Mlir, Plan, Json, Summary, Ranks };
+
+/// Which bytes come first, where both can't be least.
+enum class Objective { Internode, Total };
 
 /// What the user asked for.
 struct PlannerOptions {
@@ -23,9 +26,17 @@ struct PlannerOptions {
   bool quiet = false;
   bool twoStage = false;
   std::optional<CostUnit> paperCosts;
+  std::optional<Objective> objective;
+  bool frontier = false;
+  std::optional<int64_t> whichNodes;
+  /// "50,450": see Rates.h.
+  std::optional<std::string> rates;
+  /// The names of the nodes.
+  std::optional<std::vector<std::string>> hosts;
   std::optional<std::vector<int64_t>> devices;
   config::ShorthandOptions shorthand;
 
+  bool isTotalFirst() const { return objective == Objective::Total; }
   /// Whether this is a request to plan, or a job for the ordinary opt driver.
   bool isRequest() const;
   /// Whether the input is IR.

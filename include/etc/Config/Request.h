@@ -23,23 +23,70 @@
 
 namespace etc::config {
 
-/// The sizes of a hybrid-parallel grid, named as in Megatron-Core.
+/// The order in which a grid numbers its ranks: the first dimension varies
+/// fastest.
+enum class RankOrder {
+  TpCpEpDpPp, ///< Megatron's default
+  TpCpEpPpDp, ///< with --use-tp-pp-dp-mapping
+};
+
+/// A hybrid-parallel configuration: the sizes of the grid, named as in
+/// Megatron-Core, how it numbers ranks, and how it cuts layers and optimizer
+/// states.
 struct Parallelism {
-  int64_t pp = 1; ///< pipeline stages
-  int64_t tp = 1; ///< tensor-parallel ranks of a stage
-  int64_t dp = 1; ///< data-parallel replicas
+  int64_t pp = 1;  ///< pipeline stages
+  int64_t tp = 1;  ///< tensor-parallel ranks of a stage
+  int64_t dp = 1;  ///< data-parallel replicas
+  int64_t cp = 1;  ///< context-parallel ranks: further replicas of the weights
+  int64_t ep = 1;  ///< expert-parallel ranks
+  int64_t etp = 0; ///< tensor-parallel ranks of an expert; 0: as many as tp
+  int64_t vpp = 1; ///< model chunks (virtual stages) of a stage
+  RankOrder order = RankOrder::TpCpEpDpPp;
+  /// The layers of every chunk in forward order: entry k * pp + p is chunk k of
+  /// stage p. Empty where all are equal.
+  std::vector<int64_t> stages = {};
+  /// Optimizer states are flat ranges over the data- and context-parallel
+  /// ranks (Megatron's distributed optimizer, ZeRO-1).
+  bool distributedOptimizer = false;
+  /// The stage of the multi-token-prediction layers; -1: the last.
+  int64_t mtpStage = -1;
 
   /// The number of ranks.
-  int64_t world() const { return pp * tp * dp; }
-  /// The shorthand, `PP4TP2`: sizes of 1 are left out, `PP1` when all are.
+  int64_t world() const { return pp * tp * cp * dp; }
+  /// The tensor-parallel ranks of an expert.
+  int64_t expertTp() const { return etp ? etp : tp; }
+  /// The ranks of a stage.
+  int64_t stageSize() const { return tp * cp * dp; }
+  /// How often the expert grid repeats in a stage.
+  int64_t expertDp() const { return stageSize() / (expertTp() * ep); }
+  /// After how many ranks of a stage the weights repeat: lcm(tp, etp * ep).
+  int64_t slots() const;
+  /// How often a stage holds its weights: tp * cp * dp / slots.
+  int64_t replicas() const { return tp * cp * dp / slots(); }
+  /// The shorthand, `PP4TP2`: sizes of 1 are left out, `PP1` when all are. What
+  /// is not a size follows: `PP2TP2DP4+zero1+stages=5:4+order=pp-dp+mtp=0`.
   std::string str() const;
 
   bool operator==(const Parallelism &) const = default;
 };
 
+/// How a side asks for its layers to be cut, in Megatron's words. It becomes
+/// Parallelism::stages as soon as the model's layers are known.
+struct PipelineSplit {
+  std::optional<int64_t> firstStage, lastStage; ///< layers of these stages
+  bool accountForEmbedding = false, accountForLoss = false;
+  std::string layout; ///< "Et*3|(tt|)*29,m|L", or empty
+
+  bool given() const {
+    return firstStage || lastStage || accountForEmbedding || accountForLoss ||
+           !layout.empty();
+  }
+};
+
 /// One side of a migration: a configuration and where its ranks are.
 struct SideSpec {
   Parallelism parallel;
+  PipelineSplit split;
   /// The device of every rank; rank r is on device r (prev) or wherever the
   /// planner likes (curr) without it.
   std::optional<std::vector<int64_t>> devices;
@@ -48,20 +95,87 @@ struct SideSpec {
   SourceLocation where, devicesWhere;
 };
 
+/// Which tensors the layers of a model have, beside those that all have.
+struct Traits {
+  bool learnedPositions = false; ///< else rotary ones, which have no tensor
+  bool normBias = false;         ///< LayerNorm; RMSNorm has none
+  bool linearBias = false;       ///< of every linear layer but experts
+  bool qkvBias = false;          ///< of linear_qkv alone
+  bool gated = false;            ///< linear_fc1 is [gate; up]
+  bool qkNorm = false;           ///< norms of queries and keys
+  bool latentAttention = false;  ///< multi-latent attention (DeepSeek)
+  bool routerBias = false;       ///< a bias that balances experts, no parameter
+  bool sharedGate = false;       ///< a gate of the shared experts
+  /// Names of Transformer Engine's modules: norms are inside of linear_qkv and
+  /// linear_fc1, experts inside of grouped linear layers.
+  bool fusedNames = false;
+
+  bool operator==(const Traits &) const = default;
+};
+
+/// The sizes of a mixture of experts; without experts all are 0.
+struct ExpertSizes {
+  int64_t count = 0;       ///< routed experts of a layer
+  int64_t ffn = 0;         ///< the inner size of one
+  int64_t sharedFfn = 0;   ///< of all shared experts together; 0: there is none
+  int64_t denseLayers = 0; ///< the first layers, which have an MLP instead
+
+  bool operator==(const ExpertSizes &) const = default;
+};
+
+/// The sizes of multi-latent attention.
+struct LatentSizes {
+  int64_t queryRank = 0; ///< 0: queries are not compressed
+  int64_t keyValueRank = 0;
+  int64_t plainDim = 0, rotaryDim = 0; ///< of a query's head
+  int64_t valueDim = 0;                ///< of a value's head
+
+  bool operator==(const LatentSizes &) const = default;
+};
+
+/// A tensor of a model that is given as a plain table.
+struct TensorSpec {
+  std::string name;  ///< with "{layer}" and "{expert}"
+  std::string block; ///< "embed", "layer", "final", "head" or "mtp"
+  std::vector<int64_t> shape = {};
+  int64_t split = -1; ///< the axis that tensor parallelism cuts
+  bool vocabRows = false;
+  std::string tiedTo = {};
+  std::optional<std::pair<int64_t, int64_t>> layers = {}; ///< [first, last)
+
+  bool operator==(const TensorSpec &) const = default;
+};
+
 /// The shape of a model. Sizes of 0 are not given (checkRequest refuses them).
 struct ModelSpec {
   std::string name; ///< the preset's, or "custom"
   std::string family = "gpt";
+  Traits traits = {.learnedPositions = true,
+                   .normBias = true,
+                   .linearBias = true,
+                   .qkvBias = true};
   int64_t layers = 0;
   int64_t hidden = 0;
-  int64_t heads = 0; ///< attention heads; each has hidden / heads channels
-  int64_t ffn = 0;   ///< the inner size of the MLP; 4 * hidden unless given
-  int64_t vocab = 0; ///< without padding
-  int64_t seq = 0;   ///< the number of learned positions
+  int64_t heads = 0;   ///< attention heads
+  int64_t ffn = 0;     ///< the inner size of the MLP; 4 * hidden unless given
+  int64_t vocab = 0;   ///< without padding
+  int64_t seq = 0;     ///< the number of learned positions
+  int64_t kvHeads = 0; ///< key-value heads (query groups); 0: as many as heads
+  int64_t headDim = 0; ///< channels of a head; 0: hidden / heads
+  int64_t mtpLayers = 0; ///< multi-token-prediction layers
+  ExpertSizes experts;
+  LatentSizes latent;
+  /// The rows of a vocabulary are padded to a multiple of this times tp.
+  int64_t vocabMultiple = 128;
+  std::vector<TensorSpec> tensors; ///< of the family "table"
+  std::string optimizer = "adam";
   bool tiedEmbeddings = true;
   /// Whether `ffn` was given, and stays when `hidden` is overridden.
   bool ffnGiven = false;
   SourceLocation where;
+
+  int64_t keyValueHeads() const { return kvHeads ? kvHeads : heads; }
+  int64_t channels() const { return headDim ? headDim : hidden / heads; }
 };
 
 /// The most memory a migration may take on a device: bytes, or a multiple of
@@ -125,9 +239,9 @@ struct ShorthandOptions {
   std::string program = "etc-opt";
 };
 
-/// Parses the shorthand of a configuration: PP, TP and DP in any order and
-/// letter case, each at most once. CP, EP, ETP and VPP are known, but only a
-/// size of 1 is planned by this version. All errors are Malformed.
+/// Parses the shorthand of a configuration, as Parallelism::str() writes it:
+/// dimensions in any order and letter case, each at most once, then what is not
+/// a size. All errors are Malformed.
 llvm::Expected<Parallelism> parseParallelism(llvm::StringRef text,
                                              const Field &field);
 

@@ -22,7 +22,7 @@ struct Vocabulary {
 };
 
 struct Vocabularies {
-  Vocabulary family, types, derive, policy, place;
+  Vocabulary family, types, derive, policy, place, order, optimizer;
 };
 
 const Vocabularies &values();

@@ -18,8 +18,17 @@
 namespace etc::model {
 
 /// The part of a model that a tensor belongs to, in forward order. It decides
-/// the pipeline stage: Embed is on the first one, Final and Head on the last.
-enum class Block { Embed, Layer, Final, Head };
+/// the pipeline stage: Embed is on the first one, Final, Head and Mtp
+/// (multi-token prediction) on the last.
+enum class Block { Embed, Layer, Final, Head, Mtp };
+
+/// Layers [begin, end).
+struct LayerRange {
+  int64_t begin = 0;
+  int64_t end = 0;
+
+  bool operator==(const LayerRange &) const = default;
+};
 
 enum class DType { BF16, FP16, FP32, FP64, I64, U8 };
 
@@ -36,27 +45,54 @@ struct StateType {
   std::string derivedFrom;
 };
 
-/// A tensor, or one for each layer.
+/// A tensor, or one for each layer, or one for each layer and expert, in the
+/// types that are laid out alike. A tensor whose types are not (parameters in
+/// full, optimizer states in flat ranges) is several templates of one name.
 struct TensorTemplate {
-  /// The global name; "{layer}" stands for the layer's number.
+  /// The global name; "{layer}" stands for the layer's number, "{expert}" for
+  /// the expert's.
   std::string name;
   Block block;
   /// The planning shape in elements, with the vocabulary not padded. The shape
   /// on a side is shapeOn().
   std::vector<int64_t> shape;
-  /// The axis that tensor parallelism cuts evenly; -1 if it is replicated.
+  /// The axis that tensor parallelism cuts evenly (of an expert, that of its
+  /// own tensor parallelism); -1 if it is replicated. There is at most one axis
+  /// before it and one behind it.
   int splitAxis = -1;
   /// Axis 0 is the vocabulary, padded by each side for itself.
   bool vocabRows = false;
+  /// Rows of a vocabulary are padded to a multiple of this times tp.
+  int64_t vocabMultiple = 128;
   /// The tensor that this one is a tied copy of, or empty. A tied copy exists
   /// only where the two ends of the model are on different stages.
   std::string tiedTo;
+  /// The layers that have it, or all.
+  std::optional<LayerRange> layers = std::nullopt;
+  /// One for each expert, which expert parallelism cuts evenly.
+  bool ofExpert = false;
+  /// The names of the types that this template is laid out for; empty: all of
+  /// the model's.
+  std::vector<std::string> types = {};
+  /// On a side with the distributed optimizer, a rank holds flat ranges of its
+  /// shard (which it would hold in full otherwise).
+  bool flat = false;
+  /// The shape that the trainer sees, where the planning shape factors an axis;
+  /// empty: the same.
+  std::vector<int64_t> view = {};
+
+  bool isOfLayer() const { return block == Block::Layer; }
 };
 
 struct Model {
   std::string name;
   int64_t layers = 0;
-  /// In forward order: Embed, Layer, Final, Head.
+  int64_t experts = 0; ///< of every layer that has any
+  /// In Megatron's module order, that of its parameter buffers, backwards: the
+  /// templates of layers repeat as a whole for every layer, and likewise a run
+  /// of templates behind a module of every expert ("local_experts.{expert}.").
+  /// Without the distributed optimizer, which alone depends on it, linear_proj
+  /// stands behind linear_qkv, in forward order.
   std::vector<TensorTemplate> tensors;
   /// The workload types that are migrated, in their fixed order.
   std::vector<StateType> types;
@@ -65,13 +101,19 @@ struct Model {
   std::optional<unsigned> findTensor(llvm::StringRef name) const;
   /// The bytes of one element in all types.
   int64_t bytesPerElement() const;
+  /// The bytes of one element of a tensor in the types that it is laid out for.
+  int64_t bytesPerElement(const TensorTemplate &tensor) const;
+  /// Whether a tensor is laid out for a type.
+  bool isOf(const TensorTemplate &tensor, llvm::StringRef type) const;
 };
 
 /// The model of a spec that config::checkRequest has passed. `types` are names
 /// of config::typeNames(); a type is derived only if its source is there
-/// as well.
+/// as well. With `distributedOptimizer` (on either side) the types that it
+/// shards are templates of their own.
 Model buildModel(const config::ModelSpec &spec,
-                 llvm::ArrayRef<std::string> types);
+                 llvm::ArrayRef<std::string> types,
+                 bool distributedOptimizer = false);
 
 /// All families that buildModel knows; config's values().family accepts the
 /// same ones.
@@ -79,10 +121,14 @@ std::vector<llvm::StringRef> familyNames();
 
 /// The global name of a layer's tensor; `layer` is ignored by tensors that are
 /// not of a layer.
-std::string tensorName(const TensorTemplate &tensor, int64_t layer);
+std::string tensorName(const TensorTemplate &tensor, int64_t layer,
+                       int64_t expert = -1);
 
-/// Megatron's padding: the next multiple of 128 * tp.
-int64_t paddedVocab(int64_t vocab, int64_t tp);
+/// Whether the layer has the tensor; true for one that is not of a layer.
+bool hasLayer(const TensorTemplate &tensor, int64_t layer);
+
+/// Megatron's padding: the next multiple of 128 (or another number) * tp.
+int64_t paddedVocab(int64_t vocab, int64_t tp, int64_t multiple = 128);
 
 /// Whether a side has the tensor at all.
 bool existsOn(const TensorTemplate &tensor,

@@ -14,8 +14,8 @@ class LayoutOracle {
 public:
   LayoutOracle(MigrationOp migration, const TensorTable &table);
 
-  /// What role `role` (p * TP + t) of a side holds, sorted.
-  llvm::SmallVector<Piece> holdings(Side side, int64_t role) const;
+  /// What role number `role` of a side holds, sorted.
+  llvm::SmallVector<Piece, 0> holdings(Side side, int64_t role) const;
   /// Whether the previous side has the tensor at all.
   bool isOnPrev(unsigned tensor) const;
   /// The previous tensor that a current one is made from, itself or its twin.
@@ -25,6 +25,7 @@ private:
   struct SideModel {
     model::Model model;
     config::Parallelism parallel;
+    ParallelAttr attr;
   };
   const TensorTable &table;
   SideModel sides[2];

@@ -17,9 +17,17 @@ namespace etc {
 #define GEN_PASS_REGISTRATION
 #include "etc/Transforms/Passes.h.inc"
 
+/// How the default policy plans.
+struct PlanPipelineOptions : mlir::PassPipelineOptions<PlanPipelineOptions> {
+  Option<bool> totalFirst{
+      *this, "total-first", llvm::cl::init(false),
+      llvm::cl::desc("The least bytes in all before the least between nodes")};
+};
+
 /// From the request stage to a proven plan. Each step says why it stands where
 /// it does.
-void buildPlanPipeline(mlir::OpPassManager &passes);
+void buildPlanPipeline(mlir::OpPassManager &passes,
+                       const PlanPipelineOptions &options);
 
 /// How the paper's method is run.
 struct PaperPipelineOptions : mlir::PassPipelineOptions<PaperPipelineOptions> {

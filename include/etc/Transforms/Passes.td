@@ -40,6 +40,8 @@ def SolveAssignmentPass : Etc_Pass<"etc-solve-assignment"> {
     sketch), and two `etc.certificate`s: what no assignment at all can keep more of, on devices and on nodes. Where the
     request fixes the devices of the current ranks, they are taken.
   }];
+  let options = [Option<"totalFirst", "total-first", "bool", "false",
+                        "The least in all first, the least between nodes second">];
   let statistics = [Statistic<"edges", "edges", "Pairs of roles that share state">];
 }
 

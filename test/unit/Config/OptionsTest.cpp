@@ -121,7 +121,9 @@ TEST(Options, WhatIsMissing) {
   EXPECT_EQ(errorFor([](auto &o) { o.model.reset(); }),
             "exit 2: etc-opt: error: --model: missing; expected the sizes of a "
             "model, or a preset: gpt2, gpt2-medium, gpt2-large, gpt2-xl, "
-            "gpt3-1.3b, gpt3-2.7b, gpt3-6.7b, gpt3-13b, gpt3-175b, gpt3-paper");
+            "gpt3-1.3b, gpt3-2.7b, gpt3-6.7b, gpt3-13b, gpt3-175b, gpt3-paper, "
+            "llama3-8b, llama3-70b, llama3-405b, mixtral-8x7b, "
+            "qwen3-235b-a22b, deepseek-v3");
   EXPECT_EQ(errorFor([](auto &o) {
               o.model.reset();
               o.layers = "4";

@@ -8,7 +8,7 @@ using namespace etc::config;
 TEST(Presets, AllArePlannableAsTheyAre) {
   for (llvm::StringRef name : presetNames())
     EXPECT_EQ(checkOf("{\"model\": \"" + name.str() +
-                      "\", \"prev\": \"PP1\", \"curr\": \"PP2\", "
+                      "\", \"prev\": \"PP1\", \"curr\": \"DP2\", "
                       "\"cluster\": {\"nodes\": [2]}}"),
               "");
 }
@@ -30,5 +30,6 @@ TEST(Presets, UnknownNameListsThemAll) {
             "exit 2: r.json:1:11: error: model: unknown preset \"gpt3-2.7B\"; "
             "did you mean \"gpt3-2.7b\"? accepted: gpt2, gpt2-medium, "
             "gpt2-large, gpt2-xl, gpt3-1.3b, gpt3-2.7b, gpt3-6.7b, gpt3-13b, "
-            "gpt3-175b, gpt3-paper");
+            "gpt3-175b, gpt3-paper, llama3-8b, llama3-70b, llama3-405b, "
+            "mixtral-8x7b, qwen3-235b-a22b, deepseek-v3");
 }

@@ -49,20 +49,3 @@ TEST(Overlap, ATwinIsKeptOnlyIfTheNameIsNew) {
             14 * (layers + 16 + 384 * 8));
   EXPECT_EQ(overlapBytes(model, {2, 1, 1}, {0, 0}, {4, 1, 1}, {3, 0}), 0);
 }
-
-TEST(Overlap, TheTableAgreesWithTheDefinition) {
-  model::Model model = smallModel();
-  const Parallelism sides[] = {{1, 1, 1}, {2, 2, 1}, {4, 1, 1},
-                               {1, 4, 2}, {4, 2, 1}, {2, 4, 1}};
-  for (const Parallelism &prev : sides)
-    for (const Parallelism &curr : sides) {
-      OverlapTable table(model, prev, curr);
-      forEachRole(prev, [&](Role a) {
-        forEachRole(curr, [&](Role b) {
-          EXPECT_EQ(table.bytes(a, b), overlapBytes(model, prev, a, curr, b))
-              << prev.str() << " -> " << curr.str() << ", " << a.p << a.t
-              << " -> " << b.p << b.t;
-        });
-      });
-    }
-}

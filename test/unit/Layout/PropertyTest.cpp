@@ -8,7 +8,9 @@
 
 #include <cstdlib>
 #include <map>
+#include <numeric>
 #include <random>
+#include <tuple>
 
 using namespace etc;
 using namespace etc::layout;
@@ -109,14 +111,196 @@ TEST_F(RandomLayouts, AReplicaCoversEveryTensorExactlyOnce) {
   }
 }
 
-TEST_F(RandomLayouts, TheOverlapTableAgreesWithTheDefinition) {
+//===----------------------------------------------------------------------===//
+// All dimensions at once
+//===----------------------------------------------------------------------===//
+
+namespace {
+class RandomGrids : public RandomLayouts {
+protected:
+  bool coin() { return pick(0, 1); }
+
+  /// A divisor of a number.
+  int64_t pickDivisor(int64_t number) {
+    int64_t divisor = pick(1, number);
+    while (number % divisor != 0)
+      --divisor;
+    return divisor;
+  }
+
+  /// Chunks of any sizes, none included.
+  void pickStages(Parallelism &parallel, int64_t layers) {
+    if (coin())
+      return;
+    parallel.stages.assign(parallel.pp * parallel.vpp, 0);
+    for (int64_t layer = 0; layer < layers; ++layer)
+      ++parallel.stages[pick(0, parallel.stages.size() - 1)];
+  }
+
+  Parallelism pickGrid(int64_t experts) {
+    Parallelism parallel = {
+        .pp = pick(1, 4), .tp = pick(1, 3), .dp = pick(1, 7), .cp = pick(1, 2)};
+    if (parallel.pp > 1)
+      parallel.vpp = pick(1, 2);
+    if (experts) {
+      parallel.etp = pickDivisor(parallel.tp);
+      int64_t ranks = parallel.stageSize() / parallel.etp;
+      parallel.ep = pickDivisor(std::gcd(experts, ranks));
+    }
+    parallel.distributedOptimizer = pick(0, 3) != 0;
+    if (parallel.tp * parallel.cp == parallel.expertTp() * parallel.ep &&
+        coin())
+      parallel.order = config::RankOrder::TpCpEpPpDp;
+    return parallel;
+  }
+
+  /// Awkward sizes: every cut axis is 6 times something, nothing else is round.
+  config::ModelSpec pickSpec(const Parallelism &parallel, int64_t experts) {
+    config::ModelSpec spec;
+    spec.layers = parallel.pp * parallel.vpp * pick(1, 2);
+    spec.hidden = pick(3, 13);
+    spec.heads = 6;
+    spec.headDim = pick(1, 3);
+    spec.kvHeads = coin() ? 6 : 3;
+    spec.ffn = 6 * pick(1, 5);
+    spec.vocab = pick(1, 400);
+    spec.seq = pick(1, 50);
+    spec.vocabMultiple = pick(1, 7);
+    spec.tiedEmbeddings = coin();
+    spec.traits = {.learnedPositions = coin(),
+                   .normBias = coin(),
+                   .gated = coin(),
+                   .qkNorm = coin(),
+                   .routerBias = coin(),
+                   .fusedNames = coin()};
+    spec.mtpLayers = pick(0, 1);
+    if (spec.mtpLayers)
+      spec.hidden = 6 * pick(1, 3);
+    if (experts)
+      spec.experts = {.count = experts,
+                      .ffn = 6 * pick(1, 3),
+                      .sharedFfn = 6 * pick(0, 1),
+                      .denseLayers = pick(0, spec.layers)};
+    return spec;
+  }
+};
+
+/// How often each element of a tensor is held.
+struct Counter {
+  std::vector<int64_t> shape, counts;
+
+  void add(const Box &box) {
+    std::vector<int64_t> at;
+    walk(box, at);
+  }
+
+private:
+  void walk(const Box &box, std::vector<int64_t> &at) {
+    size_t axis = at.size();
+    if (axis == box.size()) {
+      int64_t index = 0;
+      for (size_t i = 0; i < at.size(); ++i)
+        index = index * shape[i] + at[i];
+      ++counts[index];
+      return;
+    }
+    ASSERT_LE(box[axis].end, shape[axis]);
+    for (int64_t i = box[axis].begin; i < box[axis].end; ++i) {
+      at.push_back(i);
+      walk(box, at);
+      at.pop_back();
+    }
+  }
+};
+
+using Key = std::tuple<unsigned, int64_t, int64_t>;
+} // namespace
+
+static std::map<Key, Counter> countAll(const model::Model &model,
+                                       const Parallelism &parallel) {
+  std::map<Key, Counter> all;
+  for (int64_t rank = 0; rank < parallel.world(); ++rank)
+    for (const Piece &piece :
+         holdings(model, parallel, placeOf(parallel, rank).role)) {
+      Counter &counter = all[{piece.tensor, piece.layer, piece.expert}];
+      if (counter.counts.empty()) {
+        counter.shape = shapeOn(model.tensors[piece.tensor], parallel);
+        int64_t size = 1;
+        for (int64_t extent : counter.shape)
+          size *= extent;
+        counter.counts.assign(size, 0);
+      }
+      counter.add(piece.box);
+    }
+  return all;
+}
+
+/// How often a side holds each element of a tensor, worked out from its grid.
+static int64_t expectedCopies(const model::TensorTemplate &tensor,
+                              const Parallelism &parallel) {
+  int64_t tp = tensor.ofExpert ? parallel.expertTp() : parallel.tp;
+  int64_t whole = tensor.splitAxis < 0 ? tp : 1;
+  if (!tensor.flat || !parallel.distributedOptimizer)
+    return whole * parallel.stageSize() /
+           (tensor.ofExpert ? tp * parallel.ep : tp);
+  // The ranks of a group share what one of them would hold; without expert
+  // parallelism an expert's group is that of the rest.
+  bool apart = tensor.ofExpert && parallel.ep > 1;
+  return tensor.ofExpert && !apart ? whole * parallel.tp / tp : whole;
+}
+
+TEST_F(RandomGrids, EveryElementIsHeldAsOftenAsTheGridSays) {
+  const char *runs = std::getenv("ETC_TEST_RUNS");
+  for (int i = 0; i < (runs ? std::atoi(runs) : 60); ++i) {
+    int64_t experts = coin() ? 0 : pick(1, 6);
+    Parallelism parallel = pickGrid(experts);
+    config::ModelSpec spec = pickSpec(parallel, experts);
+    pickStages(parallel, spec.layers);
+    if (spec.mtpLayers && coin())
+      parallel.mtpStage = pick(0, parallel.pp - 1);
+    model::Model model = model::buildModel(spec, config::Request().types,
+                                           parallel.distributedOptimizer);
+    SCOPED_TRACE(parallel.str() + " experts " + std::to_string(experts));
+    std::map<Key, Counter> all = countAll(model, parallel);
+    for (unsigned t = 0; t < model.tensors.size(); ++t) {
+      const model::TensorTemplate &tensor = model.tensors[t];
+      if (!existsOn(tensor, parallel))
+        continue;
+      int64_t copies = expectedCopies(tensor, parallel);
+      for (int64_t layer = tensor.isOfLayer() ? 0 : -1;
+           layer < (tensor.isOfLayer() ? model.layers : 0); ++layer) {
+        if (!hasLayer(tensor, layer))
+          continue;
+        for (int64_t expert = tensor.ofExpert ? 0 : -1;
+             expert < (tensor.ofExpert ? model.experts : 0); ++expert) {
+          auto found = all.find({t, layer, expert});
+          ASSERT_TRUE(found != all.end()) << tensorName(tensor, layer, expert);
+          for (int64_t count : found->second.counts)
+            ASSERT_EQ(count, copies) << tensorName(tensor, layer, expert);
+          all.erase(found);
+        }
+      }
+    }
+    EXPECT_TRUE(all.empty()) << "what no template says is held";
+  }
+}
+
+TEST_F(RandomGrids, OverlapIsWhatTheHoldingsShare) {
   for (int i = 0; i < 30; ++i) {
-    Parallelism prev = pickSide(), curr = pickSide();
-    model::Model model = pickModel({prev, curr});
-    OverlapTable table(model, prev, curr);
-    Role a = {pick(0, prev.pp - 1), pick(0, prev.tp - 1)};
-    Role b = {pick(0, curr.pp - 1), pick(0, curr.tp - 1)};
-    EXPECT_EQ(table.bytes(a, b), overlapBytes(model, prev, a, curr, b))
-        << prev.str() << " -> " << curr.str();
+    int64_t experts = coin() ? 0 : pick(1, 6);
+    Parallelism prev = pickGrid(experts), curr = pickGrid(experts);
+    config::ModelSpec spec = pickSpec(prev, experts);
+    spec.layers = prev.pp * prev.vpp * curr.pp * curr.vpp;
+    model::Model model = model::buildModel(spec, config::Request().types, true);
+    Role a = placeOf(prev, pick(0, prev.world() - 1)).role;
+    Role b = placeOf(curr, pick(0, curr.world() - 1)).role;
+    int64_t bytes = 0;
+    for (const Piece &wanted : holdings(model, curr, b))
+      for (const Piece &held : holdings(model, prev, a))
+        if (held.layer == wanted.layer && held.expert == wanted.expert &&
+            sourceTensor(model, prev, wanted.tensor) == held.tensor)
+          bytes += sharedVolume(wanted.box, held.box) *
+                   model.bytesPerElement(model.tensors[held.tensor]);
+    EXPECT_EQ(overlapBytes(model, prev, a, curr, b), bytes);
   }
 }

@@ -12,7 +12,7 @@ namespace etc::layout {
 
 /// A model small enough to work out by hand: 4 layers, hidden 8, 4 heads, ffn
 /// 16, 300 words, 6 positions.
-inline model::Model smallModel(bool tied = true) {
+inline config::ModelSpec smallSpec(bool tied = true) {
   config::ModelSpec spec;
   spec.layers = 4;
   spec.hidden = 8;
@@ -21,14 +21,18 @@ inline model::Model smallModel(bool tied = true) {
   spec.vocab = 300;
   spec.seq = 6;
   spec.tiedEmbeddings = tied;
-  return model::buildModel(spec, config::Request().types);
+  return spec;
+}
+
+inline model::Model smallModel(bool tied = true) {
+  return model::buildModel(smallSpec(tied), config::Request().types);
 }
 
 /// Calls f(role) for every role of a configuration.
 template <typename F>
 void forEachRole(const config::Parallelism &parallel, F f) {
   for (int64_t p = 0; p < parallel.pp; ++p)
-    for (int64_t t = 0; t < parallel.tp; ++t)
+    for (int64_t t = 0; t < parallel.slots(); ++t)
       f(Role{p, t});
 }
 

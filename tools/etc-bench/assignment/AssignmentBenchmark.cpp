@@ -1,10 +1,16 @@
 // Times the assignment of whole reconfigurations: class graph, solution and
 // expansion to single roles. A name such as "PP16TP8DP8/PP8TP8DP16/layers:64"
-// says all there is to know about a case; against_scipy.py reads it.
+// says all there is to know about a case; compare.py reads it. Names that begin
+// with "solve:" time the solution alone, by us or by LEMON where it is found,
+// with the class graph given.
 
 #include "etc/Assignment/Expand.h"
 #include "etc/Assignment/Overlap.h"
 #include "etc/Assignment/Solver.h"
+
+#ifdef ETC_HAS_LEMON
+#include "LemonFlow.h"
+#endif
 
 #include <benchmark/benchmark.h>
 
@@ -57,16 +63,18 @@ BoxGrid grid(int64_t layers, int64_t slices, const Parallel &parallel) {
   return {split(layers, parallel.pp), split(slices, parallel.tp)};
 }
 
-void assign(benchmark::State &state, const Case &test) {
+Problem classGraph(const Case &test) {
   const auto &[layers, prev, curr] = test;
   int64_t slices = std::lcm(prev.tp, curr.tp);
-  BoxGrid devices = grid(layers, slices, prev);
-  BoxGrid roles = grid(layers, slices, curr);
+  return {std::vector<int64_t>(curr.pp * curr.tp, curr.dp),
+          std::vector<int64_t>(prev.pp * prev.tp, prev.dp),
+          overlapEdges(grid(layers, slices, curr), grid(layers, slices, prev))};
+}
+
+void assign(benchmark::State &state, const Case &test) {
   Weight kept;
   for (auto _ : state) {
-    Problem problem{std::vector<int64_t>(curr.pp * curr.tp, curr.dp),
-                    std::vector<int64_t>(prev.pp * prev.tp, prev.dp),
-                    overlapEdges(roles, devices)};
+    Problem problem = classGraph(test);
     Solution solution = solve(problem);
     benchmark::DoNotOptimize(expand(problem, solution.flow));
     kept = solution.total;
@@ -74,12 +82,51 @@ void assign(benchmark::State &state, const Case &test) {
   state.counters["kept"] = double(kept.device);
 }
 
+void solveAlone(benchmark::State &state, const Case &test) {
+  Problem problem = classGraph(test);
+  Weight kept;
+  for (auto _ : state)
+    kept = solve(problem).total;
+  state.counters["kept"] = double(kept.device);
+}
+
+#ifdef ETC_HAS_LEMON
+void solveByLemon(benchmark::State &state, const Case &test,
+                  etc::bench::LemonMethod method) {
+  Problem problem = classGraph(test);
+  int64_t kept = 0;
+  etc::bench::LemonFlow flow(problem.supply, problem.capacity);
+  for (const Edge &edge : problem.edges)
+    flow.addEdge(edge.row, edge.col, edge.weight.device);
+  for (auto _ : state)
+    kept = flow.solve(method);
+  state.counters["kept"] = double(kept);
+}
+#endif
+
+void registerCase(const Case &test) {
+  using benchmark::RegisterBenchmark;
+  auto unit = benchmark::kMillisecond;
+  std::string name = test.name();
+  RegisterBenchmark(name.c_str(), assign, test)->Unit(unit);
+  RegisterBenchmark(("solve:ours/" + name).c_str(), solveAlone, test)
+      ->Unit(unit);
+#ifdef ETC_HAS_LEMON
+  using etc::bench::LemonMethod;
+  RegisterBenchmark(("solve:simplex/" + name).c_str(), solveByLemon, test,
+                    LemonMethod::NetworkSimplex)
+      ->Unit(unit);
+  RegisterBenchmark(("solve:scaling/" + name).c_str(), solveByLemon, test,
+                    LemonMethod::CostScaling)
+      ->Unit(unit);
+#endif
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
   for (const Case &test : kCases)
-    benchmark::RegisterBenchmark(test.name().c_str(), assign, test)
-        ->Unit(benchmark::kMillisecond);
+    registerCase(test);
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv))
     return 2;

@@ -1,0 +1,54 @@
+//===- TryPlacement.h - What another placement would move -----------------===//
+
+#ifndef ETC_TRANSFORMS_TRYPLACEMENT_H
+#define ETC_TRANSFORMS_TRYPLACEMENT_H
+
+#include "etc/Transforms/PaperVolumes.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace etc {
+
+/// Another way to place the same migration.
+struct Trial {
+  Place place = Place::Any;
+  bool totalFirst = false;
+  /// Devices that leave, besides those of the request; ascending.
+  llvm::ArrayRef<int64_t> leaving;
+};
+
+/// Where a trial puts the current ranks, and what a plan would then move.
+struct TrialResult {
+  Volumes volumes;
+  llvm::SmallVector<int64_t> placement;
+};
+
+/// Places a migration in many ways without planning it whole. The stages before
+/// the assignment are run once.
+class PlacementTrials {
+public:
+  /// `migration` may be in any stage; it is copied.
+  explicit PlacementTrials(MigrationOp migration);
+  ~PlacementTrials();
+
+  /// Nothing where there is no plan: too few devices, groups that do not fit
+  /// the nodes, state without a holder.
+  std::optional<TrialResult> run(const Trial &trial);
+
+  /// What makes nodes interchangeable: for each node, the previous role of
+  /// every device in order (-1: none), and whether it may take a role.
+  std::vector<std::vector<std::pair<int64_t, bool>>> nodeSignatures();
+
+private:
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  bool isBuilt = true;
+};
+
+} // namespace etc
+
+#endif // ETC_TRANSFORMS_TRYPLACEMENT_H

@@ -1,0 +1,193 @@
+//===- CheckModel.cpp - Whether a model's sizes go together ---------------===//
+
+#include "Checks.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace etc::config;
+using llvm::Error;
+using llvm::StringRef;
+using llvm::Twine;
+
+Field etc::config::fieldAt(const SourceLocation &where, StringRef name) {
+  if (!where.isCommandLine())
+    return {where, name.str()};
+  // Only a file can list the devices of a side.
+  size_t dot = name.rfind('.');
+  StringRef option = dot == StringRef::npos ? name : name.drop_front(dot + 1);
+  return {where, ("--" + option).str()};
+}
+
+std::string etc::config::useDivisor(StringRef name, int64_t number,
+                                    int64_t wanted) {
+  int64_t below = wanted - 1, above = wanted + 1;
+  while (below > 0 && number % below != 0)
+    --below;
+  while (above < number && number % above != 0)
+    ++above;
+  std::string text = "use ";
+  auto append = [&](int64_t value) {
+    text += (text.size() > 4 ? " or " : "") + name.str() + " = " +
+            std::to_string(value);
+  };
+  if (below > 0)
+    append(below);
+  if (above <= number)
+    append(above);
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Sizes
+//===----------------------------------------------------------------------===//
+
+using Wide = unsigned __int128;
+
+/// The elements of a layer, and beyond any doubt more.
+static Wide mostOfLayer(const ModelSpec &model) {
+  Wide hidden = model.hidden, heads = model.heads;
+  Wide attention = hidden * 4 * std::max(hidden, heads * model.headDim);
+  const LatentSizes &latent = model.latent;
+  Wide widest = latent.plainDim + latent.rotaryDim + latent.valueDim;
+  Wide compressed =
+      (latent.queryRank + latent.keyValueRank + latent.rotaryDim) *
+      (hidden + 2 * heads * widest);
+  Wide mlp = hidden * (3 * Wide(model.ffn) + 16) + 3 * Wide(model.ffn);
+  const ExpertSizes &experts = model.experts;
+  Wide routed =
+      hidden * 3 * (Wide(experts.ffn) + 1) * experts.count + experts.count;
+  return attention + compressed + mlp + routed +
+         hidden * 3 * (Wide(experts.sharedFfn) + 1);
+}
+
+/// The elements of all tensors: plans count their bytes, 14 an element and
+/// replica, in 63 bits.
+static Error checkModelSize(const ModelSpec &model) {
+  Wide ends = Wide(model.hidden) *
+              (2 * (Wide(model.vocab) + (Wide(1) << 28)) + model.seq);
+  Wide most = Wide(1) << 56;
+  Wide layer = mostOfLayer(model);
+  if (layer <= most && layer * (model.layers + model.mtpLayers) + ends <= most)
+    return Error::success();
+  return unsatisfiable(fieldAt(model.where, "model"),
+                       "expected a model of at most 2^56 elements, got more; "
+                       "use fewer layers or smaller sizes");
+}
+
+static Error checkHeads(const ModelSpec &model) {
+  if (!model.headDim && !model.traits.latentAttention &&
+      model.hidden % model.heads != 0)
+    return unsatisfiable(
+        fieldAt(model.where, "model.heads"),
+        Twine(model.heads) +
+            " attention heads do not divide hidden = " + Twine(model.hidden) +
+            "; " + useDivisor("heads", model.hidden, model.heads));
+  int64_t groups = model.keyValueHeads();
+  if (model.heads % groups != 0)
+    return unsatisfiable(fieldAt(model.where, "model.kv_heads"),
+                         Twine(groups) + " key-value heads do not divide " +
+                             Twine(model.heads) + " attention heads; " +
+                             useDivisor("kv_heads", model.heads, groups));
+  return Error::success();
+}
+
+static Error checkExperts(const ModelSpec &model) {
+  const ExpertSizes &experts = model.experts;
+  if (experts.count && !experts.ffn)
+    return malformed(fieldAt(model.where, "model.expert_ffn"),
+                     "missing; expected a positive integer");
+  if (!experts.count && (experts.ffn || experts.sharedFfn))
+    return malformed(fieldAt(model.where, "model.experts"),
+                     "missing; expected a positive integer");
+  if (experts.denseLayers > model.layers)
+    return unsatisfiable(fieldAt(model.where, "model.dense_layers"),
+                         Twine(experts.denseLayers) +
+                             " dense layers are more than all " +
+                             Twine(model.layers) + " layers");
+  return Error::success();
+}
+
+static Error checkLatent(const ModelSpec &model) {
+  if (!model.traits.latentAttention)
+    return Error::success();
+  const LatentSizes &latent = model.latent;
+  for (auto [name, size] : {std::pair("model.kv_rank", latent.keyValueRank),
+                            std::pair("model.nope_dim", latent.plainDim),
+                            std::pair("model.rope_dim", latent.rotaryDim),
+                            std::pair("model.value_dim", latent.valueDim)})
+    if (size == 0)
+      return malformed(fieldAt(model.where, name),
+                       "missing; expected a positive integer");
+  return Error::success();
+}
+
+Error etc::config::checkModel(const ModelSpec &model) {
+  if (model.family == "table")
+    return Error::success();
+  for (auto check : {checkHeads, checkExperts, checkLatent, checkModelSize})
+    if (Error error = check(model))
+      return error;
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Tables
+//===----------------------------------------------------------------------===//
+
+static Error checkRow(const ModelSpec &model, const TensorSpec &row,
+                      const Field &field) {
+  bool ofLayer = row.block == "layer";
+  if (ofLayer != StringRef(row.name).contains("{layer}"))
+    return malformed(field, ofLayer
+                                ? "a tensor of layers needs {layer} in its name"
+                                : "only a tensor of layers has {layer} in its "
+                                  "name; set block to \"layer\"");
+  if (StringRef(row.name).contains("{expert}") && !model.experts.count)
+    return malformed(field, "the name has {expert}, but model.experts is "
+                            "missing; give the number of experts");
+  if (row.shape.empty() || row.shape.size() > 3)
+    return malformed(field, "expected a shape of 1 to 3 axes, got " +
+                                Twine(row.shape.size()));
+  if (row.split >= static_cast<int64_t>(row.shape.size()))
+    return malformed(field, "split = " + Twine(row.split) +
+                                " is not an axis of the shape; expected 0 to " +
+                                Twine(row.shape.size() - 1));
+  if (row.layers && (row.layers->first >= row.layers->second ||
+                     row.layers->second > model.layers))
+    return malformed(field, "layers " + Twine(row.layers->first) + " to " +
+                                Twine(row.layers->second) +
+                                " are not a range of the model's " +
+                                Twine(model.layers));
+  return Error::success();
+}
+
+Error etc::config::checkTable(const ModelSpec &model) {
+  if (model.layers == 0)
+    return malformed(fieldAt(model.where, "model.layers"),
+                     "missing; expected a positive integer");
+  Wide elements = 0;
+  llvm::StringSet<> names;
+  for (const TensorSpec &row : model.tensors) {
+    Field field = {model.where, "model.tensors: " + row.name};
+    if (Error error = checkRow(model, row, field))
+      return error;
+    if (!names.insert(row.name).second)
+      return malformed(field, "stands twice; give every tensor once");
+    Wide size = row.block == "layer" ? model.layers : 1;
+    for (int64_t extent : row.shape)
+      size *= extent;
+    elements += size * std::max<int64_t>(1, model.experts.count);
+  }
+  for (const TensorSpec &row : model.tensors)
+    if (!row.tiedTo.empty() && !names.contains(row.tiedTo))
+      return malformed({model.where, "model.tensors: " + row.name},
+                       "tied_to \"" + row.tiedTo +
+                           "\" is no tensor of the "
+                           "model");
+  if (elements > Wide(1) << 56)
+    return unsatisfiable(fieldAt(model.where, "model"),
+                         "expected a model of at most 2^56 elements, got "
+                         "more; use fewer layers or smaller sizes");
+  return Error::success();
+}

@@ -1,0 +1,28 @@
+//===- Checks.h - The parts of checkRequest ---------------------*- C++ -*-===//
+
+#ifndef ETC_LIB_CONFIG_CHECKS_H
+#define ETC_LIB_CONFIG_CHECKS_H
+
+#include "etc/Config/Request.h"
+
+namespace etc::config {
+
+/// A field as its source spells it: `model.heads` in a file, `--heads` on a
+/// command line.
+Field fieldAt(const SourceLocation &where, llvm::StringRef name);
+
+/// `use tp = 4 or tp = 8`: the divisors of `number` next to `wanted`.
+std::string useDivisor(llvm::StringRef name, int64_t number, int64_t wanted);
+
+/// Whether the sizes of a model go together, and can be counted.
+llvm::Error checkModel(const ModelSpec &model);
+/// Whether a plain table of tensors is complete and consistent.
+llvm::Error checkTable(const ModelSpec &model);
+
+/// Whether a side's configuration can run the model, by Megatron's own rules.
+llvm::Error checkParallel(const Request &request, const SideSpec &side,
+                          llvm::StringRef name);
+
+} // namespace etc::config
+
+#endif // ETC_LIB_CONFIG_CHECKS_H

@@ -1,0 +1,111 @@
+//===- FlatRanges.cpp - What the distributed optimizer gives a rank -------===//
+
+#include "etc/Layout/Layout.h"
+
+#include <numeric>
+
+using namespace etc;
+using namespace etc::layout;
+using config::Parallelism;
+using model::TensorTemplate;
+
+/// Where a tensor may start, and a bucket end besides: Megatron aligns for
+/// loads and for NCCL's bandwidth.
+static constexpr int64_t startAlignment = 64, endAlignment = 128;
+
+static int64_t roundUp(int64_t value, int64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+namespace {
+/// A buffer as one of its ranks sees it.
+class Buffer {
+public:
+  Buffer(int64_t ranks, int64_t rank) : ranks(ranks), rank(rank) {}
+
+  /// Appends a tensor of so many elements; `alone` gives it its own bucket.
+  void append(FlatPiece &piece, int64_t elements, bool alone);
+  /// Closes the last bucket.
+  void finish() { closeBucket(); }
+
+private:
+  struct Entry {
+    FlatPiece *piece;
+    Range at; ///< in the buffer
+  };
+
+  void closeBucket();
+
+  int64_t ranks, rank;
+  int64_t bucketBegin = 0, next = 0;
+  std::vector<Entry> bucket;
+};
+} // namespace
+
+void Buffer::append(FlatPiece &piece, int64_t elements, bool alone) {
+  next = roundUp(next, startAlignment);
+  if (alone && !bucket.empty())
+    closeBucket();
+  bucket.push_back({&piece, {next, next + elements}});
+  next += elements;
+  if (alone)
+    closeBucket();
+}
+
+void Buffer::closeBucket() {
+  if (bucket.empty())
+    return;
+  next = roundUp(next, std::lcm(ranks, endAlignment));
+  int64_t share = (next - bucketBegin) / ranks;
+  Range own = {bucketBegin + rank * share, bucketBegin + (rank + 1) * share};
+  for (Entry &entry : bucket) {
+    Range held = intersect(entry.at, own);
+    if (held.size())
+      entry.piece->range = {held.begin - entry.at.begin,
+                            held.end - entry.at.begin};
+  }
+  bucket.clear();
+  bucketBegin = next;
+}
+
+/// Whether the tensor is one of several copies of the embedding. Where a stage
+/// embeds further tokens, its output layer is not counted among these.
+static bool isTiedCopy(const model::Model &model, const Parallelism &parallel,
+                       const TensorTemplate &tensor) {
+  if (parallel.pp == 1 || tensor.isOfLayer())
+    return false;
+  bool predictsMore = llvm::any_of(model.tensors, [&](const auto &other) {
+    return other.block == model::Block::Mtp && !other.tiedTo.empty() &&
+           existsOn(other, parallel);
+  });
+  if (!tensor.tiedTo.empty())
+    return tensor.block != model::Block::Head || !predictsMore;
+  return llvm::any_of(model.tensors, [&](const TensorTemplate &other) {
+    return other.tiedTo == tensor.name;
+  });
+}
+
+std::vector<FlatPiece> etc::layout::flatPieces(const model::Model &model,
+                                               const Parallelism &parallel,
+                                               Role role, int64_t k) {
+  int64_t i = role.t + parallel.slots() * role.d;
+  int64_t expertRanks = parallel.expertTp() * parallel.ep;
+  Buffer dense(parallel.dp * parallel.cp, i / parallel.tp);
+  Buffer experts(parallel.expertDp(), i / expertRanks);
+  std::vector<FlatPiece> pieces;
+  for (const Instance &instance :
+       instancesOf(model, parallel, role.p, k, role.t))
+    if (model.tensors[instance.tensor].flat)
+      pieces.push_back({instance, {}});
+  for (FlatPiece &piece : llvm::reverse(pieces)) {
+    const TensorTemplate &tensor = model.tensors[piece.instance.tensor];
+    // Without expert parallelism, experts are like any other parameters.
+    bool apart = tensor.ofExpert && parallel.ep > 1;
+    (apart ? experts : dense)
+        .append(piece, volume(boxOf(tensor, parallel, role.t)),
+                isTiedCopy(model, parallel, tensor));
+  }
+  dense.finish();
+  experts.finish();
+  return pieces;
+}

@@ -1,0 +1,264 @@
+//===- FlatRanges.cpp - What the distributed optimizer cuts ---------------===//
+
+#include "FlatRanges.h"
+
+#include "llvm/Support/MathExtras.h"
+
+#include <numeric>
+
+using namespace etc;
+using llvm::ArrayRef;
+using llvm::SmallVector;
+
+namespace {
+/// A parameter as a rank holds it, and where it lies in its bucket.
+struct Parameter {
+  Piece shard;
+  int64_t begin;
+};
+
+/// Parameters that are cut into ranges together.
+struct Bucket {
+  SmallVector<Parameter, 0> parameters;
+  int64_t end = 0;
+
+  void add(const Piece &shard) {
+    int64_t begin = llvm::alignTo(end, 64);
+    parameters.push_back({shard, begin});
+    end = begin + shard.size();
+  }
+};
+
+/// Lays out the buffers of one role.
+class Buffers {
+public:
+  Buffers(MigrationOp migration, const TensorTable &table, Side side,
+          RoleAttr role)
+      : migration(migration), table(table), side(side),
+        parallel(migration.getParallel(side)), role(role) {}
+
+  SmallVector<Piece> takeRanges();
+
+private:
+  /// Tensors [begin, end) of the table.
+  struct Run {
+    unsigned begin, end;
+  };
+  Run runFrom(unsigned tensor, llvm::function_ref<bool(unsigned)> isAlike,
+              unsigned end) const;
+  void addChunk(int64_t chunk);
+  void addModules(Run run, int64_t layer);
+  void addExperts(Run run, int64_t layer);
+  void addShard(unsigned tensor, int64_t layer, int64_t expert);
+  bool isSharedCopy(unsigned tensor) const;
+  void takeBuffer(bool ofExperts, SmallVector<Piece> &pieces) const;
+  void takeBucket(const Bucket &bucket, bool ofExperts,
+                  SmallVector<Piece> &pieces) const;
+
+  MigrationOp migration;
+  const TensorTable &table;
+  Side side;
+  ParallelAttr parallel;
+  RoleAttr role;
+  /// Of one chunk, in module order.
+  SmallVector<Piece, 0> shards;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Module order
+//===----------------------------------------------------------------------===//
+
+void Buffers::addShard(unsigned tensor, int64_t layer, int64_t expert) {
+  TensorOp op = table[tensor];
+  if (!op.getFlat() || !op.isOn(parallel) || !table.isInLayer(tensor, layer))
+    return;
+  Piece shard = table.getWhole(tensor, layer, expert, side);
+  if (table.isSplit(tensor)) {
+    int64_t tp =
+        table.isOfExpert(tensor) ? parallel.getEtp() : parallel.getTp();
+    int64_t share = shard.cut.size() / tp, rank = role.getSlot() % tp;
+    shard.cut = {share * rank, share * (rank + 1)};
+  }
+  shards.push_back(shard);
+}
+
+Buffers::Run Buffers::runFrom(unsigned tensor,
+                              llvm::function_ref<bool(unsigned)> isAlike,
+                              unsigned end) const {
+  Run run{tensor, tensor + 1};
+  while (run.end < end && isAlike(run.end))
+    ++run.end;
+  return run;
+}
+
+/// Expert after expert, each with all tensors of the run.
+void Buffers::addExperts(Run run, int64_t layer) {
+  int64_t count = table.getExperts() / parallel.getEp(),
+          first = role.getSlot() / parallel.getEtp() % parallel.getEp() * count;
+  for (int64_t expert = first; expert < first + count; ++expert)
+    for (unsigned tensor = run.begin; tensor < run.end; ++tensor)
+      addShard(tensor, layer, expert);
+}
+
+/// The module of an expert: the name up to the dot behind its number. Grouped
+/// linear layers have none, the tensors are numbered themselves.
+static llvm::StringRef moduleOf(TensorOp op) {
+  constexpr llvm::StringLiteral mark = "{expert}.";
+  size_t at = op.getName().find(mark);
+  return at == llvm::StringRef::npos
+             ? ""
+             : op.getName().take_front(at + mark.size());
+}
+
+void Buffers::addModules(Run run, int64_t layer) {
+  for (unsigned tensor = run.begin; tensor < run.end;) {
+    if (!table.isOfExpert(tensor)) {
+      addShard(tensor++, layer, 0);
+      continue;
+    }
+    llvm::StringRef module = moduleOf(table[tensor]);
+    Run experts = runFrom(
+        tensor,
+        [&](unsigned other) {
+          return !module.empty() && moduleOf(table[other]) == module;
+        },
+        run.end);
+    addExperts(experts, layer);
+    tensor = experts.end;
+  }
+}
+
+void Buffers::addChunk(int64_t chunk) {
+  shards.clear();
+  for (unsigned tensor = 0; tensor < table.size();) {
+    Part part = table.getPart(tensor);
+    Run run = runFrom(
+        tensor, [&](unsigned other) { return table.getPart(other) == part; },
+        table.size());
+    tensor = run.end;
+    if (part != Part::Layer) {
+      if (migration.hasPart(side, chunk, part))
+        addModules(run, 0);
+      continue;
+    }
+    auto [begin, end] = migration.getChunk(side, chunk);
+    for (int64_t layer = begin; layer < end; ++layer)
+      addModules(run, layer);
+  }
+}
+
+/// A copy of the embedding, or the embedding itself, that stages share. Where a
+/// stage embeds further tokens, the output layer is not counted among these.
+bool Buffers::isSharedCopy(unsigned tensor) const {
+  if (parallel.getPp() == 1 || table.getPart(tensor) == Part::Layer)
+    return false;
+  bool isShared = false, embedsMore = false;
+  for (unsigned other = 0; other < table.size(); ++other) {
+    bool isCopy = table.getTwin(other).has_value();
+    isShared |= isCopy && (other == tensor || table.getTwin(other) == tensor);
+    embedsMore |= isCopy && table.getPart(other) == Part::Mtp &&
+                  TensorOp(table[other]).isOn(parallel);
+  }
+  bool isOutput = table.getTwin(tensor) && table.getPart(tensor) == Part::Head;
+  return isShared && !(isOutput && embedsMore);
+}
+
+//===----------------------------------------------------------------------===//
+// Ranges
+//===----------------------------------------------------------------------===//
+
+/// Appends the boxes of elements [begin, end) of a shard, counted row by row:
+/// a part of a row, whole rows, a part of a row, on each axis.
+static void appendFlat(const Piece &shard, int64_t begin, int64_t end,
+                       SmallVector<Piece> &pieces) {
+  if (begin >= end)
+    return;
+  Piece box = shard;
+  auto appendRows = [&](Piece rows, int64_t from, int64_t to) {
+    // Elements [from, to) of one outer position.
+    int64_t width = rows.inner.size();
+    auto add = [&](int64_t first, int64_t last, int64_t left, int64_t right) {
+      if (first >= last || left >= right)
+        return;
+      Piece part = rows;
+      part.cut = {shard.cut.begin + first, shard.cut.begin + last};
+      part.inner = {shard.inner.begin + left, shard.inner.begin + right};
+      pieces.push_back(part);
+    };
+    int64_t top = from / width, bottom = to / width;
+    if (top == bottom)
+      return add(top, top + 1, from % width, to % width);
+    if (from % width)
+      add(top, top + 1, from % width, width);
+    add(llvm::divideCeil(from, width), bottom, 0, width);
+    add(bottom, bottom + 1, 0, to % width);
+  };
+  int64_t plane = shard.cut.size() * shard.inner.size();
+  int64_t front = begin / plane, back = end / plane;
+  auto slab = [&](int64_t first, int64_t last) {
+    box.outer = {shard.outer.begin + first, shard.outer.begin + last};
+    return box;
+  };
+  if (front == back)
+    return appendRows(slab(front, front + 1), begin % plane, end % plane);
+  if (begin % plane)
+    appendRows(slab(front, front + 1), begin % plane, plane);
+  if (int64_t first = llvm::divideCeil(begin, plane); first < back)
+    pieces.push_back(slab(first, back));
+  if (end % plane)
+    appendRows(slab(back, back + 1), 0, end % plane);
+}
+
+/// This rank's range of a bucket.
+void Buffers::takeBucket(const Bucket &bucket, bool ofExperts,
+                         SmallVector<Piece> &pieces) const {
+  int64_t group =
+      ofExperts ? parallel.getEtp() * parallel.getEp() : parallel.getTp();
+  int64_t ranks = parallel.getStageWorld() / group,
+          number = role.getSlot() + parallel.getSlots() * role.getReplica();
+  int64_t size =
+      llvm::alignTo(bucket.end, std::lcm(ranks, int64_t(128))) / ranks;
+  int64_t begin = number / group * size;
+  for (const Parameter &parameter : bucket.parameters)
+    appendFlat(parameter.shard, std::max<int64_t>(0, begin - parameter.begin),
+               std::min(parameter.shard.size(), begin + size - parameter.begin),
+               pieces);
+}
+
+void Buffers::takeBuffer(bool ofExperts, SmallVector<Piece> &pieces) const {
+  Bucket bucket;
+  auto close = [&] {
+    takeBucket(bucket, ofExperts, pieces);
+    bucket = {};
+  };
+  for (const Piece &shard : llvm::reverse(shards)) {
+    // Without expert parallelism, experts are like any other parameters.
+    bool isApart = table.isOfExpert(shard.tensor) && parallel.getEp() > 1;
+    if (isApart != ofExperts)
+      continue;
+    bool isAlone = isSharedCopy(shard.tensor);
+    if (isAlone)
+      close();
+    bucket.add(shard);
+    if (isAlone)
+      close();
+  }
+  close();
+}
+
+SmallVector<Piece> Buffers::takeRanges() {
+  SmallVector<Piece> pieces;
+  for (int64_t chunk = 0; chunk < parallel.getVpp(); ++chunk) {
+    addChunk(chunk * parallel.getPp() + role.getStage());
+    for (bool ofExperts : {false, true})
+      takeBuffer(ofExperts, pieces);
+  }
+  return pieces;
+}
+
+SmallVector<Piece> etc::flatRanges(MigrationOp migration,
+                                   const TensorTable &table, Side side,
+                                   RoleAttr role) {
+  return Buffers(migration, table, side, role).takeRanges();
+}

@@ -1,0 +1,109 @@
+//===- CheckOptions.cpp - Which options go together -----------------------===//
+
+#include "CheckOptions.h"
+
+#include "Outputs.h"
+
+#include "llvm/Support/Process.h"
+
+using namespace etc;
+using config::ExitCode;
+using llvm::Twine;
+
+/// JSON lists every device; above this many it has to be asked for.
+static constexpr size_t jsonDeviceLimit = 1024;
+
+static int malformed(const Twine &message) {
+  return fail(message, ExitCode::Malformed);
+}
+
+static int checkPolicy(const PlannerOptions &options,
+                       const config::Request &request) {
+  if (request.policy != "paper") {
+    if (options.twoStage || options.paperCosts)
+      return malformed(
+          Twine(options.twoStage ? "--two-stage" : "--paper-costs") +
+          " is of the paper's method; add --policy=paper");
+    return 0;
+  }
+  if (options.shorthand.place)
+    return malformed("--place: the paper's policy has a placement of its own; "
+                     "leave one of the two out");
+  if (options.objective)
+    return malformed("--objective: the paper's policy has an objective of its "
+                     "own; leave one of the two out");
+  return 0;
+}
+
+static int checkOutput(const PlannerOptions &options,
+                       const config::Request &request) {
+  bool writesPlans = options.emit == Emit::Plan || options.emit == Emit::Json;
+  if (writesPlans && options.twoStage && options.output == "-")
+    return malformed("--two-stage writes two plans; name a file with -o");
+  if (options.emit == Emit::Plan && options.output == "-" &&
+      llvm::sys::Process::StandardOutIsDisplayed())
+    return malformed("a plan is binary; name a file with -o");
+  if (options.emit == Emit::Json && !options.devices &&
+      request.deviceCount() > static_cast<int64_t>(jsonDeviceLimit))
+    return malformed(
+        "--emit=json of more than 1024 devices needs --devices=LIST");
+  if (!options.hosts)
+    return 0;
+  if (options.emit != Emit::Ranks)
+    return malformed("--hosts needs --emit=ranks");
+  if (options.hosts->size() != request.nodes.size())
+    return malformed("--hosts: expected a name for each of the " +
+                     Twine(request.nodes.size()) + " nodes, got " +
+                     Twine(options.hosts->size()));
+  return 0;
+}
+
+static int checkDevices(const PlannerOptions &options,
+                        const config::Request &request) {
+  if (options.devices && options.emit != Emit::Json)
+    return malformed("--devices needs --emit=json");
+  for (int64_t device : options.devices.value_or(std::vector<int64_t>()))
+    if (device < 0 || device >= request.deviceCount())
+      return malformed("--devices: " + Twine(device) +
+                       " is not one of the cluster's " +
+                       Twine(request.deviceCount()) + " devices");
+  return 0;
+}
+
+/// --frontier and --which-nodes compare many plans.
+static int checkQuestion(const PlannerOptions &options,
+                         const config::Request &request) {
+  if (!options.frontier && !options.whichNodes) {
+    if (options.rates)
+      return malformed("--rates needs --frontier or --which-nodes");
+    return 0;
+  }
+  const char *name = options.frontier ? "--frontier" : "--which-nodes";
+  if (options.frontier && options.whichNodes)
+    return malformed("--frontier and --which-nodes are two questions; ask one "
+                     "at a time");
+  if (options.emit != Emit::Mlir)
+    return malformed(Twine(name) +
+                     " writes an answer of its own; leave --emit out");
+  if (request.policy == "paper")
+    return malformed(Twine(name) + " compares plans of --policy=best; leave "
+                                   "--policy=paper out");
+  if (request.curr.devices)
+    return malformed(Twine(name) +
+                     " chooses devices; leave the devices of curr out");
+  if (options.frontier && (options.shorthand.place || options.objective))
+    return malformed("--frontier tries every placement and objective; leave "
+                     "--place and --objective out");
+  if (options.whichNodes && *options.whichNodes < 1)
+    return malformed("--which-nodes: expected a positive integer, got " +
+                     Twine(*options.whichNodes));
+  return 0;
+}
+
+int etc::checkOptions(const PlannerOptions &options,
+                      const config::Request &request) {
+  for (auto *check : {checkPolicy, checkOutput, checkDevices, checkQuestion})
+    if (int status = check(options, request))
+      return status;
+  return 0;
+}

@@ -1,0 +1,32 @@
+//===- Outputs.h - Files, all of them or none -----------------------------===//
+
+#ifndef ETC_TOOLS_ETCOPT_OUTPUTS_H
+#define ETC_TOOLS_ETCOPT_OUTPUTS_H
+
+#include "etc/Config/Diagnostic.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/Twine.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <functional>
+#include <string>
+
+namespace etc {
+
+/// Says what is wrong, in one line; returns the exit status.
+int fail(const llvm::Twine &message, config::ExitCode code);
+
+/// What goes into one file; "-" is stdout.
+struct Output {
+  std::string name;
+  std::function<void(llvm::raw_ostream &)> write;
+  bool executable = false;
+};
+
+/// Writes all of the outputs or none of them. Returns the exit status.
+int writeOutputs(llvm::ArrayRef<Output> outputs);
+
+} // namespace etc
+
+#endif // ETC_TOOLS_ETCOPT_OUTPUTS_H

@@ -1,0 +1,57 @@
+//===- PlanRequest.cpp - From a request to proven plans -------------------===//
+
+#include "PlanRequest.h"
+
+#include "etc/Export/Export.h"
+#include "etc/Import/Import.h"
+#include "etc/Transforms/Passes.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Pass/PassManager.h"
+
+using namespace etc;
+using namespace mlir;
+
+LogicalResult etc::printDiagnostic(Diagnostic &diagnostic) {
+  if (auto where = dyn_cast<FileLineColLoc>(diagnostic.getLocation()))
+    llvm::errs() << where.getFilename().getValue() << ":" << where.getLine()
+                 << ":" << where.getColumn() << ": error: ";
+  else
+    llvm::errs() << "etc-opt: error: ";
+  llvm::errs() << diagnostic << "\n";
+  return success();
+}
+
+static LogicalResult planModule(ModuleOp module, const PlannerOptions &options,
+                                bool asPaper) {
+  PassManager passes(module.getContext());
+  applyDefaultTimingPassManagerCLOptions(passes);
+  if (failed(applyPassManagerCLOptions(passes)))
+    return failure();
+  if (asPaper) {
+    PaperPipelineOptions paper;
+    paper.twoStage = options.twoStage;
+    paper.costs = options.paperCosts.value_or(CostUnit::Merged);
+    buildPaperPipeline(passes, paper);
+  } else {
+    PlanPipelineOptions best;
+    best.totalFirst = options.isTotalFirst();
+    buildPlanPipeline(passes, best);
+  }
+  return passes.run(module);
+}
+
+FailureOr<PlannedRequest> etc::planRequest(MLIRContext &context,
+                                           const config::Request &request,
+                                           const PlannerOptions &options) {
+  PlannedRequest result{importRequest(context, request), {}};
+  if (failed(planModule(*result.module, options, request.policy == "paper")))
+    return failure();
+  for (MigrationOp migration : result.module->getOps<MigrationOp>()) {
+    FailureOr<std::vector<uint8_t>> bytes = exportPlan(migration);
+    if (failed(bytes))
+      return failure();
+    result.plans.push_back(std::move(*bytes));
+  }
+  return result;
+}

@@ -1,0 +1,44 @@
+//===- Price.cpp - What a placement costs over the free one ---------------===//
+
+#include "Price.h"
+
+#include "etc/Export/PlanText.h"
+#include "etc/Transforms/TryPlacement.h"
+
+using namespace etc;
+
+/// "12.00 GB more", "3 B less", "nothing".
+static std::string difference(int64_t plan, int64_t free) {
+  if (plan == free)
+    return "nothing";
+  return formatBytes(std::abs(plan - free)) + (plan > free ? " more" : " less");
+}
+
+void etc::writePrice(MigrationOp migration, const plan::fb::Plan &plan,
+                     bool totalFirst, llvm::raw_ostream &os) {
+  std::optional<Place> place = migration.getPlace();
+  if (!place || *place == Place::Any || migration.getCurrDevices())
+    return;
+  const plan::fb::Summary &s = *plan.summary();
+  os << "  price    of " << stringifyPlace(*place) << " over any: ";
+  // At both bounds there is nothing that a trial could find.
+  if (s.moved_bytes() == s.bound_moved_bytes() &&
+      s.internode_bytes() == s.bound_internode_bytes()) {
+    os << "nothing\n";
+    return;
+  }
+  Trial trial;
+  trial.totalFirst = totalFirst;
+  std::optional<TrialResult> found = PlacementTrials(migration).run(trial);
+  if (!found) {
+    os << "unknown\n";
+    return;
+  }
+  const Volumes &free = found->volumes;
+  int64_t moved = s.moved_bytes(), internode = s.internode_bytes();
+  if (moved == free.moved && internode == free.internode)
+    os << "nothing\n";
+  else
+    os << "moves " << difference(moved, free.moved) << ", "
+       << difference(internode, free.internode) << " between nodes\n";
+}

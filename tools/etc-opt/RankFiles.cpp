@@ -1,0 +1,45 @@
+//===- RankFiles.cpp - --emit=ranks ---------------------------------------===//
+
+#include "RankFiles.h"
+
+#include "Outputs.h"
+#include "etc/Export/Ranks.h"
+
+#include "llvm/Support/FileSystem.h"
+
+using namespace etc;
+using llvm::StringRef;
+
+static std::vector<std::string> hostNames(const PlannerOptions &options,
+                                          size_t nodes) {
+  if (options.hosts)
+    return *options.hosts;
+  std::vector<std::string> names;
+  for (size_t node = 0; node < nodes; ++node)
+    names.push_back("node" + std::to_string(node));
+  return names;
+}
+
+int etc::writeRanks(const PlannerOptions &options, const plan::fb::Plan &plan) {
+  std::vector<std::string> hosts = hostNames(options, plan.nodes()->size());
+  auto json = [&](llvm::raw_ostream &os) { writeRanksJson(plan, hosts, os); };
+  StringRef output = options.output;
+  bool isFolder = output.ends_with("/") || llvm::sys::fs::is_directory(output);
+  if (!isFolder)
+    return writeOutputs(Output{options.output, json});
+  if (std::error_code error = llvm::sys::fs::create_directories(output))
+    return fail(output + ": " + error.message(), config::ExitCode::Malformed);
+  std::vector<RankSeat> seats = rankSeats(plan);
+  auto path = [&](StringRef name) {
+    return (output.rtrim('/') + "/" + name).str();
+  };
+  auto lines = [&](auto write) {
+    return [&, write](llvm::raw_ostream &os) { write(seats, hosts, os); };
+  };
+  return writeOutputs({{path("ranks.json"), json},
+                       {path("ranks.txt"), lines(writeRankTable)},
+                       {path("slurm.hostfile"), lines(writeHostList)},
+                       {path("openmpi.rankfile"), lines(writeRankfile)},
+                       {path("torchrun.txt"), lines(writeTorchrun)},
+                       {path("with-rank"), writeRankScript, true}});
+}

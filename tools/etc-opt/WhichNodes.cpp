@@ -1,0 +1,176 @@
+//===- WhichNodes.cpp - --which-nodes -------------------------------------===//
+
+#include "WhichNodes.h"
+
+#include "Outputs.h"
+#include "PlanRequest.h"
+#include "Rates.h"
+#include "WhichNodesSearch.h"
+#include "etc/Import/Import.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/JSON.h"
+
+using namespace etc;
+using namespace mlir;
+using llvm::json::OStream;
+namespace fb = etc::plan::fb;
+
+/// So many choices are planned whole and printed.
+static constexpr size_t printedChoices = 5;
+
+namespace {
+/// What is known of a choice once it is planned.
+struct Answer {
+  std::vector<int64_t> nodes;
+  double alike;
+  std::string refusal;
+  Plans plans;
+};
+} // namespace
+
+static Answer planChoice(MLIRContext &context, config::Request request,
+                         const PlannerOptions &options,
+                         const NodeSearch &search, const NodeChoice &choice) {
+  Answer answer{search.nodesOf(choice), search.alike(choice), {}, {}};
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    if (answer.refusal.empty())
+      answer.refusal = diagnostic.str();
+    return success();
+  });
+  for (int64_t device : search.devicesOf(choice))
+    if (request.isUsable(device))
+      request.leaving.push_back(device);
+  llvm::sort(request.leaving);
+  FailureOr<PlannedRequest> planned = planRequest(context, request, options);
+  if (succeeded(planned)) {
+    answer.refusal.clear();
+    answer.plans = std::move(planned->plans);
+  }
+  return answer;
+}
+
+static void writeVolumes(OStream &json, const fb::Plan &plan,
+                         const Rates &rates) {
+  json.attribute("moved_bytes",
+                 static_cast<int64_t>(plan.summary()->moved_bytes()));
+  json.attribute("internode_bytes",
+                 static_cast<int64_t>(plan.summary()->internode_bytes()));
+  json.attributeBegin("seconds");
+  json.rawValue([&](raw_ostream &os) {
+    os << llvm::format("%.6f", rates.microseconds(plan) / 1e6);
+  });
+  json.attributeEnd();
+}
+
+static void writeAnswer(OStream &json, const Answer &answer,
+                        const Rates &rates) {
+  json.object([&] {
+    json.attribute("nodes", llvm::json::Array(answer.nodes));
+    json.attribute("alike", answer.alike);
+    if (answer.refusal.empty())
+      writeVolumes(json, *fb::GetPlan(answer.plans.front().data()), rates);
+    else
+      json.attribute("no_plan", answer.refusal);
+  });
+}
+
+static void writeSearch(OStream &json, const NodeSearch &search) {
+  json.attributeObject("search", [&] {
+    json.attribute("complete", search.isComplete());
+    json.attribute("tried", search.getTried());
+    json.attributeArray("classes", [&] {
+      for (const std::vector<int64_t> &list : search.getClasses())
+        json.value(llvm::json::Array(list));
+    });
+  });
+}
+
+/// The plan that gives nothing back, and its bounds: they hold for every choice
+/// as well, since a plan that avoids some nodes is a plan.
+static void writeWithout(OStream &json, const fb::Plan &plan,
+                         const Rates &rates) {
+  json.attributeObject("none", [&] { writeVolumes(json, plan, rates); });
+  json.attributeObject("bound", [&] {
+    json.attribute("moved_bytes",
+                   static_cast<int64_t>(plan.summary()->bound_moved_bytes()));
+    json.attribute(
+        "internode_bytes",
+        static_cast<int64_t>(plan.summary()->bound_internode_bytes()));
+  });
+}
+
+/// Whether enough devices stay, whichever nodes leave: the smallest ones.
+static int checkRoom(const config::Request &request, int64_t count) {
+  std::vector<int64_t> usable;
+  int64_t device = 0, stay = 0;
+  for (int64_t size : request.nodes) {
+    int64_t number = 0;
+    for (int64_t end = device + size; device < end; ++device)
+      number += request.isUsable(device);
+    if (number)
+      usable.push_back(number);
+  }
+  llvm::sort(usable);
+  for (size_t i = count; i < usable.size(); ++i)
+    stay += usable[i];
+  if (stay >= request.curr.parallel.world())
+    return 0;
+  return fail("--which-nodes: " + request.curr.parallel.str() + " needs " +
+                  Twine(request.curr.parallel.world()) + " devices, but only " +
+                  Twine(stay) + " stay without " + Twine(count) +
+                  " of the nodes; give back fewer, or lower curr",
+              config::ExitCode::Unsatisfiable);
+}
+
+int etc::writeWhichNodes(MLIRContext &context, const config::Request &request,
+                         const PlannerOptions &options) {
+  std::optional<Rates> rates = Rates::parse(options.rates);
+  if (!rates)
+    return failRates(*options.rates);
+  int64_t count = *options.whichNodes;
+  if (int status = checkRoom(request, count))
+    return status;
+  FailureOr<PlannedRequest> none = planRequest(context, request, options);
+  if (failed(none))
+    return static_cast<int>(config::ExitCode::Unsatisfiable);
+  PlacementTrials trials(*none->module->getOps<MigrationOp>().begin());
+  bool totalFirst = options.isTotalFirst();
+  NodeSearch search(trials, *symbolizePlace(request.place), totalFirst);
+  const fb::Summary &s = *fb::GetPlan(none->plans.front().data())->summary();
+  Volumes bound;
+  bound.moved = s.bound_moved_bytes();
+  bound.internode = s.bound_internode_bytes();
+  search.run(count, bound, printedChoices);
+  std::vector<Answer> answers;
+  for (auto &[choice, volumes] : search.best(printedChoices))
+    answers.push_back(planChoice(context, request, options, search, choice));
+  if (answers.empty())
+    return fail("--which-nodes: no choice of " + Twine(count) +
+                    " nodes leaves room for the tensor-parallel groups; use "
+                    "--place=any, or give back fewer",
+                config::ExitCode::Unsatisfiable);
+  return writeOutputs(Output{
+      options.output, [&](raw_ostream &os) {
+        OStream json(os, /*IndentSize=*/1);
+        json.object([&] {
+          json.attribute("format", "etc-which-nodes");
+          json.attribute("version", 1);
+          json.attribute("count", count);
+          json.attribute("place", request.place);
+          json.attribute("objective", totalFirst ? "total" : "internode");
+          json.attributeObject("rates_gb_per_s", [&] {
+            json.attribute("between_nodes", rates->betweenNodes);
+            json.attribute("inside_node", rates->insideNode);
+          });
+          writeSearch(json, search);
+          writeWithout(json, *fb::GetPlan(none->plans.front().data()), *rates);
+          json.attributeArray("best", [&] {
+            for (const Answer &answer : answers)
+              writeAnswer(json, answer, *rates);
+          });
+        });
+        os << "\n";
+      }});
+}
