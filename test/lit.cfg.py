@@ -24,6 +24,7 @@ tools = [
     ToolSubst("etc-opt", extra_args=["--verify-roundtrip"] if roundtrip else []),
     "etc-run",
     "etc-run-faulty",
+    "etc-write-checkpoint",
     "FileCheck",
     "not",
     "split-file",

@@ -127,7 +127,10 @@ Status DeviceRun::fillPrev() {
   if (!options.keeping.source)
     return fillState(index, Side::Prev, state, worker);
   return state.forEachRegion(Side::Prev, [&](uint32_t tensor, Region region) {
-    return options.keeping.source->read(index, result.device, tensor, region);
+    Result<uint64_t> restored =
+        options.keeping.source->read(index, result.device, tensor, region);
+    result.restoredBytes += restored ? *restored : 0;
+    return restored.status();
   });
 }
 

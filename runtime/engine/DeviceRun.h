@@ -42,6 +42,7 @@ struct DeviceReport {
   uint64_t sentBytes = 0;
   uint64_t receivedBytes = 0;
   uint64_t internodeBytes = 0; // of those received
+  uint64_t restoredBytes = 0;  // of the previous state, from a checkpoint
   double prepareSeconds = 0;   // memory, staging and connections
   double seconds = 0; // from the first round's start to the last one's end
   RoundTimes times;   // what these were spent on

@@ -78,11 +78,10 @@ static std::vector<int64_t> intersection(Box a, Box b) {
   return common;
 }
 
-uint64_t DeviceFiles::read(const std::string &tensor, Region region) const {
-  // Sides may hold the same element: it counts once.
+std::vector<std::vector<int64_t>> DeviceFiles::read(const std::string &tensor,
+                                                    Region region) const {
   std::vector<std::vector<int64_t>> left{
       {region.box.bounds().begin(), region.box.bounds().end()}};
-  uint64_t count = 0;
   (void)forEachBox([&](const Piece &piece, ConstRegion around, Box box) {
     if (index.describeTensor(piece.tensor) != tensor)
       return Status::success();
@@ -94,20 +93,30 @@ uint64_t DeviceFiles::read(const std::string &tensor, Region region) const {
       }
       std::vector<int64_t> common = intersection(Box(wanted), box);
       copyBox(around, region, Box(common), index.elementBytes(piece.tensor));
-      count += Box(common).volume();
       for (std::vector<int64_t> &outside : subtract(Box(wanted), Box(common)))
         rest.push_back(std::move(outside));
     }
     left = std::move(rest);
     return Status::success();
   });
-  return count;
+  return left;
+}
+
+bool DeviceFiles::holds(const std::string &tensor, Box box) const {
+  for (const MappedPiece &mapped : pieces)
+    if (index.describeTensor(mapped.piece.tensor) == tensor)
+      for (const std::vector<int64_t> &bounds : mapped.piece.boxes)
+        if (intersects(Box(bounds), box))
+          return true;
+  return false;
 }
 
 Result<std::unique_ptr<LeftState>>
 LeftState::open(const PlanIndex &index, const Survivors &survivors,
-                const std::string &stateDirectory) {
+                const std::string &stateDirectory,
+                std::optional<Checkpoint> checkpoint) {
   auto state = std::make_unique<LeftState>();
+  state->checkpoint = std::move(checkpoint);
   for (uint32_t rank = 0; rank != index.rankCount(); ++rank) {
     if (!survivors[rank])
       continue;
@@ -120,15 +129,36 @@ LeftState::open(const PlanIndex &index, const Survivors &survivors,
   return state;
 }
 
-Status LeftState::read(const PlanIndex &index, uint32_t device, uint32_t tensor,
-                       Region region) const {
-  auto found = devices.find(device);
+Result<uint64_t> LeftState::restore(const PlanIndex &index, uint32_t tensor,
+                                    Region region, Box box) const {
   const std::string name = index.describeTensor(tensor);
-  if (found != devices.end() &&
-      found->second->read(name, region) == region.box.volume())
-    return Status::success();
+  for (const auto &[device, files] : devices)
+    if (files->holds(name, box))
+      return Status(ErrorKind::Usage,
+                    text("the plan takes ", name, describe(box),
+                         " from this device, but device ", device,
+                         " holds it; plan from the inventory of what is left"));
+  if (checkpoint)
+    return checkpoint->read(index, tensor, region, box);
   return Status(ErrorKind::Usage,
-                text("the plan takes ", name, describe(region.box),
-                     " from this device, which does not hold it; plan from the "
-                     "inventory of what is left"));
+                text("the plan takes ", name, describe(box),
+                     ", which no device holds; name a checkpoint that has it "
+                     "with --restore-from=DIR"));
+}
+
+Result<uint64_t> LeftState::read(const PlanIndex &index, uint32_t device,
+                                 uint32_t tensor, Region region) const {
+  auto found = devices.find(device);
+  std::vector<std::vector<int64_t>> missing{
+      {region.box.bounds().begin(), region.box.bounds().end()}};
+  if (found != devices.end())
+    missing = found->second->read(index.describeTensor(tensor), region);
+  uint64_t restored = 0;
+  for (const std::vector<int64_t> &box : missing) {
+    Result<uint64_t> bytes = restore(index, tensor, region, Box(box));
+    if (!bytes)
+      return bytes;
+    restored += *bytes;
+  }
+  return restored;
 }

@@ -3,6 +3,7 @@
 #ifndef ETC_RUNTIME_ENGINE_STATEFILES_H
 #define ETC_RUNTIME_ENGINE_STATEFILES_H
 
+#include "checkpoint/Checkpoint.h"
 #include "engine/StateSource.h"
 #include "journal/Inventory.h"
 #include "memory/FileAllocator.h"
@@ -25,9 +26,12 @@ public:
   /// Compares every element with the formula, bit for bit. The error is of kind
   /// Verification.
   Status check() const;
-  /// Copies what this device holds of `region` of a tensor, and returns how
-  /// many elements that were.
-  uint64_t read(const std::string &tensor, Region region) const;
+  /// Copies what this device holds of `region` of a tensor, and returns the
+  /// bounds of the boxes that it does not hold.
+  std::vector<std::vector<int64_t>> read(const std::string &tensor,
+                                         Region region) const;
+  /// Whether it holds an element of a box.
+  bool holds(const std::string &tensor, Box box) const;
 
 private:
   struct MappedPiece {
@@ -43,19 +47,25 @@ private:
 };
 
 /// The previous state of one migration is what another one left, in whatever
-/// condition.
+/// condition. What no survivor holds any more comes from a checkpoint, if there
+/// is one, and nothing else does: it may be of an older step.
 class LeftState final : public StateSource {
 public:
   /// Opens the files of all survivors.
   static Result<std::unique_ptr<LeftState>>
   open(const PlanIndex &index, const Survivors &survivors,
-       const std::string &stateDirectory);
+       const std::string &stateDirectory,
+       std::optional<Checkpoint> checkpoint = std::nullopt);
 
-  Status read(const PlanIndex &index, uint32_t device, uint32_t tensor,
-              Region region) const override;
+  Result<uint64_t> read(const PlanIndex &index, uint32_t device,
+                        uint32_t tensor, Region region) const override;
 
 private:
+  Result<uint64_t> restore(const PlanIndex &index, uint32_t tensor,
+                           Region region, Box box) const;
+
   std::map<uint32_t, std::unique_ptr<DeviceFiles>> devices;
+  std::optional<Checkpoint> checkpoint;
 };
 
 } // namespace etc::runtime

@@ -13,9 +13,11 @@ namespace etc::runtime {
 class StateSource {
 public:
   virtual ~StateSource() = default;
-  /// Writes every element of a box of a previous shard.
-  virtual plan::Status read(const plan::PlanIndex &index, uint32_t device,
-                            uint32_t tensor, Region region) const = 0;
+  /// Writes every element of a box of a previous shard. Returns how many of the
+  /// bytes came from a checkpoint.
+  virtual plan::Result<uint64_t> read(const plan::PlanIndex &index,
+                                      uint32_t device, uint32_t tensor,
+                                      Region region) const = 0;
 };
 
 } // namespace etc::runtime

@@ -82,8 +82,8 @@ Boxes without(const Boxes &boxes, const std::vector<int64_t> &part) {
 }
 
 /// What a device holds of each tensor, whichever side it is from.
-std::map<uint32_t, Boxes> mergeSides(const std::vector<Piece> &pieces) {
-  std::map<uint32_t, Boxes> held;
+Held mergeSides(const std::vector<Piece> &pieces) {
+  Held held;
   for (const Piece &piece : pieces) {
     Boxes fresh = piece.boxes;
     Boxes &all = held[piece.tensor];
@@ -96,16 +96,41 @@ std::map<uint32_t, Boxes> mergeSides(const std::vector<Piece> &pieces) {
 
 } // namespace
 
+Inventory etc::runtime::takeInventory(const PlanIndex &index,
+                                      const Survivors &survivors) {
+  Inventory inventory(index.rankCount());
+  for (uint32_t rank = 0; rank != index.rankCount(); ++rank)
+    if (survivors[rank])
+      inventory[rank] = mergeSides(
+          piecesOf(index, index.place(rank).program, *survivors[rank]));
+  return inventory;
+}
+
+void etc::runtime::share(const PlanIndex &index,
+                         const std::vector<TensorBox> &boxes,
+                         Inventory &inventory) {
+  std::vector<uint64_t> given(index.rankCount());
+  for (const TensorBox &box : boxes) {
+    std::optional<uint32_t> least;
+    for (uint32_t rank = 0; rank != index.rankCount(); ++rank)
+      if (inventory[rank] && (!least || given[rank] < given[*least]))
+        least = rank;
+    if (!least)
+      return;
+    (*inventory[*least])[box.tensor].push_back(box.bounds);
+    given[*least] += Box(box.bounds).volume() * index.elementBytes(box.tensor);
+  }
+}
+
 std::string etc::runtime::formatInventory(const PlanIndex &index,
-                                          const Survivors &survivors) {
+                                          const Inventory &inventory) {
   std::map<std::pair<uint32_t, Boxes>, size_t> shardNumbers;
   std::vector<std::string> shards, devices;
   for (uint32_t rank = 0; rank != index.rankCount(); ++rank) {
-    if (!survivors[rank])
+    if (!inventory[rank])
       continue;
     std::vector<size_t> has;
-    for (auto &held : mergeSides(
-             piecesOf(index, index.place(rank).program, *survivors[rank]))) {
+    for (const auto &held : *inventory[rank]) {
       auto [entry, isNew] = shardNumbers.try_emplace(held, shards.size());
       has.push_back(entry->second);
       if (isNew)
@@ -132,9 +157,9 @@ std::string etc::runtime::formatInventory(const PlanIndex &index,
 }
 
 Status etc::runtime::writeInventory(const PlanIndex &index,
-                                    const Survivors &survivors,
+                                    const Inventory &inventory,
                                     const std::string &path) {
-  const std::string content = formatInventory(index, survivors);
+  const std::string content = formatInventory(index, inventory);
   const std::string draft = path + ".part";
   int fd =
       ::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);

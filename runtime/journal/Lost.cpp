@@ -54,15 +54,15 @@ void append(Boxes &all, const Boxes &more) {
 
 } // namespace
 
-std::vector<std::string> etc::runtime::findLost(const PlanIndex &index,
-                                                const Survivors &survivors) {
+std::vector<TensorBox> etc::runtime::findLost(const PlanIndex &index,
+                                              const Survivors &survivors) {
   const std::vector<Boxes> held = surviving(index, survivors);
   // An element also survives in a copy of its tensor, or in what it is cast
   // from.
   std::vector<Boxes> equal(held.size());
   for (uint32_t t = 0; t != held.size(); ++t)
     append(equal[index.primary(t)], held[t]);
-  std::vector<std::string> lost;
+  std::vector<TensorBox> lost;
   const std::vector<Boxes> needed = previous(index);
   for (uint32_t t = 0; t != held.size(); ++t) {
     Boxes known = equal[index.primary(t)];
@@ -72,7 +72,7 @@ std::vector<std::string> etc::runtime::findLost(const PlanIndex &index,
     for (const std::vector<int64_t> &box : needed[t]) {
       const Boxes missing = cut(box, known);
       for (const std::vector<int64_t> &part : missing)
-        lost.push_back(index.describeTensor(t) + describe(Box(part)));
+        lost.push_back({t, part});
       append(known, missing); // a replica's loss is not told twice
     }
   }

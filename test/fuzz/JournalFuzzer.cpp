@@ -23,7 +23,7 @@ static void conclude(std::span<const std::byte> bytes) {
   if (!contents)
     return;
   Survivors survivors(fixture().rankCount(), contents->standing);
-  (void)formatInventory(fixture(), survivors);
+  (void)formatInventory(fixture(), takeInventory(fixture(), survivors));
   (void)findLost(fixture(), survivors);
 }
 

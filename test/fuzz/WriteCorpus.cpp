@@ -58,5 +58,13 @@ int main(int argc, char **argv) {
   write(root + "/control/welcome.bin",
         "\xff" + formatFrame(FrameKind::Welcome,
                              formatWelcome({hello, hello, hello})));
+  const std::string list =
+      R"({"__metadata__": {"format": "pt"}, )"
+      R"("a": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, )"
+      R"("b": {"dtype": "BF16", "shape": [], "data_offsets": [24, 26]}})";
+  const uint64_t length = list.size();
+  write(root + "/safetensors/two.bin",
+        std::string(reinterpret_cast<const char *>(&length), sizeof length) +
+            list);
   return 0;
 }

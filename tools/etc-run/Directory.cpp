@@ -79,6 +79,8 @@ Status etc::run::makeDirectory(const Options &options,
     lasting.state = std::filesystem::absolute(options.state);
   if (!options.from.empty())
     lasting.from = std::filesystem::absolute(options.from);
+  if (!options.restoreFrom.empty())
+    lasting.restoreFrom = std::filesystem::absolute(options.restoreFrom);
   return writeFile(options.journal + "/options", lastingOptions(lasting));
 }
 
@@ -98,6 +100,19 @@ Result<Survivors> etc::run::readStandings(const PlanIndex &index,
     standings[rank] = contents->standing;
   }
   return standings;
+}
+
+Status etc::run::dropFailed(const PlanIndex &index,
+                            const std::vector<uint32_t> &failed,
+                            Survivors &standings) {
+  for (uint32_t device : failed) {
+    std::optional<uint32_t> rank = index.rankOf(device);
+    if (!rank)
+      return Status(ErrorKind::Usage, text("--failed: device ", device,
+                                           " takes no part in the migration"));
+    standings[*rank].reset();
+  }
+  return Status::success();
 }
 
 std::string etc::run::noteSurvivors(const PlanIndex &index,
@@ -125,7 +140,7 @@ std::string etc::run::noteSurvivors(const PlanIndex &index,
   if (count == 0)
     return {};
   const std::string path = options.journal + "/inventory.json";
-  Status written = writeInventory(index, survivors, path);
+  Status written = writeInventory(index, takeInventory(index, survivors), path);
   return written.ok()
              ? text("; etc-run status ", options.journal, " says what is left")
              : text("; ", written.message());

@@ -21,6 +21,11 @@ plan::Status makeDirectory(const Options &options, const plan::PlanFile &file,
 plan::Result<runtime::Survivors> readStandings(const plan::PlanIndex &index,
                                                const std::string &directory);
 
+/// Takes out the devices that the user says are gone.
+plan::Status dropFailed(const plan::PlanIndex &index,
+                        const std::vector<uint32_t> &failed,
+                        runtime::Survivors &standings);
+
 /// Where the state of a migration is.
 std::string stateDirectory(const Options &options);
 

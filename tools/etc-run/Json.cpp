@@ -11,6 +11,7 @@ static Json deviceObject(const DeviceReport &report, bool checked) {
           {"sent_bytes", report.sentBytes},
           {"received_bytes", report.receivedBytes},
           {"internode_bytes", report.internodeBytes},
+          {"restored_bytes", report.restoredBytes},
           {"prepare_seconds", report.prepareSeconds},
           {"seconds", report.seconds},
           {"pack_seconds", report.times.pack},

@@ -128,7 +128,13 @@ const Option kOptions[] = {
      "start from the state that the migration with this journal\n"
      "left, in place of the formula",
      [](Options &o, std::string_view v) { return readPath(v, o.from); }},
-    {"--failed", "LIST", "status, inventory: devices whose state is gone too",
+    {"--restore-from", "DIR",
+     "with --from, and inventory: what no device holds any more is\n"
+     "read from the safetensors files there",
+     [](Options &o, std::string_view v) { return readPath(v, o.restoreFrom); }},
+    {"--failed", "LIST",
+     "with --from, status and inventory: devices whose state is\n"
+     "gone too",
      [](Options &o, std::string_view v) { return readList(v, o.failed); }},
     {"--verify", "full|off",
      "full: check every element of the result, bit for bit\n(default)",
@@ -234,8 +240,11 @@ Status checkTogether(const Options &options) {
                  "--dry-run");
   if (!options.state.empty() && options.journal.empty())
     return usage("--state needs --journal=DIR, which says what is in it");
-  if (!options.failed.empty())
-    return usage("--failed is for etc-run status and inventory");
+  if (!options.failed.empty() && options.from.empty())
+    return usage(
+        "--failed is for etc-run status and inventory, and for --from");
+  if (!options.restoreFrom.empty() && options.from.empty())
+    return usage("--restore-from is for etc-run inventory, and for --from");
   return Status::success();
 }
 
@@ -257,6 +266,9 @@ Status readDirectory(Options &options) {
     if (Status s = readOption(options, line); !s.ok())
       return s.at(path);
   options.plan = options.journal + "/plan.etcplan";
+  // These belong to the migration that it started from.
+  if (options.verb != Verb::Resume)
+    options.failed.clear();
   return Status::success();
 }
 
@@ -320,6 +332,11 @@ std::string etc::run::lastingOptions(const Options &options) {
     out += "--state=" + options.state + "\n";
   if (!options.from.empty())
     out += "--from=" + options.from + "\n";
+  if (!options.restoreFrom.empty())
+    out += "--restore-from=" + options.restoreFrom + "\n";
+  for (size_t i = 0; i != options.failed.size(); ++i)
+    out += text(i == 0 ? "--failed=" : ",", options.failed[i],
+                i + 1 == options.failed.size() ? "\n" : "");
   return out;
 }
 

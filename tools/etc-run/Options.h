@@ -26,6 +26,7 @@ struct Options {
   std::string journal; // the directory of --journal, or the verb's
   std::string state;   // empty: in the journal's directory, where there is one
   std::string from;
+  std::string restoreFrom; // a checkpoint
   runtime::Mode mode = runtime::Mode::Eager;
   std::vector<uint32_t> failed; // devices
   std::string control;          // HOST:PORT

@@ -156,7 +156,6 @@ struct Origin {
 };
 
 static Status openOrigin(const Options &options, Origin &origin) {
-  Options earlier;
   std::string program = "etc-run", verb = "status", directory = options.from;
   char *arguments[] = {program.data(), verb.data(), directory.data()};
   Result<Options> parsed = parseOptions(3, arguments);
@@ -172,8 +171,17 @@ static Status openOrigin(const Options &options, Origin &origin) {
   Result<Survivors> standings = readStandings(*origin.index, options.from);
   if (!standings)
     return standings.status();
-  auto state =
-      LeftState::open(*origin.index, *standings, stateDirectory(*parsed));
+  if (Status s = dropFailed(*origin.index, options.failed, *standings); !s.ok())
+    return s;
+  std::optional<Checkpoint> checkpoint;
+  if (!options.restoreFrom.empty()) {
+    Result<Checkpoint> opened = Checkpoint::open(options.restoreFrom);
+    if (!opened)
+      return opened.status();
+    checkpoint = std::move(*opened);
+  }
+  auto state = LeftState::open(*origin.index, *standings,
+                               stateDirectory(*parsed), std::move(checkpoint));
   if (!state)
     return state.status();
   origin.state = std::move(*state);

@@ -167,6 +167,12 @@ std::string etc::run::formatTimes(const std::vector<DeviceReport> &reports) {
          rateText(totals.gbPerSecond - totals.internodeGbPerSecond) +
          " GB/s, between nodes " + rateText(totals.internodeGbPerSecond) +
          " GB/s\n";
+  uint64_t restored = 0;
+  for (const DeviceReport &report : reports)
+    restored += report.restoredBytes;
+  if (restored > 0)
+    out +=
+        "restored " + std::to_string(restored) + " bytes from a checkpoint\n";
   if (totals.ceilingShare > 0)
     out += formatNumber(totals.ceilingShare * 100, 1) +
            "% of the speed of bare messages of the same bytes\n";

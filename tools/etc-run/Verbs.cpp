@@ -12,19 +12,6 @@ using namespace etc::run;
 using namespace etc::runtime;
 using etc::plan::PlanIndex;
 
-/// Takes out what the user says is gone.
-static Status dropFailed(const PlanIndex &index, const Options &options,
-                         Survivors &standings) {
-  for (uint32_t device : options.failed) {
-    std::optional<uint32_t> rank = index.rankOf(device);
-    if (!rank)
-      return Status(ErrorKind::Usage, text("--failed: device ", device,
-                                           " takes no part in the migration"));
-    standings[*rank].reset();
-  }
-  return Status::success();
-}
-
 /// What a directory says, as a new attempt would take it up.
 static Keeping keepingOf(const PlanIndex &index, const Options &options,
                          const Survivors &standings) {
@@ -109,7 +96,7 @@ Status etc::run::printStatus(const PlanIndex &index, const Options &options) {
   Result<Survivors> standings = readStandings(index, options.journal);
   if (!standings)
     return standings.status();
-  if (Status s = dropFailed(index, options, *standings); !s.ok())
+  if (Status s = dropFailed(index, options.failed, *standings); !s.ok())
     return s;
   const Keeping keeping = keepingOf(index, options, *standings);
   std::cout << describeWhole(index, keeping, options.journal) << "\n";
@@ -119,8 +106,9 @@ Status etc::run::printStatus(const PlanIndex &index, const Options &options) {
                       ? describeDevice(index, rank, keeping.standings[rank])
                       : "no journal")
               << "\n";
-  for (const std::string &lost : findLost(index, *standings))
-    std::cout << "lost: " << lost << "\n";
+  for (const TensorBox &lost : findLost(index, *standings))
+    std::cout << "lost: " << index.describeTensor(lost.tensor)
+              << describe(etc::plan::Box(lost.bounds)) << "\n";
   if (!options.verify)
     return Status::success();
   if (Status s = checkFiles(index, *standings, keeping); !s.ok())
@@ -141,20 +129,45 @@ Status etc::run::rollBackMigration(const PlanIndex &index,
   return status;
 }
 
+/// What is lost but is in a checkpoint counts as what the survivors have: they
+/// read it when they begin.
+static Status addRestored(const PlanIndex &index, const Options &options,
+                          const Survivors &standings, Inventory &inventory) {
+  Result<Checkpoint> checkpoint = Checkpoint::open(options.restoreFrom);
+  if (!checkpoint)
+    return checkpoint.status();
+  const std::vector<TensorBox> lost = findLost(index, standings);
+  uint64_t bytes = 0;
+  for (const TensorBox &box : lost) {
+    if (Status s = checkpoint->check(index, box.tensor); !s.ok())
+      return s;
+    bytes +=
+        etc::plan::Box(box.bounds).volume() * index.elementBytes(box.tensor);
+  }
+  share(index, lost, inventory);
+  std::cout << "to restore: " << bytes << " bytes in " << lost.size()
+            << (lost.size() == 1 ? " box\n" : " boxes\n");
+  return Status::success();
+}
+
 Status etc::run::printInventory(const PlanIndex &index,
                                 const Options &options) {
   Result<Survivors> standings = readStandings(index, options.journal);
   if (!standings)
     return standings.status();
-  if (Status s = dropFailed(index, options, *standings); !s.ok())
+  if (Status s = dropFailed(index, options.failed, *standings); !s.ok())
     return s;
   // Whoever has no journal has nothing.
   const Keeping keeping = keepingOf(index, options, *standings);
   for (uint32_t rank = 0; rank != index.rankCount(); ++rank)
     if ((*standings)[rank])
       (*standings)[rank] = keeping.standings[rank];
+  Inventory inventory = takeInventory(index, *standings);
+  if (!options.restoreFrom.empty())
+    if (Status s = addRestored(index, options, *standings, inventory); !s.ok())
+      return s;
   const std::string path = options.journal + "/inventory.json";
-  Status status = writeInventory(index, *standings, path);
+  Status status = writeInventory(index, inventory, path);
   if (status.ok())
     std::cout << path << "\n";
   return status;

@@ -196,6 +196,14 @@ protected:
     return Survivors(4, standing);
   }
 
+  std::vector<std::string> lost(const Survivors &survivors) {
+    std::vector<std::string> names;
+    for (const TensorBox &box : findLost(index, survivors))
+      names.push_back(index.describeTensor(box.tensor) +
+                      describe(etc::plan::Box(box.bounds)));
+    return names;
+  }
+
   std::vector<uint8_t> bytes;
   PlanIndex index;
 };
@@ -206,7 +214,7 @@ TEST_F(InventoryTest, IsAsDocumented) {
   survivors[3].reset();
   // The first program has released the embedding that it had, and holds what
   // the first round brought; the master weights come in the second.
-  EXPECT_EQ(formatInventory(index, survivors), R"({
+  EXPECT_EQ(formatInventory(index, takeInventory(index, survivors)), R"({
   "format": "etc-inventory",
   "version": 1,
   "tensors": [
@@ -232,7 +240,8 @@ TEST_F(InventoryTest, IsAsDocumented) {
 
 TEST_F(InventoryTest, BothSidesCountOnce) {
   // Landed, not released: the previous shards, and what is new beside them.
-  const std::string all = formatInventory(index, after(1, 0));
+  const std::string all =
+      formatInventory(index, takeInventory(index, after(1, 0)));
   EXPECT_NE(all.find("{\"tensor\": 0, \"boxes\": [[[0, 5], [0, 4]]]}"),
             std::string::npos)
       << all;
@@ -252,19 +261,19 @@ TEST_F(InventoryTest, NamesWhatIsLost) {
   survivors[2].reset();
   survivors[3].reset();
   // The norm survives on the other stage.
-  EXPECT_EQ(findLost(index, survivors),
+  EXPECT_EQ(lost(survivors),
             (std::vector<std::string>{"layer.weight (param)[0:4, 0:4]",
                                       "layer.weight (master)[0:4, 0:4]"}));
   survivors = after(0, 0);
   survivors[0].reset();
   survivors[1].reset();
-  EXPECT_EQ(findLost(index, survivors),
+  EXPECT_EQ(lost(survivors),
             (std::vector<std::string>{"embedding.weight (param)[0:5, 0:4]"}));
   // Half of it came over in the first round, and the head is its twin.
   survivors = after(1, 1);
   survivors[0].reset();
   survivors[1].reset();
-  EXPECT_EQ(findLost(index, survivors),
+  EXPECT_EQ(lost(survivors),
             (std::vector<std::string>{"embedding.weight (param)[0:3, 0:4]"}));
 }
 
@@ -273,8 +282,22 @@ TEST_F(InventoryTest, WhatCanBeCastIsNotLost) {
   Survivors survivors = after(1, 1);
   survivors[0].reset();
   survivors[1].reset();
-  for (const std::string &lost : findLost(index, survivors))
-    EXPECT_EQ(lost.find("layer.weight"), std::string::npos) << lost;
+  for (const std::string &box : lost(survivors))
+    EXPECT_EQ(box.find("layer.weight"), std::string::npos) << box;
+}
+
+TEST_F(InventoryTest, RestoredBoxesAreSharedOut) {
+  Survivors survivors = after(0, 0);
+  survivors[2].reset();
+  survivors[3].reset();
+  Inventory inventory = takeInventory(index, survivors);
+  share(index, findLost(index, survivors), inventory);
+  // The master is twice as large as the parameter, which came first.
+  EXPECT_EQ((*inventory[0])[1],
+            (std::vector<std::vector<int64_t>>{{0, 4, 0, 4}}));
+  EXPECT_EQ((*inventory[1])[2],
+            (std::vector<std::vector<int64_t>>{{0, 4, 0, 4}}));
+  EXPECT_FALSE(inventory[2].has_value());
 }
 
 } // namespace

@@ -151,7 +151,10 @@ TEST_F(Malformed, Requests) {
                 "--cluster is where --dry-run computes the time; add "
                 "--dry-run"},
            Case{"--failed=1 m.etcplan",
-                "--failed is for etc-run status and inventory"},
+                "--failed is for etc-run status and inventory, and for "
+                "--from"},
+           Case{"--restore-from=d m.etcplan",
+                "--restore-from is for etc-run inventory, and for --from"},
            Case{"--failed= m.etcplan", "--failed=: expected --failed=LIST"},
            Case{"--failed=1,,2 m.etcplan",
                 "--failed=1,,2: expected --failed=LIST"},

@@ -1,6 +1,7 @@
 // Migrations that fail, go on or go back, in one process: P1, P2, P5, P6 and P7
 // of docs/reliability.md.
 
+#include "CheckpointFixture.h"
 #include "PlanFixture.h"
 
 #include "engine/LocalRun.h"
@@ -189,13 +190,53 @@ TEST_F(RecoveryTest, AnotherMigrationStartsFromWhatIsLeft) {
   std::vector<int64_t> rows{3, 5, 0, 4}, others{0, 2, 0, 4};
   std::vector<std::byte> data(16), expected(16);
   Box box(rows);
-  ASSERT_EQ((*left)->read(*index, 2, 0, {data.data(), box}).message(), "");
+  auto read = [&](Box box) {
+    return (*left)->read(*index, 2, 0, {data.data(), box}).status().message();
+  };
+  EXPECT_EQ(read(box), "");
   fillRegion(*index, 0, etc::plan::Side::Prev, {expected.data(), box});
   EXPECT_EQ(data, expected);
-  EXPECT_EQ((*left)->read(*index, 2, 0, {data.data(), Box(others)}).message(),
+  EXPECT_EQ(read(Box(others)),
             "the plan takes embedding.weight (param)[0:2, 0:4] from this "
-            "device, which does not hold it; plan from the inventory of what "
-            "is left");
+            "device, but device 0 holds it; plan from the inventory of what is "
+            "left");
+}
+
+TEST_F(RecoveryTest, ACheckpointBringsBackWhatIsLostAndNothingElse) {
+  open(twoStagePlan());
+  failAt(1, 0);
+  const std::string checkpoint = directory + "/checkpoint";
+  std::filesystem::create_directory(checkpoint);
+  test::writeCheckpoint(*index, checkpoint);
+  // Both devices of the second stage are gone, with the layer.
+  Survivors survivors(options.keeping.standings.begin(),
+                      options.keeping.standings.end());
+  survivors[2].reset();
+  survivors[3].reset();
+  std::vector<int64_t> rows{0, 4, 0, 4}, kept{0, 5, 0, 4};
+  std::vector<std::byte> data(64), expected(64);
+  auto without = LeftState::open(*index, survivors, directory);
+  EXPECT_EQ(
+      (*without)
+          ->read(*index, 2, 2, {data.data(), Box(rows)})
+          .status()
+          .message(),
+      "the plan takes layer.weight (master)[0:4, 0:4], which no device holds; "
+      "name a checkpoint that has it with --restore-from=DIR");
+  auto left = LeftState::open(*index, survivors, directory,
+                              *Checkpoint::open(checkpoint));
+  Result<uint64_t> restored =
+      (*left)->read(*index, 2, 2, {data.data(), Box(rows)});
+  ASSERT_TRUE(restored.ok()) << restored.status().message();
+  EXPECT_EQ(*restored, 64u);
+  fillRegion(*index, 2, etc::plan::Side::Prev, {expected.data(), Box(rows)});
+  EXPECT_EQ(data, expected);
+  // What its device holds does not come from there, nor what another holds.
+  EXPECT_EQ(*(*left)->read(*index, 0, 0, {data.data(), Box(kept)}), 0u);
+  EXPECT_EQ(
+      (*left)->read(*index, 2, 0, {data.data(), Box(kept)}).status().message(),
+      "the plan takes embedding.weight (param)[0:5, 0:4] from this device, but "
+      "device 0 holds it; plan from the inventory of what is left");
 }
 
 } // namespace
