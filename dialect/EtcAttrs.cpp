@@ -45,8 +45,8 @@ int64_t ParallelAttr::getSlots() const {
 }
 
 int64_t ParallelAttr::getRoleIndex(RoleAttr role) const {
-  int64_t index = role.getStage() * getSlots() + role.getSlot();
-  return getZero1() ? index * getReplicas() + role.getReplica() : index;
+  int64_t pool = getPoolIndex(role);
+  return getZero1() ? pool * getReplicas() + role.getReplica() : pool;
 }
 
 RoleAttr ParallelAttr::getRole(int64_t index) const {
@@ -62,6 +62,20 @@ RoleAttr ParallelAttr::getRole(int64_t index) const {
 bool ParallelAttr::hasRole(RoleAttr role) const {
   return role.getStage() < getPp() && role.getSlot() < getSlots() &&
          role.hasReplica() == getZero1() && role.getReplica() < getReplicas();
+}
+
+int64_t ParallelAttr::getPoolIndex(RoleAttr role) const {
+  return role.getStage() * getSlots() + role.getSlot();
+}
+
+RoleAttr ParallelAttr::getPool(int64_t index) const {
+  return RoleAttr::get(getContext(), index / getSlots(), index % getSlots(),
+                       -1);
+}
+
+bool ParallelAttr::hasPool(RoleAttr role) const {
+  return role.getStage() < getPp() && role.getSlot() < getSlots() &&
+         !role.hasReplica();
 }
 
 std::string ParallelAttr::str() const {

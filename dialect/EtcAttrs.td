@@ -41,6 +41,14 @@ def Etc_ParallelAttr : Etc_Attr<"Parallel", "parallel"> {
     int64_t getRoleIndex(RoleAttr role) const;
     RoleAttr getRole(int64_t index) const;
     bool hasRole(RoleAttr role) const;
+    /// The roles of one stage and slot are a pool: they hold the same but for their ranges. Without the distributed
+    /// optimizer every role is a pool.
+    int64_t getPools() const { return getPp() * getSlots(); }
+    int64_t getPoolOf(int64_t role) const { return role / (getRoles() / getPools()); }
+    int64_t getPoolIndex(RoleAttr role) const;
+    /// A pool is written as a role without replica.
+    RoleAttr getPool(int64_t index) const;
+    bool hasPool(RoleAttr role) const;
     /// "PP4TP2DP3"; dimensions of 1 are left out, all but the first.
     std::string str() const;
     /// With stages, order and the distributed optimizer, as ops print it.
@@ -53,7 +61,8 @@ def Etc_RoleAttr : Etc_Attr<"Role", "role"> {
   let summary = "what a rank is, apart from its replica";
   let description = [{
     Stage `P` and slot `T`: the rank's number within the stage, modulo the slots (without experts, the tensor-parallel
-    rank). With the distributed optimizer also the replica `D`, since each has a range of its own.
+    rank). With the distributed optimizer also the replica `D`, since each has a range of its own; without it the role
+    stands for all replicas.
 
     Example: `#etc.role<P0T1>`, `#etc.role<P0T1D3>`
   }];
@@ -125,6 +134,7 @@ def Etc_MatrixAttr : Etc_Attr<"Matrix", "matrix"> {
 
 def Etc_StateArrayAttr : TypedArrayAttrBase<Etc_StateAttr, "workload types">;
 def Etc_WorkloadArrayAttr : TypedArrayAttrBase<Etc_WorkloadAttr, "workload ids">;
+def Etc_RoleArrayAttr : TypedArrayAttrBase<Etc_RoleAttr, "roles">;
 def Etc_DeviceListsAttr : TypedArrayAttrBase<DenseI64ArrayAttr, "parallel lists of devices">;
 
 #endif // ETC_DIALECT_ATTRS_TD

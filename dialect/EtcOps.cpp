@@ -61,6 +61,25 @@ static ParseResult parseRole(OpAsmParser &parser, RoleAttr &attr) {
 static void printRole(OpAsmPrinter &printer, Operation *op, RoleAttr attr) {
   printOptionalRole(printer, op, attr);
 }
+static ParseResult parseRoles(OpAsmParser &parser, ArrayAttr &attr) {
+  SmallVector<Attribute> roles;
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+        RoleAttr role;
+        if (parseRole(parser, role))
+          return failure();
+        roles.push_back(role);
+        return success();
+      }))
+    return failure();
+  attr = parser.getBuilder().getArrayAttr(roles);
+  return success();
+}
+static void printRoles(OpAsmPrinter &printer, Operation *op, ArrayAttr attr) {
+  printer << '[';
+  llvm::interleaveComma(attr.getAsRange<RoleAttr>(), printer,
+                        [&](RoleAttr role) { printRole(printer, op, role); });
+  printer << ']';
+}
 
 /// `[0:3, 5:8]`: half-open ranges, flat.
 static ParseResult parseRanges(OpAsmParser &parser, DenseI64ArrayAttr &attr) {

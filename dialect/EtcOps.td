@@ -157,12 +157,15 @@ def Etc_TensorOp : Etc_StageOp<"tensor"> {
 def Etc_WorkloadOp : Etc_StageOp<"workload"> {
   let summary = "what every rank of a role holds on one side";
   let description = [{
-    In the types that are listed, or in all. Types that are laid out differently have ops of their own.
+    In the types that are listed, or in all. Types that are laid out differently have ops of their own. With the
+    distributed optimizer a role without replica names what all replicas hold, a role with one its own range.
 
     Example:
 
     ```mlir
     etc.workload prev P0T1 [embed.b, embed.*, L0..3.b, L0..3.*]
+    etc.workload curr P0T0 [embed, L0] [param]
+    etc.workload curr P0T0D1 [L0/mlp.linear_fc1.weight[0:512]] [master]
     ```
   }];
   let arguments = (ins Etc_Side:$side, Etc_RoleAttr:$role, Etc_WorkloadArrayAttr:$wid,
@@ -177,7 +180,8 @@ def Etc_CostMatrixOp : Etc_StageOp<"cost_matrix"> {
     Row i is current role i, column j previous role j (`P0T0, P0T1, ..., P1T0, ...`): `c_ij = |curr_i| - |curr_i and
     prev_j|`. In `units` it is the paper's matrix, one unit being a layer x slice; in `bytes` every tensor counts
     exactly, in every selected type that moves; a derived type costs nothing. Data-parallel replicas are pooled: a row
-    stands for DP' ranks, a column for DP.
+    stands for DP' ranks, a column for DP. Ranges of a distributed optimizer tell replicas apart and are not counted
+    here, where both sides have them; `etc.overlap` says what they share.
 
     Three more are the paper's own: `pp` (PP' x PP, in layers), `tp` (TP' x TP, in slices), and `merged`, which joins
     the two by its rule of coefficients, times the largest entry of `tp`.
@@ -214,6 +218,24 @@ def Etc_PairOp : Etc_StageOp<"pair"> {
     custom<Role>($curr) `replicas` $curr_replicas `from` custom<OptionalRole>($prev)
     (`replicas` $prev_replicas^)? (`on` $devices^)? attr-dict
   }];
+  let hasVerifier = 1;
+}
+
+def Etc_OverlapOp : Etc_StageOp<"overlap"> {
+  let summary = "what previous roles hold of a current one beyond their pools";
+  let description = [{
+    With a distributed optimizer on a side, its optimizer states are flat ranges that few roles of the other share: this
+    is the sparse part of the costs. A pair of roles shares what the row of their pools in `etc.cost_matrix bytes` does
+    not count as lacking, and these bytes beside it. Roles that are not listed share no range.
+
+    Example:
+
+    ```mlir
+    etc.overlap P0T0D1 with [P0T0D0, P1T0D0] bytes [4096, 512]
+    ```
+  }];
+  let arguments = (ins Etc_RoleAttr:$curr, Etc_RoleArrayAttr:$prev, DenseI64ArrayAttr:$bytes);
+  let assemblyFormat = "custom<Role>($curr) `with` custom<Roles>($prev) `bytes` $bytes attr-dict";
   let hasVerifier = 1;
 }
 

@@ -50,7 +50,9 @@ static LogicalResult verifyTypes(Operation *op, ArrayAttr types) {
 }
 
 LogicalResult WorkloadOp::verify() {
-  if (failed(verifyRole(*this, getSide(), getRole())))
+  auto migration = cast<MigrationOp>((*this)->getParentOp());
+  if (!migration.getParallel(getSide()).hasPool(getRole()) &&
+      failed(verifyRole(*this, getSide(), getRole())))
     return failure();
   if (getWt() && failed(verifyTypes(*this, *getWt())))
     return failure();
@@ -60,7 +62,7 @@ LogicalResult WorkloadOp::verify() {
 LogicalResult CostMatrixOp::verify() {
   auto migration = cast<MigrationOp>((*this)->getParentOp());
   ParallelAttr curr = migration.getCurr(), prev = migration.getPrev();
-  int64_t rows = curr.getRoles(), columns = prev.getRoles();
+  int64_t rows = curr.getPools(), columns = prev.getPools();
   if (getUnit() == CostUnit::Pp)
     std::tie(rows, columns) = std::pair(curr.getPp(), prev.getPp());
   else if (getUnit() == CostUnit::Tp)
@@ -118,6 +120,24 @@ LogicalResult PairOp::verify() {
     return failure();
   return verifyReplicas(*this, "prev", *getPrevReplicas(),
                         migration.getPrev().getRoleReplicas());
+}
+
+LogicalResult OverlapOp::verify() {
+  if (failed(verifyRole(*this, Side::Curr, getCurr())))
+    return failure();
+  if (getPrev().size() != getBytes().size())
+    return emitOpError() << "lists " << getPrev().size()
+                         << " previous roles and the bytes of "
+                         << getBytes().size();
+  for (auto [role, bytes] :
+       llvm::zip_equal(getPrev().getAsRange<RoleAttr>(), getBytes())) {
+    if (failed(verifyRole(*this, Side::Prev, role)))
+      return failure();
+    if (bytes <= 0)
+      return emitOpError() << "shares " << bytes << " bytes with " << role.str()
+                           << "; list those that share any";
+  }
+  return success();
 }
 
 LogicalResult CertificateOp::verify() {

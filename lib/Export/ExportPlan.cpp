@@ -28,8 +28,9 @@ private:
   void writeRound(RoundOp op, fb::RoundT &round);
   void writeInstruction(InstructionOpInterface op, unsigned type,
                         std::vector<fb::Op> &ops);
-  void writeShards(Side side, std::optional<RoleAttr> role,
-                   std::vector<uint32_t> &shards);
+  void listShards();
+  std::vector<uint32_t> findShards(Side side,
+                                   std::optional<RoleAttr> role) const;
   void account(ProgramOp program, const fb::ProgramT &entry);
   void accountRound(ProgramOp program, const fb::RoundT &round,
                     fb::RoundForecast &forecast);
@@ -41,11 +42,13 @@ private:
                           std::optional<RoleAttr> role,
                           const std::vector<uint32_t> &shards);
 
-  MigrationOp migration;
+  mutable MigrationOp migration; ///< ops are handles, their getters not const
   TensorTable table;
   LayoutOracle oracle;
   fb::PlanT plan;
   PlanTables tables;
+  /// What every role, or every pool, holds.
+  llvm::DenseMap<std::pair<Side, Attribute>, std::vector<uint32_t>> shardsOf;
   SmallVector<uint32_t> nodeOf;
   uint64_t sent = 0, received = 0; // of one device of the program at hand
   uint64_t needed = 0; // bytes of the previous state, of the types that move
@@ -144,24 +147,37 @@ void PlanExporter::writeRound(RoundOp op, fb::RoundT &round) {
   });
 }
 
-void PlanExporter::writeShards(Side side, std::optional<RoleAttr> role,
-                               std::vector<uint32_t> &shards) {
-  if (!role)
-    return;
+void PlanExporter::listShards() {
   for (WorkloadOp workload : migration.getOps<WorkloadOp>()) {
-    if (workload.getSide() != side || workload.getRole() != *role)
-      continue;
     auto types = table.getTypes(workload.getWt().value_or(ArrayAttr()));
     SmallVector<Piece> pieces = table.expand(workload.getWid(), types);
     llvm::sort(pieces);
+    auto &list = shardsOf[{workload.getSide(), workload.getRole()}];
     for (ArrayRef<Piece> rest = pieces; !rest.empty();) {
       ArrayRef<Piece> shard = rest.take_while(
           [&](const Piece &piece) { return piece.isOfSame(rest.front()); });
       rest = rest.drop_front(shard.size());
       for (unsigned type : types.set_bits())
-        shards.push_back(tables.getShard(shard, type));
+        list.push_back(tables.getShard(shard, type));
     }
   }
+}
+
+/// What its pool shares, and its range.
+std::vector<uint32_t>
+PlanExporter::findShards(Side side, std::optional<RoleAttr> role) const {
+  std::vector<uint32_t> shards;
+  if (!role)
+    return shards;
+  auto append = [&](RoleAttr holder) {
+    if (auto it = shardsOf.find({side, holder}); it != shardsOf.end())
+      llvm::append_range(shards, it->second);
+  };
+  ParallelAttr parallel = migration.getParallel(side);
+  append(parallel.getPool(parallel.getPoolIndex(*role)));
+  if (role->hasReplica())
+    append(*role);
+  return shards;
 }
 
 void PlanExporter::writeProgram(ProgramOp program) {
@@ -172,8 +188,8 @@ void PlanExporter::writeProgram(ProgramOp program) {
     entry->peers.push_back(std::make_unique<fb::PeersT>());
     entry->peers.back()->devices = toUnsigned(program.getDevices(peer));
   }
-  writeShards(Side::Prev, program.getPrev(), entry->prev_shards);
-  writeShards(Side::Curr, program.getCurr(), entry->curr_shards);
+  entry->prev_shards = findShards(Side::Prev, program.getPrev());
+  entry->curr_shards = findShards(Side::Curr, program.getCurr());
   for (RoundOp round : program.getBody().getOps<RoundOp>()) {
     while (entry->rounds.size() <= round.getIndex())
       entry->rounds.push_back(std::make_unique<fb::RoundT>());
@@ -336,6 +352,7 @@ FailureOr<std::vector<uint8_t>> PlanExporter::run() {
         "is not a plan yet; run the etc-plan pipeline first");
   plan.summary = std::make_unique<fb::SummaryT>();
   writeWorld(placement);
+  listShards();
   for (ProgramOp program : migration.getOps<ProgramOp>())
     writeProgram(program);
   writeBounds();

@@ -54,16 +54,19 @@ static int64_t sharedUnits(ArrayRef<Rectangle> a, ArrayRef<Rectangle> b) {
 
 static MatrixAttr unitCosts(MigrationOp migration) {
   int64_t slices = migration.getSliceCount();
-  std::vector<SmallVector<Rectangle>> prev(migration.getPrev().getRoles()),
-      curr(migration.getCurr().getRoles());
+  std::vector<SmallVector<Rectangle>> prev(migration.getPrev().getPools()),
+      curr(migration.getCurr().getPools());
   auto first = cast<StateAttr>(migration.getTypes()[0]).getName();
   for (WorkloadOp workload : migration.getOps<WorkloadOp>()) {
-    // What is laid out in several ways has its units where the first type is.
+    // Ranges are no units. What is laid out in several ways has its units where
+    // the first type is.
+    if (workload.getRole().hasReplica())
+      continue;
     if (workload.getWt() && !llvm::is_contained(*workload.getWt(), first))
       continue;
     Side side = workload.getSide();
-    int64_t role = migration.getParallel(side).getRoleIndex(workload.getRole());
-    llvm::append_range((side == Side::Prev ? prev : curr)[role],
+    int64_t pool = migration.getParallel(side).getPoolIndex(workload.getRole());
+    llvm::append_range((side == Side::Prev ? prev : curr)[pool],
                        unitsOf(workload, slices));
   }
   SmallVector<int64_t> costs;
@@ -76,43 +79,103 @@ static MatrixAttr unitCosts(MigrationOp migration) {
                          costs);
 }
 
-/// Bytes of `curr` that a previous role holds.
-static int64_t sharedBytes(const TensorTable &table, const Holdings &prev,
-                           int64_t role, const Piece &curr, unsigned source) {
-  int64_t elements = 0;
-  for (const Piece &held : prev.find(role, source, curr))
-    if (std::optional<Piece> shared = intersect(curr, held))
-      elements += shared->size();
-  return elements * (table.getMovedBytes(curr) / curr.size());
+namespace {
+/// What current roles share with previous ones.
+class ByteCosts {
+public:
+  ByteCosts(MigrationOp migration);
+
+  MatrixAttr getMatrix() const {
+    return MatrixAttr::get(migration.getContext(), curr.getPools(),
+                           prev.getPools(), costs);
+  }
+  void createOverlaps(OpBuilder &builder) const;
+
+private:
+  void addPiece(const Piece &piece,
+                llvm::function_ref<void(Holder, int64_t)> share) const;
+  void addPool(int64_t pool);
+  void addRange(int64_t role);
+
+  mutable MigrationOp migration; ///< ops are handles, their getters not const
+  TensorTable table;
+  Holdings prev, curr;
+  HolderIndex holders;
+  SmallVector<int64_t> costs; ///< [current pool][previous pool]
+  std::vector<std::map<int64_t, int64_t>>
+      overlaps; ///< [current role] by previous role
+};
+} // namespace
+
+ByteCosts::ByteCosts(MigrationOp migration)
+    : migration(migration), table(migration),
+      prev(migration, table, Side::Prev), curr(migration, table, Side::Curr),
+      holders(prev), overlaps(curr.size()) {
+  for (int64_t pool = 0; pool < curr.getPools(); ++pool)
+    addPool(pool);
+  for (int64_t role = 0; role < curr.size(); ++role)
+    addRange(role);
 }
 
-static MatrixAttr byteCosts(MigrationOp migration) {
-  TensorTable table(migration);
-  Holdings prev(migration, table, Side::Prev),
-      curr(migration, table, Side::Curr);
-  SmallVector<int64_t> costs;
-  costs.reserve(curr.size() * prev.size());
-  for (int64_t row = 0; row < curr.size(); ++row) {
-    int64_t size = 0;
-    SmallVector<int64_t> shared(prev.size());
-    for (const Piece &piece : curr[row]) {
-      size += table.getMovedBytes(piece);
-      if (std::optional<unsigned> source = getSource(table, prev, piece.tensor))
-        for (int64_t column = 0; column < prev.size(); ++column)
-          shared[column] += sharedBytes(table, prev, column, piece, *source);
-    }
-    for (int64_t bytes : shared)
-      costs.push_back(size - bytes);
+/// Tells what every holder has of a current piece, in bytes.
+void ByteCosts::addPiece(
+    const Piece &piece, llvm::function_ref<void(Holder, int64_t)> share) const {
+  std::optional<unsigned> source = getSource(table, prev, piece.tensor);
+  if (!source)
+    return;
+  int64_t bytes = table.getMovedBytes(piece) / piece.size();
+  for (const HolderIndex::Entry &entry : holders.find(*source, piece))
+    if (std::optional<Piece> shared = intersect(piece, entry.piece))
+      for (Holder holder : entry.holders)
+        share(holder, shared->size() * bytes);
+}
+
+void ByteCosts::addPool(int64_t pool) {
+  int64_t size = 0;
+  SmallVector<int64_t> shared(prev.getPools());
+  for (const Piece &piece : curr.getShared(pool)) {
+    size += table.getMovedBytes(piece);
+    addPiece(piece, [&](Holder holder, int64_t bytes) {
+      // Where only the previous side has ranges, a current pool is one role.
+      (holder.isPool ? shared[holder.number] : overlaps[pool][holder.number]) +=
+          bytes;
+    });
   }
-  return MatrixAttr::get(migration.getContext(), curr.size(), prev.size(),
-                         costs);
+  for (int64_t bytes : shared)
+    costs.push_back(size - bytes);
+}
+
+/// Where only the current side has ranges, a previous pool is one role.
+void ByteCosts::addRange(int64_t role) {
+  for (const Piece &piece : curr.getOwn(role))
+    addPiece(piece, [&](Holder holder, int64_t bytes) {
+      overlaps[role][holder.number] += bytes;
+    });
+}
+
+void ByteCosts::createOverlaps(OpBuilder &builder) const {
+  for (auto [role, shared] : llvm::enumerate(overlaps)) {
+    SmallVector<Attribute> roles;
+    SmallVector<int64_t> bytes;
+    for (auto [prevRole, count] : shared) {
+      if (count == 0)
+        continue;
+      roles.push_back(prev.getRole(prevRole));
+      bytes.push_back(count);
+    }
+    if (!roles.empty())
+      OverlapOp::create(builder, migration.getLoc(), curr.getRole(role),
+                        builder.getArrayAttr(roles), bytes);
+  }
 }
 
 void BuildCostMatrix::runOnOperation() {
   MigrationOp migration = getOperation();
   OpBuilder builder = OpBuilder::atBlockEnd(&migration.getBody().front());
+  ByteCosts costs(migration);
   CostMatrixOp::create(builder, migration.getLoc(), CostUnit::Units,
                        unitCosts(migration));
   CostMatrixOp::create(builder, migration.getLoc(), CostUnit::Bytes,
-                       byteCosts(migration));
+                       costs.getMatrix());
+  costs.createOverlaps(builder);
 }

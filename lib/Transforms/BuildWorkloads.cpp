@@ -16,10 +16,10 @@ using namespace etc;
 using namespace mlir;
 
 namespace {
-/// Collects what one role of a side holds.
-class RoleHoldings {
+/// Collects what the roles of one pool of a side hold but for their ranges.
+class PoolHoldings {
 public:
-  RoleHoldings(MigrationOp migration, const TensorTable &table, Side side,
+  PoolHoldings(MigrationOp migration, const TensorTable &table, Side side,
                RoleAttr role)
       : migration(migration), table(table), side(side),
         parallel(migration.getParallel(side)), role(role) {}
@@ -41,7 +41,7 @@ private:
 } // namespace
 
 /// A flat tensor on a side that cuts flat ranges comes with the buffers.
-void RoleHoldings::add(unsigned tensor, int64_t layer, int64_t expert) {
+void PoolHoldings::add(unsigned tensor, int64_t layer, int64_t expert) {
   Piece piece = table.getWhole(tensor, layer, expert, side);
   bool ofExpert = table.isOfExpert(tensor);
   int64_t tp = ofExpert ? parallel.getEtp() : parallel.getTp();
@@ -52,7 +52,7 @@ void RoleHoldings::add(unsigned tensor, int64_t layer, int64_t expert) {
   pieces.push_back(piece);
 }
 
-void RoleHoldings::addLayer(unsigned tensor, int64_t layer) {
+void PoolHoldings::addLayer(unsigned tensor, int64_t layer) {
   if (!table.isInLayer(tensor, layer))
     return;
   if (!table.isOfExpert(tensor))
@@ -63,7 +63,7 @@ void RoleHoldings::addLayer(unsigned tensor, int64_t layer) {
     add(tensor, layer, expert);
 }
 
-void RoleHoldings::addTensor(unsigned tensor) {
+void PoolHoldings::addTensor(unsigned tensor) {
   TensorOp op = table[tensor];
   if (!op.isOn(parallel) || (op.getFlat() && parallel.getZero1()))
     return;
@@ -79,11 +79,9 @@ void RoleHoldings::addTensor(unsigned tensor) {
       addLayer(tensor, 0);
 }
 
-SmallVector<Piece> RoleHoldings::collect() {
+SmallVector<Piece> PoolHoldings::collect() {
   for (unsigned tensor = 0; tensor < table.size(); ++tensor)
     addTensor(tensor);
-  if (parallel.getZero1())
-    llvm::append_range(pieces, flatRanges(migration, table, side, role));
   return std::move(pieces);
 }
 
@@ -105,11 +103,10 @@ static LogicalResult checkDivides(MigrationOp migration, Side side) {
 
 /// One `etc.workload` for the tensors of each set of types.
 static void createWorkloads(OpBuilder &builder, MigrationOp migration,
-                            const TensorTable &table, Side side,
-                            RoleAttr role) {
+                            const TensorTable &table, Side side, RoleAttr role,
+                            ArrayRef<Piece> all) {
   std::map<SmallVector<unsigned>, SmallVector<Piece>> byTypes;
-  for (const Piece &piece :
-       RoleHoldings(migration, table, side, role).collect())
+  for (const Piece &piece : all)
     byTypes[SmallVector<unsigned>(table.getTypes(piece.tensor).set_bits())]
         .push_back(piece);
   for (auto &[numbers, pieces] : byTypes) {
@@ -136,9 +133,16 @@ struct BuildWorkloads : ::etc::impl::BuildWorkloadsPassBase<BuildWorkloads> {
       if (failed(checkDivides(migration, side)))
         return signalPassFailure();
       ParallelAttr parallel = migration.getParallel(side);
-      for (int64_t role = 0; role < parallel.getRoles(); ++role)
-        createWorkloads(builder, migration, table, side,
-                        parallel.getRole(role));
+      for (int64_t pool = 0; pool < parallel.getPools(); ++pool) {
+        RoleAttr role = parallel.getPool(pool);
+        createWorkloads(builder, migration, table, side, role,
+                        PoolHoldings(migration, table, side, role).collect());
+      }
+      for (int64_t role = 0; parallel.getZero1() && role < parallel.getRoles();
+           ++role)
+        createWorkloads(
+            builder, migration, table, side, parallel.getRole(role),
+            flatRanges(migration, table, side, parallel.getRole(role)));
       roles += parallel.getRoles();
     }
   }

@@ -3,32 +3,50 @@
 #include "Holdings.h"
 
 using namespace etc;
+using llvm::ArrayRef;
+using llvm::SmallVector;
 
 Holdings::Holdings(MigrationOp migration, const TensorTable &table, Side side)
-    : parallel(migration.getParallel(side)), pieces(parallel.getRoles()),
-      held(table.size()) {
+    : parallel(migration.getParallel(side)), shared(parallel.getPools()),
+      own(parallel.getRoles()), held(table.size()) {
   for (WorkloadOp workload : migration.getOps<WorkloadOp>()) {
     if (workload.getSide() != side)
       continue;
     auto types = table.getTypes(workload.getWt().value_or(mlir::ArrayAttr()));
-    llvm::append_range(pieces[getIndex(workload.getRole())],
+    RoleAttr role = workload.getRole();
+    llvm::append_range(role.hasReplica() ? own[getIndex(role)]
+                                         : shared[parallel.getPoolIndex(role)],
                        table.expand(workload.getWid(), types));
   }
-  for (auto &role : pieces) {
-    llvm::sort(role);
-    for (const Piece &piece : role)
-      held.set(piece.tensor);
-  }
+  for (auto *lists : {&shared, &own})
+    for (auto &list : *lists) {
+      llvm::sort(list);
+      for (const Piece &piece : list)
+        held.set(piece.tensor);
+    }
 }
 
-llvm::ArrayRef<Piece> Holdings::find(int64_t role, unsigned tensor,
-                                     const Piece &piece) const {
-  llvm::ArrayRef<Piece> all = pieces[role];
+SmallVector<Piece, 0> Holdings::getAll(int64_t role) const {
+  ArrayRef<Piece> pool = getShared(getPool(role));
+  SmallVector<Piece, 0> all;
+  all.reserve(pool.size() + own[role].size());
+  std::merge(pool.begin(), pool.end(), own[role].begin(), own[role].end(),
+             std::back_inserter(all));
+  return all;
+}
+
+ArrayRef<Piece> Holdings::find(int64_t role, unsigned tensor,
+                               const Piece &piece) const {
   Piece key{tensor, piece.layer, piece.expert, {}, {}, {}};
-  const Piece *begin = llvm::lower_bound(all, key), *end = begin;
-  while (end != all.end() && end->isOfSame(key))
-    ++end;
-  return {begin, end};
+  // A tensor is held in ranges or by pools, never both.
+  for (ArrayRef<Piece> all : {getOwn(role), getShared(getPool(role))}) {
+    const Piece *begin = llvm::lower_bound(all, key), *end = begin;
+    while (end != all.end() && end->isOfSame(key))
+      ++end;
+    if (begin != end)
+      return {begin, end};
+  }
+  return {};
 }
 
 std::optional<unsigned> etc::getSource(const TensorTable &table,
@@ -37,4 +55,23 @@ std::optional<unsigned> etc::getSource(const TensorTable &table,
     return tensor;
   std::optional<unsigned> twin = table.getTwin(tensor);
   return twin && prev.has(*twin) ? twin : std::nullopt;
+}
+
+HolderIndex::HolderIndex(const Holdings &holdings) {
+  std::map<Piece, SmallVector<Holder, 0>> holders;
+  for (int64_t pool = 0; pool < holdings.getPools(); ++pool)
+    for (const Piece &piece : holdings.getShared(pool))
+      holders[piece].push_back({true, pool});
+  for (int64_t role = 0; role < holdings.size(); ++role)
+    for (const Piece &piece : holdings.getOwn(role))
+      holders[piece].push_back({false, role});
+  for (auto &[piece, list] : holders)
+    entries[{piece.tensor, piece.layer, piece.expert}].push_back(
+        {piece, std::move(list)});
+}
+
+ArrayRef<HolderIndex::Entry> HolderIndex::find(unsigned tensor,
+                                               const Piece &piece) const {
+  auto it = entries.find({tensor, piece.layer, piece.expert});
+  return it == entries.end() ? ArrayRef<Entry>() : it->second;
 }

@@ -5,19 +5,30 @@
 
 #include "dialect/Workloads.h"
 
+#include <map>
+
 namespace etc {
 
-/// The pieces that every role of one side holds, from its `etc.workload` ops.
-/// Roles have the numbers that ParallelAttr gives them; the pieces of each are
-/// sorted.
+/// The pieces that the roles of one side hold, from its `etc.workload` ops:
+/// those that a pool shares, and the ranges of single roles. Roles and pools
+/// have the numbers that ParallelAttr gives them; pieces are sorted.
 class Holdings {
 public:
   Holdings(MigrationOp migration, const TensorTable &table, Side side);
 
-  int64_t size() const { return pieces.size(); }
-  llvm::ArrayRef<Piece> operator[](int64_t role) const { return pieces[role]; }
+  int64_t size() const { return own.size(); }
+  int64_t getPools() const { return shared.size(); }
+  int64_t getPool(int64_t role) const { return parallel.getPoolOf(role); }
   int64_t getIndex(RoleAttr role) const { return parallel.getRoleIndex(role); }
   RoleAttr getRole(int64_t index) const { return parallel.getRole(index); }
+  RoleAttr getPoolRole(int64_t pool) const { return parallel.getPool(pool); }
+  /// Whether roles of a pool hold ranges of their own.
+  bool hasRanges() const { return parallel.getZero1(); }
+
+  llvm::ArrayRef<Piece> getShared(int64_t pool) const { return shared[pool]; }
+  llvm::ArrayRef<Piece> getOwn(int64_t role) const { return own[role]; }
+  /// All that a role holds, sorted.
+  llvm::SmallVector<Piece, 0> getAll(int64_t role) const;
   /// Whether any role holds the tensor.
   bool has(unsigned tensor) const { return held.test(tensor); }
   /// What one role holds of the tensor that `piece` is a part of, named
@@ -27,7 +38,7 @@ public:
 
 private:
   ParallelAttr parallel;
-  std::vector<llvm::SmallVector<Piece, 0>> pieces;
+  std::vector<llvm::SmallVector<Piece, 0>> shared, own;
   llvm::SmallBitVector held;
 };
 
@@ -35,6 +46,30 @@ private:
 /// name, else the twin it is tied to; none where neither exists.
 std::optional<unsigned> getSource(const TensorTable &table,
                                   const Holdings &prev, unsigned tensor);
+
+/// Who holds some pieces: a pool, or a role with ranges of its own.
+struct Holder {
+  bool isPool;
+  int64_t number;
+  auto operator<=>(const Holder &) const = default;
+};
+
+/// Everything that one side holds, by tensor.
+class HolderIndex {
+public:
+  struct Entry {
+    Piece piece;
+    llvm::SmallVector<Holder, 0> holders; ///< of just this piece, ascending
+  };
+  explicit HolderIndex(const Holdings &holdings);
+
+  /// Pieces of the tensor that `piece` is a part of, named `tensor`.
+  llvm::ArrayRef<Entry> find(unsigned tensor, const Piece &piece) const;
+
+private:
+  using TensorKey = std::tuple<unsigned, int64_t, int64_t>;
+  std::map<TensorKey, llvm::SmallVector<Entry, 0>> entries;
+};
 
 } // namespace etc
 

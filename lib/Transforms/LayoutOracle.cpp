@@ -108,3 +108,18 @@ bool LayoutOracle::isOnPrev(unsigned tensor) const {
 unsigned LayoutOracle::sourceOf(unsigned tensor) const {
   return isOnPrev(tensor) ? tensor : table.getTwin(tensor).value_or(tensor);
 }
+
+int64_t LayoutOracle::roleOfRank(ParallelAttr parallel, int64_t rank) {
+  int64_t group = parallel.getTp() * parallel.getCp(), inner = rank % group,
+          outer = rank / group, stage, replica;
+  if (parallel.getPpBeforeDp())
+    std::tie(stage, replica) =
+        std::pair(outer % parallel.getPp(), outer / parallel.getPp());
+  else
+    std::tie(stage, replica) =
+        std::pair(outer / parallel.getDp(), outer % parallel.getDp());
+  int64_t number = inner + group * replica, slots = parallel.getSlots();
+  return parallel.getRoleIndex(
+      RoleAttr::get(parallel.getContext(), stage, number % slots,
+                    parallel.getZero1() ? number / slots : -1));
+}

@@ -78,7 +78,7 @@ Lowering::Lowering(MigrationOp migration, PlacementOp placement)
       builder(OpBuilder::atBlockEnd(&migration.getBody().front())),
       table(migration), prev(migration, table, Side::Prev),
       curr(migration, table, Side::Curr), devices(migration),
-      needs(table, prev, curr), sources(devices, prev.size()),
+      needs(table, prev, curr), sources(devices, prev),
       currRole(devices.size(), -1), exchanges(devices.size()) {
   for (auto [rank, device] : llvm::enumerate(placement.getDevices()))
     currRole[device] = placeOfRank(migration.getCurr(), rank).role;
@@ -95,8 +95,10 @@ LogicalResult Lowering::reportLost(const Fragment &fragment) {
   if (fragment.pieces.size() > 1)
     diag << " and " << fragment.pieces.size() - 1 << " more tensors";
   diag << " of previous role ";
-  llvm::interleaveComma(fragment.holders, diag, [&](int64_t role) {
-    diag << prev.getRole(role).str();
+  llvm::interleaveComma(fragment.holders, diag, [&](Holder holder) {
+    diag << (holder.isPool ? prev.getPoolRole(holder.number)
+                           : prev.getRole(holder.number))
+                .str();
   });
   bool one = fragment.pieces.size() == 1;
   return diag << (one ? " has" : " have") << " no living holder; restore "
@@ -109,14 +111,15 @@ FailureOr<SmallVector<SmallVector<int64_t>>> Lowering::findDestinations() {
   for (int64_t device = 0; device < devices.size(); ++device) {
     if (currRole[device] < 0)
       continue;
-    const Needs *wanted =
+    std::optional<NeedsTable::Parts> parts =
         needs.get(currRole[device], devices.getPrevRole(device));
-    if (!wanted)
+    if (!parts)
       return migration.emitError() << "'" << needs.getUnsourced()
                                    << "' does not exist in the previous state";
     destinations.resize(needs.getFragments().size());
-    for (unsigned number : wanted->missing)
-      destinations[number].push_back(device);
+    for (const Needs *wanted : *parts)
+      for (unsigned number : wanted->missing)
+        destinations[number].push_back(device);
   }
   return destinations;
 }
@@ -141,10 +144,14 @@ LogicalResult Lowering::planTransfers() {
     return failure();
   // What only one role holds leaves the least choice and goes first; what many
   // hold can then come along.
+  auto isShared = [&](unsigned number) {
+    ArrayRef<Holder> holders = needs.getFragments()[number].holders;
+    return holders.size() > 1 ||
+           (prev.hasRanges() && !holders.empty() && holders.front().isPool);
+  };
   for (bool shared : {false, true})
     for (auto [number, list] : llvm::enumerate(*destinations))
-      if ((needs.getFragments()[number].holders.size() > 1) == shared &&
-          failed(planFragment(number, list)))
+      if (isShared(number) == shared && failed(planFragment(number, list)))
         return failure();
   return success();
 }
@@ -216,22 +223,24 @@ void Lowering::createLocalOps(const Behaviour &behaviour, Value self) {
   if (behaviour.curr < 0)
     return;
   Location loc = migration.getLoc();
-  const Needs &wanted = *needs.get(behaviour.curr, behaviour.prev);
-  auto refer = [&](bool tied) {
-    return [&, tied](ArrayAttr ids, ArrayAttr types) {
-      ReferOp::create(builder, loc, ids, types, self, tied);
+  NeedsTable::Parts parts = *needs.get(behaviour.curr, behaviour.prev);
+  for (const Needs *part : parts) {
+    auto refer = [&](bool tied) {
+      return [&, tied](ArrayAttr ids, ArrayAttr types) {
+        ReferOp::create(builder, loc, ids, types, self, tied);
+      };
     };
-  };
-  createByTypes(wanted.kept, /*derived=*/false, refer(false));
-  createByTypes(wanted.keptTied, /*derived=*/false, refer(true));
-  createByTypes(wanted.lacking, /*derived=*/true,
-                [&](ArrayAttr ids, ArrayAttr types) {
-                  DeriveOp::create(builder, loc, ids, types, self);
-                });
-  createByTypes(wanted.zeroed, /*derived=*/false,
-                [&](ArrayAttr ids, ArrayAttr types) {
-                  ZeroOp::create(builder, loc, ids, types, self);
-                });
+    createByTypes(part->kept, /*derived=*/false, refer(false));
+    createByTypes(part->keptTied, /*derived=*/false, refer(true));
+    createByTypes(part->lacking, /*derived=*/true,
+                  [&](ArrayAttr ids, ArrayAttr types) {
+                    DeriveOp::create(builder, loc, ids, types, self);
+                  });
+    createByTypes(part->zeroed, /*derived=*/false,
+                  [&](ArrayAttr ids, ArrayAttr types) {
+                    ZeroOp::create(builder, loc, ids, types, self);
+                  });
+  }
 }
 
 void Lowering::createProgram(const Behaviour &behaviour,

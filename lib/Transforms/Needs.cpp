@@ -7,44 +7,36 @@ using namespace mlir;
 
 NeedsTable::NeedsTable(const TensorTable &table, const Holdings &prev,
                        const Holdings &curr)
-    : table(table), prev(prev), curr(curr) {
-  std::map<Piece, llvm::SmallVector<int64_t, 0>> roles;
-  for (int64_t role = 0; role < prev.size(); ++role)
-    for (const Piece &piece : prev[role])
-      roles[piece].push_back(role);
-  for (auto &[piece, list] : roles)
-    holders[keyOf(piece.tensor, piece)].push_back({piece, std::move(list)});
-}
+    : table(table), prev(prev), curr(curr), holders(prev) {}
 
 /// Cuts a missing piece where its set of holders changes.
 void NeedsTable::addMissing(const Piece &piece, unsigned source, Needs &needs,
                             FragmentMap &missing) const {
   needs.lacking.push_back(piece);
-  using Held = std::pair<Piece, llvm::SmallVector<int64_t, 0>>;
+  using Held = std::pair<Piece, llvm::SmallVector<Holder, 0>>;
   llvm::SmallVector<Held, 0> parts = {{piece, {}}}, next;
-  if (auto it = holders.find(keyOf(source, piece)); it != holders.end())
-    for (const Holder &holder : it->second) {
-      if (!intersect(piece, holder.piece))
+  for (const HolderIndex::Entry &entry : holders.find(source, piece)) {
+    if (!intersect(piece, entry.piece))
+      continue;
+    next.clear();
+    for (Held &part : parts) {
+      std::optional<Piece> inside = intersect(part.first, entry.piece);
+      if (!inside) {
+        next.push_back(std::move(part));
         continue;
-      next.clear();
-      for (Held &part : parts) {
-        std::optional<Piece> inside = intersect(part.first, holder.piece);
-        if (!inside) {
-          next.push_back(std::move(part));
-          continue;
-        }
-        for (const Piece &outside : subtract(part.first, *inside))
-          next.push_back({outside, part.second});
-        llvm::append_range(part.second, holder.roles);
-        next.push_back({*inside, std::move(part.second)});
       }
-      std::swap(parts, next);
+      for (const Piece &outside : subtract(part.first, *inside))
+        next.push_back({outside, part.second});
+      llvm::append_range(part.second, entry.holders);
+      next.push_back({*inside, std::move(part.second)});
     }
+    std::swap(parts, next);
+  }
   llvm::SmallVector<unsigned> types(
       table.getMovedTypes(piece.tensor).set_bits());
-  for (auto &[part, roles] : parts) {
-    llvm::sort(roles);
-    missing[{source != piece.tensor, types, roles}].push_back(part);
+  for (auto &[part, list] : parts) {
+    llvm::sort(list);
+    missing[{source != piece.tensor, types, list}].push_back(part);
   }
 }
 
@@ -80,24 +72,36 @@ bool NeedsTable::addPiece(const Piece &piece, int64_t own, Needs &needs,
   return true;
 }
 
-const Needs *NeedsTable::get(int64_t role, int64_t own) {
-  auto [it, isNew] = needs.try_emplace({role, own});
-  if (!isNew)
-    return &it->second;
+bool NeedsTable::work(llvm::ArrayRef<Piece> pieces, int64_t own,
+                      Needs &result) {
   FragmentMap missing;
-  for (const Piece &piece : curr[role])
-    if (!addPiece(piece, own, it->second, missing))
-      return nullptr;
-  for (auto &[key, pieces] : missing) {
-    auto &[tied, types, roles] = key;
+  for (const Piece &piece : pieces)
+    if (!addPiece(piece, own, result, missing))
+      return false;
+  for (auto &[key, parts] : missing) {
+    auto &[tied, types, list] = key;
     int64_t bytes = 0;
-    for (const Piece &piece : pieces)
+    for (const Piece &piece : parts)
       bytes += table.getMovedBytes(piece);
     llvm::SmallBitVector typeSet(table.getTypeCount());
     for (unsigned type : types)
       typeSet.set(type);
-    it->second.missing.push_back(fragments.size());
-    fragments.push_back({pieces, typeSet, tied, roles, bytes});
+    result.missing.push_back(fragments.size());
+    fragments.push_back({parts, typeSet, tied, list, bytes});
   }
-  return &it->second;
+  return true;
+}
+
+std::optional<NeedsTable::Parts> NeedsTable::get(int64_t role, int64_t own) {
+  // Where both sides have ranges, what a pool shares comes from what a pool
+  // shared.
+  int64_t pool = curr.getPool(role),
+          from = own >= 0 && curr.hasRanges() ? prev.getPool(own) : own;
+  auto [shared, isNew] = ofPools.try_emplace({pool, from});
+  if (isNew && !work(curr.getShared(pool), own, shared->second))
+    return std::nullopt;
+  auto [range, isFirst] = ofRanges.try_emplace({role, own});
+  if (isFirst && !work(curr.getOwn(role), own, range->second))
+    return std::nullopt;
+  return Parts{&shared->second, &range->second};
 }

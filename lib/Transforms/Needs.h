@@ -5,11 +5,12 @@
 
 #include "Holdings.h"
 
+#include <array>
 #include <map>
 
 namespace etc {
 
-/// Pieces that a device lacks and that the same previous roles hold: what it
+/// Pieces that a device lacks and that the same previous holders have: what it
 /// can get from one source.
 struct Fragment {
   llvm::SmallVector<Piece, 0> pieces;
@@ -17,12 +18,19 @@ struct Fragment {
   llvm::SmallBitVector types;
   /// The pieces are tied copies, to be read from their twins.
   bool tied;
-  /// Previous roles, ascending, each of which holds all of the pieces.
-  llvm::SmallVector<int64_t, 0> holders;
+  /// Ascending, each has all of the pieces.
+  llvm::SmallVector<Holder, 0> holders;
   int64_t bytes; ///< in the types that move
+
+  /// Whether a device of a previous role, of a pool, has them.
+  bool isHeldBy(int64_t role, int64_t pool) const {
+    return llvm::binary_search(holders, Holder{true, pool}) ||
+           llvm::binary_search(holders, Holder{false, role});
+  }
 };
 
-/// What a device of one current and one previous role does to get its state.
+/// What a device of one current and one previous role does to get its state, or
+/// a part of it.
 struct Needs {
   llvm::SmallVector<Piece, 0> kept;
   llvm::SmallVector<Piece, 0> keptTied;
@@ -40,26 +48,20 @@ public:
              const Holdings &curr);
 
   /// The needs of a device that takes current role `role` and had previous role
-  /// `own` (-1: none). Null where a tensor has no source on the previous side;
-  /// `getUnsourced` then names it.
-  const Needs *get(int64_t role, int64_t own);
+  /// `own` (-1: none): those of what its pool shares, and those of its range.
+  /// Nothing where a tensor has no source on the previous side; `getUnsourced`
+  /// then names it.
+  using Parts = std::array<const Needs *, 2>;
+  std::optional<Parts> get(int64_t role, int64_t own);
   llvm::ArrayRef<Fragment> getFragments() const { return fragments; }
   llvm::StringRef getUnsourced() const { return unsourced; }
 
 private:
-  /// One part of a previous tensor, and all roles that hold just this.
-  struct Holder {
-    Piece piece;
-    llvm::SmallVector<int64_t, 0> roles;
-  };
-  using TensorKey = std::tuple<unsigned, int64_t, int64_t>;
-  static TensorKey keyOf(unsigned tensor, const Piece &piece) {
-    return {tensor, piece.layer, piece.expert};
-  }
   /// Tied or not, the numbers of the types, the holders.
   using FragmentKey = std::tuple<bool, llvm::SmallVector<unsigned>,
-                                 llvm::SmallVector<int64_t, 0>>;
+                                 llvm::SmallVector<Holder, 0>>;
   using FragmentMap = std::map<FragmentKey, llvm::SmallVector<Piece, 0>>;
+  bool work(llvm::ArrayRef<Piece> pieces, int64_t own, Needs &needs);
   bool addPiece(const Piece &piece, int64_t own, Needs &needs,
                 FragmentMap &missing);
   void addMissing(const Piece &piece, unsigned source, Needs &needs,
@@ -68,9 +70,9 @@ private:
   const TensorTable &table;
   const Holdings &prev;
   const Holdings &curr;
-  /// Who holds what of a previous tensor.
-  std::map<TensorKey, llvm::SmallVector<Holder, 0>> holders;
-  std::map<std::pair<int64_t, int64_t>, Needs> needs;
+  HolderIndex holders;
+  /// By current pool and previous role or pool, and by both roles.
+  std::map<std::pair<int64_t, int64_t>, Needs> ofPools, ofRanges;
   std::vector<Fragment> fragments;
   std::string unsourced;
 };

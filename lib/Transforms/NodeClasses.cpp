@@ -6,35 +6,62 @@ using namespace etc;
 using llvm::ArrayRef;
 using llvm::SmallVector;
 
-NodeClasses::NodeClasses(const Devices &devices) {
+static void sortUnique(SmallVector<int64_t> &list) {
+  llvm::sort(list);
+  list.erase(llvm::unique(list), list.end());
+}
+
+NodeClasses::NodeClasses(const Devices &devices, const Holdings &prev) {
   SmallVector<SmallVector<int64_t>> held(devices.getNodeCount());
   for (int64_t device = 0; device < devices.size(); ++device)
     if (int64_t role = devices.getPrevRole(device); role >= 0)
       held[devices.getNode(device)].push_back(role);
-  std::map<SmallVector<int64_t>, int64_t> numbers;
+  std::map<SmallVector<int64_t>, int64_t> classes, groups;
   for (SmallVector<int64_t> &list : held) {
-    llvm::sort(list);
-    list.erase(llvm::unique(list), list.end());
-    auto [it, isNew] = numbers.try_emplace(list, roles.size());
-    if (isNew)
-      roles.push_back(list);
+    sortUnique(list);
+    auto [it, isNew] = classes.try_emplace(list, roles.size());
     ofNode.push_back(it->second);
+    if (!isNew)
+      continue;
+    roles.push_back(list);
+    SmallVector<int64_t> ofPools;
+    for (int64_t role : list)
+      ofPools.push_back(prev.getPool(role));
+    sortUnique(ofPools);
+    auto [known, isFirst] = groups.try_emplace(ofPools, pools.size());
+    if (isFirst)
+      pools.push_back(ofPools);
+    group.push_back(known->second);
   }
 }
 
-/// Elements of `piece` that at least one of `roles` holds.
-static int64_t covered(const Holdings &prev, ArrayRef<int64_t> roles,
-                       unsigned source, const Piece &piece) {
+namespace {
+/// Works out who holds how much of current pieces, place by place: a place is a
+/// class of nodes or a group of these.
+class Coverage {
+public:
+  Coverage(const TensorTable &table, const Holdings &prev)
+      : table(table), prev(prev), holders(prev) {}
+
+  using Places = llvm::function_ref<ArrayRef<int64_t>(Holder)>;
+  using Add = llvm::function_ref<void(int64_t place, int64_t bytes)>;
+  void add(const Piece &piece, Places placesOf, Add add) const;
+
+private:
+  const TensorTable &table;
+  const Holdings &prev;
+  HolderIndex holders;
+};
+} // namespace
+
+/// Elements of `piece` that at least one of `parts` has.
+static int64_t unionSize(const Piece &piece, ArrayRef<Piece> parts) {
   SmallVector<Piece> rest = {piece};
-  for (int64_t role : roles) {
-    if (rest.empty())
-      break;
-    for (const Piece &held : prev.find(role, source, piece)) {
-      SmallVector<Piece> next;
-      for (const Piece &part : rest)
-        llvm::append_range(next, subtract(part, held));
-      rest = std::move(next);
-    }
+  for (const Piece &part : parts) {
+    SmallVector<Piece> next;
+    for (const Piece &left : rest)
+      llvm::append_range(next, subtract(left, part));
+    rest = std::move(next);
   }
   int64_t left = 0;
   for (const Piece &part : rest)
@@ -42,14 +69,77 @@ static int64_t covered(const Holdings &prev, ArrayRef<int64_t> roles,
   return piece.size() - left;
 }
 
-SmallVector<int64_t> NodeClasses::bytesOf(const TensorTable &table,
-                                          const Holdings &prev,
-                                          ArrayRef<Piece> pieces) const {
-  SmallVector<int64_t> bytes(roles.size());
-  for (const Piece &piece : pieces)
-    if (std::optional<unsigned> source = getSource(table, prev, piece.tensor))
-      for (auto [node, held] : llvm::zip_equal(bytes, roles))
-        node += covered(prev, held, *source, piece) *
-                table.getMovedBytes(piece) / piece.size();
-  return bytes;
+void Coverage::add(const Piece &piece, Places placesOf, Add add) const {
+  std::optional<unsigned> source = getSource(table, prev, piece.tensor);
+  if (!source)
+    return;
+  std::map<int64_t, SmallVector<Piece>> parts;
+  for (const HolderIndex::Entry &entry : holders.find(*source, piece)) {
+    if (!intersect(piece, entry.piece))
+      continue;
+    for (Holder holder : entry.holders)
+      for (int64_t place : placesOf(holder))
+        if (parts[place].empty() || parts[place].back() != entry.piece)
+          parts[place].push_back(entry.piece);
+  }
+  int64_t bytes = table.getMovedBytes(piece) / piece.size();
+  for (const auto &[place, list] : parts)
+    add(place, unionSize(piece, list) * bytes);
+}
+
+/// For every number in `lists`, the lists that have it.
+static SmallVector<SmallVector<int64_t>>
+invert(ArrayRef<SmallVector<int64_t>> lists, int64_t count) {
+  SmallVector<SmallVector<int64_t>> places(count);
+  for (auto [place, list] : llvm::enumerate(lists))
+    for (int64_t number : list)
+      places[number].push_back(place);
+  return places;
+}
+
+WorthTable NodeClasses::worthsOf(const TensorTable &table, const Holdings &prev,
+                                 const Holdings &curr) const {
+  std::vector<int32_t> rowGroup;
+  for (int64_t role = 0; role < curr.size(); ++role)
+    rowGroup.push_back(curr.getPool(role));
+  WorthTable worths(std::move(rowGroup), group);
+  Coverage coverage(table, prev);
+  auto classesOf = invert(roles, prev.size()),
+       groupsOf = invert(pools, prev.getPools());
+  // What pools share is the same in a whole group. Where one side has ranges
+  // alone, pools are roles on the other.
+  for (int64_t pool = 0; pool < curr.getPools(); ++pool)
+    for (const Piece &piece : curr.getShared(pool)) {
+      coverage.add(
+          piece,
+          [&](Holder holder) {
+            return holder.isPool ? ArrayRef<int64_t>(groupsOf[holder.number])
+                                 : ArrayRef<int64_t>();
+          },
+          [&](int64_t place, int64_t bytes) {
+            worths.atGroups(pool, place) += bytes;
+          });
+      if (prev.hasRanges() && !curr.hasRanges())
+        coverage.add(
+            piece,
+            [&](Holder holder) {
+              return holder.isPool
+                         ? ArrayRef<int64_t>()
+                         : ArrayRef<int64_t>(classesOf[holder.number]);
+            },
+            [&](int64_t place, int64_t bytes) {
+              worths.add(pool, place, bytes);
+            });
+    }
+  for (int64_t role = 0; role < curr.size(); ++role)
+    for (const Piece &piece : curr.getOwn(role))
+      coverage.add(
+          piece,
+          [&](Holder holder) {
+            return ArrayRef<int64_t>(classesOf[holder.number]);
+          },
+          [&](int64_t place, int64_t bytes) {
+            worths.add(role, place, bytes);
+          });
+  return worths;
 }

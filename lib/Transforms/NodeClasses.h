@@ -5,6 +5,7 @@
 
 #include "Devices.h"
 #include "Holdings.h"
+#include "WorthTable.h"
 
 #include <map>
 
@@ -12,17 +13,19 @@ namespace etc {
 
 /// Classes of nodes, numbered by their first node. Two nodes are of one class
 /// where their living devices hold the same set of previous roles: what a role
-/// need not fetch from another node depends on nothing else.
+/// need not fetch from another node depends on nothing else. Classes that hold
+/// roles of the same pools are a group.
 struct NodeClasses {
   llvm::SmallVector<int64_t> ofNode;                   ///< [node]
   llvm::SmallVector<llvm::SmallVector<int64_t>> roles; ///< [class] ascending
+  std::vector<int32_t> group;                          ///< [class]
+  llvm::SmallVector<llvm::SmallVector<int64_t>> pools; ///< [group] ascending
 
-  explicit NodeClasses(const Devices &devices);
+  NodeClasses(const Devices &devices, const Holdings &prev);
 
-  /// Bytes of `pieces`, current ones, that a node of each class holds.
-  llvm::SmallVector<int64_t> bytesOf(const TensorTable &table,
-                                     const Holdings &prev,
-                                     llvm::ArrayRef<Piece> pieces) const;
+  /// Bytes of every current role that a node of each class holds.
+  WorthTable worthsOf(const TensorTable &table, const Holdings &prev,
+                      const Holdings &curr) const;
 };
 
 } // namespace etc

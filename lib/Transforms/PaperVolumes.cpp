@@ -9,17 +9,29 @@
 using namespace etc;
 using namespace mlir;
 
-/// For every node, the previous roles that its devices hold.
-static SmallVector<llvm::BitVector> rolesOnNodes(const Devices &devices,
-                                                 int64_t roles) {
-  SmallVector<llvm::BitVector> held;
-  for (int64_t device = 0; device < devices.size(); ++device) {
-    held.resize(devices.getNode(device) + 1, llvm::BitVector(roles));
-    if (int64_t role = devices.getPrevRole(device); role >= 0)
-      held[devices.getNode(device)].set(role);
+namespace {
+/// What the devices of every node hold.
+class NodeHolders {
+public:
+  NodeHolders(const Devices &devices, const Holdings &prev)
+      : roles(devices.getNodeCount(), llvm::BitVector(prev.size())),
+        pools(devices.getNodeCount(), llvm::BitVector(prev.getPools())) {
+    for (int64_t device = 0; device < devices.size(); ++device)
+      if (int64_t role = devices.getPrevRole(device); role >= 0) {
+        roles[devices.getNode(device)].set(role);
+        pools[devices.getNode(device)].set(prev.getPool(role));
+      }
   }
-  return held;
-}
+  bool hold(int64_t node, const Fragment &fragment) const {
+    return llvm::any_of(fragment.holders, [&](Holder holder) {
+      return (holder.isPool ? pools : roles)[node].test(holder.number);
+    });
+  }
+
+private:
+  SmallVector<llvm::BitVector> roles, pools; ///< [node]
+};
+} // namespace
 
 std::optional<Volumes> etc::volumesOf(MigrationOp migration,
                                       ArrayRef<int64_t> placement) {
@@ -28,22 +40,22 @@ std::optional<Volumes> etc::volumesOf(MigrationOp migration,
       curr(migration, table, Side::Curr);
   Devices devices(migration);
   NeedsTable needs(table, prev, curr);
-  SmallVector<llvm::BitVector> onNode = rolesOnNodes(devices, prev.size());
+  NodeHolders nodes(devices, prev);
   Volumes volumes;
   for (auto [rank, device] : llvm::enumerate(placement)) {
-    const Needs *wanted = needs.get(placeOfRank(migration.getCurr(), rank).role,
-                                    devices.getPrevRole(device));
-    if (!wanted)
+    std::optional<NeedsTable::Parts> parts =
+        needs.get(placeOfRank(migration.getCurr(), rank).role,
+                  devices.getPrevRole(device));
+    if (!parts)
       return std::nullopt;
-    const llvm::BitVector &near = onNode[devices.getNode(device)];
     int64_t received = 0;
-    for (unsigned number : wanted->missing) {
-      const Fragment &fragment = needs.getFragments()[number];
-      received += fragment.bytes;
-      if (llvm::none_of(fragment.holders,
-                        [&](int64_t role) { return near.test(role); }))
-        volumes.internode += fragment.bytes;
-    }
+    for (const Needs *wanted : *parts)
+      for (unsigned number : wanted->missing) {
+        const Fragment &fragment = needs.getFragments()[number];
+        received += fragment.bytes;
+        if (!nodes.hold(devices.getNode(device), fragment))
+          volumes.internode += fragment.bytes;
+      }
     volumes.moved += received;
     volumes.maxRecv = std::max(volumes.maxRecv, received);
   }

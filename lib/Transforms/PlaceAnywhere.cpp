@@ -2,15 +2,12 @@
 
 #include "Placement.h"
 #include "etc/Assignment/Expand.h"
-#include "etc/Assignment/Solver.h"
 
 #include "llvm/ADT/BitVector.h"
 
 #include <map>
 
 using namespace etc;
-using assignment::Problem;
-using assignment::Weight;
 
 namespace {
 /// Devices of equal worth to every role: the same node class and the same
@@ -27,23 +24,40 @@ static Columns findColumns(const PlacementProblem &problem) {
   return columns;
 }
 
-static Problem buildProblem(const PlacementProblem &problem,
-                            const Columns &columns) {
-  Problem result;
+/// Columns are a group where their node classes and their previous roles are.
+static GroupedProblem buildProblem(const PlacementProblem &problem,
+                                   const Columns &columns) {
+  const WorthTable &onNode = problem.onNode, &onDevice = problem.onDevice;
+  GroupedProblem result;
   result.supply.assign(problem.getRoles(), problem.dp);
-  for (const auto &[key, members] : columns)
+  for (int64_t role = 0; role < problem.getRoles(); ++role)
+    result.rowGroup.push_back(onNode.getRowGroup(role));
+  std::map<std::pair<int32_t, int32_t>, int32_t> groups;
+  std::map<int64_t, llvm::SmallVector<std::pair<int32_t, int64_t>>> ofClass;
+  for (const auto &[key, members] : columns) {
+    auto [nodeClass, prevRole] = key;
+    ofClass[nodeClass].push_back({result.capacity.size(), prevRole});
     result.capacity.push_back(members.size());
-  for (int32_t role = 0; role < problem.getRoles(); ++role) {
-    int32_t column = 0;
-    for (const auto &[key, members] : columns) {
-      Weight weight = problem.worth(
-          problem.onNode[role][key.first],
-          key.second < 0 ? 0 : problem.onDevice[role][key.second]);
-      if (weight > Weight{})
-        result.edges.push_back({role, column, weight});
-      ++column;
-    }
+    std::pair<int32_t, int32_t> group(
+        onNode.getColumnGroup(nodeClass),
+        prevRole < 0 ? -1 : onDevice.getColumnGroup(prevRole));
+    result.colGroup.push_back(
+        groups.try_emplace(group, groups.size()).first->second);
   }
+  for (auto [key, column] : groups)
+    for (int32_t row = 0; row < onNode.getRowGroups(); ++row)
+      result.groups[{row, column}] = std::max(
+          assignment::Weight{},
+          problem.worth(onNode.atGroups(row, key.first),
+                        key.second < 0 ? 0
+                                       : onDevice.atGroups(row, key.second)));
+  // A range that a device has, its node has.
+  for (int32_t role = 0; role < problem.getRoles(); ++role)
+    for (auto [nodeClass, more] : onNode.getPairs(role))
+      for (auto [column, prevRole] : ofClass[nodeClass])
+        result.pairs[{role, column}] =
+            problem.worth(onNode.at(role, nodeClass),
+                          prevRole < 0 ? 0 : onDevice.at(role, prevRole));
   return result;
 }
 
@@ -69,8 +83,7 @@ Placement etc::placeAnywhere(const PlacementProblem &problem) {
   llvm::SmallVector<llvm::ArrayRef<int64_t>> members;
   for (const auto &[key, list] : columns)
     members.push_back(list);
-  Problem classes = buildProblem(problem, columns);
-  assignment::Solution solution = assignment::solve(classes);
+  auto [classes, solution] = buildProblem(problem, columns).solve();
   Placement placement{{}, solution.total};
   for (const auto &replicas : assignment::expand(classes, solution.flow))
     for (const assignment::Seat &seat : replicas)

@@ -14,6 +14,7 @@
 
 #include "llvm/ADT/DenseSet.h"
 
+#include <functional>
 #include <map>
 
 using namespace etc;
@@ -35,28 +36,33 @@ public:
                ArrayRef<Host> hosts);
   std::optional<Placement> place();
   /// What the best assignment of bundles to hosts keeps.
-  Weight best() const { return assignment::solve(bundleProblem()).total; }
+  Weight best() const { return bundleProblem().solve().solution.total; }
 
 private:
   bool fits(const BundleKey &bundle, const HostKey &host) const {
     return bundle.size() <= host.second.size();
   }
   Weight valueOf(const BundleKey &bundle, const HostKey &host) const;
-  Problem bundleProblem() const;
+  Weight valueOfGroups(const BundleKey &bundle, const HostKey &host) const;
+  GroupedProblem bundleProblem() const;
+  int32_t addHosts(GroupedProblem &result) const;
+  void addPairs(GroupedProblem &result) const;
   int64_t seatBonus() const;
   void seat(const Bundle &bundle, const Host &host, Placement &placement) const;
   std::optional<SmallVector<const Host *>> chooseHosts();
 
   const PlacementProblem &problem;
+  /// What a role keeps on a device that had a previous role.
+  std::function<int64_t(int64_t, int64_t)> onDevice;
   std::map<BundleKey, SmallVector<const Bundle *>> bundles;
   std::map<HostKey, SmallVector<const Host *>> hosts;
 };
 } // namespace
 
-/// Classes of a few roles against the devices of one host: a row a role, a
-/// column a previous role.
-static Problem innerProblem(const PlacementProblem &problem,
-                            const BundleKey &roles,
+/// Classes of a few roles against the devices of one host, both by numbers (-1:
+/// none): a row a role, a column a previous role.
+static Problem innerProblem(llvm::function_ref<int64_t(int64_t, int64_t)> worth,
+                            ArrayRef<int64_t> roles,
                             ArrayRef<int64_t> prevRoles) {
   std::map<int64_t, int64_t> supply, capacity;
   for (int64_t role : roles)
@@ -71,7 +77,7 @@ static Problem innerProblem(const PlacementProblem &problem,
     int32_t row = inner.supply.size(), column = 0;
     inner.supply.push_back(count);
     for (auto [prevRole, unused] : capacity) {
-      if (int64_t bytes = problem.onDevice[role][prevRole])
+      if (int64_t bytes = worth(role, prevRole))
         inner.edges.push_back({row, column, {0, bytes}});
       ++column;
     }
@@ -81,7 +87,9 @@ static Problem innerProblem(const PlacementProblem &problem,
 
 BundlePlacer::BundlePlacer(const PlacementProblem &problem,
                            ArrayRef<Bundle> bundleList, ArrayRef<Host> hostList)
-    : problem(problem) {
+    : problem(problem), onDevice([&](int64_t role, int64_t prevRole) {
+        return problem.onDevice.at(role, prevRole);
+      }) {
   for (const Bundle &bundle : bundleList)
     bundles[bundle.getRoles()].push_back(&bundle);
   for (const Host &host : hostList)
@@ -92,10 +100,30 @@ Weight BundlePlacer::valueOf(const BundleKey &bundle,
                              const HostKey &host) const {
   int64_t onNode = 0;
   for (int64_t role : bundle)
-    onNode += problem.onNode[role][host.first];
+    onNode += problem.onNode.at(role, host.first);
   if (onNode == 0)
     return {};
-  Problem inner = innerProblem(problem, bundle, host.second);
+  Problem inner = innerProblem(onDevice, bundle, host.second);
+  return problem.worth(onNode, assignment::solve(inner).total.device);
+}
+
+/// What any bundle of the same groups is worth on any host of the same groups,
+/// but for what pairs add.
+Weight BundlePlacer::valueOfGroups(const BundleKey &bundle,
+                                   const HostKey &host) const {
+  const WorthTable &nodes = problem.onNode, &devices = problem.onDevice;
+  int64_t onNode = 0;
+  for (int64_t role : bundle)
+    onNode += nodes.atGroups(nodes.getRowGroup(role),
+                             nodes.getColumnGroup(host.first));
+  if (onNode == 0)
+    return {};
+  Problem inner = innerProblem(
+      [&](int64_t role, int64_t prevRole) {
+        return devices.atGroups(devices.getRowGroup(role),
+                                devices.getColumnGroup(prevRole));
+      },
+      bundle, host.second);
   return problem.worth(onNode, assignment::solve(inner).total.device);
 }
 
@@ -110,36 +138,75 @@ int64_t BundlePlacer::seatBonus() const {
   if (areEqual)
     return 0;
   int64_t bytes = 1;
-  for (const auto &worth : problem.onNode)
-    bytes += problem.dp * *llvm::max_element(worth);
+  for (int64_t role = 0; role < problem.getRoles(); ++role)
+    bytes += problem.dp * problem.onNode.getMost(role);
   return bytes;
 }
 
-Problem BundlePlacer::bundleProblem() const {
-  Problem result;
-  int64_t bonus = seatBonus();
-  for (const auto &[key, list] : hosts)
+/// The groups of what a host's devices hold, and its size; the first host of
+/// each group stands for all.
+int32_t BundlePlacer::addHosts(GroupedProblem &result) const {
+  std::map<std::pair<int32_t, SmallVector<int32_t>>, int32_t> groups;
+  for (const auto &[host, list] : hosts) {
+    std::pair<int32_t, SmallVector<int32_t>> group(
+        problem.onNode.getColumnGroup(host.first), {});
+    for (int64_t role : host.second)
+      group.second.push_back(role < 0 ? -1
+                                      : problem.onDevice.getColumnGroup(role));
+    result.colGroup.push_back(
+        groups.try_emplace(group, groups.size()).first->second);
     result.capacity.push_back(list.size());
-  for (const auto &[bundle, list] : bundles) {
-    int32_t row = result.supply.size(), column = 0;
-    result.supply.push_back(list.size());
-    for (const auto &[host, unused] : hosts) {
-      Weight value;
-      if (fits(bundle, host))
-        value = valueOf(bundle, host) + Weight{bonus, 0};
-      if (value > Weight{})
-        result.edges.push_back({row, column, value});
-      ++column;
-    }
   }
+  return groups.size();
+}
+
+/// Where a role and a node share a range, a bundle with it is worth more there.
+void BundlePlacer::addPairs(GroupedProblem &result) const {
+  std::map<int64_t, SmallVector<std::pair<int32_t, const HostKey *>>> ofClass;
+  int32_t row = 0, column = 0;
+  for (const auto &[host, list] : hosts)
+    ofClass[host.first].push_back({column++, &host});
+  int64_t bonus = seatBonus();
+  for (const auto &[bundle, list] : bundles) {
+    for (int64_t role : bundle)
+      for (auto [nodeClass, more] : problem.onNode.getPairs(role))
+        for (auto [place, host] : ofClass[nodeClass])
+          if (fits(bundle, *host) && !result.pairs.contains({row, place}))
+            result.pairs[{row, place}] =
+                valueOf(bundle, *host) + Weight{bonus, 0};
+    ++row;
+  }
+}
+
+GroupedProblem BundlePlacer::bundleProblem() const {
+  GroupedProblem result;
+  int64_t bonus = seatBonus();
+  SmallVector<const HostKey *> hostOf(addHosts(result));
+  for (auto [group, host] : llvm::zip_equal(result.colGroup, hosts))
+    hostOf[group] = &host.first;
+  std::map<SmallVector<int32_t>, int32_t> groups;
+  for (const auto &[bundle, list] : bundles) {
+    SmallVector<int32_t> ofRoles;
+    for (int64_t role : bundle)
+      ofRoles.push_back(problem.onNode.getRowGroup(role));
+    auto [known, isFirst] = groups.try_emplace(ofRoles, groups.size());
+    result.rowGroup.push_back(known->second);
+    result.supply.push_back(list.size());
+    if (!isFirst)
+      continue;
+    for (auto [column, host] : llvm::enumerate(hostOf))
+      if (fits(bundle, *host))
+        result.groups[{known->second, static_cast<int32_t>(column)}] =
+            valueOfGroups(bundle, *host) + Weight{bonus, 0};
+  }
+  addPairs(result);
   return result;
 }
 
 /// The host of every bundle, in the order of `bundles`. Those worth nothing
 /// anywhere take what is left, the largest bundle first on the tightest host.
 std::optional<SmallVector<const Host *>> BundlePlacer::chooseHosts() {
-  Problem classes = bundleProblem();
-  assignment::Solution solution = assignment::solve(classes);
+  auto [classes, solution] = bundleProblem().solve();
   SmallVector<SmallVector<const Host *>> members;
   for (const auto &[key, list] : hosts)
     members.push_back(list);
@@ -181,7 +248,7 @@ std::optional<SmallVector<const Host *>> BundlePlacer::chooseHosts() {
 void BundlePlacer::seat(const Bundle &bundle, const Host &host,
                         Placement &placement) const {
   BundleKey roles = bundle.getRoles();
-  Problem inner = innerProblem(problem, roles, host.getPrevRoles());
+  Problem inner = innerProblem(onDevice, roles, host.getPrevRoles());
   auto seats = assignment::expand(inner, assignment::solve(inner).flow);
   std::map<int64_t, SmallVector<int64_t>> byPrevRole;
   for (const Candidate &candidate : host.devices)

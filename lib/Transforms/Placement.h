@@ -10,7 +10,7 @@
 #ifndef ETC_LIB_TRANSFORMS_PLACEMENT_H
 #define ETC_LIB_TRANSFORMS_PLACEMENT_H
 
-#include "etc/Assignment/Weight.h"
+#include "WorthTable.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
@@ -34,11 +34,9 @@ struct PlacementProblem {
   int64_t dp;
   llvm::SmallVector<Candidate> devices; ///< ascending by device, hence by node
   llvm::SmallVector<int64_t>
-      nodeClass; ///< [node] nodes of a class hold the same roles
-  llvm::SmallVector<llvm::SmallVector<int64_t>>
-      onDevice; ///< [role][previous role] bytes
-  llvm::SmallVector<llvm::SmallVector<int64_t>>
-      onNode;              ///< [role][node class] bytes
+      nodeClass;           ///< [node] nodes of a class hold the same roles
+  WorthTable onDevice;     ///< [role][previous role]
+  WorthTable onNode;       ///< [role][node class]
   bool totalFirst = false; ///< bytes kept on devices count before the node's
 
   int64_t getRoles() const { return getRanks() / dp; }

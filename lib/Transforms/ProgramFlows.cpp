@@ -141,9 +141,9 @@ void ProgramFlows::addProgram(ProgramOp program) {
   unsigned index = programs.size();
   programs.push_back(program);
   memories.emplace_back();
-  ArrayRef<Piece> prevPieces;
+  SmallVector<Piece, 0> prevPieces, currPieces;
   if (program.getPrev())
-    prevPieces = prev[prev.getIndex(*program.getPrev())];
+    prevPieces = prev.getAll(prev.getIndex(*program.getPrev()));
   for (const Piece &piece : prevPieces) {
     memories[index].prev += table.getBytes(piece);
     ItemFlow &flow = flowOf(index, piece);
@@ -151,7 +151,8 @@ void ProgramFlows::addProgram(ProgramOp program) {
     flow.releasedPieces.push_back(piece);
   }
   if (program.getCurr()) {
-    ArrayRef<Piece> rest = curr[curr.getIndex(*program.getCurr())];
+    currPieces = curr.getAll(curr.getIndex(*program.getCurr()));
+    ArrayRef<Piece> rest = currPieces;
     while (!rest.empty()) {
       ArrayRef<Piece> shard = takeShard(rest);
       addCurr(index, shard, prevPieces);

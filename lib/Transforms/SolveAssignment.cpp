@@ -2,7 +2,6 @@
 
 #include "NodeClasses.h"
 #include "Placement.h"
-#include "etc/Assignment/Solver.h"
 #include "etc/Transforms/Passes.h"
 
 #include "mlir/IR/Builders.h"
@@ -26,8 +25,9 @@ public:
   int64_t getEdges() const { return edges; }
 
 private:
-  assignment::Problem deviceProblem() const;
-  assignment::Problem nodeProblem() const;
+  WorthTable worthsOnDevices(MatrixAttr costs);
+  GroupedProblem deviceProblem() const;
+  GroupedProblem nodeProblem() const;
   std::optional<Placement> solvePlacement();
   Placement fixedPlacement(ArrayRef<int64_t> devices);
   void createPairs(const Placement &placement);
@@ -54,7 +54,7 @@ Solver::Solver(MigrationOp migration, MatrixAttr costs, bool totalFirst)
     : migration(migration),
       builder(OpBuilder::atBlockEnd(&migration.getBody().front())),
       table(migration), devices(migration), prev(migration, table, Side::Prev),
-      curr(migration, table, Side::Curr), classes(devices) {
+      curr(migration, table, Side::Curr), classes(devices, prev) {
   ParallelAttr parallel = migration.getCurr();
   problem.pp = parallel.getPp();
   problem.tp = parallel.getTp();
@@ -67,58 +67,61 @@ Solver::Solver(MigrationOp migration, MatrixAttr costs, bool totalFirst)
     if (devices.isUsable(device))
       problem.devices.push_back(
           {device, devices.getNode(device), devices.getPrevRole(device)});
-  for (int64_t role = 0; role < curr.size(); ++role) {
-    int64_t bytes = 0;
-    for (const Piece &piece : curr[role])
-      bytes += table.getMovedBytes(piece);
-    auto &kept = problem.onDevice.emplace_back();
-    for (int64_t column = 0; column < costs.getColumns(); ++column)
-      kept.push_back(bytes - costs.at(role, column));
-    problem.onNode.push_back(classes.bytesOf(table, prev, curr[role]));
-  }
+  problem.onDevice = worthsOnDevices(costs);
+  problem.onNode = classes.worthsOf(table, prev, curr);
 }
 
 //===----------------------------------------------------------------------===//
-// Certificates
+// Worths and certificates
 //===----------------------------------------------------------------------===//
 
+/// What every current role shares with every previous one, from the costs.
+WorthTable Solver::worthsOnDevices(MatrixAttr costs) {
+  auto poolsOf = [](const Holdings &side) {
+    std::vector<int32_t> pools;
+    for (int64_t role = 0; role < side.size(); ++role)
+      pools.push_back(side.getPool(role));
+    return pools;
+  };
+  WorthTable worths(poolsOf(curr), poolsOf(prev));
+  for (int64_t row = 0; row < costs.getRows(); ++row) {
+    int64_t bytes = 0;
+    for (const Piece &piece : curr.getShared(row))
+      bytes += table.getMovedBytes(piece);
+    for (int64_t column = 0; column < costs.getColumns(); ++column)
+      worths.atGroups(row, column) = bytes - costs.at(row, column);
+  }
+  for (OverlapOp overlap : migration.getOps<OverlapOp>())
+    for (auto [role, bytes] : llvm::zip_equal(
+             overlap.getPrev().getAsRange<RoleAttr>(), overlap.getBytes()))
+      worths.add(curr.getIndex(overlap.getCurr()), prev.getIndex(role), bytes);
+  return worths;
+}
+
 /// A row a current role, a column a previous role.
-assignment::Problem Solver::deviceProblem() const {
-  assignment::Problem result;
-  result.supply.assign(problem.getRoles(), problem.dp);
-  result.capacity.assign(prev.size(), 0);
+GroupedProblem Solver::deviceProblem() const {
+  std::vector<int64_t> members(prev.size());
   for (const Candidate &candidate : problem.devices)
     if (candidate.prevRole >= 0)
-      ++result.capacity[candidate.prevRole];
-  for (int32_t row = 0; row < problem.getRoles(); ++row)
-    for (int32_t column = 0; column < prev.size(); ++column)
-      if (int64_t bytes = problem.onDevice[row][column])
-        result.edges.push_back({row, column, {0, bytes}});
-  return result;
+      ++members[candidate.prevRole];
+  return problemOf(problem.onDevice, problem.dp, std::move(members));
 }
 
 /// A row a current role, a column a class of nodes.
-assignment::Problem Solver::nodeProblem() const {
-  assignment::Problem result;
-  int32_t columns = classes.roles.size();
-  result.supply.assign(problem.getRoles(), problem.dp);
-  result.capacity.assign(columns, 0);
+GroupedProblem Solver::nodeProblem() const {
+  std::vector<int64_t> members(classes.roles.size());
   for (const Candidate &candidate : problem.devices)
-    ++result.capacity[problem.nodeClass[candidate.node]];
-  for (int32_t row = 0; row < problem.getRoles(); ++row)
-    for (int32_t column = 0; column < columns; ++column)
-      if (int64_t bytes = problem.onNode[row][column])
-        result.edges.push_back({row, column, {0, bytes}});
-  return result;
+    ++members[problem.nodeClass[candidate.node]];
+  return problemOf(problem.onNode, problem.dp, std::move(members));
 }
 
 LogicalResult Solver::certify(Level level) {
-  assignment::Problem bound =
+  GroupedProblem bound =
       level == Level::Device ? deviceProblem() : nodeProblem();
-  if (std::optional<std::string> error = assignment::check(bound))
+  if (std::optional<std::string> error = bound.check())
     return migration.emitError() << "assignment: " << *error;
-  edges += bound.edges.size();
-  assignment::Solution solution = assignment::solve(bound);
+  edges += bound.getEdges();
+  assignment::Solution solution = bound.solve().solution;
   auto values = [](ArrayRef<assignment::Weight> duals) {
     return llvm::map_to_vector(
         duals, [](assignment::Weight weight) { return weight.device; });

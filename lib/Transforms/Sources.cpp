@@ -5,13 +5,14 @@
 using namespace etc;
 using namespace mlir;
 
-Sources::Sources(const Devices &devices, int64_t prevRoles)
-    : devices(devices), byRole(prevRoles), senders(devices.size()),
-      sent(devices.size()) {
+Sources::Sources(const Devices &devices, const Holdings &prev)
+    : devices(devices), prev(prev), byRole(prev.size()),
+      byPool(prev.getPools()), senders(devices.size()), sent(devices.size()) {
   for (int64_t device = 0; device < devices.size(); ++device) {
     byNode.resize(devices.getNode(device) + 1);
     if (int64_t role = devices.getPrevRole(device); role >= 0) {
       byRole[role].push_back(device);
+      byPool[prev.getPool(role)].push_back(device);
       byNode[devices.getNode(device)].push_back(device);
     }
   }
@@ -38,8 +39,9 @@ int64_t Sources::chooseNear(const Fragment &fragment,
 SmallVector<int64_t> Sources::choose(const Fragment &fragment,
                                      ArrayRef<int64_t> destinations) {
   SmallVector<int64_t> inTurn, sources;
-  for (int64_t role : fragment.holders)
-    llvm::append_range(inTurn, byRole[role]);
+  for (Holder holder : fragment.holders)
+    llvm::append_range(inTurn,
+                       (holder.isPool ? byPool : byRole)[holder.number]);
   llvm::sort(inTurn, [&](int64_t a, int64_t b) {
     return std::pair(sent[a], a) < std::pair(sent[b], b);
   });

@@ -14,7 +14,7 @@ namespace etc {
 /// stay one class.
 class Sources {
 public:
-  Sources(const Devices &devices, int64_t prevRoles);
+  Sources(const Devices &devices, const Holdings &prev);
 
   /// The device that sends `fragment` to each of `destinations`; empty where no
   /// holder is alive.
@@ -23,14 +23,16 @@ public:
 
 private:
   bool holds(const Fragment &fragment, int64_t device) const {
-    return llvm::is_contained(fragment.holders, devices.getPrevRole(device));
+    int64_t role = devices.getPrevRole(device);
+    return fragment.isHeldBy(role, prev.getPool(role));
   }
   int64_t leastLoaded(const Fragment &fragment,
                       llvm::ArrayRef<int64_t> candidates) const;
   int64_t chooseNear(const Fragment &fragment, int64_t destination) const;
 
   const Devices &devices;
-  llvm::SmallVector<llvm::SmallVector<int64_t>> byRole, byNode;
+  const Holdings &prev;
+  llvm::SmallVector<llvm::SmallVector<int64_t>> byRole, byPool, byNode;
   llvm::SmallVector<llvm::SmallVector<int64_t>>
       senders;                     ///< [destination] so far
   llvm::SmallVector<int64_t> sent; ///< [device] bytes so far

@@ -43,7 +43,7 @@ static LogicalResult runPasses(ModuleOp module,
 static bool isInput(Operation *op) {
   if (auto matrix = dyn_cast<CostMatrixOp>(op))
     return matrix.getUnit() == CostUnit::Bytes;
-  return isa<TensorOp, WorkloadOp>(op);
+  return isa<TensorOp, WorkloadOp, OverlapOp>(op);
 }
 
 PlacementTrials::PlacementTrials(MigrationOp migration)

@@ -1,8 +1,8 @@
 //===- VerifyPlan.cpp - Roles, pairing and certificate --------------------===//
 
+#include "CheckCertificate.h"
 #include "CheckPlace.h"
 #include "PlanReplay.h"
-#include "etc/Assignment/Solution.h"
 #include "etc/Transforms/Passes.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -40,13 +40,8 @@ private:
                           int64_t rank);
   LogicalResult checkPairing();
   LogicalResult checkPair(unsigned program, unsigned argument, size_t replica);
-  LogicalResult checkCertificate(CertificateOp certificate);
+  LogicalResult checkKept(CertificateOp certificate);
   bool mustReachBound();
-  LogicalResult checkMembers(CertificateOp certificate);
-  SmallVector<SmallVector<int64_t>> columnsOf(Level level);
-  SmallVector<std::set<int64_t>> rolesOnNodes();
-  SmallVector<int64_t> worthOf(int64_t row,
-                               ArrayRef<SmallVector<int64_t>> columns) const;
   int64_t keptBytes(Level level);
 
   MigrationOp migration;
@@ -56,8 +51,6 @@ private:
   std::vector<ProgramReplay> replays;
   llvm::DenseMap<int64_t, Seat> seats;
   SmallVector<int64_t> nodeOf;
-  /// What every previous role holds, sorted.
-  std::vector<SmallVector<Piece, 0>> held;
   /// (program, argument, peer's program, peer's argument) already compared.
   std::set<std::array<unsigned, 4>> compared;
 };
@@ -87,26 +80,10 @@ LogicalResult PlanVerifier::checkSeats() {
   return success();
 }
 
-/// The number of a rank's role, by Megatron's rank order.
-static int64_t roleOfRank(ParallelAttr parallel, int64_t rank) {
-  int64_t group = parallel.getTp() * parallel.getCp(), inner = rank % group,
-          outer = rank / group, stage, replica;
-  if (parallel.getPpBeforeDp())
-    std::tie(stage, replica) =
-        std::pair(outer % parallel.getPp(), outer / parallel.getPp());
-  else
-    std::tie(stage, replica) =
-        std::pair(outer / parallel.getDp(), outer % parallel.getDp());
-  int64_t number = inner + group * replica, slots = parallel.getSlots();
-  return parallel.getRoleIndex(
-      RoleAttr::get(parallel.getContext(), stage, number % slots,
-                    parallel.getZero1() ? number / slots : -1));
-}
-
 /// The device of a rank has the role of that rank in its program.
 LogicalResult PlanVerifier::checkRole(int64_t device, Side side,
                                       ParallelAttr parallel, int64_t rank) {
-  RoleAttr expected = parallel.getRole(roleOfRank(parallel, rank));
+  RoleAttr expected = parallel.getRole(oracle.roleOfRank(parallel, rank));
   auto seat = seats.find(device);
   if (seat == seats.end())
     return migration.emitError()
@@ -218,71 +195,6 @@ LogicalResult PlanVerifier::checkPairing() {
 // Certificates
 //===----------------------------------------------------------------------===//
 
-/// The columns of a certificate, as the previous roles that each one's devices
-/// can reach: one role a column at the device level, all roles of a node at the
-/// node level.
-SmallVector<SmallVector<int64_t>> PlanVerifier::columnsOf(Level level) {
-  SmallVector<SmallVector<int64_t>> columns;
-  if (level == Level::Device) {
-    for (int64_t role = 0; role < migration.getPrev().getRoles(); ++role)
-      columns.push_back({role});
-    return columns;
-  }
-  for (const std::set<int64_t> &roles : rolesOnNodes()) {
-    SmallVector<int64_t> column(roles.begin(), roles.end());
-    if (!llvm::is_contained(columns, column))
-      columns.push_back(column);
-  }
-  return columns;
-}
-
-/// The previous roles that the living devices of every node hold.
-SmallVector<std::set<int64_t>> PlanVerifier::rolesOnNodes() {
-  SmallVector<std::set<int64_t>> roles(migration.getNodes().size());
-  for (ProgramOp program : programs)
-    if (std::optional<RoleAttr> prev = program.getPrev())
-      for (int64_t device : program.getDevices())
-        roles[nodeOf[device]].insert(migration.getPrev().getRoleIndex(*prev));
-  return roles;
-}
-
-/// Elements of a piece that at least one of several roles holds.
-static int64_t heldElements(const Piece &piece,
-                            ArrayRef<const SmallVector<Piece, 0> *> holders) {
-  SmallVector<Piece> rest = {piece};
-  Piece key{piece.tensor, piece.layer, piece.expert, {}, {}, {}};
-  for (const SmallVector<Piece, 0> *held : holders)
-    for (auto it = llvm::lower_bound(*held, key);
-         it != held->end() && it->isOfSame(key) && !rest.empty(); ++it) {
-      SmallVector<Piece> next;
-      for (const Piece &part : rest)
-        llvm::append_range(next, subtract(part, *it));
-      rest = std::move(next);
-    }
-  int64_t left = 0;
-  for (const Piece &part : rest)
-    left += part.size();
-  return piece.size() - left;
-}
-
-/// What a current role on each column is worth, from lib/Layout.
-SmallVector<int64_t>
-PlanVerifier::worthOf(int64_t row,
-                      ArrayRef<SmallVector<int64_t>> columns) const {
-  SmallVector<SmallVector<const SmallVector<Piece, 0> *>> holders;
-  for (ArrayRef<int64_t> roles : columns)
-    holders.push_back(
-        llvm::map_to_vector(roles, [&](int64_t role) { return &held[role]; }));
-  SmallVector<int64_t> worth(columns.size());
-  for (Piece piece : oracle.holdings(Side::Curr, row)) {
-    int64_t bytes = table.getMovedBytes(piece) / piece.size();
-    piece.tensor = oracle.sourceOf(piece.tensor);
-    for (auto [value, list] : llvm::zip_equal(worth, holders))
-      value += heldElements(piece, list) * bytes;
-  }
-  return worth;
-}
-
 /// The bytes that the programs keep on the device, or on the node.
 int64_t PlanVerifier::keptBytes(Level level) {
   int64_t kept = 0;
@@ -308,32 +220,10 @@ bool PlanVerifier::mustReachBound() {
          migration.getPolicy() != Policy::Paper;
 }
 
-LogicalResult PlanVerifier::checkCertificate(CertificateOp certificate) {
-  SmallVector<SmallVector<int64_t>> columns = columnsOf(certificate.getLevel());
-  if (columns.size() != certificate.getV().size())
-    return certificate.emitError() << "has " << certificate.getV().size()
-                                   << " columns, expected " << columns.size();
-  assignment::Problem problem;
-  problem.supply.assign(migration.getCurr().getRoles(),
-                        migration.getCurr().getRoleReplicas());
-  problem.capacity.assign(certificate.getMembers().begin(),
-                          certificate.getMembers().end());
-  for (int32_t row = 0; row < migration.getCurr().getRoles(); ++row)
-    for (auto [column, worth] : llvm::enumerate(worthOf(row, columns)))
-      if (worth)
-        problem.edges.push_back(
-            {row, static_cast<int32_t>(column), {0, worth}});
-  auto weights = [](ArrayRef<int64_t> values) {
-    return llvm::map_to_vector(values, [](int64_t value) {
-      return assignment::Weight{0, value};
-    });
-  };
-  auto u = weights(certificate.getU()), v = weights(certificate.getV());
-  int64_t kept = certificate.getKept();
-  if (std::optional<std::string> error = assignment::verifyCertificate(
-          problem, {0, kept}, {u.data(), u.size()}, {v.data(), v.size()}))
-    return certificate.emitError() << "proves nothing: " << *error;
-  int64_t keptByPlan = keptBytes(certificate.getLevel());
+/// No plan keeps more than a certificate proves.
+LogicalResult PlanVerifier::checkKept(CertificateOp certificate) {
+  int64_t kept = certificate.getKept(),
+          keptByPlan = keptBytes(certificate.getLevel());
   if (keptByPlan > kept)
     return certificate.emitError()
            << "proves that at most " << kept
@@ -343,33 +233,6 @@ LogicalResult PlanVerifier::checkCertificate(CertificateOp certificate) {
            << "proves " << kept << " bytes kept, the programs keep "
            << keptByPlan;
   return success();
-}
-
-/// The members of a column are the devices that may take a role there: a
-/// certificate that leaves some out proves less.
-LogicalResult PlanVerifier::checkMembers(CertificateOp certificate) {
-  llvm::DenseSet<int64_t> unusable;
-  for (auto list : {migration.getFailed(), migration.getLeaving()})
-    unusable.insert_range(list.value_or(ArrayRef<int64_t>()));
-  SmallVector<SmallVector<int64_t>> columns = columnsOf(certificate.getLevel());
-  SmallVector<std::set<int64_t>> onNodes = rolesOnNodes();
-  SmallVector<int64_t> members(columns.size());
-  auto count = [&](const SmallVector<int64_t> &column) {
-    ++members[llvm::find(columns, column) - columns.begin()];
-  };
-  if (certificate.getLevel() == Level::Node) {
-    for (int64_t device = 0; device < migration.getDeviceCount(); ++device)
-      if (!unusable.contains(device))
-        count(llvm::to_vector(onNodes[nodeOf[device]]));
-  } else {
-    for (auto [rank, device] : llvm::enumerate(migration.getPrevPlacement()))
-      if (!unusable.contains(device))
-        count({roleOfRank(migration.getPrev(), rank)});
-  }
-  if (ArrayRef<int64_t>(members) == certificate.getMembers())
-    return success();
-  return certificate.emitError(
-      "does not count the devices that may take a role");
 }
 
 LogicalResult PlanVerifier::run() {
@@ -386,16 +249,14 @@ LogicalResult PlanVerifier::run() {
   for (const ProgramReplay &replay : replays)
     if (failed(replay.checkZeroes()))
       return failure();
-  for (int64_t role = 0; role < migration.getPrev().getRoles(); ++role)
-    held.push_back(oracle.holdings(Side::Prev, role));
   for (Level level : {Level::Device, Level::Node})
     if (llvm::none_of(migration.getOps<CertificateOp>(),
                       [&](CertificateOp op) { return op.getLevel() == level; }))
       return migration.emitError() << "has no certificate for the "
                                    << stringifyLevel(level) << " level";
+  CertificateChecker checker(migration, table, oracle);
   for (CertificateOp certificate : migration.getOps<CertificateOp>())
-    if (failed(checkCertificate(certificate)) ||
-        failed(checkMembers(certificate)))
+    if (failed(checker.check(certificate)) || failed(checkKept(certificate)))
       return failure();
   return success();
 }

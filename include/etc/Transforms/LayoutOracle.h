@@ -20,6 +20,8 @@ public:
   bool isOnPrev(unsigned tensor) const;
   /// The previous tensor that a current one is made from, itself or its twin.
   unsigned sourceOf(unsigned tensor) const;
+  /// The number of a rank's role, by Megatron's rank order.
+  static int64_t roleOfRank(ParallelAttr parallel, int64_t rank);
 
 private:
   struct SideModel {
