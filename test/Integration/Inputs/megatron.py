@@ -1,7 +1,7 @@
 """Who holds what, by Megatron-Core's rules, written down apart from the planner.
 
-A shard is the ascending row-major indices, in the tensor's global shape, of the elements that a rank holds: the order in
-which they lie in its memory. Boxes, slots and replicas are the planner's words, and are not known here.
+A shard is the ascending row-major indices, in the tensor's global shape, of the elements that a rank holds: the order
+in which they lie in its memory. Boxes, slots and replicas are the planner's words, and are not known here.
 """
 
 import math

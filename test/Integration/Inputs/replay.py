@@ -1,7 +1,7 @@
 """A plan's JSON carried out on arrays, apart from the planner and the runtime.
 
-Every element has a value of its own, the same in tied copies: its row-major index in the global shape, and the number of
-its name and type. Padding counts rows of axis 0 alone, so an index means the same element before and after.
+Every element has a value of its own, the same in tied copies: its row-major index in the global shape, and the number
+of its name and type. Padding counts rows of axis 0 alone, so an index means the same element before and after.
 """
 
 import functools
