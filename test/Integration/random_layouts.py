@@ -1,9 +1,9 @@
 """Random models, configurations and failures over all dimensions at once: planned, replayed and executed.
 
 Every case is a request of Inputs/random_requests.py. etc-opt plans and proves it; every rank's shards are compared with
-Megatron's rules (Inputs/megatron.py), the plan's JSON is carried out on arrays (Inputs/replay.py), its bytes are
-compared with an exact assignment by SciPy where topology can't bind, etc-verify-plan judges some plans again as text,
-and etc-run executes the plan file and checks it bit for bit.
+Megatron's rules (Inputs/megatron.py), the plan's JSON is carried out on arrays (Inputs/replay.py), its bytes, in all
+and between nodes, and its certified bounds are compared with exact assignments by SciPy, etc-verify-plan judges some
+plans again as text, and etc-run executes the plan file and checks it bit for bit.
 
     random_layouts.py etc-opt etc-run                            1000 cases, in one or two minutes on two cores
     random_layouts.py etc-opt etc-run --count=100000             the long run, in two or three hours
