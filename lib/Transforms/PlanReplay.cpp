@@ -165,8 +165,8 @@ LogicalResult ProgramReplay::replay(InstructionOpInterface op, int64_t round) {
   return success();
 }
 
-/// A whole previous shard that one instruction refers to as the whole current
-/// one keeps its memory.
+/// A whole previous shard that one round refers to as the whole current one
+/// keeps its memory.
 void ProgramReplay::bindShards() {
   for (auto &[key, state] : states) {
     if (state.writes.empty())
@@ -181,8 +181,7 @@ void ProgramReplay::bindShards() {
     }
     llvm::sort(written);
     ArrayRef<Piece> held = findPrev(written.front());
-    if (isReferred && written.size() == 1 &&
-        held == ArrayRef<Piece>(written) &&
+    if (isReferred && held == ArrayRef<Piece>(written) &&
         held == shardOf(curr, written.front()))
       state.bound = round;
   }

@@ -98,16 +98,14 @@ static ArrayRef<Piece> takeShard(ArrayRef<Piece> pieces) {
       [&](const Piece &piece) { return piece.isOfSame(pieces.front()); });
 }
 
-/// A whole previous shard of one box that is the whole current one is bound. An
-/// instruction is about one box, so the boxes of a flat range are copied.
+/// A whole previous shard that is the whole current one is bound.
 void ProgramFlows::addCurr(unsigned program, ArrayRef<Piece> shard,
                            ArrayRef<Piece> prevPieces) {
   const Piece *same = llvm::lower_bound(prevPieces, shard.front());
   ArrayRef<Piece> rest(same, prevPieces.end());
   bool startsThere =
       same == prevPieces.begin() || !std::prev(same)->isOfSame(shard.front());
-  bool isBound = startsThere && shard.size() == 1 && !rest.empty() &&
-                 takeShard(rest) == shard;
+  bool isBound = startsThere && !rest.empty() && takeShard(rest) == shard;
   ItemFlow &flow = flowOf(program, sourceOf(shard.front()));
   for (const Piece &piece : shard) {
     memories[program].curr += table.getBytes(piece);

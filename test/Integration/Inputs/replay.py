@@ -5,6 +5,7 @@ of its name and type. Padding counts rows of axis 0 alone, so an index means the
 """
 
 import functools
+import itertools
 import math
 import zlib
 
@@ -89,14 +90,18 @@ class Device:
         self.curr_bytes = sum(world.tensors[tensor].size * volume(box)
                               for tensor, boxes in self.curr_boxes.items() for box in boxes)
         self.live = self.peak = self.prev_bytes
-        self.bound = set()
+        self.bound = self.kept_shards()
         self.largest_sent = self.largest_received = self.sent = self.received = 0
 
-    def binds(self, op):
-        """Whether a whole shard stays where it is."""
-        tensor = op["tensor"]
-        return (op["op"] == "refer" and op.get("source", tensor) == tensor and tensor in self.prev
-                and self.prev[tensor].boxes == self.curr_boxes[tensor] == [op["box"]])
+    def kept_shards(self):
+        """The tensors whose shards stay where they are: every box of them is referred to."""
+        referred = {}
+        for op in itertools.chain.from_iterable(self.rounds):
+            if op["op"] == "refer" and op.get("source", op["tensor"]) == op["tensor"]:
+                referred.setdefault(op["tensor"], []).append(op["box"])
+        return {tensor for tensor, boxes in referred.items()
+                if tensor in self.prev and self.prev[tensor].boxes == self.curr_boxes.get(tensor)
+                and sorted(boxes) == sorted(self.prev[tensor].boxes)}
 
     def allocate(self, ops):
         for op in ops:
@@ -105,9 +110,7 @@ class Device:
                 continue
             check(tensor in self.curr_boxes, f"device {self.number} writes {self.world.label(tensor)}, not its own")
             shard = self.curr[tensor] = Shard(self.world.tensors[tensor], self.curr_boxes[tensor], False)
-            if self.binds(op):
-                self.bound.add(tensor)
-            else:
+            if tensor not in self.bound:
                 self.live += shard.bytes
         self.peak = max(self.peak, self.live)
 
