@@ -23,6 +23,8 @@ roundtrip = os.environ.get("ETC_VERIFY_ROUNDTRIP", "0") not in ("", "0")
 tools = [
     ToolSubst("etc-opt", extra_args=["--verify-roundtrip"] if roundtrip else []),
     "etc-run",
+    "etc-run-faulty",
+    "etc-write-checkpoint",
     "FileCheck",
     "not",
     "split-file",

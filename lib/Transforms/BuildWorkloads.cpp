@@ -76,7 +76,7 @@ void PoolHoldings::addTensor(unsigned tensor) {
   for (int64_t chunk = 0; chunk < parallel.getVpp(); ++chunk)
     if (migration.hasPart(side, chunk * parallel.getPp() + role.getStage(),
                           op.getPart()))
-      add(tensor, 0, 0);
+      addLayer(tensor, 0);
 }
 
 SmallVector<Piece> PoolHoldings::collect() {
@@ -137,12 +137,15 @@ struct BuildWorkloads : ::etc::impl::BuildWorkloadsPassBase<BuildWorkloads> {
         RoleAttr role = parallel.getPool(pool);
         createWorkloads(builder, migration, table, side, role,
                         PoolHoldings(migration, table, side, role).collect());
+        if (!parallel.getZero1())
+          continue;
+        for (auto [replica, pieces] :
+             llvm::enumerate(flatRanges(migration, table, side, role)))
+          createWorkloads(
+              builder, migration, table, side,
+              parallel.getRole(pool * parallel.getReplicas() + replica),
+              pieces);
       }
-      for (int64_t role = 0; parallel.getZero1() && role < parallel.getRoles();
-           ++role)
-        createWorkloads(
-            builder, migration, table, side, parallel.getRole(role),
-            flatRanges(migration, table, side, parallel.getRole(role)));
       roles += parallel.getRoles();
     }
   }

@@ -29,15 +29,16 @@ struct Bucket {
   }
 };
 
-/// Lays out the buffers of one role.
+/// Lays out the buffers of one pool.
 class Buffers {
 public:
   Buffers(MigrationOp migration, const TensorTable &table, Side side,
-          RoleAttr role)
+          RoleAttr pool)
       : migration(migration), table(table), side(side),
-        parallel(migration.getParallel(side)), role(role) {}
+        parallel(migration.getParallel(side)), role(pool),
+        ranges(parallel.getReplicas()) {}
 
-  SmallVector<Piece> takeRanges();
+  ReplicaRanges takeRanges();
 
 private:
   /// Tensors [begin, end) of the table.
@@ -51,17 +52,17 @@ private:
   void addExperts(Run run, int64_t layer);
   void addShard(unsigned tensor, int64_t layer, int64_t expert);
   bool isSharedCopy(unsigned tensor) const;
-  void takeBuffer(bool ofExperts, SmallVector<Piece> &pieces) const;
-  void takeBucket(const Bucket &bucket, bool ofExperts,
-                  SmallVector<Piece> &pieces) const;
+  void takeBuffer(bool ofExperts);
+  void takeBucket(const Bucket &bucket, bool ofExperts);
 
   MigrationOp migration;
   const TensorTable &table;
   Side side;
   ParallelAttr parallel;
-  RoleAttr role;
+  RoleAttr role; ///< without replica
   /// Of one chunk, in module order.
   SmallVector<Piece, 0> shards;
+  ReplicaRanges ranges;
 };
 } // namespace
 
@@ -210,26 +211,35 @@ static void appendFlat(const Piece &shard, int64_t begin, int64_t end,
     appendRows(slab(back, back + 1), 0, end % plane);
 }
 
-/// This rank's range of a bucket.
-void Buffers::takeBucket(const Bucket &bucket, bool ofExperts,
-                         SmallVector<Piece> &pieces) const {
+/// The range that every replica has of a bucket.
+void Buffers::takeBucket(const Bucket &bucket, bool ofExperts) {
   int64_t group =
       ofExperts ? parallel.getEtp() * parallel.getEp() : parallel.getTp();
-  int64_t ranks = parallel.getStageWorld() / group,
-          number = role.getSlot() + parallel.getSlots() * role.getReplica();
+  int64_t ranks = parallel.getStageWorld() / group;
   int64_t size =
       llvm::alignTo(bucket.end, std::lcm(ranks, int64_t(128))) / ranks;
-  int64_t begin = number / group * size;
-  for (const Parameter &parameter : bucket.parameters)
-    appendFlat(parameter.shard, std::max<int64_t>(0, begin - parameter.begin),
-               std::min(parameter.shard.size(), begin + size - parameter.begin),
-               pieces);
+  for (auto [replica, pieces] : llvm::enumerate(ranges)) {
+    int64_t number = role.getSlot() + parallel.getSlots() * replica,
+            begin = number / group * size;
+    // The last parameter that begins at or before the range.
+    auto first = llvm::upper_bound(bucket.parameters, begin,
+                                   [](int64_t at, const Parameter &parameter) {
+                                     return at < parameter.begin;
+                                   });
+    if (first != bucket.parameters.begin())
+      --first;
+    for (; first != bucket.parameters.end() && first->begin < begin + size;
+         ++first)
+      appendFlat(first->shard, std::max<int64_t>(0, begin - first->begin),
+                 std::min(first->shard.size(), begin + size - first->begin),
+                 pieces);
+  }
 }
 
-void Buffers::takeBuffer(bool ofExperts, SmallVector<Piece> &pieces) const {
+void Buffers::takeBuffer(bool ofExperts) {
   Bucket bucket;
   auto close = [&] {
-    takeBucket(bucket, ofExperts, pieces);
+    takeBucket(bucket, ofExperts);
     bucket = {};
   };
   for (const Piece &shard : llvm::reverse(shards)) {
@@ -247,18 +257,16 @@ void Buffers::takeBuffer(bool ofExperts, SmallVector<Piece> &pieces) const {
   close();
 }
 
-SmallVector<Piece> Buffers::takeRanges() {
-  SmallVector<Piece> pieces;
+ReplicaRanges Buffers::takeRanges() {
   for (int64_t chunk = 0; chunk < parallel.getVpp(); ++chunk) {
     addChunk(chunk * parallel.getPp() + role.getStage());
     for (bool ofExperts : {false, true})
-      takeBuffer(ofExperts, pieces);
+      takeBuffer(ofExperts);
   }
-  return pieces;
+  return std::move(ranges);
 }
 
-SmallVector<Piece> etc::flatRanges(MigrationOp migration,
-                                   const TensorTable &table, Side side,
-                                   RoleAttr role) {
-  return Buffers(migration, table, side, role).takeRanges();
+ReplicaRanges etc::flatRanges(MigrationOp migration, const TensorTable &table,
+                              Side side, RoleAttr pool) {
+  return Buffers(migration, table, side, pool).takeRanges();
 }

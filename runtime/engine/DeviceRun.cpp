@@ -1,11 +1,13 @@
 #include "engine/DeviceRun.h"
 
-#include "engine/StateCheck.h"
+#include "engine/Ceiling.h"
+#include "engine/DeviceFill.h"
+#include "engine/Peers.h"
 
 #include <algorithm>
-#include <cstring>
 
 using namespace etc::runtime;
+using Clock = std::chrono::steady_clock;
 
 static uint64_t sideBytes(const PlanIndex &index, uint32_t program, Side side) {
   uint64_t bytes = 0;
@@ -14,87 +16,216 @@ static uint64_t sideBytes(const PlanIndex &index, uint32_t program, Side side) {
   return bytes;
 }
 
-DeviceRun::DeviceRun(const PlanIndex &index, uint32_t rank,
-                     Transport &transport, RunOptions options)
+static double secondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+DeviceRun::DeviceRun(const PlanIndex &index, uint32_t rank, Transport &direct,
+                     Worker &worker, RunOptions given)
     : index(index), self{rank, index.rankCount()},
-      program(index.place(rank).program), transport(transport),
-      options(options), state(index, program, allocator),
-      executor(index, rank, transport) {
+      program(index.place(rank).program), options(std::move(given)),
+      wrapped(options.wrap ? options.wrap(direct, index.device(rank))
+                           : nullptr),
+      transport(wrapped ? *wrapped : direct), worker(worker),
+      state(index, program, worker.allocator()),
+      executor(index, rank, transport, worker) {
   result.device = index.device(rank);
-  result.provedBytes = index.program(program).peak();
+  result.provedBytes = options.mode == Mode::Safe
+                           ? index.program(program).peak_safe()
+                           : index.program(program).peak();
   result.stateBytes = std::max(sideBytes(index, program, Side::Prev),
                                sideBytes(index, program, Side::Curr));
+  if (options.keeping.isResumed()) {
+    standing = options.keeping.standings[rank];
+    // What one knows holds for all.
+    standing.isDecided = options.keeping.isDecided();
+  }
 }
 
 DeviceRun::~DeviceRun() {
+  transport.forgetSlabs();
   for (Buffer slab : {sendSlab, recvSlab})
     if (slab.data)
-      allocator.release(slab);
+      worker.allocator().release(slab);
+  // Whatever this device holds now is what a later process finds.
+  worker.allocator().keepForLater();
 }
 
-Status DeviceRun::migrate() {
-  Status status = prepare();
-  if (status.ok())
-    status = barrier(transport, self, options.timeout);
-  if (status.ok())
-    status = runRounds();
-  // Nobody leaves, and nothing of the previous state goes, before all have what
-  // they need.
-  if (status.ok())
-    status = barrier(transport, self, options.timeout);
-  state.commit();
+void DeviceRun::enter(Phase phase, uint32_t round) const {
+  if (options.observer)
+    options.observer->enter(result.device, round, phase);
+}
+
+/// The journal says so where this is the end.
+Status DeviceRun::conclude(const Status &status) {
+  if (!status.ok())
+    (void)journal.append(Event::Stopped); // the first error counts
   return status.at(text("device ", result.device));
 }
 
-Status DeviceRun::prepare() {
-  for (auto [slab, bytes] :
-       {std::pair(&sendSlab, index.program(program).send_slab()),
-        std::pair(&recvSlab, index.program(program).recv_slab())}) {
-    if (bytes == 0)
-      continue;
-    Result<Buffer> buffer = allocator.allocate(bytes);
-    if (!buffer)
-      return buffer.status();
-    *slab = *buffer;
-    std::memset(slab->data, 0, slab->bytes); // its pages are there in time
+Status DeviceRun::prepare() { return conclude(makeReady()); }
+
+Status DeviceRun::migrate() {
+  Status status = Status::success();
+  if (!standing.isDecided) {
+    status = barrier(transport, self, options.timeout);
+    if (status.ok())
+      status = runRounds();
   }
+  if (status.ok())
+    status = commit();
+  return conclude(status);
+}
+
+Status DeviceRun::makeReady() {
+  Result<Journal> opened =
+      openJournal(options.keeping, index, self.rank, options.mode);
+  if (!opened)
+    return opened.status();
+  journal = std::move(*opened);
+  if (options.ceiling)
+    if (Status s = measureBareMessages(); !s.ok())
+      return s;
+  if (Status s = prepareState(); !s.ok())
+    return s;
+  auto start = Clock::now();
+  if (!transport.sharesMemory())
+    if (Status s = allocateSlabs(); !s.ok())
+      return s;
+  const auto &stated = index.program(program);
+  uint64_t unused = stated.send_slab() + stated.recv_slab() - result.slabBytes;
+  if (Status s = worker.reserve(result.provedBytes - unused); !s.ok())
+    return s;
+  if (Status s = connectPeers(); !s.ok())
+    return s;
+  result.prepareSeconds = secondsSince(start);
+  return Status::success();
+}
+
+Status DeviceRun::measureBareMessages() {
+  Result<double> seconds =
+      measureCeiling(index, self, transport, worker, options.timeout);
+  if (!seconds)
+    return seconds.status();
+  result.ceilingSeconds = *seconds;
+  worker.allocator().forgetHighWater();
+  return Status::success();
+}
+
+Status DeviceRun::prepareState() {
+  if (standing.isFilled)
+    return state.attach(standing);
+  enter(Phase::Fill, 0);
   if (Status s = state.allocatePrev(); !s.ok())
     return s;
+  if (Status s = fillPrev(); !s.ok())
+    return s;
+  return journal.append(Event::Filled);
+}
+
+Status DeviceRun::fillPrev() {
+  if (!options.keeping.source)
+    return fillState(index, Side::Prev, state, worker);
   return state.forEachRegion(Side::Prev, [&](uint32_t tensor, Region region) {
-    fillRegion(index, tensor, Side::Prev, region);
-    return Status::success();
+    Result<uint64_t> restored =
+        options.keeping.source->read(index, result.device, tensor, region);
+    result.restoredBytes += restored ? *restored : 0;
+    return restored.status();
   });
 }
 
+Status DeviceRun::allocateSlabs() {
+  const auto &stated = index.program(program);
+  for (auto [slab, bytes] : {std::pair(&sendSlab, stated.send_slab()),
+                             std::pair(&recvSlab, stated.recv_slab())}) {
+    if (bytes == 0)
+      continue;
+    Result<Buffer> buffer = worker.allocator().allocate(bytes);
+    if (!buffer)
+      return buffer.status();
+    *slab = *buffer;
+    result.slabBytes += bytes;
+  }
+  return Status::success();
+}
+
+Status DeviceRun::connectPeers() {
+  PeerRanks peers = findPeers(index, self.rank);
+  return transport.prepare({peers.targets,
+                            peers.sources,
+                            {sendSlab.data, sendSlab.bytes},
+                            {recvSlab.data, recvSlab.bytes}},
+                           options.timeout);
+}
+
+/// The busiest device's bytes at the floor rate come on top of what one waits
+/// for anything.
+Milliseconds DeviceRun::roundTimeout(uint32_t round) const {
+  uint64_t bytes = index.plan().forecast()->Get(round)->max_port_bytes();
+  return options.timeout + Milliseconds(bytes / (options.floorRate / 1000 + 1));
+}
+
 Status DeviceRun::runRounds() {
-  Slabs slabs{{sendSlab.data, sendSlab.bytes}, {recvSlab.data, recvSlab.bytes}};
-  auto start = std::chrono::steady_clock::now();
+  RoundContext context{
+      state,
+      {{sendSlab.data, sendSlab.bytes}, {recvSlab.data, recvSlab.bytes}},
+      journal,
+      options.keeping,
+      options.mode,
+      options.observer,
+      options.trace};
+  auto start = Clock::now();
   const uint32_t rounds = index.program(program).rounds()->size();
-  for (uint32_t round = 0; round != rounds; ++round) {
+  for (uint32_t round = standing.acknowledged; round < rounds; ++round) {
     uint64_t before = executor.receivedBytes();
-    if (Status s = executor.run(round, state, slabs, options.timeout); !s.ok())
+    if (Status s = executor.run(round, context, roundTimeout(round)); !s.ok())
       return s.at(text("round ", round));
     if (options.progress) {
       options.progress->receivedBytes += executor.receivedBytes() - before;
       options.progress->finishedRounds += 1;
     }
   }
-  std::chrono::duration<double> spent =
-      std::chrono::steady_clock::now() - start;
-  result.seconds = spent.count();
+  result.seconds = secondsSince(start);
   result.sentBytes = executor.sentBytes();
   result.receivedBytes = executor.receivedBytes();
-  result.peakBytes = allocator.highWater();
+  result.internodeBytes = executor.internodeBytes();
+  result.times = executor.times();
+  result.peakBytes = worker.allocator().highWater();
+  result.heldBytes = worker.heldBytes();
+  result.transportBytes = transport.deviceBytes();
+  return Status::success();
+}
+
+/// Two phases: everybody is prepared, rank 0 writes down that this is so, then
+/// nothing of the previous state is needed any more.
+Status DeviceRun::commit() {
+  const uint32_t rounds = index.program(program).rounds()->size();
+  enter(Phase::Prepare, rounds);
+  if (!standing.isPrepared)
+    if (Status s = journal.append(Event::Prepared); !s.ok())
+      return s.at("commit");
+  auto decide = [&] {
+    enter(Phase::Decide, rounds);
+    return journal.append(Event::Decided);
+  };
+  if (!standing.isDecided)
+    if (Status s = barrier(transport, self, options.timeout, decide); !s.ok())
+      return s.at("commit");
+  enter(Phase::Commit, rounds);
+  if (!standing.isCommitted)
+    if (Status s = journal.append(Event::Committed); !s.ok())
+      return s.at("commit");
+  state.commit();
+  enter(Phase::Done, rounds);
   return Status::success();
 }
 
 Status DeviceRun::verify() {
   if (!options.verify)
     return Status::success();
-  Status status = state.forEachRegion(Side::Curr, [&](uint32_t tensor,
-                                                      Region region) {
-    return checkRegion(index, tensor, Side::Curr, {region.data, region.box});
-  });
+  auto start = Clock::now();
+  Status status = checkState(index, Side::Curr, state, worker);
+  result.verifySeconds = secondsSince(start);
   result.verified = status.ok();
   return status.at(text("device ", result.device));
 }

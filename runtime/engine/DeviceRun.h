@@ -3,10 +3,11 @@
 #ifndef ETC_RUNTIME_ENGINE_DEVICERUN_H
 #define ETC_RUNTIME_ENGINE_DEVICERUN_H
 
+#include "device/Worker.h"
 #include "engine/RoundExecutor.h"
-#include "memory/HostAllocator.h"
 #include "transport/Collectives.h"
 
+#include <functional>
 #include <memory>
 
 namespace etc::runtime {
@@ -16,8 +17,22 @@ struct RunOptions {
   Milliseconds timeout{};
   /// Check every element of the current state.
   bool verify = true;
+  /// Measure first how fast bare messages of the same bytes are.
+  bool ceiling = false;
+  Mode mode = Mode::Eager;
+  /// A round may take its predicted bytes over this rate longer than
+  /// `timeout`; in bytes a second.
+  uint64_t floorRate = 100'000'000;
+  Keeping keeping = {};
   /// Counts along, unless null; not owned.
   Progress *progress = nullptr;
+  /// Logs every step, unless null; not owned.
+  TraceLog *trace = nullptr;
+  /// Not owned, may be null.
+  Observer *observer = nullptr;
+  /// Puts something between a device and its transport; may be empty.
+  std::function<std::unique_ptr<Transport>(Transport &, uint32_t device)> wrap =
+      {};
 };
 
 /// What one device did. Plain data, which travels between processes as it is.
@@ -26,23 +41,37 @@ struct DeviceReport {
   uint32_t verified = 0; // 1 where every element was right
   uint64_t sentBytes = 0;
   uint64_t receivedBytes = 0;
-  double seconds = 0;     // from the first round's start to the last one's end
-  uint64_t peakBytes = 0; // the most that was live, staging included
-  uint64_t provedBytes = 0; // what the plan states for it
-  uint64_t stateBytes = 0;  // max(prev, curr)
+  uint64_t internodeBytes = 0; // of those received
+  uint64_t restoredBytes = 0;  // of the previous state, from a checkpoint
+  double prepareSeconds = 0;   // memory, staging and connections
+  double seconds = 0; // from the first round's start to the last one's end
+  RoundTimes times;   // what these were spent on
+  double verifySeconds = 0;
+  double ceilingSeconds = 0;   // of bare messages, where they were measured
+  uint64_t peakBytes = 0;      // the most that was live, staging included
+  uint64_t provedBytes = 0;    // what the plan states for it
+  uint64_t stateBytes = 0;     // max(prev, curr)
+  uint64_t slabBytes = 0;      // of staging, as far as the transport needs it
+  uint64_t heldBytes = 0;      // what the allocator held of pages, at the most
+  uint64_t transportBytes = 0; // what the transport took of device memory
 };
 
-/// Runs one participant. After an error it has to live until no peer reads its
-/// memory any more.
+/// Runs one participant; docs/reliability.md numbers what it promises. After an
+/// error it has to live until no peer reads its memory any more.
 class DeviceRun {
 public:
   DeviceRun(const PlanIndex &index, uint32_t rank, Transport &transport,
-            RunOptions options);
+            Worker &worker, RunOptions options);
   ~DeviceRun();
 
-  /// Fills the previous state, waits for all others to have done so, executes
-  /// all rounds, and commits. The caller aborts the transport after an error.
-  /// Errors name device and round.
+  /// Fills the previous state, or takes up what an earlier process left, and
+  /// makes staging, memory and connections ready: what can be done while the
+  /// previous configuration still trains.
+  Status prepare();
+
+  /// Waits for all others to be prepared, executes all rounds, and commits. The
+  /// caller aborts the transport after an error, of prepare() too. Errors name
+  /// device and round.
   Status migrate();
 
   /// Checks every element of the current state after migrate(), unless the
@@ -52,17 +81,29 @@ public:
   const DeviceReport &report() const { return result; }
 
 private:
-  Status prepare();
+  Status makeReady();
+  Status measureBareMessages();
+  Status prepareState();
+  Status fillPrev();
+  Status allocateSlabs();
+  Status connectPeers();
   Status runRounds();
+  Status commit();
+  Milliseconds roundTimeout(uint32_t round) const;
+  void enter(Phase phase, uint32_t round) const;
+  Status conclude(const Status &status);
 
   const PlanIndex &index;
   const Member self;
   const uint32_t program;
-  Transport &transport;
   const RunOptions options;
-  HostAllocator allocator;
+  const std::unique_ptr<Transport> wrapped;
+  Transport &transport;
+  Worker &worker;
   DeviceState state;
   RoundExecutor executor;
+  Journal journal;
+  Standing standing; // where this run began
   Buffer sendSlab, recvSlab;
   DeviceReport result;
 };

@@ -1,5 +1,8 @@
 #include "engine/DeviceState.h"
 
+#include <algorithm>
+#include <numeric>
+
 using namespace etc::runtime;
 
 DeviceState::DeviceState(const PlanIndex &index, uint32_t program,
@@ -14,8 +17,9 @@ DeviceState::~DeviceState() {
 }
 
 Status DeviceState::allocate(Side side, size_t position, Slot &slot) {
-  uint64_t bytes = index.shardBytes(holdings(side)[position].shard);
-  Result<Buffer> buffer = allocator.allocate(bytes);
+  const etc::plan::Holding holding = holdings(side)[position];
+  Result<Buffer> buffer = allocator.allocate(index.shardBytes(holding.shard),
+                                             memoryName(side, holding.tensor));
   if (!buffer)
     return buffer.status();
   slot.buffer = *buffer;
@@ -29,10 +33,48 @@ void DeviceState::release(Slot &slot) {
   slot = {};
 }
 
+std::vector<size_t> DeviceState::releaseOrder() const {
+  const auto &rounds = *index.program(program).rounds();
+  std::vector<uint32_t> releasedIn(prev.size(), rounds.size());
+  for (uint32_t round = 0; round != rounds.size(); ++round)
+    for (const auto *op : *rounds.Get(round)->ops())
+      if (op->kind() == plan::fb::OpKind::release)
+        releasedIn[*index.find(program, Side::Prev, op->tensor())] = round;
+  std::vector<size_t> order(prev.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return releasedIn[a] < releasedIn[b];
+  });
+  return order;
+}
+
 Status DeviceState::allocatePrev() {
-  for (size_t i = 0; i != prev.size(); ++i)
+  // Neighbours go together, so that their pages become free.
+  for (size_t i : releaseOrder())
     if (Status s = allocate(Side::Prev, i, prev[i]); !s.ok())
       return s;
+  return Status::success();
+}
+
+Status DeviceState::attach(const Standing &standing) {
+  for (const Piece &piece : piecesOf(index, program, standing)) {
+    if (!allocator.has(memoryName(piece)))
+      return Status(ErrorKind::Usage,
+                    text("the state of ", index.describeTensor(piece.tensor),
+                         " is gone (", memoryName(piece), ")"));
+    const Side side = piece.isBound ? Side::Prev : piece.side;
+    size_t position = *index.find(program, side, piece.tensor);
+    if (Status s = allocate(side, position,
+                            (side == Side::Prev ? prev : curr)[position]);
+        !s.ok())
+      return s;
+    if (piece.isBound)
+      bind(piece.tensor);
+  }
+  // A process may have died between a note and the release that it announced.
+  for (size_t i = 0; i != prev.size(); ++i)
+    if (!prev[i].isHeld)
+      allocator.forget(memoryName(Side::Prev, holdings(Side::Prev)[i].tensor));
   return Status::success();
 }
 

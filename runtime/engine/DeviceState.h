@@ -3,6 +3,7 @@
 #ifndef ETC_RUNTIME_ENGINE_DEVICESTATE_H
 #define ETC_RUNTIME_ENGINE_DEVICESTATE_H
 
+#include "journal/Holdings.h"
 #include "memory/Allocator.h"
 #include "pack/Copy.h"
 
@@ -11,9 +12,6 @@
 #include <vector>
 
 namespace etc::runtime {
-
-using plan::PlanIndex;
-using plan::Side;
 
 /// Owns the memory of a device's previous and current shards. Everything named
 /// by an op of a plan that the referee accepted is there at its time.
@@ -26,6 +24,9 @@ public:
 
   /// Allocates all previous shards.
   Status allocatePrev();
+  /// Takes up what an earlier process left at `standing`, from an allocator
+  /// that finds memory by name.
+  Status attach(const Standing &standing);
   /// Allocates a current shard unless it has memory.
   Status ensureCurr(uint32_t tensor);
   /// Makes the previous shard's memory the current shard's. It can still be
@@ -59,6 +60,8 @@ private:
                                : curr)[*index.find(program, side, tensor)];
   }
   Status allocate(Side side, size_t position, Slot &slot);
+  /// Positions of previous shards, by the round that releases them.
+  std::vector<size_t> releaseOrder() const;
   void release(Slot &slot);
 
   const PlanIndex &index;

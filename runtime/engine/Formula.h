@@ -4,6 +4,8 @@
 #ifndef ETC_RUNTIME_ENGINE_FORMULA_H
 #define ETC_RUNTIME_ENGINE_FORMULA_H
 
+#include "pack/Values.h"
+
 #include "plan/PlanIndex.h"
 
 #include <cstddef>
@@ -25,12 +27,14 @@ public:
   /// Writes `count` elements from the row-major index `first` on.
   void generate(uint64_t first, uint64_t count, std::byte *out) const;
 
-  unsigned elementBytes() const { return plan::elementBytes(dtype); }
+  unsigned elementBytes() const { return valueBytes(kind_); }
+  /// What valueBits() takes.
+  ValueKind kind() const { return kind_; }
+  uint64_t key() const { return key_; }
 
 private:
-  uint64_t key;
-  plan::fb::DType dtype;
-  bool isDerived;
+  ValueKind kind_;
+  uint64_t key_;
 };
 
 } // namespace etc::runtime

@@ -8,13 +8,22 @@
 using namespace etc::runtime;
 
 LocalOutcome etc::runtime::runLocally(const PlanIndex &index,
-                                      const RunOptions &options) {
+                                      const RunOptions &options,
+                                      const WorkerMaker &makeWorker) {
   const auto &participants = *index.plan().participants();
   LocalCluster cluster({participants.begin(), participants.end()});
+  std::vector<std::unique_ptr<Worker>> workers;
   std::vector<std::unique_ptr<DeviceRun>> runs;
-  for (uint32_t rank = 0; rank != index.rankCount(); ++rank)
+  for (uint32_t rank = 0; rank != index.rankCount(); ++rank) {
+    Result<std::unique_ptr<Worker>> worker =
+        makeWorker ? makeWorker(rank)
+                   : makeHostWorker(options.keeping, index.device(rank));
+    if (!worker)
+      return {worker.status(), {}};
+    workers.push_back(std::move(*worker));
     runs.push_back(std::make_unique<DeviceRun>(
-        index, rank, cluster.transport(rank), options));
+        index, rank, cluster.transport(rank), *workers.back(), options));
+  }
 
   // The first failure is the cause; others only follow from it.
   LocalOutcome outcome;
@@ -25,7 +34,10 @@ LocalOutcome etc::runtime::runLocally(const PlanIndex &index,
       outcome.status = status;
   };
   auto runOne = [&](uint32_t rank) {
-    if (Status s = runs[rank]->migrate(); !s.ok()) {
+    Status s = runs[rank]->prepare();
+    if (s.ok())
+      s = runs[rank]->migrate();
+    if (!s.ok()) {
       record(s);
       cluster.transport(rank).abort();
     } else {

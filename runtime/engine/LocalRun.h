@@ -5,6 +5,7 @@
 
 #include "engine/DeviceRun.h"
 
+#include <functional>
 #include <vector>
 
 namespace etc::runtime {
@@ -16,7 +17,14 @@ struct LocalOutcome {
   std::vector<DeviceReport> reports;
 };
 
-LocalOutcome runLocally(const PlanIndex &index, const RunOptions &options);
+/// Makes the worker of a rank.
+using WorkerMaker =
+    std::function<Result<std::unique_ptr<Worker>>(uint32_t rank)>;
+
+/// Devices are in host memory, or where the options keep it, unless another
+/// maker of workers is given.
+LocalOutcome runLocally(const PlanIndex &index, const RunOptions &options,
+                        const WorkerMaker &makeWorker = {});
 
 } // namespace etc::runtime
 

@@ -1,73 +1,106 @@
 #include "engine/RoundExecutor.h"
 
+#include "engine/Describe.h"
+
 #define XXH_INLINE_ALL
 #include <xxhash.h>
+
+#include <chrono>
 
 using namespace etc::runtime;
 using etc::plan::Box;
 using etc::plan::fb::Op;
 using etc::plan::fb::OpKind;
 
-constexpr uint32_t kNone = ~uint32_t{0};
-
 RoundExecutor::RoundExecutor(const PlanIndex &index, uint32_t rank,
-                             Transport &transport)
-    : index(index), place(index.place(rank)), transport(transport) {}
+                             Transport &transport, Worker &worker)
+    : index(index), rank(rank), place(index.place(rank)), transport(transport),
+      worker(worker), messages(index, rank, transport.sharesMemory()) {}
 
-uint32_t RoundExecutor::rankOfSlot(uint32_t slot) const {
-  const auto &peers = *index.program(place.program).peers();
-  return *index.rankOf(peers.Get(slot)->devices()->Get(place.replica));
+/// Runs a step, adds its time, and logs it.
+template <typename Step>
+Status RoundExecutor::timed(const char *name, TraceLog *trace, double &seconds,
+                            Step step) {
+  auto begin = std::chrono::steady_clock::now();
+  Status status = step();
+  auto end = std::chrono::steady_clock::now();
+  seconds += std::chrono::duration<double>(end - begin).count();
+  if (trace)
+    trace->add({index.device(rank), round, name, begin, end});
+  return status;
 }
 
-Status RoundExecutor::run(uint32_t round, DeviceState &state, Slabs slabs,
+Status RoundExecutor::run(uint32_t number, const RoundContext &context,
                           Milliseconds timeout) {
+  round = number;
+  hasLanded = round < context.keeping.landed(rank);
+  DeviceState &state = context.state;
   const Ops &ops = *index.program(place.program).rounds()->Get(round)->ops();
-  layOut(ops, slabs);
-  if (Status s = allocate(ops, state); !s.ok())
+  auto enter = [&](Phase phase) {
+    if (context.observer)
+      context.observer->enter(index.device(rank), round, phase);
+  };
+  auto step = [&](const char *name, double &seconds, auto body) {
+    return timed(name, context.trace, seconds, body);
+  };
+
+  enter(Phase::Pack);
+  if (Status s = step("pack", spent.pack, [&] { return pack(ops, context); });
+      !s.ok())
     return s;
-  pack(ops, state);
-  if (Status s = transport.post(outgoing, incoming); !s.ok())
+  enter(Phase::Transfer);
+  if (Status s = transport.post(messages.outgoing, messages.incoming); !s.ok())
+    return explain(s, OpKind::send);
+  // While messages travel.
+  if (Status s =
+          step("copy", spent.copy, [&] { return copyLocally(ops, state); });
+      !s.ok())
     return s;
-  copyLocally(ops, state); // while messages travel
-  if (Status s = transport.wait(timeout); !s.ok())
+  if (Status s =
+          step("wait", spent.wait, [&] { return transport.wait(timeout); });
+      !s.ok())
+    return explain(s, OpKind::recv);
+  if (Status s = step("unpack", spent.unpack, [&] { return unpack(state); });
+      !s.ok())
     return s;
-  unpack(ops, state);
-  if (Status s = acknowledge(timeout); !s.ok())
-    return s;
-  release(ops, state);
-  return Status::success();
+  return step("acknowledge", spent.acknowledge, [&] {
+    enter(Phase::Land);
+    if (Status s = land(context); !s.ok())
+      return s;
+    enter(Phase::Acknowledge);
+    if (Status s = acknowledge(timeout); !s.ok())
+      return s;
+    countBytes();
+    enter(Phase::Release);
+    return release(ops, context);
+  });
 }
 
-/// One message a peer and direction, one after the other in the slabs.
-void RoundExecutor::layOut(const Ops &ops, Slabs slabs) {
-  size_t slots = index.program(place.program).peers()->size();
-  std::vector<uint64_t> sendBytes(slots), recvBytes(slots);
-  for (const Op *op : ops) {
-    if (op->kind() == OpKind::send)
-      sendBytes[op->peer()] += index.opBytes(*op);
-    if (op->kind() == OpKind::recv)
-      recvBytes[op->peer()] += index.opBytes(*op);
-  }
-  outgoing.clear();
-  incoming.clear();
-  packed.clear();
-  outgoingOfSlot.assign(slots, kNone);
-  incomingOfSlot.assign(slots, kNone);
-  for (uint32_t slot = 0; slot != slots; ++slot) {
-    if (uint64_t bytes = sendBytes[slot]) {
-      outgoingOfSlot[slot] = outgoing.size();
-      outgoing.push_back({rankOfSlot(slot), slabs.send.first(bytes)});
-      packed.push_back(slabs.send.data());
-      slabs.send = slabs.send.subspan(bytes);
-      sent += bytes;
-    }
-    if (uint64_t bytes = recvBytes[slot]) {
-      incomingOfSlot[slot] = incoming.size();
-      incoming.push_back({rankOfSlot(slot), slabs.recv.first(bytes), {}});
-      slabs.recv = slabs.recv.subspan(bytes);
-      received += bytes;
-    }
-  }
+Status RoundExecutor::blame(uint32_t peer, OpKind kind,
+                            const char *what) const {
+  return Status(ErrorKind::Peer,
+                text("transfer of ",
+                     describeMessage(index, rank, peer, round, kind), what));
+}
+
+Status RoundExecutor::explain(const Status &error, OpKind kind) const {
+  std::optional<uint32_t> peer = transport.culprit();
+  if (error.kind() != ErrorKind::Peer || !peer)
+    return error;
+  return error.at(
+      text("transfer of ", describeMessage(index, rank, *peer, round, kind)));
+}
+
+Status RoundExecutor::pack(const Ops &ops, const RoundContext &context) {
+  if (!hasLanded)
+    if (Status s = allocate(ops, context.state); !s.ok())
+      return s;
+  messages.layOut(round, context.state, context.slabs, context.keeping);
+  std::vector<uint64_t> hashes(messages.outgoing.size());
+  Status status = worker.run(messages.packs, hashes);
+  for (size_t i = 0; i != hashes.size(); ++i)
+    messages.outgoing[i].hash = hashes[i];
+  return status;
 }
 
 Status RoundExecutor::allocate(const Ops &ops, DeviceState &state) {
@@ -79,21 +112,10 @@ Status RoundExecutor::allocate(const Ops &ops, DeviceState &state) {
   return Status::success();
 }
 
-void RoundExecutor::pack(const Ops &ops, const DeviceState &state) {
-  for (const Op *op : ops) {
-    if (op->kind() != OpKind::send)
-      continue;
-    Box box = index.opBox(*op);
-    Side side = op->from_curr() ? Side::Curr : Side::Prev;
-    Region from = state.around(side, op->source(), box);
-    std::byte *&cursor = packed[outgoingOfSlot[op->peer()]];
-    copyBox({from.data, from.box}, {cursor, box}, box,
-            index.elementBytes(op->tensor()));
-    cursor += index.opBytes(*op);
-  }
-}
-
-void RoundExecutor::copyLocally(const Ops &ops, DeviceState &state) {
+Status RoundExecutor::copyLocally(const Ops &ops, DeviceState &state) {
+  if (hasLanded)
+    return Status::success();
+  std::vector<Move> moves; // all read what earlier rounds left
   for (const Op *op : ops) {
     if (op->kind() == OpKind::send || op->kind() == OpKind::recv ||
         op->kind() == OpKind::release)
@@ -103,59 +125,88 @@ void RoundExecutor::copyLocally(const Ops &ops, DeviceState &state) {
       continue;
     }
     Box box = index.opBox(*op);
+    const unsigned size = index.elementBytes(op->tensor());
     Region to = state.around(Side::Curr, op->tensor(), box);
     if (op->kind() == OpKind::zero) {
-      zeroBox(to, box, index.elementBytes(op->tensor()));
+      moves.push_back(zeroMove(to, box, size));
     } else if (op->kind() == OpKind::derive) {
       Region from = state.around(Side::Curr, op->source(), box);
-      castBox({from.data, from.box}, to, box,
-              index.tensor(op->tensor()).dtype());
+      moves.push_back(castMove({from.data, from.box}, to, box,
+                               index.tensor(op->tensor()).dtype()));
     } else {
       Region from = state.around(Side::Prev, op->source(), box);
-      copyBox({from.data, from.box}, to, box, index.elementBytes(op->tensor()));
+      moves.push_back(copyMove({from.data, from.box}, to, box, size));
     }
   }
+  return worker.run(moves, {});
 }
 
-void RoundExecutor::unpack(const Ops &ops, DeviceState &state) {
-  std::vector<const std::byte *> cursors;
-  for (const Incoming &message : incoming)
-    cursors.push_back(message.bytes.data());
-  for (const Op *op : ops) {
-    if (op->kind() != OpKind::recv)
-      continue;
-    Box box = index.opBox(*op);
-    const std::byte *&cursor = cursors[incomingOfSlot[op->peer()]];
-    copyBox({cursor, box}, state.around(Side::Curr, op->tensor(), box), box,
-            index.elementBytes(op->tensor()));
-    cursor += index.opBytes(*op);
-  }
-}
-
-static uint64_t hashOf(std::span<const std::byte> bytes) {
-  return XXH3_64bits(bytes.data(), bytes.size());
-}
-
-/// Tells senders what arrived, and learns what arrived at the receivers.
-Status RoundExecutor::acknowledge(Milliseconds timeout) {
-  std::vector<Acknowledgement> receivedHashes, sentHashes;
-  for (const Incoming &message : incoming)
-    receivedHashes.push_back({message.peer, hashOf(message.bytes)});
-  for (const Outgoing &message : outgoing)
-    sentHashes.push_back({message.peer, 0});
-  if (Status s = transport.acknowledge(receivedHashes, sentHashes, timeout);
-      !s.ok())
+/// What is damaged is not noted as landed, so the next attempt receives it
+/// again, to the same place.
+Status RoundExecutor::unpack(DeviceState &state) {
+  std::vector<Move> moves;
+  if (Status s = messages.unpack(state, moves); !s.ok())
     return s;
-  for (size_t i = 0; i != outgoing.size(); ++i)
-    if (sentHashes[i].hash != hashOf(outgoing[i].bytes))
-      return Status(ErrorKind::Verification,
-                    text("the message to device ",
-                         index.device(outgoing[i].peer), " arrived damaged"));
+  receivedHashes.assign(messages.incoming.size(), 0);
+  if (Status s = worker.run(moves, receivedHashes); !s.ok())
+    return s;
+  for (size_t i = 0; i != receivedHashes.size(); ++i)
+    if (receivedHashes[i] != messages.incoming[i].hash)
+      return blame(messages.incoming[i].peer, OpKind::recv,
+                   ": arrived damaged");
   return Status::success();
 }
 
-void RoundExecutor::release(const Ops &ops, DeviceState &state) {
+static uint64_t hashOf(const std::vector<uint64_t> &hashes) {
+  return XXH3_64bits(hashes.data(), hashes.size() * sizeof hashes[0]);
+}
+
+Status RoundExecutor::land(const RoundContext &context) {
+  if (hasLanded)
+    return Status::success();
+  std::vector<uint64_t> sentHashes;
+  for (const Outgoing &message : messages.outgoing)
+    sentHashes.push_back(message.hash);
+  return context.journal.append(
+      {Event::Landed, round, hashOf(receivedHashes), hashOf(sentHashes), 0});
+}
+
+/// Tells senders what landed, and learns what landed at the receivers.
+Status RoundExecutor::acknowledge(Milliseconds timeout) {
+  std::vector<Acknowledgement> told, heard;
+  for (size_t i = 0; i != messages.incoming.size(); ++i)
+    told.push_back({messages.incoming[i].peer, receivedHashes[i]});
+  for (const Outgoing &message : messages.outgoing)
+    heard.push_back({message.peer, 0});
+  if (Status s = transport.acknowledge(told, heard, timeout); !s.ok())
+    return explain(s, OpKind::send);
+  for (size_t i = 0; i != heard.size(); ++i)
+    if (heard[i].hash != messages.outgoing[i].hash)
+      return blame(heard[i].peer, OpKind::send,
+                   ": the acknowledgement is of something else");
+  return Status::success();
+}
+
+void RoundExecutor::countBytes() {
+  const uint32_t node = index.nodeOf(index.device(rank));
+  for (const Outgoing &message : messages.outgoing)
+    sent += message.bytes;
+  for (const Incoming &message : messages.incoming) {
+    received += message.bytes;
+    if (index.nodeOf(index.device(message.peer)) != node)
+      internode += message.bytes;
+  }
+}
+
+Status RoundExecutor::release(const Ops &ops, const RoundContext &context) {
+  // Noted first: a shard that is gone is never believed to be there.
+  if (Status s = context.journal.append({Event::Acknowledged, round, 0, 0, 0});
+      !s.ok())
+    return s;
+  if (context.mode == Mode::Safe)
+    return Status::success();
   for (const Op *op : ops)
     if (op->kind() == OpKind::release)
-      state.releasePrev(op->tensor());
+      context.state.releasePrev(op->tensor());
+  return Status::success();
 }

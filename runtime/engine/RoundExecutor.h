@@ -3,11 +3,12 @@
 #ifndef ETC_RUNTIME_ENGINE_ROUNDEXECUTOR_H
 #define ETC_RUNTIME_ENGINE_ROUNDEXECUTOR_H
 
-#include "engine/DeviceState.h"
-#include "transport/Transport.h"
+#include "device/Worker.h"
+#include "engine/Observer.h"
+#include "engine/RoundMessages.h"
+#include "engine/Trace.h"
 
 #include <atomic>
-#include <span>
 #include <vector>
 
 namespace etc::runtime {
@@ -18,51 +19,78 @@ struct Progress {
   std::atomic<uint64_t> finishedRounds{0}; // summed over devices
 };
 
-/// Staging memory of a device, as large as its program states.
-struct Slabs {
-  std::span<std::byte> send, recv;
+/// Where the time of the rounds went, in seconds.
+struct RoundTimes {
+  double pack = 0;
+  double copy = 0; // what stays, while messages travel
+  double wait = 0; // for messages
+  double unpack = 0;
+  double acknowledge = 0; // and what is noted before and after
+};
+
+/// What a round works on and tells.
+struct RoundContext {
+  DeviceState &state;
+  Slabs slabs;
+  Journal &journal;
+  const Keeping &keeping;
+  Mode mode;
+  Observer *observer; // not owned, null where nobody asks
+  TraceLog *trace;    // likewise
 };
 
 /// Runs rounds in order. In each it allocates the current tensors that are
 /// first written, packs and posts messages, copies what stays, unpacks what
-/// arrives, acknowledges, and releases only when every peer has confirmed.
+/// arrives and compares it with the sender's hash, notes that the round has
+/// landed, tells the senders, and releases only when every receiver has
+/// confirmed. A round that an earlier process began is completed: what landed
+/// then is not sent again.
 class RoundExecutor {
 public:
-  RoundExecutor(const PlanIndex &index, uint32_t rank, Transport &transport);
+  RoundExecutor(const PlanIndex &index, uint32_t rank, Transport &transport,
+                Worker &worker);
 
-  /// The error is of kind Peer, Usage (memory) or Verification (a message
-  /// arrived damaged).
-  Status run(uint32_t round, DeviceState &state, Slabs slabs,
-             Milliseconds timeout);
+  /// The error is of kind Peer (a message that is late, lost or damaged), Usage
+  /// (memory, the journal) or Verification (a peer has sent something else).
+  Status run(uint32_t round, const RoundContext &context, Milliseconds timeout);
 
   uint64_t sentBytes() const { return sent; }
   uint64_t receivedBytes() const { return received; }
+  /// Of the bytes received, those from another node.
+  uint64_t internodeBytes() const { return internode; }
+  const RoundTimes &times() const { return spent; }
 
 private:
   using Ops = flatbuffers::Vector<const plan::fb::Op *>;
 
-  void layOut(const Ops &ops, Slabs slabs);
+  template <typename Step>
+  Status timed(const char *name, TraceLog *trace, double &seconds, Step step);
+  Status pack(const Ops &ops, const RoundContext &context);
   Status allocate(const Ops &ops, DeviceState &state);
-  void pack(const Ops &ops, const DeviceState &state);
-  void copyLocally(const Ops &ops, DeviceState &state);
-  void unpack(const Ops &ops, DeviceState &state);
+  Status copyLocally(const Ops &ops, DeviceState &state);
+  Status unpack(DeviceState &state);
+  Status land(const RoundContext &context);
   Status acknowledge(Milliseconds timeout);
-  void release(const Ops &ops, DeviceState &state);
+  Status release(const Ops &ops, const RoundContext &context);
+  void countBytes();
 
-  uint32_t rankOfSlot(uint32_t slot) const;
+  /// Names the transfer that an error of the transport is about.
+  Status explain(const Status &error, plan::fb::OpKind kind) const;
+  Status blame(uint32_t peer, plan::fb::OpKind kind, const char *what) const;
 
   const PlanIndex &index;
+  const uint32_t rank;
   const plan::Place place;
   Transport &transport;
+  Worker &worker;
+  RoundMessages messages;
 
-  /// Of the current round. Positions are those in the lists, by peer slot;
-  /// kNone where there is no message.
-  std::vector<Outgoing> outgoing;
-  std::vector<Incoming> incoming;
-  std::vector<std::byte *> packed;
-  std::vector<uint32_t> outgoingOfSlot, incomingOfSlot;
+  uint32_t round = 0;
+  bool hasLanded = false;               // the round, before this process
+  std::vector<uint64_t> receivedHashes; // of the round's messages
 
-  uint64_t sent = 0, received = 0;
+  uint64_t sent = 0, received = 0, internode = 0;
+  RoundTimes spent;
 };
 
 } // namespace etc::runtime

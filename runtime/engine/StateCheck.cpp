@@ -104,6 +104,38 @@ uint64_t firstDifference(const std::byte *a, const std::byte *b,
 
 } // namespace
 
+/// The pieces of a region as moves of the formula, or of zeros.
+static void appendValues(const PlanIndex &index, uint32_t tensor, Side side,
+                         Region region, MoveKind values, MoveKind zeros,
+                         std::vector<Move> &moves) {
+  Formula formula(index, tensor);
+  std::vector<int64_t> global = globalBox(index.tensor(tensor));
+  for (const Piece &piece :
+       splitByOrigin(index.tensor(tensor), side, region.box)) {
+    Move move = copyMove({nullptr, Box(global)}, region, Box(piece.bounds),
+                         formula.elementBytes());
+    move.kind = piece.isZero ? zeros : values;
+    move.position = formula.key();
+    move.value = formula.kind();
+    moves.push_back(move);
+  }
+}
+
+void etc::runtime::appendFill(const PlanIndex &index, uint32_t tensor,
+                              Side side, Region region,
+                              std::vector<Move> &moves) {
+  appendValues(index, tensor, side, region, MoveKind::Fill, MoveKind::Zero,
+               moves);
+}
+
+void etc::runtime::appendCheck(const PlanIndex &index, uint32_t tensor,
+                               Side side, ConstRegion region,
+                               std::vector<Move> &moves) {
+  appendValues(index, tensor, side,
+               {const_cast<std::byte *>(region.data), region.box},
+               MoveKind::Check, MoveKind::CheckZero, moves);
+}
+
 void etc::runtime::fillRegion(const PlanIndex &index, uint32_t tensor,
                               Side side, Region region) {
   Formula formula(index, tensor);

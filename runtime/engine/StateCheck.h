@@ -9,6 +9,8 @@
 
 #include "plan/Status.h"
 
+#include <vector>
+
 namespace etc::runtime {
 
 /// Writes every element of a region of `tensor` on one side. Current elements
@@ -21,6 +23,13 @@ void fillRegion(const PlanIndex &index, uint32_t tensor, plan::Side side,
 /// expected, what is there.
 plan::Status checkRegion(const PlanIndex &index, uint32_t tensor,
                          plan::Side side, ConstRegion region);
+
+/// The same as moves, for memory that the host cannot reach: what writes a
+/// region, and what counts its wrong elements in a sum that the caller sets.
+void appendFill(const PlanIndex &index, uint32_t tensor, plan::Side side,
+                Region region, std::vector<Move> &moves);
+void appendCheck(const PlanIndex &index, uint32_t tensor, plan::Side side,
+                 ConstRegion region, std::vector<Move> &moves);
 
 } // namespace etc::runtime
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace etc::runtime {
 
@@ -30,9 +31,10 @@ public:
   virtual ~Allocator() = default;
 
   /// At least 64-byte aligned, contents undefined. The error is of kind Usage:
-  /// too little memory.
-  Result<Buffer> allocate(uint64_t bytes) {
-    Result<Buffer> buffer = take(bytes);
+  /// too little memory. Memory that outlives the process is found again by its
+  /// name; without one it never outlives it.
+  Result<Buffer> allocate(uint64_t bytes, const std::string &name = {}) {
+    Result<Buffer> buffer = name.empty() ? take(bytes) : takeNamed(bytes, name);
     if (buffer) {
       live_ += bytes;
       highWater_ = std::max(highWater_, live_);
@@ -45,12 +47,26 @@ public:
     giveBack(buffer);
   }
 
+  /// Whether named memory is there that an earlier process left, or that was
+  /// released for a later one; forget() gives it up.
+  virtual bool has(const std::string &) const { return false; }
+  virtual void forget(const std::string &) {}
+  /// From now on, releases leave named memory for a later process, where that
+  /// is possible at all.
+  virtual void keepForLater() {}
+
   /// Bytes given out now, and the most there ever were.
   uint64_t liveBytes() const { return live_; }
   uint64_t highWater() const { return highWater_; }
 
+  /// Starts counting anew from what lives now.
+  void forgetHighWater() { highWater_ = live_; }
+
 private:
   virtual Result<Buffer> take(uint64_t bytes) = 0;
+  virtual Result<Buffer> takeNamed(uint64_t bytes, const std::string &) {
+    return take(bytes);
+  }
   virtual void giveBack(Buffer buffer) = 0;
 
   uint64_t live_ = 0;

@@ -1,12 +1,16 @@
-// Copies of boxes between dense row-major memory: packing, unpacking and
-// everything between.
+// Copies of boxes between dense row-major memory, as moves: packing, unpacking
+// and everything between.
 
 #ifndef ETC_RUNTIME_PACK_COPY_H
 #define ETC_RUNTIME_PACK_COPY_H
 
+#include "pack/Move.h"
+
 #include "plan/Box.h"
 
+#include <bit>
 #include <cstddef>
+#include <span>
 
 namespace etc::runtime {
 
@@ -23,21 +27,48 @@ struct ConstRegion {
   Box box;
 };
 
-/// Copies the elements of `part`, which both regions contain. The regions do
-/// not overlap in memory. A region whose box is `part` itself is a packed
+/// The move of the elements of `part`, which both regions contain. The regions
+/// do not overlap in memory. A region whose box is `part` itself is a packed
 /// message, so this gathers and scatters too.
-void copyBox(ConstRegion from, Region to, Box part, unsigned elementBytes);
+Move copyMove(ConstRegion from, Region to, Box part, unsigned elementBytes);
+
+/// Reads contiguous bytes for their hash.
+Move hashMove(const std::byte *data, uint64_t bytes);
 
 /// Sets the elements of `part` to zero.
-void zeroBox(Region to, Box part, unsigned elementBytes);
+Move zeroMove(Region to, Box part, unsigned elementBytes);
 
 /// Casts the fp32 elements of `part` to `to`'s type, bf16 or fp16.
-void castBox(ConstRegion from, Region to, Box part, plan::fb::DType dtype);
+Move castMove(ConstRegion from, Region to, Box part, plan::fb::DType dtype);
 
-/// The bits of the nearest bf16 or fp16 number, ties to even. Not a number
-/// stays one.
-uint16_t castToBf16(float value);
-uint16_t castToFp16(float value);
+/// Whether `part` is contiguous in the dense memory of `box`.
+bool isContiguous(Box box, Box part);
+
+/// Executes moves on host memory, one after the other. `sums` are added to.
+void runMoves(std::span<const Move> moves, std::span<uint64_t> sums);
+
+/// One move of host memory, now.
+inline void runMove(const Move &move) { runMoves({&move, 1}, {}); }
+
+inline void copyBox(ConstRegion from, Region to, Box part,
+                    unsigned elementBytes) {
+  runMove(copyMove(from, to, part, elementBytes));
+}
+inline void zeroBox(Region to, Box part, unsigned elementBytes) {
+  runMove(zeroMove(to, part, elementBytes));
+}
+inline void castBox(ConstRegion from, Region to, Box part,
+                    plan::fb::DType dtype) {
+  runMove(castMove(from, to, part, dtype));
+}
+
+/// The bits of the nearest bf16 or fp16 number, ties to even.
+inline uint16_t castToBf16(float value) {
+  return castBitsToBf16(std::bit_cast<uint32_t>(value));
+}
+inline uint16_t castToFp16(float value) {
+  return castBitsToFp16(std::bit_cast<uint32_t>(value));
+}
 
 } // namespace etc::runtime
 

@@ -11,42 +11,57 @@ namespace etc::runtime {
 
 using plan::Box;
 
-/// Calls visit(fromIndex, toIndex, count) for runs of elements of `part` that
-/// are contiguous in `from` and in `to`, both of which contain it, in row-major
-/// order. Indices count elements from the first one of `from` and of `to`. Axes
-/// that `part` spans in both boxes are merged, so that a whole tensor is one
-/// run.
-template <typename Visit>
-void forEachRun(Box from, Box to, Box part, Visit visit) {
+/// How the elements of a part lie in two boxes that contain it: runs that are
+/// contiguous in both, and an odometer over the axes outside of them. All
+/// figures count elements; indices are from the first element of each box.
+struct RunShape {
+  uint64_t run = 1;
+  unsigned axes = 0; // outside the run, outermost first
+  std::array<uint64_t, plan::kMaxRank> extent, fromStride, toStride;
+  uint64_t fromIndex = 0, toIndex = 0; // of the first run
+};
+
+/// Axes that `part` spans in both boxes are merged, so that a whole tensor is
+/// one run.
+inline RunShape shapeOfRuns(Box from, Box to, Box part) {
+  RunShape shape;
   unsigned inner = part.rank() - 1;
-  uint64_t run = part.extent(inner);
+  shape.run = part.extent(inner);
   while (inner > 0 && part.extent(inner) == from.extent(inner) &&
          part.extent(inner) == to.extent(inner))
-    run *= part.extent(--inner);
+    shape.run *= part.extent(--inner);
+  shape.axes = inner;
 
-  // Row-major strides and the index of the first run.
-  std::array<uint64_t, plan::kMaxRank> fromStride, toStride, position{};
-  uint64_t fromIndex = 0, toIndex = 0, fromUnit = 1, toUnit = 1;
+  uint64_t fromUnit = 1, toUnit = 1;
   for (unsigned axis = part.rank(); axis-- > 0;) {
-    fromStride[axis] = fromUnit;
-    toStride[axis] = toUnit;
-    fromIndex += fromUnit * (part.begin(axis) - from.begin(axis));
-    toIndex += toUnit * (part.begin(axis) - to.begin(axis));
+    shape.extent[axis] = part.extent(axis);
+    shape.fromStride[axis] = fromUnit;
+    shape.toStride[axis] = toUnit;
+    shape.fromIndex += fromUnit * (part.begin(axis) - from.begin(axis));
+    shape.toIndex += toUnit * (part.begin(axis) - to.begin(axis));
     fromUnit *= from.extent(axis);
     toUnit *= to.extent(axis);
   }
+  return shape;
+}
 
-  // An odometer over the axes outside the run.
+/// Calls visit(fromIndex, toIndex, count) for the runs of `part` in row-major
+/// order.
+template <typename Visit>
+void forEachRun(Box from, Box to, Box part, Visit visit) {
+  RunShape shape = shapeOfRuns(from, to, part);
+  std::array<uint64_t, plan::kMaxRank> position{};
+  uint64_t fromIndex = shape.fromIndex, toIndex = shape.toIndex;
   while (true) {
-    visit(fromIndex, toIndex, run);
-    unsigned axis = inner;
+    visit(fromIndex, toIndex, shape.run);
+    unsigned axis = shape.axes;
     while (axis-- > 0) {
-      fromIndex += fromStride[axis];
-      toIndex += toStride[axis];
-      if (++position[axis] < static_cast<uint64_t>(part.extent(axis)))
+      fromIndex += shape.fromStride[axis];
+      toIndex += shape.toStride[axis];
+      if (++position[axis] < shape.extent[axis])
         break;
-      fromIndex -= position[axis] * fromStride[axis];
-      toIndex -= position[axis] * toStride[axis];
+      fromIndex -= position[axis] * shape.fromStride[axis];
+      toIndex -= position[axis] * shape.toStride[axis];
       position[axis] = 0;
     }
     if (axis == ~0u)

@@ -167,9 +167,9 @@ private:
     return Status::success();
   }
 
-  /// Ranks are on distinct devices, and whoever holds state of a side has a
-  /// rank of it. Those of curr are participants, also where a stage is empty
-  /// and holds nothing; others of prev may be dead.
+  /// Ranks are on distinct devices, and include the participants that hold
+  /// state of the side. A stage may be empty: a rank of curr takes part, but
+  /// need not hold anything. Others of prev may be dead.
   Status checkPlacement(Side side) const {
     const bool isCurr = side == Side::Curr;
     const auto &placement = isCurr ? *index.plan().curr_placement()
@@ -192,11 +192,10 @@ private:
                          isCurr ? "current" : "previous",
                          " state and has no rank");
     if (isCurr)
-      for (uint32_t r = 0; r != placement.size(); ++r) {
+      for (uint32_t r = 0; r != placement.size(); ++r)
         if (!index.rankOf(placement[r]))
           return malformed(path, "[", r, "]: device ", placement[r],
                            " is no participant");
-      }
     return Status::success();
   }
 

@@ -89,6 +89,20 @@ static Status checkStructure(std::span<const uint8_t> bytes) {
                        std::to_string(bytes.size()) + " bytes");
 }
 
+/// FlatBuffers' verifier looks at where a list begins, not at whether its
+/// 8-byte elements are where such may be read.
+static Status checkAlignment(const fb::Plan &plan) {
+  auto isAligned = [](const auto *list) {
+    return !list || reinterpret_cast<uintptr_t>(list->Data()) % 8 == 0;
+  };
+  bool areAligned = isAligned(plan.bounds()) && isAligned(plan.forecast());
+  for (const fb::Tensor *tensor : *plan.tensors())
+    areAligned = areAligned && isAligned(tensor->shape()) &&
+                 isAligned(tensor->view()) && isAligned(tensor->prev_shape());
+  return areAligned ? Status::success()
+                    : damaged("a list of 8-byte numbers is not aligned");
+}
+
 static Status checkVersion(const fb::Plan &plan) {
   if (plan.version() != kPlanVersion)
     return malformed("format version ", plan.version(), ", this build reads ",
@@ -116,6 +130,8 @@ Status etc::plan::checkPlanBytes(std::span<const uint8_t> bytes) {
   if (Status s = checkStructure(bytes); !s.ok())
     return s;
   const fb::Plan &plan = *fb::GetPlan(bytes.data());
+  if (Status s = checkAlignment(plan); !s.ok())
+    return s;
   if (Status s = checkVersion(plan); !s.ok())
     return s;
   if (Status s = checkHash(bytes); !s.ok())

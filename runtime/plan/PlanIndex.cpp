@@ -85,17 +85,42 @@ std::optional<uint32_t> PlanIndex::boxAround(uint32_t shard, Box box) const {
   return std::nullopt;
 }
 
-bool PlanIndex::bindsMemory(uint32_t program, const fb::Op &op) const {
-  if (op.kind() != fb::OpKind::refer || op.source() != op.tensor())
+bool PlanIndex::refersToBox(const fb::Op &op, uint32_t shard) const {
+  if (op.kind() != fb::OpKind::refer || op.source() != op.tensor() ||
+      op.tensor() != plan_->shards()->Get(shard)->tensor())
     return false;
-  auto isWhole = [&](Side side) {
+  for (uint32_t i = 0; i != boxCount(shard); ++i)
+    if (shardBox(shard, i) == opBox(op))
+      return true;
+  return false;
+}
+
+bool PlanIndex::refersToWhole(uint32_t program, uint32_t shard) const {
+  uint32_t count = 0;
+  for (const fb::Round *round : *plan_->programs()->Get(program)->rounds())
+    for (const fb::Op *op : *round->ops())
+      count += refersToBox(*op, shard);
+  return count == boxCount(shard);
+}
+
+bool PlanIndex::bindsMemory(uint32_t program, const fb::Op &op) const {
+  if (op.kind() != fb::OpKind::refer)
+    return false;
+  auto shardOn = [&](Side side) -> std::optional<uint32_t> {
     std::optional<size_t> position = find(program, side, op.tensor());
     if (!position)
-      return false;
-    uint32_t shard = holdings(program, side)[*position].shard;
-    return boxCount(shard) == 1 && shardBox(shard, 0) == opBox(op);
+      return std::nullopt;
+    return holdings(program, side)[*position].shard;
   };
-  return isWhole(Side::Prev) && isWhole(Side::Curr);
+  std::optional<uint32_t> prev = shardOn(Side::Prev),
+                          curr = shardOn(Side::Curr);
+  if (!prev || !curr || boxCount(*prev) != boxCount(*curr) ||
+      !refersToBox(op, *curr))
+    return false;
+  for (uint32_t i = 0; i != boxCount(*prev); ++i)
+    if (shardBox(*prev, i) != shardBox(*curr, i))
+      return false;
+  return boxCount(*curr) == 1 || refersToWhole(program, *curr);
 }
 
 std::optional<uint32_t> PlanIndex::rankOf(uint32_t device) const {

@@ -74,7 +74,8 @@ public:
   /// The position in the shard of the box that contains `box`.
   std::optional<uint32_t> boxAround(uint32_t shard, Box box) const;
   /// Whether a refer takes over the memory of a whole previous shard, in place
-  /// of a copy.
+  /// of a copy. A shard of several boxes is taken over where the program refers
+  /// to each of them.
   bool bindsMemory(uint32_t program, const fb::Op &op) const;
 
   // Devices. Rank r is participant r.
@@ -93,6 +94,9 @@ private:
     uint16_t elementBytes;
   };
 
+  /// Whether an op refers to just one box of a shard.
+  bool refersToBox(const fb::Op &op, uint32_t shard) const;
+  bool refersToWhole(uint32_t program, uint32_t shard) const;
   Box boxAt(uint32_t offset, uint32_t tensor) const {
     return Box(bounds_ + offset, facts_[tensor].rank);
   }

@@ -6,7 +6,8 @@
 using namespace etc::runtime;
 
 Status etc::runtime::barrier(Transport &transport, Member self,
-                             Milliseconds timeout) {
+                             Milliseconds timeout,
+                             const std::function<Status()> &decide) {
   // Rank 0 hears from all, then answers all.
   std::vector<Acknowledgement> peers;
   if (self.rank != 0)
@@ -19,28 +20,27 @@ Status etc::runtime::barrier(Transport &transport, Member self,
     return transport.acknowledge(peers, heard, timeout);
   if (Status s = transport.acknowledge({}, heard, timeout); !s.ok())
     return s;
+  if (Status s = decide ? decide() : Status::success(); !s.ok())
+    return s;
   return transport.acknowledge(peers, {}, timeout);
 }
 
 Status etc::runtime::gather(Transport &transport, Member self,
                             std::span<const std::byte> mine,
                             std::span<std::byte> all, Milliseconds timeout) {
+  std::vector<WritableBytes> places;
+  for (uint32_t rank = 1; self.rank == 0 && rank != self.count; ++rank)
+    places.push_back(all.subspan(rank * mine.size(), mine.size()));
   std::vector<Outgoing> outgoing;
   std::vector<Incoming> incoming;
   if (self.rank != 0)
-    outgoing.push_back({0, mine});
-  else
-    for (uint32_t rank = 1; rank != self.count; ++rank)
-      incoming.push_back(
-          {rank, all.subspan(rank * mine.size(), mine.size()), {}});
+    outgoing.push_back({0, mine.size(), {&mine, 1}, {}});
+  for (uint32_t i = 0; i != places.size(); ++i)
+    incoming.push_back({i + 1, mine.size(), {&places[i], 1}, {}});
   if (Status s = transport.post(outgoing, incoming); !s.ok())
     return s;
   if (Status s = transport.wait(timeout); !s.ok())
     return s;
-  for (const Incoming &message : incoming)
-    if (message.bytes.data() != message.landing.data())
-      std::copy(message.bytes.begin(), message.bytes.end(),
-                message.landing.begin());
   if (self.rank == 0)
     std::copy(mine.begin(), mine.end(), all.begin());
   // Nobody's record goes away before rank 0 has it.

@@ -5,6 +5,8 @@
 
 #include "transport/Transport.h"
 
+#include <functional>
+
 namespace etc::runtime {
 
 /// A participant's place among all of them.
@@ -13,8 +15,11 @@ struct Member {
   uint32_t count;
 };
 
-/// Returns when every participant has called it.
-Status barrier(Transport &transport, Member self, Milliseconds timeout);
+/// Returns when every participant has called it. `decide`, if given, is called
+/// by rank 0 when all others are there and before any of them goes on; after an
+/// error of it none does.
+Status barrier(Transport &transport, Member self, Milliseconds timeout,
+               const std::function<Status()> &decide = {});
 
 /// Collects equally long records at rank 0: `all` holds those of all ranks in
 /// order there, and is empty elsewhere.

@@ -3,9 +3,10 @@
 #include "transport/Collectives.h"
 
 #include <gloo/rendezvous/context.h>
-#include <gloo/rendezvous/file_store.h>
+#include <gloo/rendezvous/store.h>
 #include <gloo/transport/tcp/device.h>
 
+#include <mutex>
 #include <unistd.h>
 
 using namespace etc::runtime;
@@ -15,9 +16,16 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using GlooBuffer = std::unique_ptr<gloo::transport::UnboundBuffer>;
 
-/// Messages and acknowledgements do not mix.
+/// Messages and hashes do not mix.
 constexpr uint64_t kMessageSlot = 0;
 constexpr uint64_t kHashSlot = 1;
+
+Bytes bytesOf(const uint64_t &hash) {
+  return std::as_bytes(std::span(&hash, 1));
+}
+WritableBytes bytesOf(uint64_t &hash) {
+  return std::as_writable_bytes(std::span(&hash, 1));
+}
 
 /// A transfer under way: Gloo's handle and the rank at its other end.
 struct Transfer {
@@ -33,52 +41,70 @@ public:
 
   Status post(std::span<const Outgoing> outgoing,
               std::span<Incoming> incoming) override {
-    pending = incoming;
     return guard([&] {
-      for (Incoming &message : incoming)
-        receive(message.peer, kMessageSlot, message.landing);
-      for (const Outgoing &message : outgoing)
-        send(message.peer, kMessageSlot, message.bytes);
+      for (Incoming &message : incoming) {
+        for (WritableBytes piece : message.pieces)
+          receive(message.peer, kMessageSlot, piece);
+        receive(message.peer, kHashSlot, bytesOf(message.hash));
+      }
+      for (const Outgoing &message : outgoing) {
+        for (Bytes piece : message.pieces)
+          send(message.peer, kMessageSlot, piece);
+        send(message.peer, kHashSlot, bytesOf(message.hash));
+      }
     });
   }
 
-  Status wait(Milliseconds timeout) override {
-    if (Status s = finish(timeout); !s.ok())
-      return s;
-    for (Incoming &message : pending)
-      message.bytes = message.landing;
-    return Status::success();
-  }
+  Status wait(Milliseconds timeout) override { return finish(timeout); }
 
   Status acknowledge(std::span<const Acknowledgement> received,
                      std::span<Acknowledgement> sent,
                      Milliseconds timeout) override {
     Status posted = guard([&] {
       for (Acknowledgement &entry : sent)
-        receive(entry.peer, kHashSlot,
-                std::as_writable_bytes(std::span(&entry.hash, 1)));
+        receive(entry.peer, kHashSlot, bytesOf(entry.hash));
       for (const Acknowledgement &entry : received)
-        send(entry.peer, kHashSlot, std::as_bytes(std::span(&entry.hash, 1)));
+        send(entry.peer, kHashSlot, bytesOf(entry.hash));
     });
     return posted.ok() ? finish(timeout) : posted;
   }
 
+  std::optional<uint32_t> culprit() const override { return culprit_; }
+
   void abort() override {
+    {
+      std::lock_guard lock(mutex);
+      isAborted = true;
+      for (Transfer &transfer : recvs)
+        transfer.buffer->abortWaitRecv();
+      for (Transfer &transfer : sends)
+        transfer.buffer->abortWaitSend();
+    }
     // The peers' waits end when the connections do.
     (void)guard([&] { context->closeConnections(); });
   }
 
 private:
-  void send(uint32_t peer, uint64_t slot, std::span<const std::byte> bytes) {
-    void *data = const_cast<std::byte *>(bytes.data());
-    sends.push_back({context->createUnboundBuffer(data, bytes.size()), peer});
-    sends.back().buffer->send(static_cast<int>(peer), slot);
+  /// Makes an end of a transfer that abort() knows of.
+  GlooBuffer &open(std::vector<Transfer> &transfers, uint32_t peer, void *data,
+                   size_t bytes) {
+    std::lock_guard lock(mutex);
+    if (isAborted)
+      throw std::runtime_error("stopped");
+    transfers.push_back({context->createUnboundBuffer(data, bytes), peer});
+    return transfers.back().buffer;
   }
 
-  void receive(uint32_t peer, uint64_t slot, std::span<std::byte> bytes) {
-    recvs.push_back(
-        {context->createUnboundBuffer(bytes.data(), bytes.size()), peer});
-    recvs.back().buffer->recv(static_cast<int>(peer), slot);
+  void send(uint32_t peer, uint64_t slot, Bytes bytes) {
+    void *data = const_cast<std::byte *>(bytes.data());
+    culprit_ = peer;
+    open(sends, peer, data, bytes.size())->send(static_cast<int>(peer), slot);
+  }
+
+  void receive(uint32_t peer, uint64_t slot, WritableBytes bytes) {
+    culprit_ = peer;
+    open(recvs, peer, bytes.data(), bytes.size())
+        ->recv(static_cast<int>(peer), slot);
   }
 
   /// Waits for every transfer under way.
@@ -92,6 +118,7 @@ private:
     for (auto [transfers, isSend] :
          {std::pair(&recvs, false), std::pair(&sends, true)}) {
       for (Transfer &transfer : *transfers) {
+        culprit_ = transfer.peer;
         bool done = true;
         Status s = guard([&] {
           done = isSend ? transfer.buffer->waitSend(left())
@@ -100,6 +127,7 @@ private:
         if (!s.ok() || !done)
           return lost(transfer.peer, Clock::now() >= deadline, timeout);
       }
+      std::lock_guard lock(mutex);
       transfers->clear();
     }
     return Status::success();
@@ -126,8 +154,33 @@ private:
 
   std::shared_ptr<gloo::Context> context;
   std::vector<uint32_t> devices;
-  std::span<Incoming> pending;
+  std::optional<uint32_t> culprit_;
+  std::mutex mutex; // of what abort() touches
   std::vector<Transfer> sends, recvs;
+  bool isAborted = false;
+};
+
+/// Gloo's addresses, through the caller's values.
+class CallerStore final : public gloo::rendezvous::Store {
+public:
+  explicit CallerStore(const GlooOptions &options) : options(options) {}
+
+  void set(const std::string &key, const std::vector<char> &data) override {
+    options.put(key, {data.begin(), data.end()});
+  }
+  std::vector<char> get(const std::string &key) override {
+    Result<std::string> value = options.get(key);
+    if (!value)
+      throw std::runtime_error(value.status().message());
+    return {value->begin(), value->end()};
+  }
+  // get() waits.
+  void wait(const std::vector<std::string> &) override {}
+  void wait(const std::vector<std::string> &,
+            const std::chrono::milliseconds &) override {}
+
+private:
+  const GlooOptions &options;
 };
 
 /// Where every process listens when no host is named.
@@ -149,7 +202,7 @@ etc::runtime::connectGloo(const GlooOptions &options) {
     gloo::transport::tcp::attr attributes;
     attributes.hostname = options.host.empty() ? ownHostName() : options.host;
     auto device = gloo::transport::tcp::CreateDevice(attributes);
-    gloo::rendezvous::FileStore store(options.rendezvous);
+    CallerStore store(options);
     auto context = std::make_shared<gloo::rendezvous::Context>(
         static_cast<int>(options.rank), static_cast<int>(count));
     context->setTimeout(options.timeout);
@@ -159,18 +212,11 @@ etc::runtime::connectGloo(const GlooOptions &options) {
     if (Status s = barrier(*transport, {options.rank, count}, options.timeout);
         !s.ok())
       return s;
-    // All have met: another run may use the directory.
-    for (const std::string &file : store.getAllKeyFilePaths())
-      ::unlink(file.c_str());
     return std::unique_ptr<Transport>(std::move(transport));
   } catch (const std::exception &error) {
-    if (Clock::now() - start >= options.timeout)
-      return Status(ErrorKind::Peer,
-                    text("not all of the ", count, " processes met in ",
-                         options.rendezvous, " within ",
-                         options.timeout.count() / 1000.0, " s"));
-    return Status(ErrorKind::Usage,
-                  text("cannot connect through ", options.rendezvous, ": ",
-                       error.what()));
+    return Status(Clock::now() - start >= options.timeout ? ErrorKind::Peer
+                                                          : ErrorKind::Usage,
+                  text("cannot connect the ", count,
+                       " processes through Gloo: ", error.what()));
   }
 }

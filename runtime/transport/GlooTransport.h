@@ -6,6 +6,7 @@
 
 #include "transport/Transport.h"
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,9 +17,10 @@ struct GlooOptions {
   uint32_t rank = 0;
   /// `devices[rank]` is what messages call a rank.
   std::vector<uint32_t> devices;
-  /// An empty directory that all processes see; they find each other through
-  /// files in it, and remove them.
-  std::string rendezvous;
+  /// Through which processes tell each other where they listen: values under
+  /// keys. `get` waits; its error is of kind Peer.
+  std::function<void(const std::string &key, const std::string &value)> put;
+  std::function<Result<std::string>(const std::string &key)> get;
   /// The name or address of this host to listen on; empty takes the host's
   /// name.
   std::string host;

@@ -1,5 +1,6 @@
 #include "transport/LocalTransport.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -15,11 +16,26 @@ using Clock = std::chrono::steady_clock;
 template <typename Item>
 using Queues = std::unordered_map<uint32_t, std::deque<Item>>;
 
+/// What a sender hands over: where its message is.
+struct Handle {
+  uint64_t bytes;
+  std::span<const Bytes> pieces;
+  std::span<const View> views;
+  uint64_t hash;
+};
+
+/// Copies pieces to where the receiver wants them.
+void copyPieces(std::span<const Bytes> from,
+                std::span<const WritableBytes> to) {
+  for (size_t i = 0; i != std::min(from.size(), to.size()); ++i)
+    std::copy(from[i].begin(), from[i].end(), to[i].begin());
+}
+
 /// What has arrived for one rank.
 struct Mailbox {
   std::mutex mutex;
   std::condition_variable arrived;
-  Queues<std::span<const std::byte>> messages;
+  Queues<Handle> messages;
   Queues<uint64_t> hashes;
   bool isAborted = false;
 
@@ -63,11 +79,14 @@ class LocalCluster::Endpoint final : public Transport {
 public:
   Endpoint(Shared &shared, uint32_t rank) : shared(shared), rank(rank) {}
 
+  bool sharesMemory() const override { return true; }
+
   Status post(std::span<const Outgoing> outgoing,
               std::span<Incoming> incoming) override {
     for (const Outgoing &message : outgoing)
-      shared.mailboxes[message.peer].put(&Mailbox::messages, rank,
-                                         message.bytes);
+      shared.mailboxes[message.peer].put(
+          &Mailbox::messages, rank,
+          Handle{message.bytes, message.pieces, message.views, message.hash});
     pending = incoming;
     return Status::success();
   }
@@ -75,14 +94,17 @@ public:
   Status wait(Milliseconds timeout) override {
     auto deadline = Clock::now() + timeout;
     for (Incoming &message : pending) {
-      if (!inbox().take(&Mailbox::messages, message.peer, deadline,
-                        message.bytes))
+      Handle handle{};
+      if (!inbox().take(&Mailbox::messages, message.peer, deadline, handle))
         return missing("message", message.peer, timeout);
-      if (message.bytes.size() != message.landing.size())
+      if (handle.bytes != message.bytes)
         return Status(ErrorKind::Peer,
                       text("device ", shared.devices[message.peer], " sent ",
-                           message.bytes.size(), " bytes, ",
-                           message.landing.size(), " were expected"));
+                           handle.bytes, " bytes, ", message.bytes,
+                           " were expected"));
+      message.views = handle.views;
+      message.hash = handle.hash;
+      copyPieces(handle.pieces, message.pieces);
     }
     return Status::success();
   }
@@ -109,10 +131,13 @@ public:
     }
   }
 
+  std::optional<uint32_t> culprit() const override { return culprit_; }
+
 private:
   Mailbox &inbox() { return shared.mailboxes[rank]; }
 
   Status missing(const char *what, uint32_t peer, Milliseconds timeout) {
+    culprit_ = peer;
     std::lock_guard lock(inbox().mutex);
     if (inbox().isAborted)
       return Status(ErrorKind::Peer, "stopped, since another device failed");
@@ -124,6 +149,7 @@ private:
   Shared &shared;
   const uint32_t rank;
   std::span<Incoming> pending;
+  std::optional<uint32_t> culprit_;
 };
 
 LocalCluster::LocalCluster(std::vector<uint32_t> devices)

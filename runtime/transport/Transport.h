@@ -3,11 +3,14 @@
 #ifndef ETC_RUNTIME_TRANSPORT_TRANSPORT_H
 #define ETC_RUNTIME_TRANSPORT_TRANSPORT_H
 
+#include "pack/Copy.h"
+
 #include "plan/Status.h"
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 namespace etc::runtime {
@@ -18,19 +21,44 @@ using plan::Status;
 using plan::text;
 using Milliseconds = std::chrono::milliseconds;
 
-/// A message to a peer, in the caller's memory.
-struct Outgoing {
-  uint32_t peer;
-  std::span<const std::byte> bytes;
+using Bytes = std::span<const std::byte>;
+using WritableBytes = std::span<std::byte>;
+
+/// A box of a tensor within the sender's memory.
+struct View {
+  ConstRegion around;
+  plan::Box part;
 };
 
-/// A message from a peer: `landing` is the caller's memory, as long as the
-/// message; after wait() the message is at `bytes`, which is the landing or,
-/// where sender and receiver share memory, the sender's own.
+/// A message to a peer, in the caller's memory: pieces, in order, each
+/// contiguous. Both ends cut a message into the same pieces. Where sender and
+/// receiver share memory, `views` say instead where the elements are. The hash
+/// goes along, for the receiver to compare.
+struct Outgoing {
+  uint32_t peer;
+  uint64_t bytes; // of the whole message
+  std::span<const Bytes> pieces;
+  std::span<const View> views;
+  uint64_t hash = 0;
+};
+
+/// A message from a peer: the caller's memory for its pieces. After wait() they
+/// are filled; or, where sender and receiver share memory and the sender posted
+/// views, `views` are these. `hash` is what the sender said.
 struct Incoming {
   uint32_t peer;
-  std::span<std::byte> landing;
-  std::span<const std::byte> bytes;
+  uint64_t bytes;
+  std::span<const WritableBytes> pieces;
+  std::span<const View> views;
+  uint64_t hash = 0;
+};
+
+/// What a participant can tell before the first message.
+struct Preparation {
+  /// Ranks that messages go to and come from.
+  std::span<const uint32_t> targets, sources;
+  /// Staging memory, used throughout.
+  WritableBytes sendSlab, recvSlab;
 };
 
 /// What a receiver tells the sender of a message: its hash.
@@ -50,6 +78,22 @@ class Transport {
 public:
   virtual ~Transport() = default;
 
+  /// Whether messages are read where the sender has them, so that neither end
+  /// needs staging.
+  virtual bool sharesMemory() const { return false; }
+
+  /// Makes connections and what else takes time, ahead of the first group. All
+  /// participants call it together.
+  virtual Status prepare(const Preparation &, Milliseconds) {
+    return Status::success();
+  }
+
+  /// The slabs of prepare() are about to go.
+  virtual void forgetSlabs() {}
+
+  /// Memory of the device that the transport took for itself.
+  virtual uint64_t deviceBytes() const { return 0; }
+
   /// Starts a group, with at most one message a peer and direction. `incoming`
   /// is filled by wait().
   virtual Status post(std::span<const Outgoing> outgoing,
@@ -64,7 +108,11 @@ public:
                              std::span<Acknowledgement> sent,
                              Milliseconds timeout) = 0;
 
-  /// Makes the peers' waits end with an error.
+  /// The peer that the last error was about, where it was about one.
+  virtual std::optional<uint32_t> culprit() const { return std::nullopt; }
+
+  /// Makes all waits, one's own and the peers', end with an error. Any thread
+  /// may call it.
   virtual void abort() = 0;
 };
 

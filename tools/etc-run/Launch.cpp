@@ -1,10 +1,10 @@
 #include "Launch.h"
 
 #include "ProgressLine.h"
+#include "TraceFile.h"
 
 #include <csignal>
 #include <cstring>
-#include <filesystem>
 #include <new>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr auto kPollInterval = std::chrono::milliseconds(2);
 /// How long the others may take to end by themselves once one has failed.
-constexpr auto kGrace = std::chrono::milliseconds(500);
+constexpr auto kGrace = std::chrono::milliseconds(2500);
 
 volatile std::sig_atomic_t wasInterrupted = 0;
 
@@ -42,25 +42,6 @@ public:
 private:
   struct sigaction oldInt {
   }, oldTerm{};
-};
-
-/// A directory that goes away with the object.
-class TemporaryDirectory {
-public:
-  TemporaryDirectory() {
-    std::error_code error;
-    std::string pattern =
-        std::filesystem::temp_directory_path(error) / "etc-run-XXXXXX";
-    if (::mkdtemp(pattern.data()))
-      path = pattern;
-  }
-  ~TemporaryDirectory() {
-    std::error_code ignored;
-    if (!path.empty())
-      std::filesystem::remove_all(path, ignored);
-  }
-
-  std::string path; // empty where none could be made
 };
 
 /// An array of T that forked processes share.
@@ -89,8 +70,10 @@ private:
 /// The children of one launch.
 class Launch {
 public:
-  Launch(const PlanIndex &index, const Options &options)
-      : index(index), options(options), outcomes(index.rankCount()),
+  Launch(const PlanIndex &index, const Options &options,
+         const RunOptions &runOptions, Meeting &meeting)
+      : index(index), options(options), runOptions(runOptions),
+        meeting(meeting), outcomes(index.rankCount()), beats(index.rankCount()),
         progress(1) {}
 
   RunResult run() {
@@ -112,6 +95,8 @@ private:
     bool isRunning = true;
     bool wasStopped = false; // by us
     int state = 0;
+    uint32_t beats = 0; // seen
+    Clock::time_point heard = Clock::now();
   };
 
   Status start() {
@@ -126,6 +111,7 @@ private:
         runChild(rank, parent);
       children.push_back({pid});
     }
+    meeting.listener.close(); // rank 0 has it
     return Status::success();
   }
 
@@ -136,7 +122,15 @@ private:
       ::_exit(1);
     ::signal(SIGINT, SIG_IGN); // the parent ends its children
     ::signal(SIGTERM, SIG_DFL);
-    runRank(index, rank, options, &progress[0], outcomes[rank]);
+    if (rank != 0)
+      meeting.listener.close();
+    RunOptions own = runOptions;
+    own.progress = &progress[0];
+    {
+      Session session;
+      runRank(index, rank, meeting, options, own, outcomes[rank], session,
+              &beats[rank]);
+    }
     ::_exit(outcomes[rank].kind == ErrorKind::None ? 0 : 1);
   }
 
@@ -146,6 +140,7 @@ private:
     ProgressLine line(index, progress[0], options.progress);
     std::optional<Clock::time_point> deadline;
     while (!wasInterrupted && reap() > 0) {
+      listen();
       if (hasFailure() && !deadline)
         deadline = Clock::now() + kGrace;
       if (deadline && Clock::now() > *deadline)
@@ -167,9 +162,24 @@ private:
     return running;
   }
 
+  /// Rank 0 hears the others; who hears rank 0 when the others are done?
+  void listen() {
+    for (uint32_t rank = 0; rank != children.size(); ++rank) {
+      Child &child = children[rank];
+      if (child.beats == beats[rank] && child.beats != 0)
+        continue;
+      child.beats = beats[rank];
+      child.heard = Clock::now();
+    }
+  }
+
+  bool isSilent(const Child &child) const {
+    return child.isRunning && Clock::now() - child.heard > options.silence;
+  }
+
   bool hasFailure() const {
     for (const Child &child : children)
-      if (!child.isRunning && child.state != 0)
+      if (isSilent(child) || (!child.isRunning && child.state != 0))
         return true;
     return false;
   }
@@ -186,42 +196,66 @@ private:
     }
   }
 
-  /// A process that crashed comes before one that says what is wrong, and that
-  /// before those that lost a peer.
+  /// How a process ended that did not say anything; empty for one that did, or
+  /// that was ended here.
+  std::string describeEnd(uint32_t rank) {
+    const Child &child = children[rank];
+    if (child.wasStopped)
+      return {};
+    if (WIFSIGNALED(child.state))
+      return text("killed by signal ", WTERMSIG(child.state));
+    return outcomes[rank].isSet ? ""
+                                : text("its process ended with status ",
+                                       WEXITSTATUS(child.state));
+  }
+
+  /// A process that crashed comes before what rank 0 found out, and that before
+  /// what others say.
   Status findCause() {
     if (wasInterrupted)
       return Status(ErrorKind::Peer, "interrupted");
     for (uint32_t rank = 0; rank != children.size(); ++rank)
-      if (WIFSIGNALED(children[rank].state) && !children[rank].wasStopped)
+      if (std::string end = describeEnd(rank); !end.empty())
         return Status(ErrorKind::Peer,
-                      text("the process of device ", index.device(rank),
-                           " was killed by signal ",
-                           WTERMSIG(children[rank].state)));
-    for (bool isPeerError : {false, true})
-      for (uint32_t rank = 0; rank != children.size(); ++rank) {
-        Status status = outcomes[rank].status();
-        if (!status.ok() && !children[rank].wasStopped &&
-            (status.kind() == ErrorKind::Peer) == isPeerError)
-          return status;
-      }
+                      describeLosses(index)(rank, outcomes[rank].round) + ": " +
+                          end);
+    for (uint32_t rank = 0; rank != children.size(); ++rank)
+      if (Status status = outcomes[rank].status();
+          !status.ok() && !children[rank].wasStopped)
+        return status;
+    for (uint32_t rank = 0; rank != children.size(); ++rank)
+      if (children[rank].wasStopped)
+        return Status(ErrorKind::Peer,
+                      text(describeLosses(index)(rank, outcomes[rank].round),
+                           ": no sign of life for ",
+                           options.silence.count() / 1000.0, " s"));
     return Status::success();
   }
 
   const PlanIndex &index;
   const Options &options;
+  const RunOptions &runOptions;
+  Meeting &meeting;
   SharedArray<Outcome> outcomes;
+  SharedArray<std::atomic<uint32_t>> beats;
   SharedArray<Progress> progress;
   std::vector<Child> children;
 };
 
 } // namespace
 
-RunResult etc::run::launchProcesses(const PlanIndex &index, Options options) {
-  TemporaryDirectory directory;
-  if (directory.path.empty())
-    return {Status(ErrorKind::Usage, "cannot make a temporary directory"), {}};
-  options.rendezvous = directory.path;
+RunResult etc::run::launchProcesses(const PlanIndex &index, Options options,
+                                    const RunOptions &runOptions) {
+  Result<Meeting> meeting = makeLocalMeeting();
+  if (!meeting)
+    return {meeting.status(), {}, false};
   if (options.host.empty())
     options.host = "127.0.0.1";
-  return Launch(index, options).run();
+  RunResult result = Launch(index, options, runOptions, *meeting).run();
+  if (!options.trace.empty()) {
+    Status joined = joinTraces(options.trace, index.rankCount());
+    if (result.status.ok())
+      result.status = joined;
+  }
+  return result;
 }

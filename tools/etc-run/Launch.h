@@ -10,7 +10,8 @@ namespace etc::run {
 /// Forks a process for every participant and waits for all. When one fails the
 /// others end too, at the latest after the timeout, and the result is the first
 /// cause. The caller must not have started threads.
-RunResult launchProcesses(const plan::PlanIndex &index, Options options);
+RunResult launchProcesses(const plan::PlanIndex &index, Options options,
+                          const runtime::RunOptions &runOptions);
 
 } // namespace etc::run
 

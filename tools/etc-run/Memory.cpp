@@ -73,13 +73,23 @@ uint64_t availableBytes() {
 
 Status etc::run::checkMemory(const PlanIndex &index,
                              const std::vector<uint32_t> &ranks,
-                             uint64_t available) {
-  uint64_t needed = 0;
-  for (uint32_t rank : ranks)
-    needed =
-        plan::addBytes(needed, index.program(index.place(rank).program).peak());
+                             runtime::Mode mode, uint64_t available) {
+  uint64_t eager = 0, safe = 0;
+  for (uint32_t rank : ranks) {
+    const plan::fb::Program &program = index.program(index.place(rank).program);
+    eager = plan::addBytes(eager, program.peak());
+    safe = plan::addBytes(safe, program.peak_safe());
+  }
+  const uint64_t needed = mode == runtime::Mode::Safe ? safe : eager;
   if (needed <= available)
     return Status::success();
+  if (eager <= available)
+    return Status(
+        ErrorKind::Usage,
+        plan::text("--mode=safe keeps both states until the commit and needs ",
+                   formatBytes(safe), " of host memory, ",
+                   formatBytes(available),
+                   " are available; --mode=eager needs ", formatBytes(eager)));
   return Status(ErrorKind::Usage,
                 plan::text("needs ", formatBytes(needed),
                            " of host memory for ", ranks.size(),
@@ -89,6 +99,7 @@ Status etc::run::checkMemory(const PlanIndex &index,
 }
 
 Status etc::run::checkMemory(const PlanIndex &index,
-                             const std::vector<uint32_t> &ranks) {
-  return checkMemory(index, ranks, availableBytes());
+                             const std::vector<uint32_t> &ranks,
+                             runtime::Mode mode) {
+  return checkMemory(index, ranks, mode, availableBytes());
 }

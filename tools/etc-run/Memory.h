@@ -3,6 +3,7 @@
 #ifndef ETC_RUN_MEMORY_H
 #define ETC_RUN_MEMORY_H
 
+#include "journal/Journal.h"
 #include "plan/PlanIndex.h"
 #include "plan/Status.h"
 
@@ -10,15 +11,16 @@
 
 namespace etc::run {
 
-/// Compares the proved peaks of the ranks that run on this host with the memory
-/// that is available. The error, of kind Usage, says how much is missing and
-/// which model would fit.
+/// Compares the proved peaks, in this mode, of the ranks that run on this host
+/// with the memory that is available. The error, of kind Usage, says how much
+/// is missing and which model would fit.
 plan::Status checkMemory(const plan::PlanIndex &index,
-                         const std::vector<uint32_t> &ranks);
+                         const std::vector<uint32_t> &ranks,
+                         runtime::Mode mode);
 
 /// The same, for a given amount of available bytes.
 plan::Status checkMemory(const plan::PlanIndex &index,
-                         const std::vector<uint32_t> &ranks,
+                         const std::vector<uint32_t> &ranks, runtime::Mode mode,
                          uint64_t available);
 
 } // namespace etc::run

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <fstream>
 #include <string_view>
 
 using namespace etc::run;
@@ -40,49 +41,120 @@ bool choose(std::string_view value, Choice &target,
   return false;
 }
 
+/// A positive number of seconds.
+bool readSeconds(std::string_view value, std::chrono::milliseconds &target) {
+  double seconds = 0;
+  if (!readNumber(value, seconds) || !(seconds > 0) || seconds > 1e6)
+    return false;
+  target = std::chrono::milliseconds(
+      static_cast<int64_t>(std::ceil(seconds * 1000)));
+  return true;
+}
+
+bool readPath(std::string_view value, std::string &target) {
+  target = value;
+  return !value.empty();
+}
+
+/// "3,7".
+bool readList(std::string_view value, std::vector<uint32_t> &target) {
+  target.clear();
+  while (true) {
+    size_t comma = value.find(',');
+    uint32_t number;
+    if (!readNumber(value.substr(0, comma), number))
+      return false;
+    target.push_back(number);
+    if (comma == std::string_view::npos)
+      return true;
+    value.remove_prefix(comma + 1);
+  }
+}
+
 const Option kOptions[] = {
-    {"--transport", "local|gloo",
+    {"--transport", "local|gloo|nccl",
      "local: every device is a thread of this process (default);\n"
-     "gloo: one process a device, over TCP",
+     "gloo: one process a device, over TCP;\n"
+     "nccl: one process a device, each on a GPU",
      [](Options &o, std::string_view v) {
-       return choose(
-           v, o.transport,
-           {{"local", TransportKind::Local}, {"gloo", TransportKind::Gloo}});
+       return choose(v, o.transport,
+                     {{"local", TransportKind::Local},
+                      {"gloo", TransportKind::Gloo},
+                      {"nccl", TransportKind::Nccl}});
+     }},
+    {"--memory", "host|cuda",
+     "where the devices of --transport=local live: host memory\n"
+     "(default), or all on GPUs of this host, in turn",
+     [](Options &o, std::string_view v) {
+       return choose(v, o.memory,
+                     {{"host", MemoryKind::Host}, {"cuda", MemoryKind::Cuda}});
      }},
     {"--launch", "N",
      "start N processes on this host, one a participant of the\n"
-     "plan; needs --transport=gloo",
+     "plan; needs --transport=gloo or nccl",
      [](Options &o, std::string_view v) {
        return readNumber(v, o.launch) && o.launch > 0;
      }},
     {"--rendezvous", "DIR",
      "an empty directory that all hosts share, for processes\n"
      "that torchrun, srun or mpirun started",
-     [](Options &o, std::string_view v) {
-       o.rendezvous = v;
-       return !v.empty();
-     }},
+     [](Options &o, std::string_view v) { return readPath(v, o.rendezvous); }},
+    {"--control", "HOST:PORT",
+     "where rank 0 listens for the others, in place of the\n"
+     "launcher's MASTER_ADDR and MASTER_PORT; all processes need\n"
+     "the same secret in ETC_JOB_TOKEN",
+     [](Options &o, std::string_view v) { return readPath(v, o.control); }},
     {"--host", "NAME",
      "this host's name or address, where it is not the one to\n"
      "listen on",
+     [](Options &o, std::string_view v) { return readPath(v, o.host); }},
+    {"--mode", "eager|safe",
+     "eager: the previous state goes round by round (default);\n"
+     "safe: it goes when all have everything",
      [](Options &o, std::string_view v) {
-       o.host = v;
-       return !v.empty();
+       return choose(v, o.mode,
+                     {{"eager", etc::runtime::Mode::Eager},
+                      {"safe", etc::runtime::Mode::Safe}});
      }},
+    {"--journal", "DIR",
+     "note in DIR what is done, so that a migration that failed\n"
+     "can be resumed or rolled back",
+     [](Options &o, std::string_view v) { return readPath(v, o.journal); }},
+    {"--state", "DIR",
+     "where the state is kept then, one file a tensor; fastest on\n"
+     "/dev/shm (the journal's directory)",
+     [](Options &o, std::string_view v) { return readPath(v, o.state); }},
+    {"--from", "DIR",
+     "start from the state that the migration with this journal\n"
+     "left, in place of the formula",
+     [](Options &o, std::string_view v) { return readPath(v, o.from); }},
+    {"--restore-from", "DIR",
+     "with --from, and inventory: what no device holds any more is\n"
+     "read from the safetensors files there",
+     [](Options &o, std::string_view v) { return readPath(v, o.restoreFrom); }},
+    {"--failed", "LIST",
+     "with --from, status and inventory: devices whose state is\n"
+     "gone too",
+     [](Options &o, std::string_view v) { return readList(v, o.failed); }},
     {"--verify", "full|off",
      "full: check every element of the result, bit for bit\n(default)",
      [](Options &o, std::string_view v) {
        return choose(v, o.verify, {{"full", true}, {"off", false}});
      }},
-    {"--timeout", "SECONDS", "the longest wait for another device (300)",
+    {"--timeout", "SECONDS",
+     "the longest wait for another device, beyond what a round's\n"
+     "bytes take at the floor rate (60)",
+     [](Options &o, std::string_view v) { return readSeconds(v, o.timeout); }},
+    {"--floor-rate", "MB/S", "the rate below which a link counts as dead (100)",
      [](Options &o, std::string_view v) {
-       double seconds = 0;
-       if (!readNumber(v, seconds) || !(seconds > 0) || seconds > 1e6)
+       double rate = 0;
+       if (!readNumber(v, rate) || !(rate >= 0.001) || rate > 1e9)
          return false;
-       o.timeout = std::chrono::milliseconds(
-           static_cast<int64_t>(std::ceil(seconds * 1000)));
+       o.floorRate = static_cast<uint64_t>(rate * 1e6);
        return true;
      }},
+    {"--silence", "SECONDS", "how long a process may give no sign of life (10)",
+     [](Options &o, std::string_view v) { return readSeconds(v, o.silence); }},
     {"--progress", "auto|on|off",
      "a line on stderr that says how far it is; auto: on a\nterminal (default)",
      [](Options &o, std::string_view v) {
@@ -97,6 +169,22 @@ const Option kOptions[] = {
      [](Options &o, std::string_view v) {
        return choose(v, o.allRows, {{"auto", false}, {"all", true}});
      }},
+    {"--trace", "FILE",
+     "write what every device did when, for Perfetto or Chrome;\n"
+     "processes that a launcher started write FILE.RANK each",
+     [](Options &o, std::string_view v) { return readPath(v, o.trace); }},
+    {"--dry-run", "",
+     "move nothing: print the bytes and peaks that a run would\n"
+     "come to, exactly",
+     [](Options &o, std::string_view) { return o.dryRun = true; }},
+    {"--cluster", "FILE",
+     "with --dry-run: also the time on the cluster that FILE\n"
+     "describes (JSON)",
+     [](Options &o, std::string_view v) { return readPath(v, o.cluster); }},
+    {"--ceiling", "",
+     "first send the same bytes as bare messages, and say what\n"
+     "share of their speed the migration reached",
+     [](Options &o, std::string_view) { return o.ceiling = true; }},
     {"--json", "", "the figures as one JSON object, in place of the table",
      [](Options &o, std::string_view) { return o.json = true; }},
     {"--help", "", "this text",
@@ -131,12 +219,56 @@ Status readOption(Options &options, std::string_view argument) {
 Status checkTogether(const Options &options) {
   if (options.help || options.version)
     return Status::success();
+  if (options.verb != Verb::Run)
+    return Status::success();
   if (options.plan.empty())
     return usage("no plan given; try: etc-run m.etcplan (etc-opt --emit=plan "
                  "writes one, etc-run --help says more)");
-  if (options.launch > 0 && options.transport != TransportKind::Gloo)
-    return usage("--launch needs --transport=gloo; without both, every device "
-                 "is a thread of this process");
+  if (options.launch > 0 && options.transport == TransportKind::Local)
+    return usage("--launch needs --transport=gloo or nccl; without both, every "
+                 "device is a thread of this process");
+  if (options.memory == MemoryKind::Cuda &&
+      options.transport == TransportKind::Gloo)
+    return usage("--transport=gloo moves host memory; use --transport=nccl for "
+                 "GPUs, or --transport=local for all devices on one");
+  if (options.usesGpu() && !(options.journal.empty() && options.from.empty()))
+    return usage(options.journal.empty() ? "--from" : "--journal",
+                 " is for state in host memory, which can outlive a process; "
+                 "use --transport=gloo or local with --memory=host");
+  if (!options.cluster.empty() && !options.dryRun)
+    return usage("--cluster is where --dry-run computes the time; add "
+                 "--dry-run");
+  if (!options.state.empty() && options.journal.empty())
+    return usage("--state needs --journal=DIR, which says what is in it");
+  if (!options.failed.empty() && options.from.empty())
+    return usage(
+        "--failed is for etc-run status and inventory, and for --from");
+  if (!options.restoreFrom.empty() && options.from.empty())
+    return usage("--restore-from is for etc-run inventory, and for --from");
+  return Status::success();
+}
+
+constexpr std::pair<std::string_view, Verb> kVerbs[] = {
+    {"resume", Verb::Resume},
+    {"rollback", Verb::RollBack},
+    {"status", Verb::Status},
+    {"inventory", Verb::Inventory},
+};
+
+/// The options of an earlier attempt, and its plan.
+Status readDirectory(Options &options) {
+  const std::string path = options.journal + "/options";
+  std::ifstream file(path);
+  if (!file)
+    return usage(options.journal, ": no migration's journal is here (",
+                 "etc-run --journal=", options.journal, " makes one)");
+  for (std::string line; std::getline(file, line);)
+    if (Status s = readOption(options, line); !s.ok())
+      return s.at(path);
+  options.plan = options.journal + "/plan.etcplan";
+  // These belong to the migration that it started from.
+  if (options.verb != Verb::Resume)
+    options.failed.clear();
   return Status::success();
 }
 
@@ -144,11 +276,28 @@ Status checkTogether(const Options &options) {
 
 Result<Options> etc::run::parseOptions(int argc, char **argv) {
   Options options;
-  for (int i = 1; i < argc; ++i) {
+  int next = 1;
+  for (const auto &[name, verb] : kVerbs)
+    if (argc > 1 && name == argv[1]) {
+      if (argc == 2 || argv[2][0] == '-')
+        return usage(name, " needs the directory of the journal: etc-run ",
+                     name, " DIR");
+      options.verb = verb;
+      options.journal = argv[2];
+      next = 3;
+      if (Status s = readDirectory(options); !s.ok())
+        return s;
+    }
+  for (int i = next; i < argc; ++i) {
     std::string_view argument = argv[i];
+    if (options.verb != Verb::Run && argument.starts_with("--from"))
+      return usage("--from is for a new migration, not for an earlier one");
     if (argument.starts_with("-")) {
       if (Status s = readOption(options, argument); !s.ok())
         return s;
+    } else if (options.verb != Verb::Run) {
+      return usage("one directory at a time: ", options.journal, " and ",
+                   argument);
     } else if (options.plan.empty()) {
       options.plan = argument;
     } else {
@@ -160,19 +309,59 @@ Result<Options> etc::run::parseOptions(int argc, char **argv) {
   return options;
 }
 
+const char *etc::run::transportName(TransportKind transport) {
+  switch (transport) {
+  case TransportKind::Local:
+    return "local";
+  case TransportKind::Gloo:
+    return "gloo";
+  case TransportKind::Nccl:
+    return "nccl";
+  }
+  return "";
+}
+
+std::string etc::run::lastingOptions(const Options &options) {
+  std::string out =
+      text("--transport=", transportName(options.transport), "\n");
+  if (options.launch > 0)
+    out += text("--launch=", options.launch, "\n");
+  out += options.mode == etc::runtime::Mode::Safe ? "--mode=safe\n"
+                                                  : "--mode=eager\n";
+  if (!options.state.empty())
+    out += "--state=" + options.state + "\n";
+  if (!options.from.empty())
+    out += "--from=" + options.from + "\n";
+  if (!options.restoreFrom.empty())
+    out += "--restore-from=" + options.restoreFrom + "\n";
+  for (size_t i = 0; i != options.failed.size(); ++i)
+    out += text(i == 0 ? "--failed=" : ",", options.failed[i],
+                i + 1 == options.failed.size() ? "\n" : "");
+  return out;
+}
+
 std::string etc::run::helpText() {
   std::string out =
       R"(usage: etc-run [options] PLAN
+       etc-run resume|rollback|status|inventory DIR [options]
 
 Executes a migration plan that etc-opt wrote: moves the state of a training
-job from one parallel configuration to another, device to device, in host
-memory. The previous state is filled by a formula, so every device checks
+job from one parallel configuration to another, device to device, in host or
+GPU memory. The previous state is filled by a formula, so every device checks
 its own result, bit for bit, without asking another.
 
   etc-opt --model=gpt2 --prev=PP2TP2 --curr=PP4TP2 --emit=plan -o m.etcplan
   etc-run m.etcplan                               all devices as threads, here
   etc-run --launch=8 --transport=gloo m.etcplan   as 8 local processes
-  srun -n 8 etc-run --transport=gloo --rendezvous=/nfs/empty m.etcplan
+  etc-run --memory=cuda m.etcplan                 all devices on one GPU
+  srun -n 8 etc-run --transport=nccl --rendezvous=/nfs/empty m.etcplan
+
+With --journal=DIR, a migration that failed is not lost:
+
+  etc-run status DIR        what is left, whether it is right, what can be done
+  etc-run resume DIR        goes on to the new configuration
+  etc-run rollback DIR      goes back to the old one
+  etc-run inventory DIR     writes who holds what, for etc-opt --prev=FILE.json
 
 options:
 )";
@@ -198,7 +387,8 @@ measured and as the plan proves it.
 
 exit status: 0 migrated and verified; 1 verification failed; 2 usage, a
 malformed plan, the wrong number of processes, too little memory or a
-missing library; 3 another device failed or timed out
+missing library; 3 another device failed or timed out, or this one could
+not go on; --journal has what is left
 )";
   return out;
 }

@@ -1,12 +1,14 @@
 #include "Process.h"
 
-#include "transport/GlooTransport.h"
+#include "Devices.h"
+#include "TraceFile.h"
+
+#include "engine/Describe.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cstdlib>
 #include <cstring>
 #include <type_traits>
+#include <unistd.h>
 
 using namespace etc::run;
 using namespace etc::runtime;
@@ -15,6 +17,7 @@ static_assert(std::is_trivially_copyable_v<Outcome>,
               "outcomes travel between processes as they are");
 
 void Outcome::set(const Status &status) {
+  isSet = true;
   kind = status.kind();
   size_t length = std::min(status.message().size(), sizeof message - 1);
   std::memcpy(message, status.message().data(), length);
@@ -25,75 +28,170 @@ Status Outcome::status() const {
   return kind == ErrorKind::None ? Status::success() : Status(kind, message);
 }
 
-static std::optional<uint32_t> readNumber(const char *variable) {
-  const char *value = std::getenv(variable);
-  if (!value)
-    return std::nullopt;
-  uint32_t number = 0;
-  const char *end = value + std::strlen(value);
-  auto [stop, error] = std::from_chars(value, end, number);
-  return error == std::errc() && stop == end ? std::optional(number)
-                                             : std::nullopt;
+Session::~Session() {
+  // The hub waits for everybody to say goodbye, this process included.
+  if (client)
+    client->onStop({});
+  transport.reset();
+  client.reset();
+  hub.reset();
 }
 
-std::optional<Member> etc::run::findLaunchedMember() {
-  for (auto [rankName, countName] :
-       {std::pair("RANK", "WORLD_SIZE"),
-        std::pair("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
-        std::pair("SLURM_PROCID", "SLURM_NTASKS")}) {
-    auto rank = readNumber(rankName), count = readNumber(countName);
-    if (rank && count && *rank < *count)
-      return Member{*rank, *count};
-  }
-  return std::nullopt;
+DescribeLoss etc::run::describeLosses(const PlanIndex &index) {
+  return [&index](uint32_t rank, uint32_t round) {
+    std::string place = text("device ", index.device(rank), ": ");
+    if (round == ~uint32_t{0})
+      return place + "before the first round";
+    if (round >= index.program(index.place(rank).program).rounds()->size())
+      return place + "commit";
+    return place + describeLoss(index, rank, round);
+  };
 }
 
-std::unique_ptr<Transport>
-etc::run::runRank(const PlanIndex &index, uint32_t rank, const Options &options,
-                  Progress *progress, Outcome &outcome) {
-  GlooOptions gloo;
-  gloo.rank = rank;
-  gloo.devices.assign(index.plan().participants()->begin(),
-                      index.plan().participants()->end());
-  gloo.rendezvous = options.rendezvous;
-  gloo.host = options.host;
-  gloo.timeout = options.timeout;
-  auto transport = connectGloo(gloo);
-  if (!transport) {
-    outcome.set(transport.status());
-    return nullptr;
+namespace {
+
+/// Tells the control channel, the outcome and whoever else asks where a device
+/// is.
+class Noter final : public Observer {
+public:
+  Noter(Client &client, Outcome &outcome, Observer *next)
+      : client(client), outcome(outcome), next(next) {}
+
+  void enter(uint32_t device, uint32_t round, Phase phase) override {
+    if (phase != Phase::Fill) {
+      outcome.round = round;
+      client.note(round);
+    }
+    if (next)
+      next->enter(device, round, phase);
   }
-  DeviceRun run(index, rank, **transport,
-                {options.timeout, options.verify, progress});
-  Status status = run.migrate();
-  const bool isMigrated = status.ok();
-  if (isMigrated)
-    status = run.verify();
-  else
-    (*transport)->abort();
+
+private:
+  Client &client;
+  Outcome &outcome;
+  Observer *next;
+};
+
+Hello makeHello(const PlanIndex &index, uint32_t rank, const Meeting &meeting,
+                const RunOptions &options) {
+  Hello hello;
+  hello.secret = meeting.secret;
+  hello.planHash = index.plan().hash();
+  hello.rank = rank;
+  hello.rankCount = index.rankCount();
+  hello.mode = options.mode;
+  hello.isResumed = options.keeping.isResumed();
+  if (hello.isResumed)
+    setStanding(hello, options.keeping.standings[rank]);
+  return hello;
+}
+
+Result<std::unique_ptr<Client>> join(const PlanIndex &index, uint32_t rank,
+                                     Meeting &meeting, const Options &options,
+                                     const RunOptions &runOptions,
+                                     Outcome &outcome, Session &session,
+                                     std::atomic<uint32_t> *beats) {
+  const ControlTimes times{options.timeout, Milliseconds(250), options.silence};
+  if (rank == 0)
+    session.hub = std::make_unique<Hub>(
+        std::move(meeting.listener),
+        HubOptions{meeting.describe(options), meeting.secret, index.rankCount(),
+                   times, describeLosses(index)});
+  auto endNow = [&outcome](const Status &cause) {
+    outcome.set(cause);
+    ::_exit(3);
+  };
+  return Client::join({meeting.address,
+                       makeHello(index, rank, meeting, runOptions), times,
+                       describeLosses(index), endNow, [beats] {
+                         if (beats)
+                           ++*beats;
+                       }});
+}
+
+} // namespace
+
+void etc::run::runRank(const PlanIndex &index, uint32_t rank, Meeting &meeting,
+                       const Options &options, RunOptions runOptions,
+                       Outcome &outcome, Session &session,
+                       std::atomic<uint32_t> *beats) {
+  auto client =
+      join(index, rank, meeting, options, runOptions, outcome, session, beats);
+  if (!client)
+    return outcome.set(client.status());
+  session.client = std::move(*client);
+  auto fail = [&](const Status &status) {
+    outcome.set(session.client->fail(status));
+    outcome.isHubLost = session.client->isHubLost();
+  };
+  if (runOptions.keeping.isResumed())
+    runOptions.keeping.standings = session.client->standings();
+  auto worker = makeWorker(index, options, runOptions.keeping, rank);
+  if (!worker)
+    return fail(worker.status());
+  auto transport = connect(index, options, rank, *session.client);
+  if (!transport)
+    return fail(transport.status());
+  session.transport = std::move(*transport);
+  session.client->onStop([&session] { session.transport->abort(); });
+  Noter noter(*session.client, outcome, runOptions.observer);
+  runOptions.observer = &noter;
+  TraceLog trace;
+  runOptions.trace = options.trace.empty() ? nullptr : &trace;
+  DeviceRun run(index, rank, *session.transport, **worker,
+                std::move(runOptions));
+  Status status = run.prepare();
+  if (status.ok())
+    status = run.migrate();
+  outcome.report = run.report();
+  if (!status.ok()) {
+    session.transport->abort();
+    return fail(status);
+  }
+  status = run.verify();
+  if (status.ok() && !options.trace.empty())
+    status = writeTrace(tracePart(options.trace, rank), trace);
   outcome.report = run.report();
   outcome.set(status);
-  return isMigrated ? std::move(*transport) : nullptr;
 }
 
-RunResult etc::run::runLaunched(const PlanIndex &index, Member self,
-                                const Options &options) {
-  Outcome mine;
-  auto transport = runRank(index, self.rank, options, nullptr, mine);
-  RunResult result;
-  result.status = mine.status();
-  if (!transport)
-    return result;
+/// Rank 0 learns how all others fared, when none has failed to migrate.
+static void gatherOutcomes(Member self, const Outcome &mine, Session &session,
+                           const Options &options, RunResult &result) {
   std::vector<Outcome> all(self.rank == 0 ? self.count : 0);
   Status gathered =
-      gather(*transport, self, std::as_bytes(std::span(&mine, 1)),
+      gather(*session.transport, self, std::as_bytes(std::span(&mine, 1)),
              std::as_writable_bytes(std::span(all)), options.timeout);
-  if (result.status.ok())
-    result.status = gathered;
+  if (result.status.ok() && !gathered.ok())
+    result.status = session.client->fail(gathered);
   for (const Outcome &outcome : all) {
     result.reports.push_back(outcome.report);
     if (result.status.ok())
       result.status = outcome.status();
   }
+}
+
+RunResult etc::run::runLaunched(const PlanIndex &index, Member self,
+                                const Options &options,
+                                const RunOptions &runOptions) {
+  RunResult result;
+  Result<Meeting> meeting = findMeeting(self, options);
+  if (!meeting) {
+    result.status = meeting.status();
+    return result;
+  }
+  Outcome mine;
+  Session session;
+  runRank(index, self.rank, *meeting, options, runOptions, mine, session);
+  if (self.rank == 0 && !options.rendezvous.empty())
+    ::unlink((options.rendezvous + "/etc-run-control").c_str());
+  result.status = mine.status();
+  const bool hasMigrated =
+      result.status.ok() || result.status.kind() == ErrorKind::Verification;
+  if (hasMigrated)
+    gatherOutcomes(self, mine, session, options, result);
+  // Rank 0 tells the user; the next one does where rank 0 is gone.
+  const bool isReporter = self.rank == (mine.isHubLost ? 1u : 0u);
+  result.isSilent = session.client && !isReporter;
   return result;
 }

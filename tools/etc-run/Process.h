@@ -3,7 +3,10 @@
 #ifndef ETC_RUN_PROCESS_H
 #define ETC_RUN_PROCESS_H
 
+#include "Hooks.h"
+#include "Meeting.h"
 #include "Options.h"
+#include "control/Client.h"
 #include "engine/DeviceRun.h"
 
 #include <optional>
@@ -15,6 +18,7 @@ namespace etc::run {
 struct RunResult {
   plan::Status status = plan::Status::success();
   std::vector<runtime::DeviceReport> reports;
+  bool isSilent = false; // another process tells the user
 };
 
 /// How a process's device fared. Plain data: it travels to whoever prints the
@@ -22,26 +26,40 @@ struct RunResult {
 struct Outcome {
   runtime::DeviceReport report;
   plan::ErrorKind kind = plan::ErrorKind::Peer;
-  char message[500] = "ended without a result";
+  char message[1000] = "ended without a result";
+  uint32_t round = ~uint32_t{0}; // the one it is in
+  bool isHubLost = false;
+  bool isSet = false;
 
   void set(const plan::Status &status);
   plan::Status status() const;
 };
 
-/// A process's place among those that a launcher started, from the environment
-/// that torchrun, Open MPI or Slurm sets.
-std::optional<runtime::Member> findLaunchedMember();
+/// What lives as long as a process takes part. Members go in reverse order.
+struct Session {
+  std::unique_ptr<runtime::Hub> hub; // rank 0's
+  std::unique_ptr<runtime::Client> client;
+  std::unique_ptr<runtime::Transport> transport;
 
-/// Connects through Gloo, migrates this rank's device, and verifies it. Returns
-/// the transport for what follows; null after an error.
-std::unique_ptr<runtime::Transport>
-runRank(const plan::PlanIndex &index, uint32_t rank, const Options &options,
-        runtime::Progress *progress, Outcome &outcome);
+  ~Session();
+};
+
+/// Meets the others, connects to them, migrates this rank's device, and
+/// verifies it. The session is for what follows. Another thread counts signs of
+/// life, unless `beats` is null.
+void runRank(const plan::PlanIndex &index, uint32_t rank, Meeting &meeting,
+             const Options &options, runtime::RunOptions runOptions,
+             Outcome &outcome, Session &session,
+             std::atomic<uint32_t> *beats = nullptr);
 
 /// The run of a process that a launcher started. Reports are complete at rank
 /// 0, and empty elsewhere.
 RunResult runLaunched(const plan::PlanIndex &index, runtime::Member self,
-                      const Options &options);
+                      const Options &options,
+                      const runtime::RunOptions &runOptions);
+
+/// Where a rank was when it was lost, in words.
+runtime::DescribeLoss describeLosses(const plan::PlanIndex &index);
 
 } // namespace etc::run
 

@@ -29,8 +29,13 @@ double etc::run::ratio(uint64_t bytes, const DeviceReport &report) {
 
 Totals etc::run::sumUp(const std::vector<DeviceReport> &reports) {
   Totals totals;
+  double ceiling = 0;
   for (const DeviceReport &report : reports) {
     totals.movedBytes += report.receivedBytes;
+    totals.internodeBytes += report.internodeBytes;
+    totals.prepareSeconds =
+        std::max(totals.prepareSeconds, report.prepareSeconds);
+    ceiling = std::max(ceiling, report.ceilingSeconds);
     totals.seconds = std::max(totals.seconds, report.seconds);
     totals.peakRatio =
         std::max(totals.peakRatio, ratio(report.peakBytes, report));
@@ -38,9 +43,13 @@ Totals etc::run::sumUp(const std::vector<DeviceReport> &reports) {
         std::max(totals.provedRatio, ratio(report.provedBytes, report));
     totals.verified = totals.verified && report.verified;
   }
-  if (totals.seconds > 0)
-    totals.gbPerSecond =
-        static_cast<double>(totals.movedBytes) / totals.seconds / 1e9;
+  if (totals.seconds > 0) {
+    const double perByte = 1 / totals.seconds / 1e9;
+    totals.gbPerSecond = static_cast<double>(totals.movedBytes) * perByte;
+    totals.internodeGbPerSecond =
+        static_cast<double>(totals.internodeBytes) * perByte;
+    totals.ceilingShare = ceiling / totals.seconds;
+  }
   return totals;
 }
 
@@ -137,5 +146,35 @@ std::string etc::run::formatTable(const std::vector<DeviceReport> &reports,
       out += std::string((c ? 2 : 0) + widths[c] - row[c].size(), ' ') + row[c];
     out += '\n';
   }
+  return out;
+}
+
+std::string etc::run::formatTimes(const std::vector<DeviceReport> &reports) {
+  Totals totals = sumUp(reports);
+  // Of the slowest device: its parts add up to the time of all.
+  auto slowest = std::max_element(
+      reports.begin(), reports.end(),
+      [](const auto &a, const auto &b) { return a.seconds < b.seconds; });
+  const auto &times = slowest->times;
+  std::string out =
+      "prepared in " + secondsText(totals.prepareSeconds) + "; migrated in " +
+      secondsText(totals.seconds) + " (pack " + secondsText(times.pack) +
+      ", copy " + secondsText(times.copy) + ", wait " +
+      secondsText(times.wait) + ", unpack " + secondsText(times.unpack) +
+      ", acknowledge " + secondsText(times.acknowledge) + " on device " +
+      std::to_string(slowest->device) + ")\n";
+  out += "inside nodes " +
+         rateText(totals.gbPerSecond - totals.internodeGbPerSecond) +
+         " GB/s, between nodes " + rateText(totals.internodeGbPerSecond) +
+         " GB/s\n";
+  uint64_t restored = 0;
+  for (const DeviceReport &report : reports)
+    restored += report.restoredBytes;
+  if (restored > 0)
+    out +=
+        "restored " + std::to_string(restored) + " bytes from a checkpoint\n";
+  if (totals.ceilingShare > 0)
+    out += formatNumber(totals.ceilingShare * 100, 1) +
+           "% of the speed of bare messages of the same bytes\n";
   return out;
 }

@@ -13,8 +13,13 @@ namespace etc::run {
 /// Figures of all devices together.
 struct Totals {
   uint64_t movedBytes = 0;
-  double seconds = 0; // of the slowest device
+  uint64_t internodeBytes = 0;
+  double prepareSeconds = 0; // of the slowest device
+  double seconds = 0;        // of the slowest device
   double gbPerSecond = 0;
+  double internodeGbPerSecond = 0;
+  /// Of the speed of bare messages; 0 where they were not measured.
+  double ceilingShare = 0;
   double peakRatio = 0; // the largest of all devices
   double provedRatio = 0;
   bool verified = true;
@@ -32,6 +37,10 @@ double ratio(uint64_t bytes, const runtime::DeviceReport &report);
 /// and one for all.
 std::string formatTable(const std::vector<runtime::DeviceReport> &reports,
                         bool allRows);
+
+/// Lines below the table: where the time went and, where it was measured, what
+/// share of the speed of bare messages was reached.
+std::string formatTimes(const std::vector<runtime::DeviceReport> &reports);
 
 /// The same figures as a JSON object. `verified` is null where nothing was
 /// checked.

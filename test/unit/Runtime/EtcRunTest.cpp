@@ -3,12 +3,14 @@
 #include "PlanFixture.h"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -103,13 +105,16 @@ TEST_F(EtcRun, RefusesWrongUse) {
            Case{"", "no plan given; try: etc-run m.etcplan (etc-opt "
                     "--emit=plan writes one, etc-run --help says more)"},
            Case{"--fast m", "unknown option --fast; etc-run --help lists all"},
-           Case{"--transport=nccl m",
-                "--transport=nccl: expected --transport=local|gloo"},
+           Case{"--transport=mpi m",
+                "--transport=mpi: expected --transport=local|gloo|nccl"},
+           Case{"--memory=cuda --transport=gloo m",
+                "--transport=gloo moves host memory; use --transport=nccl for "
+                "GPUs, or --transport=local for all devices on one"},
            Case{"--timeout=soon m",
                 "--timeout=soon: expected --timeout=SECONDS"},
            Case{"--launch=2 m",
-                "--launch needs --transport=gloo; without both, every device "
-                "is a thread of this process"},
+                "--launch needs --transport=gloo or nccl; without both, every "
+                "device is a thread of this process"},
            Case{"--launch", "--launch needs a value: --launch=N"},
            Case{"--json=1 m", "--json takes no value"},
            Case{"a b", "one plan at a time: a and b"},
@@ -120,6 +125,123 @@ TEST_F(EtcRun, RefusesWrongUse) {
     EXPECT_EQ(ended.code, 2);
     EXPECT_EQ(ended.out, "etc-run: " + std::string(wrong.message) + "\n");
   }
+}
+
+/// What a dry run predicts and what a run then counts.
+void expectForecast(const Ended &dry, const Ended &real) {
+  ASSERT_EQ(dry.code, 0) << dry.out;
+  ASSERT_EQ(real.code, 0) << real.out;
+  auto predicted = nlohmann::json::parse(dry.out);
+  auto counted = nlohmann::json::parse(real.out);
+  EXPECT_EQ(predicted["moved_bytes"], counted["moved_bytes"]);
+  EXPECT_EQ(predicted["internode_bytes"], counted["internode_bytes"]);
+  ASSERT_EQ(predicted["devices"].size(), counted["devices"].size());
+  for (size_t i = 0; i != predicted["devices"].size(); ++i)
+    for (auto &[name, value] : predicted["devices"][i].items())
+      EXPECT_EQ(value, counted["devices"][i][name]) << name << " of " << i;
+}
+
+TEST_F(EtcRun, PredictsBytesAndPeakExactly) {
+  for (auto plan : {twoStagePlan(), relayPlan()}) {
+    std::string path = write(std::move(plan));
+    expectForecast(run("--dry-run --json " + path), run("--json " + path));
+  }
+}
+
+TEST_F(EtcRunGloo, PredictsBytesAndPeakExactly) {
+  std::string path = write(twoStagePlan());
+  expectForecast(run("--dry-run --transport=gloo --json " + path),
+                 run("--transport=gloo --launch=4 --json " + path));
+}
+
+/// Steps of a trace: 4 devices, 2 rounds, 5 steps each.
+void expectTrace(const std::string &path) {
+  auto trace = nlohmann::json::parse(std::ifstream(path));
+  std::set<std::tuple<uint32_t, uint32_t, std::string>> steps;
+  for (const auto &event : trace["traceEvents"])
+    if (event["ph"] == "X")
+      steps.emplace(event["tid"], event["args"]["round"], event["name"]);
+  EXPECT_EQ(steps.size(), 4u * 2 * 5);
+  EXPECT_TRUE(steps.contains({3, 1, "unpack"}));
+}
+
+TEST_F(EtcRun, WritesATrace) {
+  std::string trace = directory / "trace.json", plan = write(twoStagePlan());
+  EXPECT_EQ(run("--trace=" + trace + " " + plan).code, 0);
+  expectTrace(trace);
+  EXPECT_EQ(run("--trace=/nonexistent/t " + plan).out,
+            "etc-run: /nonexistent/t: cannot write; name a file in a folder "
+            "that exists\n");
+}
+
+TEST_F(EtcRunGloo, WritesATrace) {
+  std::string trace = directory / "trace.json", plan = write(twoStagePlan());
+  EXPECT_EQ(
+      run("--transport=gloo --launch=4 --trace=" + trace + " " + plan).code, 0);
+  expectTrace(trace);
+  EXPECT_FALSE(std::filesystem::exists(trace + ".0"));
+}
+
+TEST_F(EtcRun, PredictsTheTimeOnACluster) {
+  std::string cluster = directory / "cluster.json";
+  std::ofstream(cluster) << R"({"name": "mine",
+    "link": {"bytes_per_second": 16, "latency_seconds": 1},
+    "port": {"per_node": 1, "bytes_per_second": 1, "latency_seconds": 1},
+    "pack": {"bytes_per_second": 32}})";
+  Ended ended =
+      run("--dry-run --cluster=" + cluster + " " + write(relayPlan()));
+  EXPECT_EQ(ended.out, "moves inside nodes   64 B\n"
+                       "moves between nodes  0 B\n"
+                       "peak of a device     48 B\n"
+                       "time                 11.0000 s on mine\n"
+                       "busiest port         2.0000 s at its full rate\n");
+  ended = run("--cluster=" + cluster + " m");
+  EXPECT_EQ(ended.out, "etc-run: --cluster is where --dry-run computes the "
+                       "time; add --dry-run\n");
+}
+
+TEST_F(EtcRun, SaysWhatNcclMisses) {
+  const std::string plan = write(twoStagePlan());
+  struct Case {
+    const char *environment, *options, *message;
+  };
+  const char *twin = "ETC_CUDA_DRIVER=" ETC_GPU_DOUBLE " ";
+  for (const Case &missing : {
+           Case{"ETC_CUDA_DRIVER=/nonexistent/cuda.so",
+                "--transport=nccl --launch=4",
+                "no CUDA driver (/nonexistent/cuda.so cannot be loaded); "
+                "install NVIDIA's, or use --transport=gloo or local with host "
+                "memory"},
+           Case{"ETC_CUDA_DRIVER=/nonexistent/cuda.so", "--memory=cuda",
+                "no CUDA driver (/nonexistent/cuda.so cannot be loaded); "
+                "install NVIDIA's, or use --transport=gloo or local with host "
+                "memory"},
+           Case{"ETC_NCCL=/nonexistent/nccl.so", "--transport=nccl --launch=4",
+                "no NCCL (/nonexistent/nccl.so cannot be loaded); install NCCL "
+                "2.28.0 or later, or name its file in ETC_NCCL"},
+           Case{"ETC_DOUBLE_NCCL_VERSION=22705 ETC_NCCL=" ETC_GPU_DOUBLE,
+                "--transport=nccl --launch=4",
+                "NCCL in " ETC_GPU_DOUBLE " is version 2.27.5; install NCCL "
+                "2.28.0 or later, or name its file in ETC_NCCL"},
+           Case{"ETC_DOUBLE_GPUS=0", "--memory=cuda",
+                "no GPU on this machine; use --memory=host with "
+                "--transport=gloo or local"},
+       }) {
+    Ended ended = shell(twin + std::string(missing.environment) + " " +
+                        ETC_RUN_BINARY " " + missing.options + " " + plan);
+    EXPECT_EQ(ended.code, 2);
+    EXPECT_EQ(ended.out, "etc-run: " + std::string(missing.message) + "\n");
+  }
+}
+
+TEST_F(EtcRun, VirtualDevicesRunOverTheDouble) {
+  Ended ended = shell("ETC_CUDA_DRIVER=" ETC_GPU_DOUBLE " " ETC_RUN_BINARY
+                      " --memory=cuda " +
+                      write(twoStagePlan()));
+  if (ended.out.find("built without nvcc") != std::string::npos)
+    GTEST_SKIP() << ended.out;
+  EXPECT_EQ(ended.code, 0) << ended.out;
+  EXPECT_NE(ended.out.find(kVerified), std::string::npos) << ended.out;
 }
 
 TEST_F(EtcRun, RefusesABrokenPlan) {
@@ -208,7 +330,7 @@ TEST_F(EtcRunGloo, AKilledProcessEndsTheRun) {
   std::stringstream message;
   message << std::ifstream(log).rdbuf();
   EXPECT_EQ(message.str(),
-            "etc-run: the process of device 3 was killed by signal 9\n");
+            "etc-run: device 3: before the first round: killed by signal 9\n");
   for (pid_t child : children)
     EXPECT_NE(::kill(child, 0), 0) << "left over";
 }
@@ -243,7 +365,8 @@ TEST_F(EtcRunGloo, MissingPeersEndTheRun) {
   Ended ended = shell(command);
   EXPECT_EQ(ended.code, 3);
   EXPECT_EQ(ended.out, "etc-run: not all of the 4 processes met in " +
-                           directory.string() + " within 1 s\n");
+                           directory.string() +
+                           " within 1 s; missing: ranks 1, 2, 3\n");
 }
 
 } // namespace

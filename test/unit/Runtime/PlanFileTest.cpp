@@ -109,6 +109,19 @@ TEST_F(PlanFileTest, SealedDamageIsHarmless) {
       }
 }
 
+/// Found by PlanFuzzer: the verifier lets it pass, reading it is undefined.
+TEST_F(PlanFileTest, MisalignedListsAreNoticed) {
+  std::vector<uint8_t> bytes = packPlan(twoStagePlan());
+  auto *tensor = reinterpret_cast<flatbuffers::Table *>(
+      fb::GetMutablePlan(bytes.data())->mutable_tensors()->GetMutableObject(0));
+  uint8_t *shape = tensor->GetAddressOf(fb::Tensor::VT_SHAPE);
+  auto offset = flatbuffers::ReadScalar<flatbuffers::uoffset_t>(shape);
+  flatbuffers::WriteScalar<flatbuffers::uoffset_t>(shape, offset + 4);
+  EXPECT_EQ(checkPlanBytes(bytes).message(),
+            "truncated or damaged: a list of 8-byte numbers is not aligned; "
+            "write it again with etc-opt --emit=plan");
+}
+
 TEST_F(PlanFileTest, VersionAndFeatures) {
   fb::PlanT plan = twoStagePlan();
   plan.version = 2;

@@ -1,0 +1,267 @@
+#include "control/Client.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+using namespace etc::runtime;
+
+namespace {
+
+/// How long a process may take to stop by itself.
+constexpr Milliseconds kStuck{1500};
+/// How long after a failure the hub may take to tell the cause.
+constexpr Milliseconds kVerdict{1200};
+
+} // namespace
+
+Result<std::unique_ptr<Client>> Client::join(ClientOptions options) {
+  auto deadline = Clock::now() + options.times.meeting;
+  Result<Socket> socket = connectTo(options.address, deadline);
+  if (!socket)
+    return socket.status();
+  std::unique_ptr<Client> client(
+      new Client(std::move(options), std::move(*socket)));
+  if (Status s = client->awaitWelcome(); !s.ok())
+    return s;
+  return client;
+}
+
+Client::Client(ClientOptions given, Socket connected)
+    : options(std::move(given)), socket(std::move(connected)),
+      out(reinterpret_cast<const char *>(&options.hello), sizeof(Hello)),
+      heard(Clock::now()), nextBeat(heard) {
+  if (::pipe2(wake, O_CLOEXEC | O_NONBLOCK) != 0)
+    wake[0] = wake[1] = -1;
+  thread = std::thread([this] { run(); });
+}
+
+Client::~Client() {
+  leave();
+  thread.join();
+  for (int fd : wake)
+    if (fd >= 0)
+      ::close(fd);
+}
+
+Status Client::awaitWelcome() {
+  std::unique_lock lock(mutex);
+  // The hub says who is missing; a little later one stops waiting for it.
+  const bool isAnswered =
+      changed.wait_for(lock, options.times.meeting + kVerdict,
+                       [&] { return isWelcome || cause; });
+  if (isWelcome)
+    return Status::success();
+  isHandled = true;
+  if (isAnswered)
+    return *cause;
+  return Status(ErrorKind::Peer,
+                text("no welcome from ", options.address.describe(), " within ",
+                     options.times.meeting.count() / 1000.0, " s"));
+}
+
+void Client::run() {
+  while (true) {
+    pollfd entries[2] = {{socket.fd(), POLLIN, 0}, {wake[0], POLLIN, 0}};
+    {
+      std::lock_guard lock(mutex);
+      if (!out.empty())
+        entries[0].events |= POLLOUT;
+    }
+    ::poll(entries, 2, 50);
+    char drained[64];
+    while (::read(wake[0], drained, sizeof drained) > 0)
+      ;
+    receive();
+    watch();
+    std::lock_guard lock(mutex);
+    if (socket.isOpen())
+      (void)socket.send(out);
+    if (isLeaving && (out.empty() || !socket.isOpen()))
+      return;
+  }
+}
+
+void Client::receive() {
+  if (!socket.isOpen())
+    return;
+  std::string bytes;
+  const bool isAlive = socket.receive(bytes);
+  reader.feed(bytes);
+  while (true) {
+    Result<std::optional<Frame>> frame = reader.next();
+    if (!frame)
+      return loseHub("it sent " + frame.status().message());
+    if (!*frame)
+      break;
+    handle(**frame);
+  }
+  if (!isAlive)
+    loseHub("its process is gone");
+}
+
+void Client::handle(const Frame &frame) {
+  std::unique_lock lock(mutex);
+  heard = Clock::now();
+  switch (frame.kind) {
+  case FrameKind::Welcome:
+    if (auto known = parseWelcome(frame.payload, options.hello.rankCount)) {
+      standings_ = std::move(*known);
+      isWelcome = true;
+    }
+    break;
+  case FrameKind::Beat:
+    hubRound = parseRound(frame.payload).value_or(hubRound);
+    break;
+  case FrameKind::Value:
+    if (auto pair = parsePair(frame.payload))
+      values[pair->first] = pair->second;
+    break;
+  case FrameKind::Cause:
+    if (!cause)
+      cause = parseFailure(frame.payload);
+    break;
+  case FrameKind::Stop:
+    lock.unlock();
+    stop();
+    break;
+  default:
+    break;
+  }
+  changed.notify_all();
+}
+
+void Client::stop() {
+  {
+    std::lock_guard lock(mutex);
+    if (stopped)
+      return;
+    stopped = Clock::now();
+  }
+  changed.notify_all();
+  std::lock_guard lock(calling);
+  if (callback)
+    callback();
+}
+
+void Client::loseHub(const std::string &how) {
+  {
+    std::lock_guard lock(mutex);
+    socket.close();
+    if (isLeaving)
+      return;
+    if (!cause) {
+      cause = Status(ErrorKind::Peer,
+                     isWelcome ? options.describeLoss(0, hubRound) + ": " + how
+                               : text("no answer from ",
+                                      options.address.describe(), ": ", how));
+      isHubLost_ = true;
+    }
+  }
+  changed.notify_all();
+  stop();
+}
+
+/// What happens because time passes.
+void Client::watch() {
+  const Clock::time_point now = Clock::now();
+  bool isSilent;
+  {
+    std::lock_guard lock(mutex);
+    if (now >= nextBeat) {
+      nextBeat = now + options.times.beat;
+      if (options.onBeat)
+        options.onBeat();
+      if (socket.isOpen() && isWelcome && !isLeaving)
+        out += formatFrame(FrameKind::Beat, formatRound(round));
+    }
+    isSilent = socket.isOpen() && isWelcome && !stopped && !isLeaving &&
+               now - heard > options.times.silence;
+  }
+  if (isSilent)
+    loseHub(text("no sign of life for ", options.times.silence.count() / 1000.0,
+                 " s"));
+  std::unique_lock lock(mutex);
+  if (!stopped || isHandled || isLeaving || now - *stopped < kStuck)
+    return;
+  isHandled = true;
+  Status why = cause.value_or(Status(ErrorKind::Peer, "stopped"));
+  lock.unlock();
+  if (options.onStuck)
+    options.onStuck(why);
+}
+
+void Client::send(FrameKind kind, std::string_view payload) {
+  {
+    std::lock_guard lock(mutex);
+    out += formatFrame(kind, payload);
+    if (socket.isOpen())
+      (void)socket.send(out);
+  }
+  [[maybe_unused]] ssize_t ignored = ::write(wake[1], "", 1);
+}
+
+void Client::put(const std::string &key, const std::string &value) {
+  send(FrameKind::Put, formatPair(key, value));
+}
+
+Result<std::string> Client::get(const std::string &key, Milliseconds timeout) {
+  send(FrameKind::Get, key);
+  std::unique_lock lock(mutex);
+  changed.wait_for(lock, timeout,
+                   [&] { return values.contains(key) || stopped; });
+  if (auto found = values.find(key); found != values.end())
+    return found->second;
+  return Status(ErrorKind::Peer, stopped
+                                     ? "stopped, since another process failed"
+                                     : text("no ", key, " within ",
+                                            timeout.count() / 1000.0, " s"));
+}
+
+void Client::onStop(std::function<void()> call) {
+  std::lock_guard lock(calling);
+  callback = std::move(call);
+  bool isLate;
+  {
+    std::lock_guard state(mutex);
+    isLate = stopped.has_value();
+  }
+  if (isLate && callback)
+    callback();
+}
+
+void Client::note(uint32_t now) {
+  {
+    std::lock_guard lock(mutex);
+    if (round == now)
+      return;
+    round = now;
+  }
+  send(FrameKind::Beat, formatRound(now));
+}
+
+Status Client::fail(const Status &failure) {
+  {
+    std::lock_guard lock(mutex);
+    isHandled = true;
+  }
+  send(FrameKind::Failed, formatFailure(failure));
+  std::unique_lock lock(mutex);
+  changed.wait_for(lock, kVerdict, [&] { return cause.has_value(); });
+  return cause.value_or(failure);
+}
+
+void Client::leave() {
+  {
+    std::lock_guard lock(mutex);
+    if (isLeaving)
+      return;
+    isLeaving = isHandled = true;
+  }
+  send(FrameKind::Bye, {});
+}
+
+bool Client::isHubLost() const {
+  std::lock_guard lock(mutex);
+  return isHubLost_;
+}

@@ -1,0 +1,95 @@
+// One process's end of the control channel.
+
+#ifndef ETC_RUNTIME_CONTROL_CLIENT_H
+#define ETC_RUNTIME_CONTROL_CLIENT_H
+
+#include "control/Hub.h"
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+
+namespace etc::runtime {
+
+struct ClientOptions {
+  Address address;
+  Hello hello;
+  ControlTimes times;
+  DescribeLoss describeLoss;
+  /// Called by another thread when this process has been told to stop, and has
+  /// not done so for a while. It does not return.
+  std::function<void(const Status &cause)> onStuck;
+  /// Called with every sign of life, by another thread; may be empty.
+  std::function<void()> onBeat = {};
+};
+
+/// Sends signs of life, and hears when to stop. All functions can be called by
+/// any thread.
+class Client {
+public:
+  /// Connects, and waits until all processes are there. Errors are those of the
+  /// meeting.
+  static Result<std::unique_ptr<Client>> join(ClientOptions options);
+  /// Says goodbye if leave() was not called.
+  ~Client();
+
+  /// What every rank did in an earlier attempt.
+  const std::vector<Standing> &standings() const { return standings_; }
+
+  /// Values for other processes, under keys. get() waits; the error is of kind
+  /// Peer.
+  void put(const std::string &key, const std::string &value);
+  Result<std::string> get(const std::string &key, Milliseconds timeout);
+
+  /// Called when all have to stop, by another thread, or at once if it is too
+  /// late for that; possibly twice. The one before is not running any more when
+  /// this returns.
+  void onStop(std::function<void()> callback);
+
+  /// Where this process is, for others to tell.
+  void note(uint32_t round);
+
+  /// Tells all to stop, and why; returns the cause that all were told.
+  Status fail(const Status &failure);
+  /// This process is done.
+  void leave();
+  /// Whether rank 0 cannot tell the user what happened.
+  bool isHubLost() const;
+
+private:
+  using Clock = std::chrono::steady_clock;
+
+  explicit Client(ClientOptions options, Socket socket);
+  Status awaitWelcome();
+  void run();
+  void receive();
+  void handle(const Frame &frame);
+  void loseHub(const std::string &how);
+  void send(FrameKind kind, std::string_view payload);
+  void stop();
+  void watch();
+
+  const ClientOptions options;
+  Socket socket;
+  FrameReader reader;
+  std::string out;
+
+  mutable std::mutex mutex;
+  std::mutex calling; // held while the callback runs; taken before `mutex`
+  std::condition_variable changed;
+  std::vector<Standing> standings_;
+  std::map<std::string, std::string> values;
+  std::function<void()> callback;
+  std::optional<Status> cause;
+  std::optional<Clock::time_point> stopped;
+  bool isWelcome = false, isHandled = false, isLeaving = false;
+  bool isHubLost_ = false;
+  uint32_t round = ~uint32_t{0}, hubRound = ~uint32_t{0};
+  Clock::time_point heard, nextBeat;
+  int wake[2] = {-1, -1};
+  std::thread thread;
+};
+
+} // namespace etc::runtime
+
+#endif // ETC_RUNTIME_CONTROL_CLIENT_H

@@ -1,0 +1,299 @@
+#include "control/Hub.h"
+
+#include <algorithm>
+#include <poll.h>
+
+using namespace etc::runtime;
+
+namespace {
+
+/// How long after a first failure others may still explain it.
+constexpr Milliseconds kSettle{200};
+/// How long the last words may take to leave.
+constexpr Milliseconds kFarewell{1000};
+/// Connections that have not said who they are, and how long they may take.
+constexpr size_t kNewcomers = 64;
+constexpr Milliseconds kGreeting{5000};
+constexpr Milliseconds kPoll{50};
+
+template <typename... Parts> Status usage(const Parts &...parts) {
+  return Status(ErrorKind::Usage, text(parts...));
+}
+
+} // namespace
+
+Hub::Hub(Socket listener, HubOptions given)
+    : listener(std::move(listener)), options(std::move(given)),
+      start(Clock::now()), nextBeat(start), thread([this] { run(); }) {}
+
+Hub::~Hub() { thread.join(); }
+
+void Hub::run() {
+  while (!isOver()) {
+    wait();
+    const Clock::time_point now = Clock::now();
+    greet(now);
+    for (auto &[rank, guest] : guests)
+      if (guest.socket.isOpen())
+        listen(guest);
+    watch(now);
+    for (auto &[rank, guest] : guests)
+      flush(guest);
+  }
+}
+
+void Hub::wait() {
+  std::vector<pollfd> entries;
+  if (newcomers.size() < kNewcomers)
+    entries.push_back({listener.fd(), POLLIN, 0});
+  for (const Newcomer &newcomer : newcomers)
+    entries.push_back({newcomer.socket.fd(), POLLIN, 0});
+  for (const auto &[rank, guest] : guests)
+    if (guest.socket.isOpen())
+      entries.push_back(
+          {guest.socket.fd(),
+           static_cast<short>(guest.out.empty() ? POLLIN : POLLIN | POLLOUT),
+           0});
+  ::poll(entries.data(), entries.size(), static_cast<int>(kPoll.count()));
+}
+
+bool Hub::isOver() {
+  auto isGone = [](const auto &entry) {
+    return entry.second.isDone || !entry.second.socket.isOpen();
+  };
+  const bool allGone = std::all_of(guests.begin(), guests.end(), isGone);
+  if (told)
+    return allGone || Clock::now() - *told > kFarewell;
+  return isOpen && allGone && !stopped;
+}
+
+/// Takes connections and hears who they are. Who does not know the token gets
+/// no answer.
+void Hub::greet(Clock::time_point now) {
+  while (newcomers.size() < kNewcomers) {
+    Socket socket = accept(listener);
+    if (!socket.isOpen())
+      break;
+    newcomers.push_back({std::move(socket), {}, now + kGreeting});
+  }
+  for (auto it = newcomers.begin(); it != newcomers.end();) {
+    const bool isAlive = it->socket.receive(it->in);
+    if (it->in.size() >= sizeof(Hello))
+      admit(*it);
+    const bool isHandled = it->in.size() >= sizeof(Hello);
+    it = isHandled || !isAlive || now > it->deadline ? newcomers.erase(it)
+                                                     : std::next(it);
+  }
+}
+
+void Hub::admit(Newcomer &newcomer) {
+  std::optional<Hello> hello =
+      parseHello(std::string_view(newcomer.in).substr(0, sizeof(Hello)));
+  if (!hello || !equals(hello->secret, options.secret) || stopped)
+    return;
+  if (hello->rank >= options.rankCount || hello->rankCount != options.rankCount)
+    return refuse(newcomer, usage("a process is rank ", hello->rank, " of ",
+                                  hello->rankCount, ", the plan needs ",
+                                  options.rankCount));
+  if (guests.contains(hello->rank))
+    return refuse(newcomer, usage("two processes are rank ", hello->rank));
+  Guest &guest = guests[hello->rank];
+  guest.socket = std::move(newcomer.socket);
+  guest.hello = *hello;
+  guest.heard = Clock::now();
+  guest.reader.feed(std::string_view(newcomer.in).substr(sizeof(Hello)));
+  if (guests.size() == options.rankCount)
+    welcomeAll();
+}
+
+/// One of the job that cannot take part: it is told why, and so are all.
+void Hub::refuse(Newcomer &newcomer, const Status &why) {
+  std::string out = formatFrame(FrameKind::Stop, {}) +
+                    formatFrame(FrameKind::Cause, formatFailure(why));
+  (void)newcomer.socket.send(out);
+  firstFault = why;
+  stop();
+}
+
+void Hub::welcomeAll() {
+  isOpen = true;
+  if (Status s = compareHellos(); !s.ok()) {
+    firstFault = s;
+    return stop();
+  }
+  std::vector<Hello> hellos;
+  for (auto &[rank, guest] : guests) {
+    hellos.push_back(guest.hello);
+    guest.heard = Clock::now();
+  }
+  sendToAll(FrameKind::Welcome, formatWelcome(hellos));
+}
+
+Status Hub::compareHellos() const {
+  const Hello &first = guests.begin()->second.hello;
+  for (const auto &[rank, guest] : guests) {
+    if (guest.hello.planHash != first.planHash)
+      return usage("rank ", rank,
+                   " has another plan than rank 0; give every process the "
+                   "same file");
+    if (guest.hello.mode != first.mode)
+      return usage("rank ", rank,
+                   " has another --mode than rank 0; give every process the "
+                   "same");
+    if (guest.hello.isResumed != first.isResumed)
+      return usage("rank ", rank,
+                   guest.hello.isResumed ? " resumes" : " starts",
+                   ", rank 0 does not; start all in the same way");
+  }
+  return Status::success();
+}
+
+void Hub::listen(Guest &guest) {
+  std::string bytes;
+  const bool isAlive = guest.socket.receive(bytes);
+  guest.reader.feed(bytes);
+  const uint32_t rank = guest.hello.rank;
+  while (true) {
+    Result<std::optional<Frame>> frame = guest.reader.next();
+    if (!frame)
+      return lose(guest);
+    if (!*frame)
+      break;
+    guest.heard = Clock::now();
+    handle(rank, **frame);
+  }
+  if (!isAlive)
+    lose(guest);
+}
+
+void Hub::handle(uint32_t rank, const Frame &frame) {
+  Guest &guest = guests[rank];
+  switch (frame.kind) {
+  case FrameKind::Beat:
+    guest.round = parseRound(frame.payload).value_or(guest.round);
+    return;
+  case FrameKind::Put:
+    if (auto pair = parsePair(frame.payload)) {
+      values[pair->first] = pair->second;
+      auto [begin, end] = waiting.equal_range(pair->first);
+      for (auto it = begin; it != end; ++it)
+        answer(guests[it->second], pair->first);
+      waiting.erase(begin, end);
+    }
+    return;
+  case FrameKind::Get:
+    if (values.contains(frame.payload))
+      answer(guest, frame.payload);
+    else
+      waiting.emplace(frame.payload, rank);
+    return;
+  case FrameKind::Failed: {
+    std::optional<Status> failure = parseFailure(frame.payload);
+    if (!failure)
+      return lose(guest);
+    guest.hasFailed = true;
+    std::optional<Status> &first =
+        failure->kind() == ErrorKind::Peer ? firstFailure : firstFault;
+    if (!first)
+      first = std::move(*failure);
+    return stop();
+  }
+  case FrameKind::Bye:
+    guest.isDone = true;
+    return;
+  default:
+    return lose(guest); // only the hub says that
+  }
+}
+
+void Hub::answer(Guest &guest, const std::string &key) {
+  guest.out += formatFrame(FrameKind::Value, formatPair(key, values[key]));
+}
+
+void Hub::watch(Clock::time_point now) {
+  if (!isOpen && !stopped && now - start > options.times.meeting) {
+    firstFailure = Status(ErrorKind::Peer,
+                          text("not all of the ", options.rankCount,
+                               " processes met ", options.place, " within ",
+                               options.times.meeting.count() / 1000.0, " s; ",
+                               nameMissing()));
+    stop();
+  }
+  if (now >= nextBeat) {
+    nextBeat = now + options.times.beat;
+    auto first = guests.find(0);
+    if (isOpen && !stopped)
+      sendToAll(FrameKind::Beat,
+                formatRound(first == guests.end() ? 0 : first->second.round));
+  }
+  for (auto &[rank, guest] : guests)
+    if (isOpen && !stopped && !guest.isDone &&
+        now - guest.heard > options.times.silence)
+      stop();
+  if (stopped && !told && now - *stopped > kSettle)
+    sendCause(findCause(now));
+}
+
+void Hub::stop() {
+  if (stopped)
+    return;
+  stopped = Clock::now();
+  sendToAll(FrameKind::Stop, {});
+}
+
+/// The end of a connection. Nobody leaves before the cause is known.
+void Hub::lose(Guest &guest) {
+  guest.socket.close();
+  if (guest.isDone || told)
+    return;
+  guest.isLost = !guest.hasFailed;
+  stop();
+}
+
+/// What a process says is wrong with itself comes first, then who is gone, then
+/// who is silent, then who misses somebody.
+Status Hub::findCause(Clock::time_point now) const {
+  if (firstFault)
+    return *firstFault;
+  auto lost = [&](uint32_t rank, const Guest &guest, const std::string &how) {
+    return Status(ErrorKind::Peer,
+                  options.describeLoss(rank, guest.round) + ": " + how);
+  };
+  for (const auto &[rank, guest] : guests)
+    if (guest.isLost)
+      return lost(rank, guest, "its process is gone");
+  for (const auto &[rank, guest] : guests) {
+    auto silence = std::chrono::duration_cast<Milliseconds>(now - guest.heard);
+    if (isOpen && !guest.isDone && !guest.hasFailed &&
+        (silence > options.times.silence || silence > 8 * options.times.beat))
+      return lost(
+          rank, guest,
+          text("no sign of life for ", silence.count() / 100 / 10.0, " s"));
+  }
+  return firstFailure.value_or(Status(ErrorKind::Peer, "stopped"));
+}
+
+void Hub::sendCause(const Status &cause) {
+  told = Clock::now();
+  sendToAll(FrameKind::Cause, formatFailure(cause));
+}
+
+void Hub::sendToAll(FrameKind kind, std::string_view payload) {
+  for (auto &[rank, guest] : guests)
+    guest.out += formatFrame(kind, payload);
+}
+
+void Hub::flush(Guest &guest) {
+  if (guest.socket.isOpen() && !guest.socket.send(guest.out))
+    lose(guest);
+}
+
+std::string Hub::nameMissing() const {
+  std::string out;
+  uint32_t count = 0;
+  for (uint32_t rank = 0; rank != options.rankCount; ++rank)
+    if (!guests.contains(rank) && ++count <= 8)
+      out += (out.empty() ? "" : ", ") + std::to_string(rank);
+  return (count == 1 ? "missing: rank " : "missing: ranks ") + out +
+         (count > 8 ? text(" and ", count - 8, " more") : "");
+}

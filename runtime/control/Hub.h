@@ -1,0 +1,103 @@
+// The middle of the control channel: a thread of rank 0's process that all
+// processes are connected to.
+
+#ifndef ETC_RUNTIME_CONTROL_HUB_H
+#define ETC_RUNTIME_CONTROL_HUB_H
+
+#include "control/Socket.h"
+#include "control/Wire.h"
+
+#include <functional>
+#include <list>
+#include <map>
+#include <set>
+#include <thread>
+
+namespace etc::runtime {
+
+/// How patient the control channel is.
+struct ControlTimes {
+  Milliseconds meeting{300'000}; // until all processes are there
+  Milliseconds beat{250};        // between two signs of life
+  Milliseconds silence{10'000};  // after which a process counts as lost
+};
+
+/// Says in words where a rank was when it was lost: "device 3: round 2: ...".
+using DescribeLoss = std::function<std::string(uint32_t rank, uint32_t round)>;
+
+struct HubOptions {
+  std::string place; // where the processes meet, for messages
+  Secret secret;
+  uint32_t rankCount = 0;
+  ControlTimes times;
+  DescribeLoss describeLoss;
+};
+
+/// Brings the processes together, compares what they are about to do, passes
+/// addresses on, and listens for signs of life. When one fails it stops all and
+/// tells them why: the failure that explains the others.
+class Hub {
+public:
+  Hub(Socket listener, HubOptions options);
+  /// Waits until every process has said that it is done, or all were stopped.
+  ~Hub();
+
+private:
+  using Clock = std::chrono::steady_clock;
+
+  /// A connection that has not said who it is.
+  struct Newcomer {
+    Socket socket;
+    std::string in;
+    Clock::time_point deadline;
+  };
+  /// A process.
+  struct Guest {
+    Socket socket;
+    std::string out;
+    FrameReader reader;
+    Hello hello;
+    Clock::time_point heard;
+    uint32_t round = ~uint32_t{0};
+    bool isLost = false;
+    bool hasFailed = false;
+    bool isDone = false;
+  };
+
+  void run();
+  void wait();
+  bool isOver();
+  void greet(Clock::time_point now);
+  void admit(Newcomer &newcomer);
+  void refuse(Newcomer &newcomer, const Status &why);
+  void welcomeAll();
+  Status compareHellos() const;
+  void listen(Guest &guest);
+  void handle(uint32_t rank, const Frame &frame);
+  void answer(Guest &guest, const std::string &key);
+  void watch(Clock::time_point now);
+  void stop();
+  void lose(Guest &guest);
+  Status findCause(Clock::time_point now) const;
+  void sendCause(const Status &cause);
+  void sendToAll(FrameKind kind, std::string_view payload);
+  void flush(Guest &guest);
+  std::string nameMissing() const;
+
+  Socket listener;
+  const HubOptions options;
+  std::list<Newcomer> newcomers;
+  std::map<uint32_t, Guest> guests; // by rank
+  std::map<std::string, std::string> values;
+  std::multimap<std::string, uint32_t> waiting; // ranks, by key
+
+  bool isOpen = false; // all are there
+  Clock::time_point start, nextBeat;
+  std::optional<Clock::time_point> stopped, told;
+  std::optional<Status> firstFailure, firstFault; // of others, of one's own
+  std::thread thread;
+};
+
+} // namespace etc::runtime
+
+#endif // ETC_RUNTIME_CONTROL_HUB_H

@@ -1,0 +1,65 @@
+// TCP sockets that never block for longer than they are told.
+
+#ifndef ETC_RUNTIME_CONTROL_SOCKET_H
+#define ETC_RUNTIME_CONTROL_SOCKET_H
+
+#include "plan/Status.h"
+
+#include <chrono>
+#include <string>
+#include <utility>
+
+namespace etc::runtime {
+
+using plan::Result;
+using plan::Status;
+using Milliseconds = std::chrono::milliseconds;
+
+/// Owns a descriptor; all of them are non-blocking.
+class Socket {
+public:
+  Socket() = default;
+  explicit Socket(int fd) : fd_(fd) {}
+  Socket(Socket &&other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Socket &operator=(Socket &&other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~Socket();
+
+  int fd() const { return fd_; }
+  bool isOpen() const { return fd_ >= 0; }
+  void close() { *this = Socket(); }
+
+  /// Appends what has come; false at the end of the connection.
+  bool receive(std::string &bytes) const;
+  /// Removes from the front what could be sent; false at the end of the
+  /// connection.
+  bool send(std::string &bytes) const;
+
+private:
+  int fd_ = -1;
+};
+
+/// A place to connect to.
+struct Address {
+  std::string host = "127.0.0.1";
+  uint16_t port = 0; // 0: any, when listening
+
+  std::string describe() const { return host + ":" + std::to_string(port); }
+};
+
+/// "host:port"; the error is of kind Usage.
+Result<Address> parseAddress(const std::string &value);
+
+/// Listens, and sets the port that was taken. The errors are of kind Usage.
+Result<Socket> listenAt(Address &address);
+/// Tries again until the deadline; the error is of kind Peer.
+Result<Socket> connectTo(const Address &address,
+                         std::chrono::steady_clock::time_point deadline);
+/// A connection that waits, or a closed socket.
+Socket accept(const Socket &listener);
+
+} // namespace etc::runtime
+
+#endif // ETC_RUNTIME_CONTROL_SOCKET_H

@@ -1,0 +1,175 @@
+#include "control/Wire.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace etc::runtime;
+
+/// Payloads are at most this long; the largest are the addresses of a large
+/// job.
+constexpr uint32_t kLargestPayload = 1 << 20;
+constexpr size_t kHeaderBytes = 8;
+constexpr size_t kLongestMessage = 4000;
+
+static_assert(sizeof(Hello) == 112, "the format has no padding");
+
+template <typename T> static void put(std::string &out, const T &value) {
+  out.append(reinterpret_cast<const char *>(&value), sizeof value);
+}
+
+/// Takes a number off the front.
+static std::optional<uint32_t> takeNumber(std::string_view &payload) {
+  uint32_t value;
+  if (payload.size() < sizeof value)
+    return std::nullopt;
+  std::memcpy(&value, payload.data(), sizeof value);
+  payload.remove_prefix(sizeof value);
+  return value;
+}
+
+void etc::runtime::setStanding(Hello &hello, const Standing &standing) {
+  hello.landed = standing.landed;
+  hello.acknowledged = standing.acknowledged;
+  hello.flags = standing.isFilled | standing.isPrepared << 1 |
+                standing.isDecided << 2 | standing.isCommitted << 3;
+}
+
+Standing etc::runtime::standingOf(const Hello &hello) {
+  Standing standing;
+  standing.landed = hello.landed;
+  standing.acknowledged = hello.acknowledged;
+  standing.released = hello.mode == Mode::Eager ? hello.acknowledged : 0;
+  standing.isFilled = hello.flags & 1;
+  standing.isPrepared = hello.flags & 2;
+  standing.isDecided = hello.flags & 4;
+  standing.isCommitted = hello.flags & 8;
+  return standing;
+}
+
+std::optional<Hello> etc::runtime::parseHello(std::string_view bytes) {
+  const Hello expected;
+  Hello hello;
+  if (bytes.size() != sizeof hello)
+    return std::nullopt;
+  std::memcpy(&hello, bytes.data(), sizeof hello);
+  if (std::memcmp(hello.magic, expected.magic, sizeof hello.magic) != 0)
+    return std::nullopt;
+  return hello;
+}
+
+std::string etc::runtime::formatFrame(FrameKind kind,
+                                      std::string_view payload) {
+  std::string out;
+  put(out, static_cast<uint32_t>(kind));
+  put(out, static_cast<uint32_t>(payload.size()));
+  return out.append(payload);
+}
+
+std::string etc::runtime::formatRound(uint32_t round) {
+  std::string out;
+  put(out, round);
+  return out;
+}
+
+std::optional<uint32_t> etc::runtime::parseRound(std::string_view payload) {
+  return payload.size() == sizeof(uint32_t) ? takeNumber(payload)
+                                            : std::nullopt;
+}
+
+std::string etc::runtime::formatPair(std::string_view key,
+                                     std::string_view value) {
+  std::string out;
+  put(out, static_cast<uint32_t>(key.size()));
+  return out.append(key).append(value);
+}
+
+std::optional<std::pair<std::string, std::string>>
+etc::runtime::parsePair(std::string_view payload) {
+  std::optional<uint32_t> length = takeNumber(payload);
+  if (!length || *length > payload.size())
+    return std::nullopt;
+  return std::pair(std::string(payload.substr(0, *length)),
+                   std::string(payload.substr(*length)));
+}
+
+std::string etc::runtime::formatFailure(const Status &failure) {
+  std::string out;
+  put(out, static_cast<uint32_t>(failure.kind()));
+  return out.append(failure.message(), 0, kLongestMessage);
+}
+
+std::optional<Status> etc::runtime::parseFailure(std::string_view payload) {
+  std::optional<uint32_t> kind = takeNumber(payload);
+  if (!kind || *kind < static_cast<uint32_t>(ErrorKind::Usage) ||
+      *kind > static_cast<uint32_t>(ErrorKind::Peer))
+    return std::nullopt;
+  std::string message(payload);
+  // One line, whatever came.
+  std::replace_if(
+      message.begin(), message.end(),
+      [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
+  return Status(static_cast<ErrorKind>(*kind), std::move(message));
+}
+
+std::string etc::runtime::formatWelcome(const std::vector<Hello> &hellos) {
+  std::string out;
+  for (Hello hello : hellos) {
+    hello.secret = {};
+    put(out, hello);
+  }
+  return out;
+}
+
+std::optional<std::vector<Standing>>
+etc::runtime::parseWelcome(std::string_view payload, uint32_t rankCount) {
+  if (payload.size() != uint64_t{rankCount} * sizeof(Hello))
+    return std::nullopt;
+  std::vector<Standing> standings;
+  for (size_t at = 0; at != payload.size(); at += sizeof(Hello)) {
+    std::optional<Hello> hello = parseHello(payload.substr(at, sizeof(Hello)));
+    if (!hello)
+      return std::nullopt;
+    standings.push_back(standingOf(*hello));
+  }
+  return standings;
+}
+
+/// How long the payload of a kind may be; nothing for a kind there is not.
+static std::optional<uint32_t> largestPayload(uint32_t kind) {
+  switch (static_cast<FrameKind>(kind)) {
+  case FrameKind::Stop:
+  case FrameKind::Bye:
+    return 0;
+  case FrameKind::Beat:
+    return sizeof(uint32_t);
+  case FrameKind::Failed:
+  case FrameKind::Cause:
+  case FrameKind::Get:
+    return 4096;
+  case FrameKind::Welcome:
+    return kLargestPayload * 8;
+  case FrameKind::Put:
+  case FrameKind::Value:
+    return kLargestPayload;
+  }
+  return std::nullopt;
+}
+
+Result<std::optional<Frame>> FrameReader::next() {
+  std::string_view rest = buffer;
+  if (rest.size() < kHeaderBytes)
+    return std::optional<Frame>();
+  const uint32_t kind = *takeNumber(rest), length = *takeNumber(rest);
+  std::optional<uint32_t> largest = largestPayload(kind);
+  if (!largest)
+    return etc::plan::malformed("a control frame of unknown kind ", kind);
+  if (length > *largest)
+    return etc::plan::malformed("a control frame of ", length,
+                                " bytes, at most ", *largest, " are allowed");
+  if (rest.size() < length)
+    return std::optional<Frame>();
+  Frame frame{static_cast<FrameKind>(kind),
+              std::string(rest.substr(0, length))};
+  buffer.erase(0, kHeaderBytes + length);
+  return std::optional<Frame>(std::move(frame));
+}

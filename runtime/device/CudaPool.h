@@ -1,0 +1,44 @@
+// GPU memory from the driver's stream-ordered pool, for devices without virtual
+// memory management.
+
+#ifndef ETC_RUNTIME_DEVICE_CUDAPOOL_H
+#define ETC_RUNTIME_DEVICE_CUDAPOOL_H
+
+#include "device/CudaDriver.h"
+#include "memory/Allocator.h"
+
+namespace etc::runtime {
+
+/// Allocation and release wait for nothing but each other.
+class CudaPool final : public Allocator {
+public:
+  explicit CudaPool(const cuda::Driver &driver) : driver(driver) {}
+
+private:
+  Result<Buffer> take(uint64_t bytes) override {
+    if (bytes == 0)
+      return Buffer{};
+    cuda::Address data = 0;
+    Status status = driver.check(driver.cuMemAllocAsync(&data, bytes, nullptr),
+                                 "cannot allocate device memory");
+    // Other streams use it at once.
+    if (status.ok())
+      status = driver.check(driver.cuStreamSynchronize(nullptr),
+                            "cannot allocate device memory");
+    if (!status.ok())
+      return status;
+    return Buffer{reinterpret_cast<std::byte *>(data), bytes};
+  }
+
+  void giveBack(Buffer buffer) override {
+    if (buffer.data)
+      driver.cuMemFreeAsync(reinterpret_cast<cuda::Address>(buffer.data),
+                            nullptr);
+  }
+
+  const cuda::Driver &driver;
+};
+
+} // namespace etc::runtime
+
+#endif // ETC_RUNTIME_DEVICE_CUDAPOOL_H

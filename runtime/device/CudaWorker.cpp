@@ -1,0 +1,138 @@
+#include "device/CudaWorker.h"
+
+#include "device/CudaPages.h"
+#include "device/CudaPool.h"
+#include "device/KernelImage.h"
+#include "device/MoveTable.h"
+#include "memory/PageArena.h"
+
+#include <algorithm>
+
+using namespace etc::runtime;
+
+namespace {
+
+class CudaWorker final : public Worker {
+public:
+  CudaWorker(const cuda::Driver &driver, unsigned ordinal, cuda::Device device)
+      : driver(driver), ordinal(ordinal), table(driver) {
+    if (CudaPages::areSupported(driver, device)) {
+      pages = std::make_unique<CudaPages>(driver, device);
+      arena = std::make_unique<PageArena>(*pages);
+    } else {
+      pool = std::make_unique<CudaPool>(driver);
+    }
+    if (driver.cuDeviceGetAttribute(&processors, cuda::kMultiprocessors,
+                                    device) != cuda::kSuccess)
+      processors = 1;
+  }
+
+  ~CudaWorker() override {
+    (void)cuda::useDevice(driver, ordinal);
+    if (stream)
+      driver.cuStreamDestroy_v2(stream);
+  }
+
+  /// Once, in a context that is current.
+  Status start() {
+    cuda::Module module = nullptr;
+    Status status = driver.check(
+        driver.cuModuleLoadData(&module, kernelImage()), "cannot load kernels");
+    if (status.ok())
+      status = driver.check(
+          driver.cuModuleGetFunction(&kernel, module, "etc_run_moves"),
+          "cannot load kernels");
+    constexpr unsigned nonBlocking = 1;
+    if (status.ok())
+      status = driver.check(driver.cuStreamCreate(&stream, nonBlocking),
+                            "cannot make a stream");
+    return status;
+  }
+
+  Allocator &allocator() override {
+    enter();
+    return arena ? static_cast<Allocator &>(*arena) : *pool;
+  }
+
+  Status reserve(uint64_t bytes) override {
+    enter();
+    return arena ? arena->prepare(bytes) : Status::success();
+  }
+
+  uint64_t heldBytes() const override {
+    return arena ? arena->pageBytesHeld() : pool->highWater();
+  }
+
+  Status run(std::span<const Move> moves, std::span<uint64_t> sums) override {
+    enter();
+    if (moves.empty())
+      return Status::success();
+    if (Status s = table.upload(moves, sums.size(), stream); !s.ok())
+      return s;
+    // Enough blocks for every processor's threads; they share out the tiles.
+    constexpr uint64_t blocksEach = 8;
+    uint64_t most = static_cast<uint64_t>(processors) * blocksEach;
+    auto blocks = static_cast<unsigned>(std::min(table.tiles(), most));
+    if (blocks > 0)
+      if (Status s = driver.check(
+              driver.cuLaunchKernel(kernel, blocks, 1, 1, kBlockThreads, 1, 1,
+                                    0, stream, table.arguments(), nullptr),
+              "cannot launch");
+          !s.ok())
+        return s;
+    return table.addSums(sums, stream);
+  }
+
+  Status download(std::span<std::byte> to, const std::byte *from) override {
+    enter();
+    Status status =
+        driver.check(driver.cuMemcpyDtoHAsync_v2(
+                         to.data(), reinterpret_cast<cuda::Address>(from),
+                         to.size(), stream),
+                     "cannot copy to the host");
+    return status.ok() ? driver.check(driver.cuStreamSynchronize(stream),
+                                      "cannot copy to the host")
+                       : status;
+  }
+
+  bool isHost() const override { return false; }
+
+private:
+  /// The worker may be used by another thread than the one that made it.
+  void enter() {
+    thread_local int current = -1;
+    if (current == static_cast<int>(ordinal))
+      return;
+    (void)cuda::useDevice(driver, ordinal);
+    current = static_cast<int>(ordinal);
+  }
+
+  const cuda::Driver &driver;
+  const unsigned ordinal;
+  std::unique_ptr<CudaPages> pages;
+  std::unique_ptr<PageArena> arena;
+  std::unique_ptr<CudaPool> pool;
+  MoveTable table;
+  cuda::Function kernel = nullptr;
+  cuda::Stream stream = nullptr;
+  int processors = 0;
+};
+
+} // namespace
+
+Result<std::unique_ptr<Worker>> etc::runtime::makeCudaWorker(unsigned ordinal) {
+  const Result<cuda::Driver> &driver = cuda::findDriver();
+  if (!driver)
+    return driver.status();
+  if (!kernelImage())
+    return Status(ErrorKind::Usage,
+                  "built without nvcc, which device memory needs; install the "
+                  "CUDA toolkit (12 or later) and build again");
+  Result<cuda::Device> device = cuda::useDevice(*driver, ordinal);
+  if (!device)
+    return device.status();
+  auto worker = std::make_unique<CudaWorker>(*driver, ordinal, *device);
+  if (Status s = worker->start(); !s.ok())
+    return s;
+  return std::unique_ptr<Worker>(std::move(worker));
+}

@@ -1,0 +1,22 @@
+// With whom a rank exchanges messages.
+
+#ifndef ETC_RUNTIME_ENGINE_PEERS_H
+#define ETC_RUNTIME_ENGINE_PEERS_H
+
+#include "plan/PlanIndex.h"
+
+#include <vector>
+
+namespace etc::runtime {
+
+/// Ranks, ascending.
+struct PeerRanks {
+  std::vector<uint32_t> targets; // of its sends
+  std::vector<uint32_t> sources; // of its receives
+};
+
+PeerRanks findPeers(const plan::PlanIndex &index, uint32_t rank);
+
+} // namespace etc::runtime
+
+#endif // ETC_RUNTIME_ENGINE_PEERS_H

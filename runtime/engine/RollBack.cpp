@@ -1,0 +1,50 @@
+#include "engine/RollBack.h"
+
+#include "memory/FileAllocator.h"
+
+using namespace etc::runtime;
+
+static Status refuse(const std::string &why) {
+  return Status(ErrorKind::Usage, "cannot roll back: " + why);
+}
+
+Status etc::runtime::checkRollBack(const PlanIndex &index,
+                                   const Keeping &keeping) {
+  if (keeping.isDecided())
+    return refuse("the migration is committed; etc-run resume completes it");
+  for (uint32_t rank = 0; rank != index.rankCount(); ++rank) {
+    const uint32_t program = index.place(rank).program;
+    for (etc::plan::Holding holding : index.holdings(program, Side::Prev))
+      if (isReleased(index, program, holding.tensor,
+                     keeping.standings[rank].released))
+        return refuse(
+            text("device ", index.device(rank), " has released ",
+                 index.describeTensor(holding.tensor),
+                 "; go forward with etc-run resume, or plan the way back with "
+                 "etc-opt --prev=INVENTORY.json (etc-run inventory)"));
+  }
+  return Status::success();
+}
+
+Status etc::runtime::rollBack(const PlanIndex &index, const Keeping &keeping,
+                              Mode mode) {
+  if (Status s = checkRollBack(index, keeping); !s.ok())
+    return s;
+  // All notes come before the first byte goes.
+  for (uint32_t rank = 0; rank != index.rankCount(); ++rank) {
+    if (keeping.standings[rank].isRolledBack)
+      continue;
+    Result<Journal> journal = openJournal(keeping, index, rank, mode);
+    if (!journal)
+      return journal.status();
+    if (Status s = journal->append(Event::RolledBack); !s.ok())
+      return s;
+  }
+  for (uint32_t rank = 0; rank != index.rankCount(); ++rank) {
+    FileAllocator files(statePath(keeping.state, index.device(rank)));
+    for (etc::plan::Holding holding :
+         index.holdings(index.place(rank).program, Side::Curr))
+      files.forget(memoryName(Side::Curr, holding.tensor));
+  }
+  return Status::success();
+}

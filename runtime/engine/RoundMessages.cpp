@@ -1,0 +1,167 @@
+#include "engine/RoundMessages.h"
+
+#include "pack/Runs.h"
+
+using namespace etc::runtime;
+using etc::plan::Box;
+using etc::plan::fb::Op;
+using etc::plan::fb::OpKind;
+
+constexpr uint32_t kNone = ~uint32_t{0};
+/// From here on a copy costs more than a piece of its own.
+constexpr uint64_t kOwnPiece = 256 << 10;
+
+uint32_t RoundMessages::rankOfSlot(uint32_t slot) const {
+  const auto &peers = *index.program(place.program).peers();
+  return *index.rankOf(peers.Get(slot)->devices()->Get(place.replica));
+}
+
+/// One message a peer and direction, one after the other in the slabs.
+void RoundMessages::begin(uint32_t round, Slabs slabs, const Keeping &keeping) {
+  const bool hasLanded = keeping.landed(rank) > round;
+  ops = index.program(place.program).rounds()->Get(round)->ops();
+  const size_t slots = index.program(place.program).peers()->size();
+  std::vector<uint64_t> sendBytes(slots), recvBytes(slots);
+  for (const Op *op : *ops) {
+    if (op->kind() == OpKind::send &&
+        keeping.landed(rankOfSlot(op->peer())) <= round)
+      sendBytes[op->peer()] += index.opBytes(*op);
+    if (op->kind() == OpKind::recv && !hasLanded)
+      recvBytes[op->peer()] += index.opBytes(*op);
+  }
+  outgoing.clear(), incoming.clear(), packs.clear();
+  sends.clear(), recvs.clear(), landings.clear();
+  outgoingOfSlot.assign(slots, kNone);
+  incomingOfSlot.assign(slots, kNone);
+  std::byte *sendSlab = slabs.send.data(), *recvSlab = slabs.recv.data();
+  for (uint32_t slot = 0; slot != slots; ++slot) {
+    if (uint64_t bytes = sendBytes[slot]) {
+      outgoingOfSlot[slot] = outgoing.size();
+      outgoing.push_back({rankOfSlot(slot), bytes, {}, {}, 0});
+      sends.emplace_back().slab = sendSlab;
+      sendSlab += sharesMemory ? 0 : bytes;
+    }
+    if (uint64_t bytes = recvBytes[slot]) {
+      incomingOfSlot[slot] = incoming.size();
+      incoming.push_back({rankOfSlot(slot), bytes, {}, {}, 0});
+      recvs.emplace_back().slab = recvSlab;
+      recvSlab += sharesMemory ? 0 : bytes;
+    }
+  }
+}
+
+/// Where the next op of a message is, and a piece for it.
+std::byte *RoundMessages::append(Message &message, uint64_t bytes,
+                                 std::byte *direct) {
+  std::byte *data = direct ? direct : message.slab + message.bytes;
+  const bool isSmall = bytes < kOwnPiece;
+  if (isSmall && message.isOpen)
+    message.pieces.back() = {message.pieces.back().data(),
+                             message.pieces.back().size() + bytes};
+  else
+    message.pieces.push_back({data, bytes});
+  message.isOpen = isSmall;
+  message.bytes += bytes;
+  return data;
+}
+
+/// The op's own memory where a piece can be it, else null.
+std::byte *RoundMessages::directMemory(const Op &op, Region region) const {
+  Box box = index.opBox(op);
+  const unsigned size = index.elementBytes(op.tensor());
+  if (index.opBytes(op) < kOwnPiece || !isContiguous(region.box, box))
+    return nullptr;
+  return region.data + shapeOfRuns(region.box, box, box).fromIndex * size;
+}
+
+void RoundMessages::layOutSend(const Op &op, const DeviceState &state) {
+  const uint32_t at = outgoingOfSlot[op.peer()];
+  Message &message = sends[at];
+  Box box = index.opBox(op);
+  Side side = op.from_curr() ? Side::Curr : Side::Prev;
+  Region from = state.around(side, op.source(), box);
+  if (sharesMemory) {
+    message.views.push_back({{from.data, from.box}, box});
+    return;
+  }
+  const uint64_t position = message.bytes, bytes = index.opBytes(op);
+  std::byte *direct = directMemory(op, from);
+  std::byte *data = append(message, bytes, direct);
+  packs.push_back(direct ? hashMove(data, bytes)
+                         : copyMove({from.data, from.box}, {data, box}, box,
+                                    index.elementBytes(op.tensor())));
+  packs.back().position = position;
+  packs.back().sum = at;
+}
+
+void RoundMessages::layOutRecv(const Op &op, const DeviceState &state) {
+  if (sharesMemory)
+    return;
+  Message &message = recvs[incomingOfSlot[op.peer()]];
+  Region to = state.around(Side::Curr, op.tensor(), index.opBox(op));
+  landings.push_back(append(message, index.opBytes(op), directMemory(op, to)));
+}
+
+void RoundMessages::layOut(uint32_t round, const DeviceState &state,
+                           Slabs slabs, const Keeping &keeping) {
+  begin(round, slabs, keeping);
+  for (const Op *op : *ops) {
+    if (op->kind() == OpKind::send && outgoingOfSlot[op->peer()] != kNone)
+      layOutSend(*op, state);
+    if (op->kind() == OpKind::recv && incomingOfSlot[op->peer()] != kNone)
+      layOutRecv(*op, state);
+  }
+  for (size_t i = 0; i != sends.size(); ++i) {
+    sends[i].reads.assign(sends[i].pieces.begin(), sends[i].pieces.end());
+    outgoing[i].pieces = sends[i].reads;
+    outgoing[i].views = sends[i].views;
+  }
+  for (size_t i = 0; i != recvs.size(); ++i)
+    incoming[i].pieces = recvs[i].pieces;
+}
+
+Status RoundMessages::unpackView(const Op &op, const View &view, Region to,
+                                 uint32_t peer,
+                                 std::vector<Move> &moves) const {
+  Box box = index.opBox(op);
+  if (!(view.part == box))
+    return Status(ErrorKind::Verification,
+                  text("device ", index.device(peer), " sent ",
+                       describe(view.part), " of ",
+                       index.describeTensor(op.tensor()), ", ", describe(box),
+                       " was expected"));
+  moves.push_back(
+      copyMove(view.around, to, box, index.elementBytes(op.tensor())));
+  return Status::success();
+}
+
+Status RoundMessages::unpack(const DeviceState &state,
+                             std::vector<Move> &moves) const {
+  std::vector<uint64_t> position(incoming.size());
+  std::vector<size_t> taken(incoming.size());
+  size_t landing = 0;
+  for (const Op *op : *ops) {
+    if (op->kind() != OpKind::recv || incomingOfSlot[op->peer()] == kNone)
+      continue;
+    const uint32_t at = incomingOfSlot[op->peer()];
+    Box box = index.opBox(*op);
+    Region to = state.around(Side::Curr, op->tensor(), box);
+    if (sharesMemory) {
+      const View &view = incoming[at].views[taken[at]++];
+      Status s = unpackView(*op, view, to, incoming[at].peer, moves);
+      if (!s.ok())
+        return s;
+      continue;
+    }
+    std::byte *data = landings[landing++];
+    const uint64_t bytes = index.opBytes(*op);
+    moves.push_back(
+        data == directMemory(*op, to)
+            ? hashMove(data, bytes)
+            : copyMove({data, box}, to, box, index.elementBytes(op->tensor())));
+    moves.back().position = position[at];
+    moves.back().sum = at;
+    position[at] += bytes;
+  }
+  return Status::success();
+}

@@ -1,0 +1,81 @@
+// The messages of one round: what they are made of, and the moves that make
+// them and take them apart.
+
+#ifndef ETC_RUNTIME_ENGINE_ROUNDMESSAGES_H
+#define ETC_RUNTIME_ENGINE_ROUNDMESSAGES_H
+
+#include "engine/DeviceState.h"
+#include "engine/Keeping.h"
+#include "transport/Transport.h"
+
+#include <vector>
+
+namespace etc::runtime {
+
+/// Staging memory of a device, as large as its program states.
+struct Slabs {
+  std::span<std::byte> send, recv;
+};
+
+/// All ops of a round between two devices are one message a direction. A large
+/// op is a piece of its own, which goes from where it is and to where it
+/// belongs if it is contiguous there, else through a slab; runs of small ones
+/// are packed into one piece. Both ends see the same ops, so they cut alike.
+/// Where memory is shared nothing is staged: the receiver copies from the
+/// sender's tensors into its own.
+class RoundMessages {
+public:
+  using Ops = flatbuffers::Vector<const plan::fb::Op *>;
+
+  RoundMessages(const PlanIndex &index, uint32_t rank, bool sharesMemory)
+      : index(index), rank(rank), place(index.place(rank)),
+        sharesMemory(sharesMemory) {}
+
+  /// Begins a round. What it writes has memory. Messages that landed in an
+  /// earlier attempt are left out.
+  void layOut(uint32_t round, const DeviceState &state, Slabs slabs,
+              const Keeping &keeping);
+
+  std::vector<Outgoing> outgoing;
+  std::vector<Incoming> incoming;
+  /// Before the messages can go. Sum i is the hash of outgoing message i.
+  std::vector<Move> packs;
+
+  /// The moves after the messages came; sum i is the hash of incoming message
+  /// i. The error is of kind Verification: a peer has sent something else.
+  Status unpack(const DeviceState &state, std::vector<Move> &moves) const;
+
+private:
+  struct Message {
+    std::byte *slab;
+    uint64_t bytes = 0;  // laid out so far
+    bool isOpen = false; // the last piece takes more small ops
+    std::vector<WritableBytes> pieces;
+    std::vector<Bytes> reads;
+    std::vector<View> views;
+  };
+
+  void begin(uint32_t round, Slabs slabs, const Keeping &keeping);
+  std::byte *append(Message &message, uint64_t bytes, std::byte *direct);
+  void layOutSend(const plan::fb::Op &op, const DeviceState &state);
+  void layOutRecv(const plan::fb::Op &op, const DeviceState &state);
+  Status unpackView(const plan::fb::Op &op, const View &view, Region to,
+                    uint32_t peer, std::vector<Move> &moves) const;
+  uint32_t rankOfSlot(uint32_t slot) const;
+  std::byte *directMemory(const plan::fb::Op &op, Region region) const;
+
+  const PlanIndex &index;
+  const uint32_t rank;
+  const plan::Place place;
+  const bool sharesMemory;
+  const Ops *ops = nullptr; // of the round
+  /// By peer slot: positions in the lists.
+  std::vector<uint32_t> outgoingOfSlot, incomingOfSlot;
+  std::vector<Message> sends, recvs;
+  /// Of receives, in the order of the ops: where each landed.
+  std::vector<std::byte *> landings;
+};
+
+} // namespace etc::runtime
+
+#endif // ETC_RUNTIME_ENGINE_ROUNDMESSAGES_H

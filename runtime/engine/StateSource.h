@@ -1,0 +1,25 @@
+// Where the previous state of a migration comes from.
+
+#ifndef ETC_RUNTIME_ENGINE_STATESOURCE_H
+#define ETC_RUNTIME_ENGINE_STATESOURCE_H
+
+#include "pack/Copy.h"
+#include "plan/PlanIndex.h"
+#include "plan/Status.h"
+
+namespace etc::runtime {
+
+/// Devices that are threads use one at once.
+class StateSource {
+public:
+  virtual ~StateSource() = default;
+  /// Writes every element of a box of a previous shard. Returns how many of the
+  /// bytes came from a checkpoint.
+  virtual plan::Result<uint64_t> read(const plan::PlanIndex &index,
+                                      uint32_t device, uint32_t tensor,
+                                      Region region) const = 0;
+};
+
+} // namespace etc::runtime
+
+#endif // ETC_RUNTIME_ENGINE_STATESOURCE_H

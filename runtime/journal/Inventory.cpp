@@ -1,0 +1,180 @@
+#include "journal/Inventory.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <map>
+#include <unistd.h>
+
+using namespace etc::runtime;
+using etc::plan::Box;
+
+namespace {
+
+using Boxes = std::vector<std::vector<int64_t>>;
+
+/// A JSON string. Names are UTF-8, of which only quotes, backslashes and
+/// control characters need escapes.
+std::string quote(std::string_view value) {
+  std::string out = "\"";
+  for (char c : value) {
+    if (c == '"' || c == '\\')
+      out += '\\';
+    if (static_cast<unsigned char>(c) < 0x20) {
+      char escape[8];
+      std::snprintf(escape, sizeof escape, "\\u%04x", c);
+      out += escape;
+    } else {
+      out += c;
+    }
+  }
+  return out + "\"";
+}
+
+std::string number(int64_t value) { return std::to_string(value); }
+
+/// "[a, b]".
+template <typename Range, typename Format>
+std::string list(const Range &range, Format format) {
+  std::string out;
+  for (const auto &item : range)
+    out += (out.empty() ? "" : ", ") + format(item);
+  return "[" + out + "]";
+}
+
+std::string formatBox(const std::vector<int64_t> &bounds) {
+  std::string out;
+  for (size_t i = 0; i != bounds.size(); i += 2)
+    out += (i ? ", [" : "[") + number(bounds[i]) + ", " +
+           number(bounds[i + 1]) + "]";
+  return "[" + out + "]";
+}
+
+std::string formatTensor(const etc::plan::fb::Plan &plan,
+                         const etc::plan::fb::Tensor &tensor) {
+  std::string out =
+      "{\"name\": " + quote(tensor.name()->string_view()) +
+      ", \"type\": " + quote(tensor.type()->string_view()) +
+      ", \"dtype\": " + quote(etc::plan::fb::EnumNameDType(tensor.dtype())) +
+      ", \"shape\": " + list(*tensor.shape(), number);
+  if (tensor.view())
+    out += ", \"view\": " + list(*tensor.view(), number);
+  if (tensor.prev_shape())
+    out += ", \"prev_shape\": " + list(*tensor.prev_shape(), number);
+  if (tensor.tied_to() >= 0)
+    out += ", \"tied_to\": " +
+           quote(plan.tensors()->Get(tensor.tied_to())->name()->string_view());
+  return out + "}";
+}
+
+/// `boxes` without `part`.
+Boxes without(const Boxes &boxes, const std::vector<int64_t> &part) {
+  Boxes rest;
+  for (const std::vector<int64_t> &box : boxes) {
+    if (!intersects(Box(box), Box(part)))
+      rest.push_back(box);
+    else
+      for (std::vector<int64_t> &piece : subtract(Box(box), Box(part)))
+        rest.push_back(std::move(piece));
+  }
+  return rest;
+}
+
+/// What a device holds of each tensor, whichever side it is from.
+Held mergeSides(const std::vector<Piece> &pieces) {
+  Held held;
+  for (const Piece &piece : pieces) {
+    Boxes fresh = piece.boxes;
+    Boxes &all = held[piece.tensor];
+    for (const std::vector<int64_t> &known : all)
+      fresh = without(fresh, known);
+    all.insert(all.end(), fresh.begin(), fresh.end());
+  }
+  return held;
+}
+
+} // namespace
+
+Inventory etc::runtime::takeInventory(const PlanIndex &index,
+                                      const Survivors &survivors) {
+  Inventory inventory(index.rankCount());
+  for (uint32_t rank = 0; rank != index.rankCount(); ++rank)
+    if (survivors[rank])
+      inventory[rank] = mergeSides(
+          piecesOf(index, index.place(rank).program, *survivors[rank]));
+  return inventory;
+}
+
+void etc::runtime::share(const PlanIndex &index,
+                         const std::vector<TensorBox> &boxes,
+                         Inventory &inventory) {
+  std::vector<uint64_t> given(index.rankCount());
+  for (const TensorBox &box : boxes) {
+    std::optional<uint32_t> least;
+    for (uint32_t rank = 0; rank != index.rankCount(); ++rank)
+      if (inventory[rank] && (!least || given[rank] < given[*least]))
+        least = rank;
+    if (!least)
+      return;
+    (*inventory[*least])[box.tensor].push_back(box.bounds);
+    given[*least] += Box(box.bounds).volume() * index.elementBytes(box.tensor);
+  }
+}
+
+std::string etc::runtime::formatInventory(const PlanIndex &index,
+                                          const Inventory &inventory) {
+  std::map<std::pair<uint32_t, Boxes>, size_t> shardNumbers;
+  std::vector<std::string> shards, devices;
+  for (uint32_t rank = 0; rank != index.rankCount(); ++rank) {
+    if (!inventory[rank])
+      continue;
+    std::vector<size_t> has;
+    for (const auto &held : *inventory[rank]) {
+      auto [entry, isNew] = shardNumbers.try_emplace(held, shards.size());
+      has.push_back(entry->second);
+      if (isNew)
+        shards.push_back("{\"tensor\": " + number(held.first) +
+                         ", \"boxes\": " + list(held.second, formatBox) + "}");
+    }
+    devices.push_back(
+        "{\"device\": " + number(index.device(rank)) + ", \"has\": " +
+        list(has, [](size_t n) { return std::to_string(n); }) + "}");
+  }
+  std::vector<std::string> tensors;
+  for (const etc::plan::fb::Tensor *tensor : *index.plan().tensors())
+    tensors.push_back(formatTensor(index.plan(), *tensor));
+  auto rows = [](const std::vector<std::string> &items) {
+    std::string out;
+    for (const std::string &item : items)
+      out += (out.empty() ? "\n    " : ",\n    ") + item;
+    return "[" + out + "]";
+  };
+  return "{\n  \"format\": \"etc-inventory\",\n  \"version\": 1,\n"
+         "  \"tensors\": " +
+         rows(tensors) + ",\n  \"shards\": " + rows(shards) +
+         ",\n  \"devices\": " + rows(devices) + "\n}\n";
+}
+
+Status etc::runtime::writeInventory(const PlanIndex &index,
+                                    const Inventory &inventory,
+                                    const std::string &path) {
+  const std::string content = formatInventory(index, inventory);
+  const std::string draft = path + ".part";
+  int fd =
+      ::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  bool isWritten = fd >= 0 &&
+                   ::write(fd, content.data(), content.size()) ==
+                       static_cast<ssize_t>(content.size()) &&
+                   ::fdatasync(fd) == 0;
+  int error = errno;
+  if (fd >= 0)
+    ::close(fd);
+  if (isWritten && ::rename(draft.c_str(), path.c_str()) == 0)
+    return Status::success();
+  if (isWritten)
+    error = errno;
+  ::unlink(draft.c_str());
+  return Status(ErrorKind::Usage, text(path, ": cannot write the inventory: ",
+                                       std::strerror(error)));
+}

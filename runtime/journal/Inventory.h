@@ -1,0 +1,48 @@
+// Who holds what, in the form that the planner reads.
+
+#ifndef ETC_RUNTIME_JOURNAL_INVENTORY_H
+#define ETC_RUNTIME_JOURNAL_INVENTORY_H
+
+#include "journal/Holdings.h"
+
+#include <map>
+#include <optional>
+
+namespace etc::runtime {
+
+/// By rank; nothing where a device and its memory are gone.
+using Survivors = std::vector<std::optional<Standing>>;
+
+/// A box of a previous tensor.
+struct TensorBox {
+  uint32_t tensor;
+  std::vector<int64_t> bounds;
+};
+
+/// The boxes that went with their last holder. Elements that a tied copy or the
+/// tensor it is cast from still has are not lost.
+std::vector<TensorBox> findLost(const PlanIndex &index,
+                                const Survivors &survivors);
+
+/// What a device holds: disjoint boxes, by tensor.
+using Held = std::map<uint32_t, std::vector<std::vector<int64_t>>>;
+/// By rank; nothing for one that did not survive.
+using Inventory = std::vector<std::optional<Held>>;
+
+Inventory takeInventory(const PlanIndex &index, const Survivors &survivors);
+
+/// Shares boxes out among the survivors, to whom a checkpoint will bring them.
+void share(const PlanIndex &index, const std::vector<TensorBox> &boxes,
+           Inventory &inventory);
+
+/// An inventory as JSON (docs/reliability.md describes it). A device holds at
+/// most one shard a tensor.
+std::string formatInventory(const PlanIndex &index, const Inventory &inventory);
+
+/// Writes it in one step: the file is there whole or not at all.
+Status writeInventory(const PlanIndex &index, const Inventory &inventory,
+                      const std::string &path);
+
+} // namespace etc::runtime
+
+#endif // ETC_RUNTIME_JOURNAL_INVENTORY_H

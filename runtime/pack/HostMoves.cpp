@@ -1,0 +1,203 @@
+// Moves of host memory.
+
+#include "pack/Copy.h"
+#include "pack/Hash.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+using namespace etc::runtime;
+
+namespace {
+
+/// What a hash reads again soon enough to find it in the cache.
+constexpr uint64_t kHashChunk = 64 << 10;
+/// Copies from here on write past the cache, which they would only flush.
+constexpr uint64_t kStreamBytes = 1 << 20;
+/// The C library does that by itself for runs from here on.
+constexpr uint64_t kLongRun = 1 << 20;
+
+std::byte *pointer(uint64_t address) {
+  return reinterpret_cast<std::byte *>(address);
+}
+
+/// A copy that writes past the cache: a strided box, unlike one large block,
+/// would be read into it first.
+void streamRun(std::byte *to, const std::byte *from, uint64_t bytes) {
+#ifdef __SSE2__
+  constexpr uint64_t line = 64;
+  uint64_t head = -reinterpret_cast<uint64_t>(to) % line;
+  if (bytes >= 2 * line && bytes < kLongRun) {
+    std::memcpy(to, from, head);
+    uint64_t at = head;
+    for (; at + line <= bytes; at += line) {
+      __m128i words[4];
+      for (int i = 0; i != 4; ++i)
+        words[i] = _mm_loadu_si128(
+            reinterpret_cast<const __m128i *>(from + at + 16 * i));
+      for (int i = 0; i != 4; ++i)
+        _mm_stream_si128(reinterpret_cast<__m128i *>(to + at + 16 * i),
+                         words[i]);
+    }
+    std::memcpy(to + at, from + at, bytes - at);
+    return;
+  }
+#endif
+  std::memcpy(to, from, bytes);
+}
+
+/// Calls visit(from, to) for the runs of a move, in order.
+template <typename Visit> void forEachRun(const Move &move, Visit visit) {
+  std::array<uint64_t, kMaxMoveAxes> position{};
+  uint64_t from = move.from, to = move.to;
+  while (true) {
+    visit(from, to);
+    uint32_t axis = move.axes;
+    while (axis-- > 0) {
+      from += move.fromStride[axis];
+      to += move.toStride[axis];
+      if (++position[axis] < move.extent[axis])
+        break;
+      from -= position[axis] * move.fromStride[axis];
+      to -= position[axis] * move.toStride[axis];
+      position[axis] = 0;
+    }
+    if (axis == ~0u)
+      return;
+  }
+}
+
+void copy(const Move &move) {
+  if (move.bytes < kStreamBytes) {
+    forEachRun(move, [&](uint64_t from, uint64_t to) {
+      std::memcpy(pointer(to), pointer(from), move.runBytes);
+    });
+    return;
+  }
+  forEachRun(move, [&](uint64_t from, uint64_t to) {
+    streamRun(pointer(to), pointer(from), move.runBytes);
+  });
+#ifdef __SSE2__
+  _mm_sfence(); // peers that are told of the copy see it
+#endif
+}
+
+/// The hash of a move's bytes in order, read where they are contiguous: on the
+/// written side, or else on the read one. One of them always is.
+uint64_t copyHashed(const Move &move) {
+  const bool gathers =
+      move.axes == 0 || move.toStride[move.axes - 1] == move.runBytes;
+  const uint64_t packed = gathers ? move.to : move.from;
+  uint64_t sum = 0, done = 0, hashed = 0;
+  auto hashUpTo = [&](uint64_t end) {
+    sum += hashBytes(pointer(packed + hashed), end - hashed,
+                     move.position + hashed);
+    hashed = end;
+  };
+  forEachRun(move, [&](uint64_t from, uint64_t to) {
+    // Chunks end at multiples of the hash's unit.
+    for (uint64_t at = 0; at != move.runBytes;) {
+      uint64_t now = std::min(move.runBytes - at, kHashChunk);
+      std::memcpy(pointer(to + at), pointer(from + at), now);
+      at += now;
+      done += now;
+      if (done - hashed >= kHashChunk)
+        hashUpTo(done / kHashUnit * kHashUnit);
+    }
+  });
+  hashUpTo(move.bytes);
+  return sum;
+}
+
+/// A plain loop without aliases, for the vectorizer.
+template <uint16_t (*castBits)(uint32_t)>
+void castRun(const std::byte *__restrict from, std::byte *__restrict to,
+             uint64_t count) {
+  for (uint64_t i = 0; i != count; ++i) {
+    uint32_t bits;
+    std::memcpy(&bits, from + i * sizeof bits, sizeof bits);
+    uint16_t result = castBits(bits);
+    std::memcpy(to + i * sizeof result, &result, sizeof result);
+  }
+}
+
+void cast(const Move &move) {
+  auto run = move.kind == MoveKind::CastBf16 ? castRun<castBitsToBf16>
+                                             : castRun<castBitsToFp16>;
+  forEachRun(move, [&](uint64_t from, uint64_t to) {
+    run(pointer(from), pointer(to), move.runBytes / sizeof(uint16_t));
+  });
+}
+
+/// Calls visit(address, expected bits) for all elements of a formula.
+template <typename Visit> void forEachValue(const Move &move, Visit visit) {
+  const unsigned bytes = valueBytes(move.value);
+  const bool isZero = move.kind == MoveKind::CheckZero;
+  forEachRun(move, [&](uint64_t from, uint64_t to) {
+    for (uint64_t at = 0; at != move.runBytes; at += bytes)
+      visit(pointer(to + at),
+            isZero ? 0
+                   : valueBits(move.value, move.position, (from + at) / bytes));
+  });
+}
+
+uint64_t countWrong(const Move &move) {
+  const unsigned bytes = valueBytes(move.value);
+  uint64_t wrong = 0;
+  forEachValue(move, [&](const std::byte *element, uint64_t expected) {
+    wrong += std::memcmp(element, &expected, bytes) != 0;
+  });
+  return wrong;
+}
+
+void fill(const Move &move) {
+  const unsigned bytes = valueBytes(move.value);
+  forEachValue(move, [&](std::byte *element, uint64_t value) {
+    std::memcpy(element, &value, bytes);
+  });
+}
+
+/// Executes one move; returns what it adds to its sum.
+uint64_t execute(const Move &move) {
+  switch (move.kind) {
+  case MoveKind::Copy:
+    if (move.sum != kNoSum)
+      return copyHashed(move);
+    copy(move);
+    return 0;
+  case MoveKind::Hash:
+    return hashBytes(pointer(move.from), move.bytes, move.position);
+  case MoveKind::Zero:
+    forEachRun(move, [&](uint64_t, uint64_t to) {
+      std::memset(pointer(to), 0, move.runBytes);
+    });
+    return 0;
+  case MoveKind::CastBf16:
+  case MoveKind::CastFp16:
+    cast(move);
+    return 0;
+  case MoveKind::Fill:
+    fill(move);
+    return 0;
+  case MoveKind::Check:
+  case MoveKind::CheckZero:
+    return countWrong(move);
+  }
+  return 0;
+}
+
+} // namespace
+
+void etc::runtime::runMoves(std::span<const Move> moves,
+                            std::span<uint64_t> sums) {
+  for (const Move &move : moves) {
+    uint64_t share = execute(move);
+    if (move.sum != kNoSum)
+      sums[move.sum] += share;
+  }
+}

@@ -1,0 +1,72 @@
+#include "simulate/Cluster.h"
+
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+
+using namespace etc::runtime;
+using etc::plan::ErrorKind;
+using etc::plan::Result;
+using etc::plan::Status;
+using etc::plan::text;
+using Json = nlohmann::json;
+
+namespace {
+
+/// A number field, by its path in the file.
+struct Field {
+  const char *path;
+  double Cluster::*value;
+  bool mayBeZero;
+};
+
+const Field kFields[] = {
+    {"/link/bytes_per_second", &Cluster::linkRate, false},
+    {"/link/latency_seconds", &Cluster::linkLatency, true},
+    {"/port/bytes_per_second", &Cluster::portRate, false},
+    {"/port/latency_seconds", &Cluster::portLatency, true},
+    {"/pack/bytes_per_second", &Cluster::packRate, false},
+};
+
+Status wrong(const std::string &path, const char *field, const char *expected) {
+  return Status(ErrorKind::Usage,
+                text(path, ": ", field + 1, ": expected ", expected));
+}
+
+Result<Cluster> readFields(const std::string &path, const Json &json) {
+  Cluster cluster;
+  cluster.name = json.value("name", path);
+  for (const Field &field : kFields) {
+    Json::json_pointer place(field.path);
+    const bool isNumber = json.contains(place) && json[place].is_number();
+    double value = isNumber ? json[place].get<double>() : -1;
+    if (value < 0 || (value == 0 && !field.mayBeZero))
+      return wrong(path, field.path,
+                   field.mayBeZero ? "a number from 0" : "a number above 0");
+    cluster.*field.value = value;
+  }
+  Json::json_pointer ports("/port/per_node");
+  if (!json.contains(ports) || !json[ports].is_number_unsigned() ||
+      json[ports].get<uint32_t>() == 0)
+    return wrong(path, "/port/per_node", "an integer from 1");
+  cluster.portsPerNode = json[ports].get<uint32_t>();
+  return cluster;
+}
+
+} // namespace
+
+Result<Cluster> etc::runtime::readCluster(const std::string &path) {
+  std::ifstream file(path);
+  if (!file)
+    return Status(ErrorKind::Usage,
+                  text(path, ": cannot open; etc-run --dry-run takes a cluster "
+                             "description in JSON"));
+  Json json = Json::parse(file, nullptr, false);
+  if (!json.is_object())
+    return Status(ErrorKind::Usage, text(path, ": expected a JSON object"));
+  try {
+    return readFields(path, json);
+  } catch (const std::exception &error) {
+    return Status(ErrorKind::Usage, text(path, ": ", error.what()));
+  }
+}

@@ -1,0 +1,35 @@
+// What a cluster can do, as far as a migration is concerned.
+
+#ifndef ETC_RUNTIME_SIMULATE_CLUSTER_H
+#define ETC_RUNTIME_SIMULATE_CLUSTER_H
+
+#include "plan/Status.h"
+
+#include <cstdint>
+#include <string>
+
+namespace etc::runtime {
+
+/// Rates are bytes a second, of each direction.
+struct Cluster {
+  std::string name;
+  /// Between devices of one node: what each device can send, and receive.
+  double linkRate = 0;
+  double linkLatency = 0; // seconds until the first byte arrives
+  /// Between nodes: what each network port of a node can send, and receive.
+  /// Devices of a node share its ports evenly, neighbours the same one.
+  uint32_t portsPerNode = 1;
+  double portRate = 0;
+  double portLatency = 0;
+  /// What packs and unpacks strided pieces, and copies what a device keeps:
+  /// bytes written a second.
+  double packRate = 0;
+};
+
+/// Reads a description in JSON; docs/cluster-format.md says what stands there.
+/// The error names file and field.
+plan::Result<Cluster> readCluster(const std::string &path);
+
+} // namespace etc::runtime
+
+#endif // ETC_RUNTIME_SIMULATE_CLUSTER_H

@@ -1,0 +1,47 @@
+// Flows that share ports fairly.
+
+#ifndef ETC_RUNTIME_SIMULATE_NETWORK_H
+#define ETC_RUNTIME_SIMULATE_NETWORK_H
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace etc::runtime {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+/// Every flow goes through two ports: its sender's and its receiver's. Rates
+/// are max-min fair: no flow can get more without one that has less losing.
+class Network {
+public:
+  /// Returns the port's number.
+  uint32_t addPort(double bytesPerSecond) {
+    rates.push_back(bytesPerSecond);
+    return static_cast<uint32_t>(rates.size() - 1);
+  }
+
+  void start(uint32_t flow, uint32_t from, uint32_t to, double bytes);
+
+  /// When the next flow ends if none starts before; kNever where there is none.
+  double nextEnd(double now);
+  /// Lets time pass, not beyond the next end; returns the flows that end.
+  std::vector<uint32_t> advance(double from, double to);
+
+private:
+  struct Flow {
+    uint32_t id, from, to;
+    double left;
+    double rate;
+  };
+
+  void share();
+
+  std::vector<double> rates; // of ports
+  std::vector<Flow> flows;
+  bool isShared = true; // the flows' rates are those of the present flows
+};
+
+} // namespace etc::runtime
+
+#endif // ETC_RUNTIME_SIMULATE_NETWORK_H

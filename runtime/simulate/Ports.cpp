@@ -1,0 +1,33 @@
+#include "simulate/Ports.h"
+
+using namespace etc::runtime;
+
+Ports::Ports(const plan::PlanIndex &index, const Cluster &cluster,
+             Network &network)
+    : cluster(cluster) {
+  const auto &nodes = *index.plan().nodes();
+  std::vector<uint32_t> firstPort, firstDevice{0};
+  for (uint32_t count : nodes) {
+    firstDevice.push_back(firstDevice.back() + count);
+    firstPort.push_back(network.addPort(cluster.portRate));
+    for (uint32_t i = 1; i != 2 * cluster.portsPerNode; ++i)
+      network.addPort(cluster.portRate);
+  }
+  for (uint32_t rank = 0; rank != index.rankCount(); ++rank) {
+    const uint32_t node = index.nodeOf(index.device(rank));
+    const uint64_t local = index.device(rank) - firstDevice[node];
+    auto port =
+        static_cast<uint32_t>(local * cluster.portsPerNode / nodes.Get(node));
+    const uint32_t out = firstPort[node] + 2 * port;
+    const uint32_t linkOut = network.addPort(cluster.linkRate);
+    const uint32_t linkIn = network.addPort(cluster.linkRate);
+    devices.push_back({node, linkOut, linkIn, out, out + 1});
+  }
+}
+
+Route Ports::route(uint32_t fromRank, uint32_t toRank) const {
+  const Device &from = devices[fromRank], &to = devices[toRank];
+  if (from.node == to.node)
+    return {from.linkOut, to.linkIn, cluster.linkLatency, false};
+  return {from.portOut, to.portIn, cluster.portLatency, true};
+}

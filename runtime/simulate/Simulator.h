@@ -1,0 +1,32 @@
+// How long a plan takes on a cluster, without the cluster.
+
+#ifndef ETC_RUNTIME_SIMULATE_SIMULATOR_H
+#define ETC_RUNTIME_SIMULATE_SIMULATOR_H
+
+#include "simulate/Cluster.h"
+#include "simulate/Workload.h"
+
+namespace etc::runtime {
+
+/// Bytes by the kind of link, which are exact.
+struct LinkBytes {
+  uint64_t insideNodes = 0;
+  uint64_t betweenNodes = 0;
+};
+LinkBytes countLinkBytes(const plan::PlanIndex &index);
+
+struct Forecast {
+  double seconds = 0;
+  /// The least that the busiest port takes at its full rate.
+  double busiestPortSeconds = 0;
+};
+
+/// Discrete events: a device packs its round; a message starts when both ends
+/// are ready and its latency has passed, and shares ports fairly with the
+/// others; a device that has everything, and has copied what it keeps, unpacks
+/// and answers; one that has all answers begins its next round.
+Forecast simulate(const plan::PlanIndex &index, const Cluster &cluster);
+
+} // namespace etc::runtime
+
+#endif // ETC_RUNTIME_SIMULATE_SIMULATOR_H

@@ -1,0 +1,41 @@
+// A transport in front of another one.
+
+#ifndef ETC_RUNTIME_TRANSPORT_FORWARDINGTRANSPORT_H
+#define ETC_RUNTIME_TRANSPORT_FORWARDINGTRANSPORT_H
+
+#include "transport/Transport.h"
+
+namespace etc::runtime {
+
+/// Hands everything on. Whoever wants to see or to change something overrides
+/// that. The other transport is not owned.
+class ForwardingTransport : public Transport {
+public:
+  explicit ForwardingTransport(Transport &inner) : inner(inner) {}
+
+  bool sharesMemory() const override { return inner.sharesMemory(); }
+  Status prepare(const Preparation &plan, Milliseconds timeout) override {
+    return inner.prepare(plan, timeout);
+  }
+  void forgetSlabs() override { inner.forgetSlabs(); }
+  uint64_t deviceBytes() const override { return inner.deviceBytes(); }
+  Status post(std::span<const Outgoing> outgoing,
+              std::span<Incoming> incoming) override {
+    return inner.post(outgoing, incoming);
+  }
+  Status wait(Milliseconds timeout) override { return inner.wait(timeout); }
+  Status acknowledge(std::span<const Acknowledgement> received,
+                     std::span<Acknowledgement> sent,
+                     Milliseconds timeout) override {
+    return inner.acknowledge(received, sent, timeout);
+  }
+  std::optional<uint32_t> culprit() const override { return inner.culprit(); }
+  void abort() override { inner.abort(); }
+
+protected:
+  Transport &inner;
+};
+
+} // namespace etc::runtime
+
+#endif // ETC_RUNTIME_TRANSPORT_FORWARDINGTRANSPORT_H

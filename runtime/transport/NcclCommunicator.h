@@ -1,0 +1,84 @@
+// A non-blocking NCCL communicator with its stream, and waits that end.
+
+#ifndef ETC_RUNTIME_TRANSPORT_NCCLCOMMUNICATOR_H
+#define ETC_RUNTIME_TRANSPORT_NCCLCOMMUNICATOR_H
+
+#include "transport/NcclTransport.h"
+
+#include <atomic>
+#include <chrono>
+
+namespace etc::runtime {
+
+/// Every call that NCCL may leave in progress is polled against a deadline, and
+/// after any trouble the communicator is aborted: nothing else frees its
+/// kernels. Errors are of kind Peer.
+class NcclCommunicator {
+public:
+  NcclCommunicator(const cuda::Driver &driver, const nccl::Library &nccl)
+      : driver(driver), nccl(nccl) {}
+  ~NcclCommunicator();
+  NcclCommunicator(const NcclCommunicator &) = delete;
+  NcclCommunicator &operator=(const NcclCommunicator &) = delete;
+
+  Status connect(const NcclOptions &options, nccl::UniqueId id);
+
+  /// Calls body() between group start and end. `body` returns a code of NCCL.
+  template <typename Body> Status group(Body body, Milliseconds timeout) {
+    begin(timeout);
+    Status status = call(nccl.ncclGroupStart(), "group start");
+    if (!status.ok())
+      return status;
+    nccl::Code code = body();
+    nccl::Code ended = nccl.ncclGroupEnd();
+    return settle(code == nccl::kSuccess ? ended : code, "group");
+  }
+
+  nccl::Code send(Bytes bytes, uint32_t peer) {
+    return nccl.ncclSend(bytes.data(), bytes.size(), nccl::kBytes,
+                         static_cast<int>(peer), comm, stream_);
+  }
+  nccl::Code receive(WritableBytes bytes, uint32_t peer) {
+    return nccl.ncclRecv(bytes.data(), bytes.size(), nccl::kBytes,
+                         static_cast<int>(peer), comm, stream_);
+  }
+
+  /// Waits for all that is on the stream.
+  Status drain(Milliseconds timeout);
+
+  /// Tells NCCL of memory that messages often use, as far as it listens.
+  void registerMemory(WritableBytes bytes);
+  void forgetMemory();
+
+  /// Ends every wait; any thread may call it.
+  void requestAbort() { isAborted = true; }
+
+  cuda::Stream stream() const { return stream_; }
+
+private:
+  using Clock = std::chrono::steady_clock;
+
+  void begin(Milliseconds timeout) {
+    limit = timeout;
+    deadline = Clock::now() + timeout;
+  }
+  /// Waits until NCCL has taken in a call.
+  Status settle(nccl::Code code, const char *what);
+  Status call(nccl::Code code, const char *what);
+  /// An error where there is a reason to wait no longer.
+  Status checkWait(const char *what);
+  Status fail(const std::string &message);
+
+  const cuda::Driver &driver;
+  const nccl::Library &nccl;
+  nccl::Communicator comm = nullptr;
+  cuda::Stream stream_ = nullptr;
+  std::vector<void *> registrations;
+  std::atomic<bool> isAborted{false};
+  Milliseconds limit{};
+  Clock::time_point deadline{};
+};
+
+} // namespace etc::runtime
+
+#endif // ETC_RUNTIME_TRANSPORT_NCCLCOMMUNICATOR_H

@@ -1,0 +1,44 @@
+// Participants that are processes with a GPU each, exchanging device memory
+// through NCCL.
+
+#ifndef ETC_RUNTIME_TRANSPORT_NCCLTRANSPORT_H
+#define ETC_RUNTIME_TRANSPORT_NCCLTRANSPORT_H
+
+#include "transport/NcclLibrary.h"
+#include "transport/Transport.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace etc::runtime {
+
+/// Gives rank 0's id to all: called by rank 0 with its id, by others with null.
+using IdExchange =
+    std::function<Result<nccl::UniqueId>(const nccl::UniqueId *mine)>;
+
+struct NcclOptions {
+  uint32_t rank = 0;
+  /// `devices[rank]` is what messages call a rank.
+  std::vector<uint32_t> devices;
+  /// The GPU, as this process numbers them.
+  unsigned ordinal = 0;
+  IdExchange exchangeId;
+  /// Channels, and with them NCCL's own buffers, are limited to so many; 0
+  /// leaves NCCL the choice.
+  int channels = 8;
+  Milliseconds timeout{};
+};
+
+/// Whether the libraries are there that the transport needs: the CUDA driver
+/// and NCCL. It starts neither. The error names what is missing.
+Status findNccl();
+
+/// Makes the communicator, of all participants. Errors are of kind Peer where
+/// others do not appear, else Usage.
+Result<std::unique_ptr<Transport>> connectNccl(const NcclOptions &options);
+
+} // namespace etc::runtime
+
+#endif // ETC_RUNTIME_TRANSPORT_NCCLTRANSPORT_H

@@ -1,0 +1,47 @@
+// A test double of the CUDA driver and of NCCL, for machines without a GPU: it
+// moves host memory and finds misuse that NCCL does not. It proves nothing
+// about speed. Both are one library, since transfers belong to streams.
+
+#ifndef ETC_TEST_GPUDOUBLE_H
+#define ETC_TEST_GPUDOUBLE_H
+
+#include <condition_variable>
+#include <mutex>
+#include <set>
+#include <string>
+
+namespace etc::test {
+
+/// A stream: work is done at once, except transfers that wait for a peer.
+struct DoubleStream {
+  unsigned pending = 0; // transfers not yet done
+};
+
+/// What all of the double shares.
+struct DoubleState {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::set<DoubleStream *> streams;
+  std::string fault; // the first misuse
+};
+
+DoubleState &doubleState();
+
+/// Called with the lock held.
+void recordFault(const std::string &what);
+
+/// Called when a stream with transfers under way is asked for or waited for:
+/// looks for a deadlock. Defined by NCCL's half; the lock is held.
+void onStreamWait(DoubleStream *stream);
+
+} // namespace etc::test
+
+extern "C" {
+/// The first misuse since the last call, or "". The text lives until the next.
+const char *etcDoubleTakeFault();
+/// Kernel launches, and pages of device memory now mapped.
+unsigned etcDoubleLaunches();
+unsigned etcDoubleMappedPages();
+}
+
+#endif // ETC_TEST_GPUDOUBLE_H

@@ -1,0 +1,70 @@
+// Writes the seeds of the corpora: tools/dev/fuzz --seeds.
+
+#include "../unit/Runtime/PlanFixture.h"
+
+#include "control/Wire.h"
+#include "journal/Journal.h"
+
+#include <fstream>
+
+using namespace etc::runtime;
+using namespace etc::plan::test;
+
+static void write(const std::string &path, std::string_view bytes) {
+  std::ofstream(path, std::ios::binary)
+      .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+}
+
+static void writePlan(const std::string &path, etc::plan::fb::PlanT plan) {
+  std::vector<uint8_t> bytes = etc::plan::packPlan(std::move(plan));
+  write(path, {reinterpret_cast<const char *>(bytes.data()), bytes.size()});
+}
+
+static void writeJournal(const std::string &path,
+                         std::initializer_list<JournalRecord> records) {
+  JournalHeader header;
+  header.rankCount = 4;
+  Result<Journal> journal = Journal::create(path, header, 0);
+  for (const JournalRecord &record : records)
+    (void)journal->append(record);
+}
+
+int main(int argc, char **argv) {
+  if (argc != 2)
+    return 2;
+  const std::string root = argv[1];
+  writePlan(root + "/plan/stages.bin", twoStagePlan());
+  writePlan(root + "/plan/relay.bin", relayPlan());
+  writeJournal(root + "/journal/begun.bin", {{Event::Filled, 0, 0, 0, 0},
+                                             {Event::Landed, 0, 1, 2, 0},
+                                             {Event::Stopped, 0, 0, 0, 0}});
+  writeJournal(root + "/journal/done.bin", {{Event::Filled, 0, 0, 0, 0},
+                                            {Event::Landed, 0, 1, 2, 0},
+                                            {Event::Acknowledged, 0, 0, 0, 0},
+                                            {Event::Landed, 1, 1, 2, 0},
+                                            {Event::Acknowledged, 1, 0, 0, 0},
+                                            {Event::Prepared, 0, 0, 0, 0},
+                                            {Event::Decided, 0, 0, 0, 0},
+                                            {Event::Committed, 0, 0, 0, 0}});
+  const Status failure(ErrorKind::Peer, "device 3: round 2: lost");
+  write(root + "/control/frames.bin",
+        "\x07" + formatFrame(FrameKind::Beat, formatRound(3)) +
+            formatFrame(FrameKind::Put, formatPair("key", "value")) +
+            formatFrame(FrameKind::Failed, formatFailure(failure)) +
+            formatFrame(FrameKind::Stop, {}));
+  Hello hello;
+  write(root + "/control/hello.bin",
+        {reinterpret_cast<const char *>(&hello), sizeof hello});
+  write(root + "/control/welcome.bin",
+        "\xff" + formatFrame(FrameKind::Welcome,
+                             formatWelcome({hello, hello, hello})));
+  const std::string list =
+      R"({"__metadata__": {"format": "pt"}, )"
+      R"("a": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, )"
+      R"("b": {"dtype": "BF16", "shape": [], "data_offsets": [24, 26]}})";
+  const uint64_t length = list.size();
+  write(root + "/safetensors/two.bin",
+        std::string(reinterpret_cast<const char *>(&length), sizeof length) +
+            list);
+  return 0;
+}

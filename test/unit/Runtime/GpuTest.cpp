@@ -1,0 +1,268 @@
+// The GPU's paths over the test double: workers, virtual devices, NCCL.
+
+#include "GpuFixture.h"
+#include "PlanFixture.h"
+
+#include "engine/LocalRun.h"
+#include "transport/NcclTransport.h"
+
+#include <thread>
+
+using namespace etc::runtime;
+using namespace etc::plan::test;
+using etc::test::GpuTest;
+using etc::test::takeFault;
+namespace fb = etc::plan::fb;
+
+namespace {
+
+class OpenPlan {
+public:
+  explicit OpenPlan(fb::PlanT plan)
+      : bytes(etc::plan::packPlan(std::move(plan))),
+        index(*fb::GetPlan(bytes.data())) {}
+
+private:
+  std::vector<uint8_t> bytes;
+
+public:
+  PlanIndex index;
+};
+
+RunOptions quickly() {
+  return {.timeout = Milliseconds(20'000), .ceiling = true};
+}
+
+unsigned mappedPages() {
+  return etc::test::callDouble<unsigned>("etcDoubleMappedPages");
+}
+unsigned launches() {
+  return etc::test::callDouble<unsigned>("etcDoubleLaunches");
+}
+
+TEST_F(GpuTest, BuffersComeAndGoByThePage) {
+  {
+    auto worker = std::move(*makeCudaWorker(0));
+    Allocator &memory = worker->allocator();
+    ASSERT_TRUE(worker->reserve(200'000).ok());
+    EXPECT_EQ(worker->heldBytes(), 4u << 16);
+    EXPECT_EQ(mappedPages(), 0u);
+    // 100 000 bytes lie on two pages of 65 536; the next buffer begins on the
+    // second and ends on the third.
+    Buffer first = *memory.allocate(100'000);
+    Buffer second = *memory.allocate(60'000);
+    EXPECT_EQ(mappedPages(), 3u);
+    memory.release(first);
+    EXPECT_EQ(mappedPages(), 2u);
+    Buffer third = *memory.allocate(1);
+    EXPECT_EQ(mappedPages(), 2u);
+    memory.release(second);
+    EXPECT_EQ(mappedPages(), 1u);
+    memory.release(third);
+    EXPECT_EQ(mappedPages(), 0u);
+    EXPECT_EQ(worker->heldBytes(), 4u << 16);
+  }
+}
+
+void expectProved(const LocalOutcome &outcome, const PlanIndex &index) {
+  ASSERT_EQ(outcome.status.message(), "");
+  for (const DeviceReport &report : outcome.reports) {
+    EXPECT_EQ(report.verified, 1u) << report.device;
+    EXPECT_LE(report.peakBytes, report.provedBytes) << report.device;
+  }
+  EXPECT_EQ(outcome.reports.size(), index.rankCount());
+}
+
+TEST_F(GpuTest, VirtualDevicesShareAGpu) {
+  for (auto plan : {twoStagePlan(), relayPlan()}) {
+    OpenPlan open(std::move(plan));
+    unsigned before = launches();
+    LocalOutcome outcome = runLocally(
+        open.index, quickly(), [](uint32_t) { return makeCudaWorker(0); });
+    expectProved(outcome, open.index);
+    EXPECT_GT(launches(), before);
+  }
+  EXPECT_EQ(mappedPages(), 0u);
+}
+
+TEST_F(GpuTest, WrongElementsOnAGpuAreNamed) {
+  fb::PlanT broken = twoStagePlan();
+  std::vector<fb::Op> &ops = broken.programs[0]->rounds[0]->ops;
+  ops[3].mutate_box(ops[2].box()); // row 2 of the embedding is not kept
+  OpenPlan plan(std::move(broken));
+  LocalOutcome outcome =
+      runLocally(plan.index, {.timeout = Milliseconds(20'000)},
+                 [](uint32_t) { return makeCudaWorker(0); });
+  EXPECT_EQ(outcome.status.kind(), ErrorKind::Verification);
+  EXPECT_NE(outcome.status.message().find(
+                ": embedding.weight (param)[2, 0]: expected 0x"),
+            std::string::npos)
+      << outcome.status.message();
+}
+
+/// An id handed from thread to thread.
+IdExchange exchangeAmongThreads() {
+  struct Shared {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::optional<nccl::UniqueId> id;
+  };
+  auto shared = std::make_shared<Shared>();
+  return [shared](const nccl::UniqueId *mine) -> Result<nccl::UniqueId> {
+    std::unique_lock lock(shared->mutex);
+    if (mine) {
+      shared->id = *mine;
+      shared->changed.notify_all();
+    }
+    shared->changed.wait(lock, [&] { return shared->id.has_value(); });
+    return *shared->id;
+  };
+}
+
+/// Runs body(transport, worker, rank) on `count` ranks; returns their statuses.
+template <typename Body>
+std::vector<Status> onRanks(uint32_t count, Milliseconds timeout, Body body) {
+  NcclOptions options;
+  for (uint32_t rank = 0; rank != count; ++rank)
+    options.devices.push_back(rank);
+  options.exchangeId = exchangeAmongThreads();
+  options.timeout = timeout;
+  std::vector<Status> statuses(count, Status::success());
+  std::vector<std::jthread> threads;
+  for (uint32_t rank = 0; rank != count; ++rank)
+    threads.emplace_back([&, rank] {
+      NcclOptions mine = options;
+      mine.rank = rank;
+      auto transport = connectNccl(mine);
+      statuses[rank] = transport ? body(**transport, rank) : transport.status();
+    });
+  threads.clear();
+  return statuses;
+}
+
+TEST_F(GpuTest, NcclMigrates) {
+  for (auto plan : {twoStagePlan(), relayPlan()}) {
+    OpenPlan open(std::move(plan));
+    std::vector<DeviceReport> reports(open.index.rankCount());
+    auto statuses = onRanks(open.index.rankCount(), Milliseconds(20'000),
+                            [&](Transport &transport, uint32_t rank) {
+                              auto worker = std::move(*makeCudaWorker(0));
+                              DeviceRun run(open.index, rank, transport,
+                                            *worker, quickly());
+                              Status status = run.prepare();
+                              if (status.ok())
+                                status = run.migrate();
+                              if (status.ok())
+                                status = run.verify();
+                              reports[rank] = run.report();
+                              return status;
+                            });
+    for (uint32_t rank = 0; rank != statuses.size(); ++rank) {
+      EXPECT_EQ(statuses[rank].message(), "") << rank;
+      EXPECT_EQ(reports[rank].verified, 1u) << rank;
+      EXPECT_EQ(reports[rank].peakBytes, reports[rank].provedBytes) << rank;
+    }
+  }
+}
+
+/// One piece of so many bytes, to or from the other of two ranks.
+struct Piece {
+  bool isSend;
+  size_t bytes;
+};
+
+/// Posts pieces in groups; the double looks for misuse.
+std::vector<Status> exchange(const std::vector<std::vector<Piece>> (&groups)[2],
+                             Milliseconds timeout = Milliseconds(20'000)) {
+  return onRanks(2, timeout, [&](Transport &transport, uint32_t rank) {
+    std::vector<std::byte> memory(1024);
+    for (const std::vector<Piece> &group : groups[rank]) {
+      std::vector<Bytes> out;
+      std::vector<WritableBytes> in;
+      for (Piece piece : group)
+        if (piece.isSend)
+          out.push_back({memory.data(), piece.bytes});
+        else
+          in.push_back({memory.data(), piece.bytes});
+      std::vector<Outgoing> outgoing;
+      std::vector<Incoming> incoming;
+      if (!out.empty())
+        outgoing.push_back({1 - rank, 0, out, {}});
+      if (!in.empty())
+        incoming.push_back({1 - rank, 0, in, {}});
+      if (Status s = transport.post(outgoing, incoming); !s.ok())
+        return s;
+      if (Status s = transport.wait(timeout); !s.ok())
+        return s;
+    }
+    return Status::success();
+  });
+}
+
+TEST_F(GpuTest, TheDoubleFindsAnotherCount) {
+  auto statuses = exchange({{{{true, 64}}}, {{{false, 48}}}});
+  EXPECT_EQ(takeFault(),
+            "count mismatch: rank 0 sends 64 bytes, rank 1 receives 48");
+  EXPECT_EQ(statuses[1].kind(), ErrorKind::Peer);
+}
+
+TEST_F(GpuTest, TheDoubleFindsAnotherOrder) {
+  exchange({{{{true, 64}, {true, 48}}}, {{{false, 48}, {false, 64}}}});
+  EXPECT_EQ(takeFault(),
+            "order mismatch: rank 0 sends 64 bytes, rank 1 receives 48");
+}
+
+TEST_F(GpuTest, TheDoubleFindsWhatHasNoPartner) {
+  auto statuses = exchange({{{{true, 64}}}, {}});
+  EXPECT_EQ(takeFault(), "unmatched: rank 0 waits for a rank that has left");
+  EXPECT_EQ(statuses[0].message().substr(0, 6), "NCCL: ");
+}
+
+TEST_F(GpuTest, TheDoubleFindsADeadlock) {
+  // Both send first and receive in a later group: the classic mistake.
+  const std::vector<std::vector<Piece>> sendFirst{{{true, 8}}, {{false, 8}}};
+  auto statuses = exchange({sendFirst, sendFirst});
+  EXPECT_EQ(takeFault(), "deadlock: all ranks wait");
+  EXPECT_EQ(statuses[0].message(), "NCCL: a transfer: internal error");
+}
+
+TEST_F(GpuTest, AWaitEndsAtItsDeadline) {
+  // Rank 1 is there, but never receives.
+  auto statuses = onRanks(
+      2, Milliseconds(20'000), [&](Transport &transport, uint32_t rank) {
+        if (rank == 1) {
+          std::this_thread::sleep_for(Milliseconds(300));
+          return Status::success();
+        }
+        std::vector<std::byte> memory(8);
+        Bytes piece = memory;
+        Outgoing message{1, 8, {&piece, 1}, {}, 0};
+        if (Status s = transport.post({&message, 1}, {}); !s.ok())
+          return s;
+        return transport.wait(Milliseconds(50));
+      });
+  EXPECT_EQ(statuses[0].kind(), ErrorKind::Peer);
+  EXPECT_EQ(statuses[0].message(), "NCCL: no end of a transfer within 0.05 s");
+  EXPECT_EQ(statuses[1].message(), "");
+}
+
+TEST_F(GpuTest, AbortEndsAWait) {
+  auto statuses = onRanks(
+      2, Milliseconds(20'000), [&](Transport &transport, uint32_t rank) {
+        if (rank == 1) {
+          std::this_thread::sleep_for(Milliseconds(300));
+          return Status::success();
+        }
+        std::vector<std::byte> memory(8);
+        WritableBytes piece = memory;
+        Incoming message{1, 8, {&piece, 1}, {}, 0};
+        if (Status s = transport.post({}, {&message, 1}); !s.ok())
+          return s;
+        std::jthread other([&] { transport.abort(); });
+        return transport.wait(Milliseconds(20'000));
+      });
+  EXPECT_EQ(statuses[0].message(),
+            "NCCL: stopped, since another device failed");
+}
+
+} // namespace

@@ -1,0 +1,59 @@
+// Our declarations of binary interfaces, against the headers where they are.
+
+#include "transport/NcclLibrary.h"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <type_traits>
+
+using namespace etc::runtime;
+
+#if __has_include(<cuda.h>)
+#include <cuda.h>
+
+static_assert(sizeof(cuda::Address) == sizeof(CUdeviceptr));
+static_assert(sizeof(cuda::PageHandle) == sizeof(CUmemGenericAllocationHandle));
+static_assert(sizeof(cuda::Location) == sizeof(CUmemLocation));
+static_assert(sizeof(cuda::PageProperties) == sizeof(CUmemAllocationProp));
+static_assert(offsetof(cuda::PageProperties, location) ==
+              offsetof(CUmemAllocationProp, location));
+static_assert(offsetof(cuda::PageProperties, allocFlags) ==
+              offsetof(CUmemAllocationProp, allocFlags));
+static_assert(sizeof(cuda::Access) == sizeof(CUmemAccessDesc));
+static_assert(offsetof(cuda::Access, flags) ==
+              offsetof(CUmemAccessDesc, flags));
+static_assert(cuda::kNotReady == CUDA_ERROR_NOT_READY);
+static_assert(cuda::kOnDevice == CU_MEM_LOCATION_TYPE_DEVICE);
+static_assert(cuda::kPinned == CU_MEM_ALLOCATION_TYPE_PINNED);
+static_assert(cuda::kReadWrite == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+static_assert(cuda::kMultiprocessors ==
+              CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+static_assert(cuda::kVirtualMemory ==
+              CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED);
+
+TEST(Headers, CudaIsAsDeclared) { SUCCEED(); }
+#else
+TEST(Headers, CudaIsAsDeclared) { GTEST_SKIP() << "no cuda.h"; }
+#endif
+
+#if __has_include(<cuda.h>) && __has_include(<nccl.h>)
+#include <nccl.h>
+
+static_assert(sizeof(nccl::UniqueId) == sizeof(ncclUniqueId));
+static_assert(sizeof(nccl::Config) <= sizeof(ncclConfig_t));
+static_assert(offsetof(nccl::Config, blocking) ==
+              offsetof(ncclConfig_t, blocking));
+static_assert(offsetof(nccl::Config, maxCTAs) ==
+              offsetof(ncclConfig_t, maxCTAs));
+static_assert(offsetof(nccl::Config, commName) ==
+              offsetof(ncclConfig_t, commName));
+static_assert(offsetof(nccl::Config, nvlinkCentricSched) ==
+              offsetof(ncclConfig_t, nvlinkCentricSched));
+static_assert(nccl::kInProgress == ncclInProgress);
+static_assert(nccl::kBytes == ncclUint8);
+
+TEST(Headers, NcclIsAsDeclared) { SUCCEED(); }
+#else
+TEST(Headers, NcclIsAsDeclared) { GTEST_SKIP() << "no nccl.h"; }
+#endif

@@ -1,0 +1,242 @@
+// Migrations that fail, go on or go back, in one process: P1, P2, P5, P6 and P7
+// of docs/reliability.md.
+
+#include "CheckpointFixture.h"
+#include "PlanFixture.h"
+
+#include "engine/LocalRun.h"
+#include "engine/RollBack.h"
+#include "engine/StateCheck.h"
+#include "engine/StateFiles.h"
+#include "transport/ForwardingTransport.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+using namespace etc::runtime;
+using namespace etc::plan::test;
+
+namespace {
+
+/// Fails instead of one group of messages.
+class BrokenTransport final : public ForwardingTransport {
+public:
+  BrokenTransport(Transport &inner, uint32_t groups)
+      : ForwardingTransport(inner), left(groups) {}
+
+  Status post(std::span<const Outgoing> outgoing,
+              std::span<Incoming> incoming) override {
+    return left-- == 0 ? Status(ErrorKind::Peer, "broken")
+                       : inner.post(outgoing, incoming);
+  }
+
+private:
+  uint32_t left;
+};
+
+class RecoveryTest : public testing::Test {
+protected:
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "etc-recovery-XXXXXX";
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    directory = pattern;
+    options = {};
+    options.timeout = Milliseconds(20'000);
+    options.keeping.journals = options.keeping.state = directory;
+  }
+  void TearDown() override { std::filesystem::remove_all(directory); }
+
+  void open(etc::plan::fb::PlanT plan) {
+    bytes = etc::plan::packPlan(std::move(plan));
+    index.emplace(*etc::plan::fb::GetPlan(bytes.data()));
+  }
+
+  /// Runs until `device` fails in its round `round`.
+  void failAt(uint32_t device, uint32_t round) {
+    RunOptions broken = options;
+    broken.wrap = [=](Transport &inner, uint32_t other) {
+      return device == other ? std::make_unique<BrokenTransport>(inner, round)
+                             : nullptr;
+    };
+    LocalOutcome outcome = runLocally(*index, broken);
+    EXPECT_EQ(outcome.status.message(),
+              text("device ", device, ": round ", round, ": broken"));
+    read();
+  }
+
+  void read() {
+    options.keeping.standings.clear();
+    for (uint32_t rank = 0; rank != index->rankCount(); ++rank) {
+      auto contents = readJournal(journalPath(directory, index->device(rank)));
+      ASSERT_TRUE(contents.ok()) << contents.status().message();
+      options.keeping.standings.push_back(contents->standing);
+    }
+  }
+
+  /// That everything the journals name is there and right.
+  void checkFiles() {
+    for (uint32_t rank = 0; rank != index->rankCount(); ++rank) {
+      DeviceFiles files(*index, rank, options.keeping.standings[rank],
+                        directory);
+      ASSERT_EQ(files.open().message(), "");
+      EXPECT_EQ(files.check().message(), "");
+    }
+  }
+
+  void resume() {
+    LocalOutcome outcome = runLocally(*index, options);
+    ASSERT_EQ(outcome.status.message(), "");
+    for (const DeviceReport &report : outcome.reports)
+      EXPECT_EQ(report.verified, 1u);
+    read();
+    for (const Standing &standing : options.keeping.standings)
+      EXPECT_TRUE(standing.isCommitted);
+    checkFiles();
+  }
+
+  std::string directory;
+  std::vector<uint8_t> bytes;
+  std::optional<PlanIndex> index;
+  RunOptions options;
+};
+
+TEST_F(RecoveryTest, EveryPlaceEveryMode) {
+  for (Mode mode : {Mode::Eager, Mode::Safe})
+    for (uint32_t device = 0; device != 4; ++device)
+      for (uint32_t round = 0; round != 2; ++round) {
+        TearDown();
+        SetUp();
+        options.mode = mode;
+        SCOPED_TRACE(text("device ", device, ", round ", round));
+        open(twoStagePlan());
+        failAt(device, round);
+        checkFiles();
+        resume();
+      }
+}
+
+TEST_F(RecoveryTest, RelaysGoOn) {
+  open(relayPlan());
+  failAt(2, 1);
+  checkFiles();
+  resume();
+}
+
+TEST_F(RecoveryTest, SafeModeGoesBack) {
+  options.mode = Mode::Safe;
+  open(twoStagePlan());
+  failAt(1, 1);
+  ASSERT_EQ(rollBack(*index, options.keeping, Mode::Safe).message(), "");
+  read();
+  for (const Standing &standing : options.keeping.standings)
+    EXPECT_TRUE(standing.isRolledBack);
+  checkFiles();
+  for (const auto &entry :
+       std::filesystem::recursive_directory_iterator(directory))
+    EXPECT_EQ(entry.path().filename().string().find("curr-"),
+              std::string::npos);
+  // Once more changes nothing.
+  EXPECT_EQ(rollBack(*index, options.keeping, Mode::Safe).message(), "");
+}
+
+TEST_F(RecoveryTest, WhatIsReleasedDoesNotComeBack) {
+  open(twoStagePlan());
+  failAt(1, 1);
+  // Device 1 stopped in the second round, so all have finished the first.
+  EXPECT_EQ(rollBack(*index, options.keeping, Mode::Eager).message(),
+            "cannot roll back: device 0 has released embedding.weight (param); "
+            "go forward with etc-run resume, or plan the way back with etc-opt "
+            "--prev=INVENTORY.json (etc-run inventory)");
+}
+
+TEST_F(RecoveryTest, OneDecisionCommitsAll) {
+  options.mode = Mode::Safe;
+  open(twoStagePlan());
+  failAt(0, 1);
+  resume();
+  // Take the last record of a journal away: one device had not heard yet.
+  const std::string path = journalPath(directory, 3);
+  auto contents = readJournal(path);
+  contents->records.pop_back();
+  auto journal = Journal::open(path, *contents);
+  ASSERT_TRUE(journal->append(Event::Stopped).ok());
+  read();
+  ASSERT_FALSE(options.keeping.standings[3].isCommitted);
+  EXPECT_EQ(checkRollBack(*index, options.keeping).message(),
+            "cannot roll back: the migration is committed; etc-run resume "
+            "completes it");
+  resume();
+}
+
+TEST_F(RecoveryTest, MissingFilesAreNamed) {
+  open(twoStagePlan());
+  failAt(1, 1);
+  std::filesystem::remove(directory + "/device-3/prev-2");
+  LocalOutcome outcome = runLocally(*index, options);
+  EXPECT_EQ(outcome.status.message(),
+            "device 3: the state of layer.weight (master) is gone (prev-2)");
+}
+
+TEST_F(RecoveryTest, AnotherMigrationStartsFromWhatIsLeft) {
+  open(twoStagePlan());
+  ASSERT_EQ(runLocally(*index, options).status.message(), "");
+  read();
+  Survivors survivors(options.keeping.standings.begin(),
+                      options.keeping.standings.end());
+  auto left = LeftState::open(*index, survivors, directory);
+  ASSERT_TRUE(left.ok()) << left.status().message();
+  std::vector<int64_t> rows{3, 5, 0, 4}, others{0, 2, 0, 4};
+  std::vector<std::byte> data(16), expected(16);
+  Box box(rows);
+  auto read = [&](Box box) {
+    return (*left)->read(*index, 2, 0, {data.data(), box}).status().message();
+  };
+  EXPECT_EQ(read(box), "");
+  fillRegion(*index, 0, etc::plan::Side::Prev, {expected.data(), box});
+  EXPECT_EQ(data, expected);
+  EXPECT_EQ(read(Box(others)),
+            "the plan takes embedding.weight (param)[0:2, 0:4] from this "
+            "device, but device 0 holds it; plan from the inventory of what is "
+            "left");
+}
+
+TEST_F(RecoveryTest, ACheckpointBringsBackWhatIsLostAndNothingElse) {
+  open(twoStagePlan());
+  failAt(1, 0);
+  const std::string checkpoint = directory + "/checkpoint";
+  std::filesystem::create_directory(checkpoint);
+  test::writeCheckpoint(*index, checkpoint);
+  // Both devices of the second stage are gone, with the layer.
+  Survivors survivors(options.keeping.standings.begin(),
+                      options.keeping.standings.end());
+  survivors[2].reset();
+  survivors[3].reset();
+  std::vector<int64_t> rows{0, 4, 0, 4}, kept{0, 5, 0, 4};
+  std::vector<std::byte> data(64), expected(64);
+  auto without = LeftState::open(*index, survivors, directory);
+  EXPECT_EQ(
+      (*without)
+          ->read(*index, 2, 2, {data.data(), Box(rows)})
+          .status()
+          .message(),
+      "the plan takes layer.weight (master)[0:4, 0:4], which no device holds; "
+      "name a checkpoint that has it with --restore-from=DIR");
+  auto left = LeftState::open(*index, survivors, directory,
+                              *Checkpoint::open(checkpoint));
+  Result<uint64_t> restored =
+      (*left)->read(*index, 2, 2, {data.data(), Box(rows)});
+  ASSERT_TRUE(restored.ok()) << restored.status().message();
+  EXPECT_EQ(*restored, 64u);
+  fillRegion(*index, 2, etc::plan::Side::Prev, {expected.data(), Box(rows)});
+  EXPECT_EQ(data, expected);
+  // What its device holds does not come from there, nor what another holds.
+  EXPECT_EQ(*(*left)->read(*index, 0, 0, {data.data(), Box(kept)}), 0u);
+  EXPECT_EQ(
+      (*left)->read(*index, 2, 0, {data.data(), Box(kept)}).status().message(),
+      "the plan takes embedding.weight (param)[0:5, 0:4] from this device, but "
+      "device 0 holds it; plan from the inventory of what is left");
+}
+
+} // namespace

@@ -1,0 +1,128 @@
+// Simulated times, with the arithmetic worked out.
+
+#include "PlanFixture.h"
+
+#include "simulate/Network.h"
+#include "simulate/Simulator.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+using namespace etc::runtime;
+using namespace etc::plan::test;
+namespace fb = etc::plan::fb;
+
+namespace {
+
+struct OpenPlan {
+  explicit OpenPlan(fb::PlanT plan)
+      : bytes(etc::plan::packPlan(std::move(plan))),
+        index(*fb::GetPlan(bytes.data())) {}
+  std::vector<uint8_t> bytes;
+  etc::plan::PlanIndex index;
+};
+
+TEST(Network, FlowsShareTheTightestPort) {
+  // a -> b at 10; c -> b as well: 5 each. d -> e, 100 wide, is not held back.
+  Network network;
+  uint32_t a = network.addPort(10), b = network.addPort(10);
+  uint32_t c = network.addPort(10);
+  uint32_t d = network.addPort(100), e = network.addPort(100);
+  network.start(0, a, b, 50);
+  network.start(1, c, b, 100);
+  network.start(2, d, e, 100);
+  EXPECT_DOUBLE_EQ(network.nextEnd(0), 1);
+  EXPECT_EQ(network.advance(0, 1), std::vector<uint32_t>{2});
+  EXPECT_DOUBLE_EQ(network.nextEnd(1), 10);
+  EXPECT_EQ(network.advance(1, 10), std::vector<uint32_t>{0});
+  // 50 left, now alone.
+  EXPECT_DOUBLE_EQ(network.nextEnd(10), 15);
+}
+
+TEST(Network, WhatATightPortLeavesGoesToOthers) {
+  // a sends to b (2 wide) and to c: 2 and 8 of its 10.
+  Network network;
+  uint32_t a = network.addPort(10), b = network.addPort(2);
+  uint32_t c = network.addPort(100);
+  network.start(0, a, b, 20);
+  network.start(1, a, c, 80);
+  EXPECT_DOUBLE_EQ(network.nextEnd(0), 10);
+  EXPECT_EQ(network.advance(0, 10), (std::vector<uint32_t>{0, 1}));
+}
+
+TEST(Simulator, RelaysFollowEachOther) {
+  // All on one node: 32 bytes at 16 a second, 1 s of latency, 32 packed a
+  // second. Device 0 packs until 1; the message starts at 2 and ends at 4;
+  // device 1 has unpacked it at 5 and packed it again at 6; it starts at 7 and
+  // ends at 9; device 2 has unpacked it at 10, derives until 10.5; device 1 has
+  // its answer at 11.
+  OpenPlan plan(relayPlan());
+  Cluster cluster{"", 16, 1, 1, 1, 1, 32};
+  Forecast forecast = simulate(plan.index, cluster);
+  EXPECT_DOUBLE_EQ(forecast.seconds, 11);
+  EXPECT_DOUBLE_EQ(forecast.busiestPortSeconds, 2);
+}
+
+TEST(Simulator, DevicesOfANodeShareItsPort) {
+  // Two devices a node share one port of 8 bytes a second; 0.5 s of latency; 16
+  // bytes packed or copied a second. Round 0: devices 0 and 1 pack 32 bytes
+  // until 2, 2 and 3 pack 16 until 1; all messages start at 2.5, at 4 a second
+  // each: those of 16 bytes end at 6.5, those of 32 at 10.5. Devices 0 and 1
+  // unpack until 7.5, 2 and 3 until 12.5, and begin round 1 there; 0 and 1 have
+  // their answers at 13. Round 1: devices 2 and 3 pack 32 bytes until 14.5,
+  // start at 15, end at 23; 0 and 1 unpack until 25; the answers come at 25.5.
+  OpenPlan plan(twoStagePlan());
+  Cluster cluster{"", 1000, 0, 1, 8, 0.5, 16};
+  Forecast forecast = simulate(plan.index, cluster);
+  EXPECT_DOUBLE_EQ(forecast.seconds, 25.5);
+  // Out of the second node, and into the first: 2 x (16 + 32) bytes.
+  EXPECT_DOUBLE_EQ(forecast.busiestPortSeconds, 12);
+  LinkBytes bytes = countLinkBytes(plan.index);
+  EXPECT_EQ(bytes.insideNodes, 0u);
+  EXPECT_EQ(bytes.betweenNodes, 160u);
+}
+
+TEST(Simulator, PortsOfTheirOwnAreTwiceAsFast) {
+  // As above, but a port a device: round 0 ends 4 s earlier (its 32 bytes take
+  // 4 s), round 1 another 4.
+  OpenPlan plan(twoStagePlan());
+  Cluster cluster{"", 1000, 0, 2, 8, 0.5, 16};
+  EXPECT_DOUBLE_EQ(simulate(plan.index, cluster).seconds, 17.5);
+}
+
+class ClusterFile : public testing::Test {
+protected:
+  std::string read(const std::string &content) {
+    std::ofstream(path) << content;
+    return readCluster(path).status().message();
+  }
+  std::string path = testing::TempDir() + "etc-cluster.json";
+};
+
+TEST_F(ClusterFile, NamesWhatIsWrong) {
+  const std::string link =
+      R"({"link": {"bytes_per_second": 1, "latency_seconds": 0}, )";
+  EXPECT_EQ(read("[]"), path + ": expected a JSON object");
+  EXPECT_EQ(read("{}"),
+            path + ": link/bytes_per_second: expected a number above 0");
+  EXPECT_EQ(read(link + R"("port": {"bytes_per_second": 0}})"),
+            path + ": port/bytes_per_second: expected a number above 0");
+  EXPECT_EQ(read(link + R"("port": {"bytes_per_second": 1, "latency_seconds": 0,
+                 "per_node": 0}, "pack": {"bytes_per_second": 1}})"),
+            path + ": port/per_node: expected an integer from 1");
+  EXPECT_EQ(readCluster("/nonexistent").status().message(),
+            "/nonexistent: cannot open; etc-run --dry-run takes a cluster "
+            "description in JSON");
+}
+
+TEST(ClusterFiles, AllCanBeRead) {
+  for (const char *name :
+       {"paper-cluster-a", "paper-cluster-b", "h100", "gb200"}) {
+    auto cluster = readCluster(ETC_CLUSTERS "/" + std::string(name) + ".json");
+    ASSERT_TRUE(cluster) << cluster.status().message();
+    EXPECT_GT(cluster->portRate, 0);
+  }
+}
+
+} // namespace

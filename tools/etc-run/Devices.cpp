@@ -1,0 +1,122 @@
+#include "Devices.h"
+
+#include "device/CudaWorker.h"
+#include "transport/GlooTransport.h"
+#include "transport/NcclTransport.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+using namespace etc::run;
+using namespace etc::runtime;
+using etc::plan::PlanIndex;
+
+/// The place of a process on its host, as launchers tell it; else its rank.
+static uint32_t localRank(uint32_t rank) {
+  for (const char *name :
+       {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"})
+    if (const char *value = std::getenv(name))
+      return static_cast<uint32_t>(std::strtoul(value, nullptr, 10));
+  return rank;
+}
+
+static Result<unsigned> countGpus() {
+  const Result<cuda::Driver> &driver = cuda::findDriver();
+  if (!driver)
+    return driver.status();
+  int count = 0;
+  if (Status s = driver->check(driver->cuDeviceGetCount(&count),
+                               "cannot count devices");
+      !s.ok())
+    return s;
+  if (count == 0)
+    return Status(ErrorKind::Usage, "no GPU on this machine; use --memory=host "
+                                    "with --transport=gloo or local");
+  return static_cast<unsigned>(count);
+}
+
+/// NCCL refuses two ranks on one GPU of one host; as hosts of their own, over
+/// sockets, they work: for tests, not for speed.
+static void shareGpu(uint32_t rank) {
+  const std::string host = "etc-" + std::to_string(rank);
+  ::setenv("NCCL_HOSTID", host.c_str(), 0);
+  ::setenv("NCCL_NET", "Socket", 0);
+  ::setenv("NCCL_SOCKET_IFNAME", "lo", 0);
+}
+
+/// Rank 0's id, to all.
+static Result<nccl::UniqueId>
+exchangeId(Client &client, const nccl::UniqueId *mine, Milliseconds timeout) {
+  const std::string key = "nccl-id";
+  if (mine) {
+    client.put(key, {mine->internal, sizeof mine->internal});
+    return *mine;
+  }
+  Result<std::string> value = client.get(key, timeout);
+  if (!value)
+    return value.status();
+  nccl::UniqueId id{};
+  if (value->size() != sizeof id.internal)
+    return Status(ErrorKind::Peer, "rank 0's NCCL id is of another size");
+  std::memcpy(id.internal, value->data(), value->size());
+  return id;
+}
+
+Status etc::run::checkDevices(const Options &options) {
+  if (options.transport == TransportKind::Gloo && !hasGloo())
+    return connectGloo({}).status();
+  // Only libraries are looked up: a process that is about to fork must not
+  // start the driver.
+  if (options.transport == TransportKind::Nccl)
+    return findNccl();
+  return Status::success();
+}
+
+Result<std::unique_ptr<Worker>> etc::run::makeWorker(const PlanIndex &index,
+                                                     const Options &options,
+                                                     const Keeping &keeping,
+                                                     uint32_t rank) {
+  if (!options.usesGpu())
+    return makeHostWorker(keeping, index.device(rank));
+  Result<unsigned> gpus = countGpus();
+  if (!gpus)
+    return gpus.status();
+  return makeCudaWorker(localRank(rank) % *gpus);
+}
+
+Result<std::unique_ptr<Transport>> etc::run::connect(const PlanIndex &index,
+                                                     const Options &options,
+                                                     uint32_t rank,
+                                                     Client &client) {
+  const auto &participants = *index.plan().participants();
+  std::vector<uint32_t> devices(participants.begin(), participants.end());
+  if (options.transport == TransportKind::Gloo) {
+    GlooOptions gloo;
+    gloo.rank = rank;
+    gloo.devices = std::move(devices);
+    gloo.put = [&](const std::string &key, const std::string &value) {
+      client.put(key, value);
+    };
+    gloo.get = [&](const std::string &key) {
+      return client.get(key, options.timeout);
+    };
+    gloo.host = options.host;
+    gloo.timeout = options.timeout;
+    return connectGloo(gloo);
+  }
+  Result<unsigned> gpus = countGpus();
+  if (!gpus)
+    return gpus.status();
+  if (options.launch > *gpus)
+    shareGpu(rank);
+  NcclOptions nccl;
+  nccl.rank = rank;
+  nccl.devices = std::move(devices);
+  nccl.ordinal = localRank(rank) % *gpus;
+  nccl.timeout = options.timeout;
+  nccl.exchangeId = [&](const nccl::UniqueId *mine) {
+    return exchangeId(client, mine, options.timeout);
+  };
+  return connectNccl(nccl);
+}

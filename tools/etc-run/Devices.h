@@ -1,0 +1,34 @@
+// Which device, and which transport, a process of etc-run gets.
+
+#ifndef ETC_RUN_DEVICES_H
+#define ETC_RUN_DEVICES_H
+
+#include "Options.h"
+
+#include "control/Client.h"
+#include "engine/Keeping.h"
+#include "plan/PlanIndex.h"
+#include "transport/Transport.h"
+
+#include <memory>
+
+namespace etc::run {
+
+/// Whether this machine has what the options ask for: Gloo, NCCL, a GPU. The
+/// error says in one line what is missing.
+plan::Status checkDevices(const Options &options);
+
+/// Where this rank's state lives. Processes on one host take its GPUs in turn.
+plan::Result<std::unique_ptr<runtime::Worker>>
+makeWorker(const plan::PlanIndex &index, const Options &options,
+           const runtime::Keeping &keeping, uint32_t rank);
+
+/// Connects a rank that is a process to all others, which it finds through the
+/// control channel.
+plan::Result<std::unique_ptr<runtime::Transport>>
+connect(const plan::PlanIndex &index, const Options &options, uint32_t rank,
+        runtime::Client &client);
+
+} // namespace etc::run
+
+#endif // ETC_RUN_DEVICES_H

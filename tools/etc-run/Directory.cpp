@@ -1,0 +1,147 @@
+#include "Directory.h"
+
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+#include <unistd.h>
+
+using namespace etc::run;
+using namespace etc::runtime;
+using etc::plan::PlanIndex;
+using Clock = std::chrono::steady_clock;
+
+/// How long the others may take to note that they stopped.
+constexpr auto kLastNotes = std::chrono::milliseconds(1000);
+
+/// All processes may write the same file at once: each moves a whole one there.
+static Status writeFile(const std::string &path, std::string_view content) {
+  const std::string draft = text(path, ".", ::getpid());
+  std::ofstream file(draft, std::ios::binary);
+  file.write(content.data(), static_cast<std::streamsize>(content.size()));
+  file.close();
+  if (file && std::rename(draft.c_str(), path.c_str()) == 0)
+    return Status::success();
+  const int error = errno;
+  ::unlink(draft.c_str());
+  return Status(ErrorKind::Usage,
+                text(path, ": cannot write: ", std::strerror(error)));
+}
+
+std::string etc::run::stateDirectory(const Options &options) {
+  return options.state.empty() ? options.journal : options.state;
+}
+
+/// That no file of another migration is taken for one of this.
+static Status checkEmpty(const Options &options, const PlanIndex &index,
+                         const std::vector<uint32_t> &ranks) {
+  for (uint32_t rank : ranks) {
+    const uint32_t device = index.device(rank);
+    if (std::filesystem::exists(journalPath(options.journal, device)))
+      return Status(ErrorKind::Usage,
+                    text(options.journal,
+                         ": holds the journal of a migration; go on with "
+                         "etc-run resume, back with etc-run rollback, or name "
+                         "another directory"));
+    const std::string state = statePath(stateDirectory(options), device);
+    if (std::filesystem::exists(state))
+      return Status(ErrorKind::Usage,
+                    text(state, ": holds state already; name another "
+                                "directory, or remove it"));
+  }
+  return Status::success();
+}
+
+Status etc::run::makeDirectory(const Options &options,
+                               const plan::PlanFile &file,
+                               const PlanIndex &index,
+                               const std::vector<uint32_t> &ranks) {
+  if (Status s = checkEmpty(options, index, ranks); !s.ok())
+    return s;
+  std::error_code error;
+  for (const std::string &path : {options.journal, stateDirectory(options)}) {
+    std::filesystem::create_directories(path, error);
+    if (error)
+      return Status(ErrorKind::Usage,
+                    text(path, ": cannot make it: ", error.message()));
+  }
+  const auto bytes = file.bytes();
+  if (Status s = writeFile(
+          options.journal + "/plan.etcplan",
+          {reinterpret_cast<const char *>(bytes.data()), bytes.size()});
+      !s.ok())
+    return s;
+  Options lasting = options;
+  if (!options.state.empty())
+    lasting.state = std::filesystem::absolute(options.state);
+  if (!options.from.empty())
+    lasting.from = std::filesystem::absolute(options.from);
+  if (!options.restoreFrom.empty())
+    lasting.restoreFrom = std::filesystem::absolute(options.restoreFrom);
+  return writeFile(options.journal + "/options", lastingOptions(lasting));
+}
+
+Result<Survivors> etc::run::readStandings(const PlanIndex &index,
+                                          const std::string &directory) {
+  Survivors standings(index.rankCount());
+  for (uint32_t rank = 0; rank != index.rankCount(); ++rank) {
+    const std::string path = journalPath(directory, index.device(rank));
+    if (!std::filesystem::exists(path))
+      continue;
+    Result<JournalContents> contents = readJournal(path);
+    if (!contents)
+      return contents.status();
+    if (contents->header.planHash != index.plan().hash() ||
+        contents->header.rank != rank)
+      return plan::malformed(path, ": is of another plan");
+    standings[rank] = contents->standing;
+  }
+  return standings;
+}
+
+Status etc::run::dropFailed(const PlanIndex &index,
+                            const std::vector<uint32_t> &failed,
+                            Survivors &standings) {
+  for (uint32_t device : failed) {
+    std::optional<uint32_t> rank = index.rankOf(device);
+    if (!rank)
+      return Status(ErrorKind::Usage, text("--failed: device ", device,
+                                           " takes no part in the migration"));
+    standings[*rank].reset();
+  }
+  return Status::success();
+}
+
+std::string etc::run::noteSurvivors(const PlanIndex &index,
+                                    const Options &options) {
+  if (options.journal.empty())
+    return {};
+  Survivors survivors;
+  auto deadline = Clock::now() + kLastNotes;
+  size_t count = 0;
+  do {
+    Result<Survivors> standings = readStandings(index, options.journal);
+    if (!standings)
+      return {};
+    survivors = std::move(*standings);
+    count = 0;
+    for (auto &standing : survivors) {
+      if (standing && !standing->isStopped && !standing->isCommitted)
+        standing.reset();
+      count += standing.has_value();
+    }
+    if (count == index.rankCount())
+      break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  } while (Clock::now() < deadline);
+  if (count == 0)
+    return {};
+  const std::string path = options.journal + "/inventory.json";
+  Status written = writeInventory(index, takeInventory(index, survivors), path);
+  return written.ok()
+             ? text("; etc-run status ", options.journal, " says what is left")
+             : text("; ", written.message());
+}

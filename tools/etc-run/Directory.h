@@ -1,0 +1,39 @@
+// The directory that a migration leaves its journals in.
+
+#ifndef ETC_RUN_DIRECTORY_H
+#define ETC_RUN_DIRECTORY_H
+
+#include "Options.h"
+#include "engine/Keeping.h"
+#include "journal/Inventory.h"
+#include "plan/PlanFile.h"
+
+namespace etc::run {
+
+/// Makes the directory of a new migration of `ranks` and puts the plan and the
+/// options there. The error, of kind Usage, says what is in the way.
+plan::Status makeDirectory(const Options &options, const plan::PlanFile &file,
+                           const plan::PlanIndex &index,
+                           const std::vector<uint32_t> &ranks);
+
+/// What the journals say, by rank; nothing where one is missing. An error where
+/// one is damaged or of another migration.
+plan::Result<runtime::Survivors> readStandings(const plan::PlanIndex &index,
+                                               const std::string &directory);
+
+/// Takes out the devices that the user says are gone.
+plan::Status dropFailed(const plan::PlanIndex &index,
+                        const std::vector<uint32_t> &failed,
+                        runtime::Survivors &standings);
+
+/// Where the state of a migration is.
+std::string stateDirectory(const Options &options);
+
+/// After a failure: writes the inventory of those that noted that they stopped,
+/// waiting a little for them. Returns a line about it for the user; empty where
+/// there is no journal.
+std::string noteSurvivors(const plan::PlanIndex &index, const Options &options);
+
+} // namespace etc::run
+
+#endif // ETC_RUN_DIRECTORY_H

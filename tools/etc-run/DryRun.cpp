@@ -1,0 +1,119 @@
+#include "DryRun.h"
+
+#include "Units.h"
+
+#include "simulate/Simulator.h"
+
+#include <nlohmann/json.hpp>
+
+#include <iostream>
+#include <optional>
+
+using namespace etc::run;
+using namespace etc::runtime;
+using etc::plan::PlanIndex;
+using etc::plan::Status;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+struct DeviceForecast {
+  uint32_t device;
+  uint64_t sentBytes = 0, receivedBytes = 0, internodeBytes = 0;
+  uint64_t peakBytes = 0;
+};
+
+/// Threads read each other's tensors, so nothing is staged.
+uint64_t peakOf(const etc::plan::fb::Program &program, const Options &options) {
+  const uint64_t peak =
+      options.mode == Mode::Safe ? program.peak_safe() : program.peak();
+  return options.transport == TransportKind::Local
+             ? peak - program.send_slab() - program.recv_slab()
+             : peak;
+}
+
+std::vector<DeviceForecast> forecastDevices(const PlanIndex &index,
+                                            const Options &options) {
+  std::vector<DeviceForecast> devices;
+  for (uint32_t rank = 0; rank != index.rankCount(); ++rank) {
+    devices.push_back({index.device(rank)});
+    devices.back().peakBytes =
+        peakOf(index.program(index.place(rank).program), options);
+  }
+  for (const auto &round : workloadOf(index).messages)
+    for (const SimulatedMessage &message : round) {
+      devices[message.from].sentBytes += message.bytes;
+      devices[message.to].receivedBytes += message.bytes;
+      if (index.nodeOf(devices[message.from].device) !=
+          index.nodeOf(devices[message.to].device))
+        devices[message.to].internodeBytes += message.bytes;
+    }
+  return devices;
+}
+
+Json deviceObject(const DeviceForecast &forecast) {
+  return {{"device", forecast.device},
+          {"sent_bytes", forecast.sentBytes},
+          {"received_bytes", forecast.receivedBytes},
+          {"internode_bytes", forecast.internodeBytes},
+          {"peak_bytes", forecast.peakBytes}};
+}
+
+void printJson(const std::vector<DeviceForecast> &devices, LinkBytes bytes,
+               const std::optional<Cluster> &cluster, Forecast forecast,
+               const Options &options) {
+  Json list = Json::array();
+  for (const DeviceForecast &device : devices)
+    list.push_back(deviceObject(device));
+  Json out = {{"format", "etc-dry-run"},
+              {"version", 1},
+              {"transport", transportName(options.transport)},
+              {"moved_bytes", bytes.insideNodes + bytes.betweenNodes},
+              {"internode_bytes", bytes.betweenNodes},
+              {"cluster", cluster ? Json(cluster->name) : Json()},
+              {"seconds", cluster ? Json(forecast.seconds) : Json()},
+              {"busiest_port_seconds",
+               cluster ? Json(forecast.busiestPortSeconds) : Json()},
+              {"devices", list}};
+  std::cout << out.dump(2) << "\n";
+}
+
+void printText(const std::vector<DeviceForecast> &devices, LinkBytes bytes,
+               const std::optional<Cluster> &cluster, Forecast forecast) {
+  uint64_t peak = 0;
+  for (const DeviceForecast &device : devices)
+    peak = std::max(peak, device.peakBytes);
+  std::cout << "moves inside nodes   " << formatBytes(bytes.insideNodes)
+            << "\nmoves between nodes  " << formatBytes(bytes.betweenNodes)
+            << "\npeak of a device     " << formatBytes(peak) << "\n";
+  if (!cluster) {
+    std::cout << "time                 --cluster=FILE says on which cluster\n";
+    return;
+  }
+  std::cout << "time                 " << formatNumber(forecast.seconds, 4)
+            << " s on " << cluster->name << "\n"
+            << "busiest port         "
+            << formatNumber(forecast.busiestPortSeconds, 4)
+            << " s at its full rate\n";
+}
+
+} // namespace
+
+Status etc::run::printForecast(const PlanIndex &index, const Options &options) {
+  std::optional<Cluster> cluster;
+  Forecast forecast;
+  if (!options.cluster.empty()) {
+    auto read = readCluster(options.cluster);
+    if (!read)
+      return read.status();
+    cluster = *read;
+    forecast = simulate(index, *cluster);
+  }
+  LinkBytes bytes = countLinkBytes(index);
+  auto devices = forecastDevices(index, options);
+  if (options.json)
+    printJson(devices, bytes, cluster, forecast, options);
+  else
+    printText(devices, bytes, cluster, forecast);
+  return Status::success();
+}

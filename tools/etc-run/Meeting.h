@@ -1,0 +1,43 @@
+// Where the processes of a run meet.
+
+#ifndef ETC_RUN_MEETING_H
+#define ETC_RUN_MEETING_H
+
+#include "Options.h"
+#include "control/Secret.h"
+#include "control/Socket.h"
+#include "transport/Collectives.h"
+
+#include <optional>
+
+namespace etc::run {
+
+/// The control channel's place and its secret. Rank 0 listens.
+struct Meeting {
+  runtime::Address address;
+  runtime::Secret secret;
+  runtime::Socket listener; // rank 0's
+
+  /// "at HOST:PORT", or the directory that they know.
+  std::string describe(const Options &options) const {
+    return options.rendezvous.empty() ? "at " + address.describe()
+                                      : "in " + options.rendezvous;
+  }
+};
+
+/// A process's place among those that a launcher started, from the environment
+/// that torchrun, Open MPI or Slurm sets.
+std::optional<runtime::Member> findLaunchedMember();
+
+/// For processes that are forked later: listens on this host alone, under a new
+/// secret.
+plan::Result<Meeting> makeLocalMeeting();
+
+/// For a process that a launcher started. Through --rendezvous, rank 0 leaves
+/// address and secret in a file that only the same user reads; else both come
+/// from the command line or the environment.
+plan::Result<Meeting> findMeeting(runtime::Member self, const Options &options);
+
+} // namespace etc::run
+
+#endif // ETC_RUN_MEETING_H

@@ -1,0 +1,307 @@
+// The program around a run: which kind of run it is, and what the user sees.
+
+#include "Devices.h"
+#include "Directory.h"
+#include "DryRun.h"
+#include "Hooks.h"
+#include "Launch.h"
+#include "Memory.h"
+#include "Options.h"
+#include "Process.h"
+#include "ProgressLine.h"
+#include "Table.h"
+#include "TraceFile.h"
+#include "Verbs.h"
+
+#include "engine/LocalRun.h"
+#include "engine/StateFiles.h"
+#include "plan/PlanFile.h"
+#include "plan/Referee.h"
+
+#include <algorithm>
+#include <iostream>
+#include <numeric>
+#include <thread>
+
+using namespace etc::run;
+using namespace etc::runtime;
+
+static int exitCode(const Status &status) {
+  switch (status.kind()) {
+  case ErrorKind::None:
+    return 0;
+  case ErrorKind::Verification:
+    return 1;
+  case ErrorKind::Usage:
+  case ErrorKind::Malformed:
+    return 2;
+  case ErrorKind::Peer:
+    return 3;
+  }
+  return 3;
+}
+
+static int fail(const Status &status) {
+  std::cerr << "etc-run: " << status.message() << "\n";
+  return exitCode(status);
+}
+
+/// Where the plan's participants run.
+struct Setting {
+  std::optional<Member> launched; // by torchrun, srun or mpirun
+  std::vector<uint32_t>
+      ranks; // of those that run on this host, as far as is known
+};
+
+static Result<Setting> findSetting(const PlanIndex &index,
+                                   const Options &options) {
+  const uint32_t needed = index.rankCount();
+  Setting setting;
+  setting.ranks.resize(needed);
+  std::iota(setting.ranks.begin(), setting.ranks.end(), 0);
+  if (Status s = checkDevices(options); !s.ok())
+    return s;
+  if (options.transport == TransportKind::Local)
+    return setting;
+  std::string count =
+      text("the plan needs ", needed, needed == 1 ? " process" : " processes",
+           " (its participants), ");
+  if (options.launch == needed)
+    return setting;
+  if (options.launch > 0)
+    return Status(ErrorKind::Usage,
+                  text(count, "--launch=", options.launch, " starts ",
+                       options.launch, "; use --launch=", needed));
+  setting.launched = findLaunchedMember();
+  if (!setting.launched)
+    return Status(ErrorKind::Usage,
+                  text(count, "and no launcher started this one; use --launch=",
+                       needed, ", or torchrun, srun or mpirun"));
+  if (setting.launched->count != needed)
+    return Status(ErrorKind::Usage,
+                  text(count, "the launcher started ", setting.launched->count,
+                       "; start ", needed));
+  setting.ranks = {setting.launched->rank};
+  return setting;
+}
+
+static RunResult runAsThreads(const PlanIndex &index, const Options &options,
+                              RunOptions runOptions) {
+  Progress progress;
+  runOptions.progress = &progress;
+  ProgressLine line(index, progress, options.progress);
+  std::jthread drawer;
+  if (line.isOn())
+    drawer = std::jthread([&line](std::stop_token stop) {
+      while (!stop.stop_requested()) {
+        line.update();
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      }
+    });
+  TraceLog trace;
+  runOptions.trace = options.trace.empty() ? nullptr : &trace;
+  LocalOutcome outcome = runLocally(index, runOptions, [&](uint32_t rank) {
+    return makeWorker(index, options, runOptions.keeping, rank);
+  });
+  if (outcome.status.ok() && !options.trace.empty())
+    outcome.status = writeTrace(options.trace, trace);
+  return {outcome.status, std::move(outcome.reports), false};
+}
+
+static RunResult runPlan(const PlanIndex &index, const Setting &setting,
+                         const Options &options, const RunOptions &runOptions) {
+  if (options.transport == TransportKind::Local)
+    return runAsThreads(index, options, runOptions);
+  if (setting.launched)
+    return runLaunched(index, *setting.launched, options, runOptions);
+  return launchProcesses(index, options, runOptions);
+}
+
+static void printResult(const RunResult &result, const Options &options) {
+  if (options.json) {
+    std::cout << formatJson(result.reports, transportName(options.transport),
+                            options.verify);
+    return;
+  }
+  std::cout << formatTable(result.reports, options.allRows)
+            << formatTimes(result.reports);
+  if (!options.verify)
+    std::cout << "not verified (--verify=off)\n";
+  else if (result.status.ok())
+    std::cout << "verified: every element on every device, bit for bit\n";
+}
+
+/// What a new attempt takes up from an earlier one.
+static Status loadStandings(const PlanIndex &index, const Options &options,
+                            Keeping &keeping) {
+  Result<Survivors> standings = readStandings(index, options.journal);
+  if (!standings)
+    return standings.status();
+  for (const std::optional<Standing> &standing : *standings) {
+    keeping.standings.push_back(standing.value_or(Standing()));
+    if (keeping.standings.back().isRolledBack)
+      return Status(ErrorKind::Usage,
+                    text(options.journal,
+                         ": was rolled back; start a new migration in another "
+                         "directory"));
+  }
+  return Status::success();
+}
+
+/// The previous state of this migration is what another one left.
+struct Origin {
+  std::optional<etc::plan::PlanFile> file;
+  std::optional<PlanIndex> index;
+  std::unique_ptr<LeftState> state;
+};
+
+static Status openOrigin(const Options &options, Origin &origin) {
+  std::string program = "etc-run", verb = "status", directory = options.from;
+  char *arguments[] = {program.data(), verb.data(), directory.data()};
+  Result<Options> parsed = parseOptions(3, arguments);
+  if (!parsed)
+    return parsed.status();
+  Result<etc::plan::PlanFile> file = etc::plan::PlanFile::open(parsed->plan);
+  if (!file)
+    return file.status();
+  origin.file = std::move(*file);
+  origin.index.emplace(origin.file->plan());
+  if (Status s = etc::plan::checkPlan(*origin.index); !s.ok())
+    return s.at(parsed->plan);
+  Result<Survivors> standings = readStandings(*origin.index, options.from);
+  if (!standings)
+    return standings.status();
+  if (Status s = dropFailed(*origin.index, options.failed, *standings); !s.ok())
+    return s;
+  std::optional<Checkpoint> checkpoint;
+  if (!options.restoreFrom.empty()) {
+    Result<Checkpoint> opened = Checkpoint::open(options.restoreFrom);
+    if (!opened)
+      return opened.status();
+    checkpoint = std::move(*opened);
+  }
+  auto state = LeftState::open(*origin.index, *standings,
+                               stateDirectory(*parsed), std::move(checkpoint));
+  if (!state)
+    return state.status();
+  origin.state = std::move(*state);
+  return Status::success();
+}
+
+static Result<RunOptions> prepareRun(const PlanIndex &index,
+                                     const etc::plan::PlanFile &file,
+                                     const Setting &setting,
+                                     const Options &options, Origin &origin) {
+  RunOptions run;
+  run.timeout = options.timeout;
+  run.verify = options.verify;
+  run.ceiling = options.ceiling;
+  run.mode = options.mode;
+  run.floorRate = options.floorRate;
+  run.observer = hooks().observer;
+  run.wrap = hooks().wrap;
+  if (!options.journal.empty())
+    run.keeping = {options.journal, stateDirectory(options), {}, nullptr};
+  Status status = Status::success();
+  if (options.verb == Verb::Resume)
+    status = loadStandings(index, options, run.keeping);
+  else if (!options.journal.empty())
+    status = makeDirectory(options, file, index, setting.ranks);
+  // A resumed run asks for it only where a device had not read all of it.
+  const auto &known = run.keeping.standings;
+  const bool needsOrigin =
+      known.empty() ||
+      !std::all_of(known.begin(), known.end(),
+                   [](const Standing &standing) { return standing.isFilled; });
+  if (status.ok() && !options.from.empty() && needsOrigin) {
+    status = openOrigin(options, origin);
+    run.keeping.source = origin.state.get();
+  }
+  return status.ok() ? Result<RunOptions>(std::move(run))
+                     : Result<RunOptions>(status);
+}
+
+static int migrate(const PlanIndex &index, const etc::plan::PlanFile &file,
+                   const Options &options) {
+  if (options.dryRun) {
+    Status forecast = printForecast(index, options);
+    return forecast.ok() ? 0 : fail(forecast);
+  }
+  auto setting = findSetting(index, options);
+  if (!setting)
+    return fail(setting.status());
+  if (!options.usesGpu())
+    if (Status s = checkMemory(index, setting->ranks, options.mode); !s.ok())
+      return fail(s);
+  Origin origin;
+  auto runOptions = prepareRun(index, file, *setting, options, origin);
+  if (!runOptions)
+    return fail(runOptions.status());
+  RunResult result = runPlan(index, *setting, options, *runOptions);
+  // A migration that went through has figures, even if what it made is wrong.
+  bool isComplete =
+      result.status.ok() || result.status.kind() == ErrorKind::Verification;
+  if (isComplete && !result.reports.empty())
+    printResult(result, options);
+  if (result.status.ok())
+    return 0;
+  if (result.isSilent)
+    return exitCode(result.status);
+  return fail(isComplete ? result.status
+                         : Status(result.status.kind(),
+                                  result.status.message() +
+                                      noteSurvivors(index, options)));
+}
+
+static int runVerb(const Options &options) {
+  auto file = etc::plan::PlanFile::open(options.plan);
+  if (!file)
+    return fail(file.status());
+  PlanIndex index(file->plan());
+  if (Status s = etc::plan::checkPlan(index); !s.ok())
+    return fail(s.at(options.plan));
+  Status status = Status::success();
+  switch (options.verb) {
+  case Verb::Run:
+  case Verb::Resume:
+    return migrate(index, *file, options);
+  case Verb::RollBack:
+    status = rollBackMigration(index, options);
+    break;
+  case Verb::Status:
+    status = printStatus(index, options);
+    break;
+  case Verb::Inventory:
+    status = printInventory(index, options);
+    break;
+  }
+  return status.ok() ? 0 : fail(status);
+}
+
+static Hooks &storedHooks() {
+  static Hooks stored;
+  return stored;
+}
+
+const Hooks &etc::run::hooks() { return storedHooks(); }
+
+int etc::run::runMain(int argc, char **argv, const Hooks &hooks) {
+  storedHooks() = hooks;
+  auto options = parseOptions(argc, argv);
+  if (!options)
+    return fail(options.status());
+  if (options->help) {
+    std::cout << helpText();
+    return 0;
+  }
+  if (options->version) {
+    std::cout << "etc-run " ETC_VERSION " (plan format "
+              << etc::plan::kPlanVersion << ")\n";
+    return 0;
+  }
+  try {
+    return runVerb(*options);
+  } catch (const std::exception &error) {
+    return fail(Status(ErrorKind::Usage, error.what()));
+  }
+}

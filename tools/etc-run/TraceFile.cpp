@@ -1,0 +1,66 @@
+#include "TraceFile.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <fstream>
+
+using namespace etc::run;
+using namespace etc::runtime;
+using etc::plan::ErrorKind;
+using etc::plan::Status;
+using Json = nlohmann::ordered_json;
+
+static double microseconds(std::chrono::steady_clock::duration time) {
+  return std::chrono::duration<double, std::micro>(time).count();
+}
+
+static Status writeEvents(const std::string &path, const Json &events) {
+  std::ofstream file(path);
+  file << Json{{"displayTimeUnit", "ms"}, {"traceEvents", events}}.dump()
+       << "\n";
+  file.close();
+  return file ? Status::success()
+              : Status(ErrorKind::Usage,
+                       etc::plan::text(path, ": cannot write; name a file in a "
+                                             "folder that exists"));
+}
+
+Status etc::run::writeTrace(const std::string &path, const TraceLog &log) {
+  Json events = Json::array();
+  for (const TraceEvent &event : log.events())
+    events.push_back({{"name", event.step},
+                      {"ph", "X"},
+                      {"pid", 0},
+                      {"tid", event.device},
+                      {"ts", microseconds(event.begin.time_since_epoch())},
+                      {"dur", microseconds(event.end - event.begin)},
+                      {"args", {{"round", event.round}}}});
+  for (const TraceEvent &event : log.events())
+    if (event.round == 0)
+      events.push_back(
+          {{"name", "thread_name"},
+           {"ph", "M"},
+           {"pid", 0},
+           {"tid", event.device},
+           {"args", {{"name", etc::plan::text("device ", event.device)}}}});
+  return writeEvents(path, events);
+}
+
+std::string etc::run::tracePart(const std::string &path, uint32_t rank) {
+  return etc::plan::text(path, ".", rank);
+}
+
+Status etc::run::joinTraces(const std::string &path, uint32_t count) {
+  Json events = Json::array();
+  for (uint32_t rank = 0; rank != count; ++rank) {
+    const std::string part = tracePart(path, rank);
+    std::ifstream file(part);
+    Json json = Json::parse(file, nullptr, false);
+    if (json.is_object())
+      for (Json &event : json["traceEvents"])
+        events.push_back(std::move(event));
+    std::remove(part.c_str());
+  }
+  return writeEvents(path, events);
+}

@@ -1,0 +1,174 @@
+#include "Verbs.h"
+
+#include "Directory.h"
+
+#include "engine/RollBack.h"
+#include "engine/StateFiles.h"
+
+#include <algorithm>
+#include <iostream>
+
+using namespace etc::run;
+using namespace etc::runtime;
+using etc::plan::PlanIndex;
+
+/// What a directory says, as a new attempt would take it up.
+static Keeping keepingOf(const PlanIndex &index, const Options &options,
+                         const Survivors &standings) {
+  Keeping keeping{options.journal, stateDirectory(options), {}, nullptr};
+  for (uint32_t rank = 0; rank != index.rankCount(); ++rank)
+    keeping.standings.push_back(standings[rank].value_or(Standing()));
+  // One commits for all.
+  if (keeping.isDecided())
+    for (Standing &standing : keeping.standings)
+      standing.isDecided = true;
+  return keeping;
+}
+
+static uint32_t roundsOf(const PlanIndex &index, uint32_t rank) {
+  return index.program(index.place(rank).program).rounds()->size();
+}
+
+static std::string describeDevice(const PlanIndex &index, uint32_t rank,
+                                  const Standing &standing) {
+  if (standing.isRolledBack)
+    return "rolled back";
+  if (standing.isCommitted)
+    return "committed";
+  if (standing.isDecided)
+    return "to be committed";
+  if (!standing.isFilled)
+    return "has no previous state yet";
+  return text(standing.landed, " of ", roundsOf(index, rank),
+              " rounds landed, ", standing.released, " released",
+              standing.isPrepared ? ", prepared" : "",
+              standing.isStopped ? ", stopped" : "");
+}
+
+/// The first word is the state that the migration ended in; scripts rely on it.
+static std::string describeWhole(const PlanIndex &index, const Keeping &keeping,
+                                 const std::string &directory) {
+  const std::vector<Standing> &all = keeping.standings;
+  auto every = [&](auto test) {
+    return std::all_of(all.begin(), all.end(), test);
+  };
+  auto count = [&](auto test) {
+    return std::count_if(all.begin(), all.end(), test);
+  };
+  auto isRolledBack = [](const Standing &s) { return s.isRolledBack; };
+  auto isCommitted = [](const Standing &s) { return s.isCommitted; };
+  if (every(isCommitted))
+    return "new: every device has the new configuration";
+  if (keeping.isDecided())
+    return text("new: committed; etc-run resume ", directory, " completes ",
+                all.size() - count(isCommitted), " of ", all.size(),
+                " devices");
+  if (every(isRolledBack))
+    return "old: every device has the old configuration";
+  if (count(isRolledBack) > 0)
+    return text("old: rolled back in part; etc-run rollback ", directory,
+                " completes it");
+  if (every([](const Standing &s) { return s.landed == 0; }))
+    return text("old: nothing has landed; etc-run resume ", directory,
+                " starts over, etc-run rollback ", directory, " gives up");
+  const bool canGoBack = checkRollBack(index, keeping).ok();
+  return text("resumable: etc-run resume ", directory, " goes on",
+              canGoBack ? text(", etc-run rollback ", directory, " goes back")
+                        : "; the old configuration is released in part");
+}
+
+/// The bytes themselves, as far as the formula filled them.
+static Status checkFiles(const PlanIndex &index, const Survivors &standings,
+                         const Keeping &keeping) {
+  for (uint32_t rank = 0; rank != index.rankCount(); ++rank) {
+    if (!standings[rank])
+      continue;
+    DeviceFiles files(index, rank, keeping.standings[rank], keeping.state);
+    if (Status s = files.open(); !s.ok())
+      return s;
+    if (Status s = files.check(); !s.ok())
+      return s;
+  }
+  return Status::success();
+}
+
+Status etc::run::printStatus(const PlanIndex &index, const Options &options) {
+  Result<Survivors> standings = readStandings(index, options.journal);
+  if (!standings)
+    return standings.status();
+  if (Status s = dropFailed(index, options.failed, *standings); !s.ok())
+    return s;
+  const Keeping keeping = keepingOf(index, options, *standings);
+  std::cout << describeWhole(index, keeping, options.journal) << "\n";
+  for (uint32_t rank = 0; rank != index.rankCount(); ++rank)
+    std::cout << "device " << index.device(rank) << ": "
+              << ((*standings)[rank]
+                      ? describeDevice(index, rank, keeping.standings[rank])
+                      : "no journal")
+              << "\n";
+  for (const TensorBox &lost : findLost(index, *standings))
+    std::cout << "lost: " << index.describeTensor(lost.tensor)
+              << describe(etc::plan::Box(lost.bounds)) << "\n";
+  if (!options.verify)
+    return Status::success();
+  if (Status s = checkFiles(index, *standings, keeping); !s.ok())
+    return s;
+  std::cout << "verified: every element that is left, bit for bit\n";
+  return Status::success();
+}
+
+Status etc::run::rollBackMigration(const PlanIndex &index,
+                                   const Options &options) {
+  Result<Survivors> standings = readStandings(index, options.journal);
+  if (!standings)
+    return standings.status();
+  Status status =
+      rollBack(index, keepingOf(index, options, *standings), options.mode);
+  if (status.ok())
+    std::cout << "rolled back: every device has the old configuration\n";
+  return status;
+}
+
+/// What is lost but is in a checkpoint counts as what the survivors have: they
+/// read it when they begin.
+static Status addRestored(const PlanIndex &index, const Options &options,
+                          const Survivors &standings, Inventory &inventory) {
+  Result<Checkpoint> checkpoint = Checkpoint::open(options.restoreFrom);
+  if (!checkpoint)
+    return checkpoint.status();
+  const std::vector<TensorBox> lost = findLost(index, standings);
+  uint64_t bytes = 0;
+  for (const TensorBox &box : lost) {
+    if (Status s = checkpoint->check(index, box.tensor); !s.ok())
+      return s;
+    bytes +=
+        etc::plan::Box(box.bounds).volume() * index.elementBytes(box.tensor);
+  }
+  share(index, lost, inventory);
+  std::cout << "to restore: " << bytes << " bytes in " << lost.size()
+            << (lost.size() == 1 ? " box\n" : " boxes\n");
+  return Status::success();
+}
+
+Status etc::run::printInventory(const PlanIndex &index,
+                                const Options &options) {
+  Result<Survivors> standings = readStandings(index, options.journal);
+  if (!standings)
+    return standings.status();
+  if (Status s = dropFailed(index, options.failed, *standings); !s.ok())
+    return s;
+  // Whoever has no journal has nothing.
+  const Keeping keeping = keepingOf(index, options, *standings);
+  for (uint32_t rank = 0; rank != index.rankCount(); ++rank)
+    if ((*standings)[rank])
+      (*standings)[rank] = keeping.standings[rank];
+  Inventory inventory = takeInventory(index, *standings);
+  if (!options.restoreFrom.empty())
+    if (Status s = addRestored(index, options, *standings, inventory); !s.ok())
+      return s;
+  const std::string path = options.journal + "/inventory.json";
+  Status status = writeInventory(index, inventory, path);
+  if (status.ok())
+    std::cout << path << "\n";
+  return status;
+}
