@@ -13,13 +13,11 @@ static const Traits gpt = {.learnedPositions = true,
                            .normBias = true,
                            .linearBias = true,
                            .qkvBias = true};
-static const Traits llama = {.gated = true, .fusedNames = true};
-static const Traits qwen2 = {
-    .qkvBias = true, .gated = true, .fusedNames = true};
-static const Traits qwen3 = {.gated = true, .qkNorm = true, .fusedNames = true};
-static const Traits mixtral = {
+static const Traits llama = {
     .gated = true, .fusedNames = true, .groupedExperts = true};
-static const Traits qwen3Moe = {
+static const Traits qwen2 = {
+    .qkvBias = true, .gated = true, .fusedNames = true, .groupedExperts = true};
+static const Traits qwen3 = {
     .gated = true, .qkNorm = true, .fusedNames = true, .groupedExperts = true};
 static const Traits qwen2Moe = {.qkvBias = true,
                                 .gated = true,
@@ -27,7 +25,8 @@ static const Traits qwen2Moe = {.qkvBias = true,
                                 .fusedNames = true,
                                 .groupedExperts = true};
 // An MLP without a gate, and LayerNorm with its bias as the only one.
-static const Traits nemotron = {.normBias = true, .fusedNames = true};
+static const Traits nemotron = {
+    .normBias = true, .fusedNames = true, .groupedExperts = true};
 // Norms of the compressed queries and keys are what Megatron calls qkNorm here.
 static const Traits deepseek = {.gated = true,
                                 .qkNorm = true,
@@ -42,9 +41,9 @@ static const Family table[] = {
     {"mistral", llama},
     {"qwen2", qwen2},
     {"qwen3", qwen3},
-    {"mixtral", mixtral},
+    {"mixtral", llama},
     {"qwen2-moe", qwen2Moe},
-    {"qwen3-moe", qwen3Moe},
+    {"qwen3-moe", qwen3},
     {"deepseek-v3", deepseek},
     {"nemotron", nemotron},
     {"table", {}},

@@ -26,8 +26,10 @@ static Traits traitsOf(const Arguments &arguments) {
           .routerBias = arguments.has("moe-router-enable-expert-bias"),
           .sharedGate = arguments.has("moe-shared-expert-gate"),
           .fusedNames = !local,
-          .groupedExperts = arguments.has("num-experts") &&
-                            arguments.has("moe-grouped-gemm")};
+          // Without experts it says nothing, and is as families have it.
+          .groupedExperts = arguments.has("num-experts")
+                                ? arguments.has("moe-grouped-gemm")
+                                : !local};
 }
 
 /// --exp-avg-dtype and its like.

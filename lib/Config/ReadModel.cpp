@@ -41,6 +41,14 @@ static Error readTrait(const Input &input, ModelSpec &model) {
   return readBool(input, model.traits.*Trait);
 }
 
+/// It is of experts, too, unless "grouped_experts" says otherwise of these.
+static Error readFusedNames(const Input &input, ModelSpec &model) {
+  if (Error error = readBool(input, model.traits.fusedNames))
+    return error;
+  model.traits.groupedExperts = model.traits.fusedNames;
+  return Error::success();
+}
+
 template <int64_t ExpertSizes::*Size>
 static Error readExpertSize(const Input &input, ModelSpec &model) {
   return readInteger(input, {0, sizeBounds.most}, model.experts.*Size);
@@ -128,7 +136,7 @@ static const MemberReader<ModelSpec> modelMembers[] = {
     {"router_bias", readTrait<&Traits::routerBias>},
     {"shared_gate", readTrait<&Traits::sharedGate>},
     {"tensors", readTensors},
-    {"fused_names", readTrait<&Traits::fusedNames>},
+    {"fused_names", skip},
     {"grouped_experts", readTrait<&Traits::groupedExperts>},
 };
 
@@ -154,6 +162,8 @@ Error json::readModel(const Input &input, ModelSpec &model) {
   if (Error error = readFirst(input, "megatron_args", readMegatronModel, model))
     return error;
   if (Error error = readFirst(input, "family", readFamily, model))
+    return error;
+  if (Error error = readFirst(input, "fused_names", readFusedNames, model))
     return error;
   model.where = input.field.where;
   return readMembers(input, modelMembers, model);
