@@ -46,12 +46,12 @@ int64_t ParallelAttr::getSlots() const {
 
 int64_t ParallelAttr::getRoleIndex(RoleAttr role) const {
   int64_t pool = getPoolIndex(role);
-  return getZero1() ? pool * getReplicas() + role.getReplica() : pool;
+  return hasRanges() ? pool * getReplicas() + role.getReplica() : pool;
 }
 
 RoleAttr ParallelAttr::getRole(int64_t index) const {
   int64_t replica = -1;
-  if (getZero1()) {
+  if (hasRanges()) {
     replica = index % getReplicas();
     index /= getReplicas();
   }
@@ -61,7 +61,7 @@ RoleAttr ParallelAttr::getRole(int64_t index) const {
 
 bool ParallelAttr::hasRole(RoleAttr role) const {
   return role.getStage() < getPp() && role.getSlot() < getSlots() &&
-         role.hasReplica() == getZero1() && role.getReplica() < getReplicas();
+         role.hasReplica() == hasRanges() && role.getReplica() < getReplicas();
 }
 
 int64_t ParallelAttr::getPoolIndex(RoleAttr role) const {
@@ -79,6 +79,8 @@ bool ParallelAttr::hasPool(RoleAttr role) const {
 }
 
 std::string ParallelAttr::str() const {
+  if (getInventory())
+    return "DP" + std::to_string(getDp()) + " inventory";
   std::string text = "PP" + std::to_string(getPp());
   auto append = [&](const char *name, int64_t degree, int64_t usual) {
     if (degree != usual)
@@ -112,7 +114,7 @@ static bool takeDegrees(StringRef text, MutableArrayRef<int64_t> degrees) {
 static ParseResult parseRefinements(AsmParser &parser,
                                     SmallVectorImpl<int64_t> &stages,
                                     int64_t &mtpStage, bool &ppBeforeDp,
-                                    bool &zero1) {
+                                    bool &zero1, bool &inventory) {
   if (succeeded(parser.parseOptionalKeyword("stages")) &&
       parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
         return parser.parseInteger(stages.emplace_back());
@@ -124,6 +126,7 @@ static ParseResult parseRefinements(AsmParser &parser,
     return failure();
   ppBeforeDp = succeeded(parser.parseOptionalKeyword("pp_before_dp"));
   zero1 = succeeded(parser.parseOptionalKeyword("zero1"));
+  inventory = succeeded(parser.parseOptionalKeyword("inventory"));
   return success();
 }
 
@@ -140,12 +143,12 @@ FailureOr<ParallelAttr> ParallelAttr::parseBody(AsmParser &parser) {
   auto [pp, tp, dp, cp, ep, etp, vpp] = degrees;
   SmallVector<int64_t> stages;
   int64_t mtpStage;
-  bool ppBeforeDp, zero1;
-  if (parseRefinements(parser, stages, mtpStage, ppBeforeDp, zero1))
+  bool ppBeforeDp, zero1, inventory;
+  if (parseRefinements(parser, stages, mtpStage, ppBeforeDp, zero1, inventory))
     return failure();
   auto attr = parser.getChecked<ParallelAttr>(
       loc, parser.getContext(), pp, tp, dp, cp, ep, etp ? etp : tp, vpp,
-      ArrayRef<int64_t>(stages), mtpStage, ppBeforeDp, zero1);
+      ArrayRef<int64_t>(stages), mtpStage, ppBeforeDp, zero1, inventory);
   if (!attr)
     return failure();
   return attr;
@@ -204,12 +207,14 @@ LogicalResult ParallelAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    int64_t cp, int64_t ep, int64_t etp,
                                    int64_t vpp, ArrayRef<int64_t> stages,
                                    int64_t mtpStage, bool ppBeforeDp,
-                                   bool /*zero1*/) {
+                                   bool /*zero1*/, bool inventory) {
   if (failed(verifyDegrees(emitError,
                            {{"PP", pp}, {"TP", tp}, {"DP", dp}, {"CP", cp}})) ||
       failed(
           verifyDegrees(emitError, {{"EP", ep}, {"ETP", etp}, {"VPP", vpp}})))
     return failure();
+  if (inventory && (pp * tp * cp * ep * etp * vpp != 1 || !stages.empty()))
+    return emitError() << "an inventory is of DP ranks alone";
   if (tp * cp * dp % (ep * etp))
     return emitError() << "EP x ETP = " << ep * etp << " does not divide the "
                        << tp * cp * dp << " ranks of a stage";

@@ -20,13 +20,15 @@ def Etc_ParallelAttr : Etc_Attr<"Parallel", "parallel"> {
     `stages` lists the layers of every chunk in forward order (entry k * PP + p is chunk k of stage p) where they are
     not all equal; `mtp_stage` is the stage of the layers that predict further tokens, -1 the last. With `zero1` optimizer states are flat ranges over the data- and context-parallel ranks.
 
+    With `inventory` it is no configuration: its DP ranks are devices that hold whatever their `etc.workload` ops say.
+
     A stage's weights repeat after `slots` = lcm(TP, ETP x EP) ranks: rank i of a stage has slot `i mod slots` and is
     replica `i / slots`.
 
     Example: `#etc.parallel<PP4TP2DP3>`, `#etc.parallel<PP2TP2DP4 stages [5, 4] zero1>`
   }];
   let parameters = (ins "int64_t":$pp, "int64_t":$tp, "int64_t":$dp, "int64_t":$cp, "int64_t":$ep, "int64_t":$etp,
-                        "int64_t":$vpp, ArrayRefParameter<"int64_t">:$stages, "int64_t":$mtpStage, "bool":$ppBeforeDp, "bool":$zero1);
+                        "int64_t":$vpp, ArrayRefParameter<"int64_t">:$stages, "int64_t":$mtpStage, "bool":$ppBeforeDp, "bool":$zero1, "bool":$inventory);
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     int64_t getStageWorld() const { return getTp() * getCp() * getDp(); }
@@ -35,8 +37,10 @@ def Etc_ParallelAttr : Etc_Attr<"Parallel", "parallel"> {
     int64_t getReplicas() const { return getStageWorld() / getSlots(); }
     /// Ranks of equal holdings are one role. The replicas of a rank are its equals, unless each holds a range of its
     /// own.
-    int64_t getRoles() const { return getPp() * getSlots() * (getZero1() ? getReplicas() : 1); }
-    int64_t getRoleReplicas() const { return getZero1() ? 1 : getReplicas(); }
+    int64_t getRoles() const { return getPp() * getSlots() * (hasRanges() ? getReplicas() : 1); }
+    int64_t getRoleReplicas() const { return hasRanges() ? 1 : getReplicas(); }
+    /// Whether replicas hold state of their own.
+    bool hasRanges() const { return getZero1() || getInventory(); }
     /// Roles are numbered stage by stage, slot by slot, replica by replica.
     int64_t getRoleIndex(RoleAttr role) const;
     RoleAttr getRole(int64_t index) const;

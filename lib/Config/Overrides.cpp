@@ -134,6 +134,12 @@ llvm::Error Overrider::side(const Text &text, llvm::StringRef option,
     target = SideSpec();
     return sideOfMegatronArgs(*text, field, target);
   }
+  if (llvm::StringRef(*text).ends_with(".json")) {
+    target = SideSpec();
+    target.given = true;
+    target.where = field.where;
+    return inventoryOfFile(*text, field, target);
+  }
   auto parallel = parseParallelism(*text, field);
   if (!parallel)
     return parallel.takeError();

@@ -76,11 +76,6 @@ private:
 } // namespace
 
 llvm::Expected<Parallelism> ShorthandParser::parse() {
-  if (text.ends_with(".json") || text.ends_with(".etcplan"))
-    return malformed(field, "an inventory or a plan is not supported yet; "
-                            "expected a configuration such as PP4TP2DP3, got "
-                            "\"" +
-                                text + "\"");
   if (text.empty() || !llvm::isAlpha(text.front()))
     return malformed(field,
                      "expected a configuration such as PP4TP2DP3, got \"" +

@@ -72,20 +72,22 @@ static Error readMegatronSide(const Input &input, SideSpec &side) {
   return sideOfMegatronArgs(input.node.text, input.field, side);
 }
 
-/// The shorthand, with more members beside it.
+/// The shorthand, with more members beside it, or the file of an inventory.
 static Error readShorthand(const Input &input, SideSpec &side) {
   if (input.node.kind != Kind::String)
     return expected(input, "a configuration such as \"PP4TP2\"");
+  if (StringRef(input.node.text).ends_with(".json"))
+    return inventoryOfFile(input.node.text, input.field, side);
   return store(parseParallelism(input.node.text, input.field), side.parallel);
 }
 
 /// They are read before the other members, wherever they stand.
 static Error skip(const Input &, SideSpec &) { return Error::success(); }
 
-static Error refuseStoredState(const Input &input, SideSpec &) {
-  return malformed(input.field,
-                   "an inventory or a plan is not supported yet; give a "
-                   "configuration such as \"PP4TP2\"");
+static Error readInventoryFile(const Input &input, SideSpec &side) {
+  if (input.node.kind != Kind::String)
+    return expected(input, "the file of an inventory");
+  return inventoryOfFile(input.node.text, input.field, side);
 }
 
 static const MemberReader<SideSpec> sideMembers[] = {
@@ -109,8 +111,7 @@ static const MemberReader<SideSpec> sideMembers[] = {
     {"mtp_stage", readMtpStage},
     {"devices", readSideDevices},
     {"distributed_optimizer", readDistributedOptimizer},
-    {"inventory", refuseStoredState},
-    {"plan", refuseStoredState},
+    {"inventory", readInventoryFile},
 };
 
 Error json::readSide(const Input &input, SideSpec &side) {

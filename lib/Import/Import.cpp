@@ -2,7 +2,7 @@
 
 #include "etc/Import/Import.h"
 
-#include "dialect/Etc.h"
+#include "ImportInventory.h"
 #include "etc/Model/Model.h"
 
 #include "mlir/IR/Builders.h"
@@ -63,12 +63,13 @@ toOptionalList(OpBuilder &builder,
 }
 
 static ParallelAttr toParallel(OpBuilder &builder,
-                               const config::Parallelism &parallel) {
+                               const config::Parallelism &parallel,
+                               bool inventory) {
   return ParallelAttr::get(
       builder.getContext(), parallel.pp, parallel.tp, parallel.dp, parallel.cp,
       parallel.ep, parallel.expertTp(), parallel.vpp, parallel.stages,
       parallel.mtpStage, parallel.order == config::RankOrder::TpCpEpPpDp,
-      parallel.distributedOptimizer);
+      parallel.distributedOptimizer, inventory);
 }
 
 static Part toPart(model::Block block) {
@@ -105,15 +106,14 @@ static ArrayAttr toTypeNames(OpBuilder &builder,
 }
 
 static void createTensor(OpBuilder &builder, Location loc,
-                         const model::TensorTemplate &tensor,
+                         const model::TensorTemplate &tensor, bool onPrev,
+                         const std::vector<int64_t> &prev,
                          const config::Request &request) {
-  bool onPrev = model::existsOn(tensor, request.prev.parallel);
   bool onCurr = model::existsOn(tensor, request.curr.parallel);
   // That a copy could exist at all decides which buckets the optimizer has.
   bool cutsBuckets = tensor.flat && tensor.block == model::Block::Mtp;
   if (!onPrev && !onCurr && !cutsBuckets)
     return;
-  std::vector<int64_t> prev = model::shapeOn(tensor, request.prev.parallel);
   std::vector<int64_t> curr = model::shapeOn(tensor, request.curr.parallel);
   DenseI64ArrayAttr prevShape;
   if (onPrev && onCurr && prev != curr)
@@ -133,6 +133,24 @@ static void createTensor(OpBuilder &builder, Location loc,
                    prevShape, split, tiedTo, toList(builder, tensor.view),
                    toList(builder, layers), toTypeNames(builder, tensor.types),
                    tensor.flat ? builder.getUnitAttr() : UnitAttr());
+}
+
+/// The types of an inventory need not be held alike: each is a tensor of its
+/// own.
+static void createTensorsByType(OpBuilder &builder, Location loc,
+                                const model::Model &model,
+                                const InventoryTensors &held,
+                                const config::Request &request) {
+  for (const model::TensorTemplate &tensor : model.tensors)
+    for (const model::StateType &type : model.types) {
+      if (!model.isOf(tensor, type.name))
+        continue;
+      model::TensorTemplate alone = tensor;
+      alone.types = {type.name};
+      const std::vector<int64_t> *shape = held.findShape(tensor, type.name);
+      createTensor(builder, loc, alone, shape != nullptr,
+                   shape ? *shape : std::vector<int64_t>(), request);
+    }
 }
 
 OwningOpRef<ModuleOp> etc::importRequest(MLIRContext &context,
@@ -158,8 +176,9 @@ OwningOpRef<ModuleOp> etc::importRequest(MLIRContext &context,
       request.derive == "none" ? builder.getUnitAttr() : UnitAttr();
   auto migration = MigrationOp::create(
       builder, loc, builder.getStringAttr(model.name),
-      toParallel(builder, request.prev.parallel),
-      toParallel(builder, request.curr.parallel),
+      toParallel(builder, request.prev.parallel,
+                 request.prev.inventory != nullptr),
+      toParallel(builder, request.curr.parallel, /*inventory=*/false),
       toOptionalList(builder, request.prev.devices),
       toOptionalList(builder, request.curr.devices),
       builder.getDenseI64ArrayAttr(request.nodes),
@@ -170,7 +189,16 @@ OwningOpRef<ModuleOp> etc::importRequest(MLIRContext &context,
       /*policy=*/PolicyAttr());
   builder.setInsertionPointToEnd(&migration.getBody().emplaceBlock());
   Location modelLoc = toLocation(builder, request.model.where);
+  if (request.prev.inventory) {
+    InventoryTensors held(*request.prev.inventory, model);
+    createTensorsByType(builder, modelLoc, model, held, request);
+    if (failed(held.createWorkloads(migration)))
+      return nullptr;
+    return module;
+  }
   for (const model::TensorTemplate &tensor : model.tensors)
-    createTensor(builder, modelLoc, tensor, request);
+    createTensor(builder, modelLoc, tensor,
+                 model::existsOn(tensor, request.prev.parallel),
+                 model::shapeOn(tensor, request.prev.parallel), request);
   return module;
 }

@@ -136,9 +136,11 @@ void ByteCosts::addPool(int64_t pool) {
   for (const Piece &piece : curr.getShared(pool)) {
     size += table.getMovedBytes(piece);
     addPiece(piece, [&](Holder holder, int64_t bytes) {
-      // Where only the previous side has ranges, a current pool is one role.
-      (holder.isPool ? shared[holder.number] : overlaps[pool][holder.number]) +=
-          bytes;
+      if (holder.isPool)
+        shared[holder.number] += bytes;
+      else
+        for (int64_t role : curr.getRoles(pool))
+          overlaps[role][holder.number] += bytes;
     });
   }
   for (int64_t bytes : shared)

@@ -123,16 +123,19 @@ namespace {
 struct BuildWorkloads : ::etc::impl::BuildWorkloadsPassBase<BuildWorkloads> {
   void runOnOperation() override {
     MigrationOp migration = getOperation();
-    if (migration.getOnly<WorkloadOp>()) {
-      migration.emitError("has workloads already; plan the request stage");
-      return signalPassFailure();
-    }
+    for (WorkloadOp workload : migration.getOps<WorkloadOp>())
+      if (!migration.getParallel(workload.getSide()).getInventory()) {
+        migration.emitError("has workloads already; plan the request stage");
+        return signalPassFailure();
+      }
     TensorTable table(migration);
     OpBuilder builder = OpBuilder::atBlockEnd(&migration.getBody().front());
     for (Side side : {Side::Prev, Side::Curr}) {
+      ParallelAttr parallel = migration.getParallel(side);
+      if (parallel.getInventory())
+        continue;
       if (failed(checkDivides(migration, side)))
         return signalPassFailure();
-      ParallelAttr parallel = migration.getParallel(side);
       for (int64_t pool = 0; pool < parallel.getPools(); ++pool) {
         RoleAttr role = parallel.getPool(pool);
         createWorkloads(builder, migration, table, side, role,

@@ -32,7 +32,8 @@ void CertificateChecker::readSide(Side side, std::vector<Pieces> &pools,
     Pieces &pool = pools[parallel.getPoolOf(role)];
     bool isFirst = pool.empty();
     for (const Piece &piece : oracle.holdings(side, role)) {
-      if (parallel.getZero1() && table.isFlat(piece.tensor))
+      if (parallel.getInventory() ||
+          (parallel.getZero1() && table.isFlat(piece.tensor)))
         ranges[role].push_back(piece);
       else if (isFirst)
         pool.push_back(piece);
@@ -191,14 +192,19 @@ GroupedProblem CertificateChecker::problemOf(const Columns &columns) const {
     for (auto [group, pools] : llvm::enumerate(groups))
       problem.groups[{pool, static_cast<int32_t>(group)}] = {
           0, worthOf(currPools[pool], pools)};
-    // Where the current side has no ranges, a pool is a role.
-    if (!curr.getZero1())
-      extra[pool] = rangesOf(currPools[pool], columnsOfRole);
+    if (curr.hasRanges() && !prev.getInventory())
+      continue;
+    std::map<int32_t, int64_t> worths =
+        rangesOf(currPools[pool], columnsOfRole);
+    for (int64_t role = 0; role < curr.getRoles(); ++role)
+      if (curr.getPoolOf(role) == pool)
+        extra[role] = worths;
   }
-  for (int64_t role = 0; curr.getZero1() && role < curr.getRoles(); ++role) {
-    extra[role] = rangesOf(currRanges[role], columnsOfRole);
+  for (int64_t role = 0; curr.hasRanges() && role < curr.getRoles(); ++role) {
+    for (auto [column, worth] : rangesOf(currRanges[role], columnsOfRole))
+      extra[role][column] += worth;
     for (auto [column, group] : llvm::enumerate(problem.colGroup))
-      if (!prev.getZero1())
+      if (!prev.hasRanges())
         if (int64_t worth = worthOf(currRanges[role], groups[group]))
           extra[role][column] += worth;
   }

@@ -13,7 +13,7 @@ RankPlace etc::placeOfRank(ParallelAttr parallel, int64_t rank) {
     number = rank % group + rank / (group * parallel.getPp()) * group;
   }
   int64_t role = stage * slots + number % slots, replica = number / slots;
-  if (parallel.getZero1())
+  if (parallel.hasRanges())
     return {role * parallel.getReplicas() + replica, 0};
   return {role, replica};
 }

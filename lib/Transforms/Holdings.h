@@ -5,6 +5,8 @@
 
 #include "dialect/Workloads.h"
 
+#include "llvm/ADT/Sequence.h"
+
 #include <map>
 
 namespace etc {
@@ -19,11 +21,18 @@ public:
   int64_t size() const { return own.size(); }
   int64_t getPools() const { return shared.size(); }
   int64_t getPool(int64_t role) const { return parallel.getPoolOf(role); }
+  /// The roles of a pool.
+  llvm::iota_range<int64_t> getRoles(int64_t pool) const {
+    int64_t count = size() / getPools();
+    return llvm::seq(pool * count, (pool + 1) * count);
+  }
   int64_t getIndex(RoleAttr role) const { return parallel.getRoleIndex(role); }
   RoleAttr getRole(int64_t index) const { return parallel.getRole(index); }
   RoleAttr getPoolRole(int64_t pool) const { return parallel.getPool(pool); }
   /// Whether roles of a pool hold ranges of their own.
-  bool hasRanges() const { return parallel.getZero1(); }
+  bool hasRanges() const { return parallel.hasRanges(); }
+  /// Whether these ranges are of any tensors, not only of flat ones.
+  bool isInventory() const { return parallel.getInventory(); }
 
   llvm::ArrayRef<Piece> getShared(int64_t pool) const { return shared[pool]; }
   llvm::ArrayRef<Piece> getOwn(int64_t role) const { return own[role]; }

@@ -38,8 +38,26 @@ static config::Parallelism toParallelism(ParallelAttr parallel) {
   return result;
 }
 
+/// An inventory is what it says: there is no other account of it.
+void LayoutOracle::readInventory(MigrationOp migration) {
+  inventory.resize(migration.getPrev().getRoles());
+  for (WorkloadOp workload : migration.getOps<WorkloadOp>())
+    if (workload.getSide() == Side::Prev)
+      llvm::append_range(
+          inventory[migration.getPrev().getRoleIndex(workload.getRole())],
+          table.expand(workload.getWid(),
+                       table.getTypes(workload.getWt().value_or(ArrayAttr()))));
+  for (auto &pieces : inventory) {
+    llvm::sort(pieces);
+    for (const Piece &piece : pieces)
+      held.insert(piece.tensor);
+  }
+}
+
 LayoutOracle::LayoutOracle(MigrationOp migration, const TensorTable &table)
     : table(table) {
+  if (migration.getPrev().getInventory())
+    readInventory(migration);
   for (Side side : {Side::Prev, Side::Curr}) {
     SideModel &model = sides[static_cast<int>(side)];
     ParallelAttr parallel = migration.getParallel(side);
@@ -89,6 +107,8 @@ static Piece toPiece(TensorOp tensor, const layout::Piece &held) {
 
 SmallVector<Piece, 0> LayoutOracle::holdings(Side side, int64_t role) const {
   const SideModel &model = sides[static_cast<int>(side)];
+  if (model.attr.getInventory())
+    return inventory[role];
   RoleAttr attr = model.attr.getRole(role);
   layout::Role wanted{attr.getStage(), attr.getSlot(),
                       std::max<int64_t>(0, attr.getReplica())};
@@ -102,6 +122,8 @@ SmallVector<Piece, 0> LayoutOracle::holdings(Side side, int64_t role) const {
 
 bool LayoutOracle::isOnPrev(unsigned tensor) const {
   const SideModel &prev = sides[0];
+  if (prev.attr.getInventory())
+    return held.contains(tensor);
   return model::existsOn(prev.model.tensors[tensor], prev.parallel);
 }
 
@@ -121,5 +143,5 @@ int64_t LayoutOracle::roleOfRank(ParallelAttr parallel, int64_t rank) {
   int64_t number = inner + group * replica, slots = parallel.getSlots();
   return parallel.getRoleIndex(
       RoleAttr::get(parallel.getContext(), stage, number % slots,
-                    parallel.getZero1() ? number / slots : -1));
+                    parallel.hasRanges() ? number / slots : -1));
 }

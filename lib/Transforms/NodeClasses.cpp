@@ -119,7 +119,7 @@ WorthTable NodeClasses::worthsOf(const TensorTable &table, const Holdings &prev,
           [&](int64_t place, int64_t bytes) {
             worths.atGroups(pool, place) += bytes;
           });
-      if (prev.hasRanges() && !curr.hasRanges())
+      if (prev.isInventory() || (prev.hasRanges() && !curr.hasRanges()))
         coverage.add(
             piece,
             [&](Holder holder) {
@@ -128,7 +128,8 @@ WorthTable NodeClasses::worthsOf(const TensorTable &table, const Holdings &prev,
                          : ArrayRef<int64_t>(classesOf[holder.number]);
             },
             [&](int64_t place, int64_t bytes) {
-              worths.add(pool, place, bytes);
+              for (int64_t role : curr.getRoles(pool))
+                worths.add(role, place, bytes);
             });
     }
   for (int64_t role = 0; role < curr.size(); ++role)

@@ -27,7 +27,7 @@ bool etc::isPaperForm(MigrationOp migration) {
         return parallel.getCp() == 1 && parallel.getEp() == 1 &&
                parallel.getEtp() == parallel.getTp() &&
                parallel.getVpp() == 1 && parallel.getStages().empty() &&
-               !parallel.getPpBeforeDp() && !parallel.getZero1();
+               !parallel.getPpBeforeDp() && !parallel.hasRanges();
       });
 }
 

@@ -42,8 +42,8 @@ static bool isIdentity(llvm::ArrayRef<int32_t> groups) {
   return true;
 }
 
-/// The edges of `weights` that weigh anything, in order; what is negative is for
-/// `check` to refuse.
+/// The edges of `weights` that weigh anything, in order; what is negative is
+/// for `check` to refuse.
 static std::vector<assignment::Edge>
 toEdges(const std::map<std::pair<int32_t, int32_t>, Weight> &weights) {
   std::vector<assignment::Edge> edges;

@@ -49,6 +49,8 @@ FailureOr<PlannedRequest> etc::planRequest(MLIRContext &context,
                                            const config::Request &request,
                                            const PlannerOptions &options) {
   PlannedRequest result{importRequest(context, request), {}};
+  if (!result.module)
+    return failure();
   if (failed(planModule(*result.module, options, request.policy == "paper")))
     return failure();
   for (MigrationOp migration : result.module->getOps<MigrationOp>()) {

@@ -15,6 +15,7 @@
 #define ETC_CONFIG_REQUEST_H
 
 #include "etc/Config/Diagnostic.h"
+#include "etc/Config/Inventory.h"
 
 #include <cstdint>
 #include <memory>
@@ -101,6 +102,9 @@ struct SideSpec {
   /// The device of every rank; rank r is on device r (prev) or wherever the
   /// planner likes (curr) without it.
   std::optional<std::vector<int64_t>> devices;
+  /// What devices hold, in place of a configuration: the ranks are the devices
+  /// of the inventory, whatever `parallel` says but their number, its dp.
+  std::shared_ptr<const Inventory> inventory;
   /// Whether the request names this side at all.
   bool given = false;
   SourceLocation where, devicesWhere;
@@ -263,6 +267,10 @@ struct ShorthandOptions {
   /// The name of the program in messages.
   std::string program = "etc-opt";
 };
+
+/// Makes a side of the devices of an inventory.
+llvm::Error inventoryOfFile(llvm::StringRef path, const Field &field,
+                            SideSpec &side);
 
 /// Parses the shorthand of a configuration, as Parallelism::str() writes it:
 /// dimensions in any order and letter case, each at most once, then what is not

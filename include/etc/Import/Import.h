@@ -13,7 +13,7 @@ namespace etc {
 /// A module with one `etc.migration` in the request stage: layouts, cluster and
 /// the tensor templates of the model. The request must have passed
 /// config::checkRequest. Locations point into the user's file. Loads the
-/// dialect.
+/// dialect. Null, with a diagnostic, where an inventory does not fit the model.
 mlir::OwningOpRef<mlir::ModuleOp> importRequest(mlir::MLIRContext &context,
                                                 const config::Request &request);
 

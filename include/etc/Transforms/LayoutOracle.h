@@ -6,6 +6,8 @@
 #include "dialect/Workloads.h"
 #include "etc/Layout/Layout.h"
 
+#include "llvm/ADT/DenseSet.h"
+
 namespace etc {
 
 /// What the sides of a migration hold according to lib/Layout: an account of
@@ -29,8 +31,13 @@ private:
     config::Parallelism parallel;
     ParallelAttr attr;
   };
+  void readInventory(MigrationOp migration);
+
   const TensorTable &table;
   SideModel sides[2];
+  /// Of an inventory: [role] pieces, and the tensors there are.
+  std::vector<llvm::SmallVector<Piece, 0>> inventory;
+  llvm::DenseSet<unsigned> held;
 };
 
 } // namespace etc

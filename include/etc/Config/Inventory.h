@@ -1,0 +1,50 @@
+//===- Inventory.h - Who holds what -----------------------------*- C++ -*-===//
+//
+// What is left after a failure, or any state that no configuration describes:
+// the tables of a plan, and who holds which shards. docs/reliability.md has the
+// format.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ETC_CONFIG_INVENTORY_H
+#define ETC_CONFIG_INVENTORY_H
+
+#include "etc/Config/Diagnostic.h"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace etc::config {
+
+struct Inventory {
+  struct Tensor {
+    std::string name, type;     ///< the global name, a state type
+    std::vector<int64_t> shape; ///< the planning shape, in elements
+  };
+  /// [begin, end) on every axis.
+  using Box = std::vector<std::pair<int64_t, int64_t>>;
+  struct Shard {
+    int64_t tensor;
+    std::vector<Box> boxes; ///< disjoint
+  };
+  struct Device {
+    int64_t device;
+    std::vector<int64_t> has; ///< shards, at most one of a tensor
+  };
+
+  std::vector<Tensor> tensors;
+  std::vector<Shard> shards;
+  std::vector<Device> devices; ///< ascending
+};
+
+/// Reads a file. It is Malformed where it can't be read, refers to what is not
+/// there, or has boxes outside of their tensors; the message has the place.
+/// `field` names the file in the request.
+llvm::Expected<Inventory> readInventory(llvm::StringRef path,
+                                        const Field &field);
+
+} // namespace etc::config
+
+#endif // ETC_CONFIG_INVENTORY_H

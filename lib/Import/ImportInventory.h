@@ -1,0 +1,36 @@
+//===- ImportInventory.h - What devices hold becomes IR ---------*- C++ -*-===//
+
+#ifndef ETC_LIB_IMPORT_IMPORTINVENTORY_H
+#define ETC_LIB_IMPORT_IMPORTINVENTORY_H
+
+#include "dialect/Etc.h"
+#include "etc/Config/Inventory.h"
+#include "etc/Model/Model.h"
+
+#include <map>
+
+namespace etc {
+
+/// The tensors of an inventory, by the model's names.
+class InventoryTensors {
+public:
+  InventoryTensors(const config::Inventory &inventory,
+                   const model::Model &model);
+
+  /// The shape of any tensor that a template and a type stand for, as the
+  /// previous side has it; nothing where it has none.
+  const std::vector<int64_t> *findShape(const model::TensorTemplate &tensor,
+                                        const std::string &type) const;
+  /// Creates the previous `etc.workload` ops. Fails with a diagnostic where a
+  /// tensor is none of the model's, or a box can't be an id.
+  mlir::LogicalResult createWorkloads(MigrationOp migration) const;
+
+private:
+  const config::Inventory &inventory;
+  const model::Model &model;
+  std::map<std::pair<std::string, std::string>, size_t> numbers;
+};
+
+} // namespace etc
+
+#endif // ETC_LIB_IMPORT_IMPORTINVENTORY_H
