@@ -124,6 +124,36 @@ TEST_F(RecoveryTest, RelaysGoOn) {
   resume();
 }
 
+/// One device keeps a shard of two boxes, one a round.
+etc::plan::fb::PlanT twoBoxPlan() {
+  PlanBuilder b;
+  uint32_t tensor = b.tensor("w", "master", etc::plan::fb::DType::fp32, {8});
+  uint32_t shard = b.shard(tensor, {{{0, 3}}, {{5, 8}}});
+  auto &program = b.program("P0", {0}, {});
+  program.prev_shards = program.curr_shards = {shard};
+  b.round(program, {refer(tensor, b.box({{0, 3}}))});
+  b.round(program, {refer(tensor, b.box({{5, 8}}))});
+  program.peak = program.peak_safe = 24;
+  b.plan.prev_world = b.plan.curr_world = 1;
+  b.plan.nodes = {1};
+  b.plan.participants = b.plan.prev_placement = b.plan.curr_placement = {0};
+  b.forecast(0, 0);
+  b.forecast(0, 0);
+  b.plan.summary = std::make_unique<etc::plan::fb::SummaryT>();
+  b.plan.summary->kept_bytes = 24;
+  return std::move(b.plan);
+}
+
+TEST_F(RecoveryTest, AShardOfSeveralBoxesStaysWhole) {
+  open(twoBoxPlan());
+  failAt(0, 1);
+  const auto pieces = piecesOf(*index, 0, options.keeping.standings[0]);
+  ASSERT_EQ(pieces.size(), 1u);
+  EXPECT_EQ(pieces[0].boxes.size(), 2u);
+  checkFiles();
+  resume();
+}
+
 TEST_F(RecoveryTest, SafeModeGoesBack) {
   options.mode = Mode::Safe;
   open(twoStagePlan());
