@@ -254,7 +254,7 @@ LogicalResult TensorOp::verify() {
     return emitOpError()
            << "expected '" << layerMark
            << "' in the name of a tensor in a layer, and only there";
-  if (isOfExpert() && !perLayer)
+  if (isOfExpert() && !perLayer && getPart() != ::etc::Part::Mtp)
     return emitOpError("is of an expert, but not of a layer");
   if (failed(verifyOfLayers(*this)))
     return failure();

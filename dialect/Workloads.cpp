@@ -187,9 +187,12 @@ TensorTable::expand(ArrayAttr ids, const llvm::SmallBitVector &types) const {
 static LogicalResult
 verifyTensor(MigrationOp migration, WorkloadAttr id,
              function_ref<InFlightDiagnostic()> emitError) {
+  StringRef name = id.getTensor().getValue();
   for (TensorOp tensor : migration.getOps<TensorOp>()) {
-    if (tensor.getPart() != id.getPart() ||
-        tensor.getShortName() != id.getTensor().getValue())
+    // Most tensors are told apart without making up their short names.
+    bool mayMatch = tensor.getPart() == id.getPart() &&
+                    (tensor.isOfExpert() || tensor.getName().ends_with(name));
+    if (!mayMatch || tensor.getShortName() != name)
       continue;
     ArrayRef<int64_t> box = id.getBox();
     std::array<int64_t, 3> prev = threeAxes(tensor, Side::Prev),
@@ -205,8 +208,8 @@ verifyTensor(MigrationOp migration, WorkloadAttr id,
     }
     return success();
   }
-  return emitError() << "no tensor '" << id.getTensor().getValue()
-                     << "' in the " << stringifyPart(id.getPart()) << " block";
+  return emitError() << "no tensor '" << name << "' in the "
+                     << stringifyPart(id.getPart()) << " block";
 }
 
 LogicalResult

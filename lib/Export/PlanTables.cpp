@@ -34,6 +34,9 @@ PlanTables::PlanTables(MigrationOp migration, const TensorTable &table,
 void PlanTables::numberTensors() {
   std::map<std::tuple<Part, int64_t, unsigned, int64_t>, Piece> ordered;
   for (unsigned tensor = 0; tensor < table.size(); ++tensor) {
+    TensorOp op = table[tensor];
+    if (!op.isOn(migration.getPrev()) && !op.isOn(migration.getCurr()))
+      continue;
     Part part = table.getPart(tensor);
     int64_t layers = part == Part::Layer ? table.getLayers() : 1,
             experts = table.isOfExpert(tensor) ? table.getExperts() : 1;

@@ -109,7 +109,9 @@ static void createTensor(OpBuilder &builder, Location loc,
                          const config::Request &request) {
   bool onPrev = model::existsOn(tensor, request.prev.parallel);
   bool onCurr = model::existsOn(tensor, request.curr.parallel);
-  if (!onPrev && !onCurr)
+  // That a copy could exist at all decides which buckets the optimizer has.
+  bool cutsBuckets = tensor.flat && tensor.block == model::Block::Mtp;
+  if (!onPrev && !onCurr && !cutsBuckets)
     return;
   std::vector<int64_t> prev = model::shapeOn(tensor, request.prev.parallel);
   std::vector<int64_t> curr = model::shapeOn(tensor, request.curr.parallel);

@@ -99,11 +99,14 @@ void GptModel::addAttention(const std::string &prefix, Block block) {
   if (!spec.traits.fusedNames || latent)
     add(normRows(/*beforeMlp=*/false), prefix, block);
   add(latent ? latentAttentionRows() : attentionRows(), prefix, block);
+  // One norm for whatever follows, dense or of experts.
+  if (!spec.traits.fusedNames)
+    add(normRows(/*beforeMlp=*/true), prefix, block);
 }
 
 void GptModel::addMlp(bool ofExperts, const std::string &prefix, Block block,
                       std::optional<LayerRange> layers) {
-  if (!spec.traits.fusedNames || ofExperts)
+  if (spec.traits.fusedNames && ofExperts)
     add(normRows(/*beforeMlp=*/true), prefix, block, layers);
   add(ofExperts ? expertsRows() : mlpRows(), prefix, block, layers);
 }

@@ -17,6 +17,12 @@ namespace {
 struct BuildPaperCosts : ::etc::impl::BuildPaperCostsPassBase<BuildPaperCosts> {
   void runOnOperation() override {
     MigrationOp migration = getOperation();
+    if (!isPaperForm(migration)) {
+      migration.emitError(
+          "the paper's method is defined for PP, TP and DP, even stages and no "
+          "distributed optimizer; use policy best for anything else");
+      return signalPassFailure();
+    }
     OpBuilder builder = OpBuilder::atBlockEnd(&migration.getBody().front());
     PaperMatrix pipeline = buildPipelineCosts(migration),
                 tensor = buildTensorCosts(migration);

@@ -76,7 +76,7 @@ void PoolHoldings::addTensor(unsigned tensor) {
   for (int64_t chunk = 0; chunk < parallel.getVpp(); ++chunk)
     if (migration.hasPart(side, chunk * parallel.getPp() + role.getStage(),
                           op.getPart()))
-      add(tensor, 0, 0);
+      addLayer(tensor, 0);
 }
 
 SmallVector<Piece> PoolHoldings::collect() {

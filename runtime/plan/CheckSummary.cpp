@@ -167,9 +167,9 @@ private:
     return Status::success();
   }
 
-  /// Ranks are on distinct devices; those of curr are the participants that
-  /// hold current state, those of prev include the participants that hold
-  /// previous state (others of prev may be dead).
+  /// Ranks are on distinct devices, and include the participants that hold
+  /// state of the side. A stage may be empty: a rank of curr takes part, but
+  /// need not hold anything. Others of prev may be dead.
   Status checkPlacement(Side side) const {
     const bool isCurr = side == Side::Curr;
     const auto &placement = isCurr ? *index.plan().curr_placement()
@@ -192,12 +192,10 @@ private:
                          isCurr ? "current" : "previous",
                          " state and has no rank");
     if (isCurr)
-      for (uint32_t r = 0; r != placement.size(); ++r) {
-        auto rank = index.rankOf(placement[r]);
-        if (!rank || !holds(*rank, side))
+      for (uint32_t r = 0; r != placement.size(); ++r)
+        if (!index.rankOf(placement[r]))
           return malformed(path, "[", r, "]: device ", placement[r],
-                           " holds no current state");
-      }
+                           " is no participant");
     return Status::success();
   }
 

@@ -7,6 +7,7 @@
 #include "etc/Transforms/Passes.h"
 
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 
 using namespace etc;
@@ -25,6 +26,9 @@ LogicalResult etc::printDiagnostic(Diagnostic &diagnostic) {
 static LogicalResult planModule(ModuleOp module, const PlannerOptions &options,
                                 bool asPaper) {
   PassManager passes(module.getContext());
+  // Our own passes are tested with the verifier on; plans of many devices are
+  // large, and checked once.
+  passes.enableVerifier(false);
   applyDefaultTimingPassManagerCLOptions(passes);
   if (failed(applyPassManagerCLOptions(passes)))
     return failure();
@@ -38,7 +42,7 @@ static LogicalResult planModule(ModuleOp module, const PlannerOptions &options,
     best.totalFirst = options.isTotalFirst();
     buildPlanPipeline(passes, best);
   }
-  return passes.run(module);
+  return success(succeeded(passes.run(module)) && succeeded(verify(module)));
 }
 
 FailureOr<PlannedRequest> etc::planRequest(MLIRContext &context,

@@ -102,13 +102,17 @@ int etc::runPlanner(const PlannerOptions &options) {
   if (int status = checkOptions(options, *request))
     return status;
 
-  MLIRContext context(MLIRContext::Threading::DISABLED);
+  // The process ends here, and taking the IR of a large cluster apart would
+  // only delay that: neither it nor its context is freed.
+  static MLIRContext &context =
+      *new MLIRContext(MLIRContext::Threading::DISABLED);
   ScopedDiagnosticHandler handler(&context, printDiagnostic);
   if (options.frontier)
     return writeFrontier(context, *request, options);
   if (options.whichNodes)
     return writeWhichNodes(context, *request, options);
-  FailureOr<PlannedRequest> planned = planRequest(context, *request, options);
+  static FailureOr<PlannedRequest> &planned =
+      *new FailureOr<PlannedRequest>(planRequest(context, *request, options));
   if (failed(planned))
     return static_cast<int>(ExitCode::Unsatisfiable);
   return emit(options, *planned);

@@ -281,10 +281,14 @@ TEST(Referee, R7Placement) {
   plan.curr_world = 3;
   EXPECT_EQ(judge(plan),
             "curr_placement: device 2 holds current state and has no rank");
+  // A rank without state is one of an empty stage; it takes part all the same.
   plan = relayPlan();
   plan.curr_placement = {0, 1, 2};
   plan.curr_world = 3;
-  EXPECT_EQ(judge(plan), "curr_placement[0]: device 0 holds no current state");
+  EXPECT_EQ(judge(plan), "");
+  plan.nodes = {4};
+  plan.curr_placement = {3, 1, 2};
+  EXPECT_EQ(judge(plan), "curr_placement[0]: device 3 is no participant");
 }
 
 } // namespace

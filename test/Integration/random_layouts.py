@@ -1,0 +1,302 @@
+"""Random models, configurations and failures over all dimensions at once: planned, replayed and executed.
+
+Every case is a request of Inputs/random_requests.py. etc-opt plans and proves it; every rank's shards are compared with
+Megatron's rules (Inputs/megatron.py), the plan's JSON is carried out on arrays (Inputs/replay.py), its bytes, in all
+and between nodes, and its certified bounds are compared with exact assignments by SciPy, etc-verify-plan judges some
+plans again as text, and etc-run executes the plan file and checks it bit for bit.
+
+    random_layouts.py etc-opt etc-run                            1000 cases, in one or two minutes on two cores
+    random_layouts.py etc-opt etc-run --count=100000             the long run, in two or three hours
+    random_layouts.py etc-opt etc-run --seed=1234 --count=1      one case again
+
+A request that can't be met is drawn again and counted, if it is refused in words that are known here; that state is
+lost is checked. A failing case prints its seed and its request.
+"""
+
+import argparse
+import collections
+import json
+import math
+import multiprocessing
+import os
+import pathlib
+import random
+import re
+import subprocess
+import sys
+import tempfile
+
+import numpy
+from scipy.optimize import linear_sum_assignment
+
+sys.path.append(str(pathlib.Path(__file__).parent / "Inputs"))
+import megatron
+import random_requests
+from replay import World, Wrong, check, shard_indices
+
+VERIFY = "--pass-pipeline=builtin.module(etc.migration(etc-verify-plan))"
+SECONDS = 120
+# Why a request may be refused, and what for.
+REFUSALS = {
+    "lost": r"error: state is lost: '[^']+'.* no living holder",
+    "place": r"error: tensor-parallel groups of \d+ do not fit the nodes; use --place=any",
+    "budget": r"error: memory budget: \S+ is infeasible; the least found is \S+x",
+    "paper": r"the paper's (method|policy)",
+}
+SIZE = {"param": 2, "master": 4, "exp_avg": 4, "exp_avg_sq": 4, "buffer": 4}
+
+
+def best(kept):
+    """The most that an assignment keeps."""
+    return int(kept[linear_sum_assignment(kept, maximize=True)].sum())
+
+
+def run(command):
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
+    except subprocess.TimeoutExpired:
+        raise Wrong(f"{pathlib.Path(command[0]).name} takes more than {SECONDS} seconds") from None
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# What ranks hold, and what that makes of a request
+# ----------------------------------------------------------------------------------------------------------------------
+
+
+class Case:
+    """A request, and the inventories of both sides."""
+
+    def __init__(self, request, options):
+        self.request, self.options = request, options
+        self.model = megatron.Model(request["model"])
+        self.parallel = {}
+        for side in ("prev", "curr"):
+            spec = {key: value for key, value in request[side].items() if key != "devices"}
+            self.parallel[side] = megatron.Parallel(**spec)
+        self.inventories = {
+            side: [megatron.inventory(self.model, parallel, rank, request["types"]) for rank in range(parallel.world())]
+            for side, parallel in self.parallel.items()}
+        self.dead = set(request["failed"])
+        self.unusable = self.dead | set(request["leaving"])
+
+    def known_rows(self):
+        """The rows of each vocabulary before."""
+        rows = self.model.padded_vocab(self.parallel["prev"].tp)
+        return {name: rows for name in (megatron.WORDS, "mtp." + megatron.WORDS, "output_layer.weight")}
+
+    def source(self, label):
+        """The previous tensor that a current one is filled from: its twin if nothing has its own name."""
+        return label if label in self.before else (megatron.WORDS, label[1])
+
+    def bitmaps(self):
+        """What each rank has before and needs after, as rows over all elements; and the bytes of each element."""
+        self.before = {label for held in self.inventories["prev"] for label in held}
+        limit = {name: rows * self.model.hidden for name, rows in self.known_rows().items()}
+        sizes = {}
+        for held in self.inventories["prev"] + self.inventories["curr"]:
+            for label, indices in held.items():
+                sizes[label] = max(sizes.get(label, 0), int(indices.max()) + 1)
+        offsets, total = {}, 0
+        for label, size in sizes.items():
+            offsets[label], total = total, total + size
+        # Parameters are cast where their masters land, unless the two are cut in different ways.
+        cast = (self.request["derive"] == "param" and "master" in self.request["types"]
+                and not any(parallel.zero1 for parallel in self.parallel.values()))
+        weights = numpy.zeros(total)
+        for label, offset in offsets.items():
+            weights[offset:offset + sizes[label]] = 0 if cast and label[1] == "param" else SIZE[label[1]]
+        has = numpy.zeros((len(self.inventories["prev"]), total), bool)
+        for row, held in zip(has, self.inventories["prev"]):
+            for label, indices in held.items():
+                row[offsets[label] + indices] = True
+        # A copy that is new is filled from its twin, and counted there, apart from what the twin itself takes.
+        needs = []
+        for held in self.inventories["curr"]:
+            wanted = numpy.zeros(total, numpy.int8)
+            for label, indices in held.items():
+                known = indices[indices < limit.get(label[0], math.inf)]
+                wanted[offsets[self.source(label)] + known] += 1
+            needs.append(wanted)
+        return has, numpy.array(needs), weights
+
+    def study(self):
+        """Whether state is lost, and the least bytes that must move, in all and between nodes."""
+        has, needs, weights = self.bitmaps()
+        rank_of = {device: rank for rank, device in enumerate(self.request["prev"]["devices"])}
+        living = [rank for device, rank in rank_of.items() if device not in self.dead]
+        self.is_lost = bool((needs.any(0) & ~has[living].any(0)).any())
+        self.assign(has, needs * weights, rank_of)
+
+    def assign(self, has, needs, rank_of):
+        """Exact assignments by what each rank finds on a device itself, and on the device's node."""
+        request, nodes, needed = self.request, self.request["cluster"]["nodes"], int(needs.sum())
+        own = needs @ numpy.vstack([has, numpy.zeros_like(has[:1])]).T
+        near, devices, node_of, first = [], [], [], 0
+        for node, count in enumerate(nodes):
+            here = range(first, first + count)
+            held = has[[rank_of[device] for device in here if device in rank_of and device not in self.dead]].any(0)
+            near.append(needs @ held)
+            devices += [device for device in here if device not in self.unusable]
+            node_of += [node] * count
+            first += count
+        own = own[:, [rank_of.get(device, -1) for device in devices]].astype(numpy.int64)
+        near = numpy.array(near).T[:, [node_of[device] for device in devices]].astype(numpy.int64)
+        self.bound = {"moved_bytes": needed - best(own), "internode_bytes": needed - best(near)}
+        if fixed := request["curr"].get("devices"):
+            rows, columns = range(len(fixed)), [devices.index(device) for device in fixed]
+        else:
+            more, less = (own, near) if self.options else (near, own)
+            rows, columns = linear_sum_assignment(more.astype(float) * 2**24 + less, maximize=True)
+        self.least = needed - int(own[rows, columns].sum())
+        self.least_between = needed - int(near[rows, columns].sum())
+
+
+def refusal(completed):
+    """The known reason of a refusal; anything else is wrong."""
+    check(completed.returncode in (1, 2), f"exit {completed.returncode}: {completed.stderr.strip()}")
+    check(completed.stderr.count("error:") == 1, f"not one message: {completed.stderr.strip()}")
+    for reason, pattern in REFUSALS.items():
+        if re.search(pattern, completed.stderr):
+            return reason
+    raise Wrong(f"exit {completed.returncode}: {completed.stderr.strip()}")
+
+
+def plan(etc_opt, case, folder):
+    """The plan as JSON, or the reason why there is none."""
+    file, request = folder / "request.json", case.request
+    for _ in range(3):
+        file.write_text(json.dumps(request))
+        completed = run([etc_opt, file, *case.options, "--emit=json", "--quiet"])
+        if completed.returncode == 0:
+            return json.loads(completed.stdout), ""
+        reason = refusal(completed)
+        check((reason == "lost") <= case.is_lost, f"nothing is lost, yet: {completed.stderr.strip()}")
+        if reason == "place":
+            request["place"] = "any"
+        elif reason == "budget":
+            request["memory_budget"] = re.search(r"least found is (\S+x)", completed.stderr).group(1)
+        else:
+            return None, reason
+    raise Wrong(f"what a refusal says does not help: {completed.stderr.strip()}")
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# One case
+# ----------------------------------------------------------------------------------------------------------------------
+
+
+def check_inventories(case, world):
+    """Devices hold before and after what Megatron's rules say of their ranks."""
+    for side in ("prev", "curr"):
+        placement = world.document["placement"][side]
+        check(len(set(placement)) == len(placement) == len(case.inventories[side]), f"{side} placement {placement}")
+        taken = {device: held for device, held in zip(placement, case.inventories[side])
+                 if side == "curr" or device not in case.dead}
+        for number, device in world.devices.items():
+            shards = {world.tensors[tensor]: boxes for tensor, boxes in device.curr_boxes.items()} if side == "curr" \
+                else {shard.tensor: shard.boxes for shard in device.prev.values()}
+            expected = taken.pop(number, {})
+            found = {(tensor.name, tensor.type): (tensor, boxes) for tensor, boxes in shards.items()}
+            check(found.keys() == expected.keys(), f"device {number}, {side}: {sorted(found.keys() ^ expected.keys())}")
+            for label, (tensor, boxes) in found.items():
+                same = numpy.array_equal(shard_indices(tensor, boxes), expected[label])
+                check(same, f"device {number}, {side}: {tensor.label} is {boxes}")
+        check(not any(taken.values()), f"devices {sorted(taken)} take no part")
+    check(world.document["placement"]["prev"] == case.request["prev"]["devices"], "previous ranks are elsewhere")
+    check(not case.unusable & set(world.document["placement"]["curr"]), "a device that is gone takes a role")
+
+
+def check_bytes(case, world):
+    """With any place for a rank, a plan moves exactly what an assignment by both objectives moves."""
+    summary, request = world.document["summary"], case.request
+    bound = summary["bound"]
+    check(bound["moved_bytes"] <= world.moved and bound["internode_bytes"] <= world.between_nodes,
+          f"fewer bytes than the bound {bound}")
+    for what, least in case.bound.items():
+        check(bound[what] == least, f"the bound of {what} is {bound[what]}, by exact assignments {least}")
+    # The first objective decides, the second one among equals.
+    order = 1 if case.options else -1
+    found, least = (world.moved, world.between_nodes)[::order], (case.least, case.least_between)[::order]
+    if request.get("policy") != "paper" and ("devices" in request["curr"] or request["place"] == "any"):
+        check(found == least, f"{found} bytes are sent by the order of objectives, by an exact assignment {least}")
+    check(found >= least, f"{found} bytes are sent by the order of objectives, no assignment sends less than {least}")
+    if (budget := request.get("memory_budget")) is not None:
+        check(summary["peak_ratio"] <= float(budget[:-1]) + 1e-4, f"peak {summary['peak_ratio']} above {budget}")
+
+
+def execute(etc_opt, etc_run, case, folder):
+    """The plan file, carried out by etc-run."""
+    file, out = folder / "request.json", folder / "plan.etcplan"
+    completed = run([etc_opt, file, *case.options, "--emit=plan", "--quiet", "-o", out])
+    check(completed.returncode == 0, f"JSON is written, a plan is not: {completed.stderr.strip()}")
+    completed = run([etc_run, out])
+    check(completed.returncode == 0 and "verified: every element on every device, bit for bit" in completed.stdout,
+          f"etc-run: exit {completed.returncode}: {completed.stdout[-300:]} {completed.stderr.strip()}")
+
+
+def judge_again(etc_opt, case, folder):
+    """The plan as text, read back and judged by itself."""
+    file, out = folder / "request.json", folder / "plan.mlir"
+    completed = run([etc_opt, file, *case.options, "--quiet", "-o", out])
+    check(completed.returncode == 0, f"JSON is written, IR is not: {completed.stderr.strip()}")
+    completed = run([etc_opt, out, VERIFY, "-o", os.devnull])
+    check(completed.returncode == 0, f"as text the plan is refused: {completed.stderr.strip()}")
+
+
+def try_seed(arguments):
+    """(seed, refusals on the way, the request, what is wrong)."""
+    seed, etc_opt, etc_run = arguments
+    rng, refused, request, options = random.Random(seed), collections.Counter(), None, []
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        try:
+            while True:
+                request, options = random_requests.draw_request(rng)
+                case = Case(request, options)
+                case.study()
+                document, reason = plan(etc_opt, case, folder)
+                if document:
+                    break
+                refused[reason] += 1
+            check(not case.is_lost, "state is lost, and yet there is a plan")
+            world = World(document)
+            check_inventories(case, world)
+            world.run()
+            world.check_result(case.known_rows())
+            world.check_summary()
+            check_bytes(case, world)
+            execute(etc_opt, etc_run, case, folder)
+            if rng.random() < 0.1:
+                judge_again(etc_opt, case, folder)
+        except Wrong as wrong:
+            return seed, refused, (request, options), str(wrong)
+    return seed, refused, (request, options), ""
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("etc_opt")
+    parser.add_argument("etc_run")
+    parser.add_argument("--count", type=int, default=int(os.environ.get("ETC_PROPERTY_COUNT", 1000)))
+    parser.add_argument("--seed", type=int, default=int(os.environ.get("ETC_PROPERTY_SEED", 0)))
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    options = parser.parse_args()
+    print(f"{options.count} migrations from seed {options.seed} on", flush=True)
+    seeds = range(options.seed, options.seed + options.count)
+    failures, refusals = 0, collections.Counter()
+    with multiprocessing.Pool(options.jobs) as pool:
+        work = ((seed, options.etc_opt, options.etc_run) for seed in seeds)
+        for number, (seed, refused, request, wrong) in enumerate(pool.imap_unordered(try_seed, work, 4), 1):
+            refusals += refused
+            if wrong:
+                failures += 1
+                print(f"seed {seed}: WRONG: {wrong}\n  request: {json.dumps(request[0])} {request[1]}", flush=True)
+            if number % 1000 == 0:
+                print(f"{number} tried, {failures} wrong", flush=True)
+    print("drawn again: " + (", ".join(f"{n} {reason}" for reason, n in sorted(refusals.items())) or "none"))
+    print(f"{options.count - failures} of {options.count} migrations as they should be, from seed {options.seed} on")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
