@@ -234,7 +234,12 @@ TEST_F(RecoveryTest, AnotherMigrationStartsFromWhatIsLeft) {
 
 TEST_F(RecoveryTest, ACheckpointBringsBackWhatIsLostAndNothingElse) {
   open(twoStagePlan());
-  failAt(1, 0);
+  RunOptions broken = options; // on all devices, so that nothing lands
+  broken.wrap = [](Transport &inner, uint32_t) {
+    return std::make_unique<BrokenTransport>(inner, 0);
+  };
+  ASSERT_FALSE(runLocally(*index, broken).status.ok());
+  read();
   const std::string checkpoint = directory + "/checkpoint";
   std::filesystem::create_directory(checkpoint);
   test::writeCheckpoint(*index, checkpoint);
