@@ -174,11 +174,15 @@ TEST_F(RecoveryTest, SafeModeGoesBack) {
 TEST_F(RecoveryTest, WhatIsReleasedDoesNotComeBack) {
   open(twoStagePlan());
   failAt(1, 1);
-  // Device 1 stopped in the second round, so all have finished the first.
-  EXPECT_EQ(rollBack(*index, options.keeping, Mode::Eager).message(),
-            "cannot roll back: device 0 has released embedding.weight (param); "
-            "go forward with etc-run resume, or plan the way back with etc-opt "
-            "--prev=INVENTORY.json (etc-run inventory)");
+  // Device 1 stopped in the second round, so it has finished the first; its
+  // replica, device 0, may have.
+  const std::string refusal =
+      rollBack(*index, options.keeping, Mode::Eager).message();
+  EXPECT_NE(refusal.find(" has released embedding.weight (param); go forward "
+                         "with etc-run resume, or plan the way back with "
+                         "etc-opt --prev=INVENTORY.json (etc-run inventory)"),
+            std::string::npos)
+      << refusal;
 }
 
 TEST_F(RecoveryTest, OneDecisionCommitsAll) {
