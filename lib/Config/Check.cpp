@@ -1,6 +1,7 @@
 //===- Check.cpp - Whether a request can be met ---------------------------===//
 
 #include "Checks.h"
+#include "Scalars.h"
 #include "etc/Config/Presets.h"
 
 #include "llvm/ADT/DenseSet.h"
@@ -127,6 +128,15 @@ Error etc::config::checkRequest(const Request &request) {
     return error;
   if (Error error = checkModel(request.model))
     return error;
+  // They were given for another optimizer, perhaps.
+  for (StringRef type : request.types)
+    if (Error error = checkType(request.model, type,
+                                fieldAt(request.typesWhere, "types")))
+      return error;
+  for (auto [side, name] :
+       {std::pair(&request.prev, "prev"), std::pair(&request.curr, "curr")})
+    if (Error error = checkSideModel(request, *side, name))
+      return error;
   if (Error error = checkStatus(request))
     return error;
   for (auto [side, name] :

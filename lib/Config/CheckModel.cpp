@@ -135,6 +135,30 @@ Error etc::config::checkModel(const ModelSpec &model) {
 // Tables
 //===----------------------------------------------------------------------===//
 
+static Wide elementsOf(llvm::ArrayRef<int64_t> shape) {
+  Wide elements = 1;
+  for (int64_t extent : shape)
+    elements *= extent;
+  return elements;
+}
+
+static Error checkRowShape(const TensorSpec &row, const Field &field) {
+  if (row.shape.empty() || row.shape.size() > 3)
+    return malformed(field, "expected a shape of 1 to 3 axes, got " +
+                                Twine(row.shape.size()));
+  if (row.split >= static_cast<int64_t>(row.shape.size()))
+    return malformed(field, "split = " + Twine(row.split) +
+                                " is not an axis of the shape; expected 0 to " +
+                                Twine(row.shape.size() - 1));
+  if (row.vocabRows && row.split > 0)
+    return malformed(field, "rows of a vocabulary are padded along axis 0, but "
+                            "split = " +
+                                Twine(row.split) + "; use split = 0");
+  if (!row.view.empty() && elementsOf(row.view) != elementsOf(row.shape))
+    return malformed(field, "view and shape differ in the number of elements");
+  return Error::success();
+}
+
 static Error checkRow(const ModelSpec &model, const TensorSpec &row,
                       const Field &field) {
   bool ofLayer = row.block == "layer";
@@ -146,20 +170,16 @@ static Error checkRow(const ModelSpec &model, const TensorSpec &row,
   if (StringRef(row.name).contains("{expert}") && !model.experts.count)
     return malformed(field, "the name has {expert}, but model.experts is "
                             "missing; give the number of experts");
-  if (row.shape.empty() || row.shape.size() > 3)
-    return malformed(field, "expected a shape of 1 to 3 axes, got " +
-                                Twine(row.shape.size()));
-  if (row.split >= static_cast<int64_t>(row.shape.size()))
-    return malformed(field, "split = " + Twine(row.split) +
-                                " is not an axis of the shape; expected 0 to " +
-                                Twine(row.shape.size() - 1));
+  if (StringRef(row.name).contains("{expert}") && !ofLayer)
+    return malformed(field, "a tensor of experts is one of layers; put {layer} "
+                            "in its name");
   if (row.layers && (row.layers->first >= row.layers->second ||
                      row.layers->second > model.layers))
     return malformed(field, "layers " + Twine(row.layers->first) + " to " +
                                 Twine(row.layers->second) +
                                 " are not a range of the model's " +
                                 Twine(model.layers));
-  return Error::success();
+  return checkRowShape(row, field);
 }
 
 Error etc::config::checkTable(const ModelSpec &model) {
@@ -174,9 +194,9 @@ Error etc::config::checkTable(const ModelSpec &model) {
       return error;
     if (!names.insert(row.name).second)
       return malformed(field, "stands twice; give every tensor once");
-    Wide size = row.block == "layer" ? model.layers : 1;
-    for (int64_t extent : row.shape)
-      size *= extent;
+    Wide size = elementsOf(row.shape);
+    if (row.block == "layer")
+      size *= model.layers;
     elements += size * std::max<int64_t>(1, model.experts.count);
   }
   for (const TensorSpec &row : model.tensors)

@@ -3,6 +3,7 @@
 #include "Checks.h"
 #include "Scalars.h"
 #include "Stages.h"
+#include "etc/Config/States.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -46,7 +47,8 @@ static Error checkStages(const ModelSpec &model, const Parallelism &parallel,
     return unsatisfiable(
         field, "mtp: stage " + Twine(parallel.mtpStage) +
                    (model.mtpLayers
-                        ? " is not one of the " + std::to_string(pp) + " stages"
+                        ? " is not one of the " + std::to_string(pp) +
+                              " stages; use 0 to " + std::to_string(pp - 1)
                         : " is named, but the model predicts one token only"));
   if (!parallel.stages.empty())
     return checkChunks(model, parallel, field);
@@ -54,7 +56,8 @@ static Error checkStages(const ModelSpec &model, const Parallelism &parallel,
     return unsatisfiable(field,
                          Twine(model.layers) +
                              " layers do not divide over pp = " + Twine(pp) +
-                             "; " + useDivisor("pp", model.layers, pp));
+                             "; " + useDivisor("pp", model.layers, pp) +
+                             ", or layers_per_stage");
   int64_t layers = model.layers / pp;
   if (layers % vpp != 0)
     return unsatisfiable(field, Twine(layers) +
@@ -213,6 +216,25 @@ static Error checkExpertGrid(const ModelSpec &model,
   return checkExpertTensors(model, parallel, field);
 }
 
+/// Flat ranges are cut of what is laid out as the parameters are, element by
+/// element.
+static Error checkOptimizer(const ModelSpec &model, const Parallelism &parallel,
+                            const Field &field) {
+  if (!parallel.distributedOptimizer || canDistribute(model))
+    return Error::success();
+  for (const State &state : statesOf(model))
+    if (state.name != "param" && state.owner != Owner::FlatRange)
+      return unsatisfiable(
+          field,
+          "distributed_optimizer: " + state.name + " of " + model.optimizer +
+              (state.owner == Owner::WholeMatrix
+                   ? " is of whole matrices"
+                   : " is not laid out as parameters are") +
+              ", which flat ranges would cut; use distributed_optimizer = "
+              "false");
+  return Error::success();
+}
+
 /// Every size is at most 2^20, and so is the world: products stay exact.
 static Error checkWorldSize(const Parallelism &parallel, const Field &field) {
   __int128 world = 1;
@@ -237,7 +259,8 @@ Error etc::config::checkParallel(const Request &request, const SideSpec &side,
   SideSpec resolved = side;
   if (Error error = resolveStages(resolved, model.layers, field))
     return error;
-  for (auto check : {checkStages, checkTensorParallel, checkExpertGrid})
+  for (auto check :
+       {checkStages, checkTensorParallel, checkExpertGrid, checkOptimizer})
     if (Error error = check(model, resolved.parallel, field))
       return error;
   return Error::success();

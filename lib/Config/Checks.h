@@ -19,6 +19,11 @@ llvm::Error checkModel(const ModelSpec &model);
 /// Whether a plain table of tensors is complete and consistent.
 llvm::Error checkTable(const ModelSpec &model);
 
+/// Whether the model that a side's training arguments describe, if they do, is
+/// the request's.
+llvm::Error checkSideModel(const Request &request, const SideSpec &side,
+                           llvm::StringRef name);
+
 /// Whether a side's configuration can run the model, by Megatron's own rules.
 llvm::Error checkParallel(const Request &request, const SideSpec &side,
                           llvm::StringRef name);

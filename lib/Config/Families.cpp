@@ -17,14 +17,22 @@ static const Traits llama = {.gated = true, .fusedNames = true};
 static const Traits qwen2 = {
     .qkvBias = true, .gated = true, .fusedNames = true};
 static const Traits qwen3 = {.gated = true, .qkNorm = true, .fusedNames = true};
-static const Traits qwen2Moe = {
-    .qkvBias = true, .gated = true, .sharedGate = true, .fusedNames = true};
+static const Traits mixtral = {
+    .gated = true, .fusedNames = true, .groupedExperts = true};
+static const Traits qwen3Moe = {
+    .gated = true, .qkNorm = true, .fusedNames = true, .groupedExperts = true};
+static const Traits qwen2Moe = {.qkvBias = true,
+                                .gated = true,
+                                .sharedGate = true,
+                                .fusedNames = true,
+                                .groupedExperts = true};
 // Norms of the compressed queries and keys are what Megatron calls qkNorm here.
 static const Traits deepseek = {.gated = true,
                                 .qkNorm = true,
                                 .latentAttention = true,
                                 .routerBias = true,
-                                .fusedNames = true};
+                                .fusedNames = true,
+                                .groupedExperts = true};
 
 static const Family table[] = {
     {"gpt", gpt},
@@ -32,9 +40,9 @@ static const Family table[] = {
     {"mistral", llama},
     {"qwen2", qwen2},
     {"qwen3", qwen3},
-    {"mixtral", llama},
+    {"mixtral", mixtral},
     {"qwen2-moe", qwen2Moe},
-    {"qwen3-moe", qwen3},
+    {"qwen3-moe", qwen3Moe},
     {"deepseek-v3", deepseek},
     {"table", {}},
 };

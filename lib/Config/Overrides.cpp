@@ -1,6 +1,7 @@
 //===- Overrides.cpp - Requests from command-line options -----------------===//
 
 #include "HuggingFace.h"
+#include "MegatronArgs.h"
 #include "Scalars.h"
 #include "etc/Config/Presets.h"
 #include "etc/Config/Values.h"
@@ -58,18 +59,30 @@ llvm::Error Overrider::run() {
   for (Step step : steps)
     if (llvm::Error error = (this->*step)())
       return error;
-  settleModel(request.model);
-  settleSides(request);
+  settleRequest(request);
   return llvm::Error::success();
 }
 
 llvm::Error Overrider::applyModel() {
+  if (options.megatronArgs)
+    if (llvm::Error error = modelOfMegatronArgs(
+            *options.megatronArgs, fieldOf("megatron-args"), request.model))
+      return error;
   if (!options.model)
     return llvm::Error::success();
   Field field = fieldOf("model");
-  if (llvm::StringRef(*options.model).ends_with(".json"))
-    return store(readHuggingFace(*options.model, field), request.model);
-  return store(lookupPreset(*options.model, field), request.model);
+  ModelSpec model;
+  if (llvm::Error error =
+          llvm::StringRef(*options.model).ends_with(".json")
+              ? store(readHuggingFace(*options.model, field), model)
+              : store(lookupPreset(*options.model, field), model))
+    return error;
+  // Neither says how it is trained.
+  model.precision = request.model.precision;
+  model.optimizer = request.model.optimizer;
+  model.stateDTypes = request.model.stateDTypes;
+  request.model = std::move(model);
+  return llvm::Error::success();
 }
 
 llvm::Error Overrider::size(const Text &text, llvm::StringRef option,
@@ -117,6 +130,10 @@ llvm::Error Overrider::side(const Text &text, llvm::StringRef option,
   if (!text)
     return llvm::Error::success();
   Field field = fieldOf(option);
+  if (llvm::StringRef(*text).starts_with("--")) {
+    target = SideSpec();
+    return sideOfMegatronArgs(*text, field, target);
+  }
   auto parallel = parseParallelism(*text, field);
   if (!parallel)
     return parallel.takeError();
@@ -128,6 +145,10 @@ llvm::Error Overrider::side(const Text &text, llvm::StringRef option,
 }
 
 llvm::Error Overrider::applySides() {
+  if (options.megatronArgs)
+    if (llvm::Error error = sideOfMegatronArgs(
+            *options.megatronArgs, fieldOf("megatron-args"), request.prev))
+      return error;
   if (llvm::Error error = side(options.prev, "prev", request.prev))
     return error;
   return side(options.curr, "curr", request.curr);
@@ -170,11 +191,18 @@ llvm::Error Overrider::word(const Text &text, llvm::StringRef option,
 }
 
 llvm::Error Overrider::applyWords() {
+  adoptModel(request);
   if (llvm::Error error =
           word(options.derive, "derive", values().derive, request.derive))
     return error;
   if (llvm::Error error =
           word(options.policy, "policy", values().policy, request.policy))
+    return error;
+  if (llvm::Error error = word(options.precision, "precision",
+                               values().precision, request.model.precision))
+    return error;
+  if (llvm::Error error = word(options.optimizer, "optimizer",
+                               values().optimizer, request.model.optimizer))
     return error;
   return word(options.place, "place", values().place, request.place);
 }
@@ -184,11 +212,12 @@ llvm::Error Overrider::types() {
     return llvm::Error::success();
   Field field = fieldOf("types");
   request.typesWhere = field.where;
+  request.typesGiven = true;
   std::vector<std::string> names;
   if (!options.types->empty())
     for (llvm::StringRef name : llvm::split(*options.types, ','))
       names.push_back(name.str());
-  return store(orderedTypes(names, field), request.types);
+  return store(orderedTypes(request.model, names, field), request.types);
 }
 
 llvm::Error Overrider::budget() {

@@ -1,6 +1,7 @@
 //===- ReadModel.cpp - A model in JSON ------------------------------------===//
 
 #include "HuggingFace.h"
+#include "MegatronArgs.h"
 #include "Reader.h"
 #include "etc/Config/Families.h"
 #include "etc/Config/Presets.h"
@@ -64,6 +65,13 @@ static Error readPreset(const Input &input, ModelSpec &model) {
   return store(lookupPreset(input.node.text, input.field), model);
 }
 
+static Error readName(const Input &input, ModelSpec &model) {
+  if (input.node.kind != Kind::String || input.node.text.empty())
+    return expected(input, "a name");
+  model.name = input.node.text;
+  return Error::success();
+}
+
 /// A config.json; its path starts where the request is.
 static Error readHfConfig(const Input &input, ModelSpec &model) {
   if (input.node.kind != Kind::String)
@@ -76,12 +84,20 @@ static Error readHfConfig(const Input &input, ModelSpec &model) {
   return store(readHuggingFace(path, input.field), model);
 }
 
+static Error readMegatronModel(const Input &input, ModelSpec &model) {
+  if (input.node.kind != Kind::String)
+    return expected(input, "the arguments of a training script");
+  return modelOfMegatronArgs(input.node.text, input.field, model);
+}
+
 /// For what has been read before.
 static Error skip(const Input &, ModelSpec &) { return Error::success(); }
 
 static const MemberReader<ModelSpec> modelMembers[] = {
     {"preset", skip},
+    {"name", readName},
     {"hf_config", skip},
+    {"megatron_args", skip},
     {"family", skip},
     {"layers", readLayers},
     {"hidden", readModelSize<&ModelSpec::hidden>},
@@ -111,7 +127,9 @@ static const MemberReader<ModelSpec> modelMembers[] = {
     {"qk_norm", readTrait<&Traits::qkNorm>},
     {"router_bias", readTrait<&Traits::routerBias>},
     {"shared_gate", readTrait<&Traits::sharedGate>},
+    {"tensors", readTensors},
     {"fused_names", readTrait<&Traits::fusedNames>},
+    {"grouped_experts", readTrait<&Traits::groupedExperts>},
 };
 
 /// Reads a member before the others.
@@ -132,6 +150,8 @@ Error json::readModel(const Input &input, ModelSpec &model) {
   if (Error error = readFirst(input, "preset", readPreset, model))
     return error;
   if (Error error = readFirst(input, "hf_config", readHfConfig, model))
+    return error;
+  if (Error error = readFirst(input, "megatron_args", readMegatronModel, model))
     return error;
   if (Error error = readFirst(input, "family", readFamily, model))
     return error;

@@ -24,15 +24,31 @@ static Error readClusterOf(const Input &input, Request &request) {
 
 static Error readTypes(const Input &input, Request &request) {
   request.typesWhere = input.field.where;
+  request.typesGiven = true;
   if (input.node.kind != Kind::Array)
     return expected(input, "an array of strings");
   std::vector<std::string> names;
-  for (size_t i = 0; i < input.node.elements.size(); ++i)
-    if (Error error =
-            readWord(elementOf(input, i), values().types, names.emplace_back()))
+  for (size_t i = 0; i < input.node.elements.size(); ++i) {
+    Input element = elementOf(input, i);
+    if (element.node.kind != Kind::String)
+      return expected(element, "a string");
+    names.push_back(element.node.text);
+    if (Error error = checkType(request.model, names.back(), element.field))
       return error;
-  return store(orderedTypes(names, input.field), request.types);
+  }
+  return store(orderedTypes(request.model, names, input.field), request.types);
 }
+
+static Error readOptimizer(const Input &input, Request &request) {
+  return readWord(input, values().optimizer, request.model.optimizer);
+}
+
+static Error readPrecision(const Input &input, Request &request) {
+  return readWord(input, values().precision, request.model.precision);
+}
+
+/// For what depends on other members, and is read after them.
+static Error skip(const Input &, Request &) { return Error::success(); }
 
 static Error readBudget(const Input &input, Request &request) {
   request.budgetWhere = input.field.where;
@@ -76,7 +92,9 @@ static const MemberReader<Request> requestMembers[] = {
     {"cluster", readClusterOf},
     {"failed", readFailed},
     {"leaving", readLeaving},
-    {"types", readTypes},
+    {"types", skip},
+    {"optimizer", skip},
+    {"precision", skip},
     {"derive", readDerive},
     {"policy", readPolicy},
     {"place", readPlace},
@@ -95,7 +113,14 @@ llvm::Expected<Request> etc::config::parseRequest(StringRef text,
   request.where = request.model.where = input.field.where;
   if (Error error = readMembers(input, requestMembers, request))
     return error;
-  settleModel(request.model);
-  settleSides(request);
+  adoptModel(request);
+  for (auto [key, read] :
+       {std::pair("precision", &readPrecision),
+        std::pair("optimizer", &readOptimizer), std::pair("types", &readTypes)})
+    for (const Member &entry : root->members)
+      if (entry.key == key)
+        if (Error error = read(memberOf(input, entry), request))
+          return error;
+  settleRequest(request);
   return request;
 }

@@ -1,6 +1,7 @@
 //===- ReadSide.cpp - A configuration in JSON -----------------------------===//
 
 #include "LayoutString.h"
+#include "MegatronArgs.h"
 #include "Reader.h"
 
 using namespace etc::config;
@@ -11,6 +12,11 @@ using llvm::StringRef;
 template <int64_t Parallelism::*Size>
 static Error readGridSize(const Input &input, SideSpec &side) {
   return readInteger(input, gridBounds, side.parallel.*Size);
+}
+
+static Error readDp(const Input &input, SideSpec &side) {
+  side.fillsCluster = false;
+  return readInteger(input, gridBounds, side.parallel.dp);
 }
 
 /// The layers of one stage may be none.
@@ -60,6 +66,12 @@ static Error readDistributedOptimizer(const Input &input, SideSpec &side) {
   return readBool(input, side.parallel.distributedOptimizer);
 }
 
+static Error readMegatronSide(const Input &input, SideSpec &side) {
+  if (input.node.kind != Kind::String)
+    return expected(input, "the arguments of a training script");
+  return sideOfMegatronArgs(input.node.text, input.field, side);
+}
+
 /// The shorthand, with more members beside it.
 static Error readShorthand(const Input &input, SideSpec &side) {
   if (input.node.kind != Kind::String)
@@ -67,10 +79,8 @@ static Error readShorthand(const Input &input, SideSpec &side) {
   return store(parseParallelism(input.node.text, input.field), side.parallel);
 }
 
-/// It is read before the other members, wherever it stands.
-static Error skipShorthand(const Input &, SideSpec &) {
-  return Error::success();
-}
+/// They are read before the other members, wherever they stand.
+static Error skip(const Input &, SideSpec &) { return Error::success(); }
 
 static Error refuseStoredState(const Input &input, SideSpec &) {
   return malformed(input.field,
@@ -81,12 +91,13 @@ static Error refuseStoredState(const Input &input, SideSpec &) {
 static const MemberReader<SideSpec> sideMembers[] = {
     {"pp", readGridSize<&Parallelism::pp>},
     {"tp", readGridSize<&Parallelism::tp>},
-    {"dp", readGridSize<&Parallelism::dp>},
+    {"dp", readDp},
     {"cp", readGridSize<&Parallelism::cp>},
     {"ep", readGridSize<&Parallelism::ep>},
     {"etp", readGridSize<&Parallelism::etp>},
     {"vpp", readGridSize<&Parallelism::vpp>},
-    {"parallel", skipShorthand},
+    {"parallel", skip},
+    {"megatron_args", skip},
     {"order", readOrder},
     {"layers_per_stage", readLayersPerStage},
     {"first_stage_layers", readStageLayers<&PipelineSplit::firstStage>},
@@ -109,9 +120,11 @@ Error json::readSide(const Input &input, SideSpec &side) {
     return readShorthand(input, side);
   if (input.node.kind != Kind::Object)
     return expected(input, "a configuration such as \"PP4TP2\" or an object");
-  for (const Member &entry : input.node.members)
-    if (entry.key == "parallel")
-      if (Error error = readShorthand(memberOf(input, entry), side))
-        return error;
+  for (auto [key, read] : {std::pair("megatron_args", &readMegatronSide),
+                           std::pair("parallel", &readShorthand)})
+    for (const Member &entry : input.node.members)
+      if (entry.key == key)
+        if (Error error = read(memberOf(input, entry), side))
+          return error;
   return readMembers(input, sideMembers, side);
 }

@@ -68,6 +68,8 @@ llvm::Error readMembers(const Input &object,
 
 llvm::Error readSide(const Input &input, SideSpec &side);
 llvm::Error readModel(const Input &input, ModelSpec &model);
+/// A model given as a plain table.
+llvm::Error readTensors(const Input &input, ModelSpec &model);
 /// Reads the number of devices of each node.
 llvm::Error readCluster(const Input &input, std::vector<int64_t> &nodes);
 

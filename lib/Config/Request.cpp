@@ -5,6 +5,7 @@
 #include "Scalars.h"
 #include "Stages.h"
 #include "etc/Config/Presets.h"
+#include "etc/Config/States.h"
 #include "etc/Config/Values.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -16,9 +17,16 @@
 using namespace etc::config;
 using llvm::Error;
 
+static void settleTypes(Request &request) {
+  if (request.typesGiven)
+    return;
+  request.types.clear();
+  for (llvm::StringRef name : typeNames(request.model))
+    request.types.push_back(name.str());
+}
+
 Request::Request() {
-  for (llvm::StringRef type : typeNames())
-    types.push_back(type.str());
+  settleTypes(*this);
   derive = values().derive.accepted.front().str();
   policy = values().policy.accepted.front().str();
   place = values().place.accepted.front().str();
@@ -61,7 +69,7 @@ static auto sizesOf(const ModelSpec &m) {
                   m.latent, m.tensors, m.tiedEmbeddings);
 }
 
-void etc::config::settleModel(ModelSpec &model) {
+static void settleModel(ModelSpec &model) {
   if (!model.ffnGiven)
     model.ffn = 4 * model.hidden;
   // A name that is no preset's comes from a file of another format.
@@ -72,9 +80,13 @@ void etc::config::settleModel(ModelSpec &model) {
     model.name = "custom";
 }
 
-void etc::config::settleSides(Request &request) {
+static void settleSides(Request &request) {
   for (SideSpec *side : {&request.prev, &request.curr}) {
     SideSpec settled = *side;
+    Parallelism &grid = settled.parallel;
+    if (settled.fillsCluster)
+      grid.dp = std::max<int64_t>(1, request.deviceCount() /
+                                         (grid.pp * grid.tp * grid.cp));
     if (Error error = resolveStages(settled, request.model.layers, Field())) {
       llvm::consumeError(std::move(error));
       continue;
@@ -84,4 +96,18 @@ void etc::config::settleSides(Request &request) {
       settled.parallel.etp = 0;
     *side = std::move(settled);
   }
+}
+
+void etc::config::adoptModel(Request &request) {
+  ModelSpec &model = request.model;
+  for (const SideSpec *side : {&request.prev, &request.curr})
+    if (side->model && model.layers == 0 && model.hidden == 0)
+      model = *side->model;
+}
+
+void etc::config::settleRequest(Request &request) {
+  adoptModel(request);
+  settleModel(request.model);
+  settleTypes(request);
+  settleSides(request);
 }

@@ -2,6 +2,7 @@
 
 #include "Scalars.h"
 
+#include "etc/Config/States.h"
 #include "etc/Config/Values.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -68,11 +69,24 @@ etc::config::sortedDevices(std::vector<int64_t> devices, const Field &field) {
   return devices;
 }
 
+llvm::Error etc::config::checkType(const ModelSpec &model, llvm::StringRef name,
+                                   const Field &field) {
+  for (const State &state : statesOf(model))
+    if (state.name == name && state.recomputed)
+      return malformed(field, quoted(name) +
+                                  " is recomputed by the trainer from " +
+                                  state.derivedFrom +
+                                  " where that lands, and not moved; leave it "
+                                  "out");
+  return checkWord({typeNames(model), {}}, name, field);
+}
+
 llvm::Expected<std::vector<std::string>>
-etc::config::orderedTypes(llvm::ArrayRef<std::string> names,
+etc::config::orderedTypes(const ModelSpec &model,
+                          llvm::ArrayRef<std::string> names,
                           const Field &field) {
   for (const std::string &name : names) {
-    if (llvm::Error error = checkWord(values().types, name, field))
+    if (llvm::Error error = checkType(model, name, field))
       return error;
     if (llvm::count(names, name) > 1)
       return malformed(field,
@@ -80,9 +94,9 @@ etc::config::orderedTypes(llvm::ArrayRef<std::string> names,
   }
   if (names.empty())
     return malformed(field, "expected at least one type; " +
-                                suggestName("", typeNames()));
+                                suggestName("", typeNames(model)));
   std::vector<std::string> ordered;
-  for (llvm::StringRef type : typeNames())
+  for (llvm::StringRef type : typeNames(model))
     if (llvm::is_contained(names, type))
       ordered.push_back(type.str());
   return ordered;

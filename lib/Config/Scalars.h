@@ -38,9 +38,15 @@ parseIntegers(llvm::StringRef text, Bounds bounds, const Field &field);
 llvm::Expected<std::vector<int64_t>> sortedDevices(std::vector<int64_t> devices,
                                                    const Field &field);
 
-/// Checks names of workload types, and puts them into their fixed order.
+/// Checks the name of a workload type of a model.
+llvm::Error checkType(const ModelSpec &model, llvm::StringRef name,
+                      const Field &field);
+
+/// Checks names of a model's workload types, and puts them into their fixed
+/// order.
 llvm::Expected<std::vector<std::string>>
-orderedTypes(llvm::ArrayRef<std::string> names, const Field &field);
+orderedTypes(const ModelSpec &model, llvm::ArrayRef<std::string> names,
+             const Field &field);
 
 /// Checks the number of devices of all nodes together.
 llvm::Expected<std::vector<int64_t>> checkedNodes(std::vector<int64_t> nodes,
@@ -59,13 +65,14 @@ llvm::Error store(llvm::Expected<T> value, Target &target) {
   return llvm::Error::success();
 }
 
-/// What both ways into a request do last: fills ffn, and takes the preset's
-/// name from a model whose sizes are no longer the preset's.
-void settleModel(ModelSpec &model);
+/// Takes the model from a side where the request names none.
+void adoptModel(Request &request);
 
-/// What follows settleModel: the stages of both sides, as far as they can be
-/// known; checkRequest says what can't.
-void settleSides(Request &request);
+/// What both ways into a request do last: adoptModel, fills ffn, takes the
+/// preset's name from a model whose sizes are no longer the preset's, and
+/// resolves the stages of both sides as far as they can be known; checkRequest
+/// says what can't.
+void settleRequest(Request &request);
 
 } // namespace etc::config
 

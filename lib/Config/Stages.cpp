@@ -7,6 +7,7 @@
 
 #include "Stages.h"
 
+#include "Checks.h"
 #include "LayoutString.h"
 #include "Scalars.h"
 
@@ -24,15 +25,15 @@ using Chunks = std::vector<int64_t>;
 static std::string nearestMultiples(llvm::StringRef name, int64_t wanted,
                                     int64_t divisor) {
   int64_t below = wanted / divisor * divisor;
-  std::string text = "use " + name.str() + " = ";
+  std::string text = "use ";
   if (below > 0)
-    text += std::to_string(below) + " or ";
-  return text + std::to_string(below + divisor);
+    text += name.str() + " = " + std::to_string(below) + " or ";
+  return text + name.str() + " = " + std::to_string(below + divisor);
 }
 
 /// The same number of layers in every chunk of a stage.
-static Error append(Chunks &stage, int64_t layers, int64_t vpp, int64_t p,
-                    const Field &field) {
+static Error appendChunks(Chunks &stage, int64_t layers, int64_t vpp, int64_t p,
+                          const Field &field) {
   if (layers % vpp == 0) {
     stage.assign(vpp, layers / vpp);
     return Error::success();
@@ -85,7 +86,8 @@ static Expected<Chunks> splitEnds(const SideSpec &side, int64_t layers,
       count = *split.firstStage;
     else if (p == pp - 1 && split.lastStage)
       count = *split.lastStage;
-    if (Error error = append(stages[p], count, side.parallel.vpp, p, field))
+    if (Error error =
+            appendChunks(stages[p], count, side.parallel.vpp, p, field))
       return error;
   }
   return inForwardOrder(stages, side.parallel.vpp);
@@ -153,8 +155,30 @@ static Expected<Chunks> chunksOf(SideSpec &side, int64_t layers,
               : splitAccounting(side, layers, field);
 }
 
+/// --num-layers-per-virtual-pipeline-stage: how many chunks these make.
+static Error resolveChunks(SideSpec &side, int64_t layers, const Field &field) {
+  int64_t pp = side.parallel.pp, chunk = side.layersPerChunk;
+  int64_t counted =
+      layers + side.split.accountForEmbedding + side.split.accountForLoss;
+  if (counted % pp != 0)
+    return Error::success(); // refused where stages are
+  int64_t stage = counted / pp;
+  if (stage % chunk != 0)
+    return unsatisfiable(field,
+                         Twine(stage) +
+                             " layers of a stage do not divide over "
+                             "chunks of " +
+                             Twine(chunk) + "; " +
+                             useDivisor("layers of a chunk", stage, chunk));
+  side.parallel.vpp = stage / chunk;
+  return Error::success();
+}
+
 Error etc::config::resolveStages(SideSpec &side, int64_t layers,
                                  const Field &field) {
+  if (side.layersPerChunk)
+    if (Error error = resolveChunks(side, layers, field))
+      return error;
   if (side.split.given()) {
     auto chunks = chunksOf(side, layers, field);
     if (!chunks)

@@ -3,6 +3,7 @@
 #include "etc/Config/Values.h"
 
 #include "etc/Config/Families.h"
+#include "etc/Config/States.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -18,18 +19,15 @@ static Vocabulary familyWords() {
 const Vocabularies &etc::config::values() {
   static const Vocabularies table = {
       .family = familyWords(),
-      .types = {{"param", "master", "exp_avg", "exp_avg_sq"}, {}},
       .derive = {{"param", "none"}, {}},
       .policy = {{"best", "paper"}, {}},
       .place = {{"pack", "tp", "any"}, {}},
       .order = {{"tp-cp-ep-dp-pp", "tp-cp-ep-pp-dp"}, {}},
-      .optimizer = {{"adam"}, {}},
+      .precision = {precisionNames(), {}},
+      .optimizer = {optimizerNames(), {}},
+      .block = {{"layer", "embed", "final", "head", "mtp"}, {}},
   };
   return table;
-}
-
-llvm::ArrayRef<llvm::StringRef> etc::config::typeNames() {
-  return values().types.accepted;
 }
 
 llvm::Error etc::config::checkWord(const Vocabulary &vocabulary,

@@ -174,6 +174,7 @@ etc::model::tableTensors(const config::ModelSpec &spec) {
     tensor.vocabMultiple = spec.vocabMultiple;
     tensor.tiedTo = row.tiedTo;
     tensor.ofExpert = llvm::StringRef(row.name).contains("{expert}");
+    tensor.view = row.view;
     if (row.layers)
       tensor.layers = {row.layers->first, row.layers->second};
     tensors.push_back(std::move(tensor));

@@ -35,42 +35,62 @@ static void moveProjBehindQkv(std::vector<TensorTemplate> &tensors) {
 }
 
 /// What is no parameter moves with the parameters, in a type of its own.
-static void addBuffers(Model &model, llvm::ArrayRef<std::string> types) {
+static void addBuffers(Model &model, llvm::ArrayRef<config::State> states) {
   auto isBuffer = [](const TensorTemplate &tensor) {
     return tensor.types == std::vector<std::string>{bufferType.str()};
   };
-  if (llvm::none_of(model.tensors, isBuffer))
-    return;
-  if (!llvm::is_contained(types, "param")) {
+  bool isMoved = llvm::any_of(
+      states, [](const config::State &state) { return state.name == "param"; });
+  if (!isMoved)
     llvm::erase_if(model.tensors, isBuffer);
-    return;
-  }
-  model.types.push_back({bufferType.str(), DType::FP32, ""});
-  for (TensorTemplate &tensor : model.tensors)
-    if (tensor.types.empty())
-      tensor.types = types;
+  else if (llvm::any_of(model.tensors, isBuffer))
+    model.types.push_back({bufferType.str(), DType::FP32, ""});
 }
 
-/// One template for the types that a flat range may cut, beside that of
-/// parameters: Megatron's distributed optimizer leaves these whole.
-static std::vector<TensorTemplate>
-splitPlanes(std::vector<TensorTemplate> tensors,
-            llvm::ArrayRef<std::string> types) {
-  std::vector<TensorTemplate> planes;
-  for (TensorTemplate &tensor : tensors) {
-    if (!tensor.types.empty()) {
-      planes.push_back(std::move(tensor));
+namespace {
+/// How a state is laid out, from its parameter.
+using Layout = std::pair<config::KeptAxes, bool /*flat*/>;
+} // namespace
+
+/// The templates of a parameter: one for all states that are laid out alike.
+static void appendPlanes(const TensorTemplate &tensor,
+                         llvm::ArrayRef<config::State> states,
+                         bool distributedOptimizer,
+                         std::vector<TensorTemplate> &planes) {
+  std::vector<Layout> layouts;
+  size_t begin = planes.size();
+  for (const config::State &state : states) {
+    if (!hasState(tensor, state))
       continue;
+    bool flat = distributedOptimizer && state.owner == config::Owner::FlatRange;
+    Layout layout = {state.axes, flat};
+    auto known = llvm::find(layouts, layout);
+    size_t index = begin + (known - layouts.begin());
+    if (known == layouts.end()) {
+      layouts.push_back(layout);
+      planes.push_back(keepAxes(tensor, state.axes));
+      planes.back().flat = flat;
     }
-    TensorTemplate sharded = tensor;
-    for (const std::string &type : types)
-      (type == "param" ? tensor : sharded).types.push_back(type);
-    sharded.flat = true;
-    for (TensorTemplate *plane : {&tensor, &sharded})
-      if (!plane->types.empty())
-        planes.push_back(std::move(*plane));
+    planes[index].types.push_back(state.name.str());
   }
-  return planes;
+}
+
+/// Templates for the types, where these are not all of every tensor.
+static void splitPlanes(Model &model, llvm::ArrayRef<config::State> states,
+                        bool distributedOptimizer) {
+  std::vector<TensorTemplate> planes;
+  for (TensorTemplate &tensor : model.tensors) {
+    if (tensor.types.empty())
+      appendPlanes(tensor, states, distributedOptimizer, planes);
+    else
+      planes.push_back(std::move(tensor));
+  }
+  if (llvm::all_of(planes, [&](const TensorTemplate &plane) {
+        return plane.types.size() == model.types.size() && !plane.flat;
+      }))
+    for (TensorTemplate &plane : planes)
+      plane.types.clear();
+  model.tensors = std::move(planes);
 }
 
 Model etc::model::buildModel(const config::ModelSpec &spec,
@@ -82,12 +102,12 @@ Model etc::model::buildModel(const config::ModelSpec &spec,
   model.experts = spec.experts.count;
   model.tensors =
       spec.family == "table" ? tableTensors(spec) : gptModelTensors(spec);
-  model.types = stateTypes(types);
-  if (distributedOptimizer)
-    model.tensors = splitPlanes(std::move(model.tensors), types);
-  else
+  std::vector<config::State> states = statesNamed(spec, types);
+  model.types = stateTypes(states);
+  if (!distributedOptimizer)
     moveProjBehindQkv(model.tensors);
-  addBuffers(model, types);
+  addBuffers(model, states);
+  splitPlanes(model, states, distributedOptimizer);
   return model;
 }
 

@@ -70,8 +70,10 @@ static bool localQueryNorm(const Spec &m) { return localQuery(m) && qkNorm(m); }
 static bool fusedQkNorm(const Spec &m) { return fused(m) && qkNorm(m); }
 static bool localQkNorm(const Spec &m) { return local(m) && qkNorm(m); }
 static bool routerBias(const Spec &m) { return m.traits.routerBias; }
-static bool fusedExpertBias(const Spec &m) { return fused(m) && linearBias(m); }
-static bool localExpertBias(const Spec &m) { return local(m) && linearBias(m); }
+static bool grouped(const Spec &m) { return m.traits.groupedExperts; }
+static bool apart(const Spec &m) { return !m.traits.groupedExperts; }
+static bool groupedBias(const Spec &m) { return grouped(m) && linearBias(m); }
+static bool apartBias(const Spec &m) { return apart(m) && linearBias(m); }
 static bool shared(const Spec &m) { return m.experts.sharedFfn != 0; }
 static bool sharedGate(const Spec &m) {
   return shared(m) && m.traits.sharedGate;
@@ -168,8 +170,8 @@ llvm::ArrayRef<Row> etc::model::mlpRows() {
   return table;
 }
 
-// Grouped linear layers have all experts of a projection in a row, the local
-// modules all projections of an expert.
+// Grouped linear layers have all experts of a projection in a row, experts that
+// are modules all projections of one.
 llvm::ArrayRef<Row> etc::model::expertsRows() {
   static const Row table[] = {
       {"mlp.router.weight", {experts, hidden}},
@@ -177,33 +179,36 @@ llvm::ArrayRef<Row> etc::model::expertsRows() {
       {"mlp.experts.linear_fc1.weight{expert}",
        {expertFfn, hidden},
        0,
-       fused,
+       grouped,
        Row::Paired},
       {"mlp.experts.linear_fc1.bias{expert}",
        {expertFfn},
        0,
-       fusedExpertBias,
+       groupedBias,
        Row::Paired},
-      {"mlp.experts.linear_fc2.weight{expert}", {hidden, expertFfn}, 1, fused},
-      {"mlp.experts.linear_fc2.bias{expert}", {hidden}, -1, fusedExpertBias},
+      {"mlp.experts.linear_fc2.weight{expert}",
+       {hidden, expertFfn},
+       1,
+       grouped},
+      {"mlp.experts.linear_fc2.bias{expert}", {hidden}, -1, groupedBias},
       {"mlp.experts.local_experts.{expert}.linear_fc1.weight",
        {expertFfn, hidden},
        0,
-       local,
+       apart,
        Row::Paired},
       {"mlp.experts.local_experts.{expert}.linear_fc1.bias",
        {expertFfn},
        0,
-       localExpertBias,
+       apartBias,
        Row::Paired},
       {"mlp.experts.local_experts.{expert}.linear_fc2.weight",
        {hidden, expertFfn},
        1,
-       local},
+       apart},
       {"mlp.experts.local_experts.{expert}.linear_fc2.bias",
        {hidden},
        -1,
-       localExpertBias},
+       apartBias},
       {"mlp.shared_experts.gate_weight", {one, hidden}, -1, sharedGate},
       {"mlp.shared_experts.linear_fc1.weight",
        {sharedFfn, hidden},

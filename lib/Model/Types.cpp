@@ -5,6 +5,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/ErrorHandling.h"
 
+using namespace etc;
 using namespace etc::model;
 
 namespace {
@@ -26,27 +27,83 @@ llvm::StringRef etc::model::dtypeName(DType dtype) {
   return dtypes[static_cast<unsigned>(dtype)].name;
 }
 
-// Mixed-precision Adam. After an optimizer step a parameter is the cast of its
-// master copy.
-static const StateType knownTypes[] = {
-    {"param", DType::BF16, "master"},
-    {"master", DType::FP32, ""},
-    {"exp_avg", DType::FP32, ""},
-    {"exp_avg_sq", DType::FP32, ""},
-};
+static DType toDType(llvm::StringRef name) {
+  for (auto [i, dtype] : llvm::enumerate(dtypes))
+    if (dtype.name == name)
+      return static_cast<DType>(i);
+  llvm::report_fatal_error("unknown element type in the table of states");
+}
 
-std::vector<StateType>
-etc::model::stateTypes(llvm::ArrayRef<std::string> names) {
-  std::vector<StateType> types;
+std::vector<config::State>
+etc::model::statesNamed(const config::ModelSpec &spec,
+                        llvm::ArrayRef<std::string> names) {
+  std::vector<config::State> states, all = config::statesOf(spec);
   for (const std::string &name : names) {
-    auto known = llvm::find_if(
-        knownTypes, [&](const StateType &type) { return type.name == name; });
-    if (known == std::end(knownTypes))
+    auto known = llvm::find_if(all, [&](const config::State &state) {
+      return state.name == name && !state.recomputed;
+    });
+    if (known == all.end())
       llvm::report_fatal_error("unknown workload type: the request was not "
                                "checked");
-    types.push_back(*known);
-    if (!llvm::is_contained(names, known->derivedFrom))
-      types.back().derivedFrom.clear();
+    states.push_back(*known);
+  }
+  return states;
+}
+
+std::vector<StateType>
+etc::model::stateTypes(llvm::ArrayRef<config::State> states) {
+  std::vector<StateType> types;
+  for (const config::State &state : states) {
+    bool isDerived = llvm::any_of(states, [&](const config::State &source) {
+      return source.name == state.derivedFrom;
+    });
+    types.push_back({state.name.str(), toDType(state.dtype),
+                     isDerived ? state.derivedFrom.str() : ""});
   }
   return types;
+}
+
+bool etc::model::hasState(const TensorTemplate &tensor,
+                          const config::State &state) {
+  const std::vector<int64_t> &view =
+      tensor.view.empty() ? tensor.shape : tensor.view;
+  bool isMatrix = view.size() >= 2;
+  bool isHidden = view.size() == 2 && !tensor.vocabRows;
+  switch (state.subjects) {
+  case config::Subjects::All:
+    return true;
+  case config::Subjects::Matrices:
+    return isMatrix;
+  case config::Subjects::Vectors:
+    return !isMatrix;
+  case config::Subjects::HiddenMatrices:
+    return isHidden;
+  case config::Subjects::NoHiddenMatrices:
+    return !isHidden;
+  }
+  llvm_unreachable("unknown subjects");
+}
+
+TensorTemplate etc::model::keepAxes(TensorTemplate tensor,
+                                    config::KeptAxes axes) {
+  int last = static_cast<int>(tensor.shape.size()) - 1;
+  switch (axes) {
+  case config::KeptAxes::All:
+  case config::KeptAxes::Blocks: // never in a plan
+    break;
+  case config::KeptAxes::Rows:
+    tensor.shape.pop_back();
+    if (!tensor.view.empty())
+      tensor.view.pop_back();
+    if (tensor.splitAxis == last)
+      tensor.splitAxis = -1;
+    break;
+  case config::KeptAxes::Columns:
+    tensor.shape = {tensor.shape.back()};
+    tensor.view.clear();
+    tensor.splitAxis = tensor.splitAxis == last ? 0 : -1;
+    tensor.vocabRows = false;
+    break;
+  }
+  return tensor;
 }

@@ -71,7 +71,12 @@ struct Options {
       cl::desc("JSON of these devices only; needed above 1024 devices")};
 
   cl::opt<std::string> model = text(
-      "model", "preset", "gpt2, gpt3-2.7b, ... (an unknown one lists all)");
+      "model", "preset|config.json",
+      "gpt2, llama3-8b, ... (an unknown one lists all), or a file of Hugging "
+      "Face");
+  cl::opt<std::string> megatronArgs =
+      text("megatron-args", "args",
+           "Arguments of a Megatron training script: the model and --prev");
   cl::opt<std::string> prev = text("prev", "PP4TP2", "Configuration before");
   cl::opt<std::string> curr = text("curr", "PP6TP4", "Configuration after");
   cl::opt<std::string> cluster =
@@ -79,6 +84,13 @@ struct Options {
   cl::opt<std::string> types =
       text("types", "list",
            "State types: param,master,exp_avg,exp_avg_sq (default: all)");
+  cl::opt<std::string> optimizer =
+      text("optimizer", "name",
+           "What states there are: adam, adam-bf16, muon, adafactor, sgd, lion "
+           "(default: adam)");
+  cl::opt<std::string> precision =
+      text("precision", "name",
+           "Of parameters: bf16, fp16, fp32, fp8, mxfp8 (default: bf16)");
   cl::opt<std::string> derive =
       text("derive", "param|none",
            "What is cast where its source lands, not moved (default: param)");
@@ -178,10 +190,13 @@ PlannerOptions etc::readPlannerOptions() {
     result.devices = std::vector<int64_t>(o.devices.begin(), o.devices.end());
   config::ShorthandOptions &s = result.shorthand;
   s.model = given(o.model);
+  s.megatronArgs = given(o.megatronArgs);
   s.prev = given(o.prev);
   s.curr = given(o.curr);
   s.cluster = given(o.cluster);
   s.types = given(o.types);
+  s.optimizer = given(o.optimizer);
+  s.precision = given(o.precision);
   s.derive = given(o.derive);
   s.failed = given(o.failed);
   s.leaving = given(o.leaving);
@@ -201,9 +216,11 @@ PlannerOptions etc::readPlannerOptions() {
 bool PlannerOptions::isRequest() const {
   const config::ShorthandOptions &s = shorthand;
   const std::optional<std::string> *fields[] = {
-      &s.model,   &s.prev,   &s.curr,         &s.cluster, &s.types, &s.failed,
-      &s.leaving, &s.tied,   &s.memoryBudget, &s.policy,  &s.place, &s.derive,
-      &s.ffn,     &s.layers, &s.hidden,       &s.heads,   &s.vocab, &s.seq};
+      &s.model,     &s.prev,      &s.curr,   &s.cluster,      &s.types,
+      &s.failed,    &s.leaving,   &s.tied,   &s.memoryBudget, &s.policy,
+      &s.optimizer, &s.precision, &s.place,  &s.derive,       &s.megatronArgs,
+      &s.ffn,       &s.layers,    &s.hidden, &s.heads,        &s.vocab,
+      &s.seq};
   return llvm::StringRef(input).ends_with(".json") || emit != Emit::Mlir ||
          devices || twoStage || paperCosts || objective || frontier ||
          whichNodes || rates || hosts ||

@@ -10,6 +10,7 @@
 #include "RankFiles.h"
 #include "WhichNodes.h"
 #include "etc/Export/PlanText.h"
+#include "etc/Export/TrainerState.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -38,7 +39,8 @@ readRequest(const PlannerOptions &options) {
   return request;
 }
 
-static void writeSummaries(PlannedRequest &planned, bool totalFirst,
+static void writeSummaries(const config::Request &request,
+                           PlannedRequest &planned, bool totalFirst,
                            llvm::raw_ostream &os) {
   uint64_t moved = 0, internode = 0;
   for (auto [bytes, migration] :
@@ -53,6 +55,7 @@ static void writeSummaries(PlannedRequest &planned, bool totalFirst,
     os << "in all: moves " << formatBytes(moved) << ", "
        << formatBytes(internode) << " between nodes, in "
        << planned.plans.size() << " stages\n";
+  writeTrainerState(request, os);
 }
 
 /// m.etcplan where there is one plan, else m.1.etcplan, m.2.etcplan, ...
@@ -64,18 +67,20 @@ static std::string outputName(StringRef output, size_t number, size_t count) {
       .str();
 }
 
-static int emit(const PlannerOptions &options, PlannedRequest &planned) {
+static int emit(const PlannerOptions &options, const config::Request &request,
+                PlannedRequest &planned) {
   const Plans &plans = planned.plans;
   bool totalFirst = options.isTotalFirst();
   if (!options.quiet && options.emit != Emit::Summary)
-    writeSummaries(planned, totalFirst, llvm::errs());
+    writeSummaries(request, planned, totalFirst, llvm::errs());
   if (options.emit == Emit::Mlir)
     return writeOutputs(Output{options.output, [&](llvm::raw_ostream &os) {
                                  planned.module->print(os);
                                }});
   if (options.emit == Emit::Summary)
     return writeOutputs(Output{options.output, [&](llvm::raw_ostream &os) {
-                                 writeSummaries(planned, totalFirst, os);
+                                 writeSummaries(request, planned, totalFirst,
+                                                os);
                                }});
   if (options.emit == Emit::Ranks)
     return writeRanks(options, *plan::fb::GetPlan(plans.back().data()));
@@ -115,5 +120,5 @@ int etc::runPlanner(const PlannerOptions &options) {
       *new FailureOr<PlannedRequest>(planRequest(context, *request, options));
   if (failed(planned))
     return static_cast<int>(ExitCode::Unsatisfiable);
-  return emit(options, *planned);
+  return emit(options, *request, *planned);
 }

@@ -17,6 +17,7 @@
 #include "etc/Config/Diagnostic.h"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -83,10 +84,20 @@ struct PipelineSplit {
   }
 };
 
+struct ModelSpec;
+
 /// One side of a migration: a configuration and where its ranks are.
 struct SideSpec {
   Parallelism parallel;
   PipelineSplit split;
+  /// Layers of a chunk, where the side says so instead of how many chunks there
+  /// are; 0: it does not.
+  int64_t layersPerChunk = 0;
+  /// Whether dp is as much as the cluster has devices for.
+  bool fillsCluster = false;
+  /// The model that the side's training arguments describe, if they do. It must
+  /// be that of the request, and is it where the request names none.
+  std::shared_ptr<const ModelSpec> model;
   /// The device of every rank; rank r is on device r (prev) or wherever the
   /// planner likes (curr) without it.
   std::optional<std::vector<int64_t>> devices;
@@ -107,8 +118,11 @@ struct Traits {
   bool routerBias = false;       ///< a bias that balances experts, no parameter
   bool sharedGate = false;       ///< a gate of the shared experts
   /// Names of Transformer Engine's modules: norms are inside of linear_qkv and
-  /// linear_fc1, experts inside of grouped linear layers.
+  /// linear_fc1.
   bool fusedNames = false;
+  /// The experts of a rank are inside of grouped linear layers, not modules of
+  /// their own.
+  bool groupedExperts = false;
 
   bool operator==(const Traits &) const = default;
 };
@@ -142,6 +156,8 @@ struct TensorSpec {
   bool vocabRows = false;
   std::string tiedTo = {};
   std::optional<std::pair<int64_t, int64_t>> layers = {}; ///< [first, last)
+  /// The shape that the trainer sees; empty: the same.
+  std::vector<int64_t> view = {};
 
   bool operator==(const TensorSpec &) const = default;
 };
@@ -168,7 +184,11 @@ struct ModelSpec {
   /// The rows of a vocabulary are padded to a multiple of this times tp.
   int64_t vocabMultiple = 128;
   std::vector<TensorSpec> tensors; ///< of the family "table"
-  std::string optimizer = "adam";
+  /// What decides the state types (States.h): the element type of parameters,
+  /// and the optimizer, of which some states may have an element type of their
+  /// own.
+  std::string precision = "bf16", optimizer = "adam";
+  std::vector<std::pair<std::string, std::string>> stateDTypes = {};
   bool tiedEmbeddings = true;
   /// Whether `ffn` was given, and stays when `hidden` is overridden.
   bool ffnGiven = false;
@@ -200,8 +220,10 @@ struct Request {
   /// The number of devices of each node. Devices are numbered through the
   /// cluster, node by node.
   std::vector<int64_t> nodes;
-  /// Workload types, in the order of typeNames(), without repeats.
+  /// Workload types, in the order of typeNames(), without repeats. All of the
+  /// model's, unless they are given.
   std::vector<std::string> types;
+  bool typesGiven = false;
   /// Devices that are dead, and devices that may send but take no role.
   /// Ascending, without repeats.
   std::vector<int64_t> failed, leaving;
@@ -226,10 +248,13 @@ struct Request {
 
 /// Command-line options, as they were written; an absent one changes nothing.
 struct ShorthandOptions {
-  std::optional<std::string> model;           ///< a preset: gpt3-2.7b
-  std::optional<std::string> prev, curr;      ///< PP4TP2DP3
-  std::optional<std::string> cluster;         ///< 6x4, or 4,4,8
-  std::optional<std::string> types;           ///< param,master
+  std::optional<std::string> model;      ///< a preset: gpt3-2.7b
+  std::optional<std::string> prev, curr; ///< PP4TP2DP3
+  /// Megatron's arguments, as a training script has them: the model and prev.
+  std::optional<std::string> megatronArgs;
+  std::optional<std::string> cluster; ///< 6x4, or 4,4,8
+  std::optional<std::string> types;   ///< param,master
+  std::optional<std::string> optimizer, precision;
   std::optional<std::string> failed, leaving; ///< 3,7
   std::optional<std::string> memoryBudget;    ///< bytes, or 1.05x
   std::optional<std::string> derive, policy, place;

@@ -22,13 +22,10 @@ struct Vocabulary {
 };
 
 struct Vocabularies {
-  Vocabulary family, types, derive, policy, place, order, optimizer;
+  Vocabulary family, derive, policy, place, order, precision, optimizer, block;
 };
 
 const Vocabularies &values();
-
-/// The workload types that a request may name, in their fixed order.
-llvm::ArrayRef<llvm::StringRef> typeNames();
 
 /// Whether the field accepts the word; the error says what it does accept.
 llvm::Error checkWord(const Vocabulary &vocabulary, llvm::StringRef word,

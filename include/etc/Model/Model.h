@@ -39,7 +39,7 @@ llvm::StringRef dtypeName(DType dtype);
 
 /// A workload type: what is stored for every parameter.
 struct StateType {
-  std::string name; ///< "param", "master", "exp_avg", "exp_avg_sq"
+  std::string name; ///< "param", "master", "exp_avg", ...
   DType dtype;
   /// The type it can be rebuilt from bit for bit, or empty.
   std::string derivedFrom;
@@ -108,9 +108,10 @@ struct Model {
 };
 
 /// The model of a spec that config::checkRequest has passed. `types` are names
-/// of config::typeNames(); a type is derived only if its source is there
+/// of config::typeNames(spec); a type is derived only if its source is there
 /// as well. With `distributedOptimizer` (on either side) the types that it
-/// shards are templates of their own.
+/// shards are templates of their own, and so are types that not all tensors
+/// have, or of which they keep some axes only.
 Model buildModel(const config::ModelSpec &spec,
                  llvm::ArrayRef<std::string> types,
                  bool distributedOptimizer = false);

@@ -28,10 +28,10 @@ TEST(Check, MissingFieldsOfAFile) {
 TEST(Check, LayersDivideOverStages) {
   EXPECT_EQ(check("\"prev\": \"PP4\", \"curr\": \"PP8\""),
             "exit 1: r.json:2:24: error: curr: 36 layers do not divide over pp "
-            "= 8; use pp = 6 or pp = 9");
+            "= 8; use pp = 6 or pp = 9, or layers_per_stage");
   EXPECT_EQ(check("\"prev\": \"PP40\", \"curr\": \"PP4\""),
             "exit 1: r.json:2:9: error: prev: 36 layers do not divide over pp "
-            "= 40; use pp = 36");
+            "= 40; use pp = 36, or layers_per_stage");
 }
 
 TEST(Check, HeadsAndFfnDivideOverTensorParallelRanks) {

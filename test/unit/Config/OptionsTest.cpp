@@ -108,7 +108,7 @@ TEST(Options, MalformedValues) {
 TEST(Options, ChecksSpeakOfOptions) {
   EXPECT_EQ(errorFor([](auto &o) { o.curr = "PP6TP4"; }),
             "exit 1: etc-opt: error: --curr: 32 layers do not divide over pp = "
-            "6; use pp = 4 or pp = 8");
+            "6; use pp = 4 or pp = 8, or layers_per_stage");
   EXPECT_EQ(errorFor([](auto &o) { o.heads = "24"; }),
             "exit 1: etc-opt: error: --heads: 24 attention heads do not divide "
             "hidden = 2560; use heads = 20 or heads = 32");

@@ -63,10 +63,12 @@ TEST(Request, UnknownFields) {
   EXPECT_EQ(errorOf("{\"modle\": \"gpt2\"}"),
             "exit 2: r.json:1:2: error: unknown field \"modle\"; did you mean "
             "\"model\"? accepted: model, prev, curr, cluster, failed, leaving, "
-            "types, derive, policy, place, memory_budget");
+            "types, optimizer, precision, derive, policy, place, "
+            "memory_budget");
   EXPECT_EQ(errorOf("{\"prev\": {\"pipeline\": 4}}"),
             "exit 2: r.json:1:11: error: prev: unknown field \"pipeline\"; "
-            "accepted: pp, tp, dp, cp, ep, etp, vpp, parallel, order, "
+            "accepted: pp, tp, dp, cp, ep, etp, vpp, parallel, "
+            "megatron_args, order, "
             "layers_per_stage, first_stage_layers, last_stage_layers, "
             "account_for_embedding, account_for_loss, pipeline_layout, "
             "mtp_stage, devices, distributed_optimizer, inventory, plan");

@@ -172,7 +172,8 @@ protected:
                    .gated = coin(),
                    .qkNorm = coin(),
                    .routerBias = coin(),
-                   .fusedNames = coin()};
+                   .fusedNames = coin(),
+                   .groupedExperts = coin()};
     spec.mtpLayers = pick(0, 1);
     if (spec.mtpLayers)
       spec.hidden = 6 * pick(1, 3);

@@ -3,7 +3,10 @@
 #include "etc/Model/Model.h"
 
 #include "etc/Config/Presets.h"
+#include "etc/Config/States.h"
 #include "etc/Config/Values.h"
+
+#include "llvm/ADT/StringExtras.h"
 
 #include "gtest/gtest.h"
 
@@ -19,6 +22,8 @@ static Model modelOf(llvm::StringRef preset) {
       config::Request().types);
 }
 
+// The numbers of elements of the checkpoints openai-community/gpt2, -medium,
+// -large and -xl on Hugging Face, which count the tied matrix once.
 TEST(Model, PublishedParameterCounts) {
   EXPECT_EQ(parameterCount(modelOf("gpt2"), alone), 124439808);
   EXPECT_EQ(parameterCount(modelOf("gpt2-medium"), alone), 354823168);
@@ -125,6 +130,61 @@ TEST(Model, Types) {
   EXPECT_EQ(dtypeName(DType::BF16), "bf16");
   EXPECT_EQ(byteSize(DType::I64), 8);
   EXPECT_EQ(dtypeName(DType::U8), "u8");
+}
+
+/// "param,master [2304, 768]" and so on: the templates of a tensor.
+static std::vector<std::string> planesOf(const Model &model,
+                                         llvm::StringRef name) {
+  std::vector<std::string> planes;
+  for (const TensorTemplate &tensor : model.tensors) {
+    if (tensor.name != name)
+      continue;
+    std::string text = llvm::join(tensor.types, ",") + " [";
+    for (int64_t extent : tensor.shape)
+      text += std::to_string(extent) + " ";
+    planes.push_back(text + "] split " + std::to_string(tensor.splitAxis));
+  }
+  return planes;
+}
+
+static Model trained(const char *optimizer) {
+  config::ModelSpec spec =
+      llvm::cantFail(config::lookupPreset("llama3-8b", config::Field()));
+  spec.optimizer = optimizer;
+  std::vector<std::string> types;
+  for (llvm::StringRef name : config::typeNames(spec))
+    types.push_back(name.str());
+  return buildModel(spec, types);
+}
+
+// Muon has the matrices of layers, Adam all others: the vocabulary's two, and
+// vectors.
+TEST(Model, StatesOfMuon) {
+  Model model = trained("muon");
+  using Planes = std::vector<std::string>;
+  EXPECT_EQ(planesOf(model, "embedding.word_embeddings.weight"),
+            Planes{"param,master,exp_avg,exp_avg_sq [128256 4096 ] split 0"});
+  EXPECT_EQ(planesOf(model, "decoder.layers.{layer}.mlp.linear_fc1.weight"),
+            Planes{"param,master,momentum_buffer [2 14336 4096 ] split 1"});
+  EXPECT_EQ(planesOf(model, "decoder.final_layernorm.weight"),
+            Planes{"param,master,exp_avg,exp_avg_sq [4096 ] split -1"});
+}
+
+// A row's mean is cut with the rows, a column's with the columns; of the gated
+// matrix, seen as [28672, 4096], rows stay in two halves.
+TEST(Model, StatesOfAdafactor) {
+  Model model = trained("adafactor");
+  using Planes = std::vector<std::string>;
+  EXPECT_EQ(planesOf(model, "decoder.layers.{layer}.mlp.linear_fc1.weight"),
+            (Planes{"param,master [2 14336 4096 ] split 1",
+                    "exp_avg_sq_row [2 14336 ] split 1",
+                    "exp_avg_sq_col [4096 ] split -1"}));
+  EXPECT_EQ(planesOf(model, "decoder.layers.{layer}.mlp.linear_fc2.weight"),
+            (Planes{"param,master [4096 14336 ] split 1",
+                    "exp_avg_sq_row [4096 ] split -1",
+                    "exp_avg_sq_col [14336 ] split 0"}));
+  EXPECT_EQ(planesOf(model, "decoder.final_layernorm.weight"),
+            Planes{"param,master,exp_avg_sq [4096 ] split -1"});
 }
 
 TEST(Model, ATypeIsNotDerivedWithoutItsSource) {
