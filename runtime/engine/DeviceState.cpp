@@ -87,6 +87,8 @@ Status DeviceState::ensureCurr(uint32_t tensor) {
 
 void DeviceState::bind(uint32_t tensor) {
   Slot &from = slot(Side::Prev, tensor);
+  if (from.isBound)
+    return; // by an op of another box
   slot(Side::Curr, tensor) = from;
   from.isBound = true;
 }

@@ -70,8 +70,16 @@ private:
       piece.tensor = op.tensor();
       piece.shard = index.holdings(program, Side::Curr)[position].shard;
     }
-    piece.isBound = piece.isBound || index.bindsMemory(program, op);
-    piece.boxes.push_back(boundsOf(index.opBox(op)));
+    if (piece.isBound)
+      return;
+    if (!index.bindsMemory(program, op)) {
+      piece.boxes.push_back(boundsOf(index.opBox(op)));
+      return;
+    }
+    // All of it is there, also what later rounds refer to.
+    piece.isBound = true;
+    for (uint32_t b = 0; b != index.boxCount(piece.shard); ++b)
+      piece.boxes.push_back(boundsOf(index.shardBox(piece.shard, b)));
   }
 
   /// A safe run releases nothing before it commits.

@@ -6,8 +6,9 @@
 
 using namespace etc::runtime;
 
-/// Where pages are parked: address space for 1 TB.
-constexpr uint64_t kParking = uint64_t{1} << 40;
+/// Where pages are parked, so much address space at a time: a process of a
+/// thousand devices has to find room for all of them.
+constexpr uint64_t kParking = uint64_t{4} << 30;
 
 static Status noMemory() {
   return Status(ErrorKind::Usage,

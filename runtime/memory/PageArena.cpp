@@ -6,8 +6,9 @@ using namespace etc::runtime;
 
 /// What a GPU reads at once without a penalty, and a multiple of every type.
 constexpr uint64_t kAlignment = 256;
-/// Address space costs nothing; asking for it does.
-constexpr uint64_t kReservation = uint64_t{64} << 30;
+/// Address space costs nothing, but asking for it does, and a process of a
+/// thousand devices has to find room for all of them.
+constexpr uint64_t kReservation = uint64_t{4} << 30;
 
 static uint64_t roundUp(uint64_t bytes, uint64_t unit) {
   return (bytes + unit - 1) / unit * unit;

@@ -2,6 +2,7 @@
 
 #include "PlanFixture.h"
 
+#include "device/HostWorker.h"
 #include "engine/LocalRun.h"
 #include "engine/StateCheck.h"
 #include "memory/HostAllocator.h"
@@ -244,6 +245,16 @@ TEST(LocalTransport, AbortEndsEveryWait) {
   Status status =
       cluster.transport(0).acknowledge({}, sent, Milliseconds(20'000));
   EXPECT_EQ(status.message(), "stopped, since another device failed");
+}
+
+TEST(HostWorker, ManyFindRoomInOneAddressSpace) {
+  std::vector<std::unique_ptr<Worker>> workers;
+  for (int i = 0; i != 130; ++i) {
+    workers.push_back(makeHostWorker());
+    Result<Buffer> buffer = workers.back()->allocator().allocate(1);
+    ASSERT_TRUE(buffer.ok()) << i << ": " << buffer.status().message();
+    workers.back()->allocator().release(*buffer);
+  }
 }
 
 TEST(HostAllocator, CountsWhatLives) {
