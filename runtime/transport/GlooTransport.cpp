@@ -41,7 +41,7 @@ public:
 
   Status post(std::span<const Outgoing> outgoing,
               std::span<Incoming> incoming) override {
-    return guard([&] {
+    return settle(guard([&] {
       for (Incoming &message : incoming) {
         for (WritableBytes piece : message.pieces)
           receive(message.peer, kMessageSlot, piece);
@@ -52,10 +52,10 @@ public:
           send(message.peer, kMessageSlot, piece);
         send(message.peer, kHashSlot, bytesOf(message.hash));
       }
-    });
+    }));
   }
 
-  Status wait(Milliseconds timeout) override { return finish(timeout); }
+  Status wait(Milliseconds timeout) override { return settle(finish(timeout)); }
 
   Status acknowledge(std::span<const Acknowledgement> received,
                      std::span<Acknowledgement> sent,
@@ -66,7 +66,7 @@ public:
       for (const Acknowledgement &entry : received)
         send(entry.peer, kHashSlot, bytesOf(entry.hash));
     });
-    return posted.ok() ? finish(timeout) : posted;
+    return settle(posted.ok() ? finish(timeout) : posted);
   }
 
   std::optional<uint32_t> culprit() const override { return culprit_; }
@@ -131,6 +131,17 @@ private:
       transfers->clear();
     }
     return Status::success();
+  }
+
+  /// After an error the caller's memory goes. Gloo's thread may be at it: a
+  /// handle's end waits for that, and is the end of it.
+  Status settle(const Status &status) {
+    std::lock_guard lock(mutex);
+    if (!status.ok()) {
+      recvs.clear();
+      sends.clear();
+    }
+    return status;
   }
 
   Status lost(uint32_t peer, bool isLate, Milliseconds timeout) const {
