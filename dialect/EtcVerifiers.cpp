@@ -225,7 +225,8 @@ std::string TensorOp::getShortName() {
 }
 
 bool TensorOp::isOn(ParallelAttr parallel) {
-  if (!getTiedTo())
+  // What an inventory has depends on no stages.
+  if (!getTiedTo() || parallel.getInventory())
     return true;
   bool isFirst = getPart() == ::etc::Part::Mtp && parallel.getMtpStage() == 0;
   return parallel.getPp() > 1 && !isFirst;

@@ -37,13 +37,20 @@ static Error forElements(const Input &input,
   return Error::success();
 }
 
+/// The model says it.
+template <typename T> static Error ignore(const Input &, T &) {
+  return Error::success();
+}
+
+/// An object that has all members but some.
 template <typename T, size_t N>
 static Error readObject(const Input &input, const MemberReader<T> (&readers)[N],
                         T &target) {
   if (input.node.kind != Kind::Object)
     return expected(input, "an object");
   for (const MemberReader<T> &reader : readers)
-    if (llvm::none_of(input.node.members, [&](const Member &member) {
+    if (reader.read != ignore<T> &&
+        llvm::none_of(input.node.members, [&](const Member &member) {
           return member.key == reader.name;
         }))
       return malformed(input.field, "\"" + reader.name + "\" is missing");
@@ -63,11 +70,9 @@ static const MemberReader<Inventory::Tensor> tensorMembers[] = {
      [](const Input &input, Inventory::Tensor &tensor) {
        return readText(input, tensor.type);
      }},
-    {"dtype",
-     [](const Input &input, Inventory::Tensor &) {
-       std::string ignored; // the model says it
-       return readText(input, ignored);
-     }},
+    {"dtype", ignore},
+    {"tied_to", ignore},
+    {"derived_from", ignore},
     {"shape",
      [](const Input &input, Inventory::Tensor &tensor) {
        return readIntegers(input, extentBounds, tensor.shape);

@@ -76,6 +76,10 @@ private:
 } // namespace
 
 llvm::Expected<Parallelism> ShorthandParser::parse() {
+  if (text.ends_with(".etcplan"))
+    return malformed(field, "expected a configuration such as PP4TP2DP3, or "
+                            "the .json file of an inventory, got \"" +
+                                text + "\"");
   if (text.empty() || !llvm::isAlpha(text.front()))
     return malformed(field,
                      "expected a configuration such as PP4TP2DP3, got \"" +

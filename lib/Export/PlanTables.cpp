@@ -48,6 +48,30 @@ void PlanTables::numberTensors() {
   }
   for (const auto &[key, piece] : ordered)
     addTensor(piece);
+  for (const auto &[key, piece] : ordered)
+    linkSources(piece);
+}
+
+/// What a tensor is a cast of, also where that is laid out in another way.
+void PlanTables::linkSources(const Piece &piece) {
+  auto states = llvm::to_vector(migration.getTypes().getAsRange<StateAttr>());
+  for (unsigned type : table.getTypes(piece.tensor).set_bits()) {
+    StringAttr name = states[type].getDerivedFrom();
+    std::optional<unsigned> source;
+    if (name)
+      source = migration.lookupType(name);
+    if (!source)
+      continue;
+    for (unsigned other = 0; other < table.size(); ++other) {
+      Piece origin{other, piece.layer, piece.expert, {}, {}, {}};
+      if (table.getTypes(other).test(*source) &&
+          numbers.contains(keyOf(origin)) &&
+          TensorOp(table[other]).getName() ==
+              TensorOp(table[piece.tensor]).getName())
+        plan.tensors[getTensor(piece, type)]->derived_from =
+            getTensor(origin, *source);
+    }
+  }
 }
 
 void PlanTables::addTensor(const Piece &piece) {
@@ -73,10 +97,6 @@ void PlanTables::addTensor(const Piece &piece) {
       entry->prev_shape = prevShape;
     if (twin)
       entry->tied_to = getTensor(twinPiece, type);
-    for (unsigned source : table.getTypes(piece.tensor).set_bits())
-      if (state.getDerivedFrom() &&
-          states[source].getName() == state.getDerivedFrom())
-        entry->derived_from = number + ranks[piece.tensor][source];
     plan.tensors.push_back(std::move(entry));
     types.push_back(
         {type, table.getDerivationSource(piece.tensor, type).has_value()});

@@ -37,6 +37,7 @@ private:
   }
   void numberTensors();
   void addTensor(const Piece &piece);
+  void linkSources(const Piece &piece);
 
   MigrationOp migration;
   const TensorTable &table;

@@ -51,7 +51,10 @@ std::vector<std::string> etc::rolesToSeed(const config::Request &request) {
 void etc::writeTrainerState(const config::Request &request,
                             llvm::raw_ostream &os) {
   os << "  trainer  copies step and learning-rate state from any rank";
-  std::vector<std::string> roles = rolesToSeed(request);
+  // An inventory does not say whose generators went where.
+  std::vector<std::string> roles;
+  if (!request.prev.inventory)
+    roles = rolesToSeed(request);
   if (!roles.empty()) {
     llvm::ArrayRef<std::string> named =
         llvm::ArrayRef(roles).take_front(namedRoles);

@@ -97,7 +97,16 @@ std::vector<FlatPiece> etc::layout::flatPieces(const model::Model &model,
        instancesOf(model, parallel, role.p, k, role.t))
     if (model.tensors[instance.tensor].flat)
       pieces.push_back({instance, {}});
-  for (FlatPiece &piece : llvm::reverse(pieces)) {
+  // Templates of one parameter in other types follow each other, and share its
+  // place.
+  auto isSameParameter = [&](const Instance &a, const Instance &b) {
+    return a.layer == b.layer && a.expert == b.expert &&
+           model.tensors[a.tensor].name == model.tensors[b.tensor].name;
+  };
+  for (size_t n = pieces.size(); n-- > 0;) {
+    FlatPiece &piece = pieces[n];
+    if (n > 0 && isSameParameter(piece.instance, pieces[n - 1].instance))
+      continue;
     const TensorTemplate &tensor = model.tensors[piece.instance.tensor];
     // Without expert parallelism, experts are like any other parameters.
     bool apart = tensor.ofExpert && parallel.ep > 1;
@@ -107,5 +116,8 @@ std::vector<FlatPiece> etc::layout::flatPieces(const model::Model &model,
   }
   dense.finish();
   experts.finish();
+  for (size_t n = 1; n < pieces.size(); ++n)
+    if (isSameParameter(pieces[n].instance, pieces[n - 1].instance))
+      pieces[n].range = pieces[n - 1].range;
   return pieces;
 }

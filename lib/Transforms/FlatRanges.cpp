@@ -11,9 +11,16 @@ using llvm::ArrayRef;
 using llvm::SmallVector;
 
 namespace {
-/// A parameter as a rank holds it, and where it lies in its bucket.
+/// A parameter as a rank holds it. Its types may be tensors of their own, which
+/// follow each other and share its place.
+struct Shard {
+  Piece piece;
+  unsigned tensors = 1;
+};
+
+/// A parameter, and where it lies in its bucket.
 struct Parameter {
-  Piece shard;
+  Shard shard;
   int64_t begin;
 };
 
@@ -22,10 +29,10 @@ struct Bucket {
   SmallVector<Parameter, 0> parameters;
   int64_t end = 0;
 
-  void add(const Piece &shard) {
+  void add(const Shard &shard) {
     int64_t begin = llvm::alignTo(end, 64);
     parameters.push_back({shard, begin});
-    end = begin + shard.size();
+    end = begin + shard.piece.size();
   }
 };
 
@@ -61,7 +68,7 @@ private:
   ParallelAttr parallel;
   RoleAttr role; ///< without replica
   /// Of one chunk, in module order.
-  SmallVector<Piece, 0> shards;
+  SmallVector<Shard, 0> shards;
   ReplicaRanges ranges;
 };
 } // namespace
@@ -74,6 +81,15 @@ void Buffers::addShard(unsigned tensor, int64_t layer, int64_t expert) {
   TensorOp op = table[tensor];
   if (!op.getFlat() || !op.isOn(parallel) || !table.isInLayer(tensor, layer))
     return;
+  if (!shards.empty()) {
+    auto &[last, tensors] = shards.back();
+    if (last.layer == layer && last.expert == expert &&
+        last.tensor + tensors == tensor &&
+        TensorOp(table[last.tensor]).getName() == op.getName()) {
+      ++tensors;
+      return;
+    }
+  }
   Piece shard = table.getWhole(tensor, layer, expert, side);
   if (table.isSplit(tensor)) {
     int64_t tp =
@@ -81,7 +97,7 @@ void Buffers::addShard(unsigned tensor, int64_t layer, int64_t expert) {
     int64_t share = shard.cut.size() / tp, rank = role.getSlot() % tp;
     shard.cut = {share * rank, share * (rank + 1)};
   }
-  shards.push_back(shard);
+  shards.push_back({shard});
 }
 
 Buffers::Run Buffers::runFrom(unsigned tensor,
@@ -229,10 +245,12 @@ void Buffers::takeBucket(const Bucket &bucket, bool ofExperts) {
     if (first != bucket.parameters.begin())
       --first;
     for (; first != bucket.parameters.end() && first->begin < begin + size;
-         ++first)
-      appendFlat(first->shard, std::max<int64_t>(0, begin - first->begin),
-                 std::min(first->shard.size(), begin + size - first->begin),
-                 pieces);
+         ++first) {
+      auto [piece, tensors] = first->shard;
+      for (unsigned i = 0; i < tensors; ++i, ++piece.tensor)
+        appendFlat(piece, std::max<int64_t>(0, begin - first->begin),
+                   std::min(piece.size(), begin + size - first->begin), pieces);
+    }
   }
 }
 
@@ -242,12 +260,13 @@ void Buffers::takeBuffer(bool ofExperts) {
     takeBucket(bucket, ofExperts);
     bucket = {};
   };
-  for (const Piece &shard : llvm::reverse(shards)) {
+  for (const Shard &shard : llvm::reverse(shards)) {
     // Without expert parallelism, experts are like any other parameters.
-    bool isApart = table.isOfExpert(shard.tensor) && parallel.getEp() > 1;
+    unsigned tensor = shard.piece.tensor;
+    bool isApart = table.isOfExpert(tensor) && parallel.getEp() > 1;
     if (isApart != ofExperts)
       continue;
-    bool isAlone = isSharedCopy(shard.tensor);
+    bool isAlone = isSharedCopy(tensor);
     if (isAlone)
       close();
     bucket.add(shard);

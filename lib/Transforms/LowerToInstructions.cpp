@@ -8,6 +8,8 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 
+#include <set>
+
 namespace etc {
 #define GEN_PASS_DEF_LOWERTOINSTRUCTIONSPASS
 #include "etc/Transforms/Passes.h.inc"
@@ -31,7 +33,7 @@ public:
 private:
   FailureOr<SmallVector<SmallVector<int64_t>>> findDestinations();
   LogicalResult planFragment(unsigned number, ArrayRef<int64_t> destinations);
-  LogicalResult reportLost(const Fragment &fragment);
+  LogicalResult reportLost();
   Behaviour behaviourOf(int64_t device, SmallVectorImpl<int64_t> &peers) const;
   void createProgram(const Behaviour &behaviour, const ClassMembers &members);
   void createLocalOps(const Behaviour &behaviour, Value self);
@@ -88,21 +90,45 @@ Lowering::Lowering(MigrationOp migration, PlacementOp placement)
 // Who sends what to whom
 //===----------------------------------------------------------------------===//
 
-LogicalResult Lowering::reportLost(const Fragment &fragment) {
+/// "'a', 'b' and 3 more tensors", from names that may repeat.
+static std::string listFirst(ArrayRef<std::string> names, StringRef noun) {
+  constexpr size_t shown = 4;
+  std::set<StringRef> seen;
+  std::string text;
+  for (const std::string &name : names)
+    if (seen.insert(name).second && seen.size() <= shown)
+      text += (text.empty() ? "" : ", ") + name;
+  if (seen.size() > shown)
+    text +=
+        " and " + std::to_string(seen.size() - shown) + " more " + noun.str();
+  return text;
+}
+
+/// Names what nobody alive holds: bytes, tensors, and the roles that had them.
+LogicalResult Lowering::reportLost() {
+  std::vector<std::string> tensors, roles;
+  std::set<std::pair<Piece, SmallVector<unsigned>>> seen;
+  int64_t bytes = 0;
+  for (const Fragment &fragment : needs.getFragments()) {
+    if (sources.isHeld(fragment))
+      continue;
+    SmallVector<unsigned> types(fragment.types.set_bits());
+    for (const Piece &piece : fragment.pieces) {
+      tensors.push_back("'" + table.getName(piece) + "'");
+      if (seen.insert({piece, types}).second)
+        bytes += table.getMovedBytes(piece);
+    }
+    for (Holder holder : fragment.holders)
+      roles.push_back((holder.isPool ? prev.getPoolRole(holder.number)
+                                     : prev.getRole(holder.number))
+                          .str());
+  }
   InFlightDiagnostic diag = migration.emitError()
-                            << "state is lost: '"
-                            << table.getName(fragment.pieces.front()) << "'";
-  if (fragment.pieces.size() > 1)
-    diag << " and " << fragment.pieces.size() - 1 << " more tensors";
-  diag << " of previous role ";
-  llvm::interleaveComma(fragment.holders, diag, [&](Holder holder) {
-    diag << (holder.isPool ? prev.getPoolRole(holder.number)
-                           : prev.getRole(holder.number))
-                .str();
-  });
-  bool one = fragment.pieces.size() == 1;
-  return diag << (one ? " has" : " have") << " no living holder; restore "
-              << (one ? "it" : "them") << " from a checkpoint";
+                            << "state is lost: no living device holds " << bytes
+                            << " bytes of " << listFirst(tensors, "tensors");
+  if (!roles.empty())
+    diag << ", which were with " << listFirst(roles, "roles");
+  return diag << "; restore them from a checkpoint";
 }
 
 /// The devices that lack each fragment, ascending.
@@ -129,7 +155,7 @@ LogicalResult Lowering::planFragment(unsigned number,
   const Fragment &fragment = needs.getFragments()[number];
   SmallVector<int64_t> chosen = sources.choose(fragment, destinations);
   if (chosen.empty())
-    return reportLost(fragment);
+    return reportLost();
   for (auto [destination, source] : llvm::zip_equal(destinations, chosen)) {
     exchanges[destination][source].push_back({/*receives=*/true, number});
     exchanges[source][destination].push_back({/*receives=*/false, number});

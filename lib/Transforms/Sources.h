@@ -21,6 +21,13 @@ public:
   llvm::SmallVector<int64_t> choose(const Fragment &fragment,
                                     llvm::ArrayRef<int64_t> destinations);
 
+  /// Whether anyone alive has it.
+  bool isHeld(const Fragment &fragment) const {
+    return llvm::any_of(fragment.holders, [&](Holder holder) {
+      return !(holder.isPool ? byPool : byRole)[holder.number].empty();
+    });
+  }
+
 private:
   bool holds(const Fragment &fragment, int64_t device) const {
     int64_t role = devices.getPrevRole(device);

@@ -10,7 +10,7 @@ etc.migration @no_placement PP1 to PP1 nodes [1] layers 1 types [master : f32] {
 // -----
 
 // Device 1 alone held layer 1.
-// expected-error @+1 {{state is lost: 'decoder.layers.1.linear.weight' and 1 more tensors of previous role P1T0 have no living holder; restore them from a checkpoint}}
+// expected-error @+1 {{state is lost: no living device holds 40 bytes of 'decoder.layers.1.linear.weight', 'decoder.layers.1.norm.weight', which were with P1T0; restore them from a checkpoint}}
 etc.migration @lost PP2 to PP1 nodes [2] failed [1] layers 2 types [master : f32] {
   etc.tensor "decoder.layers.{layer}.linear.weight" in layer [4, 2] split 0
   etc.tensor "decoder.layers.{layer}.norm.weight" in layer [2]
@@ -23,7 +23,7 @@ etc.migration @lost PP2 to PP1 nodes [2] failed [1] layers 2 types [master : f32
 // -----
 
 // All replicas of slice a, but not of what both tensor ranks held.
-// expected-error @+1 {{state is lost: 'decoder.layers.0.linear.weight' of previous role P0T0 has no living holder; restore it from a checkpoint}}
+// expected-error @+1 {{state is lost: no living device holds 16 bytes of 'decoder.layers.0.linear.weight', which were with P0T0; restore them from a checkpoint}}
 etc.migration @lost_slice TP2DP2 to PP1 nodes [4] failed [0, 2] layers 1 types [master : f32] {
   etc.tensor "decoder.layers.{layer}.linear.weight" in layer [4, 2] split 0
   etc.tensor "decoder.layers.{layer}.norm.weight" in layer [2]
