@@ -71,8 +71,9 @@ static const MemberReader<Inventory::Tensor> tensorMembers[] = {
        return readText(input, tensor.type);
      }},
     {"dtype", ignore},
+    {"view", ignore},
+    {"prev_shape", ignore},
     {"tied_to", ignore},
-    {"derived_from", ignore},
     {"shape",
      [](const Input &input, Inventory::Tensor &tensor) {
        return readIntegers(input, extentBounds, tensor.shape);
