@@ -155,8 +155,9 @@ static Error checkFormat(const Input &input, Inventory &) {
 }
 
 static Error checkVersion(const Input &input, Inventory &) {
-  int64_t version = 0;
-  return readInteger(input, {1, 1}, version);
+  if (input.node.kind == Kind::Integer && input.node.integer == 1)
+    return Error::success();
+  return expected(input, "version 1");
 }
 
 static const MemberReader<Inventory> members[] = {

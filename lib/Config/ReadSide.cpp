@@ -84,6 +84,11 @@ static Error readShorthand(const Input &input, SideSpec &side) {
 /// They are read before the other members, wherever they stand.
 static Error skip(const Input &, SideSpec &) { return Error::success(); }
 
+static Error refusePlan(const Input &input, SideSpec &) {
+  return malformed(input.field, "a plan is not supported yet; give the "
+                                "configuration that it ends in");
+}
+
 static Error readInventoryFile(const Input &input, SideSpec &side) {
   if (input.node.kind != Kind::String)
     return expected(input, "the file of an inventory");
@@ -112,6 +117,7 @@ static const MemberReader<SideSpec> sideMembers[] = {
     {"devices", readSideDevices},
     {"distributed_optimizer", readDistributedOptimizer},
     {"inventory", readInventoryFile},
+    {"plan", refusePlan},
 };
 
 Error json::readSide(const Input &input, SideSpec &side) {

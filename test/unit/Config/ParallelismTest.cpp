@@ -91,7 +91,7 @@ TEST(Parallelism, Errors) {
             "exit 2: etc-opt: error: --prev: zero1 stands twice in "
             "\"PP4+zero1+zero1\"; give every option once");
   EXPECT_EQ(errorFor("last.etcplan"),
-            "exit 2: etc-opt: error: --prev: an inventory or a plan is not "
-            "supported yet; expected a configuration such as PP4TP2DP3, got "
+            "exit 2: etc-opt: error: --prev: expected a configuration such "
+            "as PP4TP2DP3, or the .json file of an inventory, got "
             "\"last.etcplan\"");
 }

@@ -117,8 +117,8 @@ TEST(Request, WrongKinds) {
 
 TEST(Request, WhatThisVersionDoesNotPlan) {
   EXPECT_EQ(errorOf("{\"prev\": {\"plan\": \"last.etcplan\"}}"),
-            "exit 2: r.json:1:19: error: prev.plan: an inventory or a plan is "
-            "not supported yet; give a configuration such as \"PP4TP2\"");
+            "exit 2: r.json:1:19: error: prev.plan: a plan is not "
+            "supported yet; give the configuration that it ends in");
 }
 
 TEST(Request, Words) {
