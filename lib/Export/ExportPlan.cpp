@@ -303,7 +303,7 @@ void PlanExporter::writePaperPolicy() {
 LogicalResult PlanExporter::checkHeld(unsigned program, Side side,
                                       std::optional<RoleAttr> role,
                                       const std::vector<uint32_t> &shards) {
-  SmallVector<Piece, 0> wanted;
+  ArrayRef<Piece> wanted;
   if (role)
     wanted =
         oracle.holdings(side, migration.getParallel(side).getRoleIndex(*role));

@@ -63,6 +63,7 @@ LayoutOracle::LayoutOracle(MigrationOp migration, const TensorTable &table)
     ParallelAttr parallel = migration.getParallel(side);
     model.attr = parallel;
     model.parallel = toParallelism(parallel);
+    known[static_cast<int>(side)].resize(parallel.getRoles());
     model.model.layers = migration.getLayers();
     model.model.experts = migration.getExperts().value_or(0);
     model.model.types.resize(table.getTypeCount());
@@ -105,18 +106,20 @@ static Piece toPiece(TensorOp tensor, const layout::Piece &held) {
   return piece;
 }
 
-SmallVector<Piece, 0> LayoutOracle::holdings(Side side, int64_t role) const {
+ArrayRef<Piece> LayoutOracle::holdings(Side side, int64_t role) const {
   const SideModel &model = sides[static_cast<int>(side)];
   if (model.attr.getInventory())
     return inventory[role];
+  SmallVector<Piece, 0> &pieces = known[static_cast<int>(side)][role];
+  if (!pieces.empty())
+    return pieces;
   RoleAttr attr = model.attr.getRole(role);
   layout::Role wanted{attr.getStage(), attr.getSlot(),
                       std::max<int64_t>(0, attr.getReplica())};
-  SmallVector<Piece, 0> pieces;
   for (const layout::Piece &held :
        layout::holdings(model.model, model.parallel, wanted))
     pieces.push_back(toPiece(table[held.tensor], held));
-  llvm::sort(pieces);
+  std::sort(pieces.begin(), pieces.end());
   return pieces;
 }
 

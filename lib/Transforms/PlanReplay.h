@@ -92,7 +92,7 @@ private:
   const TensorTable &table;
   const LayoutOracle &oracle;
   mutable MigrationOp migration; ///< ops are handles, their getters not const
-  llvm::SmallVector<Piece, 0> prev, curr;
+  llvm::ArrayRef<Piece> prev, curr;
   std::map<Key, State> states;
   llvm::SmallVector<llvm::SmallVector<Message>> sends, recvs;
   llvm::SmallVector<std::pair<InstructionOpInterface, Piece>> zeroes;

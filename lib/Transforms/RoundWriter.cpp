@@ -63,7 +63,7 @@ void RoundWriter::writeStep(OpBuilder &builder, ProgramOp program,
       std::pair<llvm::SmallVector<Piece>, llvm::SmallVector<Attribute>>>
       alike;
   for (auto &[type, list] : pieces) {
-    llvm::sort(list);
+    std::sort(list.begin(), list.end());
     auto it = llvm::find_if(
         alike, [&](const auto &entry) { return entry.first == list; });
     if (it == alike.end())

@@ -16,8 +16,8 @@ class LayoutOracle {
 public:
   LayoutOracle(MigrationOp migration, const TensorTable &table);
 
-  /// What role number `role` of a side holds, sorted.
-  llvm::SmallVector<Piece, 0> holdings(Side side, int64_t role) const;
+  /// What role number `role` of a side holds, sorted. Worked out once.
+  llvm::ArrayRef<Piece> holdings(Side side, int64_t role) const;
   /// Whether the previous side has the tensor at all.
   bool isOnPrev(unsigned tensor) const;
   /// The previous tensor that a current one is made from, itself or its twin.
@@ -35,6 +35,7 @@ private:
 
   const TensorTable &table;
   SideModel sides[2];
+  mutable std::vector<llvm::SmallVector<Piece, 0>> known[2]; ///< [side][role]
   /// Of an inventory: [role] pieces, and the tensors there are.
   std::vector<llvm::SmallVector<Piece, 0>> inventory;
   llvm::DenseSet<unsigned> held;
