@@ -87,3 +87,8 @@
 
 // expected-error @+1 {{positions are the tensor's own and exclude slices}}
 "test.positions_of_star"() {a = #etc.workload<L0.*/x[0:4]>} : () -> ()
+
+// -----
+
+// expected-error @+1 {{an inventory is of DP ranks alone}}
+"test.parallel"() {a = #etc.parallel<PP2DP2 inventory>} : () -> ()

@@ -7,8 +7,15 @@
 // CHECK: "test.parallel"() {a = #etc.parallel<PP1>, b = #etc.parallel<PP1TP8>, c = #etc.parallel<PP4TP2DP3>}
 "test.parallel"() {a = #etc.parallel<PP1>, b = #etc.parallel<TP8>, c = #etc.parallel<PP4TP2DP3>} : () -> ()
 
-// CHECK: "test.role"() {a = #etc.role<P0T0>, b = #etc.role<P12T7>}
-"test.role"() {a = #etc.role<P0T0>, b = #etc.role<P12T7>} : () -> ()
+// CHECK: "test.refined"() {a = #etc.parallel<PP2TP2DP4CP2EP4ETP1VPP2 stages [5, 4, 4, 5] mtp_stage 1 pp_before_dp zero1>}
+"test.refined"() {a = #etc.parallel<PP2TP2DP4CP2EP4ETP1VPP2 stages [5, 4, 4, 5] mtp_stage 1 pp_before_dp zero1>} : () -> ()
+
+// An inventory is a number of devices, whatever they hold.
+// CHECK: "test.inventory"() {a = #etc.parallel<DP7 inventory>}
+"test.inventory"() {a = #etc.parallel<DP7 inventory>} : () -> ()
+
+// CHECK: "test.role"() {a = #etc.role<P0T0>, b = #etc.role<P12T7>, c = #etc.role<P0T1D3>}
+"test.role"() {a = #etc.role<P0T0>, b = #etc.role<P12T7>, c = #etc.role<P0T1D3>} : () -> ()
 
 // CHECK: "test.state"() {a = #etc.state<param : bf16 from master>, b = #etc.state<step : i64>}
 "test.state"() {a = #etc.state<param : bf16 from master>, b = #etc.state<step : i64>} : () -> ()

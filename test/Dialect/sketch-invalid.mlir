@@ -130,3 +130,24 @@ etc.migration @slices PP2TP2 to PP4 nodes [4] layers 4 types [param : bf16] {
   // expected-error @+1 {{expected 1 rows and 2 columns, got 2 and 1}}
   etc.cost_matrix tp #etc.matrix<[0], [0]>
 }
+
+// -----
+
+etc.migration @overlap_lists PP1DP2 zero1 to PP1DP2 zero1 nodes [2] layers 1 types [master : f32] {
+  // expected-error @+1 {{lists 1 previous roles and the bytes of 2}}
+  etc.overlap P0T0D0 with [P0T0D0] bytes [48, 8]
+}
+
+// -----
+
+etc.migration @overlap_nothing PP1DP2 zero1 to PP1DP2 zero1 nodes [2] layers 1 types [master : f32] {
+  // expected-error @+1 {{shares 0 bytes with P0T0D1; list those that share any}}
+  etc.overlap P0T0D0 with [P0T0D1] bytes [0]
+}
+
+// -----
+
+etc.migration @overlap_role PP1DP2 zero1 to PP1 nodes [2] layers 1 types [master : f32] {
+  // expected-error @+1 {{role P0T0D0 is not in the curr grid PP1}}
+  etc.overlap P0T0D0 with [P0T0D1] bytes [4]
+}

@@ -40,3 +40,24 @@ etc.migration @many_slices PP1TP32 to PP1TP32 nodes [32] layers 1 types [param :
   // CHECK: etc.workload prev P0T31 [L0.z, L0.aa, L0.ab..af]
   etc.workload prev P0T31 [L0.z, L0.aa, L0.ab..af]
 }
+
+// With the distributed optimizer a role without replica is all of its replicas, and ranges are parts of rows.
+// CHECK-LABEL: etc.migration @ranges PP1DP2 zero1 to PP1DP2 zero1
+etc.migration @ranges PP1DP2 zero1 to PP1DP2 zero1 nodes [2] layers 1 types [param : bf16, master : f32] {
+  etc.tensor "decoder.layers.{layer}.weight" in layer [8, 4] split 0 types [param]
+  etc.tensor "decoder.layers.{layer}.weight" in layer [8, 4] split 0 types [master] flat
+  // CHECK: etc.workload prev P0T0 [L0] [param]
+  etc.workload prev P0T0 [L0] [param]
+  // CHECK-NEXT: etc.workload prev P0T0D1 [L0/weight[0:1, 3:4, 2:4], L0/weight[4:8]] [master]
+  etc.workload prev P0T0D1 [L0/weight[0:1, 3:4, 2:4], L0/weight[4:8]] [master]
+  // CHECK-NEXT: etc.overlap P0T0D0 with [P0T0D0, P0T0D1] bytes [48, 8]
+  etc.overlap P0T0D0 with [P0T0D0, P0T0D1] bytes [48, 8]
+}
+
+// What a device of an inventory holds need not be what any configuration asks for.
+// CHECK-LABEL: etc.migration @left DP2 inventory on [0, 2] to PP1 nodes [4]
+etc.migration @left DP2 inventory on [0, 2] to PP1 nodes [4] failed [1] layers 2 types [param : bf16] {
+  etc.tensor "decoder.layers.{layer}.weight" in layer [8, 4] split 0 types [param]
+  // CHECK: etc.workload prev P0T0D1 [L0, L1/weight[0:3]] [param]
+  etc.workload prev P0T0D1 [L0, L1/weight[0:3]] [param]
+}

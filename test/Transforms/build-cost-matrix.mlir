@@ -83,3 +83,21 @@ etc.migration @padding TP2 to TP2 nodes [2] layers 1 types [master : f32] {
   etc.workload curr P0T0 [embed/embedding.weight[0:6]]
   etc.workload curr P0T1 [embed/embedding.weight[6:12]]
 }
+
+// With the distributed optimizer on both sides, the matrix is of what replicas share: here the parameters, 32 elements of
+// 2 bytes. What ranges share of masters, 8 rows of 4 elements of 4 bytes, stands beside it.
+// CHECK-LABEL: etc.migration @ranges
+etc.migration @ranges PP1DP2 zero1 to PP1DP2 zero1 nodes [2] layers 1 types [param : bf16, master : f32] {
+  etc.tensor "decoder.layers.{layer}.weight" in layer [8, 4] split 0 types [param]
+  etc.tensor "decoder.layers.{layer}.weight" in layer [8, 4] split 0 types [master] flat
+  etc.workload prev P0T0 [L0] [param]
+  etc.workload prev P0T0D0 [L0/weight[0:5]] [master]
+  etc.workload prev P0T0D1 [L0/weight[5:8]] [master]
+  etc.workload curr P0T0 [L0] [param]
+  etc.workload curr P0T0D0 [L0/weight[0:4]] [master]
+  etc.workload curr P0T0D1 [L0/weight[4:8]] [master]
+  // CHECK: etc.cost_matrix bytes #etc.matrix<[0]>
+  // 4 rows of 16 bytes; then 1 row of the first and 3 of the second.
+  // CHECK-NEXT: etc.overlap P0T0D0 with [P0T0D0] bytes [64]
+  // CHECK-NEXT: etc.overlap P0T0D1 with [P0T0D0, P0T0D1] bytes [16, 48]
+}
