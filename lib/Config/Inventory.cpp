@@ -42,6 +42,10 @@ template <typename T> static Error ignore(const Input &, T &) {
   return Error::success();
 }
 
+template <typename T> static bool mayMiss(const MemberReader<T> &reader) {
+  return reader.read == ignore<T> || reader.name == "prev_shape";
+}
+
 /// An object that has all members but some.
 template <typename T, size_t N>
 static Error readObject(const Input &input, const MemberReader<T> (&readers)[N],
@@ -49,7 +53,7 @@ static Error readObject(const Input &input, const MemberReader<T> (&readers)[N],
   if (input.node.kind != Kind::Object)
     return expected(input, "an object");
   for (const MemberReader<T> &reader : readers)
-    if (reader.read != ignore<T> &&
+    if (!mayMiss(reader) &&
         llvm::none_of(input.node.members, [&](const Member &member) {
           return member.key == reader.name;
         }))
@@ -72,7 +76,10 @@ static const MemberReader<Inventory::Tensor> tensorMembers[] = {
      }},
     {"dtype", ignore},
     {"view", ignore},
-    {"prev_shape", ignore},
+    {"prev_shape",
+     [](const Input &input, Inventory::Tensor &tensor) {
+       return readIntegers(input, extentBounds, tensor.prevShape);
+     }},
     {"tied_to", ignore},
     {"shape",
      [](const Input &input, Inventory::Tensor &tensor) {
@@ -128,7 +135,7 @@ static Error checkShard(const Inventory &inventory,
   for (const Inventory::Box &box : shard.boxes) {
     bool fits = box.size() == tensor.shape.size();
     for (size_t axis = 0; fits && axis < box.size(); ++axis)
-      fits = box[axis].second <= tensor.shape[axis];
+      fits = box[axis].second <= tensor.getExtent(axis);
     if (!fits)
       return malformed(input.field,
                        "a box is not within \"" + tensor.name + "\"");

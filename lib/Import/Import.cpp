@@ -147,9 +147,12 @@ static void createTensorsByType(OpBuilder &builder, Location loc,
         continue;
       model::TensorTemplate alone = tensor;
       alone.types = {type.name};
-      const std::vector<int64_t> *shape = held.findShape(tensor, type.name);
-      createTensor(builder, loc, alone, shape != nullptr,
-                   shape ? *shape : std::vector<int64_t>(), request);
+      std::optional<std::vector<int64_t>> shape =
+          held.findShape(tensor, type.name);
+      createTensor(
+          builder, loc, alone, shape.has_value(),
+          shape.value_or(model::shapeOn(tensor, request.curr.parallel)),
+          request);
     }
 }
 

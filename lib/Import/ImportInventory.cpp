@@ -25,18 +25,30 @@ static void forInstances(const model::TensorTemplate &tensor,
 InventoryTensors::InventoryTensors(const Inventory &inventory,
                                    const model::Model &model)
     : inventory(inventory), model(model) {
-  for (auto [number, tensor] : llvm::enumerate(inventory.tensors))
-    numbers[{tensor.name, tensor.type}] = number;
+  for (const Inventory::Device &device : inventory.devices)
+    for (int64_t number : device.has) {
+      const Inventory::Shard &shard = inventory.shards[number];
+      const Inventory::Tensor &tensor = inventory.tensors[shard.tensor];
+      std::vector<int64_t> &end = ends[{tensor.name, tensor.type}];
+      end.resize(tensor.shape.size());
+      for (const Inventory::Box &box : shard.boxes)
+        for (auto [axis, range] : llvm::enumerate(box))
+          end[axis] = std::max(end[axis], range.second);
+    }
 }
 
-const std::vector<int64_t> *
+std::optional<std::vector<int64_t>>
 InventoryTensors::findShape(const model::TensorTemplate &tensor,
                             const std::string &type) const {
-  const std::vector<int64_t> *shape = nullptr;
+  std::optional<std::vector<int64_t>> shape;
   forInstances(tensor, model, [&](int64_t layer, int64_t expert) {
-    auto it = numbers.find({model::tensorName(tensor, layer, expert), type});
-    if (!shape && it != numbers.end())
-      shape = &inventory.tensors[it->second].shape;
+    auto it = ends.find({model::tensorName(tensor, layer, expert), type});
+    if (it == ends.end())
+      return;
+    // Only a vocabulary has other rows on the other side.
+    shape = tensor.shape;
+    if (tensor.vocabRows)
+      shape->front() = it->second.front();
   });
   return shape;
 }

@@ -17,10 +17,11 @@ public:
   InventoryTensors(const config::Inventory &inventory,
                    const model::Model &model);
 
-  /// The shape of any tensor that a template and a type stand for, as the
-  /// previous side has it; nothing where it has none.
-  const std::vector<int64_t> *findShape(const model::TensorTemplate &tensor,
-                                        const std::string &type) const;
+  /// The shape of the tensors that a template and a type stand for, as the
+  /// previous side has it, up to the last position that anyone holds: what is
+  /// behind is padding of the other side. Nothing where nobody holds any.
+  std::optional<std::vector<int64_t>>
+  findShape(const model::TensorTemplate &tensor, const std::string &type) const;
   /// Creates the previous `etc.workload` ops. Fails with a diagnostic where a
   /// tensor is none of the model's, or a box can't be an id.
   mlir::LogicalResult createWorkloads(MigrationOp migration) const;
@@ -28,7 +29,8 @@ public:
 private:
   const config::Inventory &inventory;
   const model::Model &model;
-  std::map<std::pair<std::string, std::string>, size_t> numbers;
+  /// By name and type: the end of all boxes on every axis.
+  std::map<std::pair<std::string, std::string>, std::vector<int64_t>> ends;
 };
 
 } // namespace etc

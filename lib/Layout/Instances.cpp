@@ -62,8 +62,10 @@ void Lister::addLayer(unsigned begin, unsigned end, int64_t layer) {
     }
     unsigned last = i + 1;
     llvm::StringRef module = expertModule(tensor);
-    while (!module.empty() && last < end &&
-           expertModule(model.tensors[last]) == module)
+    // The types of a tensor stay together in any case.
+    while (last < end &&
+           (model.tensors[last].name == tensor.name ||
+            (!module.empty() && expertModule(model.tensors[last]) == module)))
       ++last;
     addExperts(i, last, layer);
     i = last - 1;

@@ -138,7 +138,10 @@ void Buffers::addModules(Run run, int64_t layer) {
     Run experts = runFrom(
         tensor,
         [&](unsigned other) {
-          return !module.empty() && moduleOf(table[other]) == module;
+          // The types of a tensor stay together in any case.
+          return TensorOp(table[other]).getName() ==
+                     TensorOp(table[tensor]).getName() ||
+                 (!module.empty() && moduleOf(table[other]) == module);
         },
         run.end);
     addExperts(experts, layer);

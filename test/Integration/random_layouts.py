@@ -3,7 +3,8 @@
 Every case is a request of Inputs/random_requests.py. etc-opt plans and proves it; every rank's shards are compared with
 Megatron's rules (Inputs/megatron.py), the plan's JSON is carried out on arrays (Inputs/replay.py), its bytes, in all
 and between nodes, and its certified bounds are compared with exact assignments by SciPy, etc-verify-plan judges some
-plans again as text, and etc-run executes the plan file and checks it bit for bit.
+plans again as text, some are planned again from an inventory of the previous state, and etc-run executes the plan file
+and checks it bit for bit.
 
     random_layouts.py etc-opt etc-run                            1000 cases, in one or two minutes on two cores
     random_layouts.py etc-opt etc-run --count=100000             the long run, in two or three hours
@@ -243,6 +244,35 @@ def judge_again(etc_opt, case, folder):
     check(completed.returncode == 0, f"as text the plan is refused: {completed.stderr.strip()}")
 
 
+def plan_from_inventory(etc_opt, etc_run, case, document, folder):
+    """What devices hold, listed box by box, leads to as good a plan as the configuration that it comes from."""
+    inventory = {"format": "etc-inventory", "version": 1,
+                 "tensors": [{key: tensor[key] for key in ("name", "type", "dtype", "shape", "prev_shape") if key in tensor}
+                             for tensor in document["tensors"]],
+                 "shards": document["shards"],
+                 "devices": [{"device": entry["device"], "has": entry["prev"]}
+                             for entry in sorted(document["devices"], key=lambda entry: entry["device"])
+                             if entry.get("prev")]}
+    (folder / "inventory.json").write_text(json.dumps(inventory))
+    figures = []
+    for number, prev in enumerate((case.request["prev"], {"inventory": str(folder / "inventory.json")})):
+        request = {key: value for key, value in case.request.items() if key not in ("policy", "memory_budget")}
+        file, out = folder / f"{number}.json", folder / f"{number}.etcplan"
+        file.write_text(json.dumps({**request, "prev": prev, "derive": "none"}))
+        completed = run([etc_opt, file, *case.options, "--emit=json", "-o", folder / "out.json", "--quiet"])
+        check(completed.returncode == 0, f"from an inventory: {completed.stderr.strip()}")
+        summary = json.loads((folder / "out.json").read_text())["summary"]
+        figures.append({key: summary["bound"][key] for key in ("moved_bytes", "internode_bytes")})
+        if case.request["place"] == "any":
+            figures[-1] = {**figures[-1], "moved": summary["moved_bytes"], "between": summary["internode_bytes"]}
+        completed = run([etc_opt, file, *case.options, "--emit=plan", "-o", out, "--quiet"])
+        check(completed.returncode == 0, f"from an inventory: {completed.stderr.strip()}")
+    check(figures[0] == figures[1], f"from a configuration {figures[0]}, from its inventory {figures[1]}")
+    completed = run([etc_run, out])
+    check(completed.returncode == 0 and "verified: every element on every device, bit for bit" in completed.stdout,
+          f"etc-run, from an inventory: exit {completed.returncode}: {completed.stderr.strip()}")
+
+
 def try_seed(arguments):
     """(seed, refusals on the way, the request, what is wrong)."""
     seed, etc_opt, etc_run = arguments
@@ -268,6 +298,8 @@ def try_seed(arguments):
             execute(etc_opt, etc_run, case, folder)
             if rng.random() < 0.1:
                 judge_again(etc_opt, case, folder)
+            if rng.random() < 0.1 and document["devices"]:
+                plan_from_inventory(etc_opt, etc_run, case, document, folder)
         except Wrong as wrong:
             return seed, refused, (request, options), str(wrong)
     return seed, refused, (request, options), ""

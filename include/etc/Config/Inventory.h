@@ -11,6 +11,7 @@
 
 #include "etc/Config/Diagnostic.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -20,8 +21,16 @@ namespace etc::config {
 
 struct Inventory {
   struct Tensor {
-    std::string name, type;     ///< the global name, a state type
-    std::vector<int64_t> shape; ///< the planning shape, in elements
+    std::string name, type; ///< the global name, a state type
+    /// The planning shape, in elements, and that of the side before where they
+    /// differ (a vocabulary padded per side), or empty.
+    std::vector<int64_t> shape, prevShape;
+
+    /// Positions on an axis, of the larger side.
+    int64_t getExtent(size_t axis) const {
+      return axis < prevShape.size() ? std::max(shape[axis], prevShape[axis])
+                                     : shape[axis];
+    }
   };
   /// [begin, end) on every axis.
   using Box = std::vector<std::pair<int64_t, int64_t>>;
