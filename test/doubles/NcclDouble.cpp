@@ -254,6 +254,9 @@ static Code leave(Communicator comm, bool isOrderly) {
     --group.stream->pending;
   rank.groups.clear();
   rank.isGone = true;
+  // Who waits already does not look again.
+  if (isOrderly)
+    findDeadlock(*rank.world);
   doubleState().changed.notify_all();
   return kSuccess;
 }
