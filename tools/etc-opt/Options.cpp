@@ -19,9 +19,13 @@ const char *const etc::helpOverview =
     "\n"
     "A configuration is PP4TP2DP3; what is absent is 1. A cluster is nodes x "
     "devices a node (6x4), or the devices of\n"
-    "each node (4,4,8). Without --emit the plan is printed as IR. A summary "
-    "goes to stderr. Given an .mlir file,\n"
-    "etc-opt is an ordinary MLIR opt tool; --help-hidden lists its options.\n"
+    "each node (4,4,8). Further dimensions are CP, EP, ETP and VPP; "
+    "PP2DP4+zero1+stages=5:4+order=pp-dp has the\n"
+    "distributed optimizer, 5 and 4 layers, and pipeline ranks before "
+    "data-parallel ones. Without --emit the plan is\n"
+    "printed as IR. A summary goes to stderr. Given an .mlir file, "
+    "etc-opt is an ordinary MLIR\n"
+    "opt tool; --help-hidden lists its options.\n"
     "\n"
     "Exit status: 0 done, 1 the request can't be met, 2 usage or malformed "
     "input.\n";
@@ -77,7 +81,9 @@ struct Options {
   cl::opt<std::string> megatronArgs =
       text("megatron-args", "args",
            "Arguments of a Megatron training script: the model and --prev");
-  cl::opt<std::string> prev = text("prev", "PP4TP2", "Configuration before");
+  cl::opt<std::string> prev =
+      text("prev", "PP4TP2",
+           "Configuration before, or the .json file of an inventory");
   cl::opt<std::string> curr = text("curr", "PP6TP4", "Configuration after");
   cl::opt<std::string> cluster =
       text("cluster", "6x4", "Nodes x devices a node, or 4,4,8");
