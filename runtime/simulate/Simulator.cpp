@@ -29,8 +29,9 @@ struct Device {
 
 class Simulation {
 public:
-  Simulation(const PlanIndex &index, const Cluster &cluster)
-      : cluster(cluster), work(workloadOf(index)),
+  Simulation(const PlanIndex &index, const Cluster &cluster,
+             const OnRoundEnd &onRoundEnd)
+      : cluster(cluster), onRoundEnd(onRoundEnd), work(workloadOf(index)),
         ports(index, cluster, network), devices(index.rankCount()),
         ofRank(work.messages.size()) {
     for (uint32_t round = 0; round != work.messages.size(); ++round)
@@ -146,11 +147,14 @@ private:
     Device &device = devices[rank];
     if (!device.isUnpacked || device.answers > 0)
       return;
+    if (onRoundEnd)
+      onRoundEnd(rank, device.round, now);
     ++device.round;
     beginRound(rank);
   }
 
   const Cluster &cluster;
+  const OnRoundEnd &onRoundEnd;
   const Workload work;
   Network network;
   const Ports ports;
@@ -176,8 +180,8 @@ LinkBytes etc::runtime::countLinkBytes(const PlanIndex &index) {
   return bytes;
 }
 
-Forecast etc::runtime::simulate(const PlanIndex &index,
-                                const Cluster &cluster) {
+Forecast etc::runtime::simulate(const PlanIndex &index, const Cluster &cluster,
+                                const OnRoundEnd &onRoundEnd) {
   Network unused;
   Ports ports(index, cluster, unused);
   std::map<uint32_t, double> busy; // seconds by port
@@ -192,6 +196,6 @@ Forecast etc::runtime::simulate(const PlanIndex &index,
   for (auto [port, seconds] : busy)
     forecast.busiestPortSeconds =
         std::max(forecast.busiestPortSeconds, seconds);
-  forecast.seconds = Simulation(index, cluster).run();
+  forecast.seconds = Simulation(index, cluster, onRoundEnd).run();
   return forecast;
 }

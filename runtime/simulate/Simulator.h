@@ -6,6 +6,8 @@
 #include "simulate/Cluster.h"
 #include "simulate/Workload.h"
 
+#include <functional>
+
 namespace etc::runtime {
 
 /// Bytes by the kind of link, which are exact.
@@ -21,11 +23,16 @@ struct Forecast {
   double busiestPortSeconds = 0;
 };
 
+/// Told when a rank ends a round, in seconds from the start.
+using OnRoundEnd =
+    std::function<void(uint32_t rank, uint32_t round, double seconds)>;
+
 /// Discrete events: a device packs its round; a message starts when both ends
 /// are ready and its latency has passed, and shares ports fairly with the
 /// others; a device that has everything, and has copied what it keeps, unpacks
 /// and answers; one that has all answers begins its next round.
-Forecast simulate(const plan::PlanIndex &index, const Cluster &cluster);
+Forecast simulate(const plan::PlanIndex &index, const Cluster &cluster,
+                  const OnRoundEnd &onRoundEnd = {});
 
 } // namespace etc::runtime
 

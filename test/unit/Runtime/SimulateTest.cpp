@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <map>
 
 using namespace etc::runtime;
 using namespace etc::plan::test;
@@ -62,6 +63,21 @@ TEST(Simulator, RelaysFollowEachOther) {
   Forecast forecast = simulate(plan.index, cluster);
   EXPECT_DOUBLE_EQ(forecast.seconds, 11);
   EXPECT_DOUBLE_EQ(forecast.busiestPortSeconds, 2);
+}
+
+TEST(Simulator, TellsWhenEachRankEndsARound) {
+  // The migration above: device 0 has its answer 1 s after device 1 unpacked.
+  OpenPlan plan(relayPlan());
+  Cluster cluster{"", 16, 1, 1, 1, 1, 32};
+  std::map<std::pair<uint32_t, uint32_t>, double> ends;
+  simulate(plan.index, cluster,
+           [&](uint32_t rank, uint32_t round, double seconds) {
+             EXPECT_TRUE(ends.insert({{rank, round}, seconds}).second);
+           });
+  EXPECT_DOUBLE_EQ((ends.at({1, 0})), 5);
+  EXPECT_DOUBLE_EQ((ends.at({0, 0})), 6);
+  EXPECT_DOUBLE_EQ((ends.at({2, 1})), 10);
+  EXPECT_DOUBLE_EQ((ends.at({1, 1})), 11);
 }
 
 TEST(Simulator, DevicesOfANodeShareItsPort) {
