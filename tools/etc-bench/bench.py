@@ -244,15 +244,13 @@ def machine() -> dict:
     }
 
 
-def call(command: list) -> str:
-    """The standard output of a command that has to succeed."""
-    done = subprocess.run(
-        [str(part) for part in command], capture_output=True, text=True
-    )
+def call(command: list, stderr: bool = False) -> str:
+    """What a command that has to succeed writes to its output, or to its errors."""
+    words = [str(part) for part in command]
+    done = subprocess.run(words, capture_output=True, text=True)
     if done.returncode:
-        words = " ".join(str(part) for part in command)
-        raise SystemExit(f"etc-bench: {words}\n{done.stderr.strip()}")
-    return done.stdout
+        raise SystemExit(f"etc-bench: {' '.join(words)}\n{done.stderr.strip()}")
+    return done.stderr if stderr else done.stdout
 
 
 def timed(command: list) -> float:

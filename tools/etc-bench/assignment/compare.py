@@ -82,37 +82,50 @@ class Case:
                 raise SystemExit(f"{self.name}: not all keep the same: {runs}")
             for key, (milliseconds, _) in runs.items():
                 times.setdefault(key, []).append(milliseconds)
-        return {key: statistics.median(values) for key, values in times.items()}
+        return times
 
 
 def ratio(value, base):
     return f"{value / base:.0f}" if value >= 10 * base else f"{value / base:.1f}"
 
 
+def print_json(roles, title, times):
+    """All runs of a case in milliseconds; none where a solver was left out."""
+    print(json.dumps({"roles": roles, "case": title, **times}), flush=True)
+
+
+def print_row(roles, title, times):
+    times = {key: statistics.median(values) for key, values in times.items() if values}
+    scipy, lemon = times.get("scipy"), times.get("lemon")
+    cells = [roles, title, f"{times['ours']:.3f}",
+             f"{scipy:.2f}" if scipy else "-", ratio(scipy, times["ours"]) if scipy else "-",
+             f"{times['alone']:.3f}", f"{lemon:.3f}" if lemon else "-",
+             ratio(lemon, times["alone"]) if lemon else "-"]
+    print("|", " | ".join(map(str, cells)), "|", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("binary")
     parser.add_argument("--repetitions", type=int, default=5)
+    parser.add_argument("--json", action="store_true", help="a line of JSON a case, in place of the table")
     parser.add_argument("--roles", type=int, nargs=2, default=[0, 16384], metavar=("MIN", "MAX"))
     arguments = parser.parse_args()
 
     names = cases(arguments.binary)
-    print("| roles | case | ours, ms | SciPy, ms | SciPy / ours | solution alone, ms | LEMON, ms | LEMON / ours |")
-    print("|---|---|---|---|---|---|---|---|")
+    write = print_json if arguments.json else print_row
+    if not arguments.json:
+        print("| roles | case | ours, ms | SciPy, ms | SciPy / ours | solution alone, ms | LEMON, ms | LEMON / ours |")
+        print("|---|---|---|---|---|---|---|---|")
     for name in names:
         if name.startswith("solve:"):
             continue
         case = Case(name, names)
-        if not arguments.roles[0] <= case.roles <= arguments.roles[1]:
-            continue
-        times = case.compare(arguments.binary, arguments.repetitions)
-        scipy, lemon = times.get("scipy"), min((times[method] for method in case.lemon), default=None)
-        cells = [case.roles, name.replace("DP1/", "/").replace("/layers", " layers").replace("/", " -> "),
-                 f"{times['ours']:.3f}",
-                 f"{scipy:.2f}" if scipy else "-", ratio(scipy, times["ours"]) if scipy else "-",
-                 f"{times['alone']:.3f}", f"{lemon:.3f}" if lemon else "-",
-                 ratio(lemon, times["alone"]) if lemon else "-"]
-        print("|", " | ".join(map(str, cells)), "|", flush=True)
+        if arguments.roles[0] <= case.roles <= arguments.roles[1]:
+            times = case.compare(arguments.binary, arguments.repetitions)
+            lemon = min((times[method] for method in case.lemon), default=None, key=statistics.median)
+            title = name.replace("DP1/", "/").replace("/layers:", " layers:").replace("/", " -> ")
+            write(case.roles, title, {**times, "lemon": lemon})
 
 
 if __name__ == "__main__":
