@@ -45,6 +45,14 @@ Result<Cluster> readFields(const std::string &path, const Json &json) {
                    field.mayBeZero ? "a number from 0" : "a number above 0");
     cluster.*field.value = value;
   }
+  Json::json_pointer share("/port/acknowledgement_share");
+  if (json.contains(share)) {
+    if (!json[share].is_number() || json[share].get<double>() < 0 ||
+        json[share].get<double>() >= 1)
+      return wrong(path, "/port/acknowledgement_share",
+                   "a number from 0 and below 1");
+    cluster.acknowledgementShare = json[share].get<double>();
+  }
   Json::json_pointer ports("/port/per_node");
   if (!json.contains(ports) || !json[ports].is_number_unsigned() ||
       json[ports].get<uint32_t>() == 0)

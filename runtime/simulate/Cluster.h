@@ -24,6 +24,9 @@ struct Cluster {
   /// What packs and unpacks strided pieces, and copies what a device keeps:
   /// bytes written a second.
   double packRate = 0;
+  /// What acknowledgements take of a port's way back, for each byte that
+  /// arrives.
+  double acknowledgementShare = 0;
 };
 
 /// Reads a description in JSON; docs/cluster-format.md says what stands there.

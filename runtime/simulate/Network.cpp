@@ -7,29 +7,59 @@ using namespace etc::runtime;
 /// Rounding leaves a flow this much of a byte.
 constexpr double kRest = 1e-3;
 
+void Network::pair(uint32_t one, uint32_t other, double share) {
+  ports[one].back = other;
+  ports[other].back = one;
+  ports[one].backShare = ports[other].backShare = share;
+}
+
 void Network::start(uint32_t flow, uint32_t from, uint32_t to, double bytes) {
   flows.push_back({flow, from, to, bytes, 0});
   isShared = false;
 }
 
-/// Fills ports up: the one with the least for each of its flows fixes them.
+/// Acknowledgements are small, so rates without them tell well enough how many
+/// there are; the second time they have their room.
 void Network::share() {
   if (isShared)
     return;
   isShared = true;
-  std::vector<double> room = rates;
-  std::vector<uint32_t> open(rates.size());
+  busy.clear();
+  bool areAcknowledged = false;
+  for (const Flow &flow : flows)
+    for (uint32_t port : {flow.from, flow.to}) {
+      busy.push_back(port);
+      areAcknowledged |= ports[port].backShare > 0;
+      ports[port].used = ports[ports[port].back].used = 0;
+    }
+  std::sort(busy.begin(), busy.end());
+  busy.erase(std::unique(busy.begin(), busy.end()), busy.end());
+  for (uint32_t port : busy)
+    ports[port].room = ports[port].rate;
+  fill();
+  if (!areAcknowledged)
+    return;
+  for (const Flow &flow : flows)
+    for (uint32_t port : {flow.from, flow.to})
+      ports[ports[port].back].used += flow.rate * ports[port].backShare;
+  for (uint32_t port : busy)
+    ports[port].room = ports[port].rate - ports[port].used;
+  fill();
+}
+
+/// Fills ports up: the one with the least for each of its flows fixes them.
+void Network::fill() {
   for (Flow &flow : flows) {
     flow.rate = -1;
-    ++open[flow.from];
-    ++open[flow.to];
+    ++ports[flow.from].open;
+    ++ports[flow.to].open;
   }
   for (size_t fixed = 0; fixed < flows.size();) {
     uint32_t tightest = 0;
     double least = kNever;
-    for (uint32_t port = 0; port != rates.size(); ++port)
-      if (open[port] > 0 && room[port] / open[port] < least) {
-        least = room[port] / open[port];
+    for (uint32_t port : busy)
+      if (ports[port].open > 0 && ports[port].room / ports[port].open < least) {
+        least = ports[port].room / ports[port].open;
         tightest = port;
       }
     for (Flow &flow : flows) {
@@ -37,8 +67,8 @@ void Network::share() {
         continue;
       flow.rate = least;
       for (uint32_t port : {flow.from, flow.to}) {
-        room[port] = std::max(0.0, room[port] - least);
-        --open[port];
+        ports[port].room = std::max(0.0, ports[port].room - least);
+        --ports[port].open;
       }
       ++fixed;
     }

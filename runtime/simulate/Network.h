@@ -17,9 +17,13 @@ class Network {
 public:
   /// Returns the port's number.
   uint32_t addPort(double bytesPerSecond) {
-    rates.push_back(bytesPerSecond);
-    return static_cast<uint32_t>(rates.size() - 1);
+    ports.push_back({bytesPerSecond});
+    return static_cast<uint32_t>(ports.size() - 1);
   }
+
+  /// Makes the ports the two directions of a line. Each carries the
+  /// acknowledgements of the other, which take this share of their bytes.
+  void pair(uint32_t one, uint32_t other, double share);
 
   void start(uint32_t flow, uint32_t from, uint32_t to, double bytes);
 
@@ -29,6 +33,14 @@ public:
   std::vector<uint32_t> advance(double from, double to);
 
 private:
+  struct Port {
+    double rate;
+    uint32_t back = 0; // carries this one's acknowledgements
+    double backShare = 0;
+    // While rates are worked out.
+    double room = 0, used = 0;
+    uint32_t open = 0; // flows without a rate
+  };
   struct Flow {
     uint32_t id, from, to;
     double left;
@@ -36,8 +48,10 @@ private:
   };
 
   void share();
+  void fill();
 
-  std::vector<double> rates; // of ports
+  std::vector<Port> ports;
+  std::vector<uint32_t> busy; // ports with flows
   std::vector<Flow> flows;
   bool isShared = true; // the flows' rates are those of the present flows
 };

@@ -9,9 +9,13 @@ Ports::Ports(const plan::PlanIndex &index, const Cluster &cluster,
   std::vector<uint32_t> firstPort, firstDevice{0};
   for (uint32_t count : nodes) {
     firstDevice.push_back(firstDevice.back() + count);
-    firstPort.push_back(network.addPort(cluster.portRate));
-    for (uint32_t i = 1; i != 2 * cluster.portsPerNode; ++i)
-      network.addPort(cluster.portRate);
+    for (uint32_t i = 0; i != cluster.portsPerNode; ++i) {
+      const uint32_t out = network.addPort(cluster.portRate);
+      const uint32_t in = network.addPort(cluster.portRate);
+      network.pair(out, in, cluster.acknowledgementShare);
+      if (i == 0)
+        firstPort.push_back(out);
+    }
   }
   for (uint32_t rank = 0; rank != index.rankCount(); ++rank) {
     const uint32_t node = index.nodeOf(index.device(rank));

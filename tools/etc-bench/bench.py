@@ -47,6 +47,7 @@ MILLISECONDS_SPREAD, SECONDS_SPREAD, SHARE_SPREAD, RATIO_SPREAD = (
     "share spread",
     "ratio spread",
 )
+DIFFERENCE = "difference"  # a share, with its sign
 
 
 def significant(value: float, digits: int = 3) -> str:
@@ -78,6 +79,7 @@ FORMATS = {
     BYTES: bytes_text,
     SHARE: lambda value: f"{100 * value:.1f}%",
     RATIO: lambda value: f"{significant(value)}x",
+    DIFFERENCE: lambda value: f"{100 * value:+.1f}%",
 }
 
 

@@ -18,7 +18,7 @@ using Json = nlohmann::ordered_json;
 namespace {
 
 struct DeviceForecast {
-  uint32_t device;
+  uint32_t device, node;
   uint64_t sentBytes = 0, receivedBytes = 0, internodeBytes = 0;
   uint64_t peakBytes = 0;
 };
@@ -36,7 +36,8 @@ std::vector<DeviceForecast> forecastDevices(const PlanIndex &index,
                                             const Options &options) {
   std::vector<DeviceForecast> devices;
   for (uint32_t rank = 0; rank != index.rankCount(); ++rank) {
-    devices.push_back({index.device(rank)});
+    const uint32_t device = index.device(rank);
+    devices.push_back({device, index.nodeOf(device)});
     devices.back().peakBytes =
         peakOf(index.program(index.place(rank).program), options);
   }
@@ -44,8 +45,7 @@ std::vector<DeviceForecast> forecastDevices(const PlanIndex &index,
     for (const SimulatedMessage &message : round) {
       devices[message.from].sentBytes += message.bytes;
       devices[message.to].receivedBytes += message.bytes;
-      if (index.nodeOf(devices[message.from].device) !=
-          index.nodeOf(devices[message.to].device))
+      if (devices[message.from].node != devices[message.to].node)
         devices[message.to].internodeBytes += message.bytes;
     }
   return devices;
@@ -53,6 +53,7 @@ std::vector<DeviceForecast> forecastDevices(const PlanIndex &index,
 
 Json deviceObject(const DeviceForecast &forecast) {
   return {{"device", forecast.device},
+          {"node", forecast.node},
           {"sent_bytes", forecast.sentBytes},
           {"received_bytes", forecast.receivedBytes},
           {"internode_bytes", forecast.internodeBytes},

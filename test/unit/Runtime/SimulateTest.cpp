@@ -52,6 +52,38 @@ TEST(Network, WhatATightPortLeavesGoesToOthers) {
   EXPECT_EQ(network.advance(0, 10), (std::vector<uint32_t>{0, 1}));
 }
 
+TEST(Network, AcknowledgementsTakeOfTheWayBack) {
+  // Two lines of 100 a second, a -> b and b -> a; of each byte a tenth goes
+  // back. Both directions busy: 90 each. The second flow has ended at 1, and
+  // the first has the line alone.
+  Network network;
+  uint32_t aOut = network.addPort(100), aIn = network.addPort(100);
+  uint32_t bOut = network.addPort(100), bIn = network.addPort(100);
+  network.pair(aOut, aIn, 0.1);
+  network.pair(bOut, bIn, 0.1);
+  network.start(0, aOut, bIn, 190);
+  network.start(1, bOut, aIn, 90);
+  EXPECT_DOUBLE_EQ(network.nextEnd(0), 1);
+  EXPECT_EQ(network.advance(0, 1), std::vector<uint32_t>{1});
+  EXPECT_DOUBLE_EQ(network.nextEnd(1), 2);
+}
+
+TEST(Network, AcknowledgementsHoldNobodyBackBeyondTheirBytes) {
+  // a sends to three, and receives from c, which sends to nobody else: c's flow
+  // gets what its own line has, and a's sends lose a hundredth of it.
+  Network network;
+  uint32_t aOut = network.addPort(90), aIn = network.addPort(300);
+  uint32_t cOut = network.addPort(300), cIn = network.addPort(300);
+  uint32_t others = network.addPort(1000);
+  network.pair(aOut, aIn, 0.01);
+  network.pair(cOut, cIn, 0.01);
+  for (uint32_t flow : {0, 1, 2})
+    network.start(flow, aOut, others, 29);
+  network.start(3, cOut, aIn, 299.1);
+  EXPECT_DOUBLE_EQ(network.nextEnd(0), 1);
+  EXPECT_EQ(network.advance(0, 1), (std::vector<uint32_t>{0, 1, 2, 3}));
+}
+
 TEST(Simulator, RelaysFollowEachOther) {
   // All on one node: 32 bytes at 16 a second, 1 s of latency, 32 packed a
   // second. Device 0 packs until 1; the message starts at 2 and ends at 4;
@@ -127,6 +159,11 @@ TEST_F(ClusterFile, NamesWhatIsWrong) {
   EXPECT_EQ(read(link + R"("port": {"bytes_per_second": 1, "latency_seconds": 0,
                  "per_node": 0}, "pack": {"bytes_per_second": 1}})"),
             path + ": port/per_node: expected an integer from 1");
+  EXPECT_EQ(read(link + R"("port": {"bytes_per_second": 1, "latency_seconds": 0,
+                 "per_node": 1, "acknowledgement_share": 1},
+                 "pack": {"bytes_per_second": 1}})"),
+            path + ": port/acknowledgement_share: expected a number from 0 and "
+                   "below 1");
   EXPECT_EQ(readCluster("/nonexistent").status().message(),
             "/nonexistent: cannot open; etc-run --dry-run takes a cluster "
             "description in JSON");
