@@ -21,6 +21,10 @@ endif()
 
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
 
+include(GNUInstallDirs)
+set(ETC_C_INCLUDE_DIR "${CMAKE_CURRENT_LIST_DIR}/../include")
+set(ETC_EXPORTED_SYMBOLS "${CMAKE_CURRENT_LIST_DIR}/exported-symbols.map")
+
 # A plain C++ library of the project: warnings on, exceptions on.
 #   etc_add_library(ETCLayout Layout.cpp LINK ETCModel)
 function(etc_add_library name)
@@ -28,6 +32,23 @@ function(etc_add_library name)
   add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
   target_compile_options(${name} PRIVATE ${ETC_WARNING_FLAGS})
   target_link_libraries(${name} PUBLIC ${ARG_LINK})
+endfunction()
+
+# A shared library with a C interface, lib<output>.so: it shows the functions of its header and nothing else. What it is
+# made of is linked statically, and stays inside.
+#   etc_add_c_library(ETCRunC etc-run Error.cpp LINK ETCEngine)
+function(etc_add_c_library name output)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  add_library(${name} SHARED ${ARG_UNPARSED_ARGUMENTS})
+  set_target_properties(${name} PROPERTIES OUTPUT_NAME ${output} VERSION ${PROJECT_VERSION} SOVERSION 1
+    CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib"
+    LINK_DEPENDS "${ETC_EXPORTED_SYMBOLS}")
+  target_compile_options(${name} PRIVATE ${ETC_WARNING_FLAGS})
+  target_compile_definitions(${name} PRIVATE ETC_VERSION="${PROJECT_VERSION}")
+  target_include_directories(${name} PUBLIC
+    "$<BUILD_INTERFACE:${ETC_C_INCLUDE_DIR}>" "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
+  target_link_options(${name} PRIVATE "-Wl,--version-script=${ETC_EXPORTED_SYMBOLS}" -Wl,--no-undefined)
+  target_link_libraries(${name} PRIVATE ${ARG_LINK})
 endfunction()
 
 # A GoogleTest binary, registered with CTest under its own name.

@@ -1,0 +1,264 @@
+//===- MigrationHandle.cpp - A migration, with its Python callbacks -------===//
+
+#include "MigrationHandle.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
+
+#include <array>
+#include <exception>
+#include <optional>
+#include <utility>
+#include <vector>
+
+using namespace etc::python;
+
+namespace {
+
+/// Prepare and run leave the interpreter to others; callbacks take it back. An
+/// exception of a callback ends the migration and is raised again where it was
+/// called.
+class MigrationHandle {
+public:
+  MigrationHandle(const PlanHandle &plan, uint32_t participant, bool isSafe,
+                  std::optional<int> gpu, double timeout,
+                  const std::string &host, const std::string &tag,
+                  nb::object set, nb::object get, nb::object allocate,
+                  nb::object release, nb::object progress)
+      : setValue(std::move(set)), getValue(std::move(get)),
+        allocate(std::move(allocate)), release(std::move(release)),
+        progress(std::move(progress)) {
+    etc_options options;
+    etc_options_init(&options);
+    options.participant = participant;
+    options.transport = gpu ? ETC_NCCL : ETC_GLOO;
+    options.gpu = gpu.value_or(0);
+    options.mode = isSafe ? ETC_SAFE : ETC_EAGER;
+    options.timeout_seconds = timeout;
+    options.host = host.c_str();
+    options.tag = tag.c_str();
+    options.store = {this, onSet, onGet};
+    options.memory = {this, onAllocate, onRelease};
+    options.progress = onProgress;
+    options.progress_context = this;
+    check(etc_migration_create(plan.plan.get(), &options, &migration));
+  }
+  // The address is the callbacks' context.
+  MigrationHandle(const MigrationHandle &) = delete;
+  MigrationHandle &operator=(const MigrationHandle &) = delete;
+
+  ~MigrationHandle() {
+    // Its end may release memory, through Python.
+    nb::gil_scoped_release free;
+    etc_migration_free(migration);
+  }
+
+  void add(const std::string &type, const std::string &name, int dtype,
+           uintptr_t data, const std::vector<int64_t> &shape,
+           const std::vector<int64_t> &strides) {
+    if (shape.size() > ETC_MAX_AXES || shape.size() != strides.size())
+      throw nb::value_error("a tensor of more axes than possible");
+    etc_tensor tensor{};
+    tensor.struct_size = sizeof tensor;
+    tensor.dtype = static_cast<etc_dtype>(dtype);
+    tensor.data = reinterpret_cast<void *>(data);
+    tensor.axes = static_cast<uint32_t>(shape.size());
+    std::copy(shape.begin(), shape.end(), tensor.shape);
+    std::copy(strides.begin(), strides.end(), tensor.strides);
+    check(
+        etc_migration_register(migration, type.c_str(), name.c_str(), &tensor));
+  }
+
+  void prepare() {
+    call([this] { return etc_migration_prepare(migration); });
+  }
+  void run() {
+    call([this] { return etc_migration_run(migration); });
+  }
+  void abort() {
+    nb::gil_scoped_release free;
+    etc_migration_abort(migration);
+  }
+
+  /// (address, whether it stayed) of a current tensor.
+  nb::tuple current(size_t index) const {
+    void *data = nullptr;
+    int stayed = 0;
+    check(etc_migration_tensor(migration, index, &data, &stayed));
+    return nb::make_tuple(reinterpret_cast<uintptr_t>(data), stayed != 0);
+  }
+
+  nb::dict report() const {
+    etc_report r{};
+    r.struct_size = sizeof r;
+    check(etc_migration_report(migration, &r));
+    nb::dict result;
+    result["device"] = r.device;
+    result["sent_bytes"] = r.sent_bytes;
+    result["received_bytes"] = r.received_bytes;
+    result["internode_bytes"] = r.internode_bytes;
+    result["prepare_seconds"] = r.prepare_seconds;
+    result["seconds"] = r.seconds;
+    result["pack_seconds"] = r.pack_seconds;
+    result["copy_seconds"] = r.copy_seconds;
+    result["wait_seconds"] = r.wait_seconds;
+    result["unpack_seconds"] = r.unpack_seconds;
+    result["acknowledge_seconds"] = r.acknowledge_seconds;
+    result["peak_bytes"] = r.peak_bytes;
+    result["proved_bytes"] = r.proved_bytes;
+    result["state_bytes"] = r.state_bytes;
+    result["staging_bytes"] = r.staging_bytes;
+    return result;
+  }
+
+  /// For Python's garbage collector: callbacks refer back to their owner.
+  int visit(visitproc visit, void *arg) {
+    for (nb::object *each : callbacks())
+      Py_VISIT(each->ptr());
+    return 0;
+  }
+  void clear() {
+    // No callback comes any more.
+    if (migration) {
+      etc_migration *old = std::exchange(migration, nullptr);
+      nb::gil_scoped_release free;
+      etc_migration_free(old);
+    }
+    for (nb::object *each : callbacks())
+      each->reset();
+  }
+
+private:
+  std::array<nb::object *, 5> callbacks() {
+    return {&setValue, &getValue, &allocate, &release, &progress};
+  }
+
+  template <typename Function> void call(Function function) {
+    etc_error *error = nullptr;
+    {
+      nb::gil_scoped_release free;
+      error = function();
+    }
+    if (std::exception_ptr mine = std::exchange(raised, nullptr)) {
+      if (error)
+        etc_error_free(error);
+      std::rethrow_exception(mine);
+    }
+    check(error);
+  }
+
+  /// Runs a callback. After an exception, which the first one is, it returns
+  /// `otherwise`.
+  template <typename Result, typename Body>
+  Result guarded(Result otherwise, Body body) {
+    nb::gil_scoped_acquire hold;
+    try {
+      return body();
+    } catch (...) {
+      if (!raised)
+        raised = std::current_exception();
+      return otherwise;
+    }
+  }
+
+  static MigrationHandle &self(void *context) {
+    return *static_cast<MigrationHandle *>(context);
+  }
+  static etc_error *failure() {
+    return etc_error_new(ETC_ERROR_USAGE, "a callback raised an exception");
+  }
+
+  static etc_error *onSet(void *context, const char *key, const void *data,
+                          size_t size) {
+    MigrationHandle &me = self(context);
+    bool done = me.guarded(false, [&] {
+      me.setValue(key, nb::bytes(static_cast<const char *>(data), size));
+      return true;
+    });
+    return done ? nullptr : failure();
+  }
+
+  static etc_error *onGet(void *context, const char *key, double timeout,
+                          etc_value *value) {
+    MigrationHandle &me = self(context);
+    bool done = me.guarded(false, [&] {
+      auto bytes = nb::cast<nb::bytes>(me.getValue(key, timeout));
+      etc_value_assign(value, bytes.c_str(), bytes.size());
+      return true;
+    });
+    return done ? nullptr : failure();
+  }
+
+  static void *onAllocate(void *context, const etc_tensor_info *tensor,
+                          uint64_t bytes) {
+    MigrationHandle &me = self(context);
+    return me.guarded<void *>(nullptr, [&] {
+      nb::object data = tensor ? me.allocate(tensor->type, tensor->name, bytes)
+                               : me.allocate(nb::none(), nb::none(), bytes);
+      return reinterpret_cast<void *>(nb::cast<uintptr_t>(data));
+    });
+  }
+
+  static void onRelease(void *context, etc_side side,
+                        const etc_tensor_info *tensor, void *data, uint64_t) {
+    MigrationHandle &me = self(context);
+    (void)me.guarded(0, [&] {
+      const auto address = reinterpret_cast<uintptr_t>(data);
+      if (tensor)
+        me.release(static_cast<int>(side), tensor->type, tensor->name, address);
+      else
+        me.release(static_cast<int>(side), nb::none(), nb::none(), address);
+      return 0;
+    });
+  }
+
+  static void onProgress(void *context, uint32_t round, uint32_t rounds,
+                         uint64_t received) {
+    MigrationHandle &me = self(context);
+    (void)me.guarded(0, [&] {
+      if (!me.progress.is_none())
+        me.progress(round, rounds, received);
+      return 0;
+    });
+  }
+
+  nb::object setValue, getValue, allocate, release, progress;
+  std::exception_ptr raised;
+  etc_migration *migration = nullptr;
+};
+
+int traverse(PyObject *object, visitproc visit, void *arg) {
+  Py_VISIT(Py_TYPE(object));
+  if (!nb::inst_ready(object))
+    return 0;
+  return nb::inst_ptr<MigrationHandle>(object)->visit(visit, arg);
+}
+
+int clear(PyObject *object) {
+  nb::inst_ptr<MigrationHandle>(object)->clear();
+  return 0;
+}
+
+PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void *>(traverse)},
+                       {Py_tp_clear, reinterpret_cast<void *>(clear)},
+                       {0, nullptr}};
+
+} // namespace
+
+void etc::python::defineMigration(nb::module_ &m) {
+  nb::class_<MigrationHandle>(m, "Migration", nb::type_slots(slots))
+      .def(
+          nb::init<const PlanHandle &, uint32_t, bool, std::optional<int>,
+                   double, const std::string &, const std::string &, nb::object,
+                   nb::object, nb::object, nb::object, nb::object>(),
+          nb::arg("plan"), nb::arg("participant"), nb::arg("safe"),
+          nb::arg("gpu").none(), nb::arg("timeout"), nb::arg("host"),
+          nb::arg("tag"), nb::arg("set"), nb::arg("get"), nb::arg("allocate"),
+          nb::arg("release"), nb::arg("progress").none())
+      .def("add", &MigrationHandle::add)
+      .def("prepare", &MigrationHandle::prepare)
+      .def("run", &MigrationHandle::run)
+      .def("abort", &MigrationHandle::abort)
+      .def("current", &MigrationHandle::current)
+      .def("report", &MigrationHandle::report);
+}

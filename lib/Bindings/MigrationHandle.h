@@ -1,0 +1,19 @@
+//===- MigrationHandle.h - A migration, with its Python callbacks ---------===//
+
+#ifndef ETC_LIB_BINDINGS_MIGRATIONHANDLE_H
+#define ETC_LIB_BINDINGS_MIGRATIONHANDLE_H
+
+#include "Support.h"
+
+namespace etc::python {
+
+struct PlanHandle {
+  PlanPointer plan;
+};
+
+/// Adds the class to the module.
+void defineMigration(nb::module_ &m);
+
+} // namespace etc::python
+
+#endif // ETC_LIB_BINDINGS_MIGRATIONHANDLE_H

@@ -1,0 +1,38 @@
+"""ETC moves the state of a running training job between hybrid-parallel layouts.
+
+    plan = etc.plan(model="gpt2", prev="PP2", curr="PP4", cluster="1x4")
+    state = etc.migrate(plan, state)    # on every participant, between two steps
+
+Planning needs no PyTorch, and loading and executing a plan needs no planner. See
+docs/python.md.
+"""
+
+from etc._run import version as _version
+from etc.errors import (
+    MigrationError,
+    PeerError,
+    PlanError,
+    UnsatisfiableError,
+    UsageError,
+    VerificationError,
+)
+from etc.migration import Migration, Report, migrate, prepare
+from etc.plans import Plan, Summary, TensorSpec
+
+__version__ = _version()
+
+__all__ = [
+    "Migration",
+    "MigrationError",
+    "PeerError",
+    "Plan",
+    "PlanError",
+    "Report",
+    "Summary",
+    "TensorSpec",
+    "UnsatisfiableError",
+    "UsageError",
+    "VerificationError",
+    "migrate",
+    "prepare",
+]

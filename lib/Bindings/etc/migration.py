@@ -1,0 +1,322 @@
+"""Migrations of PyTorch tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, MutableMapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from etc import _run
+from etc.plans import CURR, Plan, TensorSpec
+from etc.progress import Progress, make_progress
+from etc.rendezvous import (
+    Store,
+    StoreAdapter,
+    attempt_tag,
+    check_member,
+    from_group,
+)
+
+if TYPE_CHECKING:
+    import torch
+
+    State = MutableMapping[str, MutableMapping[str, torch.Tensor]]
+
+Key = tuple[str, str]  # (type, name)
+
+
+@dataclass(frozen=True)
+class Report:
+    """What one device did. Bytes and seconds."""
+
+    device: int
+    sent_bytes: int
+    received_bytes: int
+    internode_bytes: int
+    """Of those received."""
+    prepare_seconds: float
+    seconds: float
+    """Of the rounds: from the first one's start to the last one's end."""
+    pack_seconds: float
+    copy_seconds: float
+    wait_seconds: float
+    unpack_seconds: float
+    acknowledge_seconds: float
+    peak_bytes: int
+    """The most that was live of the tensors of the plan, staging included."""
+    proved_bytes: int
+    """What the plan states for that."""
+    state_bytes: int
+    """max(prev, curr)."""
+    staging_bytes: int
+    unfreed_bytes: int
+    """Of released tensors whose storage could not be freed at once: it is shared
+    with other tensors, or not PyTorch's. It goes when they go."""
+
+
+class Migration:
+    """One participant's part of a migration; made by `prepare`."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        state: State,
+        *,
+        rank: int,
+        store: Store,
+        tag: str,
+        host: str | None,
+        timeout: float,
+        device: torch.device,
+        safe: bool,
+        free: str,
+        allocate: Callable[[str, str, TensorSpec], torch.Tensor] | None,
+        on_release: Callable[[str, str, torch.Tensor], None] | None,
+        progress: Progress | None,
+    ) -> None:
+        from etc.checks import check_state
+
+        self.plan = plan
+        self.rank = rank
+        self.device = plan.participants[rank]
+        self._torch_device = device
+        self._state = state
+        self._free_storage = free == "storage"
+        self._allocate_tensor = allocate
+        self._on_release = on_release
+        self._progress = progress
+        self._old = check_state(plan, self.device, state, device)
+        self._addresses = {key: t.data_ptr() for key, t in self._old.items()}
+        self._specs = plan._specs(CURR, self.device)
+        self._new: dict[Key, torch.Tensor] = {}
+        self._staging: dict[int, torch.Tensor] = {}
+        self._unfreed = 0
+        adapter = StoreAdapter(store)
+        self._handle = _run.Migration(
+            plan._handle,
+            participant=rank,
+            safe=safe,
+            gpu=device.index if device.type == "cuda" else None,
+            timeout=timeout,
+            host=host or "",
+            tag=attempt_tag(store, tag, len(plan.participants)),
+            set=adapter.set,
+            get=adapter.get,
+            allocate=self._allocate,
+            release=self._release,
+            progress=progress.update if progress else None,
+        )
+        self._register()
+
+    def _register(self) -> None:
+        from etc.tensors import NAMES, dtype_number
+
+        for (kind, name), tensor in self._old.items():
+            self._handle.add(
+                kind,
+                name,
+                dtype_number(NAMES[tensor.dtype]),
+                tensor.data_ptr(),
+                list(tensor.shape),
+                list(tensor.stride()),
+            )
+
+    def run(self) -> dict[str, dict[str, torch.Tensor]]:
+        """Moves the state. Collective; the trainer does nothing meanwhile.
+
+        Returns {type: {name: tensor}}: tensors that stayed are the same objects,
+        new ones have the shapes of `plan.curr_tensors(device)`. Tensors that were
+        handed over and do not stay are gone from `state`, and their memory with
+        them.
+
+        Raises PeerError where another participant fails or is late, RuntimeError
+        where a tensor was freed or replaced since `prepare`. After an error in safe
+        mode the previous state is whole; in eager mode (the default) `state` has
+        what was not released yet.
+        """
+        from etc.checks import check_unmoved
+
+        check_unmoved(self._old, self._addresses)
+        self._synchronize()
+        try:
+            self._handle.run()
+        finally:
+            if self._progress:
+                self._progress.close()
+        result: dict[str, dict[str, torch.Tensor]] = {}
+        for index, key in enumerate(self._specs):
+            _, stayed = self._handle.current(index)
+            tensor = self._old[key] if stayed else self._new[key]
+            result.setdefault(key[0], {})[key[1]] = tensor
+        self._old.clear()
+        self._new.clear()
+        return result
+
+    def abort(self) -> None:
+        """Makes `prepare` and `run` end with an error, here and at the peers.
+
+        For another thread.
+        """
+        self._handle.abort()
+
+    @property
+    def report(self) -> Report:
+        """What this device did, complete after `run`."""
+        return Report(**self._handle.report(), unfreed_bytes=self._unfreed)
+
+    def _prepare(self) -> None:
+        self._handle.prepare()
+
+    def _synchronize(self) -> None:
+        """No kernel of the trainer uses memory that ETC reads or frees."""
+        if self._torch_device.type == "cuda":
+            import torch
+
+            torch.cuda.synchronize(self._torch_device)
+
+    def _allocate(self, kind: str | None, name: str | None, size: int) -> int:
+        """Memory for a current tensor, or for staging."""
+        import torch
+
+        if kind is None or name is None:
+            staging = torch.empty(size, dtype=torch.uint8, device=self._torch_device)
+            self._staging[staging.data_ptr()] = staging
+            return staging.data_ptr()
+        tensor = self._make(kind, name, self._specs[kind, name])
+        self._new[kind, name] = tensor
+        return tensor.data_ptr()
+
+    def _make(self, kind: str, name: str, spec: TensorSpec) -> torch.Tensor:
+        import torch
+
+        from etc.checks import check_tensor
+        from etc.tensors import DTYPES
+
+        if self._allocate_tensor is None:
+            dtype = DTYPES[spec.dtype]
+            return torch.empty(spec.shape, dtype=dtype, device=self._torch_device)
+        tensor = self._allocate_tensor(kind, name, spec)
+        check_tensor(f"allocate({kind!r}, {name!r})", tensor, spec, self._torch_device)
+        return tensor
+
+    def _release(
+        self, side: int, kind: str | None, name: str | None, address: int
+    ) -> None:
+        """Staging is over, or a tensor is not needed any more."""
+        from etc.tensors import free_storage
+
+        if kind is None or name is None:
+            self._staging.pop(address, None)
+            return
+        if side == 1:  # what a failed migration had begun to receive
+            self._new.pop((kind, name), None)
+            return
+        tensor = self._old.pop((kind, name))
+        self._state.get(kind, {}).pop(name, None)
+        if self._on_release is not None:
+            self._on_release(kind, name, tensor)
+        if self._free_storage and not free_storage(tensor):
+            self._unfreed += tensor.numel() * tensor.element_size()
+
+
+def prepare(
+    plan: Plan,
+    state: State,
+    *,
+    group: Any = None,
+    store: Store | None = None,
+    rank: int | None = None,
+    world_size: int | None = None,
+    host: str | None = None,
+    timeout: float = 300.0,
+    device: str | torch.device = "cpu",
+    mode: str = "eager",
+    free: str = "storage",
+    tag: str = "etc",
+    allocate: Callable[[str, str, TensorSpec], torch.Tensor] | None = None,
+    on_release: Callable[[str, str, torch.Tensor], None] | None = None,
+    progress: bool | Callable[[int, int, int], None] | None = None,
+) -> Migration:
+    """Makes a migration ready: connections, staging, and a comparison of plans.
+
+    Collective over the participants of the plan. The trainer may go on training
+    meanwhile, and until `Migration.run`, as long as it updates tensors in place.
+
+    Args:
+        plan: the same on all participants.
+        state: {type: {name: tensor}}, this device's shards under global names, as
+            `plan.prev_tensors(device)` lists them: contiguous, of that dtype, and of
+            that shape or flat. {} on a device without previous state. The migration
+            takes the tensors over.
+        group: a torch.distributed group whose rank r runs participant r; None is
+            the default group. Only its store is used.
+        store, rank, world_size: instead of a group, any torch.distributed store (or
+            an object with `set` and `get`), this process's place in
+            `plan.participants`, and how many processes there are.
+        host: the name or address of this host that the others reach; its own name
+            by default.
+        timeout: the longest wait for a peer, in seconds.
+        device: where new tensors are made: "cpu", or "cuda:0" with NCCL.
+        mode: "eager" releases tensors as soon as they have arrived; "safe" keeps all
+            of the previous state until everybody has everything.
+        free: "storage" gives a released tensor's memory back at once, also where
+            modules or optimizers still refer to it, which must not touch it again;
+            "references" only drops ETC's references and those in `state`.
+        tag: needed new for every migration over a store without `add`, and after
+            one that failed.
+        allocate: called as allocate(type, name, spec), makes a new tensor; otherwise
+            PyTorch's allocator does.
+        on_release: called as on_release(type, name, tensor) before a tensor is
+            released.
+        progress: True shows a bar where tqdm is installed; or a callable, called as
+            progress(round, rounds, received_bytes).
+
+    Raises:
+        KeyError: a tensor is missing, or is none of the plan's.
+        TypeError: a dtype is wrong, or a value is no tensor.
+        ValueError: a shape, strides, a device or the size of the group is wrong.
+        UsageError: participants have different plans, or something is missing.
+        PeerError: another participant does not come.
+    """
+    import torch
+
+    if mode not in ("eager", "safe"):
+        raise ValueError(f'mode: expected "eager" or "safe", got {mode!r}')
+    if free not in ("storage", "references"):
+        raise ValueError(f'free: expected "storage" or "references", got {free!r}')
+    if store is None:
+        if rank is not None or world_size is not None:
+            raise ValueError("rank and world_size go with store")
+        store, rank = from_group(plan, group)
+    else:
+        rank = check_member(plan, rank, world_size)
+    where = torch.device(device)
+    if where.type == "cuda" and where.index is None:
+        where = torch.device("cuda", torch.cuda.current_device())
+    migration = Migration(
+        plan,
+        state,
+        rank=rank,
+        store=store,
+        tag=tag,
+        host=host,
+        timeout=timeout,
+        device=where,
+        safe=mode == "safe",
+        free=free,
+        allocate=allocate,
+        on_release=on_release,
+        progress=make_progress(progress, plan, rank),
+    )
+    migration._prepare()
+    return migration
+
+
+def migrate(
+    plan: Plan, state: State, **options: Any
+) -> dict[str, dict[str, torch.Tensor]]:
+    """`prepare` and `run` in one: returns this device's new state.
+
+    Takes what `prepare` takes.
+    """
+    return prepare(plan, state, **options).run()

@@ -1,0 +1,265 @@
+"""Plans: what moves where, as objects."""
+
+from __future__ import annotations
+
+import functools
+import os
+import pathlib
+from dataclasses import dataclass
+from typing import Any
+
+from etc import _run
+from etc.roles import Role, role_of
+
+PREV, CURR = 0, 1
+
+Box = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class TensorSpec:
+    """What one device holds of one tensor."""
+
+    shape: tuple[int, ...]
+    """Of the local tensor, which is contiguous; one axis where there are several
+    boxes."""
+    dtype: str
+    """"bf16", "fp16", "fp32", "fp64", "i64" or "u8"."""
+    boxes: tuple[Box, ...]
+    """Where that is in the whole tensor: (begin, end) of every axis of
+    `global_shape`. Memory holds the boxes one after the other."""
+    global_shape: tuple[int, ...]
+    """The planning shape, which may factor an axis: [2, F, h] for gated fc1."""
+    bytes: int
+
+
+class _Figures:
+    """Read-only attributes from a dictionary."""
+
+    def __init__(self, figures: dict[str, Any]) -> None:
+        for name, value in figures.items():
+            nested = _Figures(value) if isinstance(value, dict) else value
+            object.__setattr__(self, name, nested)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"{name}: figures do not change")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figures as plain dictionaries."""
+        return {
+            name: value.to_dict() if isinstance(value, _Figures) else value
+            for name, value in vars(self).items()
+        }
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Figures) and self.to_dict() == other.to_dict()
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
+    def __repr__(self) -> str:
+        inside = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
+        return f"{type(self).__name__.lstrip('_')}({inside})"
+
+
+class Summary(_Figures):
+    """What a plan moves, keeps and needs; str() says it in a few lines.
+
+    Bytes are over all devices: moved_bytes, kept_bytes, zeroed_bytes,
+    derived_bytes, internode_bytes; of the busiest device: max_send_bytes,
+    max_recv_bytes. `bound` has what no plan can undercut (moved_bytes,
+    internode_bytes, bottleneck_bytes), `paper_policy` what the paper's method
+    moves, or None. peak_ratio and peak_ratio_safe are the worst device's peak
+    over max(prev, curr) in eager and safe mode.
+    """
+
+    def __init__(self, figures: dict[str, Any], text: str) -> None:
+        super().__init__(figures)
+        object.__setattr__(self, "_text", text)
+
+    def to_dict(self) -> dict[str, Any]:
+        figures = super().to_dict()
+        del figures["_text"]
+        return figures
+
+    def __repr__(self) -> str:
+        inside = ", ".join(f"{k}={v!r}" for k, v in self.to_dict().items())
+        return f"Summary({inside})"
+
+    def __str__(self) -> str:
+        return self._text
+
+
+def _format_bytes(count: int) -> str:
+    value = float(count)
+    for unit in ("B", "KB", "MB", "GB", "TB"):
+        if value < 999.995:
+            break
+        value /= 1000
+    else:
+        unit = "PB"
+    return f"{count} B" if unit == "B" else f"{value:.2f} {unit}"
+
+
+class Plan:
+    """A checked migration plan. It never changes; threads may share it."""
+
+    def __init__(self, handle: _run.Plan) -> None:
+        """Use `etc.plan`, `Plan.load` or `Plan.from_bytes`."""
+        self._handle = handle
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Plan:
+        """Opens a plan file and checks all of it.
+
+        Raises PlanError where it is damaged, of another version or breaks a rule,
+        and UsageError where it can't be read.
+        """
+        return cls(_run.Plan.open(os.fspath(path)))
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Plan:
+        """The plan whose file holds `data`; the same checks."""
+        return cls(_run.Plan.read(data))
+
+    def to_bytes(self) -> bytes:
+        """What a plan file holds: equal plans give equal bytes."""
+        return self._handle.bytes()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the plan file that `Plan.load` and etc-run read."""
+        pathlib.Path(path).write_bytes(self.to_bytes())
+
+    def verify(self) -> None:
+        """Checks box by box that the plan migrates what it says.
+
+        Every way to a Plan has done this once. Raises PlanError.
+        """
+        self._handle.verify()
+
+    @functools.cached_property
+    def fingerprint(self) -> int:
+        """64 bits that equal plans share, on any machine."""
+        return self._handle.fingerprint()
+
+    @property
+    def model(self) -> str:
+        """The model's name: "gpt2"."""
+        return self._handle.model()
+
+    @property
+    def prev(self) -> str:
+        """The configuration before: "PP4TP2"."""
+        return self._handle.label(PREV)
+
+    @property
+    def curr(self) -> str:
+        """The configuration after."""
+        return self._handle.label(CURR)
+
+    @functools.cached_property
+    def nodes(self) -> list[int]:
+        """The number of devices of each node."""
+        return self._handle.nodes()
+
+    @functools.cached_property
+    def participants(self) -> list[int]:
+        """The devices that take part, ascending; process rank r runs entry r."""
+        return self._handle.participants()
+
+    @functools.cached_property
+    def placement(self) -> dict[str, list[int]]:
+        """{"prev": [device of rank 0, 1, ...], "curr": [...]}."""
+        return {
+            "prev": self._handle.placement(PREV),
+            "curr": self._handle.placement(CURR),
+        }
+
+    @functools.cached_property
+    def summary(self) -> Summary:
+        """What the plan moves, keeps and needs."""
+        figures = self._handle.summary()
+        return Summary(figures, self._describe(figures))
+
+    def prev_role(self, device: int) -> Role | None:
+        """The role that the device had: {"pp": 0, "tp": 1, "dp": 0, "cp": 0,
+        "rank": 1}, or None."""
+        return role_of(self.placement["prev"], self.prev, device)
+
+    def curr_role(self, device: int) -> Role | None:
+        """The role that the device takes, or None."""
+        return role_of(self.placement["curr"], self.curr, device)
+
+    def prev_tensors(self, device: int) -> dict[str, dict[str, TensorSpec]]:
+        """{type: {name: TensorSpec}} of what the device holds before."""
+        return self._tensors(PREV, device)
+
+    def curr_tensors(self, device: int) -> dict[str, dict[str, TensorSpec]]:
+        """{type: {name: TensorSpec}} of what the device holds after."""
+        return self._tensors(CURR, device)
+
+    def rank_of(self, device: int) -> int:
+        """The process rank that runs a device. Raises ValueError where none does."""
+        try:
+            return self.participants.index(device)
+        except ValueError:
+            raise ValueError(
+                f"device {device} takes no part in this plan; its participants are "
+                f"{_shorten(self.participants)}"
+            ) from None
+
+    def _tensors(self, side: int, device: int) -> dict[str, dict[str, TensorSpec]]:
+        tensors: dict[str, dict[str, TensorSpec]] = {}
+        for (kind, name), spec in self._specs(side, device).items():
+            tensors.setdefault(kind, {})[name] = spec
+        return tensors
+
+    def _specs(self, side: int, device: int) -> dict[tuple[str, str], TensorSpec]:
+        """The same by (type, name), in the order of the C API's indices."""
+        rows = self._handle.tensors(side, self.rank_of(device))
+        return {
+            (kind, name): TensorSpec(shape, dtype, boxes, whole, size)
+            for kind, name, dtype, shape, size, whole, boxes in rows
+        }
+
+    def _describe(self, figures: dict[str, Any]) -> str:
+        held = sum(
+            figures[f"{what}_bytes"] for what in ("moved", "kept", "zeroed", "derived")
+        )
+        share = 100 * figures["moved_bytes"] / held if held else 0.0
+        prev, curr = self.placement["prev"], self.placement["curr"]
+        moved, internode = (
+            _format_bytes(figures[f"{what}_bytes"]) for what in ("moved", "internode")
+        )
+        bound = figures["bound"]
+        return (
+            f"{self.model}: {self.prev} -> {self.curr}, {len(prev)} -> {len(curr)} "
+            f"devices\n"
+            f"  moves    {moved} of {_format_bytes(held)} ({share:.1f}%), {internode} "
+            f"between nodes\n"
+            f"  bound    {_format_bytes(bound['moved_bytes'])}, "
+            f"{_format_bytes(bound['internode_bytes'])} between nodes\n"
+            f"  memory   peak {figures['peak_ratio']:.4f} x max(prev, curr) at worst\n"
+            f"  rounds   {figures['rounds']}"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Plan) and self.to_bytes() == other.to_bytes()
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Plan.from_bytes, (self.to_bytes(),)
+
+    def __repr__(self) -> str:
+        return (
+            f"Plan({self.model}: {self.prev} -> {self.curr}, "
+            f"{len(self.participants)} participants, "
+            f"moves {_format_bytes(self.summary.moved_bytes)})"
+        )
+
+
+def _shorten(values: list[int], most: int = 16) -> str:
+    text = ", ".join(str(value) for value in values[:most])
+    return text + (", ..." if len(values) > most else "")

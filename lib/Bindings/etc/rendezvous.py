@@ -1,0 +1,96 @@
+"""How participants find each other: a store, a process group, or a directory."""
+
+from __future__ import annotations
+
+import datetime
+import inspect
+from typing import Any, Protocol
+
+from etc.plans import Plan
+
+
+class Store(Protocol):
+    """What ETC needs of a store: torch.distributed's have it."""
+
+    def set(self, key: str, value: Any) -> Any:
+        """Sets a value, bytes or str."""
+
+    def get(self, key: str) -> bytes:
+        """The value; waits until it is set."""
+
+
+def check_member(plan: Plan, rank: int | None, world_size: int | None) -> int:
+    """This process's place among the participants, or a ValueError."""
+    count = len(plan.participants)
+    if world_size is not None and world_size != count:
+        raise ValueError(
+            f"the plan has {count} participants, the group has {world_size}: every "
+            f"device of {plan.participants} needs one process, and no other takes part"
+        )
+    if rank is None:
+        raise ValueError("rank: which participant is this process?")
+    if not 0 <= rank < count:
+        raise ValueError(f"rank {rank}: the plan has {count} participants")
+    return rank
+
+
+def from_group(plan: Plan, group: Any) -> tuple[Any, int]:
+    """(store, rank) of a torch.distributed process group, or of the default one.
+
+    The group's rank r runs participant r.
+    """
+    import torch.distributed as dist
+
+    if not dist.is_available() or not dist.is_initialized():
+        raise UsageGroupError
+    members = dist.get_world_size(group)
+    rank = check_member(plan, dist.get_rank(group), members)
+    return _store_of(group), rank
+
+
+UsageGroupError = ValueError(
+    "participants have no way to find each other: pass store=, rank= and "
+    "world_size=, or initialize torch.distributed"
+)
+
+
+def _store_of(group: Any) -> Any:
+    from torch.distributed import distributed_c10d as c10d
+
+    if group is None:
+        return c10d._get_default_store()
+    if hasattr(c10d, "_get_process_group_store"):
+        return c10d._get_process_group_store(group)
+    return c10d._pg_map[group][1]
+
+
+class StoreAdapter:
+    """A store as the runtime calls it: bytes in and out, and a limit to waits."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        # torch 1.13 has no other way to bound one get.
+        self.can_wait = hasattr(store, "wait")
+
+    def set(self, key: str, value: bytes) -> None:
+        self.store.set(key, value)
+
+    def get(self, key: str, timeout: float) -> bytes:
+        if self.can_wait:
+            limit = datetime.timedelta(seconds=max(timeout, 0.001))
+            self.store.wait([key], limit)
+        value = self.store.get(key)
+        return value.encode() if isinstance(value, str) else bytes(value)
+
+
+def attempt_tag(store: Store, tag: str, world_size: int) -> str:
+    """A tag that no earlier migration over the store had.
+
+    Every participant asks once a migration, so a counter tells which one this is.
+    A store without counters needs a new tag each time.
+    """
+    add = getattr(store, "add", None)
+    if add is None or not inspect.isroutine(add):
+        return tag
+    arrivals = add(f"{tag}/{world_size}/arrivals", 1)
+    return f"{tag}/{world_size}/{(arrivals - 1) // world_size}"

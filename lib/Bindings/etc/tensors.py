@@ -1,0 +1,57 @@
+"""What ETC asks of PyTorch, in every version from 1.13 on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+# In the order of etc_dtype.
+DTYPES = {
+    "bf16": torch.bfloat16,
+    "fp16": torch.float16,
+    "fp32": torch.float32,
+    "fp64": torch.float64,
+    "i64": torch.int64,
+    "u8": torch.uint8,
+}
+NAMES = {dtype: name for name, dtype in DTYPES.items()}
+
+
+def dtype_number(name: str) -> int:
+    """etc_dtype of a name."""
+    return list(DTYPES).index(name)
+
+
+def storage_of(tensor: torch.Tensor) -> Any:
+    """The storage, in bytes."""
+    if hasattr(tensor, "untyped_storage"):
+        return tensor.untyped_storage()
+    return tensor.storage()._untyped()
+
+
+def owns_storage(tensor: torch.Tensor) -> bool:
+    """Whether the storage holds this tensor and nothing beside it."""
+    size = tensor.numel() * tensor.element_size()
+    return tensor.storage_offset() == 0 and storage_of(tensor).nbytes() == size
+
+
+def has_memory(tensor: torch.Tensor) -> bool:
+    """Whether the storage is as large as the tensor needs."""
+    end = (tensor.storage_offset() + tensor.numel()) * tensor.element_size()
+    return storage_of(tensor).nbytes() >= end
+
+
+def free_storage(tensor: torch.Tensor) -> bool:
+    """Gives the memory back at once, whoever refers to the tensor.
+
+    Returns False, and does nothing, where the storage is shared with other
+    tensors or is not PyTorch's to free.
+    """
+    if not owns_storage(tensor):
+        return False
+    try:
+        storage_of(tensor).resize_(0)
+    except RuntimeError:
+        return False
+    return True

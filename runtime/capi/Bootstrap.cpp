@@ -1,0 +1,193 @@
+#include "capi/Bootstrap.h"
+
+#include "transport/GlooTransport.h"
+#include "transport/NcclTransport.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+using namespace etc::runtime;
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+class CallerStore final : public KeyValues {
+public:
+  CallerStore(const etc_store &store, std::string tag)
+      : store(store), tag(std::move(tag)) {}
+
+  Status set(const std::string &key, const std::string &value) override {
+    const std::string full = tag + "/" + key;
+    return takeError(
+        store.set(store.context, full.c_str(), value.data(), value.size()));
+  }
+
+  Result<std::string> get(const std::string &key,
+                          Milliseconds timeout) override {
+    const std::string full = tag + "/" + key;
+    etc_value value;
+    Status status = takeError(store.get(store.context, full.c_str(),
+                                        timeout.count() / 1000.0, &value));
+    return status.ok() ? Result<std::string>(std::move(value.bytes))
+                       : Result<std::string>(status);
+  }
+
+private:
+  const etc_store store;
+  const std::string tag;
+};
+
+/// A file a key; it appears with its content.
+class DirectoryStore final : public KeyValues {
+public:
+  DirectoryStore(std::string directory, std::string tag,
+                 const std::atomic<bool> &stop)
+      : directory(std::move(directory)), tag(std::move(tag)), stop(stop) {}
+
+  Status set(const std::string &key, const std::string &value) override {
+    const std::string path = pathOf(key), draft = path + ".part";
+    {
+      std::ofstream file(draft, std::ios::binary);
+      file.write(value.data(), static_cast<std::streamsize>(value.size()));
+      if (!file.flush())
+        return Status(ErrorKind::Usage, text(draft, ": cannot write"));
+    }
+    if (std::rename(draft.c_str(), path.c_str()) != 0)
+      return Status(ErrorKind::Usage,
+                    text(path, ": cannot write: ", std::strerror(errno)));
+    return Status::success();
+  }
+
+  Result<std::string> get(const std::string &key,
+                          Milliseconds timeout) override {
+    const std::string path = pathOf(key);
+    const auto deadline = Clock::now() + timeout;
+    while (!stop) {
+      if (std::ifstream file(path, std::ios::binary); file) {
+        std::ostringstream value;
+        value << file.rdbuf();
+        return value.str();
+      }
+      if (Clock::now() >= deadline)
+        return Status(ErrorKind::Peer, text(path, ": nobody wrote it within ",
+                                            timeout.count() / 1000.0, " s"));
+      std::this_thread::sleep_for(Milliseconds(5));
+    }
+    return Status(ErrorKind::Peer, "stopped");
+  }
+
+private:
+  std::string pathOf(const std::string &key) const {
+    std::string name = tag + "." + key;
+    std::replace(name.begin(), name.end(), '/', '_');
+    return directory + "/" + name;
+  }
+
+  const std::string directory, tag;
+  const std::atomic<bool> &stop;
+};
+
+std::vector<uint32_t> devicesOf(const OpenPlan &plan) {
+  const auto &participants = *plan.plan().participants();
+  return {participants.begin(), participants.end()};
+}
+
+/// What a participant is about to do, in words.
+std::string describeIntent(const OpenPlan &plan, etc_mode mode) {
+  std::ostringstream intent;
+  intent << std::hex << plan.plan().hash() << std::dec << " of "
+         << plan.index().rankCount() << " participants, "
+         << (mode == ETC_SAFE ? "safe" : "eager");
+  return intent.str();
+}
+
+Result<nccl::UniqueId> exchangeId(KeyValues &store, const nccl::UniqueId *mine,
+                                  Milliseconds timeout) {
+  const std::string key = "nccl";
+  if (mine) {
+    Status set = store.set(key, {mine->internal, sizeof mine->internal});
+    return set.ok() ? Result<nccl::UniqueId>(*mine)
+                    : Result<nccl::UniqueId>(set);
+  }
+  Result<std::string> value = store.get(key, timeout);
+  if (!value)
+    return value.status();
+  nccl::UniqueId id{};
+  if (value->size() != sizeof id.internal)
+    return Status(ErrorKind::Peer,
+                  "participant 0's NCCL id is of another size");
+  std::memcpy(id.internal, value->data(), value->size());
+  return id;
+}
+
+} // namespace
+
+std::unique_ptr<KeyValues> etc::runtime::makeStore(const etc_store &store,
+                                                   std::string tag) {
+  return std::make_unique<CallerStore>(store, std::move(tag));
+}
+
+std::unique_ptr<KeyValues>
+etc::runtime::makeDirectoryStore(std::string directory, std::string tag,
+                                 const std::atomic<bool> &stop) {
+  return std::make_unique<DirectoryStore>(std::move(directory), std::move(tag),
+                                          stop);
+}
+
+Status etc::runtime::comparePlans(const OpenPlan &plan,
+                                  const BootstrapOptions &options,
+                                  KeyValues &store) {
+  const std::string mine = describeIntent(plan, options.mode);
+  if (Status s = store.set(text("plan/", options.rank), mine); !s.ok())
+    return s;
+  const auto deadline = Clock::now() + options.timeout;
+  for (uint32_t rank = 0; rank != plan.index().rankCount(); ++rank) {
+    auto left =
+        std::chrono::duration_cast<Milliseconds>(deadline - Clock::now());
+    Result<std::string> theirs =
+        store.get(text("plan/", rank), std::max(left, Milliseconds(1)));
+    if (!theirs)
+      return theirs.status().at(text("participant ", rank, " (device ",
+                                     plan.index().device(rank),
+                                     ") is not there"));
+    if (*theirs != mine)
+      return Status(ErrorKind::Usage,
+                    text("participants have different plans: participant ",
+                         rank, " has ", *theirs, " mode; this one, ",
+                         options.rank, ", has ", mine, " mode"));
+  }
+  return Status::success();
+}
+
+Result<std::unique_ptr<Transport>>
+etc::runtime::connect(const OpenPlan &plan, const BootstrapOptions &options,
+                      KeyValues &store) {
+  if (options.transport == ETC_NCCL) {
+    NcclOptions nccl;
+    nccl.rank = options.rank;
+    nccl.devices = devicesOf(plan);
+    nccl.ordinal = options.gpu;
+    nccl.timeout = options.timeout;
+    nccl.exchangeId = [&](const nccl::UniqueId *mine) {
+      return exchangeId(store, mine, options.timeout);
+    };
+    return connectNccl(nccl);
+  }
+  GlooOptions gloo;
+  gloo.rank = options.rank;
+  gloo.devices = devicesOf(plan);
+  gloo.host = options.host;
+  gloo.timeout = options.timeout;
+  gloo.put = [&](const std::string &key, const std::string &value) {
+    if (Status s = store.set("gloo/" + key, value); !s.ok())
+      throw std::runtime_error(s.message());
+  };
+  gloo.get = [&](const std::string &key) {
+    return store.get("gloo/" + key, options.timeout);
+  };
+  return connectGloo(gloo);
+}

@@ -1,0 +1,90 @@
+// Tensors in memory that a trainer owns.
+
+#ifndef ETC_RUNTIME_CAPI_CALLERMEMORY_H
+#define ETC_RUNTIME_CAPI_CALLERMEMORY_H
+
+#include "capi/Handles.h"
+
+#include "device/Worker.h"
+
+#include <unordered_map>
+
+namespace etc::runtime {
+
+/// Previous shards are the caller's tensors. Current shards and staging come
+/// from the caller's callbacks, or from `fallback` where there are none; what
+/// is not needed any more goes back the same way.
+class CallerMemory final : public Allocator {
+public:
+  CallerMemory(const PlanIndex &index, uint32_t program,
+               const etc_memory &callbacks, Allocator &fallback);
+  ~CallerMemory() override;
+
+  /// The position of a previous tensor, in the program's holdings.
+  std::optional<size_t> find(const char *type, const char *name) const;
+  etc_tensor_info describePrev(size_t position) const;
+  /// Makes memory a previous shard.
+  void registerPrev(size_t position, void *data);
+  /// What prepare needs: every previous shard is there, and no two share
+  /// memory.
+  Status checkComplete() const;
+
+  /// Called when the migration is over: current shards are the caller's now.
+  void handOver() { isHandedOver = true; }
+  void keepForLater() override { isOver = true; }
+
+  /// A current shard's memory, and whether it was a previous one's.
+  std::pair<void *, bool> current(size_t position) const;
+
+private:
+  struct Shard {
+    Side side;
+    Holding holding;
+    std::byte *data = nullptr;
+  };
+
+  Result<Buffer> take(uint64_t bytes) override;
+  Result<Buffer> takeNamed(uint64_t bytes, const std::string &name) override;
+  void giveBack(Buffer buffer) override;
+
+  Result<Buffer> allocateFor(const etc_tensor_info *info, uint64_t bytes);
+  void releaseFor(Side side, const etc_tensor_info *info, Buffer buffer);
+  std::string describe(const Shard &shard) const {
+    return index.describeTensor(shard.holding.tensor);
+  }
+
+  const PlanIndex &index;
+  const etc_memory callbacks;
+  Allocator &fallback;
+  std::vector<Shard> prev, curr; // parallel to the program's holdings
+  std::unordered_map<std::string, Shard *> named;
+  std::unordered_map<const std::byte *, Shard *> byData;
+  bool isOver = false, isHandedOver = false;
+};
+
+/// A device whose tensors are a caller's; everything else is another worker's.
+class CallerWorker final : public Worker {
+public:
+  CallerWorker(Worker &inner, CallerMemory &memory)
+      : inner(inner), memory(memory) {}
+
+  Allocator &allocator() override { return memory; }
+  /// The caller's allocator makes memory when it is asked for it.
+  Status reserve(uint64_t) override { return Status::success(); }
+  uint64_t heldBytes() const override { return memory.highWater(); }
+  Status run(std::span<const Move> moves, std::span<uint64_t> sums) override {
+    return inner.run(moves, sums);
+  }
+  Status download(std::span<std::byte> to, const std::byte *from) override {
+    return inner.download(to, from);
+  }
+  bool isHost() const override { return inner.isHost(); }
+
+private:
+  Worker &inner;
+  CallerMemory &memory;
+};
+
+} // namespace etc::runtime
+
+#endif // ETC_RUNTIME_CAPI_CALLERMEMORY_H

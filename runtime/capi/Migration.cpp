@@ -1,0 +1,197 @@
+#include "capi/Migration.h"
+
+#include "capi/TensorInfo.h"
+#include "device/CudaWorker.h"
+#include "device/HostWorker.h"
+
+using namespace etc::runtime;
+
+Result<MigrationOptions> etc::runtime::checkOptions(const etc_options &given,
+                                                    const PlanIndex &index) {
+  auto refuse = [](const std::string &what) {
+    return Status(ErrorKind::Usage, what);
+  };
+  if (given.participant >= index.rankCount())
+    return refuse(text("participant ", given.participant, ": the plan has ",
+                       index.rankCount(), " participants"));
+  if (given.transport != ETC_GLOO && given.transport != ETC_NCCL)
+    return refuse(
+        text("transport ", given.transport, ": expected ETC_GLOO or ETC_NCCL"));
+  if (given.mode != ETC_EAGER && given.mode != ETC_SAFE)
+    return refuse(
+        text("mode ", given.mode, ": expected ETC_EAGER or ETC_SAFE"));
+  if (!(given.timeout_seconds >= 0 && given.timeout_seconds < 1e9))
+    return refuse(text("timeout_seconds ", given.timeout_seconds,
+                       ": expected seconds, or 0 for the default"));
+  const bool hasStore = given.store.set && given.store.get;
+  if (!hasStore && !given.directory && index.rankCount() > 1)
+    return refuse("participants have no way to find each other: set store or "
+                  "directory");
+  MigrationOptions options;
+  const double seconds =
+      given.timeout_seconds > 0 ? given.timeout_seconds : 300;
+  options.bootstrap.rank = given.participant;
+  options.bootstrap.transport = given.transport;
+  options.bootstrap.mode = given.mode;
+  options.bootstrap.gpu = static_cast<unsigned>(std::max(given.gpu, 0));
+  options.bootstrap.host = given.host ? given.host : "";
+  options.bootstrap.timeout =
+      Milliseconds(std::max<int64_t>(1, static_cast<int64_t>(seconds * 1000)));
+  options.tag = given.tag ? given.tag : "etc";
+  options.store = hasStore ? given.store : etc_store{};
+  options.directory = given.directory ? given.directory : "";
+  options.memory = given.memory;
+  options.progress = given.progress;
+  options.progressContext = given.progress_context;
+  return options;
+}
+
+Result<std::unique_ptr<Migration>>
+Migration::create(std::shared_ptr<const OpenPlan> plan,
+                  MigrationOptions options) {
+  std::unique_ptr<Worker> worker;
+  if (options.bootstrap.transport == ETC_NCCL) {
+    Result<std::unique_ptr<Worker>> made =
+        makeCudaWorker(options.bootstrap.gpu);
+    if (!made)
+      return made.status();
+    worker = std::move(*made);
+  } else {
+    worker = makeHostWorker();
+  }
+  return std::unique_ptr<Migration>(
+      new Migration(std::move(plan), std::move(options), std::move(worker)));
+}
+
+Migration::Migration(std::shared_ptr<const OpenPlan> given,
+                     MigrationOptions options, std::unique_ptr<Worker> device)
+    : plan(std::move(given)), options(std::move(options)), index(plan->index()),
+      inner(std::move(device)),
+      memory(index, index.place(this->options.bootstrap.rank).program,
+             this->options.memory, inner->allocator()),
+      worker(*inner, memory) {}
+
+Migration::~Migration() = default;
+
+Status Migration::expectStage(Stage expected, const char *what) const {
+  if (stage == expected)
+    return Status::success();
+  static const char *const names[] = {"is not prepared", "is prepared already",
+                                      "has run", "has failed"};
+  return Status(ErrorKind::Usage, text("cannot ", what, ": the migration ",
+                                       names[static_cast<int>(stage)]));
+}
+
+Status Migration::registerTensor(const char *type, const char *name,
+                                 const etc_tensor &tensor) {
+  if (Status s = expectStage(Stage::Registering, "register"); !s.ok())
+    return s;
+  std::optional<size_t> position = memory.find(type, name);
+  if (!position)
+    return Status(ErrorKind::Usage,
+                  text(name, " (", type, "): device ",
+                       index.device(options.bootstrap.rank),
+                       " holds no such tensor before the migration"));
+  if (Status s = checkTensor(tensor, memory.describePrev(*position)); !s.ok())
+    return s;
+  memory.registerPrev(*position, tensor.data);
+  return Status::success();
+}
+
+/// After an error nothing more is possible, and the peers' waits end.
+Status Migration::attempt(const std::function<Status()> &body, Stage next) {
+  Status status = Status::success();
+  try {
+    status = body();
+  } catch (const std::exception &error) {
+    status = Status(ErrorKind::Usage, error.what());
+  }
+  stage = status.ok() ? next : Stage::Failed;
+  if (!status.ok())
+    abort();
+  return status;
+}
+
+Status Migration::prepare() {
+  if (Status s = expectStage(Stage::Registering, "prepare"); !s.ok())
+    return s;
+  // Nobody was told yet: what is missing can be mended.
+  if (Status s = memory.checkComplete(); !s.ok())
+    return s.at(text("device ", index.device(options.bootstrap.rank)));
+  return attempt([this] { return connectAndPrepare(); }, Stage::Prepared);
+}
+
+Status Migration::connectAndPrepare() {
+  store = options.store.set
+              ? makeStore(options.store, options.tag)
+              : makeDirectoryStore(options.directory, options.tag, isAborted);
+  if (Status s = comparePlans(*plan, options.bootstrap, *store); !s.ok())
+    return s;
+  Result<std::unique_ptr<Transport>> connected =
+      connect(*plan, options.bootstrap, *store);
+  if (!connected)
+    return connected.status();
+  {
+    std::lock_guard lock(mutex);
+    transport = std::move(*connected);
+    if (isAborted)
+      transport->abort();
+  }
+  RunOptions run;
+  run.timeout = options.bootstrap.timeout;
+  run.verify = false; // messages are; there is no formula to compare with
+  run.mode = options.bootstrap.mode == ETC_SAFE ? Mode::Safe : Mode::Eager;
+  run.keeping.source = this;
+  run.progress = &progress;
+  run.observer = this;
+  run_ = std::make_unique<DeviceRun>(index, options.bootstrap.rank, *transport,
+                                     worker, std::move(run));
+  return run_->prepare();
+}
+
+Status Migration::run() {
+  if (Status s = expectStage(Stage::Prepared, "run"); !s.ok())
+    return s;
+  return attempt(
+      [this] {
+        Status status = run_->migrate();
+        if (status.ok())
+          memory.handOver();
+        return status;
+      },
+      Stage::Done);
+}
+
+void Migration::abort() {
+  std::lock_guard lock(mutex);
+  isAborted = true;
+  if (transport)
+    transport->abort();
+}
+
+void Migration::enter(uint32_t, uint32_t round, Phase phase) {
+  if (!options.progress || (phase != Phase::Pack && phase != Phase::Done))
+    return;
+  const auto &program =
+      index.program(index.place(options.bootstrap.rank).program);
+  options.progress(options.progressContext, round, program.rounds()->size(),
+                   progress.receivedBytes);
+}
+
+Status Migration::current(size_t position, void **data, int *stayed) const {
+  if (stage != Stage::Done)
+    return Status(ErrorKind::Usage,
+                  "current tensors are there when etc_migration_run() is over");
+  const auto &place = index.place(options.bootstrap.rank);
+  const size_t count = index.holdings(place.program, Side::Curr).size();
+  if (position >= count)
+    return Status(ErrorKind::Usage,
+                  text("the device holds ", count,
+                       " current tensors, there is no number ", position));
+  auto [pointer, isOld] = memory.current(position);
+  if (data)
+    *data = pointer;
+  if (stayed)
+    *stayed = isOld;
+  return Status::success();
+}

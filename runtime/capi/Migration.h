@@ -1,0 +1,79 @@
+// A migration of one participant, between a trainer's tensors.
+
+#ifndef ETC_RUNTIME_CAPI_MIGRATION_H
+#define ETC_RUNTIME_CAPI_MIGRATION_H
+
+#include "capi/Bootstrap.h"
+#include "capi/CallerMemory.h"
+
+#include "engine/DeviceRun.h"
+
+#include <mutex>
+
+namespace etc::runtime {
+
+/// What etc_options says, checked and copied.
+struct MigrationOptions {
+  BootstrapOptions bootstrap;
+  std::string tag, directory;
+  etc_store store{};
+  etc_memory memory{};
+  etc_progress progress = nullptr;
+  void *progressContext = nullptr;
+};
+
+Result<MigrationOptions> checkOptions(const etc_options &options,
+                                      const PlanIndex &index);
+
+/// Used by one thread at a time, abort() aside.
+class Migration final : public Observer, public StateSource {
+public:
+  static Result<std::unique_ptr<Migration>>
+  create(std::shared_ptr<const OpenPlan> plan, MigrationOptions options);
+  ~Migration() override;
+
+  Status registerTensor(const char *type, const char *name,
+                        const etc_tensor &tensor);
+  Status prepare();
+  Status run();
+  void abort();
+
+  Status current(size_t position, void **data, int *stayed) const;
+  const DeviceReport *report() const {
+    return run_ ? &run_->report() : nullptr;
+  }
+
+private:
+  enum class Stage { Registering, Prepared, Done, Failed };
+
+  Migration(std::shared_ptr<const OpenPlan> plan, MigrationOptions options,
+            std::unique_ptr<Worker> worker);
+
+  Status expectStage(Stage expected, const char *what) const;
+  Status connectAndPrepare();
+  Status attempt(const std::function<Status()> &body, Stage next);
+  void enter(uint32_t device, uint32_t round, Phase phase) override;
+  /// The previous state is where it is read from.
+  Result<uint64_t> read(const PlanIndex &, uint32_t, uint32_t,
+                        Region) const override {
+    return 0;
+  }
+
+  const std::shared_ptr<const OpenPlan> plan;
+  const MigrationOptions options;
+  const PlanIndex &index;
+  const std::unique_ptr<Worker> inner;
+  CallerMemory memory;
+  CallerWorker worker;
+  std::unique_ptr<KeyValues> store;
+  std::mutex mutex; // of what abort() touches
+  std::unique_ptr<Transport> transport;
+  std::atomic<bool> isAborted{false};
+  Progress progress;
+  std::unique_ptr<DeviceRun> run_; // gone before what it uses
+  Stage stage = Stage::Registering;
+};
+
+} // namespace etc::runtime
+
+#endif // ETC_RUNTIME_CAPI_MIGRATION_H

@@ -1,0 +1,106 @@
+// Migrations through the C API.
+
+#include "capi/Migration.h"
+
+using namespace etc::runtime;
+
+struct etc_migration {
+  std::unique_ptr<Migration> migration;
+};
+
+static etc_options defaultOptions() {
+  etc_options options{};
+  options.struct_size = sizeof options;
+  return options;
+}
+
+static etc_report copyReport(const DeviceReport &from) {
+  etc_report to{};
+  to.device = from.device;
+  to.sent_bytes = from.sentBytes;
+  to.received_bytes = from.receivedBytes;
+  to.internode_bytes = from.internodeBytes;
+  to.prepare_seconds = from.prepareSeconds;
+  to.seconds = from.seconds;
+  to.pack_seconds = from.times.pack;
+  to.copy_seconds = from.times.copy;
+  to.wait_seconds = from.times.wait;
+  to.unpack_seconds = from.times.unpack;
+  to.acknowledge_seconds = from.times.acknowledge;
+  to.peak_bytes = from.peakBytes;
+  to.proved_bytes = from.provedBytes;
+  to.state_bytes = from.stateBytes;
+  to.staging_bytes = from.slabBytes;
+  return to;
+}
+
+extern "C" {
+
+void etc_options_init(etc_options *options) { *options = defaultOptions(); }
+
+etc_error *etc_migration_create(const etc_plan *plan,
+                                const etc_options *options,
+                                etc_migration **migration) {
+  return guarded([&]() -> Status {
+    if (!plan || !migration)
+      return Status(ErrorKind::Usage,
+                    "etc_migration_create: an argument is NULL");
+    Result<etc_options> given =
+        copyIn(options, defaultOptions(), "etc_options");
+    if (!given)
+      return given.status();
+    Result<MigrationOptions> checked =
+        checkOptions(*given, plan->open->index());
+    if (!checked)
+      return checked.status();
+    auto made = Migration::create(plan->open, std::move(*checked));
+    if (!made)
+      return made.status();
+    *migration = new etc_migration{std::move(*made)};
+    return Status::success();
+  });
+}
+
+etc_error *etc_migration_register(etc_migration *migration, const char *type,
+                                  const char *name, const etc_tensor *tensor) {
+  return guarded([&]() -> Status {
+    if (!type || !name)
+      return Status(ErrorKind::Usage,
+                    "etc_migration_register: an argument is NULL");
+    Result<etc_tensor> given = copyIn(tensor, etc_tensor{}, "etc_tensor");
+    if (!given)
+      return given.status();
+    return migration->migration->registerTensor(type, name, *given);
+  });
+}
+
+etc_error *etc_migration_prepare(etc_migration *migration) {
+  return guarded([&] { return migration->migration->prepare(); });
+}
+
+etc_error *etc_migration_run(etc_migration *migration) {
+  return guarded([&] { return migration->migration->run(); });
+}
+
+void etc_migration_abort(etc_migration *migration) {
+  migration->migration->abort();
+}
+
+etc_error *etc_migration_tensor(const etc_migration *migration, size_t index,
+                                void **data, int *stayed) {
+  return guarded(
+      [&] { return migration->migration->current(index, data, stayed); });
+}
+
+etc_error *etc_migration_report(const etc_migration *migration,
+                                etc_report *report) {
+  return guarded([&] {
+    const DeviceReport *made = migration->migration->report();
+    return copyOut(made ? copyReport(*made) : etc_report{}, report,
+                   "etc_report");
+  });
+}
+
+void etc_migration_free(etc_migration *migration) { delete migration; }
+
+} // extern "C"

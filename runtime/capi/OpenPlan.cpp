@@ -1,0 +1,64 @@
+#include "capi/OpenPlan.h"
+
+#include "plan/Referee.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace etc::runtime;
+
+Result<std::shared_ptr<const OpenPlan>>
+OpenPlan::check(std::shared_ptr<OpenPlan> plan) {
+  plan->index_.emplace(*etc::plan::fb::GetPlan(plan->bytes_.data()));
+  if (Status s = etc::plan::checkPlan(*plan->index_); !s.ok())
+    return s;
+  return std::shared_ptr<const OpenPlan>(std::move(plan));
+}
+
+Result<std::shared_ptr<const OpenPlan>>
+OpenPlan::open(const std::string &path) {
+  Result<etc::plan::PlanFile> file = etc::plan::PlanFile::open(path);
+  if (!file)
+    return file.status();
+  auto plan = std::make_shared<OpenPlan>();
+  plan->bytes_ = file->bytes();
+  plan->file = std::move(*file);
+  Result<std::shared_ptr<const OpenPlan>> checked = check(std::move(plan));
+  return checked ? checked : checked.status().at(path);
+}
+
+Result<std::shared_ptr<const OpenPlan>>
+OpenPlan::copy(std::span<const uint8_t> bytes) {
+  auto plan = std::make_shared<OpenPlan>();
+  plan->copied.resize((bytes.size() + 7) / 8);
+  std::memcpy(plan->copied.data(), bytes.data(), bytes.size());
+  plan->bytes_ = {reinterpret_cast<const uint8_t *>(plan->copied.data()),
+                  bytes.size()};
+  if (Status s = etc::plan::checkPlanBytes(plan->bytes_); !s.ok())
+    return s;
+  return check(std::move(plan));
+}
+
+static uint64_t heldBytes(const PlanIndex &index, uint32_t program, Side side) {
+  uint64_t bytes = 0;
+  for (Holding holding : index.holdings(program, side))
+    bytes = etc::plan::addBytes(bytes, index.shardBytes(holding.shard));
+  return bytes;
+}
+
+std::pair<uint64_t, uint64_t> etc::runtime::peakRatios(const PlanIndex &index) {
+  constexpr unsigned __int128 scale = 10000;
+  uint64_t eager = 0, safe = 0;
+  for (uint32_t program = 0; program != index.programCount(); ++program) {
+    const uint64_t state = std::max(heldBytes(index, program, Side::Prev),
+                                    heldBytes(index, program, Side::Curr));
+    if (state == 0)
+      continue;
+    auto ratio = [&](uint64_t peak) {
+      return static_cast<uint64_t>((peak * scale + state - 1) / state);
+    };
+    eager = std::max(eager, ratio(index.program(program).peak()));
+    safe = std::max(safe, ratio(index.program(program).peak_safe()));
+  }
+  return {eager, safe};
+}

@@ -1,0 +1,50 @@
+// A plan in memory, with what migrations look up in it.
+
+#ifndef ETC_RUNTIME_CAPI_OPENPLAN_H
+#define ETC_RUNTIME_CAPI_OPENPLAN_H
+
+#include "plan/PlanFile.h"
+#include "plan/PlanIndex.h"
+
+#include <memory>
+#include <optional>
+
+namespace etc::runtime {
+
+using plan::ErrorKind;
+using plan::Holding;
+using plan::PlanIndex;
+using plan::Result;
+using plan::Side;
+using plan::Status;
+using plan::text;
+
+/// Immutable; shared by its handle and by migrations.
+class OpenPlan {
+public:
+  /// Both check format and rules.
+  static Result<std::shared_ptr<const OpenPlan>> open(const std::string &path);
+  static Result<std::shared_ptr<const OpenPlan>>
+  copy(std::span<const uint8_t> bytes);
+
+  const PlanIndex &index() const { return *index_; }
+  const plan::fb::Plan &plan() const { return index_->plan(); }
+  std::span<const uint8_t> bytes() const { return bytes_; }
+
+private:
+  static Result<std::shared_ptr<const OpenPlan>>
+  check(std::shared_ptr<OpenPlan> plan);
+
+  std::optional<plan::PlanFile> file;
+  std::vector<uint64_t> copied; // aligned
+  std::span<const uint8_t> bytes_;
+  std::optional<PlanIndex> index_;
+};
+
+/// The worst peak over max(prev, curr) of all devices, in ten thousandths,
+/// rounded up: {eager, safe}.
+std::pair<uint64_t, uint64_t> peakRatios(const PlanIndex &index);
+
+} // namespace etc::runtime
+
+#endif // ETC_RUNTIME_CAPI_OPENPLAN_H

@@ -1,0 +1,186 @@
+// Plans through the C API.
+
+#include "capi/TensorInfo.h"
+
+#include "plan/Referee.h"
+
+using namespace etc::runtime;
+namespace fb = etc::plan::fb;
+
+static etc_error *deliver(Result<std::shared_ptr<const OpenPlan>> open,
+                          etc_plan **plan) {
+  if (!open)
+    return toError(open.status());
+  *plan = new etc_plan{std::move(*open)};
+  return nullptr;
+}
+
+static const char *stringOf(const flatbuffers::String *value) {
+  return value ? value->c_str() : "";
+}
+
+static const flatbuffers::Vector<uint32_t> &placementOf(const etc_plan *plan,
+                                                        etc_side side) {
+  const fb::Plan &file = plan->open->plan();
+  return side == ETC_PREV ? *file.prev_placement() : *file.curr_placement();
+}
+
+static std::span<const Holding> holdingsOf(const etc_plan *plan, etc_side side,
+                                           uint32_t participant) {
+  const PlanIndex &index = plan->open->index();
+  if (participant >= index.rankCount())
+    return {};
+  return index.holdings(index.place(participant).program, sideOf(side));
+}
+
+/// The holding that a caller names.
+static Result<Holding> findHolding(const etc_plan *plan, etc_side side,
+                                   uint32_t participant, size_t position) {
+  auto holdings = holdingsOf(plan, side, participant);
+  if (position >= holdings.size())
+    return Status(ErrorKind::Usage,
+                  text("participant ", participant, " holds ", holdings.size(),
+                       " tensors on this side, there is no number ", position));
+  return holdings[position];
+}
+
+static etc_summary summarize(const OpenPlan &open) {
+  const fb::Summary &from = *open.plan().summary();
+  etc_summary to{};
+  to.rounds = open.plan().forecast()->size();
+  to.moved_bytes = from.moved_bytes();
+  to.kept_bytes = from.kept_bytes();
+  to.zeroed_bytes = from.zeroed_bytes();
+  to.derived_bytes = from.derived_bytes();
+  to.internode_bytes = from.internode_bytes();
+  to.max_send_bytes = from.max_send_bytes();
+  to.max_recv_bytes = from.max_recv_bytes();
+  to.bound_moved_bytes = from.bound_moved_bytes();
+  to.bound_internode_bytes = from.bound_internode_bytes();
+  to.bound_bottleneck_bytes = from.bound_bottleneck_bytes();
+  auto [eager, safe] = peakRatios(open.index());
+  to.peak_ratio = static_cast<double>(eager) / 10000;
+  to.peak_ratio_safe = static_cast<double>(safe) / 10000;
+  if (const fb::Volumes *paper = from.paper_policy()) {
+    to.has_paper_policy = 1;
+    to.paper_moved_bytes = paper->moved_bytes();
+    to.paper_internode_bytes = paper->internode_bytes();
+    to.paper_max_recv_bytes = paper->max_recv_bytes();
+  }
+  return to;
+}
+
+extern "C" {
+
+etc_error *etc_plan_open(const char *path, etc_plan **plan) {
+  if (!path || !plan)
+    return usage("etc_plan_open: an argument is NULL");
+  try {
+    return deliver(OpenPlan::open(path), plan);
+  } catch (const std::exception &error) {
+    return usage(error.what());
+  }
+}
+
+etc_error *etc_plan_read(const void *bytes, size_t size, etc_plan **plan) {
+  if (!bytes || !plan)
+    return usage("etc_plan_read: an argument is NULL");
+  try {
+    return deliver(OpenPlan::copy({static_cast<const uint8_t *>(bytes), size}),
+                   plan);
+  } catch (const std::exception &error) {
+    return usage(error.what());
+  }
+}
+
+void etc_plan_free(etc_plan *plan) { delete plan; }
+
+etc_error *etc_plan_verify(const etc_plan *plan) {
+  return guarded([&] { return etc::plan::checkPlan(plan->open->index()); });
+}
+
+const void *etc_plan_bytes(const etc_plan *plan, size_t *size) {
+  *size = plan->open->bytes().size();
+  return plan->open->bytes().data();
+}
+
+uint64_t etc_plan_fingerprint(const etc_plan *plan) {
+  return plan->open->plan().hash();
+}
+
+const char *etc_plan_model(const etc_plan *plan) {
+  return stringOf(plan->open->plan().model());
+}
+
+const char *etc_plan_label(const etc_plan *plan, etc_side side) {
+  const fb::Plan &file = plan->open->plan();
+  return stringOf(side == ETC_PREV ? file.prev_label() : file.curr_label());
+}
+
+etc_error *etc_plan_summary(const etc_plan *plan, etc_summary *summary) {
+  return guarded(
+      [&] { return copyOut(summarize(*plan->open), summary, "etc_summary"); });
+}
+
+uint32_t etc_plan_node_count(const etc_plan *plan) {
+  return plan->open->plan().nodes()->size();
+}
+
+uint32_t etc_plan_node_size(const etc_plan *plan, uint32_t node) {
+  const auto &nodes = *plan->open->plan().nodes();
+  return node < nodes.size() ? nodes.Get(node) : 0;
+}
+
+uint32_t etc_plan_participant_count(const etc_plan *plan) {
+  return plan->open->index().rankCount();
+}
+
+uint32_t etc_plan_participant(const etc_plan *plan, uint32_t rank) {
+  const PlanIndex &index = plan->open->index();
+  return rank < index.rankCount() ? index.device(rank) : UINT32_MAX;
+}
+
+uint32_t etc_plan_world(const etc_plan *plan, etc_side side) {
+  return placementOf(plan, side).size();
+}
+
+uint32_t etc_plan_placement(const etc_plan *plan, etc_side side,
+                            uint32_t rank) {
+  const auto &placement = placementOf(plan, side);
+  return rank < placement.size() ? placement.Get(rank) : UINT32_MAX;
+}
+
+size_t etc_plan_tensor_count(const etc_plan *plan, etc_side side,
+                             uint32_t participant) {
+  return holdingsOf(plan, side, participant).size();
+}
+
+etc_error *etc_plan_tensor(const etc_plan *plan, etc_side side,
+                           uint32_t participant, size_t index,
+                           etc_tensor_info *info) {
+  return guarded([&] {
+    Result<Holding> holding = findHolding(plan, side, participant, index);
+    if (!holding)
+      return holding.status();
+    return copyOut(describe(plan->open->index(), sideOf(side), *holding), info,
+                   "etc_tensor_info");
+  });
+}
+
+etc_error *etc_plan_box(const etc_plan *plan, etc_side side,
+                        uint32_t participant, size_t index, uint32_t box,
+                        int64_t *bounds) {
+  return guarded([&]() -> Status {
+    Result<Holding> holding = findHolding(plan, side, participant, index);
+    if (!holding)
+      return holding.status();
+    const PlanIndex &tables = plan->open->index();
+    if (box >= tables.boxCount(holding->shard))
+      return Status(ErrorKind::Usage, text("there is no box ", box));
+    auto from = tables.shardBox(holding->shard, box).bounds();
+    std::copy(from.begin(), from.end(), bounds);
+    return Status::success();
+  });
+}
+
+} // extern "C"
