@@ -28,7 +28,7 @@ DeviceRun::DeviceRun(const PlanIndex &index, uint32_t rank, Transport &direct,
                            : nullptr),
       transport(wrapped ? *wrapped : direct), worker(worker),
       state(index, program, worker.allocator()),
-      executor(index, rank, transport, worker) {
+      executor(index, rank, transport, worker, options.verify) {
   result.device = index.device(rank);
   result.provedBytes = options.mode == Mode::Safe
                            ? index.program(program).peak_safe()
@@ -221,7 +221,7 @@ Status DeviceRun::commit() {
 }
 
 Status DeviceRun::verify() {
-  if (!options.verify)
+  if (options.verify != Verify::Full)
     return Status::success();
   auto start = Clock::now();
   Status status = checkState(index, Side::Curr, state, worker);

@@ -15,8 +15,7 @@ namespace etc::runtime {
 struct RunOptions {
   /// The longest wait for a peer.
   Milliseconds timeout{};
-  /// Check every element of the current state.
-  bool verify = true;
+  Verify verify = Verify::Full;
   /// Measure first how fast bare messages of the same bytes are.
   bool ceiling = false;
   Mode mode = Mode::Eager;
@@ -74,8 +73,8 @@ public:
   /// device and round.
   Status migrate();
 
-  /// Checks every element of the current state after migrate(), unless the
-  /// options leave that out. The error is of kind Verification.
+  /// Checks every element of the current state after migrate(), where the
+  /// options say so. The error is of kind Verification.
   Status verify();
 
   const DeviceReport &report() const { return result; }

@@ -13,9 +13,11 @@ using etc::plan::fb::Op;
 using etc::plan::fb::OpKind;
 
 RoundExecutor::RoundExecutor(const PlanIndex &index, uint32_t rank,
-                             Transport &transport, Worker &worker)
+                             Transport &transport, Worker &worker,
+                             Verify verify)
     : index(index), rank(rank), place(index.place(rank)), transport(transport),
-      worker(worker), messages(index, rank, transport.sharesMemory()) {}
+      worker(worker),
+      messages(index, rank, transport.sharesMemory(), verify != Verify::Off) {}
 
 /// Runs a step, adds its time, and logs it.
 template <typename Step>

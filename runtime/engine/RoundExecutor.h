@@ -28,6 +28,13 @@ struct RoundTimes {
   double acknowledge = 0; // and what is noted before and after
 };
 
+/// What is compared.
+enum class Verify {
+  Off,
+  Checksum, ///< every message with its sender's hash
+  Full,     ///< and in the end every element with the formula
+};
+
 /// What a round works on and tells.
 struct RoundContext {
   DeviceState &state;
@@ -41,14 +48,14 @@ struct RoundContext {
 
 /// Runs rounds in order. In each it allocates the current tensors that are
 /// first written, packs and posts messages, copies what stays, unpacks what
-/// arrives and compares it with the sender's hash, notes that the round has
-/// landed, tells the senders, and releases only when every receiver has
-/// confirmed. A round that an earlier process began is completed: what landed
-/// then is not sent again.
+/// arrives and compares it with the sender's hash, unless it is not to, notes
+/// that the round has landed, tells the senders, and releases only when every
+/// receiver has confirmed. A round that an earlier process began is completed:
+/// what landed then is not sent again.
 class RoundExecutor {
 public:
   RoundExecutor(const PlanIndex &index, uint32_t rank, Transport &transport,
-                Worker &worker);
+                Worker &worker, Verify verify);
 
   /// The error is of kind Peer (a message that is late, lost or damaged), Usage
   /// (memory, the journal) or Verification (a peer has sent something else).

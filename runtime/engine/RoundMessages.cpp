@@ -74,6 +74,17 @@ std::byte *RoundMessages::directMemory(const Op &op, Region region) const {
   return region.data + shapeOfRuns(region.box, box, box).fromIndex * size;
 }
 
+/// A move that its message's hash rides on.
+void RoundMessages::addMove(Move move, uint64_t position, uint32_t message,
+                            std::vector<Move> &moves) const {
+  if (isHashed) {
+    move.position = position;
+    move.sum = message;
+  }
+  if (isHashed || move.kind != MoveKind::Hash)
+    moves.push_back(move);
+}
+
 void RoundMessages::layOutSend(const Op &op, const DeviceState &state) {
   const uint32_t at = outgoingOfSlot[op.peer()];
   Message &message = sends[at];
@@ -87,11 +98,10 @@ void RoundMessages::layOutSend(const Op &op, const DeviceState &state) {
   const uint64_t position = message.bytes, bytes = index.opBytes(op);
   std::byte *direct = directMemory(op, from);
   std::byte *data = append(message, bytes, direct);
-  packs.push_back(direct ? hashMove(data, bytes)
-                         : copyMove({from.data, from.box}, {data, box}, box,
-                                    index.elementBytes(op.tensor())));
-  packs.back().position = position;
-  packs.back().sum = at;
+  addMove(direct ? hashMove(data, bytes)
+                 : copyMove({from.data, from.box}, {data, box}, box,
+                            index.elementBytes(op.tensor())),
+          position, at, packs);
 }
 
 void RoundMessages::layOutRecv(const Op &op, const DeviceState &state) {
@@ -155,12 +165,11 @@ Status RoundMessages::unpack(const DeviceState &state,
     }
     std::byte *data = landings[landing++];
     const uint64_t bytes = index.opBytes(*op);
-    moves.push_back(
+    addMove(
         data == directMemory(*op, to)
             ? hashMove(data, bytes)
-            : copyMove({data, box}, to, box, index.elementBytes(op->tensor())));
-    moves.back().position = position[at];
-    moves.back().sum = at;
+            : copyMove({data, box}, to, box, index.elementBytes(op->tensor())),
+        position[at], at, moves);
     position[at] += bytes;
   }
   return Status::success();

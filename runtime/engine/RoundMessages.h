@@ -27,9 +27,10 @@ class RoundMessages {
 public:
   using Ops = flatbuffers::Vector<const plan::fb::Op *>;
 
-  RoundMessages(const PlanIndex &index, uint32_t rank, bool sharesMemory)
+  RoundMessages(const PlanIndex &index, uint32_t rank, bool sharesMemory,
+                bool isHashed)
       : index(index), rank(rank), place(index.place(rank)),
-        sharesMemory(sharesMemory) {}
+        sharesMemory(sharesMemory), isHashed(isHashed) {}
 
   /// Begins a round. What it writes has memory. Messages that landed in an
   /// earlier attempt are left out.
@@ -38,7 +39,8 @@ public:
 
   std::vector<Outgoing> outgoing;
   std::vector<Incoming> incoming;
-  /// Before the messages can go. Sum i is the hash of outgoing message i.
+  /// Before the messages can go. Sum i is the hash of outgoing message i, or
+  /// zero where none is asked for.
   std::vector<Move> packs;
 
   /// The moves after the messages came; sum i is the hash of incoming message
@@ -59,6 +61,8 @@ private:
   std::byte *append(Message &message, uint64_t bytes, std::byte *direct);
   void layOutSend(const plan::fb::Op &op, const DeviceState &state);
   void layOutRecv(const plan::fb::Op &op, const DeviceState &state);
+  void addMove(Move move, uint64_t position, uint32_t message,
+               std::vector<Move> &moves) const;
   Status unpackView(const plan::fb::Op &op, const View &view, Region to,
                     uint32_t peer, std::vector<Move> &moves) const;
   uint32_t rankOfSlot(uint32_t slot) const;
@@ -67,7 +71,7 @@ private:
   const PlanIndex &index;
   const uint32_t rank;
   const plan::Place place;
-  const bool sharesMemory;
+  const bool sharesMemory, isHashed;
   const Ops *ops = nullptr; // of the round
   /// By peer slot: positions in the lists.
   std::vector<uint32_t> outgoingOfSlot, incomingOfSlot;

@@ -136,10 +136,14 @@ const Option kOptions[] = {
      "with --from, status and inventory: devices whose state is\n"
      "gone too",
      [](Options &o, std::string_view v) { return readList(v, o.failed); }},
-    {"--verify", "full|off",
-     "full: check every element of the result, bit for bit\n(default)",
+    {"--verify", "full|checksum|off",
+     "checksum: compare every message with its sender's hash; full\n"
+     "(default): check every element of the result too, bit for bit",
      [](Options &o, std::string_view v) {
-       return choose(v, o.verify, {{"full", true}, {"off", false}});
+       return choose(v, o.verify,
+                     {{"full", etc::runtime::Verify::Full},
+                      {"checksum", etc::runtime::Verify::Checksum},
+                      {"off", etc::runtime::Verify::Off}});
      }},
     {"--timeout", "SECONDS",
      "the longest wait for another device, beyond what a round's\n"

@@ -3,6 +3,7 @@
 #ifndef ETC_RUN_OPTIONS_H
 #define ETC_RUN_OPTIONS_H
 
+#include "engine/RoundExecutor.h"
 #include "journal/Journal.h"
 
 #include <chrono>
@@ -38,7 +39,7 @@ struct Options {
   std::string rendezvous;
   std::string host;
   std::chrono::milliseconds timeout{60'000};
-  bool verify = true;
+  runtime::Verify verify = runtime::Verify::Full;
   ProgressMode progress = ProgressMode::Auto;
   bool allRows = false;
   std::string trace; // a file to write

@@ -120,13 +120,15 @@ static RunResult runPlan(const PlanIndex &index, const Setting &setting,
 static void printResult(const RunResult &result, const Options &options) {
   if (options.json) {
     std::cout << formatJson(result.reports, transportName(options.transport),
-                            options.verify);
+                            options.verify == Verify::Full);
     return;
   }
   std::cout << formatTable(result.reports, options.allRows)
             << formatTimes(result.reports);
-  if (!options.verify)
+  if (options.verify == Verify::Off)
     std::cout << "not verified (--verify=off)\n";
+  else if (options.verify == Verify::Checksum)
+    std::cout << "elements not checked (--verify=checksum)\n";
   else if (result.status.ok())
     std::cout << "verified: every element on every device, bit for bit\n";
 }

@@ -109,7 +109,7 @@ Status etc::run::printStatus(const PlanIndex &index, const Options &options) {
   for (const TensorBox &lost : findLost(index, *standings))
     std::cout << "lost: " << index.describeTensor(lost.tensor)
               << describe(etc::plan::Box(lost.bounds)) << "\n";
-  if (!options.verify)
+  if (options.verify != Verify::Full)
     return Status::success();
   if (Status s = checkFiles(index, *standings, keeping); !s.ok())
     return s;

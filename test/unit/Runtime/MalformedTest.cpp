@@ -160,7 +160,7 @@ TEST_F(Malformed, Requests) {
                 "--failed=1,,2: expected --failed=LIST"},
            Case{"--failed=x m.etcplan", "--failed=x: expected --failed=LIST"},
            Case{"--verify=some m.etcplan",
-                "--verify=some: expected --verify=full|off"},
+                "--verify=some: expected --verify=full|checksum|off"},
            Case{"--progress=yes m.etcplan",
                 "--progress=yes: expected --progress=auto|on|off"},
            Case{"--rows=3 m.etcplan", "--rows=3: expected --rows=auto|all"},
