@@ -197,21 +197,27 @@ static const MemberReader<Inventory> members[] = {
      }},
 };
 
-llvm::Expected<Inventory> etc::config::readInventory(StringRef path,
-                                                     const Field &field) {
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
-  if (!buffer)
-    return malformed(field, path + ": " + buffer.getError().message());
-  llvm::Expected<Node> node = parse((*buffer)->getBuffer(), path);
+llvm::Expected<Inventory> etc::config::parseInventory(StringRef text,
+                                                      StringRef fileName) {
+  llvm::Expected<Node> node = parse(text, fileName);
   if (!node)
     return node.takeError();
   Inventory inventory;
-  Input input{*node, {{path.str(), node->line, node->column}, "inventory"}};
+  Input input{*node,
+              {{fileName.str(), node->line, node->column}, "inventory"}};
   if (Error error = readObject(input, members, inventory))
     return error;
   if (inventory.devices.empty())
     return malformed(input.field, "no device holds anything");
   return inventory;
+}
+
+llvm::Expected<Inventory> etc::config::readInventory(StringRef path,
+                                                     const Field &field) {
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  if (!buffer)
+    return malformed(field, path + ": " + buffer.getError().message());
+  return parseInventory((*buffer)->getBuffer(), path);
 }
 
 Error etc::config::inventoryOfFile(StringRef path, const Field &field,

@@ -1,6 +1,7 @@
 //===- ReadCluster.cpp - A cluster in JSON --------------------------------===//
 
 #include "Reader.h"
+#include "etc/Config/Request.h"
 
 using namespace etc::config;
 using namespace etc::config::json;
@@ -41,8 +42,10 @@ static llvm::Expected<std::vector<int64_t>> nodesOf(const Input &input,
 }
 
 Error json::readCluster(const Input &input, std::vector<int64_t> &nodes) {
+  if (input.node.kind == Kind::String)
+    return store(parseCluster(input.node.text, input.field), nodes);
   if (input.node.kind != Kind::Object)
-    return expected(input, "an object");
+    return expected(input, "a cluster such as \"6x4\", or an object");
   ClusterInput cluster;
   if (Error error = readMembers(input, clusterMembers, cluster))
     return error;

@@ -48,9 +48,12 @@ struct Inventory {
   std::vector<Device> devices; ///< ascending
 };
 
-/// Reads a file. It is Malformed where it can't be read, refers to what is not
-/// there, or has boxes outside of their tensors; the message has the place.
-/// `field` names the file in the request.
+/// Parses an inventory; `fileName` is what messages call it. It is Malformed
+/// where it refers to what is not there, or has boxes outside of their tensors.
+llvm::Expected<Inventory> parseInventory(llvm::StringRef text,
+                                         llvm::StringRef fileName);
+
+/// The same from a file; `field` is what names the file in the request.
 llvm::Expected<Inventory> readInventory(llvm::StringRef path,
                                         const Field &field);
 

@@ -105,9 +105,9 @@ TEST(Request, WrongKinds) {
   EXPECT_EQ(errorOf("{\"types\": \"param\"}"),
             "exit 2: r.json:1:11: error: types: expected an array of strings, "
             "got \"param\"");
-  EXPECT_EQ(errorOf("{\"cluster\": \"6x4\"}"),
-            "exit 2: r.json:1:13: error: cluster: expected an object, got "
-            "\"6x4\"");
+  EXPECT_EQ(errorOf("{\"cluster\": 6}"),
+            "exit 2: r.json:1:13: error: cluster: expected a cluster such as "
+            "\"6x4\", or an object, got 6");
   EXPECT_EQ(errorOf("{\"memory_budget\": 1.05}"),
             "exit 2: r.json:1:19: error: memory_budget: expected a number of "
             "bytes or a ratio such as \"1.05x\", got 1.05");
