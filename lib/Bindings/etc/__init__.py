@@ -17,6 +17,7 @@ from etc.errors import (
     VerificationError,
 )
 from etc.migration import Migration, Report, migrate, prepare
+from etc.planner import plan
 from etc.plans import Plan, Summary, TensorSpec
 
 __version__ = _version()
@@ -34,5 +35,6 @@ __all__ = [
     "UsageError",
     "VerificationError",
     "migrate",
+    "plan",
     "prepare",
 ]

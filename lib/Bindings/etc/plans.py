@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import functools
+import json
 import os
 import pathlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from etc import _run
+from etc.errors import UsageError
 from etc.roles import Role, role_of
 
 PREV, CURR = 0, 1
+
+
+def planner() -> Any:
+    """The planner's module, or None where it is not installed."""
+    try:
+        from etc import _plan
+    except ImportError:
+        return None
+    return _plan
 
 Box = tuple[tuple[int, int], ...]
 
@@ -130,6 +142,17 @@ class Plan:
         """Writes the plan file that `Plan.load` and etc-run read."""
         pathlib.Path(path).write_bytes(self.to_bytes())
 
+    def to_json(self, devices: Iterable[int] | None = None) -> dict[str, Any]:
+        """The plan in its public interchange form, as json.dump would write it.
+
+        `devices` selects some; all are listed without. Needs the planner.
+        """
+        module = planner()
+        if module is None:
+            raise UsageError("to_json needs the planner (libetc-plan.so)")
+        wanted = None if devices is None else list(devices)
+        return json.loads(module.json(self.to_bytes(), wanted))
+
     def verify(self) -> None:
         """Checks box by box that the plan migrates what it says.
 
@@ -179,7 +202,9 @@ class Plan:
     def summary(self) -> Summary:
         """What the plan moves, keeps and needs."""
         figures = self._handle.summary()
-        return Summary(figures, self._describe(figures))
+        module = planner()
+        text = module.summary(self.to_bytes()) if module else self._describe(figures)
+        return Summary(figures, text.rstrip("\n"))
 
     def prev_role(self, device: int) -> Role | None:
         """The role that the device had: {"pp": 0, "tp": 1, "dp": 0, "cp": 0,

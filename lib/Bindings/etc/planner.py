@@ -1,0 +1,130 @@
+"""Planning: a request becomes a plan."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Union
+
+from etc.errors import UsageError
+from etc.plans import Plan, planner
+
+Path = Union[str, "os.PathLike[str]"]
+Layout = Union[str, Mapping[str, Any], Plan]
+
+
+def plan(
+    request: Mapping[str, Any] | Path | None = None,
+    *,
+    model: str | Mapping[str, Any] | Path | None = None,
+    prev: Layout | None = None,
+    curr: Layout | None = None,
+    cluster: str | Mapping[str, Any] | Sequence[int] | None = None,
+    objective: str = "internode",
+    **fields: Any,
+) -> Plan:
+    """Plans a migration, in this process.
+
+    The same request gives the same plan on any machine, so every rank of a job can
+    plan for itself.
+
+    Args:
+        request: what etc-opt takes: a dictionary, or the path of a JSON file. The
+            arguments below are set over it.
+        model: the name of a preset ("gpt2"); a dictionary, for instance with a table
+            of "tensors"; or the path of a JSON file with one, or of a Hugging Face
+            config.json.
+        prev, curr: the configurations: "PP4TP2DP3", a dictionary such as {"pp": 4,
+            "tp": 2, "devices": [...]}, or a Plan: what it ends in, on the devices
+            where it ends.
+        cluster: "6x4" (nodes x devices a node), "4,4,8" or [4, 4, 8] (the devices of
+            each node), or a dictionary.
+        objective: "internode" moves the fewest bytes between nodes, then in all;
+            "total" the other way round.
+        **fields: further fields of a request: types, failed, leaving, policy, place,
+            derive, optimizer, precision, memory_budget="1.05x".
+
+    Raises:
+        PlanError: the request is malformed; the message names the field.
+        UnsatisfiableError: it can't be met; the message says what could be.
+        UsageError: this installation has no planner.
+    """
+    if objective not in ("internode", "total"):
+        raise ValueError(
+            f'objective: expected "internode" or "total", got {objective!r}'
+        )
+    whole = dict(_read_request(request))
+    given = {
+        "model": None if model is None else _read_model(model),
+        "prev": None if prev is None else _read_layout(prev),
+        "curr": None if curr is None else _read_layout(curr),
+        "cluster": None if cluster is None else _read_cluster(cluster),
+        **{name: _plain(value) for name, value in fields.items()},
+    }
+    whole.update({name: value for name, value in given.items() if value is not None})
+    module = planner()
+    if module is None:
+        raise UsageError(
+            "this installation of ETC has no planner (libetc-plan.so); plan with "
+            "etc-opt elsewhere, and use Plan.load"
+        )
+    return Plan.from_bytes(module.make(json.dumps(whole), objective == "total"))
+
+
+def _read_request(request: Mapping[str, Any] | Path | None) -> Mapping[str, Any]:
+    if request is None:
+        return {}
+    if isinstance(request, Mapping):
+        return request
+    return _read_json(request)
+
+
+def _read_json(path: Path) -> Any:
+    with open(path, encoding="utf-8") as file:
+        try:
+            return json.load(file)
+        except json.JSONDecodeError as error:
+            raise ValueError(f"{os.fspath(path)}: {error}") from None
+
+
+def _read_model(model: str | Mapping[str, Any] | Path) -> Any:
+    if isinstance(model, Mapping):
+        return model
+    name = os.fspath(model)
+    if not name.endswith(".json"):
+        return name
+    read = _read_json(name)
+    if isinstance(read, dict) and "model_type" in read:
+        return {"hf_config": os.path.abspath(name)}
+    return read
+
+
+def _read_layout(layout: Layout) -> Any:
+    if isinstance(layout, Plan):
+        return {"parallel": layout.curr, "devices": layout.placement["curr"]}
+    return layout
+
+
+def _read_cluster(cluster: str | Mapping[str, Any] | Sequence[int]) -> Any:
+    if isinstance(cluster, Mapping):
+        return cluster
+    if not isinstance(cluster, str):
+        return {"nodes": list(cluster)}
+    nodes, cross, size = cluster.partition("x")
+    try:
+        if cross:
+            return {"nodes": int(nodes), "devices_per_node": int(size)}
+        return {"nodes": [int(count) for count in cluster.split(",")]}
+    except ValueError:
+        raise ValueError(
+            f'cluster: expected nodes x devices a node such as "6x4", or the devices '
+            f'of each node such as "4,4,8", got {cluster!r}'
+        ) from None
+
+
+def _plain(value: Any) -> Any:
+    """Sets, tuples and ranges as lists."""
+    if isinstance(value, (str, bytes, Mapping)) or not hasattr(value, "__iter__"):
+        return value
+    return sorted(value) if isinstance(value, (set, frozenset)) else list(value)

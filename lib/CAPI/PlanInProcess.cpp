@@ -1,0 +1,85 @@
+//===- PlanInProcess.cpp - From a request to a plan, in a library ---------===//
+
+#include "PlanInProcess.h"
+
+#include "etc/Config/Request.h"
+#include "etc/Export/Export.h"
+#include "etc/Import/Import.h"
+#include "etc/Transforms/Passes.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Pass/PassManager.h"
+
+using namespace etc;
+using namespace mlir;
+
+/// A request that was made in memory has no lines worth naming: the field is
+/// the place.
+static PlanOutcome refuse(llvm::Error error) {
+  PlanOutcome outcome;
+  outcome.kind = ETC_ERROR_MALFORMED;
+  llvm::handleAllErrors(
+      std::move(error),
+      [&](const config::RequestError &e) {
+        if (e.getExitCode() == config::ExitCode::Unsatisfiable)
+          outcome.kind = ETC_ERROR_UNSATISFIABLE;
+        outcome.error =
+            (e.getField() + (e.getField().empty() ? "" : ": ") + e.getText())
+                .str();
+      },
+      [&](const llvm::ErrorInfoBase &e) { outcome.error = e.message(); });
+  return outcome;
+}
+
+static LogicalResult runPasses(ModuleOp module, bool asPaper, bool totalFirst) {
+  PassManager passes(module.getContext());
+  passes.enableVerifier(false); // as etc-opt: once, at the end
+  if (asPaper) {
+    buildPaperPipeline(passes, PaperPipelineOptions());
+  } else {
+    PlanPipelineOptions options;
+    options.totalFirst = totalFirst;
+    buildPlanPipeline(passes, options);
+  }
+  return success(succeeded(passes.run(module)) && succeeded(verify(module)));
+}
+
+static FailureOr<std::vector<uint8_t>> makePlan(MLIRContext &context,
+                                                const config::Request &request,
+                                                bool totalFirst) {
+  OwningOpRef<ModuleOp> module = importRequest(context, request);
+  if (!module ||
+      failed(runPasses(*module, request.policy == "paper", totalFirst)))
+    return failure();
+  return exportPlan(*module->getOps<MigrationOp>().begin());
+}
+
+PlanOutcome etc::planInProcess(const std::string &text, bool totalFirst) {
+  llvm::Expected<config::Request> request =
+      config::parseRequest(text, "request");
+  if (!request)
+    return refuse(request.takeError());
+  if (llvm::Error error = config::checkRequest(*request))
+    return refuse(std::move(error));
+
+  PlanOutcome outcome;
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    // The first is the cause.
+    if (outcome.error.empty())
+      outcome.error = diagnostic.str();
+    return success();
+  });
+  FailureOr<std::vector<uint8_t>> bytes =
+      makePlan(context, *request, totalFirst);
+  if (succeeded(bytes)) {
+    outcome.bytes = std::move(*bytes);
+    outcome.error.clear();
+  } else {
+    outcome.kind = ETC_ERROR_UNSATISFIABLE;
+    if (outcome.error.empty())
+      outcome.error = "the request can't be met";
+  }
+  return outcome;
+}
