@@ -139,7 +139,7 @@ Status Migration::connectAndPrepare() {
   }
   RunOptions run;
   run.timeout = options.bootstrap.timeout;
-  run.verify = false; // messages are; there is no formula to compare with
+  run.verify = Verify::Checksum; // there is no formula to compare with
   run.mode = options.bootstrap.mode == ETC_SAFE ? Mode::Safe : Mode::Eager;
   run.keeping.source = this;
   run.progress = &progress;
