@@ -1,4 +1,5 @@
 import os
+import shutil
 import subprocess
 
 import lit.formats
@@ -32,7 +33,12 @@ tools = [
 llvm_config.add_tool_substitutions(tools, [config.etc_tools_dir, config.llvm_tools_dir])
 config.substitutions.append(("%python", config.python_executable))
 config.substitutions.append(("%etc_src_root", config.etc_src_root))
+config.substitutions.append(("%etc_build", config.etc_build_root))
+config.substitutions.append(("%etc_tools", config.etc_tools_dir))
+config.environment["PATH"] = config.etc_tools_dir + os.pathsep + config.environment["PATH"]
 
+if all(shutil.which(tool) for tool in ("cpack", "dpkg-shlibdeps", "file")):
+    config.available_features.add("cpack")
 if config.etc_has_gloo:
     config.available_features.add("gloo")
 if subprocess.run([config.python_executable, "-c", "import scipy"], capture_output=True).returncode == 0:

@@ -1,6 +1,7 @@
 //===- etc-opt.cpp - The planner ------------------------------------------===//
 
 #include "Planner.h"
+#include "Version.h"
 
 #include "etc/Transforms/Passes.h"
 
@@ -11,6 +12,7 @@
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  llvm::cl::SetVersionPrinter(etc::printVersion);
   mlir::DialectRegistry registry;
   registry.insert<etc::EtcDialect>();
   etc::registerEtcPasses();

@@ -12,6 +12,7 @@
 #include "Table.h"
 #include "TraceFile.h"
 #include "Verbs.h"
+#include "Version.h"
 
 #include "engine/LocalRun.h"
 #include "engine/StateFiles.h"
@@ -297,8 +298,7 @@ int etc::run::runMain(int argc, char **argv, const Hooks &hooks) {
     return 0;
   }
   if (options->version) {
-    std::cout << "etc-run " ETC_VERSION " (plan format "
-              << etc::plan::kPlanVersion << ")\n";
+    std::cout << versionText();
     return 0;
   }
   try {

@@ -1,0 +1,50 @@
+#include "Version.h"
+
+#include "device/CudaDriver.h"
+#include "device/KernelImage.h"
+#include "plan/PlanFile.h"
+#include "transport/NcclLibrary.h"
+
+#include "etc-revision.h"
+
+#include <flatbuffers/base.h>
+
+using namespace etc::runtime;
+using etc::plan::text;
+
+namespace {
+
+/// CUDA counts 13.0 as 13000.
+std::string describeDriver() {
+  const auto &driver = cuda::findDriver();
+  int version = 0;
+  if (!driver)
+    return driver.status().message();
+  if (driver->cuDriverGetVersion(&version) != cuda::kSuccess)
+    return "found, but does not start";
+  return text(version / 1000, ".", version % 1000 / 10);
+}
+
+std::string describeNccl() {
+  const auto &library = nccl::findLibrary();
+  int version = 0;
+  if (!library)
+    return library.status().message();
+  if (library->ncclGetVersion(&version) != nccl::kSuccess)
+    return "found, but does not start";
+  return nccl::describeVersion(version);
+}
+
+} // namespace
+
+std::string etc::run::versionText() {
+  return text("etc-run ", ETC_VERSION, " (plan format ",
+              etc::plan::kPlanVersion, ", revision ", ETC_REVISION, ")\n",
+              "FlatBuffers  ", FLATBUFFERS_VERSION_MAJOR, ".",
+              FLATBUFFERS_VERSION_MINOR, ".", FLATBUFFERS_VERSION_REVISION,
+              "\n", "Gloo         ", ETC_HAS_GLOO ? "built in" : "left out",
+              "\n", "GPU kernels  ",
+              kernelImage() ? "built in" : "left out (built without nvcc)",
+              "\n", "CUDA driver  ", describeDriver(), "\n", "NCCL         ",
+              describeNccl(), "\n");
+}
