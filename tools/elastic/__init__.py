@@ -1,0 +1,1 @@
+"""A small GPT trainer that changes its parallelism while it runs."""

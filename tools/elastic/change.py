@@ -1,0 +1,44 @@
+"""What the launcher tells the workers: the next configuration, and who runs it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from typing import List, Optional
+
+from .config import Parallel
+
+
+@dataclass(frozen=True)
+class Change:
+    """Configuration number `epoch`; 0 is the one that training starts with."""
+
+    epoch: int
+    parallel: str
+    devices: List[int]  # of every rank
+    prev: str  # the configuration before, itself where there is none
+    prev_devices: List[int]
+    after: int  # the epoch of that one
+    participants: List[int]  # devices that give or take state
+    request: Optional[dict] = None  # of etc.plan; the first configuration has none
+    by: str = "etc"  # what moves the state, see movers
+    not_before: int = 0  # the iteration to begin with, if not a later one
+    lost_at: Optional[int] = None  # after a failure: the iteration to go on with
+
+    @staticmethod
+    def key(epoch: int, what: str = "") -> str:
+        return f"change/{epoch}/{what}"
+
+    @property
+    def configuration(self) -> Parallel:
+        return Parallel.parse(self.parallel)
+
+    def publish(self, store) -> None:
+        store.set(self.key(self.epoch), json.dumps(dataclasses.asdict(self)))
+
+    @classmethod
+    def read(cls, store, epoch: int) -> Optional[Change]:
+        if not store.check([cls.key(epoch)]):
+            return None
+        return cls(**json.loads(store.get(cls.key(epoch))))

@@ -1,0 +1,76 @@
+"""Where devices are: on this machine, or on rate-limited hosts that are network
+namespaces of it, each with its own line to a bridge."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import List, Optional
+
+
+class Hosts:
+    """`nodes` hosts of `per_node` devices; without a rate, all of them are this one.
+
+    With a rate (as tc takes it: 200mbit) it is a limit of every host's line, in each
+    direction. Needs root, and ip and tc (iproute2).
+    """
+
+    def __init__(self, nodes: int, per_node: int, rate: Optional[str] = None):
+        self.nodes, self.per_node, self.rate = nodes, per_node, rate
+        self.name, self.net = f"etl{os.getpid()}", f"10.98.{os.getpid() % 250}"
+
+    def __enter__(self) -> Hosts:
+        if self.rate:
+            try:
+                self.build()
+            except BaseException:
+                self.__exit__()
+                raise
+        return self
+
+    def __exit__(self, *_) -> None:
+        if self.rate:
+            for host in range(self.nodes):
+                self.run(f"ip netns del {self.name}-{host}", check=False)
+            self.run(f"ip link del {self.name}", check=False)
+
+    def build(self) -> None:
+        name, limit = self.name, f"root tbf rate {self.rate} burst 256kb latency 50ms"
+        self.run(f"ip link add {name} type bridge")
+        self.run(f"ip addr add {self.net}.254/24 dev {name}")
+        self.run(f"ip link set {name} up")
+        for host in range(self.nodes):
+            space, port = f"{name}-{host}", f"{name}p{host}"
+            self.run(f"ip netns add {space}")
+            self.run(f"ip link add {port} type veth peer name eth0 netns {space}")
+            self.run(f"ip link set {port} master {name} up")
+            self.run(f"ip -n {space} addr add {self.net}.{host + 1}/24 dev eth0")
+            self.run(f"ip -n {space} link set eth0 up")
+            self.run(f"ip -n {space} link set lo up")
+            # Both directions: what the host sends, and what the bridge sends it.
+            self.run(f"ip netns exec {space} tc qdisc add dev eth0 {limit}")
+            self.run(f"tc qdisc add dev {port} {limit}")
+
+    @staticmethod
+    def run(command: str, check: bool = True) -> None:
+        done = subprocess.run(command.split(), capture_output=True, text=True)
+        if check and done.returncode:
+            raise RuntimeError(f"{command}: {done.stderr.strip()}")
+
+    def command(self, device: int) -> List[str]:
+        """What runs a program where the device is."""
+        host = device // self.per_node
+        return f"ip netns exec {self.name}-{host}".split() if self.rate else []
+
+    def address(self, device: int) -> str:
+        host = device // self.per_node
+        return f"{self.net}.{host + 1}" if self.rate else "127.0.0.1"
+
+    @property
+    def launcher(self) -> str:
+        """The address that the launcher is reached at from every host."""
+        return f"{self.net}.254" if self.rate else "127.0.0.1"
+
+    @property
+    def interface(self) -> str:
+        return "eth0" if self.rate else "lo"

@@ -1,0 +1,56 @@
+"""How state gets from one configuration to the next: by ETC, or by a checkpoint."""
+
+from __future__ import annotations
+
+import time
+from typing import Callable, Optional
+
+from .change import Change
+from .config import Model
+from .tensors import State
+
+
+def preparer(model: Model, host: Optional[str], timeout: float) -> Callable:
+    """prepare(change, state, store, device) -> an object with run() and report.
+
+    `change.by` says how:
+      etc              by a plan, from process to process
+      dcp:FOLDER       by a checkpoint in a folder that every host sees
+      dcp-hosts:FOLDER by a checkpoint in such a folder of each host's own; what other
+                       hosts wrote is read over the network
+    """
+    def prepare(change: Change, state: State, store, device: int):
+        way, _, folder = change.by.partition(":")
+        if way == "etc":
+            return ByPlan(change, state, store, device, host, timeout)
+        if way not in ("dcp", "dcp-hosts") or not folder:
+            raise ValueError(f"'{change.by}' moves nothing; write etc, dcp:FOLDER or "
+                             "dcp-hosts:FOLDER")
+        from .checkpoint import Checkpoint
+        from .hostfiles import HostFiles
+        files = HostFiles(store, host) if way == "dcp-hosts" else None
+        return Checkpoint(folder, files, model, change, state, store, device, timeout)
+
+    return prepare
+
+
+class ByPlan:
+    """Every process plans for itself; `prepare` compares what they have planned."""
+
+    def __init__(self, change: Change, state: State, store, device: int,
+                 host: Optional[str], timeout: float):
+        import etc
+
+        begin = time.monotonic()
+        self.plan = etc.plan(change.request)
+        self.seconds = time.monotonic() - begin
+        self.migration = etc.prepare(
+            self.plan, state, store=store, rank=change.participants.index(device),
+            world_size=len(change.participants), host=host, timeout=timeout)
+
+    def run(self) -> State:
+        return self.migration.run()
+
+    @property
+    def report(self) -> dict:
+        return {"plan_seconds": self.seconds, **vars(self.migration.report)}

@@ -1,0 +1,194 @@
+"""One process of the job, on one device, in whatever role it has."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import datetime
+import json
+import os
+import sys
+import time
+from typing import List, Optional
+
+import torch
+import torch.distributed as dist
+
+from . import adam, movers
+from .change import Change
+from .config import Model, Parallel, Training
+from .data import Corpus
+from .groups import Place
+from .iteration import Iteration
+from .model import Stage
+from .tensors import State, first_state
+from .watcher import Prepared, Watcher
+
+
+class Worker:
+    def __init__(self, options: argparse.Namespace):
+        self.device, self.epoch = options.device, options.epoch
+        host, port = options.store.rsplit(":", 1)
+        limit = datetime.timedelta(seconds=300)
+
+        def connect() -> dist.TCPStore:
+            return dist.TCPStore(host, int(port), None, False, limit)
+
+        self.store = connect()
+        settings = json.loads(self.store.get("settings"))
+        self.model = Model(**settings["model"])
+        self.training = Training(**settings["training"])
+        self.corpus = Corpus(settings["corpus"])
+        self.hold = settings["hold"]  # iterations that wait for a scheduled change
+        self.state: State = {}
+        self.iteration = 0
+        self.pending = None  # gradients of an iteration that nobody may have applied
+        self.marks = {}
+        self.log = open(os.path.join(settings["out"], f"{self.device}.jsonl"), "a")
+        prepare = movers.preparer(self.model, options.host, self.training.timeout)
+        self.watcher = Watcher(connect, self.device, self.epoch, prepare,
+                               lambda: self.state, self.training.timeout)
+
+    def tell(self, event: str, **what) -> None:
+        self.log.write(json.dumps({"event": event, **what}) + "\n")
+        self.log.flush()
+
+    def run(self) -> None:
+        self.tell("start", device=self.device, pid=os.getpid(), epoch=self.epoch)
+        self.watcher.start()
+        self.rehearse()
+        self.begin(self.watcher.take())
+        while self.place and self.iteration < self.training.iterations:
+            try:
+                self.step()
+            except RuntimeError as error:
+                self.recover(error)
+        self.tell("end", iteration=self.iteration)
+        self.watcher.stopped.set()
+        self.watcher.join()
+
+    def rehearse(self) -> None:
+        """An iteration of a single layer: what a process does for the first time takes
+        long, and those who join would make the others wait."""
+        model = dataclasses.replace(self.model, layers=1)
+        training = dataclasses.replace(self.training, microbatches=1)
+        alone = Place(Parallel(), [0], 0, None, 0)
+        state = first_state(model, alone.parallel, alone.role, 0)
+        work = Iteration(Stage(model, alone), alone, training, self.corpus, state, 0)
+        adam.apply(state, work.run()[0], 0, training)
+
+    def step(self) -> None:
+        begin = time.monotonic()
+        work = Iteration(self.stage, self.place, self.training, self.corpus,
+                         self.state, self.iteration)
+        self.pending, losses = work.run()
+        next_epoch = self.agree()
+        self.apply()
+        end = time.monotonic()
+        self.report(begin, end, losses)
+        if next_epoch:
+            self.switch(end)
+
+    def agree(self) -> int:
+        """Until all have their gradients. The epoch that all can go on with; 0: none.
+
+        Whoever comes back knows that every process could apply this iteration, and
+        whoever fails here knows that it can, too: `recover` relies on both.
+        """
+        if self.iteration + 1 in self.hold:
+            self.watcher.wait()
+        epoch = torch.tensor([self.watcher.ready_for(self.iteration + 1)])
+        if self.place.world:
+            self.place.world.all_reduce(epoch, dist.ReduceOp.MIN)
+        return int(epoch)
+
+    def apply(self) -> None:
+        adam.apply(self.state, self.pending, self.iteration, self.training)
+        self.pending = None
+        self.iteration += 1
+
+    def report(self, begin: float, end: float, losses: List[float]) -> None:
+        what = {"iteration": self.iteration, "begin": begin, "end": end}
+        role = self.place.role
+        if self.place.last_stage and role.tensor == role.data == 0:
+            what["loss"] = sum(losses) / len(losses)
+        self.tell("step", **what)
+        if self.marks:
+            self.tell("change", **self.marks, first_step=end)
+            self.marks = {}
+        if self.place.rank == 0:
+            self.store.set("progress", str(self.iteration))
+
+    def switch(self, end: float) -> None:
+        """From the last step of one configuration to before the first of the next."""
+        prepared = self.watcher.take()
+        if self.place.rank == 0:  # those who join learn where the others are
+            self.store.set(Change.key(prepared.change.epoch, "iteration"),
+                           str(self.iteration))
+        if self.place.world:
+            self.place.world.barrier()
+        self.marks = {"last_step": end}
+        self.begin(prepared)
+
+    def begin(self, prepared: Prepared) -> None:
+        change = prepared.change
+        joining = not self.state and change.epoch > 0
+        if joining:
+            self.iteration = int(
+                self.store.get(Change.key(change.epoch, "iteration")))
+        quiet = time.monotonic()
+        if prepared.migration:
+            self.state = prepared.migration.run()
+        moved = time.monotonic()
+        if hasattr(self, "place") and self.place:
+            self.place.close()
+        self.place: Optional[Place] = prepared.place
+        self.epoch = change.epoch
+        if not self.place:
+            self.tell("leave", iteration=self.iteration)
+            return
+        if change.epoch == 0:
+            self.state = first_state(self.model, self.place.parallel, self.place.role,
+                                     self.training.seed)
+        self.stage = Stage(self.model, self.place)
+        rewired = time.monotonic()
+        self.watcher.began(change.epoch)
+        if not prepared.migration:
+            return
+        self.marks.update(
+            epoch=change.epoch, configuration=change.parallel, joining=joining,
+            pid=os.getpid(), role=str(self.place.role), iteration=self.iteration,
+            quiet=quiet, moved=moved, rewired=rewired, prepared=prepared.seconds,
+            report=prepared.migration.report)
+        if self.place.rank == 0:
+            self.store.set(Change.key(change.epoch, "done"), "1")
+
+    def recover(self, error: RuntimeError) -> None:
+        """A peer is gone: with the others, go on from the last iteration of all."""
+        failed = time.monotonic()
+        self.tell("lost", iteration=self.iteration, error=str(error).split("\n")[0])
+        self.place.close()
+        self.store.set(f"lost/{self.epoch}/{self.device}", str(self.iteration))
+        prepared = self.watcher.take()
+        while prepared.change.lost_at is None:
+            prepared = self.watcher.take()
+        if prepared.change.lost_at > self.iteration:
+            self.apply()
+        self.pending = None
+        self.marks = {"last_step": failed}
+        self.begin(prepared)
+
+
+def main(arguments: Optional[List[str]] = None) -> None:
+    parser = argparse.ArgumentParser(prog="elastic.worker", description=__doc__)
+    parser.add_argument("--store", required=True, help="ADDRESS:PORT of the launcher")
+    parser.add_argument("--device", type=int, required=True)
+    parser.add_argument("--epoch", type=int, default=0, help="to begin with")
+    parser.add_argument("--host", help="own address")
+    torch.set_num_threads(1)
+    Worker(parser.parse_args(arguments)).run()
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
