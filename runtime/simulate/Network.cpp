@@ -88,11 +88,14 @@ std::vector<uint32_t> Network::advance(double from, double to) {
   std::vector<uint32_t> ended;
   for (Flow &flow : flows) {
     flow.left -= flow.rate * (to - from);
-    if (flow.left <= kRest)
+    // What is left may take less than the clock can tell.
+    if (flow.left <= kRest || to + flow.left / flow.rate <= to) {
       ended.push_back(flow.id);
+      flow.left = 0;
+    }
   }
   if (!ended.empty()) {
-    std::erase_if(flows, [](const Flow &f) { return f.left <= kRest; });
+    std::erase_if(flows, [](const Flow &flow) { return flow.left == 0; });
     isShared = false;
   }
   return ended;

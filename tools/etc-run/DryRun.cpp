@@ -1,7 +1,9 @@
 #include "DryRun.h"
 
+#include "TraceFile.h"
 #include "Units.h"
 
+#include "simulate/Memory.h"
 #include "simulate/Simulator.h"
 
 #include <nlohmann/json.hpp>
@@ -100,6 +102,27 @@ void printText(const std::vector<DeviceForecast> &devices, LinkBytes bytes,
 
 } // namespace
 
+/// Simulates, and writes down every round where the options name a file.
+static Status predict(const PlanIndex &index, const Cluster &cluster,
+                      const Options &options, Forecast &forecast) {
+  std::vector<std::vector<RoundMemory>> memory;
+  for (uint32_t program = 0; program != index.programCount(); ++program)
+    memory.push_back(memoryOf(index, program));
+  std::vector<double> begins(index.rankCount());
+  std::vector<PredictedRound> rounds;
+  auto note = [&](uint32_t rank, uint32_t round, double seconds) {
+    const auto &ofProgram = memory[index.place(rank).program];
+    if (round >= ofProgram.size())
+      return; // it has nothing to do any more
+    rounds.push_back({index.device(rank), round, begins[rank], seconds,
+                      ofProgram[round].during, ofProgram[round].after});
+    begins[rank] = seconds;
+  };
+  forecast = simulate(index, cluster, note);
+  return options.trace.empty() ? Status::success()
+                               : writePrediction(options.trace, rounds);
+}
+
 Status etc::run::printForecast(const PlanIndex &index, const Options &options) {
   std::optional<Cluster> cluster;
   Forecast forecast;
@@ -108,7 +131,8 @@ Status etc::run::printForecast(const PlanIndex &index, const Options &options) {
     if (!read)
       return read.status();
     cluster = *read;
-    forecast = simulate(index, *cluster);
+    if (Status s = predict(index, *cluster, options, forecast); !s.ok())
+      return s;
   }
   LinkBytes bytes = countLinkBytes(index);
   auto devices = forecastDevices(index, options);

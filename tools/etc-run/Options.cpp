@@ -175,7 +175,9 @@ const Option kOptions[] = {
      }},
     {"--trace", "FILE",
      "write what every device did when, for Perfetto or Chrome;\n"
-     "processes that a launcher started write FILE.RANK each",
+     "processes that a launcher started write FILE.RANK each;\n"
+     "with --dry-run and --cluster: every round and what devices\n"
+     "hold in it, as predicted",
      [](Options &o, std::string_view v) { return readPath(v, o.trace); }},
     {"--dry-run", "",
      "move nothing: print the bytes and peaks that a run would\n"

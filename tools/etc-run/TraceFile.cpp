@@ -26,6 +26,14 @@ static Status writeEvents(const std::string &path, const Json &events) {
                                              "folder that exists"));
 }
 
+static Json nameOf(uint32_t device) {
+  return {{"name", "thread_name"},
+          {"ph", "M"},
+          {"pid", 0},
+          {"tid", device},
+          {"args", {{"name", etc::plan::text("device ", device)}}}};
+}
+
 Status etc::run::writeTrace(const std::string &path, const TraceLog &log) {
   Json events = Json::array();
   for (const TraceEvent &event : log.events())
@@ -38,12 +46,34 @@ Status etc::run::writeTrace(const std::string &path, const TraceLog &log) {
                       {"args", {{"round", event.round}}}});
   for (const TraceEvent &event : log.events())
     if (event.round == 0)
-      events.push_back(
-          {{"name", "thread_name"},
-           {"ph", "M"},
-           {"pid", 0},
-           {"tid", event.device},
-           {"args", {{"name", etc::plan::text("device ", event.device)}}}});
+      events.push_back(nameOf(event.device));
+  return writeEvents(path, events);
+}
+
+static Json counter(uint32_t device, double seconds, uint64_t bytes) {
+  return {{"name", etc::plan::text("bytes of device ", device)},
+          {"ph", "C"},
+          {"pid", 0},
+          {"ts", seconds * 1e6},
+          {"args", {{"live", bytes}}}};
+}
+
+Status etc::run::writePrediction(const std::string &path,
+                                 const std::vector<PredictedRound> &rounds) {
+  Json events = Json::array();
+  for (const PredictedRound &round : rounds) {
+    if (round.round == 0)
+      events.push_back(nameOf(round.device));
+    events.push_back({{"name", "round"},
+                      {"ph", "X"},
+                      {"pid", 0},
+                      {"tid", round.device},
+                      {"ts", round.begin * 1e6},
+                      {"dur", (round.end - round.begin) * 1e6},
+                      {"args", {{"round", round.round}}}});
+    events.push_back(counter(round.device, round.begin, round.liveBytes));
+    events.push_back(counter(round.device, round.end, round.bytesAfter));
+  }
   return writeEvents(path, events);
 }
 

@@ -2,6 +2,7 @@
 
 #include "PlanFixture.h"
 
+#include "simulate/Memory.h"
 #include "simulate/Network.h"
 #include "simulate/Simulator.h"
 
@@ -50,6 +51,15 @@ TEST(Network, WhatATightPortLeavesGoesToOthers) {
   network.start(1, a, c, 80);
   EXPECT_DOUBLE_EQ(network.nextEnd(0), 10);
   EXPECT_EQ(network.advance(0, 10), (std::vector<uint32_t>{0, 1}));
+}
+
+TEST(Network, WhatTheClockCannotTellHasEnded) {
+  // At a million seconds a double's steps are longer than a picosecond.
+  Network network;
+  uint32_t a = network.addPort(1e18), b = network.addPort(1e18);
+  network.start(7, a, b, 1e6);
+  EXPECT_EQ(network.nextEnd(1e6), 1e6);
+  EXPECT_EQ(network.advance(1e6, 1e6), std::vector<uint32_t>{7});
 }
 
 TEST(Network, AcknowledgementsTakeOfTheWayBack) {
@@ -137,6 +147,20 @@ TEST(Simulator, PortsOfTheirOwnAreTwiceAsFast) {
   OpenPlan plan(twoStagePlan());
   Cluster cluster{"", 1000, 0, 2, 8, 0.5, 16};
   EXPECT_DOUBLE_EQ(simulate(plan.index, cluster).seconds, 17.5);
+}
+
+TEST(Memory, PeaksAreThoseOfThePlan) {
+  for (fb::PlanT made : {twoStagePlan(), relayPlan()}) {
+    OpenPlan plan(std::move(made));
+    for (uint32_t p = 0; p != plan.index.programCount(); ++p) {
+      uint64_t peak = 0;
+      for (RoundMemory round : memoryOf(plan.index, p)) {
+        EXPECT_LE(round.after, round.during);
+        peak = std::max(peak, round.during);
+      }
+      EXPECT_EQ(peak, plan.index.program(p).peak());
+    }
+  }
 }
 
 class ClusterFile : public testing::Test {
