@@ -1,7 +1,9 @@
-"""Hosts with a limited line, on one machine: network namespaces on a bridge, each behind a token bucket.
+"""Hosts with a limited line, on one machine: network namespaces on a bridge, each
+behind a token bucket.
 
-The bucket limits what a host sends, and a second one what the bridge sends to it, so a line is full duplex. What
-runs inside a host is as fast as the machine. Needs root, ip and tc.
+The bucket limits what a host sends, and a second one what the bridge sends to it, so a
+line is full duplex. What runs inside a host is as fast as the machine. Needs root, ip
+and tc.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ from bench import call
 
 # What a bucket saves up while its line is idle.
 BURST_BYTES = 64 << 10
-# A queue that never fills: windows are small, so nothing is lost, as on lossless fabrics.
+# A queue that never fills: windows are small, so nothing is lost, as on lossless
+# fabrics.
 QUEUE_BYTES = 16 << 20
 WINDOW_BYTES = 128 << 10
 SETTINGS = {
@@ -61,8 +64,10 @@ class Hosts:
         for host in range(self.count):
             name, port = self.name(host), f"port{host}"
             ip("netns", "add", name)
-            ip(*f"link add eth0 netns {name} type veth".split(),
-               *f"peer name {port} netns {self.bridge}".split())  # fmt: skip
+            ip(
+                *f"link add eth0 netns {name} type veth".split(),
+                *f"peer name {port} netns {self.bridge}".split(),
+            )
             ip(*f"-n {self.bridge} link set {port} master br0 up".split())
             ip(*f"-n {name} addr add {self.address(host)}/24 dev eth0".split())
             ip(*f"-n {name} link set eth0 up".split())
@@ -101,16 +106,23 @@ class Hosts:
         prefix = ["ip", "netns", "exec", self.name(host)]
         command = prefix + [str(part) for part in command]
         return subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            **options,
         )
 
     def migrate(self, run: pathlib.Path, plan: pathlib.Path, *options: str) -> dict:
-        """Executes a plan, a process a device on the host of its node; what etc-run says of it."""
+        """Executes a plan, a process a device on its node's host; what etc-run says."""
         nodes = nodes_of(run, plan)
         with tempfile.TemporaryDirectory(prefix="etc-bench-") as meet:
             processes = []
             for rank, node in enumerate(nodes):
-                environment = os.environ | {"RANK": str(rank), "WORLD_SIZE": str(len(nodes))}
+                environment = os.environ | {
+                    "RANK": str(rank),
+                    "WORLD_SIZE": str(len(nodes)),
+                }
                 command = [run, "--transport=gloo", f"--host={self.address(node)}"]
                 command += [f"--rendezvous={meet}", "--timeout=300", "--floor-rate=1"]
                 command += ["--json", *options, plan]

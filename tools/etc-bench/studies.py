@@ -1,4 +1,5 @@
-"""What the studies of reconfigurations share: the paper's cases and figures, cluster files, the default rank order."""
+"""What the studies of reconfigurations share: the paper's cases and figures, cluster
+files, the default rank order."""
 
 from __future__ import annotations
 
@@ -47,22 +48,35 @@ SIX = [
     Reconfiguration("PP4TP4", "PP4TP2", 36, Published(1347.83, 1036.85, 7540.86)),
     Reconfiguration("PP4TP2", "PP6TP4", 36, Published(4425.39, 1034.46, 9254.7)),
     Reconfiguration("PP6TP4", "PP4TP2", 36, Published(3577.33, 962.63, 7869.14)),
-    Reconfiguration("PP4TP2DP3", "PP4TP8DP1", 36, Published(4396.12, 1475.39, 10969.26)),
+    Reconfiguration(
+        "PP4TP2DP3", "PP4TP8DP1", 36, Published(4396.12, 1475.39, 10969.26)
+    ),
 ]
 
 
 def sizes(configuration: str) -> dict[str, int]:
     """PP4TP2 as {"pp": 4, "tp": 2}."""
-    return {key.lower(): int(size) for key, size in re.findall(r"([A-Z]+)(\d+)", configuration)}
+    return {
+        key.lower(): int(size)
+        for key, size in re.findall(r"([A-Z]+)(\d+)", configuration)
+    }
 
 
 def world(configuration: str) -> int:
     return math.prod(sizes(configuration).values())
 
 
-def default_order(bench: Bench, name: str, model: str, prev: str, curr: str, nodes: int, per_node: int,
-                  *options: str) -> pathlib.Path:  # fmt: skip
-    """A plan where current rank r is on device r, as launchers and frameworks place it."""
+def default_order(
+    bench: Bench,
+    name: str,
+    model: str,
+    prev: str,
+    curr: str,
+    nodes: int,
+    per_node: int,
+    *options: str,
+) -> pathlib.Path:
+    """A plan where current rank r is on device r, as launchers place it."""
     request = {
         "model": model,
         "prev": prev,

@@ -1,11 +1,15 @@
-"""The floor of any checkpoint path: every shard written once, every new shard's bytes read, nothing else.
+"""The floor of any checkpoint path: every shard written once, every new shard's bytes
+read, nothing else.
 
-As a module it works out who writes and reads what. As a program it is one host of such a run:
+As a module it works out who writes and reads what. As a program it is one host of such
+a run:
 
-    checkpoint.py TASK.json     waits for lines on stdin (save, load, end), answers each with one on stdout
+    checkpoint.py TASK.json     waits for lines on stdin (save, load, end), answers
+                                each with one on stdout
 
-No format, no metadata, no wait for the disk, no resharding in memory, no restart of processes: a real checkpoint path
-does all that too. What a migration casts where it lands (param) is spared here as well.
+No format, no metadata, no wait for the disk, no resharding in memory, no restart of
+processes: a real checkpoint path does all that too. What a migration casts where it
+lands (param) is spared here as well.
 """
 
 from __future__ import annotations
@@ -40,8 +44,15 @@ class Work(NamedTuple):
     reads: dict[int, list[list[Piece]]]
 
     def volume(self) -> tuple[int, int]:
-        written = sum(piece.bytes for pieces in self.writes.values() for piece in pieces)
-        read = sum(p.bytes for devices in self.reads.values() for pieces in devices for p in pieces)
+        written = sum(
+            piece.bytes for pieces in self.writes.values() for piece in pieces
+        )
+        read = sum(
+            p.bytes
+            for devices in self.reads.values()
+            for pieces in devices
+            for p in pieces
+        )
         return written, read
 
 
@@ -55,11 +66,14 @@ def overlap(one: list, other: list) -> int:
 
 
 def share_out(plan: dict, storage: int | None) -> Work:
-    """The work of a plan's state; on the hosts' own memory, or all on the host `storage`."""
+    """The work of a plan's state; in the hosts' own memory, or all on `storage`."""
     starts = [0]
     for count in plan["world"]["nodes"]:
         starts.append(starts[-1] + count)
-    host_of = {d["device"]: max(h for h, s in enumerate(starts) if s <= d["device"]) for d in plan["devices"]}
+    host_of = {
+        d["device"]: max(h for h, s in enumerate(starts) if s <= d["device"])
+        for d in plan["devices"]
+    }
     kept = {i for i, tensor in enumerate(plan["tensors"]) if tensor["type"] != "param"}
     shards = plan["shards"]
 
@@ -77,18 +91,26 @@ def share_out(plan: dict, storage: int | None) -> Work:
         count = size(overlap(boxes, boxes), shards[shard]["tensor"])
         of_tensor[shards[shard]["tensor"]].append(shard)
         for host in hosts[:1] if storage is not None else dict.fromkeys(hosts):
-            writes[host].append(Piece(host if storage is None else storage, str(shard), count))
+            writes[host].append(
+                Piece(host if storage is None else storage, str(shard), count)
+            )
     reads = defaultdict(list)
     for device in plan["devices"]:
         host, pieces = host_of[device["device"]], []
         for shard in device["curr"]:
             tensor = shards[shard]["tensor"]
             for source in of_tensor[tensor] if tensor in kept else []:
-                count = size(overlap(shards[shard]["boxes"], shards[source]["boxes"]), tensor)
+                count = size(
+                    overlap(shards[shard]["boxes"], shards[source]["boxes"]), tensor
+                )
                 if count == 0:
                     continue
                 hosts = holders[source]
-                place = storage if storage is not None else host if host in hosts else min(hosts, key=lambda h: load[h])
+                place = (
+                    storage
+                    if storage is not None
+                    else host if host in hosts else min(hosts, key=lambda h: load[h])
+                )
                 load[place] += count
                 pieces.append(Piece(place, str(source), count))
         if pieces:
@@ -134,7 +156,9 @@ def serve(address: str, port: int, folder: pathlib.Path) -> None:
         while True:
             connection, _ = server.accept()
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            threading.Thread(target=answer, args=(connection, folder), daemon=True).start()
+            threading.Thread(
+                target=answer, args=(connection, folder), daemon=True
+            ).start()
 
     threading.Thread(target=accept, daemon=True).start()
 
@@ -147,7 +171,9 @@ class Host:
 
     def connect(self, connections: dict, host: int) -> socket.socket:
         if host not in connections:
-            connections[host] = socket.create_connection((self.task["addresses"][host], self.task["port"]))
+            connections[host] = socket.create_connection(
+                (self.task["addresses"][host], self.task["port"])
+            )
             connections[host].setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return connections[host]
 
@@ -163,10 +189,15 @@ class Host:
             while left:
                 left -= connection.send(BLOCK[: min(left, len(BLOCK))])
         for connection in connections.values():
-            receive_exactly(connection, sum(host != self.host for host, _, _ in self.task["writes"]))
+            receive_exactly(
+                connection, sum(host != self.host for host, _, _ in self.task["writes"])
+            )
 
     def load(self) -> None:
-        devices = [threading.Thread(target=self.read, args=(pieces,)) for pieces in self.task["reads"]]
+        devices = [
+            threading.Thread(target=self.read, args=(pieces,))
+            for pieces in self.task["reads"]
+        ]
         for device in devices:
             device.start()
         for device in devices:

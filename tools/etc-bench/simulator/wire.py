@@ -1,4 +1,5 @@
-"""One end of a bare TCP connection, for what a line does without ETC: wire.py ROLE ADDRESS PORT [BYTES].
+"""One end of a bare TCP connection, for what a line does without ETC: wire.py ROLE
+ADDRESS PORT [BYTES].
 
 serve    accepts, and does for the other end what it asks for
 send     sends BYTES; prints the seconds until the other end has said that all are there
