@@ -39,6 +39,8 @@ config.environment["PATH"] = config.etc_tools_dir + os.pathsep + config.environm
 
 if all(shutil.which(tool) for tool in ("cpack", "dpkg-shlibdeps", "file")):
     config.available_features.add("cpack")
+if shutil.which("codespell"):
+    config.available_features.add("codespell")
 if config.etc_has_gloo:
     config.available_features.add("gloo")
 if subprocess.run([config.python_executable, "-c", "import scipy"], capture_output=True).returncode == 0:

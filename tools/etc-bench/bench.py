@@ -203,6 +203,7 @@ class Bench:
             "subject": self.subject,
             "title": self.title,
             "quick": self.quick,
+            "version": call([self.opt, "--version"]).splitlines()[0],
             "machine": machine(),
             "wall_seconds": round(time.monotonic() - self.begin, 1),
             "tables": [table.data for table in self.tables],
