@@ -10,6 +10,16 @@ from typing import List, Optional
 from .config import Parallel
 
 
+def put(store, key: str, value: str = "") -> None:
+    store.set(key, value)
+    store.add(f"{key}/there", 1)
+
+
+def there(store, key: str) -> bool:
+    """Whether it has been put; PyTorch 1.13's stores can't tell of keys as such."""
+    return store.add(f"{key}/there", 0) > 0
+
+
 @dataclass(frozen=True)
 class Change:
     """Configuration number `epoch`; 0 is the one that training starts with."""
@@ -35,10 +45,10 @@ class Change:
         return Parallel.parse(self.parallel)
 
     def publish(self, store) -> None:
-        store.set(self.key(self.epoch), json.dumps(dataclasses.asdict(self)))
+        put(store, self.key(self.epoch), json.dumps(dataclasses.asdict(self)))
 
     @classmethod
     def read(cls, store, epoch: int) -> Optional[Change]:
-        if not store.check([cls.key(epoch)]):
+        if not there(store, cls.key(epoch)):
             return None
         return cls(**json.loads(store.get(cls.key(epoch))))

@@ -50,9 +50,9 @@ class Checkpoint:
         saved = time.monotonic()
         state = self.empty() if self.curr.member else {}
         if state:
-            reader = self.files.reader() if self.files else dcp.FileSystemReader(self.path)
+            files = self.files.reader() if self.files else None
             dcp.load(self.named(self.curr, state), process_group=self.curr.group,
-                     storage_reader=reader)
+                     storage_reader=files or dcp.FileSystemReader(self.path))
         dist.barrier()
         self.report = {"save": saved - begin, "load": time.monotonic() - saved}
         dist.destroy_process_group()

@@ -88,5 +88,5 @@ class Place:
         return self.role.pipeline == self.parallel.pp - 1
 
     def close(self) -> None:
-        """Drops the connections, so that peers who wait for this process learn of it."""
+        """Drops the connections, so that peers who wait for this one learn of it."""
         self.world = self.tensor = self.pipeline = self.data = None

@@ -44,7 +44,8 @@ class Server(socketserver.ThreadingTCPServer):
         """Tells where each file of the folder is, and how long it is."""
         host, port = self.server_address[:2]
         for path in folder.iterdir():
-            store.set(f"file/{path.name}", f"{host}|{port}|{path.stat().st_size}|{path}")
+            size = path.stat().st_size
+            store.set(f"file/{path.name}", f"{host}|{port}|{size}|{path}")
 
 
 class RemoteFile(io.RawIOBase):
@@ -72,7 +73,8 @@ class Files(FileSystem):
         self.store, self.host = store, host
 
     def create_stream(self, path, mode: str):
-        host, port, size, where = self.store.get(f"file/{path.name}").decode().split("|")
+        place = self.store.get(f"file/{path.name}").decode()
+        host, port, size, where = place.split("|")
         if host == self.host:
             return open(where, mode)
         return RemoteFile((host, int(port)), where, int(size))

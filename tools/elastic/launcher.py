@@ -17,7 +17,7 @@ from typing import Dict, List, Optional
 import etc
 import torch.distributed as dist
 
-from .change import Change
+from .change import Change, there
 from .config import Model, Parallel, Training
 from .hosts import Hosts
 
@@ -49,6 +49,7 @@ class Launcher:
         self.schedule = [Step(**step) for step in options.schedule]
         self.dead: List[int] = []
         self.asked, self.seen = False, self.modified()
+        self.store.set("progress", "0")
         self.store.set("settings", json.dumps({
             "model": dataclasses.asdict(self.model), "out": str(self.out),
             "training": dataclasses.asdict(self.training),
@@ -128,10 +129,10 @@ class Launcher:
         return self.current is self.change
 
     def told(self, change: Change, what: str) -> bool:
-        return self.store.check([Change.key(change.epoch, what)])
+        return there(self.store, Change.key(change.epoch, what))
 
     def progress(self) -> int:
-        return int(self.store.get("progress")) if self.store.check(["progress"]) else 0
+        return int(self.store.get("progress"))
 
     def follow_schedule(self) -> None:
         if not self.schedule:

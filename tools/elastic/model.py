@@ -70,7 +70,7 @@ class Stage:
 
     def __call__(self, weights: Weights, x: torch.Tensor,
                  targets: Optional[torch.Tensor]) -> torch.Tensor:
-        """Tokens or activations in; activations [batch, seq, hidden] or the loss out."""
+        """Tokens or activations in, activations [batch, seq, hidden] or loss out."""
         if self.place.first_stage:
             x = self.embed(weights, x)
         for number in self.layers:

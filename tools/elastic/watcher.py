@@ -12,7 +12,7 @@ from typing import Callable, Dict, Optional
 
 import torch.distributed as dist
 
-from .change import Change
+from .change import Change, put, there
 from .groups import Place
 
 #: (change, state, store, device) -> an object with run() and report
@@ -91,9 +91,9 @@ class Watcher(threading.Thread):
         count = store.add(change.key(change.epoch, "ready"), 1)
         everybody = change.key(change.epoch, "everybody")
         if count == len(change.participants):
-            store.set(everybody, "1")
+            put(store, everybody)
         end = time.monotonic() + self.timeout
-        while not store.check([everybody]):
+        while not there(store, everybody):
             if time.monotonic() > end:
                 raise TimeoutError("not all processes are ready")
             time.sleep(0.01)

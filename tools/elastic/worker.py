@@ -8,6 +8,7 @@ import datetime
 import json
 import os
 import sys
+import threading
 import time
 from typing import List, Optional
 
@@ -15,7 +16,7 @@ import torch
 import torch.distributed as dist
 
 from . import adam, movers
-from .change import Change
+from .change import Change, put
 from .config import Model, Parallel, Training
 from .data import Corpus
 from .groups import Place
@@ -42,6 +43,7 @@ class Worker:
         self.hold = settings["hold"]  # iterations that wait for a scheduled change
         self.state: State = {}
         self.iteration = 0
+        self.place: Optional[Place] = None
         self.pending = None  # gradients of an iteration that nobody may have applied
         self.marks = {}
         self.log = open(os.path.join(settings["out"], f"{self.device}.jsonl"), "a")
@@ -123,8 +125,8 @@ class Worker:
         """From the last step of one configuration to before the first of the next."""
         prepared = self.watcher.take()
         if self.place.rank == 0:  # those who join learn where the others are
-            self.store.set(Change.key(prepared.change.epoch, "iteration"),
-                           str(self.iteration))
+            put(self.store, Change.key(prepared.change.epoch, "iteration"),
+                str(self.iteration))
         if self.place.world:
             self.place.world.barrier()
         self.marks = {"last_step": end}
@@ -140,28 +142,27 @@ class Worker:
         if prepared.migration:
             self.state = prepared.migration.run()
         moved = time.monotonic()
-        if hasattr(self, "place") and self.place:
-            self.place.close()
-        self.place: Optional[Place] = prepared.place
+        old, self.place = self.place, prepared.place
+        if old:  # not here: to close many connections takes a while
+            threading.Thread(target=old.close).start()
         self.epoch = change.epoch
+        if prepared.migration:
+            self.marks.update(
+                epoch=change.epoch, configuration=change.parallel, joining=joining,
+                pid=os.getpid(), iteration=self.iteration, quiet=quiet, moved=moved,
+                prepared=prepared.seconds, report=prepared.migration.report)
         if not self.place:
-            self.tell("leave", iteration=self.iteration)
+            self.tell("leave", **self.marks)
             return
         if change.epoch == 0:
             self.state = first_state(self.model, self.place.parallel, self.place.role,
                                      self.training.seed)
         self.stage = Stage(self.model, self.place)
-        rewired = time.monotonic()
         self.watcher.began(change.epoch)
-        if not prepared.migration:
-            return
-        self.marks.update(
-            epoch=change.epoch, configuration=change.parallel, joining=joining,
-            pid=os.getpid(), role=str(self.place.role), iteration=self.iteration,
-            quiet=quiet, moved=moved, rewired=rewired, prepared=prepared.seconds,
-            report=prepared.migration.report)
-        if self.place.rank == 0:
-            self.store.set(Change.key(change.epoch, "done"), "1")
+        if prepared.migration:
+            self.marks.update(rewired=time.monotonic(), role=str(self.place.role))
+            if self.place.rank == 0:
+                put(self.store, Change.key(change.epoch, "done"))
 
     def recover(self, error: RuntimeError) -> None:
         """A peer is gone: with the others, go on from the last iteration of all."""
