@@ -22,6 +22,7 @@ endif()
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
 
 include(GNUInstallDirs)
+include("${CMAKE_CURRENT_LIST_DIR}/ETCInstallLibraries.cmake")
 set(ETC_C_INCLUDE_DIR "${CMAKE_CURRENT_LIST_DIR}/../include")
 set(ETC_EXPORTED_SYMBOLS "${CMAKE_CURRENT_LIST_DIR}/exported-symbols.map")
 
@@ -40,9 +41,12 @@ endfunction()
 function(etc_add_c_library name output)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
   add_library(${name} SHARED ${ARG_UNPARSED_ARGUMENTS})
-  set_target_properties(${name} PROPERTIES OUTPUT_NAME ${output} VERSION ${PROJECT_VERSION} SOVERSION 1
-    CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib"
-    LINK_DEPENDS "${ETC_EXPORTED_SYMBOLS}")
+  set_target_properties(${name} PROPERTIES OUTPUT_NAME ${output} LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib"
+    CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
+    INSTALL_RPATH "$ORIGIN" LINK_DEPENDS "${ETC_EXPORTED_SYMBOLS}")
+  if(NOT SKBUILD) # a wheel has no symbolic links
+    set_target_properties(${name} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 1)
+  endif()
   target_compile_options(${name} PRIVATE ${ETC_WARNING_FLAGS})
   target_compile_definitions(${name} PRIVATE ETC_VERSION="${PROJECT_VERSION}")
   target_include_directories(${name} PUBLIC

@@ -66,4 +66,6 @@ set(CPACK_COMPONENT_ETCRUNTIME_DESCRIPTION "Executes plans that etc-opt wrote
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "Headers to plan and to migrate in a training process
  C headers, the schema of plans, and files for CMake and pkg-config.")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "etc-runtime (= ${PROJECT_VERSION})")
+# libetc-plan stands on libetc-run.
+set(CPACK_DEBIAN_ETCPLANNER_PACKAGE_DEPENDS "etc-runtime (= ${PROJECT_VERSION})")
 include(CPack)

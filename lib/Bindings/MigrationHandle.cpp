@@ -181,12 +181,17 @@ private:
   static etc_error *onGet(void *context, const char *key, double timeout,
                           etc_value *value) {
     MigrationHandle &me = self(context);
-    bool done = me.guarded(false, [&] {
-      auto bytes = nb::cast<nb::bytes>(me.getValue(key, timeout));
+    etc_error *error = me.guarded<etc_error *>(nullptr, [&]() -> etc_error * {
+      nb::object got = me.getValue(key, timeout);
+      if (got.is_none()) {
+        const std::string late = "no value of " + std::string(key) + " in time";
+        return etc_error_new(ETC_ERROR_PEER, late.c_str());
+      }
+      auto bytes = nb::cast<nb::bytes>(got);
       etc_value_assign(value, bytes.c_str(), bytes.size());
-      return true;
+      return nullptr;
     });
-    return done ? nullptr : failure();
+    return me.raised ? failure() : error;
   }
 
   static void *onAllocate(void *context, const etc_tensor_info *tensor,

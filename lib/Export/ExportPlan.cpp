@@ -64,10 +64,27 @@ static std::vector<uint32_t> toUnsigned(Range &&values) {
 // The world
 //===----------------------------------------------------------------------===//
 
+/// The configuration as a request would say it: "PP2DP4+zero1+order=pp-dp".
+static std::string labelOf(ParallelAttr parallel) {
+  std::string label = parallel.str();
+  if (parallel.getZero1())
+    label += "+zero1";
+  if (!parallel.getStages().empty()) {
+    llvm::raw_string_ostream os(label);
+    os << "+stages=";
+    llvm::interleave(parallel.getStages(), os, ":");
+  }
+  if (parallel.getPpBeforeDp())
+    label += "+order=pp-dp";
+  if (parallel.getMtpStage() >= 0)
+    label += "+mtp=" + std::to_string(parallel.getMtpStage());
+  return label;
+}
+
 void PlanExporter::writeWorld(PlacementOp placement) {
   plan.model = migration.getSymName().str();
-  plan.prev_label = migration.getPrev().str();
-  plan.curr_label = migration.getCurr().str();
+  plan.prev_label = labelOf(migration.getPrev());
+  plan.curr_label = labelOf(migration.getCurr());
   plan.prev_world = migration.getPrev().getWorld();
   plan.curr_world = migration.getCurr().getWorld();
   plan.nodes = toUnsigned(migration.getNodes());

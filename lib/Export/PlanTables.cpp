@@ -95,6 +95,8 @@ void PlanTables::addTensor(const Piece &piece) {
     entry->shape = shape;
     if (prevShape != shape)
       entry->prev_shape = prevShape;
+    if (std::optional<ArrayRef<int64_t>> view = primary.getView())
+      entry->view = *view;
     if (twin)
       entry->tied_to = getTensor(twinPiece, type);
     plan.tensors.push_back(std::move(entry));

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -98,7 +99,7 @@ class Migration:
             safe=safe,
             gpu=device.index if device.type == "cuda" else None,
             timeout=timeout,
-            host=host or "",
+            host=host or os.environ.get("ETC_HOST", ""),
             tag=attempt_tag(store, tag, len(plan.participants)),
             set=adapter.set,
             get=adapter.get,
@@ -136,7 +137,11 @@ class Migration:
         """
         from etc.checks import check_unmoved
 
-        check_unmoved(self._old, self._addresses)
+        try:
+            check_unmoved(self._old, self._addresses)
+        except RuntimeError:
+            self.abort()  # others need not wait for us
+            raise
         self._synchronize()
         try:
             self._handle.run()
@@ -253,8 +258,8 @@ def prepare(
         store, rank, world_size: instead of a group, any torch.distributed store (or
             an object with `set` and `get`), this process's place in
             `plan.participants`, and how many processes there are.
-        host: the name or address of this host that the others reach; its own name
-            by default.
+        host: the name or address of this host that the others reach; by default that
+            in the environment as ETC_HOST, or else its own name.
         timeout: the longest wait for a peer, in seconds.
         device: where new tensors are made: "cpu", or "cuda:0" with NCCL.
         mode: "eager" releases tensors as soon as they have arrived; "safe" keeps all

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import inspect
+import time
 from typing import Any, Protocol
 
 from etc.plans import Plan
@@ -75,10 +76,17 @@ class StoreAdapter:
     def set(self, key: str, value: bytes) -> None:
         self.store.set(key, value)
 
-    def get(self, key: str, timeout: float) -> bytes:
+    def get(self, key: str, timeout: float) -> bytes | None:
+        """The value, or None where nobody sets it in time."""
         if self.can_wait:
             limit = datetime.timedelta(seconds=max(timeout, 0.001))
-            self.store.wait([key], limit)
+            begin = time.monotonic()
+            try:
+                self.store.wait([key], limit)
+            except RuntimeError:
+                if time.monotonic() - begin < 0.9 * timeout:
+                    raise  # the store itself has failed
+                return None
         value = self.store.get(key)
         return value.encode() if isinstance(value, str) else bytes(value)
 

@@ -27,7 +27,7 @@ def storage_of(tensor: torch.Tensor) -> Any:
     """The storage, in bytes."""
     if hasattr(tensor, "untyped_storage"):
         return tensor.untyped_storage()
-    return tensor.storage()._untyped()
+    return tensor.storage().untyped()
 
 
 def owns_storage(tensor: torch.Tensor) -> bool:
