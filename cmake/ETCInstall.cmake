@@ -36,6 +36,15 @@ add_custom_target(man ALL DEPENDS ${pages})
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/etc-dev" COMPONENT Development)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/runtime/simulate/clusters" DESTINATION "${CMAKE_INSTALL_DATADIR}/etc"
   COMPONENT ETCRuntime)
+# Requests, models, layouts and the assignment for C++: static, without IR, on LLVM's Support alone.
+if(TARGET ETCAssignment)
+  install(TARGETS ETCConfig ETCModel ETCLayout ETCAssignment ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+    COMPONENT Development)
+  foreach(library Config Model Layout Assignment)
+    install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/etc/${library}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/etc"
+      COMPONENT Development)
+  endforeach()
+endif()
 # The contract between the planner and whoever executes plans.
 install(FILES "${PROJECT_SOURCE_DIR}/runtime/plan/plan.fbs" DESTINATION "${CMAKE_INSTALL_DATADIR}/etc"
   COMPONENT Development)
@@ -65,7 +74,9 @@ set(CPACK_COMPONENT_ETCRUNTIME_DESCRIPTION "Executes plans that etc-opt wrote
  needs neither MLIR nor LLVM.")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "Headers to plan and to migrate in a training process
  C headers, the schema of plans, and files for CMake and pkg-config.")
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "etc-runtime (= ${PROJECT_VERSION})")
+# libetc-plan stands on libetc-run.
+set(CPACK_DEBIAN_ETCPLANNER_PACKAGE_DEPENDS "etc-runtime (= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "etc-planner (= ${PROJECT_VERSION})")
 # libetc-plan stands on libetc-run.
 set(CPACK_DEBIAN_ETCPLANNER_PACKAGE_DEPENDS "etc-runtime (= ${PROJECT_VERSION})")
 include(CPack)
