@@ -1,6 +1,7 @@
 #include "simulate/Network.h"
 
 #include <algorithm>
+#include <queue>
 
 using namespace etc::runtime;
 
@@ -49,28 +50,39 @@ void Network::share() {
 
 /// Fills ports up: the one with the least for each of its flows fixes them.
 void Network::fill() {
-  for (Flow &flow : flows) {
-    flow.rate = -1;
-    ++ports[flow.from].open;
-    ++ports[flow.to].open;
+  flowsOf.resize(ports.size());
+  for (uint32_t port : busy)
+    flowsOf[port].clear();
+  for (uint32_t i = 0; i != flows.size(); ++i) {
+    flows[i].rate = -1;
+    for (uint32_t port : {flows[i].from, flows[i].to}) {
+      ++ports[port].open;
+      flowsOf[port].push_back(i);
+    }
   }
-  for (size_t fixed = 0; fixed < flows.size();) {
-    uint32_t tightest = 0;
-    double least = kNever;
-    for (uint32_t port : busy)
-      if (ports[port].open > 0 && ports[port].room / ports[port].open < least) {
-        least = ports[port].room / ports[port].open;
-        tightest = port;
-      }
-    for (Flow &flow : flows) {
-      if (flow.rate >= 0 || (flow.from != tightest && flow.to != tightest))
+  // The least share first. Shares change; those of before are passed over.
+  using Share = std::pair<double, uint32_t>;
+  std::priority_queue<Share, std::vector<Share>, std::greater<>> shares;
+  auto shareOf = [&](uint32_t port) {
+    return ports[port].room / ports[port].open;
+  };
+  for (uint32_t port : busy)
+    shares.push({shareOf(port), port});
+  while (!shares.empty()) {
+    const auto [least, tightest] = shares.top();
+    shares.pop();
+    if (ports[tightest].open == 0 || shareOf(tightest) != least)
+      continue;
+    for (uint32_t i : flowsOf[tightest]) {
+      Flow &flow = flows[i];
+      if (flow.rate >= 0)
         continue;
       flow.rate = least;
       for (uint32_t port : {flow.from, flow.to}) {
         ports[port].room = std::max(0.0, ports[port].room - least);
-        --ports[port].open;
+        if (--ports[port].open > 0 && port != tightest)
+          shares.push({shareOf(port), port});
       }
-      ++fixed;
     }
   }
 }

@@ -51,7 +51,8 @@ private:
   void fill();
 
   std::vector<Port> ports;
-  std::vector<uint32_t> busy; // ports with flows
+  std::vector<uint32_t> busy;                 // ports with flows
+  std::vector<std::vector<uint32_t>> flowsOf; // by port, in flows
   std::vector<Flow> flows;
   bool isShared = true; // the flows' rates are those of the present flows
 };
