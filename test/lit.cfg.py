@@ -43,5 +43,9 @@ if shutil.which("codespell"):
     config.available_features.add("codespell")
 if config.etc_has_gloo:
     config.available_features.add("gloo")
+if shutil.which("chromium"):
+    config.available_features.add("chromium")
+else:
+    lit_config.note("chromium is not installed: tests that draw reports are skipped (tools/dev/setup chromium)")
 if subprocess.run([config.python_executable, "-c", "import scipy"], capture_output=True).returncode == 0:
     config.available_features.add("scipy")

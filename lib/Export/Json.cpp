@@ -1,7 +1,7 @@
 //===- Json.cpp - The plan as JSON, the public interchange form -----------===//
 
 #include "etc/Export/PlanText.h"
-#include "plan/PlanIndex.h"
+#include "plan/PeakRatios.h"
 
 #include <nlohmann/json.hpp>
 
@@ -64,7 +64,7 @@ Json JsonWriter::world() const {
 
 Json JsonWriter::summary() const {
   const fb::Summary &s = *plan.summary();
-  const PlanRatios ratios = planRatios(plan);
+  const plan::PeakRatios ratios = plan::peakRatios(index);
   Json paper = nullptr;
   if (const fb::Volumes *volumes = s.paper_policy())
     paper = {{"moved_bytes", volumes->moved_bytes()},

@@ -1,10 +1,9 @@
 //===- Summary.cpp - What a plan does, for people -------------------------===//
 
 #include "etc/Export/PlanText.h"
-#include "plan/PlanIndex.h"
+#include "plan/PeakRatios.h"
 
 #include "llvm/Support/Format.h"
-#include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
 
@@ -21,33 +20,6 @@ std::string etc::formatBytes(uint64_t bytes) {
   llvm::raw_string_ostream os(text);
   os << llvm::format(unit == 0 ? "%.0f %s" : "%.2f %s", value, units[unit]);
   return text;
-}
-
-static uint64_t heldBytes(const plan::PlanIndex &index, uint32_t program,
-                          plan::Side side) {
-  uint64_t bytes = 0;
-  for (const plan::Holding &holding : index.holdings(program, side))
-    bytes += index.shardBytes(holding.shard);
-  return bytes;
-}
-
-PlanRatios etc::planRatios(const fb::Plan &plan) {
-  plan::PlanIndex index(plan);
-  constexpr uint64_t scale = 10000;
-  uint64_t peak = 0, safe = 0;
-  for (uint32_t program = 0; program < index.programCount(); ++program) {
-    uint64_t state = std::max(heldBytes(index, program, plan::Side::Prev),
-                              heldBytes(index, program, plan::Side::Curr));
-    if (!state)
-      continue;
-    auto ratio = [&](uint64_t bytes) {
-      return static_cast<uint64_t>(
-          (static_cast<unsigned __int128>(bytes) * scale + state - 1) / state);
-    };
-    peak = std::max(peak, ratio(index.program(program).peak()));
-    safe = std::max(safe, ratio(index.program(program).peak_safe()));
-  }
-  return {static_cast<double>(peak) / scale, static_cast<double>(safe) / scale};
 }
 
 static uint64_t highestPeak(const fb::Plan &plan) {
@@ -68,7 +40,7 @@ static uint32_t nodesInUse(const fb::Plan &plan, const plan::PlanIndex &index) {
 void etc::writeSummary(const fb::Plan &plan, llvm::raw_ostream &os) {
   plan::PlanIndex index(plan);
   const fb::Summary &s = *plan.summary();
-  PlanRatios ratios = planRatios(plan);
+  plan::PeakRatios ratios = plan::peakRatios(index);
   uint64_t held =
       s.moved_bytes() + s.kept_bytes() + s.zeroed_bytes() + s.derived_bytes();
   auto share = [&](uint64_t bytes) {

@@ -3,6 +3,7 @@
 #include "CheckOptions.h"
 
 #include "Outputs.h"
+#include "Rates.h"
 
 #include "llvm/Support/Process.h"
 
@@ -37,12 +38,17 @@ static int checkPolicy(const PlannerOptions &options,
 
 static int checkOutput(const PlannerOptions &options,
                        const config::Request &request) {
-  bool writesPlans = options.emit == Emit::Plan || options.emit == Emit::Json;
+  bool writesPlans = options.emit == Emit::Plan || options.emit == Emit::Json ||
+                     options.emit == Emit::Report;
   if (writesPlans && options.twoStage && options.output == "-")
     return malformed("--two-stage writes two plans; name a file with -o");
   if (options.emit == Emit::Plan && options.output == "-" &&
       llvm::sys::Process::StandardOutIsDisplayed())
     return malformed("a plan is binary; name a file with -o");
+  if (options.emit == Emit::Report && options.output == "-" &&
+      llvm::sys::Process::StandardOutIsDisplayed())
+    return malformed("a report is a page for a browser; name a file with -o, "
+                     "like -o report.html");
   if (options.emit == Emit::Json && !options.devices &&
       request.deviceCount() > static_cast<int64_t>(jsonDeviceLimit))
     return malformed(
@@ -74,8 +80,11 @@ static int checkDevices(const PlannerOptions &options,
 static int checkQuestion(const PlannerOptions &options,
                          const config::Request &request) {
   if (!options.frontier && !options.whichNodes) {
-    if (options.rates)
-      return malformed("--rates needs --frontier or --which-nodes");
+    if (options.rates && options.emit != Emit::Report)
+      return malformed("--rates needs --emit=report, --frontier or "
+                       "--which-nodes");
+    if (!Rates::parse(options.rates))
+      return failRates(*options.rates);
     return 0;
   }
   const char *name = options.frontier ? "--frontier" : "--which-nodes";

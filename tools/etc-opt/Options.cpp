@@ -13,6 +13,7 @@ const char *const etc::helpOverview =
     "  etc-opt --model=gpt2 --prev=PP2TP2 --curr=PP4TP1DP2 --cluster=2x4 "
     "--emit=plan -o m.etcplan\n"
     "  etc-opt request.json --emit=json -o plan.json\n"
+    "  etc-opt request.json --emit=report -o report.html   a page to look at\n"
     "  etc-opt request.json --mlir-print-ir-after-all      the stages of the "
     "plan, one by one\n"
     "  etc-opt file.mlir --pass-pipeline='builtin.module(etc-plan)'\n"
@@ -51,7 +52,10 @@ struct Options {
                      "what the plan moves, keeps and needs"),
           clEnumValN(Emit::Ranks, "ranks",
                      "the rank that every device takes: JSON, or the files of "
-                     "launchers where -o names a directory"))};
+                     "launchers where -o names a directory"),
+          clEnumValN(Emit::Report, "report",
+                     "one HTML page with pictures of the plan, to be read "
+                     "without a network"))};
   cl::list<std::string> hosts{
       "hosts", cl::CommaSeparated, cl::cat(category), cl::value_desc("names"),
       cl::desc("With --emit=ranks: the name of every node (default: node0, "
@@ -66,8 +70,8 @@ struct Options {
                "back")};
   cl::opt<std::string> rates =
       text("rates", "GB/s,GB/s",
-           "Of a device between nodes and inside one, for predicted seconds "
-           "(default: 50,450)");
+           "Of a device between nodes and inside one, for the times of "
+           "--emit=report, --frontier and --which-nodes (default: 50,450)");
   cl::opt<bool> quiet{"quiet", cl::desc("No summary on stderr"),
                       cl::cat(category)};
   cl::list<int64_t> devices{

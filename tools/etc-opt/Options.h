@@ -13,7 +13,7 @@
 
 namespace etc {
 
-enum class Emit { Mlir, Plan, Json, Summary, Ranks };
+enum class Emit { Mlir, Plan, Json, Summary, Ranks, Report };
 
 /// Which bytes come first, where both can't be least.
 enum class Objective { Internode, Total };

@@ -8,6 +8,7 @@
 #include "PlanRequest.h"
 #include "Price.h"
 #include "RankFiles.h"
+#include "Report.h"
 #include "WhichNodes.h"
 #include "etc/Export/PlanText.h"
 #include "etc/Export/TrainerState.h"
@@ -39,9 +40,10 @@ readRequest(const PlannerOptions &options) {
   return request;
 }
 
-static void writeSummaries(const config::Request &request,
-                           PlannedRequest &planned, bool totalFirst,
-                           llvm::raw_ostream &os) {
+static std::string summarize(const config::Request &request,
+                             PlannedRequest &planned, bool totalFirst) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
   uint64_t moved = 0, internode = 0;
   for (auto [bytes, migration] :
        llvm::zip_equal(planned.plans, planned.module->getOps<MigrationOp>())) {
@@ -56,6 +58,7 @@ static void writeSummaries(const config::Request &request,
        << formatBytes(internode) << " between nodes, in "
        << planned.plans.size() << " stages\n";
   writeTrainerState(request, os);
+  return text;
 }
 
 /// m.etcplan where there is one plan, else m.1.etcplan, m.2.etcplan, ...
@@ -70,18 +73,19 @@ static std::string outputName(StringRef output, size_t number, size_t count) {
 static int emit(const PlannerOptions &options, const config::Request &request,
                 PlannedRequest &planned) {
   const Plans &plans = planned.plans;
-  bool totalFirst = options.isTotalFirst();
+  std::string summary;
+  if (!options.quiet || options.emit == Emit::Summary ||
+      options.emit == Emit::Report)
+    summary = summarize(request, planned, options.isTotalFirst());
   if (!options.quiet && options.emit != Emit::Summary)
-    writeSummaries(request, planned, totalFirst, llvm::errs());
+    llvm::errs() << summary;
   if (options.emit == Emit::Mlir)
     return writeOutputs(Output{options.output, [&](llvm::raw_ostream &os) {
                                  planned.module->print(os);
                                }});
   if (options.emit == Emit::Summary)
-    return writeOutputs(Output{options.output, [&](llvm::raw_ostream &os) {
-                                 writeSummaries(request, planned, totalFirst,
-                                                os);
-                               }});
+    return writeOutputs(
+        Output{options.output, [&](llvm::raw_ostream &os) { os << summary; }});
   if (options.emit == Emit::Ranks)
     return writeRanks(options, *plan::fb::GetPlan(plans.back().data()));
   SmallVector<Output> outputs;
@@ -89,8 +93,11 @@ static int emit(const PlannerOptions &options, const config::Request &request,
     outputs.push_back(
         {outputName(options.output, outputs.size() + 1, plans.size()),
          [&](llvm::raw_ostream &os) {
+           const plan::fb::Plan &plan = *plan::fb::GetPlan(bytes.data());
            if (options.emit == Emit::Json)
-             writeJson(*plan::fb::GetPlan(bytes.data()), options.devices, os);
+             writeJson(plan, options.devices, os);
+           else if (options.emit == Emit::Report)
+             writeReport(plan, options.rates, summary, os);
            else
              os << StringRef(reinterpret_cast<const char *>(bytes.data()),
                              bytes.size());

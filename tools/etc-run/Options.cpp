@@ -179,13 +179,18 @@ const Option kOptions[] = {
      "with --dry-run and --cluster: every round and what devices\n"
      "hold in it, as predicted",
      [](Options &o, std::string_view v) { return readPath(v, o.trace); }},
+    {"--report", "FILE",
+     "write an HTML page with pictures of the plan and of what was\n"
+     "measured, round by round; it needs no network to be read.\n"
+     "Processes that a launcher started measure whole devices only",
+     [](Options &o, std::string_view v) { return readPath(v, o.report); }},
     {"--dry-run", "",
      "move nothing: print the bytes and peaks that a run would\n"
      "come to, exactly",
      [](Options &o, std::string_view) { return o.dryRun = true; }},
     {"--cluster", "FILE",
-     "with --dry-run: also the time on the cluster that FILE\n"
-     "describes (JSON)",
+     "with --dry-run and --report: what times are predicted for\n"
+     "(JSON); a report's are for H100 nodes without it",
      [](Options &o, std::string_view v) { return readPath(v, o.cluster); }},
     {"--ceiling", "",
      "first send the same bytes as bare messages, and say what\n"
@@ -241,9 +246,9 @@ Status checkTogether(const Options &options) {
     return usage(options.journal.empty() ? "--from" : "--journal",
                  " is for state in host memory, which can outlive a process; "
                  "use --transport=gloo or local with --memory=host");
-  if (!options.cluster.empty() && !options.dryRun)
+  if (!options.cluster.empty() && !options.dryRun && options.report.empty())
     return usage("--cluster is where --dry-run computes the time; add "
-                 "--dry-run");
+                 "--dry-run, or --report=FILE");
   if (!options.state.empty() && options.journal.empty())
     return usage("--state needs --journal=DIR, which says what is in it");
   if (!options.failed.empty() && options.from.empty())
@@ -360,6 +365,7 @@ its own result, bit for bit, without asking another.
   etc-run m.etcplan                               all devices as threads, here
   etc-run --launch=8 --transport=gloo m.etcplan   as 8 local processes
   etc-run --memory=cuda m.etcplan                 all devices on one GPU
+  etc-run --report=report.html m.etcplan          with a page to look at
   srun -n 8 etc-run --transport=nccl --rendezvous=/nfs/empty m.etcplan
 
 With --journal=DIR, a migration that failed is not lost:

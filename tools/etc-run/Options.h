@@ -42,9 +42,10 @@ struct Options {
   runtime::Verify verify = runtime::Verify::Full;
   ProgressMode progress = ProgressMode::Auto;
   bool allRows = false;
-  std::string trace; // a file to write
+  std::string trace;  // a file to write
+  std::string report; // another one
   bool dryRun = false;
-  std::string cluster; // a description, for --dry-run
+  std::string cluster; // a description, for predicted times
   bool ceiling = false;
   bool json = false;
   bool help = false;

@@ -9,6 +9,7 @@
 #include "Options.h"
 #include "Process.h"
 #include "ProgressLine.h"
+#include "ReportFile.h"
 #include "Table.h"
 #include "TraceFile.h"
 #include "Verbs.h"
@@ -224,12 +225,19 @@ static Result<RunOptions> prepareRun(const PlanIndex &index,
                      : Result<RunOptions>(status);
 }
 
+static int foretell(const PlanIndex &index, const Options &options) {
+  Status status = printForecast(index, options);
+  if (status.ok() && !options.report.empty())
+    status = writeReport(index, options, {}, "");
+  return status.ok() ? 0 : fail(status);
+}
+
 static int migrate(const PlanIndex &index, const etc::plan::PlanFile &file,
                    const Options &options) {
-  if (options.dryRun) {
-    Status forecast = printForecast(index, options);
-    return forecast.ok() ? 0 : fail(forecast);
-  }
+  if (Status s = checkReportFile(options); !s.ok())
+    return fail(s);
+  if (options.dryRun)
+    return foretell(index, options);
   auto setting = findSetting(index, options);
   if (!setting)
     return fail(setting.status());
@@ -240,12 +248,21 @@ static int migrate(const PlanIndex &index, const etc::plan::PlanFile &file,
   auto runOptions = prepareRun(index, file, *setting, options, origin);
   if (!runOptions)
     return fail(runOptions.status());
-  RunResult result = runPlan(index, *setting, options, *runOptions);
+  Options traced = options;
+  if (!setting->launched)
+    traced.trace = traceForReport(options);
+  RunResult result = runPlan(index, *setting, traced, *runOptions);
   // A migration that went through has figures, even if what it made is wrong.
   bool isComplete =
       result.status.ok() || result.status.kind() == ErrorKind::Verification;
-  if (isComplete && !result.reports.empty())
+  if (isComplete && !result.reports.empty()) {
     printResult(result, options);
+    if (!options.report.empty())
+      if (Status s = writeReport(index, options, result,
+                                 setting->launched ? "" : traced.trace);
+          !s.ok())
+        return fail(s);
+  }
   if (result.status.ok())
     return 0;
   if (result.isSilent)

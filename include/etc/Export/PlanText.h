@@ -14,13 +14,6 @@
 
 namespace etc {
 
-/// The worst peak over max(prev, curr) of all devices, rounded up to four
-/// decimals.
-struct PlanRatios {
-  double peak, peakSafe;
-};
-PlanRatios planRatios(const plan::fb::Plan &plan);
-
 /// "17.63 GB": decimal units, as networks are sold.
 std::string formatBytes(uint64_t bytes);
 

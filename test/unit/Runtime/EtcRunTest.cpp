@@ -198,7 +198,7 @@ TEST_F(EtcRun, PredictsTheTimeOnACluster) {
                        "busiest port         2.0000 s at its full rate\n");
   ended = run("--cluster=" + cluster + " m");
   EXPECT_EQ(ended.out, "etc-run: --cluster is where --dry-run computes the "
-                       "time; add --dry-run\n");
+                       "time; add --dry-run, or --report=FILE\n");
 }
 
 TEST_F(EtcRun, SaysWhatNcclMisses) {

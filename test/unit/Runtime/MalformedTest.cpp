@@ -149,7 +149,7 @@ TEST_F(Malformed, Requests) {
                 "process; use --transport=gloo or local with --memory=host"},
            Case{"--cluster=c.json m.etcplan",
                 "--cluster is where --dry-run computes the time; add "
-                "--dry-run"},
+                "--dry-run, or --report=FILE"},
            Case{"--failed=1 m.etcplan",
                 "--failed is for etc-run status and inventory, and for "
                 "--from"},

@@ -1,0 +1,117 @@
+#include "ReportFile.h"
+
+#include "Table.h"
+
+#include "report/Report.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <unistd.h>
+
+using namespace etc::run;
+using namespace etc::runtime;
+using etc::plan::ErrorKind;
+using etc::plan::PlanIndex;
+using etc::plan::Status;
+using etc::plan::text;
+using Json = nlohmann::json;
+
+static Status cannotWrite(const std::string &path) {
+  return Status(ErrorKind::Usage,
+                text("--report=", path,
+                     ": cannot write; name a file in a folder that "
+                     "exists"));
+}
+
+Status etc::run::checkReportFile(const Options &options) {
+  if (options.report.empty())
+    return Status::success();
+  std::filesystem::path folder =
+      std::filesystem::path(options.report).parent_path();
+  if (folder.empty())
+    folder = ".";
+  const bool isFolder = std::filesystem::is_directory(options.report);
+  return !isFolder && ::access(folder.c_str(), W_OK) == 0
+             ? Status::success()
+             : cannotWrite(options.report);
+}
+
+std::string etc::run::traceForReport(const Options &options) {
+  if (options.report.empty() || !options.trace.empty())
+    return options.trace;
+  return options.report + ".trace";
+}
+
+/// When every device ended every round, in seconds from the first begin.
+static std::vector<std::vector<double>> readRoundEnds(const PlanIndex &index,
+                                                      const std::string &path) {
+  std::ifstream file(path);
+  const Json json = Json::parse(file, nullptr, false);
+  if (!json.is_object())
+    return {};
+  std::vector<std::vector<double>> ends(
+      index.rankCount(), std::vector<double>(index.plan().forecast()->size()));
+  double start = std::numeric_limits<double>::infinity();
+  for (const Json &event : json["traceEvents"])
+    if (event["ph"] == "X")
+      start = std::min(start, event["ts"].get<double>());
+  for (const Json &event : json["traceEvents"]) {
+    if (event["ph"] != "X")
+      continue;
+    auto rank = index.rankOf(event["tid"].get<uint32_t>());
+    const auto round = event["args"]["round"].get<uint32_t>();
+    if (!rank || round >= ends[*rank].size())
+      continue;
+    const double end =
+        event["ts"].get<double>() + event["dur"].get<double>() - start;
+    ends[*rank][round] = std::max(ends[*rank][round], end / 1e6);
+  }
+  // A device that has nothing to do in a round passes it at once.
+  for (std::vector<double> &device : ends)
+    for (size_t round = 1; round < device.size(); ++round)
+      device[round] = std::max(device[round], device[round - 1]);
+  return ends;
+}
+
+static Measured measure(const PlanIndex &index, const Options &options,
+                        const RunResult &result, const std::string &trace) {
+  Measured measured;
+  measured.transport = transportName(options.transport);
+  measured.isVerified = options.verify == Verify::Full && result.status.ok();
+  measured.devices.resize(index.rankCount());
+  for (const DeviceReport &report : result.reports) {
+    measured.seconds = std::max(measured.seconds, report.seconds);
+    if (auto rank = index.rankOf(report.device))
+      measured.devices[*rank] = {report.seconds, report.peakBytes};
+  }
+  if (!trace.empty())
+    measured.roundEnds = readRoundEnds(index, trace);
+  if (options.trace.empty() && !trace.empty())
+    std::remove(trace.c_str());
+  return measured;
+}
+
+Status etc::run::writeReport(const PlanIndex &index, const Options &options,
+                             const RunResult &result,
+                             const std::string &trace) {
+  ReportInput input{index, defaultCluster(index), "etc-run"};
+  if (!options.cluster.empty()) {
+    auto cluster = readCluster(options.cluster);
+    if (!cluster)
+      return cluster.status();
+    input.cluster = *cluster;
+  }
+  if (!result.reports.empty()) {
+    input.measured = measure(index, options, result, trace);
+    input.notes = formatTable(result.reports, options.allRows) +
+                  formatTimes(result.reports);
+  }
+  std::ofstream file(options.report, std::ios::binary);
+  file << reportPage(input);
+  file.close();
+  return file ? Status::success() : cannotWrite(options.report);
+}
