@@ -30,6 +30,9 @@ foreach(tool ${tools})
     install(FILES "${PROJECT_SOURCE_DIR}/${file}" DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/${package}"
       COMPONENT ${component})
   endforeach()
+  # Both programs hold the library that draws reports.
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/runtime/report/third_party/echarts"
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/${package}" COMPONENT ${component} PATTERN "*.js" EXCLUDE)
 endforeach()
 add_custom_target(man ALL DEPENDS ${pages})
 

@@ -70,11 +70,12 @@ function drawCell(layout, side, device, group) {
   if (font >= 6) text(name, layout.cell >= 40 ? 1 : 4, font, 600);
   if (layout.cell >= 40) text(String(device), 15, 10, 400);
   const p = plan.program(device);
-  if (side === 'curr' && role && p && p.curr_bytes && layout.cell >= 30) {
+  const landed = p ? p.curr_bytes - p.derived : 0;
+  if (side === 'curr' && role && landed && layout.cell >= 30) {
     const bar = { x: x + 7, y: y + layout.cell - 10, height: 4, rx: 2, fill: ink };
     const room = layout.cell - 14;
     group.append(svg('rect', { ...bar, width: room, opacity: 0.25 }));
-    const kept = (p.kept + p.derived) / p.curr_bytes;
+    const kept = p.kept / landed;
     if (kept > 0) group.append(svg('rect', { ...bar, width: room * Math.min(1, kept) }));
   }
 }
