@@ -109,12 +109,13 @@ static bool takeDegrees(StringRef text, MutableArrayRef<int64_t> degrees) {
   return text.empty() && !isFirst;
 }
 
-/// `stages [5, 4]`, `mtp_stage 2`, `pp_before_dp` and `zero1`, behind the
-/// degrees.
+/// `stages [5, 4]`, `mtp_stage 2`, `pp_before_dp` and `zero1 buckets 100`,
+/// behind the degrees.
 static ParseResult parseRefinements(AsmParser &parser,
                                     SmallVectorImpl<int64_t> &stages,
                                     int64_t &mtpStage, bool &ppBeforeDp,
-                                    bool &zero1, bool &inventory) {
+                                    bool &zero1, int64_t &bucketSize,
+                                    bool &inventory) {
   if (succeeded(parser.parseOptionalKeyword("stages")) &&
       parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
         return parser.parseInteger(stages.emplace_back());
@@ -126,6 +127,10 @@ static ParseResult parseRefinements(AsmParser &parser,
     return failure();
   ppBeforeDp = succeeded(parser.parseOptionalKeyword("pp_before_dp"));
   zero1 = succeeded(parser.parseOptionalKeyword("zero1"));
+  bucketSize = 0;
+  if (succeeded(parser.parseOptionalKeyword("buckets")) &&
+      parser.parseInteger(bucketSize))
+    return failure();
   inventory = succeeded(parser.parseOptionalKeyword("inventory"));
   return success();
 }
@@ -142,13 +147,15 @@ FailureOr<ParallelAttr> ParallelAttr::parseBody(AsmParser &parser) {
            << text << "'";
   auto [pp, tp, dp, cp, ep, etp, vpp] = degrees;
   SmallVector<int64_t> stages;
-  int64_t mtpStage;
+  int64_t mtpStage, bucketSize;
   bool ppBeforeDp, zero1, inventory;
-  if (parseRefinements(parser, stages, mtpStage, ppBeforeDp, zero1, inventory))
+  if (parseRefinements(parser, stages, mtpStage, ppBeforeDp, zero1, bucketSize,
+                       inventory))
     return failure();
   auto attr = parser.getChecked<ParallelAttr>(
       loc, parser.getContext(), pp, tp, dp, cp, ep, etp ? etp : tp, vpp,
-      ArrayRef<int64_t>(stages), mtpStage, ppBeforeDp, zero1, inventory);
+      ArrayRef<int64_t>(stages), mtpStage, ppBeforeDp, zero1, bucketSize,
+      inventory);
   if (!attr)
     return failure();
   return attr;
@@ -167,6 +174,8 @@ void ParallelAttr::printBody(AsmPrinter &printer) const {
     printer << " pp_before_dp";
   if (getZero1())
     printer << " zero1";
+  if (getBucketSize())
+    printer << " buckets " << getBucketSize();
 }
 
 Attribute ParallelAttr::parse(AsmParser &parser, Type) {
@@ -207,7 +216,8 @@ LogicalResult ParallelAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    int64_t cp, int64_t ep, int64_t etp,
                                    int64_t vpp, ArrayRef<int64_t> stages,
                                    int64_t mtpStage, bool ppBeforeDp,
-                                   bool /*zero1*/, bool inventory) {
+                                   bool zero1, int64_t bucketSize,
+                                   bool inventory) {
   if (failed(verifyDegrees(emitError,
                            {{"PP", pp}, {"TP", tp}, {"DP", dp}, {"CP", cp}})) ||
       failed(
@@ -226,6 +236,9 @@ LogicalResult ParallelAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                        << " chunks, got " << stages.size();
   if (llvm::any_of(stages, [](int64_t layers) { return layers < 0; }))
     return emitError() << "a chunk has less than no layers";
+  if (bucketSize < 0 || (bucketSize && !zero1))
+    return emitError() << "buckets need zero1 and a positive size, got "
+                       << bucketSize;
   if (mtpStage < -1 || mtpStage >= pp)
     return emitError() << "mtp_stage " << mtpStage << " is not in [0, " << pp
                        << ")";

@@ -18,17 +18,20 @@ def Etc_ParallelAttr : Etc_Attr<"Parallel", "parallel"> {
     follow Megatron's order `tp-cp-ep-dp-pp`, the first varying fastest; `pp_before_dp` is `tp-cp-ep-pp-dp`.
 
     `stages` lists the layers of every chunk in forward order (entry k * PP + p is chunk k of stage p) where they are
-    not all equal; `mtp_stage` is the stage of the layers that predict further tokens, -1 the last. With `zero1` optimizer states are flat ranges over the data- and context-parallel ranks.
+    not all equal; `mtp_stage` is the stage of the layers that predict further tokens, -1 the last. With `zero1` optimizer states
+    are flat ranges over the data- and context-parallel ranks; with `buckets` the first chunk of the first stage is
+    several buckets of at least so many elements, each cut into ranges of its own.
 
     With `inventory` it is no configuration: its DP ranks are devices that hold whatever their `etc.workload` ops say.
 
     A stage's weights repeat after `slots` = lcm(TP, ETP x EP) ranks: rank i of a stage has slot `i mod slots` and is
     replica `i / slots`.
 
-    Example: `#etc.parallel<PP4TP2DP3>`, `#etc.parallel<PP2TP2DP4 stages [5, 4] zero1>`
+    Example: `#etc.parallel<PP4TP2DP3>`, `#etc.parallel<PP2TP2DP4 stages [5, 4] zero1>`, `#etc.parallel<PP1DP8 zero1 buckets 40000000>`
   }];
   let parameters = (ins "int64_t":$pp, "int64_t":$tp, "int64_t":$dp, "int64_t":$cp, "int64_t":$ep, "int64_t":$etp,
-                        "int64_t":$vpp, ArrayRefParameter<"int64_t">:$stages, "int64_t":$mtpStage, "bool":$ppBeforeDp, "bool":$zero1, "bool":$inventory);
+                        "int64_t":$vpp, ArrayRefParameter<"int64_t">:$stages, "int64_t":$mtpStage, "bool":$ppBeforeDp, "bool":$zero1, "int64_t":$bucketSize,
+                        "bool":$inventory);
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     int64_t getStageWorld() const { return getTp() * getCp() * getDp(); }

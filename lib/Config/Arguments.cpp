@@ -48,6 +48,8 @@ static const Refused refused[] = {
     {"use-torch-fsdp2", "it cuts parameters over data-parallel ranks", false},
     {"use-megatron-fsdp", "it cuts parameters over data-parallel ranks", false},
     {"use-custom-fsdp", "it cuts parameters over data-parallel ranks", false},
+    {"ddp-pad-buckets-for-high-nccl-busbw",
+     "it aligns the ends of buckets otherwise", false},
     {"fp4-param-gather", "it holds parameters in four bits", false},
     {"hybrid-layer-pattern", "its layers differ in kind"},
     {"hybrid-override-pattern", "its layers differ in kind"},

@@ -123,6 +123,15 @@ static Error checkSideDevices(const Request &request, const SideSpec &side,
   return Error::success();
 }
 
+static Error checkPlannedModel(const Request &request, const SideSpec &side,
+                               StringRef name) {
+  if (side.plannedModel.empty() || side.plannedModel == request.model.name)
+    return Error::success();
+  return unsatisfiable(fieldAt(side.where, name),
+                       "the plan is of the model " + side.plannedModel +
+                           ", the request of " + request.model.name);
+}
+
 Error etc::config::checkRequest(const Request &request) {
   if (Error error = checkComplete(request))
     return error;
@@ -139,9 +148,10 @@ Error etc::config::checkRequest(const Request &request) {
                          "are to hold; give a configuration such as PP4TP2");
   for (auto [side, name] :
        {std::pair(&request.prev, "prev"), std::pair(&request.curr, "curr")})
-    if (!side->inventory)
-      if (Error error = checkSideModel(request, *side, name))
-        return error;
+    for (auto check : {checkPlannedModel, checkSideModel})
+      if (!side->inventory)
+        if (Error error = check(request, *side, name))
+          return error;
   if (Error error = checkStatus(request))
     return error;
   for (auto [side, name] :

@@ -220,6 +220,11 @@ static Error checkExpertGrid(const ModelSpec &model,
 /// element.
 static Error checkOptimizer(const ModelSpec &model, const Parallelism &parallel,
                             const Field &field) {
+  if (parallel.bucketSize && !parallel.distributedOptimizer)
+    return unsatisfiable(
+        field,
+        "buckets are cut into ranges by the distributed optimizer alone; "
+        "leave bucket_size out or use distributed_optimizer = true");
   if (!parallel.distributedOptimizer || canDistribute(model))
     return Error::success();
   for (const State &state : statesOf(model))

@@ -203,8 +203,7 @@ llvm::Expected<Inventory> etc::config::parseInventory(StringRef text,
   if (!node)
     return node.takeError();
   Inventory inventory;
-  Input input{*node,
-              {{fileName.str(), node->line, node->column}, "inventory"}};
+  Input input{*node, {{fileName.str(), node->line, node->column}, "inventory"}};
   if (Error error = readObject(input, members, inventory))
     return error;
   if (inventory.devices.empty())

@@ -62,6 +62,15 @@ static Error readSplit(Arguments &arguments, PipelineSplit &split) {
       .takeError();
 }
 
+/// Gradients that are reduced while others are computed come in buckets.
+static Error readBuckets(Arguments &arguments, Parallelism &grid) {
+  if (!grid.distributedOptimizer || !arguments.has("overlap-grad-reduce") ||
+      arguments.has("overlap-param-gather-with-optimizer-step"))
+    return Error::success();
+  grid.bucketSize = Parallelism::defaultBuckets;
+  return arguments.number("ddp-bucket-size", grid.bucketSize, bucketBounds);
+}
+
 Error etc::config::sideOfMegatronArgs(StringRef text, const Field &field,
                                       SideSpec &side) {
   Arguments arguments(field);
@@ -89,12 +98,8 @@ Error etc::config::sideOfMegatronArgs(StringRef text, const Field &field,
   if (Error error = readChunks(arguments, side))
     return error;
   grid.distributedOptimizer = arguments.has("use-distributed-optimizer");
-  // Megatron then closes buckets on the first stage, and each is cut apart.
-  if (grid.distributedOptimizer && arguments.has("overlap-grad-reduce"))
-    return malformed(arguments.fieldOf("overlap-grad-reduce"),
-                     "flat ranges of several buckets are not supported; leave "
-                     "it out if the parameters of a rank of the first stage "
-                     "are one bucket (at most --ddp-bucket-size)");
+  if (Error error = readBuckets(arguments, grid))
+    return error;
   if (arguments.has("use-tp-pp-dp-mapping"))
     grid.order = RankOrder::TpCpEpPpDp;
   auto world = worldOf(arguments);

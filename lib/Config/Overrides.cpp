@@ -134,11 +134,11 @@ llvm::Error Overrider::side(const Text &text, llvm::StringRef option,
     target = SideSpec();
     return sideOfMegatronArgs(*text, field, target);
   }
-  if (llvm::StringRef(*text).ends_with(".json")) {
+  if (namesSideFile(*text)) {
     target = SideSpec();
     target.given = true;
     target.where = field.where;
-    return inventoryOfFile(*text, field, target);
+    return sideOfFile(*text, field, target);
   }
   auto parallel = parseParallelism(*text, field);
   if (!parallel)

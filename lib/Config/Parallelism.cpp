@@ -12,6 +12,12 @@ using llvm::Twine;
 
 int64_t Parallelism::slots() const { return std::lcm(tp, expertTp() * ep); }
 
+int64_t Parallelism::bucketElements() const {
+  return bucketSize == defaultBuckets
+             ? std::max<int64_t>(40'000'000, dp * cp * 1'000'000)
+             : bucketSize;
+}
+
 namespace {
 /// A dimension and its size.
 struct Dimension {
@@ -41,6 +47,10 @@ std::string Parallelism::str() const {
     text = "PP1";
   if (distributedOptimizer)
     text += "+zero1";
+  if (bucketSize == defaultBuckets)
+    text += "+buckets";
+  else if (bucketSize)
+    text += "+buckets=" + std::to_string(bucketSize);
   if (!stages.empty()) {
     auto digits = llvm::map_range(
         stages, [](int64_t layers) { return std::to_string(layers); });
@@ -76,10 +86,6 @@ private:
 } // namespace
 
 llvm::Expected<Parallelism> ShorthandParser::parse() {
-  if (text.ends_with(".etcplan"))
-    return malformed(field, "expected a configuration such as PP4TP2DP3, or "
-                            "the .json file of an inventory, got \"" +
-                                text + "\"");
   if (text.empty() || !llvm::isAlpha(text.front()))
     return malformed(field,
                      "expected a configuration such as PP4TP2DP3, got \"" +
@@ -149,6 +155,12 @@ llvm::Error ShorthandParser::parseSuffix(llvm::StringRef suffix) {
     parallel.distributedOptimizer = true;
     return llvm::Error::success();
   }
+  if (suffix == "buckets") {
+    parallel.bucketSize = Parallelism::defaultBuckets;
+    return llvm::Error::success();
+  }
+  if (name == "buckets")
+    return store(parseInteger(value, bucketBounds, field), parallel.bucketSize);
   if (name == "stages")
     return parseStages(value);
   if (suffix == "order=pp-dp" || suffix == "order=dp-pp") {
@@ -160,7 +172,8 @@ llvm::Error ShorthandParser::parseSuffix(llvm::StringRef suffix) {
       !value.getAsInteger(10, parallel.mtpStage))
     return llvm::Error::success();
   return malformed(field, "unknown option \"+" + suffix + "\" in \"" + text +
-                              "\"; accepted: +zero1, +stages=7:8:8:7, "
+                              "\"; accepted: +zero1, +buckets, "
+                              "+buckets=40000000, +stages=7:8:8:7, "
                               "+order=pp-dp, +mtp=0");
 }
 

@@ -66,33 +66,39 @@ static Error readDistributedOptimizer(const Input &input, SideSpec &side) {
   return readBool(input, side.parallel.distributedOptimizer);
 }
 
+static Error readBucketSize(const Input &input, SideSpec &side) {
+  if (input.node.kind == Kind::String && input.node.text == "default") {
+    side.parallel.bucketSize = Parallelism::defaultBuckets;
+    return Error::success();
+  }
+  if (input.node.kind != Kind::Integer)
+    return expected(input, "a number of elements or \"default\"");
+  return readInteger(input, bucketBounds, side.parallel.bucketSize);
+}
+
 static Error readMegatronSide(const Input &input, SideSpec &side) {
   if (input.node.kind != Kind::String)
     return expected(input, "the arguments of a training script");
   return sideOfMegatronArgs(input.node.text, input.field, side);
 }
 
-/// The shorthand, with more members beside it, or the file of an inventory.
+/// The shorthand, with more members beside it, or a file.
 static Error readShorthand(const Input &input, SideSpec &side) {
   if (input.node.kind != Kind::String)
     return expected(input, "a configuration such as \"PP4TP2\"");
-  if (StringRef(input.node.text).ends_with(".json"))
-    return inventoryOfFile(input.node.text, input.field, side);
+  if (namesSideFile(input.node.text))
+    return sideOfFile(input.node.text, input.field, side);
   return store(parseParallelism(input.node.text, input.field), side.parallel);
 }
 
 /// They are read before the other members, wherever they stand.
 static Error skip(const Input &, SideSpec &) { return Error::success(); }
 
-static Error refusePlan(const Input &input, SideSpec &) {
-  return malformed(input.field, "a plan is not supported yet; give the "
-                                "configuration that it ends in");
-}
-
-static Error readInventoryFile(const Input &input, SideSpec &side) {
+template <Error (*read)(StringRef, const Field &, SideSpec &)>
+static Error readFile(const Input &input, SideSpec &side) {
   if (input.node.kind != Kind::String)
-    return expected(input, "the file of an inventory");
-  return inventoryOfFile(input.node.text, input.field, side);
+    return expected(input, "the name of a file");
+  return read(input.node.text, input.field, side);
 }
 
 static const MemberReader<SideSpec> sideMembers[] = {
@@ -116,8 +122,9 @@ static const MemberReader<SideSpec> sideMembers[] = {
     {"mtp_stage", readMtpStage},
     {"devices", readSideDevices},
     {"distributed_optimizer", readDistributedOptimizer},
-    {"inventory", readInventoryFile},
-    {"plan", refusePlan},
+    {"bucket_size", readBucketSize},
+    {"inventory", readFile<inventoryOfFile>},
+    {"plan", readFile<planOfFile>},
 };
 
 Error json::readSide(const Input &input, SideSpec &side) {

@@ -20,6 +20,7 @@ inline constexpr Bounds gridBounds = {1, int64_t(1) << 20};
 inline constexpr Bounds deviceBounds = {0, (int64_t(1) << 20) - 1};
 inline constexpr Bounds layerBounds = {1, int64_t(1) << 16};
 inline constexpr Bounds sizeBounds = {1, int64_t(1) << 28};
+inline constexpr Bounds bucketBounds = {1, int64_t(1) << 48};
 inline constexpr int64_t maxDevices = int64_t(1) << 20;
 
 /// "a positive integer", with the limit if `found` exceeds it.

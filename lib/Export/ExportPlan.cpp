@@ -7,6 +7,8 @@
 #include "plan/PlanFile.h"
 #include "plan/Referee.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 #include <set>
 
 using namespace etc;
@@ -64,11 +66,14 @@ static std::vector<uint32_t> toUnsigned(Range &&values) {
 // The world
 //===----------------------------------------------------------------------===//
 
-/// The configuration as a request would say it: "PP2DP4+zero1+order=pp-dp".
+/// The configuration as a request says it, "PP2DP4+zero1+order=pp-dp", so that
+/// the next migration can begin with it.
 static std::string labelOf(ParallelAttr parallel) {
   std::string label = parallel.str();
   if (parallel.getZero1())
     label += "+zero1";
+  if (parallel.getBucketSize())
+    label += "+buckets=" + std::to_string(parallel.getBucketSize());
   if (!parallel.getStages().empty()) {
     llvm::raw_string_ostream os(label);
     os << "+stages=";

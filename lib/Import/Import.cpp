@@ -69,7 +69,7 @@ static ParallelAttr toParallel(OpBuilder &builder,
       builder.getContext(), parallel.pp, parallel.tp, parallel.dp, parallel.cp,
       parallel.ep, parallel.expertTp(), parallel.vpp, parallel.stages,
       parallel.mtpStage, parallel.order == config::RankOrder::TpCpEpPpDp,
-      parallel.distributedOptimizer, inventory);
+      parallel.distributedOptimizer, parallel.bucketElements(), inventory);
 }
 
 static Part toPart(model::Block block) {

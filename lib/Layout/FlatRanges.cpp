@@ -21,7 +21,9 @@ namespace {
 /// A buffer as one of its ranks sees it.
 class Buffer {
 public:
-  Buffer(int64_t ranks, int64_t rank) : ranks(ranks), rank(rank) {}
+  /// `bucketSize` elements close a bucket, unless it is 0.
+  Buffer(int64_t ranks, int64_t rank, int64_t bucketSize)
+      : ranks(ranks), rank(rank), bucketSize(bucketSize) {}
 
   /// Appends a tensor of so many elements; `alone` gives it its own bucket.
   void append(FlatPiece &piece, int64_t elements, bool alone);
@@ -36,7 +38,7 @@ private:
 
   void closeBucket();
 
-  int64_t ranks, rank;
+  int64_t ranks, rank, bucketSize;
   int64_t bucketBegin = 0, next = 0;
   std::vector<Entry> bucket;
 };
@@ -48,7 +50,7 @@ void Buffer::append(FlatPiece &piece, int64_t elements, bool alone) {
     closeBucket();
   bucket.push_back({&piece, {next, next + elements}});
   next += elements;
-  if (alone)
+  if (alone || (bucketSize && next - bucketBegin >= bucketSize))
     closeBucket();
 }
 
@@ -90,8 +92,10 @@ std::vector<FlatPiece> etc::layout::flatPieces(const model::Model &model,
                                                Role role, int64_t k) {
   int64_t i = role.t + parallel.slots() * role.d;
   int64_t expertRanks = parallel.expertTp() * parallel.ep;
-  Buffer dense(parallel.dp * parallel.cp, i / parallel.tp);
-  Buffer experts(parallel.expertDp(), i / expertRanks);
+  // Only the reduction of the first chunk of all is worth to be overlapped.
+  int64_t bucketSize = role.p == 0 && k == 0 ? parallel.bucketElements() : 0;
+  Buffer dense(parallel.dp * parallel.cp, i / parallel.tp, bucketSize);
+  Buffer experts(parallel.expertDp(), i / expertRanks, bucketSize);
   std::vector<FlatPiece> pieces;
   for (const Instance &instance :
        instancesOf(model, parallel, role.p, k, role.t))

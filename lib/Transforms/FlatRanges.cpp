@@ -59,7 +59,7 @@ private:
   void addExperts(Run run, int64_t layer);
   void addShard(unsigned tensor, int64_t layer, int64_t expert);
   bool isSharedCopy(unsigned tensor) const;
-  void takeBuffer(bool ofExperts);
+  void takeBuffer(bool ofExperts, int64_t bucketSize);
   void takeBucket(const Bucket &bucket, bool ofExperts);
 
   MigrationOp migration;
@@ -257,7 +257,8 @@ void Buffers::takeBucket(const Bucket &bucket, bool ofExperts) {
   }
 }
 
-void Buffers::takeBuffer(bool ofExperts) {
+/// A bucket closes at `bucketSize` elements, never if that is zero.
+void Buffers::takeBuffer(bool ofExperts, int64_t bucketSize) {
   Bucket bucket;
   auto close = [&] {
     takeBucket(bucket, ofExperts);
@@ -273,17 +274,18 @@ void Buffers::takeBuffer(bool ofExperts) {
     if (isAlone)
       close();
     bucket.add(shard);
-    if (isAlone)
+    if (isAlone || (bucketSize && bucket.end >= bucketSize))
       close();
   }
   close();
 }
 
 ReplicaRanges Buffers::takeRanges() {
-  for (int64_t chunk = 0; chunk < parallel.getVpp(); ++chunk) {
-    addChunk(chunk * parallel.getPp() + role.getStage());
+  for (int64_t k = 0; k < parallel.getVpp(); ++k) {
+    int64_t chunk = k * parallel.getPp() + role.getStage();
+    addChunk(chunk);
     for (bool ofExperts : {false, true})
-      takeBuffer(ofExperts);
+      takeBuffer(ofExperts, chunk == 0 ? parallel.getBucketSize() : 0);
   }
   return std::move(ranges);
 }

@@ -16,8 +16,9 @@ using ReplicaRanges = std::vector<llvm::SmallVector<Piece>>;
 /// those of experts in one of their own), the last parameter first: each starts
 /// at a multiple of 64 elements, a bucket ends at one of lcm(n, 128), and is
 /// cut into n equal ranges over the n ranks that hold the same. A buffer is one
-/// bucket, but copies of the embedding that stages share have buckets of their
-/// own.
+/// bucket, but that of the first chunk is several where the side says how many
+/// elements close one, and copies of the embedding that stages share have
+/// buckets of their own.
 ReplicaRanges flatRanges(MigrationOp migration, const TensorTable &table,
                          Side side, RoleAttr pool);
 

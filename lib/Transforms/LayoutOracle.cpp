@@ -35,6 +35,7 @@ static config::Parallelism toParallelism(ParallelAttr parallel) {
   result.stages = parallel.getStages().vec();
   result.mtpStage = parallel.getMtpStage();
   result.distributedOptimizer = parallel.getZero1();
+  result.bucketSize = parallel.getBucketSize();
   return result;
 }
 

@@ -15,6 +15,11 @@
 
 // -----
 
+// expected-error @+1 {{buckets need zero1 and a positive size, got 100}}
+"test.parallel_buckets"() {a = #etc.parallel<PP1DP4 buckets 100>} : () -> ()
+
+// -----
+
 // expected-error @+1 {{expected a role like P0T1}}
 "test.role"() {a = #etc.role<T1P0>} : () -> ()
 

@@ -7,6 +7,9 @@
 // CHECK: "test.parallel"() {a = #etc.parallel<PP1>, b = #etc.parallel<PP1TP8>, c = #etc.parallel<PP4TP2DP3>}
 "test.parallel"() {a = #etc.parallel<PP1>, b = #etc.parallel<TP8>, c = #etc.parallel<PP4TP2DP3>} : () -> ()
 
+// CHECK: "test.buckets"() {a = #etc.parallel<PP1DP4 zero1 buckets 100>}
+"test.buckets"() {a = #etc.parallel<PP1DP4 zero1 buckets 100>} : () -> ()
+
 // CHECK: "test.refined"() {a = #etc.parallel<PP2TP2DP4CP2EP4ETP1VPP2 stages [5, 4, 4, 5] mtp_stage 1 pp_before_dp zero1>}
 "test.refined"() {a = #etc.parallel<PP2TP2DP4CP2EP4ETP1VPP2 stages [5, 4, 4, 5] mtp_stage 1 pp_before_dp zero1>} : () -> ()
 

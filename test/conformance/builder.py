@@ -174,7 +174,7 @@ def build(case):
     return config, chunks
 
 
-def optimizer_ranges(config, chunks):
+def optimizer_ranges(config, chunks, buckets):
     """The range of each parameter that this rank optimizes, as Megatron-Core's
     DistributedOptimizer has it once it is built."""
     wrapped = [
@@ -182,7 +182,8 @@ def optimizer_ranges(config, chunks):
             config,
             DistributedDataParallelConfig(
                 use_distributed_optimizer=True, grad_reduce_in_fp32=True,
-                overlap_grad_reduce=False),
+                overlap_grad_reduce=buckets > 0,
+                bucket_size=buckets or None),
             chunk, disable_bucketing=k > 0)
         for k, chunk in enumerate(chunks)]
     optimizer = get_megatron_optimizer(

@@ -18,6 +18,7 @@ class Case:
     vpp: int = 1
     order: str = "tp-cp-ep-dp-pp"
     split: dict = field(default_factory=dict)
+    buckets: int = 0
 
     @property
     def world(self):
@@ -37,6 +38,8 @@ class Case:
             side["vpp"] = self.vpp
         if self.etp:
             side["etp"] = self.etp
+        if self.buckets:
+            side["bucket_size"] = self.buckets
         return {"model": {**self.model, "fused_names": False,
                           "grouped_experts": False},
                 "prev": side, "curr": side,
@@ -122,4 +125,11 @@ CASES = [
     Case("deepseek MTP VPP3 TP2", DEEPSEEK_MTP, pp=2, vpp=3, tp=2),
     Case("deepseek MTP before the loss", DEEPSEEK_MTP, pp=4, dp=2, ep=2,
          split={"pipeline_layout": "Ettt|ttt|m|L"}),
+    Case("gpt buckets DP3", GPT, dp=3, buckets=20000),
+    Case("gpt tied buckets PP2VPP2DP2", GPT, pp=2, vpp=2, dp=2, buckets=5000),
+    Case("llama a bucket a parameter TP2DP5", LLAMA, tp=2, dp=5, buckets=1),
+    Case("mixtral buckets PP2 EP2 TP2", MIXTRAL, pp=2, tp=2, dp=4, ep=2,
+         buckets=4000),
+    Case("deepseek buckets MTP DP4 EP4 CP2", DEEPSEEK_MTP, dp=2, cp=2, ep=4,
+         buckets=10000),
 ]

@@ -97,7 +97,7 @@ def compare_tensor(tensor, held, parameter):
 def compare_rank(case, ours, rank):
     config, chunks = builder.build(case)
     first_expert = builder.first_local_expert(case)
-    theirs_flat = builder.optimizer_ranges(config, chunks)
+    theirs_flat = builder.optimizer_ranges(config, chunks, case.buckets)
     compared = 0
     for k, (chunk, mine) in enumerate(
             zip(chunks, ours["ranks"][rank]["chunks"])):

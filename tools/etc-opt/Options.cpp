@@ -87,7 +87,8 @@ struct Options {
            "Arguments of a Megatron training script: the model and --prev");
   cl::opt<std::string> prev =
       text("prev", "PP4TP2",
-           "Configuration before, or the .json file of an inventory");
+           "Configuration before; or the plan (.etcplan) that led to it, or an "
+           "inventory (.json)");
   cl::opt<std::string> curr = text("curr", "PP6TP4", "Configuration after");
   cl::opt<std::string> cluster =
       text("cluster", "6x4", "Nodes x devices a node, or 4,4,8");

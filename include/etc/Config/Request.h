@@ -50,6 +50,12 @@ struct Parallelism {
   /// Optimizer states are flat ranges over the data- and context-parallel
   /// ranks (Megatron's distributed optimizer, ZeRO-1).
   bool distributedOptimizer = false;
+  /// The first stage's first chunk has its parameters in buckets that close at
+  /// so many elements, each cut into ranges of its own (Megatron's
+  /// --overlap-grad-reduce); 0: one bucket; defaultBuckets: as Megatron
+  /// chooses.
+  int64_t bucketSize = 0;
+  static constexpr int64_t defaultBuckets = -1;
   /// The stage of the multi-token-prediction layers; -1: the last.
   int64_t mtpStage = -1;
 
@@ -61,6 +67,9 @@ struct Parallelism {
   int64_t stageSize() const { return tp * cp * dp; }
   /// How often the expert grid repeats in a stage.
   int64_t expertDp() const { return stageSize() / (expertTp() * ep); }
+  /// bucketSize, with Megatron's choice worked out: at least 40 million, and a
+  /// million for each rank.
+  int64_t bucketElements() const;
   /// After how many ranks of a stage the weights repeat: lcm(tp, etp * ep).
   int64_t slots() const;
   /// How often a stage holds its weights: tp * cp * dp / slots.
@@ -105,6 +114,9 @@ struct SideSpec {
   /// What devices hold, in place of a configuration: the ranks are the devices
   /// of the inventory, whatever `parallel` says but their number, its dp.
   std::shared_ptr<const Inventory> inventory;
+  /// What the plan that the side was read from calls its model; it must be the
+  /// request's. Empty without a plan.
+  std::string plannedModel;
   /// Whether the request names this side at all.
   bool given = false;
   SourceLocation where, devicesWhere;
@@ -271,6 +283,15 @@ struct ShorthandOptions {
 /// Makes a side of the devices of an inventory.
 llvm::Error inventoryOfFile(llvm::StringRef path, const Field &field,
                             SideSpec &side);
+/// Makes a side of what a plan ends in, on the devices that it placed it on.
+llvm::Error planOfFile(llvm::StringRef path, const Field &field,
+                       SideSpec &side);
+/// Makes a side of a file that is one of these by its name. Errors of all
+/// three are Malformed.
+llvm::Error sideOfFile(llvm::StringRef path, const Field &field,
+                       SideSpec &side);
+/// Whether the name ends in .json (an inventory) or .etcplan.
+bool namesSideFile(llvm::StringRef text);
 
 /// Parses the shorthand of a configuration, as Parallelism::str() writes it:
 /// dimensions in any order and letter case, each at most once, then what is not

@@ -17,10 +17,11 @@ class Parallel:
     """A configuration, as a request in JSON gives it."""
 
     def __init__(self, pp=1, tp=1, dp=1, cp=1, ep=1, etp=None, vpp=1, order="tp-cp-ep-dp-pp", layers_per_stage=None,
-                 distributed_optimizer=False, mtp_stage=None, pipeline_layout=None):
+                 distributed_optimizer=False, mtp_stage=None, pipeline_layout=None, bucket_size=None):
         self.pp, self.tp, self.dp, self.cp, self.ep, self.vpp = pp, tp, dp, cp, ep, vpp
         self.etp = tp if etp is None else etp
         self.order, self.layers_per_stage, self.zero1 = order, layers_per_stage, distributed_optimizer
+        self.bucket_size = max(40000000, 1000000 * dp * cp) if bucket_size == "default" else bucket_size
         self.mtp_stage = pp - 1 if mtp_stage is None else mtp_stage
         if pipeline_layout:
             # First (ab|)*3, then t*3.
@@ -249,7 +250,7 @@ def has_own_bucket(model, parallel, tensor):
     return True
 
 
-def flat_ranges(model, parallel, parts, ranks, rank):
+def flat_ranges(model, parallel, parts, ranks, rank, bucket_size):
     """What the distributed optimizer leaves of the parts of one buffer: {name: indices}."""
     buckets = []
     end = 0
@@ -272,7 +273,7 @@ def flat_ranges(model, parallel, parts, ranks, rank):
             open_bucket = True
         buckets[-1][0].append((tensor, indices, end))
         end += indices.size
-        if alone:
+        if alone or (bucket_size and end - buckets[-1][1][0] >= bucket_size):
             close()
             open_bucket = False
     if open_bucket:
@@ -311,8 +312,10 @@ def inventory(model, parallel, rank, types):
         rest = [part for part in parts if part[0].expert is None or parallel.ep == 1]
         shards = parallel.dp * parallel.cp
         place = dense["cp"] + parallel.cp * dense["dp"]
-        ranges = flat_ranges(model, parallel, rest, shards, place) | flat_ranges(model, parallel, apart, edp,
-                                                                                expert["edp"])
+        # Only the first chunk of all has its gradients reduced while others are computed.
+        size = parallel.bucket_size if dense["pp"] == 0 and k == 0 else None
+        ranges = flat_ranges(model, parallel, rest, shards, place, size)
+        ranges |= flat_ranges(model, parallel, apart, edp, expert["edp"], size)
         for name, indices in ranges.items():
             for kind in types:
                 if kind in STATES:

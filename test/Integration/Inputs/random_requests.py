@@ -65,6 +65,8 @@ def draw_stages(rng, side, model):
         side["order"] = "tp-cp-ep-pp-dp"
     if rng.random() < 0.5:
         side["distributed_optimizer"] = True
+        if rng.random() < 0.3:
+            side["bucket_size"] = rng.choice((1, 100, 1000, 5000, "default"))
     # Stage 0 can embed further tokens itself only where it is one chunk.
     if model["mtp_layers"] and rng.random() < 0.4 and "vpp" not in side and "pipeline_layout" not in side:
         side["mtp_stage"] = rng.randrange(side["pp"])

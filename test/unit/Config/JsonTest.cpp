@@ -71,7 +71,8 @@ TEST(Json, AnErrorIsOneShortLine) {
             "megatron_args, order, "
             "layers_per_stage, first_stage_layers, last_stage_layers, "
             "account_for_embedding, account_for_loss, pipeline_layout, "
-            "mtp_stage, devices, distributed_optimizer, inventory, plan");
+            "mtp_stage, devices, distributed_optimizer, bucket_size, "
+            "inventory, plan");
   EXPECT_EQ(errorOf("{\"" + std::string(10000, 'a')),
             "exit 2: r.json:1:10003: error: malformed JSON: invalid string: "
             "missing closing quote");

@@ -39,10 +39,18 @@ TEST(Parallelism, WhatIsNotASizeFollows) {
   EXPECT_EQ(parse("PP2+mtp=0").mtpStage, 0);
 }
 
+TEST(Parallelism, BucketsAreMegatronsUnlessTheyAreGiven) {
+  EXPECT_EQ(parse("DP8+zero1").bucketElements(), 0);
+  EXPECT_EQ(parse("DP8+zero1+buckets=100").bucketElements(), 100);
+  EXPECT_EQ(parse("DP8+zero1+buckets").bucketElements(), 40'000'000);
+  EXPECT_EQ(parse("DP32CP2+zero1+buckets").bucketElements(), 64'000'000);
+}
+
 TEST(Parallelism, StrIsReadBack) {
   for (llvm::StringRef text :
        {"PP1", "PP2TP2DP4CP2EP8ETP1VPP3", "PP2TP2DP4+zero1+stages=5:4",
-        "PP4+stages=0:3:3:0", "PP2CP2EP2+zero1+order=pp-dp", "PP4+mtp=2"})
+        "PP4+stages=0:3:3:0", "DP2+zero1+buckets", "DP2+zero1+buckets=7",
+        "PP2CP2EP2+zero1+order=pp-dp", "PP4+mtp=2"})
     EXPECT_EQ(parse(text).str(), text);
 }
 
@@ -82,16 +90,15 @@ TEST(Parallelism, Errors) {
             "give every dimension once");
   EXPECT_EQ(errorFor("PP4+zero2"),
             "exit 2: etc-opt: error: --prev: unknown option \"+zero2\" in "
-            "\"PP4+zero2\"; accepted: +zero1, +stages=7:8:8:7, +order=pp-dp, "
-            "+mtp=0");
+            "\"PP4+zero2\"; accepted: +zero1, +buckets, +buckets=40000000, "
+            "+stages=7:8:8:7, +order=pp-dp, +mtp=0");
+  EXPECT_EQ(errorFor("DP4+zero1+buckets=0"),
+            "exit 2: etc-opt: error: --prev: expected a positive integer, "
+            "got 0");
   EXPECT_EQ(errorFor("PP2+stages=4:x"),
             "exit 2: etc-opt: error: --prev: expected the layers of every "
             "stage after stages=, such as 7:8:8:7, got \"4:x\"");
   EXPECT_EQ(errorFor("PP4+zero1+zero1"),
             "exit 2: etc-opt: error: --prev: zero1 stands twice in "
             "\"PP4+zero1+zero1\"; give every option once");
-  EXPECT_EQ(errorFor("last.etcplan"),
-            "exit 2: etc-opt: error: --prev: expected a configuration such "
-            "as PP4TP2DP3, or the .json file of an inventory, got "
-            "\"last.etcplan\"");
 }

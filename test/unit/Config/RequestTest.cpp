@@ -71,7 +71,8 @@ TEST(Request, UnknownFields) {
             "megatron_args, order, "
             "layers_per_stage, first_stage_layers, last_stage_layers, "
             "account_for_embedding, account_for_loss, pipeline_layout, "
-            "mtp_stage, devices, distributed_optimizer, inventory, plan");
+            "mtp_stage, devices, distributed_optimizer, bucket_size, "
+            "inventory, plan");
 }
 
 TEST(Request, WrongKinds) {
@@ -115,10 +116,13 @@ TEST(Request, WrongKinds) {
             "exit 2: r.json:1:11: error: place: expected a string, got false");
 }
 
-TEST(Request, WhatThisVersionDoesNotPlan) {
+TEST(Request, FilesThatAreMissing) {
   EXPECT_EQ(errorOf("{\"prev\": {\"plan\": \"last.etcplan\"}}"),
-            "exit 2: r.json:1:19: error: prev.plan: a plan is not "
-            "supported yet; give the configuration that it ends in");
+            "exit 2: r.json:1:19: error: prev.plan: last.etcplan: cannot open: "
+            "No such file or directory");
+  EXPECT_EQ(errorOf("{\"prev\": \"left.json\"}"),
+            "exit 2: r.json:1:10: error: prev: left.json: No such file or "
+            "directory");
 }
 
 TEST(Request, Words) {
