@@ -7,8 +7,6 @@
 #include "plan/PlanFile.h"
 #include "plan/Referee.h"
 
-#include "llvm/ADT/StringExtras.h"
-
 #include <set>
 
 using namespace etc;
