@@ -51,7 +51,10 @@ function(etc_add_c_library name output)
   target_compile_definitions(${name} PRIVATE ETC_VERSION="${PROJECT_VERSION}")
   target_include_directories(${name} PUBLIC
     "$<BUILD_INTERFACE:${ETC_C_INCLUDE_DIR}>" "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
-  target_link_options(${name} PRIVATE "-Wl,--version-script=${ETC_EXPORTED_SYMBOLS}" -Wl,--no-undefined)
+  target_link_options(${name} PRIVATE "-Wl,--version-script=${ETC_EXPORTED_SYMBOLS}")
+  if(NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize") # whose functions are in the program
+    target_link_options(${name} PRIVATE -Wl,--no-undefined)
+  endif()
   target_link_libraries(${name} PRIVATE ${ARG_LINK})
 endfunction()
 

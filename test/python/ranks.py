@@ -10,7 +10,14 @@ import traceback
 from queue import Empty
 from typing import Any, Callable
 
-MODEL = {"family": "gpt", "layers": 4, "hidden": 32, "heads": 4, "vocab": 512, "seq": 32}
+MODEL = {
+    "family": "gpt",
+    "layers": 4,
+    "hidden": 32,
+    "heads": 4,
+    "vocab": 512,
+    "seq": 32,
+}
 
 
 def run(count: int, body: Callable[..., Any], *args: Any, timeout: float = 120) -> list:
@@ -80,7 +87,6 @@ def value(name: str, spec: Any) -> Any:
     """A shard whose every element is a number of its place in the whole tensor, small
     enough to be exact in every dtype."""
     import torch
-
     from etc.tensors import DTYPES
 
     parts = []

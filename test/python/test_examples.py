@@ -22,6 +22,7 @@ def blocks(page):
     """(those that plan, those that migrate)."""
     text = (SOURCE / page).read_text(encoding="utf-8")
     found = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    found = [block for block in found if "describe" not in block]
     return (
         [block for block in found if "state" not in block],
         [block for block in found if "state" in block],
@@ -57,6 +58,26 @@ class Examples(unittest.TestCase):
         stated = re.search(r"curr_role\((\d+)\)\)  # (.*)$", planning, re.MULTILINE)
         role = names["plan"].curr_role(int(stated.group(1)))
         self.assertEqual(str(role), stated.group(2))
+
+    @unittest.skipIf(dist is None, "PyTorch is not installed")
+    def test_describing(self):
+        import torch
+        from test_describe import Model
+
+        text = (SOURCE / "docs/python.md").read_text(encoding="utf-8")
+        (block,) = re.findall(r"```python\n(described = .*?)```", text, re.DOTALL)
+        model = Model(range(4), tp=2)
+        names = {
+            "etc": etc,
+            "model": model,
+            "optimizer": torch.optim.Adam(model.parameters()),
+            "whole": Model(range(4), device="meta"),
+        }
+        exec(block, names)
+        self.assertEqual(
+            set(names["plan"].prev_tensors(0)["param"]),
+            set(names["described"].tensors["param"]),
+        )
 
     @unittest.skipIf(dist is None, "PyTorch is not installed")
     def test_migrating(self):

@@ -16,11 +16,11 @@ HOST = "127.0.0.1"
 REQUEST = {"model": ranks.MODEL, "prev": "PP2TP2", "curr": "PP4DP2", "cluster": "2x4"}
 
 
-def migrate(rank, store, plan, **options):
+def migrate(rank, store, plan, mode="eager", **options):
     """One migration of this rank's state; (what is wrong, report)."""
     device = plan.participants[rank]
     state = ranks.make(plan.prev_tensors(device))
-    migration = prepare(rank, store, plan, state, **options)
+    migration = prepare(rank, store, plan, state, mode=mode, **options)
     new = migration.run()
     wrong = ranks.differences(new, ranks.make(plan.curr_tensors(device)))
     return wrong, migration.report
@@ -29,9 +29,7 @@ def migrate(rank, store, plan, **options):
 def prepare(rank, store, plan, state, **options):
     count = len(plan.participants)
     options = {"host": HOST, "timeout": 60, **options}
-    return etc.prepare(
-        plan, state, store=store, rank=rank, world_size=count, **options
-    )
+    return etc.prepare(plan, state, store=store, rank=rank, world_size=count, **options)
 
 
 class Migrating(unittest.TestCase):
@@ -56,8 +54,8 @@ class Migrating(unittest.TestCase):
             with self.subTest(name):
                 plan = etc.plan(**{**REQUEST, **change})
                 mode = "safe" if name == "safe" else "eager"
-                run = lambda rank, store: migrate(rank, store, plan, mode=mode)
-                self.check(ranks.run(len(plan.participants), run), plan)
+                count = len(plan.participants)
+                self.check(ranks.run(count, migrate, plan, mode), plan)
 
     def test_one_after_the_other_over_one_store(self):
         first = etc.plan(**{**REQUEST, "cluster": "1x4", "curr": "PP4"})
@@ -100,7 +98,12 @@ class Migrating(unittest.TestCase):
             module = [t for group in state.values() for t in group.values()]
             gone = []
             migration = prepare(
-                rank, store, plan, state, free=free, on_release=lambda *a: gone.append(a)
+                rank,
+                store,
+                plan,
+                state,
+                free=free,
+                on_release=lambda *a: gone.append(a),
             )
             migration.run()
             left = sum(len(group) for group in state.values())
@@ -127,7 +130,9 @@ class Migrating(unittest.TestCase):
                     name: part.view(tensor.shape)
                     for (name, tensor), part in zip(group.items(), parts)
                 }
-            size = sum(t.numel() * t.element_size() for g in state.values() for t in g.values())
+            size = sum(
+                t.numel() * t.element_size() for g in state.values() for t in g.values()
+            )
             migration = prepare(rank, store, plan, state)
             new = migration.run()
             stays = sum(
@@ -307,10 +312,18 @@ class WrongUse(unittest.TestCase):
         self.refuse(etc.UsageError, "share memory")
 
     def test_a_group_of_the_wrong_size(self):
-        self.refuse(ValueError, "the plan has 4 participants, the group has 3", world_size=3)
+        self.refuse(
+            ValueError, "the plan has 4 participants, the group has 3", world_size=3
+        )
         self.refuse(ValueError, "rank 4: the plan has 4 participants", rank=4)
         self.refuse(ValueError, "rank: which participant", rank=None)
-        self.refuse(ValueError, "no way to find each other", store=None, rank=None, world_size=None)
+        self.refuse(
+            ValueError,
+            "no way to find each other",
+            store=None,
+            rank=None,
+            world_size=None,
+        )
 
     def test_wrong_words(self):
         self.refuse(ValueError, 'mode: expected "eager" or "safe"', mode="lazy")
@@ -435,7 +448,9 @@ class WrongRanks(unittest.TestCase):
         state = ranks.make(plan.prev_tensors(0))
         migration = prepare(0, dist.HashStore(), plan, state)
         migration.run()
-        with self.assertRaisesRegex(etc.UsageError, "cannot run: the migration has run"):
+        with self.assertRaisesRegex(
+            etc.UsageError, "cannot run: the migration has run"
+        ):
             migration.run()
 
 

@@ -8,6 +8,7 @@ docs/python.md.
 """
 
 from etc._run import version as _version
+from etc.describe import Description, describe
 from etc.errors import (
     MigrationError,
     PeerError,
@@ -23,6 +24,7 @@ from etc.plans import Plan, Summary, TensorSpec
 __version__ = _version()
 
 __all__ = [
+    "Description",
     "Migration",
     "MigrationError",
     "PeerError",
@@ -34,6 +36,7 @@ __all__ = [
     "UnsatisfiableError",
     "UsageError",
     "VerificationError",
+    "describe",
     "migrate",
     "plan",
     "prepare",

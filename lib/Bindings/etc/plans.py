@@ -25,6 +25,7 @@ def planner() -> Any:
         return None
     return _plan
 
+
 Box = tuple[tuple[int, int], ...]
 
 
