@@ -98,6 +98,8 @@ function drawSmallCells(layout, side, group) {
 
 const hover = {
   element: h('div', { class: 'tip', hidden: true }),
+  /** What a screen reader says of the device that keys have reached. */
+  spoken: h('p', { class: 'spoken', 'aria-live': 'polite' }),
   show(title, rows, x, y) {
     this.element.replaceChildren(...tooltip(title, rows).childNodes);
     this.element.hidden = false;
@@ -161,8 +163,8 @@ function drawGrid(side, nodes, options) {
       const device = current < 0 ? first : Math.min(last, Math.max(first, current + steps[e.key]));
       const box = picture.getBoundingClientRect();
       select(device, box.left + box.width / 3, box.top + box.height / 3);
-      picture.setAttribute('aria-label', 'device ' + device + ': ' +
-        plan.facts(device).map((row) => row.join(' ')).join(', '));
+      hover.spoken.textContent = 'device ' + device + ': ' +
+        plan.facts(device).map((row) => row.join(' ')).join(', ');
     } else if (e.key === 'Enter' && current >= 0 && options.onNode) {
       options.onNode(plan.nodeOf[current]);
     } else if (e.key === 'Escape') select(-1);

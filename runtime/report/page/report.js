@@ -94,7 +94,7 @@ const themes = {
 
 function start() {
   themes.set(themes.now());
-  document.body.append(hover.element);
+  document.body.append(hover.element, hover.spoken);
   drawTitle();
   declareSections();
   drawAll();

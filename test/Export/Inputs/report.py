@@ -5,6 +5,7 @@
     report.py costs PAGE PLAN.mlir         the cost matrix is the one that was solved
     report.py print PAGE FIELD...          prints fields of the data, like summary/rounds
     report.py draw PAGE [TEXT...]          Chromium draws every picture, and shows these texts
+    report.py use PAGE [TEXT...]           the same, when all that can be chosen was chosen
 """
 
 import json
@@ -151,6 +152,38 @@ def browse(path: str, *options: str) -> subprocess.CompletedProcess[str]:
         )
 
 
+# Walks to a device and opens its node by keys, then presses every button, takes the second
+# of every list, and opens every table.
+USE = """
+  const grid = document.querySelector('#placement .grid');
+  for (const key of ['ArrowRight', 'ArrowDown', 'Enter'])
+    grid.dispatchEvent(new KeyboardEvent('keydown', { key }));
+  const use = () => {
+    document.querySelectorAll('.choice button').forEach((button) => button.click());
+    document.querySelectorAll('select').forEach((list) => {
+      list.selectedIndex = 1;
+      list.dispatchEvent(new Event('change'));
+    });
+  };
+  use();
+  document.getElementById('theme').click();
+  use();
+  grid.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape' }));
+  document.querySelectorAll('details').forEach((details) => { details.open = true; });
+  const again = document.querySelector('#placement .grid');
+  for (const key of ['ArrowRight', 'Enter'])
+    again.dispatchEvent(new KeyboardEvent('keydown', { key }));
+"""
+
+
+def check_use(path: str, *texts: str) -> None:
+    page = Path(path).read_text(encoding="utf-8")
+    end = page.rindex("</body>")
+    used = Path(path).with_suffix(".used.html")
+    used.write_text(f"{page[:end]}<script>{USE}</script>{page[end:]}")
+    check_drawing(str(used), *texts)
+
+
 def check_drawing(path: str, *texts: str) -> None:
     run = browse(path, "--dump-dom")
     said = [line for line in run.stderr.splitlines() if ":CONSOLE" in line]
@@ -184,5 +217,6 @@ if __name__ == "__main__":
         "costs": check_costs,
         "print": print_fields,
         "draw": check_drawing,
+        "use": check_use,
     }
     verbs[sys.argv[1]](*sys.argv[2:])
