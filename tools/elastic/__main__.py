@@ -42,6 +42,8 @@ def parse(arguments=None) -> argparse.Namespace:
                         "their own (network namespaces; needs root): 200mbit")
     parser.add_argument("--schedule", type=json.loads, default=[])
     parser.add_argument("--control", help="file that says the next configuration")
+    parser.add_argument("--cuda", action="store_true",
+                        help="a GPU for each device, and NCCL; Gloo on CPUs otherwise")
     parser.add_argument("--corpus", default=LICENCES, help="pattern of files")
     parser.add_argument("--out", required=True, help="folder for logs and plans")
     for kind in (Model, Training):

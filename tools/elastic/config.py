@@ -44,7 +44,7 @@ class Parallel:
         return self.pp * self.tp * self.dp
 
     def role(self, rank: int) -> Role:
-        """Megatron's order of ranks: tensor varies fastest, then data, pipeline last."""
+        """Megatron's order of ranks: tensor varies fastest, then data."""
         rest, tensor = divmod(rank, self.tp)
         pipeline, data = divmod(rest, self.dp)
         return Role(pipeline, tensor, data)

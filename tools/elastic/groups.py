@@ -19,11 +19,12 @@ from .config import Parallel, Role
 class Group:
     """Some processes that talk to one another; `peers` are ranks of the world."""
 
-    def __init__(self, store, name: str, peers: List[int], rank: int, timeout: float):
+    def __init__(self, store, name: str, peers: List[int], rank: int, timeout: float,
+                 memory: torch.device):
         self.peers, self.rank = peers, peers.index(rank)
         store = dist.PrefixStore(f"{name}{peers[0]}", store)
         limit = datetime.timedelta(seconds=timeout)
-        if torch.cuda.is_available():
+        if memory.type == "cuda":
             options = dist.ProcessGroupNCCL.Options()
             options._timeout = limit
             self.backend = dist.ProcessGroupNCCL(store, self.rank, len(peers), options)
@@ -53,7 +54,7 @@ class Place:
     """Where this process stands in a configuration: its role and its groups.
 
     Rank r of the configuration runs on device devices[r]. Groups of one process are
-    None, and so are all of them where this device has no role.
+    None. `memory` is where tensors are: with "cuda" groups use NCCL, else Gloo.
     """
 
     world: Optional[Group] = None
@@ -62,8 +63,8 @@ class Place:
     data: Optional[Group] = None
 
     def __init__(self, parallel: Parallel, devices: List[int], device: int, store,
-                 timeout: float):
-        self.parallel, self.devices = parallel, devices
+                 timeout: float, memory: torch.device = torch.device("cpu")):
+        self.parallel, self.devices, self.memory = parallel, devices, memory
         self.rank = devices.index(device)
         self.role = role = parallel.role(self.rank)
 
@@ -71,7 +72,7 @@ class Place:
             peers = [parallel.rank(other) for other in roles]
             if len(peers) == 1:
                 return None
-            return Group(store, name, peers, self.rank, timeout)
+            return Group(store, name, peers, self.rank, timeout, memory)
 
         p, t, d = role.pipeline, role.tensor, role.data
         self.world = group("world", [parallel.role(r) for r in range(parallel.size)])

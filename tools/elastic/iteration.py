@@ -57,7 +57,8 @@ class Iteration:
         # Gradients are fp32, hence the leaves are, too; they live for an iteration.
         self.weights = {name: param.float().requires_grad_()
                         for name, param in state["param"].items()}
-        self.losses = torch.zeros(training.microbatches, dtype=torch.float64)
+        self.losses = torch.zeros(training.microbatches, dtype=torch.float64,
+                                  device=place.memory)
         self.sum, self.alive, self.sent = PairwiseSum(), collections.deque(), []
 
     def run(self) -> Tuple[Gradients, List[float]]:
@@ -81,12 +82,13 @@ class Iteration:
     def forward(self, number: int) -> None:
         mine = self.place.role.data * self.count + number
         start = (self.first + mine) * self.training.samples
-        x, targets = self.corpus.microbatch(start, self.training.samples, self.seq)
+        x, targets = (tensor.to(self.place.memory) for tensor in
+                      self.corpus.microbatch(start, self.training.samples, self.seq))
         if not self.place.first_stage:
             x = self.receive(-1, 2 * number).requires_grad_()
         y = self.stage(self.weights, x, targets)
         if self.place.last_stage:
-            self.losses[mine] = y.item()
+            self.losses[mine] = y.detach()
             y = y / self.training.microbatches
         else:
             self.send(y.detach(), 1, 2 * number)
@@ -108,7 +110,8 @@ class Iteration:
 
     def receive(self, offset: int, tag: int) -> torch.Tensor:
         group = self.place.pipeline
-        return group.recv(torch.empty(self.shape), group.rank + offset, tag)
+        return group.recv(torch.empty(self.shape, device=self.place.memory),
+                          group.rank + offset, tag)
 
     def reduce(self, gradients: Gradients) -> None:
         """Over the data-parallel ranks, as one message; zeros add nothing to losses."""

@@ -53,7 +53,7 @@ class Launcher:
         self.store.set("settings", json.dumps({
             "model": dataclasses.asdict(self.model), "out": str(self.out),
             "training": dataclasses.asdict(self.training),
-            "corpus": options.corpus,
+            "corpus": options.corpus, "cuda": options.cuda,
             "hold": [step.at for step in self.schedule if step.to]}))
 
     def run(self) -> None:

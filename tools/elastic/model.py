@@ -65,7 +65,7 @@ class Stage:
         self.model, self.place, self.group = model, place, place.tensor
         self.layers = stage_layers(model, place.parallel, place.role.pipeline)
         self.heads = model.heads // place.parallel.tp
-        ones = torch.ones(model.seq, model.seq, dtype=torch.bool)
+        ones = torch.ones(model.seq, model.seq, dtype=torch.bool, device=place.memory)
         self.future = ones.triu(1)
 
     def __call__(self, weights: Weights, x: torch.Tensor,

@@ -5,12 +5,15 @@ from __future__ import annotations
 import time
 from typing import Callable, Optional
 
+import torch
+
 from .change import Change
 from .config import Model
 from .tensors import State
 
 
-def preparer(model: Model, host: Optional[str], timeout: float) -> Callable:
+def preparer(model: Model, host: Optional[str], timeout: float,
+             memory: torch.device) -> Callable:
     """prepare(change, state, store, device) -> an object with run() and report.
 
     `change.by` says how:
@@ -22,7 +25,7 @@ def preparer(model: Model, host: Optional[str], timeout: float) -> Callable:
     def prepare(change: Change, state: State, store, device: int):
         way, _, folder = change.by.partition(":")
         if way == "etc":
-            return ByPlan(change, state, store, device, host, timeout)
+            return ByPlan(change, state, store, device, host, timeout, memory)
         if way not in ("dcp", "dcp-hosts") or not folder:
             raise ValueError(f"'{change.by}' moves nothing; write etc, dcp:FOLDER or "
                              "dcp-hosts:FOLDER")
@@ -38,7 +41,7 @@ class ByPlan:
     """Every process plans for itself; `prepare` compares what they have planned."""
 
     def __init__(self, change: Change, state: State, store, device: int,
-                 host: Optional[str], timeout: float):
+                 host: Optional[str], timeout: float, memory: torch.device):
         import etc
 
         begin = time.monotonic()
@@ -46,7 +49,8 @@ class ByPlan:
         self.seconds = time.monotonic() - begin
         self.migration = etc.prepare(
             self.plan, state, store=store, rank=change.participants.index(device),
-            world_size=len(change.participants), host=host, timeout=timeout)
+            world_size=len(change.participants), host=host, timeout=timeout,
+            device=memory)
 
     def run(self) -> State:
         return self.migration.run()

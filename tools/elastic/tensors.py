@@ -84,14 +84,15 @@ def stage_tensors(model: Model, parallel: Parallel, pipeline: int) -> List[Tenso
     return rows
 
 
-def first_state(model: Model, parallel: Parallel, role: Role, seed: int) -> State:
+def first_state(model: Model, parallel: Parallel, role: Role, seed: int,
+                memory: torch.device = torch.device("cpu")) -> State:
     """What a role holds at iteration 0: shards of one and the same global state."""
     state: State = {kind: {} for kind in TYPES}
     for tensor in stage_tensors(model, parallel, role.pipeline):
         box = tensor.box(parallel.tp, role.tensor)
         shard = tensor.start(seed)[tuple(slice(*ends) for ends in box)]
         state["master"][tensor.name] = shard.clone(
-            memory_format=torch.contiguous_format)
+            memory_format=torch.contiguous_format).to(memory)
         state["param"][tensor.name] = state["master"][tensor.name].to(TYPES["param"])
         for kind in ("exp_avg", "exp_avg_sq"):
             state[kind][tensor.name] = torch.zeros_like(state["master"][tensor.name])

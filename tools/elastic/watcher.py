@@ -36,10 +36,11 @@ class Watcher(threading.Thread):
     """
 
     def __init__(self, connect: Callable, device: int, epoch: int, prepare: Prepare,
-                 state: Callable, timeout: float):
+                 state: Callable, timeout: float, memory: torch.device):
         super().__init__(daemon=True)
         self.connect, self.device, self.epoch = connect, device, epoch
         self.prepare, self.state, self.timeout = prepare, state, timeout
+        self.memory = memory
         self.prepared: Optional[Prepared] = None
         self.begun = -1  # the epoch whose state there is
         self.stopped, self.changed = threading.Event(), threading.Condition()
@@ -75,7 +76,7 @@ class Watcher(threading.Thread):
         begin = time.monotonic()
         if self.device in change.devices:
             place = Place(change.configuration, change.devices, self.device, scope,
-                          self.timeout)
+                          self.timeout, self.memory)
         grouped = time.monotonic()
         if change.request:
             if self.device in change.prev_devices:

@@ -47,9 +47,15 @@ class Worker:
         self.pending = None  # gradients of an iteration that nobody may have applied
         self.marks = {}
         self.log = open(os.path.join(settings["out"], f"{self.device}.jsonl"), "a")
-        prepare = movers.preparer(self.model, options.host, self.training.timeout)
+        self.memory = torch.device("cpu")
+        if settings["cuda"]:
+            self.memory = torch.device("cuda", self.device % torch.cuda.device_count())
+            torch.cuda.set_device(self.memory)
+        prepare = movers.preparer(self.model, options.host, self.training.timeout,
+                                  self.memory)
         self.watcher = Watcher(connect, self.device, self.epoch, prepare,
-                               lambda: self.state, self.training.timeout)
+                               lambda: self.state, self.training.timeout,
+                               self.memory)
 
     def tell(self, event: str, **what) -> None:
         self.log.write(json.dumps({"event": event, **what}) + "\n")
@@ -74,8 +80,8 @@ class Worker:
         long, and those who join would make the others wait."""
         model = dataclasses.replace(self.model, layers=1)
         training = dataclasses.replace(self.training, microbatches=1)
-        alone = Place(Parallel(), [0], 0, None, 0)
-        state = first_state(model, alone.parallel, alone.role, 0)
+        alone = Place(Parallel(), [0], 0, None, 0, self.memory)
+        state = first_state(model, alone.parallel, alone.role, 0, self.memory)
         work = Iteration(Stage(model, alone), alone, training, self.corpus, state, 0)
         adam.apply(state, work.run()[0], 0, training)
 
@@ -99,7 +105,8 @@ class Worker:
         """
         if self.iteration + 1 in self.hold:
             self.watcher.wait()
-        epoch = torch.tensor([self.watcher.ready_for(self.iteration + 1)])
+        epoch = torch.tensor([self.watcher.ready_for(self.iteration + 1)],
+                             device=self.memory)
         if self.place.world:
             self.place.world.all_reduce(epoch, dist.ReduceOp.MIN)
         return int(epoch)
@@ -156,7 +163,7 @@ class Worker:
             return
         if change.epoch == 0:
             self.state = first_state(self.model, self.place.parallel, self.place.role,
-                                     self.training.seed)
+                                     self.training.seed, self.memory)
         self.stage = Stage(self.model, self.place)
         self.watcher.began(change.epoch)
         if prepared.migration:
