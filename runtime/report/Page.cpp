@@ -24,7 +24,10 @@ ETC_EMBED(etc_report_base, ETC_REPORT_PAGE "/base.js")
 ETC_EMBED(etc_report_plan, ETC_REPORT_PAGE "/plan.js")
 ETC_EMBED(etc_report_grids, ETC_REPORT_PAGE "/grids.js")
 ETC_EMBED(etc_report_charts, ETC_REPORT_PAGE "/charts.js")
-ETC_EMBED(etc_report_times, ETC_REPORT_PAGE "/times.js")
+ETC_EMBED(etc_report_costs, ETC_REPORT_PAGE "/costs.js")
+ETC_EMBED(etc_report_flows, ETC_REPORT_PAGE "/flows.js")
+ETC_EMBED(etc_report_rounds, ETC_REPORT_PAGE "/rounds.js")
+ETC_EMBED(etc_report_memory, ETC_REPORT_PAGE "/memory.js")
 ETC_EMBED(etc_report_script, ETC_REPORT_PAGE "/report.js")
 
 #define ETC_EMBEDDED(name) std::string_view(name, name##_end)
@@ -62,7 +65,10 @@ std::string etc::runtime::reportPage(const ReportInput &input) {
       {"/*@plan*/", ETC_EMBEDDED(etc_report_plan)},
       {"/*@grids*/", ETC_EMBEDDED(etc_report_grids)},
       {"/*@charts*/", ETC_EMBEDDED(etc_report_charts)},
-      {"/*@times*/", ETC_EMBEDDED(etc_report_times)},
+      {"/*@costs*/", ETC_EMBEDDED(etc_report_costs)},
+      {"/*@flows*/", ETC_EMBEDDED(etc_report_flows)},
+      {"/*@rounds*/", ETC_EMBEDDED(etc_report_rounds)},
+      {"/*@memory*/", ETC_EMBEDDED(etc_report_memory)},
       {"/*@script*/", ETC_EMBEDDED(etc_report_script)},
   };
   std::string page;

@@ -1,5 +1,5 @@
 // What the page draws. Columns of numbers are lists of their own, so that large
-// plans stay small; page/report.js reads them.
+// plans stay small; page/plan.js reads them.
 
 #include "report/CostMatrix.h"
 #include "report/DeviceRounds.h"

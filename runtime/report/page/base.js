@@ -46,7 +46,8 @@ function svg(tag, attributes, ...children) {
 
 function fill(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes || {})) {
-    if (name.startsWith('on')) element.addEventListener(name.slice(2), value);
+    if (name.startsWith('on'))
+      element.addEventListener(name.slice(2), value);
     else if (value !== undefined && value !== false)
       element.setAttribute(name, value === true ? '' : value);
   }
@@ -55,33 +56,39 @@ function fill(element, attributes, children) {
 
 /** A tooltip: a heading, and rows of two. */
 function tooltip(title, rows) {
-  return h('div', { class: 'tooltip' }, h('b', {}, title),
-    rows.map(([name, value]) =>
-      h('div', {}, h('span', {}, name), h('span', {}, value))));
+  return h(
+      'div', {class: 'tooltip'}, h('b', {}, title),
+      rows.map(([name, value]) => h('div', {}, h('span', {}, name), h('span', {}, value))));
 }
 
 /** Buttons of which one is pressed. */
 function choice(label, options, selected, onChange) {
-  const buttons = options.map(([value, text]) =>
-    h('button', { type: 'button', 'aria-pressed': String(value === selected),
-      onclick: () => {
-        buttons.forEach((b, i) =>
-          b.setAttribute('aria-pressed', String(options[i][0] === value)));
-        onChange(value);
-      } }, text));
-  return h('span', {}, label + ' ',
-    h('span', { class: 'choice', role: 'group', 'aria-label': label }, buttons));
+  const buttons = options.map(
+      ([value, text]) =>
+          h('button', {
+            type: 'button',
+            'aria-pressed': String(value === selected),
+            onclick: () => {
+              buttons.forEach(
+                  (b, i) => b.setAttribute('aria-pressed', String(options[i][0] === value)));
+              onChange(value);
+            }
+          },
+            text));
+  return h(
+      'span', {}, label + ' ',
+      h('span', {class: 'choice', role: 'group', 'aria-label': label}, buttons));
 }
 
 /** A table that sorts by its columns: [title, cell(row), key(row)?]. */
 function table(columns, rows, caption) {
   const body = h('tbody', {});
   const heads = [];
-  const show = (list) => body.replaceChildren(...list.map((row) =>
-    h('tr', {}, columns.map(([, cell, key]) => {
-      const content = cell(row);
-      return h('td', { class: key ? false : 'text' }, content);
-    }))));
+  const show = (list) =>
+      body.replaceChildren(...list.map((row) => h('tr', {}, columns.map(([, cell, key]) => {
+                                         const content = cell(row);
+                                         return h('td', {class: key ? false : 'text'}, content);
+                                       }))));
   const sort = (index, head) => {
     const key = columns[index][2] || columns[index][1];
     const down = head.getAttribute('aria-sort') !== 'descending';
@@ -91,14 +98,14 @@ function table(columns, rows, caption) {
     show([...rows].sort((a, b) => (down ? order(b, a) : order(a, b))));
   };
   columns.forEach(([title, , key], index) => {
-    const head = h('th', { scope: 'col', class: key ? false : 'text' });
-    head.append(h('button', { type: 'button', onclick: () => sort(index, head) },
-      title));
+    const head = h('th', {scope: 'col', class: key ? false : 'text'});
+    head.append(h('button', {type: 'button', onclick: () => sort(index, head)}, title));
     heads.push(head);
   });
   show(rows);
-  return h('div', { class: 'scroll', tabindex: '0', role: 'region',
-    'aria-label': caption }, h('table', {}, h('thead', {}, h('tr', {}, heads)), body));
+  return h(
+      'div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': caption},
+      h('table', {}, h('thead', {}, h('tr', {}, heads)), body));
 }
 
 /** The table behind a picture, made when it is opened. */
@@ -124,10 +131,9 @@ function oklch(lightness, chroma, hue) {
     const c = v <= 0.0031308 ? 12.92 * v : 1.055 * v ** (1 / 2.4) - 0.055;
     return Math.round(255 * c).toString(16).padStart(2, '0');
   };
-  return '#' +
-    channel(4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s) +
-    channel(-1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s) +
-    channel(-0.0041960863 * l - 0.7034186147 * m + 1.707614701 * s);
+  return '#' + channel(4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s) +
+      channel(-1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s) +
+      channel(-0.0041960863 * l - 0.7034186147 * m + 1.707614701 * s);
 }
 
 /**
@@ -144,15 +150,38 @@ function partColor(depth, slice) {
 const dark = () => document.documentElement.dataset.theme === 'dark';
 
 function theme() {
-  return dark()
-    ? { ink: '#e7ebf1', soft: '#9aa6b6', line: '#2b323c', faint: '#20262e', card: '#161b22',
-        ramp: ['#1b2230', '#1f3a63', '#2a5ca8', '#5b93e6', '#b5d3ff'],
-        ring: '#ffb347', kept: '#3aa083', inside: '#7aa2f0', between: '#e08a4a',
-        derived: '#8d80c4', zeroed: '#5d6875', bound: '#e7ebf1', worst: '#ff9d5c' }
-    : { ink: '#171c24', soft: '#566171', line: '#dfe3e9', faint: '#f0f2f5', card: '#ffffff',
-        ramp: ['#f3f6fb', '#c6d9f3', '#86afe3', '#3f74c2', '#173f7e'],
-        ring: '#e8710a', kept: '#2f9e7d', inside: '#5b8def', between: '#d9702b',
-        derived: '#8a7cc8', zeroed: '#a7b0bc', bound: '#171c24', worst: '#c8500a' };
+  return dark() ? {
+    ink: '#e7ebf1',
+    soft: '#9aa6b6',
+    line: '#2b323c',
+    faint: '#20262e',
+    card: '#161b22',
+    ramp: ['#1b2230', '#1f3a63', '#2a5ca8', '#5b93e6', '#b5d3ff'],
+    ring: '#ffb347',
+    kept: '#3aa083',
+    inside: '#7aa2f0',
+    between: '#e08a4a',
+    derived: '#8d80c4',
+    zeroed: '#5d6875',
+    bound: '#e7ebf1',
+    worst: '#ff9d5c'
+  } :
+                  {
+                    ink: '#171c24',
+                    soft: '#566171',
+                    line: '#dfe3e9',
+                    faint: '#f0f2f5',
+                    card: '#ffffff',
+                    ramp: ['#f3f6fb', '#c6d9f3', '#86afe3', '#3f74c2', '#173f7e'],
+                    ring: '#e8710a',
+                    kept: '#2f9e7d',
+                    inside: '#5b8def',
+                    between: '#d9702b',
+                    derived: '#8a7cc8',
+                    zeroed: '#a7b0bc',
+                    bound: '#171c24',
+                    worst: '#c8500a'
+                  };
 }
 
 /** Black or white, whichever reads on a colour. */
@@ -163,12 +192,15 @@ function inkOn(color) {
 
 /** A colour of the theme's ramp, for 0..1. */
 function rampColor(share) {
-  const { ramp } = theme();
+  const {ramp} = theme();
   const at = Math.min(0.9999, Math.max(0, share)) * (ramp.length - 1);
   const low = ramp[Math.floor(at)], high = ramp[Math.floor(at) + 1];
-  return '#' + [1, 3, 5].map((i) => {
-    const a = parseInt(low.slice(i, i + 2), 16);
-    const b = parseInt(high.slice(i, i + 2), 16);
-    return Math.round(a + (b - a) * (at % 1)).toString(16).padStart(2, '0');
-  }).join('');
+  return '#' +
+      [1, 3, 5]
+          .map((i) => {
+            const a = parseInt(low.slice(i, i + 2), 16);
+            const b = parseInt(high.slice(i, i + 2), 16);
+            return Math.round(a + (b - a) * (at % 1)).toString(16).padStart(2, '0');
+          })
+          .join('');
 }

@@ -12,23 +12,28 @@ const plan = (() => {
   });
   const rankOf = new Map(D.world.participants.map((device, rank) => [device, rank]));
   const most = (list, field) => list.reduce((m, role) => Math.max(m, role[field] + 1), 1);
-  const stages = { prev: most(D.roles.prev, 'stage'), curr: most(D.roles.curr, 'stage') };
-  const tensors = { prev: most(D.roles.prev, 'tensor'), curr: most(D.roles.curr, 'tensor') };
+  const stages = {prev: most(D.roles.prev, 'stage'), curr: most(D.roles.curr, 'stage')};
+  const tensors = {prev: most(D.roles.prev, 'tensor'), curr: most(D.roles.curr, 'tensor')};
   const trackOf = new Map(D.tracks.map((track) => [track.program, track]));
   const fromNodes = new Map();
   for (const [from, to, size] of D.flows)
-    if (nodeOf[from] !== nodeOf[to])
-      fromNodes.set(to, (fromNodes.get(to) || 0) + size);
+    if (nodeOf[from] !== nodeOf[to]) fromNodes.set(to, (fromNodes.get(to) || 0) + size);
 
   const program = (device) =>
-    D.devices.program[device] < 0 ? null : D.programs[D.devices.program[device]];
+      D.devices.program[device] < 0 ? null : D.programs[D.devices.program[device]];
   const role = (device, side) => {
     const p = program(device);
     return p && p[side] >= 0 ? D.roles[side][p[side]] : null;
   };
 
   return {
-    nodeOf, firstOf, rankOf, stages, tensors, program, role,
+    nodeOf,
+    firstOf,
+    rankOf,
+    stages,
+    tensors,
+    program,
+    role,
     deviceCount: nodeOf.length,
     /** Bytes of the current state, over all devices. */
     stateBytes: S.moved_bytes + S.kept_bytes + S.derived_bytes + S.zeroed_bytes,
@@ -45,8 +50,8 @@ const plan = (() => {
     },
     color(role_, side) {
       const slices = tensors[side];
-      return partColor((role_.stage + 0.5) / stages[side],
-        slices === 1 ? 0.45 : role_.tensor / (slices - 1));
+      return partColor(
+          (role_.stage + 0.5) / stages[side], slices === 1 ? 0.45 : role_.tensor / (slices - 1));
     },
     stageColor(stage, side) {
       return partColor((stage + 0.5) / stages[side], 0.45);
@@ -55,12 +60,15 @@ const plan = (() => {
     /** Rows of a tooltip about a device. */
     facts(device) {
       const p = program(device);
-      const rows = [['node', String(nodeOf[device])],
-        ['before', plan.roleName(device, 'prev')], ['after', plan.roleName(device, 'curr')]];
+      const rows = [
+        ['node', String(nodeOf[device])], ['before', plan.roleName(device, 'prev')],
+        ['after', plan.roleName(device, 'curr')]
+      ];
       if (!p) return rows;
-      rows.push(['keeps', bytes(p.kept)], ['receives', bytes(p.received)],
-        ['… from other nodes', bytes(plan.internodeIn(device))], ['sends', bytes(p.sent)],
-        ['peak', bytes(p.peak) + ' = ' + (p.peak / plan.stateOf(p)).toFixed(4) + ' x']);
+      rows.push(
+          ['keeps', bytes(p.kept)], ['receives', bytes(p.received)],
+          ['… from other nodes', bytes(plan.internodeIn(device))], ['sends', bytes(p.sent)],
+          ['peak', bytes(p.peak) + ' = ' + (p.peak / plan.stateOf(p)).toFixed(4) + ' x']);
       return rows;
     },
   };
@@ -86,10 +94,18 @@ class Clock {
     if (!this.perDevice) return this.end(round) - this.begin(round);
     return this.times.tracks.reduce((most, track) => Math.max(most, track[round]), 0) / 1e6;
   }
-  begin(round) { return this.times.begins[round] / 1e6; }
-  end(round) { return this.times.ends[round] / 1e6; }
-  get seconds() { return this.times.seconds; }
-  get isEmpty() { return this.times.ends.length === 0; }
+  begin(round) {
+    return this.times.begins[round] / 1e6;
+  }
+  end(round) {
+    return this.times.ends[round] / 1e6;
+  }
+  get seconds() {
+    return this.times.seconds;
+  }
+  get isEmpty() {
+    return this.times.ends.length === 0;
+  }
 }
 
 const predicted = new Clock(D.predicted);
