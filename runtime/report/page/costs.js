@@ -74,7 +74,13 @@ function drawCosts(root) {
 /** Width and height of a cell: large enough for a number where they are few. */
 function cellSize(matrix) {
   return [
-    Math.max(1, Math.min(100, Math.floor(860 / matrix.columns.length))),
+    Math.max(
+        1,
+        Math.min(
+            100,
+            Math.floor(
+                (innerWidth > 1180 ? 860 : Math.max(160, innerWidth - 320)) /
+                matrix.columns.length))),
     Math.max(1, Math.min(34, Math.floor(620 / matrix.rows.length)))
   ];
 }

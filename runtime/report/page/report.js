@@ -172,6 +172,11 @@ function start() {
   addEventListener('beforeprint', () => {
     themes.set('light');
     drawAll();
+    // What has a view box can shrink to the page.
+    document.querySelectorAll('.chart svg').forEach((picture) => {
+      const {width, height} = picture.getBoundingClientRect();
+      picture.setAttribute('viewBox', `0 0 ${width} ${height}`);
+    });
   });
   addEventListener('afterprint', () => {
     themes.set(themes.now());
