@@ -7,6 +7,11 @@ Planning needs no PyTorch, and loading and executing a plan needs no planner. Se
 docs/python.md.
 """
 
+from etc._load import load_runtime
+
+load_runtime()  # before all that stands on it
+
+# ruff: noqa: E402
 from etc._run import version as _version
 from etc.describe import Description, describe
 from etc.errors import (
