@@ -117,7 +117,8 @@ class Worker:
         self.iteration += 1
 
     def report(self, begin: float, end: float, losses: List[float]) -> None:
-        what = {"iteration": self.iteration, "begin": begin, "end": end}
+        what = {"iteration": self.iteration, "begin": begin, "end": end,
+                "held": self.iteration in self.hold}
         role = self.place.role
         if self.place.last_stage and role.tensor == role.data == 0:
             what["loss"] = sum(losses) / len(losses)

@@ -56,11 +56,12 @@ class Job:
 
     def step_seconds(self, after: int, before: float) -> Optional[float]:
         """Median over iterations after + 2, ... that ended before a time: the first
-        ones of a configuration are left out."""
+        ones of a configuration are left out, and those that waited for a change."""
         steps: Dict[int, List[dict]] = {}
         for lines in self.told.values():
             for event in lines:
-                if event["event"] == "step" and event["iteration"] > after + 1:
+                if (event["event"] == "step" and event["iteration"] > after + 1
+                        and not event["held"]):
                     steps.setdefault(event["iteration"], []).append(event)
         seconds = [max(e["end"] for e in events) - min(e["begin"] for e in events)
                    for events in steps.values()
