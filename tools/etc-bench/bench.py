@@ -158,6 +158,7 @@ class Bench:
         self.tables: list[Table] = []
         self.conclusions: list[str] = []
         self.begin = time.monotonic()
+        self.load = round(os.getloadavg()[0], 1)
 
     def table(
         self, title: str, columns: list[tuple[str, str]], note: str = ""
@@ -203,8 +204,9 @@ class Bench:
             "subject": self.subject,
             "title": self.title,
             "quick": self.quick,
-            "version": call([self.opt, "--version"]).splitlines()[0],
+            "etc_version": call([self.opt, "--version"]).splitlines()[0],
             "machine": machine(),
+            "load_average": self.load,
             "wall_seconds": round(time.monotonic() - self.begin, 1),
             "tables": [table.data for table in self.tables],
             "conclusions": self.conclusions,
