@@ -6,6 +6,7 @@
 #include <gloo/rendezvous/store.h>
 #include <gloo/transport/tcp/device.h>
 
+#include <csignal>
 #include <mutex>
 #include <unistd.h>
 
@@ -194,6 +195,14 @@ private:
   const GlooOptions &options;
 };
 
+/// Gloo writes to peers that may be gone, which by default ends the process
+/// before it can say so. What the program has chosen for itself stays.
+void outliveBrokenPipes() {
+  struct sigaction now = {};
+  if (::sigaction(SIGPIPE, nullptr, &now) == 0 && now.sa_handler == SIG_DFL)
+    ::signal(SIGPIPE, SIG_IGN);
+}
+
 /// Where every process listens when no host is named.
 std::string ownHostName() {
   char name[256] = "localhost";
@@ -209,6 +218,7 @@ Result<std::unique_ptr<Transport>>
 etc::runtime::connectGloo(const GlooOptions &options) {
   const auto count = static_cast<uint32_t>(options.devices.size());
   auto start = Clock::now();
+  outliveBrokenPipes();
   try {
     gloo::transport::tcp::attr attributes;
     attributes.hostname = options.host.empty() ? ownHostName() : options.host;

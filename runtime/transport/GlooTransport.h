@@ -32,7 +32,8 @@ struct GlooOptions {
 bool hasGloo();
 
 /// Connects to all other participants. Errors are of kind Peer where others do
-/// not appear, else Usage; a build without Gloo always returns one.
+/// not appear, else Usage; a build without Gloo always returns one. From then
+/// on the process ignores SIGPIPE, unless it handles it.
 Result<std::unique_ptr<Transport>> connectGloo(const GlooOptions &options);
 
 } // namespace etc::runtime
