@@ -247,10 +247,14 @@ Entries Folder::foldLayer(ArrayRef<Piece> pieces) const {
 }
 
 ArrayAttr Folder::fold(SmallVector<Piece> pieces) {
-  // Boxes of a flat range stay apart: each lies in one box of a shard.
+  // Boxes of a flat range stay apart: each lies in one box of a shard. So does
+  // what an inventory lists, whichever tensor it is of.
+  auto migration = cast<MigrationOp>(TensorOp(table[0])->getParentOp());
+  bool isListed = migration.getPrev().getInventory();
   auto flat = std::stable_partition(
-      pieces.begin(), pieces.end(),
-      [&](const Piece &piece) { return !table.isFlat(piece.tensor); });
+      pieces.begin(), pieces.end(), [&](const Piece &piece) {
+        return !isListed && !table.isFlat(piece.tensor);
+      });
   SmallVector<Piece> ranges(flat, pieces.end());
   pieces.erase(flat, pieces.end());
   joinPieces(pieces);
