@@ -129,7 +129,8 @@ static Error checkPlannedModel(const Request &request, const SideSpec &side,
     return Error::success();
   return unsatisfiable(fieldAt(side.where, name),
                        "the plan is of the model " + side.plannedModel +
-                           ", the request of " + request.model.name);
+                           ", the request of " + request.model.name +
+                           "; both must be of one");
 }
 
 Error etc::config::checkRequest(const Request &request) {

@@ -19,7 +19,8 @@ Error etc::config::planOfFile(StringRef path, const Field &field,
     return malformed(field, file.status().message());
   const plan::fb::Plan &last = file->plan();
   if (!last.model() || !last.curr_label())
-    return malformed(field, path + ": says neither model nor configuration");
+    return malformed(field, path + ": says neither model nor "
+                                   "configuration; plan it again");
   auto parallel = parseParallelism(last.curr_label()->string_view(), field);
   if (!parallel)
     return parallel.takeError();

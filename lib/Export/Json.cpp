@@ -1,7 +1,7 @@
 //===- Json.cpp - The plan as JSON, the public interchange form -----------===//
 
 #include "etc/Export/PlanText.h"
-#include "plan/PeakRatios.h"
+#include "report/SummaryJson.h"
 
 #include <nlohmann/json.hpp>
 
@@ -22,7 +22,6 @@ public:
 
 private:
   Json world() const;
-  Json summary() const;
   Json sketch() const;
   Json tensors() const;
   Json shards() const;
@@ -60,31 +59,6 @@ Json JsonWriter::world() const {
           {"curr", plan.curr_world()},
           {"nodes", list(plan.nodes())},
           {"participants", list(plan.participants())}};
-}
-
-Json JsonWriter::summary() const {
-  const fb::Summary &s = *plan.summary();
-  const plan::PeakRatios ratios = plan::peakRatios(index);
-  Json paper = nullptr;
-  if (const fb::Volumes *volumes = s.paper_policy())
-    paper = {{"moved_bytes", volumes->moved_bytes()},
-             {"internode_bytes", volumes->internode_bytes()},
-             {"max_recv_bytes", volumes->max_recv_bytes()}};
-  return {{"moved_bytes", s.moved_bytes()},
-          {"kept_bytes", s.kept_bytes()},
-          {"zeroed_bytes", s.zeroed_bytes()},
-          {"derived_bytes", s.derived_bytes()},
-          {"internode_bytes", s.internode_bytes()},
-          {"max_send_bytes", s.max_send_bytes()},
-          {"max_recv_bytes", s.max_recv_bytes()},
-          {"rounds", plan.forecast()->size()},
-          {"peak_ratio", ratios.peak},
-          {"peak_ratio_safe", ratios.peakSafe},
-          {"bound",
-           {{"moved_bytes", s.bound_moved_bytes()},
-            {"internode_bytes", s.bound_internode_bytes()},
-            {"bottleneck_bytes", s.bound_bottleneck_bytes()}}},
-          {"paper_policy", paper}};
 }
 
 /// Rank r of curr sits on a device; its previous rank is the one that the same
@@ -183,7 +157,7 @@ Json JsonWriter::write() const {
   return {{"format", "etc-plan"},
           {"version", plan.version()},
           {"world", world()},
-          {"summary", summary()},
+          {"summary", runtime::summaryJson(index)},
           {"placement",
            {{"prev", list(plan.prev_placement())},
             {"curr", list(plan.curr_placement())}}},

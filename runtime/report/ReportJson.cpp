@@ -4,6 +4,7 @@
 #include "report/CostMatrix.h"
 #include "report/DeviceRounds.h"
 #include "report/Report.h"
+#include "report/SummaryJson.h"
 #include "report/Tensors.h"
 #include "report/Times.h"
 
@@ -23,31 +24,6 @@ namespace fb = etc::plan::fb;
 
 /// As many numbers of devices' rounds as a page can hold.
 constexpr size_t kMostTrackNumbers = 1 << 19;
-
-static Json summaryJson(const PlanIndex &index) {
-  const fb::Summary &s = *index.plan().summary();
-  const etc::plan::PeakRatios ratios = etc::plan::peakRatios(index);
-  Json paper;
-  if (const fb::Volumes *volumes = s.paper_policy())
-    paper = {{"moved_bytes", volumes->moved_bytes()},
-             {"internode_bytes", volumes->internode_bytes()},
-             {"max_recv_bytes", volumes->max_recv_bytes()}};
-  return {{"moved_bytes", s.moved_bytes()},
-          {"kept_bytes", s.kept_bytes()},
-          {"zeroed_bytes", s.zeroed_bytes()},
-          {"derived_bytes", s.derived_bytes()},
-          {"internode_bytes", s.internode_bytes()},
-          {"max_send_bytes", s.max_send_bytes()},
-          {"max_recv_bytes", s.max_recv_bytes()},
-          {"rounds", index.plan().forecast()->size()},
-          {"peak_ratio", ratios.peak},
-          {"peak_ratio_safe", ratios.peakSafe},
-          {"bound",
-           {{"moved_bytes", s.bound_moved_bytes()},
-            {"internode_bytes", s.bound_internode_bytes()},
-            {"bottleneck_bytes", s.bound_bottleneck_bytes()}}},
-          {"paper_policy", paper}};
-}
 
 static Json rolesJson(const RoleTable &table) {
   Json list = Json::array();

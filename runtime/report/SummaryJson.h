@@ -1,0 +1,18 @@
+// The summary of a plan in JSON, as docs/plan-format.md has it: that of
+// `--emit=json` and of the report's page.
+
+#ifndef ETC_RUNTIME_REPORT_SUMMARYJSON_H
+#define ETC_RUNTIME_REPORT_SUMMARYJSON_H
+
+#include "plan/PlanIndex.h"
+
+#include <nlohmann/json.hpp>
+
+namespace etc::runtime {
+
+/// Bytes are numbers; "paper_policy" is null where the plan has none.
+nlohmann::ordered_json summaryJson(const plan::PlanIndex &index);
+
+} // namespace etc::runtime
+
+#endif // ETC_RUNTIME_REPORT_SUMMARYJSON_H
