@@ -59,12 +59,13 @@ def describe(
     Args:
         model: this rank's modules. Layers are the children of a ModuleList, and say
             their global number by `layer_number` (from 1 on), or lie evenly on the
-            stages.
-        optimizer: a torch optimizer over the model's parameters, or Megatron-Core's
-            with fp32 master weights; None describes parameters alone.
+            stages. With Megatron-Core it may be a list of chunks.
+        optimizer: a torch optimizer over the model's parameters, or Megatron-Core's,
+            distributed or not; None describes parameters alone.
         parallel_state: Megatron-Core's module of that name, or a dictionary with
             "tp", "pp", "dp", "ep" and "tp_rank", "pp_rank", "ep_rank", each 1 or 0
-            where absent.
+            where absent. With the module the call is collective over all ranks, which
+            put together what each has; neither meta nor splits are needed.
         meta: the whole model at all sizes 1, on the meta device; needed where pp or
             ep exceeds 1, or where attributes are missing.
         splits: {global name, with "{layer}" for layers: the axis that tensor
@@ -74,6 +75,14 @@ def describe(
         ValueError: a parameter can't be classified, or is not what it should be; it
             is named.
     """
+    if hasattr(parallel_state, "get_tensor_model_parallel_world_size"):
+        from etc.megatron.describe import describe_live
+
+        if meta is not None or splits:
+            raise ValueError(
+                "meta, splits: Megatron-Core's modules say it; leave them out"
+            )
+        return describe_live(model, optimizer, parallel_state, name=name)
     grid = _read_grid(parallel_state)
     whole = entries_of(meta if meta is not None else model, {}, None)
     if meta is None and (grid["pp"] > 1 or grid["ep"] > 1):
@@ -101,23 +110,12 @@ def describe(
 
 def _read_grid(state: Any) -> dict[str, int]:
     sizes = ("tp", "pp", "dp", "ep")
-    if state is None or isinstance(state, Mapping):
-        given = dict(state or {})
-        grid = {size: int(given.pop(size, 1)) for size in sizes}
-        for rank in ("tp_rank", "pp_rank", "ep_rank", "dp_rank"):
-            grid[rank] = int(given.pop(rank, 0))
-        if given:
-            raise ValueError(f"parallel_state: unknown {next(iter(given))!r}")
-        return grid
-    grid = {
-        "tp": state.get_tensor_model_parallel_world_size(),
-        "pp": state.get_pipeline_model_parallel_world_size(),
-        "dp": state.get_data_parallel_world_size(),
-        "tp_rank": state.get_tensor_model_parallel_rank(),
-        "pp_rank": state.get_pipeline_model_parallel_rank(),
-    }
-    grid["ep"] = state.get_expert_model_parallel_world_size()
-    grid["ep_rank"] = state.get_expert_model_parallel_rank()
+    given = dict(state or {})
+    grid = {size: int(given.pop(size, 1)) for size in sizes}
+    for rank in ("tp_rank", "pp_rank", "ep_rank", "dp_rank"):
+        grid[rank] = int(given.pop(rank, 0))
+    if given:
+        raise ValueError(f"parallel_state: unknown {next(iter(given))!r}")
     return grid
 
 

@@ -1,0 +1,144 @@
+"""What Megatron-Core's optimizers keep of a parameter: where it is, and putting it
+there.
+
+Adam alone, by itself, as Float16OptimizerWithFloat16Params or as DistributedOptimizer,
+one or several of them in a ChainedOptimizer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Iterator, Mapping, Optional
+
+import torch
+
+MOMENTS = ("exp_avg", "exp_avg_sq")
+KNOWN = ("FP32Optimizer", "Float16OptimizerWithFloat16Params", "DistributedOptimizer")
+State = Mapping[str, Mapping[str, torch.Tensor]]
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A parameter's place in a torch optimizer."""
+
+    inner: Any
+    """The torch optimizer."""
+    key: torch.Tensor
+    """What it optimizes: the parameter, its fp32 master, or this rank's flat range
+    of either."""
+    is_master: bool
+
+
+def check_optimizer(optimizer: Any, ddp_config: Any) -> None:
+    """Raises ValueError where the optimizer keeps state in a way that is not read."""
+    for part in parts_of(optimizer):
+        if type(part).__name__ not in KNOWN:
+            raise ValueError(
+                f"optimizer: {type(part).__name__} is not read; expected one of "
+                f"{', '.join(KNOWN)}"
+            )
+        _check_config(part.config)
+    for name, value, wanted in (
+        ("use_megatron_fsdp", False, "use_distributed_optimizer"),
+        ("pad_buckets_for_high_nccl_busbw", False, "the usual padding of buckets"),
+        ("num_distributed_optimizer_instances", 1, "one instance"),
+    ):
+        if getattr(ddp_config, name, value) != value:
+            raise ValueError(f"ddp_config: {name} is not migrated; use {wanted}")
+
+
+def _check_config(config: Any) -> None:
+    if config.optimizer != "adam":
+        raise ValueError(f"optimizer: {config.optimizer} is not migrated; use adam")
+    for name in ("optimizer_cpu_offload", "use_precision_aware_optimizer"):
+        if getattr(config, name, False):
+            raise ValueError(f"optimizer: {name} is not migrated; switch it off")
+    if getattr(config, "overlap_param_gather_with_optimizer_step", False):
+        raise ValueError(
+            "optimizer: overlap_param_gather_with_optimizer_step deals out ranges in "
+            "another way, which is not migrated; switch it off"
+        )
+
+
+def parts_of(optimizer: Any) -> list[Any]:
+    """The optimizers in a chain, or the one; without those that have no parameters."""
+    parts = getattr(optimizer, "chained_optimizers", [optimizer])
+    return [part for part in parts if not getattr(part, "is_stub_optimizer", False)]
+
+
+def slots_of(optimizer: Any) -> dict[torch.nn.Parameter, Slot]:
+    """Where each parameter is optimized; not those that other data-parallel ranks
+    optimize."""
+    return {
+        parameter: slot for part in parts_of(optimizer) for parameter, slot in _of(part)
+    }
+
+
+def _of(part: Any) -> Iterator[tuple[torch.nn.Parameter, Slot]]:
+    inner = part.optimizer
+    if type(part).__name__ == "DistributedOptimizer":
+        for parameter, (group, order) in part.model_param_group_index_map.items():
+            key = inner.param_groups[group]["params"][order]
+            yield parameter, Slot(inner, key, parameter.dtype != torch.float32)
+        return
+    for models, masters in zip(
+        getattr(part, "float16_groups", []),
+        getattr(part, "fp32_from_float16_groups", []),
+    ):
+        for parameter, master in zip(models, masters):
+            yield parameter, Slot(inner, master, True)
+    groups = getattr(part, "fp32_from_fp32_groups", None)
+    for group in (
+        groups if groups is not None else [g["params"] for g in inner.param_groups]
+    ):
+        for parameter in group:
+            yield parameter, Slot(inner, parameter, False)
+
+
+def tensors_of(slot: Slot) -> dict[str, torch.Tensor]:
+    """{type: tensor} of a parameter's state, flat where it is a range."""
+    tensors = {"master": slot.key.data} if slot.is_master else {}
+    state = slot.inner.state.get(slot.key, {})
+    tensors.update((kind, state[kind]) for kind in MOMENTS if kind in state)
+    return tensors
+
+
+def step_of(optimizer: Any) -> Optional[int]:
+    """How many steps the optimizer has made; None where it keeps no count here."""
+    for part in parts_of(optimizer):
+        for group in part.optimizer.param_groups:
+            if "step" in group:  # Transformer Engine's and Apex's
+                return int(group["step"])
+        for state in part.optimizer.state.values():
+            if "step" in state:  # torch's
+                return int(state["step"])
+    return None
+
+
+def bind(slot: Slot, name: str, state: State, step: Optional[int]) -> None:
+    """Puts the state of a parameter into a new optimizer."""
+    if slot.is_master:
+        slot.key.data = own(state["master"][name]).view(slot.key.shape)
+    moments = {kind: own(state[kind][name]) for kind in MOMENTS if kind in state}
+    if not moments:
+        return
+    kept: dict[str, Any] = {k: t.view(slot.key.shape) for k, t in moments.items()}
+    if isinstance(slot.inner, (torch.optim.Adam, torch.optim.AdamW)):
+        kept["step"] = torch.tensor(float(step or 0))
+    slot.inner.state[slot.key] = kept
+
+
+def bind_step(optimizer: Any, step: Optional[int]) -> None:
+    """For optimizers that count in their groups."""
+    for part in parts_of(optimizer):
+        if not isinstance(part.optimizer, (torch.optim.Adam, torch.optim.AdamW)):
+            for group in part.optimizer.param_groups:
+                if step is not None:
+                    group["step"] = step
+
+
+def own(tensor: torch.Tensor) -> torch.Tensor:
+    """The tensor, or a copy where it is a part of a buffer that would live on."""
+    from etc.tensors import owns_storage
+
+    return tensor if owns_storage(tensor) else tensor.clone()
