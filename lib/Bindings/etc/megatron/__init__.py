@@ -1,5 +1,31 @@
-"""Megatron-Core's modules and optimizers, as ETC sees them. Needs megatron-core."""
+"""Megatron-Core trainers change their configuration while they run.
 
+    change = etc.megatron.prepare(model, optimizer, scheduler, curr="PP1TP2DP2",
+                                  cluster="1x4", build=etc.megatron.Build(provider))
+    trainer = change.run(iteration, consumed_samples)   # between two steps
+    model, optimizer = trainer.model, trainer.optimizer
+
+Needs megatron-core. See docs/megatron.md.
+"""
+
+from etc.megatron.batch import check_batch
+from etc.megatron.build import Build
 from etc.megatron.describe import describe_live
+from etc.megatron.reconfigure import (
+    Reconfiguration,
+    Trainer,
+    join,
+    prepare,
+    reconfigure,
+)
 
-__all__ = ["describe_live"]
+__all__ = [
+    "Build",
+    "Reconfiguration",
+    "Trainer",
+    "check_batch",
+    "describe_live",
+    "join",
+    "prepare",
+    "reconfigure",
+]

@@ -1,0 +1,78 @@
+"""Whether a global batch can be dealt out to the new data-parallel ranks."""
+
+from __future__ import annotations
+
+from typing import Optional, Sequence
+
+from etc.errors import UnsatisfiableError
+
+
+def check_batch(global_batch: int, dp: int, micro_batch: int) -> None:
+    """Raises UnsatisfiableError, with the nearest that do, unless `global_batch`
+    samples are a whole number of micro batches on each of `dp` ranks."""
+    unit = dp * micro_batch
+    rest = global_batch % unit
+    if rest == 0:
+        return
+    below, above = global_batch - rest, global_batch - rest + unit
+    near = f"that are: {below}, {above}" if below else f"that is: {above}"
+    raise UnsatisfiableError(
+        f"global batch {global_batch} is not divisible by DP {dp} x micro batch "
+        f"{micro_batch}; nearest {near}"
+    )
+
+
+class Batches:
+    """Global and micro batch, in samples, and a ramp of the global one."""
+
+    def __init__(
+        self, global_batch: int, micro_batch: int, ramp: Optional[Sequence[int]] = None
+    ) -> None:
+        """`ramp`: first global batch, increment, samples until the last; or None."""
+        self.global_batch, self.micro_batch, self.ramp = global_batch, micro_batch, ramp
+
+    @classmethod
+    def of_trainer(
+        cls, global_batch: Optional[int], micro_batch: Optional[int]
+    ) -> Batches:
+        """What is given, else what Megatron-Core's calculator of micro batches has.
+
+        Raises ValueError where neither says.
+        """
+        from megatron.core import num_microbatches_calculator as module
+
+        calculator = module._GLOBAL_NUM_MICROBATCHES_CALCULATOR
+        ramp = None
+        if calculator is not None:
+            micro_batch = micro_batch or calculator.micro_batch_size
+            if global_batch is None:
+                names = ("start_global_batch_size", "batch_size_increment")
+                if hasattr(calculator, names[0]):
+                    ramp = [getattr(calculator, name) for name in names]
+                    ramp.append(calculator.ramup_samples)  # Megatron's spelling
+                    global_batch = calculator.global_batch_size
+                else:
+                    global_batch = calculator.current_global_batch_size
+        if global_batch is None or micro_batch is None:
+            raise ValueError(
+                "global_batch, micro_batch: pass both, or initialize Megatron-Core's "
+                "num_microbatches_calculator"
+            )
+        return cls(global_batch, micro_batch, ramp)
+
+    def check(self, dp: int) -> None:
+        """Whether every step's batch can be dealt out; see `check_batch`."""
+        if self.ramp:
+            start, increment, _ = self.ramp
+            for batch in range(start, self.global_batch, increment):
+                check_batch(batch, dp, self.micro_batch)
+        check_batch(self.global_batch, dp, self.micro_batch)
+
+    def configure(self, rank: int, dp: int, consumed_samples: int) -> None:
+        """Sets Megatron-Core's calculator for the new configuration."""
+        from megatron.core import num_microbatches_calculator as calculator
+
+        calculator.reconfigure_num_microbatches_calculator(
+            rank, self.ramp, self.global_batch, self.micro_batch, dp
+        )
+        calculator.update_num_microbatches(consumed_samples, consistency_check=False)

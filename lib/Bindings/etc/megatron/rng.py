@@ -1,0 +1,124 @@
+"""Random number generators: they belong to roles, and go on where their role goes.
+
+A role is a stage and a tensor rank, with experts an expert rank too: by these
+Megatron-Core seeds. A role that did not exist before has to be seeded by the trainer:
+the state of another role would repeat its numbers.
+"""
+
+from __future__ import annotations
+
+import pickle
+import random
+from typing import Any, Mapping, Optional
+
+import torch
+
+from etc.megatron.grid import dense
+from etc.roles import Role
+
+Roles = dict[int, Role]
+
+
+def roles_of(placement: list[int], layout: Mapping[str, Any]) -> Roles:
+    """{rank: role} of a configuration, with "ep" beside "tp", "cp", "dp", "pp"."""
+    roles: Roles = {}
+    for rank in range(len(placement)):
+        role: Role = {}
+        rest = rank
+        for name in dense(layout["order"]):
+            role[name] = rest % layout[name]
+            rest //= layout[name]
+        # Experts have a grid of their own, which begins with their tensor ranks.
+        role["ep"] = rank // layout.get("etp", layout["tp"]) % layout.get("ep", 1)
+        roles[rank] = role
+    return roles
+
+
+def source_of(role: Role, prev: Roles, by_replica: bool) -> Optional[int]:
+    """The previous rank whose generators go on in `role`, or None.
+
+    `by_replica`: replicas are seeded apart (Megatron's data_parallel_random_init).
+    """
+    same = [
+        rank
+        for rank, other in prev.items()
+        if all(other[name] == role[name] for name in ("pp", "tp", "ep"))
+    ]
+    for rank in same:
+        if all(prev[rank][name] == role[name] for name in ("dp", "cp")):
+            return rank
+    return None if by_replica or not same else min(same)
+
+
+def label(role: Role, layout: Mapping[str, Any]) -> str:
+    """ "P0T1", with experts "P0T1E0"."""
+    expert = f"E{role['ep']}" if layout.get("ep", 1) > 1 else ""
+    return f"P{role['pp']}T{role['tp']}{expert}"
+
+
+def unseeded_roles(prev: Roles, curr: Roles, by_replica: bool) -> list[int]:
+    """The new ranks that no generator belongs to."""
+    return [r for r, role in curr.items() if source_of(role, prev, by_replica) is None]
+
+
+def tracker() -> Any:
+    """Megatron-Core's."""
+    from megatron.core.tensor_parallel.random import get_cuda_rng_tracker
+
+    return get_cuda_rng_tracker()
+
+
+def check_tracker() -> None:
+    """Raises ValueError where states are no tensors."""
+    for name, state in tracker().get_states().items():
+        if not isinstance(state, torch.Tensor):
+            raise ValueError(
+                f"RNG tracker: {name} is a {type(state).__name__}, which other "
+                f"processes can't take over; train without use_cudagraphable_rng"
+            )
+
+
+def capture() -> bytes:
+    """This process's generators: of Python, NumPy, PyTorch and the tracker."""
+    states: dict[str, Any] = {
+        "python": random.getstate(),
+        "torch": torch.get_rng_state(),
+        "tracker": {name: s.cpu() for name, s in tracker().get_states().items()},
+    }
+    if torch.cuda.is_available():
+        states["cuda"] = torch.cuda.get_rng_state()
+    try:
+        import numpy
+    except ImportError:
+        pass
+    else:
+        states["numpy"] = numpy.random.get_state()
+    return pickle.dumps(states)
+
+
+def restore(data: bytes) -> None:
+    """Goes on with the generators of a role."""
+    states = pickle.loads(data)
+    random.setstate(states["python"])
+    torch.set_rng_state(states["torch"])
+    if "cuda" in states:
+        torch.cuda.set_rng_state(states["cuda"])
+    if "numpy" in states:
+        import numpy
+
+        numpy.random.set_state(states["numpy"])
+    tracker().reset()
+    tracker().set_states(states["tracker"])
+
+
+def forget() -> None:
+    """So that a role that nobody seeds raises an error where it draws."""
+    tracker().reset()
+
+
+def scratch() -> None:
+    """For the modules, whose first values are overwritten."""
+    from megatron.core.tensor_parallel import model_parallel_cuda_manual_seed
+
+    if torch.cuda.is_available():
+        model_parallel_cuda_manual_seed(1)
