@@ -20,6 +20,7 @@ from megatron.core.optimizer import OptimizerConfig, get_megatron_optimizer
 from megatron.core.optimizer_param_scheduler import OptimizerParamScheduler
 from megatron.core.pipeline_parallel import get_forward_backward_func
 from megatron.core.tensor_parallel import model_parallel_cuda_manual_seed
+from megatron.core.transformer.module import Float16Module
 from megatron.core.transformer.transformer_config import TransformerConfig
 
 
@@ -70,7 +71,7 @@ class Job:
         self.seed({})
         settings = self.settings
         self.model = [
-            DistributedDataParallel(chunk.config, self.ddp_config(), chunk)
+            DistributedDataParallel(chunk.config, self.ddp_config(), self.cast(chunk))
             for chunk in self.chunks(vpp)
         ]
         self.optimizer = get_megatron_optimizer(
@@ -102,6 +103,10 @@ class Job:
         seed = 1234 + 100 * parallel_state.get_pipeline_model_parallel_rank()
         torch.manual_seed(seed)
         model_parallel_cuda_manual_seed(seed)
+
+    def cast(self, chunk: GPTModel) -> Any:
+        """Between fp32 outside of the model and bf16 inside."""
+        return Float16Module(chunk.config, chunk) if self.settings.bf16 else chunk
 
     def ddp_config(self) -> DistributedDataParallelConfig:
         settings = self.settings
