@@ -1,93 +1,23 @@
 #include "checkpoint/Checkpoint.h"
 
-#include "pack/Runs.h"
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fcntl.h>
-#include <filesystem>
-#include <fstream>
-#include <unistd.h>
+#include <set>
 
 using namespace etc::runtime;
 using etc::plan::PlanIndex;
-using etc::plan::fb::DType;
 
-static Status unreadable(const std::string &path, const char *reason) {
-  return Status(ErrorKind::Usage, text(path, ": cannot read: ", reason));
+const flatbuffers::Vector<int64_t> &
+etc::runtime::previousShape(const PlanIndex &index, uint32_t tensor) {
+  const auto &facts = index.tensor(tensor);
+  return facts.prev_shape() ? *facts.prev_shape() : *facts.shape();
 }
 
-static Result<StoredTensors> readList(const std::string &path) {
-  std::error_code error;
-  const uint64_t fileBytes = std::filesystem::file_size(path, error);
-  std::ifstream file(path, std::ios::binary);
-  uint64_t length = 0;
-  if (error || !file.read(reinterpret_cast<char *>(&length), sizeof length))
-    return unreadable(path, error ? error.message().c_str() : "too short");
-  length = std::min(
-      {length, kMostListBytes - sizeof length, fileBytes - sizeof length});
-  std::string start(sizeof length + length, '\0');
-  file.seekg(0);
-  if (!file.read(start.data(), static_cast<std::streamsize>(start.size())))
-    return unreadable(path, "it ended early");
-  Result<StoredTensors> tensors = parseSafeTensors(start, fileBytes);
-  return tensors ? std::move(tensors)
-                 : Result<StoredTensors>(tensors.status().at(path));
-}
-
-Result<Checkpoint> Checkpoint::open(const std::string &directory) {
-  Checkpoint checkpoint;
-  checkpoint.directory = directory;
-  std::error_code error;
-  for (const auto &entry :
-       std::filesystem::directory_iterator(directory, error)) {
-    const std::filesystem::path path = entry.path();
-    if (path.extension() != ".safetensors")
-      continue;
-    const std::string stem = path.stem();
-    Result<StoredTensors> tensors = readList(path);
-    if (!tensors)
-      return tensors.status();
-    for (auto &[name, tensor] : *tensors)
-      checkpoint.places[{stem.substr(0, stem.find('-')), name}] = {
-          path, std::move(tensor)};
-  }
-  if (error || checkpoint.places.empty())
-    return Status(ErrorKind::Usage,
-                  text(directory, ": no checkpoint is here; expected files "
-                                  "such as param.safetensors"));
-  return checkpoint;
-}
-
-const Checkpoint::Place *Checkpoint::find(const PlanIndex &index,
-                                          uint32_t tensor) const {
-  const auto &wanted = index.tensor(tensor);
-  auto found = places.find({wanted.type()->str(), wanted.name()->str()});
-  return found == places.end() ? nullptr : &found->second;
-}
-
-static const char *storedName(DType dtype) {
-  switch (dtype) {
-  case DType::bf16:
-    return "BF16";
-  case DType::fp16:
-    return "F16";
-  case DType::fp32:
-    return "F32";
-  case DType::fp64:
-    return "F64";
-  case DType::i64:
-    return "I64";
-  case DType::u8:
-    return "U8";
-  }
-  return "";
-}
-
-static const flatbuffers::Vector<int64_t> &
-previousShape(const etc::plan::fb::Tensor &tensor) {
-  return tensor.prev_shape() ? *tensor.prev_shape() : *tensor.shape();
+std::vector<int64_t>
+etc::runtime::boundsOf(const flatbuffers::Vector<int64_t> &shape) {
+  std::vector<int64_t> bounds;
+  for (int64_t extent : shape)
+    bounds.insert(bounds.end(), {0, extent});
+  return bounds;
 }
 
 template <typename Shape> static std::string describeShape(const Shape &shape) {
@@ -97,63 +27,193 @@ template <typename Shape> static std::string describeShape(const Shape &shape) {
   return "[" + out + "]";
 }
 
-Status Checkpoint::check(const PlanIndex &index, uint32_t tensor) const {
-  const Place *place = find(index, tensor);
-  if (!place)
-    return Status(ErrorKind::Usage,
-                  text(directory, ": has no ", index.describeTensor(tensor)));
+std::string Checkpoint::describeTypes() const {
+  std::set<std::string> types;
+  for (const auto &[name, entry] : entries)
+    types.insert(name.first);
+  std::string out;
+  for (const std::string &type : types)
+    out += (out.empty() ? "" : ",") + type;
+  return out;
+}
+
+const std::pair<const Checkpoint::Name, Checkpoint::Entry> *
+Checkpoint::find(const PlanIndex &index, uint32_t tensor) const {
   const auto &wanted = index.tensor(tensor);
-  const StoredTensor &stored = place->tensor;
+  auto found = entries.find({wanted.type()->str(), wanted.name()->str()});
+  return found == entries.end() ? nullptr : &*found;
+}
+
+std::optional<uint32_t> Checkpoint::resolve(const PlanIndex &index,
+                                            uint32_t tensor) const {
+  const uint32_t primary = index.primary(tensor);
+  for (uint32_t candidate : {tensor, primary})
+    if (find(index, candidate))
+      return candidate;
+  for (uint32_t other = 0; other != index.plan().tensors()->size(); ++other)
+    if (index.primary(other) == primary && find(index, other))
+      return other;
+  return std::nullopt;
+}
+
+Status Checkpoint::check(const PlanIndex &index, uint32_t tensor) const {
+  const auto *found = find(index, tensor);
+  if (!found)
+    return Status(ErrorKind::Usage,
+                  text(directory_, ": has no ", index.describeTensor(tensor)));
+  const Entry &entry = found->second;
+  const auto &wanted = index.tensor(tensor);
   auto isLike = [&](const flatbuffers::Vector<int64_t> *shape) {
     return shape &&
-           std::equal(shape->begin(), shape->end(), stored.shape.begin(),
-                      stored.shape.end(), [](int64_t a, uint64_t b) {
+           std::equal(shape->begin(), shape->end(), entry.shape.begin(),
+                      entry.shape.end(), [](int64_t a, uint64_t b) {
                         return static_cast<uint64_t>(a) == b;
                       });
   };
   // A view has the same elements in the same order.
-  const bool isRight = stored.dtype == storedName(wanted.dtype()) &&
-                       (isLike(&previousShape(wanted)) ||
-                        (!wanted.prev_shape() && isLike(wanted.view())));
-  return isRight ? Status::success()
-                 : Status(ErrorKind::Usage,
-                          text(place->file, ": ", index.describeTensor(tensor),
-                               " is ", stored.dtype, " ",
-                               describeShape(stored.shape), "; expected ",
-                               storedName(wanted.dtype()), " ",
-                               describeShape(previousShape(wanted))));
+  const bool isWhole = entry.boxes.front().bounds.empty();
+  const auto &shape = previousShape(index, tensor);
+  const bool isRight = entry.dtype == storedName(wanted.dtype()) &&
+                       (isLike(&shape) || (isWhole && !wanted.prev_shape() &&
+                                           isLike(wanted.view())));
+  const std::string place =
+      isWhole ? files[entry.boxes.front().holders.front().file]->path()
+              : text(directory_, "/", kStateIndexName);
+  return isRight
+             ? Status::success()
+             : Status(ErrorKind::Usage,
+                      text(place, ": ", index.describeTensor(tensor), " is ",
+                           entry.dtype, " ", describeShape(entry.shape),
+                           "; expected ", storedName(wanted.dtype()), " ",
+                           describeShape(shape),
+                           "; plan with the model and the precision of "
+                           "the checkpoint"));
+}
+
+/// Where in its file a box is. What the inventory says is compared with it.
+Result<const StoredTensor *> Checkpoint::locate(const Name &name,
+                                                const Entry &entry,
+                                                const StoredBox &box,
+                                                const Holder &holder) const {
+  const StoredFile &file = *files[holder.file];
+  Result<const StoredTensors *> list = file.list();
+  if (!list)
+    return list.status();
+  const std::string key = holder.device ? stateKey(name.first, name.second,
+                                                   holder.box, holder.boxCount)
+                                        : name.second;
+  auto found = (*list)->find(key);
+  if (found == (*list)->end())
+    return plan::malformed(file.path(), ": has no ", key);
+  std::vector<uint64_t> shape = entry.shape;
+  for (unsigned axis = 0; axis != box.bounds.size() / 2; ++axis)
+    shape[axis] = static_cast<uint64_t>(Box(box.bounds).extent(axis));
+  const StoredTensor &tensor = found->second;
+  if (tensor.dtype != entry.dtype || tensor.shape != shape)
+    return plan::malformed(file.path(), ": ", key, " is ", tensor.dtype, " ",
+                           describeShape(tensor.shape), "; ", kStateIndexName,
+                           " says ", entry.dtype, " ", describeShape(shape));
+  return &tensor;
+}
+
+/// Calls visit for a part of a stored box, from the file of `device` where that
+/// has it, else from the first that can be read.
+template <typename Visit>
+Status Checkpoint::visitBox(const Name &name, const Entry &entry,
+                            const StoredBox &box, Box whole, Box part,
+                            std::optional<uint32_t> device, Visit visit) const {
+  std::vector<const Holder *> order;
+  for (const Holder &holder : box.holders)
+    order.insert(holder.device == device ? order.begin() : order.end(),
+                 &holder);
+  Status first = Status::success();
+  for (const Holder *holder : order) {
+    Result<const StoredTensor *> tensor = locate(name, entry, box, *holder);
+    if (tensor) {
+      visit(Part{*files[holder->file], **tensor, whole, part});
+      return Status::success();
+    }
+    if (first.ok())
+      first = tensor.status();
+  }
+  return first;
+}
+
+/// The box that two boxes share; they do.
+static std::vector<int64_t> intersection(Box a, Box b) {
+  std::vector<int64_t> common;
+  for (unsigned axis = 0; axis != a.rank(); ++axis) {
+    common.push_back(std::max(a.begin(axis), b.begin(axis)));
+    common.push_back(std::min(a.end(axis), b.end(axis)));
+  }
+  return common;
+}
+
+/// Calls visit(part) for parts of files that make up a box.
+template <typename Visit>
+Status Checkpoint::forEachPart(const PlanIndex &index, uint32_t tensor,
+                               Box wanted, std::optional<uint32_t> device,
+                               Visit visit) const {
+  if (Status s = check(index, tensor); !s.ok())
+    return s;
+  const auto &[name, entry] = *find(index, tensor);
+  const std::vector<int64_t> all = boundsOf(previousShape(index, tensor));
+  std::vector<std::vector<int64_t>> left{
+      {wanted.bounds().begin(), wanted.bounds().end()}};
+  auto take = [&](const StoredBox &box) {
+    const Box whole(box.bounds.empty() ? all : box.bounds);
+    std::vector<std::vector<int64_t>> rest;
+    for (std::vector<int64_t> &piece : left) {
+      if (!intersects(Box(piece), whole)) {
+        rest.push_back(std::move(piece));
+        continue;
+      }
+      const std::vector<int64_t> common = intersection(Box(piece), whole);
+      if (Status s =
+              visitBox(name, entry, box, whole, Box(common), device, visit);
+          !s.ok())
+        return s;
+      for (std::vector<int64_t> &outside : subtract(Box(piece), Box(common)))
+        rest.push_back(std::move(outside));
+    }
+    left = std::move(rest);
+    return Status::success();
+  };
+  for (bool isOwn : {true, false})
+    for (const StoredBox &box : entry.boxes) {
+      const bool hasOwn =
+          std::any_of(box.holders.begin(), box.holders.end(),
+                      [&](const Holder &h) { return h.device == device; });
+      if (left.empty())
+        return Status::success();
+      if (hasOwn == isOwn)
+        if (Status s = take(box); !s.ok())
+          return s;
+    }
+  return left.empty()
+             ? Status::success()
+             : Status(ErrorKind::Usage,
+                      text(directory_, ": no file has ",
+                           index.describeTensor(tensor),
+                           describe(Box(left.front())),
+                           "; name a directory that has all of the previous "
+                           "state"));
+}
+
+Status Checkpoint::check(const PlanIndex &index, uint32_t tensor, Box box,
+                         std::optional<uint32_t> device) const {
+  return forEachPart(index, tensor, box, device, [](const Part &) {});
 }
 
 Result<uint64_t> Checkpoint::read(const PlanIndex &index, uint32_t tensor,
-                                  Region to, Box part) const {
-  if (Status s = check(index, tensor); !s.ok())
-    return s;
-  const Place &place = *find(index, tensor);
-  const int fd = ::open(place.file.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0)
-    return unreadable(place.file, std::strerror(errno));
-  std::vector<int64_t> whole;
-  for (int64_t extent : previousShape(index.tensor(tensor)))
-    whole.insert(whole.end(), {0, extent});
-  const uint64_t size = index.elementBytes(tensor);
+                                  Region to, Box part,
+                                  std::optional<uint32_t> device) const {
+  const unsigned size = index.elementBytes(tensor);
   uint64_t count = 0;
-  bool isRead = true;
-  forEachRun(Box(whole), to.box, part,
-             [&](uint64_t from, uint64_t where, uint64_t elements) {
-               std::byte *data = to.data + where * size;
-               uint64_t at = place.tensor.begin + from * size;
-               uint64_t left = elements * size;
-               while (isRead && left > 0) {
-                 ssize_t got = ::pread(fd, data, left, static_cast<off_t>(at));
-                 isRead = got > 0;
-                 if (!isRead)
-                   break;
-                 const auto bytes = static_cast<uint64_t>(got);
-                 data += bytes, at += bytes, left -= bytes, count += bytes;
-               }
-             });
-  ::close(fd);
-  if (!isRead)
-    return unreadable(place.file, "it ended early");
-  return count;
+  Status status =
+      forEachPart(index, tensor, part, device, [&](const Part &from) {
+        from.file.copy(from.tensor, from.whole, to, from.part, size);
+        count += from.part.volume() * size;
+      });
+  return status.ok() ? Result<uint64_t>(count) : Result<uint64_t>(status);
 }

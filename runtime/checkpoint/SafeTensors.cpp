@@ -14,11 +14,9 @@ namespace {
 
 /// 0 for one that is not known.
 uint64_t bytesOf(const std::string &dtype) {
-  for (auto [name, bytes] :
-       {std::pair("F64", 8), std::pair("I64", 8), std::pair("F32", 4),
-        std::pair("BF16", 2), std::pair("F16", 2), std::pair("U8", 1)})
-    if (dtype == name)
-      return static_cast<uint64_t>(bytes);
+  for (etc::plan::fb::DType known : etc::plan::fb::EnumValuesDType())
+    if (dtype == storedName(known))
+      return etc::plan::elementBytes(known);
   return 0;
 }
 
@@ -65,16 +63,38 @@ Status readTensor(const Json &object, uint64_t dataBegin, uint64_t fileBytes,
 
 } // namespace
 
+const char *etc::runtime::storedName(etc::plan::fb::DType dtype) {
+  using etc::plan::fb::DType;
+  switch (dtype) {
+  case DType::bf16:
+    return "BF16";
+  case DType::fp16:
+    return "F16";
+  case DType::fp32:
+    return "F32";
+  case DType::fp64:
+    return "F64";
+  case DType::i64:
+    return "I64";
+  case DType::u8:
+    return "U8";
+  }
+  return "";
+}
+
 Result<StoredTensors> etc::runtime::parseSafeTensors(std::string_view start,
                                                      uint64_t fileBytes) {
   uint64_t length = 0;
   if (start.size() < sizeof length)
     return malformed("not a safetensors file: too short");
   std::memcpy(&length, start.data(), sizeof length);
-  if (length > start.size() - sizeof length ||
-      length > fileBytes - sizeof length)
+  if (length > fileBytes - sizeof length)
     return malformed("not a safetensors file: a list of ", length,
                      " bytes is not in it");
+  if (length > start.size() - sizeof length)
+    return malformed("its list of ", length, " bytes is longer than ",
+                     kMostListBytes - sizeof length,
+                     "; share its tensors out among more files");
   Json list = Json::parse(start.substr(sizeof length, length), nullptr, false);
   if (!list.is_object())
     return malformed("not a safetensors file: its list is no JSON object");

@@ -4,6 +4,7 @@
 #define ETC_RUNTIME_CHECKPOINT_SAFETENSORS_H
 
 #include "plan/Status.h"
+#include "plan/plan_generated.h"
 
 #include <cstdint>
 #include <map>
@@ -33,6 +34,9 @@ using StoredTensors = std::map<std::string, StoredTensor>;
 /// of kind Malformed.
 Result<StoredTensors> parseSafeTensors(std::string_view start,
                                        uint64_t fileBytes);
+
+/// How the format names a type of a plan: "BF16".
+const char *storedName(plan::fb::DType dtype);
 
 /// The list may be so long, its own length included.
 constexpr uint64_t kMostListBytes = uint64_t{64} << 20;

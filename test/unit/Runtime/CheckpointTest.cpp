@@ -68,6 +68,13 @@ TEST(SafeTensors, WhatIsWrongIsNamed) {
   EXPECT_EQ(refusal(tensor(
                 R"("dtype": "F32", "shape": [6], "data_offsets": [4, 28])")),
             "a: data_offsets [4, 28] are not 24 of the file's 24 bytes");
+  EXPECT_EQ(parseSafeTensors(std::string("\0\0\0\x10\0\0\0\0", 8) +
+                                 std::string(8, ' '),
+                             uint64_t{1} << 30)
+                .status()
+                .message(),
+            "its list of 268435456 bytes is longer than 67108856; share its "
+            "tensors out among more files");
   // The product of the extents does not wrap.
   EXPECT_EQ(
       refusal(tensor(R"("dtype": "F32", "shape": [4294967296, 4294967296],)"
@@ -126,13 +133,18 @@ TEST_F(CheckpointTest, WhatIsMissingIsNamed) {
                         std::string(32, 'x')));
   EXPECT_EQ(Checkpoint::open(directory)->check(index, 2).message(),
             directory + "/master-00001-of-00001.safetensors: layer.weight "
-                        "(master) is F32 [2, 4]; expected F32 [4, 4]");
+                        "(master) is F32 [2, 4]; expected F32 [4, 4]; plan "
+                        "with the model and the precision of the checkpoint");
   writeFile(directory + "/param.safetensors", "short");
   EXPECT_EQ(Checkpoint::open(directory).status().message(),
-            directory + "/param.safetensors: cannot read: too short");
+            directory +
+                "/param.safetensors: not a safetensors file: too short");
   EXPECT_EQ(Checkpoint::open("/nonexistent").status().message(),
-            "/nonexistent: no checkpoint is here; expected files such as "
-            "param.safetensors");
+            "/nonexistent: cannot read: No such file or directory");
+  EXPECT_EQ(Checkpoint::open("/proc/self/task").status().message(),
+            "/proc/self/task: no checkpoint is here; expected files such as "
+            "param.safetensors, or those that etc-run --out=/proc/self/task "
+            "writes");
 }
 
 } // namespace
