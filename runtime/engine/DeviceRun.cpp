@@ -1,5 +1,6 @@
 #include "engine/DeviceRun.h"
 
+#include "checkpoint/WriteState.h"
 #include "engine/Ceiling.h"
 #include "engine/DeviceFill.h"
 #include "engine/Peers.h"
@@ -224,8 +225,30 @@ Status DeviceRun::verify() {
   if (options.verify != Verify::Full)
     return Status::success();
   auto start = Clock::now();
-  Status status = checkState(index, Side::Curr, state, worker);
+  const StateSource *source = options.keeping.source;
+  Status status = source
+                      ? state.forEachRegion(
+                            Side::Curr,
+                            [&](uint32_t tensor, Region region) {
+                              return source->check(index, result.device, tensor,
+                                                   {region.data, region.box});
+                            })
+                      : checkState(index, Side::Curr, state, worker);
   result.verifySeconds = secondsSince(start);
   result.verified = status.ok();
   return status.at(text("device ", result.device));
+}
+
+Status DeviceRun::write() {
+  if (options.out.empty())
+    return Status::success();
+  return writeStateFile(index, self.rank, options.out,
+                        [&](uint32_t tensor, Region to) {
+                          const Region from =
+                              state.around(Side::Curr, tensor, to.box);
+                          copyBox({from.data, from.box}, to, to.box,
+                                  index.elementBytes(tensor));
+                          return Status::success();
+                        })
+      .status();
 }

@@ -27,6 +27,9 @@ struct RunOptions {
   Progress *progress = nullptr;
   /// Logs every step, unless null; not owned.
   TraceLog *trace = nullptr;
+  /// Where the current state is written as safetensors; empty: nowhere. In host
+  /// memory only.
+  std::string out = {};
   /// Not owned, may be null.
   Observer *observer = nullptr;
   /// Puts something between a device and its transport; may be empty.
@@ -76,6 +79,9 @@ public:
   /// Checks every element of the current state after migrate(), where the
   /// options say so. The error is of kind Verification.
   Status verify();
+
+  /// Writes the current state after migrate(), where the options say so.
+  Status write();
 
   const DeviceReport &report() const { return result; }
 

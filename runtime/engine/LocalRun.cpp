@@ -41,7 +41,8 @@ LocalOutcome etc::runtime::runLocally(const PlanIndex &index,
       record(s);
       cluster.transport(rank).abort();
     } else {
-      record(runs[rank]->verify());
+      s = runs[rank]->verify();
+      record(s.ok() ? runs[rank]->write() : s);
     }
   };
   {

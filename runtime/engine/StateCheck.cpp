@@ -104,6 +104,19 @@ uint64_t firstDifference(const std::byte *a, const std::byte *b,
 
 } // namespace
 
+Status etc::runtime::compareElements(const PlanIndex &index, uint32_t tensor,
+                                     Box box, const std::byte *expected,
+                                     const std::byte *actual) {
+  const unsigned size = index.elementBytes(tensor);
+  if (std::memcmp(expected, actual, box.volume() * size) == 0)
+    return Status::success();
+  const uint64_t i = firstDifference(expected, actual, size);
+  return Status(plan::ErrorKind::Verification,
+                index.describeTensor(tensor) + describePosition(i, box) +
+                    ": expected " + describeBits(expected + i * size, size) +
+                    ", got " + describeBits(actual + i * size, size));
+}
+
 /// The pieces of a region as moves of the formula, or of zeros.
 static void appendValues(const PlanIndex &index, uint32_t tensor, Side side,
                          Region region, MoveKind values, MoveKind zeros,

@@ -18,6 +18,11 @@ public:
   virtual plan::Result<uint64_t> read(const plan::PlanIndex &index,
                                       uint32_t device, uint32_t tensor,
                                       Region region) const = 0;
+  /// Compares every element of a box of a current shard with what it has to be:
+  /// by formula, unless a source knows better. The error is of kind
+  /// Verification.
+  virtual plan::Status check(const plan::PlanIndex &index, uint32_t device,
+                             uint32_t tensor, ConstRegion region) const;
 };
 
 } // namespace etc::runtime

@@ -52,7 +52,7 @@ std::string formatBox(const std::vector<int64_t> &bounds) {
 }
 
 std::string formatTensor(const etc::plan::fb::Plan &plan,
-                         const etc::plan::fb::Tensor &tensor) {
+                         const etc::plan::fb::Tensor &tensor, Shapes shapes) {
   std::string out =
       "{\"name\": " + quote(tensor.name()->string_view()) +
       ", \"type\": " + quote(tensor.type()->string_view()) +
@@ -60,7 +60,7 @@ std::string formatTensor(const etc::plan::fb::Plan &plan,
       ", \"shape\": " + list(*tensor.shape(), number);
   if (tensor.view())
     out += ", \"view\": " + list(*tensor.view(), number);
-  if (tensor.prev_shape())
+  if (tensor.prev_shape() && shapes == Shapes::Both)
     out += ", \"prev_shape\": " + list(*tensor.prev_shape(), number);
   if (tensor.tied_to() >= 0)
     out += ", \"tied_to\": " +
@@ -123,7 +123,8 @@ void etc::runtime::share(const PlanIndex &index,
 }
 
 std::string etc::runtime::formatInventory(const PlanIndex &index,
-                                          const Inventory &inventory) {
+                                          const Inventory &inventory,
+                                          Shapes shapes) {
   std::map<std::pair<uint32_t, Boxes>, size_t> shardNumbers;
   std::vector<std::string> shards, devices;
   for (uint32_t rank = 0; rank != index.rankCount(); ++rank) {
@@ -143,7 +144,7 @@ std::string etc::runtime::formatInventory(const PlanIndex &index,
   }
   std::vector<std::string> tensors;
   for (const etc::plan::fb::Tensor *tensor : *index.plan().tensors())
-    tensors.push_back(formatTensor(index.plan(), *tensor));
+    tensors.push_back(formatTensor(index.plan(), *tensor, shapes));
   auto rows = [](const std::vector<std::string> &items) {
     std::string out;
     for (const std::string &item : items)
@@ -158,8 +159,8 @@ std::string etc::runtime::formatInventory(const PlanIndex &index,
 
 Status etc::runtime::writeInventory(const PlanIndex &index,
                                     const Inventory &inventory,
-                                    const std::string &path) {
-  const std::string content = formatInventory(index, inventory);
+                                    const std::string &path, Shapes shapes) {
+  const std::string content = formatInventory(index, inventory, shapes);
   const std::string draft = path + ".part";
   int fd =
       ::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);

@@ -35,13 +35,17 @@ Inventory takeInventory(const PlanIndex &index, const Survivors &survivors);
 void share(const PlanIndex &index, const std::vector<TensorBox> &boxes,
            Inventory &inventory);
 
+/// Of which side shapes are written where the two differ.
+enum class Shapes { Both, Curr };
+
 /// An inventory as JSON (docs/reliability.md describes it). A device holds at
 /// most one shard a tensor.
-std::string formatInventory(const PlanIndex &index, const Inventory &inventory);
+std::string formatInventory(const PlanIndex &index, const Inventory &inventory,
+                            Shapes shapes = Shapes::Both);
 
 /// Writes it in one step: the file is there whole or not at all.
 Status writeInventory(const PlanIndex &index, const Inventory &inventory,
-                      const std::string &path);
+                      const std::string &path, Shapes shapes = Shapes::Both);
 
 } // namespace etc::runtime
 

@@ -1,0 +1,110 @@
+#include "engine/StoredState.h"
+
+#include "checkpoint/WriteState.h"
+#include "engine/StateCheck.h"
+
+#include <algorithm>
+#include <set>
+
+using namespace etc::runtime;
+
+/// What a box has in common with the shape that is stored; nothing where it is
+/// all padding.
+static std::optional<std::vector<int64_t>> storedPart(Box box, Box stored) {
+  if (!intersects(box, stored))
+    return std::nullopt;
+  std::vector<int64_t> common(box.bounds().begin(), box.bounds().end());
+  for (unsigned axis = 0; axis != box.rank(); ++axis)
+    common[2 * axis + 1] = std::min(box.end(axis), stored.end(axis));
+  return common;
+}
+
+Result<uint64_t> StoredState::read(const PlanIndex &index, uint32_t device,
+                                   uint32_t tensor, Region region) const {
+  const uint32_t source = checkpoint.resolve(index, tensor).value_or(tensor);
+  const std::vector<int64_t> stored = boundsOf(previousShape(index, source));
+  for (const std::vector<int64_t> &rest : subtract(region.box, Box(stored)))
+    zeroBox(region, Box(rest), index.elementBytes(tensor));
+  auto part = storedPart(region.box, Box(stored));
+  return part ? checkpoint.read(index, source, region, Box(*part), device)
+              : Result<uint64_t>(uint64_t{0});
+}
+
+/// A plan may cast where the files have something else.
+static Status explainDerived(const PlanIndex &index, uint32_t tensor,
+                             const Status &status) {
+  const auto &facts = index.tensor(tensor);
+  if (facts.derived_from() < 0)
+    return status;
+  const auto &source =
+      index.tensor(static_cast<uint32_t>(facts.derived_from()));
+  return Status(status.kind(),
+                text(status.message(),
+                     "; plan with etc-opt --derive=none, "
+                     "which moves (",
+                     facts.type()->string_view(),
+                     ") too: the files do not have it as the cast of (",
+                     source.type()->string_view(), ")"));
+}
+
+Status StoredState::check(const PlanIndex &index, uint32_t device,
+                          uint32_t tensor, ConstRegion region) const {
+  const unsigned size = index.elementBytes(tensor);
+  std::vector<std::byte> expected;
+  const std::byte *actual = region.data;
+  return forEachSlab(region.box, kSlabBytes / size, [&](Box slab) {
+    expected.resize(slab.volume() * size);
+    Result<uint64_t> bytes =
+        read(index, device, tensor, {expected.data(), slab});
+    if (!bytes)
+      return bytes.status();
+    const Status status =
+        compareElements(index, tensor, slab, expected.data(), actual);
+    actual += expected.size();
+    return status.ok() ? status : explainDerived(index, tensor, status);
+  });
+}
+
+Status
+StoredState::describeMissing(const PlanIndex &index,
+                             const std::vector<uint32_t> &missing) const {
+  constexpr size_t most = 3;
+  std::string names;
+  for (size_t i = 0; i != std::min(most, missing.size()); ++i)
+    names += (i ? ", " : "") + index.describeTensor(missing[i]);
+  if (missing.size() > most)
+    names += text(" and ", missing.size() - most, " more");
+  return Status(ErrorKind::Usage,
+                text(checkpoint.directory(), ": has no ", names,
+                     "; plan with the types that are there (etc-opt --types=",
+                     checkpoint.describeTypes(),
+                     ") and a model whose tensors have the checkpoint's "
+                     "names"));
+}
+
+Status StoredState::checkSide(const PlanIndex &index,
+                              std::span<const uint32_t> ranks,
+                              Side side) const {
+  std::set<uint32_t> missing;
+  for (uint32_t rank : ranks)
+    for (const auto &[tensor, shard] :
+         index.holdings(index.place(rank).program, side))
+      if (!checkpoint.resolve(index, tensor))
+        missing.insert(tensor);
+  if (!missing.empty())
+    return describeMissing(index, {missing.begin(), missing.end()});
+  for (uint32_t rank : ranks)
+    for (const auto &[tensor, shard] :
+         index.holdings(index.place(rank).program, side)) {
+      const uint32_t source = *checkpoint.resolve(index, tensor);
+      const std::vector<int64_t> stored =
+          boundsOf(previousShape(index, source));
+      for (uint32_t b = 0; b != index.boxCount(shard); ++b)
+        if (auto part = storedPart(index.shardBox(shard, b), Box(stored)))
+          if (Status s = checkpoint.check(index, source, Box(*part),
+                                          index.device(rank));
+              !s.ok())
+            return s;
+    }
+  return Status::success();
+}
