@@ -47,5 +47,6 @@ if shutil.which("chromium"):
     config.available_features.add("chromium")
 else:
     lit_config.note("chromium is not installed: tests that draw reports are skipped (tools/dev/setup chromium)")
-if subprocess.run([config.python_executable, "-c", "import scipy"], capture_output=True).returncode == 0:
-    config.available_features.add("scipy")
+for module in ("scipy", "safetensors"):
+    if subprocess.run([config.python_executable, "-c", f"import {module}"], capture_output=True).returncode == 0:
+        config.available_features.add(module)

@@ -81,6 +81,8 @@ Status etc::run::makeDirectory(const Options &options,
     lasting.from = std::filesystem::absolute(options.from);
   if (!options.restoreFrom.empty())
     lasting.restoreFrom = std::filesystem::absolute(options.restoreFrom);
+  if (!options.out.empty())
+    lasting.out = std::filesystem::absolute(options.out);
   return writeFile(options.journal + "/options", lastingOptions(lasting));
 }
 

@@ -1,5 +1,7 @@
 #include "Options.h"
 
+#include "CheckOptions.h"
+
 #include <charconv>
 #include <cmath>
 #include <fstream>
@@ -132,6 +134,17 @@ const Option kOptions[] = {
      "with --from, and inventory: what no device holds any more is\n"
      "read from the safetensors files there",
      [](Options &o, std::string_view v) { return readPath(v, o.restoreFrom); }},
+    {"--in", "DIR",
+     "start from the safetensors files there, in place of the\n"
+     "formula: those that --out wrote, or whole tensors in\n"
+     "param.safetensors, model-00001-of-00002.safetensors, ...",
+     [](Options &o, std::string_view v) { return readPath(v, o.in); }},
+    {"--out", "DIR",
+     "write the current state there, a safetensors file a device,\n"
+     "and at last inventory.json, which --in and etc-opt --prev\n"
+     "read; with --in and --transport=local nothing is moved, but\n"
+     "written from file to file, in little memory",
+     [](Options &o, std::string_view v) { return readPath(v, o.out); }},
     {"--failed", "LIST",
      "with --from, status and inventory: devices whose state is\n"
      "gone too",
@@ -227,38 +240,6 @@ Status readOption(Options &options, std::string_view argument) {
   return usage("unknown option ", name, "; etc-run --help lists all");
 }
 
-Status checkTogether(const Options &options) {
-  if (options.help || options.version)
-    return Status::success();
-  if (options.verb != Verb::Run)
-    return Status::success();
-  if (options.plan.empty())
-    return usage("no plan given; try: etc-run m.etcplan (etc-opt --emit=plan "
-                 "writes one, etc-run --help says more)");
-  if (options.launch > 0 && options.transport == TransportKind::Local)
-    return usage("--launch needs --transport=gloo or nccl; without both, every "
-                 "device is a thread of this process");
-  if (options.memory == MemoryKind::Cuda &&
-      options.transport == TransportKind::Gloo)
-    return usage("--transport=gloo moves host memory; use --transport=nccl for "
-                 "GPUs, or --transport=local for all devices on one");
-  if (options.usesGpu() && !(options.journal.empty() && options.from.empty()))
-    return usage(options.journal.empty() ? "--from" : "--journal",
-                 " is for state in host memory, which can outlive a process; "
-                 "use --transport=gloo or local with --memory=host");
-  if (!options.cluster.empty() && !options.dryRun && options.report.empty())
-    return usage("--cluster is where --dry-run computes the time; add "
-                 "--dry-run, or --report=FILE");
-  if (!options.state.empty() && options.journal.empty())
-    return usage("--state needs --journal=DIR, which says what is in it");
-  if (!options.failed.empty() && options.from.empty())
-    return usage(
-        "--failed is for etc-run status and inventory, and for --from");
-  if (!options.restoreFrom.empty() && options.from.empty())
-    return usage("--restore-from is for etc-run inventory, and for --from");
-  return Status::success();
-}
-
 constexpr std::pair<std::string_view, Verb> kVerbs[] = {
     {"resume", Verb::Resume},
     {"rollback", Verb::RollBack},
@@ -301,8 +282,10 @@ Result<Options> etc::run::parseOptions(int argc, char **argv) {
     }
   for (int i = next; i < argc; ++i) {
     std::string_view argument = argv[i];
-    if (options.verb != Verb::Run && argument.starts_with("--from"))
-      return usage("--from is for a new migration, not for an earlier one");
+    for (std::string_view origin : {"--from", "--in"})
+      if (options.verb != Verb::Run &&
+          argument.substr(0, argument.find('=')) == origin)
+        return usage(origin, " is for a new migration, not for an earlier one");
     if (argument.starts_with("-")) {
       if (Status s = readOption(options, argument); !s.ok())
         return s;
@@ -345,6 +328,8 @@ std::string etc::run::lastingOptions(const Options &options) {
     out += "--from=" + options.from + "\n";
   if (!options.restoreFrom.empty())
     out += "--restore-from=" + options.restoreFrom + "\n";
+  if (!options.out.empty())
+    out += "--out=" + options.out + "\n";
   for (size_t i = 0; i != options.failed.size(); ++i)
     out += text(i == 0 ? "--failed=" : ",", options.failed[i],
                 i + 1 == options.failed.size() ? "\n" : "");
@@ -366,6 +351,7 @@ its own result, bit for bit, without asking another.
   etc-run --launch=8 --transport=gloo m.etcplan   as 8 local processes
   etc-run --memory=cuda m.etcplan                 all devices on one GPU
   etc-run --report=report.html m.etcplan          with a page to look at
+  etc-run --in=old --out=new m.etcplan            a checkpoint, file to file
   srun -n 8 etc-run --transport=nccl --rendezvous=/nfs/empty m.etcplan
 
 With --journal=DIR, a migration that failed is not lost:

@@ -28,6 +28,7 @@ struct Options {
   std::string state;   // empty: in the journal's directory, where there is one
   std::string from;
   std::string restoreFrom; // a checkpoint
+  std::string in, out;     // directories of safetensors files
   runtime::Mode mode = runtime::Mode::Eager;
   std::vector<uint32_t> failed; // devices
   std::string control;          // HOST:PORT
@@ -51,6 +52,10 @@ struct Options {
   bool help = false;
   bool version = false;
 
+  /// From file to file, without devices.
+  bool isConversion() const {
+    return transport == TransportKind::Local && !in.empty() && !out.empty();
+  }
   bool usesGpu() const {
     return memory == MemoryKind::Cuda || transport == TransportKind::Nccl;
   }

@@ -149,19 +149,33 @@ void etc::run::runRank(const PlanIndex &index, uint32_t rank, Meeting &meeting,
     return fail(status);
   }
   status = run.verify();
+  if (status.ok())
+    status = run.write();
   if (status.ok() && !options.trace.empty())
     status = writeTrace(tracePart(options.trace, rank), trace);
   outcome.report = run.report();
   outcome.set(status);
 }
 
+static uint64_t largestPeak(const PlanIndex &index) {
+  uint64_t most = 0;
+  for (uint32_t p = 0; p != index.programCount(); ++p)
+    most = std::max(most, index.program(p).peak());
+  return most;
+}
+
 /// Rank 0 learns how all others fared, when none has failed to migrate.
-static void gatherOutcomes(Member self, const Outcome &mine, Session &session,
+static void gatherOutcomes(const PlanIndex &index, Member self,
+                           const Outcome &mine, Session &session,
                            const Options &options, RunResult &result) {
   std::vector<Outcome> all(self.rank == 0 ? self.count : 0);
+  Milliseconds timeout = options.timeout;
+  if (!options.out.empty()) // a device may have more to write than this one
+    timeout +=
+        Milliseconds(largestPeak(index) / (options.floorRate / 1000 + 1));
   Status gathered =
       gather(*session.transport, self, std::as_bytes(std::span(&mine, 1)),
-             std::as_writable_bytes(std::span(all)), options.timeout);
+             std::as_writable_bytes(std::span(all)), timeout);
   if (result.status.ok() && !gathered.ok())
     result.status = session.client->fail(gathered);
   for (const Outcome &outcome : all) {
@@ -189,7 +203,7 @@ RunResult etc::run::runLaunched(const PlanIndex &index, Member self,
   const bool hasMigrated =
       result.status.ok() || result.status.kind() == ErrorKind::Verification;
   if (hasMigrated)
-    gatherOutcomes(self, mine, session, options, result);
+    gatherOutcomes(index, self, mine, session, options, result);
   // Rank 0 tells the user; the next one does where rank 0 is gone.
   const bool isReporter = self.rank == (mine.isHubLost ? 1u : 0u);
   result.isSilent = session.client && !isReporter;

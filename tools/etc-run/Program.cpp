@@ -1,5 +1,6 @@
 // The program around a run: which kind of run it is, and what the user sees.
 
+#include "Convert.h"
 #include "Devices.h"
 #include "Directory.h"
 #include "DryRun.h"
@@ -15,6 +16,8 @@
 #include "Verbs.h"
 #include "Version.h"
 
+#include "checkpoint/WriteState.h"
+#include "engine/ConvertState.h"
 #include "engine/LocalRun.h"
 #include "engine/StateFiles.h"
 #include "plan/PlanFile.h"
@@ -133,6 +136,9 @@ static void printResult(const RunResult &result, const Options &options) {
     std::cout << "elements not checked (--verify=checksum)\n";
   else if (result.status.ok())
     std::cout << "verified: every element on every device, bit for bit\n";
+  if (result.status.ok() && !options.out.empty())
+    std::cout << "wrote the files of the devices and " << kStateIndexName
+              << " to " << options.out << "\n";
 }
 
 /// What a new attempt takes up from an earlier one.
@@ -152,8 +158,9 @@ static Status loadStandings(const PlanIndex &index, const Options &options,
   return Status::success();
 }
 
-/// The previous state of this migration is what another one left.
+/// The previous state of this migration is what another one left, or in files.
 struct Origin {
+  std::unique_ptr<StoredState> stored;
   std::optional<etc::plan::PlanFile> file;
   std::optional<PlanIndex> index;
   std::unique_ptr<LeftState> state;
@@ -202,11 +209,23 @@ static Result<RunOptions> prepareRun(const PlanIndex &index,
   run.ceiling = options.ceiling;
   run.mode = options.mode;
   run.floorRate = options.floorRate;
+  run.out = options.out;
   run.observer = hooks().observer;
   run.wrap = hooks().wrap;
   if (!options.journal.empty())
     run.keeping = {options.journal, stateDirectory(options), {}, nullptr};
+  if (!options.in.empty()) {
+    auto stored = openStoredState(index, options, setting.ranks);
+    if (!stored)
+      return stored.status();
+    origin.stored = std::move(*stored);
+    run.keeping.source = origin.stored.get();
+  }
   Status status = Status::success();
+  if (!options.out.empty())
+    status = makeStateDirectory(options.out);
+  if (!status.ok())
+    return status;
   if (options.verb == Verb::Resume)
     status = loadStandings(index, options, run.keeping);
   else if (!options.journal.empty())
@@ -238,6 +257,10 @@ static int migrate(const PlanIndex &index, const etc::plan::PlanFile &file,
     return fail(s);
   if (options.dryRun)
     return foretell(index, options);
+  if (options.isConversion()) {
+    Status status = convert(index, options);
+    return status.ok() ? 0 : fail(status);
+  }
   auto setting = findSetting(index, options);
   if (!setting)
     return fail(setting.status());
@@ -252,6 +275,9 @@ static int migrate(const PlanIndex &index, const etc::plan::PlanFile &file,
   if (!setting->launched)
     traced.trace = traceForReport(options);
   RunResult result = runPlan(index, *setting, traced, *runOptions);
+  const bool isFirst = !setting->launched || setting->launched->rank == 0;
+  if (result.status.ok() && !options.out.empty() && isFirst)
+    result.status = writeStateIndex(index, options.out);
   // A migration that went through has figures, even if what it made is wrong.
   bool isComplete =
       result.status.ok() || result.status.kind() == ErrorKind::Verification;

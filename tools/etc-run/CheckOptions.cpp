@@ -1,0 +1,69 @@
+#include "CheckOptions.h"
+
+using namespace etc::run;
+using etc::plan::ErrorKind;
+using etc::plan::Status;
+using etc::plan::text;
+
+template <typename... Parts> static Status usage(const Parts &...parts) {
+  return Status(ErrorKind::Usage, text(parts...));
+}
+
+/// Options about files of state.
+static Status checkFiles(const Options &options) {
+  const bool hasIn = !options.in.empty(), hasOut = !options.out.empty();
+  if (!hasIn && !hasOut)
+    return Status::success();
+  if (options.dryRun)
+    return usage("--dry-run reads and writes no state; leave out --in and "
+                 "--out");
+  if (options.usesGpu())
+    return usage("--in and --out are for state in host memory; use "
+                 "--transport=gloo or local with --memory=host");
+  if (hasIn && !options.journal.empty())
+    return usage("--journal keeps state that is nowhere else; the files of "
+                 "--in are still there after a failure, so leave it out");
+  if (hasIn && !options.from.empty())
+    return usage("--in and --from both say where the previous state is; leave "
+                 "one out");
+  if (options.isConversion() &&
+      (options.ceiling || !options.trace.empty() || !options.report.empty()))
+    return usage(options.ceiling         ? "--ceiling"
+                 : options.trace.empty() ? "--report"
+                                         : "--trace",
+                 " is about rounds; --in with --out has none, but goes from "
+                 "file to file, unless --launch=N --transport=gloo is added");
+  return Status::success();
+}
+
+Status etc::run::checkTogether(const Options &options) {
+  if (options.help || options.version)
+    return Status::success();
+  if (options.verb != Verb::Run)
+    return Status::success();
+  if (options.plan.empty())
+    return usage("no plan given; try: etc-run m.etcplan (etc-opt --emit=plan "
+                 "writes one, etc-run --help says more)");
+  if (options.launch > 0 && options.transport == TransportKind::Local)
+    return usage("--launch needs --transport=gloo or nccl; without both, every "
+                 "device is a thread of this process");
+  if (options.memory == MemoryKind::Cuda &&
+      options.transport == TransportKind::Gloo)
+    return usage("--transport=gloo moves host memory; use --transport=nccl for "
+                 "GPUs, or --transport=local for all devices on one");
+  if (options.usesGpu() && !(options.journal.empty() && options.from.empty()))
+    return usage(options.journal.empty() ? "--from" : "--journal",
+                 " is for state in host memory, which can outlive a process; "
+                 "use --transport=gloo or local with --memory=host");
+  if (!options.cluster.empty() && !options.dryRun && options.report.empty())
+    return usage("--cluster is where --dry-run computes the time; add "
+                 "--dry-run, or --report=FILE");
+  if (!options.state.empty() && options.journal.empty())
+    return usage("--state needs --journal=DIR, which says what is in it");
+  if (!options.failed.empty() && options.from.empty())
+    return usage(
+        "--failed is for etc-run status and inventory, and for --from");
+  if (!options.restoreFrom.empty() && options.from.empty())
+    return usage("--restore-from is for etc-run inventory, and for --from");
+  return checkFiles(options);
+}
