@@ -2,14 +2,12 @@
 
 #include "pack/Copy.h"
 #include "pack/Hash.h"
+#include "pack/HostCast.h"
+#include "pack/HostCopy.h"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
-
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
 
 using namespace etc::runtime;
 
@@ -19,36 +17,11 @@ namespace {
 constexpr uint64_t kHashChunk = 64 << 10;
 /// Copies from here on write past the cache, which they would only flush.
 constexpr uint64_t kStreamBytes = 1 << 20;
-/// The C library does that by itself for runs from here on.
-constexpr uint64_t kLongRun = 1 << 20;
+/// Runs below this have no whole line that would be worth it.
+constexpr uint64_t kShortRun = 128;
 
 std::byte *pointer(uint64_t address) {
   return reinterpret_cast<std::byte *>(address);
-}
-
-/// A copy that writes past the cache: a strided box, unlike one large block,
-/// would be read into it first.
-void streamRun(std::byte *to, const std::byte *from, uint64_t bytes) {
-#ifdef __SSE2__
-  constexpr uint64_t line = 64;
-  uint64_t head = -reinterpret_cast<uint64_t>(to) % line;
-  if (bytes >= 2 * line && bytes < kLongRun) {
-    std::memcpy(to, from, head);
-    uint64_t at = head;
-    for (; at + line <= bytes; at += line) {
-      __m128i words[4];
-      for (int i = 0; i != 4; ++i)
-        words[i] = _mm_loadu_si128(
-            reinterpret_cast<const __m128i *>(from + at + 16 * i));
-      for (int i = 0; i != 4; ++i)
-        _mm_stream_si128(reinterpret_cast<__m128i *>(to + at + 16 * i),
-                         words[i]);
-    }
-    std::memcpy(to + at, from + at, bytes - at);
-    return;
-  }
-#endif
-  std::memcpy(to, from, bytes);
 }
 
 /// Calls visit(from, to) for the runs of a move, in order.
@@ -73,18 +46,16 @@ template <typename Visit> void forEachRun(const Move &move, Visit visit) {
 }
 
 void copy(const Move &move) {
-  if (move.bytes < kStreamBytes) {
+  if (move.bytes < kStreamBytes || move.runBytes < kShortRun) {
     forEachRun(move, [&](uint64_t from, uint64_t to) {
       std::memcpy(pointer(to), pointer(from), move.runBytes);
     });
     return;
   }
+  StreamingCopy stream(move.runBytes);
   forEachRun(move, [&](uint64_t from, uint64_t to) {
-    streamRun(pointer(to), pointer(from), move.runBytes);
+    stream.add(pointer(to), pointer(from));
   });
-#ifdef __SSE2__
-  _mm_sfence(); // peers that are told of the copy see it
-#endif
 }
 
 /// The hash of a move's bytes in order, read where they are contiguous: on the
@@ -114,23 +85,10 @@ uint64_t copyHashed(const Move &move) {
   return sum;
 }
 
-/// A plain loop without aliases, for the vectorizer.
-template <uint16_t (*castBits)(uint32_t)>
-void castRun(const std::byte *__restrict from, std::byte *__restrict to,
-             uint64_t count) {
-  for (uint64_t i = 0; i != count; ++i) {
-    uint32_t bits;
-    std::memcpy(&bits, from + i * sizeof bits, sizeof bits);
-    uint16_t result = castBits(bits);
-    std::memcpy(to + i * sizeof result, &result, sizeof result);
-  }
-}
-
 void cast(const Move &move) {
-  auto run = move.kind == MoveKind::CastBf16 ? castRun<castBitsToBf16>
-                                             : castRun<castBitsToFp16>;
+  auto run = move.kind == MoveKind::CastBf16 ? castRunToBf16 : castRunToFp16;
   forEachRun(move, [&](uint64_t from, uint64_t to) {
-    run(pointer(from), pointer(to), move.runBytes / sizeof(uint16_t));
+    run(pointer(to), pointer(from), move.runBytes / sizeof(uint16_t));
   });
 }
 

@@ -1,0 +1,110 @@
+// What vectors do on the host, against plain loops.
+
+#include "pack/Cast.h"
+#include "pack/Copy.h"
+#include "pack/Hash.h"
+#include "pack/HostCast.h"
+#include "pack/Parts.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+
+using namespace etc::runtime;
+
+namespace {
+
+using Bounds = std::vector<int64_t>;
+using Data = std::vector<std::byte>;
+
+class HostMoves : public testing::Test {
+protected:
+  uint64_t number(uint64_t first, uint64_t last) {
+    return std::uniform_int_distribution<uint64_t>(first, last)(random);
+  }
+  Data bytes(uint64_t count) {
+    Data data(count);
+    for (std::byte &byte : data)
+      byte = std::byte(random());
+    return data;
+  }
+
+  const unsigned seed = std::random_device{}();
+  testing::ScopedTrace trace{__FILE__, __LINE__, seed};
+  std::mt19937 random{seed};
+};
+
+TEST_F(HostMoves, HashIsTheSumOfItsUnits) {
+  Data data = bytes(5000);
+  for (int i = 0; i != 500; ++i) {
+    const uint64_t begin = number(0, 100), size = number(0, 4800);
+    const uint64_t position = number(0, 100) * kHashUnit;
+    uint64_t expected = 0;
+    for (uint64_t at = 0; at < size; at += kHashUnit) {
+      uint64_t words[2]{};
+      std::memcpy(words, &data[begin + at], std::min(size - at, kHashUnit));
+      expected += hashUnit(words[0], words[1], position + at);
+    }
+    EXPECT_EQ(hashBytes(&data[begin], size, position), expected) << size;
+  }
+}
+
+TEST_F(HostMoves, LargeCopiesOfAnyRuns) {
+  Data source = bytes(6 << 20);
+  // Below a line, up to four pages, and beyond.
+  for (uint64_t width : {100, 128, 1000, 2048, 16384, 70001}) {
+    for (uint64_t gap : {0, 64, 33}) {
+      const auto wide = static_cast<int64_t>(width + gap);
+      const auto rows = static_cast<int64_t>((3 << 20) / width);
+      const uint64_t readFrom = number(0, 70), writeTo = number(0, 70);
+      Bounds whole{0, rows, 0, wide}, part{0, rows, 0, int64_t(width)};
+      Data target(6 << 20), expected = target;
+      runMove(copyMove({&source[readFrom], Box(whole)},
+                       {&target[writeTo], Box(part)}, Box(part), 1));
+      for (int64_t row = 0; row != rows; ++row)
+        std::memcpy(&expected[writeTo + row * width],
+                    &source[readFrom + row * wide], width);
+      EXPECT_TRUE(target == expected) << width << " of " << wide;
+    }
+  }
+}
+
+TEST_F(HostMoves, CastsOfAnyBitsAndPlaces) {
+  Data source = bytes(4 * 700 + 64);
+  for (int i = 0; i != 200; ++i) // infinities and what is not a number
+    source[number(0, 690) * 4 + 3] = std::byte(0x7f);
+  for (int i = 0; i != 300; ++i) {
+    const uint64_t count = number(0, 600);
+    const std::byte *from = &source[number(0, 40)];
+    Data target(1400), expected = target;
+    const uint64_t writeTo = number(0, 70);
+    castRunToBf16(&target[writeTo], from, count);
+    for (uint64_t k = 0; k != count; ++k) {
+      uint32_t bits;
+      std::memcpy(&bits, from + 4 * k, sizeof bits);
+      uint16_t cast = castBitsToBf16(bits);
+      std::memcpy(&expected[writeTo + 2 * k], &cast, sizeof cast);
+    }
+    EXPECT_TRUE(target == expected) << count << " to " << writeTo;
+  }
+}
+
+std::vector<std::string> partsOf(const Bounds &box, uint64_t most) {
+  std::vector<std::string> parts;
+  forEachPart(Box(box), Box(box).volume(), most,
+              [&](Box part) { parts.push_back(describe(part)); });
+  return parts;
+}
+
+TEST(Parts, AreRowsOfTheOutermostAxisThatHasSeveral) {
+  using Parts = std::vector<std::string>;
+  EXPECT_EQ(partsOf({2, 6, 0, 10}, 20), (Parts{"[2:4, 0:10]", "[4:6, 0:10]"}));
+  EXPECT_EQ(partsOf({3, 4, 0, 5}, 2),
+            (Parts{"[3:4, 0:1]", "[3:4, 1:3]", "[3:4, 3:5]"}));
+  EXPECT_EQ(partsOf({0, 2, 0, 10}, 3), (Parts{"[0:1, 0:10]", "[1:2, 0:10]"}));
+  EXPECT_EQ(partsOf({0, 2, 0, 10}, 20), (Parts{"[0:2, 0:10]"}));
+  EXPECT_EQ(partsOf({0, 2, 0, 10}, ~uint64_t{0}), (Parts{"[0:2, 0:10]"}));
+}
+
+} // namespace
