@@ -16,8 +16,8 @@ RoundExecutor::RoundExecutor(const PlanIndex &index, uint32_t rank,
                              Transport &transport, Worker &worker,
                              Verify verify)
     : index(index), rank(rank), place(index.place(rank)), transport(transport),
-      worker(worker),
-      messages(index, rank, transport.sharesMemory(), verify != Verify::Off) {}
+      worker(worker), goesByPiece(transport.pieceBytes() > 0),
+      messages(index, rank, transport, verify != Verify::Off) {}
 
 /// Runs a step, adds its time, and logs it.
 template <typename Step>
@@ -51,7 +51,7 @@ Status RoundExecutor::run(uint32_t number, const RoundContext &context,
       !s.ok())
     return s;
   enter(Phase::Transfer);
-  if (Status s = transport.post(messages.outgoing, messages.incoming); !s.ok())
+  if (Status s = post(); !s.ok())
     return explain(s, OpKind::send);
   // While messages travel.
   if (Status s =
@@ -62,6 +62,9 @@ Status RoundExecutor::run(uint32_t number, const RoundContext &context,
           step("wait", spent.wait, [&] { return transport.wait(timeout); });
       !s.ok())
     return explain(s, OpKind::recv);
+  spent.pack += fillSeconds; // beside the wait
+  spent.wait -= takeSeconds;
+  spent.unpack += takeSeconds;
   if (Status s = step("unpack", spent.unpack, [&] { return unpack(state); });
       !s.ok())
     return s;
@@ -98,11 +101,48 @@ Status RoundExecutor::pack(const Ops &ops, const RoundContext &context) {
     if (Status s = allocate(ops, context.state); !s.ok())
       return s;
   messages.layOut(round, context.state, context.slabs, context.keeping);
-  std::vector<uint64_t> hashes(messages.outgoing.size());
-  Status status = worker.run(messages.packs, hashes);
-  for (size_t i = 0; i != hashes.size(); ++i)
-    messages.outgoing[i].hash = hashes[i];
+  sentHashes.assign(messages.outgoing.size(), 0);
+  receivedHashes.assign(messages.incoming.size(), 0);
+  fillSeconds = takeSeconds = 0;
+  if (!goesByPiece)
+    return worker.run(messages.packs.all(), sentHashes);
+  for (size_t i = 0; i != messages.outgoing.size(); ++i)
+    messages.outgoing[i].fill = [this, i](size_t piece) {
+      return fillPiece({i, piece});
+    };
+  for (size_t i = 0; i != messages.incoming.size(); ++i)
+    messages.incoming[i].take = [this, i](size_t piece) {
+      return takePiece({i, piece});
+    };
+  return Status::success();
+}
+
+/// Runs the moves of a piece, and adds their time.
+static Status runTimed(Worker &worker, std::span<const Move> moves,
+                       std::span<uint64_t> sums, double &seconds) {
+  auto begin = std::chrono::steady_clock::now();
+  Status status = worker.run(moves, sums);
+  std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  seconds += took.count();
   return status;
+}
+
+Status RoundExecutor::fillPiece(PieceMoves::Place place) {
+  Status status =
+      runTimed(worker, messages.packs.of(place), sentHashes, fillSeconds);
+  messages.outgoing[place.message].hash = sentHashes[place.message];
+  return status;
+}
+
+Status RoundExecutor::takePiece(PieceMoves::Place place) {
+  return runTimed(worker, messages.unpacks.of(place), receivedHashes,
+                  takeSeconds);
+}
+
+Status RoundExecutor::post() {
+  for (size_t i = 0; i != sentHashes.size(); ++i)
+    messages.outgoing[i].hash = sentHashes[i];
+  return transport.post(messages.outgoing, messages.incoming);
 }
 
 Status RoundExecutor::allocate(const Ops &ops, DeviceState &state) {
@@ -146,12 +186,14 @@ Status RoundExecutor::copyLocally(const Ops &ops, DeviceState &state) {
 /// What is damaged is not noted as landed, so the next attempt receives it
 /// again, to the same place.
 Status RoundExecutor::unpack(DeviceState &state) {
-  std::vector<Move> moves;
-  if (Status s = messages.unpack(state, moves); !s.ok())
+  std::vector<Move> views;
+  if (Status s = messages.readViews(state, views); !s.ok())
     return s;
-  receivedHashes.assign(messages.incoming.size(), 0);
-  if (Status s = worker.run(moves, receivedHashes); !s.ok())
+  if (Status s = worker.run(views, {}); !s.ok())
     return s;
+  if (!goesByPiece)
+    if (Status s = worker.run(messages.unpacks.all(), receivedHashes); !s.ok())
+      return s;
   for (size_t i = 0; i != receivedHashes.size(); ++i)
     if (receivedHashes[i] != messages.incoming[i].hash)
       return blame(messages.incoming[i].peer, OpKind::recv,
@@ -166,9 +208,6 @@ static uint64_t hashOf(const std::vector<uint64_t> &hashes) {
 Status RoundExecutor::land(const RoundContext &context) {
   if (hasLanded)
     return Status::success();
-  std::vector<uint64_t> sentHashes;
-  for (const Outgoing &message : messages.outgoing)
-    sentHashes.push_back(message.hash);
   return context.journal.append(
       {Event::Landed, round, hashOf(receivedHashes), hashOf(sentHashes), 0});
 }

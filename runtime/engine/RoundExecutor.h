@@ -73,6 +73,9 @@ private:
   template <typename Step>
   Status timed(const char *name, TraceLog *trace, double &seconds, Step step);
   Status pack(const Ops &ops, const RoundContext &context);
+  Status post();
+  Status fillPiece(PieceMoves::Place place);
+  Status takePiece(PieceMoves::Place place);
   Status allocate(const Ops &ops, DeviceState &state);
   Status copyLocally(const Ops &ops, DeviceState &state);
   Status unpack(DeviceState &state);
@@ -90,11 +93,13 @@ private:
   const plan::Place place;
   Transport &transport;
   Worker &worker;
+  const bool goesByPiece; // see Transport::pieceBytes()
   RoundMessages messages;
 
   uint32_t round = 0;
-  bool hasLanded = false;               // the round, before this process
-  std::vector<uint64_t> receivedHashes; // of the round's messages
+  bool hasLanded = false; // the round, before this process
+  std::vector<uint64_t> sentHashes, receivedHashes; // of the round's messages
+  double fillSeconds = 0, takeSeconds = 0; // for their pieces, under way
 
   uint64_t sent = 0, received = 0, internode = 0;
   RoundTimes spent;

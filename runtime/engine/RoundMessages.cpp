@@ -1,5 +1,6 @@
 #include "engine/RoundMessages.h"
 
+#include "pack/Parts.h"
 #include "pack/Runs.h"
 
 using namespace etc::runtime;
@@ -29,8 +30,8 @@ void RoundMessages::begin(uint32_t round, Slabs slabs, const Keeping &keeping) {
     if (op->kind() == OpKind::recv && !hasLanded)
       recvBytes[op->peer()] += index.opBytes(*op);
   }
-  outgoing.clear(), incoming.clear(), packs.clear();
-  sends.clear(), recvs.clear(), landings.clear();
+  outgoing.clear(), incoming.clear(), packs.clear(), unpacks.clear();
+  sends.clear(), recvs.clear();
   outgoingOfSlot.assign(slots, kNone);
   incomingOfSlot.assign(slots, kNone);
   std::byte *sendSlab = slabs.send.data(), *recvSlab = slabs.recv.data();
@@ -65,24 +66,34 @@ std::byte *RoundMessages::append(Message &message, uint64_t bytes,
   return data;
 }
 
-/// The op's own memory where a piece can be it, else null.
-std::byte *RoundMessages::directMemory(const Op &op, Region region) const {
-  Box box = index.opBox(op);
-  const unsigned size = index.elementBytes(op.tensor());
-  if (index.opBytes(op) < kOwnPiece || !isContiguous(region.box, box))
+/// The part's own memory where a piece can be it, else null.
+std::byte *RoundMessages::directMemory(Box part, unsigned elementBytes,
+                                       Region region) const {
+  if (part.volume() * elementBytes < kOwnPiece ||
+      !isContiguous(region.box, part))
     return nullptr;
-  return region.data + shapeOfRuns(region.box, box, box).fromIndex * size;
+  return region.data +
+         shapeOfRuns(region.box, part, part).fromIndex * elementBytes;
 }
 
 /// A move that its message's hash rides on.
-void RoundMessages::addMove(Move move, uint64_t position, uint32_t message,
-                            std::vector<Move> &moves) const {
+void RoundMessages::addMove(Move move, uint64_t position,
+                            PieceMoves::Place place, PieceMoves &moves) const {
   if (isHashed) {
     move.position = position;
-    move.sum = message;
+    move.sum = static_cast<uint32_t>(place.message);
   }
   if (isHashed || move.kind != MoveKind::Hash)
-    moves.push_back(move);
+    moves.add(place, move);
+}
+
+/// Calls visit(part, bytes) for what an op is in its message.
+template <typename Visit>
+void RoundMessages::forEachPiece(const Op &op, Visit visit) const {
+  const unsigned size = index.elementBytes(op.tensor());
+  forEachPart(index.opBox(op), index.opBytes(op),
+              pieceBytes > 0 ? pieceBytes : ~uint64_t{0},
+              [&](Box part) { visit(part, part.volume() * size); });
 }
 
 void RoundMessages::layOutSend(const Op &op, const DeviceState &state) {
@@ -95,21 +106,32 @@ void RoundMessages::layOutSend(const Op &op, const DeviceState &state) {
     message.views.push_back({{from.data, from.box}, box});
     return;
   }
-  const uint64_t position = message.bytes, bytes = index.opBytes(op);
-  std::byte *direct = directMemory(op, from);
-  std::byte *data = append(message, bytes, direct);
-  addMove(direct ? hashMove(data, bytes)
-                 : copyMove({from.data, from.box}, {data, box}, box,
-                            index.elementBytes(op.tensor())),
-          position, at, packs);
+  const unsigned size = index.elementBytes(op.tensor());
+  forEachPiece(op, [&](Box part, uint64_t bytes) {
+    const uint64_t position = message.bytes;
+    std::byte *direct = directMemory(part, size, from);
+    std::byte *data = append(message, bytes, direct);
+    addMove(direct ? hashMove(data, bytes)
+                   : copyMove({from.data, from.box}, {data, part}, part, size),
+            position, {at, message.pieces.size() - 1}, packs);
+  });
 }
 
 void RoundMessages::layOutRecv(const Op &op, const DeviceState &state) {
   if (sharesMemory)
     return;
-  Message &message = recvs[incomingOfSlot[op.peer()]];
+  const uint32_t at = incomingOfSlot[op.peer()];
+  Message &message = recvs[at];
   Region to = state.around(Side::Curr, op.tensor(), index.opBox(op));
-  landings.push_back(append(message, index.opBytes(op), directMemory(op, to)));
+  const unsigned size = index.elementBytes(op.tensor());
+  forEachPiece(op, [&](Box part, uint64_t bytes) {
+    const uint64_t position = message.bytes;
+    std::byte *direct = directMemory(part, size, to);
+    std::byte *data = append(message, bytes, direct);
+    addMove(direct ? hashMove(data, bytes)
+                   : copyMove({data, part}, to, part, size),
+            position, {at, message.pieces.size() - 1}, unpacks);
+  });
 }
 
 void RoundMessages::layOut(uint32_t round, const DeviceState &state,
@@ -121,6 +143,8 @@ void RoundMessages::layOut(uint32_t round, const DeviceState &state,
     if (op->kind() == OpKind::recv && incomingOfSlot[op->peer()] != kNone)
       layOutRecv(*op, state);
   }
+  packs.arrange();
+  unpacks.arrange();
   for (size_t i = 0; i != sends.size(); ++i) {
     sends[i].reads.assign(sends[i].pieces.begin(), sends[i].pieces.end());
     outgoing[i].pieces = sends[i].reads;
@@ -130,9 +154,8 @@ void RoundMessages::layOut(uint32_t round, const DeviceState &state,
     incoming[i].pieces = recvs[i].pieces;
 }
 
-Status RoundMessages::unpackView(const Op &op, const View &view, Region to,
-                                 uint32_t peer,
-                                 std::vector<Move> &moves) const {
+Status RoundMessages::readView(const Op &op, const View &view, Region to,
+                               uint32_t peer, std::vector<Move> &moves) const {
   Box box = index.opBox(op);
   if (!(view.part == box))
     return Status(ErrorKind::Verification,
@@ -145,32 +168,19 @@ Status RoundMessages::unpackView(const Op &op, const View &view, Region to,
   return Status::success();
 }
 
-Status RoundMessages::unpack(const DeviceState &state,
-                             std::vector<Move> &moves) const {
-  std::vector<uint64_t> position(incoming.size());
+Status RoundMessages::readViews(const DeviceState &state,
+                                std::vector<Move> &moves) const {
+  if (!sharesMemory)
+    return Status::success();
   std::vector<size_t> taken(incoming.size());
-  size_t landing = 0;
   for (const Op *op : *ops) {
     if (op->kind() != OpKind::recv || incomingOfSlot[op->peer()] == kNone)
       continue;
     const uint32_t at = incomingOfSlot[op->peer()];
-    Box box = index.opBox(*op);
-    Region to = state.around(Side::Curr, op->tensor(), box);
-    if (sharesMemory) {
-      const View &view = incoming[at].views[taken[at]++];
-      Status s = unpackView(*op, view, to, incoming[at].peer, moves);
-      if (!s.ok())
-        return s;
-      continue;
-    }
-    std::byte *data = landings[landing++];
-    const uint64_t bytes = index.opBytes(*op);
-    addMove(
-        data == directMemory(*op, to)
-            ? hashMove(data, bytes)
-            : copyMove({data, box}, to, box, index.elementBytes(op->tensor())),
-        position[at], at, moves);
-    position[at] += bytes;
+    Region to = state.around(Side::Curr, op->tensor(), index.opBox(*op));
+    const View &view = incoming[at].views[taken[at]++];
+    if (Status s = readView(*op, view, to, incoming[at].peer, moves); !s.ok())
+      return s;
   }
   return Status::success();
 }

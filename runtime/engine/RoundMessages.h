@@ -6,6 +6,7 @@
 
 #include "engine/DeviceState.h"
 #include "engine/Keeping.h"
+#include "engine/PieceMoves.h"
 #include "transport/Transport.h"
 
 #include <vector>
@@ -18,19 +19,21 @@ struct Slabs {
 };
 
 /// All ops of a round between two devices are one message a direction. A large
-/// op is a piece of its own, which goes from where it is and to where it
-/// belongs if it is contiguous there, else through a slab; runs of small ones
-/// are packed into one piece. Both ends see the same ops, so they cut alike.
+/// op is a piece of its own, or several where the transport wants them smaller;
+/// it goes from where it is and to where it belongs if it is contiguous there,
+/// else through a slab. Runs of small ones are packed into one piece. Both ends
+/// see the same ops, so they cut alike.
 /// Where memory is shared nothing is staged: the receiver copies from the
 /// sender's tensors into its own.
 class RoundMessages {
 public:
   using Ops = flatbuffers::Vector<const plan::fb::Op *>;
 
-  RoundMessages(const PlanIndex &index, uint32_t rank, bool sharesMemory,
-                bool isHashed)
+  RoundMessages(const PlanIndex &index, uint32_t rank,
+                const Transport &transport, bool isHashed)
       : index(index), rank(rank), place(index.place(rank)),
-        sharesMemory(sharesMemory), isHashed(isHashed) {}
+        sharesMemory(transport.sharesMemory()),
+        pieceBytes(transport.pieceBytes()), isHashed(isHashed) {}
 
   /// Begins a round. What it writes has memory. Messages that landed in an
   /// earlier attempt are left out.
@@ -39,13 +42,14 @@ public:
 
   std::vector<Outgoing> outgoing;
   std::vector<Incoming> incoming;
-  /// Before the messages can go. Sum i is the hash of outgoing message i, or
-  /// zero where none is asked for.
-  std::vector<Move> packs;
+  /// Before a piece can go, and after it came. Sum i is the hash of outgoing or
+  /// incoming message i, or zero where none is asked for.
+  PieceMoves packs, unpacks;
 
-  /// The moves after the messages came; sum i is the hash of incoming message
-  /// i. The error is of kind Verification: a peer has sent something else.
-  Status unpack(const DeviceState &state, std::vector<Move> &moves) const;
+  /// The moves out of the sender's memory, where it is shared, after the
+  /// messages came. The error is of kind Verification: a peer has sent
+  /// something else.
+  Status readViews(const DeviceState &state, std::vector<Move> &moves) const;
 
 private:
   struct Message {
@@ -59,25 +63,27 @@ private:
 
   void begin(uint32_t round, Slabs slabs, const Keeping &keeping);
   std::byte *append(Message &message, uint64_t bytes, std::byte *direct);
+  template <typename Visit>
+  void forEachPiece(const plan::fb::Op &op, Visit visit) const;
   void layOutSend(const plan::fb::Op &op, const DeviceState &state);
   void layOutRecv(const plan::fb::Op &op, const DeviceState &state);
-  void addMove(Move move, uint64_t position, uint32_t message,
-               std::vector<Move> &moves) const;
-  Status unpackView(const plan::fb::Op &op, const View &view, Region to,
-                    uint32_t peer, std::vector<Move> &moves) const;
+  void addMove(Move move, uint64_t position, PieceMoves::Place place,
+               PieceMoves &moves) const;
+  Status readView(const plan::fb::Op &op, const View &view, Region to,
+                  uint32_t peer, std::vector<Move> &moves) const;
   uint32_t rankOfSlot(uint32_t slot) const;
-  std::byte *directMemory(const plan::fb::Op &op, Region region) const;
+  std::byte *directMemory(Box part, unsigned elementBytes, Region region) const;
 
   const PlanIndex &index;
   const uint32_t rank;
   const plan::Place place;
-  const bool sharesMemory, isHashed;
+  const bool sharesMemory;
+  const uint64_t pieceBytes; // 0: no limit
+  const bool isHashed;
   const Ops *ops = nullptr; // of the round
   /// By peer slot: positions in the lists.
   std::vector<uint32_t> outgoingOfSlot, incomingOfSlot;
   std::vector<Message> sends, recvs;
-  /// Of receives, in the order of the ops: where each landed.
-  std::vector<std::byte *> landings;
 };
 
 } // namespace etc::runtime

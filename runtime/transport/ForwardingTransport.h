@@ -14,6 +14,7 @@ public:
   explicit ForwardingTransport(Transport &inner) : inner(inner) {}
 
   bool sharesMemory() const override { return inner.sharesMemory(); }
+  uint64_t pieceBytes() const override { return inner.pieceBytes(); }
   Status prepare(const Preparation &plan, Milliseconds timeout) override {
     return inner.prepare(plan, timeout);
   }

@@ -6,7 +6,9 @@
 #include <gloo/rendezvous/store.h>
 #include <gloo/transport/tcp/device.h>
 
+#include <atomic>
 #include <csignal>
+#include <future>
 #include <mutex>
 #include <unistd.h>
 
@@ -20,6 +22,11 @@ using GlooBuffer = std::unique_ptr<gloo::transport::UnboundBuffer>;
 /// Messages and hashes do not mix.
 constexpr uint64_t kMessageSlot = 0;
 constexpr uint64_t kHashSlot = 1;
+/// About what a core's cache holds beside other things.
+constexpr uint64_t kPieceBytes = 1 << 20;
+/// Pieces on their way to a peer before the next one is filled: were there
+/// more, the first would be out of the cache before it is sent.
+constexpr size_t kMostUnderWay = 2;
 
 Bytes bytesOf(const uint64_t &hash) {
   return std::as_bytes(std::span(&hash, 1));
@@ -28,11 +35,32 @@ WritableBytes bytesOf(uint64_t &hash) {
   return std::as_writable_bytes(std::span(&hash, 1));
 }
 
-/// A transfer under way: Gloo's handle and the rank at its other end.
+/// A transfer under way: Gloo's handle, the rank at its other end, and what is
+/// to be done with what came.
 struct Transfer {
   GlooBuffer buffer;
   uint32_t peer;
+  std::function<Status()> take = {};
+  bool isDone = false;
 };
+
+/// Ends sending where a message can't be filled.
+struct Refusal {
+  Status status;
+};
+
+/// Calls visit(message, piece) for the first pieces of all messages, then for
+/// the second ones, so that no peer waits for another's message.
+template <typename Messages, typename Visit>
+void forEachPiece(Messages messages, Visit visit) {
+  size_t most = 0;
+  for (auto &message : messages)
+    most = std::max(most, message.pieces.size());
+  for (size_t piece = 0; piece != most; ++piece)
+    for (auto &message : messages)
+      if (piece < message.pieces.size())
+        visit(message, piece);
+}
 
 class GlooTransport final : public Transport {
 public:
@@ -40,34 +68,61 @@ public:
                 std::vector<uint32_t> devices)
       : context(std::move(context)), devices(std::move(devices)) {}
 
+  uint64_t pieceBytes() const override { return kPieceBytes; }
+
+  ~GlooTransport() override { stopSending(); }
+
+  void forgetSlabs() override { stopSending(); }
+
+  /// Another thread fills and sends, so that the caller can do something else
+  /// meanwhile.
   Status post(std::span<const Outgoing> outgoing,
               std::span<Incoming> incoming) override {
-    return settle(guard([&] {
-      for (Incoming &message : incoming) {
-        for (WritableBytes piece : message.pieces)
-          receive(message.peer, kMessageSlot, piece);
+    Status posted = guard([&] {
+      forEachPiece(incoming, [&](Incoming &message, size_t piece) {
+        receive(message.peer, kMessageSlot, message.pieces[piece]);
+        if (message.take)
+          recvs.back().take = [&message, piece] { return message.take(piece); };
+      });
+      for (Incoming &message : incoming)
         receive(message.peer, kHashSlot, bytesOf(message.hash));
-      }
-      for (const Outgoing &message : outgoing) {
-        for (Bytes piece : message.pieces)
-          send(message.peer, kMessageSlot, piece);
-        send(message.peer, kHashSlot, bytesOf(message.hash));
-      }
-    }));
+    });
+    if (posted.ok() && !outgoing.empty())
+      sending = std::async(std::launch::async, [this, outgoing] {
+        return guard([&] { sendAll(outgoing); });
+      });
+    return posted.ok() ? posted : settle(posted);
   }
 
-  Status wait(Milliseconds timeout) override { return settle(finish(timeout)); }
+  Status wait(Milliseconds timeout) override {
+    const auto deadline = Clock::now() + timeout;
+    Status status = finish(recvs, deadline, timeout);
+    if (status.ok() && sending.valid()) {
+      const bool isLate =
+          sending.wait_until(deadline) != std::future_status::ready;
+      culprit_ = sendingTo;
+      status = isLate ? lost(sendingTo, true, timeout) : sending.get();
+      if (!status.ok() && !isLate && status.kind() == ErrorKind::Peer)
+        status = lost(sendingTo, false, timeout);
+    }
+    return settle(status);
+  }
 
   Status acknowledge(std::span<const Acknowledgement> received,
                      std::span<Acknowledgement> sent,
                      Milliseconds timeout) override {
-    Status posted = guard([&] {
+    const auto deadline = Clock::now() + timeout;
+    Status status = guard([&] {
       for (Acknowledgement &entry : sent)
         receive(entry.peer, kHashSlot, bytesOf(entry.hash));
       for (const Acknowledgement &entry : received)
         send(entry.peer, kHashSlot, bytesOf(entry.hash));
     });
-    return settle(posted.ok() ? finish(timeout) : posted);
+    if (status.ok())
+      status = finish(recvs, deadline, timeout);
+    if (status.ok())
+      status = finish(sends, deadline, timeout);
+    return settle(status);
   }
 
   std::optional<uint32_t> culprit() const override { return culprit_; }
@@ -98,7 +153,7 @@ private:
 
   void send(uint32_t peer, uint64_t slot, Bytes bytes) {
     void *data = const_cast<std::byte *>(bytes.data());
-    culprit_ = peer;
+    sendingTo = peer;
     open(sends, peer, data, bytes.size())->send(static_cast<int>(peer), slot);
   }
 
@@ -108,41 +163,83 @@ private:
         ->recv(static_cast<int>(peer), slot);
   }
 
-  /// Waits for every transfer under way.
-  Status finish(Milliseconds timeout) {
-    auto deadline = Clock::now() + timeout;
+  /// Piece by piece, each sent while the cache has it.
+  void sendAll(std::span<const Outgoing> outgoing) {
+    std::vector<std::vector<size_t>> places(outgoing.size());
+    forEachPiece(outgoing, [&](const Outgoing &message, size_t piece) {
+      auto &sent = places[&message - outgoing.data()];
+      if (piece >= kMostUnderWay)
+        waitSent(sent[piece - kMostUnderWay]);
+      sendingTo = message.peer;
+      if (Status s = message.fill ? message.fill(piece) : Status::success();
+          !s.ok())
+        throw Refusal{s};
+      sent.push_back(sends.size());
+      send(message.peer, kMessageSlot, message.pieces[piece]);
+    });
+    for (const Outgoing &message : outgoing)
+      send(message.peer, kHashSlot, bytesOf(message.hash));
+    for (size_t i = 0; i != sends.size(); ++i)
+      waitSent(i);
+  }
+
+  /// However long it takes: the deadline is that of wait().
+  void waitSent(size_t place) {
+    Transfer &transfer = sends[place];
+    sendingTo = transfer.peer;
+    // Gloo tells of an end once.
+    if (!transfer.isDone && !transfer.buffer->waitSend(std::chrono::hours(24)))
+      throw std::runtime_error("stopped");
+    transfer.isDone = true;
+  }
+
+  Status finish(std::vector<Transfer> &transfers, Clock::time_point deadline,
+                Milliseconds timeout) {
     auto left = [&] {
       auto rest =
           std::chrono::duration_cast<Milliseconds>(deadline - Clock::now());
       return std::max(rest, Milliseconds(1));
     };
-    for (auto [transfers, isSend] :
-         {std::pair(&recvs, false), std::pair(&sends, true)}) {
-      for (Transfer &transfer : *transfers) {
-        culprit_ = transfer.peer;
-        bool done = true;
-        Status s = guard([&] {
-          done = isSend ? transfer.buffer->waitSend(left())
-                        : transfer.buffer->waitRecv(left());
-        });
-        if (!s.ok() || !done)
-          return lost(transfer.peer, Clock::now() >= deadline, timeout);
-      }
-      std::lock_guard lock(mutex);
-      transfers->clear();
+    for (Transfer &transfer : transfers) {
+      culprit_ = transfer.peer;
+      bool done = true;
+      Status s = guard([&] {
+        done = &transfers == &sends ? transfer.buffer->waitSend(left())
+                                    : transfer.buffer->waitRecv(left());
+      });
+      if (!s.ok() || !done)
+        return lost(transfer.peer, Clock::now() >= deadline, timeout);
+      if (transfer.take)
+        if (Status taken = transfer.take(); !taken.ok())
+          return taken;
     }
     return Status::success();
   }
 
-  /// After an error the caller's memory goes. Gloo's thread may be at it: a
-  /// handle's end waits for that, and is the end of it.
+  /// Nothing is under way afterwards. After an error the caller's memory goes,
+  /// and Gloo's thread may be at it: a handle's end waits for that, and is the
+  /// end of it.
   Status settle(const Status &status) {
+    if (!status.ok())
+      stopSending();
     std::lock_guard lock(mutex);
-    if (!status.ok()) {
-      recvs.clear();
-      sends.clear();
-    }
+    recvs.clear();
+    sends.clear();
     return status;
+  }
+
+  void stopSending() {
+    if (!sending.valid())
+      return;
+    {
+      std::lock_guard lock(mutex);
+      isAborted = true;
+      for (Transfer &transfer : sends)
+        transfer.buffer->abortWaitSend();
+    }
+    (void)sending.get();
+    std::lock_guard lock(mutex);
+    sends.clear();
   }
 
   Status lost(uint32_t peer, bool isLate, Milliseconds timeout) const {
@@ -159,6 +256,8 @@ private:
     try {
       body();
       return Status::success();
+    } catch (const Refusal &refusal) {
+      return refusal.status;
     } catch (const std::exception &error) {
       return Status(ErrorKind::Peer, text("Gloo: ", error.what()));
     }
@@ -169,6 +268,8 @@ private:
   std::optional<uint32_t> culprit_;
   std::mutex mutex; // of what abort() touches
   std::vector<Transfer> sends, recvs;
+  std::future<Status> sending;        // from post() to wait()
+  std::atomic<uint32_t> sendingTo{0}; // which peer
   bool isAborted = false;
 };
 

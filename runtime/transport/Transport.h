@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 
@@ -40,6 +41,10 @@ struct Outgoing {
   std::span<const Bytes> pieces;
   std::span<const View> views;
   uint64_t hash = 0;
+  /// Fills piece i, and with the last one the hash: called just before the
+  /// piece is sent, where Transport::pieceBytes() is not 0, and by a thread
+  /// that may be another than that of post() and wait().
+  std::function<Status(size_t)> fill = {};
 };
 
 /// A message from a peer: the caller's memory for its pieces. After wait() they
@@ -51,6 +56,9 @@ struct Incoming {
   std::span<const WritableBytes> pieces;
   std::span<const View> views;
   uint64_t hash = 0;
+  /// Takes piece i: called by wait() when it has come, where
+  /// Transport::pieceBytes() is not 0.
+  std::function<Status(size_t)> take = {};
 };
 
 /// What a participant can tell before the first message.
@@ -81,6 +89,11 @@ public:
   /// Whether messages are read where the sender has them, so that neither end
   /// needs staging.
   virtual bool sharesMemory() const { return false; }
+
+  /// Where messages go by the piece: what a piece should have at most, so that
+  /// whoever fills or takes it does so in the cache. 0: messages are filled
+  /// before they are posted, and taken when all have come.
+  virtual uint64_t pieceBytes() const { return 0; }
 
   /// Makes connections and what else takes time, ahead of the first group. All
   /// participants call it together.

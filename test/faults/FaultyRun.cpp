@@ -95,15 +95,26 @@ public:
     return inner.post(outgoing, incoming);
   }
   Status wait(Milliseconds timeout) override {
+    const bool isHit = groups++ == round && !pending.empty();
+    // What goes by the piece is looked at as soon as it is here.
+    if (isHit && inner.pieceBytes() > 0)
+      pending[0].take = [this, take = pending[0].take](size_t piece) {
+        if (piece == 0)
+          flip();
+        return take(piece);
+      };
     Status status = inner.wait(timeout);
-    if (!status.ok() || groups++ != round || pending.empty())
-      return status;
-    WritableBytes piece = pending[0].pieces[0];
-    piece[piece.size() / 2] ^= std::byte{0x10};
+    if (status.ok() && isHit && inner.pieceBytes() == 0)
+      flip();
     return status;
   }
 
 private:
+  void flip() {
+    WritableBytes piece = pending[0].pieces[0];
+    piece[piece.size() / 2] ^= std::byte{0x10};
+  }
+
   const uint32_t round;
   uint32_t groups = 0;
   std::span<Incoming> pending;

@@ -1,0 +1,44 @@
+// Moves of messages, by the piece that they fill or take apart.
+
+#ifndef ETC_RUNTIME_ENGINE_PIECEMOVES_H
+#define ETC_RUNTIME_ENGINE_PIECEMOVES_H
+
+#include "pack/Move.h"
+
+#include <span>
+#include <vector>
+
+namespace etc::runtime {
+
+/// All moves of one direction of a round, as one table for a worker that takes
+/// them at once, and piece by piece for messages that travel so.
+class PieceMoves {
+public:
+  /// Positions of a message in its round and of a piece in its message.
+  struct Place {
+    size_t message, piece;
+    auto operator<=>(const Place &) const = default;
+  };
+
+  void clear();
+  void add(Place place, const Move &move) { added.push_back({place, move}); }
+  /// After the last add().
+  void arrange();
+
+  std::span<const Move> all() const { return moves; }
+  std::span<const Move> of(Place place) const;
+
+private:
+  struct Entry {
+    Place place;
+    Move move;
+  };
+
+  std::vector<Entry> added;
+  std::vector<Place> places; // of the moves, ascending
+  std::vector<Move> moves;
+};
+
+} // namespace etc::runtime
+
+#endif // ETC_RUNTIME_ENGINE_PIECEMOVES_H
