@@ -19,9 +19,12 @@ static uint64_t headOf(const std::byte *data) {
 }
 
 #ifdef __SSE2__
+static void askFor(const std::byte *data) {
+  _mm_prefetch(reinterpret_cast<const char *>(data), _MM_HINT_T0);
+}
 /// `to` is the beginning of a line.
 static void streamLine(std::byte *to, const std::byte *from) {
-  _mm_prefetch(reinterpret_cast<const char *>(from + kAhead), _MM_HINT_T0);
+  askFor(from + kAhead);
   __m128i words[4];
   for (int i = 0; i != 4; ++i)
     words[i] =
@@ -35,7 +38,18 @@ static void streamLine(std::byte *to, const std::byte *from) {
   std::memcpy(to, from, kLine);
 }
 static void finishStreams() {}
+static void askFor(const std::byte *) {}
 #endif
+
+void etc::runtime::copyAhead(std::byte *to, const std::byte *from,
+                             uint64_t bytes, uint64_t ahead) {
+  const uint64_t lines = bytes / kLine * kLine;
+  for (uint64_t at = 0; at != lines; at += kLine) {
+    askFor(from + at + ahead);
+    std::memcpy(to + at, from + at, kLine);
+  }
+  std::memcpy(to + lines, from + lines, bytes - lines);
+}
 
 /// Whole lines of several runs, a line of each in turn.
 template <size_t count>

@@ -9,6 +9,11 @@
 
 namespace etc::runtime {
 
+/// Copies bytes into the cache, and asks for those that lie `ahead` of the ones
+/// it reads.
+void copyAhead(std::byte *to, const std::byte *from, uint64_t bytes,
+               uint64_t ahead);
+
 /// Copies runs, of one length, that write past the cache: what is written is
 /// not read first, and what others have in the cache stays. Runs are taken four
 /// at a time, side by side, and a long one is four of a page each: memory

@@ -15,6 +15,8 @@ namespace {
 
 /// What a hash reads again soon enough to find it in the cache.
 constexpr uint64_t kHashChunk = 64 << 10;
+/// Runs up to here are asked for two runs ahead, longer ones so many bytes.
+constexpr uint64_t kReadAhead = 4096;
 /// Copies from here on write past the cache, which they would only flush.
 constexpr uint64_t kStreamBytes = 1 << 20;
 /// Runs below this have no whole line that would be worth it.
@@ -58,31 +60,72 @@ void copy(const Move &move) {
   });
 }
 
-/// The hash of a move's bytes in order, read where they are contiguous: on the
-/// written side, or else on the read one. One of them always is.
+/// The hash of a move's packed side, in chunks that the cache holds.
+class PackedHash {
+public:
+  PackedHash(const Move &move, uint64_t packed) : move(move), packed(packed) {}
+
+  uint64_t bytes() const { return hashed; }
+  uint64_t sum() const { return total; }
+  /// `end` is a multiple of the hash's unit, or all of the move.
+  void advance(uint64_t end) {
+    total += hashBytes(pointer(packed + hashed), end - hashed,
+                       move.position + hashed);
+    hashed = end;
+  }
+
+private:
+  const Move &move;
+  const uint64_t packed;
+  uint64_t hashed = 0, total = 0;
+};
+
+/// Packs: what was written is hashed, and read again by whoever sends it.
+uint64_t gatherHashed(const Move &move) {
+  PackedHash hash(move, move.to);
+  const uint64_t stride =
+      move.axes > 0 ? move.fromStride[move.axes - 1] : kReadAhead;
+  uint64_t done = 0;
+  forEachRun(move, [&](uint64_t from, uint64_t to) {
+    for (uint64_t at = 0; at != move.runBytes;) {
+      const uint64_t now = std::min(move.runBytes - at, kHashChunk);
+      const uint64_t ahead = now <= kReadAhead ? 2 * stride : kReadAhead;
+      copyAhead(pointer(to + at), pointer(from + at), now, ahead);
+      at += now;
+      done += now;
+      if (done - hash.bytes() >= kHashChunk)
+        hash.advance(done / kHashUnit * kHashUnit);
+    }
+  });
+  hash.advance(move.bytes);
+  return hash.sum();
+}
+
+/// Unpacks: what is read was hashed just before.
+uint64_t scatterHashed(const Move &move) {
+  PackedHash hash(move, move.from);
+  StreamingCopy stream(move.runBytes);
+  uint64_t done = 0;
+  forEachRun(move, [&](uint64_t from, uint64_t to) {
+    done += move.runBytes;
+    if (done > hash.bytes()) {
+      const uint64_t end = std::max(done, hash.bytes() + kHashChunk);
+      hash.advance(
+          std::min((end + kHashUnit - 1) / kHashUnit * kHashUnit, move.bytes));
+    }
+    if (move.runBytes < kShortRun)
+      std::memcpy(pointer(to), pointer(from), move.runBytes);
+    else
+      stream.add(pointer(to), pointer(from));
+  });
+  return hash.sum();
+}
+
+/// One of the sides is packed.
 uint64_t copyHashed(const Move &move) {
   const bool gathers =
       move.axes == 0 || move.toStride[move.axes - 1] == move.runBytes;
-  const uint64_t packed = gathers ? move.to : move.from;
-  uint64_t sum = 0, done = 0, hashed = 0;
-  auto hashUpTo = [&](uint64_t end) {
-    sum += hashBytes(pointer(packed + hashed), end - hashed,
-                     move.position + hashed);
-    hashed = end;
-  };
-  forEachRun(move, [&](uint64_t from, uint64_t to) {
-    // Chunks end at multiples of the hash's unit.
-    for (uint64_t at = 0; at != move.runBytes;) {
-      uint64_t now = std::min(move.runBytes - at, kHashChunk);
-      std::memcpy(pointer(to + at), pointer(from + at), now);
-      at += now;
-      done += now;
-      if (done - hashed >= kHashChunk)
-        hashUpTo(done / kHashUnit * kHashUnit);
-    }
-  });
-  hashUpTo(move.bytes);
-  return sum;
+  return gathers ? gatherHashed(move) : scatterHashed(move);
 }
 
 void cast(const Move &move) {

@@ -70,6 +70,34 @@ TEST_F(HostMoves, LargeCopiesOfAnyRuns) {
   }
 }
 
+/// Packs a box and unpacks it again; both hash what is packed.
+TEST_F(HostMoves, PackedCopiesHashWhatTheyCopy) {
+  Data source = bytes(1 << 20);
+  for (uint64_t width : {24, 100, 1024, 5000, 70000}) {
+    const auto rows = static_cast<int64_t>(500000 / width);
+    Bounds whole{0, rows, 0, int64_t(2 * width)};
+    Bounds part{0, rows, int64_t(width / 2), int64_t(width / 2 + width)};
+    const uint64_t size = Box(part).volume();
+    Data packed(size), target(source.size());
+    std::vector<Move> moves{copyMove({source.data(), Box(whole)},
+                                     {packed.data(), Box(part)}, Box(part), 1),
+                            copyMove({packed.data(), Box(part)},
+                                     {target.data(), Box(whole)}, Box(part),
+                                     1)};
+    moves[0].sum = 0, moves[1].sum = 1;
+    moves[0].position = moves[1].position = 160;
+    uint64_t sums[2]{};
+    runMoves(moves, sums);
+    EXPECT_EQ(sums[0], hashBytes(packed.data(), size, 160)) << width;
+    EXPECT_EQ(sums[1], sums[0]) << width;
+    Data again(size);
+    for (int64_t row = 0; row != rows; ++row)
+      std::memcpy(&again[row * width], &target[row * 2 * width + width / 2],
+                  width);
+    EXPECT_TRUE(again == packed) << width;
+  }
+}
+
 TEST_F(HostMoves, CastsOfAnyBitsAndPlaces) {
   Data source = bytes(4 * 700 + 64);
   for (int i = 0; i != 200; ++i) // infinities and what is not a number
