@@ -44,7 +44,7 @@ struct Transfer {
   bool isDone = false;
 };
 
-/// Ends sending where a message can't be filled.
+/// Carries an error of the caller's through Gloo.
 struct Refusal {
   Status status;
 };
@@ -284,7 +284,7 @@ public:
   std::vector<char> get(const std::string &key) override {
     Result<std::string> value = options.get(key);
     if (!value)
-      throw std::runtime_error(value.status().message());
+      throw Refusal{value.status()};
     return {value->begin(), value->end()};
   }
   // get() waits.
@@ -335,6 +335,10 @@ etc::runtime::connectGloo(const GlooOptions &options) {
         !s.ok())
       return s;
     return std::unique_ptr<Transport>(std::move(transport));
+  } catch (const Refusal &refusal) {
+    return Status(refusal.status.kind(),
+                  text("cannot connect the ", count,
+                       " processes through Gloo: ", refusal.status.message()));
   } catch (const std::exception &error) {
     return Status(Clock::now() - start >= options.timeout ? ErrorKind::Peer
                                                           : ErrorKind::Usage,
