@@ -41,6 +41,8 @@ if all(shutil.which(tool) for tool in ("cpack", "dpkg-shlibdeps", "file")):
     config.available_features.add("cpack")
 if shutil.which("codespell"):
     config.available_features.add("codespell")
+if "-fsanitize" in config.compiler_flags:
+    config.available_features.add("sanitizer")
 if config.etc_has_gloo:
     config.available_features.add("gloo")
 if shutil.which("chromium"):

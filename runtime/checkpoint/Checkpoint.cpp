@@ -156,7 +156,7 @@ Status Checkpoint::forEachPart(const PlanIndex &index, uint32_t tensor,
                                Visit visit) const {
   if (Status s = check(index, tensor); !s.ok())
     return s;
-  const auto &[name, entry] = *find(index, tensor);
+  const auto &found = *find(index, tensor);
   const std::vector<int64_t> all = boundsOf(previousShape(index, tensor));
   std::vector<std::vector<int64_t>> left{
       {wanted.bounds().begin(), wanted.bounds().end()}};
@@ -169,8 +169,8 @@ Status Checkpoint::forEachPart(const PlanIndex &index, uint32_t tensor,
         continue;
       }
       const std::vector<int64_t> common = intersection(Box(piece), whole);
-      if (Status s =
-              visitBox(name, entry, box, whole, Box(common), device, visit);
+      if (Status s = visitBox(found.first, found.second, box, whole,
+                              Box(common), device, visit);
           !s.ok())
         return s;
       for (std::vector<int64_t> &outside : subtract(Box(piece), Box(common)))
@@ -180,7 +180,7 @@ Status Checkpoint::forEachPart(const PlanIndex &index, uint32_t tensor,
     return Status::success();
   };
   for (bool isOwn : {true, false})
-    for (const StoredBox &box : entry.boxes) {
+    for (const StoredBox &box : found.second.boxes) {
       const bool hasOwn =
           std::any_of(box.holders.begin(), box.holders.end(),
                       [&](const Holder &h) { return h.device == device; });
