@@ -14,7 +14,7 @@ namespace etc::runtime {
 /// packed, hashed or acknowledged. What a device keeps by a copy (refers of
 /// parts) is one plain copy too. Over threads every message is one plain copy.
 /// All ranks call it together. Returns the seconds from the common start to
-/// this rank's end.
+/// this rank's end: the median of three times.
 Result<double> measureCeiling(const plan::PlanIndex &index, Member self,
                               Transport &transport, Worker &worker,
                               Milliseconds timeout);
