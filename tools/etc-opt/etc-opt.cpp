@@ -3,12 +3,42 @@
 #include "Planner.h"
 #include "Version.h"
 
+#include "dialect/Bytecode.h"
 #include "etc/Transforms/Passes.h"
 
+#include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+/// As MlirOptMain() does, but looks at bytecode before MLIR reads it.
+static mlir::LogicalResult runPasses(const etc::PlannerOptions &options,
+                                     int argc, char **argv,
+                                     mlir::DialectRegistry &registry) {
+  std::string input = options.input.empty() ? "-" : options.input, error;
+  auto config = mlir::MlirOptMainConfig::createFromCLOptions();
+  if (config.shouldShowDialects() || config.shouldListPasses())
+    return mlir::MlirOptMain(argc, argv, input, options.output, registry);
+  std::unique_ptr<llvm::MemoryBuffer> buffer =
+      mlir::openInputFile(input, &error);
+  if (buffer)
+    error = etc::findOversizedSection(buffer->getBuffer());
+  std::unique_ptr<llvm::ToolOutputFile> output;
+  if (error.empty())
+    output = mlir::openOutputFile(options.output, &error);
+  if (!output) {
+    llvm::errs() << "etc-opt: error: " << input << ": " << error << "\n";
+    return mlir::failure();
+  }
+  if (failed(
+          mlir::MlirOptMain(output->os(), std::move(buffer), registry, config)))
+    return mlir::failure();
+  output->keep();
+  return mlir::success();
+}
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
@@ -38,7 +68,5 @@ int main(int argc, char **argv) {
                  << ": No such file or directory\n";
     return 2;
   }
-  std::string input = options.input.empty() ? "-" : options.input;
-  return mlir::asMainReturnCode(
-      mlir::MlirOptMain(argc, argv, input, options.output, registry));
+  return mlir::asMainReturnCode(runPasses(options, argc, argv, registry));
 }
