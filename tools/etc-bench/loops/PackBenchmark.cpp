@@ -1,7 +1,7 @@
-// The loops that every byte goes through on the host: gathering the rows of a
-// strided box, the hash of a message, the cast of a derived parameter, and
-// memcpy of as many bytes to compare with. A name such as "gather/row:1024"
-// says how long a contiguous run is.
+// The loops that every byte goes through on the host: copying a tensor in
+// pieces, gathering the rows of a strided box, the hash of a message, the cast
+// of a derived parameter, and memcpy of as many bytes to compare with. A name
+// such as "gather/row:1024" says how long a contiguous run is.
 
 #include "pack/Copy.h"
 #include "pack/Hash.h"
@@ -12,6 +12,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <sys/mman.h>
 
 using namespace etc::runtime;
 
@@ -24,11 +25,13 @@ struct Free {
   void operator()(std::byte *data) const { std::free(data); }
 };
 
-/// Page-aligned memory that has been written to.
+/// Memory on large pages where there are, as the runtime's, that has been
+/// written to.
 class Memory {
 public:
   explicit Memory(uint64_t bytes)
-      : data_(static_cast<std::byte *>(std::aligned_alloc(4096, bytes))) {
+      : data_(static_cast<std::byte *>(std::aligned_alloc(2 << 20, bytes))) {
+    ::madvise(data_.get(), bytes, MADV_HUGEPAGE);
     std::memset(data_.get(), 1, bytes);
   }
   std::byte *data() const { return data_.get(); }
@@ -66,6 +69,23 @@ void gather(benchmark::State &state, uint64_t row) {
   state.SetBytesProcessed(int64_t(state.iterations() * kBytes));
 }
 
+/// A tensor in pieces, as it goes from thread to thread.
+void copyPieces(benchmark::State &state) {
+  constexpr uint64_t piece = 16 << 20;
+  Memory from(kBytes), to(kBytes);
+  for (auto _ : state) {
+    for (uint64_t at = 0; at != kBytes; at += piece) {
+      Move move;
+      move.from = from.address() + at;
+      move.to = to.address() + at;
+      move.bytes = move.runBytes = piece;
+      runMove(move);
+    }
+    benchmark::ClobberMemory();
+  }
+  state.SetBytesProcessed(int64_t(state.iterations() * kBytes));
+}
+
 void hash(benchmark::State &state) {
   Memory data(kBytes);
   for (auto _ : state)
@@ -93,6 +113,7 @@ void cast(benchmark::State &state) {
 int main(int argc, char **argv) {
   using benchmark::RegisterBenchmark;
   RegisterBenchmark("memcpy", copyPlainly);
+  RegisterBenchmark("copy", copyPieces);
   for (uint64_t row : {64, 256, 1024, 4096, 16384})
     RegisterBenchmark(("gather/row:" + std::to_string(row)).c_str(), gather,
                       row);
