@@ -1,5 +1,7 @@
 #include "checkpoint/Checkpoint.h"
 
+#include "pack/Parts.h"
+
 #include <algorithm>
 #include <set>
 
@@ -137,16 +139,6 @@ Status Checkpoint::visitBox(const Name &name, const Entry &entry,
       first = tensor.status();
   }
   return first;
-}
-
-/// The box that two boxes share; they do.
-static std::vector<int64_t> intersection(Box a, Box b) {
-  std::vector<int64_t> common;
-  for (unsigned axis = 0; axis != a.rank(); ++axis) {
-    common.push_back(std::max(a.begin(axis), b.begin(axis)));
-    common.push_back(std::min(a.end(axis), b.end(axis)));
-  }
-  return common;
 }
 
 /// Calls visit(part) for parts of files that make up a box.

@@ -1,5 +1,7 @@
 #include "engine/StateFiles.h"
 
+#include "pack/Parts.h"
+
 #include "engine/Keeping.h"
 #include "engine/StateCheck.h"
 
@@ -66,16 +68,6 @@ Status DeviceFiles::check() const {
     return checkRegion(index, piece.tensor, piece.side, {dense.data(), box});
   });
   return status.at(text("device ", index.device(rank)));
-}
-
-/// The box that two boxes share; they do.
-static std::vector<int64_t> intersection(Box a, Box b) {
-  std::vector<int64_t> common;
-  for (unsigned axis = 0; axis != a.rank(); ++axis) {
-    common.push_back(std::max(a.begin(axis), b.begin(axis)));
-    common.push_back(std::min(a.end(axis), b.end(axis)));
-  }
-  return common;
 }
 
 std::vector<std::vector<int64_t>> DeviceFiles::read(const std::string &tensor,

@@ -1,4 +1,5 @@
-// A box cut into parts that follow each other in its row-major order.
+// Parts of boxes: what two share, and cuts that follow each other in a box's
+// row-major order.
 
 #ifndef ETC_RUNTIME_PACK_PARTS_H
 #define ETC_RUNTIME_PACK_PARTS_H
@@ -7,10 +8,21 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 namespace etc::runtime {
 
 using plan::Box;
+
+/// The bounds of the box that two boxes share; they do.
+inline std::vector<int64_t> intersection(Box a, Box b) {
+  std::vector<int64_t> common;
+  for (unsigned axis = 0; axis != a.rank(); ++axis) {
+    common.push_back(std::max(a.begin(axis), b.begin(axis)));
+    common.push_back(std::min(a.end(axis), b.end(axis)));
+  }
+  return common;
+}
 
 /// Calls visit(part) for parts of whole rows of the outermost axis that has
 /// several, none of much more than `most` bytes unless a row is. Boxes have
