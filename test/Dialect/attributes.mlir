@@ -1,6 +1,6 @@
 // RUN: etc-opt %s --allow-unregistered-dialect | etc-opt --allow-unregistered-dialect | FileCheck %s
 // RUN: etc-opt %s --allow-unregistered-dialect --mlir-print-op-generic | etc-opt --allow-unregistered-dialect | FileCheck %s
-// RUN: etc-opt %s --allow-unregistered-dialect --emit-bytecode | etc-opt --allow-unregistered-dialect | FileCheck %s
+// RUN: etc-opt %s --allow-unregistered-dialect --emit-bytecode | etc-opt --trust-bytecode --allow-unregistered-dialect | FileCheck %s
 
 // The attributes and the type of the dialect, by themselves.
 

@@ -1,6 +1,6 @@
 // RUN: etc-opt %s | etc-opt | FileCheck %s
 // RUN: etc-opt %s --mlir-print-op-generic | etc-opt | FileCheck %s
-// RUN: etc-opt %s --emit-bytecode | etc-opt | FileCheck %s
+// RUN: etc-opt %s --emit-bytecode | etc-opt --trust-bytecode | FileCheck %s
 
 // CHECK-LABEL: etc.migration @derived PP2 to PP1 nodes [2] layers 8
 // CHECK-SAME: types [param : bf16 from master, master : f32] {

@@ -1,6 +1,6 @@
 // RUN: etc-opt %s | etc-opt | FileCheck %s
 // RUN: etc-opt %s --mlir-print-op-generic | etc-opt | FileCheck %s
-// RUN: etc-opt %s --emit-bytecode | etc-opt | FileCheck %s
+// RUN: etc-opt %s --emit-bytecode | etc-opt --trust-bytecode | FileCheck %s
 
 // CHECK-LABEL: etc.migration @least PP1 to PP1 nodes [1] layers 1 types [param : bf16] {
 // CHECK-NEXT: }

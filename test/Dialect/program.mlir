@@ -1,6 +1,6 @@
 // RUN: etc-opt %s | etc-opt | FileCheck %s
 // RUN: etc-opt %s --mlir-print-op-generic | etc-opt | FileCheck %s
-// RUN: etc-opt %s --emit-bytecode | etc-opt | FileCheck %s
+// RUN: etc-opt %s --emit-bytecode | etc-opt --trust-bytecode | FileCheck %s
 
 // CHECK-LABEL: etc.migration @programs
 etc.migration @programs PP2DP2 to PP1DP2 nodes [4] layers 8

@@ -1,6 +1,6 @@
 // RUN: etc-opt %s | etc-opt | FileCheck %s
 // RUN: etc-opt %s --mlir-print-op-generic | etc-opt | FileCheck %s
-// RUN: etc-opt %s --emit-bytecode | etc-opt | FileCheck %s
+// RUN: etc-opt %s --emit-bytecode | etc-opt --trust-bytecode | FileCheck %s
 
 // CHECK-LABEL: etc.migration @sketch
 etc.migration @sketch PP2TP1DP2 to PP1TP2DP3 nodes [6] layers 4 types [param : bf16] {

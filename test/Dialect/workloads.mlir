@@ -1,6 +1,6 @@
 // RUN: etc-opt %s | etc-opt | FileCheck %s
 // RUN: etc-opt %s --mlir-print-op-generic | etc-opt | FileCheck %s
-// RUN: etc-opt %s --emit-bytecode | etc-opt | FileCheck %s
+// RUN: etc-opt %s --emit-bytecode | etc-opt --trust-bytecode | FileCheck %s
 
 // TP2 and TP3 cut a tensor into LCM(2, 3) = 6 slices, a to f.
 // CHECK-LABEL: etc.migration @ids

@@ -74,6 +74,10 @@ struct Options {
            "--emit=report, --frontier and --which-nodes (default: 50,450)");
   cl::opt<bool> quiet{"quiet", cl::desc("No summary on stderr"),
                       cl::cat(category)};
+  cl::opt<bool> trustBytecode{
+      "trust-bytecode", cl::Hidden, cl::cat(category),
+      cl::desc("Read MLIR bytecode too, of your own making only: MLIR does not "
+               "bound what damaged bytecode takes")};
   cl::list<int64_t> devices{
       "devices", cl::CommaSeparated, cl::cat(category), cl::value_desc("list"),
       cl::desc("JSON of these devices only; needed above 1024 devices")};
@@ -186,6 +190,7 @@ PlannerOptions etc::readPlannerOptions() {
   result.output = o.output;
   result.emit = o.emit;
   result.quiet = o.quiet;
+  result.trustBytecode = o.trustBytecode;
   result.twoStage = o.twoStage;
   if (o.paperCosts.getNumOccurrences())
     result.paperCosts = o.paperCosts;

@@ -24,6 +24,7 @@ struct PlannerOptions {
   std::string output = "-";
   Emit emit = Emit::Mlir;
   bool quiet = false;
+  bool trustBytecode = false;
   bool twoStage = false;
   std::optional<CostUnit> paperCosts;
   std::optional<Objective> objective;

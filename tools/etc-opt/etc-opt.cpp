@@ -3,7 +3,6 @@
 #include "Planner.h"
 #include "Version.h"
 
-#include "dialect/Bytecode.h"
 #include "etc/Transforms/Passes.h"
 
 #include "mlir/Support/FileUtilities.h"
@@ -14,7 +13,15 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/ToolOutputFile.h"
 
-/// As MlirOptMain() does, but looks at bytecode before MLIR reads it.
+/// Whether there is bytecode in the input, be it behind the marks of
+/// --split-input-file.
+static bool holdsBytecode(llvm::StringRef input) {
+  return input.contains("ML\xefR");
+}
+
+/// As MlirOptMain() does, but takes bytecode only where it is trusted: what
+/// MLIR's reader (LLVM 22) makes of damaged bytecode is bounded neither in
+/// memory nor in time.
 static mlir::LogicalResult runPasses(const etc::PlannerOptions &options,
                                      int argc, char **argv,
                                      mlir::DialectRegistry &registry) {
@@ -24,8 +31,9 @@ static mlir::LogicalResult runPasses(const etc::PlannerOptions &options,
     return mlir::MlirOptMain(argc, argv, input, options.output, registry);
   std::unique_ptr<llvm::MemoryBuffer> buffer =
       mlir::openInputFile(input, &error);
-  if (buffer)
-    error = etc::findOversizedSection(buffer->getBuffer());
+  if (buffer && !options.trustBytecode && holdsBytecode(buffer->getBuffer()))
+    error = "this is MLIR bytecode; give IR as text or, if the file is your "
+            "own, --trust-bytecode";
   std::unique_ptr<llvm::ToolOutputFile> output;
   if (error.empty())
     output = mlir::openOutputFile(options.output, &error);

@@ -1,14 +1,15 @@
-//===- ModuleFuzzer.cpp - Modules of the dialect, text and bytecode -------===//
+//===- ModuleFuzzer.cpp - Modules of the dialect, as text -----------------===//
 //
 // What parses and verifies has to print, and parse again.
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialect/Bytecode.h"
 #include "dialect/Etc.h"
 
+#include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/Support/MemoryBufferRef.h"
 
 #include <cstdlib>
 #include <memory>
@@ -34,7 +35,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   MLIRContext &context = freshContext();
   ScopedDiagnosticHandler quiet(&context, [](Diagnostic &) { return success(); });
   llvm::StringRef text(reinterpret_cast<const char *>(data), size);
-  if (!etc::findOversizedSection(text).empty()) // what etc-opt refuses
+  if (isBytecode(llvm::MemoryBufferRef(text, ""))) // what etc-opt refuses
     return 0;
   OwningOpRef<ModuleOp> module = parse(text, context);
   if (!module)
