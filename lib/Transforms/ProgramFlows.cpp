@@ -12,13 +12,21 @@ static int64_t elementsOf(const Step &step, const Portion &portion) {
   return step.getPart(portion.chunk, portion.chunks).size();
 }
 
-/// Along the axis that is cut; what is a single position there, along the
-/// longer of the others.
+/// Along the outermost axis that is long enough, so that the parts of what is
+/// contiguous are contiguous; where none is, along the longest.
+static Span Piece::*chunkAxis(const Piece &piece, int64_t chunks) {
+  Span Piece::*longest = &Piece::outer;
+  for (Span Piece::*axis : {&Piece::outer, &Piece::cut, &Piece::inner}) {
+    if ((piece.*axis).size() >= chunks)
+      return axis;
+    if ((piece.*axis).size() > (piece.*longest).size())
+      longest = axis;
+  }
+  return longest;
+}
+
 Piece Step::getPart(int64_t chunk, int64_t chunks) const {
-  Span Piece::*axis = &Piece::cut;
-  if (piece.cut.size() == 1)
-    axis =
-        piece.outer.size() > piece.inner.size() ? &Piece::outer : &Piece::inner;
+  Span Piece::*axis = chunkAxis(piece, chunks);
   Piece part = piece;
   Span whole = piece.*axis;
   part.*axis = {whole.begin + whole.size() * chunk / chunks,
