@@ -260,6 +260,17 @@ class Refusals(unittest.TestCase):
         words = self.refused("", Settings(model={"perform_initialization": False}))
         self.assertIn("does not say how it is cut", words)
 
+    def test_what_keeps_state_in_another_way(self):
+        for what, words in (
+            ("optimizer_cpu_offload", "optimizer_cpu_offload is not migrated"),
+            ("use_megatron_fsdp", "ddp_config: use_megatron_fsdp is not "),
+            ("partition_sizes", ".weight: several matrices in one, each "),
+            ("grouped experts", "linear_fc1.weight: TEGroupedMLP numbers "),
+            ("graphable tracker", "RNG tracker: data-parallel-rng is a dict, which "),
+        ):
+            settings = Settings(model=EXPERTS) if "experts" in what else None
+            self.assertIn(words, self.refused(what, settings))
+
     def test_a_plan_for_another_configuration(self):
         words = self.refused("plan", prev="PP2", curr="TP2", count=2)
         self.assertEqual(words, "ValueError: plan: ends in PP2, curr has PP 1")
@@ -277,6 +288,44 @@ class Refusals(unittest.TestCase):
         self.assertIn("optimizer: exp_avg came after prepare()", words)
 
 
+def strange_config(job):
+    job.optimizer.chained_optimizers[0].config.optimizer_cpu_offload = True
+
+
+def strange_buckets(job):
+    job.model[0].ddp_config.use_megatron_fsdp = True
+
+
+def strange_cut(job):
+    fused = next(p for n, p in job.model[0].named_parameters() if "linear_qkv" in n)
+    fused.partition_sizes = [8, 8]
+
+
+def strange_experts(job):
+    """As with moe_grouped_gemm, whose layers need Transformer Engine."""
+    for name, module in job.model[0].named_modules():
+        if name.endswith("mlp.experts"):
+            module.__class__ = type("TEGroupedMLP", (type(module),), {})
+
+
+def strange_tracker(job):
+    """As with use_cudagraphable_rng, whose generators need a GPU."""
+    from megatron.core.tensor_parallel.random import get_cuda_rng_tracker
+
+    tracker = get_cuda_rng_tracker()
+    tracker.set_states({name: {} for name in tracker.get_states()})
+
+
+# What a job may have that can't be built on a CPU: put in after it has trained.
+STRANGE = {
+    "optimizer_cpu_offload": strange_config,
+    "use_megatron_fsdp": strange_buckets,
+    "partition_sizes": strange_cut,
+    "grouped experts": strange_experts,
+    "graphable tracker": strange_tracker,
+}
+
+
 def refusal(rank, store, what, prev, curr, settings):
     """What a change is refused with."""
     job = begin(rank, store, prev, settings)
@@ -290,6 +339,8 @@ def refusal(rank, store, what, prev, curr, settings):
         job.optimizer.chained_optimizers[0].config.optimizer = "sgd"
     elif what == "no scheduler":
         job.scheduler = None
+    elif what in STRANGE:
+        STRANGE[what](job)
     try:
         plan = etc.plan(model="gpt2", prev="PP2", curr="PP2", cluster="1x2")
         options = {"plan": plan} if what == "plan" else {}

@@ -33,7 +33,8 @@ static OwningOpRef<ModuleOp> parse(llvm::StringRef text, MLIRContext &context) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   MLIRContext &context = freshContext();
-  ScopedDiagnosticHandler quiet(&context, [](Diagnostic &) { return success(); });
+  ScopedDiagnosticHandler quiet(&context,
+                                [](Diagnostic &) { return success(); });
   llvm::StringRef text(reinterpret_cast<const char *>(data), size);
   if (isBytecode(llvm::MemoryBufferRef(text, ""))) // what etc-opt refuses
     return 0;
