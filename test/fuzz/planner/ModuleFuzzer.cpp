@@ -13,6 +13,7 @@
 
 #include <cstdlib>
 #include <memory>
+#include <string>
 
 using namespace mlir;
 
@@ -27,7 +28,9 @@ static MLIRContext &freshContext() {
   return *context;
 }
 
-static OwningOpRef<ModuleOp> parse(llvm::StringRef text, MLIRContext &context) {
+/// MLIR's lexer reads up to a zero, which ends a string.
+static OwningOpRef<ModuleOp> parse(const std::string &text,
+                                   MLIRContext &context) {
   return parseSourceString<ModuleOp>(text, &context);
 }
 
@@ -35,7 +38,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   MLIRContext &context = freshContext();
   ScopedDiagnosticHandler quiet(&context,
                                 [](Diagnostic &) { return success(); });
-  llvm::StringRef text(reinterpret_cast<const char *>(data), size);
+  const std::string text(reinterpret_cast<const char *>(data), size);
   if (isBytecode(llvm::MemoryBufferRef(text, ""))) // what etc-opt refuses
     return 0;
   OwningOpRef<ModuleOp> module = parse(text, context);
