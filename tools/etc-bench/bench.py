@@ -126,6 +126,20 @@ class Table:
         self.data["rows"].append(list(values))
 
 
+def busy_share(seconds: float = 1) -> float:
+    """The share of all processors that is in use while nothing is measured yet."""
+
+    def ticks() -> tuple[int, int]:
+        fields = pathlib.Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]
+        values = [int(field) for field in fields]
+        return sum(values), values[3] + values[4]  # idle, and waiting for a disk
+
+    total, idle = ticks()
+    time.sleep(seconds)
+    total_then, idle_then = ticks()
+    return round(1 - (idle_then - idle) / max(1, total_then - total), 2)
+
+
 class Bench:
     """One run of a subject: the arguments it got, the tables it fills."""
 
@@ -157,8 +171,8 @@ class Bench:
         atexit.register(shutil.rmtree, self.work, ignore_errors=True)
         self.tables: list[Table] = []
         self.conclusions: list[str] = []
+        self.busy = busy_share()
         self.begin = time.monotonic()
-        self.load = round(os.getloadavg()[0], 1)
 
     def table(
         self, title: str, columns: list[tuple[str, str]], note: str = ""
@@ -206,7 +220,7 @@ class Bench:
             "quick": self.quick,
             "etc_version": call([self.opt, "--version"]).splitlines()[0],
             "machine": machine(),
-            "load_average": self.load,
+            "busy_before": self.busy,
             "wall_seconds": round(time.monotonic() - self.begin, 1),
             "tables": [table.data for table in self.tables],
             "conclusions": self.conclusions,

@@ -12,7 +12,7 @@ using config::ExitCode;
 using llvm::Twine;
 
 /// JSON lists every device; above this many it has to be asked for.
-static constexpr size_t jsonDeviceLimit = 1024;
+static constexpr int64_t jsonDeviceLimit = 1024;
 
 static int malformed(const Twine &message) {
   return fail(message, ExitCode::Malformed);
@@ -36,12 +36,16 @@ static int checkPolicy(const PlannerOptions &options,
   return 0;
 }
 
-static int checkOutput(const PlannerOptions &options,
-                       const config::Request &request) {
+static int checkTwoStage(const PlannerOptions &options,
+                         const config::Request &) {
   bool writesPlans = options.emit == Emit::Plan || options.emit == Emit::Json ||
                      options.emit == Emit::Report;
   if (writesPlans && options.twoStage && options.output == "-")
     return malformed("--two-stage writes two plans; name a file with -o");
+  return 0;
+}
+
+int etc::checkOutput(const PlannerOptions &options, const Extent &cluster) {
   if (options.emit == Emit::Plan && options.output == "-" &&
       llvm::sys::Process::StandardOutIsDisplayed())
     return malformed("a plan is binary; name a file with -o");
@@ -50,43 +54,36 @@ static int checkOutput(const PlannerOptions &options,
     return malformed("a report is a page for a browser; name a file with -o, "
                      "like -o report.html");
   if (options.emit == Emit::Json && !options.devices &&
-      request.deviceCount() > static_cast<int64_t>(jsonDeviceLimit))
+      cluster.devices > jsonDeviceLimit)
     return malformed(
         "--emit=json of more than 1024 devices needs --devices=LIST");
-  if (!options.hosts)
-    return 0;
-  if (options.emit != Emit::Ranks)
+  if (options.hosts && options.emit != Emit::Ranks)
     return malformed("--hosts needs --emit=ranks");
-  if (options.hosts->size() != request.nodes.size())
+  if (options.hosts && options.hosts->size() != cluster.nodes)
     return malformed("--hosts: expected a name for each of the " +
-                     Twine(request.nodes.size()) + " nodes, got " +
+                     Twine(cluster.nodes) + " nodes, got " +
                      Twine(options.hosts->size()));
-  return 0;
-}
-
-static int checkDevices(const PlannerOptions &options,
-                        const config::Request &request) {
   if (options.devices && options.emit != Emit::Json)
     return malformed("--devices needs --emit=json");
   for (int64_t device : options.devices.value_or(std::vector<int64_t>()))
-    if (device < 0 || device >= request.deviceCount())
+    if (device < 0 || device >= cluster.devices)
       return malformed("--devices: " + Twine(device) +
-                       " is not one of the cluster's " +
-                       Twine(request.deviceCount()) + " devices");
+                       " is not one of the cluster's " + Twine(cluster.devices) +
+                       " devices");
+  bool asks = options.frontier || options.whichNodes;
+  if (options.rates && !asks && options.emit != Emit::Report)
+    return malformed("--rates needs --emit=report, --frontier or "
+                     "--which-nodes");
+  if (!asks && !Rates::parse(options.rates))
+    return failRates(*options.rates);
   return 0;
 }
 
 /// --frontier and --which-nodes compare many plans.
 static int checkQuestion(const PlannerOptions &options,
                          const config::Request &request) {
-  if (!options.frontier && !options.whichNodes) {
-    if (options.rates && options.emit != Emit::Report)
-      return malformed("--rates needs --emit=report, --frontier or "
-                       "--which-nodes");
-    if (!Rates::parse(options.rates))
-      return failRates(*options.rates);
+  if (!options.frontier && !options.whichNodes)
     return 0;
-  }
   const char *name = options.frontier ? "--frontier" : "--which-nodes";
   if (options.frontier && options.whichNodes)
     return malformed("--frontier and --which-nodes are two questions; ask one "
@@ -111,8 +108,8 @@ static int checkQuestion(const PlannerOptions &options,
 
 int etc::checkOptions(const PlannerOptions &options,
                       const config::Request &request) {
-  for (auto *check : {checkPolicy, checkOutput, checkDevices, checkQuestion})
+  for (auto *check : {checkPolicy, checkTwoStage, checkQuestion})
     if (int status = check(options, request))
       return status;
-  return 0;
+  return checkOutput(options, {request.deviceCount(), request.nodes.size()});
 }

@@ -11,6 +11,16 @@ namespace etc {
 /// else says why not and returns the exit status.
 int checkOptions(const PlannerOptions &options, const config::Request &request);
 
+/// How large the cluster of a plan is.
+struct Extent {
+  int64_t devices;
+  size_t nodes;
+};
+
+/// Whether the options that say what to write, and how, go together; else says
+/// why not and returns the exit status.
+int checkOutput(const PlannerOptions &options, const Extent &cluster);
+
 } // namespace etc
 
 #endif // ETC_TOOLS_ETCOPT_CHECKOPTIONS_H

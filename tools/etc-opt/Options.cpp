@@ -16,6 +16,8 @@ const char *const etc::helpOverview =
     "  etc-opt request.json --emit=report -o report.html   a page to look at\n"
     "  etc-opt request.json --mlir-print-ir-after-all      the stages of the "
     "plan, one by one\n"
+    "  etc-opt m.etcplan --emit=json -o plan.json          of a plan file, "
+    "once it is checked again\n"
     "  etc-opt file.mlir --pass-pipeline='builtin.module(etc-plan)'\n"
     "\n"
     "A configuration is PP4TP2DP3; what is absent is 1. A cluster is nodes x "
@@ -24,9 +26,10 @@ const char *const etc::helpOverview =
     "PP2DP4+zero1+stages=5:4+order=pp-dp has the\n"
     "distributed optimizer, 5 and 4 layers, and pipeline ranks before "
     "data-parallel ones. Without --emit the plan is\n"
-    "printed as IR. A summary goes to stderr. Given an .mlir file, "
-    "etc-opt is an ordinary MLIR\n"
-    "opt tool; --help-hidden lists its options.\n"
+    "printed as IR. A summary goes to stderr. Given a plan file, etc-opt checks "
+    "it and prints its summary, or what --emit\n"
+    "says. Given an .mlir file, it is an ordinary MLIR opt tool; --help-hidden "
+    "lists its options.\n"
     "\n"
     "Exit status: 0 done, 1 the request can't be met, 2 usage or malformed "
     "input.\n";
@@ -36,7 +39,7 @@ struct Options {
   cl::OptionCategory category{"Planning options"};
 
   cl::opt<std::string> input{cl::Positional,
-                             cl::desc("[request.json | file.mlir]"),
+                             cl::desc("[request.json | plan.etcplan | file.mlir]"),
                              cl::init(""), cl::cat(category)};
   cl::opt<std::string> output{"o", cl::desc("Output file (default: stdout)"),
                               cl::value_desc("file"), cl::init("-"),
@@ -230,6 +233,11 @@ PlannerOptions etc::readPlannerOptions() {
 }
 
 bool PlannerOptions::isRequest() const {
+  return llvm::StringRef(input).ends_with(".json") || emit != Emit::Mlir ||
+         devices || rates || hosts || describesRequest();
+}
+
+bool PlannerOptions::describesRequest() const {
   const config::ShorthandOptions &s = shorthand;
   const std::optional<std::string> *fields[] = {
       &s.model,     &s.prev,      &s.curr,   &s.cluster,      &s.types,
@@ -237,13 +245,15 @@ bool PlannerOptions::isRequest() const {
       &s.optimizer, &s.precision, &s.place,  &s.derive,       &s.megatronArgs,
       &s.ffn,       &s.layers,    &s.hidden, &s.heads,        &s.vocab,
       &s.seq};
-  return llvm::StringRef(input).ends_with(".json") || emit != Emit::Mlir ||
-         devices || twoStage || paperCosts || objective || frontier ||
-         whichNodes || rates || hosts ||
+  return twoStage || paperCosts || objective || frontier || whichNodes ||
          llvm::any_of(fields, [](auto *field) { return field->has_value(); });
 }
 
 bool PlannerOptions::isModule() const {
   llvm::StringRef name(input);
   return name.ends_with(".mlir") || name.ends_with(".mlirbc");
+}
+
+bool PlannerOptions::isPlan() const {
+  return llvm::StringRef(input).ends_with(".etcplan");
 }

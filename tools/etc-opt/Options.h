@@ -40,8 +40,12 @@ struct PlannerOptions {
   bool isTotalFirst() const { return objective == Objective::Total; }
   /// Whether this is a request to plan, or a job for the ordinary opt driver.
   bool isRequest() const;
+  /// Whether an option says what to plan.
+  bool describesRequest() const;
   /// Whether the input is IR.
   bool isModule() const;
+  /// Whether the input is a plan file.
+  bool isPlan() const;
 };
 
 /// Defines the options. Call once, before parsing.

@@ -1,6 +1,7 @@
 //===- etc-opt.cpp - The planner ------------------------------------------===//
 
 #include "Planner.h"
+#include "ShowPlan.h"
 #include "Version.h"
 
 #include "etc/Transforms/Passes.h"
@@ -68,6 +69,8 @@ int main(int argc, char **argv) {
                     "in JSON, or a --pass-pipeline\n";
     return 2;
   }
+  if (options.isPlan())
+    return etc::showPlan(options);
   if (options.isRequest())
     return etc::runPlanner(options);
   if (!options.input.empty() && options.input != "-" &&

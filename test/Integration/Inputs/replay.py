@@ -24,7 +24,7 @@ def check(condition, message):
 
 
 def volume(box):
-    return math.prod(end - begin for begin, end in box)
+    return math.prod([end - begin for begin, end in box])
 
 
 @functools.lru_cache(maxsize=1 << 14)
@@ -50,7 +50,8 @@ class Tensor:
 
 def shard_indices(tensor, boxes):
     """The indices of a shard's elements, in the order of its memory."""
-    return numpy.concatenate([indices(tensor.shape, box).ravel() for box in boxes])
+    parts = [indices(tensor.shape, box).ravel() for box in boxes]
+    return parts[0] if len(parts) == 1 else numpy.concatenate(parts)
 
 
 class Shard:
@@ -67,14 +68,16 @@ class Shard:
 
     def part(self, box):
         for own, data in zip(self.boxes, self.data):
-            if all(a <= begin < end <= b for (begin, end), (a, b) in zip(box, own)):
+            if box == own:
+                return data
+            if all([a <= begin < end <= b for (begin, end), (a, b) in zip(box, own)]):
                 return data[tuple(slice(begin - a, end - a) for (begin, end), (a, _) in zip(box, own))]
         raise Wrong(f"{self.tensor.label}: {box} is in none of {self.boxes}")
 
     def elements(self):
         """What the shard's memory holds, in order."""
-        return numpy.concatenate([data.ravel() for data in self.data] or [numpy.zeros(0, numpy.int64)])
-
+        parts = [data.ravel() for data in self.data] or [numpy.zeros(0, numpy.int64)]
+        return parts[0] if len(parts) == 1 else numpy.concatenate(parts)
 
 
 class Device:
@@ -108,26 +111,31 @@ class Device:
             tensor = op["tensor"]
             if op["op"] in ("send", "release") or tensor in self.curr:
                 continue
-            check(tensor in self.curr_boxes, f"device {self.number} writes {self.world.label(tensor)}, not its own")
+            if tensor not in self.curr_boxes:
+                raise Wrong(f"device {self.number} writes {self.world.label(tensor)}, not its own")
             shard = self.curr[tensor] = Shard(self.world.tensors[tensor], self.curr_boxes[tensor], False)
             if tensor not in self.bound:
                 self.live += shard.bytes
         self.peak = max(self.peak, self.live)
 
     def read(self, op):
+        # Words are made only where they are needed: this runs for every operation of a plan.
         source = op.get("source", op["tensor"])
-        check(op["op"] == "derive" or self.world.tensors[source].type == self.world.tensors[op["tensor"]].type,
-              f"device {self.number} fills {self.world.label(op['tensor'])} from {self.world.label(source)}")
+        if op["op"] != "derive" and self.world.tensors[source].type != self.world.tensors[op["tensor"]].type:
+            raise Wrong(f"device {self.number} fills {self.world.label(op['tensor'])} from {self.world.label(source)}")
         # What is cast, and what is passed on, has arrived in an earlier round.
         held = self.curr if op["op"] == "derive" or op.get("from") == "curr" else self.prev
-        check(source in held, f"device {self.number} reads {self.world.label(source)}, which it does not hold")
+        if source not in held:
+            raise Wrong(f"device {self.number} reads {self.world.label(source)}, which it does not hold")
         data = held[source].part(op["box"]).copy()
-        check((data >= 0).all(), f"device {self.number} reads {self.world.label(source)} before it is there")
+        if data.min() < 0:
+            raise Wrong(f"device {self.number} reads {self.world.label(source)} before it is there")
         return data
 
     def write(self, op, data):
         place = self.curr[op["tensor"]].part(op["box"])
-        check((place < 0).all(), f"device {self.number} writes {self.world.label(op['tensor'])} {op['box']} twice")
+        if place.max() >= 0:
+            raise Wrong(f"device {self.number} writes {self.world.label(op['tensor'])} {op['box']} twice")
         place[...] = data
 
     def release(self, op):
@@ -139,6 +147,11 @@ class Device:
         self.sent, self.received = self.sent + sent, self.received + received
         self.largest_sent = max(self.largest_sent, sent)
         self.largest_received = max(self.largest_received, received)
+
+
+def is_same(sent, received):
+    return (sent["tensor"] == received["tensor"] and sent["box"] == received["box"]
+            and sent.get("source") == received.get("source"))
 
 
 class World:
@@ -182,10 +195,11 @@ class World:
             received = 0
             for op in ops:
                 if op["op"] == "recv":
-                    check(messages.get((op["peer"], number)), f"device {number} waits for {op['peer']} in vain")
+                    if not messages.get((op["peer"], number)):
+                        raise Wrong(f"device {number} waits for {op['peer']} in vain")
                     sent, data = messages[op["peer"], number].pop(0)
-                    same = all(sent.get(key) == op.get(key) for key in ("tensor", "box", "source"))
-                    check(same, f"device {op['peer']} sends {sent}, device {number} expects {op}")
+                    if not is_same(sent, op):
+                        raise Wrong(f"device {op['peer']} sends {sent}, device {number} expects {op}")
                     self.devices[number].write(op, data)
                     received += self.bytes_of(op)
             sent = [(self.bytes_of(op), op["peer"]) for op in ops if op["op"] == "send"]
@@ -216,9 +230,10 @@ class World:
                 info, shard = self.tensors[tensor], device.curr[tensor]
                 expected = shard_indices(info, shard.boxes)
                 limit = known_rows.get(info.name)
-                new = expected >= limit * info.shape[1] if limit is not None else numpy.zeros(expected.shape, bool)
-                expected = numpy.where(new, 0, expected + info.number)
-                check((shard.elements() == expected).all(), f"device {device.number}: {info.label} is wrong")
+                values = expected + info.number
+                if limit is not None:
+                    values[expected >= limit * info.shape[1]] = 0
+                check((shard.elements() == values).all(), f"device {device.number}: {info.label} is wrong")
             check(device.live == device.curr_bytes,
                   f"device {device.number} ends with {device.live} live bytes, its state has {device.curr_bytes}")
 
