@@ -24,11 +24,19 @@ struct Entry {
   bool replicated = false;
   int64_t sliceBegin = 0, sliceEnd = 0;
   int tensor = -1;
-  SmallVector<int64_t, 6> box = {};
+  std::array<int64_t, 6> positions = {}; ///< begins and ends, `ranges` of them
+  unsigned ranges = 0;
 
   bool operator==(const Entry &) const = default;
   bool isGroup() const { return tensor < 0; }
   bool hasExperts() const { return expertBegin != expertEnd; }
+  void addRange(Span span) {
+    positions[2 * ranges] = span.begin;
+    positions[2 * ranges++ + 1] = span.end;
+  }
+  ArrayRef<int64_t> getBox() const {
+    return ArrayRef<int64_t>(positions).take_front(2 * ranges);
+  }
   /// Everything of the block, or of its experts.
   bool isAll() const {
     return isGroup() && !replicated && sliceBegin == sliceEnd;
@@ -42,6 +50,15 @@ public:
   ArrayAttr fold(SmallVector<Piece> pieces);
 
 private:
+  /// The tensors of a block's layer: those of experts, or the others.
+  auto members(Part part, bool ofExperts, int64_t layer) const {
+    return llvm::make_filter_range(
+        universe, [this, part, ofExperts, layer](unsigned tensor) {
+          return table.getPart(tensor) == part &&
+                 table.isOfExpert(tensor) == ofExperts &&
+                 table.isInLayer(tensor, layer);
+        });
+  }
   std::pair<Part, int64_t> place(const Piece &piece) const {
     return {table.getPart(piece.tensor), piece.layer};
   }
@@ -50,7 +67,6 @@ private:
   Entries foldExperts(ArrayRef<Piece> pieces) const;
   Entries foldLayer(ArrayRef<Piece> pieces) const;
   void takeGroup(Entries &entries, Entry group, int64_t layer) const;
-  SmallVector<unsigned> members(Part part, bool ofExperts, int64_t layer) const;
   bool isWhole(ArrayRef<Entry> entries, bool ofExperts, int64_t layer) const;
   WorkloadAttr toId(const Entry &entry, int64_t first, int64_t last) const;
 
@@ -76,7 +92,7 @@ WorkloadAttr Folder::toId(const Entry &entry, int64_t first,
     name = table.getShortName(entry.tensor);
   return WorkloadAttr::get(context, entry.part, first, last, entry.expertBegin,
                            entry.expertEnd, entry.replicated, entry.sliceBegin,
-                           entry.sliceEnd, name, entry.box);
+                           entry.sliceEnd, name, entry.getBox());
 }
 
 /// The id of a piece that stands alone.
@@ -100,24 +116,12 @@ Entry Folder::entryOf(const Piece &piece) const {
     entry.sliceEnd = piece.cut.end / slice;
     return entry;
   }
-  auto add = [&](Span span) { entry.box.append({span.begin, span.end}); };
   if (!inRows)
-    add(piece.outer);
-  add(piece.cut);
+    entry.addRange(piece.outer);
+  entry.addRange(piece.cut);
   if (!inRows)
-    add(piece.inner);
+    entry.addRange(piece.inner);
   return entry;
-}
-
-/// The tensors of a block's layer: those of experts, or the others.
-SmallVector<unsigned> Folder::members(Part part, bool ofExperts,
-                                      int64_t layer) const {
-  SmallVector<unsigned> list;
-  for (unsigned tensor : universe)
-    if (table.getPart(tensor) == part &&
-        table.isOfExpert(tensor) == ofExperts && table.isInLayer(tensor, layer))
-      list.push_back(tensor);
-  return list;
 }
 
 /// Replaces the entries of single tensors that together are `group` by `group`.
@@ -127,7 +131,7 @@ void Folder::takeGroup(Entries &entries, Entry group, int64_t layer) const {
     return table.isSplit(tensor) != group.replicated;
   };
   auto matches = [&](const Entry &entry) {
-    return !entry.isGroup() && belongs(entry.tensor) && entry.box.empty() &&
+    return !entry.isGroup() && belongs(entry.tensor) && !entry.ranges &&
            entry.sliceBegin == group.sliceBegin &&
            entry.sliceEnd == group.sliceEnd;
   };
@@ -168,7 +172,9 @@ Entries Folder::foldAlike(ArrayRef<Piece> pieces) const {
   Entries entries, groups;
   int64_t layer = pieces.front().layer;
   for (const Piece &piece : pieces) {
-    Entry entry = entries.emplace_back(entryOf(piece));
+    const Entry &entry = entries.emplace_back(entryOf(piece));
+    if (entry.ranges)
+      continue;
     bool split = table.isSplit(piece.tensor);
     Entry group{entry.part, entry.expertBegin, entry.expertEnd,
                 !split,     entry.sliceBegin,  entry.sliceEnd};
@@ -222,8 +228,7 @@ Entries Folder::foldLayer(ArrayRef<Piece> pieces) const {
   Entries entries = dense.empty() ? Entries() : foldAlike(dense);
   Entries experts = foldExperts(ofExperts);
   auto [part, layer] = place(pieces.front());
-  bool hasExperts = !members(part, true, layer).empty();
-  if (!hasExperts)
+  if (members(part, true, layer).empty())
     return entries;
   bool hasDense = !members(part, false, layer).empty();
   bool isDenseWhole = entries.size() == 1 && entries.front().isAll();
@@ -234,8 +239,8 @@ Entries Folder::foldLayer(ArrayRef<Piece> pieces) const {
     return {Entry{part}};
   // Without a suffix an id would mean the experts, too.
   if (isDenseWhole) {
-    Entry all = entries.pop_back_val();
-    SmallVector<unsigned> list = members(part, false, layer);
+    entries.pop_back();
+    auto list = members(part, false, layer);
     auto isSplit = [&](unsigned tensor) { return table.isSplit(tensor); };
     if (llvm::any_of(list, isSplit))
       entries.push_back({part, 0, 0, false, 0, table.getSliceCount(false)});
@@ -259,9 +264,8 @@ ArrayAttr Folder::fold(SmallVector<Piece> pieces) {
   pieces.erase(flat, pieces.end());
   joinPieces(pieces);
   llvm::append_range(pieces, ranges);
-  llvm::sort(pieces);
-  llvm::stable_sort(pieces, [&](const Piece &a, const Piece &b) {
-    return place(a) < place(b);
+  std::sort(pieces.begin(), pieces.end(), [&](const Piece &a, const Piece &b) {
+    return std::tuple(place(a), a) < std::tuple(place(b), b);
   });
   SmallVector<Attribute> ids;
   Entries run;

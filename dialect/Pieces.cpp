@@ -68,7 +68,8 @@ static void joinAlong(llvm::SmallVectorImpl<Piece> &pieces, Span Piece::*axis) {
 }
 
 void etc::joinPieces(llvm::SmallVectorImpl<Piece> &pieces) {
-  llvm::sort(pieces);
+  // Not llvm::sort, which takes qsort for what is trivially copied.
+  std::sort(pieces.begin(), pieces.end());
   for (Span Piece::*axis : {&Piece::inner, &Piece::cut, &Piece::outer})
     joinAlong(pieces, axis);
 }

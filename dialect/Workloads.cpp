@@ -50,12 +50,18 @@ void TensorTable::addTensor(TensorOp tensor) {
   info.isOfExpert = tensor.isOfExpert();
   info.isFlat = tensor.getFlat();
   info.isPadded = tensor.getPrevShape().has_value();
-  int64_t extent = threeAxes(tensor, Side::Curr)[1],
-          slices = sliceCounts[info.isOfExpert];
+  info.prevExtents = threeAxes(tensor, Side::Prev);
+  info.currExtents = threeAxes(tensor, Side::Curr);
+  if (std::optional<ArrayRef<int64_t>> range = tensor.getOfLayers())
+    std::tie(info.firstLayer, info.endLayer) =
+        std::pair((*range)[0], (*range)[1]);
+  int64_t extent = info.currExtents[1], slices = sliceCounts[info.isOfExpert];
   if (info.isSplit && !info.isPadded && extent % slices == 0)
     info.slicePositions = extent / slices;
   info.types = getTypes(tensor.getTypes().value_or(ArrayAttr()));
   info.movedTypes = info.types;
+  for (StringAttr name : {info.shortName, StringAttr()})
+    byName[{info.part, name}].push_back(tensors.size());
   tensors.push_back(tensor);
   infos.push_back(info);
   Info &added = infos.back();
@@ -95,17 +101,6 @@ llvm::SmallBitVector TensorTable::getDerivedTypes(unsigned tensor) const {
   return types.reset(infos[tensor].movedTypes);
 }
 
-bool TensorTable::isInLayer(unsigned tensor, int64_t layer) const {
-  return TensorOp(tensors[tensor]).isInLayer(layer);
-}
-
-Piece TensorTable::getWhole(unsigned tensor, int64_t layer, int64_t expert,
-                            Side side) const {
-  std::array<int64_t, 3> extents = threeAxes(tensors[tensor], side);
-  return {tensor,          layer,           expert,
-          {0, extents[0]}, {0, extents[1]}, {0, extents[2]}};
-}
-
 std::string TensorTable::getName(const Piece &piece) const {
   std::string name = TensorOp(tensors[piece.tensor]).getName().str();
   auto fill = [&](StringRef mark, int64_t number) {
@@ -128,9 +123,7 @@ static Span spanAt(ArrayRef<int64_t> box, size_t axis) {
 void TensorTable::appendPieces(WorkloadAttr id, unsigned tensor,
                                SmallVectorImpl<Piece> &pieces) const {
   const Info &info = infos[tensor];
-  if (info.part != id.getPart() ||
-      (id.getTensor() && id.getTensor() != info.shortName) ||
-      (id.hasExperts() && !info.isOfExpert) ||
+  if ((id.hasExperts() && !info.isOfExpert) ||
       (id.getReplicated() && info.isSplit) ||
       (id.hasSlices() && !info.slicePositions))
     return;
@@ -163,18 +156,25 @@ void TensorTable::appendPieces(WorkloadAttr id, unsigned tensor,
 SmallVector<Piece>
 TensorTable::expand(WorkloadAttr id, const llvm::SmallBitVector &types) const {
   SmallVector<Piece> pieces;
-  for (unsigned tensor = 0; tensor < tensors.size(); ++tensor)
-    if (llvm::SmallBitVector missing = types;
-        missing.reset(infos[tensor].types).none())
-      appendPieces(id, tensor, pieces);
+  appendAll(id, types, pieces);
   return pieces;
+}
+
+void TensorTable::appendAll(WorkloadAttr id, const llvm::SmallBitVector &types,
+                            SmallVectorImpl<Piece> &pieces) const {
+  auto named = byName.find({id.getPart(), id.getTensor()});
+  if (named == byName.end())
+    return;
+  for (unsigned tensor : named->second)
+    if (!types.test(infos[tensor].types))
+      appendPieces(id, tensor, pieces);
 }
 
 SmallVector<Piece>
 TensorTable::expand(ArrayAttr ids, const llvm::SmallBitVector &types) const {
   SmallVector<Piece> pieces;
   for (auto id : ids.getAsRange<WorkloadAttr>())
-    llvm::append_range(pieces, expand(id, types));
+    appendAll(id, types, pieces);
   return pieces;
 }
 
@@ -188,13 +188,17 @@ static LogicalResult
 verifyTensor(MigrationOp migration, WorkloadAttr id,
              function_ref<InFlightDiagnostic()> emitError) {
   StringRef name = id.getTensor().getValue();
+  bool hasExperts = migration.getExperts().has_value();
   for (TensorOp tensor : migration.getOps<TensorOp>()) {
     // Most tensors are told apart without making up their short names.
     bool mayMatch = tensor.getPart() == id.getPart() &&
-                    (tensor.isOfExpert() || tensor.getName().ends_with(name));
+                    (tensor.getName().ends_with(name) ||
+                     (hasExperts && tensor.isOfExpert()));
     if (!mayMatch || tensor.getShortName() != name)
       continue;
     ArrayRef<int64_t> box = id.getBox();
+    if (box.empty())
+      return success();
     std::array<int64_t, 3> prev = threeAxes(tensor, Side::Prev),
                            curr = threeAxes(tensor, Side::Curr);
     for (size_t range = 0; range < box.size() / 2; ++range) {

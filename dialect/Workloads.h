@@ -12,6 +12,9 @@
 
 #include "llvm/ADT/SmallBitVector.h"
 
+#include <array>
+#include <limits>
+
 namespace etc {
 
 /// Half-open positions along an axis.
@@ -75,7 +78,12 @@ public:
 
   /// All of a tensor on one side.
   Piece getWhole(unsigned tensor, int64_t layer, int64_t expert,
-                 Side side) const;
+                 Side side) const {
+    const Info &info = infos[tensor];
+    auto [outer, cut, inner] =
+        side == Side::Prev ? info.prevExtents : info.currExtents;
+    return {tensor, layer, expert, {0, outer}, {0, cut}, {0, inner}};
+  }
   /// LCM(TP, TP') or, of experts, LCM(ETP, ETP').
   int64_t getSliceCount(bool ofExperts) const { return sliceCounts[ofExperts]; }
   /// Positions of one slice; 0 where the tensor is not cut alike on both sides.
@@ -91,7 +99,9 @@ public:
   bool isOfExpert(unsigned tensor) const { return infos[tensor].isOfExpert; }
   bool isFlat(unsigned tensor) const { return infos[tensor].isFlat; }
   bool isPadded(unsigned tensor) const { return infos[tensor].isPadded; }
-  bool isInLayer(unsigned tensor, int64_t layer) const;
+  bool isInLayer(unsigned tensor, int64_t layer) const {
+    return infos[tensor].firstLayer <= layer && layer < infos[tensor].endLayer;
+  }
   int64_t getExperts() const { return experts; }
   int64_t getLayers() const { return layers; }
 
@@ -143,11 +153,15 @@ private:
     Part part;
     bool isSplit, isOfExpert, isPadded, isFlat;
     int64_t slicePositions = 0;
+    int64_t firstLayer = 0, endLayer = std::numeric_limits<int64_t>::max();
+    std::array<int64_t, 3> prevExtents, currExtents; ///< of a Piece's axes
     llvm::SmallBitVector types, movedTypes;
     int64_t bytes = 0, movedBytes = 0;
     std::optional<unsigned> twin;
   };
   void addTensor(TensorOp tensor);
+  void appendAll(WorkloadAttr id, const llvm::SmallBitVector &types,
+                 llvm::SmallVectorImpl<Piece> &pieces) const;
   void appendPieces(WorkloadAttr id, unsigned tensor,
                     llvm::SmallVectorImpl<Piece> &pieces) const;
 
@@ -158,6 +172,9 @@ private:
   llvm::SmallVector<std::optional<unsigned>> sourceTypes;
   llvm::SmallVector<TensorOp> tensors;
   llvm::SmallVector<Info> infos;
+  /// By block and short name; without a name, all of the block.
+  llvm::DenseMap<std::pair<Part, mlir::StringAttr>, llvm::SmallVector<unsigned>>
+      byName;
 };
 
 /// The coarsest ids for `pieces`, which stand beside `types`; they may come in

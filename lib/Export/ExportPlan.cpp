@@ -7,8 +7,6 @@
 #include "plan/PlanFile.h"
 #include "plan/Referee.h"
 
-#include <set>
-
 using namespace etc;
 using namespace mlir;
 namespace fb = etc::plan::fb;
@@ -136,12 +134,7 @@ void PlanExporter::writeInstruction(InstructionOpInterface op, unsigned type,
     if (kind == fb::OpKind::derive)
       source = tables.getTensor(piece,
                                 *table.getDerivationSource(piece.tensor, type));
-    // A shard of several boxes is released once.
-    bool isRelease = kind == fb::OpKind::release;
-    if (isRelease && !ops.empty() && ops.back().kind() == kind &&
-        ops.back().tensor() == tensor)
-      continue;
-    uint32_t box = isRelease ? 0 : tables.getBox(piece);
+    uint32_t box = kind == fb::OpKind::release ? 0 : tables.getBox(piece);
     ops.push_back(fb::Op(kind, /*from_curr=*/false, peer, tensor, source, box));
   }
 }
@@ -165,6 +158,13 @@ void PlanExporter::writeRound(RoundOp op, fb::RoundT &round) {
     return std::lexicographical_compare(aBounds.begin(), aBounds.end(),
                                         bBounds.begin(), bBounds.end());
   });
+  // A shard of several boxes is released once.
+  auto last = std::unique(
+      round.ops.begin(), round.ops.end(), [](const fb::Op &a, const fb::Op &b) {
+        return a.kind() == fb::OpKind::release && b.kind() == a.kind() &&
+               b.tensor() == a.tensor();
+      });
+  round.ops.erase(last, round.ops.end());
 }
 
 void PlanExporter::listShards() {
@@ -327,26 +327,17 @@ LogicalResult PlanExporter::checkHeld(unsigned program, Side side,
   if (role)
     wanted =
         oracle.holdings(side, migration.getParallel(side).getRoleIndex(*role));
-  using Shard = std::pair<uint32_t, SmallVector<uint32_t, 1>>;
-  std::set<Shard> held, expected;
-  for (uint32_t number : shards) {
-    const fb::Shard &shard = plan.shards[number];
-    auto boxes = ArrayRef<uint32_t>(plan.boxes)
-                     .slice(shard.first_box(), shard.box_count());
-    held.insert({shard.tensor(), SmallVector<uint32_t, 1>(boxes)});
-  }
+  std::vector<uint32_t> held = shards, expected;
   for (ArrayRef<Piece> rest = wanted; !rest.empty();) {
     ArrayRef<Piece> pieces = rest.take_while(
         [&](const Piece &piece) { return piece.isOfSame(rest.front()); });
     rest = rest.drop_front(pieces.size());
-    for (unsigned type : table.getTypes(pieces.front().tensor).set_bits()) {
-      Shard &&shard{tables.getTensor(pieces.front(), type), {}};
-      for (const Piece &piece : pieces)
-        shard.second.push_back(tables.getBox(piece));
-      expected.insert(shard);
-    }
+    for (unsigned type : table.getTypes(pieces.front().tensor).set_bits())
+      expected.push_back(tables.getShard(pieces, type));
   }
-  bool equal = held == expected && held.size() == shards.size();
+  llvm::sort(held);
+  llvm::sort(expected);
+  bool equal = held == expected;
   if (equal)
     return success();
   return migration.emitError() << "internal error: program " << program

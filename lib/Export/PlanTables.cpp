@@ -133,7 +133,9 @@ uint32_t PlanTables::getShard(ArrayRef<Piece> pieces, unsigned type) {
   SmallVector<uint32_t, 1> list;
   for (const Piece &piece : pieces)
     list.push_back(getBox(piece));
-  auto [it, isNew] = shards.try_emplace({tensor, list}, plan.shards.size());
+  if (shards.size() <= tensor)
+    shards.resize(tensor + 1);
+  auto [it, isNew] = shards[tensor].try_emplace(list, plan.shards.size());
   if (isNew) {
     plan.shards.push_back(fb::Shard(tensor, plan.boxes.size(), list.size()));
     llvm::append_range(plan.boxes, list);

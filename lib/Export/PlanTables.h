@@ -48,9 +48,8 @@ private:
   std::vector<std::pair<unsigned, bool>> types;   ///< [number]
   /// By tensor of the table and positions: all layers share their boxes.
   std::map<Piece, uint32_t> boxes;
-  /// By tensor number and boxes.
-  std::map<std::pair<uint32_t, llvm::SmallVector<uint32_t, 1>>, uint32_t>
-      shards;
+  /// By tensor number, and by boxes.
+  std::vector<std::map<llvm::SmallVector<uint32_t, 1>, uint32_t>> shards;
 };
 
 } // namespace etc

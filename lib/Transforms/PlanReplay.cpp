@@ -63,10 +63,18 @@ static SmallVector<Piece> remainder(SmallVector<Piece> pieces,
   return pieces;
 }
 
+/// Whether all of the piece is in others of its tensor.
+static bool isCovered(const Piece &piece, ArrayRef<Piece> others) {
+  // Mostly it is in one of them.
+  return llvm::any_of(others,
+                      [&](const Piece &one) { return one.covers(piece); }) ||
+         remainder({piece}, others).empty();
+}
+
 LogicalResult ProgramReplay::read(InstructionOpInterface op, int64_t round,
                                   unsigned type, Piece piece) {
   piece.tensor = oracle.sourceOf(piece.tensor);
-  if (!remainder({piece}, findPrev(piece)).empty())
+  if (!isCovered(piece, findPrev(piece)))
     return op->emitError() << "reads '" << table.getName(piece) << "' "
                            << showBox(piece)
                            << ", which the device does not hold";
@@ -158,10 +166,12 @@ LogicalResult ProgramReplay::replayPiece(InstructionOpInterface op,
 
 LogicalResult ProgramReplay::replay(InstructionOpInterface op, int64_t round) {
   SmallVector<Piece> pieces = table.expand(op);
-  for (auto name : op.getWt().getAsRange<StringAttr>())
+  for (auto name : op.getWt().getAsRange<StringAttr>()) {
+    unsigned type = *migration.lookupType(name);
     for (const Piece &piece : pieces)
-      if (failed(replayPiece(op, round, *migration.lookupType(name), piece)))
+      if (failed(replayPiece(op, round, type, piece)))
         return failure();
+  }
   return success();
 }
 
@@ -214,7 +224,7 @@ LogicalResult ProgramReplay::checkCovered(ArrayRef<Piece> wanted,
   SmallVector<Piece> written;
   int64_t elements = 0, size = 0;
   for (Write &write : state.writes) {
-    if (!remainder({write.piece}, wanted).empty())
+    if (!isCovered(write.piece, wanted))
       return write.op->emitError()
              << "writes " << getTypeName(type) << " of '"
              << table.getName(write.piece) << "' " << showBox(write.piece)
@@ -290,7 +300,8 @@ LogicalResult ProgramReplay::checkZeroes() const {
 }
 
 LogicalResult ProgramReplay::checkPeaks() {
-  std::map<int64_t, int64_t> taken, freed, sent, received; // by round
+  using Bytes = SmallVector<int64_t>; // by round
+  Bytes taken(rounds), freed(rounds), sent(rounds), received(rounds);
   int64_t live = 0, total = 0;
   for (const Piece &piece : prev)
     for (unsigned type : table.getTypes(piece.tensor).set_bits()) {
@@ -315,20 +326,15 @@ LogicalResult ProgramReplay::checkPeaks() {
       for (const Message &message : messages)
         (side == &sends ? sent : received)[message.round] +=
             bytesOf(message.piece, message.type);
-  auto busiest = [](const std::map<int64_t, int64_t> &bytes) {
-    int64_t most = 0;
-    for (auto [round, count] : bytes)
-      most = std::max(most, count);
-    return most;
+  auto busiest = [](const Bytes &bytes) {
+    return bytes.empty() ? 0 : *llvm::max_element(bytes);
   };
   int64_t slabs = busiest(sent) + busiest(received);
   int64_t safe = live + total + slabs, peak = live;
-  for (auto [round, bytes] : freed)
-    taken.try_emplace(round, 0);
-  for (auto [round, bytes] : taken) {
-    live += bytes;
+  for (auto [takes, frees] : llvm::zip_equal(taken, freed)) {
+    live += takes;
     peak = std::max(peak, live);
-    live -= freed.count(round) ? freed[round] : 0;
+    live -= frees;
   }
   auto expect = [&](StringRef what, std::optional<uint64_t> stated,
                     int64_t real) {
@@ -354,6 +360,7 @@ LogicalResult ProgramReplay::run() {
     for (auto instruction : round.getBody().getOps<InstructionOpInterface>())
       if (failed(replay(instruction, round.getIndex())))
         return failure();
+    rounds = round.getIndex() + 1;
   }
   for (auto *side : {&sends, &recvs})
     for (auto &messages : *side)

@@ -5,7 +5,7 @@
 
 #include "etc/Transforms/LayoutOracle.h"
 
-#include <map>
+#include "llvm/ADT/MapVector.h"
 
 namespace etc {
 
@@ -93,7 +93,8 @@ private:
   const LayoutOracle &oracle;
   mutable MigrationOp migration; ///< ops are handles, their getters not const
   llvm::ArrayRef<Piece> prev, curr;
-  std::map<Key, State> states;
+  llvm::MapVector<Key, State> states;
+  int64_t rounds = 0;
   llvm::SmallVector<llvm::SmallVector<Message>> sends, recvs;
   llvm::SmallVector<std::pair<InstructionOpInterface, Piece>> zeroes;
   int64_t keptBytes = 0;

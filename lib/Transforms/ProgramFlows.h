@@ -142,6 +142,8 @@ private:
   void writeProgram(ProgramOp op, Program &program);
   void writeStep(mlir::OpBuilder &builder, ProgramOp program,
                  InstructionOpInterface op, TypedPieces &pieces);
+  mlir::ArrayAttr fold(const llvm::SmallVector<Piece> &pieces,
+                       mlir::ArrayAttr types);
   void statePeaks(ProgramOp op, unsigned program);
 
   MigrationOp migration;
@@ -153,6 +155,9 @@ private:
   };
   llvm::SmallVector<llvm::SmallVector<Bytes>> bytes;
   llvm::SmallVector<int64_t> bound; ///< [program] bytes
+  /// The ids of pieces beside types.
+  std::map<std::pair<const void *, llvm::SmallVector<Piece>>, mlir::ArrayAttr>
+      folded;
 };
 
 } // namespace etc

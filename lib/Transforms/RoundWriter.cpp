@@ -56,6 +56,16 @@ void RoundWriter::write() {
   }
 }
 
+/// Both ends of a message list the same pieces, so most lists come twice.
+ArrayAttr RoundWriter::fold(const llvm::SmallVector<Piece> &pieces,
+                            ArrayAttr types) {
+  ArrayAttr &ids = folded[{types.getAsOpaquePointer(), pieces}];
+  if (!ids)
+    ids = foldWorkloads(flows.getTable(), pieces,
+                        flows.getTable().getTypes(types));
+  return ids;
+}
+
 /// One instruction for all types that do the same.
 void RoundWriter::writeStep(OpBuilder &builder, ProgramOp program,
                             InstructionOpInterface op, TypedPieces &pieces) {
@@ -71,9 +81,7 @@ void RoundWriter::writeStep(OpBuilder &builder, ProgramOp program,
     it->second.push_back(cast<StateAttr>(migration.getTypes()[type]).getName());
   }
   for (auto &[list, types] : alike) {
-    ArrayAttr wt = builder.getArrayAttr(types),
-              ids = foldWorkloads(flows.getTable(), list,
-                                  flows.getTable().getTypes(wt));
+    ArrayAttr wt = builder.getArrayAttr(types), ids = fold(list, wt);
     if (!op) {
       ReleaseOp::create(builder, program.getLoc(), ids, wt, program.getSelf());
       continue;

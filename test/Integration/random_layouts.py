@@ -25,6 +25,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import traceback
 
 import numpy
 from scipy.optimize import linear_sum_assignment
@@ -262,13 +263,14 @@ def plan_from_inventory(etc_opt, etc_run, case, document, folder):
     figures = []
     for number, prev in enumerate((case.request["prev"], {"inventory": str(folder / "inventory.json")})):
         request = {key: value for key, value in case.request.items() if key not in ("policy", "memory_budget")}
+        request.setdefault("place", "any")  # the paper's policy has none
         file, out = folder / f"{number}.json", folder / f"{number}.etcplan"
         file.write_text(json.dumps({**request, "prev": prev, "derive": "none"}))
         completed = run([etc_opt, file, *case.options, "--emit=plan", "-o", out, "--quiet"])
         check(completed.returncode == 0, f"from an inventory: {completed.stderr.strip()}")
         summary = as_json(etc_opt, out, "--devices=0")["summary"]
         figures.append({key: summary["bound"][key] for key in ("moved_bytes", "internode_bytes")})
-        if case.request["place"] == "any":
+        if request["place"] == "any":
             figures[-1] = {**figures[-1], "moved": summary["moved_bytes"], "between": summary["internode_bytes"]}
     check(figures[0] == figures[1], f"from a configuration {figures[0]}, from its inventory {figures[1]}")
     execute(etc_run, out)
@@ -303,6 +305,8 @@ def try_seed(arguments):
                 plan_from_inventory(etc_opt, etc_run, case, document, folder)
         except Wrong as wrong:
             return seed, refused, (request, options), str(wrong)
+        except Exception:  # a mistake of the test; the seeds after it are tried all the same
+            return seed, refused, (request, options), traceback.format_exc()
     return seed, refused, (request, options), ""
 
 

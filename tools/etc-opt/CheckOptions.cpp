@@ -68,8 +68,8 @@ int etc::checkOutput(const PlannerOptions &options, const Extent &cluster) {
   for (int64_t device : options.devices.value_or(std::vector<int64_t>()))
     if (device < 0 || device >= cluster.devices)
       return malformed("--devices: " + Twine(device) +
-                       " is not one of the cluster's " + Twine(cluster.devices) +
-                       " devices");
+                       " is not one of the cluster's " +
+                       Twine(cluster.devices) + " devices");
   bool asks = options.frontier || options.whichNodes;
   if (options.rates && !asks && options.emit != Emit::Report)
     return malformed("--rates needs --emit=report, --frontier or "
