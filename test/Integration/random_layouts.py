@@ -7,7 +7,7 @@ plans again as text, some are planned again from an inventory of the previous st
 and checks it bit for bit.
 
     random_layouts.py etc-opt etc-run                            1000 cases, in one or two minutes on two cores
-    random_layouts.py etc-opt etc-run --count=100000             the long run, in two or three hours
+    random_layouts.py etc-opt etc-run --count=100000             the long run, in about two hours
     random_layouts.py etc-opt etc-run --seed=1234 --count=1      one case again
 
 A request that can't be met is drawn again and counted, if it is refused in words that are known here; that state is
