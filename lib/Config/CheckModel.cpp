@@ -3,6 +3,7 @@
 #include "Checks.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace etc::config;
@@ -182,6 +183,53 @@ static Error checkRow(const ModelSpec &model, const TensorSpec &row,
   return checkRowShape(row, field);
 }
 
+/// What ids call a tensor of the block: its name without the layer's prefix and
+/// the expert's number.
+static std::string shortNameOf(const TensorSpec &row) {
+  auto [prefix, rest] = StringRef(row.name).split("{layer}");
+  StringRef name = rest.empty() ? StringRef(row.name) : rest.ltrim('.');
+  auto [front, back] = name.split("{expert}");
+  bool ofExpert = front.size() != name.size();
+  return row.block + "/" + (ofExpert ? front.rtrim('.') : front).str() +
+         back.str();
+}
+
+/// Ids tell all tensors of a block apart.
+static Error checkShortNames(const ModelSpec &model) {
+  llvm::StringMap<StringRef> names;
+  for (const TensorSpec &row : model.tensors) {
+    auto [other, isNew] = names.try_emplace(shortNameOf(row), row.name);
+    if (!isNew)
+      return malformed({model.where, "model.tensors: " + row.name},
+                       "\"" + other->second +
+                           "\" has the same name behind {layer} and without "
+                           "{expert}; rename one of the two");
+  }
+  return Error::success();
+}
+
+/// A tied copy equals a tensor that is no copy itself, element by element.
+static Error checkTie(const ModelSpec &model, const TensorSpec &row) {
+  if (row.tiedTo.empty())
+    return Error::success();
+  Field field = {model.where, "model.tensors: " + row.name};
+  auto twin = llvm::find_if(model.tensors, [&](const TensorSpec &other) {
+    return other.name == row.tiedTo;
+  });
+  if (twin == model.tensors.end())
+    return malformed(field, "tied_to \"" + row.tiedTo +
+                                "\" is no tensor of the model");
+  if (!twin->tiedTo.empty())
+    return malformed(field, "tied_to \"" + row.tiedTo +
+                                "\" is a tied copy itself; name the tensor "
+                                "that it is a copy of");
+  if (twin->shape != row.shape || twin->split != row.split ||
+      twin->vocabRows != row.vocabRows)
+    return malformed(field, "tied_to \"" + row.tiedTo +
+                                "\" has another shape or split");
+  return Error::success();
+}
+
 Error etc::config::checkTable(const ModelSpec &model) {
   if (model.layers == 0)
     return malformed(fieldAt(model.where, "model.layers"),
@@ -199,12 +247,11 @@ Error etc::config::checkTable(const ModelSpec &model) {
       size *= model.layers;
     elements += size * std::max<int64_t>(1, model.experts.count);
   }
+  if (Error error = checkShortNames(model))
+    return error;
   for (const TensorSpec &row : model.tensors)
-    if (!row.tiedTo.empty() && !names.contains(row.tiedTo))
-      return malformed({model.where, "model.tensors: " + row.name},
-                       "tied_to \"" + row.tiedTo +
-                           "\" is no tensor of the "
-                           "model");
+    if (Error error = checkTie(model, row))
+      return error;
   if (elements > Wide(1) << 56)
     return unsatisfiable(fieldAt(model.where, "model"),
                          "expected a model of at most 2^56 elements, got "

@@ -43,7 +43,8 @@ template <typename T> static Error ignore(const Input &, T &) {
 }
 
 template <typename T> static bool mayMiss(const MemberReader<T> &reader) {
-  return reader.read == ignore<T> || reader.name == "prev_shape";
+  return reader.read == ignore<T> || reader.name == "prev_shape" ||
+         reader.name == "dtype";
 }
 
 /// An object that has all members but some.
@@ -74,7 +75,10 @@ static const MemberReader<Inventory::Tensor> tensorMembers[] = {
      [](const Input &input, Inventory::Tensor &tensor) {
        return readText(input, tensor.type);
      }},
-    {"dtype", ignore},
+    {"dtype",
+     [](const Input &input, Inventory::Tensor &tensor) {
+       return readText(input, tensor.dtype);
+     }},
     {"view", ignore},
     {"prev_shape",
      [](const Input &input, Inventory::Tensor &tensor) {

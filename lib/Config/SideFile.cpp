@@ -28,7 +28,10 @@ Error etc::config::planOfFile(StringRef path, const Field &field,
   side.devices.emplace(last.curr_placement()->begin(),
                        last.curr_placement()->end());
   side.devicesWhere = field.where;
-  side.plannedModel = last.model()->str();
+  StringRef model = last.model()->string_view();
+  model.consume_back(".defragment"); // the second of two stages
+  side.plannedModel = model.str();
+  side.planned = std::make_shared<const plan::PlanFile>(std::move(*file));
   return Error::success();
 }
 

@@ -2,6 +2,7 @@
 
 #include "etc/Import/Import.h"
 
+#include "CheckHeld.h"
 #include "ImportInventory.h"
 #include "etc/Model/Model.h"
 
@@ -168,6 +169,9 @@ OwningOpRef<ModuleOp> etc::importRequest(MLIRContext &context,
       model::buildModel(request.model, request.types,
                         request.prev.parallel.distributedOptimizer ||
                             request.curr.parallel.distributedOptimizer);
+  if (failed(checkHeld(toLocation(builder, request.prev.where), model,
+                       request.prev)))
+    return nullptr;
   IntegerAttr bytes, ppm;
   if (request.memoryBudget) {
     bool ratio = request.memoryBudget->unit ==

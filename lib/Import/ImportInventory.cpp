@@ -2,6 +2,7 @@
 
 #include "ImportInventory.h"
 
+#include "CheckHeld.h"
 #include "dialect/Workloads.h"
 
 #include "mlir/IR/Builders.h"
@@ -9,18 +10,6 @@
 using namespace etc;
 using namespace mlir;
 using config::Inventory;
-
-/// Calls `see` with every layer and expert that a template has a tensor for.
-static void forInstances(const model::TensorTemplate &tensor,
-                         const model::Model &model,
-                         llvm::function_ref<void(int64_t, int64_t)> see) {
-  int64_t layers = tensor.isOfLayer() ? model.layers : 1,
-          experts = tensor.ofExpert ? model.experts : 1;
-  for (int64_t layer = 0; layer < layers; ++layer)
-    if (model::hasLayer(tensor, layer))
-      for (int64_t expert = 0; expert < experts; ++expert)
-        see(layer, expert);
-}
 
 InventoryTensors::InventoryTensors(const Inventory &inventory,
                                    const model::Model &model)
@@ -45,10 +34,11 @@ InventoryTensors::findShape(const model::TensorTemplate &tensor,
     auto it = ends.find({model::tensorName(tensor, layer, expert), type});
     if (it == ends.end())
       return;
-    // Only a vocabulary has other rows on the other side.
+    // Only a vocabulary has other rows on the other side: those behind its own
+    // are padding. Its own are there, or lost.
     shape = tensor.shape;
     if (tensor.vocabRows)
-      shape->front() = it->second.front();
+      shape->front() = std::max(shape->front(), it->second.front());
   });
   return shape;
 }

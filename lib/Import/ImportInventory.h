@@ -18,8 +18,9 @@ public:
                    const model::Model &model);
 
   /// The shape of the tensors that a template and a type stand for, as the
-  /// previous side has it, up to the last position that anyone holds: what is
-  /// behind is padding of the other side. Nothing where nobody holds any.
+  /// previous side has it. A vocabulary goes to the last row that anyone holds,
+  /// but at least to its own last one: what is behind is padding of the other
+  /// side. Nothing where nobody holds any.
   std::optional<std::vector<int64_t>>
   findShape(const model::TensorTemplate &tensor, const std::string &type) const;
   /// Creates the previous `etc.workload` ops. Fails with a diagnostic where a

@@ -93,6 +93,22 @@ static void splitPlanes(Model &model, llvm::ArrayRef<config::State> states,
   model.tensors = std::move(planes);
 }
 
+/// Plans cut tensors along one axis with at most one before it and one behind
+/// it. Of three axes, two on one side become one; the view has them apart.
+static void mergeAxes(TensorTemplate &tensor) {
+  std::vector<int64_t> &shape = tensor.shape;
+  if (shape.size() != 3 || tensor.splitAxis == 1)
+    return;
+  if (tensor.view.empty() && !tensor.vocabRows)
+    tensor.view = shape;
+  if (tensor.splitAxis == 2) {
+    shape = {shape[0] * shape[1], shape[2]};
+    tensor.splitAxis = 1;
+  } else {
+    shape = {shape[0], shape[1] * shape[2]};
+  }
+}
+
 Model etc::model::buildModel(const config::ModelSpec &spec,
                              llvm::ArrayRef<std::string> types,
                              bool distributedOptimizer) {
@@ -108,6 +124,7 @@ Model etc::model::buildModel(const config::ModelSpec &spec,
     moveProjBehindQkv(model.tensors);
   addBuffers(model, states);
   splitPlanes(model, states, distributedOptimizer);
+  llvm::for_each(model.tensors, mergeAxes);
   return model;
 }
 

@@ -13,22 +13,27 @@ static_assert(ETC_BF16 == static_cast<int>(fb::DType::bf16) &&
 namespace {
 
 /// The planning shape may factor an axis that the trainer has as one: its local
-/// extent is the product of the factors'. Empty where the view is not such a
-/// product.
+/// extent is the product of the factors'. Or it merges axes: all but the first
+/// of them are whole. Empty where the view is neither.
 std::vector<int64_t> groupAxes(const fb::Tensor &tensor, Box box) {
-  const auto &shape = *tensor.shape();
+  const auto &shape = *tensor.shape(), &view = *tensor.view();
   std::vector<int64_t> local;
   uint32_t axis = 0;
-  for (int64_t extent : *tensor.view()) {
-    int64_t global = 1, part = 1;
-    while (global < extent && axis < shape.size()) {
+  for (uint32_t seen = 0; seen != view.size(); ++seen) {
+    int64_t global = 1, part = 1, rest = 1;
+    while (global < view.Get(seen) && axis < shape.size()) {
       global *= shape.Get(axis);
       part *= box.extent(axis);
       ++axis;
     }
-    if (global != extent)
+    const uint32_t first = seen;
+    while (global > view.Get(first) * rest && seen + 1 != view.size())
+      rest *= view.Get(++seen);
+    if (global != view.Get(first) * rest || part % rest != 0)
       return {};
-    local.push_back(part);
+    local.push_back(part / rest);
+    for (uint32_t whole = first + 1; whole <= seen; ++whole)
+      local.push_back(view.Get(whole));
   }
   for (; axis < shape.size(); ++axis)
     if (shape.Get(axis) != 1)

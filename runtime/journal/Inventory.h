@@ -24,6 +24,11 @@ struct TensorBox {
 std::vector<TensorBox> findLost(const PlanIndex &index,
                                 const Survivors &survivors);
 
+/// The boxes that no survivor holds under their own name: a plan from an
+/// inventory takes each tensor from where it is.
+std::vector<TensorBox> findUnheld(const PlanIndex &index,
+                                  const Survivors &survivors);
+
 /// What a device holds: disjoint boxes, by tensor.
 using Held = std::map<uint32_t, std::vector<std::vector<int64_t>>>;
 /// By rank; nothing for one that did not survive.

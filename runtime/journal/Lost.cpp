@@ -52,6 +52,20 @@ void append(Boxes &all, const Boxes &more) {
   all.insert(all.end(), more.begin(), more.end());
 }
 
+/// What of each tensor's `needed` is not in its `known`.
+std::vector<TensorBox> without(const std::vector<Boxes> &needed,
+                               std::vector<Boxes> known) {
+  std::vector<TensorBox> rest;
+  for (uint32_t t = 0; t != needed.size(); ++t)
+    for (const std::vector<int64_t> &box : needed[t]) {
+      const Boxes missing = cut(box, known[t]);
+      for (const std::vector<int64_t> &part : missing)
+        rest.push_back({t, part});
+      append(known[t], missing); // a replica's loss is not told twice
+    }
+  return rest;
+}
+
 } // namespace
 
 std::vector<TensorBox> etc::runtime::findLost(const PlanIndex &index,
@@ -59,22 +73,19 @@ std::vector<TensorBox> etc::runtime::findLost(const PlanIndex &index,
   const std::vector<Boxes> held = surviving(index, survivors);
   // An element also survives in a copy of its tensor, or in what it is cast
   // from.
-  std::vector<Boxes> equal(held.size());
+  std::vector<Boxes> equal(held.size()), known(held.size());
   for (uint32_t t = 0; t != held.size(); ++t)
     append(equal[index.primary(t)], held[t]);
-  std::vector<TensorBox> lost;
-  const std::vector<Boxes> needed = previous(index);
   for (uint32_t t = 0; t != held.size(); ++t) {
-    Boxes known = equal[index.primary(t)];
+    known[t] = equal[index.primary(t)];
     if (int32_t source = index.tensor(index.primary(t)).derived_from();
         source >= 0)
-      append(known, equal[index.primary(source)]);
-    for (const std::vector<int64_t> &box : needed[t]) {
-      const Boxes missing = cut(box, known);
-      for (const std::vector<int64_t> &part : missing)
-        lost.push_back({t, part});
-      append(known, missing); // a replica's loss is not told twice
-    }
+      append(known[t], equal[index.primary(source)]);
   }
-  return lost;
+  return without(previous(index), std::move(known));
+}
+
+std::vector<TensorBox> etc::runtime::findUnheld(const PlanIndex &index,
+                                                const Survivors &survivors) {
+  return without(previous(index), surviving(index, survivors));
 }

@@ -26,7 +26,8 @@ const char *const etc::helpOverview =
     "PP2DP4+zero1+stages=5:4+order=pp-dp has the\n"
     "distributed optimizer, 5 and 4 layers, and pipeline ranks before "
     "data-parallel ones. Without --emit the plan is\n"
-    "printed as IR. A summary goes to stderr. Given a plan file, etc-opt checks "
+    "printed as IR. A summary goes to stderr. Given a plan file, etc-opt "
+    "checks "
     "it and prints its summary, or what --emit\n"
     "says. Given an .mlir file, it is an ordinary MLIR opt tool; --help-hidden "
     "lists its options.\n"
@@ -38,9 +39,9 @@ namespace {
 struct Options {
   cl::OptionCategory category{"Planning options"};
 
-  cl::opt<std::string> input{cl::Positional,
-                             cl::desc("[request.json | plan.etcplan | file.mlir]"),
-                             cl::init(""), cl::cat(category)};
+  cl::opt<std::string> input{
+      cl::Positional, cl::desc("[request.json | plan.etcplan | file.mlir]"),
+      cl::init(""), cl::cat(category)};
   cl::opt<std::string> output{"o", cl::desc("Output file (default: stdout)"),
                               cl::value_desc("file"), cl::init("-"),
                               cl::cat(category)};
@@ -192,6 +193,8 @@ PlannerOptions etc::readPlannerOptions() {
   result.input = o.input;
   result.output = o.output;
   result.emit = o.emit;
+  if (result.isPlan() && !o.emit.getNumOccurrences())
+    result.emit = Emit::Summary;
   result.quiet = o.quiet;
   result.trustBytecode = o.trustBytecode;
   result.twoStage = o.twoStage;

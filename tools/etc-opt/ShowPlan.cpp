@@ -10,6 +10,8 @@
 #include "plan/PlanFile.h"
 #include "plan/Referee.h"
 
+#include "llvm/Support/FileSystem.h"
+
 #include <numeric>
 
 using namespace etc;
@@ -19,9 +21,9 @@ static int malformed(const llvm::Twine &message) {
 }
 
 static Extent extentOf(const plan::fb::Plan &plan) {
-  return {std::accumulate(plan.nodes()->begin(), plan.nodes()->end(),
-                          int64_t(0)),
-          plan.nodes()->size()};
+  return {
+      std::accumulate(plan.nodes()->begin(), plan.nodes()->end(), int64_t(0)),
+      plan.nodes()->size()};
 }
 
 static int writePlan(const PlannerOptions &options,
@@ -37,8 +39,7 @@ static int writePlan(const PlannerOptions &options,
     else
       os << summary;
   };
-  bool isSummary = options.emit == Emit::Mlir || options.emit == Emit::Summary;
-  if (!options.quiet && !isSummary)
+  if (!options.quiet && options.emit != Emit::Summary)
     llvm::errs() << summary;
   return options.emit == Emit::Ranks
              ? writeRanks(options, plan)
@@ -53,6 +54,12 @@ int etc::showPlan(const PlannerOptions &options) {
                      options.input);
   if (options.emit == Emit::Plan)
     return malformed(options.input + ": is a plan file already");
+  if (options.emit == Emit::Mlir)
+    return malformed(options.input + ": a plan file has no IR any more; give "
+                                     "the request that it was made from");
+  if (llvm::sys::fs::equivalent(options.input, options.output))
+    return malformed(options.output + ": is the plan itself; name another file "
+                                      "with -o");
   plan::Result<plan::PlanFile> file = plan::PlanFile::open(options.input);
   if (!file.ok())
     return malformed(file.status().message());

@@ -136,7 +136,7 @@ static Status addRestored(const PlanIndex &index, const Options &options,
   Result<Checkpoint> checkpoint = Checkpoint::open(options.restoreFrom);
   if (!checkpoint)
     return checkpoint.status();
-  const std::vector<TensorBox> lost = findLost(index, standings);
+  const std::vector<TensorBox> lost = findUnheld(index, standings);
   uint64_t bytes = 0;
   for (const TensorBox &box : lost) {
     if (Status s = checkpoint->check(index, box.tensor); !s.ok())

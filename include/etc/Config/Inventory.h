@@ -22,6 +22,7 @@ namespace etc::config {
 struct Inventory {
   struct Tensor {
     std::string name, type; ///< the global name, a state type
+    std::string dtype;      ///< "bf16", ...; empty where it does not say
     /// The planning shape, in elements, and that of the side before where they
     /// differ (a vocabulary padded per side), or empty.
     std::vector<int64_t> shape, prevShape;

@@ -23,6 +23,10 @@
 #include <string>
 #include <vector>
 
+namespace etc::plan {
+class PlanFile;
+}
+
 namespace etc::config {
 
 /// The order in which a grid numbers its ranks: the first dimension varies
@@ -117,6 +121,8 @@ struct SideSpec {
   /// What the plan that the side was read from calls its model; it must be the
   /// request's. Empty without a plan.
   std::string plannedModel;
+  /// That plan, whose tensors must be the request's, too.
+  std::shared_ptr<const plan::PlanFile> planned;
   /// Whether the request names this side at all.
   bool given = false;
   SourceLocation where, devicesWhere;

@@ -1,0 +1,138 @@
+//===- CheckHeld.cpp - Whether a file is of the request's model -----------===//
+
+#include "CheckHeld.h"
+
+#include "etc/Config/Inventory.h"
+#include "plan/PlanFile.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace etc;
+using namespace mlir;
+
+namespace {
+struct HeldTensor {
+  std::string dtype; ///< empty: unknown
+  std::vector<int64_t> shape;
+};
+
+/// By name and type, with a space between.
+using HeldTensors = llvm::StringMap<HeldTensor>;
+
+class HeldChecker {
+public:
+  HeldChecker(Location loc, const model::Model &model,
+              const config::SideSpec &prev)
+      : loc(loc), model(model), prev(prev) {}
+
+  LogicalResult run();
+
+private:
+  LogicalResult check(const model::TensorTemplate &tensor,
+                      const model::StateType &type, llvm::StringRef name);
+  std::vector<int64_t> shapeOf(const model::TensorTemplate &tensor) const;
+  bool hasShape(const model::TensorTemplate &tensor,
+                const HeldTensor &found) const;
+  LogicalResult refuse(const llvm::Twine &what) const {
+    return emitError(loc) << what
+                          << "; both must be of one model and precision";
+  }
+
+  Location loc;
+  const model::Model &model;
+  const config::SideSpec &prev;
+  HeldTensors held;
+};
+} // namespace
+
+void etc::forInstances(const model::TensorTemplate &tensor,
+                       const model::Model &model,
+                       llvm::function_ref<void(int64_t, int64_t)> see) {
+  int64_t layers = tensor.isOfLayer() ? model.layers : 1,
+          experts = tensor.ofExpert ? model.experts : 1;
+  for (int64_t layer = 0; layer < layers; ++layer)
+    if (model::hasLayer(tensor, layer))
+      for (int64_t expert = 0; expert < experts; ++expert)
+        see(layer, expert);
+}
+
+static HeldTensors tensorsOf(const plan::fb::Plan &plan) {
+  HeldTensors held;
+  for (const auto *tensor : *plan.tensors())
+    held[tensor->name()->str() + " " + tensor->type()->str()] = {
+        plan::fb::EnumNameDType(tensor->dtype()),
+        {tensor->shape()->begin(), tensor->shape()->end()}};
+  return held;
+}
+
+static HeldTensors tensorsOf(const config::Inventory &inventory) {
+  HeldTensors held;
+  for (const config::Inventory::Tensor &tensor : inventory.tensors)
+    held[tensor.name + " " + tensor.type] = {tensor.dtype, tensor.shape};
+  return held;
+}
+
+static std::string describe(llvm::ArrayRef<int64_t> shape) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  llvm::interleave(shape, os, "x");
+  return text;
+}
+
+/// How an inventory's side was padded, nobody knows.
+std::vector<int64_t>
+HeldChecker::shapeOf(const model::TensorTemplate &tensor) const {
+  return prev.inventory ? tensor.shape : model::shapeOn(tensor, prev.parallel);
+}
+
+bool HeldChecker::hasShape(const model::TensorTemplate &tensor,
+                           const HeldTensor &found) const {
+  std::vector<int64_t> wanted = shapeOf(tensor);
+  if (prev.inventory && tensor.vocabRows && found.shape.size() == wanted.size())
+    wanted.front() = found.shape.front();
+  return wanted == found.shape;
+}
+
+LogicalResult HeldChecker::check(const model::TensorTemplate &tensor,
+                                 const model::StateType &type,
+                                 llvm::StringRef name) {
+  std::string file = prev.planned ? "the plan" : "the inventory",
+              label = "'" + name.str() + "' (" + type.name + ")";
+  auto it = held.find((name + " " + type.name).str());
+  if (it == held.end())
+    return prev.planned && model::existsOn(tensor, prev.parallel)
+               ? refuse(file + " has no " + label + ", which the request has")
+               : success();
+  const HeldTensor &found = it->second;
+  if (!hasShape(tensor, found))
+    return refuse(file + " has " + label + " of " + describe(found.shape) +
+                  ", the request of " + describe(shapeOf(tensor)));
+  llvm::StringRef dtype = model::dtypeName(type.dtype);
+  if (!found.dtype.empty() && found.dtype != dtype)
+    return refuse(file + " has " + label + " in " + found.dtype +
+                  ", the request in " + dtype);
+  return success();
+}
+
+LogicalResult HeldChecker::run() {
+  if (!prev.planned && !prev.inventory)
+    return success();
+  held = prev.planned ? tensorsOf(prev.planned->plan())
+                      : tensorsOf(*prev.inventory);
+  LogicalResult result = success();
+  for (const model::TensorTemplate &tensor : model.tensors)
+    for (const model::StateType &type : model.types)
+      if (model.isOf(tensor, type.name))
+        forInstances(tensor, model, [&](int64_t layer, int64_t expert) {
+          if (succeeded(result))
+            result =
+                check(tensor, type, model::tensorName(tensor, layer, expert));
+        });
+  return result;
+}
+
+LogicalResult etc::checkHeld(Location loc, const model::Model &model,
+                             const config::SideSpec &prev) {
+  return HeldChecker(loc, model, prev).run();
+}

@@ -1,0 +1,26 @@
+//===- CheckHeld.h - Whether a file is of the request's model ---*- C++ -*-===//
+
+#ifndef ETC_LIB_IMPORT_CHECKHELD_H
+#define ETC_LIB_IMPORT_CHECKHELD_H
+
+#include "etc/Config/Request.h"
+#include "etc/Model/Model.h"
+
+#include "mlir/IR/Location.h"
+
+namespace etc {
+
+/// Fails with a diagnostic where the plan or the inventory that `--prev` names
+/// has a tensor of the model's with another shape or dtype, or where the plan
+/// lacks one. The rows of a vocabulary may differ in an inventory.
+mlir::LogicalResult checkHeld(mlir::Location loc, const model::Model &model,
+                              const config::SideSpec &prev);
+
+/// Calls `see` with every layer and expert that a template has a tensor for.
+void forInstances(const model::TensorTemplate &tensor,
+                  const model::Model &model,
+                  llvm::function_ref<void(int64_t, int64_t)> see);
+
+} // namespace etc
+
+#endif // ETC_LIB_IMPORT_CHECKHELD_H
