@@ -12,7 +12,8 @@ namespace etc::runtime {
 /// Named buffers are files of a directory, mapped and shared, so what is
 /// written to them is there after the process was killed. Their space is
 /// reserved when they are made: a full disk is an error of allocate(), not a
-/// signal later. A name that exists already gives the memory it had.
+/// signal later. A name that exists already gives the memory it had; where that
+/// has another size, it is left as it is, and the error says so.
 class FileAllocator final : public Allocator {
 public:
   /// The directory is made when the first file is.
