@@ -38,6 +38,11 @@ Client::Client(ClientOptions given, Socket connected)
 
 Client::~Client() {
   leave();
+  {
+    std::lock_guard lock(mutex);
+    isEnding = true;
+  }
+  wakeUp();
   thread.join();
   for (int fd : wake)
     if (fd >= 0)
@@ -77,7 +82,7 @@ void Client::run() {
     std::lock_guard lock(mutex);
     if (socket.isOpen())
       (void)socket.send(out);
-    if (isLeaving && (out.empty() || !socket.isOpen()))
+    if (isEnding && (out.empty() || !socket.isOpen()))
       return;
   }
 }
@@ -198,6 +203,10 @@ void Client::send(FrameKind kind, std::string_view payload) {
     if (socket.isOpen())
       (void)socket.send(out);
   }
+  wakeUp();
+}
+
+void Client::wakeUp() {
   [[maybe_unused]] ssize_t ignored = ::write(wake[1], "", 1);
 }
 

@@ -30,7 +30,7 @@ public:
   /// Connects, and waits until all processes are there. Errors are those of the
   /// meeting.
   static Result<std::unique_ptr<Client>> join(ClientOptions options);
-  /// Says goodbye if leave() was not called.
+  /// Says goodbye if leave() was not called. Signs of life go on until here.
   ~Client();
 
   /// What every rank did in an earlier attempt.
@@ -66,6 +66,7 @@ private:
   void handle(const Frame &frame);
   void loseHub(const std::string &how);
   void send(FrameKind kind, std::string_view payload);
+  void wakeUp();
   void stop();
   void watch();
 
@@ -83,6 +84,7 @@ private:
   std::optional<Status> cause;
   std::optional<Clock::time_point> stopped;
   bool isWelcome = false, isHandled = false, isLeaving = false;
+  bool isEnding = false;
   bool isHubLost_ = false;
   uint32_t round = ~uint32_t{0}, hubRound = ~uint32_t{0};
   Clock::time_point heard, nextBeat;

@@ -1,7 +1,7 @@
 // etc-run with faults: ETC_FAULT=KIND@DEVICE:ROUND:PHASE makes one happen when
 // the device enters the phase of the round. Kinds: kill, stop, exit, full (no
 // file grows any more), flip (a byte of a message that arrives), slow (a pause
-// of 100 ms), hang (for good).
+// of 100 ms), late (one of 5 s), hang (for good).
 
 #include "Hooks.h"
 
@@ -70,6 +70,8 @@ public:
       fillDisk();
     if (fault.kind == "slow")
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    if (fault.kind == "late")
+      std::this_thread::sleep_for(std::chrono::seconds(5));
     while (fault.kind == "hang")
       std::this_thread::sleep_for(std::chrono::seconds(1));
   }

@@ -25,23 +25,27 @@ constexpr auto kGrace = std::chrono::milliseconds(2500);
 volatile std::sig_atomic_t wasInterrupted = 0;
 
 /// Catches SIGINT and SIGTERM, so that children and files never outlive an
-/// interrupted run.
-class InterruptGuard {
+/// interrupted run. A SIGCHLD that is ignored, as some parents hand it down,
+/// would leave nothing to wait for.
+class SignalGuard {
 public:
-  InterruptGuard() {
+  SignalGuard() {
     struct sigaction action {};
     action.sa_handler = [](int) { wasInterrupted = 1; };
     ::sigaction(SIGINT, &action, &oldInt);
     ::sigaction(SIGTERM, &action, &oldTerm);
+    action.sa_handler = SIG_DFL;
+    ::sigaction(SIGCHLD, &action, &oldChild);
   }
-  ~InterruptGuard() {
+  ~SignalGuard() {
     ::sigaction(SIGINT, &oldInt, nullptr);
     ::sigaction(SIGTERM, &oldTerm, nullptr);
+    ::sigaction(SIGCHLD, &oldChild, nullptr);
   }
 
 private:
   struct sigaction oldInt {
-  }, oldTerm{};
+  }, oldTerm{}, oldChild{};
 };
 
 /// An array of T that forked processes share.
@@ -77,7 +81,7 @@ public:
         progress(1) {}
 
   RunResult run() {
-    InterruptGuard guard;
+    SignalGuard guard;
     Status started = start();
     if (started.ok())
       supervise();
@@ -150,12 +154,18 @@ private:
     }
   }
 
+  /// A child that somebody else has collected has ended too; its id may be
+  /// another process's by now.
+  static bool hasEnded(Child &child) {
+    const pid_t found = ::waitpid(child.pid, &child.state, WNOHANG);
+    return found == child.pid || (found < 0 && errno == ECHILD);
+  }
+
   /// Collects children that ended; returns how many still run.
   size_t reap() {
     size_t running = 0;
     for (Child &child : children) {
-      if (child.isRunning &&
-          ::waitpid(child.pid, &child.state, WNOHANG) == child.pid)
+      if (child.isRunning && hasEnded(child))
         child.isRunning = false;
       running += child.isRunning;
     }

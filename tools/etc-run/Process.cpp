@@ -29,12 +29,15 @@ Status Outcome::status() const {
 }
 
 Session::~Session() {
-  // The hub waits for everybody to say goodbye, this process included.
   if (client)
     client->onStop({});
   transport.reset();
-  client.reset();
+  // The hub waits for everybody to say goodbye, this process included, which
+  // gives signs of life all the while.
+  if (client)
+    client->leave();
   hub.reset();
+  client.reset();
 }
 
 DescribeLoss etc::run::describeLosses(const PlanIndex &index) {

@@ -94,6 +94,21 @@ TEST_F(ControlTest, TellsEverybodyHowFarAllAre) {
   EXPECT_FALSE((*joined[1])->standings()[0].isFilled);
 }
 
+TEST_F(ControlTest, SignsOfLifeGoOnAfterGoodbye) {
+  open(2);
+  std::atomic<uint32_t> beats = 0;
+  auto all = std::vector{options(0, 2), options(1, 2)};
+  all[0].onBeat = [&] { ++beats; };
+  auto joined = joinAll(std::move(all));
+  ASSERT_TRUE(joined[0].ok() && joined[1].ok());
+  (*joined[0])->leave();
+  std::this_thread::sleep_for(Milliseconds(200)); // it has said goodbye
+  const uint32_t before = beats;
+  for (int i = 0; i != 200 && beats == before; ++i)
+    std::this_thread::sleep_for(Milliseconds(50));
+  EXPECT_GT(beats, before);
+}
+
 TEST_F(ControlTest, PassesValuesOn) {
   open(2);
   auto joined = joinAll({options(0, 2), options(1, 2)});

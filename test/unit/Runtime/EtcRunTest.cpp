@@ -339,6 +339,14 @@ TEST_F(EtcRunGloo, AKilledProcessEndsTheRun) {
     EXPECT_NE(::kill(child, 0), 0) << "left over";
 }
 
+TEST_F(EtcRunGloo, WaitsWhereChildrenAreIgnored) {
+  Ended ended = shell("env --ignore-signal=CHLD " ETC_RUN_BINARY
+                      " --launch=4 --transport=gloo " +
+                      write(twoStagePlan()));
+  EXPECT_EQ(ended.code, 0) << ended.out;
+  EXPECT_NE(ended.out.find(kVerified), std::string::npos) << ended.out;
+}
+
 TEST_F(EtcRunGloo, CountsProcesses) {
   Ended ended = run("--launch=8 --transport=gloo " + write(twoStagePlan()));
   EXPECT_EQ(ended.code, 2);
