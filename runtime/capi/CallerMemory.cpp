@@ -43,10 +43,20 @@ etc_tensor_info CallerMemory::describePrev(size_t position) const {
 }
 
 void CallerMemory::registerPrev(size_t position, void *data) {
-  Shard &shard = prev[position];
-  byData.erase(shard.data);
-  shard.data = static_cast<std::byte *>(data);
-  byData[shard.data] = &shard;
+  prev[position].data = static_cast<std::byte *>(data);
+}
+
+Status CallerMemory::complete() {
+  if (Status s = checkComplete(); !s.ok())
+    return s;
+  // Not before: until here shards may change places.
+  for (Shard &shard : prev) {
+    if (index.shardBytes(shard.holding.shard) > 0)
+      byData[shard.data] = &shard;
+    else if (shard.data) // may lie at the start of another
+      byData.try_emplace(shard.data, &shard);
+  }
+  return Status::success();
 }
 
 Status CallerMemory::checkComplete() const {

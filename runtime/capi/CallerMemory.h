@@ -23,11 +23,11 @@ public:
   /// The position of a previous tensor, in the program's holdings.
   std::optional<size_t> find(const char *type, const char *name) const;
   etc_tensor_info describePrev(size_t position) const;
-  /// Makes memory a previous shard.
+  /// Makes memory a previous shard, in place of what was.
   void registerPrev(size_t position, void *data);
   /// What prepare needs: every previous shard is there, and no two share
-  /// memory.
-  Status checkComplete() const;
+  /// memory. Nothing is registered after it.
+  Status complete();
 
   /// Called when the migration is over: current shards are the caller's now.
   void handOver() { isHandedOver = true; }
@@ -47,6 +47,7 @@ private:
   Result<Buffer> takeNamed(uint64_t bytes, const std::string &name) override;
   void giveBack(Buffer buffer) override;
 
+  Status checkComplete() const;
   Result<Buffer> allocateFor(const etc_tensor_info *info, uint64_t bytes);
   void releaseFor(Side side, const etc_tensor_info *info, Buffer buffer);
   std::string describe(const Shard &shard) const {

@@ -116,7 +116,7 @@ Status Migration::prepare() {
   if (Status s = expectStage(Stage::Registering, "prepare"); !s.ok())
     return s;
   // Nobody was told yet: what is missing can be mended.
-  if (Status s = memory.checkComplete(); !s.ok())
+  if (Status s = memory.complete(); !s.ok())
     return s.at(text("device ", index.device(options.bootstrap.rank)));
   return attempt([this] { return connectAndPrepare(); }, Stage::Prepared);
 }
