@@ -1,5 +1,7 @@
 #include "Devices.h"
 
+#include "Meeting.h"
+
 #include "device/CudaWorker.h"
 #include "transport/GlooTransport.h"
 #include "transport/NcclTransport.h"
@@ -13,11 +15,15 @@ using namespace etc::runtime;
 using etc::plan::PlanIndex;
 
 /// The place of a process on its host, as launchers tell it; else its rank.
-static uint32_t localRank(uint32_t rank) {
+/// What a launcher says about this process is nothing about the threads and
+/// processes that it starts itself.
+static uint32_t localRank(const Options &options, uint32_t rank) {
+  if (options.transport == TransportKind::Local || options.launch > 0)
+    return rank;
   for (const char *name :
        {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"})
-    if (const char *value = std::getenv(name))
-      return static_cast<uint32_t>(std::strtoul(value, nullptr, 10));
+    if (std::optional<uint32_t> number = readNumber(name))
+      return *number;
   return rank;
 }
 
@@ -82,7 +88,7 @@ Result<std::unique_ptr<Worker>> etc::run::makeWorker(const PlanIndex &index,
   Result<unsigned> gpus = countGpus();
   if (!gpus)
     return gpus.status();
-  return makeCudaWorker(localRank(rank) % *gpus);
+  return makeCudaWorker(localRank(options, rank) % *gpus);
 }
 
 Result<std::unique_ptr<Transport>> etc::run::connect(const PlanIndex &index,
@@ -113,7 +119,7 @@ Result<std::unique_ptr<Transport>> etc::run::connect(const PlanIndex &index,
   NcclOptions nccl;
   nccl.rank = rank;
   nccl.devices = std::move(devices);
-  nccl.ordinal = localRank(rank) % *gpus;
+  nccl.ordinal = localRank(options, rank) % *gpus;
   nccl.timeout = options.timeout;
   nccl.exchangeId = [&](const nccl::UniqueId *mine) {
     return exchangeId(client, mine, options.timeout);

@@ -20,7 +20,7 @@ static std::string readVariable(const char *name) {
   return value ? value : "";
 }
 
-static std::optional<uint32_t> readNumber(const char *variable) {
+std::optional<uint32_t> etc::run::readNumber(const char *variable) {
   const std::string value = readVariable(variable);
   uint32_t number = 0;
   const char *end = value.data() + value.size();

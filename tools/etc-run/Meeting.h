@@ -25,6 +25,10 @@ struct Meeting {
   }
 };
 
+/// A number from the environment; none where the variable is unset or anything
+/// else.
+std::optional<uint32_t> readNumber(const char *variable);
+
 /// A process's place among those that a launcher started, from the environment
 /// that torchrun, Open MPI or Slurm sets.
 std::optional<runtime::Member> findLaunchedMember();

@@ -248,6 +248,16 @@ TEST_F(EtcRun, VirtualDevicesRunOverTheDouble) {
   EXPECT_NE(ended.out.find(kVerified), std::string::npos) << ended.out;
 }
 
+TEST_F(EtcRun, ThreadsTakeAllGpus) {
+  // The place that a launcher gave to this process is not its threads'.
+  Ended ended = shell("LOCAL_RANK=0 ETC_DOUBLE_GPUS=2 ETC_DOUBLE_LOST_GPU=1 "
+                      "ETC_CUDA_DRIVER=" ETC_GPU_DOUBLE " " ETC_RUN_BINARY
+                      " --memory=cuda " +
+                      write(twoStagePlan()));
+  EXPECT_NE(ended.code, 0);
+  EXPECT_NE(ended.out.find("invalid argument"), std::string::npos) << ended.out;
+}
+
 TEST_F(EtcRun, RefusesABrokenPlan) {
   etc::plan::fb::PlanT plan = twoStagePlan();
   plan.programs[0]->peak = 1;
