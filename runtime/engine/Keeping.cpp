@@ -31,7 +31,8 @@ std::unique_ptr<Worker> etc::runtime::makeHostWorker(const Keeping &keeping,
              : makeFileWorker(statePath(keeping.state, device));
 }
 
-/// Whether a journal is of this plan and device.
+/// Whether a journal is of this plan, device and mode: what may be released
+/// follows from the mode that it says.
 static Status checkHeader(const JournalHeader &found,
                           const JournalHeader &expected,
                           const std::string &path) {
@@ -41,7 +42,28 @@ static Status checkHeader(const JournalHeader &found,
       found.rankCount != expected.rankCount)
     return etc::plan::malformed(path, ": is of device ", found.device,
                                 ", rank ", found.rank, " of ", found.rankCount);
+  if (found.mode != expected.mode)
+    return Status(ErrorKind::Usage,
+                  text(path, ": was begun with --mode=", modeName(found.mode),
+                       "; go on with the same"));
   return Status::success();
+}
+
+/// Whether a journal that is locked now is what was read before: the process
+/// that had it may have gone on until it ended.
+static Status checkUnchanged(const std::string &path,
+                             const JournalContents &read,
+                             const Standing &known) {
+  Result<JournalContents> now = readJournal(path);
+  if (!now)
+    return now.status();
+  if (now->records.size() == read.records.size() &&
+      now->standing.landed == known.landed &&
+      now->standing.isCommitted == known.isCommitted)
+    return Status::success();
+  return Status(ErrorKind::Usage,
+                text(path, ": another process went on with it meanwhile; look "
+                           "again with etc-run status"));
 }
 
 Result<Journal> etc::runtime::openJournal(const Keeping &keeping,
@@ -66,5 +88,9 @@ Result<Journal> etc::runtime::openJournal(const Keeping &keeping,
     return contents.status();
   if (Status s = checkHeader(contents->header, header, path); !s.ok())
     return s;
-  return Journal::open(path, *contents);
+  Result<Journal> journal = Journal::open(path, *contents);
+  if (!journal)
+    return journal;
+  Status still = checkUnchanged(path, *contents, keeping.standings[rank]);
+  return still.ok() ? std::move(journal) : Result<Journal>(still);
 }

@@ -2,6 +2,8 @@
 
 #include "memory/FileAllocator.h"
 
+#include <filesystem>
+
 using namespace etc::runtime;
 
 static Status refuse(const std::string &why) {
@@ -26,9 +28,27 @@ Status etc::runtime::checkRollBack(const PlanIndex &index,
   return Status::success();
 }
 
+/// Whether no process still has a journal, and all are of this mode. They are
+/// looked at one by one: together they may be more than a process can open.
+static Status checkJournals(const PlanIndex &index, const Keeping &keeping,
+                            Mode mode) {
+  for (uint32_t rank = 0; rank != index.rankCount(); ++rank) {
+    const std::string path = journalPath(keeping.journals, index.device(rank));
+    if (!std::filesystem::exists(path))
+      continue;
+    Result<Journal> journal = openJournal(keeping, index, rank, mode);
+    if (!journal)
+      return journal.status();
+  }
+  return Status::success();
+}
+
 Status etc::runtime::rollBack(const PlanIndex &index, const Keeping &keeping,
                               Mode mode) {
   if (Status s = checkRollBack(index, keeping); !s.ok())
+    return s;
+  // A process that goes on would not hear of the first note.
+  if (Status s = checkJournals(index, keeping, mode); !s.ok())
     return s;
   // All notes come before the first byte goes.
   for (uint32_t rank = 0; rank != index.rankCount(); ++rank) {

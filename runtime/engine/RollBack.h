@@ -13,7 +13,8 @@ namespace etc::runtime {
 Status checkRollBack(const PlanIndex &index, const Keeping &keeping);
 
 /// Notes on all devices that the migration is given up, and drops the current
-/// state. A rollback that was interrupted can be repeated.
+/// state. A rollback that was interrupted can be repeated; one is refused,
+/// before anything is noted, while a process still has a journal.
 Status rollBack(const PlanIndex &index, const Keeping &keeping, Mode mode);
 
 } // namespace etc::runtime

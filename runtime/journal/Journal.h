@@ -21,6 +21,11 @@ using plan::text;
 /// When previous tensors go: at the commit of all devices, or round by round.
 enum class Mode : uint32_t { Eager = 1, Safe = 2 };
 
+/// "eager" or "safe".
+inline const char *modeName(Mode mode) {
+  return mode == Mode::Safe ? "safe" : "eager";
+}
+
 /// What a record says has happened; docs/reliability.md tells when.
 enum class Event : uint32_t {
   Filled = 1,       // the previous state is complete
@@ -79,7 +84,9 @@ struct JournalContents {
 Result<JournalContents> parseJournal(std::span<const std::byte> bytes);
 Result<JournalContents> readJournal(const std::string &path);
 
-/// A journal that is being written. Records are on disk when append() returns.
+/// A journal that is being written, by nobody else meanwhile: create() and
+/// open() refuse one that a process still has. Records are on disk when
+/// append() returns.
 class Journal {
 public:
   Journal() = default; // of nothing: append() succeeds and does nothing

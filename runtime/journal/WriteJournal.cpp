@@ -3,8 +3,11 @@
 #include "journal/JournalFormat.h"
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <fcntl.h>
+#include <sys/file.h>
+#include <thread>
 #include <unistd.h>
 
 using namespace etc::runtime;
@@ -12,6 +15,23 @@ using namespace etc::runtime;
 static Status failed(const std::string &path, int error) {
   return Status(ErrorKind::Usage, text(path, ": cannot write the journal: ",
                                        std::strerror(error)));
+}
+
+/// How long the lock of a process that was just killed may stay.
+constexpr auto kLastBreath = std::chrono::milliseconds(1000);
+
+/// Keeps other processes from writing the same journal. Where the file system
+/// knows no locks there is none.
+static Status lock(const std::string &path, int fd) {
+  const auto deadline = std::chrono::steady_clock::now() + kLastBreath;
+  while (::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    if (std::chrono::steady_clock::now() > deadline)
+      return Status(ErrorKind::Usage,
+                    text(path, ": a process still has this journal; end it "
+                               "first"));
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return Status::success();
 }
 
 Journal::~Journal() {
@@ -34,9 +54,12 @@ Result<Journal> Journal::create(const std::string &path, JournalHeader header,
   journal.header = header;
   // It gets its name when it is one.
   const std::string draft = path + ".part";
-  journal.fd =
-      ::open(draft.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  journal.fd = ::open(draft.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (journal.fd < 0)
+    return failed(path, errno);
+  if (Status s = lock(path, journal.fd); !s.ok())
+    return s;
+  if (::ftruncate(journal.fd, 0) != 0)
     return failed(path, errno);
   // Filled, two a round, Prepared, Decided, Committed, and a few that a resumed
   // run adds.
@@ -60,8 +83,11 @@ Result<Journal> Journal::open(const std::string &path,
   journal.header = contents.header;
   journal.position = contents.records.size();
   journal.fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-  return journal.fd < 0 ? Result<Journal>(failed(path, errno))
-                        : Result<Journal>(std::move(journal));
+  if (journal.fd < 0)
+    return failed(path, errno);
+  Status locked = lock(path, journal.fd);
+  return locked.ok() ? Result<Journal>(std::move(journal))
+                     : Result<Journal>(locked);
 }
 
 Status Journal::append(JournalRecord record) {

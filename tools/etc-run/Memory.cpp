@@ -73,7 +73,8 @@ uint64_t availableBytes() {
 
 Status etc::run::checkMemory(const PlanIndex &index,
                              const std::vector<uint32_t> &ranks,
-                             runtime::Mode mode, uint64_t available) {
+                             runtime::Mode mode, bool isResumed,
+                             uint64_t available) {
   uint64_t eager = 0, safe = 0;
   for (uint32_t rank : ranks) {
     const plan::fb::Program &program = index.program(index.place(rank).program);
@@ -83,13 +84,14 @@ Status etc::run::checkMemory(const PlanIndex &index,
   const uint64_t needed = mode == runtime::Mode::Safe ? safe : eager;
   if (needed <= available)
     return Status::success();
-  if (eager <= available)
+  if (mode == runtime::Mode::Safe && (isResumed || eager <= available))
     return Status(
         ErrorKind::Usage,
         plan::text("--mode=safe keeps both states until the commit and needs ",
                    formatBytes(safe), " of host memory, ",
-                   formatBytes(available),
-                   " are available; --mode=eager needs ", formatBytes(eager)));
+                   formatBytes(available), " are available; ",
+                   isResumed ? "free some, or go back with etc-run rollback"
+                             : "--mode=eager needs " + formatBytes(eager)));
   return Status(ErrorKind::Usage,
                 plan::text("needs ", formatBytes(needed),
                            " of host memory for ", ranks.size(),
@@ -100,6 +102,6 @@ Status etc::run::checkMemory(const PlanIndex &index,
 
 Status etc::run::checkMemory(const PlanIndex &index,
                              const std::vector<uint32_t> &ranks,
-                             runtime::Mode mode) {
-  return checkMemory(index, ranks, mode, availableBytes());
+                             runtime::Mode mode, bool isResumed) {
+  return checkMemory(index, ranks, mode, isResumed, availableBytes());
 }

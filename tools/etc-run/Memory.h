@@ -13,15 +13,15 @@ namespace etc::run {
 
 /// Compares the proved peaks, in this mode, of the ranks that run on this host
 /// with the memory that is available. The error, of kind Usage, says how much
-/// is missing and which model would fit.
+/// is missing and what would fit; a resumed run cannot change its mode.
 plan::Status checkMemory(const plan::PlanIndex &index,
-                         const std::vector<uint32_t> &ranks,
-                         runtime::Mode mode);
+                         const std::vector<uint32_t> &ranks, runtime::Mode mode,
+                         bool isResumed);
 
 /// The same, for a given amount of available bytes.
 plan::Status checkMemory(const plan::PlanIndex &index,
                          const std::vector<uint32_t> &ranks, runtime::Mode mode,
-                         uint64_t available);
+                         bool isResumed, uint64_t available);
 
 } // namespace etc::run
 

@@ -268,6 +268,7 @@ Status readDirectory(Options &options) {
 
 Result<Options> etc::run::parseOptions(int argc, char **argv) {
   Options options;
+  etc::runtime::Mode begun = options.mode;
   int next = 1;
   for (const auto &[name, verb] : kVerbs)
     if (argc > 1 && name == argv[1]) {
@@ -279,6 +280,7 @@ Result<Options> etc::run::parseOptions(int argc, char **argv) {
       next = 3;
       if (Status s = readDirectory(options); !s.ok())
         return s;
+      begun = options.mode;
     }
   for (int i = next; i < argc; ++i) {
     std::string_view argument = argv[i];
@@ -298,6 +300,9 @@ Result<Options> etc::run::parseOptions(int argc, char **argv) {
       return usage("one plan at a time: ", options.plan, " and ", argument);
     }
   }
+  if (options.verb != Verb::Run && options.mode != begun)
+    return usage(options.journal, ": was begun with --mode=", modeName(begun),
+                 "; leave --mode out");
   if (Status s = checkTogether(options); !s.ok())
     return s;
   return options;
@@ -320,8 +325,7 @@ std::string etc::run::lastingOptions(const Options &options) {
       text("--transport=", transportName(options.transport), "\n");
   if (options.launch > 0)
     out += text("--launch=", options.launch, "\n");
-  out += options.mode == etc::runtime::Mode::Safe ? "--mode=safe\n"
-                                                  : "--mode=eager\n";
+  out += text("--mode=", modeName(options.mode), "\n");
   if (!options.state.empty())
     out += "--state=" + options.state + "\n";
   if (!options.from.empty())

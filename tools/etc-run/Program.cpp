@@ -265,7 +265,9 @@ static int migrate(const PlanIndex &index, const etc::plan::PlanFile &file,
   if (!setting)
     return fail(setting.status());
   if (!options.usesGpu())
-    if (Status s = checkMemory(index, setting->ranks, options.mode); !s.ok())
+    if (Status s = checkMemory(index, setting->ranks, options.mode,
+                               options.verb == Verb::Resume);
+        !s.ok())
       return fail(s);
   Origin origin;
   auto runOptions = prepareRun(index, file, *setting, options, origin);

@@ -258,6 +258,22 @@ TEST_F(EtcRun, ThreadsTakeAllGpus) {
   EXPECT_NE(ended.out.find("invalid argument"), std::string::npos) << ended.out;
 }
 
+TEST_F(EtcRun, AnEarlierAttemptKeepsItsMode) {
+  const std::string journal = directory / "journal";
+  ASSERT_EQ(
+      run("--mode=safe --journal=" + journal + " " + write(twoStagePlan()))
+          .code,
+      0);
+  for (const char *verb : {"resume ", "rollback "}) {
+    Ended ended = run(verb + journal + " --mode=eager");
+    EXPECT_EQ(ended.code, 2);
+    EXPECT_EQ(ended.out, "etc-run: " + journal +
+                             ": was begun with --mode=safe; leave --mode "
+                             "out\n");
+  }
+  EXPECT_EQ(run("resume " + journal + " --mode=safe").code, 0);
+}
+
 TEST_F(EtcRun, RefusesABrokenPlan) {
   etc::plan::fb::PlanT plan = twoStagePlan();
   plan.programs[0]->peak = 1;

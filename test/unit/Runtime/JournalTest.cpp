@@ -181,6 +181,21 @@ TEST_F(JournalTest, NeverReplacesOne) {
             (directory / "none").string() + ": cannot read the journal");
 }
 
+TEST_F(JournalTest, IsOneProcessesAtATime) {
+  const std::string message =
+      path + ": a process still has this journal; end it first";
+  {
+    Result<Journal> first = Journal::create(path, header, 4);
+    ASSERT_TRUE(first.ok()) << first.status().message();
+    EXPECT_EQ(Journal::open(path, *readJournal(path)).status().message(),
+              message);
+  }
+  Result<Journal> next = Journal::open(path, *readJournal(path));
+  ASSERT_TRUE(next.ok()) << next.status().message();
+  EXPECT_EQ(Journal::open(path, *readJournal(path)).status().message(),
+            message);
+}
+
 class InventoryTest : public testing::Test {
 protected:
   InventoryTest()

@@ -174,6 +174,52 @@ TEST_F(RecoveryTest, SafeModeGoesBack) {
   EXPECT_EQ(rollBack(*index, options.keeping, Mode::Safe).message(), "");
 }
 
+TEST_F(RecoveryTest, AProcessThatIsThereIsNotOvertaken) {
+  options.mode = Mode::Safe;
+  open(twoStagePlan());
+  failAt(1, 1);
+  const std::string path = journalPath(directory, 2);
+  const std::string refusal =
+      path + ": a process still has this journal; end it first";
+  {
+    auto held = Journal::open(path, *readJournal(path));
+    ASSERT_TRUE(held.ok());
+    EXPECT_EQ(rollBack(*index, options.keeping, Mode::Safe).message(), refusal);
+    EXPECT_NE(runLocally(*index, options).status.message().find(refusal),
+              std::string::npos);
+  }
+  read();
+  for (const Standing &standing : options.keeping.standings)
+    EXPECT_FALSE(standing.isRolledBack);
+  resume();
+}
+
+TEST_F(RecoveryTest, WhatAProcessStillDidIsSeen) {
+  options.mode = Mode::Safe;
+  open(twoStagePlan());
+  failAt(1, 1);
+  const RunOptions old = options;
+  resume();
+  EXPECT_NE(rollBack(*index, old.keeping, Mode::Safe)
+                .message()
+                .find(": another process went on with it meanwhile; look again "
+                      "with etc-run status"),
+            std::string::npos);
+}
+
+TEST_F(RecoveryTest, TheModeStays) {
+  options.mode = Mode::Safe;
+  open(twoStagePlan());
+  failAt(1, 1);
+  options.mode = Mode::Eager;
+  EXPECT_NE(runLocally(*index, options)
+                .status.message()
+                .find(": was begun with --mode=safe; go on with the same"),
+            std::string::npos);
+  read();
+  EXPECT_EQ(rollBack(*index, options.keeping, Mode::Safe).message(), "");
+}
+
 TEST_F(RecoveryTest, WhatIsReleasedDoesNotComeBack) {
   open(twoStagePlan());
   failAt(1, 1);
@@ -197,8 +243,7 @@ TEST_F(RecoveryTest, OneDecisionCommitsAll) {
   const std::string path = journalPath(directory, 3);
   auto contents = readJournal(path);
   contents->records.pop_back();
-  auto journal = Journal::open(path, *contents);
-  ASSERT_TRUE(journal->append(Event::Stopped).ok());
+  ASSERT_TRUE(Journal::open(path, *contents)->append(Event::Stopped).ok());
   read();
   ASSERT_FALSE(options.keeping.standings[3].isCommitted);
   EXPECT_EQ(checkRollBack(*index, options.keeping).message(),
