@@ -26,6 +26,21 @@ InventoryTensors::InventoryTensors(const Inventory &inventory,
     }
 }
 
+/// The end of the rows that anyone holds of the tensor or of a tied copy: they
+/// are equal, and padded alike.
+int64_t InventoryTensors::endOfCopies(const model::TensorTemplate &tensor,
+                                      const std::string &type) const {
+  auto primaryOf = [](const model::TensorTemplate &one) {
+    return one.tiedTo.empty() ? one.name : one.tiedTo;
+  };
+  int64_t end = 0;
+  for (const model::TensorTemplate &copy : model.tensors)
+    if (primaryOf(copy) == primaryOf(tensor))
+      if (auto it = ends.find({copy.name, type}); it != ends.end())
+        end = std::max(end, it->second.front());
+  return end;
+}
+
 std::optional<std::vector<int64_t>>
 InventoryTensors::findShape(const model::TensorTemplate &tensor,
                             const std::string &type) const {
@@ -38,7 +53,7 @@ InventoryTensors::findShape(const model::TensorTemplate &tensor,
     // are padding. Its own are there, or lost.
     shape = tensor.shape;
     if (tensor.vocabRows)
-      shape->front() = std::max(shape->front(), it->second.front());
+      shape->front() = std::max(shape->front(), endOfCopies(tensor, type));
   });
   return shape;
 }

@@ -28,6 +28,9 @@ public:
   mlir::LogicalResult createWorkloads(MigrationOp migration) const;
 
 private:
+  int64_t endOfCopies(const model::TensorTemplate &tensor,
+                      const std::string &type) const;
+
   const config::Inventory &inventory;
   const model::Model &model;
   /// By name and type: the end of all boxes on every axis.
