@@ -46,17 +46,6 @@ private:
 };
 } // namespace
 
-void etc::forInstances(const model::TensorTemplate &tensor,
-                       const model::Model &model,
-                       llvm::function_ref<void(int64_t, int64_t)> see) {
-  int64_t layers = tensor.isOfLayer() ? model.layers : 1,
-          experts = tensor.ofExpert ? model.experts : 1;
-  for (int64_t layer = 0; layer < layers; ++layer)
-    if (model::hasLayer(tensor, layer))
-      for (int64_t expert = 0; expert < experts; ++expert)
-        see(layer, expert);
-}
-
 static HeldTensors tensorsOf(const plan::fb::Plan &plan) {
   HeldTensors held;
   for (const auto *tensor : *plan.tensors())
@@ -124,7 +113,7 @@ LogicalResult HeldChecker::run() {
   for (const model::TensorTemplate &tensor : model.tensors)
     for (const model::StateType &type : model.types)
       if (model.isOf(tensor, type.name))
-        forInstances(tensor, model, [&](int64_t layer, int64_t expert) {
+        model::forInstances(tensor, model, [&](int64_t layer, int64_t expert) {
           if (succeeded(result))
             result =
                 check(tensor, type, model::tensorName(tensor, layer, expert));

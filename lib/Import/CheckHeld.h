@@ -16,11 +16,6 @@ namespace etc {
 mlir::LogicalResult checkHeld(mlir::Location loc, const model::Model &model,
                               const config::SideSpec &prev);
 
-/// Calls `see` with every layer and expert that a template has a tensor for.
-void forInstances(const model::TensorTemplate &tensor,
-                  const model::Model &model,
-                  llvm::function_ref<void(int64_t, int64_t)> see);
-
 } // namespace etc
 
 #endif // ETC_LIB_IMPORT_CHECKHELD_H

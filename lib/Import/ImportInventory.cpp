@@ -2,7 +2,6 @@
 
 #include "ImportInventory.h"
 
-#include "CheckHeld.h"
 #include "dialect/Workloads.h"
 
 #include "mlir/IR/Builders.h"
@@ -45,7 +44,7 @@ std::optional<std::vector<int64_t>>
 InventoryTensors::findShape(const model::TensorTemplate &tensor,
                             const std::string &type) const {
   std::optional<std::vector<int64_t>> shape;
-  forInstances(tensor, model, [&](int64_t layer, int64_t expert) {
+  model::forInstances(tensor, model, [&](int64_t layer, int64_t expert) {
     auto it = ends.find({model::tensorName(tensor, layer, expert), type});
     if (it == ends.end())
       return;
@@ -85,10 +84,11 @@ LogicalResult InventoryTensors::createWorkloads(MigrationOp migration) const {
     for (const model::TensorTemplate &tensor : model.tensors)
       for (StringRef type : op.getTypes()->getAsValueRange<StringAttr>())
         if (tensor.name == op.getName() && model.isOf(tensor, type))
-          forInstances(tensor, model, [&](int64_t layer, int64_t expert) {
-            known[{model::tensorName(tensor, layer, expert), type.str()}] = {
-                number, layer, tensor.ofExpert ? expert : 0, {}, {}, {}};
-          });
+          model::forInstances(
+              tensor, model, [&](int64_t layer, int64_t expert) {
+                known[{model::tensorName(tensor, layer, expert), type.str()}] =
+                    {number, layer, tensor.ofExpert ? expert : 0, {}, {}, {}};
+              });
   }
   OpBuilder builder = OpBuilder::atBlockEnd(&migration.getBody().front());
   for (auto [rank, device] : llvm::enumerate(inventory.devices)) {

@@ -198,6 +198,16 @@ std::vector<int64_t> etc::model::shapeOn(const TensorTemplate &tensor,
   return shape;
 }
 
+void etc::model::forInstances(const TensorTemplate &tensor, const Model &model,
+                              llvm::function_ref<void(int64_t, int64_t)> see) {
+  int64_t layers = tensor.isOfLayer() ? model.layers : 1,
+          experts = tensor.ofExpert ? model.experts : 1;
+  for (int64_t layer = 0; layer < layers; ++layer)
+    if (hasLayer(tensor, layer))
+      for (int64_t expert = 0; expert < experts; ++expert)
+        see(layer, expert);
+}
+
 /// How many tensors a template stands for.
 static int64_t instances(const Model &model, const TensorTemplate &tensor) {
   int64_t count = tensor.ofExpert ? model.experts : 1;

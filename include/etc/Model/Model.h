@@ -10,6 +10,8 @@
 
 #include "etc/Config/Request.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -127,6 +129,11 @@ std::string tensorName(const TensorTemplate &tensor, int64_t layer,
 
 /// Whether the layer has the tensor; true for one that is not of a layer.
 bool hasLayer(const TensorTemplate &tensor, int64_t layer);
+
+/// Calls `see` with every layer and expert that a template has a tensor for; 0
+/// stands for both outside of them.
+void forInstances(const TensorTemplate &tensor, const Model &model,
+                  llvm::function_ref<void(int64_t, int64_t)> see);
 
 /// Megatron's padding: the next multiple of 128 (or another number) * tp.
 int64_t paddedVocab(int64_t vocab, int64_t tp, int64_t multiple = 128);
