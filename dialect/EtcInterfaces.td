@@ -27,6 +27,8 @@ def Etc_TransferOpInterface : OpInterface<"TransferOpInterface", [Etc_Instructio
     InterfaceMethod<"The source.", "::mlir::Value", "getSid">,
     InterfaceMethod<"The destination.", "::mlir::Value", "getDid">,
     InterfaceMethod<"Whether the bytes are read from the twin of a tied copy.", "bool", "getTied">,
+    InterfaceMethod<"How often the bytes have been received before they are sent; none: they are of the previous state.",
+                    "std::optional<uint64_t>", "getHop">,
     InterfaceMethod<"The end that is not this program's own device.", "::mlir::Value", "getPeer">,
   ];
 }

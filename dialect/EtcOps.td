@@ -353,9 +353,10 @@ class Etc_TransferOp<string mnemonic, string peer>
     : Etc_InstructionOp<mnemonic, [DeclareOpInterfaceMethods<Etc_InstructionOpInterface>,
                                    DeclareOpInterfaceMethods<Etc_TransferOpInterface, ["getPeer"]>]> {
   let arguments = (ins Etc_WorkloadArrayAttr:$wid, StrArrayAttr:$wt, Etc_DeviceType:$sid,
-                       Etc_DeviceType:$did, UnitAttr:$tied);
+                       Etc_DeviceType:$did, UnitAttr:$tied,
+                       OptionalAttr<ConfinedAttr<I64Attr, [IntMinValue<1>]>>:$hop);
   let assemblyFormat = [{
-    custom<Workloads>($wid) custom<Types>($wt) $sid `to` $did (`of_twin` $tied^)? attr-dict
+    custom<Workloads>($wid) custom<Types>($wt) $sid `to` $did (`of_twin` $tied^)? (`hop` $hop^)? attr-dict
   }];
   let extraClassDefinition = "::mlir::Value $cppClass::getPeer() { return " # peer # "(); }";
 }
@@ -370,12 +371,14 @@ def Etc_SendOp : Etc_TransferOp<"send", "getDid"> {
   let summary = "sends workloads to another device";
   let description = [{
     Reads the previous state of `sid`. With `of_twin`, the ids name tied copies at the destination and the bytes come
-    from the tensors they are tied to.
+    from the tensors they are tied to. With `hop`, it is a relay: it reads the current state, what arrived with one hop
+    less in an earlier round.
 
     Example:
 
     ```mlir
     etc.send [L4..7.a] [param, master] %self to %p1
+    etc.send [L4..7.a] [param, master] %self to %p2 hop 1
     ```
   }];
 }
@@ -383,7 +386,7 @@ def Etc_SendOp : Etc_TransferOp<"send", "getDid"> {
 def Etc_RecvOp : Etc_TransferOp<"recv", "getSid"> {
   let summary = "receives workloads from another device";
   let description = [{
-    Writes the current state of `did`. The peer's program holds the matching `etc.send`.
+    Writes the current state of `did`. The peer's program holds the matching `etc.send`, of the same `hop`.
 
     Example:
 

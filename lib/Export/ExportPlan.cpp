@@ -1,6 +1,7 @@
 //===- ExportPlan.cpp - IR to a refereed plan -----------------------------===//
 
 #include "PlanTables.h"
+#include "RelayBound.h"
 #include "etc/Export/Export.h"
 #include "etc/Transforms/LayoutOracle.h"
 #include "etc/Transforms/PaperVolumes.h"
@@ -50,6 +51,7 @@ private:
   SmallVector<uint32_t> nodeOf;
   uint64_t sent = 0, received = 0; // of one device of the program at hand
   uint64_t needed = 0; // bytes of the previous state, of the types that move
+  bool hasRelays = false;
 };
 } // namespace
 
@@ -118,10 +120,11 @@ void PlanExporter::writeInstruction(InstructionOpInterface op, unsigned type,
                                     std::vector<fb::Op> &ops) {
   fb::OpKind kind = kindOf(op);
   uint32_t peer = 0;
-  bool tied = false;
+  bool tied = false, relays = false;
   if (auto transfer = dyn_cast<TransferOpInterface>(op.getOperation())) {
     peer = cast<BlockArgument>(transfer.getPeer()).getArgNumber() - 1;
     tied = transfer.getTied();
+    relays = kind == fb::OpKind::send && transfer.getHop();
   } else if (auto refer = dyn_cast<ReferOp>(op.getOperation())) {
     tied = refer.getTied();
   }
@@ -135,7 +138,7 @@ void PlanExporter::writeInstruction(InstructionOpInterface op, unsigned type,
       source = tables.getTensor(piece,
                                 *table.getDerivationSource(piece.tensor, type));
     uint32_t box = kind == fb::OpKind::release ? 0 : tables.getBox(piece);
-    ops.push_back(fb::Op(kind, /*from_curr=*/false, peer, tensor, source, box));
+    ops.push_back(fb::Op(kind, relays, peer, tensor, source, box));
   }
 }
 
@@ -254,6 +257,7 @@ void PlanExporter::accountRound(ProgramOp program, const fb::RoundT &round,
     switch (op.kind()) {
     case fb::OpKind::send:
       sentNow += bytes;
+      hasRelays |= op.from_curr();
       break;
     case fb::OpKind::recv:
       receivedNow += bytes;
@@ -301,8 +305,13 @@ void PlanExporter::writeBounds() {
     (certificate.getLevel() == Level::Device ? summary.bound_moved_bytes
                                              : summary.bound_internode_bytes) =
         needed - certificate.getKept();
-  // The busiest port carries at least the average.
   uint64_t ports = std::min<uint64_t>(plan.curr_world, plan.prev_world);
+  if (hasRelays) {
+    summary.bound_internode_bytes =
+        boundWithRelays(plan, tables, summary.bound_internode_bytes);
+    ports = plan.curr_world; // previous holders are not the only ones to send
+  }
+  // The busiest port carries at least the average.
   summary.bound_bottleneck_bytes =
       llvm::divideCeil(summary.bound_moved_bytes, ports);
 }

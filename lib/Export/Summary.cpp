@@ -2,6 +2,7 @@
 
 #include "etc/Export/PlanText.h"
 #include "plan/PeakRatios.h"
+#include "plan/Relays.h"
 
 #include "llvm/Support/Format.h"
 
@@ -74,6 +75,9 @@ void etc::writeSummary(const fb::Plan &plan, llvm::raw_ostream &os) {
        << formatBytes(paper->max_recv_bytes()) << "\n";
   os << "  busiest  sends " << formatBytes(s.max_send_bytes()) << ", receives "
      << formatBytes(s.max_recv_bytes()) << "\n";
+  if (uint64_t relayed = plan::relayedBytes(index))
+    os << "  relays   pass on " << formatBytes(relayed)
+       << " that they have just received\n";
   os << "  memory   peak " << formatBytes(highestPeak(plan))
      << llvm::format(", %.4f x max(prev, curr) at worst; %.4f x in safe mode\n",
                      ratios.peak, ratios.peakSafe);

@@ -14,6 +14,7 @@ namespace etc {
 struct Exchange {
   bool receives;
   unsigned fragment;
+  unsigned hop;
   auto operator<=>(const Exchange &) const = default;
 };
 

@@ -1,7 +1,7 @@
 //===- LowerToInstructions.cpp - Send, Recv and Refer ---------------------===//
 
 #include "DeviceClasses.h"
-#include "Sources.h"
+#include "Relays.h"
 #include "etc/Transforms/Passes.h"
 
 #include "mlir/IR/Builders.h"
@@ -19,6 +19,8 @@ using namespace etc;
 using namespace mlir;
 
 namespace {
+/// The devices that lack each fragment, ascending.
+using Destinations = SmallVector<SmallVector<int64_t>>;
 /// For every device, the exchanges with each of its peers.
 using ExchangeMap = SmallVector<std::map<int64_t, SmallVector<Exchange>>>;
 
@@ -31,8 +33,8 @@ public:
   int64_t createPrograms();
 
 private:
-  FailureOr<SmallVector<SmallVector<int64_t>>> findDestinations();
-  LogicalResult planFragment(unsigned number, ArrayRef<int64_t> destinations);
+  FailureOr<Destinations> findDestinations();
+  SmallVector<unsigned> orderFragments(const Destinations &destinations) const;
   LogicalResult reportLost();
   Behaviour behaviourOf(int64_t device, SmallVectorImpl<int64_t> &peers) const;
   void createProgram(const Behaviour &behaviour, const ClassMembers &members);
@@ -110,7 +112,7 @@ LogicalResult Lowering::reportLost() {
   std::set<std::pair<Piece, SmallVector<unsigned>>> seen;
   int64_t bytes = 0;
   for (const Fragment &fragment : needs.getFragments()) {
-    if (sources.isHeld(fragment))
+    if (!sources.findHolders(fragment).empty())
       continue;
     SmallVector<unsigned> types(fragment.types.set_bits());
     for (const Piece &piece : fragment.pieces) {
@@ -131,9 +133,8 @@ LogicalResult Lowering::reportLost() {
   return diag << "; restore them from a checkpoint";
 }
 
-/// The devices that lack each fragment, ascending.
-FailureOr<SmallVector<SmallVector<int64_t>>> Lowering::findDestinations() {
-  SmallVector<SmallVector<int64_t>> destinations;
+FailureOr<Destinations> Lowering::findDestinations() {
+  Destinations destinations;
   for (int64_t device = 0; device < devices.size(); ++device) {
     if (currRole[device] < 0)
       continue;
@@ -150,35 +151,47 @@ FailureOr<SmallVector<SmallVector<int64_t>>> Lowering::findDestinations() {
   return destinations;
 }
 
-LogicalResult Lowering::planFragment(unsigned number,
-                                     ArrayRef<int64_t> destinations) {
-  const Fragment &fragment = needs.getFragments()[number];
-  SmallVector<int64_t> chosen = sources.choose(fragment, destinations);
-  if (chosen.empty())
-    return reportLost();
-  for (auto [destination, source] : llvm::zip_equal(destinations, chosen)) {
-    exchanges[destination][source].push_back({/*receives=*/true, number});
-    exchanges[source][destination].push_back({/*receives=*/false, number});
-  }
-  return success();
-}
-
-LogicalResult Lowering::planTransfers() {
-  FailureOr<SmallVector<SmallVector<int64_t>>> destinations =
-      findDestinations();
-  if (failed(destinations))
-    return failure();
-  // What only one role holds leaves the least choice and goes first; what many
-  // hold can then come along.
+/// What only one role holds leaves the least choice and comes first; what many
+/// hold can then come along.
+SmallVector<unsigned>
+Lowering::orderFragments(const Destinations &destinations) const {
+  SmallVector<unsigned> order;
   auto isShared = [&](unsigned number) {
     ArrayRef<Holder> holders = needs.getFragments()[number].holders;
     return holders.size() > 1 ||
            (prev.hasRanges() && !holders.empty() && holders.front().isPool);
   };
   for (bool shared : {false, true})
-    for (auto [number, list] : llvm::enumerate(*destinations))
-      if (isShared(number) == shared && failed(planFragment(number, list)))
-        return failure();
+    for (unsigned number = 0; number < destinations.size(); ++number)
+      if (isShared(number) == shared)
+        order.push_back(number);
+  return order;
+}
+
+LogicalResult Lowering::planTransfers() {
+  FailureOr<Destinations> destinations = findDestinations();
+  if (failed(destinations))
+    return failure();
+  SmallVector<unsigned> order = orderFragments(*destinations);
+  SmallVector<Demand> demands;
+  for (unsigned number : order) {
+    const Fragment &fragment = needs.getFragments()[number];
+    if (sources.findHolders(fragment).empty())
+      return reportLost();
+    demands.push_back({&fragment, (*destinations)[number]});
+  }
+  const bool isPaper = migration.getPolicy() == Policy::Paper;
+  SmallVector<Transfers> transfers =
+      isPaper ? chooseHolders(demands, devices, prev)
+              : chooseSources(demands, devices, prev);
+  for (auto [number, chosen] : llvm::zip_equal(order, transfers))
+    for (auto [destination, source] :
+         llvm::zip_equal((*destinations)[number], chosen)) {
+      exchanges[destination][source.device].push_back(
+          {/*receives=*/true, number, source.hop});
+      exchanges[source.device][destination].push_back(
+          {/*receives=*/false, number, source.hop});
+    }
   return success();
 }
 
@@ -217,12 +230,16 @@ void Lowering::createTransfer(const Exchange &exchange, Value self,
   ArrayAttr ids = foldWorkloads(table, llvm::to_vector(fragment.pieces),
                                 fragment.types),
             types = table.getTypeNames(fragment.types);
+  // A relay has the copy itself.
+  IntegerAttr hop =
+      exchange.hop > 0 ? builder.getI64IntegerAttr(exchange.hop) : nullptr;
+  const bool tied = fragment.tied && !hop;
   if (exchange.receives)
-    RecvOp::create(builder, migration.getLoc(), ids, types, peer, self,
-                   fragment.tied);
+    RecvOp::create(builder, migration.getLoc(), ids, types, peer, self, tied,
+                   hop);
   else
-    SendOp::create(builder, migration.getLoc(), ids, types, self, peer,
-                   fragment.tied);
+    SendOp::create(builder, migration.getLoc(), ids, types, self, peer, tied,
+                   hop);
 }
 
 /// One instruction for all tensors that have the same types, of all or of those

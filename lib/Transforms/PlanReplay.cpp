@@ -88,6 +88,24 @@ LogicalResult ProgramReplay::read(InstructionOpInterface op, int64_t round,
 
 /// Rounds are replayed in order, so all writes of earlier ones are known;
 /// coverage says that they are disjoint.
+bool ProgramReplay::isThere(unsigned type, const Piece &piece, int64_t round) {
+  int64_t written = 0;
+  for (const Write &write : states[keyOf(type, piece)].writes)
+    if (write.round < round)
+      if (std::optional<Piece> shared = intersect(write.piece, piece))
+        written += shared->size();
+  return written >= piece.size();
+}
+
+LogicalResult ProgramReplay::relay(InstructionOpInterface op, int64_t round,
+                                   unsigned type, const Piece &piece) {
+  if (isThere(type, piece, round))
+    return success();
+  return op->emitError() << "relays '" << table.getName(piece) << "' "
+                         << showBox(piece) << " in round " << round
+                         << ", before which it has not arrived";
+}
+
 LogicalResult ProgramReplay::derive(InstructionOpInterface op, int64_t round,
                                     unsigned type, const Piece &piece) {
   std::optional<unsigned> source =
@@ -96,12 +114,7 @@ LogicalResult ProgramReplay::derive(InstructionOpInterface op, int64_t round,
     return op->emitError() << "derives " << getTypeName(type) << " of '"
                            << table.getName(piece)
                            << "', which has no type to derive it from";
-  int64_t written = 0;
-  for (const Write &write : states[keyOf(*source, piece)].writes)
-    if (write.round < round)
-      if (std::optional<Piece> shared = intersect(write.piece, piece))
-        written += shared->size();
-  if (written >= piece.size())
+  if (isThere(*source, piece, round))
     return success();
   return op->emitError() << "derives " << getTypeName(type) << " of '"
                          << table.getName(piece) << "' " << showBox(piece)
@@ -146,10 +159,12 @@ LogicalResult ProgramReplay::replayPiece(InstructionOpInterface op,
   if (transfer) {
     unsigned peer = cast<BlockArgument>(transfer.getPeer()).getArgNumber();
     bool isSend = isa<SendOp>(op.getOperation());
-    (isSend ? sends : recvs)[peer].push_back(
-        {round, type, piece, transfer.getTied()});
+    (isSend ? sends : recvs)[peer].push_back({round, type, piece,
+                                              transfer.getTied(),
+                                              transfer.getHop().has_value()});
     if (isSend)
-      return read(op, round, type, piece);
+      return transfer.getHop() ? relay(op, round, type, piece)
+                               : read(op, round, type, piece);
   }
   State &state = states[keyOf(type, piece)];
   state.writes.push_back({piece, round, op});

@@ -15,6 +15,7 @@ struct Message {
   unsigned type;
   Piece piece;
   bool tied;
+  bool relayed;
   auto operator<=>(const Message &) const = default;
 };
 
@@ -37,11 +38,11 @@ public:
   /// Bytes of the current role that the program keeps without a transfer, of
   /// the types that move.
   int64_t getKeptBytes() const { return keptBytes; }
-  /// Bytes of all rounds from one peer.
+  /// Bytes of all rounds that one peer held before the migration.
   int64_t getReceivedBytes(unsigned peer) const {
     int64_t bytes = 0;
     for (const Message &message : recvs[peer])
-      bytes += bytesOf(message.piece, message.type);
+      bytes += message.relayed ? 0 : bytesOf(message.piece, message.type);
     return bytes;
   }
 
@@ -66,6 +67,8 @@ private:
                                   unsigned type, Piece piece);
   mlir::LogicalResult read(InstructionOpInterface op, int64_t round,
                            unsigned type, Piece piece);
+  mlir::LogicalResult relay(InstructionOpInterface op, int64_t round,
+                            unsigned type, const Piece &piece);
   mlir::LogicalResult derive(InstructionOpInterface op, int64_t round,
                              unsigned type, const Piece &piece);
   mlir::LogicalResult release(InstructionOpInterface op, int64_t round,
@@ -78,6 +81,8 @@ private:
   mlir::LogicalResult checkReleases();
   mlir::LogicalResult checkLiveness();
   mlir::LogicalResult checkPeaks();
+  /// Whether all of a piece was written before a round.
+  bool isThere(unsigned type, const Piece &piece, int64_t round);
   /// What the device held of the tensor that a piece is of.
   llvm::ArrayRef<Piece> findPrev(const Piece &piece) const;
   llvm::StringRef getTypeName(unsigned type) const;

@@ -7,7 +7,8 @@ using namespace mlir;
 
 /// Elements of a transfer that are in a portion.
 static int64_t elementsOf(const Step &step, const Portion &portion) {
-  if (portion.derives || !step.types.test(portion.type))
+  if (portion.derives || !step.types.test(portion.type) ||
+      step.hop != portion.hop)
     return 0;
   return step.getPart(portion.chunk, portion.chunks).size();
 }
@@ -74,7 +75,25 @@ int64_t ItemFlow::getDerivedWhole(unsigned type) const {
 int64_t ItemFlow::getAllocated(const Portion &portion) const {
   if (portion.derives)
     return getDerivedWhole(portion.type);
-  return portion.isFirst() ? allocated - getDerivedWhole(portion.type) : 0;
+  return portion.chunk == 0 && portion.hop == getFirstHop(portion.type)
+             ? allocated - getDerivedWhole(portion.type)
+             : 0;
+}
+
+unsigned ItemFlow::getLastHop(unsigned type) const {
+  unsigned last = 0;
+  for (const Step &step : steps)
+    if (step.types.test(type))
+      last = std::max(last, step.hop);
+  return last;
+}
+
+unsigned ItemFlow::getFirstHop(unsigned type) const {
+  std::optional<unsigned> first;
+  for (const Step &step : steps)
+    if (!step.isSend() && !step.isDerive() && step.types.test(type))
+      first = std::min(first.value_or(step.hop), step.hop);
+  return first.value_or(0);
 }
 
 ProgramFlows::ProgramFlows(MigrationOp migration)
@@ -132,12 +151,14 @@ void ProgramFlows::addSteps(ProgramOp program) {
     memories[index].sends |= isa<SendOp>(*op);
     memories[index].receives |= isa<RecvOp>(*op);
     llvm::SmallBitVector types = table.getTypes(op.getWt());
+    auto transfer = dyn_cast<TransferOpInterface>(op.getOperation());
+    const unsigned hop = transfer ? transfer.getHop().value_or(0) : 0;
     for (const Piece &piece : table.expand(op)) {
       Piece source = sourceOf(piece);
       ItemFlow &flow = flowOf(index, source);
       bool binds = flow.bound && isa<ReferOp>(op.getOperation()) &&
                    piece.tensor == source.tensor;
-      flow.steps.push_back({op, order, types, piece, binds});
+      flow.steps.push_back({op, order, types, piece, binds, hop});
     }
     ++order;
   }

@@ -26,24 +26,31 @@ struct Step {
   Piece piece;
   /// A refer of a whole shard: the previous memory becomes the current one.
   bool binds;
+  /// Of a transfer, how often its bytes have been received before.
+  unsigned hop;
 
   bool isSend() const { return llvm::isa<SendOp>(*op); }
   bool isRecv() const { return llvm::isa<RecvOp>(*op); }
   bool isDerive() const { return llvm::isa<DeriveOp>(*op); }
+  bool isTransfer() const { return isSend() || isRecv(); }
   /// The part of a transfer that goes in chunk `chunk` of `chunks`; may be
   /// empty.
   Piece getPart(int64_t chunk, int64_t chunks) const;
 };
 
 /// What a round does to one item in one type: chunk `chunk` of `chunks` of what
-/// is moved and kept, or, once all of its source is there, what is derived.
+/// is moved, at its `hop`, and kept (with the first chunk, at hop 0); or, once
+/// all of its source is there, what is derived.
 struct Portion {
   unsigned type;
   int64_t chunk, chunks;
+  unsigned hop;
   bool derives;
 
-  bool isFirst() const { return !derives && chunk == 0; }
-  bool isLast() const { return !derives && chunk == chunks - 1; }
+  /// Of what does not move by itself.
+  bool isFirst() const { return !derives && chunk == 0 && hop == 0; }
+  /// Of what reads the previous state.
+  bool isLast() const { return !derives && chunk == chunks - 1 && hop == 0; }
 };
 
 /// What one program does with one item, in elements of one type. The types of a
@@ -67,8 +74,12 @@ struct ItemFlow {
   }
   /// Whether the program derives any of a type.
   bool derives(unsigned type) const;
+  /// The hop of the last transfer of a type.
+  unsigned getLastHop(unsigned type) const;
 
 private:
+  /// The hop with which the current tensor begins to be written.
+  unsigned getFirstHop(unsigned type) const;
   int64_t getDerivedWhole(unsigned type) const;
 };
 

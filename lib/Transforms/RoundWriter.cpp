@@ -34,13 +34,16 @@ void RoundWriter::add(unsigned item, const Portion &portion, int round) {
     for (const Step &step : flow.steps) {
       if (!step.types.test(type) || step.isDerive() != portion.derives)
         continue;
-      bool moves = step.isSend() || step.isRecv();
-      Piece part =
-          moves ? step.getPart(portion.chunk, portion.chunks) : step.piece;
+      if (portion.derives || step.isTransfer() ? step.hop != portion.hop
+                                               : !portion.isFirst())
+        continue;
+      Piece part = step.isTransfer()
+                       ? step.getPart(portion.chunk, portion.chunks)
+                       : step.piece;
       int when = step.binds ? 0 : round;
-      if (part.size() > 0 && (moves || portion.chunk == 0))
+      if (part.size() > 0)
         program.rounds[when][step.order][type].push_back(part);
-      if (step.binds && portion.chunk == 0)
+      if (step.binds)
         bound[flow.program] += step.piece.size() * size;
     }
     if (portion.isLast())

@@ -72,15 +72,18 @@ static SmallVector<unsigned> touchesOf(const Unit &unit) {
 
 /// The flow of every unit. Chunks of one tensor differ in how they touch; they
 /// belong to their first chunk's flow, all but a unit that waits for another
-/// flow: it would hold up its own.
+/// flow where that chunk does not: it would hold up its own.
 static SmallVector<unsigned> findFlows(ArrayRef<Unit> units) {
   std::map<SmallVector<unsigned>, unsigned> numbers;
   SmallVector<unsigned> flows;
-  for (const Unit &unit : units)
-    flows.push_back(unit.before >= 0 && unit.after < 0
+  for (const Unit &unit : units) {
+    const bool goesOn =
+        unit.before >= 0 && (unit.after < 0 || units[unit.before].after >= 0);
+    flows.push_back(goesOn
                         ? flows[unit.before]
                         : numbers.try_emplace(touchesOf(unit), numbers.size())
                               .first->second);
+  }
   return flows;
 }
 

@@ -103,11 +103,18 @@ memories(const Budget &budget, const ProgramFlows &flows, int64_t quarters) {
 // Units
 //===----------------------------------------------------------------------===//
 
+/// How often a type of an item is sent on, at most.
+static unsigned lastHopOf(ArrayRef<ItemFlow> flows, unsigned type) {
+  unsigned last = 0;
+  for (const ItemFlow &flow : flows)
+    last = std::max(last, flow.getLastHop(type));
+  return last;
+}
+
 /// Into how many chunks a tensor is cut, so that no class sends or receives
 /// more than half its slab in one: rounds then fill well.
-static int64_t chunksOf(ArrayRef<ItemFlow> flows, unsigned type,
+static int64_t chunksOf(ArrayRef<ItemFlow> flows, const Portion &whole,
                         int64_t typeBytes, ArrayRef<ClassMemory> classes) {
-  Portion whole{type, 0, 1, /*derives=*/false};
   int64_t chunks = 1;
   for (const ItemFlow &flow : flows) {
     const ClassMemory &memory = classes[flow.program];
@@ -143,31 +150,48 @@ static void addDerives(Plan &plan, MigrationOp migration,
     if (llvm::none_of(flows.getFlows(item),
                       [&](const ItemFlow &flow) { return flow.derives(type); }))
       continue;
-    Unit &unit =
-        addUnit(plan, migration, flows, item, {type, 0, 1, /*derives=*/true});
+    Unit &unit = addUnit(plan, migration, flows, item,
+                         {type, 0, 1, /*hop=*/0, /*derives=*/true});
     unit.before = last[type];
     unit.after = last[*flows.getTable().getDerivationSource(
         flows.getTensor(item), type)];
   }
 }
 
-/// The units of one item: for every type the chunks that move, one after the
-/// other, then what is derived. What a derived type keeps is of the first kind
-/// and waits for nothing, so that its memory comes free early.
+/// The units of what moves of one item in one type, chunk by chunk; a chunk is
+/// sent on in a later round than it arrives.
+static void addMoves(Plan &plan, MigrationOp migration,
+                     const ProgramFlows &flows, unsigned item, unsigned type,
+                     ArrayRef<ClassMemory> classes) {
+  const unsigned lastHop = lastHopOf(flows.getFlows(item), type);
+  const int64_t typeBytes = flows.getTable().getTypeBytes(type);
+  int64_t chunks = 1;
+  for (unsigned hop = 0; hop <= lastHop; ++hop)
+    chunks = std::max(chunks, chunksOf(flows.getFlows(item),
+                                       {type, 0, 1, hop, /*derives=*/false},
+                                       typeBytes, classes));
+  for (unsigned hop = 0; hop <= lastHop; ++hop)
+    for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+      const int number = plan.units.size();
+      Unit &unit = addUnit(plan, migration, flows, item,
+                           {type, chunk, chunks, hop, /*derives=*/false});
+      if (chunk > 0)
+        unit.before = number - 1;
+      if (hop > 0)
+        unit.after = number - chunks;
+    }
+}
+
+/// The units of one item: for every type the chunks that move, then what is
+/// derived. What a derived type keeps is of the first kind and waits for
+/// nothing, so that its memory comes free early.
 static void addItem(Plan &plan, MigrationOp migration,
                     const ProgramFlows &flows, unsigned item,
                     ArrayRef<ClassMemory> classes) {
   const TensorTable &table = flows.getTable();
   SmallVector<int> last(table.getTypeCount(), -1); // unit of each type
   for (unsigned type : table.getTypes(flows.getTensor(item)).set_bits()) {
-    int64_t chunks =
-        chunksOf(flows.getFlows(item), type, table.getTypeBytes(type), classes);
-    for (int64_t chunk = 0; chunk < chunks; ++chunk) {
-      Unit &unit = addUnit(plan, migration, flows, item,
-                           {type, chunk, chunks, /*derives=*/false});
-      if (chunk > 0)
-        unit.before = plan.units.size() - 2;
-    }
+    addMoves(plan, migration, flows, item, type, classes);
     last[type] = plan.units.size() - 1;
   }
   addDerives(plan, migration, flows, item, last);

@@ -36,23 +36,27 @@ int64_t Sources::chooseNear(const Fragment &fragment,
   return onNode >= 0 ? onNode : leastLoaded(fragment, senders[destination]);
 }
 
-SmallVector<int64_t> Sources::choose(const Fragment &fragment,
-                                     ArrayRef<int64_t> destinations) {
-  SmallVector<int64_t> inTurn, sources;
+SmallVector<int64_t> Sources::findHolders(const Fragment &fragment) const {
+  SmallVector<int64_t> holders;
   for (Holder holder : fragment.holders)
-    llvm::append_range(inTurn,
+    llvm::append_range(holders,
                        (holder.isPool ? byPool : byRole)[holder.number]);
+  return holders;
+}
+
+SmallVector<Source> Sources::choose(const Fragment &fragment,
+                                    ArrayRef<int64_t> destinations) {
+  SmallVector<int64_t> inTurn = findHolders(fragment);
+  SmallVector<Source> sources;
   llvm::sort(inTurn, [&](int64_t a, int64_t b) {
     return std::pair(sent[a], a) < std::pair(sent[b], b);
   });
-  if (inTurn.empty())
-    return {};
   size_t turn = 0;
   for (int64_t destination : destinations) {
     int64_t source = chooseNear(fragment, destination);
     if (source < 0)
       source = inTurn[turn++ % inTurn.size()];
-    sources.push_back(source);
+    sources.push_back({source});
     sent[source] += fragment.bytes;
     if (!llvm::is_contained(senders[destination], source))
       senders[destination].push_back(source);

@@ -8,6 +8,13 @@
 
 namespace etc {
 
+/// Who sends a fragment to one destination, and how often it was received
+/// before that.
+struct Source {
+  int64_t device = -1;
+  unsigned hop = 0;
+};
+
 /// Chooses sources, fragment by fragment: on the same node first, then a device
 /// that sends to the destination anyway, then the holders in turn, those that
 /// have sent least first. Taking turns keeps equal devices equal, so that they
@@ -16,17 +23,12 @@ class Sources {
 public:
   Sources(const Devices &devices, const Holdings &prev);
 
-  /// The device that sends `fragment` to each of `destinations`; empty where no
-  /// holder is alive.
-  llvm::SmallVector<int64_t> choose(const Fragment &fragment,
-                                    llvm::ArrayRef<int64_t> destinations);
+  /// Who sends `fragment` to each of `destinations`. Someone alive has it.
+  llvm::SmallVector<Source> choose(const Fragment &fragment,
+                                   llvm::ArrayRef<int64_t> destinations);
 
-  /// Whether anyone alive has it.
-  bool isHeld(const Fragment &fragment) const {
-    return llvm::any_of(fragment.holders, [&](Holder holder) {
-      return !(holder.isPool ? byPool : byRole)[holder.number].empty();
-    });
-  }
+  /// The devices alive that have it.
+  llvm::SmallVector<int64_t> findHolders(const Fragment &fragment) const;
 
 private:
   bool holds(const Fragment &fragment, int64_t device) const {

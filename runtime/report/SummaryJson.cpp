@@ -1,6 +1,7 @@
 #include "report/SummaryJson.h"
 
 #include "plan/PeakRatios.h"
+#include "plan/Relays.h"
 
 namespace fb = etc::plan::fb;
 using Json = nlohmann::ordered_json;
@@ -18,6 +19,7 @@ Json etc::runtime::summaryJson(const plan::PlanIndex &index) {
           {"zeroed_bytes", s.zeroed_bytes()},
           {"derived_bytes", s.derived_bytes()},
           {"internode_bytes", s.internode_bytes()},
+          {"relayed_bytes", etc::plan::relayedBytes(index)},
           {"max_send_bytes", s.max_send_bytes()},
           {"max_recv_bytes", s.max_recv_bytes()},
           {"rounds", index.plan().forecast()->size()},

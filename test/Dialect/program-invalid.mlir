@@ -169,3 +169,23 @@ etc.migration @stray PP2 to PP1 nodes [2] layers 4 types [param : bf16] {
   // expected-error @+1 {{expects parent op to be one of 'etc.program, etc.round'}}
   etc.refer [L0] [param] on %device
 }
+
+// -----
+
+etc.migration @no_hop PP2 to PP1 nodes [2] layers 4 types [param : bf16] {
+  etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.program @a P0T0 from P0T0 (%self = [0], %p1 = [1]) {
+    // expected-error @+1 {{attribute 'hop' failed to satisfy constraint: 64-bit signless integer attribute whose minimum value is 1}}
+    etc.send [L0] [param] %self to %p1 hop 0
+  }
+}
+
+// -----
+
+etc.migration @relayed_twin PP2 to PP1 nodes [2] layers 4 types [param : bf16] {
+  etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.program @a P0T0 from P0T0 (%self = [0], %p1 = [1]) {
+    // expected-error @+1 {{relays what arrived as the tied copy itself, expected no 'of_twin'}}
+    etc.send [L0] [param] %self to %p1 of_twin hop 1
+  }
+}

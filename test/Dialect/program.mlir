@@ -39,6 +39,10 @@ etc.migration @programs PP2DP2 to PP1DP2 nodes [4] layers 8
       etc.send [head/output_layer.weight] [param, master] %a to %b of_twin
       // CHECK-NEXT: etc.recv [L0.a] [param] %p1 to %self of_twin
       etc.recv [L0.a] [param] %b to %a of_twin
+      // CHECK-NEXT: etc.recv [L1.a] [param] %p1 to %self hop 1
+      etc.recv [L1.a] [param] %b to %a hop 1
+      // CHECK-NEXT: etc.send [L1.a] [param] %self to %p1 hop 2
+      etc.send [L1.a] [param] %a to %b hop 2
       // CHECK-NEXT: etc.refer [head/output_layer.weight] [param] on %self of_twin
       etc.refer [head/output_layer.weight] [param] on %a of_twin
     }

@@ -143,6 +143,12 @@ class Case:
         own = own[:, [rank_of.get(device, -1) for device in devices]].astype(numpy.int64)
         near = numpy.array(near).T[:, [node_of[device] for device in devices]].astype(numpy.int64)
         self.bound = {"moved_bytes": needed - best(own), "internode_bytes": needed - best(near)}
+        counts, largest = (needs > 0).sum(0), max(nodes)
+        self.sharing = [(min(count, largest), int(needs[:, counts == count].sum()))
+                        for count in sorted(set(counts.tolist()) - {0}, reverse=True)]
+        self.between = {(rank, device): needed_of_rank - int(near[rank, column])
+                        for rank, needed_of_rank in enumerate(needs.sum(1).astype(int).tolist())
+                        for column, device in enumerate(devices)}
         if fixed := request["curr"].get("devices"):
             rows, columns = range(len(fixed)), [devices.index(device) for device in fixed]
         else:
@@ -217,16 +223,31 @@ def check_inventories(case, world):
 
 
 def check_bytes(case, world):
-    """With any place for a rank, a plan moves exactly what an assignment by both objectives moves."""
+    """With any place for a rank, a plan moves exactly what an assignment by both objectives moves, were there no relays."""
     summary, request = world.document["summary"], case.request
     bound = summary["bound"]
     check(bound["moved_bytes"] <= world.moved and bound["internode_bytes"] <= world.between_nodes,
           f"fewer bytes than the bound {bound}")
+    placement, relayed = world.document["placement"]["curr"], summary["relayed_bytes"]
+    between = sum(case.between[rank, device] for rank, device in enumerate(placement))
+    if relayed:
+        check(request.get("policy") != "paper" and world.between_nodes <= between,
+              f"{world.between_nodes} bytes between nodes by relays, {between} without them")
+    else:
+        check(world.between_nodes == between, f"{world.between_nodes} bytes between nodes, its roles lack {between}")
     for what, least in case.bound.items():
-        check(bound[what] == least, f"the bound of {what} is {bound[what]}, by exact assignments {least}")
+        if not relayed or what == "moved_bytes":
+            check(bound[what] == least, f"the bound of {what} is {bound[what]}, by exact assignments {least}")
+    if relayed:
+        # What enters a node may serve all devices there that need it, at best what most devices need.
+        least, left = 0, case.bound["internode_bytes"]
+        for sharing, needed in case.sharing:
+            least, left = least + min(left, needed) / sharing, left - min(left, needed)
+        check(case.bound["internode_bytes"] // max(request["cluster"]["nodes"]) - len(case.sharing)
+              <= bound["internode_bytes"] <= least, f"the bound between nodes is {bound['internode_bytes']}, not {least}")
     # The first objective decides, the second one among equals.
     order = 1 if case.options else -1
-    found, least = (world.moved, world.between_nodes)[::order], (case.least, case.least_between)[::order]
+    found, least = (world.moved, between)[::order], (case.least, case.least_between)[::order]
     if request.get("policy") != "paper" and ("devices" in request["curr"] or request["place"] == "any"):
         check(found == least, f"{found} bytes are sent by the order of objectives, by an exact assignment {least}")
     check(found >= least, f"{found} bytes are sent by the order of objectives, no assignment sends less than {least}")
@@ -260,7 +281,7 @@ def plan_from_inventory(etc_opt, etc_run, case, document, folder):
                              for entry in sorted(document["devices"], key=lambda entry: entry["device"])
                              if entry.get("prev")]}
     (folder / "inventory.json").write_text(json.dumps(inventory))
-    figures = []
+    figures, relayed = [], False
     for number, prev in enumerate((case.request["prev"], {"inventory": str(folder / "inventory.json")})):
         request = {key: value for key, value in case.request.items() if key not in ("policy", "memory_budget")}
         request.setdefault("place", "any")  # the paper's policy has none
@@ -272,6 +293,9 @@ def plan_from_inventory(etc_opt, etc_run, case, document, folder):
         figures.append({key: summary["bound"][key] for key in ("moved_bytes", "internode_bytes")})
         if request["place"] == "any":
             figures[-1] = {**figures[-1], "moved": summary["moved_bytes"], "between": summary["internode_bytes"]}
+        relayed = relayed or summary["relayed_bytes"] > 0
+    if relayed:  # in one of them at least
+        figures = [{key: figure[key] for key in figure if "moved" in key} for figure in figures]
     check(figures[0] == figures[1], f"from a configuration {figures[0]}, from its inventory {figures[1]}")
     execute(etc_run, out)
 

@@ -78,7 +78,7 @@ etc.migration @same_node DP2 on [0, 2] to DP3 nodes [2, 2] layers 1 types [maste
 
 // -----
 
-// Four new replicas and two old ones, all on nodes of their own: each old one sends twice.
+// Four new replicas and two old ones, all on nodes of their own, by the paper's method: each old one sends twice.
 // CHECK-LABEL: etc.migration @shared_load
 // CHECK:       etc.program @"P0T0 <- none" P0T0 from none (%self = [2, 3, 4, 5], %p1 = [0, 1, 0, 1]) {
 // CHECK-NEXT:    etc.recv [L0] [master] %p1 to %self
@@ -88,11 +88,74 @@ etc.migration @same_node DP2 on [0, 2] to DP3 nodes [2, 2] layers 1 types [maste
 // CHECK-NEXT:    etc.send [L0] [master] %self to %p1
 // CHECK-NEXT:    etc.send [L0] [master] %self to %p2
 // CHECK-NEXT:  }
-etc.migration @shared_load DP2 to DP6 nodes [1, 1, 1, 1, 1, 1] layers 1 types [master : f32] {
+etc.migration @shared_load DP2 to DP6 nodes [1, 1, 1, 1, 1, 1] layers 1 types [master : f32] policy paper {
   etc.tensor "decoder.layers.{layer}.norm.weight" in layer [2]
   etc.workload prev P0T0 [L0]
   etc.workload curr P0T0 [L0]
   etc.placement [0, 1, 2, 3, 4, 5]
+}
+
+// -----
+
+// By ours each sends once, and the new ones pass it on: two chains, side by side, are one class a link.
+// CHECK-LABEL: etc.migration @relays
+// CHECK:       etc.program @"P0T0 <- none" P0T0 from none (%self = [2, 3], %p1 = [4, 5], %p2 = [0, 1]) {
+// CHECK-NEXT:    etc.send [L0] [master] %self to %p1 hop 1
+// CHECK-NEXT:    etc.recv [L0] [master] %p2 to %self{{$}}
+// CHECK-NEXT:  }
+// CHECK-NEXT:  etc.program @"P0T0 <- none #2" P0T0 from none (%self = [4, 5], %p1 = [2, 3]) {
+// CHECK-NEXT:    etc.recv [L0] [master] %p1 to %self hop 1
+// CHECK-NEXT:  }
+// CHECK-NEXT:  etc.program @"P0T0 <- P0T0" P0T0 from P0T0 (%self = [0, 1], %p1 = [2, 3]) {
+// CHECK-NEXT:    etc.refer [L0] [master] on %self
+// CHECK-NEXT:    etc.send [L0] [master] %self to %p1{{$}}
+// CHECK-NEXT:  }
+etc.migration @relays DP2 to DP6 nodes [1, 1, 1, 1, 1, 1] layers 1 types [master : f32] {
+  etc.tensor "decoder.layers.{layer}.norm.weight" in layer [2]
+  etc.workload prev P0T0 [L0]
+  etc.workload curr P0T0 [L0]
+  etc.placement [0, 1, 2, 3, 4, 5]
+}
+
+// -----
+
+// A node is reached once: 0 sends to 1 and 1 to 2 on the other node, which sends to its neighbour 3.
+// CHECK-LABEL: etc.migration @relays_in_nodes
+// CHECK:       (%self = [1], %p1 = [2], %p2 = [0]) {
+// CHECK-NEXT:    etc.send [L0] [master] %self to %p1 hop 1
+// CHECK:       (%self = [2], %p1 = [3], %p2 = [1]) {
+// CHECK-NEXT:    etc.send [L0] [master] %self to %p1 hop 2
+// CHECK:       (%self = [3], %p1 = [2]) {
+// CHECK-NEXT:    etc.recv [L0] [master] %p1 to %self hop 2
+// CHECK:       (%self = [0], %p1 = [1]) {
+// CHECK:         etc.send [L0] [master] %self to %p1{{$}}
+etc.migration @relays_in_nodes DP1 to DP4 nodes [2, 2] layers 1 types [master : f32] {
+  etc.tensor "decoder.layers.{layer}.norm.weight" in layer [2]
+  etc.workload prev P0T0 [L0]
+  etc.workload curr P0T0 [L0]
+  etc.placement [0, 1, 2, 3]
+}
+
+// -----
+
+// Device 0 has layer 1 to give away, device 1 layer 0: each is the last that the other's layer comes to.
+// CHECK-LABEL: etc.migration @relays_last
+// CHECK:       (%self = [0], %p1 = [2], %p2 = [3]) {
+// CHECK-NEXT:    etc.refer [L0] [master] on %self
+// CHECK-NEXT:    etc.send [L0] [master] %self to %p1{{$}}
+// CHECK-NEXT:    etc.recv [L1] [master] %p2 to %self hop 2
+// CHECK-NEXT:  }
+// CHECK:       (%self = [1], %p1 = [2], %p2 = [3]) {
+// CHECK-NEXT:    etc.refer [L1] [master] on %self
+// CHECK-NEXT:    etc.send [L1] [master] %self to %p1{{$}}
+// CHECK-NEXT:    etc.recv [L0] [master] %p2 to %self hop 2
+// CHECK-NEXT:  }
+etc.migration @relays_last PP2 to DP4 nodes [4] layers 2 types [master : f32] {
+  etc.tensor "decoder.layers.{layer}.norm.weight" in layer [2]
+  etc.workload prev P0T0 [L0]
+  etc.workload prev P1T0 [L1]
+  etc.workload curr P0T0 [L0..1]
+  etc.placement [0, 1, 2, 3]
 }
 
 // -----

@@ -206,3 +206,46 @@ etc.migration @padding PP1 to PP1 nodes [1] layers 1 types [param : bf16, master
     etc.zero [embed/embedding.weight[4:6]] [param, master] on %self
   }
 }
+
+// -----
+
+// A budget of 20 KB leaves device 1 two slabs of 4 KB: two chunks of 2 rows a round. It passes them on a round after they came, while the next ones come.
+// Device 2 takes memory when its first ones come.
+// CHECK-LABEL: etc.migration @relayed
+// CHECK:       etc.program @"P0T0 <- none" P0T0 from none slabs 4096, 4096 peak 20480 safe 20480
+// CHECK-NEXT:    etc.round 0 {
+// CHECK-NEXT:      etc.recv [L0/weight[0:4]] [master] %p1 to %self
+// CHECK-NEXT:    }
+// CHECK-NEXT:    etc.round 1 {
+// CHECK-NEXT:      etc.recv [L0/weight[4:8]] [master] %p1 to %self
+// CHECK-NEXT:      etc.send [L0/weight[0:4]] [master] %self to %p2 hop 1
+// CHECK-NEXT:    }
+// CHECK-NEXT:    etc.round 2 {
+// CHECK-NEXT:      etc.recv [L0/weight[8:12]] [master] %p1 to %self
+// CHECK-NEXT:      etc.send [L0/weight[4:8]] [master] %self to %p2 hop 1
+// CHECK-NEXT:    }
+// CHECK-NEXT:    etc.round 3 {
+// CHECK-NEXT:      etc.send [L0/weight[8:12]] [master] %self to %p2 hop 1
+// CHECK-NEXT:    }
+// CHECK-NEXT:  }
+// CHECK-NEXT:  etc.program @"P0T0 <- none #2" P0T0 from none slabs 0, 4096 peak 16384 safe 16384
+// CHECK-NEXT:    etc.round 1 {
+// CHECK-NEXT:      etc.recv [L0/weight[0:4]] [master] %p1 to %self hop 1
+etc.migration @relayed DP1 to DP3 nodes [3] layers 1 types [master : f32]
+    attributes {budget_bytes = 20480 : i64} {
+  etc.tensor "decoder.layers.{layer}.weight" in layer [12, 256]
+  etc.workload prev P0T0 [L0]
+  etc.workload curr P0T0 [L0]
+  etc.placement [0, 1, 2]
+  etc.program @"P0T0 <- P0T0" P0T0 from P0T0 (%self = [0], %p1 = [1]) {
+    etc.refer [L0] [master] on %self
+    etc.send [L0] [master] %self to %p1
+  }
+  etc.program @"P0T0 <- none" P0T0 from none (%self = [1], %p1 = [0], %p2 = [2]) {
+    etc.recv [L0] [master] %p1 to %self
+    etc.send [L0] [master] %self to %p2 hop 1
+  }
+  etc.program @"P0T0 <- none #2" P0T0 from none (%self = [2], %p1 = [1]) {
+    etc.recv [L0] [master] %p1 to %self hop 1
+  }
+}

@@ -34,11 +34,13 @@ void etc::writePrice(MigrationOp migration, const plan::fb::Plan &plan,
     os << "unknown\n";
     return;
   }
-  const Volumes &free = found->volumes;
-  int64_t moved = s.moved_bytes(), internode = s.internode_bytes();
-  if (moved == free.moved && internode == free.internode)
+  // Of the plan, too, without relays.
+  auto placement = migration.getOnly<PlacementOp>();
+  const Volumes &free = found->volumes,
+                own = *volumesOf(migration, placement.getDevices());
+  if (own.moved == free.moved && own.internode == free.internode)
     os << "nothing\n";
   else
-    os << "moves " << difference(moved, free.moved) << ", "
-       << difference(internode, free.internode) << " between nodes\n";
+    os << "moves " << difference(own.moved, free.moved) << ", "
+       << difference(own.internode, free.internode) << " between nodes\n";
 }

@@ -59,8 +59,9 @@ def LowerToInstructionsPass : Etc_Pass<"etc-lower-to-instructions"> {
     What a device holds and keeps is an `etc.refer`; what it lacks is an `etc.recv` here and an `etc.send` at one
     chosen source; rows that padding adds are an `etc.zero`. Of what it lacks, a derived type does not move: it is an
     `etc.derive` here, from its source type, which does. Every needed byte is written once. Sources: the same node
-    first, then a device that sends to the destination anyway, then all holders in turn. Devices that do the same become
-    one `etc.program`.
+    first, then a device that sends to the destination anyway, then all holders in turn. Where this takes a quarter or
+    more off the bytes between nodes or off the busiest port, devices that have received state are sources, too
+    (`hop`), but not under `policy paper`. Devices that do the same become one `etc.program`.
     Fails where state has no living holder, and names it.
   }];
   let statistics = [Statistic<"programs", "programs", "Classes of devices">];
@@ -72,7 +73,8 @@ def ScheduleChunksPass : Etc_Pass<"etc-schedule-chunks"> {
     Distributes the instructions over globally numbered rounds, so that live bytes (state and staging) stay below the
     budget on every device: current tensors are allocated in the round that first writes them, previous ones released
     in the round that last reads them. Flows progress in proportion, so that memory comes free as fast as it is taken.
-    Tensors that do not fit a round's staging slab are cut. What is derived comes in a later round than its source.
+    Tensors that do not fit a round's staging slab are cut. What is derived comes in a later round than its source, and
+    what is relayed in a later round than it arrives.
     Without a budget, 1.05 x max(prev, curr) or the least that is feasible.
   }];
   let statistics = [Statistic<"rounds", "rounds", "Number of rounds">];
@@ -83,8 +85,9 @@ def VerifyPlanPass : Etc_Pass<"etc-verify-plan"> {
   let description = [{
     Shares no planning code with the passes that made the plan: what each side holds comes from lib/Layout. Checks that every
     current role is on one living device, that every program writes each byte of its role once, that sends and
-    receives pair up round by round, that nothing is read after its release or derived before its source is complete,
-    that the certificate proves the bytes kept, and that the stated peaks are the real ones. Changes nothing.
+    receives pair up round by round, that nothing is read after its release, derived before its source is complete or
+    relayed before it arrives, that the certificate proves the bytes kept, and that the stated peaks are the real ones.
+    Changes nothing.
   }];
 }
 

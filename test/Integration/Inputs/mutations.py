@@ -152,6 +152,24 @@ def derive_early(plan, rng):
     return op and plan.moved(op, max(arrivals(op)))
 
 
+def relay_early(plan, rng):
+    """A relay sends in the first round, before anything has arrived."""
+    relays = [op for op in plan.of("send") if " hop " in op.rest and 0 in plan.rounds[op.program]
+              and op.round > 0]
+    if not relays:
+        return None
+    return plan.moved(choose(rng, relays), 0)
+
+
+def relay_not(plan, rng):
+    """What was a relay reads previous state, which the device has not."""
+    relays = [op for op in plan.of("send") if " hop " in op.rest]
+    if not relays:
+        return None
+    op = choose(rng, relays)
+    return plan.replaced(op.line, re.sub(r" hop \d+", "", plan.lines[op.line]))
+
+
 def placement_of(plan):
     number = plan.find("etc.placement")[0]
     return number, numbers(re.search(r"\[(.*)\]", plan.lines[number]).group(1))
@@ -233,5 +251,5 @@ def change_peak(plan, rng):
 
 
 KINDS = (drop, duplicate, change_type, change_layer, change_round, change_peer, refer_to_zero,
-         release_early, derive_early, swap_ranks, share_device, fail_device, bind_twice, change_certificate,
+         release_early, derive_early, relay_early, relay_not, swap_ranks, share_device, fail_device, bind_twice, change_certificate,
          change_peak)

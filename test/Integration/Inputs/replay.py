@@ -161,7 +161,7 @@ class World:
         check(len({tensor.label for tensor in self.tensors}) == len(self.tensors), "a tensor stands twice in the table")
         self.node_of = [node for node, count in enumerate(document["world"]["nodes"]) for _ in range(count)]
         self.devices = {entry["device"]: Device(self, entry) for entry in boxes_as_tuples(document["devices"])}
-        self.moved = self.kept = self.zeroed = self.derived = self.between_nodes = 0
+        self.moved = self.kept = self.zeroed = self.derived = self.between_nodes = self.relayed = 0
 
     def label(self, tensor):
         return self.tensors[tensor].label
@@ -205,6 +205,7 @@ class World:
             sent = [(self.bytes_of(op), op["peer"]) for op in ops if op["op"] == "send"]
             self.devices[number].count(sum(size for size, _ in sent), received)
             self.moved += sum(size for size, _ in sent)
+            self.relayed += sum(self.bytes_of(op) for op in ops if op.get("from") == "curr")
             self.between_nodes += sum(size for size, peer in sent if self.node_of[number] != self.node_of[peer])
         check(not any(messages.values()), "something is sent that nobody receives")
         for number, ops in rounds.items():
@@ -254,6 +255,7 @@ class World:
         expected = {
             "moved_bytes": self.moved, "kept_bytes": self.kept, "zeroed_bytes": self.zeroed,
             "derived_bytes": self.derived, "internode_bytes": self.between_nodes,
+            "relayed_bytes": self.relayed,
             "max_send_bytes": max(device.sent for device in devices),
             "max_recv_bytes": max(device.received for device in devices),
             "rounds": max(len(device.rounds) for device in devices),

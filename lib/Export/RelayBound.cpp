@@ -1,0 +1,113 @@
+//===- RelayBound.cpp - Bytes between nodes where devices pass them on ----===//
+
+#include "RelayBound.h"
+
+#include "plan/Box.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/IntEqClasses.h"
+#include "llvm/ADT/STLExtras.h"
+
+#include <map>
+
+using namespace etc;
+namespace fb = etc::plan::fb;
+
+namespace {
+/// Begin and end on every axis, one after the other.
+using Bounds = llvm::ArrayRef<int64_t>;
+/// Bytes that devices need, by how many of one node can need the same ones.
+using Needs = std::map<uint64_t, uint64_t, std::greater<>>;
+
+/// A box of a tensor, or of one that it is tied to, and how many devices have
+/// it in the end.
+struct NeededBox {
+  Bounds bounds;
+  uint64_t devices;
+};
+} // namespace
+
+static bool intersect(Bounds a, Bounds b) {
+  for (size_t at = 0; at < a.size(); at += 2)
+    if (a[at] >= b[at + 1] || b[at] >= a[at + 1])
+      return false;
+  return true;
+}
+
+static uint64_t volumeOf(Bounds bounds) {
+  uint64_t volume = 1;
+  for (size_t at = 0; at < bounds.size(); at += 2)
+    volume *= bounds[at + 1] - bounds[at];
+  return volume;
+}
+
+/// The tensors that some device has before the migration.
+static llvm::DenseSet<uint32_t> findPrevious(const fb::PlanT &plan) {
+  llvm::DenseSet<uint32_t> tensors;
+  for (const auto &program : plan.programs)
+    for (uint32_t shard : program->prev_shards)
+      tensors.insert(plan.shards[shard].tensor());
+  return tensors;
+}
+
+/// By the tensor that the bytes come from.
+static std::map<uint32_t, std::vector<NeededBox>>
+findBoxes(const fb::PlanT &plan, const PlanTables &tables) {
+  std::vector<uint64_t> holders(plan.shards.size());
+  for (const auto &program : plan.programs)
+    for (uint32_t shard : program->curr_shards)
+      holders[shard] += program->devices.size();
+  const llvm::DenseSet<uint32_t> previous = findPrevious(plan);
+  std::map<uint32_t, std::vector<NeededBox>> boxes;
+  for (auto [shard, count] : llvm::zip_equal(plan.shards, holders)) {
+    const fb::TensorT &tensor = *plan.tensors[shard.tensor()];
+    if (count == 0 || tables.isDerived(shard.tensor()))
+      continue;
+    const bool isCopied =
+        tensor.tied_to >= 0 && !previous.contains(shard.tensor());
+    const uint32_t source = isCopied ? tensor.tied_to : shard.tensor();
+    for (uint32_t i = 0; i < shard.box_count(); ++i)
+      boxes[source].push_back(
+          {Bounds(&plan.bounds[plan.boxes[shard.first_box() + i]],
+                  2 * tensor.shape.size()),
+           count});
+  }
+  return boxes;
+}
+
+/// Boxes that have bytes in common are taken for the same.
+static void addNeeds(llvm::ArrayRef<NeededBox> boxes, unsigned elementBytes,
+                     uint64_t largestNode, Needs &needs) {
+  llvm::IntEqClasses clusters(boxes.size());
+  for (unsigned i = 0; i < boxes.size(); ++i)
+    for (unsigned j = 0; j < i; ++j)
+      if (intersect(boxes[i].bounds, boxes[j].bounds))
+        clusters.join(i, j);
+  clusters.compress();
+  std::vector<uint64_t> devices(clusters.getNumClasses()),
+      bytes(clusters.getNumClasses());
+  for (auto [number, box] : llvm::enumerate(boxes)) {
+    devices[clusters[number]] += box.devices;
+    bytes[clusters[number]] +=
+        volumeOf(box.bounds) * elementBytes * box.devices;
+  }
+  for (auto [count, sum] : llvm::zip_equal(devices, bytes))
+    needs[std::min(count, largestNode)] += sum;
+}
+
+uint64_t etc::boundWithRelays(const fb::PlanT &plan, const PlanTables &tables,
+                              uint64_t bound) {
+  const uint64_t largestNode = *llvm::max_element(plan.nodes);
+  Needs needs;
+  for (const auto &[tensor, boxes] : findBoxes(plan, tables))
+    addNeeds(boxes, plan::elementBytes(plan.tensors[tensor]->dtype),
+             largestNode, needs);
+  uint64_t entering = 0;
+  for (auto [sharing, bytes] : needs) {
+    const uint64_t part = std::min(bound, bytes);
+    entering += part / sharing;
+    bound -= part;
+  }
+  return entering;
+}

@@ -1,0 +1,19 @@
+//===- RelayBound.h - Bytes between nodes where devices pass them on ------===//
+
+#ifndef ETC_LIB_EXPORT_RELAYBOUND_H
+#define ETC_LIB_EXPORT_RELAYBOUND_H
+
+#include "PlanTables.h"
+
+namespace etc {
+
+/// What no plan can go below between nodes where devices may pass on what they
+/// have received. `bound`: the certified bytes that devices have to get from
+/// other nodes. What enters a node once can serve all devices there that need
+/// it; at best those bytes are the ones that most devices need.
+uint64_t boundWithRelays(const plan::fb::PlanT &plan, const PlanTables &tables,
+                         uint64_t bound);
+
+} // namespace etc
+
+#endif // ETC_LIB_EXPORT_RELAYBOUND_H
