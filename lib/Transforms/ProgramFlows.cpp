@@ -148,12 +148,17 @@ void ProgramFlows::addCurr(unsigned program, ArrayRef<Piece> shard,
 void ProgramFlows::addSteps(ProgramOp program) {
   unsigned index = programs.size() - 1, order = 0;
   for (auto op : program.getBody().getOps<InstructionOpInterface>()) {
-    memories[index].sends |= isa<SendOp>(*op);
-    memories[index].receives |= isa<RecvOp>(*op);
     llvm::SmallBitVector types = table.getTypes(op.getWt());
     auto transfer = dyn_cast<TransferOpInterface>(op.getOperation());
     const unsigned hop = transfer ? transfer.getHop().value_or(0) : 0;
+    int64_t typesBytes = 0;
+    for (unsigned type : types.set_bits())
+      typesBytes += table.getTypeBytes(type);
     for (const Piece &piece : table.expand(op)) {
+      if (isa<SendOp>(*op))
+        memories[index].sent += piece.size() * typesBytes;
+      if (isa<RecvOp>(*op))
+        memories[index].received += piece.size() * typesBytes;
       Piece source = sourceOf(piece);
       ItemFlow &flow = flowOf(index, source);
       bool binds = flow.bound && isa<ReferOp>(op.getOperation()) &&

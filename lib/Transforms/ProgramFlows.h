@@ -83,10 +83,10 @@ private:
   int64_t getDerivedWhole(unsigned type) const;
 };
 
-/// Bytes of state on every device of a program, and which ways it transfers.
+/// Bytes of state on every device of a program, and those that it transfers.
 struct ProgramMemory {
   int64_t prev = 0, curr = 0;
-  bool sends = false, receives = false;
+  int64_t sent = 0, received = 0;
 };
 
 /// An *item* is a previous tensor of a layer, with everything that is made from

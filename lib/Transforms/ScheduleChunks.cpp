@@ -26,6 +26,9 @@ constexpr int64_t budgetLadder[] = {
 /// the larger state: smaller rounds would cost more time than they save memory.
 constexpr int64_t smallestSlab = 4096;
 constexpr int64_t smallestShare = 512;
+/// The least that a direction gets of the staging where both are used, in ppm:
+/// a little that goes the other way would else be cut into very small pieces.
+constexpr int64_t smallestWay = 125000;
 
 /// What a unit of the schedule stands for.
 struct Chunk {
@@ -81,20 +84,35 @@ static Budget budgetOf(MigrationOp migration) {
                     migration.getBudgetPpm().value_or(defaultBudgetPpm))};
 }
 
-/// The memory of every class. Staging gets `quarters` / 4 of what the budget
-/// leaves above the larger state, split over the directions that the class
-/// uses.
+/// What a direction gets of the staging, in ppm.
+static int64_t shareOf(int64_t bytes, int64_t others) {
+  if (others == 0)
+    return million;
+  const int64_t share =
+      static_cast<__int128>(million) * bytes / (bytes + others);
+  return std::clamp(share, smallestWay, million - smallestWay);
+}
+
+/// The memory of every class. Staging gets `eighths` / 8 of what the budget
+/// leaves above the larger state, split over both directions by what the class
+/// sends and receives.
 static SmallVector<ClassMemory>
-memories(const Budget &budget, const ProgramFlows &flows, int64_t quarters) {
+memories(const Budget &budget, const ProgramFlows &flows, int64_t eighths) {
   SmallVector<ClassMemory> classes;
   for (const ProgramMemory &program : flows.getMemories()) {
     int64_t maxState = std::max(program.prev, program.curr);
     int64_t limit = budget.limitOf(maxState);
-    int64_t directions = std::max(1, program.sends + program.receives);
-    int64_t slab = std::max({smallestSlab, maxState / smallestShare,
-                             (limit - maxState) * quarters / (4 * directions)});
+    int64_t staging = (limit - maxState) * eighths / 8;
+    auto slabOf = [&](int64_t bytes, int64_t others) {
+      if (bytes == 0)
+        return int64_t(0);
+      const int64_t slab =
+          static_cast<__int128>(staging) * shareOf(bytes, others) / million;
+      return std::max({smallestSlab, maxState / smallestShare, slab});
+    };
     classes.push_back({program.prev, program.curr, limit,
-                       program.sends ? slab : 0, program.receives ? slab : 0});
+                       slabOf(program.sent, program.received),
+                       slabOf(program.received, program.sent)});
   }
   return classes;
 }
@@ -229,10 +247,10 @@ static bool isWithin(const Schedule &schedule, ArrayRef<ClassMemory> classes) {
   });
 }
 
-/// The quarters of the slack to try for staging. A device that both takes and
+/// The eighths of the slack to try for staging. A device that both takes and
 /// gives memory needs some of the slack itself, so all of it is the last
 /// resort.
-static SmallVector<int64_t> stagingQuarters(const ProgramFlows &flows) {
+static SmallVector<int64_t> stagingEighths(const ProgramFlows &flows) {
   SmallVector<std::pair<bool, bool>> uses(flows.getPrograms().size());
   for (unsigned item = 0; item < flows.getItemCount(); ++item)
     for (const ItemFlow &flow : flows.getFlows(item)) {
@@ -241,8 +259,8 @@ static SmallVector<int64_t> stagingQuarters(const ProgramFlows &flows) {
     }
   bool turnsOver =
       llvm::any_of(uses, [](auto use) { return use.first && use.second; });
-  return turnsOver ? SmallVector<int64_t>{3, 2, 1, 4}
-                   : SmallVector<int64_t>{4, 3, 2, 1};
+  return turnsOver ? SmallVector<int64_t>{7, 6, 4, 2, 8}
+                   : SmallVector<int64_t>{8, 6, 4, 2};
 }
 
 /// The widest staging that keeps the budget throughout. Where none does: the
@@ -252,8 +270,8 @@ static Plan choosePlan(MigrationOp migration, const Budget &budget,
                        const ProgramFlows &flows) {
   std::optional<Plan> best;
   std::pair<int64_t, int> bestScore;
-  for (int64_t quarters : stagingQuarters(flows)) {
-    SmallVector<ClassMemory> classes = memories(budget, flows, quarters);
+  for (int64_t eighths : stagingEighths(flows)) {
+    SmallVector<ClassMemory> classes = memories(budget, flows, eighths);
     Plan candidate = plan(migration, flows, classes);
     candidate.withinBudget = isWithin(candidate.schedule, classes);
     if (candidate.withinBudget && candidate.schedule.forced == 0)
@@ -275,7 +293,7 @@ static Budget keptBy(const Schedule &schedule, const Budget &budget,
                      const ProgramFlows &flows) {
   if (!budget.isRatio)
     return {false, *llvm::max_element(schedule.peak)};
-  int64_t ratio = worstRatio(schedule, memories(budget, flows, 4));
+  int64_t ratio = worstRatio(schedule, memories(budget, flows, 8));
   return {true, static_cast<int64_t>(llvm::divideCeil(ratio, 1000)) * 1000};
 }
 
@@ -290,7 +308,7 @@ static Plan planWithin(MigrationOp migration, const Budget &budget,
   if (direct.withinBudget)
     return direct;
   std::optional<Plan> best;
-  SmallVector<ClassMemory> limits = memories(budget, flows, 4);
+  SmallVector<ClassMemory> limits = memories(budget, flows, 8);
   auto scoreOf = [&](const Plan &plan) {
     return plan.withinBudget ? std::pair<int64_t, int>(0, plan.schedule.rounds)
                              : std::pair(worstRatio(plan.schedule, limits), 0);
