@@ -22,8 +22,8 @@ using GlooBuffer = std::unique_ptr<gloo::transport::UnboundBuffer>;
 /// Messages and hashes do not mix.
 constexpr uint64_t kMessageSlot = 0;
 constexpr uint64_t kHashSlot = 1;
-/// About what a core's cache holds beside other things.
-constexpr uint64_t kPieceBytes = 2 << 20;
+/// Two of them fit into the second-level cache of a core.
+constexpr uint64_t kPieceBytes = 1 << 20;
 /// Pieces on their way to a peer before the next one is filled: were there
 /// more, the first would be out of the cache before it is sent.
 constexpr size_t kMostUnderWay = 2;
