@@ -108,6 +108,7 @@ typedef struct etc_summary {
   uint32_t has_paper_policy;
   uint32_t reserved;
   uint64_t paper_moved_bytes, paper_internode_bytes, paper_max_recv_bytes;
+  uint64_t relayed_bytes; /* of those moved: passed on by who received them */
 } etc_summary;
 
 typedef struct etc_plan etc_plan;

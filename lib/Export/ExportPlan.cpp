@@ -298,22 +298,20 @@ void PlanExporter::account(ProgramOp program, const fb::ProgramT &entry) {
   summary.max_recv_bytes = std::max(summary.max_recv_bytes, received);
 }
 
-/// What no plan for this request can go below.
+/// What no plan for this request can go below; between nodes no plan without
+/// relays, if this one has none.
 void PlanExporter::writeBounds() {
   fb::SummaryT &summary = *plan.summary;
   for (CertificateOp certificate : migration.getOps<CertificateOp>())
     (certificate.getLevel() == Level::Device ? summary.bound_moved_bytes
                                              : summary.bound_internode_bytes) =
         needed - certificate.getKept();
-  uint64_t ports = std::min<uint64_t>(plan.curr_world, plan.prev_world);
-  if (hasRelays) {
+  if (hasRelays)
     summary.bound_internode_bytes =
         boundWithRelays(plan, tables, summary.bound_internode_bytes);
-    ports = plan.curr_world; // previous holders are not the only ones to send
-  }
-  // The busiest port carries at least the average.
+  // The busiest receiver takes at least the average.
   summary.bound_bottleneck_bytes =
-      llvm::divideCeil(summary.bound_moved_bytes, ports);
+      llvm::divideCeil(summary.bound_moved_bytes, plan.curr_world);
 }
 
 void PlanExporter::writePaperPolicy() {

@@ -61,10 +61,13 @@ void etc::writeSummary(const fb::Plan &plan, llvm::raw_ostream &os) {
     os << ", derives " << formatBytes(s.derived_bytes()) << " where it lands";
   if (s.zeroed_bytes())
     os << ", zeroes " << formatBytes(s.zeroed_bytes()) << " of new padding";
+  const uint64_t relayed = plan::relayedBytes(index);
+  const bool mayRelay = relayed > 0 || s.bound_internode_bytes() == 0;
   bool isLeast = s.bound_moved_bytes() == s.moved_bytes() &&
                  s.bound_internode_bytes() == s.internode_bytes();
   os << "\n  bound    " << formatBytes(s.bound_moved_bytes()) << ", "
-     << formatBytes(s.bound_internode_bytes()) << " between nodes: "
+     << formatBytes(s.bound_internode_bytes()) << " between nodes"
+     << (mayRelay ? ": " : " without relays: ")
      << (isLeast ? "no plan moves less"
                  : "no placement at all moves less of either")
      << " (dual certificates)\n";
@@ -75,7 +78,7 @@ void etc::writeSummary(const fb::Plan &plan, llvm::raw_ostream &os) {
        << formatBytes(paper->max_recv_bytes()) << "\n";
   os << "  busiest  sends " << formatBytes(s.max_send_bytes()) << ", receives "
      << formatBytes(s.max_recv_bytes()) << "\n";
-  if (uint64_t relayed = plan::relayedBytes(index))
+  if (relayed)
     os << "  relays   pass on " << formatBytes(relayed)
        << " that they have just received\n";
   os << "  memory   peak " << formatBytes(highestPeak(plan))

@@ -64,7 +64,7 @@ public:
   SmallVector<int64_t> findOwed() const;
   Cost costOf(ArrayRef<Transfers> transfers) const;
   SmallVector<SmallVector<size_t>> groupDemands() const;
-  /// What no relays can go below.
+  /// What no relays of whole fragments can go below.
   Cost leastCost() const;
 
 private:
@@ -75,7 +75,8 @@ private:
 } // namespace
 
 /// On the destination's node first, so that a fragment comes to a node once;
-/// then those that have not sent it often, of them the ones that had it first.
+/// then those that have not sent it often, of them the ones that have sent
+/// least of all.
 Relays::Candidate &Relays::findNearest(SmallVector<Candidate> &candidates,
                                        int64_t destination) const {
   auto distance = [&](const Candidate &candidate) {
@@ -83,7 +84,7 @@ Relays::Candidate &Relays::findNearest(SmallVector<Candidate> &candidates,
         devices.getNode(candidate.device) != devices.getNode(destination);
     const unsigned beyond =
         candidate.given < fanOut ? 0 : candidate.given - fanOut + 1;
-    return std::tuple(isFar, beyond, candidate.hop, sent[candidate.device],
+    return std::tuple(isFar, beyond, sent[candidate.device], candidate.hop,
                       candidate.device);
   };
   return *llvm::min_element(candidates,
@@ -220,7 +221,8 @@ Cost SourceChooser::leastCost() const {
 /// Worse in nothing, and much better in something.
 static bool isWorthwhile(const Cost &relayed, const Cost &direct) {
   auto isMuchLess = [](int64_t one, int64_t other) {
-    return one < other && one * 100 <= other * worthwhilePercent;
+    return one < other && static_cast<__int128>(one) * 100 <=
+                              static_cast<__int128>(other) * worthwhilePercent;
   };
   return relayed.internode <= direct.internode &&
          relayed.busiest <= direct.busiest &&

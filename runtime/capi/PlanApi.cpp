@@ -3,6 +3,7 @@
 #include "capi/TensorInfo.h"
 
 #include "plan/Referee.h"
+#include "plan/Relays.h"
 
 using namespace etc::runtime;
 namespace fb = etc::plan::fb;
@@ -58,6 +59,7 @@ static etc_summary summarize(const OpenPlan &open) {
   to.bound_moved_bytes = from.bound_moved_bytes();
   to.bound_internode_bytes = from.bound_internode_bytes();
   to.bound_bottleneck_bytes = from.bound_bottleneck_bytes();
+  to.relayed_bytes = etc::plan::relayedBytes(open.index());
   auto [eager, safe] = peakRatios(open.index());
   to.peak_ratio = static_cast<double>(eager) / 10000;
   to.peak_ratio_safe = static_cast<double>(safe) / 10000;

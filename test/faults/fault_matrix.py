@@ -24,6 +24,8 @@ ENDS = ["prepare", "decide", "commit"]
 # Of a run that has to notice by itself: silence (1.5 s), settling, and the launcher's patience; with room for a busy
 # machine. --deadline sets it.
 DEADLINE = 20
+# Until all processes have met, who is missing is known by rank only.
+PLACE = re.compile(r"device \d+: (round \d+: |commit|before the first round)|processes met .* missing: ranks? \d")
 Plan = collections.namedtuple("Plan", "name devices rounds")
 PLANS = [Plan("ring", 4, 8), Plan("small", 3, 5), Plan("stages", 4, 2), Plan("relay", 3, 3)]
 Case = collections.namedtuple("Case", "fault transport mode plan where seed")
@@ -122,7 +124,7 @@ class Run:
         require(code == 3 or (code == 2 and self.case.fault in ("disk", "full")), f"P3: exits {code}: {lines}")
         require(len(lines) == 1 and lines[0].startswith("etc-run: "), f"P3: not one line: {lines}")
         if code == 3:
-            require(re.search(r"device \d+: (round \d+: |commit|before the first round)", lines[0]),
+            require(PLACE.search(lines[0]),
                     f"P3: does not name the place: {lines[0]}")
 
     def status(self):

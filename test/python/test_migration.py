@@ -47,6 +47,7 @@ class Migrating(unittest.TestCase):
             "roles": {},
             "shrinking": {"prev": "PP2DP4", "curr": "TP2"},
             "ranges": {"prev": "DP4+zero1", "curr": "TP2DP2+zero1"},
+            "relays": {"prev": "PP1", "curr": "DP8"},
             "gated": {"model": {**ranks.MODEL, "gated": True}, "curr": "TP4"},
             "safe": {},
         }

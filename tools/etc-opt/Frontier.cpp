@@ -25,6 +25,8 @@ struct Row {
   std::string refusal; ///< why there is no plan; else empty
   uint64_t moved = 0, internode = 0, splitGroups = 0, nodesUsed = 0,
            nodesFreed = 0, microseconds = 0;
+  /// Between nodes; only without relays, where the row has none.
+  uint64_t bound = 0;
 
   /// Whether the other row is nowhere better, and somewhere worse.
   bool beats(const Row &other) const {
@@ -66,6 +68,7 @@ static void measure(const fb::Plan &plan, uint32_t tp, const Rates &rates,
     row.nodesFreed += !used.contains(node);
   row.moved = plan.summary()->moved_bytes();
   row.internode = plan.summary()->internode_bytes();
+  row.bound = plan.summary()->bound_internode_bytes();
   row.microseconds = rates.microseconds(plan);
 }
 
@@ -120,10 +123,13 @@ static void writeTable(const fb::Plan &plan, ArrayRef<Row> rows,
                  llvm::none_of(
                      rows, [&](const Row &other) { return other.beats(row); }),
              os);
-  const fb::Summary &s = *plan.summary();
+  uint64_t bound = plan.summary()->bound_internode_bytes();
+  for (const Row &row : rows)
+    if (row.refusal.empty())
+      bound = std::min(bound, row.bound);
   os << llvm::format("  %-16s %12s %14s\n", "bound",
-                     formatBytes(s.bound_moved_bytes()).c_str(),
-                     formatBytes(s.bound_internode_bytes()).c_str())
+                     formatBytes(plan.summary()->bound_moved_bytes()).c_str(),
+                     formatBytes(bound).c_str())
      << "* no other row is as good in all of bytes, bytes between nodes, split "
         "groups and nodes used, and better in one\n";
 }

@@ -4,6 +4,7 @@
 
 #include "etc/Export/PlanText.h"
 #include "etc/Transforms/TryPlacement.h"
+#include "plan/Relays.h"
 
 using namespace etc;
 
@@ -20,7 +21,8 @@ void etc::writePrice(MigrationOp migration, const plan::fb::Plan &plan,
   if (!place || *place == Place::Any || migration.getCurrDevices())
     return;
   const plan::fb::Summary &s = *plan.summary();
-  os << "  price    of " << stringifyPlace(*place) << " over any: ";
+  os << "  price    of " << stringifyPlace(*place) << " over any"
+     << (plan::relayedBytes(plan::PlanIndex(plan)) ? ", relays aside: " : ": ");
   // At both bounds there is nothing that a trial could find.
   if (s.moved_bytes() == s.bound_moved_bytes() &&
       s.internode_bytes() == s.bound_internode_bytes()) {

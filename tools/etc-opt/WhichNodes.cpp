@@ -87,17 +87,46 @@ static void writeSearch(OStream &json, const NodeSearch &search) {
   });
 }
 
-/// The plan that gives nothing back, and its bounds: they hold for every choice
-/// as well, since a plan that avoids some nodes is a plan.
+/// The bounds of the plan that gives nothing back hold for every choice as
+/// well, since a plan that avoids some nodes is a plan; but between nodes only
+/// without relays, where it has none.
+static Volumes boundOf(const fb::Plan &none, ArrayRef<Answer> answers) {
+  auto internodeOf = [](const fb::Plan &plan) {
+    return static_cast<int64_t>(plan.summary()->bound_internode_bytes());
+  };
+  Volumes bound;
+  bound.moved = none.summary()->bound_moved_bytes();
+  bound.internode = internodeOf(none);
+  for (const Answer &answer : answers)
+    if (answer.refusal.empty())
+      bound.internode =
+          std::min(bound.internode,
+                   internodeOf(*fb::GetPlan(answer.plans.front().data())));
+  return bound;
+}
+
+/// The plan that gives nothing back, and the bounds of all.
 static void writeWithout(OStream &json, const fb::Plan &plan,
-                         const Rates &rates) {
+                         const Volumes &bound, const Rates &rates) {
   json.attributeObject("none", [&] { writeVolumes(json, plan, rates); });
   json.attributeObject("bound", [&] {
-    json.attribute("moved_bytes",
-                   static_cast<int64_t>(plan.summary()->bound_moved_bytes()));
-    json.attribute(
-        "internode_bytes",
-        static_cast<int64_t>(plan.summary()->bound_internode_bytes()));
+    json.attribute("moved_bytes", bound.moved);
+    json.attribute("internode_bytes", bound.internode);
+  });
+}
+
+/// By the bytes of the plans themselves, relays and all; what has no plan last.
+static void sortAnswers(std::vector<Answer> &answers, bool totalFirst) {
+  auto costOf = [&](const Answer &answer) {
+    if (!answer.refusal.empty())
+      return std::tuple(true, uint64_t(0), uint64_t(0));
+    const fb::Summary &s = *fb::GetPlan(answer.plans.front().data())->summary();
+    uint64_t moved = s.moved_bytes(), internode = s.internode_bytes();
+    return totalFirst ? std::tuple(false, moved, internode)
+                      : std::tuple(false, internode, moved);
+  };
+  llvm::stable_sort(answers, [&](const Answer &a, const Answer &b) {
+    return costOf(a) < costOf(b);
   });
 }
 
@@ -138,11 +167,8 @@ int etc::writeWhichNodes(MLIRContext &context, const config::Request &request,
   PlacementTrials trials(*none->module->getOps<MigrationOp>().begin());
   bool totalFirst = options.isTotalFirst();
   NodeSearch search(trials, *symbolizePlace(request.place), totalFirst);
-  const fb::Summary &s = *fb::GetPlan(none->plans.front().data())->summary();
-  Volumes bound;
-  bound.moved = s.bound_moved_bytes();
-  bound.internode = s.bound_internode_bytes();
-  search.run(count, bound, printedChoices);
+  const fb::Plan &nonePlan = *fb::GetPlan(none->plans.front().data());
+  search.run(count, boundOf(nonePlan, {}), printedChoices);
   std::vector<Answer> answers;
   for (auto &[choice, volumes] : search.best(printedChoices))
     answers.push_back(planChoice(context, request, options, search, choice));
@@ -151,6 +177,7 @@ int etc::writeWhichNodes(MLIRContext &context, const config::Request &request,
                     " nodes leaves room for the tensor-parallel groups; use "
                     "--place=any, or give back fewer",
                 config::ExitCode::Unsatisfiable);
+  sortAnswers(answers, totalFirst);
   return writeOutputs(Output{
       options.output, [&](raw_ostream &os) {
         OStream json(os, /*IndentSize=*/1);
@@ -165,7 +192,7 @@ int etc::writeWhichNodes(MLIRContext &context, const config::Request &request,
             json.attribute("inside_node", rates->insideNode);
           });
           writeSearch(json, search);
-          writeWithout(json, *fb::GetPlan(none->plans.front().data()), *rates);
+          writeWithout(json, nonePlan, boundOf(nonePlan, answers), *rates);
           json.attributeArray("best", [&] {
             for (const Answer &answer : answers)
               writeAnswer(json, answer, *rates);

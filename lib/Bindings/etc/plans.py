@@ -79,9 +79,11 @@ class Summary(_Figures):
     """What a plan moves, keeps and needs; str() says it in a few lines.
 
     Bytes are over all devices: moved_bytes, kept_bytes, zeroed_bytes,
-    derived_bytes, internode_bytes; of the busiest device: max_send_bytes,
+    derived_bytes, internode_bytes, relayed_bytes (passed on by devices that
+    have just received them); of the busiest device: max_send_bytes,
     max_recv_bytes. `bound` has what no plan can undercut (moved_bytes,
-    internode_bytes, bottleneck_bytes), `paper_policy` what the paper's method
+    internode_bytes, bottleneck_bytes; internode_bytes: no plan without relays,
+    where this one has none), `paper_policy` what the paper's method
     moves, or None. peak_ratio and peak_ratio_safe are the worst device's peak
     over max(prev, curr) in eager and safe mode.
     """
