@@ -127,7 +127,8 @@ def change_peer(plan, rng):
 def refer_to_zero(plan, rng):
     """Zeroes take the place of state that is there."""
     op = choose(rng, plan.of("refer"))
-    return op and plan.replaced(op.line, plan.lines[op.line].replace("etc.refer", "etc.zero"))
+    line = op and plan.lines[op.line].replace("etc.refer", "etc.zero").replace(" of_twin", "")
+    return op and plan.replaced(op.line, line)
 
 
 def release_early(plan, rng):
