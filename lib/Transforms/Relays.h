@@ -24,7 +24,8 @@ struct Demand {
 using Transfers = llvm::SmallVector<Source>;
 
 /// The sources of all demands, in their order: previous holders only, or, where
-/// this takes a quarter or more off the busiest port, relays too.
+/// this takes a quarter or more off the bytes between nodes or off the busiest
+/// port, relays too.
 llvm::SmallVector<Transfers> chooseSources(llvm::ArrayRef<Demand> demands,
                                            const Devices &devices,
                                            const Holdings &prev);

@@ -16,16 +16,20 @@ function section(id, title, how, draw) {
 const isLeast =
     S.moved_bytes === S.bound.moved_bytes && S.internode_bytes === S.bound.internode_bytes;
 
+// A plan without relays has a bound between nodes that is one without relays, too.
+const betweenNodes =
+    S.relayed_bytes || !S.bound.internode_bytes ? 'between nodes' : 'between nodes without relays';
+
 function drawTitle() {
   const nodes = new Set(D.world.participants.map((d) => plan.nodeOf[d]));
   const tile = (value, text) => h('div', {class: 'tile'}, h('b', {}, value), h('span', {}, text));
   const verdict = isLeast ?
-      'Proved: no plan for this request moves fewer bytes, in all or between nodes.' :
+      `Proved: no plan for this request moves fewer bytes, in all or ${betweenNodes}.` :
       S.internode_bytes === S.bound.internode_bytes ?
-      `Proved: no plan moves fewer bytes between nodes, and none less than ${
+      `Proved: no plan moves fewer bytes ${betweenNodes}, and none less than ${
           bytes(S.bound.moved_bytes)} in all.` :
       `Proved: no plan moves less than ${bytes(S.bound.moved_bytes)}, or than ${
-          bytes(S.bound.internode_bytes)} between nodes.`;
+          bytes(S.bound.internode_bytes)} ${betweenNodes}.`;
   const tiles = [
     tile(
         bytes(S.moved_bytes), `moves, ${percent(S.moved_bytes, plan.stateBytes)} of the new state`),
