@@ -29,16 +29,6 @@ static LogicalResult verifyRole(Operation *op, Side side, RoleAttr role) {
                            << stringifySide(side) << " grid " << parallel.str();
 }
 
-/// Every id names something that the migration has.
-static LogicalResult verifyWorkloads(Operation *op, ArrayAttr ids) {
-  auto migration = op->getParentOfType<MigrationOp>();
-  for (auto id : ids.getAsRange<WorkloadAttr>())
-    if (failed(
-            verifyWorkload(migration, id, [&] { return op->emitOpError(); })))
-      return failure();
-  return success();
-}
-
 /// The types are the migration's.
 static LogicalResult verifyTypes(Operation *op, ArrayAttr types) {
   auto migration = op->getParentOfType<MigrationOp>();
@@ -56,7 +46,7 @@ LogicalResult WorkloadOp::verify() {
     return failure();
   if (getWt() && failed(verifyTypes(*this, *getWt())))
     return failure();
-  return verifyWorkloads(*this, getWid());
+  return WorkloadVerifier(migration).verify(*this, getWid());
 }
 
 LogicalResult CostMatrixOp::verify() {
@@ -194,13 +184,20 @@ LogicalResult ProgramOp::verify() {
   return success();
 }
 
+/// The ids of all instructions at once: what they name is looked up often.
+LogicalResult ProgramOp::verifyRegions() {
+  WorkloadVerifier verifier((*this)->getParentOfType<MigrationOp>());
+  WalkResult result = getBody().walk([&](InstructionOpInterface op) {
+    return WalkResult(verifier.verify(op, op.getWid()));
+  });
+  return failure(result.wasInterrupted());
+}
+
 /// The types are the migration's; an instruction without ids says nothing.
 static LogicalResult verifyInstruction(InstructionOpInterface op) {
   if (op.getWid().empty() || op.getWt().empty())
     return op->emitOpError("expected at least one workload and one type");
-  if (failed(verifyTypes(op, op.getWt())))
-    return failure();
-  return verifyWorkloads(op, op.getWid());
+  return verifyTypes(op, op.getWt());
 }
 
 /// One end of a transfer is the program's own device.

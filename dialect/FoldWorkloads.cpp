@@ -47,7 +47,7 @@ using Entries = SmallVector<Entry, 0>;
 class Folder {
 public:
   Folder(const TensorTable &table, const llvm::SmallBitVector &types);
-  ArrayAttr fold(SmallVector<Piece> pieces);
+  ArrayAttr fold(SmallVector<Piece> pieces) const;
 
 private:
   /// The tensors of a block's layer: those of experts, or the others.
@@ -62,6 +62,7 @@ private:
   std::pair<Part, int64_t> place(const Piece &piece) const {
     return {table.getPart(piece.tensor), piece.layer};
   }
+  void join(SmallVector<Piece> &pieces) const;
   Entry entryOf(const Piece &piece) const;
   Entries foldAlike(ArrayRef<Piece> pieces) const;
   Entries foldExperts(ArrayRef<Piece> pieces) const;
@@ -79,8 +80,7 @@ private:
 Folder::Folder(const TensorTable &table, const llvm::SmallBitVector &types)
     : table(table) {
   for (unsigned tensor = 0; tensor < table.size(); ++tensor)
-    if (llvm::SmallBitVector missing = types;
-        missing.reset(table.getTypes(tensor)).none())
+    if (!types.test(table.getTypes(tensor)))
       universe.push_back(tensor);
 }
 
@@ -219,6 +219,8 @@ Entries Folder::foldExperts(ArrayRef<Piece> pieces) const {
 
 /// The ids of one layer (or other block), without the layer.
 Entries Folder::foldLayer(ArrayRef<Piece> pieces) const {
+  if (table.getExperts() == 0)
+    return foldAlike(pieces);
   SmallVector<Piece> dense, ofExperts;
   for (const Piece &piece : pieces)
     (table.isOfExpert(piece.tensor) ? ofExperts : dense).push_back(piece);
@@ -251,21 +253,29 @@ Entries Folder::foldLayer(ArrayRef<Piece> pieces) const {
   return entries;
 }
 
-ArrayAttr Folder::fold(SmallVector<Piece> pieces) {
-  // Boxes of a flat range stay apart: each lies in one box of a shard. So does
-  // what an inventory lists, whichever tensor it is of.
+/// Joins neighbours. Boxes of a flat range stay apart: each lies in one box of
+/// a shard. So does what an inventory lists, whichever tensor it is of.
+void Folder::join(SmallVector<Piece> &pieces) const {
   auto migration = cast<MigrationOp>(TensorOp(table[0])->getParentOp());
-  bool isListed = migration.getPrev().getInventory();
-  auto flat = std::stable_partition(
-      pieces.begin(), pieces.end(), [&](const Piece &piece) {
-        return !isListed && !table.isFlat(piece.tensor);
-      });
-  SmallVector<Piece> ranges(flat, pieces.end());
-  pieces.erase(flat, pieces.end());
+  const bool isListed = migration.getPrev().getInventory();
+  auto staysApart = [&](const Piece &piece) {
+    return isListed || table.isFlat(piece.tensor);
+  };
+  if (llvm::none_of(pieces, staysApart))
+    return joinPieces(pieces);
+  auto apart = std::stable_partition(pieces.begin(), pieces.end(),
+                                     std::not_fn(staysApart));
+  SmallVector<Piece> ranges(apart, pieces.end());
+  pieces.erase(apart, pieces.end());
   joinPieces(pieces);
   llvm::append_range(pieces, ranges);
+}
+
+ArrayAttr Folder::fold(SmallVector<Piece> pieces) const {
+  join(pieces);
   std::sort(pieces.begin(), pieces.end(), [&](const Piece &a, const Piece &b) {
-    return std::tuple(place(a), a) < std::tuple(place(b), b);
+    auto aPlace = place(a), bPlace = place(b);
+    return aPlace != bPlace ? aPlace < bPlace : a < b;
   });
   SmallVector<Attribute> ids;
   Entries run;

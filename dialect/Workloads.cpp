@@ -182,55 +182,59 @@ TensorTable::expand(ArrayAttr ids, const llvm::SmallBitVector &types) const {
 // Verification
 //===----------------------------------------------------------------------===//
 
-/// The tensor that an id selects exists, and has the id's positions on one
-/// side.
-static LogicalResult
-verifyTensor(MigrationOp migration, WorkloadAttr id,
-             function_ref<InFlightDiagnostic()> emitError) {
-  StringRef name = id.getTensor().getValue();
-  bool hasExperts = migration.getExperts().has_value();
+WorkloadVerifier::WorkloadVerifier(MigrationOp migration)
+    : layers(migration.getLayers()),
+      experts(migration.getExperts().value_or(0)),
+      sliceCounts{migration.getSliceCount(), migration.getExpertSliceCount()} {
   for (TensorOp tensor : migration.getOps<TensorOp>()) {
-    // Most tensors are told apart without making up their short names.
-    bool mayMatch = tensor.getPart() == id.getPart() &&
-                    (tensor.getName().ends_with(name) ||
-                     (hasExperts && tensor.isOfExpert()));
-    if (!mayMatch || tensor.getShortName() != name)
-      continue;
-    ArrayRef<int64_t> box = id.getBox();
-    if (box.empty())
-      return success();
-    std::array<int64_t, 3> prev = threeAxes(tensor, Side::Prev),
-                           curr = threeAxes(tensor, Side::Curr);
-    for (size_t range = 0; range < box.size() / 2; ++range) {
-      size_t axis = box.size() == 2 ? 1 : range;
-      Span span = spanAt(box, range);
-      int64_t extent = std::max(prev[axis], curr[axis]);
-      if (span.end > extent)
-        return emitError() << "positions [" << span.begin << ":" << span.end
-                           << "] exceed the " << extent << " of '"
-                           << tensor.getName() << "'";
-    }
-    return success();
+    auto name = StringAttr::get(tensor.getContext(), tensor.getShortName());
+    tensors.try_emplace({tensor.getPart(), name}, tensor);
   }
-  return emitError() << "no tensor '" << name << "' in the "
-                     << stringifyPart(id.getPart()) << " block";
 }
 
-LogicalResult
-etc::verifyWorkload(MigrationOp migration, WorkloadAttr id,
-                    function_ref<InFlightDiagnostic()> emitError) {
-  int64_t layers = migration.getLayers(),
-          experts = migration.getExperts().value_or(0),
-          slices = id.hasExperts() ? migration.getExpertSliceCount()
-                                   : migration.getSliceCount();
+/// The tensor that an id selects exists, and has the id's positions on one
+/// side.
+LogicalResult WorkloadVerifier::verifyTensor(Operation *op,
+                                             WorkloadAttr id) const {
+  TensorOp tensor = tensors.lookup({id.getPart(), id.getTensor()});
+  if (!tensor)
+    return op->emitOpError()
+           << "no tensor '" << id.getTensor().getValue() << "' in the "
+           << stringifyPart(id.getPart()) << " block";
+  ArrayRef<int64_t> box = id.getBox();
+  if (box.empty())
+    return success();
+  std::array<int64_t, 3> prev = threeAxes(tensor, Side::Prev),
+                         curr = threeAxes(tensor, Side::Curr);
+  for (size_t range = 0; range < box.size() / 2; ++range) {
+    size_t axis = box.size() == 2 ? 1 : range;
+    Span span = spanAt(box, range);
+    int64_t extent = std::max(prev[axis], curr[axis]);
+    if (span.end > extent)
+      return op->emitOpError()
+             << "positions [" << span.begin << ":" << span.end
+             << "] exceed the " << extent << " of '" << tensor.getName() << "'";
+  }
+  return success();
+}
+
+LogicalResult WorkloadVerifier::verify(Operation *op, WorkloadAttr id) const {
   if (id.getPart() == Part::Layer && id.getLastLayer() >= layers)
-    return emitError() << "layer " << id.getLastLayer() << " is not in [0, "
-                       << layers << ")";
+    return op->emitOpError() << "layer " << id.getLastLayer()
+                             << " is not in [0, " << layers << ")";
   if (id.getExpertEnd() > experts)
-    return emitError() << "expert " << id.getExpertEnd() - 1
-                       << " is not in [0, " << experts << ")";
-  if (id.getSliceEnd() > slices)
-    return emitError() << "slice " << sliceName(id.getSliceEnd() - 1)
-                       << " is not one of the " << slices << " of LCM(TP, TP')";
-  return id.getTensor() ? verifyTensor(migration, id, emitError) : success();
+    return op->emitOpError() << "expert " << id.getExpertEnd() - 1
+                             << " is not in [0, " << experts << ")";
+  if (int64_t slices = sliceCounts[id.hasExperts()]; id.getSliceEnd() > slices)
+    return op->emitOpError()
+           << "slice " << sliceName(id.getSliceEnd() - 1)
+           << " is not one of the " << slices << " of LCM(TP, TP')";
+  return id.getTensor() ? verifyTensor(op, id) : success();
+}
+
+LogicalResult WorkloadVerifier::verify(Operation *op, ArrayAttr ids) const {
+  for (auto id : ids.getAsRange<WorkloadAttr>())
+    if (failed(verify(op, id)))
+      return failure();
+  return success();
 }

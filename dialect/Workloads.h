@@ -186,10 +186,23 @@ mlir::ArrayAttr foldWorkloads(const TensorTable &table,
 /// Joins what lies side by side along one axis; sorts.
 void joinPieces(llvm::SmallVectorImpl<Piece> &pieces);
 
-/// Whether an id names something that the migration has.
-mlir::LogicalResult
-verifyWorkload(MigrationOp migration, WorkloadAttr id,
-               llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
+/// Whether ids name something that the migration has.
+class WorkloadVerifier {
+public:
+  explicit WorkloadVerifier(MigrationOp migration);
+
+  /// Errors are of `op`.
+  mlir::LogicalResult verify(mlir::Operation *op, mlir::ArrayAttr ids) const;
+
+private:
+  mlir::LogicalResult verify(mlir::Operation *op, WorkloadAttr id) const;
+  mlir::LogicalResult verifyTensor(mlir::Operation *op, WorkloadAttr id) const;
+
+  int64_t layers, experts;
+  int64_t sliceCounts[2]; ///< of what is not of experts, and of experts
+  /// The first tensor of a block and short name.
+  llvm::DenseMap<std::pair<Part, mlir::StringAttr>, TensorOp> tensors;
+};
 
 } // namespace etc
 

@@ -25,8 +25,7 @@ private:
   void writeWorld(PlacementOp placement);
   void writeProgram(ProgramOp program);
   void writeRound(RoundOp op, fb::RoundT &round);
-  void writeInstruction(InstructionOpInterface op, unsigned type,
-                        std::vector<fb::Op> &ops);
+  void writeInstruction(InstructionOpInterface op, std::vector<fb::Op> &ops);
   void listShards();
   std::vector<uint32_t> findShards(Side side,
                                    std::optional<RoleAttr> role) const;
@@ -34,6 +33,10 @@ private:
   void accountRound(ProgramOp program, const fb::RoundT &round,
                     fb::RoundForecast &forecast);
   uint64_t bytesOf(const fb::Op &op);
+  Piece twinOf(Piece piece) const {
+    piece.tensor = table.getTwin(piece.tensor).value_or(piece.tensor);
+    return piece;
+  }
   void writeBounds();
   void writePaperPolicy();
   LogicalResult checkShards();
@@ -116,7 +119,7 @@ static fb::OpKind kindOf(Operation *op) {
   return isa<ZeroOp>(op) ? fb::OpKind::zero : fb::OpKind::release;
 }
 
-void PlanExporter::writeInstruction(InstructionOpInterface op, unsigned type,
+void PlanExporter::writeInstruction(InstructionOpInterface op,
                                     std::vector<fb::Op> &ops) {
   fb::OpKind kind = kindOf(op);
   uint32_t peer = 0;
@@ -128,25 +131,25 @@ void PlanExporter::writeInstruction(InstructionOpInterface op, unsigned type,
   } else if (auto refer = dyn_cast<ReferOp>(op.getOperation())) {
     tied = refer.getTied();
   }
-  for (const Piece &piece : table.expand(op)) {
-    uint32_t tensor = tables.getTensor(piece, type), source = tensor;
-    Piece twin = piece;
-    twin.tensor = table.getTwin(piece.tensor).value_or(piece.tensor);
-    if (tied)
-      source = tables.getTensor(twin, type);
-    if (kind == fb::OpKind::derive)
-      source = tables.getTensor(piece,
-                                *table.getDerivationSource(piece.tensor, type));
-    uint32_t box = kind == fb::OpKind::release ? 0 : tables.getBox(piece);
-    ops.push_back(fb::Op(kind, relays, peer, tensor, source, box));
+  const llvm::SmallBitVector types = table.getTypes(op.getWt());
+  for (const Piece &piece : table.expand(op.getWid(), types)) {
+    const uint32_t box = kind == fb::OpKind::release ? 0 : tables.getBox(piece);
+    for (unsigned type : types.set_bits()) {
+      uint32_t tensor = tables.getTensor(piece, type), source = tensor;
+      if (tied)
+        source = tables.getTensor(twinOf(piece), type);
+      if (kind == fb::OpKind::derive)
+        source = tables.getTensor(
+            piece, *table.getDerivationSource(piece.tensor, type));
+      ops.push_back(fb::Op(kind, relays, peer, tensor, source, box));
+    }
   }
 }
 
 /// Both ends of a message list the same sequence, since both sort it.
 void PlanExporter::writeRound(RoundOp op, fb::RoundT &round) {
   for (auto instruction : op.getBody().getOps<InstructionOpInterface>())
-    for (auto name : instruction.getWt().getAsRange<StringAttr>())
-      writeInstruction(instruction, *migration.lookupType(name), round.ops);
+    writeInstruction(instruction, round.ops);
   auto key = [&](const fb::Op &op) {
     ArrayRef<int64_t> bounds(plan.bounds);
     size_t rank = plan.tensors[op.tensor()]->shape.size();

@@ -105,6 +105,14 @@ void PlanTables::addTensor(const Piece &piece) {
   }
 }
 
+size_t PlanTables::BoxHash::operator()(const Piece &piece) const {
+  size_t hash = piece.tensor;
+  for (Span span : {piece.outer, piece.cut, piece.inner})
+    for (int64_t position : {span.begin, span.end})
+      hash = (hash ^ static_cast<size_t>(position)) * 0x9e3779b97f4a7c15;
+  return hash;
+}
+
 uint32_t PlanTables::getBox(const Piece &piece) {
   Piece key = piece;
   key.layer = key.expert = 0;

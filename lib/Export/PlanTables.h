@@ -9,6 +9,7 @@
 #include "llvm/ADT/DenseMap.h"
 
 #include <map>
+#include <unordered_map>
 
 namespace etc {
 
@@ -31,6 +32,9 @@ public:
   uint32_t getShard(llvm::ArrayRef<Piece> pieces, unsigned type);
 
 private:
+  struct BoxHash {
+    size_t operator()(const Piece &piece) const;
+  };
   using Key = std::tuple<unsigned, int64_t, int64_t>;
   static Key keyOf(const Piece &piece) {
     return {piece.tensor, piece.layer, piece.expert};
@@ -47,7 +51,7 @@ private:
   std::vector<llvm::SmallVector<uint32_t>> ranks; ///< [tensor][type]
   std::vector<std::pair<unsigned, bool>> types;   ///< [number]
   /// By tensor of the table and positions: all layers share their boxes.
-  std::map<Piece, uint32_t> boxes;
+  std::unordered_map<Piece, uint32_t, BoxHash> boxes;
   /// By tensor number, and by boxes.
   std::vector<std::map<llvm::SmallVector<uint32_t, 1>, uint32_t>> shards;
 };

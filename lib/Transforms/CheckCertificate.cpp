@@ -123,17 +123,28 @@ static int64_t sizeOf(ArrayRef<Piece> pieces) {
 /// Bytes of current pieces that at least one of several previous pools shares.
 int64_t CertificateChecker::worthOf(ArrayRef<Piece> pieces,
                                     ArrayRef<int64_t> pools) const {
+  // All lists are sorted, so each is gone through once.
+  SmallVector<ArrayRef<Piece>> ahead;
+  for (int64_t pool : pools)
+    ahead.push_back(prevPools[pool]);
+  Piece last;
   int64_t worth = 0;
   for (Piece piece : pieces) {
     int64_t bytes = table.getMovedBytes(piece) / piece.size();
     piece.tensor = oracle.sourceOf(piece.tensor);
     Piece key{piece.tensor, piece.layer, piece.expert, {}, {}, {}};
     SmallVector<Piece> rest = {piece};
-    for (int64_t pool : pools)
-      for (auto it = llvm::lower_bound(prevPools[pool], key);
-           it != prevPools[pool].end() && it->isOfSame(key) && !rest.empty();
-           ++it)
-        rest = without(rest, *it);
+    for (auto [pool, list] : llvm::zip_equal(pools, ahead)) {
+      if (key < last)
+        list = prevPools[pool]; // a tied copy goes back to its twin
+      list = list.drop_while([&](const Piece &held) { return held < key; });
+      for (const Piece &held : list) {
+        if (!held.isOfSame(key) || rest.empty())
+          break;
+        rest = held.covers(piece) ? SmallVector<Piece>() : without(rest, held);
+      }
+    }
+    last = key;
     worth += (piece.size() - sizeOf(rest)) * bytes;
   }
   return worth;

@@ -20,7 +20,8 @@ Holdings::Holdings(MigrationOp migration, const TensorTable &table, Side side)
   }
   for (auto *lists : {&shared, &own})
     for (auto &list : *lists) {
-      llvm::sort(list);
+      // Not llvm::sort, which takes qsort for what is trivially copied.
+      std::sort(list.begin(), list.end());
       for (const Piece &piece : list)
         held.set(piece.tensor);
     }
@@ -58,16 +59,22 @@ std::optional<unsigned> etc::getSource(const TensorTable &table,
 }
 
 HolderIndex::HolderIndex(const Holdings &holdings) {
-  std::map<Piece, SmallVector<Holder, 0>> holders;
+  std::vector<std::pair<Piece, Holder>> held;
   for (int64_t pool = 0; pool < holdings.getPools(); ++pool)
     for (const Piece &piece : holdings.getShared(pool))
-      holders[piece].push_back({true, pool});
+      held.push_back({piece, {true, pool}});
   for (int64_t role = 0; role < holdings.size(); ++role)
     for (const Piece &piece : holdings.getOwn(role))
-      holders[piece].push_back({false, role});
-  for (auto &[piece, list] : holders)
-    entries[{piece.tensor, piece.layer, piece.expert}].push_back(
-        {piece, std::move(list)});
+      held.push_back({piece, {false, role}});
+  std::sort(held.begin(), held.end(), [](const auto &a, const auto &b) {
+    return a.first != b.first ? a.first < b.first : a.second < b.second;
+  });
+  for (const auto &[piece, holder] : held) {
+    auto &list = entries[{piece.tensor, piece.layer, piece.expert}];
+    if (list.empty() || list.back().piece != piece)
+      list.push_back({piece, {}});
+    list.back().holders.push_back(holder);
+  }
 }
 
 ArrayRef<HolderIndex::Entry> HolderIndex::find(unsigned tensor,

@@ -5,38 +5,58 @@
 using namespace etc;
 using namespace mlir;
 
+namespace {
+struct HeldPart {
+  Piece piece;
+  llvm::SmallVector<Holder, 0> holders;
+};
+} // namespace
+
 NeedsTable::NeedsTable(const TensorTable &table, const Holdings &prev,
                        const Holdings &curr)
     : table(table), prev(prev), curr(curr), holders(prev) {}
 
-/// Cuts a missing piece where its set of holders changes.
-void NeedsTable::addMissing(const Piece &piece, unsigned source, Needs &needs,
-                            FragmentMap &missing) const {
-  needs.lacking.push_back(piece);
-  using Held = std::pair<Piece, llvm::SmallVector<Holder, 0>>;
-  llvm::SmallVector<Held, 0> parts = {{piece, {}}}, next;
-  for (const HolderIndex::Entry &entry : holders.find(source, piece)) {
+/// Of what holders have of a missing piece, the parts whose holders are the
+/// same.
+static llvm::SmallVector<HeldPart, 0>
+cutByHolders(const Piece &piece, llvm::ArrayRef<HolderIndex::Entry> entries) {
+  llvm::SmallVector<HeldPart, 0> parts = {{piece, {}}}, next;
+  for (const HolderIndex::Entry &entry : entries) {
     if (!intersect(piece, entry.piece))
       continue;
+    // Mostly an entry has all of what is missing.
+    if (entry.piece.covers(piece)) {
+      for (HeldPart &part : parts)
+        llvm::append_range(part.holders, entry.holders);
+      continue;
+    }
     next.clear();
-    for (Held &part : parts) {
-      std::optional<Piece> inside = intersect(part.first, entry.piece);
+    for (HeldPart &part : parts) {
+      std::optional<Piece> inside = intersect(part.piece, entry.piece);
       if (!inside) {
         next.push_back(std::move(part));
         continue;
       }
-      for (const Piece &outside : subtract(part.first, *inside))
-        next.push_back({outside, part.second});
-      llvm::append_range(part.second, entry.holders);
-      next.push_back({*inside, std::move(part.second)});
+      for (const Piece &outside : subtract(part.piece, *inside))
+        next.push_back({outside, part.holders});
+      llvm::append_range(part.holders, entry.holders);
+      next.push_back({*inside, std::move(part.holders)});
     }
     std::swap(parts, next);
   }
+  return parts;
+}
+
+void NeedsTable::addMissing(const Piece &piece, unsigned source, Needs &needs,
+                            FragmentMap &missing) const {
+  needs.lacking.push_back(piece);
   llvm::SmallVector<unsigned> types(
       table.getMovedTypes(piece.tensor).set_bits());
-  for (auto &[part, list] : parts) {
-    llvm::sort(list);
-    missing[{source != piece.tensor, types, list}].push_back(part);
+  for (HeldPart &part : cutByHolders(piece, holders.find(source, piece))) {
+    // Not llvm::sort, which takes qsort for what is trivially copied.
+    std::sort(part.holders.begin(), part.holders.end());
+    missing[{source != piece.tensor, types, std::move(part.holders)}].push_back(
+        part.piece);
   }
 }
 

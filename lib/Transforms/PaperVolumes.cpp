@@ -33,19 +33,32 @@ private:
 };
 } // namespace
 
-std::optional<Volumes> etc::volumesOf(MigrationOp migration,
-                                      ArrayRef<int64_t> placement) {
-  TensorTable table(migration);
-  Holdings prev(migration, table, Side::Prev),
-      curr(migration, table, Side::Curr);
-  Devices devices(migration);
-  NeedsTable needs(table, prev, curr);
-  NodeHolders nodes(devices, prev);
+struct PlacementVolumes::Tables {
+  explicit Tables(MigrationOp migration)
+      : curr(migration.getCurr()), table(migration),
+        prevHeld(migration, table, Side::Prev),
+        currHeld(migration, table, Side::Curr), devices(migration),
+        needs(table, prevHeld, currHeld), nodes(devices, prevHeld) {}
+
+  ParallelAttr curr;
+  TensorTable table;
+  Holdings prevHeld, currHeld;
+  Devices devices;
+  NeedsTable needs;
+  NodeHolders nodes;
+};
+
+PlacementVolumes::PlacementVolumes(MigrationOp migration)
+    : tables(std::make_unique<Tables>(migration)) {}
+
+PlacementVolumes::~PlacementVolumes() = default;
+
+std::optional<Volumes> PlacementVolumes::of(ArrayRef<int64_t> placement) {
+  auto &[curr, table, prevHeld, currHeld, devices, needs, nodes] = *tables;
   Volumes volumes;
   for (auto [rank, device] : llvm::enumerate(placement)) {
     std::optional<NeedsTable::Parts> parts =
-        needs.get(placeOfRank(migration.getCurr(), rank).role,
-                  devices.getPrevRole(device));
+        needs.get(placeOfRank(curr, rank).role, devices.getPrevRole(device));
     if (!parts)
       return std::nullopt;
     int64_t received = 0;
@@ -75,5 +88,6 @@ std::optional<Volumes> etc::paperVolumes(MigrationOp migration) {
       solvePaperSketch(costs.rows, costs.columns, costs.costs));
   if (!placeUnpaired(devices, placement))
     return std::nullopt;
-  return volumesOf(migration, defragment(migration, devices, placement));
+  return PlacementVolumes(migration).of(
+      defragment(migration, devices, placement));
 }

@@ -180,13 +180,12 @@ LogicalResult ProgramReplay::replayPiece(InstructionOpInterface op,
 }
 
 LogicalResult ProgramReplay::replay(InstructionOpInterface op, int64_t round) {
-  SmallVector<Piece> pieces = table.expand(op);
-  for (auto name : op.getWt().getAsRange<StringAttr>()) {
-    unsigned type = *migration.lookupType(name);
+  const llvm::SmallBitVector types = table.getTypes(op.getWt());
+  SmallVector<Piece> pieces = table.expand(op.getWid(), types);
+  for (unsigned type : types.set_bits())
     for (const Piece &piece : pieces)
       if (failed(replayPiece(op, round, type, piece)))
         return failure();
-  }
   return success();
 }
 
@@ -368,6 +367,7 @@ LogicalResult ProgramReplay::checkPeaks() {
 }
 
 LogicalResult ProgramReplay::run() {
+  states.reserve((prev.size() + curr.size()) * table.getTypeCount());
   for (Operation &op : program.getBody().front()) {
     auto round = dyn_cast<RoundOp>(op);
     if (!round)
@@ -377,9 +377,10 @@ LogicalResult ProgramReplay::run() {
         return failure();
     rounds = round.getIndex() + 1;
   }
+  // Not llvm::sort, which takes qsort for what is trivially copied.
   for (auto *side : {&sends, &recvs})
     for (auto &messages : *side)
-      llvm::sort(messages);
+      std::sort(messages.begin(), messages.end());
   bindShards();
   if (failed(checkCoverage()) || failed(checkReleases()) ||
       failed(checkLiveness()))

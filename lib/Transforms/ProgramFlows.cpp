@@ -30,8 +30,13 @@ Piece Step::getPart(int64_t chunk, int64_t chunks) const {
   Span Piece::*axis = chunkAxis(piece, chunks);
   Piece part = piece;
   Span whole = piece.*axis;
-  part.*axis = {whole.begin + whole.size() * chunk / chunks,
-                whole.begin + whole.size() * (chunk + 1) / chunks};
+  // Rounded up: a tensor is allocated with its first chunk, so that is never
+  // empty.
+  auto positionOf = [&](int64_t number) {
+    return whole.begin + static_cast<int64_t>(
+                             llvm::divideCeil(whole.size() * number, chunks));
+  };
+  part.*axis = {positionOf(chunk), positionOf(chunk + 1)};
   return part;
 }
 
@@ -57,8 +62,7 @@ bool ItemFlow::derives(unsigned type) const {
   });
 }
 
-/// Elements of the current tensors that nothing but derives writes.
-int64_t ItemFlow::getDerivedWhole(unsigned type) const {
+int64_t ItemFlow::sumDerivedWhole(unsigned type) const {
   int64_t elements = 0;
   for (const Step &step : steps) {
     if (!step.isDerive() || !step.types.test(type))
@@ -74,9 +78,9 @@ int64_t ItemFlow::getDerivedWhole(unsigned type) const {
 
 int64_t ItemFlow::getAllocated(const Portion &portion) const {
   if (portion.derives)
-    return getDerivedWhole(portion.type);
-  return portion.chunk == 0 && portion.hop == getFirstHop(portion.type)
-             ? allocated - getDerivedWhole(portion.type)
+    return derivedWhole[portion.type];
+  return portion.chunk == 0 && portion.hop == firstHop[portion.type]
+             ? allocated - derivedWhole[portion.type]
              : 0;
 }
 
@@ -88,7 +92,7 @@ unsigned ItemFlow::getLastHop(unsigned type) const {
   return last;
 }
 
-unsigned ItemFlow::getFirstHop(unsigned type) const {
+unsigned ItemFlow::findFirstHop(unsigned type) const {
   std::optional<unsigned> first;
   for (const Step &step : steps)
     if (!step.isSend() && !step.isDerive() && step.types.test(type))
@@ -96,13 +100,23 @@ unsigned ItemFlow::getFirstHop(unsigned type) const {
   return first.value_or(0);
 }
 
+void ItemFlow::close(unsigned types) {
+  for (unsigned type = 0; type < types; ++type) {
+    firstHop.push_back(findFirstHop(type));
+    derivedWhole.push_back(sumDerivedWhole(type));
+  }
+}
+
 ProgramFlows::ProgramFlows(MigrationOp migration)
     : migration(migration), table(migration),
       prev(migration, table, Side::Prev), curr(migration, table, Side::Curr) {
   for (ProgramOp program : migration.getOps<ProgramOp>())
     addProgram(program);
-  for (auto &[key, flows] : byKey)
+  for (auto &[key, flows] : byKey) {
+    for (ItemFlow &flow : flows)
+      flow.close(table.getTypeCount());
     items.push_back({std::get<unsigned>(key), std::move(flows)});
+  }
 }
 
 Piece ProgramFlows::sourceOf(const Piece &piece) const {

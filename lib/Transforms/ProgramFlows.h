@@ -76,11 +76,17 @@ struct ItemFlow {
   bool derives(unsigned type) const;
   /// The hop of the last transfer of a type.
   unsigned getLastHop(unsigned type) const;
+  /// Sums up the steps, which must all be there.
+  void close(unsigned types);
 
 private:
-  /// The hop with which the current tensor begins to be written.
-  unsigned getFirstHop(unsigned type) const;
-  int64_t getDerivedWhole(unsigned type) const;
+  unsigned findFirstHop(unsigned type) const;
+  int64_t sumDerivedWhole(unsigned type) const;
+
+  /// By type: the hop with which the current tensor begins to be written, and
+  /// the elements of current tensors that nothing but derives writes.
+  llvm::SmallVector<unsigned, 4> firstHop;
+  llvm::SmallVector<int64_t, 4> derivedWhole;
 };
 
 /// Bytes of state on every device of a program, and those that it transfers.
@@ -142,17 +148,22 @@ public:
   void write();
 
 private:
-  /// The pieces of one instruction in one round, by type. The release comes
+  /// What one instruction, by its order, does in one round; the release comes
   /// last.
-  using TypedPieces = std::map<unsigned, llvm::SmallVector<Piece>>;
-  using RoundSteps = std::map<unsigned, TypedPieces>;
+  struct Share {
+    int round;
+    unsigned order;
+    unsigned type;
+    Piece piece;
+    auto operator<=>(const Share &) const = default;
+  };
   struct Program {
-    std::map<int, RoundSteps> rounds;
+    std::vector<Share> shares;
     llvm::SmallVector<InstructionOpInterface> ops;
   };
   void writeProgram(ProgramOp op, Program &program);
   void writeStep(mlir::OpBuilder &builder, ProgramOp program,
-                 InstructionOpInterface op, TypedPieces &pieces);
+                 InstructionOpInterface op, llvm::ArrayRef<Share> shares);
   mlir::ArrayAttr fold(const llvm::SmallVector<Piece> &pieces,
                        mlir::ArrayAttr types);
   void statePeaks(ProgramOp op, unsigned program);

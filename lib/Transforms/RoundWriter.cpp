@@ -42,13 +42,13 @@ void RoundWriter::add(unsigned item, const Portion &portion, int round) {
                        : step.piece;
       int when = step.binds ? 0 : round;
       if (part.size() > 0)
-        program.rounds[when][step.order][type].push_back(part);
+        program.shares.push_back({when, step.order, type, part});
       if (step.binds)
         bound[flow.program] += step.piece.size() * size;
     }
     if (portion.isLast())
       for (const Piece &piece : flow.releasedPieces)
-        program.rounds[round][releaseOrder][type].push_back(piece);
+        program.shares.push_back({round, releaseOrder, type, piece});
   }
 }
 
@@ -69,19 +69,33 @@ ArrayAttr RoundWriter::fold(const llvm::SmallVector<Piece> &pieces,
   return ids;
 }
 
+/// The elements at the front that have the first one's `key`.
+template <typename T, typename KeyFn>
+static ArrayRef<T> takeAlike(ArrayRef<T> list, KeyFn key) {
+  return list.take_while(
+      [&](const T &element) { return key(element) == key(list.front()); });
+}
+
 /// One instruction for all types that do the same.
 void RoundWriter::writeStep(OpBuilder &builder, ProgramOp program,
-                            InstructionOpInterface op, TypedPieces &pieces) {
+                            InstructionOpInterface op, ArrayRef<Share> shares) {
   llvm::SmallVector<
       std::pair<llvm::SmallVector<Piece>, llvm::SmallVector<Attribute>>>
       alike;
-  for (auto &[type, list] : pieces) {
-    std::sort(list.begin(), list.end());
-    auto it = llvm::find_if(
-        alike, [&](const auto &entry) { return entry.first == list; });
+  for (ArrayRef<Share> rest = shares; !rest.empty();) {
+    ArrayRef<Share> ofType =
+        takeAlike(rest, [](const Share &share) { return share.type; });
+    rest = rest.drop_front(ofType.size());
+    auto pieces =
+        llvm::map_range(ofType, [](const Share &share) { return share.piece; });
+    auto it = llvm::find_if(alike, [&](const auto &entry) {
+      return llvm::equal(entry.first, pieces);
+    });
     if (it == alike.end())
-      it = &alike.emplace_back(list, llvm::SmallVector<Attribute>());
-    it->second.push_back(cast<StateAttr>(migration.getTypes()[type]).getName());
+      it = &alike.emplace_back(llvm::to_vector(pieces),
+                               llvm::SmallVector<Attribute>());
+    it->second.push_back(
+        cast<StateAttr>(migration.getTypes()[ofType.front().type]).getName());
   }
   for (auto &[list, types] : alike) {
     ArrayAttr wt = builder.getArrayAttr(types), ids = fold(list, wt);
@@ -96,14 +110,23 @@ void RoundWriter::writeStep(OpBuilder &builder, ProgramOp program,
 }
 
 void RoundWriter::writeProgram(ProgramOp op, Program &program) {
+  // Not llvm::sort, which takes qsort for what is trivially copied.
+  std::sort(program.shares.begin(), program.shares.end());
   OpBuilder builder = OpBuilder::atBlockEnd(&op.getBody().front());
-  for (auto &[index, steps] : program.rounds) {
-    auto round = RoundOp::create(builder, op.getLoc(), index);
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToEnd(&round.getBody().emplaceBlock());
-    for (auto &[order, pieces] : steps)
-      writeStep(builder, op,
-                order == releaseOrder ? nullptr : program.ops[order], pieces);
+  RoundOp round;
+  for (ArrayRef<Share> rest = program.shares; !rest.empty();) {
+    ArrayRef<Share> step = takeAlike(rest, [](const Share &share) {
+      return std::pair(share.round, share.order);
+    });
+    rest = rest.drop_front(step.size());
+    const auto [index, order, type, piece] = step.front();
+    if (!round || static_cast<int>(round.getIndex()) != index) {
+      builder.setInsertionPointToEnd(&op.getBody().front());
+      round = RoundOp::create(builder, op.getLoc(), index);
+      builder.setInsertionPointToEnd(&round.getBody().emplaceBlock());
+    }
+    writeStep(builder, op, order == releaseOrder ? nullptr : program.ops[order],
+              step);
   }
   for (InstructionOpInterface instruction : program.ops)
     instruction->erase();

@@ -48,14 +48,15 @@ static bool isInput(Operation *op) {
 
 PlacementTrials::PlacementTrials(MigrationOp migration)
     : module(copyOf(migration, isInput)) {
-  migrationOf(*module).removePolicyAttr();
-  if (!migrationOf(*module).getOps<CostMatrixOp>().empty())
+  MigrationOp copy = migrationOf(*module);
+  copy.removePolicyAttr();
+  if (copy.getOps<CostMatrixOp>().empty() &&
+      failed(runPasses(*module, [](OpPassManager &passes) {
+        passes.addPass(createBuildWorkloadsPass());
+        passes.addPass(createBuildCostMatrixPass());
+      })))
     return;
-  LogicalResult built = runPasses(*module, [](OpPassManager &passes) {
-    passes.addPass(createBuildWorkloadsPass());
-    passes.addPass(createBuildCostMatrixPass());
-  });
-  isBuilt = succeeded(built);
+  volumes.emplace(copy);
 }
 
 PlacementTrials::~PlacementTrials() = default;
@@ -77,7 +78,7 @@ static void setUp(MigrationOp migration, const Trial &trial) {
 }
 
 std::optional<TrialResult> PlacementTrials::run(const Trial &trial) {
-  if (!isBuilt)
+  if (!volumes)
     return std::nullopt;
   OwningOpRef<ModuleOp> copy =
       copyOf(migrationOf(*module), [](Operation *) { return true; });
@@ -92,10 +93,14 @@ std::optional<TrialResult> PlacementTrials::run(const Trial &trial) {
   if (failed(placed))
     return std::nullopt;
   PlacementOp placement = *migration.getOps<PlacementOp>().begin();
-  std::optional<Volumes> volumes = volumesOf(migration, placement.getDevices());
-  if (!volumes)
+  std::optional<Volumes> found = volumes->of(placement.getDevices());
+  if (!found)
     return std::nullopt;
-  return TrialResult{*volumes, SmallVector<int64_t>(placement.getDevices())};
+  return TrialResult{*found, SmallVector<int64_t>(placement.getDevices())};
+}
+
+std::optional<Volumes> PlacementTrials::volumesOf(ArrayRef<int64_t> placement) {
+  return volumes ? volumes->of(placement) : std::nullopt;
 }
 
 std::vector<std::vector<std::pair<int64_t, bool>>>

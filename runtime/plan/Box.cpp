@@ -6,13 +6,6 @@
 
 using namespace etc::plan;
 
-uint64_t Box::volume() const {
-  uint64_t product = 1;
-  for (unsigned axis = 0; axis != rank_; ++axis)
-    product *= static_cast<uint64_t>(extent(axis));
-  return product;
-}
-
 bool Box::operator==(const Box &other) const {
   return rank_ == other.rank_ &&
          (bounds_ == other.bounds_ ||

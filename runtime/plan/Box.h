@@ -32,7 +32,12 @@ public:
   std::span<const int64_t> bounds() const { return {bounds_, 2 * rank_}; }
 
   /// The number of elements.
-  uint64_t volume() const;
+  uint64_t volume() const {
+    uint64_t product = 1;
+    for (unsigned axis = 0; axis != rank_; ++axis)
+      product *= static_cast<uint64_t>(extent(axis));
+    return product;
+  }
   bool operator==(const Box &other) const;
 
 private:

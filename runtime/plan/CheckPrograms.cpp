@@ -20,9 +20,9 @@ private:
   Status checkPeers(const std::string &path, const fb::Program &program);
   Status checkHoldings(const std::string &path, const Uints &shards,
                        bool isCurr);
-  Status checkRounds(const std::string &path, const fb::Program &program);
-  Status checkOp(const std::string &path, const fb::Program &program,
-                 const fb::Op &op);
+  /// Messages go on from the program's path, and from the op's.
+  Status checkRounds(const fb::Program &program);
+  Status checkOp(const fb::Program &program, const fb::Op &op);
 
   bool isParticipant(uint32_t device) const {
     const uint32_t *begin = plan.participants()->data();
@@ -53,8 +53,8 @@ Status ProgramChecker::run() {
                                  /*isCurr=*/true);
         !s.ok())
       return s;
-    if (Status s = checkRounds(path, program); !s.ok())
-      return s;
+    if (Status s = checkRounds(program); !s.ok())
+      return under(path, s);
     longest = std::max(longest, program.rounds()->size());
   }
   for (uint32_t i = 0; i != plan.participants()->size(); ++i)
@@ -133,36 +133,35 @@ Status ProgramChecker::checkHoldings(const std::string &path,
   return Status::success();
 }
 
-Status ProgramChecker::checkRounds(const std::string &path,
-                                   const fb::Program &program) {
+Status ProgramChecker::checkRounds(const fb::Program &program) {
   for (uint32_t r = 0; r != program.rounds()->size(); ++r) {
     const auto &ops = *program.rounds()->Get(r)->ops();
     for (uint32_t o = 0; o != ops.size(); ++o)
-      if (Status s = checkOp("", program, *ops.Get(o)); !s.ok())
-        return malformed(path, ".rounds[", r, "].ops[", o, "]", s.message());
+      if (Status s = checkOp(program, *ops.Get(o)); !s.ok())
+        return under(text(".rounds[", r, "].ops[", o, "]"), s);
   }
   return Status::success();
 }
 
-Status ProgramChecker::checkOp(const std::string &path,
-                               const fb::Program &program, const fb::Op &op) {
+Status ProgramChecker::checkOp(const fb::Program &program, const fb::Op &op) {
   if (op.kind() > fb::OpKind::MAX)
-    return malformed(path, ".kind: ", int(op.kind()), " is not a known op");
+    return malformed(".kind: ", int(op.kind()), " is not a known op");
   bool isMessage =
       op.kind() == fb::OpKind::send || op.kind() == fb::OpKind::recv;
   uint32_t peerEnd = isMessage ? program.peers()->size() : 1;
   if (op.peer() >= peerEnd)
-    return outOfRange(path + ".peer", op.peer(), peerEnd);
+    return outOfRange(".peer", op.peer(), peerEnd);
   if (op.from_curr() && op.kind() != fb::OpKind::send)
-    return malformed(path, ".from_curr: only a send has it");
+    return malformed(".from_curr: only a send has it");
   for (auto [name, value] :
        {std::pair(".tensor", op.tensor()), std::pair(".source", op.source())})
     if (value >= plan.tensors()->size())
-      return outOfRange(path + name, value, plan.tensors()->size());
-  if (op.kind() != fb::OpKind::release)
-    return checkBox(plan, path + ".box", op.box(), op.tensor());
-  if (op.box() != 0)
-    return malformed(path, ".box: ", op.box(), ", a release has 0");
+      return outOfRange(name, value, plan.tensors()->size());
+  if (op.kind() == fb::OpKind::release)
+    return op.box() == 0 ? Status::success()
+                         : malformed(".box: ", op.box(), ", a release has 0");
+  if (Status s = checkBox(plan, op.box(), op.tensor()); !s.ok())
+    return under(".box", s);
   return Status::success();
 }
 

@@ -10,70 +10,76 @@ using namespace etc::plan;
 /// No tensor is larger: 16 TiB. Sums of a few of them stay far from overflow.
 constexpr uint64_t kMaxTensorBytes = uint64_t{1} << 44;
 
-static Status checkShape(const std::string &path, const Longs &shape,
-                         unsigned elementBytes) {
+static Status checkShape(const Longs &shape, unsigned elementBytes) {
   if (shape.size() == 0 || shape.size() > kMaxRank)
-    return malformed(path, ": ", shape.size(), " axes, from 1 to ", kMaxRank,
+    return malformed(": ", shape.size(), " axes, from 1 to ", kMaxRank,
                      " are allowed");
   uint64_t bytes = elementBytes;
   for (uint32_t axis = 0; axis != shape.size(); ++axis) {
     if (shape[axis] < 1)
-      return malformed(item(path, axis), ": ", shape[axis],
-                       " is not at least 1");
+      return malformed("[", axis, "]: ", shape[axis], " is not at least 1");
     bytes = mulBytes(bytes, static_cast<uint64_t>(shape[axis]));
   }
   if (bytes > kMaxTensorBytes)
-    return malformed(path, ": larger than 16 TiB");
+    return malformed(": larger than 16 TiB");
   return Status::success();
 }
 
-static Status checkOtherShapes(const std::string &path,
-                               const fb::Tensor &tensor) {
-  if (const Longs *view = tensor.view()) {
-    if (Status s =
-            checkShape(path + ".view", *view, elementBytes(tensor.dtype()));
-        !s.ok())
-      return s;
-    auto product = [](const Longs &shape) {
-      uint64_t elements = 1;
-      for (int64_t extent : shape)
-        elements *= static_cast<uint64_t>(extent);
-      return elements;
-    };
-    if (product(*view) != product(*tensor.shape()))
-      return malformed(path, ".view: ", product(*view),
-                       " elements, the shape has ", product(*tensor.shape()));
-  }
-  if (const Longs *prev = tensor.prev_shape()) {
-    if (prev->size() != tensor.shape()->size())
-      return malformed(path, ".prev_shape: ", prev->size(),
-                       " axes, the shape has ", tensor.shape()->size());
-    return checkShape(path + ".prev_shape", *prev,
-                      elementBytes(tensor.dtype()));
-  }
+static Status checkView(const fb::Tensor &tensor) {
+  const Longs &view = *tensor.view();
+  if (Status s = checkShape(view, elementBytes(tensor.dtype())); !s.ok())
+    return s;
+  auto product = [](const Longs &shape) {
+    uint64_t elements = 1;
+    for (int64_t extent : shape)
+      elements *= static_cast<uint64_t>(extent);
+    return elements;
+  };
+  if (product(view) == product(*tensor.shape()))
+    return Status::success();
+  return malformed(": ", product(view), " elements, the shape has ",
+                   product(*tensor.shape()));
+}
+
+static Status checkPrevShape(const fb::Tensor &tensor) {
+  const Longs &prev = *tensor.prev_shape();
+  if (prev.size() != tensor.shape()->size())
+    return malformed(": ", prev.size(), " axes, the shape has ",
+                     tensor.shape()->size());
+  return checkShape(prev, elementBytes(tensor.dtype()));
+}
+
+static Status checkShapes(const fb::Tensor &tensor) {
+  if (Status s = checkShape(*tensor.shape(), elementBytes(tensor.dtype()));
+      !s.ok())
+    return under(".shape", s);
+  if (tensor.view())
+    if (Status s = checkView(tensor); !s.ok())
+      return under(".view", s);
+  if (tensor.prev_shape())
+    if (Status s = checkPrevShape(tensor); !s.ok())
+      return under(".prev_shape", s);
   return Status::success();
 }
 
-static Status checkDerivation(const fb::Plan &plan, const std::string &path,
-                              const fb::Tensor &entry) {
+static Status checkDerivation(const fb::Plan &plan, const fb::Tensor &entry) {
   if (entry.derived_from() < 0)
     return Status::success();
   const fb::Tensor &source = *plan.tensors()->Get(entry.derived_from());
   if (source.derived_from() >= 0)
-    return malformed(path, ".derived_from: tensors[", entry.derived_from(),
+    return malformed(".derived_from: tensors[", entry.derived_from(),
                      "] is derived itself");
   bool isHalf =
       entry.dtype() == fb::DType::bf16 || entry.dtype() == fb::DType::fp16;
   if (source.dtype() != fb::DType::fp32 || !isHalf)
-    return malformed(path, ".derived_from: no cast from ",
+    return malformed(".derived_from: no cast from ",
                      fb::EnumNameDType(source.dtype()), " to ",
                      fb::EnumNameDType(entry.dtype()),
                      ", only from fp32 to bf16 or fp16");
   return Status::success();
 }
 
-static Status checkLinks(const fb::Plan &plan, const std::string &path,
-                         uint32_t index) {
+static Status checkLinks(const fb::Plan &plan, uint32_t index) {
   const fb::Tensor &entry = *plan.tensors()->Get(index);
   const int64_t count = plan.tensors()->size();
   auto equals = [&](const flatbuffers::Vector<int64_t> *shape) {
@@ -89,98 +95,97 @@ static Status checkLinks(const fb::Plan &plan, const std::string &path,
     if (link == -1)
       continue;
     if (link < 0 || link >= count)
-      return malformed(path, name, ": ", link, " is not in [-1, ", count, ")");
+      return malformed(name, ": ", link, " is not in [-1, ", count, ")");
     if (link == static_cast<int64_t>(index))
-      return malformed(path, name, ": the tensor itself");
+      return malformed(name, ": the tensor itself");
     if (!sameShape(*plan.tensors()->Get(link)))
-      return malformed(path, name, ": tensors[", link, "] has another shape");
+      return malformed(name, ": tensors[", link, "] has another shape");
   }
   if (entry.tied_to() >= 0) {
     const fb::Tensor &twin = *plan.tensors()->Get(entry.tied_to());
     if (twin.tied_to() >= 0)
-      return malformed(path, ".tied_to: tensors[", entry.tied_to(),
+      return malformed(".tied_to: tensors[", entry.tied_to(),
                        "] is a tied copy itself");
     if (twin.dtype() != entry.dtype() ||
         twin.type()->string_view() != entry.type()->string_view())
-      return malformed(path, ".tied_to: tensors[", entry.tied_to(),
+      return malformed(".tied_to: tensors[", entry.tied_to(),
                        "] has another type");
   }
-  return checkDerivation(plan, path, entry);
+  return checkDerivation(plan, entry);
 }
 
 Status etc::plan::checkTensors(const fb::Plan &plan) {
   std::map<std::pair<std::string_view, std::string_view>, uint32_t> seen;
   for (uint32_t t = 0; t != plan.tensors()->size(); ++t) {
-    std::string path = item("tensors", t);
     const fb::Tensor &entry = *plan.tensors()->Get(t);
     if (elementBytes(entry.dtype()) == 0)
-      return malformed(path, ".dtype: ", int(entry.dtype()),
+      return malformed(item("tensors", t), ".dtype: ", int(entry.dtype()),
                        " is not a known type");
-    if (Status s = checkShape(path + ".shape", *entry.shape(),
-                              elementBytes(entry.dtype()));
-        !s.ok())
-      return s;
-    if (Status s = checkOtherShapes(path, entry); !s.ok())
-      return s;
+    if (Status s = checkShapes(entry); !s.ok())
+      return under(item("tensors", t), s);
     auto [it, isNew] = seen.try_emplace(
         {entry.name()->string_view(), entry.type()->string_view()}, t);
     if (!isNew)
-      return malformed(path, ": ", entry.name()->str(), " (",
+      return malformed(item("tensors", t), ": ", entry.name()->str(), " (",
                        entry.type()->str(), ") is tensors[", it->second,
                        "] already");
   }
   for (uint32_t t = 0; t != plan.tensors()->size(); ++t)
-    if (Status s = checkLinks(plan, item("tensors", t), t); !s.ok())
-      return s;
+    if (Status s = checkLinks(plan, t); !s.ok())
+      return under(item("tensors", t), s);
   return Status::success();
 }
 
-Status etc::plan::checkBox(const fb::Plan &plan, const std::string &path,
-                           uint32_t offset, uint32_t index) {
+Status etc::plan::checkBox(const fb::Plan &plan, uint32_t offset,
+                           uint32_t index) {
   const fb::Tensor &entry = *plan.tensors()->Get(index);
-  const uint32_t rank = entry.shape()->size();
+  const Longs &shape = *entry.shape();
+  const Longs *prev = entry.prev_shape();
+  const uint32_t rank = shape.size();
   if (uint64_t{offset} + 2 * rank > plan.bounds()->size())
-    return malformed(path, ": bounds [", offset, ", ",
-                     uint64_t{offset} + 2 * rank, ") are not in [0, ",
-                     plan.bounds()->size(), ")");
+    return malformed(": bounds [", offset, ", ", uint64_t{offset} + 2 * rank,
+                     ") are not in [0, ", plan.bounds()->size(), ")");
+  const int64_t *bounds = plan.bounds()->data() + offset;
   for (uint32_t axis = 0; axis != rank; ++axis) {
-    int64_t begin = plan.bounds()->Get(offset + 2 * axis);
-    int64_t end = plan.bounds()->Get(offset + 2 * axis + 1);
-    int64_t extent = entry.shape()->Get(axis);
-    if (entry.prev_shape())
-      extent = std::max(extent, entry.prev_shape()->Get(axis));
+    const int64_t begin = bounds[2 * axis], end = bounds[2 * axis + 1];
+    const int64_t extent =
+        prev ? std::max(shape[axis], prev->Get(axis)) : shape[axis];
     if (begin < 0 || begin >= end || end > extent)
-      return malformed(path, ": axis ", axis, ": ", begin, ":", end,
+      return malformed(": axis ", axis, ": ", begin, ":", end,
                        " is not a range of [0, ", extent, ")");
   }
   return Status::success();
 }
 
+/// Messages go on from the shard's path.
+static Status checkShard(const fb::Plan &plan, const fb::Shard &shard) {
+  if (shard.tensor() >= plan.tensors()->size())
+    return outOfRange(".tensor", shard.tensor(), plan.tensors()->size());
+  if (shard.box_count() == 0)
+    return malformed(".box_count: a shard has at least one box");
+  const uint64_t end = uint64_t{shard.first_box()} + shard.box_count();
+  if (end > plan.boxes()->size())
+    return malformed(": boxes [", shard.first_box(), ", ", end,
+                     ") are not in [0, ", plan.boxes()->size(), ")");
+  for (uint64_t b = shard.first_box(); b != end; ++b)
+    if (Status s = checkBox(plan, plan.boxes()->Get(b), shard.tensor());
+        !s.ok())
+      return under(": " + item("boxes", b), s);
+  if (shard.box_count() == 1)
+    return Status::success();
+  std::vector<Box> boxes;
+  for (uint64_t b = shard.first_box(); b != end; ++b)
+    boxes.emplace_back(plan.bounds()->data() + plan.boxes()->Get(b),
+                       plan.tensors()->Get(shard.tensor())->shape()->size());
+  if (auto overlap = findOverlap(boxes))
+    return malformed(": its boxes ", describe(boxes[overlap->first]), " and ",
+                     describe(boxes[overlap->second]), " overlap");
+  return Status::success();
+}
+
 Status etc::plan::checkShards(const fb::Plan &plan) {
-  for (uint32_t i = 0; i != plan.shards()->size(); ++i) {
-    const fb::Shard &shard = *plan.shards()->Get(i);
-    std::string path = item("shards", i);
-    if (shard.tensor() >= plan.tensors()->size())
-      return outOfRange(path + ".tensor", shard.tensor(),
-                        plan.tensors()->size());
-    if (shard.box_count() == 0)
-      return malformed(path, ".box_count: a shard has at least one box");
-    uint64_t end = uint64_t{shard.first_box()} + shard.box_count();
-    if (end > plan.boxes()->size())
-      return malformed(path, ": boxes [", shard.first_box(), ", ", end,
-                       ") are not in [0, ", plan.boxes()->size(), ")");
-    std::vector<Box> boxes;
-    for (uint64_t b = shard.first_box(); b != end; ++b) {
-      uint32_t offset = plan.boxes()->Get(b);
-      if (Status s = checkBox(plan, item("boxes", b), offset, shard.tensor());
-          !s.ok())
-        return s.at(path);
-      boxes.emplace_back(plan.bounds()->data() + offset,
-                         plan.tensors()->Get(shard.tensor())->shape()->size());
-    }
-    if (auto overlap = findOverlap(boxes))
-      return malformed(path, ": its boxes ", describe(boxes[overlap->first]),
-                       " and ", describe(boxes[overlap->second]), " overlap");
-  }
+  for (uint32_t i = 0; i != plan.shards()->size(); ++i)
+    if (Status s = checkShard(plan, *plan.shards()->Get(i)); !s.ok())
+      return under(item("shards", i), s);
   return Status::success();
 }

@@ -19,11 +19,16 @@ Status checkShards(const fb::Plan &plan);
 Status checkPrograms(const fb::Plan &plan);
 
 /// That the numbers at `offset` in the plan's bounds are a box of `tensor`,
-/// within its larger side.
-Status checkBox(const fb::Plan &plan, const std::string &path, uint32_t offset,
-                uint32_t tensor);
+/// within its larger side. Messages go on from the box's path.
+Status checkBox(const fb::Plan &plan, uint32_t offset, uint32_t tensor);
 Status checkAscending(const std::string &path, const Uints &list);
 Status outOfRange(const std::string &path, uint64_t value, uint64_t end);
+
+/// The error of a part whose message goes on from its path. Paths are made up
+/// for errors only: a plan has many parts.
+inline Status under(const std::string &path, const Status &error) {
+  return Status(error.kind(), path + error.message());
+}
 
 /// "list[3]".
 inline std::string item(const std::string &list, uint64_t index) {

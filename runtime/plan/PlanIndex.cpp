@@ -30,6 +30,9 @@ PlanIndex::PlanIndex(const fb::Plan &plan)
          static_cast<uint16_t>(facts.shape()->size()),
          static_cast<uint16_t>(etc::plan::elementBytes(facts.dtype()))});
   }
+  shardBytes_.reserve(plan.shards()->size());
+  for (uint32_t shard = 0; shard != plan.shards()->size(); ++shard)
+    shardBytes_.push_back(sumShard(shard));
   places_.resize(rankCount());
   for (uint32_t p = 0; p != programCount(); ++p) {
     prev_.push_back(collectHoldings(plan, *program(p).prev_shards()));
@@ -51,7 +54,7 @@ Box PlanIndex::shardBox(uint32_t shard, uint32_t index) const {
   return boxAt(plan_->boxes()->Get(entry.first_box() + index), entry.tensor());
 }
 
-uint64_t PlanIndex::shardBytes(uint32_t shard) const {
+uint64_t PlanIndex::sumShard(uint32_t shard) const {
   uint64_t elements = 0;
   for (uint32_t i = 0; i != boxCount(shard); ++i)
     elements = addBytes(elements, shardBox(shard, i).volume());

@@ -57,7 +57,7 @@ public:
     return plan_->shards()->Get(shard)->box_count();
   }
   Box shardBox(uint32_t shard, uint32_t index) const;
-  uint64_t shardBytes(uint32_t shard) const;
+  uint64_t shardBytes(uint32_t shard) const { return shardBytes_[shard]; }
 
   // Programs.
   uint32_t programCount() const { return plan_->programs()->size(); }
@@ -94,6 +94,7 @@ private:
     uint16_t elementBytes;
   };
 
+  uint64_t sumShard(uint32_t shard) const;
   /// Whether an op refers to just one box of a shard.
   bool refersToBox(const fb::Op &op, uint32_t shard) const;
   bool refersToWhole(uint32_t program, uint32_t shard) const;
@@ -104,6 +105,7 @@ private:
   const fb::Plan *plan_;
   const int64_t *bounds_;
   std::vector<TensorFacts> facts_;
+  std::vector<uint64_t> shardBytes_;
   std::vector<std::vector<Holding>> prev_, curr_;
   std::vector<Place> places_;
   std::vector<uint64_t> nodeEnds_;

@@ -31,7 +31,8 @@ void etc::writePrice(MigrationOp migration, const plan::fb::Plan &plan,
   }
   Trial trial;
   trial.totalFirst = totalFirst;
-  std::optional<TrialResult> found = PlacementTrials(migration).run(trial);
+  PlacementTrials trials(migration);
+  std::optional<TrialResult> found = trials.run(trial);
   if (!found) {
     os << "unknown\n";
     return;
@@ -39,7 +40,7 @@ void etc::writePrice(MigrationOp migration, const plan::fb::Plan &plan,
   // Of the plan, too, without relays.
   auto placement = migration.getOnly<PlacementOp>();
   const Volumes &free = found->volumes,
-                own = *volumesOf(migration, placement.getDevices());
+                own = *trials.volumesOf(placement.getDevices());
   if (own.moved == free.moved && own.internode == free.internode)
     os << "nothing\n";
   else

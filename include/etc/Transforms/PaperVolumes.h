@@ -5,6 +5,9 @@
 
 #include "dialect/Etc.h"
 
+#include <memory>
+#include <optional>
+
 namespace etc {
 
 struct Volumes {
@@ -14,11 +17,22 @@ struct Volumes {
   int64_t maxRecv = 0; ///< of the device that lacks most
 };
 
-/// The volumes of a migration that puts current rank r on device placement[r],
-/// without any instructions: whatever is found on the same node comes from
-/// there. Nothing where a tensor has no source.
-std::optional<Volumes> volumesOf(MigrationOp migration,
-                                 llvm::ArrayRef<int64_t> placement);
+/// The volumes of ways to place one migration, whose workloads must be there.
+/// What pairs of roles need is worked out once for all placements.
+class PlacementVolumes {
+public:
+  explicit PlacementVolumes(MigrationOp migration);
+  ~PlacementVolumes();
+
+  /// With current rank r on device placement[r], without any instructions:
+  /// whatever is found on the same node comes from there. Nothing where a
+  /// tensor has no source.
+  std::optional<Volumes> of(llvm::ArrayRef<int64_t> placement);
+
+private:
+  struct Tables;
+  std::unique_ptr<Tables> tables;
+};
 
 /// The volumes of `--policy=paper`, coalesced, for this request. Nothing where
 /// the paper does not define its method: above 1024 roles on a side, or where

@@ -8,7 +8,6 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -39,6 +38,8 @@ public:
   /// Nothing where there is no plan: too few devices, groups that do not fit
   /// the nodes, state without a holder.
   std::optional<TrialResult> run(const Trial &trial);
+  /// What a placement that is known moves; nothing as of `run`.
+  std::optional<Volumes> volumesOf(llvm::ArrayRef<int64_t> placement);
 
   /// What makes nodes interchangeable: for each node, the previous role of
   /// every device in order (-1: none), and whether it may take a role.
@@ -46,7 +47,8 @@ public:
 
 private:
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  bool isBuilt = true;
+  /// Nothing where the stages before the assignment fail.
+  std::optional<PlacementVolumes> volumes;
 };
 
 } // namespace etc
