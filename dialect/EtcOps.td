@@ -318,7 +318,6 @@ def Etc_ProgramOp : Etc_StageOp<"program", [IsolatedFromAbove, NoTerminator, Sin
     custom<BoundRegion>($bindings, $body) attr-dict
   }];
   let hasVerifier = 1;
-  let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     /// The devices of the class, replica by replica.
     llvm::ArrayRef<int64_t> getDevices() {

@@ -44,9 +44,7 @@ LogicalResult WorkloadOp::verify() {
   if (!migration.getParallel(getSide()).hasPool(getRole()) &&
       failed(verifyRole(*this, getSide(), getRole())))
     return failure();
-  if (getWt() && failed(verifyTypes(*this, *getWt())))
-    return failure();
-  return WorkloadVerifier(migration).verify(*this, getWid());
+  return getWt() ? verifyTypes(*this, *getWt()) : success();
 }
 
 LogicalResult CostMatrixOp::verify() {
@@ -182,15 +180,6 @@ LogicalResult ProgramOp::verify() {
     next = round.getIndex() + 1;
   }
   return success();
-}
-
-/// The ids of all instructions at once: what they name is looked up often.
-LogicalResult ProgramOp::verifyRegions() {
-  WorkloadVerifier verifier((*this)->getParentOfType<MigrationOp>());
-  WalkResult result = getBody().walk([&](InstructionOpInterface op) {
-    return WalkResult(verifier.verify(op, op.getWid()));
-  });
-  return failure(result.wasInterrupted());
 }
 
 /// The types are the migration's; an instruction without ids says nothing.

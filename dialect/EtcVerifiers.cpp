@@ -182,6 +182,18 @@ static LogicalResult verifyDistinct(ArrayRef<TensorOp> tensors) {
   return success();
 }
 
+/// The ids of all ops at once: what they name is looked up often.
+static LogicalResult verifyWorkloads(MigrationOp migration) {
+  WorkloadVerifier verifier(migration);
+  for (WorkloadOp workload : migration.getOps<WorkloadOp>())
+    if (failed(verifier.verify(workload, workload.getWid())))
+      return failure();
+  WalkResult result = migration.getBody().walk([&](InstructionOpInterface op) {
+    return WalkResult(verifier.verify(op, op.getWid()));
+  });
+  return failure(result.wasInterrupted());
+}
+
 LogicalResult MigrationOp::verifyRegions() {
   SmallVector<TensorOp> tensors = llvm::to_vector(getOps<TensorOp>());
   llvm::StringSet<> names;
@@ -202,7 +214,9 @@ LogicalResult MigrationOp::verifyRegions() {
         return tensor.emitOpError() << "type '" << type.getValue()
                                     << "' is not one of the migration's";
   }
-  return verifyDistinct(tensors);
+  if (failed(verifyDistinct(tensors)))
+    return failure();
+  return verifyWorkloads(*this);
 }
 
 //===----------------------------------------------------------------------===//

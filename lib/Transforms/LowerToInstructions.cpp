@@ -19,8 +19,12 @@ using namespace etc;
 using namespace mlir;
 
 namespace {
-/// The devices that lack each fragment, ascending.
-using Destinations = SmallVector<SmallVector<int64_t>>;
+/// Transfers of finer fragments are taken where they leave at most so much of
+/// the bytes between nodes or at the busiest port: they are more instructions.
+constexpr int64_t finerPercent = 98;
+/// Where the busiest port sends, fragments are cut into this many parts of what
+/// it sends, so that the levelled egress comes near the least.
+constexpr int64_t egressParts = 32;
 /// For every device, the exchanges with each of its peers.
 using ExchangeMap = SmallVector<std::map<int64_t, SmallVector<Exchange>>>;
 
@@ -33,9 +37,10 @@ public:
   int64_t createPrograms();
 
 private:
-  FailureOr<Destinations> findDestinations();
-  SmallVector<unsigned> orderFragments(const Destinations &destinations) const;
+  LogicalResult findDemands();
   LogicalResult reportLost();
+  void chooseFiner(Demands finer, SourceChoice &choice);
+  void addExchanges(ArrayRef<Transfers> transfers);
   Behaviour behaviourOf(int64_t device, SmallVectorImpl<int64_t> &peers) const;
   void createProgram(const Behaviour &behaviour, const ClassMembers &members);
   void createLocalOps(const Behaviour &behaviour, Value self);
@@ -55,6 +60,7 @@ private:
   Devices devices;
   NeedsTable needs;
   Sources sources;
+  Demands demands;
   SmallVector<int64_t> currRole;
   ExchangeMap exchanges;
   llvm::StringMap<int64_t> names;
@@ -133,8 +139,8 @@ LogicalResult Lowering::reportLost() {
   return diag << "; restore them from a checkpoint";
 }
 
-FailureOr<Destinations> Lowering::findDestinations() {
-  Destinations destinations;
+LogicalResult Lowering::findDemands() {
+  std::vector<SmallVector<int64_t>> destinations;
   for (int64_t device = 0; device < devices.size(); ++device) {
     if (currRole[device] < 0)
       continue;
@@ -148,50 +154,57 @@ FailureOr<Destinations> Lowering::findDestinations() {
       for (unsigned number : wanted->missing)
         destinations[number].push_back(device);
   }
-  return destinations;
-}
-
-/// What only one role holds leaves the least choice and comes first; what many
-/// hold can then come along.
-SmallVector<unsigned>
-Lowering::orderFragments(const Destinations &destinations) const {
-  SmallVector<unsigned> order;
-  auto isShared = [&](unsigned number) {
-    ArrayRef<Holder> holders = needs.getFragments()[number].holders;
-    return holders.size() > 1 ||
-           (prev.hasRanges() && !holders.empty() && holders.front().isPool);
-  };
-  for (bool shared : {false, true})
-    for (unsigned number = 0; number < destinations.size(); ++number)
-      if (isShared(number) == shared)
-        order.push_back(number);
-  return order;
-}
-
-LogicalResult Lowering::planTransfers() {
-  FailureOr<Destinations> destinations = findDestinations();
-  if (failed(destinations))
-    return failure();
-  SmallVector<unsigned> order = orderFragments(*destinations);
-  SmallVector<Demand> demands;
-  for (unsigned number : order) {
-    const Fragment &fragment = needs.getFragments()[number];
+  for (auto [fragment, devices] :
+       llvm::zip_equal(needs.getFragments(), destinations)) {
     if (sources.findHolders(fragment).empty())
       return reportLost();
-    demands.push_back({&fragment, (*destinations)[number]});
+    demands.add(fragment, devices);
   }
-  const bool isPaper = migration.getPolicy() == Policy::Paper;
-  SmallVector<Transfers> transfers =
-      isPaper ? chooseHolders(demands, devices, prev)
-              : chooseSources(demands, devices, prev);
-  for (auto [number, chosen] : llvm::zip_equal(order, transfers))
+  return success();
+}
+
+/// Takes finer demands where they are worth it.
+void Lowering::chooseFiner(Demands finer, SourceChoice &choice) {
+  SourceChoice other = chooseSources(finer, devices, prev);
+  if (!other.cost.isWorthwhile(choice.cost, finerPercent))
+    return;
+  demands = std::move(finer);
+  choice = std::move(other);
+}
+
+void Lowering::addExchanges(ArrayRef<Transfers> transfers) {
+  for (unsigned number : demands.inOrder(prev.hasRanges()))
     for (auto [destination, source] :
-         llvm::zip_equal((*destinations)[number], chosen)) {
+         llvm::zip_equal(demands[number].destinations, transfers[number])) {
       exchanges[destination][source.device].push_back(
           {/*receives=*/true, number, source.hop});
       exchanges[source.device][destination].push_back(
           {/*receives=*/false, number, source.hop});
     }
+}
+
+/// Whether the busiest sender may be relieved enough.
+static bool canGain(const SourceChoice &choice) {
+  SourceCost least = choice.cost;
+  least.sent = least.received = choice.leastBusiest;
+  return least.isWorthwhile(choice.cost, finerPercent);
+}
+
+LogicalResult Lowering::planTransfers() {
+  if (failed(findDemands()))
+    return failure();
+  if (migration.getPolicy() == Policy::Paper) {
+    addExchanges(chooseHolders(demands, devices, prev).transfers);
+    return success();
+  }
+  SourceChoice choice = chooseSources(demands, devices, prev);
+  if (choice.hasRelays)
+    chooseFiner(demands.splitByTakers(), choice);
+  else if (canGain(choice))
+    chooseFiner(
+        demands.splitByBytes(llvm::divideCeil(choice.cost.sent, egressParts)),
+        choice);
+  addExchanges(choice.transfers);
   return success();
 }
 
@@ -226,7 +239,7 @@ std::string Lowering::nameOf(RoleAttr curr, RoleAttr prev) {
 
 void Lowering::createTransfer(const Exchange &exchange, Value self,
                               Value peer) {
-  const Fragment &fragment = needs.getFragments()[exchange.fragment];
+  const Fragment &fragment = *demands[exchange.fragment].fragment;
   ArrayAttr ids = foldWorkloads(table, llvm::to_vector(fragment.pieces),
                                 fragment.types),
             types = table.getTypeNames(fragment.types);

@@ -2,12 +2,15 @@
 
 #include "Relays.h"
 
+#include "Egress.h"
+
 #include "llvm/ADT/DenseSet.h"
 
 #include <map>
 
 using namespace etc;
 using llvm::ArrayRef;
+using llvm::MutableArrayRef;
 using llvm::SmallVector;
 
 namespace {
@@ -16,25 +19,29 @@ constexpr unsigned mostHops = 8;
 /// Relays that leave more than this of what it would be without them are not
 /// worth their rounds.
 constexpr int64_t worthwhilePercent = 75;
-/// How often a device may send a fragment before others that have it do: a
-/// chain, and trees that are less deep.
+/// Chains, and trees that are less deep.
 constexpr unsigned fanOuts[] = {1, 2, 3, 4};
+/// Bytes between nodes that differ by less do not decide between relays.
+constexpr int64_t alikePercent = 102;
 
-/// What a choice of sources costs, the more important first.
-struct Cost {
-  int64_t internode = 0; ///< bytes
-  int64_t busiest = 0;   ///< bytes that one device sends or receives
-  auto operator<=>(const Cost &) const = default;
+/// How a device that has a fragment is chosen.
+struct RelayRule {
+  /// How often it may send it before others that have it do.
+  unsigned fanOut;
+  /// Whether nodes are entered early, so that hops are left within them, or by
+  /// those that have sent least.
+  bool entersEarly;
 };
 
 /// Chooses among holders and those that have been served.
 class Relays {
 public:
   /// `owed`: what devices have to send as holders, in bytes.
-  Relays(const Devices &devices, ArrayRef<int64_t> owed, unsigned fanOut)
-      : devices(devices), owed(owed), fanOut(fanOut), sent(devices.size()) {}
+  Relays(const Devices &devices, ArrayRef<int64_t> owed, RelayRule rule)
+      : devices(devices), owed(owed), rule(rule), sent(devices.size()) {}
 
-  Transfers choose(const Demand &demand, ArrayRef<int64_t> holders);
+  Transfers choose(const Fragment &fragment, ArrayRef<int64_t> destinations,
+                   ArrayRef<int64_t> holders);
 
 private:
   struct Candidate {
@@ -42,64 +49,91 @@ private:
     unsigned hop;
     unsigned given = 0; ///< how often it sends the fragment
   };
-  Candidate &findNearest(SmallVector<Candidate> &candidates,
-                         int64_t destination) const;
+  /// Who has the fragment at hand, in all and by node.
+  struct Candidates {
+    SmallVector<Candidate> list;
+    llvm::DenseMap<int64_t, SmallVector<unsigned>> onNode;
+  };
+  void add(Candidates &candidates, Candidate candidate) const;
+  Candidate &findNearest(Candidates &candidates, int64_t destination) const;
+  bool isBetter(const Candidate &a, const Candidate &b, bool isFar) const;
 
   const Devices &devices;
   const ArrayRef<int64_t> owed;
-  const unsigned fanOut;
+  const RelayRule rule;
   SmallVector<int64_t> sent; ///< [device] bytes so far
 };
 
 /// All demands, and what their transfers cost.
 class SourceChooser {
 public:
-  SourceChooser(ArrayRef<Demand> demands, const Devices &devices,
+  SourceChooser(const Demands &demands, const Devices &devices,
                 const Holdings &prev)
-      : demands(demands), devices(devices), prev(prev) {}
+      : demands(demands), devices(devices), prev(prev),
+        order(demands.inOrder(prev.hasRanges())) {}
 
-  SmallVector<Transfers> chooseHolders() const;
-  SmallVector<Transfers> chooseRelays(unsigned fanOut) const;
-  /// [device] bytes of which holders send at least one copy, by and large.
-  SmallVector<int64_t> findOwed() const;
-  Cost costOf(ArrayRef<Transfers> transfers) const;
-  SmallVector<SmallVector<size_t>> groupDemands() const;
+  SourceChoice chooseHolders() const;
+  /// The same transfers from other holders, where the busiest port sends.
+  SourceChoice level(SourceChoice choice) const;
+  SourceChoice chooseRelays(RelayRule rule) const;
   /// What no relays of whole fragments can go below.
-  Cost leastCost() const;
+  SourceCost leastCost() const;
 
 private:
-  const ArrayRef<Demand> demands;
+  /// [device] bytes of which holders send at least one copy, by and large.
+  SmallVector<int64_t> findOwed() const;
+  SmallVector<SmallVector<unsigned>> groupDemands() const;
+  SourceCost costOf(ArrayRef<Transfers> transfers) const;
+
+  const Demands &demands;
   const Devices &devices;
   const Holdings &prev;
+  const SmallVector<unsigned> order;
 };
 } // namespace
 
-/// On the destination's node first, so that a fragment comes to a node once;
-/// then those that have not sent it often, of them the ones that have sent
+void Relays::add(Candidates &candidates, Candidate candidate) const {
+  candidates.onNode[devices.getNode(candidate.device)].push_back(
+      candidates.list.size());
+  candidates.list.push_back(candidate);
+}
+
+/// Those that have not sent the fragment often, of them the ones that have sent
 /// least of all.
-Relays::Candidate &Relays::findNearest(SmallVector<Candidate> &candidates,
-                                       int64_t destination) const {
-  auto distance = [&](const Candidate &candidate) {
-    const bool isFar =
-        devices.getNode(candidate.device) != devices.getNode(destination);
+bool Relays::isBetter(const Candidate &a, const Candidate &b,
+                      bool isFar) const {
+  auto rank = [&](const Candidate &candidate) {
     const unsigned beyond =
-        candidate.given < fanOut ? 0 : candidate.given - fanOut + 1;
-    return std::tuple(isFar, beyond, sent[candidate.device], candidate.hop,
-                      candidate.device);
+        candidate.given < rule.fanOut ? 0 : candidate.given - rule.fanOut + 1;
+    return std::tuple(beyond, isFar && rule.entersEarly ? candidate.hop : 0,
+                      sent[candidate.device], candidate.hop, candidate.device);
   };
-  return *llvm::min_element(candidates,
-                            [&](const Candidate &a, const Candidate &b) {
-                              return distance(a) < distance(b);
-                            });
+  return rank(a) < rank(b);
+}
+
+/// On the destination's node first, so that a fragment comes to a node once.
+Relays::Candidate &Relays::findNearest(Candidates &candidates,
+                                       int64_t destination) const {
+  MutableArrayRef<Candidate> list = candidates.list;
+  auto near = candidates.onNode.find(devices.getNode(destination));
+  if (near == candidates.onNode.end())
+    return *llvm::min_element(list,
+                              [&](const Candidate &a, const Candidate &b) {
+                                return isBetter(a, b, /*isFar=*/true);
+                              });
+  return list[*llvm::min_element(near->second, [&](unsigned a, unsigned b) {
+    return isBetter(list[a], list[b], /*isFar=*/false);
+  })];
 }
 
 /// Those that have much to send themselves come last, where none relies on
 /// them.
-Transfers Relays::choose(const Demand &demand, ArrayRef<int64_t> holders) {
-  SmallVector<Candidate> candidates;
+Transfers Relays::choose(const Fragment &fragment,
+                         ArrayRef<int64_t> destinations,
+                         ArrayRef<int64_t> holders) {
+  Candidates candidates;
   for (int64_t holder : holders)
-    candidates.push_back({holder, /*hop=*/0});
-  ArrayRef<int64_t> destinations = demand.destinations;
+    add(candidates, {holder, /*hop=*/0});
   auto order = llvm::to_vector(llvm::seq<size_t>(destinations.size()));
   llvm::sort(order, [&](size_t a, size_t b) {
     return std::pair(owed[destinations[a]], destinations[a]) <
@@ -110,10 +144,10 @@ Transfers Relays::choose(const Demand &demand, ArrayRef<int64_t> holders) {
     const int64_t destination = destinations[place];
     Candidate &nearest = findNearest(candidates, destination);
     sources[place] = {nearest.device, nearest.hop};
-    sent[nearest.device] += demand.fragment->bytes;
+    sent[nearest.device] += fragment.bytes;
     ++nearest.given;
     if (const unsigned hop = nearest.hop + 1; hop <= mostHops)
-      candidates.push_back({destination, hop});
+      add(candidates, {destination, hop});
   }
   return sources;
 }
@@ -129,31 +163,67 @@ static bool isLess(const Fragment *a, const Fragment *b) {
   return first != second ? first < second : typesOf(*a) < typesOf(*b);
 }
 
-SmallVector<Transfers> SourceChooser::chooseHolders() const {
+SourceChoice SourceChooser::chooseHolders() const {
   Sources sources(devices, prev);
-  SmallVector<Transfers> transfers;
-  for (const Demand &demand : demands)
-    transfers.push_back(sources.choose(*demand.fragment, demand.destinations));
-  return transfers;
+  SmallVector<Transfers> transfers(demands.size());
+  for (unsigned number : order)
+    transfers[number] =
+        sources.choose(*demands[number].fragment, demands[number].destinations);
+  const SourceCost cost = costOf(transfers);
+  return {std::move(transfers), cost};
+}
+
+SourceChoice SourceChooser::level(SourceChoice choice) const {
+  choice.leastBusiest = choice.cost.received;
+  if (choice.cost.sent <= choice.cost.received)
+    return choice;
+  const Sources sources(devices, prev);
+  std::vector<Shipment> shipments;
+  for (auto [number, chosen] : llvm::enumerate(choice.transfers)) {
+    const Demand &demand = demands[number];
+    SmallVector<int64_t> holders = sources.findHolders(*demand.fragment);
+    for (auto [destination, source] :
+         llvm::zip_equal(demand.destinations, chosen)) {
+      auto isNear = [&, node = devices.getNode(destination)](int64_t holder) {
+        return devices.getNode(holder) == node;
+      };
+      auto near = llvm::to_vector(llvm::make_filter_range(holders, isNear));
+      shipments.push_back({demand.fragment->bytes,
+                           near.empty() ? holders : near, source.device});
+    }
+  }
+  levelEgress(shipments, devices.size(), choice.cost.received);
+  choice.leastBusiest =
+      std::max(choice.leastBusiest, findLeastEgress(shipments, devices.size()));
+  ArrayRef<Shipment> rest = shipments;
+  for (Transfers &chosen : choice.transfers)
+    for (Source &source : chosen) {
+      source.device = rest.front().sender;
+      rest = rest.drop_front();
+    }
+  choice.cost = costOf(choice.transfers);
+  return choice;
 }
 
 SmallVector<int64_t> SourceChooser::findOwed() const {
   const Sources sources(devices, prev);
   SmallVector<int64_t> owed(devices.size());
-  for (const Demand &demand : demands) {
-    SmallVector<int64_t> holders = sources.findHolders(*demand.fragment);
+  for (unsigned number : order) {
+    const Fragment &fragment = *demands[number].fragment;
+    SmallVector<int64_t> holders = sources.findHolders(fragment);
     for (int64_t holder : holders)
-      owed[holder] += demand.fragment->bytes / holders.size();
+      owed[holder] += fragment.bytes / holders.size();
   }
   return owed;
 }
 
 /// Demands for the same pieces, one after the other.
-SmallVector<SmallVector<size_t>> SourceChooser::groupDemands() const {
+SmallVector<SmallVector<unsigned>> SourceChooser::groupDemands() const {
   std::map<const Fragment *, size_t, decltype(&isLess)> numbers(&isLess);
-  SmallVector<SmallVector<size_t>> groups;
-  for (auto [number, demand] : llvm::enumerate(demands)) {
-    auto [entry, isNew] = numbers.try_emplace(demand.fragment, groups.size());
+  SmallVector<SmallVector<unsigned>> groups;
+  for (unsigned number : order) {
+    auto [entry, isNew] =
+        numbers.try_emplace(demands[number].fragment, groups.size());
     if (isNew)
       groups.emplace_back();
     groups[entry->second].push_back(number);
@@ -161,98 +231,118 @@ SmallVector<SmallVector<size_t>> SourceChooser::groupDemands() const {
   return groups;
 }
 
-SmallVector<Transfers> SourceChooser::chooseRelays(unsigned fanOut) const {
+SourceChoice SourceChooser::chooseRelays(RelayRule rule) const {
   const Sources sources(devices, prev);
   SmallVector<int64_t> owed = findOwed();
-  Relays relays(devices, owed, fanOut);
+  Relays relays(devices, owed, rule);
   SmallVector<Transfers> transfers(demands.size());
-  for (ArrayRef<size_t> group : groupDemands()) {
+  for (ArrayRef<unsigned> group : groupDemands()) {
     const Fragment &fragment = *demands[group.front()].fragment;
     SmallVector<int64_t> destinations;
-    for (size_t number : group)
+    for (unsigned number : group)
       llvm::append_range(destinations, demands[number].destinations);
     Transfers chosen =
-        relays.choose({&fragment, destinations}, sources.findHolders(fragment));
+        relays.choose(fragment, destinations, sources.findHolders(fragment));
     ArrayRef<Source> rest = chosen;
-    for (size_t number : group) {
+    for (unsigned number : group) {
       const size_t count = demands[number].destinations.size();
       llvm::append_range(transfers[number], rest.take_front(count));
       rest = rest.drop_front(count);
     }
   }
-  return transfers;
+  const SourceCost cost = costOf(transfers);
+  return {std::move(transfers), cost, /*hasRelays=*/true};
 }
 
-Cost SourceChooser::costOf(ArrayRef<Transfers> transfers) const {
-  Cost cost;
+//===----------------------------------------------------------------------===//
+// Costs
+//===----------------------------------------------------------------------===//
+
+SourceCost SourceChooser::costOf(ArrayRef<Transfers> transfers) const {
+  SourceCost cost;
   SmallVector<int64_t> sent(devices.size()), received(devices.size());
-  for (auto [demand, sources] : llvm::zip_equal(demands, transfers))
+  for (auto [number, sources] : llvm::enumerate(transfers)) {
+    const int64_t bytes = demands[number].fragment->bytes;
     for (auto [destination, source] :
-         llvm::zip_equal(demand.destinations, sources)) {
-      const int64_t bytes = demand.fragment->bytes;
+         llvm::zip_equal(demands[number].destinations, sources)) {
       if (devices.getNode(destination) != devices.getNode(source.device))
         cost.internode += bytes;
       sent[source.device] += bytes;
       received[destination] += bytes;
     }
-  for (ArrayRef<int64_t> bytes : {ArrayRef(sent), ArrayRef(received)})
-    cost.busiest = std::max(cost.busiest, *llvm::max_element(bytes));
-  return cost;
-}
-
-Cost SourceChooser::leastCost() const {
-  const Sources sources(devices, prev);
-  Cost cost;
-  SmallVector<int64_t> received(devices.size());
-  for (const Demand &demand : demands) {
-    llvm::DenseSet<int64_t> reached;
-    for (int64_t holder : sources.findHolders(*demand.fragment))
-      reached.insert(devices.getNode(holder));
-    for (int64_t destination : demand.destinations) {
-      received[destination] += demand.fragment->bytes;
-      if (reached.insert(devices.getNode(destination)).second)
-        cost.internode += demand.fragment->bytes;
-    }
   }
-  cost.busiest = *llvm::max_element(received);
+  cost.sent = *llvm::max_element(sent);
+  cost.received = *llvm::max_element(received);
   return cost;
 }
 
-/// Worse in nothing, and much better in something.
-static bool isWorthwhile(const Cost &relayed, const Cost &direct) {
-  auto isMuchLess = [](int64_t one, int64_t other) {
-    return one < other && static_cast<__int128>(one) * 100 <=
-                              static_cast<__int128>(other) * worthwhilePercent;
-  };
-  return relayed.internode <= direct.internode &&
-         relayed.busiest <= direct.busiest &&
-         (isMuchLess(relayed.internode, direct.internode) ||
-          isMuchLess(relayed.busiest, direct.busiest));
+SourceCost SourceChooser::leastCost() const {
+  const Sources sources(devices, prev);
+  SourceCost cost;
+  SmallVector<int64_t> received(devices.size());
+  for (ArrayRef<unsigned> group : groupDemands()) {
+    const Fragment &fragment = *demands[group.front()].fragment;
+    llvm::DenseSet<int64_t> reached;
+    for (int64_t holder : sources.findHolders(fragment))
+      reached.insert(devices.getNode(holder));
+    for (unsigned number : group)
+      for (int64_t destination : demands[number].destinations) {
+        received[destination] += fragment.bytes;
+        if (reached.insert(devices.getNode(destination)).second)
+          cost.internode += fragment.bytes;
+      }
+  }
+  cost.received = *llvm::max_element(received);
+  return cost;
 }
 
-SmallVector<Transfers> etc::chooseHolders(ArrayRef<Demand> demands,
-                                          const Devices &devices,
-                                          const Holdings &prev) {
+bool SourceCost::isWorthwhile(const SourceCost &other, int64_t percent) const {
+  auto isMuchLess = [&](int64_t mine, int64_t its) {
+    return mine < its && static_cast<__int128>(mine) * 100 <=
+                             static_cast<__int128>(its) * percent;
+  };
+  const int64_t busiest = getBusiest(), itsBusiest = other.getBusiest();
+  return internode <= other.internode && busiest <= itsBusiest &&
+         (isMuchLess(internode, other.internode) ||
+          isMuchLess(busiest, itsBusiest));
+}
+
+//===----------------------------------------------------------------------===//
+// The choice
+//===----------------------------------------------------------------------===//
+
+SourceChoice etc::chooseHolders(const Demands &demands, const Devices &devices,
+                                const Holdings &prev) {
   return SourceChooser(demands, devices, prev).chooseHolders();
 }
 
-SmallVector<Transfers> etc::chooseSources(ArrayRef<Demand> demands,
-                                          const Devices &devices,
-                                          const Holdings &prev) {
+/// Of relays that are worth it, those with the least busiest port among those
+/// with about the least bytes between nodes.
+static bool isBetter(const SourceCost &one, const SourceCost &other) {
+  auto isAbout = [](int64_t a, int64_t b) {
+    return static_cast<__int128>(a) * 100 <=
+           static_cast<__int128>(b) * alikePercent;
+  };
+  const bool areAlike = isAbout(one.internode, other.internode) &&
+                        isAbout(other.internode, one.internode);
+  return areAlike && one.getBusiest() != other.getBusiest()
+             ? one.getBusiest() < other.getBusiest()
+             : one.internode < other.internode;
+}
+
+SourceChoice etc::chooseSources(const Demands &demands, const Devices &devices,
+                                const Holdings &prev) {
   const SourceChooser chooser(demands, devices, prev);
-  SmallVector<Transfers> direct = chooser.chooseHolders();
-  const Cost directCost = chooser.costOf(direct);
-  if (!isWorthwhile(chooser.leastCost(), directCost))
+  SourceChoice direct = chooser.level(chooser.chooseHolders());
+  if (!chooser.leastCost().isWorthwhile(direct.cost, worthwhilePercent))
     return direct;
-  std::optional<SmallVector<Transfers>> best;
-  Cost leastCost = directCost;
-  for (unsigned fanOut : fanOuts) {
-    SmallVector<Transfers> relayed = chooser.chooseRelays(fanOut);
-    const Cost cost = chooser.costOf(relayed);
-    if (cost < leastCost && isWorthwhile(cost, directCost)) {
-      best = std::move(relayed);
-      leastCost = cost;
+  std::optional<SourceChoice> best;
+  for (unsigned fanOut : fanOuts)
+    for (bool entersEarly : {true, false}) {
+      SourceChoice relayed = chooser.chooseRelays({fanOut, entersEarly});
+      if (relayed.cost.isWorthwhile(direct.cost, worthwhilePercent) &&
+          (!best || isBetter(relayed.cost, best->cost)))
+        best = std::move(relayed);
     }
-  }
   return best ? std::move(*best) : std::move(direct);
 }

@@ -1,0 +1,51 @@
+//===- Demands.h - Who lacks what -----------------------------------------===//
+
+#ifndef ETC_LIB_TRANSFORMS_DEMANDS_H
+#define ETC_LIB_TRANSFORMS_DEMANDS_H
+
+#include "Needs.h"
+
+#include <deque>
+
+namespace etc {
+
+/// A fragment and the devices that lack it, ascending.
+struct Demand {
+  const Fragment *fragment;
+  llvm::SmallVector<int64_t> destinations;
+};
+
+/// All demands of a migration, by number: in the order in which programs list
+/// them.
+class Demands {
+public:
+  /// Of fragments that outlive it.
+  void add(const Fragment &fragment, llvm::ArrayRef<int64_t> destinations) {
+    list.push_back({&fragment, llvm::to_vector(destinations)});
+  }
+
+  size_t size() const { return list.size(); }
+  const Demand &operator[](size_t number) const { return list[number]; }
+  /// Their numbers, those first that leave the least choice of a source: what
+  /// many hold can then come along. `hasRanges`: pools are several roles.
+  llvm::SmallVector<unsigned> inOrder(bool hasRanges) const;
+
+  /// The same demands, of fragments cut into what the same devices lack:
+  /// tensors that tensor-parallel ranks hold alike are then no part of their
+  /// slices any more, and are sent on between them.
+  Demands splitByTakers() const;
+  /// The same demands, of fragments of at most so many bytes, or of one
+  /// position of an axis, so that several can share in sending them.
+  Demands splitByBytes(int64_t most) const;
+
+private:
+  /// The parts of one that is in `from`.
+  void addParts(const Demand &from, std::vector<Fragment> parts);
+
+  std::vector<Demand> list;
+  std::deque<Fragment> own; ///< those that were made by a split
+};
+
+} // namespace etc
+
+#endif // ETC_LIB_TRANSFORMS_DEMANDS_H

@@ -1,0 +1,35 @@
+//===- Egress.h - The least that the busiest sender sends -----------------===//
+
+#ifndef ETC_LIB_TRANSFORMS_EGRESS_H
+#define ETC_LIB_TRANSFORMS_EGRESS_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+
+#include <cstdint>
+
+namespace etc {
+
+/// Bytes for one destination that any of several devices may send.
+struct Shipment {
+  int64_t bytes;
+  llvm::SmallVector<int64_t> senders; ///< those that may
+  int64_t sender;                     ///< the one that does
+};
+
+/// Moves shipments from device to device until the busiest sender cannot be
+/// relieved, or sends no more than `enough` bytes: along paths on which every
+/// device passes one of its own on, found by breadth-first search. With
+/// shipments of one size these are the augmenting paths of the flow from
+/// shipments to senders, and the result is its optimum; with several sizes it
+/// is the least that such paths lead to, the nearer to the optimum the smaller
+/// the shipments are.
+void levelEgress(llvm::MutableArrayRef<Shipment> shipments, int64_t devices,
+                 int64_t enough);
+
+/// A bound for the bytes of the busiest sender: those that only it may send.
+int64_t findLeastEgress(llvm::ArrayRef<Shipment> shipments, int64_t devices);
+
+} // namespace etc
+
+#endif // ETC_LIB_TRANSFORMS_EGRESS_H
