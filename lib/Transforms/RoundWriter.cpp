@@ -130,6 +130,7 @@ void RoundWriter::writeProgram(ProgramOp op, Program &program) {
   }
   for (InstructionOpInterface instruction : program.ops)
     instruction->erase();
+  program = {}; // its memory serves the next one
 }
 
 void RoundWriter::statePeaks(ProgramOp op, unsigned program) {
