@@ -1,7 +1,7 @@
 //===- LowerToInstructions.cpp - Send, Recv and Refer ---------------------===//
 
+#include "ChooseSources.h"
 #include "DeviceClasses.h"
-#include "Relays.h"
 #include "etc/Transforms/Passes.h"
 
 #include "mlir/IR/Builders.h"

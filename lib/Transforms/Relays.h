@@ -10,43 +10,56 @@
 #ifndef ETC_LIB_TRANSFORMS_RELAYS_H
 #define ETC_LIB_TRANSFORMS_RELAYS_H
 
-#include "Demands.h"
 #include "Sources.h"
 
+#include "llvm/ADT/DenseMap.h"
+
 namespace etc {
-
-/// What a choice of sources costs, in bytes.
-struct SourceCost {
-  int64_t internode = 0;
-  int64_t sent = 0, received = 0; ///< of the devices with most
-
-  int64_t getBusiest() const { return std::max(sent, received); }
-  /// Worse in nothing, and at most `percent` of the other's in something.
-  bool isWorthwhile(const SourceCost &other, int64_t percent) const;
-};
 
 /// The sources of a demand, parallel to its destinations.
 using Transfers = llvm::SmallVector<Source>;
 
-/// The sources of all demands, by number.
-struct SourceChoice {
-  llvm::SmallVector<Transfers> transfers;
-  SourceCost cost;
-  bool hasRelays = false;
-  /// Without relays, what one device at least sends or receives, whichever
-  /// holders send.
-  int64_t leastBusiest = 0;
+/// How a device that has a fragment is chosen.
+struct RelayRule {
+  /// How often it may send it before others that have it do.
+  unsigned fanOut;
+  /// Whether nodes are entered early, so that hops are left within them, or by
+  /// those that have sent least.
+  bool entersEarly;
 };
 
-/// The sources of all demands: previous holders only, levelled where the
-/// busiest port sends; or, where this takes a quarter or more off the bytes
-/// between nodes or off the busiest port, relays too.
-SourceChoice chooseSources(const Demands &demands, const Devices &devices,
-                           const Holdings &prev);
+/// Chooses among holders and those that have been served.
+class Relays {
+public:
+  /// `owed`: what devices have to send as holders, in bytes.
+  Relays(const Devices &devices, llvm::ArrayRef<int64_t> owed, RelayRule rule)
+      : devices(devices), owed(owed), rule(rule), sent(devices.size()) {}
 
-/// The same, of previous holders only, in turn.
-SourceChoice chooseHolders(const Demands &demands, const Devices &devices,
-                           const Holdings &prev);
+  /// The sources of one fragment, parallel to its destinations.
+  Transfers choose(const Fragment &fragment,
+                   llvm::ArrayRef<int64_t> destinations,
+                   llvm::ArrayRef<int64_t> holders);
+
+private:
+  struct Candidate {
+    int64_t device;
+    unsigned hop;
+    unsigned given = 0; ///< how often it sends the fragment
+  };
+  /// Who has the fragment at hand, in all and by node.
+  struct Candidates {
+    llvm::SmallVector<Candidate> list;
+    llvm::DenseMap<int64_t, llvm::SmallVector<unsigned>> onNode;
+  };
+  void add(Candidates &candidates, Candidate candidate) const;
+  Candidate &findNearest(Candidates &candidates, int64_t destination) const;
+  bool isBetter(const Candidate &a, const Candidate &b, bool isFar) const;
+
+  const Devices &devices;
+  const llvm::ArrayRef<int64_t> owed;
+  const RelayRule rule;
+  llvm::SmallVector<int64_t> sent; ///< [device] bytes so far
+};
 
 } // namespace etc
 

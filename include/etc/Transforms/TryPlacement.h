@@ -3,7 +3,7 @@
 #ifndef ETC_TRANSFORMS_TRYPLACEMENT_H
 #define ETC_TRANSFORMS_TRYPLACEMENT_H
 
-#include "etc/Transforms/PaperVolumes.h"
+#include "etc/Transforms/PlacementVolumes.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"

@@ -1,0 +1,245 @@
+//===- ChooseSources.cpp - Who sends what every device lacks --------------===//
+
+#include "ChooseSources.h"
+
+#include "Egress.h"
+
+#include "llvm/ADT/DenseSet.h"
+
+#include <map>
+
+using namespace etc;
+using llvm::ArrayRef;
+using llvm::SmallVector;
+
+namespace {
+/// Relays that leave more than this of what it would be without them are not
+/// worth their rounds.
+constexpr int64_t worthwhilePercent = 75;
+/// Chains, and trees that are less deep.
+constexpr unsigned fanOuts[] = {1, 2, 3, 4};
+/// Bytes between nodes that differ by less do not decide between relays.
+constexpr int64_t alikePercent = 102;
+
+/// All demands, and what their transfers cost.
+class SourceChooser {
+public:
+  SourceChooser(const Demands &demands, const Devices &devices,
+                const Holdings &prev)
+      : demands(demands), devices(devices), prev(prev),
+        order(demands.inOrder(prev.hasRanges())) {}
+
+  SourceChoice chooseHolders() const;
+  /// The same transfers from other holders, where the busiest port sends.
+  SourceChoice level(SourceChoice choice) const;
+  SourceChoice chooseRelays(RelayRule rule) const;
+  /// What no relays of whole fragments can go below.
+  SourceCost leastCost() const;
+
+private:
+  /// [device] bytes of which holders send at least one copy, by and large.
+  SmallVector<int64_t> findOwed() const;
+  SmallVector<SmallVector<unsigned>> groupDemands() const;
+  SourceCost costOf(ArrayRef<Transfers> transfers) const;
+
+  const Demands &demands;
+  const Devices &devices;
+  const Holdings &prev;
+  const SmallVector<unsigned> order;
+};
+} // namespace
+
+/// What a device lacks is another fragment than what a device with another
+/// previous role does, but often the same pieces.
+static bool isLess(const Fragment *a, const Fragment *b) {
+  auto typesOf = [](const Fragment &fragment) {
+    return SmallVector<unsigned>(fragment.types.set_bits());
+  };
+  auto first = std::tie(a->tied, a->bytes, a->holders, a->pieces),
+       second = std::tie(b->tied, b->bytes, b->holders, b->pieces);
+  return first != second ? first < second : typesOf(*a) < typesOf(*b);
+}
+
+SourceChoice SourceChooser::chooseHolders() const {
+  Sources sources(devices, prev);
+  SmallVector<Transfers> transfers(demands.size());
+  for (unsigned number : order)
+    transfers[number] =
+        sources.choose(*demands[number].fragment, demands[number].destinations);
+  const SourceCost cost = costOf(transfers);
+  return {std::move(transfers), cost};
+}
+
+SourceChoice SourceChooser::level(SourceChoice choice) const {
+  choice.leastBusiest = choice.cost.received;
+  if (choice.cost.sent <= choice.cost.received)
+    return choice;
+  const Sources sources(devices, prev);
+  std::vector<Shipment> shipments;
+  for (auto [number, chosen] : llvm::enumerate(choice.transfers)) {
+    const Demand &demand = demands[number];
+    SmallVector<int64_t> holders = sources.findHolders(*demand.fragment);
+    for (auto [destination, source] :
+         llvm::zip_equal(demand.destinations, chosen)) {
+      auto isNear = [&, node = devices.getNode(destination)](int64_t holder) {
+        return devices.getNode(holder) == node;
+      };
+      auto near = llvm::to_vector(llvm::make_filter_range(holders, isNear));
+      shipments.push_back({demand.fragment->bytes,
+                           near.empty() ? holders : near, source.device});
+    }
+  }
+  levelEgress(shipments, devices.size(), choice.cost.received);
+  choice.leastBusiest =
+      std::max(choice.leastBusiest, findLeastEgress(shipments, devices.size()));
+  ArrayRef<Shipment> rest = shipments;
+  for (Transfers &chosen : choice.transfers)
+    for (Source &source : chosen) {
+      source.device = rest.front().sender;
+      rest = rest.drop_front();
+    }
+  choice.cost = costOf(choice.transfers);
+  return choice;
+}
+
+SmallVector<int64_t> SourceChooser::findOwed() const {
+  const Sources sources(devices, prev);
+  SmallVector<int64_t> owed(devices.size());
+  for (unsigned number : order) {
+    const Fragment &fragment = *demands[number].fragment;
+    SmallVector<int64_t> holders = sources.findHolders(fragment);
+    for (int64_t holder : holders)
+      owed[holder] += fragment.bytes / holders.size();
+  }
+  return owed;
+}
+
+/// Demands for the same pieces, one after the other.
+SmallVector<SmallVector<unsigned>> SourceChooser::groupDemands() const {
+  std::map<const Fragment *, size_t, decltype(&isLess)> numbers(&isLess);
+  SmallVector<SmallVector<unsigned>> groups;
+  for (unsigned number : order) {
+    auto [entry, isNew] =
+        numbers.try_emplace(demands[number].fragment, groups.size());
+    if (isNew)
+      groups.emplace_back();
+    groups[entry->second].push_back(number);
+  }
+  return groups;
+}
+
+SourceChoice SourceChooser::chooseRelays(RelayRule rule) const {
+  const Sources sources(devices, prev);
+  SmallVector<int64_t> owed = findOwed();
+  Relays relays(devices, owed, rule);
+  SmallVector<Transfers> transfers(demands.size());
+  for (ArrayRef<unsigned> group : groupDemands()) {
+    const Fragment &fragment = *demands[group.front()].fragment;
+    SmallVector<int64_t> destinations;
+    for (unsigned number : group)
+      llvm::append_range(destinations, demands[number].destinations);
+    Transfers chosen =
+        relays.choose(fragment, destinations, sources.findHolders(fragment));
+    ArrayRef<Source> rest = chosen;
+    for (unsigned number : group) {
+      const size_t count = demands[number].destinations.size();
+      llvm::append_range(transfers[number], rest.take_front(count));
+      rest = rest.drop_front(count);
+    }
+  }
+  const SourceCost cost = costOf(transfers);
+  return {std::move(transfers), cost, /*hasRelays=*/true};
+}
+
+//===----------------------------------------------------------------------===//
+// Costs
+//===----------------------------------------------------------------------===//
+
+SourceCost SourceChooser::costOf(ArrayRef<Transfers> transfers) const {
+  SourceCost cost;
+  SmallVector<int64_t> sent(devices.size()), received(devices.size());
+  for (auto [number, sources] : llvm::enumerate(transfers)) {
+    const int64_t bytes = demands[number].fragment->bytes;
+    for (auto [destination, source] :
+         llvm::zip_equal(demands[number].destinations, sources)) {
+      if (devices.getNode(destination) != devices.getNode(source.device))
+        cost.internode += bytes;
+      sent[source.device] += bytes;
+      received[destination] += bytes;
+    }
+  }
+  cost.sent = *llvm::max_element(sent);
+  cost.received = *llvm::max_element(received);
+  return cost;
+}
+
+SourceCost SourceChooser::leastCost() const {
+  const Sources sources(devices, prev);
+  SourceCost cost;
+  SmallVector<int64_t> received(devices.size());
+  for (ArrayRef<unsigned> group : groupDemands()) {
+    const Fragment &fragment = *demands[group.front()].fragment;
+    llvm::DenseSet<int64_t> reached;
+    for (int64_t holder : sources.findHolders(fragment))
+      reached.insert(devices.getNode(holder));
+    for (unsigned number : group)
+      for (int64_t destination : demands[number].destinations) {
+        received[destination] += fragment.bytes;
+        if (reached.insert(devices.getNode(destination)).second)
+          cost.internode += fragment.bytes;
+      }
+  }
+  cost.received = *llvm::max_element(received);
+  return cost;
+}
+
+bool SourceCost::isWorthwhile(const SourceCost &other, int64_t percent) const {
+  auto isMuchLess = [&](int64_t mine, int64_t its) {
+    return mine < its && static_cast<__int128>(mine) * 100 <=
+                             static_cast<__int128>(its) * percent;
+  };
+  const int64_t busiest = getBusiest(), itsBusiest = other.getBusiest();
+  return internode <= other.internode && busiest <= itsBusiest &&
+         (isMuchLess(internode, other.internode) ||
+          isMuchLess(busiest, itsBusiest));
+}
+
+//===----------------------------------------------------------------------===//
+// The choice
+//===----------------------------------------------------------------------===//
+
+SourceChoice etc::chooseHolders(const Demands &demands, const Devices &devices,
+                                const Holdings &prev) {
+  return SourceChooser(demands, devices, prev).chooseHolders();
+}
+
+/// Of relays that are worth it, those with the least busiest port among those
+/// with about the least bytes between nodes.
+static bool isBetter(const SourceCost &one, const SourceCost &other) {
+  auto isAbout = [](int64_t a, int64_t b) {
+    return static_cast<__int128>(a) * 100 <=
+           static_cast<__int128>(b) * alikePercent;
+  };
+  const bool areAlike = isAbout(one.internode, other.internode) &&
+                        isAbout(other.internode, one.internode);
+  return areAlike && one.getBusiest() != other.getBusiest()
+             ? one.getBusiest() < other.getBusiest()
+             : one.internode < other.internode;
+}
+
+SourceChoice etc::chooseSources(const Demands &demands, const Devices &devices,
+                                const Holdings &prev) {
+  const SourceChooser chooser(demands, devices, prev);
+  SourceChoice direct = chooser.level(chooser.chooseHolders());
+  if (!chooser.leastCost().isWorthwhile(direct.cost, worthwhilePercent))
+    return direct;
+  std::optional<SourceChoice> best;
+  for (unsigned fanOut : fanOuts)
+    for (bool entersEarly : {true, false}) {
+      SourceChoice relayed = chooser.chooseRelays({fanOut, entersEarly});
+      if (relayed.cost.isWorthwhile(direct.cost, worthwhilePercent) &&
+          (!best || isBetter(relayed.cost, best->cost)))
+        best = std::move(relayed);
+    }
+  return best ? std::move(*best) : std::move(direct);
+}
