@@ -2,6 +2,8 @@
 
 #include "PlanTables.h"
 
+#include "llvm/ADT/Hashing.h"
+
 using namespace etc;
 using namespace mlir;
 namespace fb = etc::plan::fb;
@@ -106,11 +108,9 @@ void PlanTables::addTensor(const Piece &piece) {
 }
 
 size_t PlanTables::BoxHash::operator()(const Piece &piece) const {
-  size_t hash = piece.tensor;
-  for (Span span : {piece.outer, piece.cut, piece.inner})
-    for (int64_t position : {span.begin, span.end})
-      hash = (hash ^ static_cast<size_t>(position)) * 0x9e3779b97f4a7c15;
-  return hash;
+  return llvm::hash_combine(piece.tensor, piece.outer.begin, piece.outer.end,
+                            piece.cut.begin, piece.cut.end, piece.inner.begin,
+                            piece.inner.end);
 }
 
 uint32_t PlanTables::getBox(const Piece &piece) {

@@ -22,26 +22,15 @@ SmallVector<unsigned> Demands::inOrder(bool hasRanges) const {
   return order;
 }
 
-static int64_t sizeOf(ArrayRef<Piece> pieces) {
-  int64_t size = 0;
-  for (const Piece &piece : pieces)
-    size += piece.size();
-  return size;
-}
-
-/// Bytes of an element, in the types that move.
-static int64_t unitOf(const Fragment &fragment) {
-  return fragment.bytes / sizeOf(fragment.pieces);
-}
-
 /// None of the pieces.
 static Fragment emptyLike(const Fragment &fragment) {
-  return {{}, fragment.types, fragment.tied, fragment.holders, /*bytes=*/0};
+  return {{},          fragment.types, fragment.tied, fragment.holders,
+          /*bytes=*/0, fragment.unit};
 }
 
-static void append(Fragment &fragment, const Piece &piece, int64_t unit) {
+static void append(Fragment &fragment, const Piece &piece) {
   fragment.pieces.push_back(piece);
-  fragment.bytes += piece.size() * unit;
+  fragment.bytes += piece.size() * fragment.unit;
 }
 
 void Demands::addParts(const Demand &from, std::vector<Fragment> parts) {
@@ -80,7 +69,7 @@ Demands Demands::splitByTakers() const {
           takers.find(keyOf(whole, piece))->second, parts.size());
       if (isNew)
         parts.push_back(emptyLike(whole));
-      append(parts[entry->second], piece, unitOf(whole));
+      append(parts[entry->second], piece);
     }
     split.addParts(demand, std::move(parts));
   }
@@ -109,14 +98,13 @@ Demands Demands::splitByBytes(int64_t most) const {
   Demands split;
   for (const Demand &demand : list) {
     const Fragment &whole = *demand.fragment;
-    const int64_t unit = unitOf(whole);
     std::vector<Fragment> parts = {emptyLike(whole)};
     for (const Piece &piece : whole.pieces)
-      for (const Piece &small : cut(piece, most / unit)) {
+      for (const Piece &small : cut(piece, most / whole.unit)) {
         if (!parts.back().pieces.empty() &&
-            parts.back().bytes + small.size() * unit > most)
+            parts.back().bytes + small.size() * whole.unit > most)
           parts.push_back(emptyLike(whole));
-        append(parts.back(), small, unit);
+        append(parts.back(), small);
       }
     split.addParts(demand, std::move(parts));
   }

@@ -19,6 +19,11 @@ struct Demand {
 /// them.
 class Demands {
 public:
+  Demands() = default;
+  /// Not copied: demands refer to fragments of its own.
+  Demands(Demands &&) = default;
+  Demands &operator=(Demands &&) = default;
+
   /// Of fragments that outlive it.
   void add(const Fragment &fragment, llvm::ArrayRef<int64_t> destinations) {
     list.push_back({&fragment, llvm::to_vector(destinations)});

@@ -107,7 +107,9 @@ bool NeedsTable::work(llvm::ArrayRef<Piece> pieces, int64_t own,
     for (unsigned type : types)
       typeSet.set(type);
     result.missing.push_back(fragments.size());
-    fragments.push_back({parts, typeSet, tied, list, bytes});
+    const int64_t unit =
+        table.getMovedBytes(parts.front()) / parts.front().size();
+    fragments.push_back({parts, typeSet, tied, list, bytes, unit});
   }
   return true;
 }

@@ -21,6 +21,7 @@ struct Fragment {
   /// Ascending, each has all of the pieces.
   llvm::SmallVector<Holder, 0> holders;
   int64_t bytes; ///< in the types that move
+  int64_t unit;  ///< bytes of an element, in these types
 
   /// Whether a device of a previous role, of a pool, has them.
   bool isHeldBy(int64_t role, int64_t pool) const {

@@ -59,9 +59,10 @@ def LowerToInstructionsPass : Etc_Pass<"etc-lower-to-instructions"> {
     What a device holds and keeps is an `etc.refer`; what it lacks is an `etc.recv` here and an `etc.send` at one
     chosen source; rows that padding adds are an `etc.zero`. Of what it lacks, a derived type does not move: it is an
     `etc.derive` here, from its source type, which does. Every needed byte is written once. Sources: the same node
-    first, then a device that sends to the destination anyway, then all holders in turn. Where this takes a quarter or
-    more off the bytes between nodes or off the busiest port, devices that have received state are sources, too
-    (`hop`), but not under `policy paper`. Devices that do the same become one `etc.program`.
+    first, then a device that sends to the destination anyway, then all holders in turn; where the busiest port sends,
+    others that hold the same then send in its place. Where this takes a quarter or more off the bytes between nodes or
+    off the busiest port, devices that have received state are sources, too (`hop`). Under `policy paper` holders only
+    take turns. Devices that do the same become one `etc.program`.
     Fails where state has no living holder, and names it.
   }];
   let statistics = [Statistic<"programs", "programs", "Classes of devices">];
