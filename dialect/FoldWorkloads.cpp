@@ -135,10 +135,15 @@ void Folder::takeGroup(Entries &entries, Entry group, int64_t layer) const {
            entry.sliceBegin == group.sliceBegin &&
            entry.sliceEnd == group.sliceEnd;
   };
-  auto wanted = llvm::count_if(members(group.part, ofExperts, layer), belongs);
-  if (wanted == 0 || wanted != llvm::count_if(entries, matches))
-    return;
   auto first = llvm::find_if(entries, matches);
+  if (first == entries.end())
+    return;
+  auto lacking = std::count_if(first, entries.end(), matches);
+  for (unsigned tensor : members(group.part, ofExperts, layer))
+    if (belongs(tensor) && --lacking < 0)
+      return;
+  if (lacking != 0)
+    return;
   *first = group;
   // One slice may be all of what is cut, but an id without a suffix means what
   // is not cut, too.
@@ -170,6 +175,7 @@ bool Folder::isWhole(ArrayRef<Entry> entries, bool ofExperts,
 /// entry that is all of it stands alone.
 Entries Folder::foldAlike(ArrayRef<Piece> pieces) const {
   Entries entries, groups;
+  entries.reserve(pieces.size());
   int64_t layer = pieces.front().layer;
   for (const Piece &piece : pieces) {
     const Entry &entry = entries.emplace_back(entryOf(piece));

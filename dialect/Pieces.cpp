@@ -3,8 +3,18 @@
 #include "dialect/Workloads.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/xxhash.h"
 
 using namespace etc;
+
+size_t PieceHash::operator()(const Piece &piece) const {
+  const int64_t fields[] = {
+      piece.tensor,      piece.layer,       piece.expert,
+      piece.outer.begin, piece.outer.end,   piece.cut.begin,
+      piece.cut.end,     piece.inner.begin, piece.inner.end};
+  return llvm::xxh3_64bits(llvm::ArrayRef(
+      reinterpret_cast<const uint8_t *>(fields), sizeof(fields)));
+}
 
 std::optional<Piece> etc::intersect(const Piece &a, const Piece &b) {
   Piece shared{a.tensor,
@@ -46,25 +56,28 @@ llvm::SmallVector<Piece> etc::subtract(const Piece &a, const Piece &b) {
   return parts;
 }
 
-/// Joins neighbours in the list that continue each other along `axis` and are
+/// Both pieces as one, where the second continues the first along `axis` and is
 /// alike along the others.
+static std::optional<Piece> join(const Piece &first, const Piece &second,
+                                 Span Piece::*axis) {
+  if ((first.*axis).end != (second.*axis).begin)
+    return std::nullopt;
+  Piece joined = second;
+  (joined.*axis).begin = (first.*axis).begin;
+  Piece wanted = first;
+  (wanted.*axis).end = (second.*axis).end;
+  return joined == wanted ? std::optional(joined) : std::nullopt;
+}
+
 static void joinAlong(llvm::SmallVectorImpl<Piece> &pieces, Span Piece::*axis) {
   size_t kept = 0;
-  for (const Piece &piece : pieces) {
-    if (kept > 0) {
-      Piece joined = pieces[kept - 1];
-      (joined.*axis).end = (piece.*axis).end;
-      Piece wanted = piece;
-      (wanted.*axis).begin = (joined.*axis).begin;
-      if ((pieces[kept - 1].*axis).end == (piece.*axis).begin &&
-          joined == wanted) {
-        pieces[kept - 1] = joined;
-        continue;
-      }
-    }
-    pieces[kept++] = piece;
+  for (size_t next = 1; next < pieces.size(); ++next) {
+    if (auto joined = join(pieces[kept], pieces[next], axis))
+      pieces[kept] = *joined;
+    else if (++kept != next)
+      pieces[kept] = pieces[next];
   }
-  pieces.truncate(kept);
+  pieces.truncate(std::min(kept + 1, pieces.size()));
 }
 
 void etc::joinPieces(llvm::SmallVectorImpl<Piece> &pieces) {

@@ -57,6 +57,10 @@ struct Piece {
   auto operator<=>(const Piece &) const = default;
 };
 
+struct PieceHash {
+  size_t operator()(const Piece &piece) const;
+};
+
 /// What two parts of tensors of one shape share, named as the first; nothing
 /// where they are apart.
 std::optional<Piece> intersect(const Piece &a, const Piece &b);

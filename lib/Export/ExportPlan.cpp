@@ -183,8 +183,7 @@ void PlanExporter::listShards() {
       ArrayRef<Piece> shard = rest.take_while(
           [&](const Piece &piece) { return piece.isOfSame(rest.front()); });
       rest = rest.drop_front(shard.size());
-      for (unsigned type : types.set_bits())
-        list.push_back(tables.getShard(shard, type));
+      tables.listShards(shard, types, list);
     }
   }
 }
@@ -235,9 +234,7 @@ void PlanExporter::writeProgram(ProgramOp program) {
 
 uint64_t PlanExporter::bytesOf(const fb::Op &op) {
   const fb::TensorT &tensor = *plan.tensors[op.tensor()];
-  uint64_t bytes =
-      cast<StateAttr>(migration.getTypes()[tables.getType(op.tensor())])
-          .getBytes();
+  uint64_t bytes = table.getTypeBytes(tables.getType(op.tensor()));
   for (size_t axis = 0; axis < tensor.shape.size(); ++axis)
     bytes *=
         plan.bounds[op.box() + 2 * axis + 1] - plan.bounds[op.box() + 2 * axis];
@@ -342,8 +339,7 @@ LogicalResult PlanExporter::checkHeld(unsigned program, Side side,
     ArrayRef<Piece> pieces = rest.take_while(
         [&](const Piece &piece) { return piece.isOfSame(rest.front()); });
     rest = rest.drop_front(pieces.size());
-    for (unsigned type : table.getTypes(pieces.front().tensor).set_bits())
-      expected.push_back(tables.getShard(pieces, type));
+    tables.listShards(pieces, table.getTypes(pieces.front().tensor), expected);
   }
   llvm::sort(held);
   llvm::sort(expected);

@@ -2,8 +2,6 @@
 
 #include "PlanTables.h"
 
-#include "llvm/ADT/Hashing.h"
-
 using namespace etc;
 using namespace mlir;
 namespace fb = etc::plan::fb;
@@ -107,12 +105,6 @@ void PlanTables::addTensor(const Piece &piece) {
   }
 }
 
-size_t PlanTables::BoxHash::operator()(const Piece &piece) const {
-  return llvm::hash_combine(piece.tensor, piece.outer.begin, piece.outer.end,
-                            piece.cut.begin, piece.cut.end, piece.inner.begin,
-                            piece.inner.end);
-}
-
 uint32_t PlanTables::getBox(const Piece &piece) {
   Piece key = piece;
   key.layer = key.expert = 0;
@@ -136,17 +128,21 @@ uint32_t PlanTables::getBox(const Piece &piece) {
   return it->second;
 }
 
-uint32_t PlanTables::getShard(ArrayRef<Piece> pieces, unsigned type) {
-  uint32_t tensor = getTensor(pieces.front(), type);
-  SmallVector<uint32_t, 1> list;
+void PlanTables::listShards(ArrayRef<Piece> pieces,
+                            const llvm::SmallBitVector &types,
+                            std::vector<uint32_t> &list) {
+  SmallVector<uint32_t, 1> shape;
   for (const Piece &piece : pieces)
-    list.push_back(getBox(piece));
-  if (shards.size() <= tensor)
-    shards.resize(tensor + 1);
-  auto [it, isNew] = shards[tensor].try_emplace(list, plan.shards.size());
-  if (isNew) {
-    plan.shards.push_back(fb::Shard(tensor, plan.boxes.size(), list.size()));
-    llvm::append_range(plan.boxes, list);
+    shape.push_back(getBox(piece));
+  for (unsigned type : types.set_bits()) {
+    uint32_t tensor = getTensor(pieces.front(), type);
+    if (shards.size() <= tensor)
+      shards.resize(tensor + 1);
+    auto [it, isNew] = shards[tensor].try_emplace(shape, plan.shards.size());
+    if (isNew) {
+      plan.shards.push_back(fb::Shard(tensor, plan.boxes.size(), shape.size()));
+      llvm::append_range(plan.boxes, shape);
+    }
+    list.push_back(it->second);
   }
-  return it->second;
 }

@@ -28,13 +28,13 @@ public:
   bool isDerived(uint32_t tensor) const { return types[tensor].second; }
   /// The offset of a piece's box in the plan's bounds.
   uint32_t getBox(const Piece &piece);
-  /// The number of the shard that is some pieces of one tensor, in one type.
-  uint32_t getShard(llvm::ArrayRef<Piece> pieces, unsigned type);
+  /// Adds the numbers of the shards that are some pieces of one tensor, a type
+  /// each.
+  void listShards(llvm::ArrayRef<Piece> pieces,
+                  const llvm::SmallBitVector &types,
+                  std::vector<uint32_t> &list);
 
 private:
-  struct BoxHash {
-    size_t operator()(const Piece &piece) const;
-  };
   using Key = std::tuple<unsigned, int64_t, int64_t>;
   static Key keyOf(const Piece &piece) {
     return {piece.tensor, piece.layer, piece.expert};
@@ -51,7 +51,7 @@ private:
   std::vector<llvm::SmallVector<uint32_t>> ranks; ///< [tensor][type]
   std::vector<std::pair<unsigned, bool>> types;   ///< [number]
   /// By tensor of the table and positions: all layers share their boxes.
-  std::unordered_map<Piece, uint32_t, BoxHash> boxes;
+  std::unordered_map<Piece, uint32_t, PieceHash> boxes;
   /// By tensor number, and by boxes.
   std::vector<std::map<llvm::SmallVector<uint32_t, 1>, uint32_t>> shards;
 };

@@ -283,15 +283,16 @@ LogicalResult ProgramReplay::checkLiveness() {
   for (auto &[key, state] : states) {
     if (state.released < 0)
       continue;
-    std::string name = table.getName(state.releasedPieces.front());
+    const Piece &piece = state.releasedPieces.front();
     if (state.bound >= 0)
       return program.emitError()
-             << "releases '" << name
+             << "releases '" << table.getName(piece)
              << "', whose memory the current state is bound to";
     if (state.lastRead > state.released)
       return state.reader->emitError()
-             << "reads '" << name << "' in round " << state.lastRead
-             << ", after its release in round " << state.released;
+             << "reads '" << table.getName(piece) << "' in round "
+             << state.lastRead << ", after its release in round "
+             << state.released;
   }
   return success();
 }

@@ -13,7 +13,9 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SmallBitVector.h"
 
+#include <deque>
 #include <map>
+#include <unordered_map>
 
 namespace etc {
 
@@ -154,32 +156,41 @@ private:
     int round;
     unsigned order;
     unsigned type;
-    Piece piece;
-    auto operator<=>(const Share &) const = default;
+    const Piece *piece;
+    auto key() const { return std::tuple(round, order, type); }
   };
   struct Program {
     std::vector<Share> shares;
     llvm::SmallVector<InstructionOpInterface> ops;
   };
+  /// Some pieces beside some types.
+  struct Beside {
+    mlir::ArrayAttr types;
+    llvm::SmallVector<const Piece *, 4> pieces;
+    bool operator==(const Beside &other) const;
+  };
+  /// The part of a step that goes in a portion.
+  const Piece *findPart(const Step &step, const Portion &portion);
   void writeProgram(ProgramOp op, Program &program);
   void writeStep(mlir::OpBuilder &builder, ProgramOp program,
                  InstructionOpInterface op, llvm::ArrayRef<Share> shares);
-  mlir::ArrayAttr fold(const llvm::SmallVector<Piece> &pieces,
-                       mlir::ArrayAttr types);
+  mlir::ArrayAttr fold(const Beside &key);
   void statePeaks(ProgramOp op, unsigned program);
 
   MigrationOp migration;
   const ProgramFlows &flows;
   llvm::SmallVector<Program> programs;
+  std::deque<Piece> parts; ///< of what is cut; all else is a piece of `flows`
   /// [program][round] bytes.
   struct Bytes {
     int64_t allocated = 0, released = 0, sent = 0, received = 0;
   };
   llvm::SmallVector<llvm::SmallVector<Bytes>> bytes;
   llvm::SmallVector<int64_t> bound; ///< [program] bytes
-  /// The ids of pieces beside types.
-  std::map<std::pair<const void *, llvm::SmallVector<Piece>>, mlir::ArrayAttr>
-      folded;
+  struct FoldHash {
+    size_t operator()(const Beside &key) const;
+  };
+  std::unordered_map<Beside, mlir::ArrayAttr, FoldHash> folded;
 };
 
 } // namespace etc

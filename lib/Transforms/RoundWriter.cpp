@@ -21,9 +21,15 @@ RoundWriter::RoundWriter(MigrationOp migration, const ProgramFlows &flows,
       program.ops.push_back(instruction);
 }
 
+const Piece *RoundWriter::findPart(const Step &step, const Portion &portion) {
+  if (!step.isTransfer() || portion.chunks == 1)
+    return &step.piece;
+  return &parts.emplace_back(step.getPart(portion.chunk, portion.chunks));
+}
+
 void RoundWriter::add(unsigned item, const Portion &portion, int round) {
   unsigned type = portion.type;
-  int64_t size = cast<StateAttr>(migration.getTypes()[type]).getBytes();
+  int64_t size = flows.getTable().getTypeBytes(type);
   for (const ItemFlow &flow : flows.getFlows(item)) {
     Program &program = programs[flow.program];
     Bytes &account = bytes[flow.program][round];
@@ -37,18 +43,16 @@ void RoundWriter::add(unsigned item, const Portion &portion, int round) {
       if (portion.derives || step.isTransfer() ? step.hop != portion.hop
                                                : !portion.isFirst())
         continue;
-      Piece part = step.isTransfer()
-                       ? step.getPart(portion.chunk, portion.chunks)
-                       : step.piece;
+      const Piece *part = findPart(step, portion);
       int when = step.binds ? 0 : round;
-      if (part.size() > 0)
+      if (part->size() > 0)
         program.shares.push_back({when, step.order, type, part});
       if (step.binds)
         bound[flow.program] += step.piece.size() * size;
     }
     if (portion.isLast())
       for (const Piece &piece : flow.releasedPieces)
-        program.shares.push_back({round, releaseOrder, type, piece});
+        program.shares.push_back({round, releaseOrder, type, &piece});
   }
 }
 
@@ -59,13 +63,26 @@ void RoundWriter::write() {
   }
 }
 
+bool RoundWriter::Beside::operator==(const Beside &other) const {
+  return types == other.types &&
+         llvm::equal(pieces, other.pieces,
+                     [](const Piece *a, const Piece *b) { return *a == *b; });
+}
+
+size_t RoundWriter::FoldHash::operator()(const Beside &key) const {
+  size_t hash = key.pieces.size();
+  for (const Piece *piece : key.pieces)
+    hash = hash * 31 + PieceHash()(*piece);
+  return hash;
+}
+
 /// Both ends of a message list the same pieces, so most lists come twice.
-ArrayAttr RoundWriter::fold(const llvm::SmallVector<Piece> &pieces,
-                            ArrayAttr types) {
-  ArrayAttr &ids = folded[{types.getAsOpaquePointer(), pieces}];
+ArrayAttr RoundWriter::fold(const Beside &key) {
+  ArrayAttr &ids = folded[key];
   if (!ids)
-    ids = foldWorkloads(flows.getTable(), pieces,
-                        flows.getTable().getTypes(types));
+    ids = foldWorkloads(flows.getTable(),
+                        llvm::to_vector(llvm::make_pointee_range(key.pieces)),
+                        flows.getTable().getTypes(key.types));
   return ids;
 }
 
@@ -79,26 +96,29 @@ static ArrayRef<T> takeAlike(ArrayRef<T> list, KeyFn key) {
 /// One instruction for all types that do the same.
 void RoundWriter::writeStep(OpBuilder &builder, ProgramOp program,
                             InstructionOpInterface op, ArrayRef<Share> shares) {
-  llvm::SmallVector<
-      std::pair<llvm::SmallVector<Piece>, llvm::SmallVector<Attribute>>>
-      alike;
+  using Pieces = llvm::SmallVector<const Piece *, 4>;
+  llvm::SmallVector<std::pair<Pieces, llvm::SmallVector<Attribute>>> alike;
   for (ArrayRef<Share> rest = shares; !rest.empty();) {
     ArrayRef<Share> ofType =
         takeAlike(rest, [](const Share &share) { return share.type; });
     rest = rest.drop_front(ofType.size());
-    auto pieces =
-        llvm::map_range(ofType, [](const Share &share) { return share.piece; });
+    auto isSame = [](const Piece *piece, const Share &share) {
+      return *piece == *share.piece;
+    };
     auto it = llvm::find_if(alike, [&](const auto &entry) {
-      return llvm::equal(entry.first, pieces);
+      return llvm::equal(entry.first, ofType, isSame);
     });
-    if (it == alike.end())
-      it = &alike.emplace_back(llvm::to_vector(pieces),
-                               llvm::SmallVector<Attribute>());
+    if (it == alike.end()) {
+      it = &alike.emplace_back();
+      for (const Share &share : ofType)
+        it->first.push_back(share.piece);
+    }
     it->second.push_back(
         cast<StateAttr>(migration.getTypes()[ofType.front().type]).getName());
   }
-  for (auto &[list, types] : alike) {
-    ArrayAttr wt = builder.getArrayAttr(types), ids = fold(list, wt);
+  for (auto &[pieces, types] : alike) {
+    ArrayAttr wt = builder.getArrayAttr(types),
+              ids = fold({wt, std::move(pieces)});
     if (!op) {
       ReleaseOp::create(builder, program.getLoc(), ids, wt, program.getSelf());
       continue;
@@ -110,8 +130,10 @@ void RoundWriter::writeStep(OpBuilder &builder, ProgramOp program,
 }
 
 void RoundWriter::writeProgram(ProgramOp op, Program &program) {
-  // Not llvm::sort, which takes qsort for what is trivially copied.
-  std::sort(program.shares.begin(), program.shares.end());
+  // Shares come item by item, which both ends of a message keep.
+  llvm::stable_sort(program.shares, [](const Share &a, const Share &b) {
+    return a.key() < b.key();
+  });
   OpBuilder builder = OpBuilder::atBlockEnd(&op.getBody().front());
   RoundOp round;
   for (ArrayRef<Share> rest = program.shares; !rest.empty();) {
@@ -119,7 +141,8 @@ void RoundWriter::writeProgram(ProgramOp op, Program &program) {
       return std::pair(share.round, share.order);
     });
     rest = rest.drop_front(step.size());
-    const auto [index, order, type, piece] = step.front();
+    const auto [index, order] =
+        std::pair(step.front().round, step.front().order);
     if (!round || static_cast<int>(round.getIndex()) != index) {
       builder.setInsertionPointToEnd(&op.getBody().front());
       round = RoundOp::create(builder, op.getLoc(), index);

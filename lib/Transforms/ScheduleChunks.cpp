@@ -146,10 +146,9 @@ static int64_t chunksOf(ArrayRef<ItemFlow> flows, const Portion &whole,
   return chunks;
 }
 
-static Unit &addUnit(Plan &plan, MigrationOp migration,
-                     const ProgramFlows &flows, unsigned item,
+static Unit &addUnit(Plan &plan, const ProgramFlows &flows, unsigned item,
                      const Portion &portion) {
-  int64_t size = cast<StateAttr>(migration.getTypes()[portion.type]).getBytes();
+  int64_t size = flows.getTable().getTypeBytes(portion.type);
   plan.chunks.push_back({item, portion});
   Unit &unit = plan.units.emplace_back();
   for (const ItemFlow &flow : flows.getFlows(item))
@@ -161,15 +160,14 @@ static Unit &addUnit(Plan &plan, MigrationOp migration,
 }
 
 /// What is derived comes in a later round than the last unit of its source.
-static void addDerives(Plan &plan, MigrationOp migration,
-                       const ProgramFlows &flows, unsigned item,
+static void addDerives(Plan &plan, const ProgramFlows &flows, unsigned item,
                        ArrayRef<int> last) {
   for (unsigned type = 0; type < last.size(); ++type) {
     if (llvm::none_of(flows.getFlows(item),
                       [&](const ItemFlow &flow) { return flow.derives(type); }))
       continue;
-    Unit &unit = addUnit(plan, migration, flows, item,
-                         {type, 0, 1, /*hop=*/0, /*derives=*/true});
+    Unit &unit =
+        addUnit(plan, flows, item, {type, 0, 1, /*hop=*/0, /*derives=*/true});
     unit.before = last[type];
     unit.after = last[*flows.getTable().getDerivationSource(
         flows.getTensor(item), type)];
@@ -178,9 +176,8 @@ static void addDerives(Plan &plan, MigrationOp migration,
 
 /// The units of what moves of one item in one type, chunk by chunk; a chunk is
 /// sent on in a later round than it arrives.
-static void addMoves(Plan &plan, MigrationOp migration,
-                     const ProgramFlows &flows, unsigned item, unsigned type,
-                     ArrayRef<ClassMemory> classes) {
+static void addMoves(Plan &plan, const ProgramFlows &flows, unsigned item,
+                     unsigned type, ArrayRef<ClassMemory> classes) {
   const unsigned lastHop = lastHopOf(flows.getFlows(item), type);
   const int64_t typeBytes = flows.getTable().getTypeBytes(type);
   int64_t chunks = 1;
@@ -191,7 +188,7 @@ static void addMoves(Plan &plan, MigrationOp migration,
   for (unsigned hop = 0; hop <= lastHop; ++hop)
     for (int64_t chunk = 0; chunk < chunks; ++chunk) {
       const int number = plan.units.size();
-      Unit &unit = addUnit(plan, migration, flows, item,
+      Unit &unit = addUnit(plan, flows, item,
                            {type, chunk, chunks, hop, /*derives=*/false});
       if (chunk > 0)
         unit.before = number - 1;
@@ -203,23 +200,25 @@ static void addMoves(Plan &plan, MigrationOp migration,
 /// The units of one item: for every type the chunks that move, then what is
 /// derived. What a derived type keeps is of the first kind and waits for
 /// nothing, so that its memory comes free early.
-static void addItem(Plan &plan, MigrationOp migration,
-                    const ProgramFlows &flows, unsigned item,
+static void addItem(Plan &plan, const ProgramFlows &flows, unsigned item,
                     ArrayRef<ClassMemory> classes) {
   const TensorTable &table = flows.getTable();
   SmallVector<int> last(table.getTypeCount(), -1); // unit of each type
   for (unsigned type : table.getTypes(flows.getTensor(item)).set_bits()) {
-    addMoves(plan, migration, flows, item, type, classes);
+    addMoves(plan, flows, item, type, classes);
     last[type] = plan.units.size() - 1;
   }
-  addDerives(plan, migration, flows, item, last);
+  addDerives(plan, flows, item, last);
 }
 
-static Plan plan(MigrationOp migration, const ProgramFlows &flows,
-                 ArrayRef<ClassMemory> classes) {
+static Plan plan(const ProgramFlows &flows, ArrayRef<ClassMemory> classes) {
   Plan plan;
+  // Most items move whole.
+  const size_t least = flows.getItemCount() * flows.getTable().getTypeCount();
+  plan.chunks.reserve(least);
+  plan.units.reserve(least);
   for (unsigned item = 0; item < flows.getItemCount(); ++item)
-    addItem(plan, migration, flows, item, classes);
+    addItem(plan, flows, item, classes);
   plan.schedule = scheduleUnits(plan.units, classes);
   return plan;
 }
@@ -266,13 +265,12 @@ static SmallVector<int64_t> stagingEighths(const ProgramFlows &flows) {
 /// The widest staging that keeps the budget throughout. Where none does: the
 /// fewest rounds of those whose peak is within the budget all the same, or else
 /// the least peak.
-static Plan choosePlan(MigrationOp migration, const Budget &budget,
-                       const ProgramFlows &flows) {
+static Plan choosePlan(const Budget &budget, const ProgramFlows &flows) {
   std::optional<Plan> best;
   std::pair<int64_t, int> bestScore;
   for (int64_t eighths : stagingEighths(flows)) {
     SmallVector<ClassMemory> classes = memories(budget, flows, eighths);
-    Plan candidate = plan(migration, flows, classes);
+    Plan candidate = plan(flows, classes);
     candidate.withinBudget = isWithin(candidate.schedule, classes);
     if (candidate.withinBudget && candidate.schedule.forced == 0)
       return candidate;
@@ -302,9 +300,8 @@ static Budget keptBy(const Schedule &schedule, const Budget &budget,
 /// is as good: what is tried besides does not depend on the budget, so what
 /// fits a tight one also fits a loose one, and a budget that a message names is
 /// met when it is asked for.
-static Plan planWithin(MigrationOp migration, const Budget &budget,
-                       const ProgramFlows &flows) {
-  Plan direct = choosePlan(migration, budget, flows);
+static Plan planWithin(const Budget &budget, const ProgramFlows &flows) {
+  Plan direct = choosePlan(budget, flows);
   if (direct.withinBudget)
     return direct;
   std::optional<Plan> best;
@@ -314,7 +311,7 @@ static Plan planWithin(MigrationOp migration, const Budget &budget,
                              : std::pair(worstRatio(plan.schedule, limits), 0);
   };
   for (int64_t ppm : budgetLadder) {
-    Plan step = choosePlan(migration, {true, ppm}, flows);
+    Plan step = choosePlan({true, ppm}, flows);
     bool isEnough = step.withinBudget;
     step.withinBudget = isWithin(step.schedule, limits);
     isEnough &= !step.withinBudget;
@@ -330,7 +327,7 @@ void ScheduleChunks::runOnOperation() {
   MigrationOp migration = getOperation();
   ProgramFlows flows(migration);
   Budget budget = budgetOf(migration);
-  Plan chosen = planWithin(migration, budget, flows);
+  Plan chosen = planWithin(budget, flows);
   bool isGiven = migration.getBudgetBytes() || migration.getBudgetPpm();
   if (isGiven && !chosen.withinBudget) {
     migration.emitError() << "memory budget: " << budget.str()

@@ -195,9 +195,19 @@ Status etc::plan::sealPlan(std::span<uint8_t> buffer) {
   return Status::success();
 }
 
+/// Mostly enough for all of a plan, of which instructions are most: a builder
+/// that grows copies what it has.
+static size_t estimateSize(const fb::PlanT &plan) {
+  size_t instructions = 0;
+  for (const auto &program : plan.programs)
+    for (const auto &round : program->rounds)
+      instructions += round->ops.size();
+  return 1024 + 2 * sizeof(fb::Op) * instructions;
+}
+
 std::vector<uint8_t> etc::plan::packPlan(fb::PlanT plan) {
   plan.hash = ~uint64_t{0};
-  flatbuffers::FlatBufferBuilder builder;
+  flatbuffers::FlatBufferBuilder builder(estimateSize(plan));
   builder.Finish(fb::Plan::Pack(builder, &plan), fb::PlanIdentifier());
   std::vector<uint8_t> bytes(builder.GetBufferPointer(),
                              builder.GetBufferPointer() + builder.GetSize());

@@ -1,5 +1,6 @@
 //===- etc-opt.cpp - The planner ------------------------------------------===//
 
+#include "HugePages.h"
 #include "Planner.h"
 #include "ShowPlan.h"
 #include "Version.h"
@@ -50,6 +51,7 @@ static mlir::LogicalResult runPasses(const etc::PlannerOptions &options,
 }
 
 int main(int argc, char **argv) {
+  etc::useHugePages();
   llvm::InitLLVM init(argc, argv);
   llvm::cl::SetVersionPrinter(etc::printVersion);
   mlir::DialectRegistry registry;
