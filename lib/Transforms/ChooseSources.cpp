@@ -2,7 +2,7 @@
 
 #include "ChooseSources.h"
 
-#include "Egress.h"
+#include "EgressFlow.h"
 
 #include "llvm/ADT/DenseSet.h"
 
@@ -40,7 +40,6 @@ private:
   /// [device] bytes of which holders send at least one copy, by and large.
   SmallVector<int64_t> findOwed() const;
   SmallVector<SmallVector<unsigned>> groupDemands() const;
-  SourceCost costOf(ArrayRef<Transfers> transfers) const;
 
   const Demands &demands;
   const Devices &devices;
@@ -48,6 +47,55 @@ private:
   const SmallVector<unsigned> order;
 };
 } // namespace
+
+//===----------------------------------------------------------------------===//
+// Transfers
+//===----------------------------------------------------------------------===//
+
+SourceCost etc::costOf(const Demands &demands, const Devices &devices,
+                       ArrayRef<Transfers> transfers) {
+  SourceCost cost;
+  SmallVector<int64_t> sent(devices.size()), received(devices.size());
+  for (auto [number, sources] : llvm::enumerate(transfers)) {
+    const int64_t bytes = demands[number].fragment->bytes;
+    for (auto [destination, source] :
+         llvm::zip_equal(demands[number].destinations, sources)) {
+      if (devices.getNode(destination) != devices.getNode(source.device))
+        cost.internode += bytes;
+      sent[source.device] += bytes;
+      received[destination] += bytes;
+    }
+  }
+  cost.sent = *llvm::max_element(sent);
+  cost.received = *llvm::max_element(received);
+  return cost;
+}
+
+std::vector<Shipment> etc::findShipments(const Demands &demands,
+                                         const Devices &devices,
+                                         const Holdings &prev,
+                                         ArrayRef<Transfers> transfers) {
+  const Sources sources(devices, prev);
+  std::vector<Shipment> shipments;
+  for (auto [number, chosen] : llvm::enumerate(transfers)) {
+    const Demand &demand = demands[number];
+    SmallVector<int64_t> holders = sources.findHolders(*demand.fragment);
+    for (auto [destination, source] :
+         llvm::zip_equal(demand.destinations, chosen)) {
+      auto isNear = [&, node = devices.getNode(destination)](int64_t holder) {
+        return devices.getNode(holder) == node;
+      };
+      auto near = llvm::to_vector(llvm::make_filter_range(holders, isNear));
+      shipments.push_back({demand.fragment->bytes,
+                           near.empty() ? holders : near, source.device});
+    }
+  }
+  return shipments;
+}
+
+//===----------------------------------------------------------------------===//
+// Holders and relays
+//===----------------------------------------------------------------------===//
 
 /// What a device lacks is another fragment than what a device with another
 /// previous role does, but often the same pieces.
@@ -66,7 +114,7 @@ SourceChoice SourceChooser::chooseHolders() const {
   for (unsigned number : order)
     transfers[number] =
         sources.choose(*demands[number].fragment, demands[number].destinations);
-  const SourceCost cost = costOf(transfers);
+  const SourceCost cost = costOf(demands, devices, transfers);
   return {std::move(transfers), cost};
 }
 
@@ -74,31 +122,18 @@ SourceChoice SourceChooser::level(SourceChoice choice) const {
   choice.leastBusiest = choice.cost.received;
   if (choice.cost.sent <= choice.cost.received)
     return choice;
-  const Sources sources(devices, prev);
-  std::vector<Shipment> shipments;
-  for (auto [number, chosen] : llvm::enumerate(choice.transfers)) {
-    const Demand &demand = demands[number];
-    SmallVector<int64_t> holders = sources.findHolders(*demand.fragment);
-    for (auto [destination, source] :
-         llvm::zip_equal(demand.destinations, chosen)) {
-      auto isNear = [&, node = devices.getNode(destination)](int64_t holder) {
-        return devices.getNode(holder) == node;
-      };
-      auto near = llvm::to_vector(llvm::make_filter_range(holders, isNear));
-      shipments.push_back({demand.fragment->bytes,
-                           near.empty() ? holders : near, source.device});
-    }
-  }
+  std::vector<Shipment> shipments =
+      findShipments(demands, devices, prev, choice.transfers);
   levelEgress(shipments, devices.size(), choice.cost.received);
-  choice.leastBusiest =
-      std::max(choice.leastBusiest, findLeastEgress(shipments, devices.size()));
+  choice.leastBusiest = findLeastEgress(poolShipments(shipments),
+                                        devices.size(), choice.cost.received);
   ArrayRef<Shipment> rest = shipments;
   for (Transfers &chosen : choice.transfers)
     for (Source &source : chosen) {
       source.device = rest.front().sender;
       rest = rest.drop_front();
     }
-  choice.cost = costOf(choice.transfers);
+  choice.cost = costOf(demands, devices, choice.transfers);
   return choice;
 }
 
@@ -147,31 +182,13 @@ SourceChoice SourceChooser::chooseRelays(RelayRule rule) const {
       rest = rest.drop_front(count);
     }
   }
-  const SourceCost cost = costOf(transfers);
+  const SourceCost cost = costOf(demands, devices, transfers);
   return {std::move(transfers), cost, /*hasRelays=*/true};
 }
 
 //===----------------------------------------------------------------------===//
 // Costs
 //===----------------------------------------------------------------------===//
-
-SourceCost SourceChooser::costOf(ArrayRef<Transfers> transfers) const {
-  SourceCost cost;
-  SmallVector<int64_t> sent(devices.size()), received(devices.size());
-  for (auto [number, sources] : llvm::enumerate(transfers)) {
-    const int64_t bytes = demands[number].fragment->bytes;
-    for (auto [destination, source] :
-         llvm::zip_equal(demands[number].destinations, sources)) {
-      if (devices.getNode(destination) != devices.getNode(source.device))
-        cost.internode += bytes;
-      sent[source.device] += bytes;
-      received[destination] += bytes;
-    }
-  }
-  cost.sent = *llvm::max_element(sent);
-  cost.received = *llvm::max_element(received);
-  return cost;
-}
 
 SourceCost SourceChooser::leastCost() const {
   const Sources sources(devices, prev);

@@ -4,11 +4,12 @@
 #define ETC_LIB_TRANSFORMS_CHOOSESOURCES_H
 
 #include "Demands.h"
+#include "Egress.h"
 #include "Relays.h"
 
 namespace etc {
 
-/// What a choice of sources costs, in bytes.
+/// What sources cost, in bytes.
 struct SourceCost {
   int64_t internode = 0;
   int64_t sent = 0, received = 0; ///< of the devices with most
@@ -23,10 +24,20 @@ struct SourceChoice {
   llvm::SmallVector<Transfers> transfers;
   SourceCost cost;
   bool hasRelays = false;
-  /// Without relays, what one device at least sends or receives, whichever
-  /// holders send.
+  /// Without relays, the least that the busiest port sends or receives where
+  /// holders share what they send as they like.
   int64_t leastBusiest = 0;
 };
+
+SourceCost costOf(const Demands &demands, const Devices &devices,
+                  llvm::ArrayRef<Transfers> transfers);
+
+/// All transfers, demand by demand, and who may send them: the holders on the
+/// destination's node, or all of them where it has none.
+std::vector<Shipment> findShipments(const Demands &demands,
+                                    const Devices &devices,
+                                    const Holdings &prev,
+                                    llvm::ArrayRef<Transfers> transfers);
 
 /// The sources of all demands: previous holders only, levelled where the
 /// busiest port sends; or, where this takes a quarter or more off the bytes

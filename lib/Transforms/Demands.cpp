@@ -33,11 +33,54 @@ static void append(Fragment &fragment, const Piece &piece) {
   fragment.bytes += piece.size() * fragment.unit;
 }
 
+/// What of a piece lies before and behind its first `elements`, as nearly as
+/// whole positions of its longest axis allow.
+static std::pair<Piece, Piece> cut(const Piece &piece, int64_t elements) {
+  Span Piece::*longest = &Piece::outer;
+  for (Span Piece::*axis : {&Piece::cut, &Piece::inner})
+    if ((piece.*axis).size() > (piece.*longest).size())
+      longest = axis;
+  const int64_t positions = (piece.*longest).size(),
+                thickness = piece.size() / positions,
+                place = (piece.*longest).begin +
+                        (elements + thickness / 2) / thickness;
+  std::pair<Piece, Piece> parts(piece, piece);
+  (parts.first.*longest).end = (parts.second.*longest).begin = place;
+  return parts;
+}
+
+std::vector<Fragment> etc::cutFragment(const Fragment &fragment,
+                                       ArrayRef<int64_t> cuts) {
+  const size_t count = cuts.size() + 1;
+  std::vector<Fragment> parts = {emptyLike(fragment)};
+  int64_t behind = 0; // bytes
+  auto take = [&](const Piece &piece) {
+    behind += piece.size() * fragment.unit;
+    if (piece.size() > 0)
+      append(parts.back(), piece);
+  };
+  for (Piece rest : fragment.pieces) {
+    while (rest.size() > 0 && !cuts.empty() &&
+           cuts.front() < behind + rest.size() * fragment.unit) {
+      // The cut before may have been rounded beyond this one.
+      const int64_t bytes = std::max<int64_t>(0, cuts.front() - behind);
+      auto [before, after] = cut(rest, bytes / fragment.unit);
+      take(before);
+      parts.push_back(emptyLike(fragment));
+      cuts = cuts.drop_front();
+      rest = after;
+    }
+    take(rest);
+  }
+  parts.resize(count, emptyLike(fragment));
+  return parts;
+}
+
 void Demands::addParts(const Demand &from, std::vector<Fragment> parts) {
   if (parts.size() == 1)
     return add(*from.fragment, from.destinations);
   for (Fragment &part : parts)
-    add(own.emplace_back(std::move(part)), from.destinations);
+    add(std::move(part), from.destinations);
 }
 
 namespace {
@@ -71,41 +114,6 @@ Demands Demands::splitByTakers() const {
         parts.push_back(emptyLike(whole));
       append(parts[entry->second], piece);
     }
-    split.addParts(demand, std::move(parts));
-  }
-  return split;
-}
-
-/// A piece in equal parts of at most `most` elements, or of one position of its
-/// longest axis.
-static SmallVector<Piece> cut(const Piece &piece, int64_t most) {
-  Span Piece::*longest = &Piece::outer;
-  for (Span Piece::*axis : {&Piece::cut, &Piece::inner})
-    if ((piece.*axis).size() > (piece.*longest).size())
-      longest = axis;
-  const Span whole = piece.*longest;
-  const int64_t positions =
-      std::max<int64_t>(1, most / (piece.size() / whole.size()));
-  const int64_t count = llvm::divideCeil(whole.size(), positions);
-  SmallVector<Piece> parts(count, piece);
-  for (int64_t part = 0; part < count; ++part)
-    parts[part].*longest = {whole.begin + whole.size() * part / count,
-                            whole.begin + whole.size() * (part + 1) / count};
-  return parts;
-}
-
-Demands Demands::splitByBytes(int64_t most) const {
-  Demands split;
-  for (const Demand &demand : list) {
-    const Fragment &whole = *demand.fragment;
-    std::vector<Fragment> parts = {emptyLike(whole)};
-    for (const Piece &piece : whole.pieces)
-      for (const Piece &small : cut(piece, most / whole.unit)) {
-        if (!parts.back().pieces.empty() &&
-            parts.back().bytes + small.size() * whole.unit > most)
-          parts.push_back(emptyLike(whole));
-        append(parts.back(), small);
-      }
     split.addParts(demand, std::move(parts));
   }
   return split;

@@ -15,6 +15,11 @@ struct Demand {
   llvm::SmallVector<int64_t> destinations;
 };
 
+/// A fragment cut behind so many bytes each time, ascending, or behind the
+/// whole position of an axis that is nearest; parts may be empty.
+std::vector<Fragment> cutFragment(const Fragment &fragment,
+                                  llvm::ArrayRef<int64_t> cuts);
+
 /// All demands of a migration, by number: in the order in which programs list
 /// them.
 class Demands {
@@ -29,6 +34,11 @@ public:
     list.push_back({&fragment, llvm::to_vector(destinations)});
   }
 
+  /// Of a fragment that it keeps.
+  void add(Fragment &&fragment, llvm::ArrayRef<int64_t> destinations) {
+    add(own.emplace_back(std::move(fragment)), destinations);
+  }
+
   size_t size() const { return list.size(); }
   const Demand &operator[](size_t number) const { return list[number]; }
   /// Their numbers, those first that leave the least choice of a source: what
@@ -39,9 +49,6 @@ public:
   /// tensors that tensor-parallel ranks hold alike are then no part of their
   /// slices any more, and are sent on between them.
   Demands splitByTakers() const;
-  /// The same demands, of fragments of at most so many bytes, or of one
-  /// position of an axis, so that several can share in sending them.
-  Demands splitByBytes(int64_t most) const;
 
 private:
   /// The parts of one that is in `from`.

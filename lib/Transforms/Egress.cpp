@@ -9,7 +9,6 @@
 #include <vector>
 
 using namespace etc;
-using llvm::ArrayRef;
 using llvm::MutableArrayRef;
 using llvm::SmallVector;
 
@@ -99,12 +98,4 @@ void etc::levelEgress(MutableArrayRef<Shipment> shipments, int64_t devices,
   int64_t busiest = leveller.findBusiest();
   while (leveller.getSent(busiest) > enough && leveller.relieve(busiest))
     busiest = leveller.findBusiest();
-}
-
-int64_t etc::findLeastEgress(ArrayRef<Shipment> shipments, int64_t devices) {
-  std::vector<int64_t> forced(devices);
-  for (const Shipment &shipment : shipments)
-    if (shipment.senders.size() == 1)
-      forced[shipment.sender] += shipment.bytes;
-  return *llvm::max_element(forced);
 }

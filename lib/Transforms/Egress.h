@@ -22,13 +22,9 @@ struct Shipment {
 /// device passes one of its own on, found by breadth-first search. With
 /// shipments of one size these are the augmenting paths of the flow from
 /// shipments to senders, and the result is its optimum; with several sizes it
-/// is the least that such paths lead to, the nearer to the optimum the smaller
-/// the shipments are.
+/// is the least that such paths lead to.
 void levelEgress(llvm::MutableArrayRef<Shipment> shipments, int64_t devices,
                  int64_t enough);
-
-/// A bound for the bytes of the busiest sender: those that only it may send.
-int64_t findLeastEgress(llvm::ArrayRef<Shipment> shipments, int64_t devices);
 
 } // namespace etc
 

@@ -1,7 +1,7 @@
 //===- LowerToInstructions.cpp - Send, Recv and Refer ---------------------===//
 
-#include "ChooseSources.h"
 #include "DeviceClasses.h"
+#include "SpreadSources.h"
 #include "etc/Transforms/Passes.h"
 
 #include "mlir/IR/Builders.h"
@@ -19,12 +19,9 @@ using namespace etc;
 using namespace mlir;
 
 namespace {
-/// Transfers of finer fragments are taken where they leave at most so much of
-/// the bytes between nodes or at the busiest port: they are more instructions.
+/// Relays of finer fragments are taken where they leave at most so much of the
+/// bytes between nodes or at the busiest port: they are more instructions.
 constexpr int64_t finerPercent = 98;
-/// Where the busiest port sends, fragments are cut into this many parts of what
-/// it sends, so that the levelled egress comes near the least.
-constexpr int64_t egressParts = 32;
 /// For every device, the exchanges with each of its peers.
 using ExchangeMap = SmallVector<std::map<int64_t, SmallVector<Exchange>>>;
 
@@ -39,7 +36,7 @@ public:
 private:
   LogicalResult findDemands();
   LogicalResult reportLost();
-  void chooseFiner(Demands finer, SourceChoice &choice);
+  SourceChoice chooseTransfers();
   void addExchanges(ArrayRef<Transfers> transfers);
   Behaviour behaviourOf(int64_t device, SmallVectorImpl<int64_t> &peers) const;
   void createProgram(const Behaviour &behaviour, const ClassMembers &members);
@@ -163,15 +160,6 @@ LogicalResult Lowering::findDemands() {
   return success();
 }
 
-/// Takes finer demands where they are worth it.
-void Lowering::chooseFiner(Demands finer, SourceChoice &choice) {
-  SourceChoice other = chooseSources(finer, devices, prev);
-  if (!other.cost.isWorthwhile(choice.cost, finerPercent))
-    return;
-  demands = std::move(finer);
-  choice = std::move(other);
-}
-
 void Lowering::addExchanges(ArrayRef<Transfers> transfers) {
   for (unsigned number : demands.inOrder(prev.hasRanges()))
     for (auto [destination, source] :
@@ -183,11 +171,24 @@ void Lowering::addExchanges(ArrayRef<Transfers> transfers) {
     }
 }
 
-/// Whether the busiest sender may be relieved enough.
-static bool canGain(const SourceChoice &choice) {
-  SourceCost least = choice.cost;
-  least.sent = least.received = choice.leastBusiest;
-  return least.isWorthwhile(choice.cost, finerPercent);
+/// Takes finer demands where they are worth it.
+SourceChoice Lowering::chooseTransfers() {
+  SourceChoice choice = chooseSources(demands, devices, prev);
+  if (choice.hasRelays) {
+    Demands finer = demands.splitByTakers();
+    SourceChoice other = chooseSources(finer, devices, prev);
+    if (!other.cost.isWorthwhile(choice.cost, finerPercent))
+      return choice;
+    demands = std::move(finer);
+    return other;
+  }
+  if (choice.leastBusiest >= choice.cost.getBusiest())
+    return choice;
+  SourcedDemands spread = spreadSources(demands, choice, devices, prev);
+  if (spread.choice.cost.getBusiest() >= choice.cost.getBusiest())
+    return choice; // nothing that can be cut is as fine
+  demands = std::move(spread.demands);
+  return std::move(spread.choice);
 }
 
 LogicalResult Lowering::planTransfers() {
@@ -197,14 +198,7 @@ LogicalResult Lowering::planTransfers() {
     addExchanges(chooseHolders(demands, devices, prev).transfers);
     return success();
   }
-  SourceChoice choice = chooseSources(demands, devices, prev);
-  if (choice.hasRelays)
-    chooseFiner(demands.splitByTakers(), choice);
-  else if (canGain(choice))
-    chooseFiner(
-        demands.splitByBytes(llvm::divideCeil(choice.cost.sent, egressParts)),
-        choice);
-  addExchanges(choice.transfers);
+  addExchanges(chooseTransfers().transfers);
   return success();
 }
 

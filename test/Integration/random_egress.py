@@ -3,8 +3,8 @@
 Every case is a random pair of configurations. From the plan's JSON come the bytes that each device receives and the
 devices that held them: those on its own node where there are any, which a plan has to prefer, else all. A linear
 program spreads them so that the busiest sender sends least, in fractions of bytes. The busiest port of the plan, the
-most that one device sends or receives, may be 5% above what that optimum and the receivers leave. Plans with relays are
-counted and left out: their sources are others.
+most that one device sends or receives, may be a thousandth above what that optimum and the receivers leave, since rows
+are not cut. Plans with relays are counted and left out: their sources are others.
 
     random_egress.py etc-opt                           100 cases, in half a minute
     random_egress.py etc-opt --count=10000             the long run, in half an hour
@@ -24,7 +24,7 @@ from scipy.sparse import lil_matrix
 
 MODEL = ["--model=gpt2", "--layers=12", "--hidden=192", "--heads=4", "--vocab=8192"]
 BYTES = {"bf16": 2, "fp32": 4}
-ALLOWED = 1.05
+ALLOWED = 1.001
 
 
 def draw(rng: random.Random) -> list[str]:
