@@ -91,9 +91,10 @@ static Error checkWorld(const Request &request, const SideSpec &side,
   if (usable != count)
     text +=
         ", of which " + std::to_string(count - usable) + " failed or leaving";
+  const std::string fewer =
+      usable > 0 ? "at most " + std::to_string(usable) + " ranks or " : "";
   return unsatisfiable(fieldAt(side.where, name),
-                       text + "; use at most " + Twine(usable) +
-                           " ranks or a larger cluster");
+                       text + "; use " + fewer + "a larger cluster");
 }
 
 static Error checkSideDevices(const Request &request, const SideSpec &side,

@@ -38,6 +38,24 @@ static uint32_t nodesInUse(const fb::Plan &plan, const plan::PlanIndex &index) {
   return std::unique(nodes.begin(), nodes.end()) - nodes.begin();
 }
 
+/// Whether it moves what it could cast where it lands.
+static bool movesCasts(const fb::Plan &plan) {
+  for (const fb::Program *program : *plan.programs())
+    for (const fb::Round *round : *program->rounds())
+      for (const fb::Op *op : *round->ops())
+        if (op->kind() == fb::OpKind::recv &&
+            plan.tensors()->Get(op->tensor())->derived_from() >= 0)
+          return true;
+  return false;
+}
+
+/// What plans that the bounds do not hold for may do.
+static llvm::StringRef exceptionsOf(bool relays, bool casts) {
+  if (relays && casts)
+    return " without relays or recomputation";
+  return relays ? " without relays" : casts ? " without recomputation" : "";
+}
+
 void etc::writeSummary(const fb::Plan &plan, llvm::raw_ostream &os) {
   plan::PlanIndex index(plan);
   const fb::Summary &s = *plan.summary();
@@ -62,12 +80,14 @@ void etc::writeSummary(const fb::Plan &plan, llvm::raw_ostream &os) {
   if (s.zeroed_bytes())
     os << ", zeroes " << formatBytes(s.zeroed_bytes()) << " of new padding";
   const uint64_t relayed = plan::relayedBytes(index);
-  const bool mayRelay = relayed > 0 || s.bound_internode_bytes() == 0;
+  // No plan at all moves less than nothing.
+  const bool mayRelay = relayed > 0 || s.bound_internode_bytes() == 0,
+             mayCast = s.bound_moved_bytes() == 0 || !movesCasts(plan);
   bool isLeast = s.bound_moved_bytes() == s.moved_bytes() &&
                  s.bound_internode_bytes() == s.internode_bytes();
   os << "\n  bound    " << formatBytes(s.bound_moved_bytes()) << ", "
      << formatBytes(s.bound_internode_bytes()) << " between nodes"
-     << (mayRelay ? ": " : " without relays: ")
+     << exceptionsOf(!mayRelay, !mayCast) << ": "
      << (isLeast ? "no plan moves less"
                  : "no placement at all moves less of either")
      << " (dual certificates)\n";

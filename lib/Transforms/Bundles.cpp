@@ -2,6 +2,9 @@
 
 #include "Bundles.h"
 
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+
 using namespace etc;
 using llvm::ArrayRef;
 using llvm::SmallVector;
@@ -135,22 +138,34 @@ static int64_t largestNode(ArrayRef<Host> nodes) {
   return largest;
 }
 
-bool etc::exceedsNode(const PlacementProblem &problem) {
-  return problem.tp > largestNode(findNodes(problem));
+/// Over how many nodes a group goes.
+static int64_t partsOf(const PlacementProblem &problem) {
+  return llvm::divideCeil(problem.tp, largestNode(findNodes(problem)));
 }
 
-/// A group is over whole nodes of the largest size; the last one may be
-/// smaller.
-std::optional<Cut> etc::spreadCut(const PlacementProblem &problem,
+bool etc::exceedsNode(const PlacementProblem &problem) {
+  return partsOf(problem) > 1;
+}
+
+SmallVector<int64_t, 2> etc::partSizes(const PlacementProblem &problem) {
+  const int64_t largest = largestNode(findNodes(problem)),
+                even = llvm::divideCeil(problem.tp, partsOf(problem));
+  if (largest == even)
+    return {largest};
+  return {largest, even};
+}
+
+std::optional<Cut> etc::spreadCut(const PlacementProblem &problem, int64_t size,
                                   ArrayRef<bool> isStrided) {
   Cut cut{{}, findNodes(problem)};
-  int64_t size = largestNode(cut.hosts), parts = (problem.tp + size - 1) / size;
   auto neighbours = llvm::to_vector(llvm::seq<int64_t>(problem.tp));
-  SmallVector<int64_t> stride = strided<int64_t>(neighbours, parts);
+  SmallVector<int64_t> stride =
+      strided<int64_t>(neighbours, llvm::divideCeil(problem.tp, size));
   for (Group group : orderGroups(problem, /*byStage=*/true)) {
     ArrayRef<int64_t> rest = isStrided[group.stage] ? stride : neighbours;
     while (!rest.empty()) {
-      ArrayRef<int64_t> part = rest.take_front(size);
+      ArrayRef<int64_t> part =
+          rest.take_front(std::min<size_t>(size, rest.size()));
       rest = rest.drop_front(part.size());
       Bundle bundle{{}, problem.dp};
       for (int64_t slice : part)
@@ -165,13 +180,39 @@ std::optional<Cut> etc::spreadCut(const PlacementProblem &problem,
 
 SmallVector<Cut> etc::packedCuts(const PlacementProblem &problem) {
   SmallVector<Cut> cuts;
-  if (!exceedsNode(problem)) {
-    addPacked(problem, findNodes(problem), cuts);
-    return cuts;
-  }
-  for (bool isStrided : {false, true})
-    if (std::optional<Cut> cut =
-            spreadCut(problem, SmallVector<bool>(problem.pp, isStrided)))
-      cuts.push_back(std::move(*cut));
+  addPacked(problem, findNodes(problem), cuts);
   return cuts;
+}
+
+int64_t etc::countSeats(const PlacementProblem &problem) {
+  int64_t seats = 0;
+  for (const Host &node : findNodes(problem))
+    seats += node.devices.size() / problem.tp;
+  return std::min<int64_t>(seats, problem.pp * groupsOfStage(problem));
+}
+
+bool etc::keepsGroups(const PlacementProblem &problem,
+                      const Placement &placement, bool pack) {
+  llvm::DenseMap<int64_t, int64_t> nodeOf;
+  for (const Candidate &candidate : problem.devices)
+    nodeOf[candidate.device] = candidate.node;
+  const size_t parts = partsOf(problem);
+  SmallVector<Group> groups = orderGroups(problem, /*byStage=*/true);
+  llvm::DenseSet<int64_t> used;
+  for (Group group : groups) {
+    llvm::SmallDenseSet<int64_t> ofGroup;
+    for (int64_t slice = 0; slice < problem.tp; ++slice)
+      ofGroup.insert(
+          nodeOf.at(placement.deviceOf[rankOf(problem, group, slice)]));
+    if (ofGroup.size() > parts)
+      return false;
+    used.insert_range(ofGroup);
+  }
+  if (!pack)
+    return true;
+  const size_t fewest =
+      parts > 1
+          ? groups.size() * parts
+          : fewestNodes(findNodes(problem), problem.tp, groups.size()).size();
+  return used.size() <= fewest;
 }

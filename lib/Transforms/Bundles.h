@@ -45,19 +45,31 @@ struct Cut {
   llvm::SmallVector<Host> hosts;
 };
 
-/// Bundles that fill the fewest nodes, none where tensor-parallel groups do not
-/// fit. Groups that fit a node follow each other by stage or by replica,
-/// neighbours together or strided. A group that exceeds a node is cut into
-/// whole nodes, of neighbouring ranks or strided ones.
+/// Bundles of groups that fit a node, which fill the fewest nodes; none where
+/// they do not fit. Groups follow each other by stage or by replica, neighbours
+/// together or strided.
 llvm::SmallVector<Cut> packedCuts(const PlacementProblem &problem);
 
 /// Whether a tensor-parallel group is larger than any node.
 bool exceedsNode(const PlacementProblem &problem);
 
-/// Groups that exceed a node, cut into whole nodes: of strided ranks on the
-/// stages that `isStrided` names, of neighbouring ones on the others.
-std::optional<Cut> spreadCut(const PlacementProblem &problem,
+/// The sizes of the parts that such a group may be cut into: of the largest
+/// node, with a smaller rest, or all about as large.
+llvm::SmallVector<int64_t, 2> partSizes(const PlacementProblem &problem);
+
+/// Groups that exceed a node, in parts of one size: of strided ranks on the
+/// stages that `isStrided` names, of neighbouring ones on the others. Nothing
+/// where there are fewer nodes than parts.
+std::optional<Cut> spreadCut(const PlacementProblem &problem, int64_t size,
                              llvm::ArrayRef<bool> isStrided);
+
+/// How many groups find a node that holds them.
+int64_t countSeats(const PlacementProblem &problem);
+
+/// Whether a placement splits no group over more nodes than it has to, and,
+/// with `pack`, uses no more nodes than it has to.
+bool keepsGroups(const PlacementProblem &problem, const Placement &placement,
+                 bool pack);
 
 /// Every group by itself, on slots of its size: neighbouring devices of a node,
 /// or strided ones. None where a group exceeds a node.

@@ -308,7 +308,8 @@ static void keepBest(const PlacementProblem &problem, ArrayRef<Cut> cuts,
 /// Every stage cut as is better for it alone: what the embeddings ask for on
 /// one stage must not decide for all.
 static std::optional<Cut> mixedCut(const PlacementProblem &problem,
-                                   const Cut &neighbours, const Cut &strided) {
+                                   int64_t size, const Cut &neighbours,
+                                   const Cut &strided) {
   auto worthOf = [&](const Cut &cut, int64_t stage) {
     SmallVector<Bundle> bundles;
     for (const Bundle &bundle : cut.bundles)
@@ -321,7 +322,25 @@ static std::optional<Cut> mixedCut(const PlacementProblem &problem,
     isStrided.push_back(worthOf(strided, stage) > worthOf(neighbours, stage));
   if (llvm::all_equal(isStrided))
     return std::nullopt;
-  return spreadCut(problem, isStrided);
+  return spreadCut(problem, size, isStrided);
+}
+
+/// All ways to cut groups that exceed a node.
+static SmallVector<Cut> spreadCuts(const PlacementProblem &problem) {
+  SmallVector<Cut> cuts;
+  for (int64_t size : partSizes(problem)) {
+    auto cutAs = [&](bool isStrided) {
+      return spreadCut(problem, size, SmallVector<bool>(problem.pp, isStrided));
+    };
+    std::optional<Cut> neighbours = cutAs(false), strided = cutAs(true);
+    if (!neighbours)
+      continue;
+    if (auto mixed = mixedCut(problem, size, *neighbours, *strided))
+      cuts.push_back(std::move(*mixed));
+    cuts.push_back(std::move(*neighbours));
+    cuts.push_back(std::move(*strided));
+  }
+  return cuts;
 }
 
 /// The problem on the nodes that a placement uses alone.
@@ -339,19 +358,38 @@ static PlacementProblem restrictTo(const PlacementProblem &problem,
   return result;
 }
 
+static bool haveNodesOneSize(const PlacementProblem &problem) {
+  std::map<int64_t, int64_t> sizes;
+  for (const Candidate &candidate : problem.devices)
+    ++sizes[candidate.node];
+  return llvm::all_equal(llvm::make_second_range(sizes));
+}
+
+/// The exact optimum without constraints, where it meets them.
+static void keepAnywhere(const PlacementProblem &problem, bool pack,
+                         std::optional<Placement> &best) {
+  Placement placement = placeAnywhere(problem);
+  if ((!best || placement.kept > best->kept) &&
+      keepsGroups(problem, placement, pack))
+    best = std::move(placement);
+}
+
 std::optional<Placement> etc::placeInNodes(const PlacementProblem &problem,
                                            bool pack) {
   std::optional<Placement> best;
-  SmallVector<Cut> cuts = packedCuts(problem);
-  if (exceedsNode(problem) && cuts.size() == 2)
-    if (std::optional<Cut> mixed = mixedCut(problem, cuts[0], cuts[1]))
-      cuts.push_back(std::move(*mixed));
-  keepBest(problem, cuts, best);
+  const bool isSpread = exceedsNode(problem);
+  keepBest(problem, isSpread ? spreadCuts(problem) : packedCuts(problem), best);
   if (!pack)
     keepBest(problem, slotCuts(problem), best);
   else if (best)
     // The nodes are chosen; on these, groups may still change places one by
     // one.
     keepBest(problem, slotCuts(restrictTo(problem, *best)), best);
+  // Cuts are of few sizes, nodes may be of many.
+  if (isSpread || !haveNodesOneSize(problem)) {
+    if (best)
+      keepAnywhere(restrictTo(problem, *best), pack, best);
+    keepAnywhere(problem, pack, best);
+  }
   return best;
 }

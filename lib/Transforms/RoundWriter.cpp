@@ -70,7 +70,7 @@ bool RoundWriter::Beside::operator==(const Beside &other) const {
 }
 
 size_t RoundWriter::FoldHash::operator()(const Beside &key) const {
-  size_t hash = key.pieces.size();
+  size_t hash = llvm::hash_value(key.types.getAsOpaquePointer());
   for (const Piece *piece : key.pieces)
     hash = hash * 31 + PieceHash()(*piece);
   return hash;

@@ -1,5 +1,6 @@
 //===- SolveAssignment.cpp - Which device takes which current role --------===//
 
+#include "Bundles.h"
 #include "NodeClasses.h"
 #include "Placement.h"
 #include "etc/Transforms/Passes.h"
@@ -29,6 +30,7 @@ private:
   GroupedProblem deviceProblem() const;
   GroupedProblem nodeProblem() const;
   std::optional<Placement> solvePlacement();
+  LogicalResult reportMisfit();
   Placement fixedPlacement(ArrayRef<int64_t> devices);
   void createPairs(const Placement &placement);
   void createPair(int64_t role, int64_t prevRole,
@@ -189,6 +191,18 @@ void Solver::createPairs(const Placement &placement) {
   }
 }
 
+LogicalResult Solver::reportMisfit() {
+  InFlightDiagnostic diag = migration.emitError()
+                            << "tensor-parallel groups of " << problem.tp
+                            << " do not fit the nodes: ";
+  if (exceedsNode(problem))
+    diag << "each takes several, of which there are too few that are large";
+  else
+    diag << countSeats(problem) << " of " << problem.getRanks() / problem.tp
+         << " find one with " << problem.tp << " usable devices";
+  return diag << "; use --place=any, or a smaller TP";
+}
+
 LogicalResult Solver::place() {
   if (static_cast<int64_t>(problem.devices.size()) < problem.getRanks())
     return migration.emitError()
@@ -197,10 +211,7 @@ LogicalResult Solver::place() {
            << " are alive and stay; add nodes or lower a degree";
   std::optional<Placement> placement = solvePlacement();
   if (!placement)
-    return migration.emitError()
-           << "tensor-parallel groups of " << problem.tp
-           << " do not fit the nodes; use --place=any, or a TP that divides "
-              "the devices of a node";
+    return reportMisfit();
   createPairs(*placement);
   return success();
 }

@@ -40,7 +40,7 @@ SECONDS = 120
 # Why a request may be refused, and what for.
 REFUSALS = {
     "lost": r"error: state is lost: no living device holds \d+ bytes of '",
-    "place": r"error: tensor-parallel groups of \d+ do not fit the nodes; use --place=any",
+    "place": r"error: tensor-parallel groups of \d+ do not fit the nodes: .*; use --place=any",
     "budget": r"error: memory budget: \S+ is infeasible; the least found is \S+x",
     "paper": r"the paper's (method|policy)",
 }

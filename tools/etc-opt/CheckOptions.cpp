@@ -5,6 +5,8 @@
 #include "Outputs.h"
 #include "Rates.h"
 
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Process.h"
 
 using namespace etc;
@@ -45,6 +47,30 @@ static int checkTwoStage(const PlannerOptions &options,
   return 0;
 }
 
+/// Names stand between spaces in launchers' files, and in shell commands.
+static bool isHostName(llvm::StringRef name) {
+  return !name.empty() && name.front() != '-' &&
+         llvm::all_of(name, [](char letter) {
+           return llvm::isAlnum(letter) ||
+                  llvm::StringRef("-_.:").contains(letter);
+         });
+}
+
+static int checkHosts(const std::vector<std::string> &hosts, int64_t nodes) {
+  if (static_cast<int64_t>(hosts.size()) != nodes)
+    return malformed("--hosts: expected a name for each of the " +
+                     Twine(nodes) + " nodes, got " + Twine(hosts.size()));
+  llvm::StringSet<> seen;
+  for (const std::string &host : hosts) {
+    if (!isHostName(host))
+      return malformed("--hosts: '" + Twine(host) +
+                       "' is no host name; letters, digits and -_.: make one");
+    if (!seen.insert(host).second)
+      return malformed("--hosts: '" + Twine(host) + "' is named twice");
+  }
+  return 0;
+}
+
 int etc::checkOutput(const PlannerOptions &options, const Extent &cluster) {
   if (options.emit == Emit::Plan && options.output == "-" &&
       llvm::sys::Process::StandardOutIsDisplayed())
@@ -59,10 +85,9 @@ int etc::checkOutput(const PlannerOptions &options, const Extent &cluster) {
         "--emit=json of more than 1024 devices needs --devices=LIST");
   if (options.hosts && options.emit != Emit::Ranks)
     return malformed("--hosts needs --emit=ranks");
-  if (options.hosts && options.hosts->size() != cluster.nodes)
-    return malformed("--hosts: expected a name for each of the " +
-                     Twine(cluster.nodes) + " nodes, got " +
-                     Twine(options.hosts->size()));
+  if (options.hosts)
+    if (int code = checkHosts(*options.hosts, cluster.nodes))
+      return code;
   if (options.devices && options.emit != Emit::Json)
     return malformed("--devices needs --emit=json");
   for (int64_t device : options.devices.value_or(std::vector<int64_t>()))

@@ -99,7 +99,8 @@ static void writeRow(const Row &row, bool isBest, raw_ostream &os) {
      << llvm::format("%-5s %-10s", row.place.c_str(),
                      row.totalFirst ? "total" : "internode");
   if (!row.refusal.empty()) {
-    os << " no plan: " << row.refusal << "\n";
+    // The remedy is another row.
+    os << " no plan: " << StringRef(row.refusal).split(';').first << "\n";
     return;
   }
   os << llvm::format(
