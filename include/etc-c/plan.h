@@ -24,8 +24,9 @@ extern "C" {
 ETC_API uint32_t etc_planner_api_version(void);
 
 typedef enum etc_objective {
-  ETC_INTERNODE = 0, /* fewest bytes between nodes, then fewest in all */
-  ETC_TOTAL = 1      /* the other way round */
+  ETC_INTERNODE = 0, /* fewest bytes between nodes, then fewest in all, if the
+                      * request's "objective" does not say otherwise */
+  ETC_TOTAL = 1      /* the other way round, whatever the request says */
 } etc_objective;
 
 typedef struct etc_planner_options {

@@ -12,15 +12,12 @@
 
 using namespace etc::python;
 
-static nb::bytes makePlan(const std::string &request, bool totalFirst) {
-  etc_planner_options options{};
-  options.struct_size = sizeof options;
-  options.objective = totalFirst ? ETC_TOTAL : ETC_INTERNODE;
+static nb::bytes makePlan(const std::string &request) {
   etc_plan *plan = nullptr;
   etc_error *error = nullptr;
   {
     nb::gil_scoped_release free;
-    error = etc_planner_plan(request.c_str(), &options, &plan);
+    error = etc_planner_plan(request.c_str(), nullptr, &plan);
   }
   check(error);
   PlanPointer owner(plan);

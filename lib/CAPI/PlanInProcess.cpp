@@ -32,25 +32,24 @@ static PlanOutcome refuse(llvm::Error error) {
   return outcome;
 }
 
-static LogicalResult runPasses(ModuleOp module, bool asPaper, bool totalFirst) {
+static LogicalResult runPasses(ModuleOp module,
+                               const config::Request &request) {
   PassManager passes(module.getContext());
   passes.enableVerifier(false); // as etc-opt: once, at the end
-  if (asPaper) {
+  if (request.policy == "paper") {
     buildPaperPipeline(passes, PaperPipelineOptions());
   } else {
     PlanPipelineOptions options;
-    options.totalFirst = totalFirst;
+    options.totalFirst = request.isTotalFirst();
     buildPlanPipeline(passes, options);
   }
   return success(succeeded(passes.run(module)) && succeeded(verify(module)));
 }
 
-static FailureOr<std::vector<uint8_t>> makePlan(MLIRContext &context,
-                                                const config::Request &request,
-                                                bool totalFirst) {
+static FailureOr<std::vector<uint8_t>>
+makePlan(MLIRContext &context, const config::Request &request) {
   OwningOpRef<ModuleOp> module = importRequest(context, request);
-  if (!module ||
-      failed(runPasses(*module, request.policy == "paper", totalFirst)))
+  if (!module || failed(runPasses(*module, request)))
     return failure();
   return exportPlan(*module->getOps<MigrationOp>().begin());
 }
@@ -60,6 +59,8 @@ PlanOutcome etc::planInProcess(const std::string &text, bool totalFirst) {
       config::parseRequest(text, "request");
   if (!request)
     return refuse(request.takeError());
+  if (totalFirst)
+    request->objective = "total";
   if (llvm::Error error = config::checkRequest(*request))
     return refuse(std::move(error));
 
@@ -71,8 +72,7 @@ PlanOutcome etc::planInProcess(const std::string &text, bool totalFirst) {
       outcome.error = diagnostic.str();
     return success();
   });
-  FailureOr<std::vector<uint8_t>> bytes =
-      makePlan(context, *request, totalFirst);
+  FailureOr<std::vector<uint8_t>> bytes = makePlan(context, *request);
   if (succeeded(bytes)) {
     outcome.bytes = std::move(*bytes);
     outcome.error.clear();

@@ -210,6 +210,9 @@ llvm::Error Overrider::applyWords() {
   if (llvm::Error error = word(options.optimizer, "optimizer",
                                values().optimizer, request.model.optimizer))
     return error;
+  if (llvm::Error error = word(options.objective, "objective",
+                               values().objective, request.objective))
+    return error;
   return word(options.place, "place", values().place, request.place);
 }
 

@@ -85,6 +85,10 @@ static Error readPlace(const Input &input, Request &request) {
   return readWord(input, values().place, request.place);
 }
 
+static Error readObjective(const Input &input, Request &request) {
+  return readWord(input, values().objective, request.objective);
+}
+
 static const MemberReader<Request> requestMembers[] = {
     {"model", readModelOf},
     {"prev", readSideOf<&Request::prev>},
@@ -98,6 +102,7 @@ static const MemberReader<Request> requestMembers[] = {
     {"derive", readDerive},
     {"policy", readPolicy},
     {"place", readPlace},
+    {"objective", readObjective},
     {"memory_budget", readBudget},
 };
 

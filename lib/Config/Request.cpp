@@ -30,6 +30,7 @@ Request::Request() {
   derive = values().derive.accepted.front().str();
   policy = values().policy.accepted.front().str();
   place = values().place.accepted.front().str();
+  objective = values().objective.accepted.front().str();
 }
 
 int64_t Request::deviceCount() const {

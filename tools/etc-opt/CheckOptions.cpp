@@ -32,7 +32,7 @@ static int checkPolicy(const PlannerOptions &options,
   if (options.shorthand.place)
     return malformed("--place: the paper's policy has a placement of its own; "
                      "leave one of the two out");
-  if (options.objective)
+  if (options.shorthand.objective)
     return malformed("--objective: the paper's policy has an objective of its "
                      "own; leave one of the two out");
   return 0;
@@ -122,7 +122,8 @@ static int checkQuestion(const PlannerOptions &options,
   if (request.curr.devices)
     return malformed(Twine(name) +
                      " chooses devices; leave the devices of curr out");
-  if (options.frontier && (options.shorthand.place || options.objective))
+  if (options.frontier &&
+      (options.shorthand.place || options.shorthand.objective))
     return malformed("--frontier tries every placement and objective; leave "
                      "--place and --objective out");
   if (options.whichNodes && *options.whichNodes < 1)

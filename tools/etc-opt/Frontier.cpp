@@ -74,8 +74,8 @@ static void measure(const fb::Plan &plan, uint32_t tp, const Rates &rates,
 
 /// A refusal of one placement is a row of the table, not an error.
 static Row planRow(MLIRContext &context, config::Request request,
-                   PlannerOptions options, StringRef place, bool totalFirst,
-                   const Rates &rates, Plans &lastPlans) {
+                   const PlannerOptions &options, StringRef place,
+                   bool totalFirst, const Rates &rates, Plans &lastPlans) {
   Row row{place.str(), totalFirst, {}};
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
     if (row.refusal.empty())
@@ -83,7 +83,7 @@ static Row planRow(MLIRContext &context, config::Request request,
     return success();
   });
   request.place = place;
-  options.objective = totalFirst ? Objective::Total : Objective::Internode;
+  request.objective = totalFirst ? "total" : "internode";
   FailureOr<PlannedRequest> planned = planRequest(context, request, options);
   if (failed(planned))
     return row;

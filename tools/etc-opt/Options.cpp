@@ -135,12 +135,10 @@ struct Options {
                             "as the paper merges (default)"),
                  clEnumValN(CostUnit::Units, "units",
                             "exact units, layers x slices"))};
-  cl::opt<Objective> objective{
-      "objective", cl::desc("What comes first, where both can't be least:"),
-      cl::init(Objective::Internode), cl::cat(category),
-      cl::values(clEnumValN(Objective::Internode, "internode",
-                            "the bytes between nodes (default)"),
-                 clEnumValN(Objective::Total, "total", "the bytes in all"))};
+  cl::opt<std::string> objective =
+      text("objective", "internode|total",
+           "Which bytes come first, where both can't be least: those between "
+           "nodes (default), or all");
   cl::opt<std::string> place =
       text("place", "any|tp|pack",
            "Roles on any device; tensor-parallel groups inside nodes; that on "
@@ -200,8 +198,6 @@ PlannerOptions etc::readPlannerOptions() {
   result.twoStage = o.twoStage;
   if (o.paperCosts.getNumOccurrences())
     result.paperCosts = o.paperCosts;
-  if (o.objective.getNumOccurrences())
-    result.objective = o.objective;
   result.frontier = o.frontier;
   if (o.whichNodes.getNumOccurrences())
     result.whichNodes = o.whichNodes;
@@ -225,6 +221,7 @@ PlannerOptions etc::readPlannerOptions() {
   s.memoryBudget = given(o.budget);
   s.policy = given(o.policy);
   s.place = given(o.place);
+  s.objective = given(o.objective);
   s.layers = given(o.layers);
   s.hidden = given(o.hidden);
   s.heads = given(o.heads);
@@ -247,8 +244,8 @@ bool PlannerOptions::describesRequest() const {
       &s.failed,    &s.leaving,   &s.tied,   &s.memoryBudget, &s.policy,
       &s.optimizer, &s.precision, &s.place,  &s.derive,       &s.megatronArgs,
       &s.ffn,       &s.layers,    &s.hidden, &s.heads,        &s.vocab,
-      &s.seq};
-  return twoStage || paperCosts || objective || frontier || whichNodes ||
+      &s.seq,       &s.objective};
+  return twoStage || paperCosts || frontier || whichNodes ||
          llvm::any_of(fields, [](auto *field) { return field->has_value(); });
 }
 

@@ -15,9 +15,6 @@ namespace etc {
 
 enum class Emit { Mlir, Plan, Json, Summary, Ranks, Report };
 
-/// Which bytes come first, where both can't be least.
-enum class Objective { Internode, Total };
-
 /// What the user asked for.
 struct PlannerOptions {
   std::string input; ///< empty: the request is in the options alone
@@ -27,7 +24,6 @@ struct PlannerOptions {
   bool trustBytecode = false;
   bool twoStage = false;
   std::optional<CostUnit> paperCosts;
-  std::optional<Objective> objective;
   bool frontier = false;
   std::optional<int64_t> whichNodes;
   /// "50,450": see Rates.h.
@@ -37,7 +33,6 @@ struct PlannerOptions {
   std::optional<std::vector<int64_t>> devices;
   config::ShorthandOptions shorthand;
 
-  bool isTotalFirst() const { return objective == Objective::Total; }
   /// Whether this is a request to plan, or a job for the ordinary opt driver.
   bool isRequest() const;
   /// Whether an option says what to plan.

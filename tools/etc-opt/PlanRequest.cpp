@@ -23,8 +23,8 @@ LogicalResult etc::printDiagnostic(Diagnostic &diagnostic) {
   return success();
 }
 
-static LogicalResult planModule(ModuleOp module, const PlannerOptions &options,
-                                bool asPaper) {
+static LogicalResult planModule(ModuleOp module, const config::Request &request,
+                                const PlannerOptions &options) {
   PassManager passes(module.getContext());
   // Our own passes are tested with the verifier on; plans of many devices are
   // large, and checked once.
@@ -32,14 +32,14 @@ static LogicalResult planModule(ModuleOp module, const PlannerOptions &options,
   applyDefaultTimingPassManagerCLOptions(passes);
   if (failed(applyPassManagerCLOptions(passes)))
     return failure();
-  if (asPaper) {
+  if (request.policy == "paper") {
     PaperPipelineOptions paper;
     paper.twoStage = options.twoStage;
     paper.costs = options.paperCosts.value_or(CostUnit::Merged);
     buildPaperPipeline(passes, paper);
   } else {
     PlanPipelineOptions best;
-    best.totalFirst = options.isTotalFirst();
+    best.totalFirst = request.isTotalFirst();
     buildPlanPipeline(passes, best);
   }
   return success(succeeded(passes.run(module)) && succeeded(verify(module)));
@@ -51,7 +51,7 @@ FailureOr<PlannedRequest> etc::planRequest(MLIRContext &context,
   PlannedRequest result{importRequest(context, request), {}};
   if (!result.module)
     return failure();
-  if (failed(planModule(*result.module, options, request.policy == "paper")))
+  if (failed(planModule(*result.module, request, options)))
     return failure();
   for (MigrationOp migration : result.module->getOps<MigrationOp>()) {
     FailureOr<std::vector<uint8_t>> bytes = exportPlan(migration);

@@ -41,7 +41,7 @@ readRequest(const PlannerOptions &options) {
 }
 
 static std::string summarize(const config::Request &request,
-                             PlannedRequest &planned, bool totalFirst) {
+                             PlannedRequest &planned) {
   std::string text;
   llvm::raw_string_ostream os(text);
   uint64_t moved = 0, internode = 0;
@@ -49,7 +49,7 @@ static std::string summarize(const config::Request &request,
        llvm::zip_equal(planned.plans, planned.module->getOps<MigrationOp>())) {
     const plan::fb::Plan &plan = *plan::fb::GetPlan(bytes.data());
     writeSummary(plan, os);
-    writePrice(migration, plan, totalFirst, os);
+    writePrice(migration, plan, request.isTotalFirst(), os);
     moved += plan.summary()->moved_bytes();
     internode += plan.summary()->internode_bytes();
   }
@@ -76,7 +76,7 @@ static int emit(const PlannerOptions &options, const config::Request &request,
   std::string summary;
   if (!options.quiet || options.emit == Emit::Summary ||
       options.emit == Emit::Report)
-    summary = summarize(request, planned, options.isTotalFirst());
+    summary = summarize(request, planned);
   if (!options.quiet && options.emit != Emit::Summary)
     llvm::errs() << summary;
   if (options.emit == Emit::Mlir)

@@ -165,7 +165,7 @@ int etc::writeWhichNodes(MLIRContext &context, const config::Request &request,
   if (failed(none))
     return static_cast<int>(config::ExitCode::Unsatisfiable);
   PlacementTrials trials(*none->module->getOps<MigrationOp>().begin());
-  bool totalFirst = options.isTotalFirst();
+  bool totalFirst = request.isTotalFirst();
   NodeSearch search(trials, *symbolizePlace(request.place), totalFirst);
   const fb::Plan &nonePlan = *fb::GetPlan(none->plans.front().data());
   search.run(count, boundOf(nonePlan, {}), printedChoices);

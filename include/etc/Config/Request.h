@@ -252,6 +252,8 @@ struct Request {
   std::string derive; ///< "param" (cast it from master) or "none" (move it)
   std::string policy; ///< "best" or "paper"
   std::string place;  ///< "pack", "tp" or "any"
+  /// Which bytes come first where both can't be least: "internode" or "total".
+  std::string objective;
   std::optional<MemoryBudget> memoryBudget;
 
   /// Where the request begins; a missing field is reported there.
@@ -264,6 +266,7 @@ struct Request {
 
   /// The number of devices of the cluster.
   int64_t deviceCount() const;
+  bool isTotalFirst() const { return objective == "total"; }
   /// Whether the device may take a role: neither failed nor leaving.
   bool isUsable(int64_t device) const;
 };
@@ -279,7 +282,7 @@ struct ShorthandOptions {
   std::optional<std::string> optimizer, precision;
   std::optional<std::string> failed, leaving; ///< 3,7
   std::optional<std::string> memoryBudget;    ///< bytes, or 1.05x
-  std::optional<std::string> derive, policy, place;
+  std::optional<std::string> derive, policy, place, objective;
   std::optional<std::string> layers, hidden, heads, ffn, vocab, seq;
   std::optional<std::string> tied; ///< true or false
   /// The name of the program in messages.

@@ -22,7 +22,8 @@ struct Vocabulary {
 };
 
 struct Vocabularies {
-  Vocabulary family, derive, policy, place, order, precision, optimizer, block;
+  Vocabulary family, derive, policy, place, objective, order, precision,
+      optimizer, block;
 };
 
 const Vocabularies &values();

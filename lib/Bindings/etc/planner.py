@@ -21,7 +21,6 @@ def plan(
     prev: Layout | None = None,
     curr: Layout | None = None,
     cluster: str | Mapping[str, Any] | Sequence[int] | None = None,
-    objective: str = "internode",
     **fields: Any,
 ) -> Plan:
     """Plans a migration, in this process.
@@ -40,20 +39,16 @@ def plan(
             where it ends.
         cluster: "6x4" (nodes x devices a node), "4,4,8" or [4, 4, 8] (the devices of
             each node), or a dictionary.
-        objective: "internode" moves the fewest bytes between nodes, then in all;
-            "total" the other way round.
         **fields: further fields of a request: types, failed, leaving, policy, place,
-            derive, optimizer, precision, memory_budget="1.05x".
+            derive, optimizer, precision, memory_budget="1.05x", and objective:
+            "internode" moves the fewest bytes between nodes, then in all, "total"
+            the other way round.
 
     Raises:
         PlanError: the request is malformed; the message names the field.
         UnsatisfiableError: it can't be met; the message says what could be.
         UsageError: this installation has no planner.
     """
-    if objective not in ("internode", "total"):
-        raise ValueError(
-            f'objective: expected "internode" or "total", got {objective!r}'
-        )
     whole = dict(_read_request(request))
     given = {
         "model": None if model is None else _read_model(model),
@@ -69,7 +64,7 @@ def plan(
             "this installation of ETC has no planner (libetc-plan.so); plan with "
             "etc-opt elsewhere, and use Plan.load"
         )
-    return Plan.from_bytes(module.make(json.dumps(whole), objective == "total"))
+    return Plan.from_bytes(module.make(json.dumps(whole)))
 
 
 def _read_request(request: Mapping[str, Any] | Path | None) -> Mapping[str, Any]:

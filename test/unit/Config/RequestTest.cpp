@@ -63,7 +63,7 @@ TEST(Request, UnknownFields) {
   EXPECT_EQ(errorOf("{\"modle\": \"gpt2\"}"),
             "exit 2: r.json:1:2: error: unknown field \"modle\"; did you mean "
             "\"model\"? accepted: model, prev, curr, cluster, failed, leaving, "
-            "types, optimizer, precision, derive, policy, place, "
+            "types, optimizer, precision, derive, policy, place, objective, "
             "memory_budget");
   EXPECT_EQ(errorOf("{\"prev\": {\"pipeline\": 4}}"),
             "exit 2: r.json:1:11: error: prev: unknown field \"pipeline\"; "
