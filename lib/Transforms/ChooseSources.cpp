@@ -248,13 +248,16 @@ SourceChoice etc::chooseSources(const Demands &demands, const Devices &devices,
                                 const Holdings &prev) {
   const SourceChooser chooser(demands, devices, prev);
   SourceChoice direct = chooser.level(chooser.chooseHolders());
-  if (!chooser.leastCost().isWorthwhile(direct.cost, worthwhilePercent))
+  // Fragments can still be cut until the egress is the least.
+  SourceCost levelled = direct.cost;
+  levelled.sent = std::min(levelled.sent, direct.leastBusiest);
+  if (!chooser.leastCost().isWorthwhile(levelled, worthwhilePercent))
     return direct;
   std::optional<SourceChoice> best;
   for (unsigned fanOut : fanOuts)
     for (bool entersEarly : {true, false}) {
       SourceChoice relayed = chooser.chooseRelays({fanOut, entersEarly});
-      if (relayed.cost.isWorthwhile(direct.cost, worthwhilePercent) &&
+      if (relayed.cost.isWorthwhile(levelled, worthwhilePercent) &&
           (!best || isBetter(relayed.cost, best->cost)))
         best = std::move(relayed);
     }

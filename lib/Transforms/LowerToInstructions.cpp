@@ -177,12 +177,12 @@ SourceChoice Lowering::chooseTransfers() {
   if (choice.hasRelays) {
     Demands finer = demands.splitByTakers();
     SourceChoice other = chooseSources(finer, devices, prev);
-    if (!other.cost.isWorthwhile(choice.cost, finerPercent))
-      return choice;
-    demands = std::move(finer);
-    return other;
+    if (other.cost.isWorthwhile(choice.cost, finerPercent)) {
+      demands = std::move(finer);
+      choice = std::move(other);
+    }
   }
-  if (choice.leastBusiest >= choice.cost.getBusiest())
+  if (choice.hasRelays || choice.leastBusiest >= choice.cost.getBusiest())
     return choice;
   SourcedDemands spread = spreadSources(demands, choice, devices, prev);
   if (spread.choice.cost.getBusiest() >= choice.cost.getBusiest())

@@ -196,7 +196,8 @@ LogicalResult Solver::reportMisfit() {
                             << "tensor-parallel groups of " << problem.tp
                             << " do not fit the nodes: ";
   if (exceedsNode(problem))
-    diag << "each takes several, of which there are too few that are large";
+    diag << "each takes several to itself, of which there are too few that are "
+            "large enough";
   else
     diag << countSeats(problem) << " of " << problem.getRanks() / problem.tp
          << " find one with " << problem.tp << " usable devices";

@@ -15,7 +15,7 @@ struct SourcedDemands {
 
 /// The same transfers from holders that send no more than the least that the
 /// busiest can: what a holder is relieved of is cut off its fragments, at whole
-/// positions of an axis. As much as possible stays with its sender.
+/// positions of an axis. What stays within its sender's share is not cut.
 SourcedDemands spreadSources(const Demands &demands, const SourceChoice &choice,
                              const Devices &devices, const Holdings &prev);
 
