@@ -30,7 +30,8 @@ def Etc_MigrationOp : Etc_Op<"migration", [IsolatedFromAbove, NoRegionArguments,
     device (also where it is absent), tensor-parallel groups inside nodes (`tp`), or that on the fewest nodes (`pack`).
     Bytes of live state, staging included,
     stay below `budget_bytes`, or below `budget_ppm` millionths of the larger of a device's two states.
-    `policy paper` says that the paper's method placed the roles.
+    `policy paper` says that the paper's method placed the roles. `vocab` is the rows of the vocabulary without padding:
+    the next migration has to be of the same.
 
     A type with `from` is *derived* where the type it names is among `types`: it is not moved but cast again where its
     source lands, so it costs nothing to move. `derive none` moves it all the same; it is still known what it is cast
@@ -53,6 +54,7 @@ def Etc_MigrationOp : Etc_Op<"migration", [IsolatedFromAbove, NoRegionArguments,
                        OptionalAttr<Etc_Place>:$place,
                        ConfinedAttr<I64Attr, [IntPositive]>:$layers,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$experts,
+                       OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$vocab,
                        Etc_StateArrayAttr:$types, UnitAttr:$derive_none,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$budget_bytes,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$budget_ppm,
@@ -62,7 +64,7 @@ def Etc_MigrationOp : Etc_Op<"migration", [IsolatedFromAbove, NoRegionArguments,
     $sym_name custom<Parallel>($prev) (`on` $prev_devices^)? `to` custom<Parallel>($curr)
     (`on` $curr_devices^)? `nodes` $nodes (`failed` $failed^)? (`leaving` $leaving^)?
     (`place` $place^)?
-    `layers` $layers (`experts` $experts^)? `types` custom<States>($types) (`derive` `none` $derive_none^)?
+    `layers` $layers (`experts` $experts^)? (`vocab` $vocab^)? `types` custom<States>($types) (`derive` `none` $derive_none^)?
     (`policy` $policy^)? attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;

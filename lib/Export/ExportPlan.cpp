@@ -89,6 +89,7 @@ static std::string labelOf(ParallelAttr parallel) {
 
 void PlanExporter::writeWorld(PlacementOp placement) {
   plan.model = migration.getSymName().str();
+  plan.vocab = migration.getVocab().value_or(0);
   plan.prev_label = labelOf(migration.getPrev());
   plan.curr_label = labelOf(migration.getCurr());
   plan.prev_world = migration.getPrev().getWorld();

@@ -29,6 +29,7 @@ public:
   LogicalResult run();
 
 private:
+  LogicalResult checkVocab();
   LogicalResult check(const model::TensorTemplate &tensor,
                       const model::StateType &type, llvm::StringRef name);
   std::vector<int64_t> shapeOf(const model::TensorTemplate &tensor) const;
@@ -104,12 +105,22 @@ LogicalResult HeldChecker::check(const model::TensorTemplate &tensor,
   return success();
 }
 
+/// Vocabularies of several sizes may be padded to the same rows.
+LogicalResult HeldChecker::checkVocab() {
+  const int64_t planned = prev.planned->plan().vocab(),
+                wanted = model::vocabOf(model);
+  if (planned == wanted || planned == 0 || wanted == 0)
+    return success();
+  return refuse("the plan is of a vocabulary of " + std::to_string(planned) +
+                ", the request of " + std::to_string(wanted));
+}
+
 LogicalResult HeldChecker::run() {
   if (!prev.planned && !prev.inventory)
     return success();
   held = prev.planned ? tensorsOf(prev.planned->plan())
                       : tensorsOf(*prev.inventory);
-  LogicalResult result = success();
+  LogicalResult result = prev.planned ? checkVocab() : success();
   for (const model::TensorTemplate &tensor : model.tensors)
     for (const model::StateType &type : model.types)
       if (model.isOf(tensor, type.name))

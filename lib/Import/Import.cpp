@@ -157,6 +157,11 @@ static void createTensorsByType(OpBuilder &builder, Location loc,
     }
 }
 
+static IntegerAttr toVocab(Builder &builder, const model::Model &model) {
+  const int64_t rows = model::vocabOf(model);
+  return rows ? builder.getI64IntegerAttr(rows) : IntegerAttr();
+}
+
 OwningOpRef<ModuleOp> etc::importRequest(MLIRContext &context,
                                          const config::Request &request) {
   context.loadDialect<EtcDialect>();
@@ -192,7 +197,7 @@ OwningOpRef<ModuleOp> etc::importRequest(MLIRContext &context,
       toList(builder, request.failed), toList(builder, request.leaving),
       toPlace(builder, request), builder.getI64IntegerAttr(model.layers),
       model.experts ? builder.getI64IntegerAttr(model.experts) : IntegerAttr(),
-      toStates(builder, model), deriveNone, bytes, ppm,
+      toVocab(builder, model), toStates(builder, model), deriveNone, bytes, ppm,
       /*policy=*/PolicyAttr());
   builder.setInsertionPointToEnd(&migration.getBody().emplaceBlock());
   Location modelLoc = toLocation(builder, request.model.where);

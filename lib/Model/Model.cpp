@@ -190,6 +190,13 @@ bool etc::model::existsOn(const TensorTemplate &tensor,
   return parallel.pp > 1;
 }
 
+int64_t etc::model::vocabOf(const Model &model) {
+  for (const TensorTemplate &tensor : model.tensors)
+    if (tensor.vocabRows)
+      return tensor.shape.front();
+  return 0;
+}
+
 std::vector<int64_t> etc::model::shapeOn(const TensorTemplate &tensor,
                                          const config::Parallelism &parallel) {
   std::vector<int64_t> shape = tensor.shape;

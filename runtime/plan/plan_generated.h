@@ -1127,6 +1127,7 @@ struct PlanT : public flatbuffers::NativeTable {
   std::vector<std::unique_ptr<etc::plan::fb::ProgramT>> programs{};
   std::vector<etc::plan::fb::RoundForecast> forecast{};
   std::unique_ptr<etc::plan::fb::SummaryT> summary{};
+  uint64_t vocab = 0;
   PlanT() = default;
   PlanT(const PlanT &o);
   PlanT(PlanT&&) FLATBUFFERS_NOEXCEPT = default;
@@ -1155,7 +1156,8 @@ struct Plan FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_BOUNDS = 34,
     VT_PROGRAMS = 36,
     VT_FORECAST = 38,
-    VT_SUMMARY = 40
+    VT_SUMMARY = 40,
+    VT_VOCAB = 42
   };
   uint32_t version() const {
     return GetField<uint32_t>(VT_VERSION, 1);
@@ -1271,6 +1273,12 @@ struct Plan FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   etc::plan::fb::Summary *mutable_summary() {
     return GetPointer<etc::plan::fb::Summary *>(VT_SUMMARY);
   }
+  uint64_t vocab() const {
+    return GetField<uint64_t>(VT_VOCAB, 0);
+  }
+  bool mutate_vocab(uint64_t _vocab = 0) {
+    return SetField<uint64_t>(VT_VOCAB, _vocab, 0);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint32_t>(verifier, VT_VERSION, 4) &&
@@ -1308,6 +1316,7 @@ struct Plan FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            verifier.VerifyVector(forecast()) &&
            VerifyOffsetRequired(verifier, VT_SUMMARY) &&
            verifier.VerifyTable(summary()) &&
+           VerifyField<uint64_t>(verifier, VT_VOCAB, 8) &&
            verifier.EndTable();
   }
   PlanT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
@@ -1376,6 +1385,9 @@ struct PlanBuilder {
   void add_summary(flatbuffers::Offset<etc::plan::fb::Summary> summary) {
     fbb_.AddOffset(Plan::VT_SUMMARY, summary);
   }
+  void add_vocab(uint64_t vocab) {
+    fbb_.AddElement<uint64_t>(Plan::VT_VOCAB, vocab, 0);
+  }
   explicit PlanBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -1418,8 +1430,10 @@ inline flatbuffers::Offset<Plan> CreatePlan(
     flatbuffers::Offset<flatbuffers::Vector<int64_t>> bounds = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<etc::plan::fb::Program>>> programs = 0,
     flatbuffers::Offset<flatbuffers::Vector<const etc::plan::fb::RoundForecast *>> forecast = 0,
-    flatbuffers::Offset<etc::plan::fb::Summary> summary = 0) {
+    flatbuffers::Offset<etc::plan::fb::Summary> summary = 0,
+    uint64_t vocab = 0) {
   PlanBuilder builder_(_fbb);
+  builder_.add_vocab(vocab);
   builder_.add_hash(hash);
   builder_.add_features(features);
   builder_.add_summary(summary);
@@ -1462,7 +1476,8 @@ inline flatbuffers::Offset<Plan> CreatePlanDirect(
     const std::vector<int64_t> *bounds = nullptr,
     const std::vector<flatbuffers::Offset<etc::plan::fb::Program>> *programs = nullptr,
     const std::vector<etc::plan::fb::RoundForecast> *forecast = nullptr,
-    flatbuffers::Offset<etc::plan::fb::Summary> summary = 0) {
+    flatbuffers::Offset<etc::plan::fb::Summary> summary = 0,
+    uint64_t vocab = 0) {
   auto model__ = model ? _fbb.CreateString(model) : 0;
   auto prev_label__ = prev_label ? _fbb.CreateString(prev_label) : 0;
   auto curr_label__ = curr_label ? _fbb.CreateString(curr_label) : 0;
@@ -1496,7 +1511,8 @@ inline flatbuffers::Offset<Plan> CreatePlanDirect(
       bounds__,
       programs__,
       forecast__,
-      summary);
+      summary,
+      vocab);
 }
 
 flatbuffers::Offset<Plan> CreatePlan(flatbuffers::FlatBufferBuilder &_fbb, const PlanT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
@@ -1816,7 +1832,8 @@ inline PlanT::PlanT(const PlanT &o)
         boxes(o.boxes),
         bounds(o.bounds),
         forecast(o.forecast),
-        summary((o.summary) ? new etc::plan::fb::SummaryT(*o.summary) : nullptr) {
+        summary((o.summary) ? new etc::plan::fb::SummaryT(*o.summary) : nullptr),
+        vocab(o.vocab) {
   tensors.reserve(o.tensors.size());
   for (const auto &tensors_ : o.tensors) { tensors.emplace_back((tensors_) ? new etc::plan::fb::TensorT(*tensors_) : nullptr); }
   programs.reserve(o.programs.size());
@@ -1843,6 +1860,7 @@ inline PlanT &PlanT::operator=(PlanT o) FLATBUFFERS_NOEXCEPT {
   std::swap(programs, o.programs);
   std::swap(forecast, o.forecast);
   std::swap(summary, o.summary);
+  std::swap(vocab, o.vocab);
   return *this;
 }
 
@@ -1874,6 +1892,7 @@ inline void Plan::UnPackTo(PlanT *_o, const flatbuffers::resolver_function_t *_r
   { auto _e = programs(); if (_e) { _o->programs.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->programs[_i] = std::unique_ptr<etc::plan::fb::ProgramT>(_e->Get(_i)->UnPack(_resolver)); } } }
   { auto _e = forecast(); if (_e) { _o->forecast.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->forecast[_i] = *_e->Get(_i); } } }
   { auto _e = summary(); if (_e) _o->summary = std::unique_ptr<etc::plan::fb::SummaryT>(_e->UnPack(_resolver)); }
+  { auto _e = vocab(); _o->vocab = _e; }
 }
 
 inline flatbuffers::Offset<Plan> Plan::Pack(flatbuffers::FlatBufferBuilder &_fbb, const PlanT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
@@ -1903,6 +1922,7 @@ inline flatbuffers::Offset<Plan> CreatePlan(flatbuffers::FlatBufferBuilder &_fbb
   auto _programs = _fbb.CreateVector<flatbuffers::Offset<etc::plan::fb::Program>> (_o->programs.size(), [](size_t i, _VectorArgs *__va) { return CreateProgram(*__va->__fbb, __va->__o->programs[i].get(), __va->__rehasher); }, &_va );
   auto _forecast = _fbb.CreateVectorOfStructs(_o->forecast);
   auto _summary = _o->summary ? CreateSummary(_fbb, _o->summary.get(), _rehasher) : 0;
+  auto _vocab = _o->vocab;
   return etc::plan::fb::CreatePlan(
       _fbb,
       _version,
@@ -1923,7 +1943,8 @@ inline flatbuffers::Offset<Plan> CreatePlan(flatbuffers::FlatBufferBuilder &_fbb
       _bounds,
       _programs,
       _forecast,
-      _summary);
+      _summary,
+      _vocab);
 }
 
 inline const etc::plan::fb::Plan *GetPlan(const void *buf) {

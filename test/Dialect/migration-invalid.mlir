@@ -84,6 +84,12 @@ etc.migration @layers PP1 to PP1 nodes [4] layers 0 types [param : bf16] {
 
 // -----
 
+// expected-error @+1 {{attribute 'vocab' failed to satisfy constraint: 64-bit signless integer attribute whose value is positive}}
+etc.migration @vocab PP1 to PP1 nodes [4] layers 1 vocab 0 types [param : bf16] {
+}
+
+// -----
+
 // expected-error @+1 {{has a budget in bytes and one in ppm, expected one of them}}
 etc.migration @budgets PP1 to PP1 nodes [4] layers 4 types [param : bf16]
     attributes {budget_bytes = 1 : i64, budget_ppm = 1050000 : i64} {

@@ -142,6 +142,9 @@ int64_t paddedVocab(int64_t vocab, int64_t tp, int64_t multiple = 128);
 bool existsOn(const TensorTemplate &tensor,
               const config::Parallelism &parallel);
 
+/// The rows of the vocabulary without padding; 0 for a model that has none.
+int64_t vocabOf(const Model &model);
+
 /// The global planning shape on a side: the vocabulary is padded.
 std::vector<int64_t> shapeOn(const TensorTemplate &tensor,
                              const config::Parallelism &parallel);
