@@ -80,7 +80,7 @@ void Demands::addParts(const Demand &from, std::vector<Fragment> parts) {
   if (parts.size() == 1)
     return add(*from.fragment, from.destinations);
   for (Fragment &part : parts)
-    add(std::move(part), from.destinations);
+    addOwn(std::move(part), from.destinations);
 }
 
 namespace {

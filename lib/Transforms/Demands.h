@@ -29,13 +29,12 @@ public:
   Demands(Demands &&) = default;
   Demands &operator=(Demands &&) = default;
 
-  /// Of fragments that outlive it.
+  /// Of a fragment that outlives it.
   void add(const Fragment &fragment, llvm::ArrayRef<int64_t> destinations) {
     list.push_back({&fragment, llvm::to_vector(destinations)});
   }
-
-  /// Of a fragment that it keeps.
-  void add(Fragment &&fragment, llvm::ArrayRef<int64_t> destinations) {
+  /// Of a fragment that becomes its own.
+  void addOwn(Fragment fragment, llvm::ArrayRef<int64_t> destinations) {
     add(own.emplace_back(std::move(fragment)), destinations);
   }
 

@@ -66,7 +66,7 @@ static void addDemand(SourcedDemands &result, const Demand &demand,
          llvm::enumerate(cutFragment(*demand.fragment, cuts))) {
       if (fragment.pieces.empty())
         continue;
-      result.demands.add(std::move(fragment), destinations);
+      result.demands.addOwn(std::move(fragment), destinations);
       Transfers &transfers = result.choice.transfers.emplace_back();
       for (size_t place : places)
         transfers.push_back({parts[place][number].sender});

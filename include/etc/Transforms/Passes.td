@@ -60,9 +60,10 @@ def LowerToInstructionsPass : Etc_Pass<"etc-lower-to-instructions"> {
     chosen source; rows that padding adds are an `etc.zero`. Of what it lacks, a derived type does not move: it is an
     `etc.derive` here, from its source type, which does. Every needed byte is written once. Sources: the same node
     first, then a device that sends to the destination anyway, then all holders in turn; where the busiest port sends,
-    others that hold the same then send in its place. Where this takes a quarter or more off the bytes between nodes or
-    off the busiest port, devices that have received state are sources, too (`hop`). Under `policy paper` holders only
-    take turns. Devices that do the same become one `etc.program`.
+    others that hold the same then send in its place, parts of fragments if need be, until it sends the least that it
+    can. Where this takes a quarter or more off the bytes between nodes or off the busiest port, devices that have
+    received state are sources, too (`hop`). Under `policy paper` holders only take turns. Devices that do the same
+    become one `etc.program`.
     Fails where state has no living holder, and names it.
   }];
   let statistics = [Statistic<"programs", "programs", "Classes of devices">];
