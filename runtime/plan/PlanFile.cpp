@@ -1,24 +1,24 @@
 #include "plan/PlanFile.h"
 
 #include "plan/FormatCheck.h"
+#include "plan/InputFile.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include <cerrno>
 #include <cstring>
-#include <fcntl.h>
 #include <iomanip>
 #include <new>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 using namespace etc::plan;
 
 /// The length of the root offset and the identifier, with which every plan
 /// begins.
 constexpr size_t kHeaderBytes = 8;
+/// Offsets of FlatBuffers reach no further.
+constexpr uint64_t kLargestPlan = FLATBUFFERS_MAX_BUFFER_SIZE - 1;
 /// Plan, Program, Round: deeper nesting than the schema's is damage.
 constexpr unsigned kMaxDepth = 8;
 
@@ -142,27 +142,16 @@ Status etc::plan::checkPlanBytes(std::span<const uint8_t> bytes) {
 /// Maps a whole file; an empty file has no mapping.
 static Result<std::pair<std::shared_ptr<const void>, size_t>>
 mapFile(const std::string &path) {
-  auto failed = [](const char *what) {
-    return Status(ErrorKind::Usage,
-                  text("cannot ", what, ": ", std::strerror(errno)));
-  };
-  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0)
-    return failed("open");
-  struct stat info;
-  if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
-    ::close(fd);
-    return Status(ErrorKind::Usage, "not a regular file");
-  }
-  size_t size = info.st_size;
-  if (size == 0) {
-    ::close(fd);
+  Result<InputFile> file = InputFile::open(path, kLargestPlan);
+  if (!file)
+    return file.status();
+  const size_t size = file->size();
+  if (size == 0)
     return std::pair(std::shared_ptr<const void>(), size);
-  }
-  void *data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
-  ::close(fd);
+  void *data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file->fd(), 0);
   if (data == MAP_FAILED)
-    return failed("map");
+    return Status(ErrorKind::Usage,
+                  text(path, ": cannot map: ", std::strerror(errno)));
   auto unmap = [size](const void *begin) {
     ::munmap(const_cast<void *>(begin), size);
   };
@@ -175,7 +164,7 @@ Result<PlanFile> PlanFile::open(const std::string &path) {
   try {
     auto mapped = mapFile(path);
     if (!mapped)
-      return mapped.status().at(path);
+      return mapped.status();
     std::span<const uint8_t> bytes(
         static_cast<const uint8_t *>(mapped->first.get()), mapped->second);
     if (Status s = checkPlanBytes(bytes); !s.ok())

@@ -197,7 +197,7 @@ TEST_F(Malformed, Requests) {
                                   "(etc-run --journal=none makes one)"},
            Case{"none.etcplan",
                 "none.etcplan: cannot open: No such file or directory"},
-           Case{".", ".: not a regular file"},
+           Case{".", ".: expected a regular file, got a directory"},
            Case{
                "--transport=gloo m.etcplan",
                "the plan needs 4 processes (its participants), and no launcher "

@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sys/stat.h>
+#include <unistd.h>
 
 using namespace etc::plan;
 using namespace etc::plan::test;
@@ -56,6 +58,15 @@ TEST_F(PlanFileTest, MissingFile) {
   std::string path = directory / "none.etcplan";
   EXPECT_EQ(PlanFile::open(path).status().message(),
             path + ": cannot open: No such file or directory");
+}
+
+TEST_F(PlanFileTest, Fifo) {
+  std::string path = directory / "fifo";
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  ::alarm(30); // instead of waiting for a writer
+  EXPECT_EQ(PlanFile::open(path).status().message(),
+            path + ": expected a regular file, got a FIFO");
+  ::alarm(0);
 }
 
 TEST_F(PlanFileTest, ForeignFiles) {
