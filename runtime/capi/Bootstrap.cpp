@@ -2,6 +2,7 @@
 
 #include "transport/GlooTransport.h"
 #include "transport/NcclTransport.h"
+#include "transport/OwnAddress.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -96,6 +97,10 @@ std::vector<uint32_t> devicesOf(const OpenPlan &plan) {
   return {participants.begin(), participants.end()};
 }
 
+/// Stands before the reason why a participant cannot do what the others are
+/// about to do.
+const std::string kUnable = "unable: ";
+
 /// What a participant is about to do, in words.
 std::string describeIntent(const OpenPlan &plan, etc_mode mode) {
   std::ostringstream intent;
@@ -142,8 +147,15 @@ Status etc::runtime::comparePlans(const OpenPlan &plan,
                                   const BootstrapOptions &options,
                                   KeyValues &store) {
   const std::string mine = describeIntent(plan, options.mode);
-  if (Status s = store.set(text("plan/", options.rank), mine); !s.ok())
+  const Status able = options.transport == ETC_GLOO
+                          ? findOwnAddress(options.host).status()
+                          : Status::success();
+  if (Status s = store.set(text("plan/", options.rank),
+                           able.ok() ? mine : kUnable + able.message());
+      !s.ok())
     return s;
+  if (!able.ok())
+    return able;
   const auto deadline = Clock::now() + options.timeout;
   for (uint32_t rank = 0; rank != plan.index().rankCount(); ++rank) {
     auto left =
@@ -154,6 +166,11 @@ Status etc::runtime::comparePlans(const OpenPlan &plan,
       return theirs.status().at(text("participant ", rank, " (device ",
                                      plan.index().device(rank),
                                      ") is not there"));
+    if (theirs->starts_with(kUnable))
+      return Status(
+          ErrorKind::Usage,
+          text("participant ", rank, " (device ", plan.index().device(rank),
+               ") cannot take part: ", theirs->substr(kUnable.size())));
     if (*theirs != mine)
       return Status(ErrorKind::Usage,
                     text("participants have different plans: participant ",

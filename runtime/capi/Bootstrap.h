@@ -37,7 +37,9 @@ struct BootstrapOptions {
   Milliseconds timeout{};
 };
 
-/// Whether all participants are about to do the same. Every participant asks.
+/// Whether all participants are about to do the same, and have an address where
+/// the transport needs one. Every participant asks, and learns which one cannot
+/// take part.
 Status comparePlans(const OpenPlan &plan, const BootstrapOptions &options,
                     KeyValues &store);
 

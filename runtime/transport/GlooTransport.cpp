@@ -1,6 +1,7 @@
 #include "transport/GlooTransport.h"
 
 #include "transport/Collectives.h"
+#include "transport/OwnAddress.h"
 
 #include <gloo/rendezvous/context.h>
 #include <gloo/rendezvous/store.h>
@@ -10,7 +11,6 @@
 #include <csignal>
 #include <future>
 #include <mutex>
-#include <unistd.h>
 
 using namespace etc::runtime;
 
@@ -304,13 +304,6 @@ void outliveBrokenPipes() {
     ::signal(SIGPIPE, SIG_IGN);
 }
 
-/// Where every process listens when no host is named.
-std::string ownHostName() {
-  char name[256] = "localhost";
-  ::gethostname(name, sizeof name - 1);
-  return name;
-}
-
 } // namespace
 
 bool etc::runtime::hasGloo() { return true; }
@@ -320,9 +313,13 @@ etc::runtime::connectGloo(const GlooOptions &options) {
   const auto count = static_cast<uint32_t>(options.devices.size());
   auto start = Clock::now();
   outliveBrokenPipes();
+  // Gloo crashes on a name that does not resolve.
+  Result<std::string> address = findOwnAddress(options.host);
+  if (!address)
+    return address.status().at(text("device ", options.devices[options.rank]));
   try {
     gloo::transport::tcp::attr attributes;
-    attributes.hostname = options.host.empty() ? ownHostName() : options.host;
+    attributes.hostname = *address;
     auto device = gloo::transport::tcp::CreateDevice(attributes);
     CallerStore store(options);
     auto context = std::make_shared<gloo::rendezvous::Context>(

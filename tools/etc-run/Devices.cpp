@@ -5,6 +5,7 @@
 #include "device/CudaWorker.h"
 #include "transport/GlooTransport.h"
 #include "transport/NcclTransport.h"
+#include "transport/OwnAddress.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -72,6 +73,10 @@ exchangeId(Client &client, const nccl::UniqueId *mine, Milliseconds timeout) {
 Status etc::run::checkDevices(const Options &options) {
   if (options.transport == TransportKind::Gloo && !hasGloo())
     return connectGloo({}).status();
+  // Here once for all processes that are started. Those that a launcher started
+  // meet first, so that each of them learns what is wrong with one.
+  if (options.launch > 0 && !options.host.empty())
+    return findOwnAddress(options.host).status();
   // Only libraries are looked up: a process that is about to fork must not
   // start the driver.
   if (options.transport == TransportKind::Nccl)

@@ -380,6 +380,30 @@ TEST_F(EtcRunGloo, CountsProcesses) {
                        "participants), --launch=8 starts 8; use --launch=4\n");
 }
 
+TEST_F(EtcRunGloo, AHostThatDoesNotResolve) {
+  // No such name can exist, so no server is asked for it.
+  Ended ended = run("--launch=4 --transport=gloo --host=no..host " +
+                    write(twoStagePlan()));
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_TRUE(
+      ended.out.starts_with("etc-run: host no..host does not resolve: "))
+      << ended.out;
+  EXPECT_NE(ended.out.find("; set --host (in C and Python: host) to an address "
+                           "of this machine that the other processes reach\n"),
+            std::string::npos)
+      << ended.out;
+}
+
+TEST_F(EtcRunGloo, AHostOfAnotherMachine) {
+  // 192.0.2.0/24 is reserved for documentation.
+  Ended ended = run("--launch=4 --transport=gloo --host=192.0.2.1 " +
+                    write(twoStagePlan()));
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_TRUE(ended.out.starts_with("etc-run: host 192.0.2.1 is 192.0.2.1, "
+                                    "where this machine cannot listen: "))
+      << ended.out;
+}
+
 TEST_F(EtcRunGloo, RunsUnderALauncher) {
   std::string plan = write(twoStagePlan());
   std::string meeting = directory / "meeting";
