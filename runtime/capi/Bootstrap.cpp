@@ -1,13 +1,11 @@
 #include "capi/Bootstrap.h"
 
+#include "control/PrivateFile.h"
 #include "transport/GlooTransport.h"
 #include "transport/NcclTransport.h"
 #include "transport/OwnAddress.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <fstream>
 #include <sstream>
 #include <thread>
 
@@ -42,7 +40,10 @@ private:
   const std::string tag;
 };
 
-/// A file a key; it appears with its content.
+/// The largest values are the addresses of a large job.
+constexpr uint64_t kLongestValue = 1 << 20;
+
+/// A file a key, which this user alone reads and writes.
 class DirectoryStore final : public KeyValues {
 public:
   DirectoryStore(std::string directory, std::string tag,
@@ -50,17 +51,7 @@ public:
       : directory(std::move(directory)), tag(std::move(tag)), stop(stop) {}
 
   Status set(const std::string &key, const std::string &value) override {
-    const std::string path = pathOf(key), draft = path + ".part";
-    {
-      std::ofstream file(draft, std::ios::binary);
-      file.write(value.data(), static_cast<std::streamsize>(value.size()));
-      if (!file.flush())
-        return Status(ErrorKind::Usage, text(draft, ": cannot write"));
-    }
-    if (std::rename(draft.c_str(), path.c_str()) != 0)
-      return Status(ErrorKind::Usage,
-                    text(path, ": cannot write: ", std::strerror(errno)));
-    return Status::success();
+    return writePrivate(pathOf(key), value);
   }
 
   Result<std::string> get(const std::string &key,
@@ -68,11 +59,12 @@ public:
     const std::string path = pathOf(key);
     const auto deadline = Clock::now() + timeout;
     while (!stop) {
-      if (std::ifstream file(path, std::ios::binary); file) {
-        std::ostringstream value;
-        value << file.rdbuf();
-        return value.str();
-      }
+      Result<std::optional<std::string>> value =
+          readPrivate(path, kLongestValue);
+      if (!value)
+        return value.status();
+      if (*value)
+        return **value;
       if (Clock::now() >= deadline)
         return Status(ErrorKind::Peer, text(path, ": nobody wrote it within ",
                                             timeout.count() / 1000.0, " s"));

@@ -1,11 +1,13 @@
 #include "Meeting.h"
 
-#include <cerrno>
+#include "control/PrivateFile.h"
+#include "transport/OwnAddress.h"
+
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
-#include <cstring>
-#include <fcntl.h>
-#include <fstream>
+#include <filesystem>
+#include <sstream>
 #include <thread>
 #include <unistd.h>
 
@@ -56,18 +58,21 @@ Result<Meeting> etc::run::makeLocalMeeting() {
 
 namespace {
 
-/// Rank 0's file in the rendezvous directory, gone with the object.
-std::string meetingFile(const Options &options) {
-  return options.rendezvous + "/etc-run-control";
-}
+/// A meeting's file is as long as a refusal's message at most.
+constexpr uint64_t kLongestOffer = 8192;
+/// How long the others have to read why rank 0 cannot take part.
+constexpr Milliseconds kRefusalStays{3000};
+/// How long whoever listens at an address may take to answer.
+constexpr Milliseconds kAnswer{1000};
+/// The first line of a file that says why, in place of an address.
+constexpr char kRefused[] = "refused";
 
-Result<Meeting> offerMeeting(const Options &options) {
+Result<Meeting> openMeeting(const Options &options, const std::string &token) {
+  Result<std::string> host = findOwnAddress(options.host);
+  if (!host)
+    return host.status();
   Meeting meeting;
-  const std::string token = randomSecretText();
-  char name[256] = "127.0.0.1";
-  if (options.host.empty())
-    ::gethostname(name, sizeof name - 1);
-  meeting.address.host = options.host.empty() ? name : options.host;
+  meeting.address.host = *host;
   Result<Secret> secret = makeSecret(token);
   if (!secret)
     return secret.status();
@@ -76,40 +81,85 @@ Result<Meeting> offerMeeting(const Options &options) {
   if (!listener)
     return listener.status();
   meeting.listener = std::move(*listener);
-  const std::string content =
-      text(meeting.address.describe(), "\n", token, "\n");
-  const std::string path = meetingFile(options), draft = path + ".part";
-  int fd =
-      ::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  const bool isWritten =
-      fd >= 0 && ::write(fd, content.data(), content.size()) ==
-                     static_cast<ssize_t>(content.size());
-  const int error = errno;
-  if (fd >= 0)
-    ::close(fd);
-  if (!isWritten || std::rename(draft.c_str(), path.c_str()) != 0)
-    return Status(ErrorKind::Usage,
-                  text(path, ": cannot write: ", std::strerror(error)));
   return meeting;
 }
 
-Result<Meeting> takeOffer(Member self, const Options &options) {
-  auto deadline = Clock::now() + options.timeout;
+/// The others wait for rank 0, which cannot take part: they learn why.
+void refuseMeeting(const std::string &path, const Status &why,
+                   Milliseconds timeout) {
+  if (!writePrivate(path, text(kRefused, "\n", why.message(), "\n")).ok())
+    return;
+  std::this_thread::sleep_for(std::min(timeout, kRefusalStays));
+  ::unlink(path.c_str());
+}
+
+Result<Meeting> offerMeeting(const Options &options) {
+  const std::string path = meetingFile(options);
+  ::unlink(path.c_str()); // what a run that was killed has left
+  const std::string token = randomSecretText();
+  Result<Meeting> meeting = openMeeting(options, token);
+  if (!meeting) {
+    refuseMeeting(path, meeting.status(), options.timeout);
+    return meeting;
+  }
+  Status written =
+      writePrivate(path, text(meeting->address.describe(), "\n", token, "\n"));
+  return written.ok() ? std::move(meeting) : Result<Meeting>(written);
+}
+
+Result<Meeting> readOffer(const std::string &content) {
+  std::istringstream lines(content);
   std::string address, token;
+  std::getline(lines, address);
+  std::getline(lines, token);
+  if (address == kRefused)
+    return Status(ErrorKind::Usage, "rank 0: " + token);
+  Result<Address> parsed = parseAddress(address);
+  Result<Secret> secret = makeSecret(token);
+  if (!parsed || !secret)
+    return Status(ErrorKind::Usage, "is not a file of etc-run; remove it");
+  return Meeting{*parsed, *secret, {}};
+}
+
+/// Whether anybody listens: rank 0 of a run that was killed does not.
+bool isAnswered(const Address &address, Clock::time_point deadline) {
+  return connectTo(address, std::min(deadline, Clock::now() + kAnswer)).ok();
+}
+
+/// Waits for rank 0's file. One that nobody answers for is what an earlier run
+/// left; rank 0 of this one is about to replace it.
+Result<Meeting> takeOffer(Member self, const Options &options) {
+  const std::string path = meetingFile(options);
+  if (!std::filesystem::is_directory(options.rendezvous))
+    return Status(ErrorKind::Usage, options.rendezvous +
+                                        ": is no directory; --rendezvous is an "
+                                        "empty one that all hosts share");
+  const auto deadline = Clock::now() + options.timeout;
+  const std::string patience =
+      text(" within ", options.timeout.count() / 1000.0, " s");
+  std::string unanswered;
   do {
-    std::ifstream file(meetingFile(options));
-    if (std::getline(file, address) && std::getline(file, token)) {
-      Result<Address> parsed = parseAddress(address);
-      Result<Secret> secret = makeSecret(token);
-      if (parsed && secret)
-        return Meeting{*parsed, *secret, {}};
+    Result<std::optional<std::string>> content =
+        readPrivate(path, kLongestOffer);
+    if (!content)
+      return content.status();
+    if (*content) {
+      Result<Meeting> offer = readOffer(**content);
+      if (!offer)
+        return offer.status().at(path);
+      if (isAnswered(offer->address, deadline))
+        return offer;
+      unanswered = offer->address.describe();
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    std::this_thread::sleep_for(Milliseconds(20));
   } while (Clock::now() < deadline);
+  if (!unanswered.empty())
+    return Status(ErrorKind::Peer,
+                  text(path, ": nobody answered at ", unanswered, patience,
+                       "; remove the file if a run that was killed left it"));
   return Status(ErrorKind::Peer,
                 text("rank ", self.rank, ": rank 0 has not come to ",
-                     options.rendezvous, " within ",
-                     options.timeout.count() / 1000.0, " s"));
+                     options.rendezvous, patience));
 }
 
 /// What --control or the launcher says.
@@ -131,6 +181,10 @@ Result<Address> findAddress(const Options &options) {
 }
 
 } // namespace
+
+std::string etc::run::meetingFile(const Options &options) {
+  return options.rendezvous + "/etc-run-control";
+}
 
 Result<Meeting> etc::run::findMeeting(Member self, const Options &options) {
   if (!options.rendezvous.empty())

@@ -37,9 +37,13 @@ std::optional<runtime::Member> findLaunchedMember();
 /// secret.
 plan::Result<Meeting> makeLocalMeeting();
 
+/// The file in --rendezvous that rank 0 leaves and removes.
+std::string meetingFile(const Options &options);
+
 /// For a process that a launcher started. Through --rendezvous, rank 0 leaves
 /// address and secret in a file that only the same user reads; else both come
-/// from the command line or the environment.
+/// from the command line or the environment. Where rank 0 cannot listen, the
+/// file says why. Refused are files of another user.
 plan::Result<Meeting> findMeeting(runtime::Member self, const Options &options);
 
 } // namespace etc::run

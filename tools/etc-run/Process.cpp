@@ -201,7 +201,7 @@ RunResult etc::run::runLaunched(const PlanIndex &index, Member self,
   Session session;
   runRank(index, self.rank, *meeting, options, runOptions, mine, session);
   if (self.rank == 0 && !options.rendezvous.empty())
-    ::unlink((options.rendezvous + "/etc-run-control").c_str());
+    ::unlink(meetingFile(options).c_str());
   result.status = mine.status();
   const bool hasMigrated =
       result.status.ok() || result.status.kind() == ErrorKind::Verification;

@@ -71,4 +71,15 @@ TEST_F(BootstrapTest, AllLearnOfAHostThatDoesNotResolve) {
               "participant 2 (device 2) cannot take part: " + messages[2]);
 }
 
+TEST_F(BootstrapTest, ADirectoryTakesNothingFromStrangers) {
+  auto values = store();
+  ASSERT_TRUE(values->set("key", "value").ok());
+  EXPECT_EQ(*values->get("key", kPatience), "value");
+  const std::filesystem::path file = directory / "etc.key";
+  std::filesystem::permissions(file, std::filesystem::perms(0666));
+  EXPECT_EQ(values->get("key", kPatience).status().message(),
+            file.string() + ": is open to other users, and so is not from this "
+                            "job; use a directory that only you can write to");
+}
+
 } // namespace

@@ -1,76 +1,16 @@
 // The etc-run binary as a user meets it.
 
-#include "PlanFixture.h"
+#include "EtcRunFixture.h"
 
-#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include <csignal>
-#include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <set>
 #include <sstream>
-#include <sys/wait.h>
-#include <unistd.h>
 
 using namespace etc::plan::test;
+using namespace etc::run::test;
 
 namespace {
-
-struct Ended {
-  int code;
-  std::string out; // stdout and stderr
-};
-
-Ended shell(const std::string &command) {
-  FILE *pipe = ::popen((command + " 2>&1").c_str(), "r");
-  Ended ended{-1, {}};
-  char buffer[4096];
-  while (size_t count = std::fread(buffer, 1, sizeof buffer, pipe))
-    ended.out.append(buffer, count);
-  int state = ::pclose(pipe);
-  ended.code = WIFEXITED(state) ? WEXITSTATUS(state) : -1;
-  return ended;
-}
-
-class EtcRun : public testing::Test {
-protected:
-  void SetUp() override {
-    std::string pattern = testing::TempDir() + "etc-run-test-XXXXXX";
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    directory = pattern;
-  }
-  void TearDown() override { std::filesystem::remove_all(directory); }
-
-  std::string write(etc::plan::fb::PlanT plan) {
-    auto bytes = etc::plan::packPlan(std::move(plan));
-    std::string path = directory / "m.etcplan";
-    std::ofstream(path, std::ios::binary)
-        .write(reinterpret_cast<const char *>(bytes.data()), bytes.size());
-    return path;
-  }
-
-  Ended run(const std::string &arguments) {
-    return shell("TMPDIR=" + directory.string() + " " ETC_RUN_BINARY " " +
-                 arguments);
-  }
-
-  std::filesystem::path directory;
-};
-
-/// Tests of processes need a build with Gloo.
-class EtcRunGloo : public EtcRun {
-protected:
-  void SetUp() override {
-    EtcRun::SetUp();
-    if (!ETC_TEST_GLOO)
-      GTEST_SKIP() << "built without Gloo";
-  }
-};
-
-const char kVerified[] = "verified: every element on every device, bit for bit";
 
 TEST_F(EtcRun, MigratesLocally) {
   Ended ended = run(write(twoStagePlan()));
@@ -309,126 +249,6 @@ TEST_F(EtcRun, RefusesWhatDoesNotFit) {
                            "--model="),
             std::string::npos)
       << ended.out;
-}
-
-TEST_F(EtcRunGloo, LaunchesProcesses) {
-  for (auto plan : {twoStagePlan(), relayPlan()}) {
-    auto count = std::to_string(plan.participants.size());
-    Ended ended = run("--launch=" + count + " --transport=gloo --timeout=30 " +
-                      write(std::move(plan)));
-    EXPECT_EQ(ended.code, 0) << ended.out;
-    EXPECT_NE(ended.out.find(kVerified), std::string::npos) << ended.out;
-  }
-  // Nothing but the plan is left in the temporary directory.
-  for (const auto &entry : std::filesystem::directory_iterator(directory))
-    EXPECT_EQ(entry.path().filename(), "m.etcplan");
-}
-
-/// The children that a process has by now, where the kernel tells.
-std::vector<pid_t> childrenOf(pid_t pid) {
-  std::string task = "/proc/" + std::to_string(pid) + "/task/";
-  std::ifstream file(task + std::to_string(pid) + "/children");
-  std::vector<pid_t> children;
-  for (pid_t child; file >> child;)
-    children.push_back(child);
-  return children;
-}
-
-TEST_F(EtcRunGloo, AKilledProcessEndsTheRun) {
-  if (!std::filesystem::exists("/proc/self/task/" + std::to_string(::getpid()) +
-                               "/children"))
-    GTEST_SKIP() << "the kernel does not list children";
-  std::string plan = write(twoStagePlan()), log = directory / "log";
-  pid_t parent = ::fork();
-  if (parent == 0) {
-    ::setenv("TMPDIR", directory.c_str(), 1);
-    if (!std::freopen(log.c_str(), "w", stderr))
-      ::_exit(127);
-    ::execl(ETC_RUN_BINARY, "etc-run", "--launch=4", "--transport=gloo",
-            "--timeout=30", plan.c_str(), nullptr);
-    ::_exit(127);
-  }
-  // They cannot finish without the last one, which dies as soon as it is there.
-  std::vector<pid_t> children;
-  int state = 0;
-  while (children.size() < 4 && ::waitpid(parent, &state, WNOHANG) == 0)
-    children = childrenOf(parent);
-  ASSERT_EQ(children.size(), 4u);
-  ::kill(children.back(), SIGKILL);
-  ASSERT_EQ(::waitpid(parent, &state, 0), parent);
-  EXPECT_EQ(WEXITSTATUS(state), 3);
-  std::stringstream message;
-  message << std::ifstream(log).rdbuf();
-  EXPECT_EQ(message.str(),
-            "etc-run: device 3: before the first round: killed by signal 9\n");
-  for (pid_t child : children)
-    EXPECT_NE(::kill(child, 0), 0) << "left over";
-}
-
-TEST_F(EtcRunGloo, WaitsWhereChildrenAreIgnored) {
-  Ended ended = shell("env --ignore-signal=CHLD " ETC_RUN_BINARY
-                      " --launch=4 --transport=gloo " +
-                      write(twoStagePlan()));
-  EXPECT_EQ(ended.code, 0) << ended.out;
-  EXPECT_NE(ended.out.find(kVerified), std::string::npos) << ended.out;
-}
-
-TEST_F(EtcRunGloo, CountsProcesses) {
-  Ended ended = run("--launch=8 --transport=gloo " + write(twoStagePlan()));
-  EXPECT_EQ(ended.code, 2);
-  EXPECT_EQ(ended.out, "etc-run: the plan needs 4 processes (its "
-                       "participants), --launch=8 starts 8; use --launch=4\n");
-}
-
-TEST_F(EtcRunGloo, AHostThatDoesNotResolve) {
-  // No such name can exist, so no server is asked for it.
-  Ended ended = run("--launch=4 --transport=gloo --host=no..host " +
-                    write(twoStagePlan()));
-  EXPECT_EQ(ended.code, 2);
-  EXPECT_TRUE(
-      ended.out.starts_with("etc-run: host no..host does not resolve: "))
-      << ended.out;
-  EXPECT_NE(ended.out.find("; set --host (in C and Python: host) to an address "
-                           "of this machine that the other processes reach\n"),
-            std::string::npos)
-      << ended.out;
-}
-
-TEST_F(EtcRunGloo, AHostOfAnotherMachine) {
-  // 192.0.2.0/24 is reserved for documentation.
-  Ended ended = run("--launch=4 --transport=gloo --host=192.0.2.1 " +
-                    write(twoStagePlan()));
-  EXPECT_EQ(ended.code, 2);
-  EXPECT_TRUE(ended.out.starts_with("etc-run: host 192.0.2.1 is 192.0.2.1, "
-                                    "where this machine cannot listen: "))
-      << ended.out;
-}
-
-TEST_F(EtcRunGloo, RunsUnderALauncher) {
-  std::string plan = write(twoStagePlan());
-  std::string meeting = directory / "meeting";
-  std::filesystem::create_directory(meeting);
-  std::string command;
-  for (int rank = 3; rank >= 0; --rank)
-    command += "RANK=" + std::to_string(rank) +
-               " WORLD_SIZE=4 " ETC_RUN_BINARY
-               " --transport=gloo --timeout=30 --host=127.0.0.1 --rendezvous=" +
-               meeting + " " + plan + (rank > 0 ? " & " : "; wait");
-  Ended ended = shell("(" + command + ")");
-  EXPECT_NE(ended.out.find(kVerified), std::string::npos) << ended.out;
-  EXPECT_TRUE(std::filesystem::is_empty(meeting));
-}
-
-TEST_F(EtcRunGloo, MissingPeersEndTheRun) {
-  std::string command = "RANK=0 WORLD_SIZE=4 " ETC_RUN_BINARY
-                        " --transport=gloo --timeout=1 --host=127.0.0.1 "
-                        "--rendezvous=" +
-                        directory.string() + " " + write(twoStagePlan());
-  Ended ended = shell(command);
-  EXPECT_EQ(ended.code, 3);
-  EXPECT_EQ(ended.out, "etc-run: not all of the 4 processes met in " +
-                           directory.string() +
-                           " within 1 s; missing: ranks 1, 2, 3\n");
 }
 
 } // namespace

@@ -1,0 +1,215 @@
+// The etc-run binary with a process a participant.
+
+#include "EtcRunFixture.h"
+
+#include <csignal>
+#include <sstream>
+#include <unistd.h>
+#include <vector>
+
+using namespace etc::plan::test;
+using namespace etc::run::test;
+
+namespace {
+
+TEST_F(EtcRunGloo, LaunchesProcesses) {
+  for (auto plan : {twoStagePlan(), relayPlan()}) {
+    auto count = std::to_string(plan.participants.size());
+    Ended ended = run("--launch=" + count + " --transport=gloo --timeout=30 " +
+                      write(std::move(plan)));
+    EXPECT_EQ(ended.code, 0) << ended.out;
+    EXPECT_NE(ended.out.find(kVerified), std::string::npos) << ended.out;
+  }
+  // Nothing but the plan is left in the temporary directory.
+  for (const auto &entry : std::filesystem::directory_iterator(directory))
+    EXPECT_EQ(entry.path().filename(), "m.etcplan");
+}
+
+/// The children that a process has by now, where the kernel tells.
+std::vector<pid_t> childrenOf(pid_t pid) {
+  std::string task = "/proc/" + std::to_string(pid) + "/task/";
+  std::ifstream file(task + std::to_string(pid) + "/children");
+  std::vector<pid_t> children;
+  for (pid_t child; file >> child;)
+    children.push_back(child);
+  return children;
+}
+
+TEST_F(EtcRunGloo, AKilledProcessEndsTheRun) {
+  if (!std::filesystem::exists("/proc/self/task/" + std::to_string(::getpid()) +
+                               "/children"))
+    GTEST_SKIP() << "the kernel does not list children";
+  std::string plan = write(twoStagePlan()), log = directory / "log";
+  pid_t parent = ::fork();
+  if (parent == 0) {
+    ::setenv("TMPDIR", directory.c_str(), 1);
+    if (!std::freopen(log.c_str(), "w", stderr))
+      ::_exit(127);
+    ::execl(ETC_RUN_BINARY, "etc-run", "--launch=4", "--transport=gloo",
+            "--timeout=30", plan.c_str(), nullptr);
+    ::_exit(127);
+  }
+  // They cannot finish without the last one, which dies as soon as it is there.
+  std::vector<pid_t> children;
+  int state = 0;
+  while (children.size() < 4 && ::waitpid(parent, &state, WNOHANG) == 0)
+    children = childrenOf(parent);
+  ASSERT_EQ(children.size(), 4u);
+  ::kill(children.back(), SIGKILL);
+  ASSERT_EQ(::waitpid(parent, &state, 0), parent);
+  EXPECT_EQ(WEXITSTATUS(state), 3);
+  std::stringstream message;
+  message << std::ifstream(log).rdbuf();
+  EXPECT_EQ(message.str(),
+            "etc-run: device 3: before the first round: killed by signal 9\n");
+  for (pid_t child : children)
+    EXPECT_NE(::kill(child, 0), 0) << "left over";
+}
+
+TEST_F(EtcRunGloo, WaitsWhereChildrenAreIgnored) {
+  Ended ended = shell("env --ignore-signal=CHLD " ETC_RUN_BINARY
+                      " --launch=4 --transport=gloo " +
+                      write(twoStagePlan()));
+  EXPECT_EQ(ended.code, 0) << ended.out;
+  EXPECT_NE(ended.out.find(kVerified), std::string::npos) << ended.out;
+}
+
+TEST_F(EtcRunGloo, CountsProcesses) {
+  Ended ended = run("--launch=8 --transport=gloo " + write(twoStagePlan()));
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_EQ(ended.out, "etc-run: the plan needs 4 processes (its "
+                       "participants), --launch=8 starts 8; use --launch=4\n");
+}
+
+TEST_F(EtcRunGloo, AHostThatDoesNotResolve) {
+  // No such name can exist, so no server is asked for it.
+  Ended ended = run("--launch=4 --transport=gloo --host=no..host " +
+                    write(twoStagePlan()));
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_TRUE(
+      ended.out.starts_with("etc-run: host no..host does not resolve: "))
+      << ended.out;
+  EXPECT_NE(ended.out.find("; set --host (in C and Python: host) to an address "
+                           "of this machine that the other processes reach\n"),
+            std::string::npos)
+      << ended.out;
+}
+
+TEST_F(EtcRunGloo, AHostOfAnotherMachine) {
+  // 192.0.2.0/24 is reserved for documentation.
+  Ended ended = run("--launch=4 --transport=gloo --host=192.0.2.1 " +
+                    write(twoStagePlan()));
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_TRUE(ended.out.starts_with("etc-run: host 192.0.2.1 is 192.0.2.1, "
+                                    "where this machine cannot listen: "))
+      << ended.out;
+}
+
+/// Processes as a launcher starts them, meeting in a directory.
+class EtcRunLaunched : public EtcRunGloo {
+protected:
+  void SetUp() override {
+    EtcRunGloo::SetUp();
+    meeting = directory / "meeting";
+    std::filesystem::create_directory(meeting);
+  }
+
+  /// Starts ranks 3 to `first`, each on its host. Prints the exit status of
+  /// each after what it says.
+  Ended launch(const std::vector<std::string> &hosts, int first = 0) {
+    const std::string plan = write(twoStagePlan());
+    std::string command;
+    for (int rank = 3; rank >= first; --rank)
+      command += "(RANK=" + std::to_string(rank) +
+                 " WORLD_SIZE=4 " ETC_RUN_BINARY
+                 " --transport=gloo --timeout=" +
+                 std::to_string(patience) + " --host=" + hosts[rank] +
+                 " --rendezvous=" + meeting.string() + " " + plan +
+                 "; echo exit $?) & ";
+    return shell("(" + command + "wait)");
+  }
+
+  /// How often a text is in another.
+  static int count(const std::string &text, const std::string &what) {
+    int found = 0;
+    for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; ++at)
+      ++found;
+    return found;
+  }
+
+  const std::vector<std::string> here{4, "127.0.0.1"};
+  std::filesystem::path meeting;
+  int patience = 30; // seconds
+};
+
+TEST_F(EtcRunLaunched, Runs) {
+  Ended ended = launch(here);
+  EXPECT_NE(ended.out.find(kVerified), std::string::npos) << ended.out;
+  EXPECT_EQ(count(ended.out, "exit 0\n"), 4) << ended.out;
+  EXPECT_TRUE(std::filesystem::is_empty(meeting));
+}
+
+TEST_F(EtcRunLaunched, AllLearnOfAHostThatDoesNotResolve) {
+  for (int rank : {0}) {
+    auto hosts = here;
+    hosts[rank] = "no..host";
+    Ended ended = launch(hosts);
+    EXPECT_EQ(count(ended.out, "exit 2\n"), 4) << ended.out;
+    EXPECT_EQ(count(ended.out, "host no..host does not resolve: "),
+              rank == 0 ? 4 : 1)
+        << ended.out;
+  }
+}
+
+TEST_F(EtcRunLaunched, PassesOverWhatAKilledRunLeft) {
+  const std::string file = meeting / "etc-run-control";
+  std::ofstream(file) << "127.0.0.1:1\n" << std::string(64, 'a') << "\n";
+  std::filesystem::permissions(file, std::filesystem::perms(0600));
+  Ended ended = launch(here);
+  EXPECT_EQ(count(ended.out, "exit 0\n"), 4) << ended.out;
+}
+
+TEST_F(EtcRunLaunched, NamesWhatAKilledRunLeft) {
+  const std::string file = meeting / "etc-run-control";
+  std::ofstream(file) << "127.0.0.1:1\n" << std::string(64, 'a') << "\n";
+  std::filesystem::permissions(file, std::filesystem::perms(0600));
+  patience = 1;
+  Ended ended = launch(here, 3);
+  EXPECT_EQ(ended.out, "etc-run: " + file +
+                           ": nobody answered at 127.0.0.1:1 within 1 s; "
+                           "remove the file if a run that was killed left "
+                           "it\nexit 3\n");
+}
+
+TEST_F(EtcRunLaunched, RefusesAStrangersFile) {
+  const std::string file = meeting / "etc-run-control";
+  std::ofstream(file) << "127.0.0.1:1\n" << std::string(64, 'a') << "\n";
+  std::filesystem::permissions(file, std::filesystem::perms(0666));
+  Ended ended = launch(here, 3);
+  EXPECT_EQ(ended.out, "etc-run: " + file +
+                           ": is open to other users, and so is not from this "
+                           "job; use a directory that only you can write "
+                           "to\nexit 2\n");
+}
+
+TEST_F(EtcRunLaunched, MeetsInADirectory) {
+  meeting = directory / "none";
+  Ended ended = launch(here, 3);
+  EXPECT_EQ(ended.out, "etc-run: " + meeting.string() +
+                           ": is no directory; --rendezvous is an empty one "
+                           "that all hosts share\nexit 2\n");
+}
+
+TEST_F(EtcRunGloo, MissingPeersEndTheRun) {
+  std::string command = "RANK=0 WORLD_SIZE=4 " ETC_RUN_BINARY
+                        " --transport=gloo --timeout=1 --host=127.0.0.1 "
+                        "--rendezvous=" +
+                        directory.string() + " " + write(twoStagePlan());
+  Ended ended = shell(command);
+  EXPECT_EQ(ended.code, 3);
+  EXPECT_EQ(ended.out, "etc-run: not all of the 4 processes met in " +
+                           directory.string() +
+                           " within 1 s; missing: ranks 1, 2, 3\n");
+}
+
+} // namespace
