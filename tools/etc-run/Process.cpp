@@ -1,6 +1,7 @@
 #include "Process.h"
 
 #include "Devices.h"
+#include "Exit.h"
 #include "TraceFile.h"
 
 #include "engine/Describe.h"
@@ -100,9 +101,9 @@ Result<std::unique_ptr<Client>> join(const PlanIndex &index, uint32_t rank,
         std::move(meeting.listener),
         HubOptions{meeting.describe(options), meeting.secret, index.rankCount(),
                    times, describeLosses(index)});
-  auto endNow = [&outcome](const Status &cause) {
+  auto endNow = [&outcome, &session](const Status &cause) {
     outcome.set(cause);
-    ::_exit(3);
+    ::_exit(session.isReporter ? fail(cause) : exitCode(cause));
   };
   return Client::join({meeting.address,
                        makeHello(index, rank, meeting, runOptions), times,
@@ -199,6 +200,7 @@ RunResult etc::run::runLaunched(const PlanIndex &index, Member self,
   }
   Outcome mine;
   Session session;
+  session.isReporter = self.rank == 0;
   runRank(index, self.rank, *meeting, options, runOptions, mine, session);
   if (self.rank == 0 && !options.rendezvous.empty())
     ::unlink(meetingFile(options).c_str());

@@ -40,6 +40,8 @@ struct Session {
   std::unique_ptr<runtime::Hub> hub; // rank 0's
   std::unique_ptr<runtime::Client> client;
   std::unique_ptr<runtime::Transport> transport;
+  /// Whether the process itself tells the user what ends it.
+  bool isReporter = false;
 
   ~Session();
 };

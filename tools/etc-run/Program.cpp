@@ -4,6 +4,7 @@
 #include "Devices.h"
 #include "Directory.h"
 #include "DryRun.h"
+#include "Exit.h"
 #include "Hooks.h"
 #include "Launch.h"
 #include "Memory.h"
@@ -30,26 +31,6 @@
 
 using namespace etc::run;
 using namespace etc::runtime;
-
-static int exitCode(const Status &status) {
-  switch (status.kind()) {
-  case ErrorKind::None:
-    return 0;
-  case ErrorKind::Verification:
-    return 1;
-  case ErrorKind::Usage:
-  case ErrorKind::Malformed:
-    return 2;
-  case ErrorKind::Peer:
-    return 3;
-  }
-  return 3;
-}
-
-static int fail(const Status &status) {
-  std::cerr << "etc-run: " << status.message() << "\n";
-  return exitCode(status);
-}
 
 /// Where the plan's participants run.
 struct Setting {

@@ -150,7 +150,7 @@ TEST_F(EtcRunLaunched, Runs) {
 }
 
 TEST_F(EtcRunLaunched, AllLearnOfAHostThatDoesNotResolve) {
-  for (int rank : {0}) {
+  for (int rank : {0, 2}) {
     auto hosts = here;
     hosts[rank] = "no..host";
     Ended ended = launch(hosts);
