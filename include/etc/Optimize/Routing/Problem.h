@@ -1,5 +1,5 @@
 // The routing problem: which device sends which bytes to whom, where the roles
-// are fixed and links and NICs have rates.
+// are fixed and links and NICs have rates. docs/routing.md gives the model.
 
 #ifndef ETC_OPTIMIZE_ROUTING_PROBLEM_H
 #define ETC_OPTIMIZE_ROUTING_PROBLEM_H

@@ -1,0 +1,32 @@
+// Solvers of the routing problem, and a bound that they are measured by.
+
+#ifndef ETC_OPTIMIZE_ROUTING_SOLVER_H
+#define ETC_OPTIMIZE_ROUTING_SOLVER_H
+
+#include "etc/Optimize/Routing/Bound.h"
+#include "etc/Optimize/Routing/Solution.h"
+
+namespace etc::routing {
+
+/// The slowest of these cuts: into each node and each device; out of each set
+/// of devices that are the only holders of an atom, and of their nodes; out of
+/// nodes that are joined by such sets. No device where nothing has to move.
+Cut findBound(const Problem &problem);
+
+/// The plain one: every needer receives an atom whole from its first holder, on
+/// its own node where there is one. The problem must be well formed, as for all
+/// solvers.
+Solution solveFirstHolder(const Problem &problem);
+
+/// The constructive one. Nodes: each node that lacks an atom gets it once, and
+/// sends it on where those that hold it would be late. Rails: what enters and
+/// leaves a node is striped over the NICs of devices that hold or need it, or
+/// with transit of any, as far as the bound asks for it and a maximum flow
+/// allows. Links: inside a node everybody passes on what others lack. The plain
+/// solution where that is no slower. Only integers; the same problem gives the
+/// same solution on any machine.
+Solution solveStriped(const Problem &problem);
+
+} // namespace etc::routing
+
+#endif // ETC_OPTIMIZE_ROUTING_SOLVER_H

@@ -1,0 +1,193 @@
+// The slowest of the cuts that are looked at.
+
+#include "Nodes.h"
+#include "etc/Optimize/Routing/Solver.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+
+namespace etc::routing {
+namespace {
+
+using Set = std::vector<int32_t>;
+
+/// So many sets are compared with each other, at most.
+constexpr int64_t kMostComparisons = 4'000'000;
+
+class BoundFinder {
+public:
+  explicit BoundFinder(const Problem &problem)
+      : problem(problem), participants(findParticipants(problem)) {
+    for (const Atom &atom : problem.atoms) {
+      holderNodes.push_back(nodesOf(problem.holdersOf(atom)));
+      neederNodes.push_back(nodesOf(problem.needersOf(atom)));
+    }
+  }
+
+  Cut find();
+
+private:
+  Set nodesOf(const Set &devices) const;
+  Set devicesOf(const Set &nodes) const;
+  int64_t rateOf(const Set &devices) const;
+  void offer(Direction direction, const Set &devices, int64_t bytes);
+  void offerIn();
+  void offerOut(const std::vector<Set> &holders,
+                const std::vector<Set> &needers, bool ofNodes);
+  std::vector<Set> joinSets(const std::vector<Set> &sets) const;
+
+  const Problem &problem;
+  const std::vector<Set> participants;       ///< [node]
+  std::vector<Set> holderNodes, neederNodes; ///< [atom]
+  Cut best;
+};
+
+Set BoundFinder::nodesOf(const Set &devices) const {
+  std::set<int32_t> nodes;
+  for (int32_t device : devices)
+    nodes.insert(problem.nodeOf(device));
+  return {nodes.begin(), nodes.end()};
+}
+
+Set BoundFinder::devicesOf(const Set &nodes) const {
+  Set devices;
+  for (int32_t node : nodes)
+    devices.insert(devices.end(), participants[node].begin(),
+                   participants[node].end());
+  std::sort(devices.begin(), devices.end());
+  return devices;
+}
+
+/// Over the border of the devices: links of nodes that they don't fill, NICs
+/// where others are on other nodes.
+int64_t BoundFinder::rateOf(const Set &devices) const {
+  std::map<int32_t, size_t> counts;
+  for (int32_t device : devices)
+    ++counts[problem.nodeOf(device)];
+  size_t all = 0;
+  for (const Set &list : participants)
+    all += list.size();
+  int64_t rate = 0;
+  std::set<int32_t> nics;
+  for (int32_t device : devices) {
+    const int32_t node = problem.nodeOf(device);
+    if (counts[node] < participants[node].size())
+      rate += problem.devices[device].linkRate;
+    if (participants[node].size() < all &&
+        nics.insert(problem.devices[device].nic).second)
+      rate += problem.nics[problem.devices[device].nic].rate;
+  }
+  return rate;
+}
+
+void BoundFinder::offer(Direction direction, const Set &devices,
+                        int64_t bytes) {
+  // Nothing crosses the border of all.
+  const int64_t rate = bytes > 0 ? rateOf(devices) : 0;
+  if (rate == 0)
+    return;
+  if (const Time time{bytes, rate}; time > best.time)
+    best = {direction, devices, time};
+}
+
+void BoundFinder::offerIn() {
+  std::vector<int64_t> ofDevice(problem.devices.size()),
+      ofNode(problem.nodes());
+  for (size_t i = 0; i < problem.atoms.size(); ++i) {
+    for (int32_t device : problem.needersOf(problem.atoms[i]))
+      ofDevice[device] += problem.atoms[i].bytes;
+    for (int32_t node : neederNodes[i])
+      if (!std::binary_search(holderNodes[i].begin(), holderNodes[i].end(),
+                              node))
+        ofNode[node] += problem.atoms[i].bytes;
+  }
+  for (size_t node = 0; node < ofNode.size(); ++node)
+    offer(Direction::In, participants[node], ofNode[node]);
+  for (size_t device = 0; device < ofDevice.size(); ++device)
+    offer(Direction::In, {int32_t(device)}, ofDevice[device]);
+}
+
+/// Sets that have an element in common become one.
+std::vector<Set> BoundFinder::joinSets(const std::vector<Set> &sets) const {
+  std::vector<int32_t> parent(problem.devices.size() + problem.nodes());
+  std::iota(parent.begin(), parent.end(), 0);
+  auto find = [&](int32_t element) {
+    while (parent[element] != element)
+      element = parent[element] = parent[parent[element]];
+    return element;
+  };
+  std::set<int32_t> elements;
+  for (const Set &set : sets)
+    for (int32_t element : set) {
+      elements.insert(element);
+      parent[find(element)] = find(set.front());
+    }
+  std::map<int32_t, Set> joined;
+  for (int32_t element : elements)
+    joined[find(element)].push_back(element);
+  std::vector<Set> list;
+  for (auto &[root, set] : joined)
+    list.push_back(std::move(set));
+  return list;
+}
+
+/// Out of every set of holders, and out of those that such sets join.
+void BoundFinder::offerOut(const std::vector<Set> &holders,
+                           const std::vector<Set> &needers, bool ofNodes) {
+  std::map<Set, std::vector<size_t>> atoms;
+  for (size_t i = 0; i < holders.size(); ++i)
+    atoms[holders[i]].push_back(i);
+  std::map<int32_t, std::vector<decltype(atoms)::const_iterator>> byFirst;
+  for (auto it = atoms.begin(); it != atoms.end(); ++it)
+    byFirst[it->first.front()].push_back(it);
+  std::set<Set> candidates;
+  for (const auto &[set, list] : atoms) {
+    candidates.insert(set);
+    for (int32_t element : set)
+      candidates.insert({element});
+  }
+  for (Set &set : joinSets(holders))
+    candidates.insert(std::move(set));
+  int64_t comparisons = 0;
+  for (const Set &candidate : candidates) {
+    if (comparisons > kMostComparisons)
+      return;
+    int64_t bytes = 0;
+    for (int32_t first : candidate) {
+      auto found = byFirst.find(first);
+      if (found == byFirst.end())
+        continue;
+      for (auto it : found->second) {
+        comparisons += int64_t(it->first.size());
+        if (!std::includes(candidate.begin(), candidate.end(),
+                           it->first.begin(), it->first.end()))
+          continue;
+        for (size_t i : it->second)
+          if (!std::includes(candidate.begin(), candidate.end(),
+                             needers[i].begin(), needers[i].end()))
+            bytes += problem.atoms[i].bytes;
+      }
+    }
+    offer(Direction::Out, ofNodes ? devicesOf(candidate) : candidate, bytes);
+  }
+}
+
+Cut BoundFinder::find() {
+  offerIn();
+  offerOut(holderNodes, neederNodes, /*ofNodes=*/true);
+  std::vector<Set> holders, needers;
+  for (const Atom &atom : problem.atoms) {
+    holders.push_back(problem.holdersOf(atom));
+    needers.push_back(problem.needersOf(atom));
+  }
+  offerOut(holders, needers, /*ofNodes=*/false);
+  return best;
+}
+
+} // namespace
+
+Cut findBound(const Problem &problem) { return BoundFinder(problem).find(); }
+
+} // namespace etc::routing

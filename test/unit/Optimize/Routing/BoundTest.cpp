@@ -1,0 +1,135 @@
+// Cuts: valid ones, one wrong one for each constraint, and their sentences.
+
+#include "Cases.h"
+#include "etc/Optimize/Routing/Solver.h"
+
+#include <gtest/gtest.h>
+
+namespace etc::routing {
+namespace {
+
+using testing::readCase;
+
+/// Data parallelism grows from one device to three nodes.
+Problem growth() {
+  return readCase("nodes 3 devices 8 nics 8 link 450G nic 50G\n"
+                  "atom 96.36G: 0 -> 1-23\n")
+      .problem;
+}
+
+const Cut kIntoNode{Direction::In,
+                    {8, 9, 10, 11, 12, 13, 14, 15},
+                    {96'360'000'000, 400'000'000'000}};
+
+std::string errorOf(const Problem &problem, const Cut &cut) {
+  return verifyBound(problem, cut).value_or("valid");
+}
+
+TEST(BoundTest, IntoANode) {
+  const Problem problem = growth();
+  EXPECT_EQ(errorOf(problem, kIntoNode), "valid");
+  EXPECT_EQ(findBound(problem).time, kIntoNode.time);
+  EXPECT_EQ(describe(problem, kIntoNode),
+            "node 1 lacks 96.36 GB and has 8 x 50 GB/s: nothing is below "
+            "240.9 ms");
+}
+
+TEST(BoundTest, OutOfNodes) {
+  const Problem problem = readCase("nodes 4 devices 2 nics 2 link 900 nic 100\n"
+                                   "atom 5000: 0 2 -> 4\n"
+                                   "atom 3000: 2 -> 6\n"
+                                   "atom 100: 0 -> 1\n")
+                              .problem;
+  const Cut cut = findBound(problem);
+  EXPECT_EQ(cut.direction, Direction::In);
+  const Cut out{Direction::Out, {0, 1, 2, 3}, {8000, 400}};
+  EXPECT_EQ(errorOf(problem, out), "valid");
+  EXPECT_EQ(describe(problem, out),
+            "nodes 0, 1 alone hold 8 kB that others need, and have 4 x 100 "
+            "B/s: nothing is below 20 s");
+}
+
+TEST(BoundTest, OutOfHolders) {
+  const Problem problem = readCase("nodes 2 devices 4 nics 4 link 150 nic 100\n"
+                                   "atom 1000: 0 1 -> 2 4\n"
+                                   "atom 1000: 1 -> 3\n")
+                              .problem;
+  const Cut out{Direction::Out, {0, 1}, {2000, 500}};
+  EXPECT_EQ(errorOf(problem, out), "valid");
+  EXPECT_EQ(describe(problem, out),
+            "devices 0, 1 alone hold 2 kB that others need, and have 2 x 150 "
+            "B/s + 2 x 100 B/s: nothing is below 4 s");
+}
+
+TEST(BoundTest, OnlyParticipantsCount) {
+  const Problem problem = readCase("nodes 2 devices 4 nics 4 link 900 nic 100\n"
+                                   "spare 6 7\n"
+                                   "atom 1000: 0 -> 4 5\n")
+                              .problem;
+  const Cut cut = findBound(problem);
+  EXPECT_EQ(cut.devices, (std::vector<int32_t>{4, 5}));
+  EXPECT_EQ(cut.time, (Time{1000, 200}));
+}
+
+TEST(BoundTest, SharedNicsCountOnce) {
+  const Problem problem = readCase("nodes 2 devices 4 nics 2 link 900 nic 100\n"
+                                   "atom 1000: 0 -> 4\n")
+                              .problem;
+  EXPECT_EQ(findBound(problem).time, (Time{1000, 200}));
+}
+
+TEST(BoundTest, OneNodeHasNoNics) {
+  const Problem problem =
+      readCase(
+          "nodes 1 devices 4 nics 4 link 900 nic 100\natom 900: 0 -> 1-3\n")
+          .problem;
+  const Cut cut = findBound(problem);
+  EXPECT_EQ(cut.time, (Time{1, 1}));
+  EXPECT_EQ(describe(problem, cut),
+            "device 1 lacks 900 B and has 900 B/s: nothing is below 1 s");
+}
+
+TEST(BoundTest, NothingMoves) {
+  EXPECT_TRUE(
+      findBound(readCase("nodes 1 devices 4 nics 4 link 9 nic 1\n").problem)
+          .devices.empty());
+}
+
+TEST(BoundTest, C1Devices) {
+  Problem problem = growth();
+  EXPECT_EQ(errorOf(problem, {}), "devices: lists no device");
+  EXPECT_EQ(errorOf(problem, {Direction::In, {24}, {}}),
+            "devices[0]: 24 is not in [0, 24)");
+  EXPECT_EQ(errorOf(problem, {Direction::In, {9, 8}, {}}),
+            "devices[1]: must be strictly ascending, got 8 after 9");
+  problem.devices[8].status = Status::Spare;
+  EXPECT_EQ(errorOf(problem, {Direction::In, {8}, {}}),
+            "devices[0]: device 8 takes no part");
+}
+
+TEST(BoundTest, C2Bytes) {
+  Cut cut = kIntoNode;
+  cut.time.bytes += 1;
+  EXPECT_EQ(errorOf(growth(), cut),
+            "time.bytes: 96360000000 bytes cross, got 96360000001");
+  cut = kIntoNode;
+  cut.direction = Direction::Out;
+  EXPECT_EQ(errorOf(growth(), cut),
+            "time.bytes: 0 bytes cross, got 96360000000");
+}
+
+TEST(BoundTest, C3Rate) {
+  Cut cut = kIntoNode;
+  cut.time.rate /= 2;
+  EXPECT_EQ(errorOf(growth(), cut),
+            "time.rate: they cross at 400000000000 bytes a second, got "
+            "200000000000");
+  cut = kIntoNode;
+  cut.devices.pop_back();
+  EXPECT_EQ(errorOf(growth(), cut),
+            "time.rate: they cross at 3500000000000 bytes a second, got "
+            "400000000000");
+}
+
+} // namespace
+} // namespace etc::routing

@@ -1,0 +1,61 @@
+// Random instances: every solver's solution is valid, and no faster than the
+// bound. ETC_PROPERTY_COUNT and ETC_PROPERTY_SEED choose others.
+
+#include "Cases.h"
+#include "etc/Optimize/Routing/Solver.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+namespace etc::routing {
+namespace {
+
+uint64_t environment(const char *name, uint64_t otherwise) {
+  const char *value = std::getenv(name);
+  return value ? std::strtoull(value, nullptr, 10) : otherwise;
+}
+
+void checkSolvers(const Problem &problem) {
+  ASSERT_EQ(check(problem), std::nullopt);
+  const Cut cut = findBound(problem);
+  if (!cut.devices.empty()) {
+    EXPECT_EQ(verifyBound(problem, cut), std::nullopt);
+  }
+  for (auto solver : {solveFirstHolder, solveStriped}) {
+    const Solution solution = solver(problem);
+    EXPECT_EQ(verify(problem, solution), std::nullopt);
+    EXPECT_GE(solution.time, cut.time);
+  }
+  EXPECT_LE(solveStriped(problem).time, solveFirstHolder(problem).time);
+}
+
+TEST(PropertyTest, RandomInstances) {
+  const uint64_t first = environment("ETC_PROPERTY_SEED", 1),
+                 count = environment("ETC_PROPERTY_COUNT", 3000);
+  for (uint64_t seed = first; seed < first + count; ++seed) {
+    Problem problem = testing::randomProblem(seed);
+    for (bool transit : {false, true})
+      for (int64_t grain : {1, 700}) {
+        SCOPED_TRACE("seed " + std::to_string(seed) +
+                     (transit ? " with transit" : "") + "\n" +
+                     testing::writeCase(problem));
+        problem.transit = transit;
+        for (Atom &atom : problem.atoms)
+          atom.grain = grain;
+        checkSolvers(problem);
+        if (::testing::Test::HasFailure())
+          return;
+      }
+  }
+}
+
+TEST(PropertyTest, TheSameTwice) {
+  for (uint64_t seed = 1; seed <= 100; ++seed) {
+    const Problem problem = testing::randomProblem(seed);
+    EXPECT_EQ(solveStriped(problem).hops, solveStriped(problem).hops) << seed;
+  }
+}
+
+} // namespace
+} // namespace etc::routing

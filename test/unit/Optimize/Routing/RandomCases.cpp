@@ -1,0 +1,79 @@
+// Random instances.
+
+#include "Cases.h"
+
+#include <random>
+#include <sstream>
+
+namespace etc::routing::testing {
+namespace {
+
+class Random {
+public:
+  explicit Random(uint64_t seed) : engine(seed) {}
+
+  /// The same on any machine, which distributions are not.
+  int64_t from(int64_t low, int64_t high) {
+    return low + int64_t(engine() % uint64_t(high - low + 1));
+  }
+  bool isOneIn(int64_t count) { return from(1, count) == 1; }
+
+private:
+  std::mt19937_64 engine;
+};
+
+/// A node is drawn whole or by devices, as replicas and groups have it.
+std::vector<bool> drawDevices(Random &random, const Problem &problem) {
+  std::vector<bool> drawn(problem.devices.size());
+  const int64_t percent = random.from(10, 90);
+  const bool wholeNodes = random.isOneIn(3);
+  std::vector<bool> nodes;
+  for (int32_t node = 0; node < problem.nodes(); ++node)
+    nodes.push_back(random.from(1, 100) <= percent);
+  for (size_t i = 0; i < drawn.size(); ++i)
+    drawn[i] = wholeNodes ? nodes[size_t(problem.nodeOf(int32_t(i)))]
+                          : random.from(1, 100) <= percent;
+  return drawn;
+}
+
+std::string drawAtom(Random &random, const Problem &problem) {
+  const std::vector<bool> holds = drawDevices(random, problem),
+                          needs = drawDevices(random, problem);
+  std::ostringstream holders, needers;
+  for (size_t i = 0; i < holds.size(); ++i) {
+    const Status status = problem.devices[i].status;
+    if (holds[i] && (status == Status::Usable || status == Status::Draining))
+      holders << " " << i;
+    else if (needs[i] && status == Status::Usable)
+      needers << " " << i;
+  }
+  if (holders.str().empty() || needers.str().empty())
+    return "";
+  return "atom " + std::to_string(random.from(1, 1000) * 1000) + ":" +
+         holders.str() + " ->" + needers.str() + "\n";
+}
+
+} // namespace
+
+Problem randomProblem(uint64_t seed) {
+  Random random(seed);
+  Problem cluster;
+  const auto nodes = random.from(1, 4), perNode = random.from(1, 4);
+  const int64_t nic = random.from(1, 4) * 1'000'000,
+                link = nic * (random.isOneIn(3) ? 1 : random.from(4, 9));
+  for (int64_t i = 0; i < nodes; ++i)
+    addNode(cluster, int32_t(perNode),
+            int32_t(random.isOneIn(3) ? (perNode + 1) / 2 : perNode), link,
+            nic);
+  for (Device &device : cluster.devices)
+    if (random.isOneIn(12))
+      device.status = random.isOneIn(3)   ? Status::Failed
+                      : random.isOneIn(2) ? Status::Spare
+                                          : Status::Draining;
+  std::string text = writeCase(cluster);
+  for (int64_t i = random.from(1, 6); i > 0; --i)
+    text += drawAtom(random, cluster);
+  return readCase(text).problem;
+}
+
+} // namespace etc::routing::testing
