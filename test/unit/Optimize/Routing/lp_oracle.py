@@ -1,0 +1,132 @@
+"""Compares bounds and routes of random instances with SciPy's linear programming.
+
+usage: lp_oracle.py PATH/etc-routing-cases [--count=300] [--seed=1]
+
+The linear program gives what no routing can go below, with relays and splits as fine as can be: for each atom and each
+device that needs it a flow from the holders, where flows of one atom share what they carry (network coding). It is
+solved without transit and with it. Checked of every instance: the cut is at most the least with transit, which is at
+most the least without; and no route is faster than its least. Printed: how far cuts and routes are from it. Exits with
+77, "skipped", where SciPy is not installed.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+
+try:
+    import numpy
+    from scipy.optimize import linprog
+    from scipy.sparse import csr_matrix
+except ImportError:
+    print("skipped: scipy is not installed")
+    sys.exit(77)
+
+# What rounding to bytes and the solver's tolerance can do, as a share.
+TOLERANCE = 1e-5
+
+
+class Program:
+    """Minimise the time; rows are lists of (variable, factor)."""
+
+    def __init__(self) -> None:
+        self.variables = 1  # 0 is the time
+        self.most, self.equal = [], []  # (row, right side)
+
+    def add(self) -> int:
+        self.variables += 1
+        return self.variables - 1
+
+    def matrix(self, rows: list) -> tuple:
+        entries = [(i, variable, factor) for i, (row, _) in enumerate(rows) for variable, factor in row]
+        row, column, factor = zip(*entries) if entries else ((), (), ())
+        return csr_matrix((factor, (row, column)), (len(rows), self.variables)), [right for _, right in rows]
+
+    def solve(self) -> float:
+        cost = numpy.zeros(self.variables)
+        cost[0] = 1
+        upper, most = self.matrix(self.most)
+        matrix, right = self.matrix(self.equal)
+        result = linprog(cost, A_ub=upper, b_ub=most, A_eq=matrix, b_eq=right, method="highs")
+        assert result.status == 0, result.message
+        return result.fun
+
+
+def resources_of(case: dict, one: int, other: int) -> tuple:
+    """The resources that a byte from one device to another takes, with rates."""
+    (node, nic, link, _), (its_node, its_nic, its_link, _) = case["devices"][one], case["devices"][other]
+    if node == its_node:
+        return ("link out", one, link), ("link in", other, its_link)
+    return ("nic out", nic, case["nics"][nic]), ("nic in", its_nic, case["nics"][its_nic])
+
+
+def least_time(case: dict, transit: bool) -> float:
+    program, loads = Program(), {}
+    scale = max((size for size, _, _ in case["atoms"]), default=1)
+    for size, holders, needers in case["atoms"]:
+        relays = [i for i, device in enumerate(case["devices"]) if device[3]] if transit else holders + needers
+        edges = [(a, b) for a in relays for b in relays if a != b and b not in holders]
+        carried = {edge: program.add() for edge in edges}
+        for edge, variable in carried.items():
+            for resource in resources_of(case, *edge):
+                loads.setdefault(resource, []).append((variable, 1))
+        for needer in needers:
+            flow = {edge: program.add() for edge in edges}
+            program.most += [([(flow[edge], 1), (carried[edge], -1)], 0) for edge in edges]
+            for device in set(relays) - set(holders):
+                row = [(flow[edge], 1) for edge in edges if edge[1] == device]
+                row += [(flow[edge], -1) for edge in edges if edge[0] == device]
+                program.equal.append((row, size / scale if device == needer else 0))
+    largest = max((rate for *_, rate in loads), default=1)
+    for (*_, rate), row in loads.items():
+        program.most.append((row + [(0, -rate / largest)], 0))
+    return program.solve() * scale / largest if case["atoms"] else 0.0
+
+
+def check(case: dict) -> tuple:
+    """The ratios bound / least with transit, striped / least without, with transit / least."""
+    least, with_transit = least_time(case, transit=False), least_time(case, transit=True)
+    slack = 1 + TOLERANCE
+    assert case["bound"] <= with_transit * slack, f"the cut {case['bound']} is above the least {with_transit}"
+    assert with_transit <= least * slack, f"transit makes it slower: {with_transit} and {least}"
+    assert least <= case["striped"] * slack, f"the route {case['striped']} is below the least {least}"
+    assert with_transit <= case["transit"] * slack, f"the route {case['transit']} is below the least {with_transit}"
+    return case["bound"] / with_transit, case["striped"] / least, case["transit"] / with_transit
+
+
+def describe(name: str, ratios: list) -> str:
+    ratios = sorted(ratios)
+    marks = [f"{label} {ratios[min(len(ratios) - 1, int(len(ratios) * at))]:.3f}"
+             for label, at in (("p5", 0.05), ("median", 0.5), ("p75", 0.75), ("p95", 0.95))]
+    close = sum(0.99 <= ratio <= 1.01 for ratio in ratios) / len(ratios)
+    return f"{name}: {', '.join(marks)}, from {ratios[0]:.3f} to {ratios[-1]:.3f}; within 1%: {close:.0%}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("cases")
+    parser.add_argument("--count", type=int, default=150)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    print(f"{options.count} instances from seed {options.seed} on", flush=True)
+    done = subprocess.run(
+        [options.cases, str(options.count), str(options.seed)], capture_output=True, text=True, check=True
+    )
+    ratios, wrong = [], 0
+    for line in done.stdout.splitlines():
+        case = json.loads(line)
+        if not case["atoms"]:
+            continue
+        try:
+            ratios.append(check(case))
+        except AssertionError as error:
+            print(f"{case['name']}: {error}")
+            wrong += 1
+    for name, list_ in zip(("cut / LP", "route / LP, no transit", "route / LP, transit"), zip(*ratios)):
+        print(describe(name, list(list_)))
+    print(f"{len(ratios)} compared, {wrong} wrong")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
