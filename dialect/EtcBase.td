@@ -14,17 +14,21 @@ def Etc_Dialect : Dialect {
   let description = [{
     A module holds one or more `etc.migration` ops. A migration starts as a *request*: the previous and the current
     parallel configuration, the cluster, and the model as `etc.tensor` templates. Every pass moves it one stage on,
-    by adding ops to its body:
+    by adding ops to its body, and the migration says its `stage`:
 
     | stage | ops |
     |---|---|
-    | request | `etc.migration`, `etc.tensor` |
-    | workloads | `etc.workload` |
-    | cost matrix | `etc.cost_matrix` |
-    | sketch | `etc.pair`, `etc.certificate` |
-    | placement | `etc.placement` |
-    | instructions | `etc.program` with `etc.send`, `etc.recv`, `etc.refer`, `etc.derive`, `etc.zero` |
-    | rounds | `etc.round`, `etc.release` |
+    | `request` (not printed) | `etc.migration`, `etc.tensor` |
+    | `workloads` | `etc.workload` |
+    | `costs` | `etc.cost_matrix`, `etc.overlap` |
+    | `sketch` | `etc.pair`, `etc.certificate` |
+    | `placement` | `etc.placement` |
+    | `instructions` | `etc.program` with `etc.send`, `etc.recv`, `etc.refer`, `etc.derive`, `etc.zero` |
+    | `rounds` | `etc.round`, `etc.release` |
+    | `proved` | nothing is added |
+
+    The paper's method has three more: `paper_costs` before `costs`, `paper_sketch` after `sketch`, and `defragmented`
+    after `placement`.
 
     **Workload ids** name state as coarsely as is exact. `L0..3` is layers 0 to 3, `embed`, `final`, `head` and `mtp`
     are what stands before and after the layers. A suffix selects a part: `.a` is the first of LCM(TP, TP') slices of
@@ -74,6 +78,16 @@ def Etc_CostUnit : I32EnumAttr<"CostUnit", "what a cost matrix counts", [
 
 def Etc_Policy : I32EnumAttr<"Policy", "whose method decides who takes which role", [
     I32EnumAttrCase<"Best", 0, "best">, I32EnumAttrCase<"Paper", 1, "paper">]> {
+  let cppNamespace = "::etc";
+}
+
+def Etc_Stage : I32EnumAttr<"Stage", "how far a migration has come from request to plan", [
+    I32EnumAttrCase<"Request", 0, "request">, I32EnumAttrCase<"Workloads", 1, "workloads">,
+    I32EnumAttrCase<"PaperCosts", 2, "paper_costs">, I32EnumAttrCase<"Costs", 3, "costs">,
+    I32EnumAttrCase<"Sketch", 4, "sketch">, I32EnumAttrCase<"PaperSketch", 5, "paper_sketch">,
+    I32EnumAttrCase<"Placement", 6, "placement">, I32EnumAttrCase<"Defragmented", 7, "defragmented">,
+    I32EnumAttrCase<"Instructions", 8, "instructions">, I32EnumAttrCase<"Rounds", 9, "rounds">,
+    I32EnumAttrCase<"Proved", 10, "proved">]> {
   let cppNamespace = "::etc";
 }
 

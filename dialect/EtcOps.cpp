@@ -29,6 +29,23 @@ static void printParallel(OpAsmPrinter &printer, Operation *,
   attr.printBody(printer);
 }
 
+/// The keyword alone: ODS writes no code for an enum that has a default.
+static ParseResult parseStage(OpAsmParser &parser, StageAttr &attr) {
+  SMLoc loc = parser.getCurrentLocation();
+  StringRef text;
+  if (parser.parseKeyword(&text))
+    return failure();
+  std::optional<Stage> stage = symbolizeStage(text);
+  if (!stage)
+    return parser.emitError(loc, "expected a stage, got '") << text << "'";
+  attr = StageAttr::get(parser.getContext(), *stage);
+  return success();
+}
+
+static void printStage(OpAsmPrinter &printer, Operation *, StageAttr attr) {
+  printer << stringifyStage(attr.getValue());
+}
+
 static ParseResult parseOptionalRole(OpAsmParser &parser, RoleAttr &attr) {
   SMLoc loc = parser.getCurrentLocation();
   StringRef text;

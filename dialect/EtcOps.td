@@ -30,7 +30,8 @@ def Etc_MigrationOp : Etc_Op<"migration", [IsolatedFromAbove, NoRegionArguments,
     device (also where it is absent), tensor-parallel groups inside nodes (`tp`), or that on the fewest nodes (`pack`).
     Bytes of live state, staging included,
     stay below `budget_bytes`, or below `budget_ppm` millionths of the larger of a device's two states.
-    `policy paper` says that the paper's method placed the roles. `vocab` is the rows of the vocabulary without padding:
+    `policy paper` says that the paper's method placed the roles. `stage` is what the passes so far have made of it, the
+    request where it is absent; each pass takes the migration at one stage and leaves it at the next. `vocab` is the rows of the vocabulary without padding:
     the next migration has to be of the same.
 
     A type with `from` is *derived* where the type it names is among `types`: it is not moved but cast again where its
@@ -58,14 +59,15 @@ def Etc_MigrationOp : Etc_Op<"migration", [IsolatedFromAbove, NoRegionArguments,
                        Etc_StateArrayAttr:$types, UnitAttr:$derive_none,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$budget_bytes,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$budget_ppm,
-                       OptionalAttr<Etc_Policy>:$policy);
+                       OptionalAttr<Etc_Policy>:$policy,
+                       DefaultValuedOptionalAttr<Etc_Stage, "::etc::Stage::Request">:$stage);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name custom<Parallel>($prev) (`on` $prev_devices^)? `to` custom<Parallel>($curr)
     (`on` $curr_devices^)? `nodes` $nodes (`failed` $failed^)? (`leaving` $leaving^)?
     (`place` $place^)?
     `layers` $layers (`experts` $experts^)? (`vocab` $vocab^)? `types` custom<States>($types) (`derive` `none` $derive_none^)?
-    (`policy` $policy^)? attr-dict-with-keyword $body
+    (`policy` $policy^)? (`stage` custom<Stage>($stage)^)? attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
@@ -93,6 +95,8 @@ def Etc_MigrationOp : Etc_Op<"migration", [IsolatedFromAbove, NoRegionArguments,
     mlir::LogicalResult verifyDerivation(unsigned type);
     /// The ops of one kind in the body, in order.
     template <typename OpT> auto getOps() { return getBody().getOps<OpT>(); }
+    /// The cost matrix in some unit, or null.
+    MatrixAttr getCosts(CostUnit unit);
     /// The only op of its kind, or null.
     template <typename OpT> OpT getOnly() {
       auto ops = getBody().getOps<OpT>();

@@ -69,6 +69,13 @@ int64_t MigrationOp::getDeviceCount() {
   return std::accumulate(getNodes().begin(), getNodes().end(), int64_t(0));
 }
 
+MatrixAttr MigrationOp::getCosts(CostUnit unit) {
+  for (CostMatrixOp matrix : getOps<CostMatrixOp>())
+    if (matrix.getUnit() == unit)
+      return matrix.getCosts();
+  return {};
+}
+
 SmallVector<int64_t> MigrationOp::getPrevPlacement() {
   if (auto devices = getPrevDevices())
     return SmallVector<int64_t>(*devices);

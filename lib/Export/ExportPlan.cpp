@@ -363,13 +363,13 @@ LogicalResult PlanExporter::checkShards() {
 }
 
 FailureOr<std::vector<uint8_t>> PlanExporter::run() {
-  auto placement = migration.getOnly<PlacementOp>();
-  if (!placement || !migration.getOnly<ProgramOp>() ||
-      !migration.getOnly<CertificateOp>())
-    return migration.emitError(
-        "is not a plan yet; run the etc-plan pipeline first");
+  // Nothing leaves the compiler unproven.
+  if (migration.getStage() != Stage::Proved)
+    return migration.emitError() << "is no plan yet: the stage is '"
+                                 << stringifyStage(migration.getStage())
+                                 << "'; run the etc-plan pipeline first";
   plan.summary = std::make_unique<fb::SummaryT>();
-  writeWorld(placement);
+  writeWorld(migration.getOnly<PlacementOp>());
   listShards();
   for (ProgramOp program : migration.getOps<ProgramOp>())
     writeProgram(program);

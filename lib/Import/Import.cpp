@@ -198,7 +198,7 @@ OwningOpRef<ModuleOp> etc::importRequest(MLIRContext &context,
       toPlace(builder, request), builder.getI64IntegerAttr(model.layers),
       model.experts ? builder.getI64IntegerAttr(model.experts) : IntegerAttr(),
       toVocab(builder, model), toStates(builder, model), deriveNone, bytes, ppm,
-      /*policy=*/PolicyAttr());
+      /*policy=*/PolicyAttr(), /*stage=*/StageAttr());
   builder.setInsertionPointToEnd(&migration.getBody().emplaceBlock());
   Location modelLoc = toLocation(builder, request.model.where);
   if (request.prev.inventory) {

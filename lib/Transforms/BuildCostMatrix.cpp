@@ -24,7 +24,7 @@ struct Rectangle {
 };
 
 struct BuildCostMatrix : ::etc::impl::BuildCostMatrixPassBase<BuildCostMatrix> {
-  void runOnOperation() override;
+  LogicalResult runOnMigration(MigrationOp migration) override;
 };
 } // namespace
 
@@ -171,8 +171,7 @@ void ByteCosts::createOverlaps(OpBuilder &builder) const {
   }
 }
 
-void BuildCostMatrix::runOnOperation() {
-  MigrationOp migration = getOperation();
+LogicalResult BuildCostMatrix::runOnMigration(MigrationOp migration) {
   OpBuilder builder = OpBuilder::atBlockEnd(&migration.getBody().front());
   ByteCosts costs(migration);
   CostMatrixOp::create(builder, migration.getLoc(), CostUnit::Units,
@@ -180,4 +179,5 @@ void BuildCostMatrix::runOnOperation() {
   CostMatrixOp::create(builder, migration.getLoc(), CostUnit::Bytes,
                        costs.getMatrix());
   costs.createOverlaps(builder);
+  return success();
 }

@@ -1,6 +1,7 @@
 //===- BuildPaperCosts.cpp - The paper's cost matrices, in the IR ---------===//
 
 #include "PaperCosts.h"
+#include "PaperSketch.h"
 #include "etc/Transforms/Passes.h"
 
 #include "mlir/IR/Builders.h"
@@ -15,14 +16,18 @@ using namespace mlir;
 
 namespace {
 struct BuildPaperCosts : ::etc::impl::BuildPaperCostsPassBase<BuildPaperCosts> {
-  void runOnOperation() override {
-    MigrationOp migration = getOperation();
-    if (!isPaperForm(migration)) {
-      migration.emitError(
+  LogicalResult runOnMigration(MigrationOp migration) override {
+    if (!isPaperForm(migration))
+      return migration.emitError(
           "the paper's method is defined for PP, TP and DP, even stages and no "
           "distributed optimizer; use policy best for anything else");
-      return signalPassFailure();
-    }
+    if (int64_t roles = std::max(migration.getPrev().getRoles(),
+                                 migration.getCurr().getRoles());
+        roles > paperMaxRoles)
+      return migration.emitError()
+             << "has " << roles
+             << " roles (PP x TP) on a side; the paper's method is "
+             << "for at most " << paperMaxRoles << ", policy best for more";
     OpBuilder builder = OpBuilder::atBlockEnd(&migration.getBody().front());
     PaperMatrix pipeline = buildPipelineCosts(migration),
                 tensor = buildTensorCosts(migration);
@@ -33,6 +38,7 @@ struct BuildPaperCosts : ::etc::impl::BuildPaperCostsPassBase<BuildPaperCosts> {
       CostMatrixOp::create(builder, migration.getLoc(), unit,
                            MatrixAttr::get(&getContext(), matrix->rows,
                                            matrix->columns, matrix->costs));
+    return success();
   }
 };
 } // namespace

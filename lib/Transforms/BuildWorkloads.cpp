@@ -121,13 +121,7 @@ static void createWorkloads(OpBuilder &builder, MigrationOp migration,
 
 namespace {
 struct BuildWorkloads : ::etc::impl::BuildWorkloadsPassBase<BuildWorkloads> {
-  void runOnOperation() override {
-    MigrationOp migration = getOperation();
-    for (WorkloadOp workload : migration.getOps<WorkloadOp>())
-      if (!migration.getParallel(workload.getSide()).getInventory()) {
-        migration.emitError("has workloads already; plan the request stage");
-        return signalPassFailure();
-      }
+  LogicalResult runOnMigration(MigrationOp migration) override {
     TensorTable table(migration);
     OpBuilder builder = OpBuilder::atBlockEnd(&migration.getBody().front());
     for (Side side : {Side::Prev, Side::Curr}) {
@@ -135,7 +129,7 @@ struct BuildWorkloads : ::etc::impl::BuildWorkloadsPassBase<BuildWorkloads> {
       if (parallel.getInventory())
         continue;
       if (failed(checkDivides(migration, side)))
-        return signalPassFailure();
+        return failure();
       for (int64_t pool = 0; pool < parallel.getPools(); ++pool) {
         RoleAttr role = parallel.getPool(pool);
         createWorkloads(builder, migration, table, side, role,
@@ -151,6 +145,7 @@ struct BuildWorkloads : ::etc::impl::BuildWorkloadsPassBase<BuildWorkloads> {
       }
       roles += parallel.getRoles();
     }
+    return success();
   }
 };
 } // namespace

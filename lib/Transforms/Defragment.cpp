@@ -20,7 +20,7 @@ using namespace mlir;
 
 namespace {
 struct Defragment : ::etc::impl::DefragmentPassBase<Defragment> {
-  void runOnOperation() override;
+  LogicalResult runOnMigration(MigrationOp migration) override;
 };
 } // namespace
 
@@ -86,19 +86,15 @@ SmallVector<int64_t> etc::defragment(MigrationOp migration,
   return crossesNodes(migration, devices, result, target) ? target : result;
 }
 
-void Defragment::runOnOperation() {
-  MigrationOp migration = getOperation();
-  auto placement = migration.getOnly<PlacementOp>();
-  if (!placement) {
-    migration.emitError("has no placement; run etc-place-roles first");
-    return signalPassFailure();
-  }
+LogicalResult Defragment::runOnMigration(MigrationOp migration) {
   // Devices that the request fixes are not ours to choose.
   if (migration.getCurrDevices())
-    return markAllAnalysesPreserved();
+    return success();
+  auto placement = migration.getOnly<PlacementOp>();
   SmallVector<int64_t> result =
       defragment(migration, Devices(migration), placement.getDevices());
   for (auto [before, after] : llvm::zip_equal(placement.getDevices(), result))
     moves += before != after;
   placement.setDevices(result);
+  return success();
 }

@@ -65,17 +65,12 @@ private:
 
 struct LowerToInstructions
     : ::etc::impl::LowerToInstructionsPassBase<LowerToInstructions> {
-  void runOnOperation() override {
-    MigrationOp migration = getOperation();
-    auto placement = migration.getOnly<PlacementOp>();
-    if (!placement) {
-      migration.emitError("has no placement; run etc-place-roles first");
-      return signalPassFailure();
-    }
-    Lowering lowering(migration, placement);
+  LogicalResult runOnMigration(MigrationOp migration) override {
+    Lowering lowering(migration, migration.getOnly<PlacementOp>());
     if (failed(lowering.planTransfers()))
-      return signalPassFailure();
+      return failure();
     programs += lowering.createPrograms();
+    return success();
   }
 };
 } // namespace

@@ -16,7 +16,7 @@ using namespace mlir;
 
 namespace {
 struct PlaceRoles : ::etc::impl::PlaceRolesPassBase<PlaceRoles> {
-  void runOnOperation() override;
+  LogicalResult runOnMigration(MigrationOp migration) override;
 };
 } // namespace
 
@@ -44,8 +44,7 @@ static SmallVector<int64_t> placePairs(MigrationOp migration) {
   return devices;
 }
 
-void PlaceRoles::runOnOperation() {
-  MigrationOp migration = getOperation();
+LogicalResult PlaceRoles::runOnMigration(MigrationOp migration) {
   OpBuilder builder = OpBuilder::atBlockEnd(&migration.getBody().front());
   Devices devices(migration);
   SmallVector<int64_t> placed = placePairs(migration);
@@ -60,14 +59,13 @@ void PlaceRoles::runOnOperation() {
     while (next < devices.size() &&
            (taken.test(next) || !devices.isUsable(next)))
       ++next;
-    if (next == devices.size()) {
-      migration.emitError()
-          << "current rank " << rank
-          << " finds no device: " << migration.getCurr().getWorld()
-          << " are needed; add nodes to the cluster or lower curr";
-      return signalPassFailure();
-    }
+    if (next == devices.size())
+      return migration.emitError()
+             << "current rank " << rank
+             << " finds no device: " << migration.getCurr().getWorld()
+             << " are needed; add nodes to the cluster or lower curr";
     device = next++;
   }
   PlacementOp::create(builder, migration.getLoc(), placed);
+  return success();
 }

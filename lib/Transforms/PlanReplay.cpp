@@ -369,10 +369,7 @@ LogicalResult ProgramReplay::checkPeaks() {
 
 LogicalResult ProgramReplay::run() {
   states.reserve((prev.size() + curr.size()) * table.getTypeCount());
-  for (Operation &op : program.getBody().front()) {
-    auto round = dyn_cast<RoundOp>(op);
-    if (!round)
-      return op.emitError("is not in a round; run etc-schedule-chunks first");
+  for (RoundOp round : program.getBody().getOps<RoundOp>()) {
     for (auto instruction : round.getBody().getOps<InstructionOpInterface>())
       if (failed(replay(instruction, round.getIndex())))
         return failure();

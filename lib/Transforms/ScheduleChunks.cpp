@@ -59,7 +59,7 @@ struct Budget {
 };
 
 struct ScheduleChunks : ::etc::impl::ScheduleChunksPassBase<ScheduleChunks> {
-  void runOnOperation() override;
+  LogicalResult runOnMigration(MigrationOp migration) override;
 };
 } // namespace
 
@@ -323,22 +323,21 @@ static Plan planWithin(const Budget &budget, const ProgramFlows &flows) {
   return std::move(*best);
 }
 
-void ScheduleChunks::runOnOperation() {
-  MigrationOp migration = getOperation();
+LogicalResult ScheduleChunks::runOnMigration(MigrationOp migration) {
   ProgramFlows flows(migration);
   Budget budget = budgetOf(migration);
   Plan chosen = planWithin(budget, flows);
   bool isGiven = migration.getBudgetBytes() || migration.getBudgetPpm();
-  if (isGiven && !chosen.withinBudget) {
-    migration.emitError() << "memory budget: " << budget.str()
-                          << " is infeasible; the least found is "
-                          << keptBy(chosen.schedule, budget, flows).str();
-    return signalPassFailure();
-  }
+  if (isGiven && !chosen.withinBudget)
+    return migration.emitError()
+           << "memory budget: " << budget.str()
+           << " is infeasible; the least found is "
+           << keptBy(chosen.schedule, budget, flows).str();
   RoundWriter writer(migration, flows, chosen.schedule.rounds);
   for (auto [chunk, round] :
        llvm::zip_equal(chosen.chunks, chosen.schedule.roundOf))
     writer.add(chunk.item, chunk.portion, round);
   writer.write();
   rounds += chosen.schedule.rounds;
+  return success();
 }

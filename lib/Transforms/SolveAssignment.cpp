@@ -48,7 +48,7 @@ private:
 
 struct SolveAssignment : ::etc::impl::SolveAssignmentPassBase<SolveAssignment> {
   using SolveAssignmentPassBase::SolveAssignmentPassBase;
-  void runOnOperation() override;
+  LogicalResult runOnMigration(MigrationOp migration) override;
 };
 } // namespace
 
@@ -217,20 +217,11 @@ LogicalResult Solver::place() {
   return success();
 }
 
-void SolveAssignment::runOnOperation() {
-  MigrationOp migration = getOperation();
-  MatrixAttr costs;
-  for (CostMatrixOp matrix : migration.getOps<CostMatrixOp>())
-    if (matrix.getUnit() == CostUnit::Bytes)
-      costs = matrix.getCosts();
-  if (!costs) {
-    migration.emitError(
-        "has no cost matrix in bytes; run etc-build-cost-matrix first");
-    return signalPassFailure();
-  }
-  Solver solver(migration, costs, totalFirst);
+LogicalResult SolveAssignment::runOnMigration(MigrationOp migration) {
+  Solver solver(migration, migration.getCosts(CostUnit::Bytes), totalFirst);
   if (failed(solver.place()) || failed(solver.certify(Level::Device)) ||
       failed(solver.certify(Level::Node)))
-    return signalPassFailure();
+    return failure();
   edges += solver.getEdges();
+  return success();
 }

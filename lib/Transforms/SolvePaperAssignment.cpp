@@ -17,7 +17,7 @@ namespace {
 struct SolvePaperAssignment
     : ::etc::impl::SolvePaperAssignmentPassBase<SolvePaperAssignment> {
   using Base::Base;
-  void runOnOperation() override;
+  LogicalResult runOnMigration(MigrationOp migration) override;
   void createPairs(OpBuilder &builder, const PaperSketch &sketch);
 };
 } // namespace
@@ -51,32 +51,12 @@ void SolvePaperAssignment::createPairs(OpBuilder &builder,
   }
 }
 
-void SolvePaperAssignment::runOnOperation() {
-  MigrationOp migration = getOperation();
-  if (migration.getCurrDevices()) {
-    migration.emitError("fixes the devices of curr, which the paper's method "
-                        "chooses itself; leave them out, or use policy best");
-    return signalPassFailure();
-  }
-  int64_t roles =
-      std::max(migration.getPrev().getRoles(), migration.getCurr().getRoles());
-  if (roles > paperMaxRoles) {
-    migration.emitError()
-        << "has " << roles
-        << " roles (PP x TP) on a side; the paper's method is "
-        << "for at most " << paperMaxRoles << ", policy best for more";
-    return signalPassFailure();
-  }
-  MatrixAttr matrix;
-  for (CostMatrixOp op : migration.getOps<CostMatrixOp>())
-    if (op.getUnit() == costs)
-      matrix = op.getCosts();
-  if (!matrix) {
-    migration.emitError()
-        << "has no cost matrix in '" << stringifyCostUnit(costs)
-        << "'; run etc-build-paper-costs and etc-build-cost-matrix first";
-    return signalPassFailure();
-  }
+LogicalResult SolvePaperAssignment::runOnMigration(MigrationOp migration) {
+  if (migration.getCurrDevices())
+    return migration.emitError(
+        "fixes the devices of curr, which the paper's method chooses itself; "
+        "leave them out, or use policy best");
+  MatrixAttr matrix = migration.getCosts(costs);
   // The exact sketch has given the bound; the paper's takes its place.
   for (PairOp pair : llvm::make_early_inc_range(migration.getOps<PairOp>()))
     pair.erase();
@@ -84,4 +64,5 @@ void SolvePaperAssignment::runOnOperation() {
   createPairs(builder, solvePaperSketch(matrix.getRows(), matrix.getColumns(),
                                         matrix.getValues()));
   migration.setPolicy(Policy::Paper);
+  return success();
 }

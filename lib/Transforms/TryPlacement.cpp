@@ -50,8 +50,9 @@ PlacementTrials::PlacementTrials(MigrationOp migration)
     : module(copyOf(migration, isInput)) {
   MigrationOp copy = migrationOf(*module);
   copy.removePolicyAttr();
-  if (copy.getOps<CostMatrixOp>().empty() &&
-      failed(runPasses(*module, [](OpPassManager &passes) {
+  const bool hasCosts = static_cast<bool>(copy.getCosts(CostUnit::Bytes));
+  copy.setStage(hasCosts ? Stage::Costs : Stage::Request);
+  if (!hasCosts && failed(runPasses(*module, [](OpPassManager &passes) {
         passes.addPass(createBuildWorkloadsPass());
         passes.addPass(createBuildCostMatrixPass());
       })))

@@ -2,6 +2,7 @@
 
 #include "PaperSketch.h"
 #include "etc/Transforms/Passes.h"
+#include "etc/Verify/Stages.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/Pass/PassManager.h"
@@ -44,16 +45,17 @@ static MigrationOp createSecond(OpBuilder &builder, MigrationOp first,
   second.setPrevAttr(first.getCurr());
   second.setPrevDevices(from);
   second.setCurrDevices(to);
+  second.setStage(Stage::Request);
   builder.setInsertionPointToEnd(&second.getBody().emplaceBlock());
   createTensors(builder, first);
   return second;
 }
 
 LogicalResult TwoStage::appendSecond(MigrationOp first) {
-  auto placement = first.getOnly<PlacementOp>();
-  if (!placement)
-    return first.emitError("has no placement; run etc-place-roles first");
-  SmallVector<int64_t> from(placement.getDevices());
+  const PassStages &row = *findStages(getArgument());
+  if (failed(checkBefore(row, first)))
+    return failure();
+  SmallVector<int64_t> from(first.getOnly<PlacementOp>().getDevices());
   SmallVector<int64_t> to = from;
   if (!first.getCurrDevices())
     to = defragment(first, Devices(first), from);
@@ -65,7 +67,11 @@ LogicalResult TwoStage::appendSecond(MigrationOp first) {
   passes.addPass(createBuildCostMatrixPass());
   passes.addPass(createSolveAssignmentPass());
   passes.addPass(createPlaceRolesPass());
-  return runPipeline(passes, second);
+  if (failed(runPipeline(passes, second)))
+    return failure();
+  first.setStage(row.leaves);
+  second.setStage(row.leaves);
+  return success();
 }
 
 void TwoStage::runOnOperation() {

@@ -56,10 +56,9 @@ private:
 };
 
 struct VerifyPlan : ::etc::impl::VerifyPlanPassBase<VerifyPlan> {
-  void runOnOperation() override {
+  LogicalResult runOnMigration(MigrationOp migration) override {
     markAllAnalysesPreserved();
-    if (failed(PlanVerifier(getOperation()).run()))
-      signalPassFailure();
+    return PlanVerifier(migration).run();
   }
 };
 } // namespace
@@ -101,8 +100,6 @@ LogicalResult PlanVerifier::checkRole(int64_t device, Side side,
 
 LogicalResult PlanVerifier::checkRoles() {
   auto placement = migration.getOnly<PlacementOp>();
-  if (!placement)
-    return migration.emitError("has no placement");
   if (auto fixed = migration.getCurrDevices();
       fixed && *fixed != placement.getDevices())
     return placement.emitError("is not the one that the request fixes");
@@ -251,11 +248,6 @@ LogicalResult PlanVerifier::run() {
   for (const ProgramReplay &replay : replays)
     if (failed(replay.checkZeroes()))
       return failure();
-  for (Level level : {Level::Device, Level::Node})
-    if (llvm::none_of(migration.getOps<CertificateOp>(),
-                      [&](CertificateOp op) { return op.getLevel() == level; }))
-      return migration.emitError() << "has no certificate for the "
-                                   << stringifyLevel(level) << " level";
   CertificateChecker checker(migration, table, oracle);
   for (CertificateOp certificate : migration.getOps<CertificateOp>())
     if (failed(checker.check(certificate)) || failed(checkKept(certificate)))

@@ -6,7 +6,7 @@
 // CHECK:       etc.cost_matrix units #etc.matrix<[4, 4, 8, 8], [8, 8, 4, 4]>
 // CHECK-NEXT:  etc.cost_matrix bytes #etc.matrix<[96, 96, 192, 192], [192, 192, 96, 96]>
 // CHECK-NEXT:  }
-etc.migration @paper PP4 to PP2 nodes [4] layers 16 types [param : bf16, master : f32] {
+etc.migration @paper PP4 to PP2 nodes [4] layers 16 types [param : bf16, master : f32] stage workloads {
   etc.tensor "decoder.layers.{layer}.linear.weight" in layer [2, 2] split 0
   etc.workload prev P0T0 [L0..3]
   etc.workload prev P1T0 [L4..7]
@@ -27,7 +27,7 @@ etc.migration @paper PP4 to PP2 nodes [4] layers 16 types [param : bf16, master 
 // CHECK-SAME:    <[1, 2, 1, 2], [1, 2, 1, 2], [2, 1, 2, 1], [2, 1, 2, 1]>
 // CHECK-NEXT:  etc.cost_matrix bytes
 // CHECK-SAME:    <[28, 44, 28, 44], [28, 44, 28, 44], [44, 28, 44, 28], [44, 28, 44, 28]>
-etc.migration @slices PP2TP2 to TP4 nodes [4] layers 2 types [master : f32] {
+etc.migration @slices PP2TP2 to TP4 nodes [4] layers 2 types [master : f32] stage workloads {
   etc.tensor "decoder.layers.{layer}.linear.weight" in layer [8, 2] split 0
   etc.tensor "decoder.layers.{layer}.norm.weight" in layer [3]
   etc.workload prev P0T0 [L0.a..b, L0.*]
@@ -45,7 +45,7 @@ etc.migration @slices PP2TP2 to TP4 nodes [4] layers 2 types [master : f32] {
 // A tied copy that is new overlaps with its twin: the only previous rank has all of both stages.
 // CHECK-LABEL: etc.migration @new_copy
 // CHECK:       etc.cost_matrix bytes #etc.matrix<[0], [0]>
-etc.migration @new_copy PP1 to PP2 nodes [2] layers 2 types [master : f32] {
+etc.migration @new_copy PP1 to PP2 nodes [2] layers 2 types [master : f32] stage workloads {
   etc.tensor "embedding.weight" in embed [8, 4] split 0
   etc.tensor "decoder.layers.{layer}.norm.weight" in layer [4]
   etc.tensor "output.weight" in head [8, 4] split 0 tied_to "embedding.weight"
@@ -60,7 +60,7 @@ etc.migration @new_copy PP1 to PP2 nodes [2] layers 2 types [master : f32] {
 // P0T0 holds the head's twin.
 // CHECK-LABEL: etc.migration @old_copy
 // CHECK:       etc.cost_matrix bytes #etc.matrix<[0, 144], [144, 0]>
-etc.migration @old_copy PP2 to PP2 nodes [2] layers 2 types [master : f32] {
+etc.migration @old_copy PP2 to PP2 nodes [2] layers 2 types [master : f32] stage workloads {
   etc.tensor "embedding.weight" in embed [8, 4] split 0
   etc.tensor "decoder.layers.{layer}.norm.weight" in layer [4]
   etc.tensor "output.weight" in head [8, 4] split 0 tied_to "embedding.weight"
@@ -76,7 +76,7 @@ etc.migration @old_copy PP2 to PP2 nodes [2] layers 2 types [master : f32] {
 // ones of 2 elements and 4 bytes are 32 bytes. prev_0 holds none of them: 6 * 8 = 48.
 // CHECK-LABEL: etc.migration @padding
 // CHECK:       etc.cost_matrix bytes #etc.matrix<[16, 32], [48, 32]>
-etc.migration @padding TP2 to TP2 nodes [2] layers 1 types [master : f32] {
+etc.migration @padding TP2 to TP2 nodes [2] layers 1 types [master : f32] stage workloads {
   etc.tensor "embedding.weight" in embed [12, 2] prev [8, 2] split 0
   etc.workload prev P0T0 [embed/embedding.weight[0:4]]
   etc.workload prev P0T1 [embed/embedding.weight[4:8]]
@@ -87,7 +87,7 @@ etc.migration @padding TP2 to TP2 nodes [2] layers 1 types [master : f32] {
 // With the distributed optimizer on both sides, the matrix is of what replicas share: here the parameters, 32 elements of
 // 2 bytes. What ranges share of masters, 8 rows of 4 elements of 4 bytes, stands beside it.
 // CHECK-LABEL: etc.migration @ranges
-etc.migration @ranges PP1DP2 zero1 to PP1DP2 zero1 nodes [2] layers 1 types [param : bf16, master : f32] {
+etc.migration @ranges PP1DP2 zero1 to PP1DP2 zero1 nodes [2] layers 1 types [param : bf16, master : f32] stage workloads {
   etc.tensor "decoder.layers.{layer}.weight" in layer [8, 4] split 0 types [param]
   etc.tensor "decoder.layers.{layer}.weight" in layer [8, 4] split 0 types [master] flat
   etc.workload prev P0T0 [L0] [param]

@@ -2,7 +2,7 @@
 
 // Occupancy: devices 0, 2, 4 and 6 keep a role. Idle 1, 3 take over from 6, 4; then idle 5 meets occupied 3.
 // CHECK-LABEL: etc.migration @occupancy
-etc.migration @occupancy PP8 to PP4 nodes [4, 4] layers 8 types [param : bf16] {
+etc.migration @occupancy PP8 to PP4 nodes [4, 4] layers 8 types [param : bf16] stage placement {
   // CHECK-NEXT: etc.placement [0, 2, 3, 1]
   etc.placement [0, 2, 4, 6]
 }
@@ -11,7 +11,7 @@ etc.migration @occupancy PP8 to PP4 nodes [4, 4] layers 8 types [param : bf16] {
 
 // Only what held state before and may take a role is filled: 1 is leaving, 7 is none of the job's.
 // CHECK-LABEL: etc.migration @leaving
-etc.migration @leaving PP6 on [0, 1, 2, 3, 4, 5] to PP3 nodes [4, 4] leaving [1] layers 6 types [param : bf16] {
+etc.migration @leaving PP6 on [0, 1, 2, 3, 4, 5] to PP3 nodes [4, 4] leaving [1] layers 6 types [param : bf16] stage placement {
   // CHECK-NEXT: etc.placement [0, 3, 2]
   etc.placement [0, 4, 2]
 }
@@ -20,7 +20,7 @@ etc.migration @leaving PP6 on [0, 1, 2, 3, 4, 5] to PP3 nodes [4, 4] leaving [1]
 
 // Efficiency: both pairs are on both nodes. Every rank goes to the device of its number.
 // CHECK-LABEL: etc.migration @efficiency
-etc.migration @efficiency PP4 to PP2TP2 nodes [2, 2] layers 8 types [param : bf16] {
+etc.migration @efficiency PP4 to PP2TP2 nodes [2, 2] layers 8 types [param : bf16] stage placement {
   // CHECK-NEXT: etc.placement [0, 1, 2, 3]
   etc.placement [0, 2, 1, 3]
 }
@@ -29,7 +29,7 @@ etc.migration @efficiency PP4 to PP2TP2 nodes [2, 2] layers 8 types [param : bf1
 
 // The target skips what is dead.
 // CHECK-LABEL: etc.migration @dead
-etc.migration @dead PP4 to PP1TP2 nodes [2, 2] failed [0] layers 8 types [param : bf16] {
+etc.migration @dead PP4 to PP1TP2 nodes [2, 2] failed [0] layers 8 types [param : bf16] stage placement {
   // CHECK-NEXT: etc.placement [2, 1]
   etc.placement [2, 1]
 }
@@ -38,7 +38,7 @@ etc.migration @dead PP4 to PP1TP2 nodes [2, 2] failed [0] layers 8 types [param 
 
 // Inside a node any order will do.
 // CHECK-LABEL: etc.migration @inside
-etc.migration @inside PP2TP2 to PP2TP2 nodes [2, 2] layers 8 types [param : bf16] {
+etc.migration @inside PP2TP2 to PP2TP2 nodes [2, 2] layers 8 types [param : bf16] stage placement {
   // CHECK-NEXT: etc.placement [3, 2, 1, 0]
   etc.placement [3, 2, 1, 0]
 }
@@ -47,7 +47,7 @@ etc.migration @inside PP2TP2 to PP2TP2 nodes [2, 2] layers 8 types [param : bf16
 
 // A group larger than a node crosses nodes in any case; this one is on two, as few as can be.
 // CHECK-LABEL: etc.migration @large
-etc.migration @large PP1TP4 to PP1TP4 nodes [2, 2, 2] layers 8 types [param : bf16] {
+etc.migration @large PP1TP4 to PP1TP4 nodes [2, 2, 2] layers 8 types [param : bf16] stage placement {
   // CHECK-NEXT: etc.placement [4, 5, 2, 3]
   etc.placement [4, 5, 2, 3]
 }
@@ -56,13 +56,13 @@ etc.migration @large PP1TP4 to PP1TP4 nodes [2, 2, 2] layers 8 types [param : bf
 
 // What the request fixes stays.
 // CHECK-LABEL: etc.migration @fixed
-etc.migration @fixed PP4 to PP2 on [0, 3] nodes [2, 2] layers 8 types [param : bf16] {
+etc.migration @fixed PP4 to PP2 on [0, 3] nodes [2, 2] layers 8 types [param : bf16] stage placement {
   // CHECK-NEXT: etc.placement [0, 3]
   etc.placement [0, 3]
 }
 
 // -----
 
-// expected-error @+1 {{has no placement; run etc-place-roles first}}
-etc.migration @nowhere PP4 to PP2 nodes [2, 2] layers 8 types [param : bf16] {
+// expected-error @+1 {{has no etc.placement; run etc-place-roles first}}
+etc.migration @nowhere PP4 to PP2 nodes [2, 2] layers 8 types [param : bf16] stage placement {
 }

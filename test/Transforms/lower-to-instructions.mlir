@@ -9,7 +9,7 @@
 // CHECK-NEXT:  etc.program @"P0T1 <- none" P0T1 from none (%self = [1], %p1 = [0]) {
 // CHECK-NEXT:    etc.recv [L0.b, L0.*] [param, master] %p1 to %self
 // CHECK-NEXT:  }
-etc.migration @kept_and_fed TP1 to TP2 nodes [2] layers 1 types [param : bf16, master : f32] {
+etc.migration @kept_and_fed TP1 to TP2 nodes [2] layers 1 types [param : bf16, master : f32] stage placement {
   etc.tensor "decoder.layers.{layer}.linear.weight" in layer [4, 2] split 0
   etc.tensor "decoder.layers.{layer}.norm.weight" in layer [2]
   etc.workload prev P0T0 [L0]
@@ -29,7 +29,7 @@ etc.migration @kept_and_fed TP1 to TP2 nodes [2] layers 1 types [param : bf16, m
 // CHECK-NEXT:    etc.refer [L0] [master] on %self
 // CHECK-NEXT:    etc.send [L0] [master] %self to %p1
 // CHECK-NEXT:  }
-etc.migration @copied DP1 to DP2 nodes [2] layers 1 types [master : f32] {
+etc.migration @copied DP1 to DP2 nodes [2] layers 1 types [master : f32] stage placement {
   etc.tensor "decoder.layers.{layer}.norm.weight" in layer [2]
   etc.workload prev P0T0 [L0]
   etc.workload curr P0T0 [L0]
@@ -47,7 +47,7 @@ etc.migration @copied DP1 to DP2 nodes [2] layers 1 types [master : f32] {
 // CHECK-NEXT:  etc.program @"none <- P1T0" none from P1T0 (%self = [2, 3], %p1 = [0, 1]) {
 // CHECK-NEXT:    etc.send [L1] [master] %self to %p1
 // CHECK-NEXT:  }
-etc.migration @replicas PP2DP2 to DP2 nodes [4] layers 2 types [master : f32] {
+etc.migration @replicas PP2DP2 to DP2 nodes [4] layers 2 types [master : f32] stage placement {
   etc.tensor "decoder.layers.{layer}.norm.weight" in layer [2]
   etc.workload prev P0T0 [L0]
   etc.workload prev P1T0 [L1]
@@ -69,7 +69,7 @@ etc.migration @replicas PP2DP2 to DP2 nodes [4] layers 2 types [master : f32] {
 // CHECK-NEXT:    etc.refer [L0] [master] on %self
 // CHECK-NEXT:    etc.send [L0] [master] %self to %p1
 // CHECK-NEXT:  }
-etc.migration @same_node DP2 on [0, 2] to DP3 nodes [2, 2] layers 1 types [master : f32] {
+etc.migration @same_node DP2 on [0, 2] to DP3 nodes [2, 2] layers 1 types [master : f32] stage placement {
   etc.tensor "decoder.layers.{layer}.norm.weight" in layer [2]
   etc.workload prev P0T0 [L0]
   etc.workload curr P0T0 [L0]
@@ -88,7 +88,7 @@ etc.migration @same_node DP2 on [0, 2] to DP3 nodes [2, 2] layers 1 types [maste
 // CHECK-NEXT:    etc.send [L0] [master] %self to %p1
 // CHECK-NEXT:    etc.send [L0] [master] %self to %p2
 // CHECK-NEXT:  }
-etc.migration @shared_load DP2 to DP6 nodes [1, 1, 1, 1, 1, 1] layers 1 types [master : f32] policy paper {
+etc.migration @shared_load DP2 to DP6 nodes [1, 1, 1, 1, 1, 1] layers 1 types [master : f32] policy paper stage placement {
   etc.tensor "decoder.layers.{layer}.norm.weight" in layer [2]
   etc.workload prev P0T0 [L0]
   etc.workload curr P0T0 [L0]
@@ -110,7 +110,7 @@ etc.migration @shared_load DP2 to DP6 nodes [1, 1, 1, 1, 1, 1] layers 1 types [m
 // CHECK-NEXT:    etc.refer [L0] [master] on %self
 // CHECK-NEXT:    etc.send [L0] [master] %self to %p1{{$}}
 // CHECK-NEXT:  }
-etc.migration @relays DP2 to DP6 nodes [1, 1, 1, 1, 1, 1] layers 1 types [master : f32] {
+etc.migration @relays DP2 to DP6 nodes [1, 1, 1, 1, 1, 1] layers 1 types [master : f32] stage placement {
   etc.tensor "decoder.layers.{layer}.norm.weight" in layer [2]
   etc.workload prev P0T0 [L0]
   etc.workload curr P0T0 [L0]
@@ -129,7 +129,7 @@ etc.migration @relays DP2 to DP6 nodes [1, 1, 1, 1, 1, 1] layers 1 types [master
 // CHECK-NEXT:    etc.recv [L0] [master] %p1 to %self hop 2
 // CHECK:       (%self = [0], %p1 = [1]) {
 // CHECK:         etc.send [L0] [master] %self to %p1{{$}}
-etc.migration @relays_in_nodes DP1 to DP4 nodes [2, 2] layers 1 types [master : f32] {
+etc.migration @relays_in_nodes DP1 to DP4 nodes [2, 2] layers 1 types [master : f32] stage placement {
   etc.tensor "decoder.layers.{layer}.norm.weight" in layer [2]
   etc.workload prev P0T0 [L0]
   etc.workload curr P0T0 [L0]
@@ -150,7 +150,7 @@ etc.migration @relays_in_nodes DP1 to DP4 nodes [2, 2] layers 1 types [master : 
 // CHECK-NEXT:    etc.send [L1] [master] %self to %p1{{$}}
 // CHECK-NEXT:    etc.recv [L0] [master] %p2 to %self hop 2
 // CHECK-NEXT:  }
-etc.migration @relays_last PP2 to DP4 nodes [4] layers 2 types [master : f32] {
+etc.migration @relays_last PP2 to DP4 nodes [4] layers 2 types [master : f32] stage placement {
   etc.tensor "decoder.layers.{layer}.norm.weight" in layer [2]
   etc.workload prev P0T0 [L0]
   etc.workload prev P1T0 [L1]
@@ -171,7 +171,7 @@ etc.migration @relays_last PP2 to DP4 nodes [4] layers 2 types [master : f32] {
 // CHECK-NEXT:    etc.zero [embed/embedding.weight[4:6]] [master] on %self
 // CHECK-NEXT:    etc.send [embed/embedding.weight[2:3]] [master] %self to %p1
 // CHECK-NEXT:  }
-etc.migration @padding TP2 to TP2 nodes [2] layers 1 types [master : f32] {
+etc.migration @padding TP2 to TP2 nodes [2] layers 1 types [master : f32] stage placement {
   etc.tensor "embedding.weight" in embed [6, 2] prev [4, 2] split 0
   etc.workload prev P0T0 [embed/embedding.weight[0:2]]
   etc.workload prev P0T1 [embed/embedding.weight[2:4]]
@@ -195,7 +195,7 @@ etc.migration @padding TP2 to TP2 nodes [2] layers 1 types [master : f32] {
 // CHECK-NEXT:    etc.send [embed.b] [master] %self to %p1
 // CHECK-NEXT:    etc.recv [head.a] [master] %p1 to %self of_twin
 // CHECK-NEXT:  }
-etc.migration @new_copy TP2 to PP2 nodes [2] layers 2 types [master : f32] {
+etc.migration @new_copy TP2 to PP2 nodes [2] layers 2 types [master : f32] stage placement {
   etc.tensor "embedding.weight" in embed [4, 2] split 0
   etc.tensor "decoder.layers.{layer}.norm.weight" in layer [2]
   etc.tensor "output.weight" in head [4, 2] split 0 tied_to "embedding.weight"
@@ -216,7 +216,7 @@ etc.migration @new_copy TP2 to PP2 nodes [2] layers 2 types [master : f32] {
 // CHECK-NEXT:  etc.program @"none <- P0T0" none from P0T0 (%self = [1], %p1 = [2]) {
 // CHECK-NEXT:    etc.send [L0] [master] %self to %p1
 // CHECK-NEXT:  }
-etc.migration @gone DP2 to DP1 nodes [3] failed [0] leaving [1] layers 1 types [master : f32] {
+etc.migration @gone DP2 to DP1 nodes [3] failed [0] leaving [1] layers 1 types [master : f32] stage placement {
   etc.tensor "decoder.layers.{layer}.norm.weight" in layer [2]
   etc.workload prev P0T0 [L0]
   etc.workload curr P0T0 [L0]
@@ -233,7 +233,7 @@ etc.migration @gone DP2 to DP1 nodes [3] failed [0] leaving [1] layers 1 types [
 // CHECK-NEXT:  etc.program @"P1T0 <- P1T0" P1T0 from P1T0 (%self = [1]) {
 // CHECK-NEXT:    etc.refer [L1] [master] on %self
 // CHECK-NEXT:  }
-etc.migration @nothing PP2 to PP2 nodes [2] layers 2 types [master : f32] {
+etc.migration @nothing PP2 to PP2 nodes [2] layers 2 types [master : f32] stage placement {
   etc.tensor "decoder.layers.{layer}.norm.weight" in layer [2]
   etc.workload prev P0T0 [L0]
   etc.workload prev P1T0 [L1]

@@ -4,7 +4,7 @@
 // CHECK-LABEL: etc.migration @growth
 // CHECK:       etc.placement [2, 0, 3, 1]
 // CHECK-NEXT:  }
-etc.migration @growth PP2 to PP4 nodes [4] layers 4 types [master : f32] {
+etc.migration @growth PP2 to PP4 nodes [4] layers 4 types [master : f32] stage sketch {
   etc.pair P0T0 replicas [0] from none
   etc.pair P1T0 replicas [0] from P0T0 replicas [0]
   etc.pair P2T0 replicas [0] from none
@@ -16,7 +16,7 @@ etc.migration @growth PP2 to PP4 nodes [4] layers 4 types [master : f32] {
 // Dead devices (0) and leaving ones (2) stay free; so do those that nobody needs (5).
 // CHECK-LABEL: etc.migration @gone
 // CHECK:       etc.placement [1, 3, 4]
-etc.migration @gone DP4 to DP3 nodes [6] failed [0] leaving [2] layers 1 types [master : f32] {
+etc.migration @gone DP4 to DP3 nodes [6] failed [0] leaving [2] layers 1 types [master : f32] stage sketch {
   etc.pair P0T0 replicas [0, 1] from P0T0 replicas [1, 3]
   etc.pair P0T0 replicas [2] from none
 }
@@ -27,7 +27,7 @@ etc.migration @gone DP4 to DP3 nodes [6] failed [0] leaving [2] layers 1 types [
 // TP1DP2 to TP2 is slice 1, paired with replica 0.
 // CHECK-LABEL: etc.migration @elsewhere
 // CHECK:       etc.placement [1, 3]
-etc.migration @elsewhere DP2 on [3, 1] to TP2 nodes [4] layers 1 types [master : f32] {
+etc.migration @elsewhere DP2 on [3, 1] to TP2 nodes [4] layers 1 types [master : f32] stage sketch {
   etc.pair P0T0 replicas [0] from P0T0 replicas [1]
   etc.pair P0T1 replicas [0] from P0T0 replicas [0]
 }
@@ -37,7 +37,7 @@ etc.migration @elsewhere DP2 on [3, 1] to TP2 nodes [4] layers 1 types [master :
 // What comes from nowhere may say where it goes: role P1T0 to device 3, though 1 and 2 are free.
 // CHECK-LABEL: etc.migration @sent_there
 // CHECK:       etc.placement [0, 3]
-etc.migration @sent_there PP1 to PP2 nodes [4] layers 2 types [master : f32] {
+etc.migration @sent_there PP1 to PP2 nodes [4] layers 2 types [master : f32] stage sketch {
   etc.pair P0T0 replicas [0] from P0T0 replicas [0]
   etc.pair P1T0 replicas [0] from none on [3]
 }

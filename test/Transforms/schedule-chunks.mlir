@@ -7,7 +7,7 @@
 // CHECK-NEXT:      etc.refer [L0..1] [master] on %self
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
-etc.migration @bound PP1 to PP1 nodes [1] layers 2 types [master : f32] {
+etc.migration @bound PP1 to PP1 nodes [1] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [256]
   etc.workload prev P0T0 [L0..1]
   etc.workload curr P0T0 [L0..1]
@@ -40,7 +40,7 @@ etc.migration @bound PP1 to PP1 nodes [1] layers 2 types [master : f32] {
 // CHECK-NEXT:      etc.release [L0] [master] on %self
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
-etc.migration @chunks PP1 to PP1 nodes [2] layers 1 types [master : f32]
+etc.migration @chunks PP1 to PP1 nodes [2] layers 1 types [master : f32] stage instructions
     attributes {budget_bytes = 20480 : i64} {
   etc.tensor "decoder.layers.{layer}.weight" in layer [12, 256]
   etc.workload prev P0T0 [L0]
@@ -78,7 +78,7 @@ etc.migration @chunks PP1 to PP1 nodes [2] layers 1 types [master : f32]
 // CHECK-NEXT:      etc.recv [L0/weight[12:16]] [master] %p1 to %self
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
-etc.migration @halves TP1 to TP2 nodes [2] layers 1 types [master : f32] {
+etc.migration @halves TP1 to TP2 nodes [2] layers 1 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [16, 256] split 0
   etc.workload prev P0T0 [L0]
   etc.workload curr P0T0 [L0.a]
@@ -120,7 +120,7 @@ etc.migration @halves TP1 to TP2 nodes [2] layers 1 types [master : f32] {
 // CHECK-NEXT:      etc.release [L0] [master] on %self
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
-etc.migration @exchange PP2 to PP2 on [1, 0] nodes [2] layers 2 types [master : f32]
+etc.migration @exchange PP2 to PP2 on [1, 0] nodes [2] layers 2 types [master : f32] stage instructions
     attributes {budget_ppm = 3000000 : i64} {
   etc.tensor "decoder.layers.{layer}.weight" in layer [64, 256]
   etc.workload prev P0T0 [L0]
@@ -160,7 +160,7 @@ etc.migration @exchange PP2 to PP2 on [1, 0] nodes [2] layers 2 types [master : 
 // CHECK-NEXT:      etc.release [embed] [master] on %self
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
-etc.migration @new_copy PP1 to PP2 on [1, 2] nodes [3] layers 2 types [master : f32] {
+etc.migration @new_copy PP1 to PP2 on [1, 2] nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "embedding.weight" in embed [1, 256] split 0
   etc.tensor "output.weight" in head [1, 256] split 0 tied_to "embedding.weight"
   etc.workload prev P0T0 [embed]
@@ -196,7 +196,7 @@ etc.migration @new_copy PP1 to PP2 on [1, 2] nodes [3] layers 2 types [master : 
 // CHECK-NEXT:      etc.release [embed/embedding.weight[0:4]] [master] on %self
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
-etc.migration @padding PP1 to PP1 nodes [1] layers 1 types [param : bf16, master : f32] {
+etc.migration @padding PP1 to PP1 nodes [1] layers 1 types [param : bf16, master : f32] stage instructions {
   etc.tensor "embedding.weight" in embed [6, 2] prev [4, 2] split 0
   etc.workload prev P0T0 [embed/embedding.weight[0:4]]
   etc.workload curr P0T0 [embed/embedding.weight[0:6]]
@@ -231,7 +231,7 @@ etc.migration @padding PP1 to PP1 nodes [1] layers 1 types [param : bf16, master
 // CHECK-NEXT:  etc.program @"P0T0 <- none #2" P0T0 from none slabs 0, 4096 peak 16384 safe 16384
 // CHECK-NEXT:    etc.round 1 {
 // CHECK-NEXT:      etc.recv [L0/weight[0:4]] [master] %p1 to %self hop 1
-etc.migration @relayed DP1 to DP3 nodes [3] layers 1 types [master : f32]
+etc.migration @relayed DP1 to DP3 nodes [3] layers 1 types [master : f32] stage instructions
     attributes {budget_bytes = 20480 : i64} {
   etc.tensor "decoder.layers.{layer}.weight" in layer [12, 256]
   etc.workload prev P0T0 [L0]

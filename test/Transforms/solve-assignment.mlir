@@ -9,7 +9,7 @@
 // CHECK-NEXT:  etc.pair P1T0 replicas [0] from P2T0 replicas [0]
 // CHECK-NEXT:  etc.certificate device kept 32 u [16, 16] v [0, 0, 0, 0] members [1, 1, 1, 1]
 // CHECK-NEXT:  etc.certificate node kept 64 u [32, 32] v [0] members [4]
-etc.migration @shrink PP4 to PP2 nodes [4] layers 4 types [master : f32] {
+etc.migration @shrink PP4 to PP2 nodes [4] layers 4 types [master : f32] stage costs {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.workload prev P0T0 [L0]
   etc.workload prev P1T0 [L1]
@@ -30,7 +30,7 @@ etc.migration @shrink PP4 to PP2 nodes [4] layers 4 types [master : f32] {
 // CHECK-NEXT:  etc.pair P3T0 replicas [0] from none on [3]
 // CHECK-NEXT:  etc.certificate device kept 32 u [0, 0, 0, 0] v [16, 16] members [1, 1]
 // CHECK-NEXT:  etc.certificate node kept 64 u [16, 16, 16, 16] v [0] members [4]
-etc.migration @growth PP2 to PP4 nodes [4] layers 4 types [master : f32] {
+etc.migration @growth PP2 to PP4 nodes [4] layers 4 types [master : f32] stage costs {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.workload prev P0T0 [L0..1]
   etc.workload prev P1T0 [L2..3]
@@ -50,7 +50,7 @@ etc.migration @growth PP2 to PP4 nodes [4] layers 4 types [master : f32] {
 // CHECK-NEXT:  etc.pair P1T0 replicas [1] from P0T0 replicas [2]
 // CHECK-NEXT:  etc.certificate device kept 48 u [0, 0] v [16] members [3]
 // CHECK-NEXT:  etc.certificate node kept 64 u [16, 16] v [0] members [4]
-etc.migration @pooled DP3 to PP2DP2 nodes [4] layers 2 types [master : f32] {
+etc.migration @pooled DP3 to PP2DP2 nodes [4] layers 2 types [master : f32] stage costs {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.workload prev P0T0 [L0..1]
   etc.workload curr P0T0 [L0]
@@ -67,7 +67,7 @@ etc.migration @pooled DP3 to PP2DP2 nodes [4] layers 2 types [master : f32] {
 // CHECK-NEXT:  etc.pair P0T0 replicas [1, 2] from P0T0 replicas [3, 1]
 // CHECK-NEXT:  etc.certificate device kept 32 u [0] v [16] members [2]
 // CHECK-NEXT:  etc.certificate node kept 48 u [16] v [0] members [4]
-etc.migration @gone DP4 to DP3 nodes [6] failed [0] leaving [2] layers 1 types [master : f32] {
+etc.migration @gone DP4 to DP3 nodes [6] failed [0] leaving [2] layers 1 types [master : f32] stage costs {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.workload prev P0T0 [L0]
   etc.workload curr P0T0 [L0]
@@ -83,7 +83,7 @@ etc.migration @gone DP4 to DP3 nodes [6] failed [0] leaving [2] layers 1 types [
 // CHECK-NEXT:  etc.pair P1T0 replicas [0] from P1T0 replicas [0]
 // CHECK-NEXT:  etc.certificate device kept 16 u [0, 16] v [16, 0] members [0, 1]
 // CHECK-NEXT:  etc.certificate node kept 32 u [16, 16] v [0] members [2]
-etc.migration @elsewhere PP2 on [2, 0] to PP2 nodes [3] leaving [2] layers 2 types [master : f32] {
+etc.migration @elsewhere PP2 on [2, 0] to PP2 nodes [3] leaving [2] layers 2 types [master : f32] stage costs {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.workload prev P0T0 [L0]
   etc.workload prev P1T0 [L1]

@@ -10,7 +10,7 @@
 // CHECK:         etc.workload prev P0T0
 // CHECK:         etc.certificate device kept 192
 // CHECK:         etc.placement [0, 1]
-etc.migration @job PP4 to PP2 nodes [4] layers 4 types [param : bf16] policy paper {
+etc.migration @job PP4 to PP2 nodes [4] layers 4 types [param : bf16] policy paper stage placement {
   etc.tensor "embedding.word_embeddings.weight" in embed [8, 4] prev [6, 4] split 0
   etc.tensor "decoder.layers.{layer}.weight" in layer [4, 4] split 0
   etc.placement [0, 2]
@@ -22,7 +22,7 @@ etc.migration @job PP4 to PP2 nodes [4] layers 4 types [param : bf16] policy pap
 // CHECK-LABEL: etc.migration @tied.defragment
 // CHECK-NOT:     etc.tensor "output_layer.weight"
 // CHECK:         etc.placement [0]
-etc.migration @tied PP2 to PP1 nodes [2] layers 4 types [param : bf16] {
+etc.migration @tied PP2 to PP1 nodes [2] layers 4 types [param : bf16] stage placement {
   etc.tensor "embedding.word_embeddings.weight" in embed [8, 4] split 0
   etc.tensor "output_layer.weight" in head [8, 4] split 0 tied_to "embedding.word_embeddings.weight"
   etc.placement [1]
@@ -30,6 +30,6 @@ etc.migration @tied PP2 to PP1 nodes [2] layers 4 types [param : bf16] {
 
 // -----
 
-// expected-error @+1 {{has no placement; run etc-place-roles first}}
-etc.migration @nowhere PP4 to PP2 nodes [4] layers 8 types [param : bf16] {
+// expected-error @+1 {{has no etc.placement; run etc-place-roles first}}
+etc.migration @nowhere PP4 to PP2 nodes [4] layers 8 types [param : bf16] stage placement {
 }

@@ -1,7 +1,7 @@
 // RUN: etc-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(etc.migration(etc-verify-plan))'
 
 // The stage before has no rounds.
-etc.migration @no_rounds PP2 to PP1 nodes [3] layers 2 types [master : f32] {
+etc.migration @no_rounds PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -22,7 +22,7 @@ etc.migration @no_rounds PP2 to PP1 nodes [3] layers 2 types [master : f32] {
 // -----
 
 // Layer 1 never arrives.
-etc.migration @missing_receive PP2 to PP1 nodes [3] layers 2 types [master : f32] {
+etc.migration @missing_receive PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -44,7 +44,7 @@ etc.migration @missing_receive PP2 to PP1 nodes [3] layers 2 types [master : f32
 // -----
 
 // Half of it does.
-etc.migration @part_missing PP2 to PP1 nodes [3] layers 2 types [master : f32] {
+etc.migration @part_missing PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -67,7 +67,7 @@ etc.migration @part_missing PP2 to PP1 nodes [3] layers 2 types [master : f32] {
 // -----
 
 // A hole between two pieces.
-etc.migration @hole PP2 to PP1 nodes [3] layers 2 types [master : f32] {
+etc.migration @hole PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -90,7 +90,7 @@ etc.migration @hole PP2 to PP1 nodes [3] layers 2 types [master : f32] {
 // -----
 
 // Two pieces overlap.
-etc.migration @double_write PP2 to PP1 nodes [3] layers 2 types [master : f32] {
+etc.migration @double_write PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -114,7 +114,7 @@ etc.migration @double_write PP2 to PP1 nodes [3] layers 2 types [master : f32] {
 // -----
 
 // The previous shape is longer: positions 4 to 7 are not the current role's.
-etc.migration @outside PP2 to PP1 nodes [3] layers 2 types [master : f32] {
+etc.migration @outside PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4] prev [8]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -137,7 +137,7 @@ etc.migration @outside PP2 to PP1 nodes [3] layers 2 types [master : f32] {
 // -----
 
 // A single stage has no tied copy.
-etc.migration @foreign_tensor PP2 to PP1 nodes [3] layers 2 types [master : f32] {
+etc.migration @foreign_tensor PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.tensor "embedding.weight" in embed [4]
   etc.tensor "output.weight" in head [4] tied_to "embedding.weight"
@@ -163,7 +163,7 @@ etc.migration @foreign_tensor PP2 to PP1 nodes [3] layers 2 types [master : f32]
 // -----
 
 // Device 1 sends what device 0 holds.
-etc.migration @foreign_read PP2 to PP1 nodes [3] layers 2 types [master : f32] {
+etc.migration @foreign_read PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -186,7 +186,7 @@ etc.migration @foreign_read PP2 to PP1 nodes [3] layers 2 types [master : f32] {
 // -----
 
 // Device 1 frees what device 0 holds.
-etc.migration @foreign_release PP2 to PP1 nodes [3] layers 2 types [master : f32] {
+etc.migration @foreign_release PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -209,7 +209,7 @@ etc.migration @foreign_release PP2 to PP1 nodes [3] layers 2 types [master : f32
 // -----
 
 // Previous state is released whole.
-etc.migration @part_release PP2 to PP1 nodes [3] layers 2 types [master : f32] {
+etc.migration @part_release PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -232,7 +232,7 @@ etc.migration @part_release PP2 to PP1 nodes [3] layers 2 types [master : f32] {
 // -----
 
 // Once is enough.
-etc.migration @double_release PP2 to PP1 nodes [3] layers 2 types [master : f32] {
+etc.migration @double_release PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -256,7 +256,7 @@ etc.migration @double_release PP2 to PP1 nodes [3] layers 2 types [master : f32]
 // -----
 
 // Layer 0 is current state without a copy.
-etc.migration @bound_release PP2 to PP1 nodes [3] layers 2 types [master : f32] {
+etc.migration @bound_release PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -280,7 +280,7 @@ etc.migration @bound_release PP2 to PP1 nodes [3] layers 2 types [master : f32] 
 // -----
 
 // Layer 1 is freed a round before it is sent.
-etc.migration @read_after_release PP2 to PP1 nodes [3] layers 2 types [master : f32] {
+etc.migration @read_after_release PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -305,7 +305,7 @@ etc.migration @read_after_release PP2 to PP1 nodes [3] layers 2 types [master : 
 // -----
 
 // A message of 16 bytes.
-etc.migration @send_slab PP2 to PP1 nodes [3] layers 2 types [master : f32] {
+etc.migration @send_slab PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -328,7 +328,7 @@ etc.migration @send_slab PP2 to PP1 nodes [3] layers 2 types [master : f32] {
 // -----
 
 // And where it arrives.
-etc.migration @recv_slab PP2 to PP1 nodes [3] layers 2 types [master : f32] {
+etc.migration @recv_slab PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -351,7 +351,7 @@ etc.migration @recv_slab PP2 to PP1 nodes [3] layers 2 types [master : f32] {
 // -----
 
 // 16 old, 16 new and 16 bytes of staging.
-etc.migration @peak PP2 to PP1 nodes [3] layers 2 types [master : f32] {
+etc.migration @peak PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -374,7 +374,7 @@ etc.migration @peak PP2 to PP1 nodes [3] layers 2 types [master : f32] {
 // -----
 
 // The same where nothing is released.
-etc.migration @safe_peak PP2 to PP1 nodes [3] layers 2 types [master : f32] {
+etc.migration @safe_peak PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -397,7 +397,7 @@ etc.migration @safe_peak PP2 to PP1 nodes [3] layers 2 types [master : f32] {
 // -----
 
 // What is freed a round late counts until then: state is 16 bytes, staging 16, whatever is stated.
-etc.migration @late_release PP2 to PP1 nodes [3] layers 2 types [master : f32] {
+etc.migration @late_release PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -422,7 +422,7 @@ etc.migration @late_release PP2 to PP1 nodes [3] layers 2 types [master : f32] {
 // -----
 
 // A device does one thing.
-etc.migration @two_programs PP2 to PP1 nodes [3] layers 2 types [master : f32] {
+etc.migration @two_programs PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -447,8 +447,8 @@ etc.migration @two_programs PP2 to PP1 nodes [3] layers 2 types [master : f32] {
 // -----
 
 // The stage before has no placement.
-// expected-error @+1 {{has no placement}}
-etc.migration @no_placement PP2 to PP1 nodes [3] layers 2 types [master : f32] {
+// expected-error @+1 {{has no etc.placement; run etc-place-roles first}}
+etc.migration @no_placement PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
   etc.certificate node kept 32 u [32] v [0] members [3]
@@ -469,7 +469,7 @@ etc.migration @no_placement PP2 to PP1 nodes [3] layers 2 types [master : f32] {
 // -----
 
 // Current state on a dead device.
-etc.migration @dead PP2 to PP1 nodes [3] failed [0] layers 2 types [master : f32] {
+etc.migration @dead PP2 to PP1 nodes [3] failed [0] layers 2 types [master : f32] stage rounds {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   // expected-error @+1 {{gives current rank 0 to device 0, which is dead}}
   etc.placement [0]
@@ -492,7 +492,7 @@ etc.migration @dead PP2 to PP1 nodes [3] failed [0] layers 2 types [master : f32
 // -----
 
 // Or on one that leaves.
-etc.migration @leaving PP2 to PP1 nodes [3] leaving [0] layers 2 types [master : f32] {
+etc.migration @leaving PP2 to PP1 nodes [3] leaving [0] layers 2 types [master : f32] stage rounds {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   // expected-error @+1 {{gives current rank 0 to device 0, which is leaving}}
   etc.placement [0]
@@ -516,7 +516,7 @@ etc.migration @leaving PP2 to PP1 nodes [3] leaving [0] layers 2 types [master :
 
 // Device 1 holds layer 1 and has nothing to do.
 // expected-error @+1 {{device 1 of prev rank 1 has no program}}
-etc.migration @idle_holder PP2 to PP1 nodes [3] layers 2 types [master : f32] {
+etc.migration @idle_holder PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -533,7 +533,7 @@ etc.migration @idle_holder PP2 to PP1 nodes [3] layers 2 types [master : f32] {
 
 // Device 2 is to hold all and has nothing to do.
 // expected-error @+1 {{device 2 of curr rank 0 has no program}}
-etc.migration @idle_taker PP2 to PP1 nodes [3] layers 2 types [master : f32] {
+etc.migration @idle_taker PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [2]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -555,7 +555,7 @@ etc.migration @idle_taker PP2 to PP1 nodes [3] layers 2 types [master : f32] {
 // -----
 
 // Device 1 was rank 1, stage 1.
-etc.migration @wrong_prev_role PP2 to PP1 nodes [3] layers 2 types [master : f32] {
+etc.migration @wrong_prev_role PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -578,7 +578,7 @@ etc.migration @wrong_prev_role PP2 to PP1 nodes [3] layers 2 types [master : f32
 // -----
 
 // Device 0 is to be rank 0.
-etc.migration @wrong_curr_role PP2 to PP1 nodes [3] layers 2 types [master : f32] {
+etc.migration @wrong_curr_role PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -602,7 +602,7 @@ etc.migration @wrong_curr_role PP2 to PP1 nodes [3] layers 2 types [master : f32
 
 // Device 2 had no rank.
 // expected-error @+1 {{programs have devices with roles that no rank has}}
-etc.migration @stranger PP2 to PP1 nodes [3] layers 2 types [master : f32] {
+etc.migration @stranger PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -626,7 +626,7 @@ etc.migration @stranger PP2 to PP1 nodes [3] layers 2 types [master : f32] {
 // -----
 
 // Device 0 waits for one that does nothing.
-etc.migration @idle_peer PP2 to PP1 nodes [3] layers 2 types [master : f32] {
+etc.migration @idle_peer PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -649,7 +649,7 @@ etc.migration @idle_peer PP2 to PP1 nodes [3] layers 2 types [master : f32] {
 // -----
 
 // Device 2 receives from device 1, which sends to device 0 alone.
-etc.migration @wrong_peer PP2 to DP2 nodes [3] layers 2 types [master : f32] {
+etc.migration @wrong_peer PP2 to DP2 nodes [3] layers 2 types [master : f32] stage rounds {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0, 2]
   etc.certificate device kept 32 u [0] v [16, 16] members [1, 1]
@@ -677,7 +677,7 @@ etc.migration @wrong_peer PP2 to DP2 nodes [3] layers 2 types [master : f32] {
 // -----
 
 // Nobody sends what device 0 waits for.
-etc.migration @missing_send PP2 to PP1 nodes [3] layers 2 types [master : f32] {
+etc.migration @missing_send PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -700,7 +700,7 @@ etc.migration @missing_send PP2 to PP1 nodes [3] layers 2 types [master : f32] {
 // -----
 
 // Sent in round 0, expected in round 1.
-etc.migration @other_round PP2 to PP1 nodes [3] layers 2 types [master : f32] {
+etc.migration @other_round PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -726,7 +726,7 @@ etc.migration @other_round PP2 to PP1 nodes [3] layers 2 types [master : f32] {
 // -----
 
 // Cut in two at one end, whole at the other.
-etc.migration @other_pieces PP2 to PP1 nodes [3] layers 2 types [master : f32] {
+etc.migration @other_pieces PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -750,8 +750,8 @@ etc.migration @other_pieces PP2 to PP1 nodes [3] layers 2 types [master : f32] {
 // -----
 
 // The stage before has no certificate.
-// expected-error @+1 {{has no certificate for the device level}}
-etc.migration @no_certificate PP2 to PP1 nodes [3] layers 2 types [master : f32] {
+// expected-error @+1 {{has no etc.certificate of the device level; run etc-solve-assignment first}}
+etc.migration @no_certificate PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate node kept 32 u [32] v [0] members [3]
@@ -772,8 +772,8 @@ etc.migration @no_certificate PP2 to PP1 nodes [3] layers 2 types [master : f32]
 // -----
 
 // Or one of the level of nodes.
-// expected-error @+1 {{has no certificate for the node level}}
-etc.migration @no_node_certificate PP2 to PP1 nodes [3] layers 2 types [master : f32] {
+// expected-error @+1 {{has no etc.certificate of the node level; run etc-solve-assignment first}}
+etc.migration @no_node_certificate PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -794,7 +794,7 @@ etc.migration @no_node_certificate PP2 to PP1 nodes [3] layers 2 types [master :
 // -----
 
 // Role P0T0 shares 16 bytes with either previous role: 0 + 15 do not cover that.
-etc.migration @weak_dual PP2 to PP1 nodes [3] layers 2 types [master : f32] {
+etc.migration @weak_dual PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   // expected-error @+1 {{proves nothing: u[0] + v[0]: (0, 15) does not cover the weight (0, 16) of edges[0]}}
@@ -817,7 +817,7 @@ etc.migration @weak_dual PP2 to PP1 nodes [3] layers 2 types [master : f32] {
 // -----
 
 // Duals of 17 prove less than what is claimed.
-etc.migration @dear_dual PP2 to PP1 nodes [3] layers 2 types [master : f32] {
+etc.migration @dear_dual PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   // expected-error @+1 {{proves nothing: total: the certificate proves (0, 17), got (0, 16)}}
@@ -840,7 +840,7 @@ etc.migration @dear_dual PP2 to PP1 nodes [3] layers 2 types [master : f32] {
 // -----
 
 // Duals of 16 prove 16 bytes, not 15.
-etc.migration @claim PP2 to PP1 nodes [3] layers 2 types [master : f32] {
+etc.migration @claim PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   // expected-error @+1 {{proves nothing: total: the certificate proves (0, 16), got (0, 15)}}
@@ -863,7 +863,7 @@ etc.migration @claim PP2 to PP1 nodes [3] layers 2 types [master : f32] {
 // -----
 
 // Device 1 may take the role, too.
-etc.migration @members PP2 to PP1 nodes [3] layers 2 types [master : f32] {
+etc.migration @members PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   // expected-error @+1 {{does not count the devices that may take a role}}
@@ -886,7 +886,7 @@ etc.migration @members PP2 to PP1 nodes [3] layers 2 types [master : f32] {
 // -----
 
 // One node, one column.
-etc.migration @columns PP2 to PP1 nodes [3] layers 2 types [master : f32] {
+etc.migration @columns PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -909,7 +909,7 @@ etc.migration @columns PP2 to PP1 nodes [3] layers 2 types [master : f32] {
 // -----
 
 // Device 1 passes on what arrives in the same round.
-etc.migration @relayed_early DP1 to DP3 nodes [3] layers 1 types [master : f32] {
+etc.migration @relayed_early DP1 to DP3 nodes [3] layers 1 types [master : f32] stage rounds {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [1, 2, 0]
   etc.certificate device kept 16 u [0] v [16] members [1]
@@ -937,7 +937,7 @@ etc.migration @relayed_early DP1 to DP3 nodes [3] layers 1 types [master : f32] 
 // -----
 
 // Device 2 counts on device 1 having had it before the migration.
-etc.migration @relayed_after_all DP1 to DP3 nodes [3] layers 1 types [master : f32] {
+etc.migration @relayed_after_all DP1 to DP3 nodes [3] layers 1 types [master : f32] stage rounds {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [1, 2, 0]
   etc.certificate device kept 16 u [0] v [16] members [1]
@@ -968,7 +968,7 @@ etc.migration @relayed_after_all DP1 to DP3 nodes [3] layers 1 types [master : f
 // -----
 
 // Device 0 never receives it.
-etc.migration @relays_what_it_kept DP1 to DP3 nodes [3] layers 1 types [master : f32] {
+etc.migration @relays_what_it_kept DP1 to DP3 nodes [3] layers 1 types [master : f32] stage rounds {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [1, 2, 0]
   etc.certificate device kept 16 u [0] v [16] members [1]

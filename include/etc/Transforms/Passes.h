@@ -3,7 +3,7 @@
 #ifndef ETC_TRANSFORMS_PASSES_H
 #define ETC_TRANSFORMS_PASSES_H
 
-#include "dialect/Etc.h"
+#include "etc/Transforms/MigrationPass.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"

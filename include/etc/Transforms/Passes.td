@@ -5,7 +5,8 @@
 
 include "mlir/Pass/PassBase.td"
 
-class Etc_Pass<string name> : Pass<name, "::etc::MigrationOp"> {
+// A pass on `etc.migration` that stands in the table of stages.
+class Etc_Pass<string name> : PassBase<name, "::etc::MigrationPass"> {
   let dependentDialects = ["::etc::EtcDialect"];
 }
 
@@ -89,7 +90,7 @@ def VerifyPlanPass : Etc_Pass<"etc-verify-plan"> {
     current role is on one living device, that every program writes each byte of its role once, that sends and
     receives pair up round by round, that nothing is read after its release, derived before its source is complete or
     relayed before it arrives, that the certificate proves the bytes kept, and that the stated peaks are the real ones.
-    Changes nothing.
+    Changes nothing but the stage.
   }];
 }
 

@@ -1,0 +1,125 @@
+"""Runs every pass at every stage, and with what it reads missing or doubled.
+
+Prints a line for each: what etc-opt says, or "runs". `stages.txt` has what is
+expected.
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+REQUEST = (Path(__file__).parent / "request.mlir").read_text()
+RANGES = """etc.migration @ranges DP2 zero1 to DP2 zero1 nodes [2] layers 1 types [master : f32] {
+  etc.tensor "decoder.layers.{layer}.weight" in layer [8, 4] split 0 flat
+}
+"""
+
+# The passes that lead to each stage.
+BEST = ["etc-build-workloads", "etc-build-cost-matrix", "etc-solve-assignment"]
+PAPER = [BEST[0], "etc-build-paper-costs", *BEST[1:], "etc-solve-paper-assignment"]
+PLACED = [*PAPER, "etc-place-roles"]
+PROVED = [
+    *PLACED,
+    "etc-defragment",
+    "etc-lower-to-instructions",
+    "etc-schedule-chunks",
+    "etc-verify-plan",
+]
+STAGES = {
+    "request": [],
+    "workloads": BEST[:1],
+    "paper_costs": PAPER[:2],
+    "costs": PAPER[:3],
+    "sketch": PAPER[:4],
+    "paper_sketch": PAPER,
+    "placement": PLACED,
+    "defragmented": PROVED[:-3],
+    "instructions": PROVED[:-2],
+    "rounds": PROVED[:-1],
+    "proved": PROVED,
+}
+# Where each pass belongs, and the ops that it reads there.
+PASSES = {
+    "etc-build-workloads": ("request", ["tensor"]),
+    "etc-build-paper-costs": ("workloads", []),
+    "etc-build-cost-matrix": ("paper_costs", ["workload prev", "workload curr"]),
+    "etc-solve-assignment": (
+        "costs",
+        ["workload prev", "workload curr", "cost_matrix bytes"],
+    ),
+    "etc-solve-paper-assignment": (
+        "sketch",
+        ["cost_matrix units", "cost_matrix merged"],
+    ),
+    "etc-place-roles": ("paper_sketch", ["pair"]),
+    "etc-defragment": ("placement", ["placement"]),
+    "etc-two-stage": ("placement", ["placement"]),
+    "etc-lower-to-instructions": (
+        "defragmented",
+        ["workload prev", "workload curr", "placement"],
+    ),
+    "etc-schedule-chunks": (
+        "instructions",
+        ["workload prev", "workload curr", "program"],
+    ),
+    "etc-verify-plan": (
+        "rounds",
+        ["placement", "certificate device", "certificate node", "program"],
+    ),
+}
+
+
+def run(passes: list[str], module: str) -> tuple[str, str]:
+    """What the passes make of a module, and the first error."""
+    nested = [
+        name if name == "etc-two-stage" else f"etc.migration({name})"
+        for name in passes
+    ]
+    pipeline = f"--pass-pipeline=builtin.module({','.join(nested)})"
+    done = subprocess.run(
+        ["etc-opt", pipeline, "-"], input=module, capture_output=True, text=True
+    )
+    errors = re.findall(r"error: (.*)", done.stderr)
+    if (done.returncode == 0) != (not errors):
+        sys.exit(f"{passes}: exit {done.returncode}\n{done.stderr}")
+    return done.stdout, errors[0] if errors else "runs"
+
+
+def ops(module: str) -> list[str]:
+    """The module cut before each op in the body of its migration."""
+    return re.split(r"(?m)^(?=    etc\.|  \}$)", module)
+
+
+def without(module: str, kind: str) -> str:
+    """The module without the first op of a kind."""
+    parts = ops(module)
+    first = next(i for i, op in enumerate(parts) if op.startswith(f"    etc.{kind}"))
+    return "".join(parts[:first] + parts[first + 1 :])
+
+
+def doubled(module: str, kind: str) -> str:
+    """The module with the first op of a kind twice."""
+    parts = ops(module)
+    first = next(i for i, op in enumerate(parts) if op.startswith(f"    etc.{kind}"))
+    again = re.sub(r'@"[^"]*"', '@"again"', parts[first])
+    return "".join([*parts[: first + 1], again, *parts[first + 1 :]])
+
+
+def main() -> None:
+    modules = {stage: run(passes, REQUEST)[0] for stage, passes in STAGES.items()}
+    for name, (own, reads) in PASSES.items():
+        print(name)
+        for stage, module in modules.items():
+            print(f"  at {stage}: {run([name], module)[1]}")
+        print(f"  twice: {run([name, name], modules[own])[1]}")
+        for kind in reads:
+            for change in (without, doubled):
+                module = change(modules[own], kind)
+                print(f"  {change.__name__} {kind}: {run([name], module)[1]}")
+    ranges = run(BEST[:2], RANGES)[0]
+    error = run(["etc-solve-assignment"], doubled(ranges, "overlap"))[1]
+    print(f"etc-solve-assignment\n  doubled overlap: {error}")
+
+
+main()
