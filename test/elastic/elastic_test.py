@@ -20,7 +20,7 @@ try:
     import etc
     import torch
 except ImportError as missing:
-    raise unittest.SkipTest(f"the trainer's test: {missing}")
+    raise unittest.SkipTest(f"the trainer's test: {missing}") from None
 
 TOOLS = pathlib.Path(__file__).resolve().parents[2] / "tools"
 sys.path.insert(0, str(TOOLS))

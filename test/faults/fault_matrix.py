@@ -85,7 +85,7 @@ class Run:
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
-            raise Broken("P4: hangs beyond the deadline")
+            raise Broken("P4: hangs beyond the deadline") from None
         return process.returncode, out, err
 
     def inject(self):

@@ -90,7 +90,7 @@ class NetworkRun:
             except subprocess.TimeoutExpired:
                 for other in processes:
                     other.send_signal(signal.SIGKILL)
-                raise fault_matrix.Broken("P4: hangs beyond the deadline")
+                raise fault_matrix.Broken("P4: hangs beyond the deadline") from None
         return results
 
     def inject(self):

@@ -10,8 +10,7 @@ import pathlib
 import random
 import sys
 
-INTEGRATION = pathlib.Path(__file__).parent.parent / "Integration"
-sys.path.append(str(INTEGRATION / "Inputs"))
+sys.path.append(str(pathlib.Path(__file__).parent.parent / "Integration/Inputs"))
 import random_requests
 
 PREVIOUS = "previous.etcplan"

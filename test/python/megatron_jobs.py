@@ -60,7 +60,7 @@ def change_of(
 ) -> Any:
     """An etc.megatron.Reconfiguration of this process."""
     build = etc.megatron.Build(job.provide, **{**ON_HOST, **(build or {})})
-    where = {"host": "127.0.0.1", "timeout": 60.0}
+    where: dict[str, Any] = {"host": "127.0.0.1", "timeout": 60.0}
     store = dist.PrefixStore("changes", store)
     if not job.model:
         return etc.megatron.join(store, rank, build, memory="cpu", **where)

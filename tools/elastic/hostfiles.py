@@ -42,7 +42,7 @@ class Server(socketserver.ThreadingTCPServer):
 
     def announce(self, store, folder: Path) -> None:
         """Tells where each file of the folder is, and how long it is."""
-        host, port = self.server_address[:2]
+        host, port = str(self.server_address[0]), self.server_address[1]
         for path in folder.iterdir():
             size = path.stat().st_size
             store.set(f"file/{path.name}", f"{host}|{port}|{size}|{path}")

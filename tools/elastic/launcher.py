@@ -18,7 +18,7 @@ import etc
 import torch.distributed as dist
 
 from .change import Change, there
-from .config import Model, Parallel, Training
+from .config import Parallel
 from .hosts import Hosts
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass
-from typing import Dict, List, Optional
+from typing import Any, Dict, List, Optional, Tuple
 
 import torch
 
@@ -47,7 +47,7 @@ class Tensor:
 def layer_tensors(model: Model, number: int) -> List[Tensor]:
     h, f = model.hidden, model.ffn
     inner, outer = 0.02, 0.02 / (2 * model.layers) ** 0.5
-    rows = [
+    rows: List[Tuple[Any, ...]] = [
         ("input_layernorm.weight", (h,), None, 0.0, 1.0),
         ("input_layernorm.bias", (h,)),
         ("self_attention.linear_proj.weight", (h, h), 1, outer),
@@ -61,7 +61,7 @@ def layer_tensors(model: Model, number: int) -> List[Tensor]:
         ("mlp.linear_fc2.weight", (h, f), 1, outer),
         ("mlp.linear_fc2.bias", (h,)),
     ]
-    return [Tensor(f"decoder.layers.{number}.{row[0]}", *row[1:]) for row in rows]
+    return [Tensor(f"decoder.layers.{number}.{name}", *rest) for name, *rest in rows]
 
 
 def stage_layers(model: Model, parallel: Parallel, pipeline: int) -> range:

@@ -8,8 +8,9 @@ import threading
 import time
 import traceback
 from dataclasses import dataclass, field
-from typing import Callable, Dict, Optional
+from typing import Any, Callable, Dict, Optional
 
+import torch
 import torch.distributed as dist
 
 from .change import Change, put, there
@@ -23,7 +24,7 @@ Prepare = Callable
 class Prepared:
     change: Change
     place: Optional[Place]  # None: this process leaves
-    migration: Optional[object]  # None: nothing comes before
+    migration: Any  # with run() and report; None: nothing comes before
     seconds: Dict[str, float] = field(default_factory=dict)
 
 
@@ -99,11 +100,6 @@ class Watcher(threading.Thread):
                 raise TimeoutError("not all processes are ready")
             time.sleep(0.01)
 
-    def take(self) -> Optional[Prepared]:
-        with self.changed:
-            prepared, self.prepared = self.prepared, None
-            return prepared
-
     def wait_for(self, what: Callable[[], bool]) -> None:
         with self.changed:
             if not self.changed.wait_for(what, self.timeout * 2):
@@ -114,10 +110,12 @@ class Watcher(threading.Thread):
         self.wait_for(lambda: self.prepared is not None)
 
     def take(self) -> Prepared:
+        """What is prepared, once it is."""
         self.wait()
         with self.changed:
             prepared, self.prepared = self.prepared, None
-            return prepared
+        assert prepared
+        return prepared
 
     def began(self, epoch: int) -> None:
         with self.changed:

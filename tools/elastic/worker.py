@@ -10,7 +10,7 @@ import os
 import sys
 import threading
 import time
-from typing import List, Optional
+from typing import Any, List, Optional
 
 import torch
 import torch.distributed as dist
@@ -44,7 +44,7 @@ class Worker:
         self.state: State = {}
         self.iteration = 0
         self.place: Optional[Place] = None
-        self.pending = None  # gradients of an iteration that nobody may have applied
+        self.pending: Any = None  # gradients of an iteration that nobody may have applied
         self.marks = {}
         self.log = open(os.path.join(settings["out"], f"{self.device}.jsonl"), "a")
         self.memory = torch.device("cpu")
@@ -86,6 +86,7 @@ class Worker:
         adam.apply(state, work.run()[0], 0, training)
 
     def step(self) -> None:
+        assert self.place
         begin = time.monotonic()
         work = Iteration(self.stage, self.place, self.training, self.corpus,
                          self.state, self.iteration)

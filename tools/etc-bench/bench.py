@@ -27,6 +27,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from typing import Any
 
 LEFT_OUT = 77
 
@@ -70,7 +72,7 @@ def bytes_text(value: float) -> str:
     return f"{value:.0f} B"
 
 
-FORMATS = {
+FORMATS: dict[str, Callable[[Any], str]] = {
     TEXT: str,
     COUNT: lambda value: f"{value:,}".replace(",", " "),
     NUMBER: significant,
@@ -114,7 +116,7 @@ class Table:
     """Rows under columns; `note` says in a sentence or two what stands in them."""
 
     def __init__(self, title: str, columns: list[tuple[str, str]], note: str):
-        self.data = {
+        self.data: dict[str, Any] = {
             "title": title,
             "note": note,
             "columns": [{"name": name, "kind": kind} for name, kind in columns],
@@ -189,7 +191,7 @@ class Bench:
 
     # Tools
 
-    def plan(self, name: str, *options: str) -> pathlib.Path:
+    def plan(self, name: str, *options: str | pathlib.Path) -> pathlib.Path:
         """Plans and returns the file, for example plan("pp", "--prev=PP4", ...)."""
         path = self.work / f"{name}.etcplan"
         call([self.opt, *options, "--quiet", "--emit=plan", "-o", path])

@@ -140,11 +140,12 @@ static int run_device(const etc_plan *plan, uint32_t rank,
   const int wrong = check(plan, rank, migration);
   etc_report report = {.struct_size = sizeof report};
   must(etc_migration_report(migration, &report));
-  printf("device %u: sent %llu, received %llu bytes, peak %llu of %llu proved\n",
-         report.device, (unsigned long long)report.sent_bytes,
-         (unsigned long long)report.received_bytes,
-         (unsigned long long)report.peak_bytes,
-         (unsigned long long)report.proved_bytes);
+  printf(
+      "device %u: sent %llu, received %llu bytes, peak %llu of %llu proved\n",
+      report.device, (unsigned long long)report.sent_bytes,
+      (unsigned long long)report.received_bytes,
+      (unsigned long long)report.peak_bytes,
+      (unsigned long long)report.proved_bytes);
   fflush(stdout);
   etc_migration_free(migration);
   return wrong != 0 || report.peak_bytes > report.proved_bytes;

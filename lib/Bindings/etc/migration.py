@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ from etc.rendezvous import (
 if TYPE_CHECKING:
     import torch
 
-    State = MutableMapping[str, MutableMapping[str, torch.Tensor]]
+    State = Mapping[str, MutableMapping[str, torch.Tensor]]
 
 Key = tuple[str, str]  # (type, name)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import json
 import os
 import pathlib
@@ -20,10 +21,9 @@ PREV, CURR = 0, 1
 def planner() -> Any:
     """The planner's module, or None where it is not installed."""
     try:
-        from etc import _plan
+        return importlib.import_module("etc._plan")
     except ImportError:
         return None
-    return _plan
 
 
 Box = tuple[tuple[int, int], ...]
@@ -87,6 +87,10 @@ class Summary(_Figures):
     moves, or None. peak_ratio and peak_ratio_safe are the worst device's peak
     over max(prev, curr) in eager and safe mode.
     """
+
+    moved_bytes: int
+    internode_bytes: int
+    _text: str
 
     def __init__(self, figures: dict[str, Any], text: str) -> None:
         super().__init__(figures)

@@ -69,7 +69,7 @@ class StoreAdapter:
     """A store as the runtime calls it: bytes in and out, and a limit to waits."""
 
     def __init__(self, store: Store) -> None:
-        self.store = store
+        self.store: Any = store
         # torch 1.13 has no other way to bound one get.
         self.can_wait = hasattr(store, "wait")
 

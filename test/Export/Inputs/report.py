@@ -14,6 +14,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -65,7 +66,12 @@ def expect(condition: bool, message: str) -> None:
         sys.exit(message)
 
 
-def check_offline(path: str) -> None:
+def check_offline(*paths: str) -> None:
+    for path in paths:
+        check_page_offline(path)
+
+
+def check_page_offline(path: str) -> None:
     page = read(path)
     tags = [tag for tag, _ in page.elements]
     for tag, attrs in page.elements:
@@ -211,8 +217,8 @@ def check_drawing(path: str, *texts: str) -> None:
 
 
 if __name__ == "__main__":
-    verbs = {
-        "offline": lambda *paths: [check_offline(path) for path in paths],
+    verbs: dict[str, Callable[..., None]] = {
+        "offline": check_offline,
         "totals": check_totals,
         "costs": check_costs,
         "print": print_fields,

@@ -6,7 +6,7 @@
 import re
 import sys
 
-matrix, pairs, tp = None, [], [1, 1]
+matrix, pairs, tp = [], [], [1, 1]
 for line in sys.stdin:
     if "etc.migration" in line:
         for side, shorthand in enumerate(re.findall(r"\b(?:PP\d+|TP\d+|DP\d+)+\b", line)[:2]):

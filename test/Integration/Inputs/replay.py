@@ -226,7 +226,7 @@ class World:
     def check_result(self, known_rows):
         """`known_rows` gives the rows of a vocabulary that the previous side has; more are zeroes."""
         for device in self.devices.values():
-            for tensor, boxes in device.curr_boxes.items():
+            for tensor in device.curr_boxes:
                 check(tensor in device.curr, f"device {device.number} lacks {self.label(tensor)}")
                 info, shard = self.tensors[tensor], device.curr[tensor]
                 expected = shard_indices(info, shard.boxes)

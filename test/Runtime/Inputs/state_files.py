@@ -11,6 +11,7 @@ import math
 import pathlib
 import struct
 import sys
+from collections.abc import Callable
 
 BYTES = {"BF16": 2, "F16": 2, "F32": 4, "F64": 8, "I64": 8, "U8": 1}
 
@@ -63,7 +64,10 @@ def check(directory, plan):
         for shard in device["curr"]
         for box in plan["shards"][shard]["boxes"]
     ]
-    key = lambda device, tensor, box: (device, tensor["type"], tensor["name"], tensor["shape"], box)
+
+    def key(device, tensor, box):
+        return device, tensor["type"], tensor["name"], tensor["shape"], box
+
     found = [key(*entry[:3]) for entry in entries(directory)]
     assert sorted(found) == sorted(key(*entry) for entry in planned)
     several = [shard for device in plan["devices"] for shard in device["curr"] if len(plan["shards"][shard]["boxes"]) > 1]
@@ -120,4 +124,5 @@ def whole(directory, checkpoint):
 
 
 if __name__ == "__main__":
-    {"check": check, "write": write, "whole": whole}[sys.argv[1]](*map(pathlib.Path, sys.argv[2:]))
+    verbs: dict[str, Callable[..., None]] = {"check": check, "write": write, "whole": whole}
+    verbs[sys.argv[1]](*map(pathlib.Path, sys.argv[2:]))

@@ -117,7 +117,8 @@ class Job:
         """What the plan of a change moves, and the most that a host's line carries."""
         plan = etc.Plan.load(self.out / f"{epoch}.etcplan")
         content = plan.to_json()
-        out, into = {}, {}
+        out: Dict[int, int] = {}
+        into: Dict[int, int] = {}
         for device in content["devices"]:
             host = device["device"] // self.per_node
             for op in (op for turn in device["rounds"] for op in turn):

@@ -9,6 +9,7 @@ import collections
 import itertools
 import json
 import sys
+from collections.abc import Iterable
 
 BYTES = {"bf16": 2, "fp16": 2, "fp32": 4}
 
@@ -42,7 +43,7 @@ def cells(boxes: list) -> list:
     return list(itertools.product(*axes))
 
 
-def who_has(cell: tuple, boxes: list) -> frozenset:
+def who_has(cell: tuple, boxes: tuple) -> frozenset:
     return frozenset(
         device
         for box, device in boxes
@@ -76,7 +77,7 @@ def find_atoms(plan: dict) -> collections.Counter:
     return atoms
 
 
-def write_list(devices: frozenset) -> str:
+def write_list(devices: Iterable[int]) -> str:
     return " ".join(map(str, sorted(devices)))
 
 

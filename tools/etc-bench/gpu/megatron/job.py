@@ -52,7 +52,8 @@ class Job:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.model: list[Any] = []
-        self.optimizer = self.scheduler = None
+        self.optimizer: Any = None
+        self.scheduler: Any = None
         self.iteration = self.consumed = 0
         self.losses: list[float] = []
 

@@ -40,7 +40,7 @@ def pieces(model: list[Any], optimizer: Any) -> Iterator[tuple]:
     state = {}
     for k, chunk in enumerate(model):
         state[f"model{k}"] = chunk.sharded_state_dict()
-    metadata = {"distrib_optim_sharding_type": "fully_reshardable"}
+    metadata: dict[str, Any] = {"distrib_optim_sharding_type": "fully_reshardable"}
     metadata["chained_optim_avoid_prefix"] = True
     flat = state["model0"] if len(model) == 1 else state
     everything = {"model": state}
