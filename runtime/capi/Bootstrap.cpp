@@ -1,6 +1,8 @@
 #include "capi/Bootstrap.h"
 
+#include "control/PeerControl.h"
 #include "control/PrivateFile.h"
+#include "engine/Peers.h"
 #include "transport/GlooTransport.h"
 #include "transport/NcclTransport.h"
 #include "transport/OwnAddress.h"
@@ -139,9 +141,7 @@ Status etc::runtime::comparePlans(const OpenPlan &plan,
                                   const BootstrapOptions &options,
                                   KeyValues &store) {
   const std::string mine = describeIntent(plan, options.mode);
-  const Status able = options.transport == ETC_GLOO
-                          ? findOwnAddress(options.host).status()
-                          : Status::success();
+  const Status able = findOwnAddress(options.host).status();
   if (Status s = store.set(text("plan/", options.rank),
                            able.ok() ? mine : kUnable + able.message());
       !s.ok())
@@ -172,15 +172,35 @@ Status etc::runtime::comparePlans(const OpenPlan &plan,
   return Status::success();
 }
 
-Result<std::unique_ptr<Transport>>
-etc::runtime::connect(const OpenPlan &plan, const BootstrapOptions &options,
-                      KeyValues &store) {
+static Result<std::unique_ptr<Control>>
+connectControl(const OpenPlan &plan, const BootstrapOptions &options,
+               KeyValues &store, const std::atomic<bool> &isStopped) {
+  PeerControlOptions control;
+  control.rank = options.rank;
+  control.devices = devicesOf(plan);
+  control.peers = findPeers(plan.index(), options.rank).all();
+  control.host = options.host;
+  control.timeout = options.timeout;
+  control.isStopped = [&] { return isStopped.load(); };
+  control.put = [&](const std::string &key, const std::string &value) {
+    return store.set(key, value);
+  };
+  control.get = [&](const std::string &key) {
+    return store.get(key, options.timeout);
+  };
+  return connectPeerControl(control);
+}
+
+static Result<std::unique_ptr<Transport>>
+connectTransport(const OpenPlan &plan, const BootstrapOptions &options,
+                 KeyValues &store, Control &control) {
   if (options.transport == ETC_NCCL) {
     NcclOptions nccl;
     nccl.rank = options.rank;
     nccl.devices = devicesOf(plan);
     nccl.ordinal = options.gpu;
     nccl.timeout = options.timeout;
+    nccl.control = &control;
     nccl.exchangeId = [&](const nccl::UniqueId *mine) {
       return exchangeId(store, mine, options.timeout);
     };
@@ -199,4 +219,19 @@ etc::runtime::connect(const OpenPlan &plan, const BootstrapOptions &options,
     return store.get("gloo/" + key, options.timeout);
   };
   return connectGloo(gloo);
+}
+
+Result<Connections> etc::runtime::connect(const OpenPlan &plan,
+                                          const BootstrapOptions &options,
+                                          KeyValues &store,
+                                          const std::atomic<bool> &isStopped) {
+  auto control = connectControl(plan, options, store, isStopped);
+  if (!control)
+    return control.status();
+  auto transport = connectTransport(plan, options, store, **control);
+  if (!transport) {
+    (*control)->abort();
+    return transport.status();
+  }
+  return Connections{std::move(*control), std::move(*transport)};
 }

@@ -43,10 +43,10 @@ struct BootstrapOptions {
 Status comparePlans(const OpenPlan &plan, const BootstrapOptions &options,
                     KeyValues &store);
 
-/// Connects to all others.
-Result<std::unique_ptr<Transport>> connect(const OpenPlan &plan,
-                                           const BootstrapOptions &options,
-                                           KeyValues &store);
+/// Connects to all others. `isStopped` ends that.
+Result<Connections> connect(const OpenPlan &plan,
+                            const BootstrapOptions &options, KeyValues &store,
+                            const std::atomic<bool> &isStopped);
 
 } // namespace etc::runtime
 

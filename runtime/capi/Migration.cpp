@@ -127,15 +127,15 @@ Status Migration::connectAndPrepare() {
               : makeDirectoryStore(options.directory, options.tag, isAborted);
   if (Status s = comparePlans(*plan, options.bootstrap, *store); !s.ok())
     return s;
-  Result<std::unique_ptr<Transport>> connected =
-      connect(*plan, options.bootstrap, *store);
+  Result<Connections> connected =
+      connect(*plan, options.bootstrap, *store, isAborted);
   if (!connected)
     return connected.status();
   {
     std::lock_guard lock(mutex);
-    transport = std::move(*connected);
+    connections = std::move(*connected);
     if (isAborted)
-      transport->abort();
+      connections.abort();
   }
   RunOptions run;
   run.timeout = options.bootstrap.timeout;
@@ -144,8 +144,9 @@ Status Migration::connectAndPrepare() {
   run.keeping.source = this;
   run.progress = &progress;
   run.observer = this;
-  run_ = std::make_unique<DeviceRun>(index, options.bootstrap.rank, *transport,
-                                     worker, std::move(run));
+  run_ = std::make_unique<DeviceRun>(
+      index, options.bootstrap.rank, *connections.control,
+      *connections.transport, worker, std::move(run));
   return run_->prepare();
 }
 
@@ -165,8 +166,7 @@ Status Migration::run() {
 void Migration::abort() {
   std::lock_guard lock(mutex);
   isAborted = true;
-  if (transport)
-    transport->abort();
+  connections.abort();
 }
 
 void Migration::enter(uint32_t, uint32_t round, Phase phase) {

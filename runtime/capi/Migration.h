@@ -67,7 +67,7 @@ private:
   CallerWorker worker;
   std::unique_ptr<KeyValues> store;
   std::mutex mutex; // of what abort() touches
-  std::unique_ptr<Transport> transport;
+  Connections connections;
   std::atomic<bool> isAborted{false};
   Progress progress;
   std::unique_ptr<DeviceRun> run_; // gone before what it uses

@@ -135,9 +135,9 @@ void layOut(Lane &sends, Lane &recvs, size_t round, Group &group) {
 
 /// All rounds once, in seconds.
 static Result<double> sendAll(std::span<Group> groups, Member self,
-                              Transport &transport, Worker &worker,
-                              Milliseconds timeout) {
-  if (Status s = barrier(transport, self, timeout); !s.ok())
+                              Control &control, Transport &transport,
+                              Worker &worker, Milliseconds timeout) {
+  if (Status s = barrier(control, self, timeout); !s.ok())
     return s;
   auto start = std::chrono::steady_clock::now();
   for (Group &group : groups) {
@@ -152,12 +152,13 @@ static Result<double> sendAll(std::span<Group> groups, Member self,
   std::chrono::duration<double> spent =
       std::chrono::steady_clock::now() - start;
   // Peers may still read this rank's memory.
-  if (Status s = barrier(transport, self, timeout); !s.ok())
+  if (Status s = barrier(control, self, timeout); !s.ok())
     return s;
   return spent.count();
 }
 
 Result<double> etc::runtime::measureCeiling(const PlanIndex &index, Member self,
+                                            Control &control,
                                             Transport &transport,
                                             Worker &worker,
                                             Milliseconds timeout) {
@@ -186,7 +187,8 @@ Result<double> etc::runtime::measureCeiling(const PlanIndex &index, Member self,
   }
   std::array<double, kTimes> seconds;
   for (double &time : seconds) {
-    Result<double> spent = sendAll(groups, self, transport, worker, timeout);
+    Result<double> spent =
+        sendAll(groups, self, control, transport, worker, timeout);
     if (!spent)
       return spent;
     time = *spent;

@@ -6,6 +6,7 @@
 #include "device/Worker.h"
 #include "plan/PlanIndex.h"
 #include "transport/Collectives.h"
+#include "transport/Transport.h"
 
 namespace etc::runtime {
 
@@ -16,8 +17,8 @@ namespace etc::runtime {
 /// All ranks call it together. Returns the seconds from the common start to
 /// this rank's end: the median of three times.
 Result<double> measureCeiling(const plan::PlanIndex &index, Member self,
-                              Transport &transport, Worker &worker,
-                              Milliseconds timeout);
+                              Control &control, Transport &transport,
+                              Worker &worker, Milliseconds timeout);
 
 } // namespace etc::runtime
 

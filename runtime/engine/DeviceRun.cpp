@@ -21,15 +21,16 @@ static double secondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-DeviceRun::DeviceRun(const PlanIndex &index, uint32_t rank, Transport &direct,
-                     Worker &worker, RunOptions given)
+DeviceRun::DeviceRun(const PlanIndex &index, uint32_t rank, Control &control,
+                     Transport &direct, Worker &worker, RunOptions given)
     : index(index), self{rank, index.rankCount()},
       program(index.place(rank).program), options(std::move(given)),
+      control(control),
       wrapped(options.wrap ? options.wrap(direct, index.device(rank))
                            : nullptr),
       transport(wrapped ? *wrapped : direct), worker(worker),
       state(index, program, worker.allocator()),
-      executor(index, rank, transport, worker, options.verify) {
+      executor(index, rank, control, transport, worker, options.verify) {
   result.device = index.device(rank);
   result.provedBytes = options.mode == Mode::Safe
                            ? index.program(program).peak_safe()
@@ -69,7 +70,7 @@ Status DeviceRun::prepare() { return conclude(makeReady()); }
 Status DeviceRun::migrate() {
   Status status = Status::success();
   if (!standing.isDecided) {
-    status = barrier(transport, self, options.timeout);
+    status = barrier(control, self, options.timeout);
     if (status.ok())
       status = runRounds();
   }
@@ -105,7 +106,7 @@ Status DeviceRun::makeReady() {
 
 Status DeviceRun::measureBareMessages() {
   Result<double> seconds =
-      measureCeiling(index, self, transport, worker, options.timeout);
+      measureCeiling(index, self, control, transport, worker, options.timeout);
   if (!seconds)
     return seconds.status();
   result.ceilingSeconds = *seconds;
@@ -210,7 +211,7 @@ Status DeviceRun::commit() {
     return journal.append(Event::Decided);
   };
   if (!standing.isDecided)
-    if (Status s = barrier(transport, self, options.timeout, decide); !s.ok())
+    if (Status s = barrier(control, self, options.timeout, decide); !s.ok())
       return s.at("commit");
   enter(Phase::Commit, rounds);
   if (!standing.isCommitted)

@@ -62,8 +62,8 @@ struct DeviceReport {
 /// error it has to live until no peer reads its memory any more.
 class DeviceRun {
 public:
-  DeviceRun(const PlanIndex &index, uint32_t rank, Transport &transport,
-            Worker &worker, RunOptions options);
+  DeviceRun(const PlanIndex &index, uint32_t rank, Control &control,
+            Transport &transport, Worker &worker, RunOptions options);
   ~DeviceRun();
 
   /// Fills the previous state, or takes up what an earlier process left, and
@@ -72,8 +72,8 @@ public:
   Status prepare();
 
   /// Waits for all others to be prepared, executes all rounds, and commits. The
-  /// caller aborts the transport after an error, of prepare() too. Errors name
-  /// device and round.
+  /// caller aborts control and transport after an error, of prepare() too.
+  /// Errors name device and round.
   Status migrate();
 
   /// Checks every element of the current state after migrate(), where the
@@ -102,6 +102,7 @@ private:
   const Member self;
   const uint32_t program;
   const RunOptions options;
+  Control &control;
   const std::unique_ptr<Transport> wrapped;
   Transport &transport;
   Worker &worker;

@@ -22,7 +22,8 @@ LocalOutcome etc::runtime::runLocally(const PlanIndex &index,
       return {worker.status(), {}};
     workers.push_back(std::move(*worker));
     runs.push_back(std::make_unique<DeviceRun>(
-        index, rank, cluster.transport(rank), *workers.back(), options));
+        index, rank, cluster.control(rank), cluster.transport(rank),
+        *workers.back(), options));
   }
 
   // The first failure is the cause; others only follow from it.
@@ -39,7 +40,7 @@ LocalOutcome etc::runtime::runLocally(const PlanIndex &index,
       s = runs[rank]->migrate();
     if (!s.ok()) {
       record(s);
-      cluster.transport(rank).abort();
+      cluster.control(rank).abort();
     } else {
       s = runs[rank]->verify();
       record(s.ok() ? runs[rank]->write() : s);

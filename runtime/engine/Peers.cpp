@@ -1,9 +1,17 @@
 #include "engine/Peers.h"
 
+#include <algorithm>
+#include <iterator>
 #include <set>
 
 using namespace etc::runtime;
 using etc::plan::fb::OpKind;
+
+std::vector<uint32_t> PeerRanks::all() const {
+  std::vector<uint32_t> peers;
+  std::ranges::set_union(targets, sources, std::back_inserter(peers));
+  return peers;
+}
 
 PeerRanks etc::runtime::findPeers(const plan::PlanIndex &index, uint32_t rank) {
   const plan::Place place = index.place(rank);

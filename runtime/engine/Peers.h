@@ -13,6 +13,8 @@ namespace etc::runtime {
 struct PeerRanks {
   std::vector<uint32_t> targets; // of its sends
   std::vector<uint32_t> sources; // of its receives
+
+  std::vector<uint32_t> all() const;
 };
 
 PeerRanks findPeers(const plan::PlanIndex &index, uint32_t rank);

@@ -13,11 +13,13 @@ using etc::plan::fb::Op;
 using etc::plan::fb::OpKind;
 
 RoundExecutor::RoundExecutor(const PlanIndex &index, uint32_t rank,
-                             Transport &transport, Worker &worker,
-                             Verify verify)
-    : index(index), rank(rank), place(index.place(rank)), transport(transport),
-      worker(worker), goesByPiece(transport.pieceBytes() > 0),
-      messages(index, rank, transport, verify != Verify::Off) {}
+                             Control &control, Transport &transport,
+                             Worker &worker, Verify verify)
+    : index(index), rank(rank), place(index.place(rank)), control(control),
+      transport(transport), worker(worker),
+      goesByPiece(transport.pieceBytes() > 0),
+      isHashed(verify != Verify::Off && !transport.sharesMemory()),
+      messages(index, rank, transport, isHashed) {}
 
 /// Runs a step, adds its time, and logs it.
 template <typename Step>
@@ -51,9 +53,12 @@ Status RoundExecutor::run(uint32_t number, const RoundContext &context,
       !s.ok())
     return s;
   enter(Phase::Transfer);
-  if (Status s = post(); !s.ok())
-    return explain(s, OpKind::send);
+  if (Status s = transport.post(messages.outgoing, messages.incoming); !s.ok())
+    return explain(s, transport.culprit(), OpKind::send);
   // While messages travel.
+  if (!goesByPiece)
+    if (Status s = tellHashes(); !s.ok())
+      return s;
   if (Status s =
           step("copy", spent.copy, [&] { return copyLocally(ops, state); });
       !s.ok())
@@ -61,11 +66,15 @@ Status RoundExecutor::run(uint32_t number, const RoundContext &context,
   if (Status s =
           step("wait", spent.wait, [&] { return transport.wait(timeout); });
       !s.ok())
-    return explain(s, OpKind::recv);
+    return explain(s, transport.culprit(), OpKind::recv);
+  if (goesByPiece) // only now are they known
+    if (Status s = tellHashes(); !s.ok())
+      return s;
   spent.pack += fillSeconds; // beside the wait
   spent.wait -= takeSeconds;
   spent.unpack += takeSeconds;
-  if (Status s = step("unpack", spent.unpack, [&] { return unpack(state); });
+  if (Status s =
+          step("unpack", spent.unpack, [&] { return unpack(state, timeout); });
       !s.ok())
     return s;
   return step("acknowledge", spent.acknowledge, [&] {
@@ -88,8 +97,8 @@ Status RoundExecutor::blame(uint32_t peer, OpKind kind,
                      describeMessage(index, rank, peer, round, kind), what));
 }
 
-Status RoundExecutor::explain(const Status &error, OpKind kind) const {
-  std::optional<uint32_t> peer = transport.culprit();
+Status RoundExecutor::explain(const Status &error, std::optional<uint32_t> peer,
+                              OpKind kind) const {
   if (error.kind() != ErrorKind::Peer || !peer)
     return error;
   return error.at(
@@ -128,10 +137,7 @@ static Status runTimed(Worker &worker, std::span<const Move> moves,
 }
 
 Status RoundExecutor::fillPiece(PieceMoves::Place place) {
-  Status status =
-      runTimed(worker, messages.packs.of(place), sentHashes, fillSeconds);
-  messages.outgoing[place.message].hash = sentHashes[place.message];
-  return status;
+  return runTimed(worker, messages.packs.of(place), sentHashes, fillSeconds);
 }
 
 Status RoundExecutor::takePiece(PieceMoves::Place place) {
@@ -139,10 +145,25 @@ Status RoundExecutor::takePiece(PieceMoves::Place place) {
                   takeSeconds);
 }
 
-Status RoundExecutor::post() {
-  for (size_t i = 0; i != sentHashes.size(); ++i)
-    messages.outgoing[i].hash = sentHashes[i];
-  return transport.post(messages.outgoing, messages.incoming);
+/// Tells receivers what was sent to them.
+Status RoundExecutor::tellHashes() {
+  std::vector<PeerHash> told;
+  for (size_t i = 0; isHashed && i != sentHashes.size(); ++i)
+    told.push_back({messages.outgoing[i].peer, sentHashes[i]});
+  return explain(sendHashes(control, told), control.culprit(), OpKind::send);
+}
+
+/// Compares what has come with what senders tell.
+Status RoundExecutor::hearHashes(Milliseconds timeout) {
+  std::vector<PeerHash> heard;
+  for (size_t i = 0; isHashed && i != receivedHashes.size(); ++i)
+    heard.push_back({messages.incoming[i].peer, 0});
+  if (Status s = receiveHashes(control, heard, timeout); !s.ok())
+    return explain(s, control.culprit(), OpKind::recv);
+  for (size_t i = 0; i != heard.size(); ++i)
+    if (receivedHashes[i] != heard[i].hash)
+      return blame(heard[i].peer, OpKind::recv, ": arrived damaged");
+  return Status::success();
 }
 
 Status RoundExecutor::allocate(const Ops &ops, DeviceState &state) {
@@ -185,7 +206,7 @@ Status RoundExecutor::copyLocally(const Ops &ops, DeviceState &state) {
 
 /// What is damaged is not noted as landed, so the next attempt receives it
 /// again, to the same place.
-Status RoundExecutor::unpack(DeviceState &state) {
+Status RoundExecutor::unpack(DeviceState &state, Milliseconds timeout) {
   std::vector<Move> views;
   if (Status s = messages.readViews(state, views); !s.ok())
     return s;
@@ -194,11 +215,7 @@ Status RoundExecutor::unpack(DeviceState &state) {
   if (!goesByPiece)
     if (Status s = worker.run(messages.unpacks.all(), receivedHashes); !s.ok())
       return s;
-  for (size_t i = 0; i != receivedHashes.size(); ++i)
-    if (receivedHashes[i] != messages.incoming[i].hash)
-      return blame(messages.incoming[i].peer, OpKind::recv,
-                   ": arrived damaged");
-  return Status::success();
+  return hearHashes(timeout);
 }
 
 static uint64_t hashOf(const std::vector<uint64_t> &hashes) {
@@ -214,15 +231,18 @@ Status RoundExecutor::land(const RoundContext &context) {
 
 /// Tells senders what landed, and learns what landed at the receivers.
 Status RoundExecutor::acknowledge(Milliseconds timeout) {
-  std::vector<Acknowledgement> told, heard;
+  std::vector<PeerHash> told, heard;
   for (size_t i = 0; i != messages.incoming.size(); ++i)
     told.push_back({messages.incoming[i].peer, receivedHashes[i]});
   for (const Outgoing &message : messages.outgoing)
     heard.push_back({message.peer, 0});
-  if (Status s = transport.acknowledge(told, heard, timeout); !s.ok())
-    return explain(s, OpKind::send);
+  Status status = sendHashes(control, told);
+  if (status.ok())
+    status = receiveHashes(control, heard, timeout);
+  if (!status.ok())
+    return explain(status, control.culprit(), OpKind::send);
   for (size_t i = 0; i != heard.size(); ++i)
-    if (heard[i].hash != messages.outgoing[i].hash)
+    if (heard[i].hash != sentHashes[i])
       return blame(heard[i].peer, OpKind::send,
                    ": the acknowledgement is of something else");
   return Status::success();

@@ -7,6 +7,7 @@
 #include "engine/Observer.h"
 #include "engine/RoundMessages.h"
 #include "engine/Trace.h"
+#include "transport/Collectives.h"
 
 #include <atomic>
 #include <vector>
@@ -48,14 +49,15 @@ struct RoundContext {
 
 /// Runs rounds in order. In each it allocates the current tensors that are
 /// first written, packs and posts messages, copies what stays, unpacks what
-/// arrives and compares it with the sender's hash, unless it is not to, notes
+/// arrives and compares it with the hash that the sender tells over control,
+/// unless it is not to, notes
 /// that the round has landed, tells the senders, and releases only when every
 /// receiver has confirmed. A round that an earlier process began is completed:
 /// what landed then is not sent again.
 class RoundExecutor {
 public:
-  RoundExecutor(const PlanIndex &index, uint32_t rank, Transport &transport,
-                Worker &worker, Verify verify);
+  RoundExecutor(const PlanIndex &index, uint32_t rank, Control &control,
+                Transport &transport, Worker &worker, Verify verify);
 
   /// The error is of kind Peer (a message that is late, lost or damaged), Usage
   /// (memory, the journal) or Verification (a peer has sent something else).
@@ -73,27 +75,31 @@ private:
   template <typename Step>
   Status timed(const char *name, TraceLog *trace, double &seconds, Step step);
   Status pack(const Ops &ops, const RoundContext &context);
-  Status post();
+  Status tellHashes();
+  Status hearHashes(Milliseconds timeout);
   Status fillPiece(PieceMoves::Place place);
   Status takePiece(PieceMoves::Place place);
   Status allocate(const Ops &ops, DeviceState &state);
   Status copyLocally(const Ops &ops, DeviceState &state);
-  Status unpack(DeviceState &state);
+  Status unpack(DeviceState &state, Milliseconds timeout);
   Status land(const RoundContext &context);
   Status acknowledge(Milliseconds timeout);
   Status release(const Ops &ops, const RoundContext &context);
   void countBytes();
 
   /// Names the transfer that an error of the transport is about.
-  Status explain(const Status &error, plan::fb::OpKind kind) const;
+  Status explain(const Status &error, std::optional<uint32_t> culprit,
+                 plan::fb::OpKind kind) const;
   Status blame(uint32_t peer, plan::fb::OpKind kind, const char *what) const;
 
   const PlanIndex &index;
   const uint32_t rank;
   const plan::Place place;
+  Control &control;
   Transport &transport;
   Worker &worker;
   const bool goesByPiece; // see Transport::pieceBytes()
+  const bool isHashed;
   RoundMessages messages;
 
   uint32_t round = 0;

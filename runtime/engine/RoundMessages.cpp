@@ -38,13 +38,13 @@ void RoundMessages::begin(uint32_t round, Slabs slabs, const Keeping &keeping) {
   for (uint32_t slot = 0; slot != slots; ++slot) {
     if (uint64_t bytes = sendBytes[slot]) {
       outgoingOfSlot[slot] = outgoing.size();
-      outgoing.push_back({rankOfSlot(slot), bytes, {}, {}, 0});
+      outgoing.push_back({rankOfSlot(slot), bytes, {}, {}});
       sends.emplace_back().slab = sendSlab;
       sendSlab += sharesMemory ? 0 : bytes;
     }
     if (uint64_t bytes = recvBytes[slot]) {
       incomingOfSlot[slot] = incoming.size();
-      incoming.push_back({rankOfSlot(slot), bytes, {}, {}, 0});
+      incoming.push_back({rankOfSlot(slot), bytes, {}, {}});
       recvs.emplace_back().slab = recvSlab;
       recvSlab += sharesMemory ? 0 : bytes;
     }

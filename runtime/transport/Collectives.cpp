@@ -1,48 +1,87 @@
 #include "transport/Collectives.h"
 
 #include <algorithm>
-#include <vector>
 
 using namespace etc::runtime;
 
-Status etc::runtime::barrier(Transport &transport, Member self,
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+/// The rest of a time that several waits share.
+class Deadline {
+public:
+  explicit Deadline(Milliseconds timeout) : end(Clock::now() + timeout) {}
+  Milliseconds left() const {
+    auto rest = std::chrono::duration_cast<Milliseconds>(end - Clock::now());
+    return std::max(rest, Milliseconds(1));
+  }
+
+private:
+  const Clock::time_point end;
+};
+
+} // namespace
+
+Status etc::runtime::barrier(Control &control, Member self,
                              Milliseconds timeout,
                              const std::function<Status()> &decide) {
   // Rank 0 hears from all, then answers all.
-  std::vector<Acknowledgement> peers;
-  if (self.rank != 0)
-    peers.push_back({0, 0});
-  else
-    for (uint32_t rank = 1; rank != self.count; ++rank)
-      peers.push_back({rank, 0});
-  std::vector<Acknowledgement> heard = peers;
-  if (self.rank != 0)
-    return transport.acknowledge(peers, heard, timeout);
-  if (Status s = transport.acknowledge({}, heard, timeout); !s.ok())
-    return s;
+  if (self.rank != 0) {
+    if (Status s = control.send(0, {}); !s.ok())
+      return s;
+    return control.receive(0, {}, timeout);
+  }
+  const Deadline deadline(timeout);
+  for (uint32_t rank = 1; rank != self.count; ++rank)
+    if (Status s = control.receive(rank, {}, deadline.left()); !s.ok())
+      return s;
   if (Status s = decide ? decide() : Status::success(); !s.ok())
     return s;
-  return transport.acknowledge(peers, {}, timeout);
+  for (uint32_t rank = 1; rank != self.count; ++rank)
+    if (Status s = control.send(rank, {}); !s.ok())
+      return s;
+  return Status::success();
 }
 
-Status etc::runtime::gather(Transport &transport, Member self,
+Status etc::runtime::gather(Control &control, Member self,
                             std::span<const std::byte> mine,
                             std::span<std::byte> all, Milliseconds timeout) {
-  std::vector<WritableBytes> places;
-  for (uint32_t rank = 1; self.rank == 0 && rank != self.count; ++rank)
-    places.push_back(all.subspan(rank * mine.size(), mine.size()));
-  std::vector<Outgoing> outgoing;
-  std::vector<Incoming> incoming;
-  if (self.rank != 0)
-    outgoing.push_back({0, mine.size(), {&mine, 1}, {}});
-  for (uint32_t i = 0; i != places.size(); ++i)
-    incoming.push_back({i + 1, mine.size(), {&places[i], 1}, {}});
-  if (Status s = transport.post(outgoing, incoming); !s.ok())
-    return s;
-  if (Status s = transport.wait(timeout); !s.ok())
-    return s;
-  if (self.rank == 0)
-    std::copy(mine.begin(), mine.end(), all.begin());
+  if (self.rank != 0) {
+    if (Status s = control.send(0, mine); !s.ok())
+      return s;
+    return barrier(control, self, timeout);
+  }
+  const Deadline deadline(timeout);
+  std::copy(mine.begin(), mine.end(), all.begin());
+  for (uint32_t rank = 1; rank != self.count; ++rank)
+    if (Status s =
+            control.receive(rank, all.subspan(rank * mine.size(), mine.size()),
+                            deadline.left());
+        !s.ok())
+      return s;
   // Nobody's record goes away before rank 0 has it.
-  return barrier(transport, self, timeout);
+  return barrier(control, self, timeout);
+}
+
+Status etc::runtime::sendHashes(Control &control,
+                                std::span<const PeerHash> hashes) {
+  for (const PeerHash &entry : hashes)
+    if (Status s =
+            control.send(entry.peer, std::as_bytes(std::span(&entry.hash, 1)));
+        !s.ok())
+      return s;
+  return Status::success();
+}
+
+Status etc::runtime::receiveHashes(Control &control, std::span<PeerHash> hashes,
+                                   Milliseconds timeout) {
+  const Deadline deadline(timeout);
+  for (PeerHash &entry : hashes)
+    if (Status s = control.receive(
+            entry.peer, std::as_writable_bytes(std::span(&entry.hash, 1)),
+            deadline.left());
+        !s.ok())
+      return s;
+  return Status::success();
 }

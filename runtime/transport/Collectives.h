@@ -1,9 +1,9 @@
-// What all participants do together, over any transport.
+// What all participants, or the two ends of each message, tell each other.
 
 #ifndef ETC_RUNTIME_TRANSPORT_COLLECTIVES_H
 #define ETC_RUNTIME_TRANSPORT_COLLECTIVES_H
 
-#include "transport/Transport.h"
+#include "transport/Control.h"
 
 #include <functional>
 
@@ -18,14 +18,24 @@ struct Member {
 /// Returns when every participant has called it. `decide`, if given, is called
 /// by rank 0 when all others are there and before any of them goes on; after an
 /// error of it none does.
-Status barrier(Transport &transport, Member self, Milliseconds timeout,
+Status barrier(Control &control, Member self, Milliseconds timeout,
                const std::function<Status()> &decide = {});
 
 /// Collects equally long records at rank 0: `all` holds those of all ranks in
 /// order there, and is empty elsewhere.
-Status gather(Transport &transport, Member self,
-              std::span<const std::byte> mine, std::span<std::byte> all,
-              Milliseconds timeout);
+Status gather(Control &control, Member self, std::span<const std::byte> mine,
+              std::span<std::byte> all, Milliseconds timeout);
+
+/// The hash of a message from or to a peer.
+struct PeerHash {
+  uint32_t peer;
+  uint64_t hash;
+};
+
+Status sendHashes(Control &control, std::span<const PeerHash> hashes);
+/// One from each peer, in this order.
+Status receiveHashes(Control &control, std::span<PeerHash> hashes,
+                     Milliseconds timeout);
 
 } // namespace etc::runtime
 

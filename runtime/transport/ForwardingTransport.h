@@ -25,11 +25,6 @@ public:
     return inner.post(outgoing, incoming);
   }
   Status wait(Milliseconds timeout) override { return inner.wait(timeout); }
-  Status acknowledge(std::span<const Acknowledgement> received,
-                     std::span<Acknowledgement> sent,
-                     Milliseconds timeout) override {
-    return inner.acknowledge(received, sent, timeout);
-  }
   std::optional<uint32_t> culprit() const override { return inner.culprit(); }
   void abort() override { inner.abort(); }
 

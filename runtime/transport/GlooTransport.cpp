@@ -1,6 +1,5 @@
 #include "transport/GlooTransport.h"
 
-#include "transport/Collectives.h"
 #include "transport/OwnAddress.h"
 
 #include <gloo/rendezvous/context.h>
@@ -19,21 +18,12 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using GlooBuffer = std::unique_ptr<gloo::transport::UnboundBuffer>;
 
-/// Messages and hashes do not mix.
-constexpr uint64_t kMessageSlot = 0;
-constexpr uint64_t kHashSlot = 1;
+constexpr uint64_t kSlot = 0;
 /// Two of them fit into the second-level cache of a core.
 constexpr uint64_t kPieceBytes = 1 << 20;
 /// Pieces on their way to a peer before the next one is filled: were there
 /// more, the first would be out of the cache before it is sent.
 constexpr size_t kMostUnderWay = 2;
-
-Bytes bytesOf(const uint64_t &hash) {
-  return std::as_bytes(std::span(&hash, 1));
-}
-WritableBytes bytesOf(uint64_t &hash) {
-  return std::as_writable_bytes(std::span(&hash, 1));
-}
 
 /// A transfer under way: Gloo's handle, the rank at its other end, and what is
 /// to be done with what came.
@@ -80,12 +70,10 @@ public:
               std::span<Incoming> incoming) override {
     Status posted = guard([&] {
       forEachPiece(incoming, [&](Incoming &message, size_t piece) {
-        receive(message.peer, kMessageSlot, message.pieces[piece]);
+        receive(message.peer, message.pieces[piece]);
         if (message.take)
           recvs.back().take = [&message, piece] { return message.take(piece); };
       });
-      for (Incoming &message : incoming)
-        receive(message.peer, kHashSlot, bytesOf(message.hash));
     });
     if (posted.ok() && !outgoing.empty())
       sending = std::async(std::launch::async, [this, outgoing] {
@@ -96,7 +84,7 @@ public:
 
   Status wait(Milliseconds timeout) override {
     const auto deadline = Clock::now() + timeout;
-    Status status = finish(recvs, deadline, timeout);
+    Status status = finishReceiving(deadline, timeout);
     if (status.ok() && sending.valid()) {
       const bool isLate =
           sending.wait_until(deadline) != std::future_status::ready;
@@ -105,23 +93,6 @@ public:
       if (!status.ok() && !isLate && status.kind() == ErrorKind::Peer)
         status = lost(sendingTo, false, timeout);
     }
-    return settle(status);
-  }
-
-  Status acknowledge(std::span<const Acknowledgement> received,
-                     std::span<Acknowledgement> sent,
-                     Milliseconds timeout) override {
-    const auto deadline = Clock::now() + timeout;
-    Status status = guard([&] {
-      for (Acknowledgement &entry : sent)
-        receive(entry.peer, kHashSlot, bytesOf(entry.hash));
-      for (const Acknowledgement &entry : received)
-        send(entry.peer, kHashSlot, bytesOf(entry.hash));
-    });
-    if (status.ok())
-      status = finish(recvs, deadline, timeout);
-    if (status.ok())
-      status = finish(sends, deadline, timeout);
     return settle(status);
   }
 
@@ -151,16 +122,16 @@ private:
     return transfers.back().buffer;
   }
 
-  void send(uint32_t peer, uint64_t slot, Bytes bytes) {
+  void send(uint32_t peer, Bytes bytes) {
     void *data = const_cast<std::byte *>(bytes.data());
     sendingTo = peer;
-    open(sends, peer, data, bytes.size())->send(static_cast<int>(peer), slot);
+    open(sends, peer, data, bytes.size())->send(static_cast<int>(peer), kSlot);
   }
 
-  void receive(uint32_t peer, uint64_t slot, WritableBytes bytes) {
+  void receive(uint32_t peer, WritableBytes bytes) {
     culprit_ = peer;
     open(recvs, peer, bytes.data(), bytes.size())
-        ->recv(static_cast<int>(peer), slot);
+        ->recv(static_cast<int>(peer), kSlot);
   }
 
   /// Piece by piece, each sent while the cache has it.
@@ -175,10 +146,8 @@ private:
           !s.ok())
         throw Refusal{s};
       sent.push_back(sends.size());
-      send(message.peer, kMessageSlot, message.pieces[piece]);
+      send(message.peer, message.pieces[piece]);
     });
-    for (const Outgoing &message : outgoing)
-      send(message.peer, kHashSlot, bytesOf(message.hash));
     for (size_t i = 0; i != sends.size(); ++i)
       waitSent(i);
   }
@@ -193,20 +162,16 @@ private:
     transfer.isDone = true;
   }
 
-  Status finish(std::vector<Transfer> &transfers, Clock::time_point deadline,
-                Milliseconds timeout) {
+  Status finishReceiving(Clock::time_point deadline, Milliseconds timeout) {
     auto left = [&] {
       auto rest =
           std::chrono::duration_cast<Milliseconds>(deadline - Clock::now());
       return std::max(rest, Milliseconds(1));
     };
-    for (Transfer &transfer : transfers) {
+    for (Transfer &transfer : recvs) {
       culprit_ = transfer.peer;
       bool done = true;
-      Status s = guard([&] {
-        done = &transfers == &sends ? transfer.buffer->waitSend(left())
-                                    : transfer.buffer->waitRecv(left());
-      });
+      Status s = guard([&] { done = transfer.buffer->waitRecv(left()); });
       if (!s.ok() || !done)
         return lost(transfer.peer, Clock::now() >= deadline, timeout);
       if (transfer.take)
@@ -327,11 +292,8 @@ etc::runtime::connectGloo(const GlooOptions &options) {
     context->setTimeout(options.timeout);
     context->connectFullMesh(store, device);
 
-    auto transport = std::make_unique<GlooTransport>(context, options.devices);
-    if (Status s = barrier(*transport, {options.rank, count}, options.timeout);
-        !s.ok())
-      return s;
-    return std::unique_ptr<Transport>(std::move(transport));
+    return std::unique_ptr<Transport>(
+        std::make_unique<GlooTransport>(context, options.devices));
   } catch (const Refusal &refusal) {
     return Status(refusal.status.kind(),
                   text("cannot connect the ", count,

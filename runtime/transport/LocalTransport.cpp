@@ -21,7 +21,6 @@ struct Handle {
   uint64_t bytes;
   std::span<const Bytes> pieces;
   std::span<const View> views;
-  uint64_t hash;
 };
 
 /// Copies pieces to where the receiver wants them.
@@ -36,14 +35,14 @@ struct Mailbox {
   std::mutex mutex;
   std::condition_variable arrived;
   Queues<Handle> messages;
-  Queues<uint64_t> hashes;
+  Queues<std::vector<std::byte>> notes; // of control
   bool isAborted = false;
 
   template <typename Item>
   void put(Queues<Item> Mailbox::*queues, uint32_t sender, Item item) {
     {
       std::lock_guard lock(mutex);
-      (this->*queues)[sender].push_back(item);
+      (this->*queues)[sender].push_back(std::move(item));
     }
     arrived.notify_one();
   }
@@ -59,7 +58,7 @@ struct Mailbox {
                        [&] { return isAborted || !queue.empty(); });
     if (queue.empty())
       return false;
-    item = queue.front();
+    item = std::move(queue.front());
     queue.pop_front();
     return true;
   }
@@ -73,6 +72,70 @@ struct LocalCluster::Shared {
 
   std::vector<uint32_t> devices;
   std::vector<Mailbox> mailboxes;
+
+  void abort() {
+    for (Mailbox &mailbox : mailboxes) {
+      {
+        std::lock_guard lock(mailbox.mutex);
+        mailbox.isAborted = true;
+      }
+      mailbox.arrived.notify_all();
+    }
+  }
+
+  Status missing(const char *what, Mailbox &mailbox, uint32_t peer,
+                 Milliseconds timeout) const {
+    std::lock_guard lock(mailbox.mutex);
+    if (mailbox.isAborted)
+      return Status(ErrorKind::Peer, "stopped, since another device failed");
+    return Status(ErrorKind::Peer,
+                  text("no ", what, " from device ", devices[peer], " within ",
+                       timeout.count() / 1000.0, " s"));
+  }
+};
+
+class LocalCluster::LocalControl final : public Control {
+public:
+  LocalControl(Shared &shared, uint32_t rank) : shared(shared), rank(rank) {}
+
+  Status send(uint32_t peer, Bytes message) override {
+    shared.mailboxes[peer].put(
+        &Mailbox::notes, rank,
+        std::vector<std::byte>(message.begin(), message.end()));
+    return Status::success();
+  }
+
+  Status receive(uint32_t peer, WritableBytes message,
+                 Milliseconds timeout) override {
+    culprit_ = peer;
+    std::vector<std::byte> note;
+    Mailbox &inbox = shared.mailboxes[rank];
+    if (!inbox.take(&Mailbox::notes, peer, Clock::now() + timeout, note))
+      return shared.missing("answer", inbox, peer, timeout);
+    if (note.size() != message.size())
+      return Status(ErrorKind::Peer,
+                    text("device ", shared.devices[peer], " sent ", note.size(),
+                         " bytes of control, ", message.size(),
+                         " were expected"));
+    std::copy(note.begin(), note.end(), message.begin());
+    return Status::success();
+  }
+
+  Status check() override {
+    Mailbox &inbox = shared.mailboxes[rank];
+    std::lock_guard lock(inbox.mutex);
+    return inbox.isAborted
+               ? Status(ErrorKind::Peer, "stopped, since another device failed")
+               : Status::success();
+  }
+
+  std::optional<uint32_t> culprit() const override { return culprit_; }
+  void abort() override { shared.abort(); }
+
+private:
+  Shared &shared;
+  const uint32_t rank;
+  std::optional<uint32_t> culprit_;
 };
 
 class LocalCluster::Endpoint final : public Transport {
@@ -86,7 +149,7 @@ public:
     for (const Outgoing &message : outgoing)
       shared.mailboxes[message.peer].put(
           &Mailbox::messages, rank,
-          Handle{message.bytes, message.pieces, message.views, message.hash});
+          Handle{message.bytes, message.pieces, message.views});
     pending = incoming;
     return Status::success();
   }
@@ -96,54 +159,28 @@ public:
     for (Incoming &message : pending) {
       Handle handle{};
       if (!inbox().take(&Mailbox::messages, message.peer, deadline, handle))
-        return missing("message", message.peer, timeout);
+        return missing(message.peer, timeout);
       if (handle.bytes != message.bytes)
         return Status(ErrorKind::Peer,
                       text("device ", shared.devices[message.peer], " sent ",
                            handle.bytes, " bytes, ", message.bytes,
                            " were expected"));
       message.views = handle.views;
-      message.hash = handle.hash;
       copyPieces(handle.pieces, message.pieces);
     }
     return Status::success();
   }
 
-  Status acknowledge(std::span<const Acknowledgement> received,
-                     std::span<Acknowledgement> sent,
-                     Milliseconds timeout) override {
-    for (const Acknowledgement &entry : received)
-      shared.mailboxes[entry.peer].put(&Mailbox::hashes, rank, entry.hash);
-    auto deadline = Clock::now() + timeout;
-    for (Acknowledgement &entry : sent)
-      if (!inbox().take(&Mailbox::hashes, entry.peer, deadline, entry.hash))
-        return missing("acknowledgement", entry.peer, timeout);
-    return Status::success();
-  }
-
-  void abort() override {
-    for (Mailbox &mailbox : shared.mailboxes) {
-      {
-        std::lock_guard lock(mailbox.mutex);
-        mailbox.isAborted = true;
-      }
-      mailbox.arrived.notify_all();
-    }
-  }
+  void abort() override { shared.abort(); }
 
   std::optional<uint32_t> culprit() const override { return culprit_; }
 
 private:
   Mailbox &inbox() { return shared.mailboxes[rank]; }
 
-  Status missing(const char *what, uint32_t peer, Milliseconds timeout) {
+  Status missing(uint32_t peer, Milliseconds timeout) {
     culprit_ = peer;
-    std::lock_guard lock(inbox().mutex);
-    if (inbox().isAborted)
-      return Status(ErrorKind::Peer, "stopped, since another device failed");
-    return Status(ErrorKind::Peer,
-                  text("no ", what, " from device ", shared.devices[peer],
-                       " within ", timeout.count() / 1000.0, " s"));
+    return shared.missing("message", inbox(), peer, timeout);
   }
 
   Shared &shared;
@@ -154,10 +191,13 @@ private:
 
 LocalCluster::LocalCluster(std::vector<uint32_t> devices)
     : shared_(std::make_unique<Shared>(std::move(devices))) {
-  for (uint32_t rank = 0; rank != shared_->devices.size(); ++rank)
+  for (uint32_t rank = 0; rank != shared_->devices.size(); ++rank) {
     endpoints_.push_back(std::make_unique<Endpoint>(*shared_, rank));
+    controls_.push_back(std::make_unique<LocalControl>(*shared_, rank));
+  }
 }
 
 LocalCluster::~LocalCluster() = default;
 
 Transport &LocalCluster::transport(uint32_t rank) { return *endpoints_[rank]; }
+Control &LocalCluster::control(uint32_t rank) { return *controls_[rank]; }

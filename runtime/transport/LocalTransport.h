@@ -11,7 +11,7 @@
 
 namespace etc::runtime {
 
-/// The transports of all participants. It has to outlive their use; so has,
+/// The connections of all participants. It has to outlive their use; so has,
 /// after an error, everything that was posted, since a peer may still be
 /// reading it.
 class LocalCluster {
@@ -21,13 +21,16 @@ public:
   ~LocalCluster();
 
   Transport &transport(uint32_t rank);
+  Control &control(uint32_t rank);
 
 private:
   class Endpoint;
+  class LocalControl;
   struct Shared;
 
   std::unique_ptr<Shared> shared_;
   std::vector<std::unique_ptr<Endpoint>> endpoints_;
+  std::vector<std::unique_ptr<LocalControl>> controls_;
 };
 
 } // namespace etc::runtime

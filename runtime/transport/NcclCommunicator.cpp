@@ -41,6 +41,8 @@ Status NcclCommunicator::checkWait(const char *what) {
     return fail("the communicator was aborted");
   if (isAborted)
     return fail("stopped, since another device failed");
+  if (Status s = control ? control->check() : Status::success(); !s.ok())
+    return fail(s.message());
   nccl::Code state = nccl::kSuccess;
   nccl::Code asked = nccl.ncclCommGetAsyncError(comm, &state);
   if (Status s = call(asked, what); !s.ok())
@@ -83,6 +85,7 @@ Status NcclCommunicator::drain(Milliseconds timeout) {
 
 Status NcclCommunicator::connect(const NcclOptions &options,
                                  nccl::UniqueId id) {
+  control = options.control;
   constexpr unsigned nonBlocking = 1;
   if (Status s = driver.check(driver.cuStreamCreate(&stream_, nonBlocking),
                               "cannot make a stream");

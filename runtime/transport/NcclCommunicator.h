@@ -71,6 +71,7 @@ private:
 
   const cuda::Driver &driver;
   const nccl::Library &nccl;
+  Control *control = nullptr;
   nccl::Communicator comm = nullptr;
   cuda::Stream stream_ = nullptr;
   std::vector<void *> registrations;

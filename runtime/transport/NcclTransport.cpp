@@ -2,9 +2,6 @@
 
 #include "transport/NcclCommunicator.h"
 
-#include <algorithm>
-#include <cstring>
-
 using namespace etc::runtime;
 
 namespace {
@@ -12,49 +9,38 @@ namespace {
 /// What NCCL says of a call that went well.
 constexpr nccl::Code kFine = nccl::kSuccess;
 
+constexpr size_t kGreetingBytes = 16;
+
 class NcclTransport final : public Transport {
 public:
   NcclTransport(const cuda::Driver &driver, const nccl::Library &nccl,
                 NcclOptions options)
       : driver(driver), options(std::move(options)), comm(driver, nccl) {}
 
-  ~NcclTransport() override {
-    if (control)
-      driver.cuMemFree_v2(control);
-    if (staging)
-      driver.cuMemFreeHost(staging);
-  }
-
   Status connect(nccl::UniqueId id) {
     freeBefore = freeBytes();
-    Status status = comm.connect(options, id);
-    if (!status.ok())
-      return status;
-    // Places of 8 bytes: of what goes, then of what comes, by rank.
-    const size_t bytes = 2 * options.devices.size() * sizeof(uint64_t);
-    void *pinned = nullptr;
-    status = driver.check(driver.cuMemAlloc_v2(&control, bytes),
-                          "cannot allocate device memory");
-    if (status.ok())
-      status = driver.check(driver.cuMemHostAlloc(&pinned, bytes, 0),
-                            "cannot allocate pinned memory");
-    staging = static_cast<std::byte *>(pinned);
-    if (status.ok())
-      std::memset(staging, 0, bytes);
-    return status;
+    return comm.connect(options, id);
   }
 
-  /// A first message to each planned peer makes the connections, which NCCL
-  /// would else make in the first round.
+  /// NCCL connects a pair in one direction when a group first uses it, for all
+  /// new pairs of the group, and blocks until the other ends do the same. So
+  /// all that the plan uses are connected here, in one group a rank: whom one
+  /// rank sends to expects it in the same group.
   Status prepare(const Preparation &plan, Milliseconds timeout) override {
     comm.registerMemory(plan.sendSlab);
     comm.registerMemory(plan.recvSlab);
-    std::vector<Acknowledgement> out, in;
-    for (uint32_t peer : plan.targets)
-      out.push_back({peer, 0});
-    for (uint32_t peer : plan.sources)
-      in.push_back({peer, 0});
-    return acknowledge(out, in, timeout);
+    const size_t places = plan.targets.size() + plan.sources.size();
+    if (places == 0)
+      return Status::success();
+    cuda::Address memory = 0;
+    if (Status s =
+            driver.check(driver.cuMemAlloc_v2(&memory, places * kGreetingBytes),
+                         "cannot allocate device memory");
+        !s.ok())
+      return s;
+    Status status = greet(plan, reinterpret_cast<std::byte *>(memory), timeout);
+    driver.cuMemFree_v2(memory);
+    return status;
   }
 
   void forgetSlabs() override { comm.forgetMemory(); }
@@ -66,121 +52,48 @@ public:
 
   Status post(std::span<const Outgoing> outgoing,
               std::span<Incoming> incoming) override {
-    pending = incoming;
     if (outgoing.empty() && incoming.empty())
       return Status::success();
-    for (const Outgoing &message : outgoing)
-      stage(message.peer, message.hash);
-    if (Status s = upload(); !s.ok())
-      return s;
     return comm.group(
         [&] {
           nccl::Code code = kFine;
           auto keep = [&](auto call) { code = code == kFine ? call() : code; };
-          for (const Incoming &message : incoming) {
+          for (const Incoming &message : incoming)
             for (WritableBytes piece : message.pieces)
               keep([&] { return comm.receive(piece, message.peer); });
-            keep([&] { return receiveHash(message.peer); });
-          }
-          for (const Outgoing &message : outgoing) {
+          for (const Outgoing &message : outgoing)
             for (Bytes piece : message.pieces)
               keep([&] { return comm.send(piece, message.peer); });
-            keep([&] { return sendHash(message.peer); });
-          }
           return code;
         },
         options.timeout);
   }
 
-  Status wait(Milliseconds timeout) override {
-    if (pending.empty())
-      return comm.drain(timeout);
-    if (Status s = download(timeout); !s.ok())
-      return s;
-    for (Incoming &message : pending)
-      message.hash = staged(message.peer);
-    pending = {};
-    return Status::success();
-  }
-
-  Status acknowledge(std::span<const Acknowledgement> received,
-                     std::span<Acknowledgement> sent,
-                     Milliseconds timeout) override {
-    if (received.empty() && sent.empty())
-      return Status::success();
-    for (const Acknowledgement &entry : received)
-      stage(entry.peer, entry.hash);
-    Status status = upload();
-    if (status.ok())
-      status = exchangeHashes(received, sent, timeout);
-    if (status.ok())
-      status = download(timeout);
-    if (status.ok())
-      for (Acknowledgement &entry : sent)
-        entry.hash = staged(entry.peer);
-    return status;
-  }
+  Status wait(Milliseconds timeout) override { return comm.drain(timeout); }
 
   void abort() override { comm.requestAbort(); }
 
 private:
-  // Hashes travel through device memory: those that go in its first half, those
-  // that come in its second.
-  size_t halfBytes() const { return options.devices.size() * sizeof(uint64_t); }
-  static size_t placeOf(uint32_t peer) { return peer * sizeof(uint64_t); }
-
-  void stage(uint32_t peer, uint64_t hash) {
-    std::memcpy(staging + placeOf(peer), &hash, sizeof hash);
-  }
-  uint64_t staged(uint32_t peer) const {
-    uint64_t hash;
-    std::memcpy(&hash, staging + halfBytes() + placeOf(peer), sizeof hash);
-    return hash;
-  }
-
-  Status upload() {
-    return driver.check(driver.cuMemcpyHtoDAsync_v2(control, staging,
-                                                    halfBytes(), comm.stream()),
-                        "cannot copy to the device");
-  }
-  /// First waits for all that is on the stream: that wait ends when a peer is
-  /// gone, one within the driver need not.
-  Status download(Milliseconds timeout) {
-    Status status = comm.drain(timeout);
-    if (status.ok())
-      status = driver.check(driver.cuMemcpyDtoHAsync_v2(
-                                staging + halfBytes(), control + halfBytes(),
-                                halfBytes(), comm.stream()),
-                            "cannot copy to the host");
-    return status.ok() ? comm.drain(timeout) : status;
-  }
-
-  std::byte *onDevice(size_t offset) const {
-    return reinterpret_cast<std::byte *>(control + offset);
-  }
-  nccl::Code sendHash(uint32_t peer) {
-    return comm.send({onDevice(placeOf(peer)), sizeof(uint64_t)}, peer);
-  }
-  nccl::Code receiveHash(uint32_t peer) {
-    return comm.receive(
-        {onDevice(halfBytes() + placeOf(peer)), sizeof(uint64_t)}, peer);
-  }
-
-  Status exchangeHashes(std::span<const Acknowledgement> received,
-                        std::span<const Acknowledgement> sent,
-                        Milliseconds timeout) {
-    return comm.group(
+  /// A first message to every target and from every source.
+  Status greet(const Preparation &plan, std::byte *memory,
+               Milliseconds timeout) {
+    Status status = comm.group(
         [&] {
           nccl::Code code = kFine;
-          for (const Acknowledgement &entry : sent)
+          for (uint32_t peer : plan.sources) {
             if (code == kFine)
-              code = receiveHash(entry.peer);
-          for (const Acknowledgement &entry : received)
+              code = comm.receive({memory, kGreetingBytes}, peer);
+            memory += kGreetingBytes;
+          }
+          for (uint32_t peer : plan.targets) {
             if (code == kFine)
-              code = sendHash(entry.peer);
+              code = comm.send({memory, kGreetingBytes}, peer);
+            memory += kGreetingBytes;
+          }
           return code;
         },
         timeout);
+    return status.ok() ? comm.drain(timeout) : status;
   }
 
   uint64_t freeBytes() const {
@@ -191,10 +104,7 @@ private:
 
   const cuda::Driver &driver;
   const NcclOptions options;
-  cuda::Address control = 0;
-  std::byte *staging = nullptr;
   uint64_t freeBefore = 0;
-  std::span<Incoming> pending;
   NcclCommunicator comm;
 };
 

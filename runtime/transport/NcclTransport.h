@@ -25,6 +25,9 @@ struct NcclOptions {
   /// The GPU, as this process numbers them.
   unsigned ordinal = 0;
   IdExchange exchangeId;
+  /// Asked in every wait whether a participant has given up or was lost. Not
+  /// owned; null where nobody tells.
+  Control *control = nullptr;
   /// Channels, and with them NCCL's own buffers, are limited to so many; 0
   /// leaves NCCL the choice.
   int channels = 8;

@@ -1,29 +1,15 @@
-// How participants exchange messages.
+// How participants exchange state.
 
 #ifndef ETC_RUNTIME_TRANSPORT_TRANSPORT_H
 #define ETC_RUNTIME_TRANSPORT_TRANSPORT_H
 
 #include "pack/Copy.h"
+#include "transport/Control.h"
 
-#include "plan/Status.h"
-
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
 #include <functional>
-#include <optional>
-#include <span>
+#include <memory>
 
 namespace etc::runtime {
-
-using plan::ErrorKind;
-using plan::Result;
-using plan::Status;
-using plan::text;
-using Milliseconds = std::chrono::milliseconds;
-
-using Bytes = std::span<const std::byte>;
-using WritableBytes = std::span<std::byte>;
 
 /// A box of a tensor within the sender's memory.
 struct View {
@@ -33,29 +19,26 @@ struct View {
 
 /// A message to a peer, in the caller's memory: pieces, in order, each
 /// contiguous. Both ends cut a message into the same pieces. Where sender and
-/// receiver share memory, `views` say instead where the elements are. The hash
-/// goes along, for the receiver to compare.
+/// receiver share memory, `views` say instead where the elements are.
 struct Outgoing {
   uint32_t peer;
   uint64_t bytes; // of the whole message
   std::span<const Bytes> pieces;
   std::span<const View> views;
-  uint64_t hash = 0;
-  /// Fills piece i, and with the last one the hash: called just before the
-  /// piece is sent, where Transport::pieceBytes() is not 0, and by a thread
-  /// that may be another than that of post() and wait().
+  /// Fills piece i: called just before the piece is sent, where
+  /// Transport::pieceBytes() is not 0, and by a thread that may be another than
+  /// that of post() and wait().
   std::function<Status(size_t)> fill = {};
 };
 
 /// A message from a peer: the caller's memory for its pieces. After wait() they
 /// are filled; or, where sender and receiver share memory and the sender posted
-/// views, `views` are these. `hash` is what the sender said.
+/// views, `views` are these.
 struct Incoming {
   uint32_t peer;
   uint64_t bytes;
   std::span<const WritableBytes> pieces;
   std::span<const View> views;
-  uint64_t hash = 0;
   /// Takes piece i: called by wait() when it has come, where
   /// Transport::pieceBytes() is not 0.
   std::function<Status(size_t)> take = {};
@@ -69,19 +52,13 @@ struct Preparation {
   WritableBytes sendSlab, recvSlab;
 };
 
-/// What a receiver tells the sender of a message: its hash.
-struct Acknowledgement {
-  uint32_t peer;
-  uint64_t hash;
-};
-
 /// One participant's end of the exchange. Peers are ranks. Messages between two
 /// ranks arrive in the order they were posted. Errors are of kind Peer; after
 /// one the transport is of no more use. For use by one thread.
 ///
-/// A group of messages is posted, waited for, and acknowledged; then the next
-/// one can be posted. `outgoing` must stay as it is, and the messages received
-/// can be read, until acknowledge() returns.
+/// A group of messages is posted and waited for; then the next one can be
+/// posted. What was posted must stay as it is until the receivers say that they
+/// have it, which they do by another way (Control).
 class Transport {
 public:
   virtual ~Transport() = default;
@@ -115,18 +92,26 @@ public:
   /// Returns when everything posted was received.
   virtual Status wait(Milliseconds timeout) = 0;
 
-  /// Sends every entry of `received` to its peer and waits for one from each
-  /// peer in `sent`, filling in the hash.
-  virtual Status acknowledge(std::span<const Acknowledgement> received,
-                             std::span<Acknowledgement> sent,
-                             Milliseconds timeout) = 0;
-
   /// The peer that the last error was about, where it was about one.
   virtual std::optional<uint32_t> culprit() const { return std::nullopt; }
 
   /// Makes all waits, one's own and the peers', end with an error. Any thread
   /// may call it.
   virtual void abort() = 0;
+};
+
+/// What a participant is connected by. The transport may ask the control
+/// whether it still makes sense to wait.
+struct Connections {
+  std::unique_ptr<Control> control;
+  std::unique_ptr<Transport> transport;
+
+  void abort() const {
+    if (control)
+      control->abort();
+    if (transport)
+      transport->abort();
+  }
 };
 
 } // namespace etc::runtime

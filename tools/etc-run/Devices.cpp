@@ -2,7 +2,9 @@
 
 #include "Meeting.h"
 
+#include "control/PeerControl.h"
 #include "device/CudaWorker.h"
+#include "engine/Peers.h"
 #include "transport/GlooTransport.h"
 #include "transport/NcclTransport.h"
 #include "transport/OwnAddress.h"
@@ -76,7 +78,8 @@ Status etc::run::checkDevices(const Options &options) {
   // Here once for all processes that are started. Those that a launcher started
   // meet first, so that each of them learns what is wrong with one.
   if (options.launch > 0 && !options.host.empty())
-    return findOwnAddress(options.host).status();
+    if (Status s = findOwnAddress(options.host).status(); !s.ok())
+      return s;
   // Only libraries are looked up: a process that is about to fork must not
   // start the driver.
   if (options.transport == TransportKind::Nccl)
@@ -96,26 +99,51 @@ Result<std::unique_ptr<Worker>> etc::run::makeWorker(const PlanIndex &index,
   return makeCudaWorker(localRank(options, rank) % *gpus);
 }
 
-Result<std::unique_ptr<Transport>> etc::run::connect(const PlanIndex &index,
-                                                     const Options &options,
-                                                     uint32_t rank,
-                                                     Client &client) {
+static std::vector<uint32_t> devicesOf(const PlanIndex &index) {
   const auto &participants = *index.plan().participants();
-  std::vector<uint32_t> devices(participants.begin(), participants.end());
-  if (options.transport == TransportKind::Gloo) {
-    GlooOptions gloo;
-    gloo.rank = rank;
-    gloo.devices = std::move(devices);
-    gloo.put = [&](const std::string &key, const std::string &value) {
-      client.put(key, value);
-    };
-    gloo.get = [&](const std::string &key) {
-      return client.get(key, options.timeout);
-    };
-    gloo.host = options.host;
-    gloo.timeout = options.timeout;
-    return connectGloo(gloo);
-  }
+  return {participants.begin(), participants.end()};
+}
+
+static Result<std::unique_ptr<Control>>
+connectControl(const PlanIndex &index, const Options &options, uint32_t rank,
+               Client &client, const std::atomic<bool> &isStopped) {
+  PeerControlOptions control;
+  control.rank = rank;
+  control.devices = devicesOf(index);
+  control.peers = findPeers(index, rank).all();
+  control.put = [&](const std::string &key, const std::string &value) {
+    client.put(key, value);
+    return Status::success();
+  };
+  control.get = [&](const std::string &key) {
+    return client.get(key, options.timeout);
+  };
+  control.host = options.host;
+  control.isStopped = [&] { return isStopped.load(); };
+  control.timeout = options.timeout;
+  return connectPeerControl(control);
+}
+
+static Result<std::unique_ptr<Transport>>
+connectGlooPeers(const PlanIndex &index, const Options &options, uint32_t rank,
+                 Client &client) {
+  GlooOptions gloo;
+  gloo.rank = rank;
+  gloo.devices = devicesOf(index);
+  gloo.put = [&](const std::string &key, const std::string &value) {
+    client.put(key, value);
+  };
+  gloo.get = [&](const std::string &key) {
+    return client.get(key, options.timeout);
+  };
+  gloo.host = options.host;
+  gloo.timeout = options.timeout;
+  return connectGloo(gloo);
+}
+
+static Result<std::unique_ptr<Transport>>
+connectNcclPeers(const PlanIndex &index, const Options &options, uint32_t rank,
+                 Client &client, Control &control) {
   Result<unsigned> gpus = countGpus();
   if (!gpus)
     return gpus.status();
@@ -123,11 +151,30 @@ Result<std::unique_ptr<Transport>> etc::run::connect(const PlanIndex &index,
     shareGpu(rank);
   NcclOptions nccl;
   nccl.rank = rank;
-  nccl.devices = std::move(devices);
+  nccl.devices = devicesOf(index);
   nccl.ordinal = localRank(options, rank) % *gpus;
   nccl.timeout = options.timeout;
+  nccl.control = &control;
   nccl.exchangeId = [&](const nccl::UniqueId *mine) {
     return exchangeId(client, mine, options.timeout);
   };
   return connectNccl(nccl);
+}
+
+Result<Connections> etc::run::connect(const PlanIndex &index,
+                                      const Options &options, uint32_t rank,
+                                      Client &client,
+                                      const std::atomic<bool> &isStopped) {
+  auto control = connectControl(index, options, rank, client, isStopped);
+  if (!control)
+    return control.status();
+  auto transport =
+      options.transport == TransportKind::Gloo
+          ? connectGlooPeers(index, options, rank, client)
+          : connectNcclPeers(index, options, rank, client, **control);
+  if (!transport) {
+    (*control)->abort();
+    return transport.status();
+  }
+  return Connections{std::move(*control), std::move(*transport)};
 }

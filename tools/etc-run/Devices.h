@@ -10,6 +10,7 @@
 #include "plan/PlanIndex.h"
 #include "transport/Transport.h"
 
+#include <atomic>
 #include <memory>
 
 namespace etc::run {
@@ -24,10 +25,10 @@ makeWorker(const plan::PlanIndex &index, const Options &options,
            const runtime::Keeping &keeping, uint32_t rank);
 
 /// Connects a rank that is a process to all others, which it finds through the
-/// control channel.
-plan::Result<std::unique_ptr<runtime::Transport>>
+/// hub. `isStopped` ends that.
+plan::Result<runtime::Connections>
 connect(const plan::PlanIndex &index, const Options &options, uint32_t rank,
-        runtime::Client &client);
+        runtime::Client &client, const std::atomic<bool> &isStopped);
 
 } // namespace etc::run
 

@@ -32,7 +32,8 @@ Status Outcome::status() const {
 Session::~Session() {
   if (client)
     client->onStop({});
-  transport.reset();
+  connections.transport.reset(); // it may ask the control
+  connections.control.reset();
   // The hub waits for everybody to say goodbye, this process included, which
   // gives signs of life all the while.
   if (client)
@@ -133,23 +134,26 @@ void etc::run::runRank(const PlanIndex &index, uint32_t rank, Meeting &meeting,
   auto worker = makeWorker(index, options, runOptions.keeping, rank);
   if (!worker)
     return fail(worker.status());
-  auto transport = connect(index, options, rank, *session.client);
-  if (!transport)
-    return fail(transport.status());
-  session.transport = std::move(*transport);
-  session.client->onStop([&session] { session.transport->abort(); });
+  session.client->onStop([&session] { session.isStopped = true; });
+  auto connections =
+      connect(index, options, rank, *session.client, session.isStopped);
+  if (!connections)
+    return fail(connections.status());
+  session.connections = std::move(*connections);
+  session.client->onStop([&session] { session.connections.abort(); });
   Noter noter(*session.client, outcome, runOptions.observer);
   runOptions.observer = &noter;
   TraceLog trace;
   runOptions.trace = options.trace.empty() ? nullptr : &trace;
-  DeviceRun run(index, rank, *session.transport, **worker,
+  DeviceRun run(index, rank, *session.connections.control,
+                *session.connections.transport, **worker,
                 std::move(runOptions));
   Status status = run.prepare();
   if (status.ok())
     status = run.migrate();
   outcome.report = run.report();
   if (!status.ok()) {
-    session.transport->abort();
+    session.connections.abort();
     return fail(status);
   }
   status = run.verify();
@@ -177,9 +181,9 @@ static void gatherOutcomes(const PlanIndex &index, Member self,
   if (!options.out.empty()) // a device may have more to write than this one
     timeout +=
         Milliseconds(largestPeak(index) / (options.floorRate / 1000 + 1));
-  Status gathered =
-      gather(*session.transport, self, std::as_bytes(std::span(&mine, 1)),
-             std::as_writable_bytes(std::span(all)), timeout);
+  Status gathered = gather(*session.connections.control, self,
+                           std::as_bytes(std::span(&mine, 1)),
+                           std::as_writable_bytes(std::span(all)), timeout);
   if (result.status.ok() && !gathered.ok())
     result.status = session.client->fail(gathered);
   for (const Outcome &outcome : all) {

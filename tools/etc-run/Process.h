@@ -39,7 +39,8 @@ struct Outcome {
 struct Session {
   std::unique_ptr<runtime::Hub> hub; // rank 0's
   std::unique_ptr<runtime::Client> client;
-  std::unique_ptr<runtime::Transport> transport;
+  runtime::Connections connections;
+  std::atomic<bool> isStopped{false}; // while they are made
   /// Whether the process itself tells the user what ends it.
   bool isReporter = false;
 

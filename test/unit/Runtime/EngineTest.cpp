@@ -232,7 +232,7 @@ TEST(LocalTransport, TimesOutWithTheDevicesName) {
   LocalCluster cluster({4, 9});
   std::vector<std::byte> landing(8);
   WritableBytes piece = landing;
-  std::vector<Incoming> incoming{{1, 8, {&piece, 1}, {}, 0}};
+  std::vector<Incoming> incoming{{1, 8, {&piece, 1}, {}}};
   ASSERT_TRUE(cluster.transport(0).post({}, incoming).ok());
   Status status = cluster.transport(0).wait(Milliseconds(50));
   EXPECT_EQ(status.kind(), ErrorKind::Peer);
@@ -242,9 +242,7 @@ TEST(LocalTransport, TimesOutWithTheDevicesName) {
 TEST(LocalTransport, AbortEndsEveryWait) {
   LocalCluster cluster({4, 9});
   std::jthread other([&] { cluster.transport(1).abort(); });
-  std::vector<Acknowledgement> sent{{1, 0}};
-  Status status =
-      cluster.transport(0).acknowledge({}, sent, Milliseconds(20'000));
+  Status status = cluster.control(0).receive(1, {}, Milliseconds(20'000));
   EXPECT_EQ(status.message(), "stopped, since another device failed");
 }
 

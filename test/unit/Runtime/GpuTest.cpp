@@ -4,6 +4,7 @@
 #include "PlanFixture.h"
 
 #include "engine/LocalRun.h"
+#include "transport/LocalTransport.h"
 #include "transport/NcclTransport.h"
 
 #include <thread>
@@ -116,7 +117,8 @@ IdExchange exchangeAmongThreads() {
   };
 }
 
-/// Runs body(transport, worker, rank) on `count` ranks; returns their statuses.
+/// Runs body(transport, rank, control) on `count` ranks; returns their
+/// statuses.
 template <typename Body>
 std::vector<Status> onRanks(uint32_t count, Milliseconds timeout, Body body) {
   NcclOptions options;
@@ -124,14 +126,17 @@ std::vector<Status> onRanks(uint32_t count, Milliseconds timeout, Body body) {
     options.devices.push_back(rank);
   options.exchangeId = exchangeAmongThreads();
   options.timeout = timeout;
+  LocalCluster cluster(options.devices);
   std::vector<Status> statuses(count, Status::success());
   std::vector<std::jthread> threads;
   for (uint32_t rank = 0; rank != count; ++rank)
     threads.emplace_back([&, rank] {
       NcclOptions mine = options;
       mine.rank = rank;
+      mine.control = &cluster.control(rank);
       auto transport = connectNccl(mine);
-      statuses[rank] = transport ? body(**transport, rank) : transport.status();
+      statuses[rank] = transport ? body(**transport, rank, *mine.control)
+                                 : transport.status();
     });
   threads.clear();
   return statuses;
@@ -141,19 +146,20 @@ TEST_F(GpuTest, NcclMigrates) {
   for (auto plan : {twoStagePlan(), relayPlan()}) {
     OpenPlan open(std::move(plan));
     std::vector<DeviceReport> reports(open.index.rankCount());
-    auto statuses = onRanks(open.index.rankCount(), Milliseconds(20'000),
-                            [&](Transport &transport, uint32_t rank) {
-                              auto worker = std::move(*makeCudaWorker(0));
-                              DeviceRun run(open.index, rank, transport,
-                                            *worker, quickly());
-                              Status status = run.prepare();
-                              if (status.ok())
-                                status = run.migrate();
-                              if (status.ok())
-                                status = run.verify();
-                              reports[rank] = run.report();
-                              return status;
-                            });
+    auto statuses =
+        onRanks(open.index.rankCount(), Milliseconds(20'000),
+                [&](Transport &transport, uint32_t rank, Control &control) {
+                  auto worker = std::move(*makeCudaWorker(0));
+                  DeviceRun run(open.index, rank, control, transport, *worker,
+                                quickly());
+                  Status status = run.prepare();
+                  if (status.ok())
+                    status = run.migrate();
+                  if (status.ok())
+                    status = run.verify();
+                  reports[rank] = run.report();
+                  return status;
+                });
     for (uint32_t rank = 0; rank != statuses.size(); ++rank) {
       EXPECT_EQ(statuses[rank].message(), "") << rank;
       EXPECT_EQ(reports[rank].verified, 1u) << rank;
@@ -171,29 +177,30 @@ struct Piece {
 /// Posts pieces in groups; the double looks for misuse.
 std::vector<Status> exchange(const std::vector<std::vector<Piece>> (&groups)[2],
                              Milliseconds timeout = Milliseconds(20'000)) {
-  return onRanks(2, timeout, [&](Transport &transport, uint32_t rank) {
-    std::vector<std::byte> memory(1024);
-    for (const std::vector<Piece> &group : groups[rank]) {
-      std::vector<Bytes> out;
-      std::vector<WritableBytes> in;
-      for (Piece piece : group)
-        if (piece.isSend)
-          out.push_back({memory.data(), piece.bytes});
-        else
-          in.push_back({memory.data(), piece.bytes});
-      std::vector<Outgoing> outgoing;
-      std::vector<Incoming> incoming;
-      if (!out.empty())
-        outgoing.push_back({1 - rank, 0, out, {}});
-      if (!in.empty())
-        incoming.push_back({1 - rank, 0, in, {}});
-      if (Status s = transport.post(outgoing, incoming); !s.ok())
-        return s;
-      if (Status s = transport.wait(timeout); !s.ok())
-        return s;
-    }
-    return Status::success();
-  });
+  return onRanks(2, timeout,
+                 [&](Transport &transport, uint32_t rank, Control &) {
+                   std::vector<std::byte> memory(1024);
+                   for (const std::vector<Piece> &group : groups[rank]) {
+                     std::vector<Bytes> out;
+                     std::vector<WritableBytes> in;
+                     for (Piece piece : group)
+                       if (piece.isSend)
+                         out.push_back({memory.data(), piece.bytes});
+                       else
+                         in.push_back({memory.data(), piece.bytes});
+                     std::vector<Outgoing> outgoing;
+                     std::vector<Incoming> incoming;
+                     if (!out.empty())
+                       outgoing.push_back({1 - rank, 0, out, {}});
+                     if (!in.empty())
+                       incoming.push_back({1 - rank, 0, in, {}});
+                     if (Status s = transport.post(outgoing, incoming); !s.ok())
+                       return s;
+                     if (Status s = transport.wait(timeout); !s.ok())
+                       return s;
+                   }
+                   return Status::success();
+                 });
 }
 
 TEST_F(GpuTest, TheDoubleFindsAnotherCount) {
@@ -225,39 +232,41 @@ TEST_F(GpuTest, TheDoubleFindsADeadlock) {
 
 TEST_F(GpuTest, AWaitEndsAtItsDeadline) {
   // Rank 1 is there, but never receives.
-  auto statuses = onRanks(
-      2, Milliseconds(20'000), [&](Transport &transport, uint32_t rank) {
-        if (rank == 1) {
-          std::this_thread::sleep_for(Milliseconds(300));
-          return Status::success();
-        }
-        std::vector<std::byte> memory(8);
-        Bytes piece = memory;
-        Outgoing message{1, 8, {&piece, 1}, {}, 0};
-        if (Status s = transport.post({&message, 1}, {}); !s.ok())
-          return s;
-        return transport.wait(Milliseconds(50));
-      });
+  auto statuses =
+      onRanks(2, Milliseconds(20'000),
+              [&](Transport &transport, uint32_t rank, Control &) {
+                if (rank == 1) {
+                  std::this_thread::sleep_for(Milliseconds(300));
+                  return Status::success();
+                }
+                std::vector<std::byte> memory(8);
+                Bytes piece = memory;
+                Outgoing message{1, 8, {&piece, 1}, {}};
+                if (Status s = transport.post({&message, 1}, {}); !s.ok())
+                  return s;
+                return transport.wait(Milliseconds(50));
+              });
   EXPECT_EQ(statuses[0].kind(), ErrorKind::Peer);
   EXPECT_EQ(statuses[0].message(), "NCCL: no end of a transfer within 0.05 s");
   EXPECT_EQ(statuses[1].message(), "");
 }
 
 TEST_F(GpuTest, AbortEndsAWait) {
-  auto statuses = onRanks(
-      2, Milliseconds(20'000), [&](Transport &transport, uint32_t rank) {
-        if (rank == 1) {
-          std::this_thread::sleep_for(Milliseconds(300));
-          return Status::success();
-        }
-        std::vector<std::byte> memory(8);
-        WritableBytes piece = memory;
-        Incoming message{1, 8, {&piece, 1}, {}, 0};
-        if (Status s = transport.post({}, {&message, 1}); !s.ok())
-          return s;
-        std::jthread other([&] { transport.abort(); });
-        return transport.wait(Milliseconds(20'000));
-      });
+  auto statuses =
+      onRanks(2, Milliseconds(20'000),
+              [&](Transport &transport, uint32_t rank, Control &) {
+                if (rank == 1) {
+                  std::this_thread::sleep_for(Milliseconds(300));
+                  return Status::success();
+                }
+                std::vector<std::byte> memory(8);
+                WritableBytes piece = memory;
+                Incoming message{1, 8, {&piece, 1}, {}};
+                if (Status s = transport.post({}, {&message, 1}); !s.ok())
+                  return s;
+                std::jthread other([&] { transport.abort(); });
+                return transport.wait(Milliseconds(20'000));
+              });
   EXPECT_EQ(statuses[0].message(),
             "NCCL: stopped, since another device failed");
 }

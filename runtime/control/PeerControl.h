@@ -1,0 +1,45 @@
+// Control between processes: TCP connections from each to those that it has to
+// talk to.
+
+#ifndef ETC_RUNTIME_CONTROL_PEERCONTROL_H
+#define ETC_RUNTIME_CONTROL_PEERCONTROL_H
+
+#include "transport/Control.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace etc::runtime {
+
+struct PeerControlOptions {
+  uint32_t rank = 0;
+  /// `devices[rank]` is what messages call a rank.
+  std::vector<uint32_t> devices;
+  /// Whom this rank talks to, beside rank 0, which talks to all. If one rank
+  /// names another, the other names it too.
+  std::vector<uint32_t> peers;
+  /// Through which processes tell each other where they listen, and the secret
+  /// that a connection begins with: values under keys, which nobody but the
+  /// job's processes can read. `get` waits; its error is of kind Peer.
+  std::function<Status(const std::string &key, const std::string &value)> put;
+  std::function<Result<std::string>(const std::string &key)> get;
+  /// The name or address of this host to listen on; empty takes the host's
+  /// name.
+  std::string host;
+  /// Asked now and then whether to wait no longer; may be empty.
+  std::function<bool()> isStopped;
+  /// How long the others may take to appear.
+  Milliseconds timeout{};
+};
+
+/// Connects to all peers, and returns when all participants have. Connections
+/// that don't begin with the secret are closed. Errors are of kind Peer where
+/// others do not appear, else Usage.
+Result<std::unique_ptr<Control>>
+connectPeerControl(const PeerControlOptions &options);
+
+} // namespace etc::runtime
+
+#endif // ETC_RUNTIME_CONTROL_PEERCONTROL_H

@@ -1,0 +1,203 @@
+#include "control/PeerMeeting.h"
+
+#include "control/Secret.h"
+#include "transport/OwnAddress.h"
+
+#include <algorithm>
+#include <cstring>
+#include <list>
+#include <poll.h>
+#include <set>
+
+using namespace etc::runtime;
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+/// So long a stranger may take to say who it is.
+constexpr auto kPatience = std::chrono::seconds(10);
+
+/// What a connection begins with, from the higher rank.
+struct Introduction {
+  char magic[8] = {'E', 'T', 'C', 'P', 'E', 'E', 'R', '1'};
+  Secret secret;
+  uint32_t from = 0, to = 0;
+};
+
+std::string bytesOf(const Introduction &introduction) {
+  return {reinterpret_cast<const char *>(&introduction), sizeof introduction};
+}
+
+/// A connection that has not said who it is.
+struct Stranger {
+  Socket socket;
+  std::string said;
+  Clock::time_point deadline;
+};
+
+class Meeting {
+public:
+  explicit Meeting(const PeerControlOptions &options)
+      : options(options), deadline(Clock::now() + options.timeout),
+        peers(options.peers.begin(), options.peers.end()) {
+    if (options.rank != 0)
+      peers.insert(0);
+    for (uint32_t rank = 1; options.rank == 0 && rank != options.devices.size();
+         ++rank)
+      peers.insert(rank);
+  }
+
+  Result<PeerChannels> run() {
+    if (Status s = agreeOnSecret(); !s.ok())
+      return s;
+    if (Status s = listen(); !s.ok())
+      return s;
+    for (uint32_t peer : peers)
+      if (peer < options.rank)
+        if (Status s = connect(peer); !s.ok())
+          return s;
+    if (Status s = acceptOthers(); !s.ok())
+      return s;
+    return std::move(channels);
+  }
+
+private:
+  Status agreeOnSecret() {
+    const std::string key = "control/secret";
+    std::string value;
+    if (options.rank == 0) {
+      value = randomSecretText();
+      if (Status s = options.put(key, value); !s.ok())
+        return s;
+    } else {
+      Result<std::string> got = options.get(key);
+      if (!got)
+        return got.status();
+      value = *got;
+    }
+    Result<Secret> made = makeSecret(value);
+    if (made)
+      secret = *made;
+    return made.status();
+  }
+
+  static std::string keyOf(uint32_t rank) { return text("control/", rank); }
+
+  Status listen() {
+    if (peers.empty() || *peers.rbegin() < options.rank)
+      return Status::success();
+    Result<std::string> host = findOwnAddress(options.host);
+    if (!host)
+      return host.status();
+    Address address{*host, 0};
+    Result<Socket> opened = listenAt(address);
+    if (!opened)
+      return opened.status();
+    listener = std::move(*opened);
+    return options.put(keyOf(options.rank), address.describe());
+  }
+
+  Status connect(uint32_t peer) {
+    Result<std::string> where = options.get(keyOf(peer));
+    if (!where)
+      return where.status();
+    Result<Address> address = parseAddress(*where);
+    if (!address)
+      return address.status();
+    Result<Socket> socket = connectTo(*address, soon());
+    while (!socket && socket.status().kind() == ErrorKind::Peer) {
+      if (Status s = checkWait(peer); !s.ok())
+        return s;
+      socket = connectTo(*address, soon());
+    }
+    if (!socket)
+      return socket.status().at(text("device ", options.devices[peer]));
+    Introduction mine;
+    mine.secret = secret;
+    mine.from = options.rank;
+    mine.to = peer;
+    std::string bytes = bytesOf(mine); // fits an empty socket's buffer
+    if (!socket->send(bytes) || !bytes.empty())
+      return Status(ErrorKind::Peer, text("lost the connection to device ",
+                                          options.devices[peer]));
+    channels.emplace(peer, PeerChannel(std::move(*socket)));
+    return Status::success();
+  }
+
+  Status acceptOthers() {
+    while (channels.size() != peers.size()) {
+      if (Status s = checkWait(nextMissing()); !s.ok())
+        return s;
+      waitForSomeone();
+      if (Socket socket = accept(listener); socket.isOpen())
+        strangers.push_back({std::move(socket), {}, Clock::now() + kPatience});
+      std::erase_if(strangers,
+                    [&](Stranger &stranger) { return !listenTo(stranger); });
+    }
+    return Status::success();
+  }
+
+  /// An error where there is a reason to wait for a peer no longer.
+  Status checkWait(uint32_t peer) const {
+    if (options.isStopped && options.isStopped())
+      return Status(ErrorKind::Peer, "stopped, since another device failed");
+    if (Clock::now() >= deadline)
+      return Status(ErrorKind::Peer,
+                    text("device ", options.devices[peer],
+                         " has not connected within ",
+                         options.timeout.count() / 1000.0, " s"));
+    return Status::success();
+  }
+  Clock::time_point soon() const {
+    return std::min(deadline, Clock::now() + std::chrono::seconds(2));
+  }
+
+  void waitForSomeone() const {
+    std::vector<pollfd> entries{{listener.fd(), POLLIN, 0}};
+    for (const Stranger &stranger : strangers)
+      entries.push_back({stranger.socket.fd(), POLLIN, 0});
+    constexpr int longest = 100; // then deadlines are looked at
+    ::poll(entries.data(), entries.size(), longest);
+  }
+
+  /// Whether the stranger may go on talking. It stops being one where it is a
+  /// peer that is still missing.
+  bool listenTo(Stranger &stranger) {
+    const bool isOpen = stranger.socket.receive(stranger.said);
+    if (stranger.said.size() < sizeof(Introduction))
+      return isOpen && Clock::now() < stranger.deadline;
+    Introduction theirs;
+    std::memcpy(&theirs, stranger.said.data(), sizeof theirs);
+    const Introduction expected;
+    const bool isPeer =
+        std::equal(std::begin(theirs.magic), std::end(theirs.magic),
+                   std::begin(expected.magic)) &&
+        equals(theirs.secret, secret) && theirs.to == options.rank &&
+        theirs.from > options.rank && peers.count(theirs.from);
+    if (isPeer)
+      channels.emplace(theirs.from,
+                       PeerChannel(std::move(stranger.socket),
+                                   stranger.said.substr(sizeof theirs)));
+    return false;
+  }
+
+  uint32_t nextMissing() const {
+    return *std::find_if(peers.begin(), peers.end(),
+                         [&](uint32_t peer) { return !channels.count(peer); });
+  }
+
+  const PeerControlOptions &options;
+  const Clock::time_point deadline;
+  std::set<uint32_t> peers;
+  Secret secret;
+  Socket listener;
+  std::list<Stranger> strangers;
+  PeerChannels channels;
+};
+
+} // namespace
+
+Result<PeerChannels>
+etc::runtime::meetPeers(const PeerControlOptions &options) {
+  return Meeting(options).run();
+}

@@ -1,0 +1,195 @@
+// Control between processes: connections from each to those that it talks to.
+
+#include "control/PeerControl.h"
+
+#include "control/Socket.h"
+#include "transport/Collectives.h"
+
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <latch>
+#include <map>
+#include <mutex>
+#include <thread>
+
+using namespace etc::runtime;
+
+namespace {
+
+constexpr Milliseconds kPatience{20'000};
+
+/// Values under keys, among threads.
+class Store {
+public:
+  Status put(const std::string &key, const std::string &value) {
+    std::lock_guard lock(mutex);
+    values[key] = value;
+    changed.notify_all();
+    return Status::success();
+  }
+  Result<std::string> get(const std::string &key) {
+    std::unique_lock lock(mutex);
+    if (!changed.wait_for(lock, kPatience, [&] { return values.count(key); }))
+      return Status(ErrorKind::Peer, key + ": nobody put it");
+    return values[key];
+  }
+
+private:
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::map<std::string, std::string> values;
+};
+
+class PeerControlTest : public testing::Test {
+protected:
+  PeerControlOptions options(uint32_t rank, uint32_t count) {
+    PeerControlOptions made;
+    made.rank = rank;
+    for (uint32_t other = 0; other != count; ++other)
+      made.devices.push_back(10 + other);
+    made.put = [this](auto &key, auto &value) { return store.put(key, value); };
+    made.get = [this](auto &key) { return store.get(key); };
+    made.host = "127.0.0.1";
+    made.timeout = kPatience;
+    return made;
+  }
+
+  /// Runs body(control, rank) on ranks where each talks to its neighbours.
+  template <typename Body> void onRanks(uint32_t count, Body body) {
+    std::vector<std::jthread> threads;
+    for (uint32_t rank = 0; rank != count; ++rank)
+      threads.emplace_back([=, this] {
+        PeerControlOptions mine = options(rank, count);
+        mine.peers = {(rank + 1) % count, (rank + count - 1) % count};
+        auto control = connectPeerControl(mine);
+        ASSERT_EQ(control.status().message(), "");
+        body(std::move(*control), rank);
+      });
+  }
+
+  Store store;
+};
+
+TEST_F(PeerControlTest, MessagesArriveInOrder) {
+  onRanks(4, [](std::unique_ptr<Control> control, uint32_t rank) {
+    const uint32_t next = (rank + 1) % 4, last = (rank + 3) % 4;
+    for (uint64_t i = 0; i != 100; ++i) {
+      const PeerHash told{next, 1000 * rank + i};
+      ASSERT_TRUE(sendHashes(*control, {&told, 1}).ok());
+    }
+    for (uint64_t i = 0; i != 100; ++i) {
+      PeerHash heard{last, 0};
+      ASSERT_EQ(receiveHashes(*control, {&heard, 1}, kPatience).message(), "");
+      EXPECT_EQ(heard.hash, 1000 * last + i);
+    }
+  });
+}
+
+TEST_F(PeerControlTest, AllMeetAtRankZero) {
+  std::atomic<int> here{0};
+  onRanks(5, [&](std::unique_ptr<Control> control, uint32_t rank) {
+    ++here;
+    auto decide = [&] {
+      EXPECT_EQ(here, 5);
+      return Status::success();
+    };
+    ASSERT_EQ(barrier(*control, {rank, 5}, kPatience, decide).message(), "");
+    // Longer than a connection takes at once.
+    std::vector<std::byte> record(300'000, std::byte(rank)), all;
+    all.resize(rank == 0 ? 5 * record.size() : 0);
+    ASSERT_EQ(gather(*control, {rank, 5}, record, all, kPatience).message(),
+              "");
+    for (size_t i = 0; i != all.size(); ++i)
+      ASSERT_EQ(all[i], std::byte(i / record.size()));
+  });
+}
+
+TEST_F(PeerControlTest, WhoLeavesInOrderStopsNobody) {
+  onRanks(3, [](std::unique_ptr<Control> control, uint32_t rank) {
+    if (rank == 2) {
+      EXPECT_TRUE(control->send(1, {}).ok());
+      return;
+    }
+    if (rank == 0) {
+      EXPECT_EQ(control->receive(1, {}, kPatience).message(), "");
+      return;
+    }
+    // What was said before the end counts.
+    EXPECT_EQ(control->receive(2, {}, kPatience).message(), "");
+    EXPECT_EQ(control->receive(2, {}, kPatience).message(),
+              "device 12 has left");
+    EXPECT_EQ(control->check().message(), "");
+    EXPECT_TRUE(control->send(0, {}).ok());
+  });
+}
+
+TEST_F(PeerControlTest, AbortEndsAllWaits) {
+  std::latch connected(3);
+  onRanks(3, [&](std::unique_ptr<Control> control, uint32_t rank) {
+    connected.arrive_and_wait();
+    if (rank == 1)
+      control->abort();
+    EXPECT_EQ(control->receive((rank + 1) % 3, {}, kPatience).message(),
+              "stopped, since another device failed");
+    EXPECT_FALSE(control->check().ok());
+  });
+}
+
+TEST_F(PeerControlTest, ALateAnswerIsNamed) {
+  onRanks(2, [](std::unique_ptr<Control> control, uint32_t rank) {
+    if (rank == 1) {
+      (void)control->receive(0, {}, kPatience); // until rank 0 leaves
+      return;
+    }
+    Status status = control->receive(1, {}, Milliseconds(50));
+    EXPECT_EQ(status.message(), "no answer from device 11 within 0.05 s");
+    EXPECT_EQ(control->culprit(), 1u);
+  });
+}
+
+TEST_F(PeerControlTest, AMessageOfAnotherLengthIsRefused) {
+  onRanks(2, [](std::unique_ptr<Control> control, uint32_t rank) {
+    std::byte bytes[8]{};
+    if (rank == 1) {
+      EXPECT_TRUE(control->send(0, bytes).ok());
+      return;
+    }
+    EXPECT_EQ(control->receive(1, {}, kPatience).message(),
+              "device 11 sent 8 bytes of control, 0 were expected");
+  });
+}
+
+TEST_F(PeerControlTest, StrangersAreNotHeard) {
+  // One says nothing, one something of the right length, before rank 1 comes.
+  std::jthread others([&] {
+    const Address address = *parseAddress(*store.get("control/0"));
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    auto silent = connectTo(address, deadline);
+    auto liar = connectTo(address, deadline);
+    std::string lie = "ETCPEER1" + std::string(72, 'x');
+    lie.resize(80);
+    EXPECT_TRUE(liar->send(lie));
+    std::string answer;
+    while (liar->receive(answer))
+      std::this_thread::sleep_for(Milliseconds(5));
+    EXPECT_EQ(answer, "");
+    auto control = connectPeerControl(options(1, 2));
+    EXPECT_EQ(control.status().message(), "");
+  });
+  auto control = connectPeerControl(options(0, 2));
+  EXPECT_EQ(control.status().message(), "");
+}
+
+TEST_F(PeerControlTest, NamesWhoDoesNotCome) {
+  PeerControlOptions alone = options(0, 2);
+  alone.timeout = Milliseconds(50);
+  EXPECT_EQ(connectPeerControl(alone).status().message(),
+            "device 11 has not connected within 0.05 s");
+  alone.timeout = kPatience;
+  alone.isStopped = [] { return true; };
+  EXPECT_EQ(connectPeerControl(alone).status().message(),
+            "stopped, since another device failed");
+}
+
+} // namespace
