@@ -20,7 +20,7 @@ using namespace etc::test;
 namespace {
 
 constexpr size_t kPage = 1 << 16; // smaller than a GPU's, for small tests
-constexpr Code kInvalid = 1, kOutOfMemory = 2;
+constexpr Code kInvalid = 1, kOutOfMemory = 2, kInvalidContext = 201;
 
 std::atomic<unsigned> launches{0};
 std::map<Address, PageHandle> mapped;
@@ -36,6 +36,31 @@ Code fail(const char *what) {
   return kInvalid;
 }
 
+/// Contexts belong to threads: the driver's documentation lists
+/// CUDA_ERROR_INVALID_CONTEXT for everything that asks here. Virtual memory
+/// management does not ask: it names the device.
+bool hasContext() {
+  if (doubleDevice() >= 0)
+    return true;
+  fail("a call of a thread without a context");
+  return false;
+}
+
+/// The driver may wait for the whole device before it frees (CUDA C++
+/// Programming Guide, "Implicit Synchronization"), and a transfer whose peer is
+/// gone never ends. With the lock held.
+void checkIdle() {
+  for (DoubleStream *stream : doubleState().streams)
+    if (stream->device == doubleDevice() && stream->pending > 0)
+      recordFault(
+          "memory is freed while a transfer of its device is under way");
+}
+
+void checkUnused(Address data, size_t bytes) {
+  if (isUnderTransfer(reinterpret_cast<void *>(data), bytes))
+    recordFault("memory goes under a transfer");
+}
+
 /// Work is in order: what comes after a transfer waits for it.
 void waitFor(Stream stream) {
   if (!stream)
@@ -47,6 +72,10 @@ void waitFor(Stream stream) {
 }
 
 } // namespace
+
+thread_local int currentDevice = -1;
+
+int etc::test::doubleDevice() { return currentDevice; }
 
 DoubleState &etc::test::doubleState() {
   static auto *state = new DoubleState; // outlives everything
@@ -95,31 +124,60 @@ Code cuDeviceGetAttribute(int *value, int attribute, Device) {
   *value = attribute == kVirtualMemory ? hasPages : 2;
   return kSuccess;
 }
-Code cuDevicePrimaryCtxRetain(Context *, Device) { return kSuccess; }
-Code cuCtxSetCurrent(Context) { return kSuccess; }
+Code cuDevicePrimaryCtxRetain(Context *context, Device device) {
+  return *context = reinterpret_cast<Context>(uintptr_t(device) + 1), kSuccess;
+}
+Code cuCtxSetCurrent(Context context) {
+  currentDevice = static_cast<int>(reinterpret_cast<uintptr_t>(context)) - 1;
+  return kSuccess;
+}
 Code cuMemGetInfo_v2(size_t *free, size_t *total) {
+  if (!hasContext())
+    return kInvalidContext;
   return *free = *total = size_t{1} << 40, kSuccess;
 }
 
-Code cuMemAlloc_v2(Address *data, size_t bytes) {
+static Code allocate(Address *data, size_t bytes) {
+  if (!hasContext())
+    return kInvalidContext;
   void *memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
   *data = reinterpret_cast<Address>(memory);
   return memory ? kSuccess : kOutOfMemory;
 }
+static Code release(void *data, bool waits) {
+  if (!hasContext())
+    return kInvalidContext;
+  {
+    std::lock_guard lock(doubleState().mutex);
+    if (waits)
+      checkIdle();
+    if (isUnderTransfer(data, 1))
+      recordFault("memory goes under a transfer");
+  }
+  return std::free(data), kSuccess;
+}
+Code cuMemAlloc_v2(Address *data, size_t bytes) {
+  return allocate(data, bytes);
+}
 Code cuMemFree_v2(Address data) {
-  std::free(reinterpret_cast<void *>(data));
-  return kSuccess;
+  return release(reinterpret_cast<void *>(data), true);
 }
 Code cuMemAllocAsync(Address *data, size_t bytes, Stream) {
-  return cuMemAlloc_v2(data, bytes);
+  return allocate(data, bytes);
 }
-Code cuMemFreeAsync(Address data, Stream) { return cuMemFree_v2(data); }
+Code cuMemFreeAsync(Address data, Stream) {
+  return release(reinterpret_cast<void *>(data), false);
+}
 Code cuMemHostAlloc(void **data, size_t bytes, unsigned) {
+  if (!hasContext())
+    return kInvalidContext;
   return (*data = std::malloc(bytes)) ? kSuccess : kOutOfMemory;
 }
-Code cuMemFreeHost(void *data) { return std::free(data), kSuccess; }
+Code cuMemFreeHost(void *data) { return release(data, true); }
 
 static Code copy(void *to, const void *from, size_t bytes, Stream stream) {
+  if (!hasContext())
+    return kInvalidContext;
   waitFor(stream);
   std::memcpy(to, from, bytes);
   return kSuccess;
@@ -138,13 +196,17 @@ Code cuMemcpyDtoDAsync_v2(Address to, Address from, size_t bytes,
 }
 Code cuMemsetD8Async(Address to, unsigned char value, size_t bytes,
                      Stream stream) {
+  if (!hasContext())
+    return kInvalidContext;
   waitFor(stream);
   std::memset(reinterpret_cast<void *>(to), value, bytes);
   return kSuccess;
 }
 
 Code cuStreamCreate(Stream *stream, unsigned) {
-  auto *made = new DoubleStream;
+  if (!hasContext())
+    return kInvalidContext;
+  auto *made = new DoubleStream{0, doubleDevice()};
   std::lock_guard lock(doubleState().mutex);
   doubleState().streams.insert(made);
   *stream = reinterpret_cast<Stream>(made);
@@ -159,15 +221,21 @@ Code cuStreamDestroy_v2(Stream stream) {
   return kSuccess;
 }
 Code cuStreamQuery(Stream stream) {
+  if (!hasContext())
+    return kInvalidContext;
   std::lock_guard lock(doubleState().mutex);
   if (known(stream)->pending == 0)
     return kSuccess;
   onStreamWait(known(stream));
   return known(stream)->pending == 0 ? kSuccess : kNotReady;
 }
-Code cuStreamSynchronize(Stream stream) { return waitFor(stream), kSuccess; }
+Code cuStreamSynchronize(Stream stream) {
+  return hasContext() ? (waitFor(stream), kSuccess) : kInvalidContext;
+}
 
 Code cuModuleLoadData(Module *module, const void *image) {
+  if (!hasContext())
+    return kInvalidContext;
   *module = nullptr;
   return image ? kSuccess : fail("no kernel image is loaded");
 }
@@ -180,6 +248,8 @@ Code cuModuleGetFunction(Function *function, Module, const char *name) {
 Code cuLaunchKernel(Function, unsigned blocks, unsigned, unsigned,
                     unsigned threads, unsigned, unsigned, unsigned,
                     Stream stream, void **arguments, void **) {
+  if (!hasContext())
+    return kInvalidContext;
   waitFor(stream);
   if (blocks == 0 || threads != kBlockThreads)
     return fail("a launch of another shape than the kernel's");
@@ -248,6 +318,7 @@ Code cuMemUnmap(Address data, size_t bytes) {
   auto entry = mapped.find(data);
   if (entry == mapped.end())
     return recordFault("an address is unmapped that is not mapped"), kInvalid;
+  checkUnused(data, bytes);
   pages[entry->second] = false;
   mapped.erase(entry);
   ::mmap(reinterpret_cast<void *>(data), bytes, PROT_NONE,

@@ -15,6 +15,7 @@ namespace etc::test {
 /// A stream: work is done at once, except transfers that wait for a peer.
 struct DoubleStream {
   unsigned pending = 0; // transfers not yet done
+  int device = 0;
 };
 
 /// What all of the double shares.
@@ -27,12 +28,19 @@ struct DoubleState {
 
 DoubleState &doubleState();
 
+/// The device of the calling thread's context, or -1.
+int doubleDevice();
+
 /// Called with the lock held.
 void recordFault(const std::string &what);
 
 /// Called when a stream with transfers under way is asked for or waited for:
 /// looks for a deadlock. Defined by NCCL's half; the lock is held.
 void onStreamWait(DoubleStream *stream);
+
+/// Whether a transfer under way reads or writes some of these bytes. Defined by
+/// NCCL's half; the lock is held.
+bool isUnderTransfer(const void *data, size_t bytes);
 
 } // namespace etc::test
 

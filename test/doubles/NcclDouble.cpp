@@ -1,9 +1,11 @@
 // NCCL's half of the test double: communicators among the threads of one
-// process. It reports what NCCL lets pass: sends and receives of different
-// lengths, in another order, without a partner, and groups that wait for each
-// other.
+// process. It connects peers as NCCL does, and reports what NCCL lets pass:
+// sends and receives of different lengths, in another order, without a partner,
+// of memory that is registered at one end; groups that wait for each other; and
+// calls that come too early.
 
 #include "GpuDouble.h"
+#include "NcclHandshake.h"
 
 #include "transport/NcclLibrary.h"
 
@@ -14,6 +16,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 using namespace etc::runtime::nccl;
@@ -22,7 +25,8 @@ namespace cuda = etc::runtime::cuda;
 
 namespace {
 
-constexpr Code kInternalError = 3, kInvalidUsage = 5;
+constexpr Code kUnhandledCudaError = 1, kInternalError = 3,
+               kInvalidArgument = 4, kInvalidUsage = 5;
 
 struct Transfer {
   bool isSend;
@@ -39,11 +43,28 @@ struct Group {
 
 struct World;
 
+/// A range of memory.
+struct Range {
+  const std::byte *data;
+  size_t bytes;
+
+  bool holds(const Range &other) const {
+    return other.data >= data && other.data + other.bytes <= data + bytes;
+  }
+  bool meets(const Range &other) const {
+    return other.data < data + bytes && data < other.data + other.bytes;
+  }
+};
+
 /// One rank's communicator. Groups are done one after the other.
 struct Rank {
   World *world;
   int number;
   std::deque<Group> groups;
+  std::set<std::pair<bool, int>> connected; // whether to send, and to whom
+  std::optional<Handshake> handshake;       // before `launching` starts
+  Group launching;
+  std::vector<Range> registered;
   Code state = kInProgress;
   bool isWaiting = false; // it has looked at its stream since the last change
   bool isGone = false;
@@ -53,6 +74,7 @@ struct World {
   int size = 0;
   std::vector<std::unique_ptr<Rank>> ranks;
   int joined = 0;
+  Bootstrap bootstrap;
 };
 
 std::map<std::string, std::unique_ptr<World>> worlds;
@@ -88,6 +110,17 @@ bool hasOther(Rank &rank, const Transfer &like, size_t bytes) {
   return false;
 }
 
+/// With peers on NVLink both ends have to have registered: the sender looks for
+/// the receiver's address when its own buffer is known
+/// (ncclRegisterP2pIpcBuffer in src/register/sendrecv_reg.cc), and else waits
+/// for steps that never come.
+bool isRegistered(const Rank &rank, const Transfer &transfer) {
+  return std::any_of(rank.registered.begin(), rank.registered.end(),
+                     [&](const Range &range) {
+                       return range.holds({transfer.data, transfer.bytes});
+                     });
+}
+
 /// Transfers between two ranks whose turn it is; returns whether there was one.
 bool transferOne(World &world, Rank &from, Rank &to) {
   Transfer *send = nextOf(from, true, to.number);
@@ -103,6 +136,10 @@ bool transferOne(World &world, Rank &from, Rank &to) {
                      std::to_string(recv->bytes));
     return false;
   }
+  if (isRegistered(from, *send) != isRegistered(to, *recv))
+    recordFault("memory of a transfer from rank " +
+                std::to_string(from.number) + " to rank " +
+                std::to_string(to.number) + " is registered at one end");
   std::memcpy(recv->data, send->data, send->bytes);
   send->isDone = recv->isDone = true;
   return true;
@@ -121,9 +158,39 @@ bool finishGroups(Rank &rank) {
   return any;
 }
 
+/// Starts a group's kernel.
+void launch(Rank &rank) {
+  rank.handshake.reset();
+  rank.state = kSuccess;
+  for (const Transfer &transfer : rank.launching.transfers)
+    rank.connected.insert({transfer.isSend, transfer.peer});
+  ++rank.launching.stream->pending;
+  rank.groups.push_back(std::move(rank.launching));
+  rank.launching = {};
+}
+
+/// Whether a rank whose connections are being made came to their end.
+bool connectOne(Rank &rank) {
+  if (!rank.handshake)
+    return false;
+  if (auto misuse = rank.handshake->advance(rank.world->bootstrap)) {
+    rank.handshake.reset();
+    blame(*rank.world, *misuse);
+    return false;
+  }
+  if (!rank.handshake->isDone())
+    return false;
+  launch(rank);
+  return true;
+}
+
 void progress(World &world) {
   for (bool any = true; any;) {
     any = false;
+    // Twice: what one rank says lets those before it go on.
+    for (size_t i = 0; i != 2 * world.ranks.size(); ++i)
+      if (auto &rank = world.ranks[i % world.ranks.size()])
+        any = connectOne(*rank) || any;
     for (auto &from : world.ranks)
       for (auto &to : world.ranks)
         while (from && to && transferOne(world, *from, *to))
@@ -147,6 +214,12 @@ void findDeadlock(World &world) {
     if (!rank->isGone)
       stuck = rank.get();
   }
+  for (auto &rank : world.ranks)
+    if (rank->handshake)
+      for (int peer : rank->handshake->awaited())
+        return blame(world, "deadlock while connecting: rank " +
+                                std::to_string(rank->number) +
+                                " waits for rank " + std::to_string(peer));
   if (!stuck || stuck->groups.empty())
     return;
   bool isAlone = false; // the peer it waits for has left
@@ -161,15 +234,42 @@ void findDeadlock(World &world) {
 void submit(Rank &rank, Group group) {
   if (group.transfers.empty())
     return;
-  ++group.stream->pending;
-  rank.groups.push_back(std::move(group));
+  Handshake handshake(rank.number, rank.world->size);
+  for (const Transfer &transfer : group.transfers)
+    if (!rank.connected.count({transfer.isSend, transfer.peer})) {
+      if (transfer.isSend)
+        handshake.sendTo(transfer.peer);
+      else
+        handshake.receiveFrom(transfer.peer);
+    }
+  rank.launching = std::move(group);
   rank.isWaiting = false;
+  if (handshake.isEmpty()) {
+    launch(rank);
+  } else {
+    // Non-blocking: a thread of NCCL's connects, and then launches.
+    rank.state = kInProgress;
+    rank.handshake.emplace(handshake);
+  }
   progress(*rank.world);
+}
+
+/// What NCCL says to a call on a communicator (ncclCommEnsureReady in
+/// src/init.cc): one that still works on an earlier call takes no other.
+Code checkReady(const Rank &rank) {
+  if (rank.isGone)
+    return recordFault("a call on a communicator that is gone"), kInvalidUsage;
+  if (rank.state == kInProgress)
+    return recordFault("a call on a communicator that is busy"),
+           kInvalidArgument;
+  return rank.state;
 }
 
 Code add(Communicator comm, Transfer transfer, cuda::Stream stream) {
   std::lock_guard lock(doubleState().mutex);
   Rank &rank = *known(comm);
+  if (Code code = checkReady(rank); code != kSuccess)
+    return code;
   if (transfer.peer < 0 || transfer.peer >= rank.world->size)
     return kInvalidUsage;
   Group &group = openGroups[&rank];
@@ -192,6 +292,17 @@ void etc::test::onStreamWait(DoubleStream *stream) {
         rank->isWaiting = true;
         findDeadlock(*world);
       }
+}
+
+bool etc::test::isUnderTransfer(const void *data, size_t bytes) {
+  const Range range{static_cast<const std::byte *>(data), bytes};
+  for (auto &[id, world] : worlds)
+    for (auto &rank : world->ranks)
+      for (size_t i = 0; rank && i != rank->groups.size(); ++i)
+        for (const Transfer &transfer : rank->groups[i].transfers)
+          if (!transfer.isDone && range.meets({transfer.data, transfer.bytes}))
+            return true;
+  return false;
 }
 
 extern "C" {
@@ -228,8 +339,14 @@ Code ncclCommInitRankConfig(Communicator *comm, int size, UniqueId id,
   }
   if (world->size != size || number >= size || world->ranks[number])
     return recordFault("a rank joins twice, or another world"), kInvalidUsage;
+  // It takes the device of the thread (cudaGetDevice in
+  // ncclCommInitRankConfig).
+  if (doubleDevice() < 0)
+    return recordFault("a communicator of a thread without a context"),
+           kUnhandledCudaError;
   world->ranks[number] = std::make_unique<Rank>();
-  *world->ranks[number] = {world.get(), number, {}, kInProgress, false, false};
+  world->ranks[number]->world = world.get();
+  world->ranks[number]->number = number;
   *comm = reinterpret_cast<Communicator>(world->ranks[number].get());
   if (++world->joined == size)
     for (auto &rank : world->ranks)
@@ -239,7 +356,12 @@ Code ncclCommInitRankConfig(Communicator *comm, int size, UniqueId id,
 
 Code ncclCommGetAsyncError(Communicator comm, Code *state) {
   std::lock_guard lock(doubleState().mutex);
-  return *state = known(comm)->state, kSuccess;
+  Rank &rank = *known(comm);
+  if (rank.handshake && !rank.isWaiting) {
+    rank.isWaiting = true;
+    findDeadlock(*rank.world);
+  }
+  return *state = rank.state, kSuccess;
 }
 
 static Code leave(Communicator comm, bool isOrderly) {
@@ -253,6 +375,7 @@ static Code leave(Communicator comm, bool isOrderly) {
   for (Group &group : rank.groups)
     --group.stream->pending;
   rank.groups.clear();
+  rank.handshake.reset();
   rank.isGone = true;
   // Who waits already does not look again.
   if (isOrderly)
@@ -285,9 +408,17 @@ Code ncclRecv(void *data, size_t bytes, int, int peer, Communicator comm,
   return add(comm, {false, peer, static_cast<std::byte *>(data), bytes},
              stream);
 }
-Code ncclCommRegister(Communicator, void *data, size_t, void **handle) {
+Code ncclCommRegister(Communicator comm, void *data, size_t bytes,
+                      void **handle) {
+  std::lock_guard lock(doubleState().mutex);
+  known(comm)->registered.push_back({static_cast<std::byte *>(data), bytes});
   return *handle = data, kSuccess;
 }
-Code ncclCommDeregister(Communicator, void *) { return kSuccess; }
+Code ncclCommDeregister(Communicator comm, void *handle) {
+  std::lock_guard lock(doubleState().mutex);
+  std::erase_if(known(comm)->registered,
+                [&](const Range &range) { return range.data == handle; });
+  return kSuccess;
+}
 
 } // extern "C"

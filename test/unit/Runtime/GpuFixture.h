@@ -19,6 +19,7 @@ namespace etc::test {
 inline void chooseDouble() {
   ::setenv("ETC_CUDA_DRIVER", ETC_GPU_DOUBLE, 1);
   ::setenv("ETC_NCCL", ETC_GPU_DOUBLE, 1);
+  ::setenv("ETC_DOUBLE_GPUS", "8", 1);
 }
 
 template <typename Result> Result callDouble(const char *name) {

@@ -132,7 +132,7 @@ std::vector<Status> onRanks(uint32_t count, Milliseconds timeout, Body body) {
   for (uint32_t rank = 0; rank != count; ++rank)
     threads.emplace_back([&, rank] {
       NcclOptions mine = options;
-      mine.rank = rank;
+      mine.rank = mine.ordinal = rank;
       mine.control = &cluster.control(rank);
       auto transport = connectNccl(mine);
       statuses[rank] = transport ? body(**transport, rank, *mine.control)
@@ -149,7 +149,7 @@ TEST_F(GpuTest, NcclMigrates) {
     auto statuses =
         onRanks(open.index.rankCount(), Milliseconds(20'000),
                 [&](Transport &transport, uint32_t rank, Control &control) {
-                  auto worker = std::move(*makeCudaWorker(0));
+                  auto worker = std::move(*makeCudaWorker(rank));
                   DeviceRun run(open.index, rank, control, transport, *worker,
                                 quickly());
                   Status status = run.prepare();
@@ -168,17 +168,27 @@ TEST_F(GpuTest, NcclMigrates) {
   }
 }
 
-/// One piece of so many bytes, to or from the other of two ranks.
+/// One piece of so many bytes, to or from the other rank.
 struct Piece {
   bool isSend;
   size_t bytes;
+  uint32_t peer = 0; // where there are more than two
 };
+
+/// Two ranks that send to each other.
+Status connectBoth(Transport &transport, uint32_t rank) {
+  const uint32_t other = 1 - rank;
+  return transport.prepare({{&other, 1}, {&other, 1}, {}, {}},
+                           Milliseconds(20'000));
+}
 
 /// Posts pieces in groups; the double looks for misuse.
 std::vector<Status> exchange(const std::vector<std::vector<Piece>> (&groups)[2],
                              Milliseconds timeout = Milliseconds(20'000)) {
   return onRanks(2, timeout,
                  [&](Transport &transport, uint32_t rank, Control &) {
+                   if (Status s = connectBoth(transport, rank); !s.ok())
+                     return s;
                    std::vector<std::byte> memory(1024);
                    for (const std::vector<Piece> &group : groups[rank]) {
                      std::vector<Bytes> out;
@@ -230,11 +240,74 @@ TEST_F(GpuTest, TheDoubleFindsADeadlock) {
   EXPECT_EQ(statuses[0].message(), "NCCL: a transfer: internal error");
 }
 
+/// Groups of pieces, over connections that nobody has made before.
+std::vector<Status>
+connectLate(uint32_t count,
+            std::function<std::vector<std::vector<Piece>>(uint32_t)> groupsOf) {
+  return onRanks(
+      count, Milliseconds(20'000),
+      [&](Transport &transport, uint32_t rank, Control &) {
+        std::vector<std::byte> memory(64);
+        for (const std::vector<Piece> &group : groupsOf(rank)) {
+          std::vector<Bytes> out(count);
+          std::vector<WritableBytes> in(count);
+          std::vector<Outgoing> outgoing;
+          std::vector<Incoming> incoming;
+          for (Piece piece : group) {
+            out[piece.peer] = {memory.data(), piece.bytes};
+            in[piece.peer] = {memory.data(), piece.bytes};
+            if (piece.isSend)
+              outgoing.push_back({piece.peer, 0, {&out[piece.peer], 1}, {}});
+            else
+              incoming.push_back({piece.peer, 0, {&in[piece.peer], 1}, {}});
+          }
+          if (Status s = transport.post(outgoing, incoming); !s.ok())
+            return s;
+          if (Status s = transport.wait(Milliseconds(20'000)); !s.ok())
+            return s;
+        }
+        return Status::success();
+      });
+}
+
+TEST_F(GpuTest, ConnectingBlocksForAWholeGroup) {
+  // Rank 0 receives from all, then answers all; the others do both in one
+  // group. Were it not for connections, every message could be delivered.
+  auto statuses = connectLate(3, [](uint32_t rank) {
+    std::vector<std::vector<Piece>> groups;
+    if (rank != 0)
+      groups = {{{true, 8, 0}, {false, 8, 0}}};
+    else
+      groups = {{{false, 8, 1}, {false, 8, 2}}, {{true, 8, 1}, {true, 8, 2}}};
+    return groups;
+  });
+  EXPECT_EQ(takeFault().substr(0, 25), "deadlock while connecting");
+  for (const Status &status : statuses)
+    EXPECT_EQ(status.message(), "NCCL: group: internal error");
+}
+
+TEST_F(GpuTest, ConnectingTakesOneMessageForBothDirections) {
+  // Two ranks at half the communicator's distance.
+  connectLate(2, [](uint32_t rank) {
+    return std::vector<std::vector<Piece>>{{{rank == 0, 8, 1 - rank}},
+                                           {{rank == 1, 8, 1 - rank}}};
+  });
+  EXPECT_EQ(takeFault(), "");
+  connectLate(2, [](uint32_t rank) {
+    return std::vector<std::vector<Piece>>{{{true, 8, 1 - rank}},
+                                           {{false, 8, 1 - rank}}};
+  });
+  EXPECT_EQ(takeFault().substr(6),
+            "0 and 1 connect in one step, but not the same directions");
+}
+
 TEST_F(GpuTest, AWaitEndsAtItsDeadline) {
   // Rank 1 is there, but never receives.
   auto statuses =
       onRanks(2, Milliseconds(20'000),
               [&](Transport &transport, uint32_t rank, Control &) {
+                if (Status s = connectBoth(transport, rank); !s.ok())
+                  return s;
                 if (rank == 1) {
                   std::this_thread::sleep_for(Milliseconds(300));
                   return Status::success();
@@ -255,6 +328,8 @@ TEST_F(GpuTest, AbortEndsAWait) {
   auto statuses =
       onRanks(2, Milliseconds(20'000),
               [&](Transport &transport, uint32_t rank, Control &) {
+                if (Status s = connectBoth(transport, rank); !s.ok())
+                  return s;
                 if (rank == 1) {
                   std::this_thread::sleep_for(Milliseconds(300));
                   return Status::success();
