@@ -5,6 +5,8 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
+#include <unistd.h>
+
 #include <array>
 #include <exception>
 #include <optional>
@@ -47,10 +49,16 @@ public:
   MigrationHandle(const MigrationHandle &) = delete;
   MigrationHandle &operator=(const MigrationHandle &) = delete;
 
-  ~MigrationHandle() {
-    // Its end may release memory, through Python.
+  ~MigrationHandle() { close(); }
+
+  /// Ends the migration. No callback is called: Python may be finalizing, and
+  /// what a callback allocated is its owner's, who drops it afterwards.
+  void close() {
+    etc_migration *old = std::exchange(migration, nullptr);
+    if (!old || getpid() != owner) // a forked child has none of its threads
+      return;
     nb::gil_scoped_release free;
-    etc_migration_free(migration);
+    etc_migration_free(old);
   }
 
   void add(const std::string &type, const std::string &name, int dtype,
@@ -65,33 +73,28 @@ public:
     tensor.axes = static_cast<uint32_t>(shape.size());
     std::copy(shape.begin(), shape.end(), tensor.shape);
     std::copy(strides.begin(), strides.end(), tensor.strides);
-    check(
-        etc_migration_register(migration, type.c_str(), name.c_str(), &tensor));
+    check(etc_migration_register(live(), type.c_str(), name.c_str(), &tensor));
   }
 
-  void prepare() {
-    call([this] { return etc_migration_prepare(migration); });
-  }
-  void run() {
-    call([this] { return etc_migration_run(migration); });
-  }
+  void prepare() { call(etc_migration_prepare); }
+  void run() { call(etc_migration_run); }
   void abort() {
-    nb::gil_scoped_release free;
-    etc_migration_abort(migration);
+    if (migration && getpid() == owner)
+      etc_migration_abort(migration);
   }
 
   /// (address, whether it stayed) of a current tensor.
   nb::tuple current(size_t index) const {
     void *data = nullptr;
     int stayed = 0;
-    check(etc_migration_tensor(migration, index, &data, &stayed));
+    check(etc_migration_tensor(live(), index, &data, &stayed));
     return nb::make_tuple(reinterpret_cast<uintptr_t>(data), stayed != 0);
   }
 
   nb::dict report() const {
     etc_report r{};
     r.struct_size = sizeof r;
-    check(etc_migration_report(migration, &r));
+    check(etc_migration_report(live(), &r));
     nb::dict result;
     result["device"] = r.device;
     result["sent_bytes"] = r.sent_bytes;
@@ -118,12 +121,7 @@ public:
     return 0;
   }
   void clear() {
-    // No callback comes any more.
-    if (migration) {
-      etc_migration *old = std::exchange(migration, nullptr);
-      nb::gil_scoped_release free;
-      etc_migration_free(old);
-    }
+    close();
     for (nb::object *each : callbacks())
       each->reset();
   }
@@ -133,11 +131,18 @@ private:
     return {&setValue, &getValue, &allocate, &release, &progress};
   }
 
-  template <typename Function> void call(Function function) {
+  etc_migration *live() const {
+    if (!migration)
+      check(etc_error_new(ETC_ERROR_USAGE, "the migration is closed"));
+    return migration;
+  }
+
+  void call(etc_error *(*function)(etc_migration *)) {
+    etc_migration *open = live();
     etc_error *error = nullptr;
     {
       nb::gil_scoped_release free;
-      error = function();
+      error = function(open);
     }
     if (std::exception_ptr mine = std::exchange(raised, nullptr)) {
       if (error)
@@ -207,6 +212,8 @@ private:
   static void onRelease(void *context, etc_side side,
                         const etc_tensor_info *tensor, void *data, uint64_t) {
     MigrationHandle &me = self(context);
+    if (!me.migration)
+      return; // closing
     (void)me.guarded(0, [&] {
       const auto address = reinterpret_cast<uintptr_t>(data);
       if (tensor)
@@ -230,6 +237,7 @@ private:
   nb::object setValue, getValue, allocate, release, progress;
   std::exception_ptr raised;
   etc_migration *migration = nullptr;
+  const pid_t owner = getpid();
 };
 
 int traverse(PyObject *object, visitproc visit, void *arg) {
@@ -264,6 +272,7 @@ void etc::python::defineMigration(nb::module_ &m) {
       .def("prepare", &MigrationHandle::prepare)
       .def("run", &MigrationHandle::run)
       .def("abort", &MigrationHandle::abort)
+      .def("close", &MigrationHandle::close)
       .def("current", &MigrationHandle::current)
       .def("report", &MigrationHandle::report);
 }

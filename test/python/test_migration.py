@@ -238,6 +238,62 @@ class Memory(unittest.TestCase):
             self.assertEqual(highest, report.peak_bytes)
 
 
+class Threads(unittest.TestCase):
+    def test_one_thread_migrates_and_the_others_are_told(self):
+        plan = etc.plan(**{**REQUEST, "cluster": "1x4", "curr": "PP4"})
+
+        def body(rank, store):
+            import threading
+
+            begin, results = threading.Barrier(4), []
+            state = ranks.make(plan.prev_tensors(rank))
+            migration = prepare(rank, store, plan, state)
+
+            def work():
+                begin.wait()
+                try:
+                    new = migration.run()
+                    results.append(
+                        ranks.differences(new, ranks.make(plan.curr_tensors(rank)))
+                    )
+                except etc.UsageError as error:
+                    results.append(str(error))
+
+            threads = [threading.Thread(target=work) for _ in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            return results
+
+        for results in ranks.must(ranks.run(4, body)):
+            self.assertEqual(results.count([]), 1)
+            for refused in (each for each in results if each != []):
+                self.assertIn("cannot run: the migration ", refused)
+
+    def test_a_callback_cannot_run_the_migration(self):
+        plan = etc.plan(**{**REQUEST, "cluster": "1x4", "curr": "PP4"})
+
+        def body(rank, store):
+            refusals = []
+
+            def progress(*_):
+                try:
+                    migration.run()
+                except etc.UsageError as error:
+                    refusals.append(str(error))
+
+            state = ranks.make(plan.prev_tensors(rank))
+            migration = prepare(rank, store, plan, state, progress=progress)
+            new = migration.run()
+            wrong = ranks.differences(new, ranks.make(plan.curr_tensors(rank)))
+            return wrong, set(refusals)
+
+        message = "cannot run: the migration is in use, by this or another thread"
+        for result in ranks.must(ranks.run(4, body)):
+            self.assertEqual(result, ([], {message}))
+
+
 class WrongUse(unittest.TestCase):
     """One rank is wrong; what it is told, and that others do not wait for it."""
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import atexit
 import os
-from collections.abc import Callable, Mapping, MutableMapping
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from etc import _run
+from etc.errors import UsageError
 from etc.plans import CURR, Plan, TensorSpec
 from etc.progress import Progress, make_progress
 from etc.rendezvous import (
@@ -55,8 +60,21 @@ class Report:
     with other tensors, or not PyTorch's. It goes when they go."""
 
 
+_alive: weakref.WeakSet[Migration] = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    """Connections end before Python does: afterwards no callback can run."""
+    for migration in list(_alive):
+        migration._close()
+
+
 class Migration:
-    """One participant's part of a migration; made by `prepare`."""
+    """One participant's part of a migration; made by `prepare`.
+
+    For one thread at a time, `abort` aside.
+    """
 
     def __init__(
         self,
@@ -92,6 +110,7 @@ class Migration:
         self._new: dict[Key, torch.Tensor] = {}
         self._staging: dict[int, torch.Tensor] = {}
         self._unfreed = 0
+        self._use = threading.Lock()
         adapter = StoreAdapter(store)
         self._handle = _run.Migration(
             plan._handle,
@@ -107,7 +126,32 @@ class Migration:
             release=self._release,
             progress=progress.update if progress else None,
         )
+        _alive.add(self)
         self._register()
+
+    def __del__(self) -> None:
+        # The connections first: they use memory that this object refers to.
+        handle = getattr(self, "_handle", None)
+        if handle is not None:
+            handle.close()
+
+    def _close(self) -> None:
+        """Ends what another thread does with it, and the connections."""
+        self.abort()
+        if self._use.acquire(timeout=10):
+            self._handle.close()
+            self._use.release()
+
+    @contextmanager
+    def _alone(self, what: str) -> Iterator[None]:
+        if not self._use.acquire(blocking=False):
+            raise UsageError(
+                f"cannot {what}: the migration is in use, by this or another thread"
+            )
+        try:
+            yield
+        finally:
+            self._use.release()
 
     def _register(self) -> None:
         from etc.tensors import NAMES, dtype_number
@@ -133,8 +177,12 @@ class Migration:
         Raises PeerError where another participant fails or is late, RuntimeError
         where a tensor was freed or replaced since `prepare`. After an error in safe
         mode the previous state is whole; in eager mode (the default) `state` has
-        what was not released yet.
+        what was not released yet. UsageError where it runs already, or has run.
         """
+        with self._alone("run"):
+            return self._run()
+
+    def _run(self) -> dict[str, dict[str, torch.Tensor]]:
         from etc.checks import check_unmoved
 
         try:
@@ -170,7 +218,8 @@ class Migration:
         return Report(**self._handle.report(), unfreed_bytes=self._unfreed)
 
     def _prepare(self) -> None:
-        self._handle.prepare()
+        with self._alone("prepare"):
+            self._handle.prepare()
 
     def _synchronize(self) -> None:
         """No kernel of the trainer uses memory that ETC reads or frees."""

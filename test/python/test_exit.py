@@ -1,0 +1,145 @@
+"""Interpreters that end while a migration is alive: each way, in real processes."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import etc
+import ranks
+
+try:
+    import torch.distributed  # noqa: F401
+except ImportError:
+    raise unittest.SkipTest("PyTorch is not installed") from None
+
+COUNT = 2
+
+# A rank up to the point where its migration is prepared.
+PREPARE = """
+import atexit, sys, threading, time
+late = []
+atexit.register(lambda: [each() for each in late])
+import torch.distributed as dist
+import etc, ranks
+path, rank, plan = sys.argv[1], int(sys.argv[2]), etc.Plan.load(sys.argv[3])
+state = ranks.make(plan.prev_tensors(plan.participants[rank]))
+def prepare(**options):
+    return etc.prepare(
+        plan, state, store=dist.FileStore(path, 2), rank=rank, world_size=2,
+        host="127.0.0.1", timeout=60, **options)
+"""
+
+MIGRATE = """
+migration = prepare()
+state = migration.run()
+"""
+
+# How a script ends: what it does, and its exit status.
+ENDS = {
+    "at its end": (MIGRATE, 0),
+    "by sys.exit": (MIGRATE + "sys.exit(3)", 3),
+    "by an exception": (MIGRATE + "raise ValueError('ours')", 1),
+    "in a cycle": (
+        MIGRATE
+        + """
+class Holder: pass
+holder = Holder()
+holder.itself, holder.migration = holder, migration
+del migration, state
+""",
+        0,
+    ),
+    "prepared only": ("migration = prepare()", 0),
+    "in an exit handler": (
+        """
+atexit.register(lambda: migration.run())
+migration = prepare()
+""",
+        0,
+    ),
+    "after ETC's own exit handler": (
+        """
+def migrate():
+    global migration
+    first.abort()
+    try:
+        first.run()
+    except etc.UsageError as error:
+        assert "closed" in str(error), error
+    migration = prepare(tag="second")
+    migration.run()
+late.append(migrate)
+first = prepare()
+""",
+        0,
+    ),
+    "in a daemon thread that is done": (
+        """
+done = threading.Event()
+def work():
+    migration = prepare()
+    state = migration.run()
+    done.set()
+    time.sleep(600)
+threading.Thread(target=work, daemon=True).start()
+done.wait()
+""",
+        0,
+    ),
+    "in a daemon thread that migrates": (
+        """
+begun = threading.Event()
+def progress(*_):
+    begun.set()
+    time.sleep(0.05)
+def work():
+    prepare(progress=progress).run()
+threading.Thread(target=work, daemon=True).start()
+begun.wait()
+""",
+        0,
+    ),
+}
+
+
+class Exit(unittest.TestCase):
+    def end(self, body):
+        """The (exit status, stderr) of every rank that runs this."""
+        plan = etc.plan(model=ranks.MODEL, prev="TP2", curr="PP2", cluster="1x2")
+        here = os.path.dirname(os.path.abspath(__file__))
+        package = os.path.dirname(os.path.dirname(etc.__file__))
+        environment = {**os.environ, "PYTHONPATH": f"{here}{os.pathsep}{package}"}
+        with tempfile.TemporaryDirectory() as directory:
+            file = os.path.join(directory, "m.etcplan")
+            plan.save(file)
+            command = [sys.executable, "-W", "ignore", "-c", PREPARE + body]
+            store = os.path.join(directory, "store")
+            processes = [
+                subprocess.Popen(
+                    [*command, store, str(rank), file],
+                    env=environment,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                )
+                for rank in range(COUNT)
+            ]
+            try:
+                errors = [process.communicate(timeout=120)[1] for process in processes]
+            finally:
+                for process in processes:
+                    process.kill()
+            return [(p.returncode, e) for p, e in zip(processes, errors)]
+
+    def test_every_way(self):
+        for name, (body, expected) in ENDS.items():
+            with self.subTest(name):
+                for status, errors in self.end(body):
+                    self.assertEqual(status, expected, errors)
+                    if expected == 1:
+                        self.assertIn("ValueError: ours", errors)
+
+
+if __name__ == "__main__":
+    unittest.main()
