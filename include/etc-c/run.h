@@ -34,7 +34,7 @@ extern "C" {
 
 #define ETC_API __attribute__((visibility("default")))
 
-#define ETC_RUN_API_VERSION 1
+#define ETC_RUN_API_VERSION 2
 
 /* The library's ETC_RUN_API_VERSION; at least that of this header is needed. */
 ETC_API uint32_t etc_run_api_version(void);
@@ -282,6 +282,19 @@ ETC_API etc_error *etc_migration_prepare(etc_migration *migration);
 /* Waits for all others, moves, and commits. All participants call it together,
  * once. After an error of a peer the others get one too. */
 ETC_API etc_error *etc_migration_run(etc_migration *migration);
+
+/* What this participant holds. After an error participants may differ. */
+typedef enum etc_outcome {
+  ETC_NOT_BEGUN = 0, /* no round has begun: the previous state is as it was */
+  ETC_OLD = 1,       /* rounds have begun, and the previous state is whole */
+  ETC_NEW = 2,       /* committed: the current state is whole */
+  ETC_MIXED = 3      /* previous tensors were released: the rest is whole, what
+                        went is with those that received it */
+} etc_outcome;
+
+/* Any thread may ask, at any time. While run goes on it is what an error would
+ * leave. */
+ETC_API etc_outcome etc_migration_outcome(const etc_migration *migration);
 
 /* Makes prepare and run, here and at the peers, end with an error. */
 ETC_API void etc_migration_abort(etc_migration *migration);

@@ -83,6 +83,8 @@ public:
       etc_migration_abort(migration);
   }
 
+  int outcome() const { return etc_migration_outcome(live()); }
+
   /// (address, whether it stayed) of a current tensor.
   nb::tuple current(size_t index) const {
     void *data = nullptr;
@@ -209,17 +211,17 @@ private:
     });
   }
 
-  static void onRelease(void *context, etc_side side,
-                        const etc_tensor_info *tensor, void *data, uint64_t) {
+  static void onRelease(void *context, etc_side, const etc_tensor_info *tensor,
+                        void *data, uint64_t) {
     MigrationHandle &me = self(context);
     if (!me.migration)
       return; // closing
     (void)me.guarded(0, [&] {
       const auto address = reinterpret_cast<uintptr_t>(data);
       if (tensor)
-        me.release(static_cast<int>(side), tensor->type, tensor->name, address);
+        me.release(tensor->type, tensor->name, address);
       else
-        me.release(static_cast<int>(side), nb::none(), nb::none(), address);
+        me.release(nb::none(), nb::none(), address);
       return 0;
     });
   }
@@ -273,6 +275,7 @@ void etc::python::defineMigration(nb::module_ &m) {
       .def("run", &MigrationHandle::run)
       .def("abort", &MigrationHandle::abort)
       .def("close", &MigrationHandle::close)
+      .def("outcome", &MigrationHandle::outcome)
       .def("current", &MigrationHandle::current)
       .def("report", &MigrationHandle::report);
 }

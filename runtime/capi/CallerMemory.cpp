@@ -116,11 +116,13 @@ void CallerMemory::releaseFor(Side side, const etc_tensor_info *info,
                               Buffer buffer) {
   const bool isOurs = !info || side == Side::Curr;
   if (isOurs && !callbacks.allocate)
-    fallback.release(buffer);
-  else if (callbacks.release)
-    callbacks.release(callbacks.context,
-                      side == Side::Prev ? ETC_PREV : ETC_CURR, info,
-                      buffer.data, buffer.bytes);
+    return fallback.release(buffer);
+  if (!callbacks.release)
+    return;
+  if (side == Side::Prev)
+    hasReleased_ = true;
+  callbacks.release(callbacks.context, side == Side::Prev ? ETC_PREV : ETC_CURR,
+                    info, buffer.data, buffer.bytes);
 }
 
 Result<Buffer> CallerMemory::take(uint64_t bytes) {

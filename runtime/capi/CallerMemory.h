@@ -7,6 +7,7 @@
 
 #include "device/Worker.h"
 
+#include <atomic>
 #include <unordered_map>
 
 namespace etc::runtime {
@@ -32,6 +33,9 @@ public:
   /// Called when the migration is over: current shards are the caller's now.
   void handOver() { isHandedOver = true; }
   void keepForLater() override { isOver = true; }
+
+  /// Whether the caller was told that a previous shard is not needed any more.
+  bool hasReleased() const { return hasReleased_; }
 
   /// A current shard's memory, and whether it was a previous one's.
   std::pair<void *, bool> current(size_t position) const;
@@ -61,6 +65,7 @@ private:
   std::unordered_map<std::string, Shard *> named;
   std::unordered_map<const std::byte *, Shard *> byData;
   bool isOver = false, isHandedOver = false;
+  std::atomic<bool> hasReleased_{false};
 };
 
 /// A device whose tensors are a caller's; everything else is another worker's.

@@ -79,7 +79,7 @@ Status Migration::expectStage(Stage expected, const char *what) const {
   static const char *const names[] = {"is not prepared", "is prepared already",
                                       "has run", "has failed"};
   return Status(ErrorKind::Usage, text("cannot ", what, ": the migration ",
-                                       names[static_cast<int>(stage)]));
+                                       names[static_cast<int>(stage.load())]));
 }
 
 Status Migration::registerTensor(const char *type, const char *name,
@@ -169,7 +169,17 @@ void Migration::abort() {
   connections.abort();
 }
 
+etc_outcome Migration::outcome() const {
+  if (stage == Stage::Done)
+    return ETC_NEW;
+  if (memory.hasReleased())
+    return ETC_MIXED;
+  return hasBegun ? ETC_OLD : ETC_NOT_BEGUN;
+}
+
 void Migration::enter(uint32_t, uint32_t round, Phase phase) {
+  if (phase == Phase::Pack)
+    hasBegun = true;
   if (!options.progress || (phase != Phase::Pack && phase != Phase::Done))
     return;
   const auto &program =

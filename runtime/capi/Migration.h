@@ -38,6 +38,8 @@ public:
   Status run();
   void abort();
 
+  /// Any thread may ask.
+  etc_outcome outcome() const;
   Status current(size_t position, void **data, int *stayed) const;
   const DeviceReport *report() const {
     return run_ ? &run_->report() : nullptr;
@@ -71,7 +73,8 @@ private:
   std::atomic<bool> isAborted{false};
   Progress progress;
   std::unique_ptr<DeviceRun> run_; // gone before what it uses
-  Stage stage = Stage::Registering;
+  std::atomic<Stage> stage{Stage::Registering};
+  std::atomic<bool> hasBegun{false}; // the first round
 };
 
 } // namespace etc::runtime

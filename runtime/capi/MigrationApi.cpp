@@ -82,6 +82,10 @@ etc_error *etc_migration_run(etc_migration *migration) {
   return guarded([&] { return migration->migration->run(); });
 }
 
+etc_outcome etc_migration_outcome(const etc_migration *migration) {
+  return migration->migration->outcome();
+}
+
 void etc_migration_abort(etc_migration *migration) {
   migration->migration->abort();
 }

@@ -22,9 +22,10 @@ from etc.errors import (
     UsageError,
     VerificationError,
 )
-from etc.migration import Migration, Report, migrate, prepare
+from etc.migration import Migration, migrate, prepare
 from etc.planner import plan
 from etc.plans import Plan, Summary, TensorSpec
+from etc.report import Report
 
 __version__ = _version()
 

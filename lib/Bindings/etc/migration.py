@@ -8,11 +8,12 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from etc import _run
 from etc.errors import UsageError
+from etc.interrupts import delayed_interrupts
+from etc.observers import Observers
 from etc.plans import CURR, Plan, TensorSpec
 from etc.progress import Progress, make_progress
 from etc.rendezvous import (
@@ -22,6 +23,7 @@ from etc.rendezvous import (
     check_member,
     from_group,
 )
+from etc.report import Report
 
 if TYPE_CHECKING:
     import torch
@@ -29,35 +31,9 @@ if TYPE_CHECKING:
     State = Mapping[str, MutableMapping[str, torch.Tensor]]
 
 Key = tuple[str, str]  # (type, name)
+Tensors = dict[str, dict[str, "torch.Tensor"]]
 
-
-@dataclass(frozen=True)
-class Report:
-    """What one device did. Bytes and seconds."""
-
-    device: int
-    sent_bytes: int
-    received_bytes: int
-    internode_bytes: int
-    """Of those received."""
-    prepare_seconds: float
-    seconds: float
-    """Of the rounds: from the first one's start to the last one's end."""
-    pack_seconds: float
-    copy_seconds: float
-    wait_seconds: float
-    unpack_seconds: float
-    acknowledge_seconds: float
-    peak_bytes: int
-    """The most that was live of the tensors of the plan, staging included."""
-    proved_bytes: int
-    """What the plan states for that."""
-    state_bytes: int
-    """max(prev, curr)."""
-    staging_bytes: int
-    unfreed_bytes: int
-    """Of released tensors whose storage could not be freed at once: it is shared
-    with other tensors, or not PyTorch's. It goes when they go."""
+OUTCOMES = ("not begun", "old", "new", "mixed")  # in the order of etc_outcome
 
 
 _alive: weakref.WeakSet[Migration] = weakref.WeakSet()
@@ -102,8 +78,7 @@ class Migration:
         self._state = state
         self._free_storage = free == "storage"
         self._allocate_tensor = allocate
-        self._on_release = on_release
-        self._progress = progress
+        self._observers = Observers(progress, on_release)
         self._old = check_state(plan, self.device, state, device)
         self._addresses = {key: t.data_ptr() for key, t in self._old.items()}
         self._specs = plan._specs(CURR, self.device)
@@ -111,6 +86,7 @@ class Migration:
         self._staging: dict[int, torch.Tensor] = {}
         self._unfreed = 0
         self._use = threading.Lock()
+        self._has_run = False
         adapter = StoreAdapter(store)
         self._handle = _run.Migration(
             plan._handle,
@@ -124,7 +100,7 @@ class Migration:
             get=adapter.get,
             allocate=self._allocate,
             release=self._release,
-            progress=progress.update if progress else None,
+            progress=self._observers.update if progress else None,
         )
         _alive.add(self)
         self._register()
@@ -166,7 +142,7 @@ class Migration:
                 list(tensor.stride()),
             )
 
-    def run(self) -> dict[str, dict[str, torch.Tensor]]:
+    def run(self) -> Tensors:
         """Moves the state. Collective; the trainer does nothing meanwhile.
 
         Returns {type: {name: tensor}}: tensors that stayed are the same objects,
@@ -175,16 +151,63 @@ class Migration:
         them.
 
         Raises PeerError where another participant fails or is late, RuntimeError
-        where a tensor was freed or replaced since `prepare`. After an error in safe
-        mode the previous state is whole; in eager mode (the default) `state` has
-        what was not released yet. UsageError where it runs already, or has run.
+        where a tensor was freed or replaced since `prepare`, UsageError where it runs
+        already or has run, and what `allocate` raises. After any of them `outcome`
+        and `state` say what this process holds: in safe mode the previous state is
+        whole; in eager mode (the default) `state` has what was not released yet.
+
+        What `progress` and `on_release` raise ends nothing: it is in
+        `observer_errors`, with a RuntimeWarning at the end. KeyboardInterrupt is
+        raised when the migration is over, and `state` is then the new one.
         """
-        with self._alone("run"):
+        with delayed_interrupts(), self._alone("run"):
             return self._run()
 
-    def _run(self) -> dict[str, dict[str, torch.Tensor]]:
+    @property
+    def outcome(self) -> str:
+        """What this process holds, "new" after `run`.
+
+        "not begun": the previous state, untouched. "old": the previous state, whole,
+        after rounds that have begun. "new": the current state. "mixed": what is left
+        of the previous state, in eager mode; what went is with its receivers. After
+        an error participants may differ.
+        """
+        return OUTCOMES[self._handle.outcome()]
+
+    @property
+    def state(self) -> Tensors:
+        """{type: {name: tensor}}: the current state where `outcome` is "new", and
+        otherwise the previous tensors that were not released."""
+        if self.outcome != "new":
+            return _by_type(self._old)
+        stayed = (self._handle.current(i)[1] for i in range(len(self._specs)))
+        return _by_type(
+            {
+                key: self._old[key] if is_old else self._new[key]
+                for key, is_old in zip(self._specs, stayed)
+            }
+        )
+
+    @property
+    def received(self) -> Tensors:
+        """{type: {name: tensor}}: the new tensors that were made until now. Before
+        `outcome` is "new" they may be incomplete."""
+        return _by_type(self._new)
+
+    @property
+    def observer_errors(self) -> tuple[Exception, ...]:
+        """What `progress` and `on_release` raised, in order."""
+        return tuple(self._observers.errors)
+
+    def _run(self) -> Tensors:
         from etc.checks import check_unmoved
 
+        if self._has_run:
+            raise UsageError(
+                f"cannot run: the migration has run, and its outcome is "
+                f"{self.outcome!r}; migration.state has what this process holds"
+            )
+        self._has_run = True
         try:
             check_unmoved(self._old, self._addresses)
         except RuntimeError:
@@ -194,15 +217,9 @@ class Migration:
         try:
             self._handle.run()
         finally:
-            if self._progress:
-                self._progress.close()
-        result: dict[str, dict[str, torch.Tensor]] = {}
-        for index, key in enumerate(self._specs):
-            _, stayed = self._handle.current(index)
-            tensor = self._old[key] if stayed else self._new[key]
-            result.setdefault(key[0], {})[key[1]] = tensor
-        self._old.clear()
-        self._new.clear()
+            self._observers.close()
+        result = self.state
+        self._observers.warn()
         return result
 
     def abort(self) -> None:
@@ -253,24 +270,27 @@ class Migration:
         check_tensor(f"allocate({kind!r}, {name!r})", tensor, spec, self._torch_device)
         return tensor
 
-    def _release(
-        self, side: int, kind: str | None, name: str | None, address: int
-    ) -> None:
+    def _release(self, kind: str | None, name: str | None, address: int) -> None:
         """Staging is over, or a tensor is not needed any more."""
         from etc.tensors import free_storage
 
         if kind is None or name is None:
             self._staging.pop(address, None)
             return
-        if side == 1:  # what a failed migration had begun to receive
-            self._new.pop((kind, name), None)
-            return
         tensor = self._old.pop((kind, name))
         self._state.get(kind, {}).pop(name, None)
-        if self._on_release is not None:
-            self._on_release(kind, name, tensor)
-        if self._free_storage and not free_storage(tensor):
-            self._unfreed += tensor.numel() * tensor.element_size()
+        try:
+            self._observers.release(kind, name, tensor)
+        finally:
+            if self._free_storage and not free_storage(tensor):
+                self._unfreed += tensor.numel() * tensor.element_size()
+
+
+def _by_type(tensors: Mapping[Key, torch.Tensor]) -> Tensors:
+    result: Tensors = {}
+    for (kind, name), tensor in tensors.items():
+        result.setdefault(kind, {})[name] = tensor
+    return result
 
 
 def prepare(
@@ -323,7 +343,8 @@ def prepare(
         on_release: called as on_release(type, name, tensor) before a tensor is
             released.
         progress: True shows a bar where tqdm is installed; or a callable, called as
-            progress(round, rounds, received_bytes).
+            progress(round, rounds, received_bytes). What `progress` or `on_release`
+            raises is kept in `Migration.observer_errors`.
 
     Raises:
         KeyError: a tensor is missing, or is none of the plan's.

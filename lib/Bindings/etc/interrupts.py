@@ -1,0 +1,35 @@
+"""Ctrl-C during a migration waits until it is over."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+@contextmanager
+def delayed_interrupts() -> Iterator[None]:
+    """SIGINT is handled as before when the body has ended, however it did.
+
+    Python handles signals in the main thread only: elsewhere there is nothing to
+    delay.
+    """
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGINT) is None:
+        yield
+        return
+    came = False
+
+    def note(*_: Any) -> None:
+        nonlocal came
+        came = True
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if came:
+            signal.raise_signal(signal.SIGINT)

@@ -1,0 +1,139 @@
+"""What a process holds after a migration was interrupted, and what is said of it."""
+
+import signal
+import unittest
+import warnings
+
+import etc
+import ranks
+import test_migration
+
+try:
+    import torch
+    from etc.tensors import DTYPES
+except ImportError:
+    raise unittest.SkipTest("PyTorch is not installed") from None
+
+
+class Outcome(unittest.TestCase):
+    """Whatever raises, every tensor can be found afterwards."""
+
+    def setUp(self):
+        self.plan = etc.plan(
+            **{**test_migration.REQUEST, "cluster": "1x4", "curr": "PP4"}
+        )
+
+    def run_with(self, callbacks, mode="eager"):
+        """Rank 1 migrates with callbacks: of every rank, what run() raised,
+        outcome, what is wrong with `state`, whether a second run() is refused, and
+        the names of observers' errors."""
+        plan = self.plan
+
+        def body(rank, store):
+            state = ranks.make(plan.prev_tensors(rank))
+            old = {id(t) for group in state.values() for t in group.values()}
+            options = callbacks if rank == 1 else {}
+            migration = test_migration.prepare(
+                rank, store, plan, state, mode=mode, **options
+            )
+            raised = None
+            with warnings.catch_warnings(record=True) as warned:
+                warnings.simplefilter("always")
+                try:
+                    migration.run()
+                except BaseException as error:  # noqa: BLE001
+                    raised = type(error).__name__
+            now = migration.state
+            tensors = (
+                plan.curr_tensors(rank)
+                if migration.outcome == "new"
+                else plan.prev_tensors(rank)
+            )
+            wrong = ranks.differences(now, ranks.make(tensors))
+            if migration.outcome == "mixed":  # what is left is what it was
+                wrong = [w for w in wrong if w[1] in now.get(w[0], {})]
+                left = {id(t) for group in now.values() for t in group.values()}
+                wrong += ["of another state"] * (not left < old)
+            with self.assertRaisesRegex(etc.UsageError, "state has what this process"):
+                migration.run()
+            errors = [type(each).__name__ for each in migration.observer_errors]
+            told = [each for each in warned if "observer_errors" in str(each.message)]
+            self.assertEqual(len(told), 1 if errors else 0)
+            return raised, migration.outcome, wrong, sorted(set(errors))
+
+        return ranks.must(ranks.run(4, body))
+
+    def check_complete(self, results, raised, errors):
+        self.assertEqual(results[1], (raised, "new", [], errors))
+        for rank in (0, 2, 3):
+            self.assertEqual(results[rank], (None, "new", [], []))
+
+    def test_observers_errors_end_nothing(self):
+        def fail(*_):
+            raise LookupError("the observer's own")
+
+        for mode in ("eager", "safe"):
+            for name in ("progress", "on_release"):
+                with self.subTest(f"{name}, {mode}"):
+                    results = self.run_with({name: fail}, mode)
+                    self.check_complete(results, None, ["LookupError"])
+
+    def test_interrupts_of_observers_come_after_the_commit(self):
+        def stop(*_):
+            raise KeyboardInterrupt
+
+        for name in ("progress", "on_release"):
+            with self.subTest(name):
+                results = self.run_with({name: stop})
+                self.check_complete(results, "KeyboardInterrupt", [])
+
+    def test_sigint_waits_for_the_commit(self):
+        def allocate(kind, name, spec):
+            signal.raise_signal(signal.SIGINT)
+            return torch.empty(spec.shape, dtype=DTYPES[spec.dtype])
+
+        for mode in ("eager", "safe"):
+            with self.subTest(mode):
+                results = self.run_with({"allocate": allocate}, mode)
+                self.check_complete(results, "KeyboardInterrupt", [])
+
+    def test_errors_of_allocate(self):
+        for mode, possible in (("eager", {"mixed"}), ("safe", {"old"})):
+            made = []
+
+            def allocate(kind, name, spec, made=made):
+                made.append(name)
+                if len(made) == 12:
+                    raise MemoryError("no room")
+                return torch.empty(spec.shape, dtype=DTYPES[spec.dtype])
+
+            with self.subTest(mode):
+                results = self.run_with({"allocate": allocate}, mode)
+                self.assertEqual(results[1][0], "MemoryError")
+                for rank, (raised, _, wrong, _) in enumerate(results):
+                    self.assertEqual(wrong, [])
+                    self.assertEqual(raised == "PeerError", rank != 1)
+                self.assertIn(results[1][1], possible)
+
+    def test_nothing_has_begun(self):
+        plan = self.plan
+
+        def body(rank, store):
+            state = ranks.make(plan.prev_tensors(rank))
+            migration = test_migration.prepare(rank, store, plan, state)
+            before = migration.outcome
+            if rank == 1:
+                migration.abort()
+            with self.assertRaises(etc.PeerError):
+                migration.run()
+            wrong = ranks.differences(
+                migration.state, ranks.make(plan.prev_tensors(rank))
+            )
+            return before, migration.outcome, wrong
+
+        for result in ranks.must(ranks.run(4, body)):
+            self.assertEqual(result, ("not begun", "not begun", []))
+
+
+if __name__ == "__main__":
+    unittest.main()
