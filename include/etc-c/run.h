@@ -181,7 +181,9 @@ typedef struct etc_memory {
   void *context;
   /* Memory for a current tensor, or for staging, where `tensor` is NULL; NULL
    * where there is none. Aligned to 64 bytes at least, contents undefined.
-   * Nothing else may use it, on any stream. */
+   * Nothing else may use it, on any stream: what overlaps a tensor of the
+   * migration is refused, and stays the caller's. Current tensors are asked for
+   * in the round that first writes them, before it moves anything. */
   void *(*allocate)(void *context, const etc_tensor_info *tensor,
                     uint64_t bytes);
   /* A previous tensor is not needed any more, staging is over, or a migration

@@ -50,12 +50,48 @@ Status CallerMemory::complete() {
   if (Status s = checkComplete(); !s.ok())
     return s;
   // Not before: until here shards may change places.
-  for (Shard &shard : prev) {
-    if (index.shardBytes(shard.holding.shard) > 0)
-      byData[shard.data] = &shard;
-    else if (shard.data) // may lie at the start of another
-      byData.try_emplace(shard.data, &shard);
+  for (Shard &shard : prev)
+    if (Status s =
+            occupy({shard.data, index.shardBytes(shard.holding.shard)}, &shard);
+        !s.ok())
+      return s;
+  return Status::success();
+}
+
+const CallerMemory::Extent *CallerMemory::findOverlap(Buffer buffer) const {
+  const auto first = live.lower_bound(buffer.data);
+  for (auto it = first; it != live.end(); ++it) {
+    if (it->first >= buffer.data + buffer.bytes)
+      break;
+    if (it->second.bytes > 0)
+      return &it->second;
   }
+  for (auto it = first; it != live.begin();) {
+    --it;
+    if (it->second.bytes > 0)
+      return it->first + it->second.bytes > buffer.data ? &it->second : nullptr;
+  }
+  return nullptr;
+}
+
+Status CallerMemory::occupy(Buffer buffer, Shard *shard) {
+  if (!buffer.data)
+    return Status::success();
+  if (buffer.bytes == 0) { // may lie at the start of another
+    live.try_emplace(buffer.data, Extent{0, shard});
+    return Status::success();
+  }
+  auto name = [this](const Shard *each) {
+    return each ? text(each->side == Side::Prev ? "previous " : "new ",
+                       describe(*each))
+                : "staging";
+  };
+  if (const Extent *other = findOverlap(buffer))
+    return Status(ErrorKind::Usage,
+                  text("memory that was allocated for ", name(shard),
+                       " overlaps ", name(other->shard),
+                       "; allocate must return memory that nothing else uses"));
+  live[buffer.data] = {buffer.bytes, shard};
   return Status::success();
 }
 
@@ -126,7 +162,11 @@ void CallerMemory::releaseFor(Side side, const etc_tensor_info *info,
 }
 
 Result<Buffer> CallerMemory::take(uint64_t bytes) {
-  return allocateFor(nullptr, bytes);
+  Result<Buffer> buffer = allocateFor(nullptr, bytes);
+  if (buffer)
+    if (Status s = occupy(*buffer, nullptr); !s.ok())
+      return s;
+  return buffer;
 }
 
 Result<Buffer> CallerMemory::takeNamed(uint64_t bytes,
@@ -137,28 +177,30 @@ Result<Buffer> CallerMemory::takeNamed(uint64_t bytes,
   const etc_tensor_info info =
       runtime::describe(index, Side::Curr, shard.holding);
   Result<Buffer> buffer = allocateFor(&info, bytes);
-  if (buffer && buffer->data) {
-    shard.data = buffer->data;
-    byData[shard.data] = &shard;
-  }
+  if (!buffer)
+    return buffer;
+  if (Status s = occupy(*buffer, &shard); !s.ok())
+    return s;
+  shard.data = buffer->data;
   return buffer;
 }
 
 void CallerMemory::giveBack(Buffer buffer) {
-  auto found = byData.find(buffer.data);
-  if (found == byData.end()) {
-    if (buffer.data)
-      releaseFor(Side::Curr, nullptr, buffer);
-    return;
+  auto found = live.find(buffer.data);
+  if (found == live.end() || found->second.bytes != buffer.bytes)
+    return; // nothing, where another begins
+  if (!found->second.shard) {
+    live.erase(found);
+    return releaseFor(Side::Curr, nullptr, buffer);
   }
   // When all is over, previous tensors that are left stay the caller's, and
   // current ones are, if they are complete.
-  Shard &shard = *found->second;
+  Shard &shard = *found->second.shard;
   if (isOver && (shard.side == Side::Prev || isHandedOver))
     return;
   const etc_tensor_info info =
       runtime::describe(index, shard.side, shard.holding);
-  byData.erase(found);
+  live.erase(found);
   if (shard.side == Side::Curr)
     shard.data = nullptr;
   releaseFor(shard.side, &info, buffer);

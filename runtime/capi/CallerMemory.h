@@ -8,6 +8,7 @@
 #include "device/Worker.h"
 
 #include <atomic>
+#include <map>
 #include <unordered_map>
 
 namespace etc::runtime {
@@ -47,11 +48,19 @@ private:
     std::byte *data = nullptr;
   };
 
+  struct Extent {
+    uint64_t bytes;
+    Shard *shard; // null for staging
+  };
+
   Result<Buffer> take(uint64_t bytes) override;
   Result<Buffer> takeNamed(uint64_t bytes, const std::string &name) override;
   void giveBack(Buffer buffer) override;
 
   Status checkComplete() const;
+  /// Notes memory that is in use, unless some of it is already.
+  Status occupy(Buffer buffer, Shard *shard);
+  const Extent *findOverlap(Buffer buffer) const;
   Result<Buffer> allocateFor(const etc_tensor_info *info, uint64_t bytes);
   void releaseFor(Side side, const etc_tensor_info *info, Buffer buffer);
   std::string describe(const Shard &shard) const {
@@ -63,7 +72,7 @@ private:
   Allocator &fallback;
   std::vector<Shard> prev, curr; // parallel to the program's holdings
   std::unordered_map<std::string, Shard *> named;
-  std::unordered_map<const std::byte *, Shard *> byData;
+  std::map<const std::byte *, Extent> live; // disjoint
   bool isOver = false, isHandedOver = false;
   std::atomic<bool> hasReleased_{false};
 };

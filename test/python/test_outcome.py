@@ -115,6 +115,53 @@ class Outcome(unittest.TestCase):
                     self.assertEqual(raised == "PeerError", rank != 1)
                 self.assertIn(results[1][1], possible)
 
+    def test_memory_that_is_used_already(self):
+        """One tensor twice, or a previous one: refused before it is written to."""
+        plan = self.plan
+
+        def body(rank, store, again, mode):
+            state = ranks.make(plan.prev_tensors(rank))
+            old = {k: dict(group) for k, group in state.items()}
+            made = {}
+
+            def allocate(kind, name, spec):
+                size = (spec.dtype, spec.shape)
+                kept = [t for t in old[kind].values() if tuple(t.shape) == spec.shape]
+                if rank == 1 and again == "previous" and kept:
+                    return kept[0]
+                if rank == 1 and again == "new" and size in made:
+                    return made[size]
+                made[size] = torch.empty(spec.shape, dtype=DTYPES[spec.dtype])
+                return made[size]
+
+            migration = test_migration.prepare(
+                rank, store, plan, state, mode=mode, allocate=allocate
+            )
+            try:
+                migration.run()
+            except (etc.UsageError, etc.PeerError) as error:
+                now = migration.state
+                whole = ranks.make(plan.prev_tensors(rank))
+                wrong = [
+                    each
+                    for each in ranks.differences(now, whole)
+                    if mode == "safe" or each[1] in now.get(each[0], {})
+                ]
+                return type(error).__name__, str(error), wrong
+
+        for again in ("new", "previous"):
+            for mode in ("eager", "safe"):
+                with self.subTest(f"{again}, {mode}"):
+                    results = ranks.must(ranks.run(4, body, again, mode))
+                    self.assertEqual([r[2] for r in results], [[]] * 4)
+                    self.assertEqual(results[1][0], "UsageError")
+                    self.assertRegex(
+                        results[1][1],
+                        rf"allocated for new \S+ \(\w+\) overlaps {again} \S+ \(\w+\); ",
+                    )
+                    for rank in (0, 2, 3):
+                        self.assertEqual(results[rank][0], "PeerError")
+
     def test_nothing_has_begun(self):
         plan = self.plan
 

@@ -62,4 +62,46 @@ TEST_F(CallerMemoryTest, ShardsMayChangePlaces) {
   }
 }
 
+TEST_F(CallerMemoryTest, OverlapsAreRefused) {
+  alignas(64) static std::byte first[64], second[64], free[256];
+  static std::byte *next = nullptr;
+  callbacks.allocate = [](void *, const etc_tensor_info *, uint64_t) -> void * {
+    return next;
+  };
+  CallerMemory memory(index, 0, callbacks, fallback);
+  memory.registerPrev(0, first);
+  memory.registerPrev(1, second);
+  ASSERT_EQ(memory.complete().message(), "");
+  Allocator &allocator = memory;
+  auto allocate = [&](size_t position, std::byte *data) {
+    next = data;
+    const Holding holding = index.holdings(0, Side::Curr)[position];
+    return allocator.allocate(index.shardBytes(holding.shard),
+                              memoryName(Side::Curr, holding.tensor));
+  };
+  const std::string remedy = "; allocate must return memory that nothing else "
+                             "uses";
+  EXPECT_EQ(allocate(1, first + 8).status().message(),
+            "memory that was allocated for new layer.weight (param) overlaps "
+            "previous embedding.weight (param)" +
+                remedy);
+  Result<Buffer> layer = allocate(1, free + 64);
+  ASSERT_TRUE(layer.ok());
+  // From below, too: 32 bytes of the master copy.
+  EXPECT_EQ(allocate(2, free + 40).status().message(),
+            "memory that was allocated for new layer.weight (master) overlaps "
+            "new layer.weight (param)" +
+                remedy);
+  next = free + 64;
+  EXPECT_EQ(allocator.allocate(8).status().message(),
+            "memory that was allocated for staging overlaps new layer.weight "
+            "(param)" +
+                remedy);
+  EXPECT_TRUE(allocate(2, free + 32).ok());
+  // What was released may be used again.
+  const Holding embedding = index.holdings(0, Side::Prev)[0];
+  allocator.release({first, index.shardBytes(embedding.shard)});
+  EXPECT_TRUE(allocate(0, first).ok());
+}
+
 } // namespace
