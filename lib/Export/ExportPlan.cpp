@@ -299,8 +299,8 @@ void PlanExporter::account(ProgramOp program, const fb::ProgramT &entry) {
   summary.max_recv_bytes = std::max(summary.max_recv_bytes, received);
 }
 
-/// What no plan for this request can go below; between nodes no plan without
-/// relays, if this one has none.
+/// The least over all assignments of roles, tied copies apart; between nodes
+/// without relays, if this plan has none.
 void PlanExporter::writeBounds() {
   fb::SummaryT &summary = *plan.summary;
   for (CertificateOp certificate : migration.getOps<CertificateOp>())

@@ -80,7 +80,8 @@ void etc::writeSummary(const fb::Plan &plan, llvm::raw_ostream &os) {
   if (s.zeroed_bytes())
     os << ", zeroes " << formatBytes(s.zeroed_bytes()) << " of new padding";
   const uint64_t relayed = plan::relayedBytes(index);
-  // No plan at all moves less than nothing.
+  // Nothing undercuts zero. A tied copy and its twin are two contents to the
+  // certificates: a plan that sent one for the other could move less.
   const bool mayRelay = relayed > 0 || s.bound_internode_bytes() == 0,
              mayCast = s.bound_moved_bytes() == 0 || !movesCasts(plan);
   bool isLeast = s.bound_moved_bytes() == s.moved_bytes() &&
@@ -88,9 +89,9 @@ void etc::writeSummary(const fb::Plan &plan, llvm::raw_ostream &os) {
   os << "\n  bound    " << formatBytes(s.bound_moved_bytes()) << ", "
      << formatBytes(s.bound_internode_bytes()) << " between nodes"
      << exceptionsOf(!mayRelay, !mayCast) << ": "
-     << (isLeast ? "no plan moves less"
-                 : "no placement at all moves less of either")
-     << " (dual certificates)\n";
+     << (isLeast ? "least of all role assignments"
+                 : "no role assignment needs less of either")
+     << ", tied copies apart (dual certificates)\n";
   if (const fb::Volumes *paper = s.paper_policy())
     os << "  paper    moves " << formatBytes(paper->moved_bytes()) << ", "
        << formatBytes(paper->internode_bytes())

@@ -81,9 +81,9 @@ class Summary(_Figures):
     Bytes are over all devices: moved_bytes, kept_bytes, zeroed_bytes,
     derived_bytes, internode_bytes, relayed_bytes (passed on by devices that
     have just received them); of the busiest device: max_send_bytes,
-    max_recv_bytes. `bound` has what no plan can undercut (moved_bytes,
-    internode_bytes, bottleneck_bytes; internode_bytes: no plan without relays,
-    where this one has none), `paper_policy` what the paper's method
+    max_recv_bytes. `bound` has the least over all assignments of
+    roles, tied copies counted apart (moved_bytes, internode_bytes,
+    bottleneck_bytes; internode_bytes: without relays, where this plan has none), `paper_policy` what the paper's method
     moves, or None. peak_ratio and peak_ratio_safe are the worst device's peak
     over max(prev, curr) in eager and safe mode.
     """

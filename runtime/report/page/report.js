@@ -24,12 +24,12 @@ function drawTitle() {
   const nodes = new Set(D.world.participants.map((d) => plan.nodeOf[d]));
   const tile = (value, text) => h('div', {class: 'tile'}, h('b', {}, value), h('span', {}, text));
   const verdict = isLeast ?
-      `Proved: no plan for this request moves fewer bytes, in all or ${betweenNodes}.` :
+      `Proved: no role assignment needs fewer bytes, in all or ${betweenNodes}, tied copies counted apart.` :
       S.internode_bytes === S.bound.internode_bytes ?
-      `Proved: no plan moves fewer bytes ${betweenNodes}, and none less than ${
-          bytes(S.bound.moved_bytes)} in all.` :
-      `Proved: no plan moves less than ${bytes(S.bound.moved_bytes)}, or than ${
-          bytes(S.bound.internode_bytes)} ${betweenNodes}.`;
+      `Proved: no role assignment needs fewer bytes ${betweenNodes}, and none less than ${
+          bytes(S.bound.moved_bytes)} in all, tied copies counted apart.` :
+      `Proved: no role assignment needs less than ${bytes(S.bound.moved_bytes)}, or than ${
+          bytes(S.bound.internode_bytes)} ${betweenNodes}, tied copies counted apart.`;
   const tiles = [
     tile(
         bytes(S.moved_bytes), `moves, ${percent(S.moved_bytes, plan.stateBytes)} of the new state`),
@@ -84,7 +84,7 @@ function drawTensors(root) {
 function declareSections() {
   section(
       'totals', 'Totals',
-      'The bound is the least that any plan can move, proved by dual certificates that etc-opt checks' +
+      'The bound is the least over all assignments of roles to devices, proved by dual certificates that etc-opt checks; a tied copy is never a source for its twin' +
           (S.paper_policy ?
                '; the paper\'s method is what the published algorithm would move for the same request.' :
                '.'),
