@@ -2,6 +2,7 @@
 
 #include "memory/FileAllocator.h"
 
+#include <algorithm>
 #include <filesystem>
 
 using namespace etc::runtime;
@@ -10,8 +11,7 @@ static Status refuse(const std::string &why) {
   return Status(ErrorKind::Usage, "cannot roll back: " + why);
 }
 
-Status etc::runtime::checkRollBack(const PlanIndex &index,
-                                   const Keeping &keeping) {
+static Status checkReleases(const PlanIndex &index, const Keeping &keeping) {
   if (keeping.isDecided())
     return refuse("the migration is committed; etc-run resume completes it");
   for (uint32_t rank = 0; rank != index.rankCount(); ++rank) {
@@ -25,6 +25,26 @@ Status etc::runtime::checkRollBack(const PlanIndex &index,
                  "; go forward with etc-run resume, or plan the way back with "
                  "etc-opt --prev=INVENTORY.json (etc-run inventory)"));
   }
+  return Status::success();
+}
+
+size_t etc::runtime::countUnfilled(const Keeping &keeping) {
+  return std::count_if(
+      keeping.standings.begin(), keeping.standings.end(),
+      [](const Standing &standing) { return !standing.isFilled; });
+}
+
+bool etc::runtime::isBegun(const PlanIndex &index, const Keeping &keeping) {
+  return countUnfilled(keeping) == 0 || !checkReleases(index, keeping).ok();
+}
+
+Status etc::runtime::checkRollBack(const PlanIndex &index,
+                                   const Keeping &keeping) {
+  if (Status s = checkReleases(index, keeping); !s.ok())
+    return s;
+  if (const size_t count = countUnfilled(keeping); count > 0)
+    return refuse(text("not begun: ", count, " of ", index.rankCount(),
+                       " devices have no previous state yet"));
   return Status::success();
 }
 

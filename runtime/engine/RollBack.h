@@ -8,8 +8,17 @@
 
 namespace etc::runtime {
 
-/// Whether every device still has its previous state; the error, of kind Usage,
-/// says which tensor has gone, or that the migration is committed.
+/// How many devices have no previous state yet.
+size_t countUnfilled(const Keeping &keeping);
+
+/// Whether what the devices hold is the job's state, old, new or in between. It
+/// is not where one has no previous state yet and none has released anything:
+/// then all of the state is where the previous state comes from.
+bool isBegun(const PlanIndex &index, const Keeping &keeping);
+
+/// Whether every device has its previous state, still; the error, of kind
+/// Usage, says which tensor has gone, that the migration is committed, or that
+/// it has not begun.
 Status checkRollBack(const PlanIndex &index, const Keeping &keeping);
 
 /// Notes on all devices that the migration is given up, and drops the current

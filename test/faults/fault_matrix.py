@@ -240,7 +240,7 @@ def table(results):
         key = (case.fault, case.transport, case.mode)
         rows[key].update(["runs", {"none": "old"}.get(left, left), recovery])
         slowest[key] = max(slowest[key], seconds)
-    columns = ["runs", "old", "new", "resumable", "forward", "back", "BROKEN"]
+    columns = ["runs", "not begun", "old", "new", "resumable", "forward", "back", "BROKEN"]
     print(f"{'fault':10} {'transport':9} {'mode':6}" + "".join(f"{c:>10}" for c in columns) + f"{'slowest':>9}")
     for key in sorted(rows):
         print(f"{key[0]:10} {key[1]:9} {key[2]:6}" + "".join(f"{rows[key][c]:>10}" for c in columns) +

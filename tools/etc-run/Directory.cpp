@@ -35,6 +35,15 @@ std::string etc::run::stateDirectory(const Options &options) {
   return options.state.empty() ? options.journal : options.state;
 }
 
+std::string etc::run::describeSource(const Options &options) {
+  if (options.from.empty())
+    return "the formula that fills it";
+  const std::string left = "what the migration in " + options.from + " left";
+  return options.restoreFrom.empty()
+             ? left
+             : left + " and the checkpoint in " + options.restoreFrom;
+}
+
 /// That no file of another migration is taken for one of this.
 static Status checkEmpty(const Options &options, const PlanIndex &index,
                          const std::vector<uint32_t> &ranks) {

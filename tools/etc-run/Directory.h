@@ -29,6 +29,9 @@ plan::Status dropFailed(const plan::PlanIndex &index,
 /// Where the state of a migration is.
 std::string stateDirectory(const Options &options);
 
+/// Where the state of a migration is that has not begun, in words.
+std::string describeSource(const Options &options);
+
 /// After a failure: writes the inventory of those that noted that they stopped,
 /// waiting a little for them. Returns a line about it for the user; empty where
 /// there is no journal.

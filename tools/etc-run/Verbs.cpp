@@ -45,9 +45,35 @@ static std::string describeDevice(const PlanIndex &index, uint32_t rank,
               standing.isStopped ? ", stopped" : "");
 }
 
+/// Devices that are gone need no previous state.
+static bool hasBegun(const PlanIndex &index, const Options &options,
+                     Keeping keeping) {
+  for (uint32_t device : options.failed)
+    if (auto rank = index.rankOf(device))
+      keeping.standings[*rank].isFilled = true;
+  return isBegun(index, keeping);
+}
+
+/// Its first words are not those of the old configuration: whoever reads them
+/// may be about to delete where the state is.
+static std::string describeUnbegun(const PlanIndex &index,
+                                   const Options &options,
+                                   const Keeping &keeping) {
+  const bool isGivenUp =
+      std::any_of(keeping.standings.begin(), keeping.standings.end(),
+                  [](const Standing &s) { return s.isRolledBack; });
+  return text("not begun: ", countUnfilled(keeping), " of ", index.rankCount(),
+              " devices have no previous state yet, so all state is in ",
+              describeSource(options),
+              isGivenUp
+                  ? "; the migration was given up"
+                  : text("; etc-run resume ", options.journal, " starts over"));
+}
+
 /// The first word is the state that the migration ended in; scripts rely on it.
-static std::string describeWhole(const PlanIndex &index, const Keeping &keeping,
-                                 const std::string &directory) {
+static std::string describeWhole(const PlanIndex &index, const Options &options,
+                                 const Keeping &keeping) {
+  const std::string &directory = options.journal;
   const std::vector<Standing> &all = keeping.standings;
   auto every = [&](auto test) {
     return std::all_of(all.begin(), all.end(), test);
@@ -74,7 +100,10 @@ static std::string describeWhole(const PlanIndex &index, const Keeping &keeping,
   const bool canGoBack = checkRollBack(index, keeping).ok();
   return text("resumable: etc-run resume ", directory, " goes on",
               canGoBack ? text(", etc-run rollback ", directory, " goes back")
-                        : "; the old configuration is released in part");
+              : options.failed.empty()
+                  ? "; the old configuration is released in part"
+                  : "; the old configuration is not whole without the failed "
+                    "devices");
 }
 
 /// The bytes themselves, as far as the formula filled them.
@@ -99,14 +128,19 @@ Status etc::run::printStatus(const PlanIndex &index, const Options &options) {
   if (Status s = dropFailed(index, options.failed, *standings); !s.ok())
     return s;
   const Keeping keeping = keepingOf(index, options, *standings);
-  std::cout << describeWhole(index, keeping, options.journal) << "\n";
+  const bool begun = hasBegun(index, options, keeping);
+  std::cout << (begun ? describeWhole(index, options, keeping)
+                      : describeUnbegun(index, options, keeping))
+            << "\n";
   for (uint32_t rank = 0; rank != index.rankCount(); ++rank)
     std::cout << "device " << index.device(rank) << ": "
               << ((*standings)[rank]
                       ? describeDevice(index, rank, keeping.standings[rank])
                       : "no journal")
               << "\n";
-  for (const TensorBox &lost : findLost(index, *standings))
+  // Nothing is lost of a migration that has not begun.
+  for (const TensorBox &lost :
+       begun ? findLost(index, *standings) : std::vector<TensorBox>())
     std::cout << "lost: " << index.describeTensor(lost.tensor)
               << describe(etc::plan::Box(lost.bounds)) << "\n";
   if (options.verify != Verify::Full)
@@ -122,8 +156,12 @@ Status etc::run::rollBackMigration(const PlanIndex &index,
   Result<Survivors> standings = readStandings(index, options.journal);
   if (!standings)
     return standings.status();
-  Status status =
-      rollBack(index, keepingOf(index, options, *standings), options.mode);
+  const Keeping keeping = keepingOf(index, options, *standings);
+  if (!isBegun(index, keeping))
+    return Status(ErrorKind::Usage,
+                  "cannot roll back: " +
+                      describeUnbegun(index, options, keeping));
+  Status status = rollBack(index, keeping, options.mode);
   if (status.ok())
     std::cout << "rolled back: every device has the old configuration\n";
   return status;
@@ -162,6 +200,8 @@ Status etc::run::printInventory(const PlanIndex &index,
   for (uint32_t rank = 0; rank != index.rankCount(); ++rank)
     if ((*standings)[rank])
       (*standings)[rank] = keeping.standings[rank];
+  if (countUnfilled(keeping) == index.rankCount())
+    return Status(ErrorKind::Usage, describeUnbegun(index, options, keeping));
   Inventory inventory = takeInventory(index, *standings);
   if (!options.restoreFrom.empty())
     if (Status s = addRestored(index, options, *standings, inventory); !s.ok())
