@@ -11,8 +11,9 @@ namespace {
 constexpr Milliseconds kSettle{200};
 /// How long the last words may take to leave.
 constexpr Milliseconds kFarewell{1000};
-/// Connections that have not said who they are, and how long they may take.
-constexpr size_t kNewcomers = 64;
+/// Connections that have not said who they are, and how long they may take. The
+/// oldest one goes when there are more: a process says so at once.
+constexpr size_t kNewcomers = 256;
 constexpr Milliseconds kGreeting{5000};
 constexpr Milliseconds kPoll{50};
 
@@ -44,8 +45,7 @@ void Hub::run() {
 
 void Hub::wait() {
   std::vector<pollfd> entries;
-  if (newcomers.size() < kNewcomers)
-    entries.push_back({listener.fd(), POLLIN, 0});
+  entries.push_back({listener.fd(), POLLIN, 0});
   for (const Newcomer &newcomer : newcomers)
     entries.push_back({newcomer.socket.fd(), POLLIN, 0});
   for (const auto &[rank, guest] : guests)
@@ -70,12 +70,18 @@ bool Hub::isOver() {
 /// Takes connections and hears who they are. Who does not know the token gets
 /// no answer.
 void Hub::greet(Clock::time_point now) {
-  while (newcomers.size() < kNewcomers) {
+  for (size_t i = 0; i != kNewcomers; ++i) {
     Socket socket = accept(listener);
     if (!socket.isOpen())
       break;
     newcomers.push_back({std::move(socket), {}, now + kGreeting});
   }
+  hearNewcomers(now);
+  while (newcomers.size() > kNewcomers)
+    newcomers.pop_front();
+}
+
+void Hub::hearNewcomers(Clock::time_point now) {
   for (auto it = newcomers.begin(); it != newcomers.end();) {
     const bool isAlive = it->socket.receive(it->in);
     if (it->in.size() >= sizeof(Hello))
@@ -91,6 +97,10 @@ void Hub::admit(Newcomer &newcomer) {
       parseHello(std::string_view(newcomer.in).substr(0, sizeof(Hello)));
   if (!hello || !equals(hello->secret, options.secret) || stopped)
     return;
+  // A captured Hello that is sent again harms nobody.
+  if (isOpen)
+    return tell(newcomer,
+                usage("the processes have met, and one is rank ", hello->rank));
   if (hello->rank >= options.rankCount || hello->rankCount != options.rankCount)
     return refuse(newcomer, usage("a process is rank ", hello->rank, " of ",
                                   hello->rankCount, ", the plan needs ",
@@ -106,11 +116,15 @@ void Hub::admit(Newcomer &newcomer) {
     welcomeAll();
 }
 
-/// One of the job that cannot take part: it is told why, and so are all.
-void Hub::refuse(Newcomer &newcomer, const Status &why) {
+void Hub::tell(Newcomer &newcomer, const Status &why) {
   std::string out = formatFrame(FrameKind::Stop, {}) +
                     formatFrame(FrameKind::Cause, formatFailure(why));
   (void)newcomer.socket.send(out);
+}
+
+/// One of the job that cannot take part: it is told why, and so are all.
+void Hub::refuse(Newcomer &newcomer, const Status &why) {
+  tell(newcomer, why);
   firstFault = why;
   stop();
 }

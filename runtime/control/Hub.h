@@ -68,7 +68,9 @@ private:
   void wait();
   bool isOver();
   void greet(Clock::time_point now);
+  void hearNewcomers(Clock::time_point now);
   void admit(Newcomer &newcomer);
+  void tell(Newcomer &newcomer, const Status &why);
   void refuse(Newcomer &newcomer, const Status &why);
   void welcomeAll();
   Status compareHellos() const;

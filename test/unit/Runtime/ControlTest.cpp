@@ -135,6 +135,32 @@ TEST_F(ControlTest, StrangersAreNotHeard) {
   EXPECT_TRUE(Client::join(right).ok());
 }
 
+TEST_F(ControlTest, SilentConnectionsDoNotStopTheMeeting) {
+  // At 64 connections for 5 s each, as it was, the meeting was over first.
+  open(2, Milliseconds(20'000));
+  std::vector<Socket> silent;
+  for (int i = 0; i != 400; ++i) {
+    Result<Socket> socket =
+        connectTo(address, std::chrono::steady_clock::now() + kPatience);
+    ASSERT_TRUE(socket.ok());
+    silent.push_back(std::move(*socket));
+  }
+  auto joined = joinAll({options(0, 2), options(1, 2)});
+  EXPECT_EQ(joined[0].status().message(), "");
+  EXPECT_EQ(joined[1].status().message(), "");
+}
+
+TEST_F(ControlTest, AReplayedGreetingHarmsNobody) {
+  open(2);
+  auto joined = joinAll({options(0, 2), options(1, 2)});
+  ASSERT_TRUE(joined[0].ok() && joined[1].ok());
+  const ClientOptions captured = options(1, 2);
+  EXPECT_EQ(Client::join(captured).status().message(),
+            "the processes have met, and one is rank 1");
+  (*joined[0])->put("a", "b");
+  EXPECT_EQ(*(*joined[1])->get("a", kPatience), "b");
+}
+
 TEST_F(ControlTest, SecretsCompareWhole) {
   EXPECT_TRUE(
       equals(secretOf("0123456789abcdef"), secretOf("0123456789abcdef")));
