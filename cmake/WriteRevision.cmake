@@ -1,4 +1,5 @@
 # Writes HEADER with the revision of the sources around the working directory; "unknown" outside of a clone.
+cmake_minimum_required(VERSION 3.25)
 find_package(Git QUIET)
 set(revision unknown)
 if(Git_FOUND)
