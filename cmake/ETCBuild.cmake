@@ -58,11 +58,12 @@ function(etc_add_c_library name output)
   target_link_libraries(${name} PRIVATE ${ARG_LINK})
 endfunction()
 
-# A GoogleTest binary, registered with CTest under its own name.
+# A GoogleTest binary, registered with CTest under its own name; `ctest -L fast` runs it.
 function(etc_add_unittest name)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   target_compile_options(${name} PRIVATE ${ETC_WARNING_FLAGS})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS fast)
 endfunction()
