@@ -8,6 +8,11 @@ A subject looks like this:
     bench.conclude("PP4 reaches 0.91 of ...")
     bench.finish()
 
+Figures are planned or measured. Planned ones (bytes, rounds, simulated times) depend on
+the code alone: `--planned` makes these and takes no time, and a test compares them with
+what is published (published.py). A column whose figures need a clock or a run says
+MEASURED behind its kind, such a conclusion measured=True.
+
 A cell of a spread is the list of all single figures; its text has their median and
 range. So the JSON keeps what was measured, and the text is made from it by `cell`
 alone, here and in docs/benchmarks.md.
@@ -50,6 +55,7 @@ MILLISECONDS_SPREAD, SECONDS_SPREAD, SHARE_SPREAD, RATIO_SPREAD = (
     "ratio spread",
 )
 DIFFERENCE = "difference"  # a share, with its sign
+MEASURED = True  # third in a column: its figures need a clock or a run
 
 
 def significant(value: float, digits: int = 3) -> str:
@@ -112,14 +118,19 @@ def markdown(table: dict) -> str:
     return "".join("| " + " | ".join(line) + " |\n" for line in lines)
 
 
+def column_of(name: str, kind: str, measured: bool = False) -> dict:
+    """A column of the JSON."""
+    return {"name": name, "kind": kind} | ({"measured": True} if measured else {})
+
+
 class Table:
     """Rows under columns; `note` says in a sentence or two what stands in them."""
 
-    def __init__(self, title: str, columns: list[tuple[str, str]], note: str):
+    def __init__(self, title: str, columns: list[tuple], note: str):
         self.data: dict[str, Any] = {
             "title": title,
             "note": note,
-            "columns": [{"name": name, "kind": kind} for name, kind in columns],
+            "columns": [column_of(*column) for column in columns],
             "rows": [],
         }
 
@@ -165,26 +176,42 @@ class Bench:
             metavar="FILE",
             help="where the figures go",
         )
+        parser.add_argument(
+            "--planned",
+            type=pathlib.Path,
+            metavar="FILE",
+            help="planned figures only; FILE is what is published of the subject",
+        )
         arguments = parser.parse_args()
         self.subject, self.title, self.quick = subject, title, arguments.quick
+        self.measures = arguments.planned is None
+        self.published = (
+            {} if self.measures else json.loads(arguments.planned.read_text())
+        )
         self.opt, self.run_tool = arguments.opt.resolve(), arguments.run.resolve()
         self.json, self.bin = arguments.json, arguments.opt.resolve().parent
         self.work = pathlib.Path(tempfile.mkdtemp(prefix="etc-bench-"))
         atexit.register(shutil.rmtree, self.work, ignore_errors=True)
         self.tables: list[Table] = []
         self.conclusions: list[str] = []
-        self.busy = busy_share()
+        self.measured_conclusions: list[str] = []
+        self.inputs: str | None = None
+        self.busy = busy_share() if self.measures else 0
         self.begin = time.monotonic()
 
-    def table(
-        self, title: str, columns: list[tuple[str, str]], note: str = ""
-    ) -> Table:
+    def table(self, title: str, columns: list[tuple], note: str = "") -> Table:
         self.tables.append(Table(title, columns, note))
         return self.tables[-1]
 
-    def conclude(self, sentence: str) -> None:
+    def conclude(self, sentence: str, measured: bool = False) -> None:
         """A sentence that compares; its figures come from the tables."""
-        self.conclusions.append(sentence)
+        (self.measured_conclusions if measured else self.conclusions).append(sentence)
+
+    def stands(self, inputs: str) -> bool:
+        """Whether figures that take long need not be made again, since what they are
+        made from, of which `inputs` is a digest, is as it was when published."""
+        self.inputs = inputs
+        return not self.measures and self.published.get("inputs") == inputs
 
     def repetitions(self, full: int, quick: int = 1) -> int:
         return quick if self.quick else full
@@ -212,6 +239,10 @@ class Bench:
         print(f"{self.subject}: {reason}", file=sys.stderr)
         sys.exit(LEFT_OUT)
 
+    def keep(self) -> None:
+        """Ends a subject whose published figures stand."""
+        self.json.write_text(json.dumps(self.published, indent=1) + "\n")
+
     def finish(self) -> None:
         """Writes the JSON and prints the tables."""
         result = {
@@ -226,7 +257,10 @@ class Bench:
             "wall_seconds": round(time.monotonic() - self.begin, 1),
             "tables": [table.data for table in self.tables],
             "conclusions": self.conclusions,
+            "measured_conclusions": self.measured_conclusions,
         }
+        if self.inputs:
+            result["inputs"] = self.inputs
         self.json.parent.mkdir(parents=True, exist_ok=True)
         self.json.write_text(json.dumps(result, indent=1) + "\n")
         print(text_of(result), end="")
@@ -239,9 +273,20 @@ def text_of(result: dict) -> str:
         parts.append(
             f"**{table['title']}.** {table['note']}".rstrip() + "\n\n" + markdown(table)
         )
-    if result["conclusions"]:
-        parts.append("".join(f"- {sentence}\n" for sentence in result["conclusions"]))
+    if conclusions := conclusions_of(result):
+        parts.append("".join(f"- {sentence}\n" for sentence in conclusions))
     return "\n".join(parts)
+
+
+def conclusions_of(result: dict) -> list[str]:
+    """What a subject concludes, measured sentences first."""
+    return result.get("measured_conclusions", []) + result["conclusions"]
+
+
+def is_measured(result: dict) -> bool:
+    """Whether any figure of a subject needs a clock or a run."""
+    columns = [column for table in result["tables"] for column in table["columns"]]
+    return any(column.get("measured") for column in columns)
 
 
 def machine() -> dict:

@@ -27,14 +27,23 @@ from scipy.optimize import linear_sum_assignment
 
 def measure(binary, name):
     """Milliseconds of one of Google Benchmark's cases, and the bytes it keeps."""
-    command = [binary, "--benchmark_format=json", f"--benchmark_filter=^{name}$", "--benchmark_min_time=0.2"]
-    record = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["benchmarks"][0]
+    command = [
+        binary,
+        "--benchmark_format=json",
+        f"--benchmark_filter=^{name}$",
+        "--benchmark_min_time=0.2",
+    ]
+    record = json.loads(
+        subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    )["benchmarks"][0]
     return record["real_time"], record["kept"]
 
 
 def cases(binary):
     """The names of all cases."""
-    text = subprocess.run([binary, "--benchmark_list_tests"], check=True, capture_output=True, text=True).stdout
+    text = subprocess.run(
+        [binary, "--benchmark_list_tests"], check=True, capture_output=True, text=True
+    ).stdout
     return text.split()
 
 
@@ -48,7 +57,9 @@ def overlaps(extent, roles, devices):
 
 def cost_matrix(prev, curr, layers):
     slices = math.lcm(prev[1], curr[1])
-    classes = -numpy.kron(overlaps(layers, curr[0], prev[0]), overlaps(slices, curr[1], prev[1]))
+    classes = -numpy.kron(
+        overlaps(layers, curr[0], prev[0]), overlaps(slices, curr[1], prev[1])
+    )
     return classes.repeat(curr[2], axis=0).repeat(prev[2], axis=1)
 
 
@@ -64,16 +75,25 @@ class Case:
         numbers = [int(number) for number in re.findall(r"\d+", name)]
         self.prev, self.curr, self.layers = numbers[0:3], numbers[3:6], numbers[6]
         self.roles = math.prod(self.curr)
-        self.lemon = [method for method in ("simplex", "scaling") if f"solve:{method}/{name}" in names]
+        self.lemon = [
+            method
+            for method in ("simplex", "scaling")
+            if f"solve:{method}/{name}" in names
+        ]
 
     def has_twins(self):
         return self.curr[2] > 1 or self.roles <= 4096
 
     def compare(self, binary, repetitions):
-        matrix = cost_matrix(self.prev, self.curr, self.layers) if self.has_twins() else None
+        matrix = (
+            cost_matrix(self.prev, self.curr, self.layers) if self.has_twins() else None
+        )
         times = {}
         for _ in range(repetitions):
-            runs = {"ours": measure(binary, self.name), "alone": measure(binary, f"solve:ours/{self.name}")}
+            runs = {
+                "ours": measure(binary, self.name),
+                "alone": measure(binary, f"solve:ours/{self.name}"),
+            }
             for method in self.lemon:
                 runs[method] = measure(binary, f"solve:{method}/{self.name}")
             if matrix is not None:
@@ -97,25 +117,41 @@ def print_json(roles, title, times):
 def print_row(roles, title, times):
     times = {key: statistics.median(values) for key, values in times.items() if values}
     scipy, lemon = times.get("scipy"), times.get("lemon")
-    cells = [roles, title, f"{times['ours']:.3f}",
-             f"{scipy:.2f}" if scipy else "-", ratio(scipy, times["ours"]) if scipy else "-",
-             f"{times['alone']:.3f}", f"{lemon:.3f}" if lemon else "-",
-             ratio(lemon, times["alone"]) if lemon else "-"]
+    cells = [
+        roles,
+        title,
+        f"{times['ours']:.3f}",
+        f"{scipy:.2f}" if scipy else "-",
+        ratio(scipy, times["ours"]) if scipy else "-",
+        f"{times['alone']:.3f}",
+        f"{lemon:.3f}" if lemon else "-",
+        ratio(lemon, times["alone"]) if lemon else "-",
+    ]
     print("|", " | ".join(map(str, cells)), "|", flush=True)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("binary")
     parser.add_argument("--repetitions", type=int, default=5)
-    parser.add_argument("--json", action="store_true", help="a line of JSON a case, in place of the table")
-    parser.add_argument("--roles", type=int, nargs=2, default=[0, 16384], metavar=("MIN", "MAX"))
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="a line of JSON a case, in place of the table",
+    )
+    parser.add_argument(
+        "--roles", type=int, nargs=2, default=[0, 16384], metavar=("MIN", "MAX")
+    )
     arguments = parser.parse_args()
 
     names = cases(arguments.binary)
     write = print_json if arguments.json else print_row
     if not arguments.json:
-        print("| roles | case | ours, ms | SciPy, ms | SciPy / ours | solution alone, ms | LEMON, ms | LEMON / ours |")
+        print(
+            "| roles | case | ours, ms | SciPy, ms | SciPy / ours | solution alone, ms | LEMON, ms | LEMON / ours |"
+        )
         print("|---|---|---|---|---|---|---|---|")
     for name in names:
         if name.startswith("solve:"):
@@ -123,8 +159,16 @@ def main():
         case = Case(name, names)
         if arguments.roles[0] <= case.roles <= arguments.roles[1]:
             times = case.compare(arguments.binary, arguments.repetitions)
-            lemon = min((times[method] for method in case.lemon), default=None, key=statistics.median)
-            title = name.replace("DP1/", "/").replace("/layers:", " layers:").replace("/", " -> ")
+            lemon = min(
+                (times[method] for method in case.lemon),
+                default=None,
+                key=statistics.median,
+            )
+            title = (
+                name.replace("DP1/", "/")
+                .replace("/layers:", " layers:")
+                .replace("/", " -> ")
+            )
             write(case.roles, title, {**times, "lemon": lemon})
 
 

@@ -109,7 +109,9 @@ def share_out(plan: dict, storage: int | None) -> Work:
                 place = (
                     storage
                     if storage is not None
-                    else host if host in hosts else min(hosts, key=lambda h: load[h])
+                    else host
+                    if host in hosts
+                    else min(hosts, key=lambda h: load[h])
                 )
                 load[place] += count
                 pieces.append(Piece(place, str(source), count))
