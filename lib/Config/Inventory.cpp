@@ -212,6 +212,8 @@ llvm::Expected<Inventory> etc::config::parseInventory(StringRef text,
     return error;
   if (inventory.devices.empty())
     return malformed(input.field, "no device holds anything");
+  if (Error error = checkInventory(inventory, input))
+    return error;
   return inventory;
 }
 

@@ -14,6 +14,10 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+namespace etc::config {
+struct Inventory;
+} // namespace etc::config
+
 namespace etc::config::json {
 
 /// A value and the field it is the value of.
@@ -70,6 +74,9 @@ llvm::Error readSide(const Input &input, SideSpec &side);
 llvm::Error readModel(const Input &input, ModelSpec &model);
 /// A model given as a plain table.
 llvm::Error readTensors(const Input &input, ModelSpec &model);
+/// Whether an inventory that was read from `input` lists every tensor once, and
+/// every element of a device once.
+llvm::Error checkInventory(const Inventory &inventory, const Input &input);
 /// Reads the number of devices of each node.
 llvm::Error readCluster(const Input &input, std::vector<int64_t> &nodes);
 

@@ -50,7 +50,8 @@ struct Inventory {
 };
 
 /// Parses an inventory; `fileName` is what messages call it. It is Malformed
-/// where it refers to what is not there, or has boxes outside of their tensors.
+/// where it refers to what is not there, lists a tensor, or an element of a
+/// device, twice, or has boxes outside of their tensors.
 llvm::Expected<Inventory> parseInventory(llvm::StringRef text,
                                          llvm::StringRef fileName);
 
