@@ -1,6 +1,7 @@
 //===- EtcAttrs.cpp - Syntax and invariants of the attributes -------------===//
 
 #include "dialect/Etc.h"
+#include "dialect/Limits.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -29,11 +30,11 @@ void EtcDialect::registerAttributes() {
 static std::optional<int64_t> takeDimension(StringRef &text,
                                             StringRef letters) {
   StringRef rest = text;
-  unsigned long long value;
+  int64_t value;
   if (!rest.consume_front(letters) || rest.consumeInteger(10, value))
     return std::nullopt;
   text = rest;
-  return static_cast<int64_t>(value);
+  return value;
 }
 
 //===----------------------------------------------------------------------===//
@@ -239,6 +240,9 @@ LogicalResult ParallelAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (bucketSize < 0 || (bucketSize && !zero1))
     return emitError() << "buckets need zero1 and a positive size, got "
                        << bucketSize;
+  if (bucketSize > mostBucketElements)
+    return emitError() << "expected buckets of at most " << mostBucketElements
+                       << " elements, got " << bucketSize;
   if (mtpStage < -1 || mtpStage >= pp)
     return emitError() << "mtp_stage " << mtpStage << " is not in [0, " << pp
                        << ")";

@@ -1,5 +1,6 @@
 //===- EtcVerifiers.cpp - Invariants of a request -------------------------===//
 
+#include "dialect/Limits.h"
 #include "dialect/Verifiers.h"
 #include "dialect/Workloads.h"
 
@@ -40,14 +41,16 @@ std::pair<int64_t, int64_t> MigrationOp::getChunk(Side side, int64_t chunk) {
 bool MigrationOp::hasPart(Side side, int64_t chunk, ::etc::Part part) {
   ParallelAttr parallel = getParallel(side);
   int64_t pp = parallel.getPp(), last = pp * parallel.getVpp() - 1;
-  bool predictsMore = llvm::any_of(getOps<TensorOp>(), [](TensorOp tensor) {
-    return tensor.getPart() == ::etc::Part::Mtp;
-  });
   if (part == ::etc::Part::Embed)
     return chunk == 0;
   if (part == ::etc::Part::Mtp && parallel.getMtpStage() >= 0)
     return chunk == last + 1 - pp + parallel.getMtpStage();
-  if (part != ::etc::Part::Final || !predictsMore)
+  auto predictsMore = [&] {
+    return llvm::any_of(getOps<TensorOp>(), [](TensorOp tensor) {
+      return tensor.getPart() == ::etc::Part::Mtp;
+    });
+  };
+  if (part != ::etc::Part::Final || !predictsMore())
     return chunk == last;
   auto [begin, end] = getChunk(side, chunk);
   return begin < end && end == static_cast<int64_t>(getLayers());
@@ -141,10 +144,30 @@ static LogicalResult verifySide(MigrationOp op, Side side,
   return verifyDevices(op, op, name, *devices);
 }
 
+/// What later sums and products rely on.
+static LogicalResult verifySizes(MigrationOp op) {
+  int64_t devices = 0;
+  for (int64_t node : op.getNodes()) {
+    if (node < 1)
+      return op.emitOpError("every node must have at least one device");
+    devices += std::min(node, mostDevices + 1);
+    if (devices > mostDevices)
+      return op.emitOpError() << "expected at most " << mostDevices
+                              << " devices in all nodes, got more";
+  }
+  const int64_t layers = op.getLayers(), experts = op.getExperts().value_or(0);
+  if (layers > mostLayers)
+    return op.emitOpError()
+           << "expected at most " << mostLayers << " layers, got " << layers;
+  if (experts > mostExperts)
+    return op.emitOpError()
+           << "expected at most " << mostExperts << " experts, got " << experts;
+  return success();
+}
+
 LogicalResult MigrationOp::verify() {
-  if (llvm::any_of(getNodes(), [](int64_t devices) { return devices < 1; }))
-    return emitOpError("every node must have at least one device");
-  if (failed(verifySide(*this, Side::Prev, getPrevDevices())) ||
+  if (failed(verifySizes(*this)) ||
+      failed(verifySide(*this, Side::Prev, getPrevDevices())) ||
       failed(verifySide(*this, Side::Curr, getCurrDevices())) ||
       failed(verifyDevices(*this, *this, "failed",
                            getFailed().value_or(ArrayRef<int64_t>()))) ||
@@ -201,6 +224,30 @@ static LogicalResult verifyWorkloads(MigrationOp migration) {
   return failure(result.wasInterrupted());
 }
 
+/// How many tensors of one layer and expert the op stands for.
+static int64_t instancesOf(MigrationOp migration, TensorOp tensor) {
+  int64_t layers = 1, experts = tensor.isOfExpert()
+                                    ? migration.getExperts().value_or(1)
+                                    : 1;
+  if (tensor.getPart() == ::etc::Part::Layer)
+    layers = migration.getLayers();
+  if (std::optional<ArrayRef<int64_t>> range = tensor.getOfLayers())
+    layers = std::min(layers, (*range)[1]) - (*range)[0];
+  return std::max<int64_t>(layers, 0) * experts;
+}
+
+static LogicalResult verifyCount(MigrationOp migration) {
+  int64_t count = 0;
+  for (TensorOp tensor : migration.getOps<TensorOp>()) {
+    count += instancesOf(migration, tensor);
+    if (count > mostTensors)
+      return tensor.emitOpError()
+             << "expected at most " << mostTensors
+             << " tensors of all layers and experts, got more";
+  }
+  return success();
+}
+
 LogicalResult MigrationOp::verifyRegions() {
   SmallVector<TensorOp> tensors = llvm::to_vector(getOps<TensorOp>());
   llvm::StringSet<> names;
@@ -221,7 +268,7 @@ LogicalResult MigrationOp::verifyRegions() {
         return tensor.emitOpError() << "type '" << type.getValue()
                                     << "' is not one of the migration's";
   }
-  if (failed(verifyDistinct(tensors)))
+  if (failed(verifyDistinct(tensors)) || failed(verifyCount(*this)))
     return failure();
   return verifyWorkloads(*this);
 }
@@ -270,6 +317,19 @@ static LogicalResult verifyOfLayers(TensorOp op) {
   return success();
 }
 
+/// Extents are positive, and so many elements can be counted.
+static LogicalResult verifyShape(TensorOp op, ArrayRef<int64_t> shape) {
+  if (shape.empty() || llvm::any_of(shape, [](int64_t n) { return n < 1; }))
+    return op.emitOpError("expected a shape of positive extents");
+  unsigned __int128 elements = 1;
+  for (int64_t extent : shape) {
+    elements *= extent;
+    if (elements > mostElements)
+      return op.emitOpError("expected at most 2^56 elements, got more");
+  }
+  return success();
+}
+
 LogicalResult TensorOp::verify() {
   bool perLayer = getName().contains(layerMark);
   if (perLayer != (getPart() == ::etc::Part::Layer))
@@ -280,9 +340,8 @@ LogicalResult TensorOp::verify() {
     return emitOpError("is of an expert, but not of a layer");
   if (failed(verifyOfLayers(*this)))
     return failure();
-  if (getShape().empty() ||
-      llvm::any_of(getShape(), [](int64_t n) { return n < 1; }))
-    return emitOpError("expected a shape of positive extents");
+  if (failed(verifyShape(*this, getShape())))
+    return failure();
   if (getSplit() && static_cast<size_t>(*getSplit()) >= getShape().size())
     return emitOpError() << "splits axis " << *getSplit()
                          << " of a tensor with " << getShape().size()
@@ -293,6 +352,8 @@ LogicalResult TensorOp::verify() {
   if (prev->size() != getShape().size() ||
       prev->drop_front() != getShape().drop_front())
     return emitOpError("prev shape may differ along axis 0 only");
+  if (failed(verifyShape(*this, *prev)))
+    return failure();
   if (getCutAxis() != 0)
     return emitOpError(
         "prev shape may differ only along the axis that is split");

@@ -48,12 +48,15 @@ void PlanTables::numberTensors() {
   }
   for (const auto &[key, piece] : ordered)
     addTensor(piece);
+  Names byName;
+  for (unsigned tensor = 0; tensor < table.size(); ++tensor)
+    byName[TensorOp(table[tensor]).getName()].push_back(tensor);
   for (const auto &[key, piece] : ordered)
-    linkSources(piece);
+    linkSources(piece, byName);
 }
 
 /// What a tensor is a cast of, also where that is laid out in another way.
-void PlanTables::linkSources(const Piece &piece) {
+void PlanTables::linkSources(const Piece &piece, const Names &byName) {
   auto states = llvm::to_vector(migration.getTypes().getAsRange<StateAttr>());
   for (unsigned type : table.getTypes(piece.tensor).set_bits()) {
     StringAttr name = states[type].getDerivedFrom();
@@ -62,12 +65,10 @@ void PlanTables::linkSources(const Piece &piece) {
       source = migration.lookupType(name);
     if (!source)
       continue;
-    for (unsigned other = 0; other < table.size(); ++other) {
+    for (unsigned other : byName.at(TensorOp(table[piece.tensor]).getName())) {
       Piece origin{other, piece.layer, piece.expert, {}, {}, {}};
       if (table.getTypes(other).test(*source) &&
-          numbers.contains(keyOf(origin)) &&
-          TensorOp(table[other]).getName() ==
-              TensorOp(table[piece.tensor]).getName())
+          numbers.contains(keyOf(origin)))
         plan.tensors[getTensor(piece, type)]->derived_from =
             getTensor(origin, *source);
     }

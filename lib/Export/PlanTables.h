@@ -7,6 +7,7 @@
 #include "plan/plan_generated.h"
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringMap.h"
 
 #include <map>
 #include <unordered_map>
@@ -41,7 +42,9 @@ private:
   }
   void numberTensors();
   void addTensor(const Piece &piece);
-  void linkSources(const Piece &piece);
+  /// Tensors of the table by their whole names.
+  using Names = llvm::StringMap<llvm::SmallVector<unsigned, 1>>;
+  void linkSources(const Piece &piece, const Names &byName);
 
   MigrationOp migration;
   const TensorTable &table;

@@ -4,6 +4,7 @@
 
 #include "CheckHeld.h"
 #include "ImportInventory.h"
+#include "dialect/Limits.h"
 #include "etc/Model/Model.h"
 
 #include "mlir/IR/Builders.h"
@@ -174,6 +175,13 @@ OwningOpRef<ModuleOp> etc::importRequest(MLIRContext &context,
       model::buildModel(request.model, request.types,
                         request.prev.parallel.distributedOptimizer ||
                             request.curr.parallel.distributedOptimizer);
+  if (model::tensorCount(model) > mostTensors) {
+    emitError(toLocation(builder, request.model.where))
+        << "expected at most " << mostTensors
+        << " tensors of all layers and experts, got "
+        << model::tensorCount(model) << "; use fewer layers or experts";
+    return nullptr;
+  }
   if (failed(checkHeld(toLocation(builder, request.prev.where), model,
                        request.prev)))
     return nullptr;

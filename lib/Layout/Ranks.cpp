@@ -58,15 +58,15 @@ bool etc::layout::chunkHolds(const model::Model &model, model::Block block,
                              const Parallelism &parallel, int64_t p,
                              int64_t k) {
   bool isLast = p == parallel.pp - 1 && k == parallel.vpp - 1;
-  bool predictsMore = llvm::any_of(model.tensors, [](const auto &tensor) {
-    return tensor.block == model::Block::Mtp;
-  });
   switch (block) {
   case model::Block::Embed:
     return p == 0 && k == 0;
   case model::Block::Layer:
     return true;
   case model::Block::Final: {
+    bool predictsMore = llvm::any_of(model.tensors, [](const auto &tensor) {
+      return tensor.block == model::Block::Mtp;
+    });
     Range layers = layersOfChunk(model.layers, parallel, p, k);
     return predictsMore ? layers.size() && layers.end == model.layers : isLast;
   }

@@ -224,6 +224,13 @@ static int64_t instances(const Model &model, const TensorTemplate &tensor) {
                                 : model.layers);
 }
 
+int64_t etc::model::tensorCount(const Model &model) {
+  int64_t count = 0;
+  for (const TensorTemplate &tensor : model.tensors)
+    count += instances(model, tensor);
+  return count;
+}
+
 int64_t etc::model::parameterCount(const Model &model,
                                    const config::Parallelism &parallel) {
   int64_t count = 0;

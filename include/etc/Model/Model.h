@@ -135,6 +135,9 @@ bool hasLayer(const TensorTemplate &tensor, int64_t layer);
 void forInstances(const TensorTemplate &tensor, const Model &model,
                   llvm::function_ref<void(int64_t, int64_t)> see);
 
+/// How many tensors there are, of all layers and experts.
+int64_t tensorCount(const Model &model);
+
 /// Megatron's padding: the next multiple of 128 (or another number) * tp.
 int64_t paddedVocab(int64_t vocab, int64_t tp, int64_t multiple = 128);
 
