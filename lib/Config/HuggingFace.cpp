@@ -20,7 +20,11 @@ struct Key {
   StringRef name;
   int64_t &(*size)(ModelSpec &);
   bool required = true;
+  Bounds bounds = sizeBounds;
 };
+
+/// Of what a model need not have.
+constexpr Bounds countBounds = {0, sizeBounds.most};
 
 /// A value of `model_type`.
 struct ModelType {
@@ -33,12 +37,15 @@ struct ModelType {
 #define ETC_SIZE(member) [](ModelSpec &m) -> int64_t & { return m.member; }
 
 static const Key gpt2Keys[] = {
-    {"n_layer", ETC_SIZE(layers)},   {"n_embd", ETC_SIZE(hidden)},
-    {"n_head", ETC_SIZE(heads)},     {"n_inner", ETC_SIZE(ffn), false},
-    {"vocab_size", ETC_SIZE(vocab)}, {"n_positions", ETC_SIZE(seq)},
+    {"n_layer", ETC_SIZE(layers), true, layerBounds},
+    {"n_embd", ETC_SIZE(hidden)},
+    {"n_head", ETC_SIZE(heads)},
+    {"n_inner", ETC_SIZE(ffn), false},
+    {"vocab_size", ETC_SIZE(vocab)},
+    {"n_positions", ETC_SIZE(seq)},
 };
 static const Key commonKeys[] = {
-    {"num_hidden_layers", ETC_SIZE(layers)},
+    {"num_hidden_layers", ETC_SIZE(layers), true, layerBounds},
     {"hidden_size", ETC_SIZE(hidden)},
     {"num_attention_heads", ETC_SIZE(heads)},
     {"vocab_size", ETC_SIZE(vocab)},
@@ -56,21 +63,23 @@ static const Key qwenMoeKeys[] = {
     {"intermediate_size", ETC_SIZE(ffn)},
     {"num_experts", ETC_SIZE(experts.count)},
     {"moe_intermediate_size", ETC_SIZE(experts.ffn)},
-    {"shared_expert_intermediate_size", ETC_SIZE(experts.sharedFfn), false},
+    {"shared_expert_intermediate_size", ETC_SIZE(experts.sharedFfn), false,
+     countBounds},
 };
 // n_shared_experts is multiplied by the size of one below.
 static const Key deepseekKeys[] = {
     {"intermediate_size", ETC_SIZE(ffn)},
     {"n_routed_experts", ETC_SIZE(experts.count)},
     {"moe_intermediate_size", ETC_SIZE(experts.ffn)},
-    {"n_shared_experts", ETC_SIZE(experts.sharedFfn), false},
-    {"first_k_dense_replace", ETC_SIZE(experts.denseLayers), false},
-    {"q_lora_rank", ETC_SIZE(latent.queryRank), false},
+    {"n_shared_experts", ETC_SIZE(experts.sharedFfn), false, countBounds},
+    {"first_k_dense_replace", ETC_SIZE(experts.denseLayers), false,
+     countBounds},
+    {"q_lora_rank", ETC_SIZE(latent.queryRank), false, countBounds},
     {"kv_lora_rank", ETC_SIZE(latent.keyValueRank)},
     {"qk_nope_head_dim", ETC_SIZE(latent.plainDim)},
     {"qk_rope_head_dim", ETC_SIZE(latent.rotaryDim)},
     {"v_head_dim", ETC_SIZE(latent.valueDim)},
-    {"num_nextn_predict_layers", ETC_SIZE(mtpLayers), false},
+    {"num_nextn_predict_layers", ETC_SIZE(mtpLayers), false, {0, 16}},
 };
 #undef ETC_SIZE
 
@@ -145,9 +154,8 @@ Error HuggingFaceReader::readKeys(ArrayRef<Key> keys) {
                        "missing; expected a positive integer");
     if (!member)
       continue;
-    Bounds bounds = {key.required ? 1 : 0, sizeBounds.most};
     if (Error error =
-            readInteger(memberOf(root, *member), bounds, key.size(spec)))
+            readInteger(memberOf(root, *member), key.bounds, key.size(spec)))
       return error;
   }
   return Error::success();

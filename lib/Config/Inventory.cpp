@@ -69,11 +69,11 @@ static Error readObject(const Input &input, const MemberReader<T> (&readers)[N],
 static const MemberReader<Inventory::Tensor> tensorMembers[] = {
     {"name",
      [](const Input &input, Inventory::Tensor &tensor) {
-       return readText(input, tensor.name);
+       return readName(input, tensor.name);
      }},
     {"type",
      [](const Input &input, Inventory::Tensor &tensor) {
-       return readText(input, tensor.type);
+       return readName(input, tensor.type);
      }},
     {"dtype",
      [](const Input &input, Inventory::Tensor &tensor) {

@@ -73,11 +73,8 @@ static Error readPreset(const Input &input, ModelSpec &model) {
   return store(lookupPreset(input.node.text, input.field), model);
 }
 
-static Error readName(const Input &input, ModelSpec &model) {
-  if (input.node.kind != Kind::String || input.node.text.empty())
-    return expected(input, "a name");
-  model.name = input.node.text;
-  return Error::success();
+static Error readModelName(const Input &input, ModelSpec &model) {
+  return readName(input, model.name);
 }
 
 /// A config.json; its path starts where the request is.
@@ -103,7 +100,7 @@ static Error skip(const Input &, ModelSpec &) { return Error::success(); }
 
 static const MemberReader<ModelSpec> modelMembers[] = {
     {"preset", skip},
-    {"name", readName},
+    {"name", readModelName},
     {"hf_config", skip},
     {"megatron_args", skip},
     {"family", skip},

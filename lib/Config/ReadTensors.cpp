@@ -6,19 +6,12 @@ using namespace etc::config;
 using namespace etc::config::json;
 using llvm::Error;
 
-static Error readText(const Input &input, std::string &target) {
-  if (input.node.kind != Kind::String || input.node.text.empty())
-    return expected(input, "a name");
-  target = input.node.text;
-  return Error::success();
-}
-
-static Error readName(const Input &input, TensorSpec &tensor) {
-  return readText(input, tensor.name);
+static Error readTensorName(const Input &input, TensorSpec &tensor) {
+  return readName(input, tensor.name);
 }
 
 static Error readTiedTo(const Input &input, TensorSpec &tensor) {
-  return readText(input, tensor.tiedTo);
+  return readName(input, tensor.tiedTo);
 }
 
 static Error readBlock(const Input &input, TensorSpec &tensor) {
@@ -55,19 +48,17 @@ static Error readLayerRange(const Input &input, TensorSpec &tensor) {
 }
 
 static const MemberReader<TensorSpec> tensorMembers[] = {
-    {"name", readName},
-    {"block", readBlock},
-    {"shape", readShape},
-    {"split", readSplit},
-    {"vocab_rows", readVocabRows},
-    {"tied_to", readTiedTo},
-    {"layers", readLayerRange},
-    {"view", readView},
+    {"name", readTensorName},      {"block", readBlock},
+    {"shape", readShape},          {"split", readSplit},
+    {"vocab_rows", readVocabRows}, {"tied_to", readTiedTo},
+    {"layers", readLayerRange},    {"view", readView},
 };
 
 Error json::readTensors(const Input &input, ModelSpec &model) {
   if (input.node.kind != Kind::Array)
     return expected(input, "an array of tensors");
+  if (input.node.elements.empty())
+    return malformed(input.field, "expected at least one tensor, got none");
   model.family = "table";
   model.traits = Traits();
   model.tensors.clear();

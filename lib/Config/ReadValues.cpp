@@ -2,10 +2,46 @@
 
 #include "Reader.h"
 
+#include "plan/InputFile.h"
+
+#include "llvm/ADT/StringExtras.h"
+
 using namespace etc::config;
 using namespace etc::config::json;
 using llvm::Error;
 using llvm::StringRef;
+
+static constexpr size_t mostNameBytes = 1024;
+
+llvm::Expected<std::string> json::readFile(StringRef path, uint64_t mostBytes,
+                                           const Field &field) {
+  if (path.contains('\0'))
+    return malformed(field, "expected the name of a file, got one with a NUL");
+  plan::Result<std::string> text = plan::readInput(path.str(), mostBytes);
+  if (!text)
+    return malformed(field, text.status().message());
+  return std::move(*text);
+}
+
+Error json::readName(const Input &input, std::string &target) {
+  if (input.node.kind != Kind::String || input.node.text.empty())
+    return expected(input, "a name");
+  StringRef name = input.node.text;
+  if (name.size() > mostNameBytes)
+    return malformed(input.field, "expected a name of at most " +
+                                      llvm::Twine(mostNameBytes) +
+                                      " bytes, got " +
+                                      llvm::Twine(name.size()));
+  auto isControl = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
+  if (llvm::any_of(name, isControl))
+    return malformed(input.field, "expected a name without control characters");
+  if (name.contains('#') || name.starts_with("/") ||
+      llvm::is_contained(llvm::split(name, '/'), StringRef("..")))
+    return expected(input, "a name without '#', a '/' in front and '..' "
+                           "between slashes");
+  target = name.str();
+  return Error::success();
+}
 
 Error json::expected(const Input &input, const llvm::Twine &what) {
   return malformed(input.field,

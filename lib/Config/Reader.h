@@ -51,6 +51,15 @@ llvm::Error readWord(const Input &input, const Vocabulary &vocabulary,
 llvm::Error readIntegers(const Input &input, Bounds bounds,
                          std::vector<int64_t> &target);
 
+/// A file that a request names. What is no regular file, or is larger than
+/// `mostBytes`, is Malformed at the field.
+llvm::Expected<std::string> readFile(llvm::StringRef path, uint64_t mostBytes,
+                                     const Field &field);
+
+/// Reads what tensors and models are called: files, keys of other files and
+/// lines of text have the name as a part of their own.
+llvm::Error readName(const Input &input, std::string &target);
+
 /// Reads the members in the order of the text.
 template <typename T, size_t N>
 llvm::Error readMembers(const Input &object,
