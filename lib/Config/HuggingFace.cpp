@@ -5,8 +5,6 @@
 #include "Reader.h"
 #include "etc/Config/Families.h"
 
-#include "llvm/Support/MemoryBuffer.h"
-
 using namespace etc::config;
 using namespace etc::config::json;
 using llvm::ArrayRef;
@@ -248,10 +246,11 @@ Expected<ModelSpec> etc::config::parseHuggingFace(StringRef text,
 
 Expected<ModelSpec> etc::config::readHuggingFace(StringRef path,
                                                  const Field &field) {
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
-  if (!buffer)
-    return malformed(field, path + ": " + buffer.getError().message());
-  auto spec = parseHuggingFace((*buffer)->getBuffer(), path);
+  constexpr uint64_t mostBytes = uint64_t(1) << 20;
+  Expected<std::string> text = readFile(path, mostBytes, field);
+  if (!text)
+    return text.takeError();
+  auto spec = parseHuggingFace(*text, path);
   if (spec)
     spec->where = field.where;
   return spec;

@@ -5,8 +5,6 @@
 #include "Reader.h"
 #include "etc/Config/Request.h"
 
-#include "llvm/Support/MemoryBuffer.h"
-
 #include <limits>
 
 using namespace etc::config;
@@ -18,6 +16,8 @@ using llvm::Twine;
 /// No plan has tensors, shards or devices beyond these.
 static constexpr Bounds countBounds = {0, std::numeric_limits<int32_t>::max()};
 static constexpr Bounds extentBounds = {0, int64_t(1) << 48};
+/// Of a file.
+static constexpr uint64_t mostBytes = uint64_t(1) << 28;
 
 static Error readText(const Input &input, std::string &target) {
   if (input.node.kind != Kind::String)
@@ -219,10 +219,10 @@ llvm::Expected<Inventory> etc::config::parseInventory(StringRef text,
 
 llvm::Expected<Inventory> etc::config::readInventory(StringRef path,
                                                      const Field &field) {
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
-  if (!buffer)
-    return malformed(field, path + ": " + buffer.getError().message());
-  return parseInventory((*buffer)->getBuffer(), path);
+  llvm::Expected<std::string> text = readFile(path, mostBytes, field);
+  if (!text)
+    return text.takeError();
+  return parseInventory(*text, path);
 }
 
 Error etc::config::inventoryOfFile(StringRef path, const Field &field,

@@ -96,6 +96,8 @@ public:
 private:
   // No request nests deeper than four.
   static constexpr size_t maxDepth = 32;
+  // An inventory of that many takes some gigabytes of memory.
+  static constexpr size_t maxValues = size_t(1) << 24;
 
   /// An object or an array that is not closed yet.
   struct Frame {
@@ -119,6 +121,7 @@ private:
   size_t cursor = 0;   ///< where line and column stand
   unsigned line = 1, column = 1;
   Node root;
+  size_t values = 0;
   std::vector<Frame> frames;
   std::string failedField, failure; ///< what stopped the parser, and at line
 };
@@ -213,6 +216,9 @@ bool TreeBuilder::key(std::string &name) {
 }
 
 bool TreeBuilder::add(Node node) {
+  if (++values > maxValues)
+    return fail("", "more than " + std::to_string(maxValues) +
+                        " values, the limit");
   if (frames.empty())
     root = std::move(node);
   else if (Node &parent = frames.back().node; parent.kind == Kind::Array)

@@ -24,7 +24,9 @@ struct Output {
   bool executable = false;
 };
 
-/// Writes all of the outputs or none of them. Returns the exit status.
+/// Writes all of the outputs or none of them: each beside its name, which it
+/// takes once all are written. Standard output and devices are written as they
+/// are; a FIFO is refused. Returns the exit status.
 int writeOutputs(llvm::ArrayRef<Output> outputs);
 
 } // namespace etc

@@ -4,6 +4,7 @@
 
 #include "CheckOptions.h"
 #include "Frontier.h"
+#include "Input.h"
 #include "Outputs.h"
 #include "PlanRequest.h"
 #include "Price.h"
@@ -14,25 +15,25 @@
 #include "etc/Export/TrainerState.h"
 
 #include "mlir/IR/Diagnostics.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
 using namespace etc;
 using namespace mlir;
 using config::ExitCode;
 
+constexpr uint64_t mostRequestBytes = uint64_t(1) << 26;
+
 /// The request of a file, or of the options alone.
 static llvm::Expected<config::Request>
 readRequest(const PlannerOptions &options) {
   if (options.input.empty())
     return config::requestFromOptions(options.shorthand);
-  auto buffer =
-      llvm::MemoryBuffer::getFileOrSTDIN(options.input, /*IsText=*/true);
-  if (!buffer)
-    return llvm::createStringError("etc-opt: error: " + options.input + ": " +
-                                   buffer.getError().message());
+  plan::Result<std::string> text = readInput(options.input, mostRequestBytes);
+  if (!text)
+    return llvm::createStringError("etc-opt: error: " +
+                                   text.status().message());
   llvm::Expected<config::Request> request =
-      config::parseRequest((*buffer)->getBuffer(), options.input);
+      config::parseRequest(*text, options.input);
   if (!request)
     return request.takeError();
   if (llvm::Error error = config::applyOverrides(*request, options.shorthand))

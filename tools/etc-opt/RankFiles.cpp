@@ -27,6 +27,11 @@ int etc::writeRanks(const PlannerOptions &options, const plan::fb::Plan &plan) {
   bool isFolder = output.ends_with("/") || llvm::sys::fs::is_directory(output);
   if (!isFolder)
     return writeOutputs(Output{options.output, json});
+  if (output.rtrim('/').empty())
+    return fail("-o " + output +
+                    ": six files do not belong into the root directory; name "
+                    "another one",
+                config::ExitCode::Malformed);
   if (std::error_code error = llvm::sys::fs::create_directories(output))
     return fail(output + ": " + error.message(), config::ExitCode::Malformed);
   std::vector<RankSeat> seats = rankSeats(plan);

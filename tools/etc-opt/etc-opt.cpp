@@ -1,19 +1,18 @@
 //===- etc-opt.cpp - The planner ------------------------------------------===//
 
 #include "HugePages.h"
+#include "Input.h"
+#include "Outputs.h"
 #include "Planner.h"
 #include "ShowPlan.h"
 #include "Version.h"
 
 #include "etc/Transforms/Passes.h"
 
-#include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/Support/CommandLine.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 /// Whether there is bytecode in the input, be it behind the marks of
 /// --split-input-file.
@@ -21,33 +20,56 @@ static bool holdsBytecode(llvm::StringRef input) {
   return input.contains("ML\xefR");
 }
 
-/// As MlirOptMain() does, but takes bytecode only where it is trusted: what
-/// MLIR's reader (LLVM 22) makes of damaged bytecode is bounded neither in
-/// memory nor in time.
-static mlir::LogicalResult runPasses(const etc::PlannerOptions &options,
-                                     int argc, char **argv,
-                                     mlir::DialectRegistry &registry) {
-  std::string input = options.input.empty() ? "-" : options.input, error;
+/// Of IR, as text or as bytecode.
+constexpr uint64_t mostModuleBytes = uint64_t(1) << 31;
+
+/// The text that MLIR's reader may have; nothing, once said why, where it may
+/// not. What that reader (LLVM 22) makes of deep nesting and of damaged
+/// bytecode is bounded neither in memory nor in time.
+static std::unique_ptr<llvm::MemoryBuffer> readModule(const std::string &name,
+                                                      bool trustBytecode) {
+  etc::plan::Result<std::string> text = etc::readInput(name, mostModuleBytes);
+  if (!text) {
+    llvm::errs() << "etc-opt: error: " << text.status().message() << "\n";
+    return nullptr;
+  }
+  if (holdsBytecode(*text)) {
+    if (trustBytecode)
+      return llvm::MemoryBuffer::getMemBufferCopy(*text, name);
+    llvm::errs() << "etc-opt: error: " << name
+                 << ": this is MLIR bytecode; give IR as text or, if the file "
+                    "is your own, --trust-bytecode\n";
+    return nullptr;
+  }
+  if (std::optional<std::string> deep = etc::findDeepNesting(*text)) {
+    llvm::errs() << name << ":" << *deep << "\n";
+    return nullptr;
+  }
+  return llvm::MemoryBuffer::getMemBufferCopy(*text, name);
+}
+
+/// As MlirOptMain() does, on input and to output that are guarded.
+static int runPasses(const etc::PlannerOptions &options, int argc, char **argv,
+                     mlir::DialectRegistry &registry) {
+  std::string input = options.input.empty() ? "-" : options.input;
   auto config = mlir::MlirOptMainConfig::createFromCLOptions();
   if (config.shouldShowDialects() || config.shouldListPasses())
-    return mlir::MlirOptMain(argc, argv, input, options.output, registry);
-  std::unique_ptr<llvm::MemoryBuffer> buffer =
-      mlir::openInputFile(input, &error);
-  if (buffer && !options.trustBytecode && holdsBytecode(buffer->getBuffer()))
-    error = "this is MLIR bytecode; give IR as text or, if the file is your "
-            "own, --trust-bytecode";
-  std::unique_ptr<llvm::ToolOutputFile> output;
-  if (error.empty())
-    output = mlir::openOutputFile(options.output, &error);
-  if (!output) {
-    llvm::errs() << "etc-opt: error: " << input << ": " << error << "\n";
-    return mlir::failure();
-  }
-  if (failed(
-          mlir::MlirOptMain(output->os(), std::move(buffer), registry, config)))
-    return mlir::failure();
-  output->keep();
-  return mlir::success();
+    return mlir::asMainReturnCode(
+        mlir::MlirOptMain(argc, argv, input, options.output, registry));
+  std::unique_ptr<llvm::MemoryBuffer> module =
+      readModule(input, options.trustBytecode);
+  if (!module)
+    return static_cast<int>(etc::config::ExitCode::Malformed);
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  mlir::LogicalResult result =
+      mlir::MlirOptMain(os, std::move(module), registry, config);
+  // Of a file that is split, what passed is shown beside what failed.
+  if (failed(result) && options.output != "-")
+    return EXIT_FAILURE;
+  int status = etc::writeOutputs(
+      etc::Output{options.output, [&](llvm::raw_ostream &to) { to << text; }});
+  return failed(result) ? EXIT_FAILURE : status;
 }
 
 int main(int argc, char **argv) {
@@ -75,11 +97,5 @@ int main(int argc, char **argv) {
     return etc::showPlan(options);
   if (options.isRequest())
     return etc::runPlanner(options);
-  if (!options.input.empty() && options.input != "-" &&
-      !llvm::sys::fs::exists(options.input)) {
-    llvm::errs() << "etc-opt: error: " << options.input
-                 << ": No such file or directory\n";
-    return 2;
-  }
-  return mlir::asMainReturnCode(runPasses(options, argc, argv, registry));
+  return runPasses(options, argc, argv, registry);
 }

@@ -121,8 +121,8 @@ TEST(Request, FilesThatAreMissing) {
             "exit 2: r.json:1:19: error: prev.plan: last.etcplan: cannot open: "
             "No such file or directory");
   EXPECT_EQ(errorOf("{\"prev\": \"left.json\"}"),
-            "exit 2: r.json:1:10: error: prev: left.json: No such file or "
-            "directory");
+            "exit 2: r.json:1:10: error: prev: left.json: cannot open: No such "
+            "file or directory");
 }
 
 TEST(Request, Words) {
