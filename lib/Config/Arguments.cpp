@@ -60,22 +60,56 @@ static const Refused refused[] = {
     {"spec", "its modules are not known"},
 };
 
+/// What says how state is cut over ranks: misspelt, it would pass as one of the
+/// many arguments that say nothing about tensors.
+static const StringRef parallelNames[] = {
+    "tensor-model-parallel-size",
+    "pipeline-model-parallel-size",
+    "pipeline-model-parallel-layout",
+    "context-parallel-size",
+    "expert-model-parallel-size",
+    "expert-tensor-parallel-size",
+    "num-virtual-stages-per-pipeline-rank",
+    "num-layers-per-virtual-pipeline-stage",
+    "decoder-first-pipeline-num-layers",
+    "decoder-last-pipeline-num-layers",
+    "account-for-embedding-in-pipeline-split",
+    "account-for-loss-in-pipeline-split",
+    "use-tp-pp-dp-mapping",
+    "use-distributed-optimizer",
+    "num-distributed-optimizer-instances",
+};
+
+/// The argument that an unknown one was meant to be.
+static StringRef findMeant(StringRef name) {
+  constexpr unsigned mostEdits = 2;
+  if (llvm::is_contained(parallelNames, name))
+    return "";
+  auto meant = llvm::find_if(parallelNames, [&](StringRef known) {
+    return name.edit_distance(known, true, mostEdits) <= mostEdits;
+  });
+  return meant == std::end(parallelNames) ? "" : *meant;
+}
+
 Error Arguments::parse(StringRef text) {
   auto words = splitWords(text, field);
   if (!words)
     return words.takeError();
+  std::vector<std::pair<std::string, std::string>> given;
   std::string *last = nullptr;
   for (StringRef word : *words) {
     if (word.consume_front("--")) {
       auto [name, value] = word.split('=');
       std::string key = name.str();
       std::replace(key.begin(), key.end(), '_', '-');
-      last = &values[key];
-      *last = value.str();
+      last = &given.emplace_back(key, value.str()).second;
     } else if (last && last->empty()) {
       *last = word.str();
     }
   }
+  for (const auto &[name, value] : given)
+    if (Error error = add(name, value))
+      return error;
   if (values.empty())
     return malformed(field, "expected arguments of a training script such as "
                             "--num-layers 32, got \"" +
@@ -86,6 +120,22 @@ Error Arguments::parse(StringRef text) {
           fieldOf(entry.name),
           "not supported, since " + entry.reason +
               (entry.isOfTensors ? "; list the tensors in model.tensors" : ""));
+  return Error::success();
+}
+
+/// As Megatron does, the last value of a name decides; not of those that say
+/// how state is cut.
+Error Arguments::add(StringRef name, StringRef value) {
+  if (StringRef meant = findMeant(name); !meant.empty())
+    return malformed(fieldOf(name),
+                     "unknown argument; did you mean --" + meant + "?");
+  auto [entry, isNew] = values.try_emplace(name, value.str());
+  if (!isNew && entry->second != value &&
+      llvm::is_contained(parallelNames, name))
+    return malformed(fieldOf(name), "is given as \"" + entry->second +
+                                        "\" and as \"" + value +
+                                        "\"; give it once");
+  entry->second = value.str();
   return Error::success();
 }
 

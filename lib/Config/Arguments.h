@@ -16,13 +16,14 @@ struct Number {
   Bounds bounds = sizeBounds;
 };
 
-/// The arguments by name ("num-layers"), the last of a name deciding.
+/// The arguments by name ("num-layers").
 class Arguments {
 public:
   explicit Arguments(const Field &field) : field(field) {}
 
   /// Reads them from a script's text; refuses those that change what is held
-  /// in a way that no configuration here can say.
+  /// in a way that no configuration here can say, those that say how state is
+  /// cut with two values, and what is nearly the name of one of these.
   llvm::Error parse(llvm::StringRef text);
 
   bool has(llvm::StringRef name) const { return values.contains(name); }
@@ -42,6 +43,8 @@ public:
   }
 
 private:
+  llvm::Error add(llvm::StringRef name, llvm::StringRef value);
+
   const Field &field;
   llvm::StringMap<std::string> values;
 };

@@ -179,6 +179,10 @@ static Error checkExpertGrid(const ModelSpec &model,
   if (ep > 1 && !experts)
     return unsatisfiable(field, "ep = " + Twine(ep) +
                                     " needs a model with experts; use ep = 1");
+  if (etp != parallel.tp && !experts)
+    return unsatisfiable(field, "etp = " + Twine(etp) +
+                                    " needs a model with experts; leave etp "
+                                    "out");
   if (experts % ep != 0)
     return unsatisfiable(field,
                          "mlp.experts: " + Twine(experts) +

@@ -92,9 +92,6 @@ static void settleSides(Request &request) {
       llvm::consumeError(std::move(error));
       continue;
     }
-    // Without experts there is no grid of experts.
-    if (!request.model.experts.count)
-      settled.parallel.etp = 0;
     *side = std::move(settled);
   }
 }

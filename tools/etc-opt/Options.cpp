@@ -185,6 +185,15 @@ static std::optional<std::string> given(const cl::opt<std::string> &option) {
              : std::nullopt;
 }
 
+std::optional<llvm::StringRef> etc::findRepeatedOption() {
+  for (auto &[name, option] : cl::getRegisteredOptions())
+    if (llvm::is_contained(option->Categories, &options().category) &&
+        option->getNumOccurrencesFlag() == cl::Optional &&
+        option->getNumOccurrences() > 1)
+      return name;
+  return std::nullopt;
+}
+
 PlannerOptions etc::readPlannerOptions() {
   Options &o = options();
   PlannerOptions result;

@@ -50,6 +50,9 @@ void registerPlannerOptions();
 /// after they are registered.
 void hideForeignOptions();
 
+/// An option of one value that was given more than once.
+std::optional<llvm::StringRef> findRepeatedOption();
+
 /// The options as parsed.
 PlannerOptions readPlannerOptions();
 

@@ -86,6 +86,10 @@ int main(int argc, char **argv) {
   if (!llvm::cl::ParseCommandLineOptions(argc, argv, etc::helpOverview,
                                          &llvm::errs()))
     return 2;
+  if (std::optional<llvm::StringRef> name = etc::findRepeatedOption())
+    return etc::fail((name->size() == 1 ? "-" : "--") + *name +
+                         ": is given twice; give it once",
+                     etc::config::ExitCode::Malformed);
   etc::PlannerOptions options = etc::readPlannerOptions();
   if (options.isModule() && options.isRequest()) {
     llvm::errs() << "etc-opt: error: " << options.input
