@@ -13,7 +13,8 @@ namespace etc::routing {
 /// least time of all: those who have a part send it, and where they would be
 /// late, those who have got it.
 std::vector<Hop> spreadInside(const Problem &problem,
-                              const std::vector<Part> &parts, Time target);
+                              const std::vector<Part> &parts, Time target,
+                              Order order);
 
 } // namespace etc::routing
 

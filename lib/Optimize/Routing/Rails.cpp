@@ -17,7 +17,7 @@ static bool isIn(const std::vector<int32_t> &list, int32_t device) {
   return std::find(list.begin(), list.end(), device) != list.end();
 }
 
-Rails::Rails(const Problem &problem, Time target)
+Rails::Rails(const Problem &problem, Time target, Order order)
     : problem(problem), participants(findParticipants(problem)),
       lots(problem.atoms.size()), in(findRates(problem)),
       out(findRates(problem)) {
@@ -27,8 +27,8 @@ Rails::Rails(const Problem &problem, Time target)
     poseEntries(atom);
     poseCopies(atom);
   }
-  in.solve(target);
-  out.solve(target);
+  in.solve(target, order);
+  out.solve(target, order);
   for (size_t atom = 0; atom < nodes.size(); ++atom)
     stripe(atom);
 }

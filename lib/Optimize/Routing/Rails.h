@@ -34,7 +34,7 @@ struct Part {
 /// the least time of all.
 class Rails {
 public:
-  Rails(const Problem &problem, Time target);
+  Rails(const Problem &problem, Time target, Order order);
 
   /// Hops between nodes, without stages.
   std::vector<Hop> hops;

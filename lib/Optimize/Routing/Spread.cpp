@@ -109,27 +109,34 @@ bool Spread::divideLot(Lot &lot, Time target) {
 }
 
 /// Splits lots of resources that are slower than the target.
-void Spread::divide(Time target) {
-  for (Lot &lot : lots) {
+void Spread::divide(Time target, Order order) {
+  std::vector<std::pair<size_t, std::vector<Share>>> late;
+  auto redo = [&] {
+    for (const auto &[number, before] : late)
+      take(lots[number]);
+    for (const auto &[number, before] : late)
+      if (!divideLot(lots[number], target))
+        for (auto [option, bytes] : before)
+          put(lots[number], option, bytes);
+    late.clear();
+  };
+  for (size_t number = 0; number < lots.size(); ++number) {
+    const Lot &lot = lots[number];
     const std::vector<Option> &list = options[lot.options];
-    const bool isLate = std::any_of(
-        lot.shares.begin(), lot.shares.end(), [&](const Share &share) {
-          return roomOf(list[share.option].resource, target) < 0;
-        });
-    if (!isLate)
-      continue;
-    std::vector<Share> before = lot.shares;
-    take(lot);
-    if (divideLot(lot, target))
-      continue;
-    for (auto [option, bytes] : before)
-      put(lot, option, bytes);
+    if (std::any_of(lot.shares.begin(), lot.shares.end(),
+                    [&](const Share &share) {
+                      return roomOf(list[share.option].resource, target) < 0;
+                    }))
+      late.emplace_back(number, lot.shares);
+    if (order == Order::InTurn)
+      redo();
   }
+  redo();
 }
 
-void Spread::solve(Time target) {
+void Spread::solve(Time target, Order order) {
   putWhole();
-  divide(target);
+  divide(target, order);
   SpreadFlow(*this).settle(target);
 }
 

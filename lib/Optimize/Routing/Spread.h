@@ -30,6 +30,11 @@ struct Lot {
   std::vector<Share> shares; ///< they add up to `bytes`
 };
 
+/// How lots that are late are split: each beside all others as they are, or
+/// after all of them have made room. The first disturbs less, and the second
+/// finds even splits where one lot is late because of others.
+enum class Order : uint8_t { InTurn, Together };
+
 /// Lots, and the resources that carry them.
 class Spread {
 public:
@@ -51,7 +56,7 @@ public:
   /// Shares all lots. Those that fit in `target` stay whole, on options of the
   /// first tier; others are split evenly among as few as can be; where this is
   /// slower than the target, a maximum flow finds the least time that is.
-  void solve(Time target);
+  void solve(Time target, Order order);
 
   /// Devices and bytes of a lot, ascending by device.
   std::vector<std::pair<int32_t, int64_t>> partsOf(int32_t lot) const;
@@ -60,7 +65,7 @@ private:
   friend class SpreadFlow;
   int64_t roomOf(int32_t resource, Time target) const;
   void putWhole();
-  void divide(Time target);
+  void divide(Time target, Order order);
   bool divideLot(Lot &lot, Time target);
   void put(Lot &lot, int32_t option, int64_t bytes);
   void take(Lot &lot);

@@ -14,15 +14,32 @@ static Time withSlack(Time time) {
   return {static_cast<int64_t>(Int128(time.bytes) * 257 / 256), time.rate};
 }
 
+static Solution solveInOrder(const Problem &problem, Time target, Order order) {
+  Rails rails(problem, target, order);
+  std::vector<Hop> hops = std::move(rails.hops);
+  const std::vector<Hop> inside =
+      spreadInside(problem, rails.parts, target, order);
+  hops.insert(hops.end(), inside.begin(), inside.end());
+  return finish(problem, std::move(hops));
+}
+
+/// Whether it is faster, or as fast but for the slack and of fewer hops.
+static bool isBetter(const Solution &one, const Solution &other) {
+  if (one.time > withSlack(other.time))
+    return false;
+  return other.time > withSlack(one.time) ||
+         one.hops.size() < other.hops.size();
+}
+
 Solution solveStriped(const Problem &problem) {
   const Time target = withSlack(findBound(problem).time);
-  Rails rails(problem, target);
-  std::vector<Hop> hops = std::move(rails.hops);
-  const std::vector<Hop> inside = spreadInside(problem, rails.parts, target);
-  hops.insert(hops.end(), inside.begin(), inside.end());
-  Solution striped = finish(problem, std::move(hops));
-  Solution plain = solveFirstHolder(problem);
-  return plain.time <= striped.time ? plain : striped;
+  Solution best = solveFirstHolder(problem);
+  for (Order order : {Order::Together, Order::InTurn}) {
+    Solution striped = solveInOrder(problem, target, order);
+    if (isBetter(striped, best))
+      best = std::move(striped);
+  }
+  return best;
 }
 
 } // namespace etc::routing

@@ -27,7 +27,9 @@ void checkSolvers(const Problem &problem) {
     EXPECT_EQ(verify(problem, solution), std::nullopt);
     EXPECT_GE(solution.time, cut.time);
   }
-  EXPECT_LE(solveStriped(problem).time, solveFirstHolder(problem).time);
+  // But for its slack of 1/256 where that saves hops.
+  EXPECT_LE(solveStriped(problem).time.seconds(),
+            solveFirstHolder(problem).time.seconds() * 1.004);
 }
 
 TEST(PropertyTest, RandomInstances) {
