@@ -3,6 +3,7 @@
 #include "transport/LocalTransport.h"
 
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 using namespace etc::runtime;
@@ -48,8 +49,17 @@ LocalOutcome etc::runtime::runLocally(const PlanIndex &index,
   };
   {
     std::vector<std::jthread> threads;
-    for (uint32_t rank = 0; rank != index.rankCount(); ++rank)
-      threads.emplace_back(runOne, rank);
+    try {
+      for (uint32_t rank = 0; rank != index.rankCount(); ++rank)
+        threads.emplace_back(runOne, rank);
+    } catch (const std::system_error &error) {
+      record(Status(ErrorKind::Usage,
+                    text("cannot start a thread: ", error.what(),
+                         "; raise the limits of memory and processes (ulimit "
+                         "-v, ulimit -u)")));
+      // Those that have started would wait for it.
+      cluster.control(static_cast<uint32_t>(threads.size())).abort();
+    }
   }
   for (auto &run : runs)
     outcome.reports.push_back(run->report());

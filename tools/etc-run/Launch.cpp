@@ -1,5 +1,6 @@
 #include "Launch.h"
 
+#include "Exit.h"
 #include "ProgressLine.h"
 #include "TraceFile.h"
 
@@ -126,6 +127,7 @@ private:
       ::_exit(1);
     ::signal(SIGINT, SIG_IGN); // the parent ends its children
     ::signal(SIGTERM, SIG_DFL);
+    leaveResourceLimitsToParent();
     if (rank != 0)
       meeting.listener.close();
     RunOptions own = runOptions;
@@ -214,6 +216,9 @@ private:
       return {};
     if (WIFSIGNALED(child.state))
       return text("killed by signal ", WTERMSIG(child.state));
+    if (WEXITSTATUS(child.state) == kOutOfMemory)
+      return "out of memory; use a machine with more, or raise the limit "
+             "(ulimit -v)";
     return outcomes[rank].isSet ? ""
                                 : text("its process ended with status ",
                                        WEXITSTATUS(child.state));
@@ -262,10 +267,7 @@ RunResult etc::run::launchProcesses(const PlanIndex &index, Options options,
   if (options.host.empty())
     options.host = "127.0.0.1";
   RunResult result = Launch(index, options, runOptions, *meeting).run();
-  if (!options.trace.empty()) {
-    Status joined = joinTraces(options.trace, index.rankCount());
-    if (result.status.ok())
-      result.status = joined;
-  }
+  if (!options.trace.empty())
+    result.told = joinTraces(options.trace, index.rankCount());
   return result;
 }

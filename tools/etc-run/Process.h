@@ -19,6 +19,8 @@ struct RunResult {
   plan::Status status = plan::Status::success();
   std::vector<runtime::DeviceReport> reports;
   bool isSilent = false; // another process tells the user
+  /// Of the trace, which is written when the migration is over.
+  plan::Status told = plan::Status::success();
 };
 
 /// How a process's device fared. Plain data: it travels to whoever prints the

@@ -25,6 +25,8 @@
 #include "plan/Referee.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <iostream>
 #include <numeric>
 #include <thread>
@@ -89,9 +91,10 @@ static RunResult runAsThreads(const PlanIndex &index, const Options &options,
   LocalOutcome outcome = runLocally(index, runOptions, [&](uint32_t rank) {
     return makeWorker(index, options, runOptions.keeping, rank);
   });
+  RunResult result{outcome.status, std::move(outcome.reports)};
   if (outcome.status.ok() && !options.trace.empty())
-    outcome.status = writeTrace(options.trace, trace);
-  return {outcome.status, std::move(outcome.reports), false};
+    result.told = writeTrace(options.trace, trace);
+  return result;
 }
 
 static RunResult runPlan(const PlanIndex &index, const Setting &setting,
@@ -101,6 +104,16 @@ static RunResult runPlan(const PlanIndex &index, const Setting &setting,
   if (setting.launched)
     return runLaunched(index, *setting.launched, options, runOptions);
   return launchProcesses(index, options, runOptions);
+}
+
+/// Whether what was printed has arrived.
+static Status checkOutput() {
+  errno = 0;
+  return std::cout.flush()
+             ? Status::success()
+             : Status(ErrorKind::Usage, text("cannot write to the standard "
+                                             "output: ",
+                                             std::strerror(errno)));
 }
 
 static void printResult(const RunResult &result, const Options &options) {
@@ -236,6 +249,8 @@ static int migrate(const PlanIndex &index, const etc::plan::PlanFile &file,
                    const Options &options) {
   if (Status s = checkReportFile(options); !s.ok())
     return fail(s);
+  if (Status s = checkTraceFile(options.trace); !s.ok())
+    return fail(s);
   if (options.dryRun)
     return foretell(index, options);
   if (options.isConversion()) {
@@ -266,14 +281,18 @@ static int migrate(const PlanIndex &index, const etc::plan::PlanFile &file,
       result.status.ok() || result.status.kind() == ErrorKind::Verification;
   if (isComplete && !result.reports.empty()) {
     printResult(result, options);
-    if (!options.report.empty())
-      if (Status s = writeReport(index, options, result,
-                                 setting->launched ? "" : traced.trace);
-          !s.ok())
-        return fail(s);
+    Status printed = checkOutput();
+    if (result.told.ok())
+      result.told = printed;
+    Status reported = options.report.empty()
+                          ? Status::success()
+                          : writeReport(index, options, result,
+                                        setting->launched ? "" : traced.trace);
+    if (result.told.ok())
+      result.told = reported;
   }
   if (result.status.ok())
-    return 0;
+    return result.told.ok() ? 0 : failAfterCommit(result.told);
   if (result.isSilent)
     return exitCode(result.status);
   return fail(isComplete ? result.status
@@ -316,6 +335,7 @@ const Hooks &etc::run::hooks() { return storedHooks(); }
 
 int etc::run::runMain(int argc, char **argv, const Hooks &hooks) {
   storedHooks() = hooks;
+  nameResourceLimits();
   auto options = parseOptions(argc, argv);
   if (!options)
     return fail(options.status());
@@ -328,7 +348,9 @@ int etc::run::runMain(int argc, char **argv, const Hooks &hooks) {
     return 0;
   }
   try {
-    return runVerb(*options);
+    const int code = runVerb(*options);
+    const Status printed = checkOutput();
+    return code == 0 && !printed.ok() ? fail(printed) : code;
   } catch (const std::exception &error) {
     return fail(Status(ErrorKind::Usage, error.what()));
   }

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 
 using namespace etc::run;
@@ -15,15 +16,25 @@ static double microseconds(std::chrono::steady_clock::duration time) {
   return std::chrono::duration<double, std::micro>(time).count();
 }
 
+static Status cannotWrite(const std::string &path) {
+  return Status(ErrorKind::Usage,
+                etc::plan::text(path, ": cannot write; name a file in a folder "
+                                      "that exists"));
+}
+
+Status etc::run::checkTraceFile(const std::string &path) {
+  const auto folder = std::filesystem::path(path).parent_path();
+  return folder.empty() || std::filesystem::is_directory(folder)
+             ? Status::success()
+             : cannotWrite(path);
+}
+
 static Status writeEvents(const std::string &path, const Json &events) {
   std::ofstream file(path);
   file << Json{{"displayTimeUnit", "ms"}, {"traceEvents", events}}.dump()
        << "\n";
   file.close();
-  return file ? Status::success()
-              : Status(ErrorKind::Usage,
-                       etc::plan::text(path, ": cannot write; name a file in a "
-                                             "folder that exists"));
+  return file ? Status::success() : cannotWrite(path);
 }
 
 static Json nameOf(uint32_t device) {

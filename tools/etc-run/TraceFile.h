@@ -10,6 +10,9 @@
 
 namespace etc::run {
 
+/// Whether a trace can be written there, as far as can be told before.
+plan::Status checkTraceFile(const std::string &path);
+
 /// Writes a trace in Chrome's JSON: a row a device, an entry a step.
 plan::Status writeTrace(const std::string &path, const runtime::TraceLog &log);
 

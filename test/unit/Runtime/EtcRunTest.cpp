@@ -225,6 +225,54 @@ TEST_F(EtcRun, AnEarlierAttemptKeepsItsMode) {
   EXPECT_EQ(run("resume " + journal + " --mode=safe").code, 0);
 }
 
+TEST_F(EtcRun, SaysThatItMigratedWhereItCannotReport) {
+  const std::string plan = write(twoStagePlan());
+  const std::string noRoom = "No space left on device";
+  Ended ended = run("--report=/dev/full " + plan);
+  EXPECT_EQ(ended.code, 4) << ended.out;
+  EXPECT_NE(ended.out.find("etc-run: migrated, but --report=/dev/full: cannot "
+                           "write"),
+            std::string::npos)
+      << ended.out;
+  for (const char *option : {"--json ", ""}) {
+    ended = shell("(" ETC_RUN_BINARY " " + std::string(option) + plan +
+                  " 2>&1 >/dev/full)");
+    EXPECT_EQ(ended.code, 4) << ended.out;
+    EXPECT_EQ(ended.out, "etc-run: migrated, but cannot write to the standard "
+                         "output: " +
+                             noRoom + "\n");
+  }
+  ended = shell("(" ETC_RUN_BINARY " --dry-run " + plan + " 2>&1 >/dev/full)");
+  EXPECT_EQ(ended.code, 2) << ended.out;
+}
+
+TEST_F(EtcRun, AFileSizeLimitIsAnError) {
+  const std::string journal = directory / "journal";
+  Ended ended = shell("(ulimit -f 0; " ETC_RUN_BINARY " --journal=" + journal +
+                      " " + write(twoStagePlan()) + ")");
+  EXPECT_EQ(ended.code, 2) << ended.out;
+  EXPECT_NE(ended.out.find("cannot write: File too large"), std::string::npos)
+      << ended.out;
+  for (const auto &entry :
+       std::filesystem::recursive_directory_iterator(journal))
+    EXPECT_NE(entry.path().extension(), ".part") << entry.path();
+}
+
+TEST_F(EtcRun, RunningOutOfMemoryIsOneLine) {
+  // From too little to be loaded to enough for all threads.
+  const std::string plan = write(twoStagePlan());
+  for (int kilobytes = 20'000; kilobytes <= 60'000; kilobytes += 1'000) {
+    Ended ended = shell("(ulimit -v " + std::to_string(kilobytes) +
+                        "; exec " ETC_RUN_BINARY " " + plan + ")");
+    if (ended.code == 0 || ended.code == 127) // migrated, or was not loaded
+      continue;
+    SCOPED_TRACE(kilobytes);
+    EXPECT_TRUE(ended.code == 2 || ended.code == 3) << ended.out;
+    EXPECT_TRUE(ended.out.starts_with("etc-run: ")) << ended.out;
+    EXPECT_EQ(ended.out.find('\n'), ended.out.size() - 1) << ended.out;
+  }
+}
+
 TEST_F(EtcRun, RefusesABrokenPlan) {
   etc::plan::fb::PlanT plan = twoStagePlan();
   plan.programs[0]->peak = 1;
