@@ -18,7 +18,7 @@ public:
   Status prepare(const Preparation &plan, Milliseconds timeout) override {
     return inner.prepare(plan, timeout);
   }
-  void forgetSlabs() override { inner.forgetSlabs(); }
+  void forgetMemory() override { inner.forgetMemory(); }
   uint64_t deviceBytes() const override { return inner.deviceBytes(); }
   Status post(std::span<const Outgoing> outgoing,
               std::span<Incoming> incoming) override {

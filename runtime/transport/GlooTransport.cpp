@@ -62,7 +62,7 @@ public:
 
   ~GlooTransport() override { stopSending(); }
 
-  void forgetSlabs() override { stopSending(); }
+  void forgetMemory() override { stopSending(); }
 
   /// Another thread fills and sends, so that the caller can do something else
   /// meanwhile.

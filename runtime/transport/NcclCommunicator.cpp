@@ -6,11 +6,11 @@ using namespace etc::runtime;
 
 /// Between two looks at a transfer, once it has taken longer than a short one.
 constexpr auto kPoll = std::chrono::microseconds(20);
+constexpr auto kLastWait = std::chrono::seconds(5);
 
 NcclCommunicator::~NcclCommunicator() {
   if (comm) {
-    forgetMemory();
-    begin(std::chrono::seconds(5));
+    begin(kLastWait);
     if (settle(nccl.ncclCommFinalize(comm), "finalize").ok() && comm)
       nccl.ncclCommDestroy(comm);
   }
@@ -73,8 +73,10 @@ Status NcclCommunicator::drain(Milliseconds timeout) {
   begin(timeout);
   while (true) {
     cuda::Code code = driver.cuStreamQuery(stream_);
-    if (code == cuda::kSuccess)
+    if (code == cuda::kSuccess) {
+      isBusy = false;
       return comm ? Status::success() : fail("the communicator was aborted");
+    }
     if (code != cuda::kNotReady)
       return fail(driver.check(code, "a transfer failed").message());
     if (Status s = checkWait("a transfer"); !s.ok())
@@ -101,18 +103,12 @@ Status NcclCommunicator::connect(const NcclOptions &options,
                 "the communicator");
 }
 
-void NcclCommunicator::registerMemory(WritableBytes bytes) {
-  void *handle = nullptr;
-  if (nccl.ncclCommRegister && !bytes.empty() &&
-      nccl.ncclCommRegister(comm, bytes.data(), bytes.size(), &handle) ==
-          nccl::kSuccess &&
-      handle)
-    registrations.push_back(handle);
-}
-
-void NcclCommunicator::forgetMemory() {
-  for (void *handle : registrations)
-    if (comm)
-      nccl.ncclCommDeregister(comm, handle);
-  registrations.clear();
+void NcclCommunicator::stop() {
+  if (!isBusy)
+    return;
+  (void)fail("stopped");
+  // An abort need not drain: then whoever frees the memory waits for it.
+  const auto end = Clock::now() + kLastWait;
+  while (driver.cuStreamQuery(stream_) == cuda::kNotReady && Clock::now() < end)
+    std::this_thread::sleep_for(kPoll);
 }

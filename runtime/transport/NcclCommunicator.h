@@ -13,6 +13,11 @@ namespace etc::runtime {
 /// Every call that NCCL may leave in progress is polled against a deadline, and
 /// after any trouble the communicator is aborted: nothing else frees its
 /// kernels. Errors are of kind Peer.
+///
+/// No memory is registered. A transfer over NVLink needs registration at both
+/// ends (the sender else waits for an address that nobody tells), and tensors
+/// that go whole are a trainer's; across nodes NCCL's relays over other GPUs of
+/// the node switch it off anyway.
 class NcclCommunicator {
 public:
   NcclCommunicator(const cuda::Driver &driver, const nccl::Library &nccl)
@@ -26,6 +31,7 @@ public:
   /// Calls body() between group start and end. `body` returns a code of NCCL.
   template <typename Body> Status group(Body body, Milliseconds timeout) {
     begin(timeout);
+    isBusy = true;
     Status status = call(nccl.ncclGroupStart(), "group start");
     if (!status.ok())
       return status;
@@ -46,9 +52,8 @@ public:
   /// Waits for all that is on the stream.
   Status drain(Milliseconds timeout);
 
-  /// Tells NCCL of memory that messages often use, as far as it listens.
-  void registerMemory(WritableBytes bytes);
-  void forgetMemory();
+  /// Aborts what is still under way, and waits a little for its kernels to end.
+  void stop();
 
   /// Ends every wait; any thread may call it.
   void requestAbort() { isAborted = true; }
@@ -74,7 +79,7 @@ private:
   Control *control = nullptr;
   nccl::Communicator comm = nullptr;
   cuda::Stream stream_ = nullptr;
-  std::vector<void *> registrations;
+  bool isBusy = false; // between a group and the wait for it
   std::atomic<bool> isAborted{false};
   Milliseconds limit{};
   Clock::time_point deadline{};

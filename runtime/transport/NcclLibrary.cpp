@@ -29,9 +29,6 @@ static const char *lookUp(const SharedLibrary &library, Library &nccl) {
   ETC_FIND(ncclGetErrorString)
   ETC_FIND(ncclGetLastError)
 #undef ETC_FIND
-  if (!library.find("ncclCommRegister", nccl.ncclCommRegister) ||
-      !library.find("ncclCommDeregister", nccl.ncclCommDeregister))
-    nccl.ncclCommRegister = nullptr;
   return nullptr;
 }
 

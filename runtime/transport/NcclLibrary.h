@@ -65,9 +65,6 @@ struct Library {
   Code (*ncclRecv)(void *, size_t, int, int, Communicator, cuda::Stream);
   const char *(*ncclGetErrorString)(Code);
   const char *(*ncclGetLastError)(Communicator);
-  /// Null where the library does not have them.
-  Code (*ncclCommRegister)(Communicator, void *, size_t, void **);
-  Code (*ncclCommDeregister)(Communicator, void *);
 };
 
 /// NCCL of this machine. The error says what is missing, or that it is too old.

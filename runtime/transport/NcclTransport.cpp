@@ -27,8 +27,6 @@ public:
   /// all that the plan uses are connected here, in one group a rank: whom one
   /// rank sends to expects it in the same group.
   Status prepare(const Preparation &plan, Milliseconds timeout) override {
-    comm.registerMemory(plan.sendSlab);
-    comm.registerMemory(plan.recvSlab);
     const size_t places = plan.targets.size() + plan.sources.size();
     if (places == 0)
       return Status::success();
@@ -43,7 +41,7 @@ public:
     return status;
   }
 
-  void forgetSlabs() override { comm.forgetMemory(); }
+  void forgetMemory() override { comm.stop(); }
 
   uint64_t deviceBytes() const override {
     uint64_t now = freeBytes();

@@ -48,8 +48,6 @@ struct Incoming {
 struct Preparation {
   /// Ranks that messages go to and come from.
   std::span<const uint32_t> targets, sources;
-  /// Staging memory, used throughout.
-  WritableBytes sendSlab, recvSlab;
 };
 
 /// One participant's end of the exchange. Peers are ranks. Messages between two
@@ -72,14 +70,15 @@ public:
   /// before they are posted, and taken when all have come.
   virtual uint64_t pieceBytes() const { return 0; }
 
-  /// Makes connections and what else takes time, ahead of the first group. All
-  /// participants call it together.
+  /// Makes all connections and what else takes time, ahead of the first group.
+  /// All participants call it together.
   virtual Status prepare(const Preparation &, Milliseconds) {
     return Status::success();
   }
 
-  /// The slabs of prepare() are about to go.
-  virtual void forgetSlabs() {}
+  /// The memory of what was posted is about to go: where that is still under
+  /// way, after an error, it ends here.
+  virtual void forgetMemory() {}
 
   /// Memory of the device that the transport took for itself.
   virtual uint64_t deviceBytes() const { return 0; }

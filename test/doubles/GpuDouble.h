@@ -50,6 +50,8 @@ const char *etcDoubleTakeFault();
 /// Kernel launches, and pages of device memory now mapped.
 unsigned etcDoubleLaunches();
 unsigned etcDoubleMappedPages();
+/// Groups that had to connect first.
+unsigned etcDoubleHandshakes();
 }
 
 #endif // ETC_TEST_GPUDOUBLE_H

@@ -78,6 +78,7 @@ struct World {
 };
 
 std::map<std::string, std::unique_ptr<World>> worlds;
+unsigned handshakes = 0;
 thread_local int groupDepth = 0;
 thread_local std::map<Rank *, Group> openGroups;
 
@@ -250,6 +251,7 @@ void submit(Rank &rank, Group group) {
     // Non-blocking: a thread of NCCL's connects, and then launches.
     rank.state = kInProgress;
     rank.handshake.emplace(handshake);
+    ++handshakes;
   }
   progress(*rank.world);
 }
@@ -306,6 +308,11 @@ bool etc::test::isUnderTransfer(const void *data, size_t bytes) {
 }
 
 extern "C" {
+
+unsigned etcDoubleHandshakes() {
+  std::lock_guard lock(doubleState().mutex);
+  return handshakes;
+}
 
 Code ncclGetVersion(int *version) {
   const char *chosen = std::getenv("ETC_DOUBLE_NCCL_VERSION");

@@ -7,6 +7,7 @@
 #include "transport/LocalTransport.h"
 #include "transport/NcclTransport.h"
 
+#include <latch>
 #include <thread>
 
 using namespace etc::runtime;
@@ -36,6 +37,9 @@ RunOptions quickly() {
 
 unsigned mappedPages() {
   return etc::test::callDouble<unsigned>("etcDoubleMappedPages");
+}
+unsigned handshakes() {
+  return etc::test::callDouble<unsigned>("etcDoubleHandshakes");
 }
 unsigned launches() {
   return etc::test::callDouble<unsigned>("etcDoubleLaunches");
@@ -146,6 +150,7 @@ TEST_F(GpuTest, NcclMigrates) {
   for (auto plan : {twoStagePlan(), relayPlan()}) {
     OpenPlan open(std::move(plan));
     std::vector<DeviceReport> reports(open.index.rankCount());
+    std::latch arePrepared(open.index.rankCount());
     auto statuses =
         onRanks(open.index.rankCount(), Milliseconds(20'000),
                 [&](Transport &transport, uint32_t rank, Control &control) {
@@ -153,8 +158,11 @@ TEST_F(GpuTest, NcclMigrates) {
                   DeviceRun run(open.index, rank, control, transport, *worker,
                                 quickly());
                   Status status = run.prepare();
+                  arePrepared.arrive_and_wait();
+                  unsigned before = handshakes();
                   if (status.ok())
                     status = run.migrate();
+                  EXPECT_EQ(handshakes(), before) << "connected in a round";
                   if (status.ok())
                     status = run.verify();
                   reports[rank] = run.report();
@@ -178,8 +186,7 @@ struct Piece {
 /// Two ranks that send to each other.
 Status connectBoth(Transport &transport, uint32_t rank) {
   const uint32_t other = 1 - rank;
-  return transport.prepare({{&other, 1}, {&other, 1}, {}, {}},
-                           Milliseconds(20'000));
+  return transport.prepare({{&other, 1}, {&other, 1}}, Milliseconds(20'000));
 }
 
 /// Posts pieces in groups; the double looks for misuse.
@@ -344,6 +351,27 @@ TEST_F(GpuTest, AbortEndsAWait) {
               });
   EXPECT_EQ(statuses[0].message(),
             "NCCL: stopped, since another device failed");
+}
+
+TEST_F(GpuTest, NothingIsUnderWayWhereMemoryGoes) {
+  auto statuses = onRanks(
+      2, Milliseconds(20'000),
+      [&](Transport &transport, uint32_t rank, Control &) {
+        if (Status s = connectBoth(transport, rank); !s.ok() || rank == 1)
+          return s;
+        auto worker = std::move(*makeCudaWorker(rank));
+        Buffer buffer = *worker->allocator().allocate(64);
+        WritableBytes piece{buffer.data, buffer.bytes};
+        Incoming message{1, 64, {&piece, 1}, {}};
+        if (Status s = transport.post({}, {&message, 1}); !s.ok())
+          return s;
+        // Something else went wrong; nobody waits for the message.
+        transport.forgetMemory();
+        worker->allocator().release(buffer);
+        worker.reset();
+        return transport.wait(Milliseconds(20'000));
+      });
+  EXPECT_EQ(statuses[0].message(), "NCCL: the communicator was aborted");
 }
 
 } // namespace
