@@ -87,6 +87,9 @@ public:
   /// The caller's allocator makes memory when it is asked for it.
   Status reserve(uint64_t) override { return Status::success(); }
   uint64_t heldBytes() const override { return memory.highWater(); }
+  Status reserveMoves(size_t moves, size_t sums) override {
+    return inner.reserveMoves(moves, sums);
+  }
   Status run(std::span<const Move> moves, std::span<uint64_t> sums) override {
     return inner.run(moves, sums);
   }

@@ -96,7 +96,13 @@ const Result<Driver> &cuda::findDriver() {
   return driver;
 }
 
-Result<Device> cuda::useDevice(const Driver &driver, unsigned ordinal) {
+Status DeviceContext::enter() const {
+  return driver_->check(driver_->cuCtxSetCurrent(context),
+                        "cannot use the device");
+}
+
+Result<DeviceContext> DeviceContext::open(const Driver &driver,
+                                          unsigned ordinal) {
   int count = 0;
   if (Status s =
           driver.check(driver.cuDeviceGetCount(&count), "cannot count devices");
@@ -107,15 +113,17 @@ Result<Device> cuda::useDevice(const Driver &driver, unsigned ordinal) {
                   text("no GPU ", ordinal, ": there are ", count,
                        "; start fewer processes on this host, or look at "
                        "CUDA_VISIBLE_DEVICES"));
-  Device device = 0;
-  Context context = nullptr;
-  Status status = driver.check(
-      driver.cuDeviceGet(&device, static_cast<int>(ordinal)), "no such device");
+  DeviceContext made;
+  made.driver_ = &driver;
+  Status status =
+      driver.check(driver.cuDeviceGet(&made.device_, static_cast<int>(ordinal)),
+                   "no such device");
   if (status.ok())
-    status = driver.check(driver.cuDevicePrimaryCtxRetain(&context, device),
-                          "cannot use the device");
+    status = driver.check(
+        driver.cuDevicePrimaryCtxRetain(&made.context, made.device_),
+        "cannot use the device");
   if (status.ok())
-    status =
-        driver.check(driver.cuCtxSetCurrent(context), "cannot use the device");
-  return status.ok() ? Result<Device>(device) : Result<Device>(status);
+    status = made.enter();
+  return status.ok() ? Result<DeviceContext>(made)
+                     : Result<DeviceContext>(status);
 }

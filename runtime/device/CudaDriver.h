@@ -110,9 +110,25 @@ const Result<Driver> &findDriver();
 /// Whether the driver can be loaded, without starting it.
 Status findDriverLibrary();
 
-/// Makes a device's primary context the calling thread's. The error says how
-/// many devices there are.
-Result<Device> useDevice(const Driver &driver, unsigned ordinal);
+/// A device and its primary context. Contexts belong to threads, and any
+/// library may change a thread's at any time: whoever calls the driver enters
+/// first.
+class DeviceContext {
+public:
+  /// Enters it, too. The error says how many devices there are.
+  static Result<DeviceContext> open(const Driver &driver, unsigned ordinal);
+
+  /// Makes this context the calling thread's.
+  Status enter() const;
+
+  const Driver &driver() const { return *driver_; }
+  Device device() const { return device_; }
+
+private:
+  const Driver *driver_ = nullptr;
+  Device device_ = 0;
+  Context context = nullptr;
+};
 
 } // namespace etc::runtime::cuda
 

@@ -12,12 +12,15 @@ namespace etc::runtime {
 /// Allocation and release wait for nothing but each other.
 class CudaPool final : public Allocator {
 public:
-  explicit CudaPool(const cuda::Driver &driver) : driver(driver) {}
+  explicit CudaPool(const cuda::DeviceContext &context)
+      : context(context), driver(context.driver()) {}
 
 private:
   Result<Buffer> take(uint64_t bytes) override {
     if (bytes == 0)
       return Buffer{};
+    if (Status s = context.enter(); !s.ok())
+      return s;
     cuda::Address data = 0;
     Status status = driver.check(driver.cuMemAllocAsync(&data, bytes, nullptr),
                                  "cannot allocate device memory");
@@ -31,11 +34,12 @@ private:
   }
 
   void giveBack(Buffer buffer) override {
-    if (buffer.data)
+    if (buffer.data && context.enter().ok())
       driver.cuMemFreeAsync(reinterpret_cast<cuda::Address>(buffer.data),
                             nullptr);
   }
 
+  const cuda::DeviceContext context;
   const cuda::Driver &driver;
 };
 

@@ -14,13 +14,14 @@ namespace {
 
 class CudaWorker final : public Worker {
 public:
-  CudaWorker(const cuda::Driver &driver, unsigned ordinal, cuda::Device device)
-      : driver(driver), ordinal(ordinal), table(driver) {
+  explicit CudaWorker(const cuda::DeviceContext &context)
+      : context(context), driver(context.driver()), table(driver) {
+    const cuda::Device device = context.device();
     if (CudaPages::areSupported(driver, device)) {
       pages = std::make_unique<CudaPages>(driver, device);
       arena = std::make_unique<PageArena>(*pages);
     } else {
-      pool = std::make_unique<CudaPool>(driver);
+      pool = std::make_unique<CudaPool>(context);
     }
     if (driver.cuDeviceGetAttribute(&processors, cuda::kMultiprocessors,
                                     device) != cuda::kSuccess)
@@ -28,7 +29,7 @@ public:
   }
 
   ~CudaWorker() override {
-    (void)cuda::useDevice(driver, ordinal);
+    (void)context.enter();
     if (stream)
       driver.cuStreamDestroy_v2(stream);
   }
@@ -50,13 +51,17 @@ public:
   }
 
   Allocator &allocator() override {
-    enter();
     return arena ? static_cast<Allocator &>(*arena) : *pool;
   }
 
   Status reserve(uint64_t bytes) override {
-    enter();
     return arena ? arena->prepare(bytes) : Status::success();
+  }
+
+  Status reserveMoves(size_t moves, size_t sums) override {
+    if (Status s = context.enter(); !s.ok())
+      return s;
+    return table.reserve(moves, sums);
   }
 
   uint64_t heldBytes() const override {
@@ -64,9 +69,10 @@ public:
   }
 
   Status run(std::span<const Move> moves, std::span<uint64_t> sums) override {
-    enter();
     if (moves.empty())
       return Status::success();
+    if (Status s = context.enter(); !s.ok())
+      return s;
     if (Status s = table.upload(moves, sums.size(), stream); !s.ok())
       return s;
     // Enough blocks for every processor's threads; they share out the tiles.
@@ -84,7 +90,8 @@ public:
   }
 
   Status download(std::span<std::byte> to, const std::byte *from) override {
-    enter();
+    if (Status s = context.enter(); !s.ok())
+      return s;
     Status status =
         driver.check(driver.cuMemcpyDtoHAsync_v2(
                          to.data(), reinterpret_cast<cuda::Address>(from),
@@ -98,17 +105,8 @@ public:
   bool isHost() const override { return false; }
 
 private:
-  /// The worker may be used by another thread than the one that made it.
-  void enter() {
-    thread_local int current = -1;
-    if (current == static_cast<int>(ordinal))
-      return;
-    (void)cuda::useDevice(driver, ordinal);
-    current = static_cast<int>(ordinal);
-  }
-
+  const cuda::DeviceContext context;
   const cuda::Driver &driver;
-  const unsigned ordinal;
   std::unique_ptr<CudaPages> pages;
   std::unique_ptr<PageArena> arena;
   std::unique_ptr<CudaPool> pool;
@@ -128,10 +126,11 @@ Result<std::unique_ptr<Worker>> etc::runtime::makeCudaWorker(unsigned ordinal) {
     return Status(ErrorKind::Usage,
                   "built without nvcc, which device memory needs; install the "
                   "CUDA toolkit (12 or later) and build again");
-  Result<cuda::Device> device = cuda::useDevice(*driver, ordinal);
-  if (!device)
-    return device.status();
-  auto worker = std::make_unique<CudaWorker>(*driver, ordinal, *device);
+  Result<cuda::DeviceContext> context =
+      cuda::DeviceContext::open(*driver, ordinal);
+  if (!context)
+    return context.status();
+  auto worker = std::make_unique<CudaWorker>(*context);
   if (Status s = worker->start(); !s.ok())
     return s;
   return std::unique_ptr<Worker>(std::move(worker));

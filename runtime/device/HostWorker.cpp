@@ -14,6 +14,8 @@ namespace {
 
 class HostWorker : public Worker {
 public:
+  Status reserveMoves(size_t, size_t) override { return Status::success(); }
+
   Status run(std::span<const Move> moves, std::span<uint64_t> sums) override {
     runMoves(moves, sums);
     return Status::success();

@@ -1,44 +1,55 @@
 #include "device/MoveTable.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace etc::runtime;
 
 MoveTable::~MoveTable() {
-  if (host)
-    driver.cuMemFreeHost(host);
-  if (device)
-    driver.cuMemFree_v2(device);
+  for (Memory memory : memories) {
+    if (memory.host)
+      driver.cuMemFreeHost(memory.host);
+    if (memory.device)
+      driver.cuMemFree_v2(memory.device);
+  }
 }
 
+/// Each time to twice the size, so that what is kept is no more than what is in
+/// use.
 Status MoveTable::grow(uint64_t bytes) {
   if (bytes <= capacity)
     return Status::success();
-  if (host)
-    driver.cuMemFreeHost(host);
-  if (device)
-    driver.cuMemFree_v2(device);
-  host = nullptr, device = 0, capacity = 0;
-  const uint64_t size = bytes * 2; // tables of later rounds fit too
+  const uint64_t size = std::max(bytes, 2 * capacity);
+  Memory &memory = memories.emplace_back();
   void *pinned = nullptr;
   if (Status s = driver.check(driver.cuMemHostAlloc(&pinned, size, 0),
                               "cannot allocate pinned memory");
       !s.ok())
     return s;
-  host = static_cast<std::byte *>(pinned);
-  if (Status s = driver.check(driver.cuMemAlloc_v2(&device, size),
+  memory.host = static_cast<std::byte *>(pinned);
+  if (Status s = driver.check(driver.cuMemAlloc_v2(&memory.device, size),
                               "cannot allocate device memory");
       !s.ok())
     return s;
+  host = memory.host;
+  device = memory.device;
   capacity = size;
   return Status::success();
+}
+
+static uint64_t tileBytes(size_t moves) {
+  return (moves + 1) * sizeof(uint64_t);
+}
+
+Status MoveTable::reserve(size_t moves, size_t sums) {
+  return grow(moves * sizeof(Move) + tileBytes(moves) +
+              sums * sizeof(uint64_t));
 }
 
 Status MoveTable::upload(std::span<const Move> moves, size_t sums,
                          cuda::Stream stream) {
   const uint64_t moveBytes = moves.size_bytes();
-  const uint64_t tileBytes = (moves.size() + 1) * sizeof(uint64_t);
-  sumsOffset = moveBytes + tileBytes;
+  sumsOffset = moveBytes + tileBytes(moves.size());
   const uint64_t all = sumsOffset + sums * sizeof(uint64_t);
   if (Status s = grow(all); !s.ok())
     return s;

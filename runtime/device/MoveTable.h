@@ -8,16 +8,21 @@
 #include "pack/MoveUnits.h"
 
 #include <span>
+#include <vector>
 
 namespace etc::runtime {
 
-/// Memory on both sides is kept from table to table.
+/// Memory on both sides is kept from table to table, and none is freed before
+/// the end: that may wait for all that the device does.
 class MoveTable {
 public:
   explicit MoveTable(const cuda::Driver &driver) : driver(driver) {}
   ~MoveTable();
   MoveTable(const MoveTable &) = delete;
   MoveTable &operator=(const MoveTable &) = delete;
+
+  /// Makes room for tables of so many moves and sums.
+  Status reserve(size_t moves, size_t sums);
 
   /// Copies the table to the device, with sums of zero. Nothing of the last
   /// table is in use any more.
@@ -32,10 +37,16 @@ public:
   Status addSums(std::span<uint64_t> sums, cuda::Stream stream);
 
 private:
+  struct Memory {
+    std::byte *host = nullptr; // pinned
+    cuda::Address device = 0;
+  };
+
   Status grow(uint64_t bytes);
 
   const cuda::Driver &driver;
-  std::byte *host = nullptr; // pinned
+  std::vector<Memory> memories; // the last one is in use
+  std::byte *host = nullptr;
   cuda::Address device = 0;
   uint64_t capacity = 0;
   uint64_t sumsOffset = 0;

@@ -20,6 +20,10 @@ public:
 
   /// Makes memory for `bytes` of buffers ahead of their allocation.
   virtual Status reserve(uint64_t bytes) = 0;
+  /// Makes room for what run() needs beside buffers, for so many moves and sums
+  /// at once. Without it run() makes room by itself, which may wait for all
+  /// that the device does, a transfer from a peer that is gone included.
+  virtual Status reserveMoves(size_t moves, size_t sums) = 0;
   /// What the device holds of memory for buffers, idle or not; never less than
   /// what lives.
   virtual uint64_t heldBytes() const = 0;

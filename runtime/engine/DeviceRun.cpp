@@ -86,8 +86,10 @@ Status DeviceRun::makeReady() {
     return opened.status();
   journal = std::move(*opened);
   auto start = Clock::now();
-  // First, so that nothing else has to make connections.
+  // First, so that nothing else has to make connections, or room for moves.
   if (Status s = connectPeers(); !s.ok())
+    return s;
+  if (Status s = reserveMoves(); !s.ok())
     return s;
   result.prepareSeconds = secondsSince(start);
   if (options.ceiling)
@@ -157,6 +159,16 @@ Status DeviceRun::allocateSlabs() {
 Status DeviceRun::connectPeers() {
   PeerRanks peers = findPeers(index, self.rank);
   return transport.prepare({peers.targets, peers.sources}, options.timeout);
+}
+
+/// Devices take messages whole: an op is one move at most, and a message has
+/// one sum.
+Status DeviceRun::reserveMoves() {
+  const auto &stated = index.program(program);
+  size_t most = 1; // of a measured ceiling
+  for (const auto *round : *stated.rounds())
+    most = std::max<size_t>(most, round->ops()->size());
+  return worker.reserveMoves(most, stated.peers()->size());
 }
 
 /// The busiest device's bytes at the floor rate come on top of what one waits

@@ -92,6 +92,7 @@ private:
   Status fillPrev();
   Status allocateSlabs();
   Status connectPeers();
+  Status reserveMoves();
   Status runRounds();
   Status commit();
   Milliseconds roundTimeout(uint32_t round) const;

@@ -13,9 +13,12 @@ constexpr size_t kGreetingBytes = 16;
 
 class NcclTransport final : public Transport {
 public:
-  NcclTransport(const cuda::Driver &driver, const nccl::Library &nccl,
+  NcclTransport(const cuda::DeviceContext &context, const nccl::Library &nccl,
                 NcclOptions options)
-      : driver(driver), options(std::move(options)), comm(driver, nccl) {}
+      : context(context), driver(context.driver()), options(std::move(options)),
+        comm(driver, nccl) {}
+
+  ~NcclTransport() override { (void)context.enter(); }
 
   Status connect(nccl::UniqueId id) {
     freeBefore = freeBytes();
@@ -30,6 +33,8 @@ public:
     const size_t places = plan.targets.size() + plan.sources.size();
     if (places == 0)
       return Status::success();
+    if (Status s = context.enter(); !s.ok())
+      return s;
     cuda::Address memory = 0;
     if (Status s =
             driver.check(driver.cuMemAlloc_v2(&memory, places * kGreetingBytes),
@@ -41,7 +46,10 @@ public:
     return status;
   }
 
-  void forgetMemory() override { comm.stop(); }
+  void forgetMemory() override {
+    (void)context.enter();
+    comm.stop();
+  }
 
   uint64_t deviceBytes() const override {
     uint64_t now = freeBytes();
@@ -52,6 +60,8 @@ public:
               std::span<Incoming> incoming) override {
     if (outgoing.empty() && incoming.empty())
       return Status::success();
+    if (Status s = context.enter(); !s.ok())
+      return s;
     return comm.group(
         [&] {
           nccl::Code code = kFine;
@@ -67,7 +77,10 @@ public:
         options.timeout);
   }
 
-  Status wait(Milliseconds timeout) override { return comm.drain(timeout); }
+  Status wait(Milliseconds timeout) override {
+    Status status = context.enter();
+    return status.ok() ? comm.drain(timeout) : status;
+  }
 
   void abort() override { comm.requestAbort(); }
 
@@ -96,10 +109,12 @@ private:
 
   uint64_t freeBytes() const {
     size_t free = 0, total = 0;
+    (void)context.enter();
     driver.cuMemGetInfo_v2(&free, &total);
     return free;
   }
 
+  const cuda::DeviceContext context;
   const cuda::Driver &driver;
   const NcclOptions options;
   uint64_t freeBefore = 0;
@@ -121,9 +136,10 @@ etc::runtime::connectNccl(const NcclOptions &options) {
     return cuda::findDriver().status();
   const cuda::Driver &driver = *cuda::findDriver();
   const nccl::Library &library = *nccl::findLibrary();
-  if (Result<cuda::Device> device = cuda::useDevice(driver, options.ordinal);
-      !device)
-    return device.status();
+  Result<cuda::DeviceContext> context =
+      cuda::DeviceContext::open(driver, options.ordinal);
+  if (!context)
+    return context.status();
   nccl::UniqueId mine{};
   if (options.rank == 0 && library.ncclGetUniqueId(&mine) != nccl::kSuccess)
     return Status(ErrorKind::Usage,
@@ -133,7 +149,7 @@ etc::runtime::connectNccl(const NcclOptions &options) {
       options.exchangeId(options.rank == 0 ? &mine : nullptr);
   if (!id)
     return id.status();
-  auto transport = std::make_unique<NcclTransport>(driver, library, options);
+  auto transport = std::make_unique<NcclTransport>(*context, library, options);
   if (Status s = transport->connect(*id); !s.ok())
     return s;
   return std::unique_ptr<Transport>(std::move(transport));

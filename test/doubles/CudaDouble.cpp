@@ -46,14 +46,14 @@ bool hasContext() {
   return false;
 }
 
-/// The driver may wait for the whole device before it frees (CUDA C++
-/// Programming Guide, "Implicit Synchronization"), and a transfer whose peer is
-/// gone never ends. With the lock held.
+/// The driver may wait for the whole device before it allocates or frees (CUDA
+/// C++ Programming Guide, "Implicit Synchronization"), and a transfer whose
+/// peer is gone never ends. With the lock held.
 void checkIdle() {
   for (DoubleStream *stream : doubleState().streams)
     if (stream->device == doubleDevice() && stream->pending > 0)
       recordFault(
-          "memory is freed while a transfer of its device is under way");
+          "memory comes or goes while a transfer of its device is under way");
 }
 
 void checkUnused(Address data, size_t bytes) {
@@ -157,6 +157,10 @@ static Code release(void *data, bool waits) {
   return std::free(data), kSuccess;
 }
 Code cuMemAlloc_v2(Address *data, size_t bytes) {
+  {
+    std::lock_guard lock(doubleState().mutex);
+    checkIdle();
+  }
   return allocate(data, bytes);
 }
 Code cuMemFree_v2(Address data) {
@@ -171,6 +175,8 @@ Code cuMemFreeAsync(Address data, Stream) {
 Code cuMemHostAlloc(void **data, size_t bytes, unsigned) {
   if (!hasContext())
     return kInvalidContext;
+  std::lock_guard lock(doubleState().mutex);
+  checkIdle();
   return (*data = std::malloc(bytes)) ? kSuccess : kOutOfMemory;
 }
 Code cuMemFreeHost(void *data) { return release(data, true); }

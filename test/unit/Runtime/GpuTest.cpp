@@ -176,6 +176,75 @@ TEST_F(GpuTest, NcclMigrates) {
   }
 }
 
+/// A trainer's tensors: they are there, and nobody fills them.
+class TrainersState final : public StateSource {
+public:
+  Result<uint64_t> read(const PlanIndex &, uint32_t, uint32_t,
+                        Region) const override {
+    return 0;
+  }
+};
+
+/// What torch does when a trainer looks at another GPU.
+void leaveContext() {
+  void *driver = ::dlopen(ETC_GPU_DOUBLE, RTLD_NOW | RTLD_LOCAL);
+  reinterpret_cast<decltype(cuda::Driver::cuCtxSetCurrent)>(
+      ::dlsym(driver, "cuCtxSetCurrent"))(nullptr);
+}
+
+TEST_F(GpuTest, AnotherThreadMayGoOn) {
+  for (auto plan : {twoStagePlan(), relayPlan()}) {
+    OpenPlan open(std::move(plan));
+    const TrainersState state;
+    auto statuses = onRanks(
+        open.index.rankCount(), Milliseconds(20'000),
+        [&](Transport &transport, uint32_t rank, Control &control) {
+          auto worker = std::move(*makeCudaWorker(rank));
+          RunOptions options{.timeout = Milliseconds(20'000),
+                             .verify = Verify::Checksum};
+          options.keeping.source = &state;
+          DeviceRun run(open.index, rank, control, transport, *worker, options);
+          leaveContext();
+          Status status = run.prepare();
+          leaveContext();
+          if (status.ok())
+            std::jthread([&] { status = run.migrate(); });
+          return status;
+        });
+    for (const Status &status : statuses)
+      EXPECT_EQ(status.message(), "");
+  }
+}
+
+TEST_F(GpuTest, AWorkerMakesNoRoomWhileATransferIsUnderWay) {
+  auto statuses =
+      onRanks(2, Milliseconds(20'000),
+              [&](Transport &transport, uint32_t rank, Control &) {
+                const uint32_t other = 1 - rank;
+                if (Status s = transport.prepare({{&other, 1}, {&other, 1}},
+                                                 Milliseconds(20'000));
+                    !s.ok() || rank == 1)
+                  return s;
+                auto worker = std::move(*makeCudaWorker(rank));
+                if (Status s = worker->reserveMoves(1000, 8); !s.ok())
+                  return s;
+                std::vector<std::byte> memory(8);
+                WritableBytes piece = memory;
+                Incoming message{1, 8, {&piece, 1}, {}};
+                if (Status s = transport.post({}, {&message, 1}); !s.ok())
+                  return s;
+                std::byte bytes[64]{};
+                std::vector<Move> moves(1000, hashMove(bytes, sizeof bytes));
+                for (Move &move : moves)
+                  move.sum = 7;
+                std::vector<uint64_t> sums(8);
+                Status status = worker->run(moves, sums);
+                transport.forgetMemory();
+                return status;
+              });
+  EXPECT_EQ(statuses[0].message(), "");
+}
+
 /// One piece of so many bytes, to or from the other rank.
 struct Piece {
   bool isSend;
