@@ -34,6 +34,15 @@ public:
     return function != nullptr;
   }
 
+  /// The file that a function is in.
+  template <typename Function> std::string pathOf(Function *function) const {
+    Dl_info info{};
+    return ::dladdr(reinterpret_cast<void *>(function), &info) != 0 &&
+                   info.dli_fname
+               ? info.dli_fname
+               : name_;
+  }
+
 private:
   void *handle = nullptr;
   std::string name_;

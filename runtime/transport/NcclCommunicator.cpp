@@ -93,7 +93,7 @@ Status NcclCommunicator::connect(const NcclOptions &options,
                               "cannot make a stream");
       !s.ok())
     return s;
-  nccl::Config config;
+  nccl::Config config = nccl::configOf(nccl.version);
   if (options.channels > 0)
     config.maxCTAs = options.channels;
   begin(options.timeout);

@@ -2,6 +2,8 @@
 
 #include "device/SharedLibrary.h"
 
+#include <algorithm>
+
 using namespace etc::runtime;
 using namespace etc::runtime::nccl;
 using etc::plan::text;
@@ -32,7 +34,17 @@ static const char *lookUp(const SharedLibrary &library, Library &nccl) {
   return nullptr;
 }
 
+Config nccl::configOf(int version) {
+  Config config;
+  config.version = static_cast<unsigned>(std::min(version, kNewest));
+  config.size = version >= 22800   ? sizeof(Config)
+                : version >= 22700 ? offsetof(Config, nChannelsPerNetPeer)
+                                   : offsetof(Config, commName);
+  return config;
+}
+
 static Result<Library> openLibrary() {
+  // A library of this name that the process has already is what it gets.
   SharedLibrary library = SharedLibrary::open("ETC_NCCL", "libnccl.so.2");
   const std::string remedy = text("install NCCL ", describeVersion(kOldest),
                                   " or later, or name its file in ETC_NCCL");
@@ -40,14 +52,21 @@ static Result<Library> openLibrary() {
     return Status(ErrorKind::Usage, text("no NCCL (", library.name(),
                                          " cannot be loaded); ", remedy));
   Library nccl{};
-  if (const char *missing = lookUp(library, nccl))
-    return Status(ErrorKind::Usage, text("NCCL in ", library.name(), " has no ",
-                                         missing, "; ", remedy));
-  int version = 0;
-  if (nccl.ncclGetVersion(&version) != kSuccess || version < kOldest)
+  const char *missing = lookUp(library, nccl);
+  if (nccl.ncclGetVersion) {
+    nccl.path = library.pathOf(nccl.ncclGetVersion);
+    if (nccl.ncclGetVersion(&nccl.version) != kSuccess)
+      nccl.version = 0;
+  }
+  if (nccl.version >= kOldest && missing)
     return Status(ErrorKind::Usage,
-                  text("NCCL in ", library.name(), " is version ",
-                       describeVersion(version), "; ", remedy));
+                  text("NCCL ", describeVersion(nccl.version), " in ",
+                       nccl.path, " has no ", missing, "; ", remedy));
+  if (nccl.version < kOldest)
+    return Status(ErrorKind::Usage,
+                  text("NCCL ", describeVersion(nccl.version), " in ",
+                       nccl.path.empty() ? library.name() : nccl.path,
+                       " is too old; ", remedy));
   return nccl;
 }
 

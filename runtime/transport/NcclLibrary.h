@@ -10,6 +10,7 @@
 
 #include <climits>
 #include <cstddef>
+#include <string>
 
 namespace etc::runtime::nccl {
 
@@ -27,31 +28,43 @@ struct UniqueId {
   char internal[128];
 };
 
-/// The oldest version that is used.
-constexpr int kOldest = 22800;
+/// The oldest version that is used: 2.19.1.
+constexpr int kOldest = 21901;
+/// The newest whose settings are known here: 2.28.0.
+constexpr int kNewest = 22800;
 
-/// The beginning of ncclConfig_t of 2.28; NCCL takes a shorter one as it is.
+/// The beginning of ncclConfig_t. Later versions have added fields at its end;
+/// NCCL copies as much as `size` says, and takes defaults for the fields that
+/// `version` did not have (parseCommConfig in src/init.cc).
 struct Config {
-  size_t size = sizeof(Config);
+  size_t size = 0;
   unsigned magic = 0xcafebeef;
-  unsigned version = kOldest;
+  unsigned version = 0;
   int blocking = 0;
   int cgaClusterSize = INT_MIN;
   int minCTAs = INT_MIN;
   int maxCTAs = INT_MIN;
   const char *netName = nullptr;
   int splitShare = INT_MIN;
+  // From 2.26 on.
   int trafficClass = INT_MIN;
+  // From 2.27 on.
   const char *commName = nullptr;
   int collnetEnable = INT_MIN;
   int CTAPolicy = INT_MIN;
   int shrinkShare = INT_MIN;
   int nvlsCTAs = INT_MIN;
+  // From 2.28 on.
   int nChannelsPerNetPeer = INT_MIN;
   int nvlinkCentricSched = INT_MIN;
 };
 
+/// What a version of NCCL takes: no field that it does not have.
+Config configOf(int version);
+
 struct Library {
+  int version = 0;
+  std::string path; // of the file that it is in
   Code (*ncclGetVersion)(int *);
   Code (*ncclGetUniqueId)(UniqueId *);
   Code (*ncclCommInitRankConfig)(Communicator *, int, UniqueId, int, Config *);
@@ -67,8 +80,9 @@ struct Library {
   const char *(*ncclGetLastError)(Communicator);
 };
 
-/// NCCL of this machine. The error says what is missing, or that it is too old.
-/// ETC_NCCL names another library.
+/// NCCL of this process where it has one (PyTorch brings its own), else of this
+/// machine. The error says what is missing, or which version was found, and
+/// where. ETC_NCCL names another library.
 const Result<Library> &findLibrary();
 
 /// "2.28.9".

@@ -27,12 +27,10 @@ std::string describeDriver() {
 
 std::string describeNccl() {
   const auto &library = nccl::findLibrary();
-  int version = 0;
   if (!library)
     return library.status().message();
-  if (library->ncclGetVersion(&version) != nccl::kSuccess)
-    return "found, but does not start";
-  return nccl::describeVersion(version);
+  return text(nccl::describeVersion(library->version), " (", library->path,
+              ")");
 }
 
 } // namespace

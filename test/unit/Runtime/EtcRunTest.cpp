@@ -162,11 +162,11 @@ TEST_F(EtcRun, SaysWhatNcclMisses) {
                 "memory"},
            Case{"ETC_NCCL=/nonexistent/nccl.so", "--transport=nccl --launch=4",
                 "no NCCL (/nonexistent/nccl.so cannot be loaded); install NCCL "
-                "2.28.0 or later, or name its file in ETC_NCCL"},
-           Case{"ETC_DOUBLE_NCCL_VERSION=22705 ETC_NCCL=" ETC_GPU_DOUBLE,
+                "2.19.1 or later, or name its file in ETC_NCCL"},
+           Case{"ETC_DOUBLE_NCCL_VERSION=21805 ETC_NCCL=" ETC_GPU_DOUBLE,
                 "--transport=nccl --launch=4",
-                "NCCL in " ETC_GPU_DOUBLE " is version 2.27.5; install NCCL "
-                "2.28.0 or later, or name its file in ETC_NCCL"},
+                "NCCL 2.18.5 in " ETC_GPU_DOUBLE " is too old; install NCCL "
+                "2.19.1 or later, or name its file in ETC_NCCL"},
            Case{"ETC_DOUBLE_GPUS=0", "--memory=cuda",
                 "no GPU on this machine; use --memory=host with "
                 "--transport=gloo or local"},
