@@ -7,6 +7,8 @@
 #include "GpuDouble.h"
 
 #include "device/CudaWorker.h"
+#include "plan/PlanFile.h"
+#include "plan/PlanIndex.h"
 
 #include <gtest/gtest.h>
 
@@ -30,6 +32,20 @@ template <typename Result> Result callDouble(const char *name) {
 inline std::string takeFault() {
   return callDouble<const char *>("etcDoubleTakeFault");
 }
+
+/// A plan as it is loaded.
+class OpenPlan {
+public:
+  explicit OpenPlan(plan::fb::PlanT plan)
+      : bytes(plan::packPlan(std::move(plan))),
+        index(*plan::fb::GetPlan(bytes.data())) {}
+
+private:
+  std::vector<uint8_t> bytes;
+
+public:
+  plan::PlanIndex index;
+};
 
 class GpuTest : public testing::Test {
 protected:
