@@ -94,8 +94,16 @@ Status NcclCommunicator::connect(const NcclOptions &options,
       !s.ok())
     return s;
   nccl::Config config = nccl::configOf(nccl.version);
-  if (options.channels > 0)
+  if (options.channels > 0) {
     config.maxCTAs = options.channels;
+    // All pairs have as many channels as the pair that has least: one across
+    // nodes. Where nobody says how many these have, NCCL takes fewer the more
+    // ranks there are (ncclTopoComputeP2pChannels and ncclTopoGetNchannels in
+    // src/graph/paths.cc): one from 17 ranks on in 2.28, from 33 on in 2.30,
+    // inside a node too.
+    if (nccl.version >= 22800)
+      config.nChannelsPerNetPeer = options.channels;
+  }
   begin(options.timeout);
   return settle(nccl.ncclCommInitRankConfig(
                     &comm, static_cast<int>(options.devices.size()), id,

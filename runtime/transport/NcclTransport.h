@@ -28,8 +28,8 @@ struct NcclOptions {
   /// Asked in every wait whether a participant has given up or was lost. Not
   /// owned; null where nobody tells.
   Control *control = nullptr;
-  /// Channels, and with them NCCL's own buffers, are limited to so many; 0
-  /// leaves NCCL the choice.
+  /// Channels of the communicator and, from 2.28 on, of each pair of ranks; 0
+  /// leaves NCCL the choice. A power of two.
   int channels = 8;
   Milliseconds timeout{};
 };

@@ -52,6 +52,9 @@ unsigned etcDoubleLaunches();
 unsigned etcDoubleMappedPages();
 /// Groups that had to connect first.
 unsigned etcDoubleHandshakes();
+/// Channels of a pair of ranks in a job of 8 x 8 H100, with the settings of the
+/// last communicator.
+unsigned etcDoubleChannelsAPair();
 }
 
 #endif // ETC_TEST_GPUDOUBLE_H

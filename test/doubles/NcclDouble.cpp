@@ -7,6 +7,7 @@
 #include "NcclWorld.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 
@@ -16,6 +17,7 @@ namespace cuda = etc::runtime::cuda;
 
 namespace {
 
+Config lastConfig;
 thread_local int groupDepth = 0;
 thread_local std::map<Rank *, Group> openGroups;
 
@@ -63,6 +65,26 @@ Code add(Communicator comm, Transfer transfer, cuda::Stream stream) {
 
 extern "C" {
 
+// As ncclTopoGetNchannels, ncclTopoComputeP2pChannelsPerPeer and
+// ncclTopoComputeP2pChannels of 2.30.7 (src/graph/paths.cc) count them.
+unsigned etcDoubleChannelsAPair() {
+  std::lock_guard lock(doubleState().mutex);
+  constexpr unsigned ranks = 64, batch = 8; // NCCL_MAX_DEV_WORK_P2P_PER_BATCH
+  constexpr unsigned nvlink = 2 * 18;       // twice the links of a GPU
+  constexpr unsigned port = (50 + 13) / 14; // GB/s, 14 a channel
+  const bool isChosen = configBytes(chosenVersion()) >= sizeof(Config) &&
+                        lastConfig.nChannelsPerNetPeer > 0;
+  const unsigned across = isChosen ? lastConfig.nChannelsPerNetPeer : port;
+  const unsigned all = std::bit_ceil(
+      lastConfig.maxCTAs > 0 ? static_cast<unsigned>(lastConfig.maxCTAs) : 32u);
+  unsigned pair = std::bit_ceil(std::min(nvlink, across));
+  if (isChosen)
+    return std::min(pair, all);
+  while (pair * (ranks / batch) > all && pair > 1)
+    pair /= 2;
+  return pair;
+}
+
 unsigned etcDoubleHandshakes() {
   std::lock_guard lock(doubleState().mutex);
   return handshakes();
@@ -95,6 +117,7 @@ Code ncclCommInitRankConfig(Communicator *comm, int size, UniqueId id,
       config->version > static_cast<unsigned>(chosenVersion()))
     return recordFault("a config with fields of a later version"),
            kInvalidArgument;
+  std::memcpy(static_cast<void *>(&lastConfig), config, config->size);
   auto &world = worlds()[id.internal];
   if (!world) {
     world = std::make_unique<World>();

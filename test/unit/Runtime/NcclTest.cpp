@@ -103,6 +103,12 @@ TEST_F(NcclTest, NcclMigrates) {
   }
 }
 
+TEST_F(NcclTest, PairsHaveAllChannelsInLargeJobsToo) {
+  onRanks(2, Milliseconds(20'000),
+          [](Transport &, uint32_t, Control &) { return Status::success(); });
+  EXPECT_EQ(etc::test::callDouble<unsigned>("etcDoubleChannelsAPair"), 8u);
+}
+
 /// A trainer's tensors: they are there, and nobody fills them.
 class TrainersState final : public StateSource {
 public:
