@@ -111,6 +111,21 @@ typedef struct etc_summary {
   uint64_t relayed_bytes; /* of those moved: passed on by who received them */
 } etc_summary;
 
+/* The sizes of a hybrid-parallel grid, named as in Megatron-Core. */
+typedef struct etc_configuration {
+  uint32_t struct_size;
+  uint32_t pp, tp, dp, cp, ep, etp, vpp; /* an inventory: dp devices */
+  uint32_t pipeline_first;               /* ranks: pp varies before dp */
+  uint32_t distributed_optimizer;
+  uint32_t is_inventory;
+} etc_configuration;
+
+/* Where a rank is in its grid. */
+typedef struct etc_coordinates {
+  uint32_t struct_size;
+  uint32_t pp, tp, dp, cp;
+} etc_coordinates;
+
 typedef struct etc_plan etc_plan;
 
 /* Opens a plan file, or copies the bytes of one, and checks all of it: format,
@@ -130,6 +145,13 @@ ETC_API uint64_t etc_plan_fingerprint(const etc_plan *plan);
 /* "gpt2", and "PP4TP2": for people. */
 ETC_API const char *etc_plan_model(const etc_plan *plan);
 ETC_API const char *etc_plan_label(const etc_plan *plan, etc_side side);
+/* Fill in a struct whose struct_size is set. Coordinates are those of a rank in
+ * the grid; an inventory has none, which is a Usage error. */
+ETC_API etc_error *etc_plan_configuration(const etc_plan *plan, etc_side side,
+                                          etc_configuration *configuration);
+ETC_API etc_error *etc_plan_coordinates(const etc_plan *plan, etc_side side,
+                                        uint32_t rank,
+                                        etc_coordinates *coordinates);
 /* Fills in a struct whose struct_size is set. */
 ETC_API etc_error *etc_plan_summary(const etc_plan *plan, etc_summary *summary);
 

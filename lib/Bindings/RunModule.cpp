@@ -100,6 +100,38 @@ std::vector<uint32_t> planPlacement(const PlanHandle &self, int side) {
   return devices;
 }
 
+nb::dict planConfiguration(const PlanHandle &self, int side) {
+  etc_configuration c{};
+  c.struct_size = sizeof c;
+  check(
+      etc_plan_configuration(self.plan.get(), static_cast<etc_side>(side), &c));
+  nb::dict sizes;
+  sizes["pp"] = c.pp;
+  sizes["tp"] = c.tp;
+  sizes["dp"] = c.dp;
+  sizes["cp"] = c.cp;
+  sizes["ep"] = c.ep;
+  sizes["etp"] = c.etp;
+  sizes["vpp"] = c.vpp;
+  sizes["order"] = c.pipeline_first ? "tp-cp-ep-pp-dp" : "tp-cp-ep-dp-pp";
+  sizes["distributed_optimizer"] = c.distributed_optimizer != 0;
+  sizes["inventory"] = c.is_inventory != 0;
+  return sizes;
+}
+
+nb::dict planCoordinates(const PlanHandle &self, int side, uint32_t rank) {
+  etc_coordinates c{};
+  c.struct_size = sizeof c;
+  check(etc_plan_coordinates(self.plan.get(), static_cast<etc_side>(side), rank,
+                             &c));
+  nb::dict place;
+  place["tp"] = c.tp;
+  place["cp"] = c.cp;
+  place["dp"] = c.dp;
+  place["pp"] = c.pp;
+  return place;
+}
+
 /// (type, name, dtype, shape, bytes, planning shape, boxes) of every tensor.
 nb::list planTensors(const PlanHandle &self, int side, uint32_t participant) {
   const auto which = static_cast<etc_side>(side);
@@ -157,6 +189,8 @@ NB_MODULE(_run, m) {
              return etc_plan_label(self.plan.get(),
                                    static_cast<etc_side>(side));
            })
+      .def("configuration", &planConfiguration)
+      .def("coordinates", &planCoordinates)
       .def("summary", &planSummary)
       .def("nodes", &planNodes)
       .def("participants", &planParticipants)

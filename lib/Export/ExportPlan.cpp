@@ -67,33 +67,38 @@ static std::vector<uint32_t> toUnsigned(Range &&values) {
 // The world
 //===----------------------------------------------------------------------===//
 
-/// The configuration as a request says it, "PP2DP4+zero1+order=pp-dp", so that
-/// the next migration can begin with it.
-static std::string labelOf(ParallelAttr parallel) {
-  std::string label = parallel.str();
-  if (parallel.getZero1())
-    label += "+zero1";
-  if (parallel.getBucketSize())
-    label += "+buckets=" + std::to_string(parallel.getBucketSize());
-  if (!parallel.getStages().empty()) {
-    llvm::raw_string_ostream os(label);
-    os << "+stages=";
-    llvm::interleave(parallel.getStages(), os, ":");
-  }
+static std::unique_ptr<fb::ConfigurationT>
+configurationOf(ParallelAttr parallel) {
+  auto configuration = std::make_unique<fb::ConfigurationT>();
+  configuration->pp = parallel.getPp();
+  configuration->tp = parallel.getTp();
+  configuration->dp = parallel.getDp();
+  configuration->cp = parallel.getCp();
+  configuration->ep = parallel.getEp();
+  configuration->etp = parallel.getEtp();
+  configuration->vpp = parallel.getVpp();
   if (parallel.getPpBeforeDp())
-    label += "+order=pp-dp";
-  if (parallel.getMtpStage() >= 0)
-    label += "+mtp=" + std::to_string(parallel.getMtpStage());
-  return label;
+    configuration->order = fb::RankOrder::tp_cp_ep_pp_dp;
+  configuration->stages = toUnsigned(parallel.getStages());
+  configuration->zero1 = parallel.getZero1();
+  configuration->bucket_elements = parallel.getBucketSize();
+  configuration->mtp_stage = parallel.getMtpStage();
+  configuration->inventory = parallel.getInventory();
+  return configuration;
+}
+
+static std::unique_ptr<fb::Role> roleOf(std::optional<RoleAttr> role) {
+  if (!role)
+    return nullptr;
+  return std::make_unique<fb::Role>(role->getStage(), role->getSlot(),
+                                    role->getReplica());
 }
 
 void PlanExporter::writeWorld(PlacementOp placement) {
   plan.model = migration.getSymName().str();
   plan.vocab = migration.getVocab().value_or(0);
-  plan.prev_label = labelOf(migration.getPrev());
-  plan.curr_label = labelOf(migration.getCurr());
-  plan.prev_world = migration.getPrev().getWorld();
-  plan.curr_world = migration.getCurr().getWorld();
+  plan.prev = configurationOf(migration.getPrev());
+  plan.curr = configurationOf(migration.getCurr());
   plan.nodes = toUnsigned(migration.getNodes());
   plan.prev_placement = toUnsigned(migration.getPrevPlacement());
   plan.curr_placement = toUnsigned(placement.getDevices());
@@ -208,7 +213,8 @@ PlanExporter::findShards(Side side, std::optional<RoleAttr> role) const {
 
 void PlanExporter::writeProgram(ProgramOp program) {
   auto entry = std::make_unique<fb::ProgramT>();
-  entry->name = program.getSymName().str();
+  entry->curr_role = roleOf(program.getCurr());
+  entry->prev_role = roleOf(program.getPrev());
   entry->devices = toUnsigned(program.getDevices());
   for (BlockArgument peer : program.getBody().getArguments().drop_front()) {
     entry->peers.push_back(std::make_unique<fb::PeersT>());
@@ -311,8 +317,8 @@ void PlanExporter::writeBounds() {
     summary.bound_internode_bytes =
         boundWithRelays(plan, tables, summary.bound_internode_bytes);
   // The busiest receiver takes at least the average.
-  summary.bound_bottleneck_bytes =
-      llvm::divideCeil(summary.bound_moved_bytes, plan.curr_world);
+  summary.bound_bottleneck_bytes = llvm::divideCeil(
+      summary.bound_moved_bytes, migration.getCurr().getWorld());
 }
 
 void PlanExporter::writePaperPolicy() {

@@ -1,6 +1,7 @@
 //===- Json.cpp - The plan as JSON, the public interchange form -----------===//
 
 #include "etc/Export/PlanText.h"
+#include "plan/Configuration.h"
 #include "report/SummaryJson.h"
 
 #include <nlohmann/json.hpp>
@@ -10,6 +11,9 @@
 using namespace etc;
 using Json = nlohmann::ordered_json;
 namespace fb = etc::plan::fb;
+
+/// Of the JSON form, whose fields keep their meaning; files have their own.
+static constexpr int kJsonVersion = 1;
 
 namespace {
 class JsonWriter {
@@ -55,8 +59,8 @@ static Json boxJson(plan::Box box) {
 }
 
 Json JsonWriter::world() const {
-  return {{"prev", plan.prev_world()},
-          {"curr", plan.curr_world()},
+  return {{"prev", plan::worldOf(*plan.prev())},
+          {"curr", plan::worldOf(*plan.curr())},
           {"nodes", list(plan.nodes())},
           {"participants", list(plan.participants())}};
 }
@@ -155,7 +159,7 @@ Json JsonWriter::deviceList() const {
 
 Json JsonWriter::write() const {
   return {{"format", "etc-plan"},
-          {"version", plan.version()},
+          {"version", kJsonVersion},
           {"world", world()},
           {"summary", runtime::summaryJson(index)},
           {"placement",

@@ -2,6 +2,7 @@
 
 #include "etc/Export/Ranks.h"
 
+#include "plan/Configuration.h"
 #include "plan/PlanIndex.h"
 
 #include "llvm/Support/JSON.h"
@@ -95,7 +96,7 @@ void etc::writeRanksJson(const fb::Plan &plan,
   json.object([&] {
     json.attribute("format", "etc-ranks");
     json.attribute("version", 1);
-    json.attribute("configuration", plan.curr_label()->str());
+    json.attribute("configuration", plan::describe(*plan.curr()));
     json.attribute("world_size", static_cast<int64_t>(seats.size()));
     json.attributeArray("ranks", [&] {
       for (const RankSeat &seat : seats)

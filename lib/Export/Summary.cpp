@@ -1,6 +1,7 @@
 //===- Summary.cpp - What a plan does, for people -------------------------===//
 
 #include "etc/Export/PlanText.h"
+#include "plan/Configuration.h"
 #include "plan/PeakRatios.h"
 #include "plan/Relays.h"
 
@@ -66,10 +67,11 @@ void etc::writeSummary(const fb::Plan &plan, llvm::raw_ostream &os) {
     return held ? 100.0 * bytes / held : 0.0;
   };
 
-  os << plan.model()->str() << ": " << plan.prev_label()->str() << " -> "
-     << plan.curr_label()->str() << ", " << plan.prev_world() << " -> "
-     << plan.curr_world() << " devices, " << nodesInUse(plan, index) << " of "
-     << plan.nodes()->size() << " nodes in use\n";
+  os << plan.model()->str() << ": " << plan::describe(*plan.prev()) << " -> "
+     << plan::describe(*plan.curr()) << ", " << plan::worldOf(*plan.prev())
+     << " -> " << plan::worldOf(*plan.curr()) << " devices, "
+     << nodesInUse(plan, index) << " of " << plan.nodes()->size()
+     << " nodes in use\n";
   os << "  moves    " << formatBytes(s.moved_bytes()) << " of "
      << formatBytes(held) << llvm::format(" (%.1f%%)", share(s.moved_bytes()))
      << ", " << formatBytes(s.internode_bytes()) << " between nodes\n";

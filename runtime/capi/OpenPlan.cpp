@@ -1,5 +1,6 @@
 #include "capi/OpenPlan.h"
 
+#include "plan/Configuration.h"
 #include "plan/Referee.h"
 
 #include <algorithm>
@@ -12,6 +13,8 @@ OpenPlan::check(std::shared_ptr<OpenPlan> plan) {
   plan->index_.emplace(*etc::plan::fb::GetPlan(plan->bytes_.data()));
   if (Status s = etc::plan::checkPlan(*plan->index_); !s.ok())
     return s;
+  plan->prevLabel = etc::plan::describe(*plan->plan().prev());
+  plan->currLabel = etc::plan::describe(*plan->plan().curr());
   return std::shared_ptr<const OpenPlan>(std::move(plan));
 }
 

@@ -30,6 +30,13 @@ public:
   const PlanIndex &index() const { return *index_; }
   const plan::fb::Plan &plan() const { return index_->plan(); }
   std::span<const uint8_t> bytes() const { return bytes_; }
+  const plan::fb::Configuration &configuration(Side side) const {
+    return side == Side::Prev ? *plan().prev() : *plan().curr();
+  }
+  /// The configuration as people write it: "PP4TP2".
+  const std::string &label(Side side) const {
+    return side == Side::Prev ? prevLabel : currLabel;
+  }
 
 private:
   static Result<std::shared_ptr<const OpenPlan>>
@@ -39,6 +46,7 @@ private:
   std::vector<uint64_t> copied; // aligned
   std::span<const uint8_t> bytes_;
   std::optional<PlanIndex> index_;
+  std::string prevLabel, currLabel;
 };
 
 /// The worst peak over max(prev, curr) of all devices, in ten thousandths,

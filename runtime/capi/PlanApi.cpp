@@ -2,6 +2,7 @@
 
 #include "capi/TensorInfo.h"
 
+#include "plan/Configuration.h"
 #include "plan/Referee.h"
 #include "plan/Relays.h"
 
@@ -115,8 +116,47 @@ const char *etc_plan_model(const etc_plan *plan) {
 }
 
 const char *etc_plan_label(const etc_plan *plan, etc_side side) {
-  const fb::Plan &file = plan->open->plan();
-  return stringOf(side == ETC_PREV ? file.prev_label() : file.curr_label());
+  return plan->open->label(sideOf(side)).c_str();
+}
+
+etc_error *etc_plan_configuration(const etc_plan *plan, etc_side side,
+                                  etc_configuration *configuration) {
+  const fb::Configuration &from = plan->open->configuration(sideOf(side));
+  etc_configuration to{};
+  to.pp = from.pp();
+  to.tp = from.tp();
+  to.dp = from.dp();
+  to.cp = from.cp();
+  to.ep = from.ep();
+  to.etp = from.etp();
+  to.vpp = from.vpp();
+  to.pipeline_first = from.order() == fb::RankOrder::tp_cp_ep_pp_dp;
+  to.distributed_optimizer = from.zero1();
+  to.is_inventory = from.inventory();
+  return guarded(
+      [&] { return copyOut(to, configuration, "etc_configuration"); });
+}
+
+etc_error *etc_plan_coordinates(const etc_plan *plan, etc_side side,
+                                uint32_t rank, etc_coordinates *coordinates) {
+  return guarded([&]() -> Status {
+    const fb::Configuration &grid = plan->open->configuration(sideOf(side));
+    if (rank >= etc::plan::worldOf(grid))
+      return Status(ErrorKind::Usage,
+                    text("rank ", rank, ": the configuration has ",
+                         etc::plan::worldOf(grid), " ranks"));
+    auto place = etc::plan::coordinatesOf(grid, rank);
+    if (!place)
+      return Status(ErrorKind::Usage,
+                    "an inventory has no grid, so its ranks have no "
+                    "coordinates");
+    etc_coordinates to{};
+    to.pp = place->pp;
+    to.tp = place->tp;
+    to.dp = place->dp;
+    to.cp = place->cp;
+    return copyOut(to, coordinates, "etc_coordinates");
+  });
 }
 
 etc_error *etc_plan_summary(const etc_plan *plan, etc_summary *summary) {

@@ -16,6 +16,7 @@ public:
   Status run();
 
 private:
+  Status checkRoles(const fb::Program &program) const;
   Status checkDevices(const std::string &path, uint32_t index);
   Status checkPeers(const std::string &path, const fb::Program &program);
   Status checkHoldings(const std::string &path, const Uints &shards,
@@ -41,6 +42,8 @@ Status ProgramChecker::run() {
   for (uint32_t p = 0; p != plan.programs()->size(); ++p) {
     const fb::Program &program = *plan.programs()->Get(p);
     std::string path = item("programs", p);
+    if (Status s = checkRoles(program); !s.ok())
+      return under(path, s);
     if (Status s = checkDevices(path, p); !s.ok())
       return s;
     if (Status s = checkPeers(path, program); !s.ok())
@@ -64,6 +67,14 @@ Status ProgramChecker::run() {
   if (plan.forecast()->size() != longest)
     return malformed("forecast: ", plan.forecast()->size(),
                      " entries, the longest program has ", longest, " rounds");
+  return Status::success();
+}
+
+Status ProgramChecker::checkRoles(const fb::Program &program) const {
+  if (Status s = checkRole(*plan.prev(), program.prev_role()); !s.ok())
+    return under(".prev_role", s);
+  if (Status s = checkRole(*plan.curr(), program.curr_role()); !s.ok())
+    return under(".curr_role", s);
   return Status::success();
 }
 

@@ -25,18 +25,6 @@ Status etc::plan::checkAscending(const std::string &path, const Uints &list) {
                    ", devices ascend");
 }
 
-static Status checkPlacement(const char *name, const Uints &placement,
-                             uint32_t world, uint64_t deviceCount) {
-  std::string path = std::string(name) + "_placement";
-  if (placement.size() != world)
-    return malformed(path, ": ", placement.size(), " entries, ", name,
-                     "_world is ", world);
-  for (uint32_t i = 0; i != placement.size(); ++i)
-    if (placement[i] >= deviceCount)
-      return outOfRange(item(path, i), placement[i], deviceCount);
-  return Status::success();
-}
-
 static Status checkWorld(const fb::Plan &plan) {
   uint64_t deviceCount = 0;
   for (uint32_t i = 0; i != plan.nodes()->size(); ++i) {
@@ -53,12 +41,7 @@ static Status checkWorld(const fb::Plan &plan) {
   if (last >= deviceCount)
     return outOfRange(item("participants", participants.size() - 1), last,
                       deviceCount);
-  if (Status s = checkPlacement("prev", *plan.prev_placement(),
-                                plan.prev_world(), deviceCount);
-      !s.ok())
-    return s;
-  return checkPlacement("curr", *plan.curr_placement(), plan.curr_world(),
-                        deviceCount);
+  return checkConfigurations(plan, deviceCount);
 }
 
 Status etc::plan::checkFormat(const fb::Plan &plan) {

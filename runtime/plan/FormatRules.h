@@ -12,10 +12,15 @@ namespace etc::plan {
 using Longs = flatbuffers::Vector<int64_t>;
 using Uints = flatbuffers::Vector<uint32_t>;
 
+/// Configurations, and the placement of their ranks on `deviceCount` devices.
+Status checkConfigurations(const fb::Plan &plan, uint64_t deviceCount);
+/// That a role is one of a sound configuration; none always is. Messages go on
+/// from the role's path.
+Status checkRole(const fb::Configuration &configuration, const fb::Role *role);
 Status checkTensors(const fb::Plan &plan);
 /// Needs sound tensors.
 Status checkShards(const fb::Plan &plan);
-/// Needs sound participants, tensors and shards.
+/// Needs sound configurations, participants, tensors and shards.
 Status checkPrograms(const fb::Plan &plan);
 
 /// That the numbers at `offset` in the plan's bounds are a box of `tensor`,

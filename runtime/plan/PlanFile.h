@@ -15,7 +15,7 @@
 namespace etc::plan {
 
 /// The format version that this build reads and writes.
-constexpr uint32_t kPlanVersion = 1;
+constexpr uint32_t kPlanVersion = 2;
 /// The feature bits that this build knows.
 constexpr uint64_t kPlanFeatures = 0;
 

@@ -17,6 +17,12 @@ namespace etc {
 namespace plan {
 namespace fb {
 
+struct Configuration;
+struct ConfigurationBuilder;
+struct ConfigurationT;
+
+struct Role;
+
 struct Tensor;
 struct TensorBuilder;
 struct TensorT;
@@ -134,6 +140,74 @@ inline const char *EnumNameOpKind(OpKind e) {
   const size_t index = static_cast<size_t>(e);
   return EnumNamesOpKind()[index];
 }
+
+enum class RankOrder : uint8_t {
+  tp_cp_ep_dp_pp = 0,
+  tp_cp_ep_pp_dp = 1,
+  MIN = tp_cp_ep_dp_pp,
+  MAX = tp_cp_ep_pp_dp
+};
+
+inline const RankOrder (&EnumValuesRankOrder())[2] {
+  static const RankOrder values[] = {
+    RankOrder::tp_cp_ep_dp_pp,
+    RankOrder::tp_cp_ep_pp_dp
+  };
+  return values;
+}
+
+inline const char * const *EnumNamesRankOrder() {
+  static const char * const names[3] = {
+    "tp_cp_ep_dp_pp",
+    "tp_cp_ep_pp_dp",
+    nullptr
+  };
+  return names;
+}
+
+inline const char *EnumNameRankOrder(RankOrder e) {
+  if (flatbuffers::IsOutRange(e, RankOrder::tp_cp_ep_dp_pp, RankOrder::tp_cp_ep_pp_dp)) return "";
+  const size_t index = static_cast<size_t>(e);
+  return EnumNamesRankOrder()[index];
+}
+
+FLATBUFFERS_MANUALLY_ALIGNED_STRUCT(4) Role FLATBUFFERS_FINAL_CLASS {
+ private:
+  uint32_t stage_;
+  uint32_t slot_;
+  int32_t replica_;
+
+ public:
+  Role()
+      : stage_(0),
+        slot_(0),
+        replica_(0) {
+  }
+  Role(uint32_t _stage, uint32_t _slot, int32_t _replica)
+      : stage_(flatbuffers::EndianScalar(_stage)),
+        slot_(flatbuffers::EndianScalar(_slot)),
+        replica_(flatbuffers::EndianScalar(_replica)) {
+  }
+  uint32_t stage() const {
+    return flatbuffers::EndianScalar(stage_);
+  }
+  void mutate_stage(uint32_t _stage) {
+    flatbuffers::WriteScalar(&stage_, _stage);
+  }
+  uint32_t slot() const {
+    return flatbuffers::EndianScalar(slot_);
+  }
+  void mutate_slot(uint32_t _slot) {
+    flatbuffers::WriteScalar(&slot_, _slot);
+  }
+  int32_t replica() const {
+    return flatbuffers::EndianScalar(replica_);
+  }
+  void mutate_replica(int32_t _replica) {
+    flatbuffers::WriteScalar(&replica_, _replica);
+  }
+};
+FLATBUFFERS_STRUCT_END(Role, 12);
 
 FLATBUFFERS_MANUALLY_ALIGNED_STRUCT(4) Shard FLATBUFFERS_FINAL_CLASS {
  private:
@@ -271,6 +345,263 @@ FLATBUFFERS_MANUALLY_ALIGNED_STRUCT(8) RoundForecast FLATBUFFERS_FINAL_CLASS {
   }
 };
 FLATBUFFERS_STRUCT_END(RoundForecast, 16);
+
+struct ConfigurationT : public flatbuffers::NativeTable {
+  typedef Configuration TableType;
+  uint32_t pp = 1;
+  uint32_t tp = 1;
+  uint32_t dp = 1;
+  uint32_t cp = 1;
+  uint32_t ep = 1;
+  uint32_t etp = 1;
+  uint32_t vpp = 1;
+  etc::plan::fb::RankOrder order = etc::plan::fb::RankOrder::tp_cp_ep_dp_pp;
+  std::vector<uint32_t> stages{};
+  bool zero1 = false;
+  uint64_t bucket_elements = 0;
+  int32_t mtp_stage = -1;
+  bool inventory = false;
+};
+
+struct Configuration FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef ConfigurationT NativeTableType;
+  typedef ConfigurationBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_PP = 4,
+    VT_TP = 6,
+    VT_DP = 8,
+    VT_CP = 10,
+    VT_EP = 12,
+    VT_ETP = 14,
+    VT_VPP = 16,
+    VT_ORDER = 18,
+    VT_STAGES = 20,
+    VT_ZERO1 = 22,
+    VT_BUCKET_ELEMENTS = 24,
+    VT_MTP_STAGE = 26,
+    VT_INVENTORY = 28
+  };
+  uint32_t pp() const {
+    return GetField<uint32_t>(VT_PP, 1);
+  }
+  bool mutate_pp(uint32_t _pp = 1) {
+    return SetField<uint32_t>(VT_PP, _pp, 1);
+  }
+  uint32_t tp() const {
+    return GetField<uint32_t>(VT_TP, 1);
+  }
+  bool mutate_tp(uint32_t _tp = 1) {
+    return SetField<uint32_t>(VT_TP, _tp, 1);
+  }
+  uint32_t dp() const {
+    return GetField<uint32_t>(VT_DP, 1);
+  }
+  bool mutate_dp(uint32_t _dp = 1) {
+    return SetField<uint32_t>(VT_DP, _dp, 1);
+  }
+  uint32_t cp() const {
+    return GetField<uint32_t>(VT_CP, 1);
+  }
+  bool mutate_cp(uint32_t _cp = 1) {
+    return SetField<uint32_t>(VT_CP, _cp, 1);
+  }
+  uint32_t ep() const {
+    return GetField<uint32_t>(VT_EP, 1);
+  }
+  bool mutate_ep(uint32_t _ep = 1) {
+    return SetField<uint32_t>(VT_EP, _ep, 1);
+  }
+  uint32_t etp() const {
+    return GetField<uint32_t>(VT_ETP, 1);
+  }
+  bool mutate_etp(uint32_t _etp = 1) {
+    return SetField<uint32_t>(VT_ETP, _etp, 1);
+  }
+  uint32_t vpp() const {
+    return GetField<uint32_t>(VT_VPP, 1);
+  }
+  bool mutate_vpp(uint32_t _vpp = 1) {
+    return SetField<uint32_t>(VT_VPP, _vpp, 1);
+  }
+  etc::plan::fb::RankOrder order() const {
+    return static_cast<etc::plan::fb::RankOrder>(GetField<uint8_t>(VT_ORDER, 0));
+  }
+  bool mutate_order(etc::plan::fb::RankOrder _order = static_cast<etc::plan::fb::RankOrder>(0)) {
+    return SetField<uint8_t>(VT_ORDER, static_cast<uint8_t>(_order), 0);
+  }
+  const flatbuffers::Vector<uint32_t> *stages() const {
+    return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_STAGES);
+  }
+  flatbuffers::Vector<uint32_t> *mutable_stages() {
+    return GetPointer<flatbuffers::Vector<uint32_t> *>(VT_STAGES);
+  }
+  bool zero1() const {
+    return GetField<uint8_t>(VT_ZERO1, 0) != 0;
+  }
+  bool mutate_zero1(bool _zero1 = 0) {
+    return SetField<uint8_t>(VT_ZERO1, static_cast<uint8_t>(_zero1), 0);
+  }
+  uint64_t bucket_elements() const {
+    return GetField<uint64_t>(VT_BUCKET_ELEMENTS, 0);
+  }
+  bool mutate_bucket_elements(uint64_t _bucket_elements = 0) {
+    return SetField<uint64_t>(VT_BUCKET_ELEMENTS, _bucket_elements, 0);
+  }
+  int32_t mtp_stage() const {
+    return GetField<int32_t>(VT_MTP_STAGE, -1);
+  }
+  bool mutate_mtp_stage(int32_t _mtp_stage = -1) {
+    return SetField<int32_t>(VT_MTP_STAGE, _mtp_stage, -1);
+  }
+  bool inventory() const {
+    return GetField<uint8_t>(VT_INVENTORY, 0) != 0;
+  }
+  bool mutate_inventory(bool _inventory = 0) {
+    return SetField<uint8_t>(VT_INVENTORY, static_cast<uint8_t>(_inventory), 0);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyField<uint32_t>(verifier, VT_PP, 4) &&
+           VerifyField<uint32_t>(verifier, VT_TP, 4) &&
+           VerifyField<uint32_t>(verifier, VT_DP, 4) &&
+           VerifyField<uint32_t>(verifier, VT_CP, 4) &&
+           VerifyField<uint32_t>(verifier, VT_EP, 4) &&
+           VerifyField<uint32_t>(verifier, VT_ETP, 4) &&
+           VerifyField<uint32_t>(verifier, VT_VPP, 4) &&
+           VerifyField<uint8_t>(verifier, VT_ORDER, 1) &&
+           VerifyOffset(verifier, VT_STAGES) &&
+           verifier.VerifyVector(stages()) &&
+           VerifyField<uint8_t>(verifier, VT_ZERO1, 1) &&
+           VerifyField<uint64_t>(verifier, VT_BUCKET_ELEMENTS, 8) &&
+           VerifyField<int32_t>(verifier, VT_MTP_STAGE, 4) &&
+           VerifyField<uint8_t>(verifier, VT_INVENTORY, 1) &&
+           verifier.EndTable();
+  }
+  ConfigurationT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
+  void UnPackTo(ConfigurationT *_o, const flatbuffers::resolver_function_t *_resolver = nullptr) const;
+  static flatbuffers::Offset<Configuration> Pack(flatbuffers::FlatBufferBuilder &_fbb, const ConfigurationT* _o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
+};
+
+struct ConfigurationBuilder {
+  typedef Configuration Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_pp(uint32_t pp) {
+    fbb_.AddElement<uint32_t>(Configuration::VT_PP, pp, 1);
+  }
+  void add_tp(uint32_t tp) {
+    fbb_.AddElement<uint32_t>(Configuration::VT_TP, tp, 1);
+  }
+  void add_dp(uint32_t dp) {
+    fbb_.AddElement<uint32_t>(Configuration::VT_DP, dp, 1);
+  }
+  void add_cp(uint32_t cp) {
+    fbb_.AddElement<uint32_t>(Configuration::VT_CP, cp, 1);
+  }
+  void add_ep(uint32_t ep) {
+    fbb_.AddElement<uint32_t>(Configuration::VT_EP, ep, 1);
+  }
+  void add_etp(uint32_t etp) {
+    fbb_.AddElement<uint32_t>(Configuration::VT_ETP, etp, 1);
+  }
+  void add_vpp(uint32_t vpp) {
+    fbb_.AddElement<uint32_t>(Configuration::VT_VPP, vpp, 1);
+  }
+  void add_order(etc::plan::fb::RankOrder order) {
+    fbb_.AddElement<uint8_t>(Configuration::VT_ORDER, static_cast<uint8_t>(order), 0);
+  }
+  void add_stages(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> stages) {
+    fbb_.AddOffset(Configuration::VT_STAGES, stages);
+  }
+  void add_zero1(bool zero1) {
+    fbb_.AddElement<uint8_t>(Configuration::VT_ZERO1, static_cast<uint8_t>(zero1), 0);
+  }
+  void add_bucket_elements(uint64_t bucket_elements) {
+    fbb_.AddElement<uint64_t>(Configuration::VT_BUCKET_ELEMENTS, bucket_elements, 0);
+  }
+  void add_mtp_stage(int32_t mtp_stage) {
+    fbb_.AddElement<int32_t>(Configuration::VT_MTP_STAGE, mtp_stage, -1);
+  }
+  void add_inventory(bool inventory) {
+    fbb_.AddElement<uint8_t>(Configuration::VT_INVENTORY, static_cast<uint8_t>(inventory), 0);
+  }
+  explicit ConfigurationBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<Configuration> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<Configuration>(end);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<Configuration> CreateConfiguration(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    uint32_t pp = 1,
+    uint32_t tp = 1,
+    uint32_t dp = 1,
+    uint32_t cp = 1,
+    uint32_t ep = 1,
+    uint32_t etp = 1,
+    uint32_t vpp = 1,
+    etc::plan::fb::RankOrder order = etc::plan::fb::RankOrder::tp_cp_ep_dp_pp,
+    flatbuffers::Offset<flatbuffers::Vector<uint32_t>> stages = 0,
+    bool zero1 = false,
+    uint64_t bucket_elements = 0,
+    int32_t mtp_stage = -1,
+    bool inventory = false) {
+  ConfigurationBuilder builder_(_fbb);
+  builder_.add_bucket_elements(bucket_elements);
+  builder_.add_mtp_stage(mtp_stage);
+  builder_.add_stages(stages);
+  builder_.add_vpp(vpp);
+  builder_.add_etp(etp);
+  builder_.add_ep(ep);
+  builder_.add_cp(cp);
+  builder_.add_dp(dp);
+  builder_.add_tp(tp);
+  builder_.add_pp(pp);
+  builder_.add_inventory(inventory);
+  builder_.add_zero1(zero1);
+  builder_.add_order(order);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<Configuration> CreateConfigurationDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    uint32_t pp = 1,
+    uint32_t tp = 1,
+    uint32_t dp = 1,
+    uint32_t cp = 1,
+    uint32_t ep = 1,
+    uint32_t etp = 1,
+    uint32_t vpp = 1,
+    etc::plan::fb::RankOrder order = etc::plan::fb::RankOrder::tp_cp_ep_dp_pp,
+    const std::vector<uint32_t> *stages = nullptr,
+    bool zero1 = false,
+    uint64_t bucket_elements = 0,
+    int32_t mtp_stage = -1,
+    bool inventory = false) {
+  auto stages__ = stages ? _fbb.CreateVector<uint32_t>(*stages) : 0;
+  return etc::plan::fb::CreateConfiguration(
+      _fbb,
+      pp,
+      tp,
+      dp,
+      cp,
+      ep,
+      etp,
+      vpp,
+      order,
+      stages__,
+      zero1,
+      bucket_elements,
+      mtp_stage,
+      inventory);
+}
+
+flatbuffers::Offset<Configuration> CreateConfiguration(flatbuffers::FlatBufferBuilder &_fbb, const ConfigurationT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
 
 struct TensorT : public flatbuffers::NativeTable {
   typedef Tensor TableType;
@@ -594,7 +925,8 @@ flatbuffers::Offset<Peers> CreatePeers(flatbuffers::FlatBufferBuilder &_fbb, con
 
 struct ProgramT : public flatbuffers::NativeTable {
   typedef Program TableType;
-  std::string name{};
+  std::unique_ptr<etc::plan::fb::Role> curr_role{};
+  std::unique_ptr<etc::plan::fb::Role> prev_role{};
   std::vector<uint32_t> devices{};
   std::vector<std::unique_ptr<etc::plan::fb::PeersT>> peers{};
   std::vector<uint32_t> prev_shards{};
@@ -614,22 +946,29 @@ struct Program FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef ProgramT NativeTableType;
   typedef ProgramBuilder Builder;
   enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
-    VT_NAME = 4,
-    VT_DEVICES = 6,
-    VT_PEERS = 8,
-    VT_PREV_SHARDS = 10,
-    VT_CURR_SHARDS = 12,
-    VT_ROUNDS = 14,
-    VT_SEND_SLAB = 16,
-    VT_RECV_SLAB = 18,
-    VT_PEAK = 20,
-    VT_PEAK_SAFE = 22
+    VT_CURR_ROLE = 4,
+    VT_PREV_ROLE = 6,
+    VT_DEVICES = 8,
+    VT_PEERS = 10,
+    VT_PREV_SHARDS = 12,
+    VT_CURR_SHARDS = 14,
+    VT_ROUNDS = 16,
+    VT_SEND_SLAB = 18,
+    VT_RECV_SLAB = 20,
+    VT_PEAK = 22,
+    VT_PEAK_SAFE = 24
   };
-  const flatbuffers::String *name() const {
-    return GetPointer<const flatbuffers::String *>(VT_NAME);
+  const etc::plan::fb::Role *curr_role() const {
+    return GetStruct<const etc::plan::fb::Role *>(VT_CURR_ROLE);
   }
-  flatbuffers::String *mutable_name() {
-    return GetPointer<flatbuffers::String *>(VT_NAME);
+  etc::plan::fb::Role *mutable_curr_role() {
+    return GetStruct<etc::plan::fb::Role *>(VT_CURR_ROLE);
+  }
+  const etc::plan::fb::Role *prev_role() const {
+    return GetStruct<const etc::plan::fb::Role *>(VT_PREV_ROLE);
+  }
+  etc::plan::fb::Role *mutable_prev_role() {
+    return GetStruct<etc::plan::fb::Role *>(VT_PREV_ROLE);
   }
   const flatbuffers::Vector<uint32_t> *devices() const {
     return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_DEVICES);
@@ -687,8 +1026,8 @@ struct Program FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
-           VerifyOffsetRequired(verifier, VT_NAME) &&
-           verifier.VerifyString(name()) &&
+           VerifyField<etc::plan::fb::Role>(verifier, VT_CURR_ROLE, 4) &&
+           VerifyField<etc::plan::fb::Role>(verifier, VT_PREV_ROLE, 4) &&
            VerifyOffsetRequired(verifier, VT_DEVICES) &&
            verifier.VerifyVector(devices()) &&
            VerifyOffsetRequired(verifier, VT_PEERS) &&
@@ -716,8 +1055,11 @@ struct ProgramBuilder {
   typedef Program Table;
   flatbuffers::FlatBufferBuilder &fbb_;
   flatbuffers::uoffset_t start_;
-  void add_name(flatbuffers::Offset<flatbuffers::String> name) {
-    fbb_.AddOffset(Program::VT_NAME, name);
+  void add_curr_role(const etc::plan::fb::Role *curr_role) {
+    fbb_.AddStruct(Program::VT_CURR_ROLE, curr_role);
+  }
+  void add_prev_role(const etc::plan::fb::Role *prev_role) {
+    fbb_.AddStruct(Program::VT_PREV_ROLE, prev_role);
   }
   void add_devices(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> devices) {
     fbb_.AddOffset(Program::VT_DEVICES, devices);
@@ -753,7 +1095,6 @@ struct ProgramBuilder {
   flatbuffers::Offset<Program> Finish() {
     const auto end = fbb_.EndTable(start_);
     auto o = flatbuffers::Offset<Program>(end);
-    fbb_.Required(o, Program::VT_NAME);
     fbb_.Required(o, Program::VT_DEVICES);
     fbb_.Required(o, Program::VT_PEERS);
     fbb_.Required(o, Program::VT_PREV_SHARDS);
@@ -765,7 +1106,8 @@ struct ProgramBuilder {
 
 inline flatbuffers::Offset<Program> CreateProgram(
     flatbuffers::FlatBufferBuilder &_fbb,
-    flatbuffers::Offset<flatbuffers::String> name = 0,
+    const etc::plan::fb::Role *curr_role = nullptr,
+    const etc::plan::fb::Role *prev_role = nullptr,
     flatbuffers::Offset<flatbuffers::Vector<uint32_t>> devices = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<etc::plan::fb::Peers>>> peers = 0,
     flatbuffers::Offset<flatbuffers::Vector<uint32_t>> prev_shards = 0,
@@ -785,13 +1127,15 @@ inline flatbuffers::Offset<Program> CreateProgram(
   builder_.add_prev_shards(prev_shards);
   builder_.add_peers(peers);
   builder_.add_devices(devices);
-  builder_.add_name(name);
+  builder_.add_prev_role(prev_role);
+  builder_.add_curr_role(curr_role);
   return builder_.Finish();
 }
 
 inline flatbuffers::Offset<Program> CreateProgramDirect(
     flatbuffers::FlatBufferBuilder &_fbb,
-    const char *name = nullptr,
+    const etc::plan::fb::Role *curr_role = nullptr,
+    const etc::plan::fb::Role *prev_role = nullptr,
     const std::vector<uint32_t> *devices = nullptr,
     const std::vector<flatbuffers::Offset<etc::plan::fb::Peers>> *peers = nullptr,
     const std::vector<uint32_t> *prev_shards = nullptr,
@@ -801,7 +1145,6 @@ inline flatbuffers::Offset<Program> CreateProgramDirect(
     uint64_t recv_slab = 0,
     uint64_t peak = 0,
     uint64_t peak_safe = 0) {
-  auto name__ = name ? _fbb.CreateString(name) : 0;
   auto devices__ = devices ? _fbb.CreateVector<uint32_t>(*devices) : 0;
   auto peers__ = peers ? _fbb.CreateVector<flatbuffers::Offset<etc::plan::fb::Peers>>(*peers) : 0;
   auto prev_shards__ = prev_shards ? _fbb.CreateVector<uint32_t>(*prev_shards) : 0;
@@ -809,7 +1152,8 @@ inline flatbuffers::Offset<Program> CreateProgramDirect(
   auto rounds__ = rounds ? _fbb.CreateVector<flatbuffers::Offset<etc::plan::fb::Round>>(*rounds) : 0;
   return etc::plan::fb::CreateProgram(
       _fbb,
-      name__,
+      curr_role,
+      prev_role,
       devices__,
       peers__,
       prev_shards__,
@@ -1108,14 +1452,12 @@ flatbuffers::Offset<Summary> CreateSummary(flatbuffers::FlatBufferBuilder &_fbb,
 
 struct PlanT : public flatbuffers::NativeTable {
   typedef Plan TableType;
-  uint32_t version = 1;
+  uint32_t version = 2;
   uint64_t features = 0;
   uint64_t hash = 0;
   std::string model{};
-  std::string prev_label{};
-  std::string curr_label{};
-  uint32_t prev_world = 0;
-  uint32_t curr_world = 0;
+  std::unique_ptr<etc::plan::fb::ConfigurationT> prev{};
+  std::unique_ptr<etc::plan::fb::ConfigurationT> curr{};
   std::vector<uint32_t> nodes{};
   std::vector<uint32_t> participants{};
   std::vector<uint32_t> prev_placement{};
@@ -1142,28 +1484,26 @@ struct Plan FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_FEATURES = 6,
     VT_HASH = 8,
     VT_MODEL = 10,
-    VT_PREV_LABEL = 12,
-    VT_CURR_LABEL = 14,
-    VT_PREV_WORLD = 16,
-    VT_CURR_WORLD = 18,
-    VT_NODES = 20,
-    VT_PARTICIPANTS = 22,
-    VT_PREV_PLACEMENT = 24,
-    VT_CURR_PLACEMENT = 26,
-    VT_TENSORS = 28,
-    VT_SHARDS = 30,
-    VT_BOXES = 32,
-    VT_BOUNDS = 34,
-    VT_PROGRAMS = 36,
-    VT_FORECAST = 38,
-    VT_SUMMARY = 40,
-    VT_VOCAB = 42
+    VT_PREV = 12,
+    VT_CURR = 14,
+    VT_NODES = 16,
+    VT_PARTICIPANTS = 18,
+    VT_PREV_PLACEMENT = 20,
+    VT_CURR_PLACEMENT = 22,
+    VT_TENSORS = 24,
+    VT_SHARDS = 26,
+    VT_BOXES = 28,
+    VT_BOUNDS = 30,
+    VT_PROGRAMS = 32,
+    VT_FORECAST = 34,
+    VT_SUMMARY = 36,
+    VT_VOCAB = 38
   };
   uint32_t version() const {
-    return GetField<uint32_t>(VT_VERSION, 1);
+    return GetField<uint32_t>(VT_VERSION, 2);
   }
-  bool mutate_version(uint32_t _version = 1) {
-    return SetField<uint32_t>(VT_VERSION, _version, 1);
+  bool mutate_version(uint32_t _version = 2) {
+    return SetField<uint32_t>(VT_VERSION, _version, 2);
   }
   uint64_t features() const {
     return GetField<uint64_t>(VT_FEATURES, 0);
@@ -1183,29 +1523,17 @@ struct Plan FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   flatbuffers::String *mutable_model() {
     return GetPointer<flatbuffers::String *>(VT_MODEL);
   }
-  const flatbuffers::String *prev_label() const {
-    return GetPointer<const flatbuffers::String *>(VT_PREV_LABEL);
+  const etc::plan::fb::Configuration *prev() const {
+    return GetPointer<const etc::plan::fb::Configuration *>(VT_PREV);
   }
-  flatbuffers::String *mutable_prev_label() {
-    return GetPointer<flatbuffers::String *>(VT_PREV_LABEL);
+  etc::plan::fb::Configuration *mutable_prev() {
+    return GetPointer<etc::plan::fb::Configuration *>(VT_PREV);
   }
-  const flatbuffers::String *curr_label() const {
-    return GetPointer<const flatbuffers::String *>(VT_CURR_LABEL);
+  const etc::plan::fb::Configuration *curr() const {
+    return GetPointer<const etc::plan::fb::Configuration *>(VT_CURR);
   }
-  flatbuffers::String *mutable_curr_label() {
-    return GetPointer<flatbuffers::String *>(VT_CURR_LABEL);
-  }
-  uint32_t prev_world() const {
-    return GetField<uint32_t>(VT_PREV_WORLD, 0);
-  }
-  bool mutate_prev_world(uint32_t _prev_world = 0) {
-    return SetField<uint32_t>(VT_PREV_WORLD, _prev_world, 0);
-  }
-  uint32_t curr_world() const {
-    return GetField<uint32_t>(VT_CURR_WORLD, 0);
-  }
-  bool mutate_curr_world(uint32_t _curr_world = 0) {
-    return SetField<uint32_t>(VT_CURR_WORLD, _curr_world, 0);
+  etc::plan::fb::Configuration *mutable_curr() {
+    return GetPointer<etc::plan::fb::Configuration *>(VT_CURR);
   }
   const flatbuffers::Vector<uint32_t> *nodes() const {
     return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_NODES);
@@ -1286,12 +1614,10 @@ struct Plan FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyField<uint64_t>(verifier, VT_HASH, 8) &&
            VerifyOffset(verifier, VT_MODEL) &&
            verifier.VerifyString(model()) &&
-           VerifyOffset(verifier, VT_PREV_LABEL) &&
-           verifier.VerifyString(prev_label()) &&
-           VerifyOffset(verifier, VT_CURR_LABEL) &&
-           verifier.VerifyString(curr_label()) &&
-           VerifyField<uint32_t>(verifier, VT_PREV_WORLD, 4) &&
-           VerifyField<uint32_t>(verifier, VT_CURR_WORLD, 4) &&
+           VerifyOffsetRequired(verifier, VT_PREV) &&
+           verifier.VerifyTable(prev()) &&
+           VerifyOffsetRequired(verifier, VT_CURR) &&
+           verifier.VerifyTable(curr()) &&
            VerifyOffsetRequired(verifier, VT_NODES) &&
            verifier.VerifyVector(nodes()) &&
            VerifyOffsetRequired(verifier, VT_PARTICIPANTS) &&
@@ -1329,7 +1655,7 @@ struct PlanBuilder {
   flatbuffers::FlatBufferBuilder &fbb_;
   flatbuffers::uoffset_t start_;
   void add_version(uint32_t version) {
-    fbb_.AddElement<uint32_t>(Plan::VT_VERSION, version, 1);
+    fbb_.AddElement<uint32_t>(Plan::VT_VERSION, version, 2);
   }
   void add_features(uint64_t features) {
     fbb_.AddElement<uint64_t>(Plan::VT_FEATURES, features, 0);
@@ -1340,17 +1666,11 @@ struct PlanBuilder {
   void add_model(flatbuffers::Offset<flatbuffers::String> model) {
     fbb_.AddOffset(Plan::VT_MODEL, model);
   }
-  void add_prev_label(flatbuffers::Offset<flatbuffers::String> prev_label) {
-    fbb_.AddOffset(Plan::VT_PREV_LABEL, prev_label);
+  void add_prev(flatbuffers::Offset<etc::plan::fb::Configuration> prev) {
+    fbb_.AddOffset(Plan::VT_PREV, prev);
   }
-  void add_curr_label(flatbuffers::Offset<flatbuffers::String> curr_label) {
-    fbb_.AddOffset(Plan::VT_CURR_LABEL, curr_label);
-  }
-  void add_prev_world(uint32_t prev_world) {
-    fbb_.AddElement<uint32_t>(Plan::VT_PREV_WORLD, prev_world, 0);
-  }
-  void add_curr_world(uint32_t curr_world) {
-    fbb_.AddElement<uint32_t>(Plan::VT_CURR_WORLD, curr_world, 0);
+  void add_curr(flatbuffers::Offset<etc::plan::fb::Configuration> curr) {
+    fbb_.AddOffset(Plan::VT_CURR, curr);
   }
   void add_nodes(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> nodes) {
     fbb_.AddOffset(Plan::VT_NODES, nodes);
@@ -1395,6 +1715,8 @@ struct PlanBuilder {
   flatbuffers::Offset<Plan> Finish() {
     const auto end = fbb_.EndTable(start_);
     auto o = flatbuffers::Offset<Plan>(end);
+    fbb_.Required(o, Plan::VT_PREV);
+    fbb_.Required(o, Plan::VT_CURR);
     fbb_.Required(o, Plan::VT_NODES);
     fbb_.Required(o, Plan::VT_PARTICIPANTS);
     fbb_.Required(o, Plan::VT_PREV_PLACEMENT);
@@ -1412,14 +1734,12 @@ struct PlanBuilder {
 
 inline flatbuffers::Offset<Plan> CreatePlan(
     flatbuffers::FlatBufferBuilder &_fbb,
-    uint32_t version = 1,
+    uint32_t version = 2,
     uint64_t features = 0,
     uint64_t hash = 0,
     flatbuffers::Offset<flatbuffers::String> model = 0,
-    flatbuffers::Offset<flatbuffers::String> prev_label = 0,
-    flatbuffers::Offset<flatbuffers::String> curr_label = 0,
-    uint32_t prev_world = 0,
-    uint32_t curr_world = 0,
+    flatbuffers::Offset<etc::plan::fb::Configuration> prev = 0,
+    flatbuffers::Offset<etc::plan::fb::Configuration> curr = 0,
     flatbuffers::Offset<flatbuffers::Vector<uint32_t>> nodes = 0,
     flatbuffers::Offset<flatbuffers::Vector<uint32_t>> participants = 0,
     flatbuffers::Offset<flatbuffers::Vector<uint32_t>> prev_placement = 0,
@@ -1447,10 +1767,8 @@ inline flatbuffers::Offset<Plan> CreatePlan(
   builder_.add_prev_placement(prev_placement);
   builder_.add_participants(participants);
   builder_.add_nodes(nodes);
-  builder_.add_curr_world(curr_world);
-  builder_.add_prev_world(prev_world);
-  builder_.add_curr_label(curr_label);
-  builder_.add_prev_label(prev_label);
+  builder_.add_curr(curr);
+  builder_.add_prev(prev);
   builder_.add_model(model);
   builder_.add_version(version);
   return builder_.Finish();
@@ -1458,14 +1776,12 @@ inline flatbuffers::Offset<Plan> CreatePlan(
 
 inline flatbuffers::Offset<Plan> CreatePlanDirect(
     flatbuffers::FlatBufferBuilder &_fbb,
-    uint32_t version = 1,
+    uint32_t version = 2,
     uint64_t features = 0,
     uint64_t hash = 0,
     const char *model = nullptr,
-    const char *prev_label = nullptr,
-    const char *curr_label = nullptr,
-    uint32_t prev_world = 0,
-    uint32_t curr_world = 0,
+    flatbuffers::Offset<etc::plan::fb::Configuration> prev = 0,
+    flatbuffers::Offset<etc::plan::fb::Configuration> curr = 0,
     const std::vector<uint32_t> *nodes = nullptr,
     const std::vector<uint32_t> *participants = nullptr,
     const std::vector<uint32_t> *prev_placement = nullptr,
@@ -1479,8 +1795,6 @@ inline flatbuffers::Offset<Plan> CreatePlanDirect(
     flatbuffers::Offset<etc::plan::fb::Summary> summary = 0,
     uint64_t vocab = 0) {
   auto model__ = model ? _fbb.CreateString(model) : 0;
-  auto prev_label__ = prev_label ? _fbb.CreateString(prev_label) : 0;
-  auto curr_label__ = curr_label ? _fbb.CreateString(curr_label) : 0;
   auto nodes__ = nodes ? _fbb.CreateVector<uint32_t>(*nodes) : 0;
   auto participants__ = participants ? _fbb.CreateVector<uint32_t>(*participants) : 0;
   auto prev_placement__ = prev_placement ? _fbb.CreateVector<uint32_t>(*prev_placement) : 0;
@@ -1497,10 +1811,8 @@ inline flatbuffers::Offset<Plan> CreatePlanDirect(
       features,
       hash,
       model__,
-      prev_label__,
-      curr_label__,
-      prev_world,
-      curr_world,
+      prev,
+      curr,
       nodes__,
       participants__,
       prev_placement__,
@@ -1516,6 +1828,68 @@ inline flatbuffers::Offset<Plan> CreatePlanDirect(
 }
 
 flatbuffers::Offset<Plan> CreatePlan(flatbuffers::FlatBufferBuilder &_fbb, const PlanT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
+
+inline ConfigurationT *Configuration::UnPack(const flatbuffers::resolver_function_t *_resolver) const {
+  auto _o = std::unique_ptr<ConfigurationT>(new ConfigurationT());
+  UnPackTo(_o.get(), _resolver);
+  return _o.release();
+}
+
+inline void Configuration::UnPackTo(ConfigurationT *_o, const flatbuffers::resolver_function_t *_resolver) const {
+  (void)_o;
+  (void)_resolver;
+  { auto _e = pp(); _o->pp = _e; }
+  { auto _e = tp(); _o->tp = _e; }
+  { auto _e = dp(); _o->dp = _e; }
+  { auto _e = cp(); _o->cp = _e; }
+  { auto _e = ep(); _o->ep = _e; }
+  { auto _e = etp(); _o->etp = _e; }
+  { auto _e = vpp(); _o->vpp = _e; }
+  { auto _e = order(); _o->order = _e; }
+  { auto _e = stages(); if (_e) { _o->stages.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->stages[_i] = _e->Get(_i); } } }
+  { auto _e = zero1(); _o->zero1 = _e; }
+  { auto _e = bucket_elements(); _o->bucket_elements = _e; }
+  { auto _e = mtp_stage(); _o->mtp_stage = _e; }
+  { auto _e = inventory(); _o->inventory = _e; }
+}
+
+inline flatbuffers::Offset<Configuration> Configuration::Pack(flatbuffers::FlatBufferBuilder &_fbb, const ConfigurationT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
+  return CreateConfiguration(_fbb, _o, _rehasher);
+}
+
+inline flatbuffers::Offset<Configuration> CreateConfiguration(flatbuffers::FlatBufferBuilder &_fbb, const ConfigurationT *_o, const flatbuffers::rehasher_function_t *_rehasher) {
+  (void)_rehasher;
+  (void)_o;
+  struct _VectorArgs { flatbuffers::FlatBufferBuilder *__fbb; const ConfigurationT* __o; const flatbuffers::rehasher_function_t *__rehasher; } _va = { &_fbb, _o, _rehasher}; (void)_va;
+  auto _pp = _o->pp;
+  auto _tp = _o->tp;
+  auto _dp = _o->dp;
+  auto _cp = _o->cp;
+  auto _ep = _o->ep;
+  auto _etp = _o->etp;
+  auto _vpp = _o->vpp;
+  auto _order = _o->order;
+  auto _stages = _o->stages.size() ? _fbb.CreateVector(_o->stages) : 0;
+  auto _zero1 = _o->zero1;
+  auto _bucket_elements = _o->bucket_elements;
+  auto _mtp_stage = _o->mtp_stage;
+  auto _inventory = _o->inventory;
+  return etc::plan::fb::CreateConfiguration(
+      _fbb,
+      _pp,
+      _tp,
+      _dp,
+      _cp,
+      _ep,
+      _etp,
+      _vpp,
+      _order,
+      _stages,
+      _zero1,
+      _bucket_elements,
+      _mtp_stage,
+      _inventory);
+}
 
 inline TensorT *Tensor::UnPack(const flatbuffers::resolver_function_t *_resolver) const {
   auto _o = std::unique_ptr<TensorT>(new TensorT());
@@ -1617,7 +1991,8 @@ inline flatbuffers::Offset<Peers> CreatePeers(flatbuffers::FlatBufferBuilder &_f
 }
 
 inline ProgramT::ProgramT(const ProgramT &o)
-      : name(o.name),
+      : curr_role((o.curr_role) ? new etc::plan::fb::Role(*o.curr_role) : nullptr),
+        prev_role((o.prev_role) ? new etc::plan::fb::Role(*o.prev_role) : nullptr),
         devices(o.devices),
         prev_shards(o.prev_shards),
         curr_shards(o.curr_shards),
@@ -1632,7 +2007,8 @@ inline ProgramT::ProgramT(const ProgramT &o)
 }
 
 inline ProgramT &ProgramT::operator=(ProgramT o) FLATBUFFERS_NOEXCEPT {
-  std::swap(name, o.name);
+  std::swap(curr_role, o.curr_role);
+  std::swap(prev_role, o.prev_role);
   std::swap(devices, o.devices);
   std::swap(peers, o.peers);
   std::swap(prev_shards, o.prev_shards);
@@ -1654,7 +2030,8 @@ inline ProgramT *Program::UnPack(const flatbuffers::resolver_function_t *_resolv
 inline void Program::UnPackTo(ProgramT *_o, const flatbuffers::resolver_function_t *_resolver) const {
   (void)_o;
   (void)_resolver;
-  { auto _e = name(); if (_e) _o->name = _e->str(); }
+  { auto _e = curr_role(); if (_e) _o->curr_role = std::unique_ptr<etc::plan::fb::Role>(new etc::plan::fb::Role(*_e)); }
+  { auto _e = prev_role(); if (_e) _o->prev_role = std::unique_ptr<etc::plan::fb::Role>(new etc::plan::fb::Role(*_e)); }
   { auto _e = devices(); if (_e) { _o->devices.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->devices[_i] = _e->Get(_i); } } }
   { auto _e = peers(); if (_e) { _o->peers.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->peers[_i] = std::unique_ptr<etc::plan::fb::PeersT>(_e->Get(_i)->UnPack(_resolver)); } } }
   { auto _e = prev_shards(); if (_e) { _o->prev_shards.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->prev_shards[_i] = _e->Get(_i); } } }
@@ -1674,7 +2051,8 @@ inline flatbuffers::Offset<Program> CreateProgram(flatbuffers::FlatBufferBuilder
   (void)_rehasher;
   (void)_o;
   struct _VectorArgs { flatbuffers::FlatBufferBuilder *__fbb; const ProgramT* __o; const flatbuffers::rehasher_function_t *__rehasher; } _va = { &_fbb, _o, _rehasher}; (void)_va;
-  auto _name = _fbb.CreateString(_o->name);
+  auto _curr_role = _o->curr_role ? _o->curr_role.get() : nullptr;
+  auto _prev_role = _o->prev_role ? _o->prev_role.get() : nullptr;
   auto _devices = _fbb.CreateVector(_o->devices);
   auto _peers = _fbb.CreateVector<flatbuffers::Offset<etc::plan::fb::Peers>> (_o->peers.size(), [](size_t i, _VectorArgs *__va) { return CreatePeers(*__va->__fbb, __va->__o->peers[i].get(), __va->__rehasher); }, &_va );
   auto _prev_shards = _fbb.CreateVector(_o->prev_shards);
@@ -1686,7 +2064,8 @@ inline flatbuffers::Offset<Program> CreateProgram(flatbuffers::FlatBufferBuilder
   auto _peak_safe = _o->peak_safe;
   return etc::plan::fb::CreateProgram(
       _fbb,
-      _name,
+      _curr_role,
+      _prev_role,
       _devices,
       _peers,
       _prev_shards,
@@ -1820,10 +2199,8 @@ inline PlanT::PlanT(const PlanT &o)
         features(o.features),
         hash(o.hash),
         model(o.model),
-        prev_label(o.prev_label),
-        curr_label(o.curr_label),
-        prev_world(o.prev_world),
-        curr_world(o.curr_world),
+        prev((o.prev) ? new etc::plan::fb::ConfigurationT(*o.prev) : nullptr),
+        curr((o.curr) ? new etc::plan::fb::ConfigurationT(*o.curr) : nullptr),
         nodes(o.nodes),
         participants(o.participants),
         prev_placement(o.prev_placement),
@@ -1845,10 +2222,8 @@ inline PlanT &PlanT::operator=(PlanT o) FLATBUFFERS_NOEXCEPT {
   std::swap(features, o.features);
   std::swap(hash, o.hash);
   std::swap(model, o.model);
-  std::swap(prev_label, o.prev_label);
-  std::swap(curr_label, o.curr_label);
-  std::swap(prev_world, o.prev_world);
-  std::swap(curr_world, o.curr_world);
+  std::swap(prev, o.prev);
+  std::swap(curr, o.curr);
   std::swap(nodes, o.nodes);
   std::swap(participants, o.participants);
   std::swap(prev_placement, o.prev_placement);
@@ -1877,10 +2252,8 @@ inline void Plan::UnPackTo(PlanT *_o, const flatbuffers::resolver_function_t *_r
   { auto _e = features(); _o->features = _e; }
   { auto _e = hash(); _o->hash = _e; }
   { auto _e = model(); if (_e) _o->model = _e->str(); }
-  { auto _e = prev_label(); if (_e) _o->prev_label = _e->str(); }
-  { auto _e = curr_label(); if (_e) _o->curr_label = _e->str(); }
-  { auto _e = prev_world(); _o->prev_world = _e; }
-  { auto _e = curr_world(); _o->curr_world = _e; }
+  { auto _e = prev(); if (_e) _o->prev = std::unique_ptr<etc::plan::fb::ConfigurationT>(_e->UnPack(_resolver)); }
+  { auto _e = curr(); if (_e) _o->curr = std::unique_ptr<etc::plan::fb::ConfigurationT>(_e->UnPack(_resolver)); }
   { auto _e = nodes(); if (_e) { _o->nodes.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->nodes[_i] = _e->Get(_i); } } }
   { auto _e = participants(); if (_e) { _o->participants.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->participants[_i] = _e->Get(_i); } } }
   { auto _e = prev_placement(); if (_e) { _o->prev_placement.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->prev_placement[_i] = _e->Get(_i); } } }
@@ -1907,10 +2280,8 @@ inline flatbuffers::Offset<Plan> CreatePlan(flatbuffers::FlatBufferBuilder &_fbb
   auto _features = _o->features;
   auto _hash = _o->hash;
   auto _model = _o->model.empty() ? 0 : _fbb.CreateString(_o->model);
-  auto _prev_label = _o->prev_label.empty() ? 0 : _fbb.CreateString(_o->prev_label);
-  auto _curr_label = _o->curr_label.empty() ? 0 : _fbb.CreateString(_o->curr_label);
-  auto _prev_world = _o->prev_world;
-  auto _curr_world = _o->curr_world;
+  auto _prev = _o->prev ? CreateConfiguration(_fbb, _o->prev.get(), _rehasher) : 0;
+  auto _curr = _o->curr ? CreateConfiguration(_fbb, _o->curr.get(), _rehasher) : 0;
   auto _nodes = _fbb.CreateVector(_o->nodes);
   auto _participants = _fbb.CreateVector(_o->participants);
   auto _prev_placement = _fbb.CreateVector(_o->prev_placement);
@@ -1929,10 +2300,8 @@ inline flatbuffers::Offset<Plan> CreatePlan(flatbuffers::FlatBufferBuilder &_fbb
       _features,
       _hash,
       _model,
-      _prev_label,
-      _curr_label,
-      _prev_world,
-      _curr_world,
+      _prev,
+      _curr,
       _nodes,
       _participants,
       _prev_placement,

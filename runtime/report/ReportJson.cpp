@@ -8,6 +8,7 @@
 #include "report/Tensors.h"
 #include "report/Times.h"
 
+#include "plan/Configuration.h"
 #include "plan/PeakRatios.h"
 #include "simulate/Simulator.h"
 
@@ -29,7 +30,7 @@ static Json rolesJson(const RoleTable &table) {
   Json list = Json::array();
   for (const Role &role : table.roles)
     list.push_back(
-        {{"name", role.name}, {"stage", role.stage}, {"tensor", role.tensor}});
+        {{"name", role.name}, {"stage", role.stage}, {"tensor", role.slot}});
   return list;
 }
 
@@ -65,7 +66,7 @@ static Json programJson(const PlanIndex &index, uint32_t p,
     for (const fb::Op *op : *round->ops())
       if (op->kind() != fb::OpKind::release)
         bytes[op->kind()] += index.opBytes(*op);
-  return {{"name", program.name()->str()},
+  return {{"name", etc::plan::describeRoles(program)},
           {"prev", prev.ofProgram[p]},
           {"curr", curr.ofProgram[p]},
           {"devices", program.devices()->size()},
@@ -212,11 +213,11 @@ std::string etc::runtime::reportJson(const ReportInput &input) {
       {"version", 1},
       {"maker", input.maker},
       {"model", orEmpty(plan.model())},
-      {"prev", orEmpty(plan.prev_label())},
-      {"curr", orEmpty(plan.curr_label())},
+      {"prev", etc::plan::describe(*plan.prev())},
+      {"curr", etc::plan::describe(*plan.curr())},
       {"world",
-       {{"prev", plan.prev_world()},
-        {"curr", plan.curr_world()},
+       {{"prev", etc::plan::worldOf(*plan.prev())},
+        {"curr", etc::plan::worldOf(*plan.curr())},
         {"nodes", nodes},
         {"participants", participants}}},
       {"summary", summaryJson(index)},

@@ -14,20 +14,18 @@ namespace etc::runtime {
 /// "P2T1", or "P2T1D3" where replicas hold different ranges.
 struct Role {
   std::string name;
-  uint32_t stage = 0, tensor = 0;
+  uint32_t stage = 0, slot = 0;
   /// A program whose devices hold it.
   uint32_t program = 0;
 };
 
-/// Which roles a side of a plan has, by stage, tensor rank and replica.
+/// Which roles a side of a plan has, by stage, slot and replica.
 struct RoleTable {
   std::vector<Role> roles;
   /// The role of each program; -1 where its devices have none.
   std::vector<int32_t> ofProgram;
 };
 
-/// Roles are told by the names of programs, "P2T1 <- P0T1". A name of another
-/// kind is a role of its own, in a stage of its own.
 RoleTable rolesOf(const plan::PlanIndex &index, plan::Side side);
 
 } // namespace etc::runtime

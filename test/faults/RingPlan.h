@@ -26,8 +26,8 @@ inline fb::PlanT ringPlan(uint32_t devices, uint32_t rounds, int64_t rows) {
     }
   for (uint32_t d = 0; d != devices; ++d) {
     const uint32_t next = (d + 1) % devices, last = (d + devices - 1) % devices;
-    fb::ProgramT &program =
-        b.program(text("ring", d).c_str(), {d}, {{next}, {last}});
+    fb::ProgramT &program = b.program(fb::Role(d, 0, -1), fb::Role(d, 0, -1),
+                                      {d}, {{next}, {last}});
     program.prev_shards = {staysShard};
     program.prev_shards.insert(program.prev_shards.end(), shards[d].begin(),
                                shards[d].end());
@@ -48,7 +48,8 @@ inline fb::PlanT ringPlan(uint32_t devices, uint32_t rounds, int64_t rows) {
     b.plan.participants.push_back(d);
   }
   b.plan.prev_placement = b.plan.curr_placement = b.plan.participants;
-  b.plan.prev_world = b.plan.curr_world = devices;
+  b.plan.prev = grid(/*pp=*/devices, 1, 1);
+  b.plan.curr = grid(/*pp=*/devices, 1, 1);
   b.plan.nodes = {devices};
   for (uint32_t k = 0; k != rounds; ++k)
     b.forecast(devices * bytes, bytes);

@@ -30,11 +30,11 @@ import on_host
 on_host.stand_in()
 torch.set_num_threads(1)
 
-from etc.roles import sizes_of  # noqa: E402
 from job import Job, Settings  # noqa: E402
 from oracle import differences, whole_state  # noqa: E402
 
 import etc.megatron  # noqa: E402
+from etc.megatron.grid import sizes_of  # noqa: E402
 
 STEPS = 3  # before the change, and after it
 EXPERTS = dict(num_moe_experts=4, moe_ffn_hidden_size=64)

@@ -155,6 +155,16 @@ class Tables(unittest.TestCase):
         self.assertEqual(plan.prev_role(1)["pp"], 1)
         self.assertEqual(plan.prev_role(2)["dp"], 1)
         self.assertIsNone(plan.prev_role(4))
+        self.assertEqual(plan.configuration["prev"]["order"], "tp-cp-ep-pp-dp")
+
+    def test_configurations_are_numbers(self):
+        plan = etc.plan(model=MODEL, prev="PP2TP2", curr="TP2DP2+zero1", cluster="1x4")
+        curr = plan.configuration["curr"]
+        self.assertEqual([curr[size] for size in ("pp", "tp", "dp", "cp")], [1, 2, 2, 1])
+        self.assertEqual([curr[size] for size in ("ep", "etp", "vpp")], [1, 2, 1])
+        self.assertTrue(curr["distributed_optimizer"])
+        self.assertFalse(plan.configuration["prev"]["distributed_optimizer"])
+        self.assertEqual((plan.prev, plan.curr), ("PP2TP2", "PP1TP2DP2+zero1"))
 
     def test_local_tensors(self):
         plan = etc.plan(**REQUEST)

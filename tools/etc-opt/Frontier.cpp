@@ -6,6 +6,7 @@
 #include "PlanRequest.h"
 #include "Rates.h"
 #include "etc/Export/PlanText.h"
+#include "plan/Configuration.h"
 #include "plan/PlanIndex.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -112,9 +113,9 @@ static void writeRow(const Row &row, bool isBest, raw_ostream &os) {
 
 static void writeTable(const fb::Plan &plan, ArrayRef<Row> rows,
                        uint64_t groups, raw_ostream &os) {
-  os << plan.model()->str() << ": " << plan.prev_label()->str() << " -> "
-     << plan.curr_label()->str() << ", " << plan.prev_world() << " -> "
-     << plan.curr_world() << " devices, " << groups
+  os << plan.model()->str() << ": " << plan::describe(*plan.prev()) << " -> "
+     << plan::describe(*plan.curr()) << ", " << plan::worldOf(*plan.prev())
+     << " -> " << plan::worldOf(*plan.curr()) << " devices, " << groups
      << " tensor-parallel groups, " << plan.nodes()->size() << " nodes\n"
      << "  place first             moves  between nodes split groups  nodes "
         "used  nodes freed   seconds\n";

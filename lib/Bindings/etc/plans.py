@@ -13,7 +13,7 @@ from typing import Any
 
 from etc import _run
 from etc.errors import UsageError
-from etc.roles import Role, role_of
+from etc.roles import Role
 
 PREV, CURR = 0, 1
 
@@ -188,6 +188,16 @@ class Plan:
         return self._handle.label(CURR)
 
     @functools.cached_property
+    def configuration(self) -> dict[str, dict[str, Any]]:
+        """{"prev": {"pp": 4, "tp": 2, ...}, "curr": {...}}: the sizes of the grids,
+        "order" of their ranks, "distributed_optimizer", and "inventory" where the side
+        has no grid."""
+        return {
+            "prev": self._handle.configuration(PREV),
+            "curr": self._handle.configuration(CURR),
+        }
+
+    @functools.cached_property
     def nodes(self) -> list[int]:
         """The number of devices of each node."""
         return self._handle.nodes()
@@ -216,11 +226,20 @@ class Plan:
     def prev_role(self, device: int) -> Role | None:
         """The role that the device had: {"pp": 0, "tp": 1, "dp": 0, "cp": 0,
         "rank": 1}, or None."""
-        return role_of(self.placement["prev"], self.prev, device)
+        return self._role(PREV, device)
 
     def curr_role(self, device: int) -> Role | None:
         """The role that the device takes, or None."""
-        return role_of(self.placement["curr"], self.curr, device)
+        return self._role(CURR, device)
+
+    def _role(self, side: int, device: int) -> Role | None:
+        placement = self._handle.placement(side)
+        if device not in placement:
+            return None
+        rank = placement.index(device)
+        if self._handle.configuration(side)["inventory"]:
+            return {"rank": rank}
+        return {**self._handle.coordinates(side, rank), "rank": rank}
 
     def prev_tensors(self, device: int) -> dict[str, dict[str, TensorSpec]]:
         """{type: {name: TensorSpec}} of what the device holds before."""

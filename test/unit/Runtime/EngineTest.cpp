@@ -171,12 +171,13 @@ TEST(LocalRun, ShardsOfSeveralBoxes) {
   uint32_t w = b.tensor("w", "param", fb::DType::fp32, {4, 2});
   uint32_t low = b.box({{0, 2}, {0, 2}}), high = b.box({{3, 4}, {0, 2}});
   uint32_t own = b.box({{2, 3}, {0, 2}});
-  fb::ProgramT &giver = b.program("giver", {0}, {{1}});
+  fb::ProgramT &giver = b.program(std::nullopt, fb::Role(0, 0, -1), {0}, {{1}});
   giver.prev_shards = {b.shard(w, {{{0, 2}, {0, 2}}, {{3, 4}, {0, 2}}})};
   b.round(giver, {send(0, w, w, low), send(0, w, w, high), release(w)});
   giver.send_slab = 24;
   giver.peak = giver.peak_safe = 48;
-  fb::ProgramT &taker = b.program("taker", {1}, {{0}});
+  fb::ProgramT &taker =
+      b.program(fb::Role(0, 0, -1), fb::Role(1, 0, -1), {1}, {{0}});
   taker.prev_shards = {b.shard(w, {{{2, 3}, {0, 2}}})};
   taker.curr_shards = {b.shard(w, {{{0, 4}, {0, 2}}})};
   b.round(taker, {recv(0, w, w, low), recv(0, w, w, high), refer(w, own)});
@@ -185,8 +186,8 @@ TEST(LocalRun, ShardsOfSeveralBoxes) {
   b.plan.nodes = {2};
   b.plan.participants = b.plan.prev_placement = {0, 1};
   b.plan.curr_placement = {1};
-  b.plan.prev_world = 2;
-  b.plan.curr_world = 1;
+  b.plan.prev = grid(/*pp=*/2, 1, 1);
+  b.plan.curr = grid(1, 1, 1);
   b.forecast(24, 24);
   b.plan.summary = std::make_unique<fb::SummaryT>();
   b.plan.summary->moved_bytes = 24;

@@ -35,7 +35,7 @@ TEST_F(EtcRun, ExplainsItself) {
   EXPECT_EQ(ended.out.substr(0, 30), "usage: etc-run [options] PLAN\n");
   EXPECT_TRUE(run("--version")
                   .out.starts_with("etc-run " ETC_TEST_VERSION
-                                   " (plan format 1, revision "));
+                                   " (plan format 2, revision "));
 }
 
 TEST_F(EtcRun, RefusesWrongUse) {
@@ -290,12 +290,13 @@ TEST_F(EtcRun, RefusesWhatDoesNotFit) {
   constexpr int64_t rows = int64_t{1} << 40;
   uint32_t w = b.tensor("w", "param", etc::plan::fb::DType::bf16, {rows});
   uint32_t shard = b.shard(w, {{{0, rows}}});
-  auto &program = b.program("all", {0}, {});
+  auto &program = b.program(std::nullopt, std::nullopt, {0}, {});
   program.prev_shards = program.curr_shards = {shard};
   b.round(program, {refer(w, b.box({{0, rows}}))});
   program.peak = program.peak_safe = 2 * rows;
   b.plan.nodes = {1};
-  b.plan.prev_world = b.plan.curr_world = 1;
+  b.plan.prev = grid(1, 1, 1);
+  b.plan.curr = grid(1, 1, 1);
   b.plan.participants = b.plan.prev_placement = b.plan.curr_placement = {0};
   b.forecast(0, 0);
   b.plan.summary = std::make_unique<etc::plan::fb::SummaryT>();

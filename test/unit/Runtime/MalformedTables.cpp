@@ -5,10 +5,10 @@
 namespace etc::plan::test {
 
 const std::vector<MalformedPlan> kMalformedTables = {
-    {"FutureVersion", twoStagePlan, [](fb::PlanT &p) { p.version = 2; },
-     "format version 2, this build reads 1"},
+    {"FutureVersion", twoStagePlan, [](fb::PlanT &p) { p.version = 3; },
+     "format version 3, this build reads 2"},
     {"VersionZero", twoStagePlan, [](fb::PlanT &p) { p.version = 0; },
-     "format version 0, this build reads 1"},
+     "format version 0, this build reads 2"},
     {"UnknownFeature", twoStagePlan, [](fb::PlanT &p) { p.features = 1; },
      "needs features that this build does not know (bits 0x0000000000000001)"},
     {"ManyFeatures", twoStagePlan,
@@ -50,10 +50,37 @@ const std::vector<MalformedPlan> kMalformedTables = {
        p.participants = {0, 1, 2, 3, 4};
      },
      "participants[4]: device 4 has no program"},
-    {"PrevWorldDiffers", twoStagePlan, [](fb::PlanT &p) { p.prev_world = 5; },
-     "prev_placement: 4 entries, prev_world is 5"},
-    {"CurrWorldDiffers", twoStagePlan, [](fb::PlanT &p) { p.curr_world = 3; },
-     "curr_placement: 4 entries, curr_world is 3"},
+    {"PrevWorldDiffers", twoStagePlan, [](fb::PlanT &p) { p.prev->dp = 3; },
+     "prev_placement: 4 entries, prev has 6 ranks"},
+    {"CurrWorldDiffers", twoStagePlan, [](fb::PlanT &p) { p.curr->dp = 1; },
+     "curr_placement: 4 entries, curr has 2 ranks"},
+    {"WorldBeyondNumbers", twoStagePlan,
+     [](fb::PlanT &p) {
+       p.curr->pp = p.curr->tp = p.curr->dp = p.curr->cp = UINT32_MAX;
+     },
+     "curr_placement: 4 entries, curr has 18446744073709551615 ranks"},
+    {"EmptyDimension", twoStagePlan, [](fb::PlanT &p) { p.prev->etp = 0; },
+     "prev.etp: 0 is not at least 1"},
+    {"UnknownOrder", twoStagePlan,
+     [](fb::PlanT &p) { p.curr->order = static_cast<fb::RankOrder>(2); },
+     "curr.order: 2 is not a known order"},
+    {"StagesDiffer", twoStagePlan,
+     [](fb::PlanT &p) {
+       p.prev->stages = {1, 2, 1};
+     },
+     "prev.stages: 3 entries, pp x vpp is 2"},
+    {"MtpStageBeyond", twoStagePlan,
+     [](fb::PlanT &p) { p.prev->mtp_stage = 2; },
+     "prev.mtp_stage: 2 is not in [-1, 2)"},
+    {"RoleOfNoStage", twoStagePlan,
+     [](fb::PlanT &p) { *p.programs[1]->prev_role = fb::Role(2, 0, -1); },
+     "programs[1].prev_role.stage: 2 is not in [0, 2)"},
+    {"RoleOfNoSlot", twoStagePlan,
+     [](fb::PlanT &p) { *p.programs[0]->curr_role = fb::Role(0, 4, -1); },
+     "programs[0].curr_role.slot: 4 is not in [0, 4)"},
+    {"RoleOfNoReplica", twoStagePlan,
+     [](fb::PlanT &p) { *p.programs[0]->curr_role = fb::Role(0, 0, -2); },
+     "programs[0].curr_role.replica: -2 is not in [-1, 4)"},
     {"PrevPlacementBeyond", twoStagePlan,
      [](fb::PlanT &p) { p.prev_placement[1] = 44; },
      "prev_placement[1]: 44 is not in [0, 4)"},
@@ -73,13 +100,13 @@ const std::vector<MalformedPlan> kMalformedTables = {
     {"CurrWithoutRank", twoStagePlan,
      [](fb::PlanT &p) {
        p.curr_placement = {0, 1, 3};
-       p.curr_world = 3;
+       p.curr = grid(1, /*tp=*/3, 1);
      },
      "curr_placement: device 2 holds current state and has no rank"},
     {"PrevWithoutRank", twoStagePlan,
      [](fb::PlanT &p) {
        p.prev_placement = {0, 1, 3};
-       p.prev_world = 3;
+       p.prev = grid(/*pp=*/3, 1, 1);
      },
      "prev_placement: device 2 holds previous state and has no rank"},
     {"UnknownDtype", twoStagePlan,

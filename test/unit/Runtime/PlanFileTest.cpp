@@ -135,8 +135,8 @@ TEST_F(PlanFileTest, MisalignedListsAreNoticed) {
 
 TEST_F(PlanFileTest, VersionAndFeatures) {
   fb::PlanT plan = twoStagePlan();
-  plan.version = 2;
-  EXPECT_EQ(judge(plan), "format version 2, this build reads 1");
+  plan.version = 3;
+  EXPECT_EQ(judge(plan), "format version 3, this build reads 2");
   plan = twoStagePlan();
   plan.features = 4;
   EXPECT_EQ(judge(plan), "needs features that this build does not know (bits "
@@ -172,7 +172,7 @@ const BadIndex kBadIndices[] = {
      [](fb::PlanT &p) { p.participants[2] = 1; }},
     {"nodes[1]: a node has at least one device",
      [](fb::PlanT &p) { p.nodes[1] = 0; }},
-    {"prev_placement: 3 entries, prev_world is 4",
+    {"prev_placement: 3 entries, prev has 4 ranks",
      [](fb::PlanT &p) { p.prev_placement.pop_back(); }},
     {"curr_placement[1]: 4 is not in [0, 4)",
      [](fb::PlanT &p) { p.curr_placement[1] = 4; }},

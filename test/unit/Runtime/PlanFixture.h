@@ -9,6 +9,7 @@
 #include "plan/Referee.h"
 
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,16 @@
 namespace etc::plan::test {
 
 using Ranges = std::initializer_list<std::pair<int64_t, int64_t>>;
+
+/// A grid of these sizes.
+inline std::unique_ptr<fb::ConfigurationT> grid(uint32_t pp, uint32_t tp,
+                                                uint32_t dp) {
+  auto configuration = std::make_unique<fb::ConfigurationT>();
+  configuration->pp = pp;
+  configuration->tp = tp;
+  configuration->dp = dp;
+  return configuration;
+}
 
 /// Appends to a plan's tables.
 class PlanBuilder {
@@ -45,10 +56,15 @@ public:
     return plan.shards.size() - 1;
   }
 
-  fb::ProgramT &program(const char *name, std::vector<uint32_t> devices,
+  fb::ProgramT &program(std::optional<fb::Role> curr,
+                        std::optional<fb::Role> prev,
+                        std::vector<uint32_t> devices,
                         std::vector<std::vector<uint32_t>> peers) {
     auto entry = std::make_unique<fb::ProgramT>();
-    entry->name = name;
+    if (curr)
+      entry->curr_role = std::make_unique<fb::Role>(*curr);
+    if (prev)
+      entry->prev_role = std::make_unique<fb::Role>(*prev);
     entry->devices = std::move(devices);
     for (std::vector<uint32_t> &list : peers) {
       entry->peers.push_back(std::make_unique<fb::PeersT>());
@@ -118,7 +134,8 @@ inline fb::PlanT twoStagePlan() {
   uint32_t top = b.box({{0, 2}, {0, 4}}), bottom = b.box({{2, 4}, {0, 4}});
   uint32_t wholeNorm = b.shard(norm, {{{0, 4}}});
 
-  fb::ProgramT &first = b.program("P0 <- T0", {0, 1}, {{2, 3}});
+  fb::ProgramT &first =
+      b.program(fb::Role(0, 0, -1), fb::Role(0, 0, -1), {0, 1}, {{2, 3}});
   first.prev_shards = {b.shard(embedding, {{{0, 5}, {0, 4}}}), wholeNorm};
   first.curr_shards = {b.shard(embedding, {{{0, 3}, {0, 4}}}),
                        b.shard(layer, {{{0, 2}, {0, 4}}}),
@@ -134,7 +151,8 @@ inline fb::PlanT twoStagePlan() {
   first.peak = 160;
   first.peak_safe = 192;
 
-  fb::ProgramT &second = b.program("P1 <- T1", {2, 3}, {{0, 1}});
+  fb::ProgramT &second =
+      b.program(fb::Role(0, 1, -1), fb::Role(1, 0, -1), {2, 3}, {{0, 1}});
   second.prev_shards = {b.shard(layer, {{{0, 4}, {0, 4}}}),
                         b.shard(master, {{{0, 4}, {0, 4}}}), wholeNorm};
   second.curr_shards = {b.shard(embedding, {{{3, 6}, {0, 4}}}),
@@ -154,9 +172,8 @@ inline fb::PlanT twoStagePlan() {
   second.peak = 240;
   second.peak_safe = 272;
 
-  b.plan.prev_world = b.plan.curr_world = 4;
-  b.plan.prev_label = "PP2DP2";
-  b.plan.curr_label = "TP2DP2";
+  b.plan.prev = grid(/*pp=*/2, /*tp=*/1, /*dp=*/2);
+  b.plan.curr = grid(/*pp=*/1, /*tp=*/2, /*dp=*/2);
   b.plan.nodes = {2, 2};
   b.plan.participants = b.plan.prev_placement = {0, 1, 2, 3};
   b.plan.curr_placement = {0, 2, 1, 3};
@@ -182,21 +199,23 @@ inline fb::PlanT relayPlan() {
   uint32_t wholeMaster = b.shard(master, {{{0, 8}}});
   uint32_t wholeParam = b.shard(param, {{{0, 8}}});
 
-  fb::ProgramT &leaver = b.program("leaver", {0}, {{1}});
+  fb::ProgramT &leaver =
+      b.program(std::nullopt, fb::Role(0, 0, -1), {0}, {{1}});
   leaver.prev_shards = {wholeMaster, wholeParam};
   b.round(leaver,
           {send(0, master, master, all), release(master), release(param)});
   leaver.send_slab = 32;
   leaver.peak = leaver.peak_safe = 32 + 16 + 32;
 
-  fb::ProgramT &middle = b.program("middle", {1}, {{0}, {2}});
+  fb::ProgramT &middle =
+      b.program(fb::Role(0, 0, -1), std::nullopt, {1}, {{0}, {2}});
   middle.curr_shards = {wholeMaster};
   b.round(middle, {recv(0, master, master, all)});
   b.round(middle, {relay(1, master, all)});
   middle.send_slab = middle.recv_slab = 32;
   middle.peak = middle.peak_safe = 32 + 32 + 32;
 
-  fb::ProgramT &last = b.program("last", {2}, {{1}});
+  fb::ProgramT &last = b.program(fb::Role(1, 0, -1), std::nullopt, {2}, {{1}});
   last.curr_shards = {wholeMaster, wholeParam};
   b.round(last, {});
   b.round(last, {recv(0, master, master, all)});
@@ -204,8 +223,8 @@ inline fb::PlanT relayPlan() {
   last.recv_slab = 32;
   last.peak = last.peak_safe = 32 + 32 + 16;
 
-  b.plan.prev_world = 1;
-  b.plan.curr_world = 2;
+  b.plan.prev = grid(1, 1, 1);
+  b.plan.curr = grid(/*pp=*/2, 1, 1);
   b.plan.nodes = {3};
   b.plan.participants = {0, 1, 2};
   b.plan.prev_placement = {0};

@@ -132,12 +132,13 @@ etc::plan::fb::PlanT twoBoxPlan() {
   PlanBuilder b;
   uint32_t tensor = b.tensor("w", "master", etc::plan::fb::DType::fp32, {8});
   uint32_t shard = b.shard(tensor, {{{0, 3}}, {{5, 8}}});
-  auto &program = b.program("P0", {0}, {});
+  auto &program = b.program(std::nullopt, std::nullopt, {0}, {});
   program.prev_shards = program.curr_shards = {shard};
   b.round(program, {refer(tensor, b.box({{0, 3}}))});
   b.round(program, {refer(tensor, b.box({{5, 8}}))});
   program.peak = program.peak_safe = 24;
-  b.plan.prev_world = b.plan.curr_world = 1;
+  b.plan.prev = grid(1, 1, 1);
+  b.plan.curr = grid(1, 1, 1);
   b.plan.nodes = {1};
   b.plan.participants = b.plan.prev_placement = b.plan.curr_placement = {0};
   b.forecast(0, 0);

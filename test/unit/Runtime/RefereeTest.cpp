@@ -278,13 +278,13 @@ TEST(Referee, R7Placement) {
   EXPECT_EQ(judge(plan), "curr_placement: two ranks are on device 0");
   plan = twoStagePlan();
   plan.curr_placement = {0, 1, 3};
-  plan.curr_world = 3;
+  plan.curr = grid(1, /*tp=*/3, 1);
   EXPECT_EQ(judge(plan),
             "curr_placement: device 2 holds current state and has no rank");
   // A rank without state is one of an empty stage; it takes part all the same.
   plan = relayPlan();
   plan.curr_placement = {0, 1, 2};
-  plan.curr_world = 3;
+  plan.curr = grid(/*pp=*/3, 1, 1);
   EXPECT_EQ(judge(plan), "");
   plan.nodes = {4};
   plan.curr_placement = {3, 1, 2};

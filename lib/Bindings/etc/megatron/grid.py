@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Mapping, Union
-
-from etc.roles import sizes_of
 
 SIZES = ("tp", "cp", "ep", "etp", "dp", "pp", "vpp")
 STAGES = (
@@ -85,6 +84,14 @@ def stages_of(config: Any) -> dict[str, Any]:
     if config.pipeline_model_parallel_layout is not None:
         says["pipeline_layout"] = str(config.pipeline_model_parallel_layout)
     return {name: value for name, value in says.items() if value}
+
+
+def sizes_of(shorthand: str) -> dict[str, int]:
+    """{"pp": 4, "tp": 2, "dp": 3, "cp": 1} of a user's "PP4TP2DP3"."""
+    sizes = {"pp": 1, "tp": 1, "dp": 1, "cp": 1}
+    for name, size in re.findall(r"([A-Z]+)(\d+)", shorthand):
+        sizes[name.lower()] = int(size)
+    return sizes
 
 
 def read_layout(curr: Layout) -> dict[str, Any]:

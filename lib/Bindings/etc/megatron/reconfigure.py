@@ -14,7 +14,7 @@ from etc.megatron import rng
 from etc.megatron.batch import Batches
 from etc.megatron.build import Build, Wrapping, build_chunks, build_optimizer
 from etc.megatron.describe import describe_live, read_tensors, shards_of
-from etc.megatron.grid import Layout, read_grid, read_layout
+from etc.megatron.grid import SIZES, Layout, read_grid, read_layout
 from etc.megatron.groups import enter_groups, leave_groups
 from etc.megatron.handover import (
     Handover,
@@ -30,7 +30,7 @@ from etc.megatron.states import step_of
 from etc.migration import prepare as prepare_migration
 from etc.plans import Plan
 from etc.report import Report
-from etc.roles import Role, sizes_of
+from etc.roles import Role
 from etc.tensors import free_storage
 
 
@@ -326,11 +326,13 @@ def prepare(
 
 
 def _check_plan(plan: Plan, layout: Mapping[str, Any]) -> None:
-    for name, size in sizes_of(plan.curr).items():
-        if layout.get(name, 1) != size:
+    planned = plan.configuration["curr"]
+    wanted = {"etp": layout.get("tp", 1), **layout}
+    for name in SIZES:
+        if wanted.get(name, 1) != planned[name]:
             raise ValueError(
                 f"plan: ends in {plan.curr}, curr has {name.upper()} "
-                f"{layout.get(name, 1)}"
+                f"{wanted.get(name, 1)}"
             )
 
 

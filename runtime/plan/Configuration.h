@@ -1,0 +1,38 @@
+// What a plan's configurations and roles say.
+
+#ifndef ETC_PLAN_CONFIGURATION_H
+#define ETC_PLAN_CONFIGURATION_H
+
+#include "plan/plan_generated.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace etc::plan {
+
+/// The number of ranks; of an inventory, of devices. Saturates.
+uint64_t worldOf(const fb::Configuration &configuration);
+
+/// The shorthand that a request accepts, "PP2DP4+zero1+order=pp-dp"; of an
+/// inventory "DP4 inventory".
+std::string describe(const fb::Configuration &configuration);
+
+/// "P0T1", or "P0T1D3" where replicas hold state of their own; "none" without a
+/// role.
+std::string describe(const fb::Role *role);
+
+/// "P0T1 <- P2T0": the current and the previous role.
+std::string describeRoles(const fb::Program &program);
+
+/// Where a rank is in its grid.
+struct Coordinates {
+  uint32_t pp, tp, dp, cp;
+};
+/// Nothing for an inventory, which has no grid. `rank` is below worldOf().
+std::optional<Coordinates> coordinatesOf(const fb::Configuration &configuration,
+                                         uint32_t rank);
+
+} // namespace etc::plan
+
+#endif // ETC_PLAN_CONFIGURATION_H
