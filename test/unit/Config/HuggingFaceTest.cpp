@@ -114,6 +114,6 @@ TEST(HuggingFace, Errors) {
 
 TEST(HuggingFace, AFileThatIsNotThere) {
   EXPECT_EQ(errorOf("{\"model\": {\"hf_config\": \"none/config.json\"}}"),
-            "exit 2: r.json:1:25: error: model.hf_config: none/config.json: No "
-            "such file or directory");
+            "exit 2: r.json:1:25: error: model.hf_config: none/config.json: "
+            "cannot open: No such file or directory");
 }
