@@ -8,6 +8,16 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
 endif()
 
+# Where ccache is installed, the same source is compiled once: in a second preset, a second clone, after a rebase.
+find_program(ETC_CCACHE ccache)
+if(ETC_CCACHE)
+  foreach(language C CXX)
+    if(NOT CMAKE_${language}_COMPILER_LAUNCHER)
+      set(CMAKE_${language}_COMPILER_LAUNCHER "${ETC_CCACHE}")
+    endif()
+  endforeach()
+endif()
+
 set(ETC_WARNING_FLAGS -Wall -Wextra -Werror)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # GCC 12 warns about its own std::string (gcc.gnu.org/PR105651).
