@@ -1,0 +1,188 @@
+// What the double of NCCL finds: mistakes that NCCL lets pass, or waits for.
+
+#include "NcclFixture.h"
+
+using namespace etc::runtime;
+using namespace etc::test;
+
+namespace {
+
+class NcclDoubleTest : public NcclTest {};
+
+/// One piece of so many bytes, to or from the other rank.
+struct Piece {
+  bool isSend;
+  size_t bytes;
+  uint32_t peer = 0; // where there are more than two
+};
+
+/// Posts pieces in groups; the double looks for misuse.
+std::vector<Status> exchange(const std::vector<std::vector<Piece>> (&groups)[2],
+                             Milliseconds timeout = Milliseconds(20'000)) {
+  return onRanks(2, timeout,
+                 [&](Transport &transport, uint32_t rank, Control &) {
+                   if (Status s = connectBoth(transport, rank); !s.ok())
+                     return s;
+                   std::vector<std::byte> memory(1024);
+                   for (const std::vector<Piece> &group : groups[rank]) {
+                     std::vector<Bytes> out;
+                     std::vector<WritableBytes> in;
+                     for (Piece piece : group)
+                       if (piece.isSend)
+                         out.push_back({memory.data(), piece.bytes});
+                       else
+                         in.push_back({memory.data(), piece.bytes});
+                     std::vector<Outgoing> outgoing;
+                     std::vector<Incoming> incoming;
+                     if (!out.empty())
+                       outgoing.push_back({1 - rank, 0, out, {}});
+                     if (!in.empty())
+                       incoming.push_back({1 - rank, 0, in, {}});
+                     if (Status s = transport.post(outgoing, incoming); !s.ok())
+                       return s;
+                     if (Status s = transport.wait(timeout); !s.ok())
+                       return s;
+                   }
+                   return Status::success();
+                 });
+}
+
+TEST_F(NcclDoubleTest, TheDoubleFindsAnotherCount) {
+  auto statuses = exchange({{{{true, 64}}}, {{{false, 48}}}});
+  EXPECT_EQ(takeFault(),
+            "count mismatch: rank 0 sends 64 bytes, rank 1 receives 48");
+  EXPECT_EQ(statuses[1].kind(), ErrorKind::Peer);
+}
+
+TEST_F(NcclDoubleTest, TheDoubleFindsAnotherOrder) {
+  exchange({{{{true, 64}, {true, 48}}}, {{{false, 48}, {false, 64}}}});
+  EXPECT_EQ(takeFault(),
+            "order mismatch: rank 0 sends 64 bytes, rank 1 receives 48");
+}
+
+TEST_F(NcclDoubleTest, TheDoubleFindsWhatHasNoPartner) {
+  auto statuses = exchange({{{{true, 64}}}, {}});
+  EXPECT_EQ(takeFault(), "unmatched: rank 0 waits for a rank that has left");
+  EXPECT_EQ(statuses[0].message().substr(0, 6), "NCCL: ");
+}
+
+TEST_F(NcclDoubleTest, TheDoubleFindsADeadlock) {
+  // Both send first and receive in a later group: the classic mistake.
+  const std::vector<std::vector<Piece>> sendFirst{{{true, 8}}, {{false, 8}}};
+  auto statuses = exchange({sendFirst, sendFirst});
+  EXPECT_EQ(takeFault(), "deadlock: all ranks wait");
+  EXPECT_EQ(statuses[0].message(), "NCCL: a transfer: internal error");
+}
+
+/// Groups of pieces, over connections that nobody has made before.
+std::vector<Status>
+connectLate(uint32_t count,
+            std::function<std::vector<std::vector<Piece>>(uint32_t)> groupsOf) {
+  return onRanks(
+      count, Milliseconds(20'000),
+      [&](Transport &transport, uint32_t rank, Control &) {
+        std::vector<std::byte> memory(64);
+        for (const std::vector<Piece> &group : groupsOf(rank)) {
+          std::vector<Bytes> out(count);
+          std::vector<WritableBytes> in(count);
+          std::vector<Outgoing> outgoing;
+          std::vector<Incoming> incoming;
+          for (Piece piece : group) {
+            out[piece.peer] = {memory.data(), piece.bytes};
+            in[piece.peer] = {memory.data(), piece.bytes};
+            if (piece.isSend)
+              outgoing.push_back({piece.peer, 0, {&out[piece.peer], 1}, {}});
+            else
+              incoming.push_back({piece.peer, 0, {&in[piece.peer], 1}, {}});
+          }
+          if (Status s = transport.post(outgoing, incoming); !s.ok())
+            return s;
+          if (Status s = transport.wait(Milliseconds(20'000)); !s.ok())
+            return s;
+        }
+        return Status::success();
+      });
+}
+
+TEST_F(NcclDoubleTest, ConnectingBlocksForAWholeGroup) {
+  // Rank 0 receives from all, then answers all; the others do both in one
+  // group. Were it not for connections, every message could be delivered.
+  auto statuses = connectLate(3, [](uint32_t rank) {
+    std::vector<std::vector<Piece>> groups;
+    if (rank != 0)
+      groups = {{{true, 8, 0}, {false, 8, 0}}};
+    else
+      groups = {{{false, 8, 1}, {false, 8, 2}}, {{true, 8, 1}, {true, 8, 2}}};
+    return groups;
+  });
+  EXPECT_EQ(takeFault().substr(0, 25), "deadlock while connecting");
+  for (const Status &status : statuses)
+    EXPECT_EQ(status.message(), "NCCL: group: internal error");
+}
+
+TEST_F(NcclDoubleTest, ConnectingTakesOneMessageForBothDirections) {
+  // Two ranks at half the communicator's distance.
+  connectLate(2, [](uint32_t rank) {
+    return std::vector<std::vector<Piece>>{{{rank == 0, 8, 1 - rank}},
+                                           {{rank == 1, 8, 1 - rank}}};
+  });
+  EXPECT_EQ(takeFault(), "");
+  connectLate(2, [](uint32_t rank) {
+    return std::vector<std::vector<Piece>>{{{true, 8, 1 - rank}},
+                                           {{false, 8, 1 - rank}}};
+  });
+  EXPECT_EQ(takeFault().substr(6),
+            "0 and 1 connect in one step, but not the same directions");
+}
+
+/// One of two ranks on NCCL's own interface: sends or receives 8 bytes, of
+/// memory that rank 0 registers if it is to.
+void exchangeRegistered(nccl::UniqueId id, int rank, bool isRegistered) {
+  const nccl::Library &nccl = *nccl::findLibrary();
+  const cuda::Driver &driver = *cuda::findDriver();
+  ASSERT_TRUE(cuda::DeviceContext::open(driver, rank).ok());
+  nccl::Config config = nccl::configOf(nccl.version);
+  nccl::Communicator comm = nullptr;
+  nccl.ncclCommInitRankConfig(&comm, 2, id, rank, &config);
+  auto settle = [&] {
+    nccl::Code state = nccl::kInProgress;
+    while (state == nccl::kInProgress)
+      nccl.ncclCommGetAsyncError(comm, &state);
+  };
+  settle();
+  std::byte bytes[8]{};
+  void *handle = nullptr;
+  void *library = ::dlopen(ETC_GPU_DOUBLE, RTLD_NOW | RTLD_LOCAL);
+  if (isRegistered)
+    reinterpret_cast<nccl::Code (*)(nccl::Communicator, void *, size_t,
+                                    void **)>(
+        ::dlsym(library, "ncclCommRegister"))(comm, bytes, 8, &handle);
+  cuda::Stream stream = nullptr;
+  driver.cuStreamCreate(&stream, 1);
+  nccl.ncclGroupStart();
+  if (rank == 0)
+    nccl.ncclSend(bytes, 8, nccl::kBytes, 1, comm, stream);
+  else
+    nccl.ncclRecv(bytes, 8, nccl::kBytes, 0, comm, stream);
+  nccl.ncclGroupEnd();
+  settle();
+  driver.cuStreamSynchronize(stream);
+  nccl.ncclCommDestroy(comm);
+  driver.cuStreamDestroy_v2(stream);
+}
+
+TEST_F(NcclDoubleTest, TheDoubleFindsRegistrationAtOneEnd) {
+  for (int registered : {0, 1, 2}) {
+    nccl::UniqueId id{};
+    (*nccl::findLibrary()).ncclGetUniqueId(&id);
+    std::jthread other([&] { exchangeRegistered(id, 1, registered == 2); });
+    exchangeRegistered(id, 0, registered >= 1);
+    other.join();
+    EXPECT_EQ(takeFault(), registered == 1
+                               ? "memory of a transfer from rank 0 to rank 1 "
+                                 "is registered at one end"
+                               : "");
+  }
+}
+
+} // namespace

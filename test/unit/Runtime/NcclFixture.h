@@ -1,0 +1,74 @@
+// What tests of NCCL's transport have in common: ranks that are threads, with a
+// GPU of the double's each.
+
+#ifndef ETC_TEST_NCCLFIXTURE_H
+#define ETC_TEST_NCCLFIXTURE_H
+
+#include "GpuFixture.h"
+
+#include "transport/LocalTransport.h"
+#include "transport/NcclTransport.h"
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+namespace etc::test {
+
+using namespace etc::runtime;
+
+class NcclTest : public GpuTest {};
+
+/// An id handed from thread to thread.
+inline IdExchange exchangeAmongThreads() {
+  struct Shared {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::optional<nccl::UniqueId> id;
+  };
+  auto shared = std::make_shared<Shared>();
+  return [shared](const nccl::UniqueId *mine) -> Result<nccl::UniqueId> {
+    std::unique_lock lock(shared->mutex);
+    if (mine) {
+      shared->id = *mine;
+      shared->changed.notify_all();
+    }
+    shared->changed.wait(lock, [&] { return shared->id.has_value(); });
+    return *shared->id;
+  };
+}
+
+/// Runs body(transport, rank, control) on `count` ranks; returns their
+/// statuses.
+template <typename Body>
+std::vector<Status> onRanks(uint32_t count, Milliseconds timeout, Body body) {
+  NcclOptions options;
+  for (uint32_t rank = 0; rank != count; ++rank)
+    options.devices.push_back(rank);
+  options.exchangeId = exchangeAmongThreads();
+  options.timeout = timeout;
+  LocalCluster cluster(options.devices);
+  std::vector<Status> statuses(count, Status::success());
+  std::vector<std::jthread> threads;
+  for (uint32_t rank = 0; rank != count; ++rank)
+    threads.emplace_back([&, rank] {
+      NcclOptions mine = options;
+      mine.rank = mine.ordinal = rank;
+      mine.control = &cluster.control(rank);
+      auto transport = connectNccl(mine);
+      statuses[rank] = transport ? body(**transport, rank, *mine.control)
+                                 : transport.status();
+    });
+  threads.clear();
+  return statuses;
+}
+
+/// Two ranks that send to each other.
+inline Status connectBoth(Transport &transport, uint32_t rank) {
+  const uint32_t other = 1 - rank;
+  return transport.prepare({{&other, 1}, {&other, 1}}, Milliseconds(20'000));
+}
+
+} // namespace etc::test
+
+#endif // ETC_TEST_NCCLFIXTURE_H
