@@ -107,7 +107,7 @@ private:
     Result<Socket> socket = connectTo(*address, soon());
     while (!socket && socket.status().kind() == ErrorKind::Peer) {
       if (Status s = checkWait(peer); !s.ok())
-        return s;
+        return isStopped() ? s : unreachable(peer, *address);
       socket = connectTo(*address, soon());
     }
     if (!socket)
@@ -137,9 +137,20 @@ private:
     return Status::success();
   }
 
+  bool isStopped() const { return options.isStopped && options.isStopped(); }
+
+  Status unreachable(uint32_t peer, const Address &address) const {
+    return Status(
+        ErrorKind::Peer,
+        text("device ", options.devices[peer], " does not answer at ",
+             address.describe(), " within ", options.timeout.count() / 1000.0,
+             " s; --host (host in C and Python) sets the address that others "
+             "reach it at"));
+  }
+
   /// An error where there is a reason to wait for a peer no longer.
   Status checkWait(uint32_t peer) const {
-    if (options.isStopped && options.isStopped())
+    if (isStopped())
       return Status(ErrorKind::Peer, "stopped, since another device failed");
     if (Clock::now() >= deadline)
       return Status(ErrorKind::Peer,

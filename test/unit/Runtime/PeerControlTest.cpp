@@ -192,4 +192,15 @@ TEST_F(PeerControlTest, NamesWhoDoesNotCome) {
             "stopped, since another device failed");
 }
 
+TEST_F(PeerControlTest, AnAddressThatNobodyReachesIsNamed) {
+  // What a host says that takes its own name for a loopback address.
+  ASSERT_TRUE(store.put("control/secret", std::string(64, 'x')).ok());
+  ASSERT_TRUE(store.put("control/0", "127.0.0.1:1").ok());
+  PeerControlOptions other = options(1, 2);
+  other.timeout = Milliseconds(50);
+  EXPECT_EQ(connectPeerControl(other).status().message(),
+            "device 10 does not answer at 127.0.0.1:1 within 0.05 s; --host "
+            "(host in C and Python) sets the address that others reach it at");
+}
+
 } // namespace
