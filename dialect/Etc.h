@@ -14,8 +14,10 @@
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/RegionKindInterface.h"
 #include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "dialect/EtcDialect.h.inc"
 #include "dialect/EtcEnums.h.inc"
@@ -27,6 +29,21 @@
 #include "dialect/EtcAttrs.h.inc"
 
 #include "dialect/EtcInterfaces.h.inc"
+
+namespace etc {
+
+/// What a device held before, what it will hold, and what is under way.
+struct PreviousState : mlir::SideEffects::Resource::Base<PreviousState> {
+  llvm::StringRef getName() final { return "PreviousState"; }
+};
+struct CurrentState : mlir::SideEffects::Resource::Base<CurrentState> {
+  llvm::StringRef getName() final { return "CurrentState"; }
+};
+struct Network : mlir::SideEffects::Resource::Base<Network> {
+  llvm::StringRef getName() final { return "Network"; }
+};
+
+} // namespace etc
 
 #define GET_OP_CLASSES
 #include "dialect/EtcOps.h.inc"

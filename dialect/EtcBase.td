@@ -37,12 +37,14 @@ def Etc_Dialect : Dialect {
     `/` selects one tensor, and `[8:16]` positions 8 to 15 along the axis that tensor parallelism cuts (axis 0 where
     it cuts none); `[0:2, 8:16, 0:100]` bounds what lies before and behind that axis as well, for a flat range is not
     always whole rows. So `L3.b/mlp.linear_fc1.weight` is one slice of one matrix. The layer prefix `L` is there because
-    MLIR reads a bare `0..3` as a float. Beside a list of types, an id means the tensors that have all of these.
+    MLIR reads a bare `0..3` as a float. Beside a list of types, an id means the tensors that have all of these. The
+    canonical form of a list of ids is the coarsest that means the same, in forward order.
 
     **Programs** stand for classes of devices: entry i of every list that is bound to a block argument is replica i.
   }];
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
+  let hasCanonicalizer = 1;
   let extraClassDeclaration = "void registerAttributes();";
 }
 

@@ -8,10 +8,12 @@ include "dialect/EtcInterfaces.td"
 include "mlir/IR/OpAsmInterface.td"
 include "mlir/IR/RegionKindInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
 
 class Etc_Op<string mnemonic, list<Trait> traits = []> : Op<Etc_Dialect, mnemonic, traits>;
 
-// What stands directly in the body of a migration.
+// What stands directly in the body of a migration. It says what is so, and later passes read it: no effect is declared, so
+// that nothing takes it for dead.
 class Etc_StageOp<string mnemonic, list<Trait> traits = []>
     : Etc_Op<mnemonic, [HasParent<"MigrationOp">] # traits>;
 
@@ -339,7 +341,7 @@ def Etc_ProgramOp : Etc_StageOp<"program", [IsolatedFromAbove, NoTerminator, Sin
 }
 
 def Etc_RoundOp : Etc_Op<"round", [HasParent<"ProgramOp">, NoTerminator, SingleBlock,
-                                   NoRegionArguments]> {
+                                   NoRegionArguments, RecursiveMemoryEffects]> {
   let summary = "what a class of devices does in one globally numbered round";
   let description = [{
     Within a round, current tensors that are first written in it are allocated; sends, refers, zeros and derives
@@ -350,13 +352,19 @@ def Etc_RoundOp : Etc_Op<"round", [HasParent<"ProgramOp">, NoTerminator, SingleB
   let assemblyFormat = "$index $body attr-dict";
 }
 
+// What instructions read and write: each is there for its effect alone, and none is dead or the repetition of another.
+def Etc_PreviousState : Resource<"::etc::PreviousState">;
+def Etc_CurrentState : Resource<"::etc::CurrentState">;
+def Etc_Network : Resource<"::etc::Network">;
+
 class Etc_InstructionOp<string mnemonic, list<Trait> traits = []>
     : Etc_Op<mnemonic, [ParentOneOf<["ProgramOp", "RoundOp"]>] # traits> {
   let hasVerifier = 1;
 }
 
-class Etc_TransferOp<string mnemonic, string peer>
-    : Etc_InstructionOp<mnemonic, [DeclareOpInterfaceMethods<Etc_InstructionOpInterface>,
+class Etc_TransferOp<string mnemonic, string peer, list<MemoryEffect> effects>
+    : Etc_InstructionOp<mnemonic, [MemoryEffects<effects>,
+                                   DeclareOpInterfaceMethods<Etc_InstructionOpInterface>,
                                    DeclareOpInterfaceMethods<Etc_TransferOpInterface, ["getPeer"]>]> {
   let arguments = (ins Etc_WorkloadArrayAttr:$wid, StrArrayAttr:$wt, Etc_DeviceType:$sid,
                        Etc_DeviceType:$did, UnitAttr:$tied,
@@ -367,13 +375,16 @@ class Etc_TransferOp<string mnemonic, string peer>
   let extraClassDefinition = "::mlir::Value $cppClass::getPeer() { return " # peer # "(); }";
 }
 
-class Etc_LocalOp<string mnemonic>
-    : Etc_InstructionOp<mnemonic, [DeclareOpInterfaceMethods<Etc_InstructionOpInterface>]> {
+class Etc_LocalOp<string mnemonic, list<MemoryEffect> effects>
+    : Etc_InstructionOp<mnemonic, [MemoryEffects<effects>,
+                                   DeclareOpInterfaceMethods<Etc_InstructionOpInterface>]> {
   let arguments = (ins Etc_WorkloadArrayAttr:$wid, StrArrayAttr:$wt, Etc_DeviceType:$device);
   let assemblyFormat = "custom<Workloads>($wid) custom<Types>($wt) `on` $device attr-dict";
 }
 
-def Etc_SendOp : Etc_TransferOp<"send", "getDid"> {
+// A relay reads the current state.
+def Etc_SendOp : Etc_TransferOp<"send", "getDid", [MemRead<Etc_PreviousState>, MemRead<Etc_CurrentState>,
+                                                   MemWrite<Etc_Network>]> {
   let summary = "sends workloads to another device";
   let description = [{
     Reads the previous state of `sid`. With `of_twin`, the ids name tied copies at the destination and the bytes come
@@ -389,7 +400,7 @@ def Etc_SendOp : Etc_TransferOp<"send", "getDid"> {
   }];
 }
 
-def Etc_RecvOp : Etc_TransferOp<"recv", "getSid"> {
+def Etc_RecvOp : Etc_TransferOp<"recv", "getSid", [MemRead<Etc_Network>, MemWrite<Etc_CurrentState>]> {
   let summary = "receives workloads from another device";
   let description = [{
     Writes the current state of `did`. The peer's program holds the matching `etc.send`, of the same `hop`.
@@ -402,7 +413,8 @@ def Etc_RecvOp : Etc_TransferOp<"recv", "getSid"> {
   }];
 }
 
-def Etc_ReferOp : Etc_InstructionOp<"refer", [DeclareOpInterfaceMethods<Etc_InstructionOpInterface>]> {
+def Etc_ReferOp : Etc_InstructionOp<"refer", [MemoryEffects<[MemRead<Etc_PreviousState>, MemWrite<Etc_CurrentState>]>,
+                                              DeclareOpInterfaceMethods<Etc_InstructionOpInterface>]> {
   let summary = "keeps workloads where they are";
   let description = [{
     Binds what the device holds already to the current state: no bytes move. A whole shard keeps its memory; a part of
@@ -421,7 +433,7 @@ def Etc_ReferOp : Etc_InstructionOp<"refer", [DeclareOpInterfaceMethods<Etc_Inst
   }];
 }
 
-def Etc_ZeroOp : Etc_LocalOp<"zero"> {
+def Etc_ZeroOp : Etc_LocalOp<"zero", [MemWrite<Etc_CurrentState>]> {
   let summary = "fills workloads that are new with zeros";
   let description = [{
     For the rows that padding adds to a vocabulary.
@@ -434,7 +446,7 @@ def Etc_ZeroOp : Etc_LocalOp<"zero"> {
   }];
 }
 
-def Etc_DeriveOp : Etc_LocalOp<"derive"> {
+def Etc_DeriveOp : Etc_LocalOp<"derive", [MemRead<Etc_CurrentState>, MemWrite<Etc_CurrentState>]> {
   let summary = "casts workloads from the type that they are derived from";
   let description = [{
     Reads the current state of the source type, which earlier rounds must have completed, and writes that of the derived
@@ -448,7 +460,7 @@ def Etc_DeriveOp : Etc_LocalOp<"derive"> {
   }];
 }
 
-def Etc_ReleaseOp : Etc_LocalOp<"release"> {
+def Etc_ReleaseOp : Etc_LocalOp<"release", [MemFree<Etc_PreviousState>]> {
   let summary = "frees previous state, after the round's transfers are acknowledged";
   let description = [{
     The ids name all that the device held of their tensors: previous state is released whole.

@@ -187,6 +187,12 @@ mlir::ArrayAttr foldWorkloads(const TensorTable &table,
                               llvm::SmallVector<Piece> pieces,
                               const llvm::SmallBitVector &types);
 
+/// The canonical form of ids that stand beside `types`: the coarsest that mean
+/// the same. Ids that overlap stay as they are: they name state twice.
+mlir::ArrayAttr canonicalWorkloads(const TensorTable &table,
+                                   mlir::ArrayAttr ids,
+                                   const llvm::SmallBitVector &types);
+
 /// Joins what lies side by side along one axis; sorts.
 void joinPieces(llvm::SmallVectorImpl<Piece> &pieces);
 

@@ -10,6 +10,7 @@
 #include "etc/Transforms/Passes.h"
 
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "mlir/Transforms/Passes.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -78,6 +79,8 @@ int main(int argc, char **argv) {
   llvm::cl::SetVersionPrinter(etc::printVersion);
   mlir::DialectRegistry registry;
   registry.insert<etc::EtcDialect>();
+  // --canonicalize, --cse, --symbol-dce, --print-op-stats and the like.
+  mlir::registerTransformsPasses();
   etc::registerEtcPasses();
   etc::registerEtcPipelines();
   etc::registerPlannerOptions();
