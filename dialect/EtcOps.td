@@ -95,6 +95,10 @@ def Etc_MigrationOp : Etc_Op<"migration", [IsolatedFromAbove, NoRegionArguments,
     std::optional<unsigned> getDerivationSource(unsigned type);
     /// What the type names as its source, if it is there, is one that the runtime can cast from.
     mlir::LogicalResult verifyDerivation(unsigned type);
+    /// Where the request has the first of these fields that it has (`curr.devices`), else where it begins.
+    mlir::Location getFieldLoc(llvm::ArrayRef<llvm::StringRef> fields);
+    /// An error at that place.
+    mlir::InFlightDiagnostic emitFieldError(llvm::ArrayRef<llvm::StringRef> fields);
     /// The ops of one kind in the body, in order.
     template <typename OpT> auto getOps() { return getBody().getOps<OpT>(); }
     /// The cost matrix in some unit, or null.

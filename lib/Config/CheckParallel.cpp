@@ -20,6 +20,8 @@ using llvm::Twine;
 
 static Error checkChunks(const ModelSpec &model, const Parallelism &parallel,
                          const Field &field) {
+  if (parallel.stages.empty())
+    return Error::success();
   int64_t chunks = parallel.pp * parallel.vpp;
   int64_t given = static_cast<int64_t>(parallel.stages.size());
   if (given != chunks)
@@ -51,7 +53,7 @@ static Error checkStages(const ModelSpec &model, const Parallelism &parallel,
                               " stages; use 0 to " + std::to_string(pp - 1)
                         : " is named, but the model predicts one token only"));
   if (!parallel.stages.empty())
-    return checkChunks(model, parallel, field);
+    return Error::success(); // by checkChunks
   if (model.layers % pp != 0)
     return unsatisfiable(field,
                          Twine(model.layers) +
@@ -268,8 +270,15 @@ Error etc::config::checkParallel(const Request &request, const SideSpec &side,
   SideSpec resolved = side;
   if (Error error = resolveStages(resolved, model.layers, field))
     return error;
-  for (auto check :
-       {checkStages, checkTensorParallel, checkExpertGrid, checkOptimizer})
+  if (Error error = checkStages(model, resolved.parallel, field))
+    return error;
+  if (Error error = checkChunks(
+          model, resolved.parallel,
+          side.stagesWhere.file.empty()
+              ? field
+              : fieldAt(side.stagesWhere, (name + ".layers_per_stage").str())))
+    return error;
+  for (auto check : {checkTensorParallel, checkExpertGrid, checkOptimizer})
     if (Error error = check(model, resolved.parallel, field))
       return error;
   return Error::success();

@@ -198,6 +198,10 @@ llvm::Error Overrider::word(const Text &text, llvm::StringRef option,
 
 llvm::Error Overrider::applyWords() {
   adoptModel(request);
+  if (options.policy)
+    request.policyWhere = fieldOf("policy").where;
+  if (options.place)
+    request.placeWhere = fieldOf("place").where;
   if (llvm::Error error =
           word(options.derive, "derive", values().derive, request.derive))
     return error;

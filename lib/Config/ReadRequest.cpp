@@ -78,10 +78,12 @@ static Error readDerive(const Input &input, Request &request) {
 }
 
 static Error readPolicy(const Input &input, Request &request) {
+  request.policyWhere = input.field.where;
   return readWord(input, values().policy, request.policy);
 }
 
 static Error readPlace(const Input &input, Request &request) {
+  request.placeWhere = input.field.where;
   return readWord(input, values().place, request.place);
 }
 

@@ -33,6 +33,7 @@ static Error readAccounting(const Input &input, SideSpec &side) {
 }
 
 static Error readLayersPerStage(const Input &input, SideSpec &side) {
+  side.stagesWhere = input.field.where;
   if (Error error = readIntegers(input, stageBounds, side.parallel.stages))
     return error;
   if (side.parallel.stages.empty())

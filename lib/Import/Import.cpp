@@ -12,13 +12,44 @@
 using namespace etc;
 using namespace mlir;
 
-static Location toLocation(OpBuilder &builder,
+/// In the file, or the option of the field's name.
+static Location toLocation(OpBuilder &builder, StringRef field,
                            const config::SourceLocation &where) {
-  if (where.isCommandLine())
-    return NameLoc::get(builder.getStringAttr(
-        where.file.empty() ? "command line" : where.file));
+  if (where.isCommandLine()) {
+    std::string option = "--" + field.str();
+    std::replace(option.begin(), option.end(), '_', '-');
+    return NameLoc::get(builder.getStringAttr(option));
+  }
   return FileLineColLoc::get(builder.getStringAttr(where.file), where.line,
                              where.column);
+}
+
+/// Where the request begins and where it has each of its fields, so that an
+/// error can point at the one that asked.
+static Location toLocation(OpBuilder &builder, const config::Request &request) {
+  const std::pair<StringRef, const config::SourceLocation *> fields[] = {
+      {"model", &request.model.where},
+      {"prev", &request.prev.where},
+      {"prev.devices", &request.prev.devicesWhere},
+      {"curr", &request.curr.where},
+      {"curr.devices", &request.curr.devicesWhere},
+      {"cluster", &request.clusterWhere},
+      {"types", &request.typesWhere},
+      {"failed", &request.failedWhere},
+      {"leaving", &request.leavingWhere},
+      {"memory_budget", &request.budgetWhere},
+      {"place", &request.placeWhere},
+      {"policy", &request.policyWhere},
+  };
+  SmallVector<Location> parts = {
+      request.where.isCommandLine()
+          ? NameLoc::get(builder.getStringAttr("command line"))
+          : toLocation(builder, "", request.where)};
+  for (auto [name, where] : fields)
+    if (!where->file.empty())
+      parts.push_back(NameLoc::get(builder.getStringAttr(name),
+                                   toLocation(builder, name, *where)));
+  return FusedLoc::get(builder.getContext(), parts);
 }
 
 static Type toType(OpBuilder &builder, model::DType dtype) {
@@ -167,7 +198,7 @@ OwningOpRef<ModuleOp> etc::importRequest(MLIRContext &context,
                                          const config::Request &request) {
   context.loadDialect<EtcDialect>();
   OpBuilder builder(&context);
-  Location loc = toLocation(builder, request.where);
+  Location loc = toLocation(builder, request);
   OwningOpRef<ModuleOp> module = ModuleOp::create(builder, loc);
   builder.setInsertionPointToEnd(module->getBody());
 
@@ -176,13 +207,13 @@ OwningOpRef<ModuleOp> etc::importRequest(MLIRContext &context,
                         request.prev.parallel.distributedOptimizer ||
                             request.curr.parallel.distributedOptimizer);
   if (model::tensorCount(model) > mostTensors) {
-    emitError(toLocation(builder, request.model.where))
+    emitError(toLocation(builder, "model", request.model.where))
         << "expected at most " << mostTensors
         << " tensors of all layers and experts, got "
         << model::tensorCount(model) << "; use fewer layers or experts";
     return nullptr;
   }
-  if (failed(checkHeld(toLocation(builder, request.prev.where), model,
+  if (failed(checkHeld(toLocation(builder, "prev", request.prev.where), model,
                        request.prev)))
     return nullptr;
   IntegerAttr bytes, ppm;
@@ -208,7 +239,7 @@ OwningOpRef<ModuleOp> etc::importRequest(MLIRContext &context,
       toVocab(builder, model), toStates(builder, model), deriveNone, bytes, ppm,
       /*policy=*/PolicyAttr(), /*stage=*/StageAttr());
   builder.setInsertionPointToEnd(&migration.getBody().emplaceBlock());
-  Location modelLoc = toLocation(builder, request.model.where);
+  Location modelLoc = toLocation(builder, "model", request.model.where);
   if (request.prev.inventory) {
     InventoryTensors held(*request.prev.inventory, model);
     createTensorsByType(builder, modelLoc, model, held, request);

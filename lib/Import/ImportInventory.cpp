@@ -100,13 +100,14 @@ LogicalResult InventoryTensors::createWorkloads(MigrationOp migration) const {
       if (it == known.end()) {
         if (!migration.lookupType(builder.getStringAttr(tensor.type)))
           continue; // of a type that the request leaves out
-        return migration.emitError() << "the inventory has '" << tensor.name
-                                     << "', which the model does not have";
+        return migration.emitFieldError({"prev"})
+               << "the inventory has '" << tensor.name
+               << "', which the model does not have";
       }
       for (const Inventory::Box &box : shard.boxes) {
         std::optional<Piece> piece = toPiece(table[it->second.tensor], box);
         if (!piece)
-          return migration.emitError()
+          return migration.emitFieldError({"prev"})
                  << "the inventory has a box of '" << tensor.name
                  << "' that is cut along more axes than a plan can name";
         std::tie(piece->tensor, piece->layer, piece->expert) =
@@ -116,7 +117,7 @@ LogicalResult InventoryTensors::createWorkloads(MigrationOp migration) const {
     }
     for (auto &[type, pieces] : byType) {
       ArrayAttr types = builder.getStrArrayAttr({StringRef(type)});
-      WorkloadOp::create(builder, migration.getLoc(), Side::Prev,
+      WorkloadOp::create(builder, migration.getFieldLoc({"prev"}), Side::Prev,
                          migration.getPrev().getRole(rank),
                          foldWorkloads(table, pieces, table.getTypes(types)),
                          types);

@@ -166,18 +166,17 @@ void ByteCosts::createOverlaps(OpBuilder &builder) const {
       bytes.push_back(count);
     }
     if (!roles.empty())
-      OverlapOp::create(builder, migration.getLoc(), curr.getRole(role),
-                        builder.getArrayAttr(roles), bytes);
+      OverlapOp::create(builder, migration.getFieldLoc({"curr"}),
+                        curr.getRole(role), builder.getArrayAttr(roles), bytes);
   }
 }
 
 LogicalResult BuildCostMatrix::runOnMigration(MigrationOp migration) {
   OpBuilder builder = OpBuilder::atBlockEnd(&migration.getBody().front());
   ByteCosts costs(migration);
-  CostMatrixOp::create(builder, migration.getLoc(), CostUnit::Units,
-                       unitCosts(migration));
-  CostMatrixOp::create(builder, migration.getLoc(), CostUnit::Bytes,
-                       costs.getMatrix());
+  Location loc = migration.getFieldLoc({"curr"});
+  CostMatrixOp::create(builder, loc, CostUnit::Units, unitCosts(migration));
+  CostMatrixOp::create(builder, loc, CostUnit::Bytes, costs.getMatrix());
   costs.createOverlaps(builder);
   return success();
 }

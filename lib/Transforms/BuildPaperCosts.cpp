@@ -18,13 +18,14 @@ namespace {
 struct BuildPaperCosts : ::etc::impl::BuildPaperCostsPassBase<BuildPaperCosts> {
   LogicalResult runOnMigration(MigrationOp migration) override {
     if (!isPaperForm(migration))
-      return migration.emitError(
-          "the paper's method is defined for PP, TP and DP, even stages and no "
-          "distributed optimizer; use policy best for anything else");
+      return migration.emitFieldError({"policy"})
+             << "the paper's method is defined for PP, TP and DP, even stages "
+                "and no distributed optimizer; use policy best for anything "
+                "else";
     if (int64_t roles = std::max(migration.getPrev().getRoles(),
                                  migration.getCurr().getRoles());
         roles > paperMaxRoles)
-      return migration.emitError()
+      return migration.emitFieldError({"policy"})
              << "has " << roles
              << " roles (PP x TP) on a side; the paper's method is "
              << "for at most " << paperMaxRoles << ", policy best for more";
@@ -35,7 +36,7 @@ struct BuildPaperCosts : ::etc::impl::BuildPaperCostsPassBase<BuildPaperCosts> {
     for (auto [unit, matrix] :
          {std::pair(CostUnit::Pp, &pipeline), std::pair(CostUnit::Tp, &tensor),
           std::pair(CostUnit::Merged, &merged)})
-      CostMatrixOp::create(builder, migration.getLoc(), unit,
+      CostMatrixOp::create(builder, migration.getFieldLoc({"curr"}), unit,
                            MatrixAttr::get(&getContext(), matrix->rows,
                                            matrix->columns, matrix->costs));
     return success();

@@ -113,8 +113,8 @@ static void createWorkloads(OpBuilder &builder, MigrationOp migration,
     llvm::SmallBitVector types(table.getTypeCount());
     for (unsigned type : numbers)
       types.set(type);
-    WorkloadOp::create(builder, migration.getLoc(), side, role,
-                       foldWorkloads(table, pieces, types),
+    WorkloadOp::create(builder, migration.getFieldLoc({stringifySide(side)}),
+                       side, role, foldWorkloads(table, pieces, types),
                        types.all() ? ArrayAttr() : table.getTypeNames(types));
   }
 }

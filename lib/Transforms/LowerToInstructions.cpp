@@ -40,10 +40,11 @@ private:
   void addExchanges(ArrayRef<Transfers> transfers);
   Behaviour behaviourOf(int64_t device, SmallVectorImpl<int64_t> &peers) const;
   void createProgram(const Behaviour &behaviour, const ClassMembers &members);
-  void createLocalOps(const Behaviour &behaviour, Value self);
+  void createLocalOps(Location loc, const Behaviour &behaviour, Value self);
   template <typename Create>
   void createByTypes(ArrayRef<Piece> pieces, bool derived, Create create);
-  void createTransfer(const Exchange &exchange, Value self, Value peer);
+  void createTransfer(Location loc, const Exchange &exchange, Value self,
+                      Value peer);
   std::string nameOf(RoleAttr curr, RoleAttr prev);
   RoleAttr roleAttr(const Holdings &side, int64_t role) const {
     return role < 0 ? RoleAttr() : side.getRole(role);
@@ -123,7 +124,7 @@ LogicalResult Lowering::reportLost() {
                                      : prev.getRole(holder.number))
                           .str());
   }
-  InFlightDiagnostic diag = migration.emitError()
+  InFlightDiagnostic diag = migration.emitFieldError({"failed", "prev"})
                             << "state is lost: no living device holds " << bytes
                             << " bytes of " << listFirst(tensors, "tensors");
   if (!roles.empty())
@@ -139,8 +140,9 @@ LogicalResult Lowering::findDemands() {
     std::optional<NeedsTable::Parts> parts =
         needs.get(currRole[device], devices.getPrevRole(device));
     if (!parts)
-      return migration.emitError() << "'" << needs.getUnsourced()
-                                   << "' does not exist in the previous state";
+      return migration.emitFieldError({"prev"})
+             << "'" << needs.getUnsourced()
+             << "' does not exist in the previous state";
     destinations.resize(needs.getFragments().size());
     for (const Needs *wanted : *parts)
       for (unsigned number : wanted->missing)
@@ -226,8 +228,8 @@ std::string Lowering::nameOf(RoleAttr curr, RoleAttr prev) {
   return count == 1 ? name : name + " #" + std::to_string(count);
 }
 
-void Lowering::createTransfer(const Exchange &exchange, Value self,
-                              Value peer) {
+void Lowering::createTransfer(Location loc, const Exchange &exchange,
+                              Value self, Value peer) {
   const Fragment &fragment = *demands[exchange.fragment].fragment;
   ArrayAttr ids = foldWorkloads(table, llvm::to_vector(fragment.pieces),
                                 fragment.types),
@@ -237,11 +239,9 @@ void Lowering::createTransfer(const Exchange &exchange, Value self,
       exchange.hop > 0 ? builder.getI64IntegerAttr(exchange.hop) : nullptr;
   const bool tied = fragment.tied && !hop;
   if (exchange.receives)
-    RecvOp::create(builder, migration.getLoc(), ids, types, peer, self, tied,
-                   hop);
+    RecvOp::create(builder, loc, ids, types, peer, self, tied, hop);
   else
-    SendOp::create(builder, migration.getLoc(), ids, types, self, peer, tied,
-                   hop);
+    SendOp::create(builder, loc, ids, types, self, peer, tied, hop);
 }
 
 /// One instruction for all tensors that have the same types, of all or of those
@@ -264,10 +264,10 @@ void Lowering::createByTypes(ArrayRef<Piece> pieces, bool derived,
   }
 }
 
-void Lowering::createLocalOps(const Behaviour &behaviour, Value self) {
+void Lowering::createLocalOps(Location loc, const Behaviour &behaviour,
+                              Value self) {
   if (behaviour.curr < 0)
     return;
-  Location loc = migration.getLoc();
   NeedsTable::Parts parts = *needs.get(behaviour.curr, behaviour.prev);
   for (const Needs *part : parts) {
     auto refer = [&](bool tied) {
@@ -296,7 +296,8 @@ void Lowering::createProgram(const Behaviour &behaviour,
     bindings.push_back(builder.getDenseI64ArrayAttr(peer));
   RoleAttr currAttr = roleAttr(curr, behaviour.curr),
            prevAttr = roleAttr(prev, behaviour.prev);
-  Location loc = migration.getLoc();
+  // Whoever takes no role is there for what it had.
+  Location loc = migration.getFieldLoc({currAttr ? "curr" : "prev"});
   auto program = ProgramOp::create(
       builder, loc, builder.getStringAttr(nameOf(currAttr, prevAttr)), currAttr,
       prevAttr, builder.getArrayAttr(bindings), {}, {}, {}, {});
@@ -305,10 +306,10 @@ void Lowering::createProgram(const Behaviour &behaviour,
     body.addArgument(builder.getType<DeviceType>(), loc);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(&body);
-  createLocalOps(behaviour, body.getArgument(0));
+  createLocalOps(loc, behaviour, body.getArgument(0));
   for (auto [index, list] : llvm::enumerate(behaviour.peers))
     for (const Exchange &exchange : list)
-      createTransfer(exchange, body.getArgument(0),
+      createTransfer(loc, exchange, body.getArgument(0),
                      body.getArgument(index + 1));
 }
 

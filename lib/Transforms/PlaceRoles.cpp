@@ -60,12 +60,14 @@ LogicalResult PlaceRoles::runOnMigration(MigrationOp migration) {
            (taken.test(next) || !devices.isUsable(next)))
       ++next;
     if (next == devices.size())
-      return migration.emitError()
+      return migration.emitFieldError({"curr"})
              << "current rank " << rank
              << " finds no device: " << migration.getCurr().getWorld()
              << " are needed; add nodes to the cluster or lower curr";
     device = next++;
   }
-  PlacementOp::create(builder, migration.getLoc(), placed);
+  PlacementOp::create(builder,
+                      migration.getFieldLoc({"curr.devices", "place", "curr"}),
+                      placed);
   return success();
 }

@@ -329,7 +329,7 @@ LogicalResult ScheduleChunks::runOnMigration(MigrationOp migration) {
   Plan chosen = planWithin(budget, flows);
   bool isGiven = migration.getBudgetBytes() || migration.getBudgetPpm();
   if (isGiven && !chosen.withinBudget)
-    return migration.emitError()
+    return migration.emitFieldError({"memory_budget"})
            << "memory budget: " << budget.str()
            << " is infeasible; the least found is "
            << keptBy(chosen.schedule, budget, flows).str();

@@ -129,7 +129,7 @@ LogicalResult Solver::certify(Level level) {
         duals, [](assignment::Weight weight) { return weight.device; });
   };
   CertificateOp::create(
-      builder, migration.getLoc(), level, solution.total.device,
+      builder, migration.getFieldLoc({"curr"}), level, solution.total.device,
       values(solution.u), values(solution.v),
       SmallVector<int64_t>(bound.capacity.begin(), bound.capacity.end()));
   return success();
@@ -169,7 +169,7 @@ void Solver::createPair(int64_t role, int64_t prevRole,
   DenseI64ArrayAttr list = builder.getDenseI64ArrayAttr(sources), none;
   if (prevRole >= 0)
     prevAttr = prev.getRole(prevRole);
-  PairOp::create(builder, migration.getLoc(), curr.getRole(role),
+  PairOp::create(builder, migration.getFieldLoc({"curr"}), curr.getRole(role),
                  builder.getDenseI64ArrayAttr(replicas), prevAttr,
                  prevAttr ? list : none, prevAttr ? none : list);
 }
@@ -192,7 +192,7 @@ void Solver::createPairs(const Placement &placement) {
 }
 
 LogicalResult Solver::reportMisfit() {
-  InFlightDiagnostic diag = migration.emitError()
+  InFlightDiagnostic diag = migration.emitFieldError({"place", "cluster"})
                             << "tensor-parallel groups of " << problem.tp
                             << " do not fit the nodes: ";
   if (exceedsNode(problem))
@@ -206,7 +206,7 @@ LogicalResult Solver::reportMisfit() {
 
 LogicalResult Solver::place() {
   if (static_cast<int64_t>(problem.devices.size()) < problem.getRanks())
-    return migration.emitError()
+    return migration.emitFieldError({"curr"})
            << "curr needs " << problem.getRanks() << " devices, "
            << problem.devices.size()
            << " are alive and stay; add nodes or lower a degree";

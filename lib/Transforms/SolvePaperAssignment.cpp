@@ -40,12 +40,12 @@ void SolvePaperAssignment::createPairs(OpBuilder &builder,
     if (!paired.empty()) {
       RoleAttr prevAttr = prev.getRole(prevRole);
       auto groups = builder.getDenseI64ArrayAttr(paired);
-      PairOp::create(builder, migration.getLoc(), attr, groups, prevAttr,
-                     groups,
+      PairOp::create(builder, migration.getFieldLoc({"curr"}), attr, groups,
+                     prevAttr, groups,
                      /*devices=*/DenseI64ArrayAttr());
     }
     if (!fresh.empty())
-      PairOp::create(builder, migration.getLoc(), attr,
+      PairOp::create(builder, migration.getFieldLoc({"curr"}), attr,
                      builder.getDenseI64ArrayAttr(fresh), RoleAttr(),
                      DenseI64ArrayAttr(), /*devices=*/DenseI64ArrayAttr());
   }
@@ -53,9 +53,9 @@ void SolvePaperAssignment::createPairs(OpBuilder &builder,
 
 LogicalResult SolvePaperAssignment::runOnMigration(MigrationOp migration) {
   if (migration.getCurrDevices())
-    return migration.emitError(
-        "fixes the devices of curr, which the paper's method chooses itself; "
-        "leave them out, or use policy best");
+    return migration.emitFieldError({"curr.devices"})
+           << "fixes the devices of curr, which the paper's method chooses "
+              "itself; leave them out, or use policy best";
   MatrixAttr matrix = migration.getCosts(costs);
   // The exact sketch has given the bound; the paper's takes its place.
   for (PairOp pair : llvm::make_early_inc_range(migration.getOps<PairOp>()))

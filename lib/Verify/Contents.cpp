@@ -76,7 +76,8 @@ static LogicalResult checkPools(MigrationOp migration, Side side,
   ParallelAttr parallel = migration.getParallel(side);
   if (parallel.getInventory())
     return held.any() ? success()
-                      : migration.emitError("the inventory holds nothing");
+                      : migration.emitFieldError({"prev"})
+                            << "the inventory holds nothing";
   for (int64_t stage = 0; stage < parallel.getPp(); ++stage) {
     if (!hasTensors(migration, side, stage))
       continue;

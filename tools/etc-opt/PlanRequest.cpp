@@ -14,7 +14,7 @@ using namespace etc;
 using namespace mlir;
 
 LogicalResult etc::printDiagnostic(Diagnostic &diagnostic) {
-  if (auto where = dyn_cast<FileLineColLoc>(diagnostic.getLocation()))
+  if (auto where = diagnostic.getLocation()->findInstanceOf<FileLineColLoc>())
     llvm::errs() << where.getFilename().getValue() << ":" << where.getLine()
                  << ":" << where.getColumn() << ": error: ";
   else

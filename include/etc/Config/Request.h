@@ -125,7 +125,7 @@ struct SideSpec {
   std::shared_ptr<const plan::PlanFile> planned;
   /// Whether the request names this side at all.
   bool given = false;
-  SourceLocation where, devicesWhere;
+  SourceLocation where, devicesWhere, stagesWhere;
 };
 
 /// Which tensors the layers of a model have, beside those that all have.
@@ -259,7 +259,7 @@ struct Request {
   /// Where the request begins; a missing field is reported there.
   SourceLocation where;
   SourceLocation clusterWhere, typesWhere, failedWhere, leavingWhere,
-      budgetWhere;
+      budgetWhere, placeWhere, policyWhere;
 
   /// All types, and the default of every word.
   Request();

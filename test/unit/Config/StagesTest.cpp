@@ -93,10 +93,12 @@ TEST(Stages, WhatDoesNotDivide) {
 
 TEST(Stages, ListsThatDoNotFit) {
   EXPECT_EQ(errorFor(8, R"("pp": 2, "layers_per_stage": [3, 2])"),
-            "prev: the stages have 5 layers in all, but the model has 8; add "
+            "prev.layers_per_stage: the stages have 5 layers in all, but the "
+            "model has 8; add "
             "3");
   EXPECT_EQ(errorFor(8, R"("pp": 2, "layers_per_stage": [8])"),
-            "prev: expected the layers of 2 chunks (pp * vpp), got 1");
+            "prev.layers_per_stage: expected the layers of 2 chunks (pp * "
+            "vpp), got 1");
   EXPECT_EQ(errorFor(8, R"("pp": 2, "first_stage_layers": 3,
                            "pipeline_layout": "Ettt|tttttL")"),
             "prev: expected one way to cut the layers into stages: "
