@@ -4,6 +4,7 @@
 #ifndef ETC_RUNTIME_PACK_MOVEUNITS_H
 #define ETC_RUNTIME_PACK_MOVEUNITS_H
 
+#include "pack/Access.h"
 #include "pack/Hash.h"
 #include "pack/Move.h"
 
@@ -16,66 +17,6 @@ constexpr uint32_t kUnitsPerThread = 4;
 constexpr uint64_t kTileBytes =
     uint64_t{kUnitBytes} * kBlockThreads * kUnitsPerThread;
 
-struct alignas(16) Words {
-  uint64_t low = 0, high = 0;
-};
-
-/// One load and one store.
-template <uint32_t width>
-ETC_HOST_DEVICE inline void copyAligned(void *to, const void *from) {
-  memcpy(__builtin_assume_aligned(to, width),
-         __builtin_assume_aligned(from, width), width);
-}
-
-/// The same for a width that is known later, and divides both addresses.
-ETC_HOST_DEVICE inline void copyPiece(void *to, const void *from,
-                                      uint32_t width) {
-  switch (width) {
-  case 16:
-    return copyAligned<16>(to, from);
-  case 8:
-    return copyAligned<8>(to, from);
-  case 4:
-    return copyAligned<4>(to, from);
-  case 2:
-    return copyAligned<2>(to, from);
-  default:
-    return copyAligned<1>(to, from);
-  }
-}
-
-/// Calls visit(from, to, inUnit) for the pieces of `width` bytes of the unit at
-/// `offset`. `width` divides the run, so no piece lies in two.
-template <typename Visit>
-ETC_HOST_DEVICE inline void forEachPiece(const Move &move, uint32_t width,
-                                         uint64_t offset, Visit visit) {
-  uint64_t left = move.bytes - offset;
-  uint32_t bytes = left < kUnitBytes ? static_cast<uint32_t>(left) : kUnitBytes;
-  for (uint32_t at = 0; at < bytes; at += width) {
-    BytePlace place = locate(move, offset + at);
-    visit(place.from, place.to, at);
-  }
-}
-
-/// The unit of the read side; zeros behind the end.
-ETC_HOST_DEVICE inline Words loadUnit(const Move &move, uint32_t width,
-                                      uint64_t offset) {
-  Words words;
-  auto *bytes = reinterpret_cast<unsigned char *>(&words);
-  forEachPiece(move, width, offset, [&](uint64_t from, uint64_t, uint32_t at) {
-    copyPiece(bytes + at, reinterpret_cast<const void *>(from), width);
-  });
-  return words;
-}
-
-ETC_HOST_DEVICE inline void storeUnit(const Move &move, uint32_t width,
-                                      uint64_t offset, Words words) {
-  const auto *bytes = reinterpret_cast<const unsigned char *>(&words);
-  forEachPiece(move, width, offset, [&](uint64_t, uint64_t to, uint32_t at) {
-    copyPiece(reinterpret_cast<void *>(to), bytes + at, width);
-  });
-}
-
 ETC_HOST_DEVICE inline uint64_t hashOf(const Move &move, uint64_t offset,
                                        Words words) {
   return move.sum == kNoSum
@@ -83,79 +24,141 @@ ETC_HOST_DEVICE inline uint64_t hashOf(const Move &move, uint64_t offset,
              : hashUnit(words.low, words.high, move.position + offset);
 }
 
-/// Casts, fills and checks: an element at a time. Returns how many are wrong.
-ETC_HOST_DEVICE inline uint64_t runElements(const Move &move, uint64_t offset) {
-  const bool isCast = readFactor(move.kind) == 2;
-  const unsigned size = isCast ? 2 : valueBytes(move.value);
-  uint64_t wrong = 0;
-  forEachPiece(move, size, offset, [&](uint64_t from, uint64_t to, uint32_t) {
-    uint64_t value = 0;
-    if (isCast) {
-      uint32_t bits;
-      copyAligned<4>(&bits, reinterpret_cast<const void *>(from));
-      value = move.kind == MoveKind::CastBf16 ? castBitsToBf16(bits)
-                                              : castBitsToFp16(bits);
-    } else if (move.kind != MoveKind::CheckZero) {
-      value = valueBits(move.value, move.position, from / size);
-    }
-    auto *place = reinterpret_cast<void *>(to);
-    if (move.kind == MoveKind::Check || move.kind == MoveKind::CheckZero) {
-      uint64_t actual = 0;
-      copyPiece(&actual, place, size);
-      wrong += actual != value;
-    } else {
-      copyPiece(place, &value, size);
-    }
-  });
-  return wrong;
+ETC_HOST_DEVICE inline bool isCast(MoveKind kind) {
+  return readFactor(kind) == 2;
 }
 
-/// Does one unit; returns what it adds to the move's sum.
-ETC_HOST_DEVICE inline uint64_t runUnit(const Move &move, uint32_t width,
-                                        uint64_t offset) {
-  switch (move.kind) {
-  case MoveKind::Copy: {
-    Words words = loadUnit(move, width, offset);
-    storeUnit(move, width, offset, words);
-    return hashOf(move, offset, words);
+ETC_HOST_DEVICE inline uint16_t castElement(MoveKind kind, uint32_t bits) {
+  return kind == MoveKind::CastBf16 ? castBitsToBf16(bits)
+                                    : castBitsToFp16(bits);
+}
+
+/// Two fp32 numbers, as the low 32 bits.
+ETC_HOST_DEVICE inline uint64_t castPair(MoveKind kind, uint64_t pair) {
+  const uint32_t second = static_cast<uint32_t>(pair >> 32);
+  return castElement(kind, static_cast<uint32_t>(pair)) |
+         static_cast<uint32_t>(castElement(kind, second)) << 16;
+}
+
+/// Eight fp32 numbers.
+ETC_HOST_DEVICE inline Words castUnit(MoveKind kind, Words first,
+                                      Words second) {
+  return {castPair(kind, first.low) | castPair(kind, first.high) << 32,
+          castPair(kind, second.low) | castPair(kind, second.high) << 32};
+}
+
+/// Where the units of a thread in a tile are: side by side with those of its
+/// neighbours.
+constexpr uint64_t kUnitStride = uint64_t{kBlockThreads} * kUnitBytes;
+
+/// Copies and hashes whose every unit is aligned and whole. All loads come
+/// before the first store: stores may go where loads come from, for all that a
+/// compiler knows, and a load that waits for one leaves the memory idle.
+ETC_HOST_DEVICE inline uint64_t runWideUnits(const Move &move, uint64_t first) {
+  Words words[kUnitsPerThread];
+  uint64_t to[kUnitsPerThread];
+  ETC_UNROLL
+  for (uint32_t i = 0; i != kUnitsPerThread; ++i) {
+    const uint64_t offset = first + i * kUnitStride;
+    if (offset >= move.bytes)
+      break;
+    const BytePlace place = locate(move, offset);
+    words[i] = load<Words>(place.from);
+    to[i] = place.to;
   }
-  case MoveKind::Hash:
-    return hashOf(move, offset, loadUnit(move, width, offset));
-  case MoveKind::Zero:
-    storeUnit(move, width, offset, Words{});
-    return 0;
-  default:
-    return runElements(move, offset);
+  uint64_t sum = 0;
+  ETC_UNROLL
+  for (uint32_t i = 0; i != kUnitsPerThread; ++i) {
+    const uint64_t offset = first + i * kUnitStride;
+    if (offset >= move.bytes)
+      break;
+    if (move.kind == MoveKind::Copy)
+      store(to[i], words[i]);
+    sum += hashOf(move, offset, words[i]);
+  }
+  return sum;
+}
+
+/// Casts whose every unit is aligned and whole: two loads for a store.
+ETC_HOST_DEVICE inline void runWideCasts(const Move &move, uint64_t first,
+                                         uint64_t end) {
+  ETC_NO_UNROLL
+  for (uint64_t offset = first; offset < end; offset += kUnitStride) {
+    const BytePlace place = locate(move, offset);
+    const Words low = load<Words>(place.from);
+    const Words high = load<Words>(place.from + kUnitBytes);
+    store(place.to, castUnit(move.kind, low, high));
   }
 }
 
-/// A thread's share of a tile: units side by side with its neighbours'. Copies
-/// load all before they store, so that the loads overlap.
+/// Copies and hashes in pieces of `width` bytes, which divides the run, so that
+/// no piece lies in two. Zeros stand behind the end.
+ETC_HOST_DEVICE inline uint64_t runNarrowUnit(const Move &move, uint32_t width,
+                                              uint64_t offset) {
+  const uint64_t left = move.bytes - offset;
+  const uint32_t bytes =
+      left < kUnitBytes ? static_cast<uint32_t>(left) : kUnitBytes;
+  Words words{};
+  ETC_NO_UNROLL
+  for (uint32_t at = 0; at < bytes; at += width) {
+    const BytePlace place = locate(move, offset + at);
+    const uint64_t piece = loadPiece(place.from, width);
+    if (move.kind == MoveKind::Copy)
+      storePiece(place.to, width, piece);
+    (at < 8 ? words.low : words.high) |= piece << at % 8 * 8;
+  }
+  return hashOf(move, offset, words);
+}
+
+/// Returns whether the element is wrong.
+ETC_HOST_DEVICE inline bool runElement(const Move &move, unsigned size,
+                                       BytePlace place) {
+  uint64_t value = 0;
+  if (isCast(move.kind))
+    value = castElement(move.kind, load<uint32_t>(place.from));
+  else if (move.kind == MoveKind::Fill || move.kind == MoveKind::Check)
+    value = valueBits(move.value, move.position, place.from / size);
+  if (move.kind == MoveKind::Check || move.kind == MoveKind::CheckZero)
+    return loadPiece(place.to, size) != value;
+  storePiece(place.to, size, value);
+  return false;
+}
+
+/// Bytes of the elements that runElement() goes by.
+ETC_HOST_DEVICE inline unsigned elementBytes(const Move &move, uint32_t width) {
+  if (move.kind == MoveKind::Zero)
+    return width < 8 ? width : 8;
+  return isCast(move.kind) ? 2 : valueBytes(move.value);
+}
+
+/// A thread's share of a tile. Returns what it adds to the move's sum: hashes,
+/// or how many elements are wrong.
 ETC_HOST_DEVICE inline uint64_t runTile(const Move &move, uint64_t tile,
                                         uint32_t thread) {
   const uint32_t width = widthOf(move);
-  const uint64_t first = tile * kTileBytes + uint64_t{thread} * kUnitBytes;
-  constexpr uint64_t stride = uint64_t{kBlockThreads} * kUnitBytes;
+  const uint64_t begin = tile * kTileBytes;
+  const uint64_t first = begin + uint64_t{thread} * kUnitBytes;
+  const bool isRead =
+      move.kind == MoveKind::Copy || move.kind == MoveKind::Hash;
+  if (width == kUnitBytes && isRead)
+    return runWideUnits(move, first);
+  const uint64_t end =
+      begin + kTileBytes < move.bytes ? begin + kTileBytes : move.bytes;
+  if (width == kUnitBytes && isCast(move.kind))
+    return runWideCasts(move, first, end), 0;
   uint64_t sum = 0;
-  if (move.kind == MoveKind::Copy && width == kUnitBytes &&
-      first + (kUnitsPerThread - 1) * stride + kUnitBytes <= move.bytes) {
-    Words words[kUnitsPerThread];
-    uint64_t to[kUnitsPerThread];
-    for (uint32_t i = 0; i != kUnitsPerThread; ++i) {
-      BytePlace place = locate(move, first + i * stride);
-      copyAligned<kUnitBytes>(&words[i],
-                              reinterpret_cast<const void *>(place.from));
-      to[i] = place.to;
-    }
-    for (uint32_t i = 0; i != kUnitsPerThread; ++i) {
-      copyAligned<kUnitBytes>(reinterpret_cast<void *>(to[i]), &words[i]);
-      sum += hashOf(move, first + i * stride, words[i]);
-    }
+  if (isRead) {
+    ETC_NO_UNROLL
+    for (uint64_t at = first; at < end; at += kUnitStride)
+      sum += runNarrowUnit(move, width, at);
     return sum;
   }
-  for (uint32_t i = 0; i != kUnitsPerThread; ++i)
-    if (first + i * stride < move.bytes)
-      sum += runUnit(move, width, first + i * stride);
+  // Neighbours do neighbouring elements, so that a warp's accesses coalesce.
+  const unsigned size = elementBytes(move, width);
+  ETC_NO_UNROLL
+  for (uint64_t at = begin + uint64_t{thread} * size; at < end;
+       at += uint64_t{kBlockThreads} * size)
+    sum += runElement(move, size, locate(move, at));
   return sum;
 }
 
