@@ -158,7 +158,13 @@ Status DeviceRun::allocateSlabs() {
 
 Status DeviceRun::connectPeers() {
   PeerRanks peers = findPeers(index, self.rank);
-  return transport.prepare({peers.targets, peers.sources}, options.timeout);
+  if (Status s =
+          transport.prepare({peers.targets, peers.sources}, options.timeout);
+      !s.ok())
+    return s;
+  // Whoever is ahead may fail and hang up; others must not be connecting to it
+  // then.
+  return barrier(control, self, options.timeout);
 }
 
 /// Devices take messages whole: an op is one move at most, and a message has
