@@ -3,8 +3,8 @@
 #include "PlanTables.h"
 #include "RelayBound.h"
 #include "etc/Export/Export.h"
-#include "etc/Transforms/LayoutOracle.h"
 #include "etc/Transforms/PaperVolumes.h"
+#include "etc/Verify/LayoutOracle.h"
 #include "plan/PlanFile.h"
 #include "plan/Referee.h"
 

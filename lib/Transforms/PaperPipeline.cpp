@@ -1,6 +1,7 @@
 //===- PaperPipeline.cpp - The paper's method, step by step ---------------===//
 
 #include "etc/Transforms/Passes.h"
+#include "etc/Verify/Passes.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"

@@ -1,6 +1,7 @@
 //===- Pipelines.cpp - The order of the passes ----------------------------===//
 
 #include "etc/Transforms/Passes.h"
+#include "etc/Verify/Passes.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"

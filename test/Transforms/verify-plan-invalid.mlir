@@ -654,10 +654,10 @@ etc.migration @wrong_peer PP2 to DP2 nodes [3] layers 2 types [master : f32] sta
   etc.placement [0, 2]
   etc.certificate device kept 32 u [0] v [16, 16] members [1, 1]
   etc.certificate node kept 32 u [32] v [0] members [3]
-  etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 0 peak 32 safe 32 (%self = [0]) {
+  etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
     etc.round 0 {
       etc.refer [L0] [master] on %self
-      etc.zero [L1] [master] on %self
+      etc.recv [L1] [master] %p1 to %self
     }
   }
   // expected-error @+1 {{device 2 has peer 1, which does not know it}}
@@ -797,7 +797,7 @@ etc.migration @no_node_certificate PP2 to PP1 nodes [3] layers 2 types [master :
 etc.migration @weak_dual PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
-  // expected-error @+1 {{proves nothing: u[0] + v[0]: (0, 15) does not cover the weight (0, 16) of edges[0]}}
+  // expected-error @+1 {{proves nothing: u[0] + v[0] is 15, less than the 16 bytes of row 0 that column 0 has (V10)}}
   etc.certificate device kept 16 u [15] v [0, 0] members [1, 1]
   etc.certificate node kept 32 u [32] v [0] members [3]
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
@@ -820,7 +820,7 @@ etc.migration @weak_dual PP2 to PP1 nodes [3] layers 2 types [master : f32] stag
 etc.migration @dear_dual PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
-  // expected-error @+1 {{proves nothing: total: the certificate proves (0, 17), got (0, 16)}}
+  // expected-error @+1 {{proves nothing: its duals prove 17 bytes kept, it states 16 (V10)}}
   etc.certificate device kept 16 u [17] v [0, 0] members [1, 1]
   etc.certificate node kept 32 u [32] v [0] members [3]
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
@@ -843,7 +843,7 @@ etc.migration @dear_dual PP2 to PP1 nodes [3] layers 2 types [master : f32] stag
 etc.migration @claim PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
-  // expected-error @+1 {{proves nothing: total: the certificate proves (0, 16), got (0, 15)}}
+  // expected-error @+1 {{proves nothing: its duals prove 16 bytes kept, it states 15 (V10)}}
   etc.certificate device kept 15 u [16] v [0, 0] members [1, 1]
   etc.certificate node kept 32 u [32] v [0] members [3]
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
@@ -991,6 +991,76 @@ etc.migration @relays_what_it_kept DP1 to DP3 nodes [3] layers 1 types [master :
       etc.refer [L0] [master] on %self
       // expected-error @+1 {{relays 'decoder.layers.0.weight' [0:4] in round 0, before which it has not arrived}}
       etc.send [L0] [master] %self to %p1 hop 1
+    }
+  }
+}
+
+// -----
+
+// The peak is real, and more than the request allows.
+etc.migration @beyond_bytes PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds attributes {budget_bytes = 47 : i64} {
+  etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.placement [0]
+  etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
+  etc.certificate node kept 32 u [32] v [0] members [3]
+  // expected-error @+1 {{peaks at 48 bytes, the memory budget allows 47 (V9)}}
+  etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
+    etc.round 0 {
+      etc.refer [L0] [master] on %self
+      etc.recv [L1] [master] %p1 to %self
+    }
+  }
+  etc.program @"none <- P1T0" none from P1T0 slabs 16, 0 peak 32 safe 32 (%self = [1], %p1 = [0]) {
+    etc.round 0 {
+      etc.send [L1] [master] %self to %p1
+      etc.release [L1] [master] on %self
+    }
+  }
+}
+
+// -----
+
+// 1.49 times the larger state, which is 32 bytes.
+etc.migration @beyond_ratio PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds attributes {budget_ppm = 1490000 : i64} {
+  etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.placement [0]
+  etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
+  etc.certificate node kept 32 u [32] v [0] members [3]
+  // expected-error @+1 {{peaks at 48 bytes, the memory budget allows 47 (V9)}}
+  etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
+    etc.round 0 {
+      etc.refer [L0] [master] on %self
+      etc.recv [L1] [master] %p1 to %self
+    }
+  }
+  etc.program @"none <- P1T0" none from P1T0 slabs 16, 0 peak 32 safe 32 (%self = [1], %p1 = [0]) {
+    etc.round 0 {
+      etc.send [L1] [master] %self to %p1
+      etc.release [L1] [master] on %self
+    }
+  }
+}
+
+// -----
+
+// The sketch has role P0T0 where previous stage 1 was.
+etc.migration @beside_the_sketch PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
+  etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.pair P0T0 replicas [0] from P1T0 replicas [0]
+  // expected-error @+1 {{has replica 0 of P0T0 on device 0, its pair on 1 (V1)}}
+  etc.placement [0]
+  etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
+  etc.certificate node kept 32 u [32] v [0] members [3]
+  etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
+    etc.round 0 {
+      etc.refer [L0] [master] on %self
+      etc.recv [L1] [master] %p1 to %self
+    }
+  }
+  etc.program @"none <- P1T0" none from P1T0 slabs 16, 0 peak 32 safe 32 (%self = [1], %p1 = [0]) {
+    etc.round 0 {
+      etc.send [L1] [master] %self to %p1
+      etc.release [L1] [master] on %self
     }
   }
 }

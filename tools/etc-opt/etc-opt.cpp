@@ -8,6 +8,7 @@
 #include "Version.h"
 
 #include "etc/Transforms/Passes.h"
+#include "etc/Verify/Passes.h"
 
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
@@ -82,6 +83,7 @@ int main(int argc, char **argv) {
   // --canonicalize, --cse, --symbol-dce, --print-op-stats and the like.
   mlir::registerTransformsPasses();
   etc::registerEtcPasses();
+  etc::registerEtcVerifyPasses();
   etc::registerEtcPipelines();
   etc::registerPlannerOptions();
   mlir::registerCLIOptions("etc-opt", registry);

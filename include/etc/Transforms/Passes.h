@@ -3,7 +3,7 @@
 #ifndef ETC_TRANSFORMS_PASSES_H
 #define ETC_TRANSFORMS_PASSES_H
 
-#include "etc/Transforms/MigrationPass.h"
+#include "etc/Verify/MigrationPass.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"

@@ -3,12 +3,7 @@
 #ifndef ETC_TRANSFORMS_PASSES_TD
 #define ETC_TRANSFORMS_PASSES_TD
 
-include "mlir/Pass/PassBase.td"
-
-// A pass on `etc.migration` that stands in the table of stages.
-class Etc_Pass<string name> : PassBase<name, "::etc::MigrationPass"> {
-  let dependentDialects = ["::etc::EtcDialect"];
-}
+include "etc/Verify/MigrationPass.td"
 
 def BuildWorkloadsPass : Etc_Pass<"etc-build-workloads"> {
   let summary = "Write down what every virtual rank holds, before and after";
@@ -81,17 +76,6 @@ def ScheduleChunksPass : Etc_Pass<"etc-schedule-chunks"> {
     Without a budget, 1.05 x max(prev, curr) or the least that is feasible.
   }];
   let statistics = [Statistic<"rounds", "rounds", "Number of rounds">];
-}
-
-def VerifyPlanPass : Etc_Pass<"etc-verify-plan"> {
-  let summary = "Prove the plan: roles, coverage, pairing, certificate, peak";
-  let description = [{
-    Shares no planning code with the passes that made the plan: what each side holds comes from lib/Layout. Checks that every
-    current role is on one living device, that every program writes each byte of its role once, that sends and
-    receives pair up round by round, that nothing is read after its release, derived before its source is complete or
-    relayed before it arrives, that the certificate proves the bytes kept, and that the stated peaks are the real ones.
-    Changes nothing but the stage.
-  }];
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,6 +1,6 @@
 //===- LayoutOracle.cpp - What both sides hold, by lib/Layout -------------===//
 
-#include "etc/Transforms/LayoutOracle.h"
+#include "etc/Verify/LayoutOracle.h"
 
 using namespace etc;
 using namespace mlir;

@@ -1,6 +1,6 @@
 //===- MigrationPass.cpp - A pass from one stage to the next --------------===//
 
-#include "etc/Transforms/MigrationPass.h"
+#include "etc/Verify/MigrationPass.h"
 
 #include "etc/Verify/Stages.h"
 

@@ -1,7 +1,7 @@
 //===- LayoutOracle.h - What both sides hold, by lib/Layout ---------------===//
 
-#ifndef ETC_TRANSFORMS_LAYOUTORACLE_H
-#define ETC_TRANSFORMS_LAYOUTORACLE_H
+#ifndef ETC_VERIFY_LAYOUTORACLE_H
+#define ETC_VERIFY_LAYOUTORACLE_H
 
 #include "dialect/Workloads.h"
 #include "etc/Layout/Layout.h"
@@ -11,7 +11,7 @@
 namespace etc {
 
 /// What the sides of a migration hold according to lib/Layout: an account of
-/// its own, beside `etc.workload`. Referees compare plans with it.
+/// its own, beside `etc.workload`. Verifiers compare plans with it.
 class LayoutOracle {
 public:
   LayoutOracle(MigrationOp migration, const TensorTable &table);
@@ -43,4 +43,4 @@ private:
 
 } // namespace etc
 
-#endif // ETC_TRANSFORMS_LAYOUTORACLE_H
+#endif // ETC_VERIFY_LAYOUTORACLE_H

@@ -1,7 +1,7 @@
 //===- MigrationPass.h - A pass from one stage to the next ------*- C++ -*-===//
 
-#ifndef ETC_TRANSFORMS_MIGRATIONPASS_H
-#define ETC_TRANSFORMS_MIGRATIONPASS_H
+#ifndef ETC_VERIFY_MIGRATIONPASS_H
+#define ETC_VERIFY_MIGRATIONPASS_H
 
 #include "dialect/Etc.h"
 
@@ -26,4 +26,4 @@ private:
 
 } // namespace etc
 
-#endif // ETC_TRANSFORMS_MIGRATIONPASS_H
+#endif // ETC_VERIFY_MIGRATIONPASS_H

@@ -1,0 +1,72 @@
+//===- Benefits.h - What roles find on what they may be put on --*- C++ -*-===//
+//
+// The bytes that the columns of a certificate (previous roles, or classes of
+// nodes) have of every current role, worked out from lib/Layout.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ETC_LIB_VERIFY_BENEFITS_H
+#define ETC_LIB_VERIFY_BENEFITS_H
+
+#include "etc/Verify/LayoutOracle.h"
+
+#include <map>
+
+namespace etc {
+
+/// For every column, the previous roles that its devices can reach, ascending.
+using ReachedRoles = std::vector<llvm::SmallVector<int64_t>>;
+
+/// Bytes, of the types that move. Most of a pair's depend on the pools alone:
+/// that of the current role, and those of the previous roles that are reached.
+struct Benefits {
+  std::vector<unsigned> rowGroup;                   ///< [current role] its pool
+  std::vector<unsigned> colGroup;                   ///< [column]
+  std::vector<llvm::SmallVector<int64_t>> ofGroups; ///< [pool][column group]
+  /// [current role] by column: what flat ranges and inventories add.
+  std::vector<std::map<unsigned, int64_t>> ofPairs;
+};
+
+/// Works benefits out, for any columns.
+class BenefitCounter {
+public:
+  BenefitCounter(MigrationOp migration, const TensorTable &table,
+                 const LayoutOracle &oracle);
+  Benefits count(const ReachedRoles &columns) const;
+
+private:
+  using Pieces = llvm::SmallVector<Piece, 0>;
+  using ByColumn = std::map<unsigned, int64_t>;
+  struct Range {
+    Piece piece;
+    int64_t role;
+  };
+  void readSide(Side side, std::vector<Pieces> &pools,
+                std::vector<Pieces> &ranges) const;
+  std::vector<llvm::SmallVector<int64_t>>
+  groupColumns(const ReachedRoles &columns, Benefits &benefits) const;
+  void addRanges(const ReachedRoles &columns,
+                 llvm::ArrayRef<llvm::SmallVector<int64_t>> groups,
+                 Benefits &benefits) const;
+  int64_t countPools(llvm::ArrayRef<Piece> pieces,
+                     llvm::ArrayRef<int64_t> pools) const;
+  ByColumn
+  countRanges(llvm::ArrayRef<Piece> pieces,
+              llvm::ArrayRef<llvm::SmallVector<unsigned>> columnsOfRole) const;
+  int64_t bytesOfElement(const Piece &piece) const {
+    return table.getMovedBytes(piece) / piece.size();
+  }
+
+  mutable MigrationOp migration; ///< ops are handles, their getters not const
+  const TensorTable &table;
+  const LayoutOracle &oracle;
+  /// What every pool shares and every role has of its own, sorted.
+  std::vector<Pieces> prevPools, currPools, currRanges;
+  /// Previous ranges by tensor, layer and expert.
+  std::map<std::tuple<unsigned, int64_t, int64_t>, std::vector<Range>>
+      prevRanges;
+};
+
+} // namespace etc
+
+#endif // ETC_LIB_VERIFY_BENEFITS_H

@@ -1,0 +1,62 @@
+//===- CheckContents.cpp - V5, V6: what is derived, and what is zeroed ----===//
+
+#include "Rules.h"
+
+using namespace etc;
+using namespace mlir;
+
+static LogicalResult checkDerive(const Replay &replay, unsigned type,
+                                 const Access &derive) {
+  const TensorTable &table = replay.getTable();
+  std::optional<unsigned> source =
+      table.getDerivationSource(derive.piece.tensor, type);
+  if (!source)
+    return Refusal(derive.op, Rule::Derivations)
+           << "derives " << replay.getTypeName(type) << " of '"
+           << table.getName(derive.piece)
+           << "', which has no type to derive it from";
+  if (replay.isThere(*source, derive.piece, derive.round))
+    return success();
+  return Refusal(derive.op, Rule::Derivations)
+         << "derives " << replay.getTypeName(type) << " of '"
+         << table.getName(derive.piece) << "' " << replay.showBox(derive.piece)
+         << " in round " << derive.round << ", before which its "
+         << replay.getTypeName(*source) << " is not complete";
+}
+
+LogicalResult etc::checkDerivations(const Replay &replay) {
+  for (const auto &[key, shard] : replay.getShards())
+    for (const Access &write : shard.writes)
+      if (InstructionOpInterface op = write.op;
+          isa<DeriveOp>(op.getOperation()))
+        if (failed(checkDerive(replay, std::get<0>(key), write)))
+          return failure();
+  return success();
+}
+
+static LogicalResult checkZero(const Replay &replay, const Access &zero) {
+  const LayoutOracle &oracle = replay.getOracle();
+  const TensorTable &table = replay.getTable();
+  Piece source = zero.piece;
+  source.tensor = oracle.sourceOf(zero.piece.tensor);
+  if (!oracle.isOnPrev(source.tensor))
+    return success();
+  std::optional<Piece> known =
+      intersect(source, table.getWhole(source.tensor, source.layer,
+                                       source.expert, Side::Prev));
+  if (!known)
+    return success();
+  return Refusal(zero.op, Rule::Zeroes)
+         << "zeroes '" << table.getName(zero.piece)
+         << "', of which the previous state has " << known->size() << " of "
+         << zero.piece.size() << " elements";
+}
+
+LogicalResult etc::checkZeroes(const Replay &replay) {
+  for (const auto &[key, shard] : replay.getShards())
+    for (const Access &write : shard.writes)
+      if (InstructionOpInterface op = write.op; isa<ZeroOp>(op.getOperation()))
+        if (failed(checkZero(replay, write)))
+          return failure();
+  return success();
+}

@@ -1,0 +1,73 @@
+//===- CheckLiveness.cpp - V4: what is read is there ----------------------===//
+
+#include "Rules.h"
+
+using namespace etc;
+using namespace mlir;
+
+/// Of the previous state: the device held it, and has not released it.
+static LogicalResult checkReads(const Replay &replay, const Shard &shard) {
+  const TensorTable &table = replay.getTable();
+  const int64_t released = shard.getReleased();
+  for (const Access &read : shard.reads) {
+    if (!isCovered(read.piece, replay.findPrev(read.piece)))
+      return Refusal(read.op, Rule::Liveness)
+             << "reads '" << table.getName(read.piece) << "' "
+             << replay.showBox(read.piece)
+             << ", which the device does not hold";
+    if (released >= 0 && read.round > released)
+      return Refusal(read.op, Rule::Liveness)
+             << "reads '" << table.getName(read.piece) << "' in round "
+             << read.round << ", after its release in round " << released;
+  }
+  return success();
+}
+
+/// Of the current state: it arrived in an earlier round.
+static LogicalResult checkRelays(const Replay &replay, unsigned type,
+                                 const Shard &shard) {
+  for (const Access &relay : shard.relays)
+    if (!replay.isThere(type, relay.piece, relay.round))
+      return Refusal(relay.op, Rule::Liveness)
+             << "relays '" << replay.getTable().getName(relay.piece) << "' "
+             << replay.showBox(relay.piece) << " in round " << relay.round
+             << ", before which it has not arrived";
+  return success();
+}
+
+/// Released in one round, every piece once.
+static LogicalResult checkReleases(const Replay &replay, const Shard &shard) {
+  SmallVector<Piece> released;
+  for (const Access &release : shard.releases) {
+    const std::string name = replay.getTable().getName(release.piece);
+    if (!llvm::is_contained(replay.findPrev(release.piece), release.piece))
+      return Refusal(release.op, Rule::Liveness)
+             << "releases '" << name
+             << "', of which the device holds something else";
+    if (release.round != shard.getReleased() ||
+        llvm::is_contained(released, release.piece))
+      return Refusal(release.op, Rule::Liveness)
+             << "releases '" << name << "' a second time";
+    released.push_back(release.piece);
+  }
+  if (released.empty())
+    return success();
+  const std::string name = replay.getTable().getName(released.front());
+  if (released.size() != replay.findPrev(released.front()).size())
+    return Refusal(replay.getProgram(), Rule::Liveness)
+           << "releases a part of '" << name << "' only";
+  if (shard.isBound)
+    return Refusal(replay.getProgram(), Rule::Liveness)
+           << "releases '" << name
+           << "', whose memory the current state is bound to";
+  return success();
+}
+
+LogicalResult etc::checkLiveness(const Replay &replay) {
+  for (const auto &[key, shard] : replay.getShards())
+    if (failed(checkReleases(replay, shard)) ||
+        failed(checkReads(replay, shard)) ||
+        failed(checkRelays(replay, std::get<0>(key), shard)))
+      return failure();
+  return success();
+}

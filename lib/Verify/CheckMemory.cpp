@@ -1,0 +1,119 @@
+//===- CheckMemory.cpp - V8, V9: slabs, peaks and the budget --------------===//
+
+#include "Rules.h"
+
+using namespace etc;
+using namespace mlir;
+
+namespace {
+/// What a program does to the memory of its device, in bytes.
+struct Footprint {
+  explicit Footprint(const Replay &replay);
+
+  /// Live bytes, eager or safe, without slabs.
+  int64_t getPeak() const;
+  int64_t getSafePeak() const { return held + allocated; }
+
+  int64_t held = 0;                                  ///< before the migration
+  int64_t allocated = 0;                             ///< in all rounds
+  SmallVector<int64_t> taken, freed, sent, received; ///< [round]
+};
+} // namespace
+
+/// A tensor is allocated in the round that writes it first, whole.
+Footprint::Footprint(const Replay &replay)
+    : taken(replay.getRounds()), freed(replay.getRounds()),
+      sent(replay.getRounds()), received(replay.getRounds()) {
+  const TensorTable &table = replay.getTable();
+  for (const Piece &piece : replay.getPrev())
+    for (unsigned type : table.getTypes(piece.tensor).set_bits()) {
+      const int64_t bytes = replay.bytesOf(piece, type),
+                    round = replay.getShard(type, piece).getReleased();
+      held += bytes;
+      if (round >= 0)
+        freed[round] += bytes;
+    }
+  for (const Piece &piece : replay.getCurr())
+    for (unsigned type : table.getTypes(piece.tensor).set_bits()) {
+      const Shard &shard = replay.getShard(type, piece);
+      if (shard.isBound)
+        continue;
+      const int64_t bytes = replay.bytesOf(piece, type);
+      int64_t first = replay.getRounds();
+      for (const Access &write : shard.writes)
+        first = std::min(first, write.round);
+      taken[first] += bytes;
+      allocated += bytes;
+    }
+  const Exchanges &exchanges = replay.getExchanges();
+  for (auto [messages, bytes] :
+       {std::pair(&exchanges.sends, &sent), {&exchanges.recvs, &received}})
+    for (ArrayRef<Message> ofPeer : *messages)
+      for (const Message &message : ofPeer)
+        (*bytes)[message.round] += replay.bytesOf(message.piece, message.type);
+}
+
+int64_t Footprint::getPeak() const {
+  int64_t live = held, peak = held;
+  for (auto [takes, frees] : llvm::zip_equal(taken, freed)) {
+    live += takes;
+    peak = std::max(peak, live);
+    live -= frees;
+  }
+  return peak;
+}
+
+LogicalResult etc::checkMemory(const Replay &replay) {
+  const Footprint footprint(replay);
+  ProgramOp program = replay.getProgram();
+  auto busiest = [](ArrayRef<int64_t> bytes) {
+    return bytes.empty() ? 0 : *llvm::max_element(bytes);
+  };
+  const int64_t sendSlab = busiest(footprint.sent),
+                recvSlab = busiest(footprint.received),
+                slabs = sendSlab + recvSlab;
+  auto expect = [&](StringRef what, std::optional<uint64_t> stated,
+                    int64_t real) -> LogicalResult {
+    if (stated && static_cast<int64_t>(*stated) == real)
+      return success();
+    return Refusal(program, Rule::Memory)
+           << "states a " << what << " of " << stated.value_or(0)
+           << " bytes, it is " << real;
+  };
+  if (failed(expect("send slab", program.getSendSlab(), sendSlab)) ||
+      failed(expect("receive slab", program.getRecvSlab(), recvSlab)) ||
+      failed(expect("peak", program.getPeak(), footprint.getPeak() + slabs)))
+    return failure();
+  return expect("safe peak", program.getPeakSafe(),
+                footprint.getSafePeak() + slabs);
+}
+
+/// Bytes of all types.
+static int64_t sizeOf(const TensorTable &table, ArrayRef<Piece> pieces) {
+  int64_t bytes = 0;
+  for (const Piece &piece : pieces)
+    for (unsigned type : table.getTypes(piece.tensor).set_bits())
+      bytes += piece.size() * table.getTypeBytes(type);
+  return bytes;
+}
+
+/// A budget is bytes, or parts per million of the larger state of each device.
+LogicalResult etc::checkBudget(const Replay &replay) {
+  MigrationOp migration = replay.getMigration();
+  const TensorTable &table = replay.getTable();
+  int64_t limit;
+  if (std::optional<uint64_t> bytes = migration.getBudgetBytes())
+    limit = *bytes;
+  else if (std::optional<uint64_t> ppm = migration.getBudgetPpm())
+    limit = static_cast<__int128>(std::max(sizeOf(table, replay.getPrev()),
+                                           sizeOf(table, replay.getCurr()))) *
+            *ppm / 1000000;
+  else
+    return success();
+  ProgramOp program = replay.getProgram();
+  const int64_t peak = program.getPeak().value_or(0);
+  if (peak <= limit)
+    return success();
+  return Refusal(program, Rule::Budget)
+         << "peaks at " << peak << " bytes, the memory budget allows " << limit;
+}

@@ -1,0 +1,125 @@
+//===- Replay.h - What a program does to each tensor ------------*- C++ -*-===//
+//
+// A program turned around: from rounds of instructions to tensors that list who
+// writes, reads and releases them, and when. Judges nothing; the rules do.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ETC_LIB_VERIFY_REPLAY_H
+#define ETC_LIB_VERIFY_REPLAY_H
+
+#include "etc/Verify/LayoutOracle.h"
+
+#include "llvm/ADT/MapVector.h"
+
+namespace etc {
+
+/// A transfer as both ends must list it.
+struct Message {
+  int64_t round;
+  unsigned type;
+  Piece piece;
+  bool tied;
+  bool relayed;
+  auto operator<=>(const Message &) const = default;
+};
+
+/// What a program exchanges with others, and what it does not have to.
+struct Exchanges {
+  /// By the argument of the peer, sorted.
+  llvm::SmallVector<llvm::SmallVector<Message>> sends, recvs;
+  /// Bytes of the current role that are kept without a transfer, of the types
+  /// that move.
+  int64_t keptBytes = 0;
+};
+
+/// An instruction on a piece, in one type.
+struct Access {
+  Piece piece;
+  int64_t round;
+  InstructionOpInterface op;
+};
+
+/// One tensor of one layer and expert in one type, on a device of a program.
+struct Shard {
+  std::vector<Access> writes;   ///< of the current state
+  std::vector<Access> reads;    ///< of the previous state
+  std::vector<Access> relays;   ///< reads of the current state
+  std::vector<Access> releases; ///< of the previous state
+  bool isBound = false;         ///< the previous memory becomes the current one
+
+  /// The round that releases it, or -1.
+  int64_t getReleased() const {
+    return releases.empty() ? -1 : releases.front().round;
+  }
+};
+
+/// One program, replayed.
+class Replay {
+public:
+  Replay(ProgramOp program, const TensorTable &table,
+         const LayoutOracle &oracle);
+
+  /// Type, layer, expert, tensor.
+  using Key = std::tuple<unsigned, int64_t, int64_t, unsigned>;
+  static Key keyOf(unsigned type, const Piece &piece) {
+    return {type, piece.layer, piece.expert, piece.tensor};
+  }
+
+  ProgramOp getProgram() const { return program; }
+  MigrationOp getMigration() const { return migration; }
+  const TensorTable &getTable() const { return table; }
+  const LayoutOracle &getOracle() const { return oracle; }
+  /// What the device held and is to hold, by lib/Layout, sorted.
+  llvm::ArrayRef<Piece> getPrev() const { return prev; }
+  llvm::ArrayRef<Piece> getCurr() const { return curr; }
+  /// What it held of the tensor that a piece is of.
+  llvm::ArrayRef<Piece> findPrev(const Piece &piece) const;
+  int64_t getRounds() const { return rounds; }
+
+  const llvm::MapVector<Key, Shard> &getShards() const { return shards; }
+  /// Nothing is done to a shard that is not listed.
+  const Shard &getShard(unsigned type, const Piece &piece) const;
+  /// Whether all of a piece was written before a round. V3 says that writes are
+  /// disjoint.
+  bool isThere(unsigned type, const Piece &piece, int64_t round) const;
+  const Exchanges &getExchanges() const { return exchanges; }
+  Exchanges takeExchanges() { return std::move(exchanges); }
+
+  int64_t bytesOf(const Piece &piece, unsigned type) const {
+    return piece.size() * table.getTypeBytes(type);
+  }
+  /// For messages.
+  llvm::StringRef getTypeName(unsigned type) const;
+  /// The positions of a piece, as ids write them.
+  std::string showBox(const Piece &piece) const;
+
+private:
+  void add(InstructionOpInterface op, int64_t round);
+  void addPiece(InstructionOpInterface op, int64_t round, unsigned type,
+                const Piece &piece);
+  void addTransfer(TransferOpInterface op, int64_t round, unsigned type,
+                   const Piece &piece);
+  void addRead(InstructionOpInterface op, int64_t round, unsigned type,
+               Piece piece);
+  bool isBound(const Shard &shard) const;
+
+  ProgramOp program;
+  MigrationOp migration;
+  const TensorTable &table;
+  const LayoutOracle &oracle;
+  llvm::ArrayRef<Piece> prev, curr;
+  int64_t rounds = 0;
+  llvm::MapVector<Key, Shard> shards;
+  Exchanges exchanges;
+};
+
+/// What of `pieces` none of `others` covers.
+llvm::SmallVector<Piece> remainder(llvm::SmallVector<Piece> pieces,
+                                   llvm::ArrayRef<Piece> others);
+/// Whether all of the piece is in others of its tensor.
+bool isCovered(const Piece &piece, llvm::ArrayRef<Piece> others);
+
+} // namespace etc
+
+#endif // ETC_LIB_VERIFY_REPLAY_H
