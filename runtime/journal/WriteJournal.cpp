@@ -1,13 +1,11 @@
 // Writing a journal, one synced record at a time.
 
 #include "journal/JournalFormat.h"
+#include "journal/Lock.h"
 
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <fcntl.h>
-#include <sys/file.h>
-#include <thread>
 #include <unistd.h>
 
 using namespace etc::runtime;
@@ -15,23 +13,6 @@ using namespace etc::runtime;
 static Status failed(const std::string &path, int error) {
   return Status(ErrorKind::Usage, text(path, ": cannot write the journal: ",
                                        std::strerror(error)));
-}
-
-/// How long the lock of a process that was just killed may stay.
-constexpr auto kLastBreath = std::chrono::milliseconds(1000);
-
-/// Keeps other processes from writing the same journal. Where the file system
-/// knows no locks there is none.
-static Status lock(const std::string &path, int fd) {
-  const auto deadline = std::chrono::steady_clock::now() + kLastBreath;
-  while (::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    if (std::chrono::steady_clock::now() > deadline)
-      return Status(ErrorKind::Usage,
-                    text(path, ": a process still has this journal; end it "
-                               "first"));
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  return Status::success();
 }
 
 Journal::~Journal() {
@@ -57,7 +38,7 @@ Result<Journal> Journal::create(const std::string &path, JournalHeader header,
   journal.fd = ::open(draft.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (journal.fd < 0)
     return failed(path, errno);
-  if (Status s = lock(path, journal.fd); !s.ok())
+  if (Status s = lockFile(path, journal.fd); !s.ok())
     return s;
   if (::ftruncate(journal.fd, 0) != 0)
     return failed(path, errno);
@@ -85,7 +66,7 @@ Result<Journal> Journal::open(const std::string &path,
   journal.fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (journal.fd < 0)
     return failed(path, errno);
-  Status locked = lock(path, journal.fd);
+  Status locked = lockFile(path, journal.fd);
   return locked.ok() ? Result<Journal>(std::move(journal))
                      : Result<Journal>(locked);
 }

@@ -64,19 +64,29 @@ static Status checkEmpty(const Options &options, const PlanIndex &index,
   return Status::success();
 }
 
+static Status createDirectory(const std::string &path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  return error ? Status(ErrorKind::Usage,
+                        text(path, ": cannot make it: ", error.message()))
+               : Status::success();
+}
+
+Result<LockedDirectory> etc::run::claimDirectory(const std::string &path) {
+  Status created = createDirectory(path);
+  return created.ok() ? LockedDirectory::open(path)
+                      : Result<LockedDirectory>(created);
+}
+
 Status etc::run::makeDirectory(const Options &options,
                                const plan::PlanFile &file,
                                const PlanIndex &index,
                                const std::vector<uint32_t> &ranks) {
   if (Status s = checkEmpty(options, index, ranks); !s.ok())
     return s;
-  std::error_code error;
-  for (const std::string &path : {options.journal, stateDirectory(options)}) {
-    std::filesystem::create_directories(path, error);
-    if (error)
-      return Status(ErrorKind::Usage,
-                    text(path, ": cannot make it: ", error.message()));
-  }
+  for (const std::string &path : {options.journal, stateDirectory(options)})
+    if (Status s = createDirectory(path); !s.ok())
+      return s;
   const auto bytes = file.bytes();
   if (Status s = writeFile(
           options.journal + "/plan.etcplan",

@@ -6,9 +6,14 @@
 #include "Options.h"
 #include "engine/Keeping.h"
 #include "journal/Inventory.h"
+#include "journal/Lock.h"
 #include "plan/PlanFile.h"
 
 namespace etc::run {
+
+/// Makes the directory `path` where there is none, and locks it. Only for a
+/// process that runs all participants: others share it.
+plan::Result<runtime::LockedDirectory> claimDirectory(const std::string &path);
 
 /// Makes the directory of a new migration of `ranks` and puts the plan and the
 /// options there. The error, of kind Usage, says what is in the way.

@@ -265,6 +265,13 @@ static int migrate(const PlanIndex &index, const etc::plan::PlanFile &file,
                                options.verb == Verb::Resume);
         !s.ok())
       return fail(s);
+  LockedDirectory lock; // to the end
+  if (!options.journal.empty() && !setting->launched) {
+    auto claimed = claimDirectory(options.journal);
+    if (!claimed)
+      return fail(claimed.status());
+    lock = std::move(*claimed);
+  }
   Origin origin;
   auto runOptions = prepareRun(index, file, *setting, options, origin);
   if (!runOptions)

@@ -225,6 +225,33 @@ TEST_F(EtcRun, AnEarlierAttemptKeepsItsMode) {
   EXPECT_EQ(run("resume " + journal + " --mode=safe").code, 0);
 }
 
+TEST_F(EtcRun, OneOfSeveralStartsGetsTheDirectory) {
+  const std::string journal = directory / "journal";
+  const std::string out = directory / "out";
+  const std::string start = ETC_RUN_BINARY " --journal=" + journal + " " +
+                            write(twoStagePlan()) + " >" + out;
+  const Ended ended =
+      shell("for i in 1 2 3 4; do (" + start + "$i 2>&1; echo \"exit $?\" >>" +
+            out + "$i) & done; wait; cat " + out + "?");
+  std::istringstream lines(ended.out);
+  int winners = 0, losers = 0;
+  for (std::string line; std::getline(lines, line);) {
+    winners += line == "exit 0";
+    losers += line == "exit 2";
+    if (!line.starts_with("etc-run: "))
+      continue;
+    EXPECT_TRUE(line.starts_with("etc-run: " + journal +
+                                 ": holds the journal "
+                                 "of a migration") ||
+                line == "etc-run: " + journal +
+                            ": a process still has this "
+                            "journal; end it first")
+        << line;
+  }
+  EXPECT_EQ(winners, 1) << ended.out;
+  EXPECT_EQ(losers, 3) << ended.out;
+}
+
 TEST_F(EtcRun, SaysThatItMigratedWhereItCannotReport) {
   const std::string plan = write(twoStagePlan());
   const std::string noRoom = "No space left on device";
