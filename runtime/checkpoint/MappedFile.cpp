@@ -1,35 +1,31 @@
 #include "checkpoint/MappedFile.h"
 
+#include "plan/InputFile.h"
+
 #include <cerrno>
 #include <cstring>
-#include <fcntl.h>
+#include <limits>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
 
 using namespace etc::runtime;
 
 Result<MappedFile> MappedFile::open(const std::string &path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  struct stat facts {};
-  int error = fd < 0 || ::fstat(fd, &facts) != 0 ? errno : 0;
-  if (error == 0 && S_ISDIR(facts.st_mode))
-    error = EISDIR;
+  Result<plan::InputFile> input =
+      plan::InputFile::open(path, std::numeric_limits<uint64_t>::max());
+  if (!input)
+    return input.status();
   MappedFile file;
-  file.bytes = static_cast<uint64_t>(facts.st_size);
-  if (error == 0 && file.bytes > 0) { // an empty range can't be mapped
-    void *data = ::mmap(nullptr, file.bytes, PROT_READ, MAP_SHARED, fd, 0);
-    if (data == MAP_FAILED)
-      error = errno;
-    else
-      file.begin = static_cast<std::byte *>(data);
-  }
-  if (fd >= 0)
-    ::close(fd);
-  if (error != 0)
+  file.bytes = input->size();
+  if (file.bytes == 0) // an empty range can't be mapped
+    return file;
+  void *data =
+      ::mmap(nullptr, file.bytes, PROT_READ, MAP_SHARED, input->fd(), 0);
+  if (data == MAP_FAILED)
     return Status(ErrorKind::Usage,
-                  text(path, ": cannot read: ", std::strerror(error)));
+                  text(path, ": cannot read: ", std::strerror(errno)));
+  file.begin = static_cast<std::byte *>(data);
   return file;
 }
 

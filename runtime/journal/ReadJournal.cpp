@@ -2,12 +2,13 @@
 
 #include "journal/JournalFormat.h"
 
+#include "plan/InputFile.h"
+
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include <algorithm>
 #include <cstring>
-#include <fstream>
 
 using namespace etc::runtime;
 using etc::plan::malformed;
@@ -153,19 +154,11 @@ etc::runtime::parseJournal(std::span<const std::byte> bytes) {
 }
 
 Result<JournalContents> etc::runtime::readJournal(const std::string &path) {
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file)
-    return Status(ErrorKind::Usage, text(path, ": cannot read the journal"));
-  const auto size = static_cast<uint64_t>(file.tellg());
-  if (size > kLargestJournal)
-    return malformed(path, ": not a journal: ", size, " bytes");
-  std::vector<std::byte> bytes(size);
-  file.seekg(0);
-  file.read(reinterpret_cast<char *>(bytes.data()),
-            static_cast<std::streamsize>(size));
-  if (!file)
-    return Status(ErrorKind::Usage, text(path, ": cannot read the journal"));
-  Result<JournalContents> contents = parseJournal(bytes);
+  Result<std::string> bytes = plan::readInput(path, kLargestJournal);
+  if (!bytes)
+    return bytes.status();
+  Result<JournalContents> contents =
+      parseJournal(std::as_bytes(std::span(*bytes)));
   return contents ? contents
                   : Result<JournalContents>(contents.status().at(path));
 }

@@ -59,11 +59,12 @@ public:
   OpenFile &operator=(const OpenFile &) = delete;
 
   bool isOpen() const { return fd >= 0; }
-  /// No size where it cannot be told.
+  /// No size where it is not a regular file.
   std::optional<uint64_t> size() const {
     struct stat facts {};
-    return ::fstat(fd, &facts) == 0 ? std::optional<uint64_t>(facts.st_size)
-                                    : std::nullopt;
+    return ::fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode)
+               ? std::optional<uint64_t>(facts.st_size)
+               : std::nullopt;
   }
   /// The next two return an error number, or 0.
   int reserve(uint64_t bytes) {
@@ -86,10 +87,14 @@ private:
 Result<std::byte *> mapFile(OpenFile &opened, const std::string &file,
                             uint64_t bytes) {
   const std::optional<uint64_t> size = opened.size();
-  if (size != bytes)
+  if (!size)
+    return Status(ErrorKind::Usage,
+                  file + ": is not a regular file; put the file of the state "
+                         "back, or count the device as --failed");
+  if (*size != bytes)
     return Status(
         ErrorKind::Usage,
-        text(file, ": has ", size.value_or(0), " bytes where ", bytes,
+        text(file, ": has ", *size, " bytes where ", bytes,
              " bytes of state belong; put the whole file back, or count "
              "the device as --failed"));
   std::byte *data = nullptr;

@@ -1,8 +1,8 @@
 #include "simulate/Cluster.h"
 
-#include <nlohmann/json.hpp>
+#include "plan/InputFile.h"
 
-#include <fstream>
+#include <nlohmann/json.hpp>
 
 using namespace etc::runtime;
 using etc::plan::ErrorKind;
@@ -64,12 +64,11 @@ Result<Cluster> readFields(const std::string &path, const Json &json) {
 } // namespace
 
 Result<Cluster> etc::runtime::readCluster(const std::string &path) {
-  std::ifstream file(path);
-  if (!file)
-    return Status(ErrorKind::Usage,
-                  text(path, ": cannot open; etc-run --dry-run takes a cluster "
-                             "description in JSON"));
-  Json json = Json::parse(file, nullptr, false);
+  constexpr uint64_t mostBytes = 1 << 20;
+  Result<std::string> content = etc::plan::readInput(path, mostBytes);
+  if (!content)
+    return content.status();
+  Json json = Json::parse(*content, nullptr, false);
   if (!json.is_object())
     return Status(ErrorKind::Usage, text(path, ": expected a JSON object"));
   try {

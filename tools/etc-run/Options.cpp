@@ -2,9 +2,12 @@
 
 #include "CheckOptions.h"
 
+#include "plan/InputFile.h"
+
 #include <charconv>
 #include <cmath>
-#include <fstream>
+#include <filesystem>
+#include <sstream>
 #include <string_view>
 
 using namespace etc::run;
@@ -250,11 +253,16 @@ constexpr std::pair<std::string_view, Verb> kVerbs[] = {
 /// The options of an earlier attempt, and its plan.
 Status readDirectory(Options &options) {
   const std::string path = options.journal + "/options";
-  std::ifstream file(path);
-  if (!file)
+  std::error_code unknown;
+  if (!std::filesystem::exists(path, unknown) && !unknown)
     return usage(options.journal, ": no migration's journal is here (",
                  "etc-run --journal=", options.journal, " makes one)");
-  for (std::string line; std::getline(file, line);)
+  constexpr uint64_t mostBytes = 1 << 20;
+  Result<std::string> content = etc::plan::readInput(path, mostBytes);
+  if (!content)
+    return content.status();
+  std::istringstream lines(std::move(*content));
+  for (std::string line; std::getline(lines, line);)
     if (Status s = readOption(options, line); !s.ok())
       return s.at(path);
   options.plan = options.journal + "/plan.etcplan";

@@ -2,6 +2,7 @@
 
 #include "Table.h"
 
+#include "plan/InputFile.h"
 #include "report/Report.h"
 
 #include <nlohmann/json.hpp>
@@ -49,8 +50,9 @@ std::string etc::run::traceForReport(const Options &options) {
 /// When every device ended every round, in seconds from the first begin.
 static std::vector<std::vector<double>> readRoundEnds(const PlanIndex &index,
                                                       const std::string &path) {
-  std::ifstream file(path);
-  const Json json = Json::parse(file, nullptr, false);
+  constexpr uint64_t mostBytes = uint64_t{1} << 32;
+  const auto content = etc::plan::readInput(path, mostBytes);
+  const Json json = content ? Json::parse(*content, nullptr, false) : Json();
   if (!json.is_object())
     return {};
   std::vector<std::vector<double>> ends(

@@ -1,5 +1,7 @@
 #include "TraceFile.h"
 
+#include "plan/InputFile.h"
+
 #include <nlohmann/json.hpp>
 
 #include <cstdio>
@@ -61,6 +63,13 @@ Status etc::run::writeTrace(const std::string &path, const TraceLog &log) {
   return writeEvents(path, events);
 }
 
+/// Null where the file is none of these.
+static Json readTrace(const std::string &path) {
+  constexpr uint64_t mostBytes = uint64_t{1} << 32;
+  const auto content = etc::plan::readInput(path, mostBytes);
+  return content ? Json::parse(*content, nullptr, false) : Json();
+}
+
 static Json counter(uint32_t device, double seconds, uint64_t bytes) {
   return {{"name", etc::plan::text("bytes of device ", device)},
           {"ph", "C"},
@@ -96,11 +105,10 @@ Status etc::run::joinTraces(const std::string &path, uint32_t count) {
   Json events = Json::array();
   for (uint32_t rank = 0; rank != count; ++rank) {
     const std::string part = tracePart(path, rank);
-    std::ifstream file(part);
-    Json json = Json::parse(file, nullptr, false);
+    const Json json = readTrace(part);
     if (json.is_object())
-      for (Json &event : json["traceEvents"])
-        events.push_back(std::move(event));
+      for (const Json &event : json["traceEvents"])
+        events.push_back(event);
     std::remove(part.c_str());
   }
   return writeEvents(path, events);

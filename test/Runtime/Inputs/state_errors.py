@@ -95,7 +95,7 @@ fails(READ, f"{index}: not an etc-inventory of version 1")
 index.write_text(text.replace('"shape": [256, 32]', '"shape": [255, 32]', 1))
 fails(READ, f"{index}: shards[0]: boxes[0]: 256 is not in [0, 256)")
 index.write_text(text.replace('{"device": 1,', '{"device": 7,'))
-fails(READ, "broken/device-7.safetensors: cannot read: No such file or directory")
+fails(READ, "broken/device-7.safetensors: cannot open: No such file or directory")
 index.unlink()
 fails(
     READ,

@@ -225,6 +225,39 @@ TEST_F(EtcRun, AnEarlierAttemptKeepsItsMode) {
   EXPECT_EQ(run("resume " + journal + " --mode=safe").code, 0);
 }
 
+TEST_F(EtcRun, RefusesWhatIsNoFileAtOnce) {
+  const std::string plan = write(twoStagePlan());
+  const std::string journal = directory / "journal", in = directory / "in";
+  ASSERT_EQ(run("--journal=" + journal + " " + plan).code, 0);
+  struct Case {
+    std::string file, arguments;
+  };
+  for (const Case &input : {
+           Case{directory / "cluster",
+                "--dry-run --cluster=" + (directory / "cluster").string() +
+                    " " + plan},
+           Case{in + "/param.safetensors", "--in=" + in + " " + plan},
+           Case{in + "/inventory.json", "--in=" + in + " " + plan},
+           Case{journal + "/device-0.journal", "status " + journal},
+           Case{journal + "/options", "status " + journal},
+       })
+    for (auto [kind, make] :
+         {std::pair("FIFO", "mkfifo "), std::pair("directory", "mkdir "),
+          std::pair("device", "ln -s /dev/zero ")}) {
+      std::filesystem::remove_all(in);
+      std::filesystem::create_directory(in);
+      std::filesystem::remove_all(input.file);
+      ASSERT_EQ(shell(make + input.file).code, 0);
+      const Ended ended =
+          shell("(ulimit -v 2000000; exec timeout 60 " ETC_RUN_BINARY " " +
+                input.arguments + ")");
+      EXPECT_EQ(ended.code, 2) << ended.out;
+      EXPECT_EQ(ended.out, "etc-run: " + input.file +
+                               ": expected a regular file, got a " + kind +
+                               "\n");
+    }
+}
+
 TEST_F(EtcRun, OneOfSeveralStartsGetsTheDirectory) {
   const std::string journal = directory / "journal";
   const std::string out = directory / "out";

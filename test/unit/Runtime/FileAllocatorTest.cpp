@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 using namespace etc::runtime;
 
@@ -80,6 +81,18 @@ TEST_F(FileAllocatorTest, AnotherSizeIsNotOurs) {
                    "back, or count the device as --failed"));
     EXPECT_EQ(read(), content);
   }
+}
+
+TEST_F(FileAllocatorTest, WhatIsNoFileIsNotOurs) {
+  ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
+  EXPECT_EQ(FileAllocator(directory).allocate(4, "prev-0").status().message(),
+            file.string() + ": is not a regular file; put the file of the "
+                            "state back, or count the device as --failed");
+  std::filesystem::remove(file);
+  std::filesystem::create_symlink("/dev/zero", file);
+  EXPECT_EQ(FileAllocator(directory).allocate(4, "prev-0").status().message(),
+            file.string() + ": is not a regular file; put the file of the "
+                            "state back, or count the device as --failed");
 }
 
 TEST_F(FileAllocatorTest, AFullDiskCostsNothing) {

@@ -178,7 +178,8 @@ TEST_F(JournalTest, NeverReplacesOne) {
             (directory / "none/j").string() +
                 ": cannot write the journal: No such file or directory");
   EXPECT_EQ(readJournal(directory / "none").status().message(),
-            (directory / "none").string() + ": cannot read the journal");
+            (directory / "none").string() +
+                ": cannot open: No such file or directory");
 }
 
 TEST_F(JournalTest, IsOneProcessesAtATime) {

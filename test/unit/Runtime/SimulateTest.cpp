@@ -189,8 +189,7 @@ TEST_F(ClusterFile, NamesWhatIsWrong) {
             path + ": port/acknowledgement_share: expected a number from 0 and "
                    "below 1");
   EXPECT_EQ(readCluster("/nonexistent").status().message(),
-            "/nonexistent: cannot open; etc-run --dry-run takes a cluster "
-            "description in JSON");
+            "/nonexistent: cannot open: No such file or directory");
 }
 
 TEST(ClusterFiles, AllCanBeRead) {

@@ -192,7 +192,7 @@ TEST_F(StateFiles, AFileHasToBeWhatTheIndexSays) {
   fs::remove(in + "/device-0.safetensors");
   EXPECT_TRUE(check(0).ok()) << check(0).message();
   fs::remove(in + "/device-1.safetensors");
-  EXPECT_EQ(check(0).message(), in + "/device-0.safetensors: cannot read: No "
+  EXPECT_EQ(check(0).message(), in + "/device-0.safetensors: cannot open: No "
                                      "such file or directory");
   for (const char *device : {"2", "3"})
     replace(text(in, "/device-", device, ".safetensors"), "\"dtype\":\"F32\"",
