@@ -57,11 +57,13 @@ static LogicalResult checkTensors(MigrationOp migration) {
              : missing(migration, Content::Tensors, "etc.tensor");
 }
 
-/// Whether a stage has a layer that some tensor is in.
+/// Whether a stage has a layer that every pool holds a part of some tensor of.
+/// A flat span of the distributed optimizer may be padding alone.
 static bool hasTensors(MigrationOp migration, Side side, int64_t stage) {
+  bool isCutFlat = migration.getParallel(side).getZero1();
   for (auto [begin, end] : migration.getLayersOf(side, stage))
     for (TensorOp tensor : migration.getOps<TensorOp>()) {
-      if (tensor.getPart() != Part::Layer)
+      if (tensor.getPart() != Part::Layer || (isCutFlat && tensor.getFlat()))
         continue;
       auto range = tensor.getOfLayers();
       if (!range || std::max((*range)[0], begin) < std::min((*range)[1], end))
@@ -70,7 +72,7 @@ static bool hasTensors(MigrationOp migration, Side side, int64_t stage) {
   return false;
 }
 
-/// Every pool holds something where its stage has layers.
+/// Every pool whose stage has layers holds something, and at least one does.
 static LogicalResult checkPools(MigrationOp migration, Side side,
                                 const llvm::BitVector &held) {
   ParallelAttr parallel = migration.getParallel(side);
@@ -89,7 +91,9 @@ static LogicalResult checkPools(MigrationOp migration, Side side,
                            parallel.getPool(pool).str());
     }
   }
-  return success();
+  return held.any() ? success()
+                    : missing(migration, Content::Workloads,
+                              "etc.workload of " + stringifySide(side));
 }
 
 static LogicalResult checkWorkloads(MigrationOp migration) {
