@@ -3,13 +3,9 @@
 #include "PlanInProcess.h"
 
 #include "etc/Config/Request.h"
-#include "etc/Export/Export.h"
-#include "etc/Import/Import.h"
-#include "etc/Transforms/Passes.h"
+#include "etc/Planner/PlanRequest.h"
 
 #include "mlir/IR/Diagnostics.h"
-#include "mlir/IR/Verifier.h"
-#include "mlir/Pass/PassManager.h"
 
 using namespace etc;
 using namespace mlir;
@@ -32,28 +28,6 @@ static PlanOutcome refuse(llvm::Error error) {
   return outcome;
 }
 
-static LogicalResult runPasses(ModuleOp module,
-                               const config::Request &request) {
-  PassManager passes(module.getContext());
-  passes.enableVerifier(false); // as etc-opt: once, at the end
-  if (request.policy == "paper") {
-    buildPaperPipeline(passes, PaperPipelineOptions());
-  } else {
-    PlanPipelineOptions options;
-    options.totalFirst = request.isTotalFirst();
-    buildPlanPipeline(passes, options);
-  }
-  return success(succeeded(passes.run(module)) && succeeded(verify(module)));
-}
-
-static FailureOr<std::vector<uint8_t>>
-makePlan(MLIRContext &context, const config::Request &request) {
-  OwningOpRef<ModuleOp> module = importRequest(context, request);
-  if (!module || failed(runPasses(*module, request)))
-    return failure();
-  return exportPlan(*module->getOps<MigrationOp>().begin());
-}
-
 PlanOutcome etc::planInProcess(const std::string &text, bool totalFirst) {
   llvm::Expected<config::Request> request =
       config::parseRequest(text, "request");
@@ -72,9 +46,9 @@ PlanOutcome etc::planInProcess(const std::string &text, bool totalFirst) {
       outcome.error = diagnostic.str();
     return success();
   });
-  FailureOr<std::vector<uint8_t>> bytes = makePlan(context, *request);
-  if (succeeded(bytes)) {
-    outcome.bytes = std::move(*bytes);
+  FailureOr<PlannedRequest> planned = planRequest(context, *request, {});
+  if (succeeded(planned)) {
+    outcome.bytes = std::move(planned->plans.front());
     outcome.error.clear();
   } else {
     outcome.kind = ETC_ERROR_UNSATISFIABLE;

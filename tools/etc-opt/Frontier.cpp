@@ -3,7 +3,7 @@
 #include "Frontier.h"
 
 #include "Outputs.h"
-#include "PlanRequest.h"
+#include "Planner.h"
 #include "Rates.h"
 #include "etc/Export/PlanText.h"
 #include "plan/Configuration.h"
@@ -85,7 +85,8 @@ static Row planRow(MLIRContext &context, config::Request request,
   });
   request.place = place;
   request.objective = totalFirst ? "total" : "internode";
-  FailureOr<PlannedRequest> planned = planRequest(context, request, options);
+  FailureOr<PlannedRequest> planned =
+      planRequest(context, request, planOptions(options));
   if (failed(planned))
     return row;
   row.refusal.clear();

@@ -6,20 +6,43 @@
 #include "Frontier.h"
 #include "Input.h"
 #include "Outputs.h"
-#include "PlanRequest.h"
 #include "Price.h"
 #include "RankFiles.h"
 #include "Report.h"
 #include "WhichNodes.h"
 #include "etc/Export/PlanText.h"
 #include "etc/Export/TrainerState.h"
+#include "etc/Planner/PlanRequest.h"
 
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/Pass/PassManager.h"
 #include "llvm/Support/Path.h"
 
 using namespace etc;
 using namespace mlir;
 using config::ExitCode;
+
+/// One line a diagnostic, at the user's file where there is one.
+static LogicalResult printDiagnostic(Diagnostic &diagnostic) {
+  if (auto where = diagnostic.getLocation()->findInstanceOf<FileLineColLoc>())
+    llvm::errs() << where.getFilename().getValue() << ":" << where.getLine()
+                 << ":" << where.getColumn() << ": error: ";
+  else
+    llvm::errs() << "etc-opt: error: ";
+  llvm::errs() << diagnostic << "\n";
+  return success();
+}
+
+PlanOptions etc::planOptions(const PlannerOptions &options) {
+  PlanOptions result;
+  result.twoStage = options.twoStage;
+  result.paperCosts = options.paperCosts.value_or(CostUnit::Merged);
+  result.instrument = [](PassManager &passes) {
+    applyDefaultTimingPassManagerCLOptions(passes);
+    return applyPassManagerCLOptions(passes);
+  };
+  return result;
+}
 
 constexpr uint64_t mostRequestBytes = uint64_t(1) << 26;
 
@@ -124,8 +147,8 @@ int etc::runPlanner(const PlannerOptions &options) {
     return writeFrontier(context, *request, options);
   if (options.whichNodes)
     return writeWhichNodes(context, *request, options);
-  static FailureOr<PlannedRequest> &planned =
-      *new FailureOr<PlannedRequest>(planRequest(context, *request, options));
+  static FailureOr<PlannedRequest> &planned = *new FailureOr<PlannedRequest>(
+      planRequest(context, *request, planOptions(options)));
   if (failed(planned))
     return static_cast<int>(ExitCode::Unsatisfiable);
   return emit(options, *request, *planned);

@@ -3,7 +3,7 @@
 #include "WhichNodes.h"
 
 #include "Outputs.h"
-#include "PlanRequest.h"
+#include "Planner.h"
 #include "Rates.h"
 #include "WhichNodesSearch.h"
 #include "etc/Import/Import.h"
@@ -43,7 +43,8 @@ static Answer planChoice(MLIRContext &context, config::Request request,
     if (request.isUsable(device))
       request.leaving.push_back(device);
   llvm::sort(request.leaving);
-  FailureOr<PlannedRequest> planned = planRequest(context, request, options);
+  FailureOr<PlannedRequest> planned =
+      planRequest(context, request, planOptions(options));
   if (succeeded(planned)) {
     answer.refusal.clear();
     answer.plans = std::move(planned->plans);
@@ -161,7 +162,8 @@ int etc::writeWhichNodes(MLIRContext &context, const config::Request &request,
   int64_t count = *options.whichNodes;
   if (int status = checkRoom(request, count))
     return status;
-  FailureOr<PlannedRequest> none = planRequest(context, request, options);
+  FailureOr<PlannedRequest> none =
+      planRequest(context, request, planOptions(options));
   if (failed(none))
     return static_cast<int>(config::ExitCode::Unsatisfiable);
   PlacementTrials trials(*none->module->getOps<MigrationOp>().begin());

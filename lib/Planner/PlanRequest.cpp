@@ -1,41 +1,28 @@
 //===- PlanRequest.cpp - From a request to proven plans -------------------===//
 
-#include "PlanRequest.h"
+#include "etc/Planner/PlanRequest.h"
 
 #include "etc/Export/Export.h"
 #include "etc/Import/Import.h"
 #include "etc/Transforms/Passes.h"
 
-#include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
-#include "mlir/Pass/PassManager.h"
 
 using namespace etc;
 using namespace mlir;
 
-LogicalResult etc::printDiagnostic(Diagnostic &diagnostic) {
-  if (auto where = diagnostic.getLocation()->findInstanceOf<FileLineColLoc>())
-    llvm::errs() << where.getFilename().getValue() << ":" << where.getLine()
-                 << ":" << where.getColumn() << ": error: ";
-  else
-    llvm::errs() << "etc-opt: error: ";
-  llvm::errs() << diagnostic << "\n";
-  return success();
-}
-
 static LogicalResult planModule(ModuleOp module, const config::Request &request,
-                                const PlannerOptions &options) {
+                                const PlanOptions &options) {
   PassManager passes(module.getContext());
   // Our own passes are tested with the verifier on; plans of many devices are
   // large, and checked once.
   passes.enableVerifier(false);
-  applyDefaultTimingPassManagerCLOptions(passes);
-  if (failed(applyPassManagerCLOptions(passes)))
+  if (options.instrument && failed(options.instrument(passes)))
     return failure();
   if (request.policy == "paper") {
     PaperPipelineOptions paper;
     paper.twoStage = options.twoStage;
-    paper.costs = options.paperCosts.value_or(CostUnit::Merged);
+    paper.costs = options.paperCosts;
     buildPaperPipeline(passes, paper);
   } else {
     PlanPipelineOptions best;
@@ -47,7 +34,7 @@ static LogicalResult planModule(ModuleOp module, const config::Request &request,
 
 FailureOr<PlannedRequest> etc::planRequest(MLIRContext &context,
                                            const config::Request &request,
-                                           const PlannerOptions &options) {
+                                           const PlanOptions &options) {
   PlannedRequest result{importRequest(context, request), {}};
   if (!result.module)
     return failure();

@@ -1,0 +1,47 @@
+//===- PlanRequest.h - From a request to proven plans -----------*- C++ -*-===//
+
+#ifndef ETC_PLANNER_PLANREQUEST_H
+#define ETC_PLANNER_PLANREQUEST_H
+
+#include "dialect/Etc.h"
+#include "etc/Config/Request.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Pass/PassManager.h"
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace etc {
+
+/// A plan file for each migration of the module.
+using Plans = std::vector<std::vector<uint8_t>>;
+
+/// A request that was planned: its IR in the last stage, and the plan files.
+struct PlannedRequest {
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  Plans plans;
+};
+
+/// How to plan, beyond what requests say.
+struct PlanOptions {
+  /// Under the paper's policy: de-fragment in a second plan.
+  bool twoStage = false;
+  /// Under the paper's policy: the matrix to solve.
+  CostUnit paperCosts = CostUnit::Merged;
+  /// What a tool adds to the passes, such as timing; may be empty.
+  std::function<mlir::LogicalResult(mlir::PassManager &)> instrument;
+};
+
+/// Plans a request that config::checkRequest has passed. Fails with a
+/// diagnostic where it can't be met. The same request gives the same plans,
+/// byte for byte.
+mlir::FailureOr<PlannedRequest> planRequest(mlir::MLIRContext &context,
+                                            const config::Request &request,
+                                            const PlanOptions &options);
+
+} // namespace etc
+
+#endif // ETC_PLANNER_PLANREQUEST_H
