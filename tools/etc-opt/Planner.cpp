@@ -6,13 +6,12 @@
 #include "Frontier.h"
 #include "Input.h"
 #include "Outputs.h"
-#include "Price.h"
 #include "RankFiles.h"
 #include "Report.h"
 #include "WhichNodes.h"
 #include "etc/Export/PlanText.h"
 #include "etc/Export/TrainerState.h"
-#include "etc/Planner/PlanRequest.h"
+#include "etc/Planner/Price.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
@@ -73,7 +72,9 @@ static std::string summarize(const config::Request &request,
        llvm::zip_equal(planned.plans, planned.module->getOps<MigrationOp>())) {
     const plan::fb::Plan &plan = *plan::fb::GetPlan(bytes.data());
     writeSummary(plan, os);
-    writePrice(migration, plan, request.isTotalFirst(), os);
+    if (std::optional<Price> price =
+            priceOf(migration, plan, request.isTotalFirst()))
+      writePrice(*price, os);
     moved += plan.summary()->moved_bytes();
     internode += plan.summary()->internode_bytes();
   }

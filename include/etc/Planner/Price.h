@@ -1,0 +1,43 @@
+//===- Price.h - What a placement costs over the free one -------*- C++ -*-===//
+
+#ifndef ETC_PLANNER_PRICE_H
+#define ETC_PLANNER_PRICE_H
+
+#include "dialect/Etc.h"
+#include "plan/plan_generated.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+#include <cstdint>
+#include <optional>
+
+namespace etc {
+
+/// What a placement moves more than one where roles may go anywhere does, under
+/// the same objective; negative: less.
+struct Price {
+  Place place;
+  /// Whether the plan has relays. Both sides of the price are without them.
+  bool hasRelays = false;
+  struct Bytes {
+    int64_t moved = 0, internode = 0;
+  };
+  /// Nothing where no plan was found with roles anywhere.
+  std::optional<Bytes> bytes;
+};
+
+/// The price of a migration that was planned, and of which `plan` is the plan.
+/// Nothing where roles may go anywhere anyway, or devices are given.
+std::optional<Price> priceOf(MigrationOp migration, const plan::fb::Plan &plan,
+                             bool totalFirst);
+
+/// As a line of the summary.
+void writePrice(const Price &price, llvm::raw_ostream &os);
+
+/// {"place", "relays_aside", "moved_bytes", "internode_bytes"}: the last two
+/// are null where they are not known. "null" where there is no price.
+void writePriceJson(const std::optional<Price> &price, llvm::raw_ostream &os);
+
+} // namespace etc
+
+#endif // ETC_PLANNER_PRICE_H
