@@ -1,6 +1,6 @@
-//===- WhichNodesSearch.cpp - Choosing the nodes that leave ---------------===//
+//===- NodeSearch.cpp - Choosing the nodes that leave ---------------------===//
 
-#include "WhichNodesSearch.h"
+#include "NodeSearch.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallSet.h"

@@ -1,4 +1,4 @@
-//===- WhichNodesSearch.h - Choosing the nodes that leave -----------------===//
+//===- NodeSearch.h - Choosing the nodes that leave -----------*- C++ -*-===//
 //
 // Nodes with as many usable devices, which hold the same roles in the same
 // order, are interchangeable: a choice is how many of each class leave.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef ETC_TOOLS_ETCOPT_WHICHNODESSEARCH_H
-#define ETC_TOOLS_ETCOPT_WHICHNODESSEARCH_H
+#ifndef ETC_LIB_PLANNER_NODESEARCH_H
+#define ETC_LIB_PLANNER_NODESEARCH_H
 
 #include "etc/Transforms/TryPlacement.h"
 
@@ -74,4 +74,4 @@ private:
 
 } // namespace etc
 
-#endif // ETC_TOOLS_ETCOPT_WHICHNODESSEARCH_H
+#endif // ETC_LIB_PLANNER_NODESEARCH_H
