@@ -55,6 +55,7 @@ constexpr int kReadWrite = 3;
 
 // CUdevice_attribute
 constexpr int kMultiprocessors = 16;
+constexpr int kCapabilityMajor = 75, kCapabilityMinor = 76;
 constexpr int kVirtualMemory = 102;
 
 /// The functions used here, by the names of the binary interface.

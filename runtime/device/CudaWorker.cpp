@@ -7,6 +7,7 @@
 #include "memory/PageArena.h"
 
 #include <algorithm>
+#include <utility>
 
 using namespace etc::runtime;
 
@@ -36,9 +37,12 @@ public:
 
   /// Once, in a context that is current.
   Status start() {
+    const KernelImage *image = nullptr;
+    Status status = findImage(image);
     cuda::Module module = nullptr;
-    Status status = driver.check(
-        driver.cuModuleLoadData(&module, kernelImage()), "cannot load kernels");
+    if (status.ok())
+      status = driver.check(driver.cuModuleLoadData(&module, image->data),
+                            "cannot load kernels");
     if (status.ok())
       status = driver.check(
           driver.cuModuleGetFunction(&kernel, module, "etc_run_moves"),
@@ -105,6 +109,24 @@ public:
   bool isHost() const override { return false; }
 
 private:
+  Status findImage(const KernelImage *&image) {
+    int major = 0, minor = 0;
+    for (auto [value, attribute] : {std::pair(&major, cuda::kCapabilityMajor),
+                                    std::pair(&minor, cuda::kCapabilityMinor)})
+      if (Status s = driver.check(
+              driver.cuDeviceGetAttribute(value, attribute, context.device()),
+              "cannot ask for the compute capability");
+          !s.ok())
+        return s;
+    image = chooseImage(kernelImages(), major * 10 + minor);
+    if (image)
+      return Status::success();
+    return Status(ErrorKind::Usage,
+                  etc::plan::text("no kernels for a GPU of compute capability ",
+                                  major, ".", minor, ": this build has ",
+                                  describeImages(kernelImages())));
+  }
+
   const cuda::DeviceContext context;
   const cuda::Driver &driver;
   std::unique_ptr<CudaPages> pages;
@@ -122,10 +144,11 @@ Result<std::unique_ptr<Worker>> etc::runtime::makeCudaWorker(unsigned ordinal) {
   const Result<cuda::Driver> &driver = cuda::findDriver();
   if (!driver)
     return driver.status();
-  if (!kernelImage())
+  if (kernelImages().empty())
     return Status(ErrorKind::Usage,
-                  "built without nvcc, which device memory needs; install the "
-                  "CUDA toolkit (12 or later) and build again");
+                  "built without GPU kernels, which device memory needs; run "
+                  "tools/dev/kernels, which fetches a compiler for them, and "
+                  "build again");
   Result<cuda::DeviceContext> context =
       cuda::DeviceContext::open(*driver, ordinal);
   if (!context)

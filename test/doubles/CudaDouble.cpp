@@ -121,7 +121,12 @@ Code cuDeviceGetName(char *name, int size, Device) {
 }
 Code cuDeviceGetAttribute(int *value, int attribute, Device) {
   const bool hasPages = !std::getenv("ETC_DOUBLE_NO_PAGES");
-  *value = attribute == kVirtualMemory ? hasPages : 2;
+  const char *capability = std::getenv("ETC_DOUBLE_CAPABILITY");
+  const int version = capability ? std::atoi(capability) : 90;
+  *value = attribute == kVirtualMemory     ? hasPages
+           : attribute == kCapabilityMajor ? version / 10
+           : attribute == kCapabilityMinor ? version % 10
+                                           : 2;
   return kSuccess;
 }
 Code cuDevicePrimaryCtxRetain(Context *context, Device device) {

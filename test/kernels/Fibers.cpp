@@ -11,11 +11,13 @@
 
 using namespace etc::test;
 
+// NOLINTBEGIN(readability-identifier-naming): the names of others
 extern "C" void etc_run_moves(const etc::runtime::Move *, const uint64_t *,
                               uint32_t, unsigned long long *);
 // The kernel's shared memory: the linker marks its ends.
 extern "C" __attribute__((visibility("hidden"))) char __start_etc_shared[],
     __stop_etc_shared[];
+// NOLINTEND(readability-identifier-naming)
 
 namespace {
 
@@ -203,6 +205,7 @@ const char *etcRunKernel(const etc::runtime::Move *moves,
 
 // The kernel is compiled with -fsanitize=thread, not for the sanitizer, but for
 // its calls before accesses to memory: there, other threads come in between.
+// NOLINTBEGIN(readability-identifier-naming)
 extern "C" {
 void __tsan_init() {}
 void __tsan_func_entry(void *) {}
@@ -231,3 +234,4 @@ ETC_ACCESS(unaligned_write16)
 void __tsan_read_range(void *, unsigned long) { block().mayLeave(); }
 void __tsan_write_range(void *, unsigned long) { block().mayLeave(); }
 }
+// NOLINTEND(readability-identifier-naming)

@@ -42,7 +42,8 @@ std::string etc::run::versionText() {
               FLATBUFFERS_VERSION_MINOR, ".", FLATBUFFERS_VERSION_REVISION,
               "\n", "Gloo         ", ETC_HAS_GLOO ? "built in" : "left out",
               "\n", "GPU kernels  ",
-              kernelImage() ? "built in" : "left out (built without nvcc)",
+              kernelImages().empty() ? "left out (no compiler was found)"
+                                     : describeImages(kernelImages()),
               "\n", "CUDA driver  ", describeDriver(), "\n", "NCCL         ",
               describeNccl(), "\n");
 }

@@ -178,13 +178,13 @@ TEST_F(EtcRun, SaysWhatNcclMisses) {
   }
 }
 
-/// GPUs of the double. Even they need kernels, which nvcc builds.
+/// GPUs of the double. Even they need kernels in the build.
 class EtcRunGpu : public EtcRun {
 protected:
   void SetUp() override {
     EtcRun::SetUp();
     Ended ended = migrate("");
-    if (ended.out.find("built without nvcc") != std::string::npos)
+    if (ended.out.find("built without GPU kernels") != std::string::npos)
       GTEST_SKIP() << ended.out;
   }
 
@@ -195,6 +195,15 @@ protected:
                  write(twoStagePlan()));
   }
 };
+
+TEST_F(EtcRunGpu, OldGpusHaveNoKernels) {
+  Ended ended = migrate("ETC_DOUBLE_CAPABILITY=75");
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_NE(ended.out.find("no kernels for a GPU of compute capability 7.5: "
+                           "this build has sm_80"),
+            std::string::npos)
+      << ended.out;
+}
 
 TEST_F(EtcRunGpu, VirtualDevicesRun) {
   Ended ended = migrate("");
