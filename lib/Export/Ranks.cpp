@@ -54,6 +54,13 @@ std::vector<RankSeat> etc::rankSeats(const fb::Plan &plan) {
   return seats;
 }
 
+std::vector<std::string> etc::defaultHosts(size_t nodes) {
+  std::vector<std::string> names;
+  for (size_t node = 0; node < nodes; ++node)
+    names.push_back("node" + std::to_string(node));
+  return names;
+}
+
 /// The lines of a file as an array of strings.
 static void
 writeLines(llvm::json::OStream &json, llvm::StringRef key,

@@ -7,11 +7,11 @@
 #include "Input.h"
 #include "Outputs.h"
 #include "RankFiles.h"
-#include "Report.h"
+#include "Rates.h"
 #include "WhichNodes.h"
 #include "etc/Export/PlanText.h"
-#include "etc/Export/TrainerState.h"
-#include "etc/Planner/Price.h"
+#include "etc/Planner/Explain.h"
+#include "etc/Planner/Report.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
@@ -63,29 +63,6 @@ readRequest(const PlannerOptions &options) {
   return request;
 }
 
-static std::string summarize(const config::Request &request,
-                             PlannedRequest &planned) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  uint64_t moved = 0, internode = 0;
-  for (auto [bytes, migration] :
-       llvm::zip_equal(planned.plans, planned.module->getOps<MigrationOp>())) {
-    const plan::fb::Plan &plan = *plan::fb::GetPlan(bytes.data());
-    writeSummary(plan, os);
-    if (std::optional<Price> price =
-            priceOf(migration, plan, request.isTotalFirst()))
-      writePrice(*price, os);
-    moved += plan.summary()->moved_bytes();
-    internode += plan.summary()->internode_bytes();
-  }
-  if (planned.plans.size() > 1)
-    os << "in all: moves " << formatBytes(moved) << ", "
-       << formatBytes(internode) << " between nodes, in "
-       << planned.plans.size() << " stages\n";
-  writeTrainerState(request, os);
-  return text;
-}
-
 /// m.etcplan where there is one plan, else m.1.etcplan, m.2.etcplan, ...
 static std::string outputName(StringRef output, size_t number, size_t count) {
   if (count == 1)
@@ -99,9 +76,10 @@ static int emit(const PlannerOptions &options, const config::Request &request,
                 PlannedRequest &planned) {
   const Plans &plans = planned.plans;
   std::string summary;
+  llvm::raw_string_ostream summaryStream(summary);
   if (!options.quiet || options.emit == Emit::Summary ||
       options.emit == Emit::Report)
-    summary = summarize(request, planned);
+    writeExplanation(request, planned, summaryStream);
   if (!options.quiet && options.emit != Emit::Summary)
     llvm::errs() << summary;
   if (options.emit == Emit::Mlir)
@@ -122,7 +100,7 @@ static int emit(const PlannerOptions &options, const config::Request &request,
            if (options.emit == Emit::Json)
              writeJson(plan, options.devices, os);
            else if (options.emit == Emit::Report)
-             writeReport(plan, options.rates, summary, os);
+             os << reportPage(plan, givenRates(options), summary);
            else
              os << StringRef(reinterpret_cast<const char *>(bytes.data()),
                              bytes.size());

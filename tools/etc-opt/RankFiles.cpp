@@ -10,18 +10,9 @@
 using namespace etc;
 using llvm::StringRef;
 
-static std::vector<std::string> hostNames(const PlannerOptions &options,
-                                          size_t nodes) {
-  if (options.hosts)
-    return *options.hosts;
-  std::vector<std::string> names;
-  for (size_t node = 0; node < nodes; ++node)
-    names.push_back("node" + std::to_string(node));
-  return names;
-}
-
 int etc::writeRanks(const PlannerOptions &options, const plan::fb::Plan &plan) {
-  std::vector<std::string> hosts = hostNames(options, plan.nodes()->size());
+  std::vector<std::string> hosts =
+      options.hosts ? *options.hosts : defaultHosts(plan.nodes()->size());
   auto json = [&](llvm::raw_ostream &os) { writeRanksJson(plan, hosts, os); };
   StringRef output = options.output;
   bool isFolder = output.ends_with("/") || llvm::sys::fs::is_directory(output);

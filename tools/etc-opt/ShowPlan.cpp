@@ -5,8 +5,9 @@
 #include "CheckOptions.h"
 #include "Outputs.h"
 #include "RankFiles.h"
-#include "Report.h"
+#include "Rates.h"
 #include "etc/Export/PlanText.h"
+#include "etc/Planner/Report.h"
 #include "plan/PlanFile.h"
 #include "plan/Referee.h"
 
@@ -35,7 +36,7 @@ static int writePlan(const PlannerOptions &options,
     if (options.emit == Emit::Json)
       writeJson(plan, options.devices, os);
     else if (options.emit == Emit::Report)
-      writeReport(plan, options.rates, summary, os);
+      os << reportPage(plan, givenRates(options), summary);
     else
       os << summary;
   };

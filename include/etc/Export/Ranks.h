@@ -34,6 +34,9 @@ struct RankSeat {
 /// The seats of all current ranks, ascending by rank.
 std::vector<RankSeat> rankSeats(const plan::fb::Plan &plan);
 
+/// node0, node1 and so on: what nodes without names are called.
+std::vector<std::string> defaultHosts(size_t nodes);
+
 /// Seats and launcher files in one document. `hosts` are the nodes' names.
 void writeRanksJson(const plan::fb::Plan &plan,
                     llvm::ArrayRef<std::string> hosts, llvm::raw_ostream &os);

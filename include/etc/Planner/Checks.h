@@ -1,0 +1,29 @@
+//===- Checks.h - What a verb can be asked for ------------------*- C++ -*-===//
+
+#ifndef ETC_PLANNER_CHECKS_H
+#define ETC_PLANNER_CHECKS_H
+
+#include "etc/Config/Request.h"
+#include "etc/Planner/Rates.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/Support/Error.h"
+
+#include <string>
+
+namespace etc {
+
+/// The frontier and which nodes compare plans of the best policy, and choose
+/// devices: whether the request leaves them that.
+llvm::Error checkComparable(const config::Request &request);
+
+/// Whether rates are in a range that times can be made from.
+llvm::Error checkRates(const Rates &rates);
+
+/// Whether there is a name for each node that launchers' files can have, and no
+/// two are alike.
+llvm::Error checkHosts(llvm::ArrayRef<std::string> hosts, size_t nodes);
+
+} // namespace etc
+
+#endif // ETC_PLANNER_CHECKS_H

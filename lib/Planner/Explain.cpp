@@ -1,0 +1,30 @@
+//===- Explain.cpp - What plans do, for people ----------------------------===//
+
+#include "etc/Planner/Explain.h"
+
+#include "etc/Export/PlanText.h"
+#include "etc/Export/TrainerState.h"
+#include "etc/Planner/Price.h"
+
+using namespace etc;
+using namespace mlir;
+
+void etc::writeExplanation(const config::Request &request,
+                           PlannedRequest &planned, raw_ostream &os) {
+  uint64_t moved = 0, internode = 0;
+  for (auto [bytes, migration] :
+       llvm::zip_equal(planned.plans, planned.module->getOps<MigrationOp>())) {
+    const plan::fb::Plan &plan = *plan::fb::GetPlan(bytes.data());
+    writeSummary(plan, os);
+    if (std::optional<Price> price =
+            priceOf(migration, plan, request.isTotalFirst()))
+      writePrice(*price, os);
+    moved += plan.summary()->moved_bytes();
+    internode += plan.summary()->internode_bytes();
+  }
+  if (planned.plans.size() > 1)
+    os << "in all: moves " << formatBytes(moved) << ", "
+       << formatBytes(internode) << " between nodes, in "
+       << planned.plans.size() << " stages\n";
+  writeTrainerState(request, os);
+}
