@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-#define ETC_PLAN_API_VERSION 1
+#define ETC_PLAN_API_VERSION 2
 
 /* The library's ETC_PLAN_API_VERSION. */
 ETC_API uint32_t etc_planner_api_version(void);
@@ -32,6 +32,10 @@ typedef enum etc_objective {
 typedef struct etc_planner_options {
   uint32_t struct_size; /* sizeof(etc_planner_options), set by the caller */
   etc_objective objective;
+  /* Since 2. What times are predicted for: GB/s (decimal) of a device in each
+   * direction, between nodes and inside one. 0: 50 and 450. */
+  double between_nodes_gb_per_s;
+  double inside_node_gb_per_s;
 } etc_planner_options;
 
 /* Plans a request, which is what etc-opt reads from a file: JSON in UTF-8.
@@ -43,6 +47,7 @@ ETC_API etc_error *etc_planner_plan(const char *request,
                                     const etc_planner_options *options,
                                     etc_plan **plan);
 
+/* UTF-8, freed by the caller. */
 typedef struct etc_text etc_text;
 
 ETC_API const char *etc_text_data(const etc_text *text); /* ends with a 0 */
@@ -56,6 +61,45 @@ ETC_API etc_error *etc_planner_json(const etc_plan *plan,
                                     etc_text **text);
 /* What the plan does, in a few lines for people. */
 ETC_API etc_error *etc_planner_summary(const etc_plan *plan, etc_text **text);
+
+/* ---- Since 2: what etc-opt answers beside plans ----
+ *
+ * Requests, options and errors are those of etc_planner_plan; further arguments
+ * that are wrong are ETC_ERROR_USAGE. Answers are JSON where nothing else is
+ * said; docs/which-nodes.md has their formats. */
+
+/* Lines for people, as of etc-opt --emit=summary: what the request's plan
+ * moves, the price of its placement, and what a trainer sets for itself. */
+ETC_API etc_error *etc_planner_explain(const char *request,
+                                       const etc_planner_options *options,
+                                       etc_text **text);
+/* What the placement of the request's plan moves more than roles on any device
+ * would: {"place", "relays_aside", "moved_bytes", "internode_bytes"}, or null
+ * where roles may go anywhere anyway. */
+ETC_API etc_error *etc_planner_price(const char *request,
+                                     const etc_planner_options *options,
+                                     etc_text **text);
+/* What the plan under each placement and objective moves, splits and frees; as
+ * of etc-opt --frontier. */
+ETC_API etc_error *etc_planner_frontier(const char *request,
+                                        const etc_planner_options *options,
+                                        etc_text **text);
+/* Which `count` nodes are cheapest to give back; as of etc-opt --which-nodes.
+ */
+ETC_API etc_error *etc_planner_which_nodes(const char *request, uint32_t count,
+                                           const etc_planner_options *options,
+                                           etc_text **text);
+/* The rank that every device takes, and files for launchers; as of etc-opt
+ * --emit=ranks, in the format of docs/ranks.md. `hosts` names the nodes; where
+ * `count` is 0 they are node0, node1, ... */
+ETC_API etc_error *etc_planner_ranks(const etc_plan *plan,
+                                     const char *const *hosts, size_t count,
+                                     etc_text **text);
+/* The plan as one HTML page; as of etc-opt PLAN --emit=report. Without rates,
+ * times are predicted for nodes with H100 GPUs. */
+ETC_API etc_error *etc_planner_report(const etc_plan *plan,
+                                      const etc_planner_options *options,
+                                      etc_text **text);
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,6 @@
 //===- PlanApi.cpp - plan.h -----------------------------------------------===//
 
-#include "PlanInProcess.h"
+#include "InProcess.h"
 #include "etc-c/plan.h"
 #include "etc/Export/PlanText.h"
 
@@ -29,6 +29,50 @@ static const etc::plan::fb::Plan &planOf(const etc_plan *plan) {
   return *etc::plan::fb::GetPlan(etc_plan_bytes(plan, &size));
 }
 
+/// What the caller's version of the struct has; 0 is a default.
+static etc::AskOptions readOptions(const etc_planner_options *options) {
+  etc_planner_options given{};
+  if (options)
+    std::memcpy(&given, options,
+                std::min<size_t>(options->struct_size, sizeof given));
+  etc::AskOptions result;
+  result.totalFirst = given.objective == ETC_TOTAL;
+  if (given.between_nodes_gb_per_s == 0 && given.inside_node_gb_per_s == 0)
+    return result;
+  etc::Rates &rates = result.rates.emplace();
+  if (given.between_nodes_gb_per_s != 0)
+    rates.betweenNodes = given.between_nodes_gb_per_s;
+  if (given.inside_node_gb_per_s != 0)
+    rates.insideNode = given.inside_node_gb_per_s;
+  return result;
+}
+
+static etc_error *refuseNull(const char *function) {
+  return etc_error_new(
+      ETC_ERROR_USAGE,
+      (std::string(function) + ": an argument is NULL").c_str());
+}
+
+static etc_error *finish(etc::Answer answer, etc_text **text) {
+  if (!answer.error.empty())
+    return etc_error_new(answer.kind, answer.error.c_str());
+  *text = new etc_text{std::move(answer.text)};
+  return nullptr;
+}
+
+/// A verb that takes a request, and further arguments.
+template <typename Verb, typename... Arguments>
+static etc_error *askRequest(const char *function, Verb verb,
+                             const char *request,
+                             const etc_planner_options *options,
+                             etc_text **text, Arguments... arguments) {
+  return guarded([&] {
+    if (!request || !text)
+      return refuseNull(function);
+    return finish(verb(request, readOptions(options), arguments...), text);
+  });
+}
+
 extern "C" {
 
 uint32_t etc_planner_api_version(void) { return ETC_PLAN_API_VERSION; }
@@ -38,17 +82,11 @@ etc_error *etc_planner_plan(const char *request,
                             etc_plan **plan) {
   return guarded([&]() -> etc_error * {
     if (!request || !plan)
-      return etc_error_new(ETC_ERROR_USAGE,
-                           "etc_planner_plan: an argument is NULL");
-    etc_planner_options given{};
-    if (options)
-      std::memcpy(&given, options,
-                  std::min<size_t>(options->struct_size, sizeof given));
-    etc::PlanOutcome outcome =
-        etc::planInProcess(request, given.objective == ETC_TOTAL);
-    if (outcome.bytes.empty())
-      return etc_error_new(outcome.kind, outcome.error.c_str());
-    return etc_plan_read(outcome.bytes.data(), outcome.bytes.size(), plan);
+      return refuseNull("etc_planner_plan");
+    etc::Answer answer = etc::askPlan(request, readOptions(options));
+    if (!answer.error.empty())
+      return etc_error_new(answer.kind, answer.error.c_str());
+    return etc_plan_read(answer.text.data(), answer.text.size(), plan);
   });
 }
 
@@ -57,6 +95,54 @@ const char *etc_text_data(const etc_text *text) { return text->value.c_str(); }
 size_t etc_text_size(const etc_text *text) { return text->value.size(); }
 
 void etc_text_free(etc_text *text) { delete text; }
+
+etc_error *etc_planner_explain(const char *request,
+                               const etc_planner_options *options,
+                               etc_text **text) {
+  return askRequest("etc_planner_explain", etc::askExplanation, request,
+                    options, text);
+}
+
+etc_error *etc_planner_price(const char *request,
+                             const etc_planner_options *options,
+                             etc_text **text) {
+  return askRequest("etc_planner_price", etc::askPrice, request, options, text);
+}
+
+etc_error *etc_planner_frontier(const char *request,
+                                const etc_planner_options *options,
+                                etc_text **text) {
+  return askRequest("etc_planner_frontier", etc::askFrontier, request, options,
+                    text);
+}
+
+etc_error *etc_planner_which_nodes(const char *request, uint32_t count,
+                                   const etc_planner_options *options,
+                                   etc_text **text) {
+  return askRequest("etc_planner_which_nodes", etc::askWhichNodes, request,
+                    options, text, count);
+}
+
+etc_error *etc_planner_ranks(const etc_plan *plan, const char *const *hosts,
+                             size_t count, etc_text **text) {
+  return guarded([&] {
+    if (!plan || !text || (count && !hosts))
+      return refuseNull("etc_planner_ranks");
+    return finish(etc::askRanks(planOf(plan),
+                                std::vector<std::string>(hosts, hosts + count)),
+                  text);
+  });
+}
+
+etc_error *etc_planner_report(const etc_plan *plan,
+                              const etc_planner_options *options,
+                              etc_text **text) {
+  return guarded([&] {
+    if (!plan || !text)
+      return refuseNull("etc_planner_report");
+    return finish(etc::askReport(planOf(plan), readOptions(options)), text);
+  });
+}
 
 etc_error *etc_planner_json(const etc_plan *plan, const uint32_t *devices,
                             size_t count, etc_text **text) {

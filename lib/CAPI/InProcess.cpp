@@ -1,0 +1,192 @@
+//===- InProcess.cpp - The planner's verbs on requests in memory ----------===//
+
+#include "InProcess.h"
+
+#include "etc/Export/PlanText.h"
+#include "etc/Export/Ranks.h"
+#include "etc/Planner/Checks.h"
+#include "etc/Planner/Explain.h"
+#include "etc/Planner/Frontier.h"
+#include "etc/Planner/Price.h"
+#include "etc/Planner/Report.h"
+#include "etc/Planner/WhichNodes.h"
+
+#include "mlir/IR/Diagnostics.h"
+
+using namespace etc;
+using namespace mlir;
+using config::Request;
+
+//===----------------------------------------------------------------------===//
+// Errors
+//===----------------------------------------------------------------------===//
+
+/// A request that was made in memory has no lines worth naming: the field is
+/// the place.
+static Answer refuse(llvm::Error error) {
+  Answer answer;
+  answer.kind = ETC_ERROR_MALFORMED;
+  llvm::handleAllErrors(
+      std::move(error),
+      [&](const config::RequestError &e) {
+        if (e.getExitCode() == config::ExitCode::Unsatisfiable)
+          answer.kind = ETC_ERROR_UNSATISFIABLE;
+        answer.error =
+            (e.getField() + (e.getField().empty() ? "" : ": ") + e.getText())
+                .str();
+      },
+      [&](const llvm::ErrorInfoBase &e) { answer.error = e.message(); });
+  return answer;
+}
+
+/// An argument beside the request.
+static Answer refuseUsage(llvm::Error error) {
+  Answer answer = refuse(std::move(error));
+  answer.kind = ETC_ERROR_USAGE;
+  return answer;
+}
+
+//===----------------------------------------------------------------------===//
+// On requests
+//===----------------------------------------------------------------------===//
+
+/// Reads and checks the request; then has `verb` write its answer.
+static Answer
+ask(const std::string &text, const AskOptions &options,
+    llvm::function_ref<llvm::Error(const Request &)> check,
+    llvm::function_ref<LogicalResult(MLIRContext &, const Request &,
+                                     raw_ostream &)>
+        verb) {
+  llvm::Expected<Request> request = config::parseRequest(text, "request");
+  if (!request)
+    return refuse(request.takeError());
+  if (options.totalFirst)
+    request->objective = "total";
+  if (llvm::Error error = config::checkRequest(*request))
+    return refuse(std::move(error));
+  if (llvm::Error error = checkRates(options.rates.value_or(Rates())))
+    return refuseUsage(std::move(error));
+  if (llvm::Error error = check(*request))
+    return refuse(std::move(error));
+
+  Answer answer;
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    // The first is the cause.
+    if (answer.error.empty())
+      answer.error = diagnostic.str();
+    return success();
+  });
+  llvm::raw_string_ostream os(answer.text);
+  if (succeeded(verb(context, *request, os))) {
+    answer.error.clear();
+    return answer;
+  }
+  answer.kind = ETC_ERROR_UNSATISFIABLE;
+  if (answer.error.empty())
+    answer.error = "the request can't be met";
+  return answer;
+}
+
+static llvm::Error accept(const Request &) { return llvm::Error::success(); }
+
+/// The same of a request that is planned once.
+static Answer askPlanned(
+    const std::string &text, const AskOptions &options,
+    llvm::function_ref<void(const Request &, PlannedRequest &, raw_ostream &)>
+        write) {
+  return ask(text, options, accept,
+             [&](MLIRContext &context, const Request &request,
+                 raw_ostream &os) -> LogicalResult {
+               FailureOr<PlannedRequest> planned =
+                   planRequest(context, request, {});
+               if (failed(planned))
+                 return failure();
+               write(request, *planned, os);
+               return success();
+             });
+}
+
+Answer etc::askPlan(const std::string &request, const AskOptions &options) {
+  return askPlanned(
+      request, options,
+      [](const Request &, PlannedRequest &planned, raw_ostream &os) {
+        const std::vector<uint8_t> &plan = planned.plans.front();
+        os.write(reinterpret_cast<const char *>(plan.data()), plan.size());
+      });
+}
+
+Answer etc::askExplanation(const std::string &request,
+                           const AskOptions &options) {
+  return askPlanned(request, options, writeExplanation);
+}
+
+Answer etc::askPrice(const std::string &request, const AskOptions &options) {
+  return askPlanned(
+      request, options,
+      [](const Request &request, PlannedRequest &planned, raw_ostream &os) {
+        writePriceJson(priceOf(*planned.module->getOps<MigrationOp>().begin(),
+                               *plan::fb::GetPlan(planned.plans.front().data()),
+                               request.isTotalFirst()),
+                       os);
+      });
+}
+
+Answer etc::askFrontier(const std::string &request, const AskOptions &options) {
+  return ask(request, options, checkComparable,
+             [&](MLIRContext &context, const Request &request,
+                 raw_ostream &os) -> LogicalResult {
+               FailureOr<Frontier> frontier = findFrontier(
+                   context, request, {}, options.rates.value_or(Rates()));
+               if (failed(frontier))
+                 return failure();
+               writeFrontierJson(*frontier, os);
+               return success();
+             });
+}
+
+Answer etc::askWhichNodes(const std::string &request, const AskOptions &options,
+                          int64_t count) {
+  if (count < 1)
+    return refuseUsage(
+        config::malformed({{}, "count"}, "expected a positive integer, got " +
+                                             llvm::Twine(count)));
+  return ask(request, options, checkComparable,
+             [&](MLIRContext &context, const Request &request,
+                 raw_ostream &os) -> LogicalResult {
+               FailureOr<WhichNodes> found = findWhichNodes(
+                   context, request, {}, options.rates.value_or(Rates()), count,
+                   "count");
+               if (failed(found))
+                 return failure();
+               writeWhichNodesJson(*found, os);
+               return success();
+             });
+}
+
+//===----------------------------------------------------------------------===//
+// On plans
+//===----------------------------------------------------------------------===//
+
+Answer etc::askRanks(const plan::fb::Plan &plan,
+                     std::vector<std::string> hosts) {
+  if (hosts.empty())
+    hosts = defaultHosts(plan.nodes()->size());
+  else if (llvm::Error error = checkHosts(hosts, plan.nodes()->size()))
+    return refuseUsage(std::move(error));
+  Answer answer;
+  llvm::raw_string_ostream os(answer.text);
+  writeRanksJson(plan, hosts, os);
+  return answer;
+}
+
+Answer etc::askReport(const plan::fb::Plan &plan, const AskOptions &options) {
+  if (llvm::Error error = checkRates(options.rates.value_or(Rates())))
+    return refuseUsage(std::move(error));
+  std::string notes;
+  llvm::raw_string_ostream os(notes);
+  writeSummary(plan, os);
+  Answer answer;
+  answer.text = reportPage(plan, options.rates, notes);
+  return answer;
+}
