@@ -5,9 +5,11 @@
 #include "etc-c/plan.h"
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 using namespace etc::python;
@@ -54,9 +56,78 @@ static std::string writeSummary(nb::bytes plan) {
   return takeText(error, text);
 }
 
+/// GB/s between nodes and inside one, where they are given.
+using GivenRates = std::optional<std::pair<double, double>>;
+
+static etc_planner_options optionsOf(const GivenRates &rates) {
+  etc_planner_options options{};
+  options.struct_size = sizeof options;
+  if (rates) {
+    options.between_nodes_gb_per_s = rates->first;
+    options.inside_node_gb_per_s = rates->second;
+  }
+  return options;
+}
+
+/// A verb that takes a request and answers in text.
+using RequestVerb = etc_error *(*)(const char *, const etc_planner_options *,
+                                   etc_text **);
+
+template <RequestVerb verb>
+static std::string ask(const std::string &request, const GivenRates &rates) {
+  const etc_planner_options options = optionsOf(rates);
+  etc_text *text = nullptr;
+  etc_error *error = nullptr;
+  {
+    nb::gil_scoped_release free;
+    error = verb(request.c_str(), &options, &text);
+  }
+  return takeText(error, text);
+}
+
+static std::string findWhichNodes(const std::string &request, uint32_t count,
+                                  const GivenRates &rates) {
+  const etc_planner_options options = optionsOf(rates);
+  etc_text *text = nullptr;
+  etc_error *error = nullptr;
+  {
+    nb::gil_scoped_release free;
+    error = etc_planner_which_nodes(request.c_str(), count, &options, &text);
+  }
+  return takeText(error, text);
+}
+
+static std::string writeRanks(nb::bytes plan,
+                              const std::vector<std::string> &hosts) {
+  std::vector<const char *> names;
+  for (const std::string &host : hosts)
+    names.push_back(host.c_str());
+  etc_text *text = nullptr;
+  etc_error *error = etc_planner_ranks(readPlan(plan).get(), names.data(),
+                                       names.size(), &text);
+  return takeText(error, text);
+}
+
+static std::string writeReport(nb::bytes plan, const GivenRates &rates) {
+  const etc_planner_options options = optionsOf(rates);
+  etc_text *text = nullptr;
+  etc_error *error = etc_planner_report(readPlan(plan).get(), &options, &text);
+  return takeText(error, text);
+}
+
 NB_MODULE(_plan, m) {
   m.doc() = "The planner of etc-c/plan.h.";
   m.def("make", &makePlan);
   m.def("json", &writeJson, nb::arg("plan"), nb::arg("devices").none());
   m.def("summary", &writeSummary);
+  m.def("explain", &ask<etc_planner_explain>, nb::arg("request"),
+        nb::arg("rates").none());
+  m.def("price", &ask<etc_planner_price>, nb::arg("request"),
+        nb::arg("rates").none());
+  m.def("frontier", &ask<etc_planner_frontier>, nb::arg("request"),
+        nb::arg("rates").none());
+  m.def("which_nodes", &findWhichNodes, nb::arg("request"), nb::arg("count"),
+        nb::arg("rates").none());
+  m.def("ranks", &writeRanks, nb::arg("plan"), nb::arg("hosts"));
+  m.def("report", &writeReport, nb::arg("plan"), nb::arg("rates").none());
 }

@@ -25,6 +25,7 @@ from etc.errors import (
 from etc.migration import Migration, migrate, prepare
 from etc.planner import plan
 from etc.plans import Plan, Summary, TensorSpec
+from etc.questions import explain, frontier, price, which_nodes
 from etc.report import Report
 
 __version__ = _version()
@@ -43,7 +44,11 @@ __all__ = [
     "UsageError",
     "VerificationError",
     "describe",
+    "explain",
+    "frontier",
     "migrate",
     "plan",
     "prepare",
+    "price",
+    "which_nodes",
 ]

@@ -49,6 +49,30 @@ def plan(
         UnsatisfiableError: it can't be met; the message says what could be.
         UsageError: this installation has no planner.
     """
+    whole = whole_request(request, model, prev, curr, cluster, fields)
+    return Plan.from_bytes(planner_for("plan").make(whole))
+
+
+def planner_for(verb: str) -> Any:
+    """The planner's module. Raises UsageError where there is none."""
+    module = planner()
+    if module is None:
+        raise UsageError(
+            f"this installation of ETC has no planner (libetc-plan.so), which {verb} "
+            "needs; plan with etc-opt elsewhere, and use Plan.load"
+        )
+    return module
+
+
+def whole_request(
+    request: Mapping[str, Any] | Path | None,
+    model: str | Mapping[str, Any] | Path | None,
+    prev: Layout | None,
+    curr: Layout | None,
+    cluster: str | Mapping[str, Any] | Sequence[int] | None,
+    fields: Mapping[str, Any],
+) -> str:
+    """The request in JSON; its arguments are those of `plan`."""
     whole = dict(_read_request(request))
     given = {
         "model": None if model is None else _read_model(model),
@@ -58,13 +82,7 @@ def plan(
         **{name: _plain(value) for name, value in fields.items()},
     }
     whole.update({name: value for name, value in given.items() if value is not None})
-    module = planner()
-    if module is None:
-        raise UsageError(
-            "this installation of ETC has no planner (libetc-plan.so); plan with "
-            "etc-opt elsewhere, and use Plan.load"
-        )
-    return Plan.from_bytes(module.make(json.dumps(whole)))
+    return json.dumps(whole)
 
 
 def _read_request(request: Mapping[str, Any] | Path | None) -> Mapping[str, Any]:

@@ -160,6 +160,28 @@ class Plan:
         wanted = None if devices is None else list(devices)
         return json.loads(module.json(self.to_bytes(), wanted))
 
+    def ranks(self, hosts: Iterable[str] = ()) -> dict[str, Any]:
+        """The rank that every device takes, and files for launchers.
+
+        `hosts` names the nodes; without, they are node0, node1, ... The format is
+        that of docs/ranks.md. Needs the planner.
+        """
+        module = planner()
+        if module is None:
+            raise UsageError("ranks needs the planner (libetc-plan.so)")
+        return json.loads(module.ranks(self.to_bytes(), list(hosts)))
+
+    def report(self, rates: tuple[float, float] | None = None) -> str:
+        """The plan as one HTML page, which needs no network.
+
+        Times are predicted for `rates`, GB/s of a device between nodes and inside
+        one; without, for nodes with H100 GPUs. Needs the planner.
+        """
+        module = planner()
+        if module is None:
+            raise UsageError("report needs the planner (libetc-plan.so)")
+        return module.report(self.to_bytes(), rates)
+
     def verify(self) -> None:
         """Checks box by box that the plan migrates what it says.
 

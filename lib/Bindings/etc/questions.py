@@ -1,0 +1,74 @@
+"""What the planner answers beside plans.
+
+Each verb takes a request as `etc.plan` does, and raises what it raises. `rates` are
+GB/s (decimal) of a device in each direction, between nodes and inside one; they are
+what times are predicted for.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from etc.planner import Path, planner_for, whole_request
+
+Rates = tuple[float, float]
+
+
+def frontier(
+    request: Mapping[str, Any] | Path | None = None,
+    *,
+    rates: Rates | None = None,
+    **fields: Any,
+) -> dict[str, Any]:
+    """What the plan under each placement and objective moves, splits and frees.
+
+    Returns {"rows": [...], "bound": {...}, ...}, the format "etc-frontier" of
+    docs/which-nodes.md.
+    """
+    whole = _whole(request, fields)
+    return json.loads(planner_for("frontier").frontier(whole, rates))
+
+
+def which_nodes(
+    count: int,
+    request: Mapping[str, Any] | Path | None = None,
+    *,
+    rates: Rates | None = None,
+    **fields: Any,
+) -> dict[str, Any]:
+    """Which `count` nodes are cheapest to give back.
+
+    Returns {"best": [{"nodes": [...], "moved_bytes": ..., ...}, ...], ...}, the
+    format "etc-which-nodes" of docs/which-nodes.md.
+    """
+    if count < 1:
+        raise ValueError(f"count: expected a positive integer, got {count}")
+    whole = _whole(request, fields)
+    return json.loads(planner_for("which_nodes").which_nodes(whole, count, rates))
+
+
+def price(
+    request: Mapping[str, Any] | Path | None = None, **fields: Any
+) -> dict[str, Any] | None:
+    """What the placement moves more than roles on any device would.
+
+    Returns {"place", "relays_aside", "moved_bytes", "internode_bytes"}, the bytes
+    None where they are not known; None where roles may go anywhere anyway.
+    """
+    return json.loads(planner_for("price").price(_whole(request, fields), None))
+
+
+def explain(request: Mapping[str, Any] | Path | None = None, **fields: Any) -> str:
+    """What etc-opt --emit=summary says: what the plan moves, keeps and needs, the
+    price of its placement, and what a trainer sets for itself."""
+    return planner_for("explain").explain(_whole(request, fields), None)
+
+
+def _whole(request: Mapping[str, Any] | Path | None, fields: dict[str, Any]) -> str:
+    own = {name: fields.pop(name, None) for name in _LAYOUT}
+    return whole_request(request, **own, fields=fields)
+
+
+_LAYOUT = ("model", "prev", "curr", "cluster")

@@ -1,0 +1,220 @@
+"""Each verb of the planner gives the same through the command line and in process:
+Python stands on C, C and etc-opt on lib/Planner. Nothing here needs PyTorch."""
+
+import json
+import os
+import random
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import etc
+from etc.plans import _format_bytes
+
+ETC_OPT = os.environ.get("ETC_OPT") or shutil.which("etc-opt")
+REQUESTS = 20
+RATES = (25.0, 200.0)
+OBJECTIVES = ("internode", "total")
+
+
+def random_side(rng, devices):
+    """A configuration of at most that many devices."""
+    pp, tp = rng.choice((1, 2, 3, 4)), rng.choice((1, 2, 4))
+    while pp * tp > devices:
+        pp, tp = max(1, pp // 2), max(1, tp // 2) if tp > pp else tp
+    dp = rng.randint(1, max(1, devices // (pp * tp)))
+    return f"PP{pp}TP{tp}DP{dp}"
+
+
+def random_request(rng):
+    nodes = [rng.choice((2, 4)) for _ in range(rng.randint(2, 4))]
+    request = {
+        "model": {
+            "family": "gpt",
+            "layers": 12,
+            "hidden": 64,
+            "heads": 4,
+            "vocab": 512,
+            "seq": 32,
+        },
+        "prev": random_side(rng, sum(nodes)),
+        "curr": random_side(rng, sum(nodes)),
+        "cluster": {"nodes": nodes},
+        "place": rng.choice(("any", "tp", "pack")),
+        "objective": rng.choice(OBJECTIVES),
+    }
+    if rng.random() < 0.3:
+        request["leaving"] = [rng.randrange(sum(nodes))]
+    if rng.random() < 0.2:
+        request["failed"] = [sum(nodes) - 1]
+        request.pop("leaving", None)
+    return request
+
+
+def describe_price(price):
+    """The line of a summary."""
+    if price is None:
+        return None
+    aside = ", relays aside" if price["relays_aside"] else ""
+    moved, internode = price["moved_bytes"], price["internode_bytes"]
+    if moved is None:
+        text = "unknown"
+    elif moved == internode == 0:
+        text = "nothing"
+    else:
+        text = f"moves {_change(moved)}, {_change(internode)} between nodes"
+    return f"  price    of {price['place']} over any{aside}: {text}"
+
+
+def _change(count):
+    if count == 0:
+        return "nothing"
+    return f"{_format_bytes(abs(count))} {'more' if count > 0 else 'less'}"
+
+
+def table_row(row):
+    """A line of the frontier's table."""
+    star = "*" if row.get("best") else " "
+    head = f"{star} {row['place']:<5} {row['objective']:<10}"
+    if "no_plan" in row:
+        return f"{head} no plan: {row['no_plan'].split(';')[0]}"
+    return (
+        f"{head} {_format_bytes(row['moved_bytes']):>12} "
+        f"{_format_bytes(row['internode_bytes']):>14} {row['split_groups']:12} "
+        f"{row['nodes_used']:11} {row['nodes_freed']:12} {row['seconds']:11.6f}"
+    )
+
+
+@unittest.skipUnless(ETC_OPT, "needs etc-opt: its path in ETC_OPT, or in PATH")
+class Verbs(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.seed = int(os.environ.get("ETC_SEED", random.randrange(1 << 32)))
+        print(f"\nETC_SEED={self.seed}", flush=True)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def etc_opt(self, *options):
+        return subprocess.run(
+            [ETC_OPT, *options, "--quiet"], capture_output=True, check=False
+        )
+
+    def compare(self, answer, options, read=json.loads):
+        """Calls answer(): what the command line prints, or the same error."""
+        done = self.etc_opt(*options)
+        try:
+            got = answer()
+        except (etc.UnsatisfiableError, etc.PlanError) as error:
+            status = 1 if isinstance(error, etc.UnsatisfiableError) else 2
+            self.assertEqual(done.returncode, status, done.stderr)
+            # The command line names options where others name arguments.
+            text = str(error).removeprefix("count: ")
+            self.assertIn(text, done.stderr.decode())
+            return None
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(got, read(done.stdout))
+        return got
+
+    def compare_frontier(self, request, file):
+        text = f"--rates={RATES[0]:g},{RATES[1]:g}"
+        # The table tries every placement and objective by itself.
+        done = self.etc_opt(file, "--frontier", text)
+        try:
+            found = etc.frontier(request, rates=RATES)
+        except etc.UnsatisfiableError as error:
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(str(error), done.stderr.decode())
+            return
+        lines = done.stdout.decode().splitlines()
+        self.assertEqual([table_row(row) for row in found["rows"]], lines[2:8])
+        bound = [found["bound"][name] for name in ("moved_bytes", "internode_bytes")]
+        self.assertEqual(lines[8].split()[0], "bound")
+        for count in bound:
+            self.assertIn(_format_bytes(count), lines[8])
+        self.assertIn(f"{found['prev']} -> {found['curr']}, ", lines[0])
+        self.assertIn(f" {found['groups']} tensor-parallel groups, ", lines[0])
+
+    def compare_plan(self, plan):
+        """What is asked of a plan."""
+        file = self.path("m.etcplan")
+        plan.save(file)
+        names = [f"gpu{number:02}" for number in range(len(plan.nodes))]
+        rates = f"--rates={RATES[0]:g},{RATES[1]:g}"
+        hosts = "--hosts=" + ",".join(names)
+        self.compare(lambda: plan.to_json(), (file, "--emit=json"))
+        self.compare(lambda: plan.ranks(), (file, "--emit=ranks"))
+        self.compare(lambda: plan.ranks(names), (file, "--emit=ranks", hosts))
+        self.compare(lambda: plan.report(), (file, "--emit=report"), bytes.decode)
+        self.compare(
+            lambda: plan.report(RATES), (file, "--emit=report", rates), bytes.decode
+        )
+        self.compare(
+            lambda: str(plan.summary) + "\n", (file, "--emit=summary"), bytes.decode
+        )
+
+    def compare_request(self, request, count):
+        """All verbs; whether there is a plan."""
+        file = self.path("request.json")
+        with open(file, "w", encoding="utf-8") as out:
+            json.dump(request, out)
+        data = self.compare(
+            lambda: etc.plan(request).to_bytes(), (file, "--emit=plan"), bytes
+        )
+        text = self.compare(
+            lambda: etc.explain(request), (file, "--emit=summary"), bytes.decode
+        )
+        self.compare(
+            lambda: etc.which_nodes(count, request), (file, f"--which-nodes={count}")
+        )
+        self.compare_frontier(request, file)
+        if data is None:
+            return False
+        lines = [line for line in text.splitlines() if "  price  " in line]
+        said = describe_price(etc.price(request))
+        self.assertEqual(lines, [said] if said else [])
+        self.compare_plan(etc.Plan.from_bytes(data))
+        return True
+
+    def test_random_requests(self):
+        rng = random.Random(self.seed)
+        planned = 0
+        for number in range(REQUESTS):
+            request, count = random_request(rng), rng.randint(1, 2)
+            with self.subTest(number=number, request=request):
+                planned += self.compare_request(request, count)
+        self.assertGreater(planned, REQUESTS // 4)
+
+    def test_chain(self):
+        """A request that begins where a plan ends."""
+        request = {"model": "gpt2", "prev": "PP2TP2", "curr": "PP4", "cluster": "2x4"}
+        first = etc.plan(**request)
+        first.save(self.path("m.etcplan"))
+        options = ("--model=gpt2", "--curr=TP2DP2", "--cluster=2x4", "--emit=plan")
+        self.compare(
+            lambda: etc.plan(
+                model="gpt2", prev=first, curr="TP2DP2", cluster="2x4"
+            ).to_bytes(),
+            (*options, f"--prev={self.path('m.etcplan')}"),
+            bytes,
+        )
+
+    def test_wrong_arguments(self):
+        request = {"model": "gpt2", "prev": "PP2", "curr": "PP4", "cluster": "1x4"}
+        with self.assertRaisesRegex(etc.PlanError, "policy: .* leave the policy out"):
+            etc.frontier(**request, policy="paper")
+        with self.assertRaisesRegex(ValueError, "count: expected a positive integer"):
+            etc.which_nodes(0, **request)
+        with self.assertRaisesRegex(etc.UsageError, "rates: expected 0.001 to"):
+            etc.frontier(**request, rates=(-1, 450))
+        with self.assertRaisesRegex(etc.UsageError, "hosts: expected a name for each"):
+            etc.plan(**request).ranks(["a", "b"])
+        with self.assertRaisesRegex(etc.UsageError, "hosts: 'a b' is no host name"):
+            etc.plan(**request).ranks(["a b"])
+
+
+if __name__ == "__main__":
+    unittest.main()
