@@ -22,7 +22,7 @@ const Vocabularies &etc::config::values() {
       .derive = {{"param", "none"}, {}},
       .policy = {{"best", "paper"}, {}},
       .place = {{"pack", "tp", "any"}, {}},
-      .objective = {{"internode", "total"}, {}},
+      .objective = {{"internode", "total", "time"}, {}},
       .order = {{"tp-cp-ep-dp-pp", "tp-cp-ep-pp-dp"}, {}},
       .precision = {precisionNames(), {}},
       .optimizer = {optimizerNames(), {}},

@@ -27,6 +27,7 @@ static LogicalResult planModule(ModuleOp module, const config::Request &request,
   } else {
     PlanPipelineOptions best;
     best.totalFirst = request.isTotalFirst();
+    best.byTime = request.isByTime();
     buildPlanPipeline(passes, best);
   }
   return success(succeeded(passes.run(module)) && succeeded(verify(module)));

@@ -6,8 +6,6 @@
 
 #include "llvm/ADT/DenseSet.h"
 
-#include <map>
-
 using namespace etc;
 using llvm::ArrayRef;
 using llvm::SmallVector;
@@ -39,7 +37,6 @@ public:
 private:
   /// [device] bytes of which holders send at least one copy, by and large.
   SmallVector<int64_t> findOwed() const;
-  SmallVector<SmallVector<unsigned>> groupDemands() const;
 
   const Demands &demands;
   const Devices &devices;
@@ -97,17 +94,6 @@ std::vector<Shipment> etc::findShipments(const Demands &demands,
 // Holders and relays
 //===----------------------------------------------------------------------===//
 
-/// What a device lacks is another fragment than what a device with another
-/// previous role does, but often the same pieces.
-static bool isLess(const Fragment *a, const Fragment *b) {
-  auto typesOf = [](const Fragment &fragment) {
-    return SmallVector<unsigned>(fragment.types.set_bits());
-  };
-  auto first = std::tie(a->tied, a->bytes, a->holders, a->pieces),
-       second = std::tie(b->tied, b->bytes, b->holders, b->pieces);
-  return first != second ? first < second : typesOf(*a) < typesOf(*b);
-}
-
 SourceChoice SourceChooser::chooseHolders() const {
   Sources sources(devices, prev);
   SmallVector<Transfers> transfers(demands.size());
@@ -149,26 +135,12 @@ SmallVector<int64_t> SourceChooser::findOwed() const {
   return owed;
 }
 
-/// Demands for the same pieces, one after the other.
-SmallVector<SmallVector<unsigned>> SourceChooser::groupDemands() const {
-  std::map<const Fragment *, size_t, decltype(&isLess)> numbers(&isLess);
-  SmallVector<SmallVector<unsigned>> groups;
-  for (unsigned number : order) {
-    auto [entry, isNew] =
-        numbers.try_emplace(demands[number].fragment, groups.size());
-    if (isNew)
-      groups.emplace_back();
-    groups[entry->second].push_back(number);
-  }
-  return groups;
-}
-
 SourceChoice SourceChooser::chooseRelays(RelayRule rule) const {
   const Sources sources(devices, prev);
   SmallVector<int64_t> owed = findOwed();
   Relays relays(devices, owed, rule);
   SmallVector<Transfers> transfers(demands.size());
-  for (ArrayRef<unsigned> group : groupDemands()) {
+  for (ArrayRef<unsigned> group : demands.groupAlike(prev.hasRanges())) {
     const Fragment &fragment = *demands[group.front()].fragment;
     SmallVector<int64_t> destinations;
     for (unsigned number : group)
@@ -194,7 +166,7 @@ SourceCost SourceChooser::leastCost() const {
   const Sources sources(devices, prev);
   SourceCost cost;
   SmallVector<int64_t> received(devices.size());
-  for (ArrayRef<unsigned> group : groupDemands()) {
+  for (ArrayRef<unsigned> group : demands.groupAlike(prev.hasRanges())) {
     const Fragment &fragment = *demands[group.front()].fragment;
     llvm::DenseSet<int64_t> reached;
     for (int64_t holder : sources.findHolders(fragment))

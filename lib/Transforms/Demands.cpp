@@ -22,6 +22,30 @@ SmallVector<unsigned> Demands::inOrder(bool hasRanges) const {
   return order;
 }
 
+/// What a device lacks is another fragment than what a device with another
+/// previous role does, but often the same pieces.
+static bool isLess(const Fragment *a, const Fragment *b) {
+  auto typesOf = [](const Fragment &fragment) {
+    return SmallVector<unsigned>(fragment.types.set_bits());
+  };
+  auto first = std::tie(a->tied, a->bytes, a->holders, a->pieces),
+       second = std::tie(b->tied, b->bytes, b->holders, b->pieces);
+  return first != second ? first < second : typesOf(*a) < typesOf(*b);
+}
+
+SmallVector<SmallVector<unsigned>> Demands::groupAlike(bool hasRanges) const {
+  std::map<const Fragment *, size_t, decltype(&isLess)> numbers(&isLess);
+  SmallVector<SmallVector<unsigned>> groups;
+  for (unsigned number : inOrder(hasRanges)) {
+    auto [entry, isNew] =
+        numbers.try_emplace(list[number].fragment, groups.size());
+    if (isNew)
+      groups.emplace_back();
+    groups[entry->second].push_back(number);
+  }
+  return groups;
+}
+
 /// None of the pieces.
 static Fragment emptyLike(const Fragment &fragment) {
   return {{},          fragment.types, fragment.tied, fragment.holders,
@@ -73,6 +97,91 @@ std::vector<Fragment> etc::cutFragment(const Fragment &fragment,
     take(rest);
   }
   parts.resize(count, emptyLike(fragment));
+  return parts;
+}
+
+/// How a piece is divided: along the outermost axis that is long enough, so
+/// that what is contiguous stays so; along the cut axis, within each of the few
+/// outer positions.
+struct Grid {
+  Span Piece::*axis;
+  int64_t turns = 1; ///< how often the axis is gone through
+};
+
+static Grid gridOf(const Piece &piece, int64_t parts) {
+  if (piece.outer.size() >= 4 * parts)
+    return {&Piece::outer};
+  if (piece.outer.size() * piece.cut.size() >= 4 * parts)
+    return {&Piece::cut, piece.outer.size()};
+  return {&Piece::inner};
+}
+
+/// Appends positions [begin, end) of all turns together.
+static void appendPositions(Fragment &fragment, const Piece &piece, Grid grid,
+                            int64_t begin, int64_t end) {
+  const Span all = piece.*grid.axis;
+  for (int64_t turn = 0; turn < grid.turns; ++turn) {
+    Piece part = piece;
+    if (grid.turns > 1)
+      part.outer = {piece.outer.begin + turn, piece.outer.begin + turn + 1};
+    const int64_t before = turn * all.size();
+    part.*grid.axis = {
+        all.begin + std::clamp<int64_t>(begin - before, 0, all.size()),
+        all.begin + std::clamp<int64_t>(end - before, 0, all.size())};
+    if (part.size() > 0)
+      append(fragment, part);
+  }
+}
+
+/// `size` * `share` / `whole`, rounded to the nearest.
+static int64_t scale(int64_t size, int64_t share, int64_t whole) {
+  return static_cast<int64_t>(
+      (2 * static_cast<__int128>(size) * share + whole) / (2 * whole));
+}
+
+/// The pieces of one window, one after the other, in stripes.
+static void divideWindow(ArrayRef<Piece> pieces, ArrayRef<int64_t> shares,
+                         int64_t whole, std::vector<Fragment> &parts) {
+  int64_t elements = 0;
+  for (const Piece &piece : pieces)
+    elements += piece.size();
+  // Cuts that are so near to the end of a piece are made there.
+  const int64_t count = parts.size(), near = elements / (32 * count);
+  int64_t number = 0, behind = 0;
+  auto endOf = [&](int64_t part) {
+    return part + 1 < count ? scale(elements, shares[part], whole) : elements;
+  };
+  for (const Piece &piece : pieces) {
+    const int64_t size = piece.size();
+    const Grid grid = gridOf(piece, count);
+    const int64_t positions = (piece.*grid.axis).size() * grid.turns;
+    int64_t begin = 0;
+    for (; endOf(number) + near < behind + size; ++number) {
+      const int64_t inside = endOf(number) - behind;
+      const int64_t end = inside <= near ? 0 : scale(positions, inside, size);
+      appendPositions(parts[number], piece, grid, begin, end);
+      begin = std::max(begin, end);
+    }
+    appendPositions(parts[number], piece, grid, begin, positions);
+    behind += size;
+    while (number + 1 < count && endOf(number) <= behind + near)
+      ++number;
+  }
+}
+
+std::vector<Fragment> etc::divideFragment(const Fragment &fragment,
+                                          ArrayRef<int64_t> shares,
+                                          int64_t whole, int64_t window) {
+  std::vector<Fragment> parts(shares.size() + 1, emptyLike(fragment));
+  ArrayRef<Piece> rest = fragment.pieces;
+  while (!rest.empty()) {
+    size_t count = 0;
+    for (int64_t bytes = 0; count < rest.size() && (bytes < window || !count);
+         ++count)
+      bytes += rest[count].size() * fragment.unit;
+    divideWindow(rest.take_front(count), shares, whole, parts);
+    rest = rest.drop_front(count);
+  }
   return parts;
 }
 

@@ -20,6 +20,15 @@ struct Demand {
 std::vector<Fragment> cutFragment(const Fragment &fragment,
                                   llvm::ArrayRef<int64_t> cuts);
 
+/// A fragment in stripes: pieces that follow each other are a window as soon as
+/// they have `window` bytes, and each window is cut behind the same shares of
+/// `whole`, ascending, or at the end of a piece that is near. A part has its
+/// stripe of every window, so that all parts progress alike. Parts may be
+/// empty.
+std::vector<Fragment> divideFragment(const Fragment &fragment,
+                                     llvm::ArrayRef<int64_t> shares,
+                                     int64_t whole, int64_t window);
+
 /// All demands of a migration, by number: in the order in which programs list
 /// them.
 class Demands {
@@ -43,6 +52,10 @@ public:
   /// Their numbers, those first that leave the least choice of a source: what
   /// many hold can then come along. `hasRanges`: pools are several roles.
   llvm::SmallVector<unsigned> inOrder(bool hasRanges) const;
+
+  /// The same numbers: demands for the same pieces, one after the other.
+  llvm::SmallVector<llvm::SmallVector<unsigned>>
+  groupAlike(bool hasRanges) const;
 
   /// The same demands, of fragments cut into what the same devices lack:
   /// tensors that tensor-parallel ranks hold alike are then no part of their

@@ -1,7 +1,7 @@
 //===- LowerToInstructions.cpp - Send, Recv and Refer ---------------------===//
 
 #include "DeviceClasses.h"
-#include "SpreadSources.h"
+#include "RouteDemands.h"
 #include "etc/Transforms/Passes.h"
 
 #include "mlir/IR/Builders.h"
@@ -28,7 +28,7 @@ using ExchangeMap = SmallVector<std::map<int64_t, SmallVector<Exchange>>>;
 /// Lowers one migration.
 class Lowering {
 public:
-  Lowering(MigrationOp migration, PlacementOp placement);
+  Lowering(MigrationOp migration, PlacementOp placement, bool byTime);
   LogicalResult planTransfers();
   /// Adds the programs and returns their number.
   int64_t createPrograms();
@@ -37,6 +37,7 @@ private:
   LogicalResult findDemands();
   LogicalResult reportLost();
   SourceChoice chooseTransfers();
+  SourceChoice chooseWhole();
   void addExchanges(ArrayRef<Transfers> transfers);
   Behaviour behaviourOf(int64_t device, SmallVectorImpl<int64_t> &peers) const;
   void createProgram(const Behaviour &behaviour, const ClassMembers &members);
@@ -50,6 +51,7 @@ private:
     return role < 0 ? RoleAttr() : side.getRole(role);
   }
 
+  const bool byTime;
   MigrationOp migration;
   MLIRContext *context;
   OpBuilder builder;
@@ -66,8 +68,10 @@ private:
 
 struct LowerToInstructions
     : ::etc::impl::LowerToInstructionsPassBase<LowerToInstructions> {
+  using LowerToInstructionsPassBase::LowerToInstructionsPassBase;
+
   LogicalResult runOnMigration(MigrationOp migration) override {
-    Lowering lowering(migration, migration.getOnly<PlacementOp>());
+    Lowering lowering(migration, migration.getOnly<PlacementOp>(), byTime);
     if (failed(lowering.planTransfers()))
       return failure();
     programs += lowering.createPrograms();
@@ -76,8 +80,8 @@ struct LowerToInstructions
 };
 } // namespace
 
-Lowering::Lowering(MigrationOp migration, PlacementOp placement)
-    : migration(migration), context(migration.getContext()),
+Lowering::Lowering(MigrationOp migration, PlacementOp placement, bool byTime)
+    : byTime(byTime), migration(migration), context(migration.getContext()),
       builder(OpBuilder::atBlockEnd(&migration.getBody().front())),
       table(migration), prev(migration, table, Side::Prev),
       curr(migration, table, Side::Curr), devices(migration),
@@ -168,8 +172,21 @@ void Lowering::addExchanges(ArrayRef<Transfers> transfers) {
     }
 }
 
-/// Takes finer demands where they are worth it.
+/// Takes routes where they are worth it.
 SourceChoice Lowering::chooseTransfers() {
+  SourceChoice choice = chooseWhole();
+  if (!byTime)
+    return choice;
+  std::optional<SourcedDemands> routed =
+      routeDemands(demands, choice, devices, prev);
+  if (!routed)
+    return choice;
+  demands = std::move(routed->demands);
+  return std::move(routed->choice);
+}
+
+/// Takes finer demands where they are worth it.
+SourceChoice Lowering::chooseWhole() {
   SourceChoice choice = chooseSources(demands, devices, prev);
   if (choice.hasRelays) {
     Demands finer = demands.splitByTakers();

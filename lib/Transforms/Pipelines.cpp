@@ -23,7 +23,9 @@ void etc::buildPlanPipeline(OpPassManager &passes,
   migration.addPass(createSolveAssignmentPass(assignment));
   migration.addPass(createPlaceRolesPass());
   // Only now is it known who lacks what.
-  migration.addPass(createLowerToInstructionsPass());
+  LowerToInstructionsPassOptions lowering;
+  lowering.byTime = options.byTime;
+  migration.addPass(createLowerToInstructionsPass(lowering));
   // Rounds need all instructions at once: memory couples them.
   migration.addPass(createScheduleChunksPass());
   // Last, and apart: nothing leaves the compiler unproven.

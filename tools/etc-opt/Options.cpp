@@ -136,9 +136,9 @@ struct Options {
                  clEnumValN(CostUnit::Units, "units",
                             "exact units, layers x slices"))};
   cl::opt<std::string> objective =
-      text("objective", "internode|total",
-           "Which bytes come first, where both can't be least: those between "
-           "nodes (default), or all");
+      text("objective", "internode|total|time",
+           "What comes first: the bytes between nodes (default), all bytes, or "
+           "the bytes between nodes on routes that take least time");
   cl::opt<std::string> place =
       text("place", "any|tp|pack",
            "Roles on any device; tensor-parallel groups inside nodes; that on "

@@ -267,6 +267,7 @@ struct Request {
   /// The number of devices of the cluster.
   int64_t deviceCount() const;
   bool isTotalFirst() const { return objective == "total"; }
+  bool isByTime() const { return objective == "time"; }
   /// Whether the device may take a role: neither failed nor leaving.
   bool isUsable(int64_t device) const;
 };

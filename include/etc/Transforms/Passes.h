@@ -22,6 +22,9 @@ struct PlanPipelineOptions : mlir::PassPipelineOptions<PlanPipelineOptions> {
   Option<bool> totalFirst{
       *this, "total-first", llvm::cl::init(false),
       llvm::cl::desc("The least bytes in all before the least between nodes")};
+  Option<bool> byTime{
+      *this, "by-time", llvm::cl::init(false),
+      llvm::cl::desc("Least time of the slowest link or NIC first")};
 };
 
 /// From the request stage to a proven plan. Each step says why it stands where

@@ -58,10 +58,14 @@ def LowerToInstructionsPass : Etc_Pass<"etc-lower-to-instructions"> {
     first, then a device that sends to the destination anyway, then all holders in turn; where the busiest port sends,
     others that hold the same then send in its place, parts of fragments if need be, until it sends the least that it
     can. Where this takes a quarter or more off the bytes between nodes or off the busiest port, devices that have
-    received state are sources, too (`hop`). Under `policy paper` holders only take turns. Devices that do the same
+    received state are sources, too (`hop`). With `by-time`, routes are taken instead where they make the slowest link or
+    NIC much faster at the rates of an H100 (lib/Optimize/Routing): tensors are cut, and what enters or leaves a node is
+    striped over its NICs. Under `policy paper` holders only take turns. Devices that do the same
     become one `etc.program`.
     Fails where state has no living holder, and names it.
   }];
+  let options = [Option<"byTime", "by-time", "bool", "false",
+                        "Least time of the slowest link or NIC first">];
   let statistics = [Statistic<"programs", "programs", "Classes of devices">];
 }
 

@@ -1,0 +1,242 @@
+//===- RouteDemands.cpp - Demands as a routing problem --------------------===//
+
+#include "RouteDemands.h"
+
+#include "etc/Optimize/Routing/Solver.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace etc;
+using llvm::ArrayRef;
+using llvm::SmallVector;
+
+namespace {
+/// What the link and the NIC of a device are assumed to carry in each
+/// direction, in bytes a second: those of an H100.
+constexpr int64_t linkRate = 450'000'000'000;
+constexpr int64_t nicRate = 50'000'000'000;
+/// Routes that take more than this of the time without them are not worth their
+/// hops.
+constexpr int64_t worthwhilePercent = 90;
+/// Nor are those that save less than this: it is what some tens of rounds cost,
+/// and hops are rounds.
+constexpr routing::Time worthwhileTime = {1, 1000};
+/// Less than this is not divided over NICs, in bytes.
+constexpr int64_t smallestWindow = 16 << 20;
+/// An atom is divided into about so many parts in all windows at most, counted
+/// for each destination: every one of them is an instruction.
+constexpr int64_t mostParts = 150'000;
+
+using DeviceSet = std::vector<int32_t>;
+
+/// Demands that are one atom.
+struct Group {
+  SmallVector<unsigned> demands;
+  int64_t bytes = 0;
+};
+
+/// The hops of an atom by receiver.
+class Routes {
+public:
+  void add(const routing::Hop &hop) {
+    receipts[hop.to][hop.begin] = &hop;
+    breaks.push_back(hop.begin);
+    breaks.push_back(hop.end);
+  }
+  void close() {
+    llvm::sort(breaks);
+    breaks.erase(llvm::unique(breaks), breaks.end());
+  }
+  /// Where the atom is divided: its beginning, all cuts, its end.
+  ArrayRef<int64_t> getBreaks() const { return breaks; }
+  /// Who sends a byte to a device.
+  Source findSource(int64_t device, int64_t byte) const;
+
+private:
+  std::map<int64_t, std::map<int64_t, const routing::Hop *>> receipts;
+  SmallVector<int64_t> breaks;
+};
+
+/// Demands become atoms, and hops become transfers.
+class Router {
+public:
+  Router(const Demands &demands, const Devices &devices, const Holdings &prev)
+      : demands(demands), devices(devices), prev(prev) {
+    addResources();
+    addAtoms();
+  }
+
+  const routing::Problem &getProblem() const { return problem; }
+  SourcedDemands apply(const routing::Solution &solution) const;
+
+private:
+  void addResources();
+  void addAtoms();
+  int32_t numberOf(const DeviceSet &set);
+  void addDemand(SourcedDemands &result, const Demand &demand,
+                 const Routes &routes, int64_t window) const;
+
+  const Demands &demands;
+  const Devices &devices;
+  const Holdings &prev;
+  routing::Problem problem;
+  std::map<DeviceSet, int32_t> numbers;
+  std::vector<Group> groups; ///< [atom]
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// The problem
+//===----------------------------------------------------------------------===//
+
+void Router::addResources() {
+  std::vector<int32_t> sizes(devices.getNodeCount());
+  for (int64_t device = 0; device < devices.size(); ++device)
+    ++sizes[devices.getNode(device)];
+  for (int32_t size : sizes)
+    routing::addNode(problem, size, size, linkRate, nicRate);
+}
+
+int32_t Router::numberOf(const DeviceSet &set) {
+  auto [entry, isNew] = numbers.try_emplace(set, problem.sets.size());
+  if (isNew)
+    problem.sets.push_back(set);
+  return entry->second;
+}
+
+/// What a device lacks is often the same as what another one does, and listed
+/// apart.
+void Router::addAtoms() {
+  const Sources sources(devices, prev);
+  std::map<std::pair<int32_t, int32_t>, Group> bySets;
+  for (const SmallVector<unsigned> &alike :
+       demands.groupAlike(prev.hasRanges())) {
+    const Fragment &fragment = *demands[alike.front()].fragment;
+    DeviceSet holders, needers;
+    for (int64_t device : sources.findHolders(fragment))
+      holders.push_back(device);
+    for (unsigned number : alike)
+      llvm::append_range(needers, demands[number].destinations);
+    llvm::sort(holders);
+    llvm::sort(needers);
+    Group &group = bySets[{numberOf(holders), numberOf(needers)}];
+    llvm::append_range(group.demands, alike);
+    group.bytes += fragment.bytes;
+  }
+  for (routing::Device &device : problem.devices)
+    device.status = routing::Status::Spare;
+  for (const DeviceSet &set : problem.sets)
+    for (int32_t device : set)
+      problem.devices[device].status = routing::Status::Usable;
+  for (auto &[sets, group] : bySets) {
+    problem.atoms.push_back({sets.first, sets.second, group.bytes});
+    groups.push_back(std::move(group));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The routes
+//===----------------------------------------------------------------------===//
+
+Source Routes::findSource(int64_t device, int64_t byte) const {
+  const routing::Hop &hop =
+      *std::prev(receipts.at(device).upper_bound(byte))->second;
+  if (hop.stage == 0)
+    return {hop.from, 0};
+  // As often as this byte was received, which may be less often than others
+  // of its hop were.
+  return {hop.from,
+          receipts.contains(hop.from) ? findSource(hop.from, byte).hop + 1 : 0};
+}
+
+/// The parts that hops divide a demand into. All tensors are divided, so that
+/// rounds, which take tensors in turn, use all NICs alike.
+void Router::addDemand(SourcedDemands &result, const Demand &demand,
+                       const Routes &routes, int64_t window) const {
+  ArrayRef<int64_t> breaks = routes.getBreaks();
+  std::vector<Fragment> parts = divideFragment(
+      *demand.fragment, breaks.drop_front().drop_back(), breaks.back(), window);
+  for (auto [begin, part] : llvm::zip_equal(breaks.drop_back(), parts)) {
+    if (part.pieces.empty())
+      continue;
+    Transfers &transfers = result.choice.transfers.emplace_back();
+    for (int64_t device : demand.destinations)
+      transfers.push_back(routes.findSource(device, begin));
+    result.demands.addOwn(std::move(part), demand.destinations);
+  }
+}
+
+SourcedDemands Router::apply(const routing::Solution &solution) const {
+  std::vector<Routes> routes(problem.atoms.size());
+  for (const routing::Hop &hop : solution.hops)
+    routes[hop.atom].add(hop);
+  SourcedDemands result;
+  for (auto [atom, group, ofAtom] :
+       llvm::zip_equal(problem.atoms, groups, routes)) {
+    ofAtom.close();
+    const int64_t parts = ofAtom.getBreaks().size() - 1,
+                  windows = std::max<int64_t>(
+                      1, mostParts /
+                             (parts * std::ssize(problem.needersOf(atom))));
+    for (unsigned number : group.demands)
+      addDemand(result, demands[number], ofAtom,
+                std::max(smallestWindow, atom.bytes / windows));
+  }
+  result.choice.cost = costOf(result.demands, devices, result.choice.transfers);
+  result.choice.hasRelays = llvm::any_of(
+      solution.hops, [](const routing::Hop &hop) { return hop.stage > 0; });
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// The choice
+//===----------------------------------------------------------------------===//
+
+/// What the slowest link or NIC takes.
+static routing::Time timeOf(const Demands &demands, const Devices &devices,
+                            ArrayRef<Transfers> transfers) {
+  struct Loads {
+    int64_t linkOut = 0, linkIn = 0, nicOut = 0, nicIn = 0;
+  };
+  std::vector<Loads> loads(devices.size());
+  for (auto [number, sources] : llvm::enumerate(transfers))
+    for (auto [to, source] :
+         llvm::zip_equal(demands[number].destinations, sources)) {
+      const bool isNear = devices.getNode(to) == devices.getNode(source.device);
+      const int64_t bytes = demands[number].fragment->bytes;
+      (isNear ? loads[source.device].linkOut : loads[source.device].nicOut) +=
+          bytes;
+      (isNear ? loads[to].linkIn : loads[to].nicIn) += bytes;
+    }
+  routing::Time slowest;
+  for (const Loads &its : loads)
+    slowest = std::max({slowest,
+                        {std::max(its.linkOut, its.linkIn), linkRate},
+                        {std::max(its.nicOut, its.nicIn), nicRate}});
+  return slowest;
+}
+
+static bool isMuchLess(const routing::Time &time, const routing::Time &other) {
+  return routing::Time{time.bytes, time.rate * worthwhilePercent} <=
+             routing::Time{other.bytes, other.rate * 100} &&
+         time.seconds() + worthwhileTime.seconds() <= other.seconds();
+}
+
+std::optional<SourcedDemands> etc::routeDemands(const Demands &demands,
+                                                const SourceChoice &choice,
+                                                const Devices &devices,
+                                                const Holdings &prev) {
+  const routing::Time before = timeOf(demands, devices, choice.transfers);
+  const Demands finer = demands.splitByTakers();
+  const Router router(finer, devices, prev);
+  const routing::Problem &problem = router.getProblem();
+  if (!isMuchLess(routing::findBound(problem).time, before))
+    return std::nullopt;
+  SourcedDemands routed = router.apply(routing::solveStriped(problem));
+  const routing::Time after =
+      timeOf(routed.demands, devices, routed.choice.transfers);
+  if (!isMuchLess(after, before) ||
+      routed.choice.cost.internode > choice.cost.internode)
+    return std::nullopt;
+  return routed;
+}

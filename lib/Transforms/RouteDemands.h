@@ -1,0 +1,22 @@
+//===- RouteDemands.h - Demands as a routing problem ----------------------===//
+
+#ifndef ETC_LIB_TRANSFORMS_ROUTEDEMANDS_H
+#define ETC_LIB_TRANSFORMS_ROUTEDEMANDS_H
+
+#include "SpreadSources.h"
+
+#include <optional>
+
+namespace etc {
+
+/// The same demands along the routes that lib/Optimize/Routing finds for the
+/// rates of an H100, cut where these divide them; nothing where they would not
+/// be much faster than `choice`, or send more between nodes.
+std::optional<SourcedDemands> routeDemands(const Demands &demands,
+                                           const SourceChoice &choice,
+                                           const Devices &devices,
+                                           const Holdings &prev);
+
+} // namespace etc
+
+#endif // ETC_LIB_TRANSFORMS_ROUTEDEMANDS_H
