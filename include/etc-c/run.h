@@ -16,7 +16,7 @@
  *
  * Threads. A plan never changes: any thread may read it. Different migrations
  * may be used by different threads at once; one migration by one thread at a
- * time, except etc_migration_abort(), which any thread may call.
+ * time, except etc_migration_abort*(), which any thread may call.
  *
  * Versions. Functions and fields are added, never changed or removed; structs
  * begin with their size, so that programs built against an older header go on
@@ -34,7 +34,7 @@ extern "C" {
 
 #define ETC_API __attribute__((visibility("default")))
 
-#define ETC_RUN_API_VERSION 2
+#define ETC_RUN_API_VERSION 3
 
 /* The library's ETC_RUN_API_VERSION; at least that of this header is needed. */
 ETC_API uint32_t etc_run_api_version(void);
@@ -322,6 +322,12 @@ ETC_API etc_outcome etc_migration_outcome(const etc_migration *migration);
 
 /* Makes prepare and run, here and at the peers, end with an error. */
 ETC_API void etc_migration_abort(etc_migration *migration);
+
+/* The same, and the peers' errors say `cause`: one line, of which 1024 bytes
+ * count, with the device before it. Whatever went wrong first is the cause for
+ * all. Callbacks may call it before they return an error. */
+ETC_API void etc_migration_abort_because(etc_migration *migration,
+                                         const char *cause);
 
 /* After run: the memory of the current tensor `index` of
  * etc_plan_tensor(plan, ETC_CURR, ...), and whether it is that of a previous

@@ -168,6 +168,22 @@ private:
     }
   }
 
+  /// Tells the peers what a callback raised.
+  void explain(const char *callback) {
+    nb::gil_scoped_acquire hold;
+    std::string cause = std::string(callback) + " raised an exception";
+    try {
+      std::rethrow_exception(raised);
+    } catch (const nb::python_error &error) {
+      cause = std::string(callback) + " raised " +
+              std::string(nb::str(error.type().attr("__name__")).c_str()) +
+              ": " + nb::str(error.value()).c_str();
+    } catch (const std::exception &error) {
+      cause = std::string(callback) + " raised " + error.what();
+    }
+    etc_migration_abort_because(migration, cause.c_str());
+  }
+
   static MigrationHandle &self(void *context) {
     return *static_cast<MigrationHandle *>(context);
   }
@@ -204,11 +220,14 @@ private:
   static void *onAllocate(void *context, const etc_tensor_info *tensor,
                           uint64_t bytes) {
     MigrationHandle &me = self(context);
-    return me.guarded<void *>(nullptr, [&] {
+    const auto made = me.guarded<std::optional<void *>>(std::nullopt, [&] {
       nb::object data = tensor ? me.allocate(tensor->type, tensor->name, bytes)
                                : me.allocate(nb::none(), nb::none(), bytes);
       return reinterpret_cast<void *>(nb::cast<uintptr_t>(data));
     });
+    if (!made)
+      me.explain("allocate");
+    return made.value_or(nullptr);
   }
 
   static void onRelease(void *context, etc_side, const etc_tensor_info *tensor,

@@ -229,9 +229,8 @@ Result<Connections> etc::runtime::connect(const OpenPlan &plan,
   if (!control)
     return control.status();
   auto transport = connectTransport(plan, options, store, **control);
-  if (!transport) {
-    (*control)->abort();
-    return transport.status();
-  }
+  if (!transport)
+    return giveUp(**control, plan.index().device(options.rank),
+                  transport.status());
   return Connections{std::move(*control), std::move(*transport)};
 }

@@ -1,6 +1,7 @@
 #include "capi/Migration.h"
 
 #include "capi/TensorInfo.h"
+#include "control/PeerControl.h"
 #include "device/CudaWorker.h"
 #include "device/HostWorker.h"
 
@@ -107,9 +108,7 @@ Status Migration::attempt(const std::function<Status()> &body, Stage next) {
     status = Status(ErrorKind::Usage, error.what());
   }
   stage = status.ok() ? next : Stage::Failed;
-  if (!status.ok())
-    abort();
-  return status;
+  return status.ok() ? status : giveUpAfter(status);
 }
 
 Status Migration::prepare() {
@@ -163,10 +162,22 @@ Status Migration::run() {
       Stage::Done);
 }
 
-void Migration::abort() {
+Status Migration::giveUpAfter(const Status &error) {
+  Status told = error;
+  if (connections.control)
+    told = giveUp(*connections.control, index.device(options.bootstrap.rank),
+                  error);
+  abort({});
+  return told;
+}
+
+void Migration::abort(std::string_view cause) {
   std::lock_guard lock(mutex);
   isAborted = true;
-  connections.abort();
+  connections.abort(
+      cause.empty()
+          ? std::string()
+          : text("device ", index.device(options.bootstrap.rank), ": ", cause));
 }
 
 etc_outcome Migration::outcome() const {

@@ -36,7 +36,9 @@ public:
                         const etc_tensor &tensor);
   Status prepare();
   Status run();
-  void abort();
+  /// The others learn `cause`, with this device before it; any thread may call
+  /// it.
+  void abort(std::string_view cause);
 
   /// Any thread may ask.
   etc_outcome outcome() const;
@@ -53,6 +55,8 @@ private:
 
   Status expectStage(Stage expected, const char *what) const;
   Status connectAndPrepare();
+  /// Returns the cause: of another participant where that gave one.
+  Status giveUpAfter(const Status &error);
   Status attempt(const std::function<Status()> &body, Stage next);
   void enter(uint32_t device, uint32_t round, Phase phase) override;
   /// The previous state is where it is read from.

@@ -87,7 +87,12 @@ etc_outcome etc_migration_outcome(const etc_migration *migration) {
 }
 
 void etc_migration_abort(etc_migration *migration) {
-  migration->migration->abort();
+  migration->migration->abort("the migration was aborted");
+}
+
+void etc_migration_abort_because(etc_migration *migration, const char *cause) {
+  migration->migration->abort(cause && *cause ? cause
+                                              : "the migration was aborted");
 }
 
 etc_error *etc_migration_tensor(const etc_migration *migration, size_t index,

@@ -2,6 +2,7 @@
 
 #include "transport/Control.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace etc::runtime;
@@ -17,7 +18,10 @@ void PeerChannel::add(std::string_view message) {
   out += message;
 }
 void PeerChannel::addGoodbye() { out += bytesOf(kGoodbye); }
-void PeerChannel::addGivingUp() { out += bytesOf(kGivingUp); }
+void PeerChannel::addGivingUp(std::string_view cause) {
+  out += bytesOf(kGivingUp);
+  add(cause.substr(0, Control::kMostCauseBytes));
+}
 
 void PeerChannel::flush() {
   if (end_ == End::None && !socket.send(out))
@@ -33,19 +37,37 @@ void PeerChannel::receive() {
     end_ = End::Lost;
 }
 
+size_t PeerChannel::mostBytes() const {
+  return isGivingUp ? Control::kMostCauseBytes : Control::kMostBytes;
+}
+
+void PeerChannel::giveUp(std::string cause) {
+  end_ = End::GaveUp;
+  cause_ = std::move(cause);
+  // One line, whatever came.
+  std::replace_if(
+      cause_.begin(), cause_.end(),
+      [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
+}
+
 void PeerChannel::parse() {
   size_t at = 0;
   uint32_t length;
   while (end_ == End::None && in.size() - at >= sizeof length) {
     std::memcpy(&length, in.data() + at, sizeof length);
-    if (length > Control::kMostBytes) {
-      end_ = length == kGoodbye    ? End::Left
-             : length == kGivingUp ? End::GaveUp
-                                   : End::Lost;
+    if (length == kGivingUp) {
+      at += sizeof length;
+      isGivingUp = true;
+    } else if (length > mostBytes()) {
+      end_ = length == kGoodbye && !isGivingUp ? End::Left : End::Lost;
     } else {
       if (in.size() - at - sizeof length < length)
         break;
-      inbox.push_back(in.substr(at + sizeof length, length));
+      std::string message = in.substr(at + sizeof length, length);
+      if (isGivingUp)
+        giveUp(std::move(message));
+      else
+        inbox.push_back(std::move(message));
       at += sizeof length + length;
     }
   }

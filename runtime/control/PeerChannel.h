@@ -10,7 +10,8 @@
 namespace etc::runtime {
 
 /// A message is its length, four bytes, and its bytes. Two lengths that no
-/// message has say that the peer has left in order, or has given up.
+/// message has say that the peer has left in order, or has given up: then a
+/// message that says why follows.
 class PeerChannel {
 public:
   enum class End { None, Left, GaveUp, Lost };
@@ -23,7 +24,7 @@ public:
 
   void add(std::string_view message);
   void addGoodbye();
-  void addGivingUp();
+  void addGivingUp(std::string_view cause);
   /// Sends what the connection takes now.
   void flush();
   /// Takes in what has come.
@@ -33,13 +34,18 @@ public:
   /// Messages that came before the end count.
   std::deque<std::string> inbox;
   End end() const { return end_; }
+  /// Why the peer gave up, in one line; empty where it did not say.
+  const std::string &cause() const { return cause_; }
   int fd() const { return socket.fd(); }
 
 private:
   void parse();
+  void giveUp(std::string cause);
+  size_t mostBytes() const;
 
   Socket socket;
-  std::string in, out;
+  std::string in, out, cause_;
+  bool isGivingUp = false; // it is about to say why
   End end_ = End::None;
 };
 

@@ -19,6 +19,8 @@ namespace {
 
 /// Last words may take so long.
 constexpr auto kGoodbyeTime = std::chrono::seconds(2);
+/// How long after an error of the transport whoever caused it may explain it.
+constexpr auto kExplanationTime = Milliseconds(500);
 
 class PeerControl final : public Control {
 public:
@@ -29,7 +31,7 @@ public:
 
   ~PeerControl() override {
     if (hasFailed)
-      abort();
+      abort({});
     std::lock_guard lock(mutex);
     if (!isAborted)
       sayLastWords([](PeerChannel &channel) { channel.addGoodbye(); });
@@ -57,16 +59,48 @@ public:
 
   std::optional<uint32_t> culprit() const override { return culprit_; }
 
-  void abort() override {
+  void abort(std::string_view cause) override {
     std::lock_guard lock(mutex);
     if (isAborted.exchange(true))
       return;
-    sayLastWords([](PeerChannel &channel) { channel.addGivingUp(); });
+    if (findCause().empty())
+      ownCause = cause;
+    const std::string told = findCause();
+    sayLastWords([&](PeerChannel &channel) { channel.addGivingUp(told); });
     const uint64_t one = 1;
     (void)!::write(wake, &one, sizeof one);
   }
 
+  std::string cause() override {
+    const auto deadline = Clock::now() + kExplanationTime;
+    while (!isExplained() && Clock::now() < deadline)
+      move(left(deadline));
+    std::lock_guard lock(mutex);
+    return findCause();
+  }
+
 private:
+  /// The first cause that is known. With the lock held.
+  std::string findCause() const {
+    if (!ownCause.empty())
+      return ownCause;
+    for (const auto &[peer, channel] : channels)
+      if (!channel.cause().empty())
+        return channel.cause();
+    return {};
+  }
+
+  /// Whether nobody is about to say more: a process that is gone says nothing.
+  bool isExplained() {
+    std::lock_guard lock(mutex);
+    return isAborted ||
+           std::any_of(channels.begin(), channels.end(), [](const auto &entry) {
+             const auto end = entry.second.end();
+             return end == PeerChannel::End::GaveUp ||
+                    end == PeerChannel::End::Lost;
+           });
+  }
+
   /// Who leaves after an error has given up.
   Status noted(const Status &status) {
     hasFailed = hasFailed || !status.ok();
@@ -190,10 +224,20 @@ private:
   PeerChannels channels;
   std::optional<uint32_t> culprit_;
   std::atomic<bool> isAborted{false};
+  std::string ownCause; // that abort() was given, before any other
   bool hasFailed = false;
 };
 
 } // namespace
+
+Status etc::runtime::giveUp(Control &control, uint32_t device,
+                            const Status &error) {
+  const bool isOurs = error.kind() != ErrorKind::Peer;
+  const std::string cause = isOurs ? "" : control.cause();
+  control.abort(cause.empty() ? text("device ", device, ": ", error.message())
+                              : cause);
+  return cause.empty() ? error : Status(ErrorKind::Peer, cause);
+}
 
 Result<std::unique_ptr<Control>>
 etc::runtime::connectPeerControl(const PeerControlOptions &options) {

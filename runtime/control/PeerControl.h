@@ -34,6 +34,11 @@ struct PeerControlOptions {
   Milliseconds timeout{};
 };
 
+/// Ends the part that `device` has in a migration after `error`, and tells the
+/// others why. Returns what to tell the user: the cause that another
+/// participant gave, or else the error.
+Status giveUp(Control &control, uint32_t device, const Status &error);
+
 /// Connects to all peers, and returns when all participants have. Connections
 /// that don't begin with the secret are closed. Errors are of kind Peer where
 /// others do not appear, else Usage.

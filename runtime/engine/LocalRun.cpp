@@ -41,7 +41,7 @@ LocalOutcome etc::runtime::runLocally(const PlanIndex &index,
       s = runs[rank]->migrate();
     if (!s.ok()) {
       record(s);
-      cluster.control(rank).abort();
+      cluster.control(rank).abort(s.message());
     } else {
       s = runs[rank]->verify();
       record(s.ok() ? runs[rank]->write() : s);
@@ -58,7 +58,7 @@ LocalOutcome etc::runtime::runLocally(const PlanIndex &index,
                          "; raise the limits of memory and processes (ulimit "
                          "-v, ulimit -u)")));
       // Those that have started would wait for it.
-      cluster.control(static_cast<uint32_t>(threads.size())).abort();
+      cluster.control(static_cast<uint32_t>(threads.size())).abort({});
     }
   }
   for (auto &run : runs)

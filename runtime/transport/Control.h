@@ -13,6 +13,8 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 
 namespace etc::runtime {
 
@@ -33,6 +35,7 @@ using WritableBytes = std::span<std::byte>;
 class Control {
 public:
   static constexpr size_t kMostBytes = 1 << 20;
+  static constexpr size_t kMostCauseBytes = 1024;
 
   /// Peers that wait for a message learn that none will come.
   virtual ~Control() = default;
@@ -52,8 +55,13 @@ public:
   virtual std::optional<uint32_t> culprit() const = 0;
 
   /// Makes all waits, one's own and the peers', end with an error. Any thread
-  /// may call it.
-  virtual void abort() = 0;
+  /// may call it. The peers learn `cause`, one line of which kMostCauseBytes
+  /// count, unless it is empty or another cause came first.
+  virtual void abort(std::string_view cause) = 0;
+
+  /// After an error: the cause that a participant gave when it gave up, itself
+  /// or through others, which is waited for a little; empty where none did.
+  virtual std::string cause() { return {}; }
 };
 
 } // namespace etc::runtime

@@ -130,7 +130,7 @@ public:
   }
 
   std::optional<uint32_t> culprit() const override { return culprit_; }
-  void abort() override { shared.abort(); }
+  void abort(std::string_view) override { shared.abort(); }
 
 private:
   Shared &shared;

@@ -105,9 +105,9 @@ struct Connections {
   std::unique_ptr<Control> control;
   std::unique_ptr<Transport> transport;
 
-  void abort() const {
+  void abort(std::string_view cause = {}) const {
     if (control)
-      control->abort();
+      control->abort(cause);
     if (transport)
       transport->abort();
   }

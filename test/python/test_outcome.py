@@ -115,6 +115,31 @@ class Outcome(unittest.TestCase):
                     self.assertEqual(raised == "PeerError", rank != 1)
                 self.assertIn(results[1][1], possible)
 
+    def test_all_learn_what_allocate_raised(self):
+        plan = self.plan
+
+        def body(rank, store):
+            def allocate(kind, name, spec):
+                raise MemoryError(f"no room for {name}")
+
+            migration = test_migration.prepare(
+                rank,
+                store,
+                plan,
+                ranks.make(plan.prev_tensors(rank)),
+                allocate=allocate if rank == 3 else None,
+            )
+            try:
+                migration.run()
+            except (etc.PeerError, MemoryError) as error:
+                return type(error).__name__, str(error)
+
+        results = ranks.must(ranks.run(4, body))
+        self.assertEqual(results[3][0], "MemoryError")
+        cause = "device 3: allocate raised MemoryError: " + results[3][1]
+        for rank in range(3):
+            self.assertEqual(results[rank], ("PeerError", cause))
+
     def test_memory_that_is_used_already(self):
         """One tensor twice, or a previous one: refused before it is written to."""
         plan = self.plan

@@ -173,7 +173,7 @@ Result<Connections> etc::run::connect(const PlanIndex &index,
           ? connectGlooPeers(index, options, rank, client)
           : connectNcclPeers(index, options, rank, client, **control);
   if (!transport) {
-    (*control)->abort();
+    (*control)->abort({});
     return transport.status();
   }
   return Connections{std::move(*control), std::move(*transport)};

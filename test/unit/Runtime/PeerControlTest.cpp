@@ -129,10 +129,42 @@ TEST_F(PeerControlTest, AbortEndsAllWaits) {
   onRanks(3, [&](std::unique_ptr<Control> control, uint32_t rank) {
     connected.arrive_and_wait();
     if (rank == 1)
-      control->abort();
+      control->abort({});
     EXPECT_EQ(control->receive((rank + 1) % 3, {}, kPatience).message(),
               "stopped, since another device failed");
     EXPECT_FALSE(control->check().ok());
+  });
+}
+
+TEST_F(PeerControlTest, AllLearnTheFirstCause) {
+  constexpr uint32_t count = 6;
+  std::latch connected(count);
+  onRanks(count, [&](std::unique_ptr<Control> control, uint32_t rank) {
+    connected.arrive_and_wait();
+    const std::string cause = "no room\nfor " + std::string(5000, 'x');
+    if (rank == 3) {
+      const Status status = giveUp(*control, 13, {ErrorKind::Usage, cause});
+      EXPECT_EQ(status.kind(), ErrorKind::Usage);
+      return;
+    }
+    // Rank 1 hears of it from rank 0.
+    const Status error = control->receive((rank + 1) % count, {}, kPatience);
+    EXPECT_EQ(error.kind(), ErrorKind::Peer);
+    const Status status = giveUp(*control, 10 + rank, error);
+    EXPECT_EQ(status.kind(), ErrorKind::Peer);
+    EXPECT_EQ(status.message(),
+              ("device 13: no room for " + std::string(5000, 'x'))
+                  .substr(0, Control::kMostCauseBytes));
+    EXPECT_EQ(control->cause(), status.message());
+  });
+}
+
+TEST_F(PeerControlTest, AWayOutWithoutACauseKeepsTheError) {
+  onRanks(2, [&](std::unique_ptr<Control> control, uint32_t rank) {
+    if (rank == 1)
+      return control->abort({});
+    const Status error = control->receive(1, {}, kPatience);
+    EXPECT_EQ(giveUp(*control, 10, error).message(), error.message());
   });
 }
 
