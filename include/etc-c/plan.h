@@ -29,13 +29,17 @@ typedef enum etc_objective {
   ETC_TOTAL = 1      /* the other way round, whatever the request says */
 } etc_objective;
 
+/* Since 2. What times are predicted for: GB/s (decimal) of a device in each
+ * direction, 0.001 to 1000000. */
+typedef struct etc_rates {
+  double between_nodes;
+  double inside_node;
+} etc_rates;
+
 typedef struct etc_planner_options {
   uint32_t struct_size; /* sizeof(etc_planner_options), set by the caller */
   etc_objective objective;
-  /* Since 2. What times are predicted for: GB/s (decimal) of a device in each
-   * direction, between nodes and inside one. 0: 50 and 450. */
-  double between_nodes_gb_per_s;
-  double inside_node_gb_per_s;
+  const etc_rates *rates; /* since 2; NULL: 50 and 450 */
 } etc_planner_options;
 
 /* Plans a request, which is what etc-opt reads from a file: JSON in UTF-8.

@@ -59,15 +59,24 @@ static std::string writeSummary(nb::bytes plan) {
 /// GB/s between nodes and inside one, where they are given.
 using GivenRates = std::optional<std::pair<double, double>>;
 
-static etc_planner_options optionsOf(const GivenRates &rates) {
-  etc_planner_options options{};
-  options.struct_size = sizeof options;
-  if (rates) {
-    options.between_nodes_gb_per_s = rates->first;
-    options.inside_node_gb_per_s = rates->second;
+/// Options of the C API, which point at the rates.
+class Options {
+public:
+  explicit Options(const GivenRates &given) {
+    options.struct_size = sizeof options;
+    if (!given)
+      return;
+    rates = {given->first, given->second};
+    options.rates = &rates;
   }
-  return options;
-}
+  Options(const Options &) = delete;
+
+  const etc_planner_options *get() const { return &options; }
+
+private:
+  etc_rates rates{};
+  etc_planner_options options{};
+};
 
 /// A verb that takes a request and answers in text.
 using RequestVerb = etc_error *(*)(const char *, const etc_planner_options *,
@@ -75,24 +84,25 @@ using RequestVerb = etc_error *(*)(const char *, const etc_planner_options *,
 
 template <RequestVerb verb>
 static std::string ask(const std::string &request, const GivenRates &rates) {
-  const etc_planner_options options = optionsOf(rates);
+  const Options options(rates);
   etc_text *text = nullptr;
   etc_error *error = nullptr;
   {
     nb::gil_scoped_release free;
-    error = verb(request.c_str(), &options, &text);
+    error = verb(request.c_str(), options.get(), &text);
   }
   return takeText(error, text);
 }
 
 static std::string findWhichNodes(const std::string &request, uint32_t count,
                                   const GivenRates &rates) {
-  const etc_planner_options options = optionsOf(rates);
+  const Options options(rates);
   etc_text *text = nullptr;
   etc_error *error = nullptr;
   {
     nb::gil_scoped_release free;
-    error = etc_planner_which_nodes(request.c_str(), count, &options, &text);
+    error =
+        etc_planner_which_nodes(request.c_str(), count, options.get(), &text);
   }
   return takeText(error, text);
 }
@@ -109,9 +119,10 @@ static std::string writeRanks(nb::bytes plan,
 }
 
 static std::string writeReport(nb::bytes plan, const GivenRates &rates) {
-  const etc_planner_options options = optionsOf(rates);
+  const Options options(rates);
   etc_text *text = nullptr;
-  etc_error *error = etc_planner_report(readPlan(plan).get(), &options, &text);
+  etc_error *error =
+      etc_planner_report(readPlan(plan).get(), options.get(), &text);
   return takeText(error, text);
 }
 

@@ -29,7 +29,7 @@ static const etc::plan::fb::Plan &planOf(const etc_plan *plan) {
   return *etc::plan::fb::GetPlan(etc_plan_bytes(plan, &size));
 }
 
-/// What the caller's version of the struct has; 0 is a default.
+/// What the caller's version of the struct has.
 static etc::AskOptions readOptions(const etc_planner_options *options) {
   etc_planner_options given{};
   if (options)
@@ -37,13 +37,8 @@ static etc::AskOptions readOptions(const etc_planner_options *options) {
                 std::min<size_t>(options->struct_size, sizeof given));
   etc::AskOptions result;
   result.totalFirst = given.objective == ETC_TOTAL;
-  if (given.between_nodes_gb_per_s == 0 && given.inside_node_gb_per_s == 0)
-    return result;
-  etc::Rates &rates = result.rates.emplace();
-  if (given.between_nodes_gb_per_s != 0)
-    rates.betweenNodes = given.between_nodes_gb_per_s;
-  if (given.inside_node_gb_per_s != 0)
-    rates.insideNode = given.inside_node_gb_per_s;
+  if (given.rates)
+    result.rates = {given.rates->between_nodes, given.rates->inside_node};
   return result;
 }
 

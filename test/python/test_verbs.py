@@ -210,6 +210,8 @@ class Verbs(unittest.TestCase):
             etc.which_nodes(0, **request)
         with self.assertRaisesRegex(etc.UsageError, "rates: expected 0.001 to"):
             etc.frontier(**request, rates=(-1, 450))
+        with self.assertRaisesRegex(etc.UsageError, "rates: expected 0.001 to"):
+            etc.plan(**request).report(rates=(0, 450))
         with self.assertRaisesRegex(etc.UsageError, "hosts: expected a name for each"):
             etc.plan(**request).ranks(["a", "b"])
         with self.assertRaisesRegex(etc.UsageError, "hosts: 'a b' is no host name"):
