@@ -9,6 +9,7 @@
 #include "Benefits.h"
 #include "Rules.h"
 
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseSet.h"
 
 #include <set>
@@ -131,6 +132,47 @@ static LogicalResult checkCovers(CertificateOp certificate,
   return success();
 }
 
+/// Every dual above 0 is the least that covers: a pair of its row or column has
+/// just what it allows. Of an optimal solution that holds, so a bound that
+/// counts some bytes twice is not only true but too loose.
+static LogicalResult checkTight(CertificateOp certificate,
+                                const Benefits &benefits) {
+  ArrayRef<int64_t> u = certificate.getU(), v = certificate.getV();
+  const size_t pools = benefits.ofGroups.size(),
+               groups = pools ? benefits.ofGroups.front().size() : 0;
+  const SmallVector<size_t> rows = leastOf(u, benefits.rowGroup, pools),
+                            columns = leastOf(v, benefits.colGroup, groups);
+  llvm::BitVector tightRows(u.size()), tightColumns(v.size());
+  for (auto [row, pool] : llvm::enumerate(benefits.rowGroup))
+    for (size_t group = 0; group < groups; ++group)
+      if (u[row] + v[columns[group]] == benefits.ofGroups[pool][group])
+        tightRows.set(row);
+  for (auto [column, group] : llvm::enumerate(benefits.colGroup))
+    for (size_t pool = 0; pool < pools; ++pool)
+      if (u[rows[pool]] + v[column] == benefits.ofGroups[pool][group])
+        tightColumns.set(column);
+  for (auto [row, ofRow] : llvm::enumerate(benefits.ofPairs))
+    for (auto [column, more] : ofRow)
+      if (u[row] + v[column] ==
+          more + benefits.ofGroups[benefits.rowGroup[row]]
+                                  [benefits.colGroup[column]]) {
+        tightRows.set(row);
+        tightColumns.set(column);
+      }
+  auto fail = [&](StringRef dual, size_t place) -> LogicalResult {
+    return Refusal(certificate, Rule::Certificates)
+           << "is no least bound: " << dual << "[" << place
+           << "] could be lower";
+  };
+  for (size_t row = 0; row < u.size(); ++row)
+    if (u[row] > 0 && !tightRows.test(row))
+      return fail("u", row);
+  for (auto [column, members] : llvm::enumerate(certificate.getMembers()))
+    if (members > 0 && v[column] > 0 && !tightColumns.test(column))
+      return fail("v", column);
+  return success();
+}
+
 /// What the duals prove in all is what the certificate states.
 static LogicalResult checkTotal(CertificateOp certificate, int64_t supply) {
   __int128 total = 0;
@@ -178,9 +220,11 @@ static LogicalResult checkCertificate(const PlanUnderTest &plan,
                                      columns)) != certificate.getMembers())
     return Refusal(certificate, Rule::Certificates)
            << "does not count the devices that may take a role";
-  if (failed(checkCovers(certificate, counter.count(columns))))
+  const Benefits benefits = counter.count(columns);
+  if (failed(checkCovers(certificate, benefits)) ||
+      failed(checkTotal(certificate, curr.getRoleReplicas())))
     return failure();
-  return checkTotal(certificate, curr.getRoleReplicas());
+  return checkTight(certificate, benefits);
 }
 
 LogicalResult etc::checkCertificates(const PlanUnderTest &plan) {

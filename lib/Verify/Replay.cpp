@@ -110,8 +110,10 @@ void Replay::addTransfer(TransferOpInterface transfer, int64_t round,
 /// A tied copy that does not exist yet is read from its twin.
 void Replay::addRead(InstructionOpInterface op, int64_t round, unsigned type,
                      Piece piece) {
-  piece.tensor = oracle.sourceOf(piece.tensor);
-  shards[keyOf(type, piece)].reads.push_back({piece, round, op});
+  const unsigned named = piece.tensor;
+  piece.tensor = oracle.sourceOf(named);
+  shards[keyOf(type, piece)].reads.push_back(
+      {piece, round, op, piece.tensor != named});
 }
 
 /// A whole previous shard that one round refers to as the whole current one

@@ -38,6 +38,8 @@ struct Access {
   Piece piece;
   int64_t round;
   InstructionOpInterface op;
+  /// Of a read, whether it is of a twin: the piece is named as that.
+  bool isTied = false;
 };
 
 /// One tensor of one layer and expert in one type, on a device of a program.
