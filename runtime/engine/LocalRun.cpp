@@ -30,11 +30,12 @@ LocalOutcome etc::runtime::runLocally(const PlanIndex &index,
   // The first failure is the cause; others only follow from it.
   LocalOutcome outcome;
   std::mutex mutex;
-  auto record = [&](const Status &status) {
+  auto note = [&](Status &place, const Status &status) {
     std::lock_guard lock(mutex);
-    if (outcome.status.ok())
-      outcome.status = status;
+    if (place.ok())
+      place = status;
   };
+  auto record = [&](const Status &status) { note(outcome.status, status); };
   auto runOne = [&](uint32_t rank) {
     Status s = runs[rank]->prepare();
     if (s.ok())
@@ -44,7 +45,9 @@ LocalOutcome etc::runtime::runLocally(const PlanIndex &index,
       cluster.control(rank).abort(s.message());
     } else {
       s = runs[rank]->verify();
-      record(s.ok() ? runs[rank]->write() : s);
+      record(s);
+      if (s.ok())
+        note(outcome.told, runs[rank]->write());
     }
   };
   {

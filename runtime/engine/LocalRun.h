@@ -15,6 +15,7 @@ namespace etc::runtime {
 struct LocalOutcome {
   Status status = Status::success();
   std::vector<DeviceReport> reports;
+  Status told = Status::success(); // of what is written afterwards
 };
 
 /// Makes the worker of a rank.

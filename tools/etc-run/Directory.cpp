@@ -1,13 +1,10 @@
 #include "Directory.h"
 
-#include <cerrno>
+#include "OutputFile.h"
+
 #include <chrono>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <thread>
-#include <unistd.h>
 
 using namespace etc::run;
 using namespace etc::runtime;
@@ -16,20 +13,6 @@ using Clock = std::chrono::steady_clock;
 
 /// How long the others may take to note that they stopped.
 constexpr auto kLastNotes = std::chrono::milliseconds(1000);
-
-/// All processes may write the same file at once: each moves a whole one there.
-static Status writeFile(const std::string &path, std::string_view content) {
-  const std::string draft = text(path, ".", ::getpid());
-  std::ofstream file(draft, std::ios::binary);
-  file.write(content.data(), static_cast<std::streamsize>(content.size()));
-  file.close();
-  if (file && std::rename(draft.c_str(), path.c_str()) == 0)
-    return Status::success();
-  const int error = errno;
-  ::unlink(draft.c_str());
-  return Status(ErrorKind::Usage,
-                text(path, ": cannot write: ", std::strerror(error)));
-}
 
 std::string etc::run::stateDirectory(const Options &options) {
   return options.state.empty() ? options.journal : options.state;
@@ -88,7 +71,7 @@ Status etc::run::makeDirectory(const Options &options,
     if (Status s = createDirectory(path); !s.ok())
       return s;
   const auto bytes = file.bytes();
-  if (Status s = writeFile(
+  if (Status s = writeOutputFile(
           options.journal + "/plan.etcplan",
           {reinterpret_cast<const char *>(bytes.data()), bytes.size()});
       !s.ok())
@@ -102,7 +85,7 @@ Status etc::run::makeDirectory(const Options &options,
     lasting.restoreFrom = std::filesystem::absolute(options.restoreFrom);
   if (!options.out.empty())
     lasting.out = std::filesystem::absolute(options.out);
-  return writeFile(options.journal + "/options", lastingOptions(lasting));
+  return writeOutputFile(options.journal + "/options", lastingOptions(lasting));
 }
 
 Result<Survivors> etc::run::readStandings(const PlanIndex &index,

@@ -33,7 +33,7 @@ int etc::run::fail(const Status &status) {
 
 int etc::run::failAfterCommit(const Status &status) {
   std::cerr << "etc-run: migrated, but " << status.message() << "\n";
-  return 4;
+  return kUntold;
 }
 
 namespace {
@@ -74,6 +74,7 @@ void claimLastWord() {
 
 void etc::run::nameResourceLimits() {
   std::signal(SIGXFSZ, SIG_IGN);
+  std::signal(SIGPIPE, SIG_IGN);
   std::set_new_handler(endOutOfMemory);
   std::set_terminate(endUncaught);
 }

@@ -89,8 +89,11 @@ public:
     endAll();
     RunResult result;
     result.status = started.ok() ? findCause() : started;
-    for (uint32_t rank = 0; rank != index.rankCount(); ++rank)
+    for (uint32_t rank = 0; rank != index.rankCount(); ++rank) {
       result.reports.push_back(outcomes[rank].report);
+      if (result.told.ok())
+        result.told = outcomes[rank].told();
+    }
     return result;
   }
 
@@ -267,7 +270,10 @@ RunResult etc::run::launchProcesses(const PlanIndex &index, Options options,
   if (options.host.empty())
     options.host = "127.0.0.1";
   RunResult result = Launch(index, options, runOptions, *meeting).run();
-  if (!options.trace.empty())
-    result.told = joinTraces(options.trace, index.rankCount());
+  Status joined = options.trace.empty()
+                      ? Status::success()
+                      : joinTraces(options.trace, index.rankCount());
+  if (result.told.ok())
+    result.told = joined;
   return result;
 }

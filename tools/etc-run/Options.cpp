@@ -399,7 +399,7 @@ exit status: 0 migrated and verified; 1 verification failed; 2 usage, a
 malformed plan, the wrong number of processes, too little memory or a
 missing library; 3 another device failed or timed out, or this one could
 not go on; --journal has what is left; 4 migrated, but the figures, the
-report or the trace could not be written
+report, the trace or the files of --out could not be written
 )";
   return out;
 }

@@ -29,6 +29,18 @@ Status Outcome::status() const {
   return kind == ErrorKind::None ? Status::success() : Status(kind, message);
 }
 
+void Outcome::tell(const Status &written) {
+  if (kind != ErrorKind::None || written.ok())
+    return;
+  set(written);
+  kind = ErrorKind::None;
+  isUntold = true;
+}
+
+Status Outcome::told() const {
+  return isUntold ? Status(ErrorKind::Usage, message) : Status::success();
+}
+
 Session::~Session() {
   if (client)
     client->onStop({});
@@ -157,12 +169,12 @@ void etc::run::runRank(const PlanIndex &index, uint32_t rank, Meeting &meeting,
     return fail(status);
   }
   status = run.verify();
-  if (status.ok())
-    status = run.write();
-  if (status.ok() && !options.trace.empty())
-    status = writeTrace(tracePart(options.trace, rank), trace);
+  Status told = status.ok() ? run.write() : Status::success();
+  if (told.ok() && !options.trace.empty())
+    told = writeTrace(tracePart(options.trace, rank), trace);
   outcome.report = run.report();
   outcome.set(status);
+  outcome.tell(told);
 }
 
 static uint64_t largestPeak(const PlanIndex &index) {
@@ -190,6 +202,8 @@ static void gatherOutcomes(const PlanIndex &index, Member self,
     result.reports.push_back(outcome.report);
     if (result.status.ok())
       result.status = outcome.status();
+    if (result.told.ok())
+      result.told = outcome.told();
   }
 }
 
@@ -209,6 +223,7 @@ RunResult etc::run::runLaunched(const PlanIndex &index, Member self,
   if (self.rank == 0 && !options.rendezvous.empty())
     ::unlink(meetingFile(options).c_str());
   result.status = mine.status();
+  result.told = mine.told();
   const bool hasMigrated =
       result.status.ok() || result.status.kind() == ErrorKind::Verification;
   if (hasMigrated)

@@ -19,7 +19,7 @@ struct RunResult {
   plan::Status status = plan::Status::success();
   std::vector<runtime::DeviceReport> reports;
   bool isSilent = false; // another process tells the user
-  /// Of the trace, which is written when the migration is over.
+  /// Of what is written when the migration is over: state, figures, trace.
   plan::Status told = plan::Status::success();
 };
 
@@ -32,9 +32,14 @@ struct Outcome {
   uint32_t round = ~uint32_t{0}; // the one it is in
   bool isHubLost = false;
   bool isSet = false;
+  bool isUntold = false;
 
   void set(const plan::Status &status);
+  /// Where all went well, but what was to be written then could not be: the
+  /// message is about that, and the kind stays None.
+  void tell(const plan::Status &written);
   plan::Status status() const;
+  plan::Status told() const;
 };
 
 /// What lives as long as a process takes part. Members go in reverse order.

@@ -91,8 +91,9 @@ static RunResult runAsThreads(const PlanIndex &index, const Options &options,
   LocalOutcome outcome = runLocally(index, runOptions, [&](uint32_t rank) {
     return makeWorker(index, options, runOptions.keeping, rank);
   });
-  RunResult result{outcome.status, std::move(outcome.reports)};
-  if (outcome.status.ok() && !options.trace.empty())
+  RunResult result{outcome.status, std::move(outcome.reports), false,
+                   outcome.told};
+  if (outcome.status.ok() && outcome.told.ok() && !options.trace.empty())
     result.told = writeTrace(options.trace, trace);
   return result;
 }
@@ -130,7 +131,7 @@ static void printResult(const RunResult &result, const Options &options) {
     std::cout << "elements not checked (--verify=checksum)\n";
   else if (result.status.ok())
     std::cout << "verified: every element on every device, bit for bit\n";
-  if (result.status.ok() && !options.out.empty())
+  if (result.status.ok() && result.told.ok() && !options.out.empty())
     std::cout << "wrote the files of the devices and " << kStateIndexName
               << " to " << options.out << "\n";
 }
@@ -281,8 +282,8 @@ static int migrate(const PlanIndex &index, const etc::plan::PlanFile &file,
     traced.trace = traceForReport(options);
   RunResult result = runPlan(index, *setting, traced, *runOptions);
   const bool isFirst = !setting->launched || setting->launched->rank == 0;
-  if (result.status.ok() && !options.out.empty() && isFirst)
-    result.status = writeStateIndex(index, options.out);
+  if (result.status.ok() && result.told.ok() && !options.out.empty() && isFirst)
+    result.told = writeStateIndex(index, options.out);
   // A migration that went through has figures, even if what it made is wrong.
   bool isComplete =
       result.status.ok() || result.status.kind() == ErrorKind::Verification;
@@ -299,7 +300,9 @@ static int migrate(const PlanIndex &index, const etc::plan::PlanFile &file,
       result.told = reported;
   }
   if (result.status.ok())
-    return result.told.ok() ? 0 : failAfterCommit(result.told);
+    return result.told.ok()  ? 0
+           : result.isSilent ? kUntold
+                             : failAfterCommit(result.told);
   if (result.isSilent)
     return exitCode(result.status);
   return fail(isComplete ? result.status

@@ -1,5 +1,6 @@
 #include "ReportFile.h"
 
+#include "OutputFile.h"
 #include "Table.h"
 
 #include "plan/InputFile.h"
@@ -10,8 +11,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <unistd.h>
 
 using namespace etc::run;
 using namespace etc::runtime;
@@ -21,28 +20,22 @@ using etc::plan::Status;
 using etc::plan::text;
 using Json = nlohmann::json;
 
-static Status cannotWrite(const std::string &path) {
-  return Status(ErrorKind::Usage,
-                text("--report=", path,
-                     ": cannot write; name a file in a folder that "
-                     "exists"));
+/// An error about the page, with its option.
+static Status ofReport(const Status &status) {
+  return status.ok() ? status
+                     : Status(status.kind(), "--report=" + status.message());
 }
 
 Status etc::run::checkReportFile(const Options &options) {
   if (options.report.empty())
     return Status::success();
-  std::filesystem::path folder =
-      std::filesystem::path(options.report).parent_path();
-  if (folder.empty())
-    folder = ".";
-  const bool isFolder = std::filesystem::is_directory(options.report);
-  return !isFolder && ::access(folder.c_str(), W_OK) == 0
-             ? Status::success()
-             : cannotWrite(options.report);
+  return ofReport(checkOutputFile(options.report));
 }
 
 std::string etc::run::traceForReport(const Options &options) {
-  if (options.report.empty() || !options.trace.empty())
+  // There is no place for one beside a device.
+  if (options.report.empty() || !options.trace.empty() ||
+      std::filesystem::is_character_file(options.report))
     return options.trace;
   return options.report + ".trace";
 }
@@ -112,8 +105,5 @@ Status etc::run::writeReport(const PlanIndex &index, const Options &options,
     input.notes = formatTable(result.reports, options.allRows) +
                   formatTimes(result.reports);
   }
-  std::ofstream file(options.report, std::ios::binary);
-  file << reportPage(input);
-  file.close();
-  return file ? Status::success() : cannotWrite(options.report);
+  return ofReport(writeOutputFile(options.report, reportPage(input)));
 }

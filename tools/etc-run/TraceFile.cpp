@@ -1,12 +1,12 @@
 #include "TraceFile.h"
 
+#include "OutputFile.h"
 #include "plan/InputFile.h"
 
 #include <nlohmann/json.hpp>
 
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 
 using namespace etc::run;
 using namespace etc::runtime;
@@ -18,25 +18,20 @@ static double microseconds(std::chrono::steady_clock::duration time) {
   return std::chrono::duration<double, std::micro>(time).count();
 }
 
-static Status cannotWrite(const std::string &path) {
-  return Status(ErrorKind::Usage,
-                etc::plan::text(path, ": cannot write; name a file in a folder "
-                                      "that exists"));
-}
-
 Status etc::run::checkTraceFile(const std::string &path) {
-  const auto folder = std::filesystem::path(path).parent_path();
-  return folder.empty() || std::filesystem::is_directory(folder)
-             ? Status::success()
-             : cannotWrite(path);
+  if (path.empty())
+    return Status::success();
+  // Processes write beside it, so it is in a folder for files.
+  if (std::filesystem::is_character_file(path))
+    return Status(ErrorKind::Usage,
+                  path + ": expected a regular file, got a device");
+  return checkOutputFile(path);
 }
 
 static Status writeEvents(const std::string &path, const Json &events) {
-  std::ofstream file(path);
-  file << Json{{"displayTimeUnit", "ms"}, {"traceEvents", events}}.dump()
-       << "\n";
-  file.close();
-  return file ? Status::success() : cannotWrite(path);
+  return writeOutputFile(
+      path,
+      Json{{"displayTimeUnit", "ms"}, {"traceEvents", events}}.dump() + "\n");
 }
 
 static Json nameOf(uint32_t device) {

@@ -315,6 +315,67 @@ TEST_F(EtcRun, SaysThatItMigratedWhereItCannotReport) {
   EXPECT_EQ(ended.code, 2) << ended.out;
 }
 
+TEST_F(EtcRun, RefusesOutputsThatAreNoFiles) {
+  const std::string plan = write(twoStagePlan());
+  const std::string fifo = directory / "fifo", folder = directory / "folder";
+  ASSERT_EQ(shell("mkfifo " + fifo + " && mkdir " + folder).code, 0);
+  const std::string regular = ": expected a regular file, got a ";
+  struct Case {
+    std::string option, message;
+  };
+  for (const Case &wrong : {
+           Case{"--trace=" + fifo, fifo + regular + "FIFO"},
+           Case{"--trace=" + folder, folder + regular + "directory"},
+           Case{"--trace=/dev/full", "/dev/full" + regular + "device"},
+           Case{"--report=" + fifo, "--report=" + fifo + regular + "FIFO"},
+           Case{"--report=" + folder,
+                "--report=" + folder + regular + "directory"},
+           Case{"--out=" + fifo, fifo + ": cannot make it: Not a directory"},
+           Case{"--out=/dev/full",
+                "/dev/full: cannot make it: Not a directory"},
+       }) {
+    const Ended ended =
+        shell("timeout 60 " ETC_RUN_BINARY " " + wrong.option + " " + plan);
+    EXPECT_EQ(ended.code, 2) << ended.out;
+    EXPECT_EQ(ended.out, "etc-run: " + wrong.message + "\n");
+  }
+}
+
+/// What is migrated and then cannot be written, beyond `ulimit -f`.
+void expectUntold(const std::string &options, const std::string &message) {
+  const Ended ended =
+      shell("(ulimit -f 0; exec " ETC_RUN_BINARY " " + options + ")");
+  EXPECT_EQ(ended.code, 4) << ended.out;
+  EXPECT_NE(ended.out.find(message), std::string::npos) << ended.out;
+  EXPECT_EQ(ended.out.find("wrote the files"), std::string::npos) << ended.out;
+}
+
+TEST_F(EtcRun, SaysThatItMigratedWhereItCannotWriteTheState) {
+  const std::string out = directory / "out";
+  expectUntold("--out=" + out + " " + write(twoStagePlan()),
+               "etc-run: migrated, but " + out + "/device-");
+}
+
+TEST_F(EtcRunGloo, SaysThatItMigratedWhereItCannotWrite) {
+  const std::string out = directory / "out", plan = write(twoStagePlan());
+  const std::string launch = "--transport=gloo --launch=4 ";
+  expectUntold(launch + "--out=" + out + " " + plan,
+               "etc-run: migrated, but " + out + "/device-");
+  const std::string trace = directory / "trace";
+  expectUntold(launch + "--trace=" + trace + " " + plan,
+               "etc-run: migrated, but " + trace +
+                   ".0: cannot write: File too "
+                   "large");
+}
+
+TEST_F(EtcRun, AClosedPipeIsAnError) {
+  const Ended ended =
+      shell("bash -c '(sleep 0.2; " ETC_RUN_BINARY " --json " +
+            write(twoStagePlan()) + " 2>&3; echo exit $? >&3) 3>&2 | true'");
+  EXPECT_EQ(ended.out, "etc-run: migrated, but cannot write to the standard "
+                       "output: Broken pipe\nexit 4\n");
+}
+
 TEST_F(EtcRun, AFileSizeLimitIsAnError) {
   const std::string journal = directory / "journal";
   Ended ended = shell("(ulimit -f 0; " ETC_RUN_BINARY " --journal=" + journal +
