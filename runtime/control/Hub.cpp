@@ -1,6 +1,9 @@
 #include "control/Hub.h"
 
+#include "plan/SystemError.h"
+
 #include <algorithm>
+#include <cerrno>
 #include <poll.h>
 
 using namespace etc::runtime;
@@ -45,7 +48,10 @@ void Hub::run() {
 
 void Hub::wait() {
   std::vector<pollfd> entries;
-  entries.push_back({listener.fd(), POLLIN, 0});
+  // Out of descriptors it would say at once, again and again, that somebody
+  // waits.
+  if (!isFull)
+    entries.push_back({listener.fd(), POLLIN, 0});
   for (const Newcomer &newcomer : newcomers)
     entries.push_back({newcomer.socket.fd(), POLLIN, 0});
   for (const auto &[rank, guest] : guests)
@@ -72,6 +78,7 @@ bool Hub::isOver() {
 void Hub::greet(Clock::time_point now) {
   for (size_t i = 0; i != kNewcomers; ++i) {
     Socket socket = accept(listener);
+    isFull = !socket.isOpen() && plan::isOutOfDescriptors(errno);
     if (!socket.isOpen())
       break;
     newcomers.push_back({std::move(socket), {}, now + kGreeting});
@@ -79,6 +86,12 @@ void Hub::greet(Clock::time_point now) {
   hearNewcomers(now);
   while (newcomers.size() > kNewcomers)
     newcomers.pop_front();
+  // Strangers leave some time.
+  if (isFull && newcomers.empty() && !isOpen && !stopped) {
+    firstFault = usage("cannot take the connections of ", options.rankCount,
+                       " processes: ", plan::describeSystemError(EMFILE));
+    stop();
+  }
 }
 
 void Hub::hearNewcomers(Clock::time_point now) {

@@ -94,6 +94,7 @@ private:
   std::multimap<std::string, uint32_t> waiting; // ranks, by key
 
   bool isOpen = false; // all are there
+  bool isFull = false; // out of descriptors for more
   Clock::time_point start, nextBeat;
   std::optional<Clock::time_point> stopped, told;
   std::optional<Status> firstFailure, firstFault; // of others, of one's own

@@ -1,9 +1,11 @@
 #include "control/PeerMeeting.h"
 
 #include "control/Secret.h"
+#include "plan/SystemError.h"
 #include "transport/OwnAddress.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <list>
 #include <poll.h>
@@ -131,6 +133,10 @@ private:
       waitForSomeone();
       if (Socket socket = accept(listener); socket.isOpen())
         strangers.push_back({std::move(socket), {}, Clock::now() + kPatience});
+      else if (etc::plan::isOutOfDescriptors(errno))
+        return Status(ErrorKind::Usage,
+                      "cannot take the connections of other devices: " +
+                          etc::plan::describeSystemError(errno));
       std::erase_if(strangers,
                     [&](Stranger &stranger) { return !listenTo(stranger); });
     }

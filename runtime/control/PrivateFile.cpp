@@ -1,10 +1,10 @@
 #include "control/PrivateFile.h"
 
 #include "control/Secret.h"
+#include "plan/SystemError.h"
 
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,11 +12,8 @@
 using namespace etc::runtime;
 
 static Status failed(const std::string &path, const char *what, int error) {
-  return Status(ErrorKind::Usage,
-                text(path, ": cannot ", what, ": ", std::strerror(error),
-                     error == ENOSPC || error == EDQUOT
-                         ? "; make room, or name another directory"
-                         : ""));
+  return Status(ErrorKind::Usage, text(path, ": cannot ", what, ": ",
+                                       etc::plan::describeSystemError(error)));
 }
 
 static Status foreign(const std::string &path, const std::string &what) {

@@ -1,8 +1,9 @@
 #include "control/Socket.h"
 
+#include "plan/SystemError.h"
+
 #include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <memory>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -13,7 +14,9 @@
 #include <unistd.h>
 
 using namespace etc::runtime;
+using etc::plan::describeSystemError;
 using etc::plan::ErrorKind;
+using etc::plan::isOutOfDescriptors;
 using etc::plan::text;
 using Clock = std::chrono::steady_clock;
 
@@ -75,7 +78,9 @@ Result<Infos> resolve(const Address &address) {
                     &hints, &found);
   if (error != 0)
     return Status(ErrorKind::Usage,
-                  text(address.host, ": ", ::gai_strerror(error)));
+                  text(address.host, ": ",
+                       error == EAI_SYSTEM ? describeSystemError(errno)
+                                           : ::gai_strerror(error)));
   return Infos(found, &::freeaddrinfo);
 }
 
@@ -117,19 +122,22 @@ Result<Socket> etc::runtime::listenAt(Address &address) {
   Result<Infos> infos = resolve(address);
   if (!infos)
     return infos.status();
+  int error = 0;
   for (const addrinfo *info = infos->get(); info; info = info->ai_next) {
     Socket socket = openSocket(*info);
     int on = 1;
-    ::setsockopt(socket.fd(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (socket.isOpen() &&
+        ::setsockopt(socket.fd(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) ==
+            0 &&
         ::bind(socket.fd(), info->ai_addr, info->ai_addrlen) == 0 &&
         ::listen(socket.fd(), SOMAXCONN) == 0) {
       address.port = portOf(socket);
       return socket;
     }
+    error = errno;
   }
   return Status(ErrorKind::Usage, text("cannot listen at ", address.describe(),
-                                       ": ", std::strerror(errno)));
+                                       ": ", describeSystemError(error)));
 }
 
 Result<Socket> etc::runtime::connectTo(const Address &address,
@@ -140,6 +148,10 @@ Result<Socket> etc::runtime::connectTo(const Address &address,
   do {
     for (const addrinfo *info = infos->get(); info; info = info->ai_next) {
       Socket socket = openSocket(*info);
+      if (!socket.isOpen() && isOutOfDescriptors(errno))
+        return Status(ErrorKind::Usage,
+                      text("cannot connect to ", address.describe(), ": ",
+                           describeSystemError(errno)));
       if (socket.isOpen() && connectOnce(socket, *info, deadline)) {
         setUp(socket.fd());
         return socket;

@@ -54,10 +54,11 @@ Result<Address> parseAddress(const std::string &value);
 
 /// Listens, and sets the port that was taken. The errors are of kind Usage.
 Result<Socket> listenAt(Address &address);
-/// Tries again until the deadline; the error is of kind Peer.
+/// Tries again until the deadline; then the error is of kind Peer. Out of
+/// descriptors it is of kind Usage.
 Result<Socket> connectTo(const Address &address,
                          std::chrono::steady_clock::time_point deadline);
-/// A connection that waits, or a closed socket.
+/// A connection that waits, or a closed socket, and errno says why.
 Socket accept(const Socket &listener);
 
 } // namespace etc::runtime

@@ -3,6 +3,8 @@
 #include "journal/JournalFormat.h"
 #include "journal/Lock.h"
 
+#include "plan/SystemError.h"
+
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -12,7 +14,7 @@ using namespace etc::runtime;
 
 static Status failed(const std::string &path, int error) {
   return Status(ErrorKind::Usage, text(path, ": cannot write the journal: ",
-                                       std::strerror(error)));
+                                       etc::plan::describeSystemError(error)));
 }
 
 Journal::~Journal() {

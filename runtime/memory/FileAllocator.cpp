@@ -1,5 +1,7 @@
 #include "memory/FileAllocator.h"
 
+#include "plan/SystemError.h"
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -31,8 +33,8 @@ void FileAllocator::forget(const std::string &name) {
 
 static Status failed(const std::string &path, uint64_t bytes, int error) {
   return Status(ErrorKind::Usage,
-                text(path, ": cannot keep ", bytes,
-                     " bytes of state: ", std::strerror(error)));
+                text(path, ": cannot keep ", bytes, " bytes of state: ",
+                     etc::plan::describeSystemError(error)));
 }
 
 Result<Buffer> FileAllocator::take(uint64_t bytes) {

@@ -1,8 +1,9 @@
 #include "plan/InputFile.h"
 
+#include "plan/SystemError.h"
+
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <fcntl.h>
 #include <new>
 #include <sys/stat.h>
@@ -14,8 +15,8 @@ using namespace etc::plan;
 constexpr uint64_t kReadBytes = 64 * 1024;
 
 static Status failed(const std::string &path, const char *what, int error) {
-  return Status(ErrorKind::Usage,
-                text(path, ": cannot ", what, ": ", std::strerror(error)));
+  return Status(ErrorKind::Usage, text(path, ": cannot ", what, ": ",
+                                       describeSystemError(error)));
 }
 
 static const char *nameKind(mode_t mode) {

@@ -1,5 +1,7 @@
 #include "transport/OwnAddress.h"
 
+#include "plan/SystemError.h"
+
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -64,10 +66,9 @@ Result<std::string> etc::runtime::findOwnAddress(const std::string &host) {
       return formatAddress(*info);
     error = errno;
   }
-  if (error == EMFILE || error == ENFILE)
+  if (plan::isOutOfDescriptors(error))
     return Status(ErrorKind::Usage,
-                  text("cannot open a socket: ", std::strerror(error),
-                       "; raise the limit (ulimit -n)"));
+                  "cannot open a socket: " + plan::describeSystemError(error));
   return Status(ErrorKind::Usage, text(place, " is ", formatAddress(*list),
                                        ", where this machine cannot listen: ",
                                        std::strerror(error), kRemedy));

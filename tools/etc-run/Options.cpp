@@ -253,12 +253,10 @@ constexpr std::pair<std::string_view, Verb> kVerbs[] = {
 /// The options of an earlier attempt, and its plan.
 Status readDirectory(Options &options) {
   const std::string path = options.journal + "/options";
-  std::error_code unknown;
-  if (!std::filesystem::exists(path, unknown) && !unknown)
+  if (std::error_code unknown; !std::filesystem::exists(path, unknown))
     return usage(options.journal, ": no migration's journal is here (",
                  "etc-run --journal=", options.journal, " makes one)");
-  constexpr uint64_t mostBytes = 1 << 20;
-  Result<std::string> content = etc::plan::readInput(path, mostBytes);
+  Result<std::string> content = etc::plan::readInput(path, 1 << 20);
   if (!content)
     return content.status();
   std::istringstream lines(std::move(*content));

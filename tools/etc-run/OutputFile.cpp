@@ -1,8 +1,9 @@
 #include "OutputFile.h"
 
+#include "plan/SystemError.h"
+
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <fcntl.h>
 #include <filesystem>
 #include <unistd.h>
@@ -21,11 +22,8 @@ static Status noFolder(const std::string &path) {
 static Status failed(const std::string &path, int error) {
   if (error == ENOENT || error == ENOTDIR)
     return noFolder(path);
-  return Status(ErrorKind::Usage,
-                text(path, ": cannot write: ", std::strerror(error),
-                     error == ENOSPC || error == EDQUOT
-                         ? "; make room, or name another directory"
-                         : ""));
+  return Status(ErrorKind::Usage, text(path, ": cannot write: ",
+                                       etc::plan::describeSystemError(error)));
 }
 
 Status etc::run::checkOutputFile(const std::string &path) {

@@ -5,9 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <fcntl.h>
+#include <sys/resource.h>
 #include <thread>
+#include <unistd.h>
 
 using namespace etc::runtime;
+using Clock = std::chrono::steady_clock;
 
 namespace {
 
@@ -290,6 +294,65 @@ TEST_F(ControlTest, FramesAreBounded) {
   other.feed(formatFrame(static_cast<FrameKind>(77), {}));
   EXPECT_EQ(other.next().status().message(),
             "a control frame of unknown kind 77");
+}
+
+/// At most so many descriptors are open while this exists.
+class DescriptorLimit {
+public:
+  explicit DescriptorLimit(rlim_t most) {
+    ::getrlimit(RLIMIT_NOFILE, &before);
+    rlimit now{most, before.rlim_max};
+    ::setrlimit(RLIMIT_NOFILE, &now);
+  }
+  ~DescriptorLimit() { ::setrlimit(RLIMIT_NOFILE, &before); }
+
+private:
+  rlimit before{};
+};
+
+/// The lowest descriptor that is free.
+rlim_t nextDescriptor() {
+  const int fd = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  ::close(fd);
+  return static_cast<rlim_t>(fd);
+}
+
+constexpr char kRaise[] = "Too many open files; raise the limit (ulimit -n)";
+
+TEST_F(ControlTest, OutOfDescriptorsIsNamed) {
+  Address address;
+  Result<Socket> listener = listenAt(address);
+  Address other;
+  DescriptorLimit limit(nextDescriptor());
+  EXPECT_EQ(listenAt(other).status().message(),
+            "cannot listen at 127.0.0.1:0: " + std::string(kRaise));
+  const Status status =
+      connectTo(address, Clock::now() + std::chrono::seconds(60)).status();
+  EXPECT_EQ(status.kind(), ErrorKind::Usage);
+  EXPECT_EQ(status.message(),
+            "cannot connect to " + address.describe() + ": " + kRaise);
+}
+
+TEST_F(ControlTest, AHubOutOfDescriptorsSaysSo) {
+  Result<Socket> listener = listenAt(address);
+  std::vector<Socket> peers;
+  for (uint32_t rank = 0; rank != 3; ++rank) {
+    peers.push_back(std::move(*connectTo(address, Clock::now() + kPatience)));
+    std::string hello = bytesOf(options(rank, 3).hello);
+    ASSERT_TRUE(peers.back().send(hello));
+  }
+  times = {kPatience, Milliseconds(20), kPatience};
+  DescriptorLimit limit(nextDescriptor() + 1); // room for one of them
+  hub = std::make_unique<Hub>(
+      std::move(*listener),
+      HubOptions{"here", secretOf("the right secret"), 3, times, lost});
+  std::string told;
+  while (peers[0].receive(told) && told.find(kRaise) == std::string::npos)
+    std::this_thread::sleep_for(Milliseconds(5));
+  EXPECT_NE(told.find("cannot take the connections of 3 processes: " +
+                      std::string(kRaise)),
+            std::string::npos)
+      << told;
 }
 
 TEST_F(ControlTest, Addresses) {

@@ -1,0 +1,27 @@
+// Error numbers in words, with what to do about those that a user can mend.
+
+#ifndef ETC_PLAN_SYSTEMERROR_H
+#define ETC_PLAN_SYSTEMERROR_H
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+namespace etc::plan {
+
+inline bool isOutOfDescriptors(int error) {
+  return error == EMFILE || error == ENFILE;
+}
+
+inline std::string describeSystemError(int error) {
+  std::string words = std::strerror(error);
+  if (isOutOfDescriptors(error))
+    words += "; raise the limit (ulimit -n)";
+  if (error == ENOSPC || error == EDQUOT)
+    words += "; make room, or name another directory";
+  return words;
+}
+
+} // namespace etc::plan
+
+#endif // ETC_PLAN_SYSTEMERROR_H
