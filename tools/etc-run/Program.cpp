@@ -27,6 +27,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <iostream>
 #include <numeric>
 #include <thread>
@@ -267,6 +268,8 @@ static int migrate(const PlanIndex &index, const etc::plan::PlanFile &file,
         !s.ok())
       return fail(s);
   LockedDirectory lock; // to the end
+  const bool isNew =
+      !options.journal.empty() && !std::filesystem::exists(options.journal);
   if (!options.journal.empty() && !setting->launched) {
     auto claimed = claimDirectory(options.journal);
     if (!claimed)
@@ -275,8 +278,13 @@ static int migrate(const PlanIndex &index, const etc::plan::PlanFile &file,
   }
   Origin origin;
   auto runOptions = prepareRun(index, file, *setting, options, origin);
-  if (!runOptions)
+  if (!runOptions) {
+    // A refusal leaves nothing behind; a folder with something in it stays.
+    std::error_code ignored;
+    if (isNew && !setting->launched)
+      std::filesystem::remove(options.journal, ignored);
     return fail(runOptions.status());
+  }
   Options traced = options;
   if (!setting->launched)
     traced.trace = traceForReport(options);
