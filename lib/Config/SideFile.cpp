@@ -39,7 +39,7 @@ Error etc::config::planOfFile(StringRef path, const Field &field,
   if (!file)
     return malformed(field, file.status().message());
   const plan::fb::Plan &last = file->plan();
-  if (!last.model())
+  if (last.model()->size() == 0)
     return malformed(field, path + ": does not say its model; plan it again");
   side.parallel = parallelismOf(*last.curr());
   side.devices.emplace(last.curr_placement()->begin(),

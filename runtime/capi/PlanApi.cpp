@@ -17,10 +17,6 @@ static etc_error *deliver(Result<std::shared_ptr<const OpenPlan>> open,
   return nullptr;
 }
 
-static const char *stringOf(const flatbuffers::String *value) {
-  return value ? value->c_str() : "";
-}
-
 static const flatbuffers::Vector<uint32_t> &placementOf(const etc_plan *plan,
                                                         etc_side side) {
   const fb::Plan &file = plan->open->plan();
@@ -112,7 +108,7 @@ uint64_t etc_plan_fingerprint(const etc_plan *plan) {
 }
 
 const char *etc_plan_model(const etc_plan *plan) {
-  return stringOf(plan->open->plan().model());
+  return plan->open->plan().model()->c_str();
 }
 
 const char *etc_plan_label(const etc_plan *plan, etc_side side) {

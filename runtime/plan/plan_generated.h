@@ -1612,7 +1612,7 @@ struct Plan FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyField<uint32_t>(verifier, VT_VERSION, 4) &&
            VerifyField<uint64_t>(verifier, VT_FEATURES, 8) &&
            VerifyField<uint64_t>(verifier, VT_HASH, 8) &&
-           VerifyOffset(verifier, VT_MODEL) &&
+           VerifyOffsetRequired(verifier, VT_MODEL) &&
            verifier.VerifyString(model()) &&
            VerifyOffsetRequired(verifier, VT_PREV) &&
            verifier.VerifyTable(prev()) &&
@@ -1715,6 +1715,7 @@ struct PlanBuilder {
   flatbuffers::Offset<Plan> Finish() {
     const auto end = fbb_.EndTable(start_);
     auto o = flatbuffers::Offset<Plan>(end);
+    fbb_.Required(o, Plan::VT_MODEL);
     fbb_.Required(o, Plan::VT_PREV);
     fbb_.Required(o, Plan::VT_CURR);
     fbb_.Required(o, Plan::VT_NODES);
@@ -2279,7 +2280,7 @@ inline flatbuffers::Offset<Plan> CreatePlan(flatbuffers::FlatBufferBuilder &_fbb
   auto _version = _o->version;
   auto _features = _o->features;
   auto _hash = _o->hash;
-  auto _model = _o->model.empty() ? 0 : _fbb.CreateString(_o->model);
+  auto _model = _fbb.CreateString(_o->model);
   auto _prev = _o->prev ? CreateConfiguration(_fbb, _o->prev.get(), _rehasher) : 0;
   auto _curr = _o->curr ? CreateConfiguration(_fbb, _o->curr.get(), _rehasher) : 0;
   auto _nodes = _fbb.CreateVector(_o->nodes);

@@ -192,10 +192,6 @@ static Json tensorsJson(const PlanIndex &index) {
   return list;
 }
 
-template <typename String> static std::string orEmpty(const String *string) {
-  return string ? string->str() : "";
-}
-
 std::string etc::runtime::reportJson(const ReportInput &input) {
   const PlanIndex &index = input.index;
   const fb::Plan &plan = index.plan();
@@ -212,7 +208,7 @@ std::string etc::runtime::reportJson(const ReportInput &input) {
       {"format", "etc-report"},
       {"version", 1},
       {"maker", input.maker},
-      {"model", orEmpty(plan.model())},
+      {"model", plan.model()->str()},
       {"prev", etc::plan::describe(*plan.prev())},
       {"curr", etc::plan::describe(*plan.curr())},
       {"world",
