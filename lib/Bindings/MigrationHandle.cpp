@@ -141,6 +141,10 @@ private:
 
   void call(etc_error *(*function)(etc_migration *)) {
     etc_migration *open = live();
+    if (getpid() != owner) // its connections are the parent's
+      check(etc_error_new(ETC_ERROR_USAGE,
+                          "the migration was made in another process; prepare "
+                          "one after the fork"));
     etc_error *error = nullptr;
     {
       nb::gil_scoped_release free;

@@ -97,6 +97,36 @@ class Outcome(unittest.TestCase):
                 results = self.run_with({"allocate": allocate}, mode)
                 self.check_complete(results, "KeyboardInterrupt", [])
 
+    def test_migrate_leaves_the_migration_with_its_exception(self):
+        plan = self.plan
+
+        def body(rank, store):
+            def progress(*_):
+                signal.raise_signal(signal.SIGINT)
+
+            state = ranks.make(plan.prev_tensors(rank))
+            options = {"progress": progress} if rank == 1 else {}
+            try:
+                etc.migrate(
+                    plan, state, store=store, rank=rank, world_size=4, **options
+                )
+            except KeyboardInterrupt as error:
+                now = error.migration.state
+                made = ranks.make(plan.curr_tensors(rank))
+                return error.migration.outcome, ranks.differences(now, made)
+            return "returned", []
+
+        results = ranks.must(ranks.run(4, body))
+        self.assertEqual(results[1], ("new", []))
+
+    def test_what_state_must_be(self):
+        plan = self.plan
+        with self.assertRaisesRegex(TypeError, "state: expected {type: {name: tensor}}"):
+            etc.prepare(plan, None, store=object(), rank=0, world_size=4)
+        with self.assertRaisesRegex(TypeError, "expected a dictionary of tensors by name"):
+            weight = {"w": torch.zeros(1)}
+            etc.prepare(plan, weight, store=object(), rank=0, world_size=4)
+
     def test_errors_of_allocate(self):
         for mode, possible in (("eager", {"mixed"}), ("safe", {"old"})):
             made = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from typing import Any
 
 import torch
@@ -25,6 +25,14 @@ def check_state(
 
     Raises KeyError, TypeError or ValueError, which name the tensor.
     """
+    if not isinstance(state, Mapping):
+        raise TypeError(f"state: expected {{type: {{name: tensor}}}}, got {state!r:.60}")
+    for kind, tensors in state.items():
+        if not isinstance(tensors, MutableMapping):
+            raise TypeError(
+                f"state[{kind!r}]: expected a dictionary of tensors by name, got "
+                f"{type(tensors).__name__}"
+            )
     expected = plan._specs(PREV, device)
     found = {
         (kind, name): tensor

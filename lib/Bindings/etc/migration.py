@@ -46,6 +46,10 @@ def _close_all() -> None:
         migration._close()
 
 
+# A forked child has none of the threads, and leaves connections alone.
+os.register_at_fork(after_in_child=_alive.clear)
+
+
 class Migration:
     """One participant's part of a migration; made by `prepare`.
 
@@ -79,6 +83,9 @@ class Migration:
         self._free_storage = free == "storage"
         self._allocate_tensor = allocate
         self._observers = Observers(progress, on_release)
+        # Counted first, so that all participants agree on the next attempt's tag also
+        # where this one's tensors are refused.
+        attempt = attempt_tag(store, tag, len(plan.participants))
         self._old = check_state(plan, self.device, state, device)
         self._addresses = {key: t.data_ptr() for key, t in self._old.items()}
         self._specs = plan._specs(CURR, self.device)
@@ -95,7 +102,7 @@ class Migration:
             gpu=device.index if device.type == "cuda" else None,
             timeout=timeout,
             host=host or os.environ.get("ETC_HOST", ""),
-            tag=attempt_tag(store, tag, len(plan.participants)),
+            tag=attempt,
             set=adapter.set,
             get=adapter.get,
             allocate=self._allocate,
@@ -179,7 +186,7 @@ class Migration:
         """{type: {name: tensor}}: the current state where `outcome` is "new", and
         otherwise the previous tensors that were not released."""
         if self.outcome != "new":
-            return _by_type(self._old)
+            return _by_type(dict(self._old))
         stayed = (self._handle.current(i)[1] for i in range(len(self._specs)))
         return _by_type(
             {
@@ -192,7 +199,7 @@ class Migration:
     def received(self) -> Tensors:
         """{type: {name: tensor}}: the new tensors that were made until now. Before
         `outcome` is "new" they may be incomplete."""
-        return _by_type(self._new)
+        return _by_type(dict(self._new))
 
     @property
     def observer_errors(self) -> tuple[Exception, ...]:
@@ -392,6 +399,12 @@ def migrate(
 ) -> dict[str, dict[str, torch.Tensor]]:
     """`prepare` and `run` in one: returns this device's new state.
 
-    Takes what `prepare` takes.
+    Takes what `prepare` takes. An exception of `run` has the migration as its attribute
+    `migration`, which says the outcome and what this process holds.
     """
-    return prepare(plan, state, **options).run()
+    migration = prepare(plan, state, **options)
+    try:
+        return migration.run()
+    except BaseException as error:
+        error.migration = migration  # type: ignore[attr-defined]
+        raise
