@@ -29,7 +29,7 @@ if ON_HOST:
     torch.set_num_threads(1)
 
 import etc.megatron  # noqa: E402
-from etc.roles import sizes_of  # noqa: E402
+from etc.megatron.grid import sizes_of  # noqa: E402
 from job import Job, Settings  # noqa: E402
 from megatron.core import num_microbatches_calculator as microbatches  # noqa: E402
 from megatron.core import parallel_state  # noqa: E402
