@@ -2,6 +2,7 @@
 
 #include "Checks.h"
 #include "Scalars.h"
+#include "etc/Config/Fields.h"
 #include "etc/Config/Presets.h"
 
 #include "llvm/ADT/DenseSet.h"
@@ -60,21 +61,49 @@ static std::string notInCluster(int64_t device, int64_t count) {
          " is not in the cluster; expected 0 to " + std::to_string(count - 1);
 }
 
-static Error checkStatus(const Request &request) {
+static Error checkInCluster(const Request &request,
+                            llvm::ArrayRef<int64_t> devices,
+                            const Field &field) {
   int64_t count = request.deviceCount();
-  for (auto [devices, where, name] :
-       {std::tuple(&request.failed, &request.failedWhere, "failed"),
-        std::tuple(&request.leaving, &request.leavingWhere, "leaving")})
-    for (int64_t device : *devices)
-      if (device >= count)
-        return unsatisfiable(fieldAt(*where, name),
-                             notInCluster(device, count));
+  for (int64_t device : devices)
+    if (device >= count)
+      return unsatisfiable(field, notInCluster(device, count));
+  return Error::success();
+}
+
+Error etc::config::checkFailed(const Request &request, const Field &field) {
+  return checkInCluster(request, request.failed, field);
+}
+
+Error etc::config::checkLeaving(const Request &request, const Field &field) {
+  if (Error error = checkInCluster(request, request.leaving, field))
+    return error;
   for (int64_t device : request.leaving)
     if (llvm::is_contained(request.failed, device))
-      return unsatisfiable(fieldAt(request.leavingWhere, "leaving"),
-                           "device " + Twine(device) +
-                               " has failed and can send nothing; list it "
-                               "under failed alone");
+      return unsatisfiable(field, "device " + Twine(device) +
+                                      " has failed and can send nothing; list "
+                                      "it under failed alone");
+  return Error::success();
+}
+
+/// They were given for another optimizer, perhaps.
+Error etc::config::checkTypes(const Request &request, const Field &field) {
+  for (StringRef type : request.types)
+    if (Error error = checkType(request.model, type, field))
+      return error;
+  return Error::success();
+}
+
+static Error checkFields(const Request &request) {
+  for (const RequestField &field : requestFields()) {
+    if (!field.check)
+      continue;
+    const SourceLocation &where = request.whereOf(field.name);
+    const std::string name =
+        where.isCommandLine() ? "--" + field.option() : field.name.str();
+    if (Error error = field.check(request, {where, name}))
+      return error;
+  }
   return Error::success();
 }
 
@@ -139,11 +168,6 @@ Error etc::config::checkRequest(const Request &request) {
     return error;
   if (Error error = checkModel(request.model))
     return error;
-  // They were given for another optimizer, perhaps.
-  for (StringRef type : request.types)
-    if (Error error = checkType(request.model, type,
-                                fieldAt(request.typesWhere, "types")))
-      return error;
   if (request.curr.inventory)
     return unsatisfiable(fieldAt(request.curr.where, "curr"),
                          "an inventory says what devices hold, not what they "
@@ -154,7 +178,7 @@ Error etc::config::checkRequest(const Request &request) {
       if (!side->inventory)
         if (Error error = check(request, *side, name))
           return error;
-  if (Error error = checkStatus(request))
+  if (Error error = checkFields(request))
     return error;
   for (auto [side, name] :
        {std::pair(&request.prev, "prev"), std::pair(&request.curr, "curr")})

@@ -11,6 +11,11 @@ namespace etc::config {
 /// command line.
 Field fieldAt(const SourceLocation &where, llvm::StringRef name);
 
+// The checks of fields, which stand in their table.
+llvm::Error checkFailed(const Request &request, const Field &field);
+llvm::Error checkLeaving(const Request &request, const Field &field);
+llvm::Error checkTypes(const Request &request, const Field &field);
+
 /// `use tp = 4 or tp = 8`: the divisors of `number` next to `wanted`.
 std::string useDivisor(llvm::StringRef name, int64_t number, int64_t wanted);
 

@@ -2,6 +2,7 @@
 
 #include "Arguments.h"
 #include "MegatronArgs.h"
+#include "etc/Config/States.h"
 #include "etc/Config/Values.h"
 
 using namespace etc::config;
@@ -67,7 +68,7 @@ static Error readStates(const Arguments &arguments, ModelSpec &model) {
                      "whole matrices dealt out over data-parallel ranks are "
                      "not supported; use --optimizer muon without "
                      "--use-distributed-optimizer");
-  if (Error error = checkWord(values().optimizer, model.optimizer,
+  if (Error error = checkWord(optimizerNames(), model.optimizer,
                               arguments.fieldOf("optimizer")))
     return error;
   if (arguments.has("use-precision-aware-optimizer") &&

@@ -1,258 +1,164 @@
 //===- Overrides.cpp - Requests from command-line options -----------------===//
+//
+// The value of an option becomes the JSON that would say the same, and is read
+// as that is.
+//
+//===----------------------------------------------------------------------===//
 
 #include "HuggingFace.h"
 #include "MegatronArgs.h"
-#include "Scalars.h"
+#include "Reader.h"
+#include "etc/Config/Fields.h"
 #include "etc/Config/Presets.h"
-#include "etc/Config/Values.h"
 
 #include "llvm/ADT/StringExtras.h"
 
 using namespace etc::config;
+using namespace etc::config::json;
+using llvm::Error;
+using llvm::StringRef;
 
-namespace {
-/// Applies options to a request, each under the name `--option`.
-class Overrider {
-public:
-  Overrider(Request &request, const ShorthandOptions &options)
-      : request(request), options(options) {}
-
-  llvm::Error run();
-
-private:
-  using Text = std::optional<std::string>;
-
-  Field fieldOf(llvm::StringRef option) const {
-    return {{options.program, 0, 0}, ("--" + option).str()};
-  }
-
-  llvm::Error applyModel();
-  llvm::Error applySizes();
-  llvm::Error applyTied();
-  llvm::Error applySides();
-  llvm::Error applyCluster();
-  llvm::Error applyWords();
-
-  llvm::Error size(const Text &text, llvm::StringRef option, Bounds bounds,
-                   int64_t &target);
-  llvm::Error side(const Text &text, llvm::StringRef option, SideSpec &target);
-  llvm::Error devices(const Text &text, llvm::StringRef option,
-                      std::vector<int64_t> &target, SourceLocation &where);
-  llvm::Error word(const Text &text, llvm::StringRef option,
-                   const Vocabulary &vocabulary, std::string &target);
-  llvm::Error types();
-  llvm::Error budget();
-
-  Request &request;
-  const ShorthandOptions &options;
-};
-} // namespace
-
-llvm::Error Overrider::run() {
-  using Step = llvm::Error (Overrider::*)();
-  // The preset comes before the sizes that change it.
-  static constexpr Step steps[] = {
-      &Overrider::applyModel, &Overrider::applySizes,   &Overrider::applyTied,
-      &Overrider::applySides, &Overrider::applyCluster, &Overrider::applyWords,
-      &Overrider::types,      &Overrider::budget,
-  };
-  for (Step step : steps)
-    if (llvm::Error error = (this->*step)())
-      return error;
-  settleRequest(request);
-  return llvm::Error::success();
+static Node textNode(StringRef text) {
+  Node node;
+  node.kind = Kind::String;
+  node.text = text.str();
+  return node;
 }
 
-llvm::Error Overrider::applyModel() {
-  if (options.megatronArgs)
-    if (llvm::Error error = modelOfMegatronArgs(
-            *options.megatronArgs, fieldOf("megatron-args"), request.model))
-      return error;
-  if (!options.model)
-    return llvm::Error::success();
-  Field field = fieldOf("model");
+//===----------------------------------------------------------------------===//
+// Options that replace more than a value
+//===----------------------------------------------------------------------===//
+
+Error json::replaceModel(StringRef text, const Field &field, Request &request) {
   ModelSpec model;
-  if (llvm::Error error =
-          llvm::StringRef(*options.model).ends_with(".json")
-              ? store(readHuggingFace(*options.model, field), model)
-              : store(lookupPreset(*options.model, field), model))
+  if (Error error = text.ends_with(".json")
+                        ? store(readHuggingFace(text, field), model)
+                        : store(lookupPreset(text, field), model))
     return error;
   // Neither says how it is trained.
   model.precision = request.model.precision;
   model.optimizer = request.model.optimizer;
   model.stateDTypes = request.model.stateDTypes;
   request.model = std::move(model);
-  return llvm::Error::success();
+  return Error::success();
 }
 
-llvm::Error Overrider::size(const Text &text, llvm::StringRef option,
-                            Bounds bounds, int64_t &target) {
-  if (!text)
-    return llvm::Error::success();
-  return store(parseInteger(*text, bounds, fieldOf(option)), target);
+Error json::replaceByMegatronArgs(StringRef text, const Field &field,
+                                  Request &request) {
+  if (Error error = modelOfMegatronArgs(text, field, request.model))
+    return error;
+  return sideOfMegatronArgs(text, field, request.prev);
 }
 
-llvm::Error Overrider::applySizes() {
-  ModelSpec &model = request.model;
-  struct {
-    const Text &text;
-    llvm::StringRef option;
-    Bounds bounds;
-    int64_t &target;
-  } sizes[] = {
-      {options.layers, "layers", layerBounds, model.layers},
-      {options.hidden, "hidden", sizeBounds, model.hidden},
-      {options.heads, "heads", sizeBounds, model.heads},
-      {options.ffn, "ffn", sizeBounds, model.ffn},
-      {options.vocab, "vocab", sizeBounds, model.vocab},
-      {options.seq, "seq", sizeBounds, model.seq},
-  };
-  for (auto &entry : sizes)
-    if (llvm::Error error =
-            size(entry.text, entry.option, entry.bounds, entry.target))
-      return error;
-  model.ffnGiven |= options.ffn.has_value();
-  return llvm::Error::success();
+Error json::replaceSide(StringRef text, const Field &field, SideSpec &side) {
+  side = SideSpec();
+  if (text.starts_with("--"))
+    return sideOfMegatronArgs(text, field, side);
+  const Node node = textNode(text);
+  return readSide({node, field}, side);
 }
 
-llvm::Error Overrider::applyTied() {
-  if (!options.tied)
-    return llvm::Error::success();
-  if (*options.tied != "true" && *options.tied != "false")
-    return malformed(fieldOf("tied"),
-                     "expected true or false, got \"" + *options.tied + "\"");
-  request.model.tiedEmbeddings = *options.tied == "true";
-  return llvm::Error::success();
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+/// What is no number stays a text, for the reader to refuse.
+static Node numberNode(StringRef text) {
+  Node node = textNode(text);
+  if (text.empty() || !llvm::all_of(text, llvm::isDigit))
+    return node;
+  node.kind =
+      text.getAsInteger(10, node.integer) ? Kind::Number : Kind::Integer;
+  return node;
 }
 
-llvm::Error Overrider::side(const Text &text, llvm::StringRef option,
-                            SideSpec &target) {
-  if (!text)
-    return llvm::Error::success();
-  Field field = fieldOf(option);
-  if (llvm::StringRef(*text).starts_with("--")) {
-    target = SideSpec();
-    return sideOfMegatronArgs(*text, field, target);
+static Node truthNode(StringRef text) {
+  Node node = textNode(text);
+  if (text != "true" && text != "false")
+    return node;
+  node.kind = Kind::Bool;
+  node.boolean = text == "true";
+  return node;
+}
+
+static Node listNode(StringRef text, Node (*element)(StringRef)) {
+  Node node;
+  node.kind = Kind::Array;
+  if (!text.empty())
+    for (StringRef part : llvm::split(text, ','))
+      node.elements.push_back(element(part));
+  return node;
+}
+
+namespace {
+/// The JSON for an option's text.
+struct NodeMaker {
+  StringRef text;
+
+  template <typename Owner> Node operator()(std::string Owner::*) const {
+    return textNode(text);
   }
-  if (namesSideFile(*text)) {
-    target = SideSpec();
-    target.given = true;
-    target.where = field.where;
-    return sideOfFile(*text, field, target);
+  template <typename Owner> Node operator()(int64_t Owner::*) const {
+    return numberNode(text);
   }
-  auto parallel = parseParallelism(*text, field);
-  if (!parallel)
-    return parallel.takeError();
-  target = SideSpec();
-  target.parallel = *parallel;
-  target.given = true;
-  target.where = field.where;
-  return llvm::Error::success();
-}
-
-llvm::Error Overrider::applySides() {
-  if (options.megatronArgs)
-    if (llvm::Error error = sideOfMegatronArgs(
-            *options.megatronArgs, fieldOf("megatron-args"), request.prev))
-      return error;
-  if (llvm::Error error = side(options.prev, "prev", request.prev))
-    return error;
-  return side(options.curr, "curr", request.curr);
-}
-
-llvm::Error Overrider::devices(const Text &text, llvm::StringRef option,
-                               std::vector<int64_t> &target,
-                               SourceLocation &where) {
-  if (!text)
-    return llvm::Error::success();
-  Field field = fieldOf(option);
-  where = field.where;
-  auto list = parseIntegers(*text, deviceBounds, field);
-  if (!list)
-    return list.takeError();
-  return store(sortedDevices(std::move(*list), field), target);
-}
-
-llvm::Error Overrider::applyCluster() {
-  if (options.cluster) {
-    Field field = fieldOf("cluster");
-    request.clusterWhere = field.where;
-    if (llvm::Error error =
-            store(parseCluster(*options.cluster, field), request.nodes))
-      return error;
+  template <typename Owner> Node operator()(bool Owner::*) const {
+    return truthNode(text);
   }
-  if (llvm::Error error = devices(options.failed, "failed", request.failed,
-                                  request.failedWhere))
-    return error;
-  return devices(options.leaving, "leaving", request.leaving,
-                 request.leavingWhere);
+  template <typename Owner>
+  Node operator()(std::vector<int64_t> Owner::*) const {
+    return listNode(text, numberNode);
+  }
+  Node operator()(const OwnReader &own) const {
+    switch (own.written) {
+    case Written::Text:
+      return textNode(text);
+    case Written::Number:
+      return numberNode(text);
+    case Written::Texts:
+      return listNode(text, textNode);
+    }
+    llvm_unreachable("unknown way to write a value");
+  }
+};
+} // namespace
+
+static Error applyOption(const RequestField &field, StringRef text,
+                         const Field &where, Request &request) {
+  auto *own = std::get_if<OwnReader>(&field.stored);
+  if (!own || !own->replace) {
+    const Node node = std::visit(NodeMaker{text}, field.stored);
+    return readField(field, {node, where}, request);
+  }
+  request.places[field.name.str()] = where.where;
+  return own->replace(text, where, request);
 }
 
-llvm::Error Overrider::word(const Text &text, llvm::StringRef option,
-                            const Vocabulary &vocabulary, std::string &target) {
-  if (!text)
-    return llvm::Error::success();
-  target = *text;
-  return checkWord(vocabulary, *text, fieldOf(option));
-}
-
-llvm::Error Overrider::applyWords() {
-  adoptModel(request);
-  if (options.policy)
-    request.policyWhere = fieldOf("policy").where;
-  if (options.place)
-    request.placeWhere = fieldOf("place").where;
-  if (llvm::Error error =
-          word(options.derive, "derive", values().derive, request.derive))
-    return error;
-  if (llvm::Error error =
-          word(options.policy, "policy", values().policy, request.policy))
-    return error;
-  if (llvm::Error error = word(options.precision, "precision",
-                               values().precision, request.model.precision))
-    return error;
-  if (llvm::Error error = word(options.optimizer, "optimizer",
-                               values().optimizer, request.model.optimizer))
-    return error;
-  if (llvm::Error error = word(options.objective, "objective",
-                               values().objective, request.objective))
-    return error;
-  return word(options.place, "place", values().place, request.place);
-}
-
-llvm::Error Overrider::types() {
-  if (!options.types)
-    return llvm::Error::success();
-  Field field = fieldOf("types");
-  request.typesWhere = field.where;
-  request.typesGiven = true;
-  std::vector<std::string> names;
-  if (!options.types->empty())
-    for (llvm::StringRef name : llvm::split(*options.types, ','))
-      names.push_back(name.str());
-  return store(orderedTypes(request.model, names, field), request.types);
-}
-
-llvm::Error Overrider::budget() {
-  if (!options.memoryBudget)
-    return llvm::Error::success();
-  Field field = fieldOf("memory-budget");
-  request.budgetWhere = field.where;
-  return store(parseMemoryBudget(*options.memoryBudget, field),
-               request.memoryBudget);
-}
-
-llvm::Error etc::config::applyOverrides(Request &request,
-                                        const ShorthandOptions &options) {
-  return Overrider(request, options).run();
+Error etc::config::applyOverrides(Request &request,
+                                  const Overrides &overrides) {
+  for (After turn : {After::Nothing, After::Model, After::States}) {
+    if (turn == After::Model)
+      adoptModel(request);
+    for (const RequestField &field : requestFields()) {
+      auto given = overrides.values.find(field.option());
+      if (field.after != turn || given == overrides.values.end())
+        continue;
+      Field where;
+      where.where.file = overrides.program;
+      where.name = "--" + given->first;
+      if (Error error = applyOption(field, given->second, where, request))
+        return error;
+    }
+  }
+  settleRequest(request);
+  return Error::success();
 }
 
 llvm::Expected<Request>
-etc::config::requestFromOptions(const ShorthandOptions &options) {
+etc::config::requestFromOptions(const Overrides &overrides) {
   Request request;
-  request.where.file = options.program;
+  request.where.file = overrides.program;
   request.model.where = request.where;
-  if (llvm::Error error = applyOverrides(request, options))
+  if (Error error = applyOverrides(request, overrides))
     return error;
   return request;
 }

@@ -4,6 +4,7 @@
 #include "MegatronArgs.h"
 #include "Reader.h"
 #include "etc/Config/Families.h"
+#include "etc/Config/Fields.h"
 #include "etc/Config/Presets.h"
 
 #include "llvm/ADT/SmallString.h"
@@ -19,11 +20,12 @@ static Error readModelSize(const Input &input, ModelSpec &model) {
   return readInteger(input, sizeBounds, model.*Size);
 }
 
-static Error readLayers(const Input &input, ModelSpec &model) {
-  return readInteger(input, layerBounds, model.layers);
+/// What an option may override stands in the table of the request's fields.
+static Error readByTable(const Input &input, ModelSpec &model) {
+  return readModelField(requestField(input.field.name), input, model);
 }
 
-static Error readFfn(const Input &input, ModelSpec &model) {
+Error json::readFfn(const Input &input, ModelSpec &model) {
   model.ffnGiven = true;
   return readInteger(input, sizeBounds, model.ffn);
 }
@@ -63,10 +65,6 @@ static Error readMtp(const Input &input, ModelSpec &model) {
   return readInteger(input, {0, 16}, model.mtpLayers);
 }
 
-static Error readTied(const Input &input, ModelSpec &model) {
-  return readBool(input, model.tiedEmbeddings);
-}
-
 static Error readPreset(const Input &input, ModelSpec &model) {
   if (input.node.kind != Kind::String)
     return expected(input, "the name of a preset");
@@ -104,13 +102,13 @@ static const MemberReader<ModelSpec> modelMembers[] = {
     {"hf_config", skip},
     {"megatron_args", skip},
     {"family", skip},
-    {"layers", readLayers},
-    {"hidden", readModelSize<&ModelSpec::hidden>},
-    {"heads", readModelSize<&ModelSpec::heads>},
+    {"layers", readByTable},
+    {"hidden", readByTable},
+    {"heads", readByTable},
     {"ffn", readFfn},
-    {"vocab", readModelSize<&ModelSpec::vocab>},
-    {"seq", readModelSize<&ModelSpec::seq>},
-    {"tied", readTied},
+    {"vocab", readByTable},
+    {"seq", readByTable},
+    {"tied", readByTable},
     {"kv_heads", readModelSize<&ModelSpec::kvHeads>},
     {"head_dim", readModelSize<&ModelSpec::headDim>},
     {"vocab_multiple", readModelSize<&ModelSpec::vocabMultiple>},

@@ -1,30 +1,30 @@
 //===- ReadRequest.cpp - Requests from JSON -------------------------------===//
 
 #include "Reader.h"
+#include "etc/Config/Fields.h"
 
 using namespace etc::config;
 using namespace etc::config::json;
 using llvm::Error;
 using llvm::StringRef;
 
-static Error readDeviceSet(const Input &input, std::vector<int64_t> &target) {
-  if (Error error = readIntegers(input, deviceBounds, target))
-    return error;
-  return store(sortedDevices(std::move(target), input.field), target);
-}
+//===----------------------------------------------------------------------===//
+// Fields with readers of their own
+//===----------------------------------------------------------------------===//
 
-static Error readModelOf(const Input &input, Request &request) {
+Error json::readModelOf(const Input &input, Request &request) {
   return readModel(input, request.model);
 }
 
-static Error readClusterOf(const Input &input, Request &request) {
-  request.clusterWhere = input.field.where;
+Error json::readClusterOf(const Input &input, Request &request) {
   return readCluster(input, request.nodes);
 }
 
-static Error readTypes(const Input &input, Request &request) {
-  request.typesWhere = input.field.where;
-  request.typesGiven = true;
+Error json::readFfnOf(const Input &input, Request &request) {
+  return readFfn(input, request.model);
+}
+
+Error json::readTypes(const Input &input, Request &request) {
   if (input.node.kind != Kind::Array)
     return expected(input, "an array of strings");
   std::vector<std::string> names;
@@ -39,74 +39,110 @@ static Error readTypes(const Input &input, Request &request) {
   return store(orderedTypes(request.model, names, input.field), request.types);
 }
 
-static Error readOptimizer(const Input &input, Request &request) {
-  return readWord(input, values().optimizer, request.model.optimizer);
-}
-
-static Error readPrecision(const Input &input, Request &request) {
-  return readWord(input, values().precision, request.model.precision);
-}
-
-/// For what depends on other members, and is read after them.
-static Error skip(const Input &, Request &) { return Error::success(); }
-
-static Error readBudget(const Input &input, Request &request) {
-  request.budgetWhere = input.field.where;
+Error json::readBudget(const Input &input, Request &request) {
   const Node &node = input.node;
   if (node.kind != Kind::Integer && node.kind != Kind::String)
     return expected(input, "a number of bytes or a ratio such as \"1.05x\"");
   return store(parseMemoryBudget(node.text, input.field), request.memoryBudget);
 }
 
-template <SideSpec Request::*Side>
-static Error readSideOf(const Input &input, Request &request) {
-  return readSide(input, request.*Side);
+//===----------------------------------------------------------------------===//
+// Any field
+//===----------------------------------------------------------------------===//
+
+static Error readValue(const RequestField &field, const Input &input,
+                       std::string &word) {
+  return readWord(input, field.words, word);
 }
 
-static Error readFailed(const Input &input, Request &request) {
-  request.failedWhere = input.field.where;
-  return readDeviceSet(input, request.failed);
+static Error readValue(const RequestField &field, const Input &input,
+                       int64_t &number) {
+  return readInteger(input, field.bounds, number);
 }
 
-static Error readLeaving(const Input &input, Request &request) {
-  request.leavingWhere = input.field.where;
-  return readDeviceSet(input, request.leaving);
+static Error readValue(const RequestField &, const Input &input, bool &truth) {
+  return readBool(input, truth);
 }
 
-static Error readDerive(const Input &input, Request &request) {
-  return readWord(input, values().derive, request.derive);
+static Error readValue(const RequestField &, const Input &input,
+                       std::vector<int64_t> &devices) {
+  if (Error error = readIntegers(input, deviceBounds, devices))
+    return error;
+  return store(sortedDevices(std::move(devices), input.field), devices);
 }
 
-static Error readPolicy(const Input &input, Request &request) {
-  request.policyWhere = input.field.where;
-  return readWord(input, values().policy, request.policy);
-}
+namespace {
+/// Stores a value where the table says.
+struct FieldReader {
+  const RequestField &field;
+  const Input &input;
+  Request *request;
+  ModelSpec &model;
 
-static Error readPlace(const Input &input, Request &request) {
-  request.placeWhere = input.field.where;
-  return readWord(input, values().place, request.place);
-}
-
-static Error readObjective(const Input &input, Request &request) {
-  return readWord(input, values().objective, request.objective);
-}
-
-static const MemberReader<Request> requestMembers[] = {
-    {"model", readModelOf},
-    {"prev", readSideOf<&Request::prev>},
-    {"curr", readSideOf<&Request::curr>},
-    {"cluster", readClusterOf},
-    {"failed", readFailed},
-    {"leaving", readLeaving},
-    {"types", skip},
-    {"optimizer", skip},
-    {"precision", skip},
-    {"derive", readDerive},
-    {"policy", readPolicy},
-    {"place", readPlace},
-    {"objective", readObjective},
-    {"memory_budget", readBudget},
+  template <typename T> Error operator()(T Request::*member) const {
+    return readValue(field, input, request->*member);
+  }
+  template <typename T> Error operator()(T ModelSpec::*member) const {
+    return readValue(field, input, model.*member);
+  }
+  Error operator()(const OwnReader &own) const {
+    return own.read(input, *request);
+  }
 };
+} // namespace
+
+Error json::readField(const RequestField &field, const Input &input,
+                      Request &request) {
+  request.places[field.name.str()] = input.field.where;
+  return std::visit(FieldReader{field, input, &request, request.model},
+                    field.stored);
+}
+
+Error json::readModelField(const RequestField &field, const Input &input,
+                           ModelSpec &model) {
+  assert(field.isOfModel() && !std::holds_alternative<OwnReader>(field.stored));
+  return std::visit(FieldReader{field, input, nullptr, model}, field.stored);
+}
+
+//===----------------------------------------------------------------------===//
+// A request
+//===----------------------------------------------------------------------===//
+
+/// The field that a member of a file is, or null.
+static const RequestField *findField(StringRef key) {
+  auto found = llvm::find_if(requestFields(), [&](const RequestField &field) {
+    return field.name == key && field.inFile && !field.isOfModel();
+  });
+  return found == requestFields().end() ? nullptr : found;
+}
+
+static Error unknownField(const Input &root, const Member &member) {
+  llvm::SmallVector<StringRef> names;
+  for (const RequestField &field : requestFields())
+    if (findField(field.name))
+      names.push_back(field.name);
+  return unknownMember(root, member, names);
+}
+
+/// Reads the members in the order of the text, but those that depend on others
+/// after these.
+static Error readFields(const Input &root, Request &request) {
+  for (const Member &member : root.node.members)
+    if (!findField(member.key))
+      return unknownField(root, member);
+  for (After turn : {After::Nothing, After::Model, After::States}) {
+    if (turn == After::Model)
+      adoptModel(request);
+    for (const Member &member : root.node.members) {
+      const RequestField &field = *findField(member.key);
+      if (field.after != turn)
+        continue;
+      if (Error error = readField(field, memberOf(root, member), request))
+        return error;
+    }
+  }
+  return Error::success();
+}
 
 llvm::Expected<Request> etc::config::parseRequest(StringRef text,
                                                   StringRef fileName) {
@@ -118,16 +154,8 @@ llvm::Expected<Request> etc::config::parseRequest(StringRef text,
     return expected(input, "an object");
   Request request;
   request.where = request.model.where = input.field.where;
-  if (Error error = readMembers(input, requestMembers, request))
+  if (Error error = readFields(input, request))
     return error;
-  adoptModel(request);
-  for (auto [key, read] :
-       {std::pair("precision", &readPrecision),
-        std::pair("optimizer", &readOptimizer), std::pair("types", &readTypes)})
-    for (const Member &entry : root->members)
-      if (entry.key == key)
-        if (Error error = read(memberOf(input, entry), request))
-          return error;
   settleRequest(request);
   return request;
 }

@@ -80,16 +80,19 @@ Error json::readBool(const Input &input, bool &target) {
   return Error::success();
 }
 
-Error json::readWord(const Input &input, const Vocabulary &vocabulary,
+Error json::readWord(const Input &input, llvm::ArrayRef<StringRef> accepted,
                      std::string &target) {
   if (input.node.kind != Kind::String)
     return expected(input, "a string");
   target = input.node.text;
-  return checkWord(vocabulary, target, input.field);
+  return checkWord(accepted, target, input.field);
 }
 
 Input json::elementOf(const Input &array, size_t index) {
   const Node &node = array.node.elements[index];
+  // An option is one word.
+  if (array.field.where.isCommandLine())
+    return {node, array.field};
   SourceLocation where = {array.field.where.file, node.line, node.column};
   return {node, {where, array.field.name + "[" + std::to_string(index) + "]"}};
 }

@@ -16,6 +16,7 @@
 
 namespace etc::config {
 struct Inventory;
+struct RequestField;
 } // namespace etc::config
 
 namespace etc::config::json {
@@ -37,7 +38,7 @@ llvm::Error expected(const Input &input, const llvm::Twine &what);
 
 /// The value of an object's member.
 Input memberOf(const Input &object, const Member &member);
-/// An element of an array.
+/// An element of an array; in an option it has the option's name.
 Input elementOf(const Input &array, size_t index);
 
 /// The error for a member that is none of the accepted ones.
@@ -46,7 +47,8 @@ llvm::Error unknownMember(const Input &object, const Member &member,
 
 llvm::Error readInteger(const Input &input, Bounds bounds, int64_t &target);
 llvm::Error readBool(const Input &input, bool &target);
-llvm::Error readWord(const Input &input, const Vocabulary &vocabulary,
+llvm::Error readWord(const Input &input,
+                     llvm::ArrayRef<llvm::StringRef> accepted,
                      std::string &target);
 llvm::Error readIntegers(const Input &input, Bounds bounds,
                          std::vector<int64_t> &target);
@@ -81,6 +83,8 @@ llvm::Error readMembers(const Input &object,
 
 llvm::Error readSide(const Input &input, SideSpec &side);
 llvm::Error readModel(const Input &input, ModelSpec &model);
+/// The inner size of the MLP, which is not derived from then on.
+llvm::Error readFfn(const Input &input, ModelSpec &model);
 /// A model given as a plain table.
 llvm::Error readTensors(const Input &input, ModelSpec &model);
 /// Whether an inventory that was read from `input` lists every tensor once, and
@@ -88,6 +92,37 @@ llvm::Error readTensors(const Input &input, ModelSpec &model);
 llvm::Error checkInventory(const Inventory &inventory, const Input &input);
 /// Reads the number of devices of each node.
 llvm::Error readCluster(const Input &input, std::vector<int64_t> &nodes);
+
+/// Reads a field of the table, and notes where it stands.
+llvm::Error readField(const RequestField &field, const Input &input,
+                      Request &request);
+/// Reads one of those that are stored in the model.
+llvm::Error readModelField(const RequestField &field, const Input &input,
+                           ModelSpec &model);
+
+// The fields that are not plain.
+llvm::Error readModelOf(const Input &input, Request &request);
+llvm::Error readClusterOf(const Input &input, Request &request);
+llvm::Error readFfnOf(const Input &input, Request &request);
+llvm::Error readTypes(const Input &input, Request &request);
+llvm::Error readBudget(const Input &input, Request &request);
+template <SideSpec Request::*Side>
+llvm::Error readSideOf(const Input &input, Request &request) {
+  return readSide(input, request.*Side);
+}
+
+// What options do in place of giving a value.
+llvm::Error replaceModel(llvm::StringRef text, const Field &field,
+                         Request &request);
+llvm::Error replaceByMegatronArgs(llvm::StringRef text, const Field &field,
+                                  Request &request);
+llvm::Error replaceSide(llvm::StringRef text, const Field &field,
+                        SideSpec &side);
+template <SideSpec Request::*Side>
+llvm::Error replaceSideOf(llvm::StringRef text, const Field &field,
+                          Request &request) {
+  return replaceSide(text, field, request.*Side);
+}
 
 } // namespace etc::config::json
 

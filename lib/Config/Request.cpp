@@ -4,9 +4,9 @@
 
 #include "Scalars.h"
 #include "Stages.h"
+#include "etc/Config/Fields.h"
 #include "etc/Config/Presets.h"
 #include "etc/Config/States.h"
-#include "etc/Config/Values.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -18,7 +18,7 @@ using namespace etc::config;
 using llvm::Error;
 
 static void settleTypes(Request &request) {
-  if (request.typesGiven)
+  if (request.isGiven("types"))
     return;
   request.types.clear();
   for (llvm::StringRef name : typeNames(request.model))
@@ -27,10 +27,14 @@ static void settleTypes(Request &request) {
 
 Request::Request() {
   settleTypes(*this);
-  derive = values().derive.accepted.front().str();
-  policy = values().policy.accepted.front().str();
-  place = values().place.accepted.front().str();
-  objective = values().objective.accepted.front().str();
+  for (const RequestField &field : requestFields())
+    if (auto *word = std::get_if<std::string Request::*>(&field.stored))
+      this->**word = field.words.front().str();
+}
+
+const SourceLocation &Request::whereOf(llvm::StringRef field) const {
+  auto found = places.find(std::string_view(field));
+  return found == places.end() ? where : found->second;
 }
 
 int64_t Request::deviceCount() const {

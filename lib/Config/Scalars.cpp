@@ -78,7 +78,7 @@ llvm::Error etc::config::checkType(const ModelSpec &model, llvm::StringRef name,
                                   state.derivedFrom +
                                   " where that lands, and not moved; leave it "
                                   "out");
-  return checkWord({typeNames(model), {}}, name, field);
+  return checkWord(typeNames(model), name, field);
 }
 
 llvm::Expected<std::vector<std::string>>

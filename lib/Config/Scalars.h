@@ -4,14 +4,9 @@
 #define ETC_LIB_CONFIG_SCALARS_H
 
 #include "etc/Config/Request.h"
+#include "etc/Config/Values.h"
 
 namespace etc::config {
-
-/// The numbers that a field accepts.
-struct Bounds {
-  int64_t least;
-  int64_t most;
-};
 
 // The limits keep every product that planning forms inside 63 bits
 // (checkRequest sees to the bytes of the whole model) and a cluster inside

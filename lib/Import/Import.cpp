@@ -5,6 +5,7 @@
 #include "CheckHeld.h"
 #include "ImportInventory.h"
 #include "dialect/Limits.h"
+#include "etc/Config/Fields.h"
 #include "etc/Model/Model.h"
 
 #include "mlir/IR/Builders.h"
@@ -27,20 +28,18 @@ static Location toLocation(OpBuilder &builder, StringRef field,
 /// Where the request begins and where it has each of its fields, so that an
 /// error can point at the one that asked.
 static Location toLocation(OpBuilder &builder, const config::Request &request) {
-  const std::pair<StringRef, const config::SourceLocation *> fields[] = {
+  // A side or a model may come from the arguments of a training script.
+  SmallVector<std::pair<StringRef, const config::SourceLocation *>> fields = {
       {"model", &request.model.where},
       {"prev", &request.prev.where},
       {"prev.devices", &request.prev.devicesWhere},
       {"curr", &request.curr.where},
       {"curr.devices", &request.curr.devicesWhere},
-      {"cluster", &request.clusterWhere},
-      {"types", &request.typesWhere},
-      {"failed", &request.failedWhere},
-      {"leaving", &request.leavingWhere},
-      {"memory_budget", &request.budgetWhere},
-      {"place", &request.placeWhere},
-      {"policy", &request.policyWhere},
   };
+  for (const config::RequestField &field : config::requestFields())
+    if (request.isGiven(field.name) && !field.isOfModel() &&
+        !llvm::is_contained({"model", "prev", "curr"}, field.name))
+      fields.emplace_back(field.name, &request.whereOf(field.name));
   SmallVector<Location> parts = {
       request.where.isCommandLine()
           ? NameLoc::get(builder.getStringAttr("command line"))

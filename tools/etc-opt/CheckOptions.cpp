@@ -29,10 +29,10 @@ static int checkPolicy(const PlannerOptions &options,
           " is of the paper's method; add --policy=paper");
     return 0;
   }
-  if (options.shorthand.place)
+  if (options.overrides.has("place"))
     return malformed("--place: the paper's policy has a placement of its own; "
                      "leave one of the two out");
-  if (options.shorthand.objective)
+  if (options.overrides.has("objective"))
     return malformed("--objective: the paper's policy has an objective of its "
                      "own; leave one of the two out");
   return 0;
@@ -123,7 +123,7 @@ static int checkQuestion(const PlannerOptions &options,
     return malformed(Twine(name) +
                      " chooses devices; leave the devices of curr out");
   if (options.frontier &&
-      (options.shorthand.place || options.shorthand.objective))
+      (options.overrides.has("place") || options.overrides.has("objective")))
     return malformed("--frontier tries every placement and objective; leave "
                      "--place and --objective out");
   if (options.whichNodes && *options.whichNodes < 1)

@@ -2,7 +2,11 @@
 
 #include "Options.h"
 
+#include "etc/Config/Fields.h"
+
 #include "llvm/Support/CommandLine.h"
+
+#include <deque>
 
 using namespace etc;
 namespace cl = llvm::cl;
@@ -36,6 +40,25 @@ const char *const etc::helpOverview =
     "input.\n";
 
 namespace {
+/// An option for a field of a request; the texts are what it points to.
+struct FieldOption {
+  const std::string name, value, help;
+  cl::opt<std::string> option;
+
+  FieldOption(const config::RequestField &field, cl::OptionCategory &category)
+      : name(field.option()), value(field.valueHint()), help(helpOf(field)),
+        option(llvm::StringRef(name), cl::value_desc(value), cl::desc(help),
+               cl::cat(category)) {}
+
+private:
+  static std::string helpOf(const config::RequestField &field) {
+    std::string text = field.help.str();
+    if (!field.without().empty())
+      text += " (default: " + field.without().str() + ")";
+    return text;
+  }
+};
+
 struct Options {
   cl::OptionCategory category{"Planning options"};
 
@@ -86,43 +109,6 @@ struct Options {
       "devices", cl::CommaSeparated, cl::cat(category), cl::value_desc("list"),
       cl::desc("JSON of these devices only; needed above 1024 devices")};
 
-  cl::opt<std::string> model = text(
-      "model", "preset|config.json",
-      "gpt2, llama3-8b, ... (an unknown one lists all), or a file of Hugging "
-      "Face");
-  cl::opt<std::string> megatronArgs =
-      text("megatron-args", "args",
-           "Arguments of a Megatron training script: the model and --prev");
-  cl::opt<std::string> prev =
-      text("prev", "PP4TP2",
-           "Configuration before; or the plan (.etcplan) that led to it, or an "
-           "inventory (.json)");
-  cl::opt<std::string> curr = text("curr", "PP6TP4", "Configuration after");
-  cl::opt<std::string> cluster =
-      text("cluster", "6x4", "Nodes x devices a node, or 4,4,8");
-  cl::opt<std::string> types =
-      text("types", "list",
-           "State types: param,master,exp_avg,exp_avg_sq (default: all)");
-  cl::opt<std::string> optimizer =
-      text("optimizer", "name",
-           "What states there are: adam, adam-bf16, muon, adafactor, sgd, lion "
-           "(default: adam)");
-  cl::opt<std::string> precision =
-      text("precision", "name",
-           "Of parameters: bf16, fp16, fp32, fp8, mxfp8 (default: bf16)");
-  cl::opt<std::string> derive =
-      text("derive", "param|none",
-           "What is cast where its source lands, not moved (default: param)");
-  cl::opt<std::string> failed = text("failed", "list", "Devices that are dead");
-  cl::opt<std::string> leaving =
-      text("leaving", "list", "Devices that may send but take no role");
-  cl::opt<std::string> budget =
-      text("memory-budget", "bytes|1.05x",
-           "Live bytes a device, staging included (default: 1.05x max(prev, "
-           "curr), or the least found)");
-  cl::opt<std::string> policy =
-      text("policy", "best|paper",
-           "Planning policy: the least bytes, or what the paper does");
   cl::opt<bool> twoStage{
       "two-stage", cl::cat(category),
       cl::desc(
@@ -135,25 +121,11 @@ struct Options {
                             "as the paper merges (default)"),
                  clEnumValN(CostUnit::Units, "units",
                             "exact units, layers x slices"))};
-  cl::opt<std::string> objective =
-      text("objective", "internode|total|time",
-           "What comes first: the bytes between nodes (default), all bytes, or "
-           "the bytes between nodes on routes that take least time");
-  cl::opt<std::string> place =
-      text("place", "any|tp|pack",
-           "Roles on any device; tensor-parallel groups inside nodes; that on "
-           "the fewest nodes (default)");
-  cl::opt<std::string> layers =
-      text("layers", "n", "Override the model's layers");
-  cl::opt<std::string> hidden = text("hidden", "n", "Override the hidden size");
-  cl::opt<std::string> heads =
-      text("heads", "n", "Override the attention heads");
-  cl::opt<std::string> ffn = text("ffn", "n", "Override the MLP's inner size");
-  cl::opt<std::string> vocab =
-      text("vocab", "n", "Override the vocabulary, unpadded");
-  cl::opt<std::string> seq = text("seq", "n", "Override the learned positions");
-  cl::opt<std::string> tied = text(
-      "tied", "true|false", "Whether output and input embeddings are tied");
+  cl::opt<bool> requestFields{
+      "request-fields", cl::Hidden, cl::cat(category),
+      cl::desc("Print the table of a request's fields, as JSON")};
+  /// One for each field of a request.
+  std::deque<FieldOption> fields = fieldOptions();
 
 private:
   cl::opt<std::string> text(llvm::StringRef name, llvm::StringRef value,
@@ -161,8 +133,17 @@ private:
     return cl::opt<std::string>(name, cl::value_desc(value), cl::desc(help),
                                 cl::cat(category));
   }
+
+  std::deque<FieldOption> fieldOptions();
 };
 } // namespace
+
+std::deque<FieldOption> Options::fieldOptions() {
+  std::deque<FieldOption> made;
+  for (const config::RequestField &field : config::requestFields())
+    made.emplace_back(field, category);
+  return made;
+}
 
 static Options &options() {
   static Options instance;
@@ -215,29 +196,10 @@ PlannerOptions etc::readPlannerOptions() {
     result.hosts = std::vector<std::string>(o.hosts.begin(), o.hosts.end());
   if (o.devices.getNumOccurrences())
     result.devices = std::vector<int64_t>(o.devices.begin(), o.devices.end());
-  config::ShorthandOptions &s = result.shorthand;
-  s.model = given(o.model);
-  s.megatronArgs = given(o.megatronArgs);
-  s.prev = given(o.prev);
-  s.curr = given(o.curr);
-  s.cluster = given(o.cluster);
-  s.types = given(o.types);
-  s.optimizer = given(o.optimizer);
-  s.precision = given(o.precision);
-  s.derive = given(o.derive);
-  s.failed = given(o.failed);
-  s.leaving = given(o.leaving);
-  s.memoryBudget = given(o.budget);
-  s.policy = given(o.policy);
-  s.place = given(o.place);
-  s.objective = given(o.objective);
-  s.layers = given(o.layers);
-  s.hidden = given(o.hidden);
-  s.heads = given(o.heads);
-  s.ffn = given(o.ffn);
-  s.vocab = given(o.vocab);
-  s.seq = given(o.seq);
-  s.tied = given(o.tied);
+  result.requestFields = o.requestFields;
+  for (const FieldOption &field : o.fields)
+    if (field.option.getNumOccurrences())
+      result.overrides.values[field.name] = field.option;
   return result;
 }
 
@@ -247,15 +209,8 @@ bool PlannerOptions::isRequest() const {
 }
 
 bool PlannerOptions::describesRequest() const {
-  const config::ShorthandOptions &s = shorthand;
-  const std::optional<std::string> *fields[] = {
-      &s.model,     &s.prev,      &s.curr,   &s.cluster,      &s.types,
-      &s.failed,    &s.leaving,   &s.tied,   &s.memoryBudget, &s.policy,
-      &s.optimizer, &s.precision, &s.place,  &s.derive,       &s.megatronArgs,
-      &s.ffn,       &s.layers,    &s.hidden, &s.heads,        &s.vocab,
-      &s.seq,       &s.objective};
   return twoStage || paperCosts || frontier || whichNodes ||
-         llvm::any_of(fields, [](auto *field) { return field->has_value(); });
+         !overrides.values.empty();
 }
 
 bool PlannerOptions::isModule() const {

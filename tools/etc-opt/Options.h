@@ -31,7 +31,9 @@ struct PlannerOptions {
   /// The names of the nodes.
   std::optional<std::vector<std::string>> hosts;
   std::optional<std::vector<int64_t>> devices;
-  config::ShorthandOptions shorthand;
+  config::Overrides overrides;
+  /// Print the table of the request's fields.
+  bool requestFields = false;
 
   /// Whether this is a request to plan, or a job for the ordinary opt driver.
   bool isRequest() const;

@@ -49,7 +49,7 @@ constexpr uint64_t mostRequestBytes = uint64_t(1) << 26;
 static llvm::Expected<config::Request>
 readRequest(const PlannerOptions &options) {
   if (options.input.empty())
-    return config::requestFromOptions(options.shorthand);
+    return config::requestFromOptions(options.overrides);
   plan::Result<std::string> text = readInput(options.input, mostRequestBytes);
   if (!text)
     return llvm::createStringError("etc-opt: error: " +
@@ -58,7 +58,7 @@ readRequest(const PlannerOptions &options) {
       config::parseRequest(*text, options.input);
   if (!request)
     return request.takeError();
-  if (llvm::Error error = config::applyOverrides(*request, options.shorthand))
+  if (llvm::Error error = config::applyOverrides(*request, options.overrides))
     return error;
   return request;
 }

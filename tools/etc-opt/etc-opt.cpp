@@ -7,6 +7,7 @@
 #include "ShowPlan.h"
 #include "Version.h"
 
+#include "etc/Config/Fields.h"
 #include "etc/Transforms/Passes.h"
 #include "etc/Verify/Passes.h"
 
@@ -96,6 +97,10 @@ int main(int argc, char **argv) {
                          ": is given twice; give it once",
                      etc::config::ExitCode::Malformed);
   etc::PlannerOptions options = etc::readPlannerOptions();
+  if (options.requestFields) {
+    etc::config::writeRequestFields(llvm::outs());
+    return 0;
+  }
   if (options.isModule() && options.isRequest()) {
     llvm::errs() << "etc-opt: error: " << options.input
                  << ": options of a request do not apply to IR; give a request "

@@ -18,9 +18,11 @@
 #include "etc/Config/Inventory.h"
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace etc::plan {
@@ -245,25 +247,26 @@ struct Request {
   /// Workload types, in the order of typeNames(), without repeats. All of the
   /// model's, unless they are given.
   std::vector<std::string> types;
-  bool typesGiven = false;
   /// Devices that are dead, and devices that may send but take no role.
   /// Ascending, without repeats.
   std::vector<int64_t> failed, leaving;
-  std::string derive; ///< "param" (cast it from master) or "none" (move it)
-  std::string policy; ///< "best" or "paper"
-  std::string place;  ///< "pack", "tp" or "any"
-  /// Which bytes come first where both can't be least: "internode" or "total".
-  std::string objective;
+  // The words that these may be stand in the table of fields (Fields.h).
+  std::string derive, policy, place, objective;
   std::optional<MemoryBudget> memoryBudget;
 
   /// Where the request begins; a missing field is reported there.
   SourceLocation where;
-  SourceLocation clusterWhere, typesWhere, failedWhere, leavingWhere,
-      budgetWhere, placeWhere, policyWhere;
+  /// Where the fields that are given stand, by the table's names.
+  std::map<std::string, SourceLocation, std::less<>> places;
 
   /// All types, and the default of every word.
   Request();
 
+  bool isGiven(llvm::StringRef field) const {
+    return places.count(std::string_view(field));
+  }
+  /// Where a field stands, or else the request.
+  const SourceLocation &whereOf(llvm::StringRef field) const;
   /// The number of devices of the cluster.
   int64_t deviceCount() const;
   bool isTotalFirst() const { return objective == "total"; }
@@ -272,22 +275,17 @@ struct Request {
   bool isUsable(int64_t device) const;
 };
 
-/// Command-line options, as they were written; an absent one changes nothing.
-struct ShorthandOptions {
-  std::optional<std::string> model;      ///< a preset: gpt3-2.7b
-  std::optional<std::string> prev, curr; ///< PP4TP2DP3
-  /// Megatron's arguments, as a training script has them: the model and prev.
-  std::optional<std::string> megatronArgs;
-  std::optional<std::string> cluster; ///< 6x4, or 4,4,8
-  std::optional<std::string> types;   ///< param,master
-  std::optional<std::string> optimizer, precision;
-  std::optional<std::string> failed, leaving; ///< 3,7
-  std::optional<std::string> memoryBudget;    ///< bytes, or 1.05x
-  std::optional<std::string> derive, policy, place, objective;
-  std::optional<std::string> layers, hidden, heads, ffn, vocab, seq;
-  std::optional<std::string> tied; ///< true or false
+/// What options say of fields, as it was written; an absent one changes
+/// nothing.
+struct Overrides {
+  /// By the option's name, "memory-budget".
+  std::map<std::string, std::string, std::less<>> values;
   /// The name of the program in messages.
   std::string program = "etc-opt";
+
+  bool has(llvm::StringRef option) const {
+    return values.count(std::string_view(option));
+  }
 };
 
 /// Makes a side of the devices of an inventory.
@@ -327,10 +325,10 @@ llvm::Expected<Request> parseRequest(llvm::StringRef text,
 /// Lets options override the fields of a request. A model preset replaces the
 /// whole model, and a side its devices too; a size changes that size alone. All
 /// errors are Malformed.
-llvm::Error applyOverrides(Request &request, const ShorthandOptions &options);
+llvm::Error applyOverrides(Request &request, const Overrides &overrides);
 
 /// A request from options alone. All errors are Malformed.
-llvm::Expected<Request> requestFromOptions(const ShorthandOptions &options);
+llvm::Expected<Request> requestFromOptions(const Overrides &overrides);
 
 /// Whether the request is complete (else Malformed) and can be met (else
 /// Unsatisfiable): sizes divide, the worlds fit the cluster, and devices exist,

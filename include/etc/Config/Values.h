@@ -1,7 +1,7 @@
 //===- Values.h - The words a request may use -------------------*- C++ -*-===//
 //
-// The one table of what a field of a fixed vocabulary accepts. A new policy or
-// placement moves from `later` to `accepted` here and nowhere else.
+// What members of models and configurations accept; the words of the request's
+// own fields stand in their table (Fields.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,23 +14,23 @@
 
 namespace etc::config {
 
-/// The words of a field. The first accepted one is the default.
-struct Vocabulary {
-  std::vector<llvm::StringRef> accepted;
-  /// Known, but not supported by this version.
-  std::vector<llvm::StringRef> later;
+/// The numbers that a field accepts.
+struct Bounds {
+  int64_t least;
+  int64_t most;
 };
 
+using Words = std::vector<llvm::StringRef>;
+
 struct Vocabularies {
-  Vocabulary family, derive, policy, place, objective, order, precision,
-      optimizer, block;
+  Words family, order, block;
 };
 
 const Vocabularies &values();
 
-/// Whether the field accepts the word; the error says what it does accept.
-llvm::Error checkWord(const Vocabulary &vocabulary, llvm::StringRef word,
-                      const Field &field);
+/// Whether the word is one of those accepted; the error says which these are.
+llvm::Error checkWord(llvm::ArrayRef<llvm::StringRef> accepted,
+                      llvm::StringRef word, const Field &field);
 
 } // namespace etc::config
 

@@ -12,31 +12,30 @@
 
 using namespace etc::config;
 
-static std::optional<std::string> *find(ShorthandOptions &options,
-                                        char letter) {
+static const char *optionOf(char letter) {
   switch (letter) {
   case 'm':
-    return &options.model;
+    return "model";
   case 'p':
-    return &options.prev;
+    return "prev";
   case 'c':
-    return &options.curr;
+    return "curr";
   case 'M':
-    return &options.megatronArgs;
+    return "megatron-args";
   case 'C':
-    return &options.cluster;
+    return "cluster";
   case 't':
-    return &options.types;
+    return "types";
   case 'o':
-    return &options.optimizer;
+    return "optimizer";
   case 'f':
-    return &options.failed;
+    return "failed";
   case 'b':
-    return &options.memoryBudget;
+    return "memory-budget";
   case 'l':
-    return &options.layers;
+    return "layers";
   case 'h':
-    return &options.hidden;
+    return "hidden";
   default:
     return nullptr;
   }
@@ -46,11 +45,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   llvm::StringRef text(reinterpret_cast<const char *>(data), size);
   llvm::SmallVector<llvm::StringRef> lines;
   text.split(lines, '\n');
-  ShorthandOptions options;
+  Overrides options;
   for (llvm::StringRef line : lines)
     if (!line.empty())
-      if (auto *option = find(options, line.front()))
-        *option = line.drop_front().str();
+      if (const char *option = optionOf(line.front()))
+        options.values[option] = line.drop_front().str();
   llvm::Expected<Request> request = requestFromOptions(options);
   if (!request)
     consumeError(request.takeError());

@@ -33,16 +33,17 @@ TEST(MegatronArgs, Llama) {
 }
 
 TEST(MegatronArgs, ASide) {
-  ShorthandOptions options;
-  options.megatronArgs = llama8b;
-  options.curr = "TP4DP8";
-  options.cluster = "4x8";
+  Overrides options;
+  options.values["megatron-args"] = llama8b;
+  options.values["curr"] = "TP4DP8";
+  options.values["cluster"] = "4x8";
   Request request = llvm::cantFail(requestFromOptions(options));
   EXPECT_EQ(show(checkRequest(request)), "");
   EXPECT_EQ(request.prev.parallel.str(), "PP4TP2DP4VPP2+zero1");
   // Either side can be given that way; dp fills the cluster.
-  options.curr = "--tensor-model-parallel-size 4 --context-parallel-size 2 "
-                 "--use-tp-pp-dp-mapping";
+  options.values["curr"] =
+      "--tensor-model-parallel-size 4 --context-parallel-size 2 "
+      "--use-tp-pp-dp-mapping";
   request = llvm::cantFail(requestFromOptions(options));
   EXPECT_EQ(request.curr.parallel.str(), "TP4DP4CP2+order=pp-dp");
 }

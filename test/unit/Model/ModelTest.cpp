@@ -196,5 +196,5 @@ TEST(Model, ATypeIsNotDerivedWithoutItsSource) {
 }
 
 TEST(Model, RequestsNameExactlyTheFamiliesThatExist) {
-  EXPECT_EQ(familyNames(), config::values().family.accepted);
+  EXPECT_EQ(familyNames(), config::values().family);
 }
