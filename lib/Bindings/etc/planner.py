@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Union
+from typing import TYPE_CHECKING, Any, Union
 
 from etc.errors import UsageError
 from etc.plans import Plan, planner
+from etc.request_fields import RequestFields
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 Path = Union[str, "os.PathLike[str]"]
 Layout = Union[str, Mapping[str, Any], Plan]
@@ -21,7 +25,7 @@ def plan(
     prev: Layout | None = None,
     curr: Layout | None = None,
     cluster: str | Mapping[str, Any] | Sequence[int] | None = None,
-    **fields: Any,
+    **fields: Unpack[RequestFields],
 ) -> Plan:
     """Plans a migration, in this process.
 
@@ -39,10 +43,8 @@ def plan(
             where it ends.
         cluster: "6x4" (nodes x devices a node), "4,4,8" or [4, 4, 8] (the devices of
             each node), or a dictionary.
-        **fields: further fields of a request: types, failed, leaving, policy, place,
-            derive, optimizer, precision, memory_budget="1.05x", and objective:
-            "internode" moves the fewest bytes between nodes, then in all, "total"
-            the other way round.
+        **fields: all other fields of a request: etc.request_fields.RequestFields says
+            of what type each is, what it does and what holds without it.
 
     Raises:
         PlanError: the request is malformed; the message names the field.

@@ -1,0 +1,50 @@
+"""The keywords of etc.plan.
+
+tools/docs/generate writes this file from the table of a request's fields, and a test
+compares the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Literal, Optional, TypedDict, Union
+
+
+class RequestFields(TypedDict, total=False):
+    """What a request may say beside its model, sides and cluster; None is as absent."""
+
+    failed: Optional[Collection[int]]
+    """Devices that are dead: their state is gone, and they take no role. Without it:
+    none."""
+
+    leaving: Optional[Collection[int]]
+    """Devices that may send but take no role. Without it: none."""
+
+    types: Optional[Collection[str]]
+    """State types, of param,master,exp_avg,exp_avg_sq. Without it: all."""
+
+    optimizer: Optional[
+        Literal["adam", "adam-bf16", "muon", "adafactor", "sgd", "lion"]
+    ]
+    """The optimizer, which says what states there are. Without it: adam."""
+
+    precision: Optional[Literal["bf16", "fp16", "fp32", "fp8", "mxfp8"]]
+    """The element type of parameters. Without it: bf16."""
+
+    derive: Optional[Literal["param", "none"]]
+    """What is cast where its source lands, not moved. Without it: param."""
+
+    policy: Optional[Literal["best", "paper"]]
+    """Planning policy: the least bytes, or what the paper does. Without it: best."""
+
+    place: Optional[Literal["pack", "tp", "any"]]
+    """Where roles may go: tensor-parallel groups inside nodes, on the fewest of them
+    (pack) or on all (tp); or any device. Without it: pack."""
+
+    objective: Optional[Literal["internode", "total", "time"]]
+    """What comes first: the bytes between nodes, all bytes, or the bytes between nodes
+    on routes that take least time. Without it: internode."""
+
+    memory_budget: Optional[Union[int, str]]
+    """Live bytes a device, staging included. Without it: 1.05x max(prev, curr), or the
+    least found."""
