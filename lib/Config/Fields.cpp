@@ -11,6 +11,22 @@
 using namespace etc::config;
 using namespace etc::config::json;
 
+// Bytes are reserved from bytes, and something has to be left of them.
+static llvm::Error checkReserve(const Request &request, const Field &field) {
+  const std::optional<MemoryBudget> &budget = request.memoryBudget;
+  if (request.reserve == 0)
+    return llvm::Error::success();
+  if (!budget || budget->unit != MemoryBudget::Unit::Bytes)
+    return unsatisfiable(field, "is a part of a memory budget in bytes; give "
+                                "one, or leave it out");
+  if (request.reserve >= budget->amount)
+    return unsatisfiable(field, llvm::Twine(request.reserve) +
+                                    " bytes leave nothing of the memory "
+                                    "budget of " +
+                                    budget->str() + "; reserve less");
+  return llvm::Error::success();
+}
+
 // Options are applied in this order, those with an `after` last: arguments and
 // presets come before the sizes that change them.
 static std::vector<RequestField> makeTable() {
@@ -140,6 +156,14 @@ static std::vector<RequestField> makeTable() {
        .otherwise = "1.05x max(prev, curr), or the least found",
        .python = "Union[int, str]",
        .stored = OwnReader{.read = readBudget}},
+      {.name = "reserve",
+       .help = "Bytes of a memory budget in bytes that the migration leaves "
+               "free, for what else a device holds meanwhile",
+       .example = "bytes",
+       .otherwise = "0",
+       .stored = &Request::reserve,
+       .bounds = {0, int64_t(1) << 62},
+       .check = checkReserve},
   };
 }
 

@@ -219,8 +219,8 @@ OwningOpRef<ModuleOp> etc::importRequest(MLIRContext &context,
   if (request.memoryBudget) {
     bool ratio = request.memoryBudget->unit ==
                  config::MemoryBudget::Unit::PartsPerMillion;
-    (ratio ? ppm : bytes) =
-        builder.getI64IntegerAttr(request.memoryBudget->amount);
+    (ratio ? ppm : bytes) = builder.getI64IntegerAttr(
+        request.memoryBudget->amount - request.reserve);
   }
   UnitAttr deriveNone =
       request.derive == "none" ? builder.getUnitAttr() : UnitAttr();

@@ -253,6 +253,9 @@ struct Request {
   // The words that these may be stand in the table of fields (Fields.h).
   std::string derive, policy, place, objective;
   std::optional<MemoryBudget> memoryBudget;
+  /// Bytes of the budget that a migration leaves free; 0 unless the budget is
+  /// in bytes and larger.
+  int64_t reserve = 0;
 
   /// Where the request begins; a missing field is reported there.
   SourceLocation where;

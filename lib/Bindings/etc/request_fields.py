@@ -48,3 +48,7 @@ class RequestFields(TypedDict, total=False):
     memory_budget: Optional[Union[int, str]]
     """Live bytes a device, staging included. Without it: 1.05x max(prev, curr), or the
     least found."""
+
+    reserve: Optional[int]
+    """Bytes of a memory budget in bytes that the migration leaves free, for what else a
+    device holds meanwhile. Without it: 0."""

@@ -44,6 +44,14 @@ TEST(Fields, AWordIsTheSameFromAFileAndFromAnOption) {
   }
 }
 
+TEST(Fields, ANumberIsTheSameFromAFileAndFromAnOption) {
+  for (const RequestField &field : requestFields())
+    if (auto *member = std::get_if<int64_t Request::*>(&field.stored)) {
+      EXPECT_EQ(ofFile(field, "77").**member, 77);
+      EXPECT_EQ(ofOption(field, "77").**member, 77);
+    }
+}
+
 TEST(Fields, DevicesAreTheSameFromAFileAndFromAnOption) {
   for (const RequestField &field : requestFields())
     if (auto *member =

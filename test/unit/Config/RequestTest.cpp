@@ -64,7 +64,7 @@ TEST(Request, UnknownFields) {
             "exit 2: r.json:1:2: error: unknown field \"modle\"; did you mean "
             "\"model\"? accepted: model, prev, curr, cluster, failed, leaving, "
             "types, optimizer, precision, derive, policy, place, objective, "
-            "memory_budget");
+            "memory_budget, reserve");
   EXPECT_EQ(errorOf("{\"prev\": {\"pipeline\": 4}}"),
             "exit 2: r.json:1:11: error: prev: unknown field \"pipeline\"; "
             "accepted: pp, tp, dp, cp, ep, etp, vpp, parallel, "
