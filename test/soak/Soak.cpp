@@ -111,12 +111,12 @@ Status migrateOnce(const Soak &soak, uint32_t rank, uint32_t number,
   run.mode = options.mode;
   if (!options.journal.empty())
     run.keeping = {options.journal, options.journal, {}, nullptr};
-  if (rank == 0) {
-    std::filesystem::create_directories(
-        options.journal.empty() ? options.rendezvous : options.journal);
+  // Whoever is first makes it: a rendezvous has to be there.
+  std::filesystem::create_directories(
+      options.journal.empty() ? options.rendezvous : options.journal);
+  if (rank == 0)
     std::filesystem::remove_all(
         etc::plan::text(soak.directory, "/", number - 2));
-  }
   Result<Meeting> meeting = findMeeting({rank, index.rankCount()}, options);
   if (!meeting)
     return meeting.status();
