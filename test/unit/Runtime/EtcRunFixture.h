@@ -4,33 +4,19 @@
 #define ETC_TEST_ETCRUNFIXTURE_H
 
 #include "PlanFixture.h"
+#include "Shell.h"
 
 #include <gtest/gtest.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
-#include <sys/wait.h>
 
 namespace etc::run::test {
 
-struct Ended {
-  int code;
-  std::string out; // stdout and stderr
-};
-
-inline Ended shell(const std::string &command) {
-  FILE *pipe = ::popen((command + " 2>&1").c_str(), "r");
-  Ended ended{-1, {}};
-  char buffer[4096];
-  while (size_t count = std::fread(buffer, 1, sizeof buffer, pipe))
-    ended.out.append(buffer, count);
-  int state = ::pclose(pipe);
-  ended.code = WIFEXITED(state) ? WEXITSTATUS(state) : -1;
-  return ended;
-}
+using etc::test::Ended;
+using etc::test::shell;
 
 class EtcRun : public testing::Test {
 protected:

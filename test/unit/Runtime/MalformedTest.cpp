@@ -3,35 +3,20 @@
 // docs/reliability.md.
 
 #include "MalformedPlans.h"
+#include "Shell.h"
 
 #include <gtest/gtest.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <sys/wait.h>
 
 using namespace etc::plan;
 using namespace etc::plan::test;
+using etc::test::Ended;
+using etc::test::shell;
 
 namespace {
-
-struct Ended {
-  int code;
-  std::string out; // stdout and stderr
-};
-
-Ended shell(const std::string &command) {
-  FILE *pipe = ::popen((command + " 2>&1").c_str(), "r");
-  Ended ended{-1, {}};
-  char buffer[4096];
-  while (size_t count = std::fread(buffer, 1, sizeof buffer, pipe))
-    ended.out.append(buffer, count);
-  int state = ::pclose(pipe);
-  ended.code = WIFEXITED(state) ? WEXITSTATUS(state) : -1;
-  return ended;
-}
 
 class Malformed : public testing::Test {
 protected:
