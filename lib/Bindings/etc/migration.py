@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 import threading
-import weakref
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -13,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from etc import _run
 from etc.errors import UsageError
 from etc.interrupts import delayed_interrupts
+from etc.lifetime import close_at_exit
 from etc.observers import Observers
 from etc.plans import CURR, Plan, TensorSpec
 from etc.progress import Progress, make_progress
@@ -34,20 +33,6 @@ Key = tuple[str, str]  # (type, name)
 Tensors = dict[str, dict[str, "torch.Tensor"]]
 
 OUTCOMES = ("not begun", "old", "new", "mixed")  # in the order of etc_outcome
-
-
-_alive: weakref.WeakSet[Migration] = weakref.WeakSet()
-
-
-@atexit.register
-def _close_all() -> None:
-    """Connections end before Python does: afterwards no callback can run."""
-    for migration in list(_alive):
-        migration._close()
-
-
-# A forked child has none of the threads, and leaves connections alone.
-os.register_at_fork(after_in_child=_alive.clear)
 
 
 class Migration:
@@ -109,7 +94,7 @@ class Migration:
             release=self._release,
             progress=self._observers.update if progress else None,
         )
-        _alive.add(self)
+        close_at_exit(self)
         self._register()
 
     def __del__(self) -> None:
