@@ -38,7 +38,7 @@ else()
 endif()
 
 # A library without IR that may use LLVM's ADT and Support.
-#   etc_add_llvm_library(ETCModel Model.cpp LINK ETCConfig)
+#   etc_add_llvm_library(ETCModel Model.cpp LINK ETCRequest)
 function(etc_add_llvm_library name)
   etc_add_library(${name} ${ARGN})
   target_link_libraries(${name} PUBLIC ETCLLVM)

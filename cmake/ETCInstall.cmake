@@ -41,11 +41,11 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/runtime/simulate/clusters" DESTINATION 
   COMPONENT ETCRuntime)
 # Requests, models, layouts and the assignment for C++: static, without IR, on LLVM's Support alone.
 if(TARGET ETCAssignment)
-  install(TARGETS ETCConfig ETCModel ETCLayout ETCAssignment ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+  install(TARGETS ETCRequest ETCModel ETCLayout ETCAssignment ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
     COMPONENT Development)
-  foreach(library Config Model Layout Assignment)
-    install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/etc/${library}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/etc"
-      COMPONENT Development)
+  foreach(library Request Model Layout Optimize/Assignment)
+    install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/etc/${library}/"
+      DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/etc/${library}" COMPONENT Development)
   endforeach()
 endif()
 # The contract between the planner and whoever executes plans.

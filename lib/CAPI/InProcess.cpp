@@ -15,7 +15,7 @@
 
 using namespace etc;
 using namespace mlir;
-using config::Request;
+using request::Request;
 
 //===----------------------------------------------------------------------===//
 // Errors
@@ -28,8 +28,8 @@ static Answer refuse(llvm::Error error) {
   answer.kind = ETC_ERROR_MALFORMED;
   llvm::handleAllErrors(
       std::move(error),
-      [&](const config::RequestError &e) {
-        if (e.getExitCode() == config::ExitCode::Unsatisfiable)
+      [&](const request::RequestError &e) {
+        if (e.getExitCode() == request::ExitCode::Unsatisfiable)
           answer.kind = ETC_ERROR_UNSATISFIABLE;
         answer.error =
             (e.getField() + (e.getField().empty() ? "" : ": ") + e.getText())
@@ -57,12 +57,12 @@ ask(const std::string &text, const AskOptions &options,
     llvm::function_ref<LogicalResult(MLIRContext &, const Request &,
                                      raw_ostream &)>
         verb) {
-  llvm::Expected<Request> request = config::parseRequest(text, "request");
+  llvm::Expected<Request> request = request::parseRequest(text, "request");
   if (!request)
     return refuse(request.takeError());
   if (options.totalFirst)
     request->objective = "total";
-  if (llvm::Error error = config::checkRequest(*request))
+  if (llvm::Error error = request::checkRequest(*request))
     return refuse(std::move(error));
   if (llvm::Error error = checkRates(options.rates.value_or(Rates())))
     return refuseUsage(std::move(error));
@@ -149,8 +149,8 @@ Answer etc::askWhichNodes(const std::string &request, const AskOptions &options,
                           int64_t count) {
   if (count < 1)
     return refuseUsage(
-        config::malformed({{}, "count"}, "expected a positive integer, got " +
-                                             llvm::Twine(count)));
+        request::malformed({{}, "count"}, "expected a positive integer, got " +
+                                              llvm::Twine(count)));
   return ask(request, options, checkComparable,
              [&](MLIRContext &context, const Request &request,
                  raw_ostream &os) -> LogicalResult {

@@ -2,13 +2,13 @@
 
 #include "etc/Export/TrainerState.h"
 
-#include "etc/Config/States.h"
+#include "etc/Request/States.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace etc;
-using config::Parallelism;
+using request::Parallelism;
 
 /// How many roles a summary names.
 static constexpr size_t namedRoles = 8;
@@ -30,7 +30,7 @@ static std::vector<Seed> seedsOf(const Parallelism &parallel) {
   return seeds;
 }
 
-std::vector<std::string> etc::rolesToSeed(const config::Request &request) {
+std::vector<std::string> etc::rolesToSeed(const request::Request &request) {
   const Parallelism &prev = request.prev.parallel;
   bool hasExperts = request.model.experts.count != 0;
   std::vector<std::string> roles;
@@ -48,7 +48,7 @@ std::vector<std::string> etc::rolesToSeed(const config::Request &request) {
   return roles;
 }
 
-void etc::writeTrainerState(const config::Request &request,
+void etc::writeTrainerState(const request::Request &request,
                             llvm::raw_ostream &os) {
   os << "  trainer  copies step and learning-rate state from any rank";
   // An inventory does not say whose generators went where.
@@ -63,7 +63,7 @@ void etc::writeTrainerState(const config::Request &request,
        << (named.size() < roles.size() ? ", ..." : "");
   }
   std::vector<std::string> recomputed;
-  for (const config::State &state : config::statesOf(request.model))
+  for (const request::State &state : request::statesOf(request.model))
     if (state.recomputed)
       recomputed.push_back(state.name.str());
   if (!recomputed.empty())

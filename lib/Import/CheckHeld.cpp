@@ -2,7 +2,7 @@
 
 #include "CheckHeld.h"
 
-#include "etc/Config/Inventory.h"
+#include "etc/Request/Inventory.h"
 #include "plan/PlanFile.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -23,7 +23,7 @@ using HeldTensors = llvm::StringMap<HeldTensor>;
 class HeldChecker {
 public:
   HeldChecker(Location loc, const model::Model &model,
-              const config::SideSpec &prev)
+              const request::SideSpec &prev)
       : loc(loc), model(model), prev(prev) {}
 
   LogicalResult run();
@@ -42,7 +42,7 @@ private:
 
   Location loc;
   const model::Model &model;
-  const config::SideSpec &prev;
+  const request::SideSpec &prev;
   HeldTensors held;
 };
 } // namespace
@@ -56,9 +56,9 @@ static HeldTensors tensorsOf(const plan::fb::Plan &plan) {
   return held;
 }
 
-static HeldTensors tensorsOf(const config::Inventory &inventory) {
+static HeldTensors tensorsOf(const request::Inventory &inventory) {
   HeldTensors held;
-  for (const config::Inventory::Tensor &tensor : inventory.tensors)
+  for (const request::Inventory::Tensor &tensor : inventory.tensors)
     held[tensor.name + " " + tensor.type] = {tensor.dtype, tensor.shape};
   return held;
 }
@@ -133,6 +133,6 @@ LogicalResult HeldChecker::run() {
 }
 
 LogicalResult etc::checkHeld(Location loc, const model::Model &model,
-                             const config::SideSpec &prev) {
+                             const request::SideSpec &prev) {
   return HeldChecker(loc, model, prev).run();
 }

@@ -3,8 +3,8 @@
 #ifndef ETC_LIB_IMPORT_CHECKHELD_H
 #define ETC_LIB_IMPORT_CHECKHELD_H
 
-#include "etc/Config/Request.h"
 #include "etc/Model/Model.h"
+#include "etc/Request/Request.h"
 
 #include "mlir/IR/Location.h"
 
@@ -14,7 +14,7 @@ namespace etc {
 /// has a tensor of the model's with another shape or dtype, or where the plan
 /// lacks one. The rows of a vocabulary may differ in an inventory.
 mlir::LogicalResult checkHeld(mlir::Location loc, const model::Model &model,
-                              const config::SideSpec &prev);
+                              const request::SideSpec &prev);
 
 } // namespace etc
 

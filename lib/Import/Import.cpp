@@ -5,8 +5,8 @@
 #include "CheckHeld.h"
 #include "ImportInventory.h"
 #include "dialect/Limits.h"
-#include "etc/Config/Fields.h"
 #include "etc/Model/Model.h"
+#include "etc/Request/Fields.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -15,7 +15,7 @@ using namespace mlir;
 
 /// In the file, or the option of the field's name.
 static Location toLocation(OpBuilder &builder, StringRef field,
-                           const config::SourceLocation &where) {
+                           const request::SourceLocation &where) {
   if (where.isCommandLine()) {
     std::string option = "--" + field.str();
     std::replace(option.begin(), option.end(), '_', '-');
@@ -27,16 +27,17 @@ static Location toLocation(OpBuilder &builder, StringRef field,
 
 /// Where the request begins and where it has each of its fields, so that an
 /// error can point at the one that asked.
-static Location toLocation(OpBuilder &builder, const config::Request &request) {
+static Location toLocation(OpBuilder &builder,
+                           const request::Request &request) {
   // A side or a model may come from the arguments of a training script.
-  SmallVector<std::pair<StringRef, const config::SourceLocation *>> fields = {
+  SmallVector<std::pair<StringRef, const request::SourceLocation *>> fields = {
       {"model", &request.model.where},
       {"prev", &request.prev.where},
       {"prev.devices", &request.prev.devicesWhere},
       {"curr", &request.curr.where},
       {"curr.devices", &request.curr.devicesWhere},
   };
-  for (const config::RequestField &field : config::requestFields())
+  for (const request::RequestField &field : request::requestFields())
     if (request.isGiven(field.name) && !field.isOfModel() &&
         !llvm::is_contained({"model", "prev", "curr"}, field.name))
       fields.emplace_back(field.name, &request.whereOf(field.name));
@@ -95,12 +96,12 @@ toOptionalList(OpBuilder &builder,
 }
 
 static ParallelAttr toParallel(OpBuilder &builder,
-                               const config::Parallelism &parallel,
+                               const request::Parallelism &parallel,
                                bool inventory) {
   return ParallelAttr::get(
       builder.getContext(), parallel.pp, parallel.tp, parallel.dp, parallel.cp,
       parallel.ep, parallel.expertTp(), parallel.vpp, parallel.stages,
-      parallel.mtpStage, parallel.order == config::RankOrder::TpCpEpPpDp,
+      parallel.mtpStage, parallel.order == request::RankOrder::TpCpEpPpDp,
       parallel.distributedOptimizer, parallel.bucketElements(), inventory);
 }
 
@@ -122,7 +123,7 @@ static Part toPart(model::Block block) {
 
 /// `any` is what an absent attribute means. The paper's policy has a way of its
 /// own to defragment, afterwards.
-static PlaceAttr toPlace(OpBuilder &builder, const config::Request &request) {
+static PlaceAttr toPlace(OpBuilder &builder, const request::Request &request) {
   std::optional<Place> value = symbolizePlace(request.place);
   if (!value || *value == Place::Any || request.policy == "paper")
     return PlaceAttr();
@@ -140,7 +141,7 @@ static ArrayAttr toTypeNames(OpBuilder &builder,
 static void createTensor(OpBuilder &builder, Location loc,
                          const model::TensorTemplate &tensor, bool onPrev,
                          const std::vector<int64_t> &prev,
-                         const config::Request &request) {
+                         const request::Request &request) {
   bool onCurr = model::existsOn(tensor, request.curr.parallel);
   // That a copy could exist at all decides which buckets the optimizer has.
   bool cutsBuckets = tensor.flat && tensor.block == model::Block::Mtp;
@@ -172,7 +173,7 @@ static void createTensor(OpBuilder &builder, Location loc,
 static void createTensorsByType(OpBuilder &builder, Location loc,
                                 const model::Model &model,
                                 const InventoryTensors &held,
-                                const config::Request &request) {
+                                const request::Request &request) {
   for (const model::TensorTemplate &tensor : model.tensors)
     for (const model::StateType &type : model.types) {
       if (!model.isOf(tensor, type.name))
@@ -194,7 +195,7 @@ static IntegerAttr toVocab(Builder &builder, const model::Model &model) {
 }
 
 OwningOpRef<ModuleOp> etc::importRequest(MLIRContext &context,
-                                         const config::Request &request) {
+                                         const request::Request &request) {
   context.loadDialect<EtcDialect>();
   OpBuilder builder(&context);
   Location loc = toLocation(builder, request);
@@ -218,7 +219,7 @@ OwningOpRef<ModuleOp> etc::importRequest(MLIRContext &context,
   IntegerAttr bytes, ppm;
   if (request.memoryBudget) {
     bool ratio = request.memoryBudget->unit ==
-                 config::MemoryBudget::Unit::PartsPerMillion;
+                 request::MemoryBudget::Unit::PartsPerMillion;
     (ratio ? ppm : bytes) = builder.getI64IntegerAttr(
         request.memoryBudget->amount - request.reserve);
   }

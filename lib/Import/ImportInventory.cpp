@@ -8,7 +8,7 @@
 
 using namespace etc;
 using namespace mlir;
-using config::Inventory;
+using request::Inventory;
 
 InventoryTensors::InventoryTensors(const Inventory &inventory,
                                    const model::Model &model)

@@ -4,8 +4,8 @@
 #define ETC_LIB_IMPORT_IMPORTINVENTORY_H
 
 #include "dialect/Etc.h"
-#include "etc/Config/Inventory.h"
 #include "etc/Model/Model.h"
+#include "etc/Request/Inventory.h"
 
 #include <map>
 
@@ -14,7 +14,7 @@ namespace etc {
 /// The tensors of an inventory, by the model's names.
 class InventoryTensors {
 public:
-  InventoryTensors(const config::Inventory &inventory,
+  InventoryTensors(const request::Inventory &inventory,
                    const model::Model &model);
 
   /// The shape of the tensors that a template and a type stand for, as the
@@ -31,7 +31,7 @@ private:
   int64_t endOfCopies(const model::TensorTemplate &tensor,
                       const std::string &type) const;
 
-  const config::Inventory &inventory;
+  const request::Inventory &inventory;
   const model::Model &model;
   /// By name and type: the end of all boxes on every axis.
   std::map<std::pair<std::string, std::string>, std::vector<int64_t>> ends;

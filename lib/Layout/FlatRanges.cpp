@@ -6,8 +6,8 @@
 
 using namespace etc;
 using namespace etc::layout;
-using config::Parallelism;
 using model::TensorTemplate;
+using request::Parallelism;
 
 /// Where a tensor may start, and a bucket end besides: Megatron aligns for
 /// loads and for NCCL's bandwidth.

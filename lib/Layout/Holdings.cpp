@@ -4,7 +4,7 @@
 
 using namespace etc;
 using namespace etc::layout;
-using config::Parallelism;
+using request::Parallelism;
 
 Box etc::layout::boxOf(const model::TensorTemplate &tensor,
                        const Parallelism &parallel, int64_t t) {

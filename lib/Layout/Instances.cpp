@@ -4,8 +4,8 @@
 
 using namespace etc;
 using namespace etc::layout;
-using config::Parallelism;
 using model::TensorTemplate;
+using request::Parallelism;
 
 namespace {
 /// Lists the tensors of one chunk in Megatron's module order.

@@ -7,7 +7,7 @@
 
 using namespace etc;
 using namespace etc::layout;
-using config::Parallelism;
+using request::Parallelism;
 
 /// The tensor that another is tied to, in the same types.
 static std::optional<unsigned> twinOf(const model::Model &model,

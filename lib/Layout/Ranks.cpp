@@ -6,8 +6,8 @@
 
 using namespace etc;
 using namespace etc::layout;
-using config::Parallelism;
-using config::RankOrder;
+using request::Parallelism;
+using request::RankOrder;
 
 /// How many ranks of a stage are numbered in a row before the next stage's.
 static int64_t ranksInRow(const Parallelism &parallel) {

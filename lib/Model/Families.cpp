@@ -11,7 +11,7 @@ namespace {
 /// Lists the tensors of one model, module by module.
 class GptModel {
 public:
-  explicit GptModel(const config::ModelSpec &spec) : spec(spec) {}
+  explicit GptModel(const request::ModelSpec &spec) : spec(spec) {}
 
   std::vector<TensorTemplate> run();
 
@@ -26,7 +26,7 @@ private:
   void addAttention(const std::string &prefix, Block block);
   void addPrediction(int64_t index);
 
-  const config::ModelSpec &spec;
+  const request::ModelSpec &spec;
   std::vector<TensorTemplate> tensors;
 };
 } // namespace
@@ -34,7 +34,7 @@ private:
 static const char *const words = "embedding.word_embeddings.weight";
 
 /// A row of a table in a model's sizes.
-static TensorTemplate makeTensor(const Row &row, const config::ModelSpec &spec,
+static TensorTemplate makeTensor(const Row &row, const request::ModelSpec &spec,
                                  const std::string &prefix, Block block) {
   TensorTemplate tensor;
   tensor.name = prefix + row.name;
@@ -147,7 +147,7 @@ std::vector<TensorTemplate> GptModel::run() {
 }
 
 std::vector<TensorTemplate>
-etc::model::gptModelTensors(const config::ModelSpec &spec) {
+etc::model::gptModelTensors(const request::ModelSpec &spec) {
   return GptModel(spec).run();
 }
 
@@ -162,9 +162,9 @@ static Block toBlock(llvm::StringRef name) {
 }
 
 std::vector<TensorTemplate>
-etc::model::tableTensors(const config::ModelSpec &spec) {
+etc::model::tableTensors(const request::ModelSpec &spec) {
   std::vector<TensorTemplate> tensors;
-  for (const config::TensorSpec &row : spec.tensors) {
+  for (const request::TensorSpec &row : spec.tensors) {
     TensorTemplate tensor;
     tensor.name = row.name;
     tensor.block = toBlock(row.block);

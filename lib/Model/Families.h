@@ -12,10 +12,10 @@ namespace etc::model {
 inline constexpr llvm::StringRef bufferType = "buffer";
 
 /// The tensors of a model of Megatron-Core's GPTModel, in module order.
-std::vector<TensorTemplate> gptModelTensors(const config::ModelSpec &spec);
+std::vector<TensorTemplate> gptModelTensors(const request::ModelSpec &spec);
 
 /// The tensors of a model that lists them.
-std::vector<TensorTemplate> tableTensors(const config::ModelSpec &spec);
+std::vector<TensorTemplate> tableTensors(const request::ModelSpec &spec);
 
 } // namespace etc::model
 

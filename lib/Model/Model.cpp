@@ -4,7 +4,7 @@
 
 #include "Families.h"
 #include "Types.h"
-#include "etc/Config/Families.h"
+#include "etc/Request/Families.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -13,7 +13,7 @@ using namespace etc::model;
 
 std::vector<llvm::StringRef> etc::model::familyNames() {
   std::vector<llvm::StringRef> names;
-  for (const config::Family &family : config::families())
+  for (const request::Family &family : request::families())
     names.push_back(family.name);
   return names;
 }
@@ -35,12 +35,13 @@ static void moveProjBehindQkv(std::vector<TensorTemplate> &tensors) {
 }
 
 /// What is no parameter moves with the parameters, in a type of its own.
-static void addBuffers(Model &model, llvm::ArrayRef<config::State> states) {
+static void addBuffers(Model &model, llvm::ArrayRef<request::State> states) {
   auto isBuffer = [](const TensorTemplate &tensor) {
     return tensor.types == std::vector<std::string>{bufferType.str()};
   };
-  bool isMoved = llvm::any_of(
-      states, [](const config::State &state) { return state.name == "param"; });
+  bool isMoved = llvm::any_of(states, [](const request::State &state) {
+    return state.name == "param";
+  });
   if (!isMoved)
     llvm::erase_if(model.tensors, isBuffer);
   else if (llvm::any_of(model.tensors, isBuffer))
@@ -49,20 +50,21 @@ static void addBuffers(Model &model, llvm::ArrayRef<config::State> states) {
 
 namespace {
 /// How a state is laid out, from its parameter.
-using Layout = std::pair<config::KeptAxes, bool /*flat*/>;
+using Layout = std::pair<request::KeptAxes, bool /*flat*/>;
 } // namespace
 
 /// The templates of a parameter: one for all states that are laid out alike.
 static void appendPlanes(const TensorTemplate &tensor,
-                         llvm::ArrayRef<config::State> states,
+                         llvm::ArrayRef<request::State> states,
                          bool distributedOptimizer,
                          std::vector<TensorTemplate> &planes) {
   std::vector<Layout> layouts;
   size_t begin = planes.size();
-  for (const config::State &state : states) {
+  for (const request::State &state : states) {
     if (!hasState(tensor, state))
       continue;
-    bool flat = distributedOptimizer && state.owner == config::Owner::FlatRange;
+    bool flat =
+        distributedOptimizer && state.owner == request::Owner::FlatRange;
     Layout layout = {state.axes, flat};
     auto known = llvm::find(layouts, layout);
     size_t index = begin + (known - layouts.begin());
@@ -76,7 +78,7 @@ static void appendPlanes(const TensorTemplate &tensor,
 }
 
 /// Templates for the types, where these are not all of every tensor.
-static void splitPlanes(Model &model, llvm::ArrayRef<config::State> states,
+static void splitPlanes(Model &model, llvm::ArrayRef<request::State> states,
                         bool distributedOptimizer) {
   std::vector<TensorTemplate> planes;
   for (TensorTemplate &tensor : model.tensors) {
@@ -109,7 +111,7 @@ static void mergeAxes(TensorTemplate &tensor) {
   }
 }
 
-Model etc::model::buildModel(const config::ModelSpec &spec,
+Model etc::model::buildModel(const request::ModelSpec &spec,
                              llvm::ArrayRef<std::string> types,
                              bool distributedOptimizer) {
   Model model;
@@ -118,7 +120,7 @@ Model etc::model::buildModel(const config::ModelSpec &spec,
   model.experts = spec.experts.count;
   model.tensors =
       spec.family == "table" ? tableTensors(spec) : gptModelTensors(spec);
-  std::vector<config::State> states = statesNamed(spec, types);
+  std::vector<request::State> states = statesNamed(spec, types);
   model.types = stateTypes(states);
   if (!distributedOptimizer)
     moveProjBehindQkv(model.tensors);
@@ -182,7 +184,7 @@ int64_t etc::model::paddedVocab(int64_t vocab, int64_t tp, int64_t multiple) {
 }
 
 bool etc::model::existsOn(const TensorTemplate &tensor,
-                          const config::Parallelism &parallel) {
+                          const request::Parallelism &parallel) {
   if (tensor.tiedTo.empty())
     return true;
   if (tensor.block == Block::Mtp)
@@ -198,7 +200,7 @@ int64_t etc::model::vocabOf(const Model &model) {
 }
 
 std::vector<int64_t> etc::model::shapeOn(const TensorTemplate &tensor,
-                                         const config::Parallelism &parallel) {
+                                         const request::Parallelism &parallel) {
   std::vector<int64_t> shape = tensor.shape;
   if (tensor.vocabRows)
     shape[0] = paddedVocab(shape[0], parallel.tp, tensor.vocabMultiple);
@@ -232,7 +234,7 @@ int64_t etc::model::tensorCount(const Model &model) {
 }
 
 int64_t etc::model::parameterCount(const Model &model,
-                                   const config::Parallelism &parallel) {
+                                   const request::Parallelism &parallel) {
   int64_t count = 0;
   for (const TensorTemplate &tensor : model.tensors) {
     bool isParam = tensor.types.empty() || model.isOf(tensor, "param");

@@ -9,7 +9,7 @@
 #include "Rows.h"
 
 using namespace etc::model;
-using Spec = etc::config::ModelSpec;
+using Spec = etc::request::ModelSpec;
 
 //===----------------------------------------------------------------------===//
 // Sizes

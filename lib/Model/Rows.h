@@ -10,9 +10,9 @@
 namespace etc::model {
 
 /// A size of a model's tensors.
-using Size = int64_t (*)(const config::ModelSpec &);
+using Size = int64_t (*)(const request::ModelSpec &);
 /// Whether a model has a tensor.
-using Condition = bool (*)(const config::ModelSpec &);
+using Condition = bool (*)(const request::ModelSpec &);
 
 /// A tensor of some module, in terms of a model's sizes.
 struct Row {

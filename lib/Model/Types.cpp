@@ -34,12 +34,12 @@ static DType toDType(llvm::StringRef name) {
   llvm::report_fatal_error("unknown element type in the table of states");
 }
 
-std::vector<config::State>
-etc::model::statesNamed(const config::ModelSpec &spec,
+std::vector<request::State>
+etc::model::statesNamed(const request::ModelSpec &spec,
                         llvm::ArrayRef<std::string> names) {
-  std::vector<config::State> states, all = config::statesOf(spec);
+  std::vector<request::State> states, all = request::statesOf(spec);
   for (const std::string &name : names) {
-    auto known = llvm::find_if(all, [&](const config::State &state) {
+    auto known = llvm::find_if(all, [&](const request::State &state) {
       return state.name == name && !state.recomputed;
     });
     if (known == all.end())
@@ -51,10 +51,10 @@ etc::model::statesNamed(const config::ModelSpec &spec,
 }
 
 std::vector<StateType>
-etc::model::stateTypes(llvm::ArrayRef<config::State> states) {
+etc::model::stateTypes(llvm::ArrayRef<request::State> states) {
   std::vector<StateType> types;
-  for (const config::State &state : states) {
-    bool isDerived = llvm::any_of(states, [&](const config::State &source) {
+  for (const request::State &state : states) {
+    bool isDerived = llvm::any_of(states, [&](const request::State &source) {
       return source.name == state.derivedFrom;
     });
     types.push_back({state.name.str(), toDType(state.dtype),
@@ -64,41 +64,41 @@ etc::model::stateTypes(llvm::ArrayRef<config::State> states) {
 }
 
 bool etc::model::hasState(const TensorTemplate &tensor,
-                          const config::State &state) {
+                          const request::State &state) {
   const std::vector<int64_t> &view =
       tensor.view.empty() ? tensor.shape : tensor.view;
   bool isMatrix = view.size() >= 2;
   bool isHidden = view.size() == 2 && !tensor.vocabRows;
   switch (state.subjects) {
-  case config::Subjects::All:
+  case request::Subjects::All:
     return true;
-  case config::Subjects::Matrices:
+  case request::Subjects::Matrices:
     return isMatrix;
-  case config::Subjects::Vectors:
+  case request::Subjects::Vectors:
     return !isMatrix;
-  case config::Subjects::HiddenMatrices:
+  case request::Subjects::HiddenMatrices:
     return isHidden;
-  case config::Subjects::NoHiddenMatrices:
+  case request::Subjects::NoHiddenMatrices:
     return !isHidden;
   }
   llvm_unreachable("unknown subjects");
 }
 
 TensorTemplate etc::model::keepAxes(TensorTemplate tensor,
-                                    config::KeptAxes axes) {
+                                    request::KeptAxes axes) {
   int last = static_cast<int>(tensor.shape.size()) - 1;
   switch (axes) {
-  case config::KeptAxes::All:
-  case config::KeptAxes::Blocks: // never in a plan
+  case request::KeptAxes::All:
+  case request::KeptAxes::Blocks: // never in a plan
     break;
-  case config::KeptAxes::Rows:
+  case request::KeptAxes::Rows:
     tensor.shape.pop_back();
     if (!tensor.view.empty())
       tensor.view.pop_back();
     if (tensor.splitAxis == last)
       tensor.splitAxis = -1;
     break;
-  case config::KeptAxes::Columns:
+  case request::KeptAxes::Columns:
     tensor.shape = {tensor.shape.back()};
     tensor.view.clear();
     tensor.splitAxis = tensor.splitAxis == last ? 0 : -1;

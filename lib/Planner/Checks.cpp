@@ -11,10 +11,10 @@ using llvm::Error;
 using llvm::Twine;
 
 static Error refuse(const char *field, const Twine &text) {
-  return config::malformed({{}, field}, text);
+  return request::malformed({{}, field}, text);
 }
 
-Error etc::checkComparable(const config::Request &request) {
+Error etc::checkComparable(const request::Request &request) {
   if (request.policy == "paper")
     return refuse("policy", "plans of \"best\" are compared here, got "
                             "\"paper\"; leave the policy out");

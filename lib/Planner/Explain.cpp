@@ -9,7 +9,7 @@
 using namespace etc;
 using namespace mlir;
 
-void etc::writeExplanation(const config::Request &request,
+void etc::writeExplanation(const request::Request &request,
                            PlannedRequest &planned, raw_ostream &os) {
   uint64_t moved = 0, internode = 0;
   for (auto [bytes, migration] :

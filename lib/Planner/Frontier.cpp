@@ -72,7 +72,7 @@ static void addPlan(const fb::Plan &plan, Frontier &frontier) {
 }
 
 /// A refusal of one placement is a row of the table, not an error.
-static void addRow(MLIRContext &context, config::Request request,
+static void addRow(MLIRContext &context, request::Request request,
                    const PlanOptions &options, Place place, bool totalFirst,
                    Frontier &frontier) {
   FrontierRow &row = frontier.rows.emplace_back();
@@ -95,7 +95,7 @@ static void addRow(MLIRContext &context, config::Request request,
 }
 
 FailureOr<Frontier> etc::findFrontier(MLIRContext &context,
-                                      const config::Request &request,
+                                      const request::Request &request,
                                       const PlanOptions &options,
                                       const Rates &rates) {
   Frontier frontier;

@@ -11,7 +11,8 @@
 using namespace etc;
 using namespace mlir;
 
-static LogicalResult planModule(ModuleOp module, const config::Request &request,
+static LogicalResult planModule(ModuleOp module,
+                                const request::Request &request,
                                 const PlanOptions &options) {
   PassManager passes(module.getContext());
   // Our own passes are tested with the verifier on; plans of many devices are
@@ -34,7 +35,7 @@ static LogicalResult planModule(ModuleOp module, const config::Request &request,
 }
 
 FailureOr<PlannedRequest> etc::planRequest(MLIRContext &context,
-                                           const config::Request &request,
+                                           const request::Request &request,
                                            const PlanOptions &options) {
   PlannedRequest result{importRequest(context, request), {}};
   if (!result.module)

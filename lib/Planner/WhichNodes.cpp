@@ -23,7 +23,7 @@ static PlanCost costOf(const fb::Plan &plan, const Rates &rates) {
 /// Plans a choice. The bounds of the plan that gives nothing back hold for it
 /// as well, since a plan that avoids some nodes is a plan; but between nodes
 /// only without relays, where it has none.
-static void addChoice(MLIRContext &context, config::Request request,
+static void addChoice(MLIRContext &context, request::Request request,
                       const PlanOptions &options, const NodeSearch &search,
                       const NodeChoice &choice, WhichNodes &result) {
   NodesAnswer &answer = result.best.emplace_back();
@@ -63,7 +63,7 @@ static void sortAnswers(std::vector<NodesAnswer> &answers, bool totalFirst) {
 }
 
 /// The number of devices that stay at least, whichever nodes leave.
-static int64_t countStaying(const config::Request &request, int64_t count) {
+static int64_t countStaying(const request::Request &request, int64_t count) {
   std::vector<int64_t> usable;
   int64_t device = 0, stay = 0;
   for (int64_t size : request.nodes) {
@@ -80,12 +80,12 @@ static int64_t countStaying(const config::Request &request, int64_t count) {
 }
 
 FailureOr<WhichNodes> etc::findWhichNodes(MLIRContext &context,
-                                          const config::Request &request,
+                                          const request::Request &request,
                                           const PlanOptions &options,
                                           const Rates &rates, int64_t count,
                                           StringRef asked) {
   const Location nowhere = UnknownLoc::get(&context);
-  const config::Parallelism &curr = request.curr.parallel;
+  const request::Parallelism &curr = request.curr.parallel;
   if (int64_t stay = countStaying(request, count); stay < curr.world()) {
     emitError(nowhere) << asked << ": " << curr.str() << " needs "
                        << curr.world() << " devices, but only " << stay

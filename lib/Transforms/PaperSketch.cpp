@@ -2,7 +2,7 @@
 
 #include "PaperSketch.h"
 
-#include "etc/Assignment/Dense.h"
+#include "etc/Optimize/Assignment/Dense.h"
 
 using namespace etc;
 using namespace mlir;

@@ -1,7 +1,7 @@
 //===- PlaceAnywhere.cpp - One assignment over all devices ----------------===//
 
 #include "Placement.h"
-#include "etc/Assignment/Expand.h"
+#include "etc/Optimize/Assignment/Expand.h"
 
 #include "llvm/ADT/BitVector.h"
 

@@ -9,8 +9,8 @@
 
 #include "Bundles.h"
 #include "Placement.h"
-#include "etc/Assignment/Expand.h"
-#include "etc/Assignment/Solver.h"
+#include "etc/Optimize/Assignment/Expand.h"
+#include "etc/Optimize/Assignment/Solver.h"
 
 #include "llvm/ADT/DenseSet.h"
 

@@ -1,7 +1,7 @@
 //===- WorthTable.cpp - What roles are worth on what they may sit on ------===//
 
 #include "WorthTable.h"
-#include "etc/Assignment/Solver.h"
+#include "etc/Optimize/Assignment/Solver.h"
 
 #include "llvm/ADT/STLExtras.h"
 

@@ -9,7 +9,7 @@
 #ifndef ETC_LIB_TRANSFORMS_WORTHTABLE_H
 #define ETC_LIB_TRANSFORMS_WORTHTABLE_H
 
-#include "etc/Assignment/Hubs.h"
+#include "etc/Optimize/Assignment/Hubs.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"

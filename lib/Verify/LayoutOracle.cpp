@@ -21,8 +21,8 @@ static model::Block toBlock(Part part) {
   llvm_unreachable("unknown part");
 }
 
-static config::Parallelism toParallelism(ParallelAttr parallel) {
-  config::Parallelism result;
+static request::Parallelism toParallelism(ParallelAttr parallel) {
+  request::Parallelism result;
   result.pp = parallel.getPp();
   result.tp = parallel.getTp();
   result.dp = parallel.getDp();
@@ -31,7 +31,7 @@ static config::Parallelism toParallelism(ParallelAttr parallel) {
   result.etp = parallel.getEtp();
   result.vpp = parallel.getVpp();
   if (parallel.getPpBeforeDp())
-    result.order = config::RankOrder::TpCpEpPpDp;
+    result.order = request::RankOrder::TpCpEpPpDp;
   result.stages = parallel.getStages().vec();
   result.mtpStage = parallel.getMtpStage();
   result.distributedOptimizer = parallel.getZero1();

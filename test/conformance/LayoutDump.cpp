@@ -53,7 +53,7 @@ static Array tensorsOf(const model::Model &model) {
 
 /// What a rank holds of one chunk.
 static Object chunkOf(const model::Model &model,
-                      const config::Parallelism &parallel, layout::Role role,
+                      const request::Parallelism &parallel, layout::Role role,
                       int64_t k) {
   Array whole, flat;
   for (const layout::Instance &instance :
@@ -79,7 +79,7 @@ static Object chunkOf(const model::Model &model,
 }
 
 static Array ranksOf(const model::Model &model,
-                     const config::Parallelism &parallel) {
+                     const request::Parallelism &parallel) {
   Array ranks;
   for (int64_t rank = 0; rank < parallel.world(); ++rank) {
     layout::Place place = layout::placeOf(parallel, rank);
@@ -105,11 +105,11 @@ int main(int argc, char **argv) {
     llvm::errs() << argv[1] << ": " << buffer.getError().message() << "\n";
     return 2;
   }
-  auto request = config::parseRequest((*buffer)->getBuffer(), argv[1]);
+  auto request = request::parseRequest((*buffer)->getBuffer(), argv[1]);
   if (!request)
-    return config::reportError(request.takeError(), llvm::errs());
-  if (llvm::Error error = config::checkRequest(*request))
-    return config::reportError(std::move(error), llvm::errs());
+    return request::reportError(request.takeError(), llvm::errs());
+  if (llvm::Error error = request::checkRequest(*request))
+    return request::reportError(std::move(error), llvm::errs());
   // The planes of the distributed optimizer show the order of modules.
   model::Model model = model::buildModel(request->model, request->types, true);
   llvm::outs() << llvm::json::Value(

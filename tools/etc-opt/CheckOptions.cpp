@@ -10,8 +10,8 @@
 #include "llvm/Support/Process.h"
 
 using namespace etc;
-using config::ExitCode;
 using llvm::Twine;
+using request::ExitCode;
 
 /// JSON lists every device; above this many it has to be asked for.
 static constexpr int64_t jsonDeviceLimit = 1024;
@@ -21,7 +21,7 @@ static int malformed(const Twine &message) {
 }
 
 static int checkPolicy(const PlannerOptions &options,
-                       const config::Request &request) {
+                       const request::Request &request) {
   if (request.policy != "paper") {
     if (options.twoStage || options.paperCosts)
       return malformed(
@@ -39,7 +39,7 @@ static int checkPolicy(const PlannerOptions &options,
 }
 
 static int checkTwoStage(const PlannerOptions &options,
-                         const config::Request &) {
+                         const request::Request &) {
   bool writesPlans = options.emit == Emit::Plan || options.emit == Emit::Json ||
                      options.emit == Emit::Report;
   if (writesPlans && options.twoStage && options.output == "-")
@@ -106,7 +106,7 @@ int etc::checkOutput(const PlannerOptions &options, const Extent &cluster) {
 
 /// --frontier and --which-nodes compare many plans.
 static int checkQuestion(const PlannerOptions &options,
-                         const config::Request &request) {
+                         const request::Request &request) {
   if (!options.frontier && !options.whichNodes)
     return 0;
   const char *name = options.frontier ? "--frontier" : "--which-nodes";
@@ -133,7 +133,7 @@ static int checkQuestion(const PlannerOptions &options,
 }
 
 int etc::checkOptions(const PlannerOptions &options,
-                      const config::Request &request) {
+                      const request::Request &request) {
   for (auto *check : {checkPolicy, checkTwoStage, checkQuestion})
     if (int status = check(options, request))
       return status;

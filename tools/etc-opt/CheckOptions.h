@@ -9,7 +9,8 @@ namespace etc {
 
 /// Whether the options go together with the request, its policy and each other;
 /// else says why not and returns the exit status.
-int checkOptions(const PlannerOptions &options, const config::Request &request);
+int checkOptions(const PlannerOptions &options,
+                 const request::Request &request);
 
 /// How large the cluster of a plan is.
 struct Extent {

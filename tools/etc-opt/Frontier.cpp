@@ -10,7 +10,7 @@
 using namespace etc;
 using namespace mlir;
 
-int etc::writeFrontier(MLIRContext &context, const config::Request &request,
+int etc::writeFrontier(MLIRContext &context, const request::Request &request,
                        const PlannerOptions &options) {
   std::optional<Rates> rates = Rates::parse(options.rates);
   if (!rates)
@@ -18,7 +18,7 @@ int etc::writeFrontier(MLIRContext &context, const config::Request &request,
   FailureOr<Frontier> frontier =
       findFrontier(context, request, planOptions(options), *rates);
   if (failed(frontier))
-    return static_cast<int>(config::ExitCode::Unsatisfiable);
+    return static_cast<int>(request::ExitCode::Unsatisfiable);
   return writeOutputs(Output{
       options.output, [&](raw_ostream &os) { writeFrontier(*frontier, os); }});
 }

@@ -2,7 +2,7 @@
 
 #include "Options.h"
 
-#include "etc/Config/Fields.h"
+#include "etc/Request/Fields.h"
 
 #include "llvm/Support/CommandLine.h"
 
@@ -45,13 +45,13 @@ struct FieldOption {
   const std::string name, value, help;
   cl::opt<std::string> option;
 
-  FieldOption(const config::RequestField &field, cl::OptionCategory &category)
+  FieldOption(const request::RequestField &field, cl::OptionCategory &category)
       : name(field.option()), value(field.valueHint()), help(helpOf(field)),
         option(llvm::StringRef(name), cl::value_desc(value), cl::desc(help),
                cl::cat(category)) {}
 
 private:
-  static std::string helpOf(const config::RequestField &field) {
+  static std::string helpOf(const request::RequestField &field) {
     std::string text = field.help.str();
     if (!field.without().empty())
       text += " (default: " + field.without().str() + ")";
@@ -140,7 +140,7 @@ private:
 
 std::deque<FieldOption> Options::fieldOptions() {
   std::deque<FieldOption> made;
-  for (const config::RequestField &field : config::requestFields())
+  for (const request::RequestField &field : request::requestFields())
     made.emplace_back(field, category);
   return made;
 }

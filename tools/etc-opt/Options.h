@@ -4,7 +4,7 @@
 #define ETC_TOOLS_ETCOPT_OPTIONS_H
 
 #include "dialect/Etc.h"
-#include "etc/Config/Request.h"
+#include "etc/Request/Request.h"
 
 #include <cstdint>
 #include <optional>
@@ -31,7 +31,7 @@ struct PlannerOptions {
   /// The names of the nodes.
   std::optional<std::vector<std::string>> hosts;
   std::optional<std::vector<int64_t>> devices;
-  config::Overrides overrides;
+  request::Overrides overrides;
   /// Print the table of the request's fields.
   bool requestFields = false;
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 using namespace etc;
-using config::ExitCode;
+using request::ExitCode;
 
 int etc::fail(const llvm::Twine &message, ExitCode code) {
   llvm::errs() << "etc-opt: error: " << message << "\n";

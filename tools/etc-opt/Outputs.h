@@ -3,7 +3,7 @@
 #ifndef ETC_TOOLS_ETCOPT_OUTPUTS_H
 #define ETC_TOOLS_ETCOPT_OUTPUTS_H
 
-#include "etc/Config/Diagnostic.h"
+#include "etc/Request/Diagnostic.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/Twine.h"
@@ -15,7 +15,7 @@
 namespace etc {
 
 /// Says what is wrong, in one line; returns the exit status.
-int fail(const llvm::Twine &message, config::ExitCode code);
+int fail(const llvm::Twine &message, request::ExitCode code);
 
 /// What goes into one file; "-" is stdout.
 struct Output {

@@ -19,7 +19,7 @@
 
 using namespace etc;
 using namespace mlir;
-using config::ExitCode;
+using request::ExitCode;
 
 /// One line a diagnostic, at the user's file where there is one.
 static LogicalResult printDiagnostic(Diagnostic &diagnostic) {
@@ -46,19 +46,19 @@ PlanOptions etc::planOptions(const PlannerOptions &options) {
 constexpr uint64_t mostRequestBytes = uint64_t(1) << 26;
 
 /// The request of a file, or of the options alone.
-static llvm::Expected<config::Request>
+static llvm::Expected<request::Request>
 readRequest(const PlannerOptions &options) {
   if (options.input.empty())
-    return config::requestFromOptions(options.overrides);
+    return request::requestFromOptions(options.overrides);
   plan::Result<std::string> text = readInput(options.input, mostRequestBytes);
   if (!text)
     return llvm::createStringError("etc-opt: error: " +
                                    text.status().message());
-  llvm::Expected<config::Request> request =
-      config::parseRequest(*text, options.input);
+  llvm::Expected<request::Request> request =
+      request::parseRequest(*text, options.input);
   if (!request)
     return request.takeError();
-  if (llvm::Error error = config::applyOverrides(*request, options.overrides))
+  if (llvm::Error error = request::applyOverrides(*request, options.overrides))
     return error;
   return request;
 }
@@ -72,7 +72,7 @@ static std::string outputName(StringRef output, size_t number, size_t count) {
       .str();
 }
 
-static int emit(const PlannerOptions &options, const config::Request &request,
+static int emit(const PlannerOptions &options, const request::Request &request,
                 PlannedRequest &planned) {
   const Plans &plans = planned.plans;
   std::string summary;
@@ -109,11 +109,11 @@ static int emit(const PlannerOptions &options, const config::Request &request,
 }
 
 int etc::runPlanner(const PlannerOptions &options) {
-  llvm::Expected<config::Request> request = readRequest(options);
+  llvm::Expected<request::Request> request = readRequest(options);
   if (!request)
-    return config::reportError(request.takeError(), llvm::errs());
-  if (llvm::Error error = config::checkRequest(*request))
-    return config::reportError(std::move(error), llvm::errs());
+    return request::reportError(request.takeError(), llvm::errs());
+  if (llvm::Error error = request::checkRequest(*request))
+    return request::reportError(std::move(error), llvm::errs());
   if (int status = checkOptions(options, *request))
     return status;
 

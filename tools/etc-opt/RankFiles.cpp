@@ -22,9 +22,9 @@ int etc::writeRanks(const PlannerOptions &options, const plan::fb::Plan &plan) {
     return fail("-o " + output +
                     ": six files do not belong into the root directory; name "
                     "another one",
-                config::ExitCode::Malformed);
+                request::ExitCode::Malformed);
   if (std::error_code error = llvm::sys::fs::create_directories(output))
-    return fail(output + ": " + error.message(), config::ExitCode::Malformed);
+    return fail(output + ": " + error.message(), request::ExitCode::Malformed);
   std::vector<RankSeat> seats = rankSeats(plan);
   auto path = [&](StringRef name) {
     return (output.rtrim('/') + "/" + name).str();

@@ -14,5 +14,5 @@ int etc::failRates(const std::string &text) {
   return fail("--rates: expected GB/s between nodes and inside one, like "
               "50,450; got \"" +
                   text + "\"",
-              config::ExitCode::Malformed);
+              request::ExitCode::Malformed);
 }

@@ -18,7 +18,7 @@
 using namespace etc;
 
 static int malformed(const llvm::Twine &message) {
-  return fail(message, config::ExitCode::Malformed);
+  return fail(message, request::ExitCode::Malformed);
 }
 
 static Extent extentOf(const plan::fb::Plan &plan) {

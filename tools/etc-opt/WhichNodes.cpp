@@ -10,7 +10,7 @@
 using namespace etc;
 using namespace mlir;
 
-int etc::writeWhichNodes(MLIRContext &context, const config::Request &request,
+int etc::writeWhichNodes(MLIRContext &context, const request::Request &request,
                          const PlannerOptions &options) {
   std::optional<Rates> rates = Rates::parse(options.rates);
   if (!rates)
@@ -19,7 +19,7 @@ int etc::writeWhichNodes(MLIRContext &context, const config::Request &request,
       findWhichNodes(context, request, planOptions(options), *rates,
                      *options.whichNodes, "--which-nodes");
   if (failed(answer))
-    return static_cast<int>(config::ExitCode::Unsatisfiable);
+    return static_cast<int>(request::ExitCode::Unsatisfiable);
   return writeOutputs(Output{options.output, [&](raw_ostream &os) {
                                writeWhichNodesJson(*answer, os);
                              }});

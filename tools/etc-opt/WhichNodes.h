@@ -10,7 +10,7 @@
 namespace etc {
 
 /// Which nodes are cheapest to give back, as JSON. Returns the exit status.
-int writeWhichNodes(mlir::MLIRContext &context, const config::Request &request,
+int writeWhichNodes(mlir::MLIRContext &context, const request::Request &request,
                     const PlannerOptions &options);
 
 } // namespace etc

@@ -7,7 +7,7 @@
 #include "ShowPlan.h"
 #include "Version.h"
 
-#include "etc/Config/Fields.h"
+#include "etc/Request/Fields.h"
 #include "etc/Transforms/Passes.h"
 #include "etc/Verify/Passes.h"
 
@@ -62,7 +62,7 @@ static int runPasses(const etc::PlannerOptions &options, int argc, char **argv,
   std::unique_ptr<llvm::MemoryBuffer> module =
       readModule(input, options.trustBytecode);
   if (!module)
-    return static_cast<int>(etc::config::ExitCode::Malformed);
+    return static_cast<int>(etc::request::ExitCode::Malformed);
   std::string text;
   llvm::raw_string_ostream os(text);
   mlir::LogicalResult result =
@@ -95,10 +95,10 @@ int main(int argc, char **argv) {
   if (std::optional<llvm::StringRef> name = etc::findRepeatedOption())
     return etc::fail((name->size() == 1 ? "-" : "--") + *name +
                          ": is given twice; give it once",
-                     etc::config::ExitCode::Malformed);
+                     etc::request::ExitCode::Malformed);
   etc::PlannerOptions options = etc::readPlannerOptions();
   if (options.requestFields) {
-    etc::config::writeRequestFields(llvm::outs());
+    etc::request::writeRequestFields(llvm::outs());
     return 0;
   }
   if (options.isModule() && options.isRequest()) {

@@ -9,7 +9,7 @@
 #ifndef ETC_EXPORT_TRAINERSTATE_H
 #define ETC_EXPORT_TRAINERSTATE_H
 
-#include "etc/Config/Request.h"
+#include "etc/Request/Request.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -23,10 +23,10 @@ namespace etc {
 /// rank and expert rank (ep rank * etp + etp rank). Megatron seeds them by
 /// these. A generator is moved or kept where its role existed, but never copied
 /// from another one, which would repeat its numbers.
-std::vector<std::string> rolesToSeed(const config::Request &request);
+std::vector<std::string> rolesToSeed(const request::Request &request);
 
 /// Lines for a summary: what the trainer copies, seeds and recomputes.
-void writeTrainerState(const config::Request &request, llvm::raw_ostream &os);
+void writeTrainerState(const request::Request &request, llvm::raw_ostream &os);
 
 } // namespace etc
 

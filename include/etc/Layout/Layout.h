@@ -3,8 +3,8 @@
 #ifndef ETC_LAYOUT_LAYOUT_H
 #define ETC_LAYOUT_LAYOUT_H
 
-#include "etc/Config/Request.h"
 #include "etc/Model/Model.h"
+#include "etc/Request/Request.h"
 
 #include "llvm/ADT/SmallVector.h"
 
@@ -68,32 +68,32 @@ struct Place {
 /// The number of a place's rank. In a stage, i = t + slots * d counts the ranks
 /// tensor-parallel ones first: i = tp rank + TP * (cp rank + CP * dp rank), and
 /// of the grid of experts i = etp rank + ETP * (ep rank + EP * edp rank).
-int64_t rankOf(const config::Parallelism &parallel, Place place);
+int64_t rankOf(const request::Parallelism &parallel, Place place);
 /// The inverse of rankOf. The role has a `d` only with the distributed
 /// optimizer; without it the replicas of a role are alike.
-Place placeOf(const config::Parallelism &parallel, int64_t rank);
+Place placeOf(const request::Parallelism &parallel, int64_t rank);
 
 /// The layers of chunk k of a stage; they may be none.
-Range layersOfChunk(int64_t layers, const config::Parallelism &parallel,
+Range layersOfChunk(int64_t layers, const request::Parallelism &parallel,
                     int64_t p, int64_t k);
 /// The layers of a stage, a range for every chunk that has any.
-std::vector<Range> layersOf(int64_t layers, const config::Parallelism &parallel,
-                            int64_t p);
+std::vector<Range> layersOf(int64_t layers,
+                            const request::Parallelism &parallel, int64_t p);
 
 /// Whether a stage holds a block; for Block::Layer, always. In a model with
 /// multi-token prediction the final norm is behind the last layer, even where
 /// later stages have none.
 bool stageHolds(const model::Model &model, model::Block block,
-                const config::Parallelism &parallel, int64_t p);
+                const request::Parallelism &parallel, int64_t p);
 
 /// The same for chunk k of a stage.
 bool chunkHolds(const model::Model &model, model::Block block,
-                const config::Parallelism &parallel, int64_t p, int64_t k);
+                const request::Parallelism &parallel, int64_t p, int64_t k);
 
 /// The box of a tensor that slot t of a stage would hold without the
 /// distributed optimizer (on the stages that hold the tensor at all).
 Box boxOf(const model::TensorTemplate &tensor,
-          const config::Parallelism &parallel, int64_t t);
+          const request::Parallelism &parallel, int64_t t);
 
 /// The boxes that a range of the row-major elements of a box makes, in order:
 /// at most twice its axes, less one.
@@ -109,7 +109,7 @@ struct Instance {
 /// The tensors of chunk k of stage p that slot t has a part of, in Megatron's
 /// module order.
 std::vector<Instance> instancesOf(const model::Model &model,
-                                  const config::Parallelism &parallel,
+                                  const request::Parallelism &parallel,
                                   int64_t p, int64_t k, int64_t t);
 
 /// A tensor's flat range in what a rank optimizes: `range` counts the elements
@@ -126,12 +126,12 @@ struct FlatPiece {
 /// of a bucket at a multiple of lcm(dp, 128); an equal part of every bucket for
 /// each rank. In module order.
 std::vector<FlatPiece> flatPieces(const model::Model &model,
-                                  const config::Parallelism &parallel,
+                                  const request::Parallelism &parallel,
                                   Role role, int64_t k);
 
 /// All that a role holds: chunk by chunk, in module order.
 std::vector<Piece> holdings(const model::Model &model,
-                            const config::Parallelism &parallel, Role role);
+                            const request::Parallelism &parallel, Role role);
 
 /// The bytes of the pieces in the types that their tensors are laid out for.
 int64_t bytesOf(llvm::ArrayRef<Piece> pieces, const model::Model &model);
@@ -140,14 +140,14 @@ int64_t bytesOf(llvm::ArrayRef<Piece> pieces, const model::Model &model);
 /// one of its own name; the primary it is tied to only if prev has none of its
 /// own name; none if prev has neither.
 std::optional<unsigned> sourceTensor(const model::Model &model,
-                                     const config::Parallelism &prev,
+                                     const request::Parallelism &prev,
                                      unsigned tensor);
 
 /// The bytes, in all types, of curr's role that a device which holds prev's
 /// role has already: every current piece against its sourceTensor's.
-int64_t overlapBytes(const model::Model &model, const config::Parallelism &prev,
-                     Role prevRole, const config::Parallelism &curr,
-                     Role currRole);
+int64_t overlapBytes(const model::Model &model,
+                     const request::Parallelism &prev, Role prevRole,
+                     const request::Parallelism &curr, Role currRole);
 
 } // namespace etc::layout
 

@@ -8,7 +8,7 @@
 #ifndef ETC_MODEL_MODEL_H
 #define ETC_MODEL_MODEL_H
 
-#include "etc/Config/Request.h"
+#include "etc/Request/Request.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 
@@ -109,12 +109,12 @@ struct Model {
   bool isOf(const TensorTemplate &tensor, llvm::StringRef type) const;
 };
 
-/// The model of a spec that config::checkRequest has passed. `types` are names
-/// of config::typeNames(spec); a type is derived only if its source is there
+/// The model of a spec that request::checkRequest has passed. `types` are names
+/// of request::typeNames(spec); a type is derived only if its source is there
 /// as well. With `distributedOptimizer` (on either side) the types that it
 /// shards are templates of their own, and so are types that not all tensors
 /// have, or of which they keep some axes only.
-Model buildModel(const config::ModelSpec &spec,
+Model buildModel(const request::ModelSpec &spec,
                  llvm::ArrayRef<std::string> types,
                  bool distributedOptimizer = false);
 
@@ -143,18 +143,19 @@ int64_t paddedVocab(int64_t vocab, int64_t tp, int64_t multiple = 128);
 
 /// Whether a side has the tensor at all.
 bool existsOn(const TensorTemplate &tensor,
-              const config::Parallelism &parallel);
+              const request::Parallelism &parallel);
 
 /// The rows of the vocabulary without padding; 0 for a model that has none.
 int64_t vocabOf(const Model &model);
 
 /// The global planning shape on a side: the vocabulary is padded.
 std::vector<int64_t> shapeOn(const TensorTemplate &tensor,
-                             const config::Parallelism &parallel);
+                             const request::Parallelism &parallel);
 
 /// The parameters of the model on a side, each once, without padding. Tied
 /// copies count where they exist.
-int64_t parameterCount(const Model &model, const config::Parallelism &parallel);
+int64_t parameterCount(const Model &model,
+                       const request::Parallelism &parallel);
 
 } // namespace etc::model
 

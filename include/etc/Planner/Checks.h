@@ -3,8 +3,8 @@
 #ifndef ETC_PLANNER_CHECKS_H
 #define ETC_PLANNER_CHECKS_H
 
-#include "etc/Config/Request.h"
 #include "etc/Planner/Rates.h"
+#include "etc/Request/Request.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
@@ -15,7 +15,7 @@ namespace etc {
 
 /// The frontier and which nodes compare plans of the best policy, and choose
 /// devices: whether the request leaves them that.
-llvm::Error checkComparable(const config::Request &request);
+llvm::Error checkComparable(const request::Request &request);
 
 /// Whether rates are in a range that times can be made from.
 llvm::Error checkRates(const Rates &rates);

@@ -11,7 +11,7 @@ namespace etc {
 
 /// A few lines for each plan: its summary and the price of its placement; then
 /// what all plans come to, and what the trainer sets for itself.
-void writeExplanation(const config::Request &request, PlannedRequest &planned,
+void writeExplanation(const request::Request &request, PlannedRequest &planned,
                       llvm::raw_ostream &os);
 
 } // namespace etc

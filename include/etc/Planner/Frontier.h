@@ -38,11 +38,11 @@ struct Frontier {
   uint64_t boundMoved = 0, boundInternode = 0;
 };
 
-/// Plans the request, which config::checkRequest has passed, under every
+/// Plans the request, which request::checkRequest has passed, under every
 /// placement and objective; its own do not matter. Fails with a diagnostic
 /// where none has a plan.
 mlir::FailureOr<Frontier> findFrontier(mlir::MLIRContext &context,
-                                       const config::Request &request,
+                                       const request::Request &request,
                                        const PlanOptions &options,
                                        const Rates &rates);
 

@@ -4,7 +4,7 @@
 #define ETC_PLANNER_PLANREQUEST_H
 
 #include "dialect/Etc.h"
-#include "etc/Config/Request.h"
+#include "etc/Request/Request.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -35,11 +35,11 @@ struct PlanOptions {
   std::function<mlir::LogicalResult(mlir::PassManager &)> instrument;
 };
 
-/// Plans a request that config::checkRequest has passed. Fails with a
+/// Plans a request that request::checkRequest has passed. Fails with a
 /// diagnostic where it can't be met. The same request gives the same plans,
 /// byte for byte.
 mlir::FailureOr<PlannedRequest> planRequest(mlir::MLIRContext &context,
-                                            const config::Request &request,
+                                            const request::Request &request,
                                             const PlanOptions &options);
 
 } // namespace etc

@@ -44,12 +44,12 @@ struct WhichNodes {
 };
 
 /// Searches the `count` nodes that are cheapest to give back under the
-/// request's placement and objective. config::checkRequest has passed the
+/// request's placement and objective. request::checkRequest has passed the
 /// request; its current configuration has no devices, and `count` is positive.
 /// Fails with a diagnostic where there is no plan; `asked` is what the user
 /// calls `count`.
 mlir::FailureOr<WhichNodes> findWhichNodes(mlir::MLIRContext &context,
-                                           const config::Request &request,
+                                           const request::Request &request,
                                            const PlanOptions &options,
                                            const Rates &rates, int64_t count,
                                            llvm::StringRef asked);

@@ -28,7 +28,7 @@ public:
 private:
   struct SideModel {
     model::Model model;
-    config::Parallelism parallel;
+    request::Parallelism parallel;
     ParallelAttr attr;
   };
   void readInventory(MigrationOp migration);

@@ -1,10 +1,10 @@
 //===- InventoryFuzzer.cpp - Inventories, as the planner reads them -------===//
 
-#include "etc/Config/Inventory.h"
+#include "etc/Request/Inventory.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   llvm::StringRef text(reinterpret_cast<const char *>(data), size);
-  auto inventory = etc::config::parseInventory(text, "inventory.json");
+  auto inventory = etc::request::parseInventory(text, "inventory.json");
   if (!inventory)
     consumeError(inventory.takeError());
   return 0;

@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "etc/Config/Request.h"
+#include "etc/Request/Request.h"
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 
-using namespace etc::config;
+using namespace etc::request;
 
 static const char *optionOf(char letter) {
   switch (letter) {

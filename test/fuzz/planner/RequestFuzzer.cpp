@@ -13,12 +13,12 @@
 
 using namespace etc;
 
-static bool isSmall(const config::Request &request) {
+static bool isSmall(const request::Request &request) {
   return request.deviceCount() <= 256 && request.model.layers <= 64 &&
          request.model.experts.count <= 64 && !request.prev.inventory;
 }
 
-static void import(const config::Request &request) {
+static void import(const request::Request &request) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   mlir::ScopedDiagnosticHandler quiet(
       &context, [](mlir::Diagnostic &) { return mlir::success(); });
@@ -29,11 +29,11 @@ static void import(const config::Request &request) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   llvm::StringRef text(reinterpret_cast<const char *>(data), size);
-  llvm::Expected<config::Request> request =
-      config::parseRequest(text, "request.json");
+  llvm::Expected<request::Request> request =
+      request::parseRequest(text, "request.json");
   if (!request) {
     consumeError(request.takeError());
-  } else if (llvm::Error error = config::checkRequest(*request)) {
+  } else if (llvm::Error error = request::checkRequest(*request)) {
     consumeError(std::move(error));
   } else if (isSmall(*request)) {
     import(*request);

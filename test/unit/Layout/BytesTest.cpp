@@ -8,35 +8,35 @@
 
 #include "Support.h"
 
-#include "etc/Config/Presets.h"
+#include "etc/Request/Presets.h"
 
 #include "gtest/gtest.h"
 
 using namespace etc;
 using namespace etc::layout;
-using config::Parallelism;
+using request::Parallelism;
 
-static config::ModelSpec specOf(llvm::StringRef preset) {
-  return llvm::cantFail(config::lookupPreset(preset, config::Field()));
+static request::ModelSpec specOf(llvm::StringRef preset) {
+  return llvm::cantFail(request::lookupPreset(preset, request::Field()));
 }
 
 /// A model that is no preset, in a request's words.
-static config::ModelSpec customOf(const std::string &members) {
-  return llvm::cantFail(config::parseRequest(R"({"model": {"tied": false, )" +
-                                                 members + "}}",
-                                             "r.json"))
+static request::ModelSpec customOf(const std::string &members) {
+  return llvm::cantFail(request::parseRequest(R"({"model": {"tied": false, )" +
+                                                  members + "}}",
+                                              "r.json"))
       .model;
 }
 
-static int64_t bytesOfRole(const config::ModelSpec &spec,
+static int64_t bytesOfRole(const request::ModelSpec &spec,
                            const Parallelism &parallel, Role role) {
-  model::Model model = model::buildModel(spec, config::Request().types,
+  model::Model model = model::buildModel(spec, request::Request().types,
                                          parallel.distributedOptimizer);
   return bytesOf(holdings(model, parallel, role), model);
 }
 
-static int64_t parametersOf(const config::ModelSpec &spec) {
-  return parameterCount(model::buildModel(spec, config::Request().types),
+static int64_t parametersOf(const request::ModelSpec &spec) {
+  return parameterCount(model::buildModel(spec, request::Request().types),
                         {1, 1, 1});
 }
 
@@ -68,7 +68,7 @@ static constexpr int64_t llamaLayer = 2 * 4096          // norms
 
 TEST(Bytes, Llama3_8b) {
   Parallelism parallel = {4, 2, 1};
-  config::ModelSpec spec = specOf("llama3-8b");
+  request::ModelSpec spec = specOf("llama3-8b");
   const int64_t words = 64128 * 4096;
   EXPECT_EQ(bytesOfRole(spec, parallel, {0, 0}), 14 * (words + 8 * llamaLayer));
   EXPECT_EQ(bytesOfRole(spec, parallel, {1, 1}), 14 * 8 * llamaLayer);
@@ -89,7 +89,7 @@ TEST(Bytes, Llama3_8bWithTheDistributedOptimizer) {
 
 // mistralai/Mistral-7B-v0.1. With TP4, 32000 words are 63 x 512 = 32256 rows.
 TEST(Bytes, Mistral7b) {
-  config::ModelSpec spec =
+  request::ModelSpec spec =
       customOf(R"("family": "mistral", "layers": 32, "hidden": 4096, )"
                R"("heads": 32, "ffn": 14336, "vocab": 32000, "kv_heads": 8)");
   EXPECT_EQ(parametersOf(spec), 7241732096);
@@ -101,7 +101,7 @@ TEST(Bytes, Mistral7b) {
 
 // Qwen/Qwen2-7B: 28 heads and 4 groups of 128, biases of linear_qkv alone.
 TEST(Bytes, Qwen2_7b) {
-  config::ModelSpec spec =
+  request::ModelSpec spec =
       customOf(R"("family": "qwen2", "layers": 28, "hidden": 3584, )"
                R"("heads": 28, "ffn": 18944, "vocab": 152064, "kv_heads": 4)");
   EXPECT_EQ(parametersOf(spec), 7615616512);
@@ -114,7 +114,7 @@ TEST(Bytes, Qwen2_7b) {
 
 // Qwen/Qwen3-8B: norms of queries and keys, one for all heads.
 TEST(Bytes, Qwen3_8b) {
-  config::ModelSpec spec =
+  request::ModelSpec spec =
       customOf(R"("family": "qwen3", "layers": 36, "hidden": 4096, )"
                R"("heads": 32, "ffn": 12288, "vocab": 151936, "kv_heads": 8, )"
                R"("head_dim": 128)");
@@ -142,7 +142,7 @@ TEST(Bytes, Mixtral8x7b) {
 // Qwen/Qwen1.5-MoE-A2.7B: 60 experts of 1408, 15 a rank, and shared ones of
 // 5632 with a gate; Megatron cuts the shared ones with TP.
 TEST(Bytes, Qwen15Moe) {
-  config::ModelSpec spec =
+  request::ModelSpec spec =
       customOf(R"("family": "qwen2-moe", "layers": 24, "hidden": 2048, )"
                R"("heads": 16, "ffn": 5632, "vocab": 151936, "experts": 60, )"
                R"("expert_ffn": 1408, "shared_ffn": 5632)");
@@ -200,7 +200,7 @@ TEST(Bytes, Nemotron4_340b) {
 
 // A plain table: a bias that is whole, and a matrix that is cut.
 TEST(Bytes, Table) {
-  config::ModelSpec spec = customOf(
+  request::ModelSpec spec = customOf(
       R"("layers": 6, "tensors": [
            {"name": "in", "block": "embed", "shape": [10, 4]},
            {"name": "l.{layer}", "shape": [6, 9], "split": 1}])");

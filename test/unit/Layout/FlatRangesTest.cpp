@@ -4,7 +4,7 @@
 
 using namespace etc;
 using namespace etc::layout;
-using config::Parallelism;
+using request::Parallelism;
 
 //===----------------------------------------------------------------------===//
 // Flat ranges as boxes
@@ -69,14 +69,14 @@ TEST(FlatBoxes, EveryRange) {
 
 /// A table of vectors, whose sizes are their tensors'.
 static model::Model vectors(llvm::ArrayRef<int64_t> sizes) {
-  config::ModelSpec spec;
+  request::ModelSpec spec;
   spec.family = "table";
   spec.layers = 1;
   for (int64_t size : sizes)
     spec.tensors.push_back({.name = "t" + std::to_string(spec.tensors.size()),
                             .block = "final",
                             .shape = {size}});
-  return model::buildModel(spec, config::Request().types, true);
+  return model::buildModel(spec, request::Request().types, true);
 }
 
 static std::vector<Range> rangesOf(const model::Model &model,
@@ -129,7 +129,7 @@ TEST(FlatRanges, ContextParallelRanksShareToo) {
 // 3072 elements, comes first in the buffer and is a bucket of its own: 2 ranks
 // have 1536 each, whatever else the stage has.
 TEST(FlatRanges, TiedCopiesHaveTheirOwnBucket) {
-  model::Model model = model::buildModel(smallSpec(), config::Request().types,
+  model::Model model = model::buildModel(smallSpec(), request::Request().types,
                                          /*distributedOptimizer=*/true);
   Parallelism parallel = zero1({2, 1, 2});
   for (int64_t p : {0, 1})
@@ -143,13 +143,13 @@ TEST(FlatRanges, TiedCopiesHaveTheirOwnBucket) {
 
 // Experts apart: EP2 over DP4 leaves each expert two ranks to share, 0 and 2.
 TEST(FlatRanges, ExpertsHaveABufferOfTheirOwn) {
-  config::ModelSpec spec;
+  request::ModelSpec spec;
   spec.family = "table";
   spec.layers = 1;
   spec.experts.count = 2;
   spec.tensors = {{.name = "w", .block = "final", .shape = {512}},
                   {.name = "e{expert}", .block = "final", .shape = {256}}};
-  model::Model model = model::buildModel(spec, config::Request().types, true);
+  model::Model model = model::buildModel(spec, request::Request().types, true);
   Parallelism parallel = zero1({.dp = 4, .ep = 2});
   ASSERT_EQ(parallel.slots(), 2);
   // Slot 1, replica 1: rank 3, the last of four and expert 1's second.
@@ -169,11 +169,11 @@ TEST(FlatRanges, ExpertsHaveABufferOfTheirOwn) {
 
 // Interleaved chunks are models of their own, with their own buffers.
 TEST(FlatRanges, AChunkHasItsOwnBuffer) {
-  config::ModelSpec spec;
+  request::ModelSpec spec;
   spec.family = "table";
   spec.layers = 4;
   spec.tensors = {{.name = "{layer}", .block = "layer", .shape = {256}}};
-  model::Model model = model::buildModel(spec, config::Request().types, true);
+  model::Model model = model::buildModel(spec, request::Request().types, true);
   Parallelism parallel = zero1({.pp = 2, .dp = 2, .vpp = 2});
   for (int64_t k : {0, 1}) {
     std::vector<FlatPiece> pieces = flatPieces(model, parallel, {1, 0, 1}, k);

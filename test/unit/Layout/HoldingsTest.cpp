@@ -4,7 +4,7 @@
 
 using namespace etc;
 using namespace etc::layout;
-using config::Parallelism;
+using request::Parallelism;
 
 namespace {
 using Row = std::pair<std::string, Box>;
@@ -83,10 +83,10 @@ TEST(Holdings, OneStageHasNoTiedCopy) {
 // The state that a configuration needs, in units of 10 MB, against figures
 // that were worked out apart from this code (with 1024 positions).
 TEST(Holdings, StateOfGpt3_2_7b) {
-  config::ModelSpec spec =
-      llvm::cantFail(config::lookupPreset("gpt3-2.7b", config::Field()));
+  request::ModelSpec spec =
+      llvm::cantFail(request::lookupPreset("gpt3-2.7b", request::Field()));
   spec.seq = 1024;
-  model::Model model = model::buildModel(spec, config::Request().types);
+  model::Model model = model::buildModel(spec, request::Request().types);
   auto state = [&](Parallelism parallel) {
     int64_t bytes = 0;
     forEachRole(parallel, [&](Role role) {

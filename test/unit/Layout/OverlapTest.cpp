@@ -4,7 +4,7 @@
 
 using namespace etc;
 using namespace etc::layout;
-using config::Parallelism;
+using request::Parallelism;
 
 TEST(Overlap, Boxes) {
   EXPECT_EQ(volume({{0, 4}, {2, 5}}), 12);

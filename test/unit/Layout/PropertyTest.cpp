@@ -14,7 +14,7 @@
 
 using namespace etc;
 using namespace etc::layout;
-using config::Parallelism;
+using request::Parallelism;
 
 namespace {
 class RandomLayouts : public testing::Test {
@@ -36,7 +36,7 @@ protected:
 
   /// A model that divides over all given sides.
   model::Model pickModel(llvm::ArrayRef<Parallelism> sides) {
-    config::ModelSpec spec;
+    request::ModelSpec spec;
     spec.layers = pick(1, 2);
     for (const Parallelism &side : sides)
       spec.layers *= side.pp;
@@ -46,7 +46,7 @@ protected:
     spec.vocab = pick(1, 5000);
     spec.seq = pick(1, 50);
     spec.tiedEmbeddings = pick(0, 1);
-    return model::buildModel(spec, config::Request().types);
+    return model::buildModel(spec, request::Request().types);
   }
 
   unsigned long seed;
@@ -150,13 +150,13 @@ protected:
     parallel.distributedOptimizer = pick(0, 3) != 0;
     if (parallel.tp * parallel.cp == parallel.expertTp() * parallel.ep &&
         coin())
-      parallel.order = config::RankOrder::TpCpEpPpDp;
+      parallel.order = request::RankOrder::TpCpEpPpDp;
     return parallel;
   }
 
   /// Awkward sizes: every cut axis is 6 times something, nothing else is round.
-  config::ModelSpec pickSpec(const Parallelism &parallel, int64_t experts) {
-    config::ModelSpec spec;
+  request::ModelSpec pickSpec(const Parallelism &parallel, int64_t experts) {
+    request::ModelSpec spec;
     spec.layers = parallel.pp * parallel.vpp * pick(1, 2);
     spec.hidden = pick(3, 13);
     spec.heads = 6;
@@ -255,11 +255,11 @@ TEST_F(RandomGrids, EveryElementIsHeldAsOftenAsTheGridSays) {
   for (int i = 0; i < (runs ? std::atoi(runs) : 60); ++i) {
     int64_t experts = coin() ? 0 : pick(1, 6);
     Parallelism parallel = pickGrid(experts);
-    config::ModelSpec spec = pickSpec(parallel, experts);
+    request::ModelSpec spec = pickSpec(parallel, experts);
     pickStages(parallel, spec.layers);
     if (spec.mtpLayers && coin())
       parallel.mtpStage = pick(0, parallel.pp - 1);
-    model::Model model = model::buildModel(spec, config::Request().types,
+    model::Model model = model::buildModel(spec, request::Request().types,
                                            parallel.distributedOptimizer);
     SCOPED_TRACE(parallel.str() + " experts " + std::to_string(experts));
     std::map<Key, Counter> all = countAll(model, parallel);
@@ -290,9 +290,10 @@ TEST_F(RandomGrids, OverlapIsWhatTheHoldingsShare) {
   for (int i = 0; i < 30; ++i) {
     int64_t experts = coin() ? 0 : pick(1, 6);
     Parallelism prev = pickGrid(experts), curr = pickGrid(experts);
-    config::ModelSpec spec = pickSpec(prev, experts);
+    request::ModelSpec spec = pickSpec(prev, experts);
     spec.layers = prev.pp * prev.vpp * curr.pp * curr.vpp;
-    model::Model model = model::buildModel(spec, config::Request().types, true);
+    model::Model model =
+        model::buildModel(spec, request::Request().types, true);
     Role a = placeOf(prev, pick(0, prev.world() - 1)).role;
     Role b = placeOf(curr, pick(0, curr.world() - 1)).role;
     int64_t bytes = 0;

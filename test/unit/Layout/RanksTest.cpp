@@ -3,8 +3,8 @@
 #include "Support.h"
 
 using namespace etc::layout;
-using etc::config::Parallelism;
 using etc::model::Block;
+using etc::request::Parallelism;
 
 TEST(Ranks, MegatronsOrder) {
   Parallelism parallel = {2, 2, 3};
@@ -23,7 +23,7 @@ TEST(Ranks, PlaceOfIsTheInverse) {
 // TP2 CP2 PP2 DP2 with stages inside of replicas: tp, cp, pp, dp.
 TEST(Ranks, StagesInsideOfReplicas) {
   Parallelism parallel = {.pp = 2, .tp = 2, .dp = 2, .cp = 2};
-  parallel.order = etc::config::RankOrder::TpCpEpPpDp;
+  parallel.order = etc::request::RankOrder::TpCpEpPpDp;
   // i = tp 1 + 2 x (cp 1 + 2 x dp 1) = 7 is slot 1 of replica 3.
   EXPECT_EQ(rankOf(parallel, {{0, 1}, 3}), 3 + 4 * (0 + 2 * 1));
   EXPECT_EQ(rankOf(parallel, {{1, 0}, 0}), 4);

@@ -3,8 +3,8 @@
 #ifndef ETC_TEST_UNIT_LAYOUT_SUPPORT_H
 #define ETC_TEST_UNIT_LAYOUT_SUPPORT_H
 
-#include "etc/Config/Presets.h"
 #include "etc/Layout/Layout.h"
+#include "etc/Request/Presets.h"
 
 #include "gtest/gtest.h"
 
@@ -12,8 +12,8 @@ namespace etc::layout {
 
 /// A model small enough to work out by hand: 4 layers, hidden 8, 4 heads, ffn
 /// 16, 300 words, 6 positions.
-inline config::ModelSpec smallSpec(bool tied = true) {
-  config::ModelSpec spec;
+inline request::ModelSpec smallSpec(bool tied = true) {
+  request::ModelSpec spec;
   spec.layers = 4;
   spec.hidden = 8;
   spec.heads = 4;
@@ -25,12 +25,12 @@ inline config::ModelSpec smallSpec(bool tied = true) {
 }
 
 inline model::Model smallModel(bool tied = true) {
-  return model::buildModel(smallSpec(tied), config::Request().types);
+  return model::buildModel(smallSpec(tied), request::Request().types);
 }
 
 /// Calls f(role) for every role of a configuration.
 template <typename F>
-void forEachRole(const config::Parallelism &parallel, F f) {
+void forEachRole(const request::Parallelism &parallel, F f) {
   for (int64_t p = 0; p < parallel.pp; ++p)
     for (int64_t t = 0; t < parallel.slots(); ++t)
       f(Role{p, t});

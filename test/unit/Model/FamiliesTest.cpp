@@ -1,7 +1,7 @@
 //===- FamiliesTest.cpp - The tensors of each family ----------------------===//
 
-#include "etc/Config/Presets.h"
 #include "etc/Model/Model.h"
+#include "etc/Request/Presets.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -11,14 +11,14 @@ using namespace etc;
 using namespace etc::model;
 using Shape = std::vector<int64_t>;
 
-static const config::Parallelism alone = {1, 1, 1};
+static const request::Parallelism alone = {1, 1, 1};
 
-static config::ModelSpec specOf(llvm::StringRef preset) {
-  return llvm::cantFail(config::lookupPreset(preset, config::Field()));
+static request::ModelSpec specOf(llvm::StringRef preset) {
+  return llvm::cantFail(request::lookupPreset(preset, request::Field()));
 }
 
-static Model modelOf(const config::ModelSpec &spec, bool distributed = false) {
-  return buildModel(spec, config::Request().types, distributed);
+static Model modelOf(const request::ModelSpec &spec, bool distributed = false) {
+  return buildModel(spec, request::Request().types, distributed);
 }
 
 static const TensorTemplate &find(const Model &model, llvm::StringRef name) {
@@ -48,7 +48,7 @@ TEST(Families, PublishedParameterCounts) {
 // with the biases of the routers (58 x 256), which Megatron does not count as
 // parameters.
 TEST(Families, PublishedParameterCountOfDeepSeekV3) {
-  config::ModelSpec spec = specOf("deepseek-v3");
+  request::ModelSpec spec = specOf("deepseek-v3");
   spec.mtpLayers = 0;
   EXPECT_EQ(parameterCount(modelOf(spec), alone), 671026419200 - 58 * 256);
   spec.mtpLayers = 1;
@@ -59,7 +59,7 @@ TEST(Families, PublishedParameterCountOfDeepSeekV3) {
 // Table 1 of "Nemotron-4 340B Technical Report" (arXiv 2406.11704): 9.4B of
 // embeddings, 331.6B besides.
 TEST(Families, PublishedParameterCountOfNemotron4) {
-  config::ModelSpec spec = specOf("nemotron4-340b");
+  request::ModelSpec spec = specOf("nemotron4-340b");
   int64_t embeddings = 2 * spec.vocab * spec.hidden;
   int64_t others = parameterCount(modelOf(spec), alone) - embeddings;
   EXPECT_NEAR(static_cast<double>(embeddings), 9.4e9, 0.05e9);
@@ -95,7 +95,7 @@ TEST(Families, TensorsOfLlama) {
 }
 
 TEST(Families, LocalNames) {
-  config::ModelSpec spec = specOf("llama3-8b");
+  request::ModelSpec spec = specOf("llama3-8b");
   spec.traits.fusedNames = false;
   Model model = modelOf(spec);
   EXPECT_TRUE(
@@ -107,7 +107,7 @@ TEST(Families, LocalNames) {
 }
 
 TEST(Families, BiasesAndNormsOfQwen) {
-  config::ModelSpec spec = specOf("llama3-8b");
+  request::ModelSpec spec = specOf("llama3-8b");
   spec.traits = {.qkvBias = true, .gated = true, .qkNorm = true};
   Model model = modelOf(spec);
   const std::string attention = "decoder.layers.{layer}.self_attention.";
@@ -162,7 +162,7 @@ TEST(Families, TheStageOfMultiTokenPredictionHasAnEmbedding) {
   EXPECT_EQ(copy.tiedTo, "embedding.word_embeddings.weight");
   EXPECT_FALSE(existsOn(copy, alone));
   EXPECT_TRUE(existsOn(copy, {2, 1, 1}));
-  config::Parallelism first = {2, 1, 1};
+  request::Parallelism first = {2, 1, 1};
   first.mtpStage = 0;
   EXPECT_FALSE(existsOn(copy, first));
 }

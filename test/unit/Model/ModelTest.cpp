@@ -2,9 +2,9 @@
 
 #include "etc/Model/Model.h"
 
-#include "etc/Config/Presets.h"
-#include "etc/Config/States.h"
-#include "etc/Config/Values.h"
+#include "etc/Request/Presets.h"
+#include "etc/Request/States.h"
+#include "etc/Request/Values.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -13,13 +13,13 @@
 using namespace etc;
 using namespace etc::model;
 
-static const config::Parallelism alone = {1, 1, 1};
-static const config::Parallelism twoStages = {2, 1, 1};
+static const request::Parallelism alone = {1, 1, 1};
+static const request::Parallelism twoStages = {2, 1, 1};
 
 static Model modelOf(llvm::StringRef preset) {
   return buildModel(
-      llvm::cantFail(config::lookupPreset(preset, config::Field())),
-      config::Request().types);
+      llvm::cantFail(request::lookupPreset(preset, request::Field())),
+      request::Request().types);
 }
 
 // The numbers of elements of the checkpoints openai-community/gpt2, -medium,
@@ -60,10 +60,10 @@ TEST(Model, TheTiedCopyExistsBetweenStagesOnly) {
 }
 
 TEST(Model, AnUntiedOutputLayerAlwaysExists) {
-  config::ModelSpec spec =
-      llvm::cantFail(config::lookupPreset("gpt2", config::Field()));
+  request::ModelSpec spec =
+      llvm::cantFail(request::lookupPreset("gpt2", request::Field()));
   spec.tiedEmbeddings = false;
-  Model model = buildModel(spec, config::Request().types);
+  Model model = buildModel(spec, request::Request().types);
   EXPECT_TRUE(existsOn(model.tensors.back(), alone));
   EXPECT_EQ(parameterCount(model, alone), parameterCount(model, twoStages));
 }
@@ -148,11 +148,11 @@ static std::vector<std::string> planesOf(const Model &model,
 }
 
 static Model trained(const char *optimizer) {
-  config::ModelSpec spec =
-      llvm::cantFail(config::lookupPreset("llama3-8b", config::Field()));
+  request::ModelSpec spec =
+      llvm::cantFail(request::lookupPreset("llama3-8b", request::Field()));
   spec.optimizer = optimizer;
   std::vector<std::string> types;
-  for (llvm::StringRef name : config::typeNames(spec))
+  for (llvm::StringRef name : request::typeNames(spec))
     types.push_back(name.str());
   return buildModel(spec, types);
 }
@@ -188,13 +188,13 @@ TEST(Model, StatesOfAdafactor) {
 }
 
 TEST(Model, ATypeIsNotDerivedWithoutItsSource) {
-  config::ModelSpec spec =
-      llvm::cantFail(config::lookupPreset("gpt2", config::Field()));
+  request::ModelSpec spec =
+      llvm::cantFail(request::lookupPreset("gpt2", request::Field()));
   Model model = buildModel(spec, {"param", "exp_avg"});
   EXPECT_EQ(model.types[0].derivedFrom, "");
   EXPECT_EQ(model.bytesPerElement(), 6);
 }
 
 TEST(Model, RequestsNameExactlyTheFamiliesThatExist) {
-  EXPECT_EQ(familyNames(), config::values().family);
+  EXPECT_EQ(familyNames(), request::values().family);
 }

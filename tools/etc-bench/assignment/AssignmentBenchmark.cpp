@@ -4,9 +4,9 @@
 // with "solve:" time the solution alone, by us or by LEMON where it is found,
 // with the class graph given.
 
-#include "etc/Assignment/Expand.h"
-#include "etc/Assignment/Overlap.h"
-#include "etc/Assignment/Solver.h"
+#include "etc/Optimize/Assignment/Expand.h"
+#include "etc/Optimize/Assignment/Overlap.h"
+#include "etc/Optimize/Assignment/Solver.h"
 
 #ifdef ETC_HAS_LEMON
 #include "LemonFlow.h"

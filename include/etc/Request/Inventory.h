@@ -1,0 +1,64 @@
+//===- Inventory.h - Who holds what -----------------------------*- C++ -*-===//
+//
+// What is left after a failure, or any state that no configuration describes:
+// the tables of a plan, and who holds which shards. docs/reliability.md has the
+// format.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ETC_REQUEST_INVENTORY_H
+#define ETC_REQUEST_INVENTORY_H
+
+#include "etc/Request/Diagnostic.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace etc::request {
+
+struct Inventory {
+  struct Tensor {
+    std::string name, type; ///< the global name, a state type
+    std::string dtype;      ///< "bf16", ...; empty where it does not say
+    /// The planning shape, in elements, and that of the side before where they
+    /// differ (a vocabulary padded per side), or empty.
+    std::vector<int64_t> shape, prevShape;
+
+    /// Positions on an axis, of the larger side.
+    int64_t getExtent(size_t axis) const {
+      return axis < prevShape.size() ? std::max(shape[axis], prevShape[axis])
+                                     : shape[axis];
+    }
+  };
+  /// [begin, end) on every axis.
+  using Box = std::vector<std::pair<int64_t, int64_t>>;
+  struct Shard {
+    int64_t tensor;
+    std::vector<Box> boxes; ///< disjoint
+  };
+  struct Device {
+    int64_t device;
+    std::vector<int64_t> has; ///< shards, at most one of a tensor
+  };
+
+  std::vector<Tensor> tensors;
+  std::vector<Shard> shards;
+  std::vector<Device> devices; ///< ascending
+};
+
+/// Parses an inventory; `fileName` is what messages call it. It is Malformed
+/// where it refers to what is not there, lists a tensor, or an element of a
+/// device, twice, or has boxes outside of their tensors.
+llvm::Expected<Inventory> parseInventory(llvm::StringRef text,
+                                         llvm::StringRef fileName);
+
+/// The same from a file; `field` is what names the file in the request.
+llvm::Expected<Inventory> readInventory(llvm::StringRef path,
+                                        const Field &field);
+
+} // namespace etc::request
+
+#endif // ETC_REQUEST_INVENTORY_H

@@ -1,0 +1,38 @@
+//===- Checks.h - The parts of checkRequest ---------------------*- C++ -*-===//
+
+#ifndef ETC_LIB_REQUEST_CHECKS_H
+#define ETC_LIB_REQUEST_CHECKS_H
+
+#include "etc/Request/Request.h"
+
+namespace etc::request {
+
+/// A field as its source spells it: `model.heads` in a file, `--heads` on a
+/// command line.
+Field fieldAt(const SourceLocation &where, llvm::StringRef name);
+
+// The checks of fields, which stand in their table.
+llvm::Error checkFailed(const Request &request, const Field &field);
+llvm::Error checkLeaving(const Request &request, const Field &field);
+llvm::Error checkTypes(const Request &request, const Field &field);
+
+/// `use tp = 4 or tp = 8`: the divisors of `number` next to `wanted`.
+std::string useDivisor(llvm::StringRef name, int64_t number, int64_t wanted);
+
+/// Whether the sizes of a model go together, and can be counted.
+llvm::Error checkModel(const ModelSpec &model);
+/// Whether a plain table of tensors is complete and consistent.
+llvm::Error checkTable(const ModelSpec &model);
+
+/// Whether the model that a side's training arguments describe, if they do, is
+/// the request's.
+llvm::Error checkSideModel(const Request &request, const SideSpec &side,
+                           llvm::StringRef name);
+
+/// Whether a side's configuration can run the model, by Megatron's own rules.
+llvm::Error checkParallel(const Request &request, const SideSpec &side,
+                          llvm::StringRef name);
+
+} // namespace etc::request
+
+#endif // ETC_LIB_REQUEST_CHECKS_H

@@ -1,0 +1,181 @@
+//===- Fields.cpp - The fields of a request -------------------------------===//
+
+#include "etc/Request/Fields.h"
+
+#include "Checks.h"
+#include "Reader.h"
+#include "etc/Request/States.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace etc::request;
+using namespace etc::request::json;
+
+// Bytes are reserved from bytes, and something has to be left of them.
+static llvm::Error checkReserve(const Request &request, const Field &field) {
+  const std::optional<MemoryBudget> &budget = request.memoryBudget;
+  if (request.reserve == 0)
+    return llvm::Error::success();
+  if (!budget || budget->unit != MemoryBudget::Unit::Bytes)
+    return unsatisfiable(field, "is a part of a memory budget in bytes; give "
+                                "one, or leave it out");
+  if (request.reserve >= budget->amount)
+    return unsatisfiable(field, llvm::Twine(request.reserve) +
+                                    " bytes leave nothing of the memory "
+                                    "budget of " +
+                                    budget->str() + "; reserve less");
+  return llvm::Error::success();
+}
+
+// Options are applied in this order, those with an `after` last: arguments and
+// presets come before the sizes that change them.
+static std::vector<RequestField> makeTable() {
+  return {
+      {.name = "megatron_args",
+       .help = "Arguments of a Megatron training script: the model and --prev",
+       .example = "args",
+       .stored = OwnReader{.replace = replaceByMegatronArgs},
+       .inFile = false},
+      {.name = "model",
+       .help = "A preset: gpt2, llama3-8b, ... (an unknown one lists all), or "
+               "a config.json of Hugging Face",
+       .example = "preset|config.json",
+       .page = "models.md",
+       .python = "Union[str, Mapping[str, Any], Path]",
+       .stored = OwnReader{.read = readModelOf, .replace = replaceModel}},
+      {.name = "model.layers",
+       .help = "Override the model's layers",
+       .example = "n",
+       .stored = &ModelSpec::layers,
+       .bounds = layerBounds},
+      {.name = "model.hidden",
+       .help = "Override the hidden size",
+       .example = "n",
+       .stored = &ModelSpec::hidden,
+       .bounds = sizeBounds},
+      {.name = "model.heads",
+       .help = "Override the attention heads",
+       .example = "n",
+       .stored = &ModelSpec::heads,
+       .bounds = sizeBounds},
+      {.name = "model.ffn",
+       .help = "Override the MLP's inner size",
+       .example = "n",
+       .stored = OwnReader{.read = readFfnOf, .written = Written::Number}},
+      {.name = "model.vocab",
+       .help = "Override the vocabulary, unpadded",
+       .example = "n",
+       .stored = &ModelSpec::vocab,
+       .bounds = sizeBounds},
+      {.name = "model.seq",
+       .help = "Override the learned positions",
+       .example = "n",
+       .stored = &ModelSpec::seq,
+       .bounds = sizeBounds},
+      {.name = "model.tied",
+       .help = "Whether output and input embeddings are tied",
+       .example = "true|false",
+       .stored = &ModelSpec::tiedEmbeddings},
+      {.name = "prev",
+       .help =
+           "Configuration before; or the plan (.etcplan) that led to it, or "
+           "an inventory (.json)",
+       .example = "PP4TP2",
+       .page = "reliability.md#the-inventory",
+       .python = "Union[str, Mapping[str, Any], Plan]",
+       .stored = OwnReader{.read = readSideOf<&Request::prev>,
+                           .replace = replaceSideOf<&Request::prev>}},
+      {.name = "curr",
+       .help = "Configuration after",
+       .example = "PP6TP4",
+       .python = "Union[str, Mapping[str, Any], Plan]",
+       .stored = OwnReader{.read = readSideOf<&Request::curr>,
+                           .replace = replaceSideOf<&Request::curr>}},
+      {.name = "cluster",
+       .help = "Nodes x devices a node, or the devices of each node: 4,4,8",
+       .example = "6x4",
+       .python = "Union[str, Mapping[str, Any], Sequence[int]]",
+       .stored = OwnReader{.read = readClusterOf}},
+      {.name = "failed",
+       .help = "Devices that are dead: their state is gone, and they take no "
+               "role",
+       .example = "list",
+       .otherwise = "none",
+       .stored = &Request::failed,
+       .check = checkFailed},
+      {.name = "leaving",
+       .help = "Devices that may send but take no role",
+       .example = "list",
+       .otherwise = "none",
+       .stored = &Request::leaving,
+       .check = checkLeaving},
+      {.name = "types",
+       .help = "State types, of param,master,exp_avg,exp_avg_sq",
+       .example = "list",
+       .otherwise = "all",
+       .python = "Collection[str]",
+       .stored = OwnReader{.read = readTypes, .written = Written::Texts},
+       .after = After::States,
+       .check = checkTypes},
+      {.name = "optimizer",
+       .help = "The optimizer, which says what states there are",
+       .stored = &ModelSpec::optimizer,
+       .words = optimizerNames(),
+       .after = After::Model},
+      {.name = "precision",
+       .help = "The element type of parameters",
+       .stored = &ModelSpec::precision,
+       .words = precisionNames(),
+       .after = After::Model},
+      {.name = "derive",
+       .help = "What is cast where its source lands, not moved",
+       .page = "derived-state.md",
+       .stored = &Request::derive,
+       .words = {"param", "none"}},
+      {.name = "policy",
+       .help = "Planning policy: the least bytes, or what the paper does",
+       .page = "paper-policy.md",
+       .stored = &Request::policy,
+       .words = {"best", "paper"}},
+      {.name = "place",
+       .help =
+           "Where roles may go: tensor-parallel groups inside nodes, on the "
+           "fewest of them (pack) or on all (tp); or any device",
+       .page = "placement.md",
+       .stored = &Request::place,
+       .words = {"pack", "tp", "any"}},
+      {.name = "objective",
+       .help = "What comes first: the bytes between nodes, all bytes, or the "
+               "bytes between nodes on routes that take least time",
+       .page = "routing.md",
+       .stored = &Request::objective,
+       .words = {"internode", "total", "time"}},
+      {.name = "memory_budget",
+       .help = "Live bytes a device, staging included",
+       .example = "bytes|1.05x",
+       .otherwise = "1.05x max(prev, curr), or the least found",
+       .python = "Union[int, str]",
+       .stored = OwnReader{.read = readBudget}},
+      {.name = "reserve",
+       .help = "Bytes of a memory budget in bytes that the migration leaves "
+               "free, for what else a device holds meanwhile",
+       .example = "bytes",
+       .otherwise = "0",
+       .stored = &Request::reserve,
+       .bounds = {0, int64_t(1) << 62},
+       .check = checkReserve},
+  };
+}
+
+llvm::ArrayRef<RequestField> etc::request::requestFields() {
+  static const std::vector<RequestField> table = makeTable();
+  return table;
+}
+
+const RequestField &etc::request::requestField(llvm::StringRef name) {
+  auto found = llvm::find_if(requestFields(), [&](const RequestField &field) {
+    return field.name == name;
+  });
+  assert(found != requestFields().end() && "no such field");
+  return *found;
+}

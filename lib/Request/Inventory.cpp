@@ -1,0 +1,241 @@
+//===- Inventory.cpp - Who holds what -------------------------------------===//
+
+#include "etc/Request/Inventory.h"
+
+#include "Reader.h"
+#include "etc/Request/Request.h"
+
+#include <limits>
+
+using namespace etc::request;
+using namespace etc::request::json;
+using llvm::Error;
+using llvm::StringRef;
+using llvm::Twine;
+
+/// No plan has tensors, shards or devices beyond these.
+static constexpr Bounds countBounds = {0, std::numeric_limits<int32_t>::max()};
+static constexpr Bounds extentBounds = {0, int64_t(1) << 48};
+/// Of a file.
+static constexpr uint64_t mostBytes = uint64_t(1) << 28;
+
+static Error readText(const Input &input, std::string &target) {
+  if (input.node.kind != Kind::String)
+    return expected(input, "a string");
+  target = input.node.text;
+  return Error::success();
+}
+
+/// Calls `read` with every element of an array.
+static Error forElements(const Input &input,
+                         llvm::function_ref<Error(const Input &)> read) {
+  if (input.node.kind != Kind::Array)
+    return expected(input, "an array");
+  for (size_t i = 0; i < input.node.elements.size(); ++i)
+    if (Error error = read(elementOf(input, i)))
+      return error;
+  return Error::success();
+}
+
+/// The model says it.
+template <typename T> static Error ignore(const Input &, T &) {
+  return Error::success();
+}
+
+template <typename T> static bool mayMiss(const MemberReader<T> &reader) {
+  return reader.read == ignore<T> || reader.name == "prev_shape" ||
+         reader.name == "dtype";
+}
+
+/// An object that has all members but some.
+template <typename T, size_t N>
+static Error readObject(const Input &input, const MemberReader<T> (&readers)[N],
+                        T &target) {
+  if (input.node.kind != Kind::Object)
+    return expected(input, "an object");
+  for (const MemberReader<T> &reader : readers)
+    if (!mayMiss(reader) &&
+        llvm::none_of(input.node.members, [&](const Member &member) {
+          return member.key == reader.name;
+        }))
+      return malformed(input.field, "\"" + reader.name + "\" is missing");
+  return readMembers(input, readers, target);
+}
+
+//===----------------------------------------------------------------------===//
+// Entries
+//===----------------------------------------------------------------------===//
+
+static const MemberReader<Inventory::Tensor> tensorMembers[] = {
+    {"name",
+     [](const Input &input, Inventory::Tensor &tensor) {
+       return readName(input, tensor.name);
+     }},
+    {"type",
+     [](const Input &input, Inventory::Tensor &tensor) {
+       return readName(input, tensor.type);
+     }},
+    {"dtype",
+     [](const Input &input, Inventory::Tensor &tensor) {
+       return readText(input, tensor.dtype);
+     }},
+    {"view", ignore},
+    {"prev_shape",
+     [](const Input &input, Inventory::Tensor &tensor) {
+       return readIntegers(input, extentBounds, tensor.prevShape);
+     }},
+    {"tied_to", ignore},
+    {"shape",
+     [](const Input &input, Inventory::Tensor &tensor) {
+       return readIntegers(input, extentBounds, tensor.shape);
+     }},
+};
+
+static Error readBox(const Input &input, Inventory::Box &box) {
+  return forElements(input, [&](const Input &axis) -> Error {
+    std::vector<int64_t> range;
+    if (Error error = readIntegers(axis, extentBounds, range))
+      return error;
+    if (range.size() != 2 || range[0] > range[1])
+      return expected(axis, "the begin and the end of an axis");
+    box.push_back({range[0], range[1]});
+    return Error::success();
+  });
+}
+
+static const MemberReader<Inventory::Shard> shardMembers[] = {
+    {"tensor",
+     [](const Input &input, Inventory::Shard &shard) {
+       return readInteger(input, countBounds, shard.tensor);
+     }},
+    {"boxes",
+     [](const Input &input, Inventory::Shard &shard) {
+       return forElements(input, [&](const Input &box) {
+         return readBox(box, shard.boxes.emplace_back());
+       });
+     }},
+};
+
+static const MemberReader<Inventory::Device> deviceMembers[] = {
+    {"device",
+     [](const Input &input, Inventory::Device &device) {
+       return readInteger(input, countBounds, device.device);
+     }},
+    {"has",
+     [](const Input &input, Inventory::Device &device) {
+       return readIntegers(input, countBounds, device.has);
+     }},
+};
+
+//===----------------------------------------------------------------------===//
+// The whole
+//===----------------------------------------------------------------------===//
+
+static Error checkShard(const Inventory &inventory,
+                        const Inventory::Shard &shard, const Input &input) {
+  if (shard.tensor >= static_cast<int64_t>(inventory.tensors.size()))
+    return malformed(input.field, "there is no tensor " + Twine(shard.tensor));
+  const Inventory::Tensor &tensor = inventory.tensors[shard.tensor];
+  for (const Inventory::Box &box : shard.boxes) {
+    bool fits = box.size() == tensor.shape.size();
+    for (size_t axis = 0; fits && axis < box.size(); ++axis)
+      fits = box[axis].second <= tensor.getExtent(axis);
+    if (!fits)
+      return malformed(input.field,
+                       "a box is not within \"" + tensor.name + "\"");
+  }
+  return Error::success();
+}
+
+static Error checkDevice(const Inventory &inventory,
+                         const Inventory::Device &device, const Input &input) {
+  if (inventory.devices.size() > 1 &&
+      inventory.devices.end()[-2].device >= device.device)
+    return malformed(input.field, "device " + Twine(device.device) +
+                                      " must come after the one before it");
+  for (int64_t shard : device.has)
+    if (shard >= static_cast<int64_t>(inventory.shards.size()))
+      return malformed(input.field, "there is no shard " + Twine(shard));
+  return Error::success();
+}
+
+static Error checkFormat(const Input &input, Inventory &) {
+  if (input.node.kind == Kind::String && input.node.text == "etc-inventory")
+    return Error::success();
+  return expected(input, "\"etc-inventory\"");
+}
+
+static Error checkVersion(const Input &input, Inventory &) {
+  if (input.node.kind == Kind::Integer && input.node.integer == 1)
+    return Error::success();
+  return expected(input, "version 1");
+}
+
+static const MemberReader<Inventory> members[] = {
+    {"format", checkFormat},
+    {"version", checkVersion},
+    {"tensors",
+     [](const Input &input, Inventory &inventory) {
+       return forElements(input, [&](const Input &entry) {
+         return readObject(entry, tensorMembers,
+                           inventory.tensors.emplace_back());
+       });
+     }},
+    {"shards",
+     [](const Input &input, Inventory &inventory) {
+       return forElements(input, [&](const Input &entry) -> Error {
+         Inventory::Shard &shard = inventory.shards.emplace_back();
+         if (Error error = readObject(entry, shardMembers, shard))
+           return error;
+         return checkShard(inventory, shard, entry);
+       });
+     }},
+    {"devices",
+     [](const Input &input, Inventory &inventory) {
+       return forElements(input, [&](const Input &entry) -> Error {
+         Inventory::Device &device = inventory.devices.emplace_back();
+         if (Error error = readObject(entry, deviceMembers, device))
+           return error;
+         return checkDevice(inventory, device, entry);
+       });
+     }},
+};
+
+llvm::Expected<Inventory> etc::request::parseInventory(StringRef text,
+                                                       StringRef fileName) {
+  llvm::Expected<Node> node = parse(text, fileName);
+  if (!node)
+    return node.takeError();
+  Inventory inventory;
+  Input input{*node, {{fileName.str(), node->line, node->column}, "inventory"}};
+  if (Error error = readObject(input, members, inventory))
+    return error;
+  if (inventory.devices.empty())
+    return malformed(input.field, "no device holds anything");
+  if (Error error = checkInventory(inventory, input))
+    return error;
+  return inventory;
+}
+
+llvm::Expected<Inventory> etc::request::readInventory(StringRef path,
+                                                      const Field &field) {
+  llvm::Expected<std::string> text = readFile(path, mostBytes, field);
+  if (!text)
+    return text.takeError();
+  return parseInventory(*text, path);
+}
+
+Error etc::request::inventoryOfFile(StringRef path, const Field &field,
+                                    SideSpec &side) {
+  llvm::Expected<Inventory> inventory = readInventory(path, field);
+  if (!inventory)
+    return inventory.takeError();
+  side.parallel = Parallelism();
+  side.parallel.dp = inventory->devices.size();
+  side.devices.emplace();
+  for (const Inventory::Device &device : inventory->devices)
+    side.devices->push_back(device.device);
+  side.devicesWhere = field.where;
+  side.inventory = std::make_shared<const Inventory>(std::move(*inventory));
+  return Error::success();
+}
