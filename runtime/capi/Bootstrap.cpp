@@ -1,8 +1,8 @@
 #include "capi/Bootstrap.h"
 
-#include "control/PeerControl.h"
-#include "control/PrivateFile.h"
 #include "engine/Peers.h"
+#include "job/PeerControl.h"
+#include "job/PrivateFile.h"
 #include "transport/GlooTransport.h"
 #include "transport/NcclTransport.h"
 #include "transport/OwnAddress.h"

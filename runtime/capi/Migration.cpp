@@ -1,9 +1,9 @@
 #include "capi/Migration.h"
 
 #include "capi/TensorInfo.h"
-#include "control/PeerControl.h"
 #include "device/CudaWorker.h"
 #include "device/HostWorker.h"
+#include "job/PeerControl.h"
 
 using namespace etc::runtime;
 

@@ -1,7 +1,7 @@
 // What may come over the control channel: greetings and frames, in pieces of
 // any length.
 
-#include "control/Wire.h"
+#include "job/Wire.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -2,7 +2,7 @@
 
 #include "../unit/Runtime/PlanFixture.h"
 
-#include "control/Wire.h"
+#include "job/Wire.h"
 #include "journal/Journal.h"
 
 #include <fstream>

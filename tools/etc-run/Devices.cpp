@@ -2,9 +2,9 @@
 
 #include "Meeting.h"
 
-#include "control/PeerControl.h"
 #include "device/CudaWorker.h"
 #include "engine/Peers.h"
+#include "job/PeerControl.h"
 #include "transport/GlooTransport.h"
 #include "transport/NcclTransport.h"
 #include "transport/OwnAddress.h"

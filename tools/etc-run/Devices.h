@@ -5,8 +5,8 @@
 
 #include "Options.h"
 
-#include "control/Client.h"
 #include "engine/Keeping.h"
+#include "job/Client.h"
 #include "plan/PlanIndex.h"
 #include "transport/Transport.h"
 

@@ -1,6 +1,6 @@
 #include "Meeting.h"
 
-#include "control/PrivateFile.h"
+#include "job/PrivateFile.h"
 #include "transport/OwnAddress.h"
 
 #include <algorithm>

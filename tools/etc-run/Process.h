@@ -6,8 +6,8 @@
 #include "Hooks.h"
 #include "Meeting.h"
 #include "Options.h"
-#include "control/Client.h"
 #include "engine/DeviceRun.h"
+#include "job/Client.h"
 
 #include <optional>
 

@@ -1,6 +1,6 @@
 // The control channel: P3, P4, P10 and P11 of docs/reliability.md.
 
-#include "control/Client.h"
+#include "job/Client.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // Control between processes: connections from each to those that it talks to.
 
-#include "control/PeerControl.h"
+#include "job/PeerControl.h"
 
-#include "control/Socket.h"
+#include "job/Socket.h"
 #include "transport/Collectives.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // Files in a directory that strangers may write to.
 
-#include "control/PrivateFile.h"
+#include "job/PrivateFile.h"
 
 #include <gtest/gtest.h>
 

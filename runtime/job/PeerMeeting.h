@@ -1,10 +1,10 @@
 // How processes get the connections that control goes over.
 
-#ifndef ETC_RUNTIME_CONTROL_PEERMEETING_H
-#define ETC_RUNTIME_CONTROL_PEERMEETING_H
+#ifndef ETC_RUNTIME_JOB_PEERMEETING_H
+#define ETC_RUNTIME_JOB_PEERMEETING_H
 
-#include "control/PeerChannel.h"
-#include "control/PeerControl.h"
+#include "job/PeerChannel.h"
+#include "job/PeerControl.h"
 
 #include <map>
 
@@ -19,4 +19,4 @@ Result<PeerChannels> meetPeers(const PeerControlOptions &options);
 
 } // namespace etc::runtime
 
-#endif // ETC_RUNTIME_CONTROL_PEERMEETING_H
+#endif // ETC_RUNTIME_JOB_PEERMEETING_H

@@ -1,4 +1,4 @@
-#include "control/PeerChannel.h"
+#include "job/PeerChannel.h"
 
 #include "transport/Control.h"
 

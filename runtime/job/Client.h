@@ -1,9 +1,9 @@
 // One process's end of the control channel.
 
-#ifndef ETC_RUNTIME_CONTROL_CLIENT_H
-#define ETC_RUNTIME_CONTROL_CLIENT_H
+#ifndef ETC_RUNTIME_JOB_CLIENT_H
+#define ETC_RUNTIME_JOB_CLIENT_H
 
-#include "control/Hub.h"
+#include "job/Hub.h"
 
 #include <condition_variable>
 #include <memory>
@@ -94,4 +94,4 @@ private:
 
 } // namespace etc::runtime
 
-#endif // ETC_RUNTIME_CONTROL_CLIENT_H
+#endif // ETC_RUNTIME_JOB_CLIENT_H

@@ -1,6 +1,6 @@
-#include "control/PrivateFile.h"
+#include "job/PrivateFile.h"
 
-#include "control/Secret.h"
+#include "job/Secret.h"
 #include "plan/SystemError.h"
 
 #include <cerrno>

@@ -1,4 +1,4 @@
-#include "control/Socket.h"
+#include "job/Socket.h"
 
 #include "plan/SystemError.h"
 

@@ -1,10 +1,10 @@
 // The control channel's bytes: a greeting, then frames. docs/reliability.md has
 // the protocol.
 
-#ifndef ETC_RUNTIME_CONTROL_WIRE_H
-#define ETC_RUNTIME_CONTROL_WIRE_H
+#ifndef ETC_RUNTIME_JOB_WIRE_H
+#define ETC_RUNTIME_JOB_WIRE_H
 
-#include "control/Secret.h"
+#include "job/Secret.h"
 #include "journal/Journal.h"
 
 #include <optional>
@@ -83,4 +83,4 @@ private:
 
 } // namespace etc::runtime
 
-#endif // ETC_RUNTIME_CONTROL_WIRE_H
+#endif // ETC_RUNTIME_JOB_WIRE_H

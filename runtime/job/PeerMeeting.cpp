@@ -1,6 +1,6 @@
-#include "control/PeerMeeting.h"
+#include "job/PeerMeeting.h"
 
-#include "control/Secret.h"
+#include "job/Secret.h"
 #include "plan/SystemError.h"
 #include "transport/OwnAddress.h"
 

@@ -1,7 +1,7 @@
 // TCP sockets that never block for longer than they are told.
 
-#ifndef ETC_RUNTIME_CONTROL_SOCKET_H
-#define ETC_RUNTIME_CONTROL_SOCKET_H
+#ifndef ETC_RUNTIME_JOB_SOCKET_H
+#define ETC_RUNTIME_JOB_SOCKET_H
 
 #include "plan/Status.h"
 
@@ -63,4 +63,4 @@ Socket accept(const Socket &listener);
 
 } // namespace etc::runtime
 
-#endif // ETC_RUNTIME_CONTROL_SOCKET_H
+#endif // ETC_RUNTIME_JOB_SOCKET_H

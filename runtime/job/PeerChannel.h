@@ -1,9 +1,9 @@
 // A connection to one peer: messages out of and into a stream.
 
-#ifndef ETC_RUNTIME_CONTROL_PEERCHANNEL_H
-#define ETC_RUNTIME_CONTROL_PEERCHANNEL_H
+#ifndef ETC_RUNTIME_JOB_PEERCHANNEL_H
+#define ETC_RUNTIME_JOB_PEERCHANNEL_H
 
-#include "control/Socket.h"
+#include "job/Socket.h"
 
 #include <deque>
 
@@ -51,4 +51,4 @@ private:
 
 } // namespace etc::runtime
 
-#endif // ETC_RUNTIME_CONTROL_PEERCHANNEL_H
+#endif // ETC_RUNTIME_JOB_PEERCHANNEL_H

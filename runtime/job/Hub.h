@@ -1,11 +1,11 @@
 // The middle of the control channel: a thread of rank 0's process that all
 // processes are connected to.
 
-#ifndef ETC_RUNTIME_CONTROL_HUB_H
-#define ETC_RUNTIME_CONTROL_HUB_H
+#ifndef ETC_RUNTIME_JOB_HUB_H
+#define ETC_RUNTIME_JOB_HUB_H
 
-#include "control/Socket.h"
-#include "control/Wire.h"
+#include "job/Socket.h"
+#include "job/Wire.h"
 
 #include <functional>
 #include <list>
@@ -103,4 +103,4 @@ private:
 
 } // namespace etc::runtime
 
-#endif // ETC_RUNTIME_CONTROL_HUB_H
+#endif // ETC_RUNTIME_JOB_HUB_H

@@ -1,7 +1,7 @@
 // What the processes of one job know and nobody else does.
 
-#ifndef ETC_RUNTIME_CONTROL_SECRET_H
-#define ETC_RUNTIME_CONTROL_SECRET_H
+#ifndef ETC_RUNTIME_JOB_SECRET_H
+#define ETC_RUNTIME_JOB_SECRET_H
 
 #include "plan/Status.h"
 
@@ -26,4 +26,4 @@ bool equals(const Secret &a, const Secret &b);
 
 } // namespace etc::runtime
 
-#endif // ETC_RUNTIME_CONTROL_SECRET_H
+#endif // ETC_RUNTIME_JOB_SECRET_H

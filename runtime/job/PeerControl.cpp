@@ -1,7 +1,7 @@
-#include "control/PeerControl.h"
+#include "job/PeerControl.h"
 
-#include "control/PeerChannel.h"
-#include "control/PeerMeeting.h"
+#include "job/PeerChannel.h"
+#include "job/PeerMeeting.h"
 #include "transport/Collectives.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include "control/Secret.h"
+#include "job/Secret.h"
 
 #include <algorithm>
 #include <sys/random.h>

@@ -1,8 +1,8 @@
 // Files through which the processes of one user tell each other something, in a
 // directory that others may be able to write to.
 
-#ifndef ETC_RUNTIME_CONTROL_PRIVATEFILE_H
-#define ETC_RUNTIME_CONTROL_PRIVATEFILE_H
+#ifndef ETC_RUNTIME_JOB_PRIVATEFILE_H
+#define ETC_RUNTIME_JOB_PRIVATEFILE_H
 
 #include "plan/Status.h"
 
@@ -31,4 +31,4 @@ Result<std::optional<std::string>> readPrivate(const std::string &path,
 
 } // namespace etc::runtime
 
-#endif // ETC_RUNTIME_CONTROL_PRIVATEFILE_H
+#endif // ETC_RUNTIME_JOB_PRIVATEFILE_H

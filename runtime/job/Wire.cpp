@@ -1,4 +1,4 @@
-#include "control/Wire.h"
+#include "job/Wire.h"
 
 #include <algorithm>
 #include <cstring>

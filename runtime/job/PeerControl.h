@@ -1,8 +1,8 @@
 // Control between processes: TCP connections from each to those that it has to
 // talk to.
 
-#ifndef ETC_RUNTIME_CONTROL_PEERCONTROL_H
-#define ETC_RUNTIME_CONTROL_PEERCONTROL_H
+#ifndef ETC_RUNTIME_JOB_PEERCONTROL_H
+#define ETC_RUNTIME_JOB_PEERCONTROL_H
 
 #include "transport/Control.h"
 
@@ -47,4 +47,4 @@ connectPeerControl(const PeerControlOptions &options);
 
 } // namespace etc::runtime
 
-#endif // ETC_RUNTIME_CONTROL_PEERCONTROL_H
+#endif // ETC_RUNTIME_JOB_PEERCONTROL_H

@@ -1,4 +1,4 @@
-#include "control/Client.h"
+#include "job/Client.h"
 
 #include <fcntl.h>
 #include <poll.h>

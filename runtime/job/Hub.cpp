@@ -1,4 +1,4 @@
-#include "control/Hub.h"
+#include "job/Hub.h"
 
 #include "plan/SystemError.h"
 
