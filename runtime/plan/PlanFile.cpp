@@ -22,6 +22,10 @@ constexpr uint64_t kLargestPlan = FLATBUFFERS_MAX_BUFFER_SIZE - 1;
 /// Plan, Program, Round: deeper nesting than the schema's is damage.
 constexpr unsigned kMaxDepth = 8;
 
+/// The version of a file that does not say one: it was the default when files
+/// began to, and stays it.
+constexpr uint32_t kOmittedVersion = 2;
+
 static std::string printable(std::span<const uint8_t> bytes) {
   std::ostringstream out;
   for (uint8_t byte : bytes) {
@@ -85,8 +89,31 @@ static Status checkStructure(std::span<const uint8_t> bytes) {
     return malformed("larger than 2 GiB, which no plan is");
   return fb::VerifyPlanBuffer(verifier)
              ? Status::success()
-             : damaged("an offset leaves the file's " +
-                       std::to_string(bytes.size()) + " bytes");
+             : damaged(text("an offset leaves the file's ", bytes.size(),
+                            " bytes, or its format is an earlier one than ",
+                            kPlanVersion));
+}
+
+/// Looked at before anything else of the table, whose fields another version
+/// may have changed.
+static Status checkVersion(std::span<const uint8_t> bytes) {
+  flatbuffers::Verifier verifier(bytes.data(), bytes.size());
+  const size_t root =
+      flatbuffers::ReadScalar<flatbuffers::uoffset_t>(bytes.data());
+  if (root + sizeof(flatbuffers::soffset_t) > bytes.size())
+    return Status::success(); // damage, which is looked for next
+  const auto *table = flatbuffers::GetRoot<flatbuffers::Table>(bytes.data());
+  if (!verifier.VerifyTableStart(bytes.data() + root) ||
+      !table->VerifyField<uint32_t>(verifier, fb::Plan::VT_VERSION, 4))
+    return Status::success();
+  const uint32_t version =
+      table->GetField<uint32_t>(fb::Plan::VT_VERSION, kOmittedVersion);
+  return version == kPlanVersion
+             ? Status::success()
+             : malformed("format version ", version, ", this build reads ",
+                         kPlanVersion,
+                         "; write it again with etc-opt "
+                         "--emit=plan");
 }
 
 /// FlatBuffers' verifier looks at where a list begins, not at whether its
@@ -103,10 +130,7 @@ static Status checkAlignment(const fb::Plan &plan) {
                     : damaged("a list of 8-byte numbers is not aligned");
 }
 
-static Status checkVersion(const fb::Plan &plan) {
-  if (plan.version() != kPlanVersion)
-    return malformed("format version ", plan.version(), ", this build reads ",
-                     kPlanVersion);
+static Status checkFeatures(const fb::Plan &plan) {
   if (uint64_t unknown = plan.features() & ~kPlanFeatures)
     return malformed("needs features that this build does not know (bits ",
                      hex(unknown), ")");
@@ -127,12 +151,14 @@ static Status checkHash(std::span<const uint8_t> bytes) {
 Status etc::plan::checkPlanBytes(std::span<const uint8_t> bytes) {
   if (Status s = checkIdentifier(bytes); !s.ok())
     return s;
+  if (Status s = checkVersion(bytes); !s.ok())
+    return s;
   if (Status s = checkStructure(bytes); !s.ok())
     return s;
   const fb::Plan &plan = *fb::GetPlan(bytes.data());
   if (Status s = checkAlignment(plan); !s.ok())
     return s;
-  if (Status s = checkVersion(plan); !s.ok())
+  if (Status s = checkFeatures(plan); !s.ok())
     return s;
   if (Status s = checkHash(bytes); !s.ok())
     return s;

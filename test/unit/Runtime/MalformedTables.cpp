@@ -6,9 +6,11 @@ namespace etc::plan::test {
 
 const std::vector<MalformedPlan> kMalformedTables = {
     {"FutureVersion", twoStagePlan, [](fb::PlanT &p) { p.version = 3; },
-     "format version 3, this build reads 2"},
+     "format version 3, this build reads 2; write it again with etc-opt "
+     "--emit=plan"},
     {"VersionZero", twoStagePlan, [](fb::PlanT &p) { p.version = 0; },
-     "format version 0, this build reads 2"},
+     "format version 0, this build reads 2; write it again with etc-opt "
+     "--emit=plan"},
     {"UnknownFeature", twoStagePlan, [](fb::PlanT &p) { p.features = 1; },
      "needs features that this build does not know (bits 0x0000000000000001)"},
     {"ManyFeatures", twoStagePlan,
