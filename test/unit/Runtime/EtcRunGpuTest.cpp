@@ -1,0 +1,85 @@
+// The etc-run binary where GPUs, their driver or NCCL are missing or doubles.
+
+#include "EtcRunFixture.h"
+
+using namespace etc::plan::test;
+using namespace etc::run::test;
+
+namespace {
+
+TEST_F(EtcRun, SaysWhatNcclMisses) {
+  const std::string plan = write(twoStagePlan());
+  struct Case {
+    const char *environment, *options, *message;
+  };
+  const char *twin = "ETC_CUDA_DRIVER=" ETC_GPU_DOUBLE " ";
+  for (const Case &missing : {
+           Case{"ETC_CUDA_DRIVER=/nonexistent/cuda.so",
+                "--transport=nccl --launch=4",
+                "no CUDA driver (/nonexistent/cuda.so cannot be loaded); "
+                "install NVIDIA's, or use --transport=gloo or local with host "
+                "memory"},
+           Case{"ETC_CUDA_DRIVER=/nonexistent/cuda.so", "--memory=cuda",
+                "no CUDA driver (/nonexistent/cuda.so cannot be loaded); "
+                "install NVIDIA's, or use --transport=gloo or local with host "
+                "memory"},
+           Case{"ETC_NCCL=/nonexistent/nccl.so", "--transport=nccl --launch=4",
+                "no NCCL (/nonexistent/nccl.so cannot be loaded); install NCCL "
+                "2.19.1 or later, or name its file in ETC_NCCL"},
+           Case{"ETC_DOUBLE_NCCL_VERSION=21805 ETC_NCCL=" ETC_GPU_DOUBLE,
+                "--transport=nccl --launch=4",
+                "NCCL 2.18.5 in " ETC_GPU_DOUBLE " is too old; install NCCL "
+                "2.19.1 or later, or name its file in ETC_NCCL"},
+           Case{"ETC_DOUBLE_GPUS=0", "--memory=cuda",
+                "no GPU on this machine; use --memory=host with "
+                "--transport=gloo or local"},
+       }) {
+    Ended ended = shell(twin + std::string(missing.environment) + " " +
+                        ETC_RUN_BINARY " " + missing.options + " " + plan);
+    EXPECT_EQ(ended.code, 2);
+    EXPECT_EQ(ended.out, "etc-run: " + std::string(missing.message) + "\n");
+  }
+}
+
+/// GPUs of the double. Even they need kernels in the build.
+
+class EtcRunGpu : public EtcRun {
+protected:
+  void SetUp() override {
+    EtcRun::SetUp();
+    Ended ended = migrate("");
+    if (ended.out.find("built without GPU kernels") != std::string::npos)
+      GTEST_SKIP() << ended.out;
+  }
+
+  Ended migrate(const std::string &environment) {
+    return shell(environment +
+                 " ETC_CUDA_DRIVER=" ETC_GPU_DOUBLE " " ETC_RUN_BINARY
+                 " --memory=cuda " +
+                 write(twoStagePlan()));
+  }
+};
+
+TEST_F(EtcRunGpu, OldGpusHaveNoKernels) {
+  Ended ended = migrate("ETC_DOUBLE_CAPABILITY=75");
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_NE(ended.out.find("no kernels for a GPU of compute capability 7.5: "
+                           "this build has sm_80"),
+            std::string::npos)
+      << ended.out;
+}
+
+TEST_F(EtcRunGpu, VirtualDevicesRun) {
+  Ended ended = migrate("");
+  EXPECT_EQ(ended.code, 0) << ended.out;
+  EXPECT_NE(ended.out.find(kVerified), std::string::npos) << ended.out;
+}
+
+TEST_F(EtcRunGpu, ThreadsTakeAllGpus) {
+  // The place that a launcher gave to this process is not its threads'.
+  Ended ended = migrate("LOCAL_RANK=0 ETC_DOUBLE_GPUS=2 ETC_DOUBLE_LOST_GPU=1");
+  EXPECT_NE(ended.code, 0);
+  EXPECT_NE(ended.out.find("invalid argument"), std::string::npos) << ended.out;
+}
+
+} // namespace
