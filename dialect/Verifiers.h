@@ -13,6 +13,12 @@ mlir::LogicalResult verifyDevices(MigrationOp migration, mlir::Operation *op,
                                   llvm::StringRef what,
                                   llvm::ArrayRef<int64_t> devices);
 
+/// A role lies in the grid of its side.
+mlir::LogicalResult verifyRole(mlir::Operation *op, Side side, RoleAttr role);
+
+/// The types are the migration's.
+mlir::LogicalResult verifyTypes(mlir::Operation *op, mlir::ArrayAttr types);
+
 } // namespace etc
 
 #endif // ETC_DIALECT_VERIFIERS_H

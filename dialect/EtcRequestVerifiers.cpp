@@ -1,14 +1,13 @@
-//===- EtcVerifiers.cpp - Invariants of a request -------------------------===//
+//===- EtcRequestVerifiers.cpp - Invariants of a request ------------------===//
 
 #include "dialect/Limits.h"
+#include "dialect/NameMarks.h"
 #include "dialect/Verifiers.h"
 #include "dialect/Workloads.h"
 
 #include "mlir/IR/Builders.h"
-#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
-#include <numeric>
 
 using namespace etc;
 using namespace mlir;
@@ -16,89 +15,6 @@ using namespace mlir;
 //===----------------------------------------------------------------------===//
 // MigrationOp
 //===----------------------------------------------------------------------===//
-
-int64_t MigrationOp::getSliceCount() {
-  return std::lcm(getPrev().getTp(), getCurr().getTp());
-}
-
-int64_t MigrationOp::getExpertSliceCount() {
-  return std::lcm(getPrev().getEtp(), getCurr().getEtp());
-}
-
-std::pair<int64_t, int64_t> MigrationOp::getChunk(Side side, int64_t chunk) {
-  ParallelAttr parallel = getParallel(side);
-  ArrayRef<int64_t> stages = parallel.getStages();
-  if (!stages.empty()) {
-    int64_t begin =
-        std::accumulate(stages.begin(), stages.begin() + chunk, int64_t(0));
-    return {begin, begin + stages[chunk]};
-  }
-  int64_t count = static_cast<int64_t>(getLayers()) /
-                  (parallel.getPp() * parallel.getVpp());
-  return {chunk * count, (chunk + 1) * count};
-}
-
-bool MigrationOp::hasPart(Side side, int64_t chunk, ::etc::Part part) {
-  ParallelAttr parallel = getParallel(side);
-  int64_t pp = parallel.getPp(), last = pp * parallel.getVpp() - 1;
-  if (part == ::etc::Part::Embed)
-    return chunk == 0;
-  if (part == ::etc::Part::Mtp && parallel.getMtpStage() >= 0)
-    return chunk == last + 1 - pp + parallel.getMtpStage();
-  auto predictsMore = [&] {
-    return llvm::any_of(getOps<TensorOp>(), [](TensorOp tensor) {
-      return tensor.getPart() == ::etc::Part::Mtp;
-    });
-  };
-  if (part != ::etc::Part::Final || !predictsMore())
-    return chunk == last;
-  auto [begin, end] = getChunk(side, chunk);
-  return begin < end && end == static_cast<int64_t>(getLayers());
-}
-
-SmallVector<std::pair<int64_t, int64_t>>
-MigrationOp::getLayersOf(Side side, int64_t stage) {
-  ParallelAttr parallel = getParallel(side);
-  SmallVector<std::pair<int64_t, int64_t>> ranges;
-  for (int64_t chunk = 0; chunk < parallel.getVpp(); ++chunk) {
-    auto range = getChunk(side, chunk * parallel.getPp() + stage);
-    if (range.first < range.second)
-      ranges.push_back(range);
-  }
-  return ranges;
-}
-
-int64_t MigrationOp::getDeviceCount() {
-  return std::accumulate(getNodes().begin(), getNodes().end(), int64_t(0));
-}
-
-MatrixAttr MigrationOp::getCosts(CostUnit unit) {
-  for (CostMatrixOp matrix : getOps<CostMatrixOp>())
-    if (matrix.getUnit() == unit)
-      return matrix.getCosts();
-  return {};
-}
-
-SmallVector<int64_t> MigrationOp::getPrevPlacement() {
-  if (auto devices = getPrevDevices())
-    return SmallVector<int64_t>(*devices);
-  return llvm::to_vector(llvm::seq<int64_t>(getPrev().getWorld()));
-}
-
-LogicalResult etc::verifyDevices(MigrationOp migration, Operation *op,
-                                 StringRef what, ArrayRef<int64_t> devices) {
-  llvm::DenseSet<int64_t> seen;
-  for (int64_t device : devices) {
-    if (device < 0 || device >= migration.getDeviceCount())
-      return op->emitOpError()
-             << what << " device " << device << " is not in [0, "
-             << migration.getDeviceCount() << ")";
-    if (!seen.insert(device).second)
-      return op->emitOpError()
-             << what << " device " << device << " is listed twice";
-  }
-  return success();
-}
 
 /// The chunks of a side have all layers, and its expert ranks all experts.
 static LogicalResult verifyLayers(MigrationOp op, StringRef name,
@@ -276,34 +192,6 @@ LogicalResult MigrationOp::verifyRegions() {
 //===----------------------------------------------------------------------===//
 // TensorOp
 //===----------------------------------------------------------------------===//
-
-static constexpr StringLiteral layerMark = "{layer}";
-
-static constexpr StringLiteral expertMark = "{expert}";
-
-std::string TensorOp::getShortName() {
-  StringRef name = getName();
-  if (size_t mark = name.find(layerMark); mark != StringRef::npos)
-    name = name.drop_front(mark + layerMark.size()).ltrim('.');
-  size_t mark = name.find(expertMark);
-  if (mark == StringRef::npos)
-    return name.str();
-  StringRef rest = name.drop_front(mark + expertMark.size());
-  return (name.take_front(mark).rtrim('.') + rest).str();
-}
-
-bool TensorOp::isOn(ParallelAttr parallel) {
-  // What an inventory has depends on no stages.
-  if (!getTiedTo() || parallel.getInventory())
-    return true;
-  bool isFirst = getPart() == ::etc::Part::Mtp && parallel.getMtpStage() == 0;
-  return parallel.getPp() > 1 && !isFirst;
-}
-
-bool TensorOp::isInLayer(int64_t layer) {
-  std::optional<ArrayRef<int64_t>> range = getOfLayers();
-  return !range || ((*range)[0] <= layer && layer < (*range)[1]);
-}
 
 /// `of_layers` is a range of layers of a tensor in layers.
 static LogicalResult verifyOfLayers(TensorOp op) {

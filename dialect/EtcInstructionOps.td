@@ -1,0 +1,196 @@
+//===- EtcInstructionOps.td - Programs and instructions ----*- tablegen -*-===//
+
+#ifndef ETC_DIALECT_INSTRUCTION_OPS_TD
+#define ETC_DIALECT_INSTRUCTION_OPS_TD
+
+include "dialect/EtcInterfaces.td"
+include "dialect/EtcOpBase.td"
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/IR/RegionKindInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Etc_ProgramOp : Etc_StageOp<"program", [IsolatedFromAbove, NoTerminator, SingleBlock, Symbol,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
+  let summary = "the instructions of a class of devices";
+  let description = [{
+    Devices that do the same are one program. Its block arguments are devices bound to parallel lists: entry i of
+    `%self` is replica i, and entry i of a peer's list is the device that replica i means by it. `curr` and `prev` are
+    the roles the devices take and had, `none` where there is none.
+
+    Once scheduled, a program states the bytes of its two staging slabs and the proved peaks of live bytes: `peak`
+    where state is released round by round, `peak_safe` where nothing previous is released before the commit.
+
+    Example:
+
+    ```mlir
+    etc.program @"P0T0 <- P0T0" P0T0 from P0T0 (%self = [0, 4], %p1 = [1, 5]) {
+      etc.round 0 {
+        etc.refer [L0..3] [param, master] on %self
+        etc.recv [L4..7] [param] %p1 to %self
+      }
+      etc.round 1 {
+        etc.recv [L4..7] [master] %p1 to %self
+      }
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<Etc_RoleAttr>:$curr,
+                       OptionalAttr<Etc_RoleAttr>:$prev, Etc_DeviceListsAttr:$bindings,
+                       OptionalAttr<I64Attr>:$send_slab, OptionalAttr<I64Attr>:$recv_slab,
+                       OptionalAttr<I64Attr>:$peak, OptionalAttr<I64Attr>:$peak_safe);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $sym_name custom<OptionalRole>($curr) `from` custom<OptionalRole>($prev)
+    (`slabs` $send_slab^ `,` $recv_slab)? (`peak` $peak^ `safe` $peak_safe)?
+    custom<BoundRegion>($bindings, $body) attr-dict
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The devices of the class, replica by replica.
+    llvm::ArrayRef<int64_t> getDevices() {
+      return llvm::cast<mlir::DenseI64ArrayAttr>(getBindings()[0]).asArrayRef();
+    }
+    /// The devices that an argument of the body is bound to.
+    llvm::ArrayRef<int64_t> getDevices(mlir::Value argument) {
+      unsigned index = llvm::cast<mlir::BlockArgument>(argument).getArgNumber();
+      return llvm::cast<mlir::DenseI64ArrayAttr>(getBindings()[index]).asArrayRef();
+    }
+    mlir::Value getSelf() { return getBody().getArgument(0); }
+  }];
+}
+
+def Etc_RoundOp : Etc_Op<"round", [HasParent<"ProgramOp">, NoTerminator, SingleBlock,
+                                   NoRegionArguments, RecursiveMemoryEffects]> {
+  let summary = "what a class of devices does in one globally numbered round";
+  let description = [{
+    Within a round, current tensors that are first written in it are allocated; sends, refers, zeros and derives
+    read what earlier rounds left; receives land; after the acknowledgement, releases free previous state.
+  }];
+  let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$index);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$index $body attr-dict";
+}
+
+// What instructions read and write: each is there for its effect alone, and none is dead or the repetition of another.
+def Etc_PreviousState : Resource<"::etc::PreviousState">;
+def Etc_CurrentState : Resource<"::etc::CurrentState">;
+def Etc_Network : Resource<"::etc::Network">;
+
+class Etc_InstructionOp<string mnemonic, list<Trait> traits = []>
+    : Etc_Op<mnemonic, [ParentOneOf<["ProgramOp", "RoundOp"]>] # traits> {
+  let hasVerifier = 1;
+}
+
+class Etc_MessageOp<string mnemonic, string peer, list<MemoryEffect> effects>
+    : Etc_InstructionOp<mnemonic, [MemoryEffects<effects>,
+                                   DeclareOpInterfaceMethods<Etc_InstructionOpInterface>,
+                                   DeclareOpInterfaceMethods<Etc_TransferOpInterface, ["getPeer"]>]> {
+  let arguments = (ins Etc_WorkloadArrayAttr:$wid, StrArrayAttr:$wt, Etc_DeviceType:$sid,
+                       Etc_DeviceType:$did, UnitAttr:$tied,
+                       OptionalAttr<ConfinedAttr<I64Attr, [IntMinValue<1>]>>:$hop);
+  let assemblyFormat = [{
+    custom<Workloads>($wid) custom<Types>($wt) $sid `to` $did (`of_twin` $tied^)? (`hop` $hop^)? attr-dict
+  }];
+  let extraClassDefinition = "::mlir::Value $cppClass::getPeer() { return " # peer # "(); }";
+}
+
+class Etc_LocalOp<string mnemonic, list<MemoryEffect> effects>
+    : Etc_InstructionOp<mnemonic, [MemoryEffects<effects>,
+                                   DeclareOpInterfaceMethods<Etc_InstructionOpInterface>]> {
+  let arguments = (ins Etc_WorkloadArrayAttr:$wid, StrArrayAttr:$wt, Etc_DeviceType:$device);
+  let assemblyFormat = "custom<Workloads>($wid) custom<Types>($wt) `on` $device attr-dict";
+}
+
+// A relay reads the current state.
+def Etc_SendOp : Etc_MessageOp<"send", "getDid", [MemRead<Etc_PreviousState>, MemRead<Etc_CurrentState>,
+                                                   MemWrite<Etc_Network>]> {
+  let summary = "sends workloads to another device";
+  let description = [{
+    Reads the previous state of `sid`. With `of_twin`, the ids name tied copies at the destination and the bytes come
+    from the tensors they are tied to. With `hop`, it is a relay: it reads the current state, what arrived with one hop
+    less in an earlier round.
+
+    Example:
+
+    ```mlir
+    etc.send [L4..7.a] [param, master] %self to %p1
+    etc.send [L4..7.a] [param, master] %self to %p2 hop 1
+    ```
+  }];
+}
+
+def Etc_RecvOp : Etc_MessageOp<"recv", "getSid", [MemRead<Etc_Network>, MemWrite<Etc_CurrentState>]> {
+  let summary = "receives workloads from another device";
+  let description = [{
+    Writes the current state of `did`. The peer's program holds the matching `etc.send`, of the same `hop`.
+
+    Example:
+
+    ```mlir
+    etc.recv [L4..7.a] [param, master] %p1 to %self
+    ```
+  }];
+}
+
+def Etc_ReferOp : Etc_InstructionOp<"refer", [MemoryEffects<[MemRead<Etc_PreviousState>, MemWrite<Etc_CurrentState>]>,
+                                              DeclareOpInterfaceMethods<Etc_InstructionOpInterface>]> {
+  let summary = "keeps workloads where they are";
+  let description = [{
+    Binds what the device holds already to the current state: no bytes move. A whole shard keeps its memory; a part of
+    one is copied within the device. With `of_twin`, the ids name tied copies made from the tensors they are tied to.
+
+    Example:
+
+    ```mlir
+    etc.refer [L0..3] [param, master, exp_avg, exp_avg_sq] on %self
+    ```
+  }];
+  let arguments = (ins Etc_WorkloadArrayAttr:$wid, StrArrayAttr:$wt, Etc_DeviceType:$device,
+                       UnitAttr:$tied);
+  let assemblyFormat = [{
+    custom<Workloads>($wid) custom<Types>($wt) `on` $device (`of_twin` $tied^)? attr-dict
+  }];
+}
+
+def Etc_ZeroOp : Etc_LocalOp<"zero", [MemWrite<Etc_CurrentState>]> {
+  let summary = "fills workloads that are new with zeros";
+  let description = [{
+    For the rows that padding adds to a vocabulary.
+
+    Example:
+
+    ```mlir
+    etc.zero [embed/embedding.word_embeddings.weight[50432:50688]] [param] on %self
+    ```
+  }];
+}
+
+def Etc_DeriveOp : Etc_LocalOp<"derive", [MemRead<Etc_CurrentState>, MemWrite<Etc_CurrentState>]> {
+  let summary = "casts workloads from the type that they are derived from";
+  let description = [{
+    Reads the current state of the source type, which earlier rounds must have completed, and writes that of the derived
+    types. Takes the place of an `etc.recv` where the cast gives the very bits that would be moved.
+
+    Example:
+
+    ```mlir
+    etc.derive [L4..7.a] [param] on %self
+    ```
+  }];
+}
+
+def Etc_ReleaseOp : Etc_LocalOp<"release", [MemFree<Etc_PreviousState>]> {
+  let summary = "frees previous state, after the round's transfers are acknowledged";
+  let description = [{
+    The ids name all that the device held of their tensors: previous state is released whole.
+
+    Example:
+
+    ```mlir
+    etc.release [L4..7] [param] on %self
+    ```
+  }];
+}
+
+#endif // ETC_DIALECT_INSTRUCTION_OPS_TD

@@ -1,0 +1,94 @@
+//===- EtcInstructionVerifiers.cpp - Invariants of programs ---------------===//
+//
+// Verifiers stay local: pairing, coverage and the like belong to
+// etc-verify-plan.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/Verifiers.h"
+#include "dialect/Workloads.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace etc;
+using namespace mlir;
+
+LogicalResult ProgramOp::verify() {
+  if (getBindings().empty() ||
+      getBody().getNumArguments() != getBindings().size())
+    return emitOpError() << "expected a list of devices for each of "
+                         << getBody().getNumArguments()
+                         << " arguments, the first being the program's own";
+  size_t replicas = getDevices().size();
+  for (auto list : getBindings().getAsRange<DenseI64ArrayAttr>())
+    if (static_cast<size_t>(list.size()) != replicas)
+      return emitOpError() << "expected lists of " << replicas
+                           << " devices, got one of " << list.size();
+  if (!llvm::is_sorted(getDevices()))
+    return emitOpError("expected its devices in ascending order");
+  if ((getCurr() && failed(verifyRole(*this, Side::Curr, *getCurr()))) ||
+      (getPrev() && failed(verifyRole(*this, Side::Prev, *getPrev()))))
+    return failure();
+  int64_t next = 0;
+  for (RoundOp round : getBody().getOps<RoundOp>()) {
+    if (static_cast<int64_t>(round.getIndex()) < next)
+      return round.emitOpError() << "expected ascending rounds, got "
+                                 << round.getIndex() << " after " << next - 1;
+    next = round.getIndex() + 1;
+  }
+  return success();
+}
+
+/// The types are the migration's; an instruction without ids says nothing.
+static LogicalResult verifyInstruction(InstructionOpInterface op) {
+  if (op.getWid().empty() || op.getWt().empty())
+    return op->emitOpError("expected at least one workload and one type");
+  return verifyTypes(op, op.getWt());
+}
+
+/// One end of a transfer is the program's own device.
+static LogicalResult verifyTransfer(TransferOpInterface op, Value own,
+                                    StringRef end) {
+  Value self = op->getParentOfType<ProgramOp>().getSelf();
+  if (own != self)
+    return op->emitOpError()
+           << "expected its " << end << " to be the program's own device";
+  if (op.getPeer() == self)
+    return op->emitOpError("sends to itself, expected etc.refer");
+  if (op.getTied() && op.getHop())
+    return op->emitOpError(
+        "relays what arrived as the tied copy itself, expected no 'of_twin'");
+  return verifyInstruction(op);
+}
+
+LogicalResult SendOp::verify() {
+  return verifyTransfer(*this, getSid(), "source");
+}
+LogicalResult RecvOp::verify() {
+  return verifyTransfer(*this, getDid(), "destination");
+}
+
+/// A local instruction is on the program's own device.
+static LogicalResult verifyLocal(InstructionOpInterface op, Value device) {
+  if (device != op->getParentOfType<ProgramOp>().getSelf())
+    return op->emitOpError("expected to be on the program's own device");
+  return verifyInstruction(op);
+}
+
+LogicalResult ReferOp::verify() { return verifyLocal(*this, getDevice()); }
+LogicalResult ZeroOp::verify() { return verifyLocal(*this, getDevice()); }
+
+LogicalResult DeriveOp::verify() {
+  if (failed(verifyLocal(*this, getDevice())))
+    return failure();
+  auto migration = (*this)->getParentOfType<MigrationOp>();
+  for (auto name : getWt().getAsRange<StringAttr>())
+    if (!migration.getDerivationSource(*migration.lookupType(name)))
+      return emitOpError() << "type '" << name.getValue() << "' is not derived"
+                           << (migration.getDeriveNone()
+                                   ? " under 'derive none'"
+                                   : " from one of the migration's types");
+  return success();
+}
+
+LogicalResult ReleaseOp::verify() { return verifyLocal(*this, getDevice()); }
