@@ -1,6 +1,6 @@
 //===- Pieces.cpp - Arithmetic on parts of tensors ------------------------===//
 
-#include "dialect/Workloads.h"
+#include "dialect/Piece.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/xxhash.h"
