@@ -2,12 +2,16 @@
 
 #include "etc/Optimize/Routing/Problem.h"
 
-#include "Message.h"
+#include "../Message.h"
 
 #include <algorithm>
 #include <tuple>
 
 namespace etc::routing {
+
+using optimize::at;
+using optimize::Message;
+using optimize::text;
 
 __extension__ using Int128 = __int128;
 

@@ -1,13 +1,18 @@
 // The constraints (S1) to (S5) of a solution. Nothing here knows how a solution
 // is found.
 
-#include "Message.h"
+#include "../Message.h"
 #include "etc/Optimize/Routing/Solution.h"
 
 #include <algorithm>
 #include <tuple>
 
 namespace etc::routing {
+
+using optimize::at;
+using optimize::Message;
+using optimize::text;
+
 namespace {
 
 class Verifier {

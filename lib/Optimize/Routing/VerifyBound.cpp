@@ -1,7 +1,7 @@
 // The constraints (C1) to (C3) of a cut, and its sentence. Nothing here knows
 // how a cut is found.
 
-#include "Message.h"
+#include "../Message.h"
 #include "etc/Optimize/Routing/Bound.h"
 
 #include <algorithm>
@@ -11,6 +11,11 @@
 #include <set>
 
 namespace etc::routing {
+
+using optimize::at;
+using optimize::Message;
+using optimize::text;
+
 namespace {
 
 /// A cut's devices as a set, and who else takes part.

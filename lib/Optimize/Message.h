@@ -1,14 +1,14 @@
 // Text of error messages: lower case, no full stop, the place first.
 
-#ifndef ETC_LIB_OPTIMIZE_ROUTING_MESSAGE_H
-#define ETC_LIB_OPTIMIZE_ROUTING_MESSAGE_H
+#ifndef ETC_LIB_OPTIMIZE_MESSAGE_H
+#define ETC_LIB_OPTIMIZE_MESSAGE_H
 
 #include <concepts>
 #include <optional>
 #include <string>
 #include <string_view>
 
-namespace etc::routing {
+namespace etc::optimize {
 
 using Message = std::optional<std::string>;
 
@@ -29,6 +29,6 @@ inline std::string at(std::string_view array, size_t index) {
   return text(array, "[", index, "]");
 }
 
-} // namespace etc::routing
+} // namespace etc::optimize
 
-#endif // ETC_LIB_OPTIMIZE_ROUTING_MESSAGE_H
+#endif // ETC_LIB_OPTIMIZE_MESSAGE_H

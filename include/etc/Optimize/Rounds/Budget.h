@@ -1,0 +1,71 @@
+// What a memory budget leaves for each class of devices, and the search for a
+// schedule that keeps it.
+
+#ifndef ETC_OPTIMIZE_ROUNDS_BUDGET_H
+#define ETC_OPTIMIZE_ROUNDS_BUDGET_H
+
+#include "etc/Optimize/Rounds/Solution.h"
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace etc::rounds {
+
+/// What live bytes of a device must stay below: bytes, or parts per million of
+/// the larger of its two states.
+struct Budget {
+  bool isRatio;
+  int64_t amount;
+
+  int64_t limitOf(int64_t maxState) const;
+  /// As a request writes it: "1.05x", or "4096 bytes".
+  std::string str() const;
+};
+
+/// All that a device of a class does in a migration, in bytes.
+struct ClassTotals {
+  int64_t prev = 0, curr = 0; ///< state
+  int64_t sent = 0, received = 0;
+  /// Whether it both takes and gives memory.
+  bool turnsOver = false;
+};
+
+/// The memory of every class. Staging gets `eighths` / 8 of what the budget
+/// leaves above the larger state, split over both directions by what the class
+/// sends and receives.
+std::vector<ClassMemory> shareMemory(const Budget &budget,
+                                     std::span<const ClassTotals> totals,
+                                     int64_t eighths);
+
+/// Into how many chunks a tensor is cut, so that no class sends or receives
+/// more than half its slab in one: rounds then fill well.
+int64_t countChunks(int64_t bytes, int64_t slab);
+
+/// The least budget that a schedule keeps, in bytes where `like` is: ratios are
+/// rounded up to the next thousandth.
+Budget keptBy(const Solution &solution, std::span<const ClassTotals> totals,
+              const Budget &like);
+
+/// How tensors are cut into units depends on the slabs: makes the problem for
+/// some memory.
+using Pose = std::function<Problem(std::vector<ClassMemory>)>;
+
+struct Found {
+  Problem problem;
+  Solution solution; ///< by solveList
+  bool isWithin;     ///< whether all peaks are within the budget
+};
+
+/// A schedule whose peaks are within the budget, of few rounds, or, where none
+/// is found, the one with the least peak. Tries several stagings, the widest
+/// first. A schedule that was made for another budget is as good: what is tried
+/// besides does not depend on the budget, so what fits a tight one also fits a
+/// loose one, and a budget that `keptBy` names is met when it is asked for.
+Found findWithin(const Budget &budget, std::span<const ClassTotals> totals,
+                 const Pose &pose);
+
+} // namespace etc::rounds
+
+#endif // ETC_OPTIMIZE_ROUNDS_BUDGET_H

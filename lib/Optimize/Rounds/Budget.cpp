@@ -1,0 +1,82 @@
+// What a memory budget leaves for each class of devices.
+
+#include "etc/Optimize/Rounds/Budget.h"
+
+#include "Ratio.h"
+
+#include <algorithm>
+
+namespace etc::rounds {
+namespace {
+
+__extension__ using Int128 = __int128;
+
+/// A round's staging is not cut smaller than this, in bytes, nor than 1/512 of
+/// the larger state: smaller rounds would cost more time than they save memory.
+constexpr int64_t smallestSlab = 4096;
+constexpr int64_t smallestShare = 512;
+/// The least that a direction gets of the staging where both are used, in ppm:
+/// a little that goes the other way would else be cut into very small pieces.
+constexpr int64_t smallestWay = 125000;
+
+/// What a direction gets of the staging, in ppm.
+int64_t shareOf(int64_t bytes, int64_t others) {
+  if (others == 0)
+    return million;
+  const auto share = int64_t(Int128(million) * bytes / (bytes + others));
+  return std::clamp(share, smallestWay, million - smallestWay);
+}
+
+} // namespace
+
+int64_t Budget::limitOf(int64_t maxState) const {
+  return isRatio ? int64_t(Int128(maxState) * amount / million) : amount;
+}
+
+std::string Budget::str() const {
+  if (!isRatio)
+    return std::to_string(amount) + " bytes";
+  std::string text = std::to_string(amount / million) + "." +
+                     std::to_string(million + amount % million).substr(1);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.')
+    text.pop_back();
+  return text + "x";
+}
+
+std::vector<ClassMemory> shareMemory(const Budget &budget,
+                                     std::span<const ClassTotals> totals,
+                                     int64_t eighths) {
+  std::vector<ClassMemory> classes;
+  classes.reserve(totals.size());
+  for (const ClassTotals &it : totals) {
+    const int64_t maxState = std::max(it.prev, it.curr);
+    const int64_t limit = budget.limitOf(maxState);
+    const int64_t staging = (limit - maxState) * eighths / 8;
+    auto slabOf = [&](int64_t bytes, int64_t others) {
+      if (bytes == 0)
+        return int64_t(0);
+      const auto slab =
+          int64_t(Int128(staging) * shareOf(bytes, others) / million);
+      return std::max({smallestSlab, maxState / smallestShare, slab});
+    };
+    classes.push_back({it.prev, it.curr, limit, slabOf(it.sent, it.received),
+                       slabOf(it.received, it.sent)});
+  }
+  return classes;
+}
+
+int64_t countChunks(int64_t bytes, int64_t slab) {
+  return bytes == 0 ? 1 : (2 * bytes + slab - 1) / slab;
+}
+
+Budget keptBy(const Solution &solution, std::span<const ClassTotals> totals,
+              const Budget &like) {
+  if (!like.isRatio)
+    return {false,
+            *std::max_element(solution.peak.begin(), solution.peak.end())};
+  const int64_t ratio = worstRatio(solution, totals);
+  return {true, (ratio + 999) / 1000 * 1000};
+}
+
+} // namespace etc::rounds

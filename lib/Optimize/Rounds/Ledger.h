@@ -1,0 +1,35 @@
+// The memory of all classes while rounds are filled, one after the other.
+
+#ifndef ETC_LIB_OPTIMIZE_ROUNDS_LEDGER_H
+#define ETC_LIB_OPTIMIZE_ROUNDS_LEDGER_H
+
+#include "etc/Optimize/Rounds/Solution.h"
+
+namespace etc::rounds {
+
+class Ledger {
+public:
+  explicit Ledger(const Problem &problem);
+
+  /// Whether the open round has room for a unit, and live bytes have.
+  bool fits(const Unit &unit) const;
+  /// By how much the unit would exceed the worst limit in this round; at most 0
+  /// where it fits, but for the slabs.
+  int64_t overflow(const Unit &unit) const;
+  void take(const Unit &unit);
+  void closeRound();
+  /// Writes the slabs and peaks of all rounds.
+  void finish(Solution &solution) const;
+
+private:
+  struct State {
+    int64_t live, allocated, released, sent, received;
+    int64_t mostLive, mostSent, mostReceived;
+  };
+  const std::vector<ClassMemory> &classes;
+  std::vector<State> states;
+};
+
+} // namespace etc::rounds
+
+#endif // ETC_LIB_OPTIMIZE_ROUNDS_LEDGER_H

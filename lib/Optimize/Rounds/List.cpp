@@ -1,0 +1,190 @@
+// List scheduling: each round takes what fits, the flow that is furthest behind
+// first.
+
+#include "Ledger.h"
+#include "etc/Optimize/Rounds/Solver.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <queue>
+#include <tuple>
+
+namespace etc::rounds {
+namespace {
+
+__extension__ using Int128 = __int128;
+
+/// Bytes that a unit touches at all: its share of its flow.
+int64_t weightOf(const Unit &unit) {
+  int64_t bytes = 0;
+  for (const Touch &touch : unit.touches)
+    bytes += touch.allocated + touch.released + touch.sent + touch.received;
+  return bytes;
+}
+
+/// Which classes a unit touches, and how.
+std::vector<int64_t> touchesOf(const Unit &unit) {
+  std::vector<int64_t> kinds;
+  kinds.reserve(unit.touches.size());
+  for (const Touch &touch : unit.touches)
+    kinds.push_back(int64_t(touch.deviceClass) * 16 +
+                    (touch.allocated > 0) * 8 + (touch.released > 0) * 4 +
+                    (touch.sent > 0) * 2 + (touch.received > 0));
+  return kinds;
+}
+
+/// The flow of every unit. Chunks of one tensor differ in how they touch; they
+/// belong to their first chunk's flow, all but a unit that waits for another
+/// flow where that chunk does not: it would hold up its own.
+std::vector<size_t> findFlows(const std::vector<Unit> &units) {
+  std::map<std::vector<int64_t>, size_t> numbers;
+  std::vector<size_t> flows;
+  flows.reserve(units.size());
+  for (const Unit &unit : units) {
+    const bool goesOn =
+        unit.before >= 0 &&
+        (unit.after < 0 || units[size_t(unit.before)].after >= 0);
+    flows.push_back(goesOn
+                        ? flows[size_t(unit.before)]
+                        : numbers.try_emplace(touchesOf(unit), numbers.size())
+                              .first->second);
+  }
+  return flows;
+}
+
+/// For every unit, the share of its flow that is done when half of it is.
+std::vector<int64_t> findShares(const std::vector<Unit> &units,
+                                const std::vector<size_t> &flowOf) {
+  constexpr int64_t scale = int64_t(1) << 40;
+  std::vector<Int128> total(units.size()), done(units.size());
+  std::vector<int64_t> weights, shares;
+  weights.reserve(units.size());
+  shares.reserve(units.size());
+  for (size_t i = 0; i < units.size(); ++i)
+    total[flowOf[i]] += weights.emplace_back(weightOf(units[i]));
+  for (size_t i = 0; i < units.size(); ++i) {
+    const size_t flow = flowOf[i];
+    shares.push_back(total[flow]
+                         ? static_cast<int64_t>((2 * done[flow] + weights[i]) *
+                                                scale / (2 * total[flow]))
+                         : 0);
+    done[flow] += weights[i];
+  }
+  return shares;
+}
+
+class Scheduler {
+public:
+  explicit Scheduler(const Problem &problem);
+  Solution run();
+
+private:
+  bool isTaken(size_t unit) const { return solution.roundOf[unit] >= 0; }
+  bool isReady(size_t unit) const;
+  void take(size_t unit);
+  void fillRound();
+  void takeLeastOverflow();
+  /// The next unit of a flow that is not taken, or nothing.
+  std::optional<size_t> head(size_t flow);
+
+  const std::vector<Unit> &units;
+  Ledger ledger;
+  Solution solution;
+  std::vector<int64_t> shareOf; ///< [units]
+  struct Flow {
+    std::vector<size_t> units; ///< in order
+    size_t next = 0;           ///< all before it are taken
+  };
+  std::vector<Flow> flows;
+  size_t taken = 0;
+};
+
+Scheduler::Scheduler(const Problem &problem)
+    : units(problem.units), ledger(problem) {
+  const std::vector<size_t> flowOf = findFlows(units);
+  shareOf = findShares(units, flowOf);
+  for (size_t i = 0; i < flowOf.size(); ++i) {
+    if (flowOf[i] >= flows.size())
+      flows.resize(flowOf[i] + 1);
+    flows[flowOf[i]].units.push_back(i);
+  }
+  solution.roundOf.assign(units.size(), -1);
+}
+
+bool Scheduler::isReady(size_t unit) const {
+  const int32_t before = units[unit].before, after = units[unit].after;
+  return (before < 0 || isTaken(size_t(before))) &&
+         (after < 0 || (isTaken(size_t(after)) &&
+                        solution.roundOf[size_t(after)] < solution.rounds));
+}
+
+void Scheduler::take(size_t unit) {
+  ledger.take(units[unit]);
+  solution.roundOf[unit] = solution.rounds;
+  ++taken;
+}
+
+std::optional<size_t> Scheduler::head(size_t flow) {
+  auto &[list, next] = flows[flow];
+  while (next < list.size() && isTaken(list[next]))
+    ++next;
+  return next < list.size() ? std::optional(list[next]) : std::nullopt;
+}
+
+/// Takes what fits, the flow that is furthest behind first. A unit that does
+/// not fit holds up those of its flow that come after it.
+void Scheduler::fillRound() {
+  using Candidate = std::tuple<int64_t, size_t, size_t>; // share, unit, flow
+  std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> heads;
+  auto push = [&](size_t flow) {
+    if (const std::optional<size_t> unit = head(flow))
+      heads.emplace(shareOf[*unit], *unit, flow);
+  };
+  for (size_t flow = 0; flow < flows.size(); ++flow)
+    push(flow);
+  while (!heads.empty()) {
+    const auto [share, unit, flow] = heads.top();
+    heads.pop();
+    if (!isReady(unit) || !ledger.fits(units[unit]))
+      continue;
+    take(unit);
+    push(flow);
+  }
+}
+
+void Scheduler::takeLeastOverflow() {
+  std::optional<std::pair<int64_t, size_t>> best;
+  for (const Flow &flow : flows)
+    for (size_t i = flow.next; i < flow.units.size(); ++i) {
+      const size_t unit = flow.units[i];
+      if (isTaken(unit) || !isReady(unit))
+        continue;
+      const std::pair candidate(ledger.overflow(units[unit]), unit);
+      if (!best || candidate < *best)
+        best = candidate;
+    }
+  take(best->second);
+}
+
+Solution Scheduler::run() {
+  while (taken < units.size()) {
+    const size_t before = taken;
+    fillRound();
+    if (taken == before) {
+      takeLeastOverflow();
+      ++solution.forced;
+      fillRound();
+    }
+    ledger.closeRound();
+    ++solution.rounds;
+  }
+  ledger.finish(solution);
+  return std::move(solution);
+}
+
+} // namespace
+
+Solution solveList(const Problem &problem) { return Scheduler(problem).run(); }
+
+} // namespace etc::rounds

@@ -1,0 +1,107 @@
+// The constraints (P1) to (P5) of a problem.
+
+#include "etc/Optimize/Rounds/Problem.h"
+
+#include "../Message.h"
+
+#include <algorithm>
+
+namespace etc::rounds {
+
+using optimize::at;
+using optimize::Message;
+using optimize::text;
+
+namespace {
+
+__extension__ using Int128 = __int128;
+
+constexpr int64_t kMost = int64_t(1) << 60;
+
+/// What all units do to a class.
+struct Sums {
+  Int128 allocated = 0, released = 0, sent = 0, received = 0;
+};
+
+Message checkAmounts(const std::string &place,
+                     std::initializer_list<int64_t> amounts) {
+  for (int64_t amount : amounts)
+    if (amount < 0)
+      return text(place, ": expected bytes of at least 0, got ", amount);
+  return std::nullopt;
+}
+
+Message checkTouches(const Problem &problem, size_t index) {
+  const std::vector<Touch> &touches = problem.units[index].touches;
+  for (size_t i = 0; i < touches.size(); ++i) {
+    const Touch &touch = touches[i];
+    const std::string place = text(at("units", index), ".", at("touches", i));
+    if (touch.deviceClass < 0 ||
+        size_t(touch.deviceClass) >= problem.classes.size())
+      return text(place, ": class ", touch.deviceClass, " is not in [0, ",
+                  problem.classes.size(), ")");
+    if (i > 0 && touches[i - 1].deviceClass >= touch.deviceClass)
+      return text(place, ": classes must be strictly ascending, got ",
+                  touch.deviceClass, " after ", touches[i - 1].deviceClass);
+    if (Message error = checkAmounts(place, {touch.allocated, touch.released,
+                                             touch.sent, touch.received}))
+      return error;
+  }
+  return std::nullopt;
+}
+
+Message checkOrder(const Problem &problem, size_t index) {
+  const Unit &unit = problem.units[index];
+  for (auto [name, other] :
+       {std::pair("before", unit.before), std::pair("after", unit.after)})
+    if (other < -1 || other >= int64_t(index))
+      return text(at("units", index), ".", name, ": unit ", other,
+                  " is not in [0, ", index, ")");
+  return std::nullopt;
+}
+
+Message checkSums(const Problem &problem) {
+  std::vector<Sums> sums(problem.classes.size());
+  for (const Unit &unit : problem.units)
+    for (const Touch &touch : unit.touches) {
+      Sums &sum = sums[size_t(touch.deviceClass)];
+      sum.allocated += touch.allocated;
+      sum.released += touch.released;
+      sum.sent += touch.sent;
+      sum.received += touch.received;
+    }
+  for (size_t i = 0; i < sums.size(); ++i) {
+    const ClassMemory &memory = problem.classes[i];
+    const Sums &sum = sums[i];
+    if (std::max({memory.prev + sum.allocated, sum.sent, sum.received,
+                  Int128(memory.limit), Int128(memory.sendSlab),
+                  Int128(memory.recvSlab)}) > kMost)
+      return text(at("classes", i), ": sums of bytes exceed 2^60");
+    if (const Int128 left = memory.prev + sum.allocated - sum.released;
+        left != memory.curr)
+      return text(at("classes", i), ".curr: the units leave ", int64_t(left),
+                  " bytes, got ", memory.curr);
+  }
+  return std::nullopt;
+}
+
+} // namespace
+
+std::optional<std::string> check(const Problem &problem) {
+  for (size_t i = 0; i < problem.classes.size(); ++i) {
+    const ClassMemory &memory = problem.classes[i];
+    if (Message error = checkAmounts(at("classes", i),
+                                     {memory.prev, memory.curr, memory.limit,
+                                      memory.sendSlab, memory.recvSlab}))
+      return error;
+  }
+  for (size_t i = 0; i < problem.units.size(); ++i) {
+    if (Message error = checkTouches(problem, i))
+      return error;
+    if (Message error = checkOrder(problem, i))
+      return error;
+  }
+  return checkSums(problem);
+}
+
+} // namespace etc::rounds

@@ -1,0 +1,184 @@
+// The constraints (S1) to (S5) of a solution. Nothing here knows how a solution
+// is found.
+
+#include "../Message.h"
+#include "etc/Optimize/Rounds/Solution.h"
+
+#include <algorithm>
+
+namespace etc::rounds {
+
+using optimize::at;
+using optimize::Message;
+using optimize::text;
+
+namespace {
+
+class Verifier {
+public:
+  Verifier(const Problem &problem, const Solution &solution)
+      : problem(problem), solution(solution), counted(problem.classes.size()) {}
+
+  Message checkRounds();
+  Message checkOrder() const;
+  void count();
+  Message checkSlabs() const;
+  Message checkPeaks() const;
+  Message checkForced() const;
+
+private:
+  void countRound(const std::vector<size_t> &units);
+  void countClass(size_t index);
+
+  /// Of one class, in bytes.
+  struct Counted {
+    int64_t live = 0, allocated = 0, released = 0, sent = 0, received = 0;
+    int64_t mostLive = 0, mostSent = 0, mostReceived = 0;
+    bool isTouched = false, isExceeded = false;
+  };
+  const Problem &problem;
+  const Solution &solution;
+  std::vector<std::vector<size_t>> unitsOf; ///< [rounds]
+  std::vector<Counted> counted;             ///< [classes]
+  int32_t exceeding = 0;
+};
+
+Message Verifier::checkRounds() {
+  if (solution.roundOf.size() != problem.units.size())
+    return text("roundOf: expected ", problem.units.size(), " entries, got ",
+                solution.roundOf.size());
+  if (solution.rounds < 0 || size_t(solution.rounds) > solution.roundOf.size())
+    return text("rounds: ", solution.rounds, " is not in [0, ",
+                solution.roundOf.size(), "]");
+  unitsOf.resize(size_t(solution.rounds));
+  for (size_t i = 0; i < solution.roundOf.size(); ++i) {
+    const int32_t round = solution.roundOf[i];
+    if (round < 0 || round >= solution.rounds)
+      return text(at("roundOf", i), ": ", round, " is not in [0, ",
+                  solution.rounds, ")");
+    unitsOf[size_t(round)].push_back(i);
+  }
+  for (size_t round = 0; round < unitsOf.size(); ++round)
+    if (unitsOf[round].empty())
+      return text("rounds: round ", round, " has no unit");
+  return std::nullopt;
+}
+
+Message Verifier::checkOrder() const {
+  for (size_t i = 0; i < problem.units.size(); ++i) {
+    const int32_t before = problem.units[i].before,
+                  after = problem.units[i].after;
+    const int32_t round = solution.roundOf[i];
+    if (before >= 0 && solution.roundOf[size_t(before)] > round)
+      return text(at("roundOf", i), ": in round ", round, ", but unit ", before,
+                  ", which must not come later, in round ",
+                  solution.roundOf[size_t(before)]);
+    if (after >= 0 && solution.roundOf[size_t(after)] >= round)
+      return text(at("roundOf", i), ": in round ", round, ", but unit ", after,
+                  ", which it waits for, in round ",
+                  solution.roundOf[size_t(after)]);
+  }
+  return std::nullopt;
+}
+
+/// At the end of a round that touches the class.
+void Verifier::countClass(size_t index) {
+  Counted &it = counted[index];
+  const ClassMemory &memory = problem.classes[index];
+  it.live += it.allocated;
+  it.mostLive = std::max(it.mostLive, it.live);
+  it.mostSent = std::max(it.mostSent, it.sent);
+  it.mostReceived = std::max(it.mostReceived, it.received);
+  it.isExceeded = it.sent > memory.sendSlab || it.received > memory.recvSlab ||
+                  (it.allocated > 0 &&
+                   it.live + memory.sendSlab + memory.recvSlab > memory.limit);
+  it.live -= it.released;
+  it.allocated = it.released = it.sent = it.received = 0;
+  it.isTouched = false;
+}
+
+void Verifier::countRound(const std::vector<size_t> &units) {
+  std::vector<size_t> touched;
+  for (size_t unit : units)
+    for (const Touch &touch : problem.units[unit].touches) {
+      Counted &it = counted[size_t(touch.deviceClass)];
+      if (!it.isTouched)
+        touched.push_back(size_t(touch.deviceClass));
+      it.isTouched = true;
+      it.allocated += touch.allocated;
+      it.released += touch.released;
+      it.sent += touch.sent;
+      it.received += touch.received;
+    }
+  bool isExceeded = false;
+  for (size_t index : touched) {
+    countClass(index);
+    isExceeded |= counted[index].isExceeded;
+  }
+  exceeding += isExceeded;
+}
+
+void Verifier::count() {
+  for (size_t i = 0; i < counted.size(); ++i)
+    counted[i].live = counted[i].mostLive = problem.classes[i].prev;
+  for (const std::vector<size_t> &units : unitsOf)
+    countRound(units);
+}
+
+Message Verifier::checkSlabs() const {
+  for (auto [name, slabs] : {std::pair("sendSlab", &solution.sendSlab),
+                             std::pair("recvSlab", &solution.recvSlab),
+                             std::pair("peak", &solution.peak)})
+    if (slabs->size() != counted.size())
+      return text(name, ": expected ", counted.size(), " entries, got ",
+                  slabs->size());
+  for (size_t i = 0; i < counted.size(); ++i) {
+    if (solution.sendSlab[i] != counted[i].mostSent)
+      return text(at("sendSlab", i), ": a round sends up to ",
+                  counted[i].mostSent, " bytes, got ", solution.sendSlab[i]);
+    if (solution.recvSlab[i] != counted[i].mostReceived)
+      return text(at("recvSlab", i), ": a round receives up to ",
+                  counted[i].mostReceived, " bytes, got ",
+                  solution.recvSlab[i]);
+  }
+  return std::nullopt;
+}
+
+Message Verifier::checkPeaks() const {
+  for (size_t i = 0; i < counted.size(); ++i) {
+    const Counted &it = counted[i];
+    const int64_t peak = it.mostLive + it.mostSent + it.mostReceived;
+    if (solution.peak[i] != peak)
+      return text(at("peak", i), ": up to ", peak, " bytes are live, got ",
+                  solution.peak[i]);
+  }
+  return std::nullopt;
+}
+
+Message Verifier::checkForced() const {
+  if (solution.forced < exceeding || solution.forced > solution.rounds)
+    return text("forced: ", exceeding, " of ", solution.rounds,
+                " rounds exceed a class, got ", solution.forced);
+  return std::nullopt;
+}
+
+} // namespace
+
+std::optional<std::string> verify(const Problem &problem,
+                                  const Solution &solution) {
+  if (Message error = check(problem))
+    return error;
+  Verifier verifier(problem, solution);
+  if (Message error = verifier.checkRounds())
+    return error;
+  if (Message error = verifier.checkOrder())
+    return error;
+  verifier.count();
+  if (Message error = verifier.checkSlabs())
+    return error;
+  if (Message error = verifier.checkPeaks())
+    return error;
+  return verifier.checkForced();
+}
+
+} // namespace etc::rounds
