@@ -1,6 +1,6 @@
 //===- BuildCostMatrix.cpp - What a previous role lacks of a current one --===//
 
-#include "Holdings.h"
+#include "etc/Analysis/Holdings.h"
 #include "etc/Transforms/Passes.h"
 
 #include "mlir/IR/Builders.h"

@@ -1,6 +1,6 @@
 //===- BuildWorkloads.cpp - What every virtual rank holds -----------------===//
 
-#include "FlatRanges.h"
+#include "etc/Analysis/FlatRanges.h"
 #include "etc/Transforms/Passes.h"
 
 #include "mlir/IR/Builders.h"

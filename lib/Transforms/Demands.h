@@ -3,7 +3,7 @@
 #ifndef ETC_LIB_TRANSFORMS_DEMANDS_H
 #define ETC_LIB_TRANSFORMS_DEMANDS_H
 
-#include "Needs.h"
+#include "etc/Analysis/Needs.h"
 
 #include <deque>
 

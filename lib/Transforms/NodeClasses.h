@@ -3,9 +3,9 @@
 #ifndef ETC_LIB_TRANSFORMS_NODECLASSES_H
 #define ETC_LIB_TRANSFORMS_NODECLASSES_H
 
-#include "Devices.h"
-#include "Holdings.h"
 #include "WorthTable.h"
+#include "etc/Analysis/Devices.h"
+#include "etc/Analysis/Holdings.h"
 
 #include <map>
 

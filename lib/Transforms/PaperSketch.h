@@ -3,7 +3,7 @@
 #ifndef ETC_LIB_TRANSFORMS_PAPERSKETCH_H
 #define ETC_LIB_TRANSFORMS_PAPERSKETCH_H
 
-#include "Devices.h"
+#include "etc/Analysis/Devices.h"
 
 namespace etc {
 

@@ -1,7 +1,7 @@
 //===- PlaceRoles.cpp - The physical device of every current rank ---------===//
 
-#include "Devices.h"
-#include "Holdings.h"
+#include "etc/Analysis/Devices.h"
+#include "etc/Analysis/Holdings.h"
 #include "etc/Transforms/Passes.h"
 
 #include "mlir/IR/Builders.h"

@@ -2,8 +2,8 @@
 
 #include "etc/Transforms/PlacementVolumes.h"
 
-#include "Devices.h"
-#include "Needs.h"
+#include "etc/Analysis/Devices.h"
+#include "etc/Analysis/Needs.h"
 
 #include "llvm/ADT/BitVector.h"
 

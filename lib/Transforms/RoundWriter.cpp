@@ -1,8 +1,6 @@
 //===- RoundWriter.cpp - Programs into rounds -----------------------------===//
 
-#include "ProgramFlows.h"
-
-#include "mlir/IR/Builders.h"
+#include "RoundWriter.h"
 
 using namespace etc;
 using namespace mlir;

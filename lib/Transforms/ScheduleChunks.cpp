@@ -1,6 +1,6 @@
 //===- ScheduleChunks.cpp - Programs into rounds --------------------------===//
 
-#include "ProgramFlows.h"
+#include "RoundWriter.h"
 #include "Schedule.h"
 #include "etc/Transforms/Passes.h"
 

@@ -3,8 +3,8 @@
 #ifndef ETC_LIB_TRANSFORMS_SOURCES_H
 #define ETC_LIB_TRANSFORMS_SOURCES_H
 
-#include "Devices.h"
-#include "Needs.h"
+#include "etc/Analysis/Devices.h"
+#include "etc/Analysis/Needs.h"
 
 namespace etc {
 

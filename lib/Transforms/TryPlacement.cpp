@@ -2,7 +2,7 @@
 
 #include "etc/Transforms/TryPlacement.h"
 
-#include "Devices.h"
+#include "etc/Analysis/Devices.h"
 #include "etc/Transforms/Passes.h"
 
 #include "mlir/IR/Builders.h"

@@ -1,7 +1,7 @@
 //===- Devices.h - Who is alive, where, and what it was -------------------===//
 
-#ifndef ETC_LIB_TRANSFORMS_DEVICES_H
-#define ETC_LIB_TRANSFORMS_DEVICES_H
+#ifndef ETC_ANALYSIS_DEVICES_H
+#define ETC_ANALYSIS_DEVICES_H
 
 #include "dialect/Etc.h"
 
@@ -56,4 +56,4 @@ private:
 
 } // namespace etc
 
-#endif // ETC_LIB_TRANSFORMS_DEVICES_H
+#endif // ETC_ANALYSIS_DEVICES_H

@@ -1,6 +1,6 @@
 //===- Needs.cpp - What a device keeps and what it lacks ------------------===//
 
-#include "Needs.h"
+#include "etc/Analysis/Needs.h"
 
 using namespace etc;
 using namespace mlir;

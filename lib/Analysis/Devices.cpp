@@ -1,6 +1,6 @@
 //===- Devices.cpp - Ranks and their places in the grid -------------------===//
 
-#include "Devices.h"
+#include "etc/Analysis/Devices.h"
 
 using namespace etc;
 

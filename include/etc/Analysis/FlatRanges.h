@@ -1,7 +1,7 @@
 //===- FlatRanges.h - What the distributed optimizer cuts -------*- C++ -*-===//
 
-#ifndef ETC_LIB_TRANSFORMS_FLATRANGES_H
-#define ETC_LIB_TRANSFORMS_FLATRANGES_H
+#ifndef ETC_ANALYSIS_FLATRANGES_H
+#define ETC_ANALYSIS_FLATRANGES_H
 
 #include "dialect/Workloads.h"
 
@@ -24,4 +24,4 @@ ReplicaRanges flatRanges(MigrationOp migration, const TensorTable &table,
 
 } // namespace etc
 
-#endif // ETC_LIB_TRANSFORMS_FLATRANGES_H
+#endif // ETC_ANALYSIS_FLATRANGES_H

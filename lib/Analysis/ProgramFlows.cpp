@@ -1,6 +1,6 @@
 //===- ProgramFlows.cpp - What programs do to each tensor -----------------===//
 
-#include "ProgramFlows.h"
+#include "etc/Analysis/ProgramFlows.h"
 
 using namespace etc;
 using namespace mlir;

@@ -1,6 +1,6 @@
 //===- ProgramFlowsTest.cpp - Transfers in chunks -------------------------===//
 
-#include "ProgramFlows.h"
+#include "etc/Analysis/ProgramFlows.h"
 
 #include <gtest/gtest.h>
 

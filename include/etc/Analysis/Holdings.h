@@ -1,7 +1,7 @@
 //===- Holdings.h - The workloads of both sides, resolved -----------------===//
 
-#ifndef ETC_LIB_TRANSFORMS_HOLDINGS_H
-#define ETC_LIB_TRANSFORMS_HOLDINGS_H
+#ifndef ETC_ANALYSIS_HOLDINGS_H
+#define ETC_ANALYSIS_HOLDINGS_H
 
 #include "dialect/Workloads.h"
 
@@ -82,4 +82,4 @@ private:
 
 } // namespace etc
 
-#endif // ETC_LIB_TRANSFORMS_HOLDINGS_H
+#endif // ETC_ANALYSIS_HOLDINGS_H

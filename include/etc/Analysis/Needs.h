@@ -1,9 +1,9 @@
 //===- Needs.h - What a device keeps and what it lacks --------------------===//
 
-#ifndef ETC_LIB_TRANSFORMS_NEEDS_H
-#define ETC_LIB_TRANSFORMS_NEEDS_H
+#ifndef ETC_ANALYSIS_NEEDS_H
+#define ETC_ANALYSIS_NEEDS_H
 
-#include "Holdings.h"
+#include "etc/Analysis/Holdings.h"
 
 #include <array>
 #include <map>
@@ -80,4 +80,4 @@ private:
 
 } // namespace etc
 
-#endif // ETC_LIB_TRANSFORMS_NEEDS_H
+#endif // ETC_ANALYSIS_NEEDS_H

@@ -1,6 +1,8 @@
 //===- FlatRanges.cpp - What the distributed optimizer cuts ---------------===//
 
-#include "FlatRanges.h"
+#include "etc/Analysis/FlatRanges.h"
+
+#include "ModuleOrder.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -11,16 +13,9 @@ using llvm::ArrayRef;
 using llvm::SmallVector;
 
 namespace {
-/// A parameter as a rank holds it. Its types may be tensors of their own, which
-/// follow each other and share its place.
-struct Shard {
-  Piece piece;
-  unsigned tensors = 1;
-};
-
 /// A parameter, and where it lies in its bucket.
 struct Parameter {
-  Shard shard;
+  FlatShard shard;
   int64_t begin;
 };
 
@@ -29,7 +24,7 @@ struct Bucket {
   SmallVector<Parameter, 0> parameters;
   int64_t end = 0;
 
-  void add(const Shard &shard) {
+  void add(const FlatShard &shard) {
     int64_t begin = llvm::alignTo(end, 64);
     parameters.push_back({shard, begin});
     end = begin + shard.piece.size();
@@ -41,132 +36,24 @@ class Buffers {
 public:
   Buffers(MigrationOp migration, const TensorTable &table, Side side,
           RoleAttr pool)
-      : migration(migration), table(table), side(side),
-        parallel(migration.getParallel(side)), role(pool),
-        ranges(parallel.getReplicas()) {}
+      : table(table), parallel(migration.getParallel(side)), role(pool),
+        order(migration, table, side, pool), ranges(parallel.getReplicas()) {}
 
   ReplicaRanges takeRanges();
 
 private:
-  /// Tensors [begin, end) of the table.
-  struct Run {
-    unsigned begin, end;
-  };
-  Run runFrom(unsigned tensor, llvm::function_ref<bool(unsigned)> isAlike,
-              unsigned end) const;
-  void addChunk(int64_t chunk);
-  void addModules(Run run, int64_t layer);
-  void addExperts(Run run, int64_t layer);
-  void addShard(unsigned tensor, int64_t layer, int64_t expert);
   bool isSharedCopy(unsigned tensor) const;
-  void takeBuffer(bool ofExperts, int64_t bucketSize);
+  void takeBuffer(ArrayRef<FlatShard> shards, bool ofExperts,
+                  int64_t bucketSize);
   void takeBucket(const Bucket &bucket, bool ofExperts);
 
-  MigrationOp migration;
   const TensorTable &table;
-  Side side;
   ParallelAttr parallel;
   RoleAttr role; ///< without replica
-  /// Of one chunk, in module order.
-  SmallVector<Shard, 0> shards;
+  ModuleOrder order;
   ReplicaRanges ranges;
 };
 } // namespace
-
-//===----------------------------------------------------------------------===//
-// Module order
-//===----------------------------------------------------------------------===//
-
-void Buffers::addShard(unsigned tensor, int64_t layer, int64_t expert) {
-  TensorOp op = table[tensor];
-  if (!op.getFlat() || !op.isOn(parallel) || !table.isInLayer(tensor, layer))
-    return;
-  if (!shards.empty()) {
-    auto &[last, tensors] = shards.back();
-    if (last.layer == layer && last.expert == expert &&
-        last.tensor + tensors == tensor &&
-        TensorOp(table[last.tensor]).getName() == op.getName()) {
-      ++tensors;
-      return;
-    }
-  }
-  Piece shard = table.getWhole(tensor, layer, expert, side);
-  if (table.isSplit(tensor)) {
-    int64_t tp =
-        table.isOfExpert(tensor) ? parallel.getEtp() : parallel.getTp();
-    int64_t share = shard.cut.size() / tp, rank = role.getSlot() % tp;
-    shard.cut = {share * rank, share * (rank + 1)};
-  }
-  shards.push_back({shard});
-}
-
-Buffers::Run Buffers::runFrom(unsigned tensor,
-                              llvm::function_ref<bool(unsigned)> isAlike,
-                              unsigned end) const {
-  Run run{tensor, tensor + 1};
-  while (run.end < end && isAlike(run.end))
-    ++run.end;
-  return run;
-}
-
-/// Expert after expert, each with all tensors of the run.
-void Buffers::addExperts(Run run, int64_t layer) {
-  int64_t count = table.getExperts() / parallel.getEp(),
-          first = role.getSlot() / parallel.getEtp() % parallel.getEp() * count;
-  for (int64_t expert = first; expert < first + count; ++expert)
-    for (unsigned tensor = run.begin; tensor < run.end; ++tensor)
-      addShard(tensor, layer, expert);
-}
-
-/// The module of an expert: the name up to the dot behind its number. Grouped
-/// linear layers have none, the tensors are numbered themselves.
-static llvm::StringRef moduleOf(TensorOp op) {
-  constexpr llvm::StringLiteral mark = "{expert}.";
-  size_t at = op.getName().find(mark);
-  return at == llvm::StringRef::npos
-             ? ""
-             : op.getName().take_front(at + mark.size());
-}
-
-void Buffers::addModules(Run run, int64_t layer) {
-  for (unsigned tensor = run.begin; tensor < run.end;) {
-    if (!table.isOfExpert(tensor)) {
-      addShard(tensor++, layer, 0);
-      continue;
-    }
-    llvm::StringRef module = moduleOf(table[tensor]);
-    Run experts = runFrom(
-        tensor,
-        [&](unsigned other) {
-          // The types of a tensor stay together in any case.
-          return TensorOp(table[other]).getName() ==
-                     TensorOp(table[tensor]).getName() ||
-                 (!module.empty() && moduleOf(table[other]) == module);
-        },
-        run.end);
-    addExperts(experts, layer);
-    tensor = experts.end;
-  }
-}
-
-void Buffers::addChunk(int64_t chunk) {
-  shards.clear();
-  for (unsigned tensor = 0; tensor < table.size();) {
-    Part part = table.getPart(tensor);
-    Run run = runFrom(
-        tensor, [&](unsigned other) { return table.getPart(other) == part; },
-        table.size());
-    tensor = run.end;
-    if (part != Part::Layer) {
-      if (migration.hasPart(side, chunk, part))
-        addModules(run, 0);
-      continue;
-    }
-    auto [begin, end] = migration.getChunk(side, chunk);
-    for (int64_t layer = begin; layer < end; ++layer)
-      addModules(run, layer);
-  }
-}
 
 /// A copy of the embedding, or the embedding itself, that stages share. Where a
 /// stage embeds further tokens, the output layer is not counted among these.
@@ -183,10 +70,6 @@ bool Buffers::isSharedCopy(unsigned tensor) const {
   bool isOutput = table.getTwin(tensor) && table.getPart(tensor) == Part::Head;
   return isShared && !(isOutput && embedsMore);
 }
-
-//===----------------------------------------------------------------------===//
-// Ranges
-//===----------------------------------------------------------------------===//
 
 /// Appends the boxes of elements [begin, end) of a shard, counted row by row:
 /// a part of a row, whole rows, a part of a row, on each axis.
@@ -258,13 +141,14 @@ void Buffers::takeBucket(const Bucket &bucket, bool ofExperts) {
 }
 
 /// A bucket closes at `bucketSize` elements, never if that is zero.
-void Buffers::takeBuffer(bool ofExperts, int64_t bucketSize) {
+void Buffers::takeBuffer(ArrayRef<FlatShard> shards, bool ofExperts,
+                         int64_t bucketSize) {
   Bucket bucket;
   auto close = [&] {
     takeBucket(bucket, ofExperts);
     bucket = {};
   };
-  for (const Shard &shard : llvm::reverse(shards)) {
+  for (const FlatShard &shard : llvm::reverse(shards)) {
     // Without expert parallelism, experts are like any other parameters.
     unsigned tensor = shard.piece.tensor;
     bool isApart = table.isOfExpert(tensor) && parallel.getEp() > 1;
@@ -283,9 +167,9 @@ void Buffers::takeBuffer(bool ofExperts, int64_t bucketSize) {
 ReplicaRanges Buffers::takeRanges() {
   for (int64_t k = 0; k < parallel.getVpp(); ++k) {
     int64_t chunk = k * parallel.getPp() + role.getStage();
-    addChunk(chunk);
+    ArrayRef<FlatShard> shards = order.list(chunk);
     for (bool ofExperts : {false, true})
-      takeBuffer(ofExperts, chunk == 0 ? parallel.getBucketSize() : 0);
+      takeBuffer(shards, ofExperts, chunk == 0 ? parallel.getBucketSize() : 0);
   }
   return std::move(ranges);
 }

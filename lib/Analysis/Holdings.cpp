@@ -1,6 +1,6 @@
 //===- Holdings.cpp - The workloads of both sides, resolved ---------------===//
 
-#include "Holdings.h"
+#include "etc/Analysis/Holdings.h"
 
 using namespace etc;
 using llvm::ArrayRef;
