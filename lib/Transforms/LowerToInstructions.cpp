@@ -1,7 +1,10 @@
 //===- LowerToInstructions.cpp - Send, Recv and Refer ---------------------===//
 
 #include "DeviceClasses.h"
-#include "RouteDemands.h"
+#include "etc/Analysis/Devices.h"
+#include "etc/Analysis/MigrationFleet.h"
+#include "etc/Analysis/Needs.h"
+#include "etc/Optimize/Sources/Solver.h"
 #include "etc/Transforms/Passes.h"
 
 #include "mlir/IR/Builders.h"
@@ -19,9 +22,6 @@ using namespace etc;
 using namespace mlir;
 
 namespace {
-/// Relays of finer fragments are taken where they leave at most so much of the
-/// bytes between nodes or at the busiest port: they are more instructions.
-constexpr int64_t finerPercent = 98;
 /// For every device, the exchanges with each of its peers.
 using ExchangeMap = SmallVector<std::map<int64_t, SmallVector<Exchange>>>;
 
@@ -36,9 +36,7 @@ public:
 private:
   LogicalResult findDemands();
   LogicalResult reportLost();
-  SourceChoice chooseTransfers();
-  SourceChoice chooseWhole();
-  void addExchanges(ArrayRef<Transfers> transfers);
+  void addExchanges(ArrayRef<SourceList> sources);
   Behaviour behaviourOf(int64_t device, SmallVectorImpl<int64_t> &peers) const;
   void createProgram(const Behaviour &behaviour, const ClassMembers &members);
   void createLocalOps(Location loc, const Behaviour &behaviour, Value self);
@@ -59,7 +57,7 @@ private:
   Holdings prev, curr;
   Devices devices;
   NeedsTable needs;
-  Sources sources;
+  MigrationFleet fleet;
   Demands demands;
   SmallVector<int64_t> currRole;
   ExchangeMap exchanges;
@@ -85,8 +83,8 @@ Lowering::Lowering(MigrationOp migration, PlacementOp placement, bool byTime)
       builder(OpBuilder::atBlockEnd(&migration.getBody().front())),
       table(migration), prev(migration, table, Side::Prev),
       curr(migration, table, Side::Curr), devices(migration),
-      needs(table, prev, curr), sources(devices, prev),
-      currRole(devices.size(), -1), exchanges(devices.size()) {
+      needs(table, prev, curr), fleet(migration), currRole(devices.size(), -1),
+      exchanges(devices.size()) {
   for (auto [rank, device] : llvm::enumerate(placement.getDevices()))
     currRole[device] = placeOfRank(migration.getCurr(), rank).role;
 }
@@ -115,7 +113,7 @@ LogicalResult Lowering::reportLost() {
   std::set<std::pair<Piece, SmallVector<unsigned>>> seen;
   int64_t bytes = 0;
   for (const Fragment &fragment : needs.getFragments()) {
-    if (!sources.findHolders(fragment).empty())
+    if (!fleet.findHolders(fragment).empty())
       continue;
     SmallVector<unsigned> types(fragment.types.set_bits());
     for (const Piece &piece : fragment.pieces) {
@@ -154,17 +152,17 @@ LogicalResult Lowering::findDemands() {
   }
   for (auto [fragment, devices] :
        llvm::zip_equal(needs.getFragments(), destinations)) {
-    if (sources.findHolders(fragment).empty())
+    if (fleet.findHolders(fragment).empty())
       return reportLost();
     demands.add(fragment, devices);
   }
   return success();
 }
 
-void Lowering::addExchanges(ArrayRef<Transfers> transfers) {
+void Lowering::addExchanges(ArrayRef<SourceList> sources) {
   for (unsigned number : demands.inOrder(prev.hasRanges()))
     for (auto [destination, source] :
-         llvm::zip_equal(demands[number].destinations, transfers[number])) {
+         llvm::zip_equal(demands[number].destinations, sources[number])) {
       exchanges[destination][source.device].push_back(
           {/*receives=*/true, number, source.hop});
       exchanges[source.device][destination].push_back(
@@ -172,47 +170,15 @@ void Lowering::addExchanges(ArrayRef<Transfers> transfers) {
     }
 }
 
-/// Takes routes where they are worth it.
-SourceChoice Lowering::chooseTransfers() {
-  SourceChoice choice = chooseWhole();
-  if (!byTime)
-    return choice;
-  std::optional<SourcedDemands> routed =
-      routeDemands(demands, choice, devices, prev);
-  if (!routed)
-    return choice;
-  demands = std::move(routed->demands);
-  return std::move(routed->choice);
-}
-
-/// Takes finer demands where they are worth it.
-SourceChoice Lowering::chooseWhole() {
-  SourceChoice choice = chooseSources(demands, devices, prev);
-  if (choice.hasRelays) {
-    Demands finer = demands.splitByTakers();
-    SourceChoice other = chooseSources(finer, devices, prev);
-    if (other.cost.isWorthwhile(choice.cost, finerPercent)) {
-      demands = std::move(finer);
-      choice = std::move(other);
-    }
-  }
-  if (choice.hasRelays || choice.leastBusiest >= choice.cost.getBusiest())
-    return choice;
-  SourcedDemands spread = spreadSources(demands, choice, devices, prev);
-  if (spread.choice.cost.getBusiest() >= choice.cost.getBusiest())
-    return choice; // nothing that can be cut is as fine
-  demands = std::move(spread.demands);
-  return std::move(spread.choice);
-}
-
 LogicalResult Lowering::planTransfers() {
   if (failed(findDemands()))
     return failure();
-  if (migration.getPolicy() == Policy::Paper) {
-    addExchanges(chooseHolders(demands, devices, prev).transfers);
-    return success();
-  }
-  addExchanges(chooseTransfers().transfers);
+  SourcedDemands sourced =
+      migration.getPolicy() == Policy::Paper
+          ? solveInTurn(std::move(demands), fleet)
+          : solveSources(std::move(demands), fleet, byTime);
+  demands = std::move(sourced.demands);
+  addExchanges(sourced.choice.sources);
   return success();
 }
 

@@ -4,6 +4,7 @@
 #define ETC_ANALYSIS_HOLDINGS_H
 
 #include "dialect/Workloads.h"
+#include "etc/Optimize/Sources/Fragment.h"
 
 #include "llvm/ADT/Sequence.h"
 
@@ -55,13 +56,6 @@ private:
 /// name, else the twin it is tied to; none where neither exists.
 std::optional<unsigned> getSource(const TensorTable &table,
                                   const Holdings &prev, unsigned tensor);
-
-/// Who holds some pieces: a pool, or a role with ranges of its own.
-struct Holder {
-  bool isPool;
-  int64_t number;
-  auto operator<=>(const Holder &) const = default;
-};
 
 /// Everything that one side holds, by tensor.
 class HolderIndex {

@@ -10,26 +10,6 @@
 
 namespace etc {
 
-/// Pieces that a device lacks and that the same previous holders have: what it
-/// can get from one source.
-struct Fragment {
-  llvm::SmallVector<Piece, 0> pieces;
-  /// The types that move, of all the pieces.
-  llvm::SmallBitVector types;
-  /// The pieces are tied copies, to be read from their twins.
-  bool tied;
-  /// Ascending, each has all of the pieces.
-  llvm::SmallVector<Holder, 0> holders;
-  int64_t bytes; ///< in the types that move
-  int64_t unit;  ///< bytes of an element, in these types
-
-  /// Whether a device of a previous role, of a pool, has them.
-  bool isHeldBy(int64_t role, int64_t pool) const {
-    return llvm::binary_search(holders, Holder{true, pool}) ||
-           llvm::binary_search(holders, Holder{false, role});
-  }
-};
-
 /// What a device of one current and one previous role does to get its state, or
 /// a part of it.
 struct Needs {

@@ -1,7 +1,7 @@
 //===- EgressFlow.h - The least egress as a flow --------------------------===//
 
-#ifndef ETC_LIB_TRANSFORMS_EGRESSFLOW_H
-#define ETC_LIB_TRANSFORMS_EGRESSFLOW_H
+#ifndef ETC_LIB_OPTIMIZE_SOURCES_EGRESSFLOW_H
+#define ETC_LIB_OPTIMIZE_SOURCES_EGRESSFLOW_H
 
 #include "Egress.h"
 
@@ -32,4 +32,4 @@ void spreadEgress(llvm::MutableArrayRef<Lot> lots, int64_t devices,
 
 } // namespace etc
 
-#endif // ETC_LIB_TRANSFORMS_EGRESSFLOW_H
+#endif // ETC_LIB_OPTIMIZE_SOURCES_EGRESSFLOW_H

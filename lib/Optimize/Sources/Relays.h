@@ -7,17 +7,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef ETC_LIB_TRANSFORMS_RELAYS_H
-#define ETC_LIB_TRANSFORMS_RELAYS_H
+#ifndef ETC_LIB_OPTIMIZE_SOURCES_RELAYS_H
+#define ETC_LIB_OPTIMIZE_SOURCES_RELAYS_H
 
-#include "Sources.h"
+#include "etc/Optimize/Sources/Solver.h"
 
 #include "llvm/ADT/DenseMap.h"
 
 namespace etc {
-
-/// The sources of a demand, parallel to its destinations.
-using Transfers = llvm::SmallVector<Source>;
 
 /// How a device that has a fragment is chosen.
 struct RelayRule {
@@ -32,13 +29,13 @@ struct RelayRule {
 class Relays {
 public:
   /// `owed`: what devices have to send as holders, in bytes.
-  Relays(const Devices &devices, llvm::ArrayRef<int64_t> owed, RelayRule rule)
-      : devices(devices), owed(owed), rule(rule), sent(devices.size()) {}
+  Relays(const Fleet &fleet, llvm::ArrayRef<int64_t> owed, RelayRule rule)
+      : fleet(fleet), owed(owed), rule(rule), sent(fleet.size()) {}
 
   /// The sources of one fragment, parallel to its destinations.
-  Transfers choose(const Fragment &fragment,
-                   llvm::ArrayRef<int64_t> destinations,
-                   llvm::ArrayRef<int64_t> holders);
+  SourceList choose(const Fragment &fragment,
+                    llvm::ArrayRef<int64_t> destinations,
+                    llvm::ArrayRef<int64_t> holders);
 
 private:
   struct Candidate {
@@ -55,7 +52,7 @@ private:
   Candidate &findNearest(Candidates &candidates, int64_t destination) const;
   bool isBetter(const Candidate &a, const Candidate &b, bool isFar) const;
 
-  const Devices &devices;
+  const Fleet &fleet;
   const llvm::ArrayRef<int64_t> owed;
   const RelayRule rule;
   llvm::SmallVector<int64_t> sent; ///< [device] bytes so far
@@ -63,4 +60,4 @@ private:
 
 } // namespace etc
 
-#endif // ETC_LIB_TRANSFORMS_RELAYS_H
+#endif // ETC_LIB_OPTIMIZE_SOURCES_RELAYS_H

@@ -1,9 +1,9 @@
 //===- RouteDemands.h - Demands as a routing problem ----------------------===//
 
-#ifndef ETC_LIB_TRANSFORMS_ROUTEDEMANDS_H
-#define ETC_LIB_TRANSFORMS_ROUTEDEMANDS_H
+#ifndef ETC_LIB_OPTIMIZE_SOURCES_ROUTEDEMANDS_H
+#define ETC_LIB_OPTIMIZE_SOURCES_ROUTEDEMANDS_H
 
-#include "SpreadSources.h"
+#include "etc/Optimize/Sources/Solver.h"
 
 #include <optional>
 
@@ -14,9 +14,8 @@ namespace etc {
 /// be much faster than `choice`, or send more between nodes.
 std::optional<SourcedDemands> routeDemands(const Demands &demands,
                                            const SourceChoice &choice,
-                                           const Devices &devices,
-                                           const Holdings &prev);
+                                           const Fleet &fleet);
 
 } // namespace etc
 
-#endif // ETC_LIB_TRANSFORMS_ROUTEDEMANDS_H
+#endif // ETC_LIB_OPTIMIZE_SOURCES_ROUTEDEMANDS_H

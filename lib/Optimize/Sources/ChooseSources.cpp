@@ -3,6 +3,8 @@
 #include "ChooseSources.h"
 
 #include "EgressFlow.h"
+#include "Relays.h"
+#include "Sources.h"
 
 #include "llvm/ADT/DenseSet.h"
 
@@ -22,10 +24,9 @@ constexpr int64_t alikePercent = 102;
 /// All demands, and what their transfers cost.
 class SourceChooser {
 public:
-  SourceChooser(const Demands &demands, const Devices &devices,
-                const Holdings &prev)
-      : demands(demands), devices(devices), prev(prev),
-        order(demands.inOrder(prev.hasRanges())) {}
+  SourceChooser(const Demands &demands, const Fleet &fleet)
+      : demands(demands), fleet(fleet),
+        order(demands.inOrder(fleet.hasRanges())) {}
 
   SourceChoice chooseHolders() const;
   /// The same transfers from other holders, where the busiest port sends.
@@ -39,8 +40,7 @@ private:
   SmallVector<int64_t> findOwed() const;
 
   const Demands &demands;
-  const Devices &devices;
-  const Holdings &prev;
+  const Fleet &fleet;
   const SmallVector<unsigned> order;
 };
 } // namespace
@@ -49,15 +49,15 @@ private:
 // Transfers
 //===----------------------------------------------------------------------===//
 
-SourceCost etc::costOf(const Demands &demands, const Devices &devices,
-                       ArrayRef<Transfers> transfers) {
+SourceCost etc::costOf(const Demands &demands, const Fleet &fleet,
+                       ArrayRef<SourceList> transfers) {
   SourceCost cost;
-  SmallVector<int64_t> sent(devices.size()), received(devices.size());
+  SmallVector<int64_t> sent(fleet.size()), received(fleet.size());
   for (auto [number, sources] : llvm::enumerate(transfers)) {
     const int64_t bytes = demands[number].fragment->bytes;
     for (auto [destination, source] :
          llvm::zip_equal(demands[number].destinations, sources)) {
-      if (devices.getNode(destination) != devices.getNode(source.device))
+      if (fleet.getNode(destination) != fleet.getNode(source.device))
         cost.internode += bytes;
       sent[source.device] += bytes;
       received[destination] += bytes;
@@ -69,18 +69,16 @@ SourceCost etc::costOf(const Demands &demands, const Devices &devices,
 }
 
 std::vector<Shipment> etc::findShipments(const Demands &demands,
-                                         const Devices &devices,
-                                         const Holdings &prev,
-                                         ArrayRef<Transfers> transfers) {
-  const Sources sources(devices, prev);
+                                         const Fleet &fleet,
+                                         ArrayRef<SourceList> transfers) {
   std::vector<Shipment> shipments;
   for (auto [number, chosen] : llvm::enumerate(transfers)) {
     const Demand &demand = demands[number];
-    SmallVector<int64_t> holders = sources.findHolders(*demand.fragment);
+    SmallVector<int64_t> holders = fleet.findHolders(*demand.fragment);
     for (auto [destination, source] :
          llvm::zip_equal(demand.destinations, chosen)) {
-      auto isNear = [&, node = devices.getNode(destination)](int64_t holder) {
-        return devices.getNode(holder) == node;
+      auto isNear = [&, node = fleet.getNode(destination)](int64_t holder) {
+        return fleet.getNode(holder) == node;
       };
       auto near = llvm::to_vector(llvm::make_filter_range(holders, isNear));
       shipments.push_back({demand.fragment->bytes,
@@ -95,12 +93,12 @@ std::vector<Shipment> etc::findShipments(const Demands &demands,
 //===----------------------------------------------------------------------===//
 
 SourceChoice SourceChooser::chooseHolders() const {
-  Sources sources(devices, prev);
-  SmallVector<Transfers> transfers(demands.size());
+  Sources sources(fleet);
+  std::vector<SourceList> transfers(demands.size());
   for (unsigned number : order)
     transfers[number] =
         sources.choose(*demands[number].fragment, demands[number].destinations);
-  const SourceCost cost = costOf(demands, devices, transfers);
+  const SourceCost cost = costOf(demands, fleet, transfers);
   return {std::move(transfers), cost};
 }
 
@@ -109,26 +107,25 @@ SourceChoice SourceChooser::level(SourceChoice choice) const {
   if (choice.cost.sent <= choice.cost.received)
     return choice;
   std::vector<Shipment> shipments =
-      findShipments(demands, devices, prev, choice.transfers);
-  levelEgress(shipments, devices.size(), choice.cost.received);
-  choice.leastBusiest = findLeastEgress(poolShipments(shipments),
-                                        devices.size(), choice.cost.received);
+      findShipments(demands, fleet, choice.sources);
+  levelEgress(shipments, fleet.size(), choice.cost.received);
+  choice.leastBusiest = findLeastEgress(poolShipments(shipments), fleet.size(),
+                                        choice.cost.received);
   ArrayRef<Shipment> rest = shipments;
-  for (Transfers &chosen : choice.transfers)
+  for (SourceList &chosen : choice.sources)
     for (Source &source : chosen) {
       source.device = rest.front().sender;
       rest = rest.drop_front();
     }
-  choice.cost = costOf(demands, devices, choice.transfers);
+  choice.cost = costOf(demands, fleet, choice.sources);
   return choice;
 }
 
 SmallVector<int64_t> SourceChooser::findOwed() const {
-  const Sources sources(devices, prev);
-  SmallVector<int64_t> owed(devices.size());
+  SmallVector<int64_t> owed(fleet.size());
   for (unsigned number : order) {
     const Fragment &fragment = *demands[number].fragment;
-    SmallVector<int64_t> holders = sources.findHolders(fragment);
+    SmallVector<int64_t> holders = fleet.findHolders(fragment);
     for (int64_t holder : holders)
       owed[holder] += fragment.bytes / holders.size();
   }
@@ -136,17 +133,16 @@ SmallVector<int64_t> SourceChooser::findOwed() const {
 }
 
 SourceChoice SourceChooser::chooseRelays(RelayRule rule) const {
-  const Sources sources(devices, prev);
   SmallVector<int64_t> owed = findOwed();
-  Relays relays(devices, owed, rule);
-  SmallVector<Transfers> transfers(demands.size());
-  for (ArrayRef<unsigned> group : demands.groupAlike(prev.hasRanges())) {
+  Relays relays(fleet, owed, rule);
+  std::vector<SourceList> transfers(demands.size());
+  for (ArrayRef<unsigned> group : demands.groupAlike(fleet.hasRanges())) {
     const Fragment &fragment = *demands[group.front()].fragment;
     SmallVector<int64_t> destinations;
     for (unsigned number : group)
       llvm::append_range(destinations, demands[number].destinations);
-    Transfers chosen =
-        relays.choose(fragment, destinations, sources.findHolders(fragment));
+    SourceList chosen =
+        relays.choose(fragment, destinations, fleet.findHolders(fragment));
     ArrayRef<Source> rest = chosen;
     for (unsigned number : group) {
       const size_t count = demands[number].destinations.size();
@@ -154,7 +150,7 @@ SourceChoice SourceChooser::chooseRelays(RelayRule rule) const {
       rest = rest.drop_front(count);
     }
   }
-  const SourceCost cost = costOf(demands, devices, transfers);
+  const SourceCost cost = costOf(demands, fleet, transfers);
   return {std::move(transfers), cost, /*hasRelays=*/true};
 }
 
@@ -163,18 +159,17 @@ SourceChoice SourceChooser::chooseRelays(RelayRule rule) const {
 //===----------------------------------------------------------------------===//
 
 SourceCost SourceChooser::leastCost() const {
-  const Sources sources(devices, prev);
   SourceCost cost;
-  SmallVector<int64_t> received(devices.size());
-  for (ArrayRef<unsigned> group : demands.groupAlike(prev.hasRanges())) {
+  SmallVector<int64_t> received(fleet.size());
+  for (ArrayRef<unsigned> group : demands.groupAlike(fleet.hasRanges())) {
     const Fragment &fragment = *demands[group.front()].fragment;
     llvm::DenseSet<int64_t> reached;
-    for (int64_t holder : sources.findHolders(fragment))
-      reached.insert(devices.getNode(holder));
+    for (int64_t holder : fleet.findHolders(fragment))
+      reached.insert(fleet.getNode(holder));
     for (unsigned number : group)
       for (int64_t destination : demands[number].destinations) {
         received[destination] += fragment.bytes;
-        if (reached.insert(devices.getNode(destination)).second)
+        if (reached.insert(fleet.getNode(destination)).second)
           cost.internode += fragment.bytes;
       }
   }
@@ -197,9 +192,8 @@ bool SourceCost::isWorthwhile(const SourceCost &other, int64_t percent) const {
 // The choice
 //===----------------------------------------------------------------------===//
 
-SourceChoice etc::chooseHolders(const Demands &demands, const Devices &devices,
-                                const Holdings &prev) {
-  return SourceChooser(demands, devices, prev).chooseHolders();
+SourceChoice etc::chooseHolders(const Demands &demands, const Fleet &fleet) {
+  return SourceChooser(demands, fleet).chooseHolders();
 }
 
 /// Of relays that are worth it, those with the least busiest port among those
@@ -216,9 +210,8 @@ static bool isBetter(const SourceCost &one, const SourceCost &other) {
              : one.internode < other.internode;
 }
 
-SourceChoice etc::chooseSources(const Demands &demands, const Devices &devices,
-                                const Holdings &prev) {
-  const SourceChooser chooser(demands, devices, prev);
+SourceChoice etc::chooseSources(const Demands &demands, const Fleet &fleet) {
+  const SourceChooser chooser(demands, fleet);
   SourceChoice direct = chooser.level(chooser.chooseHolders());
   // Fragments can still be cut until the egress is the least.
   SourceCost levelled = direct.cost;

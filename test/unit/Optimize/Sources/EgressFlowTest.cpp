@@ -1,7 +1,7 @@
 //===- EgressFlowTest.cpp - The least egress as a flow --------------------===//
 
 #include "EgressFlow.h"
-#include "Demands.h"
+#include "etc/Optimize/Sources/Demands.h"
 
 #include "llvm/ADT/STLExtras.h"
 

@@ -1,7 +1,7 @@
 //===- Egress.h - The least that the busiest sender sends -----------------===//
 
-#ifndef ETC_LIB_TRANSFORMS_EGRESS_H
-#define ETC_LIB_TRANSFORMS_EGRESS_H
+#ifndef ETC_LIB_OPTIMIZE_SOURCES_EGRESS_H
+#define ETC_LIB_OPTIMIZE_SOURCES_EGRESS_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
@@ -28,4 +28,4 @@ void levelEgress(llvm::MutableArrayRef<Shipment> shipments, int64_t devices,
 
 } // namespace etc
 
-#endif // ETC_LIB_TRANSFORMS_EGRESS_H
+#endif // ETC_LIB_OPTIMIZE_SOURCES_EGRESS_H

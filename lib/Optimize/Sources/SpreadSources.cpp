@@ -2,7 +2,10 @@
 
 #include "SpreadSources.h"
 
+#include "ChooseSources.h"
 #include "EgressFlow.h"
+
+#include <map>
 
 using namespace etc;
 using llvm::ArrayRef;
@@ -67,21 +70,20 @@ static void addDemand(SourcedDemands &result, const Demand &demand,
       if (fragment.pieces.empty())
         continue;
       result.demands.addOwn(std::move(fragment), destinations);
-      Transfers &transfers = result.choice.transfers.emplace_back();
+      SourceList &sources = result.choice.sources.emplace_back();
       for (size_t place : places)
-        transfers.push_back({parts[place][number].sender});
+        sources.push_back({parts[place][number].sender});
     }
   }
 }
 
 SourcedDemands etc::spreadSources(const Demands &demands,
                                   const SourceChoice &choice,
-                                  const Devices &devices,
-                                  const Holdings &prev) {
+                                  const Fleet &fleet) {
   const std::vector<Shipment> shipments =
-      findShipments(demands, devices, prev, choice.transfers);
+      findShipments(demands, fleet, choice.sources);
   std::vector<Lot> lots = poolShipments(shipments);
-  spreadEgress(lots, devices.size(), choice.leastBusiest);
+  spreadEgress(lots, fleet.size(), choice.leastBusiest);
   std::vector<Deliveries> parts(shipments.size());
   for (const Lot &lot : lots)
     divide(lot, shipments, parts);
@@ -92,6 +94,6 @@ SourcedDemands etc::spreadSources(const Demands &demands,
     addDemand(result, demand, rest.take_front(demand.destinations.size()));
     rest = rest.drop_front(demand.destinations.size());
   }
-  result.choice.cost = costOf(result.demands, devices, result.choice.transfers);
+  result.choice.cost = costOf(result.demands, fleet, result.choice.sources);
   return result;
 }

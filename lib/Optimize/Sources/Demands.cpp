@@ -1,8 +1,10 @@
 //===- Demands.cpp - Who lacks what ---------------------------------------===//
 
-#include "Demands.h"
+#include "etc/Optimize/Sources/Demands.h"
 
 #include "llvm/ADT/Sequence.h"
+
+#include <map>
 
 using namespace etc;
 using llvm::ArrayRef;

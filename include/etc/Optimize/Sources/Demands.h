@@ -1,9 +1,9 @@
 //===- Demands.h - Who lacks what -----------------------------------------===//
 
-#ifndef ETC_LIB_TRANSFORMS_DEMANDS_H
-#define ETC_LIB_TRANSFORMS_DEMANDS_H
+#ifndef ETC_OPTIMIZE_SOURCES_DEMANDS_H
+#define ETC_OPTIMIZE_SOURCES_DEMANDS_H
 
-#include "etc/Analysis/Needs.h"
+#include "etc/Optimize/Sources/Fragment.h"
 
 #include <deque>
 
@@ -72,4 +72,4 @@ private:
 
 } // namespace etc
 
-#endif // ETC_LIB_TRANSFORMS_DEMANDS_H
+#endif // ETC_OPTIMIZE_SOURCES_DEMANDS_H

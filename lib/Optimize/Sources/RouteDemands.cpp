@@ -2,9 +2,12 @@
 
 #include "RouteDemands.h"
 
+#include "ChooseSources.h"
 #include "etc/Optimize/Routing/Solver.h"
 
 #include "llvm/ADT/STLExtras.h"
+
+#include <map>
 
 using namespace etc;
 using llvm::ArrayRef;
@@ -60,8 +63,8 @@ private:
 /// Demands become atoms, and hops become transfers.
 class Router {
 public:
-  Router(const Demands &demands, const Devices &devices, const Holdings &prev)
-      : demands(demands), devices(devices), prev(prev) {
+  Router(const Demands &demands, const Fleet &fleet)
+      : demands(demands), fleet(fleet) {
     addResources();
     addAtoms();
   }
@@ -77,8 +80,7 @@ private:
                  const Routes &routes, int64_t window) const;
 
   const Demands &demands;
-  const Devices &devices;
-  const Holdings &prev;
+  const Fleet &fleet;
   routing::Problem problem;
   std::map<DeviceSet, int32_t> numbers;
   std::vector<Group> groups; ///< [atom]
@@ -90,9 +92,9 @@ private:
 //===----------------------------------------------------------------------===//
 
 void Router::addResources() {
-  std::vector<int32_t> sizes(devices.getNodeCount());
-  for (int64_t device = 0; device < devices.size(); ++device)
-    ++sizes[devices.getNode(device)];
+  std::vector<int32_t> sizes(fleet.getNodeCount());
+  for (int64_t device = 0; device < fleet.size(); ++device)
+    ++sizes[fleet.getNode(device)];
   for (int32_t size : sizes)
     routing::addNode(problem, size, size, linkRate, nicRate);
 }
@@ -107,13 +109,12 @@ int32_t Router::numberOf(const DeviceSet &set) {
 /// What a device lacks is often the same as what another one does, and listed
 /// apart.
 void Router::addAtoms() {
-  const Sources sources(devices, prev);
   std::map<std::pair<int32_t, int32_t>, Group> bySets;
   for (const SmallVector<unsigned> &alike :
-       demands.groupAlike(prev.hasRanges())) {
+       demands.groupAlike(fleet.hasRanges())) {
     const Fragment &fragment = *demands[alike.front()].fragment;
     DeviceSet holders, needers;
-    for (int64_t device : sources.findHolders(fragment))
+    for (int64_t device : fleet.findHolders(fragment))
       holders.push_back(device);
     for (unsigned number : alike)
       llvm::append_range(needers, demands[number].destinations);
@@ -159,7 +160,7 @@ void Router::addDemand(SourcedDemands &result, const Demand &demand,
   for (auto [begin, part] : llvm::zip_equal(breaks.drop_back(), parts)) {
     if (part.pieces.empty())
       continue;
-    Transfers &transfers = result.choice.transfers.emplace_back();
+    SourceList &transfers = result.choice.sources.emplace_back();
     for (int64_t device : demand.destinations)
       transfers.push_back(routes.findSource(device, begin));
     result.demands.addOwn(std::move(part), demand.destinations);
@@ -182,7 +183,7 @@ SourcedDemands Router::apply(const routing::Solution &solution) const {
       addDemand(result, demands[number], ofAtom,
                 std::max(smallestWindow, atom.bytes / windows));
   }
-  result.choice.cost = costOf(result.demands, devices, result.choice.transfers);
+  result.choice.cost = costOf(result.demands, fleet, result.choice.sources);
   result.choice.hasRelays = llvm::any_of(
       solution.hops, [](const routing::Hop &hop) { return hop.stage > 0; });
   return result;
@@ -193,16 +194,16 @@ SourcedDemands Router::apply(const routing::Solution &solution) const {
 //===----------------------------------------------------------------------===//
 
 /// What the slowest link or NIC takes.
-static routing::Time timeOf(const Demands &demands, const Devices &devices,
-                            ArrayRef<Transfers> transfers) {
+static routing::Time timeOf(const Demands &demands, const Fleet &fleet,
+                            ArrayRef<SourceList> transfers) {
   struct Loads {
     int64_t linkOut = 0, linkIn = 0, nicOut = 0, nicIn = 0;
   };
-  std::vector<Loads> loads(devices.size());
+  std::vector<Loads> loads(fleet.size());
   for (auto [number, sources] : llvm::enumerate(transfers))
     for (auto [to, source] :
          llvm::zip_equal(demands[number].destinations, sources)) {
-      const bool isNear = devices.getNode(to) == devices.getNode(source.device);
+      const bool isNear = fleet.getNode(to) == fleet.getNode(source.device);
       const int64_t bytes = demands[number].fragment->bytes;
       (isNear ? loads[source.device].linkOut : loads[source.device].nicOut) +=
           bytes;
@@ -224,17 +225,16 @@ static bool isMuchLess(const routing::Time &time, const routing::Time &other) {
 
 std::optional<SourcedDemands> etc::routeDemands(const Demands &demands,
                                                 const SourceChoice &choice,
-                                                const Devices &devices,
-                                                const Holdings &prev) {
-  const routing::Time before = timeOf(demands, devices, choice.transfers);
+                                                const Fleet &fleet) {
+  const routing::Time before = timeOf(demands, fleet, choice.sources);
   const Demands finer = demands.splitByTakers();
-  const Router router(finer, devices, prev);
+  const Router router(finer, fleet);
   const routing::Problem &problem = router.getProblem();
   if (!isMuchLess(routing::findBound(problem).time, before))
     return std::nullopt;
   SourcedDemands routed = router.apply(routing::solveStriped(problem));
   const routing::Time after =
-      timeOf(routed.demands, devices, routed.choice.transfers);
+      timeOf(routed.demands, fleet, routed.choice.sources);
   if (!isMuchLess(after, before) ||
       routed.choice.cost.internode > choice.cost.internode)
     return std::nullopt;

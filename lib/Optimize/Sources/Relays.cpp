@@ -2,6 +2,9 @@
 
 #include "Relays.h"
 
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+
 using namespace etc;
 using llvm::ArrayRef;
 using llvm::MutableArrayRef;
@@ -11,7 +14,7 @@ using llvm::SmallVector;
 static constexpr unsigned mostHops = 8;
 
 void Relays::add(Candidates &candidates, Candidate candidate) const {
-  candidates.onNode[devices.getNode(candidate.device)].push_back(
+  candidates.onNode[fleet.getNode(candidate.device)].push_back(
       candidates.list.size());
   candidates.list.push_back(candidate);
 }
@@ -33,7 +36,7 @@ bool Relays::isBetter(const Candidate &a, const Candidate &b,
 Relays::Candidate &Relays::findNearest(Candidates &candidates,
                                        int64_t destination) const {
   MutableArrayRef<Candidate> list = candidates.list;
-  auto near = candidates.onNode.find(devices.getNode(destination));
+  auto near = candidates.onNode.find(fleet.getNode(destination));
   if (near == candidates.onNode.end())
     return *llvm::min_element(list,
                               [&](const Candidate &a, const Candidate &b) {
@@ -46,9 +49,9 @@ Relays::Candidate &Relays::findNearest(Candidates &candidates,
 
 /// Those that have much to send themselves come last, where none relies on
 /// them.
-Transfers Relays::choose(const Fragment &fragment,
-                         ArrayRef<int64_t> destinations,
-                         ArrayRef<int64_t> holders) {
+SourceList Relays::choose(const Fragment &fragment,
+                          ArrayRef<int64_t> destinations,
+                          ArrayRef<int64_t> holders) {
   Candidates candidates;
   for (int64_t holder : holders)
     add(candidates, {holder, /*hop=*/0});
@@ -57,7 +60,7 @@ Transfers Relays::choose(const Fragment &fragment,
     return std::pair(owed[destinations[a]], destinations[a]) <
            std::pair(owed[destinations[b]], destinations[b]);
   });
-  Transfers sources(destinations.size());
+  SourceList sources(destinations.size());
   for (size_t place : order) {
     const int64_t destination = destinations[place];
     Candidate &nearest = findNearest(candidates, destination);

@@ -1,0 +1,47 @@
+//===- Solver.cpp - Who sends what devices lack ---------------------------===//
+
+#include "etc/Optimize/Sources/Solver.h"
+
+#include "ChooseSources.h"
+#include "RouteDemands.h"
+#include "SpreadSources.h"
+
+using namespace etc;
+
+/// Relays of finer fragments are taken where they leave at most so much of the
+/// bytes between nodes or at the busiest port: they are more instructions.
+static constexpr int64_t finerPercent = 98;
+
+/// Takes finer demands where they are worth it.
+static SourcedDemands solveByBytes(Demands demands, const Fleet &fleet) {
+  SourceChoice choice = chooseSources(demands, fleet);
+  if (choice.hasRelays) {
+    Demands finer = demands.splitByTakers();
+    SourceChoice other = chooseSources(finer, fleet);
+    if (other.cost.isWorthwhile(choice.cost, finerPercent)) {
+      demands = std::move(finer);
+      choice = std::move(other);
+    }
+  }
+  if (!choice.hasRelays && choice.leastBusiest < choice.cost.getBusiest()) {
+    SourcedDemands spread = spreadSources(demands, choice, fleet);
+    // Else nothing that can be cut is as fine.
+    if (spread.choice.cost.getBusiest() < choice.cost.getBusiest())
+      return spread;
+  }
+  return {std::move(demands), std::move(choice)};
+}
+
+SourcedDemands etc::solveSources(Demands demands, const Fleet &fleet,
+                                 bool byTime) {
+  SourcedDemands sourced = solveByBytes(std::move(demands), fleet);
+  if (byTime)
+    if (auto routed = routeDemands(sourced.demands, sourced.choice, fleet))
+      return std::move(*routed);
+  return sourced;
+}
+
+SourcedDemands etc::solveInTurn(Demands demands, const Fleet &fleet) {
+  SourceChoice choice = chooseHolders(demands, fleet);
+  return {std::move(demands), std::move(choice)};
+}
