@@ -1,0 +1,138 @@
+//===- CutFlows.cpp - What programs move, cut into chunks -----------------===//
+
+#include "CutFlows.h"
+
+using namespace etc;
+using namespace mlir;
+
+using rounds::ClassMemory;
+using rounds::ClassTotals;
+using rounds::Unit;
+
+namespace {
+class Cutter {
+public:
+  Cutter(const ProgramFlows &flows, CutFlows &cut) : flows(flows), cut(cut) {}
+
+  void addItem(unsigned item);
+
+private:
+  void addMoves(unsigned item, unsigned type);
+  void addDerives(unsigned item, ArrayRef<int32_t> last);
+  Unit &addUnit(unsigned item, const Portion &portion);
+  int64_t countChunks(unsigned item, const Portion &whole) const;
+  int32_t getNext() const {
+    return static_cast<int32_t>(cut.problem.units.size());
+  }
+
+  const ProgramFlows &flows;
+  CutFlows &cut;
+};
+} // namespace
+
+/// How often a type of an item is sent on, at most.
+static unsigned lastHopOf(ArrayRef<ItemFlow> flows, unsigned type) {
+  unsigned last = 0;
+  for (const ItemFlow &flow : flows)
+    last = std::max(last, flow.getLastHop(type));
+  return last;
+}
+
+/// Into how many chunks a tensor is cut for the slabs of all that move it.
+int64_t Cutter::countChunks(unsigned item, const Portion &whole) const {
+  const int64_t size = flows.getTable().getTypeBytes(whole.type);
+  int64_t count = 1;
+  for (const ItemFlow &flow : flows.getFlows(item)) {
+    const ClassMemory &memory = cut.problem.classes[flow.program];
+    count = std::max(
+        {count,
+         rounds::countChunks(flow.getSent(whole) * size, memory.sendSlab),
+         rounds::countChunks(flow.getReceived(whole) * size, memory.recvSlab)});
+  }
+  return count;
+}
+
+Unit &Cutter::addUnit(unsigned item, const Portion &portion) {
+  const int64_t size = flows.getTable().getTypeBytes(portion.type);
+  cut.chunks.push_back({item, portion});
+  Unit &unit = cut.problem.units.emplace_back();
+  unit.touches.reserve(flows.getFlows(item).size());
+  for (const ItemFlow &flow : flows.getFlows(item))
+    unit.touches.push_back(
+        {static_cast<int32_t>(flow.program), flow.getAllocated(portion) * size,
+         flow.getReleased(portion) * size, flow.getSent(portion) * size,
+         flow.getReceived(portion) * size});
+  return unit;
+}
+
+/// What is derived comes in a later round than the last unit of its source.
+void Cutter::addDerives(unsigned item, ArrayRef<int32_t> last) {
+  for (unsigned type = 0; type < last.size(); ++type) {
+    if (llvm::none_of(flows.getFlows(item),
+                      [&](const ItemFlow &flow) { return flow.derives(type); }))
+      continue;
+    Unit &unit = addUnit(item, {type, 0, 1, /*hop=*/0, /*derives=*/true});
+    unit.before = last[type];
+    unit.after = last[*flows.getTable().getDerivationSource(
+        flows.getTensor(item), type)];
+  }
+}
+
+/// The units of what moves of one item in one type, chunk by chunk; a chunk is
+/// sent on in a later round than it arrives.
+void Cutter::addMoves(unsigned item, unsigned type) {
+  const unsigned lastHop = lastHopOf(flows.getFlows(item), type);
+  int64_t count = 1;
+  for (unsigned hop = 0; hop <= lastHop; ++hop)
+    count = std::max(count,
+                     countChunks(item, {type, 0, 1, hop, /*derives=*/false}));
+  for (unsigned hop = 0; hop <= lastHop; ++hop)
+    for (int64_t chunk = 0; chunk < count; ++chunk) {
+      const int32_t number = getNext();
+      Unit &unit = addUnit(item, {type, chunk, count, hop, /*derives=*/false});
+      if (chunk > 0)
+        unit.before = number - 1;
+      if (hop > 0)
+        unit.after = number - static_cast<int32_t>(count);
+    }
+}
+
+/// The units of one item: for every type the chunks that move, then what is
+/// derived. What a derived type keeps is of the first kind and waits for
+/// nothing, so that its memory comes free early.
+void Cutter::addItem(unsigned item) {
+  const TensorTable &table = flows.getTable();
+  SmallVector<int32_t> last(table.getTypeCount(), -1); // unit of each type
+  for (unsigned type : table.getTypes(flows.getTensor(item)).set_bits()) {
+    addMoves(item, type);
+    last[type] = getNext() - 1;
+  }
+  addDerives(item, last);
+}
+
+CutFlows::CutFlows(const ProgramFlows &flows,
+                   std::vector<ClassMemory> classes) {
+  problem.classes = std::move(classes);
+  // Most items move whole.
+  const size_t least = flows.getItemCount() * flows.getTable().getTypeCount();
+  chunks.reserve(least);
+  problem.units.reserve(least);
+  Cutter cutter(flows, *this);
+  for (unsigned item = 0; item < flows.getItemCount(); ++item)
+    cutter.addItem(item);
+}
+
+std::vector<ClassTotals> etc::totalsOf(const ProgramFlows &flows) {
+  std::vector<ClassTotals> totals;
+  for (const ProgramMemory &it : flows.getMemories())
+    totals.push_back({it.prev, it.curr, it.sent, it.received});
+  SmallVector<std::pair<bool, bool>> uses(totals.size());
+  for (unsigned item = 0; item < flows.getItemCount(); ++item)
+    for (const ItemFlow &flow : flows.getFlows(item)) {
+      uses[flow.program].first |= flow.allocated > 0;
+      uses[flow.program].second |= flow.released > 0;
+    }
+  for (auto [it, use] : llvm::zip_equal(totals, uses))
+    it.turnsOver = use.first && use.second;
+  return totals;
+}
