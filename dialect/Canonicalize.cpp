@@ -30,12 +30,13 @@ ArrayAttr etc::canonicalWorkloads(const TensorTable &table, ArrayAttr ids,
 }
 
 namespace {
-struct CanonicalInstruction final
-    : OpInterfaceRewritePattern<InstructionOpInterface> {
+struct CanonicalIds final : OpInterfaceRewritePattern<WorkloadsOpInterface> {
   using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
 
-  LogicalResult matchAndRewrite(InstructionOpInterface op,
+  LogicalResult matchAndRewrite(WorkloadsOpInterface op,
                                 PatternRewriter &rewriter) const override {
+    if (op.isOrdered())
+      return failure();
     TensorTable table(op->getParentOfType<MigrationOp>());
     llvm::SmallBitVector types = table.getTypes(op.getWt());
     ArrayAttr ids = canonicalWorkloads(table, op.getWid(), types),
@@ -76,5 +77,5 @@ struct CanonicalWorkload final : OpRewritePattern<WorkloadOp> {
 } // namespace
 
 void EtcDialect::getCanonicalizationPatterns(RewritePatternSet &results) const {
-  results.add<CanonicalInstruction, CanonicalWorkload>(getContext());
+  results.add<CanonicalIds, CanonicalWorkload>(getContext());
 }

@@ -142,6 +142,7 @@ def Etc_MatrixAttr : Etc_Attr<"Matrix", "matrix"> {
 def Etc_StateArrayAttr : TypedArrayAttrBase<Etc_StateAttr, "workload types">;
 def Etc_WorkloadArrayAttr : TypedArrayAttrBase<Etc_WorkloadAttr, "workload ids">;
 def Etc_RoleArrayAttr : TypedArrayAttrBase<Etc_RoleAttr, "roles">;
+def Etc_RoundListsAttr : TypedArrayAttrBase<DenseI64ArrayAttr, "lists of rounds">;
 def Etc_DeviceListsAttr : TypedArrayAttrBase<DenseI64ArrayAttr, "parallel lists of devices">;
 
 #endif // ETC_DIALECT_ATTRS_TD

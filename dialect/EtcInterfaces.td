@@ -5,17 +5,26 @@
 
 include "mlir/IR/OpBase.td"
 
-def Etc_InstructionOpInterface : OpInterface<"InstructionOpInterface"> {
+def Etc_WorkloadsOpInterface : OpInterface<"WorkloadsOpInterface"> {
   let cppNamespace = "::etc";
   let description = [{
-    A migration instruction: it does something to workloads (`wid`) of some types (`wt`) on a device.
+    Names workloads (`wid`) of some types (`wt`). Where the order of the ids means nothing, they have a canonical form.
   }];
   let methods = [
     InterfaceMethod<"The workload ids.", "::mlir::ArrayAttr", "getWid">,
     InterfaceMethod<"The names of the workload types.", "::mlir::ArrayAttr", "getWt">,
     InterfaceMethod<"Replaces the workload ids.", "void", "setWidAttr", (ins "::mlir::ArrayAttr":$wid)>,
     InterfaceMethod<"Replaces the workload types.", "void", "setWtAttr", (ins "::mlir::ArrayAttr":$wt)>,
+    InterfaceMethod<"Whether the order of the ids means something.", "bool", "isOrdered", (ins), "",
+                    "return false;">,
   ];
+}
+
+def Etc_InstructionOpInterface : OpInterface<"InstructionOpInterface", [Etc_WorkloadsOpInterface]> {
+  let cppNamespace = "::etc";
+  let description = [{
+    A migration instruction: it does something to workloads (`wid`) of some types (`wt`) on a device.
+  }];
 }
 
 def Etc_TransferOpInterface : OpInterface<"TransferOpInterface", [Etc_InstructionOpInterface]> {

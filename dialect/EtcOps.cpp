@@ -142,6 +142,33 @@ static void printWorkloads(OpAsmPrinter &printer, Operation *, ArrayAttr attr) {
   printer << "]";
 }
 
+/// `[0, 1], [1, 2]`: a list for each hop.
+static ParseResult parseRoundLists(OpAsmParser &parser, ArrayAttr &attr) {
+  SmallVector<Attribute> lists;
+  if (parser.parseCommaSeparatedList([&]() -> ParseResult {
+        SmallVector<int64_t> rounds;
+        if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+              return parser.parseInteger(rounds.emplace_back());
+            }))
+          return failure();
+        lists.push_back(parser.getBuilder().getDenseI64ArrayAttr(rounds));
+        return success();
+      }))
+    return failure();
+  attr = parser.getBuilder().getArrayAttr(lists);
+  return success();
+}
+
+static void printRoundLists(OpAsmPrinter &printer, Operation *,
+                            ArrayAttr attr) {
+  llvm::interleaveComma(attr.getAsRange<DenseI64ArrayAttr>(), printer,
+                        [&](DenseI64ArrayAttr rounds) {
+                          printer << "[";
+                          llvm::interleaveComma(rounds.asArrayRef(), printer);
+                          printer << "]";
+                        });
+}
+
 static ParseResult parseTypes(OpAsmParser &parser, ArrayAttr &attr) {
   SmallVector<StringRef> names;
   if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {

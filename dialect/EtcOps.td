@@ -10,6 +10,7 @@
 
 include "dialect/EtcRequestOps.td"
 include "dialect/EtcPlanningOps.td"
+include "dialect/EtcTransferOps.td"
 include "dialect/EtcInstructionOps.td"
 
 #endif // ETC_DIALECT_OPS_TD

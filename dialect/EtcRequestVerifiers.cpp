@@ -134,7 +134,7 @@ static LogicalResult verifyWorkloads(MigrationOp migration) {
   for (WorkloadOp workload : migration.getOps<WorkloadOp>())
     if (failed(verifier.verify(workload, workload.getWid())))
       return failure();
-  WalkResult result = migration.getBody().walk([&](InstructionOpInterface op) {
+  WalkResult result = migration.getBody().walk([&](WorkloadsOpInterface op) {
     return WalkResult(verifier.verify(op, op.getWid()));
   });
   return failure(result.wasInterrupted());

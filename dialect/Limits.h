@@ -21,6 +21,8 @@ inline constexpr int64_t mostTensors = int64_t(1) << 17;
 /// Of one tensor, in elements.
 inline constexpr int64_t mostElements = int64_t(1) << 56;
 inline constexpr int64_t mostBucketElements = int64_t(1) << 48;
+/// Of one migration.
+inline constexpr int64_t mostRounds = int64_t(1) << 20;
 
 } // namespace etc
 

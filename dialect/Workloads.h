@@ -94,7 +94,7 @@ public:
                                   const llvm::SmallBitVector &types) const;
   llvm::SmallVector<Piece> expand(mlir::ArrayAttr ids,
                                   const llvm::SmallBitVector &types) const;
-  llvm::SmallVector<Piece> expand(InstructionOpInterface op) const {
+  llvm::SmallVector<Piece> expand(WorkloadsOpInterface op) const {
     return expand(op.getWid(), getTypes(op.getWt()));
   }
 
