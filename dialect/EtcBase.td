@@ -23,8 +23,10 @@ def Etc_Dialect : Dialect {
     | `costs` | `etc.cost_matrix`, `etc.overlap` |
     | `sketch` | `etc.pair`, `etc.certificate` |
     | `placement` | `etc.placement` |
-    | `instructions` | `etc.program` with `etc.send`, `etc.recv`, `etc.refer`, `etc.derive`, `etc.zero` |
-    | `rounds` | `etc.round`, `etc.release` |
+    | `demands` | `etc.demands` with an `etc.demand` for what the same devices lack |
+    | `routed` | `etc.transfers` with `etc.transfer`, in place of the demands |
+    | `rounds` | `etc.schedule` with `etc.cut` |
+    | `instructions` | `etc.program` with `etc.round`s of `etc.send`, `etc.recv`, `etc.refer`, `etc.derive`, `etc.zero`, `etc.release`, in place of the last two |
     | `proved` | nothing is added |
 
     The paper's method has three more: `paper_costs` before `costs`, `paper_sketch` after `sketch`, and `defragmented`
@@ -88,8 +90,9 @@ def Etc_Stage : I32EnumAttr<"Stage", "how far a migration has come from request 
     I32EnumAttrCase<"PaperCosts", 2, "paper_costs">, I32EnumAttrCase<"Costs", 3, "costs">,
     I32EnumAttrCase<"Sketch", 4, "sketch">, I32EnumAttrCase<"PaperSketch", 5, "paper_sketch">,
     I32EnumAttrCase<"Placement", 6, "placement">, I32EnumAttrCase<"Defragmented", 7, "defragmented">,
-    I32EnumAttrCase<"Instructions", 8, "instructions">, I32EnumAttrCase<"Rounds", 9, "rounds">,
-    I32EnumAttrCase<"Proved", 10, "proved">]> {
+    I32EnumAttrCase<"Demands", 8, "demands">, I32EnumAttrCase<"Routed", 9, "routed">,
+    I32EnumAttrCase<"Rounds", 10, "rounds">, I32EnumAttrCase<"Instructions", 11, "instructions">,
+    I32EnumAttrCase<"Proved", 12, "proved">]> {
   let cppNamespace = "::etc";
 }
 

@@ -50,6 +50,13 @@ ArrayRef<Piece> Holdings::find(int64_t role, unsigned tensor,
   return {};
 }
 
+BothHoldings::BothHoldings(MigrationOp migration,
+                           mlir::AnalysisManager &analyses)
+    : prev(migration, analyses.getAnalysis<TensorTable, MigrationOp>(),
+           Side::Prev),
+      curr(migration, analyses.getAnalysis<TensorTable, MigrationOp>(),
+           Side::Curr) {}
+
 std::optional<unsigned> etc::getSource(const TensorTable &table,
                                        const Holdings &prev, unsigned tensor) {
   if (prev.has(tensor))

@@ -2,67 +2,13 @@
 
 #include "etc/Analysis/Needs.h"
 
+#include "etc/Analysis/Preserved.h"
+
 using namespace etc;
-using namespace mlir;
+using llvm::SmallVector;
 
-namespace {
-struct HeldPart {
-  Piece piece;
-  llvm::SmallVector<Holder, 0> holders;
-};
-} // namespace
-
-NeedsTable::NeedsTable(const TensorTable &table, const Holdings &prev,
-                       const Holdings &curr)
-    : table(table), prev(prev), curr(curr), holders(prev) {}
-
-/// Of what holders have of a missing piece, the parts whose holders are the
-/// same.
-static llvm::SmallVector<HeldPart, 0>
-cutByHolders(const Piece &piece, llvm::ArrayRef<HolderIndex::Entry> entries) {
-  llvm::SmallVector<HeldPart, 0> parts = {{piece, {}}}, next;
-  for (const HolderIndex::Entry &entry : entries) {
-    if (!intersect(piece, entry.piece))
-      continue;
-    // Mostly an entry has all of what is missing.
-    if (entry.piece.covers(piece)) {
-      for (HeldPart &part : parts)
-        llvm::append_range(part.holders, entry.holders);
-      continue;
-    }
-    next.clear();
-    for (HeldPart &part : parts) {
-      std::optional<Piece> inside = intersect(part.piece, entry.piece);
-      if (!inside) {
-        next.push_back(std::move(part));
-        continue;
-      }
-      for (const Piece &outside : subtract(part.piece, *inside))
-        next.push_back({outside, part.holders});
-      llvm::append_range(part.holders, entry.holders);
-      next.push_back({*inside, std::move(part.holders)});
-    }
-    std::swap(parts, next);
-  }
-  return parts;
-}
-
-void NeedsTable::addMissing(const Piece &piece, unsigned source, Needs &needs,
-                            FragmentMap &missing) const {
-  needs.lacking.push_back(piece);
-  llvm::SmallVector<unsigned> types(
-      table.getMovedTypes(piece.tensor).set_bits());
-  for (HeldPart &part : cutByHolders(piece, holders.find(source, piece))) {
-    // Not llvm::sort, which takes qsort for what is trivially copied.
-    std::sort(part.holders.begin(), part.holders.end());
-    missing[{source != piece.tensor, types, std::move(part.holders)}].push_back(
-        part.piece);
-  }
-}
-
-/// Splits a current piece into what is kept, what is missing, and what is new.
-bool NeedsTable::addPiece(const Piece &piece, int64_t own, Needs &needs,
-                          FragmentMap &missing) {
+/// Splits a current piece into what is kept, what is lacking, and what is new.
+bool NeedsTable::addPiece(const Piece &piece, int64_t own, Needs &needs) {
   std::optional<unsigned> source = getSource(table, prev, piece.tensor);
   if (!source) {
     unsourced = table.getName(piece);
@@ -73,45 +19,27 @@ bool NeedsTable::addPiece(const Piece &piece, int64_t own, Needs &needs,
   std::optional<Piece> common = intersect(piece, all);
   if (!common)
     return true;
-  llvm::SmallVector<Piece> lacking = {*common};
+  SmallVector<Piece> lacking = {*common};
   if (own >= 0)
     for (const Piece &held : prev.find(own, *source, piece)) {
-      llvm::SmallVector<Piece> rest;
+      SmallVector<Piece> rest;
       for (const Piece &part : lacking) {
         std::optional<Piece> kept = intersect(part, held);
         if (kept)
           (*source == piece.tensor ? needs.kept : needs.keptTied)
               .push_back(*kept);
         llvm::append_range(rest, kept ? subtract(part, *kept)
-                                      : llvm::SmallVector<Piece>{part});
+                                      : SmallVector<Piece>{part});
       }
       lacking = std::move(rest);
     }
-  for (const Piece &part : lacking)
-    addMissing(part, *source, needs, missing);
+  llvm::append_range(needs.lacking, lacking);
   return true;
 }
 
-bool NeedsTable::work(llvm::ArrayRef<Piece> pieces, int64_t own,
-                      Needs &result) {
-  FragmentMap missing;
-  for (const Piece &piece : pieces)
-    if (!addPiece(piece, own, result, missing))
-      return false;
-  for (auto &[key, parts] : missing) {
-    auto &[tied, types, list] = key;
-    int64_t bytes = 0;
-    for (const Piece &piece : parts)
-      bytes += table.getMovedBytes(piece);
-    llvm::SmallBitVector typeSet(table.getTypeCount());
-    for (unsigned type : types)
-      typeSet.set(type);
-    result.missing.push_back(fragments.size());
-    const int64_t unit =
-        table.getMovedBytes(parts.front()) / parts.front().size();
-    fragments.push_back({parts, typeSet, tied, list, bytes, unit});
-  }
-  return true;
+bool NeedsTable::work(llvm::ArrayRef<Piece> pieces, int64_t own, Needs &needs) {
+  return llvm::all_of(
+      pieces, [&](const Piece &piece) { return addPiece(piece, own, needs); });
 }
 
 std::optional<NeedsTable::Parts> NeedsTable::get(int64_t role, int64_t own) {
@@ -128,4 +56,29 @@ std::optional<NeedsTable::Parts> NeedsTable::get(int64_t role, int64_t own) {
   if (isFirst && !work(curr.getOwn(role), own, range->second))
     return std::nullopt;
   return Parts{&shared->second, &range->second};
+}
+
+DeviceNeeds::DeviceNeeds(MigrationOp migration, mlir::AnalysisManager &analyses)
+    : devices(analyses.getAnalysis<Devices, MigrationOp>()),
+      needs(analyses.getAnalysis<TensorTable, MigrationOp>(),
+            analyses.getAnalysis<BothHoldings, MigrationOp>().prev,
+            analyses.getAnalysis<BothHoldings, MigrationOp>().curr),
+      currRole(devices.size(), -1), parts(devices.size()) {
+  ParallelAttr curr = migration.getCurr();
+  auto placement = migration.getOnly<PlacementOp>();
+  for (auto [rank, device] : llvm::enumerate(placement.getDevices()))
+    currRole[device] = placeOfRank(curr, rank).role;
+  for (int64_t device = 0; device < devices.size(); ++device)
+    if (currRole[device] >= 0) {
+      auto found = needs.get(currRole[device], devices.getPrevRole(device));
+      if (!found)
+        return;
+      parts[device] = *found;
+    }
+}
+
+bool DeviceNeeds::isInvalidated(
+    const mlir::AnalysisManager::PreservedAnalyses &preserved) {
+  return !arePreserved<DeviceNeeds, TensorTable, BothHoldings, Devices>(
+      preserved);
 }

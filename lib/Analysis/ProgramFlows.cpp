@@ -2,15 +2,17 @@
 
 #include "etc/Analysis/ProgramFlows.h"
 
+#include "etc/Analysis/Preserved.h"
+
 using namespace etc;
 using namespace mlir;
 
 /// Elements of a transfer that are in a portion.
 static int64_t elementsOf(const Step &step, const Portion &portion) {
-  if (portion.derives || !step.types.test(portion.type) ||
-      step.hop != portion.hop)
+  if (portion.derives || !step.isOf(portion.type) ||
+      step.getHop() != portion.hop)
     return 0;
-  return step.getPart(portion.chunk, portion.chunks).size();
+  return partOf(*step.piece, portion.chunk, portion.chunks).size();
 }
 
 /// Along the outermost axis that is long enough, so that the parts of what is
@@ -26,7 +28,7 @@ static Span Piece::*chunkAxis(const Piece &piece, int64_t chunks) {
   return longest;
 }
 
-Piece Step::getPart(int64_t chunk, int64_t chunks) const {
+Piece etc::partOf(const Piece &piece, int64_t chunk, int64_t chunks) {
   Span Piece::*axis = chunkAxis(piece, chunks);
   Piece part = piece;
   Span whole = piece.*axis;
@@ -58,20 +60,20 @@ int64_t ItemFlow::getReceived(const Portion &portion) const {
 
 bool ItemFlow::derives(unsigned type) const {
   return llvm::any_of(steps, [&](const Step &step) {
-    return step.isDerive() && step.types.test(type);
+    return step.isDerive() && step.isOf(type);
   });
 }
 
 int64_t ItemFlow::sumDerivedWhole(unsigned type) const {
   int64_t elements = 0;
   for (const Step &step : steps) {
-    if (!step.isDerive() || !step.types.test(type))
+    if (!step.isDerive() || !step.isOf(type))
       continue;
     bool isWritten = llvm::any_of(steps, [&](const Step &other) {
-      return !other.isSend() && !other.isDerive() && other.types.test(type) &&
-             other.piece.tensor == step.piece.tensor;
+      return !other.isSend() && !other.isDerive() && other.isOf(type) &&
+             other.piece->tensor == step.piece->tensor;
     });
-    elements += isWritten ? 0 : step.piece.size();
+    elements += isWritten ? 0 : step.piece->size();
   }
   return elements;
 }
@@ -87,16 +89,16 @@ int64_t ItemFlow::getAllocated(const Portion &portion) const {
 unsigned ItemFlow::getLastHop(unsigned type) const {
   unsigned last = 0;
   for (const Step &step : steps)
-    if (step.types.test(type))
-      last = std::max(last, step.hop);
+    if (step.isOf(type))
+      last = std::max(last, step.getHop());
   return last;
 }
 
 unsigned ItemFlow::findFirstHop(unsigned type) const {
   std::optional<unsigned> first;
   for (const Step &step : steps)
-    if (!step.isSend() && !step.isDerive() && step.types.test(type))
-      first = std::min(first.value_or(step.hop), step.hop);
+    if (!step.isSend() && !step.isDerive() && step.isOf(type))
+      first = std::min(first.value_or(step.getHop()), step.getHop());
   return first.value_or(0);
 }
 
@@ -107,16 +109,39 @@ void ItemFlow::close(unsigned types) {
   }
 }
 
-ProgramFlows::ProgramFlows(MigrationOp migration)
-    : migration(migration), table(migration),
-      prev(migration, table, Side::Prev), curr(migration, table, Side::Curr) {
-  for (ProgramOp program : migration.getOps<ProgramOp>())
-    addProgram(program);
+ProgramFlows::ProgramFlows(MigrationOp, AnalysisManager &analyses)
+    : table(analyses.getAnalysis<TensorTable, MigrationOp>()),
+      prev(analyses.getAnalysis<BothHoldings, MigrationOp>().prev),
+      curr(analyses.getAnalysis<BothHoldings, MigrationOp>().curr) {
+  const auto &programs = analyses.getAnalysis<DevicePrograms, MigrationOp>();
+  for (auto [index, program] : llvm::enumerate(programs.getPrograms()))
+    addProgram(index, program);
   for (auto &[key, flows] : byKey) {
     for (ItemFlow &flow : flows)
       flow.close(table.getTypeCount());
-    items.push_back({std::get<unsigned>(key), std::move(flows)});
+    items.push_back({key, std::move(flows)});
   }
+  byKey.clear();
+}
+
+bool ProgramFlows::isInvalidated(
+    const AnalysisManager::PreservedAnalyses &preserved) {
+  return !arePreserved<ProgramFlows, TensorTable, BothHoldings, DevicePrograms>(
+      preserved);
+}
+
+Piece ProgramFlows::getWhole(unsigned item) const {
+  auto [layer, expert, tensor] = items[item].key;
+  return table.getWhole(tensor, layer, expert, Side::Curr);
+}
+
+std::optional<unsigned> ProgramFlows::find(const Piece &piece) const {
+  auto item = llvm::lower_bound(
+      items, keyOf(piece),
+      [](const Item &item, const Key &key) { return item.key < key; });
+  if (item == items.end() || item->key != keyOf(piece))
+    return std::nullopt;
+  return item - items.begin();
 }
 
 Piece ProgramFlows::sourceOf(const Piece &piece) const {
@@ -126,8 +151,7 @@ Piece ProgramFlows::sourceOf(const Piece &piece) const {
 }
 
 ItemFlow &ProgramFlows::flowOf(unsigned program, const Piece &piece) {
-  std::vector<ItemFlow> &flows =
-      byKey[{piece.layer, piece.expert, piece.tensor}];
+  std::vector<ItemFlow> &flows = byKey[keyOf(piece)];
   if (flows.empty() || flows.back().program != program)
     flows.emplace_back().program = program;
   return flows.back();
@@ -159,45 +183,39 @@ void ProgramFlows::addCurr(unsigned program, ArrayRef<Piece> shard,
   flow.releasedPieces.clear();
 }
 
-void ProgramFlows::addSteps(ProgramOp program) {
-  unsigned index = programs.size() - 1, order = 0;
-  for (auto op : program.getBody().getOps<InstructionOpInterface>()) {
-    llvm::SmallBitVector types = table.getTypes(op.getWt());
-    auto transfer = dyn_cast<TransferOpInterface>(op.getOperation());
-    const unsigned hop = transfer ? transfer.getHop().value_or(0) : 0;
+void ProgramFlows::addSteps(unsigned index, const DeviceProgram &program) {
+  for (auto [order, instruction] : llvm::enumerate(program.instructions)) {
     int64_t typesBytes = 0;
-    for (unsigned type : types.set_bits())
+    for (unsigned type : instruction.types.set_bits())
       typesBytes += table.getTypeBytes(type);
-    for (const Piece &piece : table.expand(op)) {
-      if (isa<SendOp>(*op))
+    for (const Piece &piece : instruction.pieces) {
+      if (instruction.action == Action::Send)
         memories[index].sent += piece.size() * typesBytes;
-      if (isa<RecvOp>(*op))
+      if (instruction.action == Action::Recv)
         memories[index].received += piece.size() * typesBytes;
-      Piece source = sourceOf(piece);
+      const Piece source = sourceOf(piece);
       ItemFlow &flow = flowOf(index, source);
-      bool binds = flow.bound && isa<ReferOp>(op.getOperation()) &&
-                   piece.tensor == source.tensor;
-      flow.steps.push_back({op, order, types, piece, binds, hop});
+      const bool binds = flow.bound && instruction.action == Action::Refer &&
+                         piece.tensor == source.tensor;
+      flow.steps.push_back(
+          {&instruction, static_cast<unsigned>(order), binds, &piece});
     }
-    ++order;
   }
 }
 
-void ProgramFlows::addProgram(ProgramOp program) {
-  unsigned index = programs.size();
-  programs.push_back(program);
+void ProgramFlows::addProgram(unsigned index, const DeviceProgram &program) {
   memories.emplace_back();
   SmallVector<Piece, 0> prevPieces, currPieces;
-  if (program.getPrev())
-    prevPieces = prev.getAll(prev.getIndex(*program.getPrev()));
+  if (program.prev >= 0)
+    prevPieces = prev.getAll(program.prev);
   for (const Piece &piece : prevPieces) {
     memories[index].prev += table.getBytes(piece);
     ItemFlow &flow = flowOf(index, piece);
     flow.released += piece.size();
     flow.releasedPieces.push_back(piece);
   }
-  if (program.getCurr()) {
-    currPieces = curr.getAll(curr.getIndex(*program.getCurr()));
+  if (program.curr >= 0) {
+    currPieces = curr.getAll(program.curr);
     ArrayRef<Piece> rest = currPieces;
     while (!rest.empty()) {
       ArrayRef<Piece> shard = takeShard(rest);
@@ -205,5 +223,5 @@ void ProgramFlows::addProgram(ProgramOp program) {
       rest = rest.drop_front(shard.size());
     }
   }
-  addSteps(program);
+  addSteps(index, program);
 }

@@ -29,8 +29,10 @@ void etc::buildPaperPipeline(OpPassManager &passes,
   else
     sketch.addPass(createDefragmentPass());
   OpPassManager &plan = passes.nest<MigrationOp>();
-  plan.addPass(createLowerToInstructionsPass());
+  plan.addPass(createBuildDemandsPass());
+  plan.addPass(createRoutePass());
   plan.addPass(createScheduleChunksPass());
+  plan.addPass(createLowerToInstructionsPass());
   plan.addPass(createVerifyPlanPass());
 }
 

@@ -23,11 +23,16 @@ void etc::buildPlanPipeline(OpPassManager &passes,
   migration.addPass(createSolveAssignmentPass(assignment));
   migration.addPass(createPlaceRolesPass());
   // Only now is it known who lacks what.
-  LowerToInstructionsPassOptions lowering;
-  lowering.byTime = options.byTime;
-  migration.addPass(createLowerToInstructionsPass(lowering));
-  // Rounds need all instructions at once: memory couples them.
+  migration.addPass(createBuildDemandsPass());
+  // All demands at once: they share ports.
+  RoutePassOptions route;
+  route.byTime = options.byTime;
+  migration.addPass(createRoutePass(route));
+  // All transfers at once: memory couples their rounds.
   migration.addPass(createScheduleChunksPass());
+  // Nothing is left to decide: both ends of a message are written from one
+  // transfer.
+  migration.addPass(createLowerToInstructionsPass());
   // Last, and apart: nothing leaves the compiler unproven.
   migration.addPass(createVerifyPlanPass());
 }

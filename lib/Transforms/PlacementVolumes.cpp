@@ -2,8 +2,7 @@
 
 #include "etc/Transforms/PlacementVolumes.h"
 
-#include "etc/Analysis/Devices.h"
-#include "etc/Analysis/Needs.h"
+#include "etc/Analysis/Fragments.h"
 
 #include "llvm/ADT/BitVector.h"
 
@@ -39,13 +38,15 @@ struct PlacementVolumes::Tables {
       : curr(migration.getCurr()), table(migration),
         prevHeld(migration, table, Side::Prev),
         currHeld(migration, table, Side::Curr), devices(migration),
-        needs(table, prevHeld, currHeld), nodes(devices, prevHeld) {}
+        needs(table, prevHeld, currHeld), fragments(table, prevHeld),
+        nodes(devices, prevHeld) {}
 
   ParallelAttr curr;
   TensorTable table;
   Holdings prevHeld, currHeld;
   Devices devices;
   NeedsTable needs;
+  FragmentTable fragments;
   NodeHolders nodes;
 };
 
@@ -55,7 +56,8 @@ PlacementVolumes::PlacementVolumes(MigrationOp migration)
 PlacementVolumes::~PlacementVolumes() = default;
 
 std::optional<Volumes> PlacementVolumes::of(ArrayRef<int64_t> placement) {
-  auto &[curr, table, prevHeld, currHeld, devices, needs, nodes] = *tables;
+  auto &[curr, table, prevHeld, currHeld, devices, needs, fragments, nodes] =
+      *tables;
   Volumes volumes;
   for (auto [rank, device] : llvm::enumerate(placement)) {
     std::optional<NeedsTable::Parts> parts =
@@ -64,8 +66,7 @@ std::optional<Volumes> PlacementVolumes::of(ArrayRef<int64_t> placement) {
       return std::nullopt;
     int64_t received = 0;
     for (const Needs *wanted : *parts)
-      for (unsigned number : wanted->missing) {
-        const Fragment &fragment = needs.getFragments()[number];
+      for (const Fragment &fragment : fragments.get(*wanted)) {
         received += fragment.bytes;
         if (!nodes.hold(devices.getNode(device), fragment))
           volumes.internode += fragment.bytes;

@@ -1,4 +1,4 @@
-//===- RoundWriter.cpp - Programs into rounds -----------------------------===//
+//===- RoundWriter.cpp - Instructions into rounds -------------------------===//
 
 #include "RoundWriter.h"
 
@@ -9,55 +9,50 @@ using namespace mlir;
 static constexpr unsigned releaseOrder = ~0u;
 
 RoundWriter::RoundWriter(MigrationOp migration, const ProgramFlows &flows,
-                         int rounds)
-    : migration(migration), flows(flows), programs(flows.getPrograms().size()),
-      bytes(programs.size(), llvm::SmallVector<Bytes>(rounds)),
-      bound(programs.size()) {
-  for (auto [program, op] : llvm::zip_equal(programs, flows.getPrograms()))
-    for (auto instruction :
-         ProgramOp(op).getBody().getOps<InstructionOpInterface>())
-      program.ops.push_back(instruction);
-}
+                         ArrayRef<DeviceProgram> programs)
+    : migration(migration), flows(flows), programs(programs),
+      shares(programs.size()), bytes(programs.size()), bound(programs.size()) {}
 
 const Piece *RoundWriter::findPart(const Step &step, const Portion &portion) {
   if (!step.isTransfer() || portion.chunks == 1)
-    return &step.piece;
-  return &parts.emplace_back(step.getPart(portion.chunk, portion.chunks));
+    return step.piece;
+  return &parts.emplace_back(
+      partOf(*step.piece, portion.chunk, portion.chunks));
 }
 
-void RoundWriter::add(unsigned item, const Portion &portion, int round) {
-  unsigned type = portion.type;
-  int64_t size = flows.getTable().getTypeBytes(type);
+/// Whether a step is done with a portion.
+static bool isIn(const Step &step, const Portion &portion) {
+  if (!step.isOf(portion.type) || step.isDerive() != portion.derives)
+    return false;
+  return portion.derives || step.isTransfer() ? step.getHop() == portion.hop
+                                              : portion.isFirst();
+}
+
+void RoundWriter::add(unsigned item, const Portion &portion, int64_t round) {
+  const unsigned type = portion.type;
+  const int64_t size = flows.getTable().getTypeBytes(type);
   for (const ItemFlow &flow : flows.getFlows(item)) {
-    Program &program = programs[flow.program];
-    Bytes &account = bytes[flow.program][round];
+    std::vector<Share> &list = shares[flow.program];
+    SmallVector<Bytes> &ofRounds = bytes[flow.program];
+    if (round >= std::ssize(ofRounds))
+      ofRounds.resize(round + 1);
+    Bytes &account = ofRounds[round];
     account.sent += flow.getSent(portion) * size;
     account.received += flow.getReceived(portion) * size;
     account.allocated += flow.getAllocated(portion) * size;
     account.released += flow.getReleased(portion) * size;
     for (const Step &step : flow.steps) {
-      if (!step.types.test(type) || step.isDerive() != portion.derives)
-        continue;
-      if (portion.derives || step.isTransfer() ? step.hop != portion.hop
-                                               : !portion.isFirst())
+      if (!isIn(step, portion))
         continue;
       const Piece *part = findPart(step, portion);
-      int when = step.binds ? 0 : round;
       if (part->size() > 0)
-        program.shares.push_back({when, step.order, type, part});
+        list.push_back({step.binds ? 0 : round, step.order, type, part});
       if (step.binds)
-        bound[flow.program] += step.piece.size() * size;
+        bound[flow.program] += step.piece->size() * size;
     }
     if (portion.isLast())
       for (const Piece &piece : flow.releasedPieces)
-        program.shares.push_back({round, releaseOrder, type, &piece});
-  }
-}
-
-void RoundWriter::write() {
-  for (auto [index, op] : llvm::enumerate(flows.getPrograms())) {
-    writeProgram(op, programs[index]);
-    statePeaks(op, index);
+        list.push_back({round, releaseOrder, type, &piece});
   }
 }
 
@@ -91,9 +86,44 @@ static ArrayRef<T> takeAlike(ArrayRef<T> list, KeyFn key) {
       [&](const T &element) { return key(element) == key(list.front()); });
 }
 
+/// Null is the release that ends a round.
+static void createOp(OpBuilder &builder, ProgramOp program,
+                     const Instruction *instruction, ArrayAttr ids,
+                     ArrayAttr types) {
+  const Location loc = program.getLoc();
+  Value self = program.getSelf();
+  if (!instruction) {
+    ReleaseOp::create(builder, loc, ids, types, self);
+    return;
+  }
+  Value peer = program.getBody().getArgument(instruction->peer);
+  IntegerAttr hop = instruction->hop
+                        ? builder.getI64IntegerAttr(instruction->hop)
+                        : IntegerAttr();
+  const bool tied = instruction->tied;
+  switch (instruction->action) {
+  case Action::Refer:
+    ReferOp::create(builder, loc, ids, types, self, tied);
+    return;
+  case Action::Derive:
+    DeriveOp::create(builder, loc, ids, types, self);
+    return;
+  case Action::Zero:
+    ZeroOp::create(builder, loc, ids, types, self);
+    return;
+  case Action::Send:
+    SendOp::create(builder, loc, ids, types, self, peer, tied, hop);
+    return;
+  case Action::Recv:
+    RecvOp::create(builder, loc, ids, types, peer, self, tied, hop);
+    return;
+  }
+}
+
 /// One instruction for all types that do the same.
 void RoundWriter::writeStep(OpBuilder &builder, ProgramOp program,
-                            InstructionOpInterface op, ArrayRef<Share> shares) {
+                            const Instruction *instruction,
+                            ArrayRef<Share> shares) {
   using Pieces = llvm::SmallVector<const Piece *, 4>;
   llvm::SmallVector<std::pair<Pieces, llvm::SmallVector<Attribute>>> alike;
   for (ArrayRef<Share> rest = shares; !rest.empty();) {
@@ -115,49 +145,42 @@ void RoundWriter::writeStep(OpBuilder &builder, ProgramOp program,
         cast<StateAttr>(migration.getTypes()[ofType.front().type]).getName());
   }
   for (auto &[pieces, types] : alike) {
-    ArrayAttr wt = builder.getArrayAttr(types),
-              ids = fold({wt, std::move(pieces)});
-    if (!op) {
-      ReleaseOp::create(builder, program.getLoc(), ids, wt, program.getSelf());
-      continue;
-    }
-    auto copy = cast<InstructionOpInterface>(builder.clone(*op));
-    copy.setWidAttr(ids);
-    copy.setWtAttr(wt);
+    ArrayAttr wt = builder.getArrayAttr(types);
+    createOp(builder, program, instruction, fold({wt, std::move(pieces)}), wt);
   }
 }
 
-void RoundWriter::writeProgram(ProgramOp op, Program &program) {
+void RoundWriter::write(unsigned index, ProgramOp op) {
+  const std::vector<Instruction> &instructions = programs[index].instructions;
   // Shares come item by item, which both ends of a message keep.
-  llvm::stable_sort(program.shares, [](const Share &a, const Share &b) {
+  llvm::stable_sort(shares[index], [](const Share &a, const Share &b) {
     return a.key() < b.key();
   });
   OpBuilder builder = OpBuilder::atBlockEnd(&op.getBody().front());
   RoundOp round;
-  for (ArrayRef<Share> rest = program.shares; !rest.empty();) {
+  for (ArrayRef<Share> rest = shares[index]; !rest.empty();) {
     ArrayRef<Share> step = takeAlike(rest, [](const Share &share) {
       return std::pair(share.round, share.order);
     });
     rest = rest.drop_front(step.size());
-    const auto [index, order] =
+    const auto [number, order] =
         std::pair(step.front().round, step.front().order);
-    if (!round || static_cast<int>(round.getIndex()) != index) {
+    if (!round || static_cast<int64_t>(round.getIndex()) != number) {
       builder.setInsertionPointToEnd(&op.getBody().front());
-      round = RoundOp::create(builder, op.getLoc(), index);
+      round = RoundOp::create(builder, op.getLoc(), number);
       builder.setInsertionPointToEnd(&round.getBody().emplaceBlock());
     }
-    writeStep(builder, op, order == releaseOrder ? nullptr : program.ops[order],
-              step);
+    writeStep(builder, op,
+              order == releaseOrder ? nullptr : &instructions[order], step);
   }
-  for (InstructionOpInterface instruction : program.ops)
-    instruction->erase();
-  program = {}; // its memory serves the next one
+  shares[index] = {}; // its memory serves the next one
+  statePeaks(index, op);
 }
 
-void RoundWriter::statePeaks(ProgramOp op, unsigned program) {
-  const ProgramMemory &memory = flows.getMemories()[program];
+void RoundWriter::statePeaks(unsigned index, ProgramOp op) {
+  const ProgramMemory &memory = flows.getMemories()[index];
   int64_t live = memory.prev, peak = memory.prev, sent = 0, received = 0;
-  for (const Bytes &round : bytes[program]) {
+  for (const Bytes &round : bytes[index]) {
     live += round.allocated;
     peak = std::max(peak, live);
     live -= round.released;
@@ -167,5 +190,5 @@ void RoundWriter::statePeaks(ProgramOp op, unsigned program) {
   op.setSendSlab(sent);
   op.setRecvSlab(received);
   op.setPeak(peak + sent + received);
-  op.setPeakSafe(memory.prev + memory.curr - bound[program] + sent + received);
+  op.setPeakSafe(memory.prev + memory.curr - bound[index] + sent + received);
 }

@@ -7,34 +7,31 @@
 
 #include "mlir/IR/Builders.h"
 
-#include <deque>
 #include <unordered_map>
 
 namespace etc {
 
-/// Rewrites programs into rounds, chunk by chunk.
+/// Writes the bodies of programs, round by round, and states their peaks.
 class RoundWriter {
 public:
-  RoundWriter(MigrationOp migration, const ProgramFlows &flows, int rounds);
+  RoundWriter(MigrationOp migration, const ProgramFlows &flows,
+              llvm::ArrayRef<DeviceProgram> programs);
 
   /// A portion of one item goes into `round`. Bound state is bound in round 0.
-  void add(unsigned item, const Portion &portion, int round);
-  /// Replaces the bodies of all programs, and states their slabs and peaks.
-  void write();
+  void add(unsigned item, const Portion &portion, int64_t round);
+  /// The body of program `index`, once all portions are there; `op` has its
+  /// arguments. Called once.
+  void write(unsigned index, ProgramOp op);
 
 private:
   /// What one instruction, by its order, does in one round; the release comes
   /// last.
   struct Share {
-    int round;
+    int64_t round;
     unsigned order;
     unsigned type;
     const Piece *piece;
     auto key() const { return std::tuple(round, order, type); }
-  };
-  struct Program {
-    std::vector<Share> shares;
-    llvm::SmallVector<InstructionOpInterface> ops;
   };
   /// Some pieces beside some types.
   struct Beside {
@@ -42,27 +39,26 @@ private:
     llvm::SmallVector<const Piece *, 4> pieces;
     bool operator==(const Beside &other) const;
   };
-  /// The part of a step that goes in a portion.
-  const Piece *findPart(const Step &step, const Portion &portion);
-  void writeProgram(ProgramOp op, Program &program);
-  void writeStep(mlir::OpBuilder &builder, ProgramOp program,
-                 InstructionOpInterface op, llvm::ArrayRef<Share> shares);
-  mlir::ArrayAttr fold(const Beside &key);
-  void statePeaks(ProgramOp op, unsigned program);
-
-  MigrationOp migration;
-  const ProgramFlows &flows;
-  llvm::SmallVector<Program> programs;
-  std::deque<Piece> parts; ///< of what is cut; all else is a piece of `flows`
-  /// [program][round] bytes.
-  struct Bytes {
-    int64_t allocated = 0, released = 0, sent = 0, received = 0;
-  };
-  llvm::SmallVector<llvm::SmallVector<Bytes>> bytes;
-  llvm::SmallVector<int64_t> bound; ///< [program] bytes
   struct FoldHash {
     size_t operator()(const Beside &key) const;
   };
+  /// Bytes of one round.
+  struct Bytes {
+    int64_t allocated = 0, released = 0, sent = 0, received = 0;
+  };
+  const Piece *findPart(const Step &step, const Portion &portion);
+  void writeStep(mlir::OpBuilder &builder, ProgramOp program,
+                 const Instruction *instruction, llvm::ArrayRef<Share> shares);
+  mlir::ArrayAttr fold(const Beside &key);
+  void statePeaks(unsigned index, ProgramOp op);
+
+  MigrationOp migration;
+  const ProgramFlows &flows;
+  llvm::ArrayRef<DeviceProgram> programs;
+  std::vector<std::vector<Share>> shares; ///< [program]
+  std::deque<Piece> parts; ///< of what is cut; all else is a piece of `flows`
+  llvm::SmallVector<llvm::SmallVector<Bytes>> bytes; ///< [program][round]
+  llvm::SmallVector<int64_t> bound;                  ///< [program] bytes
   std::unordered_map<Beside, mlir::ArrayAttr, FoldHash> folded;
 };
 

@@ -1,11 +1,11 @@
-//===- ScheduleChunks.cpp - Programs into rounds --------------------------===//
+//===- ScheduleChunks.cpp - Transfers into rounds -------------------------===//
 //
 // Poses the problem of rounds, and writes its solution down.
 //
 //===----------------------------------------------------------------------===//
 
 #include "CutFlows.h"
-#include "RoundWriter.h"
+#include "ScheduleWriter.h"
 #include "etc/Transforms/Passes.h"
 
 namespace etc {
@@ -33,7 +33,7 @@ static rounds::Budget budgetOf(MigrationOp migration) {
 }
 
 LogicalResult ScheduleChunks::runOnMigration(MigrationOp migration) {
-  const ProgramFlows flows(migration);
+  const auto &flows = getAnalysis<ProgramFlows>();
   const rounds::Budget budget = budgetOf(migration);
   const std::vector<rounds::ClassTotals> totals = totalsOf(flows);
   // Of the problem that was posed last.
@@ -54,10 +54,12 @@ LogicalResult ScheduleChunks::runOnMigration(MigrationOp migration) {
            << rounds::keptBy(found.solution, totals, budget).str();
   if (found.problem.classes != classes)
     pose(found.problem.classes);
-  RoundWriter writer(migration, flows, found.solution.rounds);
+  ScheduleWriter writer(flows);
   for (auto [chunk, round] : llvm::zip_equal(chunks, found.solution.roundOf))
     writer.add(chunk.item, chunk.portion, round);
-  writer.write();
+  writer.write(migration);
   rounds += found.solution.rounds;
+  markAnalysesPreserved<TensorTable, BothHoldings, Devices, DeviceNeeds,
+                        TransferTable, DevicePrograms, ProgramFlows>();
   return success();
 }

@@ -179,6 +179,62 @@ static LogicalResult checkPlacement(MigrationOp migration) {
 }
 
 //===----------------------------------------------------------------------===//
+// Demands, transfers, schedule
+//===----------------------------------------------------------------------===//
+
+/// One list of a kind, and no two of its entries alike.
+template <typename ListT, typename EntryT, typename KeyFn>
+static LogicalResult checkList(MigrationOp migration, Content content,
+                               const llvm::Twine &what, KeyFn keyOf) {
+  if (failed(checkOne<ListT>(migration, content, ListT::getOperationName(),
+                             [](ListT) { return true; })))
+    return failure();
+  using Key = decltype(keyOf(std::declval<EntryT>()));
+  llvm::DenseMap<Key, EntryT> seen;
+  for (EntryT op :
+       migration.getOnly<ListT>().getBody().template getOps<EntryT>()) {
+    if (auto [first, isNew] = seen.try_emplace(keyOf(op), op); !isNew)
+      return doubled(op, first->second, content, what);
+  }
+  return success();
+}
+
+static LogicalResult checkDemands(MigrationOp migration) {
+  return checkList<DemandsOp, DemandOp>(
+      migration, Content::Demands, "etc.demand of its devices and workloads",
+      [](DemandOp op) {
+        return std::tuple<Attribute, Attribute, Attribute>(
+            op.getDevicesAttr(), op.getWidAttr(), op.getWtAttr());
+      });
+}
+
+static LogicalResult checkTransfers(MigrationOp migration) {
+  return checkList<TransfersOp, TransferOp>(
+      migration, Content::Transfers,
+      "etc.transfer to its destinations of its workloads", [](TransferOp op) {
+        return std::tuple<Attribute, Attribute, Attribute>(
+            op.getDestinationsAttr(), op.getWidAttr(), op.getWtAttr());
+      });
+}
+
+static LogicalResult checkMoves(MigrationOp migration) {
+  auto transfers = migration.getOnly<TransfersOp>();
+  if (!transfers && migration.getStage() != Stage::Routed)
+    return checkDemands(migration);
+  if (auto demands = migration.getOnly<DemandsOp>())
+    return demands.emitError(
+        "is there beside etc.transfers, which take its place");
+  return checkTransfers(migration);
+}
+
+static LogicalResult checkSchedule(MigrationOp migration) {
+  return checkList<ScheduleOp, CutOp>(
+      migration, Content::Schedule, "etc.cut of its workloads", [](CutOp op) {
+        return std::pair<Attribute, Attribute>(op.getWidAttr(), op.getWtAttr());
+      });
+}
+
+//===----------------------------------------------------------------------===//
 // Programs
 //===----------------------------------------------------------------------===//
 
@@ -223,8 +279,7 @@ static LogicalResult checkRounds(MigrationOp migration) {
   for (ProgramOp program : migration.getOps<ProgramOp>())
     for (Operation &op : program.getBody().getOps())
       if (!isa<RoundOp>(op))
-        return op.emitError() << "is not in a round; run "
-                              << passThatAdds(Content::Rounds) << " first";
+        return op.emitError("is not in a round");
   return success();
 }
 
@@ -257,10 +312,7 @@ static bool isBuiltWorkload(Operation &op) {
   return !migration.getParallel(workload.getSide()).getInventory();
 }
 
-static bool hasRounds(Operation &op) {
-  auto program = dyn_cast<ProgramOp>(op);
-  return program && !program.getBody().getOps<RoundOp>().empty();
-}
+static bool isMove(Operation &op) { return isa<DemandsOp, TransfersOp>(op); }
 
 static constexpr ContentCheck checks[] = {
     // clang-format off
@@ -274,8 +326,12 @@ static constexpr ContentCheck checks[] = {
     {Content::Pairs, checkPairs, isOp<PairOp>},
     {Content::Certificates, checkCertificates, isOp<CertificateOp>},
     {Content::Placement, checkPlacement, isOp<PlacementOp>},
+    {Content::Demands, checkDemands, isOp<DemandsOp>},
+    {Content::Transfers, checkTransfers, isOp<TransfersOp>},
+    {Content::Moves, checkMoves, isMove},
+    {Content::Schedule, checkSchedule, isOp<ScheduleOp>},
     {Content::Programs, checkPrograms, isOp<ProgramOp>},
-    {Content::Rounds, checkRounds, hasRounds},
+    {Content::Rounds, checkRounds, isOp<ProgramOp>},
     // clang-format on
 };
 

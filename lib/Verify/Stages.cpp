@@ -27,12 +27,17 @@ static constexpr PassStages table[] = {
      Content::Placement, Content::None, false},
     {"etc-two-stage", Stage::Placement, Stage::Placement, Stage::Defragmented,
      Content::Placement, Content::None, false},
-    {"etc-lower-to-instructions", Stage::Placement, Stage::Defragmented, Stage::Instructions,
-     Content::Workloads | Content::Placement, Content::Programs, true},
-    {"etc-schedule-chunks", Stage::Instructions, Stage::Instructions, Stage::Rounds,
-     Content::Workloads | Content::Programs, Content::Rounds, true},
+    {"etc-build-demands", Stage::Placement, Stage::Defragmented, Stage::Demands,
+     Content::Workloads | Content::Placement, Content::Demands, true},
+    {"etc-route", Stage::Demands, Stage::Demands, Stage::Routed,
+     Content::Demands, Content::Transfers, false},
+    {"etc-schedule-chunks", Stage::Demands, Stage::Routed, Stage::Rounds,
+     Content::Workloads | Content::Placement | Content::Moves, Content::Schedule, true},
+    {"etc-lower-to-instructions", Stage::Rounds, Stage::Rounds, Stage::Instructions,
+     Content::Workloads | Content::Placement | Content::Moves | Content::Schedule,
+     Content::Programs | Content::Rounds, true},
     // It adds nothing, so a proof can be repeated.
-    {"etc-verify-plan", Stage::Rounds, Stage::Proved, Stage::Proved,
+    {"etc-verify-plan", Stage::Instructions, Stage::Proved, Stage::Proved,
      Content::Placement | Content::Certificates | Content::Rounds, Content::None, true},
     // clang-format on
 };

@@ -1,6 +1,6 @@
 // RUN: etc-opt %s --split-input-file \
-// RUN:   --pass-pipeline='builtin.module(etc.migration(etc-build-workloads,etc-build-cost-matrix,etc-solve-assignment,etc-place-roles,etc-lower-to-instructions))' \
-// RUN:   | FileCheck %s --check-prefixes=CHECK,LOWER
+// RUN:   --pass-pipeline='builtin.module(etc.migration(etc-build-workloads,etc-build-cost-matrix,etc-solve-assignment,etc-place-roles,etc-build-demands))' \
+// RUN:   | FileCheck %s --check-prefixes=CHECK,DEMANDS
 // RUN: etc-opt %s --split-input-file --pass-pipeline='builtin.module(etc-plan)' | FileCheck %s --check-prefixes=CHECK,PLAN
 
 // A layer has 8 elements, the embedding gains 4 to its 8. Of the 6 bytes of each, the 4 of the master move.
@@ -13,15 +13,10 @@ etc.migration @derived PP2 to PP1 nodes [2] layers 2
   etc.tensor "decoder.layers.{layer}.mlp.linear_fc1.weight" in layer [4, 2] split 0
 }
 
-// LOWER-LABEL: etc.program @"P0T0 <- P0T0"
-// LOWER-NEXT: etc.refer [embed/embedding.word_embeddings.weight[0:4], L0] [param, master] on %self
-// LOWER-NEXT: etc.derive [L1] [param] on %self
-// LOWER-NEXT: etc.zero [embed/embedding.word_embeddings.weight[4:6]] [param, master] on %self
-// LOWER-NEXT: etc.recv [L1] [master] %p1 to %self
-// LOWER-NEXT: }
-// LOWER-LABEL: etc.program @"none <- P1T0"
-// LOWER-NEXT: etc.send [L1] [master] %self to %p1
-// LOWER-NEXT: }
+// Only the master is lacking.
+// DEMANDS: etc.demands {
+// DEMANDS-NEXT: etc.demand [L1] [master] on [0] held_by [P1T0]
+// DEMANDS-NEXT: }
 
 // The derive comes after the round that receives its source. At the sender, nothing holds the parameter back.
 // PLAN-LABEL: etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 32 peak 232 safe 248

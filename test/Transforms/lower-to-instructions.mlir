@@ -1,13 +1,40 @@
-// RUN: etc-opt %s --split-input-file --pass-pipeline='builtin.module(etc.migration(etc-lower-to-instructions))' | FileCheck %s
+// RUN: etc-opt %s --split-input-file \
+// RUN:   --pass-pipeline='builtin.module(etc.migration(etc-build-demands,etc-route,etc-schedule-chunks,etc-lower-to-instructions))' | FileCheck %s
 
 // Device 0 keeps slice a, sends slice b, and both keeps and sends what no slice cuts.
 // CHECK-LABEL: etc.migration @kept_and_fed
-// CHECK:       etc.program @"P0T0 <- P0T0" P0T0 from P0T0 (%self = [0], %p1 = [1]) {
-// CHECK-NEXT:    etc.refer [L0.a, L0.*] [param, master] on %self
-// CHECK-NEXT:    etc.send [L0.b, L0.*] [param, master] %self to %p1
+// CHECK:       etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 16, 0 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [0], %p1 = [1]) {
+// CHECK-NEXT:    etc.round 0 {
+// CHECK-NEXT:      etc.refer [L0.*] [param, master] on %self
+// CHECK-NEXT:      etc.send [L0.*] [param] %self to %p1
+// CHECK-NEXT:    }
+// CHECK-NEXT:    etc.round 1 {
+// CHECK-NEXT:      etc.send [L0.*] [master] %self to %p1
+// CHECK-NEXT:    }
+// CHECK-NEXT:    etc.round 2 {
+// CHECK-NEXT:      etc.refer [L0.a] [param] on %self
+// CHECK-NEXT:      etc.send [L0.b] [param] %self to %p1
+// CHECK-NEXT:      etc.release [L0.a..b] [param] on %self
+// CHECK-NEXT:    }
+// CHECK-NEXT:    etc.round 3 {
+// CHECK-NEXT:      etc.refer [L0.a] [master] on %self
+// CHECK-NEXT:      etc.send [L0.b] [master] %self to %p1
+// CHECK-NEXT:      etc.release [L0.a..b] [master] on %self
+// CHECK-NEXT:    }
 // CHECK-NEXT:  }
-// CHECK-NEXT:  etc.program @"P0T1 <- none" P0T1 from none (%self = [1], %p1 = [0]) {
-// CHECK-NEXT:    etc.recv [L0.b, L0.*] [param, master] %p1 to %self
+// CHECK-NEXT:  etc.program @"P0T1 <- none" P0T1 from none slabs 0, 16 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [1], %p1 = [0]) {
+// CHECK-NEXT:    etc.round 0 {
+// CHECK-NEXT:      etc.recv [L0.*] [param] %p1 to %self
+// CHECK-NEXT:    }
+// CHECK-NEXT:    etc.round 1 {
+// CHECK-NEXT:      etc.recv [L0.*] [master] %p1 to %self
+// CHECK-NEXT:    }
+// CHECK-NEXT:    etc.round 2 {
+// CHECK-NEXT:      etc.recv [L0.b] [param] %p1 to %self
+// CHECK-NEXT:    }
+// CHECK-NEXT:    etc.round 3 {
+// CHECK-NEXT:      etc.recv [L0.b] [master] %p1 to %self
+// CHECK-NEXT:    }
 // CHECK-NEXT:  }
 etc.migration @kept_and_fed TP1 to TP2 nodes [2] layers 1 types [param : bf16, master : f32] stage placement {
   etc.tensor "decoder.layers.{layer}.linear.weight" in layer [4, 2] split 0
@@ -22,12 +49,16 @@ etc.migration @kept_and_fed TP1 to TP2 nodes [2] layers 1 types [param : bf16, m
 
 // The same piece stays and goes: a refer and a send of it.
 // CHECK-LABEL: etc.migration @copied
-// CHECK:       etc.program @"P0T0 <- none" P0T0 from none (%self = [1], %p1 = [0]) {
-// CHECK-NEXT:    etc.recv [L0] [master] %p1 to %self
+// CHECK:       etc.program @"P0T0 <- none" P0T0 from none slabs 0, 8 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [1], %p1 = [0]) {
+// CHECK-NEXT:    etc.round 0 {
+// CHECK-NEXT:      etc.recv [L0] [master] %p1 to %self
+// CHECK-NEXT:    }
 // CHECK-NEXT:  }
-// CHECK-NEXT:  etc.program @"P0T0 <- P0T0" P0T0 from P0T0 (%self = [0], %p1 = [1]) {
-// CHECK-NEXT:    etc.refer [L0] [master] on %self
-// CHECK-NEXT:    etc.send [L0] [master] %self to %p1
+// CHECK-NEXT:  etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 8, 0 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [0], %p1 = [1]) {
+// CHECK-NEXT:    etc.round 0 {
+// CHECK-NEXT:      etc.refer [L0] [master] on %self
+// CHECK-NEXT:      etc.send [L0] [master] %self to %p1
+// CHECK-NEXT:    }
 // CHECK-NEXT:  }
 etc.migration @copied DP1 to DP2 nodes [2] layers 1 types [master : f32] stage placement {
   etc.tensor "decoder.layers.{layer}.norm.weight" in layer [2]
@@ -40,12 +71,19 @@ etc.migration @copied DP1 to DP2 nodes [2] layers 1 types [master : f32] stage p
 
 // Two replicas of each role are two programs: entry i of every list is replica i, so device 1 receives from device 3.
 // CHECK-LABEL: etc.migration @replicas
-// CHECK:       etc.program @"P0T0 <- P0T0" P0T0 from P0T0 (%self = [0, 1], %p1 = [2, 3]) {
-// CHECK-NEXT:    etc.refer [L0] [master] on %self
-// CHECK-NEXT:    etc.recv [L1] [master] %p1 to %self
+// CHECK:       etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 8 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [0, 1], %p1 = [2, 3]) {
+// CHECK-NEXT:    etc.round 0 {
+// CHECK-NEXT:      etc.refer [L0] [master] on %self
+// CHECK-NEXT:    }
+// CHECK-NEXT:    etc.round 1 {
+// CHECK-NEXT:      etc.recv [L1] [master] %p1 to %self
+// CHECK-NEXT:    }
 // CHECK-NEXT:  }
-// CHECK-NEXT:  etc.program @"none <- P1T0" none from P1T0 (%self = [2, 3], %p1 = [0, 1]) {
-// CHECK-NEXT:    etc.send [L1] [master] %self to %p1
+// CHECK-NEXT:  etc.program @"none <- P1T0" none from P1T0 slabs 8, 0 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [2, 3], %p1 = [0, 1]) {
+// CHECK-NEXT:    etc.round 1 {
+// CHECK-NEXT:      etc.send [L1] [master] %self to %p1
+// CHECK-NEXT:      etc.release [L1] [master] on %self
+// CHECK-NEXT:    }
 // CHECK-NEXT:  }
 etc.migration @replicas PP2DP2 to DP2 nodes [4] layers 2 types [master : f32] stage placement {
   etc.tensor "decoder.layers.{layer}.norm.weight" in layer [2]
@@ -59,15 +97,21 @@ etc.migration @replicas PP2DP2 to DP2 nodes [4] layers 2 types [master : f32] st
 
 // Both previous replicas hold what device 3 lacks; device 2 is on its node.
 // CHECK-LABEL: etc.migration @same_node
-// CHECK:       etc.program @"P0T0 <- none" P0T0 from none (%self = [3], %p1 = [2]) {
-// CHECK-NEXT:    etc.recv [L0] [master] %p1 to %self
+// CHECK:       etc.program @"P0T0 <- none" P0T0 from none slabs 0, 8 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [3], %p1 = [2]) {
+// CHECK-NEXT:    etc.round 0 {
+// CHECK-NEXT:      etc.recv [L0] [master] %p1 to %self
+// CHECK-NEXT:    }
 // CHECK-NEXT:  }
-// CHECK-NEXT:  etc.program @"P0T0 <- P0T0" P0T0 from P0T0 (%self = [0]) {
-// CHECK-NEXT:    etc.refer [L0] [master] on %self
+// CHECK-NEXT:  etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 0 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [0]) {
+// CHECK-NEXT:    etc.round 0 {
+// CHECK-NEXT:      etc.refer [L0] [master] on %self
+// CHECK-NEXT:    }
 // CHECK-NEXT:  }
-// CHECK-NEXT:  etc.program @"P0T0 <- P0T0 #2" P0T0 from P0T0 (%self = [2], %p1 = [3]) {
-// CHECK-NEXT:    etc.refer [L0] [master] on %self
-// CHECK-NEXT:    etc.send [L0] [master] %self to %p1
+// CHECK-NEXT:  etc.program @"P0T0 <- P0T0 #2" P0T0 from P0T0 slabs 8, 0 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [2], %p1 = [3]) {
+// CHECK-NEXT:    etc.round 0 {
+// CHECK-NEXT:      etc.refer [L0] [master] on %self
+// CHECK-NEXT:      etc.send [L0] [master] %self to %p1
+// CHECK-NEXT:    }
 // CHECK-NEXT:  }
 etc.migration @same_node DP2 on [0, 2] to DP3 nodes [2, 2] layers 1 types [master : f32] stage placement {
   etc.tensor "decoder.layers.{layer}.norm.weight" in layer [2]
@@ -80,13 +124,17 @@ etc.migration @same_node DP2 on [0, 2] to DP3 nodes [2, 2] layers 1 types [maste
 
 // Four new replicas and two old ones, all on nodes of their own, by the paper's method: each old one sends twice.
 // CHECK-LABEL: etc.migration @shared_load
-// CHECK:       etc.program @"P0T0 <- none" P0T0 from none (%self = [2, 3, 4, 5], %p1 = [0, 1, 0, 1]) {
-// CHECK-NEXT:    etc.recv [L0] [master] %p1 to %self
+// CHECK:       etc.program @"P0T0 <- none" P0T0 from none slabs 0, 8 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [2, 3, 4, 5], %p1 = [0, 1, 0, 1]) {
+// CHECK-NEXT:    etc.round 0 {
+// CHECK-NEXT:      etc.recv [L0] [master] %p1 to %self
+// CHECK-NEXT:    }
 // CHECK-NEXT:  }
-// CHECK-NEXT:  etc.program @"P0T0 <- P0T0" P0T0 from P0T0 (%self = [0, 1], %p1 = [2, 3], %p2 = [4, 5]) {
-// CHECK-NEXT:    etc.refer [L0] [master] on %self
-// CHECK-NEXT:    etc.send [L0] [master] %self to %p1
-// CHECK-NEXT:    etc.send [L0] [master] %self to %p2
+// CHECK-NEXT:  etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 16, 0 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [0, 1], %p1 = [2, 3], %p2 = [4, 5]) {
+// CHECK-NEXT:    etc.round 0 {
+// CHECK-NEXT:      etc.refer [L0] [master] on %self
+// CHECK-NEXT:      etc.send [L0] [master] %self to %p1
+// CHECK-NEXT:      etc.send [L0] [master] %self to %p2
+// CHECK-NEXT:    }
 // CHECK-NEXT:  }
 etc.migration @shared_load DP2 to DP6 nodes [1, 1, 1, 1, 1, 1] layers 1 types [master : f32] policy paper stage placement {
   etc.tensor "decoder.layers.{layer}.norm.weight" in layer [2]
@@ -99,16 +147,24 @@ etc.migration @shared_load DP2 to DP6 nodes [1, 1, 1, 1, 1, 1] layers 1 types [m
 
 // By ours each sends once, and the new ones pass it on: two chains, side by side, are one class a link.
 // CHECK-LABEL: etc.migration @relays
-// CHECK:       etc.program @"P0T0 <- none" P0T0 from none (%self = [2, 3], %p1 = [4, 5], %p2 = [0, 1]) {
-// CHECK-NEXT:    etc.send [L0] [master] %self to %p1 hop 1
-// CHECK-NEXT:    etc.recv [L0] [master] %p2 to %self{{$}}
+// CHECK:       etc.program @"P0T0 <- none" P0T0 from none slabs 8, 8 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [2, 3], %p1 = [4, 5], %p2 = [0, 1]) {
+// CHECK-NEXT:    etc.round 0 {
+// CHECK-NEXT:      etc.recv [L0] [master] %p2 to %self{{$}}
+// CHECK-NEXT:    }
+// CHECK-NEXT:    etc.round 1 {
+// CHECK-NEXT:      etc.send [L0] [master] %self to %p1 hop 1
+// CHECK-NEXT:    }
 // CHECK-NEXT:  }
-// CHECK-NEXT:  etc.program @"P0T0 <- none #2" P0T0 from none (%self = [4, 5], %p1 = [2, 3]) {
-// CHECK-NEXT:    etc.recv [L0] [master] %p1 to %self hop 1
+// CHECK-NEXT:  etc.program @"P0T0 <- none #2" P0T0 from none slabs 0, 8 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [4, 5], %p1 = [2, 3]) {
+// CHECK-NEXT:    etc.round 1 {
+// CHECK-NEXT:      etc.recv [L0] [master] %p1 to %self hop 1
+// CHECK-NEXT:    }
 // CHECK-NEXT:  }
-// CHECK-NEXT:  etc.program @"P0T0 <- P0T0" P0T0 from P0T0 (%self = [0, 1], %p1 = [2, 3]) {
-// CHECK-NEXT:    etc.refer [L0] [master] on %self
-// CHECK-NEXT:    etc.send [L0] [master] %self to %p1{{$}}
+// CHECK-NEXT:  etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 8, 0 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [0, 1], %p1 = [2, 3]) {
+// CHECK-NEXT:    etc.round 0 {
+// CHECK-NEXT:      etc.refer [L0] [master] on %self
+// CHECK-NEXT:      etc.send [L0] [master] %self to %p1{{$}}
+// CHECK-NEXT:    }
 // CHECK-NEXT:  }
 etc.migration @relays DP2 to DP6 nodes [1, 1, 1, 1, 1, 1] layers 1 types [master : f32] stage placement {
   etc.tensor "decoder.layers.{layer}.norm.weight" in layer [2]
@@ -121,14 +177,33 @@ etc.migration @relays DP2 to DP6 nodes [1, 1, 1, 1, 1, 1] layers 1 types [master
 
 // A node is reached once: 0 sends to 1 and 1 to 2 on the other node, which sends to its neighbour 3.
 // CHECK-LABEL: etc.migration @relays_in_nodes
-// CHECK:       (%self = [1], %p1 = [2], %p2 = [0]) {
-// CHECK-NEXT:    etc.send [L0] [master] %self to %p1 hop 1
-// CHECK:       (%self = [2], %p1 = [3], %p2 = [1]) {
-// CHECK-NEXT:    etc.send [L0] [master] %self to %p1 hop 2
-// CHECK:       (%self = [3], %p1 = [2]) {
-// CHECK-NEXT:    etc.recv [L0] [master] %p1 to %self hop 2
-// CHECK:       (%self = [0], %p1 = [1]) {
-// CHECK:         etc.send [L0] [master] %self to %p1{{$}}
+// CHECK:       etc.program @"P0T0 <- none" P0T0 from none slabs 8, 8 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [1], %p1 = [2], %p2 = [0]) {
+// CHECK-NEXT:    etc.round 0 {
+// CHECK-NEXT:      etc.recv [L0] [master] %p2 to %self{{$}}
+// CHECK-NEXT:    }
+// CHECK-NEXT:    etc.round 1 {
+// CHECK-NEXT:      etc.send [L0] [master] %self to %p1 hop 1
+// CHECK-NEXT:    }
+// CHECK-NEXT:  }
+// CHECK-NEXT:  etc.program @"P0T0 <- none #2" P0T0 from none slabs 8, 8 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [2], %p1 = [3], %p2 = [1]) {
+// CHECK-NEXT:    etc.round 1 {
+// CHECK-NEXT:      etc.recv [L0] [master] %p2 to %self hop 1
+// CHECK-NEXT:    }
+// CHECK-NEXT:    etc.round 2 {
+// CHECK-NEXT:      etc.send [L0] [master] %self to %p1 hop 2
+// CHECK-NEXT:    }
+// CHECK-NEXT:  }
+// CHECK-NEXT:  etc.program @"P0T0 <- none #3" P0T0 from none slabs 0, 8 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [3], %p1 = [2]) {
+// CHECK-NEXT:    etc.round 2 {
+// CHECK-NEXT:      etc.recv [L0] [master] %p1 to %self hop 2
+// CHECK-NEXT:    }
+// CHECK-NEXT:  }
+// CHECK-NEXT:  etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 8, 0 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [0], %p1 = [1]) {
+// CHECK-NEXT:    etc.round 0 {
+// CHECK-NEXT:      etc.refer [L0] [master] on %self
+// CHECK-NEXT:      etc.send [L0] [master] %self to %p1{{$}}
+// CHECK-NEXT:    }
+// CHECK-NEXT:  }
 etc.migration @relays_in_nodes DP1 to DP4 nodes [2, 2] layers 1 types [master : f32] stage placement {
   etc.tensor "decoder.layers.{layer}.norm.weight" in layer [2]
   etc.workload prev P0T0 [L0]
@@ -140,15 +215,53 @@ etc.migration @relays_in_nodes DP1 to DP4 nodes [2, 2] layers 1 types [master : 
 
 // Device 0 has layer 1 to give away, device 1 layer 0: each is the last that the other's layer comes to.
 // CHECK-LABEL: etc.migration @relays_last
-// CHECK:       (%self = [0], %p1 = [2], %p2 = [3]) {
-// CHECK-NEXT:    etc.refer [L0] [master] on %self
-// CHECK-NEXT:    etc.send [L0] [master] %self to %p1{{$}}
-// CHECK-NEXT:    etc.recv [L1] [master] %p2 to %self hop 2
+// CHECK:       etc.program @"P0T0 <- none" P0T0 from none slabs 8, 8 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [3], %p1 = [0], %p2 = [1], %p3 = [2]) {
+// CHECK-NEXT:    etc.round 1 {
+// CHECK-NEXT:      etc.recv [L0] [master] %p3 to %self hop 1
+// CHECK-NEXT:    }
+// CHECK-NEXT:    etc.round 2 {
+// CHECK-NEXT:      etc.send [L0] [master] %self to %p2 hop 2
+// CHECK-NEXT:    }
+// CHECK-NEXT:    etc.round 4 {
+// CHECK-NEXT:      etc.recv [L1] [master] %p3 to %self hop 1
+// CHECK-NEXT:    }
+// CHECK-NEXT:    etc.round 5 {
+// CHECK-NEXT:      etc.send [L1] [master] %self to %p1 hop 2
+// CHECK-NEXT:    }
 // CHECK-NEXT:  }
-// CHECK:       (%self = [1], %p1 = [2], %p2 = [3]) {
-// CHECK-NEXT:    etc.refer [L1] [master] on %self
-// CHECK-NEXT:    etc.send [L1] [master] %self to %p1{{$}}
-// CHECK-NEXT:    etc.recv [L0] [master] %p2 to %self hop 2
+// CHECK-NEXT:  etc.program @"P0T0 <- none #2" P0T0 from none slabs 8, 8 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [2], %p1 = [3], %p2 = [0], %p3 = [1]) {
+// CHECK-NEXT:    etc.round 0 {
+// CHECK-NEXT:      etc.recv [L0] [master] %p2 to %self{{$}}
+// CHECK-NEXT:    }
+// CHECK-NEXT:    etc.round 1 {
+// CHECK-NEXT:      etc.send [L0] [master] %self to %p1 hop 1
+// CHECK-NEXT:    }
+// CHECK-NEXT:    etc.round 3 {
+// CHECK-NEXT:      etc.recv [L1] [master] %p3 to %self{{$}}
+// CHECK-NEXT:    }
+// CHECK-NEXT:    etc.round 4 {
+// CHECK-NEXT:      etc.send [L1] [master] %self to %p1 hop 1
+// CHECK-NEXT:    }
+// CHECK-NEXT:  }
+// CHECK-NEXT:  etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 8, 8 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [0], %p1 = [2], %p2 = [3]) {
+// CHECK-NEXT:    etc.round 0 {
+// CHECK-NEXT:      etc.refer [L0] [master] on %self
+// CHECK-NEXT:      etc.send [L0] [master] %self to %p1{{$}}
+// CHECK-NEXT:    }
+// CHECK-NEXT:    etc.round 5 {
+// CHECK-NEXT:      etc.recv [L1] [master] %p2 to %self hop 2
+// CHECK-NEXT:    }
+// CHECK-NEXT:  }
+// CHECK-NEXT:  etc.program @"P0T0 <- P1T0" P0T0 from P1T0 slabs 8, 8 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [1], %p1 = [2], %p2 = [3]) {
+// CHECK-NEXT:    etc.round 0 {
+// CHECK-NEXT:      etc.refer [L1] [master] on %self
+// CHECK-NEXT:    }
+// CHECK-NEXT:    etc.round 2 {
+// CHECK-NEXT:      etc.recv [L0] [master] %p2 to %self hop 2
+// CHECK-NEXT:    }
+// CHECK-NEXT:    etc.round 3 {
+// CHECK-NEXT:      etc.send [L1] [master] %self to %p1{{$}}
+// CHECK-NEXT:    }
 // CHECK-NEXT:  }
 etc.migration @relays_last PP2 to DP4 nodes [4] layers 2 types [master : f32] stage placement {
   etc.tensor "decoder.layers.{layer}.norm.weight" in layer [2]
@@ -162,14 +275,20 @@ etc.migration @relays_last PP2 to DP4 nodes [4] layers 2 types [master : f32] st
 
 // Rows that padding adds have no source: positions 4 and 5 are zeros.
 // CHECK-LABEL: etc.migration @padding
-// CHECK:       etc.program @"P0T0 <- P0T0" P0T0 from P0T0 (%self = [0], %p1 = [1]) {
-// CHECK-NEXT:    etc.refer [embed/embedding.weight[0:2]] [master] on %self
-// CHECK-NEXT:    etc.recv [embed/embedding.weight[2:3]] [master] %p1 to %self
+// CHECK:       etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 8 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [0], %p1 = [1]) {
+// CHECK-NEXT:    etc.round 0 {
+// CHECK-NEXT:      etc.refer [embed/embedding.weight[0:2]] [master] on %self
+// CHECK-NEXT:      etc.recv [embed/embedding.weight[2:3]] [master] %p1 to %self
+// CHECK-NEXT:      etc.release [embed/embedding.weight[0:2]] [master] on %self
+// CHECK-NEXT:    }
 // CHECK-NEXT:  }
-// CHECK-NEXT:  etc.program @"P0T1 <- P0T1" P0T1 from P0T1 (%self = [1], %p1 = [0]) {
-// CHECK-NEXT:    etc.refer [embed/embedding.weight[3:4]] [master] on %self
-// CHECK-NEXT:    etc.zero [embed/embedding.weight[4:6]] [master] on %self
-// CHECK-NEXT:    etc.send [embed/embedding.weight[2:3]] [master] %self to %p1
+// CHECK-NEXT:  etc.program @"P0T1 <- P0T1" P0T1 from P0T1 slabs 8, 0 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [1], %p1 = [0]) {
+// CHECK-NEXT:    etc.round 0 {
+// CHECK-NEXT:      etc.refer [embed/embedding.weight[3:4]] [master] on %self
+// CHECK-NEXT:      etc.zero [embed/embedding.weight[4:6]] [master] on %self
+// CHECK-NEXT:      etc.send [embed/embedding.weight[2:3]] [master] %self to %p1
+// CHECK-NEXT:      etc.release [embed/embedding.weight[2:4]] [master] on %self
+// CHECK-NEXT:    }
 // CHECK-NEXT:  }
 etc.migration @padding TP2 to TP2 nodes [2] layers 1 types [master : f32] stage placement {
   etc.tensor "embedding.weight" in embed [6, 2] prev [4, 2] split 0
@@ -184,16 +303,29 @@ etc.migration @padding TP2 to TP2 nodes [2] layers 1 types [master : f32] stage 
 
 // A tied copy that is new is made from its twin: locally where the device holds it, else from another.
 // CHECK-LABEL: etc.migration @new_copy
-// CHECK:       etc.program @"P0T0 <- P0T0" P0T0 from P0T0 (%self = [0], %p1 = [1]) {
-// CHECK-NEXT:    etc.refer [embed.a, L0] [master] on %self
-// CHECK-NEXT:    etc.send [head.a] [master] %self to %p1 of_twin
-// CHECK-NEXT:    etc.recv [embed.b] [master] %p1 to %self
+// CHECK:       etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 16, 16 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [0], %p1 = [1]) {
+// CHECK-NEXT:    etc.round 0 {
+// CHECK-NEXT:      etc.refer [L0] [master] on %self
+// CHECK-NEXT:      etc.release [L1] [master] on %self
+// CHECK-NEXT:    }
+// CHECK-NEXT:    etc.round 1 {
+// CHECK-NEXT:      etc.refer [embed.a] [master] on %self
+// CHECK-NEXT:      etc.send [head.a] [master] %self to %p1 of_twin
+// CHECK-NEXT:      etc.recv [embed.b] [master] %p1 to %self
+// CHECK-NEXT:      etc.release [embed.a] [master] on %self
+// CHECK-NEXT:    }
 // CHECK-NEXT:  }
-// CHECK-NEXT:  etc.program @"P1T0 <- P0T1" P1T0 from P0T1 (%self = [1], %p1 = [0]) {
-// CHECK-NEXT:    etc.refer [L1] [master] on %self
-// CHECK-NEXT:    etc.refer [head.b] [master] on %self of_twin
-// CHECK-NEXT:    etc.send [embed.b] [master] %self to %p1
-// CHECK-NEXT:    etc.recv [head.a] [master] %p1 to %self of_twin
+// CHECK-NEXT:  etc.program @"P1T0 <- P0T1" P1T0 from P0T1 slabs 16, 16 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [1], %p1 = [0]) {
+// CHECK-NEXT:    etc.round 0 {
+// CHECK-NEXT:      etc.refer [L1] [master] on %self
+// CHECK-NEXT:      etc.release [L0] [master] on %self
+// CHECK-NEXT:    }
+// CHECK-NEXT:    etc.round 1 {
+// CHECK-NEXT:      etc.refer [head.b] [master] on %self of_twin
+// CHECK-NEXT:      etc.send [embed.b] [master] %self to %p1
+// CHECK-NEXT:      etc.recv [head.a] [master] %p1 to %self of_twin
+// CHECK-NEXT:      etc.release [embed.b] [master] on %self
+// CHECK-NEXT:    }
 // CHECK-NEXT:  }
 etc.migration @new_copy TP2 to PP2 nodes [2] layers 2 types [master : f32] stage placement {
   etc.tensor "embedding.weight" in embed [4, 2] split 0
@@ -210,11 +342,16 @@ etc.migration @new_copy TP2 to PP2 nodes [2] layers 2 types [master : f32] stage
 
 // A dead device is no source, and a leaving one is: device 1 sends and takes no role.
 // CHECK-LABEL: etc.migration @gone
-// CHECK:       etc.program @"P0T0 <- none" P0T0 from none (%self = [2], %p1 = [1]) {
-// CHECK-NEXT:    etc.recv [L0] [master] %p1 to %self
+// CHECK:       etc.program @"P0T0 <- none" P0T0 from none slabs 0, 8 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [2], %p1 = [1]) {
+// CHECK-NEXT:    etc.round 0 {
+// CHECK-NEXT:      etc.recv [L0] [master] %p1 to %self
+// CHECK-NEXT:    }
 // CHECK-NEXT:  }
-// CHECK-NEXT:  etc.program @"none <- P0T0" none from P0T0 (%self = [1], %p1 = [2]) {
-// CHECK-NEXT:    etc.send [L0] [master] %self to %p1
+// CHECK-NEXT:  etc.program @"none <- P0T0" none from P0T0 slabs 8, 0 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [1], %p1 = [2]) {
+// CHECK-NEXT:    etc.round 0 {
+// CHECK-NEXT:      etc.send [L0] [master] %self to %p1
+// CHECK-NEXT:      etc.release [L0] [master] on %self
+// CHECK-NEXT:    }
 // CHECK-NEXT:  }
 etc.migration @gone DP2 to DP1 nodes [3] failed [0] leaving [1] layers 1 types [master : f32] stage placement {
   etc.tensor "decoder.layers.{layer}.norm.weight" in layer [2]
@@ -227,11 +364,15 @@ etc.migration @gone DP2 to DP1 nodes [3] failed [0] leaving [1] layers 1 types [
 
 // Nothing moves where nothing changes.
 // CHECK-LABEL: etc.migration @nothing
-// CHECK:       etc.program @"P0T0 <- P0T0" P0T0 from P0T0 (%self = [0]) {
-// CHECK-NEXT:    etc.refer [L0] [master] on %self
+// CHECK:       etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 0 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [0]) {
+// CHECK-NEXT:    etc.round 0 {
+// CHECK-NEXT:      etc.refer [L0] [master] on %self
+// CHECK-NEXT:    }
 // CHECK-NEXT:  }
-// CHECK-NEXT:  etc.program @"P1T0 <- P1T0" P1T0 from P1T0 (%self = [1]) {
-// CHECK-NEXT:    etc.refer [L1] [master] on %self
+// CHECK-NEXT:  etc.program @"P1T0 <- P1T0" P1T0 from P1T0 slabs 0, 0 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [1]) {
+// CHECK-NEXT:    etc.round 0 {
+// CHECK-NEXT:      etc.refer [L1] [master] on %self
+// CHECK-NEXT:    }
 // CHECK-NEXT:  }
 etc.migration @nothing PP2 to PP2 nodes [2] layers 2 types [master : f32] stage placement {
   etc.tensor "decoder.layers.{layer}.norm.weight" in layer [2]

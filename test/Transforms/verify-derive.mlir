@@ -1,7 +1,7 @@
 // RUN: etc-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(etc.migration(etc-verify-plan))'
 
 // The plan that the others spoil. Kept are 16 bytes of the master; the 8 of the parameter are nothing to save.
-etc.migration @whole TP2 to TP1 nodes [2] layers 1 types [param : bf16 from master, master : f32] stage rounds {
+etc.migration @whole TP2 to TP1 nodes [2] layers 1 types [param : bf16 from master, master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.mlp.linear_fc1.weight" in layer [4, 2] split 0
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
   etc.certificate node kept 32 u [32] v [0] members [2]
@@ -33,7 +33,7 @@ etc.migration @whole TP2 to TP1 nodes [2] layers 1 types [param : bf16 from mast
 
 // -----
 
-etc.migration @same_round TP2 to TP1 nodes [2] layers 1 types [param : bf16 from master, master : f32] stage rounds {
+etc.migration @same_round TP2 to TP1 nodes [2] layers 1 types [param : bf16 from master, master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.mlp.linear_fc1.weight" in layer [4, 2] split 0
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
   etc.certificate node kept 32 u [32] v [0] members [2]
@@ -64,7 +64,7 @@ etc.migration @same_round TP2 to TP1 nodes [2] layers 1 types [param : bf16 from
 
 // -----
 
-etc.migration @too_much TP2 to TP1 nodes [2] layers 1 types [param : bf16 from master, master : f32] stage rounds {
+etc.migration @too_much TP2 to TP1 nodes [2] layers 1 types [param : bf16 from master, master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.mlp.linear_fc1.weight" in layer [4, 2] split 0
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
   etc.certificate node kept 32 u [32] v [0] members [2]
@@ -97,7 +97,7 @@ etc.migration @too_much TP2 to TP1 nodes [2] layers 1 types [param : bf16 from m
 
 // -----
 
-etc.migration @forgotten TP2 to TP1 nodes [2] layers 1 types [param : bf16 from master, master : f32] stage rounds {
+etc.migration @forgotten TP2 to TP1 nodes [2] layers 1 types [param : bf16 from master, master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.mlp.linear_fc1.weight" in layer [4, 2] split 0
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
   etc.certificate node kept 32 u [32] v [0] members [2]
@@ -127,7 +127,7 @@ etc.migration @forgotten TP2 to TP1 nodes [2] layers 1 types [param : bf16 from 
 
 // -----
 
-etc.migration @kept_of_all TP2 to TP1 nodes [2] layers 1 types [param : bf16 from master, master : f32] stage rounds {
+etc.migration @kept_of_all TP2 to TP1 nodes [2] layers 1 types [param : bf16 from master, master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.mlp.linear_fc1.weight" in layer [4, 2] split 0
   // expected-error @+1 {{is no least bound: u[0] could be lower (V10)}}
   etc.certificate device kept 24 u [24] v [0, 0] members [1, 1]

@@ -1,13 +1,13 @@
 // RUN: etc-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(etc.migration(etc-verify-plan))'
 
-// The stage before has no rounds.
-etc.migration @no_rounds PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
+// Instructions stand in rounds.
+etc.migration @no_rounds PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
   etc.certificate node kept 32 u [32] v [0] members [3]
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
-    // expected-error @+1 {{is not in a round; run etc-schedule-chunks first}}
+    // expected-error @+1 {{is not in a round}}
     etc.refer [L0] [master] on %self
     etc.recv [L1] [master] %p1 to %self
   }
@@ -22,7 +22,7 @@ etc.migration @no_rounds PP2 to PP1 nodes [3] layers 2 types [master : f32] stag
 // -----
 
 // Layer 1 never arrives.
-etc.migration @missing_receive PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
+etc.migration @missing_receive PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -44,7 +44,7 @@ etc.migration @missing_receive PP2 to PP1 nodes [3] layers 2 types [master : f32
 // -----
 
 // Half of it does.
-etc.migration @part_missing PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
+etc.migration @part_missing PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -67,7 +67,7 @@ etc.migration @part_missing PP2 to PP1 nodes [3] layers 2 types [master : f32] s
 // -----
 
 // A hole between two pieces.
-etc.migration @hole PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
+etc.migration @hole PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -90,7 +90,7 @@ etc.migration @hole PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rou
 // -----
 
 // Two pieces overlap.
-etc.migration @double_write PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
+etc.migration @double_write PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -114,7 +114,7 @@ etc.migration @double_write PP2 to PP1 nodes [3] layers 2 types [master : f32] s
 // -----
 
 // The previous shape is longer: positions 4 to 7 are not the current role's.
-etc.migration @outside PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
+etc.migration @outside PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4] prev [8]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -137,7 +137,7 @@ etc.migration @outside PP2 to PP1 nodes [3] layers 2 types [master : f32] stage 
 // -----
 
 // A single stage has no tied copy.
-etc.migration @foreign_tensor PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
+etc.migration @foreign_tensor PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.tensor "embedding.weight" in embed [4]
   etc.tensor "output.weight" in head [4] tied_to "embedding.weight"
@@ -163,7 +163,7 @@ etc.migration @foreign_tensor PP2 to PP1 nodes [3] layers 2 types [master : f32]
 // -----
 
 // Device 1 sends what device 0 holds.
-etc.migration @foreign_read PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
+etc.migration @foreign_read PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -186,7 +186,7 @@ etc.migration @foreign_read PP2 to PP1 nodes [3] layers 2 types [master : f32] s
 // -----
 
 // Device 1 frees what device 0 holds.
-etc.migration @foreign_release PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
+etc.migration @foreign_release PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -209,7 +209,7 @@ etc.migration @foreign_release PP2 to PP1 nodes [3] layers 2 types [master : f32
 // -----
 
 // Previous state is released whole.
-etc.migration @part_release PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
+etc.migration @part_release PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -232,7 +232,7 @@ etc.migration @part_release PP2 to PP1 nodes [3] layers 2 types [master : f32] s
 // -----
 
 // Once is enough.
-etc.migration @double_release PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
+etc.migration @double_release PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -256,7 +256,7 @@ etc.migration @double_release PP2 to PP1 nodes [3] layers 2 types [master : f32]
 // -----
 
 // Layer 0 is current state without a copy.
-etc.migration @bound_release PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
+etc.migration @bound_release PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -280,7 +280,7 @@ etc.migration @bound_release PP2 to PP1 nodes [3] layers 2 types [master : f32] 
 // -----
 
 // Layer 1 is freed a round before it is sent.
-etc.migration @read_after_release PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
+etc.migration @read_after_release PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -305,7 +305,7 @@ etc.migration @read_after_release PP2 to PP1 nodes [3] layers 2 types [master : 
 // -----
 
 // A message of 16 bytes.
-etc.migration @send_slab PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
+etc.migration @send_slab PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -328,7 +328,7 @@ etc.migration @send_slab PP2 to PP1 nodes [3] layers 2 types [master : f32] stag
 // -----
 
 // And where it arrives.
-etc.migration @recv_slab PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
+etc.migration @recv_slab PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -351,7 +351,7 @@ etc.migration @recv_slab PP2 to PP1 nodes [3] layers 2 types [master : f32] stag
 // -----
 
 // 16 old, 16 new and 16 bytes of staging.
-etc.migration @peak PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
+etc.migration @peak PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -374,7 +374,7 @@ etc.migration @peak PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rou
 // -----
 
 // The same where nothing is released.
-etc.migration @safe_peak PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
+etc.migration @safe_peak PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -397,7 +397,7 @@ etc.migration @safe_peak PP2 to PP1 nodes [3] layers 2 types [master : f32] stag
 // -----
 
 // What is freed a round late counts until then: state is 16 bytes, staging 16, whatever is stated.
-etc.migration @late_release PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
+etc.migration @late_release PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -422,7 +422,7 @@ etc.migration @late_release PP2 to PP1 nodes [3] layers 2 types [master : f32] s
 // -----
 
 // A device does one thing.
-etc.migration @two_programs PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
+etc.migration @two_programs PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -448,7 +448,7 @@ etc.migration @two_programs PP2 to PP1 nodes [3] layers 2 types [master : f32] s
 
 // The stage before has no placement.
 // expected-error @+1 {{has no etc.placement; run etc-place-roles first}}
-etc.migration @no_placement PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
+etc.migration @no_placement PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
   etc.certificate node kept 32 u [32] v [0] members [3]
@@ -469,7 +469,7 @@ etc.migration @no_placement PP2 to PP1 nodes [3] layers 2 types [master : f32] s
 // -----
 
 // Current state on a dead device.
-etc.migration @dead PP2 to PP1 nodes [3] failed [0] layers 2 types [master : f32] stage rounds {
+etc.migration @dead PP2 to PP1 nodes [3] failed [0] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   // expected-error @+1 {{gives current rank 0 to device 0, which is dead}}
   etc.placement [0]
@@ -492,7 +492,7 @@ etc.migration @dead PP2 to PP1 nodes [3] failed [0] layers 2 types [master : f32
 // -----
 
 // Or on one that leaves.
-etc.migration @leaving PP2 to PP1 nodes [3] leaving [0] layers 2 types [master : f32] stage rounds {
+etc.migration @leaving PP2 to PP1 nodes [3] leaving [0] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   // expected-error @+1 {{gives current rank 0 to device 0, which is leaving}}
   etc.placement [0]
@@ -516,7 +516,7 @@ etc.migration @leaving PP2 to PP1 nodes [3] leaving [0] layers 2 types [master :
 
 // Device 1 holds layer 1 and has nothing to do.
 // expected-error @+1 {{device 1 of prev rank 1 has no program}}
-etc.migration @idle_holder PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
+etc.migration @idle_holder PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -533,7 +533,7 @@ etc.migration @idle_holder PP2 to PP1 nodes [3] layers 2 types [master : f32] st
 
 // Device 2 is to hold all and has nothing to do.
 // expected-error @+1 {{device 2 of curr rank 0 has no program}}
-etc.migration @idle_taker PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
+etc.migration @idle_taker PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [2]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -555,7 +555,7 @@ etc.migration @idle_taker PP2 to PP1 nodes [3] layers 2 types [master : f32] sta
 // -----
 
 // Device 1 was rank 1, stage 1.
-etc.migration @wrong_prev_role PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
+etc.migration @wrong_prev_role PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -578,7 +578,7 @@ etc.migration @wrong_prev_role PP2 to PP1 nodes [3] layers 2 types [master : f32
 // -----
 
 // Device 0 is to be rank 0.
-etc.migration @wrong_curr_role PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
+etc.migration @wrong_curr_role PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -602,7 +602,7 @@ etc.migration @wrong_curr_role PP2 to PP1 nodes [3] layers 2 types [master : f32
 
 // Device 2 had no rank.
 // expected-error @+1 {{programs have devices with roles that no rank has}}
-etc.migration @stranger PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
+etc.migration @stranger PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -626,7 +626,7 @@ etc.migration @stranger PP2 to PP1 nodes [3] layers 2 types [master : f32] stage
 // -----
 
 // Device 0 waits for one that does nothing.
-etc.migration @idle_peer PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
+etc.migration @idle_peer PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -649,7 +649,7 @@ etc.migration @idle_peer PP2 to PP1 nodes [3] layers 2 types [master : f32] stag
 // -----
 
 // Device 2 receives from device 1, which sends to device 0 alone.
-etc.migration @wrong_peer PP2 to DP2 nodes [3] layers 2 types [master : f32] stage rounds {
+etc.migration @wrong_peer PP2 to DP2 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0, 2]
   etc.certificate device kept 32 u [0] v [16, 16] members [1, 1]
@@ -677,7 +677,7 @@ etc.migration @wrong_peer PP2 to DP2 nodes [3] layers 2 types [master : f32] sta
 // -----
 
 // Nobody sends what device 0 waits for.
-etc.migration @missing_send PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
+etc.migration @missing_send PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -700,7 +700,7 @@ etc.migration @missing_send PP2 to PP1 nodes [3] layers 2 types [master : f32] s
 // -----
 
 // Sent in round 0, expected in round 1.
-etc.migration @other_round PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
+etc.migration @other_round PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -726,7 +726,7 @@ etc.migration @other_round PP2 to PP1 nodes [3] layers 2 types [master : f32] st
 // -----
 
 // Cut in two at one end, whole at the other.
-etc.migration @other_pieces PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
+etc.migration @other_pieces PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -751,7 +751,7 @@ etc.migration @other_pieces PP2 to PP1 nodes [3] layers 2 types [master : f32] s
 
 // The stage before has no certificate.
 // expected-error @+1 {{has no etc.certificate of the device level; run etc-solve-assignment first}}
-etc.migration @no_certificate PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
+etc.migration @no_certificate PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate node kept 32 u [32] v [0] members [3]
@@ -773,7 +773,7 @@ etc.migration @no_certificate PP2 to PP1 nodes [3] layers 2 types [master : f32]
 
 // Or one of the level of nodes.
 // expected-error @+1 {{has no etc.certificate of the node level; run etc-solve-assignment first}}
-etc.migration @no_node_certificate PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
+etc.migration @no_node_certificate PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -794,7 +794,7 @@ etc.migration @no_node_certificate PP2 to PP1 nodes [3] layers 2 types [master :
 // -----
 
 // Role P0T0 shares 16 bytes with either previous role: 0 + 15 do not cover that.
-etc.migration @weak_dual PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
+etc.migration @weak_dual PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   // expected-error @+1 {{proves nothing: u[0] + v[0] is 15, less than the 16 bytes of row 0 that column 0 has (V10)}}
@@ -817,7 +817,7 @@ etc.migration @weak_dual PP2 to PP1 nodes [3] layers 2 types [master : f32] stag
 // -----
 
 // Duals of 17 prove less than what is claimed.
-etc.migration @dear_dual PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
+etc.migration @dear_dual PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   // expected-error @+1 {{proves nothing: its duals prove 17 bytes kept, it states 16 (V10)}}
@@ -840,7 +840,7 @@ etc.migration @dear_dual PP2 to PP1 nodes [3] layers 2 types [master : f32] stag
 // -----
 
 // Duals of 16 prove 16 bytes, not 15.
-etc.migration @claim PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
+etc.migration @claim PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   // expected-error @+1 {{proves nothing: its duals prove 16 bytes kept, it states 15 (V10)}}
@@ -863,7 +863,7 @@ etc.migration @claim PP2 to PP1 nodes [3] layers 2 types [master : f32] stage ro
 // -----
 
 // Device 1 may take the role, too.
-etc.migration @members PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
+etc.migration @members PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   // expected-error @+1 {{does not count the devices that may take a role}}
@@ -886,7 +886,7 @@ etc.migration @members PP2 to PP1 nodes [3] layers 2 types [master : f32] stage 
 // -----
 
 // One node, one column.
-etc.migration @columns PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
+etc.migration @columns PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -909,7 +909,7 @@ etc.migration @columns PP2 to PP1 nodes [3] layers 2 types [master : f32] stage 
 // -----
 
 // Device 1 passes on what arrives in the same round.
-etc.migration @relayed_early DP1 to DP3 nodes [3] layers 1 types [master : f32] stage rounds {
+etc.migration @relayed_early DP1 to DP3 nodes [3] layers 1 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [1, 2, 0]
   etc.certificate device kept 16 u [0] v [16] members [1]
@@ -937,7 +937,7 @@ etc.migration @relayed_early DP1 to DP3 nodes [3] layers 1 types [master : f32] 
 // -----
 
 // Device 2 counts on device 1 having had it before the migration.
-etc.migration @relayed_after_all DP1 to DP3 nodes [3] layers 1 types [master : f32] stage rounds {
+etc.migration @relayed_after_all DP1 to DP3 nodes [3] layers 1 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [1, 2, 0]
   etc.certificate device kept 16 u [0] v [16] members [1]
@@ -968,7 +968,7 @@ etc.migration @relayed_after_all DP1 to DP3 nodes [3] layers 1 types [master : f
 // -----
 
 // Device 0 never receives it.
-etc.migration @relays_what_it_kept DP1 to DP3 nodes [3] layers 1 types [master : f32] stage rounds {
+etc.migration @relays_what_it_kept DP1 to DP3 nodes [3] layers 1 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [1, 2, 0]
   etc.certificate device kept 16 u [0] v [16] members [1]
@@ -998,7 +998,7 @@ etc.migration @relays_what_it_kept DP1 to DP3 nodes [3] layers 1 types [master :
 // -----
 
 // The peak is real, and more than the request allows.
-etc.migration @beyond_bytes PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds attributes {budget_bytes = 47 : i64} {
+etc.migration @beyond_bytes PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions attributes {budget_bytes = 47 : i64} {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -1021,7 +1021,7 @@ etc.migration @beyond_bytes PP2 to PP1 nodes [3] layers 2 types [master : f32] s
 // -----
 
 // 1.49 times the larger state, which is 32 bytes.
-etc.migration @beyond_ratio PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds attributes {budget_ppm = 1490000 : i64} {
+etc.migration @beyond_ratio PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions attributes {budget_ppm = 1490000 : i64} {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -1044,7 +1044,7 @@ etc.migration @beyond_ratio PP2 to PP1 nodes [3] layers 2 types [master : f32] s
 // -----
 
 // The sketch has role P0T0 where previous stage 1 was.
-etc.migration @beside_the_sketch PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
+etc.migration @beside_the_sketch PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.pair P0T0 replicas [0] from P1T0 replicas [0]
   // expected-error @+1 {{has replica 0 of P0T0 on device 0, its pair on 1 (V1)}}
@@ -1068,7 +1068,7 @@ etc.migration @beside_the_sketch PP2 to PP1 nodes [3] layers 2 types [master : f
 // -----
 
 // The copy of the embedding is to be read from the embedding.
-etc.migration @silent_twin PP1 to PP2 nodes [2] layers 2 types [master : f32] stage rounds {
+etc.migration @silent_twin PP1 to PP2 nodes [2] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.tensor "embedding.weight" in embed [4]
   etc.tensor "output.weight" in head [4] tied_to "embedding.weight"
@@ -1094,7 +1094,7 @@ etc.migration @silent_twin PP1 to PP2 nodes [2] layers 2 types [master : f32] st
 // -----
 
 // Layer 1 is no copy of anything.
-etc.migration @false_twin PP1 to PP2 nodes [2] layers 2 types [master : f32] stage rounds {
+etc.migration @false_twin PP1 to PP2 nodes [2] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.tensor "embedding.weight" in embed [4]
   etc.tensor "output.weight" in head [4] tied_to "embedding.weight"
@@ -1120,7 +1120,7 @@ etc.migration @false_twin PP1 to PP2 nodes [2] layers 2 types [master : f32] sta
 // -----
 
 // Nobody has 40 bytes of what has 32: true, and no bound worth stating.
-etc.migration @loose_dual PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
+etc.migration @loose_dual PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -1143,7 +1143,7 @@ etc.migration @loose_dual PP2 to PP1 nodes [3] layers 2 types [master : f32] sta
 // -----
 
 // On one node the role belongs on device 1, which has twice as much of it.
-etc.migration @less_than_the_bound PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
+etc.migration @less_than_the_bound PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.tensor "decoder.norm.weight" in final [4]
   etc.placement [0]

@@ -4,7 +4,7 @@
 // CHECK-LABEL: etc.migration @two_stages_to_one
 // CHECK:       etc.recv [L1] [master] %p1 to %self
 // CHECK:       etc.release [L1] [master] on %self
-etc.migration @two_stages_to_one PP2 to PP1 nodes [3] layers 2 types [master : f32] stage rounds {
+etc.migration @two_stages_to_one PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -27,7 +27,7 @@ etc.migration @two_stages_to_one PP2 to PP1 nodes [3] layers 2 types [master : f
 
 // Devices that the request fixes may keep less than the certificate's most.
 // CHECK-LABEL: etc.migration @fixed
-etc.migration @fixed PP2 to PP2 on [1, 0] nodes [2] layers 2 types [master : f32] stage rounds {
+etc.migration @fixed PP2 to PP2 on [1, 0] nodes [2] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [1, 0]
   etc.certificate device kept 32 u [16, 16] v [0, 0] members [1, 1]
@@ -53,7 +53,7 @@ etc.migration @fixed PP2 to PP2 on [1, 0] nodes [2] layers 2 types [master : f32
 // Device 1 passes on what it received a round before. On the node nothing but the relay brings it to device 2.
 // CHECK-LABEL: etc.migration @relayed
 // CHECK:       etc.send [L0] [master] %self to %p1 hop 1
-etc.migration @relayed DP1 to DP3 nodes [3] layers 1 types [master : f32] stage rounds {
+etc.migration @relayed DP1 to DP3 nodes [3] layers 1 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.placement [1, 2, 0]
   etc.certificate device kept 16 u [0] v [16] members [1]

@@ -6,6 +6,7 @@
 #include "dialect/Workloads.h"
 #include "etc/Optimize/Sources/Fragment.h"
 
+#include "mlir/Pass/AnalysisManager.h"
 #include "llvm/ADT/Sequence.h"
 
 #include <map>
@@ -50,6 +51,13 @@ private:
   ParallelAttr parallel;
   std::vector<llvm::SmallVector<Piece, 0>> shared, own;
   llvm::SmallBitVector held;
+};
+
+/// The holdings of both sides.
+struct BothHoldings {
+  BothHoldings(MigrationOp migration, mlir::AnalysisManager &analyses);
+
+  Holdings prev, curr;
 };
 
 /// The tensor of the previous side that a current one is filled from: its own

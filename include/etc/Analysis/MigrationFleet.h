@@ -14,6 +14,12 @@ public:
   explicit MigrationFleet(MigrationOp migration);
 };
 
+/// The holders that a demand lists, ascending.
+llvm::SmallVector<Holder, 0> readHolders(DemandOp op);
+
+/// A holder as a role of the previous side; a pool is one without replica.
+RoleAttr toRole(ParallelAttr prev, Holder holder);
+
 } // namespace etc
 
 #endif // ETC_ANALYSIS_MIGRATIONFLEET_H

@@ -1,8 +1,9 @@
-//===- Needs.h - What a device keeps and what it lacks --------------------===//
+//===- Needs.h - What a device keeps and what it lacks ----------*- C++ -*-===//
 
 #ifndef ETC_ANALYSIS_NEEDS_H
 #define ETC_ANALYSIS_NEEDS_H
 
+#include "etc/Analysis/Devices.h"
 #include "etc/Analysis/Holdings.h"
 
 #include <array>
@@ -16,17 +17,17 @@ struct Needs {
   llvm::SmallVector<Piece, 0> kept;
   llvm::SmallVector<Piece, 0> keptTied;
   llvm::SmallVector<Piece, 0> zeroed;
-  /// What neither is kept nor is new, whole; it is moved in fragments.
+  /// What neither is kept nor is new.
   llvm::SmallVector<Piece, 0> lacking;
-  /// Numbers of fragments.
-  llvm::SmallVector<unsigned, 0> missing;
 };
 
 /// The needs of every pair of roles that is asked for, each worked out once.
 class NeedsTable {
 public:
+  /// Of tables that outlive it.
   NeedsTable(const TensorTable &table, const Holdings &prev,
-             const Holdings &curr);
+             const Holdings &curr)
+      : table(table), prev(prev), curr(curr) {}
 
   /// The needs of a device that takes current role `role` and had previous role
   /// `own` (-1: none): those of what its pool shares, and those of its range.
@@ -34,28 +35,40 @@ public:
   /// then names it.
   using Parts = std::array<const Needs *, 2>;
   std::optional<Parts> get(int64_t role, int64_t own);
-  llvm::ArrayRef<Fragment> getFragments() const { return fragments; }
   llvm::StringRef getUnsourced() const { return unsourced; }
 
 private:
-  /// Tied or not, the numbers of the types, the holders.
-  using FragmentKey = std::tuple<bool, llvm::SmallVector<unsigned>,
-                                 llvm::SmallVector<Holder, 0>>;
-  using FragmentMap = std::map<FragmentKey, llvm::SmallVector<Piece, 0>>;
   bool work(llvm::ArrayRef<Piece> pieces, int64_t own, Needs &needs);
-  bool addPiece(const Piece &piece, int64_t own, Needs &needs,
-                FragmentMap &missing);
-  void addMissing(const Piece &piece, unsigned source, Needs &needs,
-                  FragmentMap &missing) const;
+  bool addPiece(const Piece &piece, int64_t own, Needs &needs);
 
   const TensorTable &table;
   const Holdings &prev;
   const Holdings &curr;
-  HolderIndex holders;
   /// By current pool and previous role or pool, and by both roles.
   std::map<std::pair<int64_t, int64_t>, Needs> ofPools, ofRanges;
-  std::vector<Fragment> fragments;
   std::string unsourced;
+};
+
+/// The needs of every device of a migration that has its placement.
+class DeviceNeeds {
+public:
+  DeviceNeeds(MigrationOp migration, mlir::AnalysisManager &analyses);
+
+  /// The role that the device takes, or -1.
+  int64_t getCurrRole(int64_t device) const { return currRole[device]; }
+  /// Both parts; null where the device takes no role.
+  const NeedsTable::Parts &get(int64_t device) const { return parts[device]; }
+  /// A current tensor that does not exist in the previous state; empty where
+  /// all do. Where there is one, needs are incomplete.
+  llvm::StringRef getUnsourced() const { return needs.getUnsourced(); }
+
+  bool isInvalidated(const mlir::AnalysisManager::PreservedAnalyses &preserved);
+
+private:
+  const Devices &devices;
+  NeedsTable needs;
+  llvm::SmallVector<int64_t> currRole;        ///< [device]
+  llvm::SmallVector<NeedsTable::Parts> parts; ///< [device]
 };
 
 } // namespace etc

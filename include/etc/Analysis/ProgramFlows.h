@@ -9,32 +9,32 @@
 #define ETC_ANALYSIS_PROGRAMFLOWS_H
 
 #include "etc/Analysis/Holdings.h"
-
-#include "llvm/ADT/SmallBitVector.h"
+#include "etc/Analysis/Programs.h"
 
 #include <map>
 
 namespace etc {
 
+/// The part of a piece that goes in chunk `chunk` of `chunks`; may be empty,
+/// but not the first.
+Piece partOf(const Piece &piece, int64_t chunk, int64_t chunks);
+
 /// One instruction on one piece. `order` is the instruction's place in its
-/// program, `types` are those it names.
+/// program.
 struct Step {
-  mlir::Operation *op;
+  const Instruction *instruction;
   unsigned order;
-  llvm::SmallBitVector types;
-  Piece piece;
   /// A refer of a whole shard: the previous memory becomes the current one.
   bool binds;
-  /// Of a transfer, how often its bytes have been received before.
-  unsigned hop;
+  const Piece *piece;
 
-  bool isSend() const { return llvm::isa<SendOp>(*op); }
-  bool isRecv() const { return llvm::isa<RecvOp>(*op); }
-  bool isDerive() const { return llvm::isa<DeriveOp>(*op); }
-  bool isTransfer() const { return isSend() || isRecv(); }
-  /// The part of a transfer that goes in chunk `chunk` of `chunks`; may be
-  /// empty.
-  Piece getPart(int64_t chunk, int64_t chunks) const;
+  bool isSend() const { return instruction->action == Action::Send; }
+  bool isRecv() const { return instruction->action == Action::Recv; }
+  bool isDerive() const { return instruction->action == Action::Derive; }
+  bool isTransfer() const { return instruction->isTransfer(); }
+  /// Of a transfer, how often its bytes have been received before.
+  unsigned getHop() const { return instruction->hop; }
+  bool isOf(unsigned type) const { return instruction->types.test(type); }
 };
 
 /// What a round does to one item in one type: chunk `chunk` of `chunks` of what
@@ -98,42 +98,49 @@ struct ProgramMemory {
 /// it: itself, and tied copies that do not exist yet.
 class ProgramFlows {
 public:
-  explicit ProgramFlows(MigrationOp migration);
+  ProgramFlows(MigrationOp migration, mlir::AnalysisManager &analyses);
 
   const TensorTable &getTable() const { return table; }
-  llvm::ArrayRef<ProgramOp> getPrograms() const { return programs; }
+  /// Of every program, in their order.
   llvm::ArrayRef<ProgramMemory> getMemories() const { return memories; }
   unsigned getItemCount() const { return items.size(); }
   /// By program, ascending.
   llvm::ArrayRef<ItemFlow> getFlows(unsigned item) const {
     return items[item].flows;
   }
-  /// The previous tensor (or, where there is none, the current one).
-  unsigned getTensor(unsigned item) const { return items[item].tensor; }
+  /// The previous tensor (or, where there is none, the current one), whole.
+  Piece getWhole(unsigned item) const;
+  unsigned getTensor(unsigned item) const {
+    return std::get<unsigned>(items[item].key);
+  }
+  /// The item of a tensor of a layer and expert.
+  std::optional<unsigned> find(const Piece &piece) const;
+
+  bool isInvalidated(const mlir::AnalysisManager::PreservedAnalyses &preserved);
 
 private:
   /// Layer, expert, tensor: layers stay together.
   using Key = std::tuple<int64_t, int64_t, unsigned>;
+  static Key keyOf(const Piece &piece) {
+    return {piece.layer, piece.expert, piece.tensor};
+  }
   struct Item {
-    unsigned tensor;
+    Key key;
     std::vector<ItemFlow> flows;
   };
-  void addProgram(ProgramOp program);
-  void addSteps(ProgramOp program);
+  void addProgram(unsigned index, const DeviceProgram &program);
+  void addSteps(unsigned index, const DeviceProgram &program);
   void addCurr(unsigned program, llvm::ArrayRef<Piece> shard,
                llvm::ArrayRef<Piece> prevPieces);
   ItemFlow &flowOf(unsigned program, const Piece &piece);
   /// What the item of a current piece is made from.
   Piece sourceOf(const Piece &piece) const;
 
-  mutable MigrationOp
-      migration; ///< ops are handles, whose getters are not const
-  TensorTable table;
-  Holdings prev, curr;
-  llvm::SmallVector<ProgramOp> programs;
-  llvm::SmallVector<ProgramMemory> memories;
-  std::map<Key, std::vector<ItemFlow>> byKey;
-  std::vector<Item> items;
+  const TensorTable &table;
+  const Holdings &prev, &curr;
+  std::vector<ProgramMemory> memories;
+  std::map<Key, std::vector<ItemFlow>> byKey; ///< until all are there
+  std::vector<Item> items;                    ///< by key
 };
 
 } // namespace etc

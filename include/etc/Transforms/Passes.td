@@ -49,37 +49,66 @@ def PlaceRolesPass : Etc_Pass<"etc-place-roles"> {
   }];
 }
 
-def LowerToInstructionsPass : Etc_Pass<"etc-lower-to-instructions"> {
-  let summary = "Turn the sketch into Send, Recv and Refer, a program a class of devices";
+def BuildDemandsPass : Etc_Pass<"etc-build-demands"> {
+  let summary = "Write down what devices lack, and which previous roles have it";
   let description = [{
-    What a device holds and keeps is an `etc.refer`; what it lacks is an `etc.recv` here and an `etc.send` at one
-    chosen source; rows that padding adds are an `etc.zero`. Of what it lacks, a derived type does not move: it is an
-    `etc.derive` here, from its source type, which does. Every needed byte is written once. Sources: the same node
-    first, then a device that sends to the destination anyway, then all holders in turn; where the busiest port sends,
-    others that hold the same then send in its place, parts of fragments if need be, until it sends the least that it
-    can. Where this takes a quarter or more off the bytes between nodes or off the busiest port, devices that have
-    received state are sources, too (`hop`). With `by-time`, routes are taken instead where they make the slowest link or
-    NIC much faster at the rates of an H100 (lib/Optimize/Routing): tensors are cut, and what enters or leaves a node is
-    striped over its NICs. Under `policy paper` holders only take turns. Devices that do the same
-    become one `etc.program`.
-    Fails where state has no living holder, and names it.
+    Devices with the same current and the same previous role keep and lack the same. What they lack is cut where the set of
+    previous roles that hold it changes, and each part is one `etc.demand`. A derived type is no part of it: it is cast
+    from its source type, which is; nor are rows that padding adds. Fails where state has no living holder, and names it.
+
+    ```mlir
+    etc.demand [L4..7] [master] on [0] held_by [P1T0]
+    ```
+  }];
+  let statistics = [Statistic<"demands", "demands", "Fragments that devices lack">];
+}
+
+def RoutePass : Etc_Pass<"etc-route"> {
+  let summary = "Choose who sends what devices lack";
+  let description = [{
+    Turns every `etc.demand` into `etc.transfer`s. Sources: the same node first, then a device that sends to the
+    destination anyway, then all holders in turn; where the busiest port sends, others that hold the same then send in its
+    place, parts of fragments if need be, until it sends the least that it can. Where this takes a quarter or more off the
+    bytes between nodes or off the busiest port, devices that have received state are sources, too (`hop`). With
+    `by-time`, routes are taken instead where they make the slowest link or NIC much faster at the rates of an H100
+    (lib/Optimize/Routing): tensors are cut, and what enters or leaves a node is striped over its NICs. Under `policy
+    paper` holders only take turns. Left out, the first holder that is alive sends.
+
+    ```mlir
+    etc.transfer [L4..7] [master] from [1] to [0]
+    ```
   }];
   let options = [Option<"byTime", "by-time", "bool", "false",
                         "Least time of the slowest link or NIC first">];
-  let statistics = [Statistic<"programs", "programs", "Classes of devices">];
+  let statistics = [Statistic<"parts", "parts", "Fragments, as they are cut">];
 }
 
 def ScheduleChunksPass : Etc_Pass<"etc-schedule-chunks"> {
-  let summary = "Cut the programs into rounds under a memory budget";
+  let summary = "Cut what moves into rounds under a memory budget";
   let description = [{
-    Distributes the instructions over globally numbered rounds, so that live bytes (state and staging) stay below the
-    budget on every device: current tensors are allocated in the round that first writes them, previous ones released
-    in the round that last reads them. Flows progress in proportion, so that memory comes free as fast as it is taken.
+    Distributes everything over globally numbered rounds, so that live bytes (state and staging) stay below the budget on
+    every device: current tensors are allocated in the round that first writes them, previous ones released in the
+    round that last reads them. Flows progress in proportion, so that memory comes free as fast as it is taken.
     Tensors that do not fit a round's staging slab are cut. What is derived comes in a later round than its source, and
-    what is relayed in a later round than it arrives.
-    Without a budget, 1.05 x max(prev, curr) or the least that is feasible.
+    what is relayed in a later round than it arrives. Without a budget, 1.05 x max(prev, curr) or the least that is
+    feasible.
+
+    ```mlir
+    etc.cut [L4..7] [master] rounds [0, 1]
+    ```
   }];
   let statistics = [Statistic<"rounds", "rounds", "Number of rounds">];
+}
+
+def LowerToInstructionsPass : Etc_Pass<"etc-lower-to-instructions"> {
+  let summary = "Write Send, Recv and Refer, a program a class of devices";
+  let description = [{
+    Takes no decision: what a device holds and keeps is an `etc.refer`, what it lacks an `etc.recv` here and an `etc.send` at
+    the source of its transfer, what is derived an `etc.derive`, rows that padding adds an `etc.zero`, and previous state
+    ends with an `etc.release`, each in the rounds of its `etc.cut`. Devices that do the same become one `etc.program`,
+    which states its staging slabs and peaks. Demands, transfers and schedule are taken out.
+  }];
+  let statistics = [Statistic<"programs", "programs", "Classes of devices">];
 }
 
 //===----------------------------------------------------------------------===//

@@ -31,8 +31,13 @@ enum class Content : uint32_t {
   Pairs = 1 << 7,
   Certificates = 1 << 8,
   Placement = 1 << 9,
-  Programs = 1 << 10,
-  Rounds = 1 << 11,
+  Demands = 1 << 10,
+  Transfers = 1 << 11,
+  /// Transfers or, where nothing was routed, demands.
+  Moves = 1 << 12,
+  Schedule = 1 << 13,
+  Programs = 1 << 14,
+  Rounds = 1 << 15,
   LLVM_MARK_AS_BITMASK_ENUM(Rounds)
 };
 

@@ -22,8 +22,10 @@ PLACED = [*PAPER, "etc-place-roles"]
 PROVED = [
     *PLACED,
     "etc-defragment",
-    "etc-lower-to-instructions",
+    "etc-build-demands",
+    "etc-route",
     "etc-schedule-chunks",
+    "etc-lower-to-instructions",
     "etc-verify-plan",
 ]
 STAGES = {
@@ -34,9 +36,11 @@ STAGES = {
     "sketch": PAPER[:4],
     "paper_sketch": PAPER,
     "placement": PLACED,
-    "defragmented": PROVED[:-3],
-    "instructions": PROVED[:-2],
-    "rounds": PROVED[:-1],
+    "defragmented": PROVED[:-5],
+    "demands": PROVED[:-4],
+    "routed": PROVED[:-3],
+    "rounds": PROVED[:-2],
+    "instructions": PROVED[:-1],
     "proved": PROVED,
 }
 # Where each pass belongs, and the ops that it reads there.
@@ -55,18 +59,29 @@ PASSES = {
     "etc-place-roles": ("paper_sketch", ["pair"]),
     "etc-defragment": ("placement", ["placement"]),
     "etc-two-stage": ("placement", ["placement"]),
-    "etc-lower-to-instructions": (
+    "etc-build-demands": (
         "defragmented",
         ["workload prev", "workload curr", "placement"],
     ),
+    "etc-route": ("demands", ["demands"]),
     "etc-schedule-chunks": (
-        "instructions",
-        ["workload prev", "workload curr", "program"],
+        "routed",
+        ["workload prev", "workload curr", "placement", "transfers"],
+    ),
+    "etc-lower-to-instructions": (
+        "rounds",
+        ["workload prev", "workload curr", "placement", "transfers", "schedule"],
     ),
     "etc-verify-plan": (
-        "rounds",
+        "instructions",
         ["placement", "certificate device", "certificate node", "program"],
     ),
+}
+# What stands in such an op, one line each; that one is missing is for etc-verify-plan to find.
+ENTRIES = {
+    "etc-route": ["demand"],
+    "etc-schedule-chunks": ["transfer"],
+    "etc-lower-to-instructions": ["cut"],
 }
 
 
@@ -106,6 +121,11 @@ def doubled(module: str, kind: str) -> str:
     return "".join([*parts[: first + 1], again, *parts[first + 1 :]])
 
 
+def with_entry_doubled(module: str, kind: str) -> str:
+    """The module with the first line of a kind twice."""
+    return re.sub(rf"(?m)^( +etc\.{kind} .*\n)", r"\1\1", module, count=1)
+
+
 def main() -> None:
     modules = {stage: run(passes, REQUEST)[0] for stage, passes in STAGES.items()}
     for name, (own, reads) in PASSES.items():
@@ -117,6 +137,14 @@ def main() -> None:
             for change in (without, doubled):
                 module = change(modules[own], kind)
                 print(f"  {change.__name__} {kind}: {run([name], module)[1]}")
+        for kind in ENTRIES.get(name, []):
+            error = run([name], with_entry_doubled(modules[own], kind))[1]
+            print(f"  doubled {kind}: {error}")
+    # Without etc-route, demands are what is scheduled.
+    print("etc-schedule-chunks")
+    for change in (without, doubled):
+        error = run(["etc-schedule-chunks"], change(modules["demands"], "demands"))[1]
+        print(f"  {change.__name__} demands: {error}")
     ranges = run(BEST[:2], RANGES)[0]
     error = run(["etc-solve-assignment"], doubled(ranges, "overlap"))[1]
     print(f"etc-solve-assignment\n  doubled overlap: {error}")

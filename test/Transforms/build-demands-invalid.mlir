@@ -1,4 +1,4 @@
-// RUN: etc-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(etc.migration(etc-lower-to-instructions))'
+// RUN: etc-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(etc.migration(etc-build-demands))'
 
 // expected-error @+1 {{has no etc.placement; run etc-place-roles first}}
 etc.migration @no_placement PP1 to PP1 nodes [1] layers 1 types [master : f32] stage placement {
