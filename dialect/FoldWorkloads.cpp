@@ -263,7 +263,8 @@ Entries Folder::foldLayer(ArrayRef<Piece> pieces) const {
 /// a shard. So does what an inventory lists, whichever tensor it is of.
 void Folder::join(SmallVector<Piece> &pieces) const {
   auto migration = cast<MigrationOp>(TensorOp(table[0])->getParentOp());
-  const bool isListed = migration.getPrev().getInventory();
+  const bool isListed =
+      migration.getPrev().getInventory() || migration.getCurr().getInventory();
   auto staysApart = [&](const Piece &piece) {
     return isListed || table.isFlat(piece.tensor);
   };

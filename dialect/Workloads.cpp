@@ -188,22 +188,13 @@ WorkloadVerifier::WorkloadVerifier(MigrationOp migration)
       sliceCounts{migration.getSliceCount(), migration.getExpertSliceCount()} {
   for (TensorOp tensor : migration.getOps<TensorOp>()) {
     auto name = StringAttr::get(tensor.getContext(), tensor.getShortName());
-    tensors.try_emplace({tensor.getPart(), name}, tensor);
+    tensors[{tensor.getPart(), name}].push_back(tensor);
   }
 }
 
-/// The tensor that an id selects exists, and has the id's positions on one
-/// side.
-LogicalResult WorkloadVerifier::verifyTensor(Operation *op,
-                                             WorkloadAttr id) const {
-  TensorOp tensor = tensors.lookup({id.getPart(), id.getTensor()});
-  if (!tensor)
-    return op->emitOpError()
-           << "no tensor '" << id.getTensor().getValue() << "' in the "
-           << stringifyPart(id.getPart()) << " block";
-  ArrayRef<int64_t> box = id.getBox();
-  if (box.empty())
-    return success();
+/// The first range of a box that a tensor does not have, and the axis of it.
+static std::optional<std::pair<Span, int64_t>>
+findExcess(TensorOp tensor, ArrayRef<int64_t> box) {
   std::array<int64_t, 3> prev = threeAxes(tensor, Side::Prev),
                          curr = threeAxes(tensor, Side::Curr);
   for (size_t range = 0; range < box.size() / 2; ++range) {
@@ -211,11 +202,31 @@ LogicalResult WorkloadVerifier::verifyTensor(Operation *op,
     Span span = spanAt(box, range);
     int64_t extent = std::max(prev[axis], curr[axis]);
     if (span.end > extent)
-      return op->emitOpError()
-             << "positions [" << span.begin << ":" << span.end
-             << "] exceed the " << extent << " of '" << tensor.getName() << "'";
+      return std::pair(span, extent);
   }
-  return success();
+  return std::nullopt;
+}
+
+/// The tensor that an id selects exists, and has the id's positions on one
+/// side: of those of one name, whose types may differ in shape, at least one.
+LogicalResult WorkloadVerifier::verifyTensor(Operation *op,
+                                             WorkloadAttr id) const {
+  auto named = tensors.find({id.getPart(), id.getTensor()});
+  if (named == tensors.end())
+    return op->emitOpError()
+           << "no tensor '" << id.getTensor().getValue() << "' in the "
+           << stringifyPart(id.getPart()) << " block";
+  ArrayRef<int64_t> box = id.getBox();
+  if (box.empty())
+    return success();
+  std::optional<std::pair<Span, int64_t>> excess;
+  for (TensorOp tensor : named->second)
+    if (excess = findExcess(tensor, box); !excess)
+      return success();
+  auto [span, extent] = *excess;
+  return op->emitOpError() << "positions [" << span.begin << ":" << span.end
+                           << "] exceed the " << extent << " of '"
+                           << TensorOp(named->second.back()).getName() << "'";
 }
 
 LogicalResult WorkloadVerifier::verify(Operation *op, WorkloadAttr id) const {

@@ -158,8 +158,10 @@ private:
 
   int64_t layers, experts;
   int64_t sliceCounts[2]; ///< of what is not of experts, and of experts
-  /// The first tensor of a block and short name.
-  llvm::DenseMap<std::pair<Part, mlir::StringAttr>, TensorOp> tensors;
+  /// Those of a block and short name: several where types differ in shape.
+  llvm::DenseMap<std::pair<Part, mlir::StringAttr>,
+                 llvm::SmallVector<TensorOp, 1>>
+      tensors;
 };
 
 } // namespace etc

@@ -53,7 +53,7 @@ void etc::writeTrainerState(const request::Request &request,
   os << "  trainer  copies step and learning-rate state from any rank";
   // An inventory does not say whose generators went where.
   std::vector<std::string> roles;
-  if (!request.prev.inventory)
+  if (!request.prev.inventory && !request.curr.inventory)
     roles = rolesToSeed(request);
   if (!roles.empty()) {
     llvm::ArrayRef<std::string> named =

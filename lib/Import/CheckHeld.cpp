@@ -23,8 +23,8 @@ using HeldTensors = llvm::StringMap<HeldTensor>;
 class HeldChecker {
 public:
   HeldChecker(Location loc, const model::Model &model,
-              const request::SideSpec &prev)
-      : loc(loc), model(model), prev(prev) {}
+              const request::SideSpec &side)
+      : loc(loc), model(model), side(side) {}
 
   LogicalResult run();
 
@@ -42,7 +42,7 @@ private:
 
   Location loc;
   const model::Model &model;
-  const request::SideSpec &prev;
+  const request::SideSpec &side;
   HeldTensors held;
 };
 } // namespace
@@ -73,13 +73,13 @@ static std::string describe(llvm::ArrayRef<int64_t> shape) {
 /// How an inventory's side was padded, nobody knows.
 std::vector<int64_t>
 HeldChecker::shapeOf(const model::TensorTemplate &tensor) const {
-  return prev.inventory ? tensor.shape : model::shapeOn(tensor, prev.parallel);
+  return side.inventory ? tensor.shape : model::shapeOn(tensor, side.parallel);
 }
 
 bool HeldChecker::hasShape(const model::TensorTemplate &tensor,
                            const HeldTensor &found) const {
   std::vector<int64_t> wanted = shapeOf(tensor);
-  if (prev.inventory && tensor.vocabRows && found.shape.size() == wanted.size())
+  if (side.inventory && tensor.vocabRows && found.shape.size() == wanted.size())
     wanted.front() = found.shape.front();
   return wanted == found.shape;
 }
@@ -87,11 +87,11 @@ bool HeldChecker::hasShape(const model::TensorTemplate &tensor,
 LogicalResult HeldChecker::check(const model::TensorTemplate &tensor,
                                  const model::StateType &type,
                                  llvm::StringRef name) {
-  std::string file = prev.planned ? "the plan" : "the inventory",
+  std::string file = side.planned ? "the plan" : "the inventory",
               label = "'" + name.str() + "' (" + type.name + ")";
   auto it = held.find((name + " " + type.name).str());
   if (it == held.end())
-    return prev.planned && model::existsOn(tensor, prev.parallel)
+    return side.planned && model::existsOn(tensor, side.parallel)
                ? refuse(file + " has no " + label + ", which the request has")
                : success();
   const HeldTensor &found = it->second;
@@ -107,7 +107,7 @@ LogicalResult HeldChecker::check(const model::TensorTemplate &tensor,
 
 /// Vocabularies of several sizes may be padded to the same rows.
 LogicalResult HeldChecker::checkVocab() {
-  const int64_t planned = prev.planned->plan().vocab(),
+  const int64_t planned = side.planned->plan().vocab(),
                 wanted = model::vocabOf(model);
   if (planned == wanted || planned == 0 || wanted == 0)
     return success();
@@ -116,11 +116,11 @@ LogicalResult HeldChecker::checkVocab() {
 }
 
 LogicalResult HeldChecker::run() {
-  if (!prev.planned && !prev.inventory)
+  if (!side.planned && !side.inventory)
     return success();
-  held = prev.planned ? tensorsOf(prev.planned->plan())
-                      : tensorsOf(*prev.inventory);
-  LogicalResult result = prev.planned ? checkVocab() : success();
+  held = side.planned ? tensorsOf(side.planned->plan())
+                      : tensorsOf(*side.inventory);
+  LogicalResult result = side.planned ? checkVocab() : success();
   for (const model::TensorTemplate &tensor : model.tensors)
     for (const model::StateType &type : model.types)
       if (model.isOf(tensor, type.name))
@@ -133,6 +133,6 @@ LogicalResult HeldChecker::run() {
 }
 
 LogicalResult etc::checkHeld(Location loc, const model::Model &model,
-                             const request::SideSpec &prev) {
-  return HeldChecker(loc, model, prev).run();
+                             const request::SideSpec &side) {
+  return HeldChecker(loc, model, side).run();
 }

@@ -10,11 +10,11 @@
 
 namespace etc {
 
-/// Fails with a diagnostic where the plan or the inventory that `--prev` names
+/// Fails with a diagnostic where the plan or the inventory that a side names
 /// has a tensor of the model's with another shape or dtype, or where the plan
 /// lacks one. The rows of a vocabulary may differ in an inventory.
 mlir::LogicalResult checkHeld(mlir::Location loc, const model::Model &model,
-                              const request::SideSpec &prev);
+                              const request::SideSpec &side);
 
 } // namespace etc
 

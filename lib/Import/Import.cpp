@@ -3,6 +3,7 @@
 #include "etc/Import/Import.h"
 
 #include "CheckHeld.h"
+#include "CheckTarget.h"
 #include "ImportInventory.h"
 #include "dialect/Limits.h"
 #include "etc/Model/Model.h"
@@ -138,19 +139,50 @@ static ArrayAttr toTypeNames(OpBuilder &builder,
   return builder.getStrArrayAttr(llvm::to_vector_of<StringRef>(types));
 }
 
-static void createTensor(OpBuilder &builder, Location loc,
-                         const model::TensorTemplate &tensor, bool onPrev,
-                         const std::vector<int64_t> &prev,
-                         const request::Request &request) {
-  bool onCurr = model::existsOn(tensor, request.curr.parallel);
+namespace {
+/// What one side has of a template: nothing where it is not on the side.
+using SideShape = std::optional<std::vector<int64_t>>;
+
+/// Creates the `etc.tensor` ops, by what each side has.
+class TensorWriter {
+public:
+  TensorWriter(OpBuilder &builder, Location loc, const model::Model &model,
+               const request::Request &request)
+      : builder(builder), loc(loc), model(model), request(request) {
+    if (request.prev.inventory)
+      prevHeld.emplace(*request.prev.inventory, model);
+    if (request.curr.inventory)
+      currHeld.emplace(*request.curr.inventory, model);
+  }
+
+  void run() const;
+  LogicalResult createWorkloads(MigrationOp migration) const;
+
+private:
+  void create(const model::TensorTemplate &tensor, const SideShape &prev,
+              const SideShape &curr) const;
+  SideShape shapeOn(const model::TensorTemplate &tensor,
+                    const request::SideSpec &side,
+                    const std::optional<InventoryTensors> &held,
+                    const std::string &type) const;
+
+  OpBuilder &builder;
+  Location loc;
+  const model::Model &model;
+  const request::Request &request;
+  std::optional<InventoryTensors> prevHeld, currHeld;
+};
+} // namespace
+
+void TensorWriter::create(const model::TensorTemplate &tensor,
+                          const SideShape &prev, const SideShape &curr) const {
   // That a copy could exist at all decides which buckets the optimizer has.
   bool cutsBuckets = tensor.flat && tensor.block == model::Block::Mtp;
-  if (!onPrev && !onCurr && !cutsBuckets)
+  if (!prev && !curr && !cutsBuckets)
     return;
-  std::vector<int64_t> curr = model::shapeOn(tensor, request.curr.parallel);
   DenseI64ArrayAttr prevShape;
-  if (onPrev && onCurr && prev != curr)
-    prevShape = builder.getDenseI64ArrayAttr(prev);
+  if (prev && curr && *prev != *curr)
+    prevShape = builder.getDenseI64ArrayAttr(*prev);
   IntegerAttr split;
   if (tensor.splitAxis >= 0)
     split = builder.getI64IntegerAttr(tensor.splitAxis);
@@ -160,33 +192,59 @@ static void createTensor(OpBuilder &builder, Location loc,
   SmallVector<int64_t> layers;
   if (tensor.layers)
     layers = {tensor.layers->begin, tensor.layers->end};
+  const std::vector<int64_t> shape =
+      curr   ? *curr
+      : prev ? *prev
+             : model::shapeOn(tensor, request.prev.parallel);
   TensorOp::create(builder, loc, builder.getStringAttr(tensor.name),
                    PartAttr::get(builder.getContext(), toPart(tensor.block)),
-                   builder.getDenseI64ArrayAttr(onCurr ? curr : prev),
-                   prevShape, split, tiedTo, toList(builder, tensor.view),
+                   builder.getDenseI64ArrayAttr(shape), prevShape, split,
+                   tiedTo, toList(builder, tensor.view),
                    toList(builder, layers), toTypeNames(builder, tensor.types),
                    tensor.flat ? builder.getUnitAttr() : UnitAttr());
 }
 
+SideShape TensorWriter::shapeOn(const model::TensorTemplate &tensor,
+                                const request::SideSpec &side,
+                                const std::optional<InventoryTensors> &held,
+                                const std::string &type) const {
+  if (held)
+    return held->findShape(tensor, type);
+  return model::existsOn(tensor, side.parallel)
+             ? SideShape(model::shapeOn(tensor, side.parallel))
+             : std::nullopt;
+}
+
 /// The types of an inventory need not be held alike: each is a tensor of its
 /// own.
-static void createTensorsByType(OpBuilder &builder, Location loc,
-                                const model::Model &model,
-                                const InventoryTensors &held,
-                                const request::Request &request) {
-  for (const model::TensorTemplate &tensor : model.tensors)
+void TensorWriter::run() const {
+  const bool byType = prevHeld || currHeld;
+  for (const model::TensorTemplate &tensor : model.tensors) {
+    if (!byType) {
+      create(tensor, shapeOn(tensor, request.prev, prevHeld, ""),
+             shapeOn(tensor, request.curr, currHeld, ""));
+      continue;
+    }
     for (const model::StateType &type : model.types) {
       if (!model.isOf(tensor, type.name))
         continue;
       model::TensorTemplate alone = tensor;
       alone.types = {type.name};
-      std::optional<std::vector<int64_t>> shape =
-          held.findShape(tensor, type.name);
-      createTensor(
-          builder, loc, alone, shape.has_value(),
-          shape.value_or(model::shapeOn(tensor, request.curr.parallel)),
-          request);
+      create(alone, shapeOn(tensor, request.prev, prevHeld, type.name),
+             shapeOn(tensor, request.curr, currHeld, type.name));
     }
+  }
+}
+
+LogicalResult TensorWriter::createWorkloads(MigrationOp migration) const {
+  if (!prevHeld && !currHeld)
+    return success();
+  const TensorTable table(migration);
+  for (auto [held, side] :
+       {std::pair(&prevHeld, Side::Prev), {&currHeld, Side::Curr}})
+    if (*held && failed((*held)->createWorkloads(migration, table, side)))
+      return failure();
+  return checkTarget(migration, table);
 }
 
 static IntegerAttr toVocab(Builder &builder, const model::Model &model) {
@@ -214,7 +272,9 @@ OwningOpRef<ModuleOp> etc::importRequest(MLIRContext &context,
     return nullptr;
   }
   if (failed(checkHeld(toLocation(builder, "prev", request.prev.where), model,
-                       request.prev)))
+                       request.prev)) ||
+      failed(checkHeld(toLocation(builder, "curr", request.curr.where), model,
+                       request.curr)))
     return nullptr;
   IntegerAttr bytes, ppm;
   if (request.memoryBudget) {
@@ -229,7 +289,8 @@ OwningOpRef<ModuleOp> etc::importRequest(MLIRContext &context,
       builder, loc, builder.getStringAttr(model.name),
       toParallel(builder, request.prev.parallel,
                  request.prev.inventory != nullptr),
-      toParallel(builder, request.curr.parallel, /*inventory=*/false),
+      toParallel(builder, request.curr.parallel,
+                 request.curr.inventory != nullptr),
       toOptionalList(builder, request.prev.devices),
       toOptionalList(builder, request.curr.devices),
       builder.getDenseI64ArrayAttr(request.nodes),
@@ -240,16 +301,9 @@ OwningOpRef<ModuleOp> etc::importRequest(MLIRContext &context,
       /*policy=*/PolicyAttr(), /*stage=*/StageAttr());
   builder.setInsertionPointToEnd(&migration.getBody().emplaceBlock());
   Location modelLoc = toLocation(builder, "model", request.model.where);
-  if (request.prev.inventory) {
-    InventoryTensors held(*request.prev.inventory, model);
-    createTensorsByType(builder, modelLoc, model, held, request);
-    if (failed(held.createWorkloads(migration)))
-      return nullptr;
-    return module;
-  }
-  for (const model::TensorTemplate &tensor : model.tensors)
-    createTensor(builder, modelLoc, tensor,
-                 model::existsOn(tensor, request.prev.parallel),
-                 model::shapeOn(tensor, request.prev.parallel), request);
+  const TensorWriter tensors(builder, modelLoc, model, request);
+  tensors.run();
+  if (failed(tensors.createWorkloads(migration)))
+    return nullptr;
   return module;
 }

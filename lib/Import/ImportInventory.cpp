@@ -1,8 +1,6 @@
-//===- ImportInventory.cpp - What devices hold becomes IR -----------------===//
+//===- ImportInventory.cpp - What roles hold becomes IR -------------------===//
 
 #include "ImportInventory.h"
-
-#include "dialect/Workloads.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -58,10 +56,10 @@ InventoryTensors::findShape(const model::TensorTemplate &tensor,
 }
 
 /// A box as three axes; nothing where axes that share a place are cut.
-static std::optional<Piece> toPiece(TensorOp tensor,
+static std::optional<Piece> toPiece(TensorOp tensor, Side side, Piece piece,
                                     const Inventory::Box &box) {
-  Piece piece{0, 0, 0, {0, 1}, {0, 1}, {0, 1}};
-  ArrayRef<int64_t> shape = tensor.getShapeOn(Side::Prev);
+  piece.outer = piece.cut = piece.inner = {0, 1};
+  ArrayRef<int64_t> shape = tensor.getShapeOn(side);
   if (shape.size() != box.size())
     return std::nullopt;
   for (auto [axis, range] : llvm::enumerate(box)) {
@@ -76,51 +74,83 @@ static std::optional<Piece> toPiece(TensorOp tensor,
   return piece;
 }
 
-LogicalResult InventoryTensors::createWorkloads(MigrationOp migration) const {
-  TensorTable table(migration);
-  std::map<std::pair<std::string, std::string>, Piece> known;
+static std::string keyOf(StringRef name, StringRef type) {
+  return (name + " " + type).str();
+}
+
+InventoryTensors::KnownTensors
+InventoryTensors::findTensors(const TensorTable &table) const {
+  llvm::StringMap<const model::TensorTemplate *> templates;
+  for (const model::TensorTemplate &tensor : model.tensors)
+    for (const model::StateType &type : model.types)
+      if (model.isOf(tensor, type.name))
+        templates[keyOf(tensor.name, type.name)] = &tensor;
+  KnownTensors known;
   for (unsigned number = 0; number < table.size(); ++number) {
     TensorOp op = table[number];
-    for (const model::TensorTemplate &tensor : model.tensors)
-      for (StringRef type : op.getTypes()->getAsValueRange<StringAttr>())
-        if (tensor.name == op.getName() && model.isOf(tensor, type))
-          model::forInstances(
-              tensor, model, [&](int64_t layer, int64_t expert) {
-                known[{model::tensorName(tensor, layer, expert), type.str()}] =
-                    {number, layer, tensor.ofExpert ? expert : 0, {}, {}, {}};
-              });
-  }
-  OpBuilder builder = OpBuilder::atBlockEnd(&migration.getBody().front());
-  for (auto [rank, device] : llvm::enumerate(inventory.devices)) {
-    std::map<std::string, SmallVector<Piece>> byType;
-    for (int64_t number : device.has) {
-      const Inventory::Shard &shard = inventory.shards[number];
-      const Inventory::Tensor &tensor = inventory.tensors[shard.tensor];
-      auto it = known.find({tensor.name, tensor.type});
-      if (it == known.end()) {
-        if (!migration.lookupType(builder.getStringAttr(tensor.type)))
-          continue; // of a type that the request leaves out
-        return migration.emitFieldError({"prev"})
-               << "the inventory has '" << tensor.name
-               << "', which the model does not have";
-      }
-      for (const Inventory::Box &box : shard.boxes) {
-        std::optional<Piece> piece = toPiece(table[it->second.tensor], box);
-        if (!piece)
-          return migration.emitFieldError({"prev"})
-                 << "the inventory has a box of '" << tensor.name
-                 << "' that is cut along more axes than a plan can name";
-        std::tie(piece->tensor, piece->layer, piece->expert) =
-            std::tuple(it->second.tensor, it->second.layer, it->second.expert);
-        byType[tensor.type].push_back(*piece);
-      }
+    for (StringRef type : op.getTypes()->getAsValueRange<StringAttr>()) {
+      const auto *tensor = templates.lookup(keyOf(op.getName(), type));
+      model::forInstances(*tensor, model, [&](int64_t layer, int64_t expert) {
+        known[keyOf(model::tensorName(*tensor, layer, expert), type)] = {
+            number, layer, tensor->ofExpert ? expert : 0, {}, {}, {}};
+      });
     }
-    for (auto &[type, pieces] : byType) {
+  }
+  return known;
+}
+
+/// By type. A shard of no elements is nothing to name.
+FailureOr<std::map<std::string, InventoryTensors::Pieces>>
+InventoryTensors::findPieces(MigrationOp migration, const TensorTable &table,
+                             Side side, const KnownTensors &known,
+                             const Inventory::Device &role) const {
+  std::map<std::string, Pieces> byType;
+  for (int64_t number : role.has) {
+    const Inventory::Shard &shard = inventory.shards[number];
+    const Inventory::Tensor &tensor = inventory.tensors[shard.tensor];
+    auto it = known.find(keyOf(tensor.name, tensor.type));
+    if (it == known.end()) {
+      if (!migration.lookupType(
+              StringAttr::get(migration.getContext(), tensor.type)))
+        continue; // of a type that the request leaves out
+      migration.emitFieldError({stringifySide(side)})
+          << "the inventory has '" << tensor.name
+          << "', which the model does not have";
+      return failure();
+    }
+    for (const Inventory::Box &box : shard.boxes) {
+      if (llvm::any_of(box,
+                       [](auto range) { return range.first == range.second; }))
+        continue;
+      std::optional<Piece> piece =
+          toPiece(table[it->second.tensor], side, it->second, box);
+      if (!piece) {
+        migration.emitFieldError({stringifySide(side)})
+            << "the inventory has a box of '" << tensor.name
+            << "' that is cut along more axes than a plan can name";
+        return failure();
+      }
+      byType[tensor.type].push_back(*piece);
+    }
+  }
+  return byType;
+}
+
+LogicalResult InventoryTensors::createWorkloads(MigrationOp migration,
+                                                const TensorTable &table,
+                                                Side side) const {
+  const KnownTensors known = findTensors(table);
+  OpBuilder builder = OpBuilder::atBlockEnd(&migration.getBody().front());
+  Location loc = migration.getFieldLoc({stringifySide(side)});
+  for (auto [rank, role] : llvm::enumerate(inventory.devices)) {
+    auto pieces = findPieces(migration, table, side, known, role);
+    if (failed(pieces))
+      return failure();
+    for (auto &[type, list] : *pieces) {
       ArrayAttr types = builder.getStrArrayAttr({StringRef(type)});
-      WorkloadOp::create(builder, migration.getFieldLoc({"prev"}), Side::Prev,
-                         migration.getPrev().getRole(rank),
-                         foldWorkloads(table, pieces, table.getTypes(types)),
-                         types);
+      WorkloadOp::create(
+          builder, loc, side, migration.getParallel(side).getRole(rank),
+          foldWorkloads(table, list, table.getTypes(types)), types);
     }
   }
   return success();

@@ -175,6 +175,7 @@ etc::model::tableTensors(const request::ModelSpec &spec) {
     tensor.tiedTo = row.tiedTo;
     tensor.ofExpert = llvm::StringRef(row.name).contains("{expert}");
     tensor.view = row.view;
+    tensor.types = row.types;
     if (row.layers)
       tensor.layers = {row.layers->first, row.layers->second};
     tensors.push_back(std::move(tensor));

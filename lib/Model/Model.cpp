@@ -124,7 +124,8 @@ Model etc::model::buildModel(const request::ModelSpec &spec,
   model.types = stateTypes(states);
   if (!distributedOptimizer)
     moveProjBehindQkv(model.tensors);
-  addBuffers(model, states);
+  if (spec.ownStates.empty())
+    addBuffers(model, states);
   splitPlanes(model, states, distributedOptimizer);
   llvm::for_each(model.tensors, mergeAxes);
   return model;

@@ -115,7 +115,7 @@ static Error checkWorld(const Request &request, const SideSpec &side,
   int64_t world = side.parallel.world();
   if (world <= usable)
     return Error::success();
-  std::string text = side.parallel.str() + " needs " + std::to_string(world) +
+  std::string text = side.str() + " needs " + std::to_string(world) +
                      " devices, but the cluster has " + std::to_string(count);
   if (usable != count)
     text +=
@@ -130,13 +130,14 @@ static Error checkSideDevices(const Request &request, const SideSpec &side,
                               StringRef name) {
   if (!side.devices)
     return Error::success();
-  Field field = fieldAt(side.devicesWhere, (name + ".devices").str());
+  Field field = side.inventory
+                    ? fieldAt(side.where, name)
+                    : fieldAt(side.devicesWhere, (name + ".devices").str());
   int64_t count = request.deviceCount(), world = side.parallel.world();
   if (static_cast<int64_t>(side.devices->size()) != world)
-    return unsatisfiable(field, "expected " + Twine(world) +
-                                    " devices, one for each rank of " +
-                                    side.parallel.str() + ", got " +
-                                    Twine(side.devices->size()));
+    return unsatisfiable(
+        field, "expected " + Twine(world) + " devices, one for each rank of " +
+                   side.str() + ", got " + Twine(side.devices->size()));
   llvm::DenseSet<int64_t> seen;
   for (int64_t device : *side.devices) {
     if (device >= count)
@@ -168,14 +169,10 @@ Error etc::request::checkRequest(const Request &request) {
     return error;
   if (Error error = checkModel(request.model))
     return error;
-  if (request.curr.inventory)
-    return unsatisfiable(fieldAt(request.curr.where, "curr"),
-                         "an inventory says what devices hold, not what they "
-                         "are to hold; give a configuration such as PP4TP2");
   for (auto [side, name] :
        {std::pair(&request.prev, "prev"), std::pair(&request.curr, "curr")})
-    for (auto check : {checkPlannedModel, checkSideModel})
-      if (!side->inventory)
+    for (auto check : {checkPlannedModel, checkSideModel, checkInventoryModel})
+      if (!side->inventory || check == checkInventoryModel)
         if (Error error = check(request, *side, name))
           return error;
   if (Error error = checkFields(request))

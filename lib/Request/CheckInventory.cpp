@@ -16,12 +16,16 @@ using llvm::Error;
 using llvm::StringRef;
 using llvm::Twine;
 
+static const Member *findMember(const Input &object, StringRef key) {
+  auto found = llvm::find_if(object.node.members, [&](const Member &entry) {
+    return entry.key == key;
+  });
+  return found == object.node.members.end() ? nullptr : &*found;
+}
+
 /// A member that has been read.
 static Input valueOf(const Input &object, StringRef key) {
-  return memberOf(object,
-                  *llvm::find_if(object.node.members, [&](const Member &entry) {
-                    return entry.key == key;
-                  }));
+  return memberOf(object, *findMember(object, key));
 }
 
 static Error checkTensors(const Inventory &inventory, const Input &tensors) {
@@ -125,5 +129,7 @@ Error json::checkInventory(const Inventory &inventory, const Input &input) {
     return error;
   if (Error error = checkShards(inventory, valueOf(input, "shards")))
     return error;
-  return checkDevices(inventory, valueOf(input, "devices"));
+  return checkDevices(
+      inventory,
+      valueOf(input, findMember(input, "roles") ? "roles" : "devices"));
 }

@@ -199,7 +199,7 @@ static Error checkShortNames(const ModelSpec &model) {
   llvm::StringMap<StringRef> names;
   for (const TensorSpec &row : model.tensors) {
     auto [other, isNew] = names.try_emplace(shortNameOf(row), row.name);
-    if (!isNew)
+    if (!isNew && (row.types.empty() || other->second != row.name))
       return malformed({model.where, "model.tensors: " + row.name},
                        "\"" + other->second +
                            "\" has the same name behind {layer} and without "
@@ -240,7 +240,8 @@ Error etc::request::checkTable(const ModelSpec &model) {
     Field field = {model.where, "model.tensors: " + row.name};
     if (Error error = checkRow(model, row, field))
       return error;
-    if (!names.insert(row.name).second)
+    // A name may have types of several shapes.
+    if (row.types.empty() && !names.insert(row.name).second)
       return malformed(field, "stands twice; give every tensor once");
     Wide size = elementsOf(row.shape);
     if (row.block == "layer")

@@ -29,6 +29,11 @@ llvm::Error checkTable(const ModelSpec &model);
 llvm::Error checkSideModel(const Request &request, const SideSpec &side,
                            llvm::StringRef name);
 
+/// Whether a side's inventory says the dtype of every tensor, one of each type,
+/// where it stands for the model.
+llvm::Error checkInventoryModel(const Request &request, const SideSpec &side,
+                                llvm::StringRef name);
+
 /// Whether a side's configuration can run the model, by Megatron's own rules.
 llvm::Error checkParallel(const Request &request, const SideSpec &side,
                           llvm::StringRef name);

@@ -42,19 +42,17 @@ template <typename T> static Error ignore(const Input &, T &) {
   return Error::success();
 }
 
-template <typename T> static bool mayMiss(const MemberReader<T> &reader) {
-  return reader.read == ignore<T> || reader.name == "prev_shape" ||
-         reader.name == "dtype";
-}
+/// Members that an object may leave out.
+using Optional = llvm::ArrayRef<StringRef>;
 
 /// An object that has all members but some.
 template <typename T, size_t N>
 static Error readObject(const Input &input, const MemberReader<T> (&readers)[N],
-                        T &target) {
+                        Optional optional, T &target) {
   if (input.node.kind != Kind::Object)
     return expected(input, "an object");
   for (const MemberReader<T> &reader : readers)
-    if (!mayMiss(reader) &&
+    if (!llvm::is_contained(optional, reader.name) &&
         llvm::none_of(input.node.members, [&](const Member &member) {
           return member.key == reader.name;
         }))
@@ -116,15 +114,24 @@ static const MemberReader<Inventory::Shard> shardMembers[] = {
      }},
 };
 
+static Error readDevice(const Input &input, Inventory::Device &device) {
+  return readInteger(input, countBounds, device.device);
+}
+
+static Error readHas(const Input &input, Inventory::Device &device) {
+  return readIntegers(input, countBounds, device.has);
+}
+
 static const MemberReader<Inventory::Device> deviceMembers[] = {
-    {"device",
-     [](const Input &input, Inventory::Device &device) {
-       return readInteger(input, countBounds, device.device);
-     }},
-    {"has",
-     [](const Input &input, Inventory::Device &device) {
-       return readIntegers(input, countBounds, device.has);
-     }},
+    {"device", readDevice},
+    {"has", readHas},
+};
+
+/// Roles are numbered by their order.
+static const MemberReader<Inventory::Device> roleMembers[] = {
+    {"role", ignore},
+    {"device", readDevice},
+    {"has", readHas},
 };
 
 //===----------------------------------------------------------------------===//
@@ -147,16 +154,41 @@ static Error checkShard(const Inventory &inventory,
   return Error::success();
 }
 
-static Error checkDevice(const Inventory &inventory,
-                         const Inventory::Device &device, const Input &input) {
-  if (inventory.devices.size() > 1 &&
-      inventory.devices.end()[-2].device >= device.device)
-    return malformed(input.field, "device " + Twine(device.device) +
-                                      " must come after the one before it");
+static Error checkHas(const Inventory &inventory,
+                      const Inventory::Device &device, const Input &input) {
   for (int64_t shard : device.has)
     if (shard >= static_cast<int64_t>(inventory.shards.size()))
       return malformed(input.field, "there is no shard " + Twine(shard));
   return Error::success();
+}
+
+static Error readNextDevice(const Input &entry, Inventory &inventory) {
+  Inventory::Device &device = inventory.devices.emplace_back();
+  if (Error error = readObject(entry, deviceMembers, {}, device))
+    return error;
+  if (inventory.devices.size() > 1 &&
+      inventory.devices.end()[-2].device >= device.device)
+    return malformed(entry.field, "device " + Twine(device.device) +
+                                      " must come after the one before it");
+  return checkHas(inventory, device, entry);
+}
+
+/// Either all roles have a device, or the planner chooses those of all.
+static Error readNextRole(const Input &entry, Inventory &inventory) {
+  const int64_t number = inventory.devices.size();
+  Inventory::Device &role = inventory.devices.emplace_back();
+  if (Error error = readObject(entry, roleMembers, {"role", "device"}, role))
+    return error;
+  for (const Member &member : entry.node.members)
+    if (member.key == "role" &&
+        (member.value.kind != Kind::Integer || member.value.integer != number))
+      return expected(memberOf(entry, member),
+                      "role " + Twine(number) +
+                          ", as roles are numbered from 0 in their order");
+  if ((role.device < 0) != (inventory.devices.front().device < 0))
+    return malformed(entry.field, "a role has a device and another has none; "
+                                  "name the device of every role, or of none");
+  return checkHas(inventory, role, entry);
 }
 
 static Error checkFormat(const Input &input, Inventory &) {
@@ -171,6 +203,12 @@ static Error checkVersion(const Input &input, Inventory &) {
   return expected(input, "version 1");
 }
 
+template <Error (*read)(const Input &, Inventory &)>
+static Error readEntries(const Input &input, Inventory &inventory) {
+  return forElements(
+      input, [&](const Input &entry) { return read(entry, inventory); });
+}
+
 static const MemberReader<Inventory> members[] = {
     {"format", checkFormat},
     {"version", checkVersion},
@@ -178,6 +216,7 @@ static const MemberReader<Inventory> members[] = {
      [](const Input &input, Inventory &inventory) {
        return forElements(input, [&](const Input &entry) {
          return readObject(entry, tensorMembers,
+                           {"dtype", "view", "prev_shape", "tied_to"},
                            inventory.tensors.emplace_back());
        });
      }},
@@ -185,36 +224,51 @@ static const MemberReader<Inventory> members[] = {
      [](const Input &input, Inventory &inventory) {
        return forElements(input, [&](const Input &entry) -> Error {
          Inventory::Shard &shard = inventory.shards.emplace_back();
-         if (Error error = readObject(entry, shardMembers, shard))
+         if (Error error = readObject(entry, shardMembers, {}, shard))
            return error;
          return checkShard(inventory, shard, entry);
        });
      }},
-    {"devices",
-     [](const Input &input, Inventory &inventory) {
-       return forElements(input, [&](const Input &entry) -> Error {
-         Inventory::Device &device = inventory.devices.emplace_back();
-         if (Error error = readObject(entry, deviceMembers, device))
-           return error;
-         return checkDevice(inventory, device, entry);
-       });
-     }},
+    {"devices", readEntries<readNextDevice>},
+    {"roles", readEntries<readNextRole>},
 };
 
-llvm::Expected<Inventory> etc::request::parseInventory(StringRef text,
-                                                       StringRef fileName) {
-  llvm::Expected<Node> node = parse(text, fileName);
-  if (!node)
-    return node.takeError();
+/// One of the two lists says who holds what.
+static Error checkLists(const Input &input) {
+  auto has = [&](StringRef key) {
+    return llvm::any_of(input.node.members, [&](const Member &member) {
+      return member.key == key;
+    });
+  };
+  if (has("devices") && has("roles"))
+    return malformed(input.field,
+                     "\"devices\" and \"roles\" both say who holds what; give "
+                     "one of the two");
+  if (!has("devices") && !has("roles"))
+    return malformed(input.field, "\"devices\" is missing");
+  return Error::success();
+}
+
+llvm::Expected<Inventory> json::readInventory(const Input &input) {
   Inventory inventory;
-  Input input{*node, {{fileName.str(), node->line, node->column}, "inventory"}};
-  if (Error error = readObject(input, members, inventory))
+  if (Error error = readObject(input, members, {"devices", "roles"}, inventory))
+    return error;
+  if (Error error = checkLists(input))
     return error;
   if (inventory.devices.empty())
     return malformed(input.field, "no device holds anything");
   if (Error error = checkInventory(inventory, input))
     return error;
   return inventory;
+}
+
+llvm::Expected<Inventory> etc::request::parseInventory(StringRef text,
+                                                       StringRef fileName) {
+  llvm::Expected<Node> node = parse(text, fileName);
+  if (!node)
+    return node.takeError();
+  return json::readInventory(
+      {*node, {{fileName.str(), node->line, node->column}, "inventory"}});
 }
 
 llvm::Expected<Inventory> etc::request::readInventory(StringRef path,
@@ -225,17 +279,38 @@ llvm::Expected<Inventory> etc::request::readInventory(StringRef path,
   return parseInventory(*text, path);
 }
 
+std::optional<std::vector<int64_t>> Inventory::getDevices() const {
+  std::vector<int64_t> list;
+  for (const Device &device : devices)
+    list.push_back(device.device);
+  return list.empty() || list.front() < 0 ? std::nullopt : std::optional(list);
+}
+
+static void makeSide(Inventory inventory, const Field &field, SideSpec &side) {
+  side.parallel = Parallelism();
+  side.parallel.dp = inventory.devices.size();
+  side.devices = inventory.getDevices();
+  side.devicesWhere = field.where;
+  side.inventory = std::make_shared<const Inventory>(std::move(inventory));
+}
+
 Error etc::request::inventoryOfFile(StringRef path, const Field &field,
                                     SideSpec &side) {
   llvm::Expected<Inventory> inventory = readInventory(path, field);
   if (!inventory)
     return inventory.takeError();
-  side.parallel = Parallelism();
-  side.parallel.dp = inventory->devices.size();
-  side.devices.emplace();
-  for (const Inventory::Device &device : inventory->devices)
-    side.devices->push_back(device.device);
-  side.devicesWhere = field.where;
-  side.inventory = std::make_shared<const Inventory>(std::move(*inventory));
+  makeSide(std::move(*inventory), field, side);
+  return Error::success();
+}
+
+Error json::readSideInventory(const Input &input, SideSpec &side) {
+  if (input.node.kind == Kind::String)
+    return inventoryOfFile(input.node.text, input.field, side);
+  if (input.node.kind != Kind::Object)
+    return expected(input, "the name of a file, or an inventory");
+  llvm::Expected<Inventory> inventory = readInventory(input);
+  if (!inventory)
+    return inventory.takeError();
+  makeSide(std::move(*inventory), input.field, side);
   return Error::success();
 }

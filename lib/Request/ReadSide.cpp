@@ -129,7 +129,7 @@ static const MemberReader<SideSpec> sideMembers[] = {
     {"devices", readSideDevices},
     {"distributed_optimizer", readDistributedOptimizer},
     {"bucket_size", readBucketSize},
-    {"inventory", readFile<inventoryOfFile>},
+    {"inventory", readSideInventory},
     {"plan", readFile<planOfFile>},
 };
 

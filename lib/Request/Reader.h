@@ -90,6 +90,10 @@ llvm::Error readTensors(const Input &input, ModelSpec &model);
 /// Whether an inventory that was read from `input` lists every tensor once, and
 /// every element of a device once.
 llvm::Error checkInventory(const Inventory &inventory, const Input &input);
+/// Reads an inventory that stands in another file, or in a request.
+llvm::Expected<Inventory> readInventory(const Input &input);
+/// Makes a side of an inventory, or of the name of its file.
+llvm::Error readSideInventory(const Input &input, SideSpec &side);
 /// Reads the number of devices of each node.
 llvm::Error readCluster(const Input &input, std::vector<int64_t> &nodes);
 

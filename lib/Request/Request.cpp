@@ -46,6 +46,10 @@ bool Request::isUsable(int64_t device) const {
          !llvm::is_contained(leaving, device);
 }
 
+std::string SideSpec::str() const {
+  return inventory ? "the inventory" : parallel.str();
+}
+
 static constexpr int64_t million = 1000000;
 
 int64_t MemoryBudget::bytesFor(int64_t maxOfPrevAndCurr) const {
@@ -105,6 +109,7 @@ void etc::request::adoptModel(Request &request) {
   for (const SideSpec *side : {&request.prev, &request.curr})
     if (side->model && model.layers == 0 && model.hidden == 0)
       model = *side->model;
+  adoptInventories(request);
 }
 
 void etc::request::settleRequest(Request &request) {

@@ -63,6 +63,8 @@ llvm::Error store(llvm::Expected<T> value, Target &target) {
 
 /// Takes the model from a side where the request names none.
 void adoptModel(Request &request);
+/// Where it names none and both sides are inventories, their tables are it.
+void adoptInventories(Request &request);
 
 /// What both ways into a request do last: adoptModel, fills ffn, takes the
 /// preset's name from a model whose sizes are no longer the preset's, and

@@ -142,7 +142,13 @@ std::vector<State> etc::request::statesOf(StringRef precision,
 }
 
 std::vector<State> etc::request::statesOf(const ModelSpec &model) {
-  std::vector<State> states = statesOf(model.precision, model.optimizer);
+  std::vector<State> states;
+  if (!model.ownStates.empty()) {
+    for (const auto &[name, dtype] : model.ownStates)
+      states.push_back({.name = name, .dtype = dtype});
+    return states;
+  }
+  states = statesOf(model.precision, model.optimizer);
   for (const auto &[name, dtype] : model.stateDTypes)
     for (State &state : states)
       if (state.name == name)

@@ -147,11 +147,15 @@ void ByteCosts::addPool(int64_t pool) {
     costs.push_back(size - bytes);
 }
 
-/// Where only the current side has ranges, a previous pool is one role.
+/// An inventory may list what all previous roles of a pool share.
 void ByteCosts::addRange(int64_t role) {
   for (const Piece &piece : curr.getOwn(role))
     addPiece(piece, [&](Holder holder, int64_t bytes) {
-      overlaps[role][holder.number] += bytes;
+      if (!holder.isPool)
+        overlaps[role][holder.number] += bytes;
+      else
+        for (int64_t prevRole : prev.getRoles(holder.number))
+          overlaps[role][prevRole] += bytes;
     });
 }
 

@@ -135,12 +135,19 @@ WorthTable NodeClasses::worthsOf(const TensorTable &table, const Holdings &prev,
                 worths.add(role, place, bytes);
             });
     }
+  // What an inventory lists may be what all roles of a pool share.
+  SmallVector<SmallVector<int64_t>> poolsOf;
+  for (int32_t number : group)
+    poolsOf.push_back(pools[number]);
+  const auto classesOfPools = invert(poolsOf, prev.getPools());
   for (int64_t role = 0; role < curr.size(); ++role)
     for (const Piece &piece : curr.getOwn(role))
       coverage.add(
           piece,
           [&](Holder holder) {
-            return ArrayRef<int64_t>(classesOf[holder.number]);
+            return ArrayRef<int64_t>(holder.isPool
+                                         ? classesOfPools[holder.number]
+                                         : classesOf[holder.number]);
           },
           [&](int64_t place, int64_t bytes) {
             worths.add(role, place, bytes);

@@ -156,7 +156,7 @@ void BenefitCounter::addRanges(const ReachedRoles &columns,
     for (auto [column, bytes] : countRanges(currRanges[role], columnsOfRole))
       ofRole[column] += bytes;
     for (auto [column, group] : llvm::enumerate(benefits.colGroup))
-      if (!prev.hasRanges())
+      if (!prev.hasRanges() || curr.getInventory())
         if (int64_t bytes = countPools(currRanges[role], groups[group]))
           ofRole[column] += bytes;
   }

@@ -78,7 +78,7 @@ static LogicalResult checkPools(MigrationOp migration, Side side,
   ParallelAttr parallel = migration.getParallel(side);
   if (parallel.getInventory())
     return held.any() ? success()
-                      : migration.emitFieldError({"prev"})
+                      : migration.emitFieldError({stringifySide(side)})
                             << "the inventory holds nothing";
   for (int64_t stage = 0; stage < parallel.getPp(); ++stage) {
     if (!hasTensors(migration, side, stage))

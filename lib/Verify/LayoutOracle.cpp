@@ -40,31 +40,33 @@ static request::Parallelism toParallelism(ParallelAttr parallel) {
 }
 
 /// An inventory is what it says: there is no other account of it.
-void LayoutOracle::readInventory(MigrationOp migration) {
-  inventory.resize(migration.getPrev().getRoles());
+void LayoutOracle::readInventory(MigrationOp migration, Side side) {
+  ParallelAttr parallel = migration.getParallel(side);
+  auto &listed = known[static_cast<int>(side)];
   for (WorkloadOp workload : migration.getOps<WorkloadOp>())
-    if (workload.getSide() == Side::Prev)
+    if (workload.getSide() == side)
       llvm::append_range(
-          inventory[migration.getPrev().getRoleIndex(workload.getRole())],
+          listed[parallel.getRoleIndex(workload.getRole())],
           table.expand(workload.getWid(),
                        table.getTypes(workload.getWt().value_or(ArrayAttr()))));
-  for (auto &pieces : inventory) {
-    llvm::sort(pieces);
-    for (const Piece &piece : pieces)
-      held.insert(piece.tensor);
+  for (auto &pieces : listed) {
+    std::sort(pieces.begin(), pieces.end());
+    if (side == Side::Prev)
+      for (const Piece &piece : pieces)
+        held.insert(piece.tensor);
   }
 }
 
 LayoutOracle::LayoutOracle(MigrationOp migration, const TensorTable &table)
     : table(table) {
-  if (migration.getPrev().getInventory())
-    readInventory(migration);
   for (Side side : {Side::Prev, Side::Curr}) {
     SideModel &model = sides[static_cast<int>(side)];
     ParallelAttr parallel = migration.getParallel(side);
     model.attr = parallel;
     model.parallel = toParallelism(parallel);
     known[static_cast<int>(side)].resize(parallel.getRoles());
+    if (parallel.getInventory())
+      readInventory(migration, side);
     model.model.layers = migration.getLayers();
     model.model.experts = migration.getExperts().value_or(0);
     model.model.types.resize(table.getTypeCount());
@@ -109,10 +111,8 @@ static Piece toPiece(TensorOp tensor, const layout::Piece &held) {
 
 ArrayRef<Piece> LayoutOracle::holdings(Side side, int64_t role) const {
   const SideModel &model = sides[static_cast<int>(side)];
-  if (model.attr.getInventory())
-    return inventory[role];
   SmallVector<Piece, 0> &pieces = known[static_cast<int>(side)][role];
-  if (!pieces.empty())
+  if (!pieces.empty() || model.attr.getInventory())
     return pieces;
   RoleAttr attr = model.attr.getRole(role);
   layout::Role wanted{attr.getStage(), attr.getSlot(),

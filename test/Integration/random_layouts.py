@@ -271,24 +271,33 @@ def judge_again(etc_opt, case, folder):
     check(completed.returncode == 0, f"as text the plan is refused: {completed.stderr.strip()}")
 
 
-def plan_from_inventory(etc_opt, etc_run, case, document, folder):
-    """What devices hold, listed box by box, leads to as good a plan as the configuration that it comes from."""
-    inventory = {"format": "etc-inventory", "version": 1,
-                 "tensors": [{key: tensor[key] for key in ("name", "type", "dtype", "shape", "prev_shape") if key in tensor}
-                             for tensor in document["tensors"]],
-                 "shards": document["shards"],
-                 "devices": [{"device": entry["device"], "has": entry["prev"]}
-                             for entry in sorted(document["devices"], key=lambda entry: entry["device"])
-                             if entry.get("prev")]}
-    (folder / "inventory.json").write_text(json.dumps(inventory))
+def inventory_of(document, side):
+    """What the devices of a plan's JSON hold before, or its roles after."""
+    devices = sorted((entry for entry in document["devices"] if entry.get(side)), key=lambda entry: entry["device"])
+    entries = {entry["device"]: entry[side] for entry in devices}
+    if side == "prev":
+        holders = {"devices": [{"device": device, "has": has} for device, has in entries.items()]}
+    else:
+        holders = {"roles": [{"role": rank, "has": entries.get(device, [])}
+                             for rank, device in enumerate(document["placement"]["curr"])]}
+    return {"format": "etc-inventory", "version": 1,
+            "tensors": [{key: tensor[key] for key in ("name", "type", "dtype", "shape", "prev_shape") if key in tensor}
+                        for tensor in document["tensors"]],
+            "shards": document["shards"], **holders}
+
+
+def plan_inventories(etc_opt, etc_run, case, document, folder, side):
+    """What a side holds, listed box by box, leads to as good a plan as the configuration that it comes from."""
+    (folder / "inventory.json").write_text(json.dumps(inventory_of(document, side)))
+    request_side = {key: value for key, value in case.request[side].items() if side == "prev" or key != "devices"}
     figures, relayed = [], False
-    for number, prev in enumerate((case.request["prev"], {"inventory": str(folder / "inventory.json")})):
+    for number, given in enumerate((request_side, {"inventory": str(folder / "inventory.json")})):
         request = {key: value for key, value in case.request.items() if key not in ("policy", "memory_budget")}
         request.setdefault("place", "any")  # the paper's policy has none
         file, out = folder / f"{number}.json", folder / f"{number}.etcplan"
-        file.write_text(json.dumps({**request, "prev": prev, "derive": "none"}))
+        file.write_text(json.dumps({**request, side: given, "derive": "none"}))
         completed = run([etc_opt, file, *case.options, "--emit=plan", "-o", out, "--quiet"])
-        check(completed.returncode == 0, f"from an inventory: {completed.stderr.strip()}")
+        check(completed.returncode == 0, f"{side} as an inventory: {completed.stderr.strip()}")
         summary = as_json(etc_opt, out, "--devices=0")["summary"]
         figures.append({key: summary["bound"][key] for key in ("moved_bytes", "internode_bytes")})
         if request["place"] == "any":
@@ -296,7 +305,7 @@ def plan_from_inventory(etc_opt, etc_run, case, document, folder):
         relayed = relayed or summary["relayed_bytes"] > 0
     if relayed:  # in one of them at least
         figures = [{key: figure[key] for key in figure if "moved" in key} for figure in figures]
-    check(figures[0] == figures[1], f"from a configuration {figures[0]}, from its inventory {figures[1]}")
+    check(figures[0] == figures[1], f"{side} as a configuration: {figures[0]}, as its inventory: {figures[1]}")
     execute(etc_run, out)
 
 
@@ -326,7 +335,7 @@ def try_seed(arguments):
             if rng.random() < 0.1:
                 judge_again(etc_opt, case, folder)
             if rng.random() < 0.1 and document["devices"]:
-                plan_from_inventory(etc_opt, etc_run, case, document, folder)
+                plan_inventories(etc_opt, etc_run, case, document, folder, rng.choice(["prev", "curr"]))
         except Wrong as wrong:
             return seed, refused, (request, options), str(wrong)
         except Exception:  # a mistake of the test; the seeds after it are tried all the same

@@ -1,8 +1,8 @@
 //===- Inventory.h - Who holds what -----------------------------*- C++ -*-===//
 //
-// What is left after a failure, or any state that no configuration describes:
-// the tables of a plan, and who holds which shards. docs/reliability.md has the
-// format.
+// What is left after a failure, or any layout that no configuration describes,
+// as the state before or as the one wanted: the tables of a plan, and who holds
+// which shards. docs/inventory-format.md has the format.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,14 +40,20 @@ struct Inventory {
     int64_t tensor;
     std::vector<Box> boxes; ///< disjoint
   };
+  /// A device, or a role whose device the planner may choose.
   struct Device {
-    int64_t device;
+    int64_t device = -1;      ///< -1: any
     std::vector<int64_t> has; ///< shards, at most one of a tensor
   };
 
   std::vector<Tensor> tensors;
   std::vector<Shard> shards;
-  std::vector<Device> devices; ///< ascending
+  /// One for each role; where the inventory lists devices, one for each of
+  /// these, ascending.
+  std::vector<Device> devices;
+
+  /// The device of every role; nothing where the planner chooses.
+  std::optional<std::vector<int64_t>> getDevices() const;
 };
 
 /// Parses an inventory; `fileName` is what messages call it. It is Malformed

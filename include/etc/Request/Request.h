@@ -117,8 +117,8 @@ struct SideSpec {
   /// The device of every rank; rank r is on device r (prev) or wherever the
   /// planner likes (curr) without it.
   std::optional<std::vector<int64_t>> devices;
-  /// What devices hold, in place of a configuration: the ranks are the devices
-  /// of the inventory, whatever `parallel` says but their number, its dp.
+  /// What devices or roles hold, in place of a configuration: ranks are the
+  /// roles of the inventory, whatever `parallel` says but their number, its dp.
   std::shared_ptr<const Inventory> inventory;
   /// What the plan that the side was read from calls its model; it must be the
   /// request's. Empty without a plan.
@@ -128,6 +128,9 @@ struct SideSpec {
   /// Whether the request names this side at all.
   bool given = false;
   SourceLocation where, devicesWhere, stagesWhere;
+
+  /// As messages call it: the shorthand, or "the inventory".
+  std::string str() const;
 };
 
 /// Which tensors the layers of a model have, beside those that all have.
@@ -182,6 +185,8 @@ struct TensorSpec {
   std::optional<std::pair<int64_t, int64_t>> layers = {}; ///< [first, last)
   /// The shape that the trainer sees; empty: the same.
   std::vector<int64_t> view = {};
+  /// The states that it has; empty: those that the optimizer's table says.
+  std::vector<std::string> types = {};
 
   bool operator==(const TensorSpec &) const = default;
 };
@@ -213,6 +218,9 @@ struct ModelSpec {
   /// own.
   std::string precision = "bf16", optimizer = "adam";
   std::vector<std::pair<std::string, std::string>> stateDTypes = {};
+  /// All states, by name and element type, where no optimizer says them; empty:
+  /// those of the precision and the optimizer.
+  std::vector<std::pair<std::string, std::string>> ownStates = {};
   bool tiedEmbeddings = true;
   /// Whether `ffn` was given, and stays when `hidden` is overridden.
   bool ffnGiven = false;

@@ -31,14 +31,12 @@ private:
     request::Parallelism parallel;
     ParallelAttr attr;
   };
-  void readInventory(MigrationOp migration);
+  void readInventory(MigrationOp migration, Side side);
 
   const TensorTable &table;
   SideModel sides[2];
   mutable std::vector<llvm::SmallVector<Piece, 0>> known[2]; ///< [side][role]
-  /// Of an inventory: [role] pieces, and the tensors there are.
-  std::vector<llvm::SmallVector<Piece, 0>> inventory;
-  llvm::DenseSet<unsigned> held;
+  llvm::DenseSet<unsigned> held; ///< the tensors of a previous inventory
 };
 
 } // namespace etc
