@@ -23,7 +23,8 @@ static LogicalResult planModule(ModuleOp module,
   if (request.policy == "paper") {
     PaperPipelineOptions paper;
     paper.twoStage = options.twoStage;
-    paper.costs = options.paperCosts;
+    paper.costs =
+        request.paperCosts == "units" ? CostUnit::Units : CostUnit::Merged;
     buildPaperPipeline(passes, paper);
   } else {
     PlanPipelineOptions best;

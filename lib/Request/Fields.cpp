@@ -27,6 +27,13 @@ static llvm::Error checkReserve(const Request &request, const Field &field) {
   return llvm::Error::success();
 }
 
+static llvm::Error checkPaperCosts(const Request &request, const Field &field) {
+  if (request.paperCosts == "merged" || request.policy == "paper")
+    return llvm::Error::success();
+  return malformed(field, "is of the paper's method; set the policy to "
+                          "\"paper\", or leave it out");
+}
+
 // Options are applied in this order, those with an `after` last: arguments and
 // presets come before the sizes that change them.
 static std::vector<RequestField> makeTable() {
@@ -138,6 +145,13 @@ static std::vector<RequestField> makeTable() {
        .page = "paper-policy.md",
        .stored = &Request::policy,
        .words = {"best", "paper"}},
+      {.name = "paper_costs",
+       .help = "Under --policy=paper, the matrix to solve: as the paper merges "
+               "it, or exact units (layers x slices)",
+       .page = "paper-policy.md",
+       .stored = &Request::paperCosts,
+       .words = {"merged", "units"},
+       .check = checkPaperCosts},
       {.name = "place",
        .help =
            "Where roles may go: tensor-parallel groups inside nodes, on the "

@@ -23,10 +23,9 @@ static int malformed(const Twine &message) {
 static int checkPolicy(const PlannerOptions &options,
                        const request::Request &request) {
   if (request.policy != "paper") {
-    if (options.twoStage || options.paperCosts)
-      return malformed(
-          Twine(options.twoStage ? "--two-stage" : "--paper-costs") +
-          " is of the paper's method; add --policy=paper");
+    if (options.twoStage)
+      return malformed("--two-stage is of the paper's method; add "
+                       "--policy=paper");
     return 0;
   }
   if (options.overrides.has("place"))

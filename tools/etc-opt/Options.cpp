@@ -114,13 +114,6 @@ struct Options {
       cl::desc(
           "Under --policy=paper: de-fragment in a second plan (-o m.etcplan "
           "writes m.1.etcplan and m.2.etcplan)")};
-  cl::opt<CostUnit> paperCosts{
-      "paper-costs", cl::desc("Under --policy=paper, the matrix to solve:"),
-      cl::init(CostUnit::Merged), cl::cat(category),
-      cl::values(clEnumValN(CostUnit::Merged, "merged",
-                            "as the paper merges (default)"),
-                 clEnumValN(CostUnit::Units, "units",
-                            "exact units, layers x slices"))};
   cl::opt<bool> requestFields{
       "request-fields", cl::Hidden, cl::cat(category),
       cl::desc("Print the table of a request's fields, as JSON")};
@@ -186,8 +179,6 @@ PlannerOptions etc::readPlannerOptions() {
   result.quiet = o.quiet;
   result.trustBytecode = o.trustBytecode;
   result.twoStage = o.twoStage;
-  if (o.paperCosts.getNumOccurrences())
-    result.paperCosts = o.paperCosts;
   result.frontier = o.frontier;
   if (o.whichNodes.getNumOccurrences())
     result.whichNodes = o.whichNodes;
@@ -209,8 +200,7 @@ bool PlannerOptions::isRequest() const {
 }
 
 bool PlannerOptions::describesRequest() const {
-  return twoStage || paperCosts || frontier || whichNodes ||
-         !overrides.values.empty();
+  return twoStage || frontier || whichNodes || !overrides.values.empty();
 }
 
 bool PlannerOptions::isModule() const {

@@ -23,7 +23,6 @@ struct PlannerOptions {
   bool quiet = false;
   bool trustBytecode = false;
   bool twoStage = false;
-  std::optional<CostUnit> paperCosts;
   bool frontier = false;
   std::optional<int64_t> whichNodes;
   /// "50,450": see Rates.h.

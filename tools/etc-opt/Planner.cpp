@@ -35,7 +35,6 @@ static LogicalResult printDiagnostic(Diagnostic &diagnostic) {
 PlanOptions etc::planOptions(const PlannerOptions &options) {
   PlanOptions result;
   result.twoStage = options.twoStage;
-  result.paperCosts = options.paperCosts.value_or(CostUnit::Merged);
   result.instrument = [](PassManager &passes) {
     applyDefaultTimingPassManagerCLOptions(passes);
     return applyPassManagerCLOptions(passes);

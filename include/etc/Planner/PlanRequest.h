@@ -29,8 +29,6 @@ struct PlannedRequest {
 struct PlanOptions {
   /// Under the paper's policy: de-fragment in a second plan.
   bool twoStage = false;
-  /// Under the paper's policy: the matrix to solve.
-  CostUnit paperCosts = CostUnit::Merged;
   /// What a tool adds to the passes, such as timing; may be empty.
   std::function<mlir::LogicalResult(mlir::PassManager &)> instrument;
 };

@@ -259,7 +259,7 @@ struct Request {
   /// Ascending, without repeats.
   std::vector<int64_t> failed, leaving;
   // The words that these may be stand in the table of fields (Fields.h).
-  std::string derive, policy, place, objective;
+  std::string derive, policy, paperCosts, place, objective;
   std::optional<MemoryBudget> memoryBudget;
   /// Bytes of the budget that a migration leaves free; 0 unless the budget is
   /// in bytes and larger.

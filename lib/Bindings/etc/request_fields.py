@@ -37,6 +37,10 @@ class RequestFields(TypedDict, total=False):
     policy: Optional[Literal["best", "paper"]]
     """Planning policy: the least bytes, or what the paper does. Without it: best."""
 
+    paper_costs: Optional[Literal["merged", "units"]]
+    """Under --policy=paper, the matrix to solve: as the paper merges it, or exact units
+    (layers x slices). Without it: merged."""
+
     place: Optional[Literal["pack", "tp", "any"]]
     """Where roles may go: tensor-parallel groups inside nodes, on the fewest of them
     (pack) or on all (tp); or any device. Without it: pack."""
