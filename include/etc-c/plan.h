@@ -23,12 +23,6 @@ extern "C" {
 /* The library's ETC_PLAN_API_VERSION. */
 ETC_API uint32_t etc_planner_api_version(void);
 
-typedef enum etc_objective {
-  ETC_INTERNODE = 0, /* fewest bytes between nodes, then fewest in all, if the
-                      * request's "objective" does not say otherwise */
-  ETC_TOTAL = 1      /* the other way round, whatever the request says */
-} etc_objective;
-
 /* Since 2. What times are predicted for: GB/s (decimal) of a device in each
  * direction, 0.001 to 1000000. */
 typedef struct etc_rates {
@@ -37,9 +31,8 @@ typedef struct etc_rates {
 } etc_rates;
 
 typedef struct etc_planner_options {
-  uint32_t struct_size; /* sizeof(etc_planner_options), set by the caller */
-  etc_objective objective;
-  const etc_rates *rates; /* since 2; NULL: 50 and 450 */
+  uint32_t struct_size;   /* sizeof(etc_planner_options), set by the caller */
+  const etc_rates *rates; /* NULL: 50 and 450 */
 } etc_planner_options;
 
 /* Plans a request, which is what etc-opt reads from a file: JSON in UTF-8.
@@ -50,6 +43,15 @@ typedef struct etc_planner_options {
 ETC_API etc_error *etc_planner_plan(const char *request,
                                     const etc_planner_options *options,
                                     etc_plan **plan);
+
+/* Since 2. The two plans of "policy": "paper" that de-fragments in a migration
+ * of its own, as of etc-opt --two-stage: to the assigned roles, and from there
+ * to their devices. Another policy is ETC_ERROR_MALFORMED. Both plans are the
+ * caller's. */
+ETC_API etc_error *etc_planner_two_stage(const char *request,
+                                         const etc_planner_options *options,
+                                         etc_plan **assigned,
+                                         etc_plan **defragmented);
 
 /* UTF-8, freed by the caller. */
 typedef struct etc_text etc_text;

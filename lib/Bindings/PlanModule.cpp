@@ -14,6 +14,13 @@
 
 using namespace etc::python;
 
+static nb::bytes bytesOf(etc_plan *plan) {
+  PlanPointer owner(plan);
+  size_t size = 0;
+  const void *bytes = etc_plan_bytes(plan, &size);
+  return nb::bytes(static_cast<const char *>(bytes), size);
+}
+
 static nb::bytes makePlan(const std::string &request) {
   etc_plan *plan = nullptr;
   etc_error *error = nullptr;
@@ -22,16 +29,26 @@ static nb::bytes makePlan(const std::string &request) {
     error = etc_planner_plan(request.c_str(), nullptr, &plan);
   }
   check(error);
-  PlanPointer owner(plan);
-  size_t size = 0;
-  const void *bytes = etc_plan_bytes(plan, &size);
-  return nb::bytes(static_cast<const char *>(bytes), size);
+  return bytesOf(plan);
 }
 
 static PlanPointer readPlan(nb::bytes bytes) {
   etc_plan *plan = nullptr;
   check(etc_plan_read(bytes.c_str(), bytes.size(), &plan));
   return PlanPointer(plan);
+}
+
+static std::pair<nb::bytes, nb::bytes>
+makeTwoStage(const std::string &request) {
+  etc_plan *assigned = nullptr, *defragmented = nullptr;
+  etc_error *error = nullptr;
+  {
+    nb::gil_scoped_release free;
+    error = etc_planner_two_stage(request.c_str(), nullptr, &assigned,
+                                  &defragmented);
+  }
+  check(error);
+  return {bytesOf(assigned), bytesOf(defragmented)};
 }
 
 static std::string takeText(etc_error *error, etc_text *text) {
@@ -129,6 +146,7 @@ static std::string writeReport(nb::bytes plan, const GivenRates &rates) {
 NB_MODULE(_plan, m) {
   m.doc() = "The planner of etc-c/plan.h.";
   m.def("make", &makePlan);
+  m.def("two_stage", &makeTwoStage);
   m.def("json", &writeJson, nb::arg("plan"), nb::arg("devices").none());
   m.def("summary", &writeSummary);
   m.def("explain", &ask<etc_planner_explain>, nb::arg("request"),

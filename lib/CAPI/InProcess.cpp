@@ -50,6 +50,8 @@ static Answer refuseUsage(llvm::Error error) {
 // On requests
 //===----------------------------------------------------------------------===//
 
+static llvm::Error accept(const Request &) { return llvm::Error::success(); }
+
 /// Reads and checks the request; then has `verb` write its answer.
 static Answer
 ask(const std::string &text, const AskOptions &options,
@@ -60,8 +62,6 @@ ask(const std::string &text, const AskOptions &options,
   llvm::Expected<Request> request = request::parseRequest(text, "request");
   if (!request)
     return refuse(request.takeError());
-  if (options.totalFirst)
-    request->objective = "total";
   if (llvm::Error error = request::checkRequest(*request))
     return refuse(std::move(error));
   if (llvm::Error error = checkRates(options.rates.value_or(Rates())))
@@ -88,18 +88,17 @@ ask(const std::string &text, const AskOptions &options,
   return answer;
 }
 
-static llvm::Error accept(const Request &) { return llvm::Error::success(); }
-
 /// The same of a request that is planned once.
 static Answer askPlanned(
     const std::string &text, const AskOptions &options,
     llvm::function_ref<void(const Request &, PlannedRequest &, raw_ostream &)>
-        write) {
-  return ask(text, options, accept,
+        write,
+    const PlanOptions &how = {}) {
+  return ask(text, options, how.twoStage ? checkTwoStage : accept,
              [&](MLIRContext &context, const Request &request,
                  raw_ostream &os) -> LogicalResult {
                FailureOr<PlannedRequest> planned =
-                   planRequest(context, request, {});
+                   planRequest(context, request, how);
                if (failed(planned))
                  return failure();
                write(request, *planned, os);
@@ -107,13 +106,30 @@ static Answer askPlanned(
              });
 }
 
+static void writePlan(ArrayRef<uint8_t> plan, raw_ostream &os) {
+  os.write(reinterpret_cast<const char *>(plan.data()), plan.size());
+}
+
 Answer etc::askPlan(const std::string &request, const AskOptions &options) {
   return askPlanned(
       request, options,
       [](const Request &, PlannedRequest &planned, raw_ostream &os) {
-        const std::vector<uint8_t> &plan = planned.plans.front();
-        os.write(reinterpret_cast<const char *>(plan.data()), plan.size());
+        writePlan(planned.plans.front(), os);
       });
+}
+
+Answer etc::askTwoStage(const std::string &request, const AskOptions &options,
+                        std::string &second) {
+  PlanOptions how;
+  how.twoStage = true;
+  llvm::raw_string_ostream secondStream(second);
+  return askPlanned(
+      request, options,
+      [&](const Request &, PlannedRequest &planned, raw_ostream &os) {
+        writePlan(planned.plans.front(), os);
+        writePlan(planned.plans.back(), secondStream);
+      },
+      how);
 }
 
 Answer etc::askExplanation(const std::string &request,

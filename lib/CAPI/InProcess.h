@@ -25,14 +25,16 @@ struct Answer {
   std::string error; ///< one line; empty where there is an answer
 };
 
-/// How to plan and what to assume, beside the request.
+/// What to assume, beside the request.
 struct AskOptions {
-  bool totalFirst = false; ///< whatever the request says
   std::optional<Rates> rates;
 };
 
 /// Each takes a request in JSON. They print nothing and keep nothing.
 Answer askPlan(const std::string &request, const AskOptions &options);
+/// The first plan is the answer, the second one goes to `second`.
+Answer askTwoStage(const std::string &request, const AskOptions &options,
+                   std::string &second);
 Answer askExplanation(const std::string &request, const AskOptions &options);
 Answer askPrice(const std::string &request, const AskOptions &options);
 Answer askFrontier(const std::string &request, const AskOptions &options);

@@ -36,7 +36,6 @@ static etc::AskOptions readOptions(const etc_planner_options *options) {
     std::memcpy(&given, options,
                 std::min<size_t>(options->struct_size, sizeof given));
   etc::AskOptions result;
-  result.totalFirst = given.objective == ETC_TOTAL;
   if (given.rates)
     result.rates = {given.rates->between_nodes, given.rates->inside_node};
   return result;
@@ -82,6 +81,30 @@ etc_error *etc_planner_plan(const char *request,
     if (!answer.error.empty())
       return etc_error_new(answer.kind, answer.error.c_str());
     return etc_plan_read(answer.text.data(), answer.text.size(), plan);
+  });
+}
+
+etc_error *etc_planner_two_stage(const char *request,
+                                 const etc_planner_options *options,
+                                 etc_plan **assigned, etc_plan **defragmented) {
+  return guarded([&]() -> etc_error * {
+    if (!request || !assigned || !defragmented)
+      return refuseNull("etc_planner_two_stage");
+    std::string second;
+    etc::Answer first = etc::askTwoStage(request, readOptions(options), second);
+    if (!first.error.empty())
+      return etc_error_new(first.kind, first.error.c_str());
+    etc_plan *before = nullptr;
+    if (etc_error *error =
+            etc_plan_read(first.text.data(), first.text.size(), &before))
+      return error;
+    etc_error *error =
+        etc_plan_read(second.data(), second.size(), defragmented);
+    if (error)
+      etc_plan_free(before);
+    else
+      *assigned = before;
+    return error;
   });
 }
 

@@ -24,6 +24,13 @@ Error etc::checkComparable(const request::Request &request) {
   return Error::success();
 }
 
+Error etc::checkTwoStage(const request::Request &request) {
+  if (request.policy == "paper")
+    return Error::success();
+  return refuse("policy", "two stages are of the paper's method; set the "
+                          "policy to \"paper\"");
+}
+
 Error etc::checkRates(const Rates &rates) {
   if (rates.areValid())
     return Error::success();

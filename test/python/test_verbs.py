@@ -188,6 +188,37 @@ class Verbs(unittest.TestCase):
                 planned += self.compare_request(request, count)
         self.assertGreater(planned, REQUESTS // 4)
 
+    def compare_two_stage(self, request):
+        """Both plans, byte for byte; whether there are any."""
+        file, plan = self.path("request.json"), self.path("m.etcplan")
+        with open(file, "w", encoding="utf-8") as out:
+            json.dump(request, out)
+        done = self.etc_opt(file, "--two-stage", "--emit=plan", "-o", plan)
+        try:
+            pair = etc.two_stage(request)
+        except etc.UnsatisfiableError as error:
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn(str(error), done.stderr.decode())
+            return False
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for number, made in enumerate(pair, 1):
+            with open(self.path(f"m.{number}.etcplan"), "rb") as read:
+                self.assertEqual(made.to_bytes(), read.read())
+        return True
+
+    def test_two_stages(self):
+        rng = random.Random(self.seed)
+        planned = 0
+        for number in range(REQUESTS):
+            request = random_request(rng)
+            for chosen in ("place", "objective", "leaving", "failed"):
+                request.pop(chosen, None)
+            request["policy"] = "paper"
+            request["paper_costs"] = rng.choice(("merged", "units"))
+            with self.subTest(number=number, request=request):
+                planned += self.compare_two_stage(request)
+        self.assertGreater(planned, REQUESTS // 4)
+
     def test_chain(self):
         """A request that begins where a plan ends."""
         request = {"model": "gpt2", "prev": "PP2TP2", "curr": "PP4", "cluster": "2x4"}
@@ -206,6 +237,10 @@ class Verbs(unittest.TestCase):
         request = {"model": "gpt2", "prev": "PP2", "curr": "PP4", "cluster": "1x4"}
         with self.assertRaisesRegex(etc.PlanError, "policy: .* leave the policy out"):
             etc.frontier(**request, policy="paper")
+        with self.assertRaisesRegex(etc.PlanError, "policy: two stages are of the"):
+            etc.two_stage(**request, policy="best")
+        with self.assertRaisesRegex(etc.PlanError, "paper_costs: is of the paper's"):
+            etc.plan(**request, paper_costs="units")
         with self.assertRaisesRegex(ValueError, "count: expected a positive integer"):
             etc.which_nodes(0, **request)
         with self.assertRaisesRegex(etc.UsageError, "rates: expected 0.001 to"):

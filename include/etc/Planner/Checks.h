@@ -17,6 +17,9 @@ namespace etc {
 /// devices: whether the request leaves them that.
 llvm::Error checkComparable(const request::Request &request);
 
+/// Two stages are the paper's: whether the request asks for its policy.
+llvm::Error checkTwoStage(const request::Request &request);
+
 /// Whether rates are in a range that times can be made from.
 llvm::Error checkRates(const Rates &rates);
 

@@ -25,7 +25,7 @@ from etc.errors import (
 from etc.migration import Migration, migrate, prepare
 from etc.planner import plan
 from etc.plans import Plan, Summary, TensorSpec
-from etc.questions import explain, frontier, price, which_nodes
+from etc.questions import explain, frontier, price, two_stage, which_nodes
 from etc.report import Report
 
 __version__ = _version()
@@ -50,5 +50,6 @@ __all__ = [
     "plan",
     "prepare",
     "price",
+    "two_stage",
     "which_nodes",
 ]

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from etc.planner import Path, planner_for, whole_request
+from etc.plans import Plan
 
 Rates = tuple[float, float]
 
@@ -64,6 +65,19 @@ def explain(request: Mapping[str, Any] | Path | None = None, **fields: Any) -> s
     """What etc-opt --emit=summary says: what the plan moves, keeps and needs, the
     price of its placement, and what a trainer sets for itself."""
     return planner_for("explain").explain(_whole(request, fields), None)
+
+
+def two_stage(
+    request: Mapping[str, Any] | Path | None = None, **fields: Any
+) -> tuple[Plan, Plan]:
+    """The paper's method in two plans: to the assigned roles, then to their devices.
+
+    The request's policy is "paper"; `etc.plan` composes both into one plan, which
+    never moves more. Run one after the other, they end where it does.
+    """
+    whole = _whole(request, {"policy": "paper", **fields})
+    first, second = planner_for("two_stage").two_stage(whole)
+    return Plan.from_bytes(first), Plan.from_bytes(second)
 
 
 def _whole(request: Mapping[str, Any] | Path | None, fields: dict[str, Any]) -> str:
