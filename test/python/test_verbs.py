@@ -95,6 +95,8 @@ class Verbs(unittest.TestCase):
         self.seed = int(os.environ.get("ETC_SEED", random.randrange(1 << 32)))
         print(f"\nETC_SEED={self.seed}", flush=True)
 
+        self.explained = self.etc_opt("--explain").stdout.decode().splitlines()
+
     def path(self, name):
         return os.path.join(self.folder, name)
 
@@ -173,6 +175,7 @@ class Verbs(unittest.TestCase):
         self.compare_frontier(request, file)
         if data is None:
             return False
+        self.check_words(text)
         lines = [line for line in text.splitlines() if "  price  " in line]
         said = describe_price(etc.price(request))
         self.assertEqual(lines, [said] if said else [])
@@ -187,6 +190,12 @@ class Verbs(unittest.TestCase):
             with self.subTest(number=number, request=request):
                 planned += self.compare_request(request, count)
         self.assertGreater(planned, REQUESTS // 4)
+
+    def check_words(self, summary):
+        """Each line of a summary begins with a word that --explain explains."""
+        words = {line[2:11].strip() for line in self.explained if line[2] != " "}
+        for line in summary.splitlines()[1:]:
+            self.assertIn(line[2:11].strip(), words, line)
 
     def compare_two_stage(self, request):
         """Both plans, byte for byte; whether there are any."""

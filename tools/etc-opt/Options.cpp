@@ -114,6 +114,8 @@ struct Options {
       cl::desc(
           "Under --policy=paper: de-fragment in a second plan (-o m.etcplan "
           "writes m.1.etcplan and m.2.etcplan)")};
+  cl::opt<bool> explain{"explain", cl::cat(category),
+                        cl::desc("Say what the lines of a summary mean")};
   cl::opt<bool> requestFields{
       "request-fields", cl::Hidden, cl::cat(category),
       cl::desc("Print the table of a request's fields, as JSON")};
@@ -187,6 +189,7 @@ PlannerOptions etc::readPlannerOptions() {
     result.hosts = std::vector<std::string>(o.hosts.begin(), o.hosts.end());
   if (o.devices.getNumOccurrences())
     result.devices = std::vector<int64_t>(o.devices.begin(), o.devices.end());
+  result.explain = o.explain;
   result.requestFields = o.requestFields;
   for (const FieldOption &field : o.fields)
     if (field.option.getNumOccurrences())

@@ -32,6 +32,7 @@ struct PlannerOptions {
   std::optional<std::vector<int64_t>> devices;
   request::Overrides overrides;
   /// Print the table of the request's fields.
+  bool explain = false;
   bool requestFields = false;
 
   /// Whether this is a request to plan, or a job for the ordinary opt driver.

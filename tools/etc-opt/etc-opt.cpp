@@ -7,6 +7,7 @@
 #include "ShowPlan.h"
 #include "Version.h"
 
+#include "etc/Export/SummaryWords.h"
 #include "etc/Request/Fields.h"
 #include "etc/Transforms/Passes.h"
 #include "etc/Verify/Passes.h"
@@ -97,6 +98,10 @@ int main(int argc, char **argv) {
                          ": is given twice; give it once",
                      etc::request::ExitCode::Malformed);
   etc::PlannerOptions options = etc::readPlannerOptions();
+  if (options.explain) {
+    etc::writeSummaryWords(llvm::outs());
+    return 0;
+  }
   if (options.requestFields) {
     etc::request::writeRequestFields(llvm::outs());
     return 0;

@@ -1,0 +1,74 @@
+//===- SummaryWords.cpp - What the lines of a summary mean ----------------===//
+
+#include "etc/Export/SummaryWords.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/Format.h"
+
+using namespace etc;
+using llvm::StringRef;
+
+static constexpr SummaryWord table[] = {
+    {"moves", "What devices receive from others, of everything that the "
+              "current configuration holds. \"Between nodes\" is the part that "
+              "crosses NICs; the rest uses the links inside nodes."},
+    {"keeps",
+     "What stays on its device and is bound to the new role without "
+     "being sent. \"Derives\" is what is cast from another type where "
+     "that one lands, instead of being moved; \"zeroes\" is padding of "
+     "the vocabulary that is new."},
+    {"bound", "What the certificates prove: no assignment of roles to devices "
+              "needs to move fewer bytes than the first number, or fewer "
+              "between nodes than the second. Tied copies count apart from "
+              "their twins. \"Without relays\" and \"without "
+              "recomputation\" say which plans the bound does not cover."},
+    {"paper", "What the paper's method would move for the same request, and "
+              "what its busiest device would receive."},
+    {"busiest", "The most that one device sends, and the most that one "
+                "receives: these transfers take at least as long as that port "
+                "needs for its bytes."},
+    {"relays", "What devices pass on after they have received it, and keep "
+               "themselves: it is a part of \"moves\"."},
+    {"memory", "The most bytes of state and staging that a device holds at "
+               "once. The ratio is the worst over all devices, of that peak "
+               "over the larger of the device's two states. In safe mode the "
+               "previous state stays whole until the commit."},
+    {"rounds", "The global steps in which the plan moves, the programs that "
+               "describe it (devices that do the same share one), and the "
+               "devices that take part."},
+    {"price", "What the placement asked for costs beside roles on any device: "
+              "tensor-parallel groups that stay inside nodes may have to move "
+              "more."},
+    {"trainer", "What no plan moves, and a trainer sets for itself: scalars "
+                "that all ranks share, random number generators of roles that "
+                "did not exist, and state that is recomputed from state that "
+                "moves."},
+    {"in all", "The sum over the plans, where the paper's two stages are two "
+               "plans."},
+};
+
+llvm::ArrayRef<SummaryWord> etc::summaryWords() { return table; }
+
+/// The words of `text` in lines of at most `width` characters.
+static llvm::SmallVector<std::string> wrap(StringRef text, size_t width) {
+  llvm::SmallVector<std::string> lines;
+  llvm::SmallVector<StringRef> words;
+  text.split(words, ' ');
+  for (StringRef word : words)
+    if (lines.empty() || lines.back().size() + 1 + word.size() > width)
+      lines.push_back(word.str());
+    else
+      lines.back() += " " + word.str();
+  return lines;
+}
+
+void etc::writeSummaryWords(llvm::raw_ostream &os) {
+  constexpr unsigned indent = 11, width = 88;
+  for (const SummaryWord &row : table) {
+    os << "  " << llvm::left_justify(row.word, indent - 2);
+    llvm::interleave(wrap(row.meaning, width - indent), os,
+                     ("\n" + std::string(indent, ' ')));
+    os << "\n";
+  }
+}
