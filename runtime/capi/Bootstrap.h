@@ -5,6 +5,7 @@
 
 #include "capi/Handles.h"
 
+#include "job/Rendezvous.h"
 #include "transport/Transport.h"
 
 #include <atomic>
@@ -12,21 +13,8 @@
 
 namespace etc::runtime {
 
-/// A job's values under keys: the caller's store, or files of a directory.
-class KeyValues {
-public:
-  virtual ~KeyValues() = default;
-  virtual Status set(const std::string &key, const std::string &value) = 0;
-  /// Waits; the error is of kind Peer where nothing comes in time.
-  virtual Result<std::string> get(const std::string &key,
-                                  Milliseconds timeout) = 0;
-};
-
-/// All keys are put behind the tag.
-std::unique_ptr<KeyValues> makeStore(const etc_store &store, std::string tag);
-std::unique_ptr<KeyValues> makeDirectoryStore(std::string directory,
-                                              std::string tag,
-                                              const std::atomic<bool> &stop);
+/// The caller's store. All keys are put behind the tag.
+std::unique_ptr<Rendezvous> makeStore(const etc_store &store, std::string tag);
 
 struct BootstrapOptions {
   uint32_t rank = 0;
@@ -41,12 +29,13 @@ struct BootstrapOptions {
 /// the transport needs one. Every participant asks, and learns which one cannot
 /// take part.
 Status comparePlans(const OpenPlan &plan, const BootstrapOptions &options,
-                    KeyValues &store);
+                    Rendezvous &store, const Deadline &deadline);
 
 /// Connects to all others. `isStopped` ends that.
 Result<Connections> connect(const OpenPlan &plan,
-                            const BootstrapOptions &options, KeyValues &store,
-                            const std::atomic<bool> &isStopped);
+                            const BootstrapOptions &options, Rendezvous &store,
+                            const std::atomic<bool> &isStopped,
+                            const Deadline &deadline);
 
 } // namespace etc::runtime
 

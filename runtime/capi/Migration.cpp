@@ -121,13 +121,16 @@ Status Migration::prepare() {
 }
 
 Status Migration::connectAndPrepare() {
-  store = options.store.set
-              ? makeStore(options.store, options.tag)
-              : makeDirectoryStore(options.directory, options.tag, isAborted);
-  if (Status s = comparePlans(*plan, options.bootstrap, *store); !s.ok())
+  rendezvous =
+      options.store.set
+          ? makeStore(options.store, options.tag)
+          : makeDirectoryRendezvous(options.directory, options.tag, isAborted);
+  const Deadline deadline(options.bootstrap.timeout); // of all of it
+  if (Status s = comparePlans(*plan, options.bootstrap, *rendezvous, deadline);
+      !s.ok())
     return s;
   Result<Connections> connected =
-      connect(*plan, options.bootstrap, *store, isAborted);
+      connect(*plan, options.bootstrap, *rendezvous, isAborted, deadline);
   if (!connected)
     return connected.status();
   {
@@ -138,6 +141,7 @@ Status Migration::connectAndPrepare() {
   }
   RunOptions run;
   run.timeout = options.bootstrap.timeout;
+  run.prepareBy = deadline;
   run.verify = Verify::Checksum; // there is no formula to compare with
   run.mode = options.bootstrap.mode == ETC_SAFE ? Mode::Safe : Mode::Eager;
   run.keeping.source = this;

@@ -71,7 +71,7 @@ private:
   const std::unique_ptr<Worker> inner;
   CallerMemory memory;
   CallerWorker worker;
-  std::unique_ptr<KeyValues> store;
+  std::unique_ptr<Rendezvous> rendezvous;
   std::mutex mutex; // of what abort() touches
   Connections connections;
   std::atomic<bool> isAborted{false};

@@ -87,7 +87,8 @@ Status DeviceRun::makeReady() {
   journal = std::move(*opened);
   auto start = Clock::now();
   // First, so that nothing else has to make connections, or room for moves.
-  if (Status s = connectPeers(); !s.ok())
+  if (Status s = connectPeers(options.prepareBy.value_or(options.timeout));
+      !s.ok())
     return s;
   if (Status s = reserveMoves(); !s.ok())
     return s;
@@ -156,15 +157,14 @@ Status DeviceRun::allocateSlabs() {
   return Status::success();
 }
 
-Status DeviceRun::connectPeers() {
+Status DeviceRun::connectPeers(const Deadline &deadline) {
   PeerRanks peers = findPeers(index, self.rank);
-  if (Status s =
-          transport.prepare({peers.targets, peers.sources}, options.timeout);
+  if (Status s = transport.prepare({peers.targets, peers.sources}, deadline);
       !s.ok())
     return s;
   // Whoever is ahead may fail and hang up; others must not be connecting to it
   // then.
-  return barrier(control, self, options.timeout);
+  return barrier(control, self, deadline);
 }
 
 /// Devices take messages whole: an op is one move at most, and a message has

@@ -13,8 +13,10 @@
 namespace etc::runtime {
 
 struct RunOptions {
-  /// The longest wait for a peer.
+  /// The longest wait for a peer: in a round, in the commit.
   Milliseconds timeout{};
+  /// When prepare() has to be over; unset: `timeout` after it began.
+  std::optional<Deadline> prepareBy = {};
   Verify verify = Verify::Full;
   /// Measure first how fast bare messages of the same bytes are.
   bool ceiling = false;
@@ -91,7 +93,7 @@ private:
   Status prepareState();
   Status fillPrev();
   Status allocateSlabs();
-  Status connectPeers();
+  Status connectPeers(const Deadline &deadline);
   Status reserveMoves();
   Status runRounds();
   Status commit();

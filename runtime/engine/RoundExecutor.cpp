@@ -35,7 +35,7 @@ Status RoundExecutor::timed(const char *name, TraceLog *trace, double &seconds,
 }
 
 Status RoundExecutor::run(uint32_t number, const RoundContext &context,
-                          Milliseconds timeout) {
+                          const Deadline &deadline) {
   round = number;
   hasLanded = round < context.keeping.landed(rank);
   DeviceState &state = context.state;
@@ -64,7 +64,7 @@ Status RoundExecutor::run(uint32_t number, const RoundContext &context,
       !s.ok())
     return s;
   if (Status s =
-          step("wait", spent.wait, [&] { return transport.wait(timeout); });
+          step("wait", spent.wait, [&] { return transport.wait(deadline); });
       !s.ok())
     return explain(s, transport.culprit(), OpKind::recv);
   if (goesByPiece) // only now are they known
@@ -74,7 +74,7 @@ Status RoundExecutor::run(uint32_t number, const RoundContext &context,
   spent.wait -= takeSeconds;
   spent.unpack += takeSeconds;
   if (Status s =
-          step("unpack", spent.unpack, [&] { return unpack(state, timeout); });
+          step("unpack", spent.unpack, [&] { return unpack(state, deadline); });
       !s.ok())
     return s;
   return step("acknowledge", spent.acknowledge, [&] {
@@ -82,7 +82,7 @@ Status RoundExecutor::run(uint32_t number, const RoundContext &context,
     if (Status s = land(context); !s.ok())
       return s;
     enter(Phase::Acknowledge);
-    if (Status s = acknowledge(timeout); !s.ok())
+    if (Status s = acknowledge(deadline); !s.ok())
       return s;
     countBytes();
     enter(Phase::Release);
@@ -154,11 +154,11 @@ Status RoundExecutor::tellHashes() {
 }
 
 /// Compares what has come with what senders tell.
-Status RoundExecutor::hearHashes(Milliseconds timeout) {
+Status RoundExecutor::hearHashes(const Deadline &deadline) {
   std::vector<PeerHash> heard;
   for (size_t i = 0; isHashed && i != receivedHashes.size(); ++i)
     heard.push_back({messages.incoming[i].peer, 0});
-  if (Status s = receiveHashes(control, heard, timeout); !s.ok())
+  if (Status s = receiveHashes(control, heard, deadline); !s.ok())
     return explain(s, control.culprit(), OpKind::recv);
   for (size_t i = 0; i != heard.size(); ++i)
     if (receivedHashes[i] != heard[i].hash)
@@ -206,7 +206,7 @@ Status RoundExecutor::copyLocally(const Ops &ops, DeviceState &state) {
 
 /// What is damaged is not noted as landed, so the next attempt receives it
 /// again, to the same place.
-Status RoundExecutor::unpack(DeviceState &state, Milliseconds timeout) {
+Status RoundExecutor::unpack(DeviceState &state, const Deadline &deadline) {
   std::vector<Move> views;
   if (Status s = messages.readViews(state, views); !s.ok())
     return s;
@@ -215,7 +215,7 @@ Status RoundExecutor::unpack(DeviceState &state, Milliseconds timeout) {
   if (!goesByPiece)
     if (Status s = worker.run(messages.unpacks.all(), receivedHashes); !s.ok())
       return s;
-  return hearHashes(timeout);
+  return hearHashes(deadline);
 }
 
 static uint64_t hashOf(const std::vector<uint64_t> &hashes) {
@@ -230,7 +230,7 @@ Status RoundExecutor::land(const RoundContext &context) {
 }
 
 /// Tells senders what landed, and learns what landed at the receivers.
-Status RoundExecutor::acknowledge(Milliseconds timeout) {
+Status RoundExecutor::acknowledge(const Deadline &deadline) {
   std::vector<PeerHash> told, heard;
   for (size_t i = 0; i != messages.incoming.size(); ++i)
     told.push_back({messages.incoming[i].peer, receivedHashes[i]});
@@ -238,7 +238,7 @@ Status RoundExecutor::acknowledge(Milliseconds timeout) {
     heard.push_back({message.peer, 0});
   Status status = sendHashes(control, told);
   if (status.ok())
-    status = receiveHashes(control, heard, timeout);
+    status = receiveHashes(control, heard, deadline);
   if (!status.ok())
     return explain(status, control.culprit(), OpKind::send);
   for (size_t i = 0; i != heard.size(); ++i)

@@ -61,7 +61,8 @@ public:
 
   /// The error is of kind Peer (a message that is late, lost or damaged), Usage
   /// (memory, the journal) or Verification (a peer has sent something else).
-  Status run(uint32_t round, const RoundContext &context, Milliseconds timeout);
+  Status run(uint32_t round, const RoundContext &context,
+             const Deadline &deadline);
 
   uint64_t sentBytes() const { return sent; }
   uint64_t receivedBytes() const { return received; }
@@ -76,14 +77,14 @@ private:
   Status timed(const char *name, TraceLog *trace, double &seconds, Step step);
   Status pack(const Ops &ops, const RoundContext &context);
   Status tellHashes();
-  Status hearHashes(Milliseconds timeout);
+  Status hearHashes(const Deadline &deadline);
   Status fillPiece(PieceMoves::Place place);
   Status takePiece(PieceMoves::Place place);
   Status allocate(const Ops &ops, DeviceState &state);
   Status copyLocally(const Ops &ops, DeviceState &state);
-  Status unpack(DeviceState &state, Milliseconds timeout);
+  Status unpack(DeviceState &state, const Deadline &deadline);
   Status land(const RoundContext &context);
-  Status acknowledge(Milliseconds timeout);
+  Status acknowledge(const Deadline &deadline);
   Status release(const Ops &ops, const RoundContext &context);
   void countBytes();
 

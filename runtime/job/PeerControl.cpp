@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 using namespace etc::runtime;
-using Clock = std::chrono::steady_clock;
 
 namespace {
 
@@ -48,8 +47,8 @@ public:
   }
 
   Status receive(uint32_t peer, WritableBytes message,
-                 Milliseconds timeout) override {
-    return noted(waitFor(peer, message, timeout));
+                 const Deadline &deadline) override {
+    return noted(waitFor(peer, message, deadline));
   }
 
   Status check() override {
@@ -72,9 +71,9 @@ public:
   }
 
   std::string cause() override {
-    const auto deadline = Clock::now() + kExplanationTime;
-    while (!isExplained() && Clock::now() < deadline)
-      move(left(deadline));
+    const Deadline deadline(kExplanationTime);
+    while (!isExplained() && !deadline.isOver())
+      move(deadline.left());
     std::lock_guard lock(mutex);
     return findCause();
   }
@@ -107,8 +106,8 @@ private:
     return status;
   }
 
-  Status waitFor(uint32_t peer, WritableBytes message, Milliseconds timeout) {
-    const auto deadline = Clock::now() + timeout;
+  Status waitFor(uint32_t peer, WritableBytes message,
+                 const Deadline &deadline) {
     PeerChannel &channel = channels.at(peer);
     for (bool isFirst = true;; isFirst = false) {
       if (Status s = checkAll(); !s.ok() && (isAborted || !hasNext(channel)))
@@ -119,18 +118,12 @@ private:
       if (channel.end() == PeerChannel::End::Left)
         return Status(ErrorKind::Peer,
                       text("device ", devices[peer], " has left"));
-      if (Clock::now() >= deadline)
+      if (deadline.isOver())
         return Status(ErrorKind::Peer,
                       text("no answer from device ", devices[peer], " within ",
-                           timeout.count() / 1000.0, " s"));
-      move(isFirst ? Milliseconds(0) : left(deadline));
+                           deadline.seconds(), " s"));
+      move(isFirst ? Milliseconds(0) : deadline.left());
     }
-  }
-
-  static Milliseconds left(Clock::time_point deadline) {
-    auto rest =
-        std::chrono::duration_cast<Milliseconds>(deadline - Clock::now());
-    return std::max(rest, Milliseconds(1));
   }
 
   static Status stopped() {
@@ -204,16 +197,16 @@ private:
 
   /// With the lock held.
   template <typename Add> void sayLastWords(Add add) {
-    const auto deadline = Clock::now() + kGoodbyeTime;
+    const Deadline deadline(kGoodbyeTime);
     for (auto &[peer, channel] : channels) {
       add(channel);
       channel.flush();
     }
     for (auto &[peer, channel] : channels)
       while (channel.end() == PeerChannel::End::None && channel.hasUnsent() &&
-             Clock::now() < deadline) {
+             !deadline.isOver()) {
         pollfd entry{channel.fd(), POLLOUT, 0};
-        ::poll(&entry, 1, static_cast<int>(left(deadline).count()));
+        ::poll(&entry, 1, static_cast<int>(deadline.left().count()));
         channel.flush();
       }
   }
@@ -248,7 +241,7 @@ etc::runtime::connectPeerControl(const PeerControlOptions &options) {
       std::make_unique<PeerControl>(options.devices, std::move(*channels));
   const Member self{options.rank,
                     static_cast<uint32_t>(options.devices.size())};
-  if (Status s = barrier(*control, self, options.timeout); !s.ok())
+  if (Status s = barrier(*control, self, options.deadline); !s.ok())
     return s;
   return std::unique_ptr<Control>(std::move(control));
 }

@@ -4,6 +4,7 @@
 #ifndef ETC_RUNTIME_JOB_PEERCONTROL_H
 #define ETC_RUNTIME_JOB_PEERCONTROL_H
 
+#include "job/Rendezvous.h"
 #include "transport/Control.h"
 
 #include <functional>
@@ -21,17 +22,15 @@ struct PeerControlOptions {
   /// names another, the other names it too.
   std::vector<uint32_t> peers;
   /// Through which processes tell each other where they listen, and the secret
-  /// that a connection begins with: values under keys, which nobody but the
-  /// job's processes can read. `get` waits; its error is of kind Peer.
-  std::function<Status(const std::string &key, const std::string &value)> put;
-  std::function<Result<std::string>(const std::string &key)> get;
+  /// that a connection begins with. Not owned.
+  Rendezvous *rendezvous = nullptr;
   /// The name or address of this host to listen on; empty takes the host's
   /// name.
   std::string host;
   /// Asked now and then whether to wait no longer; may be empty.
   std::function<bool()> isStopped;
   /// How long the others may take to appear.
-  Milliseconds timeout{};
+  Deadline deadline{Milliseconds(0)};
 };
 
 /// Ends the part that `device` has in a migration after `error`, and tells the

@@ -40,8 +40,7 @@ struct Stranger {
 class Meeting {
 public:
   explicit Meeting(const PeerControlOptions &options)
-      : options(options), deadline(Clock::now() + options.timeout),
-        peers(options.peers.begin(), options.peers.end()) {
+      : options(options), peers(options.peers.begin(), options.peers.end()) {
     if (options.rank != 0)
       peers.insert(0);
     for (uint32_t rank = 1; options.rank == 0 && rank != options.devices.size();
@@ -69,10 +68,10 @@ private:
     std::string value;
     if (options.rank == 0) {
       value = randomSecretText();
-      if (Status s = options.put(key, value); !s.ok())
+      if (Status s = options.rendezvous->put(key, value); !s.ok())
         return s;
     } else {
-      Result<std::string> got = options.get(key);
+      Result<std::string> got = options.rendezvous->get(key, options.deadline);
       if (!got)
         return got.status();
       value = *got;
@@ -96,11 +95,12 @@ private:
     if (!opened)
       return opened.status();
     listener = std::move(*opened);
-    return options.put(keyOf(options.rank), address.describe());
+    return options.rendezvous->put(keyOf(options.rank), address.describe());
   }
 
   Status connect(uint32_t peer) {
-    Result<std::string> where = options.get(keyOf(peer));
+    Result<std::string> where =
+        options.rendezvous->get(keyOf(peer), options.deadline);
     if (!where)
       return where.status();
     Result<Address> address = parseAddress(*where);
@@ -149,7 +149,7 @@ private:
     return Status(
         ErrorKind::Peer,
         text("device ", options.devices[peer], " does not answer at ",
-             address.describe(), " within ", options.timeout.count() / 1000.0,
+             address.describe(), " within ", options.deadline.seconds(),
              " s; --host (host in C and Python) sets the address that others "
              "reach it at"));
   }
@@ -158,15 +158,15 @@ private:
   Status checkWait(uint32_t peer) const {
     if (isStopped())
       return Status(ErrorKind::Peer, "stopped, since another device failed");
-    if (Clock::now() >= deadline)
-      return Status(ErrorKind::Peer,
-                    text("device ", options.devices[peer],
-                         " has not connected within ",
-                         options.timeout.count() / 1000.0, " s"));
+    if (options.deadline.isOver())
+      return Status(ErrorKind::Peer, text("device ", options.devices[peer],
+                                          " has not connected within ",
+                                          options.deadline.seconds(), " s"));
     return Status::success();
   }
   Clock::time_point soon() const {
-    return std::min(deadline, Clock::now() + std::chrono::seconds(2));
+    return std::min(options.deadline.time(),
+                    Clock::now() + std::chrono::seconds(2));
   }
 
   void waitForSomeone() const {
@@ -204,7 +204,6 @@ private:
   }
 
   const PeerControlOptions &options;
-  const Clock::time_point deadline;
   std::set<uint32_t> peers;
   Secret secret;
   Socket listener;

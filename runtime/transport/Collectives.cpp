@@ -4,37 +4,17 @@
 
 using namespace etc::runtime;
 
-using Clock = std::chrono::steady_clock;
-
-namespace {
-
-/// The rest of a time that several waits share.
-class Deadline {
-public:
-  explicit Deadline(Milliseconds timeout) : end(Clock::now() + timeout) {}
-  Milliseconds left() const {
-    auto rest = std::chrono::duration_cast<Milliseconds>(end - Clock::now());
-    return std::max(rest, Milliseconds(1));
-  }
-
-private:
-  const Clock::time_point end;
-};
-
-} // namespace
-
 Status etc::runtime::barrier(Control &control, Member self,
-                             Milliseconds timeout,
+                             const Deadline &deadline,
                              const std::function<Status()> &decide) {
   // Rank 0 hears from all, then answers all.
   if (self.rank != 0) {
     if (Status s = control.send(0, {}); !s.ok())
       return s;
-    return control.receive(0, {}, timeout);
+    return control.receive(0, {}, deadline);
   }
-  const Deadline deadline(timeout);
   for (uint32_t rank = 1; rank != self.count; ++rank)
-    if (Status s = control.receive(rank, {}, deadline.left()); !s.ok())
+    if (Status s = control.receive(rank, {}, deadline); !s.ok())
       return s;
   if (Status s = decide ? decide() : Status::success(); !s.ok())
     return s;
@@ -46,22 +26,21 @@ Status etc::runtime::barrier(Control &control, Member self,
 
 Status etc::runtime::gather(Control &control, Member self,
                             std::span<const std::byte> mine,
-                            std::span<std::byte> all, Milliseconds timeout) {
+                            std::span<std::byte> all,
+                            const Deadline &deadline) {
   if (self.rank != 0) {
     if (Status s = control.send(0, mine); !s.ok())
       return s;
-    return barrier(control, self, timeout);
+    return barrier(control, self, deadline);
   }
-  const Deadline deadline(timeout);
   std::copy(mine.begin(), mine.end(), all.begin());
   for (uint32_t rank = 1; rank != self.count; ++rank)
-    if (Status s =
-            control.receive(rank, all.subspan(rank * mine.size(), mine.size()),
-                            deadline.left());
+    if (Status s = control.receive(
+            rank, all.subspan(rank * mine.size(), mine.size()), deadline);
         !s.ok())
       return s;
   // Nobody's record goes away before rank 0 has it.
-  return barrier(control, self, timeout);
+  return barrier(control, self, deadline);
 }
 
 Status etc::runtime::sendHashes(Control &control,
@@ -75,12 +54,11 @@ Status etc::runtime::sendHashes(Control &control,
 }
 
 Status etc::runtime::receiveHashes(Control &control, std::span<PeerHash> hashes,
-                                   Milliseconds timeout) {
-  const Deadline deadline(timeout);
+                                   const Deadline &deadline) {
   for (PeerHash &entry : hashes)
     if (Status s = control.receive(
             entry.peer, std::as_writable_bytes(std::span(&entry.hash, 1)),
-            deadline.left());
+            deadline);
         !s.ok())
       return s;
   return Status::success();

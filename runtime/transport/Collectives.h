@@ -18,13 +18,13 @@ struct Member {
 /// Returns when every participant has called it. `decide`, if given, is called
 /// by rank 0 when all others are there and before any of them goes on; after an
 /// error of it none does.
-Status barrier(Control &control, Member self, Milliseconds timeout,
+Status barrier(Control &control, Member self, const Deadline &deadline,
                const std::function<Status()> &decide = {});
 
 /// Collects equally long records at rank 0: `all` holds those of all ranks in
 /// order there, and is empty elsewhere.
 Status gather(Control &control, Member self, std::span<const std::byte> mine,
-              std::span<std::byte> all, Milliseconds timeout);
+              std::span<std::byte> all, const Deadline &deadline);
 
 /// The hash of a message from or to a peer.
 struct PeerHash {
@@ -35,7 +35,7 @@ struct PeerHash {
 Status sendHashes(Control &control, std::span<const PeerHash> hashes);
 /// One from each peer, in this order.
 Status receiveHashes(Control &control, std::span<PeerHash> hashes,
-                     Milliseconds timeout);
+                     const Deadline &deadline);
 
 } // namespace etc::runtime
 

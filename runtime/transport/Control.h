@@ -7,8 +7,8 @@
 #define ETC_RUNTIME_TRANSPORT_CONTROL_H
 
 #include "plan/Status.h"
+#include "transport/Deadline.h"
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -22,7 +22,6 @@ using plan::ErrorKind;
 using plan::Result;
 using plan::Status;
 using plan::text;
-using Milliseconds = std::chrono::milliseconds;
 
 using Bytes = std::span<const std::byte>;
 using WritableBytes = std::span<std::byte>;
@@ -45,7 +44,7 @@ public:
 
   /// Waits for the next message of a peer.
   virtual Status receive(uint32_t peer, WritableBytes message,
-                         Milliseconds timeout) = 0;
+                         const Deadline &deadline) = 0;
 
   /// An error where a participant has given up or was lost. It does not wait:
   /// whoever waits for something else asks now and then.

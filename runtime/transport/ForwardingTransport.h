@@ -15,8 +15,8 @@ public:
 
   bool sharesMemory() const override { return inner.sharesMemory(); }
   uint64_t pieceBytes() const override { return inner.pieceBytes(); }
-  Status prepare(const Preparation &plan, Milliseconds timeout) override {
-    return inner.prepare(plan, timeout);
+  Status prepare(const Preparation &plan, const Deadline &deadline) override {
+    return inner.prepare(plan, deadline);
   }
   void forgetMemory() override { inner.forgetMemory(); }
   uint64_t deviceBytes() const override { return inner.deviceBytes(); }
@@ -24,7 +24,9 @@ public:
               std::span<Incoming> incoming) override {
     return inner.post(outgoing, incoming);
   }
-  Status wait(Milliseconds timeout) override { return inner.wait(timeout); }
+  Status wait(const Deadline &deadline) override {
+    return inner.wait(deadline);
+  }
   std::optional<uint32_t> culprit() const override { return inner.culprit(); }
   void abort() override { inner.abort(); }
 

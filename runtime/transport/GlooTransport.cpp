@@ -15,7 +15,6 @@ using namespace etc::runtime;
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using GlooBuffer = std::unique_ptr<gloo::transport::UnboundBuffer>;
 
 constexpr uint64_t kSlot = 0;
@@ -82,16 +81,15 @@ public:
     return posted.ok() ? posted : settle(posted);
   }
 
-  Status wait(Milliseconds timeout) override {
-    const auto deadline = Clock::now() + timeout;
-    Status status = finishReceiving(deadline, timeout);
+  Status wait(const Deadline &deadline) override {
+    Status status = finishReceiving(deadline);
     if (status.ok() && sending.valid()) {
       const bool isLate =
-          sending.wait_until(deadline) != std::future_status::ready;
+          sending.wait_until(deadline.time()) != std::future_status::ready;
       culprit_ = sendingTo;
-      status = isLate ? lost(sendingTo, true, timeout) : sending.get();
+      status = isLate ? lost(sendingTo, true, deadline) : sending.get();
       if (!status.ok() && !isLate && status.kind() == ErrorKind::Peer)
-        status = lost(sendingTo, false, timeout);
+        status = lost(sendingTo, false, deadline);
     }
     return settle(status);
   }
@@ -162,18 +160,14 @@ private:
     transfer.isDone = true;
   }
 
-  Status finishReceiving(Clock::time_point deadline, Milliseconds timeout) {
-    auto left = [&] {
-      auto rest =
-          std::chrono::duration_cast<Milliseconds>(deadline - Clock::now());
-      return std::max(rest, Milliseconds(1));
-    };
+  Status finishReceiving(const Deadline &deadline) {
     for (Transfer &transfer : recvs) {
       culprit_ = transfer.peer;
       bool done = true;
-      Status s = guard([&] { done = transfer.buffer->waitRecv(left()); });
+      Status s =
+          guard([&] { done = transfer.buffer->waitRecv(deadline.left()); });
       if (!s.ok() || !done)
-        return lost(transfer.peer, Clock::now() >= deadline, timeout);
+        return lost(transfer.peer, deadline.isOver(), deadline);
       if (transfer.take)
         if (Status taken = transfer.take(); !taken.ok())
           return taken;
@@ -207,11 +201,11 @@ private:
     sends.clear();
   }
 
-  Status lost(uint32_t peer, bool isLate, Milliseconds timeout) const {
+  Status lost(uint32_t peer, bool isLate, const Deadline &deadline) const {
     if (isLate)
       return Status(ErrorKind::Peer,
                     text("no answer from device ", devices[peer], " within ",
-                         timeout.count() / 1000.0, " s"));
+                         deadline.seconds(), " s"));
     return Status(ErrorKind::Peer,
                   text("lost the connection to device ", devices[peer]));
   }
@@ -276,7 +270,6 @@ bool etc::runtime::hasGloo() { return true; }
 Result<std::unique_ptr<Transport>>
 etc::runtime::connectGloo(const GlooOptions &options) {
   const auto count = static_cast<uint32_t>(options.devices.size());
-  auto start = Clock::now();
   outliveBrokenPipes();
   // Gloo crashes on a name that does not resolve.
   Result<std::string> address = findOwnAddress(options.host);
@@ -289,7 +282,7 @@ etc::runtime::connectGloo(const GlooOptions &options) {
     CallerStore store(options);
     auto context = std::make_shared<gloo::rendezvous::Context>(
         static_cast<int>(options.rank), static_cast<int>(count));
-    context->setTimeout(options.timeout);
+    context->setTimeout(options.deadline.left());
     context->connectFullMesh(store, device);
 
     return std::unique_ptr<Transport>(
@@ -299,8 +292,8 @@ etc::runtime::connectGloo(const GlooOptions &options) {
                   text("cannot connect the ", count,
                        " processes through Gloo: ", refusal.status.message()));
   } catch (const std::exception &error) {
-    return Status(Clock::now() - start >= options.timeout ? ErrorKind::Peer
-                                                          : ErrorKind::Usage,
+    return Status(options.deadline.isOver() ? ErrorKind::Peer
+                                            : ErrorKind::Usage,
                   text("cannot connect the ", count,
                        " processes through Gloo: ", error.what()));
   }

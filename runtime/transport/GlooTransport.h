@@ -25,7 +25,7 @@ struct GlooOptions {
   /// name.
   std::string host;
   /// How long the others may take to appear.
-  Milliseconds timeout{};
+  Deadline deadline{Milliseconds(0)};
 };
 
 /// Whether this build has Gloo.

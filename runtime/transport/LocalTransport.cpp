@@ -84,13 +84,13 @@ struct LocalCluster::Shared {
   }
 
   Status missing(const char *what, Mailbox &mailbox, uint32_t peer,
-                 Milliseconds timeout) const {
+                 const Deadline &deadline) const {
     std::lock_guard lock(mailbox.mutex);
     if (mailbox.isAborted)
       return Status(ErrorKind::Peer, "stopped, since another device failed");
     return Status(ErrorKind::Peer,
                   text("no ", what, " from device ", devices[peer], " within ",
-                       timeout.count() / 1000.0, " s"));
+                       deadline.seconds(), " s"));
   }
 };
 
@@ -106,12 +106,12 @@ public:
   }
 
   Status receive(uint32_t peer, WritableBytes message,
-                 Milliseconds timeout) override {
+                 const Deadline &deadline) override {
     culprit_ = peer;
     std::vector<std::byte> note;
     Mailbox &inbox = shared.mailboxes[rank];
-    if (!inbox.take(&Mailbox::notes, peer, Clock::now() + timeout, note))
-      return shared.missing("answer", inbox, peer, timeout);
+    if (!inbox.take(&Mailbox::notes, peer, deadline.time(), note))
+      return shared.missing("answer", inbox, peer, deadline);
     if (note.size() != message.size())
       return Status(ErrorKind::Peer,
                     text("device ", shared.devices[peer], " sent ", note.size(),
@@ -154,12 +154,12 @@ public:
     return Status::success();
   }
 
-  Status wait(Milliseconds timeout) override {
-    auto deadline = Clock::now() + timeout;
+  Status wait(const Deadline &deadline) override {
     for (Incoming &message : pending) {
       Handle handle{};
-      if (!inbox().take(&Mailbox::messages, message.peer, deadline, handle))
-        return missing(message.peer, timeout);
+      if (!inbox().take(&Mailbox::messages, message.peer, deadline.time(),
+                        handle))
+        return missing(message.peer, deadline);
       if (handle.bytes != message.bytes)
         return Status(ErrorKind::Peer,
                       text("device ", shared.devices[message.peer], " sent ",
@@ -178,9 +178,9 @@ public:
 private:
   Mailbox &inbox() { return shared.mailboxes[rank]; }
 
-  Status missing(uint32_t peer, Milliseconds timeout) {
+  Status missing(uint32_t peer, const Deadline &deadline) {
     culprit_ = peer;
-    return shared.missing("message", inbox(), peer, timeout);
+    return shared.missing("message", inbox(), peer, deadline);
   }
 
   Shared &shared;

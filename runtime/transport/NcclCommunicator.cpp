@@ -6,11 +6,11 @@ using namespace etc::runtime;
 
 /// Between two looks at a transfer, once it has taken longer than a short one.
 constexpr auto kPoll = std::chrono::microseconds(20);
-constexpr auto kLastWait = std::chrono::seconds(5);
+constexpr Milliseconds kLastWait{5000};
 
 NcclCommunicator::~NcclCommunicator() {
   if (comm) {
-    begin(kLastWait);
+    deadline = kLastWait;
     if (settle(nccl.ncclCommFinalize(comm), "finalize").ok() && comm)
       nccl.ncclCommDestroy(comm);
   }
@@ -49,9 +49,8 @@ Status NcclCommunicator::checkWait(const char *what) {
     return s;
   if (Status s = call(state, what); !s.ok())
     return s;
-  if (Clock::now() >= deadline)
-    return fail(
-        text("no end of ", what, " within ", limit.count() / 1000.0, " s"));
+  if (deadline.isOver())
+    return fail(text("no end of ", what, " within ", deadline.seconds(), " s"));
   return Status::success();
 }
 
@@ -69,8 +68,8 @@ Status NcclCommunicator::settle(nccl::Code code, const char *what) {
   }
 }
 
-Status NcclCommunicator::drain(Milliseconds timeout) {
-  begin(timeout);
+Status NcclCommunicator::drain(const Deadline &until) {
+  deadline = until;
   while (true) {
     cuda::Code code = driver.cuStreamQuery(stream_);
     if (code == cuda::kSuccess) {
@@ -104,7 +103,7 @@ Status NcclCommunicator::connect(const NcclOptions &options,
     if (nccl.version >= 22800)
       config.nChannelsPerNetPeer = options.channels;
   }
-  begin(options.timeout);
+  deadline = options.deadline;
   return settle(nccl.ncclCommInitRankConfig(
                     &comm, static_cast<int>(options.devices.size()), id,
                     static_cast<int>(options.rank), &config),
@@ -116,7 +115,7 @@ void NcclCommunicator::stop() {
     return;
   (void)fail("stopped");
   // An abort need not drain: then whoever frees the memory waits for it.
-  const auto end = Clock::now() + kLastWait;
-  while (driver.cuStreamQuery(stream_) == cuda::kNotReady && Clock::now() < end)
+  const Deadline end(kLastWait);
+  while (driver.cuStreamQuery(stream_) == cuda::kNotReady && !end.isOver())
     std::this_thread::sleep_for(kPoll);
 }

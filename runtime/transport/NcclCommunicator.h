@@ -6,7 +6,6 @@
 #include "transport/NcclTransport.h"
 
 #include <atomic>
-#include <chrono>
 
 namespace etc::runtime {
 
@@ -29,8 +28,8 @@ public:
   Status connect(const NcclOptions &options, nccl::UniqueId id);
 
   /// Calls body() between group start and end. `body` returns a code of NCCL.
-  template <typename Body> Status group(Body body, Milliseconds timeout) {
-    begin(timeout);
+  template <typename Body> Status group(Body body, const Deadline &until) {
+    deadline = until;
     isBusy = true;
     Status status = call(nccl.ncclGroupStart(), "group start");
     if (!status.ok())
@@ -50,7 +49,7 @@ public:
   }
 
   /// Waits for all that is on the stream.
-  Status drain(Milliseconds timeout);
+  Status drain(const Deadline &until);
 
   /// Aborts what is still under way, and waits a little for its kernels to end.
   void stop();
@@ -61,12 +60,6 @@ public:
   cuda::Stream stream() const { return stream_; }
 
 private:
-  using Clock = std::chrono::steady_clock;
-
-  void begin(Milliseconds timeout) {
-    limit = timeout;
-    deadline = Clock::now() + timeout;
-  }
   /// Waits until NCCL has taken in a call.
   Status settle(nccl::Code code, const char *what);
   Status call(nccl::Code code, const char *what);
@@ -81,8 +74,7 @@ private:
   cuda::Stream stream_ = nullptr;
   bool isBusy = false; // between a group and the wait for it
   std::atomic<bool> isAborted{false};
-  Milliseconds limit{};
-  Clock::time_point deadline{};
+  Deadline deadline{Milliseconds(0)};
 };
 
 } // namespace etc::runtime

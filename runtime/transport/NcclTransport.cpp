@@ -29,7 +29,7 @@ public:
   /// new pairs of the group, and blocks until the other ends do the same. So
   /// all that the plan uses are connected here, in one group a rank: whom one
   /// rank sends to expects it in the same group.
-  Status prepare(const Preparation &plan, Milliseconds timeout) override {
+  Status prepare(const Preparation &plan, const Deadline &deadline) override {
     const size_t places = plan.targets.size() + plan.sources.size();
     if (places == 0)
       return Status::success();
@@ -41,7 +41,8 @@ public:
                          "cannot allocate device memory");
         !s.ok())
       return s;
-    Status status = greet(plan, reinterpret_cast<std::byte *>(memory), timeout);
+    Status status =
+        greet(plan, reinterpret_cast<std::byte *>(memory), deadline);
     driver.cuMemFree_v2(memory);
     return status;
   }
@@ -77,9 +78,9 @@ public:
         options.timeout);
   }
 
-  Status wait(Milliseconds timeout) override {
+  Status wait(const Deadline &deadline) override {
     Status status = context.enter();
-    return status.ok() ? comm.drain(timeout) : status;
+    return status.ok() ? comm.drain(deadline) : status;
   }
 
   void abort() override { comm.requestAbort(); }
@@ -87,7 +88,7 @@ public:
 private:
   /// A first message to every target and from every source.
   Status greet(const Preparation &plan, std::byte *memory,
-               Milliseconds timeout) {
+               const Deadline &deadline) {
     Status status = comm.group(
         [&] {
           nccl::Code code = kFine;
@@ -103,8 +104,8 @@ private:
           }
           return code;
         },
-        timeout);
-    return status.ok() ? comm.drain(timeout) : status;
+        deadline);
+    return status.ok() ? comm.drain(deadline) : status;
   }
 
   uint64_t freeBytes() const {

@@ -31,6 +31,8 @@ struct NcclOptions {
   /// Channels of the communicator and, from 2.28 on, of each pair of ranks; 0
   /// leaves NCCL the choice. A power of two.
   int channels = 8;
+  Deadline deadline{Milliseconds(0)};
+  /// How long they may take to take part in a group.
   Milliseconds timeout{};
 };
 

@@ -72,7 +72,7 @@ public:
 
   /// Makes all connections and what else takes time, ahead of the first group.
   /// All participants call it together.
-  virtual Status prepare(const Preparation &, Milliseconds) {
+  virtual Status prepare(const Preparation &, const Deadline &) {
     return Status::success();
   }
 
@@ -89,7 +89,7 @@ public:
                       std::span<Incoming> incoming) = 0;
 
   /// Returns when everything posted was received.
-  virtual Status wait(Milliseconds timeout) = 0;
+  virtual Status wait(const Deadline &deadline) = 0;
 
   /// The peer that the last error was about, where it was about one.
   virtual std::optional<uint32_t> culprit() const { return std::nullopt; }

@@ -96,7 +96,7 @@ public:
     pending = incoming;
     return inner.post(outgoing, incoming);
   }
-  Status wait(Milliseconds timeout) override {
+  Status wait(const Deadline &deadline) override {
     const bool isHit = groups++ == round && !pending.empty();
     // What goes by the piece is looked at as soon as it is here.
     if (isHit && inner.pieceBytes() > 0)
@@ -105,7 +105,7 @@ public:
           flip();
         return take(piece);
       };
-    Status status = inner.wait(timeout);
+    Status status = inner.wait(deadline);
     if (status.ok() && isHit && inner.pieceBytes() == 0)
       flip();
     return status;

@@ -4,6 +4,7 @@
 
 #include "device/CudaWorker.h"
 #include "engine/Peers.h"
+#include "job/HubRendezvous.h"
 #include "job/PeerControl.h"
 #include "transport/GlooTransport.h"
 #include "transport/NcclTransport.h"
@@ -111,16 +112,11 @@ connectControl(const PlanIndex &index, const Options &options, uint32_t rank,
   control.rank = rank;
   control.devices = devicesOf(index);
   control.peers = findPeers(index, rank).all();
-  control.put = [&](const std::string &key, const std::string &value) {
-    client.put(key, value);
-    return Status::success();
-  };
-  control.get = [&](const std::string &key) {
-    return client.get(key, options.timeout);
-  };
+  HubRendezvous rendezvous(client);
+  control.rendezvous = &rendezvous;
   control.host = options.host;
   control.isStopped = [&] { return isStopped.load(); };
-  control.timeout = options.timeout;
+  control.deadline = options.timeout;
   return connectPeerControl(control);
 }
 
@@ -137,7 +133,7 @@ connectGlooPeers(const PlanIndex &index, const Options &options, uint32_t rank,
     return client.get(key, options.timeout);
   };
   gloo.host = options.host;
-  gloo.timeout = options.timeout;
+  gloo.deadline = options.timeout;
   return connectGloo(gloo);
 }
 
@@ -153,7 +149,7 @@ connectNcclPeers(const PlanIndex &index, const Options &options, uint32_t rank,
   nccl.rank = rank;
   nccl.devices = devicesOf(index);
   nccl.ordinal = localRank(options, rank) % *gpus;
-  nccl.timeout = options.timeout;
+  nccl.deadline = nccl.timeout = options.timeout;
   nccl.control = &control;
   nccl.exchangeId = [&](const nccl::UniqueId *mine) {
     return exchangeId(client, mine, options.timeout);

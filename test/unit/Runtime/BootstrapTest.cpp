@@ -29,8 +29,8 @@ protected:
   }
   void TearDown() override { std::filesystem::remove_all(directory); }
 
-  std::unique_ptr<KeyValues> store() const {
-    return makeDirectoryStore(directory, "etc", stop);
+  std::unique_ptr<Rendezvous> store() const {
+    return makeDirectoryRendezvous(directory, "etc", stop);
   }
 
   /// The messages of all participants, which listen on these hosts.
@@ -44,7 +44,8 @@ protected:
         options.host = hosts[rank];
         options.timeout = kPatience;
         auto values = store();
-        messages[rank] = comparePlans(*plan, options, *values).message();
+        messages[rank] =
+            comparePlans(*plan, options, *values, kPatience).message();
       });
     threads.clear();
     return messages;
@@ -73,7 +74,7 @@ TEST_F(BootstrapTest, AllLearnOfAHostThatDoesNotResolve) {
 
 TEST_F(BootstrapTest, ADirectoryTakesNothingFromStrangers) {
   auto values = store();
-  ASSERT_TRUE(values->set("key", "value").ok());
+  ASSERT_TRUE(values->put("key", "value").ok());
   EXPECT_EQ(*values->get("key", kPatience), "value");
   const std::filesystem::path file = directory / "etc.key";
   std::filesystem::permissions(file, std::filesystem::perms(0666));

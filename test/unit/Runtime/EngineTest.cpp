@@ -253,7 +253,7 @@ TEST(GlooTransport, SaysWhyTheOthersDoNotCome) {
   GlooOptions options;
   options.devices = {4, 9};
   options.host = "127.0.0.1";
-  options.timeout = Milliseconds(20'000);
+  options.deadline = Milliseconds(20'000);
   options.put = [](const std::string &, const std::string &) {};
   options.get = [](const std::string &) -> Result<std::string> {
     return Status(ErrorKind::Peer, "stopped, since another process failed");

@@ -46,7 +46,7 @@ std::vector<Status> onRanks(uint32_t count, Milliseconds timeout, Body body) {
   for (uint32_t rank = 0; rank != count; ++rank)
     options.devices.push_back(rank);
   options.exchangeId = exchangeAmongThreads();
-  options.timeout = timeout;
+  options.deadline = options.timeout = timeout;
   LocalCluster cluster(options.devices);
   std::vector<Status> statuses(count, Status::success());
   std::vector<std::jthread> threads;

@@ -20,17 +20,19 @@ namespace {
 constexpr Milliseconds kPatience{20'000};
 
 /// Values under keys, among threads.
-class Store {
+class Store final : public Rendezvous {
 public:
-  Status put(const std::string &key, const std::string &value) {
+  Status put(const std::string &key, const std::string &value) override {
     std::lock_guard lock(mutex);
     values[key] = value;
     changed.notify_all();
     return Status::success();
   }
-  Result<std::string> get(const std::string &key) {
+  Result<std::string> get(const std::string &key,
+                          const Deadline &deadline) override {
     std::unique_lock lock(mutex);
-    if (!changed.wait_for(lock, kPatience, [&] { return values.count(key); }))
+    if (!changed.wait_until(lock, deadline.time(),
+                            [&] { return values.count(key); }))
       return Status(ErrorKind::Peer, key + ": nobody put it");
     return values[key];
   }
@@ -48,10 +50,9 @@ protected:
     made.rank = rank;
     for (uint32_t other = 0; other != count; ++other)
       made.devices.push_back(10 + other);
-    made.put = [this](auto &key, auto &value) { return store.put(key, value); };
-    made.get = [this](auto &key) { return store.get(key); };
+    made.rendezvous = &store;
     made.host = "127.0.0.1";
-    made.timeout = kPatience;
+    made.deadline = kPatience;
     return made;
   }
 
@@ -195,7 +196,7 @@ TEST_F(PeerControlTest, AMessageOfAnotherLengthIsRefused) {
 TEST_F(PeerControlTest, StrangersAreNotHeard) {
   // One says nothing, one something of the right length, before rank 1 comes.
   std::jthread others([&] {
-    const Address address = *parseAddress(*store.get("control/0"));
+    const Address address = *parseAddress(*store.get("control/0", kPatience));
     const auto deadline = std::chrono::steady_clock::now() + kPatience;
     auto silent = connectTo(address, deadline);
     auto liar = connectTo(address, deadline);
@@ -215,10 +216,10 @@ TEST_F(PeerControlTest, StrangersAreNotHeard) {
 
 TEST_F(PeerControlTest, NamesWhoDoesNotCome) {
   PeerControlOptions alone = options(0, 2);
-  alone.timeout = Milliseconds(50);
+  alone.deadline = Milliseconds(50);
   EXPECT_EQ(connectPeerControl(alone).status().message(),
             "device 11 has not connected within 0.05 s");
-  alone.timeout = kPatience;
+  alone.deadline = kPatience;
   alone.isStopped = [] { return true; };
   EXPECT_EQ(connectPeerControl(alone).status().message(),
             "stopped, since another device failed");
@@ -229,7 +230,7 @@ TEST_F(PeerControlTest, AnAddressThatNobodyReachesIsNamed) {
   ASSERT_TRUE(store.put("control/secret", std::string(64, 'x')).ok());
   ASSERT_TRUE(store.put("control/0", "127.0.0.1:1").ok());
   PeerControlOptions other = options(1, 2);
-  other.timeout = Milliseconds(50);
+  other.deadline = Milliseconds(50);
   EXPECT_EQ(connectPeerControl(other).status().message(),
             "device 10 does not answer at 127.0.0.1:1 within 0.05 s; --host "
             "(host in C and Python) sets the address that others reach it at");
