@@ -312,8 +312,10 @@ typedef enum etc_outcome {
   ETC_NOT_BEGUN = 0, /* no round has begun: the previous state is as it was */
   ETC_OLD = 1,       /* rounds have begun, and the previous state is whole */
   ETC_NEW = 2,       /* committed: the current state is whole */
-  ETC_MIXED = 3      /* previous tensors were released: the rest is whole, what
+  ETC_MIXED = 3,     /* previous tensors were released: the rest is whole, what
                         went is with those that received it */
+  ETC_UNREADABLE = 4 /* the GPU did not end what was under way: nothing that it
+                        holds can be read */
 } etc_outcome;
 
 /* Any thread may ask, at any time. While run goes on it is what an error would

@@ -58,25 +58,6 @@ std::string describeIntent(const OpenPlan &plan, etc_mode mode) {
   return intent.str();
 }
 
-Result<nccl::UniqueId> exchangeId(Rendezvous &store, const nccl::UniqueId *mine,
-                                  const Deadline &deadline) {
-  const std::string key = "nccl";
-  if (mine) {
-    Status put = store.put(key, {mine->internal, sizeof mine->internal});
-    return put.ok() ? Result<nccl::UniqueId>(*mine)
-                    : Result<nccl::UniqueId>(put);
-  }
-  Result<std::string> value = store.get(key, deadline);
-  if (!value)
-    return value.status();
-  nccl::UniqueId id{};
-  if (value->size() != sizeof id.internal)
-    return Status(ErrorKind::Peer,
-                  "participant 0's NCCL id is of another size");
-  std::memcpy(id.internal, value->data(), value->size());
-  return id;
-}
-
 } // namespace
 
 std::unique_ptr<Rendezvous> etc::runtime::makeStore(const etc_store &store,
@@ -142,9 +123,6 @@ connectTransport(const OpenPlan &plan, const BootstrapOptions &options,
     nccl.deadline = deadline;
     nccl.timeout = options.timeout;
     nccl.control = &control;
-    nccl.exchangeId = [&](const nccl::UniqueId *mine) {
-      return exchangeId(store, mine, deadline);
-    };
     return connectNccl(nccl);
   }
   GlooOptions gloo;

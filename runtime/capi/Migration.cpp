@@ -172,6 +172,9 @@ Status Migration::giveUpAfter(const Status &error) {
     told = giveUp(*connections.control, index.device(options.bootstrap.rank),
                   error);
   abort({});
+  // Only now: over NCCL this waits for the others, who have been told.
+  if (connections.transport && !connections.transport->stop())
+    isUnreadable = true;
   return told;
 }
 
@@ -187,6 +190,8 @@ void Migration::abort(std::string_view cause) {
 etc_outcome Migration::outcome() const {
   if (stage == Stage::Done)
     return ETC_NEW;
+  if (isUnreadable)
+    return ETC_UNREADABLE;
   if (memory.hasReleased())
     return ETC_MIXED;
   return hasBegun ? ETC_OLD : ETC_NOT_BEGUN;

@@ -79,6 +79,7 @@ private:
   std::unique_ptr<DeviceRun> run_; // gone before what it uses
   std::atomic<Stage> stage{Stage::Registering};
   std::atomic<bool> hasBegun{false}; // the first round
+  std::atomic<bool> isUnreadable{false};
 };
 
 } // namespace etc::runtime

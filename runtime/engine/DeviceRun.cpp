@@ -10,6 +10,9 @@
 using namespace etc::runtime;
 using Clock = std::chrono::steady_clock;
 
+/// How long connections may take to end, when all is done.
+constexpr Milliseconds kFarewell{5000};
+
 static uint64_t sideBytes(const PlanIndex &index, uint32_t program, Side side) {
   uint64_t bytes = 0;
   for (etc::plan::Holding holding : index.holdings(program, side))
@@ -45,9 +48,10 @@ DeviceRun::DeviceRun(const PlanIndex &index, uint32_t rank, Control &control,
 }
 
 DeviceRun::~DeviceRun() {
-  transport.forgetMemory();
+  // What a device may still write to is nobody else's.
+  const bool isStopped = transport.stop();
   for (Buffer slab : {sendSlab, recvSlab})
-    if (slab.data)
+    if (slab.data && isStopped)
       worker.allocator().release(slab);
   // Whatever this device holds now is what a later process finds.
   worker.allocator().keepForLater();
@@ -76,6 +80,8 @@ Status DeviceRun::migrate() {
   }
   if (status.ok())
     status = commit();
+  if (status.ok())
+    transport.finish(kFarewell);
   return conclude(status);
 }
 

@@ -18,7 +18,8 @@ public:
   Status prepare(const Preparation &plan, const Deadline &deadline) override {
     return inner.prepare(plan, deadline);
   }
-  void forgetMemory() override { inner.forgetMemory(); }
+  bool stop() override { return inner.stop(); }
+  void finish(const Deadline &deadline) override { inner.finish(deadline); }
   uint64_t deviceBytes() const override { return inner.deviceBytes(); }
   Status post(std::span<const Outgoing> outgoing,
               std::span<Incoming> incoming) override {

@@ -61,7 +61,10 @@ public:
 
   ~GlooTransport() override { stopSending(); }
 
-  void forgetMemory() override { stopSending(); }
+  bool stop() override {
+    stopSending();
+    return true;
+  }
 
   /// Another thread fills and sends, so that the caller can do something else
   /// meanwhile.

@@ -1,29 +1,36 @@
 #include "transport/NcclCommunicator.h"
 
+#include <future>
 #include <thread>
 
 using namespace etc::runtime;
 
 /// Between two looks at a transfer, once it has taken longer than a short one.
 constexpr auto kPoll = std::chrono::microseconds(20);
-constexpr Milliseconds kLastWait{5000};
 
 NcclCommunicator::~NcclCommunicator() {
-  if (comm) {
-    deadline = kLastWait;
-    if (settle(nccl.ncclCommFinalize(comm), "finalize").ok() && comm)
-      nccl.ncclCommDestroy(comm);
-  }
+  if (comm && !isBusy && !hasFailed)
+    finish(lastWait);
+  (void)stop();
   if (stream_)
     driver.cuStreamDestroy_v2(stream_);
 }
 
 Status NcclCommunicator::fail(const std::string &message) {
-  // On every error of every rank, or the others' kernels spin on.
-  if (comm)
-    nccl.ncclCommAbort(comm);
-  comm = nullptr;
+  hasFailed = true;
   return Status(ErrorKind::Peer, "NCCL: " + message);
+}
+
+bool NcclCommunicator::bounded(std::function<void()> body,
+                               const Deadline &until) const {
+  auto done = std::make_shared<std::promise<void>>();
+  std::future<void> isDone = done->get_future();
+  std::thread([done, body = std::move(body), context = context] {
+    (void)context.enter();
+    body();
+    done->set_value();
+  }).detach();
+  return isDone.wait_until(until.time()) == std::future_status::ready;
 }
 
 Status NcclCommunicator::call(nccl::Code code, const char *what) {
@@ -36,9 +43,14 @@ Status NcclCommunicator::call(nccl::Code code, const char *what) {
   return fail(message);
 }
 
+Status NcclCommunicator::checkUse() {
+  return comm && !hasFailed ? Status::success()
+                            : fail("the communicator was aborted");
+}
+
 Status NcclCommunicator::checkWait(const char *what) {
-  if (!comm)
-    return fail("the communicator was aborted");
+  if (Status s = checkUse(); !s.ok())
+    return s;
   if (isAborted)
     return fail("stopped, since another device failed");
   if (Status s = control ? control->check() : Status::success(); !s.ok())
@@ -74,7 +86,7 @@ Status NcclCommunicator::drain(const Deadline &until) {
     cuda::Code code = driver.cuStreamQuery(stream_);
     if (code == cuda::kSuccess) {
       isBusy = false;
-      return comm ? Status::success() : fail("the communicator was aborted");
+      return checkUse();
     }
     if (code != cuda::kNotReady)
       return fail(driver.check(code, "a transfer failed").message());
@@ -110,12 +122,38 @@ Status NcclCommunicator::connect(const NcclOptions &options,
                 "the communicator");
 }
 
-void NcclCommunicator::stop() {
-  if (!isBusy)
-    return;
-  (void)fail("stopped");
+bool NcclCommunicator::stop() {
+  if (!comm || (!isBusy && !hasFailed))
+    return !isStuck;
+  hasFailed = true;
+  const bool isBack = abortNow();
   // An abort need not drain: then whoever frees the memory waits for it.
-  const Deadline end(kLastWait);
+  const Deadline end(lastWait);
   while (driver.cuStreamQuery(stream_) == cuda::kNotReady && !end.isOver())
     std::this_thread::sleep_for(kPoll);
+  isStuck = !isBack || driver.cuStreamQuery(stream_) == cuda::kNotReady;
+  return !isStuck;
+}
+
+bool NcclCommunicator::abortNow() {
+  const nccl::Communicator old = std::exchange(comm, nullptr);
+  return bounded([&nccl = nccl, old] { nccl.ncclCommAbort(old); }, lastWait);
+}
+
+void NcclCommunicator::finish(const Deadline &until) {
+  if (!comm || isBusy || hasFailed)
+    return;
+  // Others may have left, which ends nothing here.
+  nccl::Code state = nccl.ncclCommFinalize(comm);
+  while (state == nccl::kInProgress && !until.isOver()) {
+    std::this_thread::sleep_for(kPoll);
+    if (nccl.ncclCommGetAsyncError(comm, &state) != nccl::kSuccess)
+      break;
+  }
+  if (state != nccl::kSuccess) {
+    hasFailed = true;
+    return;
+  }
+  const nccl::Communicator old = std::exchange(comm, nullptr);
+  (void)bounded([&nccl = nccl, old] { nccl.ncclCommDestroy(old); }, until);
 }

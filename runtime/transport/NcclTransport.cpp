@@ -16,7 +16,7 @@ public:
   NcclTransport(const cuda::DeviceContext &context, const nccl::Library &nccl,
                 NcclOptions options)
       : context(context), driver(context.driver()), options(std::move(options)),
-        comm(driver, nccl) {}
+        comm(context, nccl, this->options.lastWait) {}
 
   ~NcclTransport() override { (void)context.enter(); }
 
@@ -47,9 +47,14 @@ public:
     return status;
   }
 
-  void forgetMemory() override {
+  bool stop() override {
     (void)context.enter();
-    comm.stop();
+    return comm.stop();
+  }
+
+  void finish(const Deadline &deadline) override {
+    (void)context.enter();
+    comm.finish(deadline);
   }
 
   uint64_t deviceBytes() const override {
@@ -129,6 +134,27 @@ Status etc::runtime::findNccl() {
   return driver.ok() ? nccl::findLibrary().status() : driver;
 }
 
+/// Rank 0 makes the id, and tells it to the others of this change: nothing that
+/// an earlier one left can be taken for it.
+static Result<nccl::UniqueId> agreeOnId(const nccl::Library &library,
+                                        const NcclOptions &options) {
+  nccl::UniqueId id{};
+  WritableBytes bytes = std::as_writable_bytes(std::span(id.internal));
+  if (options.rank != 0) {
+    Status told = options.control->receive(0, bytes, options.deadline);
+    return told.ok() ? Result<nccl::UniqueId>(id)
+                     : Result<nccl::UniqueId>(told);
+  }
+  if (library.ncclGetUniqueId(&id) != nccl::kSuccess)
+    return Status(ErrorKind::Usage,
+                  "NCCL finds no network interface to meet on; name one in "
+                  "NCCL_SOCKET_IFNAME");
+  for (uint32_t rank = 1; rank != options.devices.size(); ++rank)
+    if (Status s = options.control->send(rank, bytes); !s.ok())
+      return s;
+  return id;
+}
+
 Result<std::unique_ptr<Transport>>
 etc::runtime::connectNccl(const NcclOptions &options) {
   if (Status s = findNccl(); !s.ok())
@@ -141,17 +167,15 @@ etc::runtime::connectNccl(const NcclOptions &options) {
       cuda::DeviceContext::open(driver, options.ordinal);
   if (!context)
     return context.status();
-  nccl::UniqueId mine{};
-  if (options.rank == 0 && library.ncclGetUniqueId(&mine) != nccl::kSuccess)
-    return Status(ErrorKind::Usage,
-                  "NCCL finds no network interface to meet on; name one in "
-                  "NCCL_SOCKET_IFNAME");
-  Result<nccl::UniqueId> id =
-      options.exchangeId(options.rank == 0 ? &mine : nullptr);
+  Result<nccl::UniqueId> id = agreeOnId(library, options);
   if (!id)
     return id.status();
   auto transport = std::make_unique<NcclTransport>(*context, library, options);
-  if (Status s = transport->connect(*id); !s.ok())
+  if (Status s = transport->connect(*id); !s.ok()) {
+    // Before the communicator's end, which waits for them.
+    options.control->abort(
+        text("device ", options.devices[options.rank], ": ", s.message()));
     return s;
+  }
   return std::unique_ptr<Transport>(std::move(transport));
 }

@@ -7,16 +7,11 @@
 #include "transport/NcclLibrary.h"
 #include "transport/Transport.h"
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace etc::runtime {
-
-/// Gives rank 0's id to all: called by rank 0 with its id, by others with null.
-using IdExchange =
-    std::function<Result<nccl::UniqueId>(const nccl::UniqueId *mine)>;
 
 struct NcclOptions {
   uint32_t rank = 0;
@@ -24,9 +19,8 @@ struct NcclOptions {
   std::vector<uint32_t> devices;
   /// The GPU, as this process numbers them.
   unsigned ordinal = 0;
-  IdExchange exchangeId;
-  /// Asked in every wait whether a participant has given up or was lost. Not
-  /// owned; null where nobody tells.
+  /// Over which rank 0 tells its id, and which is asked in every wait whether a
+  /// participant has given up or was lost. Not owned.
   Control *control = nullptr;
   /// Channels of the communicator and, from 2.28 on, of each pair of ranks; 0
   /// leaves NCCL the choice. A power of two.
@@ -34,6 +28,8 @@ struct NcclOptions {
   Deadline deadline{Milliseconds(0)};
   /// How long they may take to take part in a group.
   Milliseconds timeout{};
+  /// How long an abort may take, which waits for others.
+  Milliseconds lastWait{5000};
 };
 
 /// Whether the libraries are there that the transport needs: the CUDA driver

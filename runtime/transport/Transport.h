@@ -76,9 +76,14 @@ public:
     return Status::success();
   }
 
-  /// The memory of what was posted is about to go: where that is still under
-  /// way, after an error, it ends here.
-  virtual void forgetMemory() {}
+  /// After an error, when the others have been told: ends what is still under
+  /// way, whose memory can go then. False where it could not be ended: the
+  /// device may still write to that memory.
+  virtual bool stop() { return true; }
+
+  /// After the last group: gives up the connections, in order. All participants
+  /// call it.
+  virtual void finish(const Deadline &) {}
 
   /// Memory of the device that the transport took for itself.
   virtual uint64_t deviceBytes() const { return 0; }

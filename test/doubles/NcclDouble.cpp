@@ -151,8 +151,21 @@ Code ncclCommGetAsyncError(Communicator comm, Code *state) {
   return *state = rank.state, kSuccess;
 }
 
+/// Whether a rank still has connections to this one's proxy, or it to theirs.
+static bool hasPeers(const Rank &rank) {
+  for (const auto &other : rank.world->ranks) {
+    if (!other || other.get() == &rank || other->isGone)
+      continue;
+    for (bool isSend : {false, true})
+      if (rank.connected.count({isSend, other->number}) ||
+          other->connected.count({isSend, rank.number}))
+        return true;
+  }
+  return false;
+}
+
 static Code leave(Communicator comm, bool isOrderly) {
-  std::lock_guard lock(doubleState().mutex);
+  std::unique_lock lock(doubleState().mutex);
   Rank &rank = *known(comm);
   if (rank.isGone)
     return recordFault("a communicator is destroyed twice"), kInvalidUsage;
@@ -168,6 +181,12 @@ static Code leave(Communicator comm, bool isOrderly) {
   if (isOrderly)
     findDeadlock(*rank.world);
   doubleState().changed.notify_all();
+  // "Even if local comm aborts, we cannot let proxy thread exit if we still
+  // have peer connections. Need to wait until all other related comms call
+  // abort": ncclProxyService in src/proxy.cc, whose thread commFree
+  // (src/init.cc) joins, in an abort as in a destroy. All ranks of the double
+  // are of one node.
+  doubleState().changed.wait(lock, [&] { return !hasPeers(rank); });
   return kSuccess;
 }
 Code ncclCommAbort(Communicator comm) { return leave(comm, false); }

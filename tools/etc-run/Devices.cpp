@@ -55,24 +55,6 @@ static void shareGpu(uint32_t rank) {
   ::setenv("NCCL_SOCKET_IFNAME", "lo", 0);
 }
 
-/// Rank 0's id, to all.
-static Result<nccl::UniqueId>
-exchangeId(Client &client, const nccl::UniqueId *mine, Milliseconds timeout) {
-  const std::string key = "nccl-id";
-  if (mine) {
-    client.put(key, {mine->internal, sizeof mine->internal});
-    return *mine;
-  }
-  Result<std::string> value = client.get(key, timeout);
-  if (!value)
-    return value.status();
-  nccl::UniqueId id{};
-  if (value->size() != sizeof id.internal)
-    return Status(ErrorKind::Peer, "rank 0's NCCL id is of another size");
-  std::memcpy(id.internal, value->data(), value->size());
-  return id;
-}
-
 Status etc::run::checkDevices(const Options &options) {
   if (options.transport == TransportKind::Gloo && !hasGloo())
     return connectGloo({}).status();
@@ -139,7 +121,7 @@ connectGlooPeers(const PlanIndex &index, const Options &options, uint32_t rank,
 
 static Result<std::unique_ptr<Transport>>
 connectNcclPeers(const PlanIndex &index, const Options &options, uint32_t rank,
-                 Client &client, Control &control) {
+                 Control &control) {
   Result<unsigned> gpus = countGpus();
   if (!gpus)
     return gpus.status();
@@ -151,9 +133,6 @@ connectNcclPeers(const PlanIndex &index, const Options &options, uint32_t rank,
   nccl.ordinal = localRank(options, rank) % *gpus;
   nccl.deadline = nccl.timeout = options.timeout;
   nccl.control = &control;
-  nccl.exchangeId = [&](const nccl::UniqueId *mine) {
-    return exchangeId(client, mine, options.timeout);
-  };
   return connectNccl(nccl);
 }
 
@@ -164,10 +143,9 @@ Result<Connections> etc::run::connect(const PlanIndex &index,
   auto control = connectControl(index, options, rank, client, isStopped);
   if (!control)
     return control.status();
-  auto transport =
-      options.transport == TransportKind::Gloo
-          ? connectGlooPeers(index, options, rank, client)
-          : connectNcclPeers(index, options, rank, client, **control);
+  auto transport = options.transport == TransportKind::Gloo
+                       ? connectGlooPeers(index, options, rank, client)
+                       : connectNcclPeers(index, options, rank, **control);
   if (!transport) {
     (*control)->abort({});
     return transport.status();

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 Key = tuple[str, str]  # (type, name)
 Tensors = dict[str, dict[str, "torch.Tensor"]]
 
-OUTCOMES = ("not begun", "old", "new", "mixed")  # in the order of etc_outcome
+# In the order of etc_outcome.
+OUTCOMES = ("not begun", "old", "new", "mixed", "unreadable")
 
 
 class Migration:
@@ -161,8 +162,9 @@ class Migration:
 
         "not begun": the previous state, untouched. "old": the previous state, whole,
         after rounds that have begun. "new": the current state. "mixed": what is left
-        of the previous state, in eager mode; what went is with its receivers. After
-        an error participants may differ.
+        of the previous state, in eager mode; what went is with its receivers.
+        "unreadable": a GPU did not end what was under way, and nothing that it holds
+        can be read. After an error participants may differ.
         """
         return OUTCOMES[self._handle.outcome()]
 

@@ -9,8 +9,6 @@
 #include "transport/LocalTransport.h"
 #include "transport/NcclTransport.h"
 
-#include <condition_variable>
-#include <mutex>
 #include <thread>
 
 namespace etc::test {
@@ -19,25 +17,6 @@ using namespace etc::runtime;
 
 class NcclTest : public GpuTest {};
 
-/// An id handed from thread to thread.
-inline IdExchange exchangeAmongThreads() {
-  struct Shared {
-    std::mutex mutex;
-    std::condition_variable changed;
-    std::optional<nccl::UniqueId> id;
-  };
-  auto shared = std::make_shared<Shared>();
-  return [shared](const nccl::UniqueId *mine) -> Result<nccl::UniqueId> {
-    std::unique_lock lock(shared->mutex);
-    if (mine) {
-      shared->id = *mine;
-      shared->changed.notify_all();
-    }
-    shared->changed.wait(lock, [&] { return shared->id.has_value(); });
-    return *shared->id;
-  };
-}
-
 /// Runs body(transport, rank, control) on `count` ranks; returns their
 /// statuses.
 template <typename Body>
@@ -45,8 +24,8 @@ std::vector<Status> onRanks(uint32_t count, Milliseconds timeout, Body body) {
   NcclOptions options;
   for (uint32_t rank = 0; rank != count; ++rank)
     options.devices.push_back(rank);
-  options.exchangeId = exchangeAmongThreads();
   options.deadline = options.timeout = timeout;
+  options.lastWait = Milliseconds(1000);
   LocalCluster cluster(options.devices);
   std::vector<Status> statuses(count, Status::success());
   std::vector<std::jthread> threads;

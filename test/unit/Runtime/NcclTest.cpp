@@ -121,7 +121,7 @@ TEST_F(NcclTest, AWorkerMakesNoRoomWhileATransferIsUnderWay) {
                   move.sum = 7;
                 std::vector<uint64_t> sums(8);
                 Status status = worker->run(moves, sums);
-                transport.forgetMemory();
+                EXPECT_TRUE(transport.stop());
                 return status;
               });
   EXPECT_EQ(statuses[0].message(), "");
@@ -185,12 +185,81 @@ TEST_F(NcclTest, NothingIsUnderWayWhereMemoryGoes) {
         if (Status s = transport.post({}, {&message, 1}); !s.ok())
           return s;
         // Something else went wrong; nobody waits for the message.
-        transport.forgetMemory();
+        EXPECT_TRUE(transport.stop());
         worker->allocator().release(buffer);
         worker.reset();
         return transport.wait(Milliseconds(20'000));
       });
   EXPECT_EQ(statuses[0].message(), "NCCL: the communicator was aborted");
+}
+
+/// An abort waits for the other ranks of the node: they have to know first.
+TEST_F(NcclTest, TheOthersAreToldBeforeAnAbort) {
+  auto statuses =
+      onRanks(2, Milliseconds(60'000),
+              [&](Transport &transport, uint32_t rank, Control &control) {
+                if (Status s = connectBoth(transport, rank); !s.ok())
+                  return s;
+                // It does not look for what rank 0 waits for, only whether all
+                // are there.
+                while (rank == 1 && control.check().ok())
+                  std::this_thread::sleep_for(Milliseconds(5));
+                if (rank == 1)
+                  return control.check();
+                std::vector<std::byte> memory(8);
+                WritableBytes piece = memory;
+                Incoming message{1, 8, {&piece, 1}, {}};
+                if (Status s = transport.post({}, {&message, 1}); !s.ok())
+                  return s;
+                const Status status = transport.wait(Milliseconds(50));
+                control.abort("no end");
+                EXPECT_TRUE(transport.stop());
+                return status;
+              });
+  EXPECT_EQ(statuses[0].message(), "NCCL: no end of a transfer within 0.05 s");
+  EXPECT_EQ(statuses[1].message(), "stopped, since another device failed");
+}
+
+/// A rank that never aborts holds up nobody for ever.
+TEST_F(NcclTest, AnAbortThatDoesNotComeBackIsLeft) {
+  std::atomic<bool> isOver{false};
+  auto statuses =
+      onRanks(2, Milliseconds(20'000),
+              [&](Transport &transport, uint32_t rank, Control &) {
+                if (Status s = connectBoth(transport, rank); !s.ok())
+                  return s;
+                while (rank == 1 && !isOver)
+                  std::this_thread::sleep_for(Milliseconds(5));
+                if (rank == 1)
+                  return Status::success();
+                std::vector<std::byte> memory(8);
+                WritableBytes piece = memory;
+                Incoming message{1, 8, {&piece, 1}, {}};
+                if (Status s = transport.post({}, {&message, 1}); !s.ok())
+                  return s;
+                EXPECT_FALSE(transport.stop());
+                EXPECT_FALSE(transport.stop()) << "asked again";
+                isOver = true;
+                return Status::success();
+              });
+  for (const Status &status : statuses)
+    EXPECT_EQ(status.message(), "");
+}
+
+TEST_F(NcclTest, ACommunicatorEndsWhileAllAreThere) {
+  auto statuses =
+      onRanks(3, Milliseconds(20'000),
+              [&](Transport &transport, uint32_t rank, Control &) {
+                const uint32_t next = (rank + 1) % 3, last = (rank + 2) % 3;
+                if (Status s = transport.prepare({{&next, 1}, {&last, 1}},
+                                                 Milliseconds(20'000));
+                    !s.ok())
+                  return s;
+                transport.finish(Milliseconds(20'000));
+                return transport.wait(Milliseconds(1)); // of no more use
+              });
+  for (const Status &status : statuses)
+    EXPECT_EQ(status.message(), "NCCL: the communicator was aborted");
 }
 
 } // namespace
