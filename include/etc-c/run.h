@@ -34,7 +34,7 @@ extern "C" {
 
 #define ETC_API __attribute__((visibility("default")))
 
-#define ETC_RUN_API_VERSION 3
+#define ETC_RUN_API_VERSION 4
 
 /* The library's ETC_RUN_API_VERSION; at least that of this header is needed. */
 ETC_API uint32_t etc_run_api_version(void);
@@ -44,12 +44,14 @@ ETC_API const char *etc_run_version(void);
 /* ---- Errors ---- */
 
 typedef enum etc_error_kind {
-  ETC_ERROR_USAGE = 1,        /* a wrong argument, too little memory, a missing
-                                 library */
-  ETC_ERROR_MALFORMED = 2,    /* a plan or request that is not one */
-  ETC_ERROR_VERIFICATION = 3, /* a message is not what it should be */
-  ETC_ERROR_PEER = 4,         /* another participant failed, or is late */
-  ETC_ERROR_UNSATISFIABLE = 5 /* a request that can't be met (plan.h) */
+  ETC_ERROR_USAGE = 1,         /* a wrong argument, too little memory, a missing
+                                  library */
+  ETC_ERROR_MALFORMED = 2,     /* a plan or request that is not one */
+  ETC_ERROR_VERIFICATION = 3,  /* a message is not what it should be */
+  ETC_ERROR_PEER = 4,          /* another participant failed, or is late */
+  ETC_ERROR_UNSATISFIABLE = 5, /* a request that can't be met (plan.h) */
+  ETC_ERROR_EXCLUDED = 6 /* the others went on without this process, which was
+                            stopped or cut off: what it holds is out of date */
 } etc_error_kind;
 
 typedef struct etc_error etc_error;
@@ -253,6 +255,15 @@ typedef struct etc_options {
   etc_memory memory;
   etc_progress progress;
   void *progress_context;
+  /* The number of this change in the job: the same on all participants, and
+   * higher than that of every earlier one. A process that is still at an
+   * earlier one gets ETC_ERROR_EXCLUDED. 0 where nobody counts. */
+  uint32_t generation;
+  uint32_t reserved2;
+  /* After so long without a sign of life a participant is given up; from the
+   * connections in prepare until run is over, whether it runs or not. A thread
+   * of the library sends four a second. 0 is 5, negative is never. */
+  double silence_seconds;
 } etc_options;
 
 /* Sets the size and the defaults. */

@@ -25,6 +25,8 @@ inline const char *exceptionName(etc_error_kind kind) {
     return "VerificationError";
   case ETC_ERROR_PEER:
     return "PeerError";
+  case ETC_ERROR_EXCLUDED:
+    return "Excluded";
   case ETC_ERROR_USAGE:
     break;
   }

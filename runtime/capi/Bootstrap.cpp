@@ -45,6 +45,9 @@ std::vector<uint32_t> devicesOf(const OpenPlan &plan) {
   return {participants.begin(), participants.end()};
 }
 
+/// Between two signs of life.
+constexpr Milliseconds kBeat{250};
+
 /// Stands before the reason why a participant cannot do what the others are
 /// about to do.
 const std::string kUnable = "unable: ";
@@ -106,8 +109,15 @@ connectControl(const OpenPlan &plan, const BootstrapOptions &options,
   control.peers = findPeers(plan.index(), options.rank).all();
   control.host = options.host;
   control.deadline = deadline;
-  control.isStopped = [&] { return isStopped.load(); };
+  control.generation = options.generation;
+  control.beat = kBeat;
+  control.silence = options.silence;
   control.rendezvous = &store;
+  control.check = [&] {
+    return isStopped
+               ? Status(ErrorKind::Peer, "stopped, since another device failed")
+               : Status::success();
+  };
   return connectPeerControl(control);
 }
 

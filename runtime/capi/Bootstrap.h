@@ -23,6 +23,9 @@ struct BootstrapOptions {
   unsigned gpu = 0;
   std::string host;
   Milliseconds timeout{};
+  uint32_t generation = 0;
+  /// After so long without a sign of life a participant is given up.
+  Milliseconds silence{};
 };
 
 /// Whether all participants are about to do the same, and have an address where

@@ -12,11 +12,28 @@ static etc_error_kind kindOf(ErrorKind kind) {
     return ETC_ERROR_VERIFICATION;
   case ErrorKind::Peer:
     return ETC_ERROR_PEER;
+  case ErrorKind::Excluded:
+    return ETC_ERROR_EXCLUDED;
   case ErrorKind::None:
   case ErrorKind::Usage:
     break;
   }
   return ETC_ERROR_USAGE;
+}
+
+static ErrorKind kindOf(etc_error_kind kind) {
+  switch (kind) {
+  case ETC_ERROR_USAGE:
+    return ErrorKind::Usage;
+  case ETC_ERROR_MALFORMED:
+    return ErrorKind::Malformed;
+  case ETC_ERROR_VERIFICATION:
+    return ErrorKind::Verification;
+  case ETC_ERROR_EXCLUDED:
+    return ErrorKind::Excluded;
+  default: // whatever a callback said
+    return ErrorKind::Peer;
+  }
 }
 
 etc_error *etc::runtime::toError(const Status &status) {
@@ -28,11 +45,7 @@ etc_error *etc::runtime::toError(const Status &status) {
 Status etc::runtime::takeError(etc_error *error) {
   if (!error)
     return Status::success();
-  const ErrorKind kind =
-      error->kind == ETC_ERROR_USAGE          ? ErrorKind::Usage
-      : error->kind == ETC_ERROR_MALFORMED    ? ErrorKind::Malformed
-      : error->kind == ETC_ERROR_VERIFICATION ? ErrorKind::Verification
-                                              : ErrorKind::Peer;
+  const ErrorKind kind = kindOf(error->kind);
   Status status(kind, std::move(error->message));
   delete error;
   return status;

@@ -7,6 +7,11 @@
 
 using namespace etc::runtime;
 
+static Milliseconds milliseconds(double seconds) {
+  return Milliseconds(
+      std::max<int64_t>(1, static_cast<int64_t>(seconds * 1000)));
+}
+
 Result<MigrationOptions> etc::runtime::checkOptions(const etc_options &given,
                                                     const PlanIndex &index) {
   auto refuse = [](const std::string &what) {
@@ -24,6 +29,11 @@ Result<MigrationOptions> etc::runtime::checkOptions(const etc_options &given,
   if (!(given.timeout_seconds >= 0 && given.timeout_seconds < 1e9))
     return refuse(text("timeout_seconds ", given.timeout_seconds,
                        ": expected seconds, or 0 for the default"));
+  if (!(given.silence_seconds < 1e9) ||
+      (given.silence_seconds > 0 && given.silence_seconds < 1))
+    return refuse(text("silence_seconds ", given.silence_seconds,
+                       ": expected 1 or more, 0 for the default, or a negative "
+                       "number for never"));
   const bool hasStore = given.store.set && given.store.get;
   if (!hasStore && !given.directory && index.rankCount() > 1)
     return refuse("participants have no way to find each other: set store or "
@@ -36,8 +46,12 @@ Result<MigrationOptions> etc::runtime::checkOptions(const etc_options &given,
   options.bootstrap.mode = given.mode;
   options.bootstrap.gpu = static_cast<unsigned>(std::max(given.gpu, 0));
   options.bootstrap.host = given.host ? given.host : "";
-  options.bootstrap.timeout =
-      Milliseconds(std::max<int64_t>(1, static_cast<int64_t>(seconds * 1000)));
+  options.bootstrap.timeout = milliseconds(seconds);
+  options.bootstrap.generation = given.generation;
+  options.bootstrap.silence =
+      given.silence_seconds < 0    ? Milliseconds::max() / 2
+      : given.silence_seconds == 0 ? Milliseconds(5000)
+                                   : milliseconds(given.silence_seconds);
   options.tag = given.tag ? given.tag : "etc";
   options.store = hasStore ? given.store : etc_store{};
   options.directory = given.directory ? given.directory : "";

@@ -234,7 +234,8 @@ Status DeviceRun::commit() {
     return journal.append(Event::Decided);
   };
   if (!standing.isDecided)
-    if (Status s = barrier(control, self, options.timeout, decide); !s.ok())
+    if (Status s = decideTogether(control, self, options.timeout, decide);
+        !s.ok())
       return s.at("commit");
   enter(Phase::Commit, rounds);
   if (!standing.isCommitted)

@@ -260,6 +260,9 @@ void RoundExecutor::countBytes() {
 }
 
 Status RoundExecutor::release(const Ops &ops, const RoundContext &context) {
+  // Where the others went on without this process, they hold what they hold.
+  if (Status s = control.check(); !s.ok())
+    return s;
   // Noted first: a shard that is gone is never believed to be there.
   if (Status s = context.journal.append({Event::Acknowledged, round, 0, 0, 0});
       !s.ok())

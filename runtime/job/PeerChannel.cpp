@@ -7,68 +7,113 @@
 
 using namespace etc::runtime;
 
-constexpr uint32_t kGoodbye = ~uint32_t{0}, kGivingUp = kGoodbye - 1;
+namespace {
 
-static std::string bytesOf(uint32_t length) {
-  return {reinterpret_cast<const char *>(&length), sizeof length};
+struct Header {
+  uint32_t length; // or a signal
+  uint32_t generation;
+};
+
+constexpr uint32_t kGoodbye = ~uint32_t{0}, kGivingUp = kGoodbye - 1,
+                   kBeat = kGoodbye - 2, kDecision = kGoodbye - 3;
+static_assert(Control::kMostBytes < kDecision);
+
+constexpr uint32_t kNobody = ~uint32_t{0};
+
+template <typename T> std::string bytesOf(const T &value) {
+  return {reinterpret_cast<const char *>(&value), sizeof value};
 }
+
+} // namespace
 
 void PeerChannel::add(std::string_view message) {
-  out += bytesOf(static_cast<uint32_t>(message.size()));
+  out += bytesOf(Header{static_cast<uint32_t>(message.size()), generation});
   out += message;
 }
-void PeerChannel::addGoodbye() { out += bytesOf(kGoodbye); }
-void PeerChannel::addGivingUp(std::string_view cause) {
-  out += bytesOf(kGivingUp);
-  add(cause.substr(0, Control::kMostCauseBytes));
+void PeerChannel::addSignal(uint32_t signal) {
+  out += bytesOf(Header{signal, generation});
+}
+void PeerChannel::addBeat() { addSignal(kBeat); }
+void PeerChannel::addDecision() { addSignal(kDecision); }
+void PeerChannel::addGoodbye() { addSignal(kGoodbye); }
+void PeerChannel::addGivingUp(const Failure &failure) {
+  addSignal(kGivingUp);
+  add(bytesOf(failure.excluded.value_or(kNobody)) +
+      failure.cause.substr(0, Control::kMostCauseBytes));
 }
 
 void PeerChannel::flush() {
-  if (end_ == End::None && !socket.send(out))
+  if (end_ != End::None || socket.send(out))
+    return;
+  while (receive())
+    ;
+  if (end_ == End::None)
     end_ = End::Lost;
 }
 
-void PeerChannel::receive() {
+bool PeerChannel::receive() {
   if (end_ != End::None)
-    return;
+    return false;
+  const size_t before = in.size();
   const bool isOpen = socket.receive(in);
+  const bool hasCome = in.size() != before;
+  if (hasCome)
+    silence_ = silence_.zero();
   parse();
   if (!isOpen && end_ == End::None)
     end_ = End::Lost;
+  return hasCome;
 }
 
 size_t PeerChannel::mostBytes() const {
-  return isGivingUp ? Control::kMostCauseBytes : Control::kMostBytes;
+  return isGivingUp ? Control::kMostCauseBytes + sizeof kNobody
+                    : Control::kMostBytes;
 }
 
-void PeerChannel::giveUp(std::string cause) {
-  end_ = End::GaveUp;
-  cause_ = std::move(cause);
+void PeerChannel::handleSignal(uint32_t signal) {
+  if (signal == kGivingUp)
+    isGivingUp = true;
+  else if (signal == kDecision)
+    isDecided_ = true;
+  else if (signal == kGoodbye && !isGivingUp)
+    end_ = End::Left;
+  else if (signal != kBeat)
+    end_ = End::Lost;
+}
+
+void PeerChannel::handleMessage(std::string message) {
+  if (!isGivingUp)
+    return inbox.push_back(std::move(message));
+  uint32_t excluded = kNobody;
+  end_ = message.size() < sizeof excluded ? End::Lost : End::GaveUp;
+  if (end_ == End::Lost)
+    return;
+  std::memcpy(&excluded, message.data(), sizeof excluded);
+  if (excluded != kNobody)
+    failure_.excluded = excluded;
+  failure_.cause = message.substr(sizeof excluded);
   // One line, whatever came.
   std::replace_if(
-      cause_.begin(), cause_.end(),
+      failure_.cause.begin(), failure_.cause.end(),
       [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
 }
 
 void PeerChannel::parse() {
   size_t at = 0;
-  uint32_t length;
-  while (end_ == End::None && in.size() - at >= sizeof length) {
-    std::memcpy(&length, in.data() + at, sizeof length);
-    if (length == kGivingUp) {
-      at += sizeof length;
-      isGivingUp = true;
-    } else if (length > mostBytes()) {
-      end_ = length == kGoodbye && !isGivingUp ? End::Left : End::Lost;
+  Header header;
+  while (end_ == End::None && in.size() - at >= sizeof header) {
+    std::memcpy(&header, in.data() + at, sizeof header);
+    hasSpoken = true;
+    if (header.generation != generation) {
+      end_ = End::Lost;
+    } else if (header.length > mostBytes()) {
+      handleSignal(header.length);
+      at += sizeof header;
     } else {
-      if (in.size() - at - sizeof length < length)
+      if (in.size() - at - sizeof header < header.length)
         break;
-      std::string message = in.substr(at + sizeof length, length);
-      if (isGivingUp)
-        giveUp(std::move(message));
-      else
-        inbox.push_back(std::move(message));
-      at += sizeof length + length;
+      handleMessage(in.substr(at + sizeof header, header.length));
+      at += sizeof header + header.length;
     }
   }
   in.erase(0, at);

@@ -5,46 +5,73 @@
 
 #include "job/Socket.h"
 
+#include <cstdint>
 #include <deque>
+#include <optional>
 
 namespace etc::runtime {
 
-/// A message is its length, four bytes, and its bytes. Two lengths that no
-/// message has say that the peer has left in order, or has given up: then a
-/// message that says why follows.
+/// Why a participant gave up.
+struct Failure {
+  std::string cause;                // one line; empty where it did not say
+  std::optional<uint32_t> excluded; // the rank that it goes on without
+};
+
+/// A message is a header of eight bytes, its length and the generation of the
+/// change, and its bytes. Lengths that no message has are signals: a sign of
+/// life, rank 0's decision, a peer that leaves in order, or one that gives up
+/// and then says why. Who speaks of another generation is not heard.
 class PeerChannel {
 public:
   enum class End { None, Left, GaveUp, Lost };
 
   /// `received` has come already.
-  explicit PeerChannel(Socket socket, std::string received = {})
-      : socket(std::move(socket)), in(std::move(received)) {
+  PeerChannel(Socket socket, uint32_t generation, std::string received = {})
+      : socket(std::move(socket)), generation(generation),
+        in(std::move(received)) {
     parse();
   }
 
   void add(std::string_view message);
+  void addBeat();
+  void addDecision();
   void addGoodbye();
-  void addGivingUp(std::string_view cause);
-  /// Sends what the connection takes now.
+  void addGivingUp(const Failure &failure);
+  /// Sends what the connection takes now. Where it takes nothing any more, what
+  /// the peer said before it went is still taken in.
   void flush();
-  /// Takes in what has come.
-  void receive();
+  /// Takes in what has come; returns whether that was anything.
+  bool receive();
+
+  /// Time passes in which this process listens. It counts from the peer's first
+  /// word on: until then it may still be meeting others.
+  void pass(Milliseconds time) { silence_ += hasSpoken ? time : time.zero(); }
+  /// How long nothing has come.
+  Milliseconds silence() const { return silence_; }
 
   bool hasUnsent() const { return !out.empty(); }
   /// Messages that came before the end count.
   std::deque<std::string> inbox;
+  /// Whether the peer has rank 0's decision.
+  bool isDecided() const { return isDecided_; }
   End end() const { return end_; }
-  /// Why the peer gave up, in one line; empty where it did not say.
-  const std::string &cause() const { return cause_; }
+  /// Of a peer that gave up.
+  const Failure &failure() const { return failure_; }
   int fd() const { return socket.fd(); }
 
 private:
+  void addSignal(uint32_t signal);
   void parse();
-  void giveUp(std::string cause);
+  void handleSignal(uint32_t signal);
+  void handleMessage(std::string message);
   size_t mostBytes() const;
 
   Socket socket;
-  std::string in, out, cause_;
+  uint32_t generation;
+  std::string in, out;
+  Failure failure_;
+  Milliseconds silence_{};
+  bool hasSpoken = false, isDecided_ = false;
   bool isGivingUp = false; // it is about to say why
   End end_ = End::None;
 };

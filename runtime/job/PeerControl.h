@@ -27,15 +27,25 @@ struct PeerControlOptions {
   /// The name or address of this host to listen on; empty takes the host's
   /// name.
   std::string host;
-  /// Asked now and then whether to wait no longer; may be empty.
-  std::function<bool()> isStopped;
+  /// The number of the change: a process that comes from an earlier one is told
+  /// that it is excluded, and one that meets a later one is.
+  uint32_t generation = 0;
+  /// Between two signs of life, which a thread of its own sends and hears until
+  /// the end. 0: none, where the program has others.
+  Milliseconds beat{0};
+  /// After so long without a sign of life a peer is given up. Only time in
+  /// which this process listens counts.
+  Milliseconds silence{5000};
+  /// Asked now and then: an error ends the meeting. May be empty.
+  std::function<Status()> check;
   /// How long the others may take to appear.
   Deadline deadline{Milliseconds(0)};
 };
 
 /// Ends the part that `device` has in a migration after `error`, and tells the
 /// others why. Returns what to tell the user: the cause that another
-/// participant gave, or else the error.
+/// participant gave, or else the error; of kind Excluded where the others gave
+/// this one up.
 Status giveUp(Control &control, uint32_t device, const Status &error);
 
 /// Connects to all peers, and returns when all participants have. Connections

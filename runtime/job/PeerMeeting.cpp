@@ -21,9 +21,10 @@ constexpr auto kPatience = std::chrono::seconds(10);
 
 /// What a connection begins with, from the higher rank.
 struct Introduction {
-  char magic[8] = {'E', 'T', 'C', 'P', 'E', 'E', 'R', '1'};
+  char magic[8] = {'E', 'T', 'C', 'P', 'E', 'E', 'R', '2'};
   Secret secret;
   uint32_t from = 0, to = 0;
+  uint32_t generation = 0;
 };
 
 std::string bytesOf(const Introduction &introduction) {
@@ -64,7 +65,7 @@ public:
 
 private:
   Status agreeOnSecret() {
-    const std::string key = "control/secret";
+    const std::string key = "job/secret";
     std::string value;
     if (options.rank == 0) {
       value = randomSecretText();
@@ -82,7 +83,7 @@ private:
     return made.status();
   }
 
-  static std::string keyOf(uint32_t rank) { return text("control/", rank); }
+  static std::string keyOf(uint32_t rank) { return text("job/", rank); }
 
   Status listen() {
     if (peers.empty() || *peers.rbegin() < options.rank)
@@ -109,7 +110,7 @@ private:
     Result<Socket> socket = connectTo(*address, soon());
     while (!socket && socket.status().kind() == ErrorKind::Peer) {
       if (Status s = checkWait(peer); !s.ok())
-        return isStopped() ? s : unreachable(peer, *address);
+        return isCalledOff().ok() ? unreachable(peer, *address) : s;
       socket = connectTo(*address, soon());
     }
     if (!socket)
@@ -118,11 +119,12 @@ private:
     mine.secret = secret;
     mine.from = options.rank;
     mine.to = peer;
+    mine.generation = options.generation;
     std::string bytes = bytesOf(mine); // fits an empty socket's buffer
     if (!socket->send(bytes) || !bytes.empty())
       return Status(ErrorKind::Peer, text("lost the connection to device ",
                                           options.devices[peer]));
-    channels.emplace(peer, PeerChannel(std::move(*socket)));
+    channels.emplace(peer, PeerChannel(std::move(*socket), options.generation));
     return Status::success();
   }
 
@@ -139,11 +141,18 @@ private:
                           etc::plan::describeSystemError(errno));
       std::erase_if(strangers,
                     [&](Stranger &stranger) { return !listenTo(stranger); });
+      if (later > options.generation)
+        return Status(ErrorKind::Excluded,
+                      text("the others went on without this process: it is at "
+                           "change ",
+                           options.generation, ", they are at ", later));
     }
     return Status::success();
   }
 
-  bool isStopped() const { return options.isStopped && options.isStopped(); }
+  Status isCalledOff() const {
+    return options.check ? options.check() : Status::success();
+  }
 
   Status unreachable(uint32_t peer, const Address &address) const {
     return Status(
@@ -156,8 +165,8 @@ private:
 
   /// An error where there is a reason to wait for a peer no longer.
   Status checkWait(uint32_t peer) const {
-    if (isStopped())
-      return Status(ErrorKind::Peer, "stopped, since another device failed");
+    if (Status s = isCalledOff(); !s.ok())
+      return s;
     if (options.deadline.isOver())
       return Status(ErrorKind::Peer, text("device ", options.devices[peer],
                                           " has not connected within ",
@@ -191,11 +200,26 @@ private:
                    std::begin(expected.magic)) &&
         equals(theirs.secret, secret) && theirs.to == options.rank &&
         theirs.from > options.rank && peers.count(theirs.from);
-    if (isPeer)
+    if (!isPeer)
+      return false;
+    later = std::max(later, theirs.generation);
+    if (theirs.generation == options.generation)
       channels.emplace(theirs.from,
                        PeerChannel(std::move(stranger.socket),
+                                   options.generation,
                                    stranger.said.substr(sizeof theirs)));
+    else if (theirs.generation < options.generation)
+      refuse(std::move(stranger.socket), theirs);
     return false;
+  }
+
+  /// Tells a process of an earlier change that it is over.
+  void refuse(Socket socket, const Introduction &theirs) const {
+    PeerChannel channel(std::move(socket), theirs.generation);
+    channel.addGivingUp({text("change ", theirs.generation,
+                              " is over, this is change ", options.generation),
+                         theirs.from});
+    channel.flush();
   }
 
   uint32_t nextMissing() const {
@@ -206,6 +230,7 @@ private:
   const PeerControlOptions &options;
   std::set<uint32_t> peers;
   Secret secret;
+  uint32_t later = 0; // the latest generation that a peer came from
   Socket listener;
   std::list<Stranger> strangers;
   PeerChannels channels;

@@ -18,6 +18,7 @@ enum class ErrorKind {
   Malformed,    // a plan that is not one, or that breaks a rule
   Verification, // the migrated state, or a message, is not what it should be
   Peer,         // another participant failed or did not answer in time
+  Excluded,     // the others went on without this process
 };
 
 /// The outcome of a function without a value: success, or an error with a

@@ -4,24 +4,39 @@
 
 using namespace etc::runtime;
 
-Status etc::runtime::barrier(Control &control, Member self,
-                             const Deadline &deadline,
-                             const std::function<Status()> &decide) {
-  // Rank 0 hears from all, then answers all.
-  if (self.rank != 0) {
-    if (Status s = control.send(0, {}); !s.ok())
-      return s;
-    return control.receive(0, {}, deadline);
-  }
+/// Rank 0 is the first to be late: it knows for whom it waits, and tells all.
+constexpr Milliseconds kGrace{2000};
+
+/// Rank 0 hears from all.
+static Status arrive(Control &control, Member self, const Deadline &deadline) {
+  if (self.rank != 0)
+    return control.send(0, {});
   for (uint32_t rank = 1; rank != self.count; ++rank)
     if (Status s = control.receive(rank, {}, deadline); !s.ok())
       return s;
-  if (Status s = decide ? decide() : Status::success(); !s.ok())
+  return Status::success();
+}
+
+Status etc::runtime::barrier(Control &control, Member self,
+                             const Deadline &deadline) {
+  if (Status s = arrive(control, self, deadline); !s.ok())
     return s;
+  if (self.rank != 0)
+    return control.receive(0, {}, deadline.later(kGrace));
   for (uint32_t rank = 1; rank != self.count; ++rank)
     if (Status s = control.send(rank, {}); !s.ok())
       return s;
   return Status::success();
+}
+
+Status etc::runtime::decideTogether(Control &control, Member self,
+                                    const Deadline &deadline,
+                                    const std::function<Status()> &decide) {
+  if (self.rank != 0)
+    return control.awaitDecision(deadline.later(kGrace));
+  if (Status s = arrive(control, self, deadline); !s.ok())
+    return s;
+  return control.decide(decide);
 }
 
 Status etc::runtime::gather(Control &control, Member self,

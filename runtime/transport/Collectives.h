@@ -15,11 +15,13 @@ struct Member {
   uint32_t count;
 };
 
-/// Returns when every participant has called it. `decide`, if given, is called
-/// by rank 0 when all others are there and before any of them goes on; after an
-/// error of it none does.
-Status barrier(Control &control, Member self, const Deadline &deadline,
-               const std::function<Status()> &decide = {});
+/// Returns when every participant has called it.
+Status barrier(Control &control, Member self, const Deadline &deadline);
+
+/// A barrier that all leave, or none does. `decide` is called by rank 0 when
+/// all others are there; after an error of it none goes on.
+Status decideTogether(Control &control, Member self, const Deadline &deadline,
+                      const std::function<Status()> &decide);
 
 /// Collects equally long records at rank 0: `all` holds those of all ranks in
 /// order there, and is empty elsewhere.

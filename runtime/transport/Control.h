@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -29,8 +30,9 @@ using WritableBytes = std::span<std::byte>;
 /// One participant's end. Peers are ranks. A rank can talk to rank 0 and to all
 /// that it exchanges state with; messages between two ranks arrive in the order
 /// in which they were sent. Both ends know how long a message is: at most
-/// kMostBytes. Errors are of kind Peer, and after one this is of no more use.
-/// For use by one thread, abort() aside.
+/// kMostBytes. Errors are of kind Peer, or Excluded where the others gave this
+/// process up; after one this is of no more use. For use by one thread, abort()
+/// aside.
 class Control {
 public:
   static constexpr size_t kMostBytes = 1 << 20;
@@ -46,9 +48,26 @@ public:
   virtual Status receive(uint32_t peer, WritableBytes message,
                          const Deadline &deadline) = 0;
 
+  /// Rank 0, when all others are prepared: notes that the change is made, and
+  /// tells all. Nothing undoes that, and from here on nothing but an error of
+  /// `note` prevents it.
+  virtual Status decide(const std::function<Status()> &note) = 0;
+
+  /// Tells rank 0, which receives an empty message, that this rank is prepared,
+  /// and waits for the decision. From then on it is bound: it heeds rank 0
+  /// alone, which notices who else is missing, and abort() does nothing.
+  /// Whoever has the decision passes it on, so that it arrives as long as one
+  /// peer that has it lives.
+  virtual Status awaitDecision(const Deadline &deadline) = 0;
+
   /// An error where a participant has given up or was lost. It does not wait:
   /// whoever waits for something else asks now and then.
   virtual Status check() = 0;
+
+  /// Called once, by another thread, where this ends while the thread that uses
+  /// it may be waiting for something else. Empty: nobody any more; the last
+  /// call is over then.
+  virtual void onStop(std::function<void()>) {}
 
   /// The peer that the last error was about, where it was about one.
   virtual std::optional<uint32_t> culprit() const = 0;
@@ -61,6 +80,9 @@ public:
   /// After an error: the cause that a participant gave when it gave up, itself
   /// or through others, which is waited for a little; empty where none did.
   virtual std::string cause() { return {}; }
+
+  /// Whether the others gave this process up.
+  virtual bool isExcluded() { return false; }
 };
 
 } // namespace etc::runtime

@@ -121,6 +121,18 @@ public:
     return Status::success();
   }
 
+  Status decide(const std::function<Status()> &note) override {
+    if (Status s = note(); !s.ok())
+      return s;
+    for (uint32_t peer = 1; peer != shared.devices.size(); ++peer)
+      (void)send(peer, {});
+    return Status::success();
+  }
+  Status awaitDecision(const Deadline &deadline) override {
+    (void)send(0, {});
+    return receive(0, {}, deadline);
+  }
+
   Status check() override {
     Mailbox &inbox = shared.mailboxes[rank];
     std::lock_guard lock(inbox.mutex);

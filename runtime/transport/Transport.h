@@ -110,6 +110,19 @@ struct Connections {
   std::unique_ptr<Control> control;
   std::unique_ptr<Transport> transport;
 
+  Connections() = default;
+  /// Where control ends, so do waits for the transport.
+  Connections(std::unique_ptr<Control> over, std::unique_ptr<Transport> moves)
+      : control(std::move(over)), transport(std::move(moves)) {
+    control->onStop([moves = transport.get()] { moves->abort(); });
+  }
+  Connections(Connections &&) = default;
+  Connections &operator=(Connections &&) = default;
+  ~Connections() {
+    if (control)
+      control->onStop({});
+  }
+
   void abort(std::string_view cause = {}) const {
     if (control)
       control->abort(cause);

@@ -97,7 +97,11 @@ connectControl(const PlanIndex &index, const Options &options, uint32_t rank,
   HubRendezvous rendezvous(client);
   control.rendezvous = &rendezvous;
   control.host = options.host;
-  control.isStopped = [&] { return isStopped.load(); };
+  control.check = [&] {
+    return isStopped
+               ? Status(ErrorKind::Peer, "stopped, since another device failed")
+               : Status::success();
+  };
   control.deadline = options.timeout;
   return connectPeerControl(control);
 }

@@ -21,6 +21,7 @@ int etc::run::exitCode(const Status &status) {
   case ErrorKind::Malformed:
     return 2;
   case ErrorKind::Peer:
+  case ErrorKind::Excluded:
     return 3;
   }
   return 3;

@@ -15,6 +15,7 @@ load_runtime()  # before all that stands on it
 from etc._run import version as _version
 from etc.describe import Description, describe
 from etc.errors import (
+    Excluded,
     MigrationError,
     PeerError,
     PlanError,
@@ -32,6 +33,7 @@ __version__ = _version()
 
 __all__ = [
     "Description",
+    "Excluded",
     "Migration",
     "MigrationError",
     "PeerError",

@@ -25,5 +25,12 @@ class VerificationError(MigrationError):
     """A message, or the state it became, is not what it should be."""
 
 
+class Excluded(MigrationError):
+    """The others went on without this process, which was stopped or cut off.
+
+    What it holds is out of date: it must not train on or save a checkpoint.
+    """
+
+
 class PeerError(MigrationError):
     """Another participant failed, or did not answer in time."""

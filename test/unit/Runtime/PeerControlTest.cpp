@@ -2,6 +2,7 @@
 
 #include "job/PeerControl.h"
 
+#include "job/PeerChannel.h"
 #include "job/Socket.h"
 #include "transport/Collectives.h"
 
@@ -95,7 +96,8 @@ TEST_F(PeerControlTest, AllMeetAtRankZero) {
       EXPECT_EQ(here, 5);
       return Status::success();
     };
-    ASSERT_EQ(barrier(*control, {rank, 5}, kPatience, decide).message(), "");
+    ASSERT_EQ(decideTogether(*control, {rank, 5}, kPatience, decide).message(),
+              "");
     // Longer than a connection takes at once.
     std::vector<std::byte> record(300'000, std::byte(rank)), all;
     all.resize(rank == 0 ? 5 * record.size() : 0);
@@ -160,6 +162,17 @@ TEST_F(PeerControlTest, AllLearnTheFirstCause) {
   });
 }
 
+TEST_F(PeerControlTest, ADeviceIsNamedOnce) {
+  onRanks(2, [&](std::unique_ptr<Control> control, uint32_t rank) {
+    if (rank == 1) {
+      (void)giveUp(*control, 11, {ErrorKind::Usage, "device 11: round 2: no"});
+      return;
+    }
+    const Status error = control->receive(1, {}, kPatience);
+    EXPECT_EQ(giveUp(*control, 10, error).message(), "device 11: round 2: no");
+  });
+}
+
 TEST_F(PeerControlTest, AWayOutWithoutACauseKeepsTheError) {
   onRanks(2, [&](std::unique_ptr<Control> control, uint32_t rank) {
     if (rank == 1)
@@ -196,12 +209,12 @@ TEST_F(PeerControlTest, AMessageOfAnotherLengthIsRefused) {
 TEST_F(PeerControlTest, StrangersAreNotHeard) {
   // One says nothing, one something of the right length, before rank 1 comes.
   std::jthread others([&] {
-    const Address address = *parseAddress(*store.get("control/0", kPatience));
+    const Address address = *parseAddress(*store.get("job/0", kPatience));
     const auto deadline = std::chrono::steady_clock::now() + kPatience;
     auto silent = connectTo(address, deadline);
     auto liar = connectTo(address, deadline);
-    std::string lie = "ETCPEER1" + std::string(72, 'x');
-    lie.resize(80);
+    std::string lie = "ETCPEER2" + std::string(72, 'x');
+    lie.resize(84);
     EXPECT_TRUE(liar->send(lie));
     std::string answer;
     while (liar->receive(answer))
@@ -220,20 +233,83 @@ TEST_F(PeerControlTest, NamesWhoDoesNotCome) {
   EXPECT_EQ(connectPeerControl(alone).status().message(),
             "device 11 has not connected within 0.05 s");
   alone.deadline = kPatience;
-  alone.isStopped = [] { return true; };
-  EXPECT_EQ(connectPeerControl(alone).status().message(),
-            "stopped, since another device failed");
+  alone.check = [] { return Status(ErrorKind::Peer, "called off"); };
+  EXPECT_EQ(connectPeerControl(alone).status().message(), "called off");
 }
 
 TEST_F(PeerControlTest, AnAddressThatNobodyReachesIsNamed) {
   // What a host says that takes its own name for a loopback address.
-  ASSERT_TRUE(store.put("control/secret", std::string(64, 'x')).ok());
-  ASSERT_TRUE(store.put("control/0", "127.0.0.1:1").ok());
+  ASSERT_TRUE(store.put("job/secret", std::string(64, 'x')).ok());
+  ASSERT_TRUE(store.put("job/0", "127.0.0.1:1").ok());
   PeerControlOptions other = options(1, 2);
   other.deadline = Milliseconds(50);
   EXPECT_EQ(connectPeerControl(other).status().message(),
             "device 10 does not answer at 127.0.0.1:1 within 0.05 s; --host "
             "(host in C and Python) sets the address that others reach it at");
+}
+
+TEST_F(PeerControlTest, AnEarlierChangeIsExcluded) {
+  // It knows the secret and where the others are.
+  std::jthread late([&] {
+    PeerControlOptions mine = options(2, 3);
+    mine.generation = 6;
+    const Status status = connectPeerControl(mine).status();
+    EXPECT_EQ(status.kind(), ErrorKind::Excluded);
+    EXPECT_EQ(status.message(), "the others went on without this process: "
+                                "change 6 is over, this is change 7");
+    mine.generation = 7;
+    EXPECT_EQ(connectPeerControl(mine).status().message(), "");
+  });
+  std::jthread other([&] {
+    PeerControlOptions mine = options(1, 3);
+    mine.generation = 7;
+    EXPECT_EQ(connectPeerControl(mine).status().message(), "");
+  });
+  PeerControlOptions mine = options(0, 3);
+  mine.generation = 7;
+  EXPECT_EQ(connectPeerControl(mine).status().message(), "");
+}
+
+TEST_F(PeerControlTest, ALaterChangeExcludes) {
+  std::jthread next([&] {
+    PeerControlOptions mine = options(1, 2);
+    mine.generation = 8;
+    mine.deadline = Milliseconds(500);
+    EXPECT_FALSE(connectPeerControl(mine).ok());
+  });
+  PeerControlOptions mine = options(0, 2);
+  mine.generation = 7;
+  EXPECT_EQ(connectPeerControl(mine).status().message(),
+            "the others went on without this process: it is at change 7, they "
+            "are at 8");
+}
+
+/// A connection that ends because the peer had not read all: what it said
+/// before is still there when a write fails.
+TEST(PeerChannel, WhoCannotWriteReadsWhatWasSaid) {
+  const Deadline deadline(kPatience);
+  Address address;
+  auto listener = listenAt(address);
+  ASSERT_TRUE(listener.ok());
+  auto connected = connectTo(address, deadline.time());
+  ASSERT_TRUE(connected.ok());
+  Socket accepted;
+  while (!accepted.isOpen() && !deadline.isOver())
+    accepted = accept(*listener);
+  PeerChannel mine(std::move(*connected), 1);
+  mine.add("unread");
+  mine.flush();
+  {
+    PeerChannel theirs(std::move(accepted), 1);
+    theirs.addGivingUp({"device 3: no room", {}});
+    theirs.flush();
+  }
+  while (mine.end() == PeerChannel::End::None && !deadline.isOver()) {
+    mine.add("more");
+    mine.flush();
+  }
+  EXPECT_EQ(mine.end(), PeerChannel::End::GaveUp);
+  EXPECT_EQ(mine.failure().cause, "device 3: no room");
 }
 
 } // namespace
