@@ -314,6 +314,11 @@ ETC_API etc_error *etc_migration_register(etc_migration *migration,
  * where a previous tensor is missing. */
 ETC_API etc_error *etc_migration_prepare(etc_migration *migration);
 
+/* Instead of prepare, where this participant cannot take part: the prepare of
+ * all others ends with `cause`, one line, with the device before it. */
+ETC_API etc_error *etc_migration_refuse(etc_migration *migration,
+                                        const char *cause);
+
 /* Waits for all others, moves, and commits. All participants call it together,
  * once. After an error of a peer the others get one too. */
 ETC_API etc_error *etc_migration_run(etc_migration *migration);

@@ -68,41 +68,88 @@ std::unique_ptr<Rendezvous> etc::runtime::makeStore(const etc_store &store,
   return std::make_unique<CallerStore>(store, std::move(tag));
 }
 
+/// What a participant left, of this change: what an earlier one left under the
+/// same key is waited for to be replaced.
+static Result<std::string> awaitIntent(const BootstrapOptions &options,
+                                       uint32_t rank,
+                                       ChangeRendezvous &rendezvous,
+                                       const Deadline &deadline) {
+  while (true) {
+    Result<std::string> theirs = rendezvous.get(text("plan/", rank), deadline);
+    if (!theirs)
+      return theirs;
+    uint32_t change = 0;
+    std::istringstream in(*theirs);
+    in >> change;
+    if (change == options.generation)
+      return theirs->substr(theirs->find(' ') + 1);
+    if (change > options.generation)
+      return Status(ErrorKind::Excluded,
+                    text("the others went on without this process: it is at "
+                         "change ",
+                         options.generation, ", they are at ", change));
+    if (deadline.isOver())
+      return Status(ErrorKind::Peer, text("still at change ", change));
+    std::this_thread::sleep_for(Milliseconds(20));
+    if (Status s = rendezvous.check(); !s.ok())
+      return s;
+  }
+}
+
+static Status compareWith(const OpenPlan &plan, const BootstrapOptions &options,
+                          uint32_t rank, const std::string &mine,
+                          const std::string &theirs) {
+  const std::string who =
+      text("participant ", rank, " (device ", plan.index().device(rank), ")");
+  if (theirs.starts_with(kUnable))
+    return Status(ErrorKind::Usage, text(who, " cannot take part: ",
+                                         theirs.substr(kUnable.size())));
+  if (theirs != mine)
+    return Status(ErrorKind::Usage,
+                  text("participants have different plans: participant ", rank,
+                       " has ", theirs, " mode; this one, ", options.rank,
+                       ", has ", mine, " mode"));
+  return Status::success();
+}
+
 Status etc::runtime::comparePlans(const OpenPlan &plan,
                                   const BootstrapOptions &options,
-                                  Rendezvous &store, const Deadline &deadline) {
+                                  ChangeRendezvous &rendezvous,
+                                  const Deadline &deadline) {
   const std::string mine = describeIntent(plan, options.mode);
   const Status able = findOwnAddress(options.host).status();
-  if (Status s = store.put(text("plan/", options.rank),
-                           able.ok() ? mine : kUnable + able.message());
+  if (Status s =
+          rendezvous.put(text("plan/", options.rank),
+                         text(options.generation, " ",
+                              able.ok() ? mine : kUnable + able.message()));
       !s.ok())
     return s;
   if (!able.ok())
     return able;
+  // Who was given up before it came need not wait.
+  if (Status s = rendezvous.check(); !s.ok())
+    return s;
   for (uint32_t rank = 0; rank != plan.index().rankCount(); ++rank) {
-    Result<std::string> theirs = store.get(text("plan/", rank), deadline);
+    Result<std::string> theirs =
+        awaitIntent(options, rank, rendezvous, deadline);
+    if (!theirs && deadline.isOver()) {
+      const Status missing =
+          theirs.status().at(text("participant ", rank, " (device ",
+                                  plan.index().device(rank), ") is not there"));
+      rendezvous.refuse(missing.message(), rank);
+      return missing;
+    }
     if (!theirs)
-      return theirs.status().at(text("participant ", rank, " (device ",
-                                     plan.index().device(rank),
-                                     ") is not there"));
-    if (theirs->starts_with(kUnable))
-      return Status(
-          ErrorKind::Usage,
-          text("participant ", rank, " (device ", plan.index().device(rank),
-               ") cannot take part: ", theirs->substr(kUnable.size())));
-    if (*theirs != mine)
-      return Status(ErrorKind::Usage,
-                    text("participants have different plans: participant ",
-                         rank, " has ", *theirs, " mode; this one, ",
-                         options.rank, ", has ", mine, " mode"));
+      return theirs.status();
+    if (Status s = compareWith(plan, options, rank, mine, *theirs); !s.ok())
+      return s;
   }
   return Status::success();
 }
 
 static Result<std::unique_ptr<Control>>
 connectControl(const OpenPlan &plan, const BootstrapOptions &options,
-               Rendezvous &store, const std::atomic<bool> &isStopped,
-               const Deadline &deadline) {
+               ChangeRendezvous &rendezvous, const Deadline &deadline) {
   PeerControlOptions control;
   control.rank = options.rank;
   control.devices = devicesOf(plan);
@@ -112,18 +159,14 @@ connectControl(const OpenPlan &plan, const BootstrapOptions &options,
   control.generation = options.generation;
   control.beat = kBeat;
   control.silence = options.silence;
-  control.rendezvous = &store;
-  control.check = [&] {
-    return isStopped
-               ? Status(ErrorKind::Peer, "stopped, since another device failed")
-               : Status::success();
-  };
+  control.rendezvous = &rendezvous;
+  control.check = [&] { return rendezvous.check(); };
   return connectPeerControl(control);
 }
 
 static Result<std::unique_ptr<Transport>>
 connectTransport(const OpenPlan &plan, const BootstrapOptions &options,
-                 Rendezvous &store, Control &control,
+                 ChangeRendezvous &rendezvous, Control &control,
                  const Deadline &deadline) {
   if (options.transport == ETC_NCCL) {
     NcclOptions nccl;
@@ -141,24 +184,24 @@ connectTransport(const OpenPlan &plan, const BootstrapOptions &options,
   gloo.host = options.host;
   gloo.deadline = deadline;
   gloo.put = [&](const std::string &key, const std::string &value) {
-    if (Status s = store.put("gloo/" + key, value); !s.ok())
+    if (Status s = rendezvous.put("gloo/" + key, value); !s.ok())
       throw std::runtime_error(s.message());
   };
   gloo.get = [&](const std::string &key) {
-    return store.get("gloo/" + key, deadline);
+    return rendezvous.get("gloo/" + key, deadline);
   };
   return connectGloo(gloo);
 }
 
 Result<Connections> etc::runtime::connect(const OpenPlan &plan,
                                           const BootstrapOptions &options,
-                                          Rendezvous &store,
-                                          const std::atomic<bool> &isStopped,
+                                          ChangeRendezvous &rendezvous,
                                           const Deadline &deadline) {
-  auto control = connectControl(plan, options, store, isStopped, deadline);
+  auto control = connectControl(plan, options, rendezvous, deadline);
   if (!control)
     return control.status();
-  auto transport = connectTransport(plan, options, store, **control, deadline);
+  auto transport =
+      connectTransport(plan, options, rendezvous, **control, deadline);
   if (!transport)
     return giveUp(**control, plan.index().device(options.rank),
                   transport.status());

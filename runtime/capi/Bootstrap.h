@@ -8,7 +8,6 @@
 #include "job/Rendezvous.h"
 #include "transport/Transport.h"
 
-#include <atomic>
 #include <memory>
 
 namespace etc::runtime {
@@ -28,16 +27,16 @@ struct BootstrapOptions {
   Milliseconds silence{};
 };
 
-/// Whether all participants are about to do the same, and have an address where
-/// the transport needs one. Every participant asks, and learns which one cannot
-/// take part.
+/// Whether all participants are about to do the same, in the same change, and
+/// have an address where the transport needs one. Every participant asks, and
+/// learns which one cannot take part.
 Status comparePlans(const OpenPlan &plan, const BootstrapOptions &options,
-                    Rendezvous &store, const Deadline &deadline);
+                    ChangeRendezvous &rendezvous, const Deadline &deadline);
 
-/// Connects to all others. `isStopped` ends that.
+/// Connects to all others.
 Result<Connections> connect(const OpenPlan &plan,
-                            const BootstrapOptions &options, Rendezvous &store,
-                            const std::atomic<bool> &isStopped,
+                            const BootstrapOptions &options,
+                            ChangeRendezvous &rendezvous,
                             const Deadline &deadline);
 
 } // namespace etc::runtime

@@ -134,24 +134,55 @@ Status Migration::prepare() {
   return attempt([this] { return connectAndPrepare(); }, Stage::Prepared);
 }
 
-Status Migration::connectAndPrepare() {
-  rendezvous =
+void Migration::meet() {
+  rendezvous = std::make_unique<ChangeRendezvous>(
       options.store.set
           ? makeStore(options.store, options.tag)
-          : makeDirectoryRendezvous(options.directory, options.tag, isAborted);
+          : makeDirectoryRendezvous(options.directory, options.tag, isAborted),
+      options.bootstrap.rank, options.bootstrap.generation, isAborted);
+}
+
+Status Migration::refuse(std::string_view cause) {
+  if (Status s = expectStage(Stage::Registering, "refuse"); !s.ok())
+    return s;
+  stage = Stage::Failed;
+  meet();
+  rendezvous->refuse(
+      text("device ", index.device(options.bootstrap.rank), ": ", cause));
+  return Status::success();
+}
+
+/// Others may wait there, and not for control yet.
+Status Migration::callOff(const Status &error) {
+  std::string cause = error.message();
+  {
+    std::lock_guard lock(mutex);
+    if (!abortCause.empty())
+      cause = abortCause;
+    else if (isAborted || error.kind() != ErrorKind::Peer)
+      cause =
+          text("device ", index.device(options.bootstrap.rank), ": ", cause);
+  }
+  if (error.kind() != ErrorKind::Excluded)
+    rendezvous->refuse(cause);
+  return error;
+}
+
+Status Migration::connectAndPrepare() {
+  meet();
   const Deadline deadline(options.bootstrap.timeout); // of all of it
   if (Status s = comparePlans(*plan, options.bootstrap, *rendezvous, deadline);
-      !s.ok())
-    return s;
+      !s.ok()) // all find out what they have not in common
+    return isAborted ? callOff(s) : s;
   Result<Connections> connected =
-      connect(*plan, options.bootstrap, *rendezvous, isAborted, deadline);
+      connect(*plan, options.bootstrap, *rendezvous, deadline);
   if (!connected)
-    return connected.status();
+    return callOff(connected.status());
   {
     std::lock_guard lock(mutex);
     connections = std::move(*connected);
     if (isAborted)
-      connections.abort();
+      connections.abort(abortCause);
   }
   RunOptions run;
   run.timeout = options.bootstrap.timeout;
@@ -194,11 +225,11 @@ Status Migration::giveUpAfter(const Status &error) {
 
 void Migration::abort(std::string_view cause) {
   std::lock_guard lock(mutex);
+  if (!cause.empty() && abortCause.empty())
+    abortCause =
+        text("device ", index.device(options.bootstrap.rank), ": ", cause);
   isAborted = true;
-  connections.abort(
-      cause.empty()
-          ? std::string()
-          : text("device ", index.device(options.bootstrap.rank), ": ", cause));
+  connections.abort(cause.empty() ? std::string() : abortCause);
 }
 
 etc_outcome Migration::outcome() const {

@@ -35,6 +35,8 @@ public:
   Status registerTensor(const char *type, const char *name,
                         const etc_tensor &tensor);
   Status prepare();
+  /// Instead of prepare(): the others, who may be waiting, learn why.
+  Status refuse(std::string_view cause);
   Status run();
   /// The others learn `cause`, with this device before it; any thread may call
   /// it.
@@ -54,7 +56,9 @@ private:
             std::unique_ptr<Worker> worker);
 
   Status expectStage(Stage expected, const char *what) const;
+  void meet();
   Status connectAndPrepare();
+  Status callOff(const Status &error);
   /// Returns the cause: of another participant where that gave one.
   Status giveUpAfter(const Status &error);
   Status attempt(const std::function<Status()> &body, Stage next);
@@ -71,9 +75,10 @@ private:
   const std::unique_ptr<Worker> inner;
   CallerMemory memory;
   CallerWorker worker;
-  std::unique_ptr<Rendezvous> rendezvous;
-  std::mutex mutex; // of what abort() touches
+  std::unique_ptr<ChangeRendezvous> rendezvous; // from prepare() on
+  std::mutex mutex;                             // of what abort() touches
   Connections connections;
+  std::string abortCause;
   std::atomic<bool> isAborted{false};
   Progress progress;
   std::unique_ptr<DeviceRun> run_; // gone before what it uses

@@ -78,6 +78,13 @@ etc_error *etc_migration_prepare(etc_migration *migration) {
   return guarded([&] { return migration->migration->prepare(); });
 }
 
+etc_error *etc_migration_refuse(etc_migration *migration, const char *cause) {
+  return guarded([&] {
+    return migration->migration->refuse(
+        cause && *cause ? cause : "it cannot take part");
+  });
+}
+
 etc_error *etc_migration_run(etc_migration *migration) {
   return guarded([&] { return migration->migration->run(); });
 }

@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace etc::runtime {
@@ -33,6 +34,39 @@ public:
 std::unique_ptr<Rendezvous>
 makeDirectoryRendezvous(std::string directory, std::string tag,
                         const std::atomic<bool> &stop);
+
+/// The rendezvous of one change. Who cannot take part says so here, and all
+/// that wait learn it; so does who comes when the others have given it up.
+class ChangeRendezvous final : public Rendezvous {
+public:
+  ChangeRendezvous(std::unique_ptr<Rendezvous> inner, uint32_t rank,
+                   uint32_t generation, const std::atomic<bool> &stop)
+      : inner(std::move(inner)), rank(rank), generation(generation),
+        stop(stop) {}
+
+  Status put(const std::string &key, const std::string &value) override {
+    return inner->put(key, value);
+  }
+  Result<std::string> get(const std::string &key,
+                          const Deadline &deadline) override;
+
+  /// An error where a participant has said that it cannot take part: its cause,
+  /// of kind Excluded where this process was given up. It looks now and then.
+  Status check();
+
+  /// Tells the others why this participant does not take part, and which one it
+  /// does not wait for any more. What another one said first stays.
+  void refuse(const std::string &cause, std::optional<uint32_t> missing = {});
+
+private:
+  Status look();
+
+  const std::unique_ptr<Rendezvous> inner;
+  const uint32_t rank, generation;
+  const std::atomic<bool> &stop;
+  Status found = Status::success();
+  Deadline nextLook{Milliseconds(0)};
+};
 
 } // namespace etc::runtime
 

@@ -29,8 +29,21 @@ protected:
   }
   void TearDown() override { std::filesystem::remove_all(directory); }
 
-  std::unique_ptr<Rendezvous> store() const {
-    return makeDirectoryRendezvous(directory, "etc", stop);
+  std::unique_ptr<ChangeRendezvous> store(uint32_t rank = 0,
+                                          uint32_t generation = 0) const {
+    return std::make_unique<ChangeRendezvous>(
+        makeDirectoryRendezvous(directory, "etc", stop), rank, generation,
+        stop);
+  }
+
+  Status compareAlone(uint32_t rank, uint32_t generation,
+                      Milliseconds patience) const {
+    BootstrapOptions options;
+    options.rank = rank;
+    options.host = "127.0.0.1";
+    options.generation = generation;
+    auto values = store(rank, generation);
+    return comparePlans(*plan, options, *values, patience);
   }
 
   /// The messages of all participants, which listen on these hosts.
@@ -81,6 +94,39 @@ TEST_F(BootstrapTest, ADirectoryTakesNothingFromStrangers) {
   EXPECT_EQ(values->get("key", kPatience).status().message(),
             file.string() + ": is open to other users, and so is not from this "
                             "job; use a directory that only you can write to");
+}
+
+TEST_F(BootstrapTest, AllLearnAtOnceThatOneCannotTakePart) {
+  std::vector<std::string> messages(3);
+  std::vector<std::jthread> threads;
+  for (uint32_t rank = 0; rank != 3; ++rank)
+    threads.emplace_back([&, rank] {
+      messages[rank] = compareAlone(rank, 1, kPatience).message();
+    });
+  store(3, 1)->refuse("device 3: w is missing");
+  threads.clear();
+  for (const std::string &message : messages)
+    EXPECT_EQ(message, "device 3: w is missing");
+  // And who comes later; an earlier change's end is not this one's.
+  EXPECT_EQ(compareAlone(2, 1, kPatience).message(), "device 3: w is missing");
+  EXPECT_EQ(compareAlone(2, 2, Milliseconds(400)).message(),
+            "participant 0 (device 0) is not there: still at change 1");
+}
+
+TEST_F(BootstrapTest, WhoComesTooLateIsExcluded) {
+  const std::string cause = "participant 1 (device 1) is not there: no value "
+                            "of plan/1 within 0.4 s";
+  EXPECT_EQ(compareAlone(0, 1, Milliseconds(400)).message(), cause);
+  const Status late = compareAlone(1, 1, kPatience);
+  EXPECT_EQ(late.kind(), ErrorKind::Excluded);
+  EXPECT_EQ(late.message(),
+            "the others went on without this process: " + cause);
+}
+
+TEST_F(BootstrapTest, ALaterChangeExcludes) {
+  EXPECT_EQ(compareAlone(0, 8, Milliseconds(50)).kind(), ErrorKind::Peer);
+  const Status late = compareAlone(1, 7, kPatience);
+  EXPECT_EQ(late.kind(), ErrorKind::Excluded);
 }
 
 } // namespace
