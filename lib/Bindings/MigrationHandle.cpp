@@ -8,8 +8,11 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <exception>
+#include <future>
 #include <optional>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -23,10 +26,10 @@ namespace {
 class MigrationHandle {
 public:
   MigrationHandle(const PlanHandle &plan, uint32_t participant, bool isSafe,
-                  std::optional<int> gpu, double timeout,
+                  std::optional<int> gpu, double timeout, double silence,
                   const std::string &host, const std::string &tag,
-                  nb::object set, nb::object get, nb::object allocate,
-                  nb::object release, nb::object progress)
+                  uint32_t generation, nb::object set, nb::object get,
+                  nb::object allocate, nb::object release, nb::object progress)
       : setValue(std::move(set)), getValue(std::move(get)),
         allocate(std::move(allocate)), release(std::move(release)),
         progress(std::move(progress)) {
@@ -37,6 +40,8 @@ public:
     options.gpu = gpu.value_or(0);
     options.mode = isSafe ? ETC_SAFE : ETC_EAGER;
     options.timeout_seconds = timeout;
+    options.silence_seconds = silence;
+    options.generation = generation;
     options.host = host.c_str();
     options.tag = tag.c_str();
     options.store = {this, onSet, onGet};
@@ -76,11 +81,20 @@ public:
     check(etc_migration_register(live(), type.c_str(), name.c_str(), &tensor));
   }
 
-  void prepare() { call(etc_migration_prepare); }
-  void run() { call(etc_migration_run); }
-  void abort() {
+  /// Interruptible: for Python's main thread, which handles signals meanwhile.
+  void prepare(bool isInterruptible) {
+    call(etc_migration_prepare, isInterruptible);
+  }
+  void run() { call(etc_migration_run, false); }
+  void abort(const std::string &cause) {
     if (migration && getpid() == owner)
-      etc_migration_abort(migration);
+      etc_migration_abort_because(migration, cause.c_str());
+  }
+  /// What the store's callbacks raise is of no interest any more.
+  void refuse(const std::string &cause) {
+    etc_error *error = etc_migration_refuse(live(), cause.c_str());
+    raised = nullptr;
+    check(error);
   }
 
   int outcome() const { return etc_migration_outcome(live()); }
@@ -139,7 +153,27 @@ private:
     return migration;
   }
 
-  void call(etc_error *(*function)(etc_migration *)) {
+  using Function = etc_error *(*)(etc_migration *);
+
+  /// On a thread of its own, while this one handles signals. What a handler
+  /// raises, KeyboardInterrupt for one, ends the migration.
+  etc_error *callInterruptibly(Function function, etc_migration *open) {
+    std::promise<etc_error *> promise;
+    std::future<etc_error *> result = promise.get_future();
+    std::thread worker([&] { promise.set_value(function(open)); });
+    while (result.wait_for(std::chrono::milliseconds(50)) !=
+           std::future_status::ready) {
+      nb::gil_scoped_acquire hold;
+      if (PyErr_CheckSignals() == 0)
+        continue;
+      interrupt = std::make_exception_ptr(nb::python_error());
+      etc_migration_abort_because(open, "prepare was interrupted");
+    }
+    worker.join();
+    return result.get();
+  }
+
+  void call(Function function, bool isInterruptible) {
     etc_migration *open = live();
     if (getpid() != owner) // its connections are the parent's
       check(etc_error_new(ETC_ERROR_USAGE,
@@ -148,9 +182,15 @@ private:
     etc_error *error = nullptr;
     {
       nb::gil_scoped_release free;
-      error = function(open);
+      if (isInterruptible)
+        error = callInterruptibly(function, open);
+      else
+        error = function(open);
     }
-    if (std::exception_ptr mine = std::exchange(raised, nullptr)) {
+    std::exception_ptr mine = std::exchange(raised, nullptr);
+    if (std::exception_ptr first = std::exchange(interrupt, nullptr))
+      mine = first;
+    if (mine) {
       if (error)
         etc_error_free(error);
       std::rethrow_exception(mine);
@@ -260,7 +300,7 @@ private:
   }
 
   nb::object setValue, getValue, allocate, release, progress;
-  std::exception_ptr raised;
+  std::exception_ptr raised, interrupt;
   etc_migration *migration = nullptr;
   const pid_t owner = getpid();
 };
@@ -285,16 +325,18 @@ PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void *>(traverse)},
 
 void etc::python::defineMigration(nb::module_ &m) {
   nb::class_<MigrationHandle>(m, "Migration", nb::type_slots(slots))
-      .def(
-          nb::init<const PlanHandle &, uint32_t, bool, std::optional<int>,
-                   double, const std::string &, const std::string &, nb::object,
-                   nb::object, nb::object, nb::object, nb::object>(),
-          nb::arg("plan"), nb::arg("participant"), nb::arg("safe"),
-          nb::arg("gpu").none(), nb::arg("timeout"), nb::arg("host"),
-          nb::arg("tag"), nb::arg("set"), nb::arg("get"), nb::arg("allocate"),
-          nb::arg("release"), nb::arg("progress").none())
+      .def(nb::init<const PlanHandle &, uint32_t, bool, std::optional<int>,
+                    double, double, const std::string &, const std::string &,
+                    uint32_t, nb::object, nb::object, nb::object, nb::object,
+                    nb::object>(),
+           nb::arg("plan"), nb::arg("participant"), nb::arg("safe"),
+           nb::arg("gpu").none(), nb::arg("timeout"), nb::arg("silence"),
+           nb::arg("host"), nb::arg("tag"), nb::arg("generation"),
+           nb::arg("set"), nb::arg("get"), nb::arg("allocate"),
+           nb::arg("release"), nb::arg("progress").none())
       .def("add", &MigrationHandle::add)
       .def("prepare", &MigrationHandle::prepare)
+      .def("refuse", &MigrationHandle::refuse)
       .def("run", &MigrationHandle::run)
       .def("abort", &MigrationHandle::abort)
       .def("close", &MigrationHandle::close)

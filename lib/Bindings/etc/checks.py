@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from etc.plans import PREV, Plan, TensorSpec
-from etc.tensors import DTYPES, has_memory
+from etc.tensors import DTYPES, has_memory, is_same_memory
 
 Key = tuple[str, str]  # (type, name)
 
@@ -109,10 +109,20 @@ def check_tensor(
 
 
 def check_unmoved(
-    tensors: Mapping[Key, torch.Tensor], addresses: Mapping[Key, int]
+    tensors: Mapping[Key, torch.Tensor],
+    addresses: Mapping[Key, int],
+    state: Mapping[str, Mapping[str, torch.Tensor]],
 ) -> None:
-    """Whether tensors are where they were when they were handed over."""
+    """Whether tensors are where they were when they were handed over, and `state`
+    has no other ones in their place."""
     for key, tensor in tensors.items():
+        now = state.get(key[0], {}).get(key[1], tensor)
+        if now is not tensor and not is_same_memory(now, tensor):
+            raise RuntimeError(
+                f"{_label(key)}: state has another tensor than prepare() was given, "
+                f"whose values would be lost; update tensors in place, or prepare "
+                f"again"
+            )
         if tensor.numel() == 0:
             continue
         if not has_memory(tensor) or tensor.data_ptr() != addresses[key]:

@@ -18,7 +18,7 @@ from etc.progress import Progress, make_progress
 from etc.rendezvous import (
     Store,
     StoreAdapter,
-    attempt_tag,
+    attempt,
     check_member,
     from_group,
 )
@@ -52,6 +52,7 @@ class Migration:
         tag: str,
         host: str | None,
         timeout: float,
+        silence: float | None,
         device: torch.device,
         safe: bool,
         free: str,
@@ -71,9 +72,8 @@ class Migration:
         self._observers = Observers(progress, on_release)
         # Counted first, so that all participants agree on the next attempt's tag also
         # where this one's tensors are refused.
-        attempt = attempt_tag(store, tag, len(plan.participants))
-        self._old = check_state(plan, self.device, state, device)
-        self._addresses = {key: t.data_ptr() for key, t in self._old.items()}
+        tag, generation = attempt(store, tag, len(plan.participants))
+        self._old: dict[Key, torch.Tensor] = {}
         self._specs = plan._specs(CURR, self.device)
         self._new: dict[Key, torch.Tensor] = {}
         self._staging: dict[int, torch.Tensor] = {}
@@ -88,15 +88,23 @@ class Migration:
             gpu=device.index if device.type == "cuda" else None,
             timeout=timeout,
             host=host or os.environ.get("ETC_HOST", ""),
-            tag=attempt,
+            tag=tag,
+            generation=generation,
+            silence=-1.0 if silence is None else silence,
             set=adapter.set,
             get=adapter.get,
             allocate=self._allocate,
             release=self._release,
             progress=self._observers.update if progress else None,
         )
+        try:
+            self._old = check_state(plan, self.device, state, device)
+            self._addresses = {key: t.data_ptr() for key, t in self._old.items()}
+            self._register()
+        except Exception as error:
+            self._refuse(error)
+            raise
         close_at_exit(self)
-        self._register()
 
     def __del__(self) -> None:
         # The connections first: they use memory that this object refers to.
@@ -106,6 +114,8 @@ class Migration:
 
     def _close(self) -> None:
         """Ends what another thread does with it, and the connections."""
+        if not hasattr(self, "_handle"):
+            return  # prepare has failed
         self.abort()
         if self._use.acquire(timeout=10):
             self._handle.close()
@@ -143,11 +153,12 @@ class Migration:
         handed over and do not stay are gone from `state`, and their memory with
         them.
 
-        Raises PeerError where another participant fails or is late, RuntimeError
-        where a tensor was freed or replaced since `prepare`, UsageError where it runs
-        already or has run, and what `allocate` raises. After any of them `outcome`
-        and `state` say what this process holds: in safe mode the previous state is
-        whole; in eager mode (the default) `state` has what was not released yet.
+        Raises PeerError where another participant fails or is late, Excluded where
+        the others went on without this process, RuntimeError where a tensor was freed
+        or replaced since `prepare`, UsageError where it runs already or has run, and
+        what `allocate` raises. After any of them `outcome` and `state` say what this
+        process holds: in safe mode the previous state is whole; in eager mode (the
+        default) `state` has what was not released yet.
 
         What `progress` and `on_release` raise ends nothing: it is in
         `observer_errors`, with a RuntimeWarning at the end. KeyboardInterrupt is
@@ -203,9 +214,9 @@ class Migration:
             )
         self._has_run = True
         try:
-            check_unmoved(self._old, self._addresses)
-        except RuntimeError:
-            self.abort()  # others need not wait for us
+            check_unmoved(self._old, self._addresses, self._state)
+        except RuntimeError as error:
+            self._handle.abort(str(error))  # others need not wait for us
             raise
         self._synchronize()
         try:
@@ -221,7 +232,7 @@ class Migration:
 
         For another thread.
         """
-        self._handle.abort()
+        self._handle.abort("the migration was aborted")
 
     @property
     def report(self) -> Report:
@@ -229,8 +240,25 @@ class Migration:
         return Report(**self._handle.report(), unfreed_bytes=self._unfreed)
 
     def _prepare(self) -> None:
+        is_main = threading.current_thread() is threading.main_thread()
         with self._alone("prepare"):
-            self._handle.prepare()
+            try:
+                self._handle.prepare(is_main)
+            except Exception as error:
+                self._refuse(error)
+                raise
+
+    def _refuse(self, error: Exception) -> None:
+        """Tells the others, who may be waiting in `prepare`."""
+        kind = KeyError if isinstance(error, KeyError) else type(error)
+        try:
+            self._handle.refuse(f"{kind.__name__}: {error}")
+        except UsageError:
+            pass  # prepare has told them
+        # Its callbacks refer to this object, which would stay with its tensors until
+        # the garbage collector comes.
+        self._handle.close()
+        del self._handle
 
     def _synchronize(self) -> None:
         """No kernel of the trainer uses memory that ETC reads or frees."""
@@ -297,6 +325,7 @@ def prepare(
     world_size: int | None = None,
     host: str | None = None,
     timeout: float = 300.0,
+    silence: float | None = 5.0,
     device: str | torch.device = "cpu",
     mode: str = "eager",
     free: str = "storage",
@@ -324,6 +353,9 @@ def prepare(
         host: the name or address of this host that the others reach; by default that
             in the environment as ETC_HOST, or else its own name.
         timeout: the longest wait for a peer, in seconds.
+        silence: after so many seconds without a sign of life a participant is given
+            up, also between `prepare` and `run`; None is never, as for a debugger. A
+            thread of ETC's sends the signs, whatever Python does.
         device: where new tensors are made: "cpu", or "cuda:0" with NCCL.
         mode: "eager" releases tensors as soon as they have arrived; "safe" keeps all
             of the previous state until everybody has everything.
@@ -346,6 +378,7 @@ def prepare(
         ValueError: a shape, strides, a device or the size of the group is wrong.
         UsageError: participants have different plans, or something is missing.
         PeerError: another participant does not come.
+        Excluded: the others gave this process up.
     """
     import torch
 
@@ -370,6 +403,7 @@ def prepare(
         tag=tag,
         host=host,
         timeout=timeout,
+        silence=silence,
         device=where,
         safe=mode == "safe",
         free=free,

@@ -78,6 +78,8 @@ class StoreAdapter:
 
     def get(self, key: str, timeout: float) -> bytes | None:
         """The value, or None where nobody sets it in time."""
+        if not self.can_wait and timeout < 0.01:
+            return None  # it can't be asked without waiting
         if self.can_wait:
             limit = datetime.timedelta(seconds=max(timeout, 0.001))
             begin = time.monotonic()
@@ -91,14 +93,16 @@ class StoreAdapter:
         return value.encode() if isinstance(value, str) else bytes(value)
 
 
-def attempt_tag(store: Store, tag: str, world_size: int) -> str:
-    """A tag that no earlier migration over the store had.
+def attempt(store: Store, tag: str, world_size: int) -> tuple[str, int]:
+    """(a tag that no earlier migration over the store had, the change's number).
 
     Every participant asks once a migration, so a counter tells which one this is.
-    A store without counters needs a new tag each time.
+    A store without counters needs a new tag each time, and its changes have no
+    numbers: 0.
     """
     add = getattr(store, "add", None)
     if add is None or not inspect.isroutine(add):
-        return tag
+        return tag, 0
     arrivals = add(f"{tag}/{world_size}/arrivals", 1)
-    return f"{tag}/{world_size}/{(arrivals - 1) // world_size}"
+    number = (arrivals - 1) // world_size
+    return f"{tag}/{world_size}/{number}", number + 1

@@ -36,6 +36,16 @@ def owns_storage(tensor: torch.Tensor) -> bool:
     return tensor.storage_offset() == 0 and storage_of(tensor).nbytes() == size
 
 
+def is_same_memory(a: object, b: torch.Tensor) -> bool:
+    """Whether two tensors are one, by different names."""
+    return (
+        isinstance(a, torch.Tensor)
+        and a.dtype == b.dtype
+        and a.numel() == b.numel()
+        and (b.numel() == 0 or a.data_ptr() == b.data_ptr())
+    )
+
+
 def has_memory(tensor: torch.Tensor) -> bool:
     """Whether the storage is as large as the tensor needs."""
     end = (tensor.storage_offset() + tensor.numel()) * tensor.element_size()
