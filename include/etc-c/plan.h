@@ -1,13 +1,14 @@
-/* The C API of ETC's planner: a request becomes a plan, in process. run.h
- * executes plans, and needs no planner.
+/* The C API of ETC's planner: plans requests in process. run.h executes plans
+ * and does not need the planner.
  *
  *   etc_plan *plan;
  *   etc_planner_plan("{\"model\": \"gpt2\", \"prev\": \"PP2\", "
  *                    "\"curr\": \"PP4\", \"cluster\": {...}}", NULL, &plan);
  *
- * Errors, versions and ownership are as in run.h.
+ * Errors, versions and ownership follow the rules of run.h.
  *
- * Threads. Any thread may plan, several at once: they share nothing. */
+ * Threads. Any thread may plan, and several may plan concurrently: they share
+ * no state. */
 
 #ifndef ETC_C_PLAN_H
 #define ETC_C_PLAN_H
@@ -23,8 +24,8 @@ extern "C" {
 /* The library's ETC_PLAN_API_VERSION. */
 ETC_API uint32_t etc_planner_api_version(void);
 
-/* Since 2. What times are predicted for: GB/s (decimal) of a device in each
- * direction, 0.001 to 1000000. */
+/* Since 2. The rates for which times are predicted: GB/s (decimal) of a device
+ * in each direction, 0.001 to 1000000. */
 typedef struct etc_rates {
   double between_nodes;
   double inside_node;
@@ -35,73 +36,73 @@ typedef struct etc_planner_options {
   const etc_rates *rates; /* NULL: 50 and 450 */
 } etc_planner_options;
 
-/* Plans a request, which is what etc-opt reads from a file: JSON in UTF-8.
- * Paths in it are relative to the working directory. `options` may be NULL.
- * Errors are ETC_ERROR_MALFORMED, or ETC_ERROR_UNSATISFIABLE where the request
- * can't be met; messages begin with the field and say what would be accepted.
- * The same request gives the same plan on any machine, byte for byte. */
+/* Plans a request: JSON in UTF-8, as etc-opt reads it from a file. Paths in it
+ * are relative to the working directory. `options` may be NULL. Fails with
+ * ETC_ERROR_MALFORMED, or with ETC_ERROR_UNSATISFIABLE if the request cannot be
+ * met; messages begin with the field and state what would be valid. The same
+ * request gives the same plan on any machine, byte for byte. */
 ETC_API etc_error *etc_planner_plan(const char *request,
                                     const etc_planner_options *options,
                                     etc_plan **plan);
 
-/* Since 2. The two plans of "policy": "paper" that de-fragments in a migration
- * of its own, as of etc-opt --two-stage: to the assigned roles, and from there
- * to their devices. Another policy is ETC_ERROR_MALFORMED. Both plans are the
- * caller's. */
+/* Since 2. The two plans of "policy": "paper" with de-fragmentation as a
+ * separate migration, as with etc-opt --two-stage: the first to the assigned
+ * roles, the second from there to their final devices. Any other policy is
+ * ETC_ERROR_MALFORMED. The caller owns both plans. */
 ETC_API etc_error *etc_planner_two_stage(const char *request,
                                          const etc_planner_options *options,
                                          etc_plan **assigned,
                                          etc_plan **defragmented);
 
-/* UTF-8, freed by the caller. */
+/* UTF-8 text, owned by the caller. */
 typedef struct etc_text etc_text;
 
 ETC_API const char *etc_text_data(const etc_text *text); /* ends with a 0 */
 ETC_API size_t etc_text_size(const etc_text *text);
 ETC_API void etc_text_free(etc_text *text);
 
-/* What etc-opt --emit=json writes; of `count` devices, or of all where
+/* The output of etc-opt --emit=json for `count` devices, or for all devices if
  * `devices` is NULL. */
 ETC_API etc_error *etc_planner_json(const etc_plan *plan,
                                     const uint32_t *devices, size_t count,
                                     etc_text **text);
-/* What the plan does, in a few lines for people. */
+/* A summary of the plan in a few human-readable lines. */
 ETC_API etc_error *etc_planner_summary(const etc_plan *plan, etc_text **text);
 
-/* ---- Since 2: what etc-opt answers beside plans ----
+/* ---- Since 2: the other queries of etc-opt ----
  *
- * Requests, options and errors are those of etc_planner_plan; further arguments
- * that are wrong are ETC_ERROR_USAGE. Answers are JSON where nothing else is
- * said; docs/which-nodes.md has their formats. */
+ * Requests, options and errors are those of etc_planner_plan; other invalid
+ * arguments are ETC_ERROR_USAGE. Answers are JSON unless stated otherwise;
+ * docs/which-nodes.md documents the formats. */
 
-/* Lines for people, as of etc-opt --emit=summary: what the request's plan
- * moves, the price of its placement, and what a trainer sets for itself. */
+/* Human-readable lines, as of etc-opt --emit=summary: what the request's plan
+ * moves, the price of its placement, and what the trainer has to set itself. */
 ETC_API etc_error *etc_planner_explain(const char *request,
                                        const etc_planner_options *options,
                                        etc_text **text);
-/* What the placement of the request's plan moves more than roles on any device
- * would: {"place", "relays_aside", "moved_bytes", "internode_bytes"}, or null
- * where roles may go anywhere anyway. */
+/* How much more the plan moves under the request's placement than with roles on
+ * any device: {"place", "relays_aside", "moved_bytes", "internode_bytes"}, or
+ * null if the request already allows any device. */
 ETC_API etc_error *etc_planner_price(const char *request,
                                      const etc_planner_options *options,
                                      etc_text **text);
-/* What the plan under each placement and objective moves, splits and frees; as
+/* What the plan moves, splits and frees under each placement and objective, as
  * of etc-opt --frontier. */
 ETC_API etc_error *etc_planner_frontier(const char *request,
                                         const etc_planner_options *options,
                                         etc_text **text);
-/* Which `count` nodes are cheapest to give back; as of etc-opt --which-nodes.
- */
+/* The `count` nodes that are cheapest to give back, as of etc-opt
+ * --which-nodes. */
 ETC_API etc_error *etc_planner_which_nodes(const char *request, uint32_t count,
                                            const etc_planner_options *options,
                                            etc_text **text);
-/* The rank that every device takes, and files for launchers; as of etc-opt
- * --emit=ranks, in the format of docs/ranks.md. `hosts` names the nodes; where
+/* The rank of every device, and files for launchers, as of etc-opt
+ * --emit=ranks, in the format of docs/ranks.md. `hosts` names the nodes; if
  * `count` is 0 they are node0, node1, ... */
 ETC_API etc_error *etc_planner_ranks(const etc_plan *plan,
                                      const char *const *hosts, size_t count,
                                      etc_text **text);
-/* The plan as one HTML page; as of etc-opt PLAN --emit=report. Without rates,
+/* The plan as one HTML page, as of etc-opt PLAN --emit=report. Without rates,
  * times are predicted for nodes with H100 GPUs. */
 ETC_API etc_error *etc_planner_report(const etc_plan *plan,
                                       const etc_planner_options *options,
