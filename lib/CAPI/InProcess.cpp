@@ -10,6 +10,7 @@
 #include "etc/Planner/Price.h"
 #include "etc/Planner/Report.h"
 #include "etc/Planner/WhichNodes.h"
+#include "etc/Request/Hosts.h"
 
 #include "mlir/IR/Diagnostics.h"
 
@@ -188,7 +189,8 @@ Answer etc::askRanks(const plan::fb::Plan &plan,
                      std::vector<std::string> hosts) {
   if (hosts.empty())
     hosts = defaultHosts(plan.nodes()->size());
-  else if (llvm::Error error = checkHosts(hosts, plan.nodes()->size()))
+  else if (llvm::Error error = request::checkHostNames(
+               hosts, plan.nodes()->size(), {{}, "hosts"}))
     return refuseUsage(std::move(error));
   Answer answer;
   llvm::raw_string_ostream os(answer.text);

@@ -2,10 +2,6 @@
 
 #include "etc/Planner/Checks.h"
 
-#include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSet.h"
-
 using namespace etc;
 using llvm::Error;
 using llvm::Twine;
@@ -36,29 +32,4 @@ Error etc::checkRates(const Rates &rates) {
     return Error::success();
   return refuse("rates", "expected 0.001 to 1000000 GB/s between nodes and "
                          "inside one");
-}
-
-/// Names stand between spaces in launchers' files, and in shell commands.
-static bool isHostName(llvm::StringRef name) {
-  return !name.empty() && name.front() != '-' &&
-         llvm::all_of(name, [](char letter) {
-           return llvm::isAlnum(letter) ||
-                  llvm::StringRef("-_.:").contains(letter);
-         });
-}
-
-Error etc::checkHosts(llvm::ArrayRef<std::string> hosts, size_t nodes) {
-  if (hosts.size() != nodes)
-    return refuse("hosts", "expected a name for each of the " + Twine(nodes) +
-                               " nodes, got " + Twine(hosts.size()));
-  llvm::StringSet<> seen;
-  for (const std::string &host : hosts) {
-    if (!isHostName(host))
-      return refuse("hosts", "'" + host +
-                                 "' is no host name; letters, digits and -_.: "
-                                 "make one");
-    if (!seen.insert(host).second)
-      return refuse("hosts", "'" + host + "' is named twice");
-  }
-  return Error::success();
 }

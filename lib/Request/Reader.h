@@ -109,6 +109,7 @@ llvm::Error readModelOf(const Input &input, Request &request);
 llvm::Error readClusterOf(const Input &input, Request &request);
 llvm::Error readFfnOf(const Input &input, Request &request);
 llvm::Error readTypes(const Input &input, Request &request);
+llvm::Error readHosts(const Input &input, Request &request);
 llvm::Error readBudget(const Input &input, Request &request);
 template <SideSpec Request::*Side>
 llvm::Error readSideOf(const Input &input, Request &request) {

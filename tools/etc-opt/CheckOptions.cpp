@@ -5,8 +5,6 @@
 #include "Outputs.h"
 #include "Rates.h"
 
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Process.h"
 
 using namespace etc;
@@ -46,31 +44,7 @@ static int checkTwoStage(const PlannerOptions &options,
   return 0;
 }
 
-/// Names stand between spaces in launchers' files, and in shell commands.
-static bool isHostName(llvm::StringRef name) {
-  return !name.empty() && name.front() != '-' &&
-         llvm::all_of(name, [](char letter) {
-           return llvm::isAlnum(letter) ||
-                  llvm::StringRef("-_.:").contains(letter);
-         });
-}
-
-static int checkHosts(const std::vector<std::string> &hosts, int64_t nodes) {
-  if (static_cast<int64_t>(hosts.size()) != nodes)
-    return malformed("--hosts: expected a name for each of the " +
-                     Twine(nodes) + " nodes, got " + Twine(hosts.size()));
-  llvm::StringSet<> seen;
-  for (const std::string &host : hosts) {
-    if (!isHostName(host))
-      return malformed("--hosts: '" + Twine(host) +
-                       "' is no host name; letters, digits and -_.: make one");
-    if (!seen.insert(host).second)
-      return malformed("--hosts: '" + Twine(host) + "' is named twice");
-  }
-  return 0;
-}
-
-int etc::checkOutput(const PlannerOptions &options, const Extent &cluster) {
+int etc::checkOutput(const PlannerOptions &options, int64_t clusterDevices) {
   if (options.emit == Emit::Plan && options.output == "-" &&
       llvm::sys::Process::StandardOutIsDisplayed())
     return malformed("a plan is binary; name a file with -o");
@@ -79,21 +53,18 @@ int etc::checkOutput(const PlannerOptions &options, const Extent &cluster) {
     return malformed("a report is a page for a browser; name a file with -o, "
                      "like -o report.html");
   if (options.emit == Emit::Json && !options.devices &&
-      cluster.devices > jsonDeviceLimit)
+      clusterDevices > jsonDeviceLimit)
     return malformed(
         "--emit=json of more than 1024 devices needs --devices=LIST");
-  if (options.hosts && options.emit != Emit::Ranks)
+  if (options.overrides.has("hosts") && options.emit != Emit::Ranks)
     return malformed("--hosts needs --emit=ranks");
-  if (options.hosts)
-    if (int code = checkHosts(*options.hosts, cluster.nodes))
-      return code;
   if (options.devices && options.emit != Emit::Json)
     return malformed("--devices needs --emit=json");
   for (int64_t device : options.devices.value_or(std::vector<int64_t>()))
-    if (device < 0 || device >= cluster.devices)
+    if (device < 0 || device >= clusterDevices)
       return malformed("--devices: " + Twine(device) +
-                       " is not one of the cluster's " +
-                       Twine(cluster.devices) + " devices");
+                       " is not one of the cluster's " + Twine(clusterDevices) +
+                       " devices");
   bool asks = options.frontier || options.whichNodes;
   if (options.rates && !asks && options.emit != Emit::Report)
     return malformed("--rates needs --emit=report, --frontier or "
@@ -136,5 +107,5 @@ int etc::checkOptions(const PlannerOptions &options,
   for (auto *check : {checkPolicy, checkTwoStage, checkQuestion})
     if (int status = check(options, request))
       return status;
-  return checkOutput(options, {request.deviceCount(), request.nodes.size()});
+  return checkOutput(options, request.deviceCount());
 }

@@ -12,15 +12,9 @@ namespace etc {
 int checkOptions(const PlannerOptions &options,
                  const request::Request &request);
 
-/// How large the cluster of a plan is.
-struct Extent {
-  int64_t devices;
-  size_t nodes;
-};
-
-/// Whether the options that say what to write, and how, go together; else says
-/// why not and returns the exit status.
-int checkOutput(const PlannerOptions &options, const Extent &cluster);
+/// Whether the options that say what to write, and how, go together and suit a
+/// cluster of so many devices; else says why not and returns the exit status.
+int checkOutput(const PlannerOptions &options, int64_t clusterDevices);
 
 } // namespace etc
 

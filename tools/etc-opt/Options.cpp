@@ -83,10 +83,6 @@ struct Options {
           clEnumValN(Emit::Report, "report",
                      "one HTML page with pictures of the plan, to be read "
                      "without a network"))};
-  cl::list<std::string> hosts{
-      "hosts", cl::CommaSeparated, cl::cat(category), cl::value_desc("names"),
-      cl::desc("With --emit=ranks: the name of every node (default: node0, "
-               "node1, ...)")};
   cl::opt<bool> frontier{
       "frontier", cl::cat(category),
       cl::desc("Instead of a plan, a table of what each placement and "
@@ -185,8 +181,6 @@ PlannerOptions etc::readPlannerOptions() {
   if (o.whichNodes.getNumOccurrences())
     result.whichNodes = o.whichNodes;
   result.rates = given(o.rates);
-  if (o.hosts.getNumOccurrences())
-    result.hosts = std::vector<std::string>(o.hosts.begin(), o.hosts.end());
   if (o.devices.getNumOccurrences())
     result.devices = std::vector<int64_t>(o.devices.begin(), o.devices.end());
   result.explain = o.explain;
@@ -199,11 +193,14 @@ PlannerOptions etc::readPlannerOptions() {
 
 bool PlannerOptions::isRequest() const {
   return llvm::StringRef(input).ends_with(".json") || emit != Emit::Mlir ||
-         devices || rates || hosts || describesRequest();
+         devices || rates || !overrides.values.empty() || describesRequest();
 }
 
 bool PlannerOptions::describesRequest() const {
-  return twoStage || frontier || whichNodes || !overrides.values.empty();
+  // The names of nodes are for ranks, and a plan has ranks.
+  const bool isPlanned = llvm::any_of(
+      overrides.values, [](auto &given) { return given.first != "hosts"; });
+  return twoStage || frontier || whichNodes || isPlanned;
 }
 
 bool PlannerOptions::isModule() const {

@@ -27,8 +27,6 @@ struct PlannerOptions {
   std::optional<int64_t> whichNodes;
   /// "50,450": see Rates.h.
   std::optional<std::string> rates;
-  /// The names of the nodes.
-  std::optional<std::vector<std::string>> hosts;
   std::optional<std::vector<int64_t>> devices;
   request::Overrides overrides;
   /// Print the table of the request's fields.

@@ -89,7 +89,8 @@ static int emit(const PlannerOptions &options, const request::Request &request,
     return writeOutputs(
         Output{options.output, [&](llvm::raw_ostream &os) { os << summary; }});
   if (options.emit == Emit::Ranks)
-    return writeRanks(options, *plan::fb::GetPlan(plans.back().data()));
+    return writeRanks(options, request.hosts,
+                      *plan::fb::GetPlan(plans.back().data()));
   SmallVector<Output> outputs;
   for (const std::vector<uint8_t> &bytes : plans)
     outputs.push_back(

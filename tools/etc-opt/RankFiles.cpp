@@ -10,9 +10,11 @@
 using namespace etc;
 using llvm::StringRef;
 
-int etc::writeRanks(const PlannerOptions &options, const plan::fb::Plan &plan) {
-  std::vector<std::string> hosts =
-      options.hosts ? *options.hosts : defaultHosts(plan.nodes()->size());
+int etc::writeRanks(const PlannerOptions &options,
+                    std::vector<std::string> hosts,
+                    const plan::fb::Plan &plan) {
+  if (hosts.empty())
+    hosts = defaultHosts(plan.nodes()->size());
   auto json = [&](llvm::raw_ostream &os) { writeRanksJson(plan, hosts, os); };
   StringRef output = options.output;
   bool isFolder = output.ends_with("/") || llvm::sys::fs::is_directory(output);

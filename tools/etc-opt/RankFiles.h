@@ -9,8 +9,10 @@
 namespace etc {
 
 /// The ranks of a plan: JSON, or the files of launchers where the output is a
-/// directory. Returns the exit status.
-int writeRanks(const PlannerOptions &options, const plan::fb::Plan &plan);
+/// directory. `hosts` are the names of its nodes, or none. Returns the exit
+/// status.
+int writeRanks(const PlannerOptions &options, std::vector<std::string> hosts,
+               const plan::fb::Plan &plan);
 
 } // namespace etc
 

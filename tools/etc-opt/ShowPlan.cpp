@@ -8,6 +8,7 @@
 #include "Rates.h"
 #include "etc/Export/PlanText.h"
 #include "etc/Planner/Report.h"
+#include "etc/Request/Hosts.h"
 #include "plan/PlanFile.h"
 #include "plan/Referee.h"
 
@@ -21,13 +22,28 @@ static int malformed(const llvm::Twine &message) {
   return fail(message, request::ExitCode::Malformed);
 }
 
-static Extent extentOf(const plan::fb::Plan &plan) {
-  return {
-      std::accumulate(plan.nodes()->begin(), plan.nodes()->end(), int64_t(0)),
-      plan.nodes()->size()};
+static int64_t deviceCount(const plan::fb::Plan &plan) {
+  return std::accumulate(plan.nodes()->begin(), plan.nodes()->end(),
+                         int64_t(0));
+}
+
+/// The names of a plan's nodes, which are a request's field.
+static llvm::Expected<std::vector<std::string>>
+readHosts(const PlannerOptions &options, const plan::fb::Plan &plan) {
+  llvm::Expected<request::Request> given =
+      request::requestFromOptions(options.overrides);
+  if (!given)
+    return given.takeError();
+  if (given->isGiven("hosts"))
+    if (llvm::Error error =
+            request::checkHostNames(given->hosts, plan.nodes()->size(),
+                                    {given->whereOf("hosts"), "--hosts"}))
+      return error;
+  return std::move(given->hosts);
 }
 
 static int writePlan(const PlannerOptions &options,
+                     std::vector<std::string> hosts,
                      const plan::fb::Plan &plan) {
   std::string summary;
   llvm::raw_string_ostream os(summary);
@@ -43,7 +59,7 @@ static int writePlan(const PlannerOptions &options,
   if (!options.quiet && options.emit != Emit::Summary)
     llvm::errs() << summary;
   return options.emit == Emit::Ranks
-             ? writeRanks(options, plan)
+             ? writeRanks(options, std::move(hosts), plan)
              : writeOutputs(Output{options.output, write});
 }
 
@@ -67,7 +83,10 @@ int etc::showPlan(const PlannerOptions &options) {
   const plan::fb::Plan &plan = file->plan();
   if (plan::Status status = plan::checkPlan(plan); !status.ok())
     return malformed(options.input + ": " + status.message());
-  if (int status = checkOutput(options, extentOf(plan)))
+  if (int status = checkOutput(options, deviceCount(plan)))
     return status;
-  return writePlan(options, plan);
+  llvm::Expected<std::vector<std::string>> hosts = readHosts(options, plan);
+  if (!hosts)
+    return request::reportError(hosts.takeError(), llvm::errs());
+  return writePlan(options, std::move(*hosts), plan);
 }

@@ -6,10 +6,7 @@
 #include "etc/Planner/Rates.h"
 #include "etc/Request/Request.h"
 
-#include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
-
-#include <string>
 
 namespace etc {
 
@@ -22,10 +19,6 @@ llvm::Error checkTwoStage(const request::Request &request);
 
 /// Whether rates are in a range that times can be made from.
 llvm::Error checkRates(const Rates &rates);
-
-/// Whether there is a name for each node that launchers' files can have, and no
-/// two are alike.
-llvm::Error checkHosts(llvm::ArrayRef<std::string> hosts, size_t nodes);
 
 } // namespace etc
 

@@ -252,6 +252,9 @@ struct Request {
   /// The number of devices of each node. Devices are numbered through the
   /// cluster, node by node.
   std::vector<int64_t> nodes;
+  /// The name of each node, for who starts processes; a plan has none. Empty:
+  /// they are not given.
+  std::vector<std::string> hosts;
   /// Workload types, in the order of typeNames(), without repeats. All of the
   /// model's, unless they are given.
   std::vector<std::string> types;

@@ -6,12 +6,16 @@ compares the two.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Literal, Optional, TypedDict, Union
 
 
 class RequestFields(TypedDict, total=False):
     """What a request may say beside its model, sides and cluster; None is as absent."""
+
+    hosts: Optional[Sequence[str]]
+    """The name of every node, for the files of --emit=ranks. Without it: node0, node1,
+    ...."""
 
     failed: Optional[Collection[int]]
     """Devices that are dead: their state is gone, and they take no role. Without it:
