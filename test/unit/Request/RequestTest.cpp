@@ -62,9 +62,9 @@ TEST(Request, MixedNodes) {
 TEST(Request, UnknownFields) {
   EXPECT_EQ(errorOf("{\"modle\": \"gpt2\"}"),
             "exit 2: r.json:1:2: error: unknown field \"modle\"; did you mean "
-            "\"model\"? accepted: model, prev, curr, cluster, failed, leaving, "
-            "types, optimizer, precision, derive, policy, place, objective, "
-            "memory_budget, reserve");
+            "\"model\"? accepted: model, prev, curr, cluster, hosts, failed, "
+            "leaving, types, optimizer, precision, derive, policy, "
+            "paper_costs, place, objective, memory_budget, reserve");
   EXPECT_EQ(errorOf("{\"prev\": {\"pipeline\": 4}}"),
             "exit 2: r.json:1:11: error: prev: unknown field \"pipeline\"; "
             "accepted: pp, tp, dp, cp, ep, etp, vpp, parallel, "
