@@ -3,13 +3,13 @@
     plan = etc.plan(model="gpt2", prev="PP2", curr="PP4", cluster="1x4")
     state = etc.migrate(plan, state)    # on every participant, between two steps
 
-Planning needs no PyTorch, and loading and executing a plan needs no planner. See
-docs/python.md.
+Planning does not need PyTorch, and loading and executing plans do not need the
+planner. See docs/python.md.
 """
 
 from etc._load import load_runtime
 
-load_runtime()  # before all that stands on it
+load_runtime()  # before everything that depends on it
 
 # ruff: noqa: E402
 from etc._run import version as _version

@@ -1,8 +1,8 @@
 """Loads the runtime so that it uses its own Gloo.
 
-PyTorch has a Gloo of another version inside. It is not visible to others, unless
-PyTorch was loaded with RTLD_GLOBAL (TORCH_USE_RTLD_GLOBAL): then our library has to
-look for symbols in what it was linked with first.
+PyTorch contains another version of Gloo. Its symbols are hidden unless PyTorch was
+loaded with RTLD_GLOBAL (TORCH_USE_RTLD_GLOBAL). In that case our library must look up
+symbols first in the libraries that it was linked with.
 """
 
 import ctypes

@@ -1,4 +1,4 @@
-"""Whether tensors are what a plan says."""
+"""Checks tensors against a plan."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def check_state(
     state: Mapping[str, Mapping[str, torch.Tensor]],
     where: torch.device,
 ) -> dict[Key, torch.Tensor]:
-    """The tensors of `state` by type and name, all of them checked.
+    """Returns the tensors of `state` by type and name, after checking all of them.
 
-    Raises KeyError, TypeError or ValueError, which name the tensor.
+    Raises KeyError, TypeError or ValueError, with the name of the tensor.
     """
     if not isinstance(state, Mapping):
         raise TypeError(f"state: expected {{type: {{name: tensor}}}}, got {state!r:.60}")
@@ -49,7 +49,7 @@ def check_state(
 
 
 class KeyErrorText(KeyError):
-    """A KeyError whose message is shown as it is."""
+    """A KeyError whose message is shown without quotes."""
 
     def __str__(self) -> str:
         return str(self.args[0])
@@ -83,7 +83,7 @@ def _list(what: str, keys: list[Key], most: int = 3) -> str:
 def check_tensor(
     label: str, tensor: Any, spec: TensorSpec, where: torch.device
 ) -> None:
-    """Whether one tensor can be what the plan has there."""
+    """Checks one tensor against its specification in the plan."""
     if not isinstance(tensor, torch.Tensor):
         raise TypeError(f"{label}: expected a tensor, got {type(tensor).__name__}")
     if tensor.dtype != DTYPES[spec.dtype]:
@@ -113,8 +113,8 @@ def check_unmoved(
     addresses: Mapping[Key, int],
     state: Mapping[str, Mapping[str, torch.Tensor]],
 ) -> None:
-    """Whether tensors are where they were when they were handed over, and `state`
-    has no other ones in their place."""
+    """Checks that tensors have not moved since they were handed over, and that `state`
+    still contains them."""
     for key, tensor in tensors.items():
         now = state.get(key[0], {}).get(key[1], tensor)
         if now is not tensor and not is_same_memory(now, tensor):

@@ -1,4 +1,4 @@
-"""From live objects to a request: what a model and its optimizer are made of."""
+"""Describes a live model and its optimizer as a request."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ADAM = ("exp_avg", "exp_avg_sq")
 
 @dataclass(frozen=True)
 class Description:
-    """A model, the configuration it is in, and the tensors of this rank."""
+    """A model, its current configuration, and the tensors of this rank."""
 
     model: dict[str, Any]
     """A request's "model": a table of tensors."""
@@ -33,7 +33,7 @@ class Description:
     """{type: {global name: tensor}}: what `etc.prepare` takes."""
 
     def plan(self, curr: Any, cluster: Any, **fields: Any) -> Plan:
-        """Plans the migration from here to `curr`, as `etc.plan` does."""
+        """Plans the migration from this configuration to `curr`, as `etc.plan` does."""
         given = {**self.fields, **fields}
         return plan(
             model=self.model, prev=self.layout, curr=curr, cluster=cluster, **given
@@ -49,31 +49,32 @@ def describe(
     splits: Mapping[str, int | None] | None = None,
     name: str = "described",
 ) -> Description:
-    """Describes this rank's part of a model that is in training.
+    """Describes this rank's part of a model that is being trained.
 
-    How tensor parallelism cuts a parameter is what `splits` says of it; else what
-    its attributes say (`tensor_model_parallel`, `partition_dim`,
-    `partition_stride`), or its DTensor placements; else what its shape says beside
-    that of the same parameter in `meta`.
+    The tensor-parallel sharding of a parameter is taken from `splits`; otherwise from
+    its attributes (`tensor_model_parallel`, `partition_dim`, `partition_stride`) or
+    its DTensor placements; otherwise by comparing its shape with that of the same
+    parameter in `meta`.
 
     Args:
-        model: this rank's modules. Layers are the children of a ModuleList, and say
-            their global number by `layer_number` (from 1 on), or lie evenly on the
-            stages. With Megatron-Core it may be a list of chunks.
+        model: this rank's modules. Layers are the children of a ModuleList. Their
+            global number is `layer_number` (from 1 on); without it, layers are
+            assumed to be divided evenly among the stages. With Megatron-Core this may
+            be a list of chunks.
         optimizer: a torch optimizer over the model's parameters, or Megatron-Core's,
             distributed or not; None describes parameters alone.
         parallel_state: Megatron-Core's module of that name, or a dictionary with
-            "tp", "pp", "dp", "ep" and "tp_rank", "pp_rank", "ep_rank", each 1 or 0
-            where absent. With the module the call is collective over all ranks, which
-            put together what each has; neither meta nor splits are needed.
-        meta: the whole model at all sizes 1, on the meta device; needed where pp or
-            ep exceeds 1, or where attributes are missing.
+            "tp", "pp", "dp", "ep" and "tp_rank", "pp_rank", "ep_rank", with 1 and 0 as
+            defaults. With the module the call is collective over all ranks, which
+            combine their descriptions; neither meta nor splits is needed.
+        meta: the whole model, with all sizes 1, on the meta device; needed if pp or ep
+            exceeds 1, or if attributes are missing.
         splits: {global name, with "{layer}" for layers: the axis that tensor
-            parallelism cuts, or None where every rank has a copy}.
+            parallelism shards, or None if every rank has a copy}.
 
     Raises:
-        ValueError: a parameter can't be classified, or is not what it should be; it
-            is named.
+        ValueError: a parameter cannot be classified, or is inconsistent; the message
+            names it.
     """
     if hasattr(parallel_state, "get_tensor_model_parallel_world_size"):
         from etc.megatron.describe import describe_live

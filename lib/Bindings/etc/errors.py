@@ -1,7 +1,7 @@
-"""What can go wrong.
+"""Exceptions.
 
-Arguments that are wrong by themselves raise what Python has for that: TypeError,
-ValueError, KeyError. The classes here are about plans and peers.
+Invalid arguments raise Python's own exceptions: TypeError, ValueError, KeyError. The
+classes here concern plans and peers.
 """
 
 
@@ -10,27 +10,27 @@ class UsageError(RuntimeError):
 
 
 class PlanError(ValueError):
-    """A plan or a request is not one: malformed, damaged, of an unknown version."""
+    """A plan or request is malformed, damaged, or of an unknown version."""
 
 
 class UnsatisfiableError(PlanError):
-    """A request is well formed, but can't be met; the message says what could be."""
+    """A request is well formed, but cannot be met; the message says what could be."""
 
 
 class MigrationError(RuntimeError):
-    """A migration that began did not end."""
+    """A migration did not complete."""
 
 
 class VerificationError(MigrationError):
-    """A message, or the state it became, is not what it should be."""
+    """A message, or the state written from it, has unexpected content."""
 
 
 class Excluded(MigrationError):
     """The others went on without this process, which was stopped or cut off.
 
-    What it holds is out of date: it must not train on or save a checkpoint.
+    Its state is out of date: it must not continue training or save a checkpoint.
     """
 
 
 class PeerError(MigrationError):
-    """Another participant failed, or did not answer in time."""
+    """Another participant failed or timed out."""

@@ -1,4 +1,4 @@
-"""Ctrl-C during a migration waits until it is over."""
+"""Delays Ctrl-C until a migration is over."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any
 
 @contextmanager
 def delayed_interrupts() -> Iterator[None]:
-    """SIGINT is handled as before when the body has ended, however it did.
+    """Delays SIGINT until the body has ended, normally or with an exception.
 
-    Python handles signals in the main thread only: elsewhere there is nothing to
-    delay.
+    Python handles signals in the main thread only: in other threads there is nothing
+    to delay.
     """
     is_main = threading.current_thread() is threading.main_thread()
     if not is_main or signal.getsignal(signal.SIGINT) is None:

@@ -1,4 +1,4 @@
-"""Migrations that are still there when Python ends, or when a process forks."""
+"""Migrations that still exist when Python exits, or when a process forks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _alive: weakref.WeakSet[Closable] = weakref.WeakSet()
 
 
 def close_at_exit(migration: Closable) -> None:
-    """Its connections end before Python does: afterwards no callback can run."""
+    """Closes its connections before Python exits; after that no callback can run."""
     _alive.add(migration)
 
 
@@ -26,5 +26,5 @@ def _close_all() -> None:
         migration._close()
 
 
-# A forked child has none of the threads, and leaves connections alone.
+# A forked child has none of the threads, and must not touch the connections.
 os.register_at_fork(after_in_child=_alive.clear)

@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Entry:
-    """A parameter, and where it stands in the whole model."""
+    """A parameter, and its position in the whole model."""
 
     local_name: str
     name: str
@@ -23,7 +23,7 @@ class Entry:
 
     @property
     def tensor(self) -> Any:
-        """What this rank holds of it."""
+        """The part that this rank holds."""
         whole = self.parameter
         return whole.to_local() if hasattr(whole, "to_local") else whole
 

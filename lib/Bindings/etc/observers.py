@@ -1,4 +1,4 @@
-"""What the caller wants to be told during a migration."""
+"""Callbacks of the caller during a migration."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Observers:
-    """`progress` and `on_release`. A migration goes on after what they raise."""
+    """`progress` and `on_release`. Their exceptions do not end a migration."""
 
     def __init__(
         self,
@@ -26,22 +26,22 @@ class Observers:
         self.errors: list[Exception] = []
 
     def update(self, round: int, rounds: int, received_bytes: int) -> None:
-        """Before a round, and after the last one."""
+        """Called before each round, and after the last one."""
         if self._progress is not None:
             self._call(self._progress.update, round, rounds, received_bytes)
 
     def release(self, kind: str, name: str, tensor: torch.Tensor) -> None:
-        """Before a tensor goes."""
+        """Called before a tensor is released."""
         if self._on_release is not None:
             self._call(self._on_release, kind, name, tensor)
 
     def close(self) -> None:
-        """The migration is over, whatever it came to."""
+        """Called when the migration is over, with or without success."""
         if self._progress is not None:
             self._call(self._progress.close)
 
     def warn(self) -> None:
-        """A RuntimeWarning where there were errors, from the caller of run()."""
+        """Issues a RuntimeWarning, located at run()'s caller, if there were errors."""
         if not self.errors:
             return
         first = self.errors[0]
@@ -57,7 +57,7 @@ class Observers:
         try:
             observer(*arguments)
         except Exception as error:  # noqa: BLE001
-            # Frames would keep tensors alive that are to go.
+            # Frames would keep tensors alive that are to be released.
             error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
             traceback.clear_frames(error.__traceback__)
             self.errors.append(error)

@@ -33,22 +33,22 @@ def plan(
     plan for itself.
 
     Args:
-        request: what etc-opt takes: a dictionary, or the path of a JSON file. The
-            arguments below are set over it.
+        request: a request as etc-opt takes it: a dictionary, or the path of a JSON
+            file. The arguments below override its fields.
         model: the name of a preset ("gpt2"); a dictionary, for instance with a table
             of "tensors"; or the path of a JSON file with one, or of a Hugging Face
             config.json.
         prev, curr: the configurations: "PP4TP2DP3", a dictionary such as {"pp": 4,
-            "tp": 2, "devices": [...]}, or a Plan: what it ends in, on the devices
-            where it ends.
-        cluster: "6x4" (nodes x devices a node), "4,4,8" or [4, 4, 8] (the devices of
+            "tp": 2, "devices": [...]}, or a Plan: its resulting configuration,
+            on its devices.
+        cluster: "6x4" (nodes x devices per node), "4,4,8" or [4, 4, 8] (the devices of
             each node), or a dictionary.
-        **fields: all other fields of a request: etc.request_fields.RequestFields says
-            of what type each is, what it does and what holds without it.
+        **fields: all other fields of a request: etc.request_fields.RequestFields
+            documents their types, meanings and defaults.
 
     Raises:
         PlanError: the request is malformed; the message names the field.
-        UnsatisfiableError: it can't be met; the message says what could be.
+        UnsatisfiableError: it cannot be met; the message says what could be.
         UsageError: this installation has no planner.
     """
     whole = whole_request(request, model, prev, curr, cluster, fields)
@@ -56,7 +56,7 @@ def plan(
 
 
 def planner_for(verb: str) -> Any:
-    """The planner's module. Raises UsageError where there is none."""
+    """The planner's module. Raises UsageError if there is none."""
     module = planner()
     if module is None:
         raise UsageError(
@@ -74,7 +74,7 @@ def whole_request(
     cluster: str | Mapping[str, Any] | Sequence[int] | None,
     fields: Mapping[str, Any],
 ) -> str:
-    """The request in JSON; its arguments are those of `plan`."""
+    """The request in JSON; the arguments are those of `plan`."""
     whole = dict(_read_request(request))
     given = {
         "model": None if model is None else _read_model(model),
@@ -139,7 +139,7 @@ def _read_cluster(cluster: str | Mapping[str, Any] | Sequence[int]) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Sets, tuples and ranges as lists."""
+    """Converts sets, tuples and ranges to lists."""
     if isinstance(value, (str, bytes, Mapping)) or not hasattr(value, "__iter__"):
         return value
     return sorted(value) if isinstance(value, (set, frozenset)) else list(value)

@@ -19,7 +19,7 @@ PREV, CURR = 0, 1
 
 
 def planner() -> Any:
-    """The planner's module, or None where it is not installed."""
+    """The planner's module, or None if it is not installed."""
     try:
         return importlib.import_module("etc._plan")
     except ImportError:
@@ -31,7 +31,7 @@ Box = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True)
 class TensorSpec:
-    """What one device holds of one tensor."""
+    """The shard of one tensor that a device holds."""
 
     shape: tuple[int, ...]
     """Of the local tensor, which is contiguous; one axis where there are several
@@ -76,16 +76,17 @@ class _Figures:
 
 
 class Summary(_Figures):
-    """What a plan moves, keeps and needs; str() says it in a few lines.
+    """What a plan moves, keeps and needs; str() gives a few lines of text.
 
     Bytes are over all devices: moved_bytes, kept_bytes, zeroed_bytes,
-    derived_bytes, internode_bytes, relayed_bytes (passed on by devices that
-    have just received them); of the busiest device: max_send_bytes,
-    max_recv_bytes. `bound` has the least over all assignments of
-    roles, tied copies counted apart (moved_bytes, internode_bytes,
-    bottleneck_bytes; internode_bytes: without relays, where this plan has none), `paper_policy` what the paper's method
-    moves, or None. peak_ratio and peak_ratio_safe are the worst device's peak
-    over max(prev, curr) in eager and safe mode.
+    derived_bytes, internode_bytes, relayed_bytes (forwarded by devices that
+    received them); of the busiest device: max_send_bytes,
+    max_recv_bytes. `bound` has lower bounds over all assignments of
+    roles, tied copies counted separately (moved_bytes, internode_bytes,
+    bottleneck_bytes; internode_bytes is for plans without relays if this plan has
+    none). `paper_policy` is what the paper's method moves, or None. peak_ratio and
+    peak_ratio_safe are the worst device's peak over max(prev, curr) in eager and safe
+    mode.
     """
 
     moved_bytes: int
@@ -121,7 +122,7 @@ def _format_bytes(count: int) -> str:
 
 
 class Plan:
-    """A checked migration plan. It never changes; threads may share it."""
+    """A checked migration plan. It is immutable; threads may share it."""
 
     def __init__(self, handle: _run.Plan) -> None:
         """Use `etc.plan`, `Plan.load` or `Plan.from_bytes`."""
@@ -129,20 +130,20 @@ class Plan:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Plan:
-        """Opens a plan file and checks all of it.
+        """Opens a plan file and checks it completely.
 
-        Raises PlanError where it is damaged, of another version or breaks a rule,
-        and UsageError where it can't be read.
+        Raises PlanError if it is damaged, of another version or breaks a rule, and
+        UsageError if it cannot be read.
         """
         return cls(_run.Plan.open(os.fspath(path)))
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Plan:
-        """The plan whose file holds `data`; the same checks."""
+        """The plan in `data`, the contents of a plan file, with the same checks."""
         return cls(_run.Plan.read(data))
 
     def to_bytes(self) -> bytes:
-        """What a plan file holds: equal plans give equal bytes."""
+        """The contents of the plan file: equal plans give equal bytes."""
         return self._handle.bytes()
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -152,7 +153,7 @@ class Plan:
     def to_json(self, devices: Iterable[int] | None = None) -> dict[str, Any]:
         """The plan in its public interchange form, as json.dump would write it.
 
-        `devices` selects some; all are listed without. Needs the planner.
+        `devices` selects devices; None selects all. Needs the planner.
         """
         module = planner()
         if module is None:
@@ -161,9 +162,9 @@ class Plan:
         return json.loads(module.json(self.to_bytes(), wanted))
 
     def ranks(self, hosts: Iterable[str] = ()) -> dict[str, Any]:
-        """The rank that every device takes, and files for launchers.
+        """The rank of every device, and files for launchers.
 
-        `hosts` names the nodes; without, they are node0, node1, ... The format is
+        `hosts` names the nodes; by default they are node0, node1, ... The format is
         that of docs/ranks.md. Needs the planner.
         """
         module = planner()
@@ -172,10 +173,10 @@ class Plan:
         return json.loads(module.ranks(self.to_bytes(), list(hosts)))
 
     def report(self, rates: tuple[float, float] | None = None) -> str:
-        """The plan as one HTML page, which needs no network.
+        """The plan as one self-contained HTML page.
 
         Times are predicted for `rates`, GB/s of a device between nodes and inside
-        one; without, for nodes with H100 GPUs. Needs the planner.
+        one; by default, for nodes with H100 GPUs. Needs the planner.
         """
         module = planner()
         if module is None:
@@ -183,15 +184,15 @@ class Plan:
         return module.report(self.to_bytes(), rates)
 
     def verify(self) -> None:
-        """Checks box by box that the plan migrates what it says.
+        """Checks the plan's rules again, box by box.
 
-        Every way to a Plan has done this once. Raises PlanError.
+        Every Plan was checked when it was created. Raises PlanError.
         """
         self._handle.verify()
 
     @functools.cached_property
     def fingerprint(self) -> int:
-        """64 bits that equal plans share, on any machine."""
+        """A 64-bit hash, which is the same for equal plans on any machine."""
         return self._handle.fingerprint()
 
     @property
@@ -212,8 +213,8 @@ class Plan:
     @functools.cached_property
     def configuration(self) -> dict[str, dict[str, Any]]:
         """{"prev": {"pp": 4, "tp": 2, ...}, "curr": {...}}: the sizes of the grids,
-        "order" of their ranks, "distributed_optimizer", and "inventory" where the side
-        has no grid."""
+        "order" of their ranks, "distributed_optimizer", and "inventory" if the side has
+        no grid."""
         return {
             "prev": self._handle.configuration(PREV),
             "curr": self._handle.configuration(CURR),
@@ -226,7 +227,7 @@ class Plan:
 
     @functools.cached_property
     def participants(self) -> list[int]:
-        """The devices that take part, ascending; process rank r runs entry r."""
+        """The participating devices, ascending; process rank r runs entry r."""
         return self._handle.participants()
 
     @functools.cached_property
@@ -264,15 +265,15 @@ class Plan:
         return {**self._handle.coordinates(side, rank), "rank": rank}
 
     def prev_tensors(self, device: int) -> dict[str, dict[str, TensorSpec]]:
-        """{type: {name: TensorSpec}} of what the device holds before."""
+        """{type: {name: TensorSpec}} of the device's previous state."""
         return self._tensors(PREV, device)
 
     def curr_tensors(self, device: int) -> dict[str, dict[str, TensorSpec]]:
-        """{type: {name: TensorSpec}} of what the device holds after."""
+        """{type: {name: TensorSpec}} of the device's current state."""
         return self._tensors(CURR, device)
 
     def rank_of(self, device: int) -> int:
-        """The process rank that runs a device. Raises ValueError where none does."""
+        """The process rank that runs a device. Raises ValueError if none does."""
         try:
             return self.participants.index(device)
         except ValueError:

@@ -1,4 +1,4 @@
-"""How far a migration is."""
+"""The progress of a migration."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from etc.plans import Plan
 
 
 class Progress:
-    """Told by the runtime before every round, and after the last one."""
+    """Called by the runtime before each round, and after the last one."""
 
     def __init__(self, listener: Callable[[int, int, int], None]) -> None:
         self.update = listener
 
     def close(self) -> None:
-        """The migration is over, whatever it came to."""
+        """Called when the migration is over, with or without success."""
 
 
 class _Bar(Progress):
-    """Bytes received, as a bar of tqdm's."""
+    """Shows the bytes received as a tqdm bar."""
 
     def __init__(self, tqdm: Any, plan: Plan, rank: int) -> None:
         super().__init__(self._update)
@@ -47,7 +47,7 @@ class _Bar(Progress):
 def make_progress(
     wanted: bool | Callable[[int, int, int], None] | None, plan: Plan, rank: int
 ) -> Progress | None:
-    """A listener, a bar where tqdm is installed, or nothing."""
+    """A listener, a bar if tqdm is installed, or None."""
     if callable(wanted):
         return Progress(wanted)
     if not wanted:

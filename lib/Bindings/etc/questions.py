@@ -1,8 +1,8 @@
-"""What the planner answers beside plans.
+"""Queries to the planner other than plans.
 
-Each verb takes a request as `etc.plan` does, and raises what it raises. `rates` are
-GB/s (decimal) of a device in each direction, between nodes and inside one; they are
-what times are predicted for.
+Each function takes a request as `etc.plan` does, and raises the same exceptions.
+`rates` are GB/s (decimal) of a device in each direction, between nodes and inside one,
+for which times are predicted.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def frontier(
     rates: Rates | None = None,
     **fields: Any,
 ) -> dict[str, Any]:
-    """What the plan under each placement and objective moves, splits and frees.
+    """What the plan moves, splits and frees under each placement and objective.
 
     Returns {"rows": [...], "bound": {...}, ...}, the format "etc-frontier" of
     docs/which-nodes.md.
@@ -39,7 +39,7 @@ def which_nodes(
     rates: Rates | None = None,
     **fields: Any,
 ) -> dict[str, Any]:
-    """Which `count` nodes are cheapest to give back.
+    """The `count` nodes that are cheapest to give back.
 
     Returns {"best": [{"nodes": [...], "moved_bytes": ..., ...}, ...], ...}, the
     format "etc-which-nodes" of docs/which-nodes.md.
@@ -53,17 +53,17 @@ def which_nodes(
 def price(
     request: Mapping[str, Any] | Path | None = None, **fields: Any
 ) -> dict[str, Any] | None:
-    """What the placement moves more than roles on any device would.
+    """How much more the placement moves than roles on any device would.
 
-    Returns {"place", "relays_aside", "moved_bytes", "internode_bytes"}, the bytes
-    None where they are not known; None where roles may go anywhere anyway.
+    Returns {"place", "relays_aside", "moved_bytes", "internode_bytes"}, with None for
+    bytes that are not known; None if the request already allows any device.
     """
     return json.loads(planner_for("price").price(_whole(request, fields), None))
 
 
 def explain(request: Mapping[str, Any] | Path | None = None, **fields: Any) -> str:
     """What etc-opt --emit=summary says: what the plan moves, keeps and needs, the
-    price of its placement, and what a trainer sets for itself."""
+    price of its placement, and what the trainer has to set itself."""
     return planner_for("explain").explain(_whole(request, fields), None)
 
 

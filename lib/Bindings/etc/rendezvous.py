@@ -11,7 +11,7 @@ from etc.plans import Plan
 
 
 class Store(Protocol):
-    """What ETC needs of a store: torch.distributed's have it."""
+    """The interface that ETC needs of a store; torch.distributed's stores have it."""
 
     def set(self, key: str, value: Any) -> Any:
         """Sets a value, bytes or str."""
@@ -21,7 +21,7 @@ class Store(Protocol):
 
 
 def check_member(plan: Plan, rank: int | None, world_size: int | None) -> int:
-    """This process's place among the participants, or a ValueError."""
+    """This process's position among the participants. Raises ValueError."""
     count = len(plan.participants)
     if world_size is not None and world_size != count:
         raise ValueError(
@@ -66,7 +66,7 @@ def _store_of(group: Any) -> Any:
 
 
 class StoreAdapter:
-    """A store as the runtime calls it: bytes in and out, and a limit to waits."""
+    """A store with the runtime's interface: bytes in and out, and bounded waits."""
 
     def __init__(self, store: Store) -> None:
         self.store: Any = store
@@ -77,9 +77,9 @@ class StoreAdapter:
         self.store.set(key, value)
 
     def get(self, key: str, timeout: float) -> bytes | None:
-        """The value, or None where nobody sets it in time."""
+        """The value, or None if no process sets it in time."""
         if not self.can_wait and timeout < 0.01:
-            return None  # it can't be asked without waiting
+            return None  # it cannot be polled without waiting
         if self.can_wait:
             limit = datetime.timedelta(seconds=max(timeout, 0.001))
             begin = time.monotonic()
@@ -96,9 +96,9 @@ class StoreAdapter:
 def attempt(store: Store, tag: str, world_size: int) -> tuple[str, int]:
     """(a tag that no earlier migration over the store had, the change's number).
 
-    Every participant asks once a migration, so a counter tells which one this is.
-    A store without counters needs a new tag each time, and its changes have no
-    numbers: 0.
+    Every participant calls this once per migration, so a counter identifies the
+    migration. A store without counters needs a new tag each time, and its changes have
+    the number 0.
     """
     add = getattr(store, "add", None)
     if add is None or not inspect.isroutine(add):

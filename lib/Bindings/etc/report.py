@@ -1,4 +1,4 @@
-"""What a migration was, for one device."""
+"""The figures of a migration, for one device."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Report:
-    """What one device did. Bytes and seconds."""
+    """The figures of one device, in bytes and seconds."""
 
     device: int
     sent_bytes: int

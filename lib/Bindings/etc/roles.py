@@ -1,4 +1,4 @@
-"""Places in a hybrid-parallel grid."""
+"""Positions in a hybrid-parallel grid."""
 
 from __future__ import annotations
 

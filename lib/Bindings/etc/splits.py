@@ -1,4 +1,4 @@
-"""How tensor parallelism cuts a parameter."""
+"""The tensor-parallel sharding of a parameter."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from etc.module_tree import Entry
 
 @dataclass(frozen=True)
 class Split:
-    """The planning shape of a parameter, and the axis of it that is cut."""
+    """The planning shape of a parameter, and the axis of it that is sharded."""
 
     planning_shape: tuple[int, ...]
     axis: int | None
@@ -29,8 +29,8 @@ def find_split(
 ) -> Split:
     """Classifies a parameter, or raises a ValueError that names it.
 
-    `whole` is the meta model's, or this rank's where there is no meta model; `here`
-    is this rank's, None where another stage has it.
+    `whole` is the meta model's parameter, or this rank's if there is no meta model;
+    `here` is this rank's, or None if another stage has it.
     """
     axis, stride = _stated(template, whole, here, splits)
     local = None if here is None else tuple(here.tensor.shape)
@@ -94,7 +94,7 @@ def _of_placements(template: str, parameter: Any) -> int | None:
 def _grown(
     local: tuple[int, ...] | None, axis: Any, tp: int, here: Entry | None
 ) -> tuple[int, ...]:
-    """The global shape, by what this rank has."""
+    """The global shape, derived from this rank's part."""
     assert local is not None and here is not None
     if hasattr(here.parameter, "placements"):
         return tuple(here.parameter.shape)
@@ -106,7 +106,7 @@ def _grown(
 def _inferred(
     template: str, shape: tuple[int, ...], local: tuple[int, ...], tp: int
 ) -> int | None:
-    """By shape, as the paper does: the axis of which there is a tp-th here."""
+    """By shape, as in the paper: the axis of which this rank has 1/tp."""
     if tp == 1:
         raise ValueError(
             f"{template}: with tp = 1 its shape does not say how tensor parallelism "

@@ -1,4 +1,4 @@
-"""What ETC asks of PyTorch, in every version from 1.13 on."""
+"""The parts of PyTorch that ETC uses, for every version from 1.13 on."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ NAMES = {dtype: name for name, dtype in DTYPES.items()}
 
 
 def dtype_number(name: str) -> int:
-    """etc_dtype of a name."""
+    """The etc_dtype of a name."""
     return list(DTYPES).index(name)
 
 
 def storage_of(tensor: torch.Tensor) -> Any:
-    """The storage, in bytes."""
+    """The storage, as bytes."""
     if hasattr(tensor, "untyped_storage"):
         return tensor.untyped_storage()
     return tensor.storage().untyped()
 
 
 def owns_storage(tensor: torch.Tensor) -> bool:
-    """Whether the storage holds this tensor and nothing beside it."""
+    """Whether the storage holds this tensor and nothing else."""
     size = tensor.numel() * tensor.element_size()
     return tensor.storage_offset() == 0 and storage_of(tensor).nbytes() == size
 
 
 def is_same_memory(a: object, b: torch.Tensor) -> bool:
-    """Whether two tensors are one, by different names."""
+    """Whether two names refer to the same tensor."""
     return (
         isinstance(a, torch.Tensor)
         and a.dtype == b.dtype
@@ -53,9 +53,9 @@ def has_memory(tensor: torch.Tensor) -> bool:
 
 
 def free_storage(tensor: torch.Tensor) -> bool:
-    """Gives the memory back at once, whoever refers to the tensor.
+    """Frees the memory at once, even if there are references to the tensor.
 
-    Returns False, and does nothing, where the storage is shared with other
+    Returns False, and does nothing, if the storage is shared with other
     tensors or is not PyTorch's to free.
     """
     if not owns_storage(tensor):

@@ -1,4 +1,4 @@
-"""Megatron-Core trainers change their configuration while they run.
+"""Changes the configuration of running Megatron-Core trainers.
 
     change = etc.megatron.prepare(model, optimizer, scheduler, curr="PP1TP2DP2",
                                   cluster="1x4", build=etc.megatron.Build(provider))

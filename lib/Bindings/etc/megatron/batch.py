@@ -1,4 +1,4 @@
-"""Whether a global batch can be dealt out to the new data-parallel ranks."""
+"""Checks that a global batch is divisible among the new data-parallel ranks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from etc.errors import UnsatisfiableError
 
 
 def check_batch(global_batch: int, dp: int, micro_batch: int) -> None:
-    """Raises UnsatisfiableError, with the nearest that do, unless `global_batch`
+    """Raises UnsatisfiableError, with the nearest valid sizes, unless `global_batch`
     samples are a whole number of micro batches on each of `dp` ranks."""
     unit = dp * micro_batch
     rest = global_batch % unit
@@ -23,21 +23,21 @@ def check_batch(global_batch: int, dp: int, micro_batch: int) -> None:
 
 
 class Batches:
-    """Global and micro batch, in samples, and a ramp of the global one."""
+    """Global and micro batch size, in samples, and a ramp of the global size."""
 
     def __init__(
         self, global_batch: int, micro_batch: int, ramp: Optional[Sequence[int]] = None
     ) -> None:
-        """`ramp`: first global batch, increment, samples until the last; or None."""
+        """`ramp`: first global size, increment, samples until the last; or None."""
         self.global_batch, self.micro_batch, self.ramp = global_batch, micro_batch, ramp
 
     @classmethod
     def of_trainer(
         cls, global_batch: Optional[int], micro_batch: Optional[int]
     ) -> Batches:
-        """What is given, else what Megatron-Core's calculator of micro batches has.
+        """The given sizes, otherwise those of Megatron-Core's micro-batch calculator.
 
-        Raises ValueError where neither says.
+        Raises ValueError if neither is available.
         """
         from megatron.core import num_microbatches_calculator as module
 
@@ -61,7 +61,7 @@ class Batches:
         return cls(global_batch, micro_batch, ramp)
 
     def check(self, dp: int) -> None:
-        """Whether every step's batch can be dealt out; see `check_batch`."""
+        """Checks the batch of every step of the ramp; see `check_batch`."""
         if self.ramp:
             start, increment, _ = self.ramp
             for batch in range(start, self.global_batch, increment):

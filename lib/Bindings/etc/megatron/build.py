@@ -16,7 +16,7 @@ from etc.roles import Role
 
 @dataclass
 class Build:
-    """What makes a configuration's objects. The same on all processes."""
+    """How to build a configuration's objects. The same on all processes."""
 
     model_provider: Callable[..., Any]
     """Megatron's: called with pre_process= and post_process=, with virtual stages
@@ -60,13 +60,13 @@ class Wrapping:
 
 
 class Shapes:
-    """What the plan gives this rank, against what is built."""
+    """The tensors that the plan gives this rank, and those that are built."""
 
     def __init__(self, state: State) -> None:
         self.state = state
 
     def take(self, kind: str, name: str, like: torch.Tensor) -> torch.Tensor:
-        """The migrated tensor for `like`, which says what shape the trainer has."""
+        """The migrated tensor that replaces `like`, in the shape of `like`."""
         tensor = self.state.get(kind, {}).get(name)
         if tensor is None or tensor.numel() != like.numel():
             got = "nothing" if tensor is None else str(list(tensor.shape))
@@ -81,7 +81,7 @@ class Shapes:
 def build_chunks(build: Build, wrapping: Wrapping, state: State) -> list[Any]:
     """The chunks of this rank, wrapped, with the migrated parameters.
 
-    Raises ValueError where the provider builds other tensors than the plan has.
+    Raises ValueError if the provider builds other tensors than the plan's.
     """
     chunks = _bare_chunks(build)
     device = next(iter(state["param"].values())).device

@@ -1,4 +1,4 @@
-"""From Megatron-Core's live objects to a request."""
+"""Describes Megatron-Core's live objects as a request."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ def describe_live(
 ) -> Description:
     """Describes this rank's part of a model that Megatron-Core trains.
 
-    Collective over the default process group: no rank sees the whole model, so what
-    each has is put together.
+    Collective over the default process group: no rank sees the whole model, so the
+    descriptions of all ranks are combined.
 
     Args:
         model: a GPTModel or a list of chunks of one, wrapped or not.
         optimizer: what get_megatron_optimizer returned, or None.
         parallel_state: Megatron-Core's module, initialized.
-        device: the number of this rank's device in the cluster; its rank where None.
-        vocab_size: the vocabulary without padding, where the model's is padded to a
-            multiple of `vocab_multiple` x TP; None where its size does not depend
-            on TP.
+        device: the number of this rank's device in the cluster; None means its rank.
+        vocab_size: the vocabulary without padding, if the model's is padded to a
+            multiple of `vocab_multiple` x TP; None if its size does not depend on
+            TP.
 
     Raises:
-        ValueError: something can't be moved rightly; it is named.
+        ValueError: something cannot be moved correctly; the message names it.
     """
     chunks = list(model) if isinstance(model, (list, tuple)) else [model]
     grid = read_grid(parallel_state)
@@ -78,7 +78,7 @@ def describe_live(
 
 
 def shards_of(ddp_config: Any) -> dict[str, Any]:
-    """How a request says what a DistributedDataParallelConfig says."""
+    """The fields of a request that express a DistributedDataParallelConfig."""
     if ddp_config is None or not ddp_config.use_distributed_optimizer:
         return {}
     shards: dict[str, Any] = {"distributed_optimizer": True}
@@ -106,7 +106,7 @@ def read_tensors(
 def _try_reading(
     chunks: Sequence[Any], grid: Mapping[str, int], optimizer: Any
 ) -> tuple[list[list[Parameter]], dict[str, dict[str, torch.Tensor]], Optional[str]]:
-    """Parameters and tensors, or why not: all ranks have to come to the gathering."""
+    """Parameters and tensors, or the error: all ranks must reach the gathering."""
     try:
         if optimizer is not None:
             check_optimizer(optimizer, getattr(chunks[0], "ddp_config", None))
@@ -135,7 +135,7 @@ def _check_all(everyone: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _in_model_order(everyone: Sequence[Mapping[str, Any]]) -> list[Any]:
-    """All chunks of all ranks, those of the first layers first."""
+    """All chunks of all ranks, in the order of their layers."""
     chunks = []
     for each in everyone:
         stages, stage = each["grid"]["pp"], each["grid"]["pp_rank"]

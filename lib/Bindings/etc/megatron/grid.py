@@ -36,7 +36,7 @@ def read_grid(state: Any) -> dict[str, int]:
 
 
 def layout_of(grid: Mapping[str, int]) -> dict[str, Any]:
-    """The sizes, as a request has them."""
+    """The sizes, as fields of a request."""
     layout = {size: grid[size] for size in ("tp", "pp", "dp", "cp", "vpp")}
     if grid["ep"] > 1 or grid["etp"] != grid["tp"]:
         layout.update(ep=grid["ep"], etp=grid["etp"])
@@ -44,9 +44,9 @@ def layout_of(grid: Mapping[str, int]) -> dict[str, Any]:
 
 
 def order_of(grids: list[dict[str, int]]) -> str:
-    """One of ORDERS, by the ranks of all processes in turn.
+    """The one of ORDERS that matches the ranks of all processes, in order.
 
-    Raises ValueError where neither explains them.
+    Raises ValueError if none matches.
     """
     fits = [
         name
@@ -61,7 +61,7 @@ def order_of(grids: list[dict[str, int]]) -> str:
 
 
 def dense(order: str) -> list[str]:
-    """The sizes whose product is the world, what varies fastest first."""
+    """The sizes whose product is the world size, fastest-varying first."""
     return [name for name in order.split("-") if name != "ep"]
 
 
@@ -74,7 +74,7 @@ def _rank(grid: Mapping[str, int], order: str) -> int:
 
 
 def stages_of(config: Any) -> dict[str, Any]:
-    """How a TransformerConfig deals out layers, as a request says it."""
+    """How a TransformerConfig divides layers among stages, as fields of a request."""
     says = {
         "first_stage_layers": config.num_layers_in_first_pipeline_stage,
         "last_stage_layers": config.num_layers_in_last_pipeline_stage,
@@ -97,7 +97,7 @@ def sizes_of(shorthand: str) -> dict[str, int]:
 def read_layout(curr: Layout) -> dict[str, Any]:
     """The new configuration with all sizes, from "PP2TP4" or a dictionary.
 
-    Raises ValueError for what the adapter does not set up.
+    Raises ValueError for dimensions that the adapter does not set up.
     """
     if isinstance(curr, str):
         if "+" in curr:

@@ -1,11 +1,11 @@
 """Process groups of the new configuration.
 
 Megatron-Core computes a rank's role from its rank in torch.distributed's default group,
-and takes that group to be the whole configuration. So the default group is made anew,
-with the rank that the plan gives to this process's device: every group then is what
-Megatron-Core itself builds, also where the world grows or shrinks. To keep the old
-default group instead, parallel_state would have to be told a permutation of ranks,
-which its `order` can't say, and no process could join.
+and assumes that this group is the whole configuration. A new default group is therefore
+created, in which this process has the rank that the plan assigns to its device. Every
+group is then the one that Megatron-Core itself builds, even if the world grows or
+shrinks. Keeping the old default group would require a permutation of ranks, which the
+`order` of parallel_state cannot express, and no process could join.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import torch.distributed as dist
 
 
 def leave_groups() -> None:
-    """Ends the groups of the old configuration; the store they met at stays."""
+    """Destroys the groups of the old configuration, but not their store."""
     from megatron.core import parallel_state
 
     if parallel_state.model_parallel_is_initialized():
@@ -37,7 +37,7 @@ def enter_groups(
     """Builds the default group and parallel_state for the new configuration.
 
     Args:
-        store: one that no group has used before, the same for all ranks.
+        store: a store that no group has used before, the same for all ranks.
         rank: this process's rank in the new configuration.
         layout: its sizes, as `grid.read_layout` returns them.
         process_group_options: for torch.distributed.init_process_group.

@@ -1,4 +1,4 @@
-"""What every rank has alike, from those who trained to all who go on."""
+"""Hands the state that is equal on all ranks from the previous to the new ranks."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ class Handover:
 
 
 def without_optimizer(scheduler: Any, optimizer: Any) -> Any:
-    """A copy of a scheduler that can travel.
+    """A copy of a scheduler that can be sent.
 
-    Raises ValueError for what is no scheduler of Megatron-Core's, and where there is
-    none although a learning rate was changed.
+    Raises ValueError if it is not a scheduler of Megatron-Core's, or if there is none
+    although a learning rate was changed.
     """
     if scheduler is None:
         _check_learning_rates(optimizer)
@@ -63,7 +63,7 @@ def _check_learning_rates(optimizer: Any) -> None:
 
 
 def attach(scheduler: Any, optimizer: Any) -> Any:
-    """The scheduler over a new optimizer, whose rates it sets."""
+    """The scheduler attached to a new optimizer, with its learning rates set."""
     if scheduler is not None:
         scheduler.optimizer = optimizer
         scheduler.step(0)
@@ -71,7 +71,7 @@ def attach(scheduler: Any, optimizer: Any) -> Any:
 
 
 def scaler_state(optimizer: Any) -> Any:
-    """Of the first part; all have the same."""
+    """That of the first part; all parts have the same."""
     for part in parts_of(optimizer):
         scaler = getattr(part, "grad_scaler", None)
         if scaler is not None:
@@ -84,7 +84,7 @@ def scaler_state(optimizer: Any) -> Any:
 
 
 def load_scaler(optimizer: Any, state: Any) -> None:
-    """Goes on with the loss scale."""
+    """Restores the loss scale."""
     for part in parts_of(optimizer):
         scaler = getattr(part, "grad_scaler", None)
         if scaler is not None and state:
@@ -92,7 +92,7 @@ def load_scaler(optimizer: Any, state: Any) -> None:
 
 
 def common_step(steps: Sequence[Optional[int]]) -> Optional[int]:
-    """The one that all ranks have who count; ValueError where they differ."""
+    """The value of all ranks that have one; ValueError if they differ."""
     known = sorted({step for step in steps if step is not None})
     if len(known) > 1:
         raise ValueError(

@@ -21,7 +21,7 @@ class Meeting:
 
     @classmethod
     def called(cls, store: Any, timeout: float, plan: Plan) -> Meeting:
-        """By the processes that train; collective over the default group.
+        """Called by the processes that train; collective over the default group.
 
         Devices of the plan that do not train are invited.
         """
@@ -43,7 +43,7 @@ class Meeting:
 
     @classmethod
     def invited(cls, store: Any, timeout: float, device: int) -> tuple[Meeting, bytes]:
-        """By a process that does not train: (meeting, what was published)."""
+        """Called by a process that does not train: (meeting, what was published)."""
         count = store.add(f"{NAME}/joined/{device}", 1)
         key = f"{NAME}/invitation/{device}/{count}"
         number = StoreAdapter(store).get(key, timeout)
@@ -53,19 +53,19 @@ class Meeting:
         return meeting, meeting.get("agreement")
 
     def publish(self, agreement: bytes) -> None:
-        """For those who are invited; by the first rank."""
+        """Publishes a value for the invited processes; called by the first rank."""
         if dist.get_rank() == 0:
             self.set("agreement", agreement)
 
     def store(self, what: str) -> Any:
-        """A store of its own for a part of the change."""
+        """A separate store for a part of the change."""
         return dist.PrefixStore(f"{NAME}/{self._number}/{what}", self._base)
 
     def set(self, key: str, value: bytes) -> None:
         self.store("values").set(key, value)
 
     def get(self, key: str) -> bytes:
-        """Raises PeerError where nobody sets it in time."""
+        """Raises PeerError if no process sets the key in time."""
         value: Optional[bytes]
         value = StoreAdapter(self.store("values")).get(key, self.timeout)
         if value is None:
@@ -73,7 +73,7 @@ class Meeting:
         return value
 
     def arrive(self, leaves: bool, count: int) -> None:
-        """Who leaves waits for the `count` others, as it may serve their store."""
+        """Waits for the `count` others, since this process may serve their store."""
         if not leaves and self.store("values").add("arrived", 1) == count:
             self.set("all there", b"1")
         if leaves:

@@ -12,7 +12,7 @@ SEVERAL_EXPERTS = ("GroupedMLP", "TEGroupedMLP")
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of this rank, and where it stands in the whole model."""
+    """A parameter of this rank, and its position in the whole model."""
 
     local_name: str
     name: str
@@ -39,7 +39,7 @@ class Parameter:
 
 
 def unwrapped(chunk: Any) -> Any:
-    """The model inside of DistributedDataParallel and Float16Module."""
+    """The model inside DistributedDataParallel and Float16Module."""
     while not is_model(chunk) and hasattr(chunk, "module"):
         chunk = chunk.module
     return chunk
@@ -54,7 +54,7 @@ def parameters_of(
 ) -> list[list[Parameter]]:
     """The parameters of every chunk in the order of its modules.
 
-    Raises ValueError where something is not known to be moved rightly; it is named.
+    Raises ValueError if something cannot be moved correctly; the message names it.
     """
     return [list(_of_chunk(unwrapped(chunk), grid)) for chunk in chunks]
 
@@ -127,7 +127,7 @@ def _check_known(local_name: str, modules: Mapping[str, Any], tensor: Any) -> No
 
 
 def _check_buffers(model: Any) -> None:
-    """Whether anything is state that is no parameter."""
+    """Whether there is any state other than parameters."""
     for path, module in model.named_modules():
         for leaf, buffer in module._buffers.items():
             if buffer is not None and leaf not in module._non_persistent_buffers_set:
@@ -138,7 +138,7 @@ def _check_buffers(model: Any) -> None:
 
 
 def _cut(local_name: str, module: Any, leaf: str, tensor: Any) -> tuple[Any, int]:
-    """(axis or None, parts). What says nothing is a copy, to Megatron-Core too."""
+    """(axis or None, parts). Without attributes it is a copy, as in Megatron-Core."""
     stated = getattr(tensor, "tensor_model_parallel", False)
     if not stated and leaf == "weight" and _is_cut_module(module):
         raise ValueError(
@@ -150,7 +150,7 @@ def _cut(local_name: str, module: Any, leaf: str, tensor: Any) -> tuple[Any, int
     parts = max(tensor.partition_stride, 1)
     config = getattr(module, "config", None)
     if local_name.split(".")[-2] == "linear_fc1" and config is not None:
-        # Older versions say 1 of the gate and what it gates, which is wrong.
+        # Older versions set 1 for the gate and the up projection, which is wrong.
         parts = 2 if config.gated_linear_unit else parts
     return tensor.partition_dim, parts
 

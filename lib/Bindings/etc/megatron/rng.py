@@ -1,7 +1,7 @@
-"""Random number generators: they belong to roles, and go on where their role goes.
+"""Random number generators, which belong to roles and move with them.
 
-A role is a stage and a tensor rank, with experts an expert rank too: by these
-Megatron-Core seeds. A role that did not exist before has to be seeded by the trainer:
+A role is a stage and a tensor rank, with experts also an expert rank: Megatron-Core
+seeds by these. A role that did not exist before must be seeded by the trainer, because
 the state of another role would repeat its numbers.
 """
 
@@ -20,7 +20,7 @@ Roles = dict[int, Role]
 
 
 def roles_of(placement: list[int], layout: Mapping[str, Any]) -> Roles:
-    """{rank: role} of a configuration, with "ep" beside "tp", "cp", "dp", "pp"."""
+    """{rank: role} of a configuration, with "ep" as well as "tp", "cp", "dp", "pp"."""
     roles: Roles = {}
     for rank in range(len(placement)):
         role: Role = {}
@@ -28,16 +28,16 @@ def roles_of(placement: list[int], layout: Mapping[str, Any]) -> Roles:
         for name in dense(layout["order"]):
             role[name] = rest % layout[name]
             rest //= layout[name]
-        # Experts have a grid of their own, which begins with their tensor ranks.
+        # Experts have a separate grid, in which their tensor ranks vary fastest.
         role["ep"] = rank // layout.get("etp", layout["tp"]) % layout.get("ep", 1)
         roles[rank] = role
     return roles
 
 
 def source_of(role: Role, prev: Roles, by_replica: bool) -> Optional[int]:
-    """The previous rank whose generators go on in `role`, or None.
+    """The previous rank whose generator states `role` takes over, or None.
 
-    `by_replica`: replicas are seeded apart (Megatron's data_parallel_random_init).
+    `by_replica`: replicas are seeded separately (Megatron's data_parallel_random_init).
     """
     same = [
         rank
@@ -57,7 +57,7 @@ def label(role: Role, layout: Mapping[str, Any]) -> str:
 
 
 def unseeded_roles(prev: Roles, curr: Roles, by_replica: bool) -> list[int]:
-    """The new ranks that no generator belongs to."""
+    """The new ranks whose role had no generators before."""
     return [r for r, role in curr.items() if source_of(role, prev, by_replica) is None]
 
 
@@ -69,7 +69,7 @@ def tracker() -> Any:
 
 
 def check_tracker() -> None:
-    """Raises ValueError where states are no tensors."""
+    """Raises ValueError if states are not tensors."""
     for name, state in tracker().get_states().items():
         if not isinstance(state, torch.Tensor):
             raise ValueError(
@@ -79,7 +79,7 @@ def check_tracker() -> None:
 
 
 def capture() -> bytes:
-    """This process's generators: of Python, NumPy, PyTorch and the tracker."""
+    """The states of this process's generators: Python, NumPy, PyTorch, the tracker."""
     states: dict[str, Any] = {
         "python": random.getstate(),
         "torch": torch.get_rng_state(),
@@ -97,7 +97,7 @@ def capture() -> bytes:
 
 
 def restore(data: bytes) -> None:
-    """Goes on with the generators of a role."""
+    """Restores the generator states of a role."""
     states = pickle.loads(data)
     random.setstate(states["python"])
     torch.set_rng_state(states["torch"])
@@ -112,12 +112,12 @@ def restore(data: bytes) -> None:
 
 
 def forget() -> None:
-    """So that a role that nobody seeds raises an error where it draws."""
+    """Empties the tracker, so that drawing in a role that is not seeded fails."""
     tracker().reset()
 
 
 def scratch() -> None:
-    """For the modules, whose first values are overwritten."""
+    """Seeds the tracker for building modules, whose initial values are overwritten."""
     from megatron.core.tensor_parallel import model_parallel_cuda_manual_seed
 
     if torch.cuda.is_available():

@@ -1,8 +1,7 @@
-"""What Megatron-Core's optimizers keep of a parameter: where it is, and putting it
-there.
+"""Reads and writes the state that Megatron-Core's optimizers keep of a parameter.
 
-Adam alone, by itself, as Float16OptimizerWithFloat16Params or as DistributedOptimizer,
-one or several of them in a ChainedOptimizer.
+Supported is Adam: by itself, as Float16OptimizerWithFloat16Params or as
+DistributedOptimizer, one or several of them in a ChainedOptimizer.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ State = Mapping[str, Mapping[str, torch.Tensor]]
 
 @dataclass(frozen=True)
 class Slot:
-    """A parameter's place in a torch optimizer."""
+    """The position of a parameter in a torch optimizer."""
 
     inner: Any
     """The torch optimizer."""
@@ -30,7 +29,7 @@ class Slot:
 
 
 def check_optimizer(optimizer: Any, ddp_config: Any) -> None:
-    """Raises ValueError where the optimizer keeps state in a way that is not read."""
+    """Raises ValueError if the optimizer keeps state in an unsupported way."""
     for part in parts_of(optimizer):
         if type(part).__name__ not in KNOWN:
             raise ValueError(
@@ -61,13 +60,13 @@ def _check_config(config: Any) -> None:
 
 
 def parts_of(optimizer: Any) -> list[Any]:
-    """The optimizers in a chain, or the one; without those that have no parameters."""
+    """The optimizers of a chain, or the only one, except those without parameters."""
     parts = getattr(optimizer, "chained_optimizers", [optimizer])
     return [part for part in parts if not getattr(part, "is_stub_optimizer", False)]
 
 
 def slots_of(optimizer: Any) -> dict[torch.nn.Parameter, Slot]:
-    """Where each parameter is optimized; not those that other data-parallel ranks
+    """The position of each parameter, except those that other data-parallel ranks
     optimize."""
     return {
         parameter: slot for part in parts_of(optimizer) for parameter, slot in _of(part)
@@ -96,7 +95,7 @@ def _of(part: Any) -> Iterator[tuple[torch.nn.Parameter, Slot]]:
 
 
 def tensors_of(slot: Slot) -> dict[str, torch.Tensor]:
-    """{type: tensor} of a parameter's state, flat where it is a range."""
+    """{type: tensor} of a parameter's state, flat if it is a range."""
     tensors = {"master": slot.key.data} if slot.is_master else {}
     state = slot.inner.state.get(slot.key, {})
     tensors.update((kind, state[kind]) for kind in MOMENTS if kind in state)
@@ -104,7 +103,7 @@ def tensors_of(slot: Slot) -> dict[str, torch.Tensor]:
 
 
 def step_of(optimizer: Any) -> Optional[int]:
-    """How many steps the optimizer has made; None where it keeps no count here."""
+    """The optimizer's number of steps; None if it does not count them here."""
     for part in parts_of(optimizer):
         for group in part.optimizer.param_groups:
             if "step" in group:  # Transformer Engine's and Apex's
@@ -116,7 +115,7 @@ def step_of(optimizer: Any) -> Optional[int]:
 
 
 def bind(slot: Slot, name: str, state: State, step: Optional[int]) -> None:
-    """Puts the state of a parameter into a new optimizer."""
+    """Writes the state of a parameter to a new optimizer."""
     if slot.is_master:
         slot.key.data = own(state["master"][name]).view(slot.key.shape)
     moments = {kind: own(state[kind][name]) for kind in MOMENTS if kind in state}
@@ -129,7 +128,7 @@ def bind(slot: Slot, name: str, state: State, step: Optional[int]) -> None:
 
 
 def bind_step(optimizer: Any, step: Optional[int]) -> None:
-    """For optimizers that count in their groups."""
+    """Sets the step of optimizers that count it in their groups."""
     for part in parts_of(optimizer):
         if not isinstance(part.optimizer, (torch.optim.Adam, torch.optim.AdamW)):
             for group in part.optimizer.param_groups:
@@ -138,7 +137,7 @@ def bind_step(optimizer: Any, step: Optional[int]) -> None:
 
 
 def own(tensor: torch.Tensor) -> torch.Tensor:
-    """The tensor, or a copy where it is a part of a buffer that would live on."""
+    """The tensor, or a copy if it is part of a buffer that would be kept alive."""
     from etc.tensors import owns_storage
 
     return tensor if owns_storage(tensor) else tensor.clone()

@@ -1,4 +1,4 @@
-"""One table of tensors from what every rank has."""
+"""Builds one table of tensors from the descriptions of all ranks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ HEAD = "output_layer.weight"
 
 
 def summary_of(parameter: Parameter, grid: Mapping[str, int]) -> dict[str, Any]:
-    """What other ranks need to know of a parameter."""
+    """The properties of a parameter that other ranks need."""
     ranks = grid["etp"] if parameter.expert >= 0 else grid["tp"]
     return {
         "template": parameter.template,
@@ -30,17 +30,17 @@ def table_of(
     """The rows of a request's "tensors".
 
     `chunks` are the summaries of all chunks, in the order of the whole model and of
-    modules within; replicas and tensor ranks may be among them. `vocab` is the
-    vocabulary without padding, where its padding depends on the configuration.
+    the modules within a chunk; replicas and tensor ranks may be among them. `vocab` is
+    the vocabulary without padding, if its padding depends on the configuration.
 
-    Raises ValueError where ranks disagree.
+    Raises ValueError if ranks disagree.
     """
     rows: list[dict[str, Any]] = []
     layers: dict[str, set[int]] = {}
     for chunk in chunks:
         at = len(rows) - 1
         for each in chunk:
-            at = _merge(rows, _row(each), at)  # what is new stands behind the last
+            at = _merge(rows, _row(each), at)  # new rows follow the last one
             if each["layer"] >= 0:
                 layers.setdefault(each["template"], set()).add(each["layer"])
     _say_layers(rows, layers)
@@ -81,7 +81,7 @@ def _row(each: dict[str, Any]) -> dict[str, Any]:
 
 
 def _merge(rows: list[dict[str, Any]], row: dict[str, Any], at: int) -> int:
-    """Puts a row behind the one at `at` unless it is there; returns its place."""
+    """Inserts a row after the one at `at` unless it exists; returns its position."""
     for place, other in enumerate(rows):
         if other["name"] != row["name"]:
             continue
@@ -110,7 +110,7 @@ def _say_layers(rows: list[dict[str, Any]], layers: Mapping[str, set[int]]) -> N
 def _say_vocabulary(rows: list[dict[str, Any]], tied: bool, vocab: int | None) -> None:
     named = {row["name"]: row for row in rows}
     if tied and WORDS in named and HEAD not in named:
-        # It is there as soon as the ends of the model are on different stages.
+        # It exists as soon as the ends of the model are on different stages.
         named[HEAD] = {**named[WORDS], "name": HEAD, "block": "head"}
         rows.append(named[HEAD])
     if tied and HEAD in named:
