@@ -11,52 +11,52 @@ from typing import Literal, Optional, TypedDict, Union
 
 
 class RequestFields(TypedDict, total=False):
-    """What a request may say beside its model, sides and cluster; None is as absent."""
+    """Fields of a request other than model, sides and cluster; None means absent."""
 
     hosts: Optional[Sequence[str]]
-    """The name of every node, for the files of --emit=ranks. Without it: node0, node1,
+    """The name of every node, for the files of --emit=ranks. Default: node0, node1,
     ...."""
 
     failed: Optional[Collection[int]]
-    """Devices that are dead: their state is gone, and they take no role. Without it:
+    """Devices that are dead: their state is gone, and they take no role. Default:
     none."""
 
     leaving: Optional[Collection[int]]
-    """Devices that may send but take no role. Without it: none."""
+    """Devices that may send but take no role. Default: none."""
 
     types: Optional[Collection[str]]
-    """State types, of param,master,exp_avg,exp_avg_sq. Without it: all."""
+    """State types, of param,master,exp_avg,exp_avg_sq. Default: all."""
 
     optimizer: Optional[
         Literal["adam", "adam-bf16", "muon", "adafactor", "sgd", "lion"]
     ]
-    """The optimizer, which says what states there are. Without it: adam."""
+    """The optimizer, which says what states there are. Default: adam."""
 
     precision: Optional[Literal["bf16", "fp16", "fp32", "fp8", "mxfp8"]]
-    """The element type of parameters. Without it: bf16."""
+    """The element type of parameters. Default: bf16."""
 
     derive: Optional[Literal["param", "none"]]
-    """What is cast where its source lands, not moved. Without it: param."""
+    """What is cast where its source lands, not moved. Default: param."""
 
     policy: Optional[Literal["best", "paper"]]
-    """Planning policy: the least bytes, or what the paper does. Without it: best."""
+    """Planning policy: the least bytes, or what the paper does. Default: best."""
 
     paper_costs: Optional[Literal["merged", "units"]]
     """Under --policy=paper, the matrix to solve: as the paper merges it, or exact units
-    (layers x slices). Without it: merged."""
+    (layers x slices). Default: merged."""
 
     place: Optional[Literal["pack", "tp", "any"]]
     """Where roles may go: tensor-parallel groups inside nodes, on the fewest of them
-    (pack) or on all (tp); or any device. Without it: pack."""
+    (pack) or on all (tp); or any device. Default: pack."""
 
     objective: Optional[Literal["internode", "total", "time"]]
     """What comes first: the bytes between nodes, all bytes, or the bytes between nodes
-    on routes that take least time. Without it: internode."""
+    on routes that take least time. Default: internode."""
 
     memory_budget: Optional[Union[int, str]]
-    """Live bytes a device, staging included. Without it: 1.05x max(prev, curr), or the
+    """Live bytes a device, staging included. Default: 1.05x max(prev, curr), or the
     least found."""
 
     reserve: Optional[int]
     """Bytes of a memory budget in bytes that the migration leaves free, for what else a
-    device holds meanwhile. Without it: 0."""
+    device holds meanwhile. Default: 0."""
