@@ -127,7 +127,7 @@ def _check_known(local_name: str, modules: Mapping[str, Any], tensor: Any) -> No
 
 
 def _check_buffers(model: Any) -> None:
-    """Whether there is any state other than parameters."""
+    """Raises ValueError if there is state other than parameters."""
     for path, module in model.named_modules():
         for leaf, buffer in module._buffers.items():
             if buffer is not None and leaf not in module._non_persistent_buffers_set:
