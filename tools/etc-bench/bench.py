@@ -2,7 +2,7 @@
 
 A subject looks like this:
 
-    bench = Bench("roles", "Our roles against the default rank order", __doc__)
+    bench = Bench("roles", "Our roles against the identity rank mapping", __doc__)
     table = bench.table("...", [("case", TEXT), ("GB/s", NUMBER), ("", SHARE_SPREAD)])
     table.row("PP4", 1.5, [0.9, 0.91, 0.93])
     bench.conclude("PP4 reaches 0.91 of ...")

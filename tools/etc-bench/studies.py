@@ -1,5 +1,5 @@
 """What the studies of reconfigurations share: the paper's cases and figures, cluster
-files, the default rank order."""
+files, the identity rank mapping."""
 
 from __future__ import annotations
 
