@@ -1,10 +1,10 @@
-/* Plans a migration, and migrates with one process a device:
+/* Plans a migration, and executes it with one process per device:
  *
- *   migrate DIRECTORY     (empty; where the processes find each other)
+ *   migrate DIRECTORY     (an empty directory, the processes' rendezvous)
  *
- * Every process fills its previous tensors, hands them over, and checks its
- * current ones. Each element is a number that its place in the whole tensor
- * gives, small enough to be exact in every dtype. */
+ * Each process fills its previous tensors, hands them over, and checks its
+ * current ones. Each element is a function of its position in the whole tensor,
+ * small enough to be exact in every dtype. */
 
 #include <etc-c/plan.h>
 #include <etc-c/run.h>
@@ -35,13 +35,13 @@ static void put(void *data, size_t at, etc_dtype dtype, int number) {
   memcpy(&bits, &value, sizeof bits);
   if (dtype == ETC_FP32) {
     memcpy((char *)data + 4 * at, &bits, 4);
-  } else { /* bf16 is the upper half */
+  } else { /* bf16 is the upper half of fp32 */
     const uint16_t upper = (uint16_t)(bits >> 16);
     memcpy((char *)data + 2 * at, &upper, 2);
   }
 }
 
-/* Writes what a device's share of a tensor has to be. */
+/* Writes the expected contents of a device's shard of a tensor. */
 static void fill(const etc_plan *plan, etc_side side, uint32_t rank,
                  size_t index, const etc_tensor_info *info, void *data) {
   size_t at = 0;
@@ -86,7 +86,7 @@ static void *allocate(void *context, const etc_tensor_info *tensor,
   return aligned_alloc(64, (bytes + 63) / 64 * 64);
 }
 
-/* A trainer's tensors, as far as a plan knows them. */
+/* A trainer's tensors that the plan lists. */
 static void hand_over(const etc_plan *plan, uint32_t rank,
                       etc_migration *migration) {
   const size_t count = etc_plan_tensor_count(plan, ETC_PREV, rank);
@@ -107,7 +107,7 @@ static void hand_over(const etc_plan *plan, uint32_t rank,
   }
 }
 
-/* The number of current tensors that are not what they have to be. */
+/* The number of current tensors with unexpected contents. */
 static int check(const etc_plan *plan, uint32_t rank,
                  const etc_migration *migration) {
   int wrong = 0;
@@ -135,9 +135,10 @@ static int run_device(const etc_plan *plan, uint32_t rank,
   etc_migration *migration;
   must(etc_migration_create(plan, &options, &migration));
   hand_over(plan, rank, migration);
-  must(etc_migration_prepare(migration)); /* a trainer goes on training here */
+  must(
+      etc_migration_prepare(migration)); /* a trainer continues training here */
   must(etc_migration_run(migration));
-  /* After an error of run, too, the outcome says what this process holds. */
+  /* The outcome says what this process holds, also after an error of run. */
   const int wrong = check(plan, rank, migration) +
                     (etc_migration_outcome(migration) != ETC_NEW);
   etc_report report = {.struct_size = sizeof report};
