@@ -23,9 +23,10 @@ from etc.errors import (
     UsageError,
     VerificationError,
 )
-from etc.migration import Migration, migrate, prepare
+from etc.migration import Migration
 from etc.planner import plan
 from etc.plans import Plan, Summary, TensorSpec
+from etc.prepare import migrate, prepare
 from etc.questions import explain, frontier, price, two_stage, which_nodes
 from etc.report import Report
 

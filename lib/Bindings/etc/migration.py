@@ -1,4 +1,4 @@
-"""Migrations of PyTorch tensors."""
+"""One participant's migration: what it holds, and how it runs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from etc import _run
 from etc.errors import UsageError
@@ -14,14 +14,8 @@ from etc.interrupts import delayed_interrupts
 from etc.lifetime import close_at_exit
 from etc.observers import Observers
 from etc.plans import CURR, Plan, TensorSpec
-from etc.progress import Progress, make_progress
-from etc.rendezvous import (
-    Store,
-    StoreAdapter,
-    attempt,
-    check_member,
-    from_group,
-)
+from etc.progress import Progress
+from etc.rendezvous import Store, StoreAdapter, attempt
 from etc.report import Report
 
 if TYPE_CHECKING:
@@ -313,119 +307,3 @@ def _by_type(tensors: Mapping[Key, torch.Tensor]) -> Tensors:
     for (kind, name), tensor in tensors.items():
         result.setdefault(kind, {})[name] = tensor
     return result
-
-
-def prepare(
-    plan: Plan,
-    state: State,
-    *,
-    group: Any = None,
-    store: Store | None = None,
-    rank: int | None = None,
-    world_size: int | None = None,
-    host: str | None = None,
-    timeout: float = 300.0,
-    silence: float | None = 5.0,
-    device: str | torch.device = "cpu",
-    mode: str = "eager",
-    free: str = "storage",
-    tag: str = "etc",
-    allocate: Callable[[str, str, TensorSpec], torch.Tensor] | None = None,
-    on_release: Callable[[str, str, torch.Tensor], None] | None = None,
-    progress: bool | Callable[[int, int, int], None] | None = None,
-) -> Migration:
-    """Makes a migration ready: connections, staging, and a comparison of plans.
-
-    Collective over the participants of the plan. The trainer may go on training
-    meanwhile, and until `Migration.run`, as long as it updates tensors in place.
-
-    Args:
-        plan: the same on all participants.
-        state: {type: {name: tensor}}, this device's shards under global names, as
-            `plan.prev_tensors(device)` lists them: contiguous, of that dtype, and of
-            that shape or flat. {} on a device without previous state. The migration
-            takes the tensors over.
-        group: a torch.distributed group whose rank r runs participant r; None is
-            the default group. Only its store is used.
-        store, rank, world_size: instead of a group, any torch.distributed store (or
-            an object with `set` and `get`), this process's place in
-            `plan.participants`, and how many processes there are.
-        host: the name or address of this host that the others reach; by default that
-            in the environment as ETC_HOST, or else its own name.
-        timeout: the longest wait for a peer, in seconds.
-        silence: after so many seconds without a sign of life a participant is given
-            up, also between `prepare` and `run`; None is never, as for a debugger. A
-            thread of ETC's sends the signs, whatever Python does.
-        device: where new tensors are made: "cpu", or "cuda:0" with NCCL.
-        mode: "eager" releases tensors as soon as they have arrived; "safe" keeps all
-            of the previous state until everybody has everything.
-        free: "storage" gives a released tensor's memory back at once, also where
-            modules or optimizers still refer to it, which must not touch it again;
-            "references" only drops ETC's references and those in `state`.
-        tag: needed new for every migration over a store without `add`, and after
-            one that failed.
-        allocate: called as allocate(type, name, spec), makes a new tensor; otherwise
-            PyTorch's allocator does.
-        on_release: called as on_release(type, name, tensor) before a tensor is
-            released.
-        progress: True shows a bar where tqdm is installed; or a callable, called as
-            progress(round, rounds, received_bytes). What `progress` or `on_release`
-            raises is kept in `Migration.observer_errors`.
-
-    Raises:
-        KeyError: a tensor is missing, or is none of the plan's.
-        TypeError: a dtype is wrong, or a value is no tensor.
-        ValueError: a shape, strides, a device or the size of the group is wrong.
-        UsageError: participants have different plans, or something is missing.
-        PeerError: another participant does not come.
-        Excluded: the others gave this process up.
-    """
-    import torch
-
-    if mode not in ("eager", "safe"):
-        raise ValueError(f'mode: expected "eager" or "safe", got {mode!r}')
-    if free not in ("storage", "references"):
-        raise ValueError(f'free: expected "storage" or "references", got {free!r}')
-    if store is None:
-        if rank is not None or world_size is not None:
-            raise ValueError("rank and world_size go with store")
-        store, rank = from_group(plan, group)
-    else:
-        rank = check_member(plan, rank, world_size)
-    where = torch.device(device)
-    if where.type == "cuda" and where.index is None:
-        where = torch.device("cuda", torch.cuda.current_device())
-    migration = Migration(
-        plan,
-        state,
-        rank=rank,
-        store=store,
-        tag=tag,
-        host=host,
-        timeout=timeout,
-        silence=silence,
-        device=where,
-        safe=mode == "safe",
-        free=free,
-        allocate=allocate,
-        on_release=on_release,
-        progress=make_progress(progress, plan, rank),
-    )
-    migration._prepare()
-    return migration
-
-
-def migrate(
-    plan: Plan, state: State, **options: Any
-) -> dict[str, dict[str, torch.Tensor]]:
-    """`prepare` and `run` in one: returns this device's new state.
-
-    Takes what `prepare` takes. An exception of `run` has the migration as its attribute
-    `migration`, which says the outcome and what this process holds.
-    """
-    migration = prepare(plan, state, **options)
-    try:
-        return migration.run()
-    except BaseException as error:
-        error.migration = migration  # type: ignore[attr-defined]
-        raise

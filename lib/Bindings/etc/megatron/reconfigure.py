@@ -27,8 +27,8 @@ from etc.megatron.handover import (
 from etc.megatron.meeting import Meeting
 from etc.megatron.modules import parameters_of
 from etc.megatron.states import step_of
-from etc.migration import prepare as prepare_migration
 from etc.plans import Plan
+from etc.prepare import prepare as prepare_migration
 from etc.report import Report
 from etc.roles import Role
 from etc.tensors import free_storage
