@@ -31,9 +31,9 @@ OUTCOMES = ("not begun", "old", "new", "mixed", "unreadable")
 
 
 class Migration:
-    """One participant's part of a migration; made by `prepare`.
+    """One participant's part of a migration; created by `prepare`.
 
-    For one thread at a time, `abort` aside.
+    May be used by one thread at a time, except for `abort`.
     """
 
     def __init__(
@@ -64,8 +64,8 @@ class Migration:
         self._free_storage = free == "storage"
         self._allocate_tensor = allocate
         self._observers = Observers(progress, on_release)
-        # Counted first, so that all participants agree on the next attempt's tag also
-        # where this one's tensors are refused.
+        # Counted first, so that all participants agree on the next attempt's tag even
+        # if this one's tensors are rejected.
         tag, generation = attempt(store, tag, len(plan.participants))
         self._old: dict[Key, torch.Tensor] = {}
         self._specs = plan._specs(CURR, self.device)
@@ -101,13 +101,13 @@ class Migration:
         close_at_exit(self)
 
     def __del__(self) -> None:
-        # The connections first: they use memory that this object refers to.
+        # Connections are closed first: they use memory that this object refers to.
         handle = getattr(self, "_handle", None)
         if handle is not None:
             handle.close()
 
     def _close(self) -> None:
-        """Ends what another thread does with it, and the connections."""
+        """Ends its use by another thread, and closes the connections."""
         if not hasattr(self, "_handle"):
             return  # prepare has failed
         self.abort()
@@ -140,43 +140,43 @@ class Migration:
             )
 
     def run(self) -> Tensors:
-        """Moves the state. Collective; the trainer does nothing meanwhile.
+        """Moves the state. Collective; the trainer must not run meanwhile.
 
-        Returns {type: {name: tensor}}: tensors that stayed are the same objects,
+        Returns {type: {name: tensor}}: tensors that stayed are the same objects, and
         new ones have the shapes of `plan.curr_tensors(device)`. Tensors that were
-        handed over and do not stay are gone from `state`, and their memory with
-        them.
+        handed over and do not stay are removed from `state`, and their memory is
+        freed.
 
-        Raises PeerError where another participant fails or is late, Excluded where
-        the others went on without this process, RuntimeError where a tensor was freed
-        or replaced since `prepare`, UsageError where it runs already or has run, and
-        what `allocate` raises. After any of them `outcome` and `state` say what this
-        process holds: in safe mode the previous state is whole; in eager mode (the
-        default) `state` has what was not released yet.
+        Raises PeerError if another participant fails or times out, Excluded if the
+        others went on without this process, RuntimeError if a tensor was freed or
+        replaced since `prepare`, UsageError if it is running or has run already, and
+        any exception of `allocate`. After any of them `outcome` and `state` describe
+        what this process holds: in safe mode the previous state is complete; in eager
+        mode (the default) `state` has what was not released yet.
 
-        What `progress` and `on_release` raise ends nothing: it is in
-        `observer_errors`, with a RuntimeWarning at the end. KeyboardInterrupt is
-        raised when the migration is over, and `state` is then the new one.
+        Exceptions of `progress` and `on_release` do not end the migration: they are
+        kept in `observer_errors`, with a RuntimeWarning at the end. KeyboardInterrupt
+        is raised after the migration is over, when `state` is the new state.
         """
         with delayed_interrupts(), self._alone("run"):
             return self._run()
 
     @property
     def outcome(self) -> str:
-        """What this process holds, "new" after `run`.
+        """What this process holds; "new" after `run`.
 
-        "not begun": the previous state, untouched. "old": the previous state, whole,
-        after rounds that have begun. "new": the current state. "mixed": what is left
-        of the previous state, in eager mode; what went is with its receivers.
-        "unreadable": a GPU did not end what was under way, and nothing that it holds
-        can be read. After an error participants may differ.
+        "not begun": the previous state, untouched. "old": the previous state,
+        complete, although rounds have begun. "new": the current state. "mixed": in
+        eager mode, what remains of the previous state; released tensors are with their
+        receivers. "unreadable": operations on a GPU did not complete, and nothing that
+        it holds can be read. After an error participants may differ.
         """
         return OUTCOMES[self._handle.outcome()]
 
     @property
     def state(self) -> Tensors:
-        """{type: {name: tensor}}: the current state where `outcome` is "new", and
-        otherwise the previous tensors that were not released."""
+        """{type: {name: tensor}}: the current state if `outcome` is "new", else the
+        previous tensors that were not released."""
         if self.outcome != "new":
             return _by_type(dict(self._old))
         stayed = (self._handle.current(i)[1] for i in range(len(self._specs)))
@@ -189,13 +189,13 @@ class Migration:
 
     @property
     def received(self) -> Tensors:
-        """{type: {name: tensor}}: the new tensors that were made until now. Before
+        """{type: {name: tensor}}: the new tensors that were created so far. Unless
         `outcome` is "new" they may be incomplete."""
         return _by_type(dict(self._new))
 
     @property
     def observer_errors(self) -> tuple[Exception, ...]:
-        """What `progress` and `on_release` raised, in order."""
+        """The exceptions of `progress` and `on_release`, in order."""
         return tuple(self._observers.errors)
 
     def _run(self) -> Tensors:
@@ -222,15 +222,15 @@ class Migration:
         return result
 
     def abort(self) -> None:
-        """Makes `prepare` and `run` end with an error, here and at the peers.
+        """Makes `prepare` and `run` fail, here and at the peers.
 
-        For another thread.
+        May be called by any thread.
         """
         self._handle.abort("the migration was aborted")
 
     @property
     def report(self) -> Report:
-        """What this device did, complete after `run`."""
+        """The figures of this device, complete after `run`."""
         return Report(**self._handle.report(), unfreed_bytes=self._unfreed)
 
     def _prepare(self) -> None:
@@ -243,26 +243,26 @@ class Migration:
                 raise
 
     def _refuse(self, error: Exception) -> None:
-        """Tells the others, who may be waiting in `prepare`."""
+        """Notifies the others, which may be waiting in `prepare`."""
         kind = KeyError if isinstance(error, KeyError) else type(error)
         try:
             self._handle.refuse(f"{kind.__name__}: {error}")
         except UsageError:
             pass  # prepare has told them
-        # Its callbacks refer to this object, which would stay with its tensors until
-        # the garbage collector comes.
+        # Its callbacks refer to this object, which would keep its tensors alive until
+        # the garbage collector runs.
         self._handle.close()
         del self._handle
 
     def _synchronize(self) -> None:
-        """No kernel of the trainer uses memory that ETC reads or frees."""
+        """Waits until no kernel of the trainer uses memory that ETC reads or frees."""
         if self._torch_device.type == "cuda":
             import torch
 
             torch.cuda.synchronize(self._torch_device)
 
     def _allocate(self, kind: str | None, name: str | None, size: int) -> int:
-        """Memory for a current tensor, or for staging."""
+        """Allocates memory for a current tensor, or for staging."""
         import torch
 
         if kind is None or name is None:
@@ -287,7 +287,7 @@ class Migration:
         return tensor
 
     def _release(self, kind: str | None, name: str | None, address: int) -> None:
-        """Staging is over, or a tensor is not needed any more."""
+        """Called when staging memory or a tensor is no longer needed."""
         from etc.tensors import free_storage
 
         if kind is None or name is None:

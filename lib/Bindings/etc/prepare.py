@@ -35,50 +35,50 @@ def prepare(
     on_release: Callable[[str, str, torch.Tensor], None] | None = None,
     progress: bool | Callable[[int, int, int], None] | None = None,
 ) -> Migration:
-    """Makes a migration ready: connections, staging, and a comparison of plans.
+    """Prepares a migration: makes connections, allocates staging, compares plans.
 
-    Collective over the participants of the plan. The trainer may go on training
+    Collective over the participants of the plan. The trainer may continue training
     meanwhile, and until `Migration.run`, as long as it updates tensors in place.
 
     Args:
         plan: the same on all participants.
         state: {type: {name: tensor}}, this device's shards under global names, as
-            `plan.prev_tensors(device)` lists them: contiguous, of that dtype, and of
-            that shape or flat. {} on a device without previous state. The migration
-            takes the tensors over.
-        group: a torch.distributed group whose rank r runs participant r; None is
+            `plan.prev_tensors(device)` lists them: contiguous, with that dtype, and
+            with that shape or flat. {} on a device without previous state. The
+            migration takes ownership of the tensors.
+        group: a torch.distributed group whose rank r runs participant r; None means
             the default group. Only its store is used.
         store, rank, world_size: instead of a group, any torch.distributed store (or
-            an object with `set` and `get`), this process's place in
-            `plan.participants`, and how many processes there are.
-        host: the name or address of this host that the others reach; by default that
-            in the environment as ETC_HOST, or else its own name.
+            an object with `set` and `get`), this process's position in
+            `plan.participants`, and the number of processes.
+        host: the name or address at which others reach this host; by default
+            ETC_HOST in the environment, or otherwise the host's own name.
         timeout: the longest wait for a peer, in seconds.
-        silence: after so many seconds without a sign of life a participant is given
-            up, also between `prepare` and `run`; None is never, as for a debugger. A
-            thread of ETC's sends the signs, whatever Python does.
-        device: where new tensors are made: "cpu", or "cuda:0" with NCCL.
+        silence: a participant that gives no sign of life for this many seconds is
+            given up, also between `prepare` and `run`; None means never, for example
+            for debugging. A thread of ETC's sends the signs, independently of Python.
+        device: where new tensors are allocated: "cpu", or "cuda:0" with NCCL.
         mode: "eager" releases tensors as soon as they have arrived; "safe" keeps all
-            of the previous state until everybody has everything.
-        free: "storage" gives a released tensor's memory back at once, also where
-            modules or optimizers still refer to it, which must not touch it again;
-            "references" only drops ETC's references and those in `state`.
-        tag: needed new for every migration over a store without `add`, and after
+            of the previous state until all participants have all of the new state.
+        free: "storage" frees a released tensor's memory at once, even if modules or
+            optimizers still refer to it, which must not access it again; "references"
+            only drops ETC's references and those in `state`.
+        tag: must be new for every migration over a store without `add`, also after
             one that failed.
-        allocate: called as allocate(type, name, spec), makes a new tensor; otherwise
-            PyTorch's allocator does.
+        allocate: called as allocate(type, name, spec), returns a new tensor; by default
+            PyTorch's allocator is used.
         on_release: called as on_release(type, name, tensor) before a tensor is
             released.
-        progress: True shows a bar where tqdm is installed; or a callable, called as
-            progress(round, rounds, received_bytes). What `progress` or `on_release`
-            raises is kept in `Migration.observer_errors`.
+        progress: True shows a bar if tqdm is installed; or a callable, called as
+            progress(round, rounds, received_bytes). Exceptions of `progress` and
+            `on_release` are kept in `Migration.observer_errors`.
 
     Raises:
-        KeyError: a tensor is missing, or is none of the plan's.
-        TypeError: a dtype is wrong, or a value is no tensor.
+        KeyError: a tensor is missing, or does not belong to the plan.
+        TypeError: a dtype is wrong, or a value is not a tensor.
         ValueError: a shape, strides, a device or the size of the group is wrong.
         UsageError: participants have different plans, or something is missing.
-        PeerError: another participant does not come.
+        PeerError: another participant fails or does not arrive.
         Excluded: the others gave this process up.
     """
     import torch
@@ -121,8 +121,8 @@ def migrate(
 ) -> dict[str, dict[str, torch.Tensor]]:
     """`prepare` and `run` in one: returns this device's new state.
 
-    Takes what `prepare` takes. An exception of `run` has the migration as its attribute
-    `migration`, which says the outcome and what this process holds.
+    Takes the arguments of `prepare`. An exception of `run` has the migration as its
+    attribute `migration`, with the outcome and what this process holds.
     """
     migration = prepare(plan, state, **options)
     try:

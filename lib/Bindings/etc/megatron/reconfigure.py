@@ -1,4 +1,4 @@
-"""From one configuration of a Megatron-Core trainer to another, in its processes."""
+"""Changes the configuration of a Megatron-Core trainer in its own processes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from etc.tensors import free_storage
 
 @dataclass
 class Trainer:
-    """What a process trains with from here on. Without a role all of it is None."""
+    """The objects that a process trains with from now on; None without a role."""
 
     role: Optional[Role]
     """{"tp": 0, "cp": 0, "dp": 1, "pp": 0, "ep": 0}, or None: this process is free."""
@@ -58,7 +58,7 @@ class Trainer:
 
 @dataclass(frozen=True)
 class Agreement:
-    """What all processes know before anything moves."""
+    """The data that all processes share before anything moves."""
 
     plan: bytes
     prev: Mapping[str, Any]
@@ -69,7 +69,7 @@ class Agreement:
 
 
 class Reconfiguration:
-    """One process's part of a change; made by `prepare` or `join`."""
+    """One process's part of a change; created by `prepare` or `join`."""
 
     def __init__(
         self,
@@ -109,11 +109,11 @@ class Reconfiguration:
     def run(self, iteration: int = 0, consumed_samples: int = 0) -> Trainer:
         """Changes the configuration, between two steps. Collective.
 
-        The old model and optimizer must not be used again, also after an error;
-        drop them. Processes that join get both numbers from the others.
+        The old model and optimizer must not be used again, even after an error; drop
+        them. Processes that join get both numbers from the others.
 
-        Raises ValueError where the new model is not what the plan says, and what
-        `etc.Migration.run` raises.
+        Raises ValueError if the new model differs from the plan, and the exceptions
+        of `etc.Migration.run`.
         """
         rank = self._rank("prev")
         if rank is not None:
@@ -217,7 +217,7 @@ class Reconfiguration:
         trainer.must_seed = not self._take_generators(rank)
 
     def _take_generators(self, rank: int) -> bool:
-        """Whether the role's generators go on, or were seeded."""
+        """Whether the role's generators were restored or seeded."""
         role, build = self._curr[rank], self._build
         source = rng.source_of(role, self._prev, build.data_parallel_random_init)
         if source is not None:
@@ -237,7 +237,7 @@ class Reconfiguration:
 
 
 def _drop_gradients(chunk: Any) -> None:
-    """Frees what the old configuration accumulated in."""
+    """Frees the buffers in which the old configuration accumulated."""
     for name in ("buffers", "expert_parallel_buffers"):
         buffers = getattr(chunk, name, [])
         for buffer in buffers if isinstance(buffers, list) else []:
@@ -264,31 +264,32 @@ def prepare(
     timeout: float = 300.0,
     mode: str = "eager",
 ) -> Reconfiguration:
-    """Makes a change of configuration ready, while training goes on.
+    """Prepares a change of configuration, while training continues.
 
     Collective over the processes that train; those that are to join call `join`.
-    Training may go on until `Reconfiguration.run`.
+    Training may continue until `Reconfiguration.run`.
 
     Args:
-        model, optimizer, opt_param_scheduler: what Megatron's
+        model, optimizer, opt_param_scheduler: the objects that Megatron's
             setup_model_and_optimizer returned.
         curr: the new sizes, "PP2TP2DP2", or a dictionary of a request's "curr".
         cluster: as in `etc.plan`.
-        build: what makes the new model.
-        plan: one that was made before; else it is planned here.
+        build: how to build the new model.
+        plan: a plan that was made before; by default it is planned here.
         request: further fields of the request: place, leaving, memory_budget, ...
         global_batch, micro_batch: in samples; None takes them from Megatron-Core's
-            calculator of micro batches, with its ramp.
-        vocab_size, vocab_multiple: the vocabulary without padding, where model_provider
+            micro-batch calculator, with its ramp.
+        vocab_size, vocab_multiple: the vocabulary without padding, if model_provider
             pads it to a multiple of vocab_multiple x TP.
-        device: this process's number in the cluster; its rank where None.
-        store: a torch.distributed store that outlives the default group, the one
-            that `join` gets; that of the default group where None.
+        device: this process's number in the cluster; None means its rank.
+        store: a torch.distributed store that outlives the default group, the same
+            that is passed to `join`; None means that of the default group.
         host, timeout, mode: as in `etc.prepare`.
 
     Raises:
-        UnsatisfiableError: the new configuration can't divide the batch or the model.
-        ValueError: something can't be moved; it is named.
+        UnsatisfiableError: the new configuration does not divide the batch or the
+            model.
+        ValueError: something cannot be moved; the message names it.
     """
     from megatron.core import parallel_state
 
@@ -345,16 +346,16 @@ def join(
     host: Optional[str] = None,
     timeout: float = 300.0,
 ) -> Reconfiguration:
-    """Waits until a change needs this process, which does not train yet.
+    """Waits until a change needs this process, which is not training yet.
 
     Args:
         store: the one that the others pass to `prepare`.
         device: this process's number in the cluster.
-        memory: where its tensors will be: "cpu", "cuda:0"; the current GPU, or the
-            host where there is none, if None.
+        memory: the device of its tensors: "cpu", "cuda:0"; None means the current
+            GPU, or the host if there is none.
 
     Raises:
-        PeerError: nobody needed it within `timeout` seconds.
+        PeerError: no change needed it within `timeout` seconds.
     """
     meeting, data = Meeting.invited(store, timeout, device)
     if memory is None:
@@ -374,6 +375,6 @@ def reconfigure(
     consumed_samples: int,
     **options: Any,
 ) -> Trainer:
-    """`prepare` and `run` in one. Takes what `prepare` takes."""
+    """`prepare` and `run` in one call, with the arguments of `prepare`."""
     change = prepare(model, optimizer, opt_param_scheduler, **options)
     return change.run(iteration, consumed_samples)
