@@ -18,11 +18,11 @@ static constexpr SummaryWord table[] = {
      "being sent. \"Derives\" is what is cast from another type where "
      "that one lands, instead of being moved; \"zeroes\" is padding of "
      "the vocabulary that is new."},
-    {"bound", "What the certificates prove: no assignment of roles to devices "
-              "needs to move fewer bytes than the first number, or fewer "
-              "between nodes than the second. Tied copies count apart from "
-              "their twins. \"Without relays\" and \"without "
-              "recomputation\" say which plans the bound does not cover."},
+    {"bound", "What the certificates prove: whatever roles devices take, a "
+              "plan moves at least the first number of bytes, and at least the "
+              "second between nodes, unless a tied copy feeds its twin. "
+              "\"Without relays\" and \"without recomputation\" name plans "
+              "that the bound does not cover."},
     {"paper", "What the paper's method would move for the same request, and "
               "what its busiest device would receive."},
     {"busiest", "The most that one device sends, and the most that one "

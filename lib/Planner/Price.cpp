@@ -37,22 +37,20 @@ std::optional<Price> etc::priceOf(MigrationOp migration,
   return price;
 }
 
-/// "12.00 GB more", "3 B less", "nothing".
+/// "12.00 GB more", "3 B less", "0 B more".
 static std::string describe(int64_t bytes) {
-  if (bytes == 0)
-    return "nothing";
-  return formatBytes(std::abs(bytes)) + (bytes > 0 ? " more" : " less");
+  return formatBytes(std::abs(bytes)) + (bytes < 0 ? " less" : " more");
 }
 
 void etc::writePrice(const Price &price, llvm::raw_ostream &os) {
-  os << "  price    of " << stringifyPlace(price.place) << " over any"
-     << (price.hasRelays ? ", relays aside: " : ": ");
+  os << "  price    --place=" << stringifyPlace(price.place)
+     << " over --place=any" << (price.hasRelays ? ", without relays: " : ": ");
   if (!price.bytes)
     os << "unknown\n";
   else if (price.bytes->moved == 0 && price.bytes->internode == 0)
-    os << "nothing\n";
+    os << "0 B\n";
   else
-    os << "moves " << describe(price.bytes->moved) << ", "
+    os << describe(price.bytes->moved) << " moved, "
        << describe(price.bytes->internode) << " between nodes\n";
 }
 

@@ -56,21 +56,19 @@ def describe_price(price):
     """The line of a summary."""
     if price is None:
         return None
-    aside = ", relays aside" if price["relays_aside"] else ""
+    aside = ", without relays" if price["relays_aside"] else ""
     moved, internode = price["moved_bytes"], price["internode_bytes"]
     if moved is None:
         text = "unknown"
     elif moved == internode == 0:
-        text = "nothing"
+        text = "0 B"
     else:
-        text = f"moves {_change(moved)}, {_change(internode)} between nodes"
-    return f"  price    of {price['place']} over any{aside}: {text}"
+        text = f"{_change(moved)} moved, {_change(internode)} between nodes"
+    return f"  price    --place={price['place']} over --place=any{aside}: {text}"
 
 
 def _change(count):
-    if count == 0:
-        return "nothing"
-    return f"{_format_bytes(abs(count))} {'more' if count > 0 else 'less'}"
+    return f"{_format_bytes(abs(count))} {'less' if count < 0 else 'more'}"
 
 
 def table_row(row):
