@@ -46,7 +46,7 @@ def from_group(plan: Plan, group: Any) -> tuple[Any, int]:
         raise UsageGroupError
     members = dist.get_world_size(group)
     rank = check_member(plan, dist.get_rank(group), members)
-    return _store_of(group), rank
+    return store_of(group), rank
 
 
 UsageGroupError = ValueError(
@@ -55,7 +55,8 @@ UsageGroupError = ValueError(
 )
 
 
-def _store_of(group: Any) -> Any:
+def store_of(group: Any = None) -> Any:
+    """The store of a torch.distributed process group, or of the default one."""
     from torch.distributed import distributed_c10d as c10d
 
     if group is None:

@@ -1,0 +1,166 @@
+"""The tensors of a live job on this rank, one entry each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from etc.tensors import NAMES
+from etc.torch.meshes import describe_mesh
+from etc.torch.placements import boxes_of, is_dtensor, local_of
+from etc.torch.spans import Box
+
+# What wrappers put into the names of what they wrap.
+WRAPPERS = ("_orig_mod.", "_checkpoint_wrapped_module.", "_fsdp_wrapped_module.")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A tensor that this rank has a part of, or is to have."""
+
+    kind: str
+    """"param" for parameters and buffers, else a state of the optimizer."""
+    name: str
+    """Global, without wrappers' prefixes."""
+    dtype: str
+    like: Any
+    """A tensor with its shape, mesh and placements: itself, or its parameter."""
+    boxes: tuple[Box, ...]
+    tensor: Any
+    """Itself; None where it is to be made."""
+    place: Callable[[Any], None]
+    """Puts a tensor into its place in the module or the optimizer."""
+
+    @property
+    def type(self) -> str:
+        """A plan's type has one dtype."""
+        return f"{self.kind}.{self.dtype}"
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.type, self.name
+
+    @property
+    def local(self) -> Any:
+        """This rank's part, flat, in the tensor's own memory; None where it is to be
+        made."""
+        if self.tensor is None or self.tensor.is_meta:
+            return None
+        return local_of(self.tensor).view(-1)
+
+    @property
+    def mesh_ranks(self) -> tuple[int, ...]:
+        """The ranks of its mesh; none where it has no mesh."""
+        if not is_dtensor(self.like):
+            return ()
+        return tuple(self.like.device_mesh.mesh.flatten().tolist())
+
+    @property
+    def layout(self) -> str:
+        """How it is sharded: the same on all ranks that have a part."""
+        if not is_dtensor(self.like):
+            return ""
+        return describe_mesh(self.like.device_mesh, self.like.placements)
+
+    def wrap(self, local: Any) -> Any:
+        """The tensor of which `local` is this rank's part."""
+        local = local.view(local_of(self.like).shape)
+        if not is_dtensor(self.like):
+            return local
+        from torch.distributed.tensor import DTensor
+
+        return DTensor.from_local(
+            local,
+            self.like.device_mesh,
+            self.like.placements,
+            run_check=False,
+            shape=self.like.shape,
+            stride=self.like.stride(),
+        )
+
+
+def plain_name(name: str) -> str:
+    """Without what wrappers put in."""
+    for wrapper in WRAPPERS:
+        name = name.replace(wrapper, "")
+    return name
+
+
+def unwrapped(model: torch.nn.Module) -> torch.nn.Module:
+    """What DistributedDataParallel wraps, whose every rank has a whole copy."""
+    from torch.nn.parallel import DistributedDataParallel
+
+    return model.module if isinstance(model, DistributedDataParallel) else model
+
+
+def model_entries(source: Any) -> Iterator[Entry]:
+    """Of a module, its parameters and the buffers that its state dict has; of a state
+    dict, all."""
+    if isinstance(source, torch.nn.Module):
+        source = unwrapped(source)
+        kept = source.state_dict().keys()
+        for name, parameter in source.named_parameters():
+            if type(parameter).__name__ == "FlatParameter":
+                raise ValueError(
+                    f"{name}: is FSDP1's flat parameter, which has no layout of its "
+                    f"own; shard the model by fully_shard"
+                )
+            yield make_entry("param", plain_name(name), parameter, swapper(parameter))
+        for name, buffer in source.named_buffers():
+            if name in kept:
+                yield make_entry("param", plain_name(name), buffer, swapper(buffer))
+        return
+    for name, value in source.items():
+        if not isinstance(value, torch.Tensor):
+            raise ValueError(
+                f"{name}: is a {type(value).__name__}, no tensor; leave it out, and "
+                f"carry it over yourself"
+            )
+        yield make_entry("param", plain_name(name), value, _setter(source, name))
+
+
+def make_entry(
+    kind: str, name: str, tensor: Any, place: Callable[[Any], None]
+) -> Entry:
+    """The entry of a tensor that is there."""
+    dtype = dtype_name(f"{name} ({kind})", tensor.dtype)
+    if not (tensor.is_meta or local_of(tensor).is_contiguous()):
+        raise ValueError(
+            f"{name} ({kind}): is not contiguous (strides "
+            f"{list(local_of(tensor).stride())}); use tensor.contiguous()"
+        )
+    boxes = boxes_of(f"{name} ({kind})", tensor)
+    return Entry(kind, name, dtype, tensor, boxes, tensor, place)
+
+
+def dtype_name(label: str, dtype: torch.dtype) -> str:
+    if dtype not in NAMES:
+        raise ValueError(
+            f"{label}: is {dtype}; expected one of {', '.join(NAMES.values())}"
+        )
+    return NAMES[dtype]
+
+
+def swapper(old: torch.Tensor) -> Callable[[Any], None]:
+    """Gives a tensor on the meta device memory, and keeps the object: an optimizer may
+    refer to it already."""
+
+    def place(new: Any) -> None:
+        if isinstance(old, torch.nn.Parameter):
+            new = torch.nn.Parameter(new, requires_grad=old.requires_grad)
+        new.__dict__.update({**old.__dict__, **new.__dict__})
+        torch.utils.swap_tensors(old, new)
+
+    return place
+
+
+def _setter(
+    source: MutableMapping[str, Any] | Mapping[str, Any], name: str
+) -> Callable[[Any], None]:
+    def place(new: Any) -> None:
+        source[name] = new  # type: ignore[index]
+
+    return place

@@ -1,0 +1,139 @@
+"""A live job's tensors move from one layout to another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+from etc.errors import UsageError
+from etc.prepare import prepare
+from etc.plans import TensorSpec
+from etc.rendezvous import store_of
+from etc.report import Report
+from etc.request_fields import RequestFields
+from etc.tensors import DTYPES
+from etc.torch import optimizers
+from etc.torch.entries import Entry
+from etc.torch.layout import Layout, layout
+from etc.torch.placements import is_dtensor, local_of
+from etc.torch.planning import plan
+
+# What `plan` takes, of the keywords of `move`.
+PLANNED = ("cluster", *RequestFields.__annotations__)
+
+
+def move(before: Any, after: Any, **options: Any) -> Report | None:
+    """Moves a job's state into new tensors, on every rank. Collective over all ranks.
+
+    The tensors of `before` are taken over: they are freed as soon as their receivers
+    have them, and nothing may use them afterwards. Those of `after` are written in
+    place, or made where they are on the meta device, round by round. An optimizer
+    gets the states, the steps and the options of the one before.
+
+    Args:
+        before: a module, a pair of a module and its optimizer, a state dict {name:
+            tensor}, a Layout of one, or None on a rank that joins.
+        after: the same in the new layout; None on a rank that leaves.
+        **options: `cluster` and the fields of a request are for the plan, all others
+            for `etc.prepare`.
+
+    Returns:
+        What this rank did; None where it had nothing to do.
+
+    Raises:
+        ValueError: on every rank, where one can't say what it holds.
+        etc.UnsatisfiableError: a tensor has no place in the new layout.
+        etc.MigrationError: what `etc.migrate` raises; the attribute `migration` of the
+            error says what this rank holds then.
+    """
+    given = {name: options.pop(name) for name in PLANNED if name in options}
+    prev = _layout(before, None)
+    curr = _layout(after, prev)
+    planned = plan(prev, curr, **given)
+    report = None
+    kept: dict[tuple[str, str], Any] = {}
+    if dist.get_rank() in planned.participants:
+        report, kept = _migrate(planned, prev, curr, options)
+    with torch.no_grad():
+        for key, entry in curr.entries.items():
+            _fill(entry, kept.get(key))
+        model, optimizer = curr.source
+        if optimizer is not None:
+            optimizers.finish(model, optimizer, prev.optimizer)
+    return report
+
+
+def _layout(side: Any, like: Layout | None) -> Layout:
+    if isinstance(side, Layout):
+        return side
+    model, optimizer = side if isinstance(side, tuple) else (side, None)
+    return layout(model, optimizer, like=like)
+
+
+def _migrate(
+    planned: Any, prev: Layout, curr: Layout, options: dict[str, Any]
+) -> tuple[Report, dict[tuple[str, str], Any]]:
+    """The report, and the new local tensors by type and name."""
+
+    def allocate(kind: str, name: str, spec: TensorSpec) -> torch.Tensor:
+        local = curr.entries[kind, name].local
+        if local is not None:
+            return local
+        return torch.empty(spec.shape, dtype=DTYPES[spec.dtype], device=device)
+
+    state: dict[str, dict[str, torch.Tensor]] = {}
+    for (kind, name), entry in prev.entries.items():
+        if entry.boxes:
+            if entry.local is None:
+                raise UsageError(f"{name} ({kind}): has no memory to be moved from")
+            state.setdefault(kind, {})[name] = entry.local
+    device = options.pop("device", None) or _device(
+        [*prev.entries.values(), *curr.entries.values()]
+    )
+    migration = prepare(
+        planned,
+        state,
+        store=store_of(),
+        rank=planned.participants.index(dist.get_rank()),
+        world_size=len(planned.participants),
+        device=device,
+        allocate=allocate,
+        **options,
+    )
+    try:
+        new = migration.run()
+    except BaseException as error:
+        error.migration = migration  # type: ignore[attr-defined]
+        raise
+    found = {(kind, name): t for kind in new for name, t in new[kind].items()}
+    return migration.report, found
+
+
+def _device(entries: Iterable[Entry]) -> torch.device:
+    """Where the tensors are, or their meshes where all are on the meta device."""
+    kinds = []
+    for entry in entries:
+        if entry.local is not None:
+            return entry.local.device
+        if is_dtensor(entry.like):
+            kinds.append(entry.like.device_mesh.device_type)
+    kind = kinds[0] if kinds else "cpu"
+    if kind == "cuda":
+        return torch.device(kind, torch.cuda.current_device())
+    return torch.device(kind)
+
+
+def _fill(entry: Entry, new: torch.Tensor | None) -> None:
+    """Puts a new local tensor into its place; where it has none, it has no elements."""
+    if entry.local is None:
+        if new is None:
+            local = local_of(entry.like)
+            new = local.new_empty(
+                local.shape, dtype=DTYPES[entry.dtype], device=_device([entry])
+            )
+        entry.place(entry.wrap(new))
+    elif new is not None and new.data_ptr() != entry.local.data_ptr():
+        entry.local.copy_(new.view(-1))  # what stays where it was

@@ -1,0 +1,129 @@
+"""The state of a torch optimizer: tensors of the parameters' shapes, and scalars."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from etc.torch.entries import (
+    Entry,
+    make_entry,
+    plain_name,
+    unwrapped,
+)
+from etc.torch.placements import boxes_of
+
+
+@dataclass
+class Described:
+    """What all ranks together know of an optimizer, by the names of parameters."""
+
+    states: dict[str, dict[str, str]] = field(default_factory=dict)
+    """{parameter: {state: dtype}}."""
+    scalars: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """{parameter: {state: value}}: `step`, which every holder has alike."""
+    group_of: dict[str, int] = field(default_factory=dict)
+    """The number of each parameter's group."""
+    options: list[dict[str, Any]] = field(default_factory=list)
+    """Of every group: the learning rate, ..."""
+
+    def add(self, other: Described) -> None:
+        """Adds what another rank knows."""
+        self.states.update(other.states)
+        self.scalars.update(other.scalars)
+        self.group_of.update(other.group_of)
+        self.options = self.options or other.options
+
+
+def named(model: torch.nn.Module, optimizer: Any) -> Iterator[tuple[str, Any, int]]:
+    """(name, parameter, number of its group) of all that the optimizer has."""
+    names = {
+        id(parameter): plain_name(name)
+        for name, parameter in unwrapped(model).named_parameters()
+    }
+    for number, group in enumerate(optimizer.param_groups):
+        for parameter in group["params"]:
+            if id(parameter) not in names:
+                raise ValueError(
+                    f"optimizer: group {number} has a parameter of shape "
+                    f"{list(parameter.shape)} that is none of the model's; make the "
+                    f"optimizer of this model's parameters"
+                )
+            yield names[id(parameter)], parameter, number
+
+
+def describe(model: torch.nn.Module, optimizer: Any) -> tuple[Described, list[Entry]]:
+    """What the optimizer keeps on this rank, and the entries of its tensors."""
+    found, entries = Described(), []
+    for group in optimizer.param_groups:
+        found.options.append({k: v for k, v in group.items() if k != "params"})
+    for name, parameter, number in named(model, optimizer):
+        found.group_of[name] = number
+        found.states[name], found.scalars[name] = {}, {}
+        for kind, value in optimizer.state.get(parameter, {}).items():
+            if _is_scalar(value, parameter):
+                found.scalars[name][kind] = value
+                continue
+            if tuple(value.shape) != tuple(parameter.shape):
+                raise ValueError(
+                    f"{name} ({kind}): the optimizer keeps {list(value.shape)} of a "
+                    f"parameter of {list(parameter.shape)}; states of other shapes are "
+                    f"not moved, so leave the optimizer out and start it anew"
+                )
+            entry = make_entry(kind, name, value, _setter(optimizer, parameter, kind))
+            found.states[name][kind] = entry.dtype
+            entries.append(entry)
+    return found, entries
+
+
+def _is_scalar(value: Any, parameter: Any) -> bool:
+    if not isinstance(value, torch.Tensor):
+        return True
+    return value.numel() == 1 and tuple(value.shape) != tuple(parameter.shape)
+
+
+def expect(model: torch.nn.Module, optimizer: Any, before: Described) -> list[Entry]:
+    """The entries of tensors that a new optimizer is to get: those that `before` has,
+    sharded as its parameters are."""
+    if before.options and len(optimizer.param_groups) != len(before.options):
+        raise ValueError(
+            f"optimizer: has {len(optimizer.param_groups)} groups of parameters, the "
+            f"one before has {len(before.options)}; make the same groups"
+        )
+    entries = []
+    for name, parameter, number in named(model, optimizer):
+        if before.group_of.get(name, number) != number:
+            raise ValueError(
+                f"{name}: is in group {number} of the optimizer, and was in "
+                f"{before.group_of[name]}; make the same groups"
+            )
+        for kind, dtype in before.states.get(name, {}).items():
+            label = f"{name} ({kind})"
+            place = _setter(optimizer, parameter, kind)
+            shards = boxes_of(label, parameter)
+            entries.append(Entry(kind, name, dtype, parameter, shards, None, place))
+    return entries
+
+
+def finish(model: torch.nn.Module, optimizer: Any, before: Described) -> None:
+    """Gives a new optimizer the scalars and the options of the one before."""
+    for name, parameter, _ in named(model, optimizer):
+        for kind, value in before.scalars.get(name, {}).items():
+            optimizer.state[parameter][kind] = _copy(value)
+    for group, options in zip(optimizer.param_groups, before.options):
+        group.update({name: _copy(value) for name, value in options.items()})
+
+
+def _copy(value: Any) -> Any:
+    return value.clone() if isinstance(value, torch.Tensor) else value
+
+
+def _setter(optimizer: Any, parameter: Any, kind: str) -> Callable[[Any], None]:
+    def place(new: Any) -> None:
+        state: Mapping[str, Any] = optimizer.state[parameter]
+        state[kind] = new  # type: ignore[index]
+
+    return place

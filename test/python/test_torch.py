@@ -1,0 +1,216 @@
+"""etc.torch moves a live job of DTensors: FSDP2, and tensor parallelism with it."""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import unittest
+
+import etc
+import etc.torch
+import ranks
+import torch
+import torch.distributed as dist
+import torch_jobs as jobs
+from torch.distributed.tensor import DTensor, Partial, Shard, distribute_tensor
+
+SOURCE = pathlib.Path(os.environ["ETC_SOURCE_DIR"])
+STEPS = 3
+
+
+def uninterrupted(steps):
+    """The losses of the same job in one process."""
+    model = jobs.build(None)
+    optimizer = jobs.make_optimizer(model)
+    return [jobs.train(model, optimizer, step, None) for step in range(steps)]
+
+
+def change(rank, store, before, after, device):
+    """Losses of a job that changes its mesh half-way, what differs at the change, and
+    what this rank's part of the move was."""
+    jobs.join(rank, store, 4)
+    old, new = jobs.make_mesh(*before), jobs.make_mesh(*after)
+    is_old, is_new = (mesh.get_coordinate() is not None for mesh in (old, new))
+    losses, prev, curr, copy = [], None, None, {}
+    if is_old:
+        prev = jobs.build(old), None
+        prev = prev[0], jobs.make_optimizer(prev[0])
+        losses += [jobs.train(*prev, step, old) for step in range(STEPS)]
+        prev[1].param_groups[1]["lr"] = 0.01
+        copy = jobs.gathered(*prev)
+    if is_new:
+        model = jobs.build(new, device)
+        curr = model, jobs.make_optimizer(model, lr=1.0)
+    report = etc.torch.move(prev, curr, timeout=60)
+    shared = [copy]
+    dist.broadcast_object_list(shared, src=0)
+    different = jobs.unequal(shared[0], jobs.gathered(*curr)) if is_new else []
+    if is_new:
+        curr[1].param_groups[1]["lr"] = 0.05
+        losses += [jobs.train(*curr, STEPS + i, new) for i in range(STEPS)]
+    report = None if report is None else (report.peak_bytes, report.proved_bytes)
+    return losses, different, report
+
+
+def refused(rank, store, make):
+    """The error of a layout of one tensor."""
+    jobs.join(rank, store, 4)
+    try:
+        etc.torch.layout({"layers.0.weight": make()})
+    except ValueError as error:
+        return str(error)
+    return "accepted"
+
+
+FSDP4 = ([0, 1, 2, 3], "fsdp")
+FSDP2TP2 = ([[0, 1], [2, 3]], "fsdp", "tp")
+
+
+class Moves(unittest.TestCase):
+    def check(self, before, after, device="meta"):
+        results = ranks.must(ranks.run(4, change, before, after, device))
+        expected = uninterrupted(2 * STEPS)
+        for rank, (losses, different, report) in enumerate(results):
+            self.assertEqual(different, [], f"rank {rank}")
+            if len(losses) == 2 * STEPS:
+                for loss, other in zip(losses, expected):
+                    self.assertAlmostEqual(loss, other, places=5)
+            if report is not None:
+                self.assertLessEqual(*report)
+        return results
+
+    def test_fsdp_becomes_fsdp_with_tensor_parallelism(self):
+        self.check(FSDP4, FSDP2TP2)
+
+    def test_and_back_into_memory_that_is_there(self):
+        self.check(FSDP2TP2, FSDP4, "cpu")
+
+    def test_ranks_leave(self):
+        results = self.check(FSDP4, ([0, 1], "fsdp"))
+        self.assertEqual([len(losses) for losses, _, _ in results], [6, 6, 3, 3])
+
+    def test_ranks_join(self):
+        results = self.check(([0, 1], "fsdp"), FSDP4)
+        self.assertEqual([len(losses) for losses, _, _ in results], [6, 6, 3, 3])
+
+
+def a_sum():
+    mesh = jobs.make_mesh([0, 1, 2, 3], "tp")
+    return DTensor.from_local(torch.ones(2, 3), mesh, [Partial()])
+
+
+def a_permuted_mesh():
+    mesh = jobs.make_mesh([0, 2, 1, 3], "fsdp")
+    return distribute_tensor(torch.ones(8, 3), mesh, [Shard(0)], src_data_rank=None)
+
+
+def a_mesh_that_two_ranks_see_in_two_ways():
+    ways = [
+        jobs.make_mesh(way, "a", "b") for way in ([[0, 1], [2, 3]], [[0, 2], [1, 3]])
+    ]
+    mesh = ways[dist.get_rank() == 3]
+    place = [Shard(0), Shard(1)]
+    return distribute_tensor(torch.ones(8, 4), mesh, place, src_data_rank=None)
+
+
+def a_mesh_whose_rank_list_was_changed():
+    ranks = torch.arange(4, dtype=torch.int)  # the mesh refers to it
+    mesh = jobs.make_mesh(ranks, "fsdp")
+    tensor = distribute_tensor(torch.ones(8, 3), mesh, [Shard(0)], src_data_rank=None)
+    ranks[:2] = torch.tensor([1, 0])
+    return tensor
+
+
+def a_shard_of_other_rows():
+    mesh = jobs.make_mesh([0, 1, 2, 3], "fsdp")
+    local = torch.ones(2 + (dist.get_rank() == 2), 3)
+    shape = {"shape": torch.Size((8, 3)), "stride": (3, 1)}
+    return DTensor.from_local(local, mesh, [Shard(0)], run_check=False, **shape)
+
+
+def a_mesh_of_a_job_that_was():
+    mesh = jobs.make_mesh([[0, 1], [2, 3]], "fsdp", "tp")
+    tensor = torch.ones(8, 3)
+    tensor = distribute_tensor(tensor, mesh["fsdp"], [Shard(0)], src_data_rank=None)
+    rank, store = dist.get_rank(), dist.distributed_c10d._get_default_store()
+    dist.barrier()
+    dist.destroy_process_group()
+    jobs.join(rank, dist.PrefixStore("again", store), 4)
+    return tensor
+
+
+class Refusals(unittest.TestCase):
+    """One line each, on every rank."""
+
+    def check(self, make, pattern):
+        for message in ranks.must(ranks.run(4, refused, make)):
+            self.assertRegex(message, "^rank [0-3]: layers.0.weight " + pattern + "$")
+
+    def test_a_sum(self):
+        self.check(
+            a_sum,
+            r"\(param\): is P\(sum\) on mesh dimension tp, a sum that no rank holds "
+            r"yet; redistribute it to Replicate or Shard",
+        )
+
+    def test_a_permuted_mesh(self):
+        self.check(
+            a_permuted_mesh,
+            r"\(param\): dimension 'fsdp' of its DeviceMesh lists ranks \[0, 2, 1, 3\], "
+            r"its process group \[0, 1, 2, 3\], so that collectives take one rank's "
+            r"shard for another's; list ranks in ascending order",
+        )
+
+    def test_a_mesh_whose_rank_list_was_changed(self):
+        self.check(
+            a_mesh_whose_rank_list_was_changed,
+            r"\(param\): the rank list of its DeviceMesh was changed after the mesh was "
+            r"made \(this rank is at \[1\], and was at \[0\]\); make the mesh again",
+        )
+
+    def test_a_shard_of_other_rows(self):
+        self.check(
+            a_shard_of_other_rows,
+            r"\(param\): this rank has \[3, 3\] of \[8, 3\], which is not what its "
+            r"placements \(S\(0\)\) give; distribute it again",
+        )
+
+    def test_a_mesh_of_a_job_that_was(self):
+        self.check(
+            a_mesh_of_a_job_that_was,
+            r"\(param\): a process group of its DeviceMesh is gone; make the mesh "
+            r"again after init_process_group",
+        )
+
+    def test_a_mesh_that_two_ranks_see_in_two_ways(self):
+        results = ranks.must(
+            ranks.run(4, refused, a_mesh_that_two_ranks_see_in_two_ways)
+        )
+        for message in results:
+            self.assertRegex(
+                message,
+                r"^layers.0.weight \(param.fp32\): is on \[\[0, 1\], \[2, 3\]\] as .* for "
+                r"rank 0, on \[\[0, 2\], \[1, 3\]\] as .* for rank 3; make it of one "
+                r"DeviceMesh on all ranks$",
+            )
+
+
+class Example(unittest.TestCase):
+    def test_the_script_of_the_page(self):
+        script = SOURCE / "docs/examples/torch/change_mesh.py"
+        command = [sys.executable, "-W", "ignore", "-m", "torch.distributed.run"]
+        command += ["--standalone", "--nproc-per-node=4", str(script)]
+        env = {**os.environ, "ETC_HOST": "127.0.0.1"}
+        printed = subprocess.run(
+            command, env=env, capture_output=True, text=True, timeout=900
+        )
+        self.assertEqual(printed.returncode, 0, printed.stderr)
+        losses = re.findall(r"^step (\d): loss (.*)$", printed.stdout, re.MULTILINE)
+        self.assertEqual([int(step) for step, _ in losses], list(range(6)))
+        values = [float(loss) for _, loss in losses]
+        self.assertEqual(values, sorted(values, reverse=True))
+
+
+if __name__ == "__main__":
+    unittest.main()

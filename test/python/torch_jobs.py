@@ -1,0 +1,136 @@
+"""A small model under FSDP2 and tensor parallelism, on real processes over Gloo."""
+
+from __future__ import annotations
+
+import datetime
+import os
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch.distributed.device_mesh import DeviceMesh
+from torch.distributed.fsdp import fully_shard
+from torch.distributed.tensor.parallel import (
+    ColwiseParallel,
+    RowwiseParallel,
+    parallelize_module,
+)
+
+# Rows that do not divide over four, or two, ranks.
+WIDTH, INNER, OUT, BATCH = 13, 22, 5, 8
+
+
+class Block(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm = torch.nn.LayerNorm(WIDTH)
+        self.up = torch.nn.Linear(WIDTH, INNER)
+        self.down = torch.nn.Linear(INNER, WIDTH, bias=False)
+        self.register_buffer("scale", torch.full((1,), 0.5))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x + self.scale * self.down(torch.relu(self.up(self.norm(x))))
+
+
+class Model(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.blocks = torch.nn.ModuleList(Block() for _ in range(3))
+        self.head = torch.nn.Linear(WIDTH, OUT)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for block in self.blocks:
+            x = block(x)
+        return self.head(x)
+
+
+def join(rank: int, store: Any, world: int) -> None:
+    os.environ["ETC_HOST"] = "127.0.0.1"
+    # Half of the machine may be another test's.
+    limit = datetime.timedelta(seconds=100)
+    dist.init_process_group(
+        "gloo", store=store, rank=rank, world_size=world, timeout=limit
+    )
+
+
+def make_mesh(ranks: Any, *names: str) -> DeviceMesh:
+    return DeviceMesh("cpu", ranks, mesh_dim_names=names)
+
+
+def build(mesh: DeviceMesh | None, device: str = "cpu") -> Model:
+    """The model of one seed, sharded over the mesh dimensions "fsdp" and "tp"."""
+    torch.manual_seed(7)
+    with torch.device(device):
+        model = Model()
+    if mesh is None:
+        return model
+    if "tp" in mesh.mesh_dim_names:
+        for block in model.blocks:
+            plan = {"up": ColwiseParallel(), "down": RowwiseParallel()}
+            parallelize_module(block, mesh["tp"], plan)
+    data = mesh["fsdp"] if mesh.ndim > 1 else mesh
+    for block in model.blocks:
+        fully_shard(block, mesh=data)
+    fully_shard(model, mesh=data)
+    return model
+
+
+def make_optimizer(model: Model, lr: float = 0.05) -> torch.optim.Optimizer:
+    kept = [p for name, p in model.named_parameters() if "norm" not in name]
+    rest = [p for name, p in model.named_parameters() if "norm" in name]
+    return torch.optim.AdamW(
+        [{"params": kept}, {"params": rest, "weight_decay": 0.0}], lr=lr
+    )
+
+
+def train(model: Model, optimizer: Any, step: int, mesh: DeviceMesh | None) -> float:
+    """The loss of one step over a batch that data-parallel ranks share."""
+    generator = torch.Generator().manual_seed(step)
+    batch = torch.randn(BATCH, WIDTH, generator=generator)
+    wanted = torch.randn(BATCH, OUT, generator=generator)
+    if mesh is not None:
+        data = mesh["fsdp"] if mesh.ndim > 1 else mesh
+        part = BATCH // data.size()
+        own = slice(data.get_local_rank() * part, (data.get_local_rank() + 1) * part)
+        batch, wanted = batch[own], wanted[own]
+    loss = torch.nn.functional.mse_loss(model(batch), wanted)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    loss = loss.detach().clone()
+    if mesh is not None:
+        dist.all_reduce(loss, group=data.get_group())
+        loss /= data.size()
+    return loss.item()
+
+
+def gathered(model: Model, optimizer: Any = None) -> dict[str, torch.Tensor]:
+    """Every tensor as a whole copy; steps and learning rates as well."""
+    found = {}
+    for name, tensor in [*model.named_parameters(), *model.named_buffers()]:
+        found[name] = whole(tensor)
+    if optimizer is None:
+        return found
+    names = {id(p): name for name, p in model.named_parameters()}
+    for group in optimizer.param_groups:
+        for parameter in group["params"]:
+            name = names[id(parameter)]
+            found[f"{name} lr"] = torch.tensor([group["lr"], group["weight_decay"]])
+            for kind, value in optimizer.state[parameter].items():
+                found[f"{name} {kind}"] = whole(value)
+    return found
+
+
+def whole(tensor: torch.Tensor) -> torch.Tensor:
+    full = tensor.full_tensor() if hasattr(tensor, "full_tensor") else tensor
+    return full.detach().clone()
+
+
+def unequal(a: dict[str, torch.Tensor], b: dict[str, torch.Tensor]) -> list[str]:
+    """The names of what is not the same, bit for bit."""
+    names = [*a, *(name for name in b if name not in a)]
+    return [
+        name
+        for name in names
+        if name not in a or name not in b or not torch.equal(a[name], b[name])
+    ]
