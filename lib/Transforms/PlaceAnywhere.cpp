@@ -86,9 +86,9 @@ Placement etc::placeAnywhere(const PlacementProblem &problem) {
   auto [classes, solution] = buildProblem(problem, columns).solve();
   Placement placement{{}, solution.total};
   for (const auto &replicas : assignment::expand(classes, solution.flow))
-    for (const assignment::Seat &seat : replicas)
+    for (const assignment::Match &match : replicas)
       placement.deviceOf.push_back(
-          seat.matched() ? members[seat.col][seat.member] : -1);
+          match.isMade() ? members[match.col][match.member] : -1);
   fillRest(problem, placement.deviceOf);
   return placement;
 }

@@ -213,8 +213,8 @@ std::optional<SmallVector<const Host *>> BundlePlacer::chooseHosts() {
   SmallVector<const Host *> chosen;
   llvm::SmallDenseSet<const Host *> taken;
   for (const auto &row : assignment::expand(classes, solution.flow))
-    for (const assignment::Seat &seat : row) {
-      chosen.push_back(seat.matched() ? members[seat.col][seat.member]
+    for (const assignment::Match &match : row) {
+      chosen.push_back(match.isMade() ? members[match.col][match.member]
                                       : nullptr);
       taken.insert(chosen.back());
     }
@@ -249,7 +249,7 @@ void BundlePlacer::seat(const Bundle &bundle, const Host &host,
                         Placement &placement) const {
   BundleKey roles = bundle.getRoles();
   Problem inner = innerProblem(onDevice, roles, host.getPrevRoles());
-  auto seats = assignment::expand(inner, assignment::solve(inner).flow);
+  auto matches = assignment::expand(inner, assignment::solve(inner).flow);
   std::map<int64_t, SmallVector<int64_t>> byPrevRole;
   for (const Candidate &candidate : host.devices)
     byPrevRole[candidate.prevRole].push_back(candidate.device);
@@ -264,12 +264,12 @@ void BundlePlacer::seat(const Bundle &bundle, const Host &host,
   SmallVector<int64_t> left;
   for (int64_t rank : bundle.ranks) {
     int64_t role = rank / problem.dp;
-    const assignment::Seat &seat = seats[rowOf[role]][next[role]++];
-    if (!seat.matched()) {
+    const assignment::Match &match = matches[rowOf[role]][next[role]++];
+    if (!match.isMade()) {
       left.push_back(rank);
       continue;
     }
-    placement.deviceOf[rank] = members[seat.col][seat.member];
+    placement.deviceOf[rank] = members[match.col][match.member];
     taken.insert(placement.deviceOf[rank]);
   }
   auto free = host.devices.begin();

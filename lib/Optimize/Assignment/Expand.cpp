@@ -16,17 +16,17 @@ public:
         nextReplica(problem.supply.size()),
         nextMember(problem.capacity.size()) {
     for (int64_t supply : problem.supply)
-      seats.emplace_back(supply);
+      matches.emplace_back(supply);
     for (int64_t capacity : problem.capacity)
       taken.emplace_back(capacity);
   }
 
-  std::vector<std::vector<Seat>> run() {
+  std::vector<std::vector<Match>> run() {
     for (size_t e = 0; e < left.size(); ++e)
       pairEqualIndices(problem.edges[e], left[e]);
     for (size_t e = 0; e < left.size(); ++e)
       pairLowest(problem.edges[e], left[e]);
-    return std::move(seats);
+    return std::move(matches);
   }
 
 private:
@@ -34,8 +34,8 @@ private:
     int64_t common =
         std::min(problem.supply[edge.row], problem.capacity[edge.col]);
     for (int64_t d = 0; d < common && count > 0; ++d)
-      if (!seats[edge.row][d].matched() && !taken[edge.col][d]) {
-        sit(edge, d, d);
+      if (!matches[edge.row][d].isMade() && !taken[edge.col][d]) {
+        match(edge, d, d);
         --count;
       }
   }
@@ -46,16 +46,16 @@ private:
     int64_t &replica = nextReplica[edge.row];
     int64_t &member = nextMember[edge.col];
     for (; count > 0; --count) {
-      while (seats[edge.row][replica].matched())
+      while (matches[edge.row][replica].isMade())
         ++replica;
       while (taken[edge.col][member])
         ++member;
-      sit(edge, replica, member);
+      match(edge, replica, member);
     }
   }
 
-  void sit(const Edge &edge, int64_t replica, int64_t member) {
-    seats[edge.row][replica] = {edge.col, member};
+  void match(const Edge &edge, int64_t replica, int64_t member) {
+    matches[edge.row][replica] = {edge.col, member};
     taken[edge.col][member] = true;
   }
 
@@ -63,14 +63,14 @@ private:
   std::vector<int64_t> left; // [edges] flow not yet handed out
   std::vector<int64_t> nextReplica;
   std::vector<int64_t> nextMember;
-  std::vector<std::vector<Seat>> seats; // [rows][replicas]
-  std::vector<std::vector<bool>> taken; // [columns][members]
+  std::vector<std::vector<Match>> matches; // [rows][replicas]
+  std::vector<std::vector<bool>> taken;    // [columns][members]
 };
 
 } // namespace
 
-std::vector<std::vector<Seat>> expand(const Problem &problem,
-                                      std::span<const int64_t> flow) {
+std::vector<std::vector<Match>> expand(const Problem &problem,
+                                       std::span<const int64_t> flow) {
   assert(flow.size() == problem.edges.size());
   return Expander(problem, flow).run();
 }

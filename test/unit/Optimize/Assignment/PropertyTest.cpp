@@ -133,24 +133,24 @@ TEST(PropertyTest, MutatedSolutionsAreRefused) {
 TEST(PropertyTest, ExpansionFollowsTheFlow) {
   forRandomProblems([](const Problem &problem, uint64_t) {
     Solution solution = solve(problem);
-    std::vector<std::vector<Seat>> seats = expand(problem, solution.flow);
+    std::vector<std::vector<Match>> matches = expand(problem, solution.flow);
     std::vector<int64_t> left = solution.flow;
     std::vector<std::vector<bool>> taken;
     for (int64_t capacity : problem.capacity)
       taken.emplace_back(capacity);
 
-    ASSERT_EQ(seats.size(), problem.supply.size());
-    for (size_t i = 0; i < seats.size(); ++i) {
-      ASSERT_EQ(int64_t(seats[i].size()), problem.supply[i]);
-      for (Seat seat : seats[i]) {
-        if (!seat.matched())
+    ASSERT_EQ(matches.size(), problem.supply.size());
+    for (size_t i = 0; i < matches.size(); ++i) {
+      ASSERT_EQ(int64_t(matches[i].size()), problem.supply[i]);
+      for (Match match : matches[i]) {
+        if (!match.isMade())
           continue;
         for (size_t e = 0; e < problem.edges.size(); ++e)
           left[e] -= problem.edges[e].row == int32_t(i) &&
-                     problem.edges[e].col == seat.col;
-        EXPECT_FALSE(taken.at(seat.col).at(seat.member))
+                     problem.edges[e].col == match.col;
+        EXPECT_FALSE(taken.at(match.col).at(match.member))
             << "two roles on one device";
-        taken[seat.col][seat.member] = true;
+        taken[match.col][match.member] = true;
       }
     }
     EXPECT_EQ(left, std::vector<int64_t>(problem.edges.size(), 0));
