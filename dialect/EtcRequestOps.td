@@ -14,7 +14,7 @@ def Etc_MigrationOp : Etc_Op<"migration", [IsolatedFromAbove, NoRegionArguments,
     Moves the state of a training job from the configuration `prev` to `curr`, on a cluster whose nodes have the
     listed numbers of devices. Devices are numbered through the cluster, node by node. `on` lists the device of every
     previous rank where it is not the rank's own number, `to ... on` fixes the devices of the current ranks; `failed`
-    devices hold nothing any more, `leaving` ones may send but take no role. `place` says where roles may go: `any`
+    devices hold nothing any more, `draining` ones may send but take no role. `place` says where roles may go: `any`
     device (also where it is absent), tensor-parallel groups inside nodes (`tp`), or that on the fewest nodes (`pack`).
     Bytes of live state, staging included,
     stay below `budget_bytes`, or below `budget_ppm` millionths of the larger of a device's two states.
@@ -39,7 +39,7 @@ def Etc_MigrationOp : Etc_Op<"migration", [IsolatedFromAbove, NoRegionArguments,
                        OptionalAttr<DenseI64ArrayAttr>:$curr_devices,
                        DenseI64ArrayAttr:$nodes,
                        OptionalAttr<DenseI64ArrayAttr>:$failed,
-                       OptionalAttr<DenseI64ArrayAttr>:$leaving,
+                       OptionalAttr<DenseI64ArrayAttr>:$draining,
                        OptionalAttr<Etc_Place>:$place,
                        ConfinedAttr<I64Attr, [IntPositive]>:$layers,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$experts,
@@ -52,7 +52,7 @@ def Etc_MigrationOp : Etc_Op<"migration", [IsolatedFromAbove, NoRegionArguments,
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name custom<Parallel>($prev) (`on` $prev_devices^)? `to` custom<Parallel>($curr)
-    (`on` $curr_devices^)? `nodes` $nodes (`failed` $failed^)? (`leaving` $leaving^)?
+    (`on` $curr_devices^)? `nodes` $nodes (`failed` $failed^)? (`draining` $draining^)?
     (`place` $place^)?
     `layers` $layers (`experts` $experts^)? (`vocab` $vocab^)? `types` custom<States>($types) (`derive` `none` $derive_none^)?
     (`policy` $policy^)? (`stage` custom<Stage>($stage)^)? attr-dict-with-keyword $body

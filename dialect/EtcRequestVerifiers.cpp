@@ -87,8 +87,8 @@ LogicalResult MigrationOp::verify() {
       failed(verifySide(*this, Side::Curr, getCurrDevices())) ||
       failed(verifyDevices(*this, *this, "failed",
                            getFailed().value_or(ArrayRef<int64_t>()))) ||
-      failed(verifyDevices(*this, *this, "leaving",
-                           getLeaving().value_or(ArrayRef<int64_t>()))))
+      failed(verifyDevices(*this, *this, "draining",
+                           getDraining().value_or(ArrayRef<int64_t>()))))
     return failure();
   if (getBudgetBytes() && getBudgetPpm())
     return emitOpError(

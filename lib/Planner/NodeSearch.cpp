@@ -91,8 +91,8 @@ std::optional<NodeSearch::Cost>
 NodeSearch::tryChoice(const NodeChoice &choice) {
   auto [it, isNew] = tried.try_emplace(choice);
   if (isNew) {
-    std::vector<int64_t> leaving = devicesOf(choice);
-    if (auto result = trials.run({place, totalFirst, leaving}))
+    std::vector<int64_t> draining = devicesOf(choice);
+    if (auto result = trials.run({place, totalFirst, draining}))
       it->second = result->volumes;
     bool isWhole =
         std::accumulate(choice.begin(), choice.end(), int64_t(0)) == count;

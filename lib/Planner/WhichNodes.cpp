@@ -36,8 +36,8 @@ static void addChoice(MLIRContext &context, request::Request request,
   });
   for (int64_t device : search.devicesOf(choice))
     if (request.isUsable(device))
-      request.leaving.push_back(device);
-  llvm::sort(request.leaving);
+      request.draining.push_back(device);
+  llvm::sort(request.draining);
   FailureOr<PlannedRequest> planned = planRequest(context, request, options);
   if (failed(planned))
     return;

@@ -75,10 +75,10 @@ Error etc::request::checkFailed(const Request &request, const Field &field) {
   return checkInCluster(request, request.failed, field);
 }
 
-Error etc::request::checkLeaving(const Request &request, const Field &field) {
-  if (Error error = checkInCluster(request, request.leaving, field))
+Error etc::request::checkDraining(const Request &request, const Field &field) {
+  if (Error error = checkInCluster(request, request.draining, field))
     return error;
-  for (int64_t device : request.leaving)
+  for (int64_t device : request.draining)
     if (llvm::is_contained(request.failed, device))
       return unsatisfiable(field, "device " + Twine(device) +
                                       " has failed and can send nothing; list "
@@ -111,7 +111,7 @@ static Error checkWorld(const Request &request, const SideSpec &side,
                         StringRef name) {
   int64_t count = request.deviceCount(), usable = count;
   if (&side == &request.curr)
-    usable -= request.failed.size() + request.leaving.size();
+    usable -= request.failed.size() + request.draining.size();
   int64_t world = side.parallel.world();
   if (world <= usable)
     return Error::success();
@@ -119,7 +119,7 @@ static Error checkWorld(const Request &request, const SideSpec &side,
                      " devices, but the cluster has " + std::to_string(count);
   if (usable != count)
     text +=
-        ", of which " + std::to_string(count - usable) + " failed or leaving";
+        ", of which " + std::to_string(count - usable) + " failed or draining";
   const std::string fewer =
       usable > 0 ? "at most " + std::to_string(usable) + " ranks or " : "";
   return unsatisfiable(fieldAt(side.where, name),
@@ -148,7 +148,7 @@ static Error checkSideDevices(const Request &request, const SideSpec &side,
                                       "rank");
     if (&side == &request.curr && !request.isUsable(device))
       return unsatisfiable(field, "device " + Twine(device) +
-                                      " is failed or leaving; use one that is "
+                                      " is failed or draining; use one that is "
                                       "neither");
   }
   return Error::success();

@@ -14,7 +14,7 @@ Field fieldAt(const SourceLocation &where, llvm::StringRef name);
 // The checks of fields, which stand in their table.
 llvm::Error checkFailed(const Request &request, const Field &field);
 llvm::Error checkHosts(const Request &request, const Field &field);
-llvm::Error checkLeaving(const Request &request, const Field &field);
+llvm::Error checkDraining(const Request &request, const Field &field);
 llvm::Error checkTypes(const Request &request, const Field &field);
 
 /// `use tp = 4 or tp = 8`: the divisors of `number` next to `wanted`.

@@ -53,6 +53,7 @@ void etc::request::writeRequestFields(llvm::raw_ostream &os) {
     for (const RequestField &field : requestFields())
       json.object([&] {
         json.attribute("name", field.name);
+        json.attribute("older_name", field.olderName);
         json.attribute("option", "--" + field.option());
         json.attribute("value", field.valueHint());
         json.attribute("help", field.help);

@@ -3,6 +3,8 @@
 #include "Reader.h"
 #include "etc/Request/Fields.h"
 
+#include "llvm/ADT/StringMap.h"
+
 using namespace etc::request;
 using namespace etc::request::json;
 using llvm::Error;
@@ -111,7 +113,9 @@ Error json::readModelField(const RequestField &field, const Input &input,
 /// The field that a member of a file is, or null.
 static const RequestField *findField(StringRef key) {
   auto found = llvm::find_if(requestFields(), [&](const RequestField &field) {
-    return field.name == key && field.inFile && !field.isOfModel();
+    const bool isNamed = key == field.name ||
+                         (!field.olderName.empty() && key == field.olderName);
+    return isNamed && field.inFile && !field.isOfModel();
   });
   return found == requestFields().end() ? nullptr : found;
 }
@@ -124,12 +128,27 @@ static Error unknownField(const Input &root, const Member &member) {
   return unknownMember(root, member, names);
 }
 
+/// A name may stand once; so may a field with two names.
+static Error checkNames(const Input &root) {
+  llvm::StringMap<StringRef> keyOf;
+  for (const Member &member : root.node.members) {
+    const RequestField *field = findField(member.key);
+    if (!field)
+      return unknownField(root, member);
+    auto [first, isNew] = keyOf.try_emplace(field->name, member.key);
+    if (!isNew)
+      return malformed(memberOf(root, member).field,
+                       "is the same field as \"" + first->second +
+                           "\"; give one of them");
+  }
+  return Error::success();
+}
+
 /// Reads the members in the order of the text, but those that depend on others
 /// after these.
 static Error readFields(const Input &root, Request &request) {
-  for (const Member &member : root.node.members)
-    if (!findField(member.key))
-      return unknownField(root, member);
+  if (Error error = checkNames(root))
+    return error;
   for (After turn : {After::Nothing, After::Model, After::States}) {
     if (turn == After::Model)
       adoptModel(request);

@@ -43,7 +43,7 @@ int64_t Request::deviceCount() const {
 
 bool Request::isUsable(int64_t device) const {
   return !llvm::is_contained(failed, device) &&
-         !llvm::is_contained(leaving, device);
+         !llvm::is_contained(draining, device);
 }
 
 std::string SideSpec::str() const {

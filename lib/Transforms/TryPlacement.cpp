@@ -68,14 +68,14 @@ static void setUp(MigrationOp migration, const Trial &trial) {
       trial.place == Place::Any
           ? PlaceAttr()
           : PlaceAttr::get(migration.getContext(), trial.place));
-  if (trial.leaving.empty())
+  if (trial.draining.empty())
     return;
-  SmallVector<int64_t> leaving(
-      migration.getLeaving().value_or(ArrayRef<int64_t>()));
-  leaving.append(trial.leaving.begin(), trial.leaving.end());
-  llvm::sort(leaving);
-  leaving.erase(llvm::unique(leaving), leaving.end());
-  migration.setLeavingAttr(builder.getDenseI64ArrayAttr(leaving));
+  SmallVector<int64_t> draining(
+      migration.getDraining().value_or(ArrayRef<int64_t>()));
+  draining.append(trial.draining.begin(), trial.draining.end());
+  llvm::sort(draining);
+  draining.erase(llvm::unique(draining), draining.end());
+  migration.setDrainingAttr(builder.getDenseI64ArrayAttr(draining));
 }
 
 std::optional<TrialResult> PlacementTrials::run(const Trial &trial) {

@@ -58,7 +58,7 @@ static SmallVector<int64_t> countMembers(const PlanUnderTest &plan, Level level,
                                          const ReachedRoles &columns) {
   MigrationOp migration = plan.migration;
   llvm::DenseSet<int64_t> unusable;
-  for (auto list : {migration.getFailed(), migration.getLeaving()})
+  for (auto list : {migration.getFailed(), migration.getDraining()})
     unusable.insert_range(list.value_or(ArrayRef<int64_t>()));
   std::map<SmallVector<int64_t>, int64_t> members;
   if (level == Level::Node) {

@@ -12,7 +12,7 @@ using NodeSet = llvm::SmallSet<int64_t, 8>;
 
 static LogicalResult checkUsable(MigrationOp migration, PlacementOp placement) {
   for (auto [list, state] : {std::pair(migration.getFailed(), "dead"),
-                             {migration.getLeaving(), "leaving"}}) {
+                             {migration.getDraining(), "draining"}}) {
     llvm::DenseSet<int64_t> gone;
     gone.insert_range(list.value_or(ArrayRef<int64_t>()));
     for (auto [rank, device] : llvm::enumerate(placement.getDevices()))
@@ -33,7 +33,7 @@ static SmallVector<int64_t> countUsable(const PlanUnderTest &plan) {
   MigrationOp migration = plan.migration;
   SmallVector<int64_t> usable(migration.getNodes());
   llvm::SmallSet<int64_t, 16> gone;
-  for (auto list : {migration.getFailed(), migration.getLeaving()})
+  for (auto list : {migration.getFailed(), migration.getDraining()})
     for (int64_t device : list.value_or(ArrayRef<int64_t>()))
       if (gone.insert(device).second)
         --usable[plan.nodeOf[device]];

@@ -72,8 +72,8 @@ etc.migration @failed PP2 to PP2 nodes [4] failed [-1] layers 4 types [param : b
 
 // -----
 
-// expected-error @+1 {{leaving device 3 is listed twice}}
-etc.migration @leaving PP2 to PP2 nodes [4] leaving [3, 3] layers 4 types [param : bf16] {
+// expected-error @+1 {{draining device 3 is listed twice}}
+etc.migration @draining PP2 to PP2 nodes [4] draining [3, 3] layers 4 types [param : bf16] {
 }
 
 // -----

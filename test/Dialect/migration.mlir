@@ -17,8 +17,8 @@ etc.migration @devices PP2TP2 on [7, 6, 5, 4] to PP4 on [0, 2, 4, 6] nodes [8] l
     types [param : bf16] {
 }
 
-// CHECK-LABEL: etc.migration @status PP4 to PP2 nodes [2, 2] failed [3] leaving [0, 1] layers 4
-etc.migration @status PP4 to PP2 nodes [2, 2] failed [3] leaving [0, 1] layers 4 types [param : bf16] {
+// CHECK-LABEL: etc.migration @status PP4 to PP2 nodes [2, 2] failed [3] draining [0, 1] layers 4
+etc.migration @status PP4 to PP2 nodes [2, 2] failed [3] draining [0, 1] layers 4 types [param : bf16] {
 }
 
 // CHECK-LABEL: etc.migration @vocab PP4 to PP2 nodes [4] layers 4 vocab 50257 types [param : bf16] {

@@ -58,15 +58,15 @@ def random_case(rng):
     model = pytypes.SimpleNamespace(layers=layers, heads=heads, hidden=heads * rng.choice((1, 2, 4)),
                                     vocab=rng.randint(1, 900), seq=rng.randint(1, 24))
     prev, curr = (random_parallel(rng, layers, heads) for _ in range(2))
-    failed = leaving = ()
+    failed = draining = ()
     if prev[2] > 1 and rng.random() < 0.5:
         # One replica of some roles dies: the state has a living holder still.
         roles = [p * prev[1] * prev[2] + t for p in range(prev[0]) for t in range(prev[1])]
         failed = [role + prev[1] * rng.randrange(prev[2]) for role in rng.sample(roles, rng.randint(1, len(roles)))]
     if rng.random() < 0.3:
-        leaving = [rank for rank in range(math.prod(prev)) if rank not in failed and rng.random() < 0.3]
+        draining = [rank for rank in range(math.prod(prev)) if rank not in failed and rng.random() < 0.3]
     # Room for the current ranks beside what failed and leaves, in nodes of different sizes.
-    count = max(math.prod(prev), math.prod(curr) + len(failed) + len(leaving)) + rng.choice((0, 0, 1, 5))
+    count = max(math.prod(prev), math.prod(curr) + len(failed) + len(draining)) + rng.choice((0, 0, 1, 5))
     nodes = []
     while sum(nodes) < count:
         nodes.append(min(count - sum(nodes), rng.choice((1, 2, 4, 8, count, count))))
@@ -77,14 +77,14 @@ def random_case(rng):
     case = pytypes.SimpleNamespace(
         model=model, prev=prev, curr=curr, nodes=nodes, devices=devices,
         types=[name for name in TYPES if rng.random() < 0.6] or ["master"],
-        dead_ranks=sorted(failed), unusable=set(failed) | set(leaving))
+        dead_ranks=sorted(failed), unusable=set(failed) | set(draining))
     case.request = {
         "model": {"layers": layers, "hidden": model.hidden, "heads": heads, "vocab": model.vocab, "seq": model.seq},
         "prev": {"pp": prev[0], "tp": prev[1], "dp": prev[2], "devices": devices},
         "curr": shorthand(curr),
         "cluster": {"nodes": nodes},
         "failed": [devices[rank] for rank in failed],
-        "leaving": [devices[rank] for rank in leaving],
+        "draining": [devices[rank] for rank in draining],
         "types": case.types,
         # What the other places cost is not known here.
         "place": "any",

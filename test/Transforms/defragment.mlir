@@ -9,9 +9,9 @@ etc.migration @occupancy PP8 to PP4 nodes [4, 4] layers 8 types [param : bf16] s
 
 // -----
 
-// Only what held state before and may take a role is filled: 1 is leaving, 7 is none of the job's.
-// CHECK-LABEL: etc.migration @leaving
-etc.migration @leaving PP6 on [0, 1, 2, 3, 4, 5] to PP3 nodes [4, 4] leaving [1] layers 6 types [param : bf16] stage placement {
+// Only what held state before and may take a role is filled: 1 is draining, 7 is none of the job's.
+// CHECK-LABEL: etc.migration @draining
+etc.migration @draining PP6 on [0, 1, 2, 3, 4, 5] to PP3 nodes [4, 4] draining [1] layers 6 types [param : bf16] stage placement {
   // CHECK-NEXT: etc.placement [0, 3, 2]
   etc.placement [0, 4, 2]
 }

@@ -340,7 +340,7 @@ etc.migration @new_copy TP2 to PP2 nodes [2] layers 2 types [master : f32] stage
 
 // -----
 
-// A dead device is no source, and a leaving one is: device 1 sends and takes no role.
+// A dead device is no source, and a draining one is: device 1 sends and takes no role.
 // CHECK-LABEL: etc.migration @gone
 // CHECK:       etc.program @"P0T0 <- none" P0T0 from none slabs 0, 8 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [2], %p1 = [1]) {
 // CHECK-NEXT:    etc.round 0 {
@@ -353,7 +353,7 @@ etc.migration @new_copy TP2 to PP2 nodes [2] layers 2 types [master : f32] stage
 // CHECK-NEXT:      etc.release [L0] [master] on %self
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
-etc.migration @gone DP2 to DP1 nodes [3] failed [0] leaving [1] layers 1 types [master : f32] stage placement {
+etc.migration @gone DP2 to DP1 nodes [3] failed [0] draining [1] layers 1 types [master : f32] stage placement {
   etc.tensor "decoder.layers.{layer}.norm.weight" in layer [2]
   etc.workload prev P0T0 [L0]
   etc.workload curr P0T0 [L0]

@@ -13,10 +13,10 @@ etc.migration @growth PP2 to PP4 nodes [4] layers 4 types [master : f32] stage s
 
 // -----
 
-// Dead devices (0) and leaving ones (2) stay free; so do those that nobody needs (5).
+// Dead devices (0) and draining ones (2) stay free; so do those that nobody needs (5).
 // CHECK-LABEL: etc.migration @gone
 // CHECK:       etc.placement [1, 3, 4]
-etc.migration @gone DP4 to DP3 nodes [6] failed [0] leaving [2] layers 1 types [master : f32] stage sketch {
+etc.migration @gone DP4 to DP3 nodes [6] failed [0] draining [2] layers 1 types [master : f32] stage sketch {
   etc.pair P0T0 replicas [0, 1] from P0T0 replicas [1, 3]
   etc.pair P0T0 replicas [2] from none
 }

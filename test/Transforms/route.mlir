@@ -127,14 +127,14 @@ etc.migration @new_copy TP2 to PP2 nodes [2] layers 2 types [master : f32] stage
 
 // -----
 
-// A dead device is no source, and a leaving one is: device 1 sends and takes no role.
+// A dead device is no source, and a draining one is: device 1 sends and takes no role.
 // CHECK-LABEL: etc.migration @gone
 // CHECK-NOT:   etc.demand
 // CHECK:       etc.transfers {
 // CHECK-NEXT:    etc.transfer [L0] [master] from [1] to [2]
 // CHECK-NEXT:  }
 // CHECK-NEXT:  }
-etc.migration @gone DP2 to DP1 nodes [3] failed [0] leaving [1] layers 1 types [master : f32] stage placement {
+etc.migration @gone DP2 to DP1 nodes [3] failed [0] draining [1] layers 1 types [master : f32] stage placement {
   etc.tensor "decoder.layers.{layer}.norm.weight" in layer [2]
   etc.workload prev P0T0 [L0]
   etc.workload curr P0T0 [L0]

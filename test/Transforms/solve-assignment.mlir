@@ -60,14 +60,14 @@ etc.migration @pooled DP3 to PP2DP2 nodes [4] layers 2 types [master : f32] stag
 
 // -----
 
-// A failed device and a leaving one take no role, so 2 of 4 replicas are members; those that are paired are named by
+// A failed device and a draining one take no role, so 2 of 4 replicas are members; those that are paired are named by
 // their own numbers, 1 and 3. The third role goes to a device that held nothing, 4.
 // CHECK-LABEL: etc.migration @gone
 // CHECK:       etc.pair P0T0 replicas [0] from none on [4]
 // CHECK-NEXT:  etc.pair P0T0 replicas [1, 2] from P0T0 replicas [3, 1]
 // CHECK-NEXT:  etc.certificate device kept 32 u [0] v [16] members [2]
 // CHECK-NEXT:  etc.certificate node kept 48 u [16] v [0] members [4]
-etc.migration @gone DP4 to DP3 nodes [6] failed [0] leaving [2] layers 1 types [master : f32] stage costs {
+etc.migration @gone DP4 to DP3 nodes [6] failed [0] draining [2] layers 1 types [master : f32] stage costs {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.workload prev P0T0 [L0]
   etc.workload curr P0T0 [L0]
@@ -76,14 +76,14 @@ etc.migration @gone DP4 to DP3 nodes [6] failed [0] leaving [2] layers 1 types [
 
 // -----
 
-// The previous ranks may be anywhere: rank 0 is on device 2, which is leaving, so its role has no member. The best that
+// The previous ranks may be anywhere: rank 0 is on device 2, which is draining, so its role has no member. The best that
 // is left keeps 16; a dual of 16 for what nobody can supply costs nothing.
 // CHECK-LABEL: etc.migration @elsewhere
 // CHECK:       etc.pair P0T0 replicas [0] from none on [1]
 // CHECK-NEXT:  etc.pair P1T0 replicas [0] from P1T0 replicas [0]
 // CHECK-NEXT:  etc.certificate device kept 16 u [0, 16] v [16, 0] members [0, 1]
 // CHECK-NEXT:  etc.certificate node kept 32 u [16, 16] v [0] members [2]
-etc.migration @elsewhere PP2 on [2, 0] to PP2 nodes [3] leaving [2] layers 2 types [master : f32] stage costs {
+etc.migration @elsewhere PP2 on [2, 0] to PP2 nodes [3] draining [2] layers 2 types [master : f32] stage costs {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.workload prev P0T0 [L0]
   etc.workload prev P1T0 [L1]

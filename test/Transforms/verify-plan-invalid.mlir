@@ -492,9 +492,9 @@ etc.migration @dead PP2 to PP1 nodes [3] failed [0] layers 2 types [master : f32
 // -----
 
 // Or on one that leaves.
-etc.migration @leaving PP2 to PP1 nodes [3] leaving [0] layers 2 types [master : f32] stage instructions {
+etc.migration @draining PP2 to PP1 nodes [3] draining [0] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
-  // expected-error @+1 {{gives current rank 0 to device 0, which is leaving}}
+  // expected-error @+1 {{gives current rank 0 to device 0, which is draining}}
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
   etc.certificate node kept 32 u [32] v [0] members [3]

@@ -45,10 +45,10 @@ def random_request(rng):
         "objective": rng.choice(OBJECTIVES),
     }
     if rng.random() < 0.3:
-        request["leaving"] = [rng.randrange(sum(nodes))]
+        request["draining"] = [rng.randrange(sum(nodes))]
     if rng.random() < 0.2:
         request["failed"] = [sum(nodes) - 1]
-        request.pop("leaving", None)
+        request.pop("draining", None)
     return request
 
 
@@ -218,7 +218,7 @@ class Verbs(unittest.TestCase):
         planned = 0
         for number in range(REQUESTS):
             request = random_request(rng)
-            for chosen in ("place", "objective", "leaving", "failed"):
+            for chosen in ("place", "objective", "draining", "failed"):
                 request.pop(chosen, None)
             request["policy"] = "paper"
             request["paper_costs"] = rng.choice(("merged", "units"))

@@ -44,11 +44,16 @@ namespace {
 struct FieldOption {
   const std::string name, value, help;
   cl::opt<std::string> option;
+  std::optional<cl::alias> older;
 
   FieldOption(const request::RequestField &field, cl::OptionCategory &category)
       : name(field.option()), value(field.valueHint()), help(helpOf(field)),
         option(llvm::StringRef(name), cl::value_desc(value), cl::desc(help),
-               cl::cat(category)) {}
+               cl::cat(category)) {
+    if (!field.olderName.empty())
+      older.emplace(field.olderName, cl::aliasopt(option), cl::Hidden,
+                    cl::desc("An older spelling"));
+  }
 
 private:
   static std::string helpOf(const request::RequestField &field) {

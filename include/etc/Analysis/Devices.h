@@ -23,14 +23,14 @@ int64_t rankOfPlace(ParallelAttr parallel, RankPlace place);
 class Devices {
 public:
   explicit Devices(MigrationOp migration)
-      : dead(migration.getDeviceCount()), leaving(migration.getDeviceCount()),
+      : dead(migration.getDeviceCount()), draining(migration.getDeviceCount()),
         prevRole(migration.getDeviceCount(), -1) {
     for (int64_t device :
          migration.getFailed().value_or(llvm::ArrayRef<int64_t>()))
       dead.set(device);
     for (int64_t device :
-         migration.getLeaving().value_or(llvm::ArrayRef<int64_t>()))
-      leaving.set(device);
+         migration.getDraining().value_or(llvm::ArrayRef<int64_t>()))
+      draining.set(device);
     for (auto [rank, device] : llvm::enumerate(migration.getPrevPlacement()))
       if (!dead.test(device))
         prevRole[device] = placeOfRank(migration.getPrev(), rank).role;
@@ -42,14 +42,14 @@ public:
   int64_t getNode(int64_t device) const { return nodeOf[device]; }
   /// Alive and staying: may take a role.
   bool isUsable(int64_t device) const {
-    return !dead.test(device) && !leaving.test(device);
+    return !dead.test(device) && !draining.test(device);
   }
   int64_t getNodeCount() const { return size() ? nodeOf.back() + 1 : 0; }
   /// The role whose state the device holds, or -1: it held none, or it is dead.
   int64_t getPrevRole(int64_t device) const { return prevRole[device]; }
 
 private:
-  llvm::BitVector dead, leaving;
+  llvm::BitVector dead, draining;
   llvm::SmallVector<int64_t> prevRole;
   llvm::SmallVector<int64_t> nodeOf;
 };

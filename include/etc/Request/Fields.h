@@ -48,6 +48,8 @@ struct RequestField {
   /// As JSON and Python spell it: "memory_budget", "model.layers". The option
   /// is --memory-budget, --layers.
   llvm::StringRef name;
+  /// An older spelling, which files and options may still have; of one word.
+  llvm::StringRef olderName = "";
   /// The one line about it, for --help and the reference page.
   llvm::StringRef help;
   /// What a value looks like; of words, these themselves.

@@ -260,7 +260,7 @@ struct Request {
   std::vector<std::string> types;
   /// Devices that are dead, and devices that may send but take no role.
   /// Ascending, without repeats.
-  std::vector<int64_t> failed, leaving;
+  std::vector<int64_t> failed, draining;
   // The words that these may be stand in the table of fields (Fields.h).
   std::string derive, policy, paperCosts, place, objective;
   std::optional<MemoryBudget> memoryBudget;
@@ -285,7 +285,7 @@ struct Request {
   int64_t deviceCount() const;
   bool isTotalFirst() const { return objective == "total"; }
   bool isByTime() const { return objective == "time"; }
-  /// Whether the device may take a role: neither failed nor leaving.
+  /// Whether the device may take a role: neither failed nor draining.
   bool isUsable(int64_t device) const;
 };
 

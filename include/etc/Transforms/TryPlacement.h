@@ -18,7 +18,7 @@ struct Trial {
   Place place = Place::Any;
   bool totalFirst = false;
   /// Devices that leave, besides those of the request; ascending.
-  llvm::ArrayRef<int64_t> leaving;
+  llvm::ArrayRef<int64_t> draining;
 };
 
 /// Where a trial puts the current ranks, and what a plan would then move.

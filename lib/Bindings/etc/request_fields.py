@@ -21,7 +21,7 @@ class RequestFields(TypedDict, total=False):
     """Devices that are dead: their state is gone, and they take no role. Default:
     none."""
 
-    leaving: Optional[Collection[int]]
+    draining: Optional[Collection[int]]
     """Devices that may send but take no role. Default: none."""
 
     types: Optional[Collection[str]]

@@ -72,8 +72,8 @@ def columns(row, name):
     if row.tp <= NODE or name.startswith("2,8,1"):
         yield "in node", "*" if name in PACKED else "", ["--place=pack" if name in PACKED else "--place=tp"]
     if row.worlds[1] < row.worlds[0]:
-        leaving = ",".join(map(str, range(row.worlds[1], row.worlds[0])))
-        yield "survivors given", "", [*anywhere, f"--leaving={leaving}"]
+        draining = ",".join(map(str, range(row.worlds[1], row.worlds[0])))
+        yield "survivors given", "", [*anywhere, f"--draining={draining}"]
 
 
 def main():
@@ -98,8 +98,8 @@ def differences(command, folder):
     # How much of the copy the surviving devices of the last stage's roles could fill from the embedding they hold.
     for name, share in (("2,8,1 -> 2,4,1", 2), ("2,4,2 -> 2,4,1", 1), ("4,4,1 -> 4,2,1", 2)):
         row = Row(command, folder, name)
-        leaving = ",".join(map(str, range(row.worlds[1], row.worlds[0])))
-        moved = row.volumes(*anywhere, f"--leaving={leaving}")[0]
+        draining = ",".join(map(str, range(row.worlds[1], row.worlds[0])))
+        moved = row.volumes(*anywhere, f"--draining={draining}")[0]
         table = padded(row.tp) * HIDDEN * 14 // share
         print(f"{name} survivors given, with the tied copy from its twin: {(moved - table) / 1e9:.2f}")
 

@@ -11,7 +11,7 @@ import sys
 # Configurations, nodes, how many leave, and options.
 CASES = (("PP4TP2", "PP2TP2", "4x2", 2, []), ("PP2TP2DP2", "PP2TP2", "4x2", 1, ["--place=any"]),
          ("PP4", "PP2", "3,2,2", 1, ["--place=any", "--objective=total"]), ("PP2TP2DP2", "PP4", "2,3,3,2", 2, []),
-         ("PP4TP2", "PP2TP2", "5x2", 2, ["--place=tp", "--failed=8", "--leaving=2"]))
+         ("PP4TP2", "PP2TP2", "5x2", 2, ["--place=tp", "--failed=8", "--draining=2"]))
 MODEL = ["--layers=4", "--hidden=16", "--heads=4", "--vocab=300", "--seq=8", "--quiet"]
 
 
@@ -39,15 +39,15 @@ def main():
         command = [*etc_opt, *MODEL, f"--prev={prev}", f"--curr={curr}", f"--cluster={cluster}", *options]
         answer = run([*command, f"--which-nodes={count}"], file)
         nodes = nodes_of(cluster)
-        leaving = next((option[10:].split(",") for option in options if option.startswith("--leaving=")), [])
+        draining = next((option[11:].split(",") for option in options if option.startswith("--draining=")), [])
         failed = next((option[9:].split(",") for option in options if option.startswith("--failed=")), [])
         costs = []
         for choice in itertools.combinations(range(len(nodes)), count):
-            gone = {str(device) for node in choice for device in nodes[node]} | set(leaving)
+            gone = {str(device) for node in choice for device in nodes[node]} | set(draining)
             gone = sorted(gone - set(failed), key=int)
-            rest = [option for option in command if not option.startswith("--leaving=")]
+            rest = [option for option in command if not option.startswith("--draining=")]
             try:
-                plan = run([*rest, f"--leaving={','.join(gone)}", "--emit=json"], file)
+                plan = run([*rest, f"--draining={','.join(gone)}", "--emit=json"], file)
             except subprocess.CalledProcessError:
                 continue
             costs.append(cost(plan["summary"], options))

@@ -207,12 +207,12 @@ def share_device(plan, rng):
 def fail_device(plan, rng):
     """A device that takes a rank is dead, or leaves."""
     number = plan.find("etc.migration")[0]
-    device, word = rng.choice(placement_of(plan)[1]), rng.choice(("failed", "leaving"))
+    device, word = rng.choice(placement_of(plan)[1]), rng.choice(("failed", "draining"))
     line = plan.lines[number]
     if found := re.search(rf" {word} \[(.*?)\]", line):
         devices = sorted([*numbers(found.group(1)), device])
         return plan.replaced(number, line.replace(found.group(), f" {word} {devices}"))
-    before = " leaving [" if word == "failed" and " leaving [" in line else None
+    before = " draining [" if word == "failed" and " draining [" in line else None
     at = line.index(before) if before else re.search(r" nodes \[.*?\]( failed \[.*?\])?", line).end()
     return plan.replaced(number, f"{line[:at]} {word} [{device}]{line[at:]}")
 

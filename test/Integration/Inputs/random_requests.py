@@ -133,12 +133,12 @@ def elements(model):
 
 def draw_devices(rng, request, prev_world, curr_world):
     """Nodes of different sizes, devices that are gone, and where ranks are."""
-    failed, leaving = [], []
+    failed, draining = [], []
     if rng.random() < 0.35:
         failed = rng.sample(range(prev_world), rng.randint(1, max(1, prev_world // 3)))
     if rng.random() < 0.3:
-        leaving = [rank for rank in range(prev_world) if rank not in failed and rng.random() < 0.3]
-    count = max(prev_world, curr_world + len(failed) + len(leaving)) + rng.choice((0, 0, 1, 5))
+        draining = [rank for rank in range(prev_world) if rank not in failed and rng.random() < 0.3]
+    count = max(prev_world, curr_world + len(failed) + len(draining)) + rng.choice((0, 0, 1, 5))
     nodes = []
     while sum(nodes) < count:
         nodes.append(min(count - sum(nodes), rng.choice((1, 2, 3, 4, 8, count, count))))
@@ -148,7 +148,8 @@ def draw_devices(rng, request, prev_world, curr_world):
     request["cluster"] = {"nodes": nodes}
     request["prev"]["devices"] = devices[:prev_world]
     request["failed"] = [devices[rank] for rank in failed]
-    request["leaving"] = [devices[rank] for rank in leaving]
+    # The older spelling, as in the requests whose plans are kept.
+    request["leaving"] = [devices[rank] for rank in draining]
     if rng.random() < 0.1:
         usable = [device for device in range(count) if device not in request["failed"] + request["leaving"]]
         request["curr"]["devices"] = rng.sample(usable, curr_world)

@@ -19,7 +19,7 @@ REQUESTS = {
     "chunks": "--model=llama3-8b --prev=PP2VPP2 --curr=PP3+stages=2:1:1 --cluster=1x4",
     "relays": "--model=llama3-8b --prev=PP1 --curr=DP8 --cluster=8x1",
     "rounds": "--model=llama3-8b --prev=PP4 --curr=PP2 --cluster=1x4 --memory-budget=1.2x",
-    "failed": "--model=llama3-8b --prev=DP4 --curr=TP2 --cluster=2x2 --failed=1 --leaving=2",
+    "failed": "--model=llama3-8b --prev=DP4 --curr=TP2 --cluster=2x2 --failed=1 --draining=2",
 }
 PAPER = ("tensor parallelism", "rounds")
 PIPELINES = {"etc-plan": REQUESTS, "etc-paper-plan": PAPER, "etc-paper-plan{two-stage=true}": PAPER}

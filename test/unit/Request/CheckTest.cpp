@@ -69,19 +69,19 @@ TEST(Check, WorldsFitTheCluster) {
             "exit 1: r.json:2:9: error: prev: PP9TP4 needs 36 devices, but the "
             "cluster has 24; use at most 24 ranks or a larger cluster");
   EXPECT_EQ(check("\"prev\": \"PP6TP4\", \"curr\": \"PP6TP4\", \"failed\": "
-                  "[3], \"leaving\": [4, 5]"),
+                  "[3], \"draining\": [4, 5]"),
             "exit 1: r.json:2:27: error: curr: PP6TP4 needs 24 devices, but "
-            "the cluster has 24, of which 3 failed or leaving; use at most 21 "
+            "the cluster has 24, of which 3 failed or draining; use at most 21 "
             "ranks or a larger cluster");
 }
 
-TEST(Check, FailedAndLeavingAreInTheCluster) {
+TEST(Check, FailedAndDrainingAreInTheCluster) {
   EXPECT_EQ(check("\"prev\": \"PP4\", \"curr\": \"PP4\", \"failed\": [24]"),
             "exit 1: r.json:2:41: error: failed: device 24 is not in the "
             "cluster; expected 0 to 23");
-  EXPECT_EQ(check("\"prev\": \"PP4\", \"curr\": \"PP4\", \"leaving\": [3], "
+  EXPECT_EQ(check("\"prev\": \"PP4\", \"curr\": \"PP4\", \"draining\": [3], "
                   "\"failed\": [3]"),
-            "exit 1: r.json:2:42: error: leaving: device 3 has failed and can "
+            "exit 1: r.json:2:43: error: draining: device 3 has failed and can "
             "send nothing; list it under failed alone");
 }
 
@@ -101,7 +101,7 @@ TEST(Check, DeviceLists) {
   EXPECT_EQ(check("\"prev\": \"PP4\", \"curr\": {\"pp\": 2, \"devices\": [3, "
                   "2]}, \"failed\": [3]"),
             "exit 1: r.json:2:45: error: curr.devices: device 3 is failed or "
-            "leaving; use one that is neither");
+            "draining; use one that is neither");
   EXPECT_EQ(check("\"prev\": {\"pp\": 2, \"devices\": [3, 2]}, "
                   "\"curr\": \"PP4\", \"failed\": [3]"),
             "");

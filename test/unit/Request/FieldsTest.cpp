@@ -23,6 +23,10 @@ TEST(Fields, NamesAndOptionsAreUnique) {
   for (const RequestField &field : requestFields()) {
     EXPECT_TRUE(names.insert(field.name).second) << field.name.str();
     EXPECT_TRUE(options.insert(field.option()).second) << field.option();
+    if (!field.olderName.empty()) {
+      EXPECT_TRUE(names.insert(field.olderName).second);
+      EXPECT_TRUE(options.insert(field.olderName).second);
+    }
     EXPECT_FALSE(field.help.empty()) << field.name.str();
     EXPECT_FALSE(field.valueHint().empty()) << field.name.str();
   }
@@ -62,13 +66,23 @@ TEST(Fields, DevicesAreTheSameFromAFileAndFromAnOption) {
     }
 }
 
+TEST(Fields, AnOlderNameIsTheSameField) {
+  Request request = requestOf("{\"leaving\": [3, 1]}");
+  EXPECT_EQ(request.draining, (std::vector<int64_t>{1, 3}));
+  EXPECT_TRUE(request.isGiven("draining"));
+  EXPECT_EQ(
+      show(parseRequest("{\"draining\": [1], \"leaving\": [2]}", "r.json")),
+      "exit 2: r.json:1:30: error: leaving: is the same field as "
+      "\"draining\"; give one of them");
+}
+
 TEST(Fields, ARequestKnowsWhereItsFieldsStand) {
   Request request = requestOf("{\"failed\": [1],\n \"place\": \"any\"}");
   EXPECT_TRUE(request.isGiven("failed"));
-  EXPECT_FALSE(request.isGiven("leaving"));
+  EXPECT_FALSE(request.isGiven("draining"));
   EXPECT_EQ(request.whereOf("place").line, 2u);
   EXPECT_EQ(request.whereOf("place").column, 11u);
-  EXPECT_EQ(request.whereOf("leaving").line, 1u) << "where the request begins";
+  EXPECT_EQ(request.whereOf("draining").line, 1u) << "where the request begins";
   Overrides overrides;
   overrides.values["place"] = "tp";
   ASSERT_EQ(show(applyOverrides(request, overrides)), "");

@@ -23,7 +23,7 @@ static std::string errorFor(void (*change)(Overrides &)) {
 TEST(Options, ARequestFromOptionsAlone) {
   Overrides options = usual();
   options.values["failed"] = "3,7";
-  options.values["leaving"] = "";
+  options.values["draining"] = "";
   options.values["curr"] = "PP4TP4";
   options.values["types"] = "master,param";
   options.values["derive"] = "none";
@@ -112,8 +112,8 @@ TEST(Options, ChecksSpeakOfOptions) {
   EXPECT_EQ(errorFor([](auto &o) { o.values["heads"] = "24"; }),
             "exit 1: etc-opt: error: --heads: 24 attention heads do not divide "
             "hidden = 2560; use heads = 20 or heads = 32");
-  EXPECT_EQ(errorFor([](auto &o) { o.values["leaving"] = "32"; }),
-            "exit 1: etc-opt: error: --leaving: device 32 is not in the "
+  EXPECT_EQ(errorFor([](auto &o) { o.values["draining"] = "32"; }),
+            "exit 1: etc-opt: error: --draining: device 32 is not in the "
             "cluster; expected 0 to 31");
 }
 

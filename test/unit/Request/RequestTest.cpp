@@ -10,7 +10,7 @@ TEST(Request, ReadsAllFields) {
     "curr": {"pp": 2, "tp": 2, "dp": 2, "cp": 1, "distributed_optimizer": false,
              "devices": [7, 6, 5, 4, 3, 2, 1, 0]},
     "cluster": {"nodes": 6, "devices_per_node": 4},
-    "failed": [9, 8], "leaving": [10], "types": ["master", "param"],
+    "failed": [9, 8], "draining": [10], "types": ["master", "param"],
     "derive": "none", "policy": "best", "place": "any",
     "memory_budget": "1.05x"})");
   EXPECT_EQ(request.model.name, "gpt2");
@@ -22,7 +22,7 @@ TEST(Request, ReadsAllFields) {
   EXPECT_EQ(request.curr.devices->front(), 7);
   EXPECT_EQ(request.nodes, std::vector<int64_t>(6, 4));
   EXPECT_EQ(request.failed, (std::vector<int64_t>{8, 9}));
-  EXPECT_EQ(request.leaving, (std::vector<int64_t>{10}));
+  EXPECT_EQ(request.draining, (std::vector<int64_t>{10}));
   EXPECT_EQ(request.types, (std::vector<std::string>{"param", "master"}));
   EXPECT_EQ(request.derive, "none");
   EXPECT_EQ(request.memoryBudget->str(), "1.05x");
@@ -63,7 +63,7 @@ TEST(Request, UnknownFields) {
   EXPECT_EQ(errorOf("{\"modle\": \"gpt2\"}"),
             "exit 2: r.json:1:2: error: unknown field \"modle\"; did you mean "
             "\"model\"? accepted: model, prev, curr, cluster, hosts, failed, "
-            "leaving, types, optimizer, precision, derive, policy, "
+            "draining, types, optimizer, precision, derive, policy, "
             "paper_costs, place, objective, memory_budget, reserve");
   EXPECT_EQ(errorOf("{\"prev\": {\"pipeline\": 4}}"),
             "exit 2: r.json:1:11: error: prev: unknown field \"pipeline\"; "

@@ -276,7 +276,7 @@ def prepare(
         cluster: as in `etc.plan`.
         build: how to build the new model.
         plan: a plan that was made before; by default it is planned here.
-        request: further fields of the request: place, leaving, memory_budget, ...
+        request: further fields of the request: place, draining, memory_budget, ...
         global_batch, micro_batch: in samples; None takes them from Megatron-Core's
             micro-batch calculator, with its ramp.
         vocab_size, vocab_multiple: the vocabulary without padding, if model_provider
