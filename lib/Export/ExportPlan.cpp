@@ -2,6 +2,7 @@
 
 #include "PlanTables.h"
 #include "RelayBound.h"
+#include "dialect/ModelName.h"
 #include "etc/Export/Export.h"
 #include "etc/Transforms/PaperVolumes.h"
 #include "etc/Verify/LayoutOracle.h"
@@ -95,7 +96,7 @@ static std::unique_ptr<fb::Role> roleOf(std::optional<RoleAttr> role) {
 }
 
 void PlanExporter::writeWorld(PlacementOp placement) {
-  plan.model = migration.getSymName().str();
+  plan.model = getModelName(migration).str();
   plan.vocab = migration.getVocab().value_or(0);
   plan.prev = configurationOf(migration.getPrev());
   plan.curr = configurationOf(migration.getCurr());

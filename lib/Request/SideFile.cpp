@@ -45,9 +45,7 @@ Error etc::request::planOfFile(StringRef path, const Field &field,
   side.devices.emplace(last.curr_placement()->begin(),
                        last.curr_placement()->end());
   side.devicesWhere = field.where;
-  StringRef model = last.model()->string_view();
-  model.consume_back(".defragment"); // the second of two stages
-  side.plannedModel = model.str();
+  side.plannedModel = last.model()->str();
   side.planned = std::make_shared<const plan::PlanFile>(std::move(*file));
   return Error::success();
 }

@@ -1,6 +1,7 @@
 //===- TwoStage.cpp - Migration and de-fragmentation as a chain -----------===//
 
 #include "PaperSketch.h"
+#include "dialect/ModelName.h"
 #include "etc/Transforms/Passes.h"
 #include "etc/Verify/Stages.h"
 
@@ -41,7 +42,7 @@ static MigrationOp createSecond(OpBuilder &builder, MigrationOp first,
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointAfter(first);
   auto second = cast<MigrationOp>(builder.cloneWithoutRegions(*first));
-  second.setSymName((first.getSymName() + ".defragment").str());
+  setSymbolOfModel(second, first.getSymName() + ".defragment");
   second.setPrevAttr(first.getCurr());
   second.setPrevDevices(from);
   second.setCurrDevices(to);
