@@ -83,7 +83,8 @@ namespace {
 /// What current roles share with previous ones.
 class ByteCosts {
 public:
-  ByteCosts(MigrationOp migration);
+  ByteCosts(MigrationOp migration, const TensorTable &table,
+            const BothHoldings &both);
 
   MatrixAttr getMatrix() const {
     return MatrixAttr::get(migration.getContext(), curr.getPools(),
@@ -98,8 +99,8 @@ private:
   void addRange(int64_t role);
 
   mutable MigrationOp migration; ///< ops are handles, their getters not const
-  TensorTable table;
-  Holdings prev, curr;
+  const TensorTable &table;
+  const Holdings &prev, &curr;
   HolderIndex holders;
   SmallVector<int64_t> costs; ///< [current pool][previous pool]
   std::vector<std::map<int64_t, int64_t>>
@@ -107,9 +108,9 @@ private:
 };
 } // namespace
 
-ByteCosts::ByteCosts(MigrationOp migration)
-    : migration(migration), table(migration),
-      prev(migration, table, Side::Prev), curr(migration, table, Side::Curr),
+ByteCosts::ByteCosts(MigrationOp migration, const TensorTable &table,
+                     const BothHoldings &both)
+    : migration(migration), table(table), prev(both.prev), curr(both.curr),
       holders(prev), overlaps(curr.size()) {
   for (int64_t pool = 0; pool < curr.getPools(); ++pool)
     addPool(pool);
@@ -177,10 +178,12 @@ void ByteCosts::createOverlaps(OpBuilder &builder) const {
 
 LogicalResult BuildCostMatrix::runOnMigration(MigrationOp migration) {
   OpBuilder builder = OpBuilder::atBlockEnd(&migration.getBody().front());
-  ByteCosts costs(migration);
+  ByteCosts costs(migration, getAnalysis<TensorTable>(),
+                  getAnalysis<BothHoldings>());
   Location loc = migration.getFieldLoc({"curr"});
   CostMatrixOp::create(builder, loc, CostUnit::Units, unitCosts(migration));
   CostMatrixOp::create(builder, loc, CostUnit::Bytes, costs.getMatrix());
   costs.createOverlaps(builder);
+  markAnalysesPreserved<TensorTable, BothHoldings>();
   return success();
 }

@@ -1,14 +1,11 @@
-//===- Defragment.cpp - Algorithm 2, repaired -----------------------------===//
-//
-// docs/paper-policy.md says what the algorithm says as printed, and what is
-// done here instead.
-//
-//===----------------------------------------------------------------------===//
+//===- Defragment.cpp - The physical device of every current rank ---------===//
 
+#include "JointPlacement.h"
 #include "PaperSketch.h"
 #include "etc/Transforms/Passes.h"
+#include "etc/Verify/Stages.h"
 
-#include "llvm/ADT/SetVector.h"
+#include "mlir/IR/Builders.h"
 
 namespace etc {
 #define GEN_PASS_DEF_DEFRAGMENTPASS
@@ -18,83 +15,83 @@ namespace etc {
 using namespace etc;
 using namespace mlir;
 
+using Placed = FailureOr<SmallVector<int64_t>>;
+
 namespace {
 struct Defragment : ::etc::impl::DefragmentPassBase<Defragment> {
+  using DefragmentPassBase::DefragmentPassBase;
   LogicalResult runOnMigration(MigrationOp migration) override;
+  Placed place(MigrationOp migration);
 };
 } // namespace
 
-/// Occupancy: the lowest idle device takes over from the highest occupied one,
-/// until the two meet.
-static void packDevices(MigrationOp migration, const Devices &devices,
-                        MutableArrayRef<int64_t> placement) {
-  SmallVector<int64_t> rankOn(devices.size(), -1), idle;
-  for (auto [rank, device] : llvm::enumerate(placement))
-    rankOn[device] = rank;
-  for (int64_t device : migration.getPrevPlacement())
-    if (rankOn[device] < 0 && devices.isUsable(device))
-      idle.push_back(device);
-  llvm::sort(idle);
-  int64_t last = devices.size() - 1;
-  for (int64_t device : idle) {
-    while (last > device && rankOn[last] < 0)
-      --last;
-    if (last <= device)
-      return;
-    placement[rankOn[last--]] = device;
+/// Device of every current rank whose pair says it; -1 for the others.
+static SmallVector<int64_t> readPairs(MigrationOp migration) {
+  ParallelAttr prev = migration.getPrev(), curr = migration.getCurr();
+  SmallVector<int64_t> placement = migration.getPrevPlacement();
+  SmallVector<int64_t> devices(curr.getWorld(), -1);
+  auto rank = [](ParallelAttr side, RoleAttr role, int64_t replica) {
+    return rankOfPlace(side, {side.getRoleIndex(role), replica});
+  };
+  for (PairOp pair : migration.getOps<PairOp>()) {
+    if (!pair.getPrev()) {
+      for (auto [to, device] :
+           llvm::zip(pair.getCurrReplicas(),
+                     pair.getDevices().value_or(ArrayRef<int64_t>())))
+        devices[rank(curr, pair.getCurr(), to)] = device;
+      continue;
+    }
+    for (auto [to, from] :
+         llvm::zip_equal(pair.getCurrReplicas(), *pair.getPrevReplicas()))
+      devices[rank(curr, pair.getCurr(), to)] =
+          placement[rank(prev, *pair.getPrev(), from)];
   }
+  return devices;
 }
 
-/// The target of the efficiency branch: rank r on the r-th device that may take
-/// a role.
-static SmallVector<int64_t> targetPlacement(const Devices &devices,
-                                            int64_t world) {
-  SmallVector<int64_t> target(world, -1);
-  placeUnpaired(devices, target);
-  return target;
+/// A rank that is paired takes over its previous rank's device, the others the
+/// lowest that are free.
+static Placed placePairs(MigrationOp migration, const Devices &devices) {
+  SmallVector<int64_t> placement = readPairs(migration);
+  if (placeUnpaired(devices, placement))
+    return placement;
+  const auto *rank = llvm::find(placement, -1);
+  return Placed(migration.emitFieldError({"curr"})
+                << "current rank " << rank - placement.begin()
+                << " finds no device: " << placement.size()
+                << " are needed; add nodes to the cluster or lower curr");
 }
 
-/// Nodes that the tensor-parallel group of ranks [first, first + tp) is on.
-static size_t countNodes(const Devices &devices, ArrayRef<int64_t> placement,
-                         int64_t first, int64_t tp) {
-  llvm::SmallSetVector<int64_t, 8> nodes;
-  for (int64_t device : placement.slice(first, tp))
-    nodes.insert(devices.getNode(device));
-  return nodes.size();
-}
-
-/// Whether a group is on more nodes than the target puts it on. Groups larger
-/// than a node cross nodes in any case.
-static bool crossesNodes(MigrationOp migration, const Devices &devices,
-                         ArrayRef<int64_t> placement,
-                         ArrayRef<int64_t> target) {
-  int64_t tp = migration.getCurr().getTp();
-  for (int64_t first = 0; first < std::ssize(placement); first += tp)
-    if (countNodes(devices, placement, first, tp) >
-        countNodes(devices, target, first, tp))
-      return true;
-  return false;
-}
-
-SmallVector<int64_t> etc::defragment(MigrationOp migration,
-                                     const Devices &devices,
-                                     ArrayRef<int64_t> placement) {
-  SmallVector<int64_t> result(placement);
-  if (migration.getCurr().getWorld() < migration.getPrev().getWorld())
-    packDevices(migration, devices, result);
-  SmallVector<int64_t> target = targetPlacement(devices, result.size());
-  return crossesNodes(migration, devices, result, target) ? target : result;
+Placed Defragment::place(MigrationOp migration) {
+  const auto &devices = getAnalysis<Devices>();
+  if (policy == DefragmentPolicy::Joint) {
+    if (failed(
+            checkPresent(Content::Workloads | Content::ByteCosts, migration)))
+      return failure();
+    return placeJointly(migration, devices, getAnalysis<Benefits>(),
+                        totalFirst);
+  }
+  if (auto fixed = migration.getCurrDevices())
+    return SmallVector<int64_t>(*fixed);
+  Placed placement = placePairs(migration, devices);
+  if (failed(placement) || policy == DefragmentPolicy::None)
+    return placement;
+  SmallVector<int64_t> result = defragment(migration, devices, *placement);
+  for (auto [before, after] : llvm::zip_equal(*placement, result))
+    moves += before != after;
+  return result;
 }
 
 LogicalResult Defragment::runOnMigration(MigrationOp migration) {
-  // Devices that the request fixes are not ours to choose.
-  if (migration.getCurrDevices())
-    return success();
-  auto placement = migration.getOnly<PlacementOp>();
-  SmallVector<int64_t> result =
-      defragment(migration, Devices(migration), placement.getDevices());
-  for (auto [before, after] : llvm::zip_equal(placement.getDevices(), result))
-    moves += before != after;
-  placement.setDevices(result);
+  Placed placement = place(migration);
+  if (failed(placement))
+    return failure();
+  if (policy == DefragmentPolicy::Joint)
+    rewritePairs(migration, getAnalysis<Devices>(), *placement);
+  OpBuilder builder = OpBuilder::atBlockEnd(&migration.getBody().front());
+  PlacementOp::create(builder,
+                      migration.getFieldLoc({"curr.devices", "place", "curr"}),
+                      *placement);
+  markAnalysesPreserved<TensorTable, BothHoldings, Devices>();
   return success();
 }

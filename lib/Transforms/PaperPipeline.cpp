@@ -21,13 +21,14 @@ void etc::buildPaperPipeline(OpPassManager &passes,
   SolvePaperAssignmentPassOptions costs;
   costs.costs = options.costs;
   sketch.addPass(createSolvePaperAssignmentPass(costs));
-  sketch.addPass(createPlaceRolesPass());
   // Coalesced, state goes straight to its final device; in two stages it stops
   // where the sketch puts it.
+  DefragmentPassOptions defragment;
+  defragment.policy =
+      options.twoStage ? DefragmentPolicy::None : DefragmentPolicy::Paper;
+  sketch.addPass(createDefragmentPass(defragment));
   if (options.twoStage)
     passes.addPass(createTwoStagePass());
-  else
-    sketch.addPass(createDefragmentPass());
   OpPassManager &plan = passes.nest<MigrationOp>();
   plan.addPass(createBuildDemandsPass());
   plan.addPass(createRoutePass());

@@ -16,12 +16,13 @@ void etc::buildPlanPipeline(OpPassManager &passes,
   migration.addPass(createBuildWorkloadsPass());
   // Costs stand in the IR, so that the assignment can be checked against them.
   migration.addPass(createBuildCostMatrixPass());
-  // Roles before devices: the sketch pairs ranks, placement finds room for
-  // those that pair with none.
-  SolveAssignmentPassOptions assignment;
-  assignment.totalFirst = options.totalFirst;
-  migration.addPass(createSolveAssignmentPass(assignment));
-  migration.addPass(createPlaceRolesPass());
+  // The bound comes first, and the sketch that reaches it where topology can't
+  // bind.
+  migration.addPass(createSolveAssignmentPass());
+  // Devices once, and for good: all that follows names them.
+  DefragmentPassOptions defragment;
+  defragment.totalFirst = options.totalFirst;
+  migration.addPass(createDefragmentPass(defragment));
   // Only now is it known who lacks what.
   migration.addPass(createBuildDemandsPass());
   // All demands at once: they share ports.

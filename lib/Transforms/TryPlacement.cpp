@@ -2,7 +2,8 @@
 
 #include "etc/Transforms/TryPlacement.h"
 
-#include "etc/Analysis/Devices.h"
+#include "JointPlacement.h"
+#include "etc/Optimize/Placement/Solver.h"
 #include "etc/Transforms/Passes.h"
 
 #include "mlir/IR/Builders.h"
@@ -58,46 +59,48 @@ PlacementTrials::PlacementTrials(MigrationOp migration)
       })))
     return;
   volumes.emplace(copy);
+  const TensorTable table(copy);
+  const Devices devices(copy);
+  problem = posePlacement(copy, devices,
+                          Benefits(copy, table, devices,
+                                   Holdings(copy, table, Side::Prev),
+                                   Holdings(copy, table, Side::Curr)));
 }
 
 PlacementTrials::~PlacementTrials() = default;
 
-static void setUp(MigrationOp migration, const Trial &trial) {
-  Builder builder(migration.getContext());
-  migration.setPlaceAttr(
-      trial.place == Place::Any
-          ? PlaceAttr()
-          : PlaceAttr::get(migration.getContext(), trial.place));
-  if (trial.draining.empty())
-    return;
-  SmallVector<int64_t> draining(
-      migration.getDraining().value_or(ArrayRef<int64_t>()));
-  draining.append(trial.draining.begin(), trial.draining.end());
-  llvm::sort(draining);
-  draining.erase(llvm::unique(draining), draining.end());
-  migration.setDrainingAttr(builder.getDenseI64ArrayAttr(draining));
+/// The problem of a trial, whose draining devices take no role.
+static void drain(placement::Problem &problem, ArrayRef<int64_t> devices) {
+  for (int64_t device : devices)
+    if (problem.devices[device].status == placement::Status::Usable)
+      problem.devices[device].status = placement::Status::Draining;
+}
+
+std::optional<SmallVector<int64_t>> PlacementTrials::place(const Trial &trial) {
+  MigrationOp migration = migrationOf(*module);
+  if (auto fixed = migration.getCurrDevices())
+    return SmallVector<int64_t>(*fixed);
+  const std::vector<placement::Device> devices = problem.devices;
+  drain(problem, trial.draining);
+  problem.policy = policyOf(trial.place);
+  problem.isTotalFirst = trial.totalFirst;
+  const std::optional<placement::Solution> solution = placement::solve(problem);
+  problem.devices = devices;
+  if (!solution)
+    return std::nullopt;
+  return toRanks(migration.getCurr(), solution->deviceOf);
 }
 
 std::optional<TrialResult> PlacementTrials::run(const Trial &trial) {
   if (!volumes)
     return std::nullopt;
-  OwningOpRef<ModuleOp> copy =
-      copyOf(migrationOf(*module), [](Operation *) { return true; });
-  MigrationOp migration = migrationOf(*copy);
-  setUp(migration, trial);
-  LogicalResult placed = runPasses(*copy, [&](OpPassManager &passes) {
-    SolveAssignmentPassOptions options;
-    options.totalFirst = trial.totalFirst;
-    passes.addPass(createSolveAssignmentPass(options));
-    passes.addPass(createPlaceRolesPass());
-  });
-  if (failed(placed))
+  std::optional<SmallVector<int64_t>> placement = place(trial);
+  if (!placement)
     return std::nullopt;
-  PlacementOp placement = *migration.getOps<PlacementOp>().begin();
-  std::optional<Volumes> found = volumes->of(placement.getDevices());
+  std::optional<Volumes> found = volumes->of(*placement);
   if (!found)
     return std::nullopt;
-  return TrialResult{*found, SmallVector<int64_t>(placement.getDevices())};
+  return TrialResult{*found, *placement};
 }
 
 std::optional<Volumes> PlacementTrials::volumesOf(ArrayRef<int64_t> placement) {

@@ -67,7 +67,7 @@ LogicalResult TwoStage::appendSecond(MigrationOp first) {
   passes.addPass(createBuildWorkloadsPass());
   passes.addPass(createBuildCostMatrixPass());
   passes.addPass(createSolveAssignmentPass());
-  passes.addPass(createPlaceRolesPass());
+  passes.addPass(createDefragmentPass());
   if (failed(runPipeline(passes, second)))
     return failure();
   first.setStage(row.leaves);

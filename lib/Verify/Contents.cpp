@@ -14,7 +14,7 @@
 using namespace etc;
 using namespace mlir;
 
-/// "has no etc.placement; run etc-place-roles first".
+/// "has no etc.placement; run etc-defragment first".
 static LogicalResult missing(MigrationOp migration, Content content,
                              const llvm::Twine &what) {
   InFlightDiagnostic diag = migration.emitError() << "has no " << what;

@@ -7,9 +7,6 @@
 
 namespace etc {
 
-/// Each of `contents` is there, once and whole. The error names the pass that
-/// adds what is missing, or that has added it twice.
-mlir::LogicalResult checkPresent(Content contents, MigrationOp migration);
 /// None of `contents` is there that `pass` is the first to add.
 mlir::LogicalResult checkAbsent(Content contents, llvm::StringRef pass,
                                 MigrationOp migration);

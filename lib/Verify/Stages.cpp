@@ -7,8 +7,8 @@
 using namespace etc;
 using namespace mlir;
 
-/// In the order in which passes run. `etc-two-stage` defragments in a second
-/// migration, so both are done with it.
+/// In the order in which passes run. What `etc-defragment` reads besides the
+/// pairs depends on its policy, and is checked by the pass.
 static constexpr PassStages table[] = {
     // clang-format off
     {"etc-build-workloads", Stage::Request, Stage::Request, Stage::Workloads,
@@ -21,10 +21,8 @@ static constexpr PassStages table[] = {
      Content::Workloads | Content::ByteCosts, Content::Pairs | Content::Certificates, true},
     {"etc-solve-paper-assignment", Stage::Sketch, Stage::Sketch, Stage::PaperSketch,
      Content::UnitCosts | Content::MergedCosts, Content::Pairs, false},
-    {"etc-place-roles", Stage::Sketch, Stage::PaperSketch, Stage::Placement,
+    {"etc-defragment", Stage::Sketch, Stage::PaperSketch, Stage::Placement,
      Content::Pairs, Content::Placement, true},
-    {"etc-defragment", Stage::Placement, Stage::Placement, Stage::Defragmented,
-     Content::Placement, Content::None, false},
     {"etc-two-stage", Stage::Placement, Stage::Placement, Stage::Defragmented,
      Content::Placement, Content::None, false},
     {"etc-build-demands", Stage::Placement, Stage::Defragmented, Stage::Demands,

@@ -1,6 +1,6 @@
 // RUN: etc-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(etc.migration(etc-build-demands))'
 
-// expected-error @+1 {{has no etc.placement; run etc-place-roles first}}
+// expected-error @+1 {{has no etc.placement; run etc-defragment first}}
 etc.migration @no_placement PP1 to PP1 nodes [1] layers 1 types [master : f32] stage placement {
   etc.tensor "decoder.layers.{layer}.norm.weight" in layer [2]
   etc.workload prev P0T0 [L0]

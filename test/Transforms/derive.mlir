@@ -1,5 +1,5 @@
 // RUN: etc-opt %s --split-input-file \
-// RUN:   --pass-pipeline='builtin.module(etc.migration(etc-build-workloads,etc-build-cost-matrix,etc-solve-assignment,etc-place-roles,etc-build-demands))' \
+// RUN:   --pass-pipeline='builtin.module(etc.migration(etc-build-workloads,etc-build-cost-matrix,etc-solve-assignment,etc-defragment,etc-build-demands))' \
 // RUN:   | FileCheck %s --check-prefixes=CHECK,DEMANDS
 // RUN: etc-opt %s --split-input-file --pass-pipeline='builtin.module(etc-plan)' | FileCheck %s --check-prefixes=CHECK,PLAN
 

@@ -30,6 +30,6 @@ etc.migration @tied PP2 to PP1 nodes [2] layers 4 types [param : bf16] stage pla
 
 // -----
 
-// expected-error @+1 {{has no etc.placement; run etc-place-roles first}}
+// expected-error @+1 {{has no etc.placement; run etc-defragment first}}
 etc.migration @nowhere PP4 to PP2 nodes [4] layers 8 types [param : bf16] stage placement {
 }

@@ -1,6 +1,6 @@
 // Without etc-route the first living holder sends everything: the plan is right, and proved.
 // RUN: etc-opt %s --split-input-file --verify-diagnostics \
-// RUN:   --pass-pipeline='builtin.module(etc.migration(etc-build-workloads,etc-build-cost-matrix,etc-solve-assignment,etc-place-roles,etc-build-demands,etc-schedule-chunks,etc-lower-to-instructions,etc-verify-plan))' \
+// RUN:   --pass-pipeline='builtin.module(etc.migration(etc-build-workloads,etc-build-cost-matrix,etc-solve-assignment,etc-defragment,etc-build-demands,etc-schedule-chunks,etc-lower-to-instructions,etc-verify-plan))' \
 // RUN:   | FileCheck %s
 
 // Device 0 has failed, so device 1 serves four, and device 2, which has the same, none.

@@ -447,7 +447,7 @@ etc.migration @two_programs PP2 to PP1 nodes [3] layers 2 types [master : f32] s
 // -----
 
 // The stage before has no placement.
-// expected-error @+1 {{has no etc.placement; run etc-place-roles first}}
+// expected-error @+1 {{has no etc.placement; run etc-defragment first}}
 etc.migration @no_placement PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]

@@ -11,6 +11,13 @@
 
 namespace etc {
 
+/// What decides which device a rank takes.
+enum class DefragmentPolicy {
+  Joint, ///< devices and pairs together
+  Paper, ///< the pairs, then the paper's Algorithm 2
+  None,  ///< the pairs
+};
+
 #define GEN_PASS_DECL
 #include "etc/Transforms/Passes.h.inc"
 

@@ -28,25 +28,40 @@ def BuildCostMatrixPass : Etc_Pass<"etc-build-cost-matrix"> {
 }
 
 def SolveAssignmentPass : Etc_Pass<"etc-solve-assignment"> {
-  let summary = "Decide which device takes which current role";
+  let summary = "Decide which previous role each current role comes from";
   let description = [{
-    Solves the assignment over classes of equal roles and equal devices, replicas pooled. The topology is in the
-    objective: the least bytes between nodes first, the least in all second. `place` of the migration says where roles
-    may go; docs/placement.md has the model. Adds an `etc.pair` for every pair of roles that is used (the migration
-    sketch), and two `etc.certificate`s: what no assignment at all can keep more of, on devices and on nodes. Where the
-    request fixes the devices of the current ranks, they are taken.
+    Solves the assignment over classes of equal roles, replicas pooled, so that devices keep the most bytes. Adds an
+    `etc.pair` for every pair of roles that is used (the migration sketch), and two `etc.certificate`s: what no
+    assignment at all can keep more of, on devices and on nodes. docs/assignment.md has the model.
   }];
-  let options = [Option<"totalFirst", "total-first", "bool", "false",
-                        "The least in all first, the least between nodes second">];
   let statistics = [Statistic<"edges", "edges", "Pairs of roles that share state">];
 }
 
-def PlaceRolesPass : Etc_Pass<"etc-place-roles"> {
+def DefragmentPass : Etc_Pass<"etc-defragment"> {
   let summary = "Give every current rank its physical device";
   let description = [{
-    A rank that was paired takes the device of its previous rank. One that was not takes the device that its pair lists,
-    or else the lowest that is alive, stays, and is still free.
+    The only pass that fixes devices. Where the request fixes them, they are taken.
+
+    `joint` decides devices and pairs together, with the topology in the objective: the least bytes between nodes first,
+    the least in all second. `place` of the migration says where roles may go; docs/placement.md has the model. The pairs
+    become those of the placement. Needs the costs.
+
+    `none` follows the pairs. A rank that is paired takes the device of its previous rank; one that is not takes the
+    device that its pair lists, or else the lowest that is alive, stays, and is still free.
+
+    `paper` does so, then remaps ranks as the paper's Algorithm 2 does, repaired. Occupancy, where the world shrinks: the
+    lowest idle device takes over from the highest occupied one, until the two meet. Efficiency, where a tensor-parallel
+    group would be on more nodes than it has to: current rank r goes to the r-th device that may take a role.
   }];
+  let options = [
+    Option<"policy", "policy", "::etc::DefragmentPolicy", "::etc::DefragmentPolicy::Joint",
+           "What decides", [{::llvm::cl::values(
+               clEnumValN(::etc::DefragmentPolicy::Joint, "joint", "devices and pairs together"),
+               clEnumValN(::etc::DefragmentPolicy::Paper, "paper", "the pairs, then Algorithm 2"),
+               clEnumValN(::etc::DefragmentPolicy::None, "none", "the pairs"))}]>,
+    Option<"totalFirst", "total-first", "bool", "false",
+           "Under joint, the least in all first, the least between nodes second">];
+  let statistics = [Statistic<"moves", "moves", "Number of ranks that Algorithm 2 moves to another device">];
 }
 
 def BuildDemandsPass : Etc_Pass<"etc-build-demands"> {
@@ -139,21 +154,11 @@ def SolvePaperAssignmentPass : Etc_Pass<"etc-solve-paper-assignment"> {
                clEnumValN(::etc::CostUnit::Units, "units", "exact units"))}]>];
 }
 
-def DefragmentPass : Etc_Pass<"etc-defragment"> {
-  let summary = "Remap ranks to devices as the paper's Algorithm 2 does, repaired";
-  let description = [{
-    Acts on the placement. Occupancy, where the world shrinks: the lowest idle device takes over from the highest
-    occupied one, until the two meet. Efficiency, where a tensor-parallel group would be on more nodes than it has to:
-    current rank r goes to the r-th device that may take a role. A placement that the request fixes stays.
-  }];
-  let statistics = [Statistic<"moves", "moves", "Number of ranks that change their device">];
-}
-
 def TwoStagePass : Pass<"etc-two-stage", "::mlir::ModuleOp"> {
   let summary = "De-fragment in a migration of its own";
   let description = [{
-    For every migration that has its placement, appends the migration from there to the placement that `etc-defragment`
-    would give it, and takes it as far. Both are then planned and proved, each by itself.
+    For every migration that has its placement, appends the migration from there to the placement that Algorithm 2 would
+    give it, and takes it as far. Both are then planned and proved, each by itself.
   }];
   let dependentDialects = ["::etc::EtcDialect"];
 }

@@ -3,6 +3,7 @@
 #ifndef ETC_TRANSFORMS_TRYPLACEMENT_H
 #define ETC_TRANSFORMS_TRYPLACEMENT_H
 
+#include "etc/Optimize/Placement/Problem.h"
 #include "etc/Transforms/PlacementVolumes.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -27,8 +28,8 @@ struct TrialResult {
   llvm::SmallVector<int64_t> placement;
 };
 
-/// Places a migration in many ways without planning it whole. The stages before
-/// the assignment are run once.
+/// Places a migration in many ways without planning it whole: the problem of
+/// placement is posed once.
 class PlacementTrials {
 public:
   /// `migration` may be in any stage; it is copied.
@@ -46,9 +47,12 @@ public:
   std::vector<std::vector<std::pair<int64_t, bool>>> nodeSignatures();
 
 private:
+  std::optional<llvm::SmallVector<int64_t>> place(const Trial &trial);
+
   mlir::OwningOpRef<mlir::ModuleOp> module;
   /// Nothing where the stages before the assignment fail.
   std::optional<PlacementVolumes> volumes;
+  placement::Problem problem; ///< without what a trial changes
 };
 
 } // namespace etc

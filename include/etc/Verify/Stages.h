@@ -57,6 +57,10 @@ const PassStages *findStages(llvm::StringRef pass);
 /// The pass that adds some content, and that no other pass does before it.
 llvm::StringRef passThatAdds(Content content);
 
+/// Whether each of `contents` is there, once and whole. The error names the
+/// pass that adds what is missing, or that has added it twice.
+mlir::LogicalResult checkPresent(Content contents, MigrationOp migration);
+
 /// Whether the pass may run now: the stage is one that it takes, what it reads
 /// is there once and whole, and what it adds is not there yet. The error names
 /// the pass that is missing, late or repeated. Takes time linear in the body.

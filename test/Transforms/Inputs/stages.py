@@ -18,10 +18,9 @@ RANGES = """etc.migration @ranges DP2 zero1 to DP2 zero1 nodes [2] layers 1 type
 # The passes that lead to each stage.
 BEST = ["etc-build-workloads", "etc-build-cost-matrix", "etc-solve-assignment"]
 PAPER = [BEST[0], "etc-build-paper-costs", *BEST[1:], "etc-solve-paper-assignment"]
-PLACED = [*PAPER, "etc-place-roles"]
+PLACED = [*PAPER, "etc-defragment{policy=paper}"]
 PROVED = [
     *PLACED,
-    "etc-defragment",
     "etc-build-demands",
     "etc-route",
     "etc-schedule-chunks",
@@ -36,7 +35,7 @@ STAGES = {
     "sketch": PAPER[:4],
     "paper_sketch": PAPER,
     "placement": PLACED,
-    "defragmented": PROVED[:-5],
+    "defragmented": [*PLACED, "etc-two-stage"],
     "demands": PROVED[:-4],
     "routed": PROVED[:-3],
     "rounds": PROVED[:-2],
@@ -56,11 +55,13 @@ PASSES = {
         "sketch",
         ["cost_matrix units", "cost_matrix merged"],
     ),
-    "etc-place-roles": ("paper_sketch", ["pair"]),
-    "etc-defragment": ("placement", ["placement"]),
+    "etc-defragment": (
+        "paper_sketch",
+        ["pair", "workload prev", "workload curr", "cost_matrix bytes"],
+    ),
     "etc-two-stage": ("placement", ["placement"]),
     "etc-build-demands": (
-        "defragmented",
+        "placement",
         ["workload prev", "workload curr", "placement"],
     ),
     "etc-route": ("demands", ["demands"]),

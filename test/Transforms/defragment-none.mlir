@@ -1,4 +1,4 @@
-// RUN: etc-opt %s --split-input-file --pass-pipeline='builtin.module(etc.migration(etc-place-roles))' | FileCheck %s
+// RUN: etc-opt %s --split-input-file --pass-pipeline='builtin.module(etc.migration(etc-defragment{policy=none}))' | FileCheck %s
 
 // A rank that was paired stays where its previous rank is; the others take the lowest free devices.
 // CHECK-LABEL: etc.migration @growth

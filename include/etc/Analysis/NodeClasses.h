@@ -1,11 +1,11 @@
 //===- NodeClasses.h - Nodes that hold the same roles ---------------------===//
 
-#ifndef ETC_LIB_TRANSFORMS_NODECLASSES_H
-#define ETC_LIB_TRANSFORMS_NODECLASSES_H
+#ifndef ETC_ANALYSIS_NODECLASSES_H
+#define ETC_ANALYSIS_NODECLASSES_H
 
-#include "WorthTable.h"
 #include "etc/Analysis/Devices.h"
 #include "etc/Analysis/Holdings.h"
+#include "etc/Optimize/Placement/Benefits.h"
 
 #include <map>
 
@@ -23,11 +23,12 @@ struct NodeClasses {
 
   NodeClasses(const Devices &devices, const Holdings &prev);
 
-  /// Bytes of every current role that a node of each class holds.
-  WorthTable worthsOf(const TensorTable &table, const Holdings &prev,
-                      const Holdings &curr) const;
+  /// What a node of each class holds of every current role.
+  placement::BenefitTable countBenefits(const TensorTable &table,
+                                        const Holdings &prev,
+                                        const Holdings &curr) const;
 };
 
 } // namespace etc
 
-#endif // ETC_LIB_TRANSFORMS_NODECLASSES_H
+#endif // ETC_ANALYSIS_NODECLASSES_H

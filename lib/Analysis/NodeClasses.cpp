@@ -1,10 +1,11 @@
 //===- NodeClasses.cpp - Nodes that hold the same roles -------------------===//
 
-#include "NodeClasses.h"
+#include "etc/Analysis/NodeClasses.h"
 
 using namespace etc;
 using llvm::ArrayRef;
 using llvm::SmallVector;
+using placement::BenefitTable;
 
 static void sortUnique(SmallVector<int64_t> &list) {
   llvm::sort(list);
@@ -100,12 +101,13 @@ invert(ArrayRef<SmallVector<int64_t>> lists, int64_t count) {
   return places;
 }
 
-WorthTable NodeClasses::worthsOf(const TensorTable &table, const Holdings &prev,
-                                 const Holdings &curr) const {
+BenefitTable NodeClasses::countBenefits(const TensorTable &table,
+                                        const Holdings &prev,
+                                        const Holdings &curr) const {
   std::vector<int32_t> rowGroup;
   for (int64_t role = 0; role < curr.size(); ++role)
     rowGroup.push_back(curr.getPool(role));
-  WorthTable worths(std::move(rowGroup), group);
+  BenefitTable benefits(std::move(rowGroup), group);
   Coverage coverage(table, prev);
   auto classesOf = invert(roles, prev.size()),
        groupsOf = invert(pools, prev.getPools());
@@ -120,7 +122,7 @@ WorthTable NodeClasses::worthsOf(const TensorTable &table, const Holdings &prev,
                                  : ArrayRef<int64_t>();
           },
           [&](int64_t place, int64_t bytes) {
-            worths.atGroups(pool, place) += bytes;
+            benefits.atGroups(pool, place) += bytes;
           });
       if (prev.isInventory() || (prev.hasRanges() && !curr.hasRanges()))
         coverage.add(
@@ -132,7 +134,7 @@ WorthTable NodeClasses::worthsOf(const TensorTable &table, const Holdings &prev,
             },
             [&](int64_t place, int64_t bytes) {
               for (int64_t role : curr.getRoles(pool))
-                worths.add(role, place, bytes);
+                benefits.add(role, place, bytes);
             });
     }
   // What an inventory lists may be what all roles of a pool share.
@@ -150,7 +152,7 @@ WorthTable NodeClasses::worthsOf(const TensorTable &table, const Holdings &prev,
                                          : classesOf[holder.number]);
           },
           [&](int64_t place, int64_t bytes) {
-            worths.add(role, place, bytes);
+            benefits.add(role, place, bytes);
           });
-  return worths;
+  return benefits;
 }
