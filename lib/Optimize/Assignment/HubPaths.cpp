@@ -212,7 +212,7 @@ HubSolution HubPaths::read() const {
       int64_t amount =
           std::min({left, giving.back().second, taking.back().second});
       auto &pair = pairs[{giving.back().first, taking.back().first}];
-      // A pair may have an edge that is worth as much.
+      // A pair may have an edge that weighs as much.
       pair.first = std::max(pair.first, hub.weight);
       pair.second += amount;
       left -= amount;

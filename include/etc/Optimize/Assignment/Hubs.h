@@ -1,5 +1,5 @@
-// Assignment where groups of rows are worth the same to groups of columns, but
-// for some pairs that are worth more: what replicas share goes through hubs,
+// Assignment where groups of rows weigh the same with groups of columns, but
+// for some pairs that weigh more: what replicas share goes through hubs,
 // and only what tells them apart (ranges of a distributed optimizer) has edges.
 
 #ifndef ETC_OPTIMIZE_ASSIGNMENT_HUBS_H

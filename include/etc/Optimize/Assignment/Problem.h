@@ -13,7 +13,7 @@
 
 namespace etc::assignment {
 
-/// A role of class `row` that sits on a device of class `col` keeps `weight`
+/// A role of class `row` on a device of class `col` keeps `weight`
 /// bytes.
 struct Edge {
   int32_t row;

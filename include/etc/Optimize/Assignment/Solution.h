@@ -30,7 +30,7 @@ namespace etc::assignment {
 /// (S3) and (S4) make the right side of (S5) an upper bound on the weight of
 /// any flow; (S5) says that it is reached.
 struct Solution {
-  /// [edges] How many roles of the edge's row sit on devices of its column.
+  /// [edges] How many roles of the edge's row are matched with its column.
   std::vector<int64_t> flow;
   Weight total;
   /// [rows] Dual of the supply; positive only where the row is fully matched.

@@ -101,7 +101,7 @@ TEST(HubsTest, SolutionsEqualThoseWithAllPairs) {
   }
 }
 
-// Two rows of a group are worth 5 on either column of one, and 7 where the
+// Two rows of a group weigh 5 with either column of one, and 7 where the
 // first meets the second.
 HubProblem twoByTwo() {
   return {{{1, 1}, {1, 1}, {{0, 1, {0, 7}}}}, {0, 0}, {0, 0}, {{0, 0, {0, 5}}}};

@@ -37,7 +37,7 @@ TEST(SolverTest, RowsGiveWayToEachOther) {
   EXPECT_EQ(solution.flow, (std::vector<int64_t>{0, 1, 1}));
 }
 
-// A new role may be worth more than one that already sits.
+// A new role may weigh more than one that is matched already.
 TEST(SolverTest, RowsGiveUpTheirFlow) {
   Solution solution = solved({{1, 1}, {1}, {{0, 0, {0, 3}}, {1, 0, {0, 7}}}});
   EXPECT_EQ(solution.flow, (std::vector<int64_t>{0, 1}));
@@ -59,7 +59,7 @@ TEST(SolverTest, ClassesOfSizeZero) {
   EXPECT_EQ(solution.total, (Weight{0, 2}));
 }
 
-// One byte on the node is worth more than any number on the device.
+// One byte on the node counts more than any number on the device.
 TEST(SolverTest, NodesComeFirst) {
   Solution solution =
       solved({{1}, {1, 1}, {{0, 0, {1, 0}}, {0, 1, {0, 1'000'000'000'000}}}});
