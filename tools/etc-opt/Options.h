@@ -29,8 +29,9 @@ struct PlannerOptions {
   std::optional<std::string> rates;
   std::optional<std::vector<int64_t>> devices;
   request::Overrides overrides;
-  /// Print the table of the request's fields.
+  /// Print what the lines of a summary mean.
   bool explain = false;
+  /// Print the table of the request's fields.
   bool requestFields = false;
 
   /// Whether this is a request to plan, or a job for the ordinary opt driver.
