@@ -116,6 +116,35 @@ typedef struct etc_summary {
   uint64_t relayed_bytes; /* of those moved: forwarded by their receivers */
 } etc_summary;
 
+typedef enum etc_quantity {
+  ETC_MOVED_BYTES = 0,
+  ETC_INTERNODE_BYTES = 1
+} etc_quantity;
+
+/* A bound holds for all assignments of roles that the request allows, or for
+ * the plan's; and for all bytes, or for those of the pause. */
+typedef enum etc_scope { ETC_ALLOWED_ROLES = 0, ETC_GIVEN_ROLES = 1 } etc_scope;
+typedef enum etc_counted {
+  ETC_ALL_BYTES = 0,
+  ETC_URGENT_BYTES = 1
+} etc_counted;
+
+/* A bound with its proof, which docs/plan-format.md explains. Duals live as
+ * long as the plan. */
+typedef struct etc_certificate {
+  uint32_t struct_size;
+  etc_quantity quantity;
+  etc_scope scope;
+  etc_counted counted;
+  /* Whether the bound holds for plans that relay, that make a tied copy from
+   * its twin though it has holders, that cast what this plan moves. */
+  uint32_t covers_relays, covers_twins, covers_recomputation;
+  uint32_t reserved;
+  uint64_t bound_bytes;
+  const uint64_t *row_duals, *column_duals;
+  size_t rows, columns;
+} etc_certificate;
+
 /* The sizes of a hybrid-parallel grid, named as in Megatron-Core. */
 typedef struct etc_configuration {
   uint32_t struct_size;
@@ -161,6 +190,10 @@ ETC_API etc_error *etc_plan_coordinates(const etc_plan *plan, etc_side side,
                                         etc_coordinates *coordinates);
 /* Fills in a struct whose struct_size is set. */
 ETC_API etc_error *etc_plan_summary(const etc_plan *plan, etc_summary *summary);
+/* The certificates of its bounds; struct_size is set. */
+ETC_API size_t etc_plan_certificate_count(const etc_plan *plan);
+ETC_API etc_error *etc_plan_certificate(const etc_plan *plan, size_t index,
+                                        etc_certificate *certificate);
 
 /* The number of nodes, and the number of devices of a node. */
 ETC_API uint32_t etc_plan_node_count(const etc_plan *plan);

@@ -78,6 +78,35 @@ nb::dict planSummary(const PlanHandle &self) {
   return summary;
 }
 
+nb::dict certificateOf(const etc_certificate &c) {
+  nb::dict entry, covers;
+  entry["quantity"] =
+      c.quantity == ETC_MOVED_BYTES ? "moved_bytes" : "internode_bytes";
+  entry["scope"] =
+      c.scope == ETC_ALLOWED_ROLES ? "allowed_roles" : "given_roles";
+  entry["bytes"] = c.counted == ETC_ALL_BYTES ? "all" : "urgent";
+  covers["relays"] = c.covers_relays != 0;
+  covers["twins"] = c.covers_twins != 0;
+  covers["recomputation"] = c.covers_recomputation != 0;
+  entry["covers"] = covers;
+  entry["bound_bytes"] = c.bound_bytes;
+  entry["row_duals"] = std::vector<uint64_t>(c.row_duals, c.row_duals + c.rows);
+  entry["column_duals"] =
+      std::vector<uint64_t>(c.column_duals, c.column_duals + c.columns);
+  return entry;
+}
+
+nb::list planCertificates(const PlanHandle &self) {
+  nb::list certificates;
+  for (size_t i = 0; i != etc_plan_certificate_count(self.plan.get()); ++i) {
+    etc_certificate c{};
+    c.struct_size = sizeof c;
+    check(etc_plan_certificate(self.plan.get(), i, &c));
+    certificates.append(certificateOf(c));
+  }
+  return certificates;
+}
+
 std::vector<uint32_t> planNodes(const PlanHandle &self) {
   std::vector<uint32_t> nodes;
   for (uint32_t i = 0; i != etc_plan_node_count(self.plan.get()); ++i)
@@ -192,6 +221,7 @@ NB_MODULE(_run, m) {
       .def("configuration", &planConfiguration)
       .def("coordinates", &planCoordinates)
       .def("summary", &planSummary)
+      .def("certificates", &planCertificates)
       .def("nodes", &planNodes)
       .def("participants", &planParticipants)
       .def("placement", &planPlacement)

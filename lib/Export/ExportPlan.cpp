@@ -1,11 +1,12 @@
 //===- ExportPlan.cpp - IR to a refereed plan -----------------------------===//
 
+#include "PlanCertificates.h"
 #include "PlanTables.h"
-#include "RelayBound.h"
 #include "dialect/ModelName.h"
 #include "etc/Export/Export.h"
 #include "etc/Transforms/PaperVolumes.h"
 #include "etc/Verify/LayoutOracle.h"
+#include "etc/Verify/PlanCertificates.h"
 #include "plan/PlanFile.h"
 #include "plan/Referee.h"
 
@@ -38,7 +39,6 @@ private:
     piece.tensor = table.getTwin(piece.tensor).value_or(piece.tensor);
     return piece;
   }
-  void writeBounds();
   void writePaperPolicy();
   LogicalResult checkShards();
   LogicalResult checkHeld(unsigned program, Side side,
@@ -55,7 +55,6 @@ private:
   SmallVector<uint32_t> nodeOf;
   uint64_t sent = 0, received = 0; // of one device of the program at hand
   uint64_t needed = 0; // bytes of the previous state, of the types that move
-  bool hasRelays = false;
 };
 } // namespace
 
@@ -260,12 +259,11 @@ void PlanExporter::accountRound(ProgramOp program, const fb::RoundT &round,
     uint64_t bytes = bytesOf(op);
     bool isNeeded =
         op.kind() == fb::OpKind::recv || op.kind() == fb::OpKind::refer;
-    if (isNeeded && !tables.isDerived(op.tensor()))
+    if (isNeeded && !plan.tensors[op.tensor()]->is_derived)
       needed += bytes * replicas;
     switch (op.kind()) {
     case fb::OpKind::send:
       sentNow += bytes;
-      hasRelays |= op.from_curr();
       break;
     case fb::OpKind::recv:
       receivedNow += bytes;
@@ -304,22 +302,6 @@ void PlanExporter::account(ProgramOp program, const fb::ProgramT &entry) {
   fb::SummaryT &summary = *plan.summary;
   summary.max_send_bytes = std::max(summary.max_send_bytes, sent);
   summary.max_recv_bytes = std::max(summary.max_recv_bytes, received);
-}
-
-/// The least over all assignments of roles, tied copies apart; between nodes
-/// without relays, if this plan has none.
-void PlanExporter::writeBounds() {
-  fb::SummaryT &summary = *plan.summary;
-  for (CertificateOp certificate : migration.getOps<CertificateOp>())
-    (certificate.getLevel() == Level::Device ? summary.bound_moved_bytes
-                                             : summary.bound_internode_bytes) =
-        needed - certificate.getKept();
-  if (hasRelays)
-    summary.bound_internode_bytes =
-        boundWithRelays(plan, tables, summary.bound_internode_bytes);
-  // The busiest receiver takes at least the average.
-  summary.bound_bottleneck_bytes = llvm::divideCeil(
-      summary.bound_moved_bytes, migration.getCurr().getWorld());
 }
 
 void PlanExporter::writePaperPolicy() {
@@ -380,14 +362,18 @@ FailureOr<std::vector<uint8_t>> PlanExporter::run() {
   listShards();
   for (ProgramOp program : migration.getOps<ProgramOp>())
     writeProgram(program);
-  writeBounds();
+  writeCertificates(migration, needed, plan);
   writePaperPolicy();
   if (failed(checkShards()))
     return failure();
   std::vector<uint8_t> bytes = plan::packPlan(std::move(plan));
   plan::Status status = plan::checkPlanBytes(bytes);
-  if (status.ok())
-    status = plan::checkPlan(*fb::GetPlan(bytes.data()));
+  if (status.ok()) {
+    const plan::PlanIndex index(*fb::GetPlan(bytes.data()));
+    status = plan::checkPlan(index);
+    if (status.ok())
+      status = verifyCertificates(index);
+  }
   if (!status.ok())
     return migration.emitError()
            << "internal error: the referee refuses the plan: "

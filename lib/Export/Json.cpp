@@ -27,6 +27,7 @@ public:
 private:
   Json world() const;
   Json sketch() const;
+  Json certificates() const;
   Json tensors() const;
   Json shards() const;
   Json deviceList() const;
@@ -85,6 +86,20 @@ Json JsonWriter::sketch() const {
   return pairs;
 }
 
+/// With their duals: a reader can check them against the shards.
+Json JsonWriter::certificates() const {
+  Json result = Json::array();
+  if (!plan.certificates())
+    return result;
+  for (const fb::Certificate *certificate : *plan.certificates()) {
+    Json entry = runtime::certificateJson(*certificate);
+    entry["row_duals"] = list(certificate->row_duals());
+    entry["column_duals"] = list(certificate->column_duals());
+    result.push_back(std::move(entry));
+  }
+  return result;
+}
+
 Json JsonWriter::tensors() const {
   Json result = Json::array();
   for (const fb::Tensor *tensor : *plan.tensors()) {
@@ -98,6 +113,8 @@ Json JsonWriter::tensors() const {
       entry["prev_shape"] = list(tensor->prev_shape());
     if (tensor->tied_to() >= 0)
       entry["tied_to"] = plan.tensors()->Get(tensor->tied_to())->name()->str();
+    if (tensor->is_derived())
+      entry["derived"] = true;
     result.push_back(std::move(entry));
   }
   return result;
@@ -162,6 +179,8 @@ Json JsonWriter::write() const {
           {"version", kJsonVersion},
           {"world", world()},
           {"summary", runtime::summaryJson(index)},
+          {"barred", list(plan.barred())},
+          {"certificates", certificates()},
           {"placement",
            {{"prev", list(plan.prev_placement())},
             {"curr", list(plan.curr_placement())}}},

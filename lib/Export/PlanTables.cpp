@@ -100,9 +100,10 @@ void PlanTables::addTensor(const Piece &piece) {
       entry->view = *view;
     if (twin)
       entry->tied_to = getTensor(twinPiece, type);
+    entry->is_derived =
+        table.getDerivationSource(piece.tensor, type).has_value();
     plan.tensors.push_back(std::move(entry));
-    types.push_back(
-        {type, table.getDerivationSource(piece.tensor, type).has_value()});
+    types.push_back(type);
   }
 }
 

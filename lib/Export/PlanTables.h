@@ -24,9 +24,8 @@ public:
   uint32_t getTensor(const Piece &piece, unsigned type) const {
     return numbers.at(keyOf(piece)) + ranks[piece.tensor][type];
   }
-  /// The type of a tensor, and whether it is derived, by its number.
-  unsigned getType(uint32_t tensor) const { return types[tensor].first; }
-  bool isDerived(uint32_t tensor) const { return types[tensor].second; }
+  /// The type of a tensor, by its number.
+  unsigned getType(uint32_t tensor) const { return types[tensor]; }
   /// The offset of a piece's box in the plan's bounds.
   uint32_t getBox(const Piece &piece);
   /// Adds the numbers of the shards that are some pieces of one tensor, a type
@@ -52,7 +51,7 @@ private:
   /// The number of the first type; the types of one tensor follow each other.
   llvm::DenseMap<Key, uint32_t> numbers;
   std::vector<llvm::SmallVector<uint32_t>> ranks; ///< [tensor][type]
-  std::vector<std::pair<unsigned, bool>> types;   ///< [number]
+  std::vector<unsigned> types;                    ///< [number]
   /// By tensor of the table and positions: all layers share their boxes.
   std::unordered_map<Piece, uint32_t, PieceHash> boxes;
   /// By tensor number, and by boxes.

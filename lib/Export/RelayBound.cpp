@@ -53,7 +53,7 @@ static llvm::DenseSet<uint32_t> findPrevious(const fb::PlanT &plan) {
 
 /// By the tensor that the bytes come from.
 static std::map<uint32_t, std::vector<NeededBox>>
-findBoxes(const fb::PlanT &plan, const PlanTables &tables) {
+findBoxes(const fb::PlanT &plan) {
   std::vector<uint64_t> holders(plan.shards.size());
   for (const auto &program : plan.programs)
     for (uint32_t shard : program->curr_shards)
@@ -62,7 +62,7 @@ findBoxes(const fb::PlanT &plan, const PlanTables &tables) {
   std::map<uint32_t, std::vector<NeededBox>> boxes;
   for (auto [shard, count] : llvm::zip_equal(plan.shards, holders)) {
     const fb::TensorT &tensor = *plan.tensors[shard.tensor()];
-    if (count == 0 || tables.isDerived(shard.tensor()))
+    if (count == 0 || tensor.is_derived)
       continue;
     const bool isCopied =
         tensor.tied_to >= 0 && !previous.contains(shard.tensor());
@@ -96,11 +96,10 @@ static void addNeeds(llvm::ArrayRef<NeededBox> boxes, unsigned elementBytes,
     needs[std::min(count, largestNode)] += sum;
 }
 
-uint64_t etc::boundWithRelays(const fb::PlanT &plan, const PlanTables &tables,
-                              uint64_t bound) {
+uint64_t etc::boundWithRelays(const fb::PlanT &plan, uint64_t bound) {
   const uint64_t largestNode = *llvm::max_element(plan.nodes);
   Needs needs;
-  for (const auto &[tensor, boxes] : findBoxes(plan, tables))
+  for (const auto &[tensor, boxes] : findBoxes(plan))
     addNeeds(boxes, plan::elementBytes(plan.tensors[tensor]->dtype),
              largestNode, needs);
   uint64_t entering = 0;

@@ -3,7 +3,7 @@
 #ifndef ETC_LIB_EXPORT_RELAYBOUND_H
 #define ETC_LIB_EXPORT_RELAYBOUND_H
 
-#include "PlanTables.h"
+#include "plan/plan_generated.h"
 
 namespace etc {
 
@@ -11,8 +11,7 @@ namespace etc {
 /// have received. `bound`: the certified bytes that devices have to get from
 /// other nodes. What enters a node once can serve all devices there that need
 /// it; at best those bytes are the ones that most devices need.
-uint64_t boundWithRelays(const plan::fb::PlanT &plan, const PlanTables &tables,
-                         uint64_t bound);
+uint64_t boundWithRelays(const plan::fb::PlanT &plan, uint64_t bound);
 
 } // namespace etc
 

@@ -1,6 +1,7 @@
 //===- Summary.cpp - What a plan does, for people -------------------------===//
 
 #include "etc/Export/PlanText.h"
+#include "plan/Certificates.h"
 #include "plan/Configuration.h"
 #include "plan/PeakRatios.h"
 #include "plan/Relays.h"
@@ -39,22 +40,13 @@ static uint32_t nodesInUse(const fb::Plan &plan, const plan::PlanIndex &index) {
   return std::unique(nodes.begin(), nodes.end()) - nodes.begin();
 }
 
-/// Whether it moves what it could cast where it lands.
-static bool movesCasts(const fb::Plan &plan) {
-  for (const fb::Program *program : *plan.programs())
-    for (const fb::Round *round : *program->rounds())
-      for (const fb::Op *op : *round->ops())
-        if (op->kind() == fb::OpKind::recv &&
-            plan.tensors()->Get(op->tensor())->derived_from() >= 0)
-          return true;
-  return false;
-}
-
 /// What plans that the bounds do not hold for may do.
-static llvm::StringRef exceptionsOf(bool relays, bool casts) {
-  if (relays && casts)
+static llvm::StringRef describe(const plan::Exceptions &exceptions) {
+  if (exceptions.relays && exceptions.recomputation)
     return " without relays or recomputation";
-  return relays ? " without relays" : casts ? " without recomputation" : "";
+  if (exceptions.relays)
+    return " without relays";
+  return exceptions.recomputation ? " without recomputation" : "";
 }
 
 void etc::writeSummary(const fb::Plan &plan, llvm::raw_ostream &os) {
@@ -82,15 +74,11 @@ void etc::writeSummary(const fb::Plan &plan, llvm::raw_ostream &os) {
   if (s.zeroed_bytes())
     os << ", zeroes " << formatBytes(s.zeroed_bytes()) << " of new padding";
   const uint64_t relayed = plan::relayedBytes(index);
-  // Nothing undercuts zero. A tied copy and its twin are two contents to the
-  // certificates: a plan that sent one for the other could move less.
-  const bool mayRelay = relayed > 0 || s.bound_internode_bytes() == 0,
-             mayCast = s.bound_moved_bytes() == 0 || !movesCasts(plan);
   bool isLeast = s.bound_moved_bytes() == s.moved_bytes() &&
                  s.bound_internode_bytes() == s.internode_bytes();
   os << "\n  bound    " << formatBytes(s.bound_moved_bytes()) << ", "
      << formatBytes(s.bound_internode_bytes()) << " between nodes"
-     << exceptionsOf(!mayRelay, !mayCast) << ": "
+     << describe(plan::exceptionsOf(plan)) << ": "
      << (isLeast ? "least of all role assignments"
                  : "no role assignment needs less of either")
      << ", tied copies apart (dual certificates)\n";

@@ -160,6 +160,37 @@ etc_error *etc_plan_summary(const etc_plan *plan, etc_summary *summary) {
       [&] { return copyOut(summarize(*plan->open), summary, "etc_summary"); });
 }
 
+size_t etc_plan_certificate_count(const etc_plan *plan) {
+  const auto *certificates = plan->open->plan().certificates();
+  return certificates ? certificates->size() : 0;
+}
+
+etc_error *etc_plan_certificate(const etc_plan *plan, size_t index,
+                                etc_certificate *certificate) {
+  return guarded([&]() -> Status {
+    const size_t count = etc_plan_certificate_count(plan);
+    if (index >= count)
+      return Status(ErrorKind::Usage,
+                    text("the plan has ", count,
+                         " certificates, there is no number ", index));
+    const fb::Certificate &from =
+        *plan->open->plan().certificates()->Get(index);
+    etc_certificate to{};
+    to.quantity = static_cast<etc_quantity>(from.quantity());
+    to.scope = static_cast<etc_scope>(from.scope());
+    to.counted = static_cast<etc_counted>(from.counted());
+    to.covers_relays = from.covers_relays();
+    to.covers_twins = from.covers_twins();
+    to.covers_recomputation = from.covers_recomputation();
+    to.bound_bytes = from.bound();
+    to.row_duals = from.row_duals()->data();
+    to.rows = from.row_duals()->size();
+    to.column_duals = from.column_duals()->data();
+    to.columns = from.column_duals()->size();
+    return copyOut(to, certificate, "etc_certificate");
+  });
+}
+
 uint32_t etc_plan_node_count(const etc_plan *plan) {
   return plan->open->plan().nodes()->size();
 }

@@ -28,6 +28,12 @@ static Status checkConfiguration(const fb::Configuration &c) {
   if (c.mtp_stage() < -1 || c.mtp_stage() >= static_cast<int64_t>(c.pp()))
     return malformed(".mtp_stage: ", c.mtp_stage(), " is not in [-1, ", c.pp(),
                      ")");
+  const uint64_t ranks = worldOf(c) / c.pp(),
+                 ofExperts = mulBytes(c.etp(), c.ep());
+  if (ranks % ofExperts != 0)
+    return malformed(".ep: etp x ep is ", ofExperts,
+                     ", which does not divide the ", ranks,
+                     " ranks of a stage");
   return checkStages(c);
 }
 

@@ -20,6 +20,9 @@ public:
       return checkBox(op, op.source(),
                       op.from_curr() ? Side::Curr : Side::Prev);
     case fb::OpKind::recv:
+      if (index.tensor(op.tensor()).is_derived())
+        return malformed("receives ", index.describeTensor(op.tensor()),
+                         ", which is derived");
       return checkBox(op, op.tensor(), Side::Curr);
     case fb::OpKind::refer:
       if (Status s = checkBox(op, op.source(), Side::Prev); !s.ok())

@@ -64,7 +64,9 @@ static Status checkShapes(const fb::Tensor &tensor) {
 
 static Status checkDerivation(const fb::Plan &plan, const fb::Tensor &entry) {
   if (entry.derived_from() < 0)
-    return Status::success();
+    return entry.is_derived()
+               ? malformed(".is_derived: the tensor has no derived_from")
+               : Status::success();
   const fb::Tensor &source = *plan.tensors()->Get(entry.derived_from());
   if (source.derived_from() >= 0)
     return malformed(".derived_from: tensors[", entry.derived_from(),

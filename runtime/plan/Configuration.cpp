@@ -2,6 +2,8 @@
 
 #include "plan/Box.h"
 
+#include <numeric>
+
 using namespace etc::plan;
 
 uint64_t etc::plan::worldOf(const fb::Configuration &c) {
@@ -57,6 +59,41 @@ std::string etc::plan::describe(const fb::Role *role) {
 
 std::string etc::plan::describeRoles(const fb::Program &program) {
   return describe(program.curr_role()) + " <- " + describe(program.prev_role());
+}
+
+/// The ranks of a stage that hold different parts of it.
+static uint64_t slotsOf(const fb::Configuration &c) {
+  const uint64_t ofExperts = mulBytes(c.etp(), c.ep());
+  return mulBytes(c.tp() / std::gcd<uint64_t>(c.tp(), ofExperts), ofExperts);
+}
+
+static uint64_t replicasOfSlot(const fb::Configuration &c) {
+  return worldOf(c) / c.pp() / slotsOf(c);
+}
+
+/// Whether replicas hold state of their own.
+static bool hasRanges(const fb::Configuration &c) {
+  return c.zero1() || c.inventory();
+}
+
+uint64_t etc::plan::roleCount(const fb::Configuration &c) {
+  const uint64_t pools = mulBytes(c.pp(), slotsOf(c));
+  return hasRanges(c) ? mulBytes(pools, replicasOfSlot(c)) : pools;
+}
+
+uint64_t etc::plan::replicasOfRole(const fb::Configuration &c) {
+  return hasRanges(c) ? 1 : replicasOfSlot(c);
+}
+
+std::optional<uint64_t> etc::plan::numberOfRole(const fb::Configuration &c,
+                                                const fb::Role &role) {
+  const uint64_t slots = slotsOf(c), replicas = replicasOfSlot(c);
+  if (role.stage() >= c.pp() || role.slot() >= slots ||
+      hasRanges(c) != (role.replica() >= 0) ||
+      role.replica() >= static_cast<int64_t>(replicas))
+    return std::nullopt;
+  const uint64_t pool = role.stage() * slots + role.slot();
+  return hasRanges(c) ? pool * replicas + role.replica() : pool;
 }
 
 std::optional<Coordinates> etc::plan::coordinatesOf(const fb::Configuration &c,

@@ -25,6 +25,16 @@ std::string describe(const fb::Role *role);
 /// "P0T1 <- P2T0": the current and the previous role.
 std::string describeRoles(const fb::Program &program);
 
+/// Roles are numbered by stage, slot and, where replicas hold state of their
+/// own, replica. The configuration is sound, so that there are no more roles
+/// than ranks.
+uint64_t roleCount(const fb::Configuration &configuration);
+/// The ranks of each role.
+uint64_t replicasOfRole(const fb::Configuration &configuration);
+/// The number of a role; nothing where the configuration has no such role.
+std::optional<uint64_t> numberOfRole(const fb::Configuration &configuration,
+                                     const fb::Role &role);
+
 /// Where a rank is in its grid.
 struct Coordinates {
   uint32_t pp, tp, dp, cp;

@@ -45,7 +45,8 @@ static Status checkWorld(const fb::Plan &plan) {
 }
 
 Status etc::plan::checkFormat(const fb::Plan &plan) {
-  for (auto check : {checkWorld, checkTensors, checkShards, checkPrograms})
+  for (auto check : {checkWorld, checkTensors, checkShards, checkPrograms,
+                     checkCertificates})
     if (Status status = check(plan); !status.ok())
       return status;
   return Status::success();

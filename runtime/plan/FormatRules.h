@@ -11,6 +11,7 @@ namespace etc::plan {
 
 using Longs = flatbuffers::Vector<int64_t>;
 using Uints = flatbuffers::Vector<uint32_t>;
+using Ulongs = flatbuffers::Vector<uint64_t>;
 
 /// Configurations, and the placement of their ranks on `deviceCount` devices.
 Status checkConfigurations(const fb::Plan &plan, uint64_t deviceCount);
@@ -22,6 +23,9 @@ Status checkTensors(const fb::Plan &plan);
 Status checkShards(const fb::Plan &plan);
 /// Needs sound configurations, participants, tensors and shards.
 Status checkPrograms(const fb::Plan &plan);
+
+/// Barred devices and certificates. Needs sound configurations.
+Status checkCertificates(const fb::Plan &plan);
 
 /// That the numbers at `offset` in the plan's bounds are a box of `tensor`,
 /// within its larger side. Messages go on from the box's path.

@@ -117,12 +117,18 @@ static Status checkVersion(std::span<const uint8_t> bytes) {
 }
 
 /// FlatBuffers' verifier looks at where a list begins, not at whether its
-/// 8-byte elements are where such may be read.
+/// 8-byte elements are where such may be read. Empty lists are anywhere.
 static Status checkAlignment(const fb::Plan &plan) {
   auto isAligned = [](const auto *list) {
-    return !list || reinterpret_cast<uintptr_t>(list->Data()) % 8 == 0;
+    return !list || list->size() == 0 ||
+           reinterpret_cast<uintptr_t>(list->Data()) % 8 == 0;
   };
   bool areAligned = isAligned(plan.bounds()) && isAligned(plan.forecast());
+  for (uint32_t c = 0; plan.certificates() && c != plan.certificates()->size();
+       ++c)
+    areAligned = areAligned &&
+                 isAligned(plan.certificates()->Get(c)->row_duals()) &&
+                 isAligned(plan.certificates()->Get(c)->column_duals());
   for (const fb::Tensor *tensor : *plan.tensors())
     areAligned = areAligned && isAligned(tensor->shape()) &&
                  isAligned(tensor->view()) && isAligned(tensor->prev_shape());

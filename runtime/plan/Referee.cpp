@@ -40,7 +40,9 @@ static Status checkAll(const PlanIndex &index) {
       return s;
   if (Status s = checkPairing(index); !s.ok())
     return s;
-  return checkSummary(index);
+  if (Status s = checkSummary(index); !s.ok())
+    return s;
+  return checkBounds(index);
 }
 
 Status etc::plan::checkPlan(const PlanIndex &index) {

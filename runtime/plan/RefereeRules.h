@@ -42,6 +42,8 @@ Status checkLiveness(const PlanIndex &index, uint32_t program,
 Status checkMemory(const PlanIndex &index, uint32_t program);
 /// R7: summary, forecast and placement follow from the programs.
 Status checkSummary(const PlanIndex &index);
+/// R8: the bounds are what the certificates' duals add up to.
+Status checkBounds(const PlanIndex &index);
 
 /// "programs[3].rounds[17].ops[2]".
 std::string opPath(uint32_t program, uint32_t round, uint32_t op);

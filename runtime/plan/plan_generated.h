@@ -53,6 +53,10 @@ struct Summary;
 struct SummaryBuilder;
 struct SummaryT;
 
+struct Certificate;
+struct CertificateBuilder;
+struct CertificateT;
+
 struct Plan;
 struct PlanBuilder;
 struct PlanT;
@@ -169,6 +173,96 @@ inline const char *EnumNameRankOrder(RankOrder e) {
   if (flatbuffers::IsOutRange(e, RankOrder::tp_cp_ep_dp_pp, RankOrder::tp_cp_ep_pp_dp)) return "";
   const size_t index = static_cast<size_t>(e);
   return EnumNamesRankOrder()[index];
+}
+
+enum class Quantity : uint8_t {
+  moved_bytes = 0,
+  internode_bytes = 1,
+  MIN = moved_bytes,
+  MAX = internode_bytes
+};
+
+inline const Quantity (&EnumValuesQuantity())[2] {
+  static const Quantity values[] = {
+    Quantity::moved_bytes,
+    Quantity::internode_bytes
+  };
+  return values;
+}
+
+inline const char * const *EnumNamesQuantity() {
+  static const char * const names[3] = {
+    "moved_bytes",
+    "internode_bytes",
+    nullptr
+  };
+  return names;
+}
+
+inline const char *EnumNameQuantity(Quantity e) {
+  if (flatbuffers::IsOutRange(e, Quantity::moved_bytes, Quantity::internode_bytes)) return "";
+  const size_t index = static_cast<size_t>(e);
+  return EnumNamesQuantity()[index];
+}
+
+enum class Scope : uint8_t {
+  allowed_roles = 0,
+  given_roles = 1,
+  MIN = allowed_roles,
+  MAX = given_roles
+};
+
+inline const Scope (&EnumValuesScope())[2] {
+  static const Scope values[] = {
+    Scope::allowed_roles,
+    Scope::given_roles
+  };
+  return values;
+}
+
+inline const char * const *EnumNamesScope() {
+  static const char * const names[3] = {
+    "allowed_roles",
+    "given_roles",
+    nullptr
+  };
+  return names;
+}
+
+inline const char *EnumNameScope(Scope e) {
+  if (flatbuffers::IsOutRange(e, Scope::allowed_roles, Scope::given_roles)) return "";
+  const size_t index = static_cast<size_t>(e);
+  return EnumNamesScope()[index];
+}
+
+enum class Counted : uint8_t {
+  all = 0,
+  urgent = 1,
+  MIN = all,
+  MAX = urgent
+};
+
+inline const Counted (&EnumValuesCounted())[2] {
+  static const Counted values[] = {
+    Counted::all,
+    Counted::urgent
+  };
+  return values;
+}
+
+inline const char * const *EnumNamesCounted() {
+  static const char * const names[3] = {
+    "all",
+    "urgent",
+    nullptr
+  };
+  return names;
+}
+
+inline const char *EnumNameCounted(Counted e) {
+  if (flatbuffers::IsOutRange(e, Counted::all, Counted::urgent)) return "";
+  const size_t index = static_cast<size_t>(e);
+  return EnumNamesCounted()[index];
 }
 
 FLATBUFFERS_MANUALLY_ALIGNED_STRUCT(4) Role FLATBUFFERS_FINAL_CLASS {
@@ -613,6 +707,7 @@ struct TensorT : public flatbuffers::NativeTable {
   std::vector<int64_t> prev_shape{};
   int32_t tied_to = -1;
   int32_t derived_from = -1;
+  bool is_derived = false;
 };
 
 struct Tensor FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
@@ -626,7 +721,8 @@ struct Tensor FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_VIEW = 12,
     VT_PREV_SHAPE = 14,
     VT_TIED_TO = 16,
-    VT_DERIVED_FROM = 18
+    VT_DERIVED_FROM = 18,
+    VT_IS_DERIVED = 20
   };
   const flatbuffers::String *name() const {
     return GetPointer<const flatbuffers::String *>(VT_NAME);
@@ -676,6 +772,12 @@ struct Tensor FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   bool mutate_derived_from(int32_t _derived_from = -1) {
     return SetField<int32_t>(VT_DERIVED_FROM, _derived_from, -1);
   }
+  bool is_derived() const {
+    return GetField<uint8_t>(VT_IS_DERIVED, 0) != 0;
+  }
+  bool mutate_is_derived(bool _is_derived = 0) {
+    return SetField<uint8_t>(VT_IS_DERIVED, static_cast<uint8_t>(_is_derived), 0);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyOffsetRequired(verifier, VT_NAME) &&
@@ -691,6 +793,7 @@ struct Tensor FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            verifier.VerifyVector(prev_shape()) &&
            VerifyField<int32_t>(verifier, VT_TIED_TO, 4) &&
            VerifyField<int32_t>(verifier, VT_DERIVED_FROM, 4) &&
+           VerifyField<uint8_t>(verifier, VT_IS_DERIVED, 1) &&
            verifier.EndTable();
   }
   TensorT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
@@ -726,6 +829,9 @@ struct TensorBuilder {
   void add_derived_from(int32_t derived_from) {
     fbb_.AddElement<int32_t>(Tensor::VT_DERIVED_FROM, derived_from, -1);
   }
+  void add_is_derived(bool is_derived) {
+    fbb_.AddElement<uint8_t>(Tensor::VT_IS_DERIVED, static_cast<uint8_t>(is_derived), 0);
+  }
   explicit TensorBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -749,7 +855,8 @@ inline flatbuffers::Offset<Tensor> CreateTensor(
     flatbuffers::Offset<flatbuffers::Vector<int64_t>> view = 0,
     flatbuffers::Offset<flatbuffers::Vector<int64_t>> prev_shape = 0,
     int32_t tied_to = -1,
-    int32_t derived_from = -1) {
+    int32_t derived_from = -1,
+    bool is_derived = false) {
   TensorBuilder builder_(_fbb);
   builder_.add_derived_from(derived_from);
   builder_.add_tied_to(tied_to);
@@ -758,6 +865,7 @@ inline flatbuffers::Offset<Tensor> CreateTensor(
   builder_.add_shape(shape);
   builder_.add_type(type);
   builder_.add_name(name);
+  builder_.add_is_derived(is_derived);
   builder_.add_dtype(dtype);
   return builder_.Finish();
 }
@@ -771,7 +879,8 @@ inline flatbuffers::Offset<Tensor> CreateTensorDirect(
     const std::vector<int64_t> *view = nullptr,
     const std::vector<int64_t> *prev_shape = nullptr,
     int32_t tied_to = -1,
-    int32_t derived_from = -1) {
+    int32_t derived_from = -1,
+    bool is_derived = false) {
   auto name__ = name ? _fbb.CreateString(name) : 0;
   auto type__ = type ? _fbb.CreateString(type) : 0;
   auto shape__ = shape ? _fbb.CreateVector<int64_t>(*shape) : 0;
@@ -786,7 +895,8 @@ inline flatbuffers::Offset<Tensor> CreateTensorDirect(
       view__,
       prev_shape__,
       tied_to,
-      derived_from);
+      derived_from,
+      is_derived);
 }
 
 flatbuffers::Offset<Tensor> CreateTensor(flatbuffers::FlatBufferBuilder &_fbb, const TensorT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
@@ -1450,6 +1560,203 @@ inline flatbuffers::Offset<Summary> CreateSummary(
 
 flatbuffers::Offset<Summary> CreateSummary(flatbuffers::FlatBufferBuilder &_fbb, const SummaryT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
 
+struct CertificateT : public flatbuffers::NativeTable {
+  typedef Certificate TableType;
+  etc::plan::fb::Quantity quantity = etc::plan::fb::Quantity::moved_bytes;
+  etc::plan::fb::Scope scope = etc::plan::fb::Scope::allowed_roles;
+  etc::plan::fb::Counted counted = etc::plan::fb::Counted::all;
+  bool covers_relays = false;
+  bool covers_twins = false;
+  bool covers_recomputation = false;
+  uint64_t bound = 0;
+  std::vector<uint64_t> row_duals{};
+  std::vector<uint64_t> column_duals{};
+};
+
+struct Certificate FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef CertificateT NativeTableType;
+  typedef CertificateBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_QUANTITY = 4,
+    VT_SCOPE = 6,
+    VT_COUNTED = 8,
+    VT_COVERS_RELAYS = 10,
+    VT_COVERS_TWINS = 12,
+    VT_COVERS_RECOMPUTATION = 14,
+    VT_BOUND = 16,
+    VT_ROW_DUALS = 18,
+    VT_COLUMN_DUALS = 20
+  };
+  etc::plan::fb::Quantity quantity() const {
+    return static_cast<etc::plan::fb::Quantity>(GetField<uint8_t>(VT_QUANTITY, 0));
+  }
+  bool mutate_quantity(etc::plan::fb::Quantity _quantity = static_cast<etc::plan::fb::Quantity>(0)) {
+    return SetField<uint8_t>(VT_QUANTITY, static_cast<uint8_t>(_quantity), 0);
+  }
+  etc::plan::fb::Scope scope() const {
+    return static_cast<etc::plan::fb::Scope>(GetField<uint8_t>(VT_SCOPE, 0));
+  }
+  bool mutate_scope(etc::plan::fb::Scope _scope = static_cast<etc::plan::fb::Scope>(0)) {
+    return SetField<uint8_t>(VT_SCOPE, static_cast<uint8_t>(_scope), 0);
+  }
+  etc::plan::fb::Counted counted() const {
+    return static_cast<etc::plan::fb::Counted>(GetField<uint8_t>(VT_COUNTED, 0));
+  }
+  bool mutate_counted(etc::plan::fb::Counted _counted = static_cast<etc::plan::fb::Counted>(0)) {
+    return SetField<uint8_t>(VT_COUNTED, static_cast<uint8_t>(_counted), 0);
+  }
+  bool covers_relays() const {
+    return GetField<uint8_t>(VT_COVERS_RELAYS, 0) != 0;
+  }
+  bool mutate_covers_relays(bool _covers_relays = 0) {
+    return SetField<uint8_t>(VT_COVERS_RELAYS, static_cast<uint8_t>(_covers_relays), 0);
+  }
+  bool covers_twins() const {
+    return GetField<uint8_t>(VT_COVERS_TWINS, 0) != 0;
+  }
+  bool mutate_covers_twins(bool _covers_twins = 0) {
+    return SetField<uint8_t>(VT_COVERS_TWINS, static_cast<uint8_t>(_covers_twins), 0);
+  }
+  bool covers_recomputation() const {
+    return GetField<uint8_t>(VT_COVERS_RECOMPUTATION, 0) != 0;
+  }
+  bool mutate_covers_recomputation(bool _covers_recomputation = 0) {
+    return SetField<uint8_t>(VT_COVERS_RECOMPUTATION, static_cast<uint8_t>(_covers_recomputation), 0);
+  }
+  uint64_t bound() const {
+    return GetField<uint64_t>(VT_BOUND, 0);
+  }
+  bool mutate_bound(uint64_t _bound = 0) {
+    return SetField<uint64_t>(VT_BOUND, _bound, 0);
+  }
+  const flatbuffers::Vector<uint64_t> *row_duals() const {
+    return GetPointer<const flatbuffers::Vector<uint64_t> *>(VT_ROW_DUALS);
+  }
+  flatbuffers::Vector<uint64_t> *mutable_row_duals() {
+    return GetPointer<flatbuffers::Vector<uint64_t> *>(VT_ROW_DUALS);
+  }
+  const flatbuffers::Vector<uint64_t> *column_duals() const {
+    return GetPointer<const flatbuffers::Vector<uint64_t> *>(VT_COLUMN_DUALS);
+  }
+  flatbuffers::Vector<uint64_t> *mutable_column_duals() {
+    return GetPointer<flatbuffers::Vector<uint64_t> *>(VT_COLUMN_DUALS);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyField<uint8_t>(verifier, VT_QUANTITY, 1) &&
+           VerifyField<uint8_t>(verifier, VT_SCOPE, 1) &&
+           VerifyField<uint8_t>(verifier, VT_COUNTED, 1) &&
+           VerifyField<uint8_t>(verifier, VT_COVERS_RELAYS, 1) &&
+           VerifyField<uint8_t>(verifier, VT_COVERS_TWINS, 1) &&
+           VerifyField<uint8_t>(verifier, VT_COVERS_RECOMPUTATION, 1) &&
+           VerifyField<uint64_t>(verifier, VT_BOUND, 8) &&
+           VerifyOffsetRequired(verifier, VT_ROW_DUALS) &&
+           verifier.VerifyVector(row_duals()) &&
+           VerifyOffsetRequired(verifier, VT_COLUMN_DUALS) &&
+           verifier.VerifyVector(column_duals()) &&
+           verifier.EndTable();
+  }
+  CertificateT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
+  void UnPackTo(CertificateT *_o, const flatbuffers::resolver_function_t *_resolver = nullptr) const;
+  static flatbuffers::Offset<Certificate> Pack(flatbuffers::FlatBufferBuilder &_fbb, const CertificateT* _o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
+};
+
+struct CertificateBuilder {
+  typedef Certificate Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_quantity(etc::plan::fb::Quantity quantity) {
+    fbb_.AddElement<uint8_t>(Certificate::VT_QUANTITY, static_cast<uint8_t>(quantity), 0);
+  }
+  void add_scope(etc::plan::fb::Scope scope) {
+    fbb_.AddElement<uint8_t>(Certificate::VT_SCOPE, static_cast<uint8_t>(scope), 0);
+  }
+  void add_counted(etc::plan::fb::Counted counted) {
+    fbb_.AddElement<uint8_t>(Certificate::VT_COUNTED, static_cast<uint8_t>(counted), 0);
+  }
+  void add_covers_relays(bool covers_relays) {
+    fbb_.AddElement<uint8_t>(Certificate::VT_COVERS_RELAYS, static_cast<uint8_t>(covers_relays), 0);
+  }
+  void add_covers_twins(bool covers_twins) {
+    fbb_.AddElement<uint8_t>(Certificate::VT_COVERS_TWINS, static_cast<uint8_t>(covers_twins), 0);
+  }
+  void add_covers_recomputation(bool covers_recomputation) {
+    fbb_.AddElement<uint8_t>(Certificate::VT_COVERS_RECOMPUTATION, static_cast<uint8_t>(covers_recomputation), 0);
+  }
+  void add_bound(uint64_t bound) {
+    fbb_.AddElement<uint64_t>(Certificate::VT_BOUND, bound, 0);
+  }
+  void add_row_duals(flatbuffers::Offset<flatbuffers::Vector<uint64_t>> row_duals) {
+    fbb_.AddOffset(Certificate::VT_ROW_DUALS, row_duals);
+  }
+  void add_column_duals(flatbuffers::Offset<flatbuffers::Vector<uint64_t>> column_duals) {
+    fbb_.AddOffset(Certificate::VT_COLUMN_DUALS, column_duals);
+  }
+  explicit CertificateBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<Certificate> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<Certificate>(end);
+    fbb_.Required(o, Certificate::VT_ROW_DUALS);
+    fbb_.Required(o, Certificate::VT_COLUMN_DUALS);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<Certificate> CreateCertificate(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    etc::plan::fb::Quantity quantity = etc::plan::fb::Quantity::moved_bytes,
+    etc::plan::fb::Scope scope = etc::plan::fb::Scope::allowed_roles,
+    etc::plan::fb::Counted counted = etc::plan::fb::Counted::all,
+    bool covers_relays = false,
+    bool covers_twins = false,
+    bool covers_recomputation = false,
+    uint64_t bound = 0,
+    flatbuffers::Offset<flatbuffers::Vector<uint64_t>> row_duals = 0,
+    flatbuffers::Offset<flatbuffers::Vector<uint64_t>> column_duals = 0) {
+  CertificateBuilder builder_(_fbb);
+  builder_.add_bound(bound);
+  builder_.add_column_duals(column_duals);
+  builder_.add_row_duals(row_duals);
+  builder_.add_covers_recomputation(covers_recomputation);
+  builder_.add_covers_twins(covers_twins);
+  builder_.add_covers_relays(covers_relays);
+  builder_.add_counted(counted);
+  builder_.add_scope(scope);
+  builder_.add_quantity(quantity);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<Certificate> CreateCertificateDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    etc::plan::fb::Quantity quantity = etc::plan::fb::Quantity::moved_bytes,
+    etc::plan::fb::Scope scope = etc::plan::fb::Scope::allowed_roles,
+    etc::plan::fb::Counted counted = etc::plan::fb::Counted::all,
+    bool covers_relays = false,
+    bool covers_twins = false,
+    bool covers_recomputation = false,
+    uint64_t bound = 0,
+    const std::vector<uint64_t> *row_duals = nullptr,
+    const std::vector<uint64_t> *column_duals = nullptr) {
+  auto row_duals__ = row_duals ? _fbb.CreateVector<uint64_t>(*row_duals) : 0;
+  auto column_duals__ = column_duals ? _fbb.CreateVector<uint64_t>(*column_duals) : 0;
+  return etc::plan::fb::CreateCertificate(
+      _fbb,
+      quantity,
+      scope,
+      counted,
+      covers_relays,
+      covers_twins,
+      covers_recomputation,
+      bound,
+      row_duals__,
+      column_duals__);
+}
+
+flatbuffers::Offset<Certificate> CreateCertificate(flatbuffers::FlatBufferBuilder &_fbb, const CertificateT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
+
 struct PlanT : public flatbuffers::NativeTable {
   typedef Plan TableType;
   uint32_t version = 2;
@@ -1470,6 +1777,8 @@ struct PlanT : public flatbuffers::NativeTable {
   std::vector<etc::plan::fb::RoundForecast> forecast{};
   std::unique_ptr<etc::plan::fb::SummaryT> summary{};
   uint64_t vocab = 0;
+  std::vector<uint32_t> barred{};
+  std::vector<std::unique_ptr<etc::plan::fb::CertificateT>> certificates{};
   PlanT() = default;
   PlanT(const PlanT &o);
   PlanT(PlanT&&) FLATBUFFERS_NOEXCEPT = default;
@@ -1497,7 +1806,9 @@ struct Plan FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_PROGRAMS = 32,
     VT_FORECAST = 34,
     VT_SUMMARY = 36,
-    VT_VOCAB = 38
+    VT_VOCAB = 38,
+    VT_BARRED = 40,
+    VT_CERTIFICATES = 42
   };
   uint32_t version() const {
     return GetField<uint32_t>(VT_VERSION, 2);
@@ -1607,6 +1918,18 @@ struct Plan FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   bool mutate_vocab(uint64_t _vocab = 0) {
     return SetField<uint64_t>(VT_VOCAB, _vocab, 0);
   }
+  const flatbuffers::Vector<uint32_t> *barred() const {
+    return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_BARRED);
+  }
+  flatbuffers::Vector<uint32_t> *mutable_barred() {
+    return GetPointer<flatbuffers::Vector<uint32_t> *>(VT_BARRED);
+  }
+  const flatbuffers::Vector<flatbuffers::Offset<etc::plan::fb::Certificate>> *certificates() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<etc::plan::fb::Certificate>> *>(VT_CERTIFICATES);
+  }
+  flatbuffers::Vector<flatbuffers::Offset<etc::plan::fb::Certificate>> *mutable_certificates() {
+    return GetPointer<flatbuffers::Vector<flatbuffers::Offset<etc::plan::fb::Certificate>> *>(VT_CERTIFICATES);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint32_t>(verifier, VT_VERSION, 4) &&
@@ -1643,6 +1966,11 @@ struct Plan FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyOffsetRequired(verifier, VT_SUMMARY) &&
            verifier.VerifyTable(summary()) &&
            VerifyField<uint64_t>(verifier, VT_VOCAB, 8) &&
+           VerifyOffset(verifier, VT_BARRED) &&
+           verifier.VerifyVector(barred()) &&
+           VerifyOffset(verifier, VT_CERTIFICATES) &&
+           verifier.VerifyVector(certificates()) &&
+           verifier.VerifyVectorOfTables(certificates()) &&
            verifier.EndTable();
   }
   PlanT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
@@ -1708,6 +2036,12 @@ struct PlanBuilder {
   void add_vocab(uint64_t vocab) {
     fbb_.AddElement<uint64_t>(Plan::VT_VOCAB, vocab, 0);
   }
+  void add_barred(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> barred) {
+    fbb_.AddOffset(Plan::VT_BARRED, barred);
+  }
+  void add_certificates(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<etc::plan::fb::Certificate>>> certificates) {
+    fbb_.AddOffset(Plan::VT_CERTIFICATES, certificates);
+  }
   explicit PlanBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -1752,11 +2086,15 @@ inline flatbuffers::Offset<Plan> CreatePlan(
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<etc::plan::fb::Program>>> programs = 0,
     flatbuffers::Offset<flatbuffers::Vector<const etc::plan::fb::RoundForecast *>> forecast = 0,
     flatbuffers::Offset<etc::plan::fb::Summary> summary = 0,
-    uint64_t vocab = 0) {
+    uint64_t vocab = 0,
+    flatbuffers::Offset<flatbuffers::Vector<uint32_t>> barred = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<etc::plan::fb::Certificate>>> certificates = 0) {
   PlanBuilder builder_(_fbb);
   builder_.add_vocab(vocab);
   builder_.add_hash(hash);
   builder_.add_features(features);
+  builder_.add_certificates(certificates);
+  builder_.add_barred(barred);
   builder_.add_summary(summary);
   builder_.add_forecast(forecast);
   builder_.add_programs(programs);
@@ -1794,7 +2132,9 @@ inline flatbuffers::Offset<Plan> CreatePlanDirect(
     const std::vector<flatbuffers::Offset<etc::plan::fb::Program>> *programs = nullptr,
     const std::vector<etc::plan::fb::RoundForecast> *forecast = nullptr,
     flatbuffers::Offset<etc::plan::fb::Summary> summary = 0,
-    uint64_t vocab = 0) {
+    uint64_t vocab = 0,
+    const std::vector<uint32_t> *barred = nullptr,
+    const std::vector<flatbuffers::Offset<etc::plan::fb::Certificate>> *certificates = nullptr) {
   auto model__ = model ? _fbb.CreateString(model) : 0;
   auto nodes__ = nodes ? _fbb.CreateVector<uint32_t>(*nodes) : 0;
   auto participants__ = participants ? _fbb.CreateVector<uint32_t>(*participants) : 0;
@@ -1806,6 +2146,8 @@ inline flatbuffers::Offset<Plan> CreatePlanDirect(
   auto bounds__ = bounds ? _fbb.CreateVector<int64_t>(*bounds) : 0;
   auto programs__ = programs ? _fbb.CreateVector<flatbuffers::Offset<etc::plan::fb::Program>>(*programs) : 0;
   auto forecast__ = forecast ? _fbb.CreateVectorOfStructs<etc::plan::fb::RoundForecast>(*forecast) : 0;
+  auto barred__ = barred ? _fbb.CreateVector<uint32_t>(*barred) : 0;
+  auto certificates__ = certificates ? _fbb.CreateVector<flatbuffers::Offset<etc::plan::fb::Certificate>>(*certificates) : 0;
   return etc::plan::fb::CreatePlan(
       _fbb,
       version,
@@ -1825,7 +2167,9 @@ inline flatbuffers::Offset<Plan> CreatePlanDirect(
       programs__,
       forecast__,
       summary,
-      vocab);
+      vocab,
+      barred__,
+      certificates__);
 }
 
 flatbuffers::Offset<Plan> CreatePlan(flatbuffers::FlatBufferBuilder &_fbb, const PlanT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
@@ -1909,6 +2253,7 @@ inline void Tensor::UnPackTo(TensorT *_o, const flatbuffers::resolver_function_t
   { auto _e = prev_shape(); if (_e) { _o->prev_shape.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->prev_shape[_i] = _e->Get(_i); } } }
   { auto _e = tied_to(); _o->tied_to = _e; }
   { auto _e = derived_from(); _o->derived_from = _e; }
+  { auto _e = is_derived(); _o->is_derived = _e; }
 }
 
 inline flatbuffers::Offset<Tensor> Tensor::Pack(flatbuffers::FlatBufferBuilder &_fbb, const TensorT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
@@ -1927,6 +2272,7 @@ inline flatbuffers::Offset<Tensor> CreateTensor(flatbuffers::FlatBufferBuilder &
   auto _prev_shape = _o->prev_shape.size() ? _fbb.CreateVector(_o->prev_shape) : 0;
   auto _tied_to = _o->tied_to;
   auto _derived_from = _o->derived_from;
+  auto _is_derived = _o->is_derived;
   return etc::plan::fb::CreateTensor(
       _fbb,
       _name,
@@ -1936,7 +2282,8 @@ inline flatbuffers::Offset<Tensor> CreateTensor(flatbuffers::FlatBufferBuilder &
       _view,
       _prev_shape,
       _tied_to,
-      _derived_from);
+      _derived_from,
+      _is_derived);
 }
 
 inline RoundT *Round::UnPack(const flatbuffers::resolver_function_t *_resolver) const {
@@ -2195,6 +2542,56 @@ inline flatbuffers::Offset<Summary> CreateSummary(flatbuffers::FlatBufferBuilder
       _paper_policy);
 }
 
+inline CertificateT *Certificate::UnPack(const flatbuffers::resolver_function_t *_resolver) const {
+  auto _o = std::unique_ptr<CertificateT>(new CertificateT());
+  UnPackTo(_o.get(), _resolver);
+  return _o.release();
+}
+
+inline void Certificate::UnPackTo(CertificateT *_o, const flatbuffers::resolver_function_t *_resolver) const {
+  (void)_o;
+  (void)_resolver;
+  { auto _e = quantity(); _o->quantity = _e; }
+  { auto _e = scope(); _o->scope = _e; }
+  { auto _e = counted(); _o->counted = _e; }
+  { auto _e = covers_relays(); _o->covers_relays = _e; }
+  { auto _e = covers_twins(); _o->covers_twins = _e; }
+  { auto _e = covers_recomputation(); _o->covers_recomputation = _e; }
+  { auto _e = bound(); _o->bound = _e; }
+  { auto _e = row_duals(); if (_e) { _o->row_duals.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->row_duals[_i] = _e->Get(_i); } } }
+  { auto _e = column_duals(); if (_e) { _o->column_duals.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->column_duals[_i] = _e->Get(_i); } } }
+}
+
+inline flatbuffers::Offset<Certificate> Certificate::Pack(flatbuffers::FlatBufferBuilder &_fbb, const CertificateT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
+  return CreateCertificate(_fbb, _o, _rehasher);
+}
+
+inline flatbuffers::Offset<Certificate> CreateCertificate(flatbuffers::FlatBufferBuilder &_fbb, const CertificateT *_o, const flatbuffers::rehasher_function_t *_rehasher) {
+  (void)_rehasher;
+  (void)_o;
+  struct _VectorArgs { flatbuffers::FlatBufferBuilder *__fbb; const CertificateT* __o; const flatbuffers::rehasher_function_t *__rehasher; } _va = { &_fbb, _o, _rehasher}; (void)_va;
+  auto _quantity = _o->quantity;
+  auto _scope = _o->scope;
+  auto _counted = _o->counted;
+  auto _covers_relays = _o->covers_relays;
+  auto _covers_twins = _o->covers_twins;
+  auto _covers_recomputation = _o->covers_recomputation;
+  auto _bound = _o->bound;
+  auto _row_duals = _fbb.CreateVector(_o->row_duals);
+  auto _column_duals = _fbb.CreateVector(_o->column_duals);
+  return etc::plan::fb::CreateCertificate(
+      _fbb,
+      _quantity,
+      _scope,
+      _counted,
+      _covers_relays,
+      _covers_twins,
+      _covers_recomputation,
+      _bound,
+      _row_duals,
+      _column_duals);
+}
+
 inline PlanT::PlanT(const PlanT &o)
       : version(o.version),
         features(o.features),
@@ -2211,11 +2608,14 @@ inline PlanT::PlanT(const PlanT &o)
         bounds(o.bounds),
         forecast(o.forecast),
         summary((o.summary) ? new etc::plan::fb::SummaryT(*o.summary) : nullptr),
-        vocab(o.vocab) {
+        vocab(o.vocab),
+        barred(o.barred) {
   tensors.reserve(o.tensors.size());
   for (const auto &tensors_ : o.tensors) { tensors.emplace_back((tensors_) ? new etc::plan::fb::TensorT(*tensors_) : nullptr); }
   programs.reserve(o.programs.size());
   for (const auto &programs_ : o.programs) { programs.emplace_back((programs_) ? new etc::plan::fb::ProgramT(*programs_) : nullptr); }
+  certificates.reserve(o.certificates.size());
+  for (const auto &certificates_ : o.certificates) { certificates.emplace_back((certificates_) ? new etc::plan::fb::CertificateT(*certificates_) : nullptr); }
 }
 
 inline PlanT &PlanT::operator=(PlanT o) FLATBUFFERS_NOEXCEPT {
@@ -2237,6 +2637,8 @@ inline PlanT &PlanT::operator=(PlanT o) FLATBUFFERS_NOEXCEPT {
   std::swap(forecast, o.forecast);
   std::swap(summary, o.summary);
   std::swap(vocab, o.vocab);
+  std::swap(barred, o.barred);
+  std::swap(certificates, o.certificates);
   return *this;
 }
 
@@ -2267,6 +2669,8 @@ inline void Plan::UnPackTo(PlanT *_o, const flatbuffers::resolver_function_t *_r
   { auto _e = forecast(); if (_e) { _o->forecast.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->forecast[_i] = *_e->Get(_i); } } }
   { auto _e = summary(); if (_e) _o->summary = std::unique_ptr<etc::plan::fb::SummaryT>(_e->UnPack(_resolver)); }
   { auto _e = vocab(); _o->vocab = _e; }
+  { auto _e = barred(); if (_e) { _o->barred.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->barred[_i] = _e->Get(_i); } } }
+  { auto _e = certificates(); if (_e) { _o->certificates.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->certificates[_i] = std::unique_ptr<etc::plan::fb::CertificateT>(_e->Get(_i)->UnPack(_resolver)); } } }
 }
 
 inline flatbuffers::Offset<Plan> Plan::Pack(flatbuffers::FlatBufferBuilder &_fbb, const PlanT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
@@ -2295,6 +2699,8 @@ inline flatbuffers::Offset<Plan> CreatePlan(flatbuffers::FlatBufferBuilder &_fbb
   auto _forecast = _fbb.CreateVectorOfStructs(_o->forecast);
   auto _summary = _o->summary ? CreateSummary(_fbb, _o->summary.get(), _rehasher) : 0;
   auto _vocab = _o->vocab;
+  auto _barred = _o->barred.size() ? _fbb.CreateVector(_o->barred) : 0;
+  auto _certificates = _o->certificates.size() ? _fbb.CreateVector<flatbuffers::Offset<etc::plan::fb::Certificate>> (_o->certificates.size(), [](size_t i, _VectorArgs *__va) { return CreateCertificate(*__va->__fbb, __va->__o->certificates[i].get(), __va->__rehasher); }, &_va ) : 0;
   return etc::plan::fb::CreatePlan(
       _fbb,
       _version,
@@ -2314,7 +2720,9 @@ inline flatbuffers::Offset<Plan> CreatePlan(flatbuffers::FlatBufferBuilder &_fbb
       _programs,
       _forecast,
       _summary,
-      _vocab);
+      _vocab,
+      _barred,
+      _certificates);
 }
 
 inline const etc::plan::fb::Plan *GetPlan(const void *buf) {

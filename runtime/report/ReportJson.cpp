@@ -201,6 +201,10 @@ std::string etc::runtime::reportJson(const ReportInput &input) {
   Json programs = Json::array();
   for (uint32_t p = 0; p != index.programCount(); ++p)
     programs.push_back(programJson(index, p, prev, curr));
+  Json certificates = Json::array();
+  if (plan.certificates())
+    for (const fb::Certificate *certificate : *plan.certificates())
+      certificates.push_back(certificateJson(*certificate));
   std::vector<uint32_t> nodes(plan.nodes()->begin(), plan.nodes()->end());
   std::vector<uint32_t> participants(plan.participants()->begin(),
                                      plan.participants()->end());
@@ -217,6 +221,7 @@ std::string etc::runtime::reportJson(const ReportInput &input) {
         {"nodes", nodes},
         {"participants", participants}}},
       {"summary", summaryJson(index)},
+      {"certificates", certificates},
       {"roles", {{"prev", rolesJson(prev)}, {"curr", rolesJson(curr)}}},
       {"devices", devicesJson(index)},
       {"programs", programs},

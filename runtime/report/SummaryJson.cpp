@@ -6,6 +6,17 @@
 namespace fb = etc::plan::fb;
 using Json = nlohmann::ordered_json;
 
+Json etc::runtime::certificateJson(const fb::Certificate &certificate) {
+  return {{"quantity", fb::EnumNameQuantity(certificate.quantity())},
+          {"scope", fb::EnumNameScope(certificate.scope())},
+          {"bytes", fb::EnumNameCounted(certificate.counted())},
+          {"covers",
+           {{"relays", certificate.covers_relays()},
+            {"twins", certificate.covers_twins()},
+            {"recomputation", certificate.covers_recomputation()}}},
+          {"bound_bytes", certificate.bound()}};
+}
+
 Json etc::runtime::summaryJson(const plan::PlanIndex &index) {
   const fb::Summary &s = *index.plan().summary();
   const etc::plan::PeakRatios ratios = etc::plan::peakRatios(index);

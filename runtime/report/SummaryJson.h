@@ -13,6 +13,11 @@ namespace etc::runtime {
 /// Bytes are numbers; "paper_policy" is null where the plan has none.
 nlohmann::ordered_json summaryJson(const plan::PlanIndex &index);
 
+/// A certificate in words and bytes: what it bounds, for which roles and plans.
+/// The proof, its duals, is left to those who check it.
+nlohmann::ordered_json
+certificateJson(const plan::fb::Certificate &certificate);
+
 } // namespace etc::runtime
 
 #endif // ETC_RUNTIME_REPORT_SUMMARYJSON_H

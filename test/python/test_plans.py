@@ -159,6 +159,13 @@ class Tables(unittest.TestCase):
         self.assertIsNone(plan.prev_role(4))
         self.assertEqual(plan.configuration["prev"]["order"], "tp-cp-ep-pp-dp")
 
+    def test_certificates_are_those_of_the_json_plan(self):
+        plan = etc.plan(model=MODEL, prev="PP2TP2", curr="PP2", cluster="2x2")
+        self.assertEqual(plan.certificates, plan.to_json()["certificates"])
+        bounds = {each["quantity"]: each["bound_bytes"] for each in plan.certificates}
+        self.assertEqual(bounds["moved_bytes"], plan.summary.bound.moved_bytes)
+        self.assertEqual(bounds["internode_bytes"], plan.summary.bound.internode_bytes)
+
     def test_configurations_are_numbers(self):
         plan = etc.plan(model=MODEL, prev="PP2TP2", curr="TP2DP2+zero1", cluster="1x4")
         curr = plan.configuration["curr"]

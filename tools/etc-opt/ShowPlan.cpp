@@ -9,6 +9,7 @@
 #include "etc/Export/PlanText.h"
 #include "etc/Planner/Report.h"
 #include "etc/Request/Hosts.h"
+#include "etc/Verify/PlanCertificates.h"
 #include "plan/PlanFile.h"
 #include "plan/Referee.h"
 
@@ -81,7 +82,10 @@ int etc::showPlan(const PlannerOptions &options) {
   if (!file.ok())
     return malformed(file.status().message());
   const plan::fb::Plan &plan = file->plan();
-  if (plan::Status status = plan::checkPlan(plan); !status.ok())
+  plan::Status status = plan::checkPlan(plan);
+  if (status.ok())
+    status = verifyCertificates(plan::PlanIndex(plan));
+  if (!status.ok())
     return malformed(options.input + ": " + status.message());
   if (int status = checkOutput(options, deviceCount(plan)))
     return status;

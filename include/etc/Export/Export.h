@@ -12,7 +12,8 @@ namespace etc {
 
 /// The plan of a migration in its last stage, as the bytes of a plan file.
 /// Every plan is refereed before it is returned: its shard tables against
-/// lib/Layout, then its boxes by the runtime's referee. Fails with a diagnostic
+/// lib/Layout, then its boxes by the runtime's referee, then the proof in its
+/// certificates. Fails with a diagnostic
 /// on the migration; a failure of a referee is a defect of the planner, not of
 /// the request.
 mlir::FailureOr<std::vector<uint8_t>> exportPlan(MigrationOp migration);

@@ -246,6 +246,12 @@ class Plan:
         text = module.summary(self.to_bytes()) if module else self._describe(figures)
         return Summary(figures, text.rstrip("\n"))
 
+    @functools.cached_property
+    def certificates(self) -> list[dict[str, Any]]:
+        """The proofs of the summary's bounds: quantity, scope, bytes, covers,
+        bound_bytes, row_duals and column_duals; docs/plan-format.md has them."""
+        return self._handle.certificates()
+
     def prev_role(self, device: int) -> Role | None:
         """The role that the device had: {"pp": 0, "tp": 1, "dp": 0, "cp": 0,
         "rank": 1}, or None."""

@@ -16,9 +16,9 @@ function section(id, title, how, draw) {
 const isLeast =
     S.moved_bytes === S.bound.moved_bytes && S.internode_bytes === S.bound.internode_bytes;
 
-// A plan without relays has a bound between nodes that is one without relays, too.
-const betweenNodes =
-    S.relayed_bytes || !S.bound.internode_bytes ? 'between nodes' : 'between nodes without relays';
+const betweenNodes = D.certificates.every((certificate) => certificate.covers.relays) ?
+    'between nodes' :
+    'between nodes without relays';
 
 function drawTitle() {
   const nodes = new Set(D.world.participants.map((d) => plan.nodeOf[d]));

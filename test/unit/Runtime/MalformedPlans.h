@@ -21,6 +21,7 @@ inline std::vector<fb::Op> &ops(fb::PlanT &plan, size_t program, size_t round) {
 
 extern const std::vector<MalformedPlan> kMalformedTables;
 extern const std::vector<MalformedPlan> kMalformedPrograms;
+extern const std::vector<MalformedPlan> kMalformedCertificates;
 
 } // namespace etc::plan::test
 

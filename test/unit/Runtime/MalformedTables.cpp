@@ -66,6 +66,8 @@ const std::vector<MalformedPlan> kMalformedTables = {
     {"UnknownOrder", twoStagePlan,
      [](fb::PlanT &p) { p.curr->order = static_cast<fb::RankOrder>(2); },
      "curr.order: 2 is not a known order"},
+    {"ExpertsDoNotDivide", twoStagePlan, [](fb::PlanT &p) { p.curr->ep = 3; },
+     "curr.ep: etp x ep is 3, which does not divide the 4 ranks of a stage"},
     {"StagesDiffer", twoStagePlan,
      [](fb::PlanT &p) {
        p.prev->stages = {1, 2, 1};

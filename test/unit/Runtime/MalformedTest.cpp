@@ -83,6 +83,8 @@ TEST_F(Malformed, Tables) { expectAll(kMalformedTables); }
 
 TEST_F(Malformed, Programs) { expectAll(kMalformedPrograms); }
 
+TEST_F(Malformed, Certificates) { expectAll(kMalformedCertificates); }
+
 TEST_F(Malformed, Requests) {
   writePlan(twoStagePlan());
   struct Case {

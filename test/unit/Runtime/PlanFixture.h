@@ -188,6 +188,34 @@ inline fb::PlanT twoStagePlan() {
   return std::move(b.plan);
 }
 
+inline std::unique_ptr<fb::CertificateT>
+certificate(fb::Quantity quantity, std::vector<uint64_t> rows,
+            std::vector<uint64_t> columns, uint64_t bound) {
+  auto entry = std::make_unique<fb::CertificateT>();
+  entry->quantity = quantity;
+  entry->row_duals = std::move(rows);
+  entry->column_duals = std::move(columns);
+  entry->bound = bound;
+  return entry;
+}
+
+/// twoStagePlan() with its certificates. By role and previous role, 40 64 / 48
+/// 64 bytes are in common, and each node has one previous role. Two replicas
+/// keep at most 2 * (64 + 48) of 368 bytes.
+inline fb::PlanT certifiedPlan() {
+  fb::PlanT plan = twoStagePlan();
+  for (fb::Quantity quantity :
+       {fb::Quantity::moved_bytes, fb::Quantity::internode_bytes}) {
+    plan.certificates.push_back(
+        certificate(quantity, {48, 48}, {0, 16}, /*bound=*/144));
+    plan.certificates.back()->covers_twins = true;
+  }
+  plan.certificates[0]->covers_relays = true;
+  plan.summary->bound_moved_bytes = plan.summary->bound_internode_bytes = 144;
+  plan.summary->bound_bottleneck_bytes = 36;
+  return plan;
+}
+
 /// Device 0 leaves; device 1 takes its master weights and relays them to device
 /// 2, which derives the parameter.
 inline fb::PlanT relayPlan() {
@@ -237,6 +265,24 @@ inline fb::PlanT relayPlan() {
   b.plan.summary->derived_bytes = 16;
   b.plan.summary->max_send_bytes = b.plan.summary->max_recv_bytes = 32;
   return std::move(b.plan);
+}
+
+/// relayPlan() with its certificates. The one device that has 32 bytes of
+/// either role may take none; its node has the bytes, but not twice.
+inline fb::PlanT certifiedRelayPlan() {
+  fb::PlanT plan = relayPlan();
+  plan.barred = {0};
+  plan.tensors[1]->is_derived = true;
+  plan.certificates.push_back(
+      certificate(fb::Quantity::moved_bytes, {0, 0}, {32}, /*bound=*/64));
+  plan.certificates.push_back(
+      certificate(fb::Quantity::internode_bytes, {32, 32}, {0}, /*bound=*/0));
+  for (auto &entry : plan.certificates)
+    entry->covers_relays = entry->covers_twins = entry->covers_recomputation =
+        true;
+  plan.summary->bound_moved_bytes = 64;
+  plan.summary->bound_bottleneck_bytes = 32;
+  return plan;
 }
 
 /// What a reader of the plan says: the format's checks, then the referee's. ""

@@ -35,6 +35,8 @@ void setBox(fb::PlanT &plan, fb::Op &op, Ranges ranges) {
 TEST(Referee, AcceptsTheFixtures) {
   EXPECT_EQ(judge(twoStagePlan()), "");
   EXPECT_EQ(judge(relayPlan()), "");
+  EXPECT_EQ(judge(certifiedPlan()), "");
+  EXPECT_EQ(judge(certifiedRelayPlan()), "");
 }
 
 TEST(Referee, R1NamesWhatIsMissing) {

@@ -1,0 +1,20 @@
+//===- PlanCertificates.h - The proof in a plan file ------------*- C++ -*-===//
+
+#ifndef ETC_VERIFY_PLANCERTIFICATES_H
+#define ETC_VERIFY_PLANCERTIFICATES_H
+
+#include "plan/PlanIndex.h"
+#include "plan/Status.h"
+
+namespace etc {
+
+/// Checks that the certificates of a plan prove their bounds, by the plan's own
+/// shards: a role and a column share no more bytes than their two duals, and
+/// no more than a bound with relays has to enter nodes. The plan must have
+/// passed the referee, which adds duals up. Nothing here knows how duals are
+/// found. Takes time linear in the shards that have bytes in common.
+plan::Status verifyCertificates(const plan::PlanIndex &index);
+
+} // namespace etc
+
+#endif // ETC_VERIFY_PLANCERTIFICATES_H

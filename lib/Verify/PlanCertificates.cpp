@@ -1,0 +1,146 @@
+//===- PlanCertificates.cpp - The proof in a plan file --------------------===//
+
+#include "etc/Verify/PlanCertificates.h"
+
+#include "PlanBenefits.h"
+#include "PlanRelays.h"
+
+#include <algorithm>
+#include <limits>
+
+using namespace etc;
+using namespace etc::plan;
+namespace fb = etc::plan::fb;
+
+namespace {
+
+/// Compares the benefits of one certificate with its duals.
+class DualChecker {
+public:
+  DualChecker(const PlanIndex &index, const fb::Certificate &certificate,
+              const Columns &columns);
+  Status run() const;
+
+private:
+  Status checkPools() const;
+  Status checkRows(uint64_t row) const;
+  Status check(uint64_t row, uint64_t column) const;
+  /// The row of least dual in a pool, and the column in a group; -1 where the
+  /// group has no device that may take a role.
+  std::vector<int64_t> leastRows, leastColumns;
+  const fb::Certificate &certificate;
+  const Columns &columns;
+  const PlanBenefits benefits;
+};
+
+} // namespace
+
+/// The position of the least dual in every class, or -1.
+template <typename Skip>
+static std::vector<int64_t> leastOf(const flatbuffers::Vector<uint64_t> &duals,
+                                    const std::vector<uint64_t> &classOf,
+                                    uint64_t classes, Skip skip) {
+  std::vector<int64_t> least(classes, -1);
+  for (uint32_t i = 0; i != duals.size(); ++i) {
+    int64_t &best = least[classOf[i]];
+    if (!skip(i) && (best < 0 || duals[i] < duals[best]))
+      best = i;
+  }
+  return least;
+}
+
+DualChecker::DualChecker(const PlanIndex &index,
+                         const fb::Certificate &certificate,
+                         const Columns &columns)
+    : certificate(certificate), columns(columns), benefits(index, columns) {
+  leastRows = leastOf(*certificate.row_duals(), benefits.poolOf,
+                      benefits.pools.size(), [](uint32_t) { return false; });
+  leastColumns =
+      leastOf(*certificate.column_duals(), benefits.groupOf, benefits.groups,
+              [&](uint32_t column) { return columns.devices[column] == 0; });
+}
+
+/// Nobody takes a role on a column without devices.
+Status DualChecker::check(uint64_t row, uint64_t column) const {
+  if (columns.devices[column] == 0)
+    return Status::success();
+  const uint64_t rowDual = certificate.row_duals()->Get(row),
+                 columnDual = certificate.column_duals()->Get(column),
+                 benefit = benefits.of(row, column);
+  if (addBytes(rowDual, columnDual) >= benefit)
+    return Status::success();
+  return malformed(": row_duals[", row, "] + column_duals[", column, "] is ",
+                   addBytes(rowDual, columnDual), ", less than the ", benefit,
+                   " bytes of row ", row, " that column ", column, " has");
+}
+
+/// Where only the pool counts, all pairs hold if the one of least duals does.
+Status DualChecker::checkPools() const {
+  for (size_t pool = 0; pool != leastRows.size(); ++pool) {
+    const int64_t row = leastRows[pool];
+    if (row < 0)
+      continue;
+    for (int64_t column : leastColumns)
+      if (column >= 0)
+        if (Status s = check(row, column); !s.ok())
+          return s;
+    for (const auto &[column, bytes] : benefits.poolsOnColumns[pool])
+      if (Status s = check(row, column); !s.ok())
+        return s;
+  }
+  return Status::success();
+}
+
+Status DualChecker::checkRows(uint64_t row) const {
+  for (const auto &[group, bytes] : benefits.rowsOnGroups[row])
+    if (leastColumns[group] >= 0)
+      if (Status s = check(row, leastColumns[group]); !s.ok())
+        return s;
+  for (const auto &[column, bytes] : benefits.rowsOnColumns[row])
+    if (Status s = check(row, column); !s.ok())
+      return s;
+  // Both parts may come together.
+  if (!benefits.rowsOnGroups[row].empty())
+    for (const auto &[column, bytes] :
+         benefits.poolsOnColumns[benefits.poolOf[row]])
+      if (Status s = check(row, column); !s.ok())
+        return s;
+  return Status::success();
+}
+
+Status DualChecker::run() const {
+  if (Status s = checkPools(); !s.ok())
+    return s;
+  for (uint64_t row = 0; row != benefits.poolOf.size(); ++row)
+    if (Status s = checkRows(row); !s.ok())
+      return s;
+  return Status::success();
+}
+
+static Status verify(const PlanIndex &index,
+                     const fb::Certificate &certificate) {
+  const bool isOfNodes =
+      certificate.quantity() == fb::Quantity::internode_bytes;
+  const Columns columns =
+      isOfNodes ? columnsOfNodes(index) : columnsOfDevices(index);
+  if (Status s = DualChecker(index, certificate, columns).run(); !s.ok())
+    return s;
+  if (!isOfNodes || !certificate.covers_relays())
+    return Status::success();
+  const uint64_t needed = neededBytes(index),
+                 kept = keptAtMost(index.plan(), certificate, columns),
+                 least =
+                     leastEntering(index, needed > kept ? needed - kept : 0);
+  if (certificate.bound() <= least)
+    return Status::success();
+  return malformed(".bound: is ", certificate.bound(), ", with relays ", least,
+                   " bytes have to enter nodes");
+}
+
+Status etc::verifyCertificates(const PlanIndex &index) {
+  const auto *certificates = index.plan().certificates();
+  for (uint32_t i = 0; certificates && i != certificates->size(); ++i)
+    if (Status s = verify(index, *certificates->Get(i)); !s.ok())
+      return Status(s.kind(), text("certificates[", i, "]", s.message()));
+  return Status::success();
+}

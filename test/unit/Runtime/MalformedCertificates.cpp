@@ -1,0 +1,95 @@
+// Certificates that prove something else than they state, and what they need.
+
+#include "MalformedPlans.h"
+
+namespace etc::plan::test {
+
+const std::vector<MalformedPlan> kMalformedCertificates = {
+    {"BoundWithoutCertificate", twoStagePlan,
+     [](fb::PlanT &p) { p.summary->bound_moved_bytes = 144; },
+     "summary.bound_moved_bytes: is 144, certificates prove 0"},
+    {"BoundNotOfCertificate", certifiedPlan,
+     [](fb::PlanT &p) { p.summary->bound_internode_bytes = 160; },
+     "summary.bound_internode_bytes: is 160, certificates prove 144"},
+    {"BottleneckNotAverage", certifiedPlan,
+     [](fb::PlanT &p) { p.summary->bound_bottleneck_bytes = 37; },
+     "summary.bound_bottleneck_bytes: is 37, the average of bound_moved_bytes "
+     "is 36"},
+    {"UnknownQuantity", certifiedPlan,
+     [](fb::PlanT &p) {
+       p.certificates[1]->quantity = static_cast<fb::Quantity>(2);
+     },
+     "certificates[1].quantity: 2 is not a known value"},
+    {"UnknownScope", certifiedPlan,
+     [](fb::PlanT &p) { p.certificates[0]->scope = static_cast<fb::Scope>(9); },
+     "certificates[0].scope: 9 is not a known value"},
+    {"UnknownCounted", certifiedPlan,
+     [](fb::PlanT &p) {
+       p.certificates[0]->counted = static_cast<fb::Counted>(255);
+     },
+     "certificates[0].counted: 255 is not a known value"},
+    {"CertificateTwice", certifiedPlan,
+     [](fb::PlanT &p) {
+       p.certificates[1]->quantity = fb::Quantity::moved_bytes;
+     },
+     "certificates[1]: a second one of moved_bytes"},
+    {"RowDualMissing", certifiedPlan,
+     [](fb::PlanT &p) { p.certificates[0]->row_duals.pop_back(); },
+     "certificates[0].row_duals: 1 entries, curr has 2 roles"},
+    {"ColumnDualTooMany", certifiedPlan,
+     [](fb::PlanT &p) { p.certificates[0]->column_duals.push_back(0); },
+     "certificates[0].column_duals: 3 entries, prev has 2 roles"},
+    {"ClassDualMissing", certifiedPlan,
+     [](fb::PlanT &p) { p.certificates[1]->column_duals.clear(); },
+     "certificates[1].column_duals: 0 entries, there are 2 classes of nodes"},
+    {"DualChanged", certifiedPlan,
+     [](fb::PlanT &p) { ++p.certificates[0]->row_duals[1]; },
+     "certificates[0].bound: is 144, the duals prove 142"},
+    {"DualsBeyondNumbers", certifiedPlan,
+     [](fb::PlanT &p) {
+       p.certificates[0]->row_duals = {UINT64_MAX, UINT64_MAX};
+       p.certificates[0]->column_duals = {UINT64_MAX, UINT64_MAX};
+     },
+     "certificates[0].bound: is 144, the duals prove 0"},
+    {"CertifiedBoundChanged", certifiedPlan,
+     [](fb::PlanT &p) { p.certificates[1]->bound = 145; },
+     "certificates[1].bound: is 145, the duals prove 144"},
+    {"CastNotCovered", certifiedPlan,
+     [](fb::PlanT &p) { p.certificates[0]->covers_recomputation = true; },
+     "certificates[0].covers_recomputation: layer.weight (param) could be "
+     "cast, and counts"},
+    {"TwinNotCovered", certifiedRelayPlan,
+     [](fb::PlanT &p) {
+       p.tensors.push_back(std::make_unique<fb::TensorT>(*p.tensors[0]));
+       p.tensors[2]->name = "twin";
+       p.tensors[0]->tied_to = 2;
+     },
+     "certificates[0].covers_twins: w (master) has holders of its own, and "
+     "counts apart"},
+    {"RelaysNotCovered", certifiedRelayPlan,
+     [](fb::PlanT &p) { p.certificates[1]->covers_relays = false; },
+     "summary.bound_internode_bytes: does not hold for plans with relays, of "
+     "which this is one"},
+    {"BarredDescends", certifiedRelayPlan,
+     [](fb::PlanT &p) {
+       p.barred = {1, 0};
+     },
+     "barred[1]: 0 after 1, devices ascend"},
+    {"BarredBeyond", certifiedRelayPlan,
+     [](fb::PlanT &p) {
+       p.barred = {0, 3};
+     },
+     "barred[1]: 3 is not in [0, 3)"},
+    {"BarredLeftOut", certifiedRelayPlan,
+     [](fb::PlanT &p) { p.barred.clear(); },
+     "certificates[0].bound: is 64, the duals prove 32"},
+    {"DerivedIsReceived", certifiedPlan,
+     [](fb::PlanT &p) { p.tensors[1]->is_derived = true; },
+     "programs[0].rounds[0].ops[2]: receives layer.weight (param), which is "
+     "derived"},
+    {"DerivedFromNone", certifiedPlan,
+     [](fb::PlanT &p) { p.tensors[0]->is_derived = true; },
+     "tensors[0].is_derived: the tensor has no derived_from"},
+};
+
+} // namespace etc::plan::test
