@@ -107,6 +107,8 @@ Json JsonWriter::tensors() const {
                   {"type", tensor->type()->str()},
                   {"dtype", fb::EnumNameDType(tensor->dtype())},
                   {"shape", list(tensor->shape())}};
+    if (tensor->pattern() >= 0)
+      entry["pattern"] = plan.patterns()->Get(tensor->pattern())->str();
     if (tensor->view())
       entry["view"] = list(tensor->view());
     if (tensor->prev_shape())

@@ -2,6 +2,8 @@
 
 #include "PlanTables.h"
 
+#include "dialect/NameMarks.h"
+
 using namespace etc;
 using namespace mlir;
 namespace fb = etc::plan::fb;
@@ -75,6 +77,16 @@ void PlanTables::linkSources(const Piece &piece, const Names &byName) {
   }
 }
 
+/// The number of a name that stands for several tensors, or -1.
+int32_t PlanTables::getPattern(StringRef name) {
+  if (!name.contains(layerMark) && !name.contains(expertMark))
+    return -1;
+  auto [it, isNew] = patterns.try_emplace(name, plan.patterns.size());
+  if (isNew)
+    plan.patterns.push_back(name.str());
+  return it->second;
+}
+
 void PlanTables::addTensor(const Piece &piece) {
   uint32_t number = plan.tensors.size();
   numbers[keyOf(piece)] = number;
@@ -100,6 +112,7 @@ void PlanTables::addTensor(const Piece &piece) {
       entry->view = *view;
     if (twin)
       entry->tied_to = getTensor(twinPiece, type);
+    entry->pattern = getPattern(TensorOp(table[piece.tensor]).getName());
     entry->is_derived =
         table.getDerivationSource(piece.tensor, type).has_value();
     plan.tensors.push_back(std::move(entry));

@@ -41,6 +41,7 @@ private:
   }
   void numberTensors();
   void addTensor(const Piece &piece);
+  int32_t getPattern(llvm::StringRef name);
   /// Tensors of the table by their whole names.
   using Names = llvm::StringMap<llvm::SmallVector<unsigned, 1>>;
   void linkSources(const Piece &piece, const Names &byName);
@@ -52,6 +53,7 @@ private:
   llvm::DenseMap<Key, uint32_t> numbers;
   std::vector<llvm::SmallVector<uint32_t>> ranks; ///< [tensor][type]
   std::vector<unsigned> types;                    ///< [number]
+  llvm::StringMap<int32_t> patterns;              ///< by name
   /// By tensor of the table and positions: all layers share their boxes.
   std::unordered_map<Piece, uint32_t, PieceHash> boxes;
   /// By tensor number, and by boxes.

@@ -81,6 +81,14 @@ static Status checkDerivation(const fb::Plan &plan, const fb::Tensor &entry) {
   return Status::success();
 }
 
+static Status checkPattern(const fb::Plan &plan, const fb::Tensor &tensor) {
+  const int64_t count = plan.patterns() ? plan.patterns()->size() : 0;
+  return tensor.pattern() >= -1 && tensor.pattern() < count
+             ? Status::success()
+             : malformed(".pattern: ", tensor.pattern(), " is not in [-1, ",
+                         count, ")");
+}
+
 static Status checkLinks(const fb::Plan &plan, uint32_t index) {
   const fb::Tensor &entry = *plan.tensors()->Get(index);
   const int64_t count = plan.tensors()->size();
@@ -124,6 +132,8 @@ Status etc::plan::checkTensors(const fb::Plan &plan) {
       return malformed(item("tensors", t), ".dtype: ", int(entry.dtype()),
                        " is not a known type");
     if (Status s = checkShapes(entry); !s.ok())
+      return under(item("tensors", t), s);
+    if (Status s = checkPattern(plan, entry); !s.ok())
       return under(item("tensors", t), s);
     auto [it, isNew] = seen.try_emplace(
         {entry.name()->string_view(), entry.type()->string_view()}, t);

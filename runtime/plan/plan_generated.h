@@ -707,6 +707,7 @@ struct TensorT : public flatbuffers::NativeTable {
   std::vector<int64_t> prev_shape{};
   int32_t tied_to = -1;
   int32_t derived_from = -1;
+  int32_t pattern = -1;
   bool is_derived = false;
 };
 
@@ -722,7 +723,8 @@ struct Tensor FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_PREV_SHAPE = 14,
     VT_TIED_TO = 16,
     VT_DERIVED_FROM = 18,
-    VT_IS_DERIVED = 20
+    VT_PATTERN = 20,
+    VT_IS_DERIVED = 22
   };
   const flatbuffers::String *name() const {
     return GetPointer<const flatbuffers::String *>(VT_NAME);
@@ -772,6 +774,12 @@ struct Tensor FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   bool mutate_derived_from(int32_t _derived_from = -1) {
     return SetField<int32_t>(VT_DERIVED_FROM, _derived_from, -1);
   }
+  int32_t pattern() const {
+    return GetField<int32_t>(VT_PATTERN, -1);
+  }
+  bool mutate_pattern(int32_t _pattern = -1) {
+    return SetField<int32_t>(VT_PATTERN, _pattern, -1);
+  }
   bool is_derived() const {
     return GetField<uint8_t>(VT_IS_DERIVED, 0) != 0;
   }
@@ -793,6 +801,7 @@ struct Tensor FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            verifier.VerifyVector(prev_shape()) &&
            VerifyField<int32_t>(verifier, VT_TIED_TO, 4) &&
            VerifyField<int32_t>(verifier, VT_DERIVED_FROM, 4) &&
+           VerifyField<int32_t>(verifier, VT_PATTERN, 4) &&
            VerifyField<uint8_t>(verifier, VT_IS_DERIVED, 1) &&
            verifier.EndTable();
   }
@@ -829,6 +838,9 @@ struct TensorBuilder {
   void add_derived_from(int32_t derived_from) {
     fbb_.AddElement<int32_t>(Tensor::VT_DERIVED_FROM, derived_from, -1);
   }
+  void add_pattern(int32_t pattern) {
+    fbb_.AddElement<int32_t>(Tensor::VT_PATTERN, pattern, -1);
+  }
   void add_is_derived(bool is_derived) {
     fbb_.AddElement<uint8_t>(Tensor::VT_IS_DERIVED, static_cast<uint8_t>(is_derived), 0);
   }
@@ -856,8 +868,10 @@ inline flatbuffers::Offset<Tensor> CreateTensor(
     flatbuffers::Offset<flatbuffers::Vector<int64_t>> prev_shape = 0,
     int32_t tied_to = -1,
     int32_t derived_from = -1,
+    int32_t pattern = -1,
     bool is_derived = false) {
   TensorBuilder builder_(_fbb);
+  builder_.add_pattern(pattern);
   builder_.add_derived_from(derived_from);
   builder_.add_tied_to(tied_to);
   builder_.add_prev_shape(prev_shape);
@@ -880,6 +894,7 @@ inline flatbuffers::Offset<Tensor> CreateTensorDirect(
     const std::vector<int64_t> *prev_shape = nullptr,
     int32_t tied_to = -1,
     int32_t derived_from = -1,
+    int32_t pattern = -1,
     bool is_derived = false) {
   auto name__ = name ? _fbb.CreateString(name) : 0;
   auto type__ = type ? _fbb.CreateString(type) : 0;
@@ -896,6 +911,7 @@ inline flatbuffers::Offset<Tensor> CreateTensorDirect(
       prev_shape__,
       tied_to,
       derived_from,
+      pattern,
       is_derived);
 }
 
@@ -1779,6 +1795,7 @@ struct PlanT : public flatbuffers::NativeTable {
   uint64_t vocab = 0;
   std::vector<uint32_t> barred{};
   std::vector<std::unique_ptr<etc::plan::fb::CertificateT>> certificates{};
+  std::vector<std::string> patterns{};
   PlanT() = default;
   PlanT(const PlanT &o);
   PlanT(PlanT&&) FLATBUFFERS_NOEXCEPT = default;
@@ -1808,7 +1825,8 @@ struct Plan FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_SUMMARY = 36,
     VT_VOCAB = 38,
     VT_BARRED = 40,
-    VT_CERTIFICATES = 42
+    VT_CERTIFICATES = 42,
+    VT_PATTERNS = 44
   };
   uint32_t version() const {
     return GetField<uint32_t>(VT_VERSION, 2);
@@ -1930,6 +1948,12 @@ struct Plan FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   flatbuffers::Vector<flatbuffers::Offset<etc::plan::fb::Certificate>> *mutable_certificates() {
     return GetPointer<flatbuffers::Vector<flatbuffers::Offset<etc::plan::fb::Certificate>> *>(VT_CERTIFICATES);
   }
+  const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *patterns() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *>(VT_PATTERNS);
+  }
+  flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *mutable_patterns() {
+    return GetPointer<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *>(VT_PATTERNS);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint32_t>(verifier, VT_VERSION, 4) &&
@@ -1971,6 +1995,9 @@ struct Plan FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyOffset(verifier, VT_CERTIFICATES) &&
            verifier.VerifyVector(certificates()) &&
            verifier.VerifyVectorOfTables(certificates()) &&
+           VerifyOffset(verifier, VT_PATTERNS) &&
+           verifier.VerifyVector(patterns()) &&
+           verifier.VerifyVectorOfStrings(patterns()) &&
            verifier.EndTable();
   }
   PlanT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
@@ -2042,6 +2069,9 @@ struct PlanBuilder {
   void add_certificates(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<etc::plan::fb::Certificate>>> certificates) {
     fbb_.AddOffset(Plan::VT_CERTIFICATES, certificates);
   }
+  void add_patterns(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> patterns) {
+    fbb_.AddOffset(Plan::VT_PATTERNS, patterns);
+  }
   explicit PlanBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -2088,11 +2118,13 @@ inline flatbuffers::Offset<Plan> CreatePlan(
     flatbuffers::Offset<etc::plan::fb::Summary> summary = 0,
     uint64_t vocab = 0,
     flatbuffers::Offset<flatbuffers::Vector<uint32_t>> barred = 0,
-    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<etc::plan::fb::Certificate>>> certificates = 0) {
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<etc::plan::fb::Certificate>>> certificates = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> patterns = 0) {
   PlanBuilder builder_(_fbb);
   builder_.add_vocab(vocab);
   builder_.add_hash(hash);
   builder_.add_features(features);
+  builder_.add_patterns(patterns);
   builder_.add_certificates(certificates);
   builder_.add_barred(barred);
   builder_.add_summary(summary);
@@ -2134,7 +2166,8 @@ inline flatbuffers::Offset<Plan> CreatePlanDirect(
     flatbuffers::Offset<etc::plan::fb::Summary> summary = 0,
     uint64_t vocab = 0,
     const std::vector<uint32_t> *barred = nullptr,
-    const std::vector<flatbuffers::Offset<etc::plan::fb::Certificate>> *certificates = nullptr) {
+    const std::vector<flatbuffers::Offset<etc::plan::fb::Certificate>> *certificates = nullptr,
+    const std::vector<flatbuffers::Offset<flatbuffers::String>> *patterns = nullptr) {
   auto model__ = model ? _fbb.CreateString(model) : 0;
   auto nodes__ = nodes ? _fbb.CreateVector<uint32_t>(*nodes) : 0;
   auto participants__ = participants ? _fbb.CreateVector<uint32_t>(*participants) : 0;
@@ -2148,6 +2181,7 @@ inline flatbuffers::Offset<Plan> CreatePlanDirect(
   auto forecast__ = forecast ? _fbb.CreateVectorOfStructs<etc::plan::fb::RoundForecast>(*forecast) : 0;
   auto barred__ = barred ? _fbb.CreateVector<uint32_t>(*barred) : 0;
   auto certificates__ = certificates ? _fbb.CreateVector<flatbuffers::Offset<etc::plan::fb::Certificate>>(*certificates) : 0;
+  auto patterns__ = patterns ? _fbb.CreateVector<flatbuffers::Offset<flatbuffers::String>>(*patterns) : 0;
   return etc::plan::fb::CreatePlan(
       _fbb,
       version,
@@ -2169,7 +2203,8 @@ inline flatbuffers::Offset<Plan> CreatePlanDirect(
       summary,
       vocab,
       barred__,
-      certificates__);
+      certificates__,
+      patterns__);
 }
 
 flatbuffers::Offset<Plan> CreatePlan(flatbuffers::FlatBufferBuilder &_fbb, const PlanT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
@@ -2253,6 +2288,7 @@ inline void Tensor::UnPackTo(TensorT *_o, const flatbuffers::resolver_function_t
   { auto _e = prev_shape(); if (_e) { _o->prev_shape.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->prev_shape[_i] = _e->Get(_i); } } }
   { auto _e = tied_to(); _o->tied_to = _e; }
   { auto _e = derived_from(); _o->derived_from = _e; }
+  { auto _e = pattern(); _o->pattern = _e; }
   { auto _e = is_derived(); _o->is_derived = _e; }
 }
 
@@ -2272,6 +2308,7 @@ inline flatbuffers::Offset<Tensor> CreateTensor(flatbuffers::FlatBufferBuilder &
   auto _prev_shape = _o->prev_shape.size() ? _fbb.CreateVector(_o->prev_shape) : 0;
   auto _tied_to = _o->tied_to;
   auto _derived_from = _o->derived_from;
+  auto _pattern = _o->pattern;
   auto _is_derived = _o->is_derived;
   return etc::plan::fb::CreateTensor(
       _fbb,
@@ -2283,6 +2320,7 @@ inline flatbuffers::Offset<Tensor> CreateTensor(flatbuffers::FlatBufferBuilder &
       _prev_shape,
       _tied_to,
       _derived_from,
+      _pattern,
       _is_derived);
 }
 
@@ -2609,7 +2647,8 @@ inline PlanT::PlanT(const PlanT &o)
         forecast(o.forecast),
         summary((o.summary) ? new etc::plan::fb::SummaryT(*o.summary) : nullptr),
         vocab(o.vocab),
-        barred(o.barred) {
+        barred(o.barred),
+        patterns(o.patterns) {
   tensors.reserve(o.tensors.size());
   for (const auto &tensors_ : o.tensors) { tensors.emplace_back((tensors_) ? new etc::plan::fb::TensorT(*tensors_) : nullptr); }
   programs.reserve(o.programs.size());
@@ -2639,6 +2678,7 @@ inline PlanT &PlanT::operator=(PlanT o) FLATBUFFERS_NOEXCEPT {
   std::swap(vocab, o.vocab);
   std::swap(barred, o.barred);
   std::swap(certificates, o.certificates);
+  std::swap(patterns, o.patterns);
   return *this;
 }
 
@@ -2671,6 +2711,7 @@ inline void Plan::UnPackTo(PlanT *_o, const flatbuffers::resolver_function_t *_r
   { auto _e = vocab(); _o->vocab = _e; }
   { auto _e = barred(); if (_e) { _o->barred.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->barred[_i] = _e->Get(_i); } } }
   { auto _e = certificates(); if (_e) { _o->certificates.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->certificates[_i] = std::unique_ptr<etc::plan::fb::CertificateT>(_e->Get(_i)->UnPack(_resolver)); } } }
+  { auto _e = patterns(); if (_e) { _o->patterns.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->patterns[_i] = _e->Get(_i)->str(); } } }
 }
 
 inline flatbuffers::Offset<Plan> Plan::Pack(flatbuffers::FlatBufferBuilder &_fbb, const PlanT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
@@ -2701,6 +2742,7 @@ inline flatbuffers::Offset<Plan> CreatePlan(flatbuffers::FlatBufferBuilder &_fbb
   auto _vocab = _o->vocab;
   auto _barred = _o->barred.size() ? _fbb.CreateVector(_o->barred) : 0;
   auto _certificates = _o->certificates.size() ? _fbb.CreateVector<flatbuffers::Offset<etc::plan::fb::Certificate>> (_o->certificates.size(), [](size_t i, _VectorArgs *__va) { return CreateCertificate(*__va->__fbb, __va->__o->certificates[i].get(), __va->__rehasher); }, &_va ) : 0;
+  auto _patterns = _o->patterns.size() ? _fbb.CreateVectorOfStrings(_o->patterns) : 0;
   return etc::plan::fb::CreatePlan(
       _fbb,
       _version,
@@ -2722,7 +2764,8 @@ inline flatbuffers::Offset<Plan> CreatePlan(flatbuffers::FlatBufferBuilder &_fbb
       _summary,
       _vocab,
       _barred,
-      _certificates);
+      _certificates,
+      _patterns);
 }
 
 inline const etc::plan::fb::Plan *GetPlan(const void *buf) {

@@ -10,21 +10,12 @@ using etc::plan::fb::OpKind;
 
 constexpr size_t kMostRows = 200;
 
-/// "layers.12.weight" is "layers.*.weight".
-static std::string withoutNumbers(const std::string &name) {
-  std::string out;
-  for (size_t i = 0; i != name.size();) {
-    size_t end = std::min(name.find('.', i), name.size());
-    std::string part = name.substr(i, end - i);
-    const bool isNumber =
-        !part.empty() &&
-        part.find_first_not_of("0123456789") == std::string::npos;
-    out += isNumber ? "*" : part;
-    if (end != name.size())
-      out += name[end++];
-    i = end;
-  }
-  return out;
+/// What its row is called: layers and experts are in one.
+static std::string rowNameOf(const PlanIndex &index,
+                             const etc::plan::fb::Tensor &tensor) {
+  return tensor.pattern() < 0
+             ? tensor.name()->str()
+             : index.plan().patterns()->Get(tensor.pattern())->str();
 }
 
 static uint64_t *volumeOf(TensorVolumes &row, OpKind kind) {
@@ -69,7 +60,7 @@ std::vector<TensorVolumes> etc::runtime::tensorVolumes(const PlanIndex &index) {
   std::vector<size_t> rowOf;
   std::vector<TensorVolumes> rows;
   for (const auto *tensor : *index.plan().tensors()) {
-    std::string name = withoutNumbers(tensor->name()->str());
+    std::string name = rowNameOf(index, *tensor);
     std::string type = tensor->type()->str();
     auto [it, isNew] = numbers.try_emplace({name, type}, rows.size());
     if (isNew)

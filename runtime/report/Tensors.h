@@ -11,10 +11,10 @@
 
 namespace etc::runtime {
 
-/// Tensors of one state type whose names differ in numbers only, over all
+/// Tensors of one state type whose names have the same pattern, over all
 /// devices.
 struct TensorVolumes {
-  std::string name; // "decoder.layers.*.mlp.linear_fc1.weight"
+  std::string name; // "decoder.layers.{layer}.mlp.linear_fc1.weight"
   std::string type;
   uint64_t moved = 0, kept = 0, derived = 0, zeroed = 0;
 

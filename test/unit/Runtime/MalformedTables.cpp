@@ -116,6 +116,12 @@ const std::vector<MalformedPlan> kMalformedTables = {
     {"UnknownDtype", twoStagePlan,
      [](fb::PlanT &p) { p.tensors[0]->dtype = static_cast<fb::DType>(9); },
      "tensors[0].dtype: 9 is not a known type"},
+    {"UnknownPattern", twoStagePlan,
+     [](fb::PlanT &p) {
+       p.patterns = {"layer.{layer}.weight"};
+       p.tensors[1]->pattern = 1;
+     },
+     "tensors[1].pattern: 1 is not in [-1, 1)"},
     {"NoAxes", twoStagePlan, [](fb::PlanT &p) { p.tensors[3]->shape.clear(); },
      "tensors[3].shape: 0 axes, from 1 to 8 are allowed"},
     {"NineAxes", twoStagePlan,
