@@ -8,7 +8,6 @@
 
 using namespace etc;
 using llvm::raw_ostream;
-using llvm::StringRef;
 using llvm::json::OStream;
 
 static void writeRow(const FrontierRow &row, raw_ostream &os) {
@@ -16,8 +15,7 @@ static void writeRow(const FrontierRow &row, raw_ostream &os) {
      << llvm::format("%-5s %-10s", stringifyPlace(row.place).data(),
                      objectiveName(row.totalFirst));
   if (!row.refusal.empty()) {
-    // The remedy is another row.
-    os << " no plan: " << StringRef(row.refusal).split(';').first << "\n";
+    os << " no plan: " << row.refusal << "\n";
     return;
   }
   os << llvm::format(

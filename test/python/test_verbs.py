@@ -76,7 +76,7 @@ def table_row(row):
     star = "*" if row.get("best") else " "
     head = f"{star} {row['place']:<5} {row['objective']:<10}"
     if "no_plan" in row:
-        return f"{head} no plan: {row['no_plan'].split(';')[0]}"
+        return f"{head} no plan: {row['no_plan']}"
     return (
         f"{head} {_format_bytes(row['moved_bytes']):>12} "
         f"{_format_bytes(row['internode_bytes']):>14} {row['split_groups']:12} "

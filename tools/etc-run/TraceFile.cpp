@@ -69,6 +69,7 @@ static Json counter(uint32_t device, double seconds, uint64_t bytes) {
   return {{"name", etc::plan::text("bytes of device ", device)},
           {"ph", "C"},
           {"pid", 0},
+          {"tid", device},
           {"ts", seconds * 1e6},
           {"args", {{"live", bytes}}}};
 }

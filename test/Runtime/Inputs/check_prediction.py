@@ -7,8 +7,7 @@ forecast, trace = (json.load(open(path)) for path in sys.argv[1:])
 peaks, end = {}, 0
 for event in trace["traceEvents"]:
     if event["ph"] == "C":
-        device = int(event["name"].removeprefix("bytes of device "))
-        peaks[device] = max(peaks.get(device, 0), event["args"]["live"])
+        peaks[event["tid"]] = max(peaks.get(event["tid"], 0), event["args"]["live"])
     if event["ph"] == "X":
         end = max(end, event["ts"] + event["dur"])
 stated = {device["device"]: device["peak_bytes"] for device in forecast["devices"]}
