@@ -110,13 +110,13 @@ static bool takeDegrees(StringRef text, MutableArrayRef<int64_t> degrees) {
   return text.empty() && !isFirst;
 }
 
-/// `stages [5, 4]`, `mtp_stage 2`, `pp_before_dp` and `zero1 buckets 100`,
-/// behind the degrees.
+/// `stages [5, 4]`, `mtp_stage 2`, `pp_before_dp`, `zero1 buckets 100` and
+/// `fsdp 4`, behind the degrees.
 static ParseResult parseRefinements(AsmParser &parser,
                                     SmallVectorImpl<int64_t> &stages,
                                     int64_t &mtpStage, bool &ppBeforeDp,
                                     bool &zero1, int64_t &bucketSize,
-                                    bool &inventory) {
+                                    bool &inventory, int64_t &fsdp) {
   if (succeeded(parser.parseOptionalKeyword("stages")) &&
       parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
         return parser.parseInteger(stages.emplace_back());
@@ -133,6 +133,10 @@ static ParseResult parseRefinements(AsmParser &parser,
       parser.parseInteger(bucketSize))
     return failure();
   inventory = succeeded(parser.parseOptionalKeyword("inventory"));
+  fsdp = 1;
+  if (succeeded(parser.parseOptionalKeyword("fsdp")) &&
+      parser.parseInteger(fsdp))
+    return failure();
   return success();
 }
 
@@ -148,15 +152,15 @@ FailureOr<ParallelAttr> ParallelAttr::parseBody(AsmParser &parser) {
            << text << "'";
   auto [pp, tp, dp, cp, ep, etp, vpp] = degrees;
   SmallVector<int64_t> stages;
-  int64_t mtpStage, bucketSize;
+  int64_t mtpStage, bucketSize, fsdp;
   bool ppBeforeDp, zero1, inventory;
   if (parseRefinements(parser, stages, mtpStage, ppBeforeDp, zero1, bucketSize,
-                       inventory))
+                       inventory, fsdp))
     return failure();
   auto attr = parser.getChecked<ParallelAttr>(
       loc, parser.getContext(), pp, tp, dp, cp, ep, etp ? etp : tp, vpp,
       ArrayRef<int64_t>(stages), mtpStage, ppBeforeDp, zero1, bucketSize,
-      inventory);
+      inventory, fsdp);
   if (!attr)
     return failure();
   return attr;
@@ -177,6 +181,8 @@ void ParallelAttr::printBody(AsmPrinter &printer) const {
     printer << " zero1";
   if (getBucketSize())
     printer << " buckets " << getBucketSize();
+  if (getFsdp() != 1)
+    printer << " fsdp " << getFsdp();
 }
 
 Attribute ParallelAttr::parse(AsmParser &parser, Type) {
@@ -218,7 +224,7 @@ LogicalResult ParallelAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    int64_t vpp, ArrayRef<int64_t> stages,
                                    int64_t mtpStage, bool ppBeforeDp,
                                    bool zero1, int64_t bucketSize,
-                                   bool inventory) {
+                                   bool inventory, int64_t fsdp) {
   if (failed(verifyDegrees(emitError,
                            {{"PP", pp}, {"TP", tp}, {"DP", dp}, {"CP", cp}})) ||
       failed(
@@ -226,6 +232,10 @@ LogicalResult ParallelAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return failure();
   if (inventory && (pp * tp * cp * ep * etp * vpp != 1 || !stages.empty()))
     return emitError() << "an inventory is of DP ranks alone";
+  if (fsdp < 1 || dp % fsdp)
+    return emitError() << "fsdp " << fsdp << " does not divide DP = " << dp;
+  if (fsdp != 1 && (zero1 || inventory || cp * ep != 1 || etp != tp))
+    return emitError() << "fsdp stands beside PP, TP and DP alone";
   if (tp * cp * dp % (ep * etp))
     return emitError() << "EP x ETP = " << ep * etp << " does not divide the "
                        << tp * cp * dp << " ranks of a stage";

@@ -22,16 +22,20 @@ def Etc_ParallelAttr : Etc_Attr<"Parallel", "parallel"> {
     are flat ranges over the data- and context-parallel ranks; with `buckets` the first chunk of the first stage is
     several buckets of at least so many elements, each cut into ranges of its own.
 
+    With `fsdp` so many data-parallel ranks in a row share one copy of all state, cut by rows as torch.chunk does it;
+    further data-parallel ranks repeat it.
+
     With `inventory` it is no configuration: its DP ranks are devices that hold whatever their `etc.workload` ops say.
 
     A stage's weights repeat after `slots` = lcm(TP, ETP x EP) ranks: rank i of a stage has slot `i mod slots` and is
     replica `i / slots`.
 
-    Example: `#etc.parallel<PP4TP2DP3>`, `#etc.parallel<PP2TP2DP4 stages [5, 4] zero1>`, `#etc.parallel<PP1DP8 zero1 buckets 40000000>`
+    Example: `#etc.parallel<PP4TP2DP3>`, `#etc.parallel<PP2TP2DP4 stages [5, 4] zero1>`, `#etc.parallel<PP1DP8 zero1 buckets 40000000>`,
+    `#etc.parallel<PP1TP2DP8 fsdp 4>`
   }];
   let parameters = (ins "int64_t":$pp, "int64_t":$tp, "int64_t":$dp, "int64_t":$cp, "int64_t":$ep, "int64_t":$etp,
                         "int64_t":$vpp, ArrayRefParameter<"int64_t">:$stages, "int64_t":$mtpStage, "bool":$ppBeforeDp, "bool":$zero1, "int64_t":$bucketSize,
-                        "bool":$inventory);
+                        "bool":$inventory, "int64_t":$fsdp);
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     int64_t getStageWorld() const { return getTp() * getCp() * getDp(); }
@@ -43,7 +47,9 @@ def Etc_ParallelAttr : Etc_Attr<"Parallel", "parallel"> {
     int64_t getRoles() const { return getPp() * getSlots() * (hasRanges() ? getReplicas() : 1); }
     int64_t getRoleReplicas() const { return hasRanges() ? 1 : getReplicas(); }
     /// Whether replicas hold state of their own.
-    bool hasRanges() const { return getZero1() || getInventory(); }
+    bool hasRanges() const { return getZero1() || ownsAll(); }
+    /// Whether replicas may differ in all that they hold, not only in flat tensors.
+    bool ownsAll() const { return getInventory() || getFsdp() > 1; }
     /// Roles are numbered stage by stage, slot by slot, replica by replica.
     int64_t getRoleIndex(RoleAttr role) const;
     RoleAttr getRole(int64_t index) const;

@@ -260,13 +260,13 @@ Entries Folder::foldLayer(ArrayRef<Piece> pieces) const {
 }
 
 /// Joins neighbours. Boxes of a flat range stay apart: each lies in one box of
-/// a shard. So does what an inventory lists, whichever tensor it is of.
+/// a shard. So does all that roles own, whichever tensor it is of.
 void Folder::join(SmallVector<Piece> &pieces) const {
   auto migration = cast<MigrationOp>(TensorOp(table[0])->getParentOp());
-  const bool isListed =
-      migration.getPrev().getInventory() || migration.getCurr().getInventory();
+  const bool isOwned =
+      migration.getPrev().ownsAll() || migration.getCurr().ownsAll();
   auto staysApart = [&](const Piece &piece) {
-    return isListed || table.isFlat(piece.tensor);
+    return isOwned || table.isFlat(piece.tensor);
   };
   if (llvm::none_of(pieces, staysApart))
     return joinPieces(pieces);

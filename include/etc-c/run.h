@@ -153,6 +153,8 @@ typedef struct etc_configuration {
                                             dp */
   uint32_t distributed_optimizer;
   uint32_t is_inventory;
+  uint32_t
+      fsdp; /* of dp, ranks in a row that share one copy; 1: each has one */
 } etc_configuration;
 
 /* The position of a rank in its grid. */

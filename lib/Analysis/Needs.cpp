@@ -46,7 +46,7 @@ std::optional<NeedsTable::Parts> NeedsTable::get(int64_t role, int64_t own) {
   // Where both sides have ranges, what a pool shares comes from what a pool
   // shared.
   int64_t pool = curr.getPool(role),
-          from = own >= 0 && curr.hasRanges() && !prev.isInventory()
+          from = own >= 0 && curr.hasRanges() && !prev.ownsAll()
                      ? prev.getPool(own)
                      : own;
   auto [shared, isNew] = ofPools.try_emplace({pool, from});

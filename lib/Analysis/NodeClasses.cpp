@@ -124,7 +124,7 @@ BenefitTable NodeClasses::countBenefits(const TensorTable &table,
           [&](int64_t place, int64_t bytes) {
             benefits.atGroups(pool, place) += bytes;
           });
-      if (prev.isInventory() || (prev.hasRanges() && !curr.hasRanges()))
+      if (prev.ownsAll() || (prev.hasRanges() && !curr.hasRanges()))
         coverage.add(
             piece,
             [&](Holder holder) {

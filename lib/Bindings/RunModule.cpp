@@ -142,6 +142,7 @@ nb::dict planConfiguration(const PlanHandle &self, int side) {
   sizes["ep"] = c.ep;
   sizes["etp"] = c.etp;
   sizes["vpp"] = c.vpp;
+  sizes["fsdp"] = c.fsdp;
   sizes["order"] = c.pipeline_first ? "tp-cp-ep-pp-dp" : "tp-cp-ep-dp-pp";
   sizes["distributed_optimizer"] = c.distributed_optimizer != 0;
   sizes["inventory"] = c.is_inventory != 0;

@@ -84,6 +84,7 @@ configurationOf(ParallelAttr parallel) {
   configuration->bucket_elements = parallel.getBucketSize();
   configuration->mtp_stage = parallel.getMtpStage();
   configuration->inventory = parallel.getInventory();
+  configuration->fsdp = parallel.getFsdp();
   return configuration;
 }
 

@@ -103,7 +103,8 @@ static ParallelAttr toParallel(OpBuilder &builder,
       builder.getContext(), parallel.pp, parallel.tp, parallel.dp, parallel.cp,
       parallel.ep, parallel.expertTp(), parallel.vpp, parallel.stages,
       parallel.mtpStage, parallel.order == request::RankOrder::TpCpEpPpDp,
-      parallel.distributedOptimizer, parallel.bucketElements(), inventory);
+      parallel.distributedOptimizer, parallel.bucketElements(), inventory,
+      parallel.fsdp);
 }
 
 static Part toPart(model::Block block) {

@@ -35,6 +35,8 @@ static void appendChunk(const model::Model &model, const Parallelism &parallel,
     llvm::SmallVector<Box> boxes;
     if (tensor.flat && parallel.distributedOptimizer)
       boxes = flatBoxes(box, (nextFlat++)->range);
+    else if (parallel.fsdp > 1)
+      boxes = rowShard(tensor, parallel, role);
     else
       boxes.push_back(std::move(box));
     for (Box &part : boxes)

@@ -28,7 +28,7 @@ Place etc::layout::placeOf(const Parallelism &parallel, int64_t rank) {
   int64_t d = i / slots;
   return {.role = {.p = block % parallel.pp,
                    .t = i % slots,
-                   .d = parallel.distributedOptimizer ? d : 0},
+                   .d = parallel.hasRanges() ? d : 0},
           .d = d};
 }
 

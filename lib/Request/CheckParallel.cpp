@@ -246,6 +246,55 @@ static Error checkOptimizer(const ModelSpec &model, const Parallelism &parallel,
   return Error::success();
 }
 
+/// Of a table, a row that the trainer sees may be no row of the planning shape.
+static Error checkRows(const ModelSpec &model, const Field &field) {
+  for (const TensorSpec &row : model.tensors) {
+    int64_t rows = 1;
+    for (size_t axis = 0; axis < row.shape.size(); ++axis)
+      if (!row.view.empty() && rows < row.view.front())
+        rows *= row.shape[axis];
+    if (!row.view.empty() && rows != row.view.front())
+      return unsatisfiable(field, row.name + ": the " +
+                                      Twine(row.view.front()) +
+                                      " rows of its view are no whole axes of "
+                                      "its shape, so that FSDP can't cut them; "
+                                      "give a shape that begins with them");
+  }
+  return Error::success();
+}
+
+/// FSDP cuts what is laid out as parameters are by rows, over data-parallel
+/// ranks in a row.
+static Error checkShards(const ModelSpec &model, const Parallelism &parallel,
+                         const Field &field) {
+  if (parallel.fsdp == 1)
+    return Error::success();
+  if (parallel.dp % parallel.fsdp != 0)
+    return unsatisfiable(
+        field, "fsdp = " + Twine(parallel.fsdp) +
+                   " does not divide dp = " + Twine(parallel.dp) + "; " +
+                   useDivisor("fsdp", parallel.dp, parallel.fsdp));
+  if (parallel.distributedOptimizer)
+    return unsatisfiable(field, "FSDP cuts optimizer states with the "
+                                "parameters, and the distributed optimizer "
+                                "cuts them alone; leave one of the two out");
+  if (parallel.cp != 1)
+    return unsatisfiable(field, "torch's FSDP shards over context-parallel "
+                                "ranks as well; count them in, as FSDP" +
+                                    Twine(parallel.fsdp * parallel.cp) +
+                                    ", and leave cp out");
+  if (parallel.ep != 1 || parallel.expertTp() != parallel.tp)
+    return unsatisfiable(field, "FSDP has no word for experts that are cut in "
+                                "another way than the rest; leave ep and etp "
+                                "out, or give the boxes in an inventory");
+  if (!canDistribute(model))
+    return unsatisfiable(field, "the states of " + model.optimizer + " in " +
+                                    model.precision +
+                                    " are not all laid out as parameters are, "
+                                    "which FSDP would cut; use dp instead");
+  return checkRows(model, field);
+}
+
 /// Every size is at most 2^20, and so is the world: products stay exact.
 static Error checkWorldSize(const Parallelism &parallel, const Field &field) {
   __int128 world = 1;
@@ -278,7 +327,8 @@ Error etc::request::checkParallel(const Request &request, const SideSpec &side,
               ? field
               : fieldAt(side.stagesWhere, (name + ".layers_per_stage").str())))
     return error;
-  for (auto check : {checkTensorParallel, checkExpertGrid, checkOptimizer})
+  for (auto check :
+       {checkTensorParallel, checkExpertGrid, checkOptimizer, checkShards})
     if (Error error = check(model, resolved.parallel, field))
       return error;
   return Error::success();

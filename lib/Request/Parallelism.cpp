@@ -34,13 +34,23 @@ static const Dimension dimensions[] = {
     {"VPP", &Parallelism::vpp},
 };
 
+/// How data-parallel ranks shard, in torch's words.
+static std::string shardsOf(const Parallelism &parallel) {
+  if (parallel.dp == parallel.fsdp)
+    return "FSDP" + std::to_string(parallel.fsdp);
+  return "HSDP" + std::to_string(parallel.dp / parallel.fsdp) + "x" +
+         std::to_string(parallel.fsdp);
+}
+
 std::string Parallelism::str() const {
   std::string text;
   for (const Dimension &dimension : dimensions) {
     // An absent ETP is not 1, but as much as TP.
     bool isEtp = dimension.size == &Parallelism::etp;
     int64_t size = this->*dimension.size;
-    if (isEtp ? size != 0 && size != tp : size != 1)
+    if (dimension.size == &Parallelism::dp && fsdp > 1)
+      text += shardsOf(*this);
+    else if (isEtp ? size != 0 && size != tp : size != 1)
       text += (dimension.name + Twine(size)).str();
   }
   if (text.empty())
@@ -74,9 +84,13 @@ public:
 
 private:
   llvm::Error parseDimension(llvm::StringRef &rest);
+  llvm::Error parseSize(llvm::StringRef name, llvm::StringRef &rest,
+                        int64_t &size);
+  llvm::Error parseShards(llvm::StringRef name, llvm::StringRef &rest);
   llvm::Error parseSuffix(llvm::StringRef suffix);
   llvm::Error parseStages(llvm::StringRef value);
   llvm::Error once(llvm::StringRef name, llvm::StringRef what);
+  llvm::Error countedTwice() const;
 
   llvm::StringRef text;
   const Field &field;
@@ -108,29 +122,70 @@ llvm::Error ShorthandParser::once(llvm::StringRef name, llvm::StringRef what) {
                               what + " once");
 }
 
-llvm::Error ShorthandParser::parseDimension(llvm::StringRef &rest) {
-  std::string name = rest.take_while(llvm::isAlpha).upper();
-  rest = rest.drop_front(name.size());
+llvm::Error ShorthandParser::parseSize(llvm::StringRef name,
+                                       llvm::StringRef &rest, int64_t &size) {
   llvm::StringRef digits = rest.take_until(llvm::isAlpha);
   rest = rest.drop_front(digits.size());
-
-  const Dimension *known = llvm::find_if(
-      dimensions, [&](const Dimension &entry) { return entry.name == name; });
-  if (known == std::end(dimensions)) {
-    llvm::SmallVector<llvm::StringRef> names;
-    for (const Dimension &dimension : dimensions)
-      names.push_back(dimension.name);
-    return malformed(field, "unknown dimension \"" + name + "\" in \"" + text +
-                                "\"; " + suggestName(name, names));
-  }
-  int64_t size;
   if (digits.empty() || !llvm::all_of(digits, llvm::isDigit) ||
       digits.getAsInteger(10, size) || size < gridBounds.least ||
       size > gridBounds.most)
     return malformed(field, "expected a positive integer up to " +
                                 Twine(gridBounds.most) + " after " + name +
                                 ", got \"" + digits + "\"");
-  parallel.*known->size = size;
+  return llvm::Error::success();
+}
+
+/// FSDP8, or HSDP2x4: the replicas, and the shards of each.
+llvm::Error ShorthandParser::parseShards(llvm::StringRef name,
+                                         llvm::StringRef &rest) {
+  int64_t replicas = 1;
+  if (name == "HSDP") {
+    if (llvm::Error error = parseSize(name, rest, replicas))
+      return error;
+    if (!rest.consume_front_insensitive("x"))
+      return malformed(field, "expected the shards of each replica after HSDP" +
+                                  Twine(replicas) + ", such as HSDP" +
+                                  Twine(replicas) + "x4, in \"" + text + "\"");
+  }
+  if (llvm::Error error = parseSize(name, rest, parallel.fsdp))
+    return error;
+  if (replicas > gridBounds.most / parallel.fsdp)
+    return malformed(field, "expected at most " + Twine(gridBounds.most) +
+                                " data-parallel ranks, got " + Twine(replicas) +
+                                " x " + Twine(parallel.fsdp));
+  parallel.dp = replicas * parallel.fsdp;
+  seen["FSDP"] = true;
+  return seen.try_emplace("DP", true).second ? llvm::Error::success()
+                                             : countedTwice();
+}
+
+llvm::Error ShorthandParser::countedTwice() const {
+  return malformed(field, "DP, FSDP and HSDP each count the data-parallel "
+                          "ranks of \"" +
+                              text +
+                              "\"; give one of them, such as HSDP2x4 for 2 "
+                              "replicas of 4 shards");
+}
+
+llvm::Error ShorthandParser::parseDimension(llvm::StringRef &rest) {
+  std::string name = rest.take_while(llvm::isAlpha).upper();
+  rest = rest.drop_front(name.size());
+  if (name == "FSDP" || name == "HSDP")
+    return parseShards(name, rest);
+  const Dimension *known = llvm::find_if(
+      dimensions, [&](const Dimension &entry) { return entry.name == name; });
+  if (known == std::end(dimensions)) {
+    llvm::SmallVector<llvm::StringRef> names;
+    for (const Dimension &dimension : dimensions)
+      names.push_back(dimension.name);
+    names.append({"FSDP", "HSDP"});
+    return malformed(field, "unknown dimension \"" + name + "\" in \"" + text +
+                                "\"; " + suggestName(name, names));
+  }
+  if (llvm::Error error = parseSize(name, rest, parallel.*known->size))
+    return error;
+  if (known->size == &Parallelism::dp && seen.contains("FSDP"))
+    return countedTwice();
   return once(name, "every dimension");
 }
 

@@ -115,6 +115,7 @@ static const MemberReader<SideSpec> sideMembers[] = {
     {"ep", readGridSize<&Parallelism::ep>},
     {"etp", readGridSize<&Parallelism::etp>},
     {"vpp", readGridSize<&Parallelism::vpp>},
+    {"fsdp", readGridSize<&Parallelism::fsdp>},
     {"parallel", skip},
     {"megatron_args", skip},
     {"order", readOrder},
@@ -184,6 +185,7 @@ static const Said said[] = {
     {"ep", ETC_SAID(ep)},
     {"etp", ETC_SAID(expertTp())},
     {"vpp", ETC_SAID(vpp)},
+    {"fsdp", ETC_SAID(fsdp)},
     {"order", ETC_SAID(order == RankOrder::TpCpEpPpDp), 0},
     {"mtp_stage", ETC_SAID(mtpStage), -1},
     {"distributed_optimizer", ETC_SAID(distributedOptimizer), 0},
@@ -247,6 +249,9 @@ Error json::readSide(const Input &input, SideSpec &side) {
   const SideSpec shorthand = side;
   if (Error error = readMembers(input, sideMembers, side))
     return error;
+  // Without further replicas, all data-parallel ranks share one copy.
+  if (shorthand.parallel.dp == 1 && !findMember(input, "dp"))
+    side.parallel.dp = std::max(side.parallel.dp, side.parallel.fsdp);
   if (Error error = checkAgreement(input, shorthand, side))
     return error;
   return checkOneSplit(input, side);

@@ -30,6 +30,7 @@ static Parallelism parallelismOf(const etc::plan::fb::Configuration &from) {
   parallel.distributedOptimizer = from.zero1();
   parallel.bucketSize = from.bucket_elements();
   parallel.mtpStage = from.mtp_stage();
+  parallel.fsdp = from.fsdp();
   return parallel;
 }
 

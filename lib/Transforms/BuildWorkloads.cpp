@@ -1,6 +1,7 @@
 //===- BuildWorkloads.cpp - What every virtual rank holds -----------------===//
 
 #include "etc/Analysis/FlatRanges.h"
+#include "etc/Analysis/RowShards.h"
 #include "etc/Transforms/Passes.h"
 
 #include "mlir/IR/Builders.h"
@@ -119,6 +120,21 @@ static void createWorkloads(OpBuilder &builder, MigrationOp migration,
   }
 }
 
+/// What the replicas of a pool hold for themselves; nothing where they are
+/// alike.
+static ReplicaRanges rangesOf(MigrationOp migration, const TensorTable &table,
+                              Side side, RoleAttr pool,
+                              ArrayRef<Piece> pieces) {
+  ParallelAttr parallel = migration.getParallel(side);
+  if (parallel.getZero1())
+    return flatRanges(migration, table, side, pool);
+  ReplicaRanges ranges;
+  if (parallel.getFsdp() > 1)
+    for (int64_t replica = 0; replica < parallel.getReplicas(); ++replica)
+      ranges.push_back(rowShards(table, parallel, side, pieces, replica));
+  return ranges;
+}
+
 namespace {
 struct BuildWorkloads : ::etc::impl::BuildWorkloadsPassBase<BuildWorkloads> {
   LogicalResult runOnMigration(MigrationOp migration) override {
@@ -132,12 +148,12 @@ struct BuildWorkloads : ::etc::impl::BuildWorkloadsPassBase<BuildWorkloads> {
         return failure();
       for (int64_t pool = 0; pool < parallel.getPools(); ++pool) {
         RoleAttr role = parallel.getPool(pool);
-        createWorkloads(builder, migration, table, side, role,
-                        PoolHoldings(migration, table, side, role).collect());
-        if (!parallel.getZero1())
-          continue;
+        const SmallVector<Piece> shared =
+            PoolHoldings(migration, table, side, role).collect();
+        if (!parallel.ownsAll())
+          createWorkloads(builder, migration, table, side, role, shared);
         for (auto [replica, pieces] :
-             llvm::enumerate(flatRanges(migration, table, side, role)))
+             llvm::enumerate(rangesOf(migration, table, side, role, shared)))
           createWorkloads(
               builder, migration, table, side,
               parallel.getRole(pool * parallel.getReplicas() + replica),

@@ -29,7 +29,7 @@ void BenefitCounter::readSide(Side side, std::vector<Pieces> &pools,
     Pieces &pool = pools[parallel.getPoolOf(role)];
     const bool isFirst = pool.empty();
     for (const Piece &piece : oracle.holdings(side, role)) {
-      if (parallel.getInventory() ||
+      if (parallel.ownsAll() ||
           (parallel.getZero1() && table.isFlat(piece.tensor)))
         ranges[role].push_back(piece);
       else if (isFirst)
@@ -144,7 +144,7 @@ void BenefitCounter::addRanges(const ReachedRoles &columns,
     for (int64_t role : roles)
       columnsOfRole[role].push_back(column);
   benefits.ofPairs.resize(curr.getRoles());
-  if (!curr.hasRanges() || prev.getInventory()) {
+  if (!curr.hasRanges() || prev.ownsAll()) {
     std::vector<ByColumn> ofPools;
     for (const Pieces &pieces : currPools)
       ofPools.push_back(countRanges(pieces, columnsOfRole));
@@ -156,7 +156,7 @@ void BenefitCounter::addRanges(const ReachedRoles &columns,
     for (auto [column, bytes] : countRanges(currRanges[role], columnsOfRole))
       ofRole[column] += bytes;
     for (auto [column, group] : llvm::enumerate(benefits.colGroup))
-      if (!prev.hasRanges() || curr.getInventory())
+      if (!prev.hasRanges() || curr.ownsAll())
         if (int64_t bytes = countPools(currRanges[role], groups[group]))
           ofRole[column] += bytes;
   }

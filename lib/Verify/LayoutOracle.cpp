@@ -36,6 +36,7 @@ static request::Parallelism toParallelism(ParallelAttr parallel) {
   result.mtpStage = parallel.getMtpStage();
   result.distributedOptimizer = parallel.getZero1();
   result.bucketSize = parallel.getBucketSize();
+  result.fsdp = parallel.getFsdp();
   return result;
 }
 
@@ -81,6 +82,8 @@ LayoutOracle::LayoutOracle(MigrationOp migration, const TensorTable &table)
         entry.tiedTo = tensor.getTiedTo()->str();
       entry.ofExpert = tensor.isOfExpert();
       entry.flat = tensor.getFlat();
+      if (auto view = tensor.getView())
+        entry.view = view->vec();
       if (auto layers = tensor.getOfLayers())
         entry.layers = model::LayerRange{(*layers)[0], (*layers)[1]};
       if (auto types = tensor.getTypes())

@@ -129,6 +129,7 @@ etc_error *etc_plan_configuration(const etc_plan *plan, etc_side side,
   to.pipeline_first = from.order() == fb::RankOrder::tp_cp_ep_pp_dp;
   to.distributed_optimizer = from.zero1();
   to.is_inventory = from.inventory();
+  to.fsdp = from.fsdp();
   return guarded(
       [&] { return copyOut(to, configuration, "etc_configuration"); });
 }

@@ -16,12 +16,15 @@ static Status checkStages(const fb::Configuration &c) {
 }
 
 static Status checkConfiguration(const fb::Configuration &c) {
-  for (auto [name, size] : {std::pair("pp", c.pp()), std::pair("tp", c.tp()),
-                            std::pair("dp", c.dp()), std::pair("cp", c.cp()),
-                            std::pair("ep", c.ep()), std::pair("etp", c.etp()),
-                            std::pair("vpp", c.vpp())})
+  for (auto [name, size] :
+       {std::pair("pp", c.pp()), std::pair("tp", c.tp()),
+        std::pair("dp", c.dp()), std::pair("cp", c.cp()),
+        std::pair("ep", c.ep()), std::pair("etp", c.etp()),
+        std::pair("vpp", c.vpp()), std::pair("fsdp", c.fsdp())})
     if (size == 0)
       return malformed(".", name, ": 0 is not at least 1");
+  if (c.dp() % c.fsdp() != 0)
+    return malformed(".fsdp: ", c.fsdp(), " does not divide dp, ", c.dp());
   if (c.order() > fb::RankOrder::MAX)
     return malformed(".order: ", static_cast<int>(c.order()),
                      " is not a known order");

@@ -20,7 +20,13 @@ static std::string describeSizes(const fb::Configuration &c) {
       text += name + std::to_string(size);
   };
   append("TP", c.tp(), 1);
-  append("DP", c.dp(), 1);
+  if (c.fsdp() == 1)
+    append("DP", c.dp(), 1);
+  else if (c.fsdp() == c.dp())
+    append("FSDP", c.fsdp(), 1);
+  else
+    text += "HSDP" + std::to_string(c.dp() / c.fsdp()) + "x" +
+            std::to_string(c.fsdp());
   append("CP", c.cp(), 1);
   append("EP", c.ep(), 1);
   append("ETP", c.etp(), c.tp());
@@ -73,7 +79,7 @@ static uint64_t replicasOfSlot(const fb::Configuration &c) {
 
 /// Whether replicas hold state of their own.
 static bool hasRanges(const fb::Configuration &c) {
-  return c.zero1() || c.inventory();
+  return c.zero1() || c.inventory() || c.fsdp() > 1;
 }
 
 uint64_t etc::plan::roleCount(const fb::Configuration &c) {

@@ -455,6 +455,7 @@ struct ConfigurationT : public flatbuffers::NativeTable {
   uint64_t bucket_elements = 0;
   int32_t mtp_stage = -1;
   bool inventory = false;
+  uint32_t fsdp = 1;
 };
 
 struct Configuration FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
@@ -473,7 +474,8 @@ struct Configuration FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_ZERO1 = 22,
     VT_BUCKET_ELEMENTS = 24,
     VT_MTP_STAGE = 26,
-    VT_INVENTORY = 28
+    VT_INVENTORY = 28,
+    VT_FSDP = 30
   };
   uint32_t pp() const {
     return GetField<uint32_t>(VT_PP, 1);
@@ -553,6 +555,12 @@ struct Configuration FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   bool mutate_inventory(bool _inventory = 0) {
     return SetField<uint8_t>(VT_INVENTORY, static_cast<uint8_t>(_inventory), 0);
   }
+  uint32_t fsdp() const {
+    return GetField<uint32_t>(VT_FSDP, 1);
+  }
+  bool mutate_fsdp(uint32_t _fsdp = 1) {
+    return SetField<uint32_t>(VT_FSDP, _fsdp, 1);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint32_t>(verifier, VT_PP, 4) &&
@@ -569,6 +577,7 @@ struct Configuration FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyField<uint64_t>(verifier, VT_BUCKET_ELEMENTS, 8) &&
            VerifyField<int32_t>(verifier, VT_MTP_STAGE, 4) &&
            VerifyField<uint8_t>(verifier, VT_INVENTORY, 1) &&
+           VerifyField<uint32_t>(verifier, VT_FSDP, 4) &&
            verifier.EndTable();
   }
   ConfigurationT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
@@ -619,6 +628,9 @@ struct ConfigurationBuilder {
   void add_inventory(bool inventory) {
     fbb_.AddElement<uint8_t>(Configuration::VT_INVENTORY, static_cast<uint8_t>(inventory), 0);
   }
+  void add_fsdp(uint32_t fsdp) {
+    fbb_.AddElement<uint32_t>(Configuration::VT_FSDP, fsdp, 1);
+  }
   explicit ConfigurationBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -644,9 +656,11 @@ inline flatbuffers::Offset<Configuration> CreateConfiguration(
     bool zero1 = false,
     uint64_t bucket_elements = 0,
     int32_t mtp_stage = -1,
-    bool inventory = false) {
+    bool inventory = false,
+    uint32_t fsdp = 1) {
   ConfigurationBuilder builder_(_fbb);
   builder_.add_bucket_elements(bucket_elements);
+  builder_.add_fsdp(fsdp);
   builder_.add_mtp_stage(mtp_stage);
   builder_.add_stages(stages);
   builder_.add_vpp(vpp);
@@ -676,7 +690,8 @@ inline flatbuffers::Offset<Configuration> CreateConfigurationDirect(
     bool zero1 = false,
     uint64_t bucket_elements = 0,
     int32_t mtp_stage = -1,
-    bool inventory = false) {
+    bool inventory = false,
+    uint32_t fsdp = 1) {
   auto stages__ = stages ? _fbb.CreateVector<uint32_t>(*stages) : 0;
   return etc::plan::fb::CreateConfiguration(
       _fbb,
@@ -692,7 +707,8 @@ inline flatbuffers::Offset<Configuration> CreateConfigurationDirect(
       zero1,
       bucket_elements,
       mtp_stage,
-      inventory);
+      inventory,
+      fsdp);
 }
 
 flatbuffers::Offset<Configuration> CreateConfiguration(flatbuffers::FlatBufferBuilder &_fbb, const ConfigurationT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
@@ -2231,6 +2247,7 @@ inline void Configuration::UnPackTo(ConfigurationT *_o, const flatbuffers::resol
   { auto _e = bucket_elements(); _o->bucket_elements = _e; }
   { auto _e = mtp_stage(); _o->mtp_stage = _e; }
   { auto _e = inventory(); _o->inventory = _e; }
+  { auto _e = fsdp(); _o->fsdp = _e; }
 }
 
 inline flatbuffers::Offset<Configuration> Configuration::Pack(flatbuffers::FlatBufferBuilder &_fbb, const ConfigurationT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
@@ -2254,6 +2271,7 @@ inline flatbuffers::Offset<Configuration> CreateConfiguration(flatbuffers::FlatB
   auto _bucket_elements = _o->bucket_elements;
   auto _mtp_stage = _o->mtp_stage;
   auto _inventory = _o->inventory;
+  auto _fsdp = _o->fsdp;
   return etc::plan::fb::CreateConfiguration(
       _fbb,
       _pp,
@@ -2268,7 +2286,8 @@ inline flatbuffers::Offset<Configuration> CreateConfiguration(flatbuffers::FlatB
       _zero1,
       _bucket_elements,
       _mtp_stage,
-      _inventory);
+      _inventory,
+      _fsdp);
 }
 
 inline TensorT *Tensor::UnPack(const flatbuffers::resolver_function_t *_resolver) const {

@@ -20,6 +20,16 @@
 
 // -----
 
+// expected-error @+1 {{fsdp 3 does not divide DP = 4}}
+"test.parallel_shards"() {a = #etc.parallel<PP1DP4 fsdp 3>} : () -> ()
+
+// -----
+
+// expected-error @+1 {{fsdp stands beside PP, TP and DP alone}}
+"test.parallel_shards_and_ranges"() {a = #etc.parallel<PP1DP4 zero1 fsdp 2>} : () -> ()
+
+// -----
+
 // expected-error @+1 {{expected a role like P0T1}}
 "test.role"() {a = #etc.role<T1P0>} : () -> ()
 

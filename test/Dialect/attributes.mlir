@@ -10,6 +10,9 @@
 // CHECK: "test.buckets"() {a = #etc.parallel<PP1DP4 zero1 buckets 100>}
 "test.buckets"() {a = #etc.parallel<PP1DP4 zero1 buckets 100>} : () -> ()
 
+// CHECK: "test.shards"() {a = #etc.parallel<PP2TP2DP8 fsdp 4>}
+"test.shards"() {a = #etc.parallel<PP2TP2DP8 fsdp 4>} : () -> ()
+
 // CHECK: "test.refined"() {a = #etc.parallel<PP2TP2DP4CP2EP4ETP1VPP2 stages [5, 4, 4, 5] mtp_stage 1 pp_before_dp zero1>}
 "test.refined"() {a = #etc.parallel<PP2TP2DP4CP2EP4ETP1VPP2 stages [5, 4, 4, 5] mtp_stage 1 pp_before_dp zero1>} : () -> ()
 

@@ -34,7 +34,7 @@ public:
   /// Whether roles of a pool hold ranges of their own.
   bool hasRanges() const { return parallel.hasRanges(); }
   /// Whether these ranges are of any tensors, not only of flat ones.
-  bool isInventory() const { return parallel.getInventory(); }
+  bool ownsAll() const { return parallel.ownsAll(); }
 
   llvm::ArrayRef<Piece> getShared(int64_t pool) const { return shared[pool]; }
   llvm::ArrayRef<Piece> getOwn(int64_t role) const { return own[role]; }

@@ -47,8 +47,8 @@ struct Piece {
 
 /// What a rank is, apart from its replica: stage p and slot t, its number in
 /// the stage modulo Parallelism::slots() (without experts, the tensor-parallel
-/// rank). All replicas of a role hold the same, but for flat ranges: these
-/// depend on the replica d as well.
+/// rank). All replicas of a role hold the same, but for flat ranges and shards
+/// of rows: these depend on the replica d as well.
 struct Role {
   int64_t p = 0;
   int64_t t = 0;
@@ -70,7 +70,7 @@ struct Place {
 /// of the grid of experts i = etp rank + ETP * (ep rank + EP * edp rank).
 int64_t rankOf(const request::Parallelism &parallel, Place place);
 /// The inverse of rankOf. The role has a `d` only with the distributed
-/// optimizer; without it the replicas of a role are alike.
+/// optimizer or FSDP; without them the replicas of a role are alike.
 Place placeOf(const request::Parallelism &parallel, int64_t rank);
 
 /// The layers of chunk k of a stage; they may be none.
@@ -94,6 +94,13 @@ bool chunkHolds(const model::Model &model, model::Block block,
 /// distributed optimizer (on the stages that hold the tensor at all).
 Box boxOf(const model::TensorTemplate &tensor,
           const request::Parallelism &parallel, int64_t t);
+
+/// The boxes of a tensor that a role with FSDP holds: of the box of its slot,
+/// what torch.chunk of the rows that the trainer sees gives the role's shard.
+/// The last shards may be smaller than the first, or empty.
+llvm::SmallVector<Box> rowShard(const model::TensorTemplate &tensor,
+                                const request::Parallelism &parallel,
+                                Role role);
 
 /// The boxes that a range of the row-major elements of a box makes, in order:
 /// at most twice its axes, less one.

@@ -49,6 +49,10 @@ struct Parallelism {
   int64_t ep = 1;  ///< expert-parallel ranks
   int64_t etp = 0; ///< tensor-parallel ranks of an expert; 0: as many as tp
   int64_t vpp = 1; ///< model chunks (virtual stages) of a stage
+  /// Data-parallel ranks in a row that share one copy of all state, cut by rows
+  /// as torch's fully_shard does it: dp is all of them (FSDP), or a multiple
+  /// (HSDP). 1: each rank has a copy.
+  int64_t fsdp = 1;
   RankOrder order = RankOrder::TpCpEpDpPp;
   /// The layers of every chunk in forward order: entry k * pp + p is chunk k of
   /// stage p. Empty where all are equal.
@@ -69,6 +73,8 @@ struct Parallelism {
   int64_t world() const { return pp * tp * cp * dp; }
   /// The tensor-parallel ranks of an expert.
   int64_t expertTp() const { return etp ? etp : tp; }
+  /// Whether the replicas of a rank hold state of their own.
+  bool hasRanges() const { return distributedOptimizer || fsdp > 1; }
   /// The ranks of a stage.
   int64_t stageSize() const { return tp * cp * dp; }
   /// How often the expert grid repeats in a stage.
@@ -82,6 +88,7 @@ struct Parallelism {
   int64_t replicas() const { return tp * cp * dp / slots(); }
   /// The shorthand, `PP4TP2`: sizes of 1 are left out, `PP1` when all are. What
   /// is not a size follows: `PP2TP2DP4+zero1+stages=5:4+order=pp-dp+mtp=0`.
+  /// Sharded replicas are `FSDP8`, or `HSDP2x4` (2 replicas of 4 shards).
   std::string str() const;
 
   bool operator==(const Parallelism &) const = default;

@@ -67,7 +67,7 @@ TEST(Json, PositionsAreThoseOfValues) {
 TEST(Json, AnErrorIsOneShortLine) {
   EXPECT_EQ(errorOf("{\"prev\": {\"a\\n\": 1}}"),
             "exit 2: r.json:1:11: error: prev: unknown field \"a\\x0A\"; "
-            "accepted: pp, tp, dp, cp, ep, etp, vpp, parallel, "
+            "accepted: pp, tp, dp, cp, ep, etp, vpp, fsdp, parallel, "
             "megatron_args, order, "
             "layers_per_stage, first_stage_layers, last_stage_layers, "
             "account_for_embedding, account_for_loss, pipeline_layout, "

@@ -64,6 +64,36 @@ TEST(Parallelism, TheGridOfExperts) {
   EXPECT_EQ(parse("TP6DP2EP2ETP2").slots(), 12);
 }
 
+TEST(Parallelism, ShardedReplicas) {
+  EXPECT_EQ(parse("FSDP8"), (Parallelism{.dp = 8, .fsdp = 8}));
+  EXPECT_EQ(parse("hsdp2X4"), (Parallelism{.dp = 8, .fsdp = 4}));
+  EXPECT_EQ(parse("TP2FSDP4"), (Parallelism{.tp = 2, .dp = 4, .fsdp = 4}));
+  EXPECT_EQ(parse("HSDP2x4TP2PP3").world(), 48);
+  EXPECT_EQ(parse("HSDP3x1").str(), "DP3");
+  for (llvm::StringRef text : {"FSDP8", "HSDP2x4", "PP2TP2FSDP4",
+                               "PP2TP2HSDP2x4+stages=1:3+order=pp-dp"})
+    EXPECT_EQ(parse(text).str(), text);
+}
+
+TEST(Parallelism, ErrorsOfShardedReplicas) {
+  const std::string twice =
+      "DP, FSDP and HSDP each count the data-parallel ranks of ";
+  for (llvm::StringRef text : {"DP2FSDP4", "FSDP4DP2", "FSDP2HSDP2x2"})
+    EXPECT_EQ(errorFor(text),
+              "exit 2: etc-opt: error: --prev: " + twice + "\"" + text.str() +
+                  "\"; give one of them, such as HSDP2x4 for 2 replicas of 4 "
+                  "shards");
+  EXPECT_EQ(errorFor("HSDP2"),
+            "exit 2: etc-opt: error: --prev: expected the shards of each "
+            "replica after HSDP2, such as HSDP2x4, in \"HSDP2\"");
+  EXPECT_EQ(errorFor("FSDP0"),
+            "exit 2: etc-opt: error: --prev: expected a positive integer up to "
+            "1048576 after FSDP, got \"0\"");
+  EXPECT_EQ(errorFor("HSDP1024x2048"),
+            "exit 2: etc-opt: error: --prev: expected at most 1048576 "
+            "data-parallel ranks, got 1024 x 2048");
+}
+
 TEST(Parallelism, Errors) {
   EXPECT_EQ(errorFor(""), "exit 2: etc-opt: error: --prev: expected a "
                           "configuration such as PP4TP2DP3, got \"\"");
@@ -72,7 +102,7 @@ TEST(Parallelism, Errors) {
   EXPECT_EQ(errorFor("PPP4"),
             "exit 2: etc-opt: error: --prev: unknown dimension \"PPP\" in "
             "\"PPP4\"; did you mean \"PP\"? accepted: PP, TP, DP, CP, EP, ETP, "
-            "VPP");
+            "VPP, FSDP, HSDP");
   EXPECT_EQ(errorFor("PP4TP"),
             "exit 2: etc-opt: error: --prev: expected a positive integer up to "
             "1048576 after TP, got \"\"");

@@ -67,7 +67,7 @@ TEST(Request, UnknownFields) {
             "paper_costs, place, objective, memory_budget, reserve");
   EXPECT_EQ(errorOf("{\"prev\": {\"pipeline\": 4}}"),
             "exit 2: r.json:1:11: error: prev: unknown field \"pipeline\"; "
-            "accepted: pp, tp, dp, cp, ep, etp, vpp, parallel, "
+            "accepted: pp, tp, dp, cp, ep, etp, vpp, fsdp, parallel, "
             "megatron_args, order, "
             "layers_per_stage, first_stage_layers, last_stage_layers, "
             "account_for_embedding, account_for_loss, pipeline_layout, "

@@ -73,6 +73,10 @@ const std::vector<MalformedPlan> kMalformedTables = {
        p.prev->stages = {1, 2, 1};
      },
      "prev.stages: 3 entries, pp x vpp is 2"},
+    {"NoShards", twoStagePlan, [](fb::PlanT &p) { p.prev->fsdp = 0; },
+     "prev.fsdp: 0 is not at least 1"},
+    {"ShardsOfNoReplica", twoStagePlan, [](fb::PlanT &p) { p.prev->fsdp = 3; },
+     "prev.fsdp: 3 does not divide dp, 2"},
     {"MtpStageBeyond", twoStagePlan,
      [](fb::PlanT &p) { p.prev->mtp_stage = 2; },
      "prev.mtp_stage: 2 is not in [-1, 2)"},
