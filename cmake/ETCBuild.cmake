@@ -33,7 +33,7 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
 
 include(GNUInstallDirs)
 include("${CMAKE_CURRENT_LIST_DIR}/ETCInstallLibraries.cmake")
-set(ETC_C_INCLUDE_DIR "${CMAKE_CURRENT_LIST_DIR}/../include")
+set(ETC_INCLUDE_DIR "${CMAKE_CURRENT_LIST_DIR}/../include")
 set(ETC_EXPORTED_SYMBOLS "${CMAKE_CURRENT_LIST_DIR}/exported-symbols.map")
 
 # A plain C++ library of the project: warnings on, exceptions on.
@@ -60,7 +60,7 @@ function(etc_add_c_library name output)
   target_compile_options(${name} PRIVATE ${ETC_WARNING_FLAGS})
   target_compile_definitions(${name} PRIVATE ETC_VERSION="${PROJECT_VERSION}")
   target_include_directories(${name} PUBLIC
-    "$<BUILD_INTERFACE:${ETC_C_INCLUDE_DIR}>" "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
+    "$<BUILD_INTERFACE:${ETC_INCLUDE_DIR}>" "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
   target_link_options(${name} PRIVATE "-Wl,--version-script=${ETC_EXPORTED_SYMBOLS}")
   if(NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize") # whose functions are in the program
     target_link_options(${name} PRIVATE -Wl,--no-undefined)

@@ -43,6 +43,8 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/runtime/simulate/clusters" DESTINATION 
 if(TARGET ETCAssignment)
   install(TARGETS ETCRequest ETCModel ETCLayout ETCAssignment ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
     COMPONENT Development)
+  install(FILES "${PROJECT_SOURCE_DIR}/include/etc/Geometry.h" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/etc"
+    COMPONENT Development)
   foreach(library Request Model Layout Optimize/Assignment)
     install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/etc/${library}/"
       DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/etc/${library}" COMPONENT Development)

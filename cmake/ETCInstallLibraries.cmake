@@ -9,7 +9,7 @@ function(etc_install_library target name description)
     LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT ${ARG_COMPONENT} NAMELINK_COMPONENT Development)
   install(EXPORT ETC-${name} NAMESPACE ETC:: DESTINATION "${CMAKE_INSTALL_LIBDIR}/cmake/ETC" COMPONENT Development)
   foreach(header ${ARG_HEADERS})
-    install(FILES "${ETC_C_INCLUDE_DIR}/${header}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/etc-c"
+    install(FILES "${ETC_INCLUDE_DIR}/${header}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/etc-c"
       COMPONENT Development)
   endforeach()
   set(ETC_PC_NAME etc-${name})
