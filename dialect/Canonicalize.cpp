@@ -14,7 +14,7 @@ static bool haveOverlap(ArrayRef<Piece> pieces) {
     for (const Piece &other : rest.drop_front()) {
       if (!other.isOfSame(rest.front()))
         break;
-      if (intersect(rest.front(), other))
+      if (intersects(rest.front(), other))
         return true;
     }
   return false;

@@ -7,40 +7,31 @@
 #ifndef ETC_DIALECT_PIECE_H
 #define ETC_DIALECT_PIECE_H
 
-#include "llvm/ADT/SmallVector.h"
+#include "etc/Geometry.h"
 
-#include <algorithm>
-#include <compare>
-#include <cstdint>
-#include <optional>
+#include "llvm/ADT/SmallVector.h"
 
 namespace etc {
 
-/// Half-open positions along an axis.
-struct Span {
-  int64_t begin = 0, end = 0;
-
-  int64_t size() const { return end - begin; }
-  bool covers(Span other) const {
-    return begin <= other.begin && other.end <= end;
-  }
-  auto operator<=>(const Span &) const = default;
-};
-
-/// The positions that two spans share; its size is not positive where there are
-/// none.
-inline Span intersect(Span a, Span b) {
-  return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
-}
-
-/// A part of one tensor of one layer and expert. Every planning shape is seen
-/// as three axes: the one that is cut (axis 0 where none is), what lies before
-/// it, and what lies behind it.
+/// A box of one tensor of one layer and expert. Every planning shape is seen as
+/// three axes: the one that is cut (axis 0 where none is), what lies before it,
+/// and what lies behind it.
 struct Piece {
+  using Owner = Piece; ///< parts of a piece are pieces of the same tensor
+  enum Axis : unsigned { Outer, Cut, Inner };
+
   unsigned tensor = 0; ///< index into the table
   int64_t layer = 0;   ///< 0 outside of layers
   int64_t expert = 0;  ///< 0 outside of experts
   Span outer, cut, inner;
+
+  static constexpr unsigned rank() { return 3; }
+  Span &operator[](unsigned axis) {
+    return axis == Outer ? outer : axis == Cut ? cut : inner;
+  }
+  const Span &operator[](unsigned axis) const {
+    return axis == Outer ? outer : axis == Cut ? cut : inner;
+  }
 
   /// Elements.
   int64_t size() const { return outer.size() * cut.size() * inner.size(); }
@@ -49,10 +40,6 @@ struct Piece {
     return tensor == other.tensor && layer == other.layer &&
            expert == other.expert;
   }
-  bool covers(const Piece &other) const {
-    return outer.covers(other.outer) && cut.covers(other.cut) &&
-           inner.covers(other.inner);
-  }
   auto operator<=>(const Piece &) const = default;
 };
 
@@ -60,11 +47,19 @@ struct PieceHash {
   size_t operator()(const Piece &piece) const;
 };
 
-/// What two parts of tensors of one shape share, named as the first; nothing
-/// where they are apart.
-std::optional<Piece> intersect(const Piece &a, const Piece &b);
-/// What is left of `a` without `b`, in up to six parts.
-llvm::SmallVector<Piece> subtract(const Piece &a, const Piece &b);
+/// What is left of `whole` without `part`, a piece of a tensor of the same
+/// shape: up to six pieces.
+inline llvm::SmallVector<Piece> subtract(const Piece &whole,
+                                         const Piece &part) {
+  llvm::SmallVector<Piece> rest;
+  forEachOutside(whole, part,
+                 [&](const Piece &piece) { rest.push_back(piece); });
+  return rest;
+}
+/// What is left of disjoint pieces without any of `parts`, all of tensors of
+/// one shape.
+llvm::SmallVector<Piece> subtract(llvm::ArrayRef<Piece> pieces,
+                                  llvm::ArrayRef<Piece> parts);
 /// Joins what lies side by side along one axis; sorts.
 void joinPieces(llvm::SmallVectorImpl<Piece> &pieces);
 

@@ -19,10 +19,10 @@ static llvm::SmallVector<HeldPart, 0>
 cutByHolders(const Piece &piece, llvm::ArrayRef<HolderIndex::Entry> entries) {
   llvm::SmallVector<HeldPart, 0> parts = {{piece, {}}}, next;
   for (const HolderIndex::Entry &entry : entries) {
-    if (!intersect(piece, entry.piece))
+    if (!intersects(piece, entry.piece))
       continue;
     // Mostly an entry has all of what is lacking.
-    if (entry.piece.covers(piece)) {
+    if (contains(entry.piece, piece)) {
       for (HeldPart &part : parts)
         llvm::append_range(part.holders, entry.holders);
       continue;

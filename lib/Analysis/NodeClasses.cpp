@@ -58,7 +58,7 @@ private:
 /// Elements of `piece` that at least one of `parts` has.
 static int64_t unionSize(const Piece &piece, ArrayRef<Piece> parts) {
   if (llvm::any_of(parts,
-                   [&](const Piece &part) { return part.covers(piece); }))
+                   [&](const Piece &part) { return contains(part, piece); }))
     return piece.size();
   SmallVector<Piece> rest = {piece};
   for (const Piece &part : parts) {

@@ -17,28 +17,28 @@ static int64_t elementsOf(const Step &step, const Portion &portion) {
 
 /// Along the outermost axis that is long enough, so that the parts of what is
 /// contiguous are contiguous; where none is, along the longest.
-static Span Piece::*chunkAxis(const Piece &piece, int64_t chunks) {
-  Span Piece::*longest = &Piece::outer;
-  for (Span Piece::*axis : {&Piece::outer, &Piece::cut, &Piece::inner}) {
-    if ((piece.*axis).size() >= chunks)
+static unsigned chunkAxis(const Piece &piece, int64_t chunks) {
+  unsigned longest = Piece::Outer;
+  for (unsigned axis = 0; axis < Piece::rank(); ++axis) {
+    if (piece[axis].size() >= chunks)
       return axis;
-    if ((piece.*axis).size() > (piece.*longest).size())
+    if (piece[axis].size() > piece[longest].size())
       longest = axis;
   }
   return longest;
 }
 
 Piece etc::partOf(const Piece &piece, int64_t chunk, int64_t chunks) {
-  Span Piece::*axis = chunkAxis(piece, chunks);
+  const unsigned axis = chunkAxis(piece, chunks);
   Piece part = piece;
-  Span whole = piece.*axis;
+  const Span whole = piece[axis];
   // Rounded up: a tensor is allocated with its first chunk, so that is never
   // empty.
   auto positionOf = [&](int64_t number) {
     return whole.begin + static_cast<int64_t>(
                              llvm::divideCeil(whole.size() * number, chunks));
   };
-  part.*axis = {positionOf(chunk), positionOf(chunk + 1)};
+  part[axis] = {positionOf(chunk), positionOf(chunk + 1)};
   return part;
 }
 

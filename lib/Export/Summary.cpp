@@ -41,7 +41,7 @@ static uint32_t nodesInUse(const fb::Plan &plan, const plan::PlanIndex &index) {
 }
 
 /// What plans that the bounds do not hold for may do.
-static llvm::StringRef describe(const plan::Exceptions &exceptions) {
+static llvm::StringRef describeExceptions(const plan::Exceptions &exceptions) {
   if (exceptions.relays && exceptions.recomputation)
     return " without relays or recomputation";
   if (exceptions.relays)
@@ -78,7 +78,7 @@ void etc::writeSummary(const fb::Plan &plan, llvm::raw_ostream &os) {
                  s.bound_internode_bytes() == s.internode_bytes();
   os << "\n  bound    " << formatBytes(s.bound_moved_bytes()) << ", "
      << formatBytes(s.bound_internode_bytes()) << " between nodes"
-     << describe(plan::exceptionsOf(plan)) << ": "
+     << describeExceptions(plan::exceptionsOf(plan)) << ": "
      << (isLeast ? "least of all role assignments"
                  : "no role assignment needs less of either")
      << ", tied copies apart (dual certificates)\n";

@@ -57,21 +57,6 @@ static PiecesOf wholeTensors(MigrationOp migration, const TensorTable &table,
   return held;
 }
 
-/// What is in none of `taken`.
-static SmallVector<Piece> without(ArrayRef<Piece> pieces,
-                                  ArrayRef<Piece> taken) {
-  SmallVector<Piece> rest(pieces);
-  for (const Piece &piece : taken) {
-    SmallVector<Piece> next;
-    for (const Piece &left : rest)
-      llvm::append_range(next, subtract(left, piece));
-    rest = std::move(next);
-    if (rest.empty())
-      break;
-  }
-  return rest;
-}
-
 LogicalResult etc::checkTarget(MigrationOp migration,
                                const TensorTable &table) {
   if (!migration.getCurr().getInventory())
@@ -93,7 +78,7 @@ LogicalResult etc::checkTarget(MigrationOp migration,
       if (std::optional<Piece> inside = intersect(piece, whole))
         state.push_back(*inside);
     SmallVector<Piece> rest =
-        found == taken.end() ? state : without(state, found->second);
+        found == taken.end() ? state : subtract(state, found->second);
     if (rest.empty())
       continue;
     auto type = cast<StateAttr>(

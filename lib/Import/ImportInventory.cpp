@@ -17,9 +17,9 @@ InventoryTensors::InventoryTensors(const Inventory &inventory,
       const Inventory::Tensor &tensor = inventory.tensors[shard.tensor];
       std::vector<int64_t> &end = ends[{tensor.name, tensor.type}];
       end.resize(tensor.shape.size());
-      for (const Inventory::Box &box : shard.boxes)
-        for (auto [axis, range] : llvm::enumerate(box))
-          end[axis] = std::max(end[axis], range.second);
+      for (const Box &box : shard.boxes)
+        for (auto [axis, span] : llvm::enumerate(box))
+          end[axis] = std::max(end[axis], span.end);
     }
 }
 
@@ -57,19 +57,18 @@ InventoryTensors::findShape(const model::TensorTemplate &tensor,
 
 /// A box as three axes; nothing where axes that share a place are cut.
 static std::optional<Piece> toPiece(TensorOp tensor, Side side, Piece piece,
-                                    const Inventory::Box &box) {
+                                    const Box &box) {
   piece.outer = piece.cut = piece.inner = {0, 1};
   ArrayRef<int64_t> shape = tensor.getShapeOn(side);
-  if (shape.size() != box.size())
+  if (shape.size() != box.rank())
     return std::nullopt;
-  for (auto [axis, range] : llvm::enumerate(box)) {
-    int64_t place = static_cast<int64_t>(axis) - tensor.getCutAxis(),
-            size = range.second - range.first;
+  for (auto [axis, part] : llvm::enumerate(box)) {
+    int64_t place = static_cast<int64_t>(axis) - tensor.getCutAxis();
     Span &span = place < 0 ? piece.outer : place == 0 ? piece.cut : piece.inner;
-    if (span.size() != 1 && size != shape[axis])
+    if (span.size() != 1 && part.size() != shape[axis])
       return std::nullopt;
-    span = {span.begin * size + range.first,
-            (span.end - 1) * size + range.second};
+    span = {span.begin * part.size() + part.begin,
+            (span.end - 1) * part.size() + part.end};
   }
   return piece;
 }
@@ -118,9 +117,8 @@ InventoryTensors::findPieces(MigrationOp migration, const TensorTable &table,
           << "', which the model does not have";
       return failure();
     }
-    for (const Inventory::Box &box : shard.boxes) {
-      if (llvm::any_of(box,
-                       [](auto range) { return range.first == range.second; }))
+    for (const Box &box : shard.boxes) {
+      if (volume(box) == 0)
         continue;
       std::optional<Piece> piece =
           toPiece(table[it->second.tensor], side, it->second, box);

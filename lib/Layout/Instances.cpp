@@ -28,7 +28,7 @@ private:
   const model::Model &model;
   const Parallelism &parallel;
   int64_t p, k;
-  Range experts;
+  Span experts;
   std::vector<Instance> instances;
 };
 } // namespace
@@ -73,7 +73,7 @@ void Lister::addLayer(unsigned begin, unsigned end, int64_t layer) {
 }
 
 std::vector<Instance> Lister::run() {
-  Range layers = layersOfChunk(model.layers, parallel, p, k);
+  Span layers = layersOfChunk(model.layers, parallel, p, k);
   unsigned count = model.tensors.size();
   for (unsigned i = 0; i < count;) {
     model::Block block = model.tensors[i].block;

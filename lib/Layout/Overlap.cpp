@@ -39,30 +39,30 @@ using Held =
     std::map<std::tuple<unsigned, int64_t, int64_t>, std::vector<const Box *>>;
 } // namespace
 
-static Held indexByTensor(llvm::ArrayRef<Piece> pieces) {
+static Held indexByTensor(llvm::ArrayRef<HeldBox> boxes) {
   Held held;
-  for (const Piece &piece : pieces)
-    held[{piece.tensor, piece.layer, piece.expert}].push_back(&piece.box);
+  for (const HeldBox &one : boxes)
+    held[{one.tensor, one.layer, one.expert}].push_back(&one.box);
   return held;
 }
 
 int64_t etc::layout::overlapBytes(const model::Model &model,
                                   const Parallelism &prev, Role prevRole,
                                   const Parallelism &curr, Role currRole) {
-  std::vector<Piece> before = holdings(model, prev, prevRole);
+  std::vector<HeldBox> before = holdings(model, prev, prevRole);
   Held held = indexByTensor(before);
   int64_t bytes = 0;
-  for (const Piece &piece : holdings(model, curr, currRole)) {
-    std::optional<unsigned> source = sourceTensor(model, prev, piece.tensor);
+  for (const HeldBox &wanted : holdings(model, curr, currRole)) {
+    std::optional<unsigned> source = sourceTensor(model, prev, wanted.tensor);
     if (!source)
       continue;
-    auto found = held.find({*source, piece.layer, piece.expert});
+    auto found = held.find({*source, wanted.layer, wanted.expert});
     if (found == held.end())
       continue;
     // The boxes of one role are disjoint.
     for (const Box *box : found->second)
-      bytes += sharedVolume(piece.box, *box) *
-               model.bytesPerElement(model.tensors[piece.tensor]);
+      bytes += sharedVolume(wanted.box, *box) *
+               model.bytesPerElement(model.tensors[wanted.tensor]);
   }
   return bytes;
 }

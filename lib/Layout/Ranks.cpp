@@ -15,13 +15,14 @@ static int64_t ranksInRow(const Parallelism &parallel) {
                                                  : parallel.stageSize();
 }
 
-int64_t etc::layout::rankOf(const Parallelism &parallel, Place place) {
+int64_t etc::layout::rankOf(const Parallelism &parallel, VirtualRank rank) {
   int64_t row = ranksInRow(parallel);
-  int64_t i = place.role.t + parallel.slots() * place.d;
-  return i % row + row * (place.role.p + parallel.pp * (i / row));
+  int64_t i = rank.role.t + parallel.slots() * rank.d;
+  return i % row + row * (rank.role.p + parallel.pp * (i / row));
 }
 
-Place etc::layout::placeOf(const Parallelism &parallel, int64_t rank) {
+VirtualRank etc::layout::virtualRank(const Parallelism &parallel,
+                                     int64_t rank) {
   int64_t row = ranksInRow(parallel), slots = parallel.slots();
   int64_t block = rank / row;
   int64_t i = rank % row + row * (block / parallel.pp);
@@ -32,8 +33,8 @@ Place etc::layout::placeOf(const Parallelism &parallel, int64_t rank) {
           .d = d};
 }
 
-Range etc::layout::layersOfChunk(int64_t layers, const Parallelism &parallel,
-                                 int64_t p, int64_t k) {
+Span etc::layout::layersOfChunk(int64_t layers, const Parallelism &parallel,
+                                int64_t p, int64_t k) {
   int64_t chunk = k * parallel.pp + p;
   if (parallel.stages.empty()) {
     int64_t count = layers / (parallel.pp * parallel.vpp);
@@ -45,13 +46,13 @@ Range etc::layout::layersOfChunk(int64_t layers, const Parallelism &parallel,
   return {begin, begin + parallel.stages[chunk]};
 }
 
-std::vector<Range>
+std::vector<Span>
 etc::layout::layersOf(int64_t layers, const Parallelism &parallel, int64_t p) {
-  std::vector<Range> ranges;
+  std::vector<Span> spans;
   for (int64_t k = 0; k < parallel.vpp; ++k)
-    if (Range range = layersOfChunk(layers, parallel, p, k); range.size())
-      ranges.push_back(range);
-  return ranges;
+    if (Span chunk = layersOfChunk(layers, parallel, p, k); !chunk.empty())
+      spans.push_back(chunk);
+  return spans;
 }
 
 bool etc::layout::chunkHolds(const model::Model &model, model::Block block,
@@ -67,8 +68,9 @@ bool etc::layout::chunkHolds(const model::Model &model, model::Block block,
     bool predictsMore = llvm::any_of(model.tensors, [](const auto &tensor) {
       return tensor.block == model::Block::Mtp;
     });
-    Range layers = layersOfChunk(model.layers, parallel, p, k);
-    return predictsMore ? layers.size() && layers.end == model.layers : isLast;
+    Span layers = layersOfChunk(model.layers, parallel, p, k);
+    return predictsMore ? !layers.empty() && layers.end == model.layers
+                        : isLast;
   }
   case model::Block::Head:
     return isLast;

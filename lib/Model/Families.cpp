@@ -17,12 +17,12 @@ public:
 
 private:
   void add(llvm::ArrayRef<Row> rows, const std::string &prefix, Block block,
-           std::optional<LayerRange> layers = std::nullopt);
+           std::optional<Span> layers = std::nullopt);
   void addVocabulary(std::string name, Block block, llvm::StringRef tiedTo);
   void addEmbedding();
   void addLayers();
   void addMlp(bool ofExperts, const std::string &prefix, Block block,
-              std::optional<LayerRange> layers);
+              std::optional<Span> layers);
   void addAttention(const std::string &prefix, Block block);
   void addPrediction(int64_t index);
 
@@ -56,7 +56,7 @@ static TensorTemplate makeTensor(const Row &row, const request::ModelSpec &spec,
 }
 
 void GptModel::add(llvm::ArrayRef<Row> rows, const std::string &prefix,
-                   Block block, std::optional<LayerRange> layers) {
+                   Block block, std::optional<Span> layers) {
   for (const Row &row : rows) {
     if (row.when && !row.when(spec))
       continue;
@@ -105,7 +105,7 @@ void GptModel::addAttention(const std::string &prefix, Block block) {
 }
 
 void GptModel::addMlp(bool ofExperts, const std::string &prefix, Block block,
-                      std::optional<LayerRange> layers) {
+                      std::optional<Span> layers) {
   if (spec.traits.fusedNames && ofExperts)
     add(normRows(/*beforeMlp=*/true), prefix, block, layers);
   add(ofExperts ? expertsRows() : mlpRows(), prefix, block, layers);
@@ -118,11 +118,10 @@ void GptModel::addLayers() {
   bool mixed = dense > 0 && dense < spec.layers;
   if (dense > 0)
     addMlp(false, prefix, Block::Layer,
-           mixed ? std::optional(LayerRange{0, dense}) : std::nullopt);
+           mixed ? std::optional(Span{0, dense}) : std::nullopt);
   if (dense < spec.layers)
     addMlp(true, prefix, Block::Layer,
-           mixed ? std::optional(LayerRange{dense, spec.layers})
-                 : std::nullopt);
+           mixed ? std::optional(Span{dense, spec.layers}) : std::nullopt);
 }
 
 /// A transformer layer like the model's last one, between projections.
@@ -176,8 +175,7 @@ etc::model::tableTensors(const request::ModelSpec &spec) {
     tensor.ofExpert = llvm::StringRef(row.name).contains("{expert}");
     tensor.view = row.view;
     tensor.types = row.types;
-    if (row.layers)
-      tensor.layers = {row.layers->first, row.layers->second};
+    tensor.layers = row.layers;
     tensors.push_back(std::move(tensor));
   }
   return tensors;

@@ -176,7 +176,7 @@ std::string etc::model::tensorName(const TensorTemplate &tensor, int64_t layer,
 
 bool etc::model::hasLayer(const TensorTemplate &tensor, int64_t layer) {
   return !tensor.isOfLayer() || !tensor.layers ||
-         (layer >= tensor.layers->begin && layer < tensor.layers->end);
+         tensor.layers->contains({layer, layer + 1});
 }
 
 int64_t etc::model::paddedVocab(int64_t vocab, int64_t tp, int64_t multiple) {
@@ -223,8 +223,7 @@ static int64_t instances(const Model &model, const TensorTemplate &tensor) {
   int64_t count = tensor.ofExpert ? model.experts : 1;
   if (!tensor.isOfLayer())
     return count;
-  return count * (tensor.layers ? tensor.layers->end - tensor.layers->begin
-                                : model.layers);
+  return count * (tensor.layers ? tensor.layers->size() : model.layers);
 }
 
 int64_t etc::model::tensorCount(const Model &model) {

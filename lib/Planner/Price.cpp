@@ -38,7 +38,7 @@ std::optional<Price> etc::priceOf(MigrationOp migration,
 }
 
 /// "12.00 GB more", "3 B less", "0 B more".
-static std::string describe(int64_t bytes) {
+static std::string describeBytes(int64_t bytes) {
   return formatBytes(std::abs(bytes)) + (bytes < 0 ? " less" : " more");
 }
 
@@ -50,8 +50,8 @@ void etc::writePrice(const Price &price, llvm::raw_ostream &os) {
   else if (price.bytes->moved == 0 && price.bytes->internode == 0)
     os << "0 B\n";
   else
-    os << describe(price.bytes->moved) << " moved, "
-       << describe(price.bytes->internode) << " between nodes\n";
+    os << describeBytes(price.bytes->moved) << " moved, "
+       << describeBytes(price.bytes->internode) << " between nodes\n";
 }
 
 void etc::writePriceJson(const std::optional<Price> &price,

@@ -7,9 +7,9 @@
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 
-#include <numeric>
 #include <optional>
 
+using namespace etc;
 using namespace etc::request;
 using namespace etc::request::json;
 using llvm::Error;
@@ -41,51 +41,6 @@ static Error checkTensors(const Inventory &inventory, const Input &tensors) {
 //===----------------------------------------------------------------------===//
 // Boxes
 //===----------------------------------------------------------------------===//
-
-using Boxes = std::vector<Inventory::Box>;
-
-static bool overlap(const Inventory::Box &a, const Inventory::Box &b) {
-  for (size_t axis = 0; axis < a.size(); ++axis)
-    if (std::max(a[axis].first, b[axis].first) >=
-        std::min(a[axis].second, b[axis].second))
-      return false;
-  return true;
-}
-
-/// The axis on which the boxes begin in most places: in its order, each box
-/// reaches few others.
-static size_t widestAxis(const Boxes &boxes) {
-  size_t widest = 0, most = 0;
-  for (size_t axis = 0; axis < boxes.front().size(); ++axis) {
-    llvm::DenseSet<int64_t> begins;
-    for (const Inventory::Box &box : boxes)
-      begins.insert(box[axis].first);
-    if (begins.size() > most)
-      std::tie(widest, most) = std::pair(axis, begins.size());
-  }
-  return widest;
-}
-
-/// Two boxes of one tensor that share elements, the earlier one first.
-static std::optional<std::pair<size_t, size_t>>
-findOverlap(const Boxes &boxes) {
-  if (boxes.empty() || boxes.front().empty())
-    return std::nullopt;
-  const size_t axis = widestAxis(boxes);
-  auto range = [&](size_t box) { return boxes[box][axis]; };
-  std::vector<size_t> order(boxes.size());
-  std::iota(order.begin(), order.end(), 0);
-  llvm::stable_sort(order, [&](size_t a, size_t b) {
-    return range(a).first < range(b).first;
-  });
-  for (size_t i = 0; i < order.size(); ++i)
-    for (size_t j = i + 1;
-         j < order.size() && range(order[j]).first < range(order[i]).second;
-         ++j)
-      if (overlap(boxes[order[i]], boxes[order[j]]))
-        return std::minmax(order[i], order[j]);
-  return std::nullopt;
-}
 
 static Error checkShards(const Inventory &inventory, const Input &shards) {
   for (auto [number, shard] : llvm::enumerate(inventory.shards))

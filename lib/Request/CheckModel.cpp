@@ -174,10 +174,10 @@ static Error checkRow(const ModelSpec &model, const TensorSpec &row,
   if (StringRef(row.name).contains("{expert}") && !ofLayer)
     return malformed(field, "a tensor of experts is one of layers; put {layer} "
                             "in its name");
-  if (row.layers && (row.layers->first >= row.layers->second ||
-                     row.layers->second > model.layers))
-    return malformed(field, "layers " + Twine(row.layers->first) + " to " +
-                                Twine(row.layers->second) +
+  if (row.layers &&
+      (row.layers->begin >= row.layers->end || row.layers->end > model.layers))
+    return malformed(field, "layers " + Twine(row.layers->begin) + " to " +
+                                Twine(row.layers->end) +
                                 " are not a range of the model's " +
                                 Twine(model.layers));
   return checkRowShape(row, field);

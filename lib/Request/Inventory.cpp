@@ -7,6 +7,7 @@
 
 #include <limits>
 
+using namespace etc;
 using namespace etc::request;
 using namespace etc::request::json;
 using llvm::Error;
@@ -89,16 +90,19 @@ static const MemberReader<Inventory::Tensor> tensorMembers[] = {
      }},
 };
 
-static Error readBox(const Input &input, Inventory::Box &box) {
-  return forElements(input, [&](const Input &axis) -> Error {
-    std::vector<int64_t> range;
-    if (Error error = readIntegers(axis, extentBounds, range))
+static Error readBox(const Input &input, Box &box) {
+  std::vector<Span> spans;
+  Error error = forElements(input, [&](const Input &axis) -> Error {
+    std::vector<int64_t> bounds;
+    if (Error error = readIntegers(axis, extentBounds, bounds))
       return error;
-    if (range.size() != 2 || range[0] > range[1])
+    if (bounds.size() != 2 || bounds[0] > bounds[1])
       return expected(axis, "the begin and the end of an axis");
-    box.push_back({range[0], range[1]});
+    spans.push_back({bounds[0], bounds[1]});
     return Error::success();
   });
+  box = Box(BoxView(spans.data(), spans.size()));
+  return error;
 }
 
 static const MemberReader<Inventory::Shard> shardMembers[] = {
@@ -143,10 +147,10 @@ static Error checkShard(const Inventory &inventory,
   if (shard.tensor >= static_cast<int64_t>(inventory.tensors.size()))
     return malformed(input.field, "there is no tensor " + Twine(shard.tensor));
   const Inventory::Tensor &tensor = inventory.tensors[shard.tensor];
-  for (const Inventory::Box &box : shard.boxes) {
-    bool fits = box.size() == tensor.shape.size();
-    for (size_t axis = 0; fits && axis < box.size(); ++axis)
-      fits = box[axis].second <= tensor.getExtent(axis);
+  for (const Box &box : shard.boxes) {
+    bool fits = box.rank() == tensor.shape.size();
+    for (unsigned axis = 0; fits && axis < box.rank(); ++axis)
+      fits = box[axis].end <= tensor.getExtent(axis);
     if (!fits)
       return malformed(input.field,
                        "a box is not within \"" + tensor.name + "\"");

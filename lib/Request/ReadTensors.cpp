@@ -43,7 +43,7 @@ static Error readLayerRange(const Input &input, TensorSpec &tensor) {
                      "expected the first layer and the one behind the last, "
                      "got " +
                          llvm::Twine(ends.size()) + " numbers");
-  tensor.layers = {ends[0], ends[1]};
+  tensor.layers = etc::Span{ends[0], ends[1]};
   return Error::success();
 }
 

@@ -42,14 +42,6 @@ void BenefitCounter::readSide(Side side, std::vector<Pieces> &pools,
 // What columns have of pieces
 //===----------------------------------------------------------------------===//
 
-/// What is left of pieces without another one.
-static SmallVector<Piece> without(ArrayRef<Piece> pieces, const Piece &taken) {
-  SmallVector<Piece> rest;
-  for (const Piece &piece : pieces)
-    llvm::append_range(rest, subtract(piece, taken));
-  return rest;
-}
-
 static int64_t sizeOf(ArrayRef<Piece> pieces) {
   int64_t size = 0;
   for (const Piece &piece : pieces)
@@ -78,7 +70,8 @@ int64_t BenefitCounter::countPools(ArrayRef<Piece> pieces,
       for (const Piece &held : list) {
         if (!held.isOfSame(key) || rest.empty())
           break;
-        rest = held.covers(piece) ? SmallVector<Piece>() : without(rest, held);
+        rest =
+            contains(held, piece) ? SmallVector<Piece>() : subtract(rest, held);
       }
     }
     last = key;
@@ -100,12 +93,12 @@ BenefitCounter::ByColumn BenefitCounter::countRanges(
       continue;
     std::map<unsigned, SmallVector<Piece>> left;
     for (const Range &range : ranges->second)
-      if (intersect(piece, range.piece))
+      if (intersects(piece, range.piece))
         for (unsigned column : columnsOfRole[range.role]) {
           auto [it, isNew] = left.try_emplace(column);
           if (isNew)
             it->second = {piece};
-          it->second = without(it->second, range.piece);
+          it->second = subtract(it->second, range.piece);
         }
     for (const auto &[column, rest] : left)
       benefits[column] += (piece.size() - sizeOf(rest)) * bytes;

@@ -17,7 +17,7 @@ static LogicalResult checkDisjoint(const Replay &replay,
       const Piece &first = writes[i]->piece, &second = writes[j]->piece;
       if (isFlat && second.cut.begin >= first.cut.end)
         break;
-      if (intersect(first, second))
+      if (intersects(first, second))
         return Refusal(writes[j]->op, Rule::Coverage)
                << "writes " << replay.getTypeName(type) << " of '"
                << replay.getTable().getName(second) << "' "
@@ -51,9 +51,9 @@ static LogicalResult checkShard(const Replay &replay, ArrayRef<Piece> wanted,
   if (elements == size)
     return success();
   SmallVector<Piece> missing =
-      remainder(SmallVector<Piece>(wanted),
-                llvm::map_to_vector(
-                    writes, [](const Access *write) { return write->piece; }));
+      subtract(wanted, llvm::map_to_vector(writes, [](const Access *write) {
+                 return write->piece;
+               }));
   return Refusal(replay.getProgram(), Rule::Coverage)
          << "never writes " << replay.getTypeName(type) << " of '"
          << table.getName(wanted.front()) << "' from position "

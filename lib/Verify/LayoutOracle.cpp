@@ -85,7 +85,7 @@ LayoutOracle::LayoutOracle(MigrationOp migration, const TensorTable &table)
       if (auto view = tensor.getView())
         entry.view = view->vec();
       if (auto layers = tensor.getOfLayers())
-        entry.layers = model::LayerRange{(*layers)[0], (*layers)[1]};
+        entry.layers = Span{(*layers)[0], (*layers)[1]};
       if (auto types = tensor.getTypes())
         for (StringRef type : types->getAsValueRange<StringAttr>())
           entry.types.push_back(type.str());
@@ -95,19 +95,19 @@ LayoutOracle::LayoutOracle(MigrationOp migration, const TensorTable &table)
 }
 
 /// A box of the planning shape as three axes.
-static Piece toPiece(TensorOp tensor, const layout::Piece &held) {
+static Piece toPiece(TensorOp tensor, const layout::HeldBox &held) {
   Piece piece{held.tensor,
               std::max<int64_t>(0, held.layer),
               std::max<int64_t>(0, held.expert),
               {0, 1},
               {0, 1},
               {0, 1}};
-  for (auto [axis, range] : llvm::enumerate(held.box)) {
+  for (auto [axis, part] : llvm::enumerate(held.box)) {
     int64_t place = static_cast<int64_t>(axis) - tensor.getCutAxis();
     Span &span = place < 0 ? piece.outer : place == 0 ? piece.cut : piece.inner;
     // Axes that share a place are whole, all but the first.
-    int64_t size = range.end - range.begin;
-    span = {span.begin * size + range.begin, (span.end - 1) * size + range.end};
+    span = {span.begin * part.size() + part.begin,
+            (span.end - 1) * part.size() + part.end};
   }
   return piece;
 }
@@ -120,7 +120,7 @@ ArrayRef<Piece> LayoutOracle::holdings(Side side, int64_t role) const {
   RoleAttr attr = model.attr.getRole(role);
   layout::Role wanted{attr.getStage(), attr.getSlot(),
                       std::max<int64_t>(0, attr.getReplica())};
-  for (const layout::Piece &held :
+  for (const layout::HeldBox &held :
        layout::holdings(model.model, model.parallel, wanted))
     pieces.push_back(toPiece(table[held.tensor], held));
   std::sort(pieces.begin(), pieces.end());

@@ -9,22 +9,11 @@ using namespace mlir;
 // Pieces
 //===----------------------------------------------------------------------===//
 
-SmallVector<Piece> etc::remainder(SmallVector<Piece> pieces,
-                                  ArrayRef<Piece> others) {
-  for (const Piece &other : others) {
-    SmallVector<Piece> rest;
-    for (const Piece &piece : pieces)
-      llvm::append_range(rest, subtract(piece, other));
-    pieces = std::move(rest);
-  }
-  return pieces;
-}
-
 bool etc::isCovered(const Piece &piece, ArrayRef<Piece> others) {
   // Mostly it is in one of them.
   return llvm::any_of(others,
-                      [&](const Piece &one) { return one.covers(piece); }) ||
-         remainder({piece}, others).empty();
+                      [&](const Piece &one) { return contains(one, piece); }) ||
+         subtract({piece}, others).empty();
 }
 
 /// Of sorted pieces, those of one tensor.
@@ -164,13 +153,9 @@ StringRef Replay::getTypeName(unsigned type) const {
 }
 
 std::string Replay::showBox(const Piece &piece) const {
-  auto show = [](Span span) {
-    return std::to_string(span.begin) + ":" + std::to_string(span.end);
-  };
   Piece whole =
       table.getWhole(piece.tensor, piece.layer, piece.expert, Side::Curr);
-  if (piece.outer == whole.outer && piece.inner == whole.inner)
-    return "[" + show(piece.cut) + "]";
-  return "[" + show(piece.outer) + ", " + show(piece.cut) + ", " +
-         show(piece.inner) + "]";
+  const bool isOfRows =
+      piece.outer == whole.outer && piece.inner == whole.inner;
+  return isOfRows ? describe(Box{piece.cut}) : describe(piece);
 }

@@ -116,9 +116,6 @@ private:
   Exchanges exchanges;
 };
 
-/// What of `pieces` none of `others` covers.
-llvm::SmallVector<Piece> remainder(llvm::SmallVector<Piece> pieces,
-                                   llvm::ArrayRef<Piece> others);
 /// Whether all of the piece is in others of its tensor.
 bool isCovered(const Piece &piece, llvm::ArrayRef<Piece> others);
 

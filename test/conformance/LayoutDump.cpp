@@ -25,9 +25,7 @@ static Array toJson(llvm::ArrayRef<int64_t> numbers) {
   return array;
 }
 
-static Array toJson(layout::Range range) {
-  return Array({range.begin, range.end});
-}
+static Array toJson(Span span) { return Array({span.begin, span.end}); }
 
 static std::string nameOf(const model::Model &model,
                           const layout::Instance &instance) {
@@ -62,16 +60,16 @@ static Object chunkOf(const model::Model &model,
     if (tensor.flat)
       continue;
     Array box;
-    for (layout::Range range : layout::boxOf(tensor, parallel, role.t))
-      box.push_back(toJson(range));
+    for (Span span : layout::boxOf(tensor, parallel, role.t))
+      box.push_back(toJson(span));
     whole.push_back(Object{{"tensor", instance.tensor},
                            {"name", nameOf(model, instance)},
                            {"box", std::move(box)}});
   }
-  for (const layout::FlatPiece &piece :
-       layout::flatPieces(model, parallel, role, k))
-    flat.push_back(Object{{"name", nameOf(model, piece.instance)},
-                          {"range", toJson(piece.range)}});
+  for (const layout::FlatSpan &flatSpan :
+       layout::flatSpans(model, parallel, role, k))
+    flat.push_back(Object{{"name", nameOf(model, flatSpan.instance)},
+                          {"range", toJson(flatSpan.span)}});
   return Object{{"layers", toJson(layout::layersOfChunk(model.layers, parallel,
                                                         role.p, k))},
                 {"holds", std::move(whole)},
@@ -82,14 +80,14 @@ static Array ranksOf(const model::Model &model,
                      const request::Parallelism &parallel) {
   Array ranks;
   for (int64_t rank = 0; rank < parallel.world(); ++rank) {
-    layout::Place place = layout::placeOf(parallel, rank);
-    place.role.d = place.d;
+    layout::VirtualRank virtualRank = layout::virtualRank(parallel, rank);
+    virtualRank.role.d = virtualRank.d;
     Array chunks;
     for (int64_t k = 0; k < parallel.vpp; ++k)
-      chunks.push_back(chunkOf(model, parallel, place.role, k));
-    ranks.push_back(Object{{"stage", place.role.p},
-                           {"slot", place.role.t},
-                           {"replica", place.d},
+      chunks.push_back(chunkOf(model, parallel, virtualRank.role, k));
+    ranks.push_back(Object{{"stage", virtualRank.role.p},
+                           {"slot", virtualRank.role.t},
+                           {"replica", virtualRank.d},
                            {"chunks", std::move(chunks)}});
   }
   return ranks;

@@ -24,14 +24,6 @@ namespace etc::model {
 /// (multi-token prediction) on the last.
 enum class Block { Embed, Layer, Final, Head, Mtp };
 
-/// Layers [begin, end).
-struct LayerRange {
-  int64_t begin = 0;
-  int64_t end = 0;
-
-  bool operator==(const LayerRange &) const = default;
-};
-
 enum class DType { BF16, FP16, FP32, FP64, I64, U8 };
 
 /// The size of an element in bytes.
@@ -70,7 +62,7 @@ struct TensorTemplate {
   /// only where the two ends of the model are on different stages.
   std::string tiedTo;
   /// The layers that have it, or all.
-  std::optional<LayerRange> layers = std::nullopt;
+  std::optional<Span> layers = std::nullopt;
   /// One for each expert, which expert parallelism cuts evenly.
   bool ofExpert = false;
   /// The names of the types that this template is laid out for; empty: all of

@@ -9,13 +9,13 @@
 #ifndef ETC_REQUEST_INVENTORY_H
 #define ETC_REQUEST_INVENTORY_H
 
+#include "etc/Geometry.h"
 #include "etc/Request/Diagnostic.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace etc::request {
@@ -34,8 +34,6 @@ struct Inventory {
                                      : shape[axis];
     }
   };
-  /// [begin, end) on every axis.
-  using Box = std::vector<std::pair<int64_t, int64_t>>;
   struct Shard {
     int64_t tensor;
     std::vector<Box> boxes; ///< disjoint

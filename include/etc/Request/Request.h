@@ -189,7 +189,7 @@ struct TensorSpec {
   int64_t split = -1; ///< the axis that tensor parallelism cuts
   bool vocabRows = false;
   std::string tiedTo = {};
-  std::optional<std::pair<int64_t, int64_t>> layers = {}; ///< [first, last)
+  std::optional<Span> layers = {};
   /// The shape that the trainer sees; empty: the same.
   std::vector<int64_t> view = {};
   /// The states that it has; empty: those that the optimizer's table says.

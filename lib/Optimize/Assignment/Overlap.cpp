@@ -24,7 +24,7 @@ std::vector<size_t> groupByFirst(const std::vector<Overlap> &overlaps,
 
 } // namespace
 
-std::optional<std::string> checkIntervals(std::span<const Interval> family) {
+std::optional<std::string> checkIntervals(std::span<const Span> family) {
   for (size_t i = 0; i < family.size(); ++i) {
     auto [begin, end] = family[i];
     At at{"intervals", i};
@@ -37,15 +37,13 @@ std::optional<std::string> checkIntervals(std::span<const Interval> family) {
   return std::nullopt;
 }
 
-std::vector<Overlap> overlaps(std::span<const Interval> a,
-                              std::span<const Interval> b) {
+std::vector<Overlap> overlaps(std::span<const Span> a,
+                              std::span<const Span> b) {
   assert(!checkIntervals(a) && !checkIntervals(b));
   std::vector<Overlap> result;
   for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
-    int64_t begin = std::max(a[i].begin, b[j].begin);
-    int64_t end = std::min(a[i].end, b[j].end);
-    if (begin < end)
-      result.push_back({int32_t(i), int32_t(j), end - begin});
+    if (int64_t shared = intersect(a[i], b[j]).size())
+      result.push_back({int32_t(i), int32_t(j), shared});
     // Whichever ends first meets nothing further.
     if (a[i].end < b[j].end)
       ++i;

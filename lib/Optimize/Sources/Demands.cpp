@@ -62,16 +62,16 @@ static void append(Fragment &fragment, const Piece &piece) {
 /// What of a piece lies before and behind its first `elements`, as nearly as
 /// whole positions of its longest axis allow.
 static std::pair<Piece, Piece> cut(const Piece &piece, int64_t elements) {
-  Span Piece::*longest = &Piece::outer;
-  for (Span Piece::*axis : {&Piece::cut, &Piece::inner})
-    if ((piece.*axis).size() > (piece.*longest).size())
+  unsigned longest = Piece::Outer;
+  for (unsigned axis : {Piece::Cut, Piece::Inner})
+    if (piece[axis].size() > piece[longest].size())
       longest = axis;
-  const int64_t positions = (piece.*longest).size(),
+  const int64_t positions = piece[longest].size(),
                 thickness = piece.size() / positions,
-                place = (piece.*longest).begin +
+                place = piece[longest].begin +
                         (elements + thickness / 2) / thickness;
   std::pair<Piece, Piece> parts(piece, piece);
-  (parts.first.*longest).end = (parts.second.*longest).begin = place;
+  parts.first[longest].end = parts.second[longest].begin = place;
   return parts;
 }
 
@@ -106,28 +106,28 @@ std::vector<Fragment> etc::cutFragment(const Fragment &fragment,
 /// that what is contiguous stays so; along the cut axis, within each of the few
 /// outer positions.
 struct Grid {
-  Span Piece::*axis;
+  unsigned axis;
   int64_t turns = 1; ///< how often the axis is gone through
 };
 
 static Grid gridOf(const Piece &piece, int64_t parts) {
   if (piece.outer.size() >= 4 * parts)
-    return {&Piece::outer};
+    return {Piece::Outer};
   if (piece.outer.size() * piece.cut.size() >= 4 * parts)
-    return {&Piece::cut, piece.outer.size()};
-  return {&Piece::inner};
+    return {Piece::Cut, piece.outer.size()};
+  return {Piece::Inner};
 }
 
 /// Appends positions [begin, end) of all turns together.
 static void appendPositions(Fragment &fragment, const Piece &piece, Grid grid,
                             int64_t begin, int64_t end) {
-  const Span all = piece.*grid.axis;
+  const Span all = piece[grid.axis];
   for (int64_t turn = 0; turn < grid.turns; ++turn) {
     Piece part = piece;
     if (grid.turns > 1)
       part.outer = {piece.outer.begin + turn, piece.outer.begin + turn + 1};
     const int64_t before = turn * all.size();
-    part.*grid.axis = {
+    part[grid.axis] = {
         all.begin + std::clamp<int64_t>(begin - before, 0, all.size()),
         all.begin + std::clamp<int64_t>(end - before, 0, all.size())};
     if (part.size() > 0)
@@ -156,7 +156,7 @@ static void divideWindow(ArrayRef<Piece> pieces, ArrayRef<int64_t> shares,
   for (const Piece &piece : pieces) {
     const int64_t size = piece.size();
     const Grid grid = gridOf(piece, count);
-    const int64_t positions = (piece.*grid.axis).size() * grid.turns;
+    const int64_t positions = piece[grid.axis].size() * grid.turns;
     int64_t begin = 0;
     for (; endOf(number) + near < behind + size; ++number) {
       const int64_t inside = endOf(number) - behind;

@@ -7,11 +7,11 @@ using namespace etc::layout;
 using request::Parallelism;
 
 TEST(Overlap, Boxes) {
-  EXPECT_EQ(volume({{0, 4}, {2, 5}}), 12);
-  EXPECT_EQ(volume({{3, 3}}), 0);
-  EXPECT_EQ(sharedVolume({{0, 4}, {2, 5}}, {{1, 9}, {4, 8}}), 3);
-  EXPECT_EQ(sharedVolume({{0, 4}}, {{6, 9}}), 0);
-  EXPECT_EQ(intersect({0, 4}, {6, 9}).size(), 0);
+  EXPECT_EQ(volume(Box{{0, 4}, {2, 5}}), 12u);
+  EXPECT_EQ(volume(Box{{3, 3}}), 0u);
+  EXPECT_EQ(sharedVolume(Box{{0, 4}, {2, 5}}, Box{{1, 9}, {4, 8}}), 3u);
+  EXPECT_EQ(sharedVolume(Box{{0, 4}}, Box{{6, 9}}), 0u);
+  EXPECT_EQ(intersect(Span{0, 4}, Span{6, 9}).size(), 0);
 }
 
 TEST(Overlap, ARoleSharesAllWithItself) {

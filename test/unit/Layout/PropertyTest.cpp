@@ -65,12 +65,12 @@ static std::map<std::string, Holders> holdersOf(const model::Model &model,
                                                 const Parallelism &parallel) {
   std::map<std::string, Holders> all;
   forEachRole(parallel, [&](Role role) {
-    for (const Piece &piece : holdings(model, parallel, role)) {
-      std::string name = tensorName(model.tensors[piece.tensor], piece.layer);
+    for (const HeldBox &one : holdings(model, parallel, role)) {
+      std::string name = tensorName(model.tensors[one.tensor], one.layer);
       Holders &holders =
           all.try_emplace(name, Holders{{}, role.p}).first->second;
       EXPECT_EQ(holders.stage, role.p) << name;
-      holders.boxes.push_back(piece.box);
+      holders.boxes.push_back(one.box);
     }
   });
   return all;
@@ -198,7 +198,7 @@ struct Counter {
 private:
   void walk(const Box &box, std::vector<int64_t> &at) {
     size_t axis = at.size();
-    if (axis == box.size()) {
+    if (axis == box.rank()) {
       int64_t index = 0;
       for (size_t i = 0; i < at.size(); ++i)
         index = index * shape[i] + at[i];
@@ -221,17 +221,17 @@ static std::map<Key, Counter> countAll(const model::Model &model,
                                        const Parallelism &parallel) {
   std::map<Key, Counter> all;
   for (int64_t rank = 0; rank < parallel.world(); ++rank)
-    for (const Piece &piece :
-         holdings(model, parallel, placeOf(parallel, rank).role)) {
-      Counter &counter = all[{piece.tensor, piece.layer, piece.expert}];
+    for (const HeldBox &one :
+         holdings(model, parallel, virtualRank(parallel, rank).role)) {
+      Counter &counter = all[{one.tensor, one.layer, one.expert}];
       if (counter.counts.empty()) {
-        counter.shape = shapeOn(model.tensors[piece.tensor], parallel);
+        counter.shape = shapeOn(model.tensors[one.tensor], parallel);
         int64_t size = 1;
         for (int64_t extent : counter.shape)
           size *= extent;
         counter.counts.assign(size, 0);
       }
-      counter.add(piece.box);
+      counter.add(one.box);
     }
   return all;
 }
@@ -294,11 +294,11 @@ TEST_F(RandomGrids, OverlapIsWhatTheHoldingsShare) {
     spec.layers = prev.pp * prev.vpp * curr.pp * curr.vpp;
     model::Model model =
         model::buildModel(spec, request::Request().types, true);
-    Role a = placeOf(prev, pick(0, prev.world() - 1)).role;
-    Role b = placeOf(curr, pick(0, curr.world() - 1)).role;
+    Role a = virtualRank(prev, pick(0, prev.world() - 1)).role;
+    Role b = virtualRank(curr, pick(0, curr.world() - 1)).role;
     int64_t bytes = 0;
-    for (const Piece &wanted : holdings(model, curr, b))
-      for (const Piece &held : holdings(model, prev, a))
+    for (const HeldBox &wanted : holdings(model, curr, b))
+      for (const HeldBox &held : holdings(model, prev, a))
         if (held.layer == wanted.layer && held.expert == wanted.expert &&
             sourceTensor(model, prev, wanted.tensor) == held.tensor)
           bytes += sharedVolume(wanted.box, held.box) *

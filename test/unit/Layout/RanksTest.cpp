@@ -2,6 +2,7 @@
 
 #include "Support.h"
 
+using namespace etc;
 using namespace etc::layout;
 using etc::model::Block;
 using etc::request::Parallelism;
@@ -17,7 +18,7 @@ TEST(Ranks, MegatronsOrder) {
 TEST(Ranks, PlaceOfIsTheInverse) {
   Parallelism parallel = {3, 4, 5};
   for (int64_t rank = 0; rank < parallel.world(); ++rank)
-    EXPECT_EQ(rankOf(parallel, placeOf(parallel, rank)), rank);
+    EXPECT_EQ(rankOf(parallel, virtualRank(parallel, rank)), rank);
 }
 
 // TP2 CP2 PP2 DP2 with stages inside of replicas: tp, cp, pp, dp.
@@ -28,7 +29,7 @@ TEST(Ranks, StagesInsideOfReplicas) {
   EXPECT_EQ(rankOf(parallel, {{0, 1}, 3}), 3 + 4 * (0 + 2 * 1));
   EXPECT_EQ(rankOf(parallel, {{1, 0}, 0}), 4);
   for (int64_t rank = 0; rank < parallel.world(); ++rank)
-    EXPECT_EQ(rankOf(parallel, placeOf(parallel, rank)), rank);
+    EXPECT_EQ(rankOf(parallel, virtualRank(parallel, rank)), rank);
 }
 
 // TP2 DP6, experts ETP1 EP4: 12 ranks a stage, the weights repeat after 4.
@@ -36,36 +37,36 @@ TEST(Ranks, ReplicasOfExpertGrids) {
   Parallelism parallel = {.pp = 2, .tp = 2, .dp = 6, .ep = 4, .etp = 1};
   EXPECT_EQ(parallel.slots(), 4);
   EXPECT_EQ(parallel.replicas(), 3);
-  EXPECT_EQ(placeOf(parallel, 12 + 7), (Place{{1, 3}, 1}));
+  EXPECT_EQ(virtualRank(parallel, 12 + 7), (VirtualRank{{1, 3}, 1}));
   for (int64_t rank = 0; rank < parallel.world(); ++rank)
-    EXPECT_EQ(rankOf(parallel, placeOf(parallel, rank)), rank);
+    EXPECT_EQ(rankOf(parallel, virtualRank(parallel, rank)), rank);
 }
 
 // A role is one of its replica's only where replicas differ.
 TEST(Ranks, OnlyTheDistributedOptimizersRolesHaveAReplica) {
   Parallelism parallel = {1, 2, 3};
-  EXPECT_EQ(placeOf(parallel, 5).role, (Role{0, 1, 0}));
+  EXPECT_EQ(virtualRank(parallel, 5).role, (Role{0, 1, 0}));
   parallel.distributedOptimizer = true;
-  EXPECT_EQ(placeOf(parallel, 5), (Place{{0, 1, 2}, 2}));
+  EXPECT_EQ(virtualRank(parallel, 5), (VirtualRank{{0, 1, 2}, 2}));
 }
 
 // Megatron: 2 stages, 2 chunks, 8 layers: stage 0 holds 0, 1, 4, 5.
 TEST(Ranks, InterleavedStages) {
   Parallelism parallel = {.pp = 2, .vpp = 2};
-  EXPECT_EQ(layersOf(8, parallel, 0), (std::vector<Range>{{0, 2}, {4, 6}}));
-  EXPECT_EQ(layersOf(8, parallel, 1), (std::vector<Range>{{2, 4}, {6, 8}}));
+  EXPECT_EQ(layersOf(8, parallel, 0), (std::vector<Span>{{0, 2}, {4, 6}}));
+  EXPECT_EQ(layersOf(8, parallel, 1), (std::vector<Span>{{2, 4}, {6, 8}}));
 }
 
 TEST(Ranks, UnevenAndEmptyStages) {
   Parallelism parallel = {.pp = 3, .vpp = 2, .stages = {1, 3, 0, 2, 0, 2}};
-  EXPECT_EQ(layersOf(8, parallel, 0), (std::vector<Range>{{0, 1}, {4, 6}}));
-  EXPECT_EQ(layersOf(8, parallel, 1), (std::vector<Range>{{1, 4}}));
-  EXPECT_EQ(layersOf(8, parallel, 2), (std::vector<Range>{{6, 8}}));
+  EXPECT_EQ(layersOf(8, parallel, 0), (std::vector<Span>{{0, 1}, {4, 6}}));
+  EXPECT_EQ(layersOf(8, parallel, 1), (std::vector<Span>{{1, 4}}));
+  EXPECT_EQ(layersOf(8, parallel, 2), (std::vector<Span>{{6, 8}}));
 }
 
 TEST(Ranks, StagesAreEvenAndContiguous) {
-  EXPECT_EQ(layersOf(36, {6, 1, 1}, 0), (std::vector<Range>{{0, 6}}));
-  EXPECT_EQ(layersOf(36, {6, 1, 1}, 5), (std::vector<Range>{{30, 36}}));
+  EXPECT_EQ(layersOf(36, {6, 1, 1}, 0), (std::vector<Span>{{0, 6}}));
+  EXPECT_EQ(layersOf(36, {6, 1, 1}, 5), (std::vector<Span>{{30, 36}}));
 }
 
 TEST(Ranks, EndsOfTheModel) {

@@ -135,11 +135,11 @@ TEST(Families, DeepSeek) {
   Model model = modelOf(specOf("deepseek-v3"));
   const std::string layer = "decoder.layers.{layer}.";
   const TensorTemplate &dense = find(model, layer + "mlp.linear_fc1.weight");
-  EXPECT_EQ(dense.layers, (LayerRange{0, 3}));
+  EXPECT_EQ(dense.layers, (Span{0, 3}));
   EXPECT_TRUE(hasLayer(dense, 2));
   EXPECT_FALSE(hasLayer(dense, 3));
   const TensorTemplate &bias = find(model, layer + "mlp.router.expert_bias");
-  EXPECT_EQ(bias.layers, (LayerRange{3, 61}));
+  EXPECT_EQ(bias.layers, (Span{3, 61}));
   EXPECT_EQ(bias.types, (std::vector<std::string>{"buffer"}));
   EXPECT_EQ(model.bytesPerElement(bias), 4);
   EXPECT_EQ(model.bytesPerElement(dense), 14);

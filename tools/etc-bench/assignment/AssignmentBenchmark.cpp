@@ -17,6 +17,7 @@
 #include <numeric>
 #include <string>
 
+using namespace etc;
 using namespace etc::assignment;
 
 namespace {
@@ -52,8 +53,8 @@ const Case kCases[] = {
     {127 * 128, {127, 128, 1}, {128, 127, 1}},
 };
 
-std::vector<Interval> split(int64_t extent, int64_t parts) {
-  std::vector<Interval> intervals;
+std::vector<Span> split(int64_t extent, int64_t parts) {
+  std::vector<Span> intervals;
   for (int64_t i = 0; i < parts; ++i)
     intervals.push_back({i * extent / parts, (i + 1) * extent / parts});
   return intervals;

@@ -3,6 +3,7 @@
 #ifndef ETC_OPTIMIZE_ASSIGNMENT_OVERLAP_H
 #define ETC_OPTIMIZE_ASSIGNMENT_OVERLAP_H
 
+#include "etc/Geometry.h"
 #include "etc/Optimize/Assignment/Problem.h"
 
 #include <cstdint>
@@ -13,18 +14,12 @@
 
 namespace etc::assignment {
 
-/// Half-open: [begin, end). Empty where begin == end.
-struct Interval {
-  int64_t begin;
-  int64_t end;
-};
-
 /// Classes (p, t) that hold layers[p] x slices[t]; class (p, t) has the index p
 /// * slices.size() + t. Both families are ascending and disjoint: each interval
 /// ends at or before the begin of the next one.
 struct BoxGrid {
-  std::vector<Interval> layers;
-  std::vector<Interval> slices;
+  std::vector<Span> layers;
+  std::vector<Span> slices;
 };
 
 /// Intervals `first` and `second` of two families share `length` > 0 units.
@@ -36,12 +31,11 @@ struct Overlap {
 
 /// Says where a family of intervals is not ascending and disjoint; nothing if
 /// it is.
-std::optional<std::string> checkIntervals(std::span<const Interval> family);
+std::optional<std::string> checkIntervals(std::span<const Span> family);
 
 /// All overlaps of two ascending, disjoint families, ascending by (first,
 /// second): at most |a| + |b| - 1.
-std::vector<Overlap> overlaps(std::span<const Interval> a,
-                              std::span<const Interval> b);
+std::vector<Overlap> overlaps(std::span<const Span> a, std::span<const Span> b);
 
 /// The edges of a problem whose rows are `roles` and whose columns are
 /// `devices`: weight (0, shared layers * shared slices), ascending by (row,

@@ -10,9 +10,9 @@
 namespace etc::assignment::testing {
 namespace {
 
-using Family = std::vector<Interval>;
+using Family = std::vector<Span>;
 
-int64_t shared(Interval a, Interval b) {
+int64_t shared(Span a, Span b) {
   return std::max<int64_t>(0,
                            std::min(a.end, b.end) - std::max(a.begin, b.begin));
 }
@@ -20,11 +20,11 @@ int64_t shared(Interval a, Interval b) {
 std::vector<Edge> allPairs(const BoxGrid &roles, const BoxGrid &devices) {
   std::vector<Edge> edges;
   int32_t row = 0;
-  for (Interval roleLayers : roles.layers)
-    for (Interval roleSlices : roles.slices) {
+  for (Span roleLayers : roles.layers)
+    for (Span roleSlices : roles.slices) {
       int32_t col = 0;
-      for (Interval layers : devices.layers)
-        for (Interval slices : devices.slices) {
+      for (Span layers : devices.layers)
+        for (Span slices : devices.slices) {
           int64_t weight =
               shared(roleLayers, layers) * shared(roleSlices, slices);
           if (weight > 0)

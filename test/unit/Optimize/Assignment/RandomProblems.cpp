@@ -16,16 +16,15 @@ Problem gridProblem(const BoxGrid &prev, const BoxGrid &curr, int64_t prevDP,
   return {supply, capacity, overlapEdges(curr, prev)};
 }
 
-std::vector<Interval> llamaStages(int64_t layers, int64_t pp) {
-  std::vector<Interval> stages = evenIntervals(layers + 2, pp);
-  for (Interval &stage : stages)
+std::vector<Span> llamaStages(int64_t layers, int64_t pp) {
+  std::vector<Span> stages = evenIntervals(layers + 2, pp);
+  for (Span &stage : stages)
     stage = {std::clamp<int64_t>(stage.begin - 1, 0, layers),
              std::clamp<int64_t>(stage.end - 1, 0, layers)};
   return stages;
 }
 
-std::vector<Interval> someIntervals(int64_t extent, int64_t parts,
-                                    Random &random) {
+std::vector<Span> someIntervals(int64_t extent, int64_t parts, Random &random) {
   return random.oneIn(2) ? evenIntervals(extent, parts)
                          : unevenIntervals(extent, parts, random);
 }
@@ -101,8 +100,8 @@ Problem repeated(const Problem &part, Random &random) {
 
 } // namespace
 
-std::vector<Interval> evenIntervals(int64_t extent, int64_t parts) {
-  std::vector<Interval> intervals;
+std::vector<Span> evenIntervals(int64_t extent, int64_t parts) {
+  std::vector<Span> intervals;
   int64_t begin = 0;
   for (int64_t i = 0; i < parts; ++i) {
     int64_t end = begin + extent / parts + (i < extent % parts ? 1 : 0);
@@ -112,13 +111,13 @@ std::vector<Interval> evenIntervals(int64_t extent, int64_t parts) {
   return intervals;
 }
 
-std::vector<Interval> unevenIntervals(int64_t extent, int64_t parts,
-                                      Random &random) {
+std::vector<Span> unevenIntervals(int64_t extent, int64_t parts,
+                                  Random &random) {
   std::vector<int64_t> cuts{0, extent};
   for (int64_t i = 1; i < parts; ++i)
     cuts.push_back(random.in(0, extent));
   std::sort(cuts.begin(), cuts.end());
-  std::vector<Interval> intervals;
+  std::vector<Span> intervals;
   for (size_t i = 0; i + 1 < cuts.size(); ++i)
     intervals.push_back({cuts[i], cuts[i + 1]});
   return intervals;

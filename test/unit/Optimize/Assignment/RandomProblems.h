@@ -33,11 +33,11 @@ private:
 
 /// [0, extent) in `parts` intervals whose lengths differ by one at most, the
 /// longer ones first.
-std::vector<Interval> evenIntervals(int64_t extent, int64_t parts);
+std::vector<Span> evenIntervals(int64_t extent, int64_t parts);
 
 /// [0, extent) in `parts` intervals cut at random, some of them empty.
-std::vector<Interval> unevenIntervals(int64_t extent, int64_t parts,
-                                      Random &random);
+std::vector<Span> unevenIntervals(int64_t extent, int64_t parts,
+                                  Random &random);
 
 /// PP, TP and DP of a configuration.
 struct Parallel {

@@ -1,4 +1,4 @@
-//===- FlatRangesTest.cpp - The distributed optimizer's ranges ------------===//
+//===- FlatSpansTest.cpp - The distributed optimizer's spans --------------===//
 
 #include "Support.h"
 
@@ -7,7 +7,7 @@ using namespace etc::layout;
 using request::Parallelism;
 
 //===----------------------------------------------------------------------===//
-// Flat ranges as boxes
+// Flat spans as boxes
 //===----------------------------------------------------------------------===//
 
 // Elements 5 to 23 of [4, 6]: the end of row 0, rows 1 and 2, most of row 3.
@@ -40,8 +40,8 @@ TEST(FlatBoxes, ThreeAxesMakeFive) {
   EXPECT_EQ(flatBoxes({{0, 4}, {0, 3}, {0, 5}}, {1, 59}).size(), 5u);
 }
 
-// Every range of a small box, against a walk over its elements.
-TEST(FlatBoxes, EveryRange) {
+// Every span of a small box, against a walk over its elements.
+TEST(FlatBoxes, EverySpan) {
   const Box box = {{1, 4}, {2, 5}, {7, 11}};
   std::vector<std::array<int64_t, 3>> order;
   for (int64_t i = 1; i < 4; ++i)
@@ -79,12 +79,12 @@ static model::Model vectors(llvm::ArrayRef<int64_t> sizes) {
   return model::buildModel(spec, request::Request().types, true);
 }
 
-static std::vector<Range> rangesOf(const model::Model &model,
-                                   const Parallelism &parallel, Role role) {
-  std::vector<Range> ranges;
-  for (const FlatPiece &piece : flatPieces(model, parallel, role, 0))
-    ranges.push_back(piece.range);
-  return ranges;
+static std::vector<Span> spansOf(const model::Model &model,
+                                 const Parallelism &parallel, Role role) {
+  std::vector<Span> spans;
+  for (const FlatSpan &flat : flatSpans(model, parallel, role, 0))
+    spans.push_back(flat.span);
+  return spans;
 }
 
 static Parallelism zero1(Parallelism parallel) {
@@ -94,55 +94,55 @@ static Parallelism zero1(Parallelism parallel) {
 
 // Sizes 100, 7, 300, backwards: t2 at 0 to 300, t1 at 320 (5 x 64) to 327, t0
 // at 384 to 484; the end is padded to 512 = 4 x 128. Two ranks have 256 each.
-TEST(FlatRanges, ReversedAndPadded) {
+TEST(FlatSpans, ReversedAndPadded) {
   model::Model model = vectors({100, 7, 300});
   Parallelism parallel = zero1({1, 1, 2});
-  using Ranges = std::vector<Range>;
-  EXPECT_EQ(rangesOf(model, parallel, {0, 0, 0}), (Ranges{{}, {}, {0, 256}}));
-  EXPECT_EQ(rangesOf(model, parallel, {0, 0, 1}),
-            (Ranges{{0, 100}, {0, 7}, {256, 300}}));
+  using Spans = std::vector<Span>;
+  EXPECT_EQ(spansOf(model, parallel, {0, 0, 0}), (Spans{{}, {}, {0, 256}}));
+  EXPECT_EQ(spansOf(model, parallel, {0, 0, 1}),
+            (Spans{{0, 100}, {0, 7}, {256, 300}}));
 }
 
 // Three ranks: lcm(3, 128) = 384, so 484 is padded to 768, 256 for each. The
 // last one begins at 512, behind everything, and holds nothing.
-TEST(FlatRanges, ARankMayHoldNothing) {
+TEST(FlatSpans, ARankMayHoldNothing) {
   model::Model model = vectors({100, 7, 300});
   Parallelism parallel = zero1({1, 1, 3});
-  EXPECT_EQ(rangesOf(model, parallel, {0, 0, 2}),
-            (std::vector<Range>{{}, {}, {}}));
+  EXPECT_EQ(spansOf(model, parallel, {0, 0, 2}),
+            (std::vector<Span>{{}, {}, {}}));
   size_t states = 0;
-  for (const Piece &piece : holdings(model, parallel, {0, 0, 2}))
-    states += model.tensors[piece.tensor].flat;
+  for (const HeldBox &held : holdings(model, parallel, {0, 0, 2}))
+    states += model.tensors[held.tensor].flat;
   EXPECT_EQ(states, 0u);
 }
 
 // Context-parallel ranks share like data-parallel ones, and count first.
-TEST(FlatRanges, ContextParallelRanksShareToo) {
+TEST(FlatSpans, ContextParallelRanksShareToo) {
   model::Model model = vectors({1000});
   Parallelism parallel = zero1({.dp = 2, .cp = 2});
   for (int64_t d = 0; d < 4; ++d)
-    EXPECT_EQ(rangesOf(model, parallel, {0, 0, d}).front(),
-              (Range{d * 256, std::min<int64_t>(1000, (d + 1) * 256)}));
+    EXPECT_EQ(spansOf(model, parallel, {0, 0, d}).front(),
+              (Span{d * 256, std::min<int64_t>(1000, (d + 1) * 256)}));
 }
 
 // The copy of the embedding on the last stage of the small model, 384 x 8 =
 // 3072 elements, comes first in the buffer and is a bucket of its own: 2 ranks
 // have 1536 each, whatever else the stage has.
-TEST(FlatRanges, TiedCopiesHaveTheirOwnBucket) {
+TEST(FlatSpans, TiedCopiesHaveTheirOwnBucket) {
   model::Model model = model::buildModel(smallSpec(), request::Request().types,
                                          /*distributedOptimizer=*/true);
   Parallelism parallel = zero1({2, 1, 2});
   for (int64_t p : {0, 1})
     for (int64_t d : {0, 1})
-      for (const FlatPiece &piece : flatPieces(model, parallel, {p, 0, d}, 0)) {
-        if (!model.tensors[piece.instance.tensor].vocabRows)
+      for (const FlatSpan &flat : flatSpans(model, parallel, {p, 0, d}, 0)) {
+        if (!model.tensors[flat.instance.tensor].vocabRows)
           continue;
-        EXPECT_EQ(piece.range, (Range{d * 1536, (d + 1) * 1536}));
+        EXPECT_EQ(flat.span, (Span{d * 1536, (d + 1) * 1536}));
       }
 }
 
 // Experts apart: EP2 over DP4 leaves each expert two ranks to share, 0 and 2.
-TEST(FlatRanges, ExpertsHaveABufferOfTheirOwn) {
+TEST(FlatSpans, ExpertsHaveABufferOfTheirOwn) {
   request::ModelSpec spec;
   spec.family = "table";
   spec.layers = 1;
@@ -153,22 +153,22 @@ TEST(FlatRanges, ExpertsHaveABufferOfTheirOwn) {
   Parallelism parallel = zero1({.dp = 4, .ep = 2});
   ASSERT_EQ(parallel.slots(), 2);
   // Slot 1, replica 1: rank 3, the last of four and expert 1's second.
-  std::vector<FlatPiece> pieces = flatPieces(model, parallel, {0, 1, 1}, 0);
-  ASSERT_EQ(pieces.size(), 2u);
-  EXPECT_EQ(pieces[0].range, (Range{384, 512}));
-  EXPECT_EQ(pieces[1].instance.expert, 1);
-  EXPECT_EQ(pieces[1].range, (Range{128, 256}));
+  std::vector<FlatSpan> spans = flatSpans(model, parallel, {0, 1, 1}, 0);
+  ASSERT_EQ(spans.size(), 2u);
+  EXPECT_EQ(spans[0].span, (Span{384, 512}));
+  EXPECT_EQ(spans[1].instance.expert, 1);
+  EXPECT_EQ(spans[1].span, (Span{128, 256}));
   // Without expert parallelism both experts are in the common buffer: e1 at 0,
   // e0 at 256, w at 512 to 1024, a quarter each.
   Parallelism without = zero1({.dp = 4});
-  EXPECT_EQ(rangesOf(model, without, {0, 0, 1}),
-            (std::vector<Range>{{}, {0, 256}, {}}));
-  EXPECT_EQ(rangesOf(model, without, {0, 0, 3}),
-            (std::vector<Range>{{256, 512}, {}, {}}));
+  EXPECT_EQ(spansOf(model, without, {0, 0, 1}),
+            (std::vector<Span>{{}, {0, 256}, {}}));
+  EXPECT_EQ(spansOf(model, without, {0, 0, 3}),
+            (std::vector<Span>{{256, 512}, {}, {}}));
 }
 
 // Interleaved chunks are models of their own, with their own buffers.
-TEST(FlatRanges, AChunkHasItsOwnBuffer) {
+TEST(FlatSpans, AChunkHasItsOwnBuffer) {
   request::ModelSpec spec;
   spec.family = "table";
   spec.layers = 4;
@@ -176,15 +176,15 @@ TEST(FlatRanges, AChunkHasItsOwnBuffer) {
   model::Model model = model::buildModel(spec, request::Request().types, true);
   Parallelism parallel = zero1({.pp = 2, .dp = 2, .vpp = 2});
   for (int64_t k : {0, 1}) {
-    std::vector<FlatPiece> pieces = flatPieces(model, parallel, {1, 0, 1}, k);
-    ASSERT_EQ(pieces.size(), 1u);
-    EXPECT_EQ(pieces[0].instance.layer, 2 * k + 1);
-    EXPECT_EQ(pieces[0].range, (Range{128, 256}));
+    std::vector<FlatSpan> spans = flatSpans(model, parallel, {1, 0, 1}, k);
+    ASSERT_EQ(spans.size(), 1u);
+    EXPECT_EQ(spans[0].instance.layer, 2 * k + 1);
+    EXPECT_EQ(spans[0].span, (Span{128, 256}));
   }
 }
 
 // What is distributed on one side only is whole on the other.
-TEST(FlatRanges, OneSideOnly) {
+TEST(FlatSpans, OneSideOnly) {
   model::Model model = vectors({512});
   Parallelism whole = {1, 1, 2};
   EXPECT_EQ(bytesOf(holdings(model, whole, {0, 0, 1}), model), 14 * 512);

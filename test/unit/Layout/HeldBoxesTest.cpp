@@ -1,4 +1,4 @@
-//===- HoldingsTest.cpp - What a role holds -------------------------------===//
+//===- HeldBoxesTest.cpp - What a role holds ------------------------------===//
 
 #include "Support.h"
 
@@ -13,9 +13,9 @@ using Row = std::pair<std::string, Box>;
 static std::vector<Row> rows(const model::Model &model,
                              const Parallelism &parallel, Role role) {
   std::vector<Row> rows;
-  for (const Piece &piece : holdings(model, parallel, role))
+  for (const HeldBox &held : holdings(model, parallel, role))
     rows.push_back(
-        {tensorName(model.tensors[piece.tensor], piece.layer), piece.box});
+        {tensorName(model.tensors[held.tensor], held.layer), held.box});
   return rows;
 }
 

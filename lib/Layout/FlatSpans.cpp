@@ -1,4 +1,4 @@
-//===- FlatRanges.cpp - What the distributed optimizer gives a rank -------===//
+//===- FlatSpans.cpp - What the distributed optimizer gives a rank --------===//
 
 #include "etc/Layout/Layout.h"
 
@@ -26,14 +26,14 @@ public:
       : ranks(ranks), rank(rank), bucketSize(bucketSize) {}
 
   /// Appends a tensor of so many elements; `alone` gives it its own bucket.
-  void append(FlatPiece &piece, int64_t elements, bool alone);
+  void append(FlatSpan &flat, int64_t elements, bool alone);
   /// Closes the last bucket.
   void finish() { closeBucket(); }
 
 private:
   struct Entry {
-    FlatPiece *piece;
-    Range at; ///< in the buffer
+    FlatSpan *flat;
+    Span at; ///< in the buffer
   };
 
   void closeBucket();
@@ -44,11 +44,11 @@ private:
 };
 } // namespace
 
-void Buffer::append(FlatPiece &piece, int64_t elements, bool alone) {
+void Buffer::append(FlatSpan &flat, int64_t elements, bool alone) {
   next = roundUp(next, startAlignment);
   if (alone && !bucket.empty())
     closeBucket();
-  bucket.push_back({&piece, {next, next + elements}});
+  bucket.push_back({&flat, {next, next + elements}});
   next += elements;
   if (alone || (bucketSize && next - bucketBegin >= bucketSize))
     closeBucket();
@@ -59,12 +59,11 @@ void Buffer::closeBucket() {
     return;
   next = roundUp(next, std::lcm(ranks, endAlignment));
   int64_t share = (next - bucketBegin) / ranks;
-  Range own = {bucketBegin + rank * share, bucketBegin + (rank + 1) * share};
+  Span own = {bucketBegin + rank * share, bucketBegin + (rank + 1) * share};
   for (Entry &entry : bucket) {
-    Range held = intersect(entry.at, own);
-    if (held.size())
-      entry.piece->range = {held.begin - entry.at.begin,
-                            held.end - entry.at.begin};
+    Span held = intersect(entry.at, own);
+    if (!held.empty())
+      entry.flat->span = held.shifted(-entry.at.begin);
   }
   bucket.clear();
   bucketBegin = next;
@@ -87,41 +86,41 @@ static bool isTiedCopy(const model::Model &model, const Parallelism &parallel,
   });
 }
 
-std::vector<FlatPiece> etc::layout::flatPieces(const model::Model &model,
-                                               const Parallelism &parallel,
-                                               Role role, int64_t k) {
+std::vector<FlatSpan> etc::layout::flatSpans(const model::Model &model,
+                                             const Parallelism &parallel,
+                                             Role role, int64_t k) {
   int64_t i = role.t + parallel.slots() * role.d;
   int64_t expertRanks = parallel.expertTp() * parallel.ep;
   // Only the reduction of the first chunk of all is worth to be overlapped.
   int64_t bucketSize = role.p == 0 && k == 0 ? parallel.bucketElements() : 0;
   Buffer dense(parallel.dp * parallel.cp, i / parallel.tp, bucketSize);
   Buffer experts(parallel.expertDp(), i / expertRanks, bucketSize);
-  std::vector<FlatPiece> pieces;
+  std::vector<FlatSpan> spans;
   for (const Instance &instance :
        instancesOf(model, parallel, role.p, k, role.t))
     if (model.tensors[instance.tensor].flat)
-      pieces.push_back({instance, {}});
+      spans.push_back({instance, {}});
   // Templates of one parameter in other types follow each other, and share its
   // place.
   auto isSameParameter = [&](const Instance &a, const Instance &b) {
     return a.layer == b.layer && a.expert == b.expert &&
            model.tensors[a.tensor].name == model.tensors[b.tensor].name;
   };
-  for (size_t n = pieces.size(); n-- > 0;) {
-    FlatPiece &piece = pieces[n];
-    if (n > 0 && isSameParameter(piece.instance, pieces[n - 1].instance))
+  for (size_t n = spans.size(); n-- > 0;) {
+    FlatSpan &flat = spans[n];
+    if (n > 0 && isSameParameter(flat.instance, spans[n - 1].instance))
       continue;
-    const TensorTemplate &tensor = model.tensors[piece.instance.tensor];
+    const TensorTemplate &tensor = model.tensors[flat.instance.tensor];
     // Without expert parallelism, experts are like any other parameters.
     bool apart = tensor.ofExpert && parallel.ep > 1;
     (apart ? experts : dense)
-        .append(piece, volume(boxOf(tensor, parallel, role.t)),
+        .append(flat, volume(boxOf(tensor, parallel, role.t)),
                 isTiedCopy(model, parallel, tensor));
   }
   dense.finish();
   experts.finish();
-  for (size_t n = 1; n < pieces.size(); ++n)
-    if (isSameParameter(pieces[n].instance, pieces[n - 1].instance))
-      pieces[n].range = pieces[n - 1].range;
-  return pieces;
+  for (size_t n = 1; n < spans.size(); ++n)
+    if (isSameParameter(spans[n].instance, spans[n - 1].instance))
+      spans[n].span = spans[n - 1].span;
+  return spans;
 }
