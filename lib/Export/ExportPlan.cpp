@@ -35,6 +35,12 @@ private:
   void accountRound(ProgramOp program, const fb::RoundT &round,
                     fb::RoundForecast &forecast);
   uint64_t bytesOf(const fb::Op &op);
+  /// Gone with the next box that the plan gets.
+  BoxView boxOf(const fb::Op &op) const {
+    return BoxView::ofBounds(
+        plan.bounds.data() + op.box(),
+        static_cast<unsigned>(plan.tensors[op.tensor()]->shape.size()));
+  }
   Piece twinOf(Piece piece) const {
     piece.tensor = table.getTwin(piece.tensor).value_or(piece.tensor);
     return piece;
@@ -158,18 +164,10 @@ void PlanExporter::writeRound(RoundOp op, fb::RoundT &round) {
   for (auto instruction : op.getBody().getOps<InstructionOpInterface>())
     writeInstruction(instruction, round.ops);
   auto key = [&](const fb::Op &op) {
-    ArrayRef<int64_t> bounds(plan.bounds);
-    size_t rank = plan.tensors[op.tensor()]->shape.size();
-    return std::tuple(op.kind(), op.peer(), op.tensor(),
-                      bounds.slice(op.box(), 2 * rank));
+    return std::tuple(op.kind(), op.peer(), op.tensor(), boxOf(op));
   };
   llvm::stable_sort(round.ops, [&](const fb::Op &a, const fb::Op &b) {
-    auto [aKind, aPeer, aTensor, aBounds] = key(a);
-    auto [bKind, bPeer, bTensor, bBounds] = key(b);
-    if (std::tie(aKind, aPeer, aTensor) != std::tie(bKind, bPeer, bTensor))
-      return std::tie(aKind, aPeer, aTensor) < std::tie(bKind, bPeer, bTensor);
-    return std::lexicographical_compare(aBounds.begin(), aBounds.end(),
-                                        bBounds.begin(), bBounds.end());
+    return key(a) < key(b);
   });
   // A shard of several boxes is released once.
   auto last = std::unique(
@@ -241,12 +239,7 @@ void PlanExporter::writeProgram(ProgramOp program) {
 //===----------------------------------------------------------------------===//
 
 uint64_t PlanExporter::bytesOf(const fb::Op &op) {
-  const fb::TensorT &tensor = *plan.tensors[op.tensor()];
-  uint64_t bytes = table.getTypeBytes(tables.getType(op.tensor()));
-  for (size_t axis = 0; axis < tensor.shape.size(); ++axis)
-    bytes *=
-        plan.bounds[op.box() + 2 * axis + 1] - plan.bounds[op.box() + 2 * axis];
-  return bytes;
+  return volume(boxOf(op)) * table.getTypeBytes(tables.getType(op.tensor()));
 }
 
 void PlanExporter::accountRound(ProgramOp program, const fb::RoundT &round,

@@ -52,10 +52,10 @@ template <typename Vector> static Json list(const Vector *values) {
   return result;
 }
 
-static Json boxJson(plan::Box box) {
+static Json boxJson(BoxView box) {
   Json ranges = Json::array();
-  for (unsigned axis = 0; axis < box.rank(); ++axis)
-    ranges.push_back({box.begin(axis), box.end(axis)});
+  for (Span span : box)
+    ranges.push_back({span.begin, span.end});
   return ranges;
 }
 
@@ -153,7 +153,7 @@ Json JsonWriter::op(const fb::Op &op, uint32_t program,
 }
 
 Json JsonWriter::device(uint32_t rank) const {
-  auto [program, replica] = index.place(rank);
+  auto [program, replica] = index.participant(rank);
   const fb::Program &entry = index.program(program);
   Json rounds = Json::array();
   for (const fb::Round *round : *entry.rounds()) {

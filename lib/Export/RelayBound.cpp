@@ -2,7 +2,8 @@
 
 #include "RelayBound.h"
 
-#include "plan/Box.h"
+#include "etc/Geometry.h"
+#include "plan/TensorSize.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/DenseSet.h"
@@ -15,32 +16,16 @@ using namespace etc;
 namespace fb = etc::plan::fb;
 
 namespace {
-/// Begin and end on every axis, one after the other.
-using Bounds = llvm::ArrayRef<int64_t>;
 /// Bytes that devices need, by how many of one node can need the same ones.
 using Needs = std::map<uint64_t, uint64_t, std::greater<>>;
 
 /// A box of a tensor, or of one that it is tied to, and how many devices have
 /// it in the end.
 struct NeededBox {
-  Bounds bounds;
+  BoxView box;
   uint64_t devices;
 };
 } // namespace
-
-static bool intersect(Bounds a, Bounds b) {
-  for (size_t at = 0; at < a.size(); at += 2)
-    if (a[at] >= b[at + 1] || b[at] >= a[at + 1])
-      return false;
-  return true;
-}
-
-static uint64_t volumeOf(Bounds bounds) {
-  uint64_t volume = 1;
-  for (size_t at = 0; at < bounds.size(); at += 2)
-    volume *= bounds[at + 1] - bounds[at];
-  return volume;
-}
 
 /// The tensors that some device has before the migration.
 static llvm::DenseSet<uint32_t> findPrevious(const fb::PlanT &plan) {
@@ -69,8 +54,8 @@ findBoxes(const fb::PlanT &plan) {
     const uint32_t source = isCopied ? tensor.tied_to : shard.tensor();
     for (uint32_t i = 0; i < shard.box_count(); ++i)
       boxes[source].push_back(
-          {Bounds(&plan.bounds[plan.boxes[shard.first_box() + i]],
-                  2 * tensor.shape.size()),
+          {BoxView::ofBounds(&plan.bounds[plan.boxes[shard.first_box() + i]],
+                             tensor.shape.size()),
            count});
   }
   return boxes;
@@ -82,15 +67,14 @@ static void addNeeds(llvm::ArrayRef<NeededBox> boxes, unsigned elementBytes,
   llvm::IntEqClasses clusters(boxes.size());
   for (unsigned i = 0; i < boxes.size(); ++i)
     for (unsigned j = 0; j < i; ++j)
-      if (intersect(boxes[i].bounds, boxes[j].bounds))
+      if (intersects(boxes[i].box, boxes[j].box))
         clusters.join(i, j);
   clusters.compress();
   std::vector<uint64_t> devices(clusters.getNumClasses()),
       bytes(clusters.getNumClasses());
   for (auto [number, box] : llvm::enumerate(boxes)) {
     devices[clusters[number]] += box.devices;
-    bytes[clusters[number]] +=
-        volumeOf(box.bounds) * elementBytes * box.devices;
+    bytes[clusters[number]] += volume(box.box) * elementBytes * box.devices;
   }
   for (auto [count, sum] : llvm::zip_equal(devices, bytes))
     needs[std::min(count, largestNode)] += sum;

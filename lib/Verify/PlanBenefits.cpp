@@ -163,23 +163,16 @@ uint32_t BenefitReader::sourceOf(uint32_t tensor) const {
 uint64_t BenefitReader::overlap(uint32_t shard, const Shards &others) const {
   uint64_t common = 0;
   for (uint32_t box = 0; box != index.boxCount(shard); ++box) {
-    const Box whole = index.shardBox(shard, box);
-    std::vector<std::vector<int64_t>> rest = {
-        {whole.bounds().begin(), whole.bounds().end()}};
+    const BoxView whole = index.shardBox(shard, box);
+    std::vector<Box> rest{Box(whole)};
     for (uint32_t other : others)
-      for (uint32_t b = 0; b != index.boxCount(other) && !rest.empty(); ++b) {
-        const Box part = index.shardBox(other, b);
-        if (!intersects(whole, part))
-          continue;
-        std::vector<std::vector<int64_t>> left;
-        for (const std::vector<int64_t> &piece : rest)
-          for (std::vector<int64_t> &outside : subtract(Box(piece), part))
-            left.push_back(std::move(outside));
-        rest = std::move(left);
-      }
-    common += whole.volume();
-    for (const std::vector<int64_t> &piece : rest)
-      common -= Box(piece).volume();
+      for (uint32_t b = 0; b != index.boxCount(other) && !rest.empty(); ++b)
+        if (const BoxView part = index.shardBox(other, b);
+            intersects(whole, part))
+          rest = subtract(rest, part);
+    common += volume(whole);
+    for (const Box &left : rest)
+      common -= volume(left);
   }
   return common;
 }

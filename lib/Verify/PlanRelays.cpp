@@ -12,7 +12,7 @@ namespace fb = etc::plan::fb;
 namespace {
 /// A box that devices have in the end.
 struct FinalBox {
-  Box box;
+  BoxView box;
   uint64_t devices, bytes; ///< bytes of one device
   bool isSeen = false;
 };
@@ -37,9 +37,9 @@ finalBoxes(const PlanIndex &index) {
       continue;
     const uint32_t source = hadHolders[tensor] ? tensor : index.primary(tensor);
     for (uint32_t b = 0; b != index.boxCount(shard); ++b) {
-      const Box box = index.shardBox(shard, b);
+      const BoxView box = index.shardBox(shard, b);
       boxes[source].push_back(
-          {box, devices, box.volume() * index.elementBytes(tensor)});
+          {box, devices, volume(box) * index.elementBytes(tensor)});
     }
   }
   return boxes;

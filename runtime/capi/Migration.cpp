@@ -82,7 +82,7 @@ Migration::Migration(std::shared_ptr<const OpenPlan> given,
                      MigrationOptions options, std::unique_ptr<Worker> device)
     : plan(std::move(given)), options(std::move(options)), index(plan->index()),
       inner(std::move(device)),
-      memory(index, index.place(this->options.bootstrap.rank).program,
+      memory(index, index.participant(this->options.bootstrap.rank).program,
              this->options.memory, inner->allocator()),
       worker(*inner, memory) {}
 
@@ -248,7 +248,7 @@ void Migration::enter(uint32_t, uint32_t round, Phase phase) {
   if (!options.progress || (phase != Phase::Pack && phase != Phase::Done))
     return;
   const auto &program =
-      index.program(index.place(options.bootstrap.rank).program);
+      index.program(index.participant(options.bootstrap.rank).program);
   options.progress(options.progressContext, round, program.rounds()->size(),
                    progress.receivedBytes);
 }
@@ -257,8 +257,8 @@ Status Migration::current(size_t position, void **data, int *stayed) const {
   if (stage != Stage::Done)
     return Status(ErrorKind::Usage,
                   "current tensors are there when etc_migration_run() is over");
-  const auto &place = index.place(options.bootstrap.rank);
-  const size_t count = index.holdings(place.program, Side::Curr).size();
+  const auto &participant = index.participant(options.bootstrap.rank);
+  const size_t count = index.holdings(participant.program, Side::Curr).size();
   if (position >= count)
     return Status(ErrorKind::Usage,
                   text("the device holds ", count,

@@ -6,6 +6,7 @@
 #include "plan/Referee.h"
 #include "plan/Relays.h"
 
+using namespace etc;
 using namespace etc::runtime;
 namespace fb = etc::plan::fb;
 
@@ -28,7 +29,7 @@ static std::span<const Holding> holdingsOf(const etc_plan *plan, etc_side side,
   const PlanIndex &index = plan->open->index();
   if (participant >= index.rankCount())
     return {};
-  return index.holdings(index.place(participant).program, sideOf(side));
+  return index.holdings(index.participant(participant).program, sideOf(side));
 }
 
 /// The holding that a caller names.
@@ -247,8 +248,10 @@ etc_error *etc_plan_box(const etc_plan *plan, etc_side side,
     const PlanIndex &tables = plan->open->index();
     if (box >= tables.boxCount(holding->shard))
       return Status(ErrorKind::Usage, text("there is no box ", box));
-    auto from = tables.shardBox(holding->shard, box).bounds();
-    std::copy(from.begin(), from.end(), bounds);
+    for (etc::Span span : tables.shardBox(holding->shard, box)) {
+      *bounds++ = span.begin;
+      *bounds++ = span.end;
+    }
     return Status::success();
   });
 }

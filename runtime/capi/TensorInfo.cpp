@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+using namespace etc;
 using namespace etc::runtime;
-using etc::plan::Box;
 namespace fb = etc::plan::fb;
 
 static_assert(ETC_MAX_AXES == etc::plan::kMaxRank);
@@ -15,7 +15,7 @@ namespace {
 /// The planning shape may factor an axis that the trainer has as one: its local
 /// extent is the product of the factors'. Or it merges axes: all but the first
 /// of them are whole. Empty where the view is neither.
-std::vector<int64_t> groupAxes(const fb::Tensor &tensor, Box box) {
+std::vector<int64_t> groupAxes(const fb::Tensor &tensor, BoxView box) {
   const auto &shape = *tensor.shape(), &view = *tensor.view();
   std::vector<int64_t> local;
   uint32_t axis = 0;
@@ -23,7 +23,7 @@ std::vector<int64_t> groupAxes(const fb::Tensor &tensor, Box box) {
     int64_t global = 1, part = 1, rest = 1;
     while (global < view.Get(seen) && axis < shape.size()) {
       global *= shape.Get(axis);
-      part *= box.extent(axis);
+      part *= box[axis].size();
       ++axis;
     }
     const uint32_t first = seen;
@@ -46,13 +46,13 @@ std::vector<int64_t> localShape(const PlanIndex &index, Holding holding) {
   if (index.boxCount(holding.shard) != 1)
     return {static_cast<int64_t>(index.shardBytes(holding.shard) /
                                  index.elementBytes(holding.tensor))};
-  const Box box = index.shardBox(holding.shard, 0);
+  const BoxView box = index.shardBox(holding.shard, 0);
   if (tensor.view())
     if (std::vector<int64_t> grouped = groupAxes(tensor, box); !grouped.empty())
       return grouped;
   std::vector<int64_t> extents;
   for (unsigned axis = 0; axis != box.rank(); ++axis)
-    extents.push_back(box.extent(axis));
+    extents.push_back(box[axis].size());
   return extents;
 }
 

@@ -1,10 +1,9 @@
 #include "checkpoint/Checkpoint.h"
 
-#include "pack/Parts.h"
-
 #include <algorithm>
 #include <set>
 
+using namespace etc;
 using namespace etc::runtime;
 using etc::plan::PlanIndex;
 
@@ -12,14 +11,6 @@ const flatbuffers::Vector<int64_t> &
 etc::runtime::previousShape(const PlanIndex &index, uint32_t tensor) {
   const auto &facts = index.tensor(tensor);
   return facts.prev_shape() ? *facts.prev_shape() : *facts.shape();
-}
-
-std::vector<int64_t>
-etc::runtime::boundsOf(const flatbuffers::Vector<int64_t> &shape) {
-  std::vector<int64_t> bounds;
-  for (int64_t extent : shape)
-    bounds.insert(bounds.end(), {0, extent});
-  return bounds;
 }
 
 template <typename Shape> static std::string describeShape(const Shape &shape) {
@@ -73,7 +64,7 @@ Status Checkpoint::check(const PlanIndex &index, uint32_t tensor) const {
                       });
   };
   // A view has the same elements in the same order.
-  const bool isWhole = entry.boxes.front().bounds.empty();
+  const bool isWhole = entry.boxes.front().box.rank() == 0;
   const auto &shape = previousShape(index, tensor);
   const bool isRight = entry.dtype == storedName(wanted.dtype()) &&
                        (isLike(&shape) || (isWhole && !wanted.prev_shape() &&
@@ -95,7 +86,7 @@ Status Checkpoint::check(const PlanIndex &index, uint32_t tensor) const {
 /// Where in its file a box is. What the inventory says is compared with it.
 Result<const StoredTensor *> Checkpoint::locate(const Name &name,
                                                 const Entry &entry,
-                                                const StoredBox &box,
+                                                const StoredBox &stored,
                                                 const Holder &holder) const {
   const StoredFile &file = *files[holder.file];
   Result<const StoredTensors *> list = file.list();
@@ -108,8 +99,8 @@ Result<const StoredTensor *> Checkpoint::locate(const Name &name,
   if (found == (*list)->end())
     return plan::malformed(file.path(), ": has no ", key);
   std::vector<uint64_t> shape = entry.shape;
-  for (unsigned axis = 0; axis != box.bounds.size() / 2; ++axis)
-    shape[axis] = static_cast<uint64_t>(Box(box.bounds).extent(axis));
+  for (unsigned axis = 0; axis != stored.box.rank(); ++axis)
+    shape[axis] = static_cast<uint64_t>(stored.box[axis].size());
   const StoredTensor &tensor = found->second;
   if (tensor.dtype != entry.dtype || tensor.shape != shape)
     return plan::malformed(file.path(), ": ", key, " is ", tensor.dtype, " ",
@@ -122,7 +113,7 @@ Result<const StoredTensor *> Checkpoint::locate(const Name &name,
 /// has it, else from the first that can be read.
 template <typename Visit>
 Status Checkpoint::visitBox(const Name &name, const Entry &entry,
-                            const StoredBox &box, Box whole, Box part,
+                            const StoredBox &box, BoxView whole, BoxView part,
                             std::optional<uint32_t> device, Visit visit) const {
   std::vector<const Holder *> order;
   for (const Holder &holder : box.holders)
@@ -144,31 +135,22 @@ Status Checkpoint::visitBox(const Name &name, const Entry &entry,
 /// Calls visit(part) for parts of files that make up a box.
 template <typename Visit>
 Status Checkpoint::forEachPart(const PlanIndex &index, uint32_t tensor,
-                               Box wanted, std::optional<uint32_t> device,
+                               BoxView wanted, std::optional<uint32_t> device,
                                Visit visit) const {
   if (Status s = check(index, tensor); !s.ok())
     return s;
   const auto &found = *find(index, tensor);
-  const std::vector<int64_t> all = boundsOf(previousShape(index, tensor));
-  std::vector<std::vector<int64_t>> left{
-      {wanted.bounds().begin(), wanted.bounds().end()}};
-  auto take = [&](const StoredBox &box) {
-    const Box whole(box.bounds.empty() ? all : box.bounds);
-    std::vector<std::vector<int64_t>> rest;
-    for (std::vector<int64_t> &piece : left) {
-      if (!intersects(Box(piece), whole)) {
-        rest.push_back(std::move(piece));
-        continue;
-      }
-      const std::vector<int64_t> common = intersection(Box(piece), whole);
-      if (Status s = visitBox(found.first, found.second, box, whole,
-                              Box(common), device, visit);
-          !s.ok())
-        return s;
-      for (std::vector<int64_t> &outside : subtract(Box(piece), Box(common)))
-        rest.push_back(std::move(outside));
-    }
-    left = std::move(rest);
+  const Box all = boxOfShape(previousShape(index, tensor));
+  std::vector<Box> left{Box(wanted)};
+  auto take = [&](const StoredBox &stored) {
+    const Box &whole = stored.box.rank() == 0 ? all : stored.box;
+    for (const Box &box : left)
+      if (std::optional<Box> common = intersect(box, whole))
+        if (Status s = visitBox(found.first, found.second, stored, whole,
+                                *common, device, visit);
+            !s.ok())
+          return s;
+    left = subtract(left, whole);
     return Status::success();
   };
   for (bool isOwn : {true, false})
@@ -186,26 +168,25 @@ Status Checkpoint::forEachPart(const PlanIndex &index, uint32_t tensor,
              ? Status::success()
              : Status(ErrorKind::Usage,
                       text(directory_, ": no file has ",
-                           index.describeTensor(tensor),
-                           describe(Box(left.front())),
+                           index.describeTensor(tensor), describe(left.front()),
                            "; name a directory that has all of the previous "
                            "state"));
 }
 
-Status Checkpoint::check(const PlanIndex &index, uint32_t tensor, Box box,
+Status Checkpoint::check(const PlanIndex &index, uint32_t tensor, BoxView box,
                          std::optional<uint32_t> device) const {
   return forEachPart(index, tensor, box, device, [](const Part &) {});
 }
 
 Result<uint64_t> Checkpoint::read(const PlanIndex &index, uint32_t tensor,
-                                  Region to, Box part,
+                                  Region to, BoxView part,
                                   std::optional<uint32_t> device) const {
   const unsigned size = index.elementBytes(tensor);
   uint64_t count = 0;
   Status status =
       forEachPart(index, tensor, part, device, [&](const Part &from) {
         from.file.copy(from.tensor, from.whole, to, from.part, size);
-        count += from.part.volume() * size;
+        count += volume(from.part) * size;
       });
   return status.ok() ? Result<uint64_t>(count) : Result<uint64_t>(status);
 }

@@ -39,14 +39,14 @@ public:
   /// Whether a tensor of the plan's previous side is there as the plan has it.
   Status check(const plan::PlanIndex &index, uint32_t tensor) const;
   /// Whether a box of it can be read.
-  Status check(const plan::PlanIndex &index, uint32_t tensor, Box box,
+  Status check(const plan::PlanIndex &index, uint32_t tensor, BoxView box,
                std::optional<uint32_t> device) const;
 
   /// Reads the elements of `part` of a tensor, in its previous planning shape,
   /// and no others; as far as possible from the file of `device`. Returns the
   /// bytes.
   Result<uint64_t> read(const plan::PlanIndex &index, uint32_t tensor,
-                        Region to, Box part,
+                        Region to, BoxView part,
                         std::optional<uint32_t> device = {}) const;
 
 private:
@@ -57,7 +57,7 @@ private:
     uint32_t box = 0, boxCount = 1; // of the device's shard
   };
   struct StoredBox {
-    std::vector<int64_t> bounds; // empty: the whole tensor
+    Box box; // of rank 0: the whole tensor
     std::vector<Holder> holders;
   };
   struct Entry {
@@ -70,7 +70,7 @@ private:
   struct Part {
     const StoredFile &file;
     const StoredTensor &tensor;
-    Box whole, part;
+    BoxView whole, part;
   };
 
   Status openShards(const std::string &indexPath);
@@ -84,11 +84,12 @@ private:
                                       const Holder &holder) const;
   template <typename Visit>
   Status visitBox(const Name &name, const Entry &entry, const StoredBox &box,
-                  Box whole, Box part, std::optional<uint32_t> device,
+                  BoxView whole, BoxView part, std::optional<uint32_t> device,
                   Visit visit) const;
   template <typename Visit>
-  Status forEachPart(const plan::PlanIndex &index, uint32_t tensor, Box part,
-                     std::optional<uint32_t> device, Visit visit) const;
+  Status forEachPart(const plan::PlanIndex &index, uint32_t tensor,
+                     BoxView part, std::optional<uint32_t> device,
+                     Visit visit) const;
 
   std::string directory_;
   std::vector<std::shared_ptr<StoredFile>> files;
@@ -98,8 +99,6 @@ private:
 /// The shape that a tensor has on the previous side.
 const flatbuffers::Vector<int64_t> &previousShape(const plan::PlanIndex &index,
                                                   uint32_t tensor);
-/// The box of a whole shape.
-std::vector<int64_t> boundsOf(const flatbuffers::Vector<int64_t> &shape);
 
 } // namespace etc::runtime
 

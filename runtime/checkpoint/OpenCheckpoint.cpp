@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <set>
 
+using namespace etc;
 using namespace etc::runtime;
 using etc::plan::malformed;
 
@@ -51,7 +52,7 @@ Status Checkpoint::openShards(const std::string &path) {
   Result<StateIndex> index = parseStateIndex(file->content());
   if (!index)
     return index.status().at(path);
-  std::map<std::pair<uint32_t, std::vector<int64_t>>, size_t> known;
+  std::map<std::pair<uint32_t, Box>, size_t> known;
   for (const StateIndex::Device &device : index->devices) {
     const auto number = static_cast<uint32_t>(files.size());
     files.push_back(std::make_shared<StoredFile>(directory_ + "/" +

@@ -1,6 +1,6 @@
 #include "checkpoint/SafeTensors.h"
 
-#include "plan/Box.h"
+#include "plan/TensorSize.h"
 
 #include <nlohmann/json.hpp>
 

@@ -5,6 +5,7 @@
 #include <limits>
 #include <set>
 
+using namespace etc;
 using namespace etc::runtime;
 using etc::plan::malformed;
 using Json = nlohmann::json;
@@ -76,13 +77,13 @@ Status readTensor(const Json &object, StateIndex::Tensor &tensor) {
   return Status::success();
 }
 
-Status readBox(const Json &box, const std::vector<int64_t> &shape,
-               std::vector<int64_t> &bounds) {
-  if (!box.is_array() || box.size() != shape.size())
+Status readBox(const Json &list, const std::vector<int64_t> &shape, Box &box) {
+  if (!list.is_array() || list.size() != shape.size())
     return malformed("expected ", shape.size(), " ranges, one an axis");
+  box = boxOfShape(shape);
   for (size_t axis = 0; axis != shape.size(); ++axis) {
-    const Json &range = box[axis];
-    int64_t begin = 0, end = 0;
+    const Json &range = list[axis];
+    auto &[begin, end] = box[axis];
     const auto limit = static_cast<uint64_t>(shape[axis]) + 1;
     if (!range.is_array() || range.size() != 2)
       return malformed("expected a begin and an end for axis ", axis);
@@ -92,7 +93,6 @@ Status readBox(const Json &box, const std::vector<int64_t> &shape,
       return s;
     if (begin >= end)
       return malformed("[", begin, ", ", end, "] is empty");
-    bounds.insert(bounds.end(), {begin, end});
   }
   return Status::success();
 }
@@ -103,11 +103,10 @@ Status readShard(const Json &object, const StateIndex &index,
                             shard.tensor);
       !s.ok())
     return s.at("tensor");
-  return readList(object, "boxes", shard.boxes,
-                  [&](const Json &box, std::vector<int64_t> &bounds) {
-                    return readBox(box, index.tensors[shard.tensor].shape,
-                                   bounds);
-                  });
+  return readList(
+      object, "boxes", shard.boxes, [&](const Json &list, Box &box) {
+        return readBox(list, index.tensors[shard.tensor].shape, box);
+      });
 }
 
 Status readDevice(const Json &object, const StateIndex &index,

@@ -3,8 +3,9 @@
 #ifndef ETC_RUNTIME_CHECKPOINT_STATEINDEX_H
 #define ETC_RUNTIME_CHECKPOINT_STATEINDEX_H
 
-#include "plan/Box.h"
+#include "etc/Geometry.h"
 #include "plan/Status.h"
+#include "plan/TensorSize.h"
 
 #include <map>
 #include <string_view>
@@ -26,7 +27,7 @@ struct StateIndex {
   };
   struct Shard {
     uint32_t tensor;
-    std::vector<std::vector<int64_t>> boxes; // bounds
+    std::vector<Box> boxes;
   };
   struct Device {
     uint32_t device;

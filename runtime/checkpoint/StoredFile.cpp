@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+using namespace etc;
 using namespace etc::runtime;
 
 /// As much of a file counts as this process's memory.
@@ -30,8 +31,8 @@ Result<const StoredTensors *> StoredFile::list() const {
                      : Result<const StoredTensors *>(status);
 }
 
-void StoredFile::copy(const StoredTensor &tensor, Box whole, Region to,
-                      Box part, unsigned elementBytes) const {
+void StoredFile::copy(const StoredTensor &tensor, BoxView whole, Region to,
+                      BoxView part, unsigned elementBytes) const {
   uint64_t begin = tensor.end, at = tensor.begin; // of what counts
   forEachRun(whole, to.box, part,
              [&](uint64_t from, uint64_t where, uint64_t elements) {

@@ -22,7 +22,7 @@ public:
   Result<const StoredTensors *> list() const;
   /// Copies `part` of a tensor, of which the file has `whole`. The file's list
   /// has been read.
-  void copy(const StoredTensor &tensor, Box whole, Region to, Box part,
+  void copy(const StoredTensor &tensor, BoxView whole, Region to, BoxView part,
             unsigned elementBytes) const;
 
 private:

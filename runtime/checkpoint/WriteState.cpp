@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 
+using namespace etc;
 using namespace etc::runtime;
 using Json = nlohmann::ordered_json;
 
@@ -18,7 +19,7 @@ namespace {
 /// A box of a current shard, in its file.
 struct Entry {
   uint32_t tensor;
-  Box box;
+  BoxView box;
   std::string key;
   uint64_t begin = 0, end = 0; // bytes, from the beginning of the data
 };
@@ -26,7 +27,7 @@ struct Entry {
 /// The largest elements come first, so that all of them are aligned.
 std::vector<Entry> entriesOf(const PlanIndex &index, uint32_t rank) {
   std::vector<Entry> entries;
-  const uint32_t program = index.place(rank).program;
+  const uint32_t program = index.participant(rank).program;
   for (const auto &[tensor, shard] :
        index.holdings(program, etc::plan::Side::Curr)) {
     const auto &facts = index.tensor(tensor);
@@ -43,16 +44,16 @@ std::vector<Entry> entriesOf(const PlanIndex &index, uint32_t rank) {
   uint64_t at = 0;
   for (Entry &entry : entries) {
     entry.begin = at;
-    at += entry.box.volume() * index.elementBytes(entry.tensor);
+    at += volume(entry.box) * index.elementBytes(entry.tensor);
     entry.end = at;
   }
   return entries;
 }
 
-Json rangesOf(Box box) {
+Json rangesOf(BoxView box) {
   Json ranges = Json::array();
-  for (unsigned axis = 0; axis != box.rank(); ++axis)
-    ranges.push_back({box.begin(axis), box.end(axis)});
+  for (Span span : box)
+    ranges.push_back({span.begin, span.end});
   return ranges;
 }
 
@@ -66,8 +67,8 @@ std::string formatList(const PlanIndex &index, uint32_t rank,
   for (const Entry &entry : entries) {
     const auto &tensor = index.tensor(entry.tensor);
     Json extents = Json::array();
-    for (unsigned axis = 0; axis != entry.box.rank(); ++axis)
-      extents.push_back(entry.box.extent(axis));
+    for (Span span : entry.box)
+      extents.push_back(span.size());
     list[entry.key] = {{"dtype", storedName(tensor.dtype())},
                        {"shape", extents},
                        {"data_offsets", {entry.begin, entry.end}}};
@@ -88,33 +89,31 @@ std::span<const std::byte> bytesOf(const std::string &bytes) {
 
 } // namespace
 
-Status etc::runtime::forEachSlab(Box box, uint64_t most,
-                                 const std::function<Status(Box slab)> &visit) {
+Status
+etc::runtime::forEachSlab(BoxView box, uint64_t most,
+                          const std::function<Status(BoxView slab)> &visit) {
   // Axes inside of `axis` are whole in a slab, axes outside of it have one row.
   unsigned axis = box.rank() - 1;
   uint64_t inner = 1;
-  while (axis > 0 && inner * box.extent(axis) <= most)
-    inner *= box.extent(axis--);
+  while (axis > 0 && inner * box[axis].size() <= most)
+    inner *= box[axis--].size();
   const int64_t step =
       static_cast<int64_t>(std::max<uint64_t>(1, most / inner));
-  std::vector<int64_t> slab(box.bounds().begin(), box.bounds().end());
+  Box slab(box);
   for (unsigned outer = 0; outer != axis; ++outer)
-    slab[2 * outer + 1] = slab[2 * outer] + 1;
+    slab[outer].end = slab[outer].begin + 1;
   while (true) {
-    for (int64_t at = box.begin(axis); at < box.end(axis); at += step) {
-      slab[2 * axis] = at;
-      slab[2 * axis + 1] = std::min(at + step, box.end(axis));
-      if (Status s = visit(Box(slab)); !s.ok())
+    for (int64_t at = box[axis].begin; at < box[axis].end; at += step) {
+      slab[axis] = {at, std::min(at + step, box[axis].end)};
+      if (Status s = visit(slab); !s.ok())
         return s;
     }
     unsigned outer = axis;
     while (outer-- > 0) {
-      if (++slab[2 * outer] < box.end(outer)) {
-        slab[2 * outer + 1] = slab[2 * outer] + 1;
+      slab[outer] = slab[outer].shifted(1);
+      if (slab[outer].begin < box[outer].end)
         break;
-      }
-      slab[2 * outer] = box.begin(outer);
-      slab[2 * outer + 1] = slab[2 * outer] + 1;
+      slab[outer] = {box[outer].begin, box[outer].begin + 1};
     }
     if (outer == ~0u)
       return Status::success();
@@ -154,8 +153,8 @@ Result<uint64_t> etc::runtime::writeStateFile(const PlanIndex &index,
   std::vector<std::byte> slab;
   for (const Entry &entry : entries) {
     const unsigned size = index.elementBytes(entry.tensor);
-    auto write = [&](Box box) {
-      slab.resize(box.volume() * size);
+    auto write = [&](BoxView box) {
+      slab.resize(volume(box) * size);
       Status s = produce(entry.tensor, {slab.data(), box});
       return s.ok() ? file->append(slab) : s;
     };
@@ -180,8 +179,8 @@ Status etc::runtime::checkStateFile(const PlanIndex &index, uint32_t rank,
   std::vector<std::byte> expected, found;
   for (const Entry &entry : entries) {
     const unsigned size = index.elementBytes(entry.tensor);
-    auto compare = [&](Box slab) {
-      expected.resize(slab.volume() * size);
+    auto compare = [&](BoxView slab) {
+      expected.resize(volume(slab) * size);
       found.resize(expected.size());
       file.copy((*list)->at(entry.key), entry.box, {found.data(), slab}, slab,
                 size);

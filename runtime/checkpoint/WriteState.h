@@ -23,8 +23,8 @@ constexpr uint64_t kSlabBytes = uint64_t{4} << 20;
 
 /// Calls visit(slab) for boxes that follow each other in the dense, row-major
 /// memory of `box` and have at most `most` elements.
-Status forEachSlab(Box box, uint64_t most,
-                   const std::function<Status(Box slab)> &visit);
+Status forEachSlab(BoxView box, uint64_t most,
+                   const std::function<Status(BoxView slab)> &visit);
 
 /// Makes the directory. The error, of kind Usage, says what is in the way.
 Status makeStateDirectory(const std::string &directory);

@@ -22,13 +22,15 @@ using PeerBytes = std::map<uint32_t, uint64_t>;
 
 PeerBytes bytesOfRound(const PlanIndex &index, uint32_t rank, uint32_t round,
                        OpKind kind) {
-  const etc::plan::Place place = index.place(rank);
-  const auto &program = index.program(place.program);
+  const etc::plan::Participant participant = index.participant(rank);
+  const auto &program = index.program(participant.program);
   PeerBytes bytes;
   for (const auto *op : *program.rounds()->Get(round)->ops())
     if (op->kind() == kind)
-      bytes[*index.rankOf(
-          program.peers()->Get(op->peer())->devices()->Get(place.replica))] +=
+      bytes[*index.rankOf(program.peers()
+                              ->Get(op->peer())
+                              ->devices()
+                              ->Get(participant.replica))] +=
           index.opBytes(*op);
   return bytes;
 }
@@ -163,7 +165,7 @@ Result<double> etc::runtime::measureCeiling(const PlanIndex &index, Member self,
                                             Worker &worker,
                                             Milliseconds timeout) {
   Lane sends(worker.allocator()), recvs(worker.allocator());
-  const uint32_t program = index.place(self.rank).program;
+  const uint32_t program = index.participant(self.rank).program;
   const uint32_t rounds = index.program(program).rounds()->size();
   Lane reads(worker.allocator()), writes(worker.allocator());
   for (uint32_t round = 0; round != rounds; ++round) {

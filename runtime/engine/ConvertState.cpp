@@ -17,14 +17,12 @@ Status etc::runtime::writeStateIndex(const PlanIndex &index,
   Inventory inventory(index.rankCount());
   for (uint32_t rank = 0; rank != index.rankCount(); ++rank)
     for (const auto &[tensor, shard] :
-         index.holdings(index.place(rank).program, Side::Curr)) {
+         index.holdings(index.participant(rank).program, Side::Curr)) {
       if (!inventory[rank])
         inventory[rank].emplace();
       auto &boxes = (*inventory[rank])[tensor];
-      for (uint32_t b = 0; b != index.boxCount(shard); ++b) {
-        const auto bounds = index.shardBox(shard, b).bounds();
-        boxes.emplace_back(bounds.begin(), bounds.end());
-      }
+      for (uint32_t b = 0; b != index.boxCount(shard); ++b)
+        boxes.emplace_back(index.shardBox(shard, b));
     }
   return writeInventory(index, inventory, text(directory, "/", kStateIndexName),
                         Shapes::Curr);

@@ -5,21 +5,23 @@
 using namespace etc::plan;
 using fb::OpKind;
 
-static uint32_t peerOf(const PlanIndex &index, Place place, const fb::Op &op) {
-  const auto &peers = *index.program(place.program).peers();
-  return *index.rankOf(peers.Get(op.peer())->devices()->Get(place.replica));
+static uint32_t peerOf(const PlanIndex &index, Participant participant,
+                       const fb::Op &op) {
+  const auto &peers = *index.program(participant.program).peers();
+  return *index.rankOf(
+      peers.Get(op.peer())->devices()->Get(participant.replica));
 }
 
 std::string etc::runtime::describeMessage(const PlanIndex &index, uint32_t rank,
                                           uint32_t peer, uint32_t round,
                                           OpKind kind) {
-  const Place place = index.place(rank);
-  const auto &rounds = *index.program(place.program).rounds();
+  const Participant participant = index.participant(rank);
+  const auto &rounds = *index.program(participant.program).rounds();
   std::string first = "a message";
   uint32_t count = 0;
   if (round < rounds.size())
     for (const fb::Op *op : *rounds.Get(round)->ops())
-      if (op->kind() == kind && peerOf(index, place, *op) == peer &&
+      if (op->kind() == kind && peerOf(index, participant, *op) == peer &&
           count++ == 0)
         first = index.describeTensor(op->tensor()) + describe(index.opBox(*op));
   return text(first, count > 1 ? text(" and ", count - 1, " more") : "",
@@ -29,13 +31,14 @@ std::string etc::runtime::describeMessage(const PlanIndex &index, uint32_t rank,
 
 std::string etc::runtime::describeLoss(const PlanIndex &index, uint32_t rank,
                                        uint32_t round) {
-  const Place place = index.place(rank);
-  const auto &rounds = *index.program(place.program).rounds();
+  const Participant participant = index.participant(rank);
+  const auto &rounds = *index.program(participant.program).rounds();
   if (round < rounds.size())
     for (const fb::Op *op : *rounds.Get(round)->ops())
       if (op->kind() == OpKind::send || op->kind() == OpKind::recv)
         return text("round ", round, ": transfer of ",
-                    describeMessage(index, rank, peerOf(index, place, *op),
-                                    round, op->kind()));
+                    describeMessage(index, rank,
+                                    peerOf(index, participant, *op), round,
+                                    op->kind()));
   return text("round ", round);
 }

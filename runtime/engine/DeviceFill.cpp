@@ -22,7 +22,7 @@ Status etc::runtime::fillState(const PlanIndex &index, Side side,
 /// copy on the host.
 static Status explain(const PlanIndex &index, uint32_t tensor, Side side,
                       Region region, Worker &worker) {
-  std::vector<std::byte> copy(region.box.volume() * index.elementBytes(tensor));
+  std::vector<std::byte> copy(volume(region.box) * index.elementBytes(tensor));
   if (Status s = worker.download(copy, region.data); !s.ok())
     return s;
   return checkRegion(index, tensor, side, {copy.data(), region.box});

@@ -27,7 +27,7 @@ static double secondsSince(Clock::time_point start) {
 DeviceRun::DeviceRun(const PlanIndex &index, uint32_t rank, Control &control,
                      Transport &direct, Worker &worker, RunOptions given)
     : index(index), self{rank, index.rankCount()},
-      program(index.place(rank).program), options(std::move(given)),
+      program(index.participant(rank).program), options(std::move(given)),
       control(control),
       wrapped(options.wrap ? options.wrap(direct, index.device(rank))
                            : nullptr),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+using namespace etc;
 using namespace etc::runtime;
 
 DeviceState::DeviceState(const PlanIndex &index, uint32_t program,
@@ -12,25 +13,25 @@ DeviceState::DeviceState(const PlanIndex &index, uint32_t program,
 
 DeviceState::~DeviceState() {
   commit();
-  for (Slot &slot : curr)
-    release(slot);
+  for (ShardMemory &shard : curr)
+    release(shard);
 }
 
-Status DeviceState::allocate(Side side, size_t position, Slot &slot) {
+Status DeviceState::allocate(Side side, size_t position, ShardMemory &shard) {
   const etc::plan::Holding holding = holdings(side)[position];
   Result<Buffer> buffer = allocator.allocate(index.shardBytes(holding.shard),
                                              memoryName(side, holding.tensor));
   if (!buffer)
     return buffer.status();
-  slot.buffer = *buffer;
-  slot.isHeld = true;
+  shard.buffer = *buffer;
+  shard.isHeld = true;
   return Status::success();
 }
 
-void DeviceState::release(Slot &slot) {
-  if (slot.isHeld && !slot.isBound)
-    allocator.release(slot.buffer);
-  slot = {};
+void DeviceState::release(ShardMemory &shard) {
+  if (shard.isHeld && !shard.isBound)
+    allocator.release(shard.buffer);
+  shard = {};
 }
 
 std::vector<size_t> DeviceState::releaseOrder() const {
@@ -57,19 +58,19 @@ Status DeviceState::allocatePrev() {
 }
 
 Status DeviceState::attach(const Standing &standing) {
-  for (const Piece &piece : piecesOf(index, program, standing)) {
-    if (!allocator.has(memoryName(piece)))
+  for (const HeldShard &held : heldShards(index, program, standing)) {
+    if (!allocator.has(memoryName(held)))
       return Status(ErrorKind::Usage,
-                    text("the state of ", index.describeTensor(piece.tensor),
-                         " is gone (", memoryName(piece), ")"));
-    const Side side = piece.isBound ? Side::Prev : piece.side;
-    size_t position = *index.find(program, side, piece.tensor);
+                    text("the state of ", index.describeTensor(held.tensor),
+                         " is gone (", memoryName(held), ")"));
+    const Side side = held.isBound ? Side::Prev : held.side;
+    size_t position = *index.find(program, side, held.tensor);
     if (Status s = allocate(side, position,
                             (side == Side::Prev ? prev : curr)[position]);
         !s.ok())
       return s;
-    if (piece.isBound)
-      bind(piece.tensor);
+    if (held.isBound)
+      bind(held.tensor);
   }
   // A process may have died between a note and the release that it announced.
   for (size_t i = 0; i != prev.size(); ++i)
@@ -86,30 +87,30 @@ Status DeviceState::ensureCurr(uint32_t tensor) {
 }
 
 void DeviceState::bind(uint32_t tensor) {
-  Slot &from = slot(Side::Prev, tensor);
+  ShardMemory &from = shard(Side::Prev, tensor);
   if (from.isBound)
     return; // by an op of another box
-  slot(Side::Curr, tensor) = from;
+  shard(Side::Curr, tensor) = from;
   from.isBound = true;
 }
 
 void DeviceState::releasePrev(uint32_t tensor) {
-  release(slot(Side::Prev, tensor));
+  release(shard(Side::Prev, tensor));
 }
 
 void DeviceState::commit() {
-  for (Slot &slot : prev)
-    release(slot);
+  for (ShardMemory &shard : prev)
+    release(shard);
 }
 
-Region DeviceState::around(Side side, uint32_t tensor, plan::Box box) const {
+Region DeviceState::around(Side side, uint32_t tensor, BoxView box) const {
   size_t position = *index.find(program, side, tensor);
   uint32_t shard = holdings(side)[position].shard;
   uint32_t inside = *index.boxAround(shard, box);
   uint64_t before = 0;
   for (uint32_t b = 0; b != inside; ++b)
-    before += index.shardBox(shard, b).volume();
-  return {slots(side)[position].buffer.data +
+    before += volume(index.shardBox(shard, b));
+  return {shards(side)[position].buffer.data +
               before * index.elementBytes(tensor),
           index.shardBox(shard, inside)};
 }

@@ -3,7 +3,7 @@
 #ifndef ETC_RUNTIME_ENGINE_DEVICESTATE_H
 #define ETC_RUNTIME_ENGINE_DEVICESTATE_H
 
-#include "journal/Holdings.h"
+#include "journal/HeldShards.h"
 #include "memory/Allocator.h"
 #include "pack/Copy.h"
 
@@ -37,50 +37,50 @@ public:
   void commit();
 
   /// The box of the shard that contains `box`.
-  Region around(Side side, uint32_t tensor, plan::Box box) const;
+  Region around(Side side, uint32_t tensor, BoxView box) const;
 
   /// Calls visit(tensor, region) for every box of every shard of one side.
   template <typename Visit> Status forEachRegion(Side side, Visit visit) const;
 
 private:
-  struct Slot {
+  struct ShardMemory {
     Buffer buffer;
     bool isHeld = false;
-    bool isBound = false; // prev only: the current slot owns the memory
+    bool isBound = false; // prev only: the current shard owns the memory
   };
 
   std::span<const plan::Holding> holdings(Side side) const {
     return index.holdings(program, side);
   }
-  const std::vector<Slot> &slots(Side side) const {
+  const std::vector<ShardMemory> &shards(Side side) const {
     return side == Side::Prev ? prev : curr;
   }
-  Slot &slot(Side side, uint32_t tensor) {
+  ShardMemory &shard(Side side, uint32_t tensor) {
     return (side == Side::Prev ? prev
                                : curr)[*index.find(program, side, tensor)];
   }
-  Status allocate(Side side, size_t position, Slot &slot);
+  Status allocate(Side side, size_t position, ShardMemory &shard);
   /// Positions of previous shards, by the round that releases them.
   std::vector<size_t> releaseOrder() const;
-  void release(Slot &slot);
+  void release(ShardMemory &shard);
 
   const PlanIndex &index;
   const uint32_t program;
   Allocator &allocator;
   /// Parallel to the program's holdings.
-  std::vector<Slot> prev, curr;
+  std::vector<ShardMemory> prev, curr;
 };
 
 template <typename Visit>
 Status DeviceState::forEachRegion(Side side, Visit visit) const {
-  for (size_t i = 0; i != slots(side).size(); ++i) {
+  for (size_t i = 0; i != shards(side).size(); ++i) {
     plan::Holding holding = holdings(side)[i];
-    std::byte *data = slots(side)[i].buffer.data;
+    std::byte *data = shards(side)[i].buffer.data;
     for (uint32_t b = 0; b != index.boxCount(holding.shard); ++b) {
-      plan::Box box = index.shardBox(holding.shard, b);
+      BoxView box = index.shardBox(holding.shard, b);
       if (Status s = visit(holding.tensor, Region{data, box}); !s.ok())
         return s;
-      data += box.volume() * index.elementBytes(holding.tensor);
+      data += volume(box) * index.elementBytes(holding.tensor);
     }
   }
   return Status::success();

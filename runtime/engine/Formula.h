@@ -12,7 +12,6 @@
 
 namespace etc::runtime {
 
-using plan::Box;
 using plan::PlanIndex;
 
 /// The values of one tensor. An element's bits depend on the name of the tensor

@@ -82,7 +82,7 @@ Result<Journal> etc::runtime::openJournal(const Keeping &keeping,
   if (!keeping.isResumed() || !std::filesystem::exists(path))
     return Journal::create(
         path, header,
-        index.program(index.place(rank).program).rounds()->size());
+        index.program(index.participant(rank).program).rounds()->size());
   Result<JournalContents> contents = readJournal(path);
   if (!contents)
     return contents.status();

@@ -6,22 +6,23 @@ using namespace etc::runtime;
 
 void PieceMoves::clear() {
   added.clear();
-  places.clear();
+  positions.clear();
   moves.clear();
 }
 
 void PieceMoves::arrange() {
   std::stable_sort(
       added.begin(), added.end(),
-      [](const Entry &a, const Entry &b) { return a.place < b.place; });
+      [](const Entry &a, const Entry &b) { return a.position < b.position; });
   for (const Entry &entry : added) {
-    places.push_back(entry.place);
+    positions.push_back(entry.position);
     moves.push_back(entry.move);
   }
   added.clear();
 }
 
-std::span<const Move> PieceMoves::of(Place place) const {
-  auto [first, last] = std::equal_range(places.begin(), places.end(), place);
-  return std::span(moves).subspan(first - places.begin(), last - first);
+std::span<const Move> PieceMoves::of(Position position) const {
+  auto [first, last] =
+      std::equal_range(positions.begin(), positions.end(), position);
+  return std::span(moves).subspan(first - positions.begin(), last - first);
 }

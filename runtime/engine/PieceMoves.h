@@ -15,27 +15,29 @@ namespace etc::runtime {
 class PieceMoves {
 public:
   /// Positions of a message in its round and of a piece in its message.
-  struct Place {
+  struct Position {
     size_t message, piece;
-    auto operator<=>(const Place &) const = default;
+    auto operator<=>(const Position &) const = default;
   };
 
   void clear();
-  void add(Place place, const Move &move) { added.push_back({place, move}); }
+  void add(Position position, const Move &move) {
+    added.push_back({position, move});
+  }
   /// After the last add().
   void arrange();
 
   std::span<const Move> all() const { return moves; }
-  std::span<const Move> of(Place place) const;
+  std::span<const Move> of(Position position) const;
 
 private:
   struct Entry {
-    Place place;
+    Position position;
     Move move;
   };
 
   std::vector<Entry> added;
-  std::vector<Place> places; // of the moves, ascending
+  std::vector<Position> positions; // of the moves, ascending
   std::vector<Move> moves;
 };
 

@@ -15,7 +15,7 @@ static Status checkReleases(const PlanIndex &index, const Keeping &keeping) {
   if (keeping.isDecided())
     return refuse("the migration is committed; etc-run resume completes it");
   for (uint32_t rank = 0; rank != index.rankCount(); ++rank) {
-    const uint32_t program = index.place(rank).program;
+    const uint32_t program = index.participant(rank).program;
     for (etc::plan::Holding holding : index.holdings(program, Side::Prev))
       if (isReleased(index, program, holding.tensor,
                      keeping.standings[rank].released))
@@ -83,7 +83,7 @@ Status etc::runtime::rollBack(const PlanIndex &index, const Keeping &keeping,
   for (uint32_t rank = 0; rank != index.rankCount(); ++rank) {
     FileAllocator files(statePath(keeping.state, index.device(rank)));
     for (etc::plan::Holding holding :
-         index.holdings(index.place(rank).program, Side::Curr))
+         index.holdings(index.participant(rank).program, Side::Curr))
       files.forget(memoryName(Side::Curr, holding.tensor));
   }
   return Status::success();

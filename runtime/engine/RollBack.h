@@ -4,7 +4,7 @@
 #define ETC_RUNTIME_ENGINE_ROLLBACK_H
 
 #include "engine/Keeping.h"
-#include "journal/Holdings.h"
+#include "journal/HeldShards.h"
 
 namespace etc::runtime {
 

@@ -7,16 +7,16 @@
 
 #include <chrono>
 
+using namespace etc;
 using namespace etc::runtime;
-using etc::plan::Box;
 using etc::plan::fb::Op;
 using etc::plan::fb::OpKind;
 
 RoundExecutor::RoundExecutor(const PlanIndex &index, uint32_t rank,
                              Control &control, Transport &transport,
                              Worker &worker, Verify verify)
-    : index(index), rank(rank), place(index.place(rank)), control(control),
-      transport(transport), worker(worker),
+    : index(index), rank(rank), participant(index.participant(rank)),
+      control(control), transport(transport), worker(worker),
       goesByPiece(transport.pieceBytes() > 0),
       isHashed(verify != Verify::Off && !transport.sharesMemory()),
       messages(index, rank, transport, isHashed) {}
@@ -39,7 +39,8 @@ Status RoundExecutor::run(uint32_t number, const RoundContext &context,
   round = number;
   hasLanded = round < context.keeping.landed(rank);
   DeviceState &state = context.state;
-  const Ops &ops = *index.program(place.program).rounds()->Get(round)->ops();
+  const Ops &ops =
+      *index.program(participant.program).rounds()->Get(round)->ops();
   auto enter = [&](Phase phase) {
     if (context.observer)
       context.observer->enter(index.device(rank), round, phase);
@@ -136,13 +137,12 @@ static Status runTimed(Worker &worker, std::span<const Move> moves,
   return status;
 }
 
-Status RoundExecutor::fillPiece(PieceMoves::Place place) {
-  return runTimed(worker, messages.packs.of(place), sentHashes, fillSeconds);
+Status RoundExecutor::fillPiece(PieceMoves::Position at) {
+  return runTimed(worker, messages.packs.of(at), sentHashes, fillSeconds);
 }
 
-Status RoundExecutor::takePiece(PieceMoves::Place place) {
-  return runTimed(worker, messages.unpacks.of(place), receivedHashes,
-                  takeSeconds);
+Status RoundExecutor::takePiece(PieceMoves::Position at) {
+  return runTimed(worker, messages.unpacks.of(at), receivedHashes, takeSeconds);
 }
 
 /// Tells receivers what was sent to them.
@@ -169,7 +169,7 @@ Status RoundExecutor::hearHashes(const Deadline &deadline) {
 Status RoundExecutor::allocate(const Ops &ops, DeviceState &state) {
   for (const Op *op : ops)
     if (op->kind() != OpKind::send && op->kind() != OpKind::release &&
-        !index.bindsMemory(place.program, *op))
+        !index.bindsMemory(participant.program, *op))
       if (Status s = state.ensureCurr(op->tensor()); !s.ok())
         return s;
   return Status::success();
@@ -183,11 +183,11 @@ Status RoundExecutor::copyLocally(const Ops &ops, DeviceState &state) {
     if (op->kind() == OpKind::send || op->kind() == OpKind::recv ||
         op->kind() == OpKind::release)
       continue;
-    if (index.bindsMemory(place.program, *op)) {
+    if (index.bindsMemory(participant.program, *op)) {
       state.bind(op->tensor());
       continue;
     }
-    Box box = index.opBox(*op);
+    BoxView box = index.opBox(*op);
     const unsigned size = index.elementBytes(op->tensor());
     Region to = state.around(Side::Curr, op->tensor(), box);
     if (op->kind() == OpKind::zero) {

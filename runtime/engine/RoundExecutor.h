@@ -78,8 +78,8 @@ private:
   Status pack(const Ops &ops, const RoundContext &context);
   Status tellHashes();
   Status hearHashes(const Deadline &deadline);
-  Status fillPiece(PieceMoves::Place place);
-  Status takePiece(PieceMoves::Place place);
+  Status fillPiece(PieceMoves::Position at);
+  Status takePiece(PieceMoves::Position at);
   Status allocate(const Ops &ops, DeviceState &state);
   Status copyLocally(const Ops &ops, DeviceState &state);
   Status unpack(DeviceState &state, const Deadline &deadline);
@@ -95,7 +95,7 @@ private:
 
   const PlanIndex &index;
   const uint32_t rank;
-  const plan::Place place;
+  const plan::Participant participant;
   Control &control;
   Transport &transport;
   Worker &worker;

@@ -3,8 +3,8 @@
 #include "pack/Parts.h"
 #include "pack/Runs.h"
 
+using namespace etc;
 using namespace etc::runtime;
-using etc::plan::Box;
 using etc::plan::fb::Op;
 using etc::plan::fb::OpKind;
 
@@ -13,15 +13,15 @@ constexpr uint32_t kNone = ~uint32_t{0};
 constexpr uint64_t kOwnPiece = 256 << 10;
 
 uint32_t RoundMessages::rankOfSlot(uint32_t slot) const {
-  const auto &peers = *index.program(place.program).peers();
-  return *index.rankOf(peers.Get(slot)->devices()->Get(place.replica));
+  const auto &peers = *index.program(participant.program).peers();
+  return *index.rankOf(peers.Get(slot)->devices()->Get(participant.replica));
 }
 
 /// One message a peer and direction, one after the other in the slabs.
 void RoundMessages::begin(uint32_t round, Slabs slabs, const Keeping &keeping) {
   const bool hasLanded = keeping.landed(rank) > round;
-  ops = index.program(place.program).rounds()->Get(round)->ops();
-  const size_t slots = index.program(place.program).peers()->size();
+  ops = index.program(participant.program).rounds()->Get(round)->ops();
+  const size_t slots = index.program(participant.program).peers()->size();
   std::vector<uint64_t> sendBytes(slots), recvBytes(slots);
   for (const Op *op : *ops) {
     if (op->kind() == OpKind::send &&
@@ -67,9 +67,9 @@ std::byte *RoundMessages::append(Message &message, uint64_t bytes,
 }
 
 /// The part's own memory where a piece can be it, else null.
-std::byte *RoundMessages::directMemory(Box part, unsigned elementBytes,
+std::byte *RoundMessages::directMemory(BoxView part, unsigned elementBytes,
                                        Region region) const {
-  if (part.volume() * elementBytes < kOwnPiece ||
+  if (volume(part) * elementBytes < kOwnPiece ||
       !isContiguous(region.box, part))
     return nullptr;
   return region.data +
@@ -78,13 +78,13 @@ std::byte *RoundMessages::directMemory(Box part, unsigned elementBytes,
 
 /// A move that its message's hash rides on.
 void RoundMessages::addMove(Move move, uint64_t position,
-                            PieceMoves::Place place, PieceMoves &moves) const {
+                            PieceMoves::Position at, PieceMoves &moves) const {
   if (isHashed) {
     move.position = position;
-    move.sum = static_cast<uint32_t>(place.message);
+    move.sum = static_cast<uint32_t>(at.message);
   }
   if (isHashed || move.kind != MoveKind::Hash)
-    moves.add(place, move);
+    moves.add(at, move);
 }
 
 /// Calls visit(part, bytes) for what an op is in its message.
@@ -93,13 +93,13 @@ void RoundMessages::forEachPiece(const Op &op, Visit visit) const {
   const unsigned size = index.elementBytes(op.tensor());
   forEachPart(index.opBox(op), index.opBytes(op),
               pieceBytes > 0 ? pieceBytes : ~uint64_t{0},
-              [&](Box part) { visit(part, part.volume() * size); });
+              [&](BoxView part) { visit(part, volume(part) * size); });
 }
 
 void RoundMessages::layOutSend(const Op &op, const DeviceState &state) {
   const uint32_t at = outgoingOfSlot[op.peer()];
   Message &message = sends[at];
-  Box box = index.opBox(op);
+  BoxView box = index.opBox(op);
   Side side = op.from_curr() ? Side::Curr : Side::Prev;
   Region from = state.around(side, op.source(), box);
   if (sharesMemory) {
@@ -107,7 +107,7 @@ void RoundMessages::layOutSend(const Op &op, const DeviceState &state) {
     return;
   }
   const unsigned size = index.elementBytes(op.tensor());
-  forEachPiece(op, [&](Box part, uint64_t bytes) {
+  forEachPiece(op, [&](BoxView part, uint64_t bytes) {
     const uint64_t position = message.bytes;
     std::byte *direct = directMemory(part, size, from);
     std::byte *data = append(message, bytes, direct);
@@ -124,7 +124,7 @@ void RoundMessages::layOutRecv(const Op &op, const DeviceState &state) {
   Message &message = recvs[at];
   Region to = state.around(Side::Curr, op.tensor(), index.opBox(op));
   const unsigned size = index.elementBytes(op.tensor());
-  forEachPiece(op, [&](Box part, uint64_t bytes) {
+  forEachPiece(op, [&](BoxView part, uint64_t bytes) {
     const uint64_t position = message.bytes;
     std::byte *direct = directMemory(part, size, to);
     std::byte *data = append(message, bytes, direct);
@@ -156,7 +156,7 @@ void RoundMessages::layOut(uint32_t round, const DeviceState &state,
 
 Status RoundMessages::readView(const Op &op, const View &view, Region to,
                                uint32_t peer, std::vector<Move> &moves) const {
-  Box box = index.opBox(op);
+  BoxView box = index.opBox(op);
   if (!(view.part == box))
     return Status(ErrorKind::Verification,
                   text("device ", index.device(peer), " sent ",

@@ -31,7 +31,7 @@ public:
 
   RoundMessages(const PlanIndex &index, uint32_t rank,
                 const Transport &transport, bool isHashed)
-      : index(index), rank(rank), place(index.place(rank)),
+      : index(index), rank(rank), participant(index.participant(rank)),
         sharesMemory(transport.sharesMemory()),
         pieceBytes(transport.pieceBytes()), isHashed(isHashed) {}
 
@@ -67,16 +67,17 @@ private:
   void forEachPiece(const plan::fb::Op &op, Visit visit) const;
   void layOutSend(const plan::fb::Op &op, const DeviceState &state);
   void layOutRecv(const plan::fb::Op &op, const DeviceState &state);
-  void addMove(Move move, uint64_t position, PieceMoves::Place place,
+  void addMove(Move move, uint64_t position, PieceMoves::Position at,
                PieceMoves &moves) const;
   Status readView(const plan::fb::Op &op, const View &view, Region to,
                   uint32_t peer, std::vector<Move> &moves) const;
   uint32_t rankOfSlot(uint32_t slot) const;
-  std::byte *directMemory(Box part, unsigned elementBytes, Region region) const;
+  std::byte *directMemory(BoxView part, unsigned elementBytes,
+                          Region region) const;
 
   const PlanIndex &index;
   const uint32_t rank;
-  const plan::Place place;
+  const plan::Participant participant;
   const bool sharesMemory;
   const uint64_t pieceBytes; // 0: no limit
   const bool isHashed;

@@ -8,6 +8,7 @@
 #include <iomanip>
 #include <sstream>
 
+using namespace etc;
 using namespace etc::runtime;
 using etc::plan::Side;
 using etc::plan::Status;
@@ -17,66 +18,54 @@ namespace {
 /// Elements that are computed at a time for a comparison.
 constexpr uint64_t kChunk = 2048;
 
-std::vector<int64_t> boxOfShape(const flatbuffers::Vector<int64_t> &shape) {
-  std::vector<int64_t> bounds;
-  for (int64_t extent : shape)
-    bounds.insert(bounds.end(), {0, extent});
-  return bounds;
-}
-
 /// A box of a region, all of whose elements follow the formula or are all zero.
-struct Piece {
-  std::vector<int64_t> bounds;
+struct OriginBox {
+  Box box;
   bool isZero;
 };
 
-std::vector<Piece> splitByOrigin(const etc::plan::fb::Tensor &tensor, Side side,
-                                 Box box) {
-  std::vector<int64_t> whole(box.bounds().begin(), box.bounds().end());
+std::vector<OriginBox> splitByOrigin(const etc::plan::fb::Tensor &tensor,
+                                     Side side, BoxView box) {
   if (side == Side::Prev || !tensor.prev_shape())
-    return {{whole, false}};
-  std::vector<int64_t> prev = boxOfShape(*tensor.prev_shape());
-  std::vector<Piece> pieces;
-  if (intersects(box, Box(prev))) {
-    std::vector<int64_t> common = whole;
-    for (size_t i = 1; i < common.size(); i += 2)
-      common[i] = std::min(common[i], prev[i]);
-    pieces.push_back({common, false});
-  }
-  for (std::vector<int64_t> &rest : subtract(box, Box(prev)))
-    pieces.push_back({std::move(rest), true});
-  return pieces;
+    return {{Box(box), false}};
+  const Box prev = boxOfShape(*tensor.prev_shape());
+  std::vector<OriginBox> parts;
+  if (std::optional<Box> common = intersect(box, prev))
+    parts.push_back({std::move(*common), false});
+  for (Box &rest : subtract(box, prev))
+    parts.push_back({std::move(rest), true});
+  return parts;
 }
 
 /// The box of which an element's row-major index is its global one: as large as
 /// the larger side on every axis, so that an element has one index.
-std::vector<int64_t> globalBox(const etc::plan::fb::Tensor &tensor) {
-  std::vector<int64_t> bounds = boxOfShape(*tensor.shape());
+Box globalBox(const etc::plan::fb::Tensor &tensor) {
+  Box box = boxOfShape(*tensor.shape());
   if (const auto *prev = tensor.prev_shape())
     for (unsigned axis = 0; axis != prev->size(); ++axis)
-      bounds[2 * axis + 1] = std::max(bounds[2 * axis + 1], prev->Get(axis));
-  return bounds;
+      box[axis].end = std::max(box[axis].end, prev->Get(axis));
+  return box;
 }
 
 /// Calls visit(globalIndex, regionIndex, count, isZero) for the runs of a
 /// region; visit returns whether to go on.
 template <typename Visit>
-void visitRuns(const PlanIndex &index, uint32_t tensor, Side side, Box box,
+void visitRuns(const PlanIndex &index, uint32_t tensor, Side side, BoxView box,
                Visit visit) {
-  std::vector<int64_t> global = globalBox(index.tensor(tensor));
-  for (const Piece &piece : splitByOrigin(index.tensor(tensor), side, box))
-    forEachRun(Box(global), box, Box(piece.bounds),
+  const Box global = globalBox(index.tensor(tensor));
+  for (const OriginBox &part : splitByOrigin(index.tensor(tensor), side, box))
+    forEachRun(global, box, part.box,
                [&](uint64_t globalIndex, uint64_t regionIndex, uint64_t count) {
-                 visit(globalIndex, regionIndex, count, piece.isZero);
+                 visit(globalIndex, regionIndex, count, part.isZero);
                });
 }
 
 /// "[3, 17]": where the element of a row-major index stands.
-std::string describePosition(uint64_t index, Box box) {
+std::string describePosition(uint64_t index, BoxView box) {
   std::string out;
   for (unsigned axis = box.rank(); axis-- > 0;) {
-    uint64_t extent = box.extent(axis);
-    uint64_t at = box.begin(axis) + index % extent;
+    uint64_t extent = box[axis].size();
+    uint64_t at = box[axis].begin + index % extent;
     out = std::to_string(at) + (out.empty() ? "" : ", ") + out;
     index /= extent;
   }
@@ -105,10 +94,10 @@ uint64_t firstDifference(const std::byte *a, const std::byte *b,
 } // namespace
 
 Status etc::runtime::compareElements(const PlanIndex &index, uint32_t tensor,
-                                     Box box, const std::byte *expected,
+                                     BoxView box, const std::byte *expected,
                                      const std::byte *actual) {
   const unsigned size = index.elementBytes(tensor);
-  if (std::memcmp(expected, actual, box.volume() * size) == 0)
+  if (std::memcmp(expected, actual, volume(box) * size) == 0)
     return Status::success();
   const uint64_t i = firstDifference(expected, actual, size);
   return Status(plan::ErrorKind::Verification,
@@ -117,17 +106,17 @@ Status etc::runtime::compareElements(const PlanIndex &index, uint32_t tensor,
                     ", got " + describeBits(actual + i * size, size));
 }
 
-/// The pieces of a region as moves of the formula, or of zeros.
+/// The parts of a region as moves of the formula, or of zeros.
 static void appendValues(const PlanIndex &index, uint32_t tensor, Side side,
                          Region region, MoveKind values, MoveKind zeros,
                          std::vector<Move> &moves) {
   Formula formula(index, tensor);
-  std::vector<int64_t> global = globalBox(index.tensor(tensor));
-  for (const Piece &piece :
+  const Box global = globalBox(index.tensor(tensor));
+  for (const OriginBox &part :
        splitByOrigin(index.tensor(tensor), side, region.box)) {
-    Move move = copyMove({nullptr, Box(global)}, region, Box(piece.bounds),
-                         formula.elementBytes());
-    move.kind = piece.isZero ? zeros : values;
+    Move move =
+        copyMove({nullptr, global}, region, part.box, formula.elementBytes());
+    move.kind = part.isZero ? zeros : values;
     move.position = formula.key();
     move.value = formula.kind();
     moves.push_back(move);

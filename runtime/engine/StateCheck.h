@@ -25,8 +25,8 @@ plan::Status checkRegion(const PlanIndex &index, uint32_t tensor,
                          plan::Side side, ConstRegion region);
 
 /// Compares two dense copies of a box. The error is checkRegion's.
-plan::Status compareElements(const PlanIndex &index, uint32_t tensor, Box box,
-                             const std::byte *expected,
+plan::Status compareElements(const PlanIndex &index, uint32_t tensor,
+                             BoxView box, const std::byte *expected,
                              const std::byte *actual);
 
 /// The same as moves, for memory that the host cannot reach: what writes a

@@ -1,12 +1,11 @@
 #include "engine/StateFiles.h"
 
-#include "pack/Parts.h"
-
 #include "engine/Keeping.h"
 #include "engine/StateCheck.h"
 
 #include <algorithm>
 
+using namespace etc;
 using namespace etc::runtime;
 
 DeviceFiles::DeviceFiles(const PlanIndex &index, uint32_t rank,
@@ -15,26 +14,27 @@ DeviceFiles::DeviceFiles(const PlanIndex &index, uint32_t rank,
     : index(index), rank(rank),
       allocator(statePath(stateDirectory, index.device(rank))) {
   allocator.keepForLater();
-  for (Piece &piece : piecesOf(index, index.place(rank).program, standing))
-    pieces.push_back({std::move(piece), {}});
+  for (HeldShard &held :
+       heldShards(index, index.participant(rank).program, standing))
+    shards.push_back({std::move(held), {}});
 }
 
 DeviceFiles::~DeviceFiles() {
-  for (MappedPiece &mapped : pieces)
+  for (MappedShard &mapped : shards)
     if (mapped.memory.data)
       allocator.release(mapped.memory);
 }
 
 Status DeviceFiles::open() {
-  for (MappedPiece &mapped : pieces) {
-    const std::string name = memoryName(mapped.piece);
+  for (MappedShard &mapped : shards) {
+    const std::string name = memoryName(mapped.held);
     if (!allocator.has(name))
       return Status(ErrorKind::Usage,
                     text("device ", index.device(rank), ": the state of ",
-                         index.describeTensor(mapped.piece.tensor),
-                         " is gone (", name, ")"));
+                         index.describeTensor(mapped.held.tensor), " is gone (",
+                         name, ")"));
     Result<Buffer> memory =
-        allocator.allocate(index.shardBytes(mapped.piece.shard), name);
+        allocator.allocate(index.shardBytes(mapped.held.shard), name);
     if (!memory)
       return memory.status();
     mapped.memory = *memory;
@@ -42,17 +42,17 @@ Status DeviceFiles::open() {
   return Status::success();
 }
 
-/// Calls visit(piece, region of the shard's box around it, box) for every box.
+/// Calls visit(held, region of the shard's box around it, box) for every box.
 template <typename Visit> Status DeviceFiles::forEachBox(Visit visit) const {
-  for (const MappedPiece &mapped : pieces)
-    for (const std::vector<int64_t> &bounds : mapped.piece.boxes) {
+  for (const MappedShard &mapped : shards)
+    for (const Box &box : mapped.held.boxes) {
       const std::byte *data = mapped.memory.data;
-      const uint32_t inside = *index.boxAround(mapped.piece.shard, Box(bounds));
+      const uint32_t inside = *index.boxAround(mapped.held.shard, box);
       for (uint32_t b = 0; b != inside; ++b)
-        data += index.shardBox(mapped.piece.shard, b).volume() *
-                index.elementBytes(mapped.piece.tensor);
-      ConstRegion around{data, index.shardBox(mapped.piece.shard, inside)};
-      if (Status s = visit(mapped.piece, around, Box(bounds)); !s.ok())
+        data += volume(index.shardBox(mapped.held.shard, b)) *
+                index.elementBytes(mapped.held.tensor);
+      ConstRegion around{data, index.shardBox(mapped.held.shard, inside)};
+      if (Status s = visit(mapped.held, around, box); !s.ok())
         return s;
     }
   return Status::success();
@@ -60,45 +60,36 @@ template <typename Visit> Status DeviceFiles::forEachBox(Visit visit) const {
 
 Status DeviceFiles::check() const {
   std::vector<std::byte> dense;
-  Status status = forEachBox([&](const Piece &piece, ConstRegion around,
-                                 Box box) -> Status {
-    const unsigned size = index.elementBytes(piece.tensor);
-    dense.resize(box.volume() * size);
-    copyBox(around, {dense.data(), box}, box, size);
-    return checkRegion(index, piece.tensor, piece.side, {dense.data(), box});
-  });
+  Status status = forEachBox(
+      [&](const HeldShard &held, ConstRegion around, BoxView box) -> Status {
+        const unsigned size = index.elementBytes(held.tensor);
+        dense.resize(volume(box) * size);
+        copyBox(around, {dense.data(), box}, box, size);
+        return checkRegion(index, held.tensor, held.side, {dense.data(), box});
+      });
   return status.at(text("device ", index.device(rank)));
 }
 
-std::vector<std::vector<int64_t>> DeviceFiles::read(const std::string &tensor,
-                                                    Region region) const {
-  std::vector<std::vector<int64_t>> left{
-      {region.box.bounds().begin(), region.box.bounds().end()}};
-  (void)forEachBox([&](const Piece &piece, ConstRegion around, Box box) {
-    if (index.describeTensor(piece.tensor) != tensor)
+std::vector<Box> DeviceFiles::read(const std::string &tensor,
+                                   Region region) const {
+  std::vector<Box> left{Box(region.box)};
+  (void)forEachBox([&](const HeldShard &held, ConstRegion around, BoxView box) {
+    if (index.describeTensor(held.tensor) != tensor)
       return Status::success();
-    std::vector<std::vector<int64_t>> rest;
-    for (const std::vector<int64_t> &wanted : left) {
-      if (!intersects(Box(wanted), box)) {
-        rest.push_back(wanted);
-        continue;
-      }
-      std::vector<int64_t> common = intersection(Box(wanted), box);
-      copyBox(around, region, Box(common), index.elementBytes(piece.tensor));
-      for (std::vector<int64_t> &outside : subtract(Box(wanted), Box(common)))
-        rest.push_back(std::move(outside));
-    }
-    left = std::move(rest);
+    for (const Box &wanted : left)
+      if (std::optional<Box> common = intersect(wanted, box))
+        copyBox(around, region, *common, index.elementBytes(held.tensor));
+    left = subtract(left, box);
     return Status::success();
   });
   return left;
 }
 
-bool DeviceFiles::holds(const std::string &tensor, Box box) const {
-  for (const MappedPiece &mapped : pieces)
-    if (index.describeTensor(mapped.piece.tensor) == tensor)
-      for (const std::vector<int64_t> &bounds : mapped.piece.boxes)
-        if (intersects(Box(bounds), box))
+bool DeviceFiles::holds(const std::string &tensor, BoxView box) const {
+  for (const MappedShard &mapped : shards)
+    if (index.describeTensor(mapped.held.tensor) == tensor)
+      for (const Box &own : mapped.held.boxes)
+        if (intersects(own, box))
           return true;
   return false;
 }
@@ -122,7 +113,7 @@ LeftState::open(const PlanIndex &index, const Survivors &survivors,
 }
 
 Result<uint64_t> LeftState::restore(const PlanIndex &index, uint32_t tensor,
-                                    Region region, Box box) const {
+                                    Region region, BoxView box) const {
   const std::string name = index.describeTensor(tensor);
   for (const auto &[device, files] : devices)
     if (files->holds(name, box))
@@ -141,13 +132,12 @@ Result<uint64_t> LeftState::restore(const PlanIndex &index, uint32_t tensor,
 Result<uint64_t> LeftState::read(const PlanIndex &index, uint32_t device,
                                  uint32_t tensor, Region region) const {
   auto found = devices.find(device);
-  std::vector<std::vector<int64_t>> missing{
-      {region.box.bounds().begin(), region.box.bounds().end()}};
+  std::vector<Box> missing{Box(region.box)};
   if (found != devices.end())
     missing = found->second->read(index.describeTensor(tensor), region);
   uint64_t restored = 0;
-  for (const std::vector<int64_t> &box : missing) {
-    Result<uint64_t> bytes = restore(index, tensor, region, Box(box));
+  for (const Box &box : missing) {
+    Result<uint64_t> bytes = restore(index, tensor, region, box);
     if (!bytes)
       return bytes;
     restored += *bytes;

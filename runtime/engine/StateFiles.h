@@ -12,7 +12,7 @@
 
 namespace etc::runtime {
 
-/// One device's pieces, mapped.
+/// The files of one device, mapped.
 class DeviceFiles {
 public:
   DeviceFiles(const PlanIndex &index, uint32_t rank, const Standing &standing,
@@ -27,15 +27,14 @@ public:
   /// Verification.
   Status check() const;
   /// Copies what this device holds of `region` of a tensor, and returns the
-  /// bounds of the boxes that it does not hold.
-  std::vector<std::vector<int64_t>> read(const std::string &tensor,
-                                         Region region) const;
+  /// boxes of it that it does not hold.
+  std::vector<Box> read(const std::string &tensor, Region region) const;
   /// Whether it holds an element of a box.
-  bool holds(const std::string &tensor, Box box) const;
+  bool holds(const std::string &tensor, BoxView box) const;
 
 private:
-  struct MappedPiece {
-    Piece piece;
+  struct MappedShard {
+    HeldShard held;
     Buffer memory;
   };
   template <typename Visit> Status forEachBox(Visit visit) const;
@@ -43,7 +42,7 @@ private:
   const PlanIndex &index;
   const uint32_t rank;
   FileAllocator allocator;
-  std::vector<MappedPiece> pieces;
+  std::vector<MappedShard> shards;
 };
 
 /// The previous state of one migration is what another one left, in whatever
@@ -62,7 +61,7 @@ public:
 
 private:
   Result<uint64_t> restore(const PlanIndex &index, uint32_t tensor,
-                           Region region, Box box) const;
+                           Region region, BoxView box) const;
 
   std::map<uint32_t, std::unique_ptr<DeviceFiles>> devices;
   std::optional<Checkpoint> checkpoint;

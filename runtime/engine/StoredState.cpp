@@ -6,27 +6,17 @@
 #include <algorithm>
 #include <set>
 
+using namespace etc;
 using namespace etc::runtime;
-
-/// What a box has in common with the shape that is stored; nothing where it is
-/// all padding.
-static std::optional<std::vector<int64_t>> storedPart(Box box, Box stored) {
-  if (!intersects(box, stored))
-    return std::nullopt;
-  std::vector<int64_t> common(box.bounds().begin(), box.bounds().end());
-  for (unsigned axis = 0; axis != box.rank(); ++axis)
-    common[2 * axis + 1] = std::min(box.end(axis), stored.end(axis));
-  return common;
-}
 
 Result<uint64_t> StoredState::read(const PlanIndex &index, uint32_t device,
                                    uint32_t tensor, Region region) const {
   const uint32_t source = checkpoint.resolve(index, tensor).value_or(tensor);
-  const std::vector<int64_t> stored = boundsOf(previousShape(index, source));
-  for (const std::vector<int64_t> &rest : subtract(region.box, Box(stored)))
-    zeroBox(region, Box(rest), index.elementBytes(tensor));
-  auto part = storedPart(region.box, Box(stored));
-  return part ? checkpoint.read(index, source, region, Box(*part), device)
+  const Box stored = boxOfShape(previousShape(index, source));
+  for (const Box &padding : subtract(region.box, stored))
+    zeroBox(region, padding, index.elementBytes(tensor));
+  const std::optional<Box> part = intersect(region.box, stored);
+  return part ? checkpoint.read(index, source, region, *part, device)
               : Result<uint64_t>(uint64_t{0});
 }
 
@@ -52,8 +42,8 @@ Status StoredState::check(const PlanIndex &index, uint32_t device,
   const unsigned size = index.elementBytes(tensor);
   std::vector<std::byte> expected;
   const std::byte *actual = region.data;
-  return forEachSlab(region.box, kSlabBytes / size, [&](Box slab) {
-    expected.resize(slab.volume() * size);
+  return forEachSlab(region.box, kSlabBytes / size, [&](BoxView slab) {
+    expected.resize(volume(slab) * size);
     Result<uint64_t> bytes =
         read(index, device, tensor, {expected.data(), slab});
     if (!bytes)
@@ -88,21 +78,20 @@ Status StoredState::checkSide(const PlanIndex &index,
   std::set<uint32_t> missing;
   for (uint32_t rank : ranks)
     for (const auto &[tensor, shard] :
-         index.holdings(index.place(rank).program, side))
+         index.holdings(index.participant(rank).program, side))
       if (!checkpoint.resolve(index, tensor))
         missing.insert(tensor);
   if (!missing.empty())
     return describeMissing(index, {missing.begin(), missing.end()});
   for (uint32_t rank : ranks)
     for (const auto &[tensor, shard] :
-         index.holdings(index.place(rank).program, side)) {
+         index.holdings(index.participant(rank).program, side)) {
       const uint32_t source = *checkpoint.resolve(index, tensor);
-      const std::vector<int64_t> stored =
-          boundsOf(previousShape(index, source));
+      const Box stored = boxOfShape(previousShape(index, source));
       for (uint32_t b = 0; b != index.boxCount(shard); ++b)
-        if (auto part = storedPart(index.shardBox(shard, b), Box(stored)))
-          if (Status s = checkpoint.check(index, source, Box(*part),
-                                          index.device(rank));
+        if (auto part = intersect(index.shardBox(shard, b), stored))
+          if (Status s =
+                  checkpoint.check(index, source, *part, index.device(rank));
               !s.ok())
             return s;
     }

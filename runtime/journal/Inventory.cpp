@@ -7,12 +7,10 @@
 #include <map>
 #include <unistd.h>
 
+using namespace etc;
 using namespace etc::runtime;
-using etc::plan::Box;
 
 namespace {
-
-using Boxes = std::vector<std::vector<int64_t>>;
 
 /// A JSON string. Names are UTF-8, of which only quotes, backslashes and
 /// control characters need escapes.
@@ -43,12 +41,10 @@ std::string list(const Range &range, Format format) {
   return "[" + out + "]";
 }
 
-std::string formatBox(const std::vector<int64_t> &bounds) {
-  std::string out;
-  for (size_t i = 0; i != bounds.size(); i += 2)
-    out += (i ? ", [" : "[") + number(bounds[i]) + ", " +
-           number(bounds[i + 1]) + "]";
-  return "[" + out + "]";
+std::string formatBox(const Box &box) {
+  return list(box, [](Span span) {
+    return "[" + number(span.begin) + ", " + number(span.end) + "]";
+  });
 }
 
 std::string formatTensor(const etc::plan::fb::Plan &plan,
@@ -68,27 +64,13 @@ std::string formatTensor(const etc::plan::fb::Plan &plan,
   return out + "}";
 }
 
-/// `boxes` without `part`.
-Boxes without(const Boxes &boxes, const std::vector<int64_t> &part) {
-  Boxes rest;
-  for (const std::vector<int64_t> &box : boxes) {
-    if (!intersects(Box(box), Box(part)))
-      rest.push_back(box);
-    else
-      for (std::vector<int64_t> &piece : subtract(Box(box), Box(part)))
-        rest.push_back(std::move(piece));
-  }
-  return rest;
-}
-
 /// What a device holds of each tensor, whichever side it is from.
-Held mergeSides(const std::vector<Piece> &pieces) {
+Held mergeSides(const std::vector<HeldShard> &shards) {
   Held held;
-  for (const Piece &piece : pieces) {
-    Boxes fresh = piece.boxes;
-    Boxes &all = held[piece.tensor];
-    for (const std::vector<int64_t> &known : all)
-      fresh = without(fresh, known);
+  for (const HeldShard &shard : shards) {
+    std::vector<Box> fresh = shard.boxes, &all = held[shard.tensor];
+    for (const Box &known : all)
+      fresh = subtract(fresh, known);
     all.insert(all.end(), fresh.begin(), fresh.end());
   }
   return held;
@@ -102,7 +84,7 @@ Inventory etc::runtime::takeInventory(const PlanIndex &index,
   for (uint32_t rank = 0; rank != index.rankCount(); ++rank)
     if (survivors[rank])
       inventory[rank] = mergeSides(
-          piecesOf(index, index.place(rank).program, *survivors[rank]));
+          heldShards(index, index.participant(rank).program, *survivors[rank]));
   return inventory;
 }
 
@@ -117,15 +99,15 @@ void etc::runtime::share(const PlanIndex &index,
         least = rank;
     if (!least)
       return;
-    (*inventory[*least])[box.tensor].push_back(box.bounds);
-    given[*least] += Box(box.bounds).volume() * index.elementBytes(box.tensor);
+    (*inventory[*least])[box.tensor].push_back(box.box);
+    given[*least] += volume(box.box) * index.elementBytes(box.tensor);
   }
 }
 
 std::string etc::runtime::formatInventory(const PlanIndex &index,
                                           const Inventory &inventory,
                                           Shapes shapes) {
-  std::map<std::pair<uint32_t, Boxes>, size_t> shardNumbers;
+  std::map<std::pair<uint32_t, std::vector<Box>>, size_t> shardNumbers;
   std::vector<std::string> shards, devices;
   for (uint32_t rank = 0; rank != index.rankCount(); ++rank) {
     if (!inventory[rank])

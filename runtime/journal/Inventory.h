@@ -3,7 +3,7 @@
 #ifndef ETC_RUNTIME_JOURNAL_INVENTORY_H
 #define ETC_RUNTIME_JOURNAL_INVENTORY_H
 
-#include "journal/Holdings.h"
+#include "journal/HeldShards.h"
 
 #include <map>
 #include <optional>
@@ -16,7 +16,7 @@ using Survivors = std::vector<std::optional<Standing>>;
 /// A box of a previous tensor.
 struct TensorBox {
   uint32_t tensor;
-  std::vector<int64_t> bounds;
+  Box box;
 };
 
 /// The boxes that went with their last holder. Elements that a tied copy or the
@@ -30,7 +30,7 @@ std::vector<TensorBox> findUnheld(const PlanIndex &index,
                                   const Survivors &survivors);
 
 /// What a device holds: disjoint boxes, by tensor.
-using Held = std::map<uint32_t, std::vector<std::vector<int64_t>>>;
+using Held = std::map<uint32_t, std::vector<Box>>;
 /// By rank; nothing for one that did not survive.
 using Inventory = std::vector<std::optional<Held>>;
 

@@ -2,12 +2,16 @@
 
 #include "journal/Inventory.h"
 
+using namespace etc;
 using namespace etc::runtime;
-using etc::plan::Box;
 
 namespace {
 
-using Boxes = std::vector<std::vector<int64_t>>;
+using Boxes = std::vector<Box>;
+
+void append(Boxes &all, const Boxes &more) {
+  all.insert(all.end(), more.begin(), more.end());
+}
 
 /// Everything that survives, by tensor, over all devices.
 std::vector<Boxes> surviving(const PlanIndex &index,
@@ -15,10 +19,9 @@ std::vector<Boxes> surviving(const PlanIndex &index,
   std::vector<Boxes> held(index.plan().tensors()->size());
   for (uint32_t rank = 0; rank != index.rankCount(); ++rank)
     if (survivors[rank])
-      for (const Piece &piece :
-           piecesOf(index, index.place(rank).program, *survivors[rank]))
-        held[piece.tensor].insert(held[piece.tensor].end(), piece.boxes.begin(),
-                                  piece.boxes.end());
+      for (const HeldShard &shard :
+           heldShards(index, index.participant(rank).program, *survivors[rank]))
+        append(held[shard.tensor], shard.boxes);
   return held;
 }
 
@@ -27,29 +30,9 @@ std::vector<Boxes> previous(const PlanIndex &index) {
   std::vector<Boxes> needed(index.plan().tensors()->size());
   for (uint32_t p = 0; p != index.programCount(); ++p)
     for (etc::plan::Holding holding : index.holdings(p, Side::Prev))
-      for (uint32_t b = 0; b != index.boxCount(holding.shard); ++b) {
-        Box box = index.shardBox(holding.shard, b);
-        needed[holding.tensor].push_back(
-            {box.bounds().begin(), box.bounds().end()});
-      }
+      for (uint32_t b = 0; b != index.boxCount(holding.shard); ++b)
+        needed[holding.tensor].emplace_back(index.shardBox(holding.shard, b));
   return needed;
-}
-
-/// What of a box is in none of `known`.
-Boxes cut(const std::vector<int64_t> &box, const Boxes &known) {
-  Boxes rest{box};
-  for (const std::vector<int64_t> &part : known) {
-    Boxes next;
-    for (const std::vector<int64_t> &piece : rest)
-      for (std::vector<int64_t> &left : subtract(Box(piece), Box(part)))
-        next.push_back(std::move(left));
-    rest = std::move(next);
-  }
-  return rest;
-}
-
-void append(Boxes &all, const Boxes &more) {
-  all.insert(all.end(), more.begin(), more.end());
 }
 
 /// What of each tensor's `needed` is not in its `known`.
@@ -57,9 +40,11 @@ std::vector<TensorBox> without(const std::vector<Boxes> &needed,
                                std::vector<Boxes> known) {
   std::vector<TensorBox> rest;
   for (uint32_t t = 0; t != needed.size(); ++t)
-    for (const std::vector<int64_t> &box : needed[t]) {
-      const Boxes missing = cut(box, known[t]);
-      for (const std::vector<int64_t> &part : missing)
+    for (const Box &box : needed[t]) {
+      Boxes missing{box};
+      for (const Box &part : known[t])
+        missing = subtract(missing, part);
+      for (const Box &part : missing)
         rest.push_back({t, part});
       append(known[t], missing); // a replica's loss is not told twice
     }

@@ -2,13 +2,14 @@
 
 #include "pack/Runs.h"
 
+using namespace etc;
 using namespace etc::runtime;
 
 static uint64_t address(const std::byte *data) {
   return reinterpret_cast<uint64_t>(data);
 }
 
-static Move moveOf(MoveKind kind, ConstRegion from, Region to, Box part,
+static Move moveOf(MoveKind kind, ConstRegion from, Region to, BoxView part,
                    unsigned elementBytes) {
   RunShape shape = shapeOfRuns(from.box, to.box, part);
   Move move;
@@ -16,7 +17,7 @@ static Move moveOf(MoveKind kind, ConstRegion from, Region to, Box part,
   const uint64_t fromBytes = elementBytes * readFactor(kind);
   move.from = address(from.data) + shape.fromIndex * fromBytes;
   move.to = address(to.data) + shape.toIndex * elementBytes;
-  move.bytes = part.volume() * elementBytes;
+  move.bytes = volume(part) * elementBytes;
   move.runBytes = shape.run * elementBytes;
   for (unsigned axis = 0; axis != shape.axes; ++axis) {
     if (shape.extent[axis] == 1)
@@ -29,7 +30,7 @@ static Move moveOf(MoveKind kind, ConstRegion from, Region to, Box part,
   return move;
 }
 
-Move etc::runtime::copyMove(ConstRegion from, Region to, Box part,
+Move etc::runtime::copyMove(ConstRegion from, Region to, BoxView part,
                             unsigned elementBytes) {
   return moveOf(MoveKind::Copy, from, to, part, elementBytes);
 }
@@ -42,18 +43,18 @@ Move etc::runtime::hashMove(const std::byte *data, uint64_t bytes) {
   return move;
 }
 
-Move etc::runtime::zeroMove(Region to, Box part, unsigned elementBytes) {
+Move etc::runtime::zeroMove(Region to, BoxView part, unsigned elementBytes) {
   return moveOf(MoveKind::Zero, {to.data, to.box}, to, part, elementBytes);
 }
 
-Move etc::runtime::castMove(ConstRegion from, Region to, Box part,
+Move etc::runtime::castMove(ConstRegion from, Region to, BoxView part,
                             plan::fb::DType dtype) {
   MoveKind kind =
       dtype == plan::fb::DType::bf16 ? MoveKind::CastBf16 : MoveKind::CastFp16;
   return moveOf(kind, from, to, part, plan::elementBytes(dtype));
 }
 
-bool etc::runtime::isContiguous(Box box, Box part) {
+bool etc::runtime::isContiguous(BoxView box, BoxView part) {
   RunShape shape = shapeOfRuns(box, part, part);
   for (unsigned axis = 0; axis != shape.axes; ++axis)
     if (shape.extent[axis] != 1)

@@ -6,7 +6,8 @@
 
 #include "pack/Move.h"
 
-#include "plan/Box.h"
+#include "etc/Geometry.h"
+#include "plan/TensorSize.h"
 
 #include <bit>
 #include <cstddef>
@@ -14,35 +15,33 @@
 
 namespace etc::runtime {
 
-using plan::Box;
-
 /// Memory that holds a box of a tensor, dense and row-major. It owns neither.
 struct Region {
   std::byte *data;
-  Box box;
+  BoxView box;
 };
 
 struct ConstRegion {
   const std::byte *data;
-  Box box;
+  BoxView box;
 };
 
 /// The move of the elements of `part`, which both regions contain. The regions
 /// do not overlap in memory. A region whose box is `part` itself is a packed
 /// message, so this gathers and scatters too.
-Move copyMove(ConstRegion from, Region to, Box part, unsigned elementBytes);
+Move copyMove(ConstRegion from, Region to, BoxView part, unsigned elementBytes);
 
 /// Reads contiguous bytes for their hash.
 Move hashMove(const std::byte *data, uint64_t bytes);
 
 /// Sets the elements of `part` to zero.
-Move zeroMove(Region to, Box part, unsigned elementBytes);
+Move zeroMove(Region to, BoxView part, unsigned elementBytes);
 
 /// Casts the fp32 elements of `part` to `to`'s type, bf16 or fp16.
-Move castMove(ConstRegion from, Region to, Box part, plan::fb::DType dtype);
+Move castMove(ConstRegion from, Region to, BoxView part, plan::fb::DType dtype);
 
 /// Whether `part` is contiguous in the dense memory of `box`.
-bool isContiguous(Box box, Box part);
+bool isContiguous(BoxView box, BoxView part);
 
 /// Executes moves on host memory, one after the other. `sums` are added to.
 void runMoves(std::span<const Move> moves, std::span<uint64_t> sums);
@@ -50,14 +49,14 @@ void runMoves(std::span<const Move> moves, std::span<uint64_t> sums);
 /// One move of host memory, now.
 inline void runMove(const Move &move) { runMoves({&move, 1}, {}); }
 
-inline void copyBox(ConstRegion from, Region to, Box part,
+inline void copyBox(ConstRegion from, Region to, BoxView part,
                     unsigned elementBytes) {
   runMove(copyMove(from, to, part, elementBytes));
 }
-inline void zeroBox(Region to, Box part, unsigned elementBytes) {
+inline void zeroBox(Region to, BoxView part, unsigned elementBytes) {
   runMove(zeroMove(to, part, elementBytes));
 }
-inline void castBox(ConstRegion from, Region to, Box part,
+inline void castBox(ConstRegion from, Region to, BoxView part,
                     plan::fb::DType dtype) {
   runMove(castMove(from, to, part, dtype));
 }

@@ -3,13 +3,12 @@
 #ifndef ETC_RUNTIME_PACK_RUNS_H
 #define ETC_RUNTIME_PACK_RUNS_H
 
-#include "plan/Box.h"
+#include "etc/Geometry.h"
+#include "plan/TensorSize.h"
 
 #include <array>
 
 namespace etc::runtime {
-
-using plan::Box;
 
 /// How the elements of a part lie in two boxes that contain it: runs that are
 /// contiguous in both, and an odometer over the axes outside of them. All
@@ -23,24 +22,24 @@ struct RunShape {
 
 /// Axes that `part` spans in both boxes are merged, so that a whole tensor is
 /// one run.
-inline RunShape shapeOfRuns(Box from, Box to, Box part) {
+inline RunShape shapeOfRuns(BoxView from, BoxView to, BoxView part) {
   RunShape shape;
   unsigned inner = part.rank() - 1;
-  shape.run = part.extent(inner);
-  while (inner > 0 && part.extent(inner) == from.extent(inner) &&
-         part.extent(inner) == to.extent(inner))
-    shape.run *= part.extent(--inner);
+  shape.run = part[inner].size();
+  while (inner > 0 && part[inner].size() == from[inner].size() &&
+         part[inner].size() == to[inner].size())
+    shape.run *= part[--inner].size();
   shape.axes = inner;
 
   uint64_t fromUnit = 1, toUnit = 1;
   for (unsigned axis = part.rank(); axis-- > 0;) {
-    shape.extent[axis] = part.extent(axis);
+    shape.extent[axis] = part[axis].size();
     shape.fromStride[axis] = fromUnit;
     shape.toStride[axis] = toUnit;
-    shape.fromIndex += fromUnit * (part.begin(axis) - from.begin(axis));
-    shape.toIndex += toUnit * (part.begin(axis) - to.begin(axis));
-    fromUnit *= from.extent(axis);
-    toUnit *= to.extent(axis);
+    shape.fromIndex += fromUnit * (part[axis].begin - from[axis].begin);
+    shape.toIndex += toUnit * (part[axis].begin - to[axis].begin);
+    fromUnit *= from[axis].size();
+    toUnit *= to[axis].size();
   }
   return shape;
 }
@@ -48,7 +47,7 @@ inline RunShape shapeOfRuns(Box from, Box to, Box part) {
 /// Calls visit(fromIndex, toIndex, count) for the runs of `part` in row-major
 /// order.
 template <typename Visit>
-void forEachRun(Box from, Box to, Box part, Visit visit) {
+void forEachRun(BoxView from, BoxView to, BoxView part, Visit visit) {
   RunShape shape = shapeOfRuns(from, to, part);
   std::array<uint64_t, plan::kMaxRank> position{};
   uint64_t fromIndex = shape.fromIndex, toIndex = shape.toIndex;

@@ -2,10 +2,11 @@
 
 #include "plan/RefereeRules.h"
 
+using namespace etc;
 using namespace etc::plan;
 
-static std::vector<Box> boxesOf(const std::vector<Write> &writes) {
-  std::vector<Box> boxes;
+static std::vector<BoxView> boxesOf(const std::vector<Write> &writes) {
+  std::vector<BoxView> boxes;
   boxes.reserve(writes.size());
   for (const Write &write : writes)
     boxes.push_back(write.box);
@@ -21,7 +22,7 @@ static Status checkHolding(const PlanIndex &index, uint32_t program,
   if (writes.size() == 1 && index.boxCount(holding.shard) == 1 &&
       writes[0].box == index.shardBox(holding.shard, 0))
     return Status::success();
-  std::vector<Box> boxes = boxesOf(writes);
+  std::vector<BoxView> boxes = boxesOf(writes);
   if (auto overlap = findOverlap(boxes)) {
     const Write &first = writes[overlap->first];
     const Write &second = writes[overlap->second];
@@ -33,18 +34,21 @@ static Status checkHolding(const PlanIndex &index, uint32_t program,
   }
   // Disjoint parts within the shard cover it if they are as large.
   uint64_t written = 0, held = 0;
-  for (Box box : boxes)
-    written += box.volume();
+  for (BoxView box : boxes)
+    written += volume(box);
   for (uint32_t i = 0; i != index.boxCount(holding.shard); ++i)
-    held += index.shardBox(holding.shard, i).volume();
+    held += volume(index.shardBox(holding.shard, i));
   if (written == held)
     return Status::success();
   for (uint32_t i = 0; i != index.boxCount(holding.shard); ++i) {
-    std::vector<int64_t> missing =
-        findUncovered(index.shardBox(holding.shard, i), boxes);
+    std::vector<Box> missing{Box(index.shardBox(holding.shard, i))};
+    for (BoxView box : boxes)
+      missing = subtract(missing, box);
     if (!missing.empty())
-      return malformed(where(), ": nothing writes ", describe(Box(missing)),
-                       " of ", index.describeTensor(holding.tensor));
+      return malformed(
+          where(), ": nothing writes ",
+          describe(*std::min_element(missing.begin(), missing.end())), " of ",
+          index.describeTensor(holding.tensor));
   }
   return Status::success();
 }

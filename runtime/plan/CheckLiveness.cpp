@@ -3,6 +3,7 @@
 
 #include "plan/RefereeRules.h"
 
+using namespace etc;
 using namespace etc::plan;
 
 namespace {
@@ -57,21 +58,21 @@ private:
   /// Writes are disjoint, so a box is complete once the common volumes add up
   /// to its own.
   Status checkWritten(uint32_t round, const fb::Op &op) const {
-    Box box = index.opBox(op);
+    BoxView box = index.opBox(op);
     uint64_t before = 0, now = 0;
     for (const Write &write :
          writes[*index.find(program, Side::Curr, op.source())]) {
       if (write.round < round)
-        before += commonVolume(write.box, box);
+        before += sharedVolume(write.box, box);
       else if (write.round == round)
-        now += commonVolume(write.box, box);
+        now += sharedVolume(write.box, box);
     }
-    if (before == box.volume())
+    if (before == volume(box))
       return Status::success();
     const std::string what =
         describe(box) + " of " + index.describeTensor(op.source());
     const char *verb = op.from_curr() ? "relays " : "derives from ";
-    if (before + now == box.volume())
+    if (before + now == volume(box))
       return malformed(verb, what, " in round ", round,
                        ", the round that writes it; the next one can");
     return malformed(verb, what, " before it is written");

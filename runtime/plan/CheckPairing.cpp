@@ -30,7 +30,7 @@ struct Receiver {
 };
 
 /// What one program exchanges through a peer slot.
-struct Slot {
+struct PeerMessages {
   std::vector<Part> sends, recvs;
   /// Receivers that the sends were compared with: one, unless replicas differ.
   std::vector<Receiver> compared;
@@ -55,8 +55,8 @@ public:
   }
 
 private:
-  std::vector<Slot> collectSlots(uint32_t program) const {
-    std::vector<Slot> found(index.program(program).peers()->size());
+  std::vector<PeerMessages> collectSlots(uint32_t program) const {
+    std::vector<PeerMessages> found(index.program(program).peers()->size());
     for (uint32_t r = 0; r != roundsOf(index, program); ++r) {
       const auto &ops = opsOf(index, program, r);
       for (uint32_t o = 0; o != ops.size(); ++o) {
@@ -90,7 +90,7 @@ private:
         reverse->to != back.to)
       return malformed(slotPath(edge), ": device ", edge.to,
                        " does not have device ", edge.from, " as a peer");
-    Slot &sender = slots[programOf(edge.from)][edge.slot];
+    PeerMessages &sender = slots[programOf(edge.from)][edge.slot];
     Receiver receiver{programOf(edge.to), reverse->slot};
     if (std::find(sender.compared.begin(), sender.compared.end(), receiver) !=
         sender.compared.end())
@@ -140,7 +140,7 @@ private:
   }
 
   std::string describe(const Part &part) const {
-    std::string out = etc::plan::describe(index.opBox(*part.op)) + " of " +
+    std::string out = etc::describe(index.opBox(*part.op)) + " of " +
                       index.describeTensor(part.op->tensor());
     if (part.op->source() != part.op->tensor())
       out += " from " + index.describeTensor(part.op->source());
@@ -152,17 +152,17 @@ private:
   }
 
   std::string slotPath(const Edge &edge) const {
-    Place place = index.place(*index.rankOf(edge.from));
-    return text("programs[", place.program, "].peers[", edge.slot, "].devices[",
-                place.replica, "]");
+    Participant participant = index.participant(*index.rankOf(edge.from));
+    return text("programs[", participant.program, "].peers[", edge.slot,
+                "].devices[", participant.replica, "]");
   }
 
   uint32_t programOf(uint32_t device) const {
-    return index.place(*index.rankOf(device)).program;
+    return index.participant(*index.rankOf(device)).program;
   }
 
   const PlanIndex &index;
-  std::vector<std::vector<Slot>> slots; // by program
+  std::vector<std::vector<PeerMessages>> slots; // by program
   std::vector<Edge> edges;
 };
 

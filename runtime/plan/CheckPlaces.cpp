@@ -3,6 +3,7 @@
 
 #include "plan/RefereeRules.h"
 
+using namespace etc;
 using namespace etc::plan;
 
 namespace {
@@ -86,10 +87,10 @@ private:
 
   /// A zero fills only what the previous shape does not have.
   Status checkNew(const fb::Op &op) const {
-    Box box = index.opBox(op);
+    BoxView box = index.opBox(op);
     if (const auto *prev = index.tensor(op.tensor()).prev_shape())
       for (unsigned axis = 0; axis != box.rank(); ++axis)
-        if (box.begin(axis) >= prev->Get(axis))
+        if (box[axis].begin >= prev->Get(axis))
           return Status::success();
     return malformed("zeroes ", describe(box), " of ",
                      index.describeTensor(op.tensor()),

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+using namespace etc;
 using namespace etc::plan;
 
 namespace {
@@ -128,10 +129,11 @@ Status ProgramChecker::checkHoldings(const std::string &path,
     const Longs &shape =
         isCurr || !entry.prev_shape() ? *entry.shape() : *entry.prev_shape();
     for (uint32_t b = 0; b != shard.box_count(); ++b) {
-      Box box(plan.bounds()->data() + plan.boxes()->Get(shard.first_box() + b),
-              shape.size());
+      const BoxView box = BoxView::ofBounds(
+          plan.bounds()->data() + plan.boxes()->Get(shard.first_box() + b),
+          shape.size());
       for (uint32_t axis = 0; axis != shape.size(); ++axis)
-        if (box.end(axis) > shape[axis])
+        if (box[axis].end > shape[axis])
           return malformed(item(path, i), ": box ", describe(box),
                            " leaves the ", isCurr ? "current" : "previous",
                            " shape on axis ", axis, ", of ", shape[axis]);

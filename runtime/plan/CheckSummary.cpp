@@ -200,7 +200,7 @@ private:
   }
 
   bool holds(uint32_t rank, Side side) const {
-    return !index.holdings(index.place(rank).program, side).empty();
+    return !index.holdings(index.participant(rank).program, side).empty();
   }
 
   const PlanIndex &index;

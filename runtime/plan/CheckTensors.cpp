@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+using namespace etc;
 using namespace etc::plan;
 
 /// No tensor is larger: 16 TiB. Sums of a few of them stay far from overflow.
@@ -157,9 +158,9 @@ Status etc::plan::checkBox(const fb::Plan &plan, uint32_t offset,
   if (uint64_t{offset} + 2 * rank > plan.bounds()->size())
     return malformed(": bounds [", offset, ", ", uint64_t{offset} + 2 * rank,
                      ") are not in [0, ", plan.bounds()->size(), ")");
-  const int64_t *bounds = plan.bounds()->data() + offset;
+  const BoxView box = BoxView::ofBounds(plan.bounds()->data() + offset, rank);
   for (uint32_t axis = 0; axis != rank; ++axis) {
-    const int64_t begin = bounds[2 * axis], end = bounds[2 * axis + 1];
+    const auto [begin, end] = box[axis];
     const int64_t extent =
         prev ? std::max(shape[axis], prev->Get(axis)) : shape[axis];
     if (begin < 0 || begin >= end || end > extent)
@@ -185,10 +186,11 @@ static Status checkShard(const fb::Plan &plan, const fb::Shard &shard) {
       return under(": " + item("boxes", b), s);
   if (shard.box_count() == 1)
     return Status::success();
-  std::vector<Box> boxes;
+  std::vector<BoxView> boxes;
   for (uint64_t b = shard.first_box(); b != end; ++b)
-    boxes.emplace_back(plan.bounds()->data() + plan.boxes()->Get(b),
-                       plan.tensors()->Get(shard.tensor())->shape()->size());
+    boxes.push_back(BoxView::ofBounds(
+        plan.bounds()->data() + plan.boxes()->Get(b),
+        plan.tensors()->Get(shard.tensor())->shape()->size()));
   if (auto overlap = findOverlap(boxes))
     return malformed(": its boxes ", describe(boxes[overlap->first]), " and ",
                      describe(boxes[overlap->second]), " overlap");

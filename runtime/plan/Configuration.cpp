@@ -1,6 +1,6 @@
 #include "plan/Configuration.h"
 
-#include "plan/Box.h"
+#include "plan/TensorSize.h"
 
 #include <numeric>
 

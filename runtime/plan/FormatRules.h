@@ -4,8 +4,9 @@
 #ifndef ETC_PLAN_FORMATRULES_H
 #define ETC_PLAN_FORMATRULES_H
 
-#include "plan/Box.h"
+#include "etc/Geometry.h"
 #include "plan/Status.h"
+#include "plan/TensorSize.h"
 
 namespace etc::plan {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+using namespace etc;
 using namespace etc::plan;
 
 static_assert(std::endian::native == std::endian::little,
@@ -33,12 +34,12 @@ PlanIndex::PlanIndex(const fb::Plan &plan)
   shardBytes_.reserve(plan.shards()->size());
   for (uint32_t shard = 0; shard != plan.shards()->size(); ++shard)
     shardBytes_.push_back(sumShard(shard));
-  places_.resize(rankCount());
+  participants_.resize(rankCount());
   for (uint32_t p = 0; p != programCount(); ++p) {
     prev_.push_back(collectHoldings(plan, *program(p).prev_shards()));
     curr_.push_back(collectHoldings(plan, *program(p).curr_shards()));
     for (uint32_t i = 0; i != program(p).devices()->size(); ++i)
-      places_[*rankOf(program(p).devices()->Get(i))] = {p, i};
+      participants_[*rankOf(program(p).devices()->Get(i))] = {p, i};
   }
   uint64_t end = 0;
   for (uint32_t count : *plan.nodes())
@@ -49,7 +50,7 @@ std::string PlanIndex::describeTensor(uint32_t index) const {
   return tensor(index).name()->str() + " (" + tensor(index).type()->str() + ")";
 }
 
-Box PlanIndex::shardBox(uint32_t shard, uint32_t index) const {
+BoxView PlanIndex::shardBox(uint32_t shard, uint32_t index) const {
   const fb::Shard &entry = *plan_->shards()->Get(shard);
   return boxAt(plan_->boxes()->Get(entry.first_box() + index), entry.tensor());
 }
@@ -57,7 +58,7 @@ Box PlanIndex::shardBox(uint32_t shard, uint32_t index) const {
 uint64_t PlanIndex::sumShard(uint32_t shard) const {
   uint64_t elements = 0;
   for (uint32_t i = 0; i != boxCount(shard); ++i)
-    elements = addBytes(elements, shardBox(shard, i).volume());
+    elements = addBytes(elements, volume(shardBox(shard, i)));
   return mulBytes(elements,
                   elementBytes(plan_->shards()->Get(shard)->tensor()));
 }
@@ -81,7 +82,8 @@ std::optional<size_t> PlanIndex::find(uint32_t program, Side side,
   return it - all.begin();
 }
 
-std::optional<uint32_t> PlanIndex::boxAround(uint32_t shard, Box box) const {
+std::optional<uint32_t> PlanIndex::boxAround(uint32_t shard,
+                                             BoxView box) const {
   for (uint32_t i = 0; i != boxCount(shard); ++i)
     if (contains(shardBox(shard, i), box))
       return i;

@@ -4,7 +4,8 @@
 #ifndef ETC_PLAN_PLANINDEX_H
 #define ETC_PLAN_PLANINDEX_H
 
-#include "plan/Box.h"
+#include "etc/Geometry.h"
+#include "plan/TensorSize.h"
 
 #include <cstdint>
 #include <optional>
@@ -23,7 +24,7 @@ struct Holding {
 };
 
 /// What a participant runs.
-struct Place {
+struct Participant {
   uint32_t program;
   uint32_t replica;
 };
@@ -49,14 +50,14 @@ public:
   std::string describeTensor(uint32_t tensor) const;
 
   // Boxes. Views into the plan.
-  Box opBox(const fb::Op &op) const { return boxAt(op.box(), op.tensor()); }
+  BoxView opBox(const fb::Op &op) const { return boxAt(op.box(), op.tensor()); }
   uint64_t opBytes(const fb::Op &op) const {
-    return mulBytes(opBox(op).volume(), elementBytes(op.tensor()));
+    return mulBytes(volume(opBox(op)), elementBytes(op.tensor()));
   }
   uint32_t boxCount(uint32_t shard) const {
     return plan_->shards()->Get(shard)->box_count();
   }
-  Box shardBox(uint32_t shard, uint32_t index) const;
+  BoxView shardBox(uint32_t shard, uint32_t index) const;
   uint64_t shardBytes(uint32_t shard) const { return shardBytes_[shard]; }
 
   // Programs.
@@ -72,7 +73,7 @@ public:
   std::optional<size_t> find(uint32_t program, Side side,
                              uint32_t tensor) const;
   /// The position in the shard of the box that contains `box`.
-  std::optional<uint32_t> boxAround(uint32_t shard, Box box) const;
+  std::optional<uint32_t> boxAround(uint32_t shard, BoxView box) const;
   /// Whether a refer takes over the memory of a whole previous shard, in place
   /// of a copy. A shard of several boxes is taken over where the program refers
   /// to each of them.
@@ -84,7 +85,7 @@ public:
     return plan_->participants()->Get(rank);
   }
   std::optional<uint32_t> rankOf(uint32_t device) const;
-  Place place(uint32_t rank) const { return places_[rank]; }
+  Participant participant(uint32_t rank) const { return participants_[rank]; }
   uint32_t nodeOf(uint32_t device) const;
 
 private:
@@ -98,8 +99,8 @@ private:
   /// Whether an op refers to just one box of a shard.
   bool refersToBox(const fb::Op &op, uint32_t shard) const;
   bool refersToWhole(uint32_t program, uint32_t shard) const;
-  Box boxAt(uint32_t offset, uint32_t tensor) const {
-    return Box(bounds_ + offset, facts_[tensor].rank);
+  BoxView boxAt(uint32_t offset, uint32_t tensor) const {
+    return BoxView::ofBounds(bounds_ + offset, facts_[tensor].rank);
   }
 
   const fb::Plan *plan_;
@@ -107,7 +108,7 @@ private:
   std::vector<TensorFacts> facts_;
   std::vector<uint64_t> shardBytes_;
   std::vector<std::vector<Holding>> prev_, curr_;
-  std::vector<Place> places_;
+  std::vector<Participant> participants_;
   std::vector<uint64_t> nodeEnds_;
 };
 

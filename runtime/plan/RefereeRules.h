@@ -16,7 +16,7 @@ namespace etc::plan {
 struct Write {
   uint32_t round;
   uint32_t op;
-  Box box;
+  BoxView box;
 };
 
 /// What a program writes: for every current holding, in its order, the writes

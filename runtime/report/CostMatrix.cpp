@@ -83,7 +83,7 @@ private:
     uint64_t elements = 0;
     for (uint32_t i = 0; i != index.boxCount(a); ++i)
       for (uint32_t j = 0; j != index.boxCount(b); ++j)
-        elements += commonVolume(index.shardBox(a, i), index.shardBox(b, j));
+        elements += sharedVolume(index.shardBox(a, i), index.shardBox(b, j));
     return elements *
            index.elementBytes(index.plan().shards()->Get(a)->tensor());
   }

@@ -52,7 +52,7 @@ static Json devicesJson(const PlanIndex &index) {
     count += node;
   std::vector<int64_t> program(count, -1);
   for (uint32_t rank = 0; rank != index.rankCount(); ++rank)
-    program[index.device(rank)] = index.place(rank).program;
+    program[index.device(rank)] = index.participant(rank).program;
   return {{"program", program},
           {"prev_rank", ranksOf(*plan.prev_placement(), count)},
           {"curr_rank", ranksOf(*plan.curr_placement(), count)}};

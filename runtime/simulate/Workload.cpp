@@ -4,8 +4,8 @@
 
 #include <map>
 
+using namespace etc;
 using namespace etc::runtime;
-using etc::plan::Box;
 using etc::plan::PlanIndex;
 using etc::plan::Side;
 using etc::plan::fb::Op;
@@ -23,7 +23,7 @@ static bool isStaged(const PlanIndex &index, uint32_t program, const Op &op) {
   const uint32_t tensor = sends ? op.source() : op.tensor();
   size_t position = *index.find(program, side, tensor);
   uint32_t shard = index.holdings(program, side)[position].shard;
-  Box box = index.opBox(op);
+  BoxView box = index.opBox(op);
   return !isContiguous(index.shardBox(shard, *index.boxAround(shard, box)),
                        box);
 }

@@ -14,7 +14,7 @@ namespace etc::runtime {
 /// A box of a tensor within the sender's memory.
 struct View {
   ConstRegion around;
-  plan::Box part;
+  BoxView part;
 };
 
 /// A message to a peer, in the caller's memory: pieces, in order, each

@@ -8,11 +8,11 @@ using namespace etc::runtime;
 
 static void checkIndex(const StateIndex &index) {
   for (const StateIndex::Shard &shard : index.shards)
-    for (const std::vector<int64_t> &box : shard.boxes)
-      for (size_t axis = 0; axis != index.tensors[shard.tensor].shape.size();
+    for (const etc::Box &box : shard.boxes)
+      for (unsigned axis = 0; axis != index.tensors[shard.tensor].shape.size();
            ++axis)
-        if (box[2 * axis] < 0 || box[2 * axis] >= box[2 * axis + 1] ||
-            box[2 * axis + 1] > index.tensors[shard.tensor].shape[axis])
+        if (box[axis].begin < 0 || box[axis].begin >= box[axis].end ||
+            box[axis].end > index.tensors[shard.tensor].shape[axis])
           std::abort();
   for (const StateIndex::Device &device : index.devices)
     for (uint32_t shard : device.shards)

@@ -125,7 +125,7 @@ Status migrateOnce(const Soak &soak, uint32_t rank, uint32_t number,
     Session session;
     runRank(index, rank, *meeting, options, run, outcome, session);
   }
-  const auto &rounds = *index.program(index.place(rank).program).rounds();
+  const auto &rounds = *index.program(index.participant(rank).program).rounds();
   roundSeconds = outcome.report.seconds / std::max(1u, rounds.size());
   return outcome.status();
 }

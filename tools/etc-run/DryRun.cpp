@@ -41,7 +41,7 @@ std::vector<DeviceForecast> forecastDevices(const PlanIndex &index,
     const uint32_t device = index.device(rank);
     devices.push_back({device, index.nodeOf(device)});
     devices.back().peakBytes =
-        peakOf(index.program(index.place(rank).program), options);
+        peakOf(index.program(index.participant(rank).program), options);
   }
   for (const auto &round : workloadOf(index).messages)
     for (const SimulatedMessage &message : round) {
@@ -111,7 +111,7 @@ static Status predict(const PlanIndex &index, const Cluster &cluster,
   std::vector<double> begins(index.rankCount());
   std::vector<PredictedRound> rounds;
   auto note = [&](uint32_t rank, uint32_t round, double seconds) {
-    const auto &ofProgram = memory[index.place(rank).program];
+    const auto &ofProgram = memory[index.participant(rank).program];
     if (round >= ofProgram.size())
       return; // it has nothing to do any more
     rounds.push_back({index.device(rank), round, begins[rank], seconds,

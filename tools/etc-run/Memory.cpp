@@ -77,7 +77,8 @@ Status etc::run::checkMemory(const PlanIndex &index,
                              uint64_t available) {
   uint64_t eager = 0, safe = 0;
   for (uint32_t rank : ranks) {
-    const plan::fb::Program &program = index.program(index.place(rank).program);
+    const plan::fb::Program &program =
+        index.program(index.participant(rank).program);
     eager = plan::addBytes(eager, program.peak());
     safe = plan::addBytes(safe, program.peak_safe());
   }

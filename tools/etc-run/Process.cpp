@@ -59,7 +59,8 @@ DescribeLoss etc::run::describeLosses(const PlanIndex &index) {
     std::string place = text("device ", index.device(rank), ": ");
     if (round == ~uint32_t{0})
       return place + "before the first round";
-    if (round >= index.program(index.place(rank).program).rounds()->size())
+    if (round >=
+        index.program(index.participant(rank).program).rounds()->size())
       return place + "commit";
     return place + describeLoss(index, rank, round);
   };

@@ -26,7 +26,7 @@ static Keeping keepingOf(const PlanIndex &index, const Options &options,
 }
 
 static uint32_t roundsOf(const PlanIndex &index, uint32_t rank) {
-  return index.program(index.place(rank).program).rounds()->size();
+  return index.program(index.participant(rank).program).rounds()->size();
 }
 
 static std::string describeDevice(const PlanIndex &index, uint32_t rank,
@@ -142,7 +142,7 @@ Status etc::run::printStatus(const PlanIndex &index, const Options &options) {
   for (const TensorBox &lost :
        begun ? findLost(index, *standings) : std::vector<TensorBox>())
     std::cout << "lost: " << index.describeTensor(lost.tensor)
-              << describe(etc::plan::Box(lost.bounds)) << "\n";
+              << describe(lost.box) << "\n";
   if (options.verify != Verify::Full)
     return Status::success();
   if (Status s = checkFiles(index, *standings, keeping); !s.ok())
@@ -179,8 +179,7 @@ static Status addRestored(const PlanIndex &index, const Options &options,
   for (const TensorBox &box : lost) {
     if (Status s = checkpoint->check(index, box.tensor); !s.ok())
       return s;
-    bytes +=
-        etc::plan::Box(box.bounds).volume() * index.elementBytes(box.tensor);
+    bytes += volume(box.box) * index.elementBytes(box.tensor);
   }
   share(index, lost, inventory);
   std::cout << "to restore: " << bytes << " bytes in " << lost.size()

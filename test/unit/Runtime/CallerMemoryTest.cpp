@@ -3,7 +3,7 @@
 #include "PlanFixture.h"
 
 #include "capi/CallerMemory.h"
-#include "journal/Holdings.h"
+#include "journal/HeldShards.h"
 #include "memory/HostAllocator.h"
 
 #include <gtest/gtest.h>

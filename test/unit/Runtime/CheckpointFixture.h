@@ -35,15 +35,13 @@ inline void writeCheckpoint(const PlanIndex &index,
     const auto &tensor = index.tensor(t);
     const auto &shape =
         tensor.prev_shape() ? *tensor.prev_shape() : *tensor.shape();
-    std::vector<int64_t> bounds;
+    const Box box = boxOfShape(shape);
     std::string extents;
-    for (int64_t extent : shape) {
-      bounds.insert(bounds.end(), {0, extent});
+    for (int64_t extent : shape)
       extents += (extents.empty() ? "" : ", ") + std::to_string(extent);
-    }
-    std::string elements(Box(bounds).volume() * index.elementBytes(t), '\0');
+    std::string elements(volume(box) * index.elementBytes(t), '\0');
     fillRegion(index, t, plan::Side::Prev,
-               {reinterpret_cast<std::byte *>(elements.data()), Box(bounds)});
+               {reinterpret_cast<std::byte *>(elements.data()), box});
     const std::string type = tensor.type()->str();
     const size_t begin = data[type].size();
     data[type] += elements;

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+using namespace etc;
 using namespace etc::runtime;
 using namespace etc::runtime::test;
 using namespace etc::plan::test;
@@ -106,13 +107,12 @@ TEST_F(CheckpointTest, ReadsTheBytesOfABoxAndNoOthers) {
   auto checkpoint = Checkpoint::open(directory);
   ASSERT_TRUE(checkpoint.ok()) << checkpoint.status().message();
   // Columns 1 and 2 of rows 1 to 3 of the master weights, 4 bytes each.
-  std::vector<int64_t> whole{0, 4, 0, 4}, part{1, 4, 1, 3};
+  Box whole{{0, 4}, {0, 4}}, part{{1, 4}, {1, 3}};
   std::vector<float> expected(16), found(16, -7);
   fillRegion(index, 2, etc::plan::Side::Prev,
-             {reinterpret_cast<std::byte *>(expected.data()), Box(whole)});
+             {reinterpret_cast<std::byte *>(expected.data()), whole});
   auto read = checkpoint->read(
-      index, 2, {reinterpret_cast<std::byte *>(found.data()), Box(whole)},
-      Box(part));
+      index, 2, {reinterpret_cast<std::byte *>(found.data()), whole}, part);
   ASSERT_TRUE(read.ok()) << read.status().message();
   EXPECT_EQ(*read, 24u);
   for (int row = 0; row != 4; ++row)

@@ -16,6 +16,7 @@
 #include <cstring>
 #include <thread>
 
+using namespace etc;
 using namespace etc::runtime;
 using namespace etc::plan::test;
 namespace fb = etc::plan::fb;
@@ -99,13 +100,12 @@ TEST(Formula, DerivedTypesAreCastFromTheirSource) {
 
 TEST(StateCheck, NamesTheFirstWrongElement) {
   OpenPlan plan(twoStagePlan());
-  std::vector<int64_t> bounds{3, 6, 0, 4};
+  Box bounds{{3, 6}, {0, 4}};
   std::vector<uint16_t> rows(12);
   auto *data = reinterpret_cast<std::byte *>(rows.data());
-  fillRegion(plan.index, 0, etc::plan::Side::Curr, {data, Box(bounds)});
+  fillRegion(plan.index, 0, etc::plan::Side::Curr, {data, bounds});
   auto check = [&] {
-    return checkRegion(plan.index, 0, etc::plan::Side::Curr,
-                       {data, Box(bounds)});
+    return checkRegion(plan.index, 0, etc::plan::Side::Curr, {data, bounds});
   };
   EXPECT_TRUE(check().ok());
   EXPECT_EQ(rows[8] | rows[9] | rows[10] | rows[11], 0); // row 5 is padding
@@ -120,12 +120,12 @@ TEST(StateCheck, NamesTheFirstWrongElement) {
 
 TEST(StateCheck, PaddingOfTheFirstAxisMovesNothing) {
   OpenPlan plan(twoStagePlan());
-  std::vector<int64_t> before{0, 5, 0, 4}, after{3, 6, 0, 4};
+  Box before{{0, 5}, {0, 4}}, after{{3, 6}, {0, 4}};
   std::vector<uint16_t> prev(20), curr(12);
   fillRegion(plan.index, 0, etc::plan::Side::Prev,
-             {reinterpret_cast<std::byte *>(prev.data()), Box(before)});
+             {reinterpret_cast<std::byte *>(prev.data()), before});
   fillRegion(plan.index, 0, etc::plan::Side::Curr,
-             {reinterpret_cast<std::byte *>(curr.data()), Box(after)});
+             {reinterpret_cast<std::byte *>(curr.data()), after});
   EXPECT_TRUE(std::equal(prev.begin() + 12, prev.end(), curr.begin()));
 }
 
@@ -142,7 +142,7 @@ void expectProvedRun(fb::PlanT fixture) {
   for (const DeviceReport &report : outcome.reports) {
     // Threads read each other's tensors: what is staged elsewhere is not here.
     const auto &program = plan.index.program(
-        plan.index.place(*plan.index.rankOf(report.device)).program);
+        plan.index.participant(*plan.index.rankOf(report.device)).program);
     EXPECT_EQ(report.peakBytes + program.send_slab() + program.recv_slab(),
               report.provedBytes)
         << report.device;

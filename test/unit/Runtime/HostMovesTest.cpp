@@ -11,11 +11,11 @@
 #include <cstring>
 #include <random>
 
+using namespace etc;
 using namespace etc::runtime;
 
 namespace {
 
-using Bounds = std::vector<int64_t>;
 using Data = std::vector<std::byte>;
 
 class HostMoves : public testing::Test {
@@ -58,10 +58,10 @@ TEST_F(HostMoves, LargeCopiesOfAnyRuns) {
       const auto wide = static_cast<int64_t>(width + gap);
       const auto rows = static_cast<int64_t>((3 << 20) / width);
       const uint64_t readFrom = number(0, 70), writeTo = number(0, 70);
-      Bounds whole{0, rows, 0, wide}, part{0, rows, 0, int64_t(width)};
+      Box whole{{0, rows}, {0, wide}}, part{{0, rows}, {0, int64_t(width)}};
       Data target(6 << 20), expected = target;
-      runMove(copyMove({&source[readFrom], Box(whole)},
-                       {&target[writeTo], Box(part)}, Box(part), 1));
+      runMove(copyMove({&source[readFrom], whole}, {&target[writeTo], part},
+                       part, 1));
       for (int64_t row = 0; row != rows; ++row)
         std::memcpy(&expected[writeTo + row * width],
                     &source[readFrom + row * wide], width);
@@ -75,15 +75,13 @@ TEST_F(HostMoves, PackedCopiesHashWhatTheyCopy) {
   Data source = bytes(1 << 20);
   for (uint64_t width : {24, 100, 1024, 5000, 70000}) {
     const auto rows = static_cast<int64_t>(500000 / width);
-    Bounds whole{0, rows, 0, int64_t(2 * width)};
-    Bounds part{0, rows, int64_t(width / 2), int64_t(width / 2 + width)};
-    const uint64_t size = Box(part).volume();
+    Box whole{{0, rows}, {0, int64_t(2 * width)}};
+    Box part{{0, rows}, {int64_t(width / 2), int64_t(width / 2 + width)}};
+    const uint64_t size = volume(part);
     Data packed(size), target(source.size());
-    std::vector<Move> moves{copyMove({source.data(), Box(whole)},
-                                     {packed.data(), Box(part)}, Box(part), 1),
-                            copyMove({packed.data(), Box(part)},
-                                     {target.data(), Box(whole)}, Box(part),
-                                     1)};
+    std::vector<Move> moves{
+        copyMove({source.data(), whole}, {packed.data(), part}, part, 1),
+        copyMove({packed.data(), part}, {target.data(), whole}, part, 1)};
     moves[0].sum = 0, moves[1].sum = 1;
     moves[0].position = moves[1].position = 160;
     uint64_t sums[2]{};
@@ -118,21 +116,23 @@ TEST_F(HostMoves, CastsOfAnyBitsAndPlaces) {
   }
 }
 
-std::vector<std::string> partsOf(const Bounds &box, uint64_t most) {
+std::vector<std::string> partsOf(const Box &box, uint64_t most) {
   std::vector<std::string> parts;
-  forEachPart(Box(box), Box(box).volume(), most,
-              [&](Box part) { parts.push_back(describe(part)); });
+  forEachPart(box, volume(box), most,
+              [&](BoxView part) { parts.push_back(describe(part)); });
   return parts;
 }
 
 TEST(Parts, AreRowsOfTheOutermostAxisThatHasSeveral) {
   using Parts = std::vector<std::string>;
-  EXPECT_EQ(partsOf({2, 6, 0, 10}, 20), (Parts{"[2:4, 0:10]", "[4:6, 0:10]"}));
-  EXPECT_EQ(partsOf({3, 4, 0, 5}, 2),
+  EXPECT_EQ(partsOf({{2, 6}, {0, 10}}, 20),
+            (Parts{"[2:4, 0:10]", "[4:6, 0:10]"}));
+  EXPECT_EQ(partsOf({{3, 4}, {0, 5}}, 2),
             (Parts{"[3:4, 0:1]", "[3:4, 1:3]", "[3:4, 3:5]"}));
-  EXPECT_EQ(partsOf({0, 2, 0, 10}, 3), (Parts{"[0:1, 0:10]", "[1:2, 0:10]"}));
-  EXPECT_EQ(partsOf({0, 2, 0, 10}, 20), (Parts{"[0:2, 0:10]"}));
-  EXPECT_EQ(partsOf({0, 2, 0, 10}, ~uint64_t{0}), (Parts{"[0:2, 0:10]"}));
+  EXPECT_EQ(partsOf({{0, 2}, {0, 10}}, 3),
+            (Parts{"[0:1, 0:10]", "[1:2, 0:10]"}));
+  EXPECT_EQ(partsOf({{0, 2}, {0, 10}}, 20), (Parts{"[0:2, 0:10]"}));
+  EXPECT_EQ(partsOf({{0, 2}, {0, 10}}, ~uint64_t{0}), (Parts{"[0:2, 0:10]"}));
 }
 
 } // namespace

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <fstream>
 
+using namespace etc;
 using namespace etc::runtime;
 using namespace etc::plan::test;
 
@@ -215,8 +216,7 @@ protected:
   std::vector<std::string> lost(const Survivors &survivors) {
     std::vector<std::string> names;
     for (const TensorBox &box : findLost(index, survivors))
-      names.push_back(index.describeTensor(box.tensor) +
-                      describe(etc::plan::Box(box.bounds)));
+      names.push_back(index.describeTensor(box.tensor) + describe(box.box));
     return names;
   }
 
@@ -309,10 +309,8 @@ TEST_F(InventoryTest, RestoredBoxesAreSharedOut) {
   Inventory inventory = takeInventory(index, survivors);
   share(index, findLost(index, survivors), inventory);
   // The master is twice as large as the parameter, which came first.
-  EXPECT_EQ((*inventory[0])[1],
-            (std::vector<std::vector<int64_t>>{{0, 4, 0, 4}}));
-  EXPECT_EQ((*inventory[1])[2],
-            (std::vector<std::vector<int64_t>>{{0, 4, 0, 4}}));
+  EXPECT_EQ((*inventory[0])[1], (std::vector<Box>{{{0, 4}, {0, 4}}}));
+  EXPECT_EQ((*inventory[1])[2], (std::vector<Box>{{{0, 4}, {0, 4}}}));
   EXPECT_FALSE(inventory[2].has_value());
 }
 

@@ -8,26 +8,26 @@
 
 #include <random>
 
+using namespace etc;
 using namespace etc::runtime;
 using etc::plan::fb::DType;
 
 namespace {
 
-using Bounds = std::vector<int64_t>;
 using Data = std::vector<std::byte>;
 
 /// A box of 16-bit elements within one that may be wider, in random places.
 struct Case {
   explicit Case(unsigned seed) : random(seed) {
     const int64_t unit = int64_t{1} << number(0, 3);
-    for (int axis = 0; axis != 3; ++axis) {
+    for (unsigned axis = 0; axis != part.rank(); ++axis) {
       int64_t begin = number(0, 3) * unit, end = begin + number(1, 9) * unit;
-      part.insert(part.end(), {begin, end});
-      whole.insert(whole.end(), {begin - number(0, 1) * begin,
-                                 end + number(0, 1) * number(0, 5) * unit});
+      part[axis] = {begin, end};
+      whole[axis] = {begin - number(0, 1) * begin,
+                     end + number(0, 1) * number(0, 5) * unit};
     }
-    source = bytes(Box(whole).volume() * size);
-    message = Data(Box(part).volume() * size);
+    source = bytes(volume(whole) * size);
+    message = Data(volume(part) * size);
   }
 
   int64_t number(int64_t first, int64_t last) {
@@ -41,15 +41,13 @@ struct Case {
   }
 
   Move gather(Data &from, Data &to) {
-    Move move = copyMove({from.data(), Box(whole)}, {to.data(), Box(part)},
-                         Box(part), size);
+    Move move = copyMove({from.data(), whole}, {to.data(), part}, part, size);
     move.sum = 0;
     move.position = 48;
     return move;
   }
   Move scatter(Data &from, Data &to) {
-    Move move = copyMove({from.data(), Box(part)}, {to.data(), Box(whole)},
-                         Box(part), size);
+    Move move = copyMove({from.data(), part}, {to.data(), whole}, part, size);
     move.sum = 0;
     move.position = 48;
     return move;
@@ -57,7 +55,7 @@ struct Case {
 
   static constexpr unsigned size = 2;
   std::mt19937 random;
-  Bounds part, whole;
+  Box part = Box(3), whole = Box(3);
   Data source, message;
 };
 
@@ -100,10 +98,9 @@ TEST(Moves, WideCopiesTakeTheFastPath) {
   Data source(1 << 20), packed(1 << 19), other(1 << 19);
   for (size_t i = 0; i != source.size(); ++i)
     source[i] = std::byte(i * 7 + i / 251);
-  Bounds whole{0, 512, 0, 2048}, part{0, 512, 256, 1280};
+  Box whole{{0, 512}, {0, 2048}}, part{{0, 512}, {256, 1280}};
   auto gather = [&](Data &to) {
-    Move move = copyMove({source.data(), Box(whole)}, {to.data(), Box(part)},
-                         Box(part), 1);
+    Move move = copyMove({source.data(), whole}, {to.data(), part}, part, 1);
     move.sum = 0;
     return move;
   };
@@ -120,9 +117,9 @@ TEST(Moves, LongRowsAreStreamed) {
   for (size_t i = 0; i != source.size(); ++i)
     source[i] = std::byte(i * 13 + i / 509);
   // Rows of 5003 bytes begin at every alignment.
-  Bounds whole{0, 800, 0, 10006}, part{0, 800, 1, 5004};
-  Move move = copyMove({source.data(), Box(whole)},
-                       {target.data() + 3, Box(part)}, Box(part), 1);
+  Box whole{{0, 800}, {0, 10006}}, part{{0, 800}, {1, 5004}};
+  Move move =
+      copyMove({source.data(), whole}, {target.data() + 3, part}, part, 1);
   runOnHost(move);
   for (int64_t row = 0; row != 800; ++row)
     std::memcpy(&expected[3 + row * 5003], &source[row * 10006 + 1], 5003);
@@ -155,12 +152,12 @@ TEST(Moves, ElementsAreCastFilledAndChecked) {
   for (size_t i = 0; i != floats.size(); ++i)
     floats[i] = static_cast<float>(i) * 0.37f - 20;
   std::vector<uint16_t> host(300), units(300);
-  Bounds box{0, 300};
+  Box box{{0, 300}};
   for (DType type : {DType::bf16, DType::fp16}) {
     auto cast = [&](std::vector<uint16_t> &to) {
-      return castMove({reinterpret_cast<std::byte *>(floats.data()), Box(box)},
-                      {reinterpret_cast<std::byte *>(to.data()), Box(box)},
-                      Box(box), type);
+      return castMove({reinterpret_cast<std::byte *>(floats.data()), box},
+                      {reinterpret_cast<std::byte *>(to.data()), box}, box,
+                      type);
     };
     runOnHost(cast(host));
     runUnits(cast(units));

@@ -9,29 +9,29 @@ namespace {
 
 class NcclDoubleTest : public NcclTest {};
 
-/// One piece of so many bytes, to or from the other rank.
-struct Piece {
+/// Part of a message, of so many bytes, to or from the other rank.
+struct Part {
   bool isSend;
   size_t bytes;
   uint32_t peer = 0; // where there are more than two
 };
 
-/// Posts pieces in groups; the double looks for misuse.
-std::vector<Status> exchange(const std::vector<std::vector<Piece>> (&groups)[2],
+/// Posts parts in groups; the double looks for misuse.
+std::vector<Status> exchange(const std::vector<std::vector<Part>> (&groups)[2],
                              Milliseconds timeout = Milliseconds(20'000)) {
   return onRanks(2, timeout,
                  [&](Transport &transport, uint32_t rank, Control &) {
                    if (Status s = connectBoth(transport, rank); !s.ok())
                      return s;
                    std::vector<std::byte> memory(1024);
-                   for (const std::vector<Piece> &group : groups[rank]) {
+                   for (const std::vector<Part> &group : groups[rank]) {
                      std::vector<Bytes> out;
                      std::vector<WritableBytes> in;
-                     for (Piece piece : group)
-                       if (piece.isSend)
-                         out.push_back({memory.data(), piece.bytes});
+                     for (Part part : group)
+                       if (part.isSend)
+                         out.push_back({memory.data(), part.bytes});
                        else
-                         in.push_back({memory.data(), piece.bytes});
+                         in.push_back({memory.data(), part.bytes});
                      std::vector<Outgoing> outgoing;
                      std::vector<Incoming> incoming;
                      if (!out.empty())
@@ -68,7 +68,7 @@ TEST_F(NcclDoubleTest, TheDoubleFindsWhatHasNoPartner) {
 
 TEST_F(NcclDoubleTest, TheDoubleFindsADeadlock) {
   // Both send first and receive in a later group: the classic mistake.
-  const std::vector<std::vector<Piece>> sendFirst{{{true, 8}}, {{false, 8}}};
+  const std::vector<std::vector<Part>> sendFirst{{{true, 8}}, {{false, 8}}};
   auto statuses = exchange({sendFirst, sendFirst});
   EXPECT_EQ(takeFault(), "deadlock: all ranks wait");
   EXPECT_EQ(statuses[0].message(), "NCCL: a transfer: internal error");
@@ -77,23 +77,23 @@ TEST_F(NcclDoubleTest, TheDoubleFindsADeadlock) {
 /// Groups of pieces, over connections that nobody has made before.
 std::vector<Status>
 connectLate(uint32_t count,
-            std::function<std::vector<std::vector<Piece>>(uint32_t)> groupsOf) {
+            std::function<std::vector<std::vector<Part>>(uint32_t)> groupsOf) {
   return onRanks(
       count, Milliseconds(20'000),
       [&](Transport &transport, uint32_t rank, Control &) {
         std::vector<std::byte> memory(64);
-        for (const std::vector<Piece> &group : groupsOf(rank)) {
+        for (const std::vector<Part> &group : groupsOf(rank)) {
           std::vector<Bytes> out(count);
           std::vector<WritableBytes> in(count);
           std::vector<Outgoing> outgoing;
           std::vector<Incoming> incoming;
-          for (Piece piece : group) {
-            out[piece.peer] = {memory.data(), piece.bytes};
-            in[piece.peer] = {memory.data(), piece.bytes};
-            if (piece.isSend)
-              outgoing.push_back({piece.peer, 0, {&out[piece.peer], 1}, {}});
+          for (Part part : group) {
+            out[part.peer] = {memory.data(), part.bytes};
+            in[part.peer] = {memory.data(), part.bytes};
+            if (part.isSend)
+              outgoing.push_back({part.peer, 0, {&out[part.peer], 1}, {}});
             else
-              incoming.push_back({piece.peer, 0, {&in[piece.peer], 1}, {}});
+              incoming.push_back({part.peer, 0, {&in[part.peer], 1}, {}});
           }
           if (Status s = transport.post(outgoing, incoming); !s.ok())
             return s;
@@ -108,7 +108,7 @@ TEST_F(NcclDoubleTest, ConnectingBlocksForAWholeGroup) {
   // Rank 0 receives from all, then answers all; the others do both in one
   // group. Were it not for connections, every message could be delivered.
   auto statuses = connectLate(3, [](uint32_t rank) {
-    std::vector<std::vector<Piece>> groups;
+    std::vector<std::vector<Part>> groups;
     if (rank != 0)
       groups = {{{true, 8, 0}, {false, 8, 0}}};
     else
@@ -123,13 +123,13 @@ TEST_F(NcclDoubleTest, ConnectingBlocksForAWholeGroup) {
 TEST_F(NcclDoubleTest, ConnectingTakesOneMessageForBothDirections) {
   // Two ranks at half the communicator's distance.
   connectLate(2, [](uint32_t rank) {
-    return std::vector<std::vector<Piece>>{{{rank == 0, 8, 1 - rank}},
-                                           {{rank == 1, 8, 1 - rank}}};
+    return std::vector<std::vector<Part>>{{{rank == 0, 8, 1 - rank}},
+                                          {{rank == 1, 8, 1 - rank}}};
   });
   EXPECT_EQ(takeFault(), "");
   connectLate(2, [](uint32_t rank) {
-    return std::vector<std::vector<Piece>>{{{true, 8, 1 - rank}},
-                                           {{false, 8, 1 - rank}}};
+    return std::vector<std::vector<Part>>{{{true, 8, 1 - rank}},
+                                          {{false, 8, 1 - rank}}};
   });
   EXPECT_EQ(takeFault().substr(6),
             "0 and 1 connect in one step, but not the same directions");

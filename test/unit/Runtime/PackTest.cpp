@@ -11,22 +11,22 @@
 #include <numeric>
 #include <random>
 
+using namespace etc;
 using namespace etc::runtime;
 using etc::plan::fb::DType;
 
 namespace {
 
-using Bounds = std::vector<int64_t>;
 using Bytes = std::vector<std::byte>;
 
 /// The row-major index within `box` of every element of `part`, in order.
-std::vector<uint64_t> indicesOf(Box box, Box part) {
+std::vector<uint64_t> indicesOf(BoxView box, BoxView part) {
   std::vector<uint64_t> indices{0};
   for (unsigned axis = 0; axis != box.rank(); ++axis) {
     std::vector<uint64_t> next;
     for (uint64_t index : indices)
-      for (int64_t at = part.begin(axis); at != part.end(axis); ++at)
-        next.push_back(index * box.extent(axis) + at - box.begin(axis));
+      for (int64_t at = part[axis].begin; at != part[axis].end; ++at)
+        next.push_back(index * box[axis].size() + at - box[axis].begin);
     indices = std::move(next);
   }
   return indices;
@@ -40,24 +40,25 @@ public:
     return std::uniform_int_distribution<int64_t>(first, last)(generator);
   }
 
-  Bounds part(unsigned rank) {
-    Bounds bounds;
+  Box part(unsigned rank) {
+    Box box(rank);
     for (unsigned axis = 0; axis != rank; ++axis) {
       int64_t begin = number(0, 4);
-      bounds.insert(bounds.end(), {begin, begin + number(1, 4)});
+      box[axis] = {begin, begin + number(1, 4)};
     }
-    return bounds;
+    return box;
   }
 
   /// A box that contains `part`, and is as wide as it on about half of the
   /// axes.
-  Bounds around(const Bounds &part) {
-    Bounds bounds = part;
-    for (size_t i = 0; i != bounds.size(); i += 2) {
-      bounds[i] -= std::min(number(0, 1) * number(0, 3), bounds[i]);
-      bounds[i + 1] += number(0, 1) * number(0, 3);
+  Box around(const Box &part) {
+    Box box = part;
+    for (unsigned axis = 0; axis != box.rank(); ++axis) {
+      auto &[begin, end] = box[axis];
+      begin -= std::min(number(0, 1) * number(0, 3), begin);
+      end += number(0, 1) * number(0, 3);
     }
-    return bounds;
+    return box;
   }
 
   Bytes bytes(uint64_t count) {
@@ -78,27 +79,24 @@ TEST(Pack, CopiesRandomBoxes) {
   for (int i = 0; i != 2000; ++i) {
     const unsigned rank = random.number(1, 4);
     const unsigned size = 1u << random.number(0, 3);
-    Bounds part = random.part(rank);
-    Bounds from = random.around(part), to = random.around(part);
-    Bytes source = random.bytes(Box(from).volume() * size);
-    Bytes target = random.bytes(Box(to).volume() * size);
+    Box part = random.part(rank);
+    Box from = random.around(part), to = random.around(part);
+    Bytes source = random.bytes(volume(from) * size);
+    Bytes target = random.bytes(volume(to) * size);
     Bytes expected = target;
-    auto reads = indicesOf(Box(from), Box(part));
-    auto writes = indicesOf(Box(to), Box(part));
+    auto reads = indicesOf(from, part);
+    auto writes = indicesOf(to, part);
     for (size_t k = 0; k != reads.size(); ++k)
       std::memcpy(&expected[writes[k] * size], &source[reads[k] * size], size);
 
-    copyBox({source.data(), Box(from)}, {target.data(), Box(to)}, Box(part),
-            size);
+    copyBox({source.data(), from}, {target.data(), to}, part, size);
     ASSERT_EQ(target, expected);
 
     // Packed and unpacked again, the elements are where they were.
-    Bytes message(Box(part).volume() * size), restored = source;
-    copyBox({source.data(), Box(from)}, {message.data(), Box(part)}, Box(part),
-            size);
-    zeroBox({restored.data(), Box(from)}, Box(part), size);
-    copyBox({message.data(), Box(part)}, {restored.data(), Box(from)},
-            Box(part), size);
+    Bytes message(volume(part) * size), restored = source;
+    copyBox({source.data(), from}, {message.data(), part}, part, size);
+    zeroBox({restored.data(), from}, part, size);
+    copyBox({message.data(), part}, {restored.data(), from}, part, size);
     ASSERT_EQ(restored, source);
   }
 }
@@ -108,30 +106,33 @@ TEST(Pack, ZeroesOnlyTheBox) {
   SCOPED_TRACE(seed);
   RandomBoxes random(seed);
   for (int i = 0; i != 200; ++i) {
-    Bounds part = random.part(3), whole = random.around(part);
-    Bytes data = random.bytes(Box(whole).volume());
+    Box part = random.part(3), whole = random.around(part);
+    Bytes data = random.bytes(volume(whole));
     Bytes expected = data;
-    for (uint64_t index : indicesOf(Box(whole), Box(part)))
+    for (uint64_t index : indicesOf(whole, part))
       expected[index] = std::byte(0);
-    zeroBox({data.data(), Box(whole)}, Box(part), 1);
+    zeroBox({data.data(), whole}, part, 1);
     ASSERT_EQ(data, expected);
   }
 }
 
 TEST(Pack, ContiguousAxesAreOneRun) {
-  auto countRuns = [](Bounds from, Bounds to, Bounds part) {
+  auto countRuns = [](const Box &from, const Box &to, const Box &part) {
     unsigned runs = 0;
-    forEachRun(Box(from), Box(to), Box(part),
-               [&](uint64_t, uint64_t, uint64_t) { ++runs; });
+    forEachRun(from, to, part, [&](uint64_t, uint64_t, uint64_t) { ++runs; });
     return runs;
   };
-  Bounds whole{0, 4, 0, 6, 0, 8};
+  Box whole{{0, 4}, {0, 6}, {0, 8}};
   EXPECT_EQ(countRuns(whole, whole, whole), 1u);
   // Rows of axis 0 stay contiguous; a cut of axis 1 leaves a run a row, one of
   // axis 2 a run a line.
-  EXPECT_EQ(countRuns(whole, {1, 3, 0, 6, 0, 8}, {1, 3, 0, 6, 0, 8}), 1u);
-  EXPECT_EQ(countRuns(whole, {0, 4, 2, 4, 0, 8}, {0, 4, 2, 4, 0, 8}), 4u);
-  EXPECT_EQ(countRuns(whole, {0, 4, 0, 6, 1, 3}, {0, 4, 0, 6, 1, 3}), 24u);
+  EXPECT_EQ(
+      countRuns(whole, {{1, 3}, {0, 6}, {0, 8}}, {{1, 3}, {0, 6}, {0, 8}}), 1u);
+  EXPECT_EQ(
+      countRuns(whole, {{0, 4}, {2, 4}, {0, 8}}, {{0, 4}, {2, 4}, {0, 8}}), 4u);
+  EXPECT_EQ(
+      countRuns(whole, {{0, 4}, {0, 6}, {1, 3}}, {{0, 4}, {0, 6}, {1, 3}}),
+      24u);
 }
 
 TEST(Cast, Bf16RoundsToNearestEven) {
@@ -164,9 +165,9 @@ TEST(Cast, Fp16RoundsToNearestEven) {
 TEST(Cast, ReadsAndWritesBoxes) {
   std::vector<float> source{1, 2, 3, 4, 5, 6};
   std::vector<uint16_t> target(4);
-  Bounds from{0, 2, 0, 3}, part{0, 2, 1, 3};
-  castBox({reinterpret_cast<std::byte *>(source.data()), Box(from)},
-          {reinterpret_cast<std::byte *>(target.data()), Box(part)}, Box(part),
+  Box from{{0, 2}, {0, 3}}, part{{0, 2}, {1, 3}};
+  castBox({reinterpret_cast<std::byte *>(source.data()), from},
+          {reinterpret_cast<std::byte *>(target.data()), part}, part,
           DType::bf16);
   EXPECT_EQ(target, (std::vector<uint16_t>{0x4000, 0x4040, 0x40a0, 0x40c0}));
 }

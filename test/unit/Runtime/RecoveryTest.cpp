@@ -18,6 +18,7 @@
 #include <filesystem>
 #include <map>
 
+using namespace etc;
 using namespace etc::runtime;
 using namespace etc::plan::test;
 
@@ -151,9 +152,9 @@ etc::plan::fb::PlanT twoBoxPlan() {
 TEST_F(RecoveryTest, AShardOfSeveralBoxesStaysWhole) {
   open(twoBoxPlan());
   failAt(0, 1);
-  const auto pieces = piecesOf(*index, 0, options.keeping.standings[0]);
-  ASSERT_EQ(pieces.size(), 1u);
-  EXPECT_EQ(pieces[0].boxes.size(), 2u);
+  const auto held = heldShards(*index, 0, options.keeping.standings[0]);
+  ASSERT_EQ(held.size(), 1u);
+  EXPECT_EQ(held[0].boxes.size(), 2u);
   checkFiles();
   resume();
 }
@@ -270,16 +271,15 @@ TEST_F(RecoveryTest, AnotherMigrationStartsFromWhatIsLeft) {
                       options.keeping.standings.end());
   auto left = LeftState::open(*index, survivors, directory);
   ASSERT_TRUE(left.ok()) << left.status().message();
-  std::vector<int64_t> rows{3, 5, 0, 4}, others{0, 2, 0, 4};
+  Box rows{{3, 5}, {0, 4}}, others{{0, 2}, {0, 4}};
   std::vector<std::byte> data(16), expected(16);
-  Box box(rows);
-  auto read = [&](Box box) {
+  auto read = [&](BoxView box) {
     return (*left)->read(*index, 2, 0, {data.data(), box}).status().message();
   };
-  EXPECT_EQ(read(box), "");
-  fillRegion(*index, 0, etc::plan::Side::Prev, {expected.data(), box});
+  EXPECT_EQ(read(rows), "");
+  fillRegion(*index, 0, etc::plan::Side::Prev, {expected.data(), rows});
   EXPECT_EQ(data, expected);
-  EXPECT_EQ(read(Box(others)),
+  EXPECT_EQ(read(others),
             "the plan takes embedding.weight (param)[0:2, 0:4] from this "
             "device, but device 0 holds it; plan from the inventory of what is "
             "left");
@@ -301,28 +301,24 @@ TEST_F(RecoveryTest, ACheckpointBringsBackWhatIsLostAndNothingElse) {
                       options.keeping.standings.end());
   survivors[2].reset();
   survivors[3].reset();
-  std::vector<int64_t> rows{0, 4, 0, 4}, kept{0, 5, 0, 4};
+  Box rows{{0, 4}, {0, 4}}, kept{{0, 5}, {0, 4}};
   std::vector<std::byte> data(64), expected(64);
   auto without = LeftState::open(*index, survivors, directory);
   EXPECT_EQ(
-      (*without)
-          ->read(*index, 2, 2, {data.data(), Box(rows)})
-          .status()
-          .message(),
+      (*without)->read(*index, 2, 2, {data.data(), rows}).status().message(),
       "the plan takes layer.weight (master)[0:4, 0:4], which no device holds; "
       "name a checkpoint that has it with --restore-from=DIR");
   auto left = LeftState::open(*index, survivors, directory,
                               *Checkpoint::open(checkpoint));
-  Result<uint64_t> restored =
-      (*left)->read(*index, 2, 2, {data.data(), Box(rows)});
+  Result<uint64_t> restored = (*left)->read(*index, 2, 2, {data.data(), rows});
   ASSERT_TRUE(restored.ok()) << restored.status().message();
   EXPECT_EQ(*restored, 64u);
-  fillRegion(*index, 2, etc::plan::Side::Prev, {expected.data(), Box(rows)});
+  fillRegion(*index, 2, etc::plan::Side::Prev, {expected.data(), rows});
   EXPECT_EQ(data, expected);
   // What its device holds does not come from there, nor what another holds.
-  EXPECT_EQ(*(*left)->read(*index, 0, 0, {data.data(), Box(kept)}), 0u);
+  EXPECT_EQ(*(*left)->read(*index, 0, 0, {data.data(), kept}), 0u);
   EXPECT_EQ(
-      (*left)->read(*index, 2, 0, {data.data(), Box(kept)}).status().message(),
+      (*left)->read(*index, 2, 0, {data.data(), kept}).status().message(),
       "the plan takes embedding.weight (param)[0:5, 0:4] from this device, but "
       "device 0 holds it; plan from the inventory of what is left");
 }

@@ -31,7 +31,7 @@ TEST(StateIndex, SaysWhoHoldsWhat) {
   EXPECT_EQ(index->tensors[1].dtype, etc::plan::fb::DType::i64);
   EXPECT_EQ(index->tensors[0].shape, (std::vector<int64_t>{4, 6}));
   ASSERT_EQ(index->shards[0].boxes.size(), 2u);
-  EXPECT_EQ(index->shards[0].boxes[1], (std::vector<int64_t>{2, 4, 0, 1}));
+  EXPECT_EQ(index->shards[0].boxes[1], (etc::Box{{2, 4}, {0, 1}}));
   ASSERT_EQ(index->devices.size(), 2u);
   EXPECT_EQ(index->devices[0].device, 3u);
   EXPECT_EQ(index->devices[0].shards, (std::vector<uint32_t>{0, 1}));

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <thread>
 
+using namespace etc;
 using namespace etc::runtime;
 using namespace etc::plan::test;
 
@@ -36,15 +37,15 @@ protected:
   void forEachBox(Holding holding, void *data, Visit visit) const {
     auto *at = static_cast<std::byte *>(data);
     for (uint32_t i = 0; i != index().boxCount(holding.shard); ++i) {
-      const etc::plan::Box box = index().shardBox(holding.shard, i);
+      const etc::BoxView box = index().shardBox(holding.shard, i);
       visit(Region{at, box});
-      at += box.volume() * index().elementBytes(holding.tensor);
+      at += volume(box) * index().elementBytes(holding.tensor);
     }
   }
 
   Status registerAll(Migration &migration, uint32_t rank,
                      std::vector<std::vector<std::byte>> &memory) const {
-    const uint32_t program = index().place(rank).program;
+    const uint32_t program = index().participant(rank).program;
     for (Holding holding : index().holdings(program, Side::Prev)) {
       const etc_tensor_info info = describe(index(), Side::Prev, holding);
       memory.emplace_back(info.bytes);
@@ -63,7 +64,7 @@ protected:
   }
 
   Status check(const Migration &migration, uint32_t rank) const {
-    const uint32_t program = index().place(rank).program;
+    const uint32_t program = index().participant(rank).program;
     size_t position = 0;
     Status status = Status::success();
     for (Holding holding : index().holdings(program, Side::Curr)) {

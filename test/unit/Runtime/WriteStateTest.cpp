@@ -16,6 +16,7 @@
 #include <numeric>
 #include <sys/resource.h>
 
+using namespace etc;
 using namespace etc::runtime;
 using namespace etc::runtime::test;
 using namespace etc::plan::test;
@@ -24,17 +25,18 @@ namespace fs = std::filesystem;
 namespace {
 
 TEST(Slabs, FollowEachOtherInMemoryAndAreBounded) {
-  const std::vector<std::vector<int64_t>> boxes{
-      {0, 7}, {3, 5, 2, 9}, {1, 4, 0, 3, 5, 10}, {0, 1, 0, 1, 0, 6}};
-  for (const std::vector<int64_t> &bounds : boxes)
+  const std::vector<Box> boxes{{{0, 7}},
+                               {{3, 5}, {2, 9}},
+                               {{1, 4}, {0, 3}, {5, 10}},
+                               {{0, 1}, {0, 1}, {0, 6}}};
+  for (const Box &whole : boxes)
     for (uint64_t most = 1; most != 50; ++most) {
-      const Box whole(bounds);
-      std::vector<int> dense(whole.volume());
+      std::vector<int> dense(volume(whole));
       std::iota(dense.begin(), dense.end(), 0);
       int next = 0; // element
-      Status status = forEachSlab(whole, most, [&](Box slab) {
-        EXPECT_LE(slab.volume(), most);
-        std::vector<int> part(slab.volume());
+      Status status = forEachSlab(whole, most, [&](BoxView slab) {
+        EXPECT_LE(volume(slab), most);
+        std::vector<int> part(volume(slab));
         copyBox({reinterpret_cast<const std::byte *>(dense.data()), whole},
                 {reinterpret_cast<std::byte *>(part.data()), slab}, slab, 4);
         for (int element : part)
@@ -116,19 +118,20 @@ TEST_F(StateFiles, HaveEveryElementAndSayWhereItStands) {
     EXPECT_EQ(length % 8, 0u);
     const auto header =
         nlohmann::json::parse(content.substr(sizeof length, length));
-    const auto holdings = index.holdings(index.place(rank).program, Side::Curr);
+    const auto holdings =
+        index.holdings(index.participant(rank).program, Side::Curr);
     EXPECT_EQ(list->size(), holdings.size());
     for (const auto &[tensor, shard] : holdings) {
       const auto &facts = index.tensor(tensor);
       const std::string key = facts.type()->str() + "/" + facts.name()->str();
       ASSERT_EQ(list->count(key), 1u) << key;
       const StoredTensor &stored = list->at(key);
-      const Box box = index.shardBox(shard, 0);
+      const BoxView box = index.shardBox(shard, 0);
       const auto place =
           nlohmann::json::parse(header["__metadata__"][key].get<std::string>());
       EXPECT_EQ(place["shape"].size(), box.rank());
-      EXPECT_EQ(place["box"][0][0], box.begin(0));
-      EXPECT_EQ(place["box"][0][1], box.end(0));
+      EXPECT_EQ(place["box"][0][0], box[0].begin);
+      EXPECT_EQ(place["box"][0][1], box[0].end);
       EXPECT_EQ(stored.begin % index.elementBytes(tensor), 0u);
       data += stored.end - stored.begin;
       Status right = checkRegion(
@@ -183,9 +186,9 @@ TEST_F(StateFiles, AFileHasToBeWhatTheIndexSays) {
                  "expected BF16 [5, 4]; plan with the model and the precision "
                  "of the checkpoint");
   Result<Checkpoint> checkpoint = Checkpoint::open(in);
-  const std::vector<int64_t> whole{0, 4, 0, 4};
+  Box whole{{0, 4}, {0, 4}};
   auto check = [&](uint32_t device) {
-    return Checkpoint::open(in)->check(index, 2, Box(whole), device);
+    return Checkpoint::open(in)->check(index, 2, whole, device);
   };
   EXPECT_TRUE(check(0).ok()) << check(0).message();
   // Replicas hold the same: one of the two files is enough.
@@ -209,8 +212,8 @@ TEST_F(StateFiles, ABoxThatNobodyHasIsNamed) {
   inventory["devices"].erase(0);
   inventory["devices"].erase(0);
   writeFile(in + "/inventory.json", inventory.dump());
-  const std::vector<int64_t> whole{0, 4, 0, 4};
-  EXPECT_EQ(Checkpoint::open(in)->check(index, 2, Box(whole), {}).message(),
+  Box whole{{0, 4}, {0, 4}};
+  EXPECT_EQ(Checkpoint::open(in)->check(index, 2, whole, {}).message(),
             in + ": no file has layer.weight (master)[0:2, 0:4]; name a "
                  "directory that has all of the previous state");
   writeFile(in + "/inventory.json", json.substr(0, json.size() / 2));

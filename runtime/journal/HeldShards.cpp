@@ -1,10 +1,10 @@
-#include "journal/Holdings.h"
+#include "journal/HeldShards.h"
 
 #include <algorithm>
 #include <map>
 
+using namespace etc;
 using namespace etc::runtime;
-using etc::plan::Box;
 using etc::plan::Holding;
 using etc::plan::fb::Op;
 using etc::plan::fb::OpKind;
@@ -13,8 +13,8 @@ std::string etc::runtime::memoryName(Side side, uint32_t tensor) {
   return text(side == Side::Prev ? "prev-" : "curr-", tensor);
 }
 
-std::string etc::runtime::memoryName(const Piece &piece) {
-  return memoryName(piece.isBound ? Side::Prev : piece.side, piece.tensor);
+std::string etc::runtime::memoryName(const HeldShard &shard) {
+  return memoryName(shard.isBound ? Side::Prev : shard.side, shard.tensor);
 }
 
 bool etc::runtime::isReleased(const PlanIndex &index, uint32_t program,
@@ -27,20 +27,15 @@ bool etc::runtime::isReleased(const PlanIndex &index, uint32_t program,
   return false;
 }
 
-static std::vector<int64_t> boundsOf(Box box) {
-  return {box.bounds().begin(), box.bounds().end()};
-}
-
 namespace {
 
-/// Pieces of one device, by side and tensor.
-class PieceCollector {
+/// Collects what one device holds, by side and tensor.
+class Collector {
 public:
-  PieceCollector(const PlanIndex &index, uint32_t program,
-                 const Standing &standing)
+  Collector(const PlanIndex &index, uint32_t program, const Standing &standing)
       : index(index), program(program), standing(standing) {}
 
-  std::vector<Piece> collect() {
+  std::vector<HeldShard> collect() {
     const uint32_t rounds = index.program(program).rounds()->size();
     const bool isNew = standing.isCommitted || standing.isDecided;
     if (!standing.isRolledBack)
@@ -48,14 +43,14 @@ public:
            r != (isNew ? rounds : std::min(standing.landed, rounds)); ++r)
         for (const Op *op : *index.program(program).rounds()->Get(r)->ops())
           land(*op);
-    std::vector<Piece> pieces;
+    std::vector<HeldShard> held;
     if (standing.isFilled && !isNew)
-      addPrevious(pieces);
-    for (auto &[tensor, piece] : current) {
-      simplify(piece);
-      pieces.push_back(std::move(piece));
+      addPrevious(held);
+    for (auto &[tensor, shard] : current) {
+      simplify(shard);
+      held.push_back(std::move(shard));
     }
-    return pieces;
+    return held;
   }
 
 private:
@@ -63,63 +58,63 @@ private:
     if (op.kind() == OpKind::send || op.kind() == OpKind::release)
       return;
     auto [entry, isNew] = current.try_emplace(op.tensor());
-    Piece &piece = entry->second;
+    HeldShard &shard = entry->second;
     if (isNew) {
       size_t position = *index.find(program, Side::Curr, op.tensor());
-      piece.side = Side::Curr;
-      piece.tensor = op.tensor();
-      piece.shard = index.holdings(program, Side::Curr)[position].shard;
+      shard.side = Side::Curr;
+      shard.tensor = op.tensor();
+      shard.shard = index.holdings(program, Side::Curr)[position].shard;
     }
-    if (piece.isBound)
+    if (shard.isBound)
       return;
     if (!index.bindsMemory(program, op)) {
-      piece.boxes.push_back(boundsOf(index.opBox(op)));
+      shard.boxes.push_back(Box(index.opBox(op)));
       return;
     }
     // All of it is there, also what later rounds refer to.
-    piece.isBound = true;
-    for (uint32_t b = 0; b != index.boxCount(piece.shard); ++b)
-      piece.boxes.push_back(boundsOf(index.shardBox(piece.shard, b)));
+    shard.isBound = true;
+    for (uint32_t b = 0; b != index.boxCount(shard.shard); ++b)
+      shard.boxes.push_back(Box(index.shardBox(shard.shard, b)));
   }
 
   /// A safe run releases nothing before it commits.
-  void addPrevious(std::vector<Piece> &pieces) const {
+  void addPrevious(std::vector<HeldShard> &held) const {
     for (Holding holding : index.holdings(program, Side::Prev)) {
       auto bound = current.find(holding.tensor);
       if (isReleased(index, program, holding.tensor, standing.released) ||
           (bound != current.end() && bound->second.isBound))
         continue;
-      Piece piece{Side::Prev, holding.tensor, holding.shard, false, {}};
+      HeldShard shard{Side::Prev, holding.tensor, holding.shard, false, {}};
       for (uint32_t b = 0; b != index.boxCount(holding.shard); ++b)
-        piece.boxes.push_back(boundsOf(index.shardBox(holding.shard, b)));
-      pieces.push_back(std::move(piece));
+        shard.boxes.push_back(Box(index.shardBox(holding.shard, b)));
+      held.push_back(std::move(shard));
     }
   }
 
   /// A shard that is complete is its own boxes, not those it came in.
-  void simplify(Piece &piece) const {
+  void simplify(HeldShard &shard) const {
     uint64_t landed = 0, whole = 0;
-    for (const auto &bounds : piece.boxes)
-      landed += Box(bounds).volume();
-    std::vector<std::vector<int64_t>> boxes;
-    for (uint32_t b = 0; b != index.boxCount(piece.shard); ++b) {
-      boxes.push_back(boundsOf(index.shardBox(piece.shard, b)));
-      whole += index.shardBox(piece.shard, b).volume();
+    for (const Box &box : shard.boxes)
+      landed += volume(box);
+    std::vector<Box> boxes;
+    for (uint32_t b = 0; b != index.boxCount(shard.shard); ++b) {
+      boxes.emplace_back(index.shardBox(shard.shard, b));
+      whole += volume(boxes.back());
     }
     if (landed == whole)
-      piece.boxes = std::move(boxes);
+      shard.boxes = std::move(boxes);
   }
 
   const PlanIndex &index;
   const uint32_t program;
   const Standing &standing;
-  std::map<uint32_t, Piece> current;
+  std::map<uint32_t, HeldShard> current;
 };
 
 } // namespace
 
-std::vector<Piece> etc::runtime::piecesOf(const PlanIndex &index,
-                                          uint32_t program,
-                                          const Standing &standing) {
-  return PieceCollector(index, program, standing).collect();
+std::vector<HeldShard> etc::runtime::heldShards(const PlanIndex &index,
+                                                uint32_t program,
+                                                const Standing &standing) {
+  return Collector(index, program, standing).collect();
 }
