@@ -366,7 +366,7 @@ FailureOr<std::vector<uint8_t>> PlanExporter::run() {
     const plan::PlanIndex index(*fb::GetPlan(bytes.data()));
     status = plan::checkPlan(index);
     if (status.ok())
-      status = verifyCertificates(index);
+      status = verifyRelayBounds(index);
   }
   if (!status.ok())
     return migration.emitError()

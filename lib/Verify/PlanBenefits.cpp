@@ -159,20 +159,36 @@ uint32_t BenefitReader::sourceOf(uint32_t tensor) const {
                                                        : tensor;
 }
 
+/// Elements of a box that lie in at least one of the others.
+static uint64_t volumeOfUnion(BoxView whole,
+                              const std::vector<BoxView> &others) {
+  // One that has all of it, or is the only one, is the usual case.
+  const uint64_t first = sharedVolume(whole, others.front());
+  if (others.size() == 1 || first == volume(whole))
+    return first;
+  std::vector<Box> rest{Box(whole)};
+  for (const BoxView &other : others)
+    rest = subtract(rest, other);
+  uint64_t common = volume(whole);
+  for (const Box &left : rest)
+    common -= volume(left);
+  return common;
+}
+
 /// Elements of a shard that lie in at least one of the others.
 uint64_t BenefitReader::overlap(uint32_t shard, const Shards &others) const {
   uint64_t common = 0;
+  std::vector<BoxView> parts;
   for (uint32_t box = 0; box != index.boxCount(shard); ++box) {
     const BoxView whole = index.shardBox(shard, box);
-    std::vector<Box> rest{Box(whole)};
+    parts.clear();
     for (uint32_t other : others)
-      for (uint32_t b = 0; b != index.boxCount(other) && !rest.empty(); ++b)
+      for (uint32_t b = 0; b != index.boxCount(other); ++b)
         if (const BoxView part = index.shardBox(other, b);
             intersects(whole, part))
-          rest = subtract(rest, part);
-    common += volume(whole);
-    for (const Box &left : rest)
-      common -= volume(left);
+          parts.push_back(part);
+    if (!parts.empty())
+      common += volumeOfUnion(whole, parts);
   }
   return common;
 }

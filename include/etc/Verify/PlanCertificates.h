@@ -15,6 +15,11 @@ namespace etc {
 /// found. Takes time linear in the shards that have bytes in common.
 plan::Status verifyCertificates(const plan::PlanIndex &index);
 
+/// The part of it that no rule of etc-verify-plan has checked when a plan is
+/// made: bounds with relays, which are worked out for the file. The duals are
+/// those of the IR, whose V10 compares them with what roles share.
+plan::Status verifyRelayBounds(const plan::PlanIndex &index);
+
 } // namespace etc
 
 #endif // ETC_VERIFY_PLANCERTIFICATES_H
