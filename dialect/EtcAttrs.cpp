@@ -230,7 +230,8 @@ LogicalResult ParallelAttr::verify(function_ref<InFlightDiagnostic()> emitError,
       failed(
           verifyDegrees(emitError, {{"EP", ep}, {"ETP", etp}, {"VPP", vpp}})))
     return failure();
-  if (inventory && (pp * tp * cp * ep * etp * vpp != 1 || !stages.empty()))
+  if (inventory && (pp * tp * cp * ep * etp * vpp != 1 || !stages.empty() ||
+                    mtpStage != -1 || ppBeforeDp || zero1 || bucketSize))
     return emitError() << "an inventory is of DP ranks alone";
   if (fsdp < 1 || dp % fsdp)
     return emitError() << "fsdp " << fsdp << " does not divide DP = " << dp;

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialect/Limits.h"
 #include "dialect/Verifiers.h"
 #include "dialect/Workloads.h"
 
@@ -12,6 +13,48 @@
 
 using namespace etc;
 using namespace mlir;
+
+/// Its own devices are distinct. Several replicas may have one peer, but none
+/// is its own: what it has, it keeps by etc.refer.
+static LogicalResult verifyBindings(ProgramOp op) {
+  auto migration = cast<MigrationOp>(op->getParentOp());
+  if (failed(verifyDevices(migration, op, "program", op.getDevices())))
+    return failure();
+  const int64_t count = migration.getDeviceCount();
+  for (auto list :
+       llvm::drop_begin(op.getBindings().getAsRange<DenseI64ArrayAttr>()))
+    for (auto [own, peer] :
+         llvm::zip_equal(op.getDevices(), list.asArrayRef())) {
+      if (peer < 0 || peer >= count)
+        return op.emitOpError()
+               << "peer device " << peer << " is not in [0, " << count << ")";
+      if (peer == own)
+        return op.emitOpError() << "device " << own << " is its own peer";
+    }
+  return success();
+}
+
+/// Rounds are in order. Nothing but rounds and instructions is there: every
+/// device that an instruction names is an argument, bound to a list.
+static LogicalResult verifyBody(ProgramOp op) {
+  int64_t next = 0;
+  for (RoundOp round : op.getBody().getOps<RoundOp>()) {
+    const int64_t index = round.getIndex();
+    if (index < next)
+      return round.emitOpError() << "expected ascending rounds, got " << index
+                                 << " after " << next - 1;
+    if (index >= mostRounds)
+      return round.emitOpError()
+             << "round " << index << " is not in [0, " << mostRounds << ")";
+    next = index + 1;
+  }
+  WalkResult result = op.getBody().walk([](Operation *inner) -> WalkResult {
+    if (isa<RoundOp, InstructionOpInterface>(inner))
+      return WalkResult::advance();
+    return inner->emitOpError("is no instruction, but in a program");
+  });
+  return failure(result.wasInterrupted());
+}
 
 LogicalResult ProgramOp::verify() {
   if (getBindings().empty() ||
@@ -29,14 +72,8 @@ LogicalResult ProgramOp::verify() {
   if ((getCurr() && failed(verifyRole(*this, Side::Curr, *getCurr()))) ||
       (getPrev() && failed(verifyRole(*this, Side::Prev, *getPrev()))))
     return failure();
-  int64_t next = 0;
-  for (RoundOp round : getBody().getOps<RoundOp>()) {
-    if (static_cast<int64_t>(round.getIndex()) < next)
-      return round.emitOpError() << "expected ascending rounds, got "
-                                 << round.getIndex() << " after " << next - 1;
-    next = round.getIndex() + 1;
-  }
-  return success();
+  return success(succeeded(verifyBindings(*this)) &&
+                 succeeded(verifyBody(*this)));
 }
 
 /// The types are the migration's; an instruction without ids says nothing.

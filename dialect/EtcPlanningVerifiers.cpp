@@ -10,8 +10,10 @@ using namespace mlir;
 
 LogicalResult WorkloadOp::verify() {
   auto migration = cast<MigrationOp>((*this)->getParentOp());
-  if (!migration.getParallel(getSide()).hasPool(getRole()) &&
-      failed(verifyRole(*this, getSide(), getRole())))
+  // What an inventory holds is of a device each.
+  ParallelAttr parallel = migration.getParallel(getSide());
+  const bool isOfPool = !parallel.getInventory() && parallel.hasPool(getRole());
+  if (!isOfPool && failed(verifyRole(*this, getSide(), getRole())))
     return failure();
   return getWt() ? verifyTypes(*this, *getWt()) : success();
 }

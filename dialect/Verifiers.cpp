@@ -9,12 +9,13 @@ using namespace mlir;
 
 LogicalResult etc::verifyDevices(MigrationOp migration, Operation *op,
                                  StringRef what, ArrayRef<int64_t> devices) {
+  // A sum over all nodes.
+  const int64_t count = migration.getDeviceCount();
   llvm::DenseSet<int64_t> seen;
   for (int64_t device : devices) {
-    if (device < 0 || device >= migration.getDeviceCount())
-      return op->emitOpError()
-             << what << " device " << device << " is not in [0, "
-             << migration.getDeviceCount() << ")";
+    if (device < 0 || device >= count)
+      return op->emitOpError() << what << " device " << device
+                               << " is not in [0, " << count << ")";
     if (!seen.insert(device).second)
       return op->emitOpError()
              << what << " device " << device << " is listed twice";

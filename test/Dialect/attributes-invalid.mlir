@@ -107,3 +107,18 @@
 
 // expected-error @+1 {{an inventory is of DP ranks alone}}
 "test.parallel"() {a = #etc.parallel<PP2DP2 inventory>} : () -> ()
+
+// -----
+
+// expected-error @+1 {{an inventory is of DP ranks alone}}
+"test.parallel"() {a = #etc.parallel<DP2 zero1 buckets 8 inventory>} : () -> ()
+
+// -----
+
+// expected-error @+1 {{an inventory is of DP ranks alone}}
+"test.parallel"() {a = #etc.parallel<DP2 pp_before_dp inventory>} : () -> ()
+
+// -----
+
+// expected-error @+1 {{an inventory is of DP ranks alone}}
+"test.parallel"() {a = #etc.parallel<DP2 mtp_stage 0 inventory>} : () -> ()

@@ -189,3 +189,59 @@ etc.migration @relayed_twin PP2 to PP1 nodes [2] layers 4 types [param : bf16] {
     etc.send [L0] [param] %self to %p1 of_twin hop 1
   }
 }
+
+// -----
+
+etc.migration @late_round PP2 to PP1 nodes [2] layers 4 types [param : bf16] {
+  etc.program @a P0T0 from P0T0 (%self = [0]) {
+    // expected-error @+1 {{round 9223372036854775807 is not in [0, 1048576)}}
+    etc.round 9223372036854775807 {
+    }
+    etc.round 0 {
+    }
+  }
+}
+
+// -----
+
+etc.migration @no_such_device PP2 to PP1 nodes [2] layers 4 types [param : bf16] {
+  // expected-error @+1 {{program device 9223372036854775807 is not in [0, 2)}}
+  etc.program @a none from none (%self = [9223372036854775807]) {
+  }
+}
+
+// -----
+
+etc.migration @same_device PP2DP2 to PP1DP2 nodes [4] layers 4 types [param : bf16] {
+  // expected-error @+1 {{program device 1 is listed twice}}
+  etc.program @a P0T0 from P0T0 (%self = [1, 1]) {
+  }
+}
+
+// -----
+
+etc.migration @no_such_peer PP2DP2 to PP1DP2 nodes [4] layers 4 types [param : bf16] {
+  // expected-error @+1 {{peer device -5 is not in [0, 4)}}
+  etc.program @a P0T0 from P0T0 (%self = [0, 1], %p1 = [2, -5]) {
+  }
+}
+
+// -----
+
+etc.migration @own_peer PP2DP2 to PP1DP2 nodes [4] layers 4 types [param : bf16] {
+  // expected-error @+1 {{device 1 is its own peer}}
+  etc.program @a P0T0 from P0T0 (%self = [0, 1], %p1 = [2, 1]) {
+  }
+}
+
+// -----
+
+etc.migration @unbound_peer PP2 to PP1 nodes [2] layers 4 types [param : bf16] {
+  etc.program @a P0T0 from P0T0 (%self = [0], %p1 = [1]) {
+    etc.round 0 {
+      // expected-error @+1 {{is no instruction, but in a program}}
+      %device = builtin.unrealized_conversion_cast to !etc.device
+      etc.recv [L0] [param] %device to %self
+    }
+  }
+}

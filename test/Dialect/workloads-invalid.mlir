@@ -57,3 +57,11 @@ etc.migration @positions PP1 to PP1 nodes [1] layers 4 types [param : bf16] {
   // expected-error @+1 {{positions [8:17] exceed the 16 of 'weight'}}
   etc.workload curr P0T0 [embed/weight[8:17]]
 }
+
+// -----
+
+etc.migration @pool_of_inventory DP2 inventory to PP1 nodes [2] layers 2 types [param : bf16] {
+  etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  // expected-error @+1 {{role P0T0 is not in the prev grid DP2 inventory}}
+  etc.workload prev P0T0 [L0..1]
+}
