@@ -10,7 +10,7 @@ static int64_t receivedBytes(const TensorTable &table,
                              ArrayRef<Message> messages) {
   int64_t bytes = 0;
   for (const Message &message : messages)
-    if (!message.relayed)
+    if (message.hop == 0)
       bytes += message.piece.size() * table.getTypeBytes(message.type);
   return bytes;
 }

@@ -84,13 +84,13 @@ void Replay::addTransfer(TransferOpInterface transfer, int64_t round,
                          unsigned type, const Piece &piece) {
   auto op = cast<InstructionOpInterface>(transfer.getOperation());
   unsigned peer = cast<BlockArgument>(transfer.getPeer()).getArgNumber();
-  bool isSend = isa<SendOp>(op.getOperation()),
-       isRelayed = transfer.getHop().has_value();
+  const bool isSend = isa<SendOp>(op.getOperation());
+  const int64_t hop = transfer.getHop().value_or(0);
   (isSend ? exchanges.sends : exchanges.recvs)[peer].push_back(
-      {round, type, piece, transfer.getTied(), isRelayed});
+      {round, type, piece, transfer.getTied(), hop});
   if (!isSend)
     shards[keyOf(type, piece)].writes.push_back({piece, round, op});
-  else if (isRelayed)
+  else if (hop > 0)
     shards[keyOf(type, piece)].relays.push_back({piece, round, op});
   else
     addRead(op, round, type, piece);

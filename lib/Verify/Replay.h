@@ -20,7 +20,8 @@ struct Message {
   unsigned type;
   Piece piece;
   bool tied;
-  bool relayed;
+  /// What it relays arrived with one hop less; the first has 0.
+  int64_t hop;
   auto operator<=>(const Message &) const = default;
 };
 

@@ -967,6 +967,37 @@ etc.migration @relayed_after_all DP1 to DP3 nodes [3] layers 1 types [master : f
 
 // -----
 
+// Device 2 expects it from one relay further on.
+etc.migration @another_hop DP1 to DP3 nodes [3] layers 1 types [master : f32] stage instructions {
+  etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.placement [1, 2, 0]
+  etc.certificate device kept 16 u [0] v [16] members [1]
+  etc.certificate node kept 48 u [16] v [0] members [3]
+  // expected-error @+1 {{device 1 sends 1 pieces to 2, which does not receive the same 1 in the same rounds}}
+  etc.program @"P0T0 <- none" P0T0 from none slabs 16, 16 peak 48 safe 48 (%self = [1], %p1 = [2], %p2 = [0]) {
+    etc.round 0 {
+      etc.recv [L0] [master] %p2 to %self
+    }
+    etc.round 1 {
+      etc.send [L0] [master] %self to %p1 hop 1
+    }
+  }
+  // expected-note @+1 {{the program of device 2}}
+  etc.program @"P0T0 <- none #2" P0T0 from none slabs 0, 16 peak 32 safe 32 (%self = [2], %p1 = [1]) {
+    etc.round 1 {
+      etc.recv [L0] [master] %p1 to %self hop 2
+    }
+  }
+  etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 16, 0 peak 32 safe 32 (%self = [0], %p1 = [1]) {
+    etc.round 0 {
+      etc.refer [L0] [master] on %self
+      etc.send [L0] [master] %self to %p1
+    }
+  }
+}
+
+// -----
+
 // Device 0 never receives it.
 etc.migration @relays_what_it_kept DP1 to DP3 nodes [3] layers 1 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
