@@ -5,6 +5,7 @@
 #include "etc/Export/Export.h"
 #include "etc/Import/Import.h"
 #include "etc/Transforms/Passes.h"
+#include "etc/Verify/Boundaries.h"
 
 #include "mlir/IR/Verifier.h"
 
@@ -35,6 +36,18 @@ static LogicalResult planModule(ModuleOp module,
   return success(succeeded(passes.run(module)) && succeeded(verify(module)));
 }
 
+/// What V1 to V11 take for granted: the first migration is the one that was
+/// asked for, and the second goes on where it ends.
+static LogicalResult checkEnds(ArrayRef<MigrationOp> migrations,
+                               const request::Request &request) {
+  if (failed(verifyRequest(migrations.front(), request)))
+    return failure();
+  for (auto [first, second] : llvm::zip(migrations, migrations.drop_front()))
+    if (failed(verifyNextStage(first, second)))
+      return failure();
+  return success();
+}
+
 FailureOr<PlannedRequest> etc::planRequest(MLIRContext &context,
                                            const request::Request &request,
                                            const PlanOptions &options) {
@@ -43,9 +56,13 @@ FailureOr<PlannedRequest> etc::planRequest(MLIRContext &context,
     return failure();
   if (failed(planModule(*result.module, request, options)))
     return failure();
-  for (MigrationOp migration : result.module->getOps<MigrationOp>()) {
+  const auto migrations = llvm::to_vector(result.module->getOps<MigrationOp>());
+  if (failed(checkEnds(migrations, request)))
+    return failure();
+  for (MigrationOp migration : migrations) {
     FailureOr<std::vector<uint8_t>> bytes = exportPlan(migration);
-    if (failed(bytes))
+    if (failed(bytes) ||
+        failed(verifyPlanFile(migration, *plan::fb::GetPlan(bytes->data()))))
       return failure();
     result.plans.push_back(std::move(*bytes));
   }

@@ -27,6 +27,9 @@ enum class Rule {
   Budget,
   Certificates,
   Optimality,
+  PlanFile,
+  Request,
+  NextStage,
 };
 
 /// The error of a broken rule, which it names behind the message.

@@ -1,0 +1,35 @@
+//===- Boundaries.h - What one stage hands to the next ----------*- C++ -*-===//
+//
+// The rules V1 to V11 begin with what the IR says. These compare the IR with
+// what it was made from and what is made of it, so that no mistake slips in
+// between. Each fails with a diagnostic of one line on the migration; all are
+// defects of the planner, not of the request.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ETC_VERIFY_BOUNDARIES_H
+#define ETC_VERIFY_BOUNDARIES_H
+
+#include "dialect/Etc.h"
+#include "etc/Request/Request.h"
+#include "plan/plan_generated.h"
+
+namespace etc {
+
+/// V12: a plan file says what its migration says: both configurations, where
+/// ranks are, tensors with element types and shapes, the roles and memory of
+/// programs, barred devices and duals. The plan must have passed the referee,
+/// the migration must be proved.
+mlir::LogicalResult verifyPlanFile(MigrationOp migration,
+                                   const plan::fb::Plan &plan);
+
+/// V13: a planned migration is the one that the checked request asks for.
+mlir::LogicalResult verifyRequest(MigrationOp migration,
+                                  const request::Request &request);
+
+/// V14: the second of two stages begins as the first ends. Both are proved.
+mlir::LogicalResult verifyNextStage(MigrationOp first, MigrationOp second);
+
+} // namespace etc
+
+#endif // ETC_VERIFY_BOUNDARIES_H

@@ -1,0 +1,162 @@
+//===- CheckRequest.cpp - V13: a migration against its request ------------===//
+
+#include "Comparison.h"
+#include "etc/Verify/Boundaries.h"
+
+#include <numeric>
+
+using namespace etc;
+using namespace mlir;
+
+namespace {
+
+/// Compares a migration with the fields of its request.
+class RequestChecker {
+public:
+  RequestChecker(MigrationOp migration, const request::Request &request)
+      : migration(migration), request(request),
+        comparison(migration, Rule::Request, "the migration", "the request") {}
+
+  LogicalResult run();
+
+private:
+  LogicalResult checkSide(Side side, std::optional<ArrayRef<int64_t>> devices);
+  LogicalResult checkSplit(Side side);
+  LogicalResult checkWords();
+  LogicalResult checkBudget();
+  LogicalResult checkTypes();
+
+  const request::SideSpec &ask(Side side) const {
+    return side == Side::Prev ? request.prev : request.curr;
+  }
+
+  MigrationOp migration;
+  const request::Request &request;
+  Comparison comparison;
+};
+
+} // namespace
+
+LogicalResult
+RequestChecker::checkSide(Side side, std::optional<ArrayRef<int64_t>> devices) {
+  ParallelAttr made = migration.getParallel(side);
+  const request::SideSpec &asked = ask(side);
+  const request::Parallelism &wanted = asked.parallel;
+  const std::string name = stringifySide(side).str() + ".";
+  if (failed(comparison.numbers(
+          name,
+          {{"pp", made.getPp(), wanted.pp},
+           {"tp", made.getTp(), wanted.tp},
+           {"dp", made.getDp(), wanted.dp},
+           {"cp", made.getCp(), wanted.cp},
+           {"ep", made.getEp(), wanted.ep},
+           {"etp", made.getEtp(), wanted.etp ? wanted.etp : wanted.tp},
+           {"vpp", made.getVpp(), wanted.vpp},
+           {"fsdp", made.getFsdp(), wanted.fsdp},
+           {"mtp", made.getMtpStage(), wanted.mtpStage},
+           {"order", made.getPpBeforeDp(),
+            wanted.order == request::RankOrder::TpCpEpPpDp},
+           {"zero1", made.getZero1(), wanted.distributedOptimizer},
+           {"buckets", made.getBucketSize(), wanted.bucketElements()},
+           {"inventory", made.getInventory(), asked.inventory != nullptr},
+           {"devices.given", devices.has_value(), asked.devices.has_value()}})))
+    return failure();
+  if (asked.devices &&
+      failed(comparison.lists(name + "devices", *devices, *asked.devices)))
+    return failure();
+  if (failed(
+          comparison.lists(name + "stages", made.getStages(), wanted.stages)))
+    return failure();
+  return checkSplit(side);
+}
+
+/// The layers of each stage, by the words that the request cuts them with. A
+/// pipeline layout counts its own.
+LogicalResult RequestChecker::checkSplit(Side side) {
+  const request::PipelineSplit &split = ask(side).split;
+  if (!split.given() || !split.layout.empty())
+    return success();
+  ParallelAttr made = migration.getParallel(side);
+  const int64_t pp = made.getPp(), chunks = pp * made.getVpp();
+  SmallVector<int64_t> layers(pp);
+  for (int64_t chunk = 0; chunk < chunks; ++chunk)
+    layers[chunk % pp] += made.getStages().empty()
+                              ? request.model.layers / chunks
+                              : made.getStages()[chunk];
+  SmallVector<int64_t> wanted(pp);
+  wanted.front() = split.firstStage.value_or(0);
+  wanted.back() += split.lastStage.value_or(0);
+  const int64_t ends = split.accountForEmbedding + split.accountForLoss,
+                rest = request.model.layers + ends - wanted.front() -
+                       (pp > 1 ? wanted.back() : 0);
+  const bool firstFixed = split.firstStage.has_value(),
+             lastFixed = split.lastStage.has_value();
+  const int64_t others = pp - firstFixed - lastFixed;
+  for (auto [stage, count] : llvm::enumerate(wanted))
+    if (others && !(stage == 0 && firstFixed) &&
+        !(static_cast<int64_t>(stage) == pp - 1 && lastFixed))
+      count = rest / others;
+  wanted.front() -= split.accountForEmbedding;
+  wanted.back() -= split.accountForLoss;
+  return comparison.lists(stringifySide(side).str() + ".layers of stages",
+                          layers, wanted);
+}
+
+/// The paper's policy does not know of `place`.
+LogicalResult RequestChecker::checkWords() {
+  const bool isPaper = request.policy == "paper";
+  const Place place = migration.getPlace().value_or(Place::Any);
+  if (failed(comparison.words("place", stringifyPlace(place),
+                              isPaper ? "any" : StringRef(request.place))))
+    return failure();
+  return comparison.numbers(
+      "", {{"policy paper", migration.getPolicy() == Policy::Paper, isPaper},
+           {"derive none", migration.getDeriveNone(), request.derive == "none"},
+           {"layers", static_cast<int64_t>(migration.getLayers()),
+            request.model.layers},
+           {"experts", static_cast<int64_t>(migration.getExperts().value_or(0)),
+            request.model.experts.count}});
+}
+
+LogicalResult RequestChecker::checkBudget() {
+  using Unit = request::MemoryBudget::Unit;
+  auto wanted = [&](Unit unit) {
+    return request.memoryBudget && request.memoryBudget->unit == unit
+               ? request.memoryBudget->amount - request.reserve
+               : 0;
+  };
+  return comparison.numbers(
+      "budget_",
+      {{"bytes", static_cast<int64_t>(migration.getBudgetBytes().value_or(0)),
+        wanted(Unit::Bytes)},
+       {"ppm", static_cast<int64_t>(migration.getBudgetPpm().value_or(0)),
+        wanted(Unit::PartsPerMillion)}});
+}
+
+/// Buffers that are no state of the optimizer come on top.
+LogicalResult RequestChecker::checkTypes() {
+  for (const std::string &type : request.types)
+    if (!migration.lookupType(StringAttr::get(migration.getContext(), type)))
+      return comparison.words("the type " + type, "absent", "present");
+  return success();
+}
+
+LogicalResult RequestChecker::run() {
+  if (failed(checkSide(Side::Prev, migration.getPrevDevices())) ||
+      failed(checkSide(Side::Curr, migration.getCurrDevices())) ||
+      failed(comparison.lists("nodes", migration.getNodes(), request.nodes)) ||
+      failed(comparison.lists(
+          "failed", migration.getFailed().value_or(ArrayRef<int64_t>()),
+          request.failed)) ||
+      failed(comparison.lists(
+          "draining", migration.getDraining().value_or(ArrayRef<int64_t>()),
+          request.draining)) ||
+      failed(checkWords()) || failed(checkBudget()))
+    return failure();
+  return checkTypes();
+}
+
+LogicalResult etc::verifyRequest(MigrationOp migration,
+                                 const request::Request &request) {
+  return RequestChecker(migration, request).run();
+}
