@@ -14,8 +14,7 @@
  * Errors. Functions that can fail return NULL on success, or an etc_error,
  * which the caller frees. Messages are one line and state what is wrong.
  *
- * Threads. A plan is immutable: any thread may read it. Different threads may
- * use different migrations concurrently. A migration may be used by one thread
+ * Threads. Any thread may read a plan. A migration may be used by one thread
  * at a time, except that any thread may call etc_migration_abort*() and
  * etc_migration_outcome().
  *
@@ -116,21 +115,21 @@ typedef struct etc_summary {
   uint64_t relayed_bytes; /* of those moved: forwarded by their receivers */
 } etc_summary;
 
+/* A bound is of all bytes moved or of those between nodes; holds for all
+ * assignments of roles that the request allows, or for the plan's; and counts
+ * all bytes, or those of the pause. */
 typedef enum etc_quantity {
   ETC_MOVED_BYTES = 0,
   ETC_INTERNODE_BYTES = 1
 } etc_quantity;
-
-/* A bound holds for all assignments of roles that the request allows, or for
- * the plan's; and for all bytes, or for those of the pause. */
 typedef enum etc_scope { ETC_ALLOWED_ROLES = 0, ETC_GIVEN_ROLES = 1 } etc_scope;
 typedef enum etc_counted {
   ETC_ALL_BYTES = 0,
   ETC_URGENT_BYTES = 1
 } etc_counted;
 
-/* A bound with its proof, which docs/plan-format.md explains. Duals live as
- * long as the plan. */
+/* A bound and its proof (docs/plan-format.md). Duals live as long as the plan.
+ */
 typedef struct etc_certificate {
   uint32_t struct_size;
   etc_quantity quantity;
@@ -149,12 +148,10 @@ typedef struct etc_certificate {
 typedef struct etc_configuration {
   uint32_t struct_size;
   uint32_t pp, tp, dp, cp, ep, etp, vpp; /* an inventory: dp devices */
-  uint32_t pipeline_first;               /* rank order: pp varies faster than
-                                            dp */
+  uint32_t pipeline_first; /* rank order: pp varies faster than dp */
   uint32_t distributed_optimizer;
   uint32_t is_inventory;
-  uint32_t
-      fsdp; /* of dp, ranks in a row that share one copy; 1: each has one */
+  uint32_t fsdp; /* of dp, ranks that share one copy; 1: each has one */
 } etc_configuration;
 
 /* The position of a rank in its grid. */
@@ -244,16 +241,15 @@ typedef struct etc_store {
 typedef struct etc_memory {
   void *context;
   /* Returns memory for a current tensor or, if `tensor` is NULL, for staging;
-   * NULL if there is none. It must be aligned to at least 64 bytes; its
-   * contents are undefined. Nothing else may use it, on any stream: memory that
-   * overlaps a tensor of the migration is rejected and remains the caller's.
+   * NULL if there is none. It must be aligned to at least 64 bytes. Nothing
+   * else may use it, on any stream: memory that overlaps a tensor of the
+   * migration is rejected and remains the caller's.
    * Current tensors are allocated in the round that first writes them, before
    * the round moves anything. */
   void *(*allocate)(void *context, const etc_tensor_info *tensor,
                     uint64_t bytes);
-  /* Called when a previous tensor is no longer needed, when staging is no
-   * longer needed, or when a failed migration returns memory. No stream uses
-   * the memory any more: it can be freed immediately. */
+  /* Called when a previous tensor or staging is no longer needed, or when a
+   * failed migration returns memory. No stream uses it: it can be freed. */
   void (*release)(void *context, etc_side side, const etc_tensor_info *tensor,
                   void *data, uint64_t bytes);
 } etc_memory;
@@ -282,14 +278,13 @@ typedef struct etc_options {
   int32_t gpu; /* the GPU of ETC_NCCL, in this process's numbering */
   uint32_t reserved;
   double timeout_seconds; /* the longest wait for a peer; 0 means 300 */
-  /* The name or address at which others reach this host; NULL: the host's own
-   * name. */
+  /* The name or address at which others reach this host; NULL: its own. */
   const char *host;
   /* Distinguishes migrations that share a store: the same on all participants,
    * and different for every attempt. NULL means "etc". */
   const char *tag;
-  /* How participants find each other: a store, or otherwise a directory that
-   * all of them share and that is initially empty. */
+  /* Participants meet over a store, or else an empty directory that all share.
+   */
   etc_store store;
   const char *directory;
   /* Without callbacks, ETC allocates current tensors, frees them with the
@@ -303,9 +298,8 @@ typedef struct etc_options {
   uint32_t generation;
   uint32_t reserved2;
   /* A participant that gives no sign of life for this long is given up, from
-   * the time that connections are made in prepare until run is over, including
-   * the time between the two. A thread of the library sends four signs of life
-   * per second. 0 means 5; negative means never. */
+   * the time that prepare makes connections until run is over. A thread of the
+   * library sends four a second. 0 means 5; negative means never. */
   double silence_seconds;
 } etc_options;
 
@@ -353,21 +347,19 @@ ETC_API etc_error *etc_migration_register(etc_migration *migration,
                                           const etc_tensor *tensor);
 
 /* Connects, compares plans, allocates staging. All participants must call it;
- * the previous configuration may continue training meanwhile. Fails if a
- * previous tensor is missing. */
+ * training may go on meanwhile. Fails if a previous tensor is missing. */
 ETC_API etc_error *etc_migration_prepare(etc_migration *migration);
 
-/* To be called instead of prepare if this participant cannot take part: prepare
- * fails on all others with `cause`, one line, preceded by the device. */
+/* Instead of prepare, if this participant cannot take part: prepare fails on
+ * all others with `cause`, one line, preceded by the device. */
 ETC_API etc_error *etc_migration_refuse(etc_migration *migration,
                                         const char *cause);
 
 /* Waits for all others, moves, and commits. All participants must call it,
- * once. If one participant fails, the others get an error too. */
+ * once. If one fails, the others get an error too. */
 ETC_API etc_error *etc_migration_run(etc_migration *migration);
 
-/* The state that this participant holds. After an error participants may
- * differ. */
+/* What this participant holds. After an error participants may differ. */
 typedef enum etc_outcome {
   ETC_NOT_BEGUN = 0, /* no round has begun: the previous state is unchanged */
   ETC_OLD = 1,       /* rounds have begun, and the previous state is complete */
@@ -378,22 +370,20 @@ typedef enum etc_outcome {
                         holds can be read */
 } etc_outcome;
 
-/* May be called by any thread, at any time. During run it is the outcome that
- * an error would leave. */
+/* For any thread, at any time. During run: what an error would leave. */
 ETC_API etc_outcome etc_migration_outcome(const etc_migration *migration);
 
 /* Makes prepare and run fail, here and at the peers. */
 ETC_API void etc_migration_abort(etc_migration *migration);
 
-/* The same, with `cause` in the peers' errors: one line, of which the first
- * 1024 bytes are used, preceded by the device. The first failure is the cause
- * for all. Callbacks may call it before they return an error. */
+/* The same, with `cause` in the peers' errors: one line of at most 1024 bytes,
+ * after the device. The first failure is the cause for all. Callbacks may call
+ * it before they return an error. */
 ETC_API void etc_migration_abort_because(etc_migration *migration,
                                          const char *cause);
 
-/* After run: the memory of current tensor `index` of etc_plan_tensor(plan,
- * ETC_CURR, ...), and whether it is the memory of a previous tensor that stayed
- * in place. Any pointer may be NULL. */
+/* After run: the memory of current tensor `index` of etc_plan_tensor(), and
+ * whether a previous tensor stayed in place there. Any pointer may be NULL. */
 ETC_API etc_error *etc_migration_tensor(const etc_migration *migration,
                                         size_t index, void **data, int *stayed);
 
@@ -401,8 +391,7 @@ ETC_API etc_error *etc_migration_tensor(const etc_migration *migration,
 ETC_API etc_error *etc_migration_report(const etc_migration *migration,
                                         etc_report *report);
 
-/* Frees the migration, but not memory that a callback allocated. NULL is
- * ignored. */
+/* Frees the migration, but no memory of callbacks. NULL is ignored. */
 ETC_API void etc_migration_free(etc_migration *migration);
 
 #ifdef __cplusplus
