@@ -3,7 +3,6 @@
  *
  * A migration, on every participant:
  *
- *   etc_plan *plan;
  *   etc_plan_open("m.etcplan", &plan);
  *   etc_migration_create(plan, &options, &migration);
  *   etc_migration_register(migration, "param", name, &tensor);   // for each
