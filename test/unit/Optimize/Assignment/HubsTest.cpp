@@ -3,12 +3,12 @@
 // (1); a failure names the seed of its problem.
 
 #include "etc/Optimize/Assignment/Hubs.h"
+#include "../Environment.h"
 #include "RandomProblems.h"
 #include "etc/Optimize/Assignment/Solver.h"
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <iostream>
 #include <map>
 
@@ -77,14 +77,9 @@ HubProblem randomHubs(uint64_t seed) {
   return problem;
 }
 
-uint64_t fromEnvironment(const char *name, uint64_t fallback) {
-  const char *value = std::getenv(name);
-  return value ? std::strtoull(value, nullptr, 10) : fallback;
-}
-
 TEST(HubsTest, SolutionsEqualThoseWithAllPairs) {
-  uint64_t first = fromEnvironment("ETC_PROPERTY_SEED", 1),
-           count = fromEnvironment("ETC_PROPERTY_COUNT", 2000);
+  uint64_t first = etc::testing::fromEnvironment("ETC_PROPERTY_SEED", 1),
+           count = etc::testing::fromEnvironment("ETC_PROPERTY_COUNT", 2000);
   std::cout << "seeds " << first << " to " << first + count - 1 << "\n";
   for (uint64_t seed = first; seed < first + count; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

@@ -2,6 +2,7 @@
 // ETC_PROPERTY_COUNT sets how many (2000), ETC_PROPERTY_SEED the first seed
 // (1); a failure names the seed of its problem.
 
+#include "../Environment.h"
 #include "RandomProblems.h"
 #include "References.h"
 #include "etc/Optimize/Assignment/Expand.h"
@@ -10,20 +11,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <iostream>
 
 namespace etc::assignment::testing {
 namespace {
 
-uint64_t fromEnvironment(const char *name, uint64_t fallback) {
-  const char *value = std::getenv(name);
-  return value ? std::strtoull(value, nullptr, 10) : fallback;
-}
-
 template <typename Body> void forRandomProblems(Body body) {
-  uint64_t first = fromEnvironment("ETC_PROPERTY_SEED", 1);
-  uint64_t count = fromEnvironment("ETC_PROPERTY_COUNT", 2000);
+  uint64_t first = etc::testing::fromEnvironment("ETC_PROPERTY_SEED", 1);
+  uint64_t count = etc::testing::fromEnvironment("ETC_PROPERTY_COUNT", 2000);
   std::cout << "seeds " << first << " to " << first + count - 1 << "\n";
   for (uint64_t seed = first; seed < first + count; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

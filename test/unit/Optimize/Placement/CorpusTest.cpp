@@ -1,14 +1,12 @@
 // Every solver on every instance of corpus/.
 
+#include "../Corpus.h"
 #include "Cases.h"
 #include "etc/Optimize/Placement/Solver.h"
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 namespace etc::placement {
 
@@ -23,9 +21,7 @@ using Kept = std::optional<assignment::Weight>;
 class CorpusTest : public ::testing::TestWithParam<std::filesystem::path> {
 protected:
   static testing::Case read() {
-    std::ostringstream text;
-    text << std::ifstream(GetParam()).rdbuf();
-    return testing::readCase(text.str());
+    return testing::readCase(etc::testing::textOf(GetParam()));
   }
 
   static void expect(const Problem &problem,
@@ -52,20 +48,9 @@ TEST_P(CorpusTest, Exact) {
   expect(instance.problem, solveExact(instance.problem), instance.most);
 }
 
-std::vector<std::filesystem::path> findCases() {
-  std::vector<std::filesystem::path> paths;
-  for (const auto &entry : std::filesystem::directory_iterator(ETC_CORPUS))
-    paths.push_back(entry.path());
-  std::sort(paths.begin(), paths.end());
-  return paths;
-}
-
-INSTANTIATE_TEST_SUITE_P(All, CorpusTest, ::testing::ValuesIn(findCases()),
-                         [](const auto &info) {
-                           std::string name = info.param.stem();
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    All, CorpusTest, ::testing::ValuesIn(etc::testing::findCases(ETC_CORPUS)),
+    etc::testing::nameOfCase);
 
 } // namespace
 } // namespace etc::placement

@@ -2,22 +2,17 @@
 // most, and the assignments bound what is kept. ETC_PROPERTY_COUNT and
 // ETC_PROPERTY_SEED choose others.
 
+#include "../Environment.h"
 #include "Cases.h"
 #include "etc/Optimize/Placement/Bound.h"
 #include "etc/Optimize/Placement/Solver.h"
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <iostream>
 
 namespace etc::placement {
 namespace {
-
-uint64_t environment(const char *name, uint64_t otherwise) {
-  const char *value = std::getenv(name);
-  return value ? std::strtoull(value, nullptr, 10) : otherwise;
-}
 
 /// How far the solver is from the most, under Tp and Pack.
 struct Distance {
@@ -100,8 +95,9 @@ void checkSolvers(const Problem &problem, Distance &distance) {
 }
 
 TEST(PropertyTest, RandomInstances) {
-  const uint64_t first = environment("ETC_PROPERTY_SEED", 1),
-                 count = environment("ETC_PROPERTY_COUNT", 2000);
+  const uint64_t first = etc::testing::fromEnvironment("ETC_PROPERTY_SEED", 1),
+                 count =
+                     etc::testing::fromEnvironment("ETC_PROPERTY_COUNT", 2000);
   Distance distance;
   for (uint64_t seed = first; seed < first + count; ++seed) {
     const Problem problem = testing::randomProblem(seed);

@@ -1,22 +1,17 @@
 // Random instances: every solver's solution is valid, and none has fewer rounds
 // than the fewest. ETC_PROPERTY_COUNT and ETC_PROPERTY_SEED choose others.
 
+#include "../Environment.h"
 #include "Cases.h"
 #include "etc/Optimize/Rounds/Solver.h"
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <iostream>
 #include <map>
 
 namespace etc::rounds {
 namespace {
-
-uint64_t environment(const char *name, uint64_t otherwise) {
-  const char *value = std::getenv(name);
-  return value ? std::strtoull(value, nullptr, 10) : otherwise;
-}
 
 /// How far list scheduling is from the fewest rounds.
 struct Distance {
@@ -54,8 +49,9 @@ void checkSolvers(const Problem &problem, Distance &distance) {
 }
 
 TEST(PropertyTest, RandomInstances) {
-  const uint64_t first = environment("ETC_PROPERTY_SEED", 1),
-                 count = environment("ETC_PROPERTY_COUNT", 2000);
+  const uint64_t first = etc::testing::fromEnvironment("ETC_PROPERTY_SEED", 1),
+                 count =
+                     etc::testing::fromEnvironment("ETC_PROPERTY_COUNT", 2000);
   Distance distance;
   for (uint64_t seed = first; seed < first + count; ++seed) {
     const Problem problem = testing::randomProblem(seed);

@@ -1,13 +1,12 @@
 // Every solver on every instance of corpus/.
 
+#include "../Corpus.h"
 #include "Cases.h"
 #include "etc/Optimize/Routing/Solver.h"
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 namespace etc::routing {
 namespace {
@@ -15,9 +14,7 @@ namespace {
 class CorpusTest : public ::testing::TestWithParam<std::filesystem::path> {
 protected:
   static testing::Case read() {
-    std::ostringstream text;
-    text << std::ifstream(GetParam()).rdbuf();
-    return testing::readCase(text.str());
+    return testing::readCase(etc::testing::textOf(GetParam()));
   }
 };
 
@@ -47,20 +44,9 @@ TEST_P(CorpusTest, Striped) {
   }
 }
 
-std::vector<std::filesystem::path> findCases() {
-  std::vector<std::filesystem::path> paths;
-  for (const auto &entry : std::filesystem::directory_iterator(ETC_CORPUS))
-    paths.push_back(entry.path());
-  std::sort(paths.begin(), paths.end());
-  return paths;
-}
-
-INSTANTIATE_TEST_SUITE_P(All, CorpusTest, ::testing::ValuesIn(findCases()),
-                         [](const auto &info) {
-                           std::string name = info.param.stem();
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    All, CorpusTest, ::testing::ValuesIn(etc::testing::findCases(ETC_CORPUS)),
+    etc::testing::nameOfCase);
 
 } // namespace
 } // namespace etc::routing

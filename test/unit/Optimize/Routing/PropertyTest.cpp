@@ -1,20 +1,14 @@
 // Random instances: every solver's solution is valid, and no faster than the
 // bound. ETC_PROPERTY_COUNT and ETC_PROPERTY_SEED choose others.
 
+#include "../Environment.h"
 #include "Cases.h"
 #include "etc/Optimize/Routing/Solver.h"
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 namespace etc::routing {
 namespace {
-
-uint64_t environment(const char *name, uint64_t otherwise) {
-  const char *value = std::getenv(name);
-  return value ? std::strtoull(value, nullptr, 10) : otherwise;
-}
 
 void checkSolvers(const Problem &problem) {
   ASSERT_EQ(check(problem), std::nullopt);
@@ -33,8 +27,9 @@ void checkSolvers(const Problem &problem) {
 }
 
 TEST(PropertyTest, RandomInstances) {
-  const uint64_t first = environment("ETC_PROPERTY_SEED", 1),
-                 count = environment("ETC_PROPERTY_COUNT", 3000);
+  const uint64_t first = etc::testing::fromEnvironment("ETC_PROPERTY_SEED", 1),
+                 count =
+                     etc::testing::fromEnvironment("ETC_PROPERTY_COUNT", 3000);
   for (uint64_t seed = first; seed < first + count; ++seed) {
     Problem problem = testing::randomProblem(seed);
     for (bool transit : {false, true})
