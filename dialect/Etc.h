@@ -19,8 +19,20 @@
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include "etc/Geometry.h"
+
 #include "dialect/EtcDialect.h.inc"
 #include "dialect/EtcEnums.h.inc"
+
+namespace etc {
+
+/// Spans are parameters of attributes, whose hash mixes this one.
+inline llvm::hash_code hash_value(Span span) {
+  return static_cast<size_t>(span.begin) * 0x9E3779B97F4A7C15u +
+         static_cast<size_t>(span.end);
+}
+
+} // namespace etc
 
 #define GET_TYPEDEF_CLASSES
 #include "dialect/EtcTypes.h.inc"

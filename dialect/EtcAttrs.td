@@ -116,13 +116,12 @@ def Etc_WorkloadAttr : Etc_Attr<"Workload", "workload"> {
     `#etc.workload<embed/embedding.word_embeddings.weight[0:128]>`
   }];
   let parameters = (ins "::etc::Part":$part, "int64_t":$firstLayer, "int64_t":$lastLayer,
-                        "int64_t":$expertBegin, "int64_t":$expertEnd,
-                        "bool":$replicated, "int64_t":$sliceBegin, "int64_t":$sliceEnd,
+                        "::etc::Span":$experts, "bool":$replicated, "::etc::Span":$slices,
                         "::mlir::StringAttr":$tensor, ArrayRefParameter<"int64_t">:$box);
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    bool hasExperts() const { return getExpertBegin() != getExpertEnd(); }
-    bool hasSlices() const { return getSliceBegin() != getSliceEnd(); }
+    bool hasExperts() const { return !getExperts().empty(); }
+    bool hasSlices() const { return !getSlices().empty(); }
     bool hasBox() const { return !getBox().empty(); }
     /// The body without `#etc.workload<>`, as ops print it.
     void printId(::mlir::AsmPrinter &printer) const;

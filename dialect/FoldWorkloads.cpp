@@ -20,16 +20,16 @@ namespace {
 /// block, or of the experts.
 struct Entry {
   Part part;
-  int64_t expertBegin = 0, expertEnd = 0;
+  Span experts = {};
   bool replicated = false;
-  int64_t sliceBegin = 0, sliceEnd = 0;
+  Span slices = {};
   int tensor = -1;
   std::array<int64_t, 6> positions = {}; ///< begins and ends, `ranges` of them
   unsigned ranges = 0;
 
   bool operator==(const Entry &) const = default;
   bool isGroup() const { return tensor < 0; }
-  bool hasExperts() const { return expertBegin != expertEnd; }
+  bool hasExperts() const { return !experts.empty(); }
   void addRange(Span span) {
     positions[2 * ranges] = span.begin;
     positions[2 * ranges++ + 1] = span.end;
@@ -38,25 +38,27 @@ struct Entry {
     return ArrayRef<int64_t>(positions).take_front(2 * ranges);
   }
   /// Everything of the block, or of its experts.
-  bool isAll() const {
-    return isGroup() && !replicated && sliceBegin == sliceEnd;
-  }
+  bool isAll() const { return isGroup() && !replicated && slices.empty(); }
 };
 using Entries = SmallVector<Entry, 0>;
 
 class Folder {
 public:
-  Folder(const TensorTable &table, const llvm::SmallBitVector &types);
+  Folder(const TensorTable &table, const llvm::SmallBitVector &types)
+      : table(table), types(types) {}
   ArrayAttr fold(SmallVector<Piece> pieces) const;
 
 private:
-  /// The tensors of a block's layer: those of experts, or the others.
+  /// The tensors of a block's layer that have all of the types: those of
+  /// experts, or the others.
   auto members(Part part, bool ofExperts, int64_t layer) const {
     return llvm::make_filter_range(
-        universe, [this, part, ofExperts, layer](unsigned tensor) {
+        llvm::seq(table.size()),
+        [this, part, ofExperts, layer](unsigned tensor) {
           return table.getPart(tensor) == part &&
                  table.isOfExpert(tensor) == ofExperts &&
-                 table.isInLayer(tensor, layer);
+                 table.isInLayer(tensor, layer) &&
+                 !types.test(table.getTypes(tensor));
         });
   }
   std::pair<Part, int64_t> place(const Piece &piece) const {
@@ -72,17 +74,9 @@ private:
   WorkloadAttr toId(const Entry &entry, int64_t first, int64_t last) const;
 
   const TensorTable &table;
-  /// Tensors that have all of the types.
-  SmallVector<unsigned> universe;
+  const llvm::SmallBitVector &types;
 };
 } // namespace
-
-Folder::Folder(const TensorTable &table, const llvm::SmallBitVector &types)
-    : table(table) {
-  for (unsigned tensor = 0; tensor < table.size(); ++tensor)
-    if (!types.test(table.getTypes(tensor)))
-      universe.push_back(tensor);
-}
 
 WorkloadAttr Folder::toId(const Entry &entry, int64_t first,
                           int64_t last) const {
@@ -90,9 +84,9 @@ WorkloadAttr Folder::toId(const Entry &entry, int64_t first,
   StringAttr name;
   if (!entry.isGroup())
     name = table.getShortName(entry.tensor);
-  return WorkloadAttr::get(context, entry.part, first, last, entry.expertBegin,
-                           entry.expertEnd, entry.replicated, entry.sliceBegin,
-                           entry.sliceEnd, name, entry.getBox());
+  return WorkloadAttr::get(context, entry.part, first, last, entry.experts,
+                           entry.replicated, entry.slices, name,
+                           entry.getBox());
 }
 
 /// The id of a piece that stands alone.
@@ -102,8 +96,7 @@ Entry Folder::entryOf(const Piece &piece) const {
   entry.tensor = tensor;
   bool ofExpert = table.isOfExpert(tensor);
   if (ofExpert)
-    std::tie(entry.expertBegin, entry.expertEnd) =
-        std::pair(piece.expert, piece.expert + 1);
+    entry.experts = {piece.expert, piece.expert + 1};
   Piece whole = table.getWhole(tensor, piece.layer, piece.expert, Side::Curr);
   int64_t slice = table.getSlicePositions(tensor);
   bool inRows = piece.outer == whole.outer && piece.inner == whole.inner;
@@ -112,8 +105,7 @@ Entry Folder::entryOf(const Piece &piece) const {
     return entry;
   if (inRows && slice && piece.cut.begin % slice == 0 &&
       piece.cut.end % slice == 0) {
-    entry.sliceBegin = piece.cut.begin / slice;
-    entry.sliceEnd = piece.cut.end / slice;
+    entry.slices = {piece.cut.begin / slice, piece.cut.end / slice};
     return entry;
   }
   if (!inRows)
@@ -132,8 +124,7 @@ void Folder::takeGroup(Entries &entries, Entry group, int64_t layer) const {
   };
   auto matches = [&](const Entry &entry) {
     return !entry.isGroup() && belongs(entry.tensor) && !entry.ranges &&
-           entry.sliceBegin == group.sliceBegin &&
-           entry.sliceEnd == group.sliceEnd;
+           entry.slices == group.slices;
   };
   auto first = llvm::find_if(entries, matches);
   if (first == entries.end())
@@ -147,8 +138,8 @@ void Folder::takeGroup(Entries &entries, Entry group, int64_t layer) const {
   *first = group;
   // One slice may be all of what is cut, but an id without a suffix means what
   // is not cut, too.
-  if (!group.replicated && group.sliceEnd == 0)
-    first->sliceEnd = table.getSliceCount(ofExperts);
+  if (!group.replicated && group.slices.empty())
+    first->slices.end = table.getSliceCount(ofExperts);
   entries.erase(std::remove_if(first + 1, entries.end(), matches),
                 entries.end());
 }
@@ -158,9 +149,8 @@ bool Folder::isWhole(ArrayRef<Entry> entries, bool ofExperts,
                      int64_t layer) const {
   bool split = false, replicated = false;
   for (const Entry &entry : entries) {
-    bool all = entry.sliceBegin == 0 &&
-               (entry.sliceEnd == 0 ||
-                entry.sliceEnd == table.getSliceCount(ofExperts));
+    const bool all = entry.slices.empty() ||
+                     entry.slices == Span{0, table.getSliceCount(ofExperts)};
     if (!entry.isGroup() || !all)
       return false;
     (entry.replicated ? replicated : split) = true;
@@ -182,8 +172,7 @@ Entries Folder::foldAlike(ArrayRef<Piece> pieces) const {
     if (entry.ranges)
       continue;
     bool split = table.isSplit(piece.tensor);
-    Entry group{entry.part, entry.expertBegin, entry.expertEnd,
-                !split,     entry.sliceBegin,  entry.sliceEnd};
+    Entry group{entry.part, entry.experts, !split, entry.slices};
     if (!llvm::is_contained(groups, group))
       groups.push_back(group);
   }
@@ -192,7 +181,7 @@ Entries Folder::foldAlike(ArrayRef<Piece> pieces) const {
   const Entry &front = entries.front();
   if (!isWhole(entries, front.hasExperts(), layer))
     return entries;
-  return {Entry{front.part, front.expertBegin, front.expertEnd}};
+  return {Entry{front.part, front.experts}};
 }
 
 /// Experts that read alike, one behind the other, become a range.
@@ -208,10 +197,10 @@ Entries Folder::foldExperts(ArrayRef<Piece> pieces) const {
     Entries joined = entries;
     for (Entry &entry : joined)
       if (!run.empty())
-        entry.expertBegin = run.front().expertBegin;
+        entry.experts.begin = run.front().experts.begin;
     Entries grown = run;
     for (Entry &entry : grown)
-      ++entry.expertEnd;
+      ++entry.experts.end;
     if (!run.empty() && grown == joined) {
       run = std::move(joined);
       continue;
@@ -241,8 +230,7 @@ Entries Folder::foldLayer(ArrayRef<Piece> pieces) const {
   bool hasDense = !members(part, false, layer).empty();
   bool isDenseWhole = entries.size() == 1 && entries.front().isAll();
   bool areExpertsWhole = experts.size() == 1 && experts.front().isAll() &&
-                         experts.front().expertBegin == 0 &&
-                         experts.front().expertEnd == table.getExperts();
+                         experts.front().experts == Span{0, table.getExperts()};
   if (areExpertsWhole && (isDenseWhole || !hasDense))
     return {Entry{part}};
   // Without a suffix an id would mean the experts, too.
@@ -251,9 +239,9 @@ Entries Folder::foldLayer(ArrayRef<Piece> pieces) const {
     auto list = members(part, false, layer);
     auto isSplit = [&](unsigned tensor) { return table.isSplit(tensor); };
     if (llvm::any_of(list, isSplit))
-      entries.push_back({part, 0, 0, false, 0, table.getSliceCount(false)});
+      entries.push_back({part, {}, false, {0, table.getSliceCount(false)}});
     if (!llvm::all_of(list, isSplit))
-      entries.push_back({part, 0, 0, true});
+      entries.push_back({part, {}, true});
   }
   entries.append(experts.begin(), experts.end());
   return entries;

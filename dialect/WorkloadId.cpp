@@ -41,8 +41,8 @@ namespace {
 struct Head {
   Part part = Part::Embed;
   int64_t first = 0, last = 0;
-  int64_t expertBegin = 0, expertEnd = 0;
-  int64_t sliceBegin = 0, sliceEnd = 0;
+  Span experts;
+  Span slices;
   bool replicated = false;
 };
 } // namespace
@@ -79,8 +79,7 @@ static void takeExperts(StringRef &text, Head &head) {
   auto experts = takeNumbers(rest, "e");
   if (!experts)
     return;
-  head.expertBegin = experts->first;
-  head.expertEnd = experts->second + 1;
+  head.experts = {experts->first, experts->second + 1};
   text = rest;
 }
 
@@ -100,8 +99,7 @@ static bool takeSlices(StringRef text, Head &head) {
   std::optional<int64_t> end = last.empty() ? begin : sliceNumber(last);
   if (!begin || !end || *end < *begin)
     return false;
-  head.sliceBegin = *begin;
-  head.sliceEnd = *end + 1;
+  head.slices = {*begin, *end + 1};
   return true;
 }
 
@@ -162,9 +160,8 @@ FailureOr<WorkloadAttr> WorkloadAttr::parseId(AsmParser &parser) {
   StringAttr name =
       tensor.empty() ? StringAttr() : parser.getBuilder().getStringAttr(tensor);
   auto attr = parser.getChecked<WorkloadAttr>(
-      loc, parser.getContext(), head.part, head.first, head.last,
-      head.expertBegin, head.expertEnd, head.replicated, head.sliceBegin,
-      head.sliceEnd, name, ArrayRef<int64_t>(box));
+      loc, parser.getContext(), head.part, head.first, head.last, head.experts,
+      head.replicated, head.slices, name, ArrayRef<int64_t>(box));
   if (!attr)
     return failure();
   return attr;
@@ -186,14 +183,14 @@ void WorkloadAttr::printId(AsmPrinter &printer) const {
   }
   if (hasExperts()) {
     printer << ".e";
-    printNumbers(printer, getExpertBegin(), getExpertEnd() - 1);
+    printNumbers(printer, getExperts().begin, getExperts().end - 1);
   }
   if (getReplicated())
     printer << ".*";
   if (hasSlices()) {
-    printer << "." << sliceName(getSliceBegin());
-    if (getSliceEnd() - getSliceBegin() > 1)
-      printer << ".." << sliceName(getSliceEnd() - 1);
+    printer << "." << sliceName(getSlices().begin);
+    if (getSlices().size() > 1)
+      printer << ".." << sliceName(getSlices().end - 1);
   }
   if (getTensor()) {
     printer << "/";
@@ -223,23 +220,22 @@ void WorkloadAttr::print(AsmPrinter &printer) const {
 
 LogicalResult WorkloadAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    Part part, int64_t firstLayer,
-                                   int64_t lastLayer, int64_t expertBegin,
-                                   int64_t expertEnd, bool replicated,
-                                   int64_t sliceBegin, int64_t sliceEnd,
+                                   int64_t lastLayer, Span experts,
+                                   bool replicated, Span slices,
                                    StringAttr tensor, ArrayRef<int64_t> box) {
   if (firstLayer < 0 || lastLayer < firstLayer)
     return emitError() << "expected ascending layers, got " << firstLayer
                        << ".." << lastLayer;
   if (part != Part::Layer && lastLayer != 0)
     return emitError() << "only layers are numbered";
-  if (expertBegin < 0 || expertEnd < expertBegin)
-    return emitError() << "expected ascending experts, got " << expertBegin
-                       << ".." << expertEnd - 1;
-  if (sliceBegin < 0 || sliceEnd < sliceBegin)
+  if (experts.begin < 0 || experts.size() < 0)
+    return emitError() << "expected ascending experts, got " << experts.begin
+                       << ".." << experts.end - 1;
+  if (slices.begin < 0 || slices.size() < 0)
     return emitError() << "expected ascending slices, got "
-                       << sliceName(sliceBegin) << ".."
-                       << sliceName(sliceEnd - 1);
-  if (replicated && sliceBegin != sliceEnd)
+                       << sliceName(slices.begin) << ".."
+                       << sliceName(slices.end - 1);
+  if (replicated && !slices.empty())
     return emitError()
            << "an id selects slices or what is not sliced, not both";
   for (size_t i = 0; i < box.size(); i += 2)
@@ -248,7 +244,7 @@ LogicalResult WorkloadAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                          << ":" << box[i + 1] << "]";
   if (!box.empty() && !tensor)
     return emitError() << "positions need a tensor";
-  if (!box.empty() && (replicated || sliceBegin != sliceEnd))
+  if (!box.empty() && (replicated || !slices.empty()))
     return emitError() << "positions are the tensor's own and exclude slices";
   return success();
 }

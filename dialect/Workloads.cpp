@@ -30,6 +30,7 @@ TensorTable::TensorTable(MigrationOp migration)
   for (auto [type, state] :
        llvm::enumerate(migration.getTypes().getAsRange<StateAttr>())) {
     typeBytes.push_back(state.getBytes());
+    typeOf[state.getName()] = type;
     sourceTypes.push_back(migration.getDerivationSource(type));
   }
   for (TensorOp tensor : migration.getOps<TensorOp>())
@@ -78,8 +79,8 @@ llvm::SmallBitVector TensorTable::getTypes(ArrayAttr names) const {
   llvm::SmallBitVector types(typeBytes.size(), !names);
   if (names)
     for (auto name : names.getAsRange<StringAttr>())
-      if (std::optional<unsigned> type = migration.lookupType(name))
-        types.set(*type);
+      if (auto type = typeOf.find(name); type != typeOf.end())
+        types.set(type->second);
   return types;
 }
 
@@ -133,22 +134,21 @@ void TensorTable::appendPieces(WorkloadAttr id, unsigned tensor,
     return;
   Piece piece = getWhole(tensor, 0, 0, Side::Curr);
   if (id.hasSlices())
-    piece.cut = {id.getSliceBegin() * info.slicePositions,
-                 id.getSliceEnd() * info.slicePositions};
+    piece.cut = {id.getSlices().begin * info.slicePositions,
+                 id.getSlices().end * info.slicePositions};
   ArrayRef<int64_t> box = id.getBox();
   if (box.size() == 2)
     piece.cut = spanAt(box, 0);
   else if (box.size() == 6)
     std::tie(piece.outer, piece.cut, piece.inner) =
         std::tuple(spanAt(box, 0), spanAt(box, 1), spanAt(box, 2));
-  int64_t firstExpert = id.hasExperts() ? id.getExpertBegin() : 0,
-          lastExpert = id.hasExperts() ? id.getExpertEnd() : experts;
-  if (!info.isOfExpert)
-    std::tie(firstExpert, lastExpert) = std::pair(0, 1);
+  const Span ofExperts = !info.isOfExpert  ? Span{0, 1}
+                         : id.hasExperts() ? id.getExperts()
+                                           : Span{0, experts};
   for (piece.layer = id.getFirstLayer(); piece.layer <= id.getLastLayer();
        ++piece.layer)
     if (isInLayer(tensor, piece.layer))
-      for (piece.expert = firstExpert; piece.expert < lastExpert;
+      for (piece.expert = ofExperts.begin; piece.expert < ofExperts.end;
            ++piece.expert)
         pieces.push_back(piece);
 }
@@ -233,12 +233,13 @@ LogicalResult WorkloadVerifier::verify(Operation *op, WorkloadAttr id) const {
   if (id.getPart() == Part::Layer && id.getLastLayer() >= layers)
     return op->emitOpError() << "layer " << id.getLastLayer()
                              << " is not in [0, " << layers << ")";
-  if (id.getExpertEnd() > experts)
-    return op->emitOpError() << "expert " << id.getExpertEnd() - 1
+  if (id.getExperts().end > experts)
+    return op->emitOpError() << "expert " << id.getExperts().end - 1
                              << " is not in [0, " << experts << ")";
-  if (int64_t slices = sliceCounts[id.hasExperts()]; id.getSliceEnd() > slices)
+  if (int64_t slices = sliceCounts[id.hasExperts()];
+      id.getSlices().end > slices)
     return op->emitOpError()
-           << "slice " << sliceName(id.getSliceEnd() - 1)
+           << "slice " << sliceName(id.getSlices().end - 1)
            << " is not one of the " << slices << " of LCM(TP, TP')";
   return id.getTensor() ? verifyTensor(op, id) : success();
 }

@@ -124,6 +124,7 @@ private:
   int64_t sliceCounts[2];
   int64_t layers, experts;
   llvm::SmallVector<int64_t> typeBytes;
+  llvm::DenseMap<mlir::StringAttr, unsigned> typeOf; ///< by name
   llvm::SmallVector<std::optional<unsigned>> sourceTypes;
   llvm::SmallVector<TensorOp> tensors;
   llvm::SmallVector<Info> infos;

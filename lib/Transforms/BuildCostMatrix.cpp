@@ -36,8 +36,9 @@ static SmallVector<Rectangle> unitsOf(WorkloadOp workload, int64_t slices) {
     if (id.getPart() != Part::Layer || id.getReplicated() || id.getTensor() ||
         id.hasExperts())
       continue;
-    units.push_back({id.getFirstLayer(), id.getLastLayer(), id.getSliceBegin(),
-                     id.hasSlices() ? id.getSliceEnd() : slices});
+    units.push_back({id.getFirstLayer(), id.getLastLayer(),
+                     id.getSlices().begin,
+                     id.hasSlices() ? id.getSlices().end : slices});
   }
   return units;
 }

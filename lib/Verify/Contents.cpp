@@ -335,13 +335,13 @@ static constexpr ContentCheck checks[] = {
     // clang-format on
 };
 
-static bool contains(Content contents, Content content) {
+static bool includes(Content contents, Content content) {
   return (contents & content) != Content::None;
 }
 
 LogicalResult etc::checkPresent(Content contents, MigrationOp migration) {
   for (const ContentCheck &one : checks)
-    if (contains(contents, one.content) && failed(one.check(migration)))
+    if (includes(contents, one.content) && failed(one.check(migration)))
       return failure();
   return success();
 }
@@ -349,7 +349,7 @@ LogicalResult etc::checkPresent(Content contents, MigrationOp migration) {
 LogicalResult etc::checkAbsent(Content contents, StringRef pass,
                                MigrationOp migration) {
   for (const ContentCheck &one : checks)
-    if (contains(contents, one.content) && passThatAdds(one.content) == pass)
+    if (includes(contents, one.content) && passThatAdds(one.content) == pass)
       for (Operation &op : migration.getBody().getOps())
         if (one.isPart(op))
           return op.emitError()
