@@ -86,7 +86,7 @@ LogicalResult LowerToInstructions::runOnMigration(MigrationOp migration) {
   const auto &flows = getAnalysis<ProgramFlows>();
   ArrayRef<DeviceProgram> list = getAnalysis<DevicePrograms>().getPrograms();
   const RoundTable table(migration, flows);
-  RoundWriter writer(migration, flows, list);
+  RoundWriter writer(flows, list);
   for (unsigned item = 0; item < flows.getItemCount(); ++item)
     for (unsigned type = 0; type < flows.getTable().getTypeCount(); ++type)
       if (CutOp cut = table.find(item, type))

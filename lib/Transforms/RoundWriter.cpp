@@ -8,9 +8,9 @@ using namespace mlir;
 /// The order of the release that ends a round.
 static constexpr unsigned releaseOrder = ~0u;
 
-RoundWriter::RoundWriter(MigrationOp migration, const ProgramFlows &flows,
+RoundWriter::RoundWriter(const ProgramFlows &flows,
                          ArrayRef<DeviceProgram> programs)
-    : migration(migration), flows(flows), programs(programs),
+    : flows(flows), programs(programs), folded(flows.getTable()),
       shares(programs.size()), bytes(programs.size()), bound(programs.size()) {}
 
 const Piece *RoundWriter::findPart(const Step &step, const Portion &portion) {
@@ -54,29 +54,6 @@ void RoundWriter::add(unsigned item, const Portion &portion, int64_t round) {
       for (const Piece &piece : flow.releasedPieces)
         list.push_back({round, releaseOrder, type, &piece});
   }
-}
-
-bool RoundWriter::Beside::operator==(const Beside &other) const {
-  return types == other.types &&
-         llvm::equal(pieces, other.pieces,
-                     [](const Piece *a, const Piece *b) { return *a == *b; });
-}
-
-size_t RoundWriter::FoldHash::operator()(const Beside &key) const {
-  size_t hash = llvm::hash_value(key.types.getAsOpaquePointer());
-  for (const Piece *piece : key.pieces)
-    hash = hash * 31 + PieceHash()(*piece);
-  return hash;
-}
-
-/// Both ends of a message list the same pieces, so most lists come twice.
-ArrayAttr RoundWriter::fold(const Beside &key) {
-  ArrayAttr &ids = folded[key];
-  if (!ids)
-    ids = foldWorkloads(flows.getTable(),
-                        llvm::to_vector(llvm::make_pointee_range(key.pieces)),
-                        flows.getTable().getTypes(key.types));
-  return ids;
 }
 
 /// The elements at the front that have the first one's `key`.
@@ -124,8 +101,7 @@ static void createOp(OpBuilder &builder, ProgramOp program,
 void RoundWriter::writeStep(OpBuilder &builder, ProgramOp program,
                             const Instruction *instruction,
                             ArrayRef<Share> shares) {
-  using Pieces = llvm::SmallVector<const Piece *, 4>;
-  llvm::SmallVector<std::pair<Pieces, llvm::SmallVector<Attribute>>> alike;
+  SmallVector<std::pair<FoldedIds::Pieces, llvm::SmallBitVector>> alike;
   for (ArrayRef<Share> rest = shares; !rest.empty();) {
     ArrayRef<Share> ofType =
         takeAlike(rest, [](const Share &share) { return share.type; });
@@ -138,15 +114,15 @@ void RoundWriter::writeStep(OpBuilder &builder, ProgramOp program,
     });
     if (it == alike.end()) {
       it = &alike.emplace_back();
+      it->second.resize(flows.getTable().getTypeCount());
       for (const Share &share : ofType)
         it->first.push_back(share.piece);
     }
-    it->second.push_back(
-        cast<StateAttr>(migration.getTypes()[ofType.front().type]).getName());
+    it->second.set(ofType.front().type);
   }
   for (auto &[pieces, types] : alike) {
-    ArrayAttr wt = builder.getArrayAttr(types);
-    createOp(builder, program, instruction, fold({wt, std::move(pieces)}), wt);
+    const FoldedIds::Names names = folded.fold(std::move(pieces), types);
+    createOp(builder, program, instruction, names.ids, names.types);
   }
 }
 

@@ -3,18 +3,17 @@
 #ifndef ETC_LIB_TRANSFORMS_ROUNDWRITER_H
 #define ETC_LIB_TRANSFORMS_ROUNDWRITER_H
 
+#include "FoldedIds.h"
 #include "etc/Analysis/ProgramFlows.h"
 
 #include "mlir/IR/Builders.h"
-
-#include <unordered_map>
 
 namespace etc {
 
 /// Writes the bodies of programs, round by round, and states their peaks.
 class RoundWriter {
 public:
-  RoundWriter(MigrationOp migration, const ProgramFlows &flows,
+  RoundWriter(const ProgramFlows &flows,
               llvm::ArrayRef<DeviceProgram> programs);
 
   /// A portion of one item goes into `round`. Bound state is bound in round 0.
@@ -33,15 +32,6 @@ private:
     const Piece *piece;
     auto key() const { return std::tuple(round, order, type); }
   };
-  /// Some pieces beside some types.
-  struct Beside {
-    mlir::ArrayAttr types;
-    llvm::SmallVector<const Piece *, 4> pieces;
-    bool operator==(const Beside &other) const;
-  };
-  struct FoldHash {
-    size_t operator()(const Beside &key) const;
-  };
   /// Bytes of one round.
   struct Bytes {
     int64_t allocated = 0, released = 0, sent = 0, received = 0;
@@ -49,17 +39,15 @@ private:
   const Piece *findPart(const Step &step, const Portion &portion);
   void writeStep(mlir::OpBuilder &builder, ProgramOp program,
                  const Instruction *instruction, llvm::ArrayRef<Share> shares);
-  mlir::ArrayAttr fold(const Beside &key);
   void statePeaks(unsigned index, ProgramOp op);
 
-  MigrationOp migration;
   const ProgramFlows &flows;
   llvm::ArrayRef<DeviceProgram> programs;
+  FoldedIds folded;
   std::vector<std::vector<Share>> shares; ///< [program]
   std::deque<Piece> parts; ///< of what is cut; all else is a piece of `flows`
   llvm::SmallVector<llvm::SmallVector<Bytes>> bytes; ///< [program][round]
   llvm::SmallVector<int64_t> bound;                  ///< [program] bytes
-  std::unordered_map<Beside, mlir::ArrayAttr, FoldHash> folded;
 };
 
 } // namespace etc
