@@ -10,6 +10,8 @@
 #include "plan/PlanFile.h"
 #include "plan/Referee.h"
 
+#include "llvm/ADT/BitVector.h"
+
 using namespace etc;
 using namespace mlir;
 namespace fb = etc::plan::fb;
@@ -59,6 +61,7 @@ private:
   /// What every role, or every pool, holds.
   llvm::DenseMap<std::pair<Side, Attribute>, std::vector<uint32_t>> shardsOf;
   SmallVector<uint32_t> nodeOf;
+  llvm::BitVector isExpected;      ///< by shard, of the program that is checked
   uint64_t sent = 0, received = 0; // of one device of the program at hand
   uint64_t needed = 0; // bytes of the previous state, of the types that move
 };
@@ -163,11 +166,10 @@ void PlanExporter::writeInstruction(InstructionOpInterface op,
 void PlanExporter::writeRound(RoundOp op, fb::RoundT &round) {
   for (auto instruction : op.getBody().getOps<InstructionOpInterface>())
     writeInstruction(instruction, round.ops);
-  auto key = [&](const fb::Op &op) {
-    return std::tuple(op.kind(), op.peer(), op.tensor(), boxOf(op));
-  };
   llvm::stable_sort(round.ops, [&](const fb::Op &a, const fb::Op &b) {
-    return key(a) < key(b);
+    const auto aKey = std::tuple(a.kind(), a.peer(), a.tensor()),
+               bKey = std::tuple(b.kind(), b.peer(), b.tensor());
+    return aKey != bKey ? aKey < bKey : boxOf(a) < boxOf(b);
   });
   // A shard of several boxes is released once.
   auto last = std::unique(
@@ -318,17 +320,23 @@ LogicalResult PlanExporter::checkHeld(unsigned program, Side side,
   if (role)
     wanted =
         oracle.holdings(side, migration.getParallel(side).getRoleIndex(*role));
-  std::vector<uint32_t> held = shards, expected;
+  std::vector<uint32_t> expected;
   for (ArrayRef<Piece> rest = wanted; !rest.empty();) {
     ArrayRef<Piece> pieces = rest.take_while(
         [&](const Piece &piece) { return piece.isOfSame(rest.front()); });
     rest = rest.drop_front(pieces.size());
     tables.listShards(pieces, table.getTypes(pieces.front().tensor), expected);
   }
-  llvm::sort(held);
-  llvm::sort(expected);
-  bool equal = held == expected;
-  if (equal)
+  // Each is crossed out once, so that none can stand for another.
+  isExpected.resize(plan.shards.size());
+  for (uint32_t shard : expected)
+    isExpected.set(shard);
+  bool areHeld = shards.size() == expected.size();
+  for (uint32_t shard : shards) {
+    areHeld &= isExpected.test(shard);
+    isExpected.reset(shard);
+  }
+  if (areHeld)
     return success();
   return migration.emitError() << "internal error: program " << program
                                << " does not hold what lib/Layout says on the "

@@ -149,11 +149,15 @@ void PlanTables::listShards(ArrayRef<Piece> pieces,
   SmallVector<uint32_t, 1> shape;
   for (const Piece &piece : pieces)
     shape.push_back(getBox(piece));
+  // One box is a shape of its own; several are numbered behind all bounds.
+  const uint64_t number =
+      shape.size() == 1
+          ? shape[0]
+          : shapes.try_emplace(shape, severalBoxes + shapes.size())
+                .first->second;
   for (unsigned type : types.set_bits()) {
     uint32_t tensor = getTensor(pieces.front(), type);
-    if (shards.size() <= tensor)
-      shards.resize(tensor + 1);
-    auto [it, isNew] = shards[tensor].try_emplace(shape, plan.shards.size());
+    auto [it, isNew] = shards.try_emplace({tensor, number}, plan.shards.size());
     if (isNew) {
       plan.shards.push_back(fb::Shard(tensor, plan.boxes.size(), shape.size()));
       llvm::append_range(plan.boxes, shape);

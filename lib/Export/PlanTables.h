@@ -56,8 +56,11 @@ private:
   llvm::StringMap<int32_t> patterns;              ///< by name
   /// By tensor of the table and positions: all layers share their boxes.
   std::unordered_map<Piece, uint32_t, PieceHash> boxes;
-  /// By tensor number, and by boxes.
-  std::vector<std::map<llvm::SmallVector<uint32_t, 1>, uint32_t>> shards;
+  /// Numbers of shapes of several boxes, from here on; one box is its number.
+  static constexpr uint64_t severalBoxes = uint64_t{1} << 32;
+  std::map<llvm::SmallVector<uint32_t, 1>, uint64_t> shapes;
+  /// By tensor number and shape.
+  llvm::DenseMap<std::pair<uint32_t, uint64_t>, uint32_t> shards;
 };
 
 } // namespace etc

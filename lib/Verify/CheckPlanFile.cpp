@@ -29,8 +29,8 @@ private:
   LogicalResult checkBarred();
   LogicalResult checkTensorCount();
   LogicalResult checkTensors();
-  LogicalResult checkTensor(const fb::Tensor &tensor, TensorOp op,
-                            StateAttr state);
+  LogicalResult checkTensor(const Twine &name, const fb::Tensor &tensor,
+                            TensorOp op, StateAttr state);
   TensorOp find(StringRef name, StringRef type) const;
   LogicalResult checkPrograms();
   LogicalResult checkCertificates();
@@ -137,15 +137,17 @@ static bool isOf(Type type, fb::DType dtype) {
 }
 
 TensorOp FileChecker::find(StringRef name, StringRef type) const {
-  for (TensorOp op : tensors.lookup(name))
-    if (hasType(op, type))
-      return op;
-  return nullptr;
+  auto it = tensors.find(name);
+  if (it == tensors.end())
+    return nullptr;
+  auto op =
+      llvm::find_if(it->second, [&](TensorOp op) { return hasType(op, type); });
+  return op != it->second.end() ? *op : nullptr;
 }
 
-LogicalResult FileChecker::checkTensor(const fb::Tensor &tensor, TensorOp op,
+LogicalResult FileChecker::checkTensor(const Twine &name,
+                                       const fb::Tensor &tensor, TensorOp op,
                                        StateAttr state) {
-  const std::string name = tensor.name()->str() + " of " + tensor.type()->str();
   if (!isOf(state.getDtype(), tensor.dtype())) {
     std::string wanted;
     llvm::raw_string_ostream(wanted) << state.getDtype();
@@ -196,13 +198,14 @@ LogicalResult FileChecker::checkTensors() {
     const flatbuffers::String *name =
         tensor->pattern() < 0 ? tensor->name()
                               : plan.patterns()->Get(tensor->pattern());
-    StateAttr state = states.lookup(tensor->type()->c_str());
-    TensorOp op = find(name->c_str(), tensor->type()->c_str());
+    const StringRef type = tensor->type()->c_str();
+    StateAttr state = states.lookup(type);
+    TensorOp op = find(name->c_str(), type);
     if (!state || !op)
-      return comparison.words(tensor->name()->str() + " of " +
-                                  tensor->type()->str(),
+      return comparison.words(Twine(tensor->name()->c_str()) + " of " + type,
                               "a tensor", "none");
-    if (failed(checkTensor(*tensor, op, state)))
+    if (failed(checkTensor(Twine(tensor->name()->c_str()) + " of " + type,
+                           *tensor, op, state)))
       return failure();
   }
   return checkTensorCount();

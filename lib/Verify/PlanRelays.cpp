@@ -20,9 +20,9 @@ struct FinalBox {
 
 /// By the tensor whose bytes they are. Tied copies that nobody held are made of
 /// their twins; what is cast does not travel.
-static std::map<uint32_t, std::vector<FinalBox>>
-finalBoxes(const PlanIndex &index) {
-  std::map<uint32_t, uint64_t> devicesOf; // by shard
+static std::vector<std::vector<FinalBox>> finalBoxes(const PlanIndex &index) {
+  const auto &shards = *index.plan().shards();
+  std::vector<uint64_t> devicesOf(shards.size());
   std::vector<bool> hadHolders(index.plan().tensors()->size());
   for (uint32_t p = 0; p != index.programCount(); ++p) {
     for (const Holding &held : index.holdings(p, Side::Prev))
@@ -30,16 +30,16 @@ finalBoxes(const PlanIndex &index) {
     for (const Holding &held : index.holdings(p, Side::Curr))
       devicesOf[held.shard] += index.program(p).devices()->size();
   }
-  std::map<uint32_t, std::vector<FinalBox>> boxes;
-  for (auto [shard, devices] : devicesOf) {
-    const uint32_t tensor = index.plan().shards()->Get(shard)->tensor();
-    if (index.tensor(tensor).is_derived())
+  std::vector<std::vector<FinalBox>> boxes(hadHolders.size());
+  for (uint32_t shard = 0; shard != shards.size(); ++shard) {
+    const uint32_t tensor = shards.Get(shard)->tensor();
+    if (!devicesOf[shard] || index.tensor(tensor).is_derived())
       continue;
     const uint32_t source = hadHolders[tensor] ? tensor : index.primary(tensor);
     for (uint32_t b = 0; b != index.boxCount(shard); ++b) {
       const BoxView box = index.shardBox(shard, b);
       boxes[source].push_back(
-          {box, devices, volume(box) * index.elementBytes(tensor)});
+          {box, devicesOf[shard], volume(box) * index.elementBytes(tensor)});
     }
   }
   return boxes;
@@ -70,7 +70,7 @@ uint64_t etc::leastEntering(const PlanIndex &index, uint64_t lacking) {
   const auto &nodes = *index.plan().nodes();
   const uint64_t largestNode = *std::max_element(nodes.begin(), nodes.end());
   std::map<uint64_t, uint64_t> bytesOf; // by devices of one node that share
-  for (auto &[tensor, boxes] : finalBoxes(index))
+  for (std::vector<FinalBox> &boxes : finalBoxes(index))
     for (size_t first = 0; first != boxes.size(); ++first)
       if (!boxes[first].isSeen) {
         auto [devices, bytes] = gather(boxes, first);
