@@ -7,8 +7,6 @@
 #include "etc/Transforms/Passes.h"
 #include "etc/Verify/Boundaries.h"
 
-#include "mlir/IR/Verifier.h"
-
 using namespace etc;
 using namespace mlir;
 
@@ -16,9 +14,6 @@ static LogicalResult planModule(ModuleOp module,
                                 const request::Request &request,
                                 const PlanOptions &options) {
   PassManager passes(module.getContext());
-  // Our own passes are tested with the verifier on; plans of many devices are
-  // large, and checked once.
-  passes.enableVerifier(false);
   if (options.instrument && failed(options.instrument(passes)))
     return failure();
   if (request.policy == "paper") {
@@ -33,7 +28,7 @@ static LogicalResult planModule(ModuleOp module,
     best.byTime = request.isByTime();
     buildPlanPipeline(passes, best);
   }
-  return success(succeeded(passes.run(module)) && succeeded(verify(module)));
+  return passes.run(module);
 }
 
 /// What V1 to V11 take for granted: the first migration is the one that was
