@@ -73,13 +73,17 @@ class StoreAdapter:
         self.store: Any = store
         # torch 1.13 has no other way to bound one get.
         self.can_wait = hasattr(store, "wait")
+        self.can_check = hasattr(store, "check")
 
     def set(self, key: str, value: bytes) -> None:
         self.store.set(key, value)
 
     def get(self, key: str, timeout: float) -> bytes | None:
         """The value, or None if no process sets it in time."""
-        if not self.can_wait and timeout < 0.01:
+        if timeout < 0.01 and self.can_check:
+            # PyTorch logs waits that end without the key.
+            return self._read(key) if self.store.check([key]) else None
+        if timeout < 0.01 and not self.can_wait:
             return None  # it cannot be polled without waiting
         if self.can_wait:
             limit = datetime.timedelta(seconds=max(timeout, 0.001))
@@ -90,6 +94,9 @@ class StoreAdapter:
                 if time.monotonic() - begin < 0.9 * timeout:
                     raise  # the store itself has failed
                 return None
+        return self._read(key)
+
+    def _read(self, key: str) -> bytes:
         value = self.store.get(key)
         return value.encode() if isinstance(value, str) else bytes(value)
 
