@@ -58,7 +58,8 @@ def make_mesh(ranks: Any, *names: str) -> DeviceMesh:
 
 
 def build(mesh: DeviceMesh | None, device: str = "cpu") -> Model:
-    """The model of one seed, sharded over the mesh dimensions "fsdp" and "tp"."""
+    """The model of one seed, sharded over the mesh dimensions "fsdp" and "tp", with
+    replicas over "replicate"."""
     torch.manual_seed(7)
     with torch.device(device):
         model = Model()
@@ -68,11 +69,17 @@ def build(mesh: DeviceMesh | None, device: str = "cpu") -> Model:
         for block in model.blocks:
             plan = {"up": ColwiseParallel(), "down": RowwiseParallel()}
             parallelize_module(block, mesh["tp"], plan)
-    data = mesh["fsdp"] if mesh.ndim > 1 else mesh
+    data = data_mesh(mesh)
     for block in model.blocks:
         fully_shard(block, mesh=data)
     fully_shard(model, mesh=data)
     return model
+
+
+def data_mesh(mesh: DeviceMesh) -> DeviceMesh:
+    """Its dimensions over which ranks see different data, in the mesh's order."""
+    names = tuple(name for name in mesh.mesh_dim_names if name != "tp")
+    return mesh if mesh.mesh_dim_names == names else mesh[names]
 
 
 def make_optimizer(model: Model, lr: float = 0.05) -> torch.optim.Optimizer:
@@ -89,23 +96,27 @@ def train(model: Model, optimizer: Any, step: int, mesh: DeviceMesh | None) -> f
     batch = torch.randn(BATCH, WIDTH, generator=generator)
     wanted = torch.randn(BATCH, OUT, generator=generator)
     if mesh is not None:
-        data = mesh["fsdp"] if mesh.ndim > 1 else mesh
-        part = BATCH // data.size()
-        own = slice(data.get_local_rank() * part, (data.get_local_rank() + 1) * part)
-        batch, wanted = batch[own], wanted[own]
+        data = data_mesh(mesh)
+        at = 0
+        for index, size in zip(data.get_coordinate(), data.shape):
+            at = at * size + index
+        batch, wanted = batch.chunk(data.size())[at], wanted.chunk(data.size())[at]
     loss = torch.nn.functional.mse_loss(model(batch), wanted)
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
     loss = loss.detach().clone()
     if mesh is not None:
-        dist.all_reduce(loss, group=data.get_group())
+        for group in data.get_all_groups():
+            dist.all_reduce(loss, group=group)
         loss /= data.size()
     return loss.item()
 
 
-def gathered(model: Model, optimizer: Any = None) -> dict[str, torch.Tensor]:
+def gathered(model: Model | None, optimizer: Any = None) -> dict[str, torch.Tensor]:
     """Every tensor as a whole copy; steps and learning rates as well."""
+    if model is None:
+        return {}
     found = {}
     for name, tensor in [*model.named_parameters(), *model.named_buffers()]:
         found[name] = whole(tensor)
@@ -134,3 +145,19 @@ def unequal(a: dict[str, torch.Tensor], b: dict[str, torch.Tensor]) -> list[str]
         for name in names
         if name not in a or name not in b or not torch.equal(a[name], b[name])
     ]
+
+
+def local_parts(model: Model | None, optimizer: Any = None) -> dict[str, torch.Tensor]:
+    """What this rank itself has, of the model and the optimizer's states."""
+    if model is None:
+        return {}
+    found = {
+        name: getattr(tensor, "_local_tensor", tensor).detach().clone()
+        for name, tensor in [*model.named_parameters(), *model.named_buffers()]
+    }
+    states = [] if optimizer is None else optimizer.state.values()
+    for number, state in enumerate(states):
+        for kind, value in state.items():
+            part = getattr(value, "_local_tensor", value)
+            found[f"{number} {kind}"] = part.detach().clone()
+    return found

@@ -53,14 +53,19 @@ def train(model, optimizer, steps, mesh):
             print(f"step {step}: loss {loss.item() / group.size():.4f}", flush=True)
 
 
-dist.init_process_group("gloo")
-mesh = init_device_mesh("cpu", (4,), mesh_dim_names=("fsdp",))
-model, optimizer = build(mesh, "cpu")
-train(model, optimizer, range(3), mesh)
+def main():
+    mesh = init_device_mesh("cpu", (4,), mesh_dim_names=("fsdp",))
+    model, optimizer = build(mesh, "cpu")
+    train(model, optimizer, range(3), mesh)
 
-mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("fsdp", "tp"))
-after = build(mesh, "meta")  # no memory yet
-etc.torch.move((model, optimizer), after)
-model, optimizer = after
-train(model, optimizer, range(3, 6), mesh)
+    mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("fsdp", "tp"))
+    after = build(mesh, "meta")  # no memory yet
+    etc.torch.move((model, optimizer), after)
+    model, optimizer = after
+    train(model, optimizer, range(3, 6), mesh)
+
+
+dist.init_process_group("gloo")
+main()
+dist.barrier()
 dist.destroy_process_group()

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from etc.tensors import NAMES
+from etc.torch import dtypes
 from etc.torch.meshes import describe_mesh
 from etc.torch.placements import boxes_of, is_dtensor, local_of
 from etc.torch.spans import Box
@@ -44,37 +44,52 @@ class Entry:
         return self.type, self.name
 
     @property
+    def label(self) -> str:
+        """For messages."""
+        return f"{self.name} ({self.kind})"
+
+    @property
+    def moved_as(self) -> torch.dtype:
+        """The dtype that a plan has for it."""
+        return dtypes.carrier(self.label, dtypes.named(self.dtype))
+
+    @property
     def local(self) -> Any:
         """This rank's part, flat, in the tensor's own memory; None where it is to be
         made."""
         if self.tensor is None or self.tensor.is_meta:
             return None
-        return local_of(self.tensor).view(-1)
+        return local_of(self.tensor).view(-1).view(self.moved_as)
+
+    @property
+    def mesh(self) -> Any:
+        """Its DeviceMesh, or None."""
+        return self.like.device_mesh if is_dtensor(self.like) else None
 
     @property
     def mesh_ranks(self) -> tuple[int, ...]:
         """The ranks of its mesh; none where it has no mesh."""
-        if not is_dtensor(self.like):
+        if self.mesh is None:
             return ()
-        return tuple(self.like.device_mesh.mesh.flatten().tolist())
+        return tuple(self.mesh.mesh.flatten().tolist())
 
     @property
     def layout(self) -> str:
         """How it is sharded: the same on all ranks that have a part."""
-        if not is_dtensor(self.like):
+        if self.mesh is None:
             return ""
-        return describe_mesh(self.like.device_mesh, self.like.placements)
+        return describe_mesh(self.mesh, self.like.placements)
 
     def wrap(self, local: Any) -> Any:
         """The tensor of which `local` is this rank's part."""
-        local = local.view(local_of(self.like).shape)
-        if not is_dtensor(self.like):
+        local = local.view(dtypes.named(self.dtype)).view(local_of(self.like).shape)
+        if self.mesh is None:
             return local
         from torch.distributed.tensor import DTensor
 
         return DTensor.from_local(
             local,
-            self.like.device_mesh,
+            self.mesh,
             self.like.placements,
             run_check=False,
             shape=self.like.shape,
@@ -101,6 +116,7 @@ def model_entries(source: Any) -> Iterator[Entry]:
     dict, all."""
     if isinstance(source, torch.nn.Module):
         source = unwrapped(source)
+        _reshard(source)
         kept = source.state_dict().keys()
         for name, parameter in source.named_parameters():
             if type(parameter).__name__ == "FlatParameter":
@@ -122,26 +138,27 @@ def model_entries(source: Any) -> Iterator[Entry]:
         yield make_entry("param", plain_name(name), value, _setter(source, name))
 
 
+def _reshard(model: torch.nn.Module) -> None:
+    """FSDP2 leaves whole parameters in place of shards after a forward pass alone, or
+    after a step that failed."""
+    for module in model.modules():
+        if hasattr(module, "reshard") and hasattr(module, "unshard"):
+            module.reshard()
+
+
 def make_entry(
     kind: str, name: str, tensor: Any, place: Callable[[Any], None]
 ) -> Entry:
     """The entry of a tensor that is there."""
-    dtype = dtype_name(f"{name} ({kind})", tensor.dtype)
+    dtypes.carrier(f"{name} ({kind})", tensor.dtype)
     if not (tensor.is_meta or local_of(tensor).is_contiguous()):
         raise ValueError(
             f"{name} ({kind}): is not contiguous (strides "
             f"{list(local_of(tensor).stride())}); use tensor.contiguous()"
         )
     boxes = boxes_of(f"{name} ({kind})", tensor)
+    dtype = dtypes.name_of(tensor.dtype)
     return Entry(kind, name, dtype, tensor, boxes, tensor, place)
-
-
-def dtype_name(label: str, dtype: torch.dtype) -> str:
-    if dtype not in NAMES:
-        raise ValueError(
-            f"{label}: is {dtype}; expected one of {', '.join(NAMES.values())}"
-        )
-    return NAMES[dtype]
 
 
 def swapper(old: torch.Tensor) -> Callable[[Any], None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from etc.torch.spans import Box
@@ -23,8 +24,11 @@ class Row(NamedTuple):
     """Its mesh and its placements: the same on all ranks of the mesh."""
 
 
-def make_inventory(ranks: list[list[Row]]) -> dict[str, Any]:
-    """The etc-inventory (docs/inventory-format.md) of the rows of every rank.
+def make_inventory(
+    ranks: Sequence[list[Row]], numbers: Sequence[int | None]
+) -> dict[str, Any]:
+    """The etc-inventory (docs/inventory-format.md) of the rows of every rank; meshes
+    have the ranks by `numbers`.
 
     Raises ValueError where ranks do not agree on a tensor.
     """
@@ -37,7 +41,7 @@ def make_inventory(ranks: list[list[Row]]) -> dict[str, Any]:
             tensor = tensors.setdefault(
                 (row.type, row.name), _Tensor(row, len(tensors))
             )
-            tensor.check(rank, row)
+            tensor.check(rank, numbers[rank], row)
             if row.boxes:
                 has.append(shards.setdefault((tensor.number, row.boxes), len(shards)))
         if has:
@@ -66,10 +70,10 @@ class _Tensor:
         self.number = number
         self.seen: dict[str, tuple[int, Row]] = {}
         """By layout, a rank that sees it so."""
-        self.layout_of: dict[int, str] = {}
+        self.layout_of: dict[int | None, str] = {}
         """Of every rank: its own, or that of a mesh that lists it."""
 
-    def check(self, rank: int, row: Row) -> None:
+    def check(self, rank: int, number: int | None, row: Row) -> None:
         """Whether another rank says the same of it."""
         if row.shape != self.row.shape:
             first = next(iter(self.seen.values()))[0]
@@ -79,7 +83,7 @@ class _Tensor:
             )
         is_new = row.layout not in self.seen
         self.seen.setdefault(row.layout, (rank, row))
-        for member in row.mesh_ranks if is_new and row.mesh_ranks else (rank,):
+        for member in row.mesh_ranks if is_new and row.mesh_ranks else (number,):
             layout = self.layout_of.setdefault(member, row.layout)
             if layout != row.layout:
                 other = self.seen[layout][0]

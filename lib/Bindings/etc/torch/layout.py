@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Optional
 
 import torch
 import torch.distributed as dist
 
+from etc.tensors import NAMES
 from etc.torch import optimizers
 from etc.torch.entries import Entry, model_entries
 from etc.torch.inventory import Row, make_inventory
+from etc.torch.meshes import check_mesh
+from etc.torch.ranks import on_every_rank
 from etc.torch.spans import Box
+
+# A host, what is on it, what it knows of the optimizer, its rank, and whether in the
+# job before.
+_Said = tuple[str, list[Row], optimizers.Described, Optional[int], bool]
 
 
 @dataclass(frozen=True)
@@ -29,9 +37,17 @@ class Layout:
     """This rank's tensors, by type and name."""
     source: tuple[Any, Any] = field(repr=False)
     """The model and the optimizer of this rank."""
+    others: tuple[Any, ...] = field(repr=False)
+    """What else of this rank has a state."""
 
 
-def layout(model: Any, optimizer: Any = None, *, like: Layout | None = None) -> Layout:
+def layout(
+    model: Any,
+    optimizer: Any = None,
+    *others: Any,
+    like: Layout | None = None,
+    was: int | None = None,
+) -> Layout:
     """Reads how the job's tensors lie on its ranks. Collective over all ranks.
 
     Args:
@@ -40,80 +56,109 @@ def layout(model: Any, optimizer: Any = None, *, like: Layout | None = None) -> 
             all. None on a rank that has nothing. Tensors may be on the meta device,
             where they only say what is wanted.
         optimizer: the torch optimizer of the module's parameters.
+        *others: objects with state_dict() and load_state_dict() whose state is the
+            same on all ranks, such as the scheduler of the learning rate.
         like: the layout before. The optimizer is then a new one, which is to have
             the states that the one in `like` has.
+        was: the rank of this process when the model's meshes were made, if
+            init_process_group has been called again since; all ranks that have a
+            model pass it then.
 
     Raises:
         ValueError: on every rank, where one has a tensor whose placements or mesh do
-            not say what it holds; the message names the rank and the tensor.
+            not say what it holds, or two ranks contradict each other; the message
+            names the rank and the tensor.
     """
-    _check_initialized()
-    known, entries, rows, problem = optimizers.Described(), [], [], ""
-    try:
-        known, entries = _read(model, optimizer, like)
+
+    def read() -> _Said:
+        known, entries = _read(model, optimizer, like, was)
+        mine.update((entry.key, entry) for entry in entries)
         rows = [_row(entry) for entry in entries]
-    except Exception as error:  # the others wait for this rank
-        problem = str(error) or repr(error)
-    gathered = _gather((problem, socket.gethostname(), rows, known))
-    for rank, (problem, *_) in enumerate(gathered):
-        if problem:
-            raise ValueError(f"rank {rank}: {problem}")
+        number = None if model is None else _number(was)
+        return socket.gethostname(), rows, known, number, was is not None
+
+    mine: dict[tuple[str, str], Entry] = {}
+    gathered = on_every_rank(read)
+    hosts, rows, known, numbers, are_old = zip(*gathered)
+    _check_numbers(numbers, are_old)
     described = optimizers.Described()
-    for *_, other in gathered:
-        described.add(other)
+    for rank, other in enumerate(known):
+        described.add(rank, other)
     return Layout(
-        inventory=make_inventory([rows for _, _, rows, _ in gathered]),
-        hosts=[host for _, host, _, _ in gathered],
+        inventory=make_inventory(rows, numbers),
+        hosts=list(hosts),
         optimizer=described,
-        entries={entry.key: entry for entry in entries},
+        entries=mine,
         source=(model, optimizer),
+        others=others,
     )
 
 
+def _number(was: int | None) -> int:
+    """The rank as the meshes of this process have it."""
+    return dist.get_rank() if was is None else was
+
+
+def _check_numbers(numbers: Sequence[int | None], are_old: Sequence[bool]) -> None:
+    """Whether every rank with a model was another one, and all of one job."""
+    holders = [rank for rank, number in enumerate(numbers) if number is not None]
+    first: dict[int | None, int] = {}
+    for rank in holders:
+        if are_old[rank] != are_old[holders[0]]:
+            raise ValueError(
+                f"was: rank {rank if are_old[rank] else holders[0]} passes it, rank "
+                f"{holders[0] if are_old[rank] else rank} does not; pass it on all "
+                f"ranks that have a model"
+            )
+        other = first.setdefault(numbers[rank], rank)
+        if other != rank:
+            raise ValueError(
+                f"was: ranks {other} and {rank} both say that they were rank "
+                f"{numbers[rank]}; pass each process's own"
+            )
+
+
 def _read(
-    model: Any, optimizer: Any, like: Layout | None
+    model: Any, optimizer: Any, like: Layout | None, was: int | None
 ) -> tuple[optimizers.Described, list[Entry]]:
     if model is None:
         return optimizers.Described(), []
     entries = list(model_entries(model))
-    if optimizer is None:
-        return optimizers.Described(), entries
-    if not isinstance(model, torch.nn.Module):
-        raise ValueError(
-            "optimizer: its parameters have names in a module only; pass the module, "
-            "not a state dict"
-        )
-    if like is None:
-        known, states = optimizers.describe(model, optimizer)
-        return known, entries + states
-    states = optimizers.expect(model, optimizer, like.optimizer)
-    return optimizers.Described(), entries + states
-
-
-def _check_initialized() -> None:
-    if not dist.is_available() or not dist.is_initialized():
-        raise ValueError(
-            "torch.distributed is not initialized, so ranks can't tell each other what "
-            "they have; call init_process_group first"
-        )
-
-
-def _gather(value: Any) -> list[Any]:
-    gathered: list[Any] = [None] * dist.get_world_size()
-    dist.all_gather_object(gathered, value)
-    return gathered
+    known = optimizers.Described()
+    if optimizer is not None:
+        if not isinstance(model, torch.nn.Module):
+            raise ValueError(
+                "optimizer: its parameters have names in a module only; pass the "
+                "module, not a state dict"
+            )
+        if like is None:
+            known, states = optimizers.describe(model, optimizer)
+        else:
+            states = optimizers.expect(model, optimizer, like.optimizer)
+        entries += states
+    checked = set()
+    for entry in entries:
+        if entry.mesh is not None and id(entry.mesh) not in checked:
+            checked.add(id(entry.mesh))
+            check_mesh(entry.label, entry.mesh, was)
+    return known, entries
 
 
 def _row(entry: Entry) -> Row:
     return Row(
         entry.type,
         entry.name,
-        entry.dtype,
+        NAMES[entry.moved_as],
         _planned_shape(tuple(entry.like.shape)),
-        tuple(_planned(entry, box) for box in entry.boxes),
+        planned_boxes(entry),
         entry.mesh_ranks,
         entry.layout,
     )
+
+
+def planned_boxes(entry: Entry) -> tuple[Box, ...]:
+    """What this rank has of an entry, in the planning shape."""
+    return tuple(_planned(entry, box) for box in entry.boxes)
 
 
 def _planned_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -133,7 +178,7 @@ def _planned(entry: Entry, box: Box) -> Box:
         return box or ((0, 1),)
     if any(span != (0, extent) for span, extent in zip(box[3:], shape[3:])):
         raise ValueError(
-            f"{entry.name} ({entry.kind}): is cut along an axis behind the third; "
+            f"{entry.label}: is cut along an axis behind the third; "
             f"redistribute it to shards of its first three"
         )
     (begin, end), inner = box[2], 1

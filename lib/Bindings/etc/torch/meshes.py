@@ -7,54 +7,63 @@ from typing import Any
 import torch.distributed as dist
 
 
-def check_mesh(label: str, mesh: Any) -> None:
+def check_mesh(label: str, mesh: Any, was: int | None = None) -> None:
     """Raises a ValueError that names the tensor where ranks of its mesh are not those
-    of the job, or its collectives and its shards number ranks in two ways."""
-    ranks = mesh.mesh.flatten().tolist()
+    of the job, or its collectives and its shards number ranks in two ways.
+
+    `was` is the rank that this process had in the job that made the mesh, where that
+    is not the present one: its process groups are gone then.
+    """
     world = dist.get_world_size()
+    ranks = mesh.mesh.flatten().tolist()
     beyond = [rank for rank in ranks if not 0 <= rank < world]
-    if beyond:
+    if beyond and was is None:
         raise ValueError(
             f"{label}: its DeviceMesh has rank {beyond[0]}, the job has ranks 0 to "
-            f"{world - 1}; make the mesh again over this job's ranks"
+            f"{world - 1}; make the mesh again over this job's ranks, or pass was= if "
+            f"it is the one before"
         )
     if len(set(ranks)) != len(ranks):
         raise ValueError(
             f"{label}: its DeviceMesh lists a rank twice in {mesh.mesh.tolist()}; make "
             f"the mesh again"
         )
-    here = (mesh.mesh == dist.get_rank()).nonzero().flatten().tolist()
-    coordinate = mesh.get_coordinate()
-    if list(coordinate or ()) != here:
+    rank = dist.get_rank() if was is None else was
+    here = (mesh.mesh == rank).nonzero().flatten().tolist()
+    coordinate = list(mesh.get_coordinate() or ())
+    if coordinate != here:
         raise ValueError(
-            f"{label}: the rank list of its DeviceMesh was changed after the mesh was "
-            f"made (this rank is at {here}, and was at {list(coordinate or ())}); make "
-            f"the mesh again"
+            f"{label}: its DeviceMesh has this rank at {coordinate}, and lists rank "
+            f"{rank} at {here}: it is of a job with other ranks, or its list was "
+            f"changed; make the mesh again, or pass was= if it is the one before"
         )
-    if coordinate is not None:
-        _check_groups(label, mesh, here)
+    for axis in range(mesh.ndim if coordinate else 0):
+        _check_line(label, mesh, axis, here, was is None)
 
 
-def _check_groups(label: str, mesh: Any, here: list[int]) -> None:
+def _check_line(
+    label: str, mesh: Any, axis: int, here: list[int], is_present: bool
+) -> None:
     """PyTorch sorts the ranks of a group."""
-    for axis in range(mesh.ndim):
-        line: Any = mesh.mesh
-        for other in reversed(range(mesh.ndim)):
-            if other != axis:
-                line = line.select(other, here[other])
+    line: Any = mesh.mesh
+    for other in reversed(range(mesh.ndim)):
+        if other != axis:
+            line = line.select(other, here[other])
+    group = sorted(line.tolist())
+    if is_present:
         try:
             group = dist.get_process_group_ranks(mesh.get_group(axis))
         except (KeyError, RuntimeError, AssertionError):
             raise ValueError(
                 f"{label}: a process group of its DeviceMesh is gone; make the mesh "
-                f"again after init_process_group"
+                f"again after init_process_group, or pass was= if it is the one before"
             ) from None
-        if line.tolist() != group:
-            raise ValueError(
-                f"{label}: dimension {_name(mesh, axis)} of its DeviceMesh lists ranks "
-                f"{line.tolist()}, its process group {group}, so that collectives take "
-                f"one rank's shard for another's; list ranks in ascending order"
-            )
+    if line.tolist() != group:
+        raise ValueError(
+            f"{label}: dimension {_name(mesh, axis)} of its DeviceMesh lists ranks "
+            f"{line.tolist()}, its process group {group}, so that collectives take "
+            f"one rank's shard for another's; list ranks in ascending order"
+        )
 
 
 def _name(mesh: Any, axis: int) -> str:

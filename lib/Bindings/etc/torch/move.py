@@ -15,28 +15,41 @@ from etc.rendezvous import store_of
 from etc.report import Report
 from etc.request_fields import RequestFields
 from etc.tensors import DTYPES
-from etc.torch import optimizers
+from etc.torch import carried, dtypes, optimizers, proof
 from etc.torch.entries import Entry
 from etc.torch.layout import Layout, layout
-from etc.torch.placements import is_dtensor, local_of
+from etc.torch.placements import local_of
 from etc.torch.planning import plan
 
 # What `plan` takes, of the keywords of `move`.
 PLANNED = ("cluster", *RequestFields.__annotations__)
 
 
-def move(before: Any, after: Any, **options: Any) -> Report | None:
+def move(
+    before: Any,
+    after: Any,
+    *,
+    was: int | None = None,
+    verify: bool = True,
+    **options: Any,
+) -> Report | None:
     """Moves a job's state into new tensors, on every rank. Collective over all ranks.
 
     The tensors of `before` are taken over: they are freed as soon as their receivers
-    have them, and nothing may use them afterwards. Those of `after` are written in
-    place, or made where they are on the meta device, round by round. An optimizer
-    gets the states, the steps and the options of the one before.
+    have them, and nothing may use them afterwards; gradients are dropped. Those of
+    `after` are written in place, or made where they are on the meta device, round by
+    round. An optimizer gets the states, the steps and the options of the one before.
 
     Args:
-        before: a module, a pair of a module and its optimizer, a state dict {name:
-            tensor}, a Layout of one, or None on a rank that joins.
+        before: a module, or a tuple of a module, its optimizer, and objects with
+            state_dict() and load_state_dict() that have the same state on all ranks,
+            such as the scheduler of the learning rate; a state dict {name: tensor}, a
+            Layout of one, or None on a rank that joins.
         after: the same in the new layout; None on a rank that leaves.
+        was: the rank of this process when the meshes of `before` were made, if
+            init_process_group has been called again since.
+        verify: compares each whole tensor after the change with what it was, and
+            replicas with each other.
         **options: `cluster` and the fields of a request are for the plan, all others
             for `etc.prepare`.
 
@@ -44,15 +57,21 @@ def move(before: Any, after: Any, **options: Any) -> Report | None:
         What this rank did; None where it had nothing to do.
 
     Raises:
-        ValueError: on every rank, where one can't say what it holds.
-        etc.UnsatisfiableError: a tensor has no place in the new layout.
+        ValueError: on every rank, where one can't say what it holds, or ranks
+            contradict each other.
+        etc.UnsatisfiableError: a tensor has no place in the new layout, or no rank has
+            it any more.
+        etc.VerificationError: on every rank, a tensor is not what it was.
         etc.MigrationError: what `etc.migrate` raises; the attribute `migration` of the
             error says what this rank holds then.
     """
     given = {name: options.pop(name) for name in PLANNED if name in options}
-    prev = _layout(before, None)
-    curr = _layout(after, prev)
+    prev = _layout(before, None, was)
+    curr = _layout(after, prev, None)
+    put = carried.collect(prev, curr)
     planned = plan(prev, curr, **given)
+    expected = proof.sums(prev.entries.values()) if verify else {}
+    _drop_gradients(prev.source[0])
     report = None
     kept: dict[tuple[str, str], Any] = {}
     if dist.get_rank() in planned.participants:
@@ -63,14 +82,24 @@ def move(before: Any, after: Any, **options: Any) -> Report | None:
         model, optimizer = curr.source
         if optimizer is not None:
             optimizers.finish(model, optimizer, prev.optimizer)
+        put(_device(curr.entries.values()))
+        if verify:
+            found = layout(model, optimizer)
+            proof.check(expected, proof.sums(found.entries.values()))
     return report
 
 
-def _layout(side: Any, like: Layout | None) -> Layout:
+def _layout(side: Any, like: Layout | None, was: int | None) -> Layout:
     if isinstance(side, Layout):
         return side
-    model, optimizer = side if isinstance(side, tuple) else (side, None)
-    return layout(model, optimizer, like=like)
+    sources = side if isinstance(side, tuple) else (side,)
+    return layout(*sources, like=like, was=was)
+
+
+def _drop_gradients(model: Any) -> None:
+    """They are of the step that is done, and would stay while the model does."""
+    if isinstance(model, torch.nn.Module):
+        model.zero_grad(set_to_none=True)
 
 
 def _migrate(
@@ -118,8 +147,8 @@ def _device(entries: Iterable[Entry]) -> torch.device:
     for entry in entries:
         if entry.local is not None:
             return entry.local.device
-        if is_dtensor(entry.like):
-            kinds.append(entry.like.device_mesh.device_type)
+        if entry.mesh is not None:
+            kinds.append(entry.mesh.device_type)
     kind = kinds[0] if kinds else "cpu"
     if kind == "cuda":
         return torch.device(kind, torch.cuda.current_device())
@@ -132,7 +161,7 @@ def _fill(entry: Entry, new: torch.Tensor | None) -> None:
         if new is None:
             local = local_of(entry.like)
             new = local.new_empty(
-                local.shape, dtype=DTYPES[entry.dtype], device=_device([entry])
+                local.shape, dtype=dtypes.named(entry.dtype), device=_device([entry])
             )
         entry.place(entry.wrap(new))
     elif new is not None and new.data_ptr() != entry.local.data_ptr():

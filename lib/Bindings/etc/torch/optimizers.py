@@ -30,12 +30,50 @@ class Described:
     options: list[dict[str, Any]] = field(default_factory=list)
     """Of every group: the learning rate, ..."""
 
-    def add(self, other: Described) -> None:
-        """Adds what another rank knows."""
+    rank: int = field(default=-1, compare=False)
+    """The first rank whose options these are."""
+
+    def add(self, rank: int, other: Described) -> None:
+        """Adds what another rank knows. Raises ValueError where they contradict."""
+        for name, scalars in other.scalars.items():
+            for kind, value in scalars.items():
+                known = self.scalars.setdefault(name, {}).setdefault(kind, value)
+                if not is_equal(known, value):
+                    raise ValueError(
+                        f"{name} ({kind}): is {_number(value)} on rank {rank}, "
+                        f"{_number(known)} on another rank, as if one had skipped a "
+                        f"step; make both equal"
+                    )
         self.states.update(other.states)
-        self.scalars.update(other.scalars)
         self.group_of.update(other.group_of)
-        self.options = self.options or other.options
+        if not other.options:
+            return
+        if not self.options:
+            self.options, self.rank = other.options, rank
+        for number, (known, option) in enumerate(zip(self.options, other.options)):
+            different = [n for n in known if not is_equal(known[n], option.get(n))]
+            if different:
+                raise ValueError(
+                    f"optimizer: {different[0]} of group {number} is "
+                    f"{_number(option.get(different[0]))} on rank {rank}, "
+                    f"{_number(known[different[0]])} on rank {self.rank}; make both "
+                    f"equal"
+                )
+
+
+def is_equal(a: Any, b: Any) -> bool:
+    """Of values that may have tensors in them."""
+    if isinstance(a, torch.Tensor) or isinstance(b, torch.Tensor):
+        return type(a) is type(b) and a.dtype == b.dtype and torch.equal(a, b)
+    if isinstance(a, Mapping) and isinstance(b, Mapping):
+        return a.keys() == b.keys() and all(is_equal(a[k], b[k]) for k in a)
+    if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
+        return len(a) == len(b) and all(map(is_equal, a, b))
+    return bool(a == b) or (a != a and b != b)
+
+
+def _number(value: Any) -> Any:
+    return value.item() if isinstance(value, torch.Tensor) else value
 
 
 def named(model: torch.nn.Module, optimizer: Any) -> Iterator[tuple[str, Any, int]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from etc.torch.meshes import check_mesh
 from etc.torch.spans import (
     Box,
     Spans,
@@ -38,7 +37,6 @@ def boxes_of(label: str, tensor: Any) -> tuple[Box, ...]:
     if not is_dtensor(tensor):
         return boxes([[(0, extent)] for extent in shape])
     mesh = tensor.device_mesh
-    check_mesh(label, mesh)
     _check_placements(label, tensor)
     coordinate = mesh.get_coordinate()
     if coordinate is None:

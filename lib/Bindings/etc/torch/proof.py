@@ -1,0 +1,119 @@
+"""Whether every whole tensor is after a change what it was before.
+
+A tensor's sum is that of its elements' bits, each times a number of its global index,
+modulo 2**64. So it does not depend on who has which part, and elements that change their
+places change it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+
+from etc.errors import VerificationError
+from etc.torch.entries import Entry
+from etc.torch.layout import planned_boxes
+from etc.torch.ranks import on_every_rank
+from etc.torch.spans import Box
+
+Sums = dict[tuple[str, str], int]
+Parts = dict[tuple[str, str], tuple[tuple[Box, ...], int]]
+
+# Elements at a time: temporaries stay in the cache.
+_BLOCK = 1 << 17
+
+
+def sums(entries: Iterable[Entry]) -> Sums:
+    """Of every whole tensor, by type and name. Collective.
+
+    Raises a ValueError on all ranks where two ranks have the same part with different
+    contents.
+    """
+    found: dict[tuple[str, str], dict[tuple[Box, ...], tuple[int, int]]] = {}
+    for rank, parts in enumerate(on_every_rank(lambda: _parts(entries))):
+        for key, (boxes, value) in parts.items():
+            known = found.setdefault(key, {}).setdefault(boxes, (value, rank))
+            if known[0] != value:
+                raise ValueError(
+                    f"{key[1]} ({key[0]}): ranks {known[1]} and {rank} have replicas "
+                    f"that differ, as if one had skipped a step; make them equal, or "
+                    f"pass verify=False to take either"
+                )
+    return {
+        key: sum(value for value, _ in shards.values()) % 2**64
+        for key, shards in found.items()
+    }
+
+
+def check(before: Sums, after: Sums) -> None:
+    """Raises VerificationError where a tensor is not what it was."""
+    wrong = [key for key in before if before[key] != after.get(key)]
+    wrong += [key for key in after if key not in before]
+    if wrong:
+        kind, name = wrong[0]
+        more = f", and {len(wrong) - 1} more" if len(wrong) > 1 else ""
+        raise VerificationError(
+            f"{name} ({kind}): is not what it was before the change{more}; the state of "
+            f"this job is not to be used, so go back to a checkpoint"
+        )
+
+
+def _parts(entries: Iterable[Entry]) -> Parts:
+    """What this rank has: its boxes and their sum."""
+    return {
+        entry.key: (boxes, _sum(entry.local, boxes))
+        for entry in entries
+        if (boxes := planned_boxes(entry)) and entry.local is not None
+    }
+
+
+def _sum(flat: torch.Tensor, boxes: tuple[Box, ...]) -> int:
+    total, first = 0, 0
+    bits = flat.view(_INTEGERS[flat.element_size()])
+    for box in boxes:
+        weights = [_weights(axis, *span, flat.device) for axis, span in enumerate(box)]
+        extents = [end - begin for begin, end in box]
+        rows = bits[first : first + _volume(extents)].view(-1, extents[-1])
+        # One weight a row.
+        outer = weights[0] if len(box) > 1 else weights[0].new_ones(1)
+        if len(box) == 3:
+            outer = (outer[:, None] * weights[1]).view(-1)
+        total += _weighted(rows, outer, weights[-1])
+        first += _volume(extents)
+    return total % 2**64
+
+
+def _weighted(rows: Any, outer: Any, inner: Any) -> int:
+    """The sum of rows[i][j] * outer[i] * inner[j], with wrap-around."""
+    count, width = rows.shape
+    total = 0
+    height = max(1, _BLOCK // width)
+    for top in range(0, count, height):
+        lines = slice(top, top + height)
+        for left in range(0, width, _BLOCK):
+            columns = slice(left, left + _BLOCK)
+            in_rows = (rows[lines, columns] * inner[columns]).sum(1)
+            total += (in_rows * outer[lines]).sum()
+    return int(total)
+
+
+_INTEGERS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+_SALTS = (0x1E3779B97F4A7C15, 0x3F58476D1CE4E5B9, 0x14D049BB133111EB)
+
+
+def _weights(axis: int, begin: int, end: int, device: Any) -> torch.Tensor:
+    """A random odd number for every position of an axis."""
+    x = torch.arange(begin + 1, end + 1, dtype=torch.int64, device=device)
+    for salt in (_SALTS[axis], _SALTS[1], _SALTS[2]):
+        x = x * salt
+        x = x ^ ((x >> 29) & 0x7FFFFFFFF)
+    return x | 1
+
+
+def _volume(extents: list[int]) -> int:
+    volume = 1
+    for extent in extents:
+        volume *= extent
+    return volume
