@@ -12,7 +12,7 @@ job from one parallel configuration to another, device to device, in host or
 GPU memory. The previous state is filled by a formula, so every device checks
 its own result, bit for bit, without asking another.
 
-  etc-opt --model=gpt2 --prev=PP2TP2 --curr=PP4TP2 --emit=plan -o m.etcplan
+  etc-opt --model=gpt2 --prev=PP2TP2 --curr=PP4TP2 --cluster=2x4 --emit=plan -o m.etcplan
   etc-run m.etcplan                               all devices as threads, here
   etc-run --launch=8 --transport=gloo m.etcplan   as 8 local processes
   etc-run --memory=cuda m.etcplan                 all devices on one GPU
