@@ -30,7 +30,7 @@ def Etc_Dialect : Dialect {
     | `proved` | nothing is added |
 
     The paper's method has three more: `paper_costs` before `costs`, `paper_sketch` after `sketch`, and `defragmented`
-    after `placement`.
+    after `placement`. A chain of migrations that became one is `coalesced` after `demands`.
 
     **Workload ids** name state as coarsely as is exact. `L0..3` is layers 0 to 3, `embed`, `final`, `head` and `mtp`
     are what stands before and after the layers. A suffix selects a part: `.a` is the first of LCM(TP, TP') slices of
@@ -90,9 +90,9 @@ def Etc_Stage : I32EnumAttr<"Stage", "how far a migration has come from request 
     I32EnumAttrCase<"PaperCosts", 2, "paper_costs">, I32EnumAttrCase<"Costs", 3, "costs">,
     I32EnumAttrCase<"Sketch", 4, "sketch">, I32EnumAttrCase<"PaperSketch", 5, "paper_sketch">,
     I32EnumAttrCase<"Placement", 6, "placement">, I32EnumAttrCase<"Defragmented", 7, "defragmented">,
-    I32EnumAttrCase<"Demands", 8, "demands">, I32EnumAttrCase<"Routed", 9, "routed">,
-    I32EnumAttrCase<"Rounds", 10, "rounds">, I32EnumAttrCase<"Instructions", 11, "instructions">,
-    I32EnumAttrCase<"Proved", 12, "proved">]> {
+    I32EnumAttrCase<"Demands", 8, "demands">, I32EnumAttrCase<"Coalesced", 9, "coalesced">,
+    I32EnumAttrCase<"Routed", 10, "routed">, I32EnumAttrCase<"Rounds", 11, "rounds">,
+    I32EnumAttrCase<"Instructions", 12, "instructions">, I32EnumAttrCase<"Proved", 13, "proved">]> {
   let cppNamespace = "::etc";
 }
 

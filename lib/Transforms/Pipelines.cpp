@@ -9,9 +9,8 @@
 using namespace etc;
 using namespace mlir;
 
-void etc::buildPlanPipeline(OpPassManager &passes,
-                            const PlanPipelineOptions &options) {
-  OpPassManager &migration = passes.nest<MigrationOp>();
+void etc::buildDemandsPipeline(OpPassManager &migration,
+                               const PlanPipelineOptions &options) {
   // What both sides hold comes first: every later stage names it by id.
   migration.addPass(createBuildWorkloadsPass());
   // Costs stand in the IR, so that the assignment can be checked against them.
@@ -25,6 +24,10 @@ void etc::buildPlanPipeline(OpPassManager &passes,
   migration.addPass(createDefragmentPass(defragment));
   // Only now is it known who lacks what.
   migration.addPass(createBuildDemandsPass());
+}
+
+void etc::buildInstructionsPipeline(OpPassManager &migration,
+                                    const PlanPipelineOptions &options) {
   // All demands at once: they share ports.
   RoutePassOptions route;
   route.byTime = options.byTime;
@@ -36,6 +39,13 @@ void etc::buildPlanPipeline(OpPassManager &passes,
   migration.addPass(createLowerToInstructionsPass());
   // Last, and apart: nothing leaves the compiler unproven.
   migration.addPass(createVerifyPlanPass());
+}
+
+void etc::buildPlanPipeline(OpPassManager &passes,
+                            const PlanPipelineOptions &options) {
+  OpPassManager &migration = passes.nest<MigrationOp>();
+  buildDemandsPipeline(migration, options);
+  buildInstructionsPipeline(migration, options);
 }
 
 void etc::registerEtcPipelines() {

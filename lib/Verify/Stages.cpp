@@ -27,7 +27,9 @@ static constexpr PassStages table[] = {
      Content::Placement, Content::None, false},
     {"etc-build-demands", Stage::Placement, Stage::Defragmented, Stage::Demands,
      Content::Workloads | Content::Placement, Content::Demands, true},
-    {"etc-route", Stage::Demands, Stage::Demands, Stage::Routed,
+    {"etc-coalesce", Stage::Demands, Stage::Demands, Stage::Coalesced,
+     Content::Placement | Content::Demands, Content::None, false},
+    {"etc-route", Stage::Demands, Stage::Coalesced, Stage::Routed,
      Content::Demands, Content::Transfers, false},
     {"etc-schedule-chunks", Stage::Demands, Stage::Routed, Stage::Rounds,
      Content::Workloads | Content::Placement | Content::Moves, Content::Schedule, true},
@@ -58,7 +60,7 @@ StringRef etc::passThatAdds(Content content) {
 //===----------------------------------------------------------------------===//
 
 static bool takes(const PassStages &row, Stage stage) {
-  return stage == row.takes || stage == row.orTakes;
+  return row.takes <= stage && stage <= row.upTo;
 }
 
 /// "etc-build-workloads, etc-build-cost-matrix": what leads from a stage to one

@@ -34,8 +34,16 @@ struct PlanPipelineOptions : mlir::PassPipelineOptions<PlanPipelineOptions> {
       llvm::cl::desc("Least time of the slowest link or NIC first")};
 };
 
-/// From the request stage to a proven plan. Each step says why it stands where
+/// The two halves of a plan, on an `etc.migration`: from the request to who
+/// lacks what, and from there to a proven plan. Between them, a chain of
+/// migrations becomes one (`etc-coalesce`). Each step says why it stands where
 /// it does.
+void buildDemandsPipeline(mlir::OpPassManager &migration,
+                          const PlanPipelineOptions &options);
+void buildInstructionsPipeline(mlir::OpPassManager &migration,
+                               const PlanPipelineOptions &options);
+
+/// From the request stage to a proven plan: both, on each migration.
 void buildPlanPipeline(mlir::OpPassManager &passes,
                        const PlanPipelineOptions &options);
 

@@ -78,6 +78,21 @@ def BuildDemandsPass : Etc_Pass<"etc-build-demands"> {
   let statistics = [Statistic<"demands", "demands", "Fragments that devices lack">];
 }
 
+def CoalescePass : Pass<"etc-coalesce", "::mlir::ModuleOp"> {
+  let summary = "Make one migration of a chain";
+  let description = [{
+    Takes a chain of migrations that have their demands, each beginning on the devices where the one before it ends, and
+    after them the migration from the beginning of the first to the end of the last, as the request has it. That one
+    takes the placement that the chain ends with, and its own demands; the others are erased. What a device would have
+    received only to pass it on goes straight to its final device, and a device that held at the beginning what it would
+    have dropped keeps it. None of the chain may have begun. Left out, each migration becomes a plan of its own.
+  }];
+  let dependentDialects = ["::etc::EtcDialect"];
+  let statistics = [
+    Statistic<"oneByOne", "one-by-one", "Bytes that devices lack in the migrations of the chain">,
+    Statistic<"composed", "composed", "Bytes that they lack in the one that it becomes">];
+}
+
 def RoutePass : Etc_Pass<"etc-route"> {
   let summary = "Choose who sends what devices lack";
   let description = [{

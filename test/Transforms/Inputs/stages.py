@@ -15,6 +15,9 @@ RANGES = """etc.migration @ranges DP2 zero1 to DP2 zero1 nodes [2] layers 1 type
 }
 """
 
+# Begins where it ends, so it can follow itself in a chain.
+BACK = REQUEST.replace("PP1TP2", "PP2")
+
 # The passes that lead to each stage.
 BEST = ["etc-build-workloads", "etc-build-cost-matrix", "etc-solve-assignment"]
 PAPER = [BEST[0], "etc-build-paper-costs", *BEST[1:], "etc-solve-paper-assignment"]
@@ -37,6 +40,7 @@ STAGES = {
     "placement": PLACED,
     "defragmented": [*PLACED, "etc-two-stage"],
     "demands": PROVED[:-4],
+    "coalesced": PROVED[:-4],
     "routed": PROVED[:-3],
     "rounds": PROVED[:-2],
     "instructions": PROVED[:-1],
@@ -64,7 +68,8 @@ PASSES = {
         "placement",
         ["workload prev", "workload curr", "placement"],
     ),
-    "etc-route": ("demands", ["demands"]),
+    "etc-coalesce": ("demands", ["placement", "demands"]),
+    "etc-route": ("coalesced", ["demands"]),
     "etc-schedule-chunks": (
         "routed",
         ["workload prev", "workload curr", "placement", "transfers"],
@@ -86,10 +91,13 @@ ENTRIES = {
 }
 
 
+ON_MODULES = ("etc-two-stage", "etc-coalesce")
+
+
 def run(passes: list[str], module: str) -> tuple[str, str]:
     """What the passes make of a module, and the first error."""
     nested = [
-        name if name == "etc-two-stage" else f"etc.migration({name})"
+        name if name in ON_MODULES else f"etc.migration({name})"
         for name in passes
     ]
     pipeline = f"--pass-pipeline=builtin.module({','.join(nested)})"
@@ -127,9 +135,24 @@ def with_entry_doubled(module: str, kind: str) -> str:
     return re.sub(rf"(?m)^( +etc\.{kind} .*\n)", r"\1\1", module, count=1)
 
 
+def at_stages(request: str) -> dict[str, str]:
+    """The module of a request at each stage. Coalescing leaves the ops of the demands."""
+    modules = {stage: run(passes, request)[0] for stage, passes in STAGES.items()}
+    modules["coalesced"] = modules["demands"].replace("stage demands", "stage coalesced")
+    return modules
+
+
+def chained(module: str) -> str:
+    """A chain of the migration and itself, and what it becomes."""
+    link = module.strip().removeprefix("module {\n").removesuffix("}")
+    return link.replace("@job", "@first") + link.replace("@job", "@second") + BACK
+
+
 def main() -> None:
-    modules = {stage: run(passes, REQUEST)[0] for stage, passes in STAGES.items()}
+    straight = at_stages(REQUEST)
+    chains = {stage: chained(module) for stage, module in at_stages(BACK).items()}
     for name, (own, reads) in PASSES.items():
+        modules = chains if name == "etc-coalesce" else straight
         print(name)
         for stage, module in modules.items():
             print(f"  at {stage}: {run([name], module)[1]}")
@@ -144,7 +167,7 @@ def main() -> None:
     # Without etc-route, demands are what is scheduled.
     print("etc-schedule-chunks")
     for change in (without, doubled):
-        error = run(["etc-schedule-chunks"], change(modules["demands"], "demands"))[1]
+        error = run(["etc-schedule-chunks"], change(straight["demands"], "demands"))[1]
         print(f"  {change.__name__} demands: {error}")
     ranges = run(BEST[:2], RANGES)[0]
     error = run(["etc-solve-assignment"], doubled(ranges, "overlap"))[1]
