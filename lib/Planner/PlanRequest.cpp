@@ -2,33 +2,52 @@
 
 #include "etc/Planner/PlanRequest.h"
 
+#include "RunPasses.h"
 #include "etc/Export/Export.h"
 #include "etc/Import/Import.h"
-#include "etc/Transforms/Passes.h"
 #include "etc/Verify/Boundaries.h"
 
 using namespace etc;
 using namespace mlir;
 
-static LogicalResult planModule(ModuleOp module,
-                                const request::Request &request,
-                                const PlanOptions &options) {
+LogicalResult etc::runPasses(ModuleOp module, const PlanOptions &options,
+                             llvm::function_ref<void(PassManager &)> build) {
   PassManager passes(module.getContext());
   if (options.instrument && failed(options.instrument(passes)))
     return failure();
-  if (request.policy == "paper") {
-    PaperPipelineOptions paper;
-    paper.twoStage = options.twoStage;
-    paper.costs =
-        request.paperCosts == "units" ? CostUnit::Units : CostUnit::Merged;
-    buildPaperPipeline(passes, paper);
-  } else {
-    PlanPipelineOptions best;
-    best.totalFirst = request.isTotalFirst();
-    best.byTime = request.isByTime();
-    buildPlanPipeline(passes, best);
-  }
+  build(passes);
   return passes.run(module);
+}
+
+void etc::readOptions(const request::Request &request,
+                      PlanPipelineOptions &options) {
+  options.totalFirst = request.isTotalFirst();
+  options.byTime = request.isByTime();
+}
+
+static void buildPipeline(PassManager &passes, const request::Request &request,
+                          const PlanOptions &options) {
+  if (request.policy != "paper") {
+    PlanPipelineOptions best;
+    readOptions(request, best);
+    return buildPlanPipeline(passes, best);
+  }
+  PaperPipelineOptions paper;
+  paper.twoStage = options.twoStage;
+  paper.costs =
+      request.paperCosts == "units" ? CostUnit::Units : CostUnit::Merged;
+  buildPaperPipeline(passes, paper);
+}
+
+LogicalResult etc::exportPlans(PlannedRequest &planned) {
+  for (MigrationOp migration : planned.module->getOps<MigrationOp>()) {
+    FailureOr<std::vector<uint8_t>> bytes = exportPlan(migration);
+    if (failed(bytes) ||
+        failed(verifyPlanFile(migration, *plan::fb::GetPlan(bytes->data()))))
+      return failure();
+    planned.plans.push_back(std::move(*bytes));
+  }
+  return success();
 }
 
 /// What V1 to V11 take for granted: the first migration is the one that was
@@ -49,17 +68,13 @@ FailureOr<PlannedRequest> etc::planRequest(MLIRContext &context,
   PlannedRequest result{importRequest(context, request), {}};
   if (!result.module)
     return failure();
-  if (failed(planModule(*result.module, request, options)))
+  if (failed(runPasses(*result.module, options, [&](PassManager &passes) {
+        buildPipeline(passes, request, options);
+      })))
     return failure();
-  const auto migrations = llvm::to_vector(result.module->getOps<MigrationOp>());
-  if (failed(checkEnds(migrations, request)))
+  if (failed(checkEnds(llvm::to_vector(result.module->getOps<MigrationOp>()),
+                       request)) ||
+      failed(exportPlans(result)))
     return failure();
-  for (MigrationOp migration : migrations) {
-    FailureOr<std::vector<uint8_t>> bytes = exportPlan(migration);
-    if (failed(bytes) ||
-        failed(verifyPlanFile(migration, *plan::fb::GetPlan(bytes->data()))))
-      return failure();
-    result.plans.push_back(std::move(*bytes));
-  }
   return result;
 }

@@ -78,6 +78,14 @@ static auto sizesOf(const ModelSpec &m) {
                   m.latent, m.tensors, m.tiedEmbeddings);
 }
 
+bool etc::request::isSameModel(const ModelSpec &a, const ModelSpec &b) {
+  auto statesOf = [](const ModelSpec &m) {
+    return std::tie(m.vocabMultiple, m.precision, m.optimizer, m.stateDTypes,
+                    m.ownStates);
+  };
+  return sizesOf(a) == sizesOf(b) && statesOf(a) == statesOf(b);
+}
+
 static void settleModel(ModelSpec &model) {
   if (!model.ffnGiven)
     model.ffn = 4 * model.hidden;

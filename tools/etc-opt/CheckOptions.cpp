@@ -41,6 +41,29 @@ static int checkTwoStage(const PlannerOptions &options,
                      options.emit == Emit::Report;
   if (writesPlans && options.twoStage && options.output == "-")
     return malformed("--two-stage writes two plans; name a file with -o");
+  if (writesPlans && !options.coalesce && options.output == "-")
+    return malformed("--coalesce=false writes a plan for each request; name a "
+                     "file with -o");
+  return 0;
+}
+
+/// Several requests that follow each other.
+static int checkChain(const PlannerOptions &options, const request::Request &) {
+  if (options.following.empty()) {
+    if (!options.coalesce || options.journal)
+      return malformed(Twine(options.journal ? "--journal" : "--coalesce") +
+                       " is of several requests that follow each other; name "
+                       "their files");
+    return 0;
+  }
+  if (options.frontier || options.whichNodes)
+    return malformed(Twine(options.frontier ? "--frontier" : "--which-nodes") +
+                     " takes one request; plan the chain, and ask with --prev="
+                     "PLAN");
+  for (const char *side : {"prev", "curr"})
+    if (options.overrides.has(side))
+      return malformed("--" + Twine(side) +
+                       ": each of several requests has its own; leave it out");
   return 0;
 }
 
@@ -104,7 +127,7 @@ static int checkQuestion(const PlannerOptions &options,
 
 int etc::checkOptions(const PlannerOptions &options,
                       const request::Request &request) {
-  for (auto *check : {checkPolicy, checkTwoStage, checkQuestion})
+  for (auto *check : {checkChain, checkPolicy, checkTwoStage, checkQuestion})
     if (int status = check(options, request))
       return status;
   return checkOutput(options, request.deviceCount());

@@ -17,6 +17,8 @@ const char *const etc::helpOverview =
     "  etc-opt --model=gpt2 --prev=PP2TP2 --curr=PP4TP1DP2 --cluster=2x4 "
     "--emit=plan -o m.etcplan\n"
     "  etc-opt request.json --emit=json -o plan.json\n"
+    "  etc-opt request.json next.json --emit=plan -o m.etcplan   requests that "
+    "follow each other, as one plan\n"
     "  etc-opt request.json --emit=report -o report.html   a page to look at\n"
     "  etc-opt request.json --mlir-print-ir-after-all      the stages of the "
     "plan, one by one\n"
@@ -67,9 +69,9 @@ private:
 struct Options {
   cl::OptionCategory category{"Planning options"};
 
-  cl::opt<std::string> input{
-      cl::Positional, cl::desc("[request.json | plan.etcplan | file.mlir]"),
-      cl::init(""), cl::cat(category)};
+  cl::list<std::string> inputs{
+      cl::Positional, cl::desc("[request.json... | plan.etcplan | file.mlir]"),
+      cl::cat(category)};
   cl::opt<std::string> output{"o", cl::desc("Output file (default: stdout)"),
                               cl::value_desc("file"), cl::init("-"),
                               cl::cat(category)};
@@ -115,6 +117,14 @@ struct Options {
       cl::desc(
           "Under --policy=paper: de-fragment in a second plan (-o m.etcplan "
           "writes m.1.etcplan and m.2.etcplan)")};
+  cl::opt<bool> coalesce{
+      "coalesce", cl::init(true), cl::cat(category),
+      cl::desc("Make one plan of several requests that follow each other "
+               "(default); with =false one of each, as of --two-stage")};
+  cl::opt<std::string> journal{
+      "journal", cl::cat(category), cl::value_desc("dir"),
+      cl::desc("The journal of the first of several requests: refuse to plan "
+               "if that migration has begun")};
   cl::opt<bool> explain{"explain", cl::cat(category),
                         cl::desc("Say what the lines of a summary mean")};
   cl::opt<bool> requestFields{
@@ -174,7 +184,10 @@ std::optional<llvm::StringRef> etc::findRepeatedOption() {
 PlannerOptions etc::readPlannerOptions() {
   Options &o = options();
   PlannerOptions result;
-  result.input = o.input;
+  if (!o.inputs.empty()) {
+    result.input = o.inputs.front();
+    result.following.assign(o.inputs.begin() + 1, o.inputs.end());
+  }
   result.output = o.output;
   result.emit = o.emit;
   if (result.isPlan() && !o.emit.getNumOccurrences())
@@ -182,6 +195,8 @@ PlannerOptions etc::readPlannerOptions() {
   result.quiet = o.quiet;
   result.trustBytecode = o.trustBytecode;
   result.twoStage = o.twoStage;
+  result.coalesce = o.coalesce;
+  result.journal = given(o.journal);
   result.frontier = o.frontier;
   if (o.whichNodes.getNumOccurrences())
     result.whichNodes = o.whichNodes;
@@ -205,7 +220,8 @@ bool PlannerOptions::describesRequest() const {
   // The names of nodes are for ranks, and a plan has ranks.
   const bool isPlanned = llvm::any_of(
       overrides.values, [](auto &given) { return given.first != "hosts"; });
-  return twoStage || frontier || whichNodes || isPlanned;
+  return twoStage || frontier || whichNodes || isPlanned || journal ||
+         !following.empty();
 }
 
 bool PlannerOptions::isModule() const {

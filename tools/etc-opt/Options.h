@@ -18,11 +18,16 @@ enum class Emit { Mlir, Plan, Json, Summary, Ranks, Report };
 /// What the user asked for.
 struct PlannerOptions {
   std::string input; ///< empty: the request is in the options alone
+  /// Requests that follow the one of `input`.
+  std::vector<std::string> following;
   std::string output = "-";
   Emit emit = Emit::Mlir;
   bool quiet = false;
   bool trustBytecode = false;
   bool twoStage = false;
+  bool coalesce = true;
+  /// Where the first of several requests has its journal.
+  std::optional<std::string> journal;
   bool frontier = false;
   std::optional<int64_t> whichNodes;
   /// "50,450": see Rates.h.

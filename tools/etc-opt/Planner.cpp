@@ -10,6 +10,7 @@
 #include "Rates.h"
 #include "WhichNodes.h"
 #include "etc/Export/PlanText.h"
+#include "etc/Planner/Chain.h"
 #include "etc/Planner/Explain.h"
 #include "etc/Planner/Report.h"
 
@@ -35,6 +36,7 @@ static LogicalResult printDiagnostic(Diagnostic &diagnostic) {
 PlanOptions etc::planOptions(const PlannerOptions &options) {
   PlanOptions result;
   result.twoStage = options.twoStage;
+  result.coalesce = options.coalesce;
   result.instrument = [](PassManager &passes) {
     applyDefaultTimingPassManagerCLOptions(passes);
     return applyPassManagerCLOptions(passes);
@@ -44,22 +46,50 @@ PlanOptions etc::planOptions(const PlannerOptions &options) {
 
 constexpr uint64_t mostRequestBytes = uint64_t(1) << 26;
 
-/// The request of a file, or of the options alone.
+/// The request of a file, which options override.
 static llvm::Expected<request::Request>
-readRequest(const PlannerOptions &options) {
-  if (options.input.empty())
-    return request::requestFromOptions(options.overrides);
-  plan::Result<std::string> text = readInput(options.input, mostRequestBytes);
+readRequest(const std::string &name, const request::Overrides &overrides) {
+  plan::Result<std::string> text = readInput(name, mostRequestBytes);
   if (!text)
     return llvm::createStringError("etc-opt: error: " +
                                    text.status().message());
-  llvm::Expected<request::Request> request =
-      request::parseRequest(*text, options.input);
+  llvm::Expected<request::Request> request = request::parseRequest(*text, name);
   if (!request)
     return request.takeError();
-  if (llvm::Error error = request::applyOverrides(*request, options.overrides))
+  if (llvm::Error error = request::applyOverrides(*request, overrides))
     return error;
   return request;
+}
+
+/// The requests of all files, or that of the options alone.
+static llvm::Error readChain(const PlannerOptions &options, Chain &chain) {
+  auto add = [&](llvm::Expected<request::Request> request) -> llvm::Error {
+    if (!request)
+      return request.takeError();
+    chain.push_back(std::move(*request));
+    return llvm::Error::success();
+  };
+  if (options.input.empty())
+    return add(request::requestFromOptions(options.overrides));
+  if (llvm::Error error = add(readRequest(options.input, options.overrides)))
+    return error;
+  for (const std::string &name : options.following)
+    if (llvm::Error error = add(readRequest(name, options.overrides)))
+      return error;
+  return llvm::Error::success();
+}
+
+/// Reads and checks the requests; those that follow each other have the ends of
+/// those before.
+static llvm::Error readRequests(const PlannerOptions &options, Chain &chain) {
+  if (llvm::Error error = readChain(options, chain))
+    return error;
+  if (llvm::Error error = linkChain(chain))
+    return error;
+  if (!options.journal)
+    return llvm::Error::success();
+  return checkNotBegun(*options.journal,
+                       {{options.overrides.program, 0, 0}, "--journal"});
 }
 
 /// m.etcplan where there is one plan, else m.1.etcplan, m.2.etcplan, ...
@@ -109,12 +139,12 @@ static int emit(const PlannerOptions &options, const request::Request &request,
 }
 
 int etc::runPlanner(const PlannerOptions &options) {
-  llvm::Expected<request::Request> request = readRequest(options);
-  if (!request)
-    return request::reportError(request.takeError(), llvm::errs());
-  if (llvm::Error error = request::checkRequest(*request))
+  Chain chain;
+  if (llvm::Error error = readRequests(options, chain))
     return request::reportError(std::move(error), llvm::errs());
-  if (int status = checkOptions(options, *request))
+  request::Request request = chain.back();
+  request.prev = chain.front().prev;
+  if (int status = checkOptions(options, request))
     return status;
 
   // The process ends here, and taking the IR of a large cluster apart would
@@ -123,12 +153,12 @@ int etc::runPlanner(const PlannerOptions &options) {
       *new MLIRContext(MLIRContext::Threading::DISABLED);
   ScopedDiagnosticHandler handler(&context, printDiagnostic);
   if (options.frontier)
-    return writeFrontier(context, *request, options);
+    return writeFrontier(context, request, options);
   if (options.whichNodes)
-    return writeWhichNodes(context, *request, options);
+    return writeWhichNodes(context, request, options);
   static FailureOr<PlannedRequest> &planned = *new FailureOr<PlannedRequest>(
-      planRequest(context, *request, planOptions(options)));
+      planChain(context, chain, planOptions(options)));
   if (failed(planned))
     return static_cast<int>(ExitCode::Unsatisfiable);
-  return emit(options, *request, *planned);
+  return emit(options, request, *planned);
 }

@@ -29,6 +29,8 @@ struct PlannedRequest {
 struct PlanOptions {
   /// Under the paper's policy: de-fragment in a second plan.
   bool twoStage = false;
+  /// Whether a chain of requests becomes one plan, and not one for each.
+  bool coalesce = true;
   /// What a tool adds to the passes, such as timing; may be empty.
   std::function<mlir::LogicalResult(mlir::PassManager &)> instrument;
 };

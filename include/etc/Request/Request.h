@@ -237,6 +237,10 @@ struct ModelSpec {
   int64_t channels() const { return headDim ? headDim : hidden / heads; }
 };
 
+/// Whether both have the same tensors and states, whatever they are called and
+/// wherever they stand.
+bool isSameModel(const ModelSpec &a, const ModelSpec &b);
+
 /// The most memory a migration may take on a device: bytes, or a multiple of
 /// max(prev, curr), exact in parts per million (1.05x is 1 050 000).
 struct MemoryBudget {
