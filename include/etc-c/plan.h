@@ -54,6 +54,18 @@ ETC_API etc_error *etc_planner_two_stage(const char *request,
                                          etc_plan **assigned,
                                          etc_plan **defragmented);
 
+/* Since 2. One plan of `count` requests that follow each other, one at least,
+ * as of etc-opt FIRST.json SECOND.json: what a device would receive only to
+ * pass on goes straight to its final device. Each request after the first
+ * begins where the one before ends, and may leave "prev" out. `journal` is the
+ * directory of the first migration's journal, or NULL; if that migration has
+ * begun, the chain is ETC_ERROR_UNSATISFIABLE. Messages name the request, such
+ * as requests[1]. */
+ETC_API etc_error *etc_planner_chain(const char *const *requests, size_t count,
+                                     const char *journal,
+                                     const etc_planner_options *options,
+                                     etc_plan **plan);
+
 /* UTF-8 text, owned by the caller. */
 typedef struct etc_text etc_text;
 

@@ -32,6 +32,23 @@ static nb::bytes makePlan(const std::string &request) {
   return bytesOf(plan);
 }
 
+static nb::bytes makeChain(const std::vector<std::string> &requests,
+                           const std::optional<std::string> &journal) {
+  std::vector<const char *> texts;
+  for (const std::string &request : requests)
+    texts.push_back(request.c_str());
+  etc_plan *plan = nullptr;
+  etc_error *error = nullptr;
+  {
+    nb::gil_scoped_release free;
+    error =
+        etc_planner_chain(texts.data(), texts.size(),
+                          journal ? journal->c_str() : nullptr, nullptr, &plan);
+  }
+  check(error);
+  return bytesOf(plan);
+}
+
 static PlanPointer readPlan(nb::bytes bytes) {
   etc_plan *plan = nullptr;
   check(etc_plan_read(bytes.c_str(), bytes.size(), &plan));
@@ -146,6 +163,7 @@ static std::string writeReport(nb::bytes plan, const GivenRates &rates) {
 NB_MODULE(_plan, m) {
   m.doc() = "The planner of etc-c/plan.h.";
   m.def("make", &makePlan);
+  m.def("chain", &makeChain, nb::arg("requests"), nb::arg("journal").none());
   m.def("two_stage", &makeTwoStage);
   m.def("json", &writeJson, nb::arg("plan"), nb::arg("devices").none());
   m.def("summary", &writeSummary);

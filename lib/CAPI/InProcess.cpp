@@ -4,6 +4,7 @@
 
 #include "etc/Export/PlanText.h"
 #include "etc/Export/Ranks.h"
+#include "etc/Planner/Chain.h"
 #include "etc/Planner/Checks.h"
 #include "etc/Planner/Explain.h"
 #include "etc/Planner/Frontier.h"
@@ -53,6 +54,28 @@ static Answer refuseUsage(llvm::Error error) {
 
 static llvm::Error accept(const Request &) { return llvm::Error::success(); }
 
+/// Has `verb` write its answer; what it says instead is the error.
+static Answer answerWith(
+    llvm::function_ref<LogicalResult(MLIRContext &, raw_ostream &)> verb) {
+  Answer answer;
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    // The first is the cause.
+    if (answer.error.empty())
+      answer.error = diagnostic.str();
+    return success();
+  });
+  llvm::raw_string_ostream os(answer.text);
+  if (succeeded(verb(context, os))) {
+    answer.error.clear();
+    return answer;
+  }
+  answer.kind = ETC_ERROR_UNSATISFIABLE;
+  if (answer.error.empty())
+    answer.error = "the request can't be met";
+  return answer;
+}
+
 /// Reads and checks the request; then has `verb` write its answer.
 static Answer
 ask(const std::string &text, const AskOptions &options,
@@ -70,23 +93,9 @@ ask(const std::string &text, const AskOptions &options,
   if (llvm::Error error = check(*request))
     return refuse(std::move(error));
 
-  Answer answer;
-  MLIRContext context(MLIRContext::Threading::DISABLED);
-  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
-    // The first is the cause.
-    if (answer.error.empty())
-      answer.error = diagnostic.str();
-    return success();
+  return answerWith([&](MLIRContext &context, raw_ostream &os) {
+    return verb(context, *request, os);
   });
-  llvm::raw_string_ostream os(answer.text);
-  if (succeeded(verb(context, *request, os))) {
-    answer.error.clear();
-    return answer;
-  }
-  answer.kind = ETC_ERROR_UNSATISFIABLE;
-  if (answer.error.empty())
-    answer.error = "the request can't be met";
-  return answer;
 }
 
 /// The same of a request that is planned once.
@@ -116,6 +125,49 @@ Answer etc::askPlan(const std::string &request, const AskOptions &options) {
       request, options,
       [](const Request &, PlannedRequest &planned, raw_ostream &os) {
         writePlan(planned.plans.front(), os);
+      });
+}
+
+/// The error names one of several requests.
+static Answer refuseOneOf(llvm::Error error) {
+  std::string name;
+  error = llvm::handleErrors(
+      std::move(error),
+      [&](std::unique_ptr<request::RequestError> e) -> llvm::Error {
+        if (e->getLocation().file.starts_with("requests["))
+          name = e->getLocation().file + ": ";
+        return llvm::Error(std::move(e));
+      });
+  Answer answer = refuse(std::move(error));
+  answer.error = name + answer.error;
+  return answer;
+}
+
+Answer etc::askChain(const std::vector<std::string> &requests,
+                     const AskOptions &options,
+                     const std::optional<std::string> &journal) {
+  if (llvm::Error error = checkRates(options.rates.value_or(Rates())))
+    return refuseUsage(std::move(error));
+  Chain chain;
+  for (const std::string &text : requests) {
+    llvm::Expected<Request> request = request::parseRequest(
+        text, "requests[" + std::to_string(chain.size()) + "]");
+    if (!request)
+      return refuseOneOf(request.takeError());
+    chain.push_back(std::move(*request));
+  }
+  if (llvm::Error error = linkChain(chain))
+    return refuseOneOf(std::move(error));
+  if (journal)
+    if (llvm::Error error = checkNotBegun(*journal, {{}, "journal"}))
+      return refuse(std::move(error));
+  return answerWith(
+      [&](MLIRContext &context, raw_ostream &os) -> LogicalResult {
+        FailureOr<PlannedRequest> planned = planChain(context, chain, {});
+        if (failed(planned))
+          return failure();
+        writePlan(planned->plans.front(), os);
+        return success();
       });
 }
 

@@ -32,6 +32,11 @@ struct AskOptions {
 
 /// Each takes a request in JSON. They print nothing and keep nothing.
 Answer askPlan(const std::string &request, const AskOptions &options);
+/// Of requests that follow each other, one at least; `journal` is that of the
+/// first.
+Answer askChain(const std::vector<std::string> &requests,
+                const AskOptions &options,
+                const std::optional<std::string> &journal);
 /// The first plan is the answer, the second one goes to `second`.
 Answer askTwoStage(const std::string &request, const AskOptions &options,
                    std::string &second);

@@ -108,6 +108,28 @@ etc_error *etc_planner_two_stage(const char *request,
   });
 }
 
+etc_error *etc_planner_chain(const char *const *requests, size_t count,
+                             const char *journal,
+                             const etc_planner_options *options,
+                             etc_plan **plan) {
+  return guarded([&]() -> etc_error * {
+    if (!requests || !plan ||
+        std::find(requests, requests + count, nullptr) != requests + count)
+      return refuseNull("etc_planner_chain");
+    if (count == 0)
+      return etc_error_new(ETC_ERROR_USAGE,
+                           "etc_planner_chain: expected one request or more");
+    std::optional<std::string> directory;
+    if (journal)
+      directory = journal;
+    etc::Answer answer = etc::askChain({requests, requests + count},
+                                       readOptions(options), directory);
+    if (!answer.error.empty())
+      return etc_error_new(answer.kind, answer.error.c_str());
+    return etc_plan_read(answer.text.data(), answer.text.size(), plan);
+  });
+}
+
 const char *etc_text_data(const etc_text *text) { return text->value.c_str(); }
 
 size_t etc_text_size(const etc_text *text) { return text->value.size(); }

@@ -240,6 +240,31 @@ class Verbs(unittest.TestCase):
             bytes,
         )
 
+    def test_coalesced_chain(self):
+        """One plan of several requests; which of them is wrong is in the message."""
+        model, cluster = {"preset": "gpt2", "layers": 4}, "2x4"
+        chain = [
+            {"model": model, "prev": "PP2TP2", "curr": "PP4", "cluster": cluster},
+            {"model": model, "curr": "TP2DP4+zero1", "cluster": cluster},
+            {"model": model, "curr": "PP2DP2", "cluster": cluster, "draining": [0]},
+        ]
+        files = [self.path(f"{number}.json") for number in range(len(chain))]
+        for file, request in zip(files, chain):
+            with open(file, "w", encoding="utf-8") as out:
+                json.dump(request, out)
+        self.compare(lambda: etc.chain(chain).to_bytes(), (*files, "--emit=plan"), bytes)
+        self.assertEqual(etc.chain(chain).to_bytes(), etc.chain(files).to_bytes())
+        self.assertEqual(etc.chain(chain[:1]).to_bytes(), etc.plan(chain[0]).to_bytes())
+        wrong = [chain[0], {**chain[1], "cluster": "1x8"}]
+        with self.assertRaisesRegex(etc.PlanError, r"requests\[1\]: cluster: expected"):
+            etc.chain(wrong)
+        with self.assertRaisesRegex(etc.PlanError, r"requests\[1\]: .*curr"):
+            etc.chain([chain[0], {**chain[1], "curr": "XX"}])
+        with self.assertRaisesRegex(etc.PlanError, "journal: .* holds no journal"):
+            etc.chain(chain, journal=self.path("."))
+        with self.assertRaisesRegex(ValueError, "requests: expected one request"):
+            etc.chain([])
+
     def test_wrong_arguments(self):
         request = {"model": "gpt2", "prev": "PP2", "curr": "PP4", "cluster": "1x4"}
         with self.assertRaisesRegex(etc.PlanError, "policy: .* leave the policy out"):

@@ -24,7 +24,7 @@ from etc.errors import (
     VerificationError,
 )
 from etc.migration import Migration
-from etc.planner import plan
+from etc.planner import chain, plan
 from etc.plans import Plan, Summary, TensorSpec
 from etc.prepare import migrate, prepare
 from etc.questions import explain, frontier, price, two_stage, which_nodes
@@ -46,6 +46,7 @@ __all__ = [
     "UnsatisfiableError",
     "UsageError",
     "VerificationError",
+    "chain",
     "describe",
     "explain",
     "frontier",

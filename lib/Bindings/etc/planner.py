@@ -55,6 +55,35 @@ def plan(
     return Plan.from_bytes(planner_for("plan").make(whole))
 
 
+def chain(
+    requests: Sequence[Mapping[str, Any] | Path], *, journal: Path | None = None
+) -> Plan:
+    """Plans requests that follow each other as one migration, in this process.
+
+    What a device would receive only to pass on goes straight to its final device, and
+    the last configuration is on the devices where planning the requests one by one
+    places it.
+
+    Args:
+        requests: one or more, each as `plan` takes it. Those after the first begin
+            where the one before ends, and may leave "prev" out.
+        journal: the directory of the first migration's journal, where it has one: the
+            chain is refused if that migration has begun. In a trainer, ask its
+            `Migration.outcome` instead: from "mixed", plan with prev=its inventory.
+
+    Raises:
+        PlanError: a request is malformed, or the requests do not follow each other;
+            the message names the request, such as requests[1].
+        UnsatisfiableError: the chain cannot be met, or has begun.
+        UsageError: this installation has no planner.
+    """
+    if not requests:
+        raise ValueError("requests: expected one request or more, got none")
+    texts = [json.dumps(_read_request(request)) for request in requests]
+    where = None if journal is None else os.fspath(journal)
+    return Plan.from_bytes(planner_for("chain").chain(texts, where))
+
+
 def planner_for(verb: str) -> Any:
     """The planner's module. Raises UsageError if there is none."""
     module = planner()
