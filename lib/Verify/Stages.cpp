@@ -60,7 +60,7 @@ StringRef etc::passThatAdds(Content content) {
 //===----------------------------------------------------------------------===//
 
 static bool takes(const PassStages &row, Stage stage) {
-  return row.takes <= stage && stage <= row.upTo;
+  return row.takes <= stage && stage <= row.until;
 }
 
 /// "etc-build-workloads, etc-build-cost-matrix": what leads from a stage to one

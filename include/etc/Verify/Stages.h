@@ -44,8 +44,8 @@ enum class Content : uint32_t {
 /// A row of the table.
 struct PassStages {
   llvm::StringLiteral pass; ///< as on the command line
-  /// The stages that it takes: `takes`, and those after it up to `upTo`.
-  Stage takes, upTo;
+  /// The stages that it takes: `takes`, and those after it, up to `until`.
+  Stage takes, until;
   Stage leaves;
   Content reads, adds;
   /// Whether every plan needs the pass, and not only the paper's method.
