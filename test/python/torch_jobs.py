@@ -17,7 +17,7 @@ from torch.distributed.tensor.parallel import (
 )
 
 # Rows that do not divide over four, or two, ranks.
-WIDTH, INNER, OUT, BATCH = 13, 22, 5, 8
+WIDTH, INNER, OUT, BATCH = 13, 28, 5, 24
 
 
 class Block(torch.nn.Module):
