@@ -125,6 +125,15 @@ def an_optimizer_of_other_groups():
     return before, (model, torch.optim.AdamW(model.parameters())), {}
 
 
+def parameters_that_are_whole():
+    """FSDP2 leaves those of the root so after a forward pass alone."""
+    before, after, _ = onto(SQUARE, "fsdp", "tp")
+    again.whole = jobs.gathered(*before)
+    with torch.no_grad():
+        before[0](torch.ones(2, jobs.WIDTH))
+    return before, after, {}
+
+
 def a_skipped_step():
     before, after, _ = onto(SQUARE, "fsdp", "tp")
     if dist.get_rank() == 2:
@@ -265,6 +274,7 @@ CASES = {
     r"replicas that differ",
     an_optimizer_of_another_order: MOVES,
     an_optimizer_of_other_groups: r"has 1 groups of parameters, the one before has 2",
+    parameters_that_are_whole: MOVES,
     a_skipped_step: r"\(step\): is 0\.0 on rank 2, 1\.0 on another rank",
     a_replica_without_the_last_step: r"head\.bias .*: ranks 0 and 2 have replicas that",
     a_learning_rate_of_its_own: r"lr of group 0 is 0\.1 on rank 1, 0\.05 on rank 0",
@@ -283,7 +293,8 @@ CASES = {
 }
 
 
-def is_of_another_job(case):
+def has_gathered(case):
+    """While its parameters could be."""
     return "again" in case.__code__.co_names
 
 
@@ -292,8 +303,7 @@ def outcome(case):
     before, after, options = case()
     sides = before[:2] if isinstance(before, tuple) else (before,)
     copy = jobs.local_parts(*sides)
-    # Groups that are gone can't gather.
-    whole = again.whole if is_of_another_job(case) else jobs.gathered(*sides)
+    whole = again.whole if has_gathered(case) else jobs.gathered(*sides)
     shared = [whole]
     dist.broadcast_object_list(shared, src=0)
     whole = shared[0]
@@ -317,7 +327,7 @@ def outcomes(rank, store, cases):
 
 def is_alone(case):
     """PyTorch keeps meshes, and those of these cases would be found by others."""
-    return is_of_another_job(case) or case in (
+    return has_gathered(case) or case in (
         groups_of_wrong_members,
         dimensions_that_one_rank_swaps,
     )
