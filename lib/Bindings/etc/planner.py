@@ -69,7 +69,8 @@ def chain(
             where the one before ends, and may leave "prev" out.
         journal: the directory of the first migration's journal, where it has one: the
             chain is refused if that migration has begun. In a trainer, ask its
-            `Migration.outcome` instead: from "mixed", plan with prev=its inventory.
+            `Migration.outcome` instead: after "mixed", prev is an inventory of what
+            `state` and `received` hold.
 
     Raises:
         PlanError: a request is malformed, or the requests do not follow each other;
