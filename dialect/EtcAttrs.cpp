@@ -2,6 +2,7 @@
 
 #include "dialect/Etc.h"
 #include "dialect/Limits.h"
+#include "dialect/Verifiers.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -312,12 +313,9 @@ Attribute StateAttr::parse(AsmParser &parser, Type) {
     return {};
   if (parser.parseGreater())
     return {};
-  if (!dtype.isIntOrFloat() || dtype.getIntOrFloatBitWidth() % 8) {
-    parser.emitError(parser.getNameLoc(),
-                     "expected a type of whole bytes, got ")
-        << dtype;
+  if (failed(verifyElementType(
+          name, dtype, [&] { return parser.emitError(parser.getNameLoc()); })))
     return {};
-  }
   Builder &builder = parser.getBuilder();
   return StateAttr::get(parser.getContext(), builder.getStringAttr(name), dtype,
                         source.empty() ? StringAttr()

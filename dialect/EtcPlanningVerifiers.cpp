@@ -15,7 +15,11 @@ LogicalResult WorkloadOp::verify() {
   const bool isOfPool = !parallel.getInventory() && parallel.hasPool(getRole());
   if (!isOfPool && failed(verifyRole(*this, getSide(), getRole())))
     return failure();
-  return getWt() ? verifyTypes(*this, *getWt()) : success();
+  if (!getWt())
+    return success();
+  if (getWt()->empty())
+    return emitOpError("expected at least one type");
+  return verifyTypes(*this, *getWt());
 }
 
 LogicalResult CostMatrixOp::verify() {

@@ -6,6 +6,7 @@
 #include "dialect/Workloads.h"
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -82,6 +83,8 @@ static LogicalResult verifySizes(MigrationOp op) {
 }
 
 LogicalResult MigrationOp::verify() {
+  if (!isa<ModuleOp>((*this)->getParentOp()))
+    return emitOpError("expects parent op 'builtin.module'");
   if (failed(verifySizes(*this)) ||
       failed(verifySide(*this, Side::Prev, getPrevDevices())) ||
       failed(verifySide(*this, Side::Curr, getCurrDevices())) ||
@@ -99,25 +102,32 @@ LogicalResult MigrationOp::verify() {
     if (!names.insert(state.getName().getValue()).second)
       return emitOpError() << "type '" << state.getName().getValue()
                            << "' is listed twice";
-    if (!state.getDtype().isIntOrFloat() ||
-        state.getDtype().getIntOrFloatBitWidth() % 8)
-      return emitOpError() << "type '" << state.getName().getValue()
-                           << "' must have whole bytes, got "
-                           << state.getDtype();
+    if (failed(verifyElementType(state.getName().getValue(), state.getDtype(),
+                                 [&] { return emitOpError(); })))
+      return failure();
     if (failed(verifyDerivation(type)))
       return failure();
   }
   return names.empty() ? emitOpError("expected at least one type") : success();
 }
 
+/// The types that a tensor has, of the migration's.
+static SmallVector<StringAttr> typesOf(MigrationOp migration, TensorOp tensor) {
+  if (tensor.getTypes())
+    return llvm::to_vector(tensor.getTypes()->getAsRange<StringAttr>());
+  SmallVector<StringAttr> types;
+  for (StateAttr state : migration.getTypes().getAsRange<StateAttr>())
+    types.push_back(state.getName());
+  return types;
+}
+
 /// Tensors of one name have no type in common: each would be held twice.
-static LogicalResult verifyDistinct(ArrayRef<TensorOp> tensors) {
+static LogicalResult verifyDistinct(MigrationOp migration,
+                                    ArrayRef<TensorOp> tensors) {
   llvm::StringMap<TensorOp> declared;
   for (TensorOp tensor : tensors) {
-    ArrayAttr types =
-        tensor.getTypes().value_or(Builder(tensor).getStrArrayAttr({""}));
-    for (StringRef type : types.getAsValueRange<StringAttr>()) {
-      std::string key = (tensor.getName() + "|" + type).str();
+    for (StringAttr type : typesOf(migration, tensor)) {
+      std::string key = (tensor.getName() + "|" + type.getValue()).str();
       if (declared.try_emplace(key, tensor).second)
         continue;
       InFlightDiagnostic diag = tensor.emitOpError("is declared twice");
@@ -164,16 +174,92 @@ static LogicalResult verifyCount(MigrationOp migration) {
   return success();
 }
 
+LogicalResult etc::verifySums(MigrationOp migration) {
+  unsigned __int128 sums[2] = {0, 0};
+  for (TensorOp tensor : migration.getOps<TensorOp>()) {
+    int64_t bytes = 0;
+    for (StringAttr type : typesOf(migration, tensor))
+      bytes +=
+          cast<StateAttr>(migration.getTypes()[*migration.lookupType(type)])
+              .getBytes();
+    const unsigned __int128 count = instancesOf(migration, tensor);
+    for (auto [sum, side] :
+         {std::pair(&sums[0], Side::Prev), std::pair(&sums[1], Side::Curr)}) {
+      const int64_t elements = llvm::product_of(tensor.getShapeOn(side));
+      // At most every rank of a stage has all of it.
+      *sum += count * elements * bytes *
+              migration.getParallel(side).getStageWorld();
+    }
+  }
+  if (std::max(sums[0], sums[1]) <= mostBytes)
+    return success();
+  return migration.emitFieldError({"model"})
+         << "expected at most 2^61 bytes of state on all ranks of a side, got "
+            "more; use a smaller model or fewer ranks";
+}
+
+/// What a tied copy and its twin differ in; empty where they are equal, element
+/// by element, on each side that has the copy.
+static StringRef differenceOf(MigrationOp migration, TensorOp copy,
+                              TensorOp twin) {
+  for (Side side : {Side::Prev, Side::Curr})
+    if (copy.isOn(migration.getParallel(side)) &&
+        copy.getShapeOn(side) != twin.getShapeOn(side))
+      return "shape";
+  if (copy.getSplit() != twin.getSplit())
+    return "split axis";
+  const bool isLayer = copy.getPart() == ::etc::Part::Layer;
+  if (isLayer != (twin.getPart() == ::etc::Part::Layer) ||
+      copy.getOfLayers() != twin.getOfLayers())
+    return "range of layers";
+  return copy.isOfExpert() == twin.isOfExpert() ? "" : "number of experts";
+}
+
+/// A tied copy equals a tensor that is no copy itself, in the same types. An
+/// inventory need not hold all of them.
+static LogicalResult
+verifyTie(MigrationOp migration, TensorOp copy,
+          const llvm::StringMap<SmallVector<TensorOp, 1>> &declared) {
+  auto twins = declared.find(*copy.getTiedTo());
+  if (twins == declared.end())
+    return copy.emitOpError()
+           << "is tied to '" << *copy.getTiedTo() << "', which is not declared";
+  auto refuse = [&](TensorOp twin, const Twine &what) -> LogicalResult {
+    InFlightDiagnostic diag = copy.emitOpError()
+                              << "is tied to '" << *copy.getTiedTo() << "', "
+                              << what;
+    diag.attachNote(twin.getLoc()) << "declared here";
+    return diag;
+  };
+  bool hasTypes =
+      migration.getPrev().getInventory() || migration.getCurr().getInventory();
+  for (TensorOp twin : twins->second) {
+    if (twin.getTiedTo())
+      return refuse(twin, "which is a tied copy itself");
+    if (typesOf(migration, twin) != typesOf(migration, copy))
+      continue;
+    hasTypes = true;
+    if (StringRef what = differenceOf(migration, copy, twin); !what.empty())
+      return refuse(twin, "which has another " + what);
+  }
+  return hasTypes ? success()
+                  : refuse(twins->second.front(), "which has other types");
+}
+
+static LogicalResult verifyTies(MigrationOp migration,
+                                ArrayRef<TensorOp> tensors) {
+  llvm::StringMap<SmallVector<TensorOp, 1>> declared;
+  for (TensorOp tensor : tensors)
+    declared[tensor.getName()].push_back(tensor);
+  for (TensorOp tensor : tensors)
+    if (tensor.getTiedTo() && failed(verifyTie(migration, tensor, declared)))
+      return failure();
+  return success();
+}
+
 LogicalResult MigrationOp::verifyRegions() {
   SmallVector<TensorOp> tensors = llvm::to_vector(getOps<TensorOp>());
-  llvm::StringSet<> names;
-  for (TensorOp tensor : tensors)
-    names.insert(tensor.getName());
   for (TensorOp tensor : tensors) {
-    if (std::optional<StringRef> twin = tensor.getTiedTo();
-        twin && !names.contains(*twin))
-      return tensor.emitOpError()
-             << "is tied to '" << *twin << "', which is not declared";
     if (tensor.isOfExpert() && !getExperts())
       return tensor.emitOpError(
           "is of an expert, but the migration has no experts");
@@ -184,7 +270,9 @@ LogicalResult MigrationOp::verifyRegions() {
         return tensor.emitOpError() << "type '" << type.getValue()
                                     << "' is not one of the migration's";
   }
-  if (failed(verifyDistinct(tensors)) || failed(verifyCount(*this)))
+  if (failed(verifyDistinct(*this, tensors)) ||
+      failed(verifyTies(*this, tensors)) || failed(verifyCount(*this)) ||
+      failed(verifySums(*this)))
     return failure();
   return verifyWorkloads(*this);
 }
@@ -226,6 +314,8 @@ LogicalResult TensorOp::verify() {
            << "' in the name of a tensor in a layer, and only there";
   if (isOfExpert() && !perLayer && getPart() != ::etc::Part::Mtp)
     return emitOpError("is of an expert, but not of a layer");
+  if (getTypes() && getTypes()->empty())
+    return emitOpError("expected at least one type");
   if (failed(verifyOfLayers(*this)))
     return failure();
   if (failed(verifyShape(*this, getShape())))

@@ -30,8 +30,10 @@ LogicalResult DemandOp::verify() {
     return emitOpError("expected at least one device and one holder");
   llvm::DenseSet<Attribute> seen;
   for (auto holder : getHolders().getAsRange<RoleAttr>()) {
-    if (!migration.getPrev().hasPool(holder) &&
-        failed(verifyRole(*this, Side::Prev, holder)))
+    const ParallelAttr prev = migration.getPrev();
+    // What an inventory holds is of a device each.
+    const bool isPool = !prev.getInventory() && prev.hasPool(holder);
+    if (!isPool && failed(verifyRole(*this, Side::Prev, holder)))
       return failure();
     if (!seen.insert(holder).second)
       return emitOpError() << "holder " << holder.str() << " is listed twice";

@@ -20,6 +20,9 @@ inline constexpr int64_t mostExperts = int64_t(1) << 28;
 inline constexpr int64_t mostTensors = int64_t(1) << 17;
 /// Of one tensor, in elements.
 inline constexpr int64_t mostElements = int64_t(1) << 56;
+/// Of the state of one side on all ranks of a stage: whoever adds it up over
+/// two slabs or two sides stays inside 63 bits.
+inline constexpr int64_t mostBytes = int64_t(1) << 61;
 inline constexpr int64_t mostBucketElements = int64_t(1) << 48;
 /// Of one migration.
 inline constexpr int64_t mostRounds = int64_t(1) << 20;

@@ -39,3 +39,14 @@ LogicalResult etc::verifyTypes(Operation *op, ArrayAttr types) {
                                << "' is not one of the migration's";
   return success();
 }
+
+LogicalResult
+etc::verifyElementType(StringRef name, Type type,
+                       function_ref<InFlightDiagnostic()> emitError) {
+  if (type.isBF16() || type.isF16() || type.isF32() || type.isF64() ||
+      type.isInteger(64) || type.isInteger(8))
+    return success();
+  return emitError() << "type '" << name
+                     << "': expected bf16, f16, f32, f64, i64 or i8, got "
+                     << type;
+}

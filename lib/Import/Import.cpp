@@ -6,6 +6,7 @@
 #include "CheckTarget.h"
 #include "ImportInventory.h"
 #include "dialect/Limits.h"
+#include "dialect/Verifiers.h"
 #include "etc/Model/Model.h"
 #include "etc/Request/Fields.h"
 
@@ -304,7 +305,8 @@ OwningOpRef<ModuleOp> etc::importRequest(MLIRContext &context,
   Location modelLoc = toLocation(builder, "model", request.model.where);
   const TensorWriter tensors(builder, modelLoc, model, request);
   tensors.run();
-  if (failed(tensors.createWorkloads(migration)))
+  if (failed(verifySums(migration)) ||
+      failed(tensors.createWorkloads(migration)))
     return nullptr;
   return module;
 }

@@ -35,7 +35,7 @@
 
 // -----
 
-// expected-error @+1 {{expected a type of whole bytes, got 'i1'}}
+// expected-error @+1 {{expected bf16, f16, f32, f64, i64 or i8, got 'i1'}}
 "test.state"() {a = #etc.state<mask : i1>} : () -> ()
 
 // -----

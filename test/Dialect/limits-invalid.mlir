@@ -55,3 +55,19 @@ etc.migration @tensors PP1 to PP1 nodes [1] layers 65536 experts 65536 types [pa
   // expected-error @+1 {{expected at most 131072 tensors of all layers and experts, got more}}
   etc.tensor "w.{layer}.{expert}" in layer [4]
 }
+
+// -----
+
+// 32 tensors of 2^55 elements, in 2 bytes.
+// expected-error @+1 {{expected at most 2^61 bytes of state on all ranks of a side, got more; use a smaller model or fewer ranks}}
+etc.migration @sum_of_layers PP1 to PP1 nodes [1] layers 33 types [param : bf16] {
+  etc.tensor "w.{layer}" in layer [134217728, 268435456]
+}
+
+// -----
+
+// Replicas count.
+// expected-error @+1 {{expected at most 2^61 bytes of state on all ranks of a side, got more; use a smaller model or fewer ranks}}
+etc.migration @sum_of_ranks DP64 to PP1 nodes [64] layers 1 types [param : bf16] {
+  etc.tensor "w.{layer}" in layer [134217728, 268435456]
+}

@@ -110,7 +110,7 @@ etc.migration @types_twice PP1 to PP1 nodes [4] layers 4 types [param : bf16, pa
 
 // -----
 
-// expected-error @+1 {{type 'mask' must have whole bytes, got 'i1'}}
+// expected-error @+1 {{type 'mask': expected bf16, f16, f32, f64, i64 or i8, got 'i1'}}
 etc.migration @bits PP1 to PP1 nodes [4] layers 4 types [mask : i1] {
 }
 
@@ -118,4 +118,27 @@ etc.migration @bits PP1 to PP1 nodes [4] layers 4 types [mask : i1] {
 
 // expected-error @+1 {{expected at least one type}}
 etc.migration @no_types PP1 to PP1 nodes [4] layers 4 types [] {
+}
+
+// -----
+
+// No plan has elements of no bytes, or of two megabytes.
+// expected-error @+1 {{type 'mask': expected bf16, f16, f32, f64, i64 or i8, got 'i0'}}
+etc.migration @empty PP1 to PP1 nodes [1] layers 4 types [mask : i0] {
+}
+
+// -----
+
+// expected-error @+1 {{type 'mask': expected bf16, f16, f32, f64, i64 or i8, got 'i16777208'}}
+etc.migration @wide PP1 to PP1 nodes [1] layers 4 types [mask : i16777208] {
+}
+
+// -----
+
+module {
+  etc.migration @outer PP1 to PP1 nodes [1] layers 4 types [param : bf16] {
+    // expected-error @+1 {{'etc.migration' op expects parent op 'builtin.module'}}
+    etc.migration @inner PP1 to PP1 nodes [1] layers 4 types [param : bf16] {
+    }
+  }
 }

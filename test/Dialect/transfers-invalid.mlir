@@ -290,3 +290,14 @@ etc.migration @m PP2 to DP2 nodes [3] layers 2 types [master : f32] {
     etc.cut [L0] [master] rounds [0] derived 1048576
   }
 }
+
+// -----
+
+// An inventory's devices hold what each lists; there is no pool of them.
+etc.migration @m DP2 inventory to DP2 nodes [3] layers 2 types [master : f32] {
+  etc.tensor "decoder.layers.{layer}.weight" in layer [4, 2] split 0
+  etc.demands {
+    // expected-error @+1 {{'etc.demand' op role P0T0 is not in the prev grid DP2 inventory}}
+    etc.demand [L1] [master] on [2] held_by [P0T0]
+  }
+}

@@ -65,3 +65,11 @@ etc.migration @pool_of_inventory DP2 inventory to PP1 nodes [2] layers 2 types [
   // expected-error @+1 {{role P0T0 is not in the prev grid DP2 inventory}}
   etc.workload prev P0T0 [L0..1]
 }
+
+// -----
+
+etc.migration @no_types PP1 to PP1 nodes [1] layers 4 types [param : bf16] {
+  etc.tensor "w.{layer}" in layer [16, 8]
+  // expected-error @+1 {{'etc.workload' op expected at least one type}}
+  "etc.workload"() <{side = 0 : i32, role = #etc.role<P0T0>, wid = [#etc.workload<L0..3>], wt = []}> : () -> ()
+}
