@@ -3,6 +3,7 @@
 #include "Checks.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -208,6 +209,99 @@ static Error checkShortNames(const ModelSpec &model) {
   return Error::success();
 }
 
+/// A name with numbers apart: "enc.{layer}.w" is {"enc.", "{layer}", ".w"}, and
+/// so are those of "enc.0.w". Numbers have odd places.
+static llvm::SmallVector<StringRef> partsOf(StringRef name) {
+  llvm::SmallVector<StringRef> parts;
+  size_t begin = 0;
+  for (size_t at = 0; at < name.size();) {
+    StringRef rest = name.substr(at);
+    size_t width = rest.take_while(llvm::isDigit).size();
+    for (StringRef mark : {"{layer}", "{expert}"})
+      if (rest.starts_with(mark))
+        width = mark.size();
+    if (width) {
+      parts.push_back(name.slice(begin, at));
+      parts.push_back(rest.take_front(width));
+      begin = at + width;
+    }
+    at += std::max<size_t>(width, 1);
+  }
+  parts.push_back(name.substr(begin));
+  return parts;
+}
+
+/// The numbers that a part stands for, in the rows of a table.
+static std::optional<etc::Span>
+numbersOf(const ModelSpec &model, const TensorSpec &row, StringRef part) {
+  if (part == "{layer}")
+    return row.layers.value_or(etc::Span{0, model.layers});
+  if (part == "{expert}")
+    return etc::Span{0, model.experts.count};
+  int64_t number;
+  // No layer is written "007".
+  if (part.getAsInteger(10, number) || Twine(number).str() != part)
+    return std::nullopt;
+  return etc::Span{number, number + 1};
+}
+
+/// A name that a tensor of both rows has; empty where there is none.
+static std::string sharedName(const ModelSpec &model, const TensorSpec &a,
+                              const TensorSpec &b) {
+  const auto first = partsOf(a.name), second = partsOf(b.name);
+  std::string name;
+  for (size_t i = 0; i < first.size(); ++i) {
+    if (i % 2 == 0 ||
+        (first[i] == second[i] && llvm::isDigit(first[i].front()))) {
+      name += first[i];
+      continue;
+    }
+    const auto x = numbersOf(model, a, first[i]),
+               y = numbersOf(model, b, second[i]);
+    if (!x || !y)
+      return "";
+    const etc::Span both = {std::max(x->begin, y->begin),
+                            std::min(x->end, y->end)};
+    if (both.size() <= 0)
+      return "";
+    name += std::to_string(both.begin);
+  }
+  return name;
+}
+
+/// No layer's or expert's tensor is called as that of another row.
+static Error checkFullNames(const ModelSpec &model) {
+  // The patterns and the plain names that are alike but for numbers.
+  struct Alike {
+    std::vector<const TensorSpec *> patterns, names;
+  };
+  std::map<std::string, Alike> alike;
+  for (const TensorSpec &row : model.tensors) {
+    std::string key;
+    const auto parts = partsOf(row.name);
+    for (size_t i = 0; i < parts.size(); ++i)
+      key += i % 2 ? "#" : parts[i].str();
+    auto &[patterns, names] = alike[key];
+    const bool isPattern = StringRef(row.name).contains("{layer}");
+    (isPattern ? patterns : names).push_back(&row);
+  }
+  for (const auto &[key, rows] : alike) {
+    const auto &[patterns, names] = rows;
+    for (size_t i = 0; i < patterns.size(); ++i)
+      for (const auto *list : {&patterns, &names})
+        for (size_t j = list == &patterns ? i + 1 : 0; j < list->size(); ++j) {
+          const TensorSpec &row = *patterns[i], &other = *(*list)[j];
+          if (row.name == other.name)
+            continue;
+          if (std::string name = sharedName(model, row, other); !name.empty())
+            return malformed({model.where, "model.tensors: " + other.name},
+                             "\"" + row.name + "\" has a tensor \"" + name +
+                                 "\", too; rename one of the two");
+        }
+  }
+  return Error::success();
+}
+
 /// A tied copy equals a tensor that is no copy itself, element by element.
 static Error checkTie(const ModelSpec &model, const TensorSpec &row) {
   if (row.tiedTo.empty())
@@ -223,6 +317,10 @@ static Error checkTie(const ModelSpec &model, const TensorSpec &row) {
     return malformed(field, "tied_to \"" + row.tiedTo +
                                 "\" is a tied copy itself; name the tensor "
                                 "that it is a copy of");
+  if ((twin->block == "layer") != (row.block == "layer") ||
+      twin->layers != row.layers)
+    return malformed(field,
+                     "tied_to \"" + row.tiedTo + "\" is of other layers");
   if (twin->shape != row.shape || twin->split != row.split ||
       twin->vocabRows != row.vocabRows)
     return malformed(field, "tied_to \"" + row.tiedTo +
@@ -249,6 +347,8 @@ Error etc::request::checkTable(const ModelSpec &model) {
     elements += size * std::max<int64_t>(1, model.experts.count);
   }
   if (Error error = checkShortNames(model))
+    return error;
+  if (Error error = checkFullNames(model))
     return error;
   for (const TensorSpec &row : model.tensors)
     if (Error error = checkTie(model, row))
