@@ -30,9 +30,15 @@ struct BuildCostMatrix : ::etc::impl::BuildCostMatrixPassBase<BuildCostMatrix> {
 
 /// The units a role holds on a side. What every tensor rank holds, and what is
 /// not of a layer, has no unit.
-static SmallVector<Rectangle> unitsOf(WorkloadOp workload, int64_t slices) {
+static SmallVector<Rectangle> unitsOf(WorkloadOp workload,
+                                      const TensorTable &table) {
   SmallVector<Rectangle> units;
-  for (auto id : workload.getWid().getAsRange<WorkloadAttr>()) {
+  const int64_t slices = table.getSliceCount(/*ofExperts=*/false);
+  // A tensor that is named by itself is part of a unit that others complete.
+  const ArrayAttr ids = canonicalWorkloads(
+      table, workload.getWid(),
+      table.getTypes(workload.getWt().value_or(ArrayAttr())));
+  for (auto id : ids.getAsRange<WorkloadAttr>()) {
     if (id.getPart() != Part::Layer || id.getReplicated() || id.getTensor() ||
         id.hasExperts())
       continue;
@@ -53,8 +59,7 @@ static int64_t sharedUnits(ArrayRef<Rectangle> a, ArrayRef<Rectangle> b) {
   return units;
 }
 
-static MatrixAttr unitCosts(MigrationOp migration) {
-  int64_t slices = migration.getSliceCount();
+static MatrixAttr unitCosts(MigrationOp migration, const TensorTable &table) {
   std::vector<SmallVector<Rectangle>> prev(migration.getPrev().getPools()),
       curr(migration.getCurr().getPools());
   auto first = cast<StateAttr>(migration.getTypes()[0]).getName();
@@ -68,7 +73,7 @@ static MatrixAttr unitCosts(MigrationOp migration) {
     Side side = workload.getSide();
     int64_t pool = migration.getParallel(side).getPoolIndex(workload.getRole());
     llvm::append_range((side == Side::Prev ? prev : curr)[pool],
-                       unitsOf(workload, slices));
+                       unitsOf(workload, table));
   }
   SmallVector<int64_t> costs;
   for (ArrayRef<Rectangle> row : curr) {
@@ -179,10 +184,11 @@ void ByteCosts::createOverlaps(OpBuilder &builder) const {
 
 LogicalResult BuildCostMatrix::runOnMigration(MigrationOp migration) {
   OpBuilder builder = OpBuilder::atBlockEnd(&migration.getBody().front());
-  ByteCosts costs(migration, getAnalysis<TensorTable>(),
-                  getAnalysis<BothHoldings>());
+  const auto &table = getAnalysis<TensorTable>();
+  ByteCosts costs(migration, table, getAnalysis<BothHoldings>());
   Location loc = migration.getFieldLoc({"curr"});
-  CostMatrixOp::create(builder, loc, CostUnit::Units, unitCosts(migration));
+  CostMatrixOp::create(builder, loc, CostUnit::Units,
+                       unitCosts(migration, table));
   CostMatrixOp::create(builder, loc, CostUnit::Bytes, costs.getMatrix());
   costs.createOverlaps(builder);
   markAnalysesPreserved<TensorTable, BothHoldings>();

@@ -138,7 +138,7 @@ static ReplicaRanges rangesOf(MigrationOp migration, const TensorTable &table,
 namespace {
 struct BuildWorkloads : ::etc::impl::BuildWorkloadsPassBase<BuildWorkloads> {
   LogicalResult runOnMigration(MigrationOp migration) override {
-    TensorTable table(migration);
+    const auto &table = getAnalysis<TensorTable>();
     OpBuilder builder = OpBuilder::atBlockEnd(&migration.getBody().front());
     for (Side side : {Side::Prev, Side::Curr}) {
       ParallelAttr parallel = migration.getParallel(side);
@@ -161,6 +161,7 @@ struct BuildWorkloads : ::etc::impl::BuildWorkloadsPassBase<BuildWorkloads> {
       }
       roles += parallel.getRoles();
     }
+    markAnalysesPreserved<TensorTable>();
     return success();
   }
 };

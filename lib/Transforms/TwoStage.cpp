@@ -38,11 +38,12 @@ static void createTensors(OpBuilder &builder, MigrationOp first) {
 /// The second stage in the request stage: from where the sketch puts the ranks
 /// to where Algorithm 2 wants them.
 static MigrationOp createSecond(OpBuilder &builder, MigrationOp first,
-                                ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
+                                StringRef symbol, ArrayRef<int64_t> from,
+                                ArrayRef<int64_t> to) {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointAfter(first);
   auto second = cast<MigrationOp>(builder.cloneWithoutRegions(*first));
-  setSymbolOfModel(second, first.getSymName() + ".defragment");
+  setSymbolOfModel(second, symbol);
   second.setPrevAttr(first.getCurr());
   second.setPrevDevices(from);
   second.setCurrDevices(to);
@@ -56,12 +57,20 @@ LogicalResult TwoStage::appendSecond(MigrationOp first) {
   const PassStages &row = *findStages(getArgument());
   if (failed(checkBefore(row, first)))
     return failure();
+  const std::string symbol = (first.getSymName() + ".defragment").str();
+  if (Operation *other = SymbolTable(getOperation()).lookup(symbol)) {
+    InFlightDiagnostic diag = first.emitError()
+                              << getArgument() << " adds a migration '@"
+                              << symbol << "', which the module has already";
+    diag.attachNote(other->getLoc()) << "rename or remove this one";
+    return diag;
+  }
   SmallVector<int64_t> from(first.getOnly<PlacementOp>().getDevices());
   SmallVector<int64_t> to = from;
   if (!first.getCurrDevices())
     to = defragment(first, Devices(first), from);
   OpBuilder builder(&getContext());
-  MigrationOp second = createSecond(builder, first, from, to);
+  MigrationOp second = createSecond(builder, first, symbol, from, to);
   // The first stage has its placement; the second catches up with it.
   OpPassManager passes(MigrationOp::getOperationName());
   passes.addPass(createBuildWorkloadsPass());

@@ -101,3 +101,17 @@ etc.migration @ranges PP1DP2 zero1 to PP1DP2 zero1 nodes [2] layers 1 types [par
   // CHECK-NEXT: etc.overlap P0T0D0 with [P0T0D0] bytes [64]
   // CHECK-NEXT: etc.overlap P0T0D1 with [P0T0D0, P0T0D1] bytes [16, 48]
 }
+
+// -----
+
+// Ids count by what they mean: the layers of the first stage are spelled tensor by tensor.
+// CHECK-LABEL: etc.migration @spelled
+// CHECK:       etc.cost_matrix units #etc.matrix<[1, 1], [1, 1]>
+etc.migration @spelled PP2 to PP2 nodes [2] layers 4 types [master : f32] stage workloads {
+  etc.tensor "decoder.layers.{layer}.linear.weight" in layer [2, 2] split 0
+  etc.tensor "decoder.layers.{layer}.norm.weight" in layer [2]
+  etc.workload prev P0T0 [L0/linear.weight, L0/norm.weight, L2/linear.weight, L2/norm.weight]
+  etc.workload prev P1T0 [L1, L3]
+  etc.workload curr P0T0 [L0..1]
+  etc.workload curr P1T0 [L2..3]
+}

@@ -33,3 +33,15 @@ etc.migration @tied PP2 to PP1 nodes [2] layers 4 types [param : bf16] stage pla
 // expected-error @+1 {{has no etc.placement; run etc-defragment first}}
 etc.migration @nowhere PP4 to PP2 nodes [4] layers 8 types [param : bf16] stage placement {
 }
+
+// -----
+
+// expected-error @+1 {{etc-two-stage adds a migration '@job.defragment', which the module has already}}
+etc.migration @job PP4 to PP2 nodes [4] layers 4 types [param : bf16] stage placement {
+  etc.tensor "decoder.layers.{layer}.weight" in layer [4, 4] split 0
+  etc.placement [0, 2]
+}
+// expected-note @+1 {{rename or remove this one}}
+etc.migration @job.defragment PP4 to PP2 nodes [4] layers 4 types [param : bf16] {
+  etc.tensor "decoder.layers.{layer}.weight" in layer [4, 4] split 0
+}
