@@ -74,11 +74,14 @@ LogicalResult etc::checkMemory(const Replay &replay) {
                 slabs = sendSlab + recvSlab;
   auto expect = [&](StringRef what, std::optional<uint64_t> stated,
                     int64_t real) -> LogicalResult {
-    if (stated && static_cast<int64_t>(*stated) == real)
+    if (!stated)
+      return Refusal(program, Rule::Memory)
+             << "states no " << what << ", it is " << real << " bytes";
+    if (static_cast<int64_t>(*stated) == real)
       return success();
     return Refusal(program, Rule::Memory)
-           << "states a " << what << " of " << stated.value_or(0)
-           << " bytes, it is " << real;
+           << "states a " << what << " of " << *stated << " bytes, it is "
+           << real;
   };
   if (failed(expect("send slab", program.getSendSlab(), sendSlab)) ||
       failed(expect("receive slab", program.getRecvSlab(), recvSlab)) ||

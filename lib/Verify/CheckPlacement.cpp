@@ -100,14 +100,27 @@ devicesOf(ParallelAttr parallel, ArrayRef<int64_t> placement) {
   return devices;
 }
 
-/// Every rank of a pair is on the pair's device. The paper's method moves ranks
-/// once more, so there the sketch does not decide.
+/// Whether the paper's method has moved ranks once more, so that the sketch
+/// does not decide. It leaves what it has computed.
+static FailureOr<bool> isMovedOnce(MigrationOp migration) {
+  if (migration.getPolicy() != Policy::Paper || migration.getCurrDevices())
+    return false;
+  if (migration.getCosts(CostUnit::Merged))
+    return true;
+  Refusal(migration, Rule::Placement)
+      << "has the paper's policy, but no etc.cost_matrix in merged, by which "
+         "the paper's method places roles";
+  return failure();
+}
+
+/// Every rank of a pair is on the pair's device.
 static LogicalResult checkPairs(const PlanUnderTest &plan,
                                 PlacementOp placement) {
   MigrationOp migration = plan.migration;
+  const FailureOr<bool> isMoved = isMovedOnce(migration);
+  if (failed(isMoved) || *isMoved)
+    return isMoved;
   auto pairs = migration.getOps<PairOp>();
-  if (pairs.empty() || migration.getPolicy() == Policy::Paper)
-    return success();
   ParallelAttr prev = migration.getPrev(), curr = migration.getCurr();
   const auto held = devicesOf(prev, migration.getPrevPlacement()),
              placed = devicesOf(curr, placement.getDevices());

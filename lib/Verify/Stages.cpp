@@ -38,7 +38,7 @@ static constexpr PassStages table[] = {
      Content::Programs | Content::Rounds, true},
     // It adds nothing, so a proof can be repeated.
     {"etc-verify-plan", Stage::Instructions, Stage::Proved, Stage::Proved,
-     Content::Placement | Content::Certificates | Content::Rounds, Content::None, true},
+     Content::Pairs | Content::Certificates | Content::Placement | Content::Rounds, Content::None, true},
     // clang-format on
 };
 
@@ -89,8 +89,8 @@ static LogicalResult checkStage(const PassStages &row, MigrationOp migration) {
                 << passesBetween(stage, row) << " first";
   diag << row.pass
        << (row.isNeeded || stage == row.leaves
-               ? " has run already"
-               : " comes too late, or has run already");
+               ? " has already run"
+               : " is too late, or has already run");
   return diag << ": it takes the stage '" << stringifyStage(row.takes)
               << "', this is '" << stringifyStage(stage) << "'";
 }

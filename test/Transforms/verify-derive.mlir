@@ -5,6 +5,7 @@ etc.migration @whole TP2 to TP1 nodes [2] layers 1 types [param : bf16 from mast
   etc.tensor "decoder.layers.{layer}.mlp.linear_fc1.weight" in layer [4, 2] split 0
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
   etc.certificate node kept 32 u [32] v [0] members [2]
+  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
   etc.placement [0]
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 80 safe 88 (%self = [0], %p1 = [1]) {
     etc.round 0 {
@@ -37,6 +38,7 @@ etc.migration @same_round TP2 to TP1 nodes [2] layers 1 types [param : bf16 from
   etc.tensor "decoder.layers.{layer}.mlp.linear_fc1.weight" in layer [4, 2] split 0
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
   etc.certificate node kept 32 u [32] v [0] members [2]
+  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
   etc.placement [0]
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 80 safe 88 (%self = [0], %p1 = [1]) {
     etc.round 0 {
@@ -68,6 +70,7 @@ etc.migration @too_much TP2 to TP1 nodes [2] layers 1 types [param : bf16 from m
   etc.tensor "decoder.layers.{layer}.mlp.linear_fc1.weight" in layer [4, 2] split 0
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
   etc.certificate node kept 32 u [32] v [0] members [2]
+  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
   etc.placement [0]
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 80 safe 88 (%self = [0], %p1 = [1]) {
     etc.round 0 {
@@ -101,6 +104,7 @@ etc.migration @forgotten TP2 to TP1 nodes [2] layers 1 types [param : bf16 from 
   etc.tensor "decoder.layers.{layer}.mlp.linear_fc1.weight" in layer [4, 2] split 0
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
   etc.certificate node kept 32 u [32] v [0] members [2]
+  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
   etc.placement [0]
   // expected-error @+1 {{never writes param of 'decoder.layers.0.mlp.linear_fc1.weight' from position 2 on, of [0:4]}}
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 80 safe 88 (%self = [0], %p1 = [1]) {
@@ -132,6 +136,7 @@ etc.migration @kept_of_all TP2 to TP1 nodes [2] layers 1 types [param : bf16 fro
   // expected-error @+1 {{is no least bound: u[0] could be lower (V10)}}
   etc.certificate device kept 24 u [24] v [0, 0] members [1, 1]
   etc.certificate node kept 48 u [48] v [0] members [2]
+  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
   etc.placement [0]
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 80 safe 88 (%self = [0], %p1 = [1]) {
     etc.round 0 {

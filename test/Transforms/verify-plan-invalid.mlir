@@ -3,6 +3,7 @@
 // Instructions stand in rounds.
 etc.migration @no_rounds PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
   etc.certificate node kept 32 u [32] v [0] members [3]
@@ -24,6 +25,7 @@ etc.migration @no_rounds PP2 to PP1 nodes [3] layers 2 types [master : f32] stag
 // Layer 1 never arrives.
 etc.migration @missing_receive PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
   etc.certificate node kept 32 u [32] v [0] members [3]
@@ -46,6 +48,7 @@ etc.migration @missing_receive PP2 to PP1 nodes [3] layers 2 types [master : f32
 // Half of it does.
 etc.migration @part_missing PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
   etc.certificate node kept 32 u [32] v [0] members [3]
@@ -69,6 +72,7 @@ etc.migration @part_missing PP2 to PP1 nodes [3] layers 2 types [master : f32] s
 // A hole between two pieces.
 etc.migration @hole PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
   etc.certificate node kept 32 u [32] v [0] members [3]
@@ -92,6 +96,7 @@ etc.migration @hole PP2 to PP1 nodes [3] layers 2 types [master : f32] stage ins
 // Two pieces overlap.
 etc.migration @double_write PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
   etc.certificate node kept 32 u [32] v [0] members [3]
@@ -116,6 +121,7 @@ etc.migration @double_write PP2 to PP1 nodes [3] layers 2 types [master : f32] s
 // The previous shape is longer: positions 4 to 7 are not the current role's.
 etc.migration @outside PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4] prev [8]
+  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
   etc.certificate node kept 32 u [32] v [0] members [3]
@@ -141,6 +147,7 @@ etc.migration @foreign_tensor PP2 to PP1 nodes [3] layers 2 types [master : f32]
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.tensor "embedding.weight" in embed [4]
   etc.tensor "output.weight" in head [4] tied_to "embedding.weight"
+  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
   etc.certificate node kept 32 u [32] v [0] members [3]
@@ -165,6 +172,7 @@ etc.migration @foreign_tensor PP2 to PP1 nodes [3] layers 2 types [master : f32]
 // Device 1 sends what device 0 holds.
 etc.migration @foreign_read PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
   etc.certificate node kept 32 u [32] v [0] members [3]
@@ -188,6 +196,7 @@ etc.migration @foreign_read PP2 to PP1 nodes [3] layers 2 types [master : f32] s
 // Device 1 frees what device 0 holds.
 etc.migration @foreign_release PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
   etc.certificate node kept 32 u [32] v [0] members [3]
@@ -211,6 +220,7 @@ etc.migration @foreign_release PP2 to PP1 nodes [3] layers 2 types [master : f32
 // Previous state is released whole.
 etc.migration @part_release PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
   etc.certificate node kept 32 u [32] v [0] members [3]
@@ -234,6 +244,7 @@ etc.migration @part_release PP2 to PP1 nodes [3] layers 2 types [master : f32] s
 // Once is enough.
 etc.migration @double_release PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
   etc.certificate node kept 32 u [32] v [0] members [3]
@@ -258,6 +269,7 @@ etc.migration @double_release PP2 to PP1 nodes [3] layers 2 types [master : f32]
 // Layer 0 is current state without a copy.
 etc.migration @bound_release PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
   etc.certificate node kept 32 u [32] v [0] members [3]
@@ -282,6 +294,7 @@ etc.migration @bound_release PP2 to PP1 nodes [3] layers 2 types [master : f32] 
 // Layer 1 is freed a round before it is sent.
 etc.migration @read_after_release PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
   etc.certificate node kept 32 u [32] v [0] members [3]
@@ -307,6 +320,7 @@ etc.migration @read_after_release PP2 to PP1 nodes [3] layers 2 types [master : 
 // A message of 16 bytes.
 etc.migration @send_slab PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
   etc.certificate node kept 32 u [32] v [0] members [3]
@@ -330,6 +344,7 @@ etc.migration @send_slab PP2 to PP1 nodes [3] layers 2 types [master : f32] stag
 // And where it arrives.
 etc.migration @recv_slab PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
   etc.certificate node kept 32 u [32] v [0] members [3]
@@ -353,6 +368,7 @@ etc.migration @recv_slab PP2 to PP1 nodes [3] layers 2 types [master : f32] stag
 // 16 old, 16 new and 16 bytes of staging.
 etc.migration @peak PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
   etc.certificate node kept 32 u [32] v [0] members [3]
@@ -376,6 +392,7 @@ etc.migration @peak PP2 to PP1 nodes [3] layers 2 types [master : f32] stage ins
 // The same where nothing is released.
 etc.migration @safe_peak PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
   etc.certificate node kept 32 u [32] v [0] members [3]
@@ -399,6 +416,7 @@ etc.migration @safe_peak PP2 to PP1 nodes [3] layers 2 types [master : f32] stag
 // What is freed a round late counts until then: state is 16 bytes, staging 16, whatever is stated.
 etc.migration @late_release PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
   etc.certificate node kept 32 u [32] v [0] members [3]
@@ -424,6 +442,7 @@ etc.migration @late_release PP2 to PP1 nodes [3] layers 2 types [master : f32] s
 // A device does one thing.
 etc.migration @two_programs PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
   etc.certificate node kept 32 u [32] v [0] members [3]
@@ -450,6 +469,7 @@ etc.migration @two_programs PP2 to PP1 nodes [3] layers 2 types [master : f32] s
 // expected-error @+1 {{has no etc.placement; run etc-defragment first}}
 etc.migration @no_placement PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
   etc.certificate node kept 32 u [32] v [0] members [3]
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
@@ -471,6 +491,7 @@ etc.migration @no_placement PP2 to PP1 nodes [3] layers 2 types [master : f32] s
 // Current state on a dead device.
 etc.migration @dead PP2 to PP1 nodes [3] failed [0] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.pair P0T0 replicas [0] from none on [0]
   // expected-error @+1 {{gives current rank 0 to device 0, which is dead}}
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -494,6 +515,7 @@ etc.migration @dead PP2 to PP1 nodes [3] failed [0] layers 2 types [master : f32
 // Or on one that leaves.
 etc.migration @draining PP2 to PP1 nodes [3] draining [0] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
   // expected-error @+1 {{gives current rank 0 to device 0, which is draining}}
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
@@ -518,6 +540,7 @@ etc.migration @draining PP2 to PP1 nodes [3] draining [0] layers 2 types [master
 // expected-error @+1 {{device 1 of prev rank 1 has no program}}
 etc.migration @idle_holder PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
   etc.certificate node kept 32 u [32] v [0] members [3]
@@ -535,6 +558,7 @@ etc.migration @idle_holder PP2 to PP1 nodes [3] layers 2 types [master : f32] st
 // expected-error @+1 {{device 2 of curr rank 0 has no program}}
 etc.migration @idle_taker PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.pair P0T0 replicas [0] from none on [2]
   etc.placement [2]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
   etc.certificate node kept 32 u [32] v [0] members [3]
@@ -557,6 +581,7 @@ etc.migration @idle_taker PP2 to PP1 nodes [3] layers 2 types [master : f32] sta
 // Device 1 was rank 1, stage 1.
 etc.migration @wrong_prev_role PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
   etc.certificate node kept 32 u [32] v [0] members [3]
@@ -580,6 +605,7 @@ etc.migration @wrong_prev_role PP2 to PP1 nodes [3] layers 2 types [master : f32
 // Device 0 is to be rank 0.
 etc.migration @wrong_curr_role PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
   etc.certificate node kept 32 u [32] v [0] members [3]
@@ -604,6 +630,7 @@ etc.migration @wrong_curr_role PP2 to PP1 nodes [3] layers 2 types [master : f32
 // expected-error @+1 {{programs have devices with roles that no rank has}}
 etc.migration @stranger PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
   etc.certificate node kept 32 u [32] v [0] members [3]
@@ -628,6 +655,7 @@ etc.migration @stranger PP2 to PP1 nodes [3] layers 2 types [master : f32] stage
 // Device 0 waits for one that does nothing.
 etc.migration @idle_peer PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
   etc.certificate node kept 32 u [32] v [0] members [3]
@@ -651,6 +679,8 @@ etc.migration @idle_peer PP2 to PP1 nodes [3] layers 2 types [master : f32] stag
 // Device 2 receives from device 1, which sends to device 0 alone.
 etc.migration @wrong_peer PP2 to DP2 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
+  etc.pair P0T0 replicas [1] from none on [2]
   etc.placement [0, 2]
   etc.certificate device kept 32 u [0] v [16, 16] members [1, 1]
   etc.certificate node kept 32 u [32] v [0] members [3]
@@ -679,6 +709,7 @@ etc.migration @wrong_peer PP2 to DP2 nodes [3] layers 2 types [master : f32] sta
 // Nobody sends what device 0 waits for.
 etc.migration @missing_send PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
   etc.certificate node kept 32 u [32] v [0] members [3]
@@ -702,6 +733,7 @@ etc.migration @missing_send PP2 to PP1 nodes [3] layers 2 types [master : f32] s
 // Sent in round 0, expected in round 1.
 etc.migration @other_round PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
   etc.certificate node kept 32 u [32] v [0] members [3]
@@ -728,6 +760,7 @@ etc.migration @other_round PP2 to PP1 nodes [3] layers 2 types [master : f32] st
 // Cut in two at one end, whole at the other.
 etc.migration @other_pieces PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
   etc.certificate node kept 32 u [32] v [0] members [3]
@@ -753,6 +786,7 @@ etc.migration @other_pieces PP2 to PP1 nodes [3] layers 2 types [master : f32] s
 // expected-error @+1 {{has no etc.certificate of the device level; run etc-solve-assignment first}}
 etc.migration @no_certificate PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
   etc.placement [0]
   etc.certificate node kept 32 u [32] v [0] members [3]
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
@@ -775,6 +809,7 @@ etc.migration @no_certificate PP2 to PP1 nodes [3] layers 2 types [master : f32]
 // expected-error @+1 {{has no etc.certificate of the node level; run etc-solve-assignment first}}
 etc.migration @no_node_certificate PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
@@ -796,6 +831,7 @@ etc.migration @no_node_certificate PP2 to PP1 nodes [3] layers 2 types [master :
 // Role P0T0 shares 16 bytes with either previous role: 0 + 15 do not cover that.
 etc.migration @weak_dual PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
   etc.placement [0]
   // expected-error @+1 {{proves nothing: u[0] + v[0] is 15, less than the 16 bytes of row 0 that column 0 has (V10)}}
   etc.certificate device kept 16 u [15] v [0, 0] members [1, 1]
@@ -819,6 +855,7 @@ etc.migration @weak_dual PP2 to PP1 nodes [3] layers 2 types [master : f32] stag
 // Duals of 17 prove less than what is claimed.
 etc.migration @dear_dual PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
   etc.placement [0]
   // expected-error @+1 {{proves nothing: its duals prove 17 bytes kept, it states 16 (V10)}}
   etc.certificate device kept 16 u [17] v [0, 0] members [1, 1]
@@ -842,6 +879,7 @@ etc.migration @dear_dual PP2 to PP1 nodes [3] layers 2 types [master : f32] stag
 // Duals of 16 prove 16 bytes, not 15.
 etc.migration @claim PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
   etc.placement [0]
   // expected-error @+1 {{proves nothing: its duals prove 16 bytes kept, it states 15 (V10)}}
   etc.certificate device kept 15 u [16] v [0, 0] members [1, 1]
@@ -865,6 +903,7 @@ etc.migration @claim PP2 to PP1 nodes [3] layers 2 types [master : f32] stage in
 // Device 1 may take the role, too.
 etc.migration @members PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
   etc.placement [0]
   // expected-error @+1 {{does not count the devices that may take a role}}
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 0]
@@ -888,6 +927,7 @@ etc.migration @members PP2 to PP1 nodes [3] layers 2 types [master : f32] stage 
 // One node, one column.
 etc.migration @columns PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
   // expected-error @+1 {{has 2 columns, expected 1}}
@@ -911,6 +951,9 @@ etc.migration @columns PP2 to PP1 nodes [3] layers 2 types [master : f32] stage 
 // Device 1 passes on what arrives in the same round.
 etc.migration @relayed_early DP1 to DP3 nodes [3] layers 1 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.pair P0T0 replicas [0] from none on [1]
+  etc.pair P0T0 replicas [1] from none on [2]
+  etc.pair P0T0 replicas [2] from P0T0 replicas [0]
   etc.placement [1, 2, 0]
   etc.certificate device kept 16 u [0] v [16] members [1]
   etc.certificate node kept 48 u [16] v [0] members [3]
@@ -939,6 +982,9 @@ etc.migration @relayed_early DP1 to DP3 nodes [3] layers 1 types [master : f32] 
 // Device 2 counts on device 1 having had it before the migration.
 etc.migration @relayed_after_all DP1 to DP3 nodes [3] layers 1 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.pair P0T0 replicas [0] from none on [1]
+  etc.pair P0T0 replicas [1] from none on [2]
+  etc.pair P0T0 replicas [2] from P0T0 replicas [0]
   etc.placement [1, 2, 0]
   etc.certificate device kept 16 u [0] v [16] members [1]
   etc.certificate node kept 48 u [16] v [0] members [3]
@@ -970,6 +1016,9 @@ etc.migration @relayed_after_all DP1 to DP3 nodes [3] layers 1 types [master : f
 // Device 2 expects it from one relay further on.
 etc.migration @another_hop DP1 to DP3 nodes [3] layers 1 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.pair P0T0 replicas [0] from none on [1]
+  etc.pair P0T0 replicas [1] from none on [2]
+  etc.pair P0T0 replicas [2] from P0T0 replicas [0]
   etc.placement [1, 2, 0]
   etc.certificate device kept 16 u [0] v [16] members [1]
   etc.certificate node kept 48 u [16] v [0] members [3]
@@ -1001,6 +1050,9 @@ etc.migration @another_hop DP1 to DP3 nodes [3] layers 1 types [master : f32] st
 // Device 0 never receives it.
 etc.migration @relays_what_it_kept DP1 to DP3 nodes [3] layers 1 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.pair P0T0 replicas [0] from none on [1]
+  etc.pair P0T0 replicas [1] from none on [2]
+  etc.pair P0T0 replicas [2] from P0T0 replicas [0]
   etc.placement [1, 2, 0]
   etc.certificate device kept 16 u [0] v [16] members [1]
   etc.certificate node kept 48 u [16] v [0] members [3]
@@ -1031,6 +1083,7 @@ etc.migration @relays_what_it_kept DP1 to DP3 nodes [3] layers 1 types [master :
 // The peak is real, and more than the request allows.
 etc.migration @beyond_bytes PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions attributes {budget_bytes = 47 : i64} {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
   etc.certificate node kept 32 u [32] v [0] members [3]
@@ -1054,6 +1107,7 @@ etc.migration @beyond_bytes PP2 to PP1 nodes [3] layers 2 types [master : f32] s
 // 1.49 times the larger state, which is 32 bytes.
 etc.migration @beyond_ratio PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions attributes {budget_ppm = 1490000 : i64} {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
   etc.certificate node kept 32 u [32] v [0] members [3]
@@ -1103,6 +1157,8 @@ etc.migration @silent_twin PP1 to PP2 nodes [2] layers 2 types [master : f32] st
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.tensor "embedding.weight" in embed [4]
   etc.tensor "output.weight" in head [4] tied_to "embedding.weight"
+  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
+  etc.pair P1T0 replicas [0] from none on [1]
   etc.placement [0, 1]
   etc.certificate device kept 32 u [32, 0] v [0] members [1]
   etc.certificate node kept 64 u [32, 32] v [0] members [2]
@@ -1129,6 +1185,8 @@ etc.migration @false_twin PP1 to PP2 nodes [2] layers 2 types [master : f32] sta
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.tensor "embedding.weight" in embed [4]
   etc.tensor "output.weight" in head [4] tied_to "embedding.weight"
+  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
+  etc.pair P1T0 replicas [0] from none on [1]
   etc.placement [0, 1]
   etc.certificate device kept 32 u [32, 0] v [0] members [1]
   etc.certificate node kept 64 u [32, 32] v [0] members [2]
@@ -1153,6 +1211,7 @@ etc.migration @false_twin PP1 to PP2 nodes [2] layers 2 types [master : f32] sta
 // Nobody has 40 bytes of what has 32: true, and no bound worth stating.
 etc.migration @loose_dual PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
   // expected-error @+1 {{is no least bound: u[0] could be lower (V10)}}
@@ -1177,6 +1236,7 @@ etc.migration @loose_dual PP2 to PP1 nodes [3] layers 2 types [master : f32] sta
 etc.migration @less_than_the_bound PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.tensor "decoder.norm.weight" in final [4]
+  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
   etc.placement [0]
   // expected-error @+1 {{proves 32 bytes kept, the programs keep 16 (V11)}}
   etc.certificate device kept 32 u [32] v [0, 0] members [1, 1]
@@ -1191,6 +1251,77 @@ etc.migration @less_than_the_bound PP2 to PP1 nodes [3] layers 2 types [master :
     etc.round 0 {
       etc.send [L1, final] [master] %self to %p1
       etc.release [L1, final] [master] on %self
+    }
+  }
+}
+
+// -----
+
+// A slab that is not stated.
+etc.migration @no_slabs PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
+  etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
+  etc.placement [0]
+  etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
+  etc.certificate node kept 32 u [32] v [0] members [3]
+  // expected-error @+1 {{states no send slab, it is 0 bytes (V8)}}
+  etc.program @"P0T0 <- P0T0" P0T0 from P0T0 peak 48 safe 48 (%self = [0], %p1 = [1]) {
+    etc.round 0 {
+      etc.refer [L0] [master] on %self
+      etc.recv [L1] [master] %p1 to %self
+    }
+  }
+  etc.program @"none <- P1T0" none from P1T0 slabs 16, 0 peak 32 safe 32 (%self = [1], %p1 = [0]) {
+    etc.round 0 {
+      etc.send [L1] [master] %self to %p1
+      etc.release [L1] [master] on %self
+    }
+  }
+}
+
+// -----
+
+// Every replica has a pair.
+// expected-error @+1 {{has no etc.pair of P0T0 replica 0; run etc-solve-assignment first}}
+etc.migration @no_pair PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
+  etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.placement [0]
+  etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
+  etc.certificate node kept 32 u [32] v [0] members [3]
+  etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
+    etc.round 0 {
+      etc.refer [L0] [master] on %self
+      etc.recv [L1] [master] %p1 to %self
+    }
+  }
+  etc.program @"none <- P1T0" none from P1T0 slabs 16, 0 peak 32 safe 32 (%self = [1], %p1 = [0]) {
+    etc.round 0 {
+      etc.send [L1] [master] %self to %p1
+      etc.release [L1] [master] on %self
+    }
+  }
+}
+
+// -----
+
+// The paper's method leaves its costs: without them the policy excuses nothing.
+// expected-error @+1 {{has the paper's policy, but no etc.cost_matrix in merged, by which the paper's method places roles (V1)}}
+etc.migration @not_the_papers PP2 to PP1 nodes [3] layers 2 types [master : f32] policy paper stage instructions {
+  etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
+  etc.placement [0]
+  etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
+  etc.certificate node kept 32 u [32] v [0] members [3]
+  etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
+    etc.round 0 {
+      etc.refer [L0] [master] on %self
+      etc.recv [L1] [master] %p1 to %self
+    }
+  }
+  etc.program @"none <- P1T0" none from P1T0 slabs 16, 0 peak 32 safe 32 (%self = [1], %p1 = [0]) {
+    etc.round 0 {
+      etc.send [L1] [master] %self to %p1
+      etc.release [L1] [master] on %self
     }
   }
 }

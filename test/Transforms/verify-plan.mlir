@@ -6,6 +6,7 @@
 // CHECK:       etc.release [L1] [master] on %self
 etc.migration @two_stages_to_one PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
   etc.placement [0]
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
   etc.certificate node kept 32 u [32] v [0] members [3]
@@ -29,6 +30,8 @@ etc.migration @two_stages_to_one PP2 to PP1 nodes [3] layers 2 types [master : f
 // CHECK-LABEL: etc.migration @fixed
 etc.migration @fixed PP2 to PP2 on [1, 0] nodes [2] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.pair P0T0 replicas [0] from P1T0 replicas [0]
+  etc.pair P1T0 replicas [0] from P0T0 replicas [0]
   etc.placement [1, 0]
   etc.certificate device kept 32 u [16, 16] v [0, 0] members [1, 1]
   etc.certificate node kept 32 u [16, 16] v [0] members [2]
@@ -55,6 +58,9 @@ etc.migration @fixed PP2 to PP2 on [1, 0] nodes [2] layers 2 types [master : f32
 // CHECK:       etc.send [L0] [master] %self to %p1 hop 1
 etc.migration @relayed DP1 to DP3 nodes [3] layers 1 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.pair P0T0 replicas [0] from none on [1]
+  etc.pair P0T0 replicas [1] from none on [2]
+  etc.pair P0T0 replicas [2] from P0T0 replicas [0]
   etc.placement [1, 2, 0]
   etc.certificate device kept 16 u [0] v [16] members [1]
   etc.certificate node kept 48 u [16] v [0] members [3]

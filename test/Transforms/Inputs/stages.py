@@ -80,7 +80,7 @@ PASSES = {
     ),
     "etc-verify-plan": (
         "instructions",
-        ["placement", "certificate device", "certificate node", "program"],
+        ["pair", "certificate device", "certificate node", "placement", "program"],
     ),
 }
 # What stands in such an op, one line each; that one is missing is for etc-verify-plan to find.
