@@ -1,9 +1,8 @@
 //===- CheckPlanFile.cpp - V12: a plan file against its migration ---------===//
 
-#include "Comparison.h"
+#include "FileTensors.h"
+#include "dialect/ModelName.h"
 #include "etc/Verify/Boundaries.h"
-
-#include "llvm/ADT/StringMap.h"
 
 #include <numeric>
 
@@ -24,36 +23,32 @@ public:
   LogicalResult run();
 
 private:
+  LogicalResult checkModel();
   LogicalResult checkConfiguration(Side side, const fb::Configuration &file);
   LogicalResult checkPlacement();
   LogicalResult checkBarred();
-  LogicalResult checkTensorCount();
-  LogicalResult checkTensors();
-  LogicalResult checkTensor(const Twine &name, const fb::Tensor &tensor,
-                            TensorOp op, StateAttr state);
-  TensorOp find(StringRef name, StringRef type) const;
   LogicalResult checkPrograms();
   LogicalResult checkCertificates();
 
   MigrationOp migration;
   const fb::Plan &plan;
   Comparison comparison;
-  /// The templates of a name; several where types differ in shape.
-  llvm::StringMap<SmallVector<TensorOp, 1>> tensors;
 };
 
 } // namespace
 
-/// Numbers of a plan file, as attributes have them; none where it has no list.
-template <typename Vector>
-static SmallVector<int64_t> numbersOf(const Vector *list) {
-  return list ? SmallVector<int64_t>(list->begin(), list->end())
-              : SmallVector<int64_t>();
-}
-
 //===----------------------------------------------------------------------===//
 // The world
 //===----------------------------------------------------------------------===//
+
+LogicalResult FileChecker::checkModel() {
+  if (failed(comparison.words("model", plan.model()->c_str(),
+                              getModelName(migration))))
+    return failure();
+  return comparison.numbers(
+      "", {{"vocab", static_cast<int64_t>(plan.vocab()),
+            static_cast<int64_t>(migration.getVocab().value_or(0))}});
+}
 
 LogicalResult FileChecker::checkConfiguration(Side side,
                                               const fb::Configuration &file) {
@@ -105,110 +100,6 @@ LogicalResult FileChecker::checkBarred() {
   llvm::sort(barred);
   barred.erase(llvm::unique(barred), barred.end());
   return comparison.lists("barred", numbersOf(plan.barred()), barred);
-}
-
-//===----------------------------------------------------------------------===//
-// Tensors
-//===----------------------------------------------------------------------===//
-
-static bool hasType(TensorOp op, StringRef type) {
-  return !op.getTypes() ||
-         llvm::any_of(op.getTypes()->getAsValueRange<StringAttr>(),
-                      [&](StringRef name) { return name == type; });
-}
-
-/// Whether elements of the type are what a plan file calls so.
-static bool isOf(Type type, fb::DType dtype) {
-  switch (dtype) {
-  case fb::DType::bf16:
-    return type.isBF16();
-  case fb::DType::fp16:
-    return type.isF16();
-  case fb::DType::fp32:
-    return type.isF32();
-  case fb::DType::fp64:
-    return type.isF64();
-  case fb::DType::i64:
-    return type.isInteger(64);
-  case fb::DType::u8:
-    return type.isInteger(8);
-  }
-  return false;
-}
-
-TensorOp FileChecker::find(StringRef name, StringRef type) const {
-  auto it = tensors.find(name);
-  if (it == tensors.end())
-    return nullptr;
-  auto op =
-      llvm::find_if(it->second, [&](TensorOp op) { return hasType(op, type); });
-  return op != it->second.end() ? *op : nullptr;
-}
-
-LogicalResult FileChecker::checkTensor(const Twine &name,
-                                       const fb::Tensor &tensor, TensorOp op,
-                                       StateAttr state) {
-  if (!isOf(state.getDtype(), tensor.dtype())) {
-    std::string wanted;
-    llvm::raw_string_ostream(wanted) << state.getDtype();
-    return comparison.words(name, fb::EnumNameDType(tensor.dtype()), wanted);
-  }
-  // A tied copy has the shapes of what it is a copy of.
-  if (op.getTiedTo())
-    if (TensorOp primary = find(*op.getTiedTo(), state.getName()))
-      op = primary;
-  const SmallVector<int64_t> shape = numbersOf(tensor.shape()),
-                             prev = numbersOf(tensor.prev_shape());
-  if (failed(comparison.lists(name + ".shape", shape, op.getShape())) ||
-      failed(comparison.lists(name + ".prev_shape", prev.empty() ? shape : prev,
-                              op.getShapeOn(Side::Prev))))
-    return failure();
-  return comparison.lists(name + ".view", numbersOf(tensor.view()),
-                          op.getView().value_or(ArrayRef<int64_t>()));
-}
-
-/// One of each layer and expert, and of each of its types.
-LogicalResult FileChecker::checkTensorCount() {
-  int64_t count = 0;
-  for (TensorOp op : migration.getOps<TensorOp>()) {
-    if (!op.isOn(migration.getPrev()) && !op.isOn(migration.getCurr()))
-      continue;
-    int64_t instances = 1;
-    if (op.getPart() == Part::Layer)
-      instances =
-          llvm::count_if(llvm::seq<int64_t>(0, migration.getLayers()),
-                         [&](int64_t layer) { return op.isInLayer(layer); });
-    if (op.isOfExpert())
-      instances *= migration.getExperts().value_or(1);
-    count += instances * (op.getTypes() ? op.getTypes()->size()
-                                        : migration.getTypes().size());
-  }
-  return comparison.numbers(
-      "tensors",
-      {{".size", static_cast<int64_t>(plan.tensors()->size()), count}});
-}
-
-LogicalResult FileChecker::checkTensors() {
-  for (TensorOp op : migration.getOps<TensorOp>())
-    tensors[op.getName()].push_back(op);
-  llvm::StringMap<StateAttr> states;
-  for (StateAttr state : migration.getTypes().getAsRange<StateAttr>())
-    states[state.getName()] = state;
-  for (const fb::Tensor *tensor : *plan.tensors()) {
-    const flatbuffers::String *name =
-        tensor->pattern() < 0 ? tensor->name()
-                              : plan.patterns()->Get(tensor->pattern());
-    const StringRef type = tensor->type()->c_str();
-    StateAttr state = states.lookup(type);
-    TensorOp op = find(name->c_str(), type);
-    if (!state || !op)
-      return comparison.words(Twine(tensor->name()->c_str()) + " of " + type,
-                              "a tensor", "none");
-    if (failed(checkTensor(Twine(tensor->name()->c_str()) + " of " + type,
-                           *tensor, op, state)))
-      return failure();
-  }
-  return checkTensorCount();
 }
 
 //===----------------------------------------------------------------------===//
@@ -266,6 +157,12 @@ LogicalResult FileChecker::checkPrograms() {
 
 /// The duals of each quantity. The referee compares the summary with them.
 LogicalResult FileChecker::checkCertificates() {
+  const size_t count = plan.certificates() ? plan.certificates()->size() : 0;
+  if (failed(comparison.numbers("certificates",
+                                {{".size", static_cast<int64_t>(count),
+                                  static_cast<int64_t>(llvm::range_size(
+                                      migration.getOps<CertificateOp>()))}})))
+    return failure();
   for (CertificateOp op : migration.getOps<CertificateOp>()) {
     const fb::Quantity quantity = op.getLevel() == Level::Device
                                       ? fb::Quantity::moved_bytes
@@ -289,10 +186,12 @@ LogicalResult FileChecker::checkCertificates() {
 }
 
 LogicalResult FileChecker::run() {
-  if (failed(checkConfiguration(Side::Prev, *plan.prev())) ||
+  if (failed(checkModel()) ||
+      failed(checkConfiguration(Side::Prev, *plan.prev())) ||
       failed(checkConfiguration(Side::Curr, *plan.curr())) ||
       failed(checkPlacement()) || failed(checkBarred()) ||
-      failed(checkTensors()) || failed(checkPrograms()))
+      failed(checkFileTensors(migration, plan, comparison)) ||
+      failed(checkPrograms()))
     return failure();
   return checkCertificates();
 }

@@ -1,6 +1,6 @@
 //===- CheckRequest.cpp - V13: a migration against its request ------------===//
 
-#include "Comparison.h"
+#include "RequestModel.h"
 #include "etc/Verify/Boundaries.h"
 
 #include <numeric>
@@ -22,9 +22,9 @@ public:
 private:
   LogicalResult checkSide(Side side, std::optional<ArrayRef<int64_t>> devices);
   LogicalResult checkSplit(Side side);
+  LogicalResult checkLayout(Side side, ArrayRef<int64_t> layers);
   LogicalResult checkWords();
   LogicalResult checkBudget();
-  LogicalResult checkTypes();
 
   const request::SideSpec &ask(Side side) const {
     return side == Side::Prev ? request.prev : request.curr;
@@ -70,19 +70,65 @@ RequestChecker::checkSide(Side side, std::optional<ArrayRef<int64_t>> devices) {
   return checkSplit(side);
 }
 
-/// The layers of each stage, by the words that the request cuts them with. A
-/// pipeline layout counts its own.
+/// A pipeline layout without its repetitions: "E(t|)*2L" is "Et|t|L".
+static std::string spellOut(StringRef layout) {
+  std::string text;
+  while (!layout.empty()) {
+    std::string unit = layout.take_front().str();
+    layout = layout.drop_front();
+    if (unit == "(") {
+      const auto [inner, rest] = layout.split(')');
+      unit = spellOut(inner);
+      layout = rest;
+    }
+    int64_t times = 1;
+    if (layout.consume_front("*"))
+      layout.consumeInteger(10, times);
+    while (times-- > 0)
+      text += unit;
+  }
+  return text;
+}
+
+/// A pipeline layout says what is in each chunk.
+LogicalResult RequestChecker::checkLayout(Side side, ArrayRef<int64_t> layers) {
+  std::string layout = ask(side).split.layout;
+  llvm::erase(layout, ',');
+  const std::string text = spellOut(layout);
+  SmallVector<StringRef> chunks;
+  StringRef(text).split(chunks, '|');
+  ParallelAttr made = migration.getParallel(side);
+  const int64_t last = made.getPp() - 1;
+  int64_t mtpStage = last;
+  SmallVector<int64_t> wanted;
+  for (auto [chunk, letters] : llvm::enumerate(chunks)) {
+    wanted.push_back(letters.count('t'));
+    if (letters.contains('m'))
+      mtpStage = static_cast<int64_t>(chunk) % made.getPp();
+  }
+  const std::string name = stringifySide(side).str();
+  if (failed(comparison.lists(name + ".layers of chunks", layers, wanted)))
+    return failure();
+  return comparison.numbers(
+      name, {{".mtp_stage", made.getMtpStage() < 0 ? last : made.getMtpStage(),
+              mtpStage}});
+}
+
+/// The layers of each stage, by the words that the request cuts them with.
 LogicalResult RequestChecker::checkSplit(Side side) {
   const request::PipelineSplit &split = ask(side).split;
-  if (!split.given() || !split.layout.empty())
+  if (!split.given())
     return success();
   ParallelAttr made = migration.getParallel(side);
   const int64_t pp = made.getPp(), chunks = pp * made.getVpp();
+  SmallVector<int64_t> ofChunks(made.getStages());
+  if (ofChunks.empty())
+    ofChunks.assign(chunks, request.model.layers / chunks);
+  if (!split.layout.empty())
+    return checkLayout(side, ofChunks);
   SmallVector<int64_t> layers(pp);
   for (int64_t chunk = 0; chunk < chunks; ++chunk)
-    layers[chunk % pp] += made.getStages().empty()
-                              ? request.model.layers / chunks
-                              : made.getStages()[chunk];
+    layers[chunk % pp] += ofChunks[chunk];
   SmallVector<int64_t> wanted(pp);
   wanted.front() = split.firstStage.value_or(0);
   wanted.back() += split.lastStage.value_or(0);
@@ -133,14 +179,6 @@ LogicalResult RequestChecker::checkBudget() {
         wanted(Unit::PartsPerMillion)}});
 }
 
-/// Buffers that are no state of the optimizer come on top.
-LogicalResult RequestChecker::checkTypes() {
-  for (const std::string &type : request.types)
-    if (!migration.lookupType(StringAttr::get(migration.getContext(), type)))
-      return comparison.words("the type " + type, "absent", "present");
-  return success();
-}
-
 LogicalResult RequestChecker::run() {
   if (failed(checkSide(Side::Prev, migration.getPrevDevices())) ||
       failed(checkSide(Side::Curr, migration.getCurrDevices())) ||
@@ -153,7 +191,7 @@ LogicalResult RequestChecker::run() {
           request.draining)) ||
       failed(checkWords()) || failed(checkBudget()))
     return failure();
-  return checkTypes();
+  return checkRequestModel(migration, request, comparison);
 }
 
 LogicalResult etc::verifyRequest(MigrationOp migration,
