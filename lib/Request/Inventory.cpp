@@ -246,8 +246,8 @@ static Error checkLists(const Input &input) {
   };
   if (has("devices") && has("roles"))
     return malformed(input.field,
-                     "\"devices\" and \"roles\" both say who holds what; give "
-                     "one of the two");
+                     "expected \"devices\" or \"roles\", got both; remove one "
+                     "of them");
   if (!has("devices") && !has("roles"))
     return malformed(input.field, "\"devices\" is missing");
   return Error::success();

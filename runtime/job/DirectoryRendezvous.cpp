@@ -32,7 +32,7 @@ public:
       if (*value)
         return **value;
       if (deadline.isOver())
-        return Status(ErrorKind::Peer, text(path, ": nobody wrote it within ",
+        return Status(ErrorKind::Peer, text(path, ": was not written within ",
                                             deadline.seconds(), " s"));
       std::this_thread::sleep_for(std::min(deadline.left(), Milliseconds(5)));
     }

@@ -176,7 +176,7 @@ class Describing(unittest.TestCase):
     def test_what_can_not_be_classified_is_named(self):
         self.refuse("meta: a rank does not see", stage(0), None, grid())
         self.refuse(
-            "head.weight: nothing says how tensor parallelism cuts it",
+            "head.weight: its tensor-parallel axis is unknown",
             stage(0, says=False),
             None,
             grid(),
@@ -184,21 +184,21 @@ class Describing(unittest.TestCase):
             splits={"norm.weight": None},
         )
         self.refuse(
-            "embedding.weight: with tp = 1 its shape does not say",
+            "embedding.weight: with tp = 1 its tensor-parallel axis can't be derived",
             Model(range(LAYERS), says=False),
             meta=meta(False),
         )
         odd = stage(0, says=False)
         odd.layers[0].down.weight = nn.Parameter(torch.zeros(4, 8))
         self.refuse(
-            "layers.{layer}.down.weight: is [4, 8] here and [8, 16] in the meta model",
+            "layers.{layer}.down.weight: has shape [4, 8] on this rank and",
             odd,
             None,
             grid(),
             meta=meta(False),
         )
         self.refuse(
-            "embedding.weight: is not cut into tp = 2, so [64, 8] of [64, 8] should be",
+            "embedding.weight: replicated over tp = 2; expected [64, 8] of",
             stage(0),
             None,
             grid(),

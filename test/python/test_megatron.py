@@ -258,14 +258,14 @@ class Refusals(unittest.TestCase):
         words = self.refused("sgd")
         self.assertIn("optimizer: sgd is not migrated; use adam", words)
         words = self.refused("", Settings(model={"perform_initialization": False}))
-        self.assertIn("does not say how it is cut", words)
+        self.assertIn("its tensor-parallel axis is not set", words)
 
     def test_what_keeps_state_in_another_way(self):
         for what, words in (
             ("optimizer_cpu_offload", "optimizer_cpu_offload is not migrated"),
             ("use_megatron_fsdp", "ddp_config: use_megatron_fsdp is not "),
-            ("partition_sizes", ".weight: several matrices in one, each "),
-            ("grouped experts", "linear_fc1.weight: TEGroupedMLP numbers "),
+            ("partition_sizes", ".weight: contains several matrices that "),
+            ("grouped experts", "linear_fc1.weight: the expert numbers of TEG"),
             ("graphable tracker", "RNG tracker: data-parallel-rng is a dict, which "),
         ):
             settings = Settings(model=EXPERTS) if "experts" in what else None

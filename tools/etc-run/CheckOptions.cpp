@@ -21,18 +21,20 @@ static Status checkFiles(const Options &options) {
     return usage("--in and --out are for state in host memory; use "
                  "--transport=gloo or local with --memory=host");
   if (hasIn && !options.journal.empty())
-    return usage("--journal keeps state that is nowhere else; the files of "
-                 "--in are still there after a failure, so leave it out");
+    return usage(
+        "--journal protects state that has no other copy; the files of "
+        "--in survive a failure, so remove --journal");
   if (hasIn && !options.from.empty())
-    return usage("--in and --from both say where the previous state is; leave "
-                 "one out");
+    return usage("--in and --from both give the previous state; remove one of "
+                 "them");
   if (options.isConversion() &&
       (options.ceiling || !options.trace.empty() || !options.report.empty()))
-    return usage(options.ceiling         ? "--ceiling"
-                 : options.trace.empty() ? "--report"
-                                         : "--trace",
-                 " is about rounds; --in with --out has none, but goes from "
-                 "file to file, unless --launch=N --transport=gloo is added");
+    return usage(
+        options.ceiling         ? "--ceiling"
+        : options.trace.empty() ? "--report"
+                                : "--trace",
+        " applies to rounds, and --in with --out has none: it converts "
+        "files; add --launch=N --transport=gloo to execute the plan");
   return Status::success();
 }
 

@@ -131,9 +131,10 @@ bool isAnswered(const Address &address, Clock::time_point deadline) {
 Result<Meeting> takeOffer(Member self, const Options &options) {
   const std::string path = meetingFile(options);
   if (!std::filesystem::is_directory(options.rendezvous))
-    return Status(ErrorKind::Usage, options.rendezvous +
-                                        ": is no directory; --rendezvous is an "
-                                        "empty one that all hosts share");
+    return Status(ErrorKind::Usage,
+                  options.rendezvous +
+                      ": is not a directory; --rendezvous takes "
+                      "an empty one that all hosts share");
   const auto deadline = Clock::now() + options.timeout;
   const std::string patience =
       text(" within ", options.timeout.count() / 1000.0, " s");
@@ -154,11 +155,12 @@ Result<Meeting> takeOffer(Member self, const Options &options) {
     std::this_thread::sleep_for(Milliseconds(20));
   } while (Clock::now() < deadline);
   if (!unanswered.empty())
-    return Status(ErrorKind::Peer,
-                  text(path, ": nobody answered at ", unanswered, patience,
-                       "; remove the file if a run that was killed left it"));
+    return Status(
+        ErrorKind::Peer,
+        text(path, ": no process answered at ", unanswered, patience,
+             "; if an earlier run that was killed left the file, remove it"));
   return Status(ErrorKind::Peer,
-                text("rank ", self.rank, ": rank 0 has not come to ",
+                text("rank ", self.rank, ": rank 0 did not appear in ",
                      options.rendezvous, patience));
 }
 
@@ -170,8 +172,8 @@ Result<Address> findAddress(const Options &options) {
   const std::string port = readVariable("MASTER_PORT");
   if (host.empty() || port.empty())
     return Status(ErrorKind::Usage,
-                  "processes that a launcher started need --rendezvous=DIR, an "
-                  "empty directory that all of them see, or "
+                  "processes started by a launcher need --rendezvous=DIR, an "
+                  "empty directory that all of them share, or "
                   "--control=HOST:PORT, or MASTER_ADDR and MASTER_PORT");
   Result<Address> address = parseAddress(host + ":" + port);
   // torchrun keeps a store of its own at the port that it tells.

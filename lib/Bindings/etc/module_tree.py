@@ -94,7 +94,7 @@ def _layer_number(
         return index
     if layer_count is None or layer_count != len(layers) * stages:
         raise ValueError(
-            f"layers say no layer_number, and {layer_count} do not lie evenly on "
-            f"{stages} stages: this one has {len(layers)}"
+            f"layers have no layer_number, and {layer_count} layers are not divided "
+            f"evenly among {stages} stages: this stage has {len(layers)}"
         )
     return index + grid.get("pp_rank", 0) * len(layers)

@@ -41,7 +41,7 @@ def find_split(
     if axis == "unknown":
         if local is None or not has_meta:
             raise ValueError(
-                f"{template}: nothing says how tensor parallelism cuts it; pass "
+                f"{template}: its tensor-parallel axis is unknown; pass "
                 f"splits={{{template!r}: axis or None}}"
             )
         axis = _inferred(template, shape, local, tp)
@@ -50,7 +50,8 @@ def find_split(
         return Split(shape, axis)
     if shape[axis] % stride:
         raise ValueError(
-            f"{template}: {shape[axis]} is not {stride} (partition_stride) equal parts"
+            f"{template}: {shape[axis]} rows do not divide into {stride} equal parts "
+            f"(partition_stride)"
         )
     planning = (*shape[:axis], stride, shape[axis] // stride, *shape[axis + 1 :])
     return Split(planning, axis + 1, shape)
@@ -83,11 +84,11 @@ def _of_placements(template: str, parameter: Any) -> int | None:
         if parameter.device_mesh.size(mesh_axis) == 1 and not placement.is_shard():
             continue
         if placement.is_partial():
-            raise ValueError(f"{template}: a partial DTensor holds no state")
+            raise ValueError(f"{template}: is a partial DTensor, which holds no state")
         if placement.is_shard():
             axes.append(placement.dim)
     if len(axes) > 1:
-        raise ValueError(f"{template}: is cut along several axes of its device mesh")
+        raise ValueError(f"{template}: is sharded along several of its axes")
     return axes[0] if axes else None
 
 
@@ -109,8 +110,8 @@ def _inferred(
     """By shape, as in the paper: the axis of which this rank has 1/tp."""
     if tp == 1:
         raise ValueError(
-            f"{template}: with tp = 1 its shape does not say how tensor parallelism "
-            f"cuts it; pass splits={{{template!r}: axis or None}}"
+            f"{template}: with tp = 1 its tensor-parallel axis can't be derived from "
+            f"its shape; pass splits={{{template!r}: axis or None}}"
         )
     if shape == local:
         return None
@@ -124,8 +125,8 @@ def _inferred(
     ):
         return axes[0]
     raise ValueError(
-        f"{template}: is {list(local)} here and {list(shape)} in the meta model, which "
-        f"no cut of one axis into tp = {tp} explains"
+        f"{template}: has shape {list(local)} on this rank and {list(shape)} in the "
+        f"meta model; expected them to differ by a factor of tp = {tp} in one axis"
     )
 
 
@@ -137,15 +138,15 @@ def _check(
     tp: int,
 ) -> None:
     if axis is not None and not 0 <= axis < len(shape):
-        raise ValueError(f"{template}: has no axis {axis}, its shape is {list(shape)}")
+        raise ValueError(f"{template}: axis {axis} is not in shape {list(shape)}")
     if local is None:
         return
     expected = tuple(
         extent // tp if i == axis else extent for i, extent in enumerate(shape)
     )
     if expected != local:
-        how = "is not cut" if axis is None else f"is cut along axis {axis}"
+        how = "replicated" if axis is None else f"sharded along axis {axis}"
         raise ValueError(
-            f"{template}: {how} into tp = {tp}, so {list(expected)} of {list(shape)} "
-            f"should be here; it is {list(local)}"
+            f"{template}: {how} over tp = {tp}; expected {list(expected)} of "
+            f"{list(shape)} on this rank, got {list(local)}"
         )

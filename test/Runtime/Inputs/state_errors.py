@@ -112,14 +112,14 @@ fails(
 )
 fails(
     "--in=checkpoint --journal=journal",
-    "--journal keeps state that is nowhere else; the files of --in are still there after a failure, so leave it out",
+    "--journal protects state that has no other copy; the files of --in survive a failure, so remove --journal",
 )
-fails("--in=checkpoint --from=journal", "--in and --from both say where the previous state is; leave one out")
+fails("--in=checkpoint --from=journal", "--in and --from both give the previous state; remove one of them")
 for option in ("--trace=new", "--report=new", "--ceiling"):
     fails(
         f"--in=checkpoint --out=new {option}",
-        f"{option.split('=')[0]} is about rounds; --in with --out has none, but goes from file to file, unless "
-        "--launch=N --transport=gloo is added",
+        f"{option.split('=')[0]} applies to rounds, and --in with --out has none: it converts files; add "
+        "--launch=N --transport=gloo to execute the plan",
     )
 assert not os.path.exists("new")
 

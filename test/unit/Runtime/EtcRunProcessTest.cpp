@@ -176,9 +176,9 @@ TEST_F(EtcRunLaunched, NamesWhatAKilledRunLeft) {
   patience = 1;
   Ended ended = launch(here, 3);
   EXPECT_EQ(ended.out, "etc-run: " + file +
-                           ": nobody answered at 127.0.0.1:1 within 1 s; "
-                           "remove the file if a run that was killed left "
-                           "it\nexit 3\n");
+                           ": no process answered at 127.0.0.1:1 within 1 s; "
+                           "if an earlier run that was killed left the "
+                           "file, remove it\nexit 3\n");
 }
 
 TEST_F(EtcRunLaunched, RefusesAStrangersFile) {
@@ -195,9 +195,10 @@ TEST_F(EtcRunLaunched, RefusesAStrangersFile) {
 TEST_F(EtcRunLaunched, MeetsInADirectory) {
   meeting = directory / "none";
   Ended ended = launch(here, 3);
-  EXPECT_EQ(ended.out, "etc-run: " + meeting.string() +
-                           ": is no directory; --rendezvous is an empty one "
-                           "that all hosts share\nexit 2\n");
+  EXPECT_EQ(ended.out,
+            "etc-run: " + meeting.string() +
+                ": is not a directory; --rendezvous takes an empty one "
+                "that all hosts share\nexit 2\n");
 }
 
 TEST_F(EtcRunGloo, MissingPeersEndTheRun) {

@@ -262,8 +262,9 @@ TEST_F(Malformed, Launchers) {
   };
   for (const Case &wrong : {
            Case{"RANK=0 WORLD_SIZE=4", "",
-                "processes that a launcher started need --rendezvous=DIR, an "
-                "empty directory that all of them see, or --control=HOST:PORT, "
+                "processes started by a launcher need --rendezvous=DIR, an "
+                "empty directory that all of them share, or "
+                "--control=HOST:PORT, "
                 "or MASTER_ADDR and MASTER_PORT"},
            Case{"RANK=0 WORLD_SIZE=4 MASTER_ADDR=localhost MASTER_PORT=29500",
                 "",

@@ -62,8 +62,8 @@ def parameters_of(
 def _of_chunk(model: Any, grid: Mapping[str, int]) -> Iterator[Parameter]:
     if not is_model(model):
         raise ValueError(
-            f"{type(model).__name__}: is no GPTModel of Megatron-Core; describe it "
-            f"with etc.describe and migrate it with etc.prepare"
+            f"{type(model).__name__}: is not a GPTModel of Megatron-Core; use "
+            f"etc.describe and etc.prepare for other models"
         )
     _check_buffers(model)
     modules = dict(model.named_modules())
@@ -99,8 +99,8 @@ def _block(local_name: str, layer: int) -> str:
     blocks = {"embedding": "embed", "decoder": "final", "output_layer": "head"}
     if top not in blocks:
         raise ValueError(
-            f"{local_name}: is none of embedding, decoder and output_layer, and is "
-            f"not moved; train without {top}"
+            f"{local_name}: expected a parameter of embedding, decoder or "
+            f"output_layer; others can't be migrated, so train without {top}"
         )
     return blocks[top]
 
@@ -111,18 +111,18 @@ def _check_known(local_name: str, modules: Mapping[str, Any], tensor: Any) -> No
         kind = type(modules[".".join(parents[: i + 1])]).__name__
         if kind in SEVERAL_EXPERTS:
             raise ValueError(
-                f"{local_name}: {kind} numbers experts in a way that is not read; "
+                f"{local_name}: the expert numbers of {kind} are not supported; "
                 f"train with moe_grouped_gemm=False"
             )
     if hasattr(tensor, "partition_sizes"):
         raise ValueError(
-            f"{local_name}: several matrices in one, each cut for itself "
-            f"(partition_sizes), are not moved; only attention and MLP layers are"
+            f"{local_name}: contains several matrices that are sharded separately "
+            f"(partition_sizes); this is supported in attention and MLP layers only"
         )
     if not tensor.requires_grad:
         raise ValueError(
-            f"{local_name}: is frozen, so it has no optimizer state as others have; "
-            f"set requires_grad, with a learning rate of 0"
+            f"{local_name}: is frozen and therefore has no optimizer state; set "
+            f"requires_grad, with a learning rate of 0"
         )
 
 
@@ -132,8 +132,8 @@ def _check_buffers(model: Any) -> None:
         for leaf, buffer in module._buffers.items():
             if buffer is not None and leaf not in module._non_persistent_buffers_set:
                 raise ValueError(
-                    f"{path}.{leaf}: is a buffer with state, and only parameters are "
-                    f"moved; switch off what needs it"
+                    f"{path}.{leaf}: is a buffer with state, but only parameters are "
+                    f"migrated; disable the feature that needs it"
                 )
 
 
@@ -142,8 +142,9 @@ def _cut(local_name: str, module: Any, leaf: str, tensor: Any) -> tuple[Any, int
     stated = getattr(tensor, "tensor_model_parallel", False)
     if not stated and leaf == "weight" and _is_cut_module(module):
         raise ValueError(
-            f"{local_name}: does not say how it is cut, as perform_initialization="
-            f"False leaves it; set tensor_model_parallel and partition_dim of it"
+            f"{local_name}: its tensor-parallel axis is not set, as with "
+            f"perform_initialization=False; set its tensor_model_parallel and "
+            f"partition_dim"
         )
     if not stated:
         return None, 1
