@@ -1,5 +1,4 @@
-//===- BoundariesFixture.h - A planned request to change ---------*- C++
-//-*-===//
+//===- BoundariesFixture.h - A planned request to change -------*- C++ -*-===//
 
 #ifndef ETC_TEST_UNIT_VERIFY_BOUNDARIESFIXTURE_H
 #define ETC_TEST_UNIT_VERIFY_BOUNDARIESFIXTURE_H
