@@ -1,6 +1,7 @@
 #include "simulate/Cluster.h"
 
 #include "plan/InputFile.h"
+#include "simulate/ShippedClusters.h"
 
 #include <nlohmann/json.hpp>
 
@@ -61,19 +62,34 @@ Result<Cluster> readFields(const std::string &path, const Json &json) {
   return cluster;
 }
 
+Result<Cluster> parseCluster(const std::string &description,
+                             const std::string &place) {
+  Json json = Json::parse(description, nullptr, false);
+  if (!json.is_object())
+    return Status(ErrorKind::Usage, text(place, ": expected a JSON object"));
+  try {
+    return readFields(place, json);
+  } catch (const std::exception &error) {
+    return Status(ErrorKind::Usage, text(place, ": ", error.what()));
+  }
+}
+
 } // namespace
 
-Result<Cluster> etc::runtime::readCluster(const std::string &path) {
+std::vector<std::string> etc::runtime::shippedClusters() {
+  std::vector<std::string> names;
+  for (const ShippedCluster &cluster : kShippedClusters)
+    names.push_back(cluster.name);
+  return names;
+}
+
+Result<Cluster> etc::runtime::readCluster(const std::string &nameOrPath) {
+  for (const ShippedCluster &cluster : kShippedClusters)
+    if (nameOrPath == cluster.name)
+      return parseCluster(cluster.description, nameOrPath);
   constexpr uint64_t mostBytes = 1 << 20;
-  Result<std::string> content = etc::plan::readInput(path, mostBytes);
+  Result<std::string> content = etc::plan::readInput(nameOrPath, mostBytes);
   if (!content)
     return content.status();
-  Json json = Json::parse(*content, nullptr, false);
-  if (!json.is_object())
-    return Status(ErrorKind::Usage, text(path, ": expected a JSON object"));
-  try {
-    return readFields(path, json);
-  } catch (const std::exception &error) {
-    return Status(ErrorKind::Usage, text(path, ": ", error.what()));
-  }
+  return parseCluster(*content, nameOrPath);
 }

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace etc::runtime {
 
@@ -29,9 +30,13 @@ struct Cluster {
   double acknowledgementShare = 0;
 };
 
-/// Reads a description in JSON; docs/cluster-format.md says what stands there.
-/// The error names file and field.
-plan::Result<Cluster> readCluster(const std::string &path);
+/// The names of the clusters that are shipped, "h100" among them, ascending.
+std::vector<std::string> shippedClusters();
+
+/// A shipped cluster by its name, or the description in JSON that is in the
+/// file of that path; docs/cluster-format.md defines its fields. The error
+/// names file and field.
+plan::Result<Cluster> readCluster(const std::string &nameOrPath);
 
 } // namespace etc::runtime
 

@@ -192,6 +192,20 @@ TEST_F(ClusterFile, NamesWhatIsWrong) {
             "/nonexistent: cannot open: No such file or directory");
 }
 
+TEST(ClusterFiles, AreShippedByName) {
+  EXPECT_EQ(shippedClusters(),
+            (std::vector<std::string>{"gb200", "h100", "paper-cluster-a",
+                                      "paper-cluster-b"}));
+  for (const std::string &name : shippedClusters()) {
+    auto shipped = readCluster(name),
+         file = readCluster(ETC_CLUSTERS "/" + name + ".json");
+    ASSERT_TRUE(shipped && file);
+    EXPECT_EQ(shipped->name, file->name);
+    EXPECT_EQ(shipped->portRate, file->portRate);
+    EXPECT_EQ(shipped->portsPerNode, file->portsPerNode);
+  }
+}
+
 TEST(ClusterFiles, AllCanBeRead) {
   for (const char *name :
        {"paper-cluster-a", "paper-cluster-b", "h100", "gb200"}) {
