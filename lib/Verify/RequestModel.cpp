@@ -228,10 +228,10 @@ LogicalResult ModelChecker::checkMlps() {
   for (auto [what, isOfExpert, layers] :
        {std::tuple("the MLPs of dense layers", false, dense),
         {"the experts", true, model.layers - dense}}) {
-    const bool isThere =
-        llvm::any_of(migration.getOps<TensorOp>(), [&](TensorOp op) {
+    const bool isThere = llvm::any_of(
+        migration.getOps<TensorOp>(), [of = isOfExpert](TensorOp op) {
           return op.getPart() == Part::Layer && isWeight(op, "linear_fc2") &&
-                 op.isOfExpert() == isOfExpert &&
+                 op.isOfExpert() == of &&
                  !op.getName().contains(".shared_experts.");
         });
     if (failed(comparison.words(what, isThere ? "present" : "absent",
