@@ -34,10 +34,14 @@ static SmallVector<Rectangle> unitsOf(WorkloadOp workload,
                                       const TensorTable &table) {
   SmallVector<Rectangle> units;
   const int64_t slices = table.getSliceCount(/*ofExperts=*/false);
+  auto isOneTensor = [](WorkloadAttr id) {
+    return id.getPart() == Part::Layer && id.getTensor();
+  };
+  ArrayAttr ids = workload.getWid();
   // A tensor that is named by itself is part of a unit that others complete.
-  const ArrayAttr ids = canonicalWorkloads(
-      table, workload.getWid(),
-      table.getTypes(workload.getWt().value_or(ArrayAttr())));
+  if (llvm::any_of(ids.getAsRange<WorkloadAttr>(), isOneTensor))
+    ids = canonicalWorkloads(
+        table, ids, table.getTypes(workload.getWt().value_or(ArrayAttr())));
   for (auto id : ids.getAsRange<WorkloadAttr>()) {
     if (id.getPart() != Part::Layer || id.getReplicated() || id.getTensor() ||
         id.hasExperts())
