@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <numeric>
 
 using namespace etc;
 using Json = nlohmann::ordered_json;
@@ -20,11 +21,15 @@ class JsonWriter {
 public:
   JsonWriter(const fb::Plan &plan,
              const std::optional<std::vector<int64_t>> &devices)
-      : plan(plan), index(plan), devices(devices) {}
+      : plan(plan), index(plan), devices(devices) {
+    nameTables();
+  }
 
   Json write() const;
 
 private:
+  void nameTables();
+  void nameOf(const fb::Program &program);
   Json world() const;
   Json sketch() const;
   Json certificates() const;
@@ -41,8 +46,54 @@ private:
   const fb::Plan &plan;
   plan::PlanIndex index;
   const std::optional<std::vector<int64_t>> &devices;
+  /// What the tables list: all, or what the devices that are wanted name.
+  /// Ascending; JSON numbers entries by their position here.
+  std::vector<uint32_t> namedTensors, namedShards;
 };
 } // namespace
+
+static void sortUnique(std::vector<uint32_t> &numbers) {
+  std::sort(numbers.begin(), numbers.end());
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+}
+
+static int64_t positionOf(uint32_t number, const std::vector<uint32_t> &in) {
+  return std::lower_bound(in.begin(), in.end(), number) - in.begin();
+}
+
+void JsonWriter::nameOf(const fb::Program &program) {
+  for (const auto *shards : {program.prev_shards(), program.curr_shards()})
+    namedShards.insert(namedShards.end(), shards->begin(), shards->end());
+  for (const fb::Round *round : *program.rounds())
+    for (const fb::Op *op : *round->ops())
+      namedTensors.insert(namedTensors.end(), {op->tensor(), op->source()});
+}
+
+void JsonWriter::nameTables() {
+  if (!devices) {
+    namedTensors.resize(plan.tensors()->size());
+    namedShards.resize(plan.shards()->size());
+    std::iota(namedTensors.begin(), namedTensors.end(), 0);
+    std::iota(namedShards.begin(), namedShards.end(), 0);
+    return;
+  }
+  for (const fb::Program *program : *plan.programs())
+    if (std::any_of(program->devices()->begin(), program->devices()->end(),
+                    [&](uint32_t device) { return isWanted(device); }))
+      nameOf(*program);
+  sortUnique(namedShards);
+  for (uint32_t shard : namedShards)
+    namedTensors.push_back(plan.shards()->Get(shard)->tensor());
+  sortUnique(namedTensors);
+}
+
+static Json positions(const flatbuffers::Vector<uint32_t> &numbers,
+                      const std::vector<uint32_t> &in) {
+  Json result = Json::array();
+  for (uint32_t number : numbers)
+    result.push_back(positionOf(number, in));
+  return result;
+}
 
 template <typename Vector> static Json list(const Vector *values) {
   Json result = Json::array();
@@ -102,7 +153,8 @@ Json JsonWriter::certificates() const {
 
 Json JsonWriter::tensors() const {
   Json result = Json::array();
-  for (const fb::Tensor *tensor : *plan.tensors()) {
+  for (uint32_t number : namedTensors) {
+    const fb::Tensor *tensor = plan.tensors()->Get(number);
     Json entry = {{"name", tensor->name()->str()},
                   {"type", tensor->type()->str()},
                   {"dtype", fb::EnumNameDType(tensor->dtype())},
@@ -124,12 +176,13 @@ Json JsonWriter::tensors() const {
 
 Json JsonWriter::shards() const {
   Json result = Json::array();
-  for (uint32_t shard = 0; shard < plan.shards()->size(); ++shard) {
+  for (uint32_t shard : namedShards) {
     Json boxes = Json::array();
     for (uint32_t box = 0; box < index.boxCount(shard); ++box)
       boxes.push_back(boxJson(index.shardBox(shard, box)));
-    result.push_back(
-        {{"tensor", plan.shards()->Get(shard)->tensor()}, {"boxes", boxes}});
+    result.push_back({{"tensor", positionOf(plan.shards()->Get(shard)->tensor(),
+                                            namedTensors)},
+                      {"boxes", boxes}});
   }
   return result;
 }
@@ -142,9 +195,9 @@ Json JsonWriter::op(const fb::Op &op, uint32_t program,
   if (transfers)
     entry["peer"] =
         index.program(program).peers()->Get(op.peer())->devices()->Get(replica);
-  entry["tensor"] = op.tensor();
+  entry["tensor"] = positionOf(op.tensor(), namedTensors);
   if (op.source() != op.tensor())
-    entry["source"] = op.source();
+    entry["source"] = positionOf(op.source(), namedTensors);
   if (op.kind() != fb::OpKind::release)
     entry["box"] = boxJson(index.opBox(op));
   if (op.from_curr())
@@ -163,8 +216,8 @@ Json JsonWriter::device(uint32_t rank) const {
     rounds.push_back(std::move(ops));
   }
   return {{"device", index.device(rank)},
-          {"prev", list(entry.prev_shards())},
-          {"curr", list(entry.curr_shards())},
+          {"prev", positions(*entry.prev_shards(), namedShards)},
+          {"curr", positions(*entry.curr_shards(), namedShards)},
           {"rounds", std::move(rounds)}};
 }
 
