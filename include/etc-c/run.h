@@ -14,8 +14,7 @@
  * which the caller frees. Messages are one line and state what is wrong.
  *
  * Threads. Any thread may read a plan. A migration may be used by one thread
- * at a time, except that any thread may call etc_migration_abort*() and
- * etc_migration_outcome().
+ * at a time, except by etc_migration_abort*() and etc_migration_outcome().
  *
  * Versions. Functions and fields are added, never changed or removed; structs
  * begin with their size, so that programs built against an older header
@@ -127,8 +126,7 @@ typedef enum etc_counted {
   ETC_URGENT_BYTES = 1
 } etc_counted;
 
-/* A bound and its proof (docs/plan-format.md). Duals live as long as the plan.
- */
+/* A bound and its proof (docs/plan-format.md), valid as long as the plan. */
 typedef struct etc_certificate {
   uint32_t struct_size;
   etc_quantity quantity;
@@ -166,8 +164,7 @@ typedef struct etc_plan etc_plan;
 ETC_API etc_error *etc_plan_open(const char *path, etc_plan **plan);
 ETC_API etc_error *etc_plan_read(const void *bytes, size_t size,
                                  etc_plan **plan);
-/* Migrations keep what they need of their plan, so it may be freed before them.
- * NULL is ignored. */
+/* Migrations keep what they need, so it may be freed before. Ignores NULL. */
 ETC_API void etc_plan_free(etc_plan *plan);
 
 /* Checks the plan's rules again, box by box. */
@@ -176,6 +173,10 @@ ETC_API etc_error *etc_plan_verify(const etc_plan *plan);
 ETC_API const void *etc_plan_bytes(const etc_plan *plan, size_t *size);
 /* Equal plans have equal fingerprints, on any machine. */
 ETC_API uint64_t etc_plan_fingerprint(const etc_plan *plan);
+/* Since 4. The part of a plan that one participant runs, with the plan's
+ * fingerprint; docs/plan-format.md says what it lacks. The caller owns it. */
+ETC_API etc_error *etc_plan_slice(const etc_plan *plan, uint32_t participant,
+                                  etc_plan **slice);
 /* Labels for display, such as "gpt2" and "PP4TP2". */
 ETC_API const char *etc_plan_model(const etc_plan *plan);
 ETC_API const char *etc_plan_label(const etc_plan *plan, etc_side side);
@@ -242,9 +243,8 @@ typedef struct etc_memory {
   /* Returns memory for a current tensor or, if `tensor` is NULL, for staging;
    * NULL if there is none. It must be aligned to at least 64 bytes. Nothing
    * else may use it, on any stream: memory that overlaps a tensor of the
-   * migration is rejected and remains the caller's.
-   * Current tensors are allocated in the round that first writes them, before
-   * the round moves anything. */
+   * migration is rejected and remains the caller's. Current tensors are
+   * allocated in the round that first writes them, before it moves anything. */
   void *(*allocate)(void *context, const etc_tensor_info *tensor,
                     uint64_t bytes);
   /* Called when a previous tensor or staging is no longer needed, or when a

@@ -41,6 +41,12 @@ PlanPointer readPlan(nb::bytes bytes) {
   return PlanPointer(plan);
 }
 
+PlanHandle slicePlan(const PlanHandle &self, uint32_t participant) {
+  etc_plan *slice = nullptr;
+  check(etc_plan_slice(self.plan.get(), participant, &slice));
+  return PlanHandle{PlanPointer(slice)};
+}
+
 nb::bytes planBytes(const PlanHandle &self) {
   size_t size = 0;
   const void *bytes = etc_plan_bytes(self.plan.get(), &size);
@@ -202,6 +208,7 @@ NB_MODULE(_run, m) {
       .def_static("read",
                   [](nb::bytes bytes) { return PlanHandle{readPlan(bytes)}; })
       .def("bytes", &planBytes)
+      .def("slice", &slicePlan)
       .def("verify",
            [](const PlanHandle &self) {
              check(etc_plan_verify(self.plan.get()));

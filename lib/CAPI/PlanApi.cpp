@@ -47,6 +47,17 @@ static etc_error *refuseNull(const char *function) {
       (std::string(function) + ": an argument is NULL").c_str());
 }
 
+/// What shows a plan needs all of it.
+static etc_error *refuseSlice(const char *function, const etc_plan *plan) {
+  return planOf(plan).slice()
+             ? etc_error_new(ETC_ERROR_USAGE,
+                             (std::string(function) +
+                              ": the plan is the slice of one participant; "
+                              "give the whole plan")
+                                 .c_str())
+             : nullptr;
+}
+
 static etc_error *finish(etc::Answer answer, etc_text **text) {
   if (!answer.error.empty())
     return etc_error_new(answer.kind, answer.error.c_str());
@@ -165,9 +176,11 @@ etc_error *etc_planner_which_nodes(const char *request, uint32_t count,
 
 etc_error *etc_planner_ranks(const etc_plan *plan, const char *const *hosts,
                              size_t count, etc_text **text) {
-  return guarded([&] {
+  return guarded([&]() -> etc_error * {
     if (!plan || !text || (count && !hosts))
       return refuseNull("etc_planner_ranks");
+    if (etc_error *error = refuseSlice("etc_planner_ranks", plan))
+      return error;
     return finish(etc::askRanks(planOf(plan),
                                 std::vector<std::string>(hosts, hosts + count)),
                   text);
@@ -177,9 +190,11 @@ etc_error *etc_planner_ranks(const etc_plan *plan, const char *const *hosts,
 etc_error *etc_planner_report(const etc_plan *plan,
                               const etc_planner_options *options,
                               etc_text **text) {
-  return guarded([&] {
+  return guarded([&]() -> etc_error * {
     if (!plan || !text)
       return refuseNull("etc_planner_report");
+    if (etc_error *error = refuseSlice("etc_planner_report", plan))
+      return error;
     return finish(etc::askReport(planOf(plan), readOptions(options)), text);
   });
 }
@@ -187,6 +202,8 @@ etc_error *etc_planner_report(const etc_plan *plan,
 etc_error *etc_planner_json(const etc_plan *plan, const uint32_t *devices,
                             size_t count, etc_text **text) {
   return guarded([&]() -> etc_error * {
+    if (etc_error *error = refuseSlice("etc_planner_json", plan))
+      return error;
     std::optional<std::vector<int64_t>> wanted;
     if (devices)
       wanted.emplace(devices, devices + count);
@@ -200,6 +217,8 @@ etc_error *etc_planner_json(const etc_plan *plan, const uint32_t *devices,
 
 etc_error *etc_planner_summary(const etc_plan *plan, etc_text **text) {
   return guarded([&]() -> etc_error * {
+    if (etc_error *error = refuseSlice("etc_planner_summary", plan))
+      return error;
     std::string summary;
     llvm::raw_string_ostream os(summary);
     etc::writeSummary(planOf(plan), os);

@@ -40,6 +40,10 @@ Error etc::request::planOfFile(StringRef path, const Field &field,
   if (!file)
     return malformed(field, file.status().message());
   const plan::fb::Plan &last = file->plan();
+  if (last.slice())
+    return malformed(field, path + ": is the slice of rank " +
+                                std::to_string(last.slice()->rank()) +
+                                "; name the whole plan");
   if (last.model()->size() == 0)
     return malformed(field, path + ": does not say its model; plan it again");
   side.parallel = parallelismOf(*last.curr());

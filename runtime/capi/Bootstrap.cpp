@@ -2,6 +2,7 @@
 
 #include "engine/Peers.h"
 #include "job/PeerControl.h"
+#include "plan/Fingerprint.h"
 #include "transport/GlooTransport.h"
 #include "transport/NcclTransport.h"
 #include "transport/OwnAddress.h"
@@ -41,8 +42,7 @@ private:
 };
 
 std::vector<uint32_t> devicesOf(const OpenPlan &plan) {
-  const auto &participants = *plan.plan().participants();
-  return {participants.begin(), participants.end()};
+  return plan.index().participants();
 }
 
 /// Between two signs of life.
@@ -55,8 +55,8 @@ const std::string kUnable = "unable: ";
 /// What a participant is about to do, in words.
 std::string describeIntent(const OpenPlan &plan, etc_mode mode) {
   std::ostringstream intent;
-  intent << std::hex << plan.plan().hash() << std::dec << " of "
-         << plan.index().rankCount() << " participants, "
+  intent << std::hex << etc::plan::fingerprint(plan.index()) << std::dec
+         << " of " << plan.index().rankCount() << " participants, "
          << (mode == ETC_SAFE ? "safe" : "eager");
   return intent.str();
 }

@@ -20,6 +20,10 @@ Result<MigrationOptions> etc::runtime::checkOptions(const etc_options &given,
   if (given.participant >= index.rankCount())
     return refuse(text("participant ", given.participant, ": the plan has ",
                        index.rankCount(), " participants"));
+  if (!index.hasProgramOf(given.participant))
+    return refuse(text("participant ", given.participant,
+                       ": the plan is the slice of participant ",
+                       index.plan().slice()->rank()));
   if (given.transport != ETC_GLOO && given.transport != ETC_NCCL)
     return refuse(
         text("transport ", given.transport, ": expected ETC_GLOO or ETC_NCCL"));

@@ -5,6 +5,7 @@
 #include "plan/Configuration.h"
 #include "plan/Referee.h"
 #include "plan/Relays.h"
+#include "plan/Slice.h"
 
 using namespace etc;
 using namespace etc::runtime;
@@ -27,7 +28,7 @@ static const flatbuffers::Vector<uint32_t> &placementOf(const etc_plan *plan,
 static std::span<const Holding> holdingsOf(const etc_plan *plan, etc_side side,
                                            uint32_t participant) {
   const PlanIndex &index = plan->open->index();
-  if (participant >= index.rankCount())
+  if (participant >= index.rankCount() || !index.hasProgramOf(participant))
     return {};
   return index.holdings(index.participant(participant).program, sideOf(side));
 }
@@ -105,7 +106,28 @@ const void *etc_plan_bytes(const etc_plan *plan, size_t *size) {
 }
 
 uint64_t etc_plan_fingerprint(const etc_plan *plan) {
-  return plan->open->plan().hash();
+  return etc::plan::fingerprint(plan->open->index());
+}
+
+etc_error *etc_plan_slice(const etc_plan *plan, uint32_t participant,
+                          etc_plan **slice) {
+  if (!plan || !slice)
+    return usage("etc_plan_slice: an argument is NULL");
+  const PlanIndex &index = plan->open->index();
+  if (participant >= index.rankCount())
+    return usage(text("participant ", participant, ": the plan has ",
+                      index.rankCount(), " participants")
+                     .c_str());
+  if (index.plan().slice())
+    return usage("etc_plan_slice: the plan is a slice itself; take others from "
+                 "the whole plan");
+  try {
+    return deliver(OpenPlan::copy(etc::plan::slicePlan(
+                       index, etc::plan::FingerprintTree(index), participant)),
+                   slice);
+  } catch (const std::exception &error) {
+    return usage(error.what());
+  }
 }
 
 const char *etc_plan_model(const etc_plan *plan) {
@@ -194,12 +216,12 @@ etc_error *etc_plan_certificate(const etc_plan *plan, size_t index,
 }
 
 uint32_t etc_plan_node_count(const etc_plan *plan) {
-  return plan->open->plan().nodes()->size();
+  return plan->open->index().nodes().size();
 }
 
 uint32_t etc_plan_node_size(const etc_plan *plan, uint32_t node) {
-  const auto &nodes = *plan->open->plan().nodes();
-  return node < nodes.size() ? nodes.Get(node) : 0;
+  const std::vector<uint32_t> &nodes = plan->open->index().nodes();
+  return node < nodes.size() ? nodes[node] : 0;
 }
 
 uint32_t etc_plan_participant_count(const etc_plan *plan) {

@@ -1,6 +1,7 @@
 #include "engine/Keeping.h"
 
 #include "device/HostWorker.h"
+#include "plan/Fingerprint.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -72,7 +73,7 @@ Result<Journal> etc::runtime::openJournal(const Keeping &keeping,
   if (keeping.journals.empty())
     return Journal();
   JournalHeader header;
-  header.planHash = index.plan().hash();
+  header.planHash = plan::fingerprint(index);
   header.device = index.device(rank);
   header.rank = rank;
   header.rankCount = index.rankCount();

@@ -11,8 +11,7 @@ using namespace etc::runtime;
 LocalOutcome etc::runtime::runLocally(const PlanIndex &index,
                                       const RunOptions &options,
                                       const WorkerMaker &makeWorker) {
-  const auto &participants = *index.plan().participants();
-  LocalCluster cluster({participants.begin(), participants.end()});
+  LocalCluster cluster(index.participants());
   std::vector<std::unique_ptr<Worker>> workers;
   std::vector<std::unique_ptr<DeviceRun>> runs;
   for (uint32_t rank = 0; rank != index.rankCount(); ++rank) {

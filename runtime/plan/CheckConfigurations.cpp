@@ -42,9 +42,12 @@ static Status checkConfiguration(const fb::Configuration &c) {
 
 static Status checkPlacement(const char *side,
                              const fb::Configuration &configuration,
-                             const Uints &placement, uint64_t deviceCount) {
+                             const Uints &placement, uint64_t deviceCount,
+                             bool isSlice) {
   if (Status s = checkConfiguration(configuration); !s.ok())
     return under(side, s);
+  if (isSlice)
+    return Status::success();
   const std::string path = std::string(side) + "_placement";
   if (placement.size() != worldOf(configuration))
     return malformed(path, ": ", placement.size(), " entries, ", side, " has ",
@@ -58,11 +61,11 @@ static Status checkPlacement(const char *side,
 Status etc::plan::checkConfigurations(const fb::Plan &plan,
                                       uint64_t deviceCount) {
   if (Status s = checkPlacement("prev", *plan.prev(), *plan.prev_placement(),
-                                deviceCount);
+                                deviceCount, plan.slice() != nullptr);
       !s.ok())
     return s;
   return checkPlacement("curr", *plan.curr(), *plan.curr_placement(),
-                        deviceCount);
+                        deviceCount, plan.slice() != nullptr);
 }
 
 Status etc::plan::checkRole(const fb::Configuration &configuration,

@@ -1,6 +1,7 @@
 // Programs: devices, peers, shards, rounds and ops.
 
 #include "plan/FormatRules.h"
+#include "plan/World.h"
 
 #include <algorithm>
 #include <map>
@@ -12,7 +13,8 @@ namespace {
 
 class ProgramChecker {
 public:
-  explicit ProgramChecker(const fb::Plan &plan) : plan(plan) {}
+  explicit ProgramChecker(const fb::Plan &plan)
+      : plan(plan), participants(readWorld(plan)->participants) {}
 
   Status run();
 
@@ -27,12 +29,13 @@ private:
   Status checkOp(const fb::Program &program, const fb::Op &op);
 
   bool isParticipant(uint32_t device) const {
-    const uint32_t *begin = plan.participants()->data();
-    return std::binary_search(begin, begin + plan.participants()->size(),
-                              device);
+    return std::binary_search(participants.begin(), participants.end(), device);
   }
 
+  Status checkComplete(uint32_t longest) const;
+
   const fb::Plan &plan;
+  const std::vector<uint32_t> participants;
   std::map<uint32_t, uint32_t> programOfDevice;
 };
 
@@ -61,10 +64,24 @@ Status ProgramChecker::run() {
       return under(path, s);
     longest = std::max(longest, program.rounds()->size());
   }
-  for (uint32_t i = 0; i != plan.participants()->size(); ++i)
-    if (!programOfDevice.count(plan.participants()->Get(i)))
-      return malformed(item("participants", i), ": device ",
-                       plan.participants()->Get(i), " has no program");
+  return checkComplete(longest);
+}
+
+/// Everybody has a program, and every round of one a forecast.
+Status ProgramChecker::checkComplete(uint32_t longest) const {
+  if (const fb::Slice *slice = plan.slice()) {
+    if (!programOfDevice.count(participants[slice->rank()]))
+      return malformed("slice.rank: rank ", slice->rank(), " is device ",
+                       participants[slice->rank()], ", which has no program");
+    return longest <= plan.forecast()->size()
+               ? Status::success()
+               : malformed("forecast: ", plan.forecast()->size(),
+                           " entries, the program has ", longest, " rounds");
+  }
+  for (uint32_t i = 0; i != participants.size(); ++i)
+    if (!programOfDevice.count(participants[i]))
+      return malformed(item("participants", i), ": device ", participants[i],
+                       " has no program");
   if (plan.forecast()->size() != longest)
     return malformed("forecast: ", plan.forecast()->size(),
                      " entries, the longest program has ", longest, " rounds");

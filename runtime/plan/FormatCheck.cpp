@@ -1,6 +1,7 @@
 #include "plan/FormatCheck.h"
 
 #include "plan/FormatRules.h"
+#include "plan/World.h"
 
 using namespace etc::plan;
 
@@ -25,22 +26,47 @@ Status etc::plan::checkAscending(const std::string &path, const Uints &list) {
                    ", devices ascend");
 }
 
+/// What a slice has in short, or not at all, is not listed in full.
+static Status checkLeftOut(const fb::Plan &plan) {
+  if (!plan.slice())
+    return Status::success();
+  for (auto [name, list] : {std::pair("nodes", plan.nodes()),
+                            std::pair("participants", plan.participants()),
+                            std::pair("prev_placement", plan.prev_placement()),
+                            std::pair("curr_placement", plan.curr_placement()),
+                            std::pair("barred", plan.barred())})
+    if (list && list->size())
+      return malformed(name, ": a slice leaves it out");
+  if (plan.certificates() && plan.certificates()->size())
+    return malformed("certificates: a slice leaves them out");
+  if (plan.programs()->size() != 1 ||
+      plan.programs()->Get(0)->devices()->size() != 1)
+    return malformed("programs: a slice has one, of one device");
+  return Status::success();
+}
+
 static Status checkWorld(const fb::Plan &plan) {
-  uint64_t deviceCount = 0;
-  for (uint32_t i = 0; i != plan.nodes()->size(); ++i) {
-    if (plan.nodes()->Get(i) == 0)
-      return malformed(item("nodes", i), ": a node has at least one device");
-    deviceCount += plan.nodes()->Get(i);
-  }
-  const Uints &participants = *plan.participants();
-  if (participants.size() == 0)
-    return malformed("participants: at least one is needed");
-  if (Status s = checkAscending("participants", participants); !s.ok())
+  if (Status s = checkLeftOut(plan); !s.ok())
     return s;
-  uint32_t last = participants[participants.size() - 1];
-  if (last >= deviceCount)
-    return outOfRange(item("participants", participants.size() - 1), last,
-                      deviceCount);
+  const Result<World> world = readWorld(plan);
+  if (!world)
+    return world.status();
+  uint64_t deviceCount = 0;
+  for (uint32_t i = 0; i != world->nodes.size(); ++i) {
+    if (world->nodes[i] == 0)
+      return malformed(item("nodes", i), ": a node has at least one device");
+    deviceCount += world->nodes[i];
+  }
+  const std::vector<uint32_t> &participants = world->participants;
+  if (participants.empty())
+    return malformed("participants: at least one is needed");
+  if (Status s = checkAscending("participants", *plan.participants()); !s.ok())
+    return s;
+  if (participants.back() >= deviceCount)
+    return outOfRange(item("participants", participants.size() - 1),
+                      participants.back(), deviceCount);
+  if (plan.slice() && plan.slice()->rank() >= participants.size())
+    return outOfRange("slice.rank", plan.slice()->rank(), participants.size());
   return checkConfigurations(plan, deviceCount);
 }
 

@@ -140,6 +140,8 @@ static Status checkFeatures(const fb::Plan &plan) {
   if (uint64_t unknown = plan.features() & ~kPlanFeatures)
     return malformed("needs features that this build does not know (bits ",
                      hex(unknown), ")");
+  if ((plan.slice() != nullptr) != ((plan.features() & kSliceFeature) != 0))
+    return malformed("features: a slice has bit 1, and no other plan");
   return Status::success();
 }
 

@@ -16,8 +16,10 @@ namespace etc::plan {
 
 /// The format version that this build reads and writes.
 constexpr uint32_t kPlanVersion = 2;
+/// The file is the slice of one rank, and of no use to whoever needs all.
+constexpr uint64_t kSliceFeature = 1;
 /// The feature bits that this build knows.
-constexpr uint64_t kPlanFeatures = 0;
+constexpr uint64_t kPlanFeatures = kSliceFeature;
 
 /// An open plan, mapped from a file. The mapping lives as long as the object;
 /// moving it keeps pointers valid.

@@ -22,7 +22,7 @@ collectHoldings(const fb::Plan &plan,
 }
 
 PlanIndex::PlanIndex(const fb::Plan &plan)
-    : plan_(&plan), bounds_(plan.bounds()->data()) {
+    : plan_(&plan), bounds_(plan.bounds()->data()), world_(*readWorld(plan)) {
   facts_.reserve(plan.tensors()->size());
   for (uint32_t t = 0; t != plan.tensors()->size(); ++t) {
     const fb::Tensor &facts = tensor(t);
@@ -42,7 +42,7 @@ PlanIndex::PlanIndex(const fb::Plan &plan)
       participants_[*rankOf(program(p).devices()->Get(i))] = {p, i};
   }
   uint64_t end = 0;
-  for (uint32_t count : *plan.nodes())
+  for (uint32_t count : world_.nodes)
     nodeEnds_.push_back(end += count);
 }
 
@@ -129,12 +129,11 @@ bool PlanIndex::bindsMemory(uint32_t program, const fb::Op &op) const {
 }
 
 std::optional<uint32_t> PlanIndex::rankOf(uint32_t device) const {
-  const uint32_t *begin = plan_->participants()->data();
-  const uint32_t *end = begin + plan_->participants()->size();
-  const uint32_t *it = std::lower_bound(begin, end, device);
-  if (it == end || *it != device)
+  const std::vector<uint32_t> &all = world_.participants;
+  auto it = std::lower_bound(all.begin(), all.end(), device);
+  if (it == all.end() || *it != device)
     return std::nullopt;
-  return static_cast<uint32_t>(it - begin);
+  return static_cast<uint32_t>(it - all.begin());
 }
 
 uint32_t PlanIndex::nodeOf(uint32_t device) const {

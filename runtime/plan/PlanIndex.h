@@ -6,6 +6,7 @@
 
 #include "etc/Geometry.h"
 #include "plan/TensorSize.h"
+#include "plan/World.h"
 
 #include <cstdint>
 #include <optional>
@@ -80,11 +81,20 @@ public:
   bool bindsMemory(uint32_t program, const fb::Op &op) const;
 
   // Devices. Rank r is participant r.
-  uint32_t rankCount() const { return plan_->participants()->size(); }
-  uint32_t device(uint32_t rank) const {
-    return plan_->participants()->Get(rank);
+  uint32_t rankCount() const { return world_.participants.size(); }
+  uint32_t device(uint32_t rank) const { return world_.participants[rank]; }
+  /// Of all ranks, ascending.
+  const std::vector<uint32_t> &participants() const {
+    return world_.participants;
   }
+  /// The devices of each node.
+  const std::vector<uint32_t> &nodes() const { return world_.nodes; }
   std::optional<uint32_t> rankOf(uint32_t device) const;
+  /// Whether the rank's program is here: of a slice, only its own is.
+  bool hasProgramOf(uint32_t rank) const {
+    return !plan_->slice() || plan_->slice()->rank() == rank;
+  }
+  /// Needs the rank's program.
   Participant participant(uint32_t rank) const { return participants_[rank]; }
   uint32_t nodeOf(uint32_t device) const;
 
@@ -108,6 +118,7 @@ private:
   std::vector<TensorFacts> facts_;
   std::vector<uint64_t> shardBytes_;
   std::vector<std::vector<Holding>> prev_, curr_;
+  World world_;
   std::vector<Participant> participants_;
   std::vector<uint64_t> nodeEnds_;
 };

@@ -1,5 +1,6 @@
 #include "plan/Referee.h"
 
+#include "plan/Fingerprint.h"
 #include "plan/RefereeRules.h"
 
 #include <algorithm>
@@ -38,6 +39,9 @@ static Status checkAll(const PlanIndex &index) {
   for (uint32_t p = 0; p != index.programCount(); ++p)
     if (Status s = checkProgram(index, p); !s.ok())
       return s;
+  // What takes all programs was checked where there were all.
+  if (index.plan().slice())
+    return checkSlice(index);
   if (Status s = checkPairing(index); !s.ok())
     return s;
   if (Status s = checkSummary(index); !s.ok())

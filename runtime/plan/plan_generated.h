@@ -57,6 +57,10 @@ struct Certificate;
 struct CertificateBuilder;
 struct CertificateT;
 
+struct Slice;
+struct SliceBuilder;
+struct SliceT;
+
 struct Plan;
 struct PlanBuilder;
 struct PlanT;
@@ -1789,6 +1793,158 @@ inline flatbuffers::Offset<Certificate> CreateCertificateDirect(
 
 flatbuffers::Offset<Certificate> CreateCertificate(flatbuffers::FlatBufferBuilder &_fbb, const CertificateT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
 
+struct SliceT : public flatbuffers::NativeTable {
+  typedef Slice TableType;
+  uint32_t rank = 0;
+  std::vector<uint32_t> participants{};
+  std::vector<uint32_t> nodes{};
+  uint64_t rest = 0;
+  std::vector<uint64_t> path{};
+  uint64_t fingerprint = 0;
+};
+
+struct Slice FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef SliceT NativeTableType;
+  typedef SliceBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_RANK = 4,
+    VT_PARTICIPANTS = 6,
+    VT_NODES = 8,
+    VT_REST = 10,
+    VT_PATH = 12,
+    VT_FINGERPRINT = 14
+  };
+  uint32_t rank() const {
+    return GetField<uint32_t>(VT_RANK, 0);
+  }
+  bool mutate_rank(uint32_t _rank = 0) {
+    return SetField<uint32_t>(VT_RANK, _rank, 0);
+  }
+  const flatbuffers::Vector<uint32_t> *participants() const {
+    return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_PARTICIPANTS);
+  }
+  flatbuffers::Vector<uint32_t> *mutable_participants() {
+    return GetPointer<flatbuffers::Vector<uint32_t> *>(VT_PARTICIPANTS);
+  }
+  const flatbuffers::Vector<uint32_t> *nodes() const {
+    return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_NODES);
+  }
+  flatbuffers::Vector<uint32_t> *mutable_nodes() {
+    return GetPointer<flatbuffers::Vector<uint32_t> *>(VT_NODES);
+  }
+  uint64_t rest() const {
+    return GetField<uint64_t>(VT_REST, 0);
+  }
+  bool mutate_rest(uint64_t _rest = 0) {
+    return SetField<uint64_t>(VT_REST, _rest, 0);
+  }
+  const flatbuffers::Vector<uint64_t> *path() const {
+    return GetPointer<const flatbuffers::Vector<uint64_t> *>(VT_PATH);
+  }
+  flatbuffers::Vector<uint64_t> *mutable_path() {
+    return GetPointer<flatbuffers::Vector<uint64_t> *>(VT_PATH);
+  }
+  uint64_t fingerprint() const {
+    return GetField<uint64_t>(VT_FINGERPRINT, 0);
+  }
+  bool mutate_fingerprint(uint64_t _fingerprint = 0) {
+    return SetField<uint64_t>(VT_FINGERPRINT, _fingerprint, 0);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyField<uint32_t>(verifier, VT_RANK, 4) &&
+           VerifyOffsetRequired(verifier, VT_PARTICIPANTS) &&
+           verifier.VerifyVector(participants()) &&
+           VerifyOffsetRequired(verifier, VT_NODES) &&
+           verifier.VerifyVector(nodes()) &&
+           VerifyField<uint64_t>(verifier, VT_REST, 8) &&
+           VerifyOffsetRequired(verifier, VT_PATH) &&
+           verifier.VerifyVector(path()) &&
+           VerifyField<uint64_t>(verifier, VT_FINGERPRINT, 8) &&
+           verifier.EndTable();
+  }
+  SliceT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
+  void UnPackTo(SliceT *_o, const flatbuffers::resolver_function_t *_resolver = nullptr) const;
+  static flatbuffers::Offset<Slice> Pack(flatbuffers::FlatBufferBuilder &_fbb, const SliceT* _o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
+};
+
+struct SliceBuilder {
+  typedef Slice Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_rank(uint32_t rank) {
+    fbb_.AddElement<uint32_t>(Slice::VT_RANK, rank, 0);
+  }
+  void add_participants(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> participants) {
+    fbb_.AddOffset(Slice::VT_PARTICIPANTS, participants);
+  }
+  void add_nodes(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> nodes) {
+    fbb_.AddOffset(Slice::VT_NODES, nodes);
+  }
+  void add_rest(uint64_t rest) {
+    fbb_.AddElement<uint64_t>(Slice::VT_REST, rest, 0);
+  }
+  void add_path(flatbuffers::Offset<flatbuffers::Vector<uint64_t>> path) {
+    fbb_.AddOffset(Slice::VT_PATH, path);
+  }
+  void add_fingerprint(uint64_t fingerprint) {
+    fbb_.AddElement<uint64_t>(Slice::VT_FINGERPRINT, fingerprint, 0);
+  }
+  explicit SliceBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<Slice> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<Slice>(end);
+    fbb_.Required(o, Slice::VT_PARTICIPANTS);
+    fbb_.Required(o, Slice::VT_NODES);
+    fbb_.Required(o, Slice::VT_PATH);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<Slice> CreateSlice(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    uint32_t rank = 0,
+    flatbuffers::Offset<flatbuffers::Vector<uint32_t>> participants = 0,
+    flatbuffers::Offset<flatbuffers::Vector<uint32_t>> nodes = 0,
+    uint64_t rest = 0,
+    flatbuffers::Offset<flatbuffers::Vector<uint64_t>> path = 0,
+    uint64_t fingerprint = 0) {
+  SliceBuilder builder_(_fbb);
+  builder_.add_fingerprint(fingerprint);
+  builder_.add_rest(rest);
+  builder_.add_path(path);
+  builder_.add_nodes(nodes);
+  builder_.add_participants(participants);
+  builder_.add_rank(rank);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<Slice> CreateSliceDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    uint32_t rank = 0,
+    const std::vector<uint32_t> *participants = nullptr,
+    const std::vector<uint32_t> *nodes = nullptr,
+    uint64_t rest = 0,
+    const std::vector<uint64_t> *path = nullptr,
+    uint64_t fingerprint = 0) {
+  auto participants__ = participants ? _fbb.CreateVector<uint32_t>(*participants) : 0;
+  auto nodes__ = nodes ? _fbb.CreateVector<uint32_t>(*nodes) : 0;
+  auto path__ = path ? _fbb.CreateVector<uint64_t>(*path) : 0;
+  return etc::plan::fb::CreateSlice(
+      _fbb,
+      rank,
+      participants__,
+      nodes__,
+      rest,
+      path__,
+      fingerprint);
+}
+
+flatbuffers::Offset<Slice> CreateSlice(flatbuffers::FlatBufferBuilder &_fbb, const SliceT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
+
 struct PlanT : public flatbuffers::NativeTable {
   typedef Plan TableType;
   uint32_t version = 2;
@@ -1812,6 +1968,7 @@ struct PlanT : public flatbuffers::NativeTable {
   std::vector<uint32_t> barred{};
   std::vector<std::unique_ptr<etc::plan::fb::CertificateT>> certificates{};
   std::vector<std::string> patterns{};
+  std::unique_ptr<etc::plan::fb::SliceT> slice{};
   PlanT() = default;
   PlanT(const PlanT &o);
   PlanT(PlanT&&) FLATBUFFERS_NOEXCEPT = default;
@@ -1842,7 +1999,8 @@ struct Plan FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_VOCAB = 38,
     VT_BARRED = 40,
     VT_CERTIFICATES = 42,
-    VT_PATTERNS = 44
+    VT_PATTERNS = 44,
+    VT_SLICE = 46
   };
   uint32_t version() const {
     return GetField<uint32_t>(VT_VERSION, 2);
@@ -1970,6 +2128,12 @@ struct Plan FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *mutable_patterns() {
     return GetPointer<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *>(VT_PATTERNS);
   }
+  const etc::plan::fb::Slice *slice() const {
+    return GetPointer<const etc::plan::fb::Slice *>(VT_SLICE);
+  }
+  etc::plan::fb::Slice *mutable_slice() {
+    return GetPointer<etc::plan::fb::Slice *>(VT_SLICE);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint32_t>(verifier, VT_VERSION, 4) &&
@@ -2014,6 +2178,8 @@ struct Plan FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyOffset(verifier, VT_PATTERNS) &&
            verifier.VerifyVector(patterns()) &&
            verifier.VerifyVectorOfStrings(patterns()) &&
+           VerifyOffset(verifier, VT_SLICE) &&
+           verifier.VerifyTable(slice()) &&
            verifier.EndTable();
   }
   PlanT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
@@ -2088,6 +2254,9 @@ struct PlanBuilder {
   void add_patterns(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> patterns) {
     fbb_.AddOffset(Plan::VT_PATTERNS, patterns);
   }
+  void add_slice(flatbuffers::Offset<etc::plan::fb::Slice> slice) {
+    fbb_.AddOffset(Plan::VT_SLICE, slice);
+  }
   explicit PlanBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -2135,11 +2304,13 @@ inline flatbuffers::Offset<Plan> CreatePlan(
     uint64_t vocab = 0,
     flatbuffers::Offset<flatbuffers::Vector<uint32_t>> barred = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<etc::plan::fb::Certificate>>> certificates = 0,
-    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> patterns = 0) {
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> patterns = 0,
+    flatbuffers::Offset<etc::plan::fb::Slice> slice = 0) {
   PlanBuilder builder_(_fbb);
   builder_.add_vocab(vocab);
   builder_.add_hash(hash);
   builder_.add_features(features);
+  builder_.add_slice(slice);
   builder_.add_patterns(patterns);
   builder_.add_certificates(certificates);
   builder_.add_barred(barred);
@@ -2183,7 +2354,8 @@ inline flatbuffers::Offset<Plan> CreatePlanDirect(
     uint64_t vocab = 0,
     const std::vector<uint32_t> *barred = nullptr,
     const std::vector<flatbuffers::Offset<etc::plan::fb::Certificate>> *certificates = nullptr,
-    const std::vector<flatbuffers::Offset<flatbuffers::String>> *patterns = nullptr) {
+    const std::vector<flatbuffers::Offset<flatbuffers::String>> *patterns = nullptr,
+    flatbuffers::Offset<etc::plan::fb::Slice> slice = 0) {
   auto model__ = model ? _fbb.CreateString(model) : 0;
   auto nodes__ = nodes ? _fbb.CreateVector<uint32_t>(*nodes) : 0;
   auto participants__ = participants ? _fbb.CreateVector<uint32_t>(*participants) : 0;
@@ -2220,7 +2392,8 @@ inline flatbuffers::Offset<Plan> CreatePlanDirect(
       vocab,
       barred__,
       certificates__,
-      patterns__);
+      patterns__,
+      slice);
 }
 
 flatbuffers::Offset<Plan> CreatePlan(flatbuffers::FlatBufferBuilder &_fbb, const PlanT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
@@ -2649,6 +2822,47 @@ inline flatbuffers::Offset<Certificate> CreateCertificate(flatbuffers::FlatBuffe
       _column_duals);
 }
 
+inline SliceT *Slice::UnPack(const flatbuffers::resolver_function_t *_resolver) const {
+  auto _o = std::unique_ptr<SliceT>(new SliceT());
+  UnPackTo(_o.get(), _resolver);
+  return _o.release();
+}
+
+inline void Slice::UnPackTo(SliceT *_o, const flatbuffers::resolver_function_t *_resolver) const {
+  (void)_o;
+  (void)_resolver;
+  { auto _e = rank(); _o->rank = _e; }
+  { auto _e = participants(); if (_e) { _o->participants.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->participants[_i] = _e->Get(_i); } } }
+  { auto _e = nodes(); if (_e) { _o->nodes.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->nodes[_i] = _e->Get(_i); } } }
+  { auto _e = rest(); _o->rest = _e; }
+  { auto _e = path(); if (_e) { _o->path.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->path[_i] = _e->Get(_i); } } }
+  { auto _e = fingerprint(); _o->fingerprint = _e; }
+}
+
+inline flatbuffers::Offset<Slice> Slice::Pack(flatbuffers::FlatBufferBuilder &_fbb, const SliceT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
+  return CreateSlice(_fbb, _o, _rehasher);
+}
+
+inline flatbuffers::Offset<Slice> CreateSlice(flatbuffers::FlatBufferBuilder &_fbb, const SliceT *_o, const flatbuffers::rehasher_function_t *_rehasher) {
+  (void)_rehasher;
+  (void)_o;
+  struct _VectorArgs { flatbuffers::FlatBufferBuilder *__fbb; const SliceT* __o; const flatbuffers::rehasher_function_t *__rehasher; } _va = { &_fbb, _o, _rehasher}; (void)_va;
+  auto _rank = _o->rank;
+  auto _participants = _fbb.CreateVector(_o->participants);
+  auto _nodes = _fbb.CreateVector(_o->nodes);
+  auto _rest = _o->rest;
+  auto _path = _fbb.CreateVector(_o->path);
+  auto _fingerprint = _o->fingerprint;
+  return etc::plan::fb::CreateSlice(
+      _fbb,
+      _rank,
+      _participants,
+      _nodes,
+      _rest,
+      _path,
+      _fingerprint);
+}
+
 inline PlanT::PlanT(const PlanT &o)
       : version(o.version),
         features(o.features),
@@ -2667,7 +2881,8 @@ inline PlanT::PlanT(const PlanT &o)
         summary((o.summary) ? new etc::plan::fb::SummaryT(*o.summary) : nullptr),
         vocab(o.vocab),
         barred(o.barred),
-        patterns(o.patterns) {
+        patterns(o.patterns),
+        slice((o.slice) ? new etc::plan::fb::SliceT(*o.slice) : nullptr) {
   tensors.reserve(o.tensors.size());
   for (const auto &tensors_ : o.tensors) { tensors.emplace_back((tensors_) ? new etc::plan::fb::TensorT(*tensors_) : nullptr); }
   programs.reserve(o.programs.size());
@@ -2698,6 +2913,7 @@ inline PlanT &PlanT::operator=(PlanT o) FLATBUFFERS_NOEXCEPT {
   std::swap(barred, o.barred);
   std::swap(certificates, o.certificates);
   std::swap(patterns, o.patterns);
+  std::swap(slice, o.slice);
   return *this;
 }
 
@@ -2731,6 +2947,7 @@ inline void Plan::UnPackTo(PlanT *_o, const flatbuffers::resolver_function_t *_r
   { auto _e = barred(); if (_e) { _o->barred.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->barred[_i] = _e->Get(_i); } } }
   { auto _e = certificates(); if (_e) { _o->certificates.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->certificates[_i] = std::unique_ptr<etc::plan::fb::CertificateT>(_e->Get(_i)->UnPack(_resolver)); } } }
   { auto _e = patterns(); if (_e) { _o->patterns.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->patterns[_i] = _e->Get(_i)->str(); } } }
+  { auto _e = slice(); if (_e) _o->slice = std::unique_ptr<etc::plan::fb::SliceT>(_e->UnPack(_resolver)); }
 }
 
 inline flatbuffers::Offset<Plan> Plan::Pack(flatbuffers::FlatBufferBuilder &_fbb, const PlanT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
@@ -2762,6 +2979,7 @@ inline flatbuffers::Offset<Plan> CreatePlan(flatbuffers::FlatBufferBuilder &_fbb
   auto _barred = _o->barred.size() ? _fbb.CreateVector(_o->barred) : 0;
   auto _certificates = _o->certificates.size() ? _fbb.CreateVector<flatbuffers::Offset<etc::plan::fb::Certificate>> (_o->certificates.size(), [](size_t i, _VectorArgs *__va) { return CreateCertificate(*__va->__fbb, __va->__o->certificates[i].get(), __va->__rehasher); }, &_va ) : 0;
   auto _patterns = _o->patterns.size() ? _fbb.CreateVectorOfStrings(_o->patterns) : 0;
+  auto _slice = _o->slice ? CreateSlice(_fbb, _o->slice.get(), _rehasher) : 0;
   return etc::plan::fb::CreatePlan(
       _fbb,
       _version,
@@ -2784,7 +3002,8 @@ inline flatbuffers::Offset<Plan> CreatePlan(flatbuffers::FlatBufferBuilder &_fbb
       _vocab,
       _barred,
       _certificates,
-      _patterns);
+      _patterns,
+      _slice);
 }
 
 inline const etc::plan::fb::Plan *GetPlan(const void *buf) {

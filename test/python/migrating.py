@@ -13,6 +13,11 @@ def prepare(rank, store, plan, state, **options):
     return etc.prepare(plan, state, store=store, rank=rank, world_size=count, **options)
 
 
+def migrate_slice(rank, store, plan):
+    """The same of a rank that was handed its slice, and the whole plan to rank 2."""
+    return migrate(rank, store, plan if rank == 2 else plan.slice(rank))
+
+
 def migrate(rank, store, plan, mode="eager", **options):
     """One migration of this rank's state; (what is wrong, report)."""
     device = plan.participants[rank]

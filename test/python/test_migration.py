@@ -5,7 +5,7 @@ import unittest
 
 import etc
 import ranks
-from migrating import HOST, REQUEST, migrate, prepare
+from migrating import HOST, REQUEST, migrate, migrate_slice, prepare
 
 try:
     import torch
@@ -39,6 +39,10 @@ class Migrating(unittest.TestCase):
                 mode = "safe" if name == "safe" else "eager"
                 count = len(plan.participants)
                 self.check(ranks.run(count, migrate, plan, mode), plan)
+
+    def test_slices(self):
+        plan = etc.plan(**REQUEST)
+        self.check(ranks.run(8, migrate_slice, plan), plan)
 
     def test_one_after_the_other_over_one_store(self):
         first = etc.plan(**{**REQUEST, "cluster": "1x4", "curr": "PP4"})

@@ -240,6 +240,31 @@ class Verbs(unittest.TestCase):
             bytes,
         )
 
+    def test_slices(self):
+        """The slice of each rank; what needs the whole plan says so."""
+        request = {"model": "gpt2", "prev": "PP2TP2", "curr": "PP4DP2+zero1"}
+        plan = etc.plan(**request, cluster="2x4")
+        plan.save(self.path("m.etcplan"))
+        for rank in (0, 7):
+            part = plan.slice(rank)
+            done = self.etc_opt(
+                self.path("m.etcplan"), "--emit=plan", f"--slice={rank}"
+            )
+            self.assertEqual(part.to_bytes(), done.stdout)
+            self.assertLess(len(part.to_bytes()), len(plan.to_bytes()))
+            self.assertEqual(part.fingerprint, plan.fingerprint)
+            self.assertEqual(part.participants, plan.participants)
+            self.assertEqual(part.curr_tensors(rank), plan.curr_tensors(rank))
+            self.assertEqual(part.curr_tensors(3), {})
+            self.assertIn("PP2TP2 -> PP4DP2+zero1, 4 -> 8 devices", str(part.summary))
+            for show in (part.to_json, part.ranks, part.report):
+                with self.assertRaisesRegex(etc.UsageError, "give the whole plan"):
+                    show()
+            with self.assertRaisesRegex(etc.UsageError, "is a slice itself"):
+                part.slice(rank)
+        with self.assertRaisesRegex(etc.UsageError, "participant 8: the plan has 8"):
+            plan.slice(8)
+
     def test_coalesced_chain(self):
         """One plan of several requests; which of them is wrong is in the message."""
         model, cluster = {"preset": "gpt2", "layers": 4}, "2x4"

@@ -79,6 +79,14 @@ int etc::checkOutput(const PlannerOptions &options, int64_t clusterDevices) {
       clusterDevices > jsonDeviceLimit)
     return malformed(
         "--emit=json of more than 1024 devices needs --devices=LIST");
+  if (options.slice && options.emit != Emit::Plan)
+    return malformed("--slice needs --emit=plan");
+  if (options.slice && (options.twoStage || !options.coalesce))
+    return malformed("--slice is of one plan; give it the plan file that is to "
+                     "be sliced");
+  if (options.slice == "all" && options.output == "-")
+    return malformed("--slice=all writes a file for each rank; name it with "
+                     "-o");
   if (options.overrides.has("hosts") && options.emit != Emit::Ranks)
     return malformed("--hosts needs --emit=ranks");
   if (options.devices && options.emit != Emit::Json)

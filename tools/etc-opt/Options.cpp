@@ -125,6 +125,10 @@ struct Options {
       "journal", cl::cat(category), cl::value_desc("dir"),
       cl::desc("The journal of the first of several requests: refuse to plan "
                "if that migration has begun")};
+  cl::opt<std::string> slice =
+      text("slice", "rank|all",
+           "With --emit=plan: the part of the plan that one rank runs, or of "
+           "every rank (-o m.etcplan writes m.0.etcplan, m.1.etcplan, ...)");
   cl::opt<bool> explain{"explain", cl::cat(category),
                         cl::desc("Say what the lines of a summary mean")};
   cl::opt<bool> requestFields{
@@ -197,6 +201,7 @@ PlannerOptions etc::readPlannerOptions() {
   result.twoStage = o.twoStage;
   result.coalesce = o.coalesce;
   result.journal = given(o.journal);
+  result.slice = given(o.slice);
   result.frontier = o.frontier;
   if (o.whichNodes.getNumOccurrences())
     result.whichNodes = o.whichNodes;

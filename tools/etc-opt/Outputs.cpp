@@ -5,6 +5,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 
 #include <deque>
 #include <unistd.h>
@@ -101,6 +102,13 @@ static int failOutput(const Output &output, std::error_code error) {
   return fail((name == "-" ? "standard output" : name) +
                   llvm::Twine(": cannot write: ") + error.message(),
               ExitCode::Malformed);
+}
+
+std::string etc::numberedOutput(llvm::StringRef output, uint64_t number) {
+  const llvm::StringRef extension = llvm::sys::path::extension(output);
+  return (output.drop_back(extension.size()) + "." + llvm::Twine(number) +
+          extension)
+      .str();
 }
 
 int etc::writeOutputs(llvm::ArrayRef<Output> outputs) {

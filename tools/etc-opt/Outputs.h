@@ -24,6 +24,9 @@ struct Output {
   bool executable = false;
 };
 
+/// m.2.etcplan of m.etcplan.
+std::string numberedOutput(llvm::StringRef output, uint64_t number);
+
 /// Writes all of the outputs or none of them: each beside its name, which it
 /// takes once all are written. Standard output and devices are written as they
 /// are; a FIFO is refused. Returns the exit status.

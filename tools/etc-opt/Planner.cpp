@@ -8,6 +8,7 @@
 #include "Outputs.h"
 #include "RankFiles.h"
 #include "Rates.h"
+#include "Slices.h"
 #include "WhichNodes.h"
 #include "etc/Export/PlanText.h"
 #include "etc/Planner/Chain.h"
@@ -16,7 +17,6 @@
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
-#include "llvm/Support/Path.h"
 
 using namespace etc;
 using namespace mlir;
@@ -94,11 +94,7 @@ static llvm::Error readRequests(const PlannerOptions &options, Chain &chain) {
 
 /// m.etcplan where there is one plan, else m.1.etcplan, m.2.etcplan, ...
 static std::string outputName(StringRef output, size_t number, size_t count) {
-  if (count == 1)
-    return output.str();
-  StringRef extension = llvm::sys::path::extension(output);
-  return (output.drop_back(extension.size()) + "." + Twine(number) + extension)
-      .str();
+  return count == 1 ? output.str() : numberedOutput(output, number);
 }
 
 static int emit(const PlannerOptions &options, const request::Request &request,
@@ -121,6 +117,8 @@ static int emit(const PlannerOptions &options, const request::Request &request,
   if (options.emit == Emit::Ranks)
     return writeRanks(options, request.hosts,
                       *plan::fb::GetPlan(plans.back().data()));
+  if (options.slice)
+    return writeSlices(options, *plan::fb::GetPlan(plans.back().data()));
   SmallVector<Output> outputs;
   for (const std::vector<uint8_t> &bytes : plans)
     outputs.push_back(

@@ -6,6 +6,7 @@
 #include "Outputs.h"
 #include "RankFiles.h"
 #include "Rates.h"
+#include "Slices.h"
 #include "etc/Export/PlanText.h"
 #include "etc/Planner/Report.h"
 #include "etc/Request/Hosts.h"
@@ -59,6 +60,8 @@ static int writePlan(const PlannerOptions &options,
   };
   if (!options.quiet && options.emit != Emit::Summary)
     llvm::errs() << summary;
+  if (options.slice)
+    return writeSlices(options, plan);
   return options.emit == Emit::Ranks
              ? writeRanks(options, std::move(hosts), plan)
              : writeOutputs(Output{options.output, write});
@@ -70,7 +73,7 @@ int etc::showPlan(const PlannerOptions &options) {
                      ": options of a request do not apply to a plan; to plan "
                      "on from it give --prev=" +
                      options.input);
-  if (options.emit == Emit::Plan)
+  if (options.emit == Emit::Plan && !options.slice)
     return malformed(options.input + ": is a plan file already");
   if (options.emit == Emit::Mlir)
     return malformed(options.input + ": a plan file has no IR any more; give "
@@ -82,6 +85,10 @@ int etc::showPlan(const PlannerOptions &options) {
   if (!file.ok())
     return malformed(file.status().message());
   const plan::fb::Plan &plan = file->plan();
+  if (plan.slice())
+    return malformed(options.input + ": is the slice of rank " +
+                     llvm::Twine(plan.slice()->rank()) +
+                     "; name the whole plan");
   plan::Status status = plan::checkPlan(plan);
   if (status.ok())
     status = verifyCertificates(plan::PlanIndex(plan));

@@ -83,8 +83,7 @@ Result<std::unique_ptr<Worker>> etc::run::makeWorker(const PlanIndex &index,
 }
 
 static std::vector<uint32_t> devicesOf(const PlanIndex &index) {
-  const auto &participants = *index.plan().participants();
-  return {participants.begin(), participants.end()};
+  return index.participants();
 }
 
 static Result<std::unique_ptr<Control>>

@@ -2,6 +2,8 @@
 
 #include "OutputFile.h"
 
+#include "plan/Fingerprint.h"
+
 #include <chrono>
 #include <filesystem>
 #include <thread>
@@ -91,6 +93,7 @@ Status etc::run::makeDirectory(const Options &options,
 Result<Survivors> etc::run::readStandings(const PlanIndex &index,
                                           const std::string &directory) {
   Survivors standings(index.rankCount());
+  const uint64_t fingerprint = etc::plan::fingerprint(index);
   for (uint32_t rank = 0; rank != index.rankCount(); ++rank) {
     const std::string path = journalPath(directory, index.device(rank));
     if (!std::filesystem::exists(path))
@@ -98,7 +101,7 @@ Result<Survivors> etc::run::readStandings(const PlanIndex &index,
     Result<JournalContents> contents = readJournal(path);
     if (!contents)
       return contents.status();
-    if (contents->header.planHash != index.plan().hash() ||
+    if (contents->header.planHash != fingerprint ||
         contents->header.rank != rank)
       return plan::malformed(path, ": is of another plan");
     standings[rank] = contents->standing;

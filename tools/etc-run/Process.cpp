@@ -5,6 +5,7 @@
 #include "TraceFile.h"
 
 #include "engine/Describe.h"
+#include "plan/Fingerprint.h"
 
 #include <algorithm>
 #include <cstring>
@@ -59,6 +60,8 @@ DescribeLoss etc::run::describeLosses(const PlanIndex &index) {
     std::string place = text("device ", index.device(rank), ": ");
     if (round == ~uint32_t{0})
       return place + "before the first round";
+    if (!index.hasProgramOf(rank))
+      return place + text("round ", round);
     if (round >=
         index.program(index.participant(rank).program).rounds()->size())
       return place + "commit";
@@ -94,7 +97,7 @@ Hello makeHello(const PlanIndex &index, uint32_t rank, const Meeting &meeting,
                 const RunOptions &options) {
   Hello hello;
   hello.secret = meeting.secret;
-  hello.planHash = index.plan().hash();
+  hello.planHash = etc::plan::fingerprint(index);
   hello.rank = rank;
   hello.rankCount = index.rankCount();
   hello.mode = options.mode;

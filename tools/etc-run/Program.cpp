@@ -42,6 +42,27 @@ struct Setting {
       ranks; // of those that run on this host, as far as is known
 };
 
+/// A slice is run by the process of its rank, which keeps nothing that needs
+/// the whole plan.
+static Status checkSliceRuns(const PlanIndex &index, const Setting &setting,
+                             const Options &options) {
+  const auto *slice = index.plan().slice();
+  if (!slice)
+    return Status::success();
+  const std::string what =
+      text(options.plan, ": is the slice of rank ", slice->rank());
+  if (!setting.launched || setting.launched->rank != slice->rank())
+    return Status(ErrorKind::Usage,
+                  text(what, "; start a process for each rank with torchrun, "
+                             "srun or mpirun, each with its slice"));
+  if (!options.journal.empty() || !options.report.empty() ||
+      !options.in.empty() || !options.out.empty() || options.dryRun)
+    return Status(ErrorKind::Usage,
+                  text(what, "; --journal, --report, --in, --out and --dry-run "
+                             "need the whole plan"));
+  return Status::success();
+}
+
 static Result<Setting> findSetting(const PlanIndex &index,
                                    const Options &options) {
   const uint32_t needed = index.rankCount();
@@ -262,6 +283,8 @@ static int migrate(const PlanIndex &index, const etc::plan::PlanFile &file,
   auto setting = findSetting(index, options);
   if (!setting)
     return fail(setting.status());
+  if (Status s = checkSliceRuns(index, *setting, options); !s.ok())
+    return fail(s);
   if (!options.usesGpu())
     if (Status s = checkMemory(index, setting->ranks, options.mode,
                                options.verb == Verb::Resume);

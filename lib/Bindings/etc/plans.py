@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import json
+import math
 import os
 import pathlib
 from collections.abc import Iterable
@@ -146,6 +147,16 @@ class Plan:
         """The contents of the plan file: equal plans give equal bytes."""
         return self._handle.bytes()
 
+    def slice(self, participant: int) -> Plan:
+        """The part of the plan that one participant runs: kilobytes, not the whole.
+
+        One process plans and hands the slices out, as bytes. A slice has the plan's
+        fingerprint, so that participants with slices and with the whole plan migrate
+        together. It describes its own participant only, has no placements, and cannot
+        be shown or continued from.
+        """
+        return Plan(self._handle.slice(participant))
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the plan file that `Plan.load` and etc-run read."""
         pathlib.Path(path).write_bytes(self.to_bytes())
@@ -242,7 +253,8 @@ class Plan:
     def summary(self) -> Summary:
         """What the plan moves, keeps and needs."""
         figures = self._handle.summary()
-        module = planner()
+        # A slice has no placements, and the planner describes whole plans.
+        module = planner() if self.placement["curr"] else None
         text = module.summary(self.to_bytes()) if module else self._describe(figures)
         return Summary(figures, text.rstrip("\n"))
 
@@ -307,14 +319,16 @@ class Plan:
             figures[f"{what}_bytes"] for what in ("moved", "kept", "zeroed", "derived")
         )
         share = 100 * figures["moved_bytes"] / held if held else 0.0
-        prev, curr = self.placement["prev"], self.placement["curr"]
+        prev, curr = (
+            math.prod(side[size] for size in ("pp", "tp", "cp", "dp"))
+            for side in self.configuration.values()
+        )
         moved, internode = (
             _format_bytes(figures[f"{what}_bytes"]) for what in ("moved", "internode")
         )
         bound = figures["bound"]
         return (
-            f"{self.model}: {self.prev} -> {self.curr}, {len(prev)} -> {len(curr)} "
-            f"devices\n"
+            f"{self.model}: {self.prev} -> {self.curr}, {prev} -> {curr} devices\n"
             f"  moves    {moved} of {_format_bytes(held)} ({share:.1f}%), {internode} "
             f"between nodes\n"
             f"  bound    {_format_bytes(bound['moved_bytes'])}, "

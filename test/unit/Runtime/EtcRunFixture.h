@@ -27,12 +27,15 @@ protected:
   }
   void TearDown() override { std::filesystem::remove_all(directory); }
 
-  std::string write(plan::fb::PlanT plan) {
-    auto bytes = plan::packPlan(std::move(plan));
-    std::string path = directory / "m.etcplan";
+  std::string write(const std::vector<uint8_t> &bytes,
+                    const std::string &name) {
+    std::string path = directory / name;
     std::ofstream(path, std::ios::binary)
         .write(reinterpret_cast<const char *>(bytes.data()), bytes.size());
     return path;
+  }
+  std::string write(plan::fb::PlanT plan) {
+    return write(plan::packPlan(std::move(plan)), "m.etcplan");
   }
 
   Ended run(const std::string &arguments) {

@@ -2,11 +2,14 @@
 
 #include "EtcRunFixture.h"
 
+#include "plan/Slice.h"
+
 #include <csignal>
 #include <sstream>
 #include <unistd.h>
 #include <vector>
 
+using namespace etc::plan;
 using namespace etc::plan::test;
 using namespace etc::run::test;
 
@@ -117,16 +120,34 @@ protected:
   /// Starts ranks 3 to `first`, each on its host. Prints the exit status of
   /// each after what it says.
   Ended launch(const std::vector<std::string> &hosts, int first = 0) {
-    const std::string plan = write(twoStagePlan());
+    return launch(hosts, first,
+                  std::vector<std::string>(4, write(twoStagePlan())));
+  }
+
+  /// The same, each with a plan file of its own.
+  Ended launch(const std::vector<std::string> &hosts, int first,
+               const std::vector<std::string> &plans) {
     std::string command;
     for (int rank = 3; rank >= first; --rank)
       command += "(RANK=" + std::to_string(rank) +
                  " WORLD_SIZE=4 " ETC_RUN_BINARY
                  " --transport=gloo --timeout=" +
                  std::to_string(patience) + " --host=" + hosts[rank] +
-                 " --rendezvous=" + meeting.string() + " " + plan +
+                 " --rendezvous=" + meeting.string() + " " + plans[rank] +
                  "; echo exit $?) & ";
     return shell("(" + command + "wait)");
+  }
+
+  /// The slices of a plan's ranks, as files.
+  std::vector<std::string> writeSlices(fb::PlanT made) {
+    const std::vector<uint8_t> bytes = packPlan(std::move(made));
+    const PlanIndex index(*fb::GetPlan(bytes.data()));
+    const FingerprintTree tree(index);
+    std::vector<std::string> files;
+    for (uint32_t rank = 0; rank != 4; ++rank)
+      files.push_back(write(slicePlan(index, tree, rank),
+                            text("slice-", rank, ".etcplan")));
+    return files;
   }
 
   /// How often a text is in another.
@@ -141,6 +162,35 @@ protected:
   std::filesystem::path meeting;
   int patience = 30; // seconds
 };
+
+TEST_F(EtcRunLaunched, RunsSlices) {
+  std::vector<std::string> plans = writeSlices(twoStagePlan());
+  // Who has the whole plan takes part all the same.
+  plans[2] = write(twoStagePlan());
+  Ended ended = launch(here, 0, plans);
+  EXPECT_NE(ended.out.find(kVerified), std::string::npos) << ended.out;
+  EXPECT_EQ(count(ended.out, "exit 0\n"), 4) << ended.out;
+}
+
+TEST_F(EtcRunLaunched, SlicesOfTwoPlansRefuseEachOther) {
+  fb::PlanT other = twoStagePlan();
+  other.model = "other";
+  std::vector<std::string> plans = writeSlices(std::move(other));
+  plans[0] = write(twoStagePlan());
+  Ended ended = launch(here, 0, plans);
+  EXPECT_NE(ended.out.find("has another plan than rank 0"), std::string::npos)
+      << ended.out;
+  EXPECT_EQ(count(ended.out, "exit 0\n"), 0) << ended.out;
+}
+
+TEST_F(EtcRunLaunched, ASliceIsOfOneRank) {
+  const std::vector<std::string> plans = writeSlices(twoStagePlan());
+  Ended alone = run(plans[1] + " 2>&1");
+  EXPECT_NE(alone.out.find("is the slice of rank 1; start a process for each "
+                           "rank with torchrun, srun or mpirun"),
+            std::string::npos)
+      << alone.out;
+}
 
 TEST_F(EtcRunLaunched, Runs) {
   Ended ended = launch(here);
