@@ -199,13 +199,16 @@ LogicalResult etc::verifySums(MigrationOp migration) {
 }
 
 /// What a tied copy and its twin differ in; empty where they are equal, element
-/// by element, on each side that has the copy.
+/// by element, on each side that has the copy. An inventory has what it lists,
+/// and need not have the copy.
 static StringRef differenceOf(MigrationOp migration, TensorOp copy,
                               TensorOp twin) {
-  for (Side side : {Side::Prev, Side::Curr})
-    if (copy.isOn(migration.getParallel(side)) &&
+  for (Side side : {Side::Prev, Side::Curr}) {
+    const ParallelAttr parallel = migration.getParallel(side);
+    if (!parallel.getInventory() && copy.isOn(parallel) &&
         copy.getShapeOn(side) != twin.getShapeOn(side))
       return "shape";
+  }
   if (copy.getSplit() != twin.getSplit())
     return "split axis";
   const bool isLayer = copy.getPart() == ::etc::Part::Layer;
