@@ -144,6 +144,22 @@ def Etc_MatrixAttr : Etc_Attr<"Matrix", "matrix"> {
   }];
 }
 
+def Etc_ResourcesAttr : Etc_Attr<"Resources", "resources"> {
+  let summary = "what the links and NICs of a cluster carry";
+  let description = [{
+    Bytes a second, of each direction, and the nanoseconds until the first byte arrives. A device has a link to the
+    others of its node. A node of n devices has `nics` NICs, and its device i uses NIC i * nics / n: neighbours share
+    one where there are fewer NICs than devices. `pack` is what a device packs, unpacks and copies. `acks` are the
+    parts per million of a NIC's way back that acknowledgements take. `assumed` says that nobody named the cluster.
+    The name is for people.
+
+    Example: `#etc.resources<"h100" link 450000000000 after 5000 nics 8 of 50000000000 after 15000 pack 1300000000000>`
+  }];
+  let parameters = (ins "::mlir::StringAttr":$name, "int64_t":$linkRate, "int64_t":$linkLatency, "int64_t":$nics,
+                        "int64_t":$nicRate, "int64_t":$nicLatency, "int64_t":$packRate, "int64_t":$acks, "bool":$assumed);
+  let genVerifyDecl = 1;
+}
+
 def Etc_StateArrayAttr : TypedArrayAttrBase<Etc_StateAttr, "workload types">;
 def Etc_WorkloadArrayAttr : TypedArrayAttrBase<Etc_WorkloadAttr, "workload ids">;
 def Etc_RoleArrayAttr : TypedArrayAttrBase<Etc_RoleAttr, "roles">;

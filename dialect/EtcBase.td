@@ -24,7 +24,7 @@ def Etc_Dialect : Dialect {
     | `sketch` | `etc.pair`, `etc.certificate` |
     | `placement` | `etc.placement` |
     | `demands` | `etc.demands` with an `etc.demand` for what the same devices lack |
-    | `routed` | `etc.transfers` with `etc.transfer`, in place of the demands |
+    | `routed` | `etc.time_bound` and `etc.transfers` with `etc.transfer`, in place of the demands |
     | `rounds` | `etc.schedule` with `etc.cut` |
     | `instructions` | `etc.program` with `etc.round`s of `etc.send`, `etc.recv`, `etc.refer`, `etc.derive`, `etc.zero`, `etc.release`, in place of the last two |
     | `proved` | nothing is added |
@@ -65,6 +65,11 @@ def Etc_Part : I32EnumAttr<"Part", "part of the model, in forward order", [
 def Etc_Place : I32EnumAttr<"Place", "where roles may go", [
     I32EnumAttrCase<"Any", 0, "any">, I32EnumAttrCase<"Tp", 1, "tp">,
     I32EnumAttrCase<"Pack", 2, "pack">]> {
+  let cppNamespace = "::etc";
+}
+
+def Etc_Direction : I32EnumAttr<"Direction", "which way bytes cross the border of some devices", [
+    I32EnumAttrCase<"In", 0, "into">, I32EnumAttrCase<"Out", 1, "out_of">]> {
   let cppNamespace = "::etc";
 }
 

@@ -129,4 +129,26 @@ def Etc_PlacementOp : Etc_StageOp<"placement"> {
   let hasVerifier = 1;
 }
 
+def Etc_TimeBoundOp : Etc_StageOp<"time_bound"> {
+  let summary = "a time that no routing is below, and its witness";
+  let description = [{
+    Bytes that have to cross the border of a set of devices, and the rate at which they can: the transfers take at least
+    `bytes` / `rate` seconds, whatever the sources, relays and rounds. Bytes cross `into` the devices where a device of
+    the set needs what none of it held; they cross `out_of` them where only devices of the set held what others need.
+    Each counts once, and a tied copy and its twin are the same bytes. They can cross over the links of the set's
+    devices whose nodes have further participants, and over the set's NICs where other nodes have participants, each
+    NIC once. Participants are the devices that live and have a role on either side.
+
+    Example:
+
+    ```mlir
+    etc.time_bound into [4, 5, 6, 7] bytes 96360000000 rate 200000000000
+    ```
+  }];
+  let arguments = (ins Etc_Direction:$direction, DenseI64ArrayAttr:$devices,
+                       ConfinedAttr<I64Attr, [IntPositive]>:$bytes, ConfinedAttr<I64Attr, [IntPositive]>:$rate);
+  let assemblyFormat = "$direction $devices `bytes` $bytes `rate` $rate attr-dict";
+  let hasVerifier = 1;
+}
+
 #endif // ETC_DIALECT_PLANNING_OPS_TD

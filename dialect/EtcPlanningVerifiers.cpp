@@ -117,6 +117,15 @@ LogicalResult CertificateOp::verify() {
   return success();
 }
 
+LogicalResult TimeBoundOp::verify() {
+  auto migration = cast<MigrationOp>((*this)->getParentOp());
+  if (!migration.getResources())
+    return emitOpError("the migration states no resources");
+  if (getDevices().empty() || !llvm::is_sorted(getDevices()))
+    return emitOpError("expected devices in ascending order, at least one");
+  return verifyDevices(migration, *this, "bound", getDevices());
+}
+
 LogicalResult PlacementOp::verify() {
   auto migration = cast<MigrationOp>((*this)->getParentOp());
   if (static_cast<int64_t>(getDevices().size()) !=

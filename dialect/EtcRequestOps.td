@@ -18,7 +18,8 @@ def Etc_MigrationOp : Etc_Op<"migration", [IsolatedFromAbove, NoRegionArguments,
     device (also where it is absent), tensor-parallel groups inside nodes (`tp`), or that on the fewest nodes (`pack`).
     Bytes of live state, staging included,
     stay below `budget_bytes`, or below `budget_ppm` millionths of the larger of a device's two states.
-    `policy paper` says that the paper's method placed the roles. `stage` is what the passes so far have made of it, the
+    `policy paper` says that the paper's method placed the roles. `resources` are the rates of links and NICs, which
+    routes and the bound of their time need. `stage` is what the passes so far have made of it, the
     request where it is absent; each pass takes the migration at one stage and leaves it at the next. `vocab` is the rows of the vocabulary without padding:
     the next migration has to be of the same.
 
@@ -48,6 +49,7 @@ def Etc_MigrationOp : Etc_Op<"migration", [IsolatedFromAbove, NoRegionArguments,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$budget_bytes,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$budget_ppm,
                        OptionalAttr<Etc_Policy>:$policy,
+                       OptionalAttr<Etc_ResourcesAttr>:$resources,
                        DefaultValuedOptionalAttr<Etc_Stage, "::etc::Stage::Request">:$stage);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
@@ -55,7 +57,7 @@ def Etc_MigrationOp : Etc_Op<"migration", [IsolatedFromAbove, NoRegionArguments,
     (`on` $curr_devices^)? `nodes` $nodes (`failed` $failed^)? (`draining` $draining^)?
     (`place` $place^)?
     `layers` $layers (`experts` $experts^)? (`vocab` $vocab^)? `types` custom<States>($types) (`derive` `none` $derive_none^)?
-    (`policy` $policy^)? (`stage` custom<Stage>($stage)^)? attr-dict-with-keyword $body
+    (`policy` $policy^)? (`resources` `` $resources^)? (`stage` custom<Stage>($stage)^)? attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;

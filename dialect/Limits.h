@@ -24,6 +24,11 @@ inline constexpr int64_t mostElements = int64_t(1) << 56;
 /// two slabs or two sides stays inside 63 bits.
 inline constexpr int64_t mostBytes = int64_t(1) << 61;
 inline constexpr int64_t mostBucketElements = int64_t(1) << 48;
+/// Of links and NICs, and of packing, in bytes a second.
+inline constexpr int64_t mostRate = 4'000'000'000'000;
+inline constexpr int64_t mostPackRate = 1'000'000'000'000'000;
+/// Of one node.
+inline constexpr int64_t mostNics = int64_t(1) << 20;
 /// Of one migration.
 inline constexpr int64_t mostRounds = int64_t(1) << 20;
 

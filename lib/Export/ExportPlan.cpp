@@ -1,6 +1,7 @@
 //===- ExportPlan.cpp - IR to a refereed plan -----------------------------===//
 
 #include "PlanCertificates.h"
+#include "PlanResources.h"
 #include "PlanTables.h"
 #include "dialect/ModelName.h"
 #include "etc/Export/Export.h"
@@ -110,6 +111,7 @@ void PlanExporter::writeWorld(PlacementOp placement) {
   plan.prev = configurationOf(migration.getPrev());
   plan.curr = configurationOf(migration.getCurr());
   plan.nodes = toUnsigned(migration.getNodes());
+  writeResources(migration, plan);
   plan.prev_placement = toUnsigned(migration.getPrevPlacement());
   plan.curr_placement = toUnsigned(placement.getDevices());
   for (auto [node, count] : llvm::enumerate(migration.getNodes()))

@@ -234,6 +234,7 @@ Json JsonWriter::write() const {
           {"version", kJsonVersion},
           {"world", world()},
           {"summary", runtime::summaryJson(index)},
+          {"time", runtime::timeJson(index)},
           {"barred", list(plan.barred())},
           {"certificates", certificates()},
           {"placement",

@@ -5,6 +5,8 @@
 #include "plan/Configuration.h"
 #include "plan/PeakRatios.h"
 #include "plan/Relays.h"
+#include "plan/TimeBound.h"
+#include "report/Times.h"
 
 #include "llvm/Support/Format.h"
 
@@ -49,6 +51,33 @@ static llvm::StringRef describeExceptions(const plan::Exceptions &exceptions) {
   return exceptions.recomputation ? " without recomputation" : "";
 }
 
+static std::string formatSeconds(double seconds) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (seconds < 1)
+    os << llvm::format("%.4g ms", 1000 * seconds);
+  else
+    os << llvm::format("%.4g s", seconds);
+  return text;
+}
+
+/// The bound with its witness, and on which cluster.
+static void writeTime(const plan::PlanIndex &index, llvm::raw_ostream &os) {
+  const std::optional<runtime::PlanTime> time = runtime::timeOf(index);
+  if (!time)
+    return;
+  const fb::Resources &resources = *index.plan().resources();
+  os << "  time     " << formatSeconds(time->predictedSeconds)
+     << " predicted, busiest port " << formatSeconds(time->portSeconds)
+     << ", on " << resources.name()->str()
+     << (resources.assumed() ? " (assumed; name yours with --cluster=...@NAME)"
+                             : "")
+     << "\n";
+  if (time->boundSeconds > 0)
+    os << "  least    " << formatSeconds(time->boundSeconds)
+       << " for these roles: " << plan::describeBound(index) << "\n";
+}
+
 void etc::writeSummary(const fb::Plan &plan, llvm::raw_ostream &os) {
   plan::PlanIndex index(plan);
   const fb::Summary &s = *plan.summary();
@@ -89,6 +118,7 @@ void etc::writeSummary(const fb::Plan &plan, llvm::raw_ostream &os) {
        << formatBytes(paper->max_recv_bytes()) << "\n";
   os << "  busiest  sends " << formatBytes(s.max_send_bytes()) << ", receives "
      << formatBytes(s.max_recv_bytes()) << "\n";
+  writeTime(index, os);
   if (relayed)
     os << "  relays   pass on " << formatBytes(relayed)
        << " that they have just received\n";

@@ -28,6 +28,12 @@ static constexpr SummaryWord table[] = {
     {"busiest", "The most that one device sends, and the most that one "
                 "receives: these transfers take at least as long as that port "
                 "needs for its bytes."},
+    {"time", "How long the transfers take on the cluster named: as the "
+             "simulator predicts, and what the busiest link or NIC needs for "
+             "its bytes."},
+    {"least", "The time that no sources, relays or rounds go below for the "
+              "roles of this plan, and why: bytes that have to cross the "
+              "border of some devices, and what can carry them."},
     {"relays", "What devices pass on after they have received it, and keep "
                "themselves: it is a part of \"moves\"."},
     {"memory", "The most bytes of state and staging that a device holds at "

@@ -254,6 +254,14 @@ static IntegerAttr toVocab(Builder &builder, const model::Model &model) {
   return rows ? builder.getI64IntegerAttr(rows) : IntegerAttr();
 }
 
+static ResourcesAttr toResources(Builder &builder,
+                                 const request::ClusterRates &rates) {
+  return ResourcesAttr::get(
+      builder.getContext(), builder.getStringAttr(rates.name), rates.linkRate,
+      rates.linkLatency, rates.nics, rates.nicRate, rates.nicLatency,
+      rates.packRate, rates.acks, rates.assumed);
+}
+
 OwningOpRef<ModuleOp> etc::importRequest(MLIRContext &context,
                                          const request::Request &request) {
   context.loadDialect<EtcDialect>();
@@ -300,7 +308,8 @@ OwningOpRef<ModuleOp> etc::importRequest(MLIRContext &context,
       toPlace(builder, request), builder.getI64IntegerAttr(model.layers),
       model.experts ? builder.getI64IntegerAttr(model.experts) : IntegerAttr(),
       toVocab(builder, model), toStates(builder, model), deriveNone, bytes, ppm,
-      /*policy=*/PolicyAttr(), /*stage=*/StageAttr());
+      /*policy=*/PolicyAttr(), toResources(builder, request.rates),
+      /*stage=*/StageAttr());
   builder.setInsertionPointToEnd(&migration.getBody().emplaceBlock());
   Location modelLoc = toLocation(builder, "model", request.model.where);
   const TensorWriter tensors(builder, modelLoc, model, request);

@@ -100,8 +100,11 @@ static std::vector<RequestField> makeTable() {
        .stored = OwnReader{.read = readSideOf<&Request::curr>,
                            .replace = replaceSideOf<&Request::curr>}},
       {.name = "cluster",
-       .help = "Nodes x devices a node, or the devices of each node: 4,4,8",
-       .example = "6x4",
+       .help = "Nodes x devices a node, or the devices of each node: 4,4,8; "
+               "behind an @ what links and NICs carry: h100, gb200, or a file "
+               "(h100 is assumed)",
+       .example = "6x4@h100",
+       .page = "cluster-format.md",
        .python = "Union[str, Mapping[str, Any], Sequence[int]]",
        .stored = OwnReader{.read = readClusterOf}},
       {.name = "hosts",

@@ -19,7 +19,7 @@ Error json::readModelOf(const Input &input, Request &request) {
 }
 
 Error json::readClusterOf(const Input &input, Request &request) {
-  return readCluster(input, request.nodes);
+  return readCluster(input, request);
 }
 
 Error json::readFfnOf(const Input &input, Request &request) {

@@ -15,6 +15,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 namespace etc::request {
+struct ClusterRates;
 struct Inventory;
 struct RequestField;
 } // namespace etc::request
@@ -94,8 +95,11 @@ llvm::Error checkInventory(const Inventory &inventory, const Input &input);
 llvm::Expected<Inventory> readInventory(const Input &input);
 /// Makes a side of an inventory, or of the name of its file.
 llvm::Error readSideInventory(const Input &input, SideSpec &side);
-/// Reads the number of devices of each node.
-llvm::Error readCluster(const Input &input, std::vector<int64_t> &nodes);
+/// Reads the number of devices of each node, and the rates of links and NICs
+/// where these are given.
+llvm::Error readCluster(const Input &input, Request &request);
+/// Reads what links and NICs carry.
+llvm::Error readRates(const Input &input, ClusterRates &rates);
 
 /// Reads a field of the table, and notes where it stands.
 llvm::Error readField(const RequestField &field, const Input &input,

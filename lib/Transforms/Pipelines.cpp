@@ -33,7 +33,9 @@ void etc::buildInstructionsPipeline(OpPassManager &migration,
   route.byTime = options.byTime;
   migration.addPass(createRoutePass(route));
   // All transfers at once: memory couples their rounds.
-  migration.addPass(createScheduleChunksPass());
+  ScheduleChunksPassOptions schedule;
+  schedule.byTime = options.byTime;
+  migration.addPass(createScheduleChunksPass(schedule));
   // Nothing is left to decide: both ends of a message are written from one
   // transfer.
   migration.addPass(createLowerToInstructionsPass());

@@ -1,5 +1,6 @@
 //===- Route.cpp - Who sends what devices lack ----------------------------===//
 
+#include "etc/Analysis/Crossing.h"
 #include "etc/Analysis/Fragments.h"
 #include "etc/Analysis/MigrationFleet.h"
 #include "etc/Optimize/Sources/Solver.h"
@@ -45,6 +46,11 @@ struct Route : ::etc::impl::RoutePassBase<Route> {
   using RoutePassBase::RoutePassBase;
 
   LogicalResult runOnMigration(MigrationOp migration) override;
+
+private:
+  std::optional<Timing> findTiming(MigrationOp migration);
+  void writeBound(MigrationOp migration, const routing::Cut &cut,
+                  const Timing &timing);
 };
 } // namespace
 
@@ -87,6 +93,45 @@ void TransferWriter::write(const Demand &demand, ArrayRef<Source> sources) {
                        hop ? builder.getI64IntegerAttr(hop) : IntegerAttr());
 }
 
+/// What time depends on; nothing where nobody states rates.
+std::optional<Timing> Route::findTiming(MigrationOp migration) {
+  ResourcesAttr resources = migration.getResourcesAttr();
+  if (!resources)
+    return std::nullopt;
+  const auto &devices = getAnalysis<Devices>();
+  const auto &needs = getAnalysis<DeviceNeeds>();
+  Timing timing = {
+      {resources.getLinkRate(), resources.getNicRate(), resources.getNics()},
+      llvm::BitVector(devices.size()),
+      byTime};
+  for (int64_t device = 0; device < devices.size(); ++device)
+    if (devices.getPrevRole(device) >= 0 || needs.getCurrRole(device) >= 0)
+      timing.participants.set(device);
+  return timing;
+}
+
+/// The bytes of the cut are counted again: atoms know no twins.
+void Route::writeBound(MigrationOp migration, const routing::Cut &cut,
+                       const Timing &timing) {
+  const bool isIn = cut.direction == routing::Direction::In;
+  llvm::BitVector inside(timing.participants.size());
+  for (int32_t device : cut.devices)
+    inside.set(device);
+  llvm::BitVector receivers = timing.participants;
+  isIn ? receivers &= inside : receivers.reset(inside);
+  const int64_t bytes = countEntering(
+      receivers, getAnalysis<TensorTable>(), getAnalysis<BothHoldings>(),
+      getAnalysis<Devices>(), getAnalysis<DeviceNeeds>());
+  if (bytes == 0)
+    return;
+  OpBuilder builder = OpBuilder::atBlockEnd(&migration.getBody().front());
+  TimeBoundOp::create(
+      builder, migration.getFieldLoc({"cluster", "curr"}),
+      isIn ? Direction::In : Direction::Out,
+      SmallVector<int64_t>(cut.devices.begin(), cut.devices.end()), bytes,
+      cut.time.rate);
+}
+
 LogicalResult Route::runOnMigration(MigrationOp migration) {
   const auto &table = getAnalysis<TensorTable>();
   const auto &fleet = getAnalysis<MigrationFleet>();
@@ -95,10 +140,18 @@ LogicalResult Route::runOnMigration(MigrationOp migration) {
   for (const Fragment &fragment : listed.fragments)
     if (fleet.findHolders(fragment).empty())
       return listed.opOf[&fragment].emitError("has no holder that is alive");
+  const std::optional<Timing> timing = findTiming(migration);
+  if (byTime && !timing)
+    return migration.emitError("states no resources; least time needs the "
+                               "rates of its links and NICs");
+  const Timing *times = timing ? &*timing : nullptr;
   const bool isPaper = migration.getPolicy() == Policy::Paper;
   const SourcedDemands sourced =
-      isPaper ? solveInTurn(std::move(listed.demands), fleet)
-              : solveSources(std::move(listed.demands), fleet, byTime);
+      isPaper ? solveInTurn(std::move(listed.demands), fleet, times)
+              : solveSources(std::move(listed.demands), fleet, times);
+  if (sourced.bound)
+    writeBound(migration, *sourced.bound, *timing);
+  routed += sourced.isRouted;
   TransferWriter writer(list, table, listed);
   for (size_t number = 0; number < sourced.demands.size(); ++number)
     writer.write(sourced.demands[number], sourced.choice.sources[number]);

@@ -27,6 +27,8 @@ private:
   LogicalResult checkConfiguration(Side side, const fb::Configuration &file);
   LogicalResult checkPlacement();
   LogicalResult checkBarred();
+  LogicalResult checkResources();
+  LogicalResult checkTimeBound();
   LogicalResult checkPrograms();
   LogicalResult checkCertificates();
 
@@ -100,6 +102,48 @@ LogicalResult FileChecker::checkBarred() {
   llvm::sort(barred);
   barred.erase(llvm::unique(barred), barred.end());
   return comparison.lists("barred", numbersOf(plan.barred()), barred);
+}
+
+LogicalResult FileChecker::checkResources() {
+  ResourcesAttr wanted = migration.getResourcesAttr();
+  const fb::Resources *file = plan.resources();
+  if (!wanted || !file)
+    return comparison.words("resources", file ? "present" : "absent",
+                            wanted ? "present" : "absent");
+  if (failed(comparison.words("resources.name", file->name()->c_str(),
+                              wanted.getName())))
+    return failure();
+  auto pair = [](StringRef name, uint64_t found, int64_t expected) {
+    return NumberPair{name, static_cast<int64_t>(found), expected};
+  };
+  return comparison.numbers(
+      "resources.",
+      {pair("assumed", file->assumed(), wanted.getAssumed()),
+       pair("link_rate", file->link_rate(), wanted.getLinkRate()),
+       pair("link_latency", file->link_latency(), wanted.getLinkLatency()),
+       pair("nics", file->nics(), wanted.getNics()),
+       pair("nic_rate", file->nic_rate(), wanted.getNicRate()),
+       pair("nic_latency", file->nic_latency(), wanted.getNicLatency()),
+       pair("pack_rate", file->pack_rate(), wanted.getPackRate()),
+       pair("acknowledgements", file->acknowledgements(), wanted.getAcks())});
+}
+
+LogicalResult FileChecker::checkTimeBound() {
+  TimeBoundOp wanted = migration.getOnly<TimeBoundOp>();
+  const fb::TimeBound *file = plan.time_bound();
+  if (!wanted || !file)
+    return comparison.words("time_bound", file ? "present" : "absent",
+                            wanted ? "present" : "absent");
+  if (failed(comparison.lists("time_bound.devices", numbersOf(file->devices()),
+                              wanted.getDevices())))
+    return failure();
+  return comparison.numbers(
+      "time_bound.",
+      {{"outgoing", file->outgoing(), wanted.getDirection() == Direction::Out},
+       {"bytes", static_cast<int64_t>(file->bytes()),
+        static_cast<int64_t>(wanted.getBytes())},
+       {"rate", static_cast<int64_t>(file->rate()),
+        static_cast<int64_t>(wanted.getRate())}});
 }
 
 //===----------------------------------------------------------------------===//
@@ -190,6 +234,7 @@ LogicalResult FileChecker::run() {
       failed(checkConfiguration(Side::Prev, *plan.prev())) ||
       failed(checkConfiguration(Side::Curr, *plan.curr())) ||
       failed(checkPlacement()) || failed(checkBarred()) ||
+      failed(checkResources()) || failed(checkTimeBound()) ||
       failed(checkFileTensors(migration, plan, comparison)) ||
       failed(checkPrograms()))
     return failure();

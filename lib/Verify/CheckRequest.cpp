@@ -25,6 +25,7 @@ private:
   LogicalResult checkLayout(Side side, ArrayRef<int64_t> layers);
   LogicalResult checkWords();
   LogicalResult checkBudget();
+  LogicalResult checkResources();
 
   const request::SideSpec &ask(Side side) const {
     return side == Side::Prev ? request.prev : request.curr;
@@ -179,6 +180,19 @@ LogicalResult RequestChecker::checkBudget() {
         wanted(Unit::PartsPerMillion)}});
 }
 
+LogicalResult RequestChecker::checkResources() {
+  ResourcesAttr made = migration.getResourcesAttr();
+  const request::ClusterRates &wanted = request.rates;
+  if (!made)
+    return comparison.words("resources", "absent", "present");
+  return comparison.numbers("resources.",
+                            {{"link rate", made.getLinkRate(), wanted.linkRate},
+                             {"NICs", made.getNics(), wanted.nics},
+                             {"NIC rate", made.getNicRate(), wanted.nicRate},
+                             {"pack rate", made.getPackRate(), wanted.packRate},
+                             {"assumed", made.getAssumed(), wanted.assumed}});
+}
+
 LogicalResult RequestChecker::run() {
   if (failed(checkSide(Side::Prev, migration.getPrevDevices())) ||
       failed(checkSide(Side::Curr, migration.getCurrDevices())) ||
@@ -189,7 +203,7 @@ LogicalResult RequestChecker::run() {
       failed(comparison.lists(
           "draining", migration.getDraining().value_or(ArrayRef<int64_t>()),
           request.draining)) ||
-      failed(checkWords()) || failed(checkBudget()))
+      failed(checkWords()) || failed(checkBudget()) || failed(checkResources()))
     return failure();
   return checkRequestModel(migration, request, comparison);
 }

@@ -30,6 +30,7 @@ enum class Rule {
   PlanFile,
   Request,
   NextStage,
+  TimeBound,
 };
 
 /// The error of a broken rule, which it names behind the message.
@@ -104,6 +105,10 @@ mlir::LogicalResult checkCertificates(const PlanUnderTest &plan);
 /// nothing but bytes decides.
 mlir::LogicalResult checkOptimality(const PlanUnderTest &plan,
                                     llvm::ArrayRef<Exchanges> exchanges);
+
+/// V15: what the bound of time states has to cross the border of its devices,
+/// at no higher rate.
+mlir::LogicalResult checkTimeBounds(const PlanUnderTest &plan);
 
 } // namespace etc
 

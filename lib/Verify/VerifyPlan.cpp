@@ -44,7 +44,8 @@ static LogicalResult checkPlan(const PlanUnderTest &plan) {
       return failure();
     exchanges.push_back(replay.takeExchanges());
   }
-  if (failed(checkPairing(plan, exchanges)) || failed(checkCertificates(plan)))
+  if (failed(checkPairing(plan, exchanges)) ||
+      failed(checkCertificates(plan)) || failed(checkTimeBounds(plan)))
     return failure();
   return checkOptimality(plan, exchanges);
 }

@@ -192,6 +192,25 @@ uint64_t PlanHasher::hashHeader() const {
   return words.hash();
 }
 
+/// What the bound of time rests on.
+static void addResources(Words &words, const fb::Plan &plan) {
+  if (const fb::Resources *resources = plan.resources()) {
+    words.add(resources->name());
+    for (uint64_t field :
+         {uint64_t{resources->assumed()}, resources->link_rate(),
+          resources->link_latency(), uint64_t{resources->nics()},
+          resources->nic_rate(), resources->nic_latency(),
+          resources->pack_rate(), uint64_t{resources->acknowledgements()}})
+      words.add(field);
+  }
+  if (const fb::TimeBound *bound = plan.time_bound()) {
+    words.add(uint64_t{bound->outgoing()});
+    words.add(bound->devices());
+    words.add(bound->bytes());
+    words.add(bound->rate());
+  }
+}
+
 /// What no rank needs to run.
 static uint64_t hashRest(const fb::Plan &plan) {
   Words words;
@@ -211,6 +230,7 @@ static uint64_t hashRest(const fb::Plan &plan) {
       words.add(certificate->row_duals());
       words.add(certificate->column_duals());
     }
+  addResources(words, plan);
   return words.hash();
 }
 

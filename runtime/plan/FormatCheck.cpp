@@ -39,6 +39,8 @@ static Status checkLeftOut(const fb::Plan &plan) {
       return malformed(name, ": a slice leaves it out");
   if (plan.certificates() && plan.certificates()->size())
     return malformed("certificates: a slice leaves them out");
+  if (plan.resources() || plan.time_bound())
+    return malformed("resources: a slice leaves them and their bound out");
   if (plan.programs()->size() != 1 ||
       plan.programs()->Get(0)->devices()->size() != 1)
     return malformed("programs: a slice has one, of one device");
@@ -72,7 +74,7 @@ static Status checkWorld(const fb::Plan &plan) {
 
 Status etc::plan::checkFormat(const fb::Plan &plan) {
   for (auto check : {checkWorld, checkTensors, checkShards, checkPrograms,
-                     checkCertificates})
+                     checkCertificates, checkResources})
     if (Status status = check(plan); !status.ok())
       return status;
   return Status::success();

@@ -28,6 +28,9 @@ Status checkPrograms(const fb::Plan &plan);
 /// Barred devices and certificates. Needs sound configurations.
 Status checkCertificates(const fb::Plan &plan);
 
+/// Resources, and the bound of time.
+Status checkResources(const fb::Plan &plan);
+
 /// That the numbers at `offset` in the plan's bounds are a box of `tensor`,
 /// within its larger side. Messages go on from the box's path.
 Status checkBox(const fb::Plan &plan, uint32_t offset, uint32_t tensor);

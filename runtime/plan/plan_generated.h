@@ -61,6 +61,14 @@ struct Slice;
 struct SliceBuilder;
 struct SliceT;
 
+struct Resources;
+struct ResourcesBuilder;
+struct ResourcesT;
+
+struct TimeBound;
+struct TimeBoundBuilder;
+struct TimeBoundT;
+
 struct Plan;
 struct PlanBuilder;
 struct PlanT;
@@ -1945,6 +1953,314 @@ inline flatbuffers::Offset<Slice> CreateSliceDirect(
 
 flatbuffers::Offset<Slice> CreateSlice(flatbuffers::FlatBufferBuilder &_fbb, const SliceT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
 
+struct ResourcesT : public flatbuffers::NativeTable {
+  typedef Resources TableType;
+  std::string name{};
+  bool assumed = false;
+  uint64_t link_rate = 0;
+  uint64_t link_latency = 0;
+  uint32_t nics = 1;
+  uint64_t nic_rate = 0;
+  uint64_t nic_latency = 0;
+  uint64_t pack_rate = 0;
+  uint32_t acknowledgements = 0;
+};
+
+struct Resources FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef ResourcesT NativeTableType;
+  typedef ResourcesBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_NAME = 4,
+    VT_ASSUMED = 6,
+    VT_LINK_RATE = 8,
+    VT_LINK_LATENCY = 10,
+    VT_NICS = 12,
+    VT_NIC_RATE = 14,
+    VT_NIC_LATENCY = 16,
+    VT_PACK_RATE = 18,
+    VT_ACKNOWLEDGEMENTS = 20
+  };
+  const flatbuffers::String *name() const {
+    return GetPointer<const flatbuffers::String *>(VT_NAME);
+  }
+  flatbuffers::String *mutable_name() {
+    return GetPointer<flatbuffers::String *>(VT_NAME);
+  }
+  bool assumed() const {
+    return GetField<uint8_t>(VT_ASSUMED, 0) != 0;
+  }
+  bool mutate_assumed(bool _assumed = 0) {
+    return SetField<uint8_t>(VT_ASSUMED, static_cast<uint8_t>(_assumed), 0);
+  }
+  uint64_t link_rate() const {
+    return GetField<uint64_t>(VT_LINK_RATE, 0);
+  }
+  bool mutate_link_rate(uint64_t _link_rate = 0) {
+    return SetField<uint64_t>(VT_LINK_RATE, _link_rate, 0);
+  }
+  uint64_t link_latency() const {
+    return GetField<uint64_t>(VT_LINK_LATENCY, 0);
+  }
+  bool mutate_link_latency(uint64_t _link_latency = 0) {
+    return SetField<uint64_t>(VT_LINK_LATENCY, _link_latency, 0);
+  }
+  uint32_t nics() const {
+    return GetField<uint32_t>(VT_NICS, 1);
+  }
+  bool mutate_nics(uint32_t _nics = 1) {
+    return SetField<uint32_t>(VT_NICS, _nics, 1);
+  }
+  uint64_t nic_rate() const {
+    return GetField<uint64_t>(VT_NIC_RATE, 0);
+  }
+  bool mutate_nic_rate(uint64_t _nic_rate = 0) {
+    return SetField<uint64_t>(VT_NIC_RATE, _nic_rate, 0);
+  }
+  uint64_t nic_latency() const {
+    return GetField<uint64_t>(VT_NIC_LATENCY, 0);
+  }
+  bool mutate_nic_latency(uint64_t _nic_latency = 0) {
+    return SetField<uint64_t>(VT_NIC_LATENCY, _nic_latency, 0);
+  }
+  uint64_t pack_rate() const {
+    return GetField<uint64_t>(VT_PACK_RATE, 0);
+  }
+  bool mutate_pack_rate(uint64_t _pack_rate = 0) {
+    return SetField<uint64_t>(VT_PACK_RATE, _pack_rate, 0);
+  }
+  uint32_t acknowledgements() const {
+    return GetField<uint32_t>(VT_ACKNOWLEDGEMENTS, 0);
+  }
+  bool mutate_acknowledgements(uint32_t _acknowledgements = 0) {
+    return SetField<uint32_t>(VT_ACKNOWLEDGEMENTS, _acknowledgements, 0);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyOffsetRequired(verifier, VT_NAME) &&
+           verifier.VerifyString(name()) &&
+           VerifyField<uint8_t>(verifier, VT_ASSUMED, 1) &&
+           VerifyField<uint64_t>(verifier, VT_LINK_RATE, 8) &&
+           VerifyField<uint64_t>(verifier, VT_LINK_LATENCY, 8) &&
+           VerifyField<uint32_t>(verifier, VT_NICS, 4) &&
+           VerifyField<uint64_t>(verifier, VT_NIC_RATE, 8) &&
+           VerifyField<uint64_t>(verifier, VT_NIC_LATENCY, 8) &&
+           VerifyField<uint64_t>(verifier, VT_PACK_RATE, 8) &&
+           VerifyField<uint32_t>(verifier, VT_ACKNOWLEDGEMENTS, 4) &&
+           verifier.EndTable();
+  }
+  ResourcesT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
+  void UnPackTo(ResourcesT *_o, const flatbuffers::resolver_function_t *_resolver = nullptr) const;
+  static flatbuffers::Offset<Resources> Pack(flatbuffers::FlatBufferBuilder &_fbb, const ResourcesT* _o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
+};
+
+struct ResourcesBuilder {
+  typedef Resources Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_name(flatbuffers::Offset<flatbuffers::String> name) {
+    fbb_.AddOffset(Resources::VT_NAME, name);
+  }
+  void add_assumed(bool assumed) {
+    fbb_.AddElement<uint8_t>(Resources::VT_ASSUMED, static_cast<uint8_t>(assumed), 0);
+  }
+  void add_link_rate(uint64_t link_rate) {
+    fbb_.AddElement<uint64_t>(Resources::VT_LINK_RATE, link_rate, 0);
+  }
+  void add_link_latency(uint64_t link_latency) {
+    fbb_.AddElement<uint64_t>(Resources::VT_LINK_LATENCY, link_latency, 0);
+  }
+  void add_nics(uint32_t nics) {
+    fbb_.AddElement<uint32_t>(Resources::VT_NICS, nics, 1);
+  }
+  void add_nic_rate(uint64_t nic_rate) {
+    fbb_.AddElement<uint64_t>(Resources::VT_NIC_RATE, nic_rate, 0);
+  }
+  void add_nic_latency(uint64_t nic_latency) {
+    fbb_.AddElement<uint64_t>(Resources::VT_NIC_LATENCY, nic_latency, 0);
+  }
+  void add_pack_rate(uint64_t pack_rate) {
+    fbb_.AddElement<uint64_t>(Resources::VT_PACK_RATE, pack_rate, 0);
+  }
+  void add_acknowledgements(uint32_t acknowledgements) {
+    fbb_.AddElement<uint32_t>(Resources::VT_ACKNOWLEDGEMENTS, acknowledgements, 0);
+  }
+  explicit ResourcesBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<Resources> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<Resources>(end);
+    fbb_.Required(o, Resources::VT_NAME);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<Resources> CreateResources(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    flatbuffers::Offset<flatbuffers::String> name = 0,
+    bool assumed = false,
+    uint64_t link_rate = 0,
+    uint64_t link_latency = 0,
+    uint32_t nics = 1,
+    uint64_t nic_rate = 0,
+    uint64_t nic_latency = 0,
+    uint64_t pack_rate = 0,
+    uint32_t acknowledgements = 0) {
+  ResourcesBuilder builder_(_fbb);
+  builder_.add_pack_rate(pack_rate);
+  builder_.add_nic_latency(nic_latency);
+  builder_.add_nic_rate(nic_rate);
+  builder_.add_link_latency(link_latency);
+  builder_.add_link_rate(link_rate);
+  builder_.add_acknowledgements(acknowledgements);
+  builder_.add_nics(nics);
+  builder_.add_name(name);
+  builder_.add_assumed(assumed);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<Resources> CreateResourcesDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    const char *name = nullptr,
+    bool assumed = false,
+    uint64_t link_rate = 0,
+    uint64_t link_latency = 0,
+    uint32_t nics = 1,
+    uint64_t nic_rate = 0,
+    uint64_t nic_latency = 0,
+    uint64_t pack_rate = 0,
+    uint32_t acknowledgements = 0) {
+  auto name__ = name ? _fbb.CreateString(name) : 0;
+  return etc::plan::fb::CreateResources(
+      _fbb,
+      name__,
+      assumed,
+      link_rate,
+      link_latency,
+      nics,
+      nic_rate,
+      nic_latency,
+      pack_rate,
+      acknowledgements);
+}
+
+flatbuffers::Offset<Resources> CreateResources(flatbuffers::FlatBufferBuilder &_fbb, const ResourcesT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
+
+struct TimeBoundT : public flatbuffers::NativeTable {
+  typedef TimeBound TableType;
+  bool outgoing = false;
+  std::vector<uint32_t> devices{};
+  uint64_t bytes = 0;
+  uint64_t rate = 0;
+};
+
+struct TimeBound FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef TimeBoundT NativeTableType;
+  typedef TimeBoundBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_OUTGOING = 4,
+    VT_DEVICES = 6,
+    VT_BYTES = 8,
+    VT_RATE = 10
+  };
+  bool outgoing() const {
+    return GetField<uint8_t>(VT_OUTGOING, 0) != 0;
+  }
+  bool mutate_outgoing(bool _outgoing = 0) {
+    return SetField<uint8_t>(VT_OUTGOING, static_cast<uint8_t>(_outgoing), 0);
+  }
+  const flatbuffers::Vector<uint32_t> *devices() const {
+    return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_DEVICES);
+  }
+  flatbuffers::Vector<uint32_t> *mutable_devices() {
+    return GetPointer<flatbuffers::Vector<uint32_t> *>(VT_DEVICES);
+  }
+  uint64_t bytes() const {
+    return GetField<uint64_t>(VT_BYTES, 0);
+  }
+  bool mutate_bytes(uint64_t _bytes = 0) {
+    return SetField<uint64_t>(VT_BYTES, _bytes, 0);
+  }
+  uint64_t rate() const {
+    return GetField<uint64_t>(VT_RATE, 0);
+  }
+  bool mutate_rate(uint64_t _rate = 0) {
+    return SetField<uint64_t>(VT_RATE, _rate, 0);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyField<uint8_t>(verifier, VT_OUTGOING, 1) &&
+           VerifyOffsetRequired(verifier, VT_DEVICES) &&
+           verifier.VerifyVector(devices()) &&
+           VerifyField<uint64_t>(verifier, VT_BYTES, 8) &&
+           VerifyField<uint64_t>(verifier, VT_RATE, 8) &&
+           verifier.EndTable();
+  }
+  TimeBoundT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
+  void UnPackTo(TimeBoundT *_o, const flatbuffers::resolver_function_t *_resolver = nullptr) const;
+  static flatbuffers::Offset<TimeBound> Pack(flatbuffers::FlatBufferBuilder &_fbb, const TimeBoundT* _o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
+};
+
+struct TimeBoundBuilder {
+  typedef TimeBound Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_outgoing(bool outgoing) {
+    fbb_.AddElement<uint8_t>(TimeBound::VT_OUTGOING, static_cast<uint8_t>(outgoing), 0);
+  }
+  void add_devices(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> devices) {
+    fbb_.AddOffset(TimeBound::VT_DEVICES, devices);
+  }
+  void add_bytes(uint64_t bytes) {
+    fbb_.AddElement<uint64_t>(TimeBound::VT_BYTES, bytes, 0);
+  }
+  void add_rate(uint64_t rate) {
+    fbb_.AddElement<uint64_t>(TimeBound::VT_RATE, rate, 0);
+  }
+  explicit TimeBoundBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<TimeBound> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<TimeBound>(end);
+    fbb_.Required(o, TimeBound::VT_DEVICES);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<TimeBound> CreateTimeBound(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    bool outgoing = false,
+    flatbuffers::Offset<flatbuffers::Vector<uint32_t>> devices = 0,
+    uint64_t bytes = 0,
+    uint64_t rate = 0) {
+  TimeBoundBuilder builder_(_fbb);
+  builder_.add_rate(rate);
+  builder_.add_bytes(bytes);
+  builder_.add_devices(devices);
+  builder_.add_outgoing(outgoing);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<TimeBound> CreateTimeBoundDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    bool outgoing = false,
+    const std::vector<uint32_t> *devices = nullptr,
+    uint64_t bytes = 0,
+    uint64_t rate = 0) {
+  auto devices__ = devices ? _fbb.CreateVector<uint32_t>(*devices) : 0;
+  return etc::plan::fb::CreateTimeBound(
+      _fbb,
+      outgoing,
+      devices__,
+      bytes,
+      rate);
+}
+
+flatbuffers::Offset<TimeBound> CreateTimeBound(flatbuffers::FlatBufferBuilder &_fbb, const TimeBoundT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
+
 struct PlanT : public flatbuffers::NativeTable {
   typedef Plan TableType;
   uint32_t version = 2;
@@ -1969,6 +2285,8 @@ struct PlanT : public flatbuffers::NativeTable {
   std::vector<std::unique_ptr<etc::plan::fb::CertificateT>> certificates{};
   std::vector<std::string> patterns{};
   std::unique_ptr<etc::plan::fb::SliceT> slice{};
+  std::unique_ptr<etc::plan::fb::ResourcesT> resources{};
+  std::unique_ptr<etc::plan::fb::TimeBoundT> time_bound{};
   PlanT() = default;
   PlanT(const PlanT &o);
   PlanT(PlanT&&) FLATBUFFERS_NOEXCEPT = default;
@@ -2000,7 +2318,9 @@ struct Plan FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_BARRED = 40,
     VT_CERTIFICATES = 42,
     VT_PATTERNS = 44,
-    VT_SLICE = 46
+    VT_SLICE = 46,
+    VT_RESOURCES = 48,
+    VT_TIME_BOUND = 50
   };
   uint32_t version() const {
     return GetField<uint32_t>(VT_VERSION, 2);
@@ -2134,6 +2454,18 @@ struct Plan FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   etc::plan::fb::Slice *mutable_slice() {
     return GetPointer<etc::plan::fb::Slice *>(VT_SLICE);
   }
+  const etc::plan::fb::Resources *resources() const {
+    return GetPointer<const etc::plan::fb::Resources *>(VT_RESOURCES);
+  }
+  etc::plan::fb::Resources *mutable_resources() {
+    return GetPointer<etc::plan::fb::Resources *>(VT_RESOURCES);
+  }
+  const etc::plan::fb::TimeBound *time_bound() const {
+    return GetPointer<const etc::plan::fb::TimeBound *>(VT_TIME_BOUND);
+  }
+  etc::plan::fb::TimeBound *mutable_time_bound() {
+    return GetPointer<etc::plan::fb::TimeBound *>(VT_TIME_BOUND);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint32_t>(verifier, VT_VERSION, 4) &&
@@ -2180,6 +2512,10 @@ struct Plan FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            verifier.VerifyVectorOfStrings(patterns()) &&
            VerifyOffset(verifier, VT_SLICE) &&
            verifier.VerifyTable(slice()) &&
+           VerifyOffset(verifier, VT_RESOURCES) &&
+           verifier.VerifyTable(resources()) &&
+           VerifyOffset(verifier, VT_TIME_BOUND) &&
+           verifier.VerifyTable(time_bound()) &&
            verifier.EndTable();
   }
   PlanT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
@@ -2257,6 +2593,12 @@ struct PlanBuilder {
   void add_slice(flatbuffers::Offset<etc::plan::fb::Slice> slice) {
     fbb_.AddOffset(Plan::VT_SLICE, slice);
   }
+  void add_resources(flatbuffers::Offset<etc::plan::fb::Resources> resources) {
+    fbb_.AddOffset(Plan::VT_RESOURCES, resources);
+  }
+  void add_time_bound(flatbuffers::Offset<etc::plan::fb::TimeBound> time_bound) {
+    fbb_.AddOffset(Plan::VT_TIME_BOUND, time_bound);
+  }
   explicit PlanBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -2305,11 +2647,15 @@ inline flatbuffers::Offset<Plan> CreatePlan(
     flatbuffers::Offset<flatbuffers::Vector<uint32_t>> barred = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<etc::plan::fb::Certificate>>> certificates = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> patterns = 0,
-    flatbuffers::Offset<etc::plan::fb::Slice> slice = 0) {
+    flatbuffers::Offset<etc::plan::fb::Slice> slice = 0,
+    flatbuffers::Offset<etc::plan::fb::Resources> resources = 0,
+    flatbuffers::Offset<etc::plan::fb::TimeBound> time_bound = 0) {
   PlanBuilder builder_(_fbb);
   builder_.add_vocab(vocab);
   builder_.add_hash(hash);
   builder_.add_features(features);
+  builder_.add_time_bound(time_bound);
+  builder_.add_resources(resources);
   builder_.add_slice(slice);
   builder_.add_patterns(patterns);
   builder_.add_certificates(certificates);
@@ -2355,7 +2701,9 @@ inline flatbuffers::Offset<Plan> CreatePlanDirect(
     const std::vector<uint32_t> *barred = nullptr,
     const std::vector<flatbuffers::Offset<etc::plan::fb::Certificate>> *certificates = nullptr,
     const std::vector<flatbuffers::Offset<flatbuffers::String>> *patterns = nullptr,
-    flatbuffers::Offset<etc::plan::fb::Slice> slice = 0) {
+    flatbuffers::Offset<etc::plan::fb::Slice> slice = 0,
+    flatbuffers::Offset<etc::plan::fb::Resources> resources = 0,
+    flatbuffers::Offset<etc::plan::fb::TimeBound> time_bound = 0) {
   auto model__ = model ? _fbb.CreateString(model) : 0;
   auto nodes__ = nodes ? _fbb.CreateVector<uint32_t>(*nodes) : 0;
   auto participants__ = participants ? _fbb.CreateVector<uint32_t>(*participants) : 0;
@@ -2393,7 +2741,9 @@ inline flatbuffers::Offset<Plan> CreatePlanDirect(
       barred__,
       certificates__,
       patterns__,
-      slice);
+      slice,
+      resources,
+      time_bound);
 }
 
 flatbuffers::Offset<Plan> CreatePlan(flatbuffers::FlatBufferBuilder &_fbb, const PlanT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
@@ -2863,6 +3213,91 @@ inline flatbuffers::Offset<Slice> CreateSlice(flatbuffers::FlatBufferBuilder &_f
       _fingerprint);
 }
 
+inline ResourcesT *Resources::UnPack(const flatbuffers::resolver_function_t *_resolver) const {
+  auto _o = std::unique_ptr<ResourcesT>(new ResourcesT());
+  UnPackTo(_o.get(), _resolver);
+  return _o.release();
+}
+
+inline void Resources::UnPackTo(ResourcesT *_o, const flatbuffers::resolver_function_t *_resolver) const {
+  (void)_o;
+  (void)_resolver;
+  { auto _e = name(); if (_e) _o->name = _e->str(); }
+  { auto _e = assumed(); _o->assumed = _e; }
+  { auto _e = link_rate(); _o->link_rate = _e; }
+  { auto _e = link_latency(); _o->link_latency = _e; }
+  { auto _e = nics(); _o->nics = _e; }
+  { auto _e = nic_rate(); _o->nic_rate = _e; }
+  { auto _e = nic_latency(); _o->nic_latency = _e; }
+  { auto _e = pack_rate(); _o->pack_rate = _e; }
+  { auto _e = acknowledgements(); _o->acknowledgements = _e; }
+}
+
+inline flatbuffers::Offset<Resources> Resources::Pack(flatbuffers::FlatBufferBuilder &_fbb, const ResourcesT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
+  return CreateResources(_fbb, _o, _rehasher);
+}
+
+inline flatbuffers::Offset<Resources> CreateResources(flatbuffers::FlatBufferBuilder &_fbb, const ResourcesT *_o, const flatbuffers::rehasher_function_t *_rehasher) {
+  (void)_rehasher;
+  (void)_o;
+  struct _VectorArgs { flatbuffers::FlatBufferBuilder *__fbb; const ResourcesT* __o; const flatbuffers::rehasher_function_t *__rehasher; } _va = { &_fbb, _o, _rehasher}; (void)_va;
+  auto _name = _fbb.CreateString(_o->name);
+  auto _assumed = _o->assumed;
+  auto _link_rate = _o->link_rate;
+  auto _link_latency = _o->link_latency;
+  auto _nics = _o->nics;
+  auto _nic_rate = _o->nic_rate;
+  auto _nic_latency = _o->nic_latency;
+  auto _pack_rate = _o->pack_rate;
+  auto _acknowledgements = _o->acknowledgements;
+  return etc::plan::fb::CreateResources(
+      _fbb,
+      _name,
+      _assumed,
+      _link_rate,
+      _link_latency,
+      _nics,
+      _nic_rate,
+      _nic_latency,
+      _pack_rate,
+      _acknowledgements);
+}
+
+inline TimeBoundT *TimeBound::UnPack(const flatbuffers::resolver_function_t *_resolver) const {
+  auto _o = std::unique_ptr<TimeBoundT>(new TimeBoundT());
+  UnPackTo(_o.get(), _resolver);
+  return _o.release();
+}
+
+inline void TimeBound::UnPackTo(TimeBoundT *_o, const flatbuffers::resolver_function_t *_resolver) const {
+  (void)_o;
+  (void)_resolver;
+  { auto _e = outgoing(); _o->outgoing = _e; }
+  { auto _e = devices(); if (_e) { _o->devices.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->devices[_i] = _e->Get(_i); } } }
+  { auto _e = bytes(); _o->bytes = _e; }
+  { auto _e = rate(); _o->rate = _e; }
+}
+
+inline flatbuffers::Offset<TimeBound> TimeBound::Pack(flatbuffers::FlatBufferBuilder &_fbb, const TimeBoundT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
+  return CreateTimeBound(_fbb, _o, _rehasher);
+}
+
+inline flatbuffers::Offset<TimeBound> CreateTimeBound(flatbuffers::FlatBufferBuilder &_fbb, const TimeBoundT *_o, const flatbuffers::rehasher_function_t *_rehasher) {
+  (void)_rehasher;
+  (void)_o;
+  struct _VectorArgs { flatbuffers::FlatBufferBuilder *__fbb; const TimeBoundT* __o; const flatbuffers::rehasher_function_t *__rehasher; } _va = { &_fbb, _o, _rehasher}; (void)_va;
+  auto _outgoing = _o->outgoing;
+  auto _devices = _fbb.CreateVector(_o->devices);
+  auto _bytes = _o->bytes;
+  auto _rate = _o->rate;
+  return etc::plan::fb::CreateTimeBound(
+      _fbb,
+      _outgoing,
+      _devices,
+      _bytes,
+      _rate);
+}
+
 inline PlanT::PlanT(const PlanT &o)
       : version(o.version),
         features(o.features),
@@ -2882,7 +3317,9 @@ inline PlanT::PlanT(const PlanT &o)
         vocab(o.vocab),
         barred(o.barred),
         patterns(o.patterns),
-        slice((o.slice) ? new etc::plan::fb::SliceT(*o.slice) : nullptr) {
+        slice((o.slice) ? new etc::plan::fb::SliceT(*o.slice) : nullptr),
+        resources((o.resources) ? new etc::plan::fb::ResourcesT(*o.resources) : nullptr),
+        time_bound((o.time_bound) ? new etc::plan::fb::TimeBoundT(*o.time_bound) : nullptr) {
   tensors.reserve(o.tensors.size());
   for (const auto &tensors_ : o.tensors) { tensors.emplace_back((tensors_) ? new etc::plan::fb::TensorT(*tensors_) : nullptr); }
   programs.reserve(o.programs.size());
@@ -2914,6 +3351,8 @@ inline PlanT &PlanT::operator=(PlanT o) FLATBUFFERS_NOEXCEPT {
   std::swap(certificates, o.certificates);
   std::swap(patterns, o.patterns);
   std::swap(slice, o.slice);
+  std::swap(resources, o.resources);
+  std::swap(time_bound, o.time_bound);
   return *this;
 }
 
@@ -2948,6 +3387,8 @@ inline void Plan::UnPackTo(PlanT *_o, const flatbuffers::resolver_function_t *_r
   { auto _e = certificates(); if (_e) { _o->certificates.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->certificates[_i] = std::unique_ptr<etc::plan::fb::CertificateT>(_e->Get(_i)->UnPack(_resolver)); } } }
   { auto _e = patterns(); if (_e) { _o->patterns.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->patterns[_i] = _e->Get(_i)->str(); } } }
   { auto _e = slice(); if (_e) _o->slice = std::unique_ptr<etc::plan::fb::SliceT>(_e->UnPack(_resolver)); }
+  { auto _e = resources(); if (_e) _o->resources = std::unique_ptr<etc::plan::fb::ResourcesT>(_e->UnPack(_resolver)); }
+  { auto _e = time_bound(); if (_e) _o->time_bound = std::unique_ptr<etc::plan::fb::TimeBoundT>(_e->UnPack(_resolver)); }
 }
 
 inline flatbuffers::Offset<Plan> Plan::Pack(flatbuffers::FlatBufferBuilder &_fbb, const PlanT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
@@ -2980,6 +3421,8 @@ inline flatbuffers::Offset<Plan> CreatePlan(flatbuffers::FlatBufferBuilder &_fbb
   auto _certificates = _o->certificates.size() ? _fbb.CreateVector<flatbuffers::Offset<etc::plan::fb::Certificate>> (_o->certificates.size(), [](size_t i, _VectorArgs *__va) { return CreateCertificate(*__va->__fbb, __va->__o->certificates[i].get(), __va->__rehasher); }, &_va ) : 0;
   auto _patterns = _o->patterns.size() ? _fbb.CreateVectorOfStrings(_o->patterns) : 0;
   auto _slice = _o->slice ? CreateSlice(_fbb, _o->slice.get(), _rehasher) : 0;
+  auto _resources = _o->resources ? CreateResources(_fbb, _o->resources.get(), _rehasher) : 0;
+  auto _time_bound = _o->time_bound ? CreateTimeBound(_fbb, _o->time_bound.get(), _rehasher) : 0;
   return etc::plan::fb::CreatePlan(
       _fbb,
       _version,
@@ -3003,7 +3446,9 @@ inline flatbuffers::Offset<Plan> CreatePlan(flatbuffers::FlatBufferBuilder &_fbb
       _barred,
       _certificates,
       _patterns,
-      _slice);
+      _slice,
+      _resources,
+      _time_bound);
 }
 
 inline const etc::plan::fb::Plan *GetPlan(const void *buf) {

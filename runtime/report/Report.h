@@ -40,8 +40,8 @@ struct ReportInput {
   std::optional<Measured> measured = {};
 };
 
-/// Devices of nodes with H100 GPUs: 450 GB/s inside a node, 50 GB/s between
-/// nodes, one port a device.
+/// What the plan states; where it states nothing, devices of nodes with H100
+/// GPUs: 450 GB/s inside a node, 50 GB/s between nodes, one port a device.
 Cluster defaultCluster(const plan::PlanIndex &index);
 
 /// What the page draws, as JSON.

@@ -238,6 +238,8 @@ std::string etc::runtime::reportJson(const ReportInput &input) {
 }
 
 Cluster etc::runtime::defaultCluster(const PlanIndex &index) {
+  if (index.plan().resources())
+    return clusterOf(*index.plan().resources());
   const auto &nodes = *index.plan().nodes();
   Cluster cluster;
   cluster.name = "nodes with H100 GPUs, 400 Gb/s a GPU, NVLink 4";

@@ -2,6 +2,8 @@
 
 #include "plan/PeakRatios.h"
 #include "plan/Relays.h"
+#include "plan/TimeBound.h"
+#include "report/Times.h"
 
 namespace fb = etc::plan::fb;
 using Json = nlohmann::ordered_json;
@@ -15,6 +17,19 @@ Json etc::runtime::certificateJson(const fb::Certificate &certificate) {
             {"twins", certificate.covers_twins()},
             {"recomputation", certificate.covers_recomputation()}}},
           {"bound_bytes", certificate.bound()}};
+}
+
+Json etc::runtime::timeJson(const plan::PlanIndex &index) {
+  const std::optional<PlanTime> time = timeOf(index);
+  if (!time)
+    return {};
+  const fb::Resources &resources = *index.plan().resources();
+  return {{"bound_s", time->boundSeconds},
+          {"port_s", time->portSeconds},
+          {"predicted_s", time->predictedSeconds},
+          {"witness", etc::plan::describeBound(index)},
+          {"cluster", resources.name()->str()},
+          {"assumed", resources.assumed()}};
 }
 
 Json etc::runtime::summaryJson(const plan::PlanIndex &index) {

@@ -13,6 +13,11 @@ namespace etc::runtime {
 /// Bytes are numbers; "paper_policy" is null where the plan has none.
 nlohmann::ordered_json summaryJson(const plan::PlanIndex &index);
 
+/// The bound of time with its witness, the time of the busiest link or NIC, and
+/// what the simulator predicts, in seconds, for the rates that the plan states;
+/// null where it states none.
+nlohmann::ordered_json timeJson(const plan::PlanIndex &index);
+
 /// A certificate in words and bytes: what it bounds, for which roles and plans.
 /// The proof, its duals, is left to those who check it.
 nlohmann::ordered_json

@@ -1,5 +1,6 @@
 #include "report/Times.h"
 
+#include "plan/TimeBound.h"
 #include "simulate/Simulator.h"
 
 #include <algorithm>
@@ -44,9 +45,11 @@ Times etc::runtime::timesOf(const std::vector<std::vector<double>> &roundEnds) {
   return times;
 }
 
-/// Every message in flight is looked at whenever one ends.
-static bool isQuickToSimulate(const Workload &work) {
-  constexpr double mostSteps = 3e8; // some seconds
+/// Every message in flight is looked at whenever one ends. Some seconds, and
+/// some tens of milliseconds.
+constexpr double kStepsOfReport = 3e8, kStepsOfSummary = 3e6;
+
+static bool isQuickToSimulate(const Workload &work, double mostSteps) {
   double steps = 0;
   for (const auto &messages : work.messages)
     steps += static_cast<double>(messages.size()) * messages.size();
@@ -94,10 +97,9 @@ static Times lockstepTimes(const PlanIndex &index, const Workload &work,
   return timesOf(std::vector<std::vector<double>>(index.rankCount(), ends));
 }
 
-Prediction etc::runtime::predictTimes(const PlanIndex &index,
-                                      const Workload &work,
-                                      const Cluster &cluster) {
-  if (!isQuickToSimulate(work))
+static Prediction predict(const PlanIndex &index, const Workload &work,
+                          const Cluster &cluster, double mostSteps) {
+  if (!isQuickToSimulate(work, mostSteps))
     return {lockstepTimes(index, work, cluster)};
   std::vector<std::vector<double>> ends(
       index.rankCount(), std::vector<double>(work.messages.size()));
@@ -106,4 +108,20 @@ Prediction etc::runtime::predictTimes(const PlanIndex &index,
         ends[rank][round] = seconds;
       });
   return {timesOf(ends), true, forecast.busiestPortSeconds};
+}
+
+Prediction etc::runtime::predictTimes(const PlanIndex &index,
+                                      const Workload &work,
+                                      const Cluster &cluster) {
+  return predict(index, work, cluster, kStepsOfReport);
+}
+
+std::optional<PlanTime> etc::runtime::timeOf(const PlanIndex &index) {
+  if (!index.plan().resources())
+    return std::nullopt;
+  const Cluster cluster = clusterOf(*index.plan().resources());
+  const Workload work = workloadOf(index);
+  return PlanTime{plan::boundSeconds(index.plan()),
+                  busiestPortSeconds(index, work, cluster),
+                  predict(index, work, cluster, kStepsOfSummary).times.seconds};
 }

@@ -7,6 +7,7 @@
 #include "simulate/Workload.h"
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace etc::runtime {
@@ -35,6 +36,15 @@ struct Prediction {
 };
 Prediction predictTimes(const plan::PlanIndex &index, const Workload &work,
                         const Cluster &cluster);
+
+/// What a plan says of its own time, at the rates that it states.
+struct PlanTime {
+  double boundSeconds = 0; ///< no routing of its roles is below; 0: none stated
+  double portSeconds = 0;  ///< of its busiest link or port
+  double predictedSeconds = 0;
+};
+/// Nothing where the plan states no rates.
+std::optional<PlanTime> timeOf(const plan::PlanIndex &index);
 
 } // namespace etc::runtime
 

@@ -62,8 +62,32 @@ Result<Cluster> readFields(const std::string &path, const Json &json) {
   return cluster;
 }
 
-Result<Cluster> parseCluster(const std::string &description,
-                             const std::string &place) {
+} // namespace
+
+std::vector<std::string> etc::runtime::shippedClusters() {
+  std::vector<std::string> names;
+  for (const ShippedCluster &cluster : kShippedClusters)
+    names.push_back(cluster.name);
+  return names;
+}
+
+Cluster etc::runtime::clusterOf(const plan::fb::Resources &resources) {
+  constexpr double nanosecond = 1e-9, partPerMillion = 1e-6;
+  auto toDouble = [](uint64_t value) { return static_cast<double>(value); };
+  Cluster cluster;
+  cluster.name = resources.name()->str();
+  cluster.linkRate = toDouble(resources.link_rate());
+  cluster.linkLatency = toDouble(resources.link_latency()) * nanosecond;
+  cluster.portsPerNode = resources.nics();
+  cluster.portRate = toDouble(resources.nic_rate());
+  cluster.portLatency = toDouble(resources.nic_latency()) * nanosecond;
+  cluster.packRate = toDouble(resources.pack_rate());
+  cluster.acknowledgementShare = resources.acknowledgements() * partPerMillion;
+  return cluster;
+}
+
+Result<Cluster> etc::runtime::parseCluster(std::string_view description,
+                                           const std::string &place) {
   Json json = Json::parse(description, nullptr, false);
   if (!json.is_object())
     return Status(ErrorKind::Usage, text(place, ": expected a JSON object"));
@@ -72,15 +96,6 @@ Result<Cluster> parseCluster(const std::string &description,
   } catch (const std::exception &error) {
     return Status(ErrorKind::Usage, text(place, ": ", error.what()));
   }
-}
-
-} // namespace
-
-std::vector<std::string> etc::runtime::shippedClusters() {
-  std::vector<std::string> names;
-  for (const ShippedCluster &cluster : kShippedClusters)
-    names.push_back(cluster.name);
-  return names;
 }
 
 Result<Cluster> etc::runtime::readCluster(const std::string &nameOrPath) {

@@ -4,9 +4,11 @@
 #define ETC_RUNTIME_SIMULATE_CLUSTER_H
 
 #include "plan/Status.h"
+#include "plan/plan_generated.h"
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace etc::runtime {
@@ -37,6 +39,13 @@ std::vector<std::string> shippedClusters();
 /// file of that path; docs/cluster-format.md defines its fields. The error
 /// names file and field.
 plan::Result<Cluster> readCluster(const std::string &nameOrPath);
+
+/// What a plan states of its cluster.
+Cluster clusterOf(const plan::fb::Resources &resources);
+
+/// The cluster that a description in JSON says. Errors begin with `place`.
+plan::Result<Cluster> parseCluster(std::string_view text,
+                                   const std::string &place);
 
 } // namespace etc::runtime
 

@@ -1,6 +1,13 @@
 #include "simulate/Ports.h"
 
+#include <algorithm>
+
 using namespace etc::runtime;
+
+/// More ports than devices are one for each.
+static uint32_t portsOf(const Cluster &cluster, uint32_t devices) {
+  return std::min(cluster.portsPerNode, devices);
+}
 
 Ports::Ports(const plan::PlanIndex &index, const Cluster &cluster,
              Network &network)
@@ -9,7 +16,7 @@ Ports::Ports(const plan::PlanIndex &index, const Cluster &cluster,
   std::vector<uint32_t> firstPort, firstDevice{0};
   for (uint32_t count : nodes) {
     firstDevice.push_back(firstDevice.back() + count);
-    for (uint32_t i = 0; i != cluster.portsPerNode; ++i) {
+    for (uint32_t i = 0; i != portsOf(cluster, count); ++i) {
       const uint32_t out = network.addPort(cluster.portRate);
       const uint32_t in = network.addPort(cluster.portRate);
       network.pair(out, in, cluster.acknowledgementShare);
@@ -19,9 +26,9 @@ Ports::Ports(const plan::PlanIndex &index, const Cluster &cluster,
   }
   for (uint32_t rank = 0; rank != index.rankCount(); ++rank) {
     const uint32_t node = index.nodeOf(index.device(rank));
+    const uint32_t size = nodes.Get(node);
     const uint64_t local = index.device(rank) - firstDevice[node];
-    auto port =
-        static_cast<uint32_t>(local * cluster.portsPerNode / nodes.Get(node));
+    auto port = static_cast<uint32_t>(local * portsOf(cluster, size) / size);
     const uint32_t out = firstPort[node] + 2 * port;
     const uint32_t linkOut = network.addPort(cluster.linkRate);
     const uint32_t linkIn = network.addPort(cluster.linkRate);

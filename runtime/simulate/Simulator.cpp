@@ -180,22 +180,26 @@ LinkBytes etc::runtime::countLinkBytes(const PlanIndex &index) {
   return bytes;
 }
 
-Forecast etc::runtime::simulate(const PlanIndex &index, const Cluster &cluster,
-                                const OnRoundEnd &onRoundEnd) {
+double etc::runtime::busiestPortSeconds(const PlanIndex &index,
+                                        const Workload &work,
+                                        const Cluster &cluster) {
   Network unused;
   Ports ports(index, cluster, unused);
   std::map<uint32_t, double> busy; // seconds by port
-  for (const auto &round : workloadOf(index).messages)
+  double most = 0;
+  for (const auto &round : work.messages)
     for (const SimulatedMessage &message : round) {
       Route route = ports.route(message.from, message.to);
       double rate = route.crossesNodes ? cluster.portRate : cluster.linkRate;
       for (uint32_t port : {route.from, route.to})
-        busy[port] += static_cast<double>(message.bytes) / rate;
+        most = std::max(most, busy[port] +=
+                              static_cast<double>(message.bytes) / rate);
     }
-  Forecast forecast;
-  for (auto [port, seconds] : busy)
-    forecast.busiestPortSeconds =
-        std::max(forecast.busiestPortSeconds, seconds);
-  forecast.seconds = Simulation(index, cluster, onRoundEnd).run();
-  return forecast;
+  return most;
+}
+
+Forecast etc::runtime::simulate(const PlanIndex &index, const Cluster &cluster,
+                                const OnRoundEnd &onRoundEnd) {
+  return {Simulation(index, cluster, onRoundEnd).run(),
+          busiestPortSeconds(index, workloadOf(index), cluster)};
 }

@@ -23,6 +23,11 @@ struct Forecast {
   double busiestPortSeconds = 0;
 };
 
+/// The least that the busiest link or port takes for its bytes at its full
+/// rate.
+double busiestPortSeconds(const plan::PlanIndex &index, const Workload &work,
+                          const Cluster &cluster);
+
 /// Told when a rank ends a round, in seconds from the start.
 using OnRoundEnd =
     std::function<void(uint32_t rank, uint32_t round, double seconds)>;

@@ -3,6 +3,7 @@
 #include "TraceFile.h"
 #include "Units.h"
 
+#include "plan/TimeBound.h"
 #include "simulate/Memory.h"
 #include "simulate/Simulator.h"
 
@@ -62,9 +63,11 @@ Json deviceObject(const DeviceForecast &forecast) {
           {"peak_bytes", forecast.peakBytes}};
 }
 
-void printJson(const std::vector<DeviceForecast> &devices, LinkBytes bytes,
+void printJson(const PlanIndex &index,
+               const std::vector<DeviceForecast> &devices, LinkBytes bytes,
                const std::optional<Cluster> &cluster, Forecast forecast,
                const Options &options) {
+  const bool hasBound = index.plan().time_bound() != nullptr;
   Json list = Json::array();
   for (const DeviceForecast &device : devices)
     list.push_back(deviceObject(device));
@@ -77,6 +80,9 @@ void printJson(const std::vector<DeviceForecast> &devices, LinkBytes bytes,
               {"seconds", cluster ? Json(forecast.seconds) : Json()},
               {"busiest_port_seconds",
                cluster ? Json(forecast.busiestPortSeconds) : Json()},
+              {"bound_seconds",
+               hasBound ? Json(etc::plan::boundSeconds(index.plan())) : Json()},
+              {"witness", etc::plan::describeBound(index)},
               {"devices", list}};
   std::cout << out.dump(2) << "\n";
 }
@@ -137,7 +143,7 @@ Status etc::run::printForecast(const PlanIndex &index, const Options &options) {
   LinkBytes bytes = countLinkBytes(index);
   auto devices = forecastDevices(index, options);
   if (options.json)
-    printJson(devices, bytes, cluster, forecast, options);
+    printJson(index, devices, bytes, cluster, forecast, options);
   else
     printText(devices, bytes, cluster, forecast);
   return Status::success();

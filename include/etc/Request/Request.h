@@ -257,12 +257,34 @@ struct MemoryBudget {
   bool operator==(const MemoryBudget &) const = default;
 };
 
+/// What the links and NICs of a cluster carry: bytes a second, of each
+/// direction, and nanoseconds until the first byte arrives. A node of n devices
+/// has `nics` NICs, and its device i uses NIC i * nics / n.
+struct ClusterRates {
+  std::string name; ///< for people
+  int64_t linkRate, linkLatency;
+  int64_t nics, nicRate, nicLatency;
+  int64_t packRate;     ///< what a device packs, unpacks and copies
+  int64_t acks;         ///< ppm of a NIC's way back that acknowledgements take
+  bool assumed = false; ///< nobody named a cluster
+};
+
+/// Those of H100 GPUs with a NIC each, on nodes of so many devices: assumed
+/// where a request names no cluster.
+ClusterRates assumedRates(llvm::ArrayRef<int64_t> nodes);
+
+/// Those of a shipped cluster ("h100"), or of a file (docs/cluster-format.md).
+/// All errors are Malformed.
+llvm::Expected<ClusterRates> ratesOf(llvm::StringRef nameOrPath,
+                                     const Field &field);
+
 struct Request {
   ModelSpec model;
   SideSpec prev, curr;
   /// The number of devices of each node. Devices are numbered through the
   /// cluster, node by node.
   std::vector<int64_t> nodes;
+  ClusterRates rates = assumedRates({});
   /// The name of each node, for who starts processes; a plan has none. Empty:
   /// they are not given.
   std::vector<std::string> hosts;

@@ -100,8 +100,9 @@ def RoutePass : Etc_Pass<"etc-route"> {
     destination anyway, then all holders in turn; where the busiest port sends, others that hold the same then send in its
     place, parts of fragments if need be, until it sends the least that it can. Where this takes a quarter or more off the
     bytes between nodes or off the busiest port, devices that have received state are sources, too (`hop`). With
-    `by-time`, routes are taken instead where they make the slowest link or NIC much faster at the rates of an H100
-    (lib/Optimize/Routing): tensors are cut, and what enters or leaves a node is striped over its NICs. Under `policy
+    `by-time`, routes are taken instead where they make the slowest link or NIC much faster at the migration's
+    `resources` (lib/Optimize/Routing): tensors are cut, and what enters or leaves a node is striped over its NICs. Where
+    the migration states resources, the slowest cut is written as `etc.time_bound`. Under `policy
     paper` holders only take turns. Left out, the first holder that is alive sends.
 
     ```mlir
@@ -110,7 +111,8 @@ def RoutePass : Etc_Pass<"etc-route"> {
   }];
   let options = [Option<"byTime", "by-time", "bool", "false",
                         "Least time of the slowest link or NIC first">];
-  let statistics = [Statistic<"parts", "parts", "Fragments, as they are cut">];
+  let statistics = [Statistic<"parts", "parts", "Fragments, as they are cut">,
+                    Statistic<"routed", "routed", "Migrations whose routes are faster than what bytes decide">];
 }
 
 def ScheduleChunksPass : Etc_Pass<"etc-schedule-chunks"> {
@@ -121,12 +123,15 @@ def ScheduleChunksPass : Etc_Pass<"etc-schedule-chunks"> {
     round that last reads them. Flows progress in proportion, so that memory comes free as fast as it is taken.
     Tensors that do not fit a round's staging slab are cut. What is derived comes in a later round than its source, and
     what is relayed in a later round than it arrives. Without a budget, 1.05 x max(prev, curr) or the least that is
-    feasible.
+    feasible. With `by-time`, rounds are not fewer than a chain of relays needs: a chain of h hops takes (K + h) / K of
+    the time of its bytes in K rounds, however much memory there is.
 
     ```mlir
     etc.cut [L4..7] [master] rounds [0, 1]
     ```
   }];
+  let options = [Option<"byTime", "by-time", "bool", "false",
+                        "Rounds enough for what is sent on to progress as a pipeline">];
   let statistics = [Statistic<"rounds", "rounds", "Number of rounds">];
 }
 

@@ -42,7 +42,8 @@ def plan(
             "tp": 2, "devices": [...]}, or a Plan: its resulting configuration,
             on its devices.
         cluster: "6x4" (nodes x devices per node), "4,4,8" or [4, 4, 8] (the devices of
-            each node), or a dictionary.
+            each node), or a dictionary. "6x4@h100" also names what links and NICs
+            carry: a cluster that is shipped, or a file.
         **fields: all other fields of a request: etc.request_fields.RequestFields
             documents their types, meanings and defaults.
 
@@ -156,11 +157,13 @@ def _read_cluster(cluster: str | Mapping[str, Any] | Sequence[int]) -> Any:
         return cluster
     if not isinstance(cluster, str):
         return {"nodes": list(cluster)}
-    nodes, cross, size = cluster.partition("x")
+    sizes, at, name = cluster.partition("@")
+    rates = {"rates": name} if at else {}
+    nodes, cross, size = sizes.partition("x")
     try:
         if cross:
-            return {"nodes": int(nodes), "devices_per_node": int(size)}
-        return {"nodes": [int(count) for count in cluster.split(",")]}
+            return {"nodes": int(nodes), "devices_per_node": int(size), **rates}
+        return {"nodes": [int(count) for count in sizes.split(",")], **rates}
     except ValueError:
         raise ValueError(
             f'cluster: expected nodes x devices a node such as "6x4", or the devices '

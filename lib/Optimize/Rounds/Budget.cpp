@@ -46,7 +46,7 @@ std::string Budget::str() const {
 
 std::vector<ClassMemory> shareMemory(const Budget &budget,
                                      std::span<const ClassTotals> totals,
-                                     int64_t eighths) {
+                                     int64_t eighths, int64_t portions) {
   std::vector<ClassMemory> classes;
   classes.reserve(totals.size());
   for (const ClassTotals &it : totals) {
@@ -56,14 +56,50 @@ std::vector<ClassMemory> shareMemory(const Budget &budget,
     auto slabOf = [&](int64_t bytes, int64_t others) {
       if (bytes == 0)
         return int64_t(0);
-      const auto slab =
-          int64_t(Int128(staging) * shareOf(bytes, others) / million);
+      auto slab = int64_t(Int128(staging) * shareOf(bytes, others) / million);
+      if (portions > 1)
+        slab = std::min(slab, (bytes + portions - 1) / portions);
       return std::max({smallestSlab, maxState / smallestShare, slab});
     };
     classes.push_back({it.prev, it.curr, limit, slabOf(it.sent, it.received),
                        slabOf(it.received, it.sent)});
   }
   return classes;
+}
+
+int64_t countPortions(int64_t bytes, int64_t rate, int64_t nanoseconds,
+                      int64_t hops) {
+  constexpr int64_t mostForHop = 40, nanosecondsOfSecond = 1'000'000'000;
+  // K^2 <= (bytes / rate) * hops / (nanoseconds of a round).
+  const Int128 time = Int128(bytes) * hops * nanosecondsOfSecond,
+               round = Int128(rate) * nanoseconds;
+  int64_t portions = 1;
+  while (portions < mostForHop * hops &&
+         Int128(portions + 1) * (portions + 1) * round <= time)
+    ++portions;
+  return portions;
+}
+
+int64_t sumBusiest(const Problem &problem, const Solution &solution) {
+  const size_t classes = problem.classes.size();
+  std::vector<std::pair<int64_t, int64_t>> carried(classes * solution.rounds);
+  for (size_t i = 0; i < problem.units.size(); ++i)
+    for (const Touch &touch : problem.units[i].touches) {
+      auto &[sent, received] =
+          carried[solution.roundOf[i] * classes + size_t(touch.deviceClass)];
+      sent += touch.sent;
+      received += touch.received;
+    }
+  int64_t sum = 0;
+  for (size_t round = 0; round < size_t(solution.rounds); ++round) {
+    int64_t most = 0;
+    for (size_t it = 0; it < classes; ++it) {
+      const auto [sent, received] = carried[round * classes + it];
+      most = std::max({most, sent, received});
+    }
+    sum += most;
+  }
+  return sum;
 }
 
 int64_t countChunks(int64_t bytes, int64_t slab) {

@@ -30,8 +30,9 @@ constexpr int64_t ladder[] = {1010000, 1025000, 1050000, 1075000, 1100000,
 
 class Search {
 public:
-  Search(std::span<const ClassTotals> totals, const Pose &pose)
-      : totals(totals), pose(pose) {}
+  Search(std::span<const ClassTotals> totals, const Pose &pose,
+         int64_t portions)
+      : totals(totals), pose(pose), portions(portions) {}
 
   Found run(const Budget &budget) const;
 
@@ -42,6 +43,7 @@ private:
 
   std::span<const ClassTotals> totals;
   const Pose &pose;
+  const int64_t portions;
 };
 
 bool Search::isWithin(const Budget &budget, const Solution &solution) const {
@@ -71,7 +73,7 @@ Found Search::chooseStaging(const Budget &budget) const {
   std::optional<Found> best;
   std::pair<int64_t, int32_t> bestScore;
   for (const int64_t part : eighths()) {
-    Found found{pose(shareMemory(budget, totals, part)), {}, false};
+    Found found{pose(shareMemory(budget, totals, part, portions)), {}, false};
     found.solution = solveList(found.problem);
     found.isWithin = isWithin(budget, found.solution);
     if (found.isWithin && found.solution.forced == 0)
@@ -114,8 +116,8 @@ Found Search::run(const Budget &budget) const {
 } // namespace
 
 Found findWithin(const Budget &budget, std::span<const ClassTotals> totals,
-                 const Pose &pose) {
-  return Search(totals, pose).run(budget);
+                 const Pose &pose, int64_t portions) {
+  return Search(totals, pose, portions).run(budget);
 }
 
 } // namespace etc::rounds

@@ -1,5 +1,7 @@
 #include "Finish.h"
 
+#include "etc/Optimize/Routing/Solver.h"
+
 #include <algorithm>
 #include <tuple>
 
@@ -92,6 +94,8 @@ Loads addUp(const Problem &problem, const std::vector<Hop> &hops) {
   return loads;
 }
 
+} // namespace
+
 Time findSlowest(const Problem &problem, const Loads &loads) {
   Time slowest;
   for (size_t i = 0; i < problem.devices.size(); ++i)
@@ -102,8 +106,6 @@ Time findSlowest(const Problem &problem, const Loads &loads) {
                                  problem.nics[i].rate});
   return slowest;
 }
-
-} // namespace
 
 Solution finish(const Problem &problem, std::vector<Hop> hops) {
   Stages(problem, hops).number();

@@ -7,39 +7,24 @@
 
 #include "llvm/ADT/STLExtras.h"
 
-#include <map>
-
 using namespace etc;
 using llvm::ArrayRef;
 using llvm::SmallVector;
 
-namespace {
-/// What the link and the NIC of a device are assumed to carry in each
-/// direction, in bytes a second: those of an H100.
-constexpr int64_t linkRate = 450'000'000'000;
-constexpr int64_t nicRate = 50'000'000'000;
 /// Routes that take more than this of the time without them are not worth their
 /// hops.
-constexpr int64_t worthwhilePercent = 90;
+static constexpr int64_t worthwhilePercent = 90;
 /// Nor are those that save less than this: it is what some tens of rounds cost,
 /// and hops are rounds.
-constexpr routing::Time worthwhileTime = {1, 1000};
+static constexpr routing::Time worthwhileTime = {1, 1000};
 /// Less than this is not divided over NICs, in bytes.
-constexpr int64_t smallestWindow = 16 << 20;
+static constexpr int64_t smallestWindow = 16 << 20;
 /// An atom is divided into about so many parts in all windows at most, counted
 /// for each destination: every one of them is an instruction.
-constexpr int64_t mostParts = 150'000;
-
-using DeviceSet = std::vector<int32_t>;
-
-/// Demands that are one atom.
-struct Group {
-  SmallVector<unsigned> demands;
-  int64_t bytes = 0;
-};
+static constexpr int64_t mostParts = 150'000;
 
 /// The hops of an atom by receiver.
-class Routes {
+class Router::Routes {
 public:
   void add(const routing::Hop &hop) {
     receipts[hop.to][hop.begin] = &hop;
@@ -60,43 +45,26 @@ private:
   SmallVector<int64_t> breaks;
 };
 
-/// Demands become atoms, and hops become transfers.
-class Router {
-public:
-  Router(const Demands &demands, const Fleet &fleet)
-      : demands(demands), fleet(fleet) {
-    addResources();
-    addAtoms();
-  }
-
-  const routing::Problem &getProblem() const { return problem; }
-  SourcedDemands apply(const routing::Solution &solution) const;
-
-private:
-  void addResources();
-  void addAtoms();
-  int32_t numberOf(const DeviceSet &set);
-  void addDemand(SourcedDemands &result, const Demand &demand,
-                 const Routes &routes, int64_t window) const;
-
-  const Demands &demands;
-  const Fleet &fleet;
-  routing::Problem problem;
-  std::map<DeviceSet, int32_t> numbers;
-  std::vector<Group> groups; ///< [atom]
-};
-} // namespace
-
 //===----------------------------------------------------------------------===//
 // The problem
 //===----------------------------------------------------------------------===//
 
-void Router::addResources() {
+Router::Router(const Demands &demands, const Fleet &fleet,
+               const PortRates &rates)
+    : demands(demands.splitByTakers()), fleet(fleet) {
+  addResources(rates);
+  addAtoms();
+}
+
+void Router::addResources(const PortRates &rates) {
   std::vector<int32_t> sizes(fleet.getNodeCount());
   for (int64_t device = 0; device < fleet.size(); ++device)
     ++sizes[fleet.getNode(device)];
   for (int32_t size : sizes)
-    routing::addNode(problem, size, size, linkRate, nicRate);
+    // More NICs than devices are one for each.
+    routing::addNode(problem, size,
+                     static_cast<int32_t>(std::min<int64_t>(rates.nics, size)),
+                     rates.link, rates.nic);
 }
 
 int32_t Router::numberOf(const DeviceSet &set) {
@@ -139,7 +107,7 @@ void Router::addAtoms() {
 // The routes
 //===----------------------------------------------------------------------===//
 
-Source Routes::findSource(int64_t device, int64_t byte) const {
+Source Router::Routes::findSource(int64_t device, int64_t byte) const {
   const routing::Hop &hop =
       *std::prev(receipts.at(device).upper_bound(byte))->second;
   if (hop.stage == 0)
@@ -193,28 +161,34 @@ SourcedDemands Router::apply(const routing::Solution &solution) const {
 // The choice
 //===----------------------------------------------------------------------===//
 
-/// What the slowest link or NIC takes.
-static routing::Time timeOf(const Demands &demands, const Fleet &fleet,
-                            ArrayRef<SourceList> transfers) {
-  struct Loads {
-    int64_t linkOut = 0, linkIn = 0, nicOut = 0, nicIn = 0;
-  };
-  std::vector<Loads> loads(fleet.size());
-  for (auto [number, sources] : llvm::enumerate(transfers))
-    for (auto [to, source] :
-         llvm::zip_equal(demands[number].destinations, sources)) {
-      const bool isNear = fleet.getNode(to) == fleet.getNode(source.device);
-      const int64_t bytes = demands[number].fragment->bytes;
-      (isNear ? loads[source.device].linkOut : loads[source.device].nicOut) +=
+std::optional<routing::Cut>
+Router::findBound(const llvm::BitVector &participants) const {
+  routing::Problem all = problem;
+  for (unsigned device : participants.set_bits())
+    all.devices[device].status = routing::Status::Usable;
+  routing::Cut cut = routing::findBound(all);
+  return cut.devices.empty() ? std::nullopt : std::optional(std::move(cut));
+}
+
+routing::Time Router::timeOf(const SourcedDemands &sourced) const {
+  routing::Loads loads;
+  loads.linkOut.resize(problem.devices.size());
+  loads.linkIn.resize(problem.devices.size());
+  loads.nicOut.resize(problem.nics.size());
+  loads.nicIn.resize(problem.nics.size());
+  for (auto [number, sources] : llvm::enumerate(sourced.choice.sources)) {
+    const Demand &demand = sourced.demands[number];
+    const int64_t bytes = demand.fragment->bytes;
+    for (auto [to, source] : llvm::zip_equal(demand.destinations, sources)) {
+      const int64_t from = source.device;
+      const bool isNear = fleet.getNode(to) == fleet.getNode(from);
+      (isNear ? loads.linkOut[from]
+              : loads.nicOut[problem.devices[from].nic]) += bytes;
+      (isNear ? loads.linkIn[to] : loads.nicIn[problem.devices[to].nic]) +=
           bytes;
-      (isNear ? loads[to].linkIn : loads[to].nicIn) += bytes;
     }
-  routing::Time slowest;
-  for (const Loads &its : loads)
-    slowest = std::max({slowest,
-                        {std::max(its.linkOut, its.linkIn), linkRate},
-                        {std::max(its.nicOut, its.nicIn), nicRate}});
-  return slowest;
+  }
+  return routing::findSlowest(problem, loads);
 }
 
 static bool isMuchLess(const routing::Time &time, const routing::Time &other) {
@@ -223,20 +197,14 @@ static bool isMuchLess(const routing::Time &time, const routing::Time &other) {
          time.seconds() + worthwhileTime.seconds() <= other.seconds();
 }
 
-std::optional<SourcedDemands> etc::routeDemands(const Demands &demands,
-                                                const SourceChoice &choice,
-                                                const Fleet &fleet) {
-  const routing::Time before = timeOf(demands, fleet, choice.sources);
-  const Demands finer = demands.splitByTakers();
-  const Router router(finer, fleet);
-  const routing::Problem &problem = router.getProblem();
+std::optional<SourcedDemands>
+Router::route(const SourcedDemands &sourced) const {
+  const routing::Time before = timeOf(sourced);
   if (!isMuchLess(routing::findBound(problem).time, before))
     return std::nullopt;
-  SourcedDemands routed = router.apply(routing::solveStriped(problem));
-  const routing::Time after =
-      timeOf(routed.demands, fleet, routed.choice.sources);
-  if (!isMuchLess(after, before) ||
-      routed.choice.cost.internode > choice.cost.internode)
+  SourcedDemands routed = apply(routing::solveStriped(problem));
+  if (!isMuchLess(timeOf(routed), before) ||
+      routed.choice.cost.internode > sourced.choice.cost.internode)
     return std::nullopt;
   return routed;
 }

@@ -3,18 +3,53 @@
 #ifndef ETC_LIB_OPTIMIZE_SOURCES_ROUTEDEMANDS_H
 #define ETC_LIB_OPTIMIZE_SOURCES_ROUTEDEMANDS_H
 
+#include "etc/Optimize/Routing/Solution.h"
 #include "etc/Optimize/Sources/Solver.h"
 
+#include <map>
 #include <optional>
 
 namespace etc {
 
-/// The same demands along the routes that lib/Optimize/Routing finds for the
-/// rates of an H100, cut where these divide them; nothing where they would not
-/// be much faster than `choice`, or send more between nodes.
-std::optional<SourcedDemands> routeDemands(const Demands &demands,
-                                           const SourceChoice &choice,
-                                           const Fleet &fleet);
+/// Demands become atoms of a routing problem, and its hops become sources.
+class Router {
+public:
+  /// Of a fleet that outlives it.
+  Router(const Demands &demands, const Fleet &fleet, const PortRates &rates);
+
+  /// The slowest cut, where all participants may pass on what they receive;
+  /// nothing where nothing moves.
+  std::optional<routing::Cut>
+  findBound(const llvm::BitVector &participants) const;
+  /// What the slowest link or NIC takes.
+  routing::Time timeOf(const SourcedDemands &sourced) const;
+  /// The same demands along the routes that lib/Optimize/Routing finds, cut
+  /// where these divide them; nothing where they would not be faster than
+  /// `sourced`, or send more between nodes.
+  std::optional<SourcedDemands> route(const SourcedDemands &sourced) const;
+
+private:
+  using DeviceSet = std::vector<int32_t>;
+  /// Demands that are one atom.
+  struct Group {
+    llvm::SmallVector<unsigned> demands;
+    int64_t bytes = 0;
+  };
+  class Routes;
+
+  void addResources(const PortRates &rates);
+  void addAtoms();
+  int32_t numberOf(const DeviceSet &set);
+  SourcedDemands apply(const routing::Solution &solution) const;
+  void addDemand(SourcedDemands &result, const Demand &demand,
+                 const Routes &routes, int64_t window) const;
+
+  const Demands demands; ///< cut into what the same devices lack
+  const Fleet &fleet;
+  routing::Problem problem;
+  std::map<DeviceSet, int32_t> numbers;
+  std::vector<Group> groups; ///< [atom]
+};
 
 } // namespace etc
 

@@ -33,15 +33,27 @@ static SourcedDemands solveByBytes(Demands demands, const Fleet &fleet) {
 }
 
 SourcedDemands etc::solveSources(Demands demands, const Fleet &fleet,
-                                 bool byTime) {
+                                 const Timing *timing) {
   SourcedDemands sourced = solveByBytes(std::move(demands), fleet);
-  if (byTime)
-    if (auto routed = routeDemands(sourced.demands, sourced.choice, fleet))
-      return std::move(*routed);
+  if (!timing || sourced.demands.size() == 0)
+    return sourced;
+  const Router router(sourced.demands, fleet, timing->rates);
+  std::optional<routing::Cut> bound = router.findBound(timing->participants);
+  if (timing->choosesRoutes)
+    if (auto routed = router.route(sourced)) {
+      sourced = std::move(*routed);
+      sourced.isRouted = true;
+    }
+  sourced.bound = std::move(bound);
   return sourced;
 }
 
-SourcedDemands etc::solveInTurn(Demands demands, const Fleet &fleet) {
+SourcedDemands etc::solveInTurn(Demands demands, const Fleet &fleet,
+                                const Timing *timing) {
   SourceChoice choice = chooseHolders(demands, fleet);
-  return {std::move(demands), std::move(choice)};
+  SourcedDemands sourced = {std::move(demands), std::move(choice)};
+  if (timing && sourced.demands.size() > 0)
+    sourced.bound = Router(sourced.demands, fleet, timing->rates)
+                        .findBound(timing->participants);
+  return sourced;
 }

@@ -4,7 +4,42 @@
 
 namespace etc::plan::test {
 
+/// A plan that states rates, and a bound of device 0.
+static fb::PlanT timedPlan() {
+  fb::PlanT plan = twoStagePlan();
+  plan.resources = std::make_unique<fb::ResourcesT>();
+  plan.resources->name = "two links";
+  plan.resources->link_rate = plan.resources->nic_rate = 1000;
+  plan.resources->pack_rate = 1000;
+  plan.time_bound = std::make_unique<fb::TimeBoundT>();
+  plan.time_bound->devices = {0};
+  plan.time_bound->bytes = 16;
+  plan.time_bound->rate = 1000;
+  return plan;
+}
+
 const std::vector<MalformedPlan> kMalformedCertificates = {
+    {"RateOfZero", timedPlan, [](fb::PlanT &p) { p.resources->nic_rate = 0; },
+     "resources.nic_rate: 0 is not in [1, 1125899906842624]"},
+    {"NoNics", timedPlan, [](fb::PlanT &p) { p.resources->nics = 0; },
+     "resources.nics: 0 is not in [1, 1048576]"},
+    {"AllAcknowledgements", timedPlan,
+     [](fb::PlanT &p) { p.resources->acknowledgements = 1000000; },
+     "resources.acknowledgements: 1000000 is not in [0, 999999]"},
+    {"BoundWithoutResources", timedPlan,
+     [](fb::PlanT &p) { p.resources.reset(); },
+     "time_bound: the plan has no resources"},
+    {"BoundOfNobody", timedPlan,
+     [](fb::PlanT &p) { p.time_bound->devices.clear(); },
+     "time_bound.devices: at least one is needed"},
+    {"BoundOutsideOfTheCluster", timedPlan,
+     [](fb::PlanT &p) {
+       p.time_bound->devices = {0, 99};
+     },
+     "time_bound.devices[1]: 99 is not in [0, 4)"},
+    {"BoundWithoutRate", timedPlan,
+     [](fb::PlanT &p) { p.time_bound->rate = 0; },
+     "time_bound.rate: 0 is not in [1, 9223372036854775807]"},
     {"BoundWithoutCertificate", twoStagePlan,
      [](fb::PlanT &p) { p.summary->bound_moved_bytes = 144; },
      "summary.bound_moved_bytes: is 144, certificates prove 0"},

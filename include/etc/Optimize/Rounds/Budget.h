@@ -34,10 +34,11 @@ struct ClassTotals {
 
 /// The memory of every class. Staging gets `eighths` / 8 of what the budget
 /// leaves above the larger state, split over both directions by what the class
-/// sends and receives.
+/// sends and receives. No slab is much larger than a `portions`-th of what
+/// passes through it in all.
 std::vector<ClassMemory> shareMemory(const Budget &budget,
                                      std::span<const ClassTotals> totals,
-                                     int64_t eighths);
+                                     int64_t eighths, int64_t portions = 1);
 
 /// Into how many chunks a tensor is cut, so that no class sends or receives
 /// more than half its slab in one: rounds then fill well.
@@ -63,8 +64,22 @@ struct Found {
 /// first. A schedule that was made for another budget is as good: what is tried
 /// besides does not depend on the budget, so what fits a tight one also fits a
 /// loose one, and a budget that `keptBy` names is met when it is asked for.
+/// `portions` is as in shareMemory: rounds are not fewer than what is sent on
+/// needs to progress as a pipeline, however much memory there is.
 Found findWithin(const Budget &budget, std::span<const ClassTotals> totals,
-                 const Pose &pose);
+                 const Pose &pose, int64_t portions = 1);
+
+/// The portions in which a chain of `hops` takes least time: a pipeline of K
+/// portions takes (K + hops) / K of the time of its bytes, and a round for
+/// each. `bytes` are those of the busiest class, `rate` what it sends in a
+/// second, `nanoseconds` what a round costs. At most 40 for each hop, which
+/// leaves a fortieth.
+int64_t countPortions(int64_t bytes, int64_t rate, int64_t nanoseconds,
+                      int64_t hops);
+
+/// The sum over rounds of the most that a device sends or receives in it: what
+/// rounds that begin together take, in bytes of one port.
+int64_t sumBusiest(const Problem &problem, const Solution &solution);
 
 } // namespace etc::rounds
 

@@ -13,6 +13,9 @@ namespace etc::routing {
 /// nodes that are joined by such sets. No device where nothing has to move.
 Cut findBound(const Problem &problem);
 
+/// The time of the resource that takes longest for its bytes.
+Time findSlowest(const Problem &problem, const Loads &loads);
+
 /// The plain one: every needer receives an atom whole from its first holder, on
 /// its own node where there is one. The problem must be well formed, as for all
 /// solvers.

@@ -3,8 +3,11 @@
 #ifndef ETC_OPTIMIZE_SOURCES_SOLVER_H
 #define ETC_OPTIMIZE_SOURCES_SOLVER_H
 
+#include "etc/Optimize/Routing/Bound.h"
 #include "etc/Optimize/Sources/Demands.h"
 #include "etc/Optimize/Sources/Fleet.h"
+
+#include "llvm/ADT/BitVector.h"
 
 namespace etc {
 
@@ -17,6 +20,22 @@ struct Source {
 
 /// The sources of a demand, parallel to its destinations.
 using SourceList = llvm::SmallVector<Source>;
+
+/// What links and NICs carry, in bytes a second of each direction. A node of n
+/// devices has `nics` NICs, and its device i uses NIC i * nics / n.
+struct PortRates {
+  int64_t link, nic;
+  int64_t nics;
+};
+
+/// What the time of transfers depends on.
+struct Timing {
+  PortRates rates;
+  /// The devices that have a part of the state before or after.
+  llvm::BitVector participants;
+  /// Whether routes are chosen by their time.
+  bool choosesRoutes;
+};
 
 /// What sources cost, in bytes.
 struct SourceCost {
@@ -42,17 +61,25 @@ struct SourceChoice {
 struct SourcedDemands {
   Demands demands;
   SourceChoice choice;
+  /// The slowest of the cuts that no routing is faster than, and whether routes
+  /// replaced the sources that bytes decide; only with `Timing`.
+  std::optional<routing::Cut> bound = std::nullopt;
+  bool isRouted = false;
 };
 
 /// The sources of all demands, in parts where that is worth it: previous
 /// holders, levelled where the busiest port sends; relays where these take a
 /// quarter or more off the bytes between nodes or off the busiest port. With
-/// `byTime`, routes where they make the slowest link or NIC much faster. Every
-/// fragment has a living holder.
-SourcedDemands solveSources(Demands demands, const Fleet &fleet, bool byTime);
+/// `timing` the bound of any routing's time, too, and if it asks for them,
+/// routes where they make the slowest link or NIC much faster. Every fragment
+/// has a living holder.
+SourcedDemands solveSources(Demands demands, const Fleet &fleet,
+                            const Timing *timing = nullptr);
 
-/// Previous holders only, in turn: the paper's method.
-SourcedDemands solveInTurn(Demands demands, const Fleet &fleet);
+/// Previous holders only, in turn: the paper's method. With `timing` the bound
+/// of any routing's time, too.
+SourcedDemands solveInTurn(Demands demands, const Fleet &fleet,
+                           const Timing *timing = nullptr);
 
 } // namespace etc
 

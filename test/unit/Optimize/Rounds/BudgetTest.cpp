@@ -49,6 +49,27 @@ TEST(BudgetTest, StagingHasALeastSize) {
   }
 }
 
+TEST(BudgetTest, StagingIsAPortionOfTheTraffic) {
+  // A class that receives a gigabyte, with half of one to spare.
+  const std::vector<ClassTotals> totals = {
+      {0, 1'000'000'000, 0, 1'000'000'000, false}};
+  const Budget budget = {true, 1500000};
+  EXPECT_EQ(shareMemory(budget, totals, 8)[0].recvSlab, 500'000'000);
+  EXPECT_EQ(shareMemory(budget, totals, 8, 100)[0].recvSlab, 10'000'000);
+  // More memory does not make it more.
+  EXPECT_EQ(shareMemory({true, 3000000}, totals, 8, 100)[0].recvSlab,
+            10'000'000);
+}
+
+TEST(BudgetTest, PipelinesHaveThePortionsOfLeastTime) {
+  // A second of bytes over 4 hops, rounds of a millisecond: sqrt(4 / 0.001).
+  EXPECT_EQ(countPortions(1000, 1000, 1'000'000, 4), 63);
+  // At most 40 for each hop; and one where rounds cost more than they save.
+  EXPECT_EQ(countPortions(1000, 1000, 1'000, 4), 160);
+  EXPECT_EQ(countPortions(1000, 1'000'000, 1'000'000'000, 4), 1);
+  EXPECT_EQ(countPortions(0, 1, 1, 0), 1);
+}
+
 TEST(BudgetTest, ChunksAreHalfASlab) {
   EXPECT_EQ(countChunks(0, 0), 1);
   EXPECT_EQ(countChunks(50, 100), 1);
@@ -102,9 +123,9 @@ Problem Ring::pose(std::vector<ClassMemory> classes) const {
 }
 
 Found find(const Budget &budget, const Ring &ring) {
-  const Found found =
+  Found found =
       findWithin(budget, ring.totals(), [&](std::vector<ClassMemory> classes) {
-        return ring.pose(classes);
+        return ring.pose(std::move(classes));
       });
   EXPECT_EQ(verify(found.problem, found.solution), std::nullopt);
   return found;

@@ -123,6 +123,17 @@ void expectServed(const Case &given, const Receipts &receipts) {
   EXPECT_EQ(receipts.size(), elements);
 }
 
+/// Rates, and NICs that devices may share.
+Timing drawTiming(std::mt19937 &random, const Fleet &fleet) {
+  auto draw = [&](int64_t least, int64_t most) {
+    return std::uniform_int_distribution<int64_t>(least, most)(random);
+  };
+  Timing timing = {{draw(1, 1000), draw(1, 1000), draw(1, 4)},
+                   llvm::BitVector(static_cast<unsigned>(fleet.size()), true),
+                   /*choosesRoutes=*/true};
+  return timing;
+}
+
 Demands demandsOf(const Case &given) {
   Demands demands;
   for (auto [fragment, destinations] :
@@ -140,10 +151,10 @@ TEST(Solver, ServesAllThatIsLacked) {
     const Fleet fleet(given.devices, false);
     if (given.fragments.empty())
       continue;
+    expectServed(given, receiptsOf(solveSources(demandsOf(given), fleet)));
+    const Timing timing = drawTiming(random, fleet);
     expectServed(given,
-                 receiptsOf(solveSources(demandsOf(given), fleet, false)));
-    expectServed(given,
-                 receiptsOf(solveSources(demandsOf(given), fleet, true)));
+                 receiptsOf(solveSources(demandsOf(given), fleet, &timing)));
     const SourcedDemands inTurn = solveInTurn(demandsOf(given), fleet);
     expectServed(given, receiptsOf(inTurn));
     EXPECT_FALSE(inTurn.choice.hasRelays);
@@ -167,8 +178,7 @@ TEST(Solver, PassesOnAlongAChain) {
   fragment.holders = {{true, 0}};
   Demands demands;
   demands.add(fragment, {1, 2, 3, 4, 5, 6, 7});
-  const SourcedDemands sourced =
-      solveSources(std::move(demands), fleet, /*byTime=*/false);
+  const SourcedDemands sourced = solveSources(std::move(demands), fleet);
   EXPECT_TRUE(sourced.choice.hasRelays);
   EXPECT_EQ(sourced.choice.cost.getBusiest(), fragment.bytes);
 }

@@ -1,0 +1,20 @@
+//===- Crossing.h - Bytes that cross the border of some devices -----------===//
+
+#ifndef ETC_ANALYSIS_CROSSING_H
+#define ETC_ANALYSIS_CROSSING_H
+
+#include "etc/Analysis/Needs.h"
+
+#include "llvm/ADT/BitVector.h"
+
+namespace etc {
+
+/// The bytes that some of the devices need and none of them held, in the types
+/// that move: each once, a tied copy and its twin together.
+int64_t countEntering(const llvm::BitVector &devices, const TensorTable &table,
+                      const BothHoldings &holdings, const Devices &fleet,
+                      const DeviceNeeds &needs);
+
+} // namespace etc
+
+#endif // ETC_ANALYSIS_CROSSING_H
