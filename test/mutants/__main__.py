@@ -22,8 +22,10 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 # Rules end an error with their number; the table of stages (lib/Verify, too) names the pass to run; plan files have a
-# referee of their own.
-FOUND = re.compile(r"\((?P<rule>V\d+)\)$|(?P<stages>; run etc-)|(?P<referee>^internal error: the referee)", re.MULTILINE)
+# referee of their own. Op verifiers, which run between passes, begin with the op: no pass reports errors so.
+FOUND = re.compile(
+    r"\((?P<rule>V\d+)\)$|(?P<stages>; run etc-)|(?P<referee>^internal error: the referee)|^(?P<op>'etc\.\w+' op )",
+    re.MULTILINE)
 
 
 def options():
