@@ -101,7 +101,8 @@ struct Options {
   cl::opt<std::string> rates =
       text("rates", "GB/s,GB/s",
            "Of a device between nodes and inside one, for the times of "
-           "--emit=report, --frontier and --which-nodes (default: 50,450)");
+           "--emit=report (default: those of the request's cluster), "
+           "--frontier and --which-nodes (default: 50,450)");
   cl::opt<bool> quiet{"quiet", cl::desc("No summary on stderr"),
                       cl::cat(category)};
   cl::opt<bool> trustBytecode{

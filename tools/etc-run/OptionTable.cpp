@@ -184,9 +184,10 @@ const Option kOptions[] = {
      "move nothing: print the bytes and peaks that a run would\n"
      "come to, exactly",
      [](Options &o, std::string_view) { return o.dryRun = true; }},
-    {"--cluster", "FILE",
-     "with --dry-run and --report: what times are predicted for\n"
-     "(JSON); a report's are for H100 nodes without it",
+    {"--cluster", "NAME|FILE",
+     "with --dry-run and --report: what times are predicted for: a\n"
+     "shipped cluster (h100, gb200, ...) or JSON; a report's are\n"
+     "for the cluster of the plan without it",
      [](Options &o, std::string_view v) { return readPath(v, o.cluster); }},
     {"--ceiling", "",
      "first send the same bytes as bare messages, and say what\n"
