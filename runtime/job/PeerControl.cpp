@@ -72,8 +72,8 @@ public:
 
   bool isExcluded() override { return traffic.isExcluded(); }
 
-  void onStop(std::function<void()> callback) override {
-    traffic.onStop(std::move(callback));
+  void onStop(const std::function<void()> &callback) override {
+    traffic.onStop(callback);
   }
 
 private:

@@ -67,7 +67,7 @@ public:
   /// Called once, by another thread, where this ends while the thread that uses
   /// it may be waiting for something else. Empty: nobody any more; the last
   /// call is over then.
-  virtual void onStop(std::function<void()>) {}
+  virtual void onStop(const std::function<void()> &) {}
 
   /// The peer that the last error was about, where it was about one.
   virtual std::optional<uint32_t> culprit() const = 0;
