@@ -23,6 +23,7 @@ using Address = unsigned long long; // CUdeviceptr
 using Device = int;
 using Context = struct ContextOpaque *;
 using Stream = struct StreamOpaque *;
+using Event = struct EventOpaque *;
 using Module = struct ModuleOpaque *;
 using Function = struct FunctionOpaque *;
 using PageHandle = unsigned long long; // CUmemGenericAllocationHandle
@@ -52,6 +53,8 @@ struct Access { // CUmemAccessDesc
   int flags;
 };
 constexpr int kReadWrite = 3;
+
+constexpr unsigned kNoTiming = 2; // CU_EVENT_DISABLE_TIMING
 
 // CUdevice_attribute
 constexpr int kMultiprocessors = 16;
@@ -84,6 +87,12 @@ struct Driver {
   Code (*cuStreamDestroy_v2)(Stream);
   Code (*cuStreamQuery)(Stream);
   Code (*cuStreamSynchronize)(Stream);
+  Code (*cuStreamWaitEvent)(Stream, Event, unsigned);
+  Code (*cuEventCreate)(Event *, unsigned);
+  Code (*cuEventDestroy_v2)(Event);
+  Code (*cuEventRecord)(Event, Stream);
+  Code (*cuEventQuery)(Event);
+  Code (*cuEventSynchronize)(Event);
   Code (*cuModuleLoadData)(Module *, const void *);
   Code (*cuModuleGetFunction)(Function *, Module, const char *);
   Code (*cuLaunchKernel)(Function, unsigned, unsigned, unsigned, unsigned,

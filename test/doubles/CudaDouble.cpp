@@ -61,14 +61,36 @@ void checkUnused(Address data, size_t bytes) {
     recordFault("memory goes under a transfer");
 }
 
+bool isDone(const DoubleEvent &event) {
+  return !event.stream || event.stream->done >= event.transfers;
+}
+
+/// The first of the streams that a stream waits for, itself included; null
+/// where it can go on. With the lock held.
+DoubleStream *blocker(DoubleStream *stream) {
+  if (stream->pending > 0)
+    return stream;
+  for (const DoubleEvent &event : stream->awaited)
+    if (!isDone(event))
+      return event.stream;
+  stream->awaited.clear();
+  return nullptr;
+}
+
 /// Work is in order: what comes after a transfer waits for it.
 void waitFor(Stream stream) {
   if (!stream)
     return;
   std::unique_lock lock(doubleState().mutex);
-  if (known(stream)->pending > 0)
-    onStreamWait(known(stream));
-  doubleState().changed.wait(lock, [&] { return known(stream)->pending == 0; });
+  while (DoubleStream *other = blocker(known(stream))) {
+    onStreamWait(other);
+    if (blocker(known(stream)))
+      doubleState().changed.wait(lock);
+  }
+}
+
+DoubleEvent *known(Event event) {
+  return reinterpret_cast<DoubleEvent *>(event);
 }
 
 } // namespace
@@ -235,13 +257,63 @@ Code cuStreamQuery(Stream stream) {
   if (!hasContext())
     return kInvalidContext;
   std::lock_guard lock(doubleState().mutex);
-  if (known(stream)->pending == 0)
+  DoubleStream *other = blocker(known(stream));
+  if (!other)
     return kSuccess;
-  onStreamWait(known(stream));
-  return known(stream)->pending == 0 ? kSuccess : kNotReady;
+  onStreamWait(other);
+  return blocker(known(stream)) ? kNotReady : kSuccess;
 }
 Code cuStreamSynchronize(Stream stream) {
   return hasContext() ? (waitFor(stream), kSuccess) : kInvalidContext;
+}
+
+Code cuStreamWaitEvent(Stream stream, Event event, unsigned) {
+  if (!hasContext())
+    return kInvalidContext;
+  std::lock_guard lock(doubleState().mutex);
+  if (!isDone(*known(event)))
+    known(stream)->awaited.push_back(*known(event));
+  return kSuccess;
+}
+Code cuEventCreate(Event *event, unsigned) {
+  if (!hasContext())
+    return kInvalidContext;
+  *event = reinterpret_cast<Event>(new DoubleEvent);
+  return kSuccess;
+}
+Code cuEventDestroy_v2(Event event) {
+  if (!hasContext())
+    return kInvalidContext;
+  delete known(event);
+  return kSuccess;
+}
+Code cuEventRecord(Event event, Stream stream) {
+  if (!hasContext())
+    return kInvalidContext;
+  std::lock_guard lock(doubleState().mutex);
+  DoubleStream &recorded = *known(stream);
+  *known(event) = {&recorded, recorded.done + recorded.pending};
+  return kSuccess;
+}
+Code cuEventQuery(Event event) {
+  if (!hasContext())
+    return kInvalidContext;
+  std::lock_guard lock(doubleState().mutex);
+  if (isDone(*known(event)))
+    return kSuccess;
+  onStreamWait(known(event)->stream);
+  return isDone(*known(event)) ? kSuccess : kNotReady;
+}
+Code cuEventSynchronize(Event event) {
+  if (!hasContext())
+    return kInvalidContext;
+  std::unique_lock lock(doubleState().mutex);
+  while (!isDone(*known(event))) {
+    onStreamWait(known(event)->stream);
+    if (!isDone(*known(event)))
+      doubleState().changed.wait(lock);
+  }
+  return kSuccess;
 }
 
 Code cuModuleLoadData(Module *module, const void *image) {

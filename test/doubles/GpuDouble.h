@@ -9,13 +9,27 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace etc::test {
 
-/// A stream: work is done at once, except transfers that wait for a peer.
+struct DoubleStream;
+
+/// A point of a stream: after so many of its transfers.
+struct DoubleEvent {
+  DoubleStream *stream = nullptr; // null: not recorded, which is done
+  unsigned transfers = 0;
+};
+
+/// A stream: work is done at once, except transfers that wait for a peer, and
+/// what comes after these or after other streams.
 struct DoubleStream {
   unsigned pending = 0; // transfers not yet done
   int device = 0;
+  unsigned done = 0;                // transfers
+  std::vector<DoubleEvent> awaited; // by what comes next
+
+  void finishTransfer() { --pending, ++done; }
 };
 
 /// What all of the double shares.

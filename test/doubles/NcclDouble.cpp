@@ -173,7 +173,7 @@ static Code leave(Communicator comm, bool isOrderly) {
     recordFault("unmatched: rank " + std::to_string(rank.number) +
                 " leaves with a group under way");
   for (Group &group : rank.groups)
-    --group.stream->pending;
+    group.stream->finishTransfer();
   rank.groups.clear();
   rank.handshake.reset();
   rank.isGone = true;

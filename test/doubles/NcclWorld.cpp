@@ -86,7 +86,7 @@ bool finishGroups(Rank &rank) {
          std::all_of(rank.groups.front().transfers.begin(),
                      rank.groups.front().transfers.end(),
                      [](const Transfer &t) { return t.isDone; })) {
-    --rank.groups.front().stream->pending;
+    rank.groups.front().stream->finishTransfer();
     rank.groups.pop_front();
     any = true;
   }

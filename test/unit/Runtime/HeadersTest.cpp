@@ -25,6 +25,7 @@ static_assert(offsetof(cuda::Access, flags) ==
               offsetof(CUmemAccessDesc, flags));
 static_assert(cuda::kNotReady == CUDA_ERROR_NOT_READY);
 static_assert(cuda::kOnDevice == CU_MEM_LOCATION_TYPE_DEVICE);
+static_assert(cuda::kNoTiming == CU_EVENT_DISABLE_TIMING);
 static_assert(cuda::kPinned == CU_MEM_ALLOCATION_TYPE_PINNED);
 static_assert(cuda::kReadWrite == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
 static_assert(cuda::kMultiprocessors ==
