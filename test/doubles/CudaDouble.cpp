@@ -239,7 +239,8 @@ Code cuMemsetD8Async(Address to, unsigned char value, size_t bytes,
 Code cuStreamCreate(Stream *stream, unsigned) {
   if (!hasContext())
     return kInvalidContext;
-  auto *made = new DoubleStream{0, doubleDevice()};
+  auto *made = new DoubleStream;
+  made->device = doubleDevice();
   std::lock_guard lock(doubleState().mutex);
   doubleState().streams.insert(made);
   *stream = reinterpret_cast<Stream>(made);
