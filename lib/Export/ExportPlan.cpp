@@ -159,7 +159,8 @@ void PlanExporter::writeInstruction(InstructionOpInterface op,
       if (kind == fb::OpKind::derive)
         source = tables.getTensor(
             piece, *table.getDerivationSource(piece.tensor, type));
-      ops.push_back(fb::Op(kind, relays, peer, tensor, source, box));
+      ops.push_back(
+          fb::Op(kind, relays, /*transit=*/false, peer, tensor, source, box));
     }
   }
 }

@@ -8,13 +8,16 @@ using namespace etc::runtime;
 
 DeviceState::DeviceState(const PlanIndex &index, uint32_t program,
                          Allocator &allocator)
-    : index(index), program(program), allocator(allocator),
-      prev(holdings(Side::Prev).size()), curr(holdings(Side::Curr).size()) {}
+    : index(index), program(program), allocator(allocator) {
+  for (Side side : {Side::Prev, Side::Curr, Side::Transit})
+    shards(side).resize(holdings(side).size());
+}
 
 DeviceState::~DeviceState() {
   commit();
-  for (ShardMemory &shard : curr)
-    release(shard);
+  for (Side side : {Side::Curr, Side::Transit})
+    for (ShardMemory &shard : shards(side))
+      release(shard);
 }
 
 Status DeviceState::allocate(Side side, size_t position, ShardMemory &shard) {
@@ -36,12 +39,12 @@ void DeviceState::release(ShardMemory &shard) {
 
 std::vector<size_t> DeviceState::releaseOrder() const {
   const auto &rounds = *index.program(program).rounds();
-  std::vector<uint32_t> releasedIn(prev.size(), rounds.size());
+  std::vector<uint32_t> releasedIn(holdings(Side::Prev).size(), rounds.size());
   for (uint32_t round = 0; round != rounds.size(); ++round)
     for (const auto *op : *rounds.Get(round)->ops())
-      if (op->kind() == plan::fb::OpKind::release)
+      if (op->kind() == plan::fb::OpKind::release && !op->transit())
         releasedIn[*index.find(program, Side::Prev, op->tensor())] = round;
-  std::vector<size_t> order(prev.size());
+  std::vector<size_t> order(releasedIn.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
     return releasedIn[a] < releasedIn[b];
@@ -52,7 +55,7 @@ std::vector<size_t> DeviceState::releaseOrder() const {
 Status DeviceState::allocatePrev() {
   // Neighbours go together, so that their pages become free.
   for (size_t i : releaseOrder())
-    if (Status s = allocate(Side::Prev, i, prev[i]); !s.ok())
+    if (Status s = allocate(Side::Prev, i, shards(Side::Prev)[i]); !s.ok())
       return s;
   return Status::success();
 }
@@ -65,25 +68,23 @@ Status DeviceState::attach(const Standing &standing) {
                          " is gone (", memoryName(held), ")"));
     const Side side = held.isBound ? Side::Prev : held.side;
     size_t position = *index.find(program, side, held.tensor);
-    if (Status s = allocate(side, position,
-                            (side == Side::Prev ? prev : curr)[position]);
-        !s.ok())
+    if (Status s = allocate(side, position, shards(side)[position]); !s.ok())
       return s;
     if (held.isBound)
       bind(held.tensor);
   }
   // A process may have died between a note and the release that it announced.
-  for (size_t i = 0; i != prev.size(); ++i)
-    if (!prev[i].isHeld)
-      allocator.forget(memoryName(Side::Prev, holdings(Side::Prev)[i].tensor));
+  for (Side side : {Side::Prev, Side::Transit})
+    for (size_t i = 0; i != shards(side).size(); ++i)
+      if (!shards(side)[i].isHeld)
+        allocator.forget(memoryName(side, holdings(side)[i].tensor));
   return Status::success();
 }
 
-Status DeviceState::ensureCurr(uint32_t tensor) {
-  size_t position = *index.find(program, Side::Curr, tensor);
-  if (curr[position].isHeld)
-    return Status::success();
-  return allocate(Side::Curr, position, curr[position]);
+Status DeviceState::ensure(Side side, uint32_t tensor) {
+  size_t position = *index.find(program, side, tensor);
+  ShardMemory &shard = shards(side)[position];
+  return shard.isHeld ? Status::success() : allocate(side, position, shard);
 }
 
 void DeviceState::bind(uint32_t tensor) {
@@ -94,12 +95,8 @@ void DeviceState::bind(uint32_t tensor) {
   from.isBound = true;
 }
 
-void DeviceState::releasePrev(uint32_t tensor) {
-  release(shard(Side::Prev, tensor));
-}
-
 void DeviceState::commit() {
-  for (ShardMemory &shard : prev)
+  for (ShardMemory &shard : shards(Side::Prev))
     release(shard);
 }
 

@@ -9,12 +9,14 @@
 
 #include "plan/PlanIndex.h"
 
+#include <array>
 #include <vector>
 
 namespace etc::runtime {
 
-/// Owns the memory of a device's previous and current shards. Everything named
-/// by an op of a plan that the referee accepted is there at its time.
+/// Owns the memory of a device's shards: previous, current, and those that it
+/// passes on. Everything named by an op of a plan that the referee accepted is
+/// there at its time.
 class DeviceState {
 public:
   DeviceState(const PlanIndex &index, uint32_t program, Allocator &allocator);
@@ -27,12 +29,12 @@ public:
   /// Takes up what an earlier process left at `standing`, from an allocator
   /// that finds memory by name.
   Status attach(const Standing &standing);
-  /// Allocates a current shard unless it has memory.
-  Status ensureCurr(uint32_t tensor);
+  /// Allocates a shard that is about to be written, unless it has memory.
+  Status ensure(Side side, uint32_t tensor);
   /// Makes the previous shard's memory the current shard's. It can still be
   /// read as the previous one.
   void bind(uint32_t tensor);
-  void releasePrev(uint32_t tensor);
+  void release(Side side, uint32_t tensor) { release(shard(side, tensor)); }
   /// Releases what is left of the previous state, except what is bound.
   void commit();
 
@@ -53,11 +55,13 @@ private:
     return index.holdings(program, side);
   }
   const std::vector<ShardMemory> &shards(Side side) const {
-    return side == Side::Prev ? prev : curr;
+    return sides[static_cast<size_t>(side)];
+  }
+  std::vector<ShardMemory> &shards(Side side) {
+    return sides[static_cast<size_t>(side)];
   }
   ShardMemory &shard(Side side, uint32_t tensor) {
-    return (side == Side::Prev ? prev
-                               : curr)[*index.find(program, side, tensor)];
+    return shards(side)[*index.find(program, side, tensor)];
   }
   Status allocate(Side side, size_t position, ShardMemory &shard);
   /// Positions of previous shards, by the round that releases them.
@@ -67,8 +71,8 @@ private:
   const PlanIndex &index;
   const uint32_t program;
   Allocator &allocator;
-  /// Parallel to the program's holdings.
-  std::vector<ShardMemory> prev, curr;
+  /// By side, parallel to the program's holdings.
+  std::array<std::vector<ShardMemory>, 3> sides;
 };
 
 template <typename Visit>

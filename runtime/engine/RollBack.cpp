@@ -82,9 +82,10 @@ Status etc::runtime::rollBack(const PlanIndex &index, const Keeping &keeping,
   }
   for (uint32_t rank = 0; rank != index.rankCount(); ++rank) {
     FileAllocator files(statePath(keeping.state, index.device(rank)));
-    for (etc::plan::Holding holding :
-         index.holdings(index.participant(rank).program, Side::Curr))
-      files.forget(memoryName(Side::Curr, holding.tensor));
+    for (Side side : {Side::Curr, Side::Transit})
+      for (etc::plan::Holding holding :
+           index.holdings(index.participant(rank).program, side))
+        files.forget(memoryName(side, holding.tensor));
   }
   return Status::success();
 }

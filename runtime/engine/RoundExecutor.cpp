@@ -170,7 +170,7 @@ Status RoundExecutor::allocate(const Ops &ops, DeviceState &state) {
   for (const Op *op : ops)
     if (op->kind() != OpKind::send && op->kind() != OpKind::release &&
         !index.bindsMemory(participant.program, *op))
-      if (Status s = state.ensureCurr(op->tensor()); !s.ok())
+      if (Status s = state.ensure(plan::targetSide(*op), op->tensor()); !s.ok())
         return s;
   return Status::success();
 }
@@ -267,10 +267,10 @@ Status RoundExecutor::release(const Ops &ops, const RoundContext &context) {
   if (Status s = context.journal.append({Event::Acknowledged, round, 0, 0, 0});
       !s.ok())
     return s;
-  if (context.mode == Mode::Safe)
-    return Status::success();
+  // What was passed on is with its receivers, and of no use here.
   for (const Op *op : ops)
-    if (op->kind() == OpKind::release)
-      context.state.releasePrev(op->tensor());
+    if (op->kind() == OpKind::release &&
+        (op->transit() || context.mode == Mode::Eager))
+      context.state.release(plan::releasedSide(*op), op->tensor());
   return Status::success();
 }

@@ -100,8 +100,7 @@ void RoundMessages::layOutSend(const Op &op, const DeviceState &state) {
   const uint32_t at = outgoingOfSlot[op.peer()];
   Message &message = sends[at];
   BoxView box = index.opBox(op);
-  Side side = op.from_curr() ? Side::Curr : Side::Prev;
-  Region from = state.around(side, op.source(), box);
+  Region from = state.around(plan::sourceSide(op), op.source(), box);
   if (sharesMemory) {
     message.views.push_back({{from.data, from.box}, box});
     return;
@@ -122,7 +121,7 @@ void RoundMessages::layOutRecv(const Op &op, const DeviceState &state) {
     return;
   const uint32_t at = incomingOfSlot[op.peer()];
   Message &message = recvs[at];
-  Region to = state.around(Side::Curr, op.tensor(), index.opBox(op));
+  Region to = state.around(plan::targetSide(op), op.tensor(), index.opBox(op));
   const unsigned size = index.elementBytes(op.tensor());
   forEachPiece(op, [&](BoxView part, uint64_t bytes) {
     const uint64_t position = message.bytes;
@@ -177,7 +176,8 @@ Status RoundMessages::readViews(const DeviceState &state,
     if (op->kind() != OpKind::recv || incomingOfSlot[op->peer()] == kNone)
       continue;
     const uint32_t at = incomingOfSlot[op->peer()];
-    Region to = state.around(Side::Curr, op->tensor(), index.opBox(*op));
+    Region to =
+        state.around(plan::targetSide(*op), op->tensor(), index.opBox(*op));
     const View &view = incoming[at].views[taken[at]++];
     if (Status s = readView(*op, view, to, incoming[at].peer, moves); !s.ok())
       return s;

@@ -10,7 +10,15 @@ using etc::plan::fb::Op;
 using etc::plan::fb::OpKind;
 
 std::string etc::runtime::memoryName(Side side, uint32_t tensor) {
-  return text(side == Side::Prev ? "prev-" : "curr-", tensor);
+  switch (side) {
+  case Side::Prev:
+    return text("prev-", tensor);
+  case Side::Curr:
+    return text("curr-", tensor);
+  case Side::Transit:
+    break;
+  }
+  return text("transit-", tensor);
 }
 
 std::string etc::runtime::memoryName(const HeldShard &shard) {
@@ -22,7 +30,8 @@ bool etc::runtime::isReleased(const PlanIndex &index, uint32_t program,
   const auto &list = *index.program(program).rounds();
   for (uint32_t r = 0; r != std::min<uint32_t>(rounds, list.size()); ++r)
     for (const Op *op : *list.Get(r)->ops())
-      if (op->kind() == OpKind::release && op->tensor() == tensor)
+      if (op->kind() == OpKind::release && op->tensor() == tensor &&
+          !op->transit())
         return true;
   return false;
 }
@@ -43,13 +52,15 @@ public:
            r != (isNew ? rounds : std::min(standing.landed, rounds)); ++r)
         for (const Op *op : *index.program(program).rounds()->Get(r)->ops())
           land(*op);
+    dropPassedOn(isNew ? rounds : std::min(standing.acknowledged, rounds));
     std::vector<HeldShard> held;
     if (standing.isFilled && !isNew)
       addPrevious(held);
-    for (auto &[tensor, shard] : current) {
-      simplify(shard);
-      held.push_back(std::move(shard));
-    }
+    for (auto *shards : {&current, &transit})
+      for (auto &[tensor, shard] : *shards) {
+        simplify(shard);
+        held.push_back(std::move(shard));
+      }
     return held;
   }
 
@@ -57,13 +68,15 @@ private:
   void land(const Op &op) {
     if (op.kind() == OpKind::send || op.kind() == OpKind::release)
       return;
-    auto [entry, isNew] = current.try_emplace(op.tensor());
+    const Side side = plan::targetSide(op);
+    auto [entry, isNew] =
+        (op.transit() ? transit : current).try_emplace(op.tensor());
     HeldShard &shard = entry->second;
     if (isNew) {
-      size_t position = *index.find(program, Side::Curr, op.tensor());
-      shard.side = Side::Curr;
+      size_t position = *index.find(program, side, op.tensor());
+      shard.side = side;
       shard.tensor = op.tensor();
-      shard.shard = index.holdings(program, Side::Curr)[position].shard;
+      shard.shard = index.holdings(program, side)[position].shard;
     }
     if (shard.isBound)
       return;
@@ -77,7 +90,16 @@ private:
       shard.boxes.push_back(Box(index.shardBox(shard.shard, b)));
   }
 
-  /// A safe run releases nothing before it commits.
+  /// Receivers of what an acknowledged round has sent hold it themselves, in
+  /// either mode.
+  void dropPassedOn(uint32_t acknowledged) {
+    for (uint32_t r = 0; r != acknowledged && !transit.empty(); ++r)
+      for (const Op *op : *index.program(program).rounds()->Get(r)->ops())
+        if (op->kind() == OpKind::release && op->transit())
+          transit.erase(op->tensor());
+  }
+
+  /// A safe run releases nothing of it before it commits.
   void addPrevious(std::vector<HeldShard> &held) const {
     for (Holding holding : index.holdings(program, Side::Prev)) {
       auto bound = current.find(holding.tensor);
@@ -108,7 +130,7 @@ private:
   const PlanIndex &index;
   const uint32_t program;
   const Standing &standing;
-  std::map<uint32_t, HeldShard> current;
+  std::map<uint32_t, HeldShard> current, transit;
 };
 
 } // namespace

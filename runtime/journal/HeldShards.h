@@ -21,8 +21,9 @@ struct HeldShard {
 };
 
 /// Everything that a device of a program holds: what is left of the previous
-/// state, then what has landed of the current one. A shard that is bound is
-/// there once, as the current one.
+/// state, then what has landed of the current one, then what has landed to be
+/// passed on and was not yet. A shard that is bound is there once, as the
+/// current one.
 std::vector<HeldShard> heldShards(const PlanIndex &index, uint32_t program,
                                   const Standing &standing);
 

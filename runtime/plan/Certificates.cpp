@@ -93,7 +93,7 @@ uint64_t etc::plan::neededBytes(const PlanIndex &index) {
       for (const fb::Op *op : *round->ops())
         if ((op->kind() == fb::OpKind::recv ||
              op->kind() == fb::OpKind::refer) &&
-            !index.tensor(op->tensor()).is_derived())
+            !op->transit() && !index.tensor(op->tensor()).is_derived())
           ofDevice = addBytes(ofDevice, index.opBytes(*op));
     bytes = addBytes(bytes, mulBytes(ofDevice, program->devices()->size()));
   }

@@ -1,4 +1,4 @@
-// R1: every element of every current shard is written exactly once.
+// R1: every element of every current and transit shard is written exactly once.
 
 #include "plan/RefereeRules.h"
 
@@ -54,8 +54,8 @@ static Status checkHolding(const PlanIndex &index, uint32_t program,
 }
 
 Status etc::plan::checkCoverage(const PlanIndex &index, uint32_t program,
-                                const Writes &writes) {
-  std::span<const Holding> holdings = index.holdings(program, Side::Curr);
+                                Side side, const Writes &writes) {
+  std::span<const Holding> holdings = index.holdings(program, side);
   for (size_t i = 0; i != holdings.size(); ++i)
     if (Status s = checkHolding(index, program, holdings[i], writes[i]);
         !s.ok())

@@ -42,6 +42,8 @@ private:
   }
 
   Status checkRead(uint32_t round, const fb::Op &op) {
+    if (op.transit())
+      return Status::success(); // R9's
     if (op.kind() == fb::OpKind::derive || op.from_curr())
       return checkWritten(round, op);
     if (op.kind() != fb::OpKind::send && op.kind() != fb::OpKind::refer)
@@ -79,7 +81,7 @@ private:
   }
 
   Status checkRelease(uint32_t round, const fb::Op &op) {
-    if (op.kind() != fb::OpKind::release)
+    if (op.kind() != fb::OpKind::release || op.transit())
       return Status::success();
     size_t position = *index.find(program, Side::Prev, op.tensor());
     if (released[position] != kNever)

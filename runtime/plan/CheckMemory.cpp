@@ -22,19 +22,22 @@ class MemoryReplay {
 public:
   MemoryReplay(const PlanIndex &index, uint32_t program)
       : index(index), program(program),
-        allocated(index.holdings(program, Side::Curr).size()) {
+        allocated{
+            std::vector<bool>(index.holdings(program, Side::Curr).size()),
+            std::vector<bool>(index.holdings(program, Side::Transit).size())} {
     live = addBytes(index.program(program).send_slab(),
                     index.program(program).recv_slab());
     for (Holding holding : index.holdings(program, Side::Prev))
       live = addBytes(live, index.shardBytes(holding.shard));
     liveSafe = live;
     peak.see(live, 0);
+    safePeak.see(live, 0);
   }
 
   void replay(uint32_t round) {
     uint64_t sent = 0, received = 0;
     for (const fb::Op *op : opsOf(index, program, round)) {
-      if (writesCurrent(op->kind()))
+      if (isWrite(*op))
         allocate(*op);
       if (op->kind() == fb::OpKind::send)
         sent = addBytes(sent, index.opBytes(*op));
@@ -44,23 +47,28 @@ public:
     busiestSend.see(sent, round);
     busiestRecv.see(received, round);
     peak.see(live, round);
+    safePeak.see(liveSafe, round);
     for (const fb::Op *op : opsOf(index, program, round))
-      if (op->kind() == fb::OpKind::release)
-        live -= bytesOf(Side::Prev, op->tensor());
+      if (op->kind() == fb::OpKind::release) {
+        const uint64_t bytes = bytesOf(releasedSide(*op), op->tensor());
+        live -= bytes;
+        liveSafe -= op->transit() ? bytes : 0;
+      }
   }
 
-  Peak peak, busiestSend, busiestRecv;
-  uint64_t liveSafe = 0;
+  Peak peak, safePeak, busiestSend, busiestRecv;
 
 private:
   void allocate(const fb::Op &op) {
-    size_t position = *index.find(program, Side::Curr, op.tensor());
-    if (allocated[position])
+    const Side side = targetSide(op);
+    auto isThere =
+        allocated[op.transit()][*index.find(program, side, op.tensor())];
+    if (isThere)
       return;
-    allocated[position] = true;
+    isThere = true;
     if (index.bindsMemory(program, op))
       return;
-    uint64_t bytes = bytesOf(Side::Curr, op.tensor());
+    uint64_t bytes = bytesOf(side, op.tensor());
     live = addBytes(live, bytes);
     liveSafe = addBytes(liveSafe, bytes);
   }
@@ -72,8 +80,8 @@ private:
 
   const PlanIndex &index;
   const uint32_t program;
-  std::vector<bool> allocated;
-  uint64_t live = 0;
+  std::array<std::vector<bool>, 2> allocated; ///< current, transit
+  uint64_t live = 0, liveSafe = 0;
 };
 
 } // namespace
@@ -95,8 +103,8 @@ Status etc::plan::checkMemory(const PlanIndex &index, uint32_t program) {
   if (stated.peak() != replay.peak.bytes)
     return malformed(path, ": peak is ", replay.peak.bytes, " bytes in round ",
                      replay.peak.round, ", the plan states ", stated.peak());
-  if (stated.peak_safe() != replay.liveSafe)
-    return malformed(path, ": safe peak is ", replay.liveSafe,
+  if (stated.peak_safe() != replay.safePeak.bytes)
+    return malformed(path, ": safe peak is ", replay.safePeak.bytes,
                      " bytes, the plan states ", stated.peak_safe());
   return Status::success();
 }

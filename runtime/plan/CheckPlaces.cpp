@@ -18,13 +18,12 @@ public:
       return s;
     switch (op.kind()) {
     case fb::OpKind::send:
-      return checkBox(op, op.source(),
-                      op.from_curr() ? Side::Curr : Side::Prev);
+      return checkBox(op, op.source(), sourceSide(op));
     case fb::OpKind::recv:
       if (index.tensor(op.tensor()).is_derived())
         return malformed("receives ", index.describeTensor(op.tensor()),
                          ", which is derived");
-      return checkBox(op, op.tensor(), Side::Curr);
+      return checkBox(op, op.tensor(), targetSide(op));
     case fb::OpKind::refer:
       if (Status s = checkBox(op, op.source(), Side::Prev); !s.ok())
         return s;
@@ -38,7 +37,7 @@ public:
         return s;
       return checkBox(op, op.tensor(), Side::Curr);
     case fb::OpKind::release:
-      return checkHeld(op.tensor(), Side::Prev);
+      return checkHeld(op.tensor(), releasedSide(op));
     }
     return Status::success();
   }
@@ -95,10 +94,6 @@ private:
     return malformed("zeroes ", describe(box), " of ",
                      index.describeTensor(op.tensor()),
                      ", which has previous elements");
-  }
-
-  static const char *sideName(Side side) {
-    return side == Side::Prev ? "previous" : "current";
   }
 
   const PlanIndex &index;

@@ -1,6 +1,7 @@
 // Programs: devices, peers, shards, rounds and ops.
 
 #include "plan/FormatRules.h"
+#include "plan/PlanFile.h"
 #include "plan/World.h"
 
 #include <algorithm>
@@ -24,6 +25,7 @@ private:
   Status checkPeers(const std::string &path, const fb::Program &program);
   Status checkHoldings(const std::string &path, const Uints &shards,
                        bool isCurr);
+  Status checkTransit(const std::string &path, const fb::Program &program);
   /// Messages go on from the program's path, and from the op's.
   Status checkRounds(const fb::Program &program);
   Status checkOp(const fb::Program &program, const fb::Op &op);
@@ -59,6 +61,8 @@ Status ProgramChecker::run() {
     if (Status s = checkHoldings(path + ".curr_shards", *program.curr_shards(),
                                  /*isCurr=*/true);
         !s.ok())
+      return s;
+    if (Status s = checkTransit(path, program); !s.ok())
       return s;
     if (Status s = checkRounds(program); !s.ok())
       return under(path, s);
@@ -163,6 +167,17 @@ Status ProgramChecker::checkHoldings(const std::string &path,
   return Status::success();
 }
 
+/// A loader that does not know of them would not allocate them.
+Status ProgramChecker::checkTransit(const std::string &path,
+                                    const fb::Program &program) {
+  if (!program.transit_shards())
+    return Status::success();
+  if (!(plan.features() & kTransitFeature))
+    return malformed(path, ".transit_shards: features lacks bit 2");
+  return checkHoldings(path + ".transit_shards", *program.transit_shards(),
+                       /*isCurr=*/true);
+}
+
 Status ProgramChecker::checkRounds(const fb::Program &program) {
   for (uint32_t r = 0; r != program.rounds()->size(); ++r) {
     const auto &ops = *program.rounds()->Get(r)->ops();
@@ -183,6 +198,10 @@ Status ProgramChecker::checkOp(const fb::Program &program, const fb::Op &op) {
     return outOfRange(".peer", op.peer(), peerEnd);
   if (op.from_curr() && op.kind() != fb::OpKind::send)
     return malformed(".from_curr: only a send has it");
+  if (op.transit() && !isMessage && op.kind() != fb::OpKind::release)
+    return malformed(".transit: only a send, a recv and a release have it");
+  if (op.transit() && op.from_curr())
+    return malformed(".transit: a send is not from_curr, too");
   for (auto [name, value] :
        {std::pair(".tensor", op.tensor()), std::pair(".source", op.source())})
     if (value >= plan.tensors()->size())

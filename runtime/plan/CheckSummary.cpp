@@ -9,7 +9,8 @@ using namespace etc::plan;
 namespace {
 
 struct Totals {
-  uint64_t moved = 0, kept = 0, zeroed = 0, derived = 0, internode = 0;
+  uint64_t moved = 0, kept = 0, zeroed = 0, derived = 0, internode = 0,
+           transit = 0;
   uint64_t maxSend = 0, maxRecv = 0, held = 0;
 };
 
@@ -55,6 +56,7 @@ private:
         if (op->kind() == fb::OpKind::recv) {
           receivedNow += bytes;
           fromSlot[op->peer()] += bytes;
+          totals.transit += op->transit() ? replicas * bytes : 0;
         }
         if (uint64_t *local = localTotal(op->kind()))
           *local += replicas * bytes;
@@ -119,6 +121,7 @@ private:
              Volume{"derived_bytes", totals.derived, stated.derived_bytes()},
              Volume{"internode_bytes", totals.internode,
                     stated.internode_bytes()},
+             Volume{"transit_bytes", totals.transit, stated.transit_bytes()},
              Volume{"max_send_bytes", totals.maxSend, stated.max_send_bytes()},
              Volume{"max_recv_bytes", totals.maxRecv, stated.max_recv_bytes()},
          })
@@ -126,8 +129,9 @@ private:
                              volume.stated);
           !s.ok())
         return s;
-    return compare("summary: moved + kept + zeroed + derived",
-                   totals.moved + totals.kept + totals.zeroed + totals.derived,
+    return compare("summary: moved - transit + kept + zeroed + derived",
+                   totals.moved - totals.transit + totals.kept + totals.zeroed +
+                       totals.derived,
                    totals.held);
   }
 

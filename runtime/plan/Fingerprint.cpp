@@ -103,6 +103,7 @@ void PlanHasher::addHoldings(Words &words, uint32_t program, Side side) const {
 void PlanHasher::addOp(Words &words, const fb::Op &op) const {
   words.add(static_cast<uint64_t>(op.kind()) |
             (static_cast<uint64_t>(op.from_curr()) << 8) |
+            (static_cast<uint64_t>(op.transit()) << 9) |
             (static_cast<uint64_t>(op.peer()) << 32));
   words.add(tensors[op.tensor()]);
   words.add(tensors[op.source()]);
@@ -129,6 +130,8 @@ uint64_t PlanHasher::hashProgram(uint32_t number) const {
     words.add(bytes);
   addHoldings(words, number, Side::Prev);
   addHoldings(words, number, Side::Curr);
+  if (!index.holdings(number, Side::Transit).empty())
+    addHoldings(words, number, Side::Transit);
   words.add(uint64_t{program.rounds()->size()});
   for (const fb::Round *round : *program.rounds()) {
     words.add(uint64_t{round->ops()->size()});
@@ -167,6 +170,8 @@ static void addSummary(Words &words, const fb::Summary &s) {
         s.bound_moved_bytes(), s.bound_internode_bytes(),
         s.bound_bottleneck_bytes()})
     words.add(number);
+  if (s.transit_bytes() > 0)
+    words.add(s.transit_bytes());
   const fb::Volumes *paper = s.paper_policy();
   words.add(uint64_t{paper != nullptr});
   if (paper)

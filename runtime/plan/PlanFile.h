@@ -18,8 +18,10 @@ namespace etc::plan {
 constexpr uint32_t kPlanVersion = 2;
 /// The file is the slice of one rank, and of no use to whoever needs all.
 constexpr uint64_t kSliceFeature = 1;
+/// Devices pass on what they do not keep.
+constexpr uint64_t kTransitFeature = 2;
 /// The feature bits that this build knows.
-constexpr uint64_t kPlanFeatures = kSliceFeature;
+constexpr uint64_t kPlanFeatures = kSliceFeature | kTransitFeature;
 
 /// An open plan, mapped from a file. The mapping lives as long as the object;
 /// moving it keeps pointers valid.

@@ -9,12 +9,27 @@ using namespace etc::plan;
 static_assert(std::endian::native == std::endian::little,
               "boxes are read in place, and a plan is little-endian");
 
+const char *etc::plan::sideName(Side side) {
+  switch (side) {
+  case Side::Prev:
+    return "previous";
+  case Side::Curr:
+    return "current";
+  case Side::Transit:
+    break;
+  }
+  return "transit";
+}
+
+/// `shards` may be null: the program has none.
 static std::vector<Holding>
 collectHoldings(const fb::Plan &plan,
-                const flatbuffers::Vector<uint32_t> &shards) {
+                const flatbuffers::Vector<uint32_t> *shards) {
   std::vector<Holding> holdings;
-  holdings.reserve(shards.size());
-  for (uint32_t shard : shards)
+  if (!shards)
+    return holdings;
+  holdings.reserve(shards->size());
+  for (uint32_t shard : *shards)
     holdings.push_back({plan.shards()->Get(shard)->tensor(), shard});
   std::sort(holdings.begin(), holdings.end(),
             [](Holding a, Holding b) { return a.tensor < b.tensor; });
@@ -36,8 +51,12 @@ PlanIndex::PlanIndex(const fb::Plan &plan)
     shardBytes_.push_back(sumShard(shard));
   participants_.resize(rankCount());
   for (uint32_t p = 0; p != programCount(); ++p) {
-    prev_.push_back(collectHoldings(plan, *program(p).prev_shards()));
-    curr_.push_back(collectHoldings(plan, *program(p).curr_shards()));
+    const fb::Program &entry = program(p);
+    for (auto [side, shards] : {std::pair(Side::Prev, entry.prev_shards()),
+                                {Side::Curr, entry.curr_shards()},
+                                {Side::Transit, entry.transit_shards()}})
+      holdings_[static_cast<size_t>(side)].push_back(
+          collectHoldings(plan, shards));
     for (uint32_t i = 0; i != program(p).devices()->size(); ++i)
       participants_[*rankOf(program(p).devices()->Get(i))] = {p, i};
   }

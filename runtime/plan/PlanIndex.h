@@ -8,6 +8,7 @@
 #include "plan/TensorSize.h"
 #include "plan/World.h"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -16,7 +17,26 @@
 
 namespace etc::plan {
 
-enum class Side { Prev, Curr };
+/// Of what a program holds: before, after, and in between what it passes on
+/// without keeping it.
+enum class Side { Prev, Curr, Transit };
+
+/// Where a send reads.
+inline Side sourceSide(const fb::Op &op) {
+  if (op.transit())
+    return Side::Transit;
+  return op.from_curr() ? Side::Curr : Side::Prev;
+}
+/// Where all ops but sends and releases write.
+inline Side targetSide(const fb::Op &op) {
+  return op.transit() ? Side::Transit : Side::Curr;
+}
+/// What a release frees.
+inline Side releasedSide(const fb::Op &op) {
+  return op.transit() ? Side::Transit : Side::Prev;
+}
+/// "previous", for messages.
+const char *sideName(Side side);
 
 /// One tensor that a program holds on one side.
 struct Holding {
@@ -68,7 +88,7 @@ public:
   }
   /// Sorted by tensor.
   std::span<const Holding> holdings(uint32_t program, Side side) const {
-    return side == Side::Prev ? prev_[program] : curr_[program];
+    return holdings_[static_cast<size_t>(side)][program];
   }
   /// The position of a tensor in holdings().
   std::optional<size_t> find(uint32_t program, Side side,
@@ -117,7 +137,8 @@ private:
   const int64_t *bounds_;
   std::vector<TensorFacts> facts_;
   std::vector<uint64_t> shardBytes_;
-  std::vector<std::vector<Holding>> prev_, curr_;
+  /// By side and program.
+  std::array<std::vector<std::vector<Holding>>, 3> holdings_;
   World world_;
   std::vector<Participant> participants_;
   std::vector<uint64_t> nodeEnds_;

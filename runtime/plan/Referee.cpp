@@ -12,14 +12,15 @@ std::string etc::plan::opPath(uint32_t program, uint32_t round, uint32_t op) {
   return text("programs[", program, "].rounds[", round, "].ops[", op, "]");
 }
 
-Writes etc::plan::collectWrites(const PlanIndex &index, uint32_t program) {
-  Writes writes(index.holdings(program, Side::Curr).size());
+Writes etc::plan::collectWrites(const PlanIndex &index, uint32_t program,
+                                Side side) {
+  Writes writes(index.holdings(program, side).size());
   for (uint32_t r = 0; r != roundsOf(index, program); ++r) {
     const auto &ops = opsOf(index, program, r);
     for (uint32_t o = 0; o != ops.size(); ++o)
-      if (writesCurrent(ops.Get(o)->kind()))
-        writes[*index.find(program, Side::Curr, ops.Get(o)->tensor())]
-            .push_back({r, o, index.opBox(*ops.Get(o))});
+      if (isWrite(*ops.Get(o)) && targetSide(*ops.Get(o)) == side)
+        writes[*index.find(program, side, ops.Get(o)->tensor())].push_back(
+            {r, o, index.opBox(*ops.Get(o))});
   }
   return writes;
 }
@@ -27,10 +28,15 @@ Writes etc::plan::collectWrites(const PlanIndex &index, uint32_t program) {
 static Status checkProgram(const PlanIndex &index, uint32_t program) {
   if (Status s = checkPlaces(index, program); !s.ok())
     return s;
-  Writes writes = collectWrites(index, program);
-  if (Status s = checkCoverage(index, program, writes); !s.ok())
+  const Writes writes = collectWrites(index, program, Side::Curr),
+               passed = collectWrites(index, program, Side::Transit);
+  if (Status s = checkCoverage(index, program, Side::Curr, writes); !s.ok())
+    return s;
+  if (Status s = checkCoverage(index, program, Side::Transit, passed); !s.ok())
     return s;
   if (Status s = checkLiveness(index, program, writes); !s.ok())
+    return s;
+  if (Status s = checkTransit(index, program, passed); !s.ok())
     return s;
   return checkMemory(index, program);
 }

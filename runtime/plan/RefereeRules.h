@@ -12,14 +12,14 @@
 
 namespace etc::plan {
 
-/// One op that writes a part of a current shard.
+/// One op that writes a part of a current or transit shard.
 struct Write {
   uint32_t round;
   uint32_t op;
   BoxView box;
 };
 
-/// What a program writes: for every current holding, in its order, the writes
+/// What a program writes: for every holding of a side, in its order, the writes
 /// to it, ascending by round.
 using Writes = std::vector<std::vector<Write>>;
 
@@ -27,9 +27,10 @@ using Writes = std::vector<std::vector<Write>>;
 /// program holds.
 Status checkPlaces(const PlanIndex &index, uint32_t program);
 /// Sorts out the writes of a program that obeys R2.
-Writes collectWrites(const PlanIndex &index, uint32_t program);
-/// R1: every element of every current shard is written exactly once.
-Status checkCoverage(const PlanIndex &index, uint32_t program,
+Writes collectWrites(const PlanIndex &index, uint32_t program, Side side);
+/// R1: every element of every current and every transit shard is written
+/// exactly once.
+Status checkCoverage(const PlanIndex &index, uint32_t program, Side side,
                      const Writes &writes);
 /// R3: what a device sends to another in a round is what the other receives
 /// from it, in order.
@@ -38,6 +39,10 @@ Status checkPairing(const PlanIndex &index);
 /// released twice.
 Status checkLiveness(const PlanIndex &index, uint32_t program,
                      const Writes &writes);
+/// R9: a transit shard is read after it was written, and released once, after
+/// the last read.
+Status checkTransit(const PlanIndex &index, uint32_t program,
+                    const Writes &writes);
 /// R6: slabs and peaks are as stated.
 Status checkMemory(const PlanIndex &index, uint32_t program);
 /// R7: summary, forecast and placement follow from the programs.
@@ -48,8 +53,9 @@ Status checkBounds(const PlanIndex &index);
 /// "programs[3].rounds[17].ops[2]".
 std::string opPath(uint32_t program, uint32_t round, uint32_t op);
 
-inline bool writesCurrent(fb::OpKind kind) {
-  return kind != fb::OpKind::send && kind != fb::OpKind::release;
+/// Whether an op writes a shard, of the side that targetSide() says.
+inline bool isWrite(const fb::Op &op) {
+  return op.kind() != fb::OpKind::send && op.kind() != fb::OpKind::release;
 }
 
 inline const flatbuffers::Vector<const fb::Op *> &

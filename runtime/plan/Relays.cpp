@@ -7,7 +7,7 @@ static uint64_t relayedBytesOf(const PlanIndex &index,
   uint64_t bytes = 0;
   for (const fb::Round *round : *program.rounds())
     for (const fb::Op *op : *round->ops())
-      if (op->from_curr())
+      if (op->kind() == fb::OpKind::send && sourceSide(*op) != Side::Prev)
         bytes += index.opBytes(*op);
   return bytes;
 }

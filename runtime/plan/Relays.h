@@ -7,7 +7,7 @@
 
 namespace etc::plan {
 
-/// Bytes that are sent on from current state, over all devices.
+/// Bytes that are sent on from current state and in transit, over all devices.
 uint64_t relayedBytes(const PlanIndex &index);
 
 } // namespace etc::plan

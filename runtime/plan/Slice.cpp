@@ -42,7 +42,7 @@ private:
 
 void Slicer::numberTensors() {
   std::set<uint32_t> named;
-  for (Side side : {Side::Prev, Side::Curr})
+  for (Side side : {Side::Prev, Side::Curr, Side::Transit})
     for (Holding holding : index.holdings(participant.program, side))
       named.insert(holding.tensor);
   for (const fb::Round *round : *program.rounds())
@@ -100,6 +100,7 @@ fb::Op Slicer::copyOp(const fb::Op &op) {
   const bool hasBox = op.kind() != fb::OpKind::release;
   return {op.kind(),
           op.from_curr(),
+          op.transit(),
           op.peer(),
           tensors.at(op.tensor()),
           tensors.at(op.source()),
@@ -133,13 +134,15 @@ std::unique_ptr<fb::ProgramT> Slicer::copyProgram() {
   copy->peak_safe = program.peak_safe();
   addShards(*program.prev_shards(), copy->prev_shards);
   addShards(*program.curr_shards(), copy->curr_shards);
+  if (program.transit_shards())
+    addShards(*program.transit_shards(), copy->transit_shards);
   addRounds(*copy);
   return copy;
 }
 
 fb::PlanT Slicer::run() {
   const fb::Plan &plan = index.plan();
-  slice.features = kSliceFeature;
+  slice.features = kSliceFeature | (plan.features() & kTransitFeature);
   slice.model = plan.model()->str();
   slice.prev.reset(plan.prev()->UnPack());
   slice.curr.reset(plan.curr()->UnPack());

@@ -357,7 +357,8 @@ FLATBUFFERS_MANUALLY_ALIGNED_STRUCT(4) Op FLATBUFFERS_FINAL_CLASS {
  private:
   uint8_t kind_;
   uint8_t from_curr_;
-  int16_t padding0__;
+  uint8_t transit_;
+  int8_t padding0__;
   uint32_t peer_;
   uint32_t tensor_;
   uint32_t source_;
@@ -367,6 +368,7 @@ FLATBUFFERS_MANUALLY_ALIGNED_STRUCT(4) Op FLATBUFFERS_FINAL_CLASS {
   Op()
       : kind_(0),
         from_curr_(0),
+        transit_(0),
         padding0__(0),
         peer_(0),
         tensor_(0),
@@ -374,9 +376,10 @@ FLATBUFFERS_MANUALLY_ALIGNED_STRUCT(4) Op FLATBUFFERS_FINAL_CLASS {
         box_(0) {
     (void)padding0__;
   }
-  Op(etc::plan::fb::OpKind _kind, bool _from_curr, uint32_t _peer, uint32_t _tensor, uint32_t _source, uint32_t _box)
+  Op(etc::plan::fb::OpKind _kind, bool _from_curr, bool _transit, uint32_t _peer, uint32_t _tensor, uint32_t _source, uint32_t _box)
       : kind_(flatbuffers::EndianScalar(static_cast<uint8_t>(_kind))),
         from_curr_(flatbuffers::EndianScalar(static_cast<uint8_t>(_from_curr))),
+        transit_(flatbuffers::EndianScalar(static_cast<uint8_t>(_transit))),
         padding0__(0),
         peer_(flatbuffers::EndianScalar(_peer)),
         tensor_(flatbuffers::EndianScalar(_tensor)),
@@ -395,6 +398,12 @@ FLATBUFFERS_MANUALLY_ALIGNED_STRUCT(4) Op FLATBUFFERS_FINAL_CLASS {
   }
   void mutate_from_curr(bool _from_curr) {
     flatbuffers::WriteScalar(&from_curr_, static_cast<uint8_t>(_from_curr));
+  }
+  bool transit() const {
+    return flatbuffers::EndianScalar(transit_) != 0;
+  }
+  void mutate_transit(bool _transit) {
+    flatbuffers::WriteScalar(&transit_, static_cast<uint8_t>(_transit));
   }
   uint32_t peer() const {
     return flatbuffers::EndianScalar(peer_);
@@ -1090,6 +1099,7 @@ struct ProgramT : public flatbuffers::NativeTable {
   uint64_t recv_slab = 0;
   uint64_t peak = 0;
   uint64_t peak_safe = 0;
+  std::vector<uint32_t> transit_shards{};
   ProgramT() = default;
   ProgramT(const ProgramT &o);
   ProgramT(ProgramT&&) FLATBUFFERS_NOEXCEPT = default;
@@ -1110,7 +1120,8 @@ struct Program FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_SEND_SLAB = 18,
     VT_RECV_SLAB = 20,
     VT_PEAK = 22,
-    VT_PEAK_SAFE = 24
+    VT_PEAK_SAFE = 24,
+    VT_TRANSIT_SHARDS = 26
   };
   const etc::plan::fb::Role *curr_role() const {
     return GetStruct<const etc::plan::fb::Role *>(VT_CURR_ROLE);
@@ -1178,6 +1189,12 @@ struct Program FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   bool mutate_peak_safe(uint64_t _peak_safe = 0) {
     return SetField<uint64_t>(VT_PEAK_SAFE, _peak_safe, 0);
   }
+  const flatbuffers::Vector<uint32_t> *transit_shards() const {
+    return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_TRANSIT_SHARDS);
+  }
+  flatbuffers::Vector<uint32_t> *mutable_transit_shards() {
+    return GetPointer<flatbuffers::Vector<uint32_t> *>(VT_TRANSIT_SHARDS);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<etc::plan::fb::Role>(verifier, VT_CURR_ROLE, 4) &&
@@ -1198,6 +1215,8 @@ struct Program FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyField<uint64_t>(verifier, VT_RECV_SLAB, 8) &&
            VerifyField<uint64_t>(verifier, VT_PEAK, 8) &&
            VerifyField<uint64_t>(verifier, VT_PEAK_SAFE, 8) &&
+           VerifyOffset(verifier, VT_TRANSIT_SHARDS) &&
+           verifier.VerifyVector(transit_shards()) &&
            verifier.EndTable();
   }
   ProgramT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
@@ -1242,6 +1261,9 @@ struct ProgramBuilder {
   void add_peak_safe(uint64_t peak_safe) {
     fbb_.AddElement<uint64_t>(Program::VT_PEAK_SAFE, peak_safe, 0);
   }
+  void add_transit_shards(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> transit_shards) {
+    fbb_.AddOffset(Program::VT_TRANSIT_SHARDS, transit_shards);
+  }
   explicit ProgramBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -1270,12 +1292,14 @@ inline flatbuffers::Offset<Program> CreateProgram(
     uint64_t send_slab = 0,
     uint64_t recv_slab = 0,
     uint64_t peak = 0,
-    uint64_t peak_safe = 0) {
+    uint64_t peak_safe = 0,
+    flatbuffers::Offset<flatbuffers::Vector<uint32_t>> transit_shards = 0) {
   ProgramBuilder builder_(_fbb);
   builder_.add_peak_safe(peak_safe);
   builder_.add_peak(peak);
   builder_.add_recv_slab(recv_slab);
   builder_.add_send_slab(send_slab);
+  builder_.add_transit_shards(transit_shards);
   builder_.add_rounds(rounds);
   builder_.add_curr_shards(curr_shards);
   builder_.add_prev_shards(prev_shards);
@@ -1298,12 +1322,14 @@ inline flatbuffers::Offset<Program> CreateProgramDirect(
     uint64_t send_slab = 0,
     uint64_t recv_slab = 0,
     uint64_t peak = 0,
-    uint64_t peak_safe = 0) {
+    uint64_t peak_safe = 0,
+    const std::vector<uint32_t> *transit_shards = nullptr) {
   auto devices__ = devices ? _fbb.CreateVector<uint32_t>(*devices) : 0;
   auto peers__ = peers ? _fbb.CreateVector<flatbuffers::Offset<etc::plan::fb::Peers>>(*peers) : 0;
   auto prev_shards__ = prev_shards ? _fbb.CreateVector<uint32_t>(*prev_shards) : 0;
   auto curr_shards__ = curr_shards ? _fbb.CreateVector<uint32_t>(*curr_shards) : 0;
   auto rounds__ = rounds ? _fbb.CreateVector<flatbuffers::Offset<etc::plan::fb::Round>>(*rounds) : 0;
+  auto transit_shards__ = transit_shards ? _fbb.CreateVector<uint32_t>(*transit_shards) : 0;
   return etc::plan::fb::CreateProgram(
       _fbb,
       curr_role,
@@ -1316,7 +1342,8 @@ inline flatbuffers::Offset<Program> CreateProgramDirect(
       send_slab,
       recv_slab,
       peak,
-      peak_safe);
+      peak_safe,
+      transit_shards__);
 }
 
 flatbuffers::Offset<Program> CreateProgram(flatbuffers::FlatBufferBuilder &_fbb, const ProgramT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
@@ -1417,6 +1444,7 @@ struct SummaryT : public flatbuffers::NativeTable {
   uint64_t bound_internode_bytes = 0;
   uint64_t bound_bottleneck_bytes = 0;
   std::unique_ptr<etc::plan::fb::VolumesT> paper_policy{};
+  uint64_t transit_bytes = 0;
   SummaryT() = default;
   SummaryT(const SummaryT &o);
   SummaryT(SummaryT&&) FLATBUFFERS_NOEXCEPT = default;
@@ -1437,7 +1465,8 @@ struct Summary FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_BOUND_MOVED_BYTES = 18,
     VT_BOUND_INTERNODE_BYTES = 20,
     VT_BOUND_BOTTLENECK_BYTES = 22,
-    VT_PAPER_POLICY = 24
+    VT_PAPER_POLICY = 24,
+    VT_TRANSIT_BYTES = 26
   };
   uint64_t moved_bytes() const {
     return GetField<uint64_t>(VT_MOVED_BYTES, 0);
@@ -1505,6 +1534,12 @@ struct Summary FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   etc::plan::fb::Volumes *mutable_paper_policy() {
     return GetPointer<etc::plan::fb::Volumes *>(VT_PAPER_POLICY);
   }
+  uint64_t transit_bytes() const {
+    return GetField<uint64_t>(VT_TRANSIT_BYTES, 0);
+  }
+  bool mutate_transit_bytes(uint64_t _transit_bytes = 0) {
+    return SetField<uint64_t>(VT_TRANSIT_BYTES, _transit_bytes, 0);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint64_t>(verifier, VT_MOVED_BYTES, 8) &&
@@ -1519,6 +1554,7 @@ struct Summary FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyField<uint64_t>(verifier, VT_BOUND_BOTTLENECK_BYTES, 8) &&
            VerifyOffset(verifier, VT_PAPER_POLICY) &&
            verifier.VerifyTable(paper_policy()) &&
+           VerifyField<uint64_t>(verifier, VT_TRANSIT_BYTES, 8) &&
            verifier.EndTable();
   }
   SummaryT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
@@ -1563,6 +1599,9 @@ struct SummaryBuilder {
   void add_paper_policy(flatbuffers::Offset<etc::plan::fb::Volumes> paper_policy) {
     fbb_.AddOffset(Summary::VT_PAPER_POLICY, paper_policy);
   }
+  void add_transit_bytes(uint64_t transit_bytes) {
+    fbb_.AddElement<uint64_t>(Summary::VT_TRANSIT_BYTES, transit_bytes, 0);
+  }
   explicit SummaryBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -1586,8 +1625,10 @@ inline flatbuffers::Offset<Summary> CreateSummary(
     uint64_t bound_moved_bytes = 0,
     uint64_t bound_internode_bytes = 0,
     uint64_t bound_bottleneck_bytes = 0,
-    flatbuffers::Offset<etc::plan::fb::Volumes> paper_policy = 0) {
+    flatbuffers::Offset<etc::plan::fb::Volumes> paper_policy = 0,
+    uint64_t transit_bytes = 0) {
   SummaryBuilder builder_(_fbb);
+  builder_.add_transit_bytes(transit_bytes);
   builder_.add_bound_bottleneck_bytes(bound_bottleneck_bytes);
   builder_.add_bound_internode_bytes(bound_internode_bytes);
   builder_.add_bound_moved_bytes(bound_moved_bytes);
@@ -2927,7 +2968,8 @@ inline ProgramT::ProgramT(const ProgramT &o)
         send_slab(o.send_slab),
         recv_slab(o.recv_slab),
         peak(o.peak),
-        peak_safe(o.peak_safe) {
+        peak_safe(o.peak_safe),
+        transit_shards(o.transit_shards) {
   peers.reserve(o.peers.size());
   for (const auto &peers_ : o.peers) { peers.emplace_back((peers_) ? new etc::plan::fb::PeersT(*peers_) : nullptr); }
   rounds.reserve(o.rounds.size());
@@ -2946,6 +2988,7 @@ inline ProgramT &ProgramT::operator=(ProgramT o) FLATBUFFERS_NOEXCEPT {
   std::swap(recv_slab, o.recv_slab);
   std::swap(peak, o.peak);
   std::swap(peak_safe, o.peak_safe);
+  std::swap(transit_shards, o.transit_shards);
   return *this;
 }
 
@@ -2969,6 +3012,7 @@ inline void Program::UnPackTo(ProgramT *_o, const flatbuffers::resolver_function
   { auto _e = recv_slab(); _o->recv_slab = _e; }
   { auto _e = peak(); _o->peak = _e; }
   { auto _e = peak_safe(); _o->peak_safe = _e; }
+  { auto _e = transit_shards(); if (_e) { _o->transit_shards.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->transit_shards[_i] = _e->Get(_i); } } }
 }
 
 inline flatbuffers::Offset<Program> Program::Pack(flatbuffers::FlatBufferBuilder &_fbb, const ProgramT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
@@ -2990,6 +3034,7 @@ inline flatbuffers::Offset<Program> CreateProgram(flatbuffers::FlatBufferBuilder
   auto _recv_slab = _o->recv_slab;
   auto _peak = _o->peak;
   auto _peak_safe = _o->peak_safe;
+  auto _transit_shards = _o->transit_shards.size() ? _fbb.CreateVector(_o->transit_shards) : 0;
   return etc::plan::fb::CreateProgram(
       _fbb,
       _curr_role,
@@ -3002,7 +3047,8 @@ inline flatbuffers::Offset<Program> CreateProgram(flatbuffers::FlatBufferBuilder
       _send_slab,
       _recv_slab,
       _peak,
-      _peak_safe);
+      _peak_safe,
+      _transit_shards);
 }
 
 inline VolumesT *Volumes::UnPack(const flatbuffers::resolver_function_t *_resolver) const {
@@ -3048,7 +3094,8 @@ inline SummaryT::SummaryT(const SummaryT &o)
         bound_moved_bytes(o.bound_moved_bytes),
         bound_internode_bytes(o.bound_internode_bytes),
         bound_bottleneck_bytes(o.bound_bottleneck_bytes),
-        paper_policy((o.paper_policy) ? new etc::plan::fb::VolumesT(*o.paper_policy) : nullptr) {
+        paper_policy((o.paper_policy) ? new etc::plan::fb::VolumesT(*o.paper_policy) : nullptr),
+        transit_bytes(o.transit_bytes) {
 }
 
 inline SummaryT &SummaryT::operator=(SummaryT o) FLATBUFFERS_NOEXCEPT {
@@ -3063,6 +3110,7 @@ inline SummaryT &SummaryT::operator=(SummaryT o) FLATBUFFERS_NOEXCEPT {
   std::swap(bound_internode_bytes, o.bound_internode_bytes);
   std::swap(bound_bottleneck_bytes, o.bound_bottleneck_bytes);
   std::swap(paper_policy, o.paper_policy);
+  std::swap(transit_bytes, o.transit_bytes);
   return *this;
 }
 
@@ -3086,6 +3134,7 @@ inline void Summary::UnPackTo(SummaryT *_o, const flatbuffers::resolver_function
   { auto _e = bound_internode_bytes(); _o->bound_internode_bytes = _e; }
   { auto _e = bound_bottleneck_bytes(); _o->bound_bottleneck_bytes = _e; }
   { auto _e = paper_policy(); if (_e) _o->paper_policy = std::unique_ptr<etc::plan::fb::VolumesT>(_e->UnPack(_resolver)); }
+  { auto _e = transit_bytes(); _o->transit_bytes = _e; }
 }
 
 inline flatbuffers::Offset<Summary> Summary::Pack(flatbuffers::FlatBufferBuilder &_fbb, const SummaryT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
@@ -3107,6 +3156,7 @@ inline flatbuffers::Offset<Summary> CreateSummary(flatbuffers::FlatBufferBuilder
   auto _bound_internode_bytes = _o->bound_internode_bytes;
   auto _bound_bottleneck_bytes = _o->bound_bottleneck_bytes;
   auto _paper_policy = _o->paper_policy ? CreateVolumes(_fbb, _o->paper_policy.get(), _rehasher) : 0;
+  auto _transit_bytes = _o->transit_bytes;
   return etc::plan::fb::CreateSummary(
       _fbb,
       _moved_bytes,
@@ -3119,7 +3169,8 @@ inline flatbuffers::Offset<Summary> CreateSummary(flatbuffers::FlatBufferBuilder
       _bound_moved_bytes,
       _bound_internode_bytes,
       _bound_bottleneck_bytes,
-      _paper_policy);
+      _paper_policy,
+      _transit_bytes);
 }
 
 inline CertificateT *Certificate::UnPack(const flatbuffers::resolver_function_t *_resolver) const {

@@ -1,5 +1,7 @@
 #include "simulate/Memory.h"
 
+#include <set>
+
 using namespace etc::runtime;
 using etc::plan::Holding;
 using etc::plan::PlanIndex;
@@ -16,7 +18,7 @@ static uint64_t bytesOf(const PlanIndex &index, uint32_t program, Side side,
 std::vector<RoundMemory> etc::runtime::memoryOf(const PlanIndex &index,
                                                 uint32_t program) {
   const auto &stated = index.program(program);
-  std::vector<bool> isAllocated(index.holdings(program, Side::Curr).size());
+  std::set<std::pair<Side, uint32_t>> allocated; // side and tensor
   uint64_t live = stated.send_slab() + stated.recv_slab();
   for (Holding holding : index.holdings(program, Side::Prev))
     live += index.shardBytes(holding.shard);
@@ -26,16 +28,16 @@ std::vector<RoundMemory> etc::runtime::memoryOf(const PlanIndex &index,
     for (const Op *op : *round->ops()) {
       if (op->kind() == OpKind::send || op->kind() == OpKind::release)
         continue;
-      auto allocated =
-          isAllocated[*index.find(program, Side::Curr, op->tensor())];
-      if (!allocated && !index.bindsMemory(program, *op))
-        live += bytesOf(index, program, Side::Curr, op->tensor());
-      allocated = true;
+      const Side side = etc::plan::targetSide(*op);
+      if (allocated.insert({side, op->tensor()}).second &&
+          !index.bindsMemory(program, *op))
+        live += bytesOf(index, program, side, op->tensor());
     }
     memory.during = live;
     for (const Op *op : *round->ops())
       if (op->kind() == OpKind::release)
-        live -= bytesOf(index, program, Side::Prev, op->tensor());
+        live -=
+            bytesOf(index, program, etc::plan::releasedSide(*op), op->tensor());
     memory.after = live;
     rounds.push_back(memory);
   }

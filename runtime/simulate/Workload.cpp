@@ -19,7 +19,8 @@ static bool isStaged(const PlanIndex &index, uint32_t program, const Op &op) {
   if (index.opBytes(op) < kOwnPiece)
     return true;
   const bool sends = op.kind() == OpKind::send;
-  const Side side = sends && !op.from_curr() ? Side::Prev : Side::Curr;
+  const Side side =
+      sends ? etc::plan::sourceSide(op) : etc::plan::targetSide(op);
   const uint32_t tensor = sends ? op.source() : op.tensor();
   size_t position = *index.find(program, side, tensor);
   uint32_t shard = index.holdings(program, side)[position].shard;

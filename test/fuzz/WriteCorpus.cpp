@@ -35,6 +35,7 @@ int main(int argc, char **argv) {
   const std::string root = argv[1];
   writePlan(root + "/plan/stages.bin", twoStagePlan());
   writePlan(root + "/plan/relay.bin", relayPlan());
+  writePlan(root + "/plan/transit.bin", transitPlan());
   writePlan(root + "/plan/certified.bin", certifiedPlan());
   writePlan(root + "/plan/certified-relay.bin", certifiedRelayPlan());
   writeJournal(root + "/journal/begun.bin", {{Event::Filled, 0, 0, 0, 0},

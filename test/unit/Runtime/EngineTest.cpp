@@ -156,6 +156,7 @@ void expectProvedRun(fb::PlanT fixture) {
 TEST(LocalRun, MigratesTwoStages) { expectProvedRun(twoStagePlan()); }
 
 TEST(LocalRun, RelaysAndDerives) { expectProvedRun(relayPlan()); }
+TEST(LocalRun, PassesOnWhatItDoesNotKeep) { expectProvedRun(transitPlan()); }
 
 TEST(LocalRun, DerivesFp16) {
   fb::PlanT plan = relayPlan();

@@ -16,7 +16,7 @@ using namespace etc::run::test;
 namespace {
 
 TEST_F(EtcRunGloo, LaunchesProcesses) {
-  for (auto plan : {twoStagePlan(), relayPlan()}) {
+  for (auto plan : {twoStagePlan(), relayPlan(), transitPlan()}) {
     auto count = std::to_string(plan.participants.size());
     Ended ended = run("--launch=" + count + " --transport=gloo --timeout=30 " +
                       write(std::move(plan)));

@@ -86,7 +86,7 @@ void expectForecast(const Ended &dry, const Ended &real) {
 }
 
 TEST_F(EtcRun, PredictsBytesAndPeakExactly) {
-  for (auto plan : {twoStagePlan(), relayPlan()}) {
+  for (auto plan : {twoStagePlan(), relayPlan(), transitPlan()}) {
     std::string path = write(std::move(plan));
     expectForecast(run("--dry-run --json " + path), run("--json " + path));
   }

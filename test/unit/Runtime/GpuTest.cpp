@@ -55,7 +55,7 @@ void expectProved(const LocalOutcome &outcome, const PlanIndex &index) {
 }
 
 TEST_F(GpuTest, VirtualDevicesShareAGpu) {
-  for (auto plan : {twoStagePlan(), relayPlan()}) {
+  for (auto plan : {twoStagePlan(), relayPlan(), transitPlan()}) {
     OpenPlan open(std::move(plan));
     unsigned before = launches();
     LocalOutcome outcome = runLocally(

@@ -23,7 +23,7 @@ unsigned handshakes() {
 }
 
 TEST_F(NcclTest, NcclMigrates) {
-  for (auto plan : {twoStagePlan(), relayPlan()}) {
+  for (auto plan : {twoStagePlan(), relayPlan(), transitPlan()}) {
     OpenPlan open(std::move(plan));
     std::vector<DeviceReport> reports(open.index.rankCount());
     std::latch arePrepared(open.index.rankCount());
@@ -75,7 +75,7 @@ void leaveContext() {
 }
 
 TEST_F(NcclTest, AnotherThreadMayGoOn) {
-  for (auto plan : {twoStagePlan(), relayPlan()}) {
+  for (auto plan : {twoStagePlan(), relayPlan(), transitPlan()}) {
     OpenPlan open(std::move(plan));
     const TrainersState state;
     auto statuses = onRanks(

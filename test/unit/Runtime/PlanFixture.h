@@ -88,26 +88,31 @@ public:
 
 inline fb::Op send(uint32_t peer, uint32_t tensor, uint32_t source,
                    uint32_t box) {
-  return fb::Op(fb::OpKind::send, false, peer, tensor, source, box);
+  return fb::Op(fb::OpKind::send, false, false, peer, tensor, source, box);
 }
 inline fb::Op relay(uint32_t peer, uint32_t tensor, uint32_t box) {
-  return fb::Op(fb::OpKind::send, true, peer, tensor, tensor, box);
+  return fb::Op(fb::OpKind::send, true, false, peer, tensor, tensor, box);
 }
 inline fb::Op recv(uint32_t peer, uint32_t tensor, uint32_t source,
                    uint32_t box) {
-  return fb::Op(fb::OpKind::recv, false, peer, tensor, source, box);
+  return fb::Op(fb::OpKind::recv, false, false, peer, tensor, source, box);
+}
+/// The same op, of a transit shard.
+inline fb::Op inTransit(fb::Op op) {
+  op.mutate_transit(true);
+  return op;
 }
 inline fb::Op refer(uint32_t tensor, uint32_t box) {
-  return fb::Op(fb::OpKind::refer, false, 0, tensor, tensor, box);
+  return fb::Op(fb::OpKind::refer, false, false, 0, tensor, tensor, box);
 }
 inline fb::Op zero(uint32_t tensor, uint32_t box) {
-  return fb::Op(fb::OpKind::zero, false, 0, tensor, tensor, box);
+  return fb::Op(fb::OpKind::zero, false, false, 0, tensor, tensor, box);
 }
 inline fb::Op derive(uint32_t tensor, uint32_t source, uint32_t box) {
-  return fb::Op(fb::OpKind::derive, false, 0, tensor, source, box);
+  return fb::Op(fb::OpKind::derive, false, false, 0, tensor, source, box);
 }
 inline fb::Op release(uint32_t tensor) {
-  return fb::Op(fb::OpKind::release, false, 0, tensor, tensor, 0);
+  return fb::Op(fb::OpKind::release, false, false, 0, tensor, tensor, 0);
 }
 
 /// PP2DP2 -> TP2DP2 on two nodes of two devices: devices 0 and 1 (program 0)
@@ -283,6 +288,59 @@ inline fb::PlanT certifiedRelayPlan() {
   plan.summary->bound_moved_bytes = 64;
   plan.summary->bound_bottleneck_bytes = 32;
   return plan;
+}
+
+/// Device 0 leaves. Device 1 passes half of its weights on to device 2, which
+/// needs all of them, and keeps nothing.
+inline fb::PlanT transitPlan() {
+  PlanBuilder b;
+  uint32_t w = b.tensor("w", "param", fb::DType::fp32, {8});
+  uint32_t low = b.box({{0, 4}}), high = b.box({{4, 8}});
+  uint32_t whole = b.shard(w, {{{0, 8}}});
+  uint32_t other = b.tensor("v", "param", fb::DType::fp32, {2});
+  uint32_t wholeOther = b.shard(other, {{{0, 2}}});
+  uint32_t all = b.box({{0, 2}});
+
+  fb::ProgramT &leaver =
+      b.program(std::nullopt, fb::Role(0, 0, -1), {0}, {{1}, {2}});
+  leaver.prev_shards = {whole};
+  b.round(leaver, {send(0, w, w, high), send(1, w, w, low), release(w)});
+  leaver.send_slab = 32;
+  leaver.peak = leaver.peak_safe = 32 + 32;
+
+  fb::ProgramT &middle =
+      b.program(fb::Role(0, 0, -1), fb::Role(1, 0, -1), {1}, {{0}, {2}});
+  middle.prev_shards = middle.curr_shards = {wholeOther};
+  middle.transit_shards = {b.shard(w, {{{4, 8}}})};
+  b.round(middle, {inTransit(recv(0, w, w, high)), refer(other, all)});
+  b.round(middle, {inTransit(send(1, w, w, high)), inTransit(release(w))});
+  middle.send_slab = middle.recv_slab = 16;
+  middle.peak = middle.peak_safe = 8 + 16 + 32;
+
+  fb::ProgramT &last =
+      b.program(fb::Role(1, 0, -1), std::nullopt, {2}, {{0}, {1}});
+  last.curr_shards = {whole};
+  b.round(last, {recv(0, w, w, low)});
+  b.round(last, {recv(1, w, w, high)});
+  last.recv_slab = 16;
+  last.peak = last.peak_safe = 32 + 16;
+
+  b.plan.features = kTransitFeature;
+  b.plan.prev = grid(/*pp=*/2, 1, 1);
+  b.plan.curr = grid(/*pp=*/2, 1, 1);
+  b.plan.nodes = {2, 1};
+  b.plan.participants = {0, 1, 2};
+  b.plan.prev_placement = {0, 1};
+  b.plan.curr_placement = {1, 2};
+  b.forecast(32, 32);
+  b.forecast(16, 16);
+  b.plan.summary = std::make_unique<fb::SummaryT>();
+  b.plan.summary->moved_bytes = 48;
+  b.plan.summary->transit_bytes = 16;
+  b.plan.summary->internode_bytes = 32;
+  b.plan.summary->kept_bytes = 8;
+  b.plan.summary->max_send_bytes = b.plan.summary->max_recv_bytes = 32;
+  return std::move(b.plan);
 }
 
 /// What a reader of the plan says: the format's checks, then the referee's. ""

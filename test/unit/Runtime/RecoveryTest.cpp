@@ -8,6 +8,7 @@
 #include "engine/RollBack.h"
 #include "engine/StateCheck.h"
 #include "engine/StateFiles.h"
+#include "journal/Inventory.h"
 #include "transport/ForwardingTransport.h"
 #include "transport/GlooTransport.h"
 
@@ -126,6 +127,49 @@ TEST_F(RecoveryTest, RelaysGoOn) {
   failAt(2, 1);
   checkFiles();
   resume();
+}
+
+TEST_F(RecoveryTest, TransitGoesOn) {
+  for (Mode mode : {Mode::Eager, Mode::Safe})
+    for (uint32_t device = 0; device != 3; ++device)
+      for (uint32_t round = 0; round != 2; ++round) {
+        if (device == 0 && round == 1)
+          continue; // it has one
+        TearDown();
+        SetUp();
+        options.mode = mode;
+        SCOPED_TRACE(text("device ", device, ", round ", round));
+        open(transitPlan());
+        failAt(device, round);
+        checkFiles();
+        resume();
+        EXPECT_FALSE(
+            std::filesystem::exists(directory + "/device-1/transit-0"));
+      }
+}
+
+TEST_F(RecoveryTest, WhatIsInTransitIsHeld) {
+  open(transitPlan());
+  failAt(2, 1);
+  // Device 0 has released it, and device 2 has not received it.
+  const auto held = heldShards(*index, 1, options.keeping.standings[1]);
+  ASSERT_EQ(held.size(), 2u);
+  EXPECT_EQ(held[1].side, Side::Transit);
+  EXPECT_EQ(memoryName(held[1]), "transit-0");
+  EXPECT_TRUE(findLost(*index, Survivors(options.keeping.standings.begin(),
+                                         options.keeping.standings.end()))
+                  .empty());
+}
+
+TEST_F(RecoveryTest, RollbackDropsWhatIsInTransit) {
+  options.mode = Mode::Safe;
+  open(transitPlan());
+  failAt(2, 1);
+  EXPECT_TRUE(std::filesystem::exists(directory + "/device-1/transit-0"));
+  ASSERT_EQ(rollBack(*index, options.keeping, Mode::Safe).message(), "");
+  EXPECT_FALSE(std::filesystem::exists(directory + "/device-1/transit-0"));
+  read();
+  checkFiles();
 }
 
 /// One device keeps a shard of two boxes, one a round.

@@ -35,6 +35,7 @@ void setBox(fb::PlanT &plan, fb::Op &op, Ranges ranges) {
 TEST(Referee, AcceptsTheFixtures) {
   EXPECT_EQ(judge(twoStagePlan()), "");
   EXPECT_EQ(judge(relayPlan()), "");
+  EXPECT_EQ(judge(transitPlan()), "");
   EXPECT_EQ(judge(certifiedPlan()), "");
   EXPECT_EQ(judge(certifiedRelayPlan()), "");
 }
@@ -291,6 +292,58 @@ TEST(Referee, R7Placement) {
   plan.nodes = {4};
   plan.curr_placement = {3, 1, 2};
   EXPECT_EQ(judge(plan), "curr_placement[0]: device 3 is no participant");
+}
+
+TEST(Referee, R9TransitArrivesBeforeItLeaves) {
+  fb::PlanT plan = transitPlan();
+  std::swap(plan.programs[1]->rounds[0], plan.programs[1]->rounds[1]);
+  EXPECT_EQ(judge(plan), "programs[1].rounds[0].ops[0]: passes on [4:8] of "
+                         "w (param), which has not arrived in an earlier "
+                         "round");
+  plan = transitPlan();
+  opsOf(plan, 1, 1)[0].mutate_transit(false);
+  EXPECT_EQ(judge(plan), "programs[1].rounds[1].ops[0]: the program holds no "
+                         "previous shard of w (param)");
+  plan = transitPlan();
+  setBox(plan, opsOf(plan, 1, 0)[0], {{4, 7}});
+  EXPECT_EQ(judge(plan),
+            "programs[1] (device 1): nothing writes [7:8] of w (param)");
+}
+
+TEST(Referee, R9TransitIsReleasedOnceAndLast) {
+  const std::string shard = "programs[1]: the transit shard of w (param) ";
+  fb::PlanT plan = transitPlan();
+  eraseOp(opsOf(plan, 1, 1), 1);
+  EXPECT_EQ(judge(plan), shard + "is never released");
+  plan = transitPlan();
+  opsOf(plan, 1, 0).push_back(opsOf(plan, 1, 1)[1]);
+  eraseOp(opsOf(plan, 1, 1), 1);
+  EXPECT_EQ(judge(plan), shard + "is released in round 0, and used in round 1");
+  plan = transitPlan();
+  opsOf(plan, 1, 1).push_back(opsOf(plan, 1, 1)[1]);
+  EXPECT_EQ(judge(plan),
+            "programs[1].rounds[1].ops[2]: releases the transit shard of "
+            "w (param), which round 1 released");
+  plan = transitPlan();
+  eraseOp(opsOf(plan, 1, 1), 0);
+  EXPECT_EQ(judge(plan), shard + "is never passed on");
+}
+
+TEST(Referee, R6CountsWhatIsInTransit) {
+  fb::PlanT plan = transitPlan();
+  plan.programs[1]->peak -= 16;
+  EXPECT_EQ(judge(plan),
+            "programs[1]: peak is 56 bytes in round 0, the plan states 40");
+  plan = transitPlan();
+  plan.programs[1]->peak_safe -= 16;
+  EXPECT_EQ(judge(plan),
+            "programs[1]: safe peak is 56 bytes, the plan states 40");
+}
+
+TEST(Referee, R7CountsWhatIsInTransit) {
+  fb::PlanT plan = transitPlan();
+  plan.summary->transit_bytes = 0;
+  EXPECT_EQ(judge(plan), "summary.transit_bytes: is 16, the plan states 0");
 }
 
 } // namespace
