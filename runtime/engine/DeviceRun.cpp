@@ -117,6 +117,10 @@ Status DeviceRun::makeReady() {
 }
 
 Status DeviceRun::measureBareMessages() {
+  // Virtual devices of one GPU send nothing: its kernels read where data lies,
+  // and the host can't.
+  if (transport.sharesMemory() && !worker.isHost())
+    return Status::success();
   Result<double> seconds =
       measureCeiling(index, self, control, transport, worker, options.timeout);
   if (!seconds)
