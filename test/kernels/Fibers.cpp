@@ -7,6 +7,7 @@
 #include <numeric>
 #include <random>
 #include <ucontext.h>
+#include <utility>
 #include <vector>
 
 using namespace etc::test;
@@ -72,6 +73,8 @@ private:
 
   ucontext_t scheduler;
 };
+
+Translation translation = nullptr;
 
 Block &block() {
   static auto *only = new Block;
@@ -172,7 +175,20 @@ void etc::test::copyAligned(void *to, const void *from, size_t bytes) {
   if (addresses % bytes != 0)
     block().fail("an access whose width does not divide its address");
   block().mayLeave();
-  std::memcpy(to, from, bytes);
+  if (translation) {
+    to = translation(reinterpret_cast<uintptr_t>(to), bytes);
+    from = translation(reinterpret_cast<uintptr_t>(from), bytes);
+  }
+  if (to && from)
+    std::memcpy(to, from, bytes);
+  else
+    block().fail("an access to memory that is not there");
+}
+
+void etcTranslate(Translation chosen) { translation = chosen; }
+
+const char *etcTakeKernelFault() {
+  return std::exchange(block().fault, nullptr);
 }
 
 namespace {
@@ -206,6 +222,7 @@ const char *etcRunKernel(const etc::runtime::Move *moves,
 // The kernel is compiled with -fsanitize=thread, not for the sanitizer, but for
 // its calls before accesses to memory: there, other threads come in between.
 // NOLINTBEGIN(readability-identifier-naming)
+#ifndef ETC_WITHOUT_FIBERS
 extern "C" {
 void __tsan_init() {}
 void __tsan_func_entry(void *) {}
@@ -234,4 +251,5 @@ ETC_ACCESS(unaligned_write16)
 void __tsan_read_range(void *, unsigned long) { block().mayLeave(); }
 void __tsan_write_range(void *, unsigned long) { block().mayLeave(); }
 }
+#endif
 // NOLINTEND(readability-identifier-naming)

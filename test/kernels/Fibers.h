@@ -45,4 +45,14 @@ etcRunKernel(const etc::runtime::Move *moves, const uint64_t *firstTile,
              uint32_t count, unsigned long long *sums, unsigned grid,
              const unsigned *blocks, size_t blockCount, uint64_t seed);
 
+/// For kernels whose memory is elsewhere than their addresses say: where an
+/// access goes, or null where there is no memory.
+using Translation = void *(*)(uint64_t address, size_t bytes);
+extern "C" __attribute__((visibility("hidden"))) void
+etcTranslate(Translation translation);
+
+/// What went wrong in bodies that were called without etcRunKernel(), or null.
+extern "C" __attribute__((visibility("hidden"))) const char *
+etcTakeKernelFault();
+
 #endif // ETC_TEST_KERNELS_FIBERS_H

@@ -1,0 +1,161 @@
+// The driver's double: devices, contexts, errors, modules.
+
+#include "CudaTypes.h"
+#include "GpuDouble.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <unistd.h>
+
+using namespace etc::test;
+
+namespace {
+
+/// -2: the context was taken off this thread; it has none at first.
+thread_local int device = -1;
+
+int startedBy = 0;
+
+int numberFrom(const char *variable, int otherwise) {
+  const char *value = std::getenv(variable);
+  return value && *value ? std::atoi(value) : otherwise;
+}
+
+int deviceCount() { return numberFrom("ETC_DOUBLE_GPUS", 1); }
+
+bool isKnown(int number) {
+  return number >= 0 && number < deviceCount() &&
+         number < static_cast<int>(kMaxDevices);
+}
+
+} // namespace
+
+int etc::test::currentDevice() { return device; }
+
+Result etc::test::checkContext(const char *call) {
+  if (startedBy != ::getpid()) {
+    fault(std::string(call) + " before cuInit in this process");
+    return NotInitialized;
+  }
+  if (device < 0) {
+    fault("a call of a thread without a context");
+    return InvalidContext;
+  }
+  return Schedule::get().stateOf(device);
+}
+
+extern "C" {
+
+const char *etcDoubleTakeFault() {
+  static std::string taken;
+  SharedLock lock;
+  char *fault = Segment::get().header().fault;
+  taken = fault;
+  fault[0] = 0;
+  return taken.c_str();
+}
+void etcDoubleSeed(uint64_t seed) { Schedule::get().seed(seed); }
+
+/// A driver that was started does not survive a fork (CUDA C++ Programming
+/// Guide 13.0, "Initialization").
+int cuInit(unsigned) {
+  if (startedBy != 0 && startedBy != ::getpid()) {
+    fault("cuInit in a process forked from one that had called it");
+    return NotInitialized;
+  }
+  startedBy = ::getpid();
+  SharedLock lock;
+  (void)Segment::get().self();
+  return Success;
+}
+int cuDriverGetVersion(int *version) { return *version = 13000, Success; }
+int cuGetErrorString(int code, const char **text) {
+  *text = code == OutOfMemory      ? "out of memory"
+          : code == NotInitialized ? "initialization error"
+          : code == InvalidContext ? "invalid device context"
+          : code == InvalidHandle  ? "invalid resource handle"
+          : code == NotFound       ? "named symbol not found"
+          : code == IllegalAddress ? "an illegal memory access was encountered"
+          : code == MisalignedAddress ? "misaligned address"
+                                      : "invalid argument";
+  return Success;
+}
+int cuDeviceGetCount(int *count) { return *count = deviceCount(), Success; }
+int cuDeviceGet(Device *found, int ordinal) {
+  *found = ordinal;
+  return isKnown(ordinal) && numberFrom("ETC_DOUBLE_LOST_GPU", -1) != ordinal
+             ? Success
+             : InvalidValue;
+}
+int cuDeviceGetName(char *name, int size, Device) {
+  std::snprintf(name, static_cast<size_t>(size), "test double");
+  return Success;
+}
+int cuDeviceGetAttribute(int *value, int attribute, Device) {
+  const int capability = numberFrom("ETC_DOUBLE_CAPABILITY", 90);
+  switch (attribute) {
+  case VirtualMemoryManagement:
+    *value = std::getenv("ETC_DOUBLE_NO_PAGES") == nullptr;
+    return Success;
+  case ComputeCapabilityMajor:
+    *value = capability / 10;
+    return Success;
+  case ComputeCapabilityMinor:
+    *value = capability % 10;
+    return Success;
+  default: // multiprocessors, too
+    *value = 2;
+    return Success;
+  }
+}
+
+int cuDevicePrimaryCtxRetain(ContextHandle *context, Device number) {
+  if (!isKnown(number))
+    return InvalidValue;
+  *context = reinterpret_cast<ContextHandle>(uintptr_t(number) + 1);
+  return Success;
+}
+int cuDevicePrimaryCtxRelease_v2(Device) { return Success; }
+int cuCtxSetCurrent(ContextHandle context) {
+  device = static_cast<int>(reinterpret_cast<uintptr_t>(context)) - 1;
+  return Success;
+}
+int cuCtxGetCurrent(ContextHandle *context) {
+  *context = reinterpret_cast<ContextHandle>(intptr_t(device) + 1);
+  return Success;
+}
+int cuCtxGetDevice(Device *current) {
+  if (int code = checkContext("cuCtxGetDevice"); code != Success)
+    return code;
+  return *current = device, Success;
+}
+int cuCtxSynchronize() {
+  if (int code = checkContext("cuCtxSynchronize"); code != Success)
+    return code;
+  logCall("wait-device", "cuCtxSynchronize");
+  Schedule::get().waitForDevice(device);
+  return Schedule::get().stateOf(device);
+}
+
+int cuModuleLoadData(void **module, const void *image) {
+  if (int code = checkContext("cuModuleLoadData"); code != Success)
+    return code;
+  logCall("create", "cuModuleLoadData");
+  if (!image) {
+    fault("no kernel image is loaded");
+    return InvalidValue;
+  }
+  *module = reinterpret_cast<void *>(intptr_t(device) + 1);
+  return Success;
+}
+int cuModuleUnload(void *) { return Success; }
+int cuModuleGetFunction(void **function, void *module, const char *name) {
+  *function = module;
+  if (module && std::strcmp(name, "etc_run_moves") == 0)
+    return Success;
+  fault("an unknown kernel is asked for");
+  return NotFound;
+}
+
+} // extern "C"
