@@ -1,25 +1,49 @@
-// NCCL's half of the test double: communicators among the threads of one
-// process. It connects peers as NCCL does, and reports what NCCL lets pass:
-// sends and receives of different lengths, in another order, without a partner,
-// of memory that is registered at one end; groups that wait for each other; and
-// calls that come too early.
+// The double of NCCL: communicators among threads and processes. It connects
+// peers as NCCL does, and reports what NCCL lets pass: sends and receives of
+// different lengths, in another order, without a partner, of memory that is
+// registered at one end; groups that wait for each other; and calls that come
+// too early. Read in NCCL 2.30.7.
 
-#include "NcclWorld.h"
+#include "CudaTypes.h"
+#include "GpuDouble.h"
+#include "NcclGroup.h"
 
 #include <algorithm>
 #include <bit>
+#include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <utility>
 
-using namespace etc::runtime::nccl;
 using namespace etc::test;
-namespace cuda = etc::runtime::cuda;
 
 namespace {
 
+/// ncclConfig_t of 2.28 (nccl.h).
+struct Config {
+  size_t size;
+  unsigned magic, version;
+  int blocking, cgaClusterSize, minCtas, maxCtas;
+  const char *netName;
+  int splitShare, trafficClass;
+  const char *commName;
+  int collnetEnable, ctaPolicy, shrinkShare, nvlsCtas, channelsPerNetPeer,
+      nvlinkCentricSched;
+};
+struct UniqueId {
+  char internal[128];
+};
+
 Config lastConfig;
 thread_local int groupDepth = 0;
-thread_local std::map<Rank *, Group> openGroups;
+thread_local int groupError = NcclSuccess;
+
+struct OpenGroup {
+  StreamHandle stream = nullptr;
+  std::vector<Transfer> transfers;
+};
+thread_local std::map<Communicator *, OpenGroup> openGroups;
 
 int chosenVersion() {
   const char *chosen = std::getenv("ETC_DOUBLE_NCCL_VERSION");
@@ -31,34 +55,159 @@ size_t configBytes(int version) {
   return version >= 22800 ? 80 : version >= 22700 ? 72 : 48;
 }
 
-Rank *known(Communicator comm) { return reinterpret_cast<Rank *>(comm); }
+int noteError(int code) {
+  if (groupDepth > 0 && groupError == NcclSuccess)
+    groupError = code;
+  return code;
+}
 
 /// What NCCL says to a call on a communicator (ncclCommEnsureReady in
 /// src/init.cc): one that still works on an earlier call takes no other.
-Code checkReady(const Rank &rank) {
-  if (rank.isGone)
-    return recordFault("a call on a communicator that is gone"), kInvalidUsage;
-  if (rank.state == kInProgress)
+int checkReady(Communicator &comm) {
+  if (comm.isGone)
+    return recordFault("a call on a communicator that is gone"),
+           NcclInvalidUsage;
+  if (comm.state().code == NcclInProgress)
     return recordFault("a call on a communicator that is busy"),
-           kInvalidArgument;
-  return rank.state;
+           NcclInvalidArgument;
+  return comm.state().code;
 }
 
-Code add(Communicator comm, Transfer transfer, cuda::Stream stream) {
-  std::lock_guard lock(doubleState().mutex);
-  Rank &rank = *known(comm);
-  if (Code code = checkReady(rank); code != kSuccess)
-    return code;
-  if (transfer.peer < 0 || transfer.peer >= rank.world->size)
-    return kInvalidUsage;
-  Group &group = openGroups[&rank];
-  group.stream = reinterpret_cast<DoubleStream *>(stream);
+/// A stream of the communicator's device; its memory is what a kernel there can
+/// use.
+int checkPlace(Communicator &comm, const Transfer &transfer,
+               StreamHandle stream) {
+  if (!Schedule::get().find(stream, comm.device))
+    return recordFault("a transfer on a stream of another device, or of none"),
+           NcclInvalidArgument;
+  const int device = DeviceMemory::get().deviceOf(transfer.memory.data);
+  if (transfer.memory.bytes > 0 && device != comm.device)
+    return recordFault("a transfer of memory that is not its device's"),
+           NcclInvalidArgument;
+  return NcclSuccess;
+}
+
+void launch(Communicator &comm, OpenGroup group) {
+  comm.state().code = NcclInProgress;
+  comm.world->note(comm.rank);
+  StreamHandle stream = Schedule::get().find(group.stream, comm.device);
+  logCall("group", std::to_string(group.transfers.size()) + " transfers");
+  Schedule::get().addTask(std::make_shared<GroupTask>(
+      comm,
+      std::make_shared<GroupWork>(comm, stream, std::move(group.transfers))));
+}
+
+/// Whole groups are on one stream here.
+int add(Communicator &comm, Transfer transfer, StreamHandle stream) {
+  SharedLock lock;
+  if (int code = checkReady(comm); code != NcclSuccess)
+    return noteError(code);
+  if (transfer.peer < 0 || transfer.peer >= comm.world->size)
+    return noteError(NcclInvalidUsage);
+  if (int code = checkPlace(comm, transfer, stream); code != NcclSuccess)
+    return noteError(code);
+  OpenGroup &group = openGroups[&comm];
+  group.stream = stream;
+  transfer.isDone = transfer.memory.bytes == 0; // NCCL leaves it out
   group.transfers.push_back(transfer);
   if (groupDepth == 0) {
-    submit(rank, std::move(group));
-    openGroups.erase(&rank);
+    launch(comm, std::move(group));
+    openGroups.erase(&comm);
+    return NcclInProgress;
   }
-  return kSuccess;
+  return NcclSuccess;
+}
+
+/// Communicators of this process.
+std::vector<Communicator *> &communicators() {
+  static auto *all = new std::vector<Communicator *>;
+  return *all;
+}
+
+void countLook(Communicator &comm) {
+  RankState &state = comm.state();
+  if (state.seen != comm.world->changes)
+    state.looks = 0;
+  state.seen = comm.world->changes;
+  ++state.looks;
+  findDeadlock(*comm.world);
+}
+
+/// A host has looked at a stream, and found work.
+void onLook(StreamHandle stream) {
+  SharedLock lock;
+  for (Communicator *comm : communicators())
+    if (!comm->isGone && !comm->groups.empty() &&
+        comm->groups.front()->on() == stream)
+      countLook(*comm);
+}
+
+/// Waits for the groups that are under way (ncclCommFinalize in src/init.cc).
+class FinalizeTask final : public Work {
+public:
+  explicit FinalizeTask(Communicator &comm) : comm(comm) {}
+  Step step(Random &) override {
+    SharedLock lock;
+    if (comm.isGone)
+      return Step::Done;
+    if (!comm.groups.empty())
+      return Step::Waiting;
+    comm.state().code = NcclSuccess;
+    return Step::Done;
+  }
+
+private:
+  Communicator &comm;
+};
+
+void join(Communicator &comm) {
+  World &world = *comm.world;
+  RankState &state = comm.state();
+  state = {};
+  state.place = RankState::Joined;
+  state.process = Segment::get().self();
+  state.code = NcclInProgress;
+  state.awaited = -1;
+  if (++world.joined == world.size)
+    for (int rank = 0; rank != world.size; ++rank)
+      world.ranks[rank].code = NcclSuccess;
+  ++world.changes;
+  communicators().push_back(&comm);
+}
+
+int leave(Communicator &comm, bool isOrderly) {
+  {
+    SharedLock lock;
+    if (comm.isGone)
+      return recordFault("a communicator is destroyed twice"), NcclInvalidUsage;
+    if (isOrderly && !comm.groups.empty())
+      recordFault("unmatched: rank " + std::to_string(comm.rank) +
+                  " leaves with a group under way");
+    comm.isGone = true;
+    RankState &state = comm.state();
+    state.place = RankState::Gone;
+    state.hasLeftInOrder = isOrderly;
+    comm.world->note(comm.rank);
+    std::erase(communicators(), &comm);
+  }
+  logCall("release", isOrderly ? "ncclCommDestroy" : "ncclCommAbort");
+  Segment::get().notify();
+  // "Even if local comm aborts, we cannot let proxy thread exit if we still
+  // have peer connections. Need to wait until all other related comms call
+  // abort": ncclProxyService in src/proxy.cc, whose thread commFree
+  // (src/init.cc) joins, in an abort as in a destroy. All ranks of the double
+  // are of one node.
+  while (true) {
+    const uint32_t seen = Segment::get().changes();
+    {
+      SharedLock lock;
+      if (!hasPeers(*comm.world, comm.rank)) {
+        freeIfLeft(*comm.world);
+        return NcclSuccess;
+      }
+    }
+    Segment::get().waitForChange(seen, 5000);
+  }
 }
 
 } // namespace
@@ -68,15 +217,15 @@ extern "C" {
 // As ncclTopoGetNchannels, ncclTopoComputeP2pChannelsPerPeer and
 // ncclTopoComputeP2pChannels of 2.30.7 (src/graph/paths.cc) count them.
 unsigned etcDoubleChannelsAPair() {
-  std::lock_guard lock(doubleState().mutex);
+  SharedLock lock;
   constexpr unsigned ranks = 64, batch = 8; // NCCL_MAX_DEV_WORK_P2P_PER_BATCH
   constexpr unsigned nvlink = 2 * 18;       // twice the links of a GPU
   constexpr unsigned port = (50 + 13) / 14; // GB/s, 14 a channel
   const bool isChosen = configBytes(chosenVersion()) >= sizeof(Config) &&
-                        lastConfig.nChannelsPerNetPeer > 0;
-  const unsigned across = isChosen ? lastConfig.nChannelsPerNetPeer : port;
+                        lastConfig.channelsPerNetPeer > 0;
+  const unsigned across = isChosen ? lastConfig.channelsPerNetPeer : port;
   const unsigned all = std::bit_ceil(
-      lastConfig.maxCTAs > 0 ? static_cast<unsigned>(lastConfig.maxCTAs) : 32u);
+      lastConfig.maxCtas > 0 ? static_cast<unsigned>(lastConfig.maxCtas) : 32u);
   unsigned pair = std::bit_ceil(std::min(nvlink, across));
   if (isChosen)
     return std::min(pair, all);
@@ -86,145 +235,124 @@ unsigned etcDoubleChannelsAPair() {
 }
 
 unsigned etcDoubleHandshakes() {
-  std::lock_guard lock(doubleState().mutex);
+  SharedLock lock;
   return handshakes();
 }
 
-Code ncclGetVersion(int *version) {
-  return *version = chosenVersion(), kSuccess;
+int ncclGetVersion(int *version) {
+  return *version = chosenVersion(), NcclSuccess;
 }
-const char *ncclGetErrorString(Code code) {
-  return code == kInternalError ? "internal error" : "invalid usage";
+const char *ncclGetErrorString(int code) {
+  return code == NcclInternalError ? "internal error"
+         : code == NcclRemoteError ? "remote process exited or there was a "
+                                     "network error"
+                                   : "invalid usage";
 }
-const char *ncclGetLastError(Communicator) { return ""; }
+const char *ncclGetLastError(Communicator *) { return ""; }
 
-Code ncclGetUniqueId(UniqueId *id) {
-  static unsigned next = 0;
-  std::lock_guard lock(doubleState().mutex);
+int ncclGetUniqueId(UniqueId *id) {
+  SharedLock lock;
   *id = {};
-  std::string name = "double " + std::to_string(++next);
+  const std::string name =
+      "double " + std::to_string(++Segment::get().header().nextId);
   std::memcpy(id->internal, name.data(), name.size());
-  return kSuccess;
+  return NcclSuccess;
 }
 
-Code ncclCommInitRankConfig(Communicator *comm, int size, UniqueId id,
-                            int number, Config *config) {
-  std::lock_guard lock(doubleState().mutex);
+int ncclCommInitRankConfig(Communicator **comm, int size, UniqueId id,
+                           int number, Config *config) {
+  SharedLock lock;
   if (config->magic != 0xcafebeef || config->blocking != 0)
-    return recordFault("a communicator of another kind"), kInvalidUsage;
+    return recordFault("a communicator of another kind"), NcclInvalidUsage;
   // NCCL cuts what is too long; nobody should rely on it.
   if (config->size > configBytes(chosenVersion()) ||
       config->version > static_cast<unsigned>(chosenVersion()))
     return recordFault("a config with fields of a later version"),
-           kInvalidArgument;
+           NcclInvalidArgument;
   std::memcpy(static_cast<void *>(&lastConfig), config, config->size);
-  auto &world = worlds()[id.internal];
-  if (!world) {
-    world = std::make_unique<World>();
-    world->size = size;
-    world->ranks.resize(size);
-  }
-  if (world->size != size || number >= size || world->ranks[number])
-    return recordFault("a rank joins twice, or another world"), kInvalidUsage;
+  World *world = findWorld(id.internal, size);
+  if (!world || size > static_cast<int>(kMaxRanks) || world->size != size ||
+      number < 0 || number >= size ||
+      world->ranks[number].place != RankState::Absent)
+    return recordFault("a rank joins twice, or another world"),
+           NcclInvalidUsage;
   // It takes the device of the thread (cudaGetDevice in
   // ncclCommInitRankConfig).
-  if (doubleDevice() < 0)
+  if (currentDevice() < 0)
     return recordFault("a communicator of a thread without a context"),
-           kUnhandledCudaError;
-  world->ranks[number] = std::make_unique<Rank>();
-  world->ranks[number]->world = world.get();
-  world->ranks[number]->number = number;
-  *comm = reinterpret_cast<Communicator>(world->ranks[number].get());
-  if (++world->joined == size)
-    for (auto &rank : world->ranks)
-      rank->state = kSuccess;
-  return kInProgress;
+           NcclUnhandledCudaError;
+  Schedule::get().onLook = onLook;
+  logCall("create", "ncclCommInitRankConfig");
+  *comm = new Communicator; // never freed: work may point to it
+  (*comm)->world = world;
+  (*comm)->rank = number;
+  (*comm)->device = currentDevice();
+  join(**comm);
+  return NcclInProgress;
 }
 
-Code ncclCommGetAsyncError(Communicator comm, Code *state) {
-  std::lock_guard lock(doubleState().mutex);
-  Rank &rank = *known(comm);
-  if (rank.handshake && !rank.isWaiting) {
-    rank.isWaiting = true;
-    findDeadlock(*rank.world);
-  }
-  return *state = rank.state, kSuccess;
+int ncclCommGetAsyncError(Communicator *comm, int *state) {
+  SharedLock lock;
+  if (comm->isGone)
+    return recordFault("a call on a communicator that is gone"),
+           NcclInvalidUsage;
+  if (comm->state().isConnecting)
+    countLook(*comm);
+  return *state = comm->state().code, NcclSuccess;
 }
 
-/// Whether a rank still has connections to this one's proxy, or it to theirs.
-static bool hasPeers(const Rank &rank) {
-  for (const auto &other : rank.world->ranks) {
-    if (!other || other.get() == &rank || other->isGone)
-      continue;
-    for (bool isSend : {false, true})
-      if (rank.connected.count({isSend, other->number}) ||
-          other->connected.count({isSend, rank.number}))
-        return true;
-  }
-  return false;
+int ncclCommAbort(Communicator *comm) { return leave(*comm, false); }
+int ncclCommDestroy(Communicator *comm) { return leave(*comm, true); }
+int ncclCommFinalize(Communicator *comm) {
+  SharedLock lock;
+  if (int code = checkReady(*comm); code != NcclSuccess)
+    return code;
+  comm->state().code = NcclInProgress;
+  Schedule::get().addTask(std::make_shared<FinalizeTask>(*comm));
+  return NcclInProgress;
 }
 
-static Code leave(Communicator comm, bool isOrderly) {
-  std::unique_lock lock(doubleState().mutex);
-  Rank &rank = *known(comm);
-  if (rank.isGone)
-    return recordFault("a communicator is destroyed twice"), kInvalidUsage;
-  if (isOrderly && !rank.groups.empty())
-    recordFault("unmatched: rank " + std::to_string(rank.number) +
-                " leaves with a group under way");
-  for (Group &group : rank.groups)
-    group.stream->finishTransfer();
-  rank.groups.clear();
-  rank.handshake.reset();
-  rank.isGone = true;
-  // Who waits already does not look again.
-  if (isOrderly)
-    findDeadlock(*rank.world);
-  doubleState().changed.notify_all();
-  // "Even if local comm aborts, we cannot let proxy thread exit if we still
-  // have peer connections. Need to wait until all other related comms call
-  // abort": ncclProxyService in src/proxy.cc, whose thread commFree
-  // (src/init.cc) joins, in an abort as in a destroy. All ranks of the double
-  // are of one node.
-  doubleState().changed.wait(lock, [&] { return !hasPeers(rank); });
-  return kSuccess;
-}
-Code ncclCommAbort(Communicator comm) { return leave(comm, false); }
-Code ncclCommDestroy(Communicator comm) { return leave(comm, true); }
-Code ncclCommFinalize(Communicator) { return kSuccess; }
-
-Code ncclGroupStart() { return ++groupDepth, kSuccess; }
-Code ncclGroupEnd() {
+int ncclGroupStart() { return ++groupDepth, NcclSuccess; }
+/// Nothing of a group is launched where one call of it failed
+/// (ncclGroupEndInternal in src/group.cc). All else goes on on another thread.
+int ncclGroupEnd() {
+  if (groupDepth == 0)
+    return fault("a group ends that was not begun"), NcclInvalidUsage;
   if (--groupDepth > 0)
-    return kSuccess;
-  std::lock_guard lock(doubleState().mutex);
-  for (auto &[rank, group] : openGroups)
-    submit(*rank, std::move(group));
+    return NcclSuccess;
+  SharedLock lock;
+  const int code = std::exchange(groupError, int{NcclSuccess});
+  const bool isEmpty = openGroups.empty();
+  if (code == NcclSuccess)
+    for (auto &[comm, group] : openGroups)
+      launch(*comm, std::move(group));
   openGroups.clear();
-  return kInProgress; // as NCCL does where connections are made
+  return code != NcclSuccess ? code : isEmpty ? NcclSuccess : NcclInProgress;
 }
 
-Code ncclSend(const void *data, size_t bytes, int, int peer, Communicator comm,
-              cuda::Stream stream) {
-  auto *from = static_cast<std::byte *>(const_cast<void *>(data));
-  return add(comm, {true, peer, from, bytes}, stream);
-}
-Code ncclRecv(void *data, size_t bytes, int, int peer, Communicator comm,
-              cuda::Stream stream) {
-  return add(comm, {false, peer, static_cast<std::byte *>(data), bytes},
+int ncclSend(const void *data, size_t bytes, int, int peer, Communicator *comm,
+             StreamHandle stream) {
+  return add(*comm, {true, peer, {reinterpret_cast<Address>(data), bytes}},
              stream);
 }
-Code ncclCommRegister(Communicator comm, void *data, size_t bytes,
-                      void **handle) {
-  std::lock_guard lock(doubleState().mutex);
-  known(comm)->registered.push_back({static_cast<std::byte *>(data), bytes});
-  return *handle = data, kSuccess;
+int ncclRecv(void *data, size_t bytes, int, int peer, Communicator *comm,
+             StreamHandle stream) {
+  return add(*comm, {false, peer, {reinterpret_cast<Address>(data), bytes}},
+             stream);
 }
-Code ncclCommDeregister(Communicator comm, void *handle) {
-  std::lock_guard lock(doubleState().mutex);
-  std::erase_if(known(comm)->registered,
-                [&](const Range &range) { return range.data == handle; });
-  return kSuccess;
+int ncclCommRegister(Communicator *comm, void *data, size_t bytes,
+                     void **handle) {
+  SharedLock lock;
+  logCall("register", "ncclCommRegister");
+  comm->registered.push_back({reinterpret_cast<Address>(data), bytes});
+  return *handle = data, NcclSuccess;
+}
+int ncclCommDeregister(Communicator *comm, void *handle) {
+  SharedLock lock;
+  std::erase_if(comm->registered, [&](const Range &range) {
+    return range.data == reinterpret_cast<Address>(handle);
+  });
+  return NcclSuccess;
 }
 
 } // extern "C"

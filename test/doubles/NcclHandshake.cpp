@@ -1,10 +1,12 @@
 #include "NcclHandshake.h"
 
+#include <algorithm>
+
 using namespace etc::test;
 
 /// The ends that this rank makes with a peer of the present step.
-unsigned Handshake::endsAt(int peer) const {
-  unsigned ends = 0;
+uint8_t Handshake::endsAt(int peer) const {
+  uint8_t ends = 0;
   if (peer == ahead() && targets.count(peer))
     ends |= Send;
   if (peer == behind() && sources.count(peer))
@@ -20,30 +22,33 @@ std::set<int> Handshake::awaited() const {
   return peers;
 }
 
-std::optional<std::string> Handshake::advance(Bootstrap &bootstrap) {
+bool Handshake::advance(Bootstrap &bootstrap, std::string &misuse) {
+  bool hasMoved = false;
   while (!isDone()) {
     const std::set<int> peers = awaited();
     for (int peer : peers)
       if (!hasSent)
-        bootstrap[{stage, distance, rank, peer}].push_back(endsAt(peer));
+        bootstrap.send(key(rank, peer), endsAt(peer)), hasMoved = true;
     hasSent = true;
     for (int peer : peers)
-      if (bootstrap[{stage, distance, peer, rank}].empty())
-        return std::nullopt;
+      if (!bootstrap.has(key(peer, rank)))
+        return hasMoved;
     for (int peer : peers) {
-      std::deque<unsigned> &inbox = bootstrap[{stage, distance, peer, rank}];
-      const unsigned theirs = inbox.front(), mine = endsAt(peer);
-      inbox.pop_front();
-      const unsigned mirrored =
-          (mine & Send ? Receive : 0u) | (mine & Receive ? unsigned(Send) : 0u);
-      if (stage == 0 && theirs != mirrored)
-        return "ranks " + std::to_string(rank) + " and " +
-               std::to_string(peer) +
-               " connect in one step, but not the same directions";
+      const uint8_t theirs = bootstrap.receive(key(peer, rank));
+      const uint8_t mine = endsAt(peer);
+      const uint8_t mirrored = static_cast<uint8_t>(
+          (mine & Send ? Receive : 0) | (mine & Receive ? Send : 0));
+      if (stage == 0 && theirs != mirrored) {
+        misuse = "ranks " + std::to_string(std::min(rank, peer)) + " and " +
+                 std::to_string(std::max(rank, peer)) +
+                 " connect in one step, but not the same directions";
+        return true;
+      }
     }
     hasSent = false;
-    if (++distance == size)
+    hasMoved = true;
+    if (++distance >= size)
       ++stage, distance = 1;
   }
-  return std::nullopt;
+  return hasMoved;
 }

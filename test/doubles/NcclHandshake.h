@@ -12,19 +12,27 @@
 #ifndef ETC_TEST_NCCLHANDSHAKE_H
 #define ETC_TEST_NCCLHANDSHAKE_H
 
-#include <deque>
-#include <map>
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
-#include <tuple>
 
 namespace etc::test {
 
-/// Bootstrap messages of all ranks of a communicator: by stage, distance,
-/// sender and receiver; each says which ends its sender makes.
-using Bootstrap =
-    std::map<std::tuple<int, int, int, int>, std::deque<unsigned>>;
+/// Messages between the ranks of a communicator by another way than the one
+/// that is being made: by stage and distance, from one rank to another.
+class Bootstrap {
+public:
+  struct Key {
+    uint8_t stage;
+    uint8_t distance;
+    int from, to;
+  };
+  virtual ~Bootstrap() = default;
+  virtual void send(Key key, uint8_t ends) = 0;
+  virtual bool has(Key key) = 0;
+  virtual uint8_t receive(Key key) = 0;
+};
 
 /// What one rank does before it launches a group.
 class Handshake {
@@ -35,20 +43,25 @@ public:
   void receiveFrom(int peer) { sources.insert(peer); }
   bool isEmpty() const { return targets.empty() && sources.empty(); }
 
-  /// Does what can be done now. The error is a misuse that NCCL does not find:
-  /// two ranks at half the communicator's distance exchange one message for
-  /// both directions, whose parts are taken for what the receiver expects.
-  std::optional<std::string> advance(Bootstrap &bootstrap);
+  /// Does what can be done now; returns whether that was anything. `misuse` is
+  /// one that NCCL does not find: two ranks at half the communicator's distance
+  /// exchange one message for both directions, whose parts are taken for what
+  /// the receiver expects.
+  bool advance(Bootstrap &bootstrap, std::string &misuse);
   bool isDone() const { return stage == 2; }
   /// The peers that the present step waits for.
   std::set<int> awaited() const;
 
 private:
-  enum End : unsigned { Send = 1, Receive = 2 };
+  enum End : uint8_t { Send = 1, Receive = 2 };
 
   int ahead() const { return (rank + distance) % size; }
   int behind() const { return (rank - distance + size) % size; }
-  unsigned endsAt(int peer) const;
+  uint8_t endsAt(int peer) const;
+  Bootstrap::Key key(int from, int to) const {
+    return {static_cast<uint8_t>(stage), static_cast<uint8_t>(distance), from,
+            to};
+  }
 
   const int rank, size;
   std::set<int> targets, sources;

@@ -1,213 +1,145 @@
 #include "NcclWorld.h"
 
-#include <algorithm>
+#include "Schedule.h"
+
 #include <cstring>
 
-using namespace etc::runtime::nccl;
 using namespace etc::test;
-
-std::map<std::string, std::unique_ptr<World>> &etc::test::worlds() {
-  static auto *all = new std::map<std::string, std::unique_ptr<World>>;
-  return *all; // outlives everything
-}
-
-unsigned &etc::test::handshakes() {
-  static unsigned count = 0;
-  return count;
-}
 
 namespace {
 
-void blame(World &world, const std::string &what) {
-  recordFault(what);
-  for (auto &rank : world.ranks)
-    if (rank && !rank->isGone)
-      rank->state = kInternalError;
-  doubleState().changed.notify_all();
-}
+constexpr size_t kChunksBytes =
+    sizeof(Chunk) * kSteps * size_t{kMaxRanks} * kMaxRanks;
+constexpr size_t kSlotBytes =
+    (sizeof(World) + kChunksBytes + 4095) / 4096 * 4096;
+static_assert(kSlotBytes * kMaxWorlds <= Segment::kWorldBytes);
 
-/// The first transfer of a rank's present group that is open to a peer.
-Transfer *nextOf(Rank &rank, bool isSend, int peer) {
-  if (rank.groups.empty())
-    return nullptr;
-  for (Transfer &transfer : rank.groups.front().transfers)
-    if (!transfer.isDone && transfer.isSend == isSend && transfer.peer == peer)
-      return &transfer;
-  return nullptr;
-}
+/// A host that has looked so often since anything happened does nothing else.
+constexpr uint32_t kManyLooks = 50;
 
-bool hasOther(Rank &rank, const Transfer &like, size_t bytes) {
-  for (Transfer &transfer : rank.groups.front().transfers)
-    if (&transfer != &like && !transfer.isDone &&
-        transfer.isSend == like.isSend && transfer.peer == like.peer &&
-        transfer.bytes == bytes)
-      return true;
-  return false;
-}
-
-/// With peers on NVLink both ends have to have registered: the sender looks for
-/// the receiver's address when its own buffer is known
-/// (ncclRegisterP2pIpcBuffer in src/register/sendrecv_reg.cc), and else waits
-/// for steps that never come.
-bool isRegistered(const Rank &rank, const Transfer &transfer) {
-  return std::any_of(rank.registered.begin(), rank.registered.end(),
-                     [&](const Range &range) {
-                       return range.holds({transfer.data, transfer.bytes});
-                     });
-}
-
-/// Transfers between two ranks whose turn it is; returns whether there was one.
-bool transferOne(World &world, Rank &from, Rank &to) {
-  Transfer *send = nextOf(from, true, to.number);
-  Transfer *recv = nextOf(to, false, from.number);
-  if (!send || !recv)
-    return false;
-  if (send->bytes != recv->bytes) {
-    const char *kind = hasOther(to, *recv, send->bytes) ? "order mismatch: "
-                                                        : "count mismatch: ";
-    blame(world, kind + ("rank " + std::to_string(from.number)) + " sends " +
-                     std::to_string(send->bytes) + " bytes, rank " +
-                     std::to_string(to.number) + " receives " +
-                     std::to_string(recv->bytes));
-    return false;
-  }
-  if (isRegistered(from, *send) != isRegistered(to, *recv))
-    recordFault("memory of a transfer from rank " +
-                std::to_string(from.number) + " to rank " +
-                std::to_string(to.number) + " is registered at one end");
-  std::memcpy(recv->data, send->data, send->bytes);
-  send->isDone = recv->isDone = true;
-  return true;
-}
-
-bool finishGroups(Rank &rank) {
-  bool any = false;
-  while (!rank.groups.empty() &&
-         std::all_of(rank.groups.front().transfers.begin(),
-                     rank.groups.front().transfers.end(),
-                     [](const Transfer &t) { return t.isDone; })) {
-    rank.groups.front().stream->finishTransfer();
-    rank.groups.pop_front();
-    any = true;
-  }
-  return any;
-}
-
-/// Starts a group's kernel.
-void launch(Rank &rank) {
-  rank.handshake.reset();
-  rank.state = kSuccess;
-  for (const Transfer &transfer : rank.launching.transfers)
-    rank.connected.insert({transfer.isSend, transfer.peer});
-  ++rank.launching.stream->pending;
-  rank.groups.push_back(std::move(rank.launching));
-  rank.launching = {};
-}
-
-/// Whether a rank whose connections are being made came to their end.
-bool connectOne(Rank &rank) {
-  if (!rank.handshake)
-    return false;
-  if (auto misuse = rank.handshake->advance(rank.world->bootstrap)) {
-    rank.handshake.reset();
-    blame(*rank.world, *misuse);
-    return false;
-  }
-  if (!rank.handshake->isDone())
-    return false;
-  launch(rank);
-  return true;
-}
-
-void progress(World &world) {
-  for (bool any = true; any;) {
-    any = false;
-    // Twice: what one rank says lets those before it go on.
-    for (size_t i = 0; i != 2 * world.ranks.size(); ++i)
-      if (auto &rank = world.ranks[i % world.ranks.size()])
-        any = connectOne(*rank) || any;
-    for (auto &from : world.ranks)
-      for (auto &to : world.ranks)
-        while (from && to && transferOne(world, *from, *to))
-          any = true;
-    for (auto &rank : world.ranks)
-      any = (rank && finishGroups(*rank)) || any;
-    if (any)
-      for (auto &rank : world.ranks)
-        if (rank)
-          rank->isWaiting = false;
-  }
-  doubleState().changed.notify_all();
+World &worldAt(unsigned slot) {
+  return *reinterpret_cast<World *>(Segment::get().worlds() +
+                                    slot * kSlotBytes);
 }
 
 } // namespace
 
-void etc::test::findDeadlock(World &world) {
-  const Rank *stuck = nullptr;
-  for (auto &rank : world.ranks) {
-    if (!rank || (!rank->isGone && !rank->isWaiting))
-      return;
-    if (!rank->isGone)
-      stuck = rank.get();
+Chunk *World::chunks(int from, int to) {
+  auto *first = reinterpret_cast<Chunk *>(reinterpret_cast<std::byte *>(this) +
+                                          (sizeof(World) + 63) / 64 * 64);
+  return first + (size_t(from) * kMaxRanks + size_t(to)) * kSteps;
+}
+
+World *etc::test::findWorld(const char *id, int size) {
+  World *unused = nullptr;
+  for (unsigned slot = 0; slot != kMaxWorlds; ++slot) {
+    World &world = worldAt(slot);
+    if (world.isUsed && std::memcmp(world.id, id, sizeof world.id) == 0)
+      return &world;
+    if (!world.isUsed && !unused)
+      unused = &world;
   }
-  for (auto &rank : world.ranks)
-    if (rank->handshake)
-      for (int peer : rank->handshake->awaited())
-        return blame(world, "deadlock while connecting: rank " +
-                                std::to_string(rank->number) +
-                                " waits for rank " + std::to_string(peer));
-  if (!stuck || stuck->groups.empty())
+  if (!unused)
+    return nullptr;
+  std::memset(static_cast<void *>(unused), 0, sizeof *unused);
+  unused->isUsed = true;
+  std::memcpy(unused->id, id, sizeof unused->id);
+  unused->size = size;
+  // What fits the buffers between two ranks depends on transport and protocol,
+  // and with registered memory nothing does: a send that ends before it is
+  // received is as legal as one that does not.
+  unused->depth = Schedule::get().isPlain()
+                      ? 0
+                      : static_cast<unsigned>(Schedule::get().number() % 5);
+  return unused;
+}
+
+void etc::test::freeIfLeft(World &world) {
+  if (world.joined != world.size)
     return;
-  bool isAlone = false; // the peer it waits for has left
-  for (const Transfer &transfer : stuck->groups.front().transfers)
-    isAlone =
-        isAlone || (!transfer.isDone && world.ranks[transfer.peer]->isGone);
-  blame(world, isAlone ? "unmatched: rank " + std::to_string(stuck->number) +
+  for (int rank = 0; rank != world.size; ++rank)
+    if (world.isAlive(rank))
+      return;
+  world.isUsed = false;
+}
+
+void etc::test::blame(World &world, const std::string &what) {
+  recordFault(what);
+  for (int rank = 0; rank != world.size; ++rank)
+    if (world.ranks[rank].place == RankState::Joined)
+      world.ranks[rank].code = NcclInternalError;
+  ++world.changes;
+}
+
+bool etc::test::hasPeers(World &world, int rank) {
+  for (int other = 0; other != world.size; ++other) {
+    const Connection &out = world.connections[rank][other];
+    const Connection &in = world.connections[other][rank];
+    const bool isConnected = out.isSendMade || out.isReceiveMade ||
+                             in.isSendMade || in.isReceiveMade;
+    if (other != rank && isConnected && world.isAlive(other))
+      return true;
+  }
+  return false;
+}
+
+static bool isStuck(const World &world, const RankState &rank) {
+  if (!rank.isExecuting && !rank.isConnecting)
+    return false;
+  if ((rank.isExecuting && rank.groupTried != world.changes) ||
+      (rank.isConnecting && rank.connectTried != world.changes))
+    return false;
+  return rank.seen == world.changes && rank.looks >= kManyLooks;
+}
+
+void etc::test::findDeadlock(World &world) {
+  int stuck = -1;
+  bool hasAborted = false, hasLeft = false;
+  for (int rank = 0; rank != world.size; ++rank) {
+    const RankState &state = world.ranks[rank];
+    if (!world.isAlive(rank)) {
+      hasLeft = hasLeft || state.hasLeftInOrder;
+      hasAborted = hasAborted || !state.hasLeftInOrder;
+      continue;
+    }
+    if (!isStuck(world, state))
+      return;
+    stuck = rank;
+  }
+  // Who waits for one that has aborted, or died, has to find out by other ways.
+  if (stuck < 0 || hasAborted)
+    return;
+  for (int rank = 0; rank != world.size; ++rank)
+    if (const RankState &state = world.ranks[rank]; state.isConnecting)
+      return blame(world, "deadlock while connecting: rank " +
+                              std::to_string(rank) + " waits for rank " +
+                              std::to_string(state.awaited));
+
+  blame(world, hasLeft ? "unmatched: rank " + std::to_string(stuck) +
                              " waits for a rank that has left"
                        : "deadlock: all ranks wait");
 }
 
-void etc::test::submit(Rank &rank, Group group) {
-  if (group.transfers.empty())
-    return;
-  Handshake handshake(rank.number, rank.world->size);
-  for (const Transfer &transfer : group.transfers)
-    if (!rank.connected.count({transfer.isSend, transfer.peer})) {
-      if (transfer.isSend)
-        handshake.sendTo(transfer.peer);
-      else
-        handshake.receiveFrom(transfer.peer);
+Connection::Letter *SharedBootstrap::find(Key key) {
+  for (Connection::Letter &letter : world.connections[key.from][key.to].letters)
+    if (letter.isFull && letter.stage == key.stage &&
+        letter.distance == key.distance)
+      return &letter;
+  return nullptr;
+}
+
+/// A letter that nobody takes is of a peer that is gone, or of a misuse.
+void SharedBootstrap::send(Key key, uint8_t ends) {
+  for (Connection::Letter &letter : world.connections[key.from][key.to].letters)
+    if (!letter.isFull) {
+      letter = {true, key.stage, key.distance, ends};
+      return;
     }
-  rank.launching = std::move(group);
-  rank.isWaiting = false;
-  if (handshake.isEmpty()) {
-    launch(rank);
-  } else {
-    // Non-blocking: a thread of NCCL's connects, and then launches.
-    rank.state = kInProgress;
-    rank.handshake.emplace(handshake);
-    ++handshakes();
-  }
-  progress(*rank.world);
+  recordFault("a rank connects again and again to one that does not");
 }
 
-void etc::test::onStreamWait(DoubleStream *stream) {
-  for (auto &[id, world] : worlds())
-    for (auto &rank : world->ranks)
-      if (rank && !rank->groups.empty() &&
-          rank->groups.front().stream == stream && !rank->isWaiting) {
-        rank->isWaiting = true;
-        findDeadlock(*world);
-      }
-}
-
-bool etc::test::isUnderTransfer(const void *data, size_t bytes) {
-  const Range range{static_cast<const std::byte *>(data), bytes};
-  for (auto &[id, world] : worlds())
-    for (auto &rank : world->ranks)
-      for (size_t i = 0; rank && i != rank->groups.size(); ++i)
-        for (const Transfer &transfer : rank->groups[i].transfers)
-          if (!transfer.isDone && range.meets({transfer.data, transfer.bytes}))
-            return true;
-  return false;
+uint8_t SharedBootstrap::receive(Key key) {
+  Connection::Letter *letter = find(key);
+  letter->isFull = false;
+  return letter->ends;
 }

@@ -1,89 +1,112 @@
-// Communicators of the NCCL double: what ranks have asked for, and what of it
-// can be done.
+// What the ranks of a communicator share, in the segment of all processes.
 
 #ifndef ETC_TEST_NCCLWORLD_H
 #define ETC_TEST_NCCLWORLD_H
 
-#include "GpuDouble.h"
 #include "NcclHandshake.h"
+#include "Segment.h"
 
-#include "transport/NcclLibrary.h"
-
-#include <deque>
-#include <map>
-#include <memory>
-#include <optional>
-#include <set>
+#include <cstddef>
+#include <cstdint>
 #include <string>
-#include <vector>
 
 namespace etc::test {
 
-using runtime::nccl::Code;
-
-constexpr Code kUnhandledCudaError = 1, kInternalError = 3,
-               kInvalidArgument = 4, kInvalidUsage = 5;
-
-struct Transfer {
-  bool isSend;
-  int peer;
-  std::byte *data;
-  size_t bytes;
-  bool isDone = false;
+/// ncclResult_t (nccl.h).
+enum NcclResult : int {
+  NcclSuccess = 0,
+  NcclUnhandledCudaError = 1,
+  NcclSystemError = 2,
+  NcclInternalError = 3,
+  NcclInvalidArgument = 4,
+  NcclInvalidUsage = 5,
+  NcclRemoteError = 6,
+  NcclInProgress = 7,
 };
 
-struct Group {
-  std::vector<Transfer> transfers;
-  DoubleStream *stream = nullptr;
+constexpr unsigned kMaxRanks = 64, kMaxWorlds = 64;
+/// Pieces of a connection that are on their way at once (NCCL_STEPS in
+/// src/include/device.h), and how large they are at most.
+constexpr unsigned kSteps = 8;
+constexpr size_t kChunkBytes = 32 << 10;
+
+/// A piece of a message on its way. NCCL tells the receiver nothing of the
+/// message; the double does, to compare.
+struct Chunk {
+  uint64_t messageBytes;
+  uint32_t bytes;
+  bool isRegistered;
+  std::byte data[kChunkBytes];
 };
 
-struct World;
-
-/// A range of memory.
-struct Range {
-  const std::byte *data;
-  size_t bytes;
-
-  bool holds(const Range &other) const {
-    return other.data >= data && other.data + other.bytes <= data + bytes;
-  }
-  bool meets(const Range &other) const {
-    return other.data < data + bytes && data < other.data + other.bytes;
-  }
+/// What goes from one rank to another.
+struct Connection {
+  bool isSendMade, isReceiveMade;
+  uint32_t pushed, popped;
+  struct Letter {
+    bool isFull;
+    uint8_t stage, distance, ends;
+  } letters[16];
 };
 
-/// One rank's communicator. Groups are done one after the other.
-struct Rank {
-  World *world;
-  int number;
-  std::deque<Group> groups;
-  std::set<std::pair<bool, int>> connected; // whether to send, and to whom
-  std::optional<Handshake> handshake;       // before `launching` starts
-  Group launching;
-  std::vector<Range> registered;
-  Code state = runtime::nccl::kInProgress;
-  bool isWaiting = false; // it has looked at its stream since the last change
-  bool isGone = false;
+struct RankState {
+  enum { Absent, Joined, Gone } place;
+  bool hasLeftInOrder;
+  ProcessName process;
+  int code; // ncclCommGetAsyncError()'s
+  bool isExecuting, isConnecting;
+  int awaited; // while it connects: a peer, or -1
+  // Of its host at the stream since `seen` changes, and when the device last
+  // found nothing to do.
+  uint32_t looks, seen, groupTried, connectTried;
 };
 
 struct World {
-  int size = 0;
-  std::vector<std::unique_ptr<Rank>> ranks;
-  int joined = 0;
-  Bootstrap bootstrap;
+  bool isUsed;
+  char id[128];
+  int size, joined;
+  uint32_t changes;
+  unsigned depth; // chunks that fit a connection; 0: a send waits for the end
+  RankState ranks[kMaxRanks];
+  Connection connections[kMaxRanks][kMaxRanks]; // from, to
+
+  Chunk *chunks(int from, int to);
+  bool isAlive(int rank) {
+    return ranks[rank].place == RankState::Joined &&
+           Segment::get().isAlive(ranks[rank].process);
+  }
+  void note(int rank) {
+    ++changes;
+    ranks[rank].looks = 0;
+  }
 };
 
-/// By their ids. All of this is used with the double's lock held.
-std::map<std::string, std::unique_ptr<World>> &worlds();
+/// All of this with the lock of the segment held.
 
-/// Groups that had to connect first.
-unsigned &handshakes();
-
-/// Closes a rank's group, and does all that can be done now.
-void submit(Rank &rank, Group group);
-
-/// Nobody can go on: all wait for transfers, or have left.
+/// The world of an id; null if there is no room for another.
+World *findWorld(const char *id, int size);
+/// Gives a world back that all ranks have left.
+void freeIfLeft(World &world);
+/// All ranks learn that something went wrong that NCCL would not notice.
+void blame(World &world, const std::string &what);
+/// Finds that nobody can go on: all wait for transfers or connections, or have
+/// left.
 void findDeadlock(World &world);
+/// Whether a rank still has connections with one that lives.
+bool hasPeers(World &world, int rank);
+
+/// The segment's letters of a world.
+class SharedBootstrap final : public Bootstrap {
+public:
+  explicit SharedBootstrap(World &world) : world(world) {}
+  void send(Key key, uint8_t ends) override;
+  bool has(Key key) override { return find(key) != nullptr; }
+  uint8_t receive(Key key) override;
+
+private:
+  Connection::Letter *find(Key key);
+  World &world;
+};
 
 } // namespace etc::test
 

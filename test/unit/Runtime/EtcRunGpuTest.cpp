@@ -12,7 +12,7 @@ TEST_F(EtcRun, SaysWhatNcclMisses) {
   struct Case {
     const char *environment, *options, *message;
   };
-  const char *twin = "ETC_CUDA_DRIVER=" ETC_GPU_DOUBLE " ";
+  const char *twin = "ETC_CUDA_DRIVER=" ETC_CUDA_DOUBLE " ";
   for (const Case &missing : {
            Case{"ETC_CUDA_DRIVER=/nonexistent/cuda.so",
                 "--transport=nccl --launch=4",
@@ -26,9 +26,9 @@ TEST_F(EtcRun, SaysWhatNcclMisses) {
            Case{"ETC_NCCL=/nonexistent/nccl.so", "--transport=nccl --launch=4",
                 "no NCCL (/nonexistent/nccl.so cannot be loaded); install NCCL "
                 "2.19.1 or later, or name its file in ETC_NCCL"},
-           Case{"ETC_DOUBLE_NCCL_VERSION=21805 ETC_NCCL=" ETC_GPU_DOUBLE,
+           Case{"ETC_DOUBLE_NCCL_VERSION=21805 ETC_NCCL=" ETC_NCCL_DOUBLE,
                 "--transport=nccl --launch=4",
-                "NCCL 2.18.5 in " ETC_GPU_DOUBLE " is too old; install NCCL "
+                "NCCL 2.18.5 in " ETC_NCCL_DOUBLE " is too old; install NCCL "
                 "2.19.1 or later, or name its file in ETC_NCCL"},
            Case{"ETC_DOUBLE_GPUS=0", "--memory=cuda",
                 "no GPU on this machine; use --memory=host with "
@@ -54,7 +54,7 @@ protected:
 
   Ended migrate(const std::string &environment) {
     return shell(environment +
-                 " ETC_CUDA_DRIVER=" ETC_GPU_DOUBLE " " ETC_RUN_BINARY
+                 " ETC_CUDA_DRIVER=" ETC_CUDA_DOUBLE " " ETC_RUN_BINARY
                  " --memory=cuda " +
                  write(twoStagePlan()));
   }

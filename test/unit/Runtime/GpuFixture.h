@@ -1,5 +1,5 @@
-// What tests of the GPU's code have in common: the test double stands in for
-// driver and NCCL.
+// What tests of the GPU's code have in common: doubles stand in for driver and
+// NCCL.
 
 #ifndef ETC_TEST_GPUFIXTURE_H
 #define ETC_TEST_GPUFIXTURE_H
@@ -14,23 +14,41 @@
 
 #include <cstdlib>
 #include <dlfcn.h>
+#include <iostream>
+#include <random>
 
 namespace etc::test {
 
 /// Before the first look-up of a library.
 inline void chooseDouble() {
-  ::setenv("ETC_CUDA_DRIVER", ETC_GPU_DOUBLE, 1);
-  ::setenv("ETC_NCCL", ETC_GPU_DOUBLE, 1);
+  ::setenv("ETC_CUDA_DRIVER", ETC_CUDA_DOUBLE, 1);
+  ::setenv("ETC_NCCL", ETC_NCCL_DOUBLE, 1);
   ::setenv("ETC_DOUBLE_GPUS", "8", 1);
 }
 
-template <typename Result> Result callDouble(const char *name) {
-  void *handle = ::dlopen(ETC_GPU_DOUBLE, RTLD_NOW | RTLD_LOCAL);
-  return reinterpret_cast<Result (*)()>(::dlsym(handle, name))();
+/// A function of a double, by its name.
+template <typename Function>
+Function *findInDouble(const char *library, const char *name) {
+  void *handle = ::dlopen(library, RTLD_NOW | RTLD_LOCAL);
+  return reinterpret_cast<Function *>(::dlsym(handle, name));
 }
+#define ETC_OF_CUDA_DOUBLE(name)                                               \
+  (etc::test::findInDouble<decltype(name)>(ETC_CUDA_DOUBLE, #name))
+#define ETC_OF_NCCL_DOUBLE(name)                                               \
+  (etc::test::findInDouble<decltype(name)>(ETC_NCCL_DOUBLE, #name))
 
 inline std::string takeFault() {
-  return callDouble<const char *>("etcDoubleTakeFault");
+  return ETC_OF_CUDA_DOUBLE(etcDoubleTakeFault)();
+}
+
+/// Memory of a GPU, of no use to the host, which goes with the process.
+inline std::byte *takeGpuMemory(unsigned gpu, size_t bytes) {
+  const runtime::cuda::Driver &driver = *runtime::cuda::findDriver();
+  auto context = runtime::cuda::DeviceContext::open(driver, gpu);
+  runtime::cuda::Address data = 0;
+  if (!context || driver.cuMemAlloc_v2(&data, bytes) != runtime::cuda::kSuccess)
+    return nullptr;
+  return reinterpret_cast<std::byte *>(data);
 }
 
 /// A plan as it is loaded.
@@ -54,9 +72,18 @@ protected:
     if (runtime::makeCudaWorker(0).status().message().starts_with(
             "built without GPU kernels"))
       GTEST_SKIP() << "built without GPU kernels";
+    seed = std::random_device{}();
+    ETC_OF_CUDA_DOUBLE(etcDoubleSeed)(seed);
     takeFault();
   }
-  void TearDown() override { EXPECT_EQ(takeFault(), ""); }
+  void TearDown() override {
+    EXPECT_EQ(takeFault(), "");
+    if (HasFailure())
+      std::cerr << "etcDoubleSeed(" << seed << ")\n";
+  }
+
+private:
+  unsigned seed = 0;
 };
 
 } // namespace etc::test

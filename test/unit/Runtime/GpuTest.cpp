@@ -17,12 +17,8 @@ RunOptions quickly() {
   return {.timeout = Milliseconds(20'000), .ceiling = true};
 }
 
-unsigned mappedPages() {
-  return etc::test::callDouble<unsigned>("etcDoubleMappedPages");
-}
-unsigned launches() {
-  return etc::test::callDouble<unsigned>("etcDoubleLaunches");
-}
+unsigned mappedPages() { return ETC_OF_CUDA_DOUBLE(etcDoubleMappedPages)(); }
+unsigned launches() { return ETC_OF_CUDA_DOUBLE(etcDoubleLaunches)(); }
 
 TEST_F(GpuTest, BuffersComeAndGoByThePage) {
   {

@@ -7,7 +7,14 @@ using namespace etc::test;
 
 namespace {
 
-class NcclDoubleTest : public NcclTest {};
+class NcclDoubleTest : public NcclTest {
+protected:
+  /// In the order in which things are asked for.
+  void SetUp() override {
+    NcclTest::SetUp();
+    ETC_OF_CUDA_DOUBLE(etcDoubleSeed)(0);
+  }
+};
 
 /// Part of a message, of so many bytes, to or from the other rank.
 struct Part {
@@ -23,15 +30,15 @@ std::vector<Status> exchange(const std::vector<std::vector<Part>> (&groups)[2],
                  [&](Transport &transport, uint32_t rank, Control &) {
                    if (Status s = connectBoth(transport, rank); !s.ok())
                      return s;
-                   std::vector<std::byte> memory(1024);
+                   std::byte *memory = takeGpuMemory(rank, 1024);
                    for (const std::vector<Part> &group : groups[rank]) {
                      std::vector<Bytes> out;
                      std::vector<WritableBytes> in;
                      for (Part part : group)
                        if (part.isSend)
-                         out.push_back({memory.data(), part.bytes});
+                         out.push_back({memory, part.bytes});
                        else
-                         in.push_back({memory.data(), part.bytes});
+                         in.push_back({memory, part.bytes});
                      std::vector<Outgoing> outgoing;
                      std::vector<Incoming> incoming;
                      if (!out.empty())
@@ -81,15 +88,15 @@ connectLate(uint32_t count,
   return onRanks(
       count, Milliseconds(20'000),
       [&](Transport &transport, uint32_t rank, Control &) {
-        std::vector<std::byte> memory(64);
+        std::byte *memory = takeGpuMemory(rank, 64);
         for (const std::vector<Part> &group : groupsOf(rank)) {
           std::vector<Bytes> out(count);
           std::vector<WritableBytes> in(count);
           std::vector<Outgoing> outgoing;
           std::vector<Incoming> incoming;
           for (Part part : group) {
-            out[part.peer] = {memory.data(), part.bytes};
-            in[part.peer] = {memory.data(), part.bytes};
+            out[part.peer] = {memory, part.bytes};
+            in[part.peer] = {memory, part.bytes};
             if (part.isSend)
               outgoing.push_back({part.peer, 0, {&out[part.peer], 1}, {}});
             else
@@ -131,8 +138,8 @@ TEST_F(NcclDoubleTest, ConnectingTakesOneMessageForBothDirections) {
     return std::vector<std::vector<Part>>{{{true, 8, 1 - rank}},
                                           {{false, 8, 1 - rank}}};
   });
-  EXPECT_EQ(takeFault().substr(6),
-            "0 and 1 connect in one step, but not the same directions");
+  EXPECT_EQ(takeFault(),
+            "ranks 0 and 1 connect in one step, but not the same directions");
 }
 
 /// One of two ranks on NCCL's own interface: sends or receives 8 bytes, of
@@ -150,13 +157,12 @@ void exchangeRegistered(nccl::UniqueId id, int rank, bool isRegistered) {
       nccl.ncclCommGetAsyncError(comm, &state);
   };
   settle();
-  std::byte bytes[8]{};
+  std::byte *bytes = takeGpuMemory(rank, 8);
   void *handle = nullptr;
-  void *library = ::dlopen(ETC_GPU_DOUBLE, RTLD_NOW | RTLD_LOCAL);
+  using Register = nccl::Code(nccl::Communicator, void *, size_t, void **);
   if (isRegistered)
-    reinterpret_cast<nccl::Code (*)(nccl::Communicator, void *, size_t,
-                                    void **)>(
-        ::dlsym(library, "ncclCommRegister"))(comm, bytes, 8, &handle);
+    findInDouble<Register>(ETC_NCCL_DOUBLE, "ncclCommRegister")(comm, bytes, 8,
+                                                                &handle);
   cuda::Stream stream = nullptr;
   driver.cuStreamCreate(&stream, 1);
   nccl.ncclGroupStart();

@@ -18,9 +18,7 @@ RunOptions quickly() {
   return {.timeout = Milliseconds(20'000), .ceiling = true};
 }
 
-unsigned handshakes() {
-  return etc::test::callDouble<unsigned>("etcDoubleHandshakes");
-}
+unsigned handshakes() { return ETC_OF_NCCL_DOUBLE(etcDoubleHandshakes)(); }
 
 TEST_F(NcclTest, NcclMigrates) {
   for (auto plan : {twoStagePlan(), relayPlan(), transitPlan()}) {
@@ -55,7 +53,7 @@ TEST_F(NcclTest, NcclMigrates) {
 TEST_F(NcclTest, PairsHaveAllChannelsInLargeJobsToo) {
   onRanks(2, Milliseconds(20'000),
           [](Transport &, uint32_t, Control &) { return Status::success(); });
-  EXPECT_EQ(etc::test::callDouble<unsigned>("etcDoubleChannelsAPair"), 8u);
+  EXPECT_EQ(ETC_OF_NCCL_DOUBLE(etcDoubleChannelsAPair)(), 8u);
 }
 
 /// A trainer's tensors: they are there, and nobody fills them.
@@ -68,11 +66,7 @@ public:
 };
 
 /// What torch does when a trainer looks at another GPU.
-void leaveContext() {
-  void *driver = ::dlopen(ETC_GPU_DOUBLE, RTLD_NOW | RTLD_LOCAL);
-  reinterpret_cast<decltype(cuda::Driver::cuCtxSetCurrent)>(
-      ::dlsym(driver, "cuCtxSetCurrent"))(nullptr);
-}
+void leaveContext() { (*cuda::findDriver()).cuCtxSetCurrent(nullptr); }
 
 TEST_F(NcclTest, AnotherThreadMayGoOn) {
   for (auto plan : {twoStagePlan(), relayPlan(), transitPlan()}) {
@@ -110,13 +104,12 @@ TEST_F(NcclTest, AWorkerMakesNoRoomWhileATransferIsUnderWay) {
                 auto worker = std::move(*makeCudaWorker(rank));
                 if (Status s = worker->reserveMoves(1000, 8); !s.ok())
                   return s;
-                std::vector<std::byte> memory(8);
-                WritableBytes piece = memory;
+                std::byte *bytes = takeGpuMemory(rank, 64);
+                WritableBytes piece{takeGpuMemory(rank, 8), 8};
                 Incoming message{1, 8, {&piece, 1}, {}};
                 if (Status s = transport.post({}, {&message, 1}); !s.ok())
                   return s;
-                std::byte bytes[64]{};
-                std::vector<Move> moves(1000, hashMove(bytes, sizeof bytes));
+                std::vector<Move> moves(1000, hashMove(bytes, 64));
                 for (Move &move : moves)
                   move.sum = 7;
                 std::vector<uint64_t> sums(8);
@@ -128,7 +121,7 @@ TEST_F(NcclTest, AWorkerMakesNoRoomWhileATransferIsUnderWay) {
 }
 
 TEST_F(NcclTest, AWaitEndsAtItsDeadline) {
-  // Rank 1 is there, but never receives.
+  // Rank 1 is there, but never sends. A send might end in a buffer.
   auto statuses =
       onRanks(2, Milliseconds(20'000),
               [&](Transport &transport, uint32_t rank, Control &) {
@@ -138,10 +131,9 @@ TEST_F(NcclTest, AWaitEndsAtItsDeadline) {
                   std::this_thread::sleep_for(Milliseconds(300));
                   return Status::success();
                 }
-                std::vector<std::byte> memory(8);
-                Bytes piece = memory;
-                Outgoing message{1, 8, {&piece, 1}, {}};
-                if (Status s = transport.post({&message, 1}, {}); !s.ok())
+                WritableBytes piece{takeGpuMemory(rank, 8), 8};
+                Incoming message{1, 8, {&piece, 1}, {}};
+                if (Status s = transport.post({}, {&message, 1}); !s.ok())
                   return s;
                 return transport.wait(Milliseconds(50));
               });
@@ -160,8 +152,7 @@ TEST_F(NcclTest, AbortEndsAWait) {
                   std::this_thread::sleep_for(Milliseconds(300));
                   return Status::success();
                 }
-                std::vector<std::byte> memory(8);
-                WritableBytes piece = memory;
+                WritableBytes piece{takeGpuMemory(rank, 8), 8};
                 Incoming message{1, 8, {&piece, 1}, {}};
                 if (Status s = transport.post({}, {&message, 1}); !s.ok())
                   return s;
@@ -206,8 +197,7 @@ TEST_F(NcclTest, TheOthersAreToldBeforeAnAbort) {
                   std::this_thread::sleep_for(Milliseconds(5));
                 if (rank == 1)
                   return control.check();
-                std::vector<std::byte> memory(8);
-                WritableBytes piece = memory;
+                WritableBytes piece{takeGpuMemory(rank, 8), 8};
                 Incoming message{1, 8, {&piece, 1}, {}};
                 if (Status s = transport.post({}, {&message, 1}); !s.ok())
                   return s;
@@ -232,8 +222,7 @@ TEST_F(NcclTest, AnAbortThatDoesNotComeBackIsLeft) {
                   std::this_thread::sleep_for(Milliseconds(5));
                 if (rank == 1)
                   return Status::success();
-                std::vector<std::byte> memory(8);
-                WritableBytes piece = memory;
+                WritableBytes piece{takeGpuMemory(rank, 8), 8};
                 Incoming message{1, 8, {&piece, 1}, {}};
                 if (Status s = transport.post({}, {&message, 1}); !s.ok())
                   return s;

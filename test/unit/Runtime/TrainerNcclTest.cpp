@@ -43,17 +43,18 @@ protected:
     }
   }
 
-  Status registerAll(Migration &migration, uint32_t rank,
-                     std::vector<std::vector<std::byte>> &memory) const {
+  /// A trainer's tensors, on its GPU.
+  Status registerAll(Migration &migration, uint32_t rank) const {
     const uint32_t program = index().participant(rank).program;
     for (Holding holding : index().holdings(program, Side::Prev)) {
       const etc_tensor_info info = describe(index(), Side::Prev, holding);
-      memory.emplace_back(info.bytes);
-      forEachBox(holding, memory.back().data(), [&](Region region) {
+      std::vector<std::byte> bytes(info.bytes);
+      forEachBox(holding, bytes.data(), [&](Region region) {
         fillRegion(index(), holding.tensor, Side::Prev, region);
       });
-      etc_tensor tensor{
-          sizeof tensor, info.dtype, memory.back().data(), 1, 0, {}, {1}};
+      std::byte *memory = etc::test::takeGpuMemory(rank, info.bytes);
+      ETC_OF_CUDA_DOUBLE(etcDoubleWrite)(memory, bytes.data(), info.bytes);
+      etc_tensor tensor{sizeof tensor, info.dtype, memory, 1, 0, {}, {1}};
       tensor.shape[0] = static_cast<int64_t>(info.bytes) /
                         index().elementBytes(holding.tensor);
       if (Status s = migration.registerTensor(info.type, info.name, tensor);
@@ -71,7 +72,10 @@ protected:
       void *data = nullptr;
       if (Status s = migration.current(position++, &data, nullptr); !s.ok())
         return s;
-      forEachBox(holding, data, [&](Region region) {
+      std::vector<std::byte> bytes(
+          describe(index(), Side::Curr, holding).bytes);
+      ETC_OF_CUDA_DOUBLE(etcDoubleRead)(bytes.data(), data, bytes.size());
+      forEachBox(holding, bytes.data(), [&](Region region) {
         if (status.ok())
           status = checkRegion(index(), holding.tensor, Side::Curr,
                                {region.data, region.box});
@@ -93,10 +97,9 @@ protected:
         options.bootstrap.timeout = Milliseconds(60'000);
         options.tag = "etc";
         options.directory = directory;
-        std::vector<std::vector<std::byte>> memory;
         auto migration = std::move(*Migration::create(plan, options));
         Status &status = statuses[rank];
-        status = registerAll(*migration, rank, memory);
+        status = registerAll(*migration, rank);
         if (status.ok())
           status = migration->prepare();
         if (status.ok())
