@@ -78,11 +78,13 @@ checkedRates(const etc::plan::Result<etc::runtime::Cluster> &cluster,
 
 Expected<ClusterRates> etc::request::ratesOf(StringRef nameOrPath,
                                              const Field &field) {
+  const std::string shipped =
+      "; shipped clusters: " + llvm::join(runtime::shippedClusters(), ", ");
+  if (nameOrPath.empty())
+    return malformed(field, "expected a cluster's name or a file" + shipped);
   const auto cluster = runtime::readCluster(nameOrPath.str());
   if (!cluster)
-    return malformed(field, cluster.status().message() +
-                                "; shipped clusters: " +
-                                llvm::join(runtime::shippedClusters(), ", "));
+    return malformed(field, cluster.status().message() + shipped);
   return checkedRates(cluster, field);
 }
 
