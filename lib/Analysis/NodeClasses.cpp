@@ -6,6 +6,7 @@ using namespace etc;
 using llvm::ArrayRef;
 using llvm::SmallVector;
 using placement::BenefitTable;
+using placement::Entering;
 
 static void sortUnique(SmallVector<int64_t> &list) {
   llvm::sort(list);
@@ -155,4 +156,90 @@ BenefitTable NodeClasses::countBenefits(const TensorTable &table,
             benefits.add(role, place, bytes);
           });
   return benefits;
+}
+
+//===----------------------------------------------------------------------===//
+// What enters nodes
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A piece that moves, and who needs it: a pool or, after all pools, a role.
+struct Need {
+  Piece piece;
+  int32_t needer;
+  bool operator<(const Need &other) const {
+    return std::tie(piece, needer) < std::tie(other.piece, other.needer);
+  }
+};
+} // namespace
+
+/// All of one side, without padding that is new, sorted.
+static std::vector<Need> listNeeds(const TensorTable &table,
+                                   const Holdings &prev, const Holdings &curr) {
+  std::vector<Need> needs;
+  const auto add = [&](ArrayRef<Piece> pieces, int64_t needer) {
+    for (const Piece &piece : pieces)
+      if (auto source = getSource(table, prev, piece.tensor))
+        if (auto old =
+                intersect(piece, table.getWhole(*source, piece.layer,
+                                                piece.expert, Side::Prev)))
+          needs.push_back({*old, static_cast<int32_t>(needer)});
+  };
+  for (int64_t pool = 0; pool < curr.getPools(); ++pool)
+    add(curr.getShared(pool), pool);
+  for (int64_t role = 0; role < curr.size(); ++role)
+    add(curr.getOwn(role), curr.getPools() + role);
+  llvm::sort(needs);
+  return needs;
+}
+
+std::optional<Entering> NodeClasses::listEntering(const TensorTable &table,
+                                                  const Holdings &prev,
+                                                  const Holdings &curr) const {
+  constexpr int64_t most = 1 << 18;
+  if ((curr.size() + curr.getPools()) * static_cast<int64_t>(roles.size()) >
+      most)
+    return std::nullopt;
+  SmallVector<SmallVector<int64_t>> poolsOf;
+  for (int32_t number : group)
+    poolsOf.push_back(pools[number]);
+  const auto ofPools = invert(poolsOf, prev.getPools()),
+             ofRoles = invert(roles, prev.size());
+  const Coverage coverage(table, prev);
+  const std::vector<Need> needs = listNeeds(table, prev, curr);
+  Entering entering;
+  entering.contentsOf.resize(curr.size());
+  std::map<SmallVector<int32_t>, int32_t> contents; // by who needs them
+  for (auto it = needs.begin(); it != needs.end();) {
+    const Piece piece = it->piece;
+    SmallVector<int32_t> needers;
+    for (; it != needs.end() && it->piece == piece; ++it)
+      needers.push_back(it->needer);
+    auto [known, isNew] =
+        contents.try_emplace(needers, static_cast<int32_t>(contents.size()));
+    if (isNew)
+      entering.lacking.emplace_back(roles.size());
+    std::vector<int64_t> &lacking = entering.lacking[known->second];
+    for (int64_t &bytes : lacking)
+      bytes += table.getMovedBytes(piece);
+    coverage.add(
+        piece,
+        [&](Holder holder) {
+          return ArrayRef<int64_t>(
+              (holder.isPool ? ofPools : ofRoles)[holder.number]);
+        },
+        [&](int64_t place, int64_t bytes) { lacking[place] -= bytes; });
+  }
+  for (const auto &[needers, content] : contents)
+    for (int32_t needer : needers) {
+      if (needer >= curr.getPools()) {
+        entering.contentsOf[needer - curr.getPools()].push_back(content);
+        continue;
+      }
+      for (int64_t role : curr.getRoles(needer))
+        entering.contentsOf[role].push_back(content);
+    }
+  for (std::vector<int32_t> &list : entering.contentsOf)
+    llvm::sort(list);
+  return entering;
 }

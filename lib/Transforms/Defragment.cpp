@@ -69,6 +69,7 @@ Placed Defragment::place(MigrationOp migration) {
             checkPresent(Content::Workloads | Content::ByteCosts, migration)))
       return failure();
     return placeJointly(migration, devices, getAnalysis<Benefits>(),
+                        getAnalysis<TensorTable>(), getAnalysis<BothHoldings>(),
                         totalFirst);
   }
   if (auto fixed = migration.getCurrDevices())

@@ -89,10 +89,32 @@ static LogicalResult reportMisfit(MigrationOp migration,
   return diag << "; use --place=any, or a smaller TP";
 }
 
-FailureOr<SmallVector<int64_t>> etc::placeJointly(MigrationOp migration,
-                                                  const Devices &devices,
-                                                  const Benefits &benefits,
-                                                  bool totalFirst) {
+/// Whether some node has room for two groups, or for two ranks where these may
+/// be anywhere. On others no two lack the same bytes.
+static bool canShareNodes(const placement::Problem &problem) {
+  const int64_t size =
+      problem.policy == placement::Policy::Any ? 1 : problem.groupSize;
+  std::vector<int64_t> usable(problem.nodeClass.size());
+  for (const placement::Device &device : problem.devices)
+    usable[device.node] += device.status == placement::Status::Usable;
+  return usable.size() > 1 &&
+         llvm::any_of(usable, [&](int64_t count) { return count >= 2 * size; });
+}
+
+std::optional<placement::Solution> etc::solvePlacement(
+    const placement::Problem &problem,
+    llvm::function_ref<std::optional<placement::Entering>()> listEntering) {
+  std::optional<placement::Solution> solution = placement::solve(problem);
+  if (!solution || !canShareNodes(problem))
+    return solution;
+  const std::optional<placement::Entering> entering = listEntering();
+  return entering ? reduceEntering(problem, *entering, *solution) : solution;
+}
+
+FailureOr<SmallVector<int64_t>>
+etc::placeJointly(MigrationOp migration, const Devices &devices,
+                  const Benefits &benefits, const TensorTable &table,
+                  const BothHoldings &holdings, bool totalFirst) {
   using Placed = FailureOr<SmallVector<int64_t>>;
   ParallelAttr curr = migration.getCurr();
   const int64_t usable =
@@ -106,7 +128,9 @@ FailureOr<SmallVector<int64_t>> etc::placeJointly(MigrationOp migration,
     return SmallVector<int64_t>(*fixed);
   placement::Problem problem = posePlacement(migration, devices, benefits);
   problem.isTotalFirst = totalFirst;
-  std::optional<placement::Solution> solution = placement::solve(problem);
+  std::optional<placement::Solution> solution = solvePlacement(problem, [&] {
+    return benefits.classes.listEntering(table, holdings.prev, holdings.curr);
+  });
   if (!solution)
     return Placed(reportMisfit(migration, problem));
   return toRanks(curr, solution->deviceOf);

@@ -4,7 +4,7 @@
 #define ETC_LIB_TRANSFORMS_JOINTPLACEMENT_H
 
 #include "etc/Analysis/Benefits.h"
-#include "etc/Optimize/Placement/Problem.h"
+#include "etc/Optimize/Placement/Entering.h"
 
 namespace etc {
 
@@ -19,11 +19,17 @@ placement::Policy policyOf(std::optional<Place> place);
 llvm::SmallVector<int64_t> toRanks(ParallelAttr curr,
                                    llvm::ArrayRef<int64_t> deviceOf);
 
+/// A solution of the problem, of which as little as is found enters nodes.
+std::optional<placement::Solution> solvePlacement(
+    const placement::Problem &problem,
+    llvm::function_ref<std::optional<placement::Entering>()> listEntering);
+
 /// The device of every current rank: those that the request fixes, or a
 /// solution of the problem. Emits the error where groups do not fit.
 mlir::FailureOr<llvm::SmallVector<int64_t>>
 placeJointly(MigrationOp migration, const Devices &devices,
-             const Benefits &benefits, bool totalFirst);
+             const Benefits &benefits, const TensorTable &table,
+             const BothHoldings &holdings, bool totalFirst);
 
 /// Makes the pairs those of a placement: each rank comes from what its device
 /// was.

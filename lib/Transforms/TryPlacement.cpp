@@ -3,7 +3,6 @@
 #include "etc/Transforms/TryPlacement.h"
 
 #include "JointPlacement.h"
-#include "etc/Optimize/Placement/Solver.h"
 #include "etc/Transforms/Passes.h"
 
 #include "mlir/IR/Builders.h"
@@ -61,10 +60,10 @@ PlacementTrials::PlacementTrials(MigrationOp migration)
   volumes.emplace(copy);
   const TensorTable table(copy);
   const Devices devices(copy);
-  problem = posePlacement(copy, devices,
-                          Benefits(copy, table, devices,
-                                   Holdings(copy, table, Side::Prev),
-                                   Holdings(copy, table, Side::Curr)));
+  const Holdings prev(copy, table, Side::Prev), curr(copy, table, Side::Curr);
+  const Benefits benefits(copy, table, devices, prev, curr);
+  problem = posePlacement(copy, devices, benefits);
+  entering = benefits.classes.listEntering(table, prev, curr);
 }
 
 PlacementTrials::~PlacementTrials() = default;
@@ -84,7 +83,8 @@ std::optional<SmallVector<int64_t>> PlacementTrials::place(const Trial &trial) {
   drain(problem, trial.draining);
   problem.policy = policyOf(trial.place);
   problem.isTotalFirst = trial.totalFirst;
-  const std::optional<placement::Solution> solution = placement::solve(problem);
+  const std::optional<placement::Solution> solution =
+      solvePlacement(problem, [&] { return entering; });
   problem.devices = devices;
   if (!solution)
     return std::nullopt;

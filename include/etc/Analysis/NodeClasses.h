@@ -5,7 +5,7 @@
 
 #include "etc/Analysis/Devices.h"
 #include "etc/Analysis/Holdings.h"
-#include "etc/Optimize/Placement/Benefits.h"
+#include "etc/Optimize/Placement/Entering.h"
 
 #include <map>
 
@@ -27,6 +27,11 @@ struct NodeClasses {
   placement::BenefitTable countBenefits(const TensorTable &table,
                                         const Holdings &prev,
                                         const Holdings &curr) const;
+  /// What nodes of each class lack of every current role, by who needs it too.
+  /// Nothing where that is much more than the devices.
+  std::optional<placement::Entering> listEntering(const TensorTable &table,
+                                                  const Holdings &prev,
+                                                  const Holdings &curr) const;
 };
 
 } // namespace etc

@@ -3,7 +3,7 @@
 #ifndef ETC_TRANSFORMS_TRYPLACEMENT_H
 #define ETC_TRANSFORMS_TRYPLACEMENT_H
 
-#include "etc/Optimize/Placement/Problem.h"
+#include "etc/Optimize/Placement/Entering.h"
 #include "etc/Transforms/PlacementVolumes.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -53,6 +53,7 @@ private:
   /// Nothing where the stages before the assignment fail.
   std::optional<PlacementVolumes> volumes;
   placement::Problem problem; ///< without what a trial changes
+  std::optional<placement::Entering> entering;
 };
 
 } // namespace etc

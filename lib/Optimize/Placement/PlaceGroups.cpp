@@ -138,6 +138,11 @@ private:
 
 } // namespace
 
+void placeOnSite(const Problem &problem, const ColocationGroup &group,
+                 const Site &site, std::vector<int64_t> &deviceOf) {
+  SitePlacer(problem, group, site).place(deviceOf);
+}
+
 std::optional<Solution> placeGroups(const Problem &problem,
                                     const Partition &partition) {
   const SiteProblem posed(problem, partition.groups, partition.sites);
@@ -148,7 +153,7 @@ std::optional<Solution> placeGroups(const Problem &problem,
   const Site *const *site = chosen.begin();
   for (const auto &[key, list] : posed.getGroups())
     for (const ColocationGroup *group : list)
-      SitePlacer(problem, *group, **site++).place(solution.deviceOf);
+      placeOnSite(problem, *group, **site++, solution.deviceOf);
   solution.kept = countKept(problem, solution.deviceOf);
   return solution;
 }

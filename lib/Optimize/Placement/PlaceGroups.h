@@ -12,6 +12,10 @@ namespace etc::placement {
 std::optional<Solution> placeGroups(const Problem &problem,
                                     const Partition &partition);
 
+/// The ranks of a group take the devices of a site on which they keep most.
+void placeOnSite(const Problem &problem, const ColocationGroup &group,
+                 const Site &site, std::vector<int64_t> &deviceOf);
+
 /// The most that some groups keep on sites that they have to themselves.
 assignment::Weight mostKept(const Problem &problem,
                             llvm::ArrayRef<ColocationGroup> groups,
