@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <csetjmp>
 #include <cstring>
 #include <memory>
 #include <numeric>
@@ -25,9 +26,11 @@ namespace {
 enum class State { Ready, AtBarrier, AtShuffle, Done };
 
 struct Fiber {
-  ucontext_t context;
+  ucontext_t context; // to begin with: jumps, which leave signals alone, are
+  jmp_buf place;      // several times faster
+  bool hasBegun = false;
   std::vector<char> stack = std::vector<char>(64 << 10);
-  ThreadPlace place;
+  ThreadPlace thread;
   State state;
   uint64_t value; // of a shuffle: what it gives, then what it gets
   unsigned distance;
@@ -65,13 +68,15 @@ public:
 private:
   void leave() {
     isRunning = false;
-    swapcontext(&fibers[running].context, &scheduler);
+    if (_setjmp(fibers[running].place) == 0)
+      _longjmp(scheduler, 1);
     isRunning = true;
   }
+  void enter(Fiber &fiber);
   void releaseWarps();
   void releaseBlock();
 
-  ucontext_t scheduler;
+  jmp_buf scheduler;
 };
 
 Translation translation = nullptr;
@@ -81,10 +86,26 @@ Block &block() {
   return *only;
 }
 
+/// Block after block.
 void fiberMain() {
   block().isRunning = true;
-  block().body();
-  block().wait(State::Done);
+  while (true) {
+    block().body();
+    block().wait(State::Done);
+  }
+}
+
+void Block::enter(Fiber &fiber) {
+  if (_setjmp(scheduler) != 0)
+    return;
+  if (std::exchange(fiber.hasBegun, true))
+    _longjmp(fiber.place, 1);
+  getcontext(&fiber.context);
+  fiber.context.uc_stack.ss_sp = fiber.stack.data();
+  fiber.context.uc_stack.ss_size = fiber.stack.size();
+  fiber.context.uc_link = nullptr;
+  makecontext(&fiber.context, fiberMain, 0);
+  setcontext(&fiber.context);
 }
 
 /// Warps whose every thread is at a shuffle, exchange.
@@ -120,13 +141,8 @@ void Block::run(unsigned number, unsigned grid, void (*kernel)()) {
                 [&] { return static_cast<char>(random()); });
   for (unsigned i = 0; i != kThreads; ++i) {
     Fiber &fiber = fibers[i];
-    fiber.place = {{i}, {number}, {grid}};
+    fiber.thread = {{i}, {number}, {grid}};
     fiber.state = State::Ready;
-    getcontext(&fiber.context);
-    fiber.context.uc_stack.ss_sp = fiber.stack.data();
-    fiber.context.uc_stack.ss_size = fiber.stack.size();
-    fiber.context.uc_link = nullptr;
-    makecontext(&fiber.context, fiberMain, 0);
   }
   while (!fault) {
     std::vector<unsigned> ready;
@@ -139,7 +155,7 @@ void Block::run(unsigned number, unsigned grid, void (*kernel)()) {
     std::shuffle(ready.begin(), ready.end(), random);
     for (unsigned next : ready) {
       running = next;
-      swapcontext(&scheduler, &fibers[next].context);
+      enter(fibers[next]);
     }
     releaseWarps();
     releaseBlock();
@@ -148,12 +164,15 @@ void Block::run(unsigned number, unsigned grid, void (*kernel)()) {
         return fiber.state == State::Done;
       }))
     fail("threads wait for others that do not come");
+  if (fault) // they stand in the middle of the kernel
+    for (Fiber &fiber : fibers)
+      fiber.hasBegun = false;
 }
 
 } // namespace
 
 const ThreadPlace &etc::test::currentThread() {
-  return block().fibers[block().running].place;
+  return block().fibers[block().running].thread;
 }
 
 void etc::test::waitForBlock() { block().wait(State::AtBarrier); }
