@@ -1,5 +1,6 @@
 // The driver's double: devices, contexts, errors, modules.
 
+#include "CallLog.h"
 #include "CudaTypes.h"
 #include "GpuDouble.h"
 

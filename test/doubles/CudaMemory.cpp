@@ -1,5 +1,6 @@
 // The driver's double: memory.
 
+#include "CallLog.h"
 #include "CudaTypes.h"
 #include "GpuDouble.h"
 
@@ -61,6 +62,8 @@ Result allocate(Address *data, size_t bytes, bool isMapped) {
     return OutOfMemory;
   const Allocation made{currentDevice(), static_cast<uint64_t>(first), bytes};
   *data = memory.reserve(bytes);
+  if (*data == 0)
+    return OutOfMemory;
   if (isMapped)
     memory.map(*data, {made.first, bytes, made.device, true});
   std::lock_guard lock(mutex);
@@ -81,6 +84,7 @@ bool takeAllocation(Address data, Allocation &taken) {
 void release(Address data, const Allocation &old) {
   DeviceMemory::get().unmap(data, old.bytes);
   DeviceMemory::get().destroy(old.device, old.first, pagesOf(old.bytes));
+  DeviceMemory::get().giveBack(data, old.bytes);
 }
 
 /// Allocation and release in the order of a stream.
@@ -215,7 +219,9 @@ int cuMemAddressReserve(Address *data, size_t bytes, size_t, Address,
   *data = DeviceMemory::get().reserve(bytes);
   return *data ? Success : OutOfMemory;
 }
-int cuMemAddressFree(Address, size_t) { return Success; } // never given again
+int cuMemAddressFree(Address data, size_t bytes) {
+  return DeviceMemory::get().giveBack(data, bytes), Success;
+}
 
 int cuMemCreate(unsigned long long *handle, size_t bytes,
                 const CudaAllocationProperties *properties,

@@ -1,5 +1,6 @@
 // The driver's double: streams, events, copies and launches.
 
+#include "CallLog.h"
 #include "CudaTypes.h"
 #include "GpuDouble.h"
 

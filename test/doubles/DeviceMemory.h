@@ -7,11 +7,9 @@
 #include "Segment.h"
 
 #include <atomic>
-#include <functional>
+#include <deque>
 #include <map>
-#include <memory>
 #include <mutex>
-#include <optional>
 
 namespace etc::test {
 
@@ -50,8 +48,10 @@ class DeviceMemory {
 public:
   static DeviceMemory &get();
 
-  /// Addresses without memory, aligned to pages.
+  /// Addresses without memory, aligned to pages; 0 where there are none left.
   Address reserve(size_t bytes);
+  /// They are given again, but not soon.
+  void giveBack(Address data, size_t bytes);
   bool isDevice(Address data) const { return data - window < kWindowBytes; }
 
   /// Pages of their own, filled with noise: who reads what nobody wrote finds
@@ -90,7 +90,7 @@ public:
 private:
   DeviceMemory();
 
-  static constexpr size_t kWindowBytes = size_t{1} << 40;
+  static constexpr size_t kWindowBytes = size_t{1} << 44;
   struct Entry {
     std::atomic<uint64_t> page{0}; // number + 1, 0 for none
     std::atomic<uint32_t> bytes{0};
@@ -103,6 +103,7 @@ private:
 
   std::mutex mutex;
   Address window = 0, cursor = 0;
+  std::map<size_t, std::deque<Address>> given; // back, by size
   Entry *entries = nullptr;
   std::atomic<unsigned> mapped{0};
 };

@@ -19,6 +19,9 @@ unsigned etcDoubleMappedPages();
 /// Begins another order of what may happen in several: 0 does everything as
 /// soon as it can be done. The first is ETC_DOUBLE_SEED, else 0.
 void etcDoubleSeed(uint64_t seed);
+/// From here on calls for a device that connect, register, create, release or
+/// wait for the whole device are misuse, or no longer.
+void etcDoubleWatch(unsigned device, bool isWatched);
 /// Copies between host memory and memory of a device, aside from all streams.
 void etcDoubleRead(void *host, const void *device, size_t bytes);
 void etcDoubleWrite(void *device, const void *host, size_t bytes);

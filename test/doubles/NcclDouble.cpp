@@ -4,6 +4,7 @@
 // registered at one end; groups that wait for each other; and calls that come
 // too early. Read in NCCL 2.30.7.
 
+#include "CallLog.h"
 #include "CudaTypes.h"
 #include "GpuDouble.h"
 #include "NcclGroup.h"
@@ -91,7 +92,7 @@ void launch(Communicator &comm, OpenGroup group) {
   comm.state().code = NcclInProgress;
   comm.world->note(comm.rank);
   StreamHandle stream = Schedule::get().find(group.stream, comm.device);
-  logCall("group", std::to_string(group.transfers.size()) + " transfers");
+  writeLog("group", std::to_string(group.transfers.size()) + " transfers");
   Schedule::get().addTask(std::make_shared<GroupTask>(
       comm,
       std::make_shared<GroupWork>(comm, stream, std::move(group.transfers))));
@@ -190,7 +191,8 @@ int leave(Communicator &comm, bool isOrderly) {
     comm.world->note(comm.rank);
     std::erase(communicators(), &comm);
   }
-  logCall("release", isOrderly ? "ncclCommDestroy" : "ncclCommAbort");
+  logCall("release", isOrderly ? "ncclCommDestroy" : "ncclCommAbort",
+          comm.device);
   Segment::get().notify();
   // "Even if local comm aborts, we cannot let proxy thread exit if we still
   // have peer connections. Need to wait until all other related comms call
@@ -261,6 +263,7 @@ int ncclGetUniqueId(UniqueId *id) {
 
 int ncclCommInitRankConfig(Communicator **comm, int size, UniqueId id,
                            int number, Config *config) {
+  logCall("create", "ncclCommInitRankConfig");
   SharedLock lock;
   if (config->magic != 0xcafebeef || config->blocking != 0)
     return recordFault("a communicator of another kind"), NcclInvalidUsage;
@@ -282,7 +285,6 @@ int ncclCommInitRankConfig(Communicator **comm, int size, UniqueId id,
     return recordFault("a communicator of a thread without a context"),
            NcclUnhandledCudaError;
   Schedule::get().onLook = onLook;
-  logCall("create", "ncclCommInitRankConfig");
   *comm = new Communicator; // never freed: work may point to it
   (*comm)->world = world;
   (*comm)->rank = number;
@@ -342,8 +344,8 @@ int ncclRecv(void *data, size_t bytes, int, int peer, Communicator *comm,
 }
 int ncclCommRegister(Communicator *comm, void *data, size_t bytes,
                      void **handle) {
+  logCall("register", "ncclCommRegister", comm->device);
   SharedLock lock;
-  logCall("register", "ncclCommRegister");
   comm->registered.push_back({reinterpret_cast<Address>(data), bytes});
   return *handle = data, NcclSuccess;
 }

@@ -1,5 +1,7 @@
 #include "NcclGroup.h"
 
+#include "CallLog.h"
+
 #include <algorithm>
 #include <cstdlib>
 
@@ -194,6 +196,9 @@ GroupTask::GroupTask(Communicator &comm, std::shared_ptr<GroupWork> group)
 }
 
 Step GroupTask::step(Random &) {
+  if (!handshake.isEmpty() && !isNoted)
+    logCall("connect", "rank " + std::to_string(comm.rank), comm.device);
+  isNoted = true;
   SharedLock lock;
   if (comm.isGone)
     return Step::Done;
@@ -226,7 +231,7 @@ Step GroupTask::step(Random &) {
       return hasMoved ? Step::Moved : Step::Waiting;
     }
     hasConnected = true;
-    logCall("connect", "rank " + std::to_string(comm.rank));
+
     for (const Transfer &transfer : group->all())
       if (transfer.isSend)
         comm.world->connections[comm.rank][transfer.peer].isSendMade = true;

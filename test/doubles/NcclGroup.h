@@ -76,7 +76,7 @@ private:
   Communicator &comm;
   std::shared_ptr<GroupWork> group;
   Handshake handshake;
-  bool hasConnected = false;
+  bool isNoted = false, hasConnected = false;
 };
 
 /// Groups that had to connect first.

@@ -173,7 +173,7 @@ void etc::test::recordFault(const std::string &what) {
     return;
   std::strncpy(header.fault, what.c_str(), sizeof header.fault - 1);
   std::fprintf(stderr, "gpu double: %s\n", what.c_str());
-  logCall("fault", what);
+  writeLog("fault", what);
 }
 
 void etc::test::fault(const std::string &what) {
@@ -181,7 +181,7 @@ void etc::test::fault(const std::string &what) {
   recordFault(what);
 }
 
-void etc::test::logCall(const char *kind, const std::string &what) {
+void etc::test::writeLog(const char *kind, const std::string &what) {
   static const char *path = std::getenv("ETC_DOUBLE_LOG");
   if (!path || !*path)
     return;

@@ -95,7 +95,7 @@ void fault(const std::string &what);
 
 /// Adds a line to the log that ETC_DOUBLE_LOG names: "PROCESS THREAD KIND
 /// what".
-void logCall(const char *kind, const std::string &what);
+void writeLog(const char *kind, const std::string &what);
 
 } // namespace etc::test
 

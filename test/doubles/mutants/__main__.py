@@ -116,7 +116,7 @@ class Checks:
         yield "RuntimeTrainerTests", [self.programs / "RuntimeTrainerTests", "--gtest_brief=1"], 0
         yield "RuntimeGpuTests", [self.programs / "RuntimeGpuTests", "--gtest_brief=1"], 0
         yield "KernelTests", [self.programs / "KernelTests", "--gtest_brief=1", "--gtest_filter=-*MistakesAreFound"], 0
-        for name, devices in (("stages", 4), ("ring", 4), ("relay", 4), ("small", 3)):
+        for name, devices in (("stages", 4), ("ring", 4), ("relay", 3), ("small", 3)):
             for seed in SEEDS:
                 mode = "--mode=eager" if seed % 2 else "--mode=safe"
                 yield (f"etc-run {name} {mode} seed {seed}", [self.programs / "etc-run", f"--launch={devices}", mode, *RUN,
