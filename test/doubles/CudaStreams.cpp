@@ -95,7 +95,8 @@ public:
 
 struct Event {
   int device;
-  std::shared_ptr<Work> mark; // of the last record
+  std::shared_ptr<Work> mark;    // of the last record
+  StreamHandle stream = nullptr; // likewise
 };
 
 int copy(Address to, Address from, size_t bytes, StreamHandle handle,
@@ -196,13 +197,16 @@ int cuEventRecord(Event *event, StreamHandle handle) {
     return InvalidHandle;
   }
   event->mark = std::make_shared<MarkWork>();
+  event->stream = stream;
   Schedule::get().enqueue(stream, event->mark);
   return Success;
 }
 int cuEventQuery(Event *event) {
-  return Schedule::get().isDone(event->mark)
-             ? Schedule::get().stateOf(event->device)
-             : NotReady;
+  if (Schedule::get().isDone(event->mark))
+    return Schedule::get().stateOf(event->device);
+  if (Schedule::get().onLook)
+    Schedule::get().onLook(event->stream);
+  return NotReady;
 }
 int cuEventSynchronize(Event *event) {
   logCall("wait-event", "cuEventSynchronize");

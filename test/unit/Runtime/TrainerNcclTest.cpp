@@ -95,6 +95,7 @@ protected:
         options.bootstrap.transport = ETC_NCCL;
         options.bootstrap.host = "127.0.0.1";
         options.bootstrap.timeout = Milliseconds(60'000);
+        options.bootstrap.silence = Milliseconds(60'000);
         options.tag = "etc";
         options.directory = directory;
         auto migration = std::move(*Migration::create(plan, options));
