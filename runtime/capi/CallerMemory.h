@@ -93,6 +93,15 @@ public:
   Status run(std::span<const Move> moves, std::span<uint64_t> sums) override {
     return inner.run(moves, sums);
   }
+  Result<Job> begin(Lane lane, std::span<const Move> moves, size_t sums,
+                    DevicePoint after) override {
+    return inner.begin(lane, moves, sums, after);
+  }
+  bool isDone(const Job &job) override { return inner.isDone(job); }
+  Status end(const Job &job, std::span<uint64_t> sums) override {
+    return inner.end(job, sums);
+  }
+  bool stop() override { return inner.stop(); }
   Status download(std::span<std::byte> to, const std::byte *from) override {
     return inner.download(to, from);
   }

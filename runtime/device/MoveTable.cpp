@@ -1,11 +1,15 @@
 #include "device/MoveTable.h"
 
+#include "pack/Copy.h"
+
 #include <algorithm>
 #include <cstring>
 
 using namespace etc::runtime;
 
 MoveTable::~MoveTable() {
+  if (event)
+    driver.cuEventDestroy_v2(event);
   for (Memory memory : memories) {
     if (memory.host)
       driver.cuMemFreeHost(memory.host);
@@ -41,9 +45,25 @@ static uint64_t tileBytes(size_t moves) {
   return (moves + 1) * sizeof(uint64_t);
 }
 
+static uint64_t bytesOf(size_t moves, size_t sums) {
+  return moves * sizeof(Move) + tileBytes(moves) + sums * sizeof(uint64_t);
+}
+
+bool MoveTable::hasRoom(size_t moves, size_t sums) const {
+  return event && bytesOf(moves, sums) <= capacity;
+}
+
+Move MoveTable::idleMove() const {
+  return hashMove(reinterpret_cast<const std::byte *>(device), kUnitBytes);
+}
+
 Status MoveTable::reserve(size_t moves, size_t sums) {
-  return grow(moves * sizeof(Move) + tileBytes(moves) +
-              sums * sizeof(uint64_t));
+  if (!event)
+    if (Status s = driver.check(driver.cuEventCreate(&event, cuda::kNoTiming),
+                                "cannot make an event");
+        !s.ok())
+      return s;
+  return grow(bytesOf(moves, sums));
 }
 
 Status MoveTable::upload(std::span<const Move> moves, size_t sums,
@@ -51,8 +71,6 @@ Status MoveTable::upload(std::span<const Move> moves, size_t sums,
   const uint64_t moveBytes = moves.size_bytes();
   sumsOffset = moveBytes + tileBytes(moves.size());
   const uint64_t all = sumsOffset + sums * sizeof(uint64_t);
-  if (Status s = grow(all); !s.ok())
-    return s;
   std::memcpy(host, moves.data(), moveBytes);
   auto *first = reinterpret_cast<uint64_t *>(host + moveBytes);
   tileCount = 0;
@@ -70,22 +88,45 @@ Status MoveTable::upload(std::span<const Move> moves, size_t sums,
                       "cannot copy to the device");
 }
 
-Status MoveTable::addSums(std::span<uint64_t> sums, cuda::Stream stream) {
-  std::byte *results = host + sumsOffset;
-  if (!sums.empty())
-    if (Status s =
-            driver.check(driver.cuMemcpyDtoHAsync_v2(results, sumTable,
-                                                     sums.size_bytes(), stream),
-                         "cannot copy to the host");
+/// Enough blocks for every processor's threads; they share out the tiles.
+Status MoveTable::launch(const MoveKernel &kernel, std::span<const Move> moves,
+                         size_t sums, cuda::Stream stream) {
+  if (Status s = upload(moves, sums, stream); !s.ok())
+    return s;
+  isInUse_ = true;
+  const auto blocks =
+      static_cast<unsigned>(std::min(tileCount, kernel.mostBlocks));
+  if (blocks > 0)
+    if (Status s = driver.check(
+            driver.cuLaunchKernel(kernel.function, blocks, 1, 1, kBlockThreads,
+                                  1, 1, 0, stream, pointers, nullptr),
+            "cannot launch");
         !s.ok())
       return s;
+  if (sums > 0)
+    if (Status s = driver.check(
+            driver.cuMemcpyDtoHAsync_v2(host + sumsOffset, sumTable,
+                                        sums * sizeof(uint64_t), stream),
+            "cannot copy to the host");
+        !s.ok())
+      return s;
+  return driver.check(driver.cuEventRecord(event, stream),
+                      "cannot record an event");
+}
+
+bool MoveTable::isDone() const {
+  return driver.cuEventQuery(event) != cuda::kNotReady;
+}
+
+Status MoveTable::collect(std::span<uint64_t> sums) {
   if (Status s =
-          driver.check(driver.cuStreamSynchronize(stream), "a kernel failed");
+          driver.check(driver.cuEventSynchronize(event), "a kernel failed");
       !s.ok())
     return s;
+  isInUse_ = false;
   for (size_t i = 0; i != sums.size(); ++i) {
     uint64_t share;
-    std::memcpy(&share, results + i * sizeof share, sizeof share);
+    std::memcpy(&share, host + sumsOffset + i * sizeof share, sizeof share);
     sums[i] += share;
   }
   return Status::success();

@@ -3,7 +3,7 @@
 #ifndef ETC_RUNTIME_DEVICE_MOVETABLE_H
 #define ETC_RUNTIME_DEVICE_MOVETABLE_H
 
-#include "device/CudaDriver.h"
+#include "device/DevicePoint.h"
 #include "memory/Allocator.h"
 #include "pack/MoveUnits.h"
 
@@ -12,8 +12,15 @@
 
 namespace etc::runtime {
 
-/// Memory on both sides is kept from table to table, and none is freed before
-/// the end: that may wait for all that the device does.
+/// The kernel, and what its launches have in common.
+struct MoveKernel {
+  cuda::Function function = nullptr;
+  uint64_t mostBlocks = 1;
+};
+
+/// Serves one launch at a time. Memory on both sides is kept from launch to
+/// launch, and none is freed before the end: that may wait for all that the
+/// device does.
 class MoveTable {
 public:
   explicit MoveTable(const cuda::Driver &driver) : driver(driver) {}
@@ -21,20 +28,23 @@ public:
   MoveTable(const MoveTable &) = delete;
   MoveTable &operator=(const MoveTable &) = delete;
 
-  /// Makes room for tables of so many moves and sums.
+  /// Makes room for so many moves and sums, and the event.
   Status reserve(size_t moves, size_t sums);
+  bool hasRoom(size_t moves, size_t sums) const;
+  /// One that reads some of the table itself.
+  Move idleMove() const;
 
-  /// Copies the table to the device, with sums of zero. Nothing of the last
-  /// table is in use any more.
-  Status upload(std::span<const Move> moves, size_t sums, cuda::Stream stream);
-
-  /// Tiles of all moves together.
-  uint64_t tiles() const { return tileCount; }
-  /// What the kernel takes.
-  void **arguments() { return pointers; }
-
-  /// Waits for the stream, and adds what the kernel summed up.
-  Status addSums(std::span<uint64_t> sums, cuda::Stream stream);
+  /// From launch() to collect().
+  bool isInUse() const { return isInUse_; }
+  /// Copies the table to the device, executes it, and copies the sums back, in
+  /// the stream's order.
+  Status launch(const MoveKernel &kernel, std::span<const Move> moves,
+                size_t sums, cuda::Stream stream);
+  /// Where the device is then.
+  DevicePoint end() const { return {event}; }
+  bool isDone() const;
+  /// Waits for that, and adds what the kernel summed up.
+  Status collect(std::span<uint64_t> sums);
 
 private:
   struct Memory {
@@ -43,14 +53,17 @@ private:
   };
 
   Status grow(uint64_t bytes);
+  Status upload(std::span<const Move> moves, size_t sums, cuda::Stream stream);
 
   const cuda::Driver &driver;
   std::vector<Memory> memories; // the last one is in use
   std::byte *host = nullptr;
   cuda::Address device = 0;
+  cuda::Event event = nullptr;
   uint64_t capacity = 0;
   uint64_t sumsOffset = 0;
   uint64_t tileCount = 0;
+  bool isInUse_ = false;
 
   // The kernel's parameters.
   cuda::Address moveTable = 0, firstTiles = 0, sumTable = 0;

@@ -82,8 +82,8 @@ private:
 };
 
 /// One direction of all rounds.
-struct Lane {
-  explicit Lane(Allocator &allocator) : ring(allocator) {}
+struct Traffic {
+  explicit Traffic(Allocator &allocator) : ring(allocator) {}
 
   void add(PeerBytes bytes) {
     uint64_t sum = 0;
@@ -116,7 +116,7 @@ struct Group {
   std::vector<Incoming> incoming;
 };
 
-void layOut(Lane &sends, Lane &recvs, size_t round, Group &group) {
+void layOut(Traffic &sends, Traffic &recvs, size_t round, Group &group) {
   sends.ring.beginRound(sends.sums[round]);
   recvs.ring.beginRound(recvs.sums[round]);
   for (auto [peer, bytes] : sends.rounds[round]) {
@@ -164,10 +164,10 @@ Result<double> etc::runtime::measureCeiling(const PlanIndex &index, Member self,
                                             Transport &transport,
                                             Worker &worker,
                                             Milliseconds timeout) {
-  Lane sends(worker.allocator()), recvs(worker.allocator());
+  Traffic sends(worker.allocator()), recvs(worker.allocator());
   const uint32_t program = index.participant(self.rank).program;
   const uint32_t rounds = index.program(program).rounds()->size();
-  Lane reads(worker.allocator()), writes(worker.allocator());
+  Traffic reads(worker.allocator()), writes(worker.allocator());
   for (uint32_t round = 0; round != rounds; ++round) {
     const uint64_t kept = keptBytesOfRound(index, program, round);
     reads.add({{self.rank, kept}});
@@ -175,7 +175,7 @@ Result<double> etc::runtime::measureCeiling(const PlanIndex &index, Member self,
     sends.add(bytesOfRound(index, self.rank, round, OpKind::send));
     recvs.add(bytesOfRound(index, self.rank, round, OpKind::recv));
   }
-  for (Lane *lane : {&sends, &recvs, &reads, &writes})
+  for (Traffic *lane : {&sends, &recvs, &reads, &writes})
     if (Status s = lane->allocate(); !s.ok())
       return s;
   std::vector<Group> groups(rounds);
