@@ -15,6 +15,11 @@ public:
 
   bool sharesMemory() const override { return inner.sharesMemory(); }
   uint64_t pieceBytes() const override { return inner.pieceBytes(); }
+  unsigned groups() const override { return inner.groups(); }
+  Status beginAfter(DevicePoint point) override {
+    return inner.beginAfter(point);
+  }
+  DevicePoint end() const override { return inner.end(); }
   Status prepare(const Preparation &plan, const Deadline &deadline) override {
     return inner.prepare(plan, deadline);
   }

@@ -8,10 +8,32 @@ using namespace etc::runtime;
 /// Between two looks at a transfer, once it has taken longer than a short one.
 constexpr auto kPoll = std::chrono::microseconds(20);
 
+namespace {
+
+/// Waits between looks: a sleep takes longer than most calls.
+class Pause {
+public:
+  void operator()() {
+    constexpr int kBrief = 64;
+    if (++looks < kBrief)
+      std::this_thread::yield();
+    else
+      std::this_thread::sleep_for(kPoll);
+  }
+
+private:
+  int looks = 0;
+};
+
+} // namespace
+
 NcclCommunicator::~NcclCommunicator() {
-  if (comm && !isBusy && !hasFailed)
+  if (comm && !isBusy() && !hasFailed)
     finish(lastWait);
   (void)stop();
+  for (cuda::Event event : ends)
+    if (event)
+      driver.cuEventDestroy_v2(event);
   if (stream_)
     driver.cuStreamDestroy_v2(stream_);
 }
@@ -70,29 +92,50 @@ Status NcclCommunicator::settle(nccl::Code code, const char *what) {
   if (Status s = call(code, what); !s.ok())
     return s;
   nccl::Code state = code;
-  while (true) {
+  for (Pause pause;; pause()) {
     if (Status s = checkWait(what); !s.ok())
       return s;
     if (nccl.ncclCommGetAsyncError(comm, &state) == nccl::kSuccess &&
         state == nccl::kSuccess)
       return Status::success();
-    std::this_thread::sleep_for(kPoll);
   }
+}
+
+Status NcclCommunicator::beginAfter(DevicePoint point) {
+  return driver.check(driver.cuStreamWaitEvent(stream_, point.event, 0),
+                      "cannot wait for an event");
+}
+
+Status NcclCommunicator::noteGroup() {
+  Status status =
+      driver.check(driver.cuEventRecord(ends[groups % kMostGroups], stream_),
+                   "cannot record an event");
+  if (!status.ok())
+    return fail(status.message());
+  ++groups;
+  return status;
+}
+
+Status NcclCommunicator::emptyGroup() {
+  Status status = checkUse();
+  return status.ok() ? noteGroup() : status;
 }
 
 Status NcclCommunicator::drain(const Deadline &until) {
   deadline = until;
-  while (true) {
-    cuda::Code code = driver.cuStreamQuery(stream_);
+  if (!isBusy())
+    return checkUse();
+  const cuda::Event end = ends[drained % kMostGroups];
+  for (Pause pause;; pause()) {
+    cuda::Code code = driver.cuEventQuery(end);
     if (code == cuda::kSuccess) {
-      isBusy = false;
+      ++drained;
       return checkUse();
     }
     if (code != cuda::kNotReady)
       return fail(driver.check(code, "a transfer failed").message());
     if (Status s = checkWait("a transfer"); !s.ok())
       return s;
-    std::this_thread::sleep_for(kPoll);
   }
 }
 
@@ -104,6 +147,11 @@ Status NcclCommunicator::connect(const NcclOptions &options,
                               "cannot make a stream");
       !s.ok())
     return s;
+  for (cuda::Event &event : ends)
+    if (Status s = driver.check(driver.cuEventCreate(&event, cuda::kNoTiming),
+                                "cannot make an event");
+        !s.ok())
+      return s;
   nccl::Config config = nccl::configOf(nccl.version);
   if (options.channels > 0) {
     config.maxCTAs = options.channels;
@@ -123,7 +171,7 @@ Status NcclCommunicator::connect(const NcclOptions &options,
 }
 
 bool NcclCommunicator::stop() {
-  if (!comm || (!isBusy && !hasFailed))
+  if (!comm || (!isBusy() && !hasFailed))
     return !isStuck;
   hasFailed = true;
   const bool isBack = abortNow();
@@ -141,7 +189,7 @@ bool NcclCommunicator::abortNow() {
 }
 
 void NcclCommunicator::finish(const Deadline &until) {
-  if (!comm || isBusy || hasFailed)
+  if (!comm || isBusy() || hasFailed)
     return;
   // Others may have left, which ends nothing here.
   nccl::Code state = nccl.ncclCommFinalize(comm);

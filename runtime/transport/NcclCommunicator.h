@@ -3,8 +3,10 @@
 #ifndef ETC_RUNTIME_TRANSPORT_NCCLCOMMUNICATOR_H
 #define ETC_RUNTIME_TRANSPORT_NCCLCOMMUNICATOR_H
 
+#include "device/DevicePoint.h"
 #include "transport/NcclTransport.h"
 
+#include <array>
 #include <atomic>
 #include <functional>
 
@@ -33,20 +35,31 @@ public:
   NcclCommunicator(const NcclCommunicator &) = delete;
   NcclCommunicator &operator=(const NcclCommunicator &) = delete;
 
+  /// Groups that may be under way at once.
+  static constexpr size_t kMostGroups = 2;
+
   Status connect(const NcclOptions &options, nccl::UniqueId id);
+
+  /// The next group waits for the device to come there.
+  Status beginAfter(DevicePoint point);
 
   /// Calls body() between group start and end. `body` returns a code of NCCL.
   template <typename Body> Status group(Body body, const Deadline &until) {
     deadline = until;
     if (Status s = checkUse(); !s.ok())
       return s;
-    isBusy = true;
-    Status status = call(nccl.ncclGroupStart(), "group start");
-    if (!status.ok())
-      return status;
+    if (Status s = call(nccl.ncclGroupStart(), "group start"); !s.ok())
+      return s;
     nccl::Code code = body();
     nccl::Code ended = nccl.ncclGroupEnd();
-    return settle(code == nccl::kSuccess ? ended : code, "group");
+    Status status = settle(code == nccl::kSuccess ? ended : code, "group");
+    return status.ok() ? noteGroup() : status;
+  }
+  /// One without transfers, which ends after those before it.
+  Status emptyGroup();
+  /// Where the device is when the last group has ended.
+  DevicePoint end() const {
+    return {groups == 0 ? nullptr : ends[(groups - 1) % kMostGroups]};
   }
 
   nccl::Code send(Bytes bytes, uint32_t peer) {
@@ -58,7 +71,7 @@ public:
                          static_cast<int>(peer), comm, stream_);
   }
 
-  /// Waits for all that is on the stream.
+  /// Waits for the first group that was not waited for yet.
   Status drain(const Deadline &until);
 
   /// Aborts what is still under way, and waits for its kernels to end. False
@@ -71,13 +84,13 @@ public:
   /// Ends every wait; any thread may call it.
   void requestAbort() { isAborted = true; }
 
-  cuda::Stream stream() const { return stream_; }
-
 private:
   /// Waits until NCCL has taken in a call.
   Status settle(nccl::Code code, const char *what);
   Status call(nccl::Code code, const char *what);
   Status checkUse();
+  Status noteGroup();
+  bool isBusy() const { return drained != groups; }
   /// An error where there is a reason to wait no longer.
   Status checkWait(const char *what);
   /// From here on the communicator is of no use, and has to be aborted.
@@ -94,7 +107,8 @@ private:
   Control *control = nullptr;
   nccl::Communicator comm = nullptr;
   cuda::Stream stream_ = nullptr;
-  bool isBusy = false; // between a group and the wait for it
+  std::array<cuda::Event, kMostGroups> ends{}; // of groups, in turn
+  size_t groups = 0, drained = 0;
   bool hasFailed = false;
   bool isStuck = false; // an abort did not end what was under way
   std::atomic<bool> isAborted{false};

@@ -47,6 +47,15 @@ public:
     return status;
   }
 
+  unsigned groups() const override { return NcclCommunicator::kMostGroups; }
+  Status beginAfter(DevicePoint point) override {
+    if (!point.event)
+      return Status::success();
+    Status status = context.enter();
+    return status.ok() ? comm.beginAfter(point) : status;
+  }
+  DevicePoint end() const override { return comm.end(); }
+
   bool stop() override {
     (void)context.enter();
     return comm.stop();
@@ -64,10 +73,10 @@ public:
 
   Status post(std::span<const Outgoing> outgoing,
               std::span<Incoming> incoming) override {
-    if (outgoing.empty() && incoming.empty())
-      return Status::success();
     if (Status s = context.enter(); !s.ok())
       return s;
+    if (outgoing.empty() && incoming.empty())
+      return comm.emptyGroup();
     return comm.group(
         [&] {
           nccl::Code code = kFine;

@@ -3,6 +3,7 @@
 #ifndef ETC_RUNTIME_TRANSPORT_TRANSPORT_H
 #define ETC_RUNTIME_TRANSPORT_TRANSPORT_H
 
+#include "device/DevicePoint.h"
 #include "pack/Copy.h"
 #include "transport/Control.h"
 
@@ -54,9 +55,9 @@ struct Preparation {
 /// ranks arrive in the order they were posted. Errors are of kind Peer; after
 /// one the transport is of no more use. For use by one thread.
 ///
-/// A group of messages is posted and waited for; then the next one can be
-/// posted. What was posted must stay as it is until the receivers say that they
-/// have it, which they do by another way (Control).
+/// Groups of messages are posted and waited for in turn, at most groups() of
+/// them at once. What was posted must stay as it is until the receivers say
+/// that they have it, which they do by another way (Control).
 class Transport {
 public:
   virtual ~Transport() = default;
@@ -69,6 +70,16 @@ public:
   /// whoever fills or takes it does so in the cache. 0: messages are filled
   /// before they are posted, and taken when all have come.
   virtual uint64_t pieceBytes() const { return 0; }
+
+  /// How many groups may be posted and not waited for yet.
+  virtual unsigned groups() const { return 1; }
+
+  /// The next group begins when the device has come there too.
+  virtual Status beginAfter(DevicePoint) { return Status::success(); }
+
+  /// Where the device is when all of the last group has come, until as many
+  /// more were posted as groups() says. Null where only wait() tells.
+  virtual DevicePoint end() const { return {}; }
 
   /// Makes all connections and what else takes time, ahead of the first group.
   /// All participants call it together.
@@ -89,11 +100,12 @@ public:
   virtual uint64_t deviceBytes() const { return 0; }
 
   /// Starts a group, with at most one message a peer and direction. `incoming`
-  /// is filled by wait().
+  /// is filled by wait(). A group may be empty.
   virtual Status post(std::span<const Outgoing> outgoing,
                       std::span<Incoming> incoming) = 0;
 
-  /// Returns when everything posted was received.
+  /// Returns when everything of the first group that was not waited for yet was
+  /// received.
   virtual Status wait(const Deadline &deadline) = 0;
 
   /// The peer that the last error was about, where it was about one.
