@@ -8,6 +8,7 @@
 #include <algorithm>
 
 using namespace etc::runtime;
+using etc::plan::fb::OpKind;
 using Clock = std::chrono::steady_clock;
 
 /// How long connections may take to end, when all is done.
@@ -33,7 +34,8 @@ DeviceRun::DeviceRun(const PlanIndex &index, uint32_t rank, Control &control,
                            : nullptr),
       transport(wrapped ? *wrapped : direct), worker(worker),
       state(index, program, worker.allocator()),
-      executor(index, rank, control, transport, worker, options.verify) {
+      executor(index, rank, control, transport, worker, options.verify,
+               options.mode) {
   result.device = index.device(rank);
   result.provedBytes = options.mode == Mode::Safe
                            ? index.program(program).peak_safe()
@@ -49,7 +51,7 @@ DeviceRun::DeviceRun(const PlanIndex &index, uint32_t rank, Control &control,
 
 DeviceRun::~DeviceRun() {
   // What a device may still write to is nobody else's.
-  const bool isStopped = transport.stop();
+  const bool isStopped = transport.stop() && worker.stop();
   for (Buffer slab : {sendSlab, recvSlab})
     if (slab.data && isStopped)
       worker.allocator().release(slab);
@@ -112,6 +114,8 @@ Status DeviceRun::makeReady() {
   uint64_t unused = stated.send_slab() + stated.recv_slab() - result.slabBytes;
   if (Status s = worker.reserve(result.provedBytes - unused); !s.ok())
     return s;
+  if (Status s = allocateAhead(); !s.ok())
+    return s;
   result.prepareSeconds += secondsSince(start);
   return Status::success();
 }
@@ -167,6 +171,21 @@ Status DeviceRun::allocateSlabs() {
   return Status::success();
 }
 
+/// Where nothing is released before the commit, there is room for all that
+/// stays, and a GPU's memory takes long to map. Files are made when they are
+/// written: they say what has landed.
+Status DeviceRun::allocateAhead() {
+  if (options.mode != Mode::Safe || worker.isHost())
+    return Status::success();
+  for (const auto *round : *index.program(program).rounds())
+    for (const auto *op : *round->ops())
+      if (op->kind() != OpKind::send && op->kind() != OpKind::release &&
+          !op->transit() && !index.bindsMemory(program, *op))
+        if (Status s = state.ensure(Side::Curr, op->tensor()); !s.ok())
+          return s;
+  return Status::success();
+}
+
 Status DeviceRun::connectPeers(const Deadline &deadline) {
   PeerRanks peers = findPeers(index, self.rank);
   if (Status s = transport.prepare({peers.targets, peers.sources}, deadline);
@@ -205,9 +224,16 @@ Status DeviceRun::runRounds() {
       options.trace};
   auto start = Clock::now();
   const uint32_t rounds = index.program(program).rounds()->size();
-  for (uint32_t round = standing.acknowledged; round < rounds; ++round) {
-    uint64_t before = executor.receivedBytes();
-    if (Status s = executor.run(round, context, roundTimeout(round)); !s.ok())
+  uint32_t begun = standing.acknowledged;
+  for (uint32_t round = begun; round < rounds; ++round) {
+    const uint64_t before = executor.receivedBytes();
+    while (begun <= round || (begun == round + 1 && begun < rounds &&
+                              executor.mayBeginEarly(begun))) {
+      if (Status s = executor.begin(begun, context); !s.ok())
+        return s.at(text("round ", begun));
+      ++begun;
+    }
+    if (Status s = executor.end(round, context, roundTimeout(round)); !s.ok())
       return s.at(text("round ", round));
     if (options.progress) {
       options.progress->receivedBytes += executor.receivedBytes() - before;

@@ -93,6 +93,7 @@ private:
   Status prepareState();
   Status fillPrev();
   Status allocateSlabs();
+  Status allocateAhead();
   Status connectPeers(const Deadline &deadline);
   Status reserveMoves();
   Status runRounds();

@@ -9,15 +9,13 @@ using etc::plan::fb::Op;
 using etc::plan::fb::OpKind;
 
 constexpr uint32_t kNone = ~uint32_t{0};
-/// From here on a copy costs more than a piece of its own.
-constexpr uint64_t kOwnPiece = 256 << 10;
 
 uint32_t RoundMessages::rankOfSlot(uint32_t slot) const {
   const auto &peers = *index.program(participant.program).peers();
   return *index.rankOf(peers.Get(slot)->devices()->Get(participant.replica));
 }
 
-/// One message a peer and direction, one after the other in the slabs.
+/// One message a peer and direction.
 void RoundMessages::begin(uint32_t round, Slabs slabs, const Keeping &keeping) {
   const bool hasLanded = keeping.landed(rank) > round;
   ops = index.program(participant.program).rounds()->Get(round)->ops();
@@ -31,22 +29,28 @@ void RoundMessages::begin(uint32_t round, Slabs slabs, const Keeping &keeping) {
       recvBytes[op->peer()] += index.opBytes(*op);
   }
   outgoing.clear(), incoming.clear(), packs.clear(), unpacks.clear();
-  sends.clear(), recvs.clear();
+  hashes.clear(), sends.clear(), recvs.clear();
   outgoingOfSlot.assign(slots, kNone);
   incomingOfSlot.assign(slots, kNone);
-  std::byte *sendSlab = slabs.send.data(), *recvSlab = slabs.recv.data();
+  const Staging::Round *staged = staging ? &staging->round(round) : nullptr;
+  auto open = [&](std::span<std::byte> slab, const Staging::Lay *lay,
+                  uint32_t slot) {
+    return Message{lay ? slab.data() + lay->messages[slot] : nullptr,
+                   MessagePieces(lay ? lay->alignment : 1),
+                   {},
+                   {},
+                   {}};
+  };
   for (uint32_t slot = 0; slot != slots; ++slot) {
     if (uint64_t bytes = sendBytes[slot]) {
       outgoingOfSlot[slot] = outgoing.size();
       outgoing.push_back({rankOfSlot(slot), bytes, {}, {}});
-      sends.emplace_back().slab = sendSlab;
-      sendSlab += sharesMemory ? 0 : bytes;
+      sends.push_back(open(slabs.send, staged ? &staged->send : nullptr, slot));
     }
     if (uint64_t bytes = recvBytes[slot]) {
       incomingOfSlot[slot] = incoming.size();
       incoming.push_back({rankOfSlot(slot), bytes, {}, {}});
-      recvs.emplace_back().slab = recvSlab;
-      recvSlab += sharesMemory ? 0 : bytes;
+      recvs.push_back(open(slabs.recv, staged ? &staged->recv : nullptr, slot));
     }
   }
 }
@@ -54,23 +58,21 @@ void RoundMessages::begin(uint32_t round, Slabs slabs, const Keeping &keeping) {
 /// Where the next op of a message is, and a piece for it.
 std::byte *RoundMessages::append(Message &message, uint64_t bytes,
                                  std::byte *direct) {
-  std::byte *data = direct ? direct : message.slab + message.bytes;
-  const bool isSmall = bytes < kOwnPiece;
-  if (isSmall && message.isOpen)
+  const MessagePieces::Place place =
+      message.layout.add(bytes, direct != nullptr);
+  std::byte *data = direct ? direct : message.slab + place.offset;
+  if (place.isNew)
+    message.pieces.push_back({data, bytes});
+  else
     message.pieces.back() = {message.pieces.back().data(),
                              message.pieces.back().size() + bytes};
-  else
-    message.pieces.push_back({data, bytes});
-  message.isOpen = isSmall;
-  message.bytes += bytes;
   return data;
 }
 
 /// The part's own memory where a piece can be it, else null.
 std::byte *RoundMessages::directMemory(BoxView part, unsigned elementBytes,
                                        Region region) const {
-  if (volume(part) * elementBytes < kOwnPiece ||
-      !isContiguous(region.box, part))
+  if (!isDirect(region.box, part, elementBytes))
     return nullptr;
   return region.data +
          shapeOfRuns(region.box, part, part).fromIndex * elementBytes;
@@ -78,12 +80,16 @@ std::byte *RoundMessages::directMemory(BoxView part, unsigned elementBytes,
 
 /// A move that its message's hash rides on.
 void RoundMessages::addMove(Move move, uint64_t position,
-                            PieceMoves::Position at, PieceMoves &moves) const {
+                            PieceMoves::Position at, PieceMoves &moves) {
   if (isHashed) {
     move.position = position;
     move.sum = static_cast<uint32_t>(at.message);
   }
-  if (isHashed || move.kind != MoveKind::Hash)
+  if (move.kind != MoveKind::Hash)
+    moves.add(at, move);
+  else if (isHashed && pieceBytes == 0 && &moves == &packs)
+    hashes.push_back(move);
+  else if (isHashed)
     moves.add(at, move);
 }
 
@@ -107,7 +113,7 @@ void RoundMessages::layOutSend(const Op &op, const DeviceState &state) {
   }
   const unsigned size = index.elementBytes(op.tensor());
   forEachPiece(op, [&](BoxView part, uint64_t bytes) {
-    const uint64_t position = message.bytes;
+    const uint64_t position = message.layout.bytes();
     std::byte *direct = directMemory(part, size, from);
     std::byte *data = append(message, bytes, direct);
     addMove(direct ? hashMove(data, bytes)
@@ -124,7 +130,7 @@ void RoundMessages::layOutRecv(const Op &op, const DeviceState &state) {
   Region to = state.around(plan::targetSide(op), op.tensor(), index.opBox(op));
   const unsigned size = index.elementBytes(op.tensor());
   forEachPiece(op, [&](BoxView part, uint64_t bytes) {
-    const uint64_t position = message.bytes;
+    const uint64_t position = message.layout.bytes();
     std::byte *direct = directMemory(part, size, to);
     std::byte *data = append(message, bytes, direct);
     addMove(direct ? hashMove(data, bytes)

@@ -7,6 +7,7 @@
 #include "engine/DeviceState.h"
 #include "engine/Keeping.h"
 #include "engine/PieceMoves.h"
+#include "engine/Staging.h"
 #include "transport/Transport.h"
 
 #include <vector>
@@ -18,21 +19,20 @@ struct Slabs {
   std::span<std::byte> send, recv;
 };
 
-/// All ops of a round between two devices are one message a direction. A large
-/// op is a piece of its own, or several where the transport wants them smaller;
-/// it goes from where it is and to where it belongs if it is contiguous there,
-/// else through a slab. Runs of small ones are packed into one piece. Both ends
-/// see the same ops, so they cut alike.
-/// Where memory is shared nothing is staged: the receiver copies from the
-/// sender's tensors into its own.
+/// All ops of a round between two devices are one message a direction, in
+/// pieces (MessagePieces). A large op is one, or several where the transport
+/// wants them smaller; it goes from where it is and to where it belongs if it
+/// is contiguous there, else through a slab. Where memory is shared nothing is
+/// staged: the receiver copies from the sender's tensors into its own.
 class RoundMessages {
 public:
   using Ops = flatbuffers::Vector<const plan::fb::Op *>;
 
   RoundMessages(const PlanIndex &index, uint32_t rank,
-                const Transport &transport, bool isHashed)
+                const Transport &transport, const Staging *staging,
+                bool isHashed)
       : index(index), rank(rank), participant(index.participant(rank)),
-        sharesMemory(transport.sharesMemory()),
+        staging(staging), sharesMemory(transport.sharesMemory()),
         pieceBytes(transport.pieceBytes()), isHashed(isHashed) {}
 
   /// Begins a round. What it writes has memory. Messages that landed in an
@@ -45,6 +45,9 @@ public:
   /// Before a piece can go, and after it came. Sum i is the hash of outgoing or
   /// incoming message i, or zero where none is asked for.
   PieceMoves packs, unpacks;
+  /// Hashes of pieces that go as they are, where messages go whole: these need
+  /// not wait for them.
+  std::vector<Move> hashes;
 
   /// The moves out of the sender's memory, where it is shared, after the
   /// messages came. The error is of kind Verification: a peer has sent
@@ -53,22 +56,21 @@ public:
 
 private:
   struct Message {
-    std::byte *slab;
-    uint64_t bytes = 0;  // laid out so far
-    bool isOpen = false; // the last piece takes more small ops
+    std::byte *slab; // its part of it
+    MessagePieces layout;
     std::vector<WritableBytes> pieces;
     std::vector<Bytes> reads;
     std::vector<View> views;
   };
 
   void begin(uint32_t round, Slabs slabs, const Keeping &keeping);
-  std::byte *append(Message &message, uint64_t bytes, std::byte *direct);
+  static std::byte *append(Message &message, uint64_t bytes, std::byte *direct);
   template <typename Visit>
   void forEachPiece(const plan::fb::Op &op, Visit visit) const;
   void layOutSend(const plan::fb::Op &op, const DeviceState &state);
   void layOutRecv(const plan::fb::Op &op, const DeviceState &state);
   void addMove(Move move, uint64_t position, PieceMoves::Position at,
-               PieceMoves &moves) const;
+               PieceMoves &moves);
   Status readView(const plan::fb::Op &op, const View &view, Region to,
                   uint32_t peer, std::vector<Move> &moves) const;
   uint32_t rankOfSlot(uint32_t slot) const;
@@ -78,6 +80,7 @@ private:
   const PlanIndex &index;
   const uint32_t rank;
   const plan::Participant participant;
+  const Staging *const staging; // null where memory is shared
   const bool sharesMemory;
   const uint64_t pieceBytes; // 0: no limit
   const bool isHashed;

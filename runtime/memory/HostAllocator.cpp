@@ -7,7 +7,7 @@ using namespace etc::runtime;
 
 /// Smaller buffers come from the heap.
 constexpr uint64_t kMappedBytes = 1 << 20;
-constexpr uint64_t kAlignment = 64;
+constexpr uint64_t kAlignment = 256;
 constexpr uint64_t kPage = 4096;
 
 static uint64_t roundUp(uint64_t bytes, uint64_t unit) {

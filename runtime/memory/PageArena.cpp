@@ -149,6 +149,12 @@ Status PageArena::movePageTo(uint64_t number) {
 
 Status PageArena::prepare(uint64_t bytes) {
   const uint64_t enough = roundUp(bytes, source.pageBytes());
+  if (!fresh.fits(enough)) {
+    Result<Space> later = reserve(std::max(kReservation, enough));
+    if (!later)
+      return later.status();
+    fresh = *later;
+  }
   if (enough <= pageBytesHeld())
     return Status::success();
   Result<Space> space = reserve(enough - pageBytesHeld());

@@ -27,7 +27,8 @@ public:
   PageArena &operator=(const PageArena &) = delete;
 
   /// Makes pages until `bytes` of buffers fit without new ones, as far as
-  /// buffers that share pages live and die together.
+  /// buffers that share pages live and die together, and finds addresses for as
+  /// many.
   Status prepare(uint64_t bytes);
 
   /// Bytes of all pages there are.
