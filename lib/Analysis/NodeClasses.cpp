@@ -196,6 +196,9 @@ static std::vector<Need> listNeeds(const TensorTable &table,
 std::optional<Entering> NodeClasses::listEntering(const TensorTable &table,
                                                   const Holdings &prev,
                                                   const Holdings &curr) const {
+  // Boxes of an inventory may overlap in any way.
+  if (prev.isListed() || curr.isListed())
+    return std::nullopt;
   constexpr int64_t most = 1 << 18;
   if ((curr.size() + curr.getPools()) * static_cast<int64_t>(roles.size()) >
       most)

@@ -223,7 +223,8 @@ def check_inventories(case, world):
 
 
 def check_bytes(case, world):
-    """With any place for a rank, a plan moves exactly what an assignment by both objectives moves, were there no relays."""
+    """With any place for a rank, a plan moves exactly what an assignment by both objectives moves, were there no relays;
+    another only where relays then leave nine tenths of its bytes between nodes, or less."""
     summary, request = world.document["summary"], case.request
     bound = summary["bound"]
     check(bound["moved_bytes"] <= world.moved and bound["internode_bytes"] <= world.between_nodes,
@@ -249,7 +250,9 @@ def check_bytes(case, world):
     order = 1 if case.options else -1
     found, least = (world.moved, between)[::order], (case.least, case.least_between)[::order]
     if request.get("policy") != "paper" and ("devices" in request["curr"] or request["place"] == "any"):
-        check(found == least, f"{found} bytes are sent by the order of objectives, by an exact assignment {least}")
+        shared = relayed and order == -1 and world.between_nodes <= 0.9 * case.least_between
+        check(found == least or shared,
+              f"{found} bytes are sent by the order of objectives, by an exact assignment {least}")
     check(found >= least, f"{found} bytes are sent by the order of objectives, no assignment sends less than {least}")
     if (budget := request.get("memory_budget")) is not None:
         check(summary["peak_ratio"] <= float(budget[:-1]) + 1e-4, f"peak {summary['peak_ratio']} above {budget}")
@@ -290,7 +293,7 @@ def plan_inventories(etc_opt, etc_run, case, document, folder, side):
     """What a side holds, listed box by box, leads to as good a plan as the configuration that it comes from."""
     (folder / "inventory.json").write_text(json.dumps(inventory_of(document, side)))
     request_side = {key: value for key, value in case.request[side].items() if side == "prev" or key != "devices"}
-    figures, relayed = [], False
+    figures, relayed = [], False  # with relays, roles may share nodes otherwise
     for number, given in enumerate((request_side, {"inventory": str(folder / "inventory.json")})):
         request = {key: value for key, value in case.request.items() if key not in ("policy", "memory_budget")}
         request.setdefault("place", "any")  # the paper's policy has none
@@ -304,7 +307,7 @@ def plan_inventories(etc_opt, etc_run, case, document, folder, side):
             figures[-1] = {**figures[-1], "moved": summary["moved_bytes"], "between": summary["internode_bytes"]}
         relayed = relayed or summary["relayed_bytes"] > 0
     if relayed:  # in one of them at least
-        figures = [{key: figure[key] for key in figure if "moved" in key} for figure in figures]
+        figures = [{"moved_bytes": figure["moved_bytes"]} for figure in figures]
     check(figures[0] == figures[1], f"{side} as a configuration: {figures[0]}, as its inventory: {figures[1]}")
     execute(etc_run, out)
 

@@ -33,6 +33,8 @@ public:
   RoleAttr getPoolRole(int64_t pool) const { return parallel.getPool(pool); }
   /// Whether roles of a pool hold ranges of their own.
   bool hasRanges() const { return parallel.hasRanges(); }
+  /// Whether an inventory lists the pieces.
+  bool isListed() const { return parallel.getInventory(); }
   /// Whether these ranges are of any tensors, not only of flat ones.
   bool ownsAll() const { return parallel.ownsAll(); }
 

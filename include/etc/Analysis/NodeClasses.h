@@ -28,7 +28,7 @@ struct NodeClasses {
                                         const Holdings &prev,
                                         const Holdings &curr) const;
   /// What nodes of each class lack of every current role, by who needs it too.
-  /// Nothing where that is much more than the devices.
+  /// Nothing where that is much more than the devices, or for inventories.
   std::optional<placement::Entering> listEntering(const TensorTable &table,
                                                   const Holdings &prev,
                                                   const Holdings &curr) const;
