@@ -7,8 +7,7 @@
 using namespace etc;
 using namespace mlir;
 
-/// Elements of a transfer that are in a portion.
-static int64_t elementsOf(const Step &step, const Portion &portion) {
+int64_t etc::elementsOf(const Step &step, const Portion &portion) {
   if (portion.derives || !step.isOf(portion.type) ||
       step.getHop() != portion.hop)
     return 0;

@@ -151,6 +151,8 @@ LogicalResult Route::runOnMigration(MigrationOp migration) {
               : solveSources(std::move(listed.demands), fleet, times);
   if (sourced.bound)
     writeBound(migration, *sourced.bound, *timing);
+  if (sourced.isRouted)
+    migration->setDiscardableAttr(byTimeMark, UnitAttr::get(&getContext()));
   routed += sourced.isRouted;
   TransferWriter writer(list, table, listed);
   for (size_t number = 0; number < sourced.demands.size(); ++number)

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CutFlows.h"
+#include "RoundTimes.h"
 #include "ScheduleWriter.h"
 #include "etc/Transforms/Passes.h"
 
@@ -34,45 +34,6 @@ static rounds::Budget budgetOf(MigrationOp migration) {
                     migration.getBudgetPpm().value_or(defaultBudgetPpm))};
 }
 
-namespace {
-/// What rounds cost, where time decides.
-class RoundTimes {
-public:
-  RoundTimes(ResourcesAttr resources, const ProgramFlows &flows,
-             ArrayRef<rounds::ClassTotals> totals);
-
-  /// Into how many portions flows are divided; 1 where nothing is sent on.
-  int64_t getPortions() const { return portions; }
-  /// Whether the first schedule takes no longer, at the rates of NICs.
-  bool isFaster(const rounds::Found &one, const rounds::Found &other) const {
-    return secondsOf(one) <= secondsOf(other);
-  }
-
-private:
-  double secondsOf(const rounds::Found &found) const {
-    return double(rounds::sumBusiest(found.problem, found.solution)) / rate +
-           1e-9 * double(found.solution.rounds) * double(beginning);
-  }
-
-  int64_t portions, rate, beginning;
-};
-} // namespace
-
-RoundTimes::RoundTimes(ResourcesAttr resources, const ProgramFlows &flows,
-                       ArrayRef<rounds::ClassTotals> totals)
-    : rate(resources.getNicRate()),
-      // Messages, their acknowledgements, and some 10 us of the device's own.
-      beginning(2 * resources.getNicLatency() + 10'000) {
-  int64_t hops = 0, bytes = 0;
-  for (unsigned item = 0; item < flows.getItemCount(); ++item)
-    for (const ItemFlow &flow : flows.getFlows(item))
-      for (unsigned type = 0; type < flows.getTable().getTypeCount(); ++type)
-        hops = std::max<int64_t>(hops, flow.getLastHop(type));
-  for (const rounds::ClassTotals &it : totals)
-    bytes = std::max({bytes, it.sent, it.received});
-  portions = rounds::countPortions(bytes, rate, beginning, hops);
-}
-
 LogicalResult ScheduleChunks::runOnMigration(MigrationOp migration) {
   const auto &flows = getAnalysis<ProgramFlows>();
   const rounds::Budget budget = budgetOf(migration);
@@ -88,12 +49,22 @@ LogicalResult ScheduleChunks::runOnMigration(MigrationOp migration) {
   };
   rounds::Found found = rounds::findWithin(budget, totals, pose);
   if (byTime && migration.getResources()) {
-    const RoundTimes times(migration.getResourcesAttr(), flows, totals);
-    if (times.getPortions() > 1)
+    const RoundTimes times(migration.getResourcesAttr(), flows,
+                           getAnalysis<DevicePrograms>().getPrograms(),
+                           getAnalysis<Devices>());
+    auto secondsOf = [&](const rounds::Found &it) {
+      if (it.problem.classes != classes)
+        pose(it.problem.classes);
+      return times.secondsOf(it.solution, chunks);
+    };
+    if (const int64_t portions = times.countPortions(totals); portions > 1)
       if (rounds::Found finer =
-              rounds::findWithin(budget, totals, pose, times.getPortions());
-          finer.isWithin >= found.isWithin && times.isFaster(finer, found))
+              rounds::findWithin(budget, totals, pose, portions);
+          finer.isWithin >= found.isWithin &&
+          100 * secondsOf(finer) <= 99 * secondsOf(found)) {
         found = std::move(finer);
+        migration->setDiscardableAttr(byTimeMark, UnitAttr::get(&getContext()));
+      }
   }
   const bool isGiven = migration.getBudgetBytes() || migration.getBudgetPpm();
   if (isGiven && !found.isWithin)

@@ -52,6 +52,9 @@ struct Portion {
   bool isLast() const { return !derives && chunk == chunks - 1 && hop == 0; }
 };
 
+/// Elements of a transfer that are in a portion.
+int64_t elementsOf(const Step &step, const Portion &portion);
+
 /// What one program does with one item, in elements of one type. The types of a
 /// tensor are held alike, but not moved alike.
 struct ItemFlow {

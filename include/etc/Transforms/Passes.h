@@ -24,6 +24,9 @@ enum class DefragmentPolicy {
 #define GEN_PASS_REGISTRATION
 #include "etc/Transforms/Passes.h.inc"
 
+/// Marks a migration for which `by-time` changed routes or rounds.
+inline constexpr llvm::StringLiteral byTimeMark = "etc.by_time";
+
 /// How the default policy plans.
 struct PlanPipelineOptions : mlir::PassPipelineOptions<PlanPipelineOptions> {
   Option<bool> totalFirst{

@@ -101,7 +101,8 @@ def RoutePass : Etc_Pass<"etc-route"> {
     place, parts of fragments if need be, until it sends the least that it can. Where this takes a quarter or more off the
     bytes between nodes or off the busiest port, devices that have received state are sources, too (`hop`). With
     `by-time`, routes are taken instead where they make the slowest link or NIC much faster at the migration's
-    `resources` (lib/Optimize/Routing): tensors are cut, and what enters or leaves a node is striped over its NICs. Where
+    `resources` (lib/Optimize/Routing): tensors are cut, what enters or leaves a node is striped over its NICs, and the migration is
+    marked `etc.by_time`, since what rounds add is not known yet. Where
     the migration states resources, the slowest cut is written as `etc.time_bound`. Under `policy
     paper` holders only take turns. Left out, the first holder that is alive sends.
 
@@ -123,15 +124,16 @@ def ScheduleChunksPass : Etc_Pass<"etc-schedule-chunks"> {
     round that last reads them. Flows progress in proportion, so that memory comes free as fast as it is taken.
     Tensors that do not fit a round's staging slab are cut. What is derived comes in a later round than its source, and
     what is relayed in a later round than it arrives. Without a budget, 1.05 x max(prev, curr) or the least that is
-    feasible. With `by-time`, rounds are not fewer than a chain of relays needs: a chain of h hops takes (K + h) / K of
-    the time of its bytes in K rounds, however much memory there is.
+    feasible. With `by-time`, what is sent on is also scheduled in as many rounds as its chain needs to progress as a
+    pipeline (a chain of h hops takes (K + h) / K of the time of its bytes in K rounds); where that is estimated to be
+    faster, by a hundredth at least, it is taken, and the migration is marked `etc.by_time`.
 
     ```mlir
     etc.cut [L4..7] [master] rounds [0, 1]
     ```
   }];
   let options = [Option<"byTime", "by-time", "bool", "false",
-                        "Rounds enough for what is sent on to progress as a pipeline">];
+                        "More rounds where what is sent on is then faster">];
   let statistics = [Statistic<"rounds", "rounds", "Number of rounds">];
 }
 

@@ -80,28 +80,6 @@ int64_t countPortions(int64_t bytes, int64_t rate, int64_t nanoseconds,
   return portions;
 }
 
-int64_t sumBusiest(const Problem &problem, const Solution &solution) {
-  const size_t classes = problem.classes.size();
-  std::vector<std::pair<int64_t, int64_t>> carried(classes * solution.rounds);
-  for (size_t i = 0; i < problem.units.size(); ++i)
-    for (const Touch &touch : problem.units[i].touches) {
-      auto &[sent, received] =
-          carried[solution.roundOf[i] * classes + size_t(touch.deviceClass)];
-      sent += touch.sent;
-      received += touch.received;
-    }
-  int64_t sum = 0;
-  for (size_t round = 0; round < size_t(solution.rounds); ++round) {
-    int64_t most = 0;
-    for (size_t it = 0; it < classes; ++it) {
-      const auto [sent, received] = carried[round * classes + it];
-      most = std::max({most, sent, received});
-    }
-    sum += most;
-  }
-  return sum;
-}
-
 int64_t countChunks(int64_t bytes, int64_t slab) {
   return bytes == 0 ? 1 : (2 * bytes + slab - 1) / slab;
 }

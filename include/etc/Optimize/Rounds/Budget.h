@@ -77,10 +77,6 @@ Found findWithin(const Budget &budget, std::span<const ClassTotals> totals,
 int64_t countPortions(int64_t bytes, int64_t rate, int64_t nanoseconds,
                       int64_t hops);
 
-/// The sum over rounds of the most that a device sends or receives in it: what
-/// rounds that begin together take, in bytes of one port.
-int64_t sumBusiest(const Problem &problem, const Solution &solution);
-
 } // namespace etc::rounds
 
 #endif // ETC_OPTIMIZE_ROUNDS_BUDGET_H
