@@ -132,14 +132,15 @@ static FailureOr<PlannedRequest> findDemands(MLIRContext &context,
 }
 
 /// The whole chain as one request, whose devices are those that it ends on.
-static Request composeRequest(const Chain &chain, ArrayRef<int64_t> devices) {
+static Request composeRequest(ArrayRef<Request> chain,
+                              ArrayRef<int64_t> devices) {
   Request whole = chain.back();
   whole.prev = chain.front().prev;
   whole.curr.devices = devices.vec();
   return whole;
 }
 
-static LogicalResult coalesce(PlannedRequest &links, const Chain &chain,
+static LogicalResult coalesce(PlannedRequest &links, ArrayRef<Request> chain,
                               ArrayRef<int64_t> devices,
                               const PlanOptions &options) {
   const Request whole = composeRequest(chain, devices);
@@ -166,11 +167,9 @@ static LogicalResult coalesce(PlannedRequest &links, const Chain &chain,
                  succeeded(exportPlans(links)));
 }
 
-FailureOr<PlannedRequest> etc::planChain(MLIRContext &context,
-                                         const Chain &chain,
-                                         const PlanOptions &options) {
-  if (chain.size() == 1)
-    return planRequest(context, chain.front(), options);
+static FailureOr<PlannedRequest> planLinks(MLIRContext &context,
+                                           ArrayRef<Request> chain,
+                                           const PlanOptions &options) {
   PlannedRequest result;
   SmallVector<int64_t> devices;
   for (auto [number, asked] : llvm::enumerate(chain)) {
@@ -189,4 +188,16 @@ FailureOr<PlannedRequest> etc::planChain(MLIRContext &context,
   if (options.coalesce && failed(coalesce(result, chain, devices, options)))
     return failure();
   return result;
+}
+
+FailureOr<PlannedRequest> etc::planChain(MLIRContext &context,
+                                         const Chain &chain,
+                                         const PlanOptions &options) {
+  if (chain.size() == 1)
+    return planRequest(context, chain.front(), options);
+  if (!options.coalesce)
+    return planLinks(context, chain, options);
+  return planFaster(context, chain, [&](ArrayRef<Request> requests) {
+    return planLinks(context, requests, options);
+  });
 }

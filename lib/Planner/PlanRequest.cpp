@@ -62,9 +62,9 @@ static LogicalResult checkEnds(ArrayRef<MigrationOp> migrations,
   return success();
 }
 
-FailureOr<PlannedRequest> etc::planRequest(MLIRContext &context,
-                                           const request::Request &request,
-                                           const PlanOptions &options) {
+static FailureOr<PlannedRequest> planAsAsked(MLIRContext &context,
+                                             const request::Request &request,
+                                             const PlanOptions &options) {
   PlannedRequest result{importRequest(context, request), {}};
   if (!result.module)
     return failure();
@@ -77,4 +77,13 @@ FailureOr<PlannedRequest> etc::planRequest(MLIRContext &context,
       failed(exportPlans(result)))
     return failure();
   return result;
+}
+
+FailureOr<PlannedRequest> etc::planRequest(MLIRContext &context,
+                                           const request::Request &request,
+                                           const PlanOptions &options) {
+  return planFaster(context, {request},
+                    [&](ArrayRef<request::Request> requests) {
+                      return planAsAsked(context, requests.front(), options);
+                    });
 }

@@ -13,6 +13,17 @@ mlir::LogicalResult
 runPasses(mlir::ModuleOp module, const PlanOptions &options,
           llvm::function_ref<void(mlir::PassManager &)> build);
 
+/// Plans requests whose objective is time, and again by bytes where rounds make
+/// plans take longer than what their links and NICs carry: routes are chosen by
+/// what these carry, so bytes may then be faster. Returns the faster plans; of
+/// equals, those by time. Where there are none by time, as within a memory
+/// budget that has no room for relays, returns those by bytes.
+mlir::FailureOr<PlannedRequest>
+planFaster(mlir::MLIRContext &context, std::vector<request::Request> requests,
+           llvm::function_ref<mlir::FailureOr<PlannedRequest>(
+               llvm::ArrayRef<request::Request>)>
+               plan);
+
 /// How a request is planned under the policy "best".
 void readOptions(const request::Request &request, PlanPipelineOptions &options);
 

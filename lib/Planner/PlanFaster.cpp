@@ -1,0 +1,86 @@
+//===- PlanFaster.cpp - Routes of least time, or sources by bytes ---------===//
+
+#include "RunPasses.h"
+#include "plan/PlanIndex.h"
+#include "report/Times.h"
+
+#include "mlir/IR/Diagnostics.h"
+
+using namespace etc;
+using namespace mlir;
+
+using request::Request;
+
+/// What rounds may add to the time of the busiest link or NIC before it is
+/// worth planning once more, in percent.
+static constexpr int64_t worthwhilePercent = 105;
+
+namespace {
+/// Plans whose diagnostics wait until it is known whether they are wanted.
+class Attempt {
+public:
+  Attempt(MLIRContext &context,
+          llvm::function_ref<FailureOr<PlannedRequest>()> plan)
+      : context(context) {
+    ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+      diagnostics.push_back(std::move(diagnostic));
+      return success();
+    });
+    planned = plan();
+  }
+
+  bool isGood() const { return succeeded(planned); }
+  /// Whether it may be another plan than that by bytes.
+  bool isMarked() {
+    return llvm::any_of(planned->module->getOps<MigrationOp>(),
+                        [](MigrationOp it) { return it->hasAttr(byTimeMark); });
+  }
+  /// Of migrations that follow each other.
+  runtime::PlanTime getTime() const {
+    runtime::PlanTime sum;
+    for (ArrayRef<uint8_t> bytes : planned->plans)
+      if (auto time = runtime::timeOf(
+              plan::PlanIndex(*plan::fb::GetPlan(bytes.data())))) {
+        sum.portSeconds += time->portSeconds;
+        sum.predictedSeconds += time->predictedSeconds;
+      }
+    return sum;
+  }
+  FailureOr<PlannedRequest> take() {
+    for (Diagnostic &diagnostic : diagnostics)
+      context.getDiagEngine().emit(std::move(diagnostic));
+    return std::move(planned);
+  }
+
+private:
+  MLIRContext &context;
+  std::vector<Diagnostic> diagnostics;
+  FailureOr<PlannedRequest> planned = failure();
+};
+} // namespace
+
+static bool isByTime(const Request &request) {
+  return request.isByTime() && request.policy != "paper";
+}
+
+FailureOr<PlannedRequest> etc::planFaster(
+    MLIRContext &context, std::vector<Request> requests,
+    llvm::function_ref<FailureOr<PlannedRequest>(ArrayRef<Request>)> plan) {
+  if (!llvm::any_of(requests, isByTime))
+    return plan(requests);
+  Attempt byTime(context, [&] { return plan(requests); });
+  if (byTime.isGood() && !byTime.isMarked())
+    return byTime.take();
+  const runtime::PlanTime time =
+      byTime.isGood() ? byTime.getTime() : runtime::PlanTime();
+  if (byTime.isGood() &&
+      100 * time.predictedSeconds <= worthwhilePercent * time.portSeconds)
+    return byTime.take();
+  for (Request &request : requests)
+    if (request.isByTime())
+      request.objective = "internode";
+  Attempt byBytes(context, [&] { return plan(requests); });
+  const bool isFaster = byBytes.isGood() && byBytes.getTime().predictedSeconds <
+                                                time.predictedSeconds;
+  return byTime.isGood() && !isFaster ? byTime.take() : byBytes.take();
+}
