@@ -176,7 +176,7 @@ static std::vector<RequestField> makeTable() {
                "bytes between nodes on routes that take least time",
        .page = "routing.md",
        .stored = &Request::objective,
-       .words = {"internode", "total", "time"}},
+       .words = {"time", "internode", "total"}},
       {.name = "memory_budget",
        .help = "Live bytes a device, staging included",
        .example = "bytes|1.05x",

@@ -49,9 +49,9 @@ class RequestFields(TypedDict, total=False):
     """Where roles may go: tensor-parallel groups inside nodes, on the fewest of them
     (pack) or on all (tp); or any device. Default: pack."""
 
-    objective: Optional[Literal["internode", "total", "time"]]
+    objective: Optional[Literal["time", "internode", "total"]]
     """What comes first: the bytes between nodes, all bytes, or the bytes between nodes
-    on routes that take least time. Default: internode."""
+    on routes that take least time. Default: time."""
 
     memory_budget: Optional[Union[int, str]]
     """Live bytes a device, staging included. Default: 1.05x max(prev, curr), or the
