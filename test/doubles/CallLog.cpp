@@ -11,6 +11,9 @@
 using namespace etc::test;
 
 static std::array<std::atomic<bool>, kMaxDevices> watched;
+static std::atomic<unsigned> pages{0};
+
+unsigned etcDoublePagesInRounds() { return pages; }
 
 void etcDoubleWatch(unsigned device, bool isWatched) {
   watched[device] = isWatched;
@@ -19,9 +22,12 @@ void etcDoubleWatch(unsigned device, bool isWatched) {
 void etc::test::logCall(const char *kind, const std::string &what, int device) {
   constexpr std::string_view forbidden[] = {"connect", "register", "create",
                                             "release", "wait-device"};
+  const bool isWatched = device >= 0 && watched[static_cast<size_t>(device)];
+  if (isWatched && kind == std::string_view("create-page"))
+    ++pages;
   const bool isForbidden = std::find(std::begin(forbidden), std::end(forbidden),
                                      kind) != std::end(forbidden);
-  if (isForbidden && device >= 0 && watched[static_cast<size_t>(device)])
+  if (isForbidden && isWatched)
     fault(std::string(kind) + " between the first round and the last: " + what);
   writeLog(kind, what + " on device " + std::to_string(device));
 }

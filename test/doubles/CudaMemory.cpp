@@ -230,7 +230,7 @@ int cuMemCreate(unsigned long long *handle, size_t bytes,
   if (bytes == 0 || bytes % kPageBytes != 0 || properties->type != pinned ||
       properties->location.type != onDevice)
     return misuse("pages of another kind than the device's are created");
-  logCall("create", "cuMemCreate");
+  logCall("create-page", "cuMemCreate");
   const int device = properties->location.id;
   const int64_t first = DeviceMemory::get().create(device, bytes / kPageBytes);
   if (first < 0)
