@@ -3,6 +3,7 @@
 #include "TraceFile.h"
 #include "Units.h"
 
+#include "engine/WireCounts.h"
 #include "plan/TimeBound.h"
 #include "simulate/Memory.h"
 #include "simulate/Simulator.h"
@@ -63,6 +64,17 @@ Json deviceObject(const DeviceForecast &forecast) {
           {"peak_bytes", forecast.peakBytes}};
 }
 
+Json wireObject(const WireCounts &counts) {
+  return {{"rounds", counts.rounds},
+          {"early_rounds", counts.earlyRounds},
+          {"messages", counts.messages},
+          {"pieces", counts.pieces},
+          {"most_messages", counts.mostMessages},
+          {"most_pieces", counts.mostPieces},
+          {"sent_bytes", counts.sentBytes},
+          {"bytes_in_flight", counts.inFlightBytes}};
+}
+
 void printJson(const PlanIndex &index,
                const std::vector<DeviceForecast> &devices, LinkBytes bytes,
                const std::optional<Cluster> &cluster, Forecast forecast,
@@ -84,6 +96,8 @@ void printJson(const PlanIndex &index,
                hasBound ? Json(etc::plan::boundSeconds(index.plan())) : Json()},
               {"witness", etc::plan::describeBound(index)},
               {"devices", list}};
+  if (options.transport == TransportKind::Nccl)
+    out["nccl"] = wireObject(countWire(index, options.mode));
   std::cout << out.dump(2) << "\n";
 }
 

@@ -65,9 +65,16 @@ struct Log {
   std::vector<Entry> entries;
 
   ~Log() {
+    std::lock_guard lock(mutex);
+    write();
+  }
+
+  /// Processes may end without destructors.
+  void write() {
     const char *path = std::getenv("ETC_CALL_LOG");
     if (path)
-      std::ofstream(path + ("." + std::to_string(::getpid()))) << take();
+      std::ofstream(path + ("." + std::to_string(::getpid())), std::ios::app)
+          << takeAll();
   }
 
   void add(std::string text) {
@@ -76,11 +83,20 @@ struct Log {
     const int64_t now =
         std::chrono::steady_clock::now().time_since_epoch().count();
     std::lock_guard lock(mutex);
+    constexpr size_t kMany = 10'000;
+    const bool isEnd = text.starts_with("ncclCommFinalize") ||
+                       text.starts_with("ncclCommAbort");
     entries.push_back({thread, now, std::move(text)});
+    if (isEnd || (entries.size() >= kMany && std::getenv("ETC_CALL_LOG")))
+      write();
   }
 
   std::string take() {
     std::lock_guard lock(mutex);
+    return takeAll();
+  }
+
+  std::string takeAll() {
     std::string all;
     for (const Entry &entry : entries)
       all += std::to_string(entry.thread) + ' ' +
