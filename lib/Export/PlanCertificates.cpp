@@ -9,16 +9,6 @@
 using namespace etc;
 namespace fb = etc::plan::fb;
 
-/// Whether devices pass on what they have received.
-static bool hasRelays(const fb::PlanT &plan) {
-  for (const auto &program : plan.programs)
-    for (const auto &round : program->rounds)
-      for (const fb::Op &op : round->ops)
-        if (op.from_curr())
-          return true;
-  return false;
-}
-
 /// Whether a tied copy has holders of its own: its twin is then no source of it
 /// in any cost.
 static bool hasTwinsApart(const fb::PlanT &plan) {
@@ -53,12 +43,11 @@ certificateOf(CertificateOp op, uint64_t needed, const fb::PlanT &plan) {
   certificate->bound = needed - op.getKept();
   certificate->row_duals = dualsOf(op.getU());
   certificate->column_duals = dualsOf(op.getV());
-  certificate->covers_relays = isOfDevices || hasRelays(plan);
-  if (!isOfDevices && certificate->covers_relays)
+  certificate->covers_relays = true;
+  if (!isOfDevices)
     certificate->bound = boundWithRelays(plan, certificate->bound);
   // Nothing undercuts zero.
   const bool isZero = certificate->bound == 0;
-  certificate->covers_relays |= isZero;
   certificate->covers_twins = isZero || !hasTwinsApart(plan);
   certificate->covers_recomputation = isZero || !movesCasts(plan);
   return certificate;

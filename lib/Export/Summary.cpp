@@ -103,14 +103,16 @@ void etc::writeSummary(const fb::Plan &plan, llvm::raw_ostream &os) {
   if (s.zeroed_bytes())
     os << ", zeroes " << formatBytes(s.zeroed_bytes()) << " of new padding";
   const uint64_t relayed = plan::relayedBytes(index);
+  const plan::Exceptions exceptions = plan::exceptionsOf(plan);
   bool isLeast = s.bound_moved_bytes() == s.moved_bytes() &&
                  s.bound_internode_bytes() == s.internode_bytes();
   os << "\n  bound    " << formatBytes(s.bound_moved_bytes()) << ", "
      << formatBytes(s.bound_internode_bytes()) << " between nodes"
-     << describeExceptions(plan::exceptionsOf(plan)) << ": "
+     << describeExceptions(exceptions) << ": "
      << (isLeast ? "least of all role assignments"
                  : "no role assignment needs less of either")
-     << ", tied copies apart (dual certificates)\n";
+     << (exceptions.twins ? ", tied copies apart" : "")
+     << " (dual certificates)\n";
   if (const fb::Volumes *paper = s.paper_policy())
     os << "  paper    moves " << formatBytes(paper->moved_bytes()) << ", "
        << formatBytes(paper->internode_bytes())

@@ -55,8 +55,7 @@ static void measure(const fb::Plan &plan, uint32_t tp, const Rates &rates,
   row.microseconds = rates.microseconds(plan);
 }
 
-/// What all plans have in common, and the bounds. Those between nodes only hold
-/// without relays where a plan has none, so that the least of all holds.
+/// What all plans have in common, and the bounds.
 static void addPlan(const fb::Plan &plan, Frontier &frontier) {
   uint64_t internode = plan.summary()->bound_internode_bytes();
   bool isFirst = frontier.nodes == 0;

@@ -21,8 +21,7 @@ static PlanCost costOf(const fb::Plan &plan, const Rates &rates) {
 }
 
 /// Plans a choice. The bounds of the plan that gives nothing back hold for it
-/// as well, since a plan that avoids some nodes is a plan; but between nodes
-/// only without relays, where it has none.
+/// as well, since a plan that avoids some nodes is a plan.
 static void addChoice(MLIRContext &context, request::Request request,
                       const PlanOptions &options, const NodeSearch &search,
                       const NodeChoice &choice, WhichNodes &result) {

@@ -236,16 +236,14 @@ def check_bytes(case, world):
               f"{world.between_nodes} bytes between nodes by relays, {between} without them")
     else:
         check(world.between_nodes == between, f"{world.between_nodes} bytes between nodes, its roles lack {between}")
-    for what, least in case.bound.items():
-        if not relayed or what == "moved_bytes":
-            check(bound[what] == least, f"the bound of {what} is {bound[what]}, by exact assignments {least}")
-    if relayed:
-        # What enters a node may serve all devices there that need it, at best what most devices need.
-        least, left = 0, case.bound["internode_bytes"]
-        for sharing, needed in case.sharing:
-            least, left = least + min(left, needed) / sharing, left - min(left, needed)
-        check(case.bound["internode_bytes"] // max(request["cluster"]["nodes"]) - len(case.sharing)
-              <= bound["internode_bytes"] <= least, f"the bound between nodes is {bound['internode_bytes']}, not {least}")
+    check(bound["moved_bytes"] == case.bound["moved_bytes"],
+          f"the bound of moved_bytes is {bound['moved_bytes']}, by exact assignments {case.bound['moved_bytes']}")
+    # What enters a node may serve all devices there that need it, at best what most devices need.
+    least, left = 0, case.bound["internode_bytes"]
+    for sharing, needed in case.sharing:
+        least, left = least + min(left, needed) / sharing, left - min(left, needed)
+    check(case.bound["internode_bytes"] // max(request["cluster"]["nodes"]) - len(case.sharing)
+          <= bound["internode_bytes"] <= least, f"the bound between nodes is {bound['internode_bytes']}, not {least}")
     # The first objective decides, the second one among equals.
     order = 1 if case.options else -1
     found, least = (world.moved, between)[::order], (case.least, case.least_between)[::order]

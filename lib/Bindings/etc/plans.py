@@ -84,10 +84,9 @@ class Summary(_Figures):
     received them); of the busiest device: max_send_bytes,
     max_recv_bytes. `bound` has lower bounds over all assignments of
     roles, tied copies counted separately (moved_bytes, internode_bytes,
-    bottleneck_bytes; internode_bytes is for plans without relays if this plan has
-    none). `paper_policy` is what the paper's method moves, or None. peak_ratio and
-    peak_ratio_safe are the worst device's peak over max(prev, curr) in eager and safe
-    mode.
+    bottleneck_bytes). `paper_policy` is what the paper's method moves, or None.
+    peak_ratio and peak_ratio_safe are the worst device's peak over max(prev, curr) in
+    eager and safe mode.
     """
 
     moved_bytes: int
