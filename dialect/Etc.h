@@ -44,12 +44,16 @@ inline llvm::hash_code hash_value(Span span) {
 
 namespace etc {
 
-/// What a device held before, what it will hold, and what is under way.
+/// What a device held before, what it will hold, what it only passes on, and
+/// what is under way.
 struct PreviousState : mlir::SideEffects::Resource::Base<PreviousState> {
   llvm::StringRef getName() final { return "PreviousState"; }
 };
 struct CurrentState : mlir::SideEffects::Resource::Base<CurrentState> {
   llvm::StringRef getName() final { return "CurrentState"; }
+};
+struct TransitState : mlir::SideEffects::Resource::Base<TransitState> {
+  llvm::StringRef getName() final { return "TransitState"; }
 };
 struct Network : mlir::SideEffects::Resource::Base<Network> {
   llvm::StringRef getName() final { return "Network"; }

@@ -64,8 +64,9 @@ def Etc_RoundOp : Etc_Op<"round", [HasParent<"ProgramOp">, NoTerminator, SingleB
                                    NoRegionArguments, RecursiveMemoryEffects]> {
   let summary = "what a class of devices does in one globally numbered round";
   let description = [{
-    Within a round, current tensors that are first written in it are allocated; sends, refers, zeros and derives
-    read what earlier rounds left; receives land; after the acknowledgement, releases free previous state.
+    Within a round, current and transit tensors that are first written in it are allocated; sends, refers, zeros and
+    derives read what earlier rounds left; receives land; after the acknowledgement, releases free previous state and
+    what has been passed on.
   }];
   let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$index);
   let regions = (region SizedRegion<1>:$body);
@@ -75,6 +76,7 @@ def Etc_RoundOp : Etc_Op<"round", [HasParent<"ProgramOp">, NoTerminator, SingleB
 // What instructions read and write: each is there for its effect alone, and none is dead or the repetition of another.
 def Etc_PreviousState : Resource<"::etc::PreviousState">;
 def Etc_CurrentState : Resource<"::etc::CurrentState">;
+def Etc_TransitState : Resource<"::etc::TransitState">;
 def Etc_Network : Resource<"::etc::Network">;
 
 class Etc_InstructionOp<string mnemonic, list<Trait> traits = []>
@@ -88,9 +90,10 @@ class Etc_MessageOp<string mnemonic, string peer, list<MemoryEffect> effects>
                                    DeclareOpInterfaceMethods<Etc_TransferOpInterface, ["getPeer"]>]> {
   let arguments = (ins Etc_WorkloadArrayAttr:$wid, StrArrayAttr:$wt, Etc_DeviceType:$sid,
                        Etc_DeviceType:$did, UnitAttr:$tied,
-                       OptionalAttr<ConfinedAttr<I64Attr, [IntMinValue<1>]>>:$hop);
+                       OptionalAttr<ConfinedAttr<I64Attr, [IntMinValue<1>]>>:$hop, UnitAttr:$transit);
   let assemblyFormat = [{
-    custom<Workloads>($wid) custom<Types>($wt) $sid `to` $did (`of_twin` $tied^)? (`hop` $hop^)? attr-dict
+    custom<Workloads>($wid) custom<Types>($wt) $sid `to` $did (`of_twin` $tied^)? (`hop` $hop^)? (`transit` $transit^)?
+    attr-dict
   }];
   let extraClassDefinition = "::mlir::Value $cppClass::getPeer() { return " # peer # "(); }";
 }
@@ -104,26 +107,29 @@ class Etc_LocalOp<string mnemonic, list<MemoryEffect> effects>
 
 // A relay reads the current state.
 def Etc_SendOp : Etc_MessageOp<"send", "getDid", [MemRead<Etc_PreviousState>, MemRead<Etc_CurrentState>,
-                                                   MemWrite<Etc_Network>]> {
+                                                   MemRead<Etc_TransitState>, MemWrite<Etc_Network>]> {
   let summary = "sends workloads to another device";
   let description = [{
     Reads the previous state of `sid`. With `of_twin`, the ids name tied copies at the destination and the bytes come
     from the tensors they are tied to. With `hop`, it is a relay: it reads the current state, what arrived with one hop
-    less in an earlier round.
+    less in an earlier round; with `transit`, what arrived to be passed on only.
 
     Example:
 
     ```mlir
     etc.send [L4..7.a] [param, master] %self to %p1
     etc.send [L4..7.a] [param, master] %self to %p2 hop 1
+    etc.send [L4..7.b] [param, master] %self to %p2 hop 1 transit
     ```
   }];
 }
 
-def Etc_RecvOp : Etc_MessageOp<"recv", "getSid", [MemRead<Etc_Network>, MemWrite<Etc_CurrentState>]> {
+def Etc_RecvOp : Etc_MessageOp<"recv", "getSid", [MemRead<Etc_Network>, MemWrite<Etc_CurrentState>,
+                                                   MemWrite<Etc_TransitState>]> {
   let summary = "receives workloads from another device";
   let description = [{
-    Writes the current state of `did`. The peer's program holds the matching `etc.send`, of the same `hop`.
+    Writes the current state of `did`; with `transit`, memory that is freed when the bytes have been passed on. The
+    peer's program holds the matching `etc.send`, of the same `hop`.
 
     Example:
 
@@ -180,10 +186,12 @@ def Etc_DeriveOp : Etc_LocalOp<"derive", [MemRead<Etc_CurrentState>, MemWrite<Et
   }];
 }
 
-def Etc_ReleaseOp : Etc_LocalOp<"release", [MemFree<Etc_PreviousState>]> {
+def Etc_ReleaseOp : Etc_InstructionOp<"release", [MemoryEffects<[MemFree<Etc_PreviousState>, MemFree<Etc_TransitState>]>,
+                                                  DeclareOpInterfaceMethods<Etc_InstructionOpInterface>]> {
   let summary = "frees previous state, after the round's transfers are acknowledged";
   let description = [{
-    The ids name all that the device held of their tensors: previous state is released whole.
+    The ids name all that the device held of their tensors: previous state is released whole. With `transit`, they name
+    all that it received of them to be passed on, which is released when it has been.
 
     Example:
 
@@ -191,6 +199,8 @@ def Etc_ReleaseOp : Etc_LocalOp<"release", [MemFree<Etc_PreviousState>]> {
     etc.release [L4..7] [param] on %self
     ```
   }];
+  let arguments = (ins Etc_WorkloadArrayAttr:$wid, StrArrayAttr:$wt, Etc_DeviceType:$device, UnitAttr:$transit);
+  let assemblyFormat = "custom<Workloads>($wid) custom<Types>($wt) `on` $device (`transit` $transit^)? attr-dict";
 }
 
 #endif // ETC_DIALECT_INSTRUCTION_OPS_TD

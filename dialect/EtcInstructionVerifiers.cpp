@@ -99,6 +99,8 @@ static LogicalResult verifyTransfer(TransferOpInterface op, Value own,
 }
 
 LogicalResult SendOp::verify() {
+  if (getTransit() && !getHop())
+    return emitOpError("passes on what has arrived, expected a 'hop'");
   return verifyTransfer(*this, getSid(), "source");
 }
 LogicalResult RecvOp::verify() {

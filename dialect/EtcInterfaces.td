@@ -38,6 +38,8 @@ def Etc_TransferOpInterface : OpInterface<"TransferOpInterface", [Etc_Instructio
     InterfaceMethod<"Whether the bytes are read from the twin of a tied copy.", "bool", "getTied">,
     InterfaceMethod<"How often the bytes have been received before they are sent; none: they are of the previous state.",
                     "std::optional<uint64_t>", "getHop">,
+    InterfaceMethod<"Whether this end only passes the bytes on: they are not of its current state.", "bool",
+                    "getTransit">,
     InterfaceMethod<"The end that is not this program's own device.", "::mlir::Value", "getPeer">,
   ];
 }

@@ -74,14 +74,16 @@ def Etc_TransfersOp : Etc_ListOp<"transfers"> {
   let summary = "all that moves between devices";
   let description = [{
     Every demand as `etc.transfer`s, whole or in parts. Takes the place of `etc.demands`. A relay sends what it received: the
-    source of a transfer with `hop` receives some transfer with one hop less.
+    source of a transfer with `hop` receives some transfer with one hop less. A device that does not lack what it receives
+    only passes it on: it receives, and sends, in `transit`.
 
     Example:
 
     ```mlir
     etc.transfers {
       etc.transfer [L4..7.a] [param, master] from [1, 5] to [0, 4]
-      etc.transfer [L4..7.a] [param, master] from [0] to [2] hop 1
+      etc.transfer [L4..7.a] [param, master] from [0] to transit [3] hop 1
+      etc.transfer [L4..7.a] [param, master] from transit [3] to [2] hop 2
     }
     ```
   }];
@@ -92,8 +94,8 @@ def Etc_TransferOp : Etc_EntryOp<"transfer", "TransfersOp"> {
   let summary = "workloads that go from devices to others";
   let description = [{
     Entry i of `destinations` receives all of the workloads from entry i of `sources`. Without `hop` the source reads its
-    previous state; with it, the current state that arrived with one hop less. With `of_twin` the ids name tied
-    copies, which are read from the tensors that they are tied to.
+    previous state; with it, the current state that arrived with one hop less, or what arrived in transit. With `of_twin`
+    the ids name tied copies, which are read from the tensors that they are tied to.
 
     Example:
 
@@ -103,10 +105,11 @@ def Etc_TransferOp : Etc_EntryOp<"transfer", "TransfersOp"> {
   }];
   let arguments = (ins Etc_WorkloadArrayAttr:$wid, StrArrayAttr:$wt, DenseI64ArrayAttr:$sources,
                        DenseI64ArrayAttr:$destinations, UnitAttr:$tied,
-                       OptionalAttr<ConfinedAttr<I64Attr, [IntMinValue<1>]>>:$hop);
+                       OptionalAttr<ConfinedAttr<I64Attr, [IntMinValue<1>]>>:$hop,
+                       UnitAttr:$from_transit, UnitAttr:$to_transit);
   let assemblyFormat = [{
-    custom<Workloads>($wid) custom<Types>($wt) `from` $sources `to` $destinations (`of_twin` $tied^)? (`hop` $hop^)?
-    attr-dict
+    custom<Workloads>($wid) custom<Types>($wt) `from` (`transit` $from_transit^)? $sources
+    `to` (`transit` $to_transit^)? $destinations (`of_twin` $tied^)? (`hop` $hop^)? attr-dict
   }];
 }
 

@@ -63,22 +63,37 @@ LogicalResult TransferOp::verify() {
   if (getTied() && getHop())
     return emitOpError(
         "relays what arrived as the tied copy itself, expected no 'of_twin'");
+  if (getFromTransit() && !getHop())
+    return emitOpError("passes on what has arrived, expected a 'hop'");
   return success();
 }
 
-/// Who relays has received with one hop less.
+/// Who relays has received with one hop less, to keep it or in transit.
 LogicalResult TransfersOp::verifyRegions() {
-  llvm::DenseSet<std::pair<int64_t, int64_t>> received;
-  for (TransferOp op : getBody().getOps<TransferOp>())
+  using Use = std::tuple<int64_t, int64_t, int64_t>; // device, hop, in transit
+  llvm::DenseSet<Use> received, sent;
+  for (TransferOp op : getBody().getOps<TransferOp>()) {
+    const int64_t hop = op.getHop().value_or(0);
     for (int64_t device : op.getDestinations())
-      received.insert({device, op.getHop().value_or(0)});
-  for (TransferOp op : getBody().getOps<TransferOp>())
-    if (const int64_t hop = op.getHop().value_or(0))
-      for (int64_t device : op.getSources())
-        if (!received.contains({device, hop - 1}))
-          return op.emitOpError()
-                 << "device " << device << " relays with hop " << hop
-                 << ", but receives nothing with hop " << hop - 1;
+      received.insert(Use(device, hop, op.getToTransit()));
+    for (int64_t device : op.getSources())
+      sent.insert(Use(device, hop, op.getFromTransit()));
+  }
+  for (TransferOp op : getBody().getOps<TransferOp>()) {
+    const int64_t hop = op.getHop().value_or(0);
+    for (int64_t device : op.getSources())
+      if (hop > 0 &&
+          !received.contains(Use(device, hop - 1, op.getFromTransit())))
+        return op.emitOpError() << "device " << device << " relays with hop "
+                                << hop << ", but receives nothing "
+                                << (op.getFromTransit() ? "in transit " : "")
+                                << "with hop " << hop - 1;
+    for (int64_t device : op.getDestinations())
+      if (op.getToTransit() && !sent.contains(Use(device, hop + 1, true)))
+        return op.emitOpError()
+               << "device " << device << " receives in transit with hop " << hop
+               << ", but passes nothing on with hop " << hop + 1;
+  }
   return success();
 }
 

@@ -69,7 +69,7 @@ int64_t ItemFlow::sumDerivedWhole(unsigned type) const {
     if (!step.isDerive() || !step.isOf(type))
       continue;
     bool isWritten = llvm::any_of(steps, [&](const Step &other) {
-      return !other.isSend() && !other.isDerive() && other.isOf(type) &&
+      return other.writesMoved() && other.isOf(type) &&
              other.piece->tensor == step.piece->tensor;
     });
     elements += isWritten ? 0 : step.piece->size();
@@ -96,15 +96,33 @@ unsigned ItemFlow::getLastHop(unsigned type) const {
 unsigned ItemFlow::findFirstHop(unsigned type) const {
   std::optional<unsigned> first;
   for (const Step &step : steps)
-    if (!step.isSend() && !step.isDerive() && step.isOf(type))
+    if (step.writesMoved() && step.isOf(type))
       first = std::min(first.value_or(step.getHop()), step.getHop());
   return first.value_or(0);
+}
+
+ItemFlow::Passing ItemFlow::findPassing(unsigned type) const {
+  Passing passing;
+  for (const Step &step : steps) {
+    if (!step.isTransit() || !step.isOf(type))
+      continue;
+    if (step.isSend()) {
+      passing.last = std::max(passing.last, step.getHop());
+      continue;
+    }
+    passing.first = passing.elements == 0
+                        ? step.getHop()
+                        : std::min(passing.first, step.getHop());
+    passing.elements += step.piece->size();
+  }
+  return passing;
 }
 
 void ItemFlow::close(unsigned types) {
   for (unsigned type = 0; type < types; ++type) {
     firstHop.push_back(findFirstHop(type));
     derivedWhole.push_back(sumDerivedWhole(type));
+    passing.push_back(findPassing(type));
   }
 }
 

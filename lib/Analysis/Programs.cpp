@@ -99,7 +99,8 @@ void DevicePrograms::addProgram(const Behaviour &behaviour, Members &members) {
       program.instructions.push_back(
           {exchange.receives ? Action::Recv : Action::Send, transfer.tied,
            transfer.hop, static_cast<unsigned>(peer + 1), transfer.types,
-           transfer.pieces});
+           transfer.pieces,
+           exchange.receives ? transfer.toTransit : transfer.fromTransit});
     }
   program.devices.push_back(std::move(members.devices));
   for (SmallVector<int64_t> &peer : members.peers)

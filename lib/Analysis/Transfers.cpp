@@ -19,6 +19,7 @@ TransferTable::TransferTable(MigrationOp migration, AnalysisManager &analyses) {
     llvm::SmallBitVector types = table.getTypes(op.getWt());
     transfers.push_back({table.expand(op.getWid(), types), types, op.getTied(),
                          static_cast<unsigned>(op.getHop().value_or(0)),
+                         op.getFromTransit(), op.getToTransit(),
                          op.getSources(), op.getDestinations()});
   }
 }
@@ -36,7 +37,8 @@ void TransferTable::addDemands(DemandsOp demands, AnalysisManager &analyses) {
     const auto &sources =
         firstHolders.emplace_back(all.size(), *llvm::min_element(holders));
     transfers.push_back({table.expand(op.getWid(), types), types, op.getTied(),
-                         /*hop=*/0, sources, all});
+                         /*hop=*/0, /*fromTransit=*/false, /*toTransit=*/false,
+                         sources, all});
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include "PlanCertificates.h"
 #include "PlanResources.h"
+#include "PlanRoles.h"
 #include "PlanTables.h"
 #include "dialect/ModelName.h"
 #include "etc/Export/Export.h"
@@ -31,7 +32,9 @@ private:
   void writeProgram(ProgramOp program);
   void writeRound(RoundOp op, fb::RoundT &round);
   void writeInstruction(InstructionOpInterface op, std::vector<fb::Op> &ops);
+  void listShards(ArrayAttr wid, ArrayAttr wt, std::vector<uint32_t> &list);
   void listShards();
+  void listTransit(ProgramOp program, fb::ProgramT &entry);
   std::vector<uint32_t> findShards(Side side,
                                    std::optional<RoleAttr> role) const;
   void account(ProgramOp program, const fb::ProgramT &entry);
@@ -77,34 +80,6 @@ static std::vector<uint32_t> toUnsigned(Range &&values) {
 // The world
 //===----------------------------------------------------------------------===//
 
-static std::unique_ptr<fb::ConfigurationT>
-configurationOf(ParallelAttr parallel) {
-  auto configuration = std::make_unique<fb::ConfigurationT>();
-  configuration->pp = parallel.getPp();
-  configuration->tp = parallel.getTp();
-  configuration->dp = parallel.getDp();
-  configuration->cp = parallel.getCp();
-  configuration->ep = parallel.getEp();
-  configuration->etp = parallel.getEtp();
-  configuration->vpp = parallel.getVpp();
-  if (parallel.getPpBeforeDp())
-    configuration->order = fb::RankOrder::tp_cp_ep_pp_dp;
-  configuration->stages = toUnsigned(parallel.getStages());
-  configuration->zero1 = parallel.getZero1();
-  configuration->bucket_elements = parallel.getBucketSize();
-  configuration->mtp_stage = parallel.getMtpStage();
-  configuration->inventory = parallel.getInventory();
-  configuration->fsdp = parallel.getFsdp();
-  return configuration;
-}
-
-static std::unique_ptr<fb::Role> roleOf(std::optional<RoleAttr> role) {
-  if (!role)
-    return nullptr;
-  return std::make_unique<fb::Role>(role->getStage(), role->getSlot(),
-                                    role->getReplica());
-}
-
 void PlanExporter::writeWorld(PlacementOp placement) {
   plan.model = getModelName(migration).str();
   plan.vocab = migration.getVocab().value_or(0);
@@ -141,13 +116,16 @@ void PlanExporter::writeInstruction(InstructionOpInterface op,
                                     std::vector<fb::Op> &ops) {
   fb::OpKind kind = kindOf(op);
   uint32_t peer = 0;
-  bool tied = false, relays = false;
+  bool tied = false, relays = false, transit = false;
   if (auto transfer = dyn_cast<TransferOpInterface>(op.getOperation())) {
     peer = cast<BlockArgument>(transfer.getPeer()).getArgNumber() - 1;
     tied = transfer.getTied();
-    relays = kind == fb::OpKind::send && transfer.getHop();
+    transit = transfer.getTransit();
+    relays = kind == fb::OpKind::send && transfer.getHop() && !transit;
   } else if (auto refer = dyn_cast<ReferOp>(op.getOperation())) {
     tied = refer.getTied();
+  } else if (auto release = dyn_cast<ReleaseOp>(op.getOperation())) {
+    transit = release.getTransit();
   }
   const llvm::SmallBitVector types = table.getTypes(op.getWt());
   for (const Piece &piece : table.expand(op.getWid(), types)) {
@@ -159,8 +137,7 @@ void PlanExporter::writeInstruction(InstructionOpInterface op,
       if (kind == fb::OpKind::derive)
         source = tables.getTensor(
             piece, *table.getDerivationSource(piece.tensor, type));
-      ops.push_back(
-          fb::Op(kind, relays, /*transit=*/false, peer, tensor, source, box));
+      ops.push_back(fb::Op(kind, relays, transit, peer, tensor, source, box));
     }
   }
 }
@@ -170,32 +147,50 @@ void PlanExporter::writeRound(RoundOp op, fb::RoundT &round) {
   for (auto instruction : op.getBody().getOps<InstructionOpInterface>())
     writeInstruction(instruction, round.ops);
   llvm::stable_sort(round.ops, [&](const fb::Op &a, const fb::Op &b) {
-    const auto aKey = std::tuple(a.kind(), a.peer(), a.tensor()),
-               bKey = std::tuple(b.kind(), b.peer(), b.tensor());
+    // Only releases of one tensor may differ in the last.
+    auto keyOf = [](const fb::Op &op) {
+      return std::tuple(op.kind(), op.peer(), op.tensor(),
+                        op.kind() == fb::OpKind::release && op.transit());
+    };
+    const auto aKey = keyOf(a), bKey = keyOf(b);
     return aKey != bKey ? aKey < bKey : boxOf(a) < boxOf(b);
   });
   // A shard of several boxes is released once.
   auto last = std::unique(
       round.ops.begin(), round.ops.end(), [](const fb::Op &a, const fb::Op &b) {
         return a.kind() == fb::OpKind::release && b.kind() == a.kind() &&
-               b.tensor() == a.tensor();
+               b.tensor() == a.tensor() && b.transit() == a.transit();
       });
   round.ops.erase(last, round.ops.end());
 }
 
-void PlanExporter::listShards() {
-  for (WorkloadOp workload : migration.getOps<WorkloadOp>()) {
-    auto types = table.getTypes(workload.getWt().value_or(ArrayAttr()));
-    SmallVector<Piece> pieces = table.expand(workload.getWid(), types);
-    llvm::sort(pieces);
-    auto &list = shardsOf[{workload.getSide(), workload.getRole()}];
-    for (ArrayRef<Piece> rest = pieces; !rest.empty();) {
-      ArrayRef<Piece> shard = rest.take_while(
-          [&](const Piece &piece) { return piece.isOfSame(rest.front()); });
-      rest = rest.drop_front(shard.size());
-      tables.listShards(shard, types, list);
-    }
+void PlanExporter::listShards(ArrayAttr wid, ArrayAttr wt,
+                              std::vector<uint32_t> &list) {
+  const llvm::SmallBitVector types = table.getTypes(wt);
+  SmallVector<Piece> pieces = table.expand(wid, types);
+  llvm::sort(pieces);
+  for (ArrayRef<Piece> rest = pieces; !rest.empty();) {
+    ArrayRef<Piece> shard = rest.take_while(
+        [&](const Piece &piece) { return piece.isOfSame(rest.front()); });
+    rest = rest.drop_front(shard.size());
+    tables.listShards(shard, types, list);
   }
+}
+
+void PlanExporter::listShards() {
+  for (WorkloadOp workload : migration.getOps<WorkloadOp>())
+    listShards(workload.getWid(), workload.getWt().value_or(ArrayAttr()),
+               shardsOf[{workload.getSide(), workload.getRole()}]);
+}
+
+/// What a program passes on is what it releases of it.
+void PlanExporter::listTransit(ProgramOp program, fb::ProgramT &entry) {
+  program.walk([&](ReleaseOp release) {
+    if (release.getTransit())
+      listShards(release.getWid(), release.getWt(), entry.transit_shards);
+  });
+  if (!entry.transit_shards.empty())
+    plan.features |= plan::kTransitFeature;
 }
 
 /// What its pool shares, and its range.
@@ -226,6 +221,7 @@ void PlanExporter::writeProgram(ProgramOp program) {
   }
   entry->prev_shards = findShards(Side::Prev, program.getPrev());
   entry->curr_shards = findShards(Side::Curr, program.getCurr());
+  listTransit(program, *entry);
   for (RoundOp round : program.getBody().getOps<RoundOp>()) {
     while (entry->rounds.size() <= round.getIndex())
       entry->rounds.push_back(std::make_unique<fb::RoundT>());
@@ -258,7 +254,7 @@ void PlanExporter::accountRound(ProgramOp program, const fb::RoundT &round,
     uint64_t bytes = bytesOf(op);
     bool isNeeded =
         op.kind() == fb::OpKind::recv || op.kind() == fb::OpKind::refer;
-    if (isNeeded && !plan.tensors[op.tensor()]->is_derived)
+    if (isNeeded && !op.transit() && !plan.tensors[op.tensor()]->is_derived)
       needed += bytes * replicas;
     switch (op.kind()) {
     case fb::OpKind::send:
@@ -267,6 +263,7 @@ void PlanExporter::accountRound(ProgramOp program, const fb::RoundT &round,
     case fb::OpKind::recv:
       receivedNow += bytes;
       fromPeer[op.peer() + 1] += bytes;
+      summary.transit_bytes += op.transit() ? bytes * replicas : 0;
       break;
     case fb::OpKind::refer:
       summary.kept_bytes += bytes * replicas;

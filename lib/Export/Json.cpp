@@ -62,8 +62,10 @@ static int64_t positionOf(uint32_t number, const std::vector<uint32_t> &in) {
 }
 
 void JsonWriter::nameOf(const fb::Program &program) {
-  for (const auto *shards : {program.prev_shards(), program.curr_shards()})
-    namedShards.insert(namedShards.end(), shards->begin(), shards->end());
+  for (const auto *shards :
+       {program.prev_shards(), program.curr_shards(), program.transit_shards()})
+    if (shards)
+      namedShards.insert(namedShards.end(), shards->begin(), shards->end());
   for (const fb::Round *round : *program.rounds())
     for (const fb::Op *op : *round->ops())
       namedTensors.insert(namedTensors.end(), {op->tensor(), op->source()});
@@ -187,6 +189,13 @@ Json JsonWriter::shards() const {
   return result;
 }
 
+/// Which end of an op is in transit: what it reads, writes or frees.
+static const char *transitEnd(fb::OpKind kind) {
+  if (kind == fb::OpKind::release)
+    return "of";
+  return kind == fb::OpKind::send ? "from" : "to";
+}
+
 Json JsonWriter::op(const fb::Op &op, uint32_t program,
                     uint32_t replica) const {
   Json entry = {{"op", fb::EnumNameOpKind(op.kind())}};
@@ -202,6 +211,8 @@ Json JsonWriter::op(const fb::Op &op, uint32_t program,
     entry["box"] = boxJson(index.opBox(op));
   if (op.from_curr())
     entry["from"] = "curr";
+  if (op.transit())
+    entry[transitEnd(op.kind())] = "transit";
   return entry;
 }
 
@@ -215,10 +226,13 @@ Json JsonWriter::device(uint32_t rank) const {
       ops.push_back(op(*each, program, replica));
     rounds.push_back(std::move(ops));
   }
-  return {{"device", index.device(rank)},
-          {"prev", positions(*entry.prev_shards(), namedShards)},
-          {"curr", positions(*entry.curr_shards(), namedShards)},
-          {"rounds", std::move(rounds)}};
+  Json device = {{"device", index.device(rank)},
+                 {"prev", positions(*entry.prev_shards(), namedShards)},
+                 {"curr", positions(*entry.curr_shards(), namedShards)},
+                 {"rounds", std::move(rounds)}};
+  if (entry.transit_shards())
+    device["transit"] = positions(*entry.transit_shards(), namedShards);
+  return device;
 }
 
 Json JsonWriter::deviceList() const {

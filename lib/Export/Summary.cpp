@@ -82,8 +82,8 @@ void etc::writeSummary(const fb::Plan &plan, llvm::raw_ostream &os) {
   plan::PlanIndex index(plan);
   const fb::Summary &s = *plan.summary();
   plan::PeakRatios ratios = plan::peakRatios(index);
-  uint64_t held =
-      s.moved_bytes() + s.kept_bytes() + s.zeroed_bytes() + s.derived_bytes();
+  const uint64_t stays = s.moved_bytes() - s.transit_bytes();
+  uint64_t held = stays + s.kept_bytes() + s.zeroed_bytes() + s.derived_bytes();
   auto share = [&](uint64_t bytes) {
     return held ? 100.0 * bytes / held : 0.0;
   };
@@ -93,9 +93,9 @@ void etc::writeSummary(const fb::Plan &plan, llvm::raw_ostream &os) {
      << " -> " << plan::worldOf(*plan.curr()) << " devices, "
      << nodesInUse(plan, index) << " of " << plan.nodes()->size()
      << " nodes in use\n";
-  os << "  moves    " << formatBytes(s.moved_bytes()) << " of "
-     << formatBytes(held) << llvm::format(" (%.1f%%)", share(s.moved_bytes()))
-     << ", " << formatBytes(s.internode_bytes()) << " between nodes\n";
+  os << "  moves    " << formatBytes(stays) << " of " << formatBytes(held)
+     << llvm::format(" (%.1f%%)", share(stays)) << ", "
+     << formatBytes(s.internode_bytes()) << " between nodes\n";
   os << "  keeps    " << formatBytes(s.kept_bytes())
      << llvm::format(" (%.1f%%)", share(s.kept_bytes())) << " in place";
   if (s.derived_bytes())
@@ -104,7 +104,7 @@ void etc::writeSummary(const fb::Plan &plan, llvm::raw_ostream &os) {
     os << ", zeroes " << formatBytes(s.zeroed_bytes()) << " of new padding";
   const uint64_t relayed = plan::relayedBytes(index);
   const plan::Exceptions exceptions = plan::exceptionsOf(plan);
-  bool isLeast = s.bound_moved_bytes() == s.moved_bytes() &&
+  bool isLeast = s.bound_moved_bytes() == stays &&
                  s.bound_internode_bytes() == s.internode_bytes();
   os << "\n  bound    " << formatBytes(s.bound_moved_bytes()) << ", "
      << formatBytes(s.bound_internode_bytes()) << " between nodes"
@@ -124,6 +124,9 @@ void etc::writeSummary(const fb::Plan &plan, llvm::raw_ostream &os) {
   if (relayed)
     os << "  relays   pass on " << formatBytes(relayed)
        << " that they have just received\n";
+  if (s.transit_bytes())
+    os << "  transit  " << formatBytes(s.transit_bytes())
+       << " go through devices that do not keep them\n";
   os << "  memory   peak " << formatBytes(highestPeak(plan))
      << llvm::format(", %.4f x max(prev, curr) at worst; %.4f x in safe mode\n",
                      ratios.peak, ratios.peakSafe);

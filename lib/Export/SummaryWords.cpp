@@ -34,8 +34,11 @@ static constexpr SummaryWord table[] = {
     {"least", "The time that no sources, relays or rounds go below for the "
               "roles of this plan, and why: bytes that have to cross the "
               "border of some devices, and what can carry them."},
-    {"relays", "What devices pass on after they have received it, and keep "
-               "themselves: it is a part of \"moves\"."},
+    {"relays", "What devices pass on after they have received it. What they "
+               "keep themselves is a part of \"moves\"; see \"transit\"."},
+    {"transit", "What goes through devices that neither need nor keep it, "
+                "because their links and NICs are free. \"moves\" does not "
+                "count it."},
     {"memory", "The most bytes of state and staging that a device holds at "
                "once. The ratio is the worst over all devices, of that peak "
                "over the larger of the device's two states. In safe mode the "

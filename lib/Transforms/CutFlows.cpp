@@ -59,9 +59,10 @@ Unit &Cutter::addUnit(unsigned item, const Portion &portion) {
   unit.touches.reserve(flows.getFlows(item).size());
   for (const ItemFlow &flow : flows.getFlows(item))
     unit.touches.push_back(
-        {static_cast<int32_t>(flow.program), flow.getAllocated(portion) * size,
-         flow.getReleased(portion) * size, flow.getSent(portion) * size,
-         flow.getReceived(portion) * size});
+        {static_cast<int32_t>(flow.program),
+         (flow.getAllocated(portion) + flow.getArrived(portion)) * size,
+         (flow.getReleased(portion) + flow.getPassedOn(portion)) * size,
+         flow.getSent(portion) * size, flow.getReceived(portion) * size});
   return unit;
 }
 

@@ -5,13 +5,18 @@
 using namespace etc;
 using namespace mlir;
 
-/// The order of the release that ends a round.
-static constexpr unsigned releaseOrder = ~0u;
+/// The order of the releases that end a round.
+static constexpr unsigned releaseOrder = ~0u, passedOnOrder = ~0u - 1;
+
+static Instruction makeRelease(bool transit) {
+  return {Action::Release, /*tied=*/false, /*hop=*/0, /*peer=*/0, {}, {},
+          transit};
+}
 
 RoundWriter::RoundWriter(const ProgramFlows &flows,
                          ArrayRef<DeviceProgram> programs)
     : flows(flows), programs(programs), folded(flows.getTable()),
-      shares(programs.size()), bytes(programs.size()), bound(programs.size()) {}
+      shares(programs.size()), bytes(programs.size()) {}
 
 const Piece *RoundWriter::findPart(const Step &step, const Portion &portion) {
   if (!step.isTransfer() || portion.chunks == 1)
@@ -41,18 +46,22 @@ void RoundWriter::add(unsigned item, const Portion &portion, int64_t round) {
     account.received += flow.getReceived(portion) * size;
     account.allocated += flow.getAllocated(portion) * size;
     account.released += flow.getReleased(portion) * size;
+    account.arrived += flow.getArrived(portion) * size;
+    account.passedOn += flow.getPassedOn(portion) * size;
     for (const Step &step : flow.steps) {
       if (!isIn(step, portion))
         continue;
       const Piece *part = findPart(step, portion);
       if (part->size() > 0)
         list.push_back({step.binds ? 0 : round, step.order, type, part});
-      if (step.binds)
-        bound[flow.program] += step.piece->size() * size;
     }
     if (portion.isLast())
       for (const Piece &piece : flow.releasedPieces)
         list.push_back({round, releaseOrder, type, &piece});
+    if (flow.getPassedOn(portion) > 0)
+      for (const Step &step : flow.steps)
+        if (step.isRecv() && step.isTransit() && step.isOf(type))
+          list.push_back({round, passedOnOrder, type, step.piece});
   }
 }
 
@@ -63,22 +72,19 @@ static ArrayRef<T> takeAlike(ArrayRef<T> list, KeyFn key) {
       [&](const T &element) { return key(element) == key(list.front()); });
 }
 
-/// Null is the release that ends a round.
 static void createOp(OpBuilder &builder, ProgramOp program,
-                     const Instruction *instruction, ArrayAttr ids,
+                     const Instruction &instruction, ArrayAttr ids,
                      ArrayAttr types) {
   const Location loc = program.getLoc();
   Value self = program.getSelf();
-  if (!instruction) {
-    ReleaseOp::create(builder, loc, ids, types, self);
+  Value peer = program.getBody().getArgument(instruction.peer);
+  IntegerAttr hop = instruction.hop ? builder.getI64IntegerAttr(instruction.hop)
+                                    : IntegerAttr();
+  const bool tied = instruction.tied, transit = instruction.transit;
+  switch (instruction.action) {
+  case Action::Release:
+    ReleaseOp::create(builder, loc, ids, types, self, transit);
     return;
-  }
-  Value peer = program.getBody().getArgument(instruction->peer);
-  IntegerAttr hop = instruction->hop
-                        ? builder.getI64IntegerAttr(instruction->hop)
-                        : IntegerAttr();
-  const bool tied = instruction->tied;
-  switch (instruction->action) {
   case Action::Refer:
     ReferOp::create(builder, loc, ids, types, self, tied);
     return;
@@ -89,17 +95,17 @@ static void createOp(OpBuilder &builder, ProgramOp program,
     ZeroOp::create(builder, loc, ids, types, self);
     return;
   case Action::Send:
-    SendOp::create(builder, loc, ids, types, self, peer, tied, hop);
+    SendOp::create(builder, loc, ids, types, self, peer, tied, hop, transit);
     return;
   case Action::Recv:
-    RecvOp::create(builder, loc, ids, types, peer, self, tied, hop);
+    RecvOp::create(builder, loc, ids, types, peer, self, tied, hop, transit);
     return;
   }
 }
 
 /// One instruction for all types that do the same.
 void RoundWriter::writeStep(OpBuilder &builder, ProgramOp program,
-                            const Instruction *instruction,
+                            const Instruction &instruction,
                             ArrayRef<Share> shares) {
   SmallVector<std::pair<FoldedIds::Pieces, llvm::SmallBitVector>> alike;
   for (ArrayRef<Share> rest = shares; !rest.empty();) {
@@ -146,8 +152,11 @@ void RoundWriter::write(unsigned index, ProgramOp op) {
       round = RoundOp::create(builder, op.getLoc(), number);
       builder.setInsertionPointToEnd(&round.getBody().emplaceBlock());
     }
+    const bool isRelease = order >= passedOnOrder;
     writeStep(builder, op,
-              order == releaseOrder ? nullptr : &instructions[order], step);
+              isRelease ? makeRelease(order == passedOnOrder)
+                        : instructions[order],
+              step);
   }
   shares[index] = {}; // its memory serves the next one
   statePeaks(index, op);
@@ -156,15 +165,20 @@ void RoundWriter::write(unsigned index, ProgramOp op) {
 void RoundWriter::statePeaks(unsigned index, ProgramOp op) {
   const ProgramMemory &memory = flows.getMemories()[index];
   int64_t live = memory.prev, peak = memory.prev, sent = 0, received = 0;
+  // In safe mode nothing previous is released.
+  int64_t liveSafe = memory.prev, peakSafe = memory.prev;
   for (const Bytes &round : bytes[index]) {
-    live += round.allocated;
+    live += round.allocated + round.arrived;
+    liveSafe += round.allocated + round.arrived;
     peak = std::max(peak, live);
-    live -= round.released;
+    peakSafe = std::max(peakSafe, liveSafe);
+    live -= round.released + round.passedOn;
+    liveSafe -= round.passedOn;
     sent = std::max(sent, round.sent);
     received = std::max(received, round.received);
   }
   op.setSendSlab(sent);
   op.setRecvSlab(received);
   op.setPeak(peak + sent + received);
-  op.setPeakSafe(memory.prev + memory.curr - bound[index] + sent + received);
+  op.setPeakSafe(peakSafe + sent + received);
 }

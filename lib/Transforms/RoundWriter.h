@@ -35,10 +35,11 @@ private:
   /// Bytes of one round.
   struct Bytes {
     int64_t allocated = 0, released = 0, sent = 0, received = 0;
+    int64_t arrived = 0, passedOn = 0; ///< what does not stay
   };
   const Piece *findPart(const Step &step, const Portion &portion);
   void writeStep(mlir::OpBuilder &builder, ProgramOp program,
-                 const Instruction *instruction, llvm::ArrayRef<Share> shares);
+                 const Instruction &instruction, llvm::ArrayRef<Share> shares);
   void statePeaks(unsigned index, ProgramOp op);
 
   const ProgramFlows &flows;
@@ -47,7 +48,6 @@ private:
   std::vector<std::vector<Share>> shares; ///< [program]
   std::deque<Piece> parts; ///< of what is cut; all else is a piece of `flows`
   llvm::SmallVector<llvm::SmallVector<Bytes>> bytes; ///< [program][round]
-  llvm::SmallVector<int64_t> bound;                  ///< [program] bytes
 };
 
 } // namespace etc

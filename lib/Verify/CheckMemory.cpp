@@ -11,19 +11,35 @@ struct Footprint {
   explicit Footprint(const Replay &replay);
 
   /// Live bytes, eager or safe, without slabs.
-  int64_t getPeak() const;
-  int64_t getSafePeak() const { return held + allocated; }
+  int64_t getPeak(bool isSafe) const;
 
-  int64_t held = 0;                                  ///< before the migration
-  int64_t allocated = 0;                             ///< in all rounds
-  SmallVector<int64_t> taken, freed, sent, received; ///< [round]
+  int64_t held = 0; ///< before the migration
+  /// By round; what is passed on is freed in safe mode, too.
+  SmallVector<int64_t> taken, freed, passedOn, sent, received;
+
+private:
+  void addTransit(const Replay &replay);
 };
 } // namespace
+
+/// What is passed on is allocated in the round that receives the first of it.
+void Footprint::addTransit(const Replay &replay) {
+  for (const auto &[key, transit] : replay.getTransits()) {
+    int64_t bytes = 0, first = replay.getRounds();
+    for (const Access &release : transit.releases)
+      bytes += replay.bytesOf(release.piece, std::get<0>(key));
+    for (const Access &write : transit.writes)
+      first = std::min(first, write.round);
+    taken[first] += bytes;
+    passedOn[transit.getReleased()] += bytes;
+  }
+}
 
 /// A tensor is allocated in the round that writes it first, whole.
 Footprint::Footprint(const Replay &replay)
     : taken(replay.getRounds()), freed(replay.getRounds()),
-      sent(replay.getRounds()), received(replay.getRounds()) {
+      passedOn(replay.getRounds()), sent(replay.getRounds()),
+      received(replay.getRounds()) {
   const TensorTable &table = replay.getTable();
   for (const Piece &piece : replay.getPrev())
     for (unsigned type : table.getTypes(piece.tensor).set_bits()) {
@@ -43,8 +59,8 @@ Footprint::Footprint(const Replay &replay)
       for (const Access &write : shard.writes)
         first = std::min(first, write.round);
       taken[first] += bytes;
-      allocated += bytes;
     }
+  addTransit(replay);
   const Exchanges &exchanges = replay.getExchanges();
   for (auto [messages, bytes] :
        {std::pair(&exchanges.sends, &sent), {&exchanges.recvs, &received}})
@@ -53,12 +69,12 @@ Footprint::Footprint(const Replay &replay)
         (*bytes)[message.round] += replay.bytesOf(message.piece, message.type);
 }
 
-int64_t Footprint::getPeak() const {
+int64_t Footprint::getPeak(bool isSafe) const {
   int64_t live = held, peak = held;
-  for (auto [takes, frees] : llvm::zip_equal(taken, freed)) {
+  for (auto [takes, frees, passes] : llvm::zip_equal(taken, freed, passedOn)) {
     live += takes;
     peak = std::max(peak, live);
-    live -= frees;
+    live -= passes + (isSafe ? 0 : frees);
   }
   return peak;
 }
@@ -85,10 +101,11 @@ LogicalResult etc::checkMemory(const Replay &replay) {
   };
   if (failed(expect("send slab", program.getSendSlab(), sendSlab)) ||
       failed(expect("receive slab", program.getRecvSlab(), recvSlab)) ||
-      failed(expect("peak", program.getPeak(), footprint.getPeak() + slabs)))
+      failed(expect("peak", program.getPeak(),
+                    footprint.getPeak(/*isSafe=*/false) + slabs)))
     return failure();
   return expect("safe peak", program.getPeakSafe(),
-                footprint.getSafePeak() + slabs);
+                footprint.getPeak(/*isSafe=*/true) + slabs);
 }
 
 /// Bytes of all types.

@@ -16,7 +16,7 @@ static int64_t receivedBytes(const TensorTable &table,
 }
 
 /// The bytes that the programs keep on the device, or on the node, where relays
-/// have brought none of them.
+/// have brought none of them. What is passed on is not kept.
 static int64_t keptBytes(const PlanUnderTest &plan,
                          ArrayRef<Exchanges> exchanges, Level level) {
   int64_t kept = 0;
@@ -27,7 +27,8 @@ static int64_t keptBytes(const PlanUnderTest &plan,
       continue;
     for (BlockArgument peer : program.getBody().getArguments().drop_front()) {
       const int64_t bytes =
-          receivedBytes(plan.table, exchange.recvs[peer.getArgNumber()]);
+          receivedBytes(plan.table, exchange.recvs[peer.getArgNumber()]) -
+          exchange.passedBytes[peer.getArgNumber()];
       for (auto [self, other] :
            llvm::zip_equal(program.getDevices(), program.getDevices(peer)))
         kept += plan.nodeOf[self] == plan.nodeOf[other] ? bytes : 0;

@@ -42,6 +42,7 @@ Replay::Replay(ProgramOp program, const TensorTable &table,
   shards.reserve((prev.size() + curr.size()) * table.getTypeCount());
   exchanges.sends.resize(program.getBindings().size());
   exchanges.recvs.resize(program.getBindings().size());
+  exchanges.passedBytes.resize(program.getBindings().size());
   for (RoundOp round : program.getBody().getOps<RoundOp>()) {
     for (auto instruction : round.getBody().getOps<InstructionOpInterface>())
       add(instruction, round.getIndex());
@@ -67,8 +68,13 @@ void Replay::addPiece(InstructionOpInterface op, int64_t round, unsigned type,
                       const Piece &piece) {
   if (auto transfer = dyn_cast<TransferOpInterface>(op.getOperation()))
     return addTransfer(transfer, round, type, piece);
+  auto release = dyn_cast<ReleaseOp>(op.getOperation());
+  if (release && release.getTransit()) {
+    transits[keyOf(type, piece)].releases.push_back({piece, round, op});
+    return;
+  }
   Shard &shard = shards[keyOf(type, piece)];
-  if (isa<ReleaseOp>(op.getOperation())) {
+  if (release) {
     shard.releases.push_back({piece, round, op});
     return;
   }
@@ -88,6 +94,13 @@ void Replay::addTransfer(TransferOpInterface transfer, int64_t round,
   const int64_t hop = transfer.getHop().value_or(0);
   (isSend ? exchanges.sends : exchanges.recvs)[peer].push_back(
       {round, type, piece, transfer.getTied(), hop});
+  if (transfer.getTransit()) {
+    Transit &transit = transits[keyOf(type, piece)];
+    (isSend ? transit.reads : transit.writes).push_back({piece, round, op});
+    if (!isSend && hop == 0)
+      exchanges.passedBytes[peer] += bytesOf(piece, type);
+    return;
+  }
   if (!isSend)
     shards[keyOf(type, piece)].writes.push_back({piece, round, op});
   else if (hop > 0)

@@ -29,6 +29,8 @@ struct Message {
 struct Exchanges {
   /// By the argument of the peer, sorted.
   llvm::SmallVector<llvm::SmallVector<Message>> sends, recvs;
+  /// Bytes that arrive in transit from where they were before, by argument.
+  llvm::SmallVector<int64_t> passedBytes;
   /// Bytes of the current role that are kept without a transfer, of the types
   /// that move.
   int64_t keptBytes = 0;
@@ -41,6 +43,14 @@ struct Access {
   InstructionOpInterface op;
   /// Of a read, whether it is of a twin: the piece is named as that.
   bool isTied = false;
+};
+
+/// What a device receives of a tensor to pass it on: its receives, its sends
+/// and the release, whose ids name all of it.
+struct Transit {
+  std::vector<Access> writes, reads, releases;
+
+  int64_t getReleased() const { return releases.front().round; }
 };
 
 /// One tensor of one layer and expert in one type, on a device of a program.
@@ -81,6 +91,7 @@ public:
   int64_t getRounds() const { return rounds; }
 
   const llvm::MapVector<Key, Shard> &getShards() const { return shards; }
+  const llvm::MapVector<Key, Transit> &getTransits() const { return transits; }
   /// Nothing is done to a shard that is not listed.
   const Shard &getShard(unsigned type, const Piece &piece) const;
   /// Whether all of a piece was written before a round. V3 says that writes are
@@ -114,6 +125,7 @@ private:
   llvm::ArrayRef<Piece> prev, curr;
   int64_t rounds = 0;
   llvm::MapVector<Key, Shard> shards;
+  llvm::MapVector<Key, Transit> transits;
   Exchanges exchanges;
 };
 

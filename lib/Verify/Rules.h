@@ -88,6 +88,9 @@ mlir::LogicalResult checkCoverage(const Replay &replay);
 /// or, of a relay, received in an earlier round. Shards are released once and
 /// whole.
 mlir::LogicalResult checkLiveness(const Replay &replay);
+/// V4, of what a device passes on without keeping it: all of it is received
+/// once, sent on in later rounds, and released behind that.
+mlir::LogicalResult checkTransit(const Replay &replay);
 /// V5: what is derived comes behind all of its source.
 mlir::LogicalResult checkDerivations(const Replay &replay);
 /// V6: only what the previous state has nowhere begins as zeroes.

@@ -26,8 +26,8 @@ PlanUnderTest::PlanUnderTest(MigrationOp migration)
 /// The rules of one program. Those that follow V3 take every element as written
 /// once.
 static LogicalResult checkProgram(const Replay &replay) {
-  for (auto check : {checkLiveness, checkDerivations, checkCoverage,
-                     checkZeroes, checkMemory, checkBudget})
+  for (auto check : {checkLiveness, checkTransit, checkDerivations,
+                     checkCoverage, checkZeroes, checkMemory, checkBudget})
     if (failed(check(replay)))
       return failure();
   return success();

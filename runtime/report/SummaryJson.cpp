@@ -46,6 +46,7 @@ Json etc::runtime::summaryJson(const plan::PlanIndex &index) {
           {"derived_bytes", s.derived_bytes()},
           {"internode_bytes", s.internode_bytes()},
           {"relayed_bytes", etc::plan::relayedBytes(index)},
+          {"transit_bytes", s.transit_bytes()},
           {"max_send_bytes", s.max_send_bytes()},
           {"max_recv_bytes", s.max_recv_bytes()},
           {"rounds", index.plan().forecast()->size()},

@@ -71,7 +71,10 @@ std::vector<TensorVolumes> etc::runtime::tensorVolumes(const PlanIndex &index) {
     const uint64_t devices = index.program(p).devices()->size();
     for (const auto *round : *index.program(p).rounds())
       for (const Op *op : *round->ops())
-        if (uint64_t *volume = volumeOf(rows[rowOf[op->tensor()]], op->kind()))
+        if (uint64_t *volume =
+                op->transit() // counted where it stays
+                    ? nullptr
+                    : volumeOf(rows[rowOf[op->tensor()]], op->kind()))
           *volume += devices * index.opBytes(*op);
   }
   std::erase_if(rows, [](const TensorVolumes &row) { return row.all() == 0; });

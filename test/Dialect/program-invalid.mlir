@@ -182,6 +182,16 @@ etc.migration @no_hop PP2 to PP1 nodes [2] layers 4 types [param : bf16] {
 
 // -----
 
+etc.migration @transit_without_hop PP2 to PP1 nodes [2] layers 4 types [param : bf16] {
+  etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.program @a P0T0 from P0T0 (%self = [0], %p1 = [1]) {
+    // expected-error @+1 {{passes on what has arrived, expected a 'hop'}}
+    etc.send [L0] [param] %self to %p1 transit
+  }
+}
+
+// -----
+
 etc.migration @relayed_twin PP2 to PP1 nodes [2] layers 4 types [param : bf16] {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.program @a P0T0 from P0T0 (%self = [0], %p1 = [1]) {

@@ -43,6 +43,12 @@ etc.migration @programs PP2DP2 to PP1DP2 nodes [4] layers 8
       etc.recv [L1.a] [param] %b to %a hop 1
       // CHECK-NEXT: etc.send [L1.a] [param] %self to %p1 hop 2
       etc.send [L1.a] [param] %a to %b hop 2
+      // CHECK-NEXT: etc.recv [L2.a] [param] %p1 to %self hop 1 transit
+      etc.recv [L2.a] [param] %b to %a hop 1 transit
+      // CHECK-NEXT: etc.send [L2.a] [param] %self to %p1 hop 2 transit
+      etc.send [L2.a] [param] %a to %b hop 2 transit
+      // CHECK-NEXT: etc.release [L2.a] [param] on %self transit
+      etc.release [L2.a] [param] on %a transit
       // CHECK-NEXT: etc.refer [head/output_layer.weight] [param] on %self of_twin
       etc.refer [head/output_layer.weight] [param] on %a of_twin
     }

@@ -176,6 +176,37 @@ etc.migration @m PP2 to DP2 nodes [3] layers 2 types [master : f32] {
 etc.migration @m PP2 to DP2 nodes [3] layers 2 types [master : f32] {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4, 2] split 0
   etc.transfers {
+    etc.transfer [L1] [master] from [1] to [0]
+    // expected-error @+1 {{'etc.transfer' op device 0 relays with hop 1, but receives nothing in transit with hop 0}}
+    etc.transfer [L1] [master] from transit [0] to [2] hop 1
+  }
+}
+
+// -----
+
+etc.migration @m PP2 to DP2 nodes [3] layers 2 types [master : f32] {
+  etc.tensor "decoder.layers.{layer}.weight" in layer [4, 2] split 0
+  etc.transfers {
+    // expected-error @+1 {{'etc.transfer' op device 2 receives in transit with hop 0, but passes nothing on with hop 1}}
+    etc.transfer [L1] [master] from [1] to transit [2]
+  }
+}
+
+// -----
+
+etc.migration @m PP2 to DP2 nodes [3] layers 2 types [master : f32] {
+  etc.tensor "decoder.layers.{layer}.weight" in layer [4, 2] split 0
+  etc.transfers {
+    // expected-error @+1 {{'etc.transfer' op passes on what has arrived, expected a 'hop'}}
+    etc.transfer [L1] [master] from transit [1] to [0]
+  }
+}
+
+// -----
+
+etc.migration @m PP2 to DP2 nodes [3] layers 2 types [master : f32] {
+  etc.tensor "decoder.layers.{layer}.weight" in layer [4, 2] split 0
+  etc.transfers {
     // expected-error @+1 {{'etc.transfer' op relays what arrived as the tied copy itself, expected no 'of_twin'}}
     etc.transfer [L1] [master] from [1] to [0] of_twin hop 1
   }

@@ -30,6 +30,10 @@ struct Step {
 
   bool isSend() const { return instruction->action == Action::Send; }
   bool isRecv() const { return instruction->action == Action::Recv; }
+  /// Whether the device passes the piece on without keeping it.
+  bool isTransit() const { return instruction->transit; }
+  /// Whether it writes the current state as others have it.
+  bool writesMoved() const { return !isSend() && !isDerive() && !isTransit(); }
   bool isDerive() const { return instruction->action == Action::Derive; }
   bool isTransfer() const { return instruction->isTransfer(); }
   /// Of a transfer, how often its bytes have been received before.
@@ -71,6 +75,21 @@ struct ItemFlow {
   /// A tensor is allocated when it is first written: with the derives only if
   /// these write all of it.
   int64_t getAllocated(const Portion &portion) const;
+  /// What the device only passes on is allocated when the first of it arrives,
+  /// and freed when the last of it has been sent.
+  int64_t getArrived(const Portion &portion) const {
+    const Passing &it = passing[portion.type];
+    return !portion.derives && portion.chunk == 0 && portion.hop == it.first
+               ? it.elements
+               : 0;
+  }
+  int64_t getPassedOn(const Portion &portion) const {
+    const Passing &it = passing[portion.type];
+    return !portion.derives && portion.chunk == portion.chunks - 1 &&
+                   portion.hop == it.last
+               ? it.elements
+               : 0;
+  }
   int64_t getReleased(const Portion &portion) const {
     return portion.isLast() ? released : 0;
   }
@@ -82,13 +101,21 @@ struct ItemFlow {
   void close(unsigned types);
 
 private:
+  /// What goes through the device: with which hop the first arrives and the
+  /// last is sent.
+  struct Passing {
+    unsigned first = 0, last = 0;
+    int64_t elements = 0;
+  };
   unsigned findFirstHop(unsigned type) const;
+  Passing findPassing(unsigned type) const;
   int64_t sumDerivedWhole(unsigned type) const;
 
   /// By type: the hop with which the current tensor begins to be written, and
   /// the elements of current tensors that nothing but derives writes.
   llvm::SmallVector<unsigned, 4> firstHop;
   llvm::SmallVector<int64_t, 4> derivedWhole;
+  llvm::SmallVector<Passing, 4> passing;
 };
 
 /// Bytes of state on every device of a program, and those that it transfers.

@@ -10,7 +10,7 @@
 
 namespace etc {
 
-enum class Action { Refer, Derive, Zero, Send, Recv };
+enum class Action { Refer, Derive, Zero, Send, Recv, Release };
 
 /// What a device does to some pieces, in some types.
 struct Instruction {
@@ -23,6 +23,8 @@ struct Instruction {
   unsigned peer;
   llvm::SmallBitVector types;
   llvm::ArrayRef<Piece> pieces; ///< of needs or transfers
+  /// The device only passes the pieces on, and frees their memory then.
+  bool transit = false;
 
   bool isTransfer() const {
     return action == Action::Send || action == Action::Recv;

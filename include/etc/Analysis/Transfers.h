@@ -19,6 +19,8 @@ struct Transfer {
   bool tied;
   /// How often the pieces have been received before they are sent.
   unsigned hop;
+  /// Whether sources, or destinations, only pass the pieces on.
+  bool fromTransit = false, toTransit = false;
   /// Parallel; of the op that says so.
   llvm::ArrayRef<int64_t> sources, destinations;
 };
