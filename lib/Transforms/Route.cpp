@@ -69,13 +69,15 @@ TransferWriter::TransferWriter(DemandsOp list, const TensorTable &table,
   builder.setInsertionPointToEnd(&transfers.getBody().emplaceBlock());
 }
 
-/// One transfer for all destinations of a hop.
+/// One transfer for all destinations of a hop that keep what they receive, or
+/// do not.
 void TransferWriter::write(const Demand &demand, ArrayRef<Source> sources) {
-  std::map<unsigned, std::pair<SmallVector<int64_t>, SmallVector<int64_t>>>
-      byHop;
+  using Kind = std::tuple<unsigned, bool, bool>;
+  std::map<Kind, std::pair<SmallVector<int64_t>, SmallVector<int64_t>>> byHop;
   for (auto [source, destination] :
        llvm::zip_equal(sources, demand.destinations)) {
-    auto &[from, to] = byHop[source.hop];
+    auto &[from, to] =
+        byHop[{source.hop, source.fromTransit, source.toTransit}];
     from.push_back(source.device);
     to.push_back(destination);
   }
@@ -86,11 +88,24 @@ void TransferWriter::write(const Demand &demand, ArrayRef<Source> sources) {
                      : foldWorkloads(table, llvm::to_vector(fragment.pieces),
                                      fragment.types),
             types = table.getTypeNames(fragment.types);
-  for (const auto &[hop, ends] : byHop)
+  for (const auto &[kind, ends] : byHop) {
+    const auto [hop, fromTransit, toTransit] = kind;
     // A relay has the copy itself.
     TransferOp::create(builder, loc, ids, types, ends.first, ends.second,
                        fragment.tied && hop == 0,
-                       hop ? builder.getI64IntegerAttr(hop) : IntegerAttr());
+                       hop ? builder.getI64IntegerAttr(hop) : IntegerAttr(),
+                       fromTransit, toTransit);
+  }
+}
+
+/// What the budget leaves beside the state. One in bytes says nothing of it.
+static int64_t transitPpmOf(MigrationOp migration) {
+  constexpr int64_t whole = 1'000'000, byDefault = 50'000;
+  if (migration.getBudgetBytes())
+    return 0;
+  const std::optional<uint64_t> ppm = migration.getBudgetPpm();
+  return ppm ? std::max<int64_t>(0, static_cast<int64_t>(*ppm) - whole)
+             : byDefault;
 }
 
 /// What time depends on; nothing where nobody states rates.
@@ -103,7 +118,8 @@ std::optional<Timing> Route::findTiming(MigrationOp migration) {
   Timing timing = {
       {resources.getLinkRate(), resources.getNicRate(), resources.getNics()},
       llvm::BitVector(devices.size()),
-      byTime};
+      byTime,
+      transitPpmOf(migration)};
   for (int64_t device = 0; device < devices.size(); ++device)
     if (devices.getPrevRole(device) >= 0 || needs.getCurrRole(device) >= 0)
       timing.participants.set(device);

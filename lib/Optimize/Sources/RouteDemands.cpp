@@ -23,9 +23,16 @@ static constexpr int64_t smallestWindow = 16 << 20;
 /// for each destination: every one of them is an instruction.
 static constexpr int64_t mostParts = 150'000;
 
+/// Where routes without transit take no more than this of the bound, transit
+/// could save little, and is not tried: it is more hops, and memory.
+static constexpr int64_t nearPercent = 105;
+
 /// The hops of an atom by receiver.
 class Router::Routes {
 public:
+  /// Of an atom that these devices need, ascending.
+  explicit Routes(ArrayRef<int32_t> needers) : needers(needers) {}
+
   void add(const routing::Hop &hop) {
     receipts[hop.to][hop.begin] = &hop;
     breaks.push_back(hop.begin);
@@ -39,8 +46,15 @@ public:
   ArrayRef<int64_t> getBreaks() const { return breaks; }
   /// Who sends a byte to a device.
   Source findSource(int64_t device, int64_t byte) const;
+  /// Who receives a byte without a need of it.
+  SmallVector<int64_t> findTransit(int64_t byte) const;
 
 private:
+  bool needs(int64_t device) const {
+    return std::binary_search(needers.begin(), needers.end(), device);
+  }
+
+  ArrayRef<int32_t> needers;
   std::map<int64_t, std::map<int64_t, const routing::Hop *>> receipts;
   SmallVector<int64_t> breaks;
 };
@@ -89,6 +103,8 @@ void Router::addAtoms() {
     llvm::sort(holders);
     llvm::sort(needers);
     Group &group = bySets[{numberOf(holders), numberOf(needers)}];
+    group.isFirst.resize(group.demands.size() + alike.size());
+    group.isFirst.set(group.demands.size());
     llvm::append_range(group.demands, alike);
     group.bytes += fragment.bytes;
   }
@@ -110,18 +126,32 @@ void Router::addAtoms() {
 Source Router::Routes::findSource(int64_t device, int64_t byte) const {
   const routing::Hop &hop =
       *std::prev(receipts.at(device).upper_bound(byte))->second;
-  if (hop.stage == 0)
-    return {hop.from, 0};
+  const bool toTransit = !needs(device);
+  if (hop.stage == 0 || !receipts.contains(hop.from))
+    return {hop.from, 0, /*fromTransit=*/false, toTransit};
   // As often as this byte was received, which may be less often than others
   // of its hop were.
-  return {hop.from,
-          receipts.contains(hop.from) ? findSource(hop.from, byte).hop + 1 : 0};
+  return {hop.from, findSource(hop.from, byte).hop + 1, !needs(hop.from),
+          toTransit};
+}
+
+SmallVector<int64_t> Router::Routes::findTransit(int64_t byte) const {
+  SmallVector<int64_t> devices;
+  for (const auto &[device, hops] : receipts) {
+    if (needs(device))
+      continue;
+    auto next = hops.upper_bound(byte);
+    if (next != hops.begin() && byte < std::prev(next)->second->end)
+      devices.push_back(device);
+  }
+  return devices;
 }
 
 /// The parts that hops divide a demand into. All tensors are divided, so that
 /// rounds, which take tensors in turn, use all NICs alike.
 void Router::addDemand(SourcedDemands &result, const Demand &demand,
-                       const Routes &routes, int64_t window) const {
+                       const Routes &routes, int64_t window,
+                       bool isFirst) const {
   ArrayRef<int64_t> breaks = routes.getBreaks();
   std::vector<Fragment> parts = divideFragment(
       *demand.fragment, breaks.drop_front().drop_back(), breaks.back(), window);
@@ -129,14 +159,19 @@ void Router::addDemand(SourcedDemands &result, const Demand &demand,
     if (part.pieces.empty())
       continue;
     SourceList &transfers = result.choice.sources.emplace_back();
-    for (int64_t device : demand.destinations)
+    SmallVector<int64_t> receivers = demand.destinations;
+    if (isFirst)
+      llvm::append_range(receivers, routes.findTransit(begin));
+    for (int64_t device : receivers)
       transfers.push_back(routes.findSource(device, begin));
-    result.demands.addOwn(std::move(part), demand.destinations);
+    result.demands.addOwn(std::move(part), receivers);
   }
 }
 
 SourcedDemands Router::apply(const routing::Solution &solution) const {
-  std::vector<Routes> routes(problem.atoms.size());
+  std::vector<Routes> routes;
+  for (const routing::Atom &atom : problem.atoms)
+    routes.emplace_back(problem.needersOf(atom));
   for (const routing::Hop &hop : solution.hops)
     routes[hop.atom].add(hop);
   SourcedDemands result;
@@ -147,9 +182,10 @@ SourcedDemands Router::apply(const routing::Solution &solution) const {
                   windows = std::max<int64_t>(
                       1, mostParts /
                              (parts * std::ssize(problem.needersOf(atom))));
-    for (unsigned number : group.demands)
+    for (auto [position, number] : llvm::enumerate(group.demands))
       addDemand(result, demands[number], ofAtom,
-                std::max(smallestWindow, atom.bytes / windows));
+                std::max(smallestWindow, atom.bytes / windows),
+                group.isFirst.test(position));
   }
   result.choice.cost = costOf(result.demands, fleet, result.choice.sources);
   result.choice.hasRelays = llvm::any_of(
@@ -197,12 +233,46 @@ static bool isMuchLess(const routing::Time &time, const routing::Time &other) {
          time.seconds() + worthwhileTime.seconds() <= other.seconds();
 }
 
-std::optional<SourcedDemands>
-Router::route(const SourcedDemands &sourced) const {
+static int64_t scalePpm(int64_t bytes, int64_t ppm) {
+  return static_cast<int64_t>(static_cast<__int128>(bytes) * ppm / 1'000'000);
+}
+
+/// With transit where the routes without it are far from what any routes reach,
+/// and it brings them much nearer.
+routing::Solution Router::solve(bool mayTransit) const {
+  routing::Solution plain = routing::solveStriped(problem);
+  const routing::Time bound = routing::findBound(problem).time;
+  if (!mayTransit ||
+      routing::Time{plain.time.bytes, plain.time.rate * nearPercent} <=
+          routing::Time{bound.bytes, bound.rate * 100})
+    return plain;
+  routing::Problem wider = problem;
+  wider.transit = true;
+  routing::Solution passing = routing::solveStriped(wider);
+  return isMuchLess(passing.time, plain.time) ? std::move(passing)
+                                              : std::move(plain);
+}
+
+/// Whether every tensor, in one type, is at most so many bytes on a device.
+bool Router::fitsInTransit(int64_t bytes) const {
+  for (size_t number = 0; number < demands.size(); ++number) {
+    const Fragment &fragment = *demands[number].fragment;
+    const int64_t unit =
+        fragment.unit / std::max<int64_t>(1, fragment.types.count());
+    for (const Piece &piece : fragment.pieces)
+      if (piece.size() * unit > bytes)
+        return false;
+  }
+  return true;
+}
+
+std::optional<SourcedDemands> Router::route(const SourcedDemands &sourced,
+                                            int64_t transitPpm) const {
   const routing::Time before = timeOf(sourced);
   if (!isMuchLess(routing::findBound(problem).time, before))
     return std::nullopt;
-  SourcedDemands routed = apply(routing::solveStriped(problem));
+  SourcedDemands routed = apply(solve(
+      fitsInTransit(scalePpm(sourced.choice.cost.getBusiest(), transitPpm))));
   if (!isMuchLess(timeOf(routed), before) ||
       routed.choice.cost.internode > sourced.choice.cost.internode)
     return std::nullopt;

@@ -25,14 +25,19 @@ public:
   routing::Time timeOf(const SourcedDemands &sourced) const;
   /// The same demands along the routes that lib/Optimize/Routing finds, cut
   /// where these divide them; nothing where they would not be faster than
-  /// `sourced`, or send more between nodes.
-  std::optional<SourcedDemands> route(const SourcedDemands &sourced) const;
+  /// `sourced`, or send more between nodes. With transit where no tensor takes
+  /// more of it than so much of what the busiest device sends or receives.
+  std::optional<SourcedDemands> route(const SourcedDemands &sourced,
+                                      int64_t transitPpm) const;
 
 private:
   using DeviceSet = std::vector<int32_t>;
   /// Demands that are one atom.
   struct Group {
     llvm::SmallVector<unsigned> demands;
+    /// One of the demands for the same pieces each: it lists those who pass
+    /// them on.
+    llvm::SmallBitVector isFirst;
     int64_t bytes = 0;
   };
   class Routes;
@@ -40,9 +45,11 @@ private:
   void addResources(const PortRates &rates);
   void addAtoms();
   int32_t numberOf(const DeviceSet &set);
+  routing::Solution solve(bool mayTransit) const;
+  bool fitsInTransit(int64_t bytes) const;
   SourcedDemands apply(const routing::Solution &solution) const;
   void addDemand(SourcedDemands &result, const Demand &demand,
-                 const Routes &routes, int64_t window) const;
+                 const Routes &routes, int64_t window, bool isFirst) const;
 
   const Demands demands; ///< cut into what the same devices lack
   const Fleet &fleet;

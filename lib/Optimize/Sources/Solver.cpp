@@ -40,7 +40,7 @@ SourcedDemands etc::solveSources(Demands demands, const Fleet &fleet,
   const Router router(sourced.demands, fleet, timing->rates);
   std::optional<routing::Cut> bound = router.findBound(timing->participants);
   if (timing->choosesRoutes)
-    if (auto routed = router.route(sourced)) {
+    if (auto routed = router.route(sourced, timing->transitPpm)) {
       sourced = std::move(*routed);
       sourced.isRouted = true;
     }

@@ -16,9 +16,12 @@ namespace etc {
 struct Source {
   int64_t device = -1;
   unsigned hop = 0;
+  /// Whether the device, or the destination, only passes the fragment on.
+  bool fromTransit = false, toTransit = false;
 };
 
-/// The sources of a demand, parallel to its destinations.
+/// The sources of a demand, parallel to its destinations. With routes these
+/// include devices that do not lack it, and pass it on.
 using SourceList = llvm::SmallVector<Source>;
 
 /// What links and NICs carry, in bytes a second of each direction. A node of n
@@ -35,6 +38,9 @@ struct Timing {
   llvm::BitVector participants;
   /// Whether routes are chosen by their time.
   bool choosesRoutes;
+  /// What a device may hold of one tensor to pass it on, in parts per million
+  /// of what the busiest sends or receives: it takes room in the budget.
+  int64_t transitPpm = 0;
 };
 
 /// What sources cost, in bytes.

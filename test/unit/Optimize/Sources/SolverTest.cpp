@@ -18,6 +18,7 @@ namespace {
 struct Receipt {
   int64_t device; ///< the source
   unsigned hop;
+  bool fromTransit, toTransit;
 };
 /// By destination and element.
 using Receipts = std::map<std::pair<int64_t, int64_t>, Receipt>;
@@ -88,21 +89,46 @@ Receipts receiptsOf(const SourcedDemands &sourced) {
          llvm::zip(demand.destinations, sourced.choice.sources[number]))
       for (const Piece &piece : demand.fragment->pieces)
         forElements(piece, [&, to = to, source = source](int64_t element) {
-          EXPECT_TRUE(receipts
-                          .try_emplace({to, element},
-                                       Receipt{source.device, source.hop})
-                          .second)
+          EXPECT_TRUE(
+              receipts
+                  .try_emplace({to, element},
+                               Receipt{source.device, source.hop,
+                                       source.fromTransit, source.toTransit})
+                  .second)
               << "device " << to << " receives element " << element << " twice";
         });
   }
   return receipts;
 }
 
+/// What does not stay is sent on.
+void expectPassedOn(const Receipts &receipts) {
+  std::set<std::pair<int64_t, int64_t>> sent;
+  for (const auto &[at, receipt] : receipts)
+    if (receipt.fromTransit)
+      sent.insert({receipt.device, at.second});
+  for (const auto &[at, receipt] : receipts)
+    if (receipt.toTransit) {
+      EXPECT_TRUE(sent.contains(at)) << "device " << at.first;
+    }
+}
+
 /// All that is lacked arrives, from a holder or from one that received it with
 /// one hop less.
 void expectServed(const Case &given, const Receipts &receipts) {
   const Fleet fleet(given.devices, false);
-  size_t elements = 0;
+  size_t elements = 0, kept = 0;
+  auto expectSource = [&](const Fragment &fragment, int64_t element,
+                          const Receipt &receipt) {
+    if (receipt.hop == 0) {
+      EXPECT_TRUE(fleet.holds(fragment, receipt.device));
+      return;
+    }
+    auto before = receipts.find({receipt.device, element});
+    ASSERT_NE(before, receipts.end());
+    EXPECT_EQ(before->second.hop + 1, receipt.hop);
+    EXPECT_EQ(before->second.toTransit, receipt.fromTransit);
+  };
   for (auto [fragment, destinations] :
        llvm::zip_equal(given.fragments, given.destinations))
     for (int64_t to : destinations)
@@ -111,16 +137,21 @@ void expectServed(const Case &given, const Receipts &receipts) {
           ++elements;
           auto found = receipts.find({to, element});
           ASSERT_NE(found, receipts.end());
-          const auto [device, hop] = found->second;
-          if (hop == 0) {
-            EXPECT_TRUE(fleet.holds(fragment, device));
-            return;
-          }
-          auto before = receipts.find({device, element});
-          ASSERT_NE(before, receipts.end());
-          EXPECT_EQ(before->second.hop + 1, hop);
+          EXPECT_FALSE(found->second.toTransit);
+          expectSource(fragment, element, found->second);
         });
-  EXPECT_EQ(receipts.size(), elements);
+  for (const auto &[at, receipt] : receipts) {
+    kept += !receipt.toTransit;
+    if (receipt.toTransit)
+      for (const Fragment &fragment : given.fragments)
+        for (const Piece &piece : fragment.pieces)
+          forElements(piece, [&, &at = at, &receipt = receipt](int64_t other) {
+            if (other == at.second)
+              expectSource(fragment, other, receipt);
+          });
+  }
+  EXPECT_EQ(kept, elements);
+  expectPassedOn(receipts);
 }
 
 /// Rates, and NICs that devices may share.
@@ -130,7 +161,8 @@ Timing drawTiming(std::mt19937 &random, const Fleet &fleet) {
   };
   Timing timing = {{draw(1, 1000), draw(1, 1000), draw(1, 4)},
                    llvm::BitVector(static_cast<unsigned>(fleet.size()), true),
-                   /*choosesRoutes=*/true};
+                   /*choosesRoutes=*/true,
+                   /*transitPpm=*/1'000'000};
   return timing;
 }
 
