@@ -173,9 +173,11 @@ Status DeviceRun::allocateSlabs() {
 
 /// Where nothing is released before the commit, there is room for all that
 /// stays, and a GPU's memory takes long to map. Files are made when they are
-/// written: they say what has landed.
+/// written: they say what has landed. What is only passed on is released, and
+/// the proved peak counts on it.
 Status DeviceRun::allocateAhead() {
-  if (options.mode != Mode::Safe || worker.isHost())
+  if (options.mode != Mode::Safe || worker.isHost() ||
+      !index.holdings(program, plan::Side::Transit).empty())
     return Status::success();
   for (const auto *round : *index.program(program).rounds())
     for (const auto *op : *round->ops())

@@ -78,7 +78,11 @@ Status RoundExecutor::begin(uint32_t number, const RoundContext &context) {
   if (source)
     if (Status s = beginUnpack(*source); !s.ok())
       return s;
-  const DevicePoint after = source ? source->unpack.end : DevicePoint{};
+  // Where nothing is unpacked and nothing hashed, what was received is there
+  // when its group has ended.
+  DevicePoint after;
+  if (source)
+    after = source->unpack.end.event ? source->unpack.end : source->arrival;
   enter(context, round, Phase::Pack);
   if (Status s = timed("pack", round, context, spent.pack,
                        [&] { return pack(round, context, after); });

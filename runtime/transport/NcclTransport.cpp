@@ -2,6 +2,10 @@
 
 #include "transport/NcclCommunicator.h"
 
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
 using namespace etc::runtime;
 
 namespace {
@@ -41,13 +45,24 @@ public:
                          "cannot allocate device memory");
         !s.ok())
       return s;
-    Status status =
-        greet(plan, reinterpret_cast<std::byte *>(memory), deadline);
+    if (Status s = greet(plan, reinterpret_cast<std::byte *>(memory), deadline);
+        !s.ok()) {
+      // Freeing waits for the device, and this may be in a group with a dead
+      // peer, which only an abort ends.
+      greeting = memory;
+      return s;
+    }
     driver.cuMemFree_v2(memory);
-    return status;
+    return Status::success();
   }
 
-  unsigned groups() const override { return NcclCommunicator::kMostGroups; }
+  /// One where launches end with what they launch: a second group would keep
+  /// the host from ending the first.
+  unsigned groups() const override {
+    const char *blocking = std::getenv("CUDA_LAUNCH_BLOCKING");
+    const bool isBlocking = blocking && std::string_view(blocking) != "0";
+    return isBlocking ? 1 : NcclCommunicator::kMostGroups;
+  }
   Status beginAfter(DevicePoint point) override {
     if (!point.event)
       return Status::success();
@@ -58,7 +73,10 @@ public:
 
   bool stop() override {
     (void)context.enter();
-    return comm.stop();
+    const bool isStopped = comm.stop();
+    if (isStopped && greeting)
+      driver.cuMemFree_v2(std::exchange(greeting, 0));
+    return isStopped;
   }
 
   void finish(const Deadline &deadline) override {
@@ -132,6 +150,7 @@ private:
   const cuda::DeviceContext context;
   const cuda::Driver &driver;
   const NcclOptions options;
+  cuda::Address greeting = 0; // of a greeting that failed
   uint64_t freeBefore = 0;
   NcclCommunicator comm;
 };

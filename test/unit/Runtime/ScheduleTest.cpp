@@ -48,8 +48,8 @@ std::vector<uint8_t> readFile(const std::filesystem::path &path) {
 /// Those of the tests, and of a folder that ETC_SCHEDULE_PLANS names.
 std::vector<std::vector<uint8_t>> allPlans() {
   std::vector<std::vector<uint8_t>> plans;
-  for (auto plan :
-       {twoStagePlan(), relayPlan(), ringPlan(4, 8, 4096), ringPlan(3, 5, 64)})
+  for (auto plan : {twoStagePlan(), relayPlan(), transitPlan(),
+                    ringPlan(4, 8, 4096), ringPlan(3, 5, 64)})
     plans.push_back(etc::plan::packPlan(std::move(plan)));
   const char *folder = std::getenv("ETC_SCHEDULE_PLANS");
   std::vector<std::filesystem::path> paths;
@@ -65,7 +65,7 @@ std::vector<std::vector<uint8_t>> allPlans() {
 class ScheduleTest : public NcclTest {
 protected:
   /// What is wrong after a run in one order, or nothing.
-  std::string run(const etc::plan::PlanIndex &index, uint64_t seed) {
+  std::string run(const etc::plan::PlanIndex &index, uint64_t seed, Mode mode) {
     ETC_OF_CUDA_DOUBLE(etcDoubleSeed)(seed);
     std::vector<DeviceReport> reports(index.rankCount());
     auto statuses = onRanks(
@@ -74,7 +74,7 @@ protected:
           auto worker = std::move(*makeCudaWorker(rank));
           Watch watch(rank);
           RunOptions options{.timeout = Milliseconds(30'000)};
-          options.mode = seed % 2 ? Mode::Safe : Mode::Eager;
+          options.mode = mode;
           options.observer = &watch;
           DeviceRun run(index, rank, control, transport, *worker, options);
           Status status = run.prepare();
@@ -104,7 +104,9 @@ TEST_F(ScheduleTest, StateIsRightInEveryOrder) {
   for (uint64_t seed = first; seed != first + count; ++seed) {
     const auto &bytes = plans[seed % plans.size()];
     const etc::plan::PlanIndex index(*etc::plan::fb::GetPlan(bytes.data()));
-    ASSERT_EQ(run(index, seed + 1), "")
+    ASSERT_EQ(run(index, seed + 1,
+                  seed / plans.size() % 2 ? Mode::Safe : Mode::Eager),
+              "")
         << "ETC_PROPERTY_SEED=" << seed << " ETC_PROPERTY_COUNT=1, of "
         << plans.size() << " plans";
   }
