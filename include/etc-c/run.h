@@ -111,6 +111,7 @@ typedef struct etc_summary {
   uint32_t reserved;
   uint64_t paper_moved_bytes, paper_internode_bytes, paper_max_recv_bytes;
   uint64_t relayed_bytes; /* of those moved: forwarded by their receivers */
+  uint64_t transit_bytes; /* of those moved: received only to be passed on */
 } etc_summary;
 
 /* A bound is of all bytes moved or of those between nodes; holds for all

@@ -64,6 +64,7 @@ nb::dict planSummary(const PlanHandle &self) {
   summary["derived_bytes"] = s.derived_bytes;
   summary["internode_bytes"] = s.internode_bytes;
   summary["relayed_bytes"] = s.relayed_bytes;
+  summary["transit_bytes"] = s.transit_bytes;
   summary["max_send_bytes"] = s.max_send_bytes;
   summary["max_recv_bytes"] = s.max_recv_bytes;
   summary["rounds"] = s.rounds;

@@ -81,8 +81,8 @@ class Summary(_Figures):
 
     Bytes are over all devices: moved_bytes, kept_bytes, zeroed_bytes,
     derived_bytes, internode_bytes, relayed_bytes (forwarded by devices that
-    received them); of the busiest device: max_send_bytes,
-    max_recv_bytes. `bound` has lower bounds over all assignments of
+    received them), transit_bytes (received only to be passed on); of the
+    busiest device: max_send_bytes, max_recv_bytes. `bound` has lower bounds over all assignments of
     roles, tied copies counted separately (moved_bytes, internode_bytes,
     bottleneck_bytes). `paper_policy` is what the paper's method moves, or None.
     peak_ratio and peak_ratio_safe are the worst device's peak over max(prev, curr) in
