@@ -70,7 +70,7 @@ def columns(row, name):
     anywhere = ["--place=any", "--objective=total"]
     yield "assigned", "", anywhere
     if row.tp <= NODE or name.startswith("2,8,1"):
-        yield "in node", "*" if name in PACKED else "", ["--place=pack" if name in PACKED else "--place=tp"]
+        yield "in node", "*" if name in PACKED else "", ["--objective=internode", "--place=pack" if name in PACKED else "--place=tp"]
     if row.worlds[1] < row.worlds[0]:
         draining = ",".join(map(str, range(row.worlds[1], row.worlds[0])))
         yield "survivors given", "", [*anywhere, f"--draining={draining}"]
