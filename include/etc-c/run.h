@@ -96,8 +96,7 @@ typedef struct etc_tensor_info {
   int64_t planning_shape[ETC_MAX_AXES];
 } etc_tensor_info;
 
-/* Bytes are totals over all devices unless stated otherwise.
- * docs/plan-format.md defines each figure. */
+/* Bytes are of all devices unless stated otherwise (docs/plan-format.md). */
 typedef struct etc_summary {
   uint32_t struct_size;
   uint32_t rounds;
