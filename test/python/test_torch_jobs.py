@@ -39,6 +39,7 @@ SMALL = {
         (grid(2), "fsdp"),
         [2, 3],
     ),
+    "PP2FSDP2 to FSDP4": (4, (grid(4, 2, 2), "pp", "fsdp"), (grid(4), "fsdp"), []),
 }
 JOBS = {
     "FSDP8 to FSDP6": (8, (grid(8), "fsdp"), (grid(6), "fsdp"), []),
@@ -59,6 +60,12 @@ JOBS = {
     "TP2FSDP2 to TP4FSDP2": (
         8,
         (grid(4, 2, 2), "fsdp", "tp"),
+        (grid(8, 2, 4), "fsdp", "tp"),
+        [],
+    ),
+    "TP2FSDP2PP2 to TP4FSDP2": (
+        8,
+        (grid(8, 2, 2, 2), "pp", "fsdp", "tp"),
         (grid(8, 2, 4), "fsdp", "tp"),
         [],
     ),
@@ -110,8 +117,9 @@ def change(rank, store, world, before, after, dead, folder):
         prev = make(old, "cpu")
         losses = train(prev, old, 0)
         copy = jobs.gathered(*prev)
-    shared = [copy]
-    dist.broadcast_object_list(shared, src=0)
+    copies = [{}] * world
+    dist.all_gather_object(copies, copy)
+    whole = {name: tensor for one in copies for name, tensor in one.items()}
     begin = time.monotonic()
     dcp.save(parts(*prev) if prev else {}, checkpoint_id=folder)
     saved = time.monotonic() - begin
@@ -131,7 +139,7 @@ def change(rank, store, world, before, after, dead, folder):
     moved = time.monotonic() - begin
     if curr is None:
         return None
-    different = jobs.unequal(shared[0], jobs.gathered(*curr))
+    different = jobs.unequal(whole, jobs.gathered(*curr))
     went_on = train(curr, new, STEPS)
     begin = time.monotonic()
     other = resumed(folder, new)

@@ -1,4 +1,4 @@
-"""A small model under FSDP2 and tensor parallelism, on real processes over Gloo."""
+"""A small model under FSDP2, tensor parallelism and in stages, on real processes over Gloo."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
+import torch_pipeline as pipeline
 from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor.parallel import (
@@ -35,11 +36,11 @@ class Block(torch.nn.Module):
 class Model(torch.nn.Module):
     def __init__(self) -> None:
         super().__init__()
-        self.blocks = torch.nn.ModuleList(Block() for _ in range(3))
+        self.blocks = torch.nn.ModuleDict({str(i): Block() for i in range(3)})
         self.head = torch.nn.Linear(WIDTH, OUT)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        for block in self.blocks:
+        for block in self.blocks.values():
             x = block(x)
         return self.head(x)
 
@@ -59,18 +60,20 @@ def make_mesh(ranks: Any, *names: str) -> DeviceMesh:
 
 def build(mesh: DeviceMesh | None, device: str = "cpu") -> Model:
     """The model of one seed, sharded over the mesh dimensions "fsdp" and "tp", with
-    replicas over "replicate"."""
+    replicas over "replicate"; one stage of it where there is "pp"."""
     torch.manual_seed(7)
     with torch.device(device):
         model = Model()
     if mesh is None:
         return model
+    if "pp" in mesh.mesh_dim_names:
+        pipeline.keep_stage(model, mesh)
     if "tp" in mesh.mesh_dim_names:
-        for block in model.blocks:
+        for block in model.blocks.values():
             plan = {"up": ColwiseParallel(), "down": RowwiseParallel()}
             parallelize_module(block, mesh["tp"], plan)
     data = data_mesh(mesh)
-    for block in model.blocks:
+    for block in model.blocks.values():
         fully_shard(block, mesh=data)
     fully_shard(model, mesh=data)
     return model
@@ -78,7 +81,7 @@ def build(mesh: DeviceMesh | None, device: str = "cpu") -> Model:
 
 def data_mesh(mesh: DeviceMesh) -> DeviceMesh:
     """Its dimensions over which ranks see different data, in the mesh's order."""
-    names = tuple(name for name in mesh.mesh_dim_names if name != "tp")
+    names = tuple(name for name in mesh.mesh_dim_names if name not in ("tp", "pp"))
     return mesh if mesh.mesh_dim_names == names else mesh[names]
 
 
@@ -101,11 +104,17 @@ def train(model: Model, optimizer: Any, step: int, mesh: DeviceMesh | None) -> f
         for index, size in zip(data.get_coordinate(), data.shape):
             at = at * size + index
         batch, wanted = batch.chunk(data.size())[at], wanted.chunk(data.size())[at]
-    loss = torch.nn.functional.mse_loss(model(batch), wanted)
     optimizer.zero_grad()
-    loss.backward()
+    in_stages = mesh if mesh and "pp" in mesh.mesh_dim_names else None
+    if in_stages:
+        loss = pipeline.accumulate(model, batch, wanted, in_stages)
+    else:
+        loss = torch.nn.functional.mse_loss(model(batch), wanted)
+        loss.backward()
     optimizer.step()
     loss = loss.detach().clone()
+    if in_stages:
+        dist.all_reduce(loss, group=in_stages["pp"].get_group())
     if mesh is not None:
         for group in data.get_all_groups():
             dist.all_reduce(loss, group=group)

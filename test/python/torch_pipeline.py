@@ -1,0 +1,38 @@
+"""The model of torch_jobs in pipeline stages, run by torch.distributed.pipelining."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch.distributed.pipelining import PipelineStage, ScheduleGPipe
+
+MICROBATCHES = 2
+
+
+def keep_stage(model: Any, mesh: Any) -> None:
+    """Leaves of the model what this rank's stage computes; names stay global."""
+    stage, stages = mesh["pp"].get_local_rank(), mesh["pp"].size()
+    count = len(model.blocks)
+    first, last = (-(-count * at // stages) for at in (stage, stage + 1))
+    for index in range(count):
+        if not first <= index < last:
+            del model.blocks[str(index)]
+    if stage + 1 < stages:
+        model.head = torch.nn.Identity()
+
+
+def accumulate(model: Any, batch: Any, wanted: Any, mesh: Any) -> torch.Tensor:
+    """Gradients of a batch on every stage, and its loss, which only the last one has:
+    the others give zero."""
+    group = mesh["pp"].get_group()
+    at, count = group.rank(), group.size()
+    stage = PipelineStage(model, at, count, torch.device("cpu"), group=group)
+    loss_of = torch.nn.functional.mse_loss
+    schedule = ScheduleGPipe(stage, MICROBATCHES, loss_fn=loss_of)
+    losses: list[torch.Tensor] = []
+    if at + 1 < count:
+        schedule.step(*([batch] if at == 0 else []))
+        return torch.zeros(())
+    schedule.step(target=wanted, losses=losses)
+    return torch.stack(losses).mean()
