@@ -17,8 +17,11 @@ static constexpr int64_t worthwhilePercent = 90;
 /// Nor are those that save less than this: it is what some tens of rounds cost,
 /// and hops are rounds.
 static constexpr routing::Time worthwhileTime = {1, 1000};
-/// Less than this is not divided over NICs, in bytes.
+/// Less than this is not divided over NICs, in bytes,
 static constexpr int64_t smallestWindow = 16 << 20;
+/// unless it takes a NIC longer than this: then an atom is divided into up to
+/// so many windows all the same, for every NIC to have a part of every round.
+static constexpr int64_t longWindowsInSecond = 500, mostOfSlowNics = 512;
 /// An atom is divided into about so many parts in all windows at most, counted
 /// for each destination: every one of them is an instruction.
 static constexpr int64_t mostParts = 150'000;
@@ -65,7 +68,7 @@ private:
 
 Router::Router(const Demands &demands, const Fleet &fleet,
                const PortRates &rates)
-    : demands(demands.splitByTakers()), fleet(fleet) {
+    : demands(demands.splitByTakers()), fleet(fleet), nicRate(rates.nic) {
   addResources(rates);
   addAtoms();
 }
@@ -168,6 +171,12 @@ void Router::addDemand(SourcedDemands &result, const Demand &demand,
   }
 }
 
+int64_t Router::leastWindowOf(int64_t bytes) const {
+  return std::min(smallestWindow,
+                  std::max({int64_t(1), nicRate / longWindowsInSecond,
+                            bytes / mostOfSlowNics}));
+}
+
 SourcedDemands Router::apply(const routing::Solution &solution) const {
   std::vector<Routes> routes;
   for (const routing::Atom &atom : problem.atoms)
@@ -184,7 +193,7 @@ SourcedDemands Router::apply(const routing::Solution &solution) const {
                              (parts * std::ssize(problem.needersOf(atom))));
     for (auto [position, number] : llvm::enumerate(group.demands))
       addDemand(result, demands[number], ofAtom,
-                std::max(smallestWindow, atom.bytes / windows),
+                std::max(leastWindowOf(atom.bytes), atom.bytes / windows),
                 group.isFirst.test(position));
   }
   result.choice.cost = costOf(result.demands, fleet, result.choice.sources);

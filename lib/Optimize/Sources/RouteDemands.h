@@ -47,12 +47,14 @@ private:
   int32_t numberOf(const DeviceSet &set);
   routing::Solution solve(bool mayTransit) const;
   bool fitsInTransit(int64_t bytes) const;
+  int64_t leastWindowOf(int64_t bytes) const;
   SourcedDemands apply(const routing::Solution &solution) const;
   void addDemand(SourcedDemands &result, const Demand &demand,
                  const Routes &routes, int64_t window, bool isFirst) const;
 
   const Demands demands; ///< cut into what the same devices lack
   const Fleet &fleet;
+  const int64_t nicRate;
   routing::Problem problem;
   std::map<DeviceSet, int32_t> numbers;
   std::vector<Group> groups; ///< [atom]
