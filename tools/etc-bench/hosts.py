@@ -115,21 +115,26 @@ class Hosts:
         )
 
     def migrate(self, run: pathlib.Path, plan: pathlib.Path, *options: str) -> dict:
-        """Executes a plan, a process a device on its node's host; what etc-run says."""
-        nodes = nodes_of(run, plan)
+        """Executes a plan, a process a device on its host; what etc-run says."""
+        places = self.hosts_of(run, plan)
         with tempfile.TemporaryDirectory(prefix="etc-bench-") as meet:
             processes = []
-            for rank, node in enumerate(nodes):
+            for rank, host in enumerate(places):
                 environment = os.environ | {
                     "RANK": str(rank),
-                    "WORLD_SIZE": str(len(nodes)),
+                    "WORLD_SIZE": str(len(places)),
                 }
-                command = [run, "--transport=gloo", f"--host={self.address(node)}"]
+                command = [run, "--transport=gloo", f"--host={self.address(host)}"]
                 command += [f"--rendezvous={meet}", "--timeout=300", "--floor-rate=1"]
                 command += ["--json", *options, plan]
-                processes.append(self.start(node, command, env=environment))
+                processes.append(self.start(host, command, env=environment))
             outputs = finish(processes)
         return json.loads(outputs[0])
+
+    def hosts_of(self, run: pathlib.Path, plan: pathlib.Path) -> list[int]:
+        """The host of every rank of a plan: its node."""
+        forecast = json.loads(call([run, "--dry-run", "--json", plan]))
+        return [device["node"] for device in forecast["devices"]]
 
 
 def finish(processes: list[subprocess.Popen]) -> list[str]:
@@ -143,12 +148,6 @@ def finish(processes: list[subprocess.Popen]) -> list[str]:
             raise SystemExit(f"etc-bench: on a host: {error.strip() or out.strip()}")
         outputs.append(out)
     return outputs
-
-
-def nodes_of(run: pathlib.Path, plan: pathlib.Path) -> list[int]:
-    """The node of every rank of a plan."""
-    forecast = json.loads(call([run, "--dry-run", "--json", plan]))
-    return [device["node"] for device in forecast["devices"]]
 
 
 def ip(*arguments: str) -> None:
