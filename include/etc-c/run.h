@@ -243,12 +243,13 @@ typedef struct etc_memory {
   /* Returns memory for a current tensor or, if `tensor` is NULL, for staging;
    * NULL if there is none. It must be aligned to at least 64 bytes. Nothing
    * else may use it, on any stream: memory that overlaps a tensor of the
-   * migration is rejected and remains the caller's. Current tensors are
-   * allocated in the round that first writes them, before it moves anything. */
+   * migration is rejected and remains the caller's. It may wait for the device
+   * (docs/runtime.md). */
   void *(*allocate)(void *context, const etc_tensor_info *tensor,
                     uint64_t bytes);
-  /* Called when a previous tensor or staging is no longer needed, or when a
-   * failed migration returns memory. No stream uses it: it can be freed. */
+  /* Called when a previous tensor or staging is no longer needed, or a failed
+   * migration returns it. No stream uses it: it can be freed, without a wait
+   * for the device. */
   void (*release)(void *context, etc_side side, const etc_tensor_info *tensor,
                   void *data, uint64_t bytes);
 } etc_memory;
@@ -291,9 +292,9 @@ typedef struct etc_options {
   etc_memory memory;
   etc_progress progress;
   void *progress_context;
-  /* The number of this change in the job: the same on all participants, and
-   * higher than that of every earlier change. A process that is still at an
-   * earlier change gets ETC_ERROR_EXCLUDED. 0 if changes are not numbered. */
+  /* The number of this change in the job: equal on all participants, and higher
+   * than all before. A process that is still at an earlier change gets
+   * ETC_ERROR_EXCLUDED. 0 if changes are not numbered. */
   uint32_t generation;
   uint32_t reserved2;
   /* A participant that gives no sign of life for this long is given up, from
@@ -364,7 +365,7 @@ typedef enum etc_outcome {
   ETC_OLD = 1,       /* rounds have begun, and the previous state is complete */
   ETC_NEW = 2,       /* committed: the current state is complete */
   ETC_MIXED = 3,     /* previous tensors were released: the others are complete,
-                        and the released ones are with their receivers */
+                        the released ones with receivers (docs/python.md) */
   ETC_UNREADABLE = 4 /* operations on the GPU did not complete: nothing that it
                         holds can be read */
 } etc_outcome;
@@ -375,9 +376,8 @@ ETC_API etc_outcome etc_migration_outcome(const etc_migration *migration);
 /* Makes prepare and run fail, here and at the peers. */
 ETC_API void etc_migration_abort(etc_migration *migration);
 
-/* The same, with `cause` in the peers' errors: one line of at most 1024 bytes,
- * after the device. The first failure is the cause for all. Callbacks may call
- * it before they return an error. */
+/* The same, with `cause` in the peers' errors: one line of at most 1024 bytes.
+ * The first failure is the cause for all. Callbacks may call it, too. */
 ETC_API void etc_migration_abort_because(etc_migration *migration,
                                          const char *cause);
 

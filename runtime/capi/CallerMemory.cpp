@@ -20,7 +20,7 @@ CallerMemory::CallerMemory(const PlanIndex &index, uint32_t program,
 }
 
 CallerMemory::~CallerMemory() {
-  if (callbacks.allocate)
+  if (callbacks.allocate || isAbandoned)
     return;
   for (const Shard &shard : curr)
     if (shard.data)
@@ -189,6 +189,8 @@ Result<Buffer> CallerMemory::takeNamed(uint64_t bytes,
 }
 
 void CallerMemory::giveBack(Buffer buffer) {
+  if (isAbandoned)
+    return;
   auto found = live.find(buffer.data);
   if (found == live.end() || found->second.bytes != buffer.bytes)
     return; // nothing, where another begins

@@ -34,6 +34,14 @@ public:
   /// Called when the migration is over: current shards are the caller's now.
   void handOver() { isHandedOver = true; }
   void keepForLater() override { isOver = true; }
+  /// Nothing goes back any more: the device may still write to it.
+  void abandon() { isAbandoned = true; }
+
+  bool reuses() const override {
+    return callbacks.allocate && callbacks.release;
+  }
+  /// PyTorch's, for one, where it has to free what it caches.
+  bool mayWait() const override { return callbacks.allocate; }
 
   /// Whether the caller was told that a previous shard is not needed any more.
   bool hasReleased() const { return hasReleased_; }
@@ -73,7 +81,7 @@ private:
   std::vector<Shard> prev, curr; // parallel to the program's holdings
   std::unordered_map<std::string, Shard *> named;
   std::map<const std::byte *, Extent> live; // disjoint
-  bool isOver = false, isHandedOver = false;
+  bool isOver = false, isHandedOver = false, isAbandoned = false;
   std::atomic<bool> hasReleased_{false};
 };
 
@@ -102,6 +110,10 @@ public:
     return inner.end(job, sums);
   }
   bool stop() override { return inner.stop(); }
+  void abandon() override {
+    memory.abandon();
+    inner.abandon();
+  }
   Status download(std::span<std::byte> to, const std::byte *from) override {
     return inner.download(to, from);
   }

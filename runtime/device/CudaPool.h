@@ -9,11 +9,15 @@
 
 namespace etc::runtime {
 
-/// Allocation and release wait for nothing but each other.
+/// Allocation and release wait for nothing but each other. What is released is
+/// another's at once: no work may be under way.
 class CudaPool final : public Allocator {
 public:
   explicit CudaPool(const cuda::DeviceContext &context)
       : context(context), driver(context.driver()) {}
+
+  /// From here on nothing that is released goes to others.
+  void abandon() { isAbandoned = true; }
 
 private:
   Result<Buffer> take(uint64_t bytes) override {
@@ -34,13 +38,14 @@ private:
   }
 
   void giveBack(Buffer buffer) override {
-    if (buffer.data && context.enter().ok())
+    if (buffer.data && !isAbandoned && context.enter().ok())
       driver.cuMemFreeAsync(reinterpret_cast<cuda::Address>(buffer.data),
                             nullptr);
   }
 
   const cuda::DeviceContext context;
   const cuda::Driver &driver;
+  bool isAbandoned = false;
 };
 
 } // namespace etc::runtime

@@ -45,6 +45,10 @@ public:
 
   ~CudaWorker() override {
     (void)context.enter();
+    if (isAbandoned) {
+      leak();
+      return;
+    }
     for (Queue &queue : queues)
       if (queue.stream)
         driver.cuStreamDestroy_v2(queue.stream);
@@ -151,6 +155,12 @@ public:
     return true;
   }
 
+  void abandon() override {
+    isAbandoned = true;
+    if (pool)
+      pool->abandon();
+  }
+
   Status download(std::span<std::byte> to, const std::byte *from) override {
     if (Status s = context.enter(); !s.ok())
       return s;
@@ -173,6 +183,15 @@ private:
     cuda::Stream stream = nullptr;
     std::vector<std::unique_ptr<MoveTable>> tables;
   };
+
+  /// To free memory waits for the device, which never gets there.
+  void leak() {
+    (void)arena.release();
+    (void)pages.release();
+    for (Queue &queue : queues)
+      for (std::unique_ptr<MoveTable> &table : queue.tables)
+        (void)table.release();
+  }
 
   Status addTable(Queue &queue, size_t at, size_t moves, size_t sums) {
     if (at == queue.tables.size())
@@ -232,6 +251,7 @@ private:
   std::unique_ptr<CudaPool> pool;
   MoveKernel kernel;
   Queue queues[2]; // by lane
+  bool isAbandoned = false;
 };
 
 } // namespace

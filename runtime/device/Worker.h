@@ -55,6 +55,10 @@ public:
   /// After an error: waits for all that was begun, whose memory can go then.
   /// False where it did not end in time.
   virtual bool stop() { return true; }
+  /// Where what was begun, or a transfer, did not end: the device may still
+  /// write to any of its memory, which from here on is nobody's for the rest of
+  /// the process.
+  virtual void abandon() {}
 
   /// Copies a buffer's bytes to host memory.
   virtual Status download(std::span<std::byte> to, const std::byte *from) = 0;

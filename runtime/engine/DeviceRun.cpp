@@ -37,7 +37,8 @@ DeviceRun::DeviceRun(const PlanIndex &index, uint32_t rank, Control &control,
       executor(index, rank, control, transport, worker, options.verify,
                options.mode) {
   result.device = index.device(rank);
-  result.provedBytes = options.mode == Mode::Safe
+  const bool isAhead = allocatesAhead(index, program, options.mode, worker);
+  result.provedBytes = isAhead || options.mode == Mode::Safe
                            ? index.program(program).peak_safe()
                            : index.program(program).peak();
   result.stateBytes = std::max(sideBytes(index, program, Side::Prev),
@@ -52,6 +53,8 @@ DeviceRun::DeviceRun(const PlanIndex &index, uint32_t rank, Control &control,
 DeviceRun::~DeviceRun() {
   // What a device may still write to is nobody else's.
   const bool isStopped = transport.stop() && worker.stop();
+  if (!isStopped)
+    worker.abandon();
   for (Buffer slab : {sendSlab, recvSlab})
     if (slab.data && isStopped)
       worker.allocator().release(slab);
@@ -171,13 +174,8 @@ Status DeviceRun::allocateSlabs() {
   return Status::success();
 }
 
-/// Where nothing is released before the commit, there is room for all that
-/// stays, and a GPU's memory takes long to map. Files are made when they are
-/// written: they say what has landed. What is only passed on is released, and
-/// the proved peak counts on it.
 Status DeviceRun::allocateAhead() {
-  if (options.mode != Mode::Safe || worker.isHost() ||
-      !index.holdings(program, plan::Side::Transit).empty())
+  if (!allocatesAhead(index, program, options.mode, worker))
     return Status::success();
   for (const auto *round : *index.program(program).rounds())
     for (const auto *op : *round->ops())

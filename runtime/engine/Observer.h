@@ -8,10 +8,13 @@
 namespace etc::runtime {
 
 /// The steps of a migration, in their order; those from Pack to Release repeat.
+/// Where rounds overlap, Pack and Transfer of a round come before Wait of the
+/// one before it.
 enum class Phase : uint32_t {
   Fill,
   Pack,
   Transfer,
+  Wait,
   Land,
   Acknowledge,
   Release,

@@ -24,10 +24,15 @@ static std::optional<Staging> stagingOf(const PlanIndex &index,
 
 static std::optional<RoundOverlap>
 overlapOf(const PlanIndex &index, uint32_t program, Mode mode,
-          const std::optional<Staging> &staging, const Transport &transport) {
+          const std::optional<Staging> &staging, const Transport &transport,
+          Worker &worker) {
   if (!staging || transport.groups() < 2)
     return std::nullopt;
-  return RoundOverlap(index, program, mode, *staging);
+  const bool isAhead = allocatesAhead(index, program, mode, worker);
+  // With a peer that is gone, a wait for the device would have no end.
+  const bool mayAllocate = isAhead || !worker.allocator().mayWait();
+  return RoundOverlap(index, program, isAhead ? Mode::Safe : mode, *staging,
+                      mayAllocate);
 }
 
 RoundExecutor::RoundExecutor(const PlanIndex &index, uint32_t rank,
@@ -38,7 +43,8 @@ RoundExecutor::RoundExecutor(const PlanIndex &index, uint32_t rank,
       goesByPiece(transport.pieceBytes() > 0),
       isHashed(verify != Verify::Off && !transport.sharesMemory()),
       staging(stagingOf(index, participant.program, transport)),
-      overlap(overlapOf(index, participant.program, mode, staging, transport)),
+      overlap(overlapOf(index, participant.program, mode, staging, transport,
+                        worker)),
       rounds{Round({index, rank, transport, staging ? &*staging : nullptr,
                     isHashed}),
              Round({index, rank, transport, staging ? &*staging : nullptr,
@@ -125,6 +131,7 @@ Status RoundExecutor::beginUnpack(Round &round) {
 Status RoundExecutor::end(uint32_t number, const RoundContext &context,
                           const Deadline &deadline) {
   Round &round = rounds[number % rounds.size()];
+  enter(context, round, Phase::Wait);
   if (Status s = beginUnpack(round); !s.ok())
     return s;
   if (Status s = timed("wait", round, context, spent.wait,

@@ -27,21 +27,26 @@ public:
       live += index.shardBytes(holding.shard);
   }
 
-  /// Allocates for a round; returns whether that fits before the release of the
-  /// last one.
-  bool begin(uint32_t round) {
+  struct Needs {
+    bool isMemory; // that none was allocated for before
+    bool fits;     // before the release of the last round
+  };
+
+  /// Allocates for a round.
+  Needs begin(uint32_t round) {
+    const uint64_t before = live;
     for (const Op *op : *index.program(program).rounds()->Get(round)->ops())
       if (op->kind() != OpKind::send && op->kind() != OpKind::release &&
           !index.bindsMemory(program, *op))
         allocate(*op);
-    const bool fits = live <= peak;
+    const Needs needs{live != before, live <= peak};
     live -= released;
     released = 0;
     for (const Op *op : *index.program(program).rounds()->Get(round)->ops())
       if (op->kind() == OpKind::release &&
           (op->transit() || mode == Mode::Eager))
         released += bytesOf(etc::plan::releasedSide(*op), op->tensor());
-    return fits;
+    return needs;
   }
 
 private:
@@ -84,15 +89,21 @@ static bool readsWhatWasWritten(const PlanIndex &index, uint32_t program,
 }
 
 RoundOverlap::RoundOverlap(const PlanIndex &index, uint32_t program, Mode mode,
-                           const Staging &staging) {
+                           const Staging &staging, bool mayAllocate) {
   LiveBytes memory(index, program, mode);
   const uint32_t count = index.program(program).rounds()->size();
   for (uint32_t round = 0; round != count; ++round) {
-    const bool fits = memory.begin(round);
+    const auto [isMemory, fits] = memory.begin(round);
     isEarly.push_back(
-        round > 0 && fits &&
+        round > 0 && fits && (mayAllocate || !isMemory) &&
         !staging.round(round).send.meets(staging.round(round - 1).send) &&
         !staging.round(round).recv.meets(staging.round(round - 1).recv));
     reads.push_back(round > 0 && readsWhatWasWritten(index, program, round));
   }
+}
+
+bool etc::runtime::allocatesAhead(const PlanIndex &index, uint32_t program,
+                                  Mode mode, Worker &worker) {
+  return (mode == Mode::Safe || !worker.allocator().reuses()) &&
+         !worker.isHost() && index.holdings(program, Side::Transit).empty();
 }

@@ -55,6 +55,11 @@ public:
   /// is possible at all.
   virtual void keepForLater() {}
 
+  /// Whether what was released makes room for what is allocated later.
+  virtual bool reuses() const { return true; }
+  /// Whether allocating may wait for all that the device does.
+  virtual bool mayWait() const { return false; }
+
   /// Bytes given out now, and the most there ever were.
   uint64_t liveBytes() const { return live_; }
   uint64_t highWater() const { return highWater_; }

@@ -30,7 +30,8 @@ private:
 NcclCommunicator::~NcclCommunicator() {
   if (comm && !isBusy() && !hasFailed)
     finish(lastWait);
-  (void)stop();
+  if (!stop()) // the device is still at it
+    return;
   for (cuda::Event event : ends)
     if (event)
       driver.cuEventDestroy_v2(event);

@@ -4,7 +4,11 @@
 #include "CudaTypes.h"
 #include "GpuDouble.h"
 
+#include "pack/MoveUnits.h"
+
 #include <cstring>
+
+extern "C" unsigned etcMostThreads();
 
 using namespace etc::test;
 
@@ -239,7 +243,6 @@ int cuMemsetD8Async(Address to, unsigned char value, size_t bytes,
 int cuLaunchKernel(void *function, unsigned blocks, unsigned, unsigned,
                    unsigned threads, unsigned, unsigned, unsigned,
                    StreamHandle handle, void **arguments, void **) {
-  constexpr unsigned kernelThreads = 256;
   StreamHandle stream = findStream(handle, "cuLaunchKernel");
   if (!stream)
     return currentDevice() < 0 ? InvalidContext : InvalidHandle;
@@ -249,7 +252,9 @@ int cuLaunchKernel(void *function, unsigned blocks, unsigned, unsigned,
     fault("a launch of a function of another context");
     return InvalidHandle;
   }
-  if (blocks == 0 || threads != kernelThreads) {
+  // CUDA C++ Programming Guide 13.0, Launch Bounds: more threads a block fail.
+  if (blocks == 0 || threads != etc::runtime::kBlockThreads ||
+      threads > etcMostThreads()) {
     fault("a launch of another shape than the kernel's");
     return InvalidValue;
   }

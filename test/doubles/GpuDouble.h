@@ -33,6 +33,8 @@ void etcDoubleWrite(void *device, const void *host, size_t bytes);
 
 /// Groups that had to connect first.
 unsigned etcDoubleHandshakes();
+/// Groups that the calling thread has begun and not ended.
+unsigned etcDoubleOpenGroups();
 /// Channels of a pair of ranks in a job of 8 x 8 H100, with the settings of the
 /// last communicator.
 unsigned etcDoubleChannelsAPair();

@@ -7,6 +7,9 @@
 #include "CudaOnHost.h"
 #include "pack/Kernels.cu"
 
+/// What a launch may have of threads a block.
+extern "C" unsigned etcMostThreads() { return kMostThreads; }
+
 extern "C" void etcRunByLoop(const Move *moves, const uint64_t *firstTile,
                              uint32_t count, unsigned long long *sums) {
   for (uint64_t tile = 0; tile != firstTile[count]; ++tile) {

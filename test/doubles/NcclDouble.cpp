@@ -241,6 +241,8 @@ unsigned etcDoubleHandshakes() {
   return handshakes();
 }
 
+unsigned etcDoubleOpenGroups() { return groupDepth; }
+
 int ncclGetVersion(int *version) {
   return *version = chosenVersion(), NcclSuccess;
 }

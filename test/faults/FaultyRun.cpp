@@ -20,7 +20,7 @@ using namespace etc::runtime;
 namespace {
 
 constexpr const char *kPhases[] = {
-    "fill",    "pack",    "transfer", "land",   "acknowledge",
+    "fill",    "pack",    "transfer", "wait",   "land", "acknowledge",
     "release", "prepare", "decide",   "commit", "done"};
 
 struct Fault {

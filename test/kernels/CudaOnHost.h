@@ -11,7 +11,12 @@
 
 #define __global__
 #define __device__
-#define __launch_bounds__(threads)
+// A kernel's name and arguments follow; the driver's double asks for the
+// bounds.
+#define __launch_bounds__(threads)                                             \
+  etcBeforeKernel();                                                           \
+  constexpr unsigned kMostThreads = threads;                                   \
+  extern "C" void
 // Blocks run one after another, so one copy will do. The section's name lets
 // the fibers fill it with noise before each block.
 #define __shared__ static __attribute__((section("etc_shared")))

@@ -80,8 +80,11 @@ public:
 
   void enter(uint32_t device, uint32_t round, Phase phase) override {
     if (phase != Phase::Fill) {
-      outcome.round = round;
-      client.note(round);
+      // A round that has begun early is not yet where the device is.
+      const uint32_t at = std::min(round, first);
+      first = phase == Phase::Release ? round + 1 : at;
+      outcome.round = at;
+      client.note(at);
     }
     if (next)
       next->enter(device, round, phase);
@@ -91,6 +94,7 @@ private:
   Client &client;
   Outcome &outcome;
   Observer *next;
+  uint32_t first = ~uint32_t{0}; // round that has not ended
 };
 
 Hello makeHello(const PlanIndex &index, uint32_t rank, const Meeting &meeting,

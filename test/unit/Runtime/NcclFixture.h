@@ -17,13 +17,14 @@ using namespace etc::runtime;
 
 class NcclTest : public GpuTest {};
 
-/// Runs body(transport, rank, control) on `count` ranks; returns their
-/// statuses.
+/// Runs body(transport, rank, control) on `count` ranks, whose GPUs begin with
+/// `firstGpu`; returns their statuses. Devices of a job have other numbers.
 template <typename Body>
-std::vector<Status> onRanks(uint32_t count, Milliseconds timeout, Body body) {
+std::vector<Status> onRanks(uint32_t count, Milliseconds timeout, Body body,
+                            unsigned firstGpu = 0) {
   NcclOptions options;
   for (uint32_t rank = 0; rank != count; ++rank)
-    options.devices.push_back(rank);
+    options.devices.push_back(3 * rank + 2);
   options.deadline = options.timeout = timeout;
   options.lastWait = Milliseconds(1000);
   LocalCluster cluster(options.devices);
@@ -32,7 +33,8 @@ std::vector<Status> onRanks(uint32_t count, Milliseconds timeout, Body body) {
   for (uint32_t rank = 0; rank != count; ++rank)
     threads.emplace_back([&, rank] {
       NcclOptions mine = options;
-      mine.rank = mine.ordinal = rank;
+      mine.rank = rank;
+      mine.ordinal = firstGpu + rank;
       mine.control = &cluster.control(rank);
       auto transport = connectNccl(mine);
       statuses[rank] = transport ? body(**transport, rank, *mine.control)

@@ -3,7 +3,9 @@
 #include "NcclFixture.h"
 #include "PlanFixture.h"
 
+#include "../../faults/RingPlan.h"
 #include "engine/DeviceRun.h"
+#include "transport/Collectives.h"
 
 #include <latch>
 #include <thread>
@@ -233,6 +235,92 @@ TEST_F(NcclTest, AnAbortThatDoesNotComeBackIsLeft) {
               });
   for (const Status &status : statuses)
     EXPECT_EQ(status.message(), "");
+}
+
+/// A call that NCCL refuses.
+TEST_F(NcclTest, AGroupEndsAfterAnErrorToo) {
+  auto statuses =
+      onRanks(2, Milliseconds(20'000),
+              [&](Transport &transport, uint32_t rank, Control &) {
+                if (Status s = connectBoth(transport, rank); !s.ok())
+                  return s;
+                WritableBytes piece{takeGpuMemory(rank, 8), 8};
+                Incoming message{/*peer=*/5, 8, {&piece, 1}, {}};
+                const Status status = transport.post({}, {&message, 1});
+                EXPECT_EQ(ETC_OF_NCCL_DOUBLE(etcDoubleOpenGroups)(), 0u);
+                return status;
+              });
+  for (const Status &status : statuses)
+    EXPECT_EQ(status.kind(), ErrorKind::Peer);
+}
+
+/// An error of the GPU is no transfer that has come.
+TEST_F(NcclTest, AWaitSaysThatTheDeviceHasFailed) {
+  constexpr unsigned kGpu = 6; // broken from here on, as a real one would be
+  auto statuses = onRanks(
+      2, Milliseconds(20'000),
+      [&](Transport &transport, uint32_t rank, Control &control) {
+        if (Status s = connectBoth(transport, rank); !s.ok())
+          return s;
+        while (rank == 1 && control.check().ok())
+          std::this_thread::sleep_for(Milliseconds(5));
+        if (rank == 1)
+          return control.check();
+        auto worker = std::move(*makeCudaWorker(kGpu));
+        if (Status s = worker->reserveMoves(1, 0); !s.ok())
+          return s;
+        WritableBytes piece{takeGpuMemory(kGpu, 8), 8};
+        Incoming message{1, 8, {&piece, 1}, {}};
+        if (Status s = transport.post({}, {&message, 1}); !s.ok())
+          return s;
+        // Of the other GPU.
+        const Move wild = hashMove(takeGpuMemory(kGpu + 1, 8), 8);
+        EXPECT_FALSE(worker->run({&wild, 1}, {}).ok());
+        const Status status = transport.wait(Milliseconds(20'000));
+        control.abort("a sticky error");
+        (void)transport.stop();
+        return status;
+      },
+      kGpu);
+  EXPECT_TRUE(
+      statuses[0].message().starts_with("NCCL: CUDA: a transfer failed"))
+      << statuses[0].message();
+  EXPECT_NE(takeFault(), "");
+}
+
+/// Nobody aborts the other end, so the device goes on with what it has.
+TEST_F(NcclTest, MemoryOfADeviceThatDoesNotStopStays) {
+  const OpenPlan plan(ringPlan(2, 2, 100));
+  std::atomic<bool> isOver{false};
+  auto statuses = onRanks(
+      2, Milliseconds(20'000),
+      [&](Transport &transport, uint32_t rank, Control &control) {
+        if (rank == 1) {
+          Status status = connectBoth(transport, rank);
+          for (int i = 0; i != 2 && status.ok(); ++i) // connected, begun
+            status = barrier(control, {1, 2}, Milliseconds(20'000));
+          while (!isOver)
+            std::this_thread::sleep_for(Milliseconds(5));
+          return status;
+        }
+        auto worker = std::move(*makeCudaWorker(rank));
+        RunOptions options{.timeout = Milliseconds(500)};
+        auto run = std::make_unique<DeviceRun>(plan.index, rank, control,
+                                               transport, *worker, options);
+        Status status = run->prepare();
+        if (status.ok())
+          status = run->migrate();
+        const unsigned pages = ETC_OF_CUDA_DOUBLE(etcDoubleMappedPages)();
+        EXPECT_GT(pages, 0u);
+        run.reset();
+        worker.reset();
+        EXPECT_EQ(ETC_OF_CUDA_DOUBLE(etcDoubleMappedPages)(), pages);
+        EXPECT_EQ(takeFault(), "") << "before the other end is gone";
+        isOver = true;
+        return status;
+      });
+  EXPECT_EQ(statuses[0].kind(), ErrorKind::Peer) << statuses[0].message();
+  EXPECT_EQ(statuses[1].message(), "");
 }
 
 TEST_F(NcclTest, ACommunicatorEndsWhileAllAreThere) {

@@ -108,6 +108,15 @@ TEST(Overlap, StaysWithinTheProvedPeak) {
   EXPECT_TRUE(overlapOf(roomy.index, Mode::Eager).mayBeginEarly(1));
 }
 
+/// Allocating may wait for the device, and a peer that is gone keeps it.
+TEST(Overlap, AllocatesNothingUnderTransfersThatItWouldWaitFor) {
+  Opened open(ring(/*rows=*/128, /*slabs=*/2));
+  const Staging staging(open.index, 0, 0);
+  const RoundOverlap overlap(open.index, 0, Mode::Safe, staging,
+                             /*mayAllocate=*/false);
+  EXPECT_FALSE(overlap.mayBeginEarly(1));
+}
+
 TEST(Overlap, KnowsWhatARoundReadsOfTheLastOne) {
   Opened relay(relayPlan());
   bool reads = false;

@@ -1,8 +1,9 @@
 // What the C API does, over the doubles of the CUDA driver and of NCCL.
 
-#include "GpuFixture.h"
+#include "NcclFixture.h"
 #include "PlanFixture.h"
 
+#include "../../faults/RingPlan.h"
 #include "capi/Migration.h"
 #include "capi/TensorInfo.h"
 #include "engine/StateCheck.h"
@@ -65,13 +66,20 @@ protected:
   }
 
   Status check(const Migration &migration, uint32_t rank) const {
+    return check(rank, [&](size_t position) {
+      void *data = nullptr;
+      EXPECT_TRUE(migration.current(position, &data, nullptr).ok());
+      return data;
+    });
+  }
+
+  /// `find` says where the current tensor of a position is.
+  template <typename Find> Status check(uint32_t rank, Find find) const {
     const uint32_t program = index().participant(rank).program;
     size_t position = 0;
     Status status = Status::success();
     for (Holding holding : index().holdings(program, Side::Curr)) {
-      void *data = nullptr;
-      if (Status s = migration.current(position++, &data, nullptr); !s.ok())
-        return s;
+      void *data = find(position++);
       std::vector<std::byte> bytes(
           describe(index(), Side::Curr, holding).bytes);
       ETC_OF_CUDA_DOUBLE(etcDoubleRead)(bytes.data(), data, bytes.size());
@@ -84,8 +92,21 @@ protected:
     return status;
   }
 
+  /// An allocator whose every call waits for the device, as a framework's may.
+  /// What it frees is kept, as by one that caches.
+  static etc_memory waitingMemory(uint32_t &rank) {
+    return {&rank,
+            [](void *context, const etc_tensor_info *, uint64_t bytes) {
+              return static_cast<void *>(etc::test::takeGpuMemory(
+                  *static_cast<uint32_t *>(context), bytes));
+            },
+            [](void *, etc_side, const etc_tensor_info *, void *, uint64_t) {}};
+  }
+
   /// Prepares on one thread a rank, and goes on with `next` on another.
-  template <typename Next> std::vector<Status> onRanks(Next next) {
+  template <typename Next>
+  std::vector<Status> onRanks(Next next, etc_mode mode = ETC_EAGER,
+                              bool ownsMemory = false) {
     std::vector<Status> statuses(index().rankCount(), Status::success());
     std::vector<std::jthread> threads;
     for (uint32_t rank = 0; rank != statuses.size(); ++rank)
@@ -98,6 +119,10 @@ protected:
         options.bootstrap.silence = Milliseconds(60'000);
         options.tag = "etc";
         options.directory = directory;
+        options.bootstrap.mode = mode;
+        uint32_t gpu = rank;
+        if (ownsMemory)
+          options.memory = waitingMemory(gpu);
         auto migration = std::move(*Migration::create(plan, options));
         Status &status = statuses[rank];
         status = registerAll(*migration, rank);
@@ -123,6 +148,23 @@ TEST_F(TrainerNcclTest, MigratesOnAnotherThreadThanPrepared) {
     EXPECT_EQ(status.message(), "");
 }
 
+/// The double reports memory that is allocated while a transfer is under way.
+TEST_F(TrainerNcclTest, ATrainersAllocatorMayWaitForTheDevice) {
+  plan = *OpenPlan::copy(etc::plan::packPlan(roomy(ringPlan(4, 6, 100))));
+  for (etc_mode mode : {ETC_EAGER, ETC_SAFE}) {
+    auto statuses = onRanks(
+        [&](Migration &migration, uint32_t rank) {
+          Status status = migration.run();
+          return status.ok() ? check(migration, rank) : status;
+        },
+        mode, /*ownsMemory=*/true);
+    for (const Status &status : statuses)
+      EXPECT_EQ(status.message(), "");
+    for (const auto &entry : std::filesystem::directory_iterator(directory))
+      std::filesystem::remove_all(entry);
+  }
+}
+
 TEST_F(TrainerNcclTest, AllLearnThatOneGivesUp) {
   auto statuses = onRanks([&](Migration &migration, uint32_t rank) {
     if (rank != 3)
@@ -135,6 +177,36 @@ TEST_F(TrainerNcclTest, AllLearnThatOneGivesUp) {
     EXPECT_EQ(statuses[rank].message(),
               "device 3: allocate raised MemoryError: no room");
   }
+}
+
+TEST_F(TrainerNcclTest, RoundsWithoutHashesAreRightToo) {
+  const uint32_t count = index().rankCount();
+  auto statuses = etc::test::onRanks(
+      count, Milliseconds(20'000),
+      [&](Transport &transport, uint32_t rank, Control &control) {
+        auto gpu = std::move(*makeCudaWorker(rank));
+        const uint32_t program = index().participant(rank).program;
+        CallerMemory memory(index(), program, {}, gpu->allocator());
+        size_t position = 0;
+        for (Holding holding : index().holdings(program, Side::Prev))
+          memory.registerPrev(position++,
+                              etc::test::takeGpuMemory(
+                                  rank, index().shardBytes(holding.shard)));
+        EXPECT_EQ(memory.complete().message(), "");
+        CallerWorker worker(*gpu, memory);
+        RunOptions options{.timeout = Milliseconds(20'000)};
+        options.verify = Verify::Off;
+        DeviceRun run(index(), rank, control, transport, worker, options);
+        Status status = run.prepare();
+        if (status.ok())
+          status = run.migrate();
+        return status.ok()
+                   ? check(rank,
+                           [&](size_t at) { return memory.current(at).first; })
+                   : status;
+      });
+  for (const Status &status : statuses)
+    EXPECT_EQ(status.message(), "");
 }
 
 } // namespace
