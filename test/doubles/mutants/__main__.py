@@ -10,20 +10,21 @@ A line `equivalent:` says why nothing can find it, where that is proved:
 """
 
 import argparse
+import contextlib
 import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent.parent
-TARGETS = ["RuntimeGpuTests", "RuntimeTrainerTests", "KernelTests", "etc-run", "etc-fault-plans", "etc-cuda-double",
-           "etc-nccl-double"]
+DOUBLES = ["etc-cuda-double", "etc-nccl-double"]
 SEEDS = range(1, 5)
-SECONDS = 180
+SECONDS = 90
 RUN = ["--transport=nccl", "--memory=cuda", "--timeout=20"]
 
 
@@ -97,15 +98,36 @@ def configure(source, folder):
                    stdout=subprocess.DEVNULL)
 
 
-def build(folder, jobs):
-    return subprocess.run(["cmake", "--build", folder, "--parallel", str(jobs), "--target", *TARGETS], check=False,
+class Failure(Exception):
+    """What a compiler or a test says of a mistake."""
+
+
+def build(folder, jobs, targets):
+    done = subprocess.run(["cmake", "--build", folder, "--parallel", str(jobs), "--target", *targets], check=False,
                           capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(done.stdout)
+
+
+def execute(command, environment):
+    """Runs a command with a limit of time, and ends the processes that it has started with it."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                          env=environment, start_new_session=True) as process:
+        try:
+            said, _ = process.communicate(timeout=SECONDS)
+        except subprocess.TimeoutExpired as late:
+            raise Failure(f"no end within {SECONDS} s") from late
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+    return process.returncode, said
 
 
 class Checks:
-    """The tests over the doubles, shortest first."""
+    """The tests over the doubles, shortest first. Each is built when its turn comes."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, jobs):
+        self.folder, self.jobs = folder, jobs
         self.programs = folder / "bin"
         libraries = folder / "test" / "doubles" / "lib"
         self.environment = {**os.environ, "ETC_CUDA_DRIVER": str(libraries / "libcuda.so.1"),
@@ -113,32 +135,34 @@ class Checks:
         self.plans = folder / "plans"
 
     def commands(self):
-        yield "RuntimeTrainerTests", [self.programs / "RuntimeTrainerTests", "--gtest_brief=1"], 0
-        yield "RuntimeGpuTests", [self.programs / "RuntimeGpuTests", "--gtest_brief=1"], 0
-        yield "KernelTests", [self.programs / "KernelTests", "--gtest_brief=1", "--gtest_filter=-*MistakesAreFound"], 0
+        """Name, targets, command and variables of each."""
+        for name, count, options in (("RuntimeTrainerTests", 1, ""), ("RuntimeGpuTests", 1, ""),
+                                     ("KernelTests", 1, "--gtest_filter=-*MistakesAreFound"),
+                                     ("RuntimeScheduleTests", 60, ""), ("RuntimeRoundTests", 1, "")):
+            yield name, [name], [self.programs / name, "--gtest_brief=1", *options.split()], {
+                "ETC_PROPERTY_SEED": "1", "ETC_PROPERTY_COUNT": str(count)}
         for name, devices in (("stages", 4), ("ring", 4), ("relay", 3), ("small", 3)):
             for seed in SEEDS:
                 mode = "--mode=eager" if seed % 2 else "--mode=safe"
-                yield (f"etc-run {name} {mode} seed {seed}", [self.programs / "etc-run", f"--launch={devices}", mode, *RUN,
-                       self.plans / f"{name}.etcplan"], seed)
+                yield (f"etc-run {name} {mode} seed {seed}", ["etc-run", "etc-fault-plans"],
+                       [self.programs / "etc-run", f"--launch={devices}", mode, *RUN, self.plans / f"{name}.etcplan"],
+                       {"ETC_DOUBLE_SEED": str(seed)})
 
     def killer(self):
         """The check that fails, and its first words; None if none does."""
-        self.plans.mkdir(exist_ok=True)
-        for path in self.plans.iterdir():
-            path.unlink()
-        subprocess.run([self.programs / "etc-fault-plans", self.plans], check=True)
-        for name, command, seed in self.commands():
+        for name, targets, command, variables in self.commands():
+            build(self.folder, self.jobs, [*DOUBLES, *targets])
+            if "etc-fault-plans" in targets and not self.plans.exists():
+                self.plans.mkdir()
+                subprocess.run([self.programs / "etc-fault-plans", self.plans], check=True)
             try:
-                done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False,
-                                      env={**self.environment, "ETC_DOUBLE_SEED": str(seed)})
-            except subprocess.TimeoutExpired:
-                return f"{name}: no end within {SECONDS} s"
-            said = done.stdout + done.stderr
+                status, said = execute(command, {**self.environment, **variables})
+            except Failure as wrong:
+                return f"{name}: {wrong}"
             if "SKIPPED" in said:
                 sys.exit(f"gpu-mutants: {name} is skipped: {said.strip()}")
-            if done.returncode != 0 or (seed and "gpu double: " in said):
-                return f"{name}: {words_of(said) or f'exit status {done.returncode}'}"
+            if status != 0 or (command[0].name == "etc-run" and "gpu double: " in said):
+                return f"{name}: {words_of(said) or f'exit status {status}'}"
         return None
 
 
@@ -147,7 +171,8 @@ def words_of(said):
     failed = re.findall(r"^\[  FAILED  \] (\w+\.\w+)", said, re.MULTILINE)
     faults = re.findall(r"^gpu double: (.*)$", said, re.MULTILINE)
     errors = re.findall(r"^etc-run: (.*)$", said, re.MULTILINE)
-    return ", ".join([*failed[:1], *faults[-1:], *errors[:1]])
+    # Tests that plant faults print them too.
+    return ", ".join(failed[:1] or [*faults[-1:], *errors[:1]])
 
 
 def run(patches, work, jobs):
@@ -156,27 +181,30 @@ def run(patches, work, jobs):
     source.mkdir(parents=True, exist_ok=True)
     copy_sources(source)
     configure(source, folder)
-    built = build(folder, jobs)
-    if built.returncode:
-        sys.exit(f"gpu-mutants: the runtime does not build:\n{built.stdout}")
-    checks = Checks(folder)
-    if wrong := checks.killer():
-        sys.exit(f"gpu-mutants: without a mistake, too: {wrong}")
+    checks = Checks(folder, jobs)
+    try:
+        if wrong := checks.killer():
+            sys.exit(f"gpu-mutants: without a mistake, too: {wrong}")
+    except RuntimeError as error:
+        sys.exit(f"gpu-mutants: the runtime does not build:\n{error}")
     survivors = []
     for patch in patches:
         began = time.monotonic()
         done = apply(patch, source)
         if done.returncode:
             sys.exit(f"gpu-mutants: {patch.name}: does not apply: {done.stderr}")
+        isCompiled, found = True, None
         try:
-            built = build(folder, jobs)
-            found = checks.killer() if built.returncode == 0 else "DOES NOT COMPILE"
+            found = checks.killer()
+        except RuntimeError:
+            isCompiled = False
         finally:
             apply(patch, source, "-R")
         isEquivalent = "\nequivalent: " in patch.read_text().partition("\n--- ")[0]
-        if (found is None) != isEquivalent or found == "DOES NOT COMPILE":
+        if (found is None) != isEquivalent or not isCompiled:
             survivors.append(patch.stem)
-        verdict = "equivalent" if found is None and isEquivalent else "SURVIVED" if found is None else f"killed by {found}"
+        verdict = (f"killed by {found}" if found else "DOES NOT COMPILE" if not isCompiled else
+                   "equivalent" if isEquivalent else "SURVIVED")
         print(f"{patch.stem:36} {verdict} ({time.monotonic() - began:.0f} s)", flush=True)
     print(f"{len(patches) - len(survivors)} of {len(patches)} as expected" +
           (f"; not: {', '.join(survivors)}" if survivors else ""))
