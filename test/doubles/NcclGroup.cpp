@@ -169,8 +169,10 @@ Step GroupWork::step(Random &random) {
   if (std::all_of(transfers.begin(), transfers.end(),
                   [](const Transfer &transfer) { return transfer.isDone; }))
     return end();
+  if (hasMoved) // and may move more
+    return Step::Moved;
   state.groupTried = comm.world->changes;
-  return hasMoved ? Step::Moved : Step::Waiting;
+  return Step::Waiting;
 }
 
 //===----------------------------------------------------------------------===//
@@ -227,8 +229,10 @@ Step GroupTask::step(Random &) {
         state.code = NcclRemoteError;
         return Step::Done;
       }
+      if (hasMoved) // and may come further
+        return Step::Moved;
       state.connectTried = comm.world->changes;
-      return hasMoved ? Step::Moved : Step::Waiting;
+      return Step::Waiting;
     }
     hasConnected = true;
 
