@@ -44,12 +44,13 @@ void *placeOf(uint64_t address, size_t bytes) {
   return memory.translateAccess(address, bytes, device);
 }
 
+/// An item may lie on two pages; the pages of an allocation are in a row.
 template <typename Item> Item *arrayAt(Address address, uint64_t count) {
-  void *first = placeOf(address, sizeof(Item));
-  return count == 0 ||
-                 placeOf(address + (count - 1) * sizeof(Item), sizeof(Item))
-             ? static_cast<Item *>(first)
-             : nullptr;
+  const uint64_t bytes = std::max<uint64_t>(count, 1) * sizeof(Item);
+  auto *first = static_cast<std::byte *>(placeOf(address, 1));
+  auto *last = static_cast<std::byte *>(placeOf(address + bytes - 1, 1));
+  return first && last == first + bytes - 1 ? reinterpret_cast<Item *>(first)
+                                            : nullptr;
 }
 
 } // namespace
