@@ -52,7 +52,8 @@ std::vector<ClassMemory> shareMemory(const Budget &budget,
   for (const ClassTotals &it : totals) {
     const int64_t maxState = std::max(it.prev, it.curr);
     const int64_t limit = budget.limitOf(maxState);
-    const int64_t staging = (limit - maxState) * eighths / 8;
+    const int64_t beside = budget.isRatio ? 0 : it.beside;
+    const int64_t staging = (limit - maxState - beside) * eighths / 8;
     auto slabOf = [&](int64_t bytes, int64_t others) {
       if (bytes == 0)
         return int64_t(0);
@@ -62,7 +63,7 @@ std::vector<ClassMemory> shareMemory(const Budget &budget,
       return std::max({smallestSlab, maxState / smallestShare, slab});
     };
     classes.push_back({it.prev, it.curr, limit, slabOf(it.sent, it.received),
-                       slabOf(it.received, it.sent)});
+                       slabOf(it.received, it.sent), beside});
   }
   return classes;
 }
@@ -84,11 +85,22 @@ int64_t countChunks(int64_t bytes, int64_t slab) {
   return bytes == 0 ? 1 : (2 * bytes + slab - 1) / slab;
 }
 
+int64_t peakOf(const Budget &budget, const Solution &solution,
+               std::span<const ClassTotals> totals, size_t index) {
+  const int64_t peak = solution.peak[index];
+  if (budget.isRatio || solution.tailPeak.empty())
+    return peak;
+  return std::max(peak, solution.tailPeak[index] + totals[index].beside);
+}
+
 Budget keptBy(const Solution &solution, std::span<const ClassTotals> totals,
               const Budget &like) {
-  if (!like.isRatio)
-    return {false,
-            *std::max_element(solution.peak.begin(), solution.peak.end())};
+  if (!like.isRatio) {
+    int64_t most = 0;
+    for (size_t i = 0; i < totals.size(); ++i)
+      most = std::max(most, peakOf(like, solution, totals, i));
+    return {false, most};
+  }
   const int64_t ratio = worstRatio(solution, totals);
   return {true, (ratio + 999) / 1000 * 1000};
 }

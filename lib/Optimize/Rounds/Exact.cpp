@@ -5,6 +5,7 @@
 #include "etc/Optimize/Rounds/Solver.h"
 
 #include <cassert>
+#include <utility>
 
 namespace etc::rounds {
 namespace {
@@ -36,6 +37,7 @@ private:
 
   const Problem &problem;
   const Set all;
+  Set deferred = 0;
   std::vector<Touch> sums; ///< [sets][classes]
   /// The last round of the fewest that lead to a set; 0 where none is known.
   std::vector<Set> lastRound; ///< [sets]
@@ -45,6 +47,8 @@ Search::Search(const Problem &problem)
     : problem(problem), all((Set(1) << problem.units.size()) - 1),
       sums((size_t(all) + 1) * problem.classes.size()),
       lastRound(size_t(all) + 1) {
+  for (size_t i = 0; i < problem.units.size(); ++i)
+    deferred |= Set(problem.units[i].isDeferred) << i;
   for (Set set = 1; set <= all; ++set)
     addSums(set);
 }
@@ -67,6 +71,8 @@ void Search::addSums(Set set) {
 }
 
 bool Search::isInOrder(Set done, Set round) const {
+  if ((round & deferred) && (all & ~deferred & ~done))
+    return false;
   for (size_t i = 0; i < problem.units.size(); ++i) {
     const Unit &unit = problem.units[i];
     if ((round >> i & 1) &&
@@ -83,8 +89,9 @@ bool Search::keepsLimits(Set done, Set round) const {
     const int64_t live =
         memory.prev + before.allocated - before.released + now.allocated;
     if (now.sent > memory.sendSlab || now.received > memory.recvSlab ||
-        (now.allocated > 0 &&
-         live + memory.sendSlab + memory.recvSlab > memory.limit))
+        (now.allocated > 0 && live + (round & deferred ? memory.beside : 0) +
+                                      memory.sendSlab + memory.recvSlab >
+                                  memory.limit))
       return false;
   }
   return true;
@@ -102,8 +109,11 @@ Solution Search::trace() const {
   solution.rounds = int32_t(rounds.size());
   solution.roundOf.resize(problem.units.size());
   Ledger ledger(problem);
+  bool isTail = false;
   for (int32_t round = 0; round < solution.rounds; ++round) {
     const Set set = rounds[rounds.size() - 1 - size_t(round)];
+    if ((set & deferred) && !std::exchange(isTail, true))
+      ledger.beginTail();
     for (size_t i = 0; i < problem.units.size(); ++i)
       if (set >> i & 1) {
         ledger.take(problem.units[i]);

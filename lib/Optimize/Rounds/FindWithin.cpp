@@ -48,7 +48,7 @@ private:
 
 bool Search::isWithin(const Budget &budget, const Solution &solution) const {
   for (size_t i = 0; i < totals.size(); ++i)
-    if (solution.peak[i] >
+    if (peakOf(budget, solution, totals, i) >
         budget.limitOf(std::max(totals[i].prev, totals[i].curr)))
       return false;
   return true;

@@ -18,7 +18,8 @@ int64_t Ledger::overflow(const Unit &unit) const {
     if (touch.allocated)
       worst =
           std::max(worst, state.live + state.allocated + touch.allocated +
-                              memory.sendSlab + memory.recvSlab - memory.limit);
+                              (isTail ? memory.beside : 0) + memory.sendSlab +
+                              memory.recvSlab - memory.limit);
   }
   return worst;
 }
@@ -50,9 +51,17 @@ void Ledger::closeRound() {
     state.mostReceived = std::max(state.mostReceived, state.received);
     state.live += state.allocated;
     state.mostLive = std::max(state.mostLive, state.live);
+    if (isTail)
+      state.mostInTail = std::max(state.mostInTail, state.live);
     state.live -= state.released;
     state.allocated = state.released = state.sent = state.received = 0;
   }
+}
+
+void Ledger::beginTail() {
+  isTail = true;
+  for (State &state : states)
+    state.mostInTail = state.live;
 }
 
 void Ledger::finish(Solution &solution) const {
@@ -61,6 +70,9 @@ void Ledger::finish(Solution &solution) const {
     solution.recvSlab.push_back(state.mostReceived);
     solution.peak.push_back(state.mostLive + state.mostSent +
                             state.mostReceived);
+    if (isTail)
+      solution.tailPeak.push_back(state.mostInTail + state.mostSent +
+                                  state.mostReceived);
   }
 }
 

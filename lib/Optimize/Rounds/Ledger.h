@@ -18,6 +18,8 @@ public:
   int64_t overflow(const Unit &unit) const;
   void take(const Unit &unit);
   void closeRound();
+  /// All rounds from now on are deferred.
+  void beginTail();
   /// Writes the slabs and peaks of all rounds.
   void finish(Solution &solution) const;
 
@@ -25,9 +27,11 @@ private:
   struct State {
     int64_t live, allocated, released, sent, received;
     int64_t mostLive, mostSent, mostReceived;
+    int64_t mostInTail = 0;
   };
   const std::vector<ClassMemory> &classes;
   std::vector<State> states;
+  bool isTail = false;
 };
 
 } // namespace etc::rounds

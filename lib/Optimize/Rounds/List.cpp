@@ -31,6 +31,8 @@ std::vector<int64_t> touchesOf(const Unit &unit) {
     kinds.push_back(int64_t(touch.deviceClass) * 16 +
                     (touch.allocated > 0) * 8 + (touch.released > 0) * 4 +
                     (touch.sent > 0) * 2 + (touch.received > 0));
+  if (unit.isDeferred)
+    kinds.push_back(-1);
   return kinds;
 }
 
@@ -98,6 +100,8 @@ private:
   };
   std::vector<Flow> flows;
   size_t taken = 0;
+  bool isTail = false;
+  size_t urgent = 0; ///< units that are not deferred
 };
 
 Scheduler::Scheduler(const Problem &problem)
@@ -110,10 +114,14 @@ Scheduler::Scheduler(const Problem &problem)
     flows[flowOf[i]].units.push_back(i);
   }
   solution.roundOf.assign(units.size(), -1);
+  urgent = size_t(std::count_if(units.begin(), units.end(),
+                                [](const Unit &it) { return !it.isDeferred; }));
 }
 
 bool Scheduler::isReady(size_t unit) const {
   const int32_t before = units[unit].before, after = units[unit].after;
+  if (units[unit].isDeferred && !isTail)
+    return false;
   return (before < 0 || isTaken(size_t(before))) &&
          (after < 0 || (isTaken(size_t(after)) &&
                         solution.roundOf[size_t(after)] < solution.rounds));
@@ -169,6 +177,10 @@ void Scheduler::takeLeastOverflow() {
 
 Solution Scheduler::run() {
   while (taken < units.size()) {
+    if (!isTail && taken == urgent) {
+      isTail = true;
+      ledger.beginTail();
+    }
     const size_t before = taken;
     fillRound();
     if (taken == before) {

@@ -57,6 +57,12 @@ Message checkOrder(const Problem &problem, size_t index) {
     if (other < -1 || other >= int64_t(index))
       return text(at("units", index), ".", name, ": unit ", other,
                   " is not in [0, ", index, ")");
+  for (auto [name, other] :
+       {std::pair("before", unit.before), std::pair("after", unit.after)})
+    if (other >= 0 && problem.units[size_t(other)].isDeferred &&
+        !unit.isDeferred)
+      return text(at("units", index), ".", name, ": unit ", other,
+                  " is deferred, and this one is not");
   return std::nullopt;
 }
 
@@ -75,7 +81,7 @@ Message checkSums(const Problem &problem) {
     const Sums &sum = sums[i];
     if (std::max({memory.prev + sum.allocated, sum.sent, sum.received,
                   Int128(memory.limit), Int128(memory.sendSlab),
-                  Int128(memory.recvSlab)}) > kMost)
+                  Int128(memory.recvSlab), Int128(memory.beside)}) > kMost)
       return text(at("classes", i), ": sums of bytes exceed 2^60");
     if (const Int128 left = memory.prev + sum.allocated - sum.released;
         left != memory.curr)
@@ -90,9 +96,10 @@ Message checkSums(const Problem &problem) {
 std::optional<std::string> check(const Problem &problem) {
   for (size_t i = 0; i < problem.classes.size(); ++i) {
     const ClassMemory &memory = problem.classes[i];
-    if (Message error = checkAmounts(at("classes", i),
-                                     {memory.prev, memory.curr, memory.limit,
-                                      memory.sendSlab, memory.recvSlab}))
+    if (Message error =
+            checkAmounts(at("classes", i),
+                         {memory.prev, memory.curr, memory.limit,
+                          memory.sendSlab, memory.recvSlab, memory.beside}))
       return error;
   }
   for (size_t i = 0; i < problem.units.size(); ++i) {

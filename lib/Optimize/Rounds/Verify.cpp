@@ -1,4 +1,4 @@
-// The constraints (S1) to (S5) of a solution. Nothing here knows how a solution
+// The constraints (S1) to (S6) of a solution. Nothing here knows how a solution
 // is found.
 
 #include "../Message.h"
@@ -24,16 +24,18 @@ public:
   void count();
   Message checkSlabs() const;
   Message checkPeaks() const;
+  Message checkTail() const;
   Message checkForced() const;
 
 private:
-  void countRound(const std::vector<size_t> &units);
-  void countClass(size_t index);
+  void countRound(const std::vector<size_t> &units, bool isTail);
+  void countClass(size_t index, bool isTail);
 
   /// Of one class, in bytes.
   struct Counted {
     int64_t live = 0, allocated = 0, released = 0, sent = 0, received = 0;
     int64_t mostLive = 0, mostSent = 0, mostReceived = 0;
+    int64_t mostInTail = 0;
     bool isTouched = false, isExceeded = false;
   };
   const Problem &problem;
@@ -41,6 +43,7 @@ private:
   std::vector<std::vector<size_t>> unitsOf; ///< [rounds]
   std::vector<Counted> counted;             ///< [classes]
   int32_t exceeding = 0;
+  int32_t firstDeferred = 0; ///< round; or the number of rounds
 };
 
 Message Verifier::checkRounds() {
@@ -58,6 +61,9 @@ Message Verifier::checkRounds() {
                   solution.rounds, ")");
     unitsOf[size_t(round)].push_back(i);
   }
+  for (size_t i = 0; i < problem.units.size(); ++i)
+    if (!problem.units[i].isDeferred)
+      firstDeferred = std::max(firstDeferred, solution.roundOf[i] + 1);
   for (size_t round = 0; round < unitsOf.size(); ++round)
     if (unitsOf[round].empty())
       return text("rounds: round ", round, " has no unit");
@@ -78,26 +84,35 @@ Message Verifier::checkOrder() const {
                   ", which it waits for, in round ",
                   solution.roundOf[size_t(after)]);
   }
+  for (size_t i = 0; i < problem.units.size(); ++i)
+    if (problem.units[i].isDeferred && solution.roundOf[i] < firstDeferred)
+      return text(at("roundOf", i), ": in round ", solution.roundOf[i],
+                  ", but is deferred, and one that is not is in round ",
+                  firstDeferred - 1);
   return std::nullopt;
 }
 
 /// At the end of a round that touches the class.
-void Verifier::countClass(size_t index) {
+void Verifier::countClass(size_t index, bool isTail) {
   Counted &it = counted[index];
   const ClassMemory &memory = problem.classes[index];
   it.live += it.allocated;
   it.mostLive = std::max(it.mostLive, it.live);
+  if (isTail)
+    it.mostInTail = std::max(it.mostInTail, it.live);
   it.mostSent = std::max(it.mostSent, it.sent);
   it.mostReceived = std::max(it.mostReceived, it.received);
-  it.isExceeded = it.sent > memory.sendSlab || it.received > memory.recvSlab ||
-                  (it.allocated > 0 &&
-                   it.live + memory.sendSlab + memory.recvSlab > memory.limit);
+  it.isExceeded =
+      it.sent > memory.sendSlab || it.received > memory.recvSlab ||
+      (it.allocated > 0 && it.live + (isTail ? memory.beside : 0) +
+                                   memory.sendSlab + memory.recvSlab >
+                               memory.limit);
   it.live -= it.released;
   it.allocated = it.released = it.sent = it.received = 0;
   it.isTouched = false;
 }
 
-void Verifier::countRound(const std::vector<size_t> &units) {
+void Verifier::countRound(const std::vector<size_t> &units, bool isTail) {
   std::vector<size_t> touched;
   for (size_t unit : units)
     for (const Touch &touch : problem.units[unit].touches) {
@@ -112,7 +127,7 @@ void Verifier::countRound(const std::vector<size_t> &units) {
     }
   bool isExceeded = false;
   for (size_t index : touched) {
-    countClass(index);
+    countClass(index, isTail);
     isExceeded |= counted[index].isExceeded;
   }
   exceeding += isExceeded;
@@ -121,8 +136,12 @@ void Verifier::countRound(const std::vector<size_t> &units) {
 void Verifier::count() {
   for (size_t i = 0; i < counted.size(); ++i)
     counted[i].live = counted[i].mostLive = problem.classes[i].prev;
-  for (const std::vector<size_t> &units : unitsOf)
-    countRound(units);
+  for (size_t round = 0; round < unitsOf.size(); ++round) {
+    if (round == size_t(firstDeferred))
+      for (Counted &it : counted)
+        it.mostInTail = it.live;
+    countRound(unitsOf[round], round >= size_t(firstDeferred));
+  }
 }
 
 Message Verifier::checkSlabs() const {
@@ -155,6 +174,21 @@ Message Verifier::checkPeaks() const {
   return std::nullopt;
 }
 
+Message Verifier::checkTail() const {
+  const size_t expected = firstDeferred < solution.rounds ? counted.size() : 0;
+  if (solution.tailPeak.size() != expected)
+    return text("tailPeak: expected ", expected, " entries, got ",
+                solution.tailPeak.size());
+  for (size_t i = 0; i < expected; ++i) {
+    const Counted &it = counted[i];
+    const int64_t peak = it.mostInTail + it.mostSent + it.mostReceived;
+    if (solution.tailPeak[i] != peak)
+      return text(at("tailPeak", i), ": up to ", peak, " bytes are live, got ",
+                  solution.tailPeak[i]);
+  }
+  return std::nullopt;
+}
+
 Message Verifier::checkForced() const {
   if (solution.forced < exceeding || solution.forced > solution.rounds)
     return text("forced: ", exceeding, " of ", solution.rounds,
@@ -177,6 +211,8 @@ std::optional<std::string> verify(const Problem &problem,
   if (Message error = verifier.checkSlabs())
     return error;
   if (Message error = verifier.checkPeaks())
+    return error;
+  if (Message error = verifier.checkTail())
     return error;
   return verifier.checkForced();
 }

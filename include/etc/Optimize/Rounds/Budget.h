@@ -30,7 +30,14 @@ struct ClassTotals {
   int64_t sent = 0, received = 0;
   /// Whether it both takes and gives memory.
   bool turnsOver = false;
+  /// What else is there in deferred rounds. A budget in bytes is of all, a
+  /// ratio is of state and staging alone.
+  int64_t beside = 0;
 };
+
+/// What a class has of its device at most, as the budget counts it.
+int64_t peakOf(const Budget &budget, const Solution &solution,
+               std::span<const ClassTotals> totals, size_t index);
 
 /// The memory of every class. Staging gets `eighths` / 8 of what the budget
 /// leaves above the larger state, split over both directions by what the class

@@ -18,6 +18,8 @@ struct ClassMemory {
   int64_t limit;
   /// The most that a round should send, and receive.
   int64_t sendSlab, recvSlab;
+  /// What else is live in deferred rounds: counts against the limit.
+  int64_t beside = 0;
 
   bool operator==(const ClassMemory &) const = default;
 };
@@ -41,6 +43,8 @@ struct Unit {
   /// The unit that must be in an earlier round, or -1: this one reads what it
   /// leaves.
   int32_t after = -1;
+  /// Comes in a later round than all that are not deferred.
+  bool isDeferred = false;
 
   bool operator==(const Unit &) const = default;
 };
@@ -56,13 +60,14 @@ struct Unit {
 /// (P2) the touches of a unit name existing classes, strictly ascending;
 ///
 /// (P3) `before` and `after` name units before this one: there is no circle;
+/// and none that is deferred, where this one is not;
 ///
 /// (P4) a class ends with what it should have: prev, with all that is
 /// allocated, without all that is released, is curr;
 ///
 /// (P5) int64 arithmetic is exact: of each class, each of the sums of prev and
 /// what is allocated, of what is sent, and of what is received is at most 2^60,
-/// and so are its limit and its slabs.
+/// and so are its limit, its slabs and what is beside it.
 struct Problem {
   std::vector<ClassMemory> classes;
   std::vector<Unit> units;

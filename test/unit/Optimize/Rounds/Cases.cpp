@@ -29,6 +29,8 @@ ClassMemory readClass(std::istringstream &words) {
   memory.limit = readField(words, "limit");
   memory.sendSlab = readField(words, "send");
   memory.recvSlab = readField(words, "recv");
+  if (words >> std::ws; !words.eof())
+    memory.beside = readField(words, "beside");
   return memory;
 }
 
@@ -52,7 +54,7 @@ Touch readTouch(const std::string &text) {
   return touch;
 }
 
-/// "before 0 after 0", and behind the colon the touches.
+/// "deferred before 0 after 0", and behind the colon the touches.
 Unit readUnit(const std::string &line) {
   const size_t colon = line.find(':');
   if (colon == std::string::npos)
@@ -60,6 +62,10 @@ Unit readUnit(const std::string &line) {
   Unit unit;
   std::istringstream order(line.substr(0, colon));
   for (std::string word; order >> word;) {
+    if (word == "deferred") {
+      unit.isDeferred = true;
+      continue;
+    }
     if (word != "before" && word != "after")
       throw std::runtime_error("'" + word + "' is no order");
     (word == "before" ? unit.before : unit.after) = int32_t(readNumber(order));
@@ -122,12 +128,17 @@ Case readCase(std::string_view text) {
 
 std::string writeCase(const Problem &problem) {
   std::ostringstream out;
-  for (const ClassMemory &it : problem.classes)
+  for (const ClassMemory &it : problem.classes) {
     out << "class prev " << it.prev << " curr " << it.curr << " limit "
-        << it.limit << " send " << it.sendSlab << " recv " << it.recvSlab
-        << "\n";
+        << it.limit << " send " << it.sendSlab << " recv " << it.recvSlab;
+    if (it.beside)
+      out << " beside " << it.beside;
+    out << "\n";
+  }
   for (const Unit &unit : problem.units) {
     out << "unit";
+    if (unit.isDeferred)
+      out << " deferred";
     if (unit.before >= 0)
       out << " before " << unit.before;
     if (unit.after >= 0)

@@ -29,10 +29,12 @@ struct Case {
 ///     class prev 80 curr 80 limit 110 send 10 recv 10
 ///     unit: 0 -10 >10, 1 +10 <10
 ///     unit before 0 after 0: 0 >10, 2 <10
+///     unit deferred: 1 -10 >10
 ///     fewest 8
 ///     list 9 forced 0
 ///
-/// `classes 4 prev ...` are four equal ones. Throws std::runtime_error with the
+/// What is beside deferred units is `beside 5` behind `recv`. `classes 4 prev
+/// ...` are four equal ones. Throws std::runtime_error with the
 /// number of the line.
 Case readCase(std::string_view text);
 
@@ -42,6 +44,8 @@ std::string writeCase(const Problem &problem);
 /// Up to 4 classes and at most 9 units: small enough for solveExact. Tensors
 /// move, cut or whole, are passed on and derived; some limits are too tight.
 Problem randomProblem(uint64_t seed);
+/// The same, of which the last units are deferred, with something beside them.
+Problem randomDeferredProblem(uint64_t seed);
 
 } // namespace etc::rounds::testing
 

@@ -32,6 +32,13 @@ TEST(CheckTest, P1Bytes) {
             "units[1].touches[0]: expected bytes of at least 0, got -5");
 }
 
+TEST(CheckTest, P3DeferredBeforeOthers) {
+  EXPECT_EQ(errorAfter([](Problem &p) { p.units[1].isDeferred = true; }),
+            "well formed");
+  EXPECT_EQ(errorAfter([](Problem &p) { p.units[0].isDeferred = true; }),
+            "units[1].before: unit 0 is deferred, and this one is not");
+}
+
 TEST(CheckTest, P2Touches) {
   EXPECT_EQ(
       errorAfter([](Problem &p) { p.units[0].touches[1].deviceClass = 2; }),

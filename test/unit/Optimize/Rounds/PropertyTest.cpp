@@ -48,13 +48,13 @@ void checkSolvers(const Problem &problem, Distance &distance) {
   ++distance.beyond[list.rounds - exact->rounds];
 }
 
-TEST(PropertyTest, RandomInstances) {
+void checkRandom(Problem (*make)(uint64_t seed)) {
   const uint64_t first = etc::testing::fromEnvironment("ETC_PROPERTY_SEED", 1),
                  count =
                      etc::testing::fromEnvironment("ETC_PROPERTY_COUNT", 2000);
   Distance distance;
   for (uint64_t seed = first; seed < first + count; ++seed) {
-    const Problem problem = testing::randomProblem(seed);
+    const Problem problem = make(seed);
     SCOPED_TRACE("seed " + std::to_string(seed) + "\n" +
                  testing::writeCase(problem));
     checkSolvers(problem, distance);
@@ -62,6 +62,12 @@ TEST(PropertyTest, RandomInstances) {
       return;
   }
   distance.print();
+}
+
+TEST(PropertyTest, RandomInstances) { checkRandom(testing::randomProblem); }
+
+TEST(PropertyTest, RandomDeferredInstances) {
+  checkRandom(testing::randomDeferredProblem);
 }
 
 TEST(PropertyTest, TheSameTwice) {
@@ -73,7 +79,7 @@ TEST(PropertyTest, TheSameTwice) {
 
 TEST(PropertyTest, TextIsReadBack) {
   for (uint64_t seed = 1; seed <= 100; ++seed) {
-    const Problem problem = testing::randomProblem(seed);
+    const Problem problem = testing::randomDeferredProblem(seed);
     EXPECT_EQ(testing::readCase(testing::writeCase(problem)).problem, problem)
         << seed;
   }

@@ -142,4 +142,17 @@ Problem Generator::run() {
 
 Problem randomProblem(uint64_t seed) { return Generator(seed).run(); }
 
+Problem randomDeferredProblem(uint64_t seed) {
+  Problem problem = randomProblem(seed);
+  std::mt19937_64 engine(seed);
+  for (size_t i = engine() % (problem.units.size() + 1);
+       i < problem.units.size(); ++i)
+    problem.units[i].isDeferred = true;
+  for (ClassMemory &memory : problem.classes) {
+    memory.beside = int64_t(engine() % 10);
+    memory.limit += int64_t(engine() % 10);
+  }
+  return problem;
+}
+
 } // namespace etc::rounds::testing

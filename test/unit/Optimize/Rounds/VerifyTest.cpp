@@ -92,11 +92,46 @@ TEST(VerifyTest, S4Peaks) {
 // held before the first round.
 TEST(VerifyTest, S4WhatIsReleasedIsLiveBefore) {
   const Problem problem = {{{30, 10, 30, 0, 0}}, {{{{0, 0, 20, 0, 0}}}}};
-  Solution solution{{0}, 1, 0, {0}, {0}, {30}};
+  Solution solution{{0}, 1, 0, {0}, {0}, {30}, {}};
   EXPECT_EQ(errorOf(problem, solution), "valid");
   solution.peak = {10};
   EXPECT_EQ(errorOf(problem, solution),
             "peak[0]: up to 30 bytes are live, got 10");
+}
+
+/// The last unit is deferred: what the second class holds then is the tail's.
+Problem deferredProblem() {
+  Problem problem = theProblem();
+  problem.units[2].isDeferred = true;
+  return problem;
+}
+
+TEST(VerifyTest, S2Deferred) {
+  Solution solution = theSolution();
+  solution.tailPeak = {20, 60, 40};
+  EXPECT_EQ(errorOf(deferredProblem(), solution), "valid");
+  Problem problem = deferredProblem();
+  problem.units[1].isDeferred = true;
+  EXPECT_EQ(
+      errorOf(problem, solution),
+      "roundOf[1]: in round 0, but is deferred, and one that is not is in "
+      "round 0");
+}
+
+TEST(VerifyTest, S6TailPeaks) {
+  Solution solution = theSolution();
+  EXPECT_EQ(errorOf(deferredProblem(), solution),
+            "tailPeak: expected 3 entries, got 0");
+  solution.tailPeak = {20, 50, 40};
+  EXPECT_EQ(errorOf(deferredProblem(), solution),
+            "tailPeak[1]: up to 60 bytes are live, got 50");
+  // Which exceeds the limit with 1 byte beside it.
+  solution.tailPeak[1] = 60;
+  Problem problem = deferredProblem();
+  problem.classes[2].limit = 40;
+  problem.classes[2].beside = 1;
+  EXPECT_EQ(errorOf(problem, solution),
+            "forced: 1 of 2 rounds exceed a class, got 0");
 }
 
 TEST(VerifyTest, S5Forced) {
