@@ -17,6 +17,35 @@ std::optional<unsigned> MigrationOp::getDerivationSource(unsigned type) {
   return source && !getDeriveNone() ? lookupType(source) : std::nullopt;
 }
 
+bool MigrationOp::isDeferred(unsigned type) {
+  return getDeferred() &&
+         llvm::is_contained(*getDeferred(),
+                            cast<StateAttr>(getTypes()[type]).getName());
+}
+
+LogicalResult MigrationOp::verifyDeferred() {
+  if (getDeferred().has_value() != getGradientBytes().has_value())
+    return emitOpError("states deferred types without the bytes of gradients, "
+                       "or these without them");
+  if (!getDeferred())
+    return success();
+  const ArrayAttr names = *getDeferred();
+  for (Attribute name : names)
+    if (!lookupType(cast<StringAttr>(name)))
+      return emitOpError() << "defers " << name << ", which is no type";
+  const unsigned types = getTypes().size();
+  for (unsigned type = 0; type < types; ++type)
+    if (getDerivationSource(type))
+      return emitOpError()
+             << "derives type '"
+             << cast<StateAttr>(getTypes()[type]).getName().getValue()
+             << "', though types are deferred";
+  if (names.empty() || names.size() >= types)
+    return emitOpError() << "expected between 1 and " << types - 1
+                         << " deferred types, got " << names.size();
+  return success();
+}
+
 LogicalResult MigrationOp::verifyDerivation(unsigned type) {
   auto state = cast<StateAttr>(getTypes()[type]);
   std::optional<unsigned> index;

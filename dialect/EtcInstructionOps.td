@@ -19,7 +19,8 @@ def Etc_ProgramOp : Etc_StageOp<"program", [IsolatedFromAbove, NoTerminator, Sin
     the roles the devices take and had, `none` where there is none.
 
     Once scheduled, a program states the bytes of its two staging slabs and the proved peaks of live bytes: `peak`
-    where state is released round by round, `peak_safe` where nothing previous is released before the commit.
+    where state is released round by round, `peak_safe` where nothing previous is released before the commit. Where
+    state is deferred, `tail_peak` and `tail_peak_safe` are the peaks of the deferred rounds, gradients included.
 
     Example:
 
@@ -38,11 +39,13 @@ def Etc_ProgramOp : Etc_StageOp<"program", [IsolatedFromAbove, NoTerminator, Sin
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<Etc_RoleAttr>:$curr,
                        OptionalAttr<Etc_RoleAttr>:$prev, Etc_DeviceListsAttr:$bindings,
                        OptionalAttr<I64Attr>:$send_slab, OptionalAttr<I64Attr>:$recv_slab,
-                       OptionalAttr<I64Attr>:$peak, OptionalAttr<I64Attr>:$peak_safe);
+                       OptionalAttr<I64Attr>:$peak, OptionalAttr<I64Attr>:$peak_safe,
+                       OptionalAttr<I64Attr>:$tail_peak, OptionalAttr<I64Attr>:$tail_peak_safe);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name custom<OptionalRole>($curr) `from` custom<OptionalRole>($prev)
     (`slabs` $send_slab^ `,` $recv_slab)? (`peak` $peak^ `safe` $peak_safe)?
+    (`tail` $tail_peak^ `safe` $tail_peak_safe)?
     custom<BoundRegion>($bindings, $body) attr-dict
   }];
   let hasVerifier = 1;
@@ -66,11 +69,11 @@ def Etc_RoundOp : Etc_Op<"round", [HasParent<"ProgramOp">, NoTerminator, SingleB
   let description = [{
     Within a round, current and transit tensors that are first written in it are allocated; sends, refers, zeros and
     derives read what earlier rounds left; receives land; after the acknowledgement, releases free previous state and
-    what has been passed on.
+    what has been passed on. A `deferred` round runs after the pause, and all rounds behind it do.
   }];
-  let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$index);
+  let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$index, UnitAttr:$deferred);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$index $body attr-dict";
+  let assemblyFormat = "$index (`deferred` $deferred^)? $body attr-dict";
 }
 
 // What instructions read and write: each is there for its effect alone, and none is dead or the repetition of another.

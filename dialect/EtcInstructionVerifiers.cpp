@@ -38,6 +38,7 @@ static LogicalResult verifyBindings(ProgramOp op) {
 /// device that an instruction names is an argument, bound to a list.
 static LogicalResult verifyBody(ProgramOp op) {
   int64_t next = 0;
+  bool isDeferred = false;
   for (RoundOp round : op.getBody().getOps<RoundOp>()) {
     const int64_t index = round.getIndex();
     if (index < next)
@@ -47,6 +48,10 @@ static LogicalResult verifyBody(ProgramOp op) {
       return round.emitOpError()
              << "round " << index << " is not in [0, " << mostRounds << ")";
     next = index + 1;
+    if (isDeferred && !round.getDeferred())
+      return round.emitOpError()
+             << "round " << index << " is not deferred, but one before it is";
+    isDeferred = round.getDeferred();
   }
   WalkResult result = op.getBody().walk([](Operation *inner) -> WalkResult {
     if (isa<RoundOp, InstructionOpInterface>(inner))

@@ -137,7 +137,8 @@ def Etc_TimeBoundOp : Etc_StageOp<"time_bound"> {
     the set needs what none of it held; they cross `out_of` them where only devices of the set held what others need.
     Each counts once, and a tied copy and its twin are the same bytes. They can cross over the links of the set's
     devices whose nodes have further participants, and over the set's NICs where other nodes have participants, each
-    NIC once. Participants are the devices that live and have a role on either side.
+    NIC once. Participants are the devices that live and have a role on either side. `of_pause` counts the bytes that are
+    not deferred, and bounds the pause.
 
     Example:
 
@@ -145,9 +146,9 @@ def Etc_TimeBoundOp : Etc_StageOp<"time_bound"> {
     etc.time_bound into [4, 5, 6, 7] bytes 96360000000 rate 200000000000
     ```
   }];
-  let arguments = (ins Etc_Direction:$direction, DenseI64ArrayAttr:$devices,
+  let arguments = (ins UnitAttr:$of_pause, Etc_Direction:$direction, DenseI64ArrayAttr:$devices,
                        ConfinedAttr<I64Attr, [IntPositive]>:$bytes, ConfinedAttr<I64Attr, [IntPositive]>:$rate);
-  let assemblyFormat = "$direction $devices `bytes` $bytes `rate` $rate attr-dict";
+  let assemblyFormat = "(`of_pause` $of_pause^)? $direction $devices `bytes` $bytes `rate` $rate attr-dict";
   let hasVerifier = 1;
 }
 

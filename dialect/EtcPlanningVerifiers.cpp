@@ -121,6 +121,8 @@ LogicalResult TimeBoundOp::verify() {
   auto migration = cast<MigrationOp>((*this)->getParentOp());
   if (!migration.getResources())
     return emitOpError("the migration states no resources");
+  if (getOfPause() && !migration.getDeferred())
+    return emitOpError("bounds the pause, but nothing is deferred");
   if (getDevices().empty() || !llvm::is_sorted(getDevices()))
     return emitOpError("expected devices in ascending order, at least one");
   return verifyDevices(migration, *this, "bound", getDevices());

@@ -75,6 +75,25 @@ MatrixAttr MigrationOp::getCosts(CostUnit unit) {
   return {};
 }
 
+TimeBoundOp MigrationOp::getTimeBound(bool ofPause) {
+  for (TimeBoundOp bound : getOps<TimeBoundOp>())
+    if (bound.getOfPause() == ofPause)
+      return bound;
+  return {};
+}
+
+int64_t MigrationOp::countDeferredRounds() {
+  int64_t rounds = 0, pause = 0;
+  for (ProgramOp program : getOps<ProgramOp>())
+    for (RoundOp round : program.getBody().getOps<RoundOp>()) {
+      const int64_t end = round.getIndex() + 1;
+      rounds = std::max(rounds, end);
+      if (!round.getDeferred())
+        pause = std::max(pause, end);
+    }
+  return rounds - pause;
+}
+
 SmallVector<int64_t> MigrationOp::getPrevPlacement() {
   if (auto devices = getPrevDevices())
     return SmallVector<int64_t>(*devices);

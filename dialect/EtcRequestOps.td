@@ -27,6 +27,10 @@ def Etc_MigrationOp : Etc_Op<"migration", [IsolatedFromAbove, NoRegionArguments,
     source lands, so it costs nothing to move. `derive none` moves it all the same; it is still known what it is cast
     from.
 
+    The types of `defer` move after the pause, while the first step of the new configuration computes: in rounds behind
+    those of all others. Beside them a device then has gradients of `gradients` bytes for each element of the others. A
+    type that is deferred is not derived from, and none is derived.
+
     Example:
 
     ```mlir
@@ -46,6 +50,8 @@ def Etc_MigrationOp : Etc_Op<"migration", [IsolatedFromAbove, NoRegionArguments,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$experts,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$vocab,
                        Etc_StateArrayAttr:$types, UnitAttr:$derive_none,
+                       OptionalAttr<StrArrayAttr>:$deferred,
+                       OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$gradient_bytes,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$budget_bytes,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$budget_ppm,
                        OptionalAttr<Etc_Policy>:$policy,
@@ -57,6 +63,7 @@ def Etc_MigrationOp : Etc_Op<"migration", [IsolatedFromAbove, NoRegionArguments,
     (`on` $curr_devices^)? `nodes` $nodes (`failed` $failed^)? (`draining` $draining^)?
     (`place` $place^)?
     `layers` $layers (`experts` $experts^)? (`vocab` $vocab^)? `types` custom<States>($types) (`derive` `none` $derive_none^)?
+    (`defer` custom<Types>($deferred)^ `gradients` $gradient_bytes)?
     (`policy` $policy^)? (`resources` `` $resources^)? (`stage` custom<Stage>($stage)^)? attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;
@@ -81,12 +88,20 @@ def Etc_MigrationOp : Etc_Op<"migration", [IsolatedFromAbove, NoRegionArguments,
     std::optional<unsigned> lookupType(mlir::StringAttr name);
     /// The type that a derived type is cast from; none where the type moves.
     std::optional<unsigned> getDerivationSource(unsigned type);
+    /// Whether a type moves after the pause.
+    bool isDeferred(unsigned type);
     /// What the type names as its source, if it is there, is one that the runtime can cast from.
     mlir::LogicalResult verifyDerivation(unsigned type);
+    /// That the types which are deferred are some of the types, and that none is derived.
+    mlir::LogicalResult verifyDeferred();
     /// Where the request has the first of these fields that it has (`curr.devices`), else where it begins.
     mlir::Location getFieldLoc(llvm::ArrayRef<llvm::StringRef> fields);
     /// An error at that place.
     mlir::InFlightDiagnostic emitFieldError(llvm::ArrayRef<llvm::StringRef> fields);
+    /// The time that no routing of all that moves is below, or of what moves in the pause; null where none is stated.
+    TimeBoundOp getTimeBound(bool ofPause);
+    /// How many of the last rounds of all programs are deferred.
+    int64_t countDeferredRounds();
     /// The ops of one kind in the body, in order.
     template <typename OpT> auto getOps() { return getBody().getOps<OpT>(); }
     /// The cost matrix in some unit, or null.

@@ -108,7 +108,9 @@ LogicalResult MigrationOp::verify() {
     if (failed(verifyDerivation(type)))
       return failure();
   }
-  return names.empty() ? emitOpError("expected at least one type") : success();
+  if (names.empty())
+    return emitOpError("expected at least one type");
+  return verifyDeferred();
 }
 
 /// The types that a tensor has, of the migration's.

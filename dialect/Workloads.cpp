@@ -26,13 +26,17 @@ TensorTable::TensorTable(MigrationOp migration)
     : migration(migration), sliceCounts{migration.getSliceCount(),
                                         migration.getExpertSliceCount()},
       layers(migration.getLayers()),
-      experts(migration.getExperts().value_or(0)) {
+      experts(migration.getExperts().value_or(0)),
+      gradientBytes(migration.getGradientBytes().value_or(0)) {
   for (auto [type, state] :
        llvm::enumerate(migration.getTypes().getAsRange<StateAttr>())) {
     typeBytes.push_back(state.getBytes());
     typeOf[state.getName()] = type;
     sourceTypes.push_back(migration.getDerivationSource(type));
   }
+  deferred.resize(typeBytes.size());
+  for (unsigned type = 0; type < typeBytes.size(); ++type)
+    deferred[type] = migration.isDeferred(type);
   for (TensorOp tensor : migration.getOps<TensorOp>())
     addTensor(tensor);
   for (auto [info, tensor] : llvm::zip_equal(infos, tensors))
@@ -72,6 +76,11 @@ void TensorTable::addTensor(TensorOp tensor) {
     else
       added.movedBytes += typeBytes[type];
     added.bytes += typeBytes[type];
+    if (isDeferred(type))
+      continue;
+    added.hasGradient = true;
+    if (added.movedTypes.test(type))
+      added.urgentBytes += typeBytes[type];
   }
 }
 

@@ -75,12 +75,24 @@ public:
   /// Bytes of an element in one type.
   int64_t getTypeBytes(unsigned type) const { return typeBytes[type]; }
   unsigned getTypeCount() const { return typeBytes.size(); }
+  /// Those that move after the pause.
+  const llvm::SmallBitVector &getDeferredTypes() const { return deferred; }
+  bool isDeferred(unsigned type) const { return deferred.test(type); }
   /// Bytes of a piece in all its types, and in those that move.
   int64_t getBytes(const Piece &piece) const {
     return piece.size() * infos[piece.tensor].bytes;
   }
   int64_t getMovedBytes(const Piece &piece) const {
     return piece.size() * infos[piece.tensor].movedBytes;
+  }
+  /// Bytes of a piece in those that move, but for those that are deferred.
+  int64_t getUrgentBytes(const Piece &piece) const {
+    return piece.size() * infos[piece.tensor].urgentBytes;
+  }
+  /// Bytes of the gradients that a device has of a piece of the current state
+  /// while deferred types move; 0 where none is deferred.
+  int64_t getGradientBytes(const Piece &piece) const {
+    return infos[piece.tensor].hasGradient ? piece.size() * gradientBytes : 0;
   }
 
   /// The numbers of the types that are named; all of them without names.
@@ -111,7 +123,8 @@ private:
     int64_t firstLayer = 0, endLayer = std::numeric_limits<int64_t>::max();
     std::array<int64_t, 3> prevExtents, currExtents; ///< of a Piece's axes
     llvm::SmallBitVector types, movedTypes;
-    int64_t bytes = 0, movedBytes = 0;
+    int64_t bytes = 0, movedBytes = 0, urgentBytes = 0;
+    bool hasGradient = false; ///< has a type that is not deferred
     std::optional<unsigned> twin;
   };
   void addTensor(TensorOp tensor);
@@ -122,10 +135,11 @@ private:
 
   mutable MigrationOp migration; ///< ops are handles, their getters not const
   int64_t sliceCounts[2];
-  int64_t layers, experts;
+  int64_t layers, experts, gradientBytes;
   llvm::SmallVector<int64_t> typeBytes;
   llvm::DenseMap<mlir::StringAttr, unsigned> typeOf; ///< by name
   llvm::SmallVector<std::optional<unsigned>> sourceTypes;
+  llvm::SmallBitVector deferred;
   llvm::SmallVector<TensorOp> tensors;
   llvm::SmallVector<Info> infos;
   /// By block and short name; without a name, all of the block.

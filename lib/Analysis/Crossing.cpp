@@ -21,7 +21,7 @@ public:
 
   void addPrev(int64_t role);
   void addCurr(int64_t role);
-  int64_t count();
+  int64_t count(bool ofPause);
 
 private:
   /// Those of a tensor and of its twin.
@@ -78,14 +78,15 @@ static void merge(SmallVector<Piece> &pieces) {
   joinPieces(pieces);
 }
 
-int64_t EnteringCounter::count() {
+int64_t EnteringCounter::count(bool ofPause) {
   int64_t bytes = 0;
   for (auto &[key, its] : shares) {
     merge(its.held);
     merge(its.needed);
     for (const Piece &piece : its.needed) {
       for (const Piece &rest : subtract(llvm::ArrayRef(piece), its.held))
-        bytes += table.getMovedBytes(rest);
+        bytes +=
+            ofPause ? table.getUrgentBytes(rest) : table.getMovedBytes(rest);
       // What others need of the same counts once.
       its.held.push_back(piece);
     }
@@ -96,7 +97,7 @@ int64_t EnteringCounter::count() {
 int64_t etc::countEntering(const llvm::BitVector &devices,
                            const TensorTable &table,
                            const BothHoldings &holdings, const Devices &fleet,
-                           const DeviceNeeds &needs) {
+                           const DeviceNeeds &needs, bool ofPause) {
   EnteringCounter counter(table, holdings);
   for (unsigned device : devices.set_bits()) {
     if (fleet.getPrevRole(device) >= 0)
@@ -104,5 +105,5 @@ int64_t etc::countEntering(const llvm::BitVector &devices,
     if (needs.getCurrRole(device) >= 0)
       counter.addCurr(needs.getCurrRole(device));
   }
-  return counter.count();
+  return counter.count(ofPause);
 }

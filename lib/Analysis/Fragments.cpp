@@ -120,13 +120,20 @@ mlir::ArrayAttr etc::foldInOrder(const Fragment &fragment,
   return mlir::ArrayAttr::get(folded.getContext(), ids);
 }
 
+Fragment etc::inTypes(Fragment fragment, const llvm::SmallBitVector &types,
+                      const TensorTable &table) {
+  fragment.types &= types;
+  fragment.unit = fragment.bytes = 0;
+  for (unsigned type : fragment.types.set_bits())
+    fragment.unit += table.getTypeBytes(type);
+  for (const Piece &piece : fragment.pieces)
+    fragment.bytes += piece.size() * fragment.unit;
+  return fragment;
+}
+
 Fragment etc::readFragment(DemandOp op, const TensorTable &table) {
   const llvm::SmallBitVector types = table.getTypes(op.getWt());
-  llvm::SmallVector<Piece, 0> pieces = listInOrder(op.getWid(), types, table);
-  int64_t unit = 0, bytes = 0;
-  for (unsigned type : types.set_bits())
-    unit += table.getTypeBytes(type);
-  for (const Piece &piece : pieces)
-    bytes += piece.size() * unit;
-  return {std::move(pieces), types, op.getTied(), readHolders(op), bytes, unit};
+  return inTypes({listInOrder(op.getWid(), types, table), types, op.getTied(),
+                  readHolders(op), 0, 0},
+                 types, table);
 }

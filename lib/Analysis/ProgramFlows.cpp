@@ -191,6 +191,7 @@ void ProgramFlows::addCurr(unsigned program, ArrayRef<Piece> shard,
   ItemFlow &flow = flowOf(program, sourceOf(shard.front()));
   for (const Piece &piece : shard) {
     memories[program].curr += table.getBytes(piece);
+    memories[program].gradients += table.getGradientBytes(piece);
     flow.allocated += isBound ? 0 : piece.size();
   }
   if (!isBound)
@@ -202,14 +203,21 @@ void ProgramFlows::addCurr(unsigned program, ArrayRef<Piece> shard,
 
 void ProgramFlows::addSteps(unsigned index, const DeviceProgram &program) {
   for (auto [order, instruction] : llvm::enumerate(program.instructions)) {
-    int64_t typesBytes = 0;
-    for (unsigned type : instruction.types.set_bits())
+    int64_t typesBytes = 0, urgentBytes = 0;
+    for (unsigned type : instruction.types.set_bits()) {
       typesBytes += table.getTypeBytes(type);
+      urgentBytes += table.isDeferred(type) ? 0 : table.getTypeBytes(type);
+    }
+    ProgramMemory &memory = memories[index];
     for (const Piece &piece : instruction.pieces) {
-      if (instruction.action == Action::Send)
-        memories[index].sent += piece.size() * typesBytes;
-      if (instruction.action == Action::Recv)
-        memories[index].received += piece.size() * typesBytes;
+      if (instruction.action == Action::Send) {
+        memory.sent += piece.size() * typesBytes;
+        memory.urgentSent += piece.size() * urgentBytes;
+      }
+      if (instruction.action == Action::Recv) {
+        memory.received += piece.size() * typesBytes;
+        memory.urgentReceived += piece.size() * urgentBytes;
+      }
       const Piece source = sourceOf(piece);
       ItemFlow &flow = flowOf(index, source);
       const bool binds = flow.bound && instruction.action == Action::Refer &&

@@ -231,6 +231,8 @@ void PlanExporter::writeProgram(ProgramOp program) {
   entry->recv_slab = program.getRecvSlab().value_or(0);
   entry->peak = program.getPeak().value_or(0);
   entry->peak_safe = program.getPeakSafe().value_or(0);
+  entry->tail_peak = program.getTailPeak().value_or(0);
+  entry->tail_peak_safe = program.getTailPeakSafe().value_or(0);
   account(program, *entry);
   plan.programs.push_back(std::move(entry));
 }
@@ -366,6 +368,8 @@ FailureOr<std::vector<uint8_t>> PlanExporter::run() {
     writeProgram(program);
   writeCertificates(migration, needed, plan);
   writePaperPolicy();
+  plan.deferred_rounds = migration.countDeferredRounds();
+  plan.gradient_bytes = migration.getGradientBytes().value_or(0);
   if (failed(checkShards()))
     return failure();
   std::vector<uint8_t> bytes = plan::packPlan(std::move(plan));

@@ -171,6 +171,8 @@ Json JsonWriter::tensors() const {
       entry["tied_to"] = plan.tensors()->Get(tensor->tied_to())->name()->str();
     if (tensor->is_derived())
       entry["derived"] = true;
+    if (tensor->deferred())
+      entry["deferred"] = true;
     result.push_back(std::move(entry));
   }
   return result;
@@ -230,6 +232,8 @@ Json JsonWriter::device(uint32_t rank) const {
                  {"prev", positions(*entry.prev_shards(), namedShards)},
                  {"curr", positions(*entry.curr_shards(), namedShards)},
                  {"rounds", std::move(rounds)}};
+  if (index.hasTail())
+    device["tail_peak"] = entry.tail_peak();
   if (entry.transit_shards())
     device["transit"] = positions(*entry.transit_shards(), namedShards);
   return device;
@@ -244,20 +248,23 @@ Json JsonWriter::deviceList() const {
 }
 
 Json JsonWriter::write() const {
-  return {{"format", "etc-plan"},
-          {"version", kJsonVersion},
-          {"world", world()},
-          {"summary", runtime::summaryJson(index)},
-          {"time", runtime::timeJson(index)},
-          {"barred", list(plan.barred())},
-          {"certificates", certificates()},
-          {"placement",
-           {{"prev", list(plan.prev_placement())},
-            {"curr", list(plan.curr_placement())}}},
-          {"sketch", sketch()},
-          {"tensors", tensors()},
-          {"shards", shards()},
-          {"devices", deviceList()}};
+  Json json = {{"format", "etc-plan"},
+               {"version", kJsonVersion},
+               {"world", world()},
+               {"summary", runtime::summaryJson(index)},
+               {"time", runtime::timeJson(index)},
+               {"barred", list(plan.barred())},
+               {"certificates", certificates()},
+               {"placement",
+                {{"prev", list(plan.prev_placement())},
+                 {"curr", list(plan.curr_placement())}}},
+               {"sketch", sketch()},
+               {"tensors", tensors()},
+               {"shards", shards()},
+               {"devices", deviceList()}};
+  if (index.hasTail())
+    json["pause"] = runtime::pauseJson(index);
+  return json;
 }
 
 void etc::writeJson(const fb::Plan &plan,

@@ -34,5 +34,6 @@ static std::unique_ptr<fb::TimeBoundT> timeBoundOf(TimeBoundOp op) {
 
 void etc::writeResources(MigrationOp migration, fb::PlanT &plan) {
   plan.resources = resourcesOf(migration.getResourcesAttr());
-  plan.time_bound = timeBoundOf(migration.getOnly<TimeBoundOp>());
+  plan.time_bound = timeBoundOf(migration.getTimeBound(/*ofPause=*/false));
+  plan.pause_bound = timeBoundOf(migration.getTimeBound(/*ofPause=*/true));
 }

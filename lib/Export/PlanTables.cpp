@@ -115,6 +115,7 @@ void PlanTables::addTensor(const Piece &piece) {
     entry->pattern = getPattern(TensorOp(table[piece.tensor]).getName());
     entry->is_derived =
         table.getDerivationSource(piece.tensor, type).has_value();
+    entry->deferred = table.isDeferred(type);
     plan.tensors.push_back(std::move(entry));
     types.push_back(type);
   }

@@ -34,6 +34,13 @@ static uint64_t highestPeak(const fb::Plan &plan) {
   return peak;
 }
 
+static uint64_t highestTailPeak(const fb::Plan &plan) {
+  uint64_t peak = 0;
+  for (const fb::Program *program : *plan.programs())
+    peak = std::max(peak, program->tail_peak());
+  return peak;
+}
+
 static uint32_t nodesInUse(const fb::Plan &plan, const plan::PlanIndex &index) {
   std::vector<uint32_t> nodes;
   for (uint32_t device : *plan.curr_placement())
@@ -61,6 +68,18 @@ static std::string formatSeconds(double seconds) {
   return text;
 }
 
+/// What stops training, of the time that all takes.
+static void writePause(const plan::PlanIndex &index,
+                       const runtime::PlanTime &time, llvm::raw_ostream &os) {
+  os << "  pause    " << formatSeconds(time.pauseSeconds) << " predicted, "
+     << index.firstDeferredRound() << " of " << index.plan().forecast()->size()
+     << " rounds";
+  if (time.pauseBoundSeconds > 0)
+    os << "; at least " << formatSeconds(time.pauseBoundSeconds) << ": "
+       << plan::describeBound(index, index.plan().pause_bound());
+  os << "\n";
+}
+
 /// The bound with its witness, and on which cluster.
 static void writeTime(const plan::PlanIndex &index, llvm::raw_ostream &os) {
   const std::optional<runtime::PlanTime> time = runtime::timeOf(index);
@@ -75,7 +94,10 @@ static void writeTime(const plan::PlanIndex &index, llvm::raw_ostream &os) {
      << "\n";
   if (time->boundSeconds > 0)
     os << "  least    " << formatSeconds(time->boundSeconds)
-       << " for these roles: " << plan::describeBound(index) << "\n";
+       << " for these roles: "
+       << plan::describeBound(index, index.plan().time_bound()) << "\n";
+  if (index.hasTail())
+    writePause(index, *time, os);
 }
 
 void etc::writeSummary(const fb::Plan &plan, llvm::raw_ostream &os) {
@@ -130,6 +152,10 @@ void etc::writeSummary(const fb::Plan &plan, llvm::raw_ostream &os) {
   os << "  memory   peak " << formatBytes(highestPeak(plan))
      << llvm::format(", %.4f x max(prev, curr) at worst; %.4f x in safe mode\n",
                      ratios.peak, ratios.peakSafe);
+  if (index.hasTail())
+    os << "  tail     peak " << formatBytes(highestTailPeak(plan))
+       << " with gradients of " << plan.gradient_bytes()
+       << " bytes a parameter\n";
   os << "  rounds   " << plan.forecast()->size() << ", "
      << plan.programs()->size() << " programs for " << index.rankCount()
      << " participants\n";

@@ -34,6 +34,10 @@ static constexpr SummaryWord table[] = {
     {"least", "The time that no sources, relays or rounds go below for the "
               "roles of this plan, and why: bytes that have to cross the "
               "border of some devices, and what can carry them."},
+    {"pause",
+     "Where state is deferred: how long training stops, for the rounds "
+     "with parameters; and the time that no sources, relays or rounds "
+     "go below for these. \"Time\" is of all rounds."},
     {"relays", "What devices pass on after they have received it. What they "
                "keep themselves is a part of \"moves\"; see \"transit\"."},
     {"transit", "What goes through devices that neither need nor keep it, "
@@ -43,6 +47,9 @@ static constexpr SummaryWord table[] = {
                "once. The ratio is the worst over all devices, of that peak "
                "over the larger of the device's two states. In safe mode the "
                "previous state stays whole until the commit."},
+    {"tail", "Where state is deferred: the most bytes that a device holds at "
+             "once in the rounds after the pause, with the gradients of its "
+             "parameters."},
     {"rounds", "The global steps in which the plan moves, the programs that "
                "describe it (devices that do the same share one), and the "
                "devices that take part."},

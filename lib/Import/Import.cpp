@@ -249,6 +249,18 @@ LogicalResult TensorWriter::createWorkloads(MigrationOp migration) const {
   return checkTarget(migration, table);
 }
 
+/// All but the parameters.
+static ArrayAttr toDeferred(Builder &builder, const request::Request &request,
+                            const model::Model &model) {
+  if (!request.isDeferred())
+    return {};
+  SmallVector<StringRef> names;
+  for (const model::StateType &type : model.types)
+    if (type.name != "param")
+      names.push_back(type.name);
+  return builder.getStrArrayAttr(names);
+}
+
 static IntegerAttr toVocab(Builder &builder, const model::Model &model) {
   const int64_t rows = model::vocabOf(model);
   return rows ? builder.getI64IntegerAttr(rows) : IntegerAttr();
@@ -294,7 +306,7 @@ OwningOpRef<ModuleOp> etc::importRequest(MLIRContext &context,
         request.memoryBudget->amount - request.reserve);
   }
   UnitAttr deriveNone =
-      request.derive == "none" ? builder.getUnitAttr() : UnitAttr();
+      request.movesParameters() ? builder.getUnitAttr() : UnitAttr();
   auto migration = MigrationOp::create(
       builder, loc, builder.getStringAttr(model.name),
       toParallel(builder, request.prev.parallel,
@@ -307,7 +319,11 @@ OwningOpRef<ModuleOp> etc::importRequest(MLIRContext &context,
       toList(builder, request.failed), toList(builder, request.draining),
       toPlace(builder, request), builder.getI64IntegerAttr(model.layers),
       model.experts ? builder.getI64IntegerAttr(model.experts) : IntegerAttr(),
-      toVocab(builder, model), toStates(builder, model), deriveNone, bytes, ppm,
+      toVocab(builder, model), toStates(builder, model), deriveNone,
+      toDeferred(builder, request, model),
+      request.isDeferred() ? builder.getI64IntegerAttr(request.gradientBytes)
+                           : IntegerAttr(),
+      bytes, ppm,
       /*policy=*/PolicyAttr(), toResources(builder, request.rates),
       /*stage=*/StageAttr());
   builder.setInsertionPointToEnd(&migration.getBody().emplaceBlock());

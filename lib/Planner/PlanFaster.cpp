@@ -43,6 +43,8 @@ public:
               plan::PlanIndex(*plan::fb::GetPlan(bytes.data())))) {
         sum.portSeconds += time->portSeconds;
         sum.predictedSeconds += time->predictedSeconds;
+        sum.pauseBoundSeconds += time->pauseBoundSeconds;
+        sum.pauseSeconds += time->pauseSeconds;
       }
     return sum;
   }
@@ -63,6 +65,21 @@ static bool isByTime(const Request &request) {
   return request.isByTime() && request.policy != "paper";
 }
 
+/// Whether rounds add little to what the bytes take; of the pause where state
+/// is deferred.
+static bool isNearlyBest(const runtime::PlanTime &time) {
+  return time.pauseSeconds > 0 ? 100 * time.pauseSeconds <=
+                                     worthwhilePercent * time.pauseBoundSeconds
+                               : 100 * time.predictedSeconds <=
+                                     worthwhilePercent * time.portSeconds;
+}
+
+/// The pause comes first: what is deferred stops nobody.
+static bool isLess(const runtime::PlanTime &a, const runtime::PlanTime &b) {
+  return std::pair(a.pauseSeconds, a.predictedSeconds) <
+         std::pair(b.pauseSeconds, b.predictedSeconds);
+}
+
 FailureOr<PlannedRequest> etc::planFaster(
     MLIRContext &context, std::vector<Request> requests,
     llvm::function_ref<FailureOr<PlannedRequest>(ArrayRef<Request>)> plan) {
@@ -73,14 +90,12 @@ FailureOr<PlannedRequest> etc::planFaster(
     return byTime.take();
   const runtime::PlanTime time =
       byTime.isGood() ? byTime.getTime() : runtime::PlanTime();
-  if (byTime.isGood() &&
-      100 * time.predictedSeconds <= worthwhilePercent * time.portSeconds)
+  if (byTime.isGood() && isNearlyBest(time))
     return byTime.take();
   for (Request &request : requests)
     if (request.isByTime())
       request.objective = "internode";
   Attempt byBytes(context, [&] { return plan(requests); });
-  const bool isFaster = byBytes.isGood() && byBytes.getTime().predictedSeconds <
-                                                time.predictedSeconds;
+  const bool isFaster = byBytes.isGood() && isLess(byBytes.getTime(), time);
   return byTime.isGood() && !isFaster ? byTime.take() : byBytes.take();
 }

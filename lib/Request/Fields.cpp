@@ -34,6 +34,33 @@ static llvm::Error checkPaperCosts(const Request &request, const Field &field) {
                           "\"paper\", or leave it out");
 }
 
+// The forward pass reads parameters, so these have to be in the plan.
+static llvm::Error checkDefer(const Request &request, const Field &field) {
+  if (!request.isDeferred())
+    return llvm::Error::success();
+  if (request.policy == "paper")
+    return unsatisfiable(field, "the paper's method defers nothing; leave the "
+                                "policy or this out");
+  if (request.isGiven("derive") && request.derive != "none")
+    return unsatisfiable(field, "parameters that move first have no master to "
+                                "be cast from; leave 'derive' out");
+  if (!llvm::is_contained(request.types, "param"))
+    return unsatisfiable(field, "the types have no 'param' for the pause, so "
+                                "the forward pass needs all that moves; leave "
+                                "this out");
+  if (request.types.size() == 1)
+    return unsatisfiable(field, "the only type is 'param', so nothing is left "
+                                "to defer; leave this out");
+  return llvm::Error::success();
+}
+
+static llvm::Error checkGradients(const Request &request, const Field &field) {
+  if (request.isDeferred() || !request.isGiven("gradient_bytes"))
+    return llvm::Error::success();
+  return malformed(field, "is of deferred state; set \"defer\" to "
+                          "\"optimizer\", or leave it out");
+}
+
 // Options are applied in this order, those with an `after` last: arguments and
 // presets come before the sizes that change them.
 static std::vector<RequestField> makeTable() {
@@ -191,6 +218,21 @@ static std::vector<RequestField> makeTable() {
        .stored = &Request::reserve,
        .bounds = {0, int64_t(1) << 62},
        .check = checkReserve},
+      {.name = "defer",
+       .help = "What moves after the pause, while the first step of the new "
+               "configuration computes: nothing, or all but the parameters",
+       .page = "deferred.md",
+       .stored = &Request::defer,
+       .words = {"none", "optimizer"},
+       .check = checkDefer},
+      {.name = "gradient_bytes",
+       .help = "Bytes of a gradient for each parameter of a device, beside "
+               "deferred state",
+       .example = "bytes",
+       .otherwise = "4",
+       .stored = &Request::gradientBytes,
+       .bounds = {0, 1024},
+       .check = checkGradients},
   };
 }
 

@@ -56,6 +56,7 @@ Unit &Cutter::addUnit(unsigned item, const Portion &portion) {
   const int64_t size = flows.getTable().getTypeBytes(portion.type);
   cut.chunks.push_back({item, portion});
   Unit &unit = cut.problem.units.emplace_back();
+  unit.isDeferred = flows.getTable().isDeferred(portion.type);
   unit.touches.reserve(flows.getFlows(item).size());
   for (const ItemFlow &flow : flows.getFlows(item))
     unit.touches.push_back(
@@ -126,7 +127,8 @@ CutFlows::CutFlows(const ProgramFlows &flows,
 std::vector<ClassTotals> etc::totalsOf(const ProgramFlows &flows) {
   std::vector<ClassTotals> totals;
   for (const ProgramMemory &it : flows.getMemories())
-    totals.push_back({it.prev, it.curr, it.sent, it.received});
+    totals.push_back({it.prev, it.curr, it.sent, it.received,
+                      /*turnsOver=*/false, it.gradients});
   SmallVector<std::pair<bool, bool>> uses(totals.size());
   for (unsigned item = 0; item < flows.getItemCount(); ++item)
     for (const ItemFlow &flow : flows.getFlows(item)) {

@@ -59,7 +59,7 @@ ProgramOp ProgramBuilder::create(const DeviceProgram &program) {
   Location loc = migration.getFieldLoc({curr ? "curr" : "prev"});
   auto op = ProgramOp::create(
       builder, loc, builder.getStringAttr(nameOf(curr, prev)), curr, prev,
-      builder.getArrayAttr(bindings), {}, {}, {}, {});
+      builder.getArrayAttr(bindings), {}, {}, {}, {}, {}, {});
   mlir::Block &body = op.getBody().emplaceBlock();
   for (size_t i = 0; i < bindings.size(); ++i)
     body.addArgument(builder.getType<DeviceType>(), loc);

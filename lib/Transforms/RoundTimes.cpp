@@ -21,15 +21,21 @@ RoundTimes::RoundTimes(ResourcesAttr resources, const ProgramFlows &flows,
   }
 }
 
+/// A slab is made for portions of all bytes. Where some are deferred, those of
+/// the pause progress in enough portions of this size.
 int64_t RoundTimes::countPortions(ArrayRef<rounds::ClassTotals> totals) const {
-  int64_t hops = 0, bytes = 0;
+  int64_t hops = 0, bytes = 0, urgent = 0;
   for (unsigned item = 0; item < flows.getItemCount(); ++item)
     for (const ItemFlow &flow : flows.getFlows(item))
       for (unsigned type = 0; type < flows.getTable().getTypeCount(); ++type)
         hops = std::max<int64_t>(hops, flow.getLastHop(type));
   for (const rounds::ClassTotals &it : totals)
     bytes = std::max({bytes, it.sent, it.received});
-  return rounds::countPortions(bytes, resources.getNicRate(), beginning, hops);
+  for (const ProgramMemory &it : flows.getMemories())
+    urgent = std::max({urgent, it.urgentSent, it.urgentReceived});
+  const int64_t portions =
+      rounds::countPortions(urgent, resources.getNicRate(), beginning, hops);
+  return urgent == 0 ? 1 : llvm::divideCeil(bytes, urgent) * portions;
 }
 
 namespace {
@@ -123,6 +129,9 @@ double RoundTimes::secondsOf(const rounds::Solution &solution,
     byRound[round].push_back(chunk);
   Clock clock(*this);
   for (ArrayRef<unsigned> numbers : byRound) {
+    // What waits for the tail is the end of the first step.
+    if (flows.getTable().isDeferred(chunks[numbers.front()].portion.type))
+      break;
     for (unsigned number : numbers)
       clock.add(chunks[number]);
     clock.endRound();

@@ -24,6 +24,7 @@ public:
   /// Into how many portions flows are divided, for what is sent on to progress
   /// as a pipeline; 1 where nothing is sent on.
   int64_t countPortions(llvm::ArrayRef<rounds::ClassTotals> totals) const;
+  /// Where types are deferred, of the rounds before theirs.
   double secondsOf(const rounds::Solution &solution,
                    llvm::ArrayRef<Chunk> chunks) const;
 

@@ -36,6 +36,8 @@ static bool isIn(const Step &step, const Portion &portion) {
 void RoundWriter::add(unsigned item, const Portion &portion, int64_t round) {
   const unsigned type = portion.type;
   const int64_t size = flows.getTable().getTypeBytes(type);
+  if (flows.getTable().isDeferred(type))
+    firstDeferred = std::min(firstDeferred, round);
   for (const ItemFlow &flow : flows.getFlows(item)) {
     std::vector<Share> &list = shares[flow.program];
     SmallVector<Bytes> &ofRounds = bytes[flow.program];
@@ -149,7 +151,8 @@ void RoundWriter::write(unsigned index, ProgramOp op) {
         std::pair(step.front().round, step.front().order);
     if (!round || static_cast<int64_t>(round.getIndex()) != number) {
       builder.setInsertionPointToEnd(&op.getBody().front());
-      round = RoundOp::create(builder, op.getLoc(), number);
+      round = RoundOp::create(builder, op.getLoc(), number,
+                              /*deferred=*/number >= firstDeferred);
       builder.setInsertionPointToEnd(&round.getBody().emplaceBlock());
     }
     const bool isRelease = order >= passedOnOrder;
@@ -160,25 +163,4 @@ void RoundWriter::write(unsigned index, ProgramOp op) {
   }
   shares[index] = {}; // its memory serves the next one
   statePeaks(index, op);
-}
-
-void RoundWriter::statePeaks(unsigned index, ProgramOp op) {
-  const ProgramMemory &memory = flows.getMemories()[index];
-  int64_t live = memory.prev, peak = memory.prev, sent = 0, received = 0;
-  // In safe mode nothing previous is released.
-  int64_t liveSafe = memory.prev, peakSafe = memory.prev;
-  for (const Bytes &round : bytes[index]) {
-    live += round.allocated + round.arrived;
-    liveSafe += round.allocated + round.arrived;
-    peak = std::max(peak, live);
-    peakSafe = std::max(peakSafe, liveSafe);
-    live -= round.released + round.passedOn;
-    liveSafe -= round.passedOn;
-    sent = std::max(sent, round.sent);
-    received = std::max(received, round.received);
-  }
-  op.setSendSlab(sent);
-  op.setRecvSlab(received);
-  op.setPeak(peak + sent + received);
-  op.setPeakSafe(peakSafe + sent + received);
 }

@@ -41,6 +41,7 @@ private:
   void writeStep(mlir::OpBuilder &builder, ProgramOp program,
                  const Instruction &instruction, llvm::ArrayRef<Share> shares);
   void statePeaks(unsigned index, ProgramOp op);
+  bool hasTail() const { return firstDeferred != never; }
 
   const ProgramFlows &flows;
   llvm::ArrayRef<DeviceProgram> programs;
@@ -48,6 +49,9 @@ private:
   std::vector<std::vector<Share>> shares; ///< [program]
   std::deque<Piece> parts; ///< of what is cut; all else is a piece of `flows`
   llvm::SmallVector<llvm::SmallVector<Bytes>> bytes; ///< [program][round]
+  /// Round; nothing is deferred where there is none of the number.
+  static constexpr int64_t never = std::numeric_limits<int64_t>::max();
+  int64_t firstDeferred = never;
 };
 
 } // namespace etc

@@ -10,10 +10,13 @@ namespace {
 struct Footprint {
   explicit Footprint(const Replay &replay);
 
-  /// Live bytes, eager or safe, without slabs.
-  int64_t getPeak(bool isSafe) const;
+  /// Live bytes, eager or safe, without slabs: of all rounds, or of those that
+  /// are deferred, from the end of the last that is not.
+  int64_t getPeak(bool isSafe, bool isTail = false) const;
 
-  int64_t held = 0; ///< before the migration
+  int64_t held = 0;  ///< before the migration
+  int64_t pause = 0; ///< rounds that are not deferred
+  int64_t gradients = 0;
   /// By round; what is passed on is freed in safe mode, too.
   SmallVector<int64_t> taken, freed, passedOn, sent, received;
 
@@ -61,6 +64,12 @@ Footprint::Footprint(const Replay &replay)
       taken[first] += bytes;
     }
   addTransit(replay);
+  ProgramOp program = replay.getProgram();
+  for (RoundOp round : program.getBody().getOps<RoundOp>())
+    if (!round.getDeferred())
+      pause = round.getIndex() + 1;
+  for (const Piece &piece : replay.getCurr())
+    gradients += table.getGradientBytes(piece);
   const Exchanges &exchanges = replay.getExchanges();
   for (auto [messages, bytes] :
        {std::pair(&exchanges.sends, &sent), {&exchanges.recvs, &received}})
@@ -69,14 +78,16 @@ Footprint::Footprint(const Replay &replay)
         (*bytes)[message.round] += replay.bytesOf(message.piece, message.type);
 }
 
-int64_t Footprint::getPeak(bool isSafe) const {
-  int64_t live = held, peak = held;
+int64_t Footprint::getPeak(bool isSafe, bool isTail) const {
+  int64_t live = held, peak = held, round = 0;
   for (auto [takes, frees, passes] : llvm::zip_equal(taken, freed, passedOn)) {
+    if (isTail && round++ <= pause)
+      peak = live;
     live += takes;
     peak = std::max(peak, live);
     live -= passes + (isSafe ? 0 : frees);
   }
-  return peak;
+  return isTail && round <= pause ? live : peak;
 }
 
 LogicalResult etc::checkMemory(const Replay &replay) {
@@ -104,8 +115,18 @@ LogicalResult etc::checkMemory(const Replay &replay) {
       failed(expect("peak", program.getPeak(),
                     footprint.getPeak(/*isSafe=*/false) + slabs)))
     return failure();
-  return expect("safe peak", program.getPeakSafe(),
-                footprint.getPeak(/*isSafe=*/true) + slabs);
+  if (failed(expect("safe peak", program.getPeakSafe(),
+                    footprint.getPeak(/*isSafe=*/true) + slabs)))
+    return failure();
+  if (!replay.getMigration().getDeferred())
+    return success();
+  const int64_t beside = slabs + footprint.gradients;
+  if (failed(expect("tail peak", program.getTailPeak(),
+                    footprint.getPeak(/*isSafe=*/false, /*isTail=*/true) +
+                        beside)))
+    return failure();
+  return expect("safe tail peak", program.getTailPeakSafe(),
+                footprint.getPeak(/*isSafe=*/true, /*isTail=*/true) + beside);
 }
 
 /// Bytes of all types.
@@ -131,7 +152,10 @@ LogicalResult etc::checkBudget(const Replay &replay) {
   else
     return success();
   ProgramOp program = replay.getProgram();
-  const int64_t peak = program.getPeak().value_or(0);
+  int64_t peak = program.getPeak().value_or(0);
+  // A budget in bytes is of all that is there.
+  if (migration.getBudgetBytes())
+    peak = std::max<int64_t>(peak, program.getTailPeak().value_or(0));
   if (peak <= limit)
     return success();
   return Refusal(program, Rule::Budget)

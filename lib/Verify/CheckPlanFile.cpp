@@ -28,7 +28,9 @@ private:
   LogicalResult checkPlacement();
   LogicalResult checkBarred();
   LogicalResult checkResources();
-  LogicalResult checkTimeBound();
+  LogicalResult checkTimeBounds();
+  LogicalResult checkTimeBound(const std::string &name, TimeBoundOp wanted,
+                               const fb::TimeBound *file);
   LogicalResult checkPrograms();
   LogicalResult checkCertificates();
 
@@ -49,7 +51,11 @@ LogicalResult FileChecker::checkModel() {
     return failure();
   return comparison.numbers(
       "", {{"vocab", static_cast<int64_t>(plan.vocab()),
-            static_cast<int64_t>(migration.getVocab().value_or(0))}});
+            static_cast<int64_t>(migration.getVocab().value_or(0))},
+           {"deferred_rounds", static_cast<int64_t>(plan.deferred_rounds()),
+            migration.countDeferredRounds()},
+           {"gradient_bytes", static_cast<int64_t>(plan.gradient_bytes()),
+            static_cast<int64_t>(migration.getGradientBytes().value_or(0))}});
 }
 
 LogicalResult FileChecker::checkConfiguration(Side side,
@@ -128,17 +134,27 @@ LogicalResult FileChecker::checkResources() {
        pair("acknowledgements", file->acknowledgements(), wanted.getAcks())});
 }
 
-LogicalResult FileChecker::checkTimeBound() {
-  TimeBoundOp wanted = migration.getOnly<TimeBoundOp>();
-  const fb::TimeBound *file = plan.time_bound();
+LogicalResult FileChecker::checkTimeBounds() {
+  if (failed(checkTimeBound("time_bound", migration.getTimeBound(false),
+                            plan.time_bound())))
+    return failure();
+  return checkTimeBound("pause_bound", migration.getTimeBound(true),
+                        plan.pause_bound());
+}
+
+LogicalResult FileChecker::checkTimeBound(const std::string &name,
+                                          TimeBoundOp wanted,
+                                          const fb::TimeBound *file) {
+  if (!wanted && !file)
+    return success();
   if (!wanted || !file)
-    return comparison.words("time_bound", file ? "present" : "absent",
+    return comparison.words(name, file ? "present" : "absent",
                             wanted ? "present" : "absent");
-  if (failed(comparison.lists("time_bound.devices", numbersOf(file->devices()),
+  if (failed(comparison.lists(name + ".devices", numbersOf(file->devices()),
                               wanted.getDevices())))
     return failure();
   return comparison.numbers(
-      "time_bound.",
+      name + ".",
       {{"outgoing", file->outgoing(), wanted.getDirection() == Direction::Out},
        {"bytes", static_cast<int64_t>(file->bytes()),
         static_cast<int64_t>(wanted.getBytes())},
@@ -179,10 +195,13 @@ static LogicalResult checkProgram(const Comparison &comparison,
                       static_cast<int64_t>(expected.value_or(0))};
   };
   return comparison.numbers(
-      name, {pair(".send_slab", file.send_slab(), op.getSendSlab()),
-             pair(".recv_slab", file.recv_slab(), op.getRecvSlab()),
-             pair(".peak", file.peak(), op.getPeak()),
-             pair(".peak_safe", file.peak_safe(), op.getPeakSafe())});
+      name,
+      {pair(".send_slab", file.send_slab(), op.getSendSlab()),
+       pair(".recv_slab", file.recv_slab(), op.getRecvSlab()),
+       pair(".peak", file.peak(), op.getPeak()),
+       pair(".peak_safe", file.peak_safe(), op.getPeakSafe()),
+       pair(".tail_peak", file.tail_peak(), op.getTailPeak()),
+       pair(".tail_peak_safe", file.tail_peak_safe(), op.getTailPeakSafe())});
 }
 
 LogicalResult FileChecker::checkPrograms() {
@@ -234,7 +253,7 @@ LogicalResult FileChecker::run() {
       failed(checkConfiguration(Side::Prev, *plan.prev())) ||
       failed(checkConfiguration(Side::Curr, *plan.curr())) ||
       failed(checkPlacement()) || failed(checkBarred()) ||
-      failed(checkResources()) || failed(checkTimeBound()) ||
+      failed(checkResources()) || failed(checkTimeBounds()) ||
       failed(checkFileTensors(migration, plan, comparison)) ||
       failed(checkPrograms()))
     return failure();

@@ -157,12 +157,22 @@ LogicalResult RequestChecker::checkWords() {
                               isPaper ? "any" : StringRef(request.place))))
     return failure();
   return comparison.numbers(
-      "", {{"policy paper", migration.getPolicy() == Policy::Paper, isPaper},
-           {"derive none", migration.getDeriveNone(), request.derive == "none"},
-           {"layers", static_cast<int64_t>(migration.getLayers()),
-            request.model.layers},
-           {"experts", static_cast<int64_t>(migration.getExperts().value_or(0)),
-            request.model.experts.count}});
+      "",
+      {{"policy paper", migration.getPolicy() == Policy::Paper, isPaper},
+       {"derive none", migration.getDeriveNone(), request.movesParameters()},
+       {"deferred types",
+        migration.getDeferred()
+            ? static_cast<int64_t>(migration.getDeferred()->size())
+            : 0,
+        request.isDeferred() ? static_cast<int64_t>(request.types.size()) - 1
+                             : 0},
+       {"gradient bytes",
+        static_cast<int64_t>(migration.getGradientBytes().value_or(0)),
+        request.isDeferred() ? request.gradientBytes : 0},
+       {"layers", static_cast<int64_t>(migration.getLayers()),
+        request.model.layers},
+       {"experts", static_cast<int64_t>(migration.getExperts().value_or(0)),
+        request.model.experts.count}});
 }
 
 LogicalResult RequestChecker::checkBudget() {

@@ -74,7 +74,7 @@ int64_t BoundChecker::countBytes() const {
     bytes.addHolder(role);
   for (int64_t role : needers)
     bytes.addNeeder(role);
-  return bytes.count();
+  return bytes.count(TimeBoundOp(bound).getOfPause());
 }
 
 /// Links lead to further participants of the node, NICs to other nodes'.

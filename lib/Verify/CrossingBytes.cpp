@@ -76,7 +76,7 @@ static void addMarks(std::vector<Piece> boxes, bool isNeeded,
     marks.push_back({box, isNeeded});
 }
 
-int64_t CrossingBytes::count() const {
+int64_t CrossingBytes::count(bool ofPause) const {
   int64_t bytes = 0;
   for (const auto &[key, side] : sides) {
     if (side.needed.empty())
@@ -85,7 +85,8 @@ int64_t CrossingBytes::count() const {
     addMarks(side.held, false, marks);
     addMarks(side.needed, true, marks);
     const Piece one = {std::get<0>(key), 0, 0, {0, 1}, {0, 1}, {0, 1}};
-    bytes += countNeeded(std::move(marks)) * table.getMovedBytes(one);
+    bytes += countNeeded(std::move(marks)) *
+             (ofPause ? table.getUrgentBytes(one) : table.getMovedBytes(one));
   }
   return bytes;
 }

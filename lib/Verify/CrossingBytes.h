@@ -20,7 +20,8 @@ public:
 
   void addHolder(int64_t prevRole);
   void addNeeder(int64_t currRole);
-  int64_t count() const;
+  /// Of all types that move, or of those that are not deferred.
+  int64_t count(bool ofPause) const;
 
 private:
   struct Side {

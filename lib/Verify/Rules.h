@@ -31,6 +31,7 @@ enum class Rule {
   Request,
   NextStage,
   TimeBound,
+  Deferred,
 };
 
 /// The error of a broken rule, which it names behind the message.
@@ -108,6 +109,12 @@ mlir::LogicalResult checkCertificates(const PlanUnderTest &plan);
 /// nothing but bytes decides.
 mlir::LogicalResult checkOptimality(const PlanUnderTest &plan,
                                     llvm::ArrayRef<Exchanges> exchanges);
+
+/// V16: deferred rounds have deferred types alone, and all others nothing of
+/// these but what is bound.
+mlir::LogicalResult checkDeferred(const Replay &replay);
+/// V16, of all programs: rounds are deferred in all of them or in none.
+mlir::LogicalResult checkTail(const PlanUnderTest &plan);
 
 /// V15: what the bound of time states has to cross the border of its devices,
 /// at no higher rate.

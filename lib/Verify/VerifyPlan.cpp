@@ -26,8 +26,9 @@ PlanUnderTest::PlanUnderTest(MigrationOp migration)
 /// The rules of one program. Those that follow V3 take every element as written
 /// once.
 static LogicalResult checkProgram(const Replay &replay) {
-  for (auto check : {checkLiveness, checkTransit, checkDerivations,
-                     checkCoverage, checkZeroes, checkMemory, checkBudget})
+  for (auto check :
+       {checkLiveness, checkTransit, checkDerivations, checkCoverage,
+        checkZeroes, checkDeferred, checkMemory, checkBudget})
     if (failed(check(replay)))
       return failure();
   return success();
@@ -44,7 +45,7 @@ static LogicalResult checkPlan(const PlanUnderTest &plan) {
       return failure();
     exchanges.push_back(replay.takeExchanges());
   }
-  if (failed(checkPairing(plan, exchanges)) ||
+  if (failed(checkTail(plan)) || failed(checkPairing(plan, exchanges)) ||
       failed(checkCertificates(plan)) || failed(checkTimeBounds(plan)))
     return failure();
   return checkOptimality(plan, exchanges);

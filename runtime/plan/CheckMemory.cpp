@@ -4,6 +4,8 @@
 
 #include "plan/RefereeRules.h"
 
+#include <algorithm>
+
 using namespace etc::plan;
 
 namespace {
@@ -35,6 +37,8 @@ public:
   }
 
   void replay(uint32_t round) {
+    if (round == index.firstDeferredRound())
+      beginTail();
     uint64_t sent = 0, received = 0;
     for (const fb::Op *op : opsOf(index, program, round)) {
       if (isWrite(*op))
@@ -48,6 +52,7 @@ public:
     busiestRecv.see(received, round);
     peak.see(live, round);
     safePeak.see(liveSafe, round);
+    seeTail();
     for (const fb::Op *op : opsOf(index, program, round))
       if (op->kind() == fb::OpKind::release) {
         const uint64_t bytes = bytesOf(releasedSide(*op), op->tensor());
@@ -56,9 +61,41 @@ public:
       }
   }
 
+  /// Others may have deferred rounds when this program's are over.
+  void finish() {
+    if (!isTail)
+      beginTail();
+    const uint64_t gradients = gradientBytes();
+    tailPeak = addBytes(tailPeak, gradients);
+    tailPeakSafe = addBytes(tailPeakSafe, gradients);
+  }
+
   Peak peak, safePeak, busiestSend, busiestRecv;
+  uint64_t tailPeak = 0, tailPeakSafe = 0;
 
 private:
+  void beginTail() {
+    isTail = true;
+    seeTail();
+  }
+
+  void seeTail() {
+    if (!isTail)
+      return;
+    tailPeak = std::max(tailPeak, live);
+    tailPeakSafe = std::max(tailPeakSafe, liveSafe);
+  }
+
+  /// Of every parameter that the device has afterwards.
+  uint64_t gradientBytes() const {
+    uint64_t elements = 0;
+    for (Holding holding : index.holdings(program, Side::Curr))
+      if (!index.tensor(holding.tensor).deferred())
+        elements = addBytes(elements, index.shardBytes(holding.shard) /
+                                          index.elementBytes(holding.tensor));
+    return mulBytes(elements, index.plan().gradient_bytes());
+  }
+
   void allocate(const fb::Op &op) {
     const Side side = targetSide(op);
     auto isThere =
@@ -82,6 +119,7 @@ private:
   const uint32_t program;
   std::array<std::vector<bool>, 2> allocated; ///< current, transit
   uint64_t live = 0, liveSafe = 0;
+  bool isTail = false;
 };
 
 } // namespace
@@ -90,6 +128,7 @@ Status etc::plan::checkMemory(const PlanIndex &index, uint32_t program) {
   MemoryReplay replay(index, program);
   for (uint32_t r = 0; r != roundsOf(index, program); ++r)
     replay.replay(r);
+  replay.finish();
   const fb::Program &stated = index.program(program);
   const std::string path = text("programs[", program, "]");
   if (stated.send_slab() < replay.busiestSend.bytes)
@@ -106,5 +145,14 @@ Status etc::plan::checkMemory(const PlanIndex &index, uint32_t program) {
   if (stated.peak_safe() != replay.safePeak.bytes)
     return malformed(path, ": safe peak is ", replay.safePeak.bytes,
                      " bytes, the plan states ", stated.peak_safe());
+  if (!index.hasTail() && stated.tail_peak() == 0 &&
+      stated.tail_peak_safe() == 0)
+    return Status::success();
+  if (stated.tail_peak() != replay.tailPeak)
+    return malformed(path, ": the tail's peak is ", replay.tailPeak,
+                     " bytes, the plan states ", stated.tail_peak());
+  if (stated.tail_peak_safe() != replay.tailPeakSafe)
+    return malformed(path, ": the tail's safe peak is ", replay.tailPeakSafe,
+                     " bytes, the plan states ", stated.tail_peak_safe());
   return Status::success();
 }

@@ -86,6 +86,9 @@ Status ProgramChecker::checkComplete(uint32_t longest) const {
     if (!programOfDevice.count(participants[i]))
       return malformed(item("participants", i), ": device ", participants[i],
                        " has no program");
+  if (plan.deferred_rounds() > plan.forecast()->size())
+    return outOfRange("deferred_rounds", plan.deferred_rounds(),
+                      uint64_t{plan.forecast()->size()} + 1);
   if (plan.forecast()->size() != longest)
     return malformed("forecast: ", plan.forecast()->size(),
                      " entries, the longest program has ", longest, " rounds");

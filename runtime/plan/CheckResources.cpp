@@ -25,17 +25,17 @@ static Status checkAmounts(const char *table,
   return Status::success();
 }
 
-static Status checkTimeBound(const fb::TimeBound &bound, uint64_t devices) {
+static Status checkTimeBound(const std::string &name,
+                             const fb::TimeBound &bound, uint64_t devices) {
+  const std::string list = name + ".devices";
   if (bound.devices()->size() == 0)
-    return malformed("time_bound.devices: at least one is needed");
-  if (Status s = checkAscending("time_bound.devices", *bound.devices());
-      !s.ok())
+    return malformed(list, ": at least one is needed");
+  if (Status s = checkAscending(list, *bound.devices()); !s.ok())
     return s;
   const uint32_t last = bound.devices()->size() - 1;
   if (bound.devices()->Get(last) >= devices)
-    return outOfRange(item("time_bound.devices", last),
-                      bound.devices()->Get(last), devices);
-  return checkAmounts("time_bound", {{"bytes", bound.bytes(), 1, INT64_MAX},
+    return outOfRange(item(list, last), bound.devices()->Get(last), devices);
+  return checkAmounts(name.c_str(), {{"bytes", bound.bytes(), 1, INT64_MAX},
                                      {"rate", bound.rate(), 1, INT64_MAX}});
 }
 
@@ -53,12 +53,17 @@ Status etc::plan::checkResources(const fb::Plan &plan) {
     if (!status.ok())
       return status;
   }
-  if (!plan.time_bound())
-    return Status::success();
-  if (!plan.resources())
-    return malformed("time_bound: the plan has no resources");
   uint64_t devices = 0;
   for (uint32_t count : *plan.nodes())
     devices += count;
-  return checkTimeBound(*plan.time_bound(), devices);
+  for (auto [name, bound] : {std::pair("time_bound", plan.time_bound()),
+                             std::pair("pause_bound", plan.pause_bound())}) {
+    if (!bound)
+      continue;
+    if (!plan.resources())
+      return malformed(name, ": the plan has no resources");
+    if (Status s = checkTimeBound(name, *bound, devices); !s.ok())
+      return s;
+  }
+  return Status::success();
 }

@@ -87,6 +87,8 @@ uint64_t PlanHasher::hashTensor(uint32_t number) const {
   addName(words, tensor.tied_to());
   addName(words, tensor.derived_from());
   words.add(uint64_t{tensor.is_derived()});
+  if (tensor.deferred())
+    words.add(uint64_t{1});
   return words.hash();
 }
 
@@ -128,6 +130,9 @@ uint64_t PlanHasher::hashProgram(uint32_t number) const {
   for (uint64_t bytes : {program.send_slab(), program.recv_slab(),
                          program.peak(), program.peak_safe()})
     words.add(bytes);
+  if (index.hasTail())
+    for (uint64_t bytes : {program.tail_peak(), program.tail_peak_safe()})
+      words.add(bytes);
   addHoldings(words, number, Side::Prev);
   addHoldings(words, number, Side::Curr);
   if (!index.holdings(number, Side::Transit).empty())
@@ -194,6 +199,10 @@ uint64_t PlanHasher::hashHeader() const {
     words.add(round->max_port_bytes());
   }
   addSummary(words, *plan.summary());
+  if (index.hasTail()) {
+    words.add(uint64_t{plan.deferred_rounds()});
+    words.add(uint64_t{plan.gradient_bytes()});
+  }
   return words.hash();
 }
 
@@ -208,7 +217,9 @@ static void addResources(Words &words, const fb::Plan &plan) {
           resources->pack_rate(), uint64_t{resources->acknowledgements()}})
       words.add(field);
   }
-  if (const fb::TimeBound *bound = plan.time_bound()) {
+  for (const fb::TimeBound *bound : {plan.time_bound(), plan.pause_bound()}) {
+    if (!bound)
+      continue;
     words.add(uint64_t{bound->outgoing()});
     words.add(bound->devices());
     words.add(bound->bytes());

@@ -81,6 +81,14 @@ public:
   BoxView shardBox(uint32_t shard, uint32_t index) const;
   uint64_t shardBytes(uint32_t shard) const { return shardBytes_[shard]; }
 
+  // Rounds.
+  /// Those from this one on run after the pause; the number of rounds where
+  /// none does.
+  uint32_t firstDeferredRound() const {
+    return plan_->forecast()->size() - plan_->deferred_rounds();
+  }
+  bool hasTail() const { return plan_->deferred_rounds() > 0; }
+
   // Programs.
   uint32_t programCount() const { return plan_->programs()->size(); }
   const fb::Program &program(uint32_t program) const {

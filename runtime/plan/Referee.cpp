@@ -38,6 +38,8 @@ static Status checkProgram(const PlanIndex &index, uint32_t program) {
     return s;
   if (Status s = checkTransit(index, program, passed); !s.ok())
     return s;
+  if (Status s = checkDeferred(index, program); !s.ok())
+    return s;
   return checkMemory(index, program);
 }
 

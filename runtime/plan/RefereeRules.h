@@ -45,6 +45,8 @@ Status checkTransit(const PlanIndex &index, uint32_t program,
                     const Writes &writes);
 /// R6: slabs and peaks are as stated.
 Status checkMemory(const PlanIndex &index, uint32_t program);
+/// R10: rounds that are deferred, and only these, move deferred tensors.
+Status checkDeferred(const PlanIndex &index, uint32_t program);
 /// R7: summary, forecast and placement follow from the programs.
 Status checkSummary(const PlanIndex &index);
 /// R8: the bounds are what the certificates' duals add up to.

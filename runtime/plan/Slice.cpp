@@ -132,6 +132,8 @@ std::unique_ptr<fb::ProgramT> Slicer::copyProgram() {
   copy->recv_slab = program.recv_slab();
   copy->peak = program.peak();
   copy->peak_safe = program.peak_safe();
+  copy->tail_peak = program.tail_peak();
+  copy->tail_peak_safe = program.tail_peak_safe();
   addShards(*program.prev_shards(), copy->prev_shards);
   addShards(*program.curr_shards(), copy->curr_shards);
   if (program.transit_shards())
@@ -148,6 +150,8 @@ fb::PlanT Slicer::run() {
   slice.curr.reset(plan.curr()->UnPack());
   slice.summary.reset(plan.summary()->UnPack());
   slice.vocab = plan.vocab();
+  slice.deferred_rounds = plan.deferred_rounds();
+  slice.gradient_bytes = plan.gradient_bytes();
   for (const fb::RoundForecast *round : *plan.forecast())
     slice.forecast.push_back(*round);
   numberTensors();
@@ -195,7 +199,7 @@ flatbuffers::Offset<fb::Tensor> Packer::addTensor(const fb::TensorT &tensor) {
               prevShape = addShape(tensor.prev_shape);
   return fb::CreateTensor(builder, name, type, tensor.dtype, shape, view,
                           prevShape, tensor.tied_to, tensor.derived_from,
-                          tensor.pattern, tensor.is_derived);
+                          tensor.pattern, tensor.is_derived, tensor.deferred);
 }
 
 std::vector<uint8_t> Packer::run() {
@@ -222,7 +226,9 @@ std::vector<uint8_t> Packer::run() {
                                 empty, empty, empty, tensorList, shards, boxes,
                                 bounds, programList, forecast, summary,
                                 plan.vocab, /*barred=*/0,
-                                /*certificates=*/0, /*patterns=*/0, slice),
+                                /*certificates=*/0, /*patterns=*/0, slice,
+                                /*resources=*/0, /*time_bound=*/0,
+                                plan.deferred_rounds, plan.gradient_bytes),
                  fb::PlanIdentifier());
   std::vector<uint8_t> bytes(builder.GetBufferPointer(),
                              builder.GetBufferPointer() + builder.GetSize());

@@ -8,8 +8,7 @@
 
 using namespace etc::plan;
 
-double etc::plan::boundSeconds(const fb::Plan &plan) {
-  const fb::TimeBound *bound = plan.time_bound();
+double etc::plan::boundSeconds(const fb::TimeBound *bound) {
   return bound ? static_cast<double>(bound->bytes()) /
                      static_cast<double>(bound->rate())
                : 0;
@@ -24,9 +23,9 @@ struct Border {
 };
 } // namespace
 
-static Border borderOf(const PlanIndex &index) {
+static Border borderOf(const PlanIndex &index, const fb::TimeBound &bound) {
   const fb::Plan &plan = index.plan();
-  const flatbuffers::Vector<uint32_t> &inside = *plan.time_bound()->devices();
+  const flatbuffers::Vector<uint32_t> &inside = *bound.devices();
   std::vector<uint32_t> first{0};
   for (uint32_t count : *plan.nodes())
     first.push_back(first.back() + count);
@@ -78,12 +77,12 @@ static std::string listed(const char *noun, const List &list) {
   return out;
 }
 
-std::string etc::plan::describeBound(const PlanIndex &index) {
+std::string etc::plan::describeBound(const PlanIndex &index,
+                                     const fb::TimeBound *bound) {
   const fb::Plan &plan = index.plan();
-  const fb::TimeBound *bound = plan.time_bound();
   if (!bound)
     return {};
-  const Border border = borderOf(index);
+  const Border border = borderOf(index, *bound);
   const bool isPlural = (border.hasWholeNodes ? border.nodes.size()
                                               : bound->devices()->size()) > 1;
   std::string out = border.hasWholeNodes ? listed("node", border.nodes)

@@ -9,12 +9,12 @@
 
 namespace etc::plan {
 
-/// Seconds that no routing of the plan's roles is below; 0 where the plan
-/// states no bound.
-double boundSeconds(const fb::Plan &plan);
+/// Seconds that no routing of the plan's roles is below, of all that moves or
+/// of the pause; 0 without a bound.
+double boundSeconds(const fb::TimeBound *bound);
 
 /// Why: "node 1 lacks 96.36 GB and has 8 x 50 GB/s". Empty without a bound.
-std::string describeBound(const PlanIndex &index);
+std::string describeBound(const PlanIndex &index, const fb::TimeBound *bound);
 
 } // namespace etc::plan
 

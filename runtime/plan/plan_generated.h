@@ -746,6 +746,7 @@ struct TensorT : public flatbuffers::NativeTable {
   int32_t derived_from = -1;
   int32_t pattern = -1;
   bool is_derived = false;
+  bool deferred = false;
 };
 
 struct Tensor FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
@@ -761,7 +762,8 @@ struct Tensor FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_TIED_TO = 16,
     VT_DERIVED_FROM = 18,
     VT_PATTERN = 20,
-    VT_IS_DERIVED = 22
+    VT_IS_DERIVED = 22,
+    VT_DEFERRED = 24
   };
   const flatbuffers::String *name() const {
     return GetPointer<const flatbuffers::String *>(VT_NAME);
@@ -823,6 +825,12 @@ struct Tensor FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   bool mutate_is_derived(bool _is_derived = 0) {
     return SetField<uint8_t>(VT_IS_DERIVED, static_cast<uint8_t>(_is_derived), 0);
   }
+  bool deferred() const {
+    return GetField<uint8_t>(VT_DEFERRED, 0) != 0;
+  }
+  bool mutate_deferred(bool _deferred = 0) {
+    return SetField<uint8_t>(VT_DEFERRED, static_cast<uint8_t>(_deferred), 0);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyOffsetRequired(verifier, VT_NAME) &&
@@ -840,6 +848,7 @@ struct Tensor FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyField<int32_t>(verifier, VT_DERIVED_FROM, 4) &&
            VerifyField<int32_t>(verifier, VT_PATTERN, 4) &&
            VerifyField<uint8_t>(verifier, VT_IS_DERIVED, 1) &&
+           VerifyField<uint8_t>(verifier, VT_DEFERRED, 1) &&
            verifier.EndTable();
   }
   TensorT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
@@ -881,6 +890,9 @@ struct TensorBuilder {
   void add_is_derived(bool is_derived) {
     fbb_.AddElement<uint8_t>(Tensor::VT_IS_DERIVED, static_cast<uint8_t>(is_derived), 0);
   }
+  void add_deferred(bool deferred) {
+    fbb_.AddElement<uint8_t>(Tensor::VT_DEFERRED, static_cast<uint8_t>(deferred), 0);
+  }
   explicit TensorBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -906,7 +918,8 @@ inline flatbuffers::Offset<Tensor> CreateTensor(
     int32_t tied_to = -1,
     int32_t derived_from = -1,
     int32_t pattern = -1,
-    bool is_derived = false) {
+    bool is_derived = false,
+    bool deferred = false) {
   TensorBuilder builder_(_fbb);
   builder_.add_pattern(pattern);
   builder_.add_derived_from(derived_from);
@@ -916,6 +929,7 @@ inline flatbuffers::Offset<Tensor> CreateTensor(
   builder_.add_shape(shape);
   builder_.add_type(type);
   builder_.add_name(name);
+  builder_.add_deferred(deferred);
   builder_.add_is_derived(is_derived);
   builder_.add_dtype(dtype);
   return builder_.Finish();
@@ -932,7 +946,8 @@ inline flatbuffers::Offset<Tensor> CreateTensorDirect(
     int32_t tied_to = -1,
     int32_t derived_from = -1,
     int32_t pattern = -1,
-    bool is_derived = false) {
+    bool is_derived = false,
+    bool deferred = false) {
   auto name__ = name ? _fbb.CreateString(name) : 0;
   auto type__ = type ? _fbb.CreateString(type) : 0;
   auto shape__ = shape ? _fbb.CreateVector<int64_t>(*shape) : 0;
@@ -949,7 +964,8 @@ inline flatbuffers::Offset<Tensor> CreateTensorDirect(
       tied_to,
       derived_from,
       pattern,
-      is_derived);
+      is_derived,
+      deferred);
 }
 
 flatbuffers::Offset<Tensor> CreateTensor(flatbuffers::FlatBufferBuilder &_fbb, const TensorT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
@@ -1100,6 +1116,8 @@ struct ProgramT : public flatbuffers::NativeTable {
   uint64_t peak = 0;
   uint64_t peak_safe = 0;
   std::vector<uint32_t> transit_shards{};
+  uint64_t tail_peak = 0;
+  uint64_t tail_peak_safe = 0;
   ProgramT() = default;
   ProgramT(const ProgramT &o);
   ProgramT(ProgramT&&) FLATBUFFERS_NOEXCEPT = default;
@@ -1121,7 +1139,9 @@ struct Program FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_RECV_SLAB = 20,
     VT_PEAK = 22,
     VT_PEAK_SAFE = 24,
-    VT_TRANSIT_SHARDS = 26
+    VT_TRANSIT_SHARDS = 26,
+    VT_TAIL_PEAK = 28,
+    VT_TAIL_PEAK_SAFE = 30
   };
   const etc::plan::fb::Role *curr_role() const {
     return GetStruct<const etc::plan::fb::Role *>(VT_CURR_ROLE);
@@ -1195,6 +1215,18 @@ struct Program FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   flatbuffers::Vector<uint32_t> *mutable_transit_shards() {
     return GetPointer<flatbuffers::Vector<uint32_t> *>(VT_TRANSIT_SHARDS);
   }
+  uint64_t tail_peak() const {
+    return GetField<uint64_t>(VT_TAIL_PEAK, 0);
+  }
+  bool mutate_tail_peak(uint64_t _tail_peak = 0) {
+    return SetField<uint64_t>(VT_TAIL_PEAK, _tail_peak, 0);
+  }
+  uint64_t tail_peak_safe() const {
+    return GetField<uint64_t>(VT_TAIL_PEAK_SAFE, 0);
+  }
+  bool mutate_tail_peak_safe(uint64_t _tail_peak_safe = 0) {
+    return SetField<uint64_t>(VT_TAIL_PEAK_SAFE, _tail_peak_safe, 0);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<etc::plan::fb::Role>(verifier, VT_CURR_ROLE, 4) &&
@@ -1217,6 +1249,8 @@ struct Program FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyField<uint64_t>(verifier, VT_PEAK_SAFE, 8) &&
            VerifyOffset(verifier, VT_TRANSIT_SHARDS) &&
            verifier.VerifyVector(transit_shards()) &&
+           VerifyField<uint64_t>(verifier, VT_TAIL_PEAK, 8) &&
+           VerifyField<uint64_t>(verifier, VT_TAIL_PEAK_SAFE, 8) &&
            verifier.EndTable();
   }
   ProgramT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
@@ -1264,6 +1298,12 @@ struct ProgramBuilder {
   void add_transit_shards(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> transit_shards) {
     fbb_.AddOffset(Program::VT_TRANSIT_SHARDS, transit_shards);
   }
+  void add_tail_peak(uint64_t tail_peak) {
+    fbb_.AddElement<uint64_t>(Program::VT_TAIL_PEAK, tail_peak, 0);
+  }
+  void add_tail_peak_safe(uint64_t tail_peak_safe) {
+    fbb_.AddElement<uint64_t>(Program::VT_TAIL_PEAK_SAFE, tail_peak_safe, 0);
+  }
   explicit ProgramBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -1293,8 +1333,12 @@ inline flatbuffers::Offset<Program> CreateProgram(
     uint64_t recv_slab = 0,
     uint64_t peak = 0,
     uint64_t peak_safe = 0,
-    flatbuffers::Offset<flatbuffers::Vector<uint32_t>> transit_shards = 0) {
+    flatbuffers::Offset<flatbuffers::Vector<uint32_t>> transit_shards = 0,
+    uint64_t tail_peak = 0,
+    uint64_t tail_peak_safe = 0) {
   ProgramBuilder builder_(_fbb);
+  builder_.add_tail_peak_safe(tail_peak_safe);
+  builder_.add_tail_peak(tail_peak);
   builder_.add_peak_safe(peak_safe);
   builder_.add_peak(peak);
   builder_.add_recv_slab(recv_slab);
@@ -1323,7 +1367,9 @@ inline flatbuffers::Offset<Program> CreateProgramDirect(
     uint64_t recv_slab = 0,
     uint64_t peak = 0,
     uint64_t peak_safe = 0,
-    const std::vector<uint32_t> *transit_shards = nullptr) {
+    const std::vector<uint32_t> *transit_shards = nullptr,
+    uint64_t tail_peak = 0,
+    uint64_t tail_peak_safe = 0) {
   auto devices__ = devices ? _fbb.CreateVector<uint32_t>(*devices) : 0;
   auto peers__ = peers ? _fbb.CreateVector<flatbuffers::Offset<etc::plan::fb::Peers>>(*peers) : 0;
   auto prev_shards__ = prev_shards ? _fbb.CreateVector<uint32_t>(*prev_shards) : 0;
@@ -1343,7 +1389,9 @@ inline flatbuffers::Offset<Program> CreateProgramDirect(
       recv_slab,
       peak,
       peak_safe,
-      transit_shards__);
+      transit_shards__,
+      tail_peak,
+      tail_peak_safe);
 }
 
 flatbuffers::Offset<Program> CreateProgram(flatbuffers::FlatBufferBuilder &_fbb, const ProgramT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
@@ -2328,6 +2376,9 @@ struct PlanT : public flatbuffers::NativeTable {
   std::unique_ptr<etc::plan::fb::SliceT> slice{};
   std::unique_ptr<etc::plan::fb::ResourcesT> resources{};
   std::unique_ptr<etc::plan::fb::TimeBoundT> time_bound{};
+  uint32_t deferred_rounds = 0;
+  uint32_t gradient_bytes = 0;
+  std::unique_ptr<etc::plan::fb::TimeBoundT> pause_bound{};
   PlanT() = default;
   PlanT(const PlanT &o);
   PlanT(PlanT&&) FLATBUFFERS_NOEXCEPT = default;
@@ -2361,7 +2412,10 @@ struct Plan FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_PATTERNS = 44,
     VT_SLICE = 46,
     VT_RESOURCES = 48,
-    VT_TIME_BOUND = 50
+    VT_TIME_BOUND = 50,
+    VT_DEFERRED_ROUNDS = 52,
+    VT_GRADIENT_BYTES = 54,
+    VT_PAUSE_BOUND = 56
   };
   uint32_t version() const {
     return GetField<uint32_t>(VT_VERSION, 2);
@@ -2507,6 +2561,24 @@ struct Plan FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   etc::plan::fb::TimeBound *mutable_time_bound() {
     return GetPointer<etc::plan::fb::TimeBound *>(VT_TIME_BOUND);
   }
+  uint32_t deferred_rounds() const {
+    return GetField<uint32_t>(VT_DEFERRED_ROUNDS, 0);
+  }
+  bool mutate_deferred_rounds(uint32_t _deferred_rounds = 0) {
+    return SetField<uint32_t>(VT_DEFERRED_ROUNDS, _deferred_rounds, 0);
+  }
+  uint32_t gradient_bytes() const {
+    return GetField<uint32_t>(VT_GRADIENT_BYTES, 0);
+  }
+  bool mutate_gradient_bytes(uint32_t _gradient_bytes = 0) {
+    return SetField<uint32_t>(VT_GRADIENT_BYTES, _gradient_bytes, 0);
+  }
+  const etc::plan::fb::TimeBound *pause_bound() const {
+    return GetPointer<const etc::plan::fb::TimeBound *>(VT_PAUSE_BOUND);
+  }
+  etc::plan::fb::TimeBound *mutable_pause_bound() {
+    return GetPointer<etc::plan::fb::TimeBound *>(VT_PAUSE_BOUND);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint32_t>(verifier, VT_VERSION, 4) &&
@@ -2557,6 +2629,10 @@ struct Plan FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            verifier.VerifyTable(resources()) &&
            VerifyOffset(verifier, VT_TIME_BOUND) &&
            verifier.VerifyTable(time_bound()) &&
+           VerifyField<uint32_t>(verifier, VT_DEFERRED_ROUNDS, 4) &&
+           VerifyField<uint32_t>(verifier, VT_GRADIENT_BYTES, 4) &&
+           VerifyOffset(verifier, VT_PAUSE_BOUND) &&
+           verifier.VerifyTable(pause_bound()) &&
            verifier.EndTable();
   }
   PlanT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
@@ -2640,6 +2716,15 @@ struct PlanBuilder {
   void add_time_bound(flatbuffers::Offset<etc::plan::fb::TimeBound> time_bound) {
     fbb_.AddOffset(Plan::VT_TIME_BOUND, time_bound);
   }
+  void add_deferred_rounds(uint32_t deferred_rounds) {
+    fbb_.AddElement<uint32_t>(Plan::VT_DEFERRED_ROUNDS, deferred_rounds, 0);
+  }
+  void add_gradient_bytes(uint32_t gradient_bytes) {
+    fbb_.AddElement<uint32_t>(Plan::VT_GRADIENT_BYTES, gradient_bytes, 0);
+  }
+  void add_pause_bound(flatbuffers::Offset<etc::plan::fb::TimeBound> pause_bound) {
+    fbb_.AddOffset(Plan::VT_PAUSE_BOUND, pause_bound);
+  }
   explicit PlanBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -2690,11 +2775,17 @@ inline flatbuffers::Offset<Plan> CreatePlan(
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> patterns = 0,
     flatbuffers::Offset<etc::plan::fb::Slice> slice = 0,
     flatbuffers::Offset<etc::plan::fb::Resources> resources = 0,
-    flatbuffers::Offset<etc::plan::fb::TimeBound> time_bound = 0) {
+    flatbuffers::Offset<etc::plan::fb::TimeBound> time_bound = 0,
+    uint32_t deferred_rounds = 0,
+    uint32_t gradient_bytes = 0,
+    flatbuffers::Offset<etc::plan::fb::TimeBound> pause_bound = 0) {
   PlanBuilder builder_(_fbb);
   builder_.add_vocab(vocab);
   builder_.add_hash(hash);
   builder_.add_features(features);
+  builder_.add_pause_bound(pause_bound);
+  builder_.add_gradient_bytes(gradient_bytes);
+  builder_.add_deferred_rounds(deferred_rounds);
   builder_.add_time_bound(time_bound);
   builder_.add_resources(resources);
   builder_.add_slice(slice);
@@ -2744,7 +2835,10 @@ inline flatbuffers::Offset<Plan> CreatePlanDirect(
     const std::vector<flatbuffers::Offset<flatbuffers::String>> *patterns = nullptr,
     flatbuffers::Offset<etc::plan::fb::Slice> slice = 0,
     flatbuffers::Offset<etc::plan::fb::Resources> resources = 0,
-    flatbuffers::Offset<etc::plan::fb::TimeBound> time_bound = 0) {
+    flatbuffers::Offset<etc::plan::fb::TimeBound> time_bound = 0,
+    uint32_t deferred_rounds = 0,
+    uint32_t gradient_bytes = 0,
+    flatbuffers::Offset<etc::plan::fb::TimeBound> pause_bound = 0) {
   auto model__ = model ? _fbb.CreateString(model) : 0;
   auto nodes__ = nodes ? _fbb.CreateVector<uint32_t>(*nodes) : 0;
   auto participants__ = participants ? _fbb.CreateVector<uint32_t>(*participants) : 0;
@@ -2784,7 +2878,10 @@ inline flatbuffers::Offset<Plan> CreatePlanDirect(
       patterns__,
       slice,
       resources,
-      time_bound);
+      time_bound,
+      deferred_rounds,
+      gradient_bytes,
+      pause_bound);
 }
 
 flatbuffers::Offset<Plan> CreatePlan(flatbuffers::FlatBufferBuilder &_fbb, const PlanT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
@@ -2873,6 +2970,7 @@ inline void Tensor::UnPackTo(TensorT *_o, const flatbuffers::resolver_function_t
   { auto _e = derived_from(); _o->derived_from = _e; }
   { auto _e = pattern(); _o->pattern = _e; }
   { auto _e = is_derived(); _o->is_derived = _e; }
+  { auto _e = deferred(); _o->deferred = _e; }
 }
 
 inline flatbuffers::Offset<Tensor> Tensor::Pack(flatbuffers::FlatBufferBuilder &_fbb, const TensorT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
@@ -2893,6 +2991,7 @@ inline flatbuffers::Offset<Tensor> CreateTensor(flatbuffers::FlatBufferBuilder &
   auto _derived_from = _o->derived_from;
   auto _pattern = _o->pattern;
   auto _is_derived = _o->is_derived;
+  auto _deferred = _o->deferred;
   return etc::plan::fb::CreateTensor(
       _fbb,
       _name,
@@ -2904,7 +3003,8 @@ inline flatbuffers::Offset<Tensor> CreateTensor(flatbuffers::FlatBufferBuilder &
       _tied_to,
       _derived_from,
       _pattern,
-      _is_derived);
+      _is_derived,
+      _deferred);
 }
 
 inline RoundT *Round::UnPack(const flatbuffers::resolver_function_t *_resolver) const {
@@ -2969,7 +3069,9 @@ inline ProgramT::ProgramT(const ProgramT &o)
         recv_slab(o.recv_slab),
         peak(o.peak),
         peak_safe(o.peak_safe),
-        transit_shards(o.transit_shards) {
+        transit_shards(o.transit_shards),
+        tail_peak(o.tail_peak),
+        tail_peak_safe(o.tail_peak_safe) {
   peers.reserve(o.peers.size());
   for (const auto &peers_ : o.peers) { peers.emplace_back((peers_) ? new etc::plan::fb::PeersT(*peers_) : nullptr); }
   rounds.reserve(o.rounds.size());
@@ -2989,6 +3091,8 @@ inline ProgramT &ProgramT::operator=(ProgramT o) FLATBUFFERS_NOEXCEPT {
   std::swap(peak, o.peak);
   std::swap(peak_safe, o.peak_safe);
   std::swap(transit_shards, o.transit_shards);
+  std::swap(tail_peak, o.tail_peak);
+  std::swap(tail_peak_safe, o.tail_peak_safe);
   return *this;
 }
 
@@ -3013,6 +3117,8 @@ inline void Program::UnPackTo(ProgramT *_o, const flatbuffers::resolver_function
   { auto _e = peak(); _o->peak = _e; }
   { auto _e = peak_safe(); _o->peak_safe = _e; }
   { auto _e = transit_shards(); if (_e) { _o->transit_shards.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->transit_shards[_i] = _e->Get(_i); } } }
+  { auto _e = tail_peak(); _o->tail_peak = _e; }
+  { auto _e = tail_peak_safe(); _o->tail_peak_safe = _e; }
 }
 
 inline flatbuffers::Offset<Program> Program::Pack(flatbuffers::FlatBufferBuilder &_fbb, const ProgramT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
@@ -3035,6 +3141,8 @@ inline flatbuffers::Offset<Program> CreateProgram(flatbuffers::FlatBufferBuilder
   auto _peak = _o->peak;
   auto _peak_safe = _o->peak_safe;
   auto _transit_shards = _o->transit_shards.size() ? _fbb.CreateVector(_o->transit_shards) : 0;
+  auto _tail_peak = _o->tail_peak;
+  auto _tail_peak_safe = _o->tail_peak_safe;
   return etc::plan::fb::CreateProgram(
       _fbb,
       _curr_role,
@@ -3048,7 +3156,9 @@ inline flatbuffers::Offset<Program> CreateProgram(flatbuffers::FlatBufferBuilder
       _recv_slab,
       _peak,
       _peak_safe,
-      _transit_shards);
+      _transit_shards,
+      _tail_peak,
+      _tail_peak_safe);
 }
 
 inline VolumesT *Volumes::UnPack(const flatbuffers::resolver_function_t *_resolver) const {
@@ -3370,7 +3480,10 @@ inline PlanT::PlanT(const PlanT &o)
         patterns(o.patterns),
         slice((o.slice) ? new etc::plan::fb::SliceT(*o.slice) : nullptr),
         resources((o.resources) ? new etc::plan::fb::ResourcesT(*o.resources) : nullptr),
-        time_bound((o.time_bound) ? new etc::plan::fb::TimeBoundT(*o.time_bound) : nullptr) {
+        time_bound((o.time_bound) ? new etc::plan::fb::TimeBoundT(*o.time_bound) : nullptr),
+        deferred_rounds(o.deferred_rounds),
+        gradient_bytes(o.gradient_bytes),
+        pause_bound((o.pause_bound) ? new etc::plan::fb::TimeBoundT(*o.pause_bound) : nullptr) {
   tensors.reserve(o.tensors.size());
   for (const auto &tensors_ : o.tensors) { tensors.emplace_back((tensors_) ? new etc::plan::fb::TensorT(*tensors_) : nullptr); }
   programs.reserve(o.programs.size());
@@ -3404,6 +3517,9 @@ inline PlanT &PlanT::operator=(PlanT o) FLATBUFFERS_NOEXCEPT {
   std::swap(slice, o.slice);
   std::swap(resources, o.resources);
   std::swap(time_bound, o.time_bound);
+  std::swap(deferred_rounds, o.deferred_rounds);
+  std::swap(gradient_bytes, o.gradient_bytes);
+  std::swap(pause_bound, o.pause_bound);
   return *this;
 }
 
@@ -3440,6 +3556,9 @@ inline void Plan::UnPackTo(PlanT *_o, const flatbuffers::resolver_function_t *_r
   { auto _e = slice(); if (_e) _o->slice = std::unique_ptr<etc::plan::fb::SliceT>(_e->UnPack(_resolver)); }
   { auto _e = resources(); if (_e) _o->resources = std::unique_ptr<etc::plan::fb::ResourcesT>(_e->UnPack(_resolver)); }
   { auto _e = time_bound(); if (_e) _o->time_bound = std::unique_ptr<etc::plan::fb::TimeBoundT>(_e->UnPack(_resolver)); }
+  { auto _e = deferred_rounds(); _o->deferred_rounds = _e; }
+  { auto _e = gradient_bytes(); _o->gradient_bytes = _e; }
+  { auto _e = pause_bound(); if (_e) _o->pause_bound = std::unique_ptr<etc::plan::fb::TimeBoundT>(_e->UnPack(_resolver)); }
 }
 
 inline flatbuffers::Offset<Plan> Plan::Pack(flatbuffers::FlatBufferBuilder &_fbb, const PlanT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
@@ -3474,6 +3593,9 @@ inline flatbuffers::Offset<Plan> CreatePlan(flatbuffers::FlatBufferBuilder &_fbb
   auto _slice = _o->slice ? CreateSlice(_fbb, _o->slice.get(), _rehasher) : 0;
   auto _resources = _o->resources ? CreateResources(_fbb, _o->resources.get(), _rehasher) : 0;
   auto _time_bound = _o->time_bound ? CreateTimeBound(_fbb, _o->time_bound.get(), _rehasher) : 0;
+  auto _deferred_rounds = _o->deferred_rounds;
+  auto _gradient_bytes = _o->gradient_bytes;
+  auto _pause_bound = _o->pause_bound ? CreateTimeBound(_fbb, _o->pause_bound.get(), _rehasher) : 0;
   return etc::plan::fb::CreatePlan(
       _fbb,
       _version,
@@ -3499,7 +3621,10 @@ inline flatbuffers::Offset<Plan> CreatePlan(flatbuffers::FlatBufferBuilder &_fbb
       _patterns,
       _slice,
       _resources,
-      _time_bound);
+      _time_bound,
+      _deferred_rounds,
+      _gradient_bytes,
+      _pause_bound);
 }
 
 inline const etc::plan::fb::Plan *GetPlan(const void *buf) {

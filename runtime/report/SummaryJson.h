@@ -18,6 +18,10 @@ nlohmann::ordered_json summaryJson(const plan::PlanIndex &index);
 /// null where it states none.
 nlohmann::ordered_json timeJson(const plan::PlanIndex &index);
 
+/// The same of the pause, and how many rounds it has; null where nothing is
+/// deferred.
+nlohmann::ordered_json pauseJson(const plan::PlanIndex &index);
+
 /// A certificate in words and bytes: what it bounds, for which roles and plans.
 /// The proof, its duals, is left to those who check it.
 nlohmann::ordered_json

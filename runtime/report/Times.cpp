@@ -121,7 +121,13 @@ std::optional<PlanTime> etc::runtime::timeOf(const PlanIndex &index) {
     return std::nullopt;
   const Cluster cluster = clusterOf(*index.plan().resources());
   const Workload work = workloadOf(index);
-  return PlanTime{plan::boundSeconds(index.plan()),
-                  busiestPortSeconds(index, work, cluster),
-                  predict(index, work, cluster, kStepsOfSummary).times.seconds};
+  const Times times = predict(index, work, cluster, kStepsOfSummary).times;
+  PlanTime time{plan::boundSeconds(index.plan().time_bound()),
+                busiestPortSeconds(index, work, cluster), times.seconds};
+  if (index.hasTail()) {
+    time.pauseBoundSeconds = plan::boundSeconds(index.plan().pause_bound());
+    if (const uint32_t first = index.firstDeferredRound())
+      time.pauseSeconds = static_cast<double>(times.ends[first - 1]) * 1e-6;
+  }
+  return time;
 }

@@ -42,6 +42,8 @@ struct PlanTime {
   double boundSeconds = 0; ///< no routing of its roles is below; 0: none stated
   double portSeconds = 0;  ///< of its busiest link or port
   double predictedSeconds = 0;
+  /// Of the rounds that are not deferred; 0 where none is.
+  double pauseBoundSeconds = 0, pauseSeconds = 0;
 };
 /// Nothing where the plan states no rates.
 std::optional<PlanTime> timeOf(const plan::PlanIndex &index);

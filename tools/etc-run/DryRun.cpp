@@ -83,19 +83,21 @@ void printJson(const PlanIndex &index,
   Json list = Json::array();
   for (const DeviceForecast &device : devices)
     list.push_back(deviceObject(device));
-  Json out = {{"format", "etc-dry-run"},
-              {"version", 1},
-              {"transport", transportName(options.transport)},
-              {"moved_bytes", bytes.insideNodes + bytes.betweenNodes},
-              {"internode_bytes", bytes.betweenNodes},
-              {"cluster", cluster ? Json(cluster->name) : Json()},
-              {"seconds", cluster ? Json(forecast.seconds) : Json()},
-              {"busiest_port_seconds",
-               cluster ? Json(forecast.busiestPortSeconds) : Json()},
-              {"bound_seconds",
-               hasBound ? Json(etc::plan::boundSeconds(index.plan())) : Json()},
-              {"witness", etc::plan::describeBound(index)},
-              {"devices", list}};
+  Json out = {
+      {"format", "etc-dry-run"},
+      {"version", 1},
+      {"transport", transportName(options.transport)},
+      {"moved_bytes", bytes.insideNodes + bytes.betweenNodes},
+      {"internode_bytes", bytes.betweenNodes},
+      {"cluster", cluster ? Json(cluster->name) : Json()},
+      {"seconds", cluster ? Json(forecast.seconds) : Json()},
+      {"busiest_port_seconds",
+       cluster ? Json(forecast.busiestPortSeconds) : Json()},
+      {"bound_seconds",
+       hasBound ? Json(etc::plan::boundSeconds(index.plan().time_bound()))
+                : Json()},
+      {"witness", etc::plan::describeBound(index, index.plan().time_bound())},
+      {"devices", list}};
   if (options.transport == TransportKind::Nccl)
     out["nccl"] = wireObject(countWire(index, options.mode));
   std::cout << out.dump(2) << "\n";

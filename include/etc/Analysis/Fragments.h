@@ -42,6 +42,10 @@ mlir::ArrayAttr foldInOrder(const Fragment &fragment, const TensorTable &table);
 
 /// What a demand says.
 Fragment readFragment(DemandOp op, const TensorTable &table);
+/// What a fragment is in some of its types; its `types` are empty where it has
+/// none of these.
+Fragment inTypes(Fragment fragment, const llvm::SmallBitVector &types,
+                 const TensorTable &table);
 
 } // namespace etc
 

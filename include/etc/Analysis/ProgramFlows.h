@@ -118,10 +118,14 @@ private:
   llvm::SmallVector<Passing, 4> passing;
 };
 
-/// Bytes of state on every device of a program, and those that it transfers.
+/// Bytes of state on every device of a program, those that it transfers, and
+/// those of gradients while deferred types move.
 struct ProgramMemory {
   int64_t prev = 0, curr = 0;
   int64_t sent = 0, received = 0;
+  int64_t gradients = 0;
+  /// Of the transfers, those that are not deferred.
+  int64_t urgentSent = 0, urgentReceived = 0;
 };
 
 /// An *item* is a previous tensor of a layer, with everything that is made from

@@ -295,11 +295,13 @@ struct Request {
   /// Ascending, without repeats.
   std::vector<int64_t> failed, draining;
   // The words that these may be stand in the table of fields (Fields.h).
-  std::string derive, policy, paperCosts, place, objective;
+  std::string derive, policy, paperCosts, place, objective, defer;
   std::optional<MemoryBudget> memoryBudget;
   /// Bytes of the budget that a migration leaves free; 0 unless the budget is
   /// in bytes and larger.
   int64_t reserve = 0;
+  /// Bytes of a gradient for each parameter, beside the deferred part.
+  int64_t gradientBytes = 4;
 
   /// Where the request begins; a missing field is reported there.
   SourceLocation where;
@@ -317,6 +319,10 @@ struct Request {
   /// The number of devices of the cluster.
   int64_t deviceCount() const;
   bool isTotalFirst() const { return objective == "total"; }
+  bool isDeferred() const { return defer == "optimizer"; }
+  /// Whether parameters move as they are. In the pause there is no master to
+  /// cast them from.
+  bool movesParameters() const { return derive == "none" || isDeferred(); }
   bool isByTime() const { return objective == "time"; }
   /// Whether the device may take a role: neither failed nor draining.
   bool isUsable(int64_t device) const;

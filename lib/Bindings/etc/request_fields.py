@@ -60,3 +60,11 @@ class RequestFields(TypedDict, total=False):
     reserve: Optional[int]
     """Bytes of a memory budget in bytes that the migration leaves free, for what else a
     device holds meanwhile. Default: 0."""
+
+    defer: Optional[Literal["none", "optimizer"]]
+    """What moves after the pause, while the first step of the new configuration
+    computes: nothing, or all but the parameters. Default: none."""
+
+    gradient_bytes: Optional[int]
+    """Bytes of a gradient for each parameter of a device, beside deferred state.
+    Default: 4."""

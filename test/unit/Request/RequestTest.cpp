@@ -64,7 +64,8 @@ TEST(Request, UnknownFields) {
             "exit 2: r.json:1:2: error: unknown field \"modle\"; did you mean "
             "\"model\"? accepted: model, prev, curr, cluster, hosts, failed, "
             "draining, types, optimizer, precision, derive, policy, "
-            "paper_costs, place, objective, memory_budget, reserve");
+            "paper_costs, place, objective, memory_budget, reserve, "
+            "defer, gradient_bytes");
   EXPECT_EQ(errorOf("{\"prev\": {\"pipeline\": 4}}"),
             "exit 2: r.json:1:11: error: prev: unknown field \"pipeline\"; "
             "accepted: pp, tp, dp, cp, ep, etp, vpp, fsdp, parallel, "

@@ -1,0 +1,53 @@
+//===- RoundPeaks.cpp - What rounds need of memory ------------------------===//
+
+#include "RoundWriter.h"
+
+using namespace etc;
+using namespace mlir;
+
+namespace {
+/// The most that is live, in eager or in safe mode.
+struct Watermark {
+  int64_t live, most = live, inTail = 0;
+
+  void beginTail() { inTail = live; }
+  void take(int64_t taken, bool isTail) {
+    live += taken;
+    most = std::max(most, live);
+    if (isTail)
+      inTail = std::max(inTail, live);
+  }
+};
+} // namespace
+
+void RoundWriter::statePeaks(unsigned index, ProgramOp op) {
+  const ProgramMemory &memory = flows.getMemories()[index];
+  Watermark eager{memory.prev}, safe{memory.prev};
+  int64_t sent = 0, received = 0;
+  // A program may end before the tail begins.
+  SmallVector<Bytes> &rounds = bytes[index];
+  if (hasTail() && std::ssize(rounds) <= firstDeferred)
+    rounds.resize(firstDeferred + 1);
+  for (auto [number, round] : llvm::enumerate(rounds)) {
+    const bool isTail = static_cast<int64_t>(number) >= firstDeferred;
+    if (static_cast<int64_t>(number) == firstDeferred) {
+      eager.beginTail();
+      safe.beginTail();
+    }
+    eager.take(round.allocated + round.arrived, isTail);
+    safe.take(round.allocated + round.arrived, isTail);
+    // In safe mode nothing previous is released.
+    eager.live -= round.released + round.passedOn;
+    safe.live -= round.passedOn;
+    sent = std::max(sent, round.sent);
+    received = std::max(received, round.received);
+  }
+  op.setSendSlab(sent);
+  op.setRecvSlab(received);
+  op.setPeak(eager.most + sent + received);
+  op.setPeakSafe(safe.most + sent + received);
+  if (!hasTail())
+    return;
+  op.setTailPeak(eager.inTail + sent + received + memory.gradients);
+  op.setTailPeakSafe(safe.inTail + sent + received + memory.gradients);
+}

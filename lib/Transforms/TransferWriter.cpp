@@ -1,0 +1,63 @@
+//===- TransferWriter.cpp - Demands become transfers ----------------------===//
+
+#include "TransferWriter.h"
+
+using namespace etc;
+using namespace mlir;
+
+ListedDemands::ListedDemands(DemandsOp list, const TensorTable &table,
+                             const llvm::SmallBitVector &types) {
+  for (DemandOp op : list.getBody().getOps<DemandOp>()) {
+    Fragment fragment = inTypes(readFragment(op, table), types, table);
+    if (fragment.types.none())
+      continue;
+    demands.add(fragments.emplace_back(std::move(fragment)), op.getDevices());
+    opOf[&fragments.back()] = op;
+  }
+}
+
+TransferWriter::TransferWriter(DemandsOp list, const TensorTable &table)
+    : builder(list), loc(list.getLoc()), table(table) {
+  auto transfers = TransfersOp::create(builder, loc);
+  builder.setInsertionPointToEnd(&transfers.getBody().emplaceBlock());
+}
+
+/// One transfer for all destinations of a hop that keep what they receive, or
+/// do not.
+void TransferWriter::write(const Demand &demand, ArrayRef<Source> sources,
+                           DemandOp op) {
+  using Kind = std::tuple<unsigned, bool, bool>;
+  std::map<Kind, std::pair<SmallVector<int64_t>, SmallVector<int64_t>>> byHop;
+  for (auto [source, destination] :
+       llvm::zip_equal(sources, demand.destinations)) {
+    auto &[from, to] =
+        byHop[{source.hop, source.fromTransit, source.toTransit}];
+    from.push_back(source.device);
+    to.push_back(destination);
+  }
+  const Fragment &fragment = *demand.fragment;
+  // What was neither cut nor is of fewer types is said already.
+  const bool isSaid = op && table.getTypes(op.getWt()) == fragment.types;
+  ArrayAttr ids = isSaid
+                      ? op.getWid()
+                      : foldWorkloads(table, llvm::to_vector(fragment.pieces),
+                                      fragment.types),
+            types = table.getTypeNames(fragment.types);
+  for (const auto &[kind, ends] : byHop) {
+    const auto [hop, fromTransit, toTransit] = kind;
+    // A relay has the copy itself.
+    TransferOp::create(builder, loc, ids, types, ends.first, ends.second,
+                       fragment.tied && hop == 0,
+                       hop ? builder.getI64IntegerAttr(hop) : IntegerAttr(),
+                       fromTransit, toTransit);
+  }
+}
+
+void TransferWriter::write(const SourcedDemands &sourced,
+                           const ListedDemands &listed) {
+  for (size_t number = 0; number < sourced.demands.size(); ++number) {
+    const Demand &demand = sourced.demands[number];
+    write(demand, sourced.choice.sources[number],
+          listed.opOf.lookup(demand.fragment));
+  }
+}
