@@ -8,7 +8,8 @@
  *   etc_migration_register(migration, "param", name, &tensor);   // for each
  *   etc_migration_prepare(migration);     // while the old steps still run
  *   etc_migration_run(migration);         // the pause
- *   etc_migration_tensor(migration, i, &info, &data);            // for each
+ *   etc_migration_finish(migration);      // deferred state, if the plan has
+ * any etc_migration_tensor(migration, i, &info, &data);            // for each
  *
  * Errors. Functions that can fail return NULL on success, or an etc_error,
  * which the caller frees. Messages are one line and state what is wrong.
@@ -31,8 +32,7 @@ extern "C" {
 #endif
 
 #define ETC_API __attribute__((visibility("default")))
-
-#define ETC_RUN_API_VERSION 4
+#define ETC_RUN_API_VERSION 5
 
 /* The library's ETC_RUN_API_VERSION, which must be at least that of this
  * header. */
@@ -43,25 +43,21 @@ ETC_API const char *etc_run_version(void);
 /* ---- Errors ---- */
 
 typedef enum etc_error_kind {
-  ETC_ERROR_USAGE = 1,         /* a wrong argument, too little memory, a missing
-                                  library */
+  ETC_ERROR_USAGE = 1,         /* a wrong argument, no memory or no library */
   ETC_ERROR_MALFORMED = 2,     /* a malformed plan or request */
   ETC_ERROR_VERIFICATION = 3,  /* a message has unexpected content */
   ETC_ERROR_PEER = 4,          /* another participant failed or timed out */
   ETC_ERROR_UNSATISFIABLE = 5, /* a request that cannot be met (plan.h) */
-  ETC_ERROR_EXCLUDED = 6 /* the others went on without this process, which was
-                            stopped or cut off: what it holds is out of date */
+  ETC_ERROR_EXCLUDED = 6       /* the others went on without this process */
 } etc_error_kind;
 
 typedef struct etc_error etc_error;
-
 /* For use by callbacks that fail. Never returns NULL. */
 ETC_API etc_error *etc_error_new(etc_error_kind kind, const char *message);
 ETC_API etc_error_kind etc_error_kind_of(const etc_error *error);
 /* Valid as long as the error. */
 ETC_API const char *etc_error_message(const etc_error *error);
 ETC_API void etc_error_free(etc_error *error);
-
 /* ---- Plans ---- */
 
 typedef enum etc_side { ETC_PREV = 0, ETC_CURR = 1 } etc_side;
@@ -92,7 +88,7 @@ typedef struct etc_tensor_info {
   int64_t shape[ETC_MAX_AXES];
   /* The global planning shape, to which the boxes of etc_plan_box() refer. */
   uint32_t planning_axes;
-  uint32_t reserved;
+  uint32_t deferred; /* since 5; moves after the pause */
   int64_t planning_shape[ETC_MAX_AXES];
 } etc_tensor_info;
 
@@ -109,8 +105,9 @@ typedef struct etc_summary {
   uint32_t has_paper_policy;
   uint32_t reserved;
   uint64_t paper_moved_bytes, paper_internode_bytes, paper_max_recv_bytes;
-  uint64_t relayed_bytes; /* of those moved: forwarded by their receivers */
-  uint64_t transit_bytes; /* of those moved: received only to be passed on */
+  uint64_t relayed_bytes;   /* of those moved: forwarded by their receivers */
+  uint64_t transit_bytes;   /* of those moved: received only to be passed on */
+  uint64_t deferred_rounds; /* since 5; the last ones, after the pause */
 } etc_summary;
 
 /* A bound is of all bytes moved or of those between nodes; holds for all
@@ -158,7 +155,6 @@ typedef struct etc_coordinates {
 } etc_coordinates;
 
 typedef struct etc_plan etc_plan;
-
 /* Opens a plan file, or copies the bytes of one, and checks it completely: its
  * format, its hash, and the plan's rules (docs/plan-format.md). */
 ETC_API etc_error *etc_plan_open(const char *path, etc_plan **plan);
@@ -329,10 +325,10 @@ typedef struct etc_report {
   uint64_t proved_bytes; /* the peak that the plan states */
   uint64_t state_bytes;  /* max(prev, curr) */
   uint64_t staging_bytes;
+  double pause_seconds; /* since 5; of `seconds`, until run returned */
 } etc_report;
 
 typedef struct etc_migration etc_migration;
-
 /* Creates a migration; the options are copied. */
 ETC_API etc_error *etc_migration_create(const etc_plan *plan,
                                         const etc_options *options,
@@ -356,8 +352,13 @@ ETC_API etc_error *etc_migration_refuse(etc_migration *migration,
                                         const char *cause);
 
 /* Waits for all others, moves, and commits. All participants must call it,
- * once. If one fails, the others get an error too. */
+ * once. If one fails, the others get an error too. If the plan defers state
+ * (etc_summary), returns when all have their parameters; a thread of the
+ * library moves the rest and calls the callbacks. */
 ETC_API etc_error *etc_migration_run(etc_migration *migration);
+/* Since 5. Waits for that rest, and commits: before the optimizer's step, a
+ * checkpoint, the next change. Until then nothing may write to parameters. */
+ETC_API etc_error *etc_migration_finish(etc_migration *migration);
 
 /* What this participant holds. After an error participants may differ. */
 typedef enum etc_outcome {
@@ -366,31 +367,30 @@ typedef enum etc_outcome {
   ETC_NEW = 2,       /* committed: the current state is complete */
   ETC_MIXED = 3,     /* previous tensors were released: the others are complete,
                         the released ones with receivers (docs/python.md) */
-  ETC_UNREADABLE = 4 /* operations on the GPU did not complete: nothing that it
-                        holds can be read */
+  ETC_UNREADABLE = 4 /* operations on the GPU did not complete */
 } etc_outcome;
 
-/* For any thread, at any time. During run: what an error would leave. */
+/* For any thread, at any time. Before the end: what an error would leave. */
 ETC_API etc_outcome etc_migration_outcome(const etc_migration *migration);
 
 /* Makes prepare and run fail, here and at the peers. */
 ETC_API void etc_migration_abort(etc_migration *migration);
-
 /* The same, with `cause` in the peers' errors: one line of at most 1024 bytes.
  * The first failure is the cause for all. Callbacks may call it, too. */
 ETC_API void etc_migration_abort_because(etc_migration *migration,
                                          const char *cause);
 
-/* After run: the memory of current tensor `index` of etc_plan_tensor(), and
- * whether a previous tensor stayed in place there. Any pointer may be NULL. */
+/* After run (finish, if deferred): the memory of current tensor `index` of
+ * etc_plan_tensor(), and whether a previous tensor stayed in place there. Any
+ * pointer may be NULL. */
 ETC_API etc_error *etc_migration_tensor(const etc_migration *migration,
                                         size_t index, void **data, int *stayed);
 
-/* The figures of the migration so far. */
+/* The figures so far. */
 ETC_API etc_error *etc_migration_report(const etc_migration *migration,
                                         etc_report *report);
 
-/* Frees the migration, but no memory of callbacks. NULL is ignored. */
+/* Frees no memory of callbacks. Ignores NULL. */
 ETC_API void etc_migration_free(etc_migration *migration);
 
 #ifdef __cplusplus

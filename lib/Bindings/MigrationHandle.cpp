@@ -86,6 +86,7 @@ public:
     call(etc_migration_prepare, isInterruptible);
   }
   void run() { call(etc_migration_run, false); }
+  void finish() { call(etc_migration_finish, false); }
   void abort(const std::string &cause) {
     if (migration && getpid() == owner)
       etc_migration_abort_because(migration, cause.c_str());
@@ -127,6 +128,7 @@ public:
     result["proved_bytes"] = r.proved_bytes;
     result["state_bytes"] = r.state_bytes;
     result["staging_bytes"] = r.staging_bytes;
+    result["pause_seconds"] = r.pause_seconds;
     return result;
   }
 
@@ -338,6 +340,7 @@ void etc::python::defineMigration(nb::module_ &m) {
       .def("prepare", &MigrationHandle::prepare)
       .def("refuse", &MigrationHandle::refuse)
       .def("run", &MigrationHandle::run)
+      .def("finish", &MigrationHandle::finish)
       .def("abort", &MigrationHandle::abort)
       .def("close", &MigrationHandle::close)
       .def("outcome", &MigrationHandle::outcome)

@@ -65,6 +65,7 @@ nb::dict planSummary(const PlanHandle &self) {
   summary["internode_bytes"] = s.internode_bytes;
   summary["relayed_bytes"] = s.relayed_bytes;
   summary["transit_bytes"] = s.transit_bytes;
+  summary["deferred_rounds"] = s.deferred_rounds;
   summary["max_send_bytes"] = s.max_send_bytes;
   summary["max_recv_bytes"] = s.max_recv_bytes;
   summary["rounds"] = s.rounds;
@@ -169,7 +170,8 @@ nb::dict planCoordinates(const PlanHandle &self, int side, uint32_t rank) {
   return place;
 }
 
-/// (type, name, dtype, shape, bytes, planning shape, boxes) of every tensor.
+/// (type, name, dtype, shape, bytes, planning shape, boxes, deferred) of every
+/// tensor.
 nb::list planTensors(const PlanHandle &self, int side, uint32_t participant) {
   const auto which = static_cast<etc_side>(side);
   etc_plan *plan = self.plan.get();
@@ -188,10 +190,11 @@ nb::list planTensors(const PlanHandle &self, int side, uint32_t participant) {
         box.append(nb::make_tuple(bounds[2 * axis], bounds[2 * axis + 1]));
       boxes.append(nb::tuple(box));
     }
-    tensors.append(nb::make_tuple(
-        info.type, info.name, dtypeName(info.dtype),
-        toTuple(info.shape, info.axes), info.bytes,
-        toTuple(info.planning_shape, info.planning_axes), nb::tuple(boxes)));
+    tensors.append(
+        nb::make_tuple(info.type, info.name, dtypeName(info.dtype),
+                       toTuple(info.shape, info.axes), info.bytes,
+                       toTuple(info.planning_shape, info.planning_axes),
+                       nb::tuple(boxes), info.deferred != 0));
   }
   return tensors;
 }

@@ -27,6 +27,10 @@ Result<MigrationOptions> etc::runtime::checkOptions(const etc_options &given,
   if (given.transport != ETC_GLOO && given.transport != ETC_NCCL)
     return refuse(
         text("transport ", given.transport, ": expected ETC_GLOO or ETC_NCCL"));
+  if (given.transport == ETC_NCCL && index.hasTail())
+    return refuse("the plan defers state, and NCCL's kernels of the tail may "
+                  "wait for a peer behind those of training; plan with "
+                  "defer=none");
   if (given.mode != ETC_EAGER && given.mode != ETC_SAFE)
     return refuse(
         text("mode ", given.mode, ": expected ETC_EAGER or ETC_SAFE"));
@@ -90,13 +94,21 @@ Migration::Migration(std::shared_ptr<const OpenPlan> given,
              this->options.memory, inner->allocator()),
       worker(*inner, memory) {}
 
-Migration::~Migration() = default;
+/// Who frees a migration before its end gives it up.
+Migration::~Migration() {
+  if (!tail.joinable())
+    return;
+  if (stage == Stage::Tail)
+    abort("the migration was freed before finish");
+  tail.join();
+}
 
 Status Migration::expectStage(Stage expected, const char *what) const {
   if (stage == expected)
     return Status::success();
   static const char *const names[] = {"is not prepared", "is prepared already",
-                                      "has run", "has failed"};
+                                      "has run, but not finished", "has run",
+                                      "has failed"};
   return Status(ErrorKind::Usage, text("cannot ", what, ": the migration ",
                                        names[static_cast<int>(stage.load())]));
 }
@@ -205,9 +217,50 @@ Status Migration::connectAndPrepare() {
 Status Migration::run() {
   if (Status s = expectStage(Stage::Prepared, "run"); !s.ok())
     return s;
+  if (index.hasTail())
+    return attempt(
+        [this] {
+          Status status = run_->runPause();
+          ofPause = run_->report();
+          if (status.ok())
+            tail = std::thread([this] { runTail(); });
+          return status;
+        },
+        Stage::Tail);
   return attempt(
       [this] {
         Status status = run_->migrate();
+        if (status.ok())
+          memory.handOver();
+        return status;
+      },
+      Stage::Done);
+}
+
+/// The peers learn of an error at once, the caller when it asks.
+void Migration::runTail() {
+  try {
+    tailStatus = run_->runTail();
+  } catch (const std::exception &error) {
+    tailStatus = Status(ErrorKind::Usage, error.what());
+  }
+  if (!tailStatus.ok())
+    tailStatus = giveUpAfter(tailStatus);
+}
+
+Status Migration::finish() {
+  if (stage == Stage::Done)
+    return Status::success();
+  if (Status s = expectStage(Stage::Tail, "finish"); !s.ok())
+    return s;
+  tail.join();
+  if (!tailStatus.ok()) {
+    stage = Stage::Failed;
+    return tailStatus;
+  }
+  return attempt(
+      [this] {
+        Status status = run_->finish();
         if (status.ok())
           memory.handOver();
         return status;
@@ -258,15 +311,20 @@ void Migration::enter(uint32_t, uint32_t round, Phase phase) {
 }
 
 Status Migration::current(size_t position, void **data, int *stayed) const {
-  if (stage != Stage::Done)
-    return Status(ErrorKind::Usage,
-                  "current tensors are there when etc_migration_run() is over");
   const auto &participant = index.participant(options.bootstrap.rank);
   const size_t count = index.holdings(participant.program, Side::Curr).size();
   if (position >= count)
     return Status(ErrorKind::Usage,
                   text("the device holds ", count,
                        " current tensors, there is no number ", position));
+  const uint32_t tensor =
+      index.holdings(participant.program, Side::Curr)[position].tensor;
+  if (stage != Stage::Done &&
+      (stage != Stage::Tail || index.tensor(tensor).deferred()))
+    return Status(
+        ErrorKind::Usage,
+        text(index.describeTensor(tensor), " is there when etc_migration_",
+             index.tensor(tensor).deferred() ? "finish" : "run", "() is over"));
   auto [pointer, isOld] = memory.current(position);
   if (data)
     *data = pointer;

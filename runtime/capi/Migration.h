@@ -9,6 +9,7 @@
 #include "engine/DeviceRun.h"
 
 #include <mutex>
+#include <thread>
 
 namespace etc::runtime {
 
@@ -37,7 +38,11 @@ public:
   Status prepare();
   /// Instead of prepare(): the others, who may be waiting, learn why.
   Status refuse(std::string_view cause);
+  /// Where the plan defers state, returns when the others have their
+  /// parameters, too; a thread goes on with the rest.
   Status run();
+  /// Waits for that thread. Nothing is left to do where nothing is deferred.
+  Status finish();
   /// The others learn `cause`, with this device before it; any thread may call
   /// it.
   void abort(std::string_view cause);
@@ -46,11 +51,13 @@ public:
   etc_outcome outcome() const;
   Status current(size_t position, void **data, int *stayed) const;
   const DeviceReport *report() const {
+    if (stage == Stage::Tail)
+      return &ofPause;
     return run_ ? &run_->report() : nullptr;
   }
 
 private:
-  enum class Stage { Registering, Prepared, Done, Failed };
+  enum class Stage { Registering, Prepared, Tail, Done, Failed };
 
   Migration(std::shared_ptr<const OpenPlan> plan, MigrationOptions options,
             std::unique_ptr<Worker> worker);
@@ -58,6 +65,7 @@ private:
   Status expectStage(Stage expected, const char *what) const;
   void meet();
   Status connectAndPrepare();
+  void runTail();
   Status callOff(const Status &error);
   /// Returns the cause: of another participant where that gave one.
   Status giveUpAfter(const Status &error);
@@ -85,6 +93,9 @@ private:
   std::atomic<Stage> stage{Stage::Registering};
   std::atomic<bool> hasBegun{false}; // the first round
   std::atomic<bool> isUnreadable{false};
+  std::thread tail;                      // of what is deferred
+  DeviceReport ofPause;                  // what that thread does not change
+  Status tailStatus = Status::success(); // once it has ended
 };
 
 } // namespace etc::runtime

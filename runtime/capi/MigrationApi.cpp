@@ -31,6 +31,7 @@ static etc_report copyReport(const DeviceReport &from) {
   to.proved_bytes = from.provedBytes;
   to.state_bytes = from.stateBytes;
   to.staging_bytes = from.slabBytes;
+  to.pause_seconds = from.pauseSeconds;
   return to;
 }
 
@@ -87,6 +88,10 @@ etc_error *etc_migration_refuse(etc_migration *migration, const char *cause) {
 
 etc_error *etc_migration_run(etc_migration *migration) {
   return guarded([&] { return migration->migration->run(); });
+}
+
+etc_error *etc_migration_finish(etc_migration *migration) {
+  return guarded([&] { return migration->migration->finish(); });
 }
 
 etc_outcome etc_migration_outcome(const etc_migration *migration) {

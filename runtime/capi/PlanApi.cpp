@@ -60,6 +60,7 @@ static etc_summary summarize(const OpenPlan &open) {
   to.bound_bottleneck_bytes = from.bound_bottleneck_bytes();
   to.relayed_bytes = etc::plan::relayedBytes(open.index());
   to.transit_bytes = from.transit_bytes();
+  to.deferred_rounds = open.plan().deferred_rounds();
   auto [eager, safe] = peakRatios(open.index());
   to.peak_ratio = static_cast<double>(eager) / 10000;
   to.peak_ratio_safe = static_cast<double>(safe) / 10000;

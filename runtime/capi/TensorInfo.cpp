@@ -100,6 +100,7 @@ etc_tensor_info etc::runtime::describe(const PlanIndex &index, Side side,
                            ? *tensor.prev_shape()
                            : *tensor.shape();
   info.planning_axes = global.size();
+  info.deferred = tensor.deferred();
   std::copy(global.begin(), global.end(), info.planning_shape);
   return info;
 }

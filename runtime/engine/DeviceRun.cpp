@@ -77,14 +77,36 @@ Status DeviceRun::conclude(const Status &status) {
 Status DeviceRun::prepare() { return conclude(makeReady()); }
 
 Status DeviceRun::migrate() {
+  if (Status s = runPause(); !s.ok())
+    return s;
+  if (Status s = runTail(); !s.ok())
+    return s;
+  return finish();
+}
+
+Status DeviceRun::runPause() {
   Status status = Status::success();
-  if (!standing.isDecided) {
-    status = barrier(control, self, options.timeout);
-    if (status.ok())
-      status = runRounds();
-  }
+  if (standing.isDecided)
+    return status;
+  status = barrier(control, self, options.timeout);
   if (status.ok())
-    status = commit();
+    status = runRounds(index.firstDeferredRound());
+  result.pauseSeconds = result.seconds;
+  // Training may begin on all devices, or on none.
+  if (status.ok() && index.hasTail())
+    status = barrier(control, self, options.timeout);
+  return conclude(status);
+}
+
+Status DeviceRun::runTail() {
+  Status status = Status::success();
+  if (!standing.isDecided && index.hasTail())
+    status = runRounds(index.plan().forecast()->size());
+  return conclude(status);
+}
+
+Status DeviceRun::finish() {
+  Status status = commit();
   if (status.ok())
     transport.finish(kFarewell);
   return conclude(status);
@@ -213,7 +235,8 @@ Milliseconds DeviceRun::roundTimeout(uint32_t round) const {
   return options.timeout + Milliseconds(bytes / (options.floorRate / 1000 + 1));
 }
 
-Status DeviceRun::runRounds() {
+/// Those of this program before `end` that have not run yet.
+Status DeviceRun::runRounds(uint32_t end) {
   RoundContext context{
       state,
       {{sendSlab.data, sendSlab.bytes}, {recvSlab.data, recvSlab.bytes}},
@@ -223,9 +246,11 @@ Status DeviceRun::runRounds() {
       options.observer,
       options.trace};
   auto start = Clock::now();
-  const uint32_t rounds = index.program(program).rounds()->size();
-  uint32_t begun = standing.acknowledged;
-  for (uint32_t round = begun; round < rounds; ++round) {
+  const uint32_t rounds =
+      std::min(index.program(program).rounds()->size(), end);
+  next = std::max(next, standing.acknowledged);
+  uint32_t begun = next;
+  for (uint32_t &round = next; round < rounds; ++round) {
     const uint64_t before = executor.receivedBytes();
     while (begun <= round || (begun == round + 1 && begun < rounds &&
                               executor.mayBeginEarly(begun))) {
@@ -240,7 +265,7 @@ Status DeviceRun::runRounds() {
       options.progress->finishedRounds += 1;
     }
   }
-  result.seconds = secondsSince(start);
+  result.seconds += secondsSince(start);
   result.sentBytes = executor.sentBytes();
   result.receivedBytes = executor.receivedBytes();
   result.internodeBytes = executor.internodeBytes();

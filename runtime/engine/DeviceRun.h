@@ -49,7 +49,9 @@ struct DeviceReport {
   uint64_t restoredBytes = 0;  // of the previous state, from a checkpoint
   double prepareSeconds = 0;   // memory, staging and connections
   double seconds = 0; // from the first round's start to the last one's end
-  RoundTimes times;   // what these were spent on
+  double pauseSeconds =
+      0;            // of these, until no round was left but deferred ones
+  RoundTimes times; // what these were spent on
   double verifySeconds = 0;
   double ceilingSeconds = 0;   // of bare messages, where they were measured
   uint64_t peakBytes = 0;      // the most that was live, staging included
@@ -73,10 +75,18 @@ public:
   /// previous configuration still trains.
   Status prepare();
 
-  /// Waits for all others to be prepared, executes all rounds, and commits. The
-  /// caller aborts control and transport after an error, of prepare() too.
-  /// Errors name device and round.
+  /// Waits for all others to be prepared, executes all rounds, and commits:
+  /// what the next three do. The caller aborts control and transport after an
+  /// error, of prepare() too. Errors name device and round.
   Status migrate();
+
+  /// The rounds that are not deferred. Where some are, returns when all devices
+  /// have ended theirs.
+  Status runPause();
+  /// The others. Any thread may call it, after runPause().
+  Status runTail();
+  /// The commit, for which all have to call it.
+  Status finish();
 
   /// Checks every element of the current state after migrate(), where the
   /// options say so. The error is of kind Verification.
@@ -96,7 +106,7 @@ private:
   Status allocateAhead();
   Status connectPeers(const Deadline &deadline);
   Status reserveMoves();
-  Status runRounds();
+  Status runRounds(uint32_t end);
   Status commit();
   Milliseconds roundTimeout(uint32_t round) const;
   void enter(Phase phase, uint32_t round) const;
@@ -114,6 +124,7 @@ private:
   RoundExecutor executor;
   Journal journal;
   Standing standing; // where this run began
+  uint32_t next = 0; // round
   Buffer sendSlab, recvSlab;
   DeviceReport result;
 };

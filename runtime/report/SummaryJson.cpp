@@ -52,24 +52,22 @@ Json etc::runtime::summaryJson(const plan::PlanIndex &index) {
     paper = {{"moved_bytes", volumes->moved_bytes()},
              {"internode_bytes", volumes->internode_bytes()},
              {"max_recv_bytes", volumes->max_recv_bytes()}};
-  Json summary = {{"moved_bytes", s.moved_bytes()},
-                  {"kept_bytes", s.kept_bytes()},
-                  {"zeroed_bytes", s.zeroed_bytes()},
-                  {"derived_bytes", s.derived_bytes()},
-                  {"internode_bytes", s.internode_bytes()},
-                  {"relayed_bytes", etc::plan::relayedBytes(index)},
-                  {"transit_bytes", s.transit_bytes()},
-                  {"max_send_bytes", s.max_send_bytes()},
-                  {"max_recv_bytes", s.max_recv_bytes()},
-                  {"rounds", index.plan().forecast()->size()},
-                  {"peak_ratio", ratios.peak},
-                  {"peak_ratio_safe", ratios.peakSafe},
-                  {"bound",
-                   {{"moved_bytes", s.bound_moved_bytes()},
-                    {"internode_bytes", s.bound_internode_bytes()},
-                    {"bottleneck_bytes", s.bound_bottleneck_bytes()}}},
-                  {"paper_policy", paper}};
-  if (index.hasTail())
-    summary["deferred_rounds"] = index.plan().deferred_rounds();
-  return summary;
+  return {{"moved_bytes", s.moved_bytes()},
+          {"kept_bytes", s.kept_bytes()},
+          {"zeroed_bytes", s.zeroed_bytes()},
+          {"derived_bytes", s.derived_bytes()},
+          {"internode_bytes", s.internode_bytes()},
+          {"relayed_bytes", etc::plan::relayedBytes(index)},
+          {"transit_bytes", s.transit_bytes()},
+          {"max_send_bytes", s.max_send_bytes()},
+          {"max_recv_bytes", s.max_recv_bytes()},
+          {"rounds", index.plan().forecast()->size()},
+          {"deferred_rounds", index.plan().deferred_rounds()},
+          {"peak_ratio", ratios.peak},
+          {"peak_ratio_safe", ratios.peakSafe},
+          {"bound",
+           {{"moved_bytes", s.bound_moved_bytes()},
+            {"internode_bytes", s.bound_internode_bytes()},
+            {"bottleneck_bytes", s.bound_bottleneck_bytes()}}},
+          {"paper_policy", paper}};
 }

@@ -157,9 +157,27 @@ class Migration:
         Exceptions of `progress` and `on_release` do not end the migration: they are
         kept in `observer_errors`, with a RuntimeWarning at the end. KeyboardInterrupt
         is raised after the migration is over, when `state` is the new state.
+
+        If the plan defers state (`plan.summary.deferred_rounds`), returns the
+        parameters alone, when all participants have theirs. The first forward and
+        backward pass may begin, while a thread of ETC's moves the rest. Until
+        `finish` the trainer may read the parameters and the previous tensors; it
+        must not write to them, and must not use a previous tensor that eager mode
+        has released.
         """
         with delayed_interrupts(), self._alone("run"):
             return self._run()
+
+    def finish(self) -> Tensors:
+        """Waits for deferred state, commits, and returns the whole current state.
+
+        Collective: before `optimizer.step()`, before a checkpoint and before the next
+        change. Raises what `run` does; an error of the deferred part appears here,
+        with the same `outcome` and `state`. A plan that defers nothing has finished
+        with `run`.
+        """
+        with delayed_interrupts(), self._alone("finish"):
+            return self._finish()
 
     @property
     def outcome(self) -> str:
@@ -180,13 +198,7 @@ class Migration:
         previous tensors that were not released."""
         if self.outcome != "new":
             return _by_type(dict(self._old))
-        stayed = (self._handle.current(i)[1] for i in range(len(self._specs)))
-        return _by_type(
-            {
-                key: self._old[key] if is_old else self._new[key]
-                for key, is_old in zip(self._specs, stayed)
-            }
-        )
+        return self._current(lambda _: True)
 
     @property
     def received(self) -> Tensors:
@@ -214,13 +226,37 @@ class Migration:
             self._handle.abort(str(error))  # others need not wait for us
             raise
         self._synchronize()
+        if not self.plan.summary.deferred_rounds:
+            return self._complete(self._handle.run)
         try:
             self._handle.run()
+        except BaseException:
+            self._observers.close()
+            raise
+        return self._current(lambda spec: not spec.deferred)
+
+    def _finish(self) -> Tensors:
+        if self.outcome == "new":
+            return self.state
+        return self._complete(self._handle.finish)
+
+    def _complete(self, call: Callable[[], None]) -> Tensors:
+        try:
+            call()
         finally:
             self._observers.close()
         result = self.state
         self._observers.warn()
         return result
+
+    def _current(self, wanted: Callable[[TensorSpec], bool]) -> Tensors:
+        return _by_type(
+            {
+                key: self._old[key] if self._handle.current(i)[1] else self._new[key]
+                for i, (key, spec) in enumerate(self._specs.items())
+                if wanted(spec)
+            }
+        )
 
     def abort(self) -> None:
         """Makes `prepare` and `run` fail, here and at the peers.

@@ -45,6 +45,8 @@ class TensorSpec:
     global_shape: tuple[int, ...]
     """The planning shape, which may factor an axis: [2, F, h] for gated fc1."""
     bytes: int
+    deferred: bool = False
+    """Whether it moves after the pause."""
 
 
 class _Figures:
@@ -85,12 +87,14 @@ class Summary(_Figures):
     busiest device: max_send_bytes, max_recv_bytes. `bound` has lower bounds over all assignments of
     roles, tied copies counted separately (moved_bytes, internode_bytes,
     bottleneck_bytes). `paper_policy` is what the paper's method moves, or None.
+    deferred_rounds are the last ones, after the pause.
     peak_ratio and peak_ratio_safe are the worst device's peak over max(prev, curr) in
     eager and safe mode.
     """
 
     moved_bytes: int
     internode_bytes: int
+    deferred_rounds: int
     _text: str
 
     def __init__(self, figures: dict[str, Any], text: str) -> None:
@@ -309,8 +313,8 @@ class Plan:
         """The same by (type, name), in the order of the C API's indices."""
         rows = self._handle.tensors(side, self.rank_of(device))
         return {
-            (kind, name): TensorSpec(shape, dtype, boxes, whole, size)
-            for kind, name, dtype, shape, size, whole, boxes in rows
+            (kind, name): TensorSpec(shape, dtype, boxes, whole, size, deferred)
+            for kind, name, dtype, shape, size, whole, boxes, deferred in rows
         }
 
     def _describe(self, figures: dict[str, Any]) -> str:

@@ -119,14 +119,15 @@ def prepare(
 def migrate(
     plan: Plan, state: State, **options: Any
 ) -> dict[str, dict[str, torch.Tensor]]:
-    """`prepare` and `run` in one: returns this device's new state.
+    """`prepare`, `run` and `finish` in one: returns this device's new state.
 
     Takes the arguments of `prepare`. An exception of `run` has the migration as its
     attribute `migration`, with the outcome and what this process holds.
     """
     migration = prepare(plan, state, **options)
     try:
-        return migration.run()
+        migration.run()
+        return migration.finish()
     except BaseException as error:
         error.migration = migration  # type: ignore[attr-defined]
         raise

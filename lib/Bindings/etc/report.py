@@ -29,6 +29,8 @@ class Report:
     state_bytes: int
     """max(prev, curr)."""
     staging_bytes: int
+    pause_seconds: float
+    """Of `seconds`, those until `run` returned."""
     unfreed_bytes: int
     """Of released tensors whose storage could not be freed at once: it is shared
     with other tensors, or not PyTorch's. It goes when they go."""

@@ -1,0 +1,50 @@
+"""Checks a deferred plan from its JSON alone.
+
+The pause moves parameters and nothing else, the tail all else; the bound of the pause
+is not above what its rounds take; the peak of the tail is counted again.
+"""
+
+import json
+import math
+import sys
+
+BYTES = {"bf16": 2, "fp16": 2, "fp32": 4, "fp64": 8, "i64": 8, "u8": 1}
+
+
+def main(path: str) -> None:
+    with open(path, encoding="utf-8") as file:
+        plan = json.load(file)
+    tensors, shards = plan["tensors"], plan["shards"]
+    first = plan["pause"]["rounds"]
+    total = plan["summary"]["rounds"]
+    assert first + plan["summary"]["deferred_rounds"] == total, (first, total)
+    assert plan["pause"]["bound_s"] <= plan["pause"]["predicted_s"] + 1e-6, plan["pause"]
+    assert plan["pause"]["predicted_s"] <= plan["time"]["predicted_s"] + 1e-6
+    for tensor in tensors:
+        assert tensor.get("deferred", False) == (tensor["type"] != "param"), tensor
+    moved = {False: 0, True: 0}
+    for device in plan["devices"]:
+        prev = {shards[i]["tensor"]: shards[i]["boxes"] for i in device["prev"]}
+        curr = {shards[i]["tensor"]: shards[i]["boxes"] for i in device["curr"]}
+        for number, ops in enumerate(device["rounds"]):
+            for op in ops:
+                late = tensors[op["tensor"]].get("deferred", False)
+                stays = op["op"] == "refer" and prev.get(
+                    op.get("source", op["tensor"])
+                ) == curr.get(op["tensor"])
+                if not (stays and number < first):
+                    assert late == (number >= first), (number, first, op)
+                if op["op"] == "recv":
+                    moved[late] += math.prod(e - b for b, e in op["box"])
+        elements = sum(
+            math.prod(e - b for b, e in box)
+            for tensor, boxes in curr.items()
+            if tensors[tensor]["type"] == "param"
+            for box in boxes
+        )
+        assert device["tail_peak"] >= 4 * elements, device["device"]
+    assert plan["summary"]["rounds"] == 0 or sum(moved.values()) > 0
+    print(f"pause of {first} of {total} rounds")
+
+
+main(sys.argv[1])
