@@ -37,6 +37,7 @@ class Checkpoint:
         self.prev = Side(Parallel.parse(change.prev), change.prev_devices, change, rank)
         self.curr = Side(change.configuration, change.devices, change, rank)
         self.report: Dict[str, float] = {}
+        self.deferred = False
 
     def run(self) -> State:
         begin = time.monotonic()

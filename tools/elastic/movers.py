@@ -14,7 +14,8 @@ from .tensors import State
 
 def preparer(model: Model, host: Optional[str], timeout: float,
              memory: torch.device) -> Callable:
-    """prepare(change, state, store, device) -> an object with run() and report.
+    """prepare(change, state, store, device) -> an object with run() and report. Where
+    `deferred` is set, run() gives the parameters, and finish() all of the state.
 
     `change.by` says how:
       etc              by a plan, from process to process
@@ -47,6 +48,7 @@ class ByPlan:
         begin = time.monotonic()
         self.plan = etc.plan(change.request)
         self.seconds = time.monotonic() - begin
+        self.deferred = self.plan.summary.deferred_rounds > 0
         self.migration = etc.prepare(
             self.plan, state, store=store, rank=change.participants.index(device),
             world_size=len(change.participants), host=host, timeout=timeout,
@@ -54,6 +56,9 @@ class ByPlan:
 
     def run(self) -> State:
         return self.migration.run()
+
+    def finish(self) -> State:
+        return self.migration.finish()
 
     @property
     def report(self) -> dict:

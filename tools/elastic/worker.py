@@ -44,6 +44,7 @@ class Worker:
         self.state: State = {}
         self.iteration = 0
         self.place: Optional[Place] = None
+        self.unfinished: Any = None  # a migration, until the first step has gradients
         self.pending: Any = None  # gradients of an iteration that nobody may have applied
         self.marks = {}
         self.log = open(os.path.join(settings["out"], f"{self.device}.jsonl"), "a")
@@ -92,6 +93,7 @@ class Worker:
                          self.state, self.iteration)
         self.pending, losses = work.run()
         next_epoch = self.agree()
+        self.finish()
         self.apply()
         end = time.monotonic()
         self.report(begin, end, losses)
@@ -111,6 +113,24 @@ class Worker:
         if self.place.world:
             self.place.world.all_reduce(epoch, dist.ReduceOp.MIN)
         return int(epoch)
+
+    def finish(self) -> None:
+        """What follows the parameters is there before anything is changed."""
+        if not self.unfinished:
+            return
+        waits = time.monotonic()
+        migration, self.unfinished = self.unfinished, None
+        self.state = migration.finish()
+        self.marks.update(waits=waits, finished=time.monotonic(),
+                          report=migration.report)
+        if self.place:
+            self.complete()
+
+    def complete(self) -> None:
+        """The state of this configuration is there, and the next change may come."""
+        self.watcher.began(self.epoch)
+        if self.place.rank == 0 and self.epoch > 0:
+            put(self.store, Change.key(self.epoch, "done"))
 
     def apply(self) -> None:
         adam.apply(self.state, self.pending, self.iteration, self.training)
@@ -150,6 +170,8 @@ class Worker:
         quiet = time.monotonic()
         if prepared.migration:
             self.state = prepared.migration.run()
+            if prepared.migration.deferred:
+                self.unfinished = prepared.migration
         moved = time.monotonic()
         old, self.place = self.place, prepared.place
         if old:  # not here: to close many connections takes a while
@@ -161,20 +183,22 @@ class Worker:
                 pid=os.getpid(), iteration=self.iteration, quiet=quiet, moved=moved,
                 prepared=prepared.seconds, report=prepared.migration.report)
         if not self.place:
+            self.finish()
             self.tell("leave", **self.marks)
             return
         if change.epoch == 0:
             self.state = first_state(self.model, self.place.parallel, self.place.role,
                                      self.training.seed, self.memory)
         self.stage = Stage(self.model, self.place)
-        self.watcher.began(change.epoch)
         if prepared.migration:
             self.marks.update(rewired=time.monotonic(), role=str(self.place.role))
-            if self.place.rank == 0:
-                put(self.store, Change.key(change.epoch, "done"))
+        if not self.unfinished:
+            self.complete()
 
     def recover(self, error: RuntimeError) -> None:
         """A peer is gone: with the others, go on from the last iteration of all."""
+        if self.unfinished:
+            raise error  # in the middle of a migration
         failed = time.monotonic()
         self.tell("lost", iteration=self.iteration, error=str(error).split("\n")[0])
         self.place.close()
