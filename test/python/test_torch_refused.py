@@ -77,7 +77,7 @@ def a_plan_of_another_revision():
 
 
 def swap_parts(model):
-    first, second = (model.blocks[i].down.weight for i in (0, 1))
+    first, second = (model.blocks[str(i)].down.weight for i in (0, 1))
     parts = second._local_tensor, first._local_tensor
     first._local_tensor, second._local_tensor = parts
 
