@@ -17,6 +17,7 @@ import torch_ranks
 from etc.torch.entries import make_entry
 from etc.torch.inventory import make_inventory
 from etc.torch.layout import _row
+from etc.torch.meshes import Seen
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor import Replicate, Shard, distribute_tensor
 
@@ -78,7 +79,7 @@ def as_rank(world, seeds):
 
 
 def read(name, tensor):
-    row = _row(make_entry("param", name, tensor, lambda new: None))
+    row = _row(make_entry("param", name, tensor, lambda new: None), Seen())
     return row, tensor._local_tensor.detach().flatten().tolist()
 
 

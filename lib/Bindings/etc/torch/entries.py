@@ -9,7 +9,6 @@ from typing import Any
 import torch
 
 from etc.torch import dtypes
-from etc.torch.meshes import describe_mesh
 from etc.torch.placements import boxes_of, is_dtensor, local_of
 from etc.torch.spans import Box
 
@@ -65,20 +64,6 @@ class Entry:
     def mesh(self) -> Any:
         """Its DeviceMesh, or None."""
         return self.like.device_mesh if is_dtensor(self.like) else None
-
-    @property
-    def mesh_ranks(self) -> tuple[int, ...]:
-        """The ranks of its mesh; none where it has no mesh."""
-        if self.mesh is None:
-            return ()
-        return tuple(self.mesh.mesh.flatten().tolist())
-
-    @property
-    def layout(self) -> str:
-        """How it is sharded: the same on all ranks that have a part."""
-        if self.mesh is None:
-            return ""
-        return describe_mesh(self.mesh, self.like.placements)
 
     def wrap(self, local: Any) -> Any:
         """The tensor of which `local` is this rank's part."""

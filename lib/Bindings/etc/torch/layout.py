@@ -14,7 +14,7 @@ from etc.tensors import NAMES
 from etc.torch import optimizers
 from etc.torch.entries import Entry, model_entries
 from etc.torch.inventory import Row, make_inventory
-from etc.torch.meshes import check_mesh
+from etc.torch.meshes import Seen, check_mesh
 from etc.torch.ranks import on_every_rank
 from etc.torch.spans import Box
 
@@ -71,9 +71,10 @@ def layout(
     """
 
     def read() -> _Said:
-        known, entries = _read(model, optimizer, like, was)
+        known, entries = read_entries(model, optimizer, like, was)
         mine.update((entry.key, entry) for entry in entries)
-        rows = [_row(entry) for entry in entries]
+        seen = Seen()
+        rows = [_row(entry, seen) for entry in entries]
         number = None if model is None else _number(was)
         return socket.gethostname(), rows, known, number, was is not None
 
@@ -118,9 +119,13 @@ def _check_numbers(numbers: Sequence[int | None], are_old: Sequence[bool]) -> No
             )
 
 
-def _read(
-    model: Any, optimizer: Any, like: Layout | None, was: int | None
+def read_entries(
+    model: Any,
+    optimizer: Any,
+    like: Layout | None = None,
+    was: int | None = None,
 ) -> tuple[optimizers.Described, list[Entry]]:
+    """What this rank has, or is to have, and what it knows of its optimizer."""
     if model is None:
         return optimizers.Described(), []
     entries = list(model_entries(model))
@@ -144,15 +149,16 @@ def _read(
     return known, entries
 
 
-def _row(entry: Entry) -> Row:
+def _row(entry: Entry, seen: Seen) -> Row:
+    mesh_ranks, layout = seen.read(entry.like)
     return Row(
         entry.type,
         entry.name,
         NAMES[entry.moved_as],
         _planned_shape(tuple(entry.like.shape)),
         planned_boxes(entry),
-        entry.mesh_ranks,
-        entry.layout,
+        mesh_ranks,
+        layout,
     )
 
 

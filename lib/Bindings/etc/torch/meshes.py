@@ -6,6 +6,8 @@ from typing import Any
 
 import torch.distributed as dist
 
+from etc.torch.placements import is_dtensor
+
 
 def check_mesh(label: str, mesh: Any, was: int | None = None) -> None:
     """Raises a ValueError that names the tensor where ranks of its mesh are not those
@@ -71,6 +73,25 @@ def _name(mesh: Any, axis: int) -> str:
     return repr(names[axis]) if names else str(axis)
 
 
-def describe_mesh(mesh: Any, placements: Any) -> str:
-    """The same on all ranks that see one mesh."""
-    return f"{mesh.mesh.tolist()} as {tuple(str(p) for p in placements)}"
+class Seen:
+    """Meshes that have been read, since PyTorch computes DeviceMesh.mesh each time: it
+    takes longer than everything else that is read of a tensor."""
+
+    def __init__(self) -> None:
+        self._lists: dict[int, tuple[Any, Any]] = {}
+        self._layouts: dict[Any, str] = {}
+
+    def read(self, tensor: Any) -> tuple[tuple[int, ...], str]:
+        """The ranks of a tensor's mesh, and how it is sharded: the same on all ranks
+        that have a part of it. Nothing where it has no mesh."""
+        if not is_dtensor(tensor):
+            return (), ""
+        mesh, placements = tensor.device_mesh, tuple(tensor.placements)
+        if id(mesh) not in self._lists:
+            self._lists[id(mesh)] = mesh, mesh.mesh
+        ranks = self._lists[id(mesh)][1]
+        key = id(mesh), placements
+        if key not in self._layouts:
+            names = tuple(str(placement) for placement in placements)
+            self._layouts[key] = f"{ranks.tolist()} as {names}"
+        return tuple(ranks.flatten().tolist()), self._layouts[key]

@@ -7,7 +7,8 @@ places change it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import functools
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
@@ -20,19 +21,20 @@ from etc.torch.spans import Box
 
 Sums = dict[tuple[str, str], int]
 Parts = dict[tuple[str, str], tuple[tuple[Box, ...], int]]
+_Weights = Callable[[int, int, int, Any], torch.Tensor]
 
 # Elements at a time: temporaries stay in the cache.
 _BLOCK = 1 << 17
 
 
-def sums(entries: Iterable[Entry]) -> Sums:
-    """Of every whole tensor, by type and name. Collective.
+def sums(entries: Callable[[], Iterable[Entry]]) -> Sums:
+    """Of every whole tensor, by type and name. Collective; each rank reads its entries.
 
     Raises a ValueError on all ranks where two ranks have the same part with different
     contents.
     """
     found: dict[tuple[str, str], dict[tuple[Box, ...], tuple[int, int]]] = {}
-    for rank, parts in enumerate(on_every_rank(lambda: _parts(entries))):
+    for rank, parts in enumerate(on_every_rank(lambda: _parts(entries()))):
         for key, (boxes, value) in parts.items():
             known = found.setdefault(key, {}).setdefault(boxes, (value, rank))
             if known[0] != value:
@@ -62,18 +64,19 @@ def check(before: Sums, after: Sums) -> None:
 
 def _parts(entries: Iterable[Entry]) -> Parts:
     """What this rank has: its boxes and their sum."""
+    weights = functools.cache(_weights)  # tensors of one shape have the same
     return {
-        entry.key: (boxes, _sum(entry.local, boxes))
+        entry.key: (boxes, _sum(entry.local, boxes, weights))
         for entry in entries
         if (boxes := planned_boxes(entry)) and entry.local is not None
     }
 
 
-def _sum(flat: torch.Tensor, boxes: tuple[Box, ...]) -> int:
+def _sum(flat: torch.Tensor, boxes: tuple[Box, ...], weights_of: _Weights) -> int:
     total, first = 0, 0
     bits = flat.view(_INTEGERS[flat.element_size()])
     for box in boxes:
-        weights = [_weights(axis, *span, flat.device) for axis, span in enumerate(box)]
+        weights = [weights_of(axis, *span, flat.device) for axis, span in enumerate(box)]
         extents = [end - begin for begin, end in box]
         rows = bits[first : first + _volume(extents)].view(-1, extents[-1])
         # One weight a row.
