@@ -6,8 +6,10 @@ using namespace etc;
 using namespace mlir;
 
 RoundTimes::RoundTimes(ResourcesAttr resources, const ProgramFlows &flows,
-                       ArrayRef<DeviceProgram> programs, const Devices &devices)
+                       ArrayRef<DeviceProgram> programs, const Devices &devices,
+                       const BothHoldings &holdings)
     : resources(resources), flows(flows), programs(programs), devices(devices),
+      packings(flows, programs, holdings),
       // Messages, their acknowledgements, and some 10 us of the device's own.
       beginning(2 * resources.getNicLatency() + 10'000) {
   SmallVector<int64_t> sizes(devices.getNodeCount()), seen(sizes.size());
@@ -19,6 +21,7 @@ RoundTimes::RoundTimes(ResourcesAttr resources, const ProgramFlows &flows,
     nicOf.push_back(node * resources.getNics() +
                     seen[node]++ * nics / sizes[node]);
   }
+  portSeconds = findPortSeconds();
 }
 
 /// A slab is made for portions of all bytes. Where some are deferred, those of
@@ -58,19 +61,23 @@ public:
       : times(times), links(times.devices.size()),
         nics(times.devices.getNodeCount() * times.resources.getNics()),
         packs(times.devices.size()), ends(times.devices.size()),
-        nextEnds(times.devices.size()) {}
+        arrivals(times.devices.size()) {}
 
   void add(const Chunk &chunk) {
     for (const ItemFlow &flow : times.flows.getFlows(chunk.item))
       for (const Step &step : flow.steps)
-        if (step.isSend())
-          add(flow.program, step, chunk.portion);
+        if (step.isTransfer())
+          add(times.programs[flow.program], step, chunk.portion);
   }
   void endRound();
   double getEnd() const { return *llvm::max_element(ends); }
+  /// Of the links and NICs in this round.
+  double getBusiest() const;
 
 private:
-  void add(unsigned program, const Step &step, const Portion &portion);
+  void add(const DeviceProgram &program, const Step &step,
+           const Portion &portion);
+  void addPacking(const DeviceProgram &program, bool isSend, int64_t bytes);
   Load &outOf(const Message &it) {
     return it.isFar ? nics[times.nicOf[it.from]] : links[it.from];
   }
@@ -82,44 +89,76 @@ private:
   std::vector<Message> messages; ///< of this round
   /// Of this round, by device and by NIC; packs are those of each device.
   std::vector<Load> links, nics, packs;
-  std::vector<double> ends, nextEnds;
+  std::vector<double> ends, arrivals;
 };
 
-void RoundTimes::Clock::add(unsigned program, const Step &step,
+void RoundTimes::Clock::addPacking(const DeviceProgram &program, bool isSend,
+                                   int64_t bytes) {
+  const double seconds = double(bytes) / double(times.resources.getPackRate());
+  for (int64_t device : program.devices.front())
+    (isSend ? packs[device].out : packs[device].in) += seconds;
+}
+
+void RoundTimes::Clock::add(const DeviceProgram &program, const Step &step,
                             const Portion &portion) {
   const int64_t bytes = elementsOf(step, portion) *
                         times.flows.getTable().getTypeBytes(portion.type);
   if (bytes == 0)
     return;
-  const DeviceProgram &it = times.programs[program];
-  for (auto [from, to] : llvm::zip_equal(it.devices.front(),
-                                         it.devices[step.instruction->peer])) {
+  if (times.packings.isPacked(step, portion))
+    addPacking(program, step.isSend(), bytes);
+  if (!step.isSend())
+    return;
+  for (auto [from, to] : llvm::zip_equal(
+           program.devices.front(), program.devices[step.instruction->peer])) {
     const bool isFar = times.devices.getNode(from) != times.devices.getNode(to);
     const int64_t rate =
         isFar ? times.resources.getNicRate() : times.resources.getLinkRate();
     messages.push_back({from, to, double(bytes) / double(rate), isFar});
     outOf(messages.back()).out += messages.back().seconds;
     intoOf(messages.back()).in += messages.back().seconds;
-    packs[from].out += double(bytes) / double(times.resources.getPackRate());
-    packs[to].in += double(bytes) / double(times.resources.getPackRate());
   }
+}
+
+double RoundTimes::Clock::getBusiest() const {
+  double most = 0;
+  for (const std::vector<Load> *loads : {&links, &nics})
+    for (const Load &it : *loads)
+      most = std::max(most, it.most());
+  return most;
 }
 
 void RoundTimes::Clock::endRound() {
   for (const Message &it : messages) {
-    const double end = std::max(ends[it.from] + packs[it.from].out,
-                                ends[it.to] + packs[it.to].out) +
-                       std::max(outOf(it).most(), intoOf(it).most()) +
-                       packs[it.to].in + 1e-9 * double(times.beginning);
+    const double arrival = std::max(ends[it.from] + packs[it.from].out,
+                                    ends[it.to] + packs[it.to].out) +
+                           std::max(outOf(it).most(), intoOf(it).most()) +
+                           packs[it.to].in + 1e-9 * double(times.beginning);
+    arrivals[it.to] = std::max(arrivals[it.to], arrival);
+  }
+  // A device that has received all of a round answers, and a sender waits for
+  // its answers.
+  for (const Message &it : messages)
     for (int64_t device : {it.from, it.to})
-      nextEnds[device] = std::max(nextEnds[device], end);
-  }
-  for (const Message &it : messages) {
+      ends[device] = std::max(ends[device], arrivals[it.to]);
+  for (const Message &it : messages)
     outOf(it) = intoOf(it) = packs[it.from] = packs[it.to] = {};
-    ends[it.from] = nextEnds[it.from];
-    ends[it.to] = nextEnds[it.to];
-  }
   messages.clear();
+}
+
+double RoundTimes::findPortSeconds() const {
+  Clock clock(*this);
+  for (unsigned item = 0; item < flows.getItemCount(); ++item)
+    for (unsigned type = 0; type < flows.getTable().getTypeCount(); ++type) {
+      if (flows.getTable().isDeferred(type))
+        continue;
+      unsigned last = 0;
+      for (const ItemFlow &flow : flows.getFlows(item))
+        last = std::max(last, flow.getLastHop(type));
+      for (unsigned hop = 0; hop <= last; ++hop)
+        clock.add({item, {type, 0, 1, hop, /*derives=*/false}});
+    }
+  return clock.getBusiest();
 }
 
 double RoundTimes::secondsOf(const rounds::Solution &solution,

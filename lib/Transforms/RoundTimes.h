@@ -8,22 +8,28 @@
 #define ETC_LIB_TRANSFORMS_ROUNDTIMES_H
 
 #include "CutFlows.h"
+#include "Packings.h"
 #include "etc/Analysis/Devices.h"
 
 namespace etc {
 
 /// The time of a schedule, as the simulator sees it but for how messages share
-/// a port while they travel: a device ends a round when it and all whom it
-/// sends to or receives from have ended the round before, and the slowest link
-/// or NIC of theirs has carried what it has to in this round.
+/// a port while they travel: a message arrives when both its devices have begun
+/// the round, and the slower of their links or NICs has carried what it has to
+/// in it; a device ends a round when it, and all that it sends to, have
+/// received all of theirs.
 class RoundTimes {
 public:
   RoundTimes(ResourcesAttr resources, const ProgramFlows &flows,
-             llvm::ArrayRef<DeviceProgram> programs, const Devices &devices);
+             llvm::ArrayRef<DeviceProgram> programs, const Devices &devices,
+             const BothHoldings &holdings);
 
   /// Into how many portions flows are divided, for what is sent on to progress
   /// as a pipeline; 1 where nothing is sent on.
   int64_t countPortions(llvm::ArrayRef<rounds::ClassTotals> totals) const;
+  /// Of the busiest link or NIC in all that is not deferred: no schedule takes
+  /// less.
+  double getPortSeconds() const { return portSeconds; }
   /// Where types are deferred, of the rounds before theirs.
   double secondsOf(const rounds::Solution &solution,
                    llvm::ArrayRef<Chunk> chunks) const;
@@ -31,12 +37,16 @@ public:
 private:
   class Clock;
 
+  double findPortSeconds() const;
+
   ResourcesAttr resources;
   const ProgramFlows &flows;
   llvm::ArrayRef<DeviceProgram> programs;
   const Devices &devices;
+  Packings packings;
   llvm::SmallVector<int64_t> nicOf; ///< [devices]
   int64_t beginning;                ///< of a round, in nanoseconds
+  double portSeconds;
 };
 
 } // namespace etc

@@ -34,37 +34,104 @@ static rounds::Budget budgetOf(MigrationOp migration) {
                     migration.getBudgetPpm().value_or(defaultBudgetPpm))};
 }
 
-LogicalResult ScheduleChunks::runOnMigration(MigrationOp migration) {
-  const auto &flows = getAnalysis<ProgramFlows>();
-  const rounds::Budget budget = budgetOf(migration);
-  const std::vector<rounds::ClassTotals> totals = totalsOf(flows);
-  // Of the problem that was posed last.
-  std::vector<rounds::ClassMemory> classes;
-  std::vector<Chunk> chunks;
-  auto pose = [&](std::vector<rounds::ClassMemory> memory) {
+namespace {
+/// Poses the problem of rounds for some memory, and keeps what its units stand
+/// for.
+class Poser {
+public:
+  explicit Poser(const ProgramFlows &flows) : flows(flows) {}
+
+  rounds::Problem operator()(std::vector<rounds::ClassMemory> memory) {
     CutFlows cut(flows, memory);
     classes = std::move(memory);
     chunks = std::move(cut.chunks);
     return std::move(cut.problem);
+  }
+  /// Of the units of a problem that was posed here.
+  ArrayRef<Chunk> chunksOf(const rounds::Problem &problem) {
+    if (problem.classes != classes)
+      (*this)(problem.classes);
+    return chunks;
+  }
+
+private:
+  const ProgramFlows &flows;
+  /// Of the problem that was posed last.
+  std::vector<rounds::ClassMemory> classes;
+  std::vector<Chunk> chunks;
+};
+} // namespace
+
+/// Into how many portions flows are divided on trial. What the memory budget
+/// allows decides only which of these differ, so that a larger budget has the
+/// rounds of a smaller one to choose from.
+static SmallVector<int64_t> portionsToTry(int64_t pipelined) {
+  SmallVector<int64_t> list = {32, 64, 96, 128, 192, 256, 384};
+  if (pipelined > 1)
+    list.insert(list.begin(), pipelined);
+  return list;
+}
+
+/// Of devices; flows of more are not divided for time. Planning would take
+/// longer than the pause that it shortens.
+static constexpr int64_t mostTransfers = 1 << 19;
+
+static int64_t countTransfers(const ProgramFlows &flows,
+                              ArrayRef<DeviceProgram> programs) {
+  int64_t count = 0;
+  for (unsigned item = 0; item < flows.getItemCount(); ++item)
+    for (const ItemFlow &flow : flows.getFlows(item))
+      count += llvm::count_if(flow.steps,
+                              [](const Step &it) { return it.isTransfer(); }) *
+               programs[flow.program].devices.front().size();
+  return count;
+}
+
+/// Rounds that add no more than this to the time of the busiest link or NIC are
+/// not improved upon.
+static constexpr double goodEnough = 1.02;
+
+/// Replaces a schedule that is within the budget by one of smaller rounds if
+/// that takes at least a hundredth less time. Returns whether it does.
+static bool shorten(rounds::Found &found, const rounds::Budget &budget,
+                    ArrayRef<rounds::ClassTotals> totals, Poser &poser,
+                    const RoundTimes &times) {
+  const rounds::Pose pose = std::ref(poser);
+  auto secondsOf = [&](const rounds::Found &it) {
+    return times.secondsOf(it.solution, poser.chunksOf(it.problem));
   };
-  rounds::Found found = rounds::findWithin(budget, totals, pose);
+  const double before = secondsOf(found),
+               enough = goodEnough * times.getPortSeconds();
+  double least = before * 0.99;
+  bool isShorter = false;
+  std::vector<rounds::ClassMemory> tried = found.problem.classes;
+  for (int64_t portions : portionsToTry(times.countPortions(totals))) {
+    if (before <= enough || (isShorter && least <= enough))
+      break;
+    rounds::Found finer = rounds::findWithin(budget, totals, pose, portions);
+    const double seconds = secondsOf(finer);
+    if (!finer.isWithin || seconds >= least)
+      continue;
+    least = seconds;
+    found = std::move(finer);
+    isShorter = true;
+  }
+  return isShorter;
+}
+
+LogicalResult ScheduleChunks::runOnMigration(MigrationOp migration) {
+  const auto &flows = getAnalysis<ProgramFlows>();
+  const rounds::Budget budget = budgetOf(migration);
+  const std::vector<rounds::ClassTotals> totals = totalsOf(flows);
+  Poser poser(flows);
+  rounds::Found found = rounds::findWithin(budget, totals, std::ref(poser));
   if (byTime && migration.getResources()) {
-    const RoundTimes times(migration.getResourcesAttr(), flows,
-                           getAnalysis<DevicePrograms>().getPrograms(),
-                           getAnalysis<Devices>());
-    auto secondsOf = [&](const rounds::Found &it) {
-      if (it.problem.classes != classes)
-        pose(it.problem.classes);
-      return times.secondsOf(it.solution, chunks);
-    };
-    if (const int64_t portions = times.countPortions(totals); portions > 1)
-      if (rounds::Found finer =
-              rounds::findWithin(budget, totals, pose, portions);
-          finer.isWithin >= found.isWithin &&
-          100 * secondsOf(finer) <= 99 * secondsOf(found)) {
-        found = std::move(finer);
-        migration->setDiscardableAttr(byTimeMark, UnitAttr::get(&getContext()));
-      }
+    const auto programs = getAnalysis<DevicePrograms>().getPrograms();
+    const RoundTimes times(migration.getResourcesAttr(), flows, programs,
+                           getAnalysis<Devices>(), getAnalysis<BothHoldings>());
+    if (found.isWithin && countTransfers(flows, programs) <= mostTransfers &&
+        shorten(found, budget, totals, poser, times))
+      migration->setDiscardableAttr(byTimeMark, UnitAttr::get(&getContext()));
   }
   const bool isGiven = migration.getBudgetBytes() || migration.getBudgetPpm();
   if (isGiven && !found.isWithin)
@@ -72,10 +139,9 @@ LogicalResult ScheduleChunks::runOnMigration(MigrationOp migration) {
            << "memory budget: " << budget.str()
            << " is infeasible; the least found is "
            << rounds::keptBy(found.solution, totals, budget).str();
-  if (found.problem.classes != classes)
-    pose(found.problem.classes);
   ScheduleWriter writer(flows);
-  for (auto [chunk, round] : llvm::zip_equal(chunks, found.solution.roundOf))
+  for (auto [chunk, round] :
+       llvm::zip_equal(poser.chunksOf(found.problem), found.solution.roundOf))
     writer.add(chunk.item, chunk.portion, round);
   writer.write(migration);
   rounds += found.solution.rounds;

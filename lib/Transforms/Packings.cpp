@@ -1,0 +1,59 @@
+//===- Packings.cpp - What devices pack and unpack ------------------------===//
+
+#include "Packings.h"
+
+using namespace etc;
+using namespace mlir;
+
+/// A message consists of these pieces where they are smaller; docs/runtime.md.
+static constexpr int64_t ownPiece = 256 << 10;
+
+/// Whether a part is one interval of the memory of a shard.
+static bool isContiguous(const Piece &shard, const Piece &part) {
+  unsigned axis = 0;
+  while (axis < Piece::rank() && part[axis].size() == 1)
+    ++axis;
+  for (++axis; axis < Piece::rank(); ++axis)
+    if (part[axis] != shard[axis])
+      return false;
+  return true;
+}
+
+/// The one of the pieces of a tensor that a part is in.
+static const Piece *findAround(ArrayRef<Piece> shards, const Piece &part) {
+  return llvm::find_if(shards, [&](const Piece &shard) {
+    return shard.outer.contains(part.outer) && shard.cut.contains(part.cut) &&
+           shard.inner.contains(part.inner);
+  });
+}
+
+/// Where a device has what it sends, or puts what it receives.
+static const Piece *findShard(const BothHoldings &holdings,
+                              const DeviceProgram &program, const Step &step) {
+  if (step.isTransit())
+    return step.piece;
+  const bool isPrev = step.isSend() && step.getHop() == 0;
+  const Holdings &held = isPrev ? holdings.prev : holdings.curr;
+  ArrayRef<Piece> shards = held.find(isPrev ? program.prev : program.curr,
+                                     step.piece->tensor, *step.piece);
+  const Piece *shard = findAround(shards, *step.piece);
+  return shard == shards.end() ? nullptr : shard;
+}
+
+Packings::Packings(const ProgramFlows &flows, ArrayRef<DeviceProgram> programs,
+                   const BothHoldings &holdings)
+    : flows(flows) {
+  for (unsigned item = 0; item < flows.getItemCount(); ++item)
+    for (const ItemFlow &flow : flows.getFlows(item))
+      for (const Step &step : flow.steps)
+        if (step.isTransfer())
+          shardOf[&step] = findShard(holdings, programs[flow.program], step);
+}
+
+bool Packings::isPacked(const Step &step, const Portion &portion) const {
+  const Piece part = partOf(*step.piece, portion.chunk, portion.chunks);
+  if (part.size() * flows.getTable().getTypeBytes(portion.type) < ownPiece)
+    return true;
+  const Piece *shard = shardOf.lookup(&step);
+  return !shard || !isContiguous(*shard, part);
+}

@@ -1,0 +1,31 @@
+//===- Packings.h - What devices pack and unpack --------------------------===//
+
+#ifndef ETC_LIB_TRANSFORMS_PACKINGS_H
+#define ETC_LIB_TRANSFORMS_PACKINGS_H
+
+#include "etc/Analysis/ProgramFlows.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+namespace etc {
+
+/// Which transfers go through the slabs of their devices: what is small, and
+/// what is not one interval of the device's memory.
+class Packings {
+public:
+  Packings(const ProgramFlows &flows, llvm::ArrayRef<DeviceProgram> programs,
+           const BothHoldings &holdings);
+
+  /// Whether a device packs what it sends of a portion, or unpacks what it
+  /// receives.
+  bool isPacked(const Step &step, const Portion &portion) const;
+
+private:
+  const ProgramFlows &flows;
+  /// Of transfers: the piece of the device's memory around theirs.
+  llvm::DenseMap<const Step *, const Piece *> shardOf;
+};
+
+} // namespace etc
+
+#endif // ETC_LIB_TRANSFORMS_PACKINGS_H
