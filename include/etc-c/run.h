@@ -8,8 +8,8 @@
  *   etc_migration_register(migration, "param", name, &tensor);   // for each
  *   etc_migration_prepare(migration);     // while the old steps still run
  *   etc_migration_run(migration);         // the pause
- *   etc_migration_finish(migration);      // deferred state, if the plan has
- * any etc_migration_tensor(migration, i, &info, &data);            // for each
+ *   etc_migration_finish(migration);      // what the plan defers
+ *   etc_migration_tensor(migration, i, &info, &data);            // for each
  *
  * Errors. Functions that can fail return NULL on success, or an etc_error,
  * which the caller frees. Messages are one line and state what is wrong.
@@ -94,20 +94,23 @@ typedef struct etc_tensor_info {
 
 /* Bytes are of all devices unless stated otherwise (docs/plan-format.md). */
 typedef struct etc_summary {
-  uint32_t struct_size;
-  uint32_t rounds;
+  uint32_t struct_size, rounds;
   uint64_t moved_bytes, kept_bytes, zeroed_bytes, derived_bytes;
   uint64_t internode_bytes;                /* of those moved */
   uint64_t max_send_bytes, max_recv_bytes; /* of the busiest device */
   uint64_t bound_moved_bytes, bound_internode_bytes, bound_bottleneck_bytes;
   double peak_ratio, peak_ratio_safe; /* peak / max(prev, curr), the worst */
   /* What the paper's method would move, if it is defined for this plan. */
-  uint32_t has_paper_policy;
-  uint32_t reserved;
+  uint32_t has_paper_policy, reserved;
   uint64_t paper_moved_bytes, paper_internode_bytes, paper_max_recv_bytes;
-  uint64_t relayed_bytes;   /* of those moved: forwarded by their receivers */
-  uint64_t transit_bytes;   /* of those moved: received only to be passed on */
+  /* Of those moved: forwarded by their receivers; received only for that. */
+  uint64_t relayed_bytes, transit_bytes;
   uint64_t deferred_rounds; /* since 5; the last ones, after the pause */
+  /* Since 5, at the plan's rates (slices: none): the bound for its roles or 0,
+   * the busiest port, simulated; why nothing is below. Owned by the plan. */
+  uint32_t has_time, is_cluster_assumed;
+  double bound_seconds, port_seconds, predicted_seconds;
+  const char *witness, *cluster;
 } etc_summary;
 
 /* A bound is of all bytes moved or of those between nodes; holds for all
@@ -131,8 +134,7 @@ typedef struct etc_certificate {
   etc_counted counted;
   /* Whether the bound holds for plans that relay, that make a tied copy from
    * its twin though it has holders, that cast what this plan moves. */
-  uint32_t covers_relays, covers_twins, covers_recomputation;
-  uint32_t reserved;
+  uint32_t covers_relays, covers_twins, covers_recomputation, reserved;
   uint64_t bound_bytes;
   const uint64_t *row_duals, *column_duals;
   size_t rows, columns;
@@ -143,8 +145,7 @@ typedef struct etc_configuration {
   uint32_t struct_size;
   uint32_t pp, tp, dp, cp, ep, etp, vpp; /* an inventory: dp devices */
   uint32_t pipeline_first; /* rank order: pp varies faster than dp */
-  uint32_t distributed_optimizer;
-  uint32_t is_inventory;
+  uint32_t distributed_optimizer, is_inventory;
   uint32_t fsdp; /* of dp, ranks that share one copy; 1: each has one */
 } etc_configuration;
 
@@ -183,9 +184,8 @@ ETC_API etc_error *etc_plan_configuration(const etc_plan *plan, etc_side side,
 ETC_API etc_error *etc_plan_coordinates(const etc_plan *plan, etc_side side,
                                         uint32_t rank,
                                         etc_coordinates *coordinates);
-/* Fills in a struct whose struct_size is set. */
+/* Its figures, and the certificates of its bounds; struct_size is set. */
 ETC_API etc_error *etc_plan_summary(const etc_plan *plan, etc_summary *summary);
-/* The certificates of its bounds; struct_size is set. */
 ETC_API size_t etc_plan_certificate_count(const etc_plan *plan);
 ETC_API etc_error *etc_plan_certificate(const etc_plan *plan, size_t index,
                                         etc_certificate *certificate);

@@ -83,6 +83,17 @@ nb::dict planSummary(const PlanHandle &self) {
     paper["max_recv_bytes"] = s.paper_max_recv_bytes;
     summary["paper_policy"] = paper;
   }
+  summary["time"] = nb::none();
+  if (s.has_time) {
+    nb::dict time;
+    time["bound_s"] = s.bound_seconds;
+    time["port_s"] = s.port_seconds;
+    time["predicted_s"] = s.predicted_seconds;
+    time["witness"] = s.witness;
+    time["cluster"] = s.cluster;
+    time["assumed"] = s.is_cluster_assumed != 0;
+    summary["time"] = time;
+  }
   return summary;
 }
 

@@ -6,7 +6,7 @@
 #include "plan/PeakRatios.h"
 #include "plan/Relays.h"
 #include "plan/TimeBound.h"
-#include "report/Times.h"
+#include "simulate/PlanTime.h"
 
 #include "llvm/Support/Format.h"
 

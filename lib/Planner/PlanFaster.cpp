@@ -2,7 +2,7 @@
 
 #include "RunPasses.h"
 #include "plan/PlanIndex.h"
-#include "report/Times.h"
+#include "simulate/PlanTime.h"
 
 #include "mlir/IR/Diagnostics.h"
 

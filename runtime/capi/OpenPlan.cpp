@@ -2,6 +2,7 @@
 
 #include "plan/Configuration.h"
 #include "plan/Referee.h"
+#include "plan/TimeBound.h"
 
 #include <algorithm>
 #include <cstring>
@@ -15,6 +16,8 @@ OpenPlan::check(std::shared_ptr<OpenPlan> plan) {
     return s;
   plan->prevLabel = etc::plan::describe(*plan->plan().prev());
   plan->currLabel = etc::plan::describe(*plan->plan().curr());
+  plan->witness_ =
+      etc::plan::describeBound(*plan->index_, plan->plan().time_bound());
   return std::shared_ptr<const OpenPlan>(std::move(plan));
 }
 
@@ -40,6 +43,11 @@ OpenPlan::copy(std::span<const uint8_t> bytes) {
   if (Status s = etc::plan::checkPlanBytes(plan->bytes_); !s.ok())
     return s;
   return check(std::move(plan));
+}
+
+const std::optional<PlanTime> &OpenPlan::time() const {
+  std::call_once(timed, [this] { time_ = timeOf(*index_); });
+  return time_;
 }
 
 static uint64_t heldBytes(const PlanIndex &index, uint32_t program, Side side) {

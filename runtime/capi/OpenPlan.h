@@ -5,8 +5,10 @@
 
 #include "plan/PlanFile.h"
 #include "plan/PlanIndex.h"
+#include "simulate/PlanTime.h"
 
 #include <memory>
+#include <mutex>
 #include <optional>
 
 namespace etc::runtime {
@@ -37,6 +39,11 @@ public:
   const std::string &label(Side side) const {
     return side == Side::Prev ? prevLabel : currLabel;
   }
+  /// At the rates that the plan states; simulated at the first call. Nothing
+  /// where it states none, as slices do not.
+  const std::optional<PlanTime> &time() const;
+  /// Why no routing of its roles is below the bound of that time.
+  const std::string &witness() const { return witness_; }
 
 private:
   static Result<std::shared_ptr<const OpenPlan>>
@@ -46,7 +53,9 @@ private:
   std::vector<uint64_t> copied; // aligned
   std::span<const uint8_t> bytes_;
   std::optional<PlanIndex> index_;
-  std::string prevLabel, currLabel;
+  std::string prevLabel, currLabel, witness_;
+  mutable std::once_flag timed;
+  mutable std::optional<PlanTime> time_;
 };
 
 /// The worst peak over max(prev, curr) of all devices, in ten thousandths,

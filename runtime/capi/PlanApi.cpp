@@ -70,6 +70,16 @@ static etc_summary summarize(const OpenPlan &open) {
     to.paper_internode_bytes = paper->internode_bytes();
     to.paper_max_recv_bytes = paper->max_recv_bytes();
   }
+  if (const std::optional<PlanTime> &time = open.time()) {
+    const fb::Resources &resources = *open.plan().resources();
+    to.has_time = 1;
+    to.is_cluster_assumed = resources.assumed();
+    to.bound_seconds = time->boundSeconds;
+    to.port_seconds = time->portSeconds;
+    to.predicted_seconds = time->predictedSeconds;
+    to.witness = open.witness().c_str();
+    to.cluster = resources.name()->c_str();
+  }
   return to;
 }
 

@@ -3,7 +3,7 @@
 #include "plan/PeakRatios.h"
 #include "plan/Relays.h"
 #include "plan/TimeBound.h"
-#include "report/Times.h"
+#include "simulate/PlanTime.h"
 
 namespace fb = etc::plan::fb;
 using Json = nlohmann::ordered_json;

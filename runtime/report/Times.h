@@ -7,7 +7,6 @@
 #include "simulate/Workload.h"
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 namespace etc::runtime {
@@ -27,8 +26,7 @@ struct Times {
 /// Of ends in seconds, by rank and round.
 Times timesOf(const std::vector<std::vector<double>> &roundEnds);
 
-/// By simulation; where that would take long, every round takes as long as its
-/// busiest device, and all begin it together.
+/// At the rates of a cluster; see predictRounds.
 struct Prediction {
   Times times;
   bool isSimulated = false;
@@ -36,17 +34,6 @@ struct Prediction {
 };
 Prediction predictTimes(const plan::PlanIndex &index, const Workload &work,
                         const Cluster &cluster);
-
-/// What a plan says of its own time, at the rates that it states.
-struct PlanTime {
-  double boundSeconds = 0; ///< no routing of its roles is below; 0: none stated
-  double portSeconds = 0;  ///< of its busiest link or port
-  double predictedSeconds = 0;
-  /// Of the rounds that are not deferred; 0 where none is.
-  double pauseBoundSeconds = 0, pauseSeconds = 0;
-};
-/// Nothing where the plan states no rates.
-std::optional<PlanTime> timeOf(const plan::PlanIndex &index);
 
 } // namespace etc::runtime
 

@@ -247,6 +247,7 @@ class Verbs(unittest.TestCase):
         plan.save(self.path("m.etcplan"))
         for rank in (0, 7):
             part = plan.slice(rank)
+            self.assertIsNone(part.summary.time)
             done = self.etc_opt(
                 self.path("m.etcplan"), "--emit=plan", f"--slice={rank}"
             )
@@ -277,7 +278,9 @@ class Verbs(unittest.TestCase):
         for file, request in zip(files, chain):
             with open(file, "w", encoding="utf-8") as out:
                 json.dump(request, out)
-        self.compare(lambda: etc.chain(chain).to_bytes(), (*files, "--emit=plan"), bytes)
+        self.compare(
+            lambda: etc.chain(chain).to_bytes(), (*files, "--emit=plan"), bytes
+        )
         self.assertEqual(etc.chain(chain).to_bytes(), etc.chain(files).to_bytes())
         self.assertEqual(etc.chain(chain[:1]).to_bytes(), etc.plan(chain[0]).to_bytes())
         wrong = [chain[0], {**chain[1], "cluster": "1x8"}]

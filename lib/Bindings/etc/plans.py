@@ -84,12 +84,15 @@ class Summary(_Figures):
     Bytes are over all devices: moved_bytes, kept_bytes, zeroed_bytes,
     derived_bytes, internode_bytes, relayed_bytes (forwarded by devices that
     received them), transit_bytes (received only to be passed on); of the
-    busiest device: max_send_bytes, max_recv_bytes. `bound` has lower bounds over all assignments of
-    roles, tied copies counted separately (moved_bytes, internode_bytes,
+    busiest device: max_send_bytes, max_recv_bytes. `bound` has lower bounds over all
+    assignments of roles, tied copies counted separately (moved_bytes, internode_bytes,
     bottleneck_bytes). `paper_policy` is what the paper's method moves, or None.
     deferred_rounds are the last ones, after the pause.
     peak_ratio and peak_ratio_safe are the worst device's peak over max(prev, curr) in
-    eager and safe mode.
+    eager and safe mode. `time` has seconds at the rates of `cluster`, which is assumed
+    (`assumed`) if the request named none: bound_s, which no routing of the plan's roles
+    is below (0 if unknown), for the reason that `witness` gives; port_s of the busiest
+    link or NIC; and predicted_s, simulated. It is None for slices.
     """
 
     moved_bytes: int
