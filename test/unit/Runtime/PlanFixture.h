@@ -343,9 +343,10 @@ inline fb::PlanT transitPlan() {
   return std::move(b.plan);
 }
 
-/// The first programs with the slabs and, in eager mode, the budget of two
-/// rounds.
-inline fb::PlanT roomy(fb::PlanT plan, size_t programs = ~size_t{0}) {
+/// The first programs with the slabs of two rounds and, in eager mode, `room`
+/// above the peak: with any, no reader approves the plan.
+inline fb::PlanT roomy(fb::PlanT plan, size_t programs = ~size_t{0},
+                       uint64_t room = 1 << 20) {
   for (auto &program : plan.programs) {
     if (programs-- == 0)
       break;
@@ -353,7 +354,7 @@ inline fb::PlanT roomy(fb::PlanT plan, size_t programs = ~size_t{0}) {
     program->send_slab = (program->send_slab + 255) / 256 * 512;
     program->recv_slab = (program->recv_slab + 255) / 256 * 512;
     const uint64_t added = program->send_slab + program->recv_slab - slabs;
-    program->peak += added + (1 << 20);
+    program->peak += added + room;
     program->peak_safe += added;
   }
   return plan;
