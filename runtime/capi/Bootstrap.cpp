@@ -26,6 +26,11 @@ public:
         store.set(store.context, full.c_str(), value.data(), value.size()));
   }
 
+  Result<std::string> putFirst(const std::string &,
+                               const std::string &) override {
+    return Status(ErrorKind::Usage, "the store has no set_first");
+  }
+
   Result<std::string> get(const std::string &key,
                           const Deadline &deadline) override {
     const std::string full = tag + "/" + key;

@@ -97,6 +97,11 @@ public:
 
   const DeviceReport &report() const { return result; }
 
+  /// How far it is, and the memory of what it holds; between calls of the
+  /// others.
+  const Standing &reached() const { return journal.standing(); }
+  const DeviceState &tensors() const { return state; }
+
 private:
   Status makeReady();
   Status measureBareMessages();

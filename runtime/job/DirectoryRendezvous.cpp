@@ -8,8 +8,8 @@ using namespace etc::runtime;
 
 namespace {
 
-/// The largest values are the addresses of a large job.
-constexpr uint64_t kLongestValue = 1 << 20;
+/// The largest values are plans.
+constexpr uint64_t kLongestValue = 1 << 26;
 
 class DirectoryRendezvous final : public Rendezvous {
 public:
@@ -19,6 +19,15 @@ public:
 
   Status put(const std::string &key, const std::string &value) override {
     return writePrivate(pathOf(key), value);
+  }
+
+  Result<std::string> putFirst(const std::string &key,
+                               const std::string &value) override {
+    Result<bool> isFirst = writePrivateOnce(pathOf(key), value);
+    if (!isFirst)
+      return isFirst.status();
+    return *isFirst ? Result<std::string>(value)
+                    : get(key, Deadline(Milliseconds(0)));
   }
 
   Result<std::string> get(const std::string &key,

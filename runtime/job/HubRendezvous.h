@@ -17,6 +17,10 @@ public:
     client.put(key, value);
     return Status::success();
   }
+  Result<std::string> putFirst(const std::string &,
+                               const std::string &) override {
+    return Status(ErrorKind::Usage, "a hub has one process that decides");
+  }
   Result<std::string> get(const std::string &key,
                           const Deadline &deadline) override {
     return client.get(key, deadline.left());

@@ -35,8 +35,11 @@ static int writeAll(int fd, std::string_view content) {
   return 0;
 }
 
-Status etc::runtime::writePrivate(const std::string &path,
-                                  std::string_view content) {
+/// Writes a file, and calls name(draft) when it is whole; an error of that is
+/// errno's.
+template <typename Name>
+static Status writeDraft(const std::string &path, std::string_view content,
+                         Name name) {
   // Nobody can be there first under a name that cannot be foreseen.
   const std::string draft =
       path + "." + randomSecretText().substr(0, 16) + ".part";
@@ -48,12 +51,27 @@ Status etc::runtime::writePrivate(const std::string &path,
   int error = writeAll(fd, content);
   if (::close(fd) != 0 && error == 0)
     error = errno;
-  if (error == 0 && std::rename(draft.c_str(), path.c_str()) != 0)
+  if (error == 0 && name(draft.c_str()) != 0)
     error = errno;
-  if (error == 0)
-    return Status::success();
-  ::unlink(draft.c_str());
-  return failed(path, "write", error);
+  ::unlink(draft.c_str()); // unless it was renamed
+  return error == 0 ? Status::success() : failed(path, "write", error);
+}
+
+Status etc::runtime::writePrivate(const std::string &path,
+                                  std::string_view content) {
+  return writeDraft(path, content, [&](const char *draft) {
+    return std::rename(draft, path.c_str());
+  });
+}
+
+Result<bool> etc::runtime::writePrivateOnce(const std::string &path,
+                                            std::string_view content) {
+  bool isFirst = true;
+  Status status = writeDraft(path, content, [&](const char *draft) {
+    isFirst = ::link(draft, path.c_str()) == 0;
+    return isFirst || errno == EEXIST ? 0 : -1;
+  });
+  return status.ok() ? Result<bool>(isFirst) : Result<bool>(status);
 }
 
 /// Nothing where the file is one that writePrivate makes.

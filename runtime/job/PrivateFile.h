@@ -23,6 +23,10 @@ using plan::text;
 /// of kind Usage.
 Status writePrivate(const std::string &path, std::string_view content);
 
+/// The same, where nothing has the name yet; whether it got it.
+Result<bool> writePrivateOnce(const std::string &path,
+                              std::string_view content);
+
 /// The content of such a file, or nothing where there is none yet. Refuses,
 /// with kind Usage, what writePrivate of this user would not have made: a link,
 /// a file of another user or with other permissions, one above `mostBytes`.

@@ -24,6 +24,10 @@ class Rendezvous {
 public:
   virtual ~Rendezvous() = default;
   virtual Status put(const std::string &key, const std::string &value) = 0;
+  /// Sets a key that no process has set yet, in one step. Returns the value
+  /// that it has now: this one, or the one that was first.
+  virtual Result<std::string> putFirst(const std::string &key,
+                                       const std::string &value) = 0;
   /// Waits; the error is of kind Peer where nothing comes in time.
   virtual Result<std::string> get(const std::string &key,
                                   const Deadline &deadline) = 0;
@@ -46,6 +50,10 @@ public:
 
   Status put(const std::string &key, const std::string &value) override {
     return inner->put(key, value);
+  }
+  Result<std::string> putFirst(const std::string &key,
+                               const std::string &value) override {
+    return inner->putFirst(key, value);
   }
   Result<std::string> get(const std::string &key,
                           const Deadline &deadline) override;

@@ -24,10 +24,11 @@ struct TensorBox {
 std::vector<TensorBox> findLost(const PlanIndex &index,
                                 const Survivors &survivors);
 
-/// The boxes that no survivor holds under their own name: a plan from an
-/// inventory takes each tensor from where it is.
+/// The boxes of a side's state that no survivor holds under their own name: a
+/// plan from an inventory takes each tensor from where it is.
 std::vector<TensorBox> findUnheld(const PlanIndex &index,
-                                  const Survivors &survivors);
+                                  const Survivors &survivors,
+                                  Side side = Side::Prev);
 
 /// What a device holds: disjoint boxes, by tensor.
 using Held = std::map<uint32_t, std::vector<Box>>;

@@ -89,7 +89,7 @@ Result<JournalContents> readJournal(const std::string &path);
 /// append() returns.
 class Journal {
 public:
-  Journal() = default; // of nothing: append() succeeds and does nothing
+  Journal() = default; // of nothing: append() succeeds and writes nothing
   Journal(Journal &&other) noexcept { swap(other); }
   Journal &operator=(Journal &&other) noexcept {
     swap(other);
@@ -108,6 +108,10 @@ public:
   Status append(JournalRecord record);
   Status append(Event event) { return append({event, 0, 0, 0, 0}); }
 
+  /// What the records amount to, those of nothing too. How much was released
+  /// follows from the mode.
+  const Standing &standing() const { return standing_; }
+
 private:
   void swap(Journal &other);
 
@@ -115,6 +119,7 @@ private:
   int fd = -1;
   JournalHeader header;
   uint64_t position = 0; // records written
+  Standing standing_;
 };
 
 } // namespace etc::runtime

@@ -25,11 +25,11 @@ std::vector<Boxes> surviving(const PlanIndex &index,
   return held;
 }
 
-/// What the job had before, by tensor: the union of all previous shards.
-std::vector<Boxes> previous(const PlanIndex &index) {
+/// What the job has on a side, by tensor: the union of all shards.
+std::vector<Boxes> wholeState(const PlanIndex &index, Side side) {
   std::vector<Boxes> needed(index.plan().tensors()->size());
   for (uint32_t p = 0; p != index.programCount(); ++p)
-    for (etc::plan::Holding holding : index.holdings(p, Side::Prev))
+    for (etc::plan::Holding holding : index.holdings(p, side))
       for (uint32_t b = 0; b != index.boxCount(holding.shard); ++b)
         needed[holding.tensor].emplace_back(index.shardBox(holding.shard, b));
   return needed;
@@ -67,10 +67,11 @@ std::vector<TensorBox> etc::runtime::findLost(const PlanIndex &index,
         source >= 0)
       append(known[t], equal[index.primary(source)]);
   }
-  return without(previous(index), std::move(known));
+  return without(wholeState(index, Side::Prev), std::move(known));
 }
 
 std::vector<TensorBox> etc::runtime::findUnheld(const PlanIndex &index,
-                                                const Survivors &survivors) {
-  return without(previous(index), surviving(index, survivors));
+                                                const Survivors &survivors,
+                                                Side side) {
+  return without(wholeState(index, side), surviving(index, survivors));
 }

@@ -27,6 +27,7 @@ void Journal::swap(Journal &other) {
   std::swap(fd, other.fd);
   std::swap(header, other.header);
   std::swap(position, other.position);
+  std::swap(standing_, other.standing_);
 }
 
 Result<Journal> Journal::create(const std::string &path, JournalHeader header,
@@ -65,6 +66,7 @@ Result<Journal> Journal::open(const std::string &path,
   journal.path = path;
   journal.header = contents.header;
   journal.position = contents.records.size();
+  journal.standing_ = contents.standing;
   journal.fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (journal.fd < 0)
     return failed(path, errno);
@@ -74,6 +76,7 @@ Result<Journal> Journal::open(const std::string &path,
 }
 
 Status Journal::append(JournalRecord record) {
+  (void)advance(standing_, record); // readers refuse what cannot follow
   if (fd < 0)
     return Status::success();
   record.check = checkOf(header, record, position);

@@ -1,5 +1,7 @@
 // Control between processes: connections from each to those that it talks to.
 
+#include "StoreFixture.h"
+
 #include "job/PeerControl.h"
 
 #include "job/PeerChannel.h"
@@ -8,41 +10,16 @@
 
 #include <gtest/gtest.h>
 
-#include <condition_variable>
 #include <latch>
-#include <map>
 #include <mutex>
 #include <thread>
 
 using namespace etc::runtime;
+using namespace etc::runtime::test;
 
 namespace {
 
 constexpr Milliseconds kPatience{20'000};
-
-/// Values under keys, among threads.
-class Store final : public Rendezvous {
-public:
-  Status put(const std::string &key, const std::string &value) override {
-    std::lock_guard lock(mutex);
-    values[key] = value;
-    changed.notify_all();
-    return Status::success();
-  }
-  Result<std::string> get(const std::string &key,
-                          const Deadline &deadline) override {
-    std::unique_lock lock(mutex);
-    if (!changed.wait_until(lock, deadline.time(),
-                            [&] { return values.count(key); }))
-      return Status(ErrorKind::Peer, key + ": nobody put it");
-    return values[key];
-  }
-
-private:
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::map<std::string, std::string> values;
-};
 
 class PeerControlTest : public testing::Test {
 protected:

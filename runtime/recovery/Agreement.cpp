@@ -1,0 +1,224 @@
+#include "recovery/Agreement.h"
+
+#include <algorithm>
+#include <map>
+#include <thread>
+
+using namespace etc::runtime;
+
+std::string etc::runtime::keyOf(uint32_t generation, const std::string &name) {
+  return text("recovery/", generation, "/", name);
+}
+
+std::string
+etc::runtime::formatMembers(const std::vector<RecoveryMember> &members) {
+  std::string out;
+  for (const RecoveryMember &member : members)
+    out += formatMember(member) + "\n";
+  return out;
+}
+
+std::optional<std::vector<RecoveryMember>>
+etc::runtime::parseMembers(std::string_view text) {
+  std::vector<RecoveryMember> members;
+  while (!text.empty()) {
+    const size_t end = text.find('\n');
+    if (end == text.npos)
+      return std::nullopt;
+    std::optional<RecoveryMember> member = parseMember(text.substr(0, end));
+    if (!member ||
+        (!members.empty() && members.back().device >= member->device))
+      return std::nullopt;
+    members.push_back(std::move(*member));
+    text.remove_prefix(end + 1);
+  }
+  return members;
+}
+
+namespace {
+
+constexpr Milliseconds kAtOnce{1};
+/// Between two looks.
+constexpr Milliseconds kLook{20};
+/// By which the next process waits longer for the one before to decide.
+constexpr Milliseconds kTurn{500};
+
+std::string describeDevices(const std::vector<RecoveryMember> &members) {
+  std::string out;
+  for (const RecoveryMember &member : members)
+    out += text(out.empty() ? "" : ", ", member.device);
+  return out;
+}
+
+class Meeting {
+public:
+  explicit Meeting(const AgreementOptions &options)
+      : options(options), generation(options.generation + 1) {}
+
+  Result<Agreement> hold() {
+    while (true) {
+      // First: a store may not answer before somebody has put something there.
+      if (Status s = announce(); !s.ok())
+        return s;
+      Result<std::optional<std::vector<RecoveryMember>>> decided = look();
+      if (!decided)
+        return decided.status();
+      if (!*decided && options.deadline.isOver())
+        return late();
+      if (!*decided) {
+        if (Status s = takePart(); !s.ok())
+          return s;
+        std::this_thread::sleep_for(kLook);
+      } else if (isIn(**decided)) {
+        return conclude(std::move(**decided));
+      } else if (options.self.holdsNothing()) {
+        nextGeneration();
+      } else {
+        return excluded(**decided);
+      }
+    }
+  }
+
+private:
+  bool isIn(const std::vector<RecoveryMember> &members) const {
+    return std::any_of(members.begin(), members.end(),
+                       [&](const RecoveryMember &m) {
+                         return m.device == options.self.device;
+                       });
+  }
+
+  Status excluded(const std::vector<RecoveryMember> &members) const {
+    return Status(ErrorKind::Excluded,
+                  text("the others went on without this process: recovery ",
+                       generation, " is of devices ",
+                       describeDevices(members)));
+  }
+
+  Status late() const {
+    const std::string why = lastCheck.ok()
+                                ? "no process that holds state has decided"
+                                : lastCheck.message();
+    return Status(
+        ErrorKind::Peer,
+        text("no recovery within ", options.deadline.seconds(), " s: ", why));
+  }
+
+  void nextGeneration() {
+    ++generation;
+    present.clear();
+    isAnnounced = false;
+  }
+
+  Result<std::optional<std::vector<RecoveryMember>>> look() {
+    return read(options.rendezvous->get(keyOf(generation, "members"),
+                                        Deadline(kAtOnce)));
+  }
+
+  Result<std::optional<std::vector<RecoveryMember>>>
+  read(const Result<std::string> &value) const {
+    using Found = std::optional<std::vector<RecoveryMember>>;
+    if (!value && value.status().kind() == ErrorKind::Peer)
+      return Found();
+    if (!value)
+      return value.status();
+    Found members = parseMembers(*value);
+    if (!members)
+      return Status(ErrorKind::Malformed,
+                    text(keyOf(generation, "members"),
+                         ": not the members of a recovery"));
+    return members;
+  }
+
+  /// A process that slept may find that there is a later one already, or that
+  /// the others took it as it was when it left an earlier attempt.
+  Result<Agreement> conclude(std::vector<RecoveryMember> members) {
+    for (const RecoveryMember &member : members)
+      if (member.device == options.self.device &&
+          formatMember(member) != formatMember(options.self))
+        return Status(ErrorKind::Excluded,
+                      text("the others went on with what this process held "
+                           "earlier: recovery ",
+                           generation, " has it at step ", member.version));
+    ++generation;
+    Result<std::optional<std::vector<RecoveryMember>>> later = look();
+    if (!later)
+      return later.status();
+    if (*later)
+      return excluded(**later);
+    return Agreement{generation - 1, std::move(members)};
+  }
+
+  Status announce() {
+    if (isAnnounced)
+      return Status::success();
+    isAnnounced = true;
+    begin = Deadline::Clock::now();
+    present[options.self.device] = options.self;
+    return options.rendezvous->put(
+        keyOf(generation, text("held/", options.self.device)),
+        formatMember(options.self));
+  }
+
+  Status takePart() {
+    if (options.self.holdsNothing())
+      return Status::success();
+    if (Status s = hear(); !s.ok())
+      return s;
+    return isMyTurn() ? propose() : Status::success();
+  }
+
+  Status hear() {
+    for (uint32_t device : options.expected) {
+      if (present.contains(device))
+        continue;
+      Result<std::string> value = options.rendezvous->get(
+          keyOf(generation, text("held/", device)), Deadline(kAtOnce));
+      if (!value && value.status().kind() != ErrorKind::Peer)
+        return value.status();
+      std::optional<RecoveryMember> member =
+          value ? parseMember(*value) : std::nullopt;
+      if (member && member->device == device)
+        present[device] = std::move(*member);
+    }
+    return Status::success();
+  }
+
+  /// All who come before this one have had time to decide.
+  bool isMyTurn() const {
+    const auto before =
+        std::count_if(present.begin(), present.end(), [&](const auto &entry) {
+          return entry.first < options.self.device &&
+                 !entry.second.holdsNothing();
+        });
+    const bool areAllHere =
+        std::all_of(options.expected.begin(), options.expected.end(),
+                    [&](uint32_t device) { return present.contains(device); });
+    return (areAllHere && before == 0) ||
+           Deadline::Clock::now() >= begin + options.patience + kTurn * before;
+  }
+
+  Status propose() {
+    std::vector<RecoveryMember> members;
+    for (const auto &[device, member] : present)
+      members.push_back(member);
+    lastCheck = options.check(members);
+    if (!lastCheck.ok())
+      return Status::success(); // others may come yet
+    return options.rendezvous
+        ->putFirst(keyOf(generation, "members"), formatMembers(members))
+        .status();
+  }
+
+  const AgreementOptions &options;
+  uint32_t generation;
+  std::map<uint32_t, RecoveryMember> present;
+  bool isAnnounced = false;
+  Deadline::Clock::time_point begin;
+  Status lastCheck = Status::success();
+};
+
+} // namespace
+
+Result<Agreement> etc::runtime::agree(const AgreementOptions &options) {
+  return Meeting(options).hold();
+}

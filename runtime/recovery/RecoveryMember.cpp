@@ -1,0 +1,90 @@
+#include "recovery/RecoveryMember.h"
+
+#include <charconv>
+#include <sstream>
+
+using namespace etc::runtime;
+
+Standing etc::runtime::standingBefore() {
+  Standing standing;
+  standing.isFilled = true;
+  return standing;
+}
+
+Standing etc::runtime::standingAfter(uint32_t rounds) {
+  Standing standing = standingBefore();
+  standing.landed = standing.acknowledged = standing.released = rounds;
+  standing.isPrepared = standing.isCommitted = true;
+  return standing;
+}
+
+static uint32_t flagsOf(const Standing &standing) {
+  return standing.isFilled | standing.isPrepared << 1 |
+         standing.isDecided << 2 | standing.isCommitted << 3;
+}
+
+std::string etc::runtime::formatMember(const RecoveryMember &member) {
+  std::ostringstream out;
+  out << member.device << ' ' << member.version << ' ' << member.claims.size();
+  for (const Claim &claim : member.claims)
+    out << ' ' << claim.plan << ' ' << flagsOf(claim.standing) << ' '
+        << claim.standing.landed << ' ' << claim.standing.acknowledged << ' '
+        << claim.standing.released;
+  return out.str();
+}
+
+namespace {
+
+/// Reads numbers with a space before each but the first. After one that is
+/// none, or too large, all fail.
+class NumberReader {
+public:
+  explicit NumberReader(std::string_view line) : line(line) {}
+
+  template <typename T> bool read(T &value) {
+    if (!isFirst && (line.empty() || line[0] != ' '))
+      return isGood = false;
+    line.remove_prefix(isFirst ? 0 : 1);
+    isFirst = false;
+    const auto [end, error] =
+        std::from_chars(line.data(), line.data() + line.size(), value);
+    line.remove_prefix(static_cast<size_t>(end - line.data()));
+    return isGood &= error == std::errc();
+  }
+
+  bool isOver() const { return isGood && line.empty(); }
+
+private:
+  std::string_view line;
+  bool isFirst = true, isGood = true;
+};
+
+bool readClaim(NumberReader &in, Claim &claim) {
+  uint32_t flags = 0;
+  Standing &standing = claim.standing;
+  if (!in.read(claim.plan) || !in.read(flags) || !in.read(standing.landed) ||
+      !in.read(standing.acknowledged) || !in.read(standing.released))
+    return false;
+  standing.isFilled = flags & 1;
+  standing.isPrepared = flags & 2;
+  standing.isDecided = flags & 4;
+  standing.isCommitted = flags & 8;
+  return flags < 16 && standing.acknowledged <= standing.landed &&
+         standing.released <= standing.acknowledged;
+}
+
+} // namespace
+
+std::optional<RecoveryMember> etc::runtime::parseMember(std::string_view line) {
+  NumberReader in(line);
+  RecoveryMember member;
+  uint32_t count = 0;
+  if (!in.read(member.device) || !in.read(member.version) || !in.read(count) ||
+      count > kMostClaims)
+    return std::nullopt;
+  member.claims.resize(count);
+  for (Claim &claim : member.claims)
+    if (!readClaim(in, claim))
+      return std::nullopt;
+  return in.isOver() ? std::optional(member) : std::nullopt;
+}
