@@ -32,7 +32,7 @@ extern "C" {
 #endif
 
 #define ETC_API __attribute__((visibility("default")))
-#define ETC_RUN_API_VERSION 5
+#define ETC_RUN_API_VERSION 6
 
 /* The library's ETC_RUN_API_VERSION, which must be at least that of this
  * header. */
@@ -279,8 +279,7 @@ typedef struct etc_options {
   /* Distinguishes migrations that share a store: the same on all participants,
    * and different for every attempt. NULL means "etc". */
   const char *tag;
-  /* Participants meet over a store, or else an empty directory that all share.
-   */
+  /* Participants meet over a store, or else an empty directory they share. */
   etc_store store;
   const char *directory;
   /* Without callbacks, ETC allocates current tensors, frees them with the
@@ -288,15 +287,16 @@ typedef struct etc_options {
   etc_memory memory;
   etc_progress progress;
   void *progress_context;
-  /* The number of this change in the job: equal on all participants, and higher
-   * than all before. A process that is still at an earlier change gets
-   * ETC_ERROR_EXCLUDED. 0 if changes are not numbered. */
+  /* The number of this change in the job: equal on all participants, higher
+   * than all before; 0: none. Earlier processes get ETC_ERROR_EXCLUDED. */
   uint32_t generation;
   uint32_t reserved2;
   /* A participant that gives no sign of life for this long is given up, from
    * the time that prepare makes connections until run is over. A thread of the
    * library sends four a second. 0 means 5; negative means never. */
   double silence_seconds;
+  /* Since 6. The longest time that prepare takes; 0: timeout_seconds. */
+  double meeting_seconds;
 } etc_options;
 
 /* Sets the size and the defaults. */

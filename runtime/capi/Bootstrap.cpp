@@ -17,8 +17,8 @@ namespace {
 
 class CallerStore final : public Rendezvous {
 public:
-  CallerStore(const etc_store &store, std::string tag)
-      : store(store), tag(std::move(tag)) {}
+  CallerStore(const etc_store &store, std::string tag, etc_set_first setFirst)
+      : store(store), tag(std::move(tag)), setFirst(setFirst) {}
 
   Status put(const std::string &key, const std::string &value) override {
     const std::string full = tag + "/" + key;
@@ -26,9 +26,16 @@ public:
         store.set(store.context, full.c_str(), value.data(), value.size()));
   }
 
-  Result<std::string> putFirst(const std::string &,
-                               const std::string &) override {
-    return Status(ErrorKind::Usage, "the store has no set_first");
+  Result<std::string> putFirst(const std::string &key,
+                               const std::string &value) override {
+    if (!setFirst)
+      return Status(ErrorKind::Usage, "the store has no set_first");
+    const std::string full = tag + "/" + key;
+    etc_value first;
+    Status status = takeError(setFirst(store.context, full.c_str(),
+                                       value.data(), value.size(), &first));
+    return status.ok() ? Result<std::string>(std::move(first.bytes))
+                       : Result<std::string>(status);
   }
 
   Result<std::string> get(const std::string &key,
@@ -44,6 +51,7 @@ public:
 private:
   const etc_store store;
   const std::string tag;
+  const etc_set_first setFirst;
 };
 
 std::vector<uint32_t> devicesOf(const OpenPlan &plan) {
@@ -69,8 +77,9 @@ std::string describeIntent(const OpenPlan &plan, etc_mode mode) {
 } // namespace
 
 std::unique_ptr<Rendezvous> etc::runtime::makeStore(const etc_store &store,
-                                                    std::string tag) {
-  return std::make_unique<CallerStore>(store, std::move(tag));
+                                                    std::string tag,
+                                                    etc_set_first setFirst) {
+  return std::make_unique<CallerStore>(store, std::move(tag), setFirst);
 }
 
 /// What a participant left, of this change: what an earlier one left under the

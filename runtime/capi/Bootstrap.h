@@ -13,7 +13,8 @@
 namespace etc::runtime {
 
 /// The caller's store. All keys are put behind the tag.
-std::unique_ptr<Rendezvous> makeStore(const etc_store &store, std::string tag);
+std::unique_ptr<Rendezvous> makeStore(const etc_store &store, std::string tag,
+                                      etc_set_first setFirst = nullptr);
 
 struct BootstrapOptions {
   uint32_t rank = 0;
@@ -22,6 +23,7 @@ struct BootstrapOptions {
   unsigned gpu = 0;
   std::string host;
   Milliseconds timeout{};
+  Milliseconds meeting{}; // of all of prepare; 0: `timeout`
   uint32_t generation = 0;
   /// After so long without a sign of life a participant is given up.
   Milliseconds silence{};

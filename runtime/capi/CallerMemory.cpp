@@ -135,6 +135,11 @@ std::pair<void *, bool> CallerMemory::current(size_t position) const {
   return {nullptr, false};
 }
 
+const std::byte *CallerMemory::findNamed(const std::string &name) const {
+  const auto found = named.find(name);
+  return found == named.end() ? nullptr : found->second->data;
+}
+
 Result<Buffer> CallerMemory::allocateFor(const etc_tensor_info *info,
                                          uint64_t bytes) {
   if (!callbacks.allocate)

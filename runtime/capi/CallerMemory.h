@@ -43,6 +43,10 @@ public:
   /// PyTorch's, for one, where it has to free what it caches.
   bool mayWait() const override { return callbacks.allocate; }
 
+  /// The memory of a shard of either side, by memoryName(); null where there is
+  /// none.
+  const std::byte *findNamed(const std::string &name) const;
+
   /// Whether the caller was told that a previous shard is not needed any more.
   bool hasReleased() const { return hasReleased_; }
 

@@ -5,7 +5,7 @@
 
 #include "capi/OpenPlan.h"
 
-#include "etc-c/run.h"
+#include "etc-c/recover.h"
 
 #include <cstring>
 #include <exception>

@@ -37,6 +37,9 @@ Result<MigrationOptions> etc::runtime::checkOptions(const etc_options &given,
   if (!(given.timeout_seconds >= 0 && given.timeout_seconds < 1e9))
     return refuse(text("timeout_seconds ", given.timeout_seconds,
                        ": expected seconds, or 0 for the default"));
+  if (!(given.meeting_seconds >= 0 && given.meeting_seconds < 1e9))
+    return refuse(text("meeting_seconds ", given.meeting_seconds,
+                       ": expected seconds, or 0 for timeout_seconds"));
   if (!(given.silence_seconds < 1e9) ||
       (given.silence_seconds > 0 && given.silence_seconds < 1))
     return refuse(text("silence_seconds ", given.silence_seconds,
@@ -55,6 +58,8 @@ Result<MigrationOptions> etc::runtime::checkOptions(const etc_options &given,
   options.bootstrap.gpu = static_cast<unsigned>(std::max(given.gpu, 0));
   options.bootstrap.host = given.host ? given.host : "";
   options.bootstrap.timeout = milliseconds(seconds);
+  options.bootstrap.meeting =
+      milliseconds(given.meeting_seconds > 0 ? given.meeting_seconds : seconds);
   options.bootstrap.generation = given.generation;
   options.bootstrap.silence =
       given.silence_seconds < 0    ? Milliseconds::max() / 2
@@ -186,7 +191,9 @@ Status Migration::callOff(const Status &error) {
 
 Status Migration::connectAndPrepare() {
   meet();
-  const Deadline deadline(options.bootstrap.timeout); // of all of it
+  const BootstrapOptions &times = options.bootstrap;
+  const Deadline deadline(times.meeting.count() > 0 ? times.meeting
+                                                    : times.timeout);
   if (Status s = comparePlans(*plan, options.bootstrap, *rendezvous, deadline);
       !s.ok()) // all find out what they have not in common
     return isAborted ? callOff(s) : s;
@@ -297,6 +304,22 @@ etc_outcome Migration::outcome() const {
   if (memory.hasReleased())
     return ETC_MIXED;
   return hasBegun ? ETC_OLD : ETC_NOT_BEGUN;
+}
+
+Standing Migration::standing() const {
+  Standing standing = run_ ? run_->reached() : Standing();
+  standing.isFilled = true; // registered
+  standing.released =
+      options.bootstrap.mode == ETC_SAFE ? 0 : standing.acknowledged;
+  return standing;
+}
+
+const std::byte *Migration::find(const HeldShard &held) const {
+  if (held.side != Side::Transit)
+    return memory.findNamed(memoryName(held));
+  return run_->tensors()
+      .around(Side::Transit, held.tensor, index.shardBox(held.shard, 0))
+      .data;
 }
 
 void Migration::enter(uint32_t, uint32_t round, Phase phase) {

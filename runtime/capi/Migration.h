@@ -49,6 +49,13 @@ public:
 
   /// Any thread may ask.
   etc_outcome outcome() const;
+  /// What this device holds, and the memory of it; between calls of run().
+  Standing standing() const;
+  const std::byte *find(const HeldShard &held) const;
+  bool isAtTail() const { return stage == Stage::Tail; }
+  bool isOnHost() const { return options.bootstrap.transport == ETC_GLOO; }
+  const std::shared_ptr<const OpenPlan> &openPlan() const { return plan; }
+  uint32_t device() const { return index.device(options.bootstrap.rank); }
   Status current(size_t position, void **data, int *stayed) const;
   const DeviceReport *report() const {
     if (stage == Stage::Tail)
@@ -99,5 +106,9 @@ private:
 };
 
 } // namespace etc::runtime
+
+struct etc_migration {
+  std::unique_ptr<etc::runtime::Migration> migration;
+};
 
 #endif // ETC_RUNTIME_CAPI_MIGRATION_H

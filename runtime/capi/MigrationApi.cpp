@@ -4,10 +4,6 @@
 
 using namespace etc::runtime;
 
-struct etc_migration {
-  std::unique_ptr<Migration> migration;
-};
-
 static etc_options defaultOptions() {
   etc_options options{};
   options.struct_size = sizeof options;
