@@ -5,6 +5,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include <map>
+#include <optional>
+#include <set>
+
 using namespace etc::runtime;
 using etc::plan::ErrorKind;
 using etc::plan::Result;
@@ -34,7 +38,31 @@ Status wrong(const std::string &path, const char *field, const char *expected) {
                 text(path, ": ", field + 1, ": expected ", expected));
 }
 
+/// A field that is ignored is a number that nobody meant.
+std::optional<std::string> unknownField(const Json &json) {
+  for (const auto &[group, fields] :
+       std::map<std::string, std::set<std::string>>{
+           {"", {"name", "link", "port", "pack"}},
+           {"/link", {"bytes_per_second", "latency_seconds"}},
+           {"/port",
+            {"per_node", "bytes_per_second", "latency_seconds",
+             "acknowledgement_share"}},
+           {"/pack", {"bytes_per_second"}}}) {
+    const Json::json_pointer place(group);
+    if (!json.contains(place) || !json[place].is_object())
+      continue;
+    for (const auto &[name, value] : json[place].items())
+      if (!fields.contains(name))
+        return group + "/" + name;
+  }
+  return std::nullopt;
+}
+
 Result<Cluster> readFields(const std::string &path, const Json &json) {
+  if (std::optional<std::string> unknown = unknownField(json))
+    return Status(ErrorKind::Usage,
+                  text(path, ": ", unknown->substr(1),
+                       ": unknown field; docs/cluster-format.md has all"));
   Cluster cluster;
   cluster.name = json.value("name", path);
   for (const Field &field : kFields) {

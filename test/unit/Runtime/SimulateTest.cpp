@@ -188,6 +188,12 @@ TEST_F(ClusterFile, NamesWhatIsWrong) {
                  "pack": {"bytes_per_second": 1}})"),
             path + ": port/acknowledgement_share: expected a number from 0 and "
                    "below 1");
+  EXPECT_EQ(read(link + R"("acknowledgement_share": 0.1})"),
+            path + ": acknowledgement_share: unknown field; "
+                   "docs/cluster-format.md has all");
+  EXPECT_EQ(read(link + R"("port": {"pernode": 1}})"),
+            path + ": port/pernode: unknown field; docs/cluster-format.md has "
+                   "all");
   EXPECT_EQ(readCluster("/nonexistent").status().message(),
             "/nonexistent: cannot open: No such file or directory");
 }
