@@ -43,6 +43,7 @@ etc::runtime::checkOptions(const etc_recovery_options &given) {
     return refuse("processes have no way to find each other: set store and "
                   "set_first, or directory");
   agreement.self.device = given.device;
+  agreement.self.process = processNumber();
   agreement.self.version = given.version;
   agreement.generation = given.generation;
   agreement.patience = *patience;

@@ -60,7 +60,8 @@ public:
       // First: a store may not answer before somebody has put something there.
       if (Status s = announce(); !s.ok())
         return s;
-      Result<std::optional<std::vector<RecoveryMember>>> decided = look();
+      Result<std::optional<std::vector<RecoveryMember>>> decided =
+          look(generation);
       if (!decided)
         return decided.status();
       if (!*decided && options.deadline.isOver())
@@ -69,29 +70,43 @@ public:
         if (Status s = takePart(); !s.ok())
           return s;
         std::this_thread::sleep_for(kLook);
-      } else if (isIn(**decided)) {
-        return conclude(std::move(**decided));
-      } else if (options.self.holdsNothing()) {
-        nextGeneration();
       } else {
-        return excluded(**decided);
+        std::optional<Result<Agreement>> result = read(std::move(**decided));
+        if (result)
+          return std::move(*result);
+        nextGeneration();
       }
     }
   }
 
 private:
-  bool isIn(const std::vector<RecoveryMember> &members) const {
-    return std::any_of(members.begin(), members.end(),
-                       [&](const RecoveryMember &m) {
-                         return m.device == options.self.device;
-                       });
+  /// What the members mean to this process; nothing if it joins a later one.
+  std::optional<Result<Agreement>> read(std::vector<RecoveryMember> members) {
+    const RecoveryMember &self = options.self;
+    const auto own =
+        std::find_if(members.begin(), members.end(), [&](const auto &member) {
+          return member.device == self.device && member.process == self.process;
+        });
+    std::optional<Result<Agreement>> result;
+    if (own == members.end())
+      result = excluded(generation, members);
+    else if (formatMember(*own) != formatMember(self))
+      result = Status(ErrorKind::Excluded,
+                      text("the others went on with what this process held "
+                           "earlier: recovery ",
+                           generation, " has it at step ", own->version));
+    else
+      result = conclude(std::move(members));
+    const bool isExcluded =
+        !*result && result->status().kind() == ErrorKind::Excluded;
+    return isExcluded && self.holdsNothing() ? std::nullopt : result;
   }
 
-  Status excluded(const std::vector<RecoveryMember> &members) const {
+  static Status excluded(uint32_t from,
+                         const std::vector<RecoveryMember> &members) {
     return Status(ErrorKind::Excluded,
                   text("the others went on without this process: recovery ",
-                       generation, " is of devices ",
-                       describeDevices(members)));
+                       from, " is of devices ", describeDevices(members)));
   }
 
   Status late() const {
@@ -109,43 +124,31 @@ private:
     isAnnounced = false;
   }
 
-  Result<std::optional<std::vector<RecoveryMember>>> look() {
-    return read(options.rendezvous->get(keyOf(generation, "members"),
-                                        Deadline(kAtOnce)));
-  }
-
-  Result<std::optional<std::vector<RecoveryMember>>>
-  read(const Result<std::string> &value) const {
+  Result<std::optional<std::vector<RecoveryMember>>> look(uint32_t at) {
     using Found = std::optional<std::vector<RecoveryMember>>;
+    const Result<std::string> value =
+        options.rendezvous->get(keyOf(at, "members"), Deadline(kAtOnce));
     if (!value && value.status().kind() == ErrorKind::Peer)
       return Found();
     if (!value)
       return value.status();
     Found members = parseMembers(*value);
     if (!members)
-      return Status(ErrorKind::Malformed,
-                    text(keyOf(generation, "members"),
-                         ": not the members of a recovery"));
+      return Status(
+          ErrorKind::Malformed,
+          text(keyOf(at, "members"), ": not the members of a recovery"));
     return members;
   }
 
-  /// A process that slept may find that there is a later one already, or that
-  /// the others took it as it was when it left an earlier attempt.
+  /// A process that slept may find that there is a later one already.
   Result<Agreement> conclude(std::vector<RecoveryMember> members) {
-    for (const RecoveryMember &member : members)
-      if (member.device == options.self.device &&
-          formatMember(member) != formatMember(options.self))
-        return Status(ErrorKind::Excluded,
-                      text("the others went on with what this process held "
-                           "earlier: recovery ",
-                           generation, " has it at step ", member.version));
-    ++generation;
-    Result<std::optional<std::vector<RecoveryMember>>> later = look();
+    Result<std::optional<std::vector<RecoveryMember>>> later =
+        look(generation + 1);
     if (!later)
       return later.status();
     if (*later)
-      return excluded(**later);
-    return Agreement{generation - 1, std::move(members)};
+      return excluded(generation + 1, **later);
+    return Agreement{generation, std::move(members)};
   }
 
   Status announce() {

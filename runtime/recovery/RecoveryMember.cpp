@@ -1,7 +1,11 @@
 #include "recovery/RecoveryMember.h"
 
 #include <charconv>
+#include <mutex>
+#include <random>
 #include <sstream>
+#include <unistd.h>
+#include <utility>
 
 using namespace etc::runtime;
 
@@ -18,6 +22,17 @@ Standing etc::runtime::standingAfter(uint32_t rounds) {
   return standing;
 }
 
+uint64_t etc::runtime::processNumber() {
+  static std::mutex mutex;
+  static std::pair<pid_t, uint64_t> known{0, 0};
+  std::lock_guard lock(mutex);
+  if (known.first != ::getpid()) {
+    std::random_device random;
+    known = {::getpid(), uint64_t{random()} << 32 | random()};
+  }
+  return known.second;
+}
+
 static uint32_t flagsOf(const Standing &standing) {
   return standing.isFilled | standing.isPrepared << 1 |
          standing.isDecided << 2 | standing.isCommitted << 3;
@@ -25,7 +40,8 @@ static uint32_t flagsOf(const Standing &standing) {
 
 std::string etc::runtime::formatMember(const RecoveryMember &member) {
   std::ostringstream out;
-  out << member.device << ' ' << member.version << ' ' << member.claims.size();
+  out << member.device << ' ' << member.process << ' ' << member.version << ' '
+      << member.claims.size();
   for (const Claim &claim : member.claims)
     out << ' ' << claim.plan << ' ' << flagsOf(claim.standing) << ' '
         << claim.standing.landed << ' ' << claim.standing.acknowledged << ' '
@@ -79,8 +95,8 @@ std::optional<RecoveryMember> etc::runtime::parseMember(std::string_view line) {
   NumberReader in(line);
   RecoveryMember member;
   uint32_t count = 0;
-  if (!in.read(member.device) || !in.read(member.version) || !in.read(count) ||
-      count > kMostClaims)
+  if (!in.read(member.device) || !in.read(member.process) ||
+      !in.read(member.version) || !in.read(count) || count > kMostClaims)
     return std::nullopt;
   member.claims.resize(count);
   for (Claim &claim : member.claims)

@@ -23,6 +23,9 @@ struct Claim {
 /// may be the end of one plan and the beginning of the next: each is a claim.
 struct RecoveryMember {
   uint32_t device = 0;
+  /// A number of the process that no other one has: a device may get a new
+  /// process.
+  uint64_t process = 0;
   int64_t version = 0; // the trainer's step that the state is of
   std::vector<Claim> claims;
 
@@ -33,6 +36,9 @@ struct RecoveryMember {
 /// its current one after `rounds` rounds.
 Standing standingBefore();
 Standing standingAfter(uint32_t rounds);
+
+/// The number of this process, the same at every call; a fork has its own.
+uint64_t processNumber();
 
 /// One line, and back; nothing where it is none.
 std::string formatMember(const RecoveryMember &member);

@@ -20,7 +20,7 @@ constexpr Milliseconds kPatience{60'000};
 constexpr Milliseconds kShort{50};
 
 RecoveryMember member(uint32_t device, int64_t version) {
-  return {device, version, {{7, standingBefore()}}};
+  return {device, device + 100, version, {{7, standingBefore()}}};
 }
 
 class AgreementTest : public testing::Test {
@@ -88,7 +88,7 @@ TEST_F(AgreementTest, WhoHoldsNothingJoinsTheNextOne) {
   AgreementOptions again = options(member(1, 3), kPatience);
   again.generation = 1;
   again.expected = {0, 1};
-  AgreementOptions joiner = options({0, 0, {}}, kPatience);
+  AgreementOptions joiner = options({0, 100, 0, {}}, kPatience);
   joiner.expected = {0, 1};
   auto results = agreeAll({again, joiner});
   for (const auto &result : results) {
@@ -96,6 +96,22 @@ TEST_F(AgreementTest, WhoHoldsNothingJoinsTheNextOne) {
     EXPECT_EQ(result->generation, 2u);
     EXPECT_EQ(devices(result), (std::vector<uint32_t>{0, 1}));
   }
+}
+
+TEST_F(AgreementTest, ANewProcessOfADeviceIsNotTheOldOne) {
+  AgreementOptions two = options(member(1, 3), kShort);
+  ASSERT_TRUE(store.put(keyOf(1, "held/0"), formatMember(member(0, 3))).ok());
+  auto made = agree(two);
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  EXPECT_EQ(devices(made), (std::vector<uint32_t>{0, 1}));
+  RecoveryMember other = member(0, 3);
+  other.process = 200;
+  EXPECT_EQ(agree(options(other, kShort)).status().kind(), ErrorKind::Excluded);
+  // With nothing it goes on to the next recovery, of which there is none yet.
+  AgreementOptions joiner = options({0, 200, 0, {}}, kShort);
+  joiner.deadline = Deadline(Milliseconds(200));
+  EXPECT_EQ(agree(joiner).status().kind(), ErrorKind::Peer);
+  EXPECT_TRUE(store.get(keyOf(2, "held/0"), Deadline(Milliseconds(0))).ok());
 }
 
 TEST_F(AgreementTest, WhoWakesAfterALaterOneIsExcluded) {
@@ -131,7 +147,7 @@ TEST_F(AgreementTest, WhatIsLostIsNamedInTime) {
 }
 
 TEST_F(AgreementTest, NobodyWhoHoldsStateDecides) {
-  AgreementOptions alone = options({1, 0, {}}, kShort);
+  AgreementOptions alone = options({1, 101, 0, {}}, kShort);
   alone.deadline = Deadline(Milliseconds(200));
   EXPECT_EQ(agree(alone).status().message(),
             "no recovery within 0.2 s: no process that holds state has "
@@ -139,13 +155,13 @@ TEST_F(AgreementTest, NobodyWhoHoldsStateDecides) {
 }
 
 TEST_F(AgreementTest, DamageIsLeftOutOrRefused) {
-  ASSERT_TRUE(store.put(keyOf(1, "held/0"), "0 3 1 7 99999").ok());
+  ASSERT_TRUE(store.put(keyOf(1, "held/0"), "0 100 3 1 7 99999").ok());
   ASSERT_TRUE(store.put(keyOf(1, "held/2"), formatMember(member(1, 3))).ok());
   auto made = agree(options(member(1, 3), kShort));
   ASSERT_TRUE(made.ok()) << made.status().message();
   EXPECT_EQ(devices(made), (std::vector<uint32_t>{1}));
 
-  ASSERT_TRUE(store.put(keyOf(1, "members"), "0 3 1 7").ok());
+  ASSERT_TRUE(store.put(keyOf(1, "members"), "0 100 3 1 7").ok());
   const Status status = agree(options(member(1, 3), kShort)).status();
   EXPECT_EQ(status.kind(), ErrorKind::Malformed);
   EXPECT_EQ(status.message(), "recovery/1/members: not the members of a "
@@ -166,15 +182,16 @@ TEST(RecoveryMemberTest, IsReadAsWritten) {
 
 TEST(RecoveryMemberTest, DamageIsRefused) {
   for (const char *line :
-       {"", "x", "1", "1 2", "1 2 9", "1 2 1", "1 2 1 7 1", "1 2 1 7 16 0 0 0",
-        "1 2 1 7 1 0 1 0", "1 2 1 7 1 1 0 1", "1 2 1 7 1 0 0 0 0", "1 2 0 x",
-        "-1 2 0", "1 2 1 7 1 -1 -1 -1", "1 2 4294967295"})
+       {"", "x", "1", "1 9", "1 9 2", "1 9 2 9", "1 9 2 1", "1 9 2 1 7 1",
+        "1 9 2 1 7 16 0 0 0", "1 9 2 1 7 1 0 1 0", "1 9 2 1 7 1 1 0 1",
+        "1 9 2 1 7 1 0 0 0 0", "1 9 2 0 x", "-1 9 2 0", " 1 9 2 0", "1  9 2 0",
+        "1 9 2 1 7 1 -1 -1 -1", "1 9 2 4294967295"})
     EXPECT_FALSE(parseMember(line).has_value()) << '"' << line << '"';
 }
 
 TEST(RecoveryMemberTest, EveryCutAndEveryByteIsRefusedOrRead) {
   const std::string whole =
-      formatMembers({member(1, 20), {4, 0, {}}, member(30, 19)});
+      formatMembers({member(1, 20), {4, 104, 0, {}}, member(30, 19)});
   ASSERT_EQ(parseMembers(whole)->size(), 3u);
   for (size_t cut = 0; cut != whole.size(); ++cut) {
     auto read = parseMembers(whole.substr(0, cut));

@@ -25,7 +25,7 @@ Standing after(uint32_t rounds) {
 }
 
 RecoveryMember member(uint32_t device, int64_t version, Standing standing) {
-  return {device, version, {{kPlan, standing}}};
+  return {device, device + 100, version, {{kPlan, standing}}};
 }
 
 class SurveyTest : public testing::Test {
@@ -156,16 +156,18 @@ TEST_F(SurveyTest, TwinsAreCopied) {
 }
 
 TEST_F(SurveyTest, ACommonPlanIsOneThatAllHoldersName) {
-  RecoveryMember both{0, 5, {{6, standingAfter(2)}, {kPlan, standingBefore()}}};
-  auto plan = findCommonPlan({both, member(1, 5, after(1)), {2, 0, {}}});
+  RecoveryMember both{
+      0, 100, 5, {{6, standingAfter(2)}, {kPlan, standingBefore()}}};
+  auto plan = findCommonPlan({both, member(1, 5, after(1)), {2, 102, 0, {}}});
   ASSERT_TRUE(plan.ok());
   EXPECT_EQ(*plan, kPlan);
-  EXPECT_EQ(findCommonPlan({member(0, 5, after(1)), {1, 5, {{6, after(1)}}}})
-                .status()
-                .message(),
-            "the members are not at one plan: some of them hold state of an "
-            "earlier or a later change");
-  EXPECT_EQ(findCommonPlan({{1, 0, {}}}).status().message(),
+  EXPECT_EQ(
+      findCommonPlan({member(0, 5, after(1)), {1, 101, 5, {{6, after(1)}}}})
+          .status()
+          .message(),
+      "the members are not at one plan: some of them hold state of an "
+      "earlier or a later change");
+  EXPECT_EQ(findCommonPlan({{1, 101, 0, {}}}).status().message(),
             "no member holds state");
 }
 
