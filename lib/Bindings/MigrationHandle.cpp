@@ -26,10 +26,11 @@ namespace {
 class MigrationHandle {
 public:
   MigrationHandle(const PlanHandle &plan, uint32_t participant, bool isSafe,
-                  std::optional<int> gpu, double timeout, double silence,
-                  const std::string &host, const std::string &tag,
-                  uint32_t generation, nb::object set, nb::object get,
-                  nb::object allocate, nb::object release, nb::object progress)
+                  std::optional<int> gpu, double timeout, double meeting,
+                  double silence, const std::string &host,
+                  const std::string &tag, uint32_t generation, nb::object set,
+                  nb::object get, nb::object allocate, nb::object release,
+                  nb::object progress)
       : setValue(std::move(set)), getValue(std::move(get)),
         allocate(std::move(allocate)), release(std::move(release)),
         progress(std::move(progress)) {
@@ -40,6 +41,7 @@ public:
     options.gpu = gpu.value_or(0);
     options.mode = isSafe ? ETC_SAFE : ETC_EAGER;
     options.timeout_seconds = timeout;
+    options.meeting_seconds = meeting;
     options.silence_seconds = silence;
     options.generation = generation;
     options.host = host.c_str();
@@ -98,6 +100,7 @@ public:
     check(error);
   }
 
+  const etc_migration *get() const { return live(); }
   int outcome() const { return etc_migration_outcome(live()); }
 
   /// (address, whether it stayed) of a current tensor.
@@ -325,17 +328,21 @@ PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void *>(traverse)},
 
 } // namespace
 
+const etc_migration *etc::python::migrationOf(nb::handle migration) {
+  return nb::cast<const MigrationHandle &>(migration).get();
+}
+
 void etc::python::defineMigration(nb::module_ &m) {
   nb::class_<MigrationHandle>(m, "Migration", nb::type_slots(slots))
       .def(nb::init<const PlanHandle &, uint32_t, bool, std::optional<int>,
-                    double, double, const std::string &, const std::string &,
-                    uint32_t, nb::object, nb::object, nb::object, nb::object,
-                    nb::object>(),
+                    double, double, double, const std::string &,
+                    const std::string &, uint32_t, nb::object, nb::object,
+                    nb::object, nb::object, nb::object>(),
            nb::arg("plan"), nb::arg("participant"), nb::arg("safe"),
-           nb::arg("gpu").none(), nb::arg("timeout"), nb::arg("silence"),
-           nb::arg("host"), nb::arg("tag"), nb::arg("generation"),
-           nb::arg("set"), nb::arg("get"), nb::arg("allocate"),
-           nb::arg("release"), nb::arg("progress").none())
+           nb::arg("gpu").none(), nb::arg("timeout"), nb::arg("meeting"),
+           nb::arg("silence"), nb::arg("host"), nb::arg("tag"),
+           nb::arg("generation"), nb::arg("set"), nb::arg("get"),
+           nb::arg("allocate"), nb::arg("release"), nb::arg("progress").none())
       .def("add", &MigrationHandle::add)
       .def("prepare", &MigrationHandle::prepare)
       .def("refuse", &MigrationHandle::refuse)

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MigrationHandle.h"
+#include "RecoveryHandle.h"
 #include "Support.h"
 
 #include <nanobind/stl/vector.h>
@@ -251,4 +252,5 @@ NB_MODULE(_run, m) {
       .def("tensors", &planTensors);
 
   defineMigration(m);
+  defineRecovery(m);
 }

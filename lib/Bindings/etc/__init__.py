@@ -23,11 +23,13 @@ from etc.errors import (
     UsageError,
     VerificationError,
 )
+from etc.job import Job
 from etc.migration import Migration
 from etc.planner import chain, plan
 from etc.plans import Plan, Summary, TensorSpec
 from etc.prepare import migrate, prepare
 from etc.questions import explain, frontier, price, two_stage, which_nodes
+from etc.recover import Recovered, recover
 from etc.report import Report
 
 __version__ = _version()
@@ -35,11 +37,13 @@ __version__ = _version()
 __all__ = [
     "Description",
     "Excluded",
+    "Job",
     "Migration",
     "MigrationError",
     "PeerError",
     "Plan",
     "PlanError",
+    "Recovered",
     "Report",
     "Summary",
     "TensorSpec",
@@ -54,6 +58,7 @@ __all__ = [
     "plan",
     "prepare",
     "price",
+    "recover",
     "two_stage",
     "which_nodes",
 ]

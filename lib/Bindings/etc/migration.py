@@ -48,6 +48,7 @@ class Migration:
         timeout: float,
         silence: float | None,
         device: torch.device,
+        change: tuple[int, float] | None = None,
         safe: bool,
         free: str,
         allocate: Callable[[str, str, TensorSpec], torch.Tensor] | None,
@@ -64,9 +65,13 @@ class Migration:
         self._free_storage = free == "storage"
         self._allocate_tensor = allocate
         self._observers = Observers(progress, on_release)
-        # Counted first, so that all participants agree on the next attempt's tag even
-        # if this one's tensors are rejected.
-        tag, generation = attempt(store, tag, len(plan.participants))
+        if change is None:
+            # Counted first, so that all participants agree on the next attempt's tag
+            # even if this one's tensors are rejected.
+            tag, generation = attempt(store, tag, len(plan.participants))
+            meeting = timeout
+        else:  # its number is agreed upon, and all are about to come
+            generation, meeting = change
         self._old: dict[Key, torch.Tensor] = {}
         self._specs = plan._specs(CURR, self.device)
         self._new: dict[Key, torch.Tensor] = {}
@@ -81,6 +86,7 @@ class Migration:
             safe=safe,
             gpu=device.index if device.type == "cuda" else None,
             timeout=timeout,
+            meeting=meeting,
             host=host or os.environ.get("ETC_HOST", ""),
             tag=tag,
             generation=generation,

@@ -78,6 +78,11 @@ class StoreAdapter:
     def set(self, key: str, value: bytes) -> None:
         self.store.set(key, value)
 
+    def set_first(self, key: str, value: bytes) -> bytes:
+        """Sets a key that has no value yet; returns the value that it has then."""
+        first = self.store.compare_set(key, "", value.decode())
+        return first.encode() if isinstance(first, str) else bytes(first)
+
     def get(self, key: str, timeout: float) -> bytes | None:
         """The value, or None if no process sets it in time."""
         if timeout < 0.01 and self.can_check:

@@ -1,0 +1,201 @@
+"""What a process holds of its job's state, at any time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Union
+
+from etc.errors import UsageError
+from etc.migration import Migration, Tensors
+from etc.plans import CURR, PREV, Plan
+from etc.prepare import prepare
+from etc.rendezvous import Store
+
+if TYPE_CHECKING:
+    from etc.migration import State
+
+
+@dataclass
+class Whole:
+    """All of one side of a plan."""
+
+    plan: Plan
+    side: int
+    state: State
+
+
+Held = Union[Whole, Migration]
+
+
+def _whole(plan: Plan, side: int, state: State) -> Whole | None:
+    """None for a device without a role: it may be left out of all later plans."""
+    return Whole(plan, side, state) if any(state.values()) else None
+
+
+class Job:
+    """One process's part of a job that survives failures: `etc.recover` uses it.
+
+        job = etc.Job(store, device, plan=plan, state=state)
+        with job.step():
+            optimizer.step()
+        migration = job.prepare(next_plan)
+        migration.run()          # job.state is the new state
+        etc.recover(job, ...)    # after an exception of any of these
+
+    A process that joins a running job has no plan and no state. It counts steps all
+    the same (`with job.step(): pass`), or passes `version`, because what it receives in
+    a migration is of the step that it is at; a recovery tells it.
+
+    Args:
+        store: a torch.distributed store with `compare_set`. It has to outlive
+            processes that fail.
+        device: this process's device.
+        plan, state: the plan that led to the state that this process holds, and that
+            state: {type: {name: tensor}}, as `plan.curr_tensors(device)` lists it;
+            with side="prev", as `plan.prev_tensors(device)`. Tensors are on the CPU.
+            Before any migration that is a plan of a configuration to itself.
+        version: the trainer's step that the state is of.
+        tag: the same in all processes of the job, and in no other job of the store.
+        host: the name or address at which others reach this host.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        device: int,
+        *,
+        plan: Plan | None = None,
+        state: State | None = None,
+        side: str = "curr",
+        version: int = 0,
+        tag: str = "etc",
+        host: str | None = None,
+    ) -> None:
+        if (plan is None) != (state is None):
+            raise ValueError("plan and state go together")
+        if side not in ("prev", "curr"):
+            raise ValueError(f'side: expected "prev" or "curr", got {side!r}')
+        if not callable(getattr(store, "compare_set", None)):
+            raise TypeError(
+                "store: expected a store with compare_set, such as "
+                "torch.distributed's FileStore, TCPStore and HashStore"
+            )
+        self.store = store
+        self.device = device
+        self.tag = tag
+        self.host = host
+        self.generation = 0
+        """The number of the last recovery that this process was part of."""
+        self._version: int | None = version
+        self._base: Held | None = None
+        self._migration: Migration | None = None
+        self._incoming: int | None = None  # the migration's step, where it has its own
+        if plan is not None and state is not None:
+            self._base = _whole(plan, CURR if side == "curr" else PREV, state)
+
+    @property
+    def version(self) -> int | None:
+        """The step that the state is of; None if `step` has begun and not ended, so
+        that tensors may be of different steps."""
+        self._settle()
+        if self._incoming is not None and self._has_begun():
+            return self._incoming
+        return self._version
+
+    @contextmanager
+    def step(self) -> Iterator[None]:
+        """Around everything that changes the state: the version is one higher after
+        it. If it raises, the state is of no step, and a recovery does not use it.
+
+        Raises UsageError if the step before did not end, or if a migration has begun
+        and is not complete: `finish` of one that defers state comes first."""
+        self._settled()
+        if self._version is None:
+            raise UsageError("the step before did not end; call etc.recover first")
+        version, self._version = self._version, None
+        yield
+        self._version = version + 1
+
+    @property
+    def plan(self) -> Plan | None:
+        """The plan that led to `state`; None while this process holds nothing, or
+        what a failed migration left."""
+        self._settle()
+        return self._base.plan if isinstance(self._base, Whole) else None
+
+    @property
+    def state(self) -> Tensors:
+        """{type: {name: tensor}}: what this process holds."""
+        held = self._held()
+        return {k: dict(v) for k, v in held[0].state.items()} if held else {}
+
+    def prepare(self, plan: Plan, **options: Any) -> Migration:
+        """`etc.prepare` from the state that this process holds. When the migration
+        has run, `state` is its result; after an error, what it left."""
+        base = self._settled()
+        self._migration = self._incoming = None
+        rank = plan.rank_of(self.device)
+        self._migration = prepare(
+            plan,
+            base.state if base is not None else {},
+            store=self.store,
+            rank=rank,
+            world_size=len(plan.participants),
+            tag=f"{self.tag}/{self.generation}",
+            host=self.host,
+            **options,
+        )
+        return self._migration
+
+    def holdings(self) -> list[Held]:
+        """What says what this process holds: the end of the last change, and the
+        beginning of the next one; both as long as no round has begun."""
+        return [] if self.version is None else self._held()
+
+    def _held(self) -> list[Held]:
+        self._settle()
+        migration = self._migration
+        if migration is not None and self._has_begun():
+            return [] if migration.outcome == "unreadable" else [migration]
+        if self._base is None:
+            return []
+        # A recovery from another step took nothing from here.
+        if migration is None or self._incoming not in (None, self._version):
+            return [self._base]
+        return [self._base, migration]
+
+    def _has_begun(self) -> bool:
+        return self._migration is not None and self._migration.outcome != "not begun"
+
+    def _settled(self) -> Whole | None:
+        self._settle()
+        if self._has_begun():
+            raise UsageError(
+                "the last migration is not complete: finish it, or, if it has failed, "
+                "call etc.recover"
+            )
+        if isinstance(self._base, Migration):
+            raise UsageError("the last recovery has failed; call etc.recover again")
+        return self._base
+
+    def _settle(self) -> None:
+        """A migration that is complete is the base of what follows."""
+        migration = self._migration
+        if migration is not None and migration.outcome == "new":
+            self._base = _whole(migration.plan, CURR, migration.state)
+            self._migration = None
+            if self._incoming is not None:
+                self._version, self._incoming = self._incoming, None
+
+    def _begin(self, base: Held | None, migration: Migration, version: int) -> None:
+        """A recovery of step `version` is prepared; `base` is what this process held,
+        which counts until the first round."""
+        self._version = self.version
+        self._base, self._migration, self._incoming = base, migration, version
+
+    def _forget(self, version: int) -> None:
+        """The others went on from a state that this process has no part in."""
+        self._base = self._migration = self._incoming = None
+        self._version = version

@@ -1,0 +1,244 @@
+"""Recovery inside a job: survivors of a failure go on in the same processes."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from etc import _run
+from etc.errors import PlanError, UnsatisfiableError
+from etc.interrupts import delayed_interrupts
+from etc.job import Held, Job
+from etc.migration import Migration, Tensors
+from etc.planner import Layout, plan
+from etc.plans import PREV, Plan
+from etc.rendezvous import StoreAdapter
+
+if TYPE_CHECKING:
+    import torch
+
+
+@dataclass(frozen=True)
+class Recovered:
+    """What a recovery went on with."""
+
+    plan: Plan
+    state: Tensors
+    """{type: {name: tensor}}: this device's new state; {} if it takes no role."""
+    version: int
+    """The trainer's step that the state is of."""
+    devices: list[int]
+    """Whose processes took part; others are excluded."""
+    dropped_devices: int
+    """Of these, how many held state of another step, which was not used."""
+    restored_bytes: int
+    """Of all devices, read from the checkpoint."""
+    generation: int
+
+
+def recover(
+    job: Job,
+    curr: Layout | Sequence[Layout],
+    *,
+    devices: Iterable[int],
+    request: Mapping[str, Any],
+    patience: float = 10.0,
+    timeout: float = 300.0,
+    silence: float | None = 5.0,
+    mode: str = "eager",
+    restore_from: str | os.PathLike[str] | None = None,
+    restore_version: int = 0,
+) -> Recovered:
+    """Goes on after a failure, with the processes that are left, or with new ones.
+
+    Collective over the processes that are left, which agree on who they are and on the
+    newest step of which every element has a holder. What each holds moves to the first
+    of the configurations that fits. If this fails too, because another process fails,
+    call it again: what a process holds is never lost by that.
+
+    A process that was stopped and comes back after the others agreed raises Excluded.
+    It can join the next recovery with a new Job, which holds nothing.
+
+    Args:
+        job: what this process holds.
+        curr: the configuration to go on with, or several: the first that fits.
+        devices: whose processes may come. Those that are not there after `patience`
+            seconds are given up, if the others hold enough to go on.
+        request: the other fields of the request (`model`, `cluster`, ...), the same on
+            all processes. Devices without a process count as failed.
+        timeout: until when there has to be an agreement, and the longest wait for a
+            peer in a round, in seconds.
+        silence, mode: as of `prepare`.
+        restore_from: a directory of safetensors that all processes can read, with the
+            state of step `restore_version`. Only boxes that no process holds are read.
+
+    Raises:
+        PeerError: another process failed, or there is no agreement in time, because
+            too few came or state is lost; the message says which.
+        Excluded: the others went on without this process.
+        UnsatisfiableError: none of the configurations fits.
+    """
+    adapter = StoreAdapter(job.store)
+    held = job.holdings()
+    handle = _run.Recovery(
+        device=job.device,
+        devices=sorted({*devices, job.device}),
+        version=job.version or 0,
+        generation=job.generation,
+        patience=patience,
+        timeout=timeout,
+        tag=job.tag,
+        restore_from=None if restore_from is None else os.fspath(restore_from),
+        restore_version=restore_version,
+        set=adapter.set,
+        get=adapter.get,
+        set_first=adapter.set_first,
+    )
+    for each in held:
+        _hold(handle, each)
+    handle.agree()
+    job.generation = handle.generation()
+    next_plan, figures = _agree_on_plan(handle, request, curr, patience)
+    base = held[handle.base()] if handle.base() >= 0 else None
+    version = figures["version"]
+    if job.device not in next_plan.participants:
+        job._forget(version)
+        return _result(handle, job, next_plan, {}, figures)
+    with delayed_interrupts():
+        state = _previous(handle, base, next_plan, job.device)
+        migration = Migration(
+            next_plan,
+            state,
+            rank=next_plan.rank_of(job.device),
+            store=job.store,
+            tag=f"{job.tag}/recovery/{job.generation}",
+            host=job.host,
+            timeout=timeout,
+            silence=silence,
+            device=_cpu(),
+            safe=mode == "safe",
+            free="storage",
+            allocate=None,
+            on_release=None,
+            progress=None,
+            change=(job.generation, patience),
+        )
+        migration._prepare()
+        # From here on others may have begun.
+        job._begin(base, migration, version)
+        state = migration.run()
+    return _result(handle, job, next_plan, state, figures)
+
+
+def _cpu() -> torch.device:
+    import torch
+
+    return torch.device("cpu")
+
+
+def _hold(handle: _run.Recovery, held: Held) -> None:
+    if isinstance(held, Migration):
+        handle.hold_migration(held._handle)
+        return
+    handle.hold_plan(held.plan._handle, held.side)
+    for kind, tensors in held.state.items():
+        for name, tensor in tensors.items():
+            handle.add(kind, name, tensor.data_ptr())
+
+
+def _agree_on_plan(
+    handle: _run.Recovery,
+    request: Mapping[str, Any],
+    curr: Layout | Sequence[Layout],
+    patience: float,
+) -> tuple[Plan, dict[str, int]]:
+    """Every process plans for itself, except those that do not know what the others
+    hold: these get the plan from all that do, who leave the same."""
+    if handle.base() < 0:
+        parts = handle.get("plan", 2 * patience).split(b"\n", 1)
+        return Plan.from_bytes(parts[1]), json.loads(parts[0])
+    figures = handle.state()
+    next_plan = _plan(handle, request, curr)
+    handle.put("plan", json.dumps(figures).encode() + b"\n" + next_plan.to_bytes())
+    return next_plan, figures
+
+
+def _plan(
+    handle: _run.Recovery,
+    request: Mapping[str, Any],
+    curr: Layout | Sequence[Layout],
+) -> Plan:
+    """The first configuration that fits the devices that are left."""
+    layouts = [curr] if isinstance(curr, (str, Mapping, Plan)) else list(curr)
+    if not layouts:
+        raise ValueError("curr: expected one configuration or more, got none")
+    prev = {"inventory": json.loads(handle.inventory())}
+    members = set(handle.devices())
+    failed = [d for d in range(_device_count(request)) if d not in members]
+    reasons = []
+    for layout in layouts:
+        try:
+            return plan(request, prev=prev, curr=layout, failed=failed or None)
+        except UnsatisfiableError as error:
+            reasons.append(f"{layout}: {error}")
+    raise UnsatisfiableError("; ".join(reasons))
+
+
+def _device_count(request: Mapping[str, Any]) -> int:
+    from etc.planner import _read_cluster
+
+    if "cluster" not in request:
+        raise PlanError("request: has no cluster")
+    cluster = _read_cluster(request["cluster"])
+    nodes = cluster["nodes"]
+    return sum(nodes) if isinstance(nodes, list) else nodes * cluster["devices_per_node"]
+
+
+def _previous(
+    handle: _run.Recovery, base: Held | None, next_plan: Plan, device: int
+) -> dict[str, dict[str, torch.Tensor]]:
+    """What the next plan takes from this device: tensors as they are where it takes
+    all of one, and copies of what is left of the others."""
+    import torch
+
+    from etc.tensors import DTYPES
+
+    known = {tensor.data_ptr(): tensor for tensor in _tensors(base)}
+    state: dict[str, dict[str, torch.Tensor]] = {}
+    for (kind, name), spec in next_plan._specs(PREV, device).items():
+        own = known.get(handle.find(next_plan._handle, kind, name))
+        if own is None or own.numel() == 0:
+            own = torch.empty(spec.shape, dtype=DTYPES[spec.dtype])
+            handle.fill(next_plan._handle, kind, name, own.data_ptr())
+        state.setdefault(kind, {})[name] = own.view(spec.shape)
+    return state
+
+
+def _tensors(base: Held | None) -> list[torch.Tensor]:
+    if base is None:
+        return []
+    states = [base.state]
+    if isinstance(base, Migration):
+        states.append(base.received)
+    return [t for state in states for group in state.values() for t in group.values()]
+
+
+def _result(
+    handle: _run.Recovery,
+    job: Job,
+    next_plan: Plan,
+    state: Tensors,
+    figures: dict[str, int],
+) -> Recovered:
+    return Recovered(
+        plan=next_plan,
+        state=state,
+        version=figures["version"],
+        devices=handle.devices(),
+        dropped_devices=figures["dropped_devices"],
+        restored_bytes=figures["restored_bytes"],
+        generation=job.generation,
+    )

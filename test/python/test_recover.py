@@ -1,0 +1,181 @@
+"""Recovery inside a job: after a failure the survivors go on, in their processes."""
+
+import os
+import signal
+import tempfile
+import time
+import unittest
+
+import etc
+import ranks
+import training
+
+try:
+    import torch  # noqa: F401
+except ImportError:
+    raise unittest.SkipTest("PyTorch is not installed") from None
+
+OPTIONS = {"request": training.REQUEST, "patience": 8, "timeout": 60}
+
+
+def plan_of(prev, curr=None):
+    return etc.plan(training.REQUEST, prev=prev, curr=curr or prev)
+
+
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Recover(unittest.TestCase):
+    def run_job(self, count, body, *args):
+        return ranks.run(count, body, *args)
+
+    def test_death_in_a_step(self):
+        """Replicas are a step apart: the newest complete step counts."""
+        plan = plan_of("PP2DP2")
+
+        def body(rank, store):
+            job = training.start(rank, store, plan, step=5)
+            if rank == 3:
+                die()
+            if rank in (0, 2):  # 0 and 2 hold all: both stages
+                training.train(job)
+            done = etc.recover(job, ["PP2DP2", "TP2"], devices=range(4), **OPTIONS)
+            return (
+                training.wrong(job),
+                job.version,
+                done.devices,
+                done.dropped_devices,
+                done.plan.curr,
+            )
+
+        stages = [plan.prev_role(d)["pp"] for d in range(4)]
+        self.assertEqual({stages[0], stages[2]}, {0, 1})
+        results = self.run_job(4, body)
+        self.assertIsInstance(results[3], RuntimeError)
+        for result in results[:3]:
+            self.assertEqual(result, ([], 6, [0, 1, 2], 1, "PP1TP2"))
+
+    def test_a_step_that_did_not_end(self):
+        """State in the middle of a step is not used, and the older step is."""
+        plan = plan_of("DP2")
+
+        def body(rank, store):
+            job = training.start(rank, store, plan, step=5)
+            if rank == 1:
+                with self.assertRaises(ZeroDivisionError), job.step():
+                    raise ZeroDivisionError
+            done = etc.recover(job, "PP2", devices=range(2), **OPTIONS)
+            return training.wrong(job), done.version, done.devices
+
+        self.assertEqual(ranks.must(self.run_job(2, body)), [([], 5, [0, 1])] * 2)
+
+    def test_death_in_run(self):
+        """What is left of a migration is mixed, and nothing is lost by that."""
+        base, plan = plan_of("PP2TP2DP2"), plan_of("PP2TP2DP2", "PP4DP2")
+
+        def body(rank, store, mode, round):
+            job = training.start(rank, store, base)
+            training.train(job)
+
+            def progress(at, rounds, _):
+                if rank == 5 and at == min(round, rounds - 1):
+                    die()
+
+            migration = job.prepare(
+                plan, mode=mode, timeout=60, progress=progress
+            )
+            begin = time.monotonic()
+            try:
+                migration.run()
+            except etc.PeerError as error:
+                cause = str(error)
+            waited = time.monotonic() - begin
+            outcome = migration.outcome
+            done = etc.recover(job, ["PP2TP2", "TP2"], devices=range(8), **OPTIONS)
+            return training.wrong(job), job.version, done.devices, cause, outcome, waited
+
+        others = [d for d in range(8) if d != 5]
+        for mode, round in (("eager", 0), ("eager", 1), ("eager", 99), ("safe", 1)):
+            with self.subTest(f"{mode}, round {round}"):
+                results = self.run_job(8, body, mode, round)
+                self.assertIsInstance(results[5], RuntimeError)
+                for rank in others:
+                    self.assertEqual(results[rank][:3], ([], 1, others))
+                    self.assertLess(results[rank][5], 10)
+                self.assertEqual(len({results[rank][3] for rank in others}), 1)
+
+    def test_lost_state(self):
+        """It is named, and read from a checkpoint of a step that is complete so."""
+        plan = plan_of("PP2TP2")
+
+        def body(rank, store, directory):
+            job = training.start(rank, store, plan, step=4)
+            if rank == 2:
+                die()
+            quick = {**OPTIONS, "patience": 1, "timeout": 3}
+            with self.assertRaisesRegex(etc.PeerError, r"nobody holds .* of step 4"):
+                etc.recover(job, "PP2", devices=range(4), **quick)
+            self.assertEqual(training.wrong(job), [])
+            restore = {"restore_from": directory, "restore_version": 4}
+            done = etc.recover(job, "PP2", devices=range(4), **OPTIONS, **restore)
+            return training.wrong(job), job.version, done.devices, done.restored_bytes
+
+        with tempfile.TemporaryDirectory() as directory:
+            training.save(4, directory)
+            results = self.run_job(4, body, directory)
+        lost = sum(
+            spec.bytes
+            for group in plan.curr_tensors(2).values()
+            for spec in group.values()
+        )
+        for rank in (0, 1, 3):
+            self.assertEqual(results[rank][:3], ([], 4, [0, 1, 3]))
+            self.assertGreater(results[rank][3], 0)
+            self.assertLessEqual(results[rank][3], lost)
+
+    def test_joiners(self):
+        """Processes that hold nothing make the job whole again."""
+        plan = plan_of("PP2DP2")
+
+        def body(rank, store):
+            if rank >= 3:
+                job = etc.Job(store, rank, host=training.HOST)
+            else:
+                job = training.start(rank, store, plan, step=2)
+            done = etc.recover(job, "PP2DP2", devices=[0, 1, 2, 6], **OPTIONS)
+            training.train(job)
+            return training.wrong(job), job.version, done.devices
+
+        def both(rank, store):
+            return body(6 if rank == 3 else rank, store)
+
+        results = ranks.must(self.run_job(4, both))
+        self.assertEqual(results, [([], 3, [0, 1, 2, 6])] * 4)
+
+    def test_stopped_and_woken(self):
+        """The others go on; who wakes is excluded, keeps what it held, and joins."""
+        plan = plan_of("PP2DP2")
+
+        def body(rank, store):
+            job = training.start(rank, store, plan, step=1)
+            if rank == 3:
+                store.get("on")
+                with self.assertRaisesRegex(etc.Excluded, "recovery 1 is of devices 0, 1, 2"):
+                    etc.recover(job, "PP2DP2", devices=range(4), **OPTIONS)
+                kept = training.wrong(job)
+                job = etc.Job(store, rank, host=training.HOST)
+            else:
+                etc.recover(job, ["PP2"], devices=range(4), **OPTIONS)
+                kept = training.wrong(job)
+                training.train(job)
+                store.set("on", "1")
+            etc.recover(job, ["PP2DP2"], devices=range(4), **OPTIONS)
+            return kept, training.wrong(job), job.version, job.generation
+
+        results = ranks.must(self.run_job(4, body))
+        self.assertEqual(results, [([], [], 2, 2)] * 4)
+
+
+if __name__ == "__main__":
+    unittest.main()
