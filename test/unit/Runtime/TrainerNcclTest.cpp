@@ -169,6 +169,32 @@ TEST_F(TrainerNcclTest, ATrainersAllocatorMayWaitForTheDevice) {
   }
 }
 
+/// A kernel of the tail could wait for a peer behind one of training.
+TEST_F(TrainerNcclTest, RefusesWhatIsDeferred) {
+  etc::plan::fb::PlanT deferred = ringPlan(4, 2, 100);
+  for (auto &tensor : deferred.tensors)
+    tensor->deferred = true;
+  deferred.deferred_rounds = deferred.forecast.size();
+  for (auto &program : deferred.programs) {
+    program->tail_peak = program->peak;
+    program->tail_peak_safe = program->peak_safe;
+  }
+  auto opened = OpenPlan::copy(etc::plan::packPlan(std::move(deferred)));
+  ASSERT_TRUE(opened) << opened.status().message();
+  etc_options given{};
+  given.directory = directory.c_str();
+  given.transport = ETC_NCCL;
+  EXPECT_TRUE(checkOptions(given, index()));
+  auto refused = checkOptions(given, (*opened)->index());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.status().kind(), ErrorKind::Usage);
+  EXPECT_NE(refused.status().message().find("plan with defer=none"),
+            std::string::npos)
+      << refused.status().message();
+  given.transport = ETC_GLOO;
+  EXPECT_TRUE(checkOptions(given, (*opened)->index()));
+}
+
 TEST_F(TrainerNcclTest, AllLearnThatOneGivesUp) {
   auto statuses = onRanks([&](Migration &migration, uint32_t rank) {
     if (rank != 3)
