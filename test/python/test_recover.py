@@ -1,6 +1,7 @@
 """Recovery inside a job: after a failure the survivors go on, in their processes."""
 
 import os
+import re
 import signal
 import tempfile
 import time
@@ -11,7 +12,7 @@ import ranks
 import training
 
 try:
-    import torch  # noqa: F401
+    import torch
 except ImportError:
     raise unittest.SkipTest("PyTorch is not installed") from None
 
@@ -82,9 +83,7 @@ class Recover(unittest.TestCase):
                 if rank == 5 and at == min(round, rounds - 1):
                     die()
 
-            migration = job.prepare(
-                plan, mode=mode, timeout=60, progress=progress
-            )
+            migration = job.prepare(plan, mode=mode, timeout=60, progress=progress)
             begin = time.monotonic()
             try:
                 migration.run()
@@ -93,7 +92,14 @@ class Recover(unittest.TestCase):
             waited = time.monotonic() - begin
             outcome = migration.outcome
             done = etc.recover(job, ["PP2TP2", "TP2"], devices=range(8), **OPTIONS)
-            return training.wrong(job), job.version, done.devices, cause, outcome, waited
+            return (
+                training.wrong(job),
+                job.version,
+                done.devices,
+                cause,
+                outcome,
+                waited,
+            )
 
         others = [d for d in range(8) if d != 5]
         for mode, round in (("eager", 0), ("eager", 1), ("eager", 99), ("safe", 1)):
@@ -104,6 +110,52 @@ class Recover(unittest.TestCase):
                     self.assertEqual(results[rank][:3], ([], 1, others))
                     self.assertLess(results[rank][5], 10)
                 self.assertEqual(len({results[rank][3] for rank in others}), 1)
+
+    def test_state_that_is_not_the_plans_is_refused(self):
+        plan = plan_of("TP2")
+
+        def body(rank, store):
+            state = training.make(plan.curr_tensors(rank), 0)
+            kind, name = next((k, n) for k in state for n in state[k])
+            good = state[kind][name]
+            for bad, error in (
+                (good.to(torch.float64), TypeError),
+                (good[:1], ValueError),
+                (torch.stack([good, good], -1)[..., 0], ValueError),
+                (None, TypeError),
+            ):
+                state[kind][name] = bad
+                with self.assertRaisesRegex(error, re.escape(name)):
+                    etc.Job(store, rank, plan=plan, state=state)
+            del state[kind][name]
+            with self.assertRaisesRegex(KeyError, "is missing"):
+                etc.Job(store, rank, plan=plan, state=state)
+            state[kind][name] = good
+            state[kind]["more"] = good
+            with self.assertRaisesRegex(KeyError, "more .* not in the plan"):
+                etc.Job(store, rank, plan=plan, state=state)
+
+        self.assertEqual(ranks.must(self.run_job(2, body)), [None] * 2)
+
+    def test_deferred_state_comes_first(self):
+        """While it is under way there is no recovery and no step."""
+        base = plan_of("PP2TP2")
+        plan = etc.plan(training.REQUEST, prev=base, curr="PP4", defer="optimizer")
+        self.assertGreater(plan.summary.deferred_rounds, 0)
+
+        def body(rank, store):
+            job = training.start(rank, store, base, step=3)
+            migration = job.prepare(plan)
+            migration.run()
+            with self.assertRaisesRegex(etc.UsageError, "finish it first"):
+                etc.recover(job, "PP2", devices=range(4), **OPTIONS)
+            with self.assertRaisesRegex(etc.UsageError, "is not complete"):
+                training.train(job)
+            migration.finish()
+            training.train(job)
+            return training.wrong(job), job.version
+
+        self.assertEqual(ranks.must(self.run_job(4, body)), [([], 4)] * 4)
 
     def test_lost_state(self):
         """It is named, and read from a checkpoint of a step that is complete so."""
@@ -161,7 +213,9 @@ class Recover(unittest.TestCase):
             job = training.start(rank, store, plan, step=1)
             if rank == 3:
                 store.get("on")
-                with self.assertRaisesRegex(etc.Excluded, "recovery 1 is of devices 0, 1, 2"):
+                with self.assertRaisesRegex(
+                    etc.Excluded, "recovery 1 is of devices 0, 1, 2"
+                ):
                     etc.recover(job, "PP2DP2", devices=range(4), **OPTIONS)
                 kept = training.wrong(job)
                 job = etc.Job(store, rank, host=training.HOST)

@@ -51,7 +51,7 @@ def start(rank: int, store: Any, plan: Any, step: int = 0, **options: Any) -> An
 
 def train(job: Any) -> None:
     """A step: every tensor is written in place. Without state it is counted."""
-    if job.plan is None:
+    if not job.state:
         with job.step():
             return
     new = make(job.plan.curr_tensors(job.device), job.version + 1)

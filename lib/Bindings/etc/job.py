@@ -14,6 +14,8 @@ from etc.prepare import prepare
 from etc.rendezvous import Store
 
 if TYPE_CHECKING:
+    import torch
+
     from etc.migration import State
 
 
@@ -24,6 +26,24 @@ class Whole:
     plan: Plan
     side: int
     state: State
+
+    def tensors(self, device: int) -> dict[tuple[str, str], torch.Tensor]:
+        """By (type, name): what the plan says that the device holds, after a check.
+
+        Raises KeyError, TypeError or ValueError, with the name of a tensor."""
+        import torch
+
+        from etc.checks import check_tensor
+
+        specs = self.plan._specs(self.side, device)
+        found = {(k, n): t for k, group in self.state.items() for n, t in group.items()}
+        for kind, name in sorted(specs.keys() ^ found.keys()):
+            what = "missing" if (kind, name) in specs else "not in the plan"
+            raise KeyError(f"state: {name} ({kind}) is {what}")
+        for key, tensor in found.items():
+            label = f"{key[1]} ({key[0]})"
+            check_tensor(label, tensor, specs[key], torch.device("cpu"))
+        return found
 
 
 Held = Union[Whole, Migration]
@@ -94,6 +114,8 @@ class Job:
         self._incoming: int | None = None  # the migration's step, where it has its own
         if plan is not None and state is not None:
             self._base = _whole(plan, CURR if side == "curr" else PREV, state)
+            if self._base is not None:
+                self._base.tensors(device)
 
     @property
     def version(self) -> int | None:

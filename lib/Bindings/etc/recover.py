@@ -98,7 +98,7 @@ def recover(
         set_first=adapter.set_first,
     )
     for each in held:
-        _hold(handle, each)
+        _hold(handle, each, job.device)
     handle.agree()
     job.generation = handle.generation()
     next_plan, figures = _agree_on_plan(handle, request, curr, patience)
@@ -139,14 +139,14 @@ def _cpu() -> torch.device:
     return torch.device("cpu")
 
 
-def _hold(handle: _run.Recovery, held: Held) -> None:
+def _hold(handle: _run.Recovery, held: Held, device: int) -> None:
     if isinstance(held, Migration):
         handle.hold_migration(held._handle)
         return
+    tensors = held.tensors(device)
     handle.hold_plan(held.plan._handle, held.side)
-    for kind, tensors in held.state.items():
-        for name, tensor in tensors.items():
-            handle.add(kind, name, tensor.data_ptr())
+    for (kind, name), tensor in tensors.items():
+        handle.add(kind, name, tensor.data_ptr())
 
 
 def _agree_on_plan(
@@ -194,7 +194,9 @@ def _device_count(request: Mapping[str, Any]) -> int:
         raise PlanError("request: has no cluster")
     cluster = _read_cluster(request["cluster"])
     nodes = cluster["nodes"]
-    return sum(nodes) if isinstance(nodes, list) else nodes * cluster["devices_per_node"]
+    return (
+        sum(nodes) if isinstance(nodes, list) else nodes * cluster["devices_per_node"]
+    )
 
 
 def _previous(
