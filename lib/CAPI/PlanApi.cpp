@@ -3,6 +3,7 @@
 #include "InProcess.h"
 #include "etc-c/plan.h"
 #include "etc/Export/PlanText.h"
+#include "plan/PlanFile.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -10,6 +11,7 @@
 #include <cstring>
 #include <exception>
 #include <optional>
+#include <stdexcept>
 
 struct etc_text {
   std::string value;
@@ -24,9 +26,16 @@ template <typename Body> static etc_error *guarded(Body body) {
   }
 }
 
-static const etc::plan::fb::Plan &planOf(const etc_plan *plan) {
+/// The plan, expanded, for as long as the handle exists. The runtime's library
+/// has checked it and shows the bytes of its file.
+static etc::plan::PlanFile fileOf(const etc_plan *plan) {
   size_t size = 0;
-  return *etc::plan::fb::GetPlan(etc_plan_bytes(plan, &size));
+  const void *bytes = etc_plan_bytes(plan, &size);
+  etc::plan::Result<etc::plan::PlanFile> file =
+      etc::plan::PlanFile::read({static_cast<const uint8_t *>(bytes), size});
+  if (!file)
+    throw std::runtime_error(file.status().message());
+  return std::move(*file);
 }
 
 /// What the caller's version of the struct has.
@@ -48,8 +57,9 @@ static etc_error *refuseNull(const char *function) {
 }
 
 /// What shows a plan needs all of it.
-static etc_error *refuseSlice(const char *function, const etc_plan *plan) {
-  return planOf(plan).slice()
+static etc_error *refuseSlice(const char *function,
+                              const etc::plan::fb::Plan &plan) {
+  return plan.slice()
              ? etc_error_new(ETC_ERROR_USAGE,
                              (std::string(function) +
                               ": the plan is the slice of one participant; "
@@ -179,9 +189,10 @@ etc_error *etc_planner_ranks(const etc_plan *plan, const char *const *hosts,
   return guarded([&]() -> etc_error * {
     if (!plan || !text || (count && !hosts))
       return refuseNull("etc_planner_ranks");
-    if (etc_error *error = refuseSlice("etc_planner_ranks", plan))
+    const etc::plan::PlanFile file = fileOf(plan);
+    if (etc_error *error = refuseSlice("etc_planner_ranks", file.plan()))
       return error;
-    return finish(etc::askRanks(planOf(plan),
+    return finish(etc::askRanks(file.plan(),
                                 std::vector<std::string>(hosts, hosts + count)),
                   text);
   });
@@ -193,23 +204,25 @@ etc_error *etc_planner_report(const etc_plan *plan,
   return guarded([&]() -> etc_error * {
     if (!plan || !text)
       return refuseNull("etc_planner_report");
-    if (etc_error *error = refuseSlice("etc_planner_report", plan))
+    const etc::plan::PlanFile file = fileOf(plan);
+    if (etc_error *error = refuseSlice("etc_planner_report", file.plan()))
       return error;
-    return finish(etc::askReport(planOf(plan), readOptions(options)), text);
+    return finish(etc::askReport(file.plan(), readOptions(options)), text);
   });
 }
 
 etc_error *etc_planner_json(const etc_plan *plan, const uint32_t *devices,
                             size_t count, etc_text **text) {
   return guarded([&]() -> etc_error * {
-    if (etc_error *error = refuseSlice("etc_planner_json", plan))
+    const etc::plan::PlanFile file = fileOf(plan);
+    if (etc_error *error = refuseSlice("etc_planner_json", file.plan()))
       return error;
     std::optional<std::vector<int64_t>> wanted;
     if (devices)
       wanted.emplace(devices, devices + count);
     std::string json;
     llvm::raw_string_ostream os(json);
-    etc::writeJson(planOf(plan), wanted, os);
+    etc::writeJson(file.plan(), wanted, os);
     *text = new etc_text{std::move(json)};
     return nullptr;
   });
@@ -217,11 +230,12 @@ etc_error *etc_planner_json(const etc_plan *plan, const uint32_t *devices,
 
 etc_error *etc_planner_summary(const etc_plan *plan, etc_text **text) {
   return guarded([&]() -> etc_error * {
-    if (etc_error *error = refuseSlice("etc_planner_summary", plan))
+    const etc::plan::PlanFile file = fileOf(plan);
+    if (etc_error *error = refuseSlice("etc_planner_summary", file.plan()))
       return error;
     std::string summary;
     llvm::raw_string_ostream os(summary);
-    etc::writeSummary(planOf(plan), os);
+    etc::writeSummary(file.plan(), os);
     *text = new etc_text{std::move(summary)};
     return nullptr;
   });

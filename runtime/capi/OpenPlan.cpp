@@ -11,7 +11,7 @@ using namespace etc::runtime;
 
 Result<std::shared_ptr<const OpenPlan>>
 OpenPlan::check(std::shared_ptr<OpenPlan> plan) {
-  plan->index_.emplace(*etc::plan::fb::GetPlan(plan->bytes_.data()));
+  plan->index_.emplace(plan->file->plan());
   if (Status s = etc::plan::checkPlan(*plan->index_); !s.ok())
     return s;
   plan->prevLabel = etc::plan::describe(*plan->plan().prev());
@@ -27,7 +27,6 @@ OpenPlan::open(const std::string &path) {
   if (!file)
     return file.status();
   auto plan = std::make_shared<OpenPlan>();
-  plan->bytes_ = file->bytes();
   plan->file = std::move(*file);
   Result<std::shared_ptr<const OpenPlan>> checked = check(std::move(plan));
   return checked ? checked : checked.status().at(path);
@@ -38,10 +37,11 @@ OpenPlan::copy(std::span<const uint8_t> bytes) {
   auto plan = std::make_shared<OpenPlan>();
   plan->copied.resize((bytes.size() + 7) / 8);
   std::memcpy(plan->copied.data(), bytes.data(), bytes.size());
-  plan->bytes_ = {reinterpret_cast<const uint8_t *>(plan->copied.data()),
-                  bytes.size()};
-  if (Status s = etc::plan::checkPlanBytes(plan->bytes_); !s.ok())
-    return s;
+  Result<etc::plan::PlanFile> file = etc::plan::PlanFile::read(
+      {reinterpret_cast<const uint8_t *>(plan->copied.data()), bytes.size()});
+  if (!file)
+    return file.status();
+  plan->file = std::move(*file);
   return check(std::move(plan));
 }
 

@@ -31,7 +31,8 @@ public:
 
   const PlanIndex &index() const { return *index_; }
   const plan::fb::Plan &plan() const { return index_->plan(); }
-  std::span<const uint8_t> bytes() const { return bytes_; }
+  /// What a file of it contains.
+  std::span<const uint8_t> bytes() const { return file->fileBytes(); }
   const plan::fb::Configuration &configuration(Side side) const {
     return side == Side::Prev ? *plan().prev() : *plan().curr();
   }
@@ -51,7 +52,6 @@ private:
 
   std::optional<plan::PlanFile> file;
   std::vector<uint64_t> copied; // aligned
-  std::span<const uint8_t> bytes_;
   std::optional<PlanIndex> index_;
   std::string prevLabel, currLabel, witness_;
   mutable std::once_flag timed;

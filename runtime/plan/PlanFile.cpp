@@ -1,5 +1,6 @@
 #include "plan/PlanFile.h"
 
+#include "plan/Condense.h"
 #include "plan/FormatCheck.h"
 #include "plan/InputFile.h"
 
@@ -142,6 +143,9 @@ static Status checkFeatures(const fb::Plan &plan) {
                      hex(unknown), ")");
   if ((plan.slice() != nullptr) != ((plan.features() & kSliceFeature) != 0))
     return malformed("features: a slice has bit 1, and no other plan");
+  if ((plan.condensed() != nullptr) !=
+      ((plan.features() & kCondensedFeature) != 0))
+    return malformed("features: a condensed plan has bit 4, and no other");
   return Status::success();
 }
 
@@ -156,7 +160,8 @@ static Status checkHash(std::span<const uint8_t> bytes) {
                                     ", the file states " + hex(stated));
 }
 
-Status etc::plan::checkPlanBytes(std::span<const uint8_t> bytes) {
+/// All but the tables.
+static Status checkFile(std::span<const uint8_t> bytes) {
   if (Status s = checkIdentifier(bytes); !s.ok())
     return s;
   if (Status s = checkVersion(bytes); !s.ok())
@@ -168,9 +173,35 @@ Status etc::plan::checkPlanBytes(std::span<const uint8_t> bytes) {
     return s;
   if (Status s = checkFeatures(plan); !s.ok())
     return s;
-  if (Status s = checkHash(bytes); !s.ok())
+  return checkHash(bytes);
+}
+
+Status etc::plan::checkPlanBytes(std::span<const uint8_t> bytes) {
+  if (Status s = checkFile(bytes); !s.ok())
     return s;
-  return checkFormat(plan);
+  const fb::Plan &plan = *fb::GetPlan(bytes.data());
+  return plan.condensed() ? malformed("condensed: expand the plan first")
+                          : checkFormat(plan);
+}
+
+Result<PlanFile> PlanFile::read(std::span<const uint8_t> bytes,
+                                std::shared_ptr<const void> owner) {
+  if (Status s = checkFile(bytes); !s.ok())
+    return s;
+  const fb::Plan &stated = *fb::GetPlan(bytes.data());
+  if (!stated.condensed()) {
+    if (Status s = checkFormat(stated); !s.ok())
+      return s;
+    return PlanFile(bytes, bytes, std::move(owner));
+  }
+  if (Status s = checkCondensed(stated, bytes.size()); !s.ok())
+    return s;
+  auto both = std::make_shared<
+      const std::pair<std::shared_ptr<const void>, std::vector<uint8_t>>>(
+      std::move(owner), packPlan(expandPlan(stated)));
+  if (Status s = checkFormat(*fb::GetPlan(both->second.data())); !s.ok())
+    return s;
+  return PlanFile(bytes, both->second, both);
 }
 
 /// Maps a whole file; an empty file has no mapping.
@@ -201,9 +232,8 @@ Result<PlanFile> PlanFile::open(const std::string &path) {
       return mapped.status();
     std::span<const uint8_t> bytes(
         static_cast<const uint8_t *>(mapped->first.get()), mapped->second);
-    if (Status s = checkPlanBytes(bytes); !s.ok())
-      return s.at(path);
-    return PlanFile(bytes, mapped->first);
+    Result<PlanFile> file = read(bytes, mapped->first);
+    return file ? file : file.status().at(path);
   } catch (const std::bad_alloc &) {
     return Status(ErrorKind::Usage, path + ": out of memory");
   }

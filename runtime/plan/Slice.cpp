@@ -1,8 +1,9 @@
 #include "plan/Slice.h"
 
+#include "plan/BoxTable.h"
+#include "plan/Condense.h"
 #include "plan/PlanFile.h"
 
-#include <cassert>
 #include <map>
 #include <set>
 
@@ -26,7 +27,6 @@ private:
   void addShards(const flatbuffers::Vector<uint32_t> &from,
                  std::vector<uint32_t> &to);
   void addRounds(fb::ProgramT &to);
-  uint32_t addBox(BoxView box);
   fb::Op copyOp(const fb::Op &op);
   std::unique_ptr<fb::ProgramT> copyProgram();
 
@@ -34,8 +34,8 @@ private:
   const Participant participant;
   const fb::Program &program;
   std::map<uint32_t, uint32_t> tensors; // numbers here, by those in the plan
-  std::map<std::vector<int64_t>, uint32_t> boxes; // offsets in bounds
   fb::PlanT slice;
+  BoxTable boxes{slice.bounds};
 };
 
 } // namespace
@@ -74,16 +74,6 @@ void Slicer::addTensors() {
   }
 }
 
-uint32_t Slicer::addBox(BoxView box) {
-  std::vector<int64_t> bounds;
-  for (Span span : box)
-    bounds.insert(bounds.end(), {span.begin, span.end});
-  auto [entry, isNew] = boxes.try_emplace(bounds, slice.bounds.size());
-  if (isNew)
-    slice.bounds.insert(slice.bounds.end(), bounds.begin(), bounds.end());
-  return entry->second;
-}
-
 void Slicer::addShards(const flatbuffers::Vector<uint32_t> &from,
                        std::vector<uint32_t> &to) {
   for (uint32_t shard : from) {
@@ -92,7 +82,7 @@ void Slicer::addShards(const flatbuffers::Vector<uint32_t> &from,
         tensors.at(index.plan().shards()->Get(shard)->tensor()),
         slice.boxes.size(), index.boxCount(shard));
     for (uint32_t box = 0; box != index.boxCount(shard); ++box)
-      slice.boxes.push_back(addBox(index.shardBox(shard, box)));
+      slice.boxes.push_back(boxes.add(index.shardBox(shard, box)));
   }
 }
 
@@ -104,7 +94,7 @@ fb::Op Slicer::copyOp(const fb::Op &op) {
           op.peer(),
           tensors.at(op.tensor()),
           tensors.at(op.source()),
-          hasBox ? addBox(index.opBox(op)) : 0};
+          hasBox ? boxes.add(index.opBox(op)) : 0};
 }
 
 void Slicer::addRounds(fb::ProgramT &to) {
@@ -160,83 +150,6 @@ fb::PlanT Slicer::run() {
   return std::move(slice);
 }
 
-namespace {
-
-/// Packs a plan with each name, type and shape once. Tensors are most of a
-/// slice, and those of one parameter differ in little.
-class Packer {
-public:
-  explicit Packer(const fb::PlanT &plan) : plan(plan) {}
-
-  std::vector<uint8_t> run();
-
-private:
-  using Shape = flatbuffers::Offset<flatbuffers::Vector<int64_t>>;
-  Shape addShape(const std::vector<int64_t> &shape);
-  flatbuffers::Offset<fb::Tensor> addTensor(const fb::TensorT &tensor);
-
-  const fb::PlanT &plan;
-  flatbuffers::FlatBufferBuilder builder;
-  std::map<std::vector<int64_t>, Shape> shapes;
-};
-
-} // namespace
-
-/// An empty shape is an absent one.
-Packer::Shape Packer::addShape(const std::vector<int64_t> &shape) {
-  if (shape.empty())
-    return 0;
-  auto [entry, isNew] = shapes.try_emplace(shape);
-  if (isNew)
-    entry->second = builder.CreateVector(shape);
-  return entry->second;
-}
-
-flatbuffers::Offset<fb::Tensor> Packer::addTensor(const fb::TensorT &tensor) {
-  const auto name = builder.CreateSharedString(tensor.name),
-             type = builder.CreateSharedString(tensor.type);
-  const Shape shape = addShape(tensor.shape), view = addShape(tensor.view),
-              prevShape = addShape(tensor.prev_shape);
-  return fb::CreateTensor(builder, name, type, tensor.dtype, shape, view,
-                          prevShape, tensor.tied_to, tensor.derived_from,
-                          tensor.pattern, tensor.is_derived, tensor.deferred);
-}
-
-std::vector<uint8_t> Packer::run() {
-  std::vector<flatbuffers::Offset<fb::Tensor>> tensors;
-  for (const auto &tensor : plan.tensors)
-    tensors.push_back(addTensor(*tensor));
-  const std::vector<uint32_t> none;
-  const auto model = builder.CreateString(plan.model);
-  const auto prev = fb::CreateConfiguration(builder, plan.prev.get()),
-             curr = fb::CreateConfiguration(builder, plan.curr.get());
-  const auto empty = builder.CreateVector(none),
-             boxes = builder.CreateVector(plan.boxes);
-  const auto tensorList = builder.CreateVector(tensors);
-  const auto shards = builder.CreateVectorOfStructs(plan.shards);
-  const auto bounds = builder.CreateVector(plan.bounds);
-  const std::vector programs = {
-      fb::CreateProgram(builder, plan.programs.front().get())};
-  const auto programList = builder.CreateVector(programs);
-  const auto forecast = builder.CreateVectorOfStructs(plan.forecast);
-  const auto summary = fb::CreateSummary(builder, plan.summary.get());
-  const auto slice = fb::CreateSlice(builder, plan.slice.get());
-  builder.Finish(fb::CreatePlan(builder, plan.version, plan.features,
-                                /*hash=*/~uint64_t{0}, model, prev, curr, empty,
-                                empty, empty, empty, tensorList, shards, boxes,
-                                bounds, programList, forecast, summary,
-                                plan.vocab, /*barred=*/0,
-                                /*certificates=*/0, /*patterns=*/0, slice,
-                                /*resources=*/0, /*time_bound=*/0,
-                                plan.deferred_rounds, plan.gradient_bytes),
-                 fb::PlanIdentifier());
-  std::vector<uint8_t> bytes(builder.GetBufferPointer(),
-                             builder.GetBufferPointer() + builder.GetSize());
-  [[maybe_unused]] Status sealed = sealPlan(bytes);
-  assert(sealed.ok());
-  return bytes;
-}
-
 std::vector<uint8_t> etc::plan::slicePlan(const PlanIndex &index,
                                           const FingerprintTree &tree,
                                           uint32_t rank) {
@@ -249,5 +162,5 @@ std::vector<uint8_t> etc::plan::slicePlan(const PlanIndex &index,
   proof->path = tree.path(rank);
   proof->fingerprint = tree.root();
   plan.slice = std::move(proof);
-  return Packer(plan).run();
+  return condensePlan(packPlan(std::move(plan)));
 }

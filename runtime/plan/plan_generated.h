@@ -35,6 +35,16 @@ struct Round;
 struct RoundBuilder;
 struct RoundT;
 
+struct Run;
+
+struct Item;
+
+struct Step;
+
+struct Condensed;
+struct CondensedBuilder;
+struct CondensedT;
+
 struct Peers;
 struct PeersBuilder;
 struct PeersT;
@@ -431,6 +441,152 @@ FLATBUFFERS_MANUALLY_ALIGNED_STRUCT(4) Op FLATBUFFERS_FINAL_CLASS {
   }
 };
 FLATBUFFERS_STRUCT_END(Op, 20);
+
+FLATBUFFERS_MANUALLY_ALIGNED_STRUCT(4) Run FLATBUFFERS_FINAL_CLASS {
+ private:
+  uint32_t first_;
+  uint32_t count_;
+
+ public:
+  Run()
+      : first_(0),
+        count_(0) {
+  }
+  Run(uint32_t _first, uint32_t _count)
+      : first_(flatbuffers::EndianScalar(_first)),
+        count_(flatbuffers::EndianScalar(_count)) {
+  }
+  uint32_t first() const {
+    return flatbuffers::EndianScalar(first_);
+  }
+  void mutate_first(uint32_t _first) {
+    flatbuffers::WriteScalar(&first_, _first);
+  }
+  uint32_t count() const {
+    return flatbuffers::EndianScalar(count_);
+  }
+  void mutate_count(uint32_t _count) {
+    flatbuffers::WriteScalar(&count_, _count);
+  }
+};
+FLATBUFFERS_STRUCT_END(Run, 8);
+
+FLATBUFFERS_MANUALLY_ALIGNED_STRUCT(4) Item FLATBUFFERS_FINAL_CLASS {
+ private:
+  uint32_t tensor_;
+  uint32_t source_;
+  uint32_t box_;
+  uint32_t cut_;
+  uint32_t count_;
+
+ public:
+  Item()
+      : tensor_(0),
+        source_(0),
+        box_(0),
+        cut_(0),
+        count_(0) {
+  }
+  Item(uint32_t _tensor, uint32_t _source, uint32_t _box, uint32_t _cut, uint32_t _count)
+      : tensor_(flatbuffers::EndianScalar(_tensor)),
+        source_(flatbuffers::EndianScalar(_source)),
+        box_(flatbuffers::EndianScalar(_box)),
+        cut_(flatbuffers::EndianScalar(_cut)),
+        count_(flatbuffers::EndianScalar(_count)) {
+  }
+  uint32_t tensor() const {
+    return flatbuffers::EndianScalar(tensor_);
+  }
+  void mutate_tensor(uint32_t _tensor) {
+    flatbuffers::WriteScalar(&tensor_, _tensor);
+  }
+  uint32_t source() const {
+    return flatbuffers::EndianScalar(source_);
+  }
+  void mutate_source(uint32_t _source) {
+    flatbuffers::WriteScalar(&source_, _source);
+  }
+  uint32_t box() const {
+    return flatbuffers::EndianScalar(box_);
+  }
+  void mutate_box(uint32_t _box) {
+    flatbuffers::WriteScalar(&box_, _box);
+  }
+  uint32_t cut() const {
+    return flatbuffers::EndianScalar(cut_);
+  }
+  void mutate_cut(uint32_t _cut) {
+    flatbuffers::WriteScalar(&cut_, _cut);
+  }
+  uint32_t count() const {
+    return flatbuffers::EndianScalar(count_);
+  }
+  void mutate_count(uint32_t _count) {
+    flatbuffers::WriteScalar(&count_, _count);
+  }
+};
+FLATBUFFERS_STRUCT_END(Item, 20);
+
+FLATBUFFERS_MANUALLY_ALIGNED_STRUCT(4) Step FLATBUFFERS_FINAL_CLASS {
+ private:
+  uint8_t kind_;
+  uint8_t from_curr_;
+  uint8_t transit_;
+  int8_t padding0__;
+  uint32_t peer_;
+  uint32_t flow_;
+
+ public:
+  Step()
+      : kind_(0),
+        from_curr_(0),
+        transit_(0),
+        padding0__(0),
+        peer_(0),
+        flow_(0) {
+    (void)padding0__;
+  }
+  Step(etc::plan::fb::OpKind _kind, bool _from_curr, bool _transit, uint32_t _peer, uint32_t _flow)
+      : kind_(flatbuffers::EndianScalar(static_cast<uint8_t>(_kind))),
+        from_curr_(flatbuffers::EndianScalar(static_cast<uint8_t>(_from_curr))),
+        transit_(flatbuffers::EndianScalar(static_cast<uint8_t>(_transit))),
+        padding0__(0),
+        peer_(flatbuffers::EndianScalar(_peer)),
+        flow_(flatbuffers::EndianScalar(_flow)) {
+    (void)padding0__;
+  }
+  etc::plan::fb::OpKind kind() const {
+    return static_cast<etc::plan::fb::OpKind>(flatbuffers::EndianScalar(kind_));
+  }
+  void mutate_kind(etc::plan::fb::OpKind _kind) {
+    flatbuffers::WriteScalar(&kind_, static_cast<uint8_t>(_kind));
+  }
+  bool from_curr() const {
+    return flatbuffers::EndianScalar(from_curr_) != 0;
+  }
+  void mutate_from_curr(bool _from_curr) {
+    flatbuffers::WriteScalar(&from_curr_, static_cast<uint8_t>(_from_curr));
+  }
+  bool transit() const {
+    return flatbuffers::EndianScalar(transit_) != 0;
+  }
+  void mutate_transit(bool _transit) {
+    flatbuffers::WriteScalar(&transit_, static_cast<uint8_t>(_transit));
+  }
+  uint32_t peer() const {
+    return flatbuffers::EndianScalar(peer_);
+  }
+  void mutate_peer(uint32_t _peer) {
+    flatbuffers::WriteScalar(&peer_, _peer);
+  }
+  uint32_t flow() const {
+    return flatbuffers::EndianScalar(flow_);
+  }
+  void mutate_flow(uint32_t _flow) {
+    flatbuffers::WriteScalar(&flow_, _flow);
+  }
+};
+FLATBUFFERS_STRUCT_END(Step, 12);
 
 FLATBUFFERS_MANUALLY_ALIGNED_STRUCT(8) RoundForecast FLATBUFFERS_FINAL_CLASS {
  private:
@@ -1036,6 +1192,167 @@ inline flatbuffers::Offset<Round> CreateRoundDirect(
 
 flatbuffers::Offset<Round> CreateRound(flatbuffers::FlatBufferBuilder &_fbb, const RoundT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
 
+struct CondensedT : public flatbuffers::NativeTable {
+  typedef Condensed TableType;
+  std::vector<etc::plan::fb::Item> items{};
+  std::vector<etc::plan::fb::Run> flows{};
+  std::vector<uint32_t> rounds{};
+  std::vector<etc::plan::fb::Run> cuts{};
+  std::vector<uint32_t> shards{};
+  std::vector<etc::plan::fb::Run> lists{};
+};
+
+struct Condensed FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef CondensedT NativeTableType;
+  typedef CondensedBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_ITEMS = 4,
+    VT_FLOWS = 6,
+    VT_ROUNDS = 8,
+    VT_CUTS = 10,
+    VT_SHARDS = 12,
+    VT_LISTS = 14
+  };
+  const flatbuffers::Vector<const etc::plan::fb::Item *> *items() const {
+    return GetPointer<const flatbuffers::Vector<const etc::plan::fb::Item *> *>(VT_ITEMS);
+  }
+  flatbuffers::Vector<const etc::plan::fb::Item *> *mutable_items() {
+    return GetPointer<flatbuffers::Vector<const etc::plan::fb::Item *> *>(VT_ITEMS);
+  }
+  const flatbuffers::Vector<const etc::plan::fb::Run *> *flows() const {
+    return GetPointer<const flatbuffers::Vector<const etc::plan::fb::Run *> *>(VT_FLOWS);
+  }
+  flatbuffers::Vector<const etc::plan::fb::Run *> *mutable_flows() {
+    return GetPointer<flatbuffers::Vector<const etc::plan::fb::Run *> *>(VT_FLOWS);
+  }
+  const flatbuffers::Vector<uint32_t> *rounds() const {
+    return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_ROUNDS);
+  }
+  flatbuffers::Vector<uint32_t> *mutable_rounds() {
+    return GetPointer<flatbuffers::Vector<uint32_t> *>(VT_ROUNDS);
+  }
+  const flatbuffers::Vector<const etc::plan::fb::Run *> *cuts() const {
+    return GetPointer<const flatbuffers::Vector<const etc::plan::fb::Run *> *>(VT_CUTS);
+  }
+  flatbuffers::Vector<const etc::plan::fb::Run *> *mutable_cuts() {
+    return GetPointer<flatbuffers::Vector<const etc::plan::fb::Run *> *>(VT_CUTS);
+  }
+  const flatbuffers::Vector<uint32_t> *shards() const {
+    return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_SHARDS);
+  }
+  flatbuffers::Vector<uint32_t> *mutable_shards() {
+    return GetPointer<flatbuffers::Vector<uint32_t> *>(VT_SHARDS);
+  }
+  const flatbuffers::Vector<const etc::plan::fb::Run *> *lists() const {
+    return GetPointer<const flatbuffers::Vector<const etc::plan::fb::Run *> *>(VT_LISTS);
+  }
+  flatbuffers::Vector<const etc::plan::fb::Run *> *mutable_lists() {
+    return GetPointer<flatbuffers::Vector<const etc::plan::fb::Run *> *>(VT_LISTS);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyOffsetRequired(verifier, VT_ITEMS) &&
+           verifier.VerifyVector(items()) &&
+           VerifyOffsetRequired(verifier, VT_FLOWS) &&
+           verifier.VerifyVector(flows()) &&
+           VerifyOffsetRequired(verifier, VT_ROUNDS) &&
+           verifier.VerifyVector(rounds()) &&
+           VerifyOffsetRequired(verifier, VT_CUTS) &&
+           verifier.VerifyVector(cuts()) &&
+           VerifyOffsetRequired(verifier, VT_SHARDS) &&
+           verifier.VerifyVector(shards()) &&
+           VerifyOffsetRequired(verifier, VT_LISTS) &&
+           verifier.VerifyVector(lists()) &&
+           verifier.EndTable();
+  }
+  CondensedT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
+  void UnPackTo(CondensedT *_o, const flatbuffers::resolver_function_t *_resolver = nullptr) const;
+  static flatbuffers::Offset<Condensed> Pack(flatbuffers::FlatBufferBuilder &_fbb, const CondensedT* _o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
+};
+
+struct CondensedBuilder {
+  typedef Condensed Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_items(flatbuffers::Offset<flatbuffers::Vector<const etc::plan::fb::Item *>> items) {
+    fbb_.AddOffset(Condensed::VT_ITEMS, items);
+  }
+  void add_flows(flatbuffers::Offset<flatbuffers::Vector<const etc::plan::fb::Run *>> flows) {
+    fbb_.AddOffset(Condensed::VT_FLOWS, flows);
+  }
+  void add_rounds(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> rounds) {
+    fbb_.AddOffset(Condensed::VT_ROUNDS, rounds);
+  }
+  void add_cuts(flatbuffers::Offset<flatbuffers::Vector<const etc::plan::fb::Run *>> cuts) {
+    fbb_.AddOffset(Condensed::VT_CUTS, cuts);
+  }
+  void add_shards(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> shards) {
+    fbb_.AddOffset(Condensed::VT_SHARDS, shards);
+  }
+  void add_lists(flatbuffers::Offset<flatbuffers::Vector<const etc::plan::fb::Run *>> lists) {
+    fbb_.AddOffset(Condensed::VT_LISTS, lists);
+  }
+  explicit CondensedBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<Condensed> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<Condensed>(end);
+    fbb_.Required(o, Condensed::VT_ITEMS);
+    fbb_.Required(o, Condensed::VT_FLOWS);
+    fbb_.Required(o, Condensed::VT_ROUNDS);
+    fbb_.Required(o, Condensed::VT_CUTS);
+    fbb_.Required(o, Condensed::VT_SHARDS);
+    fbb_.Required(o, Condensed::VT_LISTS);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<Condensed> CreateCondensed(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    flatbuffers::Offset<flatbuffers::Vector<const etc::plan::fb::Item *>> items = 0,
+    flatbuffers::Offset<flatbuffers::Vector<const etc::plan::fb::Run *>> flows = 0,
+    flatbuffers::Offset<flatbuffers::Vector<uint32_t>> rounds = 0,
+    flatbuffers::Offset<flatbuffers::Vector<const etc::plan::fb::Run *>> cuts = 0,
+    flatbuffers::Offset<flatbuffers::Vector<uint32_t>> shards = 0,
+    flatbuffers::Offset<flatbuffers::Vector<const etc::plan::fb::Run *>> lists = 0) {
+  CondensedBuilder builder_(_fbb);
+  builder_.add_lists(lists);
+  builder_.add_shards(shards);
+  builder_.add_cuts(cuts);
+  builder_.add_rounds(rounds);
+  builder_.add_flows(flows);
+  builder_.add_items(items);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<Condensed> CreateCondensedDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    const std::vector<etc::plan::fb::Item> *items = nullptr,
+    const std::vector<etc::plan::fb::Run> *flows = nullptr,
+    const std::vector<uint32_t> *rounds = nullptr,
+    const std::vector<etc::plan::fb::Run> *cuts = nullptr,
+    const std::vector<uint32_t> *shards = nullptr,
+    const std::vector<etc::plan::fb::Run> *lists = nullptr) {
+  auto items__ = items ? _fbb.CreateVectorOfStructs<etc::plan::fb::Item>(*items) : 0;
+  auto flows__ = flows ? _fbb.CreateVectorOfStructs<etc::plan::fb::Run>(*flows) : 0;
+  auto rounds__ = rounds ? _fbb.CreateVector<uint32_t>(*rounds) : 0;
+  auto cuts__ = cuts ? _fbb.CreateVectorOfStructs<etc::plan::fb::Run>(*cuts) : 0;
+  auto shards__ = shards ? _fbb.CreateVector<uint32_t>(*shards) : 0;
+  auto lists__ = lists ? _fbb.CreateVectorOfStructs<etc::plan::fb::Run>(*lists) : 0;
+  return etc::plan::fb::CreateCondensed(
+      _fbb,
+      items__,
+      flows__,
+      rounds__,
+      cuts__,
+      shards__,
+      lists__);
+}
+
+flatbuffers::Offset<Condensed> CreateCondensed(flatbuffers::FlatBufferBuilder &_fbb, const CondensedT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
+
 struct PeersT : public flatbuffers::NativeTable {
   typedef Peers TableType;
   std::vector<uint32_t> devices{};
@@ -1118,6 +1435,9 @@ struct ProgramT : public flatbuffers::NativeTable {
   std::vector<uint32_t> transit_shards{};
   uint64_t tail_peak = 0;
   uint64_t tail_peak_safe = 0;
+  std::vector<etc::plan::fb::Step> steps{};
+  std::vector<uint32_t> prev_lists{};
+  std::vector<uint32_t> curr_lists{};
   ProgramT() = default;
   ProgramT(const ProgramT &o);
   ProgramT(ProgramT&&) FLATBUFFERS_NOEXCEPT = default;
@@ -1141,7 +1461,10 @@ struct Program FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_PEAK_SAFE = 24,
     VT_TRANSIT_SHARDS = 26,
     VT_TAIL_PEAK = 28,
-    VT_TAIL_PEAK_SAFE = 30
+    VT_TAIL_PEAK_SAFE = 30,
+    VT_STEPS = 32,
+    VT_PREV_LISTS = 34,
+    VT_CURR_LISTS = 36
   };
   const etc::plan::fb::Role *curr_role() const {
     return GetStruct<const etc::plan::fb::Role *>(VT_CURR_ROLE);
@@ -1227,6 +1550,24 @@ struct Program FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   bool mutate_tail_peak_safe(uint64_t _tail_peak_safe = 0) {
     return SetField<uint64_t>(VT_TAIL_PEAK_SAFE, _tail_peak_safe, 0);
   }
+  const flatbuffers::Vector<const etc::plan::fb::Step *> *steps() const {
+    return GetPointer<const flatbuffers::Vector<const etc::plan::fb::Step *> *>(VT_STEPS);
+  }
+  flatbuffers::Vector<const etc::plan::fb::Step *> *mutable_steps() {
+    return GetPointer<flatbuffers::Vector<const etc::plan::fb::Step *> *>(VT_STEPS);
+  }
+  const flatbuffers::Vector<uint32_t> *prev_lists() const {
+    return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_PREV_LISTS);
+  }
+  flatbuffers::Vector<uint32_t> *mutable_prev_lists() {
+    return GetPointer<flatbuffers::Vector<uint32_t> *>(VT_PREV_LISTS);
+  }
+  const flatbuffers::Vector<uint32_t> *curr_lists() const {
+    return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_CURR_LISTS);
+  }
+  flatbuffers::Vector<uint32_t> *mutable_curr_lists() {
+    return GetPointer<flatbuffers::Vector<uint32_t> *>(VT_CURR_LISTS);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<etc::plan::fb::Role>(verifier, VT_CURR_ROLE, 4) &&
@@ -1251,6 +1592,12 @@ struct Program FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            verifier.VerifyVector(transit_shards()) &&
            VerifyField<uint64_t>(verifier, VT_TAIL_PEAK, 8) &&
            VerifyField<uint64_t>(verifier, VT_TAIL_PEAK_SAFE, 8) &&
+           VerifyOffset(verifier, VT_STEPS) &&
+           verifier.VerifyVector(steps()) &&
+           VerifyOffset(verifier, VT_PREV_LISTS) &&
+           verifier.VerifyVector(prev_lists()) &&
+           VerifyOffset(verifier, VT_CURR_LISTS) &&
+           verifier.VerifyVector(curr_lists()) &&
            verifier.EndTable();
   }
   ProgramT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
@@ -1304,6 +1651,15 @@ struct ProgramBuilder {
   void add_tail_peak_safe(uint64_t tail_peak_safe) {
     fbb_.AddElement<uint64_t>(Program::VT_TAIL_PEAK_SAFE, tail_peak_safe, 0);
   }
+  void add_steps(flatbuffers::Offset<flatbuffers::Vector<const etc::plan::fb::Step *>> steps) {
+    fbb_.AddOffset(Program::VT_STEPS, steps);
+  }
+  void add_prev_lists(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> prev_lists) {
+    fbb_.AddOffset(Program::VT_PREV_LISTS, prev_lists);
+  }
+  void add_curr_lists(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> curr_lists) {
+    fbb_.AddOffset(Program::VT_CURR_LISTS, curr_lists);
+  }
   explicit ProgramBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -1335,7 +1691,10 @@ inline flatbuffers::Offset<Program> CreateProgram(
     uint64_t peak_safe = 0,
     flatbuffers::Offset<flatbuffers::Vector<uint32_t>> transit_shards = 0,
     uint64_t tail_peak = 0,
-    uint64_t tail_peak_safe = 0) {
+    uint64_t tail_peak_safe = 0,
+    flatbuffers::Offset<flatbuffers::Vector<const etc::plan::fb::Step *>> steps = 0,
+    flatbuffers::Offset<flatbuffers::Vector<uint32_t>> prev_lists = 0,
+    flatbuffers::Offset<flatbuffers::Vector<uint32_t>> curr_lists = 0) {
   ProgramBuilder builder_(_fbb);
   builder_.add_tail_peak_safe(tail_peak_safe);
   builder_.add_tail_peak(tail_peak);
@@ -1343,6 +1702,9 @@ inline flatbuffers::Offset<Program> CreateProgram(
   builder_.add_peak(peak);
   builder_.add_recv_slab(recv_slab);
   builder_.add_send_slab(send_slab);
+  builder_.add_curr_lists(curr_lists);
+  builder_.add_prev_lists(prev_lists);
+  builder_.add_steps(steps);
   builder_.add_transit_shards(transit_shards);
   builder_.add_rounds(rounds);
   builder_.add_curr_shards(curr_shards);
@@ -1369,13 +1731,19 @@ inline flatbuffers::Offset<Program> CreateProgramDirect(
     uint64_t peak_safe = 0,
     const std::vector<uint32_t> *transit_shards = nullptr,
     uint64_t tail_peak = 0,
-    uint64_t tail_peak_safe = 0) {
+    uint64_t tail_peak_safe = 0,
+    const std::vector<etc::plan::fb::Step> *steps = nullptr,
+    const std::vector<uint32_t> *prev_lists = nullptr,
+    const std::vector<uint32_t> *curr_lists = nullptr) {
   auto devices__ = devices ? _fbb.CreateVector<uint32_t>(*devices) : 0;
   auto peers__ = peers ? _fbb.CreateVector<flatbuffers::Offset<etc::plan::fb::Peers>>(*peers) : 0;
   auto prev_shards__ = prev_shards ? _fbb.CreateVector<uint32_t>(*prev_shards) : 0;
   auto curr_shards__ = curr_shards ? _fbb.CreateVector<uint32_t>(*curr_shards) : 0;
   auto rounds__ = rounds ? _fbb.CreateVector<flatbuffers::Offset<etc::plan::fb::Round>>(*rounds) : 0;
   auto transit_shards__ = transit_shards ? _fbb.CreateVector<uint32_t>(*transit_shards) : 0;
+  auto steps__ = steps ? _fbb.CreateVectorOfStructs<etc::plan::fb::Step>(*steps) : 0;
+  auto prev_lists__ = prev_lists ? _fbb.CreateVector<uint32_t>(*prev_lists) : 0;
+  auto curr_lists__ = curr_lists ? _fbb.CreateVector<uint32_t>(*curr_lists) : 0;
   return etc::plan::fb::CreateProgram(
       _fbb,
       curr_role,
@@ -1391,7 +1759,10 @@ inline flatbuffers::Offset<Program> CreateProgramDirect(
       peak_safe,
       transit_shards__,
       tail_peak,
-      tail_peak_safe);
+      tail_peak_safe,
+      steps__,
+      prev_lists__,
+      curr_lists__);
 }
 
 flatbuffers::Offset<Program> CreateProgram(flatbuffers::FlatBufferBuilder &_fbb, const ProgramT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
@@ -2379,6 +2750,7 @@ struct PlanT : public flatbuffers::NativeTable {
   uint32_t deferred_rounds = 0;
   uint32_t gradient_bytes = 0;
   std::unique_ptr<etc::plan::fb::TimeBoundT> pause_bound{};
+  std::unique_ptr<etc::plan::fb::CondensedT> condensed{};
   PlanT() = default;
   PlanT(const PlanT &o);
   PlanT(PlanT&&) FLATBUFFERS_NOEXCEPT = default;
@@ -2415,7 +2787,8 @@ struct Plan FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_TIME_BOUND = 50,
     VT_DEFERRED_ROUNDS = 52,
     VT_GRADIENT_BYTES = 54,
-    VT_PAUSE_BOUND = 56
+    VT_PAUSE_BOUND = 56,
+    VT_CONDENSED = 58
   };
   uint32_t version() const {
     return GetField<uint32_t>(VT_VERSION, 2);
@@ -2579,6 +2952,12 @@ struct Plan FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   etc::plan::fb::TimeBound *mutable_pause_bound() {
     return GetPointer<etc::plan::fb::TimeBound *>(VT_PAUSE_BOUND);
   }
+  const etc::plan::fb::Condensed *condensed() const {
+    return GetPointer<const etc::plan::fb::Condensed *>(VT_CONDENSED);
+  }
+  etc::plan::fb::Condensed *mutable_condensed() {
+    return GetPointer<etc::plan::fb::Condensed *>(VT_CONDENSED);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint32_t>(verifier, VT_VERSION, 4) &&
@@ -2633,6 +3012,8 @@ struct Plan FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyField<uint32_t>(verifier, VT_GRADIENT_BYTES, 4) &&
            VerifyOffset(verifier, VT_PAUSE_BOUND) &&
            verifier.VerifyTable(pause_bound()) &&
+           VerifyOffset(verifier, VT_CONDENSED) &&
+           verifier.VerifyTable(condensed()) &&
            verifier.EndTable();
   }
   PlanT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
@@ -2725,6 +3106,9 @@ struct PlanBuilder {
   void add_pause_bound(flatbuffers::Offset<etc::plan::fb::TimeBound> pause_bound) {
     fbb_.AddOffset(Plan::VT_PAUSE_BOUND, pause_bound);
   }
+  void add_condensed(flatbuffers::Offset<etc::plan::fb::Condensed> condensed) {
+    fbb_.AddOffset(Plan::VT_CONDENSED, condensed);
+  }
   explicit PlanBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -2778,11 +3162,13 @@ inline flatbuffers::Offset<Plan> CreatePlan(
     flatbuffers::Offset<etc::plan::fb::TimeBound> time_bound = 0,
     uint32_t deferred_rounds = 0,
     uint32_t gradient_bytes = 0,
-    flatbuffers::Offset<etc::plan::fb::TimeBound> pause_bound = 0) {
+    flatbuffers::Offset<etc::plan::fb::TimeBound> pause_bound = 0,
+    flatbuffers::Offset<etc::plan::fb::Condensed> condensed = 0) {
   PlanBuilder builder_(_fbb);
   builder_.add_vocab(vocab);
   builder_.add_hash(hash);
   builder_.add_features(features);
+  builder_.add_condensed(condensed);
   builder_.add_pause_bound(pause_bound);
   builder_.add_gradient_bytes(gradient_bytes);
   builder_.add_deferred_rounds(deferred_rounds);
@@ -2838,7 +3224,8 @@ inline flatbuffers::Offset<Plan> CreatePlanDirect(
     flatbuffers::Offset<etc::plan::fb::TimeBound> time_bound = 0,
     uint32_t deferred_rounds = 0,
     uint32_t gradient_bytes = 0,
-    flatbuffers::Offset<etc::plan::fb::TimeBound> pause_bound = 0) {
+    flatbuffers::Offset<etc::plan::fb::TimeBound> pause_bound = 0,
+    flatbuffers::Offset<etc::plan::fb::Condensed> condensed = 0) {
   auto model__ = model ? _fbb.CreateString(model) : 0;
   auto nodes__ = nodes ? _fbb.CreateVector<uint32_t>(*nodes) : 0;
   auto participants__ = participants ? _fbb.CreateVector<uint32_t>(*participants) : 0;
@@ -2881,7 +3268,8 @@ inline flatbuffers::Offset<Plan> CreatePlanDirect(
       time_bound,
       deferred_rounds,
       gradient_bytes,
-      pause_bound);
+      pause_bound,
+      condensed);
 }
 
 flatbuffers::Offset<Plan> CreatePlan(flatbuffers::FlatBufferBuilder &_fbb, const PlanT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
@@ -3033,6 +3421,47 @@ inline flatbuffers::Offset<Round> CreateRound(flatbuffers::FlatBufferBuilder &_f
       _ops);
 }
 
+inline CondensedT *Condensed::UnPack(const flatbuffers::resolver_function_t *_resolver) const {
+  auto _o = std::unique_ptr<CondensedT>(new CondensedT());
+  UnPackTo(_o.get(), _resolver);
+  return _o.release();
+}
+
+inline void Condensed::UnPackTo(CondensedT *_o, const flatbuffers::resolver_function_t *_resolver) const {
+  (void)_o;
+  (void)_resolver;
+  { auto _e = items(); if (_e) { _o->items.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->items[_i] = *_e->Get(_i); } } }
+  { auto _e = flows(); if (_e) { _o->flows.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->flows[_i] = *_e->Get(_i); } } }
+  { auto _e = rounds(); if (_e) { _o->rounds.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->rounds[_i] = _e->Get(_i); } } }
+  { auto _e = cuts(); if (_e) { _o->cuts.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->cuts[_i] = *_e->Get(_i); } } }
+  { auto _e = shards(); if (_e) { _o->shards.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->shards[_i] = _e->Get(_i); } } }
+  { auto _e = lists(); if (_e) { _o->lists.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->lists[_i] = *_e->Get(_i); } } }
+}
+
+inline flatbuffers::Offset<Condensed> Condensed::Pack(flatbuffers::FlatBufferBuilder &_fbb, const CondensedT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
+  return CreateCondensed(_fbb, _o, _rehasher);
+}
+
+inline flatbuffers::Offset<Condensed> CreateCondensed(flatbuffers::FlatBufferBuilder &_fbb, const CondensedT *_o, const flatbuffers::rehasher_function_t *_rehasher) {
+  (void)_rehasher;
+  (void)_o;
+  struct _VectorArgs { flatbuffers::FlatBufferBuilder *__fbb; const CondensedT* __o; const flatbuffers::rehasher_function_t *__rehasher; } _va = { &_fbb, _o, _rehasher}; (void)_va;
+  auto _items = _fbb.CreateVectorOfStructs(_o->items);
+  auto _flows = _fbb.CreateVectorOfStructs(_o->flows);
+  auto _rounds = _fbb.CreateVector(_o->rounds);
+  auto _cuts = _fbb.CreateVectorOfStructs(_o->cuts);
+  auto _shards = _fbb.CreateVector(_o->shards);
+  auto _lists = _fbb.CreateVectorOfStructs(_o->lists);
+  return etc::plan::fb::CreateCondensed(
+      _fbb,
+      _items,
+      _flows,
+      _rounds,
+      _cuts,
+      _shards,
+      _lists);
+}
+
 inline PeersT *Peers::UnPack(const flatbuffers::resolver_function_t *_resolver) const {
   auto _o = std::unique_ptr<PeersT>(new PeersT());
   UnPackTo(_o.get(), _resolver);
@@ -3071,7 +3500,10 @@ inline ProgramT::ProgramT(const ProgramT &o)
         peak_safe(o.peak_safe),
         transit_shards(o.transit_shards),
         tail_peak(o.tail_peak),
-        tail_peak_safe(o.tail_peak_safe) {
+        tail_peak_safe(o.tail_peak_safe),
+        steps(o.steps),
+        prev_lists(o.prev_lists),
+        curr_lists(o.curr_lists) {
   peers.reserve(o.peers.size());
   for (const auto &peers_ : o.peers) { peers.emplace_back((peers_) ? new etc::plan::fb::PeersT(*peers_) : nullptr); }
   rounds.reserve(o.rounds.size());
@@ -3093,6 +3525,9 @@ inline ProgramT &ProgramT::operator=(ProgramT o) FLATBUFFERS_NOEXCEPT {
   std::swap(transit_shards, o.transit_shards);
   std::swap(tail_peak, o.tail_peak);
   std::swap(tail_peak_safe, o.tail_peak_safe);
+  std::swap(steps, o.steps);
+  std::swap(prev_lists, o.prev_lists);
+  std::swap(curr_lists, o.curr_lists);
   return *this;
 }
 
@@ -3119,6 +3554,9 @@ inline void Program::UnPackTo(ProgramT *_o, const flatbuffers::resolver_function
   { auto _e = transit_shards(); if (_e) { _o->transit_shards.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->transit_shards[_i] = _e->Get(_i); } } }
   { auto _e = tail_peak(); _o->tail_peak = _e; }
   { auto _e = tail_peak_safe(); _o->tail_peak_safe = _e; }
+  { auto _e = steps(); if (_e) { _o->steps.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->steps[_i] = *_e->Get(_i); } } }
+  { auto _e = prev_lists(); if (_e) { _o->prev_lists.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->prev_lists[_i] = _e->Get(_i); } } }
+  { auto _e = curr_lists(); if (_e) { _o->curr_lists.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->curr_lists[_i] = _e->Get(_i); } } }
 }
 
 inline flatbuffers::Offset<Program> Program::Pack(flatbuffers::FlatBufferBuilder &_fbb, const ProgramT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
@@ -3143,6 +3581,9 @@ inline flatbuffers::Offset<Program> CreateProgram(flatbuffers::FlatBufferBuilder
   auto _transit_shards = _o->transit_shards.size() ? _fbb.CreateVector(_o->transit_shards) : 0;
   auto _tail_peak = _o->tail_peak;
   auto _tail_peak_safe = _o->tail_peak_safe;
+  auto _steps = _o->steps.size() ? _fbb.CreateVectorOfStructs(_o->steps) : 0;
+  auto _prev_lists = _o->prev_lists.size() ? _fbb.CreateVector(_o->prev_lists) : 0;
+  auto _curr_lists = _o->curr_lists.size() ? _fbb.CreateVector(_o->curr_lists) : 0;
   return etc::plan::fb::CreateProgram(
       _fbb,
       _curr_role,
@@ -3158,7 +3599,10 @@ inline flatbuffers::Offset<Program> CreateProgram(flatbuffers::FlatBufferBuilder
       _peak_safe,
       _transit_shards,
       _tail_peak,
-      _tail_peak_safe);
+      _tail_peak_safe,
+      _steps,
+      _prev_lists,
+      _curr_lists);
 }
 
 inline VolumesT *Volumes::UnPack(const flatbuffers::resolver_function_t *_resolver) const {
@@ -3483,7 +3927,8 @@ inline PlanT::PlanT(const PlanT &o)
         time_bound((o.time_bound) ? new etc::plan::fb::TimeBoundT(*o.time_bound) : nullptr),
         deferred_rounds(o.deferred_rounds),
         gradient_bytes(o.gradient_bytes),
-        pause_bound((o.pause_bound) ? new etc::plan::fb::TimeBoundT(*o.pause_bound) : nullptr) {
+        pause_bound((o.pause_bound) ? new etc::plan::fb::TimeBoundT(*o.pause_bound) : nullptr),
+        condensed((o.condensed) ? new etc::plan::fb::CondensedT(*o.condensed) : nullptr) {
   tensors.reserve(o.tensors.size());
   for (const auto &tensors_ : o.tensors) { tensors.emplace_back((tensors_) ? new etc::plan::fb::TensorT(*tensors_) : nullptr); }
   programs.reserve(o.programs.size());
@@ -3520,6 +3965,7 @@ inline PlanT &PlanT::operator=(PlanT o) FLATBUFFERS_NOEXCEPT {
   std::swap(deferred_rounds, o.deferred_rounds);
   std::swap(gradient_bytes, o.gradient_bytes);
   std::swap(pause_bound, o.pause_bound);
+  std::swap(condensed, o.condensed);
   return *this;
 }
 
@@ -3559,6 +4005,7 @@ inline void Plan::UnPackTo(PlanT *_o, const flatbuffers::resolver_function_t *_r
   { auto _e = deferred_rounds(); _o->deferred_rounds = _e; }
   { auto _e = gradient_bytes(); _o->gradient_bytes = _e; }
   { auto _e = pause_bound(); if (_e) _o->pause_bound = std::unique_ptr<etc::plan::fb::TimeBoundT>(_e->UnPack(_resolver)); }
+  { auto _e = condensed(); if (_e) _o->condensed = std::unique_ptr<etc::plan::fb::CondensedT>(_e->UnPack(_resolver)); }
 }
 
 inline flatbuffers::Offset<Plan> Plan::Pack(flatbuffers::FlatBufferBuilder &_fbb, const PlanT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
@@ -3596,6 +4043,7 @@ inline flatbuffers::Offset<Plan> CreatePlan(flatbuffers::FlatBufferBuilder &_fbb
   auto _deferred_rounds = _o->deferred_rounds;
   auto _gradient_bytes = _o->gradient_bytes;
   auto _pause_bound = _o->pause_bound ? CreateTimeBound(_fbb, _o->pause_bound.get(), _rehasher) : 0;
+  auto _condensed = _o->condensed ? CreateCondensed(_fbb, _o->condensed.get(), _rehasher) : 0;
   return etc::plan::fb::CreatePlan(
       _fbb,
       _version,
@@ -3624,7 +4072,8 @@ inline flatbuffers::Offset<Plan> CreatePlan(flatbuffers::FlatBufferBuilder &_fbb
       _time_bound,
       _deferred_rounds,
       _gradient_bytes,
-      _pause_bound);
+      _pause_bound,
+      _condensed);
 }
 
 inline const etc::plan::fb::Plan *GetPlan(const void *buf) {

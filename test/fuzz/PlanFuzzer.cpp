@@ -1,9 +1,11 @@
 // Plan files: the loader and the referee. A damaged hash would end most runs
 // early, so bytes are tried as they are and with the right hash.
 
+#include "plan/Condense.h"
 #include "plan/PlanFile.h"
 #include "plan/Referee.h"
 
+#include <cstdlib>
 #include <cstring>
 #include <vector>
 
@@ -12,8 +14,13 @@ using namespace etc::plan;
 static void judge(const std::vector<uint64_t> &aligned, size_t size) {
   std::span<const uint8_t> bytes(
       reinterpret_cast<const uint8_t *>(aligned.data()), size);
-  if (checkPlanBytes(bytes).ok())
-    (void)checkPlan(*fb::GetPlan(bytes.data()));
+  const Result<PlanFile> file = PlanFile::read(bytes);
+  if (!file)
+    return;
+  (void)checkPlan(file->plan());
+  if (!fb::GetPlan(bytes.data())->condensed() &&
+      !PlanFile::read(condensePlan(bytes)))
+    std::abort(); // what is written can be read
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

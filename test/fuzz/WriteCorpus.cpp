@@ -4,7 +4,9 @@
 
 #include "job/Wire.h"
 #include "journal/Journal.h"
+#include "plan/Condense.h"
 
+#include <filesystem>
 #include <fstream>
 
 using namespace etc::runtime;
@@ -20,8 +22,15 @@ static void writePlan(const std::string &path, etc::plan::fb::PlanT plan) {
   write(path, {reinterpret_cast<const char *>(bytes.data()), bytes.size()});
 }
 
+static void writeCondensed(const std::string &path, etc::plan::fb::PlanT plan) {
+  const std::vector<uint8_t> bytes =
+      etc::plan::condensePlan(etc::plan::packPlan(std::move(plan)));
+  write(path, {reinterpret_cast<const char *>(bytes.data()), bytes.size()});
+}
+
 static void writeJournal(const std::string &path,
                          std::initializer_list<JournalRecord> records) {
+  std::filesystem::remove(path); // a journal is not begun twice
   JournalHeader header;
   header.rankCount = 4;
   Result<Journal> journal = Journal::create(path, header, 0);
@@ -38,6 +47,8 @@ int main(int argc, char **argv) {
   writePlan(root + "/plan/transit.bin", transitPlan());
   writePlan(root + "/plan/certified.bin", certifiedPlan());
   writePlan(root + "/plan/certified-relay.bin", certifiedRelayPlan());
+  writeCondensed(root + "/plan/condensed.bin", twoStagePlan());
+  writeCondensed(root + "/plan/condensed-transit.bin", transitPlan());
   writeJournal(root + "/journal/begun.bin", {{Event::Filled, 0, 0, 0, 0},
                                              {Event::Landed, 0, 1, 2, 0},
                                              {Event::Stopped, 0, 0, 0, 0}});

@@ -72,7 +72,7 @@ Status etc::run::makeDirectory(const Options &options,
   for (const std::string &path : {options.journal, stateDirectory(options)})
     if (Status s = createDirectory(path); !s.ok())
       return s;
-  const auto bytes = file.bytes();
+  const auto bytes = file.fileBytes();
   if (Status s = writeOutputFile(
           options.journal + "/plan.etcplan",
           {reinterpret_cast<const char *>(bytes.data()), bytes.size()});

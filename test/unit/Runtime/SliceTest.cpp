@@ -14,21 +14,27 @@ using namespace etc::plan::test;
 
 namespace {
 
+PlanFile openFile(const std::vector<uint8_t> &bytes) {
+  Result<PlanFile> file = PlanFile::read(bytes);
+  EXPECT_EQ(file.status().message(), "");
+  return std::move(*file);
+}
+
 /// A plan file in memory.
 struct Opened {
-  explicit Opened(std::vector<uint8_t> file)
-      : bytes(std::move(file)), index(*fb::GetPlan(bytes.data())) {}
+  explicit Opened(std::vector<uint8_t> content)
+      : bytes(std::move(content)), file(openFile(bytes)), index(file.plan()) {}
   Opened(fb::PlanT plan) : Opened(packPlan(std::move(plan))) {}
 
   std::vector<uint8_t> bytes;
+  PlanFile file;
   PlanIndex index;
 };
 
 /// What is wrong with a plan file; empty where nothing is.
 std::string judgeFile(const std::vector<uint8_t> &bytes) {
-  if (Status s = checkPlanBytes(bytes); !s.ok())
-    return s.message();
-  return checkPlan(*fb::GetPlan(bytes.data())).message();
+  Result<PlanFile> file = PlanFile::read(bytes);
+  return file ? checkPlan(file->plan()).message() : file.status().message();
 }
 
 std::vector<uint8_t> sliceOf(const Opened &plan, uint32_t rank) {
@@ -93,8 +99,7 @@ TEST(SliceTest, PlansOfOneContentHaveOneFingerprint) {
 }
 
 TEST(SliceTest, WhatIsChangedIsFound) {
-  const Opened plan(twoStagePlan());
-  const std::vector<uint8_t> bytes = sliceOf(plan, 1);
+  const Opened plan(twoStagePlan()), written(sliceOf(plan, 1));
   const std::function<void(fb::PlanT &)> changes[] = {
       [](fb::PlanT &p) { p.model = "other"; },
       [](fb::PlanT &p) { p.curr->order = fb::RankOrder::tp_cp_ep_pp_dp; },
@@ -114,7 +119,7 @@ TEST(SliceTest, WhatIsChangedIsFound) {
   };
   for (size_t i = 0; i != std::size(changes); ++i) {
     fb::PlanT slice;
-    fb::GetPlan(bytes.data())->UnPackTo(&slice);
+    written.file.plan().UnPackTo(&slice);
     changes[i](slice);
     EXPECT_TRUE(judgeFile(packPlan(std::move(slice)))
                     .starts_with("slice.fingerprint: the slice is not of"))
@@ -123,8 +128,7 @@ TEST(SliceTest, WhatIsChangedIsFound) {
 }
 
 TEST(SliceTest, MalformedSlices) {
-  const Opened plan(twoStagePlan());
-  const std::vector<uint8_t> bytes = sliceOf(plan, 1);
+  const Opened plan(twoStagePlan()), written(sliceOf(plan, 1));
   struct Case {
     std::function<void(fb::PlanT &)> change;
     const char *message;
@@ -171,7 +175,7 @@ TEST(SliceTest, MalformedSlices) {
   };
   for (const Case &each : cases) {
     fb::PlanT slice;
-    fb::GetPlan(bytes.data())->UnPackTo(&slice);
+    written.file.plan().UnPackTo(&slice);
     each.change(slice);
     EXPECT_EQ(judgeFile(packPlan(std::move(slice))), each.message);
   }
