@@ -12,6 +12,7 @@
 #include "etc/Planner/Report.h"
 #include "etc/Planner/WhichNodes.h"
 #include "etc/Request/Hosts.h"
+#include "plan/Condense.h"
 
 #include "mlir/IR/Diagnostics.h"
 
@@ -117,7 +118,8 @@ static Answer askPlanned(
 }
 
 static void writePlan(ArrayRef<uint8_t> plan, raw_ostream &os) {
-  os.write(reinterpret_cast<const char *>(plan.data()), plan.size());
+  const std::vector<uint8_t> bytes = plan::condensePlan(plan);
+  os.write(reinterpret_cast<const char *>(bytes.data()), bytes.size());
 }
 
 Answer etc::askPlan(const std::string &request, const AskOptions &options) {

@@ -14,6 +14,7 @@
 #include "etc/Planner/Chain.h"
 #include "etc/Planner/Explain.h"
 #include "etc/Planner/Report.h"
+#include "plan/Condense.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
@@ -97,6 +98,11 @@ static std::string outputName(StringRef output, size_t number, size_t count) {
   return count == 1 ? output.str() : numberedOutput(output, number);
 }
 
+static void writePlanFile(ArrayRef<uint8_t> plan, raw_ostream &os) {
+  const std::vector<uint8_t> bytes = plan::condensePlan(plan);
+  os << StringRef(reinterpret_cast<const char *>(bytes.data()), bytes.size());
+}
+
 static int emit(const PlannerOptions &options, const request::Request &request,
                 PlannedRequest &planned) {
   const Plans &plans = planned.plans;
@@ -130,8 +136,7 @@ static int emit(const PlannerOptions &options, const request::Request &request,
            else if (options.emit == Emit::Report)
              os << reportPage(plan, givenRates(options), summary);
            else
-             os << StringRef(reinterpret_cast<const char *>(bytes.data()),
-                             bytes.size());
+             writePlanFile(bytes, os);
          }});
   return writeOutputs(outputs);
 }
