@@ -37,6 +37,7 @@ Totals etc::run::sumUp(const std::vector<DeviceReport> &reports) {
         std::max(totals.prepareSeconds, report.prepareSeconds);
     ceiling = std::max(ceiling, report.ceilingSeconds);
     totals.seconds = std::max(totals.seconds, report.seconds);
+    totals.pauseSeconds = std::max(totals.pauseSeconds, report.pauseSeconds);
     totals.peakRatio =
         std::max(totals.peakRatio, ratio(report.peakBytes, report));
     totals.provedRatio =
@@ -163,6 +164,10 @@ std::string etc::run::formatTimes(const std::vector<DeviceReport> &reports) {
       secondsText(times.wait) + ", unpack " + secondsText(times.unpack) +
       ", acknowledge " + secondsText(times.acknowledge) + " on device " +
       std::to_string(slowest->device) + ")\n";
+  if (totals.pauseSeconds < totals.seconds)
+    out += "of these, pause " + secondsText(totals.pauseSeconds) +
+           ", deferred rounds " +
+           secondsText(totals.seconds - totals.pauseSeconds) + "\n";
   out += "inside nodes " +
          rateText(totals.gbPerSecond - totals.internodeGbPerSecond) +
          " GB/s, between nodes " + rateText(totals.internodeGbPerSecond) +

@@ -16,6 +16,7 @@ struct Totals {
   uint64_t internodeBytes = 0;
   double prepareSeconds = 0; // of the slowest device
   double seconds = 0;        // of the slowest device
+  double pauseSeconds = 0;   // until the last device had but deferred rounds
   double gbPerSecond = 0;
   double internodeGbPerSecond = 0;
   /// Of the speed of bare messages; 0 where they were not measured.
