@@ -96,6 +96,7 @@ Row quantileRow(const char *name, double position,
   Row row{name};
   for (size_t c = 1; c != kColumns; ++c) {
     std::vector<double> values;
+    values.reserve(reports.size());
     for (const DeviceReport &report : reports)
       values.push_back(kNumbers[c - 1].value(report));
     auto at = static_cast<size_t>(position * double(values.size() - 1));

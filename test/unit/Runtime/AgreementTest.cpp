@@ -46,6 +46,7 @@ protected:
         threads.emplace_back([&, i] { made[i] = agree(all[i]); });
     }
     std::vector<Result<Agreement>> results;
+    results.reserve(made.size());
     for (auto &each : made)
       results.push_back(std::move(*each));
     return results;
