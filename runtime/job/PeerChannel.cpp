@@ -43,8 +43,9 @@ void PeerChannel::addGivingUp(const Failure &failure) {
 }
 
 void PeerChannel::flush() {
-  if (end_ != End::None || socket.send(out))
+  if (!isListening() || socket.send(out))
     return;
+  out.clear();
   while (receive())
     ;
   if (end_ == End::None)

@@ -49,12 +49,14 @@ public:
   /// How long nothing has come.
   Milliseconds silence() const { return silence_; }
 
-  bool hasUnsent() const { return !out.empty(); }
+  bool hasUnsent() const { return isListening() && !out.empty(); }
   /// Messages that came before the end count.
   std::deque<std::string> inbox;
   /// Whether the peer has rank 0's decision.
   bool isDecided() const { return isDecided_; }
   End end() const { return end_; }
+  /// Who has given up wants to know which cause all name.
+  bool isListening() const { return end_ == End::None || end_ == End::GaveUp; }
   /// Of a peer that gave up.
   const Failure &failure() const { return failure_; }
   int fd() const { return socket.fd(); }

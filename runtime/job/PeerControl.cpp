@@ -12,6 +12,8 @@ namespace {
 
 /// How long after an error of the transport whoever caused it may explain it.
 constexpr auto kExplanationTime = Milliseconds(500);
+/// How long rank 0, once told, may take to name the cause.
+constexpr auto kSettlingTime = Milliseconds(2000);
 
 class PeerControl final : public Control {
 public:
@@ -64,9 +66,9 @@ public:
   void abort(std::string_view cause) override { traffic.giveUp(cause); }
 
   std::string cause() override {
-    const Deadline deadline(kExplanationTime);
-    while (!traffic.isExplained() && !deadline.isOver())
-      traffic.move(deadline.left());
+    moveUntil(kExplanationTime, [&] { return traffic.isExplained(); });
+    if (traffic.hasGivenUp())
+      moveUntil(kSettlingTime, [&] { return traffic.isSettled(); });
     return traffic.failure().value_or(Failure{}).cause;
   }
 
@@ -77,6 +79,12 @@ public:
   }
 
 private:
+  template <typename Done> void moveUntil(Milliseconds time, Done done) {
+    const Deadline deadline(time);
+    while (!done() && !deadline.isOver())
+      traffic.move(deadline.left());
+  }
+
   /// Who leaves after an error has given up.
   Status noted(const Status &status) {
     hasFailed = hasFailed || !status.ok();
@@ -167,13 +175,16 @@ Status etc::runtime::giveUp(Control &control, uint32_t device,
                             const Status &error) {
   const bool isOurs =
       error.kind() != ErrorKind::Peer && error.kind() != ErrorKind::Excluded;
-  const std::string cause = isOurs ? "" : control.cause();
   const std::string who = text("device ", device, ": ");
   const std::string mine = error.message().starts_with(who)
                                ? error.message()
                                : who + error.message();
-  control.abort(cause.empty() ? mine : cause);
-  if (!isOurs && control.isExcluded())
+  const std::string known = isOurs ? "" : control.cause();
+  control.abort(known.empty() ? mine : known);
+  const std::string cause = control.cause(); // that all name
+  if (isOurs)
+    return error;
+  if (control.isExcluded())
     return Status(ErrorKind::Excluded,
                   "the others went on without this process: " + cause);
   return cause.empty() ? error : Status(ErrorKind::Peer, cause);

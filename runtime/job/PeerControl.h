@@ -43,9 +43,9 @@ struct PeerControlOptions {
 };
 
 /// Ends the part that `device` has in a migration after `error`, and tells the
-/// others why. Returns what to tell the user: the cause that another
-/// participant gave, or else the error; of kind Excluded where the others gave
-/// this one up.
+/// others why. Returns what to tell the user: the error where it is this
+/// device's own, else the cause that all name; of kind Excluded where the
+/// others gave this one up.
 Status giveUp(Control &control, uint32_t device, const Status &error);
 
 /// Connects to all peers, and returns when all participants have. Connections

@@ -95,18 +95,14 @@ Status PeerTraffic::check() {
   std::lock_guard lock(mutex);
   if (isGivenUp || findFailure())
     return stopped();
-  for (const auto &[peer, channel] : channels)
-    if (channel.end() == End::Lost)
-      return Status(ErrorKind::Peer, lost(peer));
+  if (const auto peer = findLostPeer())
+    return Status(ErrorKind::Peer, lost(*peer));
   return Status::success();
 }
 
 std::optional<uint32_t> PeerTraffic::findLost() {
   std::lock_guard lock(mutex);
-  for (const auto &[peer, channel] : channels)
-    if (!isGivenUp && !findFailure() && channel.end() == End::Lost)
-      return peer;
-  return std::nullopt;
+  return isGivenUp || findFailure() ? std::nullopt : findLostPeer();
 }
 
 Status PeerTraffic::stopped() const {
@@ -120,17 +116,26 @@ std::string PeerTraffic::lost(uint32_t peer) const {
   return text("lost the connection to device ", options.devices[peer]);
 }
 
+/// Rank 0's word is that of all: it talks to all, so all have heard it.
 const Failure *PeerTraffic::findFailure() const {
-  if (own && !own->cause.empty())
-    return &*own;
   const Failure *silent = own ? &*own : nullptr;
-  for (const auto &[peer, channel] : channels)
-    if (channel.end() == End::GaveUp) {
-      if (!channel.failure().cause.empty())
-        return &channel.failure();
+  const Failure *said = silent && !own->cause.empty() ? silent : nullptr;
+  for (const auto &[peer, channel] : channels) {
+    if (channel.end() != End::GaveUp)
+      continue;
+    if (channel.failure().cause.empty())
       silent = &channel.failure();
-    }
-  return silent;
+    else if (peer == 0 || !said)
+      said = &channel.failure();
+  }
+  return said ? said : silent;
+}
+
+std::optional<uint32_t> PeerTraffic::findLostPeer() const {
+  for (const auto &[peer, channel] : channels) // rank 0 comes first
+    if (channel.end() == End::Lost)
+      return peer;
+  return std::nullopt;
 }
 
 bool PeerTraffic::knowsExclusion() const {
@@ -142,6 +147,9 @@ bool PeerTraffic::knowsExclusion() const {
 std::optional<Failure> PeerTraffic::failure() {
   std::lock_guard lock(mutex);
   const Failure *first = findFailure();
+  const std::optional<uint32_t> gone = findLostPeer();
+  if (gone && (*gone == 0 || !first))
+    return Failure{lost(*gone), gone};
   return first ? std::optional(*first) : std::nullopt;
 }
 
@@ -152,11 +160,18 @@ bool PeerTraffic::isExcluded() {
 
 bool PeerTraffic::isExplained() {
   std::lock_guard lock(mutex);
-  return isGivenUp ||
-         std::any_of(channels.begin(), channels.end(), [](const auto &entry) {
-           return entry.second.end() == End::GaveUp ||
-                  entry.second.end() == End::Lost;
-         });
+  return isGivenUp || findFailure() || findLostPeer();
+}
+
+bool PeerTraffic::isSettled() {
+  std::lock_guard lock(mutex);
+  const auto isOver = [&](const auto &entry) {
+    return entry.second.end() != End::None ||
+           (own && own->excluded == entry.first);
+  };
+  return options.rank == 0
+             ? std::all_of(channels.begin(), channels.end(), isOver)
+             : isOver(*channels.find(0));
 }
 
 void PeerTraffic::decide() {
@@ -228,8 +243,8 @@ template <typename Add> void PeerTraffic::sayLastWords(Add add) {
     channel.flush();
   }
   for (auto &[peer, channel] : channels)
-    while (channel.end() == End::None && channel.hasUnsent() &&
-           channel.silence() < options.silence && Clock::now() < deadline) {
+    while (channel.hasUnsent() && channel.silence() < options.silence &&
+           Clock::now() < deadline) {
       pollfd entry{channel.fd(), POLLOUT, 0};
       ::poll(&entry, 1, 10);
       channel.flush();

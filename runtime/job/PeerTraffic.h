@@ -56,9 +56,13 @@ public:
   bool hasGivenUp() const { return isGivenUp; }
   /// See Control::onStop().
   void onStop(std::function<void()> callback);
-  /// Whether nobody is about to say more: a process that is gone says nothing.
+  /// Whether somebody has given up or is gone.
   bool isExplained();
-  /// The first one that is known.
+  /// Whether rank 0 has given up or left, or is gone; at rank 0, whether all
+  /// others have, who hear it for so long.
+  bool isSettled();
+  /// What all name, once settled: what rank 0 gave up with, or that it is lost;
+  /// else the first one that is known.
   std::optional<Failure> failure();
   bool isExcluded();
 
@@ -67,6 +71,7 @@ private:
   Status stopped() const;
   std::string lost(uint32_t peer) const;
   const Failure *findFailure() const;
+  std::optional<uint32_t> findLostPeer() const;
   bool knowsExclusion() const;
   void endWith(Failure failure);
   void passOnDecision();

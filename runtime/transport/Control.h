@@ -79,6 +79,8 @@ public:
 
   /// After an error: the cause that a participant gave when it gave up, itself
   /// or through others, which is waited for a little; empty where none did.
+  /// After abort(): the same one for all who ask, which is rank 0's; unless
+  /// rank 0 itself fails while it names one.
   virtual std::string cause() { return {}; }
 
   /// Whether the others gave this process up.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import pickle
 import tempfile
 import time
 import traceback
@@ -65,14 +66,21 @@ def _child(rank, count, path, queue, body, args):
     try:
         queue.put(body(rank, dist.FileStore(path, count), *args))
     except Exception as error:
-        error.trace = traceback.format_exc()
-        try:
-            queue.put(type(error)(*error.args))
-        except Exception:
-            queue.put(RuntimeError(error.trace))
+        queue.put(_portable(error))
     queue.close()
     queue.join_thread()
     os._exit(0)  # not through the parent's test runner
+
+
+def _portable(error):
+    """What the parent can raise: it shows where the child raised it."""
+    trace = traceback.format_exc()
+    try:
+        copy = type(error)(*error.args)
+        copy.add_note(trace)
+        return pickle.loads(pickle.dumps(copy))
+    except Exception:
+        return RuntimeError(trace)
 
 
 def must(results: list) -> list:

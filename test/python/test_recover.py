@@ -109,7 +109,8 @@ class Recover(unittest.TestCase):
                 for rank in others:
                     self.assertEqual(results[rank][:3], ([], 1, others))
                     self.assertLess(results[rank][5], 10)
-                self.assertEqual(len({results[rank][3] for rank in others}), 1)
+                causes = {rank: results[rank][3] for rank in others}
+                self.assertEqual(len(set(causes.values())), 1, causes)
 
     def test_state_that_is_not_the_plans_is_refused(self):
         plan = plan_of("TP2")

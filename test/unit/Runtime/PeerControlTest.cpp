@@ -12,6 +12,7 @@
 
 #include <latch>
 #include <mutex>
+#include <set>
 #include <thread>
 
 using namespace etc::runtime;
@@ -139,6 +140,24 @@ TEST_F(PeerControlTest, AllLearnTheFirstCause) {
   });
 }
 
+/// Each sees a failure in its own way, as connections break one after the
+/// other.
+TEST_F(PeerControlTest, AllNameOneCause) {
+  constexpr uint32_t count = 6;
+  std::latch connected(count);
+  std::mutex mutex;
+  std::set<std::string> causes;
+  onRanks(count, [&](std::unique_ptr<Control> control, uint32_t rank) {
+    connected.arrive_and_wait();
+    const Status error(ErrorKind::Peer, text("broken pipe of ", rank));
+    const Status status = giveUp(*control, 10 + rank, error);
+    EXPECT_EQ(status.kind(), ErrorKind::Peer);
+    std::lock_guard lock(mutex);
+    causes.insert(status.message());
+  });
+  EXPECT_EQ(causes.size(), 1u) << ::testing::PrintToString(causes);
+}
+
 TEST_F(PeerControlTest, ADeviceIsNamedOnce) {
   onRanks(2, [&](std::unique_ptr<Control> control, uint32_t rank) {
     if (rank == 1) {
@@ -150,12 +169,13 @@ TEST_F(PeerControlTest, ADeviceIsNamedOnce) {
   });
 }
 
-TEST_F(PeerControlTest, AWayOutWithoutACauseKeepsTheError) {
+TEST_F(PeerControlTest, AWayOutWithoutACauseIsNamedAsItWasSeen) {
   onRanks(2, [&](std::unique_ptr<Control> control, uint32_t rank) {
     if (rank == 1)
       return control->abort({});
     const Status error = control->receive(1, {}, kPatience);
-    EXPECT_EQ(giveUp(*control, 10, error).message(), error.message());
+    EXPECT_EQ(giveUp(*control, 10, error).message(),
+              "device 10: " + error.message());
   });
 }
 
