@@ -95,7 +95,7 @@ private:
                  const Deadline &deadline) {
     for (bool isFirst = true;; isFirst = false) {
       // What was said before the end counts, unless this process gave up.
-      const Status status = checkAll();
+      Status status = checkAll();
       const bool hasNext = traffic.hasNext(peer);
       if (!status.ok() && (traffic.hasGivenUp() || !hasNext))
         return status;
@@ -156,7 +156,7 @@ private:
 
   /// Whether everybody is there or has left in order.
   Status checkAll() {
-    const Status status = traffic.check();
+    Status status = traffic.check();
     culprit_ = traffic.findLost();
     if (culprit_)
       traffic.miss(*culprit_);

@@ -227,11 +227,11 @@ void PeerTraffic::giveUp(std::string_view cause) {
     endWith({std::string(cause), missing});
 }
 
-void PeerTraffic::endWith(Failure failure) {
+void PeerTraffic::endWith(const Failure &failure) {
   if (isGivenUp.exchange(true))
     return;
   const Failure *known = findFailure();
-  own = known && !known->cause.empty() ? *known : std::move(failure);
+  own = known && !known->cause.empty() ? *known : failure;
   sayLastWords([&](PeerChannel &channel) { channel.addGivingUp(*own); });
   wakeUp();
 }

@@ -73,7 +73,7 @@ private:
   const Failure *findFailure() const;
   std::optional<uint32_t> findLostPeer() const;
   bool knowsExclusion() const;
-  void endWith(Failure failure);
+  void endWith(const Failure &failure);
   void passOnDecision();
   void judge(Milliseconds time);
   template <typename Add> void sayLastWords(Add add);
