@@ -31,6 +31,7 @@ Client::Client(ClientOptions given, Socket connected)
     : options(std::move(given)), socket(std::move(connected)),
       out(reinterpret_cast<const char *>(&options.hello), sizeof(Hello)),
       heard(Clock::now()), nextBeat(heard) {
+  socket.secure(TlsSide::Connecting, options.secret);
   if (::pipe2(wake, O_CLOEXEC | O_NONBLOCK) != 0)
     wake[0] = wake[1] = -1;
   thread = std::thread([this] { run(); });
@@ -70,7 +71,7 @@ void Client::run() {
     pollfd entries[2] = {{socket.fd(), POLLIN, 0}, {wake[0], POLLIN, 0}};
     {
       std::lock_guard lock(mutex);
-      if (!out.empty())
+      if (socket.isReady() && !out.empty())
         entries[0].events |= POLLOUT;
     }
     ::poll(entries, 2, 50);
@@ -91,7 +92,12 @@ void Client::receive() {
   if (!socket.isOpen())
     return;
   std::string bytes;
-  const bool isAlive = socket.receive(bytes);
+  bool isAlive, wasReady;
+  {
+    std::lock_guard lock(mutex); // another thread may be sending
+    isAlive = socket.receive(bytes);
+    wasReady = socket.isReady();
+  }
   reader.feed(bytes);
   while (true) {
     Result<std::optional<Frame>> frame = reader.next();
@@ -102,7 +108,9 @@ void Client::receive() {
     handle(**frame);
   }
   if (!isAlive)
-    loseHub("its process is gone");
+    loseHub(wasReady ? "its process is gone"
+                     : "it is not a process of this job, or it has another "
+                       "token");
 }
 
 void Client::handle(const Frame &frame) {

@@ -13,6 +13,7 @@ namespace etc::runtime {
 
 struct ClientOptions {
   Address address;
+  Secret secret;
   Hello hello;
   ControlTimes times;
   DescribeLoss describeLoss;

@@ -73,14 +73,15 @@ bool Hub::isOver() {
   return isOpen && allGone && !stopped;
 }
 
-/// Takes connections and hears who they are. Who does not know the token gets
-/// no answer.
+/// Takes connections and hears who they are. Who does not know the token can't
+/// say anything.
 void Hub::greet(Clock::time_point now) {
   for (size_t i = 0; i != kNewcomers; ++i) {
     Socket socket = accept(listener);
     isFull = !socket.isOpen() && plan::isOutOfDescriptors(errno);
     if (!socket.isOpen())
       break;
+    socket.secure(TlsSide::Accepting, options.secret);
     newcomers.push_back({std::move(socket), {}, now + kGreeting});
   }
   hearNewcomers(now);
@@ -108,9 +109,8 @@ void Hub::hearNewcomers(Clock::time_point now) {
 void Hub::admit(Newcomer &newcomer) {
   std::optional<Hello> hello =
       parseHello(std::string_view(newcomer.in).substr(0, sizeof(Hello)));
-  if (!hello || !equals(hello->secret, options.secret) || stopped)
+  if (!hello || stopped)
     return;
-  // A captured Hello that is sent again harms nobody.
   if (isOpen)
     return tell(newcomer,
                 usage("the processes have met, and one is rank ", hello->rank));
@@ -293,9 +293,9 @@ Status Hub::findCause(Clock::time_point now) const {
     auto silence = std::chrono::duration_cast<Milliseconds>(now - guest.heard);
     if (isOpen && !guest.isDone && !guest.hasFailed &&
         (silence > options.times.silence || silence > 8 * options.times.beat))
-      return lost(
-          rank, guest,
-          text("no sign of life for ", silence.count() / 100 / 10.0, " s"));
+      return lost(rank, guest,
+                  text("no sign of life for ",
+                       static_cast<double>(silence.count() / 100) / 10, " s"));
   }
   return firstFailure.value_or(Status(ErrorKind::Peer, "stopped"));
 }

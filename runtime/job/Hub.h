@@ -4,6 +4,7 @@
 #ifndef ETC_RUNTIME_JOB_HUB_H
 #define ETC_RUNTIME_JOB_HUB_H
 
+#include "job/Secret.h"
 #include "job/Socket.h"
 #include "job/Wire.h"
 

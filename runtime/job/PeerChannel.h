@@ -25,10 +25,11 @@ class PeerChannel {
 public:
   enum class End { None, Left, GaveUp, Lost };
 
-  /// `received` has come already.
-  PeerChannel(Socket socket, uint32_t generation, std::string received = {})
+  /// `received` has come already; `unsent` goes before all else.
+  PeerChannel(Socket socket, uint32_t generation, std::string received = {},
+              std::string unsent = {})
       : socket(std::move(socket)), generation(generation),
-        in(std::move(received)) {
+        in(std::move(received)), out(std::move(unsent)) {
     parse();
   }
 
@@ -49,7 +50,9 @@ public:
   /// How long nothing has come.
   Milliseconds silence() const { return silence_; }
 
-  bool hasUnsent() const { return isListening() && !out.empty(); }
+  bool hasUnsent() const {
+    return isListening() && socket.isReady() && !out.empty();
+  }
   /// Messages that came before the end count.
   std::deque<std::string> inbox;
   /// Whether the peer has rank 0's decision.

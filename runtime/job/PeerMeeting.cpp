@@ -21,8 +21,7 @@ constexpr auto kPatience = std::chrono::seconds(10);
 
 /// What a connection begins with, from the higher rank.
 struct Introduction {
-  char magic[8] = {'E', 'T', 'C', 'P', 'E', 'E', 'R', '2'};
-  Secret secret;
+  char magic[8] = {'E', 'T', 'C', 'P', 'E', 'E', 'R', '3'};
   uint32_t from = 0, to = 0;
   uint32_t generation = 0;
 };
@@ -115,16 +114,13 @@ private:
     }
     if (!socket)
       return socket.status().at(text("device ", options.devices[peer]));
+    socket->secure(TlsSide::Connecting, secret);
     Introduction mine;
-    mine.secret = secret;
     mine.from = options.rank;
     mine.to = peer;
     mine.generation = options.generation;
-    std::string bytes = bytesOf(mine); // fits an empty socket's buffer
-    if (!socket->send(bytes) || !bytes.empty())
-      return Status(ErrorKind::Peer, text("lost the connection to device ",
-                                          options.devices[peer]));
-    channels.emplace(peer, PeerChannel(std::move(*socket), options.generation));
+    channels.emplace(peer, PeerChannel(std::move(*socket), options.generation,
+                                       {}, bytesOf(mine)));
     return Status::success();
   }
 
@@ -133,9 +129,11 @@ private:
       if (Status s = checkWait(nextMissing()); !s.ok())
         return s;
       waitForSomeone();
-      if (Socket socket = accept(listener); socket.isOpen())
+      introduceAll();
+      if (Socket socket = accept(listener); socket.isOpen()) {
+        socket.secure(TlsSide::Accepting, secret);
         strangers.push_back({std::move(socket), {}, Clock::now() + kPatience});
-      else if (etc::plan::isOutOfDescriptors(errno))
+      } else if (etc::plan::isOutOfDescriptors(errno))
         return Status(ErrorKind::Usage,
                       "cannot take the connections of other devices: " +
                           etc::plan::describeSystemError(errno));
@@ -182,8 +180,20 @@ private:
     std::vector<pollfd> entries{{listener.fd(), POLLIN, 0}};
     for (const Stranger &stranger : strangers)
       entries.push_back({stranger.socket.fd(), POLLIN, 0});
+    for (const auto &[peer, channel] : channels)
+      if (channel.end() == PeerChannel::End::None)
+        entries.push_back({channel.fd(), POLLIN, 0});
     constexpr int longest = 100; // then deadlines are looked at
     ::poll(entries.data(), entries.size(), longest);
+  }
+
+  /// Peers that this rank connected to may take up the connection now. The
+  /// barrier that follows waits for those that do not yet.
+  void introduceAll() {
+    for (auto &[peer, channel] : channels) {
+      channel.receive();
+      channel.flush();
+    }
   }
 
   /// Whether the stranger may go on talking. It stops being one where it is a
@@ -198,8 +208,8 @@ private:
     const bool isPeer =
         std::equal(std::begin(theirs.magic), std::end(theirs.magic),
                    std::begin(expected.magic)) &&
-        equals(theirs.secret, secret) && theirs.to == options.rank &&
-        theirs.from > options.rank && peers.count(theirs.from);
+        theirs.to == options.rank && theirs.from > options.rank &&
+        peers.count(theirs.from);
     if (!isPeer)
       return false;
     later = std::max(later, theirs.generation);

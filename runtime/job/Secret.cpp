@@ -29,12 +29,3 @@ std::string etc::runtime::randomSecretText() {
       text += "0123456789abcdef"[digit];
   return text;
 }
-
-bool etc::runtime::equals(const Secret &a, const Secret &b) {
-  // Volatile keeps the compiler from leaving the loop early.
-  volatile unsigned char difference = 0;
-  for (size_t i = 0; i != Secret::kBytes; ++i)
-    difference =
-        static_cast<unsigned char>(difference | (a.bytes[i] ^ b.bytes[i]));
-  return difference == 0;
-}

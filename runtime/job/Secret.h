@@ -10,7 +10,7 @@
 
 namespace etc::runtime {
 
-/// A job's token. On the wire it always has the same length.
+/// A job's token, filled up with zeros.
 struct Secret {
   static constexpr size_t kBytes = 64;
   std::array<char, kBytes> bytes{};
@@ -20,9 +20,6 @@ struct Secret {
 plan::Result<Secret> makeSecret(std::string_view value);
 /// From the kernel's random numbers, as hexadecimal text.
 std::string randomSecretText();
-
-/// Takes equally long whatever the difference is.
-bool equals(const Secret &a, const Secret &b);
 
 } // namespace etc::runtime
 

@@ -29,6 +29,8 @@ Socket::~Socket() {
 }
 
 bool Socket::receive(std::string &bytes) const {
+  if (tls)
+    return tls->receive(bytes);
   char buffer[kReadBytes];
   ssize_t count = ::recv(fd_, buffer, sizeof buffer, 0);
   if (count > 0)
@@ -37,6 +39,8 @@ bool Socket::receive(std::string &bytes) const {
 }
 
 bool Socket::send(std::string &bytes) const {
+  if (tls)
+    return tls->send(bytes);
   while (!bytes.empty()) {
     ssize_t count = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (count < 0)

@@ -1,8 +1,9 @@
-// TCP sockets that never block for longer than they are told.
+// TCP sockets that never block for longer than they are told, secured or not.
 
 #ifndef ETC_RUNTIME_JOB_SOCKET_H
 #define ETC_RUNTIME_JOB_SOCKET_H
 
+#include "job/TlsSession.h"
 #include "plan/Status.h"
 
 #include <chrono>
@@ -20,9 +21,11 @@ class Socket {
 public:
   Socket() = default;
   explicit Socket(int fd) : fd_(fd) {}
-  Socket(Socket &&other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Socket(Socket &&other) noexcept
+      : fd_(std::exchange(other.fd_, -1)), tls(std::move(other.tls)) {}
   Socket &operator=(Socket &&other) noexcept {
     std::swap(fd_, other.fd_);
+    std::swap(tls, other.tls);
     return *this;
   }
   ~Socket();
@@ -30,6 +33,15 @@ public:
   int fd() const { return fd_; }
   bool isOpen() const { return fd_ >= 0; }
   void close() { *this = Socket(); }
+
+  /// From here on only a process that knows the secret is heard, and nobody
+  /// else can read what is said.
+  void secure(TlsSide side, const Secret &secret) {
+    tls = std::make_unique<TlsSession>(fd_, side, secret);
+  }
+  /// Whether bytes can be sent; a secured connection has to hear the peer
+  /// first.
+  bool isReady() const { return !tls || tls->isOpen(); }
 
   /// Appends what has come; false at the end of the connection.
   bool receive(std::string &bytes) const;
@@ -39,6 +51,7 @@ public:
 
 private:
   int fd_ = -1;
+  std::unique_ptr<TlsSession> tls; // where it is secured
 };
 
 /// A place to connect to.

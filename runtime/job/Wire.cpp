@@ -11,7 +11,7 @@ constexpr uint32_t kLargestPayload = 1 << 20;
 constexpr size_t kHeaderBytes = 8;
 constexpr size_t kLongestMessage = 4000;
 
-static_assert(sizeof(Hello) == 112, "the format has no padding");
+static_assert(sizeof(Hello) == 48, "the format has no padding");
 
 template <typename T> static void put(std::string &out, const T &value) {
   out.append(reinterpret_cast<const char *>(&value), sizeof value);
@@ -113,10 +113,8 @@ std::optional<Status> etc::runtime::parseFailure(std::string_view payload) {
 
 std::string etc::runtime::formatWelcome(const std::vector<Hello> &hellos) {
   std::string out;
-  for (Hello hello : hellos) {
-    hello.secret = {};
+  for (const Hello &hello : hellos)
     put(out, hello);
-  }
   return out;
 }
 

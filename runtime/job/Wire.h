@@ -1,10 +1,9 @@
-// The control channel's bytes: a greeting, then frames. docs/reliability.md has
-// the protocol.
+// The control channel's bytes, inside TLS: a greeting, then frames.
+// docs/reliability.md has the protocol.
 
 #ifndef ETC_RUNTIME_JOB_WIRE_H
 #define ETC_RUNTIME_JOB_WIRE_H
 
-#include "job/Secret.h"
 #include "journal/Journal.h"
 
 #include <optional>
@@ -14,10 +13,9 @@
 
 namespace etc::runtime {
 
-/// What a process says first. Nothing of it counts unless the token is right.
+/// What a process says first.
 struct Hello {
-  char magic[8] = {'E', 'T', 'C', 'C', 'T', 'R', 'L', '1'};
-  Secret secret;
+  char magic[8] = {'E', 'T', 'C', 'C', 'T', 'R', 'L', '2'};
   uint64_t planHash = 0;
   uint32_t rank = 0;
   uint32_t rankCount = 0;
@@ -37,7 +35,7 @@ Standing standingOf(const Hello &hello);
 std::optional<Hello> parseHello(std::string_view bytes);
 
 enum class FrameKind : uint32_t {
-  Welcome = 1, // hub: all are here; payload: their Hellos without the secrets
+  Welcome = 1, // hub: all are here; payload: their Hellos
   Beat = 2,    // both: alive; payload: round
   Put = 3,     // member: payload: a key and a value
   Get = 4,     // member: payload: a key; answered by Value when there is one
@@ -63,7 +61,7 @@ std::optional<std::pair<std::string, std::string>>
 parsePair(std::string_view payload);
 std::optional<Status> parseFailure(std::string_view payload);
 
-/// The Hellos of all ranks, without their secrets.
+/// The Hellos of all ranks.
 std::string formatWelcome(const std::vector<Hello> &hellos);
 std::optional<std::vector<Standing>> parseWelcome(std::string_view payload,
                                                   uint32_t rankCount);

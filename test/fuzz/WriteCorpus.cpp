@@ -38,6 +38,12 @@ static void writeJournal(const std::string &path,
     (void)journal->append(record);
 }
 
+/// What precedes a message between participants, of change 1.
+static std::string peerHeader(uint32_t length) {
+  const uint32_t words[] = {length, 1};
+  return {reinterpret_cast<const char *>(words), sizeof words};
+}
+
 int main(int argc, char **argv) {
   if (argc != 2)
     return 2;
@@ -72,6 +78,12 @@ int main(int argc, char **argv) {
   write(root + "/control/welcome.bin",
         "\xff" + formatFrame(FrameKind::Welcome,
                              formatWelcome({hello, hello, hello})));
+  // Between participants: a message, a sign of life, and last words.
+  const std::string first = peerHeader(5), beat = peerHeader(~0u - 2);
+  const std::string last = peerHeader(~0u - 1) + peerHeader(8);
+  write(root + "/peer/messages.bin", first + "hello" + beat + first + "again");
+  write(root + "/peer/last-words.bin",
+        first + "hello" + last + std::string(4, '\0') + "lost");
   const std::string list =
       R"({"__metadata__": {"format": "pt"}, )"
       R"("a": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, )"

@@ -73,7 +73,10 @@ class Migrating(unittest.TestCase):
             state = ranks.make(plan.prev_tensors(device))
             migration = prepare(rank, store, plan, state, mode="safe")
             migration.run()
+            store.set(f"paused/{rank}", "")
             if rank == 3:
+                # The others may still be about to learn that the pause is over.
+                store.wait([f"paused/{other}" for other in range(8)])
                 migration.abort()
             try:
                 migration.finish()

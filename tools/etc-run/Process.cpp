@@ -97,10 +97,9 @@ private:
   uint32_t first = ~uint32_t{0}; // round that has not ended
 };
 
-Hello makeHello(const PlanIndex &index, uint32_t rank, const Meeting &meeting,
+Hello makeHello(const PlanIndex &index, uint32_t rank,
                 const RunOptions &options) {
   Hello hello;
-  hello.secret = meeting.secret;
   hello.planHash = etc::plan::fingerprint(index);
   hello.rank = rank;
   hello.rankCount = index.rankCount();
@@ -126,8 +125,8 @@ Result<std::unique_ptr<Client>> join(const PlanIndex &index, uint32_t rank,
     outcome.set(cause);
     ::_exit(session.isReporter ? fail(cause) : exitCode(cause));
   };
-  return Client::join({meeting.address,
-                       makeHello(index, rank, meeting, runOptions), times,
+  return Client::join({meeting.address, meeting.secret,
+                       makeHello(index, rank, runOptions), times,
                        describeLosses(index), endNow, [beats] {
                          if (beats)
                            ++*beats;

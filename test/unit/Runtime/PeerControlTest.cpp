@@ -293,11 +293,19 @@ TEST(PeerChannel, WhoCannotWriteReadsWhatWasSaid) {
   Socket accepted;
   while (!accepted.isOpen() && !deadline.isOver())
     accepted = accept(*listener);
+  const Secret secret = *makeSecret("0123456789abcdef");
+  connected->secure(TlsSide::Connecting, secret);
+  accepted.secure(TlsSide::Accepting, secret);
   PeerChannel mine(std::move(*connected), 1);
-  mine.add("unread");
-  mine.flush();
   {
     PeerChannel theirs(std::move(accepted), 1);
+    for (mine.add("read"); theirs.inbox.empty() && !deadline.isOver();) {
+      mine.receive();
+      mine.flush();
+      theirs.receive();
+    }
+    mine.add("unread");
+    mine.flush();
     theirs.addGivingUp({"device 3: no room", {}});
     theirs.flush();
   }
