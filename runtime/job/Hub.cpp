@@ -277,6 +277,11 @@ void Hub::lose(Guest &guest) {
   stop();
 }
 
+static std::string noSignOfLife(Milliseconds silence) {
+  const int64_t tenths = silence.count() / 100;
+  return text("no sign of life for ", static_cast<double>(tenths) / 10, " s");
+}
+
 /// What a process says is wrong with itself comes first, then who is gone, then
 /// who is silent, then who misses somebody.
 Status Hub::findCause(Clock::time_point now) const {
@@ -293,9 +298,7 @@ Status Hub::findCause(Clock::time_point now) const {
     auto silence = std::chrono::duration_cast<Milliseconds>(now - guest.heard);
     if (isOpen && !guest.isDone && !guest.hasFailed &&
         (silence > options.times.silence || silence > 8 * options.times.beat))
-      return lost(rank, guest,
-                  text("no sign of life for ",
-                       static_cast<double>(silence.count() / 100) / 10, " s"));
+      return lost(rank, guest, noSignOfLife(silence));
   }
   return firstFailure.value_or(Status(ErrorKind::Peer, "stopped"));
 }
