@@ -43,8 +43,6 @@ if shutil.which("codespell"):
     config.available_features.add("codespell")
 if "-fsanitize" in config.compiler_flags:
     config.available_features.add("sanitizer")
-if config.etc_has_gloo:
-    config.available_features.add("gloo")
 if shutil.which("chromium"):
     config.available_features.add("chromium")
 else:

@@ -251,8 +251,8 @@ typedef struct etc_memory {
 } etc_memory;
 
 typedef enum etc_transport {
-  ETC_GLOO = 0, /* host memory over TCP */
-  ETC_NCCL = 1  /* GPUs */
+  ETC_TCP = 0, /* host memory over TCP */
+  ETC_NCCL = 1 /* GPUs */
 } etc_transport;
 
 typedef enum etc_mode {

@@ -37,7 +37,7 @@ public:
     etc_options options;
     etc_options_init(&options);
     options.participant = participant;
-    options.transport = gpu ? ETC_NCCL : ETC_GLOO;
+    options.transport = gpu ? ETC_NCCL : ETC_TCP;
     options.gpu = gpu.value_or(0);
     options.mode = isSafe ? ETC_SAFE : ETC_EAGER;
     options.timeout_seconds = timeout;

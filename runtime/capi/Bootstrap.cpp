@@ -2,10 +2,10 @@
 
 #include "engine/Peers.h"
 #include "job/PeerControl.h"
+#include "net/OwnAddress.h"
 #include "plan/Fingerprint.h"
-#include "transport/GlooTransport.h"
 #include "transport/NcclTransport.h"
-#include "transport/OwnAddress.h"
+#include "transport/TcpTransport.h"
 
 #include <algorithm>
 #include <sstream>
@@ -180,8 +180,7 @@ connectControl(const OpenPlan &plan, const BootstrapOptions &options,
 
 static Result<std::unique_ptr<Transport>>
 connectTransport(const OpenPlan &plan, const BootstrapOptions &options,
-                 ChangeRendezvous &rendezvous, Control &control,
-                 const Deadline &deadline) {
+                 Control &control, const Deadline &deadline) {
   if (options.transport == ETC_NCCL) {
     NcclOptions nccl;
     nccl.rank = options.rank;
@@ -192,19 +191,12 @@ connectTransport(const OpenPlan &plan, const BootstrapOptions &options,
     nccl.control = &control;
     return connectNccl(nccl);
   }
-  GlooOptions gloo;
-  gloo.rank = options.rank;
-  gloo.devices = devicesOf(plan);
-  gloo.host = options.host;
-  gloo.deadline = deadline;
-  gloo.put = [&](const std::string &key, const std::string &value) {
-    if (Status s = rendezvous.put("gloo/" + key, value); !s.ok())
-      throw std::runtime_error(s.message());
-  };
-  gloo.get = [&](const std::string &key) {
-    return rendezvous.get("gloo/" + key, deadline);
-  };
-  return connectGloo(gloo);
+  TcpOptions tcp;
+  tcp.rank = options.rank;
+  tcp.devices = devicesOf(plan);
+  tcp.host = options.host;
+  tcp.control = &control;
+  return makeTcpTransport(tcp);
 }
 
 Result<Connections> etc::runtime::connect(const OpenPlan &plan,
@@ -214,8 +206,7 @@ Result<Connections> etc::runtime::connect(const OpenPlan &plan,
   auto control = connectControl(plan, options, rendezvous, deadline);
   if (!control)
     return control.status();
-  auto transport =
-      connectTransport(plan, options, rendezvous, **control, deadline);
+  auto transport = connectTransport(plan, options, **control, deadline);
   if (!transport)
     return giveUp(**control, plan.index().device(options.rank),
                   transport.status());

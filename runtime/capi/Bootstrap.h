@@ -18,7 +18,7 @@ std::unique_ptr<Rendezvous> makeStore(const etc_store &store, std::string tag,
 
 struct BootstrapOptions {
   uint32_t rank = 0;
-  etc_transport transport = ETC_GLOO;
+  etc_transport transport = ETC_TCP;
   etc_mode mode = ETC_EAGER;
   unsigned gpu = 0;
   std::string host;

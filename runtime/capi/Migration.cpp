@@ -24,9 +24,9 @@ Result<MigrationOptions> etc::runtime::checkOptions(const etc_options &given,
     return refuse(text("participant ", given.participant,
                        ": the plan is the slice of participant ",
                        index.plan().slice()->rank()));
-  if (given.transport != ETC_GLOO && given.transport != ETC_NCCL)
+  if (given.transport != ETC_TCP && given.transport != ETC_NCCL)
     return refuse(
-        text("transport ", given.transport, ": expected ETC_GLOO or ETC_NCCL"));
+        text("transport ", given.transport, ": expected ETC_TCP or ETC_NCCL"));
   if (given.transport == ETC_NCCL && index.hasTail())
     return refuse("the plan defers state, and NCCL's kernels of the tail may "
                   "wait for a peer behind those of training; plan with "

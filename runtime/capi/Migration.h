@@ -53,7 +53,7 @@ public:
   Standing standing() const;
   const std::byte *find(const HeldShard &held) const;
   bool isAtTail() const { return stage == Stage::Tail; }
-  bool isOnHost() const { return options.bootstrap.transport == ETC_GLOO; }
+  bool isOnHost() const { return options.bootstrap.transport == ETC_TCP; }
   const std::shared_ptr<const OpenPlan> &openPlan() const { return plan; }
   uint32_t device() const { return index.device(options.bootstrap.rank); }
   Status current(size_t position, void **data, int *stayed) const;

@@ -73,7 +73,7 @@ static Result<Driver> loadDriver() {
     return Status(ErrorKind::Usage,
                   text("no CUDA driver (", library.name(),
                        " cannot be loaded); install NVIDIA's, or use "
-                       "--transport=gloo or local with host memory"));
+                       "--transport=tcp or local with host memory"));
   Driver driver{};
   if (const char *missing = lookUp(library, driver))
     return Status(ErrorKind::Usage,

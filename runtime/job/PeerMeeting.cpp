@@ -1,8 +1,8 @@
 #include "job/PeerMeeting.h"
 
-#include "job/Secret.h"
+#include "net/OwnAddress.h"
+#include "net/Secret.h"
 #include "plan/SystemError.h"
-#include "transport/OwnAddress.h"
 
 #include <algorithm>
 #include <cerrno>

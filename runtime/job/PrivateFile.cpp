@@ -1,6 +1,6 @@
 #include "job/PrivateFile.h"
 
-#include "job/Secret.h"
+#include "net/Secret.h"
 #include "plan/SystemError.h"
 
 #include <cerrno>

@@ -19,7 +19,7 @@ struct Measured {
     double seconds = 0;
     uint64_t peakBytes = 0;
   };
-  std::string transport; // "local", "gloo" or "nccl"
+  std::string transport; // "local", "tcp" or "nccl"
   bool isVerified = false;
   /// Of the slowest device.
   double seconds = 0;

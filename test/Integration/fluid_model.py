@@ -334,7 +334,7 @@ def predictions(optimizer, runner, arguments, cluster, directory):
         if made.returncode:
             return None
     answer = subprocess.run(
-        [runner, "--dry-run", "--transport=gloo", "--json", f"--cluster={description}", binary],
+        [runner, "--dry-run", "--transport=tcp", "--json", f"--cluster={description}", binary],
         check=True, capture_output=True, text=True,
     )
     theirs = json.loads(answer.stdout)["seconds"]

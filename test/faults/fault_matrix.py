@@ -65,7 +65,7 @@ class Run:
         return self.processes() + out
 
     def processes(self):
-        return ["--transport=gloo", f"--launch={self.case.plan.devices}"] if self.case.transport == "gloo" else []
+        return ["--transport=tcp", f"--launch={self.case.plan.devices}"] if self.case.transport == "tcp" else []
 
     def start(self, fault):
         environment = dict(os.environ, TMPDIR=self.directory)
@@ -101,8 +101,8 @@ class Run:
                 os.kill(process.pid, signal.SIGCONT)
             return self.finish(process)
         process = self.start(None)
-        time.sleep(self.random.uniform(0, 0.6 if case.transport == "gloo" else 0.12))
-        victims = children(process.pid) if case.transport == "gloo" else []
+        time.sleep(self.random.uniform(0, 0.6 if case.transport == "tcp" else 0.12))
+        victims = children(process.pid) if case.transport == "tcp" else []
         if self.random.random() < 0.15:
             victims = []  # the launcher itself
         victim = self.random.choice(victims or [process.pid])
@@ -200,7 +200,7 @@ def cases(options):
         out.append(Case(fault, transport, mode, plan, where, generator.randrange(1 << 30)))
 
     for mode in ("eager", "safe"):
-        for transport in ("gloo", "local"):
+        for transport in ("tcp", "local"):
             for fault in ("kill", "stop", "full", "flip", "slow", "exit"):
                 for plan in PLANS:
                     spots = list(places(plan, generator))
@@ -220,9 +220,9 @@ def cases(options):
             for _ in range(1 if small else options.random):
                 add("kill", transport, mode, PLANS[0], "time")
         for _ in range(0 if small else options.random // 8):
-            add("stop", "gloo", mode, PLANS[0], "time")
+            add("stop", "tcp", mode, PLANS[0], "time")
         if os.geteuid() == 0:
-            for transport in ("gloo", "local"):
+            for transport in ("tcp", "local"):
                 for _ in range(1 if small else 6):
                     add("disk", transport, mode, PLANS[0], "start")
     if namespaces.available() and not small:

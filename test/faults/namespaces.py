@@ -76,7 +76,7 @@ class NetworkRun:
                                ETC_JOB_TOKEN="a secret for the fault matrix")
             processes.append(subprocess.Popen(
                 ["ip", "netns", "exec", f"{PREFIX}{rank}", os.path.join(self.bin, "etc-run-faulty"),
-                 *arguments, "--transport=gloo", f"--host=10.77.0.{rank + 1}", "--timeout=4", "--silence=1.5"],
+                 *arguments, "--transport=tcp", f"--host=10.77.0.{rank + 1}", "--timeout=4", "--silence=1.5"],
                 env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
         return processes
 

@@ -215,9 +215,7 @@ class Driver:
                 expected = None
                 break
             for device, answer in errors.items():
-                # Gloo's connections to one that is gone fail as wrong use.
-                is_gone = "through Gloo" in answer["message"]
-                if answer["error"] != "PeerError" and not is_gone:
+                if answer["error"] != "PeerError":
                     raise Wrong(f"device {device}: {answer}")
             second = None
             outcome = "recovered at the next attempt"

@@ -100,7 +100,7 @@ Status migrateOnce(const Soak &soak, uint32_t rank, uint32_t number,
   plan = random() % soak.plans.size();
   const PlanIndex &index = *soak.plans[plan];
   Options options;
-  options.transport = TransportKind::Gloo;
+  options.transport = TransportKind::Tcp;
   options.host = "127.0.0.1";
   options.rendezvous = etc::plan::text(soak.directory, "/", number);
   options.mode = random() % 2 ? Mode::Safe : Mode::Eager;

@@ -124,7 +124,7 @@ class Hosts:
                     "RANK": str(rank),
                     "WORLD_SIZE": str(len(places)),
                 }
-                command = [run, "--transport=gloo", f"--host={self.address(host)}"]
+                command = [run, "--transport=tcp", f"--host={self.address(host)}"]
                 command += [f"--rendezvous={meet}", "--timeout=300", "--floor-rate=1"]
                 command += ["--json", *options, plan]
                 processes.append(self.start(host, command, env=environment))

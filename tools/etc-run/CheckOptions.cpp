@@ -19,7 +19,7 @@ static Status checkFiles(const Options &options) {
                  "--out");
   if (options.usesGpu())
     return usage("--in and --out are for state in host memory; use "
-                 "--transport=gloo or local with --memory=host");
+                 "--transport=tcp or local with --memory=host");
   if (hasIn && !options.journal.empty())
     return usage(
         "--journal protects state that has no other copy; the files of "
@@ -34,7 +34,7 @@ static Status checkFiles(const Options &options) {
         : options.trace.empty() ? "--report"
                                 : "--trace",
         " applies to rounds, and --in with --out has none: it converts "
-        "files; add --launch=N --transport=gloo to execute the plan");
+        "files; add --launch=N --transport=tcp to execute the plan");
   return Status::success();
 }
 
@@ -47,16 +47,16 @@ Status etc::run::checkTogether(const Options &options) {
     return usage("no plan given; try: etc-run m.etcplan (etc-opt --emit=plan "
                  "writes one, etc-run --help says more)");
   if (options.launch > 0 && options.transport == TransportKind::Local)
-    return usage("--launch needs --transport=gloo or nccl; without both, every "
+    return usage("--launch needs --transport=tcp or nccl; without both, every "
                  "device is a thread of this process");
   if (options.memory == MemoryKind::Cuda &&
-      options.transport == TransportKind::Gloo)
-    return usage("--transport=gloo moves host memory; use --transport=nccl for "
+      options.transport == TransportKind::Tcp)
+    return usage("--transport=tcp moves host memory; use --transport=nccl for "
                  "GPUs, or --transport=local for all devices on one");
   if (options.usesGpu() && !(options.journal.empty() && options.from.empty()))
     return usage(options.journal.empty() ? "--from" : "--journal",
                  " is for state in host memory, which can outlive a process; "
-                 "use --transport=gloo or local with --memory=host");
+                 "use --transport=tcp or local with --memory=host");
   if (!options.cluster.empty() && !options.dryRun && options.report.empty())
     return usage("--cluster is where --dry-run computes the time; add "
                  "--dry-run, or --report=FILE");

@@ -6,9 +6,9 @@
 #include "engine/Peers.h"
 #include "job/HubRendezvous.h"
 #include "job/PeerControl.h"
-#include "transport/GlooTransport.h"
+#include "net/OwnAddress.h"
 #include "transport/NcclTransport.h"
-#include "transport/OwnAddress.h"
+#include "transport/TcpTransport.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -42,7 +42,7 @@ static Result<unsigned> countGpus() {
     return s;
   if (count == 0)
     return Status(ErrorKind::Usage, "no GPU on this machine; use --memory=host "
-                                    "with --transport=gloo or local");
+                                    "with --transport=tcp or local");
   return static_cast<unsigned>(count);
 }
 
@@ -56,8 +56,6 @@ static void shareGpu(uint32_t rank) {
 }
 
 Status etc::run::checkDevices(const Options &options) {
-  if (options.transport == TransportKind::Gloo && !hasGloo())
-    return connectGloo({}).status();
   // Here once for all processes that are started. Those that a launcher started
   // meet first, so that each of them learns what is wrong with one.
   if (options.launch > 0 && !options.host.empty())
@@ -105,21 +103,15 @@ connectControl(const PlanIndex &index, const Options &options, uint32_t rank,
   return connectPeerControl(control);
 }
 
-static Result<std::unique_ptr<Transport>>
-connectGlooPeers(const PlanIndex &index, const Options &options, uint32_t rank,
-                 Client &client) {
-  GlooOptions gloo;
-  gloo.rank = rank;
-  gloo.devices = devicesOf(index);
-  gloo.put = [&](const std::string &key, const std::string &value) {
-    client.put(key, value);
-  };
-  gloo.get = [&](const std::string &key) {
-    return client.get(key, options.timeout);
-  };
-  gloo.host = options.host;
-  gloo.deadline = options.timeout;
-  return connectGloo(gloo);
+static std::unique_ptr<Transport> makeTcp(const PlanIndex &index,
+                                          const Options &options, uint32_t rank,
+                                          Control &control) {
+  TcpOptions tcp;
+  tcp.rank = rank;
+  tcp.devices = devicesOf(index);
+  tcp.host = options.host;
+  tcp.control = &control;
+  return makeTcpTransport(tcp);
 }
 
 static Result<std::unique_ptr<Transport>>
@@ -146,9 +138,10 @@ Result<Connections> etc::run::connect(const PlanIndex &index,
   auto control = connectControl(index, options, rank, client, isStopped);
   if (!control)
     return control.status();
-  auto transport = options.transport == TransportKind::Gloo
-                       ? connectGlooPeers(index, options, rank, client)
-                       : connectNcclPeers(index, options, rank, **control);
+  Result<std::unique_ptr<Transport>> transport =
+      options.transport == TransportKind::Tcp
+          ? makeTcp(index, options, rank, **control)
+          : connectNcclPeers(index, options, rank, **control);
   if (!transport) {
     (*control)->abort({});
     return transport.status();

@@ -15,7 +15,7 @@
 
 namespace etc::run {
 
-/// Whether this machine has what the options ask for: Gloo, NCCL, a GPU. The
+/// Whether this machine has what the options ask for: NCCL, a GPU. The
 /// error says in one line what is missing.
 plan::Status checkDevices(const Options &options);
 

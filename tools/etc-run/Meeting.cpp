@@ -1,7 +1,7 @@
 #include "Meeting.h"
 
 #include "job/PrivateFile.h"
-#include "transport/OwnAddress.h"
+#include "net/OwnAddress.h"
 
 #include <algorithm>
 #include <charconv>

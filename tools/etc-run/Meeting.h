@@ -4,8 +4,8 @@
 #define ETC_RUN_MEETING_H
 
 #include "Options.h"
-#include "job/Secret.h"
-#include "job/Socket.h"
+#include "net/Secret.h"
+#include "net/Socket.h"
 #include "transport/Collectives.h"
 
 #include <optional>

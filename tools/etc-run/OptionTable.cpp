@@ -57,14 +57,14 @@ bool readList(std::string_view value, std::vector<uint32_t> &target) {
 }
 
 const Option kOptions[] = {
-    {"--transport", "local|gloo|nccl",
+    {"--transport", "local|tcp|nccl",
      "local: every device is a thread of this process (default);\n"
-     "gloo: one process a device, over TCP;\n"
+     "tcp: one process a device, over TCP;\n"
      "nccl: one process a device, each on a GPU",
      [](Options &o, std::string_view v) {
        return choose(v, o.transport,
                      {{"local", TransportKind::Local},
-                      {"gloo", TransportKind::Gloo},
+                      {"tcp", TransportKind::Tcp},
                       {"nccl", TransportKind::Nccl}});
      }},
     {"--memory", "host|cuda",
@@ -76,7 +76,7 @@ const Option kOptions[] = {
      }},
     {"--launch", "N",
      "start N processes on this host, one a participant of the\n"
-     "plan; needs --transport=gloo or nccl",
+     "plan; needs --transport=tcp or nccl",
      [](Options &o, std::string_view v) {
        return readNumber(v, o.launch) && o.launch > 0;
      }},

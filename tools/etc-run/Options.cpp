@@ -115,8 +115,8 @@ const char *etc::run::transportName(TransportKind transport) {
   switch (transport) {
   case TransportKind::Local:
     return "local";
-  case TransportKind::Gloo:
-    return "gloo";
+  case TransportKind::Tcp:
+    return "tcp";
   case TransportKind::Nccl:
     return "nccl";
   }

@@ -13,7 +13,7 @@
 
 namespace etc::run {
 
-enum class TransportKind { Local, Gloo, Nccl };
+enum class TransportKind { Local, Tcp, Nccl };
 enum class MemoryKind { Host, Cuda };
 enum class ProgressMode { Auto, On, Off };
 
@@ -61,7 +61,7 @@ struct Options {
   }
 };
 
-/// "local", "gloo" or "nccl".
+/// "local", "tcp" or "nccl".
 const char *transportName(TransportKind transport);
 
 /// Reads the arguments; those that an earlier attempt left in a directory come

@@ -40,7 +40,6 @@ std::string etc::run::versionText() {
               etc::plan::kPlanVersion, ", revision ", ETC_REVISION, ")\n",
               "FlatBuffers  ", FLATBUFFERS_VERSION_MAJOR, ".",
               FLATBUFFERS_VERSION_MINOR, ".", FLATBUFFERS_VERSION_REVISION,
-              "\n", "Gloo         ", ETC_HAS_GLOO ? "built in" : "left out",
               "\n", "GPU kernels  ",
               kernelImages().empty() ? "left out (no compiler was found)"
                                      : describeImages(kernelImages()),

@@ -7,11 +7,6 @@ Planning does not need PyTorch, and loading and executing plans do not need the
 planner. See docs/python.md.
 """
 
-from etc._load import load_runtime
-
-load_runtime()  # before everything that depends on it
-
-# ruff: noqa: E402
 from etc._run import version as _version
 from etc.describe import Description, describe
 from etc.errors import (

@@ -108,7 +108,7 @@ fails("--in=checkpoint --dry-run", "--dry-run reads and writes no state; leave o
 fails("--out=new --dry-run", "--dry-run reads and writes no state; leave out --in and --out")
 fails(
     "--in=checkpoint --memory=cuda",
-    "--in and --out are for state in host memory; use --transport=gloo or local with --memory=host",
+    "--in and --out are for state in host memory; use --transport=tcp or local with --memory=host",
 )
 fails(
     "--in=checkpoint --journal=journal",
@@ -119,7 +119,7 @@ for option in ("--trace=new", "--report=new", "--ceiling"):
     fails(
         f"--in=checkpoint --out=new {option}",
         f"{option.split('=')[0]} applies to rounds, and --in with --out has none: it converts files; add "
-        "--launch=N --transport=gloo to execute the plan",
+        "--launch=N --transport=tcp to execute the plan",
     )
 assert not os.path.exists("new")
 

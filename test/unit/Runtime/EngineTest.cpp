@@ -6,7 +6,6 @@
 #include "engine/LocalRun.h"
 #include "engine/StateCheck.h"
 #include "memory/HostAllocator.h"
-#include "transport/GlooTransport.h"
 #include "transport/LocalTransport.h"
 
 #include <gtest/gtest.h>
@@ -246,24 +245,6 @@ TEST(LocalTransport, AbortEndsEveryWait) {
   std::jthread other([&] { cluster.transport(1).abort(); });
   Status status = cluster.control(0).receive(1, {}, Milliseconds(20'000));
   EXPECT_EQ(status.message(), "stopped, since another device failed");
-}
-
-TEST(GlooTransport, SaysWhyTheOthersDoNotCome) {
-  if (!hasGloo())
-    GTEST_SKIP() << "built without Gloo";
-  GlooOptions options;
-  options.devices = {4, 9};
-  options.host = "127.0.0.1";
-  options.deadline = Milliseconds(20'000);
-  options.put = [](const std::string &, const std::string &) {};
-  options.get = [](const std::string &) -> Result<std::string> {
-    return Status(ErrorKind::Peer, "stopped, since another process failed");
-  };
-  Status status = connectGloo(options).status();
-  EXPECT_EQ(status.kind(), ErrorKind::Peer);
-  EXPECT_EQ(status.message(),
-            "cannot connect the 2 processes through Gloo: stopped, since "
-            "another process failed");
 }
 
 TEST(HostWorker, ManyFindRoomInOneAddressSpace) {

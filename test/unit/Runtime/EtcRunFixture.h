@@ -46,16 +46,6 @@ protected:
   std::filesystem::path directory;
 };
 
-/// Tests of processes need a build with Gloo.
-class EtcRunGloo : public EtcRun {
-protected:
-  void SetUp() override {
-    EtcRun::SetUp();
-    if (!ETC_TEST_GLOO)
-      GTEST_SKIP() << "built without Gloo";
-  }
-};
-
 constexpr char kVerified[] =
     "verified: every element on every device, bit for bit";
 

@@ -17,11 +17,11 @@ TEST_F(EtcRun, SaysWhatNcclMisses) {
            Case{"ETC_CUDA_DRIVER=/nonexistent/cuda.so",
                 "--transport=nccl --launch=4",
                 "no CUDA driver (/nonexistent/cuda.so cannot be loaded); "
-                "install NVIDIA's, or use --transport=gloo or local with host "
+                "install NVIDIA's, or use --transport=tcp or local with host "
                 "memory"},
            Case{"ETC_CUDA_DRIVER=/nonexistent/cuda.so", "--memory=cuda",
                 "no CUDA driver (/nonexistent/cuda.so cannot be loaded); "
-                "install NVIDIA's, or use --transport=gloo or local with host "
+                "install NVIDIA's, or use --transport=tcp or local with host "
                 "memory"},
            Case{"ETC_NCCL=/nonexistent/nccl.so", "--transport=nccl --launch=4",
                 "no NCCL (/nonexistent/nccl.so cannot be loaded); install NCCL "
@@ -32,7 +32,7 @@ TEST_F(EtcRun, SaysWhatNcclMisses) {
                 "2.19.1 or later, or name its file in ETC_NCCL"},
            Case{"ETC_DOUBLE_GPUS=0", "--memory=cuda",
                 "no GPU on this machine; use --memory=host with "
-                "--transport=gloo or local"},
+                "--transport=tcp or local"},
        }) {
     Ended ended = shell(twin + std::string(missing.environment) + " " +
                         ETC_RUN_BINARY " " + missing.options + " " + plan);

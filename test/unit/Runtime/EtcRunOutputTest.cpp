@@ -69,9 +69,9 @@ TEST_F(EtcRun, SaysThatItMigratedWhereItCannotWriteTheState) {
                "etc-run: migrated, but " + out + "/device-");
 }
 
-TEST_F(EtcRunGloo, SaysThatItMigratedWhereItCannotWrite) {
+TEST_F(EtcRun, SaysThatItMigratedWhereItCannotWrite) {
   const std::string out = directory / "out", plan = write(twoStagePlan());
-  const std::string launch = "--transport=gloo --launch=4 ";
+  const std::string launch = "--transport=tcp --launch=4 ";
   expectUntold(launch + "--out=" + out + " " + plan,
                "etc-run: migrated, but " + out + "/device-");
   const std::string trace = directory / "trace";

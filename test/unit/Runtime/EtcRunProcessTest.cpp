@@ -15,10 +15,10 @@ using namespace etc::run::test;
 
 namespace {
 
-TEST_F(EtcRunGloo, LaunchesProcesses) {
+TEST_F(EtcRun, LaunchesProcesses) {
   for (auto plan : {twoStagePlan(), relayPlan(), transitPlan()}) {
     auto count = std::to_string(plan.participants.size());
-    Ended ended = run("--launch=" + count + " --transport=gloo --timeout=30 " +
+    Ended ended = run("--launch=" + count + " --transport=tcp --timeout=30 " +
                       write(std::move(plan)));
     EXPECT_EQ(ended.code, 0) << ended.out;
     EXPECT_NE(ended.out.find(kVerified), std::string::npos) << ended.out;
@@ -38,7 +38,7 @@ std::vector<pid_t> childrenOf(pid_t pid) {
   return children;
 }
 
-TEST_F(EtcRunGloo, AKilledProcessEndsTheRun) {
+TEST_F(EtcRun, AKilledProcessEndsTheRun) {
   if (!std::filesystem::exists("/proc/self/task/" + std::to_string(::getpid()) +
                                "/children"))
     GTEST_SKIP() << "the kernel does not list children";
@@ -48,7 +48,7 @@ TEST_F(EtcRunGloo, AKilledProcessEndsTheRun) {
     ::setenv("TMPDIR", directory.c_str(), 1);
     if (!std::freopen(log.c_str(), "w", stderr))
       ::_exit(127);
-    ::execl(ETC_RUN_BINARY, "etc-run", "--launch=4", "--transport=gloo",
+    ::execl(ETC_RUN_BINARY, "etc-run", "--launch=4", "--transport=tcp",
             "--timeout=30", plan.c_str(), nullptr);
     ::_exit(127);
   }
@@ -69,24 +69,24 @@ TEST_F(EtcRunGloo, AKilledProcessEndsTheRun) {
     EXPECT_NE(::kill(child, 0), 0) << "left over";
 }
 
-TEST_F(EtcRunGloo, WaitsWhereChildrenAreIgnored) {
+TEST_F(EtcRun, WaitsWhereChildrenAreIgnored) {
   Ended ended = shell("env --ignore-signal=CHLD " ETC_RUN_BINARY
-                      " --launch=4 --transport=gloo " +
+                      " --launch=4 --transport=tcp " +
                       write(twoStagePlan()));
   EXPECT_EQ(ended.code, 0) << ended.out;
   EXPECT_NE(ended.out.find(kVerified), std::string::npos) << ended.out;
 }
 
-TEST_F(EtcRunGloo, CountsProcesses) {
-  Ended ended = run("--launch=8 --transport=gloo " + write(twoStagePlan()));
+TEST_F(EtcRun, CountsProcesses) {
+  Ended ended = run("--launch=8 --transport=tcp " + write(twoStagePlan()));
   EXPECT_EQ(ended.code, 2);
   EXPECT_EQ(ended.out, "etc-run: the plan needs 4 processes (its "
                        "participants), --launch=8 starts 8; use --launch=4\n");
 }
 
-TEST_F(EtcRunGloo, AHostThatDoesNotResolve) {
+TEST_F(EtcRun, AHostThatDoesNotResolve) {
   // No such name can exist, so no server is asked for it.
-  Ended ended = run("--launch=4 --transport=gloo --host=no..host " +
+  Ended ended = run("--launch=4 --transport=tcp --host=no..host " +
                     write(twoStagePlan()));
   EXPECT_EQ(ended.code, 2);
   EXPECT_TRUE(
@@ -98,9 +98,9 @@ TEST_F(EtcRunGloo, AHostThatDoesNotResolve) {
       << ended.out;
 }
 
-TEST_F(EtcRunGloo, AHostOfAnotherMachine) {
+TEST_F(EtcRun, AHostOfAnotherMachine) {
   // 192.0.2.0/24 is reserved for documentation.
-  Ended ended = run("--launch=4 --transport=gloo --host=192.0.2.1 " +
+  Ended ended = run("--launch=4 --transport=tcp --host=192.0.2.1 " +
                     write(twoStagePlan()));
   EXPECT_EQ(ended.code, 2);
   EXPECT_TRUE(ended.out.starts_with("etc-run: host 192.0.2.1 is 192.0.2.1, "
@@ -109,10 +109,10 @@ TEST_F(EtcRunGloo, AHostOfAnotherMachine) {
 }
 
 /// Processes as a launcher starts them, meeting in a directory.
-class EtcRunLaunched : public EtcRunGloo {
+class EtcRunLaunched : public EtcRun {
 protected:
   void SetUp() override {
-    EtcRunGloo::SetUp();
+    EtcRun::SetUp();
     meeting = directory / "meeting";
     std::filesystem::create_directory(meeting);
   }
@@ -130,8 +130,7 @@ protected:
     std::string command;
     for (int rank = 3; rank >= first; --rank)
       command += "(RANK=" + std::to_string(rank) +
-                 " WORLD_SIZE=4 " ETC_RUN_BINARY
-                 " --transport=gloo --timeout=" +
+                 " WORLD_SIZE=4 " ETC_RUN_BINARY " --transport=tcp --timeout=" +
                  std::to_string(patience) + " --host=" + hosts[rank] +
                  " --rendezvous=" + meeting.string() + " " + plans[rank] +
                  "; echo exit $?) & ";
@@ -251,9 +250,9 @@ TEST_F(EtcRunLaunched, MeetsInADirectory) {
                 "that all hosts share\nexit 2\n");
 }
 
-TEST_F(EtcRunGloo, MissingPeersEndTheRun) {
+TEST_F(EtcRun, MissingPeersEndTheRun) {
   std::string command = "RANK=0 WORLD_SIZE=4 " ETC_RUN_BINARY
-                        " --transport=gloo --timeout=1 --host=127.0.0.1 "
+                        " --transport=tcp --timeout=1 --host=127.0.0.1 "
                         "--rendezvous=" +
                         directory.string() + " " + write(twoStagePlan());
   Ended ended = shell(command);

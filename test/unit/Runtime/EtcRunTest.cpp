@@ -47,14 +47,14 @@ TEST_F(EtcRun, RefusesWrongUse) {
                     "--emit=plan writes one, etc-run --help says more)"},
            Case{"--fast m", "unknown option --fast; etc-run --help lists all"},
            Case{"--transport=mpi m",
-                "--transport=mpi: expected --transport=local|gloo|nccl"},
-           Case{"--memory=cuda --transport=gloo m",
-                "--transport=gloo moves host memory; use --transport=nccl for "
+                "--transport=mpi: expected --transport=local|tcp|nccl"},
+           Case{"--memory=cuda --transport=tcp m",
+                "--transport=tcp moves host memory; use --transport=nccl for "
                 "GPUs, or --transport=local for all devices on one"},
            Case{"--timeout=soon m",
                 "--timeout=soon: expected --timeout=SECONDS"},
            Case{"--launch=2 m",
-                "--launch needs --transport=gloo or nccl; without both, every "
+                "--launch needs --transport=tcp or nccl; without both, every "
                 "device is a thread of this process"},
            Case{"--launch", "--launch needs a value: --launch=N"},
            Case{"--json=1 m", "--json takes no value"},
@@ -92,10 +92,10 @@ TEST_F(EtcRun, PredictsBytesAndPeakExactly) {
   }
 }
 
-TEST_F(EtcRunGloo, PredictsBytesAndPeakExactly) {
+TEST_F(EtcRun, PredictsBytesAndPeakOfProcessesExactly) {
   std::string path = write(twoStagePlan());
-  expectForecast(run("--dry-run --transport=gloo --json " + path),
-                 run("--transport=gloo --launch=4 --json " + path));
+  expectForecast(run("--dry-run --transport=tcp --json " + path),
+                 run("--transport=tcp --launch=4 --json " + path));
 }
 
 /// Steps of a trace: 4 devices, 2 rounds, 5 steps each.
@@ -118,10 +118,10 @@ TEST_F(EtcRun, WritesATrace) {
             "that exists\n");
 }
 
-TEST_F(EtcRunGloo, WritesATrace) {
+TEST_F(EtcRun, WritesATraceOfProcesses) {
   std::string trace = directory / "trace.json", plan = write(twoStagePlan());
   EXPECT_EQ(
-      run("--transport=gloo --launch=4 --trace=" + trace + " " + plan).code, 0);
+      run("--transport=tcp --launch=4 --trace=" + trace + " " + plan).code, 0);
   expectTrace(trace);
   EXPECT_FALSE(std::filesystem::exists(trace + ".0"));
 }

@@ -124,16 +124,16 @@ TEST_F(Malformed, Requests) {
            Case{"--launch=-4 m.etcplan", "--launch=-4: expected --launch=N"},
            Case{"--launch=4x m.etcplan", "--launch=4x: expected --launch=N"},
            Case{"--launch=4 m.etcplan",
-                "--launch needs --transport=gloo or nccl; without both, every "
+                "--launch needs --transport=tcp or nccl; without both, every "
                 "device is a thread of this process"},
            Case{"--launch=99999999999 m.etcplan",
                 "--launch=99999999999: expected --launch=N"},
            Case{"--transport=nccl --journal=j m.etcplan",
                 "--journal is for state in host memory, which can outlive a "
-                "process; use --transport=gloo or local with --memory=host"},
+                "process; use --transport=tcp or local with --memory=host"},
            Case{"--memory=cuda --from=j m.etcplan",
                 "--from is for state in host memory, which can outlive a "
-                "process; use --transport=gloo or local with --memory=host"},
+                "process; use --transport=tcp or local with --memory=host"},
            Case{"--cluster=c.json m.etcplan",
                 "--cluster is where --dry-run computes the time; add "
                 "--dry-run, or --report=FILE"},
@@ -186,10 +186,10 @@ TEST_F(Malformed, Requests) {
                 "none.etcplan: cannot open: No such file or directory"},
            Case{".", ".: expected a regular file, got a directory"},
            Case{
-               "--transport=gloo m.etcplan",
+               "--transport=tcp m.etcplan",
                "the plan needs 4 processes (its participants), and no launcher "
                "started this one; use --launch=4, or torchrun, srun or mpirun"},
-           Case{"--launch=3 --transport=gloo m.etcplan",
+           Case{"--launch=3 --transport=tcp m.etcplan",
                 "the plan needs 4 processes (its participants), --launch=3 "
                 "starts 3; use --launch=4"},
        }) {
@@ -249,12 +249,10 @@ TEST_F(Malformed, AnotherPlansJournal) {
 }
 
 TEST_F(Malformed, Launchers) {
-  if (!ETC_TEST_GLOO)
-    GTEST_SKIP() << "built without Gloo";
   writePlan(twoStagePlan());
   auto launched = [&](const std::string &variables, const char *arguments) {
     return shell("cd " + directory.string() + " && " + variables +
-                 " " ETC_RUN_BINARY " --transport=gloo " + arguments +
+                 " " ETC_RUN_BINARY " --transport=tcp " + arguments +
                  " m.etcplan");
   };
   struct Case {

@@ -5,7 +5,7 @@
 #include "job/PeerControl.h"
 
 #include "job/PeerChannel.h"
-#include "job/Socket.h"
+#include "net/Socket.h"
 #include "transport/Collectives.h"
 
 #include <gtest/gtest.h>

@@ -10,7 +10,6 @@
 #include "engine/StateFiles.h"
 #include "journal/Inventory.h"
 #include "transport/ForwardingTransport.h"
-#include "transport/GlooTransport.h"
 
 #include <gtest/gtest.h>
 
@@ -365,25 +364,6 @@ TEST_F(RecoveryTest, ACheckpointBringsBackWhatIsLostAndNothingElse) {
       (*left)->read(*index, 2, 0, {data.data(), kept}).status().message(),
       "the plan takes embedding.weight (param)[0:5, 0:4] from this device, but "
       "device 0 holds it; plan from the inventory of what is left");
-}
-
-TEST(Detection, WritingToAPeerThatIsGoneEndsNoProcess) {
-  if (!hasGloo())
-    GTEST_SKIP() << "built without Gloo";
-  std::map<std::string, std::string> values;
-  GlooOptions options{
-      0,
-      {0},
-      [&](const std::string &key, const std::string &value) {
-        values[key] = value;
-      },
-      [&](const std::string &key) { return Result<std::string>(values[key]); },
-      "localhost",
-      Milliseconds(10000)};
-  auto before = ::signal(SIGPIPE, SIG_DFL);
-  EXPECT_TRUE(connectGloo(options).status().ok());
-  ::raise(SIGPIPE); // by default the end of this test
-  EXPECT_EQ(::signal(SIGPIPE, before), SIG_IGN);
 }
 
 } // namespace

@@ -1,6 +1,6 @@
 // Connections that are secured, over real sockets, with somebody between them.
 
-#include "job/Socket.h"
+#include "net/Socket.h"
 
 #include <gtest/gtest.h>
 

@@ -191,7 +191,7 @@ TEST_F(TrainerNcclTest, RefusesWhatIsDeferred) {
   EXPECT_NE(refused.status().message().find("plan with defer=none"),
             std::string::npos)
       << refused.status().message();
-  given.transport = ETC_GLOO;
+  given.transport = ETC_TCP;
   EXPECT_TRUE(checkOptions(given, (*opened)->index()));
 }
 

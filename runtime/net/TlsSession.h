@@ -1,12 +1,14 @@
 // TLS 1.3 between two processes of a job, which know the same secret.
 
-#ifndef ETC_RUNTIME_JOB_TLSSESSION_H
-#define ETC_RUNTIME_JOB_TLSSESSION_H
+#ifndef ETC_RUNTIME_NET_TLSSESSION_H
+#define ETC_RUNTIME_NET_TLSSESSION_H
 
-#include "job/Secret.h"
+#include "net/Secret.h"
 
+#include <cstddef>
 #include <memory>
-#include <string>
+#include <optional>
+#include <span>
 
 struct ssl_st; // of OpenSSL
 
@@ -28,9 +30,11 @@ public:
   TlsSession(const TlsSession &) = delete;
   TlsSession &operator=(const TlsSession &) = delete;
 
-  /// As Socket's.
-  bool receive(std::string &bytes);
-  bool send(std::string &bytes);
+  /// As Socket's. What was to be written and was not has to come first again.
+  /// What one read() leaves may be here and not in the descriptor: read until
+  /// there is nothing.
+  std::optional<size_t> write(std::span<const std::byte> bytes);
+  std::optional<size_t> read(std::span<std::byte> bytes);
   /// Whether the peer has proved that it knows the secret. Nothing can be sent
   /// before.
   bool isOpen() const;
@@ -46,4 +50,4 @@ private:
 
 } // namespace etc::runtime
 
-#endif // ETC_RUNTIME_JOB_TLSSESSION_H
+#endif // ETC_RUNTIME_NET_TLSSESSION_H

@@ -1,4 +1,4 @@
-#include "job/Secret.h"
+#include "net/Secret.h"
 
 #include <algorithm>
 #include <sys/random.h>
@@ -28,4 +28,13 @@ std::string etc::runtime::randomSecretText() {
     for (unsigned digit : {byte >> 4, byte & 15})
       text += "0123456789abcdef"[digit];
   return text;
+}
+
+bool etc::runtime::equals(const Secret &a, const Secret &b) {
+  // Volatile keeps the compiler from leaving the loop early.
+  volatile unsigned char difference = 0;
+  for (size_t i = 0; i != Secret::kBytes; ++i)
+    difference =
+        static_cast<unsigned char>(difference | (a.bytes[i] ^ b.bytes[i]));
+  return difference == 0;
 }

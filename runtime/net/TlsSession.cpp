@@ -1,4 +1,4 @@
-#include "job/TlsSession.h"
+#include "net/TlsSession.h"
 
 #include <cerrno>
 #include <cstring>
@@ -154,31 +154,26 @@ TlsSession::TlsSession(int fd, TlsSide side, const Secret &given)
   }
 }
 
-bool TlsSession::receive(std::string &bytes) {
-  if (!session)
-    return false;
-  char record[SSL3_RT_MAX_PLAIN_LENGTH]; // at most that comes at once
+std::optional<size_t> TlsSession::read(std::span<std::byte> bytes) {
+  size_t count = 0;
   ERR_clear_error();
-  const int count = SSL_read(session.get(), record, sizeof record);
-  if (count > 0)
-    bytes.append(record, static_cast<size_t>(count));
-  return count > 0 || goesOn(session.get(), count);
+  if (!session)
+    return std::nullopt;
+  const int result =
+      SSL_read_ex(session.get(), bytes.data(), bytes.size(), &count);
+  return result > 0 || goesOn(session.get(), result) ? std::optional(count)
+                                                     : std::nullopt;
 }
 
-bool TlsSession::send(std::string &bytes) {
+std::optional<size_t> TlsSession::write(std::span<const std::byte> bytes) {
+  size_t count = 0;
+  ERR_clear_error();
   if (!session)
-    return false;
-  size_t sent = 0, more = 1;
-  int result = 1;
-  while (result > 0 && sent != bytes.size()) {
-    ERR_clear_error();
-    result = SSL_write_ex(session.get(), bytes.data() + sent,
-                          bytes.size() - sent, &more);
-    sent += result > 0 ? more : 0;
-  }
-  const bool isAlive = result > 0 || goesOn(session.get(), result);
-  bytes.erase(0, sent);
-  return isAlive;
+    return std::nullopt;
+  const int result =
+      SSL_write_ex(session.get(), bytes.data(), bytes.size(), &count);
+  return result > 0 || goesOn(session.get(), result) ? std::optional(count)
+                                                     : std::nullopt;
 }
 
 bool TlsSession::isOpen() const {

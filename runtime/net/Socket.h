@@ -1,12 +1,15 @@
 // TCP sockets that never block for longer than they are told, secured or not.
 
-#ifndef ETC_RUNTIME_JOB_SOCKET_H
-#define ETC_RUNTIME_JOB_SOCKET_H
+#ifndef ETC_RUNTIME_NET_SOCKET_H
+#define ETC_RUNTIME_NET_SOCKET_H
 
-#include "job/TlsSession.h"
+#include "net/TlsSession.h"
 #include "plan/Status.h"
 
 #include <chrono>
+#include <cstddef>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -43,6 +46,11 @@ public:
   /// first.
   bool isReady() const { return !tls || tls->isOpen(); }
 
+  /// How many bytes went or came at once, 0 where none can now; nothing at the
+  /// end of the connection.
+  std::optional<size_t> write(std::span<const std::byte> bytes) const;
+  std::optional<size_t> read(std::span<std::byte> bytes) const;
+
   /// Appends what has come; false at the end of the connection.
   bool receive(std::string &bytes) const;
   /// Removes from the front what could be sent; false at the end of the
@@ -76,4 +84,4 @@ Socket accept(const Socket &listener);
 
 } // namespace etc::runtime
 
-#endif // ETC_RUNTIME_JOB_SOCKET_H
+#endif // ETC_RUNTIME_NET_SOCKET_H

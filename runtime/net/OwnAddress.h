@@ -1,7 +1,7 @@
 // The address at which this machine listens.
 
-#ifndef ETC_RUNTIME_TRANSPORT_OWNADDRESS_H
-#define ETC_RUNTIME_TRANSPORT_OWNADDRESS_H
+#ifndef ETC_RUNTIME_NET_OWNADDRESS_H
+#define ETC_RUNTIME_NET_OWNADDRESS_H
 
 #include "plan/Status.h"
 
@@ -22,4 +22,4 @@ Result<std::string> findOwnAddress(const std::string &host);
 
 } // namespace etc::runtime
 
-#endif // ETC_RUNTIME_TRANSPORT_OWNADDRESS_H
+#endif // ETC_RUNTIME_NET_OWNADDRESS_H

@@ -1,7 +1,7 @@
 // What the processes of one job know and nobody else does.
 
-#ifndef ETC_RUNTIME_JOB_SECRET_H
-#define ETC_RUNTIME_JOB_SECRET_H
+#ifndef ETC_RUNTIME_NET_SECRET_H
+#define ETC_RUNTIME_NET_SECRET_H
 
 #include "plan/Status.h"
 
@@ -21,6 +21,9 @@ plan::Result<Secret> makeSecret(std::string_view value);
 /// From the kernel's random numbers, as hexadecimal text.
 std::string randomSecretText();
 
+/// Takes equally long whatever the difference is.
+bool equals(const Secret &a, const Secret &b);
+
 } // namespace etc::runtime
 
-#endif // ETC_RUNTIME_JOB_SECRET_H
+#endif // ETC_RUNTIME_NET_SECRET_H

@@ -1,4 +1,4 @@
-#include "job/Socket.h"
+#include "net/Socket.h"
 
 #include "plan/SystemError.h"
 
@@ -28,26 +28,42 @@ Socket::~Socket() {
     ::close(fd_);
 }
 
-bool Socket::receive(std::string &bytes) const {
+static bool isPassing() { return errno == EAGAIN || errno == EINTR; }
+
+std::optional<size_t> Socket::write(std::span<const std::byte> bytes) const {
   if (tls)
-    return tls->receive(bytes);
-  char buffer[kReadBytes];
-  ssize_t count = ::recv(fd_, buffer, sizeof buffer, 0);
+    return tls->write(bytes);
+  const ssize_t count = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  if (count < 0)
+    return isPassing() ? std::optional<size_t>(0) : std::nullopt;
+  return static_cast<size_t>(count);
+}
+
+std::optional<size_t> Socket::read(std::span<std::byte> bytes) const {
+  if (tls)
+    return tls->read(bytes);
+  const ssize_t count = ::recv(fd_, bytes.data(), bytes.size(), 0);
   if (count > 0)
-    bytes.append(buffer, static_cast<size_t>(count));
-  return count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR));
+    return static_cast<size_t>(count);
+  return count < 0 && isPassing() ? std::optional<size_t>(0) : std::nullopt;
+}
+
+bool Socket::receive(std::string &bytes) const {
+  std::byte buffer[kReadBytes];
+  const std::optional<size_t> count = read(buffer);
+  bytes.append(reinterpret_cast<const char *>(buffer), count.value_or(0));
+  return count.has_value();
 }
 
 bool Socket::send(std::string &bytes) const {
-  if (tls)
-    return tls->send(bytes);
-  while (!bytes.empty()) {
-    ssize_t count = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (count < 0)
-      return errno == EAGAIN || errno == EINTR;
-    bytes.erase(0, static_cast<size_t>(count));
+  size_t sent = 0;
+  std::optional<size_t> count = 1;
+  while (count.value_or(0) != 0 && sent != bytes.size()) {
+    count = write(std::as_bytes(std::span(bytes).subspan(sent)));
+    sent += count.value_or(0);
   }
-  return true;
+  bytes.erase(0, sent);
+  return count.has_value();
 }
 
 Result<Address> etc::runtime::parseAddress(const std::string &value) {

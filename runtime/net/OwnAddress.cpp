@@ -1,4 +1,4 @@
-#include "transport/OwnAddress.h"
+#include "net/OwnAddress.h"
 
 #include "plan/SystemError.h"
 
