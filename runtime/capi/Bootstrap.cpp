@@ -131,7 +131,7 @@ Status etc::runtime::comparePlans(const OpenPlan &plan,
                                   ChangeRendezvous &rendezvous,
                                   const Deadline &deadline) {
   const std::string mine = describeIntent(plan, options.mode);
-  const Status able = findOwnAddress(options.host).status();
+  Status able = findOwnAddress(options.host).status();
   if (Status s =
           rendezvous.put(text("plan/", options.rank),
                          text(options.generation, " ",
@@ -147,7 +147,7 @@ Status etc::runtime::comparePlans(const OpenPlan &plan,
     Result<std::string> theirs =
         awaitIntent(options, rank, rendezvous, deadline);
     if (!theirs && deadline.isOver()) {
-      const Status missing =
+      Status missing =
           theirs.status().at(text("participant ", rank, " (device ",
                                   plan.index().device(rank), ") is not there"));
       rendezvous.refuse(missing.message(), rank);
