@@ -32,7 +32,7 @@ extern "C" {
 #endif
 
 #define ETC_API __attribute__((visibility("default")))
-#define ETC_RUN_API_VERSION 6
+#define ETC_RUN_API_VERSION 7
 
 /* The library's ETC_RUN_API_VERSION, which must be at least that of this
  * header. */
@@ -290,7 +290,7 @@ typedef struct etc_options {
   /* The number of this change in the job: equal on all participants, higher
    * than all before; 0: none. Earlier processes get ETC_ERROR_EXCLUDED. */
   uint32_t generation;
-  uint32_t reserved2;
+  uint32_t encrypt; /* since 7; 1, on all: ETC_TCP encrypts the state, too */
   /* A participant that gives no sign of life for this long is given up, from
    * the time that prepare makes connections until run is over. A thread of the
    * library sends four a second. 0 means 5; negative means never. */

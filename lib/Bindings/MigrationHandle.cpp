@@ -26,8 +26,8 @@ namespace {
 class MigrationHandle {
 public:
   MigrationHandle(const PlanHandle &plan, uint32_t participant, bool isSafe,
-                  std::optional<int> gpu, double timeout, double meeting,
-                  double silence, const std::string &host,
+                  std::optional<int> gpu, bool encrypt, double timeout,
+                  double meeting, double silence, const std::string &host,
                   const std::string &tag, uint32_t generation, nb::object set,
                   nb::object get, nb::object allocate, nb::object release,
                   nb::object progress)
@@ -39,6 +39,7 @@ public:
     options.participant = participant;
     options.transport = gpu ? ETC_NCCL : ETC_TCP;
     options.gpu = gpu.value_or(0);
+    options.encrypt = encrypt;
     options.mode = isSafe ? ETC_SAFE : ETC_EAGER;
     options.timeout_seconds = timeout;
     options.meeting_seconds = meeting;
@@ -335,14 +336,15 @@ const etc_migration *etc::python::migrationOf(nb::handle migration) {
 void etc::python::defineMigration(nb::module_ &m) {
   nb::class_<MigrationHandle>(m, "Migration", nb::type_slots(slots))
       .def(nb::init<const PlanHandle &, uint32_t, bool, std::optional<int>,
-                    double, double, double, const std::string &,
+                    bool, double, double, double, const std::string &,
                     const std::string &, uint32_t, nb::object, nb::object,
                     nb::object, nb::object, nb::object>(),
            nb::arg("plan"), nb::arg("participant"), nb::arg("safe"),
-           nb::arg("gpu").none(), nb::arg("timeout"), nb::arg("meeting"),
-           nb::arg("silence"), nb::arg("host"), nb::arg("tag"),
-           nb::arg("generation"), nb::arg("set"), nb::arg("get"),
-           nb::arg("allocate"), nb::arg("release"), nb::arg("progress").none())
+           nb::arg("gpu").none(), nb::arg("encrypt"), nb::arg("timeout"),
+           nb::arg("meeting"), nb::arg("silence"), nb::arg("host"),
+           nb::arg("tag"), nb::arg("generation"), nb::arg("set"),
+           nb::arg("get"), nb::arg("allocate"), nb::arg("release"),
+           nb::arg("progress").none())
       .def("add", &MigrationHandle::add)
       .def("prepare", &MigrationHandle::prepare)
       .def("refuse", &MigrationHandle::refuse)

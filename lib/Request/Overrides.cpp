@@ -133,8 +133,20 @@ static Error applyOption(const RequestField &field, StringRef text,
   return own->replace(text, where, request);
 }
 
+static Error checkNames(const Overrides &overrides) {
+  for (const auto &given : overrides.values)
+    if (llvm::none_of(requestFields(), [&](const RequestField &field) {
+          return field.option() == given.first;
+        }))
+      return llvm::createStringError(overrides.program + ": --" + given.first +
+                                     ": no such option of a request");
+  return Error::success();
+}
+
 Error etc::request::applyOverrides(Request &request,
                                    const Overrides &overrides) {
+  if (Error error = checkNames(overrides))
+    return error;
   for (After turn : {After::Nothing, After::Model, After::States}) {
     if (turn == After::Model)
       adoptModel(request);

@@ -195,6 +195,7 @@ connectTransport(const OpenPlan &plan, const BootstrapOptions &options,
   tcp.rank = options.rank;
   tcp.devices = devicesOf(plan);
   tcp.host = options.host;
+  tcp.isEncrypted = options.isEncrypted;
   tcp.control = &control;
   return makeTcpTransport(tcp);
 }

@@ -22,6 +22,7 @@ struct BootstrapOptions {
   etc_mode mode = ETC_EAGER;
   unsigned gpu = 0;
   std::string host;
+  bool isEncrypted = false; // state, over TCP
   Milliseconds timeout{};
   Milliseconds meeting{}; // of all of prepare; 0: `timeout`
   uint32_t generation = 0;

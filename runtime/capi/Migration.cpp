@@ -45,6 +45,10 @@ Result<MigrationOptions> etc::runtime::checkOptions(const etc_options &given,
     return refuse(text("silence_seconds ", given.silence_seconds,
                        ": expected 1 or more, 0 for the default, or a negative "
                        "number for never"));
+  if (given.encrypt > 1 || (given.encrypt && given.transport != ETC_TCP))
+    return refuse(text("encrypt ", given.encrypt, " over ",
+                       given.transport == ETC_TCP ? "TCP" : "NCCL",
+                       ": expected 0, or 1 over TCP"));
   const bool hasStore = given.store.set && given.store.get;
   if (!hasStore && !given.directory && index.rankCount() > 1)
     return refuse("participants have no way to find each other: set store or "
@@ -56,6 +60,7 @@ Result<MigrationOptions> etc::runtime::checkOptions(const etc_options &given,
   options.bootstrap.transport = given.transport;
   options.bootstrap.mode = given.mode;
   options.bootstrap.gpu = static_cast<unsigned>(std::max(given.gpu, 0));
+  options.bootstrap.isEncrypted = given.encrypt != 0;
   options.bootstrap.host = given.host ? given.host : "";
   options.bootstrap.timeout = milliseconds(seconds);
   options.bootstrap.meeting =

@@ -21,8 +21,9 @@ constexpr size_t kStrangers = 256;
 
 /// What a receiver tells a sender.
 struct Invitation {
-  char host[254] = {}; // in numbers
+  char host[252] = {}; // in numbers
   uint16_t port = 0;
+  uint16_t isEncrypted = 0;
   Secret ticket;
 };
 
@@ -86,6 +87,7 @@ private:
     Invitation invitation;
     invitation.ticket = ticket = *made;
     invitation.port = address.port;
+    invitation.isEncrypted = options.isEncrypted;
     host->copy(invitation.host, sizeof invitation.host - 1);
     for (uint32_t source : missing)
       if (Status s = options.control->send(source, bytesOf(invitation));
@@ -100,6 +102,13 @@ private:
             options.control->receive(target, roomOf(invitation), deadline);
         !s.ok())
       return s;
+    if ((invitation.isEncrypted != 0) != options.isEncrypted)
+      return Status(ErrorKind::Usage,
+                    text("device ", options.devices[target],
+                         options.isEncrypted
+                             ? " does not encrypt state, this one does"
+                             : " encrypts state, this one does not",
+                         "; give all processes the same option"));
     const Address address{
         std::string(invitation.host,
                     ::strnlen(invitation.host, sizeof invitation.host)),

@@ -320,7 +320,9 @@ class Threads(unittest.TestCase):
                     refusals.append(str(error))
 
             state = ranks.make(plan.prev_tensors(rank))
-            migration = prepare(rank, store, plan, state, progress=progress)
+            migration = prepare(
+                rank, store, plan, state, progress=progress, encrypt=True
+            )
             new = migration.run()
             wrong = ranks.differences(new, ranks.make(plan.curr_tensors(rank)))
             return wrong, set(refusals)

@@ -57,6 +57,8 @@ Status etc::run::checkTogether(const Options &options) {
     return usage(options.journal.empty() ? "--from" : "--journal",
                  " is for state in host memory, which can outlive a process; "
                  "use --transport=tcp or local with --memory=host");
+  if (options.encrypt && options.transport != TransportKind::Tcp)
+    return usage("--encrypt is for --transport=tcp");
   if (!options.cluster.empty() && !options.dryRun && options.report.empty())
     return usage("--cluster is where --dry-run computes the time; add "
                  "--dry-run, or --report=FILE");

@@ -110,6 +110,7 @@ static std::unique_ptr<Transport> makeTcp(const PlanIndex &index,
   tcp.rank = rank;
   tcp.devices = devicesOf(index);
   tcp.host = options.host;
+  tcp.isEncrypted = options.encrypt;
   tcp.control = &control;
   return makeTcpTransport(tcp);
 }

@@ -93,6 +93,10 @@ const Option kOptions[] = {
      "this host's name or address, where it is not the one to\n"
      "listen on",
      [](Options &o, std::string_view v) { return readPath(v, o.host); }},
+    {"--encrypt", "",
+     "encrypt the state on its way, for --transport=tcp; the same on\n"
+     "all processes (control is always encrypted)",
+     [](Options &o, std::string_view) { return o.encrypt = true; }},
     {"--mode", "eager|safe",
      "eager: the previous state goes round by round (default);\n"
      "safe: it goes when all have everything",

@@ -39,6 +39,7 @@ struct Options {
   uint32_t launch = 0; // processes to start; 0 starts none
   std::string rendezvous;
   std::string host;
+  bool encrypt = false;
   std::chrono::milliseconds timeout{60'000};
   runtime::Verify verify = runtime::Verify::Full;
   ProgressMode progress = ProgressMode::Auto;

@@ -102,7 +102,7 @@ static RunResult runAsThreads(const PlanIndex &index, const Options &options,
   ProgressLine line(index, progress, options.progress);
   std::jthread drawer;
   if (line.isOn())
-    drawer = std::jthread([&line](std::stop_token stop) {
+    drawer = std::jthread([&line](const std::stop_token &stop) {
       while (!stop.stop_requested()) {
         line.update();
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -367,6 +367,14 @@ static int runVerb(const Options &options) {
   return status.ok() ? 0 : fail(status);
 }
 
+/// What is asked about the program itself, or done.
+static int answer(const Options &options) {
+  if (!options.help && !options.version)
+    return runVerb(options);
+  std::cout << (options.help ? helpText() : versionText());
+  return 0;
+}
+
 static Hooks &storedHooks() {
   static Hooks stored;
   return stored;
@@ -380,16 +388,8 @@ int etc::run::runMain(int argc, char **argv, const Hooks &hooks) {
   auto options = parseOptions(argc, argv);
   if (!options)
     return fail(options.status());
-  if (options->help) {
-    std::cout << helpText();
-    return 0;
-  }
-  if (options->version) {
-    std::cout << versionText();
-    return 0;
-  }
   try {
-    const int code = runVerb(*options);
+    const int code = answer(*options);
     const Status printed = checkOutput();
     return code == 0 && !printed.ok() ? fail(printed) : code;
   } catch (const std::exception &error) {

@@ -27,6 +27,7 @@ def prepare(
     host: str | None = None,
     timeout: float = 300.0,
     silence: float | None = 5.0,
+    encrypt: bool = False,
     device: str | torch.device = "cpu",
     mode: str = "eager",
     free: str = "storage",
@@ -57,6 +58,8 @@ def prepare(
         silence: a participant that gives no sign of life for this many seconds is
             given up, also between `prepare` and `run`; None means never, for example
             for debugging. A thread of ETC's sends the signs, independently of Python.
+        encrypt: whether state is encrypted on its way over TCP, the same on all
+            participants; control connections always are.
         device: where new tensors are allocated: "cpu", or "cuda:0" with NCCL.
         mode: "eager" releases tensors as soon as they have arrived; "safe" keeps all
             of the previous state until all participants have all of the new state.
@@ -105,6 +108,7 @@ def prepare(
         host=host,
         timeout=timeout,
         silence=silence,
+        encrypt=encrypt,
         device=where,
         safe=mode == "safe",
         free=free,

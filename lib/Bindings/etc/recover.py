@@ -48,6 +48,7 @@ def recover(
     patience: float = 10.0,
     timeout: float = 300.0,
     silence: float | None = 5.0,
+    encrypt: bool = False,
     mode: str = "eager",
     restore_from: str | os.PathLike[str] | None = None,
     restore_version: int = 0,
@@ -71,7 +72,7 @@ def recover(
             all processes. Devices without a process count as failed.
         timeout: until when there has to be an agreement, and the longest wait for a
             peer in a round, in seconds.
-        silence, mode: as of `prepare`.
+        silence, encrypt, mode: as of `prepare`.
         restore_from: a directory of safetensors that all processes can read, with the
             state of step `restore_version`. Only boxes that no process holds are read.
 
@@ -118,6 +119,7 @@ def recover(
             host=job.host,
             timeout=timeout,
             silence=silence,
+            encrypt=encrypt,
             device=_cpu(),
             safe=mode == "safe",
             free="storage",

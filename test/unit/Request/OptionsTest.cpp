@@ -20,6 +20,11 @@ static std::string errorFor(void (*change)(Overrides &)) {
   return request ? show(checkRequest(*request)) : show(request.takeError());
 }
 
+TEST(Options, AnUnknownOneIsNamed) {
+  EXPECT_EQ(errorFor([](Overrides &o) { o.values["memory"] = "1.5x"; }),
+            "exit 2: etc-opt: --memory: no such option of a request");
+}
+
 TEST(Options, ARequestFromOptionsAlone) {
   Overrides options = usual();
   options.values["failed"] = "3,7";

@@ -24,6 +24,11 @@ TEST_F(EtcRun, SaysThatItMigratedWhereItCannotReport) {
                          "output: " +
                              noRoom + "\n");
   }
+  for (const char *asked : {"--version", "--help"}) {
+    ended = shell("(" ETC_RUN_BINARY " " + std::string(asked) +
+                  " 2>&1 >/dev/full)");
+    EXPECT_EQ(ended.code, 2) << asked << ": " << ended.out;
+  }
   ended = shell("(" ETC_RUN_BINARY " --dry-run " + plan + " 2>&1 >/dev/full)");
   EXPECT_EQ(ended.code, 2) << ended.out;
 }

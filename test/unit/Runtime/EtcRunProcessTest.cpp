@@ -23,6 +23,10 @@ TEST_F(EtcRun, LaunchesProcesses) {
     EXPECT_EQ(ended.code, 0) << ended.out;
     EXPECT_NE(ended.out.find(kVerified), std::string::npos) << ended.out;
   }
+  Ended encrypted =
+      run("--launch=4 --transport=tcp --encrypt " + write(twoStagePlan()));
+  EXPECT_EQ(encrypted.code, 0) << encrypted.out;
+  EXPECT_NE(encrypted.out.find(kVerified), std::string::npos) << encrypted.out;
   // Nothing but the plan is left in the temporary directory.
   for (const auto &entry : std::filesystem::directory_iterator(directory))
     EXPECT_EQ(entry.path().filename(), "m.etcplan");

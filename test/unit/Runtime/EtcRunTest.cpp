@@ -57,6 +57,7 @@ TEST_F(EtcRun, RefusesWrongUse) {
                 "--launch needs --transport=tcp or nccl; without both, every "
                 "device is a thread of this process"},
            Case{"--launch", "--launch needs a value: --launch=N"},
+           Case{"--encrypt m", "--encrypt is for --transport=tcp"},
            Case{"--json=1 m", "--json takes no value"},
            Case{"a b", "one plan at a time: a and b"},
            Case{"/nonexistent/m",

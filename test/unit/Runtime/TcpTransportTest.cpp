@@ -28,7 +28,7 @@ public:
 
   Status send(uint32_t peer, Bytes message) override {
     // The host, in numbers, and the port.
-    constexpr size_t hostBytes = 254;
+    constexpr size_t hostBytes = 252;
     Address address{reinterpret_cast<const char *>(message.data())};
     std::memcpy(&address.port, message.data() + hostBytes, sizeof(uint16_t));
     if (tap)
@@ -226,6 +226,22 @@ TEST_P(TcpTransportTest, NamesWhoDoesNotCome) {
   cluster.control(1).abort("device 9: no room");
   EXPECT_EQ(transport->prepare({{}, other}, kPatience).message(),
             "stopped, since another device failed");
+}
+
+TEST(TcpTransport, AllEncryptOrNone) {
+  LocalCluster cluster({4, 9});
+  const std::vector<uint32_t> first{0}, second{1};
+  std::jthread receiver([&] {
+    auto transport =
+        makeTcpTransport({1, {4, 9}, "127.0.0.1", true, &cluster.control(1)});
+    EXPECT_FALSE(transport->prepare({{}, first}, kPatience).ok());
+  });
+  auto transport =
+      makeTcpTransport({0, {4, 9}, "127.0.0.1", false, &cluster.control(0)});
+  EXPECT_EQ(transport->prepare({second, {}}, kPatience).message(),
+            "device 9 encrypts state, this one does not; give all processes "
+            "the same option");
+  cluster.control(0).abort({});
 }
 
 INSTANTIATE_TEST_SUITE_P(Tcp, TcpTransportTest, testing::Bool(),
