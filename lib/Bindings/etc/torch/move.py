@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import gc
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -65,6 +67,26 @@ def move(
         etc.MigrationError: what `etc.migrate` raises; the attribute `migration` of the
             error says what this rank holds then.
     """
+    with _uncollected():
+        return _move(before, after, was, verify, options)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without Python's garbage collector: one collection goes through all objects that
+    PyTorch has loaded, which took a third of a change. Tensors need none to be freed."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _move(
+    before: Any, after: Any, was: int | None, verify: bool, options: dict[str, Any]
+) -> Report | None:
     given = {name: options.pop(name) for name in PLANNED if name in options}
     prev = _layout(before, None, was)
     curr = _layout(after, prev, None)
