@@ -31,13 +31,13 @@ foreach(tool ${tools})
       COMPONENT ${component})
   endforeach()
   # Both programs hold the library that draws reports.
-  install(DIRECTORY "${PROJECT_SOURCE_DIR}/runtime/report/third_party/echarts"
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/runtime/view/report/third_party/echarts"
     DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/${package}" COMPONENT ${component} PATTERN "*.js" EXCLUDE)
 endforeach()
 add_custom_target(man ALL DEPENDS ${pages})
 
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/etc-dev" COMPONENT Development)
-install(DIRECTORY "${PROJECT_SOURCE_DIR}/runtime/simulate/clusters" DESTINATION "${CMAKE_INSTALL_DATADIR}/etc"
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/runtime/view/simulate/clusters" DESTINATION "${CMAKE_INSTALL_DATADIR}/etc"
   COMPONENT ETCRuntime)
 # Requests, models, layouts and the assignment for C++: static, without IR, on LLVM's Support alone.
 if(TARGET ETCAssignment)
@@ -51,7 +51,7 @@ if(TARGET ETCAssignment)
   endforeach()
 endif()
 # The contract between the planner and whoever executes plans.
-install(FILES "${PROJECT_SOURCE_DIR}/runtime/plan/plan.fbs" DESTINATION "${CMAKE_INSTALL_DATADIR}/etc"
+install(FILES "${PROJECT_SOURCE_DIR}/runtime/core/plan/plan.fbs" DESTINATION "${CMAKE_INSTALL_DATADIR}/etc"
   COMPONENT Development)
 
 set(CPACK_GENERATOR DEB)

@@ -10,7 +10,7 @@ set(etc_compile_kernels "${CMAKE_CURRENT_LIST_DIR}/compile-kernels")
 
 # etc_kernel_command(ARCHITECTURE OUTPUT VARIABLE): what compiles for sm_NN or compute_NN, or nothing if none can.
 function(etc_kernel_command architecture output variable)
-  set(runtime "${CMAKE_CURRENT_SOURCE_DIR}/..")
+  set(runtime "${CMAKE_CURRENT_SOURCE_DIR}/../..")
   set(version 12.9)
   if(architecture MATCHES compute)
     set(version 12.0) # drivers load PTX of their own version and below
@@ -29,7 +29,7 @@ function(etc_kernel_command architecture output variable)
         set(kind --ptx)
       endif()
       set(${variable} "${ETC_NVCC}" -std=c++20 -O3 ${kind} -arch=${architecture} -I "${runtime}"
-          "${runtime}/pack/Kernels.cu" -o "${output}" PARENT_SCOPE)
+          "${runtime}/core/pack/Kernels.cu" -o "${output}" PARENT_SCOPE)
     endif()
   endif()
 endfunction()

@@ -2,6 +2,7 @@
 
 #include "InProcess.h"
 
+#include "core/plan/Condense.h"
 #include "etc/Export/PlanText.h"
 #include "etc/Export/Ranks.h"
 #include "etc/Planner/Chain.h"
@@ -12,7 +13,6 @@
 #include "etc/Planner/Report.h"
 #include "etc/Planner/WhichNodes.h"
 #include "etc/Request/Hosts.h"
-#include "plan/Condense.h"
 
 #include "mlir/IR/Diagnostics.h"
 

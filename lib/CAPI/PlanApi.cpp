@@ -1,9 +1,9 @@
 //===- PlanApi.cpp - plan.h -----------------------------------------------===//
 
 #include "InProcess.h"
+#include "core/plan/PlanFile.h"
 #include "etc-c/plan.h"
 #include "etc/Export/PlanText.h"
-#include "plan/PlanFile.h"
 
 #include "llvm/Support/raw_ostream.h"
 

@@ -4,13 +4,13 @@
 #include "PlanResources.h"
 #include "PlanRoles.h"
 #include "PlanTables.h"
+#include "core/plan/PlanFile.h"
+#include "core/plan/Referee.h"
 #include "dialect/ModelName.h"
 #include "etc/Export/Export.h"
 #include "etc/Transforms/PaperVolumes.h"
 #include "etc/Verify/LayoutOracle.h"
 #include "etc/Verify/PlanCertificates.h"
-#include "plan/PlanFile.h"
-#include "plan/Referee.h"
 
 #include "llvm/ADT/BitVector.h"
 

@@ -1,8 +1,8 @@
 //===- Json.cpp - The plan as JSON, the public interchange form -----------===//
 
+#include "core/plan/Configuration.h"
 #include "etc/Export/PlanText.h"
-#include "plan/Configuration.h"
-#include "report/SummaryJson.h"
+#include "view/report/SummaryJson.h"
 
 #include <nlohmann/json.hpp>
 

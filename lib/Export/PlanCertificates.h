@@ -3,8 +3,8 @@
 #ifndef ETC_LIB_EXPORT_PLANCERTIFICATES_H
 #define ETC_LIB_EXPORT_PLANCERTIFICATES_H
 
+#include "core/plan/plan_generated.h"
 #include "dialect/Etc.h"
-#include "plan/plan_generated.h"
 
 namespace etc {
 

@@ -3,8 +3,8 @@
 #ifndef ETC_LIB_EXPORT_PLANTABLES_H
 #define ETC_LIB_EXPORT_PLANTABLES_H
 
+#include "core/plan/plan_generated.h"
 #include "dialect/Workloads.h"
-#include "plan/plan_generated.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"

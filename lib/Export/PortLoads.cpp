@@ -2,7 +2,7 @@
 
 #include "etc/Export/PortLoads.h"
 
-#include "plan/PlanIndex.h"
+#include "core/plan/PlanIndex.h"
 
 #include <algorithm>
 #include <vector>

@@ -2,8 +2,8 @@
 
 #include "etc/Export/Ranks.h"
 
-#include "plan/Configuration.h"
-#include "plan/PlanIndex.h"
+#include "core/plan/Configuration.h"
+#include "core/plan/PlanIndex.h"
 
 #include "llvm/Support/JSON.h"
 

@@ -2,8 +2,8 @@
 
 #include "RelayBound.h"
 
+#include "core/plan/TensorSize.h"
 #include "etc/Geometry.h"
-#include "plan/TensorSize.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/DenseSet.h"

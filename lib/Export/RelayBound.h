@@ -3,7 +3,7 @@
 #ifndef ETC_LIB_EXPORT_RELAYBOUND_H
 #define ETC_LIB_EXPORT_RELAYBOUND_H
 
-#include "plan/plan_generated.h"
+#include "core/plan/plan_generated.h"
 
 namespace etc {
 

@@ -1,12 +1,12 @@
 //===- Summary.cpp - What a plan does, for people -------------------------===//
 
+#include "core/plan/Certificates.h"
+#include "core/plan/Configuration.h"
+#include "core/plan/PeakRatios.h"
+#include "core/plan/Relays.h"
+#include "core/plan/TimeBound.h"
 #include "etc/Export/PlanText.h"
-#include "plan/Certificates.h"
-#include "plan/Configuration.h"
-#include "plan/PeakRatios.h"
-#include "plan/Relays.h"
-#include "plan/TimeBound.h"
-#include "simulate/PlanTime.h"
+#include "view/simulate/PlanTime.h"
 
 #include "llvm/Support/Format.h"
 

@@ -2,8 +2,8 @@
 
 #include "CheckHeld.h"
 
+#include "core/plan/PlanFile.h"
 #include "etc/Request/Inventory.h"
-#include "plan/PlanFile.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringMap.h"

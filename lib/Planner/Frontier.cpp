@@ -2,8 +2,8 @@
 
 #include "etc/Planner/Frontier.h"
 
-#include "plan/Configuration.h"
-#include "plan/PlanIndex.h"
+#include "core/plan/Configuration.h"
+#include "core/plan/PlanIndex.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/STLExtras.h"

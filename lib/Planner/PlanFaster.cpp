@@ -1,8 +1,8 @@
 //===- PlanFaster.cpp - Routes of least time, or sources by bytes ---------===//
 
 #include "RunPasses.h"
-#include "plan/PlanIndex.h"
-#include "simulate/PlanTime.h"
+#include "core/plan/PlanIndex.h"
+#include "view/simulate/PlanTime.h"
 
 #include "mlir/IR/Diagnostics.h"
 

@@ -2,9 +2,9 @@
 
 #include "etc/Planner/Price.h"
 
+#include "core/plan/Relays.h"
 #include "etc/Export/PlanText.h"
 #include "etc/Transforms/TryPlacement.h"
-#include "plan/Relays.h"
 
 #include "llvm/Support/JSON.h"
 

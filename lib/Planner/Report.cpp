@@ -2,7 +2,7 @@
 
 #include "etc/Planner/Report.h"
 
-#include "report/Report.h"
+#include "view/report/Report.h"
 
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"

@@ -7,7 +7,7 @@
 #include "Reader.h"
 #include "etc/Request/Request.h"
 
-#include "simulate/Cluster.h"
+#include "view/simulate/Cluster.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"

@@ -2,7 +2,7 @@
 
 #include "Reader.h"
 
-#include "plan/InputFile.h"
+#include "core/plan/InputFile.h"
 
 #include "llvm/ADT/StringExtras.h"
 

@@ -2,7 +2,7 @@
 
 #include "etc/Request/Request.h"
 
-#include "plan/PlanFile.h"
+#include "core/plan/PlanFile.h"
 
 using namespace etc::request;
 using llvm::Error;

@@ -4,7 +4,7 @@
 #define ETC_LIB_VERIFY_FILETENSORS_H
 
 #include "Comparison.h"
-#include "plan/plan_generated.h"
+#include "core/plan/plan_generated.h"
 
 namespace etc {
 

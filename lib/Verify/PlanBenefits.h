@@ -10,8 +10,8 @@
 #ifndef ETC_LIB_VERIFY_PLANBENEFITS_H
 #define ETC_LIB_VERIFY_PLANBENEFITS_H
 
-#include "plan/Certificates.h"
-#include "plan/Configuration.h"
+#include "core/plan/Certificates.h"
+#include "core/plan/Configuration.h"
 
 #include <map>
 #include <vector>

@@ -3,7 +3,7 @@
 #ifndef ETC_LIB_VERIFY_PLANRELAYS_H
 #define ETC_LIB_VERIFY_PLANRELAYS_H
 
-#include "plan/PlanIndex.h"
+#include "core/plan/PlanIndex.h"
 
 namespace etc {
 

@@ -1,11 +1,11 @@
 #include "capi/Bootstrap.h"
 
-#include "engine/Peers.h"
+#include "core/engine/Peers.h"
+#include "core/net/OwnAddress.h"
+#include "core/plan/Fingerprint.h"
+#include "core/transport/NcclTransport.h"
+#include "core/transport/TcpTransport.h"
 #include "job/PeerControl.h"
-#include "net/OwnAddress.h"
-#include "plan/Fingerprint.h"
-#include "transport/NcclTransport.h"
-#include "transport/TcpTransport.h"
 
 #include <algorithm>
 #include <sstream>

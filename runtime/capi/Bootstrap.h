@@ -5,8 +5,8 @@
 
 #include "capi/Handles.h"
 
+#include "core/transport/Transport.h"
 #include "job/Rendezvous.h"
-#include "transport/Transport.h"
 
 #include <memory>
 

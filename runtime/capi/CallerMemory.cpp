@@ -1,7 +1,7 @@
 #include "capi/CallerMemory.h"
 
 #include "capi/TensorInfo.h"
-#include "journal/HeldShards.h"
+#include "recovery/journal/HeldShards.h"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 
 #include "capi/Handles.h"
 
-#include "device/Worker.h"
+#include "core/device/Worker.h"
 
 #include <atomic>
 #include <map>

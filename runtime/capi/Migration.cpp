@@ -1,8 +1,8 @@
 #include "capi/Migration.h"
 
 #include "capi/TensorInfo.h"
-#include "device/CudaWorker.h"
-#include "device/HostWorker.h"
+#include "core/device/CudaWorker.h"
+#include "core/device/HostWorker.h"
 #include "job/PeerControl.h"
 
 using namespace etc::runtime;

@@ -6,7 +6,7 @@
 #include "capi/Bootstrap.h"
 #include "capi/CallerMemory.h"
 
-#include "engine/DeviceRun.h"
+#include "core/engine/DeviceRun.h"
 
 #include <mutex>
 #include <thread>

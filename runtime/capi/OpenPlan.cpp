@@ -1,8 +1,8 @@
 #include "capi/OpenPlan.h"
 
-#include "plan/Configuration.h"
-#include "plan/Referee.h"
-#include "plan/TimeBound.h"
+#include "core/plan/Configuration.h"
+#include "core/plan/Referee.h"
+#include "core/plan/TimeBound.h"
 
 #include <algorithm>
 #include <cstring>

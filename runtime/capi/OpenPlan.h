@@ -3,9 +3,9 @@
 #ifndef ETC_RUNTIME_CAPI_OPENPLAN_H
 #define ETC_RUNTIME_CAPI_OPENPLAN_H
 
-#include "plan/PlanFile.h"
-#include "plan/PlanIndex.h"
-#include "simulate/PlanTime.h"
+#include "core/plan/PlanFile.h"
+#include "core/plan/PlanIndex.h"
+#include "view/simulate/PlanTime.h"
 
 #include <memory>
 #include <mutex>

@@ -2,10 +2,10 @@
 
 #include "capi/TensorInfo.h"
 
-#include "plan/Configuration.h"
-#include "plan/Referee.h"
-#include "plan/Relays.h"
-#include "plan/Slice.h"
+#include "core/plan/Configuration.h"
+#include "core/plan/Referee.h"
+#include "core/plan/Relays.h"
+#include "core/plan/Slice.h"
 
 using namespace etc;
 using namespace etc::runtime;

@@ -1,6 +1,6 @@
 #include "capi/Recovery.h"
 
-#include "plan/Fingerprint.h"
+#include "core/plan/Fingerprint.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #include "job/Hub.h"
 
-#include "plan/SystemError.h"
+#include "core/plan/SystemError.h"
 
 #include <algorithm>
 #include <cerrno>

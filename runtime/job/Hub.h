@@ -4,9 +4,9 @@
 #ifndef ETC_RUNTIME_JOB_HUB_H
 #define ETC_RUNTIME_JOB_HUB_H
 
+#include "core/net/Secret.h"
+#include "core/net/Socket.h"
 #include "job/Wire.h"
-#include "net/Secret.h"
-#include "net/Socket.h"
 
 #include <functional>
 #include <list>

@@ -1,6 +1,6 @@
 #include "job/PeerChannel.h"
 
-#include "transport/Control.h"
+#include "core/transport/Control.h"
 
 #include <algorithm>
 #include <cstring>

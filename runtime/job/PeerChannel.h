@@ -3,7 +3,7 @@
 #ifndef ETC_RUNTIME_JOB_PEERCHANNEL_H
 #define ETC_RUNTIME_JOB_PEERCHANNEL_H
 
-#include "net/Socket.h"
+#include "core/net/Socket.h"
 
 #include <cstdint>
 #include <deque>

@@ -1,8 +1,8 @@
 #include "job/PeerControl.h"
 
+#include "core/transport/Collectives.h"
 #include "job/PeerMeeting.h"
 #include "job/PeerTraffic.h"
-#include "transport/Collectives.h"
 
 #include <algorithm>
 

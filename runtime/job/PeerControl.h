@@ -4,8 +4,8 @@
 #ifndef ETC_RUNTIME_JOB_PEERCONTROL_H
 #define ETC_RUNTIME_JOB_PEERCONTROL_H
 
+#include "core/transport/Control.h"
 #include "job/Rendezvous.h"
-#include "transport/Control.h"
 
 #include <functional>
 #include <memory>

@@ -1,8 +1,8 @@
 #include "job/PeerMeeting.h"
 
-#include "net/OwnAddress.h"
-#include "net/Secret.h"
-#include "plan/SystemError.h"
+#include "core/net/OwnAddress.h"
+#include "core/net/Secret.h"
+#include "core/plan/SystemError.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,7 +1,7 @@
 #include "job/PrivateFile.h"
 
-#include "net/Secret.h"
-#include "plan/SystemError.h"
+#include "core/net/Secret.h"
+#include "core/plan/SystemError.h"
 
 #include <cerrno>
 #include <cstdio>

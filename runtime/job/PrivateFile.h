@@ -4,7 +4,7 @@
 #ifndef ETC_RUNTIME_JOB_PRIVATEFILE_H
 #define ETC_RUNTIME_JOB_PRIVATEFILE_H
 
-#include "plan/Status.h"
+#include "core/plan/Status.h"
 
 #include <cstdint>
 #include <optional>

@@ -4,8 +4,8 @@
 #ifndef ETC_RUNTIME_JOB_RENDEZVOUS_H
 #define ETC_RUNTIME_JOB_RENDEZVOUS_H
 
-#include "plan/Status.h"
-#include "transport/Deadline.h"
+#include "core/plan/Status.h"
+#include "core/transport/Deadline.h"
 
 #include <atomic>
 #include <memory>

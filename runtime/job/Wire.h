@@ -4,7 +4,7 @@
 #ifndef ETC_RUNTIME_JOB_WIRE_H
 #define ETC_RUNTIME_JOB_WIRE_H
 
-#include "journal/Journal.h"
+#include "recovery/journal/Journal.h"
 
 #include <optional>
 #include <string>

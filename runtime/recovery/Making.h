@@ -3,7 +3,7 @@
 #ifndef ETC_RUNTIME_RECOVERY_MAKING_H
 #define ETC_RUNTIME_RECOVERY_MAKING_H
 
-#include "plan/PlanIndex.h"
+#include "core/plan/PlanIndex.h"
 
 #include <optional>
 

@@ -3,9 +3,9 @@
 #ifndef ETC_RUNTIME_RECOVERY_REFILL_H
 #define ETC_RUNTIME_RECOVERY_REFILL_H
 
-#include "checkpoint/Checkpoint.h"
-#include "journal/HeldShards.h"
-#include "pack/Copy.h"
+#include "core/pack/Copy.h"
+#include "recovery/journal/HeldShards.h"
+#include "state/checkpoint/Checkpoint.h"
 
 #include <functional>
 

@@ -3,9 +3,9 @@
 #ifndef ETC_RUNTIME_RECOVERY_SURVEY_H
 #define ETC_RUNTIME_RECOVERY_SURVEY_H
 
-#include "checkpoint/Checkpoint.h"
-#include "journal/Inventory.h"
 #include "recovery/RecoveryMember.h"
+#include "recovery/journal/Inventory.h"
+#include "state/checkpoint/Checkpoint.h"
 
 namespace etc::runtime {
 

@@ -2,7 +2,7 @@
 
 It reads a plan as JSON and runs every device as a process of its own that packs, posts, copies, waits, unpacks and
 answers; what shares a port is filled up in steps, all flows alike, until a port is full. It has no code, data structure
-or file format in common with runtime/simulate, and is slow.
+or file format in common with runtime/view/simulate, and is slow.
 
     fluid_model.py path/to/etc-opt path/to/etc-run                                       20 random cases
     ETC_PROPERTY_COUNT=500 fluid_model.py path/to/etc-opt path/to/etc-run                the long run

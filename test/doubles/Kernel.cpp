@@ -4,7 +4,7 @@
 #include "CudaTypes.h"
 #include "Fibers.h"
 
-#include "pack/MoveUnits.h"
+#include "core/pack/MoveUnits.h"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 #define ETC_TEST_KERNELSOURCE_H
 
 #include "CudaOnHost.h"
-#include "pack/Kernels.cu"
+#include "core/pack/Kernels.cu"
 
 /// What a launch may have of threads a block.
 extern "C" unsigned etcMostThreads() { return kMostThreads; }

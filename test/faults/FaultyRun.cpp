@@ -5,7 +5,7 @@
 
 #include "Hooks.h"
 
-#include "transport/ForwardingTransport.h"
+#include "core/transport/ForwardingTransport.h"
 
 #include <csignal>
 #include <cstdio>

@@ -3,8 +3,8 @@
 
 #include "../unit/Runtime/CheckpointFixture.h"
 
-#include "plan/PlanFile.h"
-#include "plan/PlanIndex.h"
+#include "core/plan/PlanFile.h"
+#include "core/plan/PlanIndex.h"
 
 #include <filesystem>
 #include <iostream>

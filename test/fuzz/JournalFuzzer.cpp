@@ -3,8 +3,8 @@
 
 #include "../unit/Runtime/PlanFixture.h"
 
-#include "journal/Inventory.h"
-#include "journal/JournalFormat.h"
+#include "recovery/journal/Inventory.h"
+#include "recovery/journal/JournalFormat.h"
 
 #include <cstdlib>
 #include <cstring>

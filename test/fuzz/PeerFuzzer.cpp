@@ -1,7 +1,7 @@
 // What a participant may say to another: messages, signals and last words.
 
+#include "core/transport/Control.h"
 #include "job/PeerChannel.h"
-#include "transport/Control.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,9 +1,9 @@
 // Plan files: the loader and the referee. A damaged hash would end most runs
 // early, so bytes are tried as they are and with the right hash.
 
-#include "plan/Condense.h"
-#include "plan/PlanFile.h"
-#include "plan/Referee.h"
+#include "core/plan/Condense.h"
+#include "core/plan/PlanFile.h"
+#include "core/plan/Referee.h"
 
 #include <cstdlib>
 #include <cstring>

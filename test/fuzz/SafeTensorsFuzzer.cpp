@@ -1,6 +1,6 @@
 // The lists of safetensors files.
 
-#include "checkpoint/SafeTensors.h"
+#include "state/checkpoint/SafeTensors.h"
 
 #include <cstdlib>
 

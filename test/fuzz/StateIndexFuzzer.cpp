@@ -1,6 +1,6 @@
 // The indexes of directories of safetensors files.
 
-#include "checkpoint/StateIndex.h"
+#include "state/checkpoint/StateIndex.h"
 
 #include <cstdlib>
 

@@ -2,9 +2,9 @@
 
 #include "../unit/Runtime/PlanFixture.h"
 
+#include "core/plan/Condense.h"
 #include "job/Wire.h"
-#include "journal/Journal.h"
-#include "plan/Condense.h"
+#include "recovery/journal/Journal.h"
 
 #include <filesystem>
 #include <fstream>

@@ -3,9 +3,9 @@
 #include "Fibers.h"
 #include "RandomTable.h"
 
-#include "pack/Copy.h"
-#include "pack/Hash.h"
-#include "pack/MoveUnits.h"
+#include "core/pack/Copy.h"
+#include "core/pack/Hash.h"
+#include "core/pack/MoveUnits.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #ifndef ETC_TEST_KERNELS_RANDOMTABLE_H
 #define ETC_TEST_KERNELS_RANDOMTABLE_H
 
-#include "pack/Move.h"
+#include "core/pack/Move.h"
 
 #include <random>
 #include <vector>

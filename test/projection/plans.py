@@ -17,7 +17,7 @@ from cases import PREVIOUS
 
 BYTES = {"bf16": 2, "fp16": 2, "fp32": 4, "fp64": 8, "i64": 8, "u8": 1}
 MOST_DEVICES = 256
-CLUSTER = pathlib.Path(__file__).parents[2] / "runtime/simulate/clusters/h100.json"
+CLUSTER = pathlib.Path(__file__).parents[2] / "runtime/view/simulate/clusters/h100.json"
 
 
 class Refused(Exception):

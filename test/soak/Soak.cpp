@@ -6,8 +6,8 @@
 #include "Directory.h"
 #include "Process.h"
 
-#include "plan/PlanFile.h"
-#include "plan/Referee.h"
+#include "core/plan/PlanFile.h"
+#include "core/plan/Referee.h"
 
 #include <algorithm>
 #include <cstdio>

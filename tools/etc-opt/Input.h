@@ -3,7 +3,7 @@
 #ifndef ETC_TOOLS_ETCOPT_INPUT_H
 #define ETC_TOOLS_ETCOPT_INPUT_H
 
-#include "plan/InputFile.h"
+#include "core/plan/InputFile.h"
 
 #include "llvm/ADT/StringRef.h"
 

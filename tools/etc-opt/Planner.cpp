@@ -10,11 +10,11 @@
 #include "Rates.h"
 #include "Slices.h"
 #include "WhichNodes.h"
+#include "core/plan/Condense.h"
 #include "etc/Export/PlanText.h"
 #include "etc/Planner/Chain.h"
 #include "etc/Planner/Explain.h"
 #include "etc/Planner/Report.h"
-#include "plan/Condense.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"

@@ -7,12 +7,12 @@
 #include "RankFiles.h"
 #include "Rates.h"
 #include "Slices.h"
+#include "core/plan/PlanFile.h"
+#include "core/plan/Referee.h"
 #include "etc/Export/PlanText.h"
 #include "etc/Planner/Report.h"
 #include "etc/Request/Hosts.h"
 #include "etc/Verify/PlanCertificates.h"
-#include "plan/PlanFile.h"
-#include "plan/Referee.h"
 
 #include "llvm/Support/FileSystem.h"
 

@@ -3,7 +3,7 @@
 #include "Slices.h"
 
 #include "Outputs.h"
-#include "plan/Slice.h"
+#include "core/plan/Slice.h"
 
 using namespace etc;
 

@@ -4,7 +4,7 @@
 #define ETC_TOOLS_ETCOPT_SLICES_H
 
 #include "Options.h"
-#include "plan/plan_generated.h"
+#include "core/plan/plan_generated.h"
 
 namespace etc {
 

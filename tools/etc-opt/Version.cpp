@@ -2,8 +2,8 @@
 
 #include "Version.h"
 
+#include "core/plan/PlanFile.h"
 #include "etc-revision.h"
-#include "plan/PlanFile.h"
 
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/raw_ostream.h"

@@ -2,8 +2,8 @@
 
 #include "Units.h"
 
-#include "checkpoint/WriteState.h"
-#include "engine/ConvertState.h"
+#include "core/engine/ConvertState.h"
+#include "state/checkpoint/WriteState.h"
 
 #include <nlohmann/json.hpp>
 

@@ -5,7 +5,7 @@
 
 #include "Options.h"
 
-#include "engine/StoredState.h"
+#include "core/engine/StoredState.h"
 
 #include <memory>
 

@@ -2,13 +2,13 @@
 
 #include "Meeting.h"
 
-#include "device/CudaWorker.h"
-#include "engine/Peers.h"
+#include "core/device/CudaWorker.h"
+#include "core/engine/Peers.h"
+#include "core/net/OwnAddress.h"
+#include "core/transport/NcclTransport.h"
+#include "core/transport/TcpTransport.h"
 #include "job/HubRendezvous.h"
 #include "job/PeerControl.h"
-#include "net/OwnAddress.h"
-#include "transport/NcclTransport.h"
-#include "transport/TcpTransport.h"
 
 #include <cstdlib>
 #include <cstring>

@@ -5,10 +5,10 @@
 
 #include "Options.h"
 
-#include "engine/Keeping.h"
+#include "core/engine/Keeping.h"
+#include "core/plan/PlanIndex.h"
+#include "core/transport/Transport.h"
 #include "job/Client.h"
-#include "plan/PlanIndex.h"
-#include "transport/Transport.h"
 
 #include <atomic>
 #include <memory>

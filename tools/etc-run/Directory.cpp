@@ -2,7 +2,7 @@
 
 #include "OutputFile.h"
 
-#include "plan/Fingerprint.h"
+#include "core/plan/Fingerprint.h"
 
 #include <chrono>
 #include <filesystem>

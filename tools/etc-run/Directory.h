@@ -4,10 +4,10 @@
 #define ETC_RUN_DIRECTORY_H
 
 #include "Options.h"
-#include "engine/Keeping.h"
-#include "journal/Inventory.h"
-#include "journal/Lock.h"
-#include "plan/PlanFile.h"
+#include "core/engine/Keeping.h"
+#include "core/plan/PlanFile.h"
+#include "recovery/journal/Inventory.h"
+#include "recovery/journal/Lock.h"
 
 namespace etc::run {
 

@@ -3,10 +3,10 @@
 #include "TraceFile.h"
 #include "Units.h"
 
-#include "engine/WireCounts.h"
-#include "plan/TimeBound.h"
-#include "simulate/Memory.h"
-#include "simulate/Simulator.h"
+#include "core/engine/WireCounts.h"
+#include "core/plan/TimeBound.h"
+#include "view/simulate/Memory.h"
+#include "view/simulate/Simulator.h"
 
 #include <nlohmann/json.hpp>
 

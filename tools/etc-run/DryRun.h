@@ -5,7 +5,7 @@
 
 #include "Options.h"
 
-#include "plan/PlanIndex.h"
+#include "core/plan/PlanIndex.h"
 
 namespace etc::run {
 

@@ -3,7 +3,7 @@
 #ifndef ETC_RUN_EXIT_H
 #define ETC_RUN_EXIT_H
 
-#include "plan/Status.h"
+#include "core/plan/Status.h"
 
 namespace etc::run {
 

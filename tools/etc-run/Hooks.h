@@ -4,8 +4,8 @@
 #ifndef ETC_RUN_HOOKS_H
 #define ETC_RUN_HOOKS_H
 
-#include "engine/Observer.h"
-#include "transport/Transport.h"
+#include "core/engine/Observer.h"
+#include "core/transport/Transport.h"
 
 #include <functional>
 #include <memory>

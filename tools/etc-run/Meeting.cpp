@@ -1,7 +1,7 @@
 #include "Meeting.h"
 
+#include "core/net/OwnAddress.h"
 #include "job/PrivateFile.h"
-#include "net/OwnAddress.h"
 
 #include <algorithm>
 #include <charconv>

@@ -4,9 +4,9 @@
 #define ETC_RUN_MEETING_H
 
 #include "Options.h"
-#include "net/Secret.h"
-#include "net/Socket.h"
-#include "transport/Collectives.h"
+#include "core/net/Secret.h"
+#include "core/net/Socket.h"
+#include "core/transport/Collectives.h"
 
 #include <optional>
 

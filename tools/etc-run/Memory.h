@@ -3,9 +3,9 @@
 #ifndef ETC_RUN_MEMORY_H
 #define ETC_RUN_MEMORY_H
 
-#include "journal/Journal.h"
-#include "plan/PlanIndex.h"
-#include "plan/Status.h"
+#include "core/plan/PlanIndex.h"
+#include "core/plan/Status.h"
+#include "recovery/journal/Journal.h"
 
 #include <vector>
 

@@ -3,7 +3,7 @@
 #include "CheckOptions.h"
 #include "OptionTable.h"
 
-#include "plan/InputFile.h"
+#include "core/plan/InputFile.h"
 
 #include <filesystem>
 #include <sstream>

@@ -3,8 +3,8 @@
 #ifndef ETC_RUN_OPTIONS_H
 #define ETC_RUN_OPTIONS_H
 
-#include "engine/RoundExecutor.h"
-#include "journal/Journal.h"
+#include "core/engine/RoundExecutor.h"
+#include "recovery/journal/Journal.h"
 
 #include <chrono>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "OutputFile.h"
 
-#include "plan/SystemError.h"
+#include "core/plan/SystemError.h"
 
 #include <cerrno>
 #include <cstdio>

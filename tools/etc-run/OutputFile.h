@@ -3,7 +3,7 @@
 #ifndef ETC_RUN_OUTPUTFILE_H
 #define ETC_RUN_OUTPUTFILE_H
 
-#include "plan/Status.h"
+#include "core/plan/Status.h"
 
 #include <string>
 #include <string_view>

@@ -4,8 +4,8 @@
 #include "Exit.h"
 #include "TraceFile.h"
 
-#include "engine/Describe.h"
-#include "plan/Fingerprint.h"
+#include "core/engine/Describe.h"
+#include "core/plan/Fingerprint.h"
 
 #include <algorithm>
 #include <cstring>

@@ -6,7 +6,7 @@
 #include "Hooks.h"
 #include "Meeting.h"
 #include "Options.h"
-#include "engine/DeviceRun.h"
+#include "core/engine/DeviceRun.h"
 #include "job/Client.h"
 
 #include <optional>

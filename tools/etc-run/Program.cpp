@@ -17,12 +17,12 @@
 #include "Verbs.h"
 #include "Version.h"
 
-#include "checkpoint/WriteState.h"
-#include "engine/ConvertState.h"
-#include "engine/LocalRun.h"
-#include "engine/StateFiles.h"
-#include "plan/PlanFile.h"
-#include "plan/Referee.h"
+#include "core/engine/ConvertState.h"
+#include "core/engine/LocalRun.h"
+#include "core/engine/StateFiles.h"
+#include "core/plan/PlanFile.h"
+#include "core/plan/Referee.h"
+#include "state/checkpoint/WriteState.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -4,7 +4,7 @@
 #define ETC_RUN_PROGRESSLINE_H
 
 #include "Options.h"
-#include "engine/RoundExecutor.h"
+#include "core/engine/RoundExecutor.h"
 
 #include <chrono>
 

@@ -3,8 +3,8 @@
 #include "OutputFile.h"
 #include "Table.h"
 
-#include "plan/InputFile.h"
-#include "report/Report.h"
+#include "core/plan/InputFile.h"
+#include "view/report/Report.h"
 
 #include <nlohmann/json.hpp>
 

@@ -6,7 +6,7 @@
 #include "Options.h"
 #include "Process.h"
 
-#include "plan/PlanIndex.h"
+#include "core/plan/PlanIndex.h"
 
 namespace etc::run {
 

@@ -3,7 +3,7 @@
 #ifndef ETC_RUN_TABLE_H
 #define ETC_RUN_TABLE_H
 
-#include "engine/DeviceRun.h"
+#include "core/engine/DeviceRun.h"
 
 #include <string>
 #include <vector>

@@ -1,7 +1,7 @@
 #include "TraceFile.h"
 
 #include "OutputFile.h"
-#include "plan/InputFile.h"
+#include "core/plan/InputFile.h"
 
 #include <nlohmann/json.hpp>
 

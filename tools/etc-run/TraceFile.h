@@ -3,8 +3,8 @@
 #ifndef ETC_RUN_TRACEFILE_H
 #define ETC_RUN_TRACEFILE_H
 
-#include "engine/Trace.h"
-#include "plan/Status.h"
+#include "core/engine/Trace.h"
+#include "core/plan/Status.h"
 
 #include <string>
 

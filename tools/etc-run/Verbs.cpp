@@ -2,8 +2,8 @@
 
 #include "Directory.h"
 
-#include "engine/RollBack.h"
-#include "engine/StateFiles.h"
+#include "core/engine/RollBack.h"
+#include "core/engine/StateFiles.h"
 
 #include <algorithm>
 #include <iostream>

@@ -4,7 +4,7 @@
 #define ETC_RUN_VERBS_H
 
 #include "Options.h"
-#include "plan/PlanIndex.h"
+#include "core/plan/PlanIndex.h"
 
 namespace etc::run {
 

@@ -1,9 +1,9 @@
 #include "Version.h"
 
-#include "device/CudaDriver.h"
-#include "device/KernelImage.h"
-#include "plan/PlanFile.h"
-#include "transport/NcclLibrary.h"
+#include "core/device/CudaDriver.h"
+#include "core/device/KernelImage.h"
+#include "core/plan/PlanFile.h"
+#include "core/transport/NcclLibrary.h"
 
 #include "etc-revision.h"
 

@@ -3,7 +3,7 @@
 #ifndef ETC_EXPORT_PLANTEXT_H
 #define ETC_EXPORT_PLANTEXT_H
 
-#include "plan/plan_generated.h"
+#include "core/plan/plan_generated.h"
 
 #include "llvm/Support/raw_ostream.h"
 

@@ -3,7 +3,7 @@
 #ifndef ETC_EXPORT_PORTLOADS_H
 #define ETC_EXPORT_PORTLOADS_H
 
-#include "plan/plan_generated.h"
+#include "core/plan/plan_generated.h"
 
 #include <cstdint>
 

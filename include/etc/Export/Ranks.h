@@ -9,7 +9,7 @@
 #ifndef ETC_EXPORT_RANKS_H
 #define ETC_EXPORT_RANKS_H
 
-#include "plan/plan_generated.h"
+#include "core/plan/plan_generated.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/raw_ostream.h"

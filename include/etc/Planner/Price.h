@@ -3,8 +3,8 @@
 #ifndef ETC_PLANNER_PRICE_H
 #define ETC_PLANNER_PRICE_H
 
+#include "core/plan/plan_generated.h"
 #include "dialect/Etc.h"
-#include "plan/plan_generated.h"
 
 #include "llvm/Support/raw_ostream.h"
 

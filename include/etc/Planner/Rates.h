@@ -3,7 +3,7 @@
 #ifndef ETC_PLANNER_RATES_H
 #define ETC_PLANNER_RATES_H
 
-#include "plan/plan_generated.h"
+#include "core/plan/plan_generated.h"
 
 #include <optional>
 #include <string>

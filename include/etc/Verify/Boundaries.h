@@ -10,9 +10,9 @@
 #ifndef ETC_VERIFY_BOUNDARIES_H
 #define ETC_VERIFY_BOUNDARIES_H
 
+#include "core/plan/plan_generated.h"
 #include "dialect/Etc.h"
 #include "etc/Request/Request.h"
-#include "plan/plan_generated.h"
 
 namespace etc {
 

@@ -3,8 +3,8 @@
 #ifndef ETC_VERIFY_PLANCERTIFICATES_H
 #define ETC_VERIFY_PLANCERTIFICATES_H
 
-#include "plan/PlanIndex.h"
-#include "plan/Status.h"
+#include "core/plan/PlanIndex.h"
+#include "core/plan/Status.h"
 
 namespace etc {
 

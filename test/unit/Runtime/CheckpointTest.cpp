@@ -3,7 +3,7 @@
 #include "CheckpointFixture.h"
 #include "PlanFixture.h"
 
-#include "checkpoint/Checkpoint.h"
+#include "state/checkpoint/Checkpoint.h"
 
 #include <gtest/gtest.h>
 

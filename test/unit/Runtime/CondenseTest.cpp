@@ -4,9 +4,9 @@
 #include "PlanFixture.h"
 #include "RandomPlan.h"
 
-#include "plan/BoxTable.h"
-#include "plan/Condense.h"
-#include "plan/Fingerprint.h"
+#include "core/plan/BoxTable.h"
+#include "core/plan/Condense.h"
+#include "core/plan/Fingerprint.h"
 
 #include <gtest/gtest.h>
 

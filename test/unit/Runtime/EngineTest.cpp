@@ -2,11 +2,11 @@
 
 #include "PlanFixture.h"
 
-#include "device/HostWorker.h"
-#include "engine/LocalRun.h"
-#include "engine/StateCheck.h"
-#include "memory/HostAllocator.h"
-#include "transport/LocalTransport.h"
+#include "core/device/HostWorker.h"
+#include "core/engine/LocalRun.h"
+#include "core/engine/StateCheck.h"
+#include "core/memory/HostAllocator.h"
+#include "core/transport/LocalTransport.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 
 #include "EtcRunFixture.h"
 
-#include "plan/Slice.h"
+#include "core/plan/Slice.h"
 
 #include <csignal>
 #include <sstream>

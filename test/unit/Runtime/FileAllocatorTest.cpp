@@ -1,6 +1,6 @@
 // State in files: what is there already is never lost to an error.
 
-#include "memory/FileAllocator.h"
+#include "core/memory/FileAllocator.h"
 
 #include <gtest/gtest.h>
 

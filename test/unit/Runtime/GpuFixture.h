@@ -6,9 +6,9 @@
 
 #include "GpuDouble.h"
 
-#include "device/CudaWorker.h"
-#include "plan/PlanFile.h"
-#include "plan/PlanIndex.h"
+#include "core/device/CudaWorker.h"
+#include "core/plan/PlanFile.h"
+#include "core/plan/PlanIndex.h"
 
 #include <gtest/gtest.h>
 

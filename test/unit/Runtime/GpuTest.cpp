@@ -3,7 +3,7 @@
 #include "GpuFixture.h"
 #include "PlanFixture.h"
 
-#include "engine/LocalRun.h"
+#include "core/engine/LocalRun.h"
 
 using namespace etc::runtime;
 using namespace etc::plan::test;

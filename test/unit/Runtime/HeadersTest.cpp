@@ -1,6 +1,6 @@
 // Our declarations of binary interfaces, against the headers where they are.
 
-#include "transport/NcclLibrary.h"
+#include "core/transport/NcclLibrary.h"
 
 #include <gtest/gtest.h>
 

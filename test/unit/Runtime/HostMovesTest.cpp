@@ -1,10 +1,10 @@
 // What vectors do on the host, against plain loops.
 
-#include "pack/Cast.h"
-#include "pack/Copy.h"
-#include "pack/Hash.h"
-#include "pack/HostCast.h"
-#include "pack/Parts.h"
+#include "core/pack/Cast.h"
+#include "core/pack/Copy.h"
+#include "core/pack/Hash.h"
+#include "core/pack/HostCast.h"
+#include "core/pack/Parts.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // What a name given as input may stand for. A regression is a test that hangs
 // or runs out of memory: alarm() ends it.
 
-#include "plan/InputFile.h"
+#include "core/plan/InputFile.h"
 
 #include <gtest/gtest.h>
 

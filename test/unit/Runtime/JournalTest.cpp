@@ -3,8 +3,8 @@
 
 #include "PlanFixture.h"
 
-#include "journal/Inventory.h"
-#include "journal/JournalFormat.h"
+#include "recovery/journal/Inventory.h"
+#include "recovery/journal/JournalFormat.h"
 
 #include <gtest/gtest.h>
 

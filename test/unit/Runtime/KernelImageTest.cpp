@@ -1,6 +1,6 @@
 // Which image a GPU gets.
 
-#include "device/KernelImage.h"
+#include "core/device/KernelImage.h"
 
 #include <gtest/gtest.h>
 

@@ -2,9 +2,9 @@
 
 #include "GpuFixture.h"
 
-#include "pack/Copy.h"
-#include "pack/Hash.h"
-#include "pack/MoveUnits.h"
+#include "core/pack/Copy.h"
+#include "core/pack/Hash.h"
+#include "core/pack/MoveUnits.h"
 
 #include <random>
 

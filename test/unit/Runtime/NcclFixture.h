@@ -6,8 +6,8 @@
 
 #include "GpuFixture.h"
 
-#include "transport/LocalTransport.h"
-#include "transport/NcclTransport.h"
+#include "core/transport/LocalTransport.h"
+#include "core/transport/NcclTransport.h"
 
 #include <thread>
 

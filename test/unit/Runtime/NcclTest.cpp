@@ -4,8 +4,8 @@
 #include "PlanFixture.h"
 
 #include "../../faults/RingPlan.h"
-#include "engine/DeviceRun.h"
-#include "transport/Collectives.h"
+#include "core/engine/DeviceRun.h"
+#include "core/transport/Collectives.h"
 
 #include <latch>
 #include <thread>

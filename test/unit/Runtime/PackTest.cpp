@@ -1,7 +1,7 @@
 // Copies of boxes, against an element-by-element copy.
 
-#include "pack/Copy.h"
-#include "pack/Runs.h"
+#include "core/pack/Copy.h"
+#include "core/pack/Runs.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Buffers on pages of a source that only keeps books.
 
-#include "memory/PageArena.h"
+#include "core/memory/PageArena.h"
 
 #include <gtest/gtest.h>
 

@@ -4,9 +4,9 @@
 
 #include "job/PeerControl.h"
 
+#include "core/net/Socket.h"
+#include "core/transport/Collectives.h"
 #include "job/PeerChannel.h"
-#include "net/Socket.h"
-#include "transport/Collectives.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Signs of life between processes: who is stopped, cut off or busy.
 
+#include "core/transport/Collectives.h"
 #include "job/PeerControl.h"
-#include "transport/Collectives.h"
 
 #include <gtest/gtest.h>
 

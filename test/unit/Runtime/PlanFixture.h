@@ -4,9 +4,9 @@
 #ifndef ETC_TEST_PLANFIXTURE_H
 #define ETC_TEST_PLANFIXTURE_H
 
-#include "plan/PlanFile.h"
-#include "plan/PlanIndex.h"
-#include "plan/Referee.h"
+#include "core/plan/PlanFile.h"
+#include "core/plan/PlanIndex.h"
+#include "core/plan/Referee.h"
 
 #include <initializer_list>
 #include <optional>

@@ -5,7 +5,7 @@
 
 #include "PlanFixture.h"
 
-#include "plan/CondensedOrder.h"
+#include "core/plan/CondensedOrder.h"
 
 #include <algorithm>
 #include <random>

@@ -4,12 +4,12 @@
 #include "CheckpointFixture.h"
 #include "PlanFixture.h"
 
-#include "engine/LocalRun.h"
-#include "engine/RollBack.h"
-#include "engine/StateCheck.h"
-#include "engine/StateFiles.h"
-#include "journal/Inventory.h"
-#include "transport/ForwardingTransport.h"
+#include "core/engine/LocalRun.h"
+#include "core/engine/RollBack.h"
+#include "core/engine/StateCheck.h"
+#include "core/engine/StateFiles.h"
+#include "core/transport/ForwardingTransport.h"
+#include "recovery/journal/Inventory.h"
 
 #include <gtest/gtest.h>
 

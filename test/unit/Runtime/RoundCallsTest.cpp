@@ -5,7 +5,7 @@
 #include "NcclFixture.h"
 #include "PlanFixture.h"
 
-#include "engine/DeviceRun.h"
+#include "core/engine/DeviceRun.h"
 
 #include <latch>
 #include <map>

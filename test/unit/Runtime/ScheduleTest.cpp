@@ -7,8 +7,8 @@
 #include "PlanFixture.h"
 
 #include "../../faults/RingPlan.h"
-#include "engine/DeviceRun.h"
-#include "engine/Observer.h"
+#include "core/engine/DeviceRun.h"
+#include "core/engine/Observer.h"
 
 #include <algorithm>
 #include <cstdlib>

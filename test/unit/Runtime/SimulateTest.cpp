@@ -2,9 +2,9 @@
 
 #include "PlanFixture.h"
 
-#include "simulate/Memory.h"
-#include "simulate/Network.h"
-#include "simulate/Simulator.h"
+#include "view/simulate/Memory.h"
+#include "view/simulate/Network.h"
+#include "view/simulate/Simulator.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 
 #include "PlanFixture.h"
 
-#include "plan/Slice.h"
+#include "core/plan/Slice.h"
 
 #include <gtest/gtest.h>
 

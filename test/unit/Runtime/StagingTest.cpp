@@ -3,8 +3,8 @@
 #include "../../faults/RingPlan.h"
 #include "PlanFixture.h"
 
-#include "engine/RoundOverlap.h"
-#include "plan/PlanFile.h"
+#include "core/engine/RoundOverlap.h"
+#include "core/plan/PlanFile.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // The indexes of directories of state: what is read, and what is refused.
 
-#include "checkpoint/StateIndex.h"
+#include "state/checkpoint/StateIndex.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 // State over TCP, between threads that are participants: what arrives, who is
 // not let in, and how waits end. P4 and P10 of docs/reliability.md.
 
-#include "transport/TcpTransport.h"
-#include "net/Socket.h"
-#include "transport/LocalTransport.h"
+#include "core/transport/TcpTransport.h"
+#include "core/net/Socket.h"
+#include "core/transport/LocalTransport.h"
 
 #include <gtest/gtest.h>
 

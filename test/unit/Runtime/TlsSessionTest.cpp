@@ -1,6 +1,6 @@
 // Connections that are secured, over real sockets, with somebody between them.
 
-#include "net/Socket.h"
+#include "core/net/Socket.h"
 
 #include <gtest/gtest.h>
 

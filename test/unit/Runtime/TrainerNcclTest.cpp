@@ -6,7 +6,7 @@
 #include "../../faults/RingPlan.h"
 #include "capi/Migration.h"
 #include "capi/TensorInfo.h"
-#include "engine/StateCheck.h"
+#include "core/engine/StateCheck.h"
 
 #include <filesystem>
 #include <thread>

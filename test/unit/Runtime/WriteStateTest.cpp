@@ -3,9 +3,9 @@
 #include "CheckpointFixture.h"
 #include "PlanFixture.h"
 
-#include "checkpoint/DraftFile.h"
-#include "checkpoint/WriteState.h"
-#include "engine/ConvertState.h"
+#include "core/engine/ConvertState.h"
+#include "state/checkpoint/DraftFile.h"
+#include "state/checkpoint/WriteState.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -3,9 +3,9 @@
 #ifndef ETC_TEST_UNIT_VERIFY_BOUNDARIESFIXTURE_H
 #define ETC_TEST_UNIT_VERIFY_BOUNDARIESFIXTURE_H
 
+#include "core/plan/PlanFile.h"
 #include "etc/Planner/PlanRequest.h"
 #include "etc/Verify/Boundaries.h"
-#include "plan/PlanFile.h"
 
 #include <gtest/gtest.h>
 

@@ -11,8 +11,8 @@
 // A line is a thread's number, a time in ns, a call's name and, where the call
 // goes to a stream, that.
 
-#include "device/CudaDriver.h"
-#include "transport/NcclLibrary.h"
+#include "core/device/CudaDriver.h"
+#include "core/transport/NcclLibrary.h"
 
 #include <atomic>
 #include <chrono>

@@ -2,8 +2,8 @@
 // of several lengths; JSON on stdout. Times are of the whole call, descriptor
 // upload included, medians of paired runs.
 
-#include "device/CudaWorker.h"
-#include "pack/Copy.h"
+#include "core/device/CudaWorker.h"
+#include "core/pack/Copy.h"
 
 #include <algorithm>
 #include <chrono>

@@ -3,8 +3,8 @@
 // of a derived parameter, and memcpy of as many bytes to compare with. A name
 // such as "gather/row:1024" says how long a contiguous run is.
 
-#include "pack/Copy.h"
-#include "pack/Hash.h"
+#include "core/pack/Copy.h"
+#include "core/pack/Hash.h"
 
 #include <benchmark/benchmark.h>
 

@@ -1,6 +1,6 @@
 """Turns the JSON of a plan into an instance of the routing problem: the plan's roles, and no routing.
 
-    etc-opt ... --emit=json | case_from_plan.py runtime/simulate/clusters/h100.json > NAME.case
+    etc-opt ... --emit=json | case_from_plan.py runtime/view/simulate/clusters/h100.json > NAME.case
 
 Bytes that the same devices held and the same devices receive are one atom.
 """

@@ -1,0 +1,45 @@
+// Pages of GPU memory, mapped and unmapped by the driver's virtual memory
+// management.
+
+#ifndef ETC_RUNTIME_CORE_DEVICE_CUDAPAGES_H
+#define ETC_RUNTIME_CORE_DEVICE_CUDAPAGES_H
+
+#include "core/device/CudaDriver.h"
+#include "core/memory/PageSource.h"
+
+#include <vector>
+
+namespace etc::runtime {
+
+class CudaPages final : public PageSource {
+public:
+  CudaPages(const cuda::Driver &driver, cuda::Device device);
+  ~CudaPages() override;
+  CudaPages(const CudaPages &) = delete;
+  CudaPages &operator=(const CudaPages &) = delete;
+
+  /// Whether the device has virtual memory management.
+  static bool areSupported(const cuda::Driver &driver, cuda::Device device);
+
+  uint64_t pageBytes() const override { return granularity; }
+  Result<std::byte *> reserve(uint64_t bytes) override;
+  Result<Page> create() override;
+  void destroy(Page page) override;
+  Status map(Page page, std::byte *at) override;
+  void unmap(Page page, std::byte *at) override;
+
+private:
+  struct Space {
+    cuda::Address data;
+    uint64_t bytes;
+  };
+
+  const cuda::Driver &driver;
+  cuda::PageProperties properties{};
+  size_t granularity = 0;
+  std::vector<Space> spaces;
+};
+
+} // namespace etc::runtime
+
+#endif // ETC_RUNTIME_CORE_DEVICE_CUDAPAGES_H

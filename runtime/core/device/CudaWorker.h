@@ -1,0 +1,19 @@
+// A device that is a GPU, or a share of one.
+
+#ifndef ETC_RUNTIME_CORE_DEVICE_CUDAWORKER_H
+#define ETC_RUNTIME_CORE_DEVICE_CUDAWORKER_H
+
+#include "core/device/CudaDriver.h"
+#include "core/device/Worker.h"
+
+#include <memory>
+
+namespace etc::runtime {
+
+/// A worker on a GPU; several on one GPU are its virtual devices. The error, of
+/// kind Usage, says what is missing.
+Result<std::unique_ptr<Worker>> makeCudaWorker(unsigned ordinal);
+
+} // namespace etc::runtime
+
+#endif // ETC_RUNTIME_CORE_DEVICE_CUDAWORKER_H

@@ -1,0 +1,32 @@
+// From files to files: a migration without devices.
+
+#ifndef ETC_RUNTIME_CORE_ENGINE_CONVERTSTATE_H
+#define ETC_RUNTIME_CORE_ENGINE_CONVERTSTATE_H
+
+#include "core/engine/RoundExecutor.h"
+#include "core/engine/StoredState.h"
+
+namespace etc::runtime {
+
+/// What a conversion came to.
+struct Conversion {
+  uint64_t readBytes = 0;
+  uint64_t writtenBytes = 0;
+  uint32_t files = 0;
+  double seconds = 0;
+  double verifySeconds = 0;
+};
+
+/// Writes the current shards of every rank from what is stored, box by box, so
+/// that the memory that it takes does not grow with the state; then the index.
+/// The directory is there and empty.
+Result<Conversion> convertState(const PlanIndex &index, const StoredState &from,
+                                const std::string &directory, Verify verify);
+
+/// Writes the index of a directory in which the files of all ranks are: who
+/// holds what after the migration.
+Status writeStateIndex(const PlanIndex &index, const std::string &directory);
+
+} // namespace etc::runtime
+
+#endif // ETC_RUNTIME_CORE_ENGINE_CONVERTSTATE_H

@@ -1,0 +1,334 @@
+#include "core/engine/DeviceRun.h"
+
+#include "core/engine/Ceiling.h"
+#include "core/engine/DeviceFill.h"
+#include "core/engine/Peers.h"
+#include "state/checkpoint/WriteState.h"
+
+#include <algorithm>
+
+using namespace etc::runtime;
+using etc::plan::fb::OpKind;
+using Clock = std::chrono::steady_clock;
+
+/// How long connections may take to end, when all is done.
+constexpr Milliseconds kFarewell{5000};
+
+static uint64_t sideBytes(const PlanIndex &index, uint32_t program, Side side) {
+  uint64_t bytes = 0;
+  for (etc::plan::Holding holding : index.holdings(program, side))
+    bytes = etc::plan::addBytes(bytes, index.shardBytes(holding.shard));
+  return bytes;
+}
+
+static double secondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+DeviceRun::DeviceRun(const PlanIndex &index, uint32_t rank, Control &control,
+                     Transport &direct, Worker &worker, RunOptions given)
+    : index(index), self{rank, index.rankCount()},
+      program(index.participant(rank).program), options(std::move(given)),
+      control(control),
+      wrapped(options.wrap ? options.wrap(direct, index.device(rank))
+                           : nullptr),
+      transport(wrapped ? *wrapped : direct), worker(worker),
+      state(index, program, worker.allocator()),
+      executor(index, rank, control, transport, worker, options.verify,
+               options.mode) {
+  result.device = index.device(rank);
+  const bool isAhead = allocatesAhead(index, program, options.mode, worker);
+  result.provedBytes = isAhead || options.mode == Mode::Safe
+                           ? index.program(program).peak_safe()
+                           : index.program(program).peak();
+  result.stateBytes = std::max(sideBytes(index, program, Side::Prev),
+                               sideBytes(index, program, Side::Curr));
+  if (options.keeping.isResumed()) {
+    standing = options.keeping.standings[rank];
+    // What one knows holds for all.
+    standing.isDecided = options.keeping.isDecided();
+  }
+}
+
+DeviceRun::~DeviceRun() {
+  // What a device may still write to is nobody else's.
+  const bool isStopped = transport.stop() && worker.stop();
+  if (!isStopped)
+    worker.abandon();
+  for (Buffer slab : {sendSlab, recvSlab})
+    if (slab.data && isStopped)
+      worker.allocator().release(slab);
+  // Whatever this device holds now is what a later process finds.
+  worker.allocator().keepForLater();
+}
+
+void DeviceRun::enter(Phase phase, uint32_t round) const {
+  if (options.observer)
+    options.observer->enter(result.device, round, phase);
+}
+
+/// The journal says so where this is the end.
+Status DeviceRun::conclude(const Status &status) {
+  if (!status.ok())
+    (void)journal.append(Event::Stopped); // the first error counts
+  return status.at(text("device ", result.device));
+}
+
+Status DeviceRun::prepare() { return conclude(makeReady()); }
+
+Status DeviceRun::migrate() {
+  if (Status s = runPause(); !s.ok())
+    return s;
+  if (Status s = runTail(); !s.ok())
+    return s;
+  return finish();
+}
+
+Status DeviceRun::runPause() {
+  Status status = Status::success();
+  if (standing.isDecided)
+    return status;
+  status = barrier(control, self, options.timeout);
+  if (status.ok())
+    status = runRounds(index.firstDeferredRound());
+  result.pauseSeconds = result.seconds;
+  // Training may begin on all devices, or on none.
+  if (status.ok() && index.hasTail())
+    status = barrier(control, self, options.timeout);
+  return conclude(status);
+}
+
+Status DeviceRun::runTail() {
+  Status status = Status::success();
+  if (!standing.isDecided && index.hasTail())
+    status = runRounds(index.plan().forecast()->size());
+  return conclude(status);
+}
+
+Status DeviceRun::finish() {
+  Status status = commit();
+  if (status.ok())
+    transport.finish(kFarewell);
+  return conclude(status);
+}
+
+Status DeviceRun::makeReady() {
+  Result<Journal> opened =
+      openJournal(options.keeping, index, self.rank, options.mode);
+  if (!opened)
+    return opened.status();
+  journal = std::move(*opened);
+  auto start = Clock::now();
+  // First, so that nothing else has to make connections, or room for moves.
+  if (Status s = connectPeers(options.prepareBy.value_or(options.timeout));
+      !s.ok())
+    return s;
+  if (Status s = reserveMoves(); !s.ok())
+    return s;
+  result.prepareSeconds = secondsSince(start);
+  if (options.ceiling)
+    if (Status s = measureBareMessages(); !s.ok())
+      return s;
+  if (Status s = prepareState(); !s.ok())
+    return s;
+  start = Clock::now();
+  if (!transport.sharesMemory())
+    if (Status s = allocateSlabs(); !s.ok())
+      return s;
+  const auto &stated = index.program(program);
+  uint64_t unused = stated.send_slab() + stated.recv_slab() - result.slabBytes;
+  if (Status s = worker.reserve(result.provedBytes - unused); !s.ok())
+    return s;
+  if (Status s = allocateAhead(); !s.ok())
+    return s;
+  result.prepareSeconds += secondsSince(start);
+  return Status::success();
+}
+
+Status DeviceRun::measureBareMessages() {
+  // Virtual devices of one GPU send nothing: its kernels read where data lies,
+  // and the host can't.
+  if (transport.sharesMemory() && !worker.isHost())
+    return Status::success();
+  Result<double> seconds =
+      measureCeiling(index, self, control, transport, worker, options.timeout);
+  if (!seconds)
+    return seconds.status();
+  result.ceilingSeconds = *seconds;
+  worker.allocator().forgetHighWater();
+  return Status::success();
+}
+
+Status DeviceRun::prepareState() {
+  if (standing.isFilled)
+    return state.attach(standing);
+  enter(Phase::Fill, 0);
+  if (Status s = state.allocatePrev(); !s.ok())
+    return s;
+  if (Status s = fillPrev(); !s.ok())
+    return s;
+  return journal.append(Event::Filled);
+}
+
+Status DeviceRun::fillPrev() {
+  if (!options.keeping.source)
+    return fillState(index, Side::Prev, state, worker);
+  return state.forEachRegion(Side::Prev, [&](uint32_t tensor, Region region) {
+    Result<uint64_t> restored =
+        options.keeping.source->read(index, result.device, tensor, region);
+    result.restoredBytes += restored ? *restored : 0;
+    return restored.status();
+  });
+}
+
+Status DeviceRun::allocateSlabs() {
+  const auto &stated = index.program(program);
+  for (auto [slab, bytes] : {std::pair(&sendSlab, stated.send_slab()),
+                             std::pair(&recvSlab, stated.recv_slab())}) {
+    if (bytes == 0)
+      continue;
+    Result<Buffer> buffer = worker.allocator().allocate(bytes);
+    if (!buffer)
+      return buffer.status();
+    *slab = *buffer;
+    result.slabBytes += bytes;
+  }
+  return Status::success();
+}
+
+Status DeviceRun::allocateAhead() {
+  if (!allocatesAhead(index, program, options.mode, worker))
+    return Status::success();
+  for (const auto *round : *index.program(program).rounds())
+    for (const auto *op : *round->ops())
+      if (op->kind() != OpKind::send && op->kind() != OpKind::release &&
+          !op->transit() && !index.bindsMemory(program, *op))
+        if (Status s = state.ensure(Side::Curr, op->tensor()); !s.ok())
+          return s;
+  return Status::success();
+}
+
+Status DeviceRun::connectPeers(const Deadline &deadline) {
+  PeerRanks peers = findPeers(index, self.rank);
+  if (Status s = transport.prepare({peers.targets, peers.sources}, deadline);
+      !s.ok())
+    return s;
+  // Whoever is ahead may fail and hang up; others must not be connecting to it
+  // then.
+  return barrier(control, self, deadline);
+}
+
+/// Devices take messages whole: an op is one move at most, and a message has
+/// one sum.
+Status DeviceRun::reserveMoves() {
+  const auto &stated = index.program(program);
+  size_t most = 1; // of a measured ceiling
+  for (const auto *round : *stated.rounds())
+    most = std::max<size_t>(most, round->ops()->size());
+  return worker.reserveMoves(most, stated.peers()->size());
+}
+
+/// The busiest device's bytes at the floor rate come on top of what one waits
+/// for anything.
+Milliseconds DeviceRun::roundTimeout(uint32_t round) const {
+  uint64_t bytes = index.plan().forecast()->Get(round)->max_port_bytes();
+  return options.timeout + Milliseconds(bytes / (options.floorRate / 1000 + 1));
+}
+
+/// Those of this program before `end` that have not run yet.
+Status DeviceRun::runRounds(uint32_t end) {
+  RoundContext context{
+      state,
+      {{sendSlab.data, sendSlab.bytes}, {recvSlab.data, recvSlab.bytes}},
+      journal,
+      options.keeping,
+      options.mode,
+      options.observer,
+      options.trace};
+  auto start = Clock::now();
+  const uint32_t rounds =
+      std::min(index.program(program).rounds()->size(), end);
+  next = std::max(next, standing.acknowledged);
+  uint32_t begun = next;
+  for (uint32_t &round = next; round < rounds; ++round) {
+    const uint64_t before = executor.receivedBytes();
+    while (begun <= round || (begun == round + 1 && begun < rounds &&
+                              executor.mayBeginEarly(begun))) {
+      if (Status s = executor.begin(begun, context); !s.ok())
+        return s.at(text("round ", begun));
+      ++begun;
+    }
+    if (Status s = executor.end(round, context, roundTimeout(round)); !s.ok())
+      return s.at(text("round ", round));
+    if (options.progress) {
+      options.progress->receivedBytes += executor.receivedBytes() - before;
+      options.progress->finishedRounds += 1;
+    }
+  }
+  result.seconds += secondsSince(start);
+  result.sentBytes = executor.sentBytes();
+  result.receivedBytes = executor.receivedBytes();
+  result.internodeBytes = executor.internodeBytes();
+  result.times = executor.times();
+  result.peakBytes = worker.allocator().highWater();
+  result.heldBytes = worker.heldBytes();
+  result.transportBytes = transport.deviceBytes();
+  return Status::success();
+}
+
+/// Two phases: everybody is prepared, rank 0 writes down that this is so, then
+/// nothing of the previous state is needed any more.
+Status DeviceRun::commit() {
+  const uint32_t rounds = index.program(program).rounds()->size();
+  enter(Phase::Prepare, rounds);
+  if (!standing.isPrepared)
+    if (Status s = journal.append(Event::Prepared); !s.ok())
+      return s.at("commit");
+  auto decide = [&] {
+    enter(Phase::Decide, rounds);
+    return journal.append(Event::Decided);
+  };
+  if (!standing.isDecided)
+    if (Status s = decideTogether(control, self, options.timeout, decide);
+        !s.ok())
+      return s.at("commit");
+  enter(Phase::Commit, rounds);
+  if (!standing.isCommitted)
+    if (Status s = journal.append(Event::Committed); !s.ok())
+      return s.at("commit");
+  state.commit();
+  enter(Phase::Done, rounds);
+  return Status::success();
+}
+
+Status DeviceRun::verify() {
+  if (options.verify != Verify::Full)
+    return Status::success();
+  auto start = Clock::now();
+  const StateSource *source = options.keeping.source;
+  Status status = source
+                      ? state.forEachRegion(
+                            Side::Curr,
+                            [&](uint32_t tensor, Region region) {
+                              return source->check(index, result.device, tensor,
+                                                   {region.data, region.box});
+                            })
+                      : checkState(index, Side::Curr, state, worker);
+  result.verifySeconds = secondsSince(start);
+  result.verified = status.ok();
+  return status.at(text("device ", result.device));
+}
+
+Status DeviceRun::write() {
+  if (options.out.empty())
+    return Status::success();
+  return writeStateFile(index, self.rank, options.out,
+                        [&](uint32_t tensor, Region to) {
+                          const Region from =
+                              state.around(Side::Curr, tensor, to.box);
+                          copyBox({from.data, from.box}, to, to.box,
+                                  index.elementBytes(tensor));
+                          return Status::success();
+                        })
+      .status();
+}

@@ -1,0 +1,53 @@
+// TLS 1.3 between two processes of a job, which know the same secret.
+
+#ifndef ETC_RUNTIME_CORE_NET_TLSSESSION_H
+#define ETC_RUNTIME_CORE_NET_TLSSESSION_H
+
+#include "core/net/Secret.h"
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+
+struct ssl_st; // of OpenSSL
+
+namespace etc::runtime {
+
+enum class TlsSide { Connecting, Accepting };
+
+/// What a connection carries once it is secured. The secret is an external
+/// pre-shared key (RFC 8446, 4.2.11): there are no certificates, both sides
+/// prove that they know it, keys are fresh, and whatever was recorded is of no
+/// use later. The handshake is part of the first calls.
+///
+/// Who connects can't tell which process of the job it has reached: what is
+/// said first has to name both (RFC 9257, 4.1).
+class TlsSession {
+public:
+  /// The descriptor is not owned, and does not block.
+  TlsSession(int fd, TlsSide side, const Secret &secret);
+  TlsSession(const TlsSession &) = delete;
+  TlsSession &operator=(const TlsSession &) = delete;
+
+  /// As Socket's. What was to be written and was not has to come first again.
+  /// What one read() leaves may be here and not in the descriptor: read until
+  /// there is nothing.
+  std::optional<size_t> write(std::span<const std::byte> bytes);
+  std::optional<size_t> read(std::span<std::byte> bytes);
+  /// Whether the peer has proved that it knows the secret. Nothing can be sent
+  /// before.
+  bool isOpen() const;
+
+private:
+  struct Free {
+    void operator()(ssl_st *session) const;
+  };
+
+  const Secret secret; // that OpenSSL asks for
+  std::unique_ptr<ssl_st, Free> session;
+};
+
+} // namespace etc::runtime
+
+#endif // ETC_RUNTIME_CORE_NET_TLSSESSION_H

@@ -1,0 +1,220 @@
+// R7: summary, forecast and placement follow from the programs.
+
+#include "core/plan/RefereeRules.h"
+
+#include <algorithm>
+
+using namespace etc::plan;
+
+namespace {
+
+struct Totals {
+  uint64_t moved = 0, kept = 0, zeroed = 0, derived = 0, internode = 0,
+           transit = 0;
+  uint64_t maxSend = 0, maxRecv = 0, held = 0;
+};
+
+struct Port {
+  uint64_t moved = 0, busiest = 0;
+};
+
+class SummaryChecker {
+public:
+  explicit SummaryChecker(const PlanIndex &index)
+      : index(index), rounds(index.plan().forecast()->size()) {
+    for (uint32_t rank = 0; rank != index.rankCount(); ++rank)
+      nodes.push_back(index.nodeOf(index.device(rank)));
+    for (uint32_t p = 0; p != index.programCount(); ++p)
+      addProgram(p);
+  }
+
+  Status run() const {
+    if (Status s = checkVolumes(); !s.ok())
+      return s;
+    if (Status s = checkBounds(); !s.ok())
+      return s;
+    if (Status s = checkForecast(); !s.ok())
+      return s;
+    if (Status s = checkPlacement(Side::Prev); !s.ok())
+      return s;
+    return checkPlacement(Side::Curr);
+  }
+
+private:
+  void addProgram(uint32_t p) {
+    const uint64_t replicas = index.program(p).devices()->size();
+    std::vector<uint64_t> fromSlot(index.program(p).peers()->size());
+    uint64_t sent = 0, received = 0;
+    for (uint32_t r = 0; r != roundsOf(index, p); ++r) {
+      uint64_t sentNow = 0, receivedNow = 0;
+      for (const fb::Op *op : opsOf(index, p, r)) {
+        if (op->kind() == fb::OpKind::release)
+          continue;
+        uint64_t bytes = index.opBytes(*op);
+        if (op->kind() == fb::OpKind::send)
+          sentNow += bytes;
+        if (op->kind() == fb::OpKind::recv) {
+          receivedNow += bytes;
+          fromSlot[op->peer()] += bytes;
+          totals.transit += op->transit() ? replicas * bytes : 0;
+        }
+        if (uint64_t *local = localTotal(op->kind()))
+          *local += replicas * bytes;
+      }
+      rounds[r].moved += replicas * receivedNow;
+      rounds[r].busiest = std::max({rounds[r].busiest, sentNow, receivedNow});
+      sent += sentNow;
+      received += receivedNow;
+    }
+    totals.moved += replicas * received;
+    totals.maxSend = std::max(totals.maxSend, sent);
+    totals.maxRecv = std::max(totals.maxRecv, received);
+    for (Holding holding : index.holdings(p, Side::Curr))
+      totals.held += replicas * index.shardBytes(holding.shard);
+    addInternode(p, fromSlot);
+  }
+
+  uint64_t *localTotal(fb::OpKind kind) {
+    switch (kind) {
+    case fb::OpKind::refer:
+      return &totals.kept;
+    case fb::OpKind::zero:
+      return &totals.zeroed;
+    case fb::OpKind::derive:
+      return &totals.derived;
+    default:
+      return nullptr;
+    }
+  }
+
+  void addInternode(uint32_t p, const std::vector<uint64_t> &fromSlot) {
+    const fb::Program &program = index.program(p);
+    for (uint32_t i = 0; i != program.devices()->size(); ++i) {
+      uint32_t node = nodeOf(program.devices()->Get(i));
+      for (uint32_t s = 0; s != fromSlot.size(); ++s)
+        if (nodeOf(program.peers()->Get(s)->devices()->Get(i)) != node)
+          totals.internode += fromSlot[s];
+    }
+  }
+
+  uint32_t nodeOf(uint32_t participant) const {
+    return nodes[*index.rankOf(participant)];
+  }
+
+  static Status compare(const std::string &path, uint64_t actual,
+                        uint64_t stated) {
+    return actual == stated
+               ? Status::success()
+               : malformed(path, ": is ", actual, ", the plan states ", stated);
+  }
+
+  Status checkVolumes() const {
+    const fb::Summary &stated = *index.plan().summary();
+    struct Volume {
+      const char *name;
+      uint64_t actual, stated;
+    };
+    for (const Volume &volume : {
+             Volume{"moved_bytes", totals.moved, stated.moved_bytes()},
+             Volume{"kept_bytes", totals.kept, stated.kept_bytes()},
+             Volume{"zeroed_bytes", totals.zeroed, stated.zeroed_bytes()},
+             Volume{"derived_bytes", totals.derived, stated.derived_bytes()},
+             Volume{"internode_bytes", totals.internode,
+                    stated.internode_bytes()},
+             Volume{"transit_bytes", totals.transit, stated.transit_bytes()},
+             Volume{"max_send_bytes", totals.maxSend, stated.max_send_bytes()},
+             Volume{"max_recv_bytes", totals.maxRecv, stated.max_recv_bytes()},
+         })
+      if (Status s = compare(text("summary.", volume.name), volume.actual,
+                             volume.stated);
+          !s.ok())
+        return s;
+    return compare("summary: moved - transit + kept + zeroed + derived",
+                   totals.moved - totals.transit + totals.kept + totals.zeroed +
+                       totals.derived,
+                   totals.held);
+  }
+
+  /// A bound that the plan itself goes below is none.
+  Status checkBounds() const {
+    const fb::Summary &stated = *index.plan().summary();
+    auto check = [](const char *name, uint64_t bound, uint64_t actual) {
+      return bound <= actual ? Status::success()
+                             : malformed("summary.", name, ": ", bound,
+                                         " is above the plan's own ", actual);
+    };
+    if (Status s = check("bound_moved_bytes", stated.bound_moved_bytes(),
+                         totals.moved);
+        !s.ok())
+      return s;
+    if (Status s = check("bound_internode_bytes",
+                         stated.bound_internode_bytes(), totals.internode);
+        !s.ok())
+      return s;
+    return check("bound_bottleneck_bytes", stated.bound_bottleneck_bytes(),
+                 std::max(totals.maxSend, totals.maxRecv));
+  }
+
+  Status checkForecast() const {
+    for (uint32_t r = 0; r != rounds.size(); ++r) {
+      const fb::RoundForecast &stated = *index.plan().forecast()->Get(r);
+      const std::string path = text("forecast[", r, "]");
+      if (Status s = compare(path + ".moved_bytes", rounds[r].moved,
+                             stated.moved_bytes());
+          !s.ok())
+        return s;
+      if (Status s = compare(path + ".max_port_bytes", rounds[r].busiest,
+                             stated.max_port_bytes());
+          !s.ok())
+        return s;
+    }
+    return Status::success();
+  }
+
+  /// Ranks are on distinct devices, and include the participants that hold
+  /// state of the side. A stage may be empty: a rank of curr takes part, but
+  /// need not hold anything. Others of prev may be dead.
+  Status checkPlacement(Side side) const {
+    const bool isCurr = side == Side::Curr;
+    const auto &placement = isCurr ? *index.plan().curr_placement()
+                                   : *index.plan().prev_placement();
+    const std::string path = isCurr ? "curr_placement" : "prev_placement";
+    // A previous state that is an inventory has no ranks.
+    if (!isCurr && placement.size() == 0)
+      return Status::success();
+    std::vector<uint32_t> devices(placement.begin(), placement.end());
+    std::sort(devices.begin(), devices.end());
+    auto twice = std::adjacent_find(devices.begin(), devices.end());
+    if (twice != devices.end())
+      return malformed(path, ": two ranks are on device ", *twice);
+    auto isPlaced = [&](uint32_t device) {
+      return std::binary_search(devices.begin(), devices.end(), device);
+    };
+    for (uint32_t rank = 0; rank != index.rankCount(); ++rank)
+      if (holds(rank, side) && !isPlaced(index.device(rank)))
+        return malformed(path, ": device ", index.device(rank), " holds ",
+                         isCurr ? "current" : "previous",
+                         " state and has no rank");
+    if (isCurr)
+      for (uint32_t r = 0; r != placement.size(); ++r)
+        if (!index.rankOf(placement[r]))
+          return malformed(path, "[", r, "]: device ", placement[r],
+                           " is no participant");
+    return Status::success();
+  }
+
+  bool holds(uint32_t rank, Side side) const {
+    return !index.holdings(index.participant(rank).program, side).empty();
+  }
+
+  const PlanIndex &index;
+  std::vector<Port> rounds;
+  std::vector<uint32_t> nodes;
+  Totals totals;
+};
+
+} // namespace
+
+Status etc::plan::checkSummary(const PlanIndex &index) {
+  return SummaryChecker(index).run();
+}

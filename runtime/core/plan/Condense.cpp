@@ -1,0 +1,357 @@
+#include "core/plan/Condense.h"
+
+#include "core/plan/BoxTable.h"
+#include "core/plan/CondensedOrder.h"
+#include "core/plan/PackShared.h"
+#include "core/plan/PlanFile.h"
+
+#include <map>
+#include <optional>
+#include <unordered_map>
+
+using namespace etc;
+using namespace etc::plan;
+
+namespace {
+
+/// Lists of numbers, each once: one behind the other, with a run for each.
+class Lists {
+public:
+  Lists(std::vector<uint32_t> &numbers, std::vector<fb::Run> &runs)
+      : numbers(numbers), runs(runs) {}
+
+  uint32_t add(const std::vector<uint32_t> &list) {
+    auto [entry, isNew] = known.try_emplace(
+        std::string(reinterpret_cast<const char *>(list.data()),
+                    list.size() * sizeof(uint32_t)),
+        static_cast<uint32_t>(runs.size()));
+    if (isNew) {
+      runs.emplace_back(numbers.size(), list.size());
+      numbers.insert(numbers.end(), list.begin(), list.end());
+    }
+    return entry->second;
+  }
+
+private:
+  std::vector<uint32_t> &numbers;
+  std::vector<fb::Run> &runs;
+  std::unordered_map<std::string, uint32_t> known; // by their bytes
+};
+
+/// Distinct items, and how often each is used.
+class Items {
+public:
+  uint32_t add(const fb::Item &item) {
+    auto [entry, isNew] = numbers.try_emplace(
+        std::string(reinterpret_cast<const char *>(&item), sizeof item),
+        static_cast<uint32_t>(items.size()));
+    if (isNew) {
+      items.push_back(item);
+      uses.push_back(0);
+    }
+    ++uses[entry->second];
+    return entry->second;
+  }
+  const fb::Item &operator[](uint32_t number) const { return items[number]; }
+  uint32_t getUses(uint32_t number) const { return uses[number]; }
+
+private:
+  std::vector<fb::Item> items;
+  std::vector<uint32_t> uses;
+  std::unordered_map<std::string, uint32_t> numbers; // by their bytes
+};
+
+/// An operation, or the parts of one: a whole box, and its rounds.
+struct Whole {
+  fb::Op op;
+  Box box;
+  std::vector<uint32_t> rounds;
+};
+
+/// One use of an item.
+struct Use {
+  fb::Step step; // whose flow is not known yet
+  uint32_t item;
+};
+
+/// Collects what programs have in common, then writes each as steps.
+class Condenser {
+public:
+  explicit Condenser(fb::PlanT &plan)
+      : plan(plan), oldBounds(std::move(plan.bounds)), boxes(plan.bounds),
+        cuts(out.rounds, out.cuts), lists(out.shards, out.lists),
+        flows(flowItems, out.flows) {}
+
+  void run();
+
+private:
+  unsigned rankOf(uint32_t tensor) const {
+    return plan.tensors[tensor]->shape.size();
+  }
+  BoxView oldBox(const fb::Op &op) const {
+    return BoxView::ofBounds(oldBounds.data() + op.box(), rankOf(op.tensor()));
+  }
+  bool isInOrder(const fb::ProgramT &program) const;
+  std::vector<Whole> join(const fb::ProgramT &program) const;
+  std::vector<Use> collect(const fb::ProgramT &program);
+  void keepRounds(fb::ProgramT &program);
+  void writeSteps(std::vector<Use> uses, fb::ProgramT &program);
+  void writeLists();
+  void divide(std::vector<uint32_t> &shards, std::vector<uint32_t> &numbers,
+              const std::vector<std::pair<uint32_t, uint32_t>> &holders);
+
+  fb::PlanT &plan;
+  const std::vector<int64_t> oldBounds;
+  BoxTable boxes;
+  fb::CondensedT out;
+  Lists cuts, lists;
+  std::vector<uint32_t> flowItems; // numbers in `items`
+  Lists flows;
+  Items items;
+};
+
+} // namespace
+
+/// Whether the rules that order operations leave no choice.
+bool Condenser::isInOrder(const fb::ProgramT &program) const {
+  auto rankOfTensor = [&](uint32_t tensor) { return rankOf(tensor); };
+  const OpOrder isLess(oldBounds.data(), rankOfTensor);
+  for (const auto &round : program.rounds)
+    for (size_t i = 1; i < round->ops.size(); ++i)
+      if (!isLess(round->ops[i - 1], round->ops[i]))
+        return false;
+  return program.rounds.empty() || !program.rounds.back()->ops.empty();
+}
+
+/// The axis along which `next` continues `whole`, if it is the only one in
+/// which they differ.
+static std::optional<unsigned> axisOfNext(BoxView whole, BoxView next) {
+  std::optional<unsigned> axis;
+  for (unsigned i = 0; i != whole.rank(); ++i) {
+    if (whole[i] == next[i])
+      continue;
+    if (axis || whole[i].end != next[i].begin)
+      return std::nullopt;
+    axis = i;
+  }
+  return axis;
+}
+
+/// Whether the rule gives the parts, of which `begins` are the first positions.
+static bool isCutByRule(BoxView whole, unsigned axis,
+                        const std::vector<int64_t> &begins) {
+  const auto parts = static_cast<uint32_t>(begins.size());
+  if (cutAxis(whole, parts) != axis)
+    return false;
+  for (uint32_t i = 0; i != parts; ++i)
+    if (partOf(whole[axis], i, parts).begin != begins[i])
+      return false;
+  return true;
+}
+
+/// The operations of one key in the order of rounds, joined where the rule
+/// parts them again.
+static void joinParts(const std::vector<Whole> &parts, size_t first, size_t end,
+                      std::vector<Whole> &joined) {
+  while (first != end) {
+    Whole whole = parts[first];
+    std::vector<int64_t> begins;
+    std::optional<unsigned> axis;
+    size_t next = first + 1;
+    for (; next != end && parts[next].rounds[0] > whole.rounds.back(); ++next) {
+      const auto along = axisOfNext(whole.box, parts[next].box);
+      if (!along || (axis && *axis != *along))
+        break;
+      if (!axis)
+        begins.push_back(whole.box[*along].begin);
+      axis = along;
+      begins.push_back(parts[next].box[*axis].begin);
+      whole.box[*axis].end = parts[next].box[*axis].end;
+      whole.rounds.push_back(parts[next].rounds[0]);
+    }
+    if (!axis || isCutByRule(whole.box, *axis, begins)) {
+      joined.push_back(std::move(whole));
+    } else {
+      joined.insert(joined.end(), parts.begin() + first, parts.begin() + next);
+    }
+    first = next;
+  }
+}
+
+/// Pieces that are cut over the same rounds interleave; parts of one follow
+/// each other along its axis.
+static auto keyOf(const fb::Op &op) {
+  return std::tuple(op.kind(), op.from_curr(), op.transit(), op.peer(),
+                    op.tensor(), op.source());
+}
+
+std::vector<Whole> Condenser::join(const fb::ProgramT &program) const {
+  std::vector<Whole> parts, joined;
+  for (uint32_t round = 0; round != program.rounds.size(); ++round)
+    for (const fb::Op &op : program.rounds[round]->ops)
+      parts.push_back(
+          {op,
+           op.kind() == fb::OpKind::release ? Box() : Box(oldBox(op)),
+           {round}});
+  std::sort(parts.begin(), parts.end(), [](const Whole &a, const Whole &b) {
+    const auto aKey = keyOf(a.op), bKey = keyOf(b.op);
+    if (aKey != bKey)
+      return aKey < bKey;
+    const auto order = BoxView(a.box) <=> BoxView(b.box);
+    return order != 0 ? order < 0 : a.rounds < b.rounds;
+  });
+  for (size_t first = 0, end; first != parts.size(); first = end) {
+    for (end = first + 1;
+         end != parts.size() && keyOf(parts[end].op) == keyOf(parts[first].op);)
+      ++end;
+    joinParts(parts, first, end, joined);
+  }
+  return joined;
+}
+
+static bool isSame(const fb::Step &a, const fb::Step &b) {
+  return a.kind() == b.kind() && a.from_curr() == b.from_curr() &&
+         a.transit() == b.transit() && a.peer() == b.peer();
+}
+
+static fb::Step stepOf(const fb::Op &op) {
+  return {op.kind(), op.from_curr(), op.transit(), op.peer(), 0};
+}
+
+/// The uses of a program, those of tensors in a row as one.
+std::vector<Use> Condenser::collect(const fb::ProgramT &program) {
+  std::vector<std::pair<fb::Step, fb::Item>> rows;
+  for (const Whole &whole : join(program)) {
+    const uint32_t box =
+        whole.op.kind() == fb::OpKind::release ? 0 : boxes.add(whole.box);
+    const fb::Item item(whole.op.tensor(), whole.op.source(), box,
+                        cuts.add(whole.rounds), 1);
+    const fb::Step step = stepOf(whole.op);
+    auto continues = [&](const std::pair<fb::Step, fb::Item> &row) {
+      const fb::Item &other = row.second;
+      return isSame(row.first, step) && other.box() == item.box() &&
+             other.cut() == item.cut() &&
+             other.tensor() + other.count() == item.tensor() &&
+             other.source() + other.count() == item.source();
+    };
+    // A tensor may have several boxes, each of which goes on with the next one.
+    constexpr std::ptrdiff_t kNear = 8;
+    const auto from = rows.size() > kNear ? rows.end() - kNear : rows.begin();
+    auto row = std::find_if(from, rows.end(), continues);
+    if (row == rows.end())
+      rows.emplace_back(step, item);
+    else
+      row->second.mutate_count(row->second.count() + 1);
+  }
+  std::vector<Use> uses;
+  uses.reserve(rows.size());
+  for (const auto &[step, item] : rows)
+    uses.push_back({step, items.add(item)});
+  return uses;
+}
+
+void Condenser::keepRounds(fb::ProgramT &program) {
+  for (const auto &round : program.rounds)
+    for (fb::Op &op : round->ops)
+      if (op.kind() != fb::OpKind::release)
+        op = fb::Op(op.kind(), op.from_curr(), op.transit(), op.peer(),
+                    op.tensor(), op.source(), boxes.add(oldBox(op)));
+}
+
+/// Items that equally many use are mostly those of the same programs: they
+/// become one flow.
+void Condenser::writeSteps(std::vector<Use> uses, fb::ProgramT &program) {
+  auto keyOfUse = [&](const Use &use) {
+    return std::tuple(use.step.kind(), use.step.from_curr(), use.step.transit(),
+                      use.step.peer(), items.getUses(use.item));
+  };
+  std::stable_sort(uses.begin(), uses.end(), [&](const Use &a, const Use &b) {
+    return keyOfUse(a) < keyOfUse(b);
+  });
+  for (size_t first = 0, end; first != uses.size(); first = end) {
+    std::vector<uint32_t> flow;
+    for (end = first;
+         end != uses.size() && keyOfUse(uses[end]) == keyOfUse(uses[first]);
+         ++end)
+      flow.push_back(uses[end].item);
+    fb::Step step = uses[first].step;
+    step.mutate_flow(flows.add(flow));
+    program.steps.push_back(step);
+  }
+}
+
+/// Shards that equally many programs hold, as a list each. Readers list them by
+/// tensor: what is in another order stays.
+void Condenser::divide(
+    std::vector<uint32_t> &shards, std::vector<uint32_t> &numbers,
+    const std::vector<std::pair<uint32_t, uint32_t>> &holders) {
+  auto isNotBefore = [&](uint32_t a, uint32_t b) {
+    return plan.shards[a].tensor() >= plan.shards[b].tensor();
+  };
+  if (std::adjacent_find(shards.begin(), shards.end(), isNotBefore) !=
+      shards.end())
+    return;
+  std::map<std::pair<uint32_t, uint32_t>, std::vector<uint32_t>> parts;
+  for (uint32_t shard : shards)
+    parts[holders[shard]].push_back(shard);
+  for (const auto &[held, part] : parts)
+    numbers.push_back(lists.add(part));
+  shards = {};
+}
+
+void Condenser::writeLists() {
+  std::vector<std::pair<uint32_t, uint32_t>> holders(plan.shards.size());
+  for (const auto &program : plan.programs) {
+    for (uint32_t shard : program->prev_shards)
+      ++holders[shard].first;
+    for (uint32_t shard : program->curr_shards)
+      ++holders[shard].second;
+  }
+  for (const auto &program : plan.programs) {
+    divide(program->prev_shards, program->prev_lists, holders);
+    divide(program->curr_shards, program->curr_lists, holders);
+  }
+}
+
+void Condenser::run() {
+  for (const fb::Shard &shard : plan.shards)
+    for (uint32_t i = 0; i != shard.box_count(); ++i) {
+      uint32_t &box = plan.boxes[shard.first_box() + i];
+      box = boxes.add(
+          BoxView::ofBounds(oldBounds.data() + box, rankOf(shard.tensor())));
+    }
+  std::vector<std::vector<Use>> uses;
+  uses.reserve(plan.programs.size());
+  for (const auto &program : plan.programs) {
+    const bool isStated = isInOrder(*program);
+    uses.push_back(isStated ? collect(*program) : std::vector<Use>());
+    if (isStated)
+      program->rounds.clear();
+    else
+      keepRounds(*program);
+  }
+  for (size_t p = 0; p != uses.size(); ++p)
+    writeSteps(std::move(uses[p]), *plan.programs[p]);
+  writeLists();
+  for (uint32_t item : flowItems)
+    out.items.push_back(items[item]);
+  plan.condensed = std::make_unique<fb::CondensedT>(std::move(out));
+  plan.features |= kCondensedFeature;
+}
+
+// A plan of which a reader could not know that it fits into its memory stays as
+// it is.
+std::vector<uint8_t> etc::plan::condensePlan(std::span<const uint8_t> bytes) {
+  const fb::Plan &plan = *fb::GetPlan(bytes.data());
+  std::vector<uint8_t> condensed;
+  if (!plan.condensed()) {
+    fb::PlanT object;
+    plan.UnPackTo(&object);
+    Condenser(object).run();
+    condensed = packShared(std::move(object));
+  }
+  const bool isRead =
+      !condensed.empty() &&
+      checkCondensed(*fb::GetPlan(condensed.data()), condensed.size()).ok();
+  return isRead ? condensed : std::vector(bytes.begin(), bytes.end());
+}

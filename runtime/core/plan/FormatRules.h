@@ -1,0 +1,53 @@
+// The checks of a plan's tables, one file a kind of table; private to
+// checkFormat.
+
+#ifndef ETC_PLAN_FORMATRULES_H
+#define ETC_PLAN_FORMATRULES_H
+
+#include "core/plan/Status.h"
+#include "core/plan/TensorSize.h"
+#include "etc/Geometry.h"
+
+namespace etc::plan {
+
+using Longs = flatbuffers::Vector<int64_t>;
+using Uints = flatbuffers::Vector<uint32_t>;
+using Ulongs = flatbuffers::Vector<uint64_t>;
+
+/// Configurations, and the placement of their ranks on `deviceCount` devices.
+Status checkConfigurations(const fb::Plan &plan, uint64_t deviceCount);
+/// That a role is one of a sound configuration; none always is. Messages go on
+/// from the role's path.
+Status checkRole(const fb::Configuration &configuration, const fb::Role *role);
+Status checkTensors(const fb::Plan &plan);
+/// Needs sound tensors.
+Status checkShards(const fb::Plan &plan);
+/// Needs sound configurations, participants, tensors and shards.
+Status checkPrograms(const fb::Plan &plan);
+
+/// Barred devices and certificates. Needs sound configurations.
+Status checkCertificates(const fb::Plan &plan);
+
+/// Resources, and the bound of time.
+Status checkResources(const fb::Plan &plan);
+
+/// That the numbers at `offset` in the plan's bounds are a box of `tensor`,
+/// within its larger side. Messages go on from the box's path.
+Status checkBox(const fb::Plan &plan, uint32_t offset, uint32_t tensor);
+Status checkAscending(const std::string &path, const Uints &list);
+Status outOfRange(const std::string &path, uint64_t value, uint64_t end);
+
+/// The error of a part whose message goes on from its path. Paths are made up
+/// for errors only: a plan has many parts.
+inline Status under(const std::string &path, const Status &error) {
+  return Status(error.kind(), path + error.message());
+}
+
+/// "list[3]".
+inline std::string item(const std::string &list, uint64_t index) {
+  return list + "[" + std::to_string(index) + "]";
+}
+
+} // namespace etc::plan
+
+#endif // ETC_PLAN_FORMATRULES_H

@@ -1,0 +1,71 @@
+// Plan files: opening one with all checks of its format, and writing one.
+
+#ifndef ETC_PLAN_PLANFILE_H
+#define ETC_PLAN_PLANFILE_H
+
+#include "core/plan/Status.h"
+#include "core/plan/plan_generated.h"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace etc::plan {
+
+/// The format version that this build reads and writes.
+constexpr uint32_t kPlanVersion = 2;
+/// The file is the slice of one rank, and of no use to whoever needs all.
+constexpr uint64_t kSliceFeature = 1;
+/// Devices pass on what they do not keep.
+constexpr uint64_t kTransitFeature = 2;
+/// Programs state steps of flows in place of rounds (plan/Condense.h).
+constexpr uint64_t kCondensedFeature = 4;
+/// The feature bits that this build knows.
+constexpr uint64_t kPlanFeatures =
+    kSliceFeature | kTransitFeature | kCondensedFeature;
+
+/// An open plan, mapped from a file. The mapping lives as long as the object;
+/// moving it keeps pointers valid.
+class PlanFile {
+public:
+  /// Maps a file and checks identifier, FlatBuffers structure, version,
+  /// features, hash and tables (checkFormat). The message of an error begins
+  /// with the path. Ask checkPlan next whether the plan obeys the rules.
+  static Result<PlanFile> open(const std::string &path);
+  /// The same of bytes in memory, aligned to 8, which `owner` keeps.
+  static Result<PlanFile> read(std::span<const uint8_t> bytes,
+                               std::shared_ptr<const void> owner = nullptr);
+
+  /// Expanded, where the file is condensed.
+  const fb::Plan &plan() const { return *fb::GetPlan(bytes_.data()); }
+  /// What the file contains.
+  std::span<const uint8_t> fileBytes() const { return fileBytes_; }
+
+private:
+  PlanFile(std::span<const uint8_t> fileBytes, std::span<const uint8_t> bytes,
+           std::shared_ptr<const void> owner)
+      : fileBytes_(fileBytes), bytes_(bytes), owner_(std::move(owner)) {}
+
+  std::span<const uint8_t> fileBytes_;
+  std::span<const uint8_t> bytes_; ///< of the plan that plan() is
+  std::shared_ptr<const void> owner_;
+};
+
+/// The checks of PlanFile::open on a packed plan, aligned to 8. A condensed one
+/// is refused, since it is to be read with PlanFile::read.
+Status checkPlanBytes(std::span<const uint8_t> bytes);
+
+/// Writes version-independent bookkeeping into a finished buffer: its hash. The
+/// buffer must have been built with a hash other than 0, since FlatBuffers
+/// leaves default values out; an error says so.
+Status sealPlan(std::span<uint8_t> buffer);
+
+/// Serializes and seals, as it is: for a file, condensePlan takes less room.
+/// Equal plans give equal bytes.
+std::vector<uint8_t> packPlan(fb::PlanT plan);
+
+} // namespace etc::plan
+
+#endif // ETC_PLAN_PLANFILE_H

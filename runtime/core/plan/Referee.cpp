@@ -1,0 +1,75 @@
+#include "core/plan/Referee.h"
+
+#include "core/plan/Fingerprint.h"
+#include "core/plan/RefereeRules.h"
+
+#include <algorithm>
+#include <new>
+
+using namespace etc::plan;
+
+std::string etc::plan::opPath(uint32_t program, uint32_t round, uint32_t op) {
+  return text("programs[", program, "].rounds[", round, "].ops[", op, "]");
+}
+
+Writes etc::plan::collectWrites(const PlanIndex &index, uint32_t program,
+                                Side side) {
+  Writes writes(index.holdings(program, side).size());
+  for (uint32_t r = 0; r != roundsOf(index, program); ++r) {
+    const auto &ops = opsOf(index, program, r);
+    for (uint32_t o = 0; o != ops.size(); ++o)
+      if (isWrite(*ops.Get(o)) && targetSide(*ops.Get(o)) == side)
+        writes[*index.find(program, side, ops.Get(o)->tensor())].push_back(
+            {r, o, index.opBox(*ops.Get(o))});
+  }
+  return writes;
+}
+
+static Status checkProgram(const PlanIndex &index, uint32_t program) {
+  if (Status s = checkPlaces(index, program); !s.ok())
+    return s;
+  const Writes writes = collectWrites(index, program, Side::Curr),
+               passed = collectWrites(index, program, Side::Transit);
+  if (Status s = checkCoverage(index, program, Side::Curr, writes); !s.ok())
+    return s;
+  if (Status s = checkCoverage(index, program, Side::Transit, passed); !s.ok())
+    return s;
+  if (Status s = checkLiveness(index, program, writes); !s.ok())
+    return s;
+  if (Status s = checkTransit(index, program, passed); !s.ok())
+    return s;
+  if (Status s = checkDeferred(index, program); !s.ok())
+    return s;
+  return checkMemory(index, program);
+}
+
+static Status checkAll(const PlanIndex &index) {
+  for (uint32_t p = 0; p != index.programCount(); ++p)
+    if (Status s = checkProgram(index, p); !s.ok())
+      return s;
+  // What takes all programs was checked where there were all.
+  if (index.plan().slice())
+    return checkSlice(index);
+  if (Status s = checkPairing(index); !s.ok())
+    return s;
+  if (Status s = checkSummary(index); !s.ok())
+    return s;
+  return checkBounds(index);
+}
+
+Status etc::plan::checkPlan(const PlanIndex &index) {
+  // Code without exceptions calls this.
+  try {
+    return checkAll(index);
+  } catch (const std::bad_alloc &) {
+    return Status(ErrorKind::Usage, "out of memory while checking the plan");
+  }
+}
+
+Status etc::plan::checkPlan(const fb::Plan &plan) {
+  try {
+    return checkAll(PlanIndex(plan));
+  } catch (const std::bad_alloc &) {
+    return Status(ErrorKind::Usage, "out of memory while checking the plan");
+  }
+}

@@ -1,0 +1,22 @@
+// The referee: does a plan migrate what it says it does? It looks at boxes
+// alone and shares no code with a planner. docs/plan-format.md numbers the
+// rules.
+
+#ifndef ETC_PLAN_REFEREE_H
+#define ETC_PLAN_REFEREE_H
+
+#include "core/plan/PlanIndex.h"
+#include "core/plan/Status.h"
+
+namespace etc::plan {
+
+/// Checks a plan that passed checkFormat against rules R1 to R9. Programs are
+/// checked once each, whatever the number of their devices; pairs of programs
+/// that exchange messages once each. A message names the path, the tensors and
+/// the devices.
+Status checkPlan(const PlanIndex &index);
+Status checkPlan(const fb::Plan &plan);
+
+} // namespace etc::plan
+
+#endif // ETC_PLAN_REFEREE_H

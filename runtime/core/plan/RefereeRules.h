@@ -1,0 +1,74 @@
+// The rules of the referee, one function a rule; private to it. Each relies on
+// those before it.
+
+#ifndef ETC_PLAN_REFEREERULES_H
+#define ETC_PLAN_REFEREERULES_H
+
+#include "core/plan/PlanIndex.h"
+#include "core/plan/Status.h"
+
+#include <span>
+#include <vector>
+
+namespace etc::plan {
+
+/// One op that writes a part of a current or transit shard.
+struct Write {
+  uint32_t round;
+  uint32_t op;
+  BoxView box;
+};
+
+/// What a program writes: for every holding of a side, in its order, the writes
+/// to it, ascending by round.
+using Writes = std::vector<std::vector<Write>>;
+
+/// R2: every op names a source that it may read and boxes of shards that the
+/// program holds.
+Status checkPlaces(const PlanIndex &index, uint32_t program);
+/// Sorts out the writes of a program that obeys R2.
+Writes collectWrites(const PlanIndex &index, uint32_t program, Side side);
+/// R1: every element of every current and every transit shard is written
+/// exactly once.
+Status checkCoverage(const PlanIndex &index, uint32_t program, Side side,
+                     const Writes &writes);
+/// R3: what a device sends to another in a round is what the other receives
+/// from it, in order.
+Status checkPairing(const PlanIndex &index);
+/// R4, R5: nothing is read before it is written or after it is released, or
+/// released twice.
+Status checkLiveness(const PlanIndex &index, uint32_t program,
+                     const Writes &writes);
+/// R9: a transit shard is read after it was written, and released once, after
+/// the last read.
+Status checkTransit(const PlanIndex &index, uint32_t program,
+                    const Writes &writes);
+/// R6: slabs and peaks are as stated.
+Status checkMemory(const PlanIndex &index, uint32_t program);
+/// R10: rounds that are deferred, and only these, move deferred tensors.
+Status checkDeferred(const PlanIndex &index, uint32_t program);
+/// R7: summary, forecast and placement follow from the programs.
+Status checkSummary(const PlanIndex &index);
+/// R8: the bounds are what the certificates' duals add up to.
+Status checkBounds(const PlanIndex &index);
+
+/// "programs[3].rounds[17].ops[2]".
+std::string opPath(uint32_t program, uint32_t round, uint32_t op);
+
+/// Whether an op writes a shard, of the side that targetSide() says.
+inline bool isWrite(const fb::Op &op) {
+  return op.kind() != fb::OpKind::send && op.kind() != fb::OpKind::release;
+}
+
+inline const flatbuffers::Vector<const fb::Op *> &
+opsOf(const PlanIndex &index, uint32_t program, uint32_t round) {
+  return *index.program(program).rounds()->Get(round)->ops();
+}
+
+inline uint32_t roundsOf(const PlanIndex &index, uint32_t program) {
+  return index.program(program).rounds()->size();
+}
+
+} // namespace etc::plan
+
+#endif // ETC_PLAN_REFEREERULES_H

@@ -1,0 +1,21 @@
+// The bound of a plan's time, in words.
+
+#ifndef ETC_PLAN_TIMEBOUND_H
+#define ETC_PLAN_TIMEBOUND_H
+
+#include "core/plan/PlanIndex.h"
+
+#include <string>
+
+namespace etc::plan {
+
+/// Seconds that no routing of the plan's roles is below, of all that moves or
+/// of the pause; 0 without a bound.
+double boundSeconds(const fb::TimeBound *bound);
+
+/// Why: "node 1 lacks 96.36 GB and has 8 x 50 GB/s". Empty without a bound.
+std::string describeBound(const PlanIndex &index, const fb::TimeBound *bound);
+
+} // namespace etc::plan
+
+#endif // ETC_PLAN_TIMEBOUND_H

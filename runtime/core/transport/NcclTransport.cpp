@@ -1,0 +1,209 @@
+#include "core/transport/NcclTransport.h"
+
+#include "core/transport/NcclCommunicator.h"
+
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+using namespace etc::runtime;
+
+namespace {
+
+/// What NCCL says of a call that went well.
+constexpr nccl::Code kFine = nccl::kSuccess;
+
+constexpr size_t kGreetingBytes = 16;
+
+class NcclTransport final : public Transport {
+public:
+  NcclTransport(const cuda::DeviceContext &context, const nccl::Library &nccl,
+                NcclOptions options)
+      : context(context), driver(context.driver()), options(std::move(options)),
+        comm(context, nccl, this->options.lastWait) {}
+
+  ~NcclTransport() override { (void)context.enter(); }
+
+  Status connect(nccl::UniqueId id) {
+    freeBefore = freeBytes();
+    return comm.connect(options, id);
+  }
+
+  /// NCCL connects a pair in one direction when a group first uses it, for all
+  /// new pairs of the group, and blocks until the other ends do the same. So
+  /// all that the plan uses are connected here, in one group a rank: whom one
+  /// rank sends to expects it in the same group.
+  Status prepare(const Preparation &plan, const Deadline &deadline) override {
+    const size_t places = plan.targets.size() + plan.sources.size();
+    if (places == 0)
+      return Status::success();
+    if (Status s = context.enter(); !s.ok())
+      return s;
+    cuda::Address memory = 0;
+    if (Status s =
+            driver.check(driver.cuMemAlloc_v2(&memory, places * kGreetingBytes),
+                         "cannot allocate device memory");
+        !s.ok())
+      return s;
+    if (Status s = greet(plan, reinterpret_cast<std::byte *>(memory), deadline);
+        !s.ok()) {
+      // Freeing waits for the device, and this may be in a group with a dead
+      // peer, which only an abort ends.
+      greeting = memory;
+      return s;
+    }
+    driver.cuMemFree_v2(memory);
+    return Status::success();
+  }
+
+  /// One where launches end with what they launch: a second group would keep
+  /// the host from ending the first.
+  unsigned groups() const override {
+    const char *blocking = std::getenv("CUDA_LAUNCH_BLOCKING");
+    const bool isBlocking = blocking && std::string_view(blocking) != "0";
+    return isBlocking ? 1 : NcclCommunicator::kMostGroups;
+  }
+  Status beginAfter(DevicePoint point) override {
+    if (!point.event)
+      return Status::success();
+    Status status = context.enter();
+    return status.ok() ? comm.beginAfter(point) : status;
+  }
+  DevicePoint end() const override { return comm.end(); }
+
+  bool stop() override {
+    (void)context.enter();
+    const bool isStopped = comm.stop();
+    if (isStopped && greeting)
+      driver.cuMemFree_v2(std::exchange(greeting, 0));
+    return isStopped;
+  }
+
+  void finish(const Deadline &deadline) override {
+    (void)context.enter();
+    comm.finish(deadline);
+  }
+
+  uint64_t deviceBytes() const override {
+    uint64_t now = freeBytes();
+    return freeBefore > now ? freeBefore - now : 0;
+  }
+
+  Status post(std::span<const Outgoing> outgoing,
+              std::span<Incoming> incoming) override {
+    if (Status s = context.enter(); !s.ok())
+      return s;
+    if (outgoing.empty() && incoming.empty())
+      return comm.emptyGroup();
+    return comm.group(
+        [&] {
+          nccl::Code code = kFine;
+          auto keep = [&](auto call) { code = code == kFine ? call() : code; };
+          for (const Incoming &message : incoming)
+            for (WritableBytes piece : message.pieces)
+              keep([&] { return comm.receive(piece, message.peer); });
+          for (const Outgoing &message : outgoing)
+            for (Bytes piece : message.pieces)
+              keep([&] { return comm.send(piece, message.peer); });
+          return code;
+        },
+        options.timeout);
+  }
+
+  Status wait(const Deadline &deadline) override {
+    Status status = context.enter();
+    return status.ok() ? comm.drain(deadline) : status;
+  }
+
+  void abort() override { comm.requestAbort(); }
+
+private:
+  /// A first message to every target and from every source.
+  Status greet(const Preparation &plan, std::byte *memory,
+               const Deadline &deadline) {
+    Status status = comm.group(
+        [&] {
+          nccl::Code code = kFine;
+          for (uint32_t peer : plan.sources) {
+            if (code == kFine)
+              code = comm.receive({memory, kGreetingBytes}, peer);
+            memory += kGreetingBytes;
+          }
+          for (uint32_t peer : plan.targets) {
+            if (code == kFine)
+              code = comm.send({memory, kGreetingBytes}, peer);
+            memory += kGreetingBytes;
+          }
+          return code;
+        },
+        deadline);
+    return status.ok() ? comm.drain(deadline) : status;
+  }
+
+  uint64_t freeBytes() const {
+    size_t free = 0, total = 0;
+    (void)context.enter();
+    driver.cuMemGetInfo_v2(&free, &total);
+    return free;
+  }
+
+  const cuda::DeviceContext context;
+  const cuda::Driver &driver;
+  const NcclOptions options;
+  cuda::Address greeting = 0; // of a greeting that failed
+  uint64_t freeBefore = 0;
+  NcclCommunicator comm;
+};
+
+} // namespace
+
+Status etc::runtime::findNccl() {
+  Status driver = cuda::findDriverLibrary();
+  return driver.ok() ? nccl::findLibrary().status() : driver;
+}
+
+/// Rank 0 makes the id, and tells it to the others of this change: nothing that
+/// an earlier one left can be taken for it.
+static Result<nccl::UniqueId> agreeOnId(const nccl::Library &library,
+                                        const NcclOptions &options) {
+  nccl::UniqueId id{};
+  WritableBytes bytes = std::as_writable_bytes(std::span(id.internal));
+  if (options.rank != 0) {
+    Status told = options.control->receive(0, bytes, options.deadline);
+    return told.ok() ? Result<nccl::UniqueId>(id)
+                     : Result<nccl::UniqueId>(told);
+  }
+  if (library.ncclGetUniqueId(&id) != nccl::kSuccess)
+    return Status(ErrorKind::Usage,
+                  "NCCL finds no network interface to meet on; name one in "
+                  "NCCL_SOCKET_IFNAME");
+  for (uint32_t rank = 1; rank != options.devices.size(); ++rank)
+    if (Status s = options.control->send(rank, bytes); !s.ok())
+      return s;
+  return id;
+}
+
+Result<std::unique_ptr<Transport>>
+etc::runtime::connectNccl(const NcclOptions &options) {
+  if (Status s = findNccl(); !s.ok())
+    return s;
+  if (!cuda::findDriver())
+    return cuda::findDriver().status();
+  const cuda::Driver &driver = *cuda::findDriver();
+  const nccl::Library &library = *nccl::findLibrary();
+  Result<cuda::DeviceContext> context =
+      cuda::DeviceContext::open(driver, options.ordinal);
+  if (!context)
+    return context.status();
+  Result<nccl::UniqueId> id = agreeOnId(library, options);
+  if (!id)
+    return id.status();
+  auto transport = std::make_unique<NcclTransport>(*context, library, options);
+  if (Status s = transport->connect(*id); !s.ok()) {
+    // Before the communicator's end, which waits for them.
+    options.control->abort(
+        text("device ", options.devices[options.rank], ": ", s.message()));
+    return s;
+  }
+  return std::unique_ptr<Transport>(std::move(transport));
+}

@@ -1,0 +1,220 @@
+#include "core/transport/TcpTransport.h"
+
+#include "core/transport/TcpMeeting.h"
+
+#include <atomic>
+#include <future>
+#include <mutex>
+#include <poll.h>
+#include <sys/socket.h>
+
+using namespace etc::runtime;
+
+namespace {
+
+/// It fits into the second-level cache of a core.
+constexpr uint64_t kPieceBytes = 1 << 20;
+
+/// A message on its way out or in, piece by piece.
+template <typename Message> struct Progress {
+  Message *message;
+  const Socket *socket;
+  size_t piece = 0;
+  uint64_t bytes = 0; // of the piece
+  bool isBegun = false;
+
+  bool isOver() const { return piece == message->pieces.size(); }
+  auto rest() const { return message->pieces[piece].subspan(bytes); }
+  void next() {
+    ++piece;
+    bytes = 0;
+    isBegun = false;
+  }
+};
+using Sending = Progress<const Outgoing>;
+using Receiving = Progress<Incoming>;
+
+/// Waits until one of those that are not over can go on.
+template <typename Transfers>
+void await(const Transfers &transfers, short event, Milliseconds longest) {
+  std::vector<pollfd> entries;
+  for (const auto &transfer : transfers)
+    if (!transfer.isOver())
+      entries.push_back({transfer.socket->fd(), event, 0});
+  ::poll(entries.data(), entries.size(), static_cast<int>(longest.count()));
+}
+
+template <typename Transfers> bool areOver(const Transfers &transfers) {
+  return std::all_of(transfers.begin(), transfers.end(),
+                     [](const auto &transfer) { return transfer.isOver(); });
+}
+
+class TcpTransport final : public Transport {
+public:
+  explicit TcpTransport(const TcpOptions &options) : options(options) {}
+
+  ~TcpTransport() override { stop(); }
+
+  uint64_t pieceBytes() const override { return kPieceBytes; }
+
+  Status prepare(const Preparation &preparation,
+                 const Deadline &deadline) override {
+    Result<TcpConnections> made =
+        meetOverTcp(options, preparation, deadline, [this] {
+          return isAborted ? stopped() : options.control->check();
+        });
+    if (!made)
+      return made.status();
+    std::lock_guard lock(mutex);
+    connections = std::move(*made);
+    return isAborted ? stopped() : Status::success();
+  }
+
+  /// Another thread fills and sends, so that the caller can do something else
+  /// meanwhile.
+  Status post(std::span<const Outgoing> outgoing,
+              std::span<Incoming> incoming) override {
+    receiving.clear();
+    for (Incoming &message : incoming)
+      receiving.push_back({&message, &connections.sources.at(message.peer)});
+    std::vector<Sending> sends;
+    for (const Outgoing &message : outgoing)
+      sends.push_back({&message, &connections.targets.at(message.peer)});
+    if (!sends.empty())
+      sending = std::async(std::launch::async, [this, all = std::move(sends)] {
+        return sendAll(all);
+      });
+    return Status::success();
+  }
+
+  Status wait(const Deadline &deadline) override {
+    Status status = receiveAll(deadline);
+    if (!sending.valid())
+      return status;
+    if (status.ok() &&
+        sending.wait_until(deadline.time()) != std::future_status::ready)
+      status = lost(sendingTo, true, deadline);
+    if (!status.ok())
+      abort();
+    const Status sent = sending.get();
+    return status.ok() ? sent : status;
+  }
+
+  std::optional<uint32_t> culprit() const override { return culprit_; }
+
+  bool stop() override {
+    if (sending.valid()) {
+      abort();
+      (void)sending.get();
+    }
+    return true;
+  }
+
+  void abort() override {
+    std::lock_guard lock(mutex);
+    isAborted = true;
+    // The peers' waits end when the connections do.
+    for (const Sockets *sockets : {&connections.targets, &connections.sources})
+      for (const auto &[peer, socket] : *sockets)
+        ::shutdown(socket.fd(), SHUT_RDWR);
+  }
+
+private:
+  Status stopped() const {
+    return Status(ErrorKind::Peer, "stopped, since another device failed");
+  }
+
+  Status lost(uint32_t peer, bool isLate, const Deadline &deadline) {
+    culprit_ = peer;
+    if (isLate)
+      return Status(ErrorKind::Peer,
+                    text("no answer from device ", options.devices[peer],
+                         " within ", deadline.seconds(), " s"));
+    return Status(ErrorKind::Peer, text("lost the connection to device ",
+                                        options.devices[peer]));
+  }
+
+  /// Takes turns, so that no peer waits for another's message. However long it
+  /// takes: the deadline is that of wait(), after which connections end.
+  Status sendAll(std::vector<Sending> sends) {
+    while (!areOver(sends)) {
+      bool hasMoved = false;
+      for (Sending &send : sends) {
+        Result<bool> moved = send.isOver() ? false : sendSome(send);
+        if (!moved)
+          return moved.status();
+        hasMoved |= *moved;
+      }
+      if (!hasMoved)
+        await(sends, POLLOUT, Milliseconds(1000));
+    }
+    return Status::success();
+  }
+
+  /// Whether anything of the piece could be sent.
+  Result<bool> sendSome(Sending &send) {
+    sendingTo = send.message->peer;
+    if (!std::exchange(send.isBegun, true) && send.message->fill)
+      if (Status s = send.message->fill(send.piece); !s.ok())
+        return s;
+    const auto count = send.socket->write(send.rest());
+    if (!count)
+      return lost(send.message->peer, false, Milliseconds(0));
+    send.bytes += *count;
+    if (send.rest().empty())
+      send.next();
+    return *count != 0 || !send.isBegun;
+  }
+
+  Status receiveAll(const Deadline &deadline) {
+    while (!areOver(receiving)) {
+      bool hasMoved = false;
+      for (Receiving &receive : receiving) {
+        Result<bool> moved = receive.isOver() ? false : receiveSome(receive);
+        if (!moved)
+          return moved.status();
+        hasMoved |= *moved;
+      }
+      if (hasMoved)
+        continue;
+      if (deadline.isOver())
+        return lost(std::find_if(receiving.begin(), receiving.end(),
+                                 [](auto &one) { return !one.isOver(); })
+                        ->message->peer,
+                    true, deadline);
+      await(receiving, POLLIN, deadline.left());
+    }
+    return Status::success();
+  }
+
+  Result<bool> receiveSome(Receiving &receive) {
+    const bool isEmpty = receive.rest().empty();
+    const auto count = isEmpty ? 0 : receive.socket->read(receive.rest());
+    if (!count)
+      return lost(receive.message->peer, false, Milliseconds(0));
+    receive.bytes += *count;
+    if (!receive.rest().empty())
+      return *count != 0;
+    if (receive.message->take)
+      if (Status s = receive.message->take(receive.piece); !s.ok())
+        return s;
+    receive.next();
+    return true;
+  }
+
+  const TcpOptions options;
+  std::mutex mutex; // of what abort() touches
+  TcpConnections connections;
+  std::atomic<bool> isAborted{false};
+  std::vector<Receiving> receiving;
+  std::future<Status> sending; // from post() to wait()
+  std::atomic<uint32_t> sendingTo{0};
+  std::optional<uint32_t> culprit_;
+};
+
+} // namespace
+
+std::unique_ptr<Transport>
+etc::runtime::makeTcpTransport(const TcpOptions &options) {
+  return std::make_unique<TcpTransport>(options);
+}

@@ -1,0 +1,136 @@
+#include "view/report/CostMatrix.h"
+
+#include <algorithm>
+#include <map>
+
+using namespace etc::runtime;
+using etc::plan::Holding;
+using etc::plan::PlanIndex;
+using etc::plan::Side;
+
+/// As many fields as a picture can show.
+constexpr size_t kMostFields = 1 << 16;
+/// As many pairs of roles as are compared.
+constexpr size_t kMostPairs = 1 << 20;
+
+namespace {
+
+/// Roles that are one row or column.
+struct Groups {
+  std::vector<std::string> names;
+  std::vector<uint32_t> ofRole;
+  std::vector<uint32_t> sizes;
+};
+
+Groups groupRoles(const std::vector<Role> &roles, bool byStage) {
+  Groups groups;
+  std::map<std::string, uint32_t> numbers;
+  for (const Role &role : roles) {
+    std::string name = byStage ? "P" + std::to_string(role.stage) : role.name;
+    auto [it, isNew] = numbers.try_emplace(name, groups.names.size());
+    if (isNew) {
+      groups.names.push_back(name);
+      groups.sizes.push_back(0);
+    }
+    groups.ofRole.push_back(it->second);
+    ++groups.sizes[it->second];
+  }
+  return groups;
+}
+
+class Costs {
+public:
+  Costs(const PlanIndex &index, const RoleTable &prev, const RoleTable &curr)
+      : index(index), curr(curr), derived(index.plan().tensors()->size()),
+        holders(derived.size()) {
+    for (uint32_t p = 0; p != index.programCount(); ++p)
+      for (const auto *round : *index.program(p).rounds())
+        for (const auto *op : *round->ops())
+          if (op->kind() == etc::plan::fb::OpKind::derive)
+            derived[op->tensor()] = true;
+    for (uint32_t role = 0; role != prev.roles.size(); ++role)
+      for (Holding h : index.holdings(prev.roles[role].program, Side::Prev))
+        holders[h.tensor].push_back({role, h.shard});
+  }
+
+  /// What every previous role lacks of a current one.
+  std::vector<uint64_t> row(uint32_t role, size_t columns) const {
+    uint64_t all = 0;
+    std::vector<uint64_t> shared(columns);
+    for (Holding h : index.holdings(curr.roles[role].program, Side::Curr)) {
+      if (derived[h.tensor])
+        continue;
+      all += index.shardBytes(h.shard);
+      for (auto [column, shard] : holders[sourceOf(h.tensor)])
+        shared[column] += commonBytes(h.shard, shard);
+    }
+    for (uint64_t &bytes : shared)
+      bytes = all - bytes;
+    return shared;
+  }
+
+private:
+  struct Holder {
+    uint32_t role, shard;
+  };
+
+  /// A tied copy that nobody holds yet is made from its twin.
+  uint32_t sourceOf(uint32_t tensor) const {
+    return holders[tensor].empty() ? index.primary(tensor) : tensor;
+  }
+
+  uint64_t commonBytes(uint32_t a, uint32_t b) const {
+    uint64_t elements = 0;
+    for (uint32_t i = 0; i != index.boxCount(a); ++i)
+      for (uint32_t j = 0; j != index.boxCount(b); ++j)
+        elements += sharedVolume(index.shardBox(a, i), index.shardBox(b, j));
+    return elements *
+           index.elementBytes(index.plan().shards()->Get(a)->tensor());
+  }
+
+  const PlanIndex &index;
+  const RoleTable &curr;
+  std::vector<bool> derived;
+  std::vector<std::vector<Holder>> holders; // by tensor
+};
+
+void addPairs(const PlanIndex &index, const RoleTable &prev,
+              const RoleTable &curr, const Groups &rows, const Groups &columns,
+              CostMatrix &matrix) {
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> devices;
+  for (uint32_t p = 0; p != index.programCount(); ++p)
+    if (prev.ofProgram[p] >= 0 && curr.ofProgram[p] >= 0)
+      devices[{rows.ofRole[curr.ofProgram[p]],
+               columns.ofRole[prev.ofProgram[p]]}] +=
+          index.program(p).devices()->size();
+  for (auto [place, count] : devices)
+    matrix.pairs.push_back({place.first, place.second, count});
+}
+
+} // namespace
+
+CostMatrix etc::runtime::costMatrixOf(const PlanIndex &index,
+                                      const RoleTable &prev,
+                                      const RoleTable &curr) {
+  const size_t pairs = prev.roles.size() * curr.roles.size();
+  CostMatrix matrix;
+  if (pairs > kMostPairs)
+    return matrix;
+  const Groups rows = groupRoles(curr.roles, pairs > kMostFields);
+  const Groups columns = groupRoles(prev.roles, pairs > kMostFields);
+  matrix.rows = rows.names;
+  matrix.columns = columns.names;
+  matrix.costs.assign(rows.names.size(),
+                      std::vector<uint64_t>(columns.names.size()));
+  const Costs costs(index, prev, curr);
+  for (uint32_t i = 0; i != curr.roles.size(); ++i) {
+    std::vector<uint64_t> least(columns.names.size(), UINT64_MAX);
+    const auto row = costs.row(i, prev.roles.size());
+    for (uint32_t j = 0; j != row.size(); ++j)
+      least[columns.ofRole[j]] = std::min(least[columns.ofRole[j]], row[j]);
+    for (uint32_t j = 0; j != least.size(); ++j)
+      matrix.costs[rows.ofRole[i]][j] += least[j] / rows.sizes[rows.ofRole[i]];
+  }
+  addPairs(index, prev, curr, rows, columns, matrix);
+  return matrix;
+}
