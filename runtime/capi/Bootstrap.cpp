@@ -189,6 +189,8 @@ connectTransport(const OpenPlan &plan, const BootstrapOptions &options,
     nccl.deadline = deadline;
     nccl.timeout = options.timeout;
     nccl.control = &control;
+    if (nccl.rank == 0)
+      nccl.traffic = trafficOf(plan.index());
     return connectNccl(nccl);
   }
   TcpOptions tcp;

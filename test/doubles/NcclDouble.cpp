@@ -71,7 +71,21 @@ int checkReady(Communicator &comm) {
   if (comm.state().code == NcclInProgress)
     return recordFault("a call on a communicator that is busy"),
            NcclInvalidArgument;
+  if (comm.caller != std::thread::id() &&
+      comm.caller != std::this_thread::get_id())
+    return recordFault("a communicator refers to memory of another thread, "
+                       "which made the last call"),
+           NcclInternalError;
+  comm.caller = {};
   return comm.state().code;
+}
+
+/// What a call leaves to another thread is in memory of its own thread, until
+/// the next call for the communicator (ncclGroupEndInternal in src/group.cc and
+/// ncclCommEnsureReady in src/init.cc, up to 2.26).
+void noteCaller(Communicator &comm) {
+  if (chosenVersion() < 22700)
+    comm.caller = std::this_thread::get_id();
 }
 
 /// A stream of the communicator's device; its memory is what a kernel there can
@@ -90,6 +104,7 @@ int checkPlace(Communicator &comm, const Transfer &transfer,
 
 void launch(Communicator &comm, OpenGroup group) {
   comm.state().code = NcclInProgress;
+  noteCaller(comm);
   comm.world->note(comm.rank);
   StreamHandle stream = Schedule::get().find(group.stream, comm.device);
   writeLog("group", std::to_string(group.transfers.size()) + " transfers");
@@ -181,6 +196,8 @@ int leave(Communicator &comm, bool isOrderly) {
     SharedLock lock;
     if (comm.isGone)
       return recordFault("a communicator is destroyed twice"), NcclInvalidUsage;
+    if (isOrderly)
+      checkReady(comm);
     if (isOrderly && !comm.groups.empty())
       recordFault("unmatched: rank " + std::to_string(comm.rank) +
                   " leaves with a group under way");
@@ -292,6 +309,7 @@ int ncclCommInitRankConfig(Communicator **comm, int size, UniqueId id,
   (*comm)->rank = number;
   (*comm)->device = currentDevice();
   join(**comm);
+  noteCaller(**comm);
   return NcclInProgress;
 }
 
@@ -305,6 +323,13 @@ int ncclCommGetAsyncError(Communicator *comm, int *state) {
   return *state = comm->state().code, NcclSuccess;
 }
 
+int ncclCommCount(Communicator *comm, int *count) {
+  SharedLock lock;
+  const int code = checkReady(*comm);
+  *count = comm->world->size;
+  return code;
+}
+
 int ncclCommAbort(Communicator *comm) { return leave(*comm, false); }
 int ncclCommDestroy(Communicator *comm) { return leave(*comm, true); }
 int ncclCommFinalize(Communicator *comm) {
@@ -312,6 +337,7 @@ int ncclCommFinalize(Communicator *comm) {
   if (int code = checkReady(*comm); code != NcclSuccess)
     return code;
   comm->state().code = NcclInProgress;
+  noteCaller(*comm);
   Schedule::get().addTask(std::make_shared<FinalizeTask>(*comm));
   return NcclInProgress;
 }

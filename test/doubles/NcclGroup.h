@@ -8,6 +8,7 @@
 
 #include <deque>
 #include <memory>
+#include <thread>
 #include <vector>
 
 namespace etc::test {
@@ -28,7 +29,8 @@ class GroupWork;
 struct Communicator {
   World *world;
   int rank, device;
-  bool isGone = false;                           // destroyed or aborted
+  bool isGone = false;    // destroyed or aborted
+  std::thread::id caller; // whose memory its last call's work is in, or none
   std::deque<std::shared_ptr<GroupWork>> groups; // launched, not yet done
   std::vector<Range> registered;
 

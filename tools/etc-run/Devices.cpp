@@ -129,6 +129,8 @@ connectNcclPeers(const PlanIndex &index, const Options &options, uint32_t rank,
   nccl.ordinal = localRank(options, rank) % *gpus;
   nccl.deadline = nccl.timeout = options.timeout;
   nccl.control = &control;
+  if (rank == 0)
+    nccl.traffic = trafficOf(index);
   return connectNccl(nccl);
 }
 

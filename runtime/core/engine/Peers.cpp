@@ -13,6 +13,23 @@ std::vector<uint32_t> PeerRanks::all() const {
   return peers;
 }
 
+NodeTraffic etc::runtime::trafficOf(const plan::PlanIndex &index) {
+  NodeTraffic traffic{0, true};
+  for (uint32_t rank = 0; rank != index.rankCount(); ++rank) {
+    if (!index.hasProgramOf(rank))
+      return {};
+    const std::vector<uint32_t> sources = findPeers(index, rank).sources;
+    const auto inside = static_cast<uint32_t>(
+        std::ranges::count_if(sources, [&](uint32_t source) {
+          return index.nodeOf(index.device(source)) ==
+                 index.nodeOf(index.device(rank));
+        }));
+    traffic.sources = std::max(traffic.sources, inside);
+    traffic.isAll = traffic.isAll && inside == sources.size();
+  }
+  return traffic;
+}
+
 PeerRanks etc::runtime::findPeers(const plan::PlanIndex &index, uint32_t rank) {
   const plan::Participant participant = index.participant(rank);
   const auto &program = index.program(participant.program);

@@ -4,6 +4,7 @@
 #define ETC_RUNTIME_CORE_ENGINE_PEERS_H
 
 #include "core/plan/PlanIndex.h"
+#include "core/transport/NcclTransport.h"
 
 #include <vector>
 
@@ -18,6 +19,9 @@ struct PeerRanks {
 };
 
 PeerRanks findPeers(const plan::PlanIndex &index, uint32_t rank);
+
+/// Of all ranks; nothing where the plan is a slice.
+NodeTraffic trafficOf(const plan::PlanIndex &index);
 
 } // namespace etc::runtime
 

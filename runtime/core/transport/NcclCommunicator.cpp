@@ -98,8 +98,18 @@ Status NcclCommunicator::settle(nccl::Code code, const char *what) {
       return s;
     if (nccl.ncclCommGetAsyncError(comm, &state) == nccl::kSuccess &&
         state == nccl::kSuccess)
-      return Status::success();
+      return leaveThread(what);
   }
+}
+
+/// Up to 2.26 NCCL keeps what it works on in memory of the calling thread, and
+/// refers to it until the next call for the communicator, which joins NCCL's
+/// own thread (ncclGroupJobMain in src/group.cc, ncclCommEnsureReady in
+/// src/init.cc). By then the caller may have ended, or be in a group of
+/// PyTorch's. A call that only asks is such a one too.
+Status NcclCommunicator::leaveThread(const char *what) {
+  int count = 0;
+  return call(nccl.ncclCommCount(comm, &count), what);
 }
 
 Status NcclCommunicator::beginAfter(DevicePoint point) {
@@ -140,8 +150,8 @@ Status NcclCommunicator::drain(const Deadline &until) {
   }
 }
 
-Status NcclCommunicator::connect(const NcclOptions &options,
-                                 nccl::UniqueId id) {
+Status NcclCommunicator::connect(const NcclOptions &options, nccl::UniqueId id,
+                                 int channels) {
   control = options.control;
   constexpr unsigned nonBlocking = 1;
   if (Status s = driver.check(driver.cuStreamCreate(&stream_, nonBlocking),
@@ -154,16 +164,14 @@ Status NcclCommunicator::connect(const NcclOptions &options,
         !s.ok())
       return s;
   nccl::Config config = nccl::configOf(nccl.version);
-  if (options.channels > 0) {
-    config.maxCTAs = options.channels;
-    // All pairs have as many channels as the pair that has least: one across
-    // nodes. Where nobody says how many these have, NCCL takes fewer the more
-    // ranks there are (ncclTopoComputeP2pChannels and ncclTopoGetNchannels in
-    // src/graph/paths.cc): one from 17 ranks on in 2.28, from 33 on in 2.30,
-    // inside a node too.
-    if (nccl.version >= 22800)
-      config.nChannelsPerNetPeer = options.channels;
-  }
+  config.maxCTAs = channels;
+  // All pairs have as many channels as the pair that has least: one across
+  // nodes. Where nobody says how many these have, NCCL takes fewer the more
+  // ranks there are (ncclTopoComputeP2pChannels and ncclTopoGetNchannels in
+  // src/graph/paths.cc): one from 17 ranks on in 2.28, from 33 on in 2.30,
+  // inside a node too.
+  if (nccl.version >= 22800)
+    config.nChannelsPerNetPeer = channels;
   deadline = options.deadline;
   return settle(nccl.ncclCommInitRankConfig(
                     &comm, static_cast<int>(options.devices.size()), id,
@@ -199,7 +207,7 @@ void NcclCommunicator::finish(const Deadline &until) {
     if (nccl.ncclCommGetAsyncError(comm, &state) != nccl::kSuccess)
       break;
   }
-  if (state != nccl::kSuccess) {
+  if (state != nccl::kSuccess || !leaveThread("the end").ok()) {
     hasFailed = true;
     return;
   }

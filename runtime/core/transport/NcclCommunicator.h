@@ -38,7 +38,7 @@ public:
   /// Groups that may be under way at once.
   static constexpr size_t kMostGroups = 2;
 
-  Status connect(const NcclOptions &options, nccl::UniqueId id);
+  Status connect(const NcclOptions &options, nccl::UniqueId id, int channels);
 
   /// The next group waits for the device to come there.
   Status beginAfter(DevicePoint point);
@@ -87,6 +87,7 @@ public:
 private:
   /// Waits until NCCL has taken in a call.
   Status settle(nccl::Code code, const char *what);
+  Status leaveThread(const char *what);
   Status call(nccl::Code code, const char *what);
   Status checkUse();
   Status noteGroup();

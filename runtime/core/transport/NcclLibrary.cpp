@@ -21,6 +21,7 @@ static const char *lookUp(const SharedLibrary &library, Library &nccl) {
   ETC_FIND(ncclGetUniqueId)
   ETC_FIND(ncclCommInitRankConfig)
   ETC_FIND(ncclCommGetAsyncError)
+  ETC_FIND(ncclCommCount)
   ETC_FIND(ncclCommAbort)
   ETC_FIND(ncclCommFinalize)
   ETC_FIND(ncclCommDestroy)

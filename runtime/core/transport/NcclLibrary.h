@@ -69,6 +69,7 @@ struct Library {
   Code (*ncclGetUniqueId)(UniqueId *);
   Code (*ncclCommInitRankConfig)(Communicator *, int, UniqueId, int, Config *);
   Code (*ncclCommGetAsyncError)(Communicator, Code *);
+  Code (*ncclCommCount)(Communicator, int *);
   Code (*ncclCommAbort)(Communicator);
   Code (*ncclCommFinalize)(Communicator);
   Code (*ncclCommDestroy)(Communicator);

@@ -15,6 +15,12 @@ constexpr nccl::Code kFine = nccl::kSuccess;
 
 constexpr size_t kGreetingBytes = 16;
 
+/// What rank 0 tells the others.
+struct Agreement {
+  nccl::UniqueId id;
+  int32_t channels;
+};
+
 class NcclTransport final : public Transport {
 public:
   NcclTransport(const cuda::DeviceContext &context, const nccl::Library &nccl,
@@ -24,9 +30,9 @@ public:
 
   ~NcclTransport() override { (void)context.enter(); }
 
-  Status connect(nccl::UniqueId id) {
+  Status connect(const Agreement &agreed) {
     freeBefore = freeBytes();
-    return comm.connect(options, id);
+    return comm.connect(options, agreed.id, agreed.channels);
   }
 
   /// NCCL connects a pair in one direction when a group first uses it, for all
@@ -158,29 +164,59 @@ private:
 } // namespace
 
 Status etc::runtime::findNccl() {
-  Status driver = cuda::findDriverLibrary();
-  return driver.ok() ? nccl::findLibrary().status() : driver;
+  Status status = cuda::findDriverLibrary();
+  if (status.ok())
+    status = nccl::findLibrary().status();
+  // It overrides what a communicator asks for (envConfigOverride in
+  // src/init.cc), and a call that blocks has no deadline.
+  const char *blocking = std::getenv("NCCL_COMM_BLOCKING");
+  if (status.ok() && blocking && std::string_view(blocking) == "1")
+    return Status(ErrorKind::Usage,
+                  "NCCL_COMM_BLOCKING=1 makes NCCL wait for peers without a "
+                  "limit; unset it");
+  return status;
+}
+
+/// With fewer channels NCCL would not use NVLink or a port as it could. Between
+/// nodes each channel of a pair is a connection, so there are not as many.
+constexpr int kFewestChannels = 8, kMostChannels = 32, kMostBetweenNodes = 16;
+/// From then on a communicator connects rings and trees, over all of its
+/// channels, when they are first used (runtimeConn in src/init.cc).
+constexpr int kConnectsLater = 22200;
+
+/// Of one channel, for a rank of the node from which a GPU receives: the
+/// buffers of NCCL's three protocols (computeBuffSizes in src/init.cc).
+constexpr uint64_t kBytesAChannel = 9'600'000;
+constexpr uint64_t kMostBytes = 1'100'000'000;
+
+int etc::runtime::channelsFor(const NodeTraffic &traffic, int version) {
+  if (traffic.sources == 0 || version < kConnectsLater)
+    return kFewestChannels;
+  int channels = traffic.isAll ? kMostChannels : kMostBetweenNodes;
+  while (channels > kFewestChannels &&
+         channels * traffic.sources * kBytesAChannel > kMostBytes)
+    channels /= 2;
+  return channels;
 }
 
 /// Rank 0 makes the id, and tells it to the others of this change: nothing that
 /// an earlier one left can be taken for it.
-static Result<nccl::UniqueId> agreeOnId(const nccl::Library &library,
-                                        const NcclOptions &options) {
-  nccl::UniqueId id{};
-  WritableBytes bytes = std::as_writable_bytes(std::span(id.internal));
+static Result<Agreement> agree(const nccl::Library &library,
+                               const NcclOptions &options) {
+  Agreement agreed{{}, channelsFor(options.traffic, library.version)};
+  WritableBytes bytes = std::as_writable_bytes(std::span(&agreed, 1));
   if (options.rank != 0) {
     Status told = options.control->receive(0, bytes, options.deadline);
-    return told.ok() ? Result<nccl::UniqueId>(id)
-                     : Result<nccl::UniqueId>(told);
+    return told.ok() ? Result<Agreement>(agreed) : Result<Agreement>(told);
   }
-  if (library.ncclGetUniqueId(&id) != nccl::kSuccess)
+  if (library.ncclGetUniqueId(&agreed.id) != nccl::kSuccess)
     return Status(ErrorKind::Usage,
                   "NCCL finds no network interface to meet on; name one in "
                   "NCCL_SOCKET_IFNAME");
   for (uint32_t rank = 1; rank != options.devices.size(); ++rank)
     if (Status s = options.control->send(rank, bytes); !s.ok())
       return s;
-  return id;
+  return agreed;
 }
 
 Result<std::unique_ptr<Transport>>
@@ -195,11 +231,11 @@ etc::runtime::connectNccl(const NcclOptions &options) {
       cuda::DeviceContext::open(driver, options.ordinal);
   if (!context)
     return context.status();
-  Result<nccl::UniqueId> id = agreeOnId(library, options);
-  if (!id)
-    return id.status();
+  Result<Agreement> agreed = agree(library, options);
+  if (!agreed)
+    return agreed.status();
   auto transport = std::make_unique<NcclTransport>(*context, library, options);
-  if (Status s = transport->connect(*id); !s.ok()) {
+  if (Status s = transport->connect(*agreed); !s.ok()) {
     // Before the communicator's end, which waits for them.
     options.control->abort(
         text("device ", options.devices[options.rank], ": ", s.message()));

@@ -13,6 +13,14 @@
 
 namespace etc::runtime {
 
+/// What goes between GPUs of one node.
+struct NodeTraffic {
+  /// From how many ranks of its node a rank receives, at most; 0 where nobody
+  /// knows.
+  uint32_t sources = 0;
+  bool isAll = false; // nothing goes between nodes
+};
+
 struct NcclOptions {
   uint32_t rank = 0;
   /// `devices[rank]` is what messages call a rank.
@@ -22,15 +30,19 @@ struct NcclOptions {
   /// Over which rank 0 tells its id, and which is asked in every wait whether a
   /// participant has given up or was lost. Not owned.
   Control *control = nullptr;
-  /// Channels of the communicator and, from 2.28 on, of each pair of ranks; 0
-  /// leaves NCCL the choice. A power of two.
-  int channels = 8;
+  /// As rank 0 knows it; others are not asked.
+  NodeTraffic traffic = {};
   Deadline deadline{Milliseconds(0)};
   /// How long they may take to take part in a group.
   Milliseconds timeout{};
   /// How long an abort may take, which waits for others.
   Milliseconds lastWait{5000};
 };
+
+/// Channels of the communicator and, from 2.28 on, of each pair of ranks: as
+/// many as pairs on NVLink can use where NCCL's buffers for them stay near 1 GB
+/// a GPU, and never less than 8. A power of two.
+int channelsFor(const NodeTraffic &traffic, int version);
 
 /// Whether the libraries are there that the transport needs: the CUDA driver
 /// and NCCL. It starts neither. The error names what is missing.

@@ -30,6 +30,10 @@ TEST_F(EtcRun, SaysWhatNcclMisses) {
                 "--transport=nccl --launch=4",
                 "NCCL 2.18.5 in " ETC_NCCL_DOUBLE " is too old; install NCCL "
                 "2.19.1 or later, or name its file in ETC_NCCL"},
+           Case{"NCCL_COMM_BLOCKING=1 ETC_NCCL=" ETC_NCCL_DOUBLE,
+                "--transport=nccl --launch=4",
+                "NCCL_COMM_BLOCKING=1 makes NCCL wait for peers without a "
+                "limit; unset it"},
            Case{"ETC_DOUBLE_GPUS=0", "--memory=cuda",
                 "no GPU on this machine; use --memory=host with "
                 "--transport=tcp or local"},

@@ -52,6 +52,20 @@ TEST_F(NcclTest, NcclMigrates) {
   }
 }
 
+/// 9.6 MB a channel and rank, from rings and trees that are connected at once
+/// up to 2.21.
+TEST(NcclChannels, AreAsManyAsNvlinkUsesAndMemoryAllows) {
+  const NodeTraffic unknown{}, one{3, true}, crowded{7, true}, many{4, true};
+  const NodeTraffic between{2, false}, apart{0, false};
+  EXPECT_EQ(channelsFor(unknown, 22809), 8);
+  EXPECT_EQ(channelsFor(one, 22809), 32);
+  EXPECT_EQ(channelsFor(one, 22105), 8);
+  EXPECT_EQ(channelsFor(many, 22809), 16);
+  EXPECT_EQ(channelsFor(crowded, 23007), 16);
+  EXPECT_EQ(channelsFor(between, 23007), 16);
+  EXPECT_EQ(channelsFor(apart, 23007), 8);
+}
+
 TEST_F(NcclTest, PairsHaveAllChannelsInLargeJobsToo) {
   onRanks(2, Milliseconds(20'000),
           [](Transport &, uint32_t, Control &) { return Status::success(); });

@@ -99,6 +99,7 @@ const std::set<std::string> kRoundCalls = {"mark",
                                            "ncclGroupStart",
                                            "ncclGroupEnd",
                                            "ncclCommGetAsyncError",
+                                           "ncclCommCount",
                                            "ncclSend",
                                            "ncclRecv"};
 
