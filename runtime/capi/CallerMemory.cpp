@@ -4,6 +4,8 @@
 #include "recovery/journal/HeldShards.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 using namespace etc::runtime;
 
@@ -153,17 +155,27 @@ Result<Buffer> CallerMemory::allocateFor(const etc_tensor_info *info,
   return Buffer{static_cast<std::byte *>(data), bytes};
 }
 
-void CallerMemory::releaseFor(Side side, const etc_tensor_info *info,
-                              Buffer buffer) {
-  const bool isOurs = !info || side == Side::Curr;
+/// `shard` is null for staging.
+void CallerMemory::releaseFor(Shard *shard, Buffer buffer) {
+  const bool isOurs = !shard || shard->side == Side::Curr;
   if (isOurs && !callbacks.allocate)
     return fallback.release(buffer);
-  if (!callbacks.release)
+  if (areTransfersUnderWay)
+    kept.emplace_back(shard, buffer);
+  else
+    tell(shard, buffer);
+}
+
+void CallerMemory::tell(Shard *shard, Buffer buffer) {
+  const bool isPrev = shard && shard->side == Side::Prev;
+  if (!callbacks.release || (isPrev && isOver))
     return;
-  if (side == Side::Prev)
-    hasReleased_ = true;
-  callbacks.release(callbacks.context, side == Side::Prev ? ETC_PREV : ETC_CURR,
-                    info, buffer.data, buffer.bytes);
+  hasReleased_ = hasReleased_ || isPrev;
+  etc_tensor_info info{};
+  if (shard)
+    info = runtime::describe(index, shard->side, shard->holding);
+  callbacks.release(callbacks.context, isPrev ? ETC_PREV : ETC_CURR,
+                    shard ? &info : nullptr, buffer.data, buffer.bytes);
 }
 
 Result<Buffer> CallerMemory::take(uint64_t bytes) {
@@ -193,6 +205,53 @@ Result<Buffer> CallerMemory::takeNamed(uint64_t bytes,
   return buffer;
 }
 
+void CallerMemory::noteTransfers(bool areUnderWay) {
+  areTransfersUnderWay = areUnderWay;
+  if (areUnderWay)
+    return;
+  for (auto [shard, buffer] : std::exchange(kept, {}))
+    tell(shard, buffer);
+}
+
+void CallerMemory::keepForLater() {
+  isOver = true;
+  noteTransfers(false);
+}
+
+namespace {
+
+/// An allocator of a rehearsal, which knows nothing of previous tensors.
+class WithoutPrevious final : public Allocator {
+public:
+  explicit WithoutPrevious(Allocator &inner) : inner(inner) {}
+
+private:
+  Result<Buffer> take(uint64_t bytes) override {
+    Result<Buffer> buffer = inner.allocate(bytes);
+    if (buffer)
+      taken.insert(buffer->data);
+    return buffer;
+  }
+  void giveBack(Buffer buffer) override {
+    if (taken.erase(buffer.data) > 0)
+      inner.release(buffer);
+  }
+
+  Allocator &inner;
+  std::set<const std::byte *> taken;
+};
+
+} // namespace
+
+Rehearsal CallerMemory::ofFallback(const Rehearsal &future) const {
+  if (callbacks.allocate)
+    return [](Allocator &) { return Status::success(); };
+  return [&future](Allocator &copy) {
+    WithoutPrevious known(copy);
+    return future(known);
+  };
+}
+
 void CallerMemory::giveBack(Buffer buffer) {
   if (isAbandoned)
     return;
@@ -201,17 +260,15 @@ void CallerMemory::giveBack(Buffer buffer) {
     return; // nothing, where another begins
   if (!found->second.shard) {
     live.erase(found);
-    return releaseFor(Side::Curr, nullptr, buffer);
+    return releaseFor(nullptr, buffer);
   }
   // When all is over, previous tensors that are left stay the caller's, and
   // current ones are, if they are complete.
   Shard &shard = *found->second.shard;
   if (isOver && (shard.side == Side::Prev || isHandedOver))
     return;
-  const etc_tensor_info info =
-      runtime::describe(index, shard.side, shard.holding);
   live.erase(found);
   if (shard.side == Side::Curr)
     shard.data = nullptr;
-  releaseFor(shard.side, &info, buffer);
+  releaseFor(&shard, buffer);
 }

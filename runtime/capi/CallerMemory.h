@@ -33,7 +33,7 @@ public:
 
   /// Called when the migration is over: current shards are the caller's now.
   void handOver() { isHandedOver = true; }
-  void keepForLater() override { isOver = true; }
+  void keepForLater() override;
   /// Nothing goes back any more: the device may still write to it.
   void abandon() { isAbandoned = true; }
 
@@ -42,6 +42,13 @@ public:
   }
   /// PyTorch's, for one, where it has to free what it caches.
   bool mayWait() const override { return callbacks.allocate; }
+  /// A caller's release may wait for the device too: it is not called while
+  /// transfers are under way.
+  void noteTransfers(bool areUnderWay) override;
+
+  /// What the fallback will be asked for: all but previous tensors, unless the
+  /// caller allocates.
+  Rehearsal ofFallback(const Rehearsal &future) const;
 
   /// The memory of a shard of either side, by memoryName(); null where there is
   /// none.
@@ -74,7 +81,8 @@ private:
   Status occupy(Buffer buffer, Shard *shard);
   const Extent *findOverlap(Buffer buffer) const;
   Result<Buffer> allocateFor(const etc_tensor_info *info, uint64_t bytes);
-  void releaseFor(Side side, const etc_tensor_info *info, Buffer buffer);
+  void releaseFor(Shard *shard, Buffer buffer);
+  void tell(Shard *shard, Buffer buffer);
   std::string describe(const Shard &shard) const {
     return index.describeTensor(shard.holding.tensor);
   }
@@ -85,6 +93,9 @@ private:
   std::vector<Shard> prev, curr; // parallel to the program's holdings
   std::unordered_map<std::string, Shard *> named;
   std::map<const std::byte *, Extent> live; // disjoint
+  /// Of no use here any more, which the caller has not been told yet.
+  std::vector<std::pair<Shard *, Buffer>> kept;
+  bool areTransfersUnderWay = false;
   bool isOver = false, isHandedOver = false, isAbandoned = false;
   std::atomic<bool> hasReleased_{false};
 };
@@ -98,6 +109,9 @@ public:
   Allocator &allocator() override { return memory; }
   /// The caller's allocator makes memory when it is asked for it.
   Status reserve(uint64_t) override { return Status::success(); }
+  Status rehearse(const Rehearsal &future) override {
+    return inner.rehearse(memory.ofFallback(future));
+  }
   uint64_t heldBytes() const override { return memory.highWater(); }
   Status reserveMoves(size_t moves, size_t sums) override {
     return inner.reserveMoves(moves, sums);

@@ -11,10 +11,6 @@
 using namespace etc::test;
 
 static std::array<std::atomic<bool>, kMaxDevices> watched;
-static std::atomic<unsigned> pages{0};
-
-unsigned etcDoublePagesInRounds() { return pages; }
-
 void etcDoubleWatch(unsigned device, bool isWatched) {
   watched[device] = isWatched;
 }
@@ -23,8 +19,6 @@ void etc::test::logCall(const char *kind, const std::string &what, int device) {
   constexpr std::string_view forbidden[] = {"connect", "register", "create",
                                             "release", "wait-device"};
   const bool isWatched = device >= 0 && watched[static_cast<size_t>(device)];
-  if (isWatched && kind == std::string_view("create-page"))
-    ++pages;
   const bool isForbidden = std::find(std::begin(forbidden), std::end(forbidden),
                                      kind) != std::end(forbidden);
   if (isForbidden && isWatched)

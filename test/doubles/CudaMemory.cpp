@@ -216,6 +216,7 @@ int cuMemAddressReserve(Address *data, size_t bytes, size_t, Address,
                         unsigned long long) {
   if (bytes == 0 || bytes % kPageBytes != 0)
     return misuse("addresses that are no whole pages are reserved");
+  logCall("create", "cuMemAddressReserve");
   *data = DeviceMemory::get().reserve(bytes);
   return *data ? Success : OutOfMemory;
 }
@@ -230,7 +231,7 @@ int cuMemCreate(unsigned long long *handle, size_t bytes,
   if (bytes == 0 || bytes % kPageBytes != 0 || properties->type != pinned ||
       properties->location.type != onDevice)
     return misuse("pages of another kind than the device's are created");
-  logCall("create-page", "cuMemCreate");
+  logCall("create", "cuMemCreate");
   const int device = properties->location.id;
   const int64_t first = DeviceMemory::get().create(device, bytes / kPageBytes);
   if (first < 0)

@@ -22,9 +22,6 @@ void etcDoubleSeed(uint64_t seed);
 /// From here on calls for a device that connect, register, create, release or
 /// wait for the whole device are misuse, or no longer.
 void etcDoubleWatch(unsigned device, bool isWatched);
-/// Pages that were created for watched devices: one more thing that takes time
-/// in a round, and that an arena whose pages are all partly in use can't avoid.
-unsigned etcDoublePagesInRounds();
 /// Copies between host memory and memory of a device, aside from all streams.
 void etcDoubleRead(void *host, const void *device, size_t bytes);
 void etcDoubleWrite(void *device, const void *host, size_t bytes);

@@ -5,6 +5,7 @@ double that finds a misuse says so on standard error. What may happen in several
 """
 
 import argparse
+import collections
 import concurrent.futures
 import json
 import os
@@ -14,6 +15,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -32,10 +34,43 @@ MOST_DEVICES = 32
 SECONDS = 300
 
 
+# What must not happen between first and last round, and what may.
+FORBIDDEN = ["connect", "register", "create", "release", "wait-device"]
+COUNTED = [*FORBIDDEN, "map", "unmap", "launch", "group", "wait-stream", "wait-event"]
+
+
+class Calls:
+    """What processes called between their first and last group of a round, from the doubles' log."""
+
+    def __init__(self):
+        self.counts, self.lock, self.runs = collections.Counter(), threading.Lock(), 0
+
+    def add(self, log):
+        """Forbidden calls of a run, if there are any. A process's first group connects."""
+        kinds = collections.defaultdict(list)
+        for line in log.read_text(errors="replace").splitlines() if log.exists() else []:
+            process, _, kind, _ = [*line.split(" ", 3), ""][:4]
+            kinds[process].append(kind)
+        found = collections.Counter()
+        for calls in kinds.values():
+            groups = [at for at, kind in enumerate(calls) if kind == "group"]
+            if len(groups) > 1:
+                found.update(kind for kind in calls[groups[1]:groups[-1] + 1] if kind in COUNTED)
+        with self.lock:
+            self.counts += found
+            self.runs += 1
+        return ", ".join(f"{found[kind]} {kind}" for kind in FORBIDDEN if found[kind])
+
+    def table(self):
+        counts = ", ".join(f"{self.counts[kind]} {kind}" for kind in COUNTED)
+        return f"calls between first and last round of {self.runs} runs: {counts}"
+
+
 class Tools:
     """The programs, and how they find the doubles."""
 
     def __init__(self, build):
+        self.calls = Calls()
         self.programs = build / "bin"
         libraries = build / "test" / "doubles" / "lib"
         self.environment = {**os.environ, "ETC_CUDA_DRIVER": str(libraries / "libcuda.so.1"),
@@ -52,10 +87,15 @@ class Tools:
         tool = "etc-run-faulty" if fault else "etc-run"
         command = [self.programs / tool, f"--launch={devices}", "--transport=nccl", "--memory=cuda", f"--mode={mode}",
                    "--timeout=5" if fault else "--timeout=120", "--silence=3", plan]
-        environment = {**self.environment, "ETC_DOUBLE_SEED": str(seed), "ETC_FAULT": fault}
-        if not fault:
-            del environment["ETC_FAULT"]
-        return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False, env=environment)
+        with tempfile.TemporaryDirectory() as folder:
+            log = pathlib.Path(folder) / "calls"
+            environment = {**self.environment, "ETC_DOUBLE_SEED": str(seed), "ETC_DOUBLE_LOG": str(log)}
+            if fault:
+                environment["ETC_FAULT"] = fault
+            done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False, env=environment)
+            if forbidden := self.calls.add(log):
+                done.stderr += f"gpu double: between the first round and the last: {forbidden}\n"
+            return done
 
 
 def misuse(done):
@@ -158,6 +198,7 @@ def main():
         "the doubles of CUDA and NCCL."))
     parser.add_argument("--build", metavar="DIR", type=pathlib.Path, default=HERE.parent.parent / "build")
     parser.add_argument("--small", action="store_true", help="a part of it, in half a minute: the tests run this")
+    parser.add_argument("--share", type=float, default=1, metavar="F", help="a share of the layouts, faults and schedules")
     parser.add_argument("--seed", type=int, default=int(os.environ.get("ETC_PROPERTY_SEED", random.randrange(1 << 30))))
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--only", choices=["eight", "layouts", "faults", "schedules"])
@@ -165,7 +206,8 @@ def main():
     tools, seed = Tools(options.build.resolve()), options.seed
     print(f"seed {seed}")
     numbers = [7] if options.small else range(len(EIGHT))
-    layouts, faults, orders, kinds = (15, 3, 100, 4) if options.small else (1000, 200, 100_000, 46)
+    layouts, faults, orders, kinds = (15, 3, 100, 4) if options.small else (
+        *(round(options.share * count) for count in (1000, 200, 100_000)), 46)
     everything = True
     with tempfile.TemporaryDirectory() as name, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         folder = pathlib.Path(name)
@@ -187,6 +229,8 @@ def main():
             schedule_plans(tools, folder / "plans", kinds, seed)
             wrongs = pool.map(lambda shard: schedules(tools, folder / "plans", share, seed, shard), range(options.jobs))
             everything &= tried(f"schedules, {share} each", list(wrongs), began)
+    if tools.calls.runs:
+        print(tools.calls.table())
     return 0 if everything else 1
 
 

@@ -83,6 +83,10 @@ public:
                  : Status::success();
   }
 
+  Status rehearse(const Rehearsal &future) override {
+    return arena ? arena->rehearse(future) : Status::success();
+  }
+
   /// The driver loads a kernel when it is launched first.
   Status reserveMoves(size_t moves, size_t sums) override {
     if (Status s = context.enter(); !s.ok())

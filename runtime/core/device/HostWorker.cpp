@@ -33,6 +33,9 @@ class PagedHostWorker final : public HostWorker {
 public:
   Allocator &allocator() override { return arena; }
   Status reserve(uint64_t bytes) override { return arena.prepare(bytes); }
+  Status rehearse(const Rehearsal &future) override {
+    return arena.rehearse(future);
+  }
   uint64_t heldBytes() const override { return arena.pageBytesHeld(); }
 
 private:

@@ -2,6 +2,8 @@
 
 using namespace etc::runtime;
 
+Status Worker::rehearse(const Rehearsal &) { return Status::success(); }
+
 Result<Job> Worker::begin(Lane, std::span<const Move> moves, size_t sums,
                           DevicePoint) {
   Job job;

@@ -32,6 +32,9 @@ public:
 
   /// Makes memory for `bytes` of buffers ahead of their allocation.
   virtual Status reserve(uint64_t bytes) = 0;
+  /// Makes ahead what `future` will need beyond that, which is run on a copy of
+  /// the allocator without memory, several times where need be.
+  virtual Status rehearse(const Rehearsal &future);
   /// Makes room for what run() and begin() need beside buffers, for so many
   /// moves and sums at once, and does what else takes longer the first time.
   /// Without it they make room by themselves, which may wait for all that the

@@ -141,6 +141,12 @@ Status DeviceRun::makeReady() {
     return s;
   if (Status s = allocateAhead(); !s.ok())
     return s;
+  if (Status s = worker.rehearse([this](Allocator &copy) {
+        DeviceState future(state, copy);
+        return executor.rehearse(standing.acknowledged, options.mode, future);
+      });
+      !s.ok())
+    return s;
   result.prepareSeconds += secondsSince(start);
   return Status::success();
 }

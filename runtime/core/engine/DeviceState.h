@@ -21,6 +21,10 @@ class DeviceState {
 public:
   DeviceState(const PlanIndex &index, uint32_t program, Allocator &allocator);
   ~DeviceState();
+  /// The same memory, of an allocator that is a copy of the other's.
+  DeviceState(const DeviceState &other, Allocator &allocator)
+      : index(other.index), program(other.program), allocator(allocator),
+        sides(other.sides) {}
   DeviceState(const DeviceState &) = delete;
   DeviceState &operator=(const DeviceState &) = delete;
 

@@ -72,6 +72,7 @@ void RoundExecutor::enter(const RoundContext &context, const Round &round,
 
 Status RoundExecutor::begin(uint32_t number, const RoundContext &context) {
   Round &round = rounds[number % rounds.size()];
+  worker.allocator().noteTransfers(isUnderWay());
   round.number = number;
   round.hasLanded = number < context.keeping.landed(rank);
   round.ops = index.program(participant.program).rounds()->Get(number)->ops();
@@ -178,7 +179,9 @@ Status RoundExecutor::explain(const Status &error, std::optional<uint32_t> peer,
 Status RoundExecutor::pack(Round &round, const RoundContext &context,
                            DevicePoint after) {
   if (!round.hasLanded)
-    if (Status s = allocate(*round.ops, context.state); !s.ok())
+    if (Status s =
+            allocateFor(index, participant.program, *round.ops, context.state);
+        !s.ok())
       return s;
   RoundMessages &messages = round.messages;
   messages.layOut(round.number, context.state, context.slabs, context.keeping);
@@ -267,13 +270,11 @@ Status RoundExecutor::hearHashes(const Round &round, const Deadline &deadline) {
   return Status::success();
 }
 
-Status RoundExecutor::allocate(const Ops &ops, DeviceState &state) {
-  for (const Op *op : ops)
-    if (op->kind() != OpKind::send && op->kind() != OpKind::release &&
-        !index.bindsMemory(participant.program, *op))
-      if (Status s = state.ensure(plan::targetSide(*op), op->tensor()); !s.ok())
-        return s;
-  return Status::success();
+Status RoundExecutor::rehearse(uint32_t first, Mode mode,
+                               DeviceState &state) const {
+  return rehearseRounds(
+      index, participant.program, mode, first,
+      [this](uint32_t round) { return mayBeginEarly(round); }, state);
 }
 
 /// Copies what stays, and hashes what is sent from where it is.
@@ -383,10 +384,7 @@ Status RoundExecutor::release(const Round &round, const RoundContext &context) {
           context.journal.append({Event::Acknowledged, round.number, 0, 0, 0});
       !s.ok())
     return s;
-  // What was passed on is with its receivers, and of no use here.
-  for (const Op *op : *round.ops)
-    if (op->kind() == OpKind::release &&
-        (op->transit() || context.mode == Mode::Eager))
-      context.state.release(plan::releasedSide(*op), op->tensor());
+  worker.allocator().noteTransfers(isUnderWay());
+  releaseAfter(*round.ops, context.mode, context.state);
   return Status::success();
 }

@@ -5,6 +5,7 @@
 
 #include "core/device/Worker.h"
 #include "core/engine/Observer.h"
+#include "core/engine/RoundMemory.h"
 #include "core/engine/RoundMessages.h"
 #include "core/engine/RoundOverlap.h"
 #include "core/engine/Trace.h"
@@ -72,6 +73,9 @@ public:
     return overlap && overlap->mayBeginEarly(round);
   }
 
+  /// What rounds from `first` on do with memory, and nothing else.
+  Status rehearse(uint32_t first, Mode mode, DeviceState &state) const;
+
   /// Packs and posts. The error is of kind Peer (a message that is late, lost
   /// or damaged), Usage (memory, the journal) or Verification (a peer has sent
   /// something else).
@@ -104,6 +108,10 @@ private:
     double fillSeconds = 0, takeSeconds = 0; // for pieces, under way
   };
 
+  /// Whether a round has begun and not ended.
+  bool isUnderWay() const {
+    return rounds[0].isUnderWay || rounds[1].isUnderWay;
+  }
   template <typename Step>
   Status timed(const char *name, const Round &round,
                const RoundContext &context, double &seconds, Step step);
@@ -114,7 +122,6 @@ private:
   Status hearHashes(const Round &round, const Deadline &deadline);
   Status fillPiece(Round &round, PieceMoves::Position at);
   Status takePiece(Round &round, PieceMoves::Position at);
-  Status allocate(const Ops &ops, DeviceState &state);
   Status beginUnpack(Round &round);
   Status post(Round &round, const Round *source);
   Status workBeside(Round &round, DeviceState &state, DevicePoint after);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 
 namespace etc::runtime {
@@ -23,6 +24,11 @@ struct Buffer {
   std::byte *data = nullptr;
   uint64_t bytes = 0;
 };
+
+class Allocator;
+
+/// What will be allocated and released later, in this order.
+using Rehearsal = std::function<Status(Allocator &)>;
 
 /// Gives memory of one device, and counts it. Not for use by several threads at
 /// once.
@@ -59,6 +65,9 @@ public:
   virtual bool reuses() const { return true; }
   /// Whether allocating may wait for all that the device does.
   virtual bool mayWait() const { return false; }
+  /// Tells whether transfers are under way. While they are, an allocator that
+  /// may wait gives nothing back; it does so when it is told that none is.
+  virtual void noteTransfers(bool) {}
 
   /// Bytes given out now, and the most there ever were.
   uint64_t liveBytes() const { return live_; }

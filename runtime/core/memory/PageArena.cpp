@@ -77,13 +77,9 @@ bool PageArena::openRun(uint64_t bytes) {
 Result<std::byte *> PageArena::place(uint64_t bytes) {
   if (run.fits(bytes) || openRun(bytes))
     return run.take(bytes);
-  if (!fresh.fits(bytes)) {
-    Result<Space> space = reserve(std::max(kReservation, bytes));
-    if (!space)
-      return space.status();
-    fresh = *space;
-  }
-  return fresh.take(bytes);
+  Status status = widen(bytes);
+  return status.ok() ? Result<std::byte *>(fresh.take(bytes))
+                     : Result<std::byte *>(status);
 }
 
 //===----------------------------------------------------------------------===//
@@ -147,17 +143,18 @@ Status PageArena::movePageTo(uint64_t number) {
   return mapAt(page, number);
 }
 
-Status PageArena::prepare(uint64_t bytes) {
-  const uint64_t enough = roundUp(bytes, source.pageBytes());
-  if (!fresh.fits(enough)) {
-    Result<Space> later = reserve(std::max(kReservation, enough));
-    if (!later)
-      return later.status();
-    fresh = *later;
-  }
-  if (enough <= pageBytesHeld())
+/// Finds addresses for so many bytes.
+Status PageArena::widen(uint64_t bytes) {
+  if (fresh.fits(bytes))
     return Status::success();
-  Result<Space> space = reserve(enough - pageBytesHeld());
+  Result<Space> later = reserve(std::max(kReservation, bytes));
+  if (later)
+    fresh = *later;
+  return later.status();
+}
+
+Status PageArena::makePages(uint64_t count) {
+  Result<Space> space = reserve(count * source.pageBytes());
   if (!space)
     return space.status();
   const uint64_t last = numberOf(space->limit);
@@ -167,6 +164,14 @@ Status PageArena::prepare(uint64_t bytes) {
     addToRuns(number);
   }
   return Status::success();
+}
+
+Status PageArena::prepare(uint64_t bytes) {
+  const uint64_t enough = roundUp(bytes, source.pageBytes());
+  Status status = widen(enough);
+  if (status.ok() && enough > pageBytesHeld())
+    status = makePages((enough - pageBytesHeld()) / source.pageBytes());
+  return status;
 }
 
 Status PageArena::usePage(uint64_t number) {

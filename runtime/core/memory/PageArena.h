@@ -31,6 +31,11 @@ public:
   /// many.
   Status prepare(uint64_t bytes);
 
+  /// Makes the pages and finds the addresses that `future` will want of a copy
+  /// of this arena, which has neither memory nor addresses that can be used. If
+  /// the same happens to the arena then, it makes and reserves nothing.
+  Status rehearse(const Rehearsal &future);
+
   /// Bytes of all pages there are.
   uint64_t pageBytesHeld() const { return mapped.size() * source.pageBytes(); }
 
@@ -50,9 +55,14 @@ private:
     std::byte *take(uint64_t bytes);
   };
 
+  /// The same, from pages of another source.
+  PageArena(const PageArena &other, PageSource &source);
+
   Result<Buffer> take(uint64_t bytes) override;
   void giveBack(Buffer buffer) override;
 
+  Status makePages(uint64_t count);
+  Status widen(uint64_t bytes);
   Result<Space> reserve(uint64_t bytes);
   Result<std::byte *> place(uint64_t bytes);
   bool openRun(uint64_t bytes);

@@ -51,6 +51,13 @@ inline std::byte *takeGpuMemory(unsigned gpu, size_t bytes) {
   return reinterpret_cast<std::byte *>(data);
 }
 
+/// Gives it back before, which waits for the device.
+inline void leaveGpuMemory(unsigned gpu, void *data) {
+  const runtime::cuda::Driver &driver = *runtime::cuda::findDriver();
+  if (runtime::cuda::DeviceContext::open(driver, gpu))
+    driver.cuMemFree_v2(reinterpret_cast<runtime::cuda::Address>(data));
+}
+
 /// A plan as it is loaded.
 class OpenPlan {
 public:

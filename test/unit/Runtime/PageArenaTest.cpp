@@ -6,6 +6,7 @@
 
 #include <map>
 #include <random>
+#include <vector>
 
 using namespace etc::runtime;
 
@@ -146,6 +147,46 @@ TEST(PageArena, RandomBuffers) {
   }
   EXPECT_EQ(pages.destroyed, pages.created);
   EXPECT_TRUE(pages.pageAt.empty());
+}
+
+/// What happens to buffers from `seed` on, random in sizes and lives.
+Status happen(Allocator &arena, std::vector<Buffer> live, unsigned seed) {
+  std::mt19937 random(seed);
+  for (int i = 0; i != 300; ++i) {
+    if (!live.empty() && random() % 2) {
+      std::swap(live[random() % live.size()], live.back());
+      arena.release(live.back());
+      live.pop_back();
+      continue;
+    }
+    Result<Buffer> buffer = arena.allocate(1 + random() % (8 * kPage));
+    if (!buffer)
+      return buffer.status();
+    live.push_back(*buffer);
+  }
+  return Status::success();
+}
+
+TEST(PageArena, WhatWasRehearsedNeedsNothingNew) {
+  const unsigned first = std::random_device{}();
+  for (unsigned seed = first; seed != first + 200; ++seed) {
+    SCOPED_TRACE(seed);
+    Ledger pages;
+    PageArena arena(pages);
+    std::vector<Buffer> live;
+    std::mt19937 random(seed);
+    for (int i = 0; i != 20; ++i)
+      live.push_back(*arena.allocate(1 + random() % (4 * kPage)));
+    ASSERT_TRUE(arena.prepare(60 * kPage).ok());
+    const auto future = [&](Allocator &copy) {
+      return happen(copy, live, seed);
+    };
+    ASSERT_TRUE(arena.rehearse(future).ok());
+    const uint64_t created = pages.created, reserved = pages.next;
+    ASSERT_TRUE(future(arena).ok());
+    EXPECT_EQ(pages.created, created);
+    EXPECT_EQ(pages.next, reserved);
+  }
 }
 
 } // namespace

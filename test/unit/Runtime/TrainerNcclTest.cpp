@@ -93,14 +93,17 @@ protected:
   }
 
   /// An allocator whose every call waits for the device, as a framework's may.
-  /// What it frees is kept, as by one that caches.
   static etc_memory waitingMemory(uint32_t &rank) {
     return {&rank,
             [](void *context, const etc_tensor_info *, uint64_t bytes) {
               return static_cast<void *>(etc::test::takeGpuMemory(
                   *static_cast<uint32_t *>(context), bytes));
             },
-            [](void *, etc_side, const etc_tensor_info *, void *, uint64_t) {}};
+            [](void *context, etc_side, const etc_tensor_info *, void *data,
+               uint64_t) {
+              etc::test::leaveGpuMemory(*static_cast<uint32_t *>(context),
+                                        data);
+            }};
   }
 
   /// Prepares on one thread a rank, and goes on with `next` on another.
