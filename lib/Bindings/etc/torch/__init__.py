@@ -10,5 +10,7 @@ tensors that every rank has. See docs/torch.md.
 from etc.torch.layout import Layout, layout
 from etc.torch.move import move
 from etc.torch.planning import plan
+from etc.torch.world import Left, World
+from etc.torch.world_change import Change
 
-__all__ = ["Layout", "layout", "move", "plan"]
+__all__ = ["Change", "Layout", "Left", "World", "layout", "move", "plan"]

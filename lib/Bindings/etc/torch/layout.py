@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any, Optional
 
 import torch
-import torch.distributed as dist
 
 from etc.tensors import NAMES
 from etc.torch import optimizers
+from etc.torch import ranks as job
 from etc.torch.entries import Entry, model_entries
 from etc.torch.inventory import Row, make_inventory
 from etc.torch.meshes import Seen, check_mesh
@@ -97,7 +97,7 @@ def layout(
 
 def _number(was: int | None) -> int:
     """The rank as the meshes of this process have it."""
-    return dist.get_rank() if was is None else was
+    return job.rank() if was is None else was
 
 
 def _check_numbers(numbers: Sequence[int | None], are_old: Sequence[bool]) -> None:

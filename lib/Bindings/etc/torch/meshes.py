@@ -6,6 +6,7 @@ from typing import Any
 
 import torch.distributed as dist
 
+from etc.torch import ranks as job
 from etc.torch.placements import is_dtensor
 
 
@@ -16,7 +17,7 @@ def check_mesh(label: str, mesh: Any, was: int | None = None) -> None:
     `was` is the rank that this process had in the job that made the mesh, where that
     is not the present one: its process groups are gone then.
     """
-    world = dist.get_world_size()
+    world = job.size()
     ranks = mesh.mesh.flatten().tolist()
     beyond = [rank for rank in ranks if not 0 <= rank < world]
     if beyond and was is None:
@@ -30,7 +31,7 @@ def check_mesh(label: str, mesh: Any, was: int | None = None) -> None:
             f"{label}: its DeviceMesh lists a rank twice in {mesh.mesh.tolist()}; make "
             f"the mesh again"
         )
-    rank = dist.get_rank() if was is None else was
+    rank = job.rank() if was is None else was
     here = (mesh.mesh == rank).nonzero().flatten().tolist()
     coordinate = list(mesh.get_coordinate() or ())
     if coordinate != here:

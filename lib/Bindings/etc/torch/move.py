@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import torch
-import torch.distributed as dist
 
-from etc.errors import UsageError
+from etc.errors import PeerError, UsageError
+from etc.migration import Migration
 from etc.prepare import prepare
 from etc.plans import TensorSpec
-from etc.rendezvous import store_of
 from etc.report import Report
 from etc.request_fields import RequestFields
 from etc.tensors import DTYPES
 from etc.torch import carried, dtypes, optimizers, proof
+from etc.torch import ranks as job
 from etc.torch.entries import Entry
 from etc.torch.layout import Layout, layout, read_entries
 from etc.torch.placements import local_of
@@ -67,8 +67,23 @@ def move(
         etc.MigrationError: what `etc.migrate` raises; the attribute `migration` of the
             error says what this rank holds then.
     """
+    return move_and_tell(before, after, None, was=was, verify=verify, **options)
+
+
+def move_and_tell(
+    before: Any,
+    after: Any,
+    moved: Callable[[], None] | None,
+    *,
+    was: int | None = None,
+    verify: bool = True,
+    **options: Any,
+) -> Report | None:
+    """`move`, which calls `moved` as soon as `after` has all of its state on this rank:
+    what it raises later is of other ranks. It goes on after an error that leaves the
+    state new."""
     with _uncollected():
-        return _move(before, after, was, verify, options)
+        return _move(before, after, moved, was, verify, options)
 
 
 @contextmanager
@@ -85,7 +100,12 @@ def _uncollected() -> Iterator[None]:
 
 
 def _move(
-    before: Any, after: Any, was: int | None, verify: bool, options: dict[str, Any]
+    before: Any,
+    after: Any,
+    moved: Callable[[], None] | None,
+    was: int | None,
+    verify: bool,
+    options: dict[str, Any],
 ) -> Report | None:
     given = {name: options.pop(name) for name in PLANNED if name in options}
     prev = _layout(before, None, was)
@@ -96,8 +116,8 @@ def _move(
     _drop_gradients(prev.source[0])
     report = None
     kept: dict[tuple[str, str], Any] = {}
-    if dist.get_rank() in planned.participants:
-        report, kept = _migrate(planned, prev, curr, options)
+    if job.rank() in planned.participants:
+        report, kept = _migrate(planned, prev, curr, moved is not None, options)
     with torch.no_grad():
         for key, entry in curr.entries.items():
             _fill(entry, kept.get(key))
@@ -105,6 +125,8 @@ def _move(
         if optimizer is not None:
             optimizers.finish(model, optimizer, prev.optimizer)
         put(_device(curr.entries.values()))
+        if moved is not None:
+            moved()
         if verify:
             found = proof.sums(lambda: read_entries(model, optimizer)[1])
             proof.check(expected, found)
@@ -125,7 +147,7 @@ def _drop_gradients(model: Any) -> None:
 
 
 def _migrate(
-    planned: Any, prev: Layout, curr: Layout, options: dict[str, Any]
+    planned: Any, prev: Layout, curr: Layout, goes_on: bool, options: dict[str, Any]
 ) -> tuple[Report, dict[tuple[str, str], Any]]:
     """The report, and the new local tensors by type and name."""
 
@@ -147,8 +169,8 @@ def _migrate(
     migration = prepare(
         planned,
         state,
-        store=store_of(),
-        rank=planned.participants.index(dist.get_rank()),
+        store=job.store(),
+        rank=planned.participants.index(job.rank()),
         world_size=len(planned.participants),
         device=device,
         allocate=allocate,
@@ -158,9 +180,15 @@ def _migrate(
         new = migration.run()
     except BaseException as error:
         error.migration = migration  # type: ignore[attr-defined]
-        raise
+        if not (goes_on and isinstance(error, PeerError) and _is_new(migration)):
+            raise
+        new = migration.state
     found = {(kind, name): t for kind in new for name, t in new[kind].items()}
     return migration.report, found
+
+
+def _is_new(migration: Migration) -> bool:
+    return migration.outcome == "new"
 
 
 def _device(entries: Iterable[Entry]) -> torch.device:

@@ -4,21 +4,65 @@ from __future__ import annotations
 
 import io
 import pickle
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol, TypeVar
 
 import torch
 import torch.distributed as dist
 
+from etc.rendezvous import store_of
+
 T = TypeVar("T")
 
 
+class Peers(Protocol):
+    """Processes that change state together, where these are not those of the default
+    process group."""
+
+    rank: int
+    size: int
+    store: Any
+
+    def gather(self, packed: bytes) -> list[bytes]:
+        """What each passes, in order. Collective."""
+
+
+_peers: Peers | None = None
+
+
+@contextmanager
+def among(peers: Peers) -> Iterator[None]:
+    """Ranks are those of `peers` meanwhile."""
+    global _peers
+    before, _peers = _peers, peers
+    try:
+        yield
+    finally:
+        _peers = before
+
+
+def rank() -> int:
+    """This process's."""
+    return _peers.rank if _peers is not None else dist.get_rank()
+
+
+def size() -> int:
+    """How many there are."""
+    return _peers.size if _peers is not None else dist.get_world_size()
+
+
+def store() -> Any:
+    """A store that all ranks have."""
+    return _peers.store if _peers is not None else store_of()
+
+
 def on_every_rank(make: Callable[[], T]) -> list[T]:
-    """make() of each rank, in order. Collective over the default process group.
+    """make() of each rank, in order. Collective over all ranks.
 
     Raises a ValueError on all ranks where make() raised on one; the message names it.
     """
-    if not dist.is_available() or not dist.is_initialized():
+    if _peers is None and not (dist.is_available() and dist.is_initialized()):
         raise ValueError(
             "torch.distributed is not initialized, so ranks can't tell each other what "
             "they have; call init_process_group first"
@@ -29,13 +73,19 @@ def on_every_rank(make: Callable[[], T]) -> list[T]:
         made = make()
     except Exception as error:  # the others wait for this rank
         problem = str(error) or repr(error)
-    packed: list[Any] = [None] * dist.get_world_size()
-    dist.all_gather_object(packed, _pack((problem, made)))
-    gathered = [pickle.loads(said) for said in packed]
+    gathered = [pickle.loads(said) for said in _gather(_pack((problem, made)))]
     for rank, (problem, _) in enumerate(gathered):
         if problem:
             raise ValueError(f"rank {rank}: {problem}")
     return [value for _, value in gathered]
+
+
+def _gather(packed: bytes) -> list[bytes]:
+    if _peers is not None:
+        return _peers.gather(packed)
+    said: list[Any] = [None] * dist.get_world_size()
+    dist.all_gather_object(said, packed)
+    return said
 
 
 class _Pickler(pickle.Pickler):

@@ -1,0 +1,1 @@
+"""`etcrun`: torchrun for jobs that change their size. See docs/etcrun.md."""

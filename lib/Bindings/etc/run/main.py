@@ -1,0 +1,116 @@
+"""The command `etcrun`."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import sys
+from typing import Any
+
+from etc.run import torch_private
+from etc.run.agent import EtcAgent
+from etc.run.council import Rules
+from etc.run.node import Address, Settings
+
+PORT = 29400
+"""torchrun's, where --rdzv-endpoint has none."""
+
+CONF = ("grace", "join_timeout", "last_call_timeout", "patience", "silence")
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Runs the workers of this node. Exits with 1 if all failed."""
+    logging.basicConfig(format="etcrun: %(message)s")
+    args = torch_private.parse(arguments)
+    try:
+        config, entrypoint, script_args = torch_private.configure(args)
+        settings, grace = read_settings(args, config)
+    except (ValueError, AssertionError) as error:
+        sys.exit(f"etcrun: {error}")
+    agent = EtcAgent(config, entrypoint, script_args, settings)
+    agent.drain_within(grace)
+    result = agent.run()
+    if result is None or result.is_failed():
+        sys.exit(1)
+
+
+def read_settings(args: Any, config: Any) -> tuple[Settings, float]:
+    """How agents meet, and how long a drain may take. Raises ValueError."""
+    conf = torch_private.parse_conf(args.rdzv_conf)
+    for name in conf:
+        if name not in CONF:
+            raise ValueError(f"--rdzv-conf: {name} is none of {', '.join(CONF)}")
+    try:
+        seconds = {name: float(value) for name, value in conf.items()}
+    except ValueError:
+        raise ValueError("--rdzv-conf: values are seconds") from None
+    endpoints = read_endpoints(endpoint_of(args, config))
+    host = args.local_addr or own_host(endpoints)
+    address = host, listening_port(host, endpoints)
+    if endpoints[0] == (host, 0):
+        endpoints[0] = address
+    settings = Settings(
+        endpoints=endpoints,
+        address=address,
+        token=os.environ.get("ETC_JOB_TOKEN") or f"id {args.rdzv_id}",
+        rules=Rules(
+            config.min_nodes,
+            config.max_nodes,
+            patience=seconds.get("patience", 60.0),
+            last_call=seconds.get("last_call_timeout", 1.0),
+        ),
+        silence=seconds.get("silence", 10.0),
+        join_timeout=seconds.get("join_timeout", 600.0),
+    )
+    return settings, seconds.get("grace", float("inf"))
+
+
+def endpoint_of(args: Any, config: Any) -> str:
+    """Where the agents meet; without an option, as torchrun has it."""
+    if args.standalone or (config.max_nodes == 1 and not args.rdzv_endpoint):
+        return "127.0.0.1:0"
+    return args.rdzv_endpoint or f"{args.master_addr}:{args.master_port}"
+
+
+def read_endpoints(text: str) -> list[Address]:
+    """--rdzv-endpoint: HOST[:PORT], or several with commas between. A name with several
+    addresses, such as that of a headless service, is all of them."""
+    found: list[Address] = []
+    for part in filter(None, text.split(",")):
+        host, _, port = part.strip().rpartition(":")
+        if not host:
+            host, port = port, str(PORT)
+        if not port.isdigit():
+            raise ValueError(f"--rdzv-endpoint: {part}: the port is no number")
+        try:
+            answers = socket.getaddrinfo(host, int(port), socket.AF_INET)
+        except OSError as error:
+            raise ValueError(f"--rdzv-endpoint: {host}: {error.strerror}") from None
+        found += [(str(a[4][0]), int(port)) for a in answers]
+    return list(dict.fromkeys(found))
+
+
+def own_host(endpoints: list[Address]) -> str:
+    """The address of this node from which the first endpoint is reached."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect((endpoints[0][0], PORT))
+            return str(probe.getsockname()[0])
+        except OSError as error:
+            raise ValueError(
+                f"--rdzv-endpoint: no way to {endpoints[0][0]}: {error.strerror}"
+            ) from None
+
+
+def listening_port(host: str, endpoints: list[Address]) -> int:
+    """That of an endpoint on this node which is free, or any."""
+    for port in [port for where, port in endpoints if where == host] + [0]:
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((host, port))
+            except OSError:
+                continue
+            return int(probe.getsockname()[1])
+    raise ValueError(f"--local-addr: {host} is no address of this node")

@@ -1,0 +1,116 @@
+"""A trainer under etcrun, for tests: HSDP over any even number of members.
+
+    etcrun ... etcrun_trainer.py --steps=N --out=FOLDER [--pace=SECONDS]
+
+Every process writes lines of JSON to a file of its own: losses, changes, its end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import faulthandler
+import json
+import os
+import pathlib
+import signal
+import time
+
+import etc.torch
+import torch
+import torch.distributed as dist
+from torch.distributed.fsdp import fully_shard
+
+WIDTH, BATCH = 24, 48
+
+
+def make_model():
+    inner = torch.nn.Linear(WIDTH, 52)
+    return torch.nn.Sequential(inner, torch.nn.ReLU(), torch.nn.Linear(52, WIDTH))
+
+
+def build(change):
+    torch.manual_seed(0)
+    with torch.device(change.device):
+        model = make_model()
+    replicas = 2 if change.size % 2 == 0 else 1
+    mesh = change.enter((replicas, change.size // replicas), ("replicate", "shard"))
+    fully_shard(model, mesh=mesh)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.005)
+    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=10, gamma=0.9)
+    return model, optimizer, scheduler
+
+
+def batch_of(step):
+    generator = torch.Generator().manual_seed(step % 7)
+    return torch.randn(BATCH, WIDTH, generator=generator)
+
+
+def loss_of(model, batch):
+    return (model(batch) - batch.flip(-1)).square().sum() / BATCH / WIDTH
+
+
+def uninterrupted(steps):
+    """The losses of one process."""
+    torch.manual_seed(0)
+    model, losses = make_model(), []
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.005)
+    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=10, gamma=0.9)
+    for step in range(steps):
+        loss = loss_of(model, batch_of(step))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        scheduler.step()
+        losses.append(loss.item())
+    return losses
+
+
+def place(world):
+    return {
+        "rank": world.rank,
+        "size": world.size,
+        "generation": world.generation,
+    }
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--steps", type=int, required=True)
+    parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser.add_argument("--pace", type=float, default=0.05)
+    parser.add_argument("--timeout", type=float, default=40.0)
+    parser.add_argument("--multiple", type=int, default=2)
+    parser.add_argument("--raise-at", type=int, default=-1)
+    args = parser.parse_args()
+    faulthandler.register(signal.SIGUSR1)
+    log = open(args.out / f"{os.getpid()}.jsonl", "w", buffering=1)
+
+    def note(**fields):
+        log.write(json.dumps({"time": time.time(), **fields}) + "\n")
+
+    note(event="begin", worker=os.environ["ETC_WORKER"], host=os.environ["ETC_HOST"])
+    with etc.torch.World(multiple_of=args.multiple, timeout=args.timeout) as world:
+        while world.version < args.steps:
+            if change := world.poll():
+                note(event="change", generation=change.generation)
+                model, optimizer, scheduler = change.apply(build)
+                note(event="changed", version=world.version, **place(world))
+            with world.attempt():
+                step = world.version
+                time.sleep(args.pace)
+                if step == args.raise_at and world.rank == 0:
+                    raise RuntimeError("an error of the trainer's own")
+                batch = batch_of(step).chunk(world.size)[world.rank]
+                loss = loss_of(model, batch)
+                optimizer.zero_grad()
+                # The mean over ranks of equal parts is that of the batch.
+                (loss * world.size).backward()
+                loss = loss.detach().clone()
+                dist.all_reduce(loss)
+                world.commit(optimizer.step, scheduler.step)
+                note(event="step", step=step, loss=loss.item(), **place(world))
+    note(event="end", version=world.version)
+
+
+if __name__ == "__main__":
+    main()

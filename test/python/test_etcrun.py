@@ -1,0 +1,114 @@
+"""Jobs under etcrun: processes join, drain and die, and losses stay those of one process."""
+
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import unittest
+
+from etcrun_cluster import Cluster
+
+EXAMPLE = pathlib.Path(os.environ["ETC_SOURCE_DIR"]) / "docs/examples/torch/elastic.py"
+CONF = "last_call_timeout=30,silence=10,patience=60"
+
+
+class Jobs(unittest.TestCase):
+    def cluster(self, nodes, steps, *options, conf=CONF, limit=None):
+        cluster = Cluster(
+            nodes,
+            script=[f"--steps={steps}"],
+            options=[f"--nnodes=1:{limit or nodes}", f"--rdzv-conf={conf}", *options],
+        )
+        self.addCleanup(cluster.stop)
+        for node in range(limit or nodes):
+            cluster.start(node)
+        return cluster
+
+    def check(self, cluster, steps, **codes):
+        ended = cluster.join()
+        expected = dict.fromkeys(ended, 0)
+        expected |= {int(name[1:]): code for name, code in codes.items()}
+        self.assertEqual(ended, expected, cluster.output()[-3000:])
+        self.assertEqual(cluster.wrong_losses(steps), [])
+
+    def test_nothing_happens(self):
+        cluster = self.cluster(2, 8)
+        self.check(cluster, 8)
+        self.assertEqual(len(cluster.begun()), 4)
+
+    def test_a_worker_of_two_is_killed(self):
+        """The other one of its node, and all others, go on in the same processes."""
+        cluster = self.cluster(2, 40)
+        cluster.wait_for_steps(3)
+        workers = cluster.living()
+        victim = next(pid for pid, node in workers.items() if node == 1)
+        os.kill(victim, signal.SIGKILL)
+        cluster.wait_for_steps(4, size=2)
+        self.assertEqual(cluster.living().keys(), workers.keys() - {victim})
+        self.check(cluster, 40)
+        self.assertEqual(len(cluster.begun()), 4)
+
+    def test_a_killed_worker_is_replaced(self):
+        cluster = self.cluster(2, 40, "--max-restarts=1")
+        cluster.wait_for_steps(3)
+        workers = cluster.living()
+        os.kill(min(workers), signal.SIGKILL)
+        cluster.wait_for_steps(4, size=4)
+        self.assertEqual(len(cluster.living().keys() & workers.keys()), 3)
+        self.check(cluster, 40)
+        self.assertEqual(len(cluster.begun()), 5)
+
+    def test_the_leading_node_is_lost(self):
+        cluster = self.cluster(3, 40)
+        cluster.wait_for_steps(3)
+        cluster.kill_node(0)
+        cluster.wait_for_steps(4, size=4)
+        self.check(cluster, 40, n0=-signal.SIGKILL)
+
+    def test_a_node_drains_and_another_one_joins(self):
+        cluster = self.cluster(3, 60, limit=2)
+        cluster.wait_for_steps(3)
+        os.kill(cluster.agents[0].pid, signal.SIGTERM)
+        cluster.wait_for_steps(3, size=2)
+        cluster.agents[0].join(30)
+        cluster.start(2)
+        cluster.wait_for_steps(3, size=4)
+        self.check(cluster, 60)
+
+    def test_a_worker_is_stopped(self):
+        """Its agent gives it up, and the collectives behind it end."""
+        cluster = self.cluster(2, 30)
+        cluster.wait_for_steps(3)
+        os.kill(max(cluster.living()), signal.SIGSTOP)
+        cluster.wait_for_steps(4, size=2)
+        self.check(cluster, 30)
+
+    def test_an_error_of_its_own_ends_a_worker(self):
+        cluster = Cluster(
+            1,
+            workers=1,
+            script=["--steps=5", "--multiple=1", "--raise-at=2"],
+            options=["--nnodes=1", f"--rdzv-conf={CONF}"],
+        )
+        self.addCleanup(cluster.stop)
+        cluster.start(0)
+        self.assertEqual(cluster.join(), {0: 1})
+        self.assertIn("an error of the trainer's own", cluster.output())
+
+
+class Example(unittest.TestCase):
+    def test_prints_the_loss_through_the_change(self):
+        command = [sys.executable, "-W", "ignore", "-m", "etc.run", "--standalone"]
+        command += ["--nproc-per-node=4", "--max-restarts=1", str(EXAMPLE)]
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=600)
+        self.assertEqual(ran.returncode, 0, ran.stderr[-3000:])
+        found = re.findall(r"^step (\d+): loss ([\d.]+)", ran.stdout, re.MULTILINE)
+        self.assertEqual([int(step) for step, _ in found], list(range(len(found))))
+        self.assertIn("2 members", ran.stdout)
+        self.assertLessEqual(len(EXAMPLE.read_text().splitlines()), 80)
+
+
+if __name__ == "__main__":
+    unittest.main()
