@@ -79,7 +79,7 @@ def change_of(
 
 def run(count: int, body: Callable[..., Any], *arguments: Any) -> list:
     """body(rank, store, *arguments) in processes; raises what one of them raised."""
-    results = ranks.run(count, _traced, body, *arguments)
+    results = ranks.run(count, _traced, body, *arguments, timeout=300)
     errors = [r[1] for r in results if isinstance(r, tuple) and r[:1] == ("raised",)]
     errors += [repr(r) for r in results if isinstance(r, Exception)]
     if errors:  # those of peers that it left alone say less

@@ -3,6 +3,9 @@
 import unittest
 
 import etc
+import torch
+import torch.distributed as dist
+from etc.megatron.modules import unwrapped
 from megatron_jobs import (
     EXPERTS,
     STEPS,
@@ -249,10 +252,6 @@ class Refusals(unittest.TestCase):
             Batches(16, 2, [4, 4, 100]).check(4)
 
     def test_state_that_is_not_moved(self):
-        bias = {**EXPERTS, "moe_router_enable_expert_bias": True}
-        bias["moe_router_score_function"] = "sigmoid"
-        words = self.refused("", Settings(model=bias))
-        self.assertIn("decoder.layers.0.mlp.router.expert_bias: is a buffer", words)
         words = self.refused("freeze", prev="PP2", curr="TP2", count=2)
         self.assertIn("decoder.final_layernorm.weight: is frozen", words)
         words = self.refused("sgd")
@@ -265,15 +264,17 @@ class Refusals(unittest.TestCase):
             ("optimizer_cpu_offload", "optimizer_cpu_offload is not migrated"),
             ("use_megatron_fsdp", "ddp_config: use_megatron_fsdp is not "),
             ("partition_sizes", ".weight: contains several matrices that "),
-            ("grouped experts", "linear_fc1.weight: the expert numbers of TEG"),
             ("graphable tracker", "RNG tracker: data-parallel-rng is a dict, which "),
         ):
-            settings = Settings(model=EXPERTS) if "experts" in what else None
-            self.assertIn(words, self.refused(what, settings))
+            self.assertIn(words, self.refused(what))
+
+    def test_buffers_that_differ(self):
+        words = self.refused("buffer", prev="DP2", curr="PP2", count=2)
+        self.assertIn("norm.seen: is a buffer that differs between ranks 0 and", words)
 
     def test_a_plan_for_another_configuration(self):
         words = self.refused("plan", prev="PP2", curr="TP2", count=2)
-        self.assertEqual(words, "ValueError: plan: ends in PP2, curr has PP 1")
+        self.assertEqual(words, "ValueError: plan: ends in PP2, curr has TP 2")
 
     def test_a_scheduler_that_is_missing(self):
         words = self.refused("no scheduler")
@@ -301,11 +302,10 @@ def strange_cut(job):
     fused.partition_sizes = [8, 8]
 
 
-def strange_experts(job):
-    """As with moe_grouped_gemm, whose layers need Transformer Engine."""
-    for name, module in job.model[0].named_modules():
-        if name.endswith("mlp.experts"):
-            module.__class__ = type("TEGroupedMLP", (type(module),), {})
+def strange_buffer(job):
+    """As a module of one's own has it, which counts what its rank has seen."""
+    norm = unwrapped(job.model[0]).decoder.final_layernorm
+    norm.register_buffer("seen", torch.tensor([float(dist.get_rank())]))
 
 
 def strange_tracker(job):
@@ -321,7 +321,7 @@ STRANGE = {
     "optimizer_cpu_offload": strange_config,
     "use_megatron_fsdp": strange_buckets,
     "partition_sizes": strange_cut,
-    "grouped experts": strange_experts,
+    "buffer": strange_buffer,
     "graphable tracker": strange_tracker,
 }
 

@@ -10,7 +10,7 @@ import torch
 
 from etc.megatron.grid import read_grid
 from etc.megatron.modules import parameters_of
-from etc.megatron.states import Slot, State, bind, bind_step, own, slots_of, tensors_of
+from etc.megatron.states import State, bind, bind_step, own, slots_of, tensors_of
 from etc.roles import Role
 
 
@@ -65,8 +65,8 @@ class Shapes:
     def __init__(self, state: State) -> None:
         self.state = state
 
-    def take(self, kind: str, name: str, like: torch.Tensor) -> torch.Tensor:
-        """The migrated tensor that replaces `like`, in the shape of `like`."""
+    def find(self, kind: str, name: str, like: torch.Tensor) -> torch.Tensor:
+        """The migrated tensor for `like`. Raises ValueError if there is none."""
         tensor = self.state.get(kind, {}).get(name)
         if tensor is None or tensor.numel() != like.numel():
             got = "nothing" if tensor is None else str(list(tensor.shape))
@@ -75,7 +75,11 @@ class Shapes:
                 f"{got}; model_provider has to build what curr says, and vocab_size "
                 f"says where the padded vocabulary depends on TP"
             )
-        return own(tensor).view(like.shape)
+        return tensor
+
+    def take(self, kind: str, name: str, like: torch.Tensor) -> torch.Tensor:
+        """The migrated tensor that replaces `like`, in the shape of `like`."""
+        return own(self.find(kind, name, like)).view(like.shape)
 
 
 def build_chunks(build: Build, wrapping: Wrapping, state: State) -> list[Any]:
@@ -88,18 +92,26 @@ def build_chunks(build: Build, wrapping: Wrapping, state: State) -> list[Any]:
     shapes, seen = Shapes(state), set()
     for chunk in parameters_of(chunks, read_grid(_parallel_state())):
         for parameter in chunk:
-            data = shapes.take("param", parameter.name, parameter.tensor)
+            data = shapes.find("param", parameter.name, parameter.of(parameter.tensor))
             if data.dtype != parameter.tensor.dtype and not wrapping.float16_module:
                 raise ValueError(
                     f"{parameter.name}: model_provider builds {parameter.tensor.dtype},"
                     f" the state is {data.dtype}"
                 )
-            parameter.tensor.data = data
+            if parameter.among is None:
+                parameter.tensor.data = own(data).view(parameter.shape)
+            else:
+                parameter.of(parameter.tensor).copy_(data.view(parameter.shape))
             seen.add(parameter.name)
+    check_all_used(state, seen)
+    return [_wrap(c.to(device), k, wrapping) for k, c in enumerate(chunks)]
+
+
+def check_all_used(state: State, seen: set[str]) -> None:
+    """Raises ValueError if the plan has parameters that the new model lacks."""
     for name in state["param"]:
         if name not in seen:
             raise ValueError(f"{name}: is here by the plan, not in the new model")
-    return [_wrap(c.to(device), k, wrapping) for k, c in enumerate(chunks)]
 
 
 def build_optimizer(
@@ -115,22 +127,27 @@ def build_optimizer(
     optimizer = get_megatron_optimizer(
         wrapping.optimizer_config, chunks, **build.optimizer_options
     )
+    load_optimizer(optimizer, chunks, state, step)
+    return optimizer
+
+
+def load_optimizer(
+    optimizer: Any, chunks: list[Any], state: State, step: Optional[int]
+) -> None:
+    """Gives an optimizer that has made no step the migrated state.
+
+    Raises ValueError if it keeps other tensors than the plan's.
+    """
     slots = slots_of(optimizer)
     shapes = Shapes(state)
     for chunk in parameters_of(chunks, read_grid(_parallel_state())):
         for parameter in chunk:
             if parameter.tensor in slots:
                 slot = slots[parameter.tensor]
-                _check_state(shapes, slot, parameter.name)
-                bind(slot, parameter.name, state, step)
+                for kind in {*tensors_of(slot), *state} - {"param"}:
+                    shapes.find(kind, parameter.name, parameter.of(slot.key))
+                bind(slot, parameter, state, step)
     bind_step(optimizer, step)
-    return optimizer
-
-
-def _check_state(shapes: Shapes, slot: Slot, name: str) -> None:
-    wanted = {*tensors_of(slot), *shapes.state} - {"param"}
-    for kind in wanted:
-        shapes.take(kind, name, slot.key)
 
 
 def _parallel_state() -> Any:

@@ -99,7 +99,10 @@ def read_tensors(
             if parameter.tensor in slots:
                 found.update(tensors_of(slots[parameter.tensor]))
             for kind, tensor in found.items():
-                tensors.setdefault(kind, {})[parameter.name] = tensor
+                part = parameter.of(tensor)
+                if parameter.among is not None:
+                    part = part.view(-1)  # a plan has three axes as two
+                tensors.setdefault(kind, {})[parameter.name] = part
     return {kind: tensors[kind] for kind in TYPES if kind in tensors}
 
 
@@ -111,9 +114,26 @@ def _try_reading(
         if optimizer is not None:
             check_optimizer(optimizer, getattr(chunks[0], "ddp_config", None))
         parameters = parameters_of(chunks, grid)
+        _check_ranges(parameters, getattr(chunks[0], "ddp_config", None))
         return parameters, read_tensors(parameters, optimizer), None
     except ValueError as error:
         return [], {}, str(error)
+
+
+def _check_ranges(
+    parameters: Sequence[Sequence[Parameter]], ddp_config: Any
+) -> None:
+    """The distributed optimizer cuts a GroupedMLP's weights across their experts."""
+    if not getattr(ddp_config, "use_distributed_optimizer", False):
+        return
+    for chunk in parameters:
+        for parameter in chunk:
+            if parameter.among is not None:
+                raise ValueError(
+                    f"{parameter.local_name}: a GroupedMLP with the distributed "
+                    f"optimizer is not migrated; train without "
+                    f"moe_use_legacy_grouped_gemm"
+                )
 
 
 def _gather(mine: dict[str, Any]) -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 from dataclasses import dataclass
-from typing import Any, Optional, Sequence
+from typing import Any, Mapping, Optional, Sequence
 
 import torch
 
@@ -25,6 +25,10 @@ class Handover:
     scaler: Any
     """The state of the loss scaler, or None."""
     wrapping: Wrapping
+    buffers: Mapping[str, torch.Tensor]
+    """State of the model that is no parameter, under global names."""
+    progress: Mapping[str, Any]
+    """What else the training loop counts."""
 
     def to_bytes(self) -> bytes:
         return pickle.dumps(self)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any, Optional
 
 import torch.distributed as dist
@@ -42,15 +43,29 @@ class Meeting:
         return meeting
 
     @classmethod
-    def invited(cls, store: Any, timeout: float, device: int) -> tuple[Meeting, bytes]:
-        """Called by a process that does not train: (meeting, what was published)."""
+    def invited(cls, store: Any, timeout: float, device: int) -> Meeting:
+        """Called by a process that does not train. Raises PeerError if no change
+        needs it in time."""
+        meeting = cls.awaited(store, device, timeout, timeout, "")
+        if meeting is None:
+            raise PeerError(f"device {device}: no change needed it within {timeout} s")
+        return meeting
+
+    @classmethod
+    def awaited(
+        cls, store: Any, device: int, timeout: float, wait: float, over: str
+    ) -> Optional[Meeting]:
+        """The next change that needs a process that does not train; None if there is
+        none within `wait` seconds, or `end` is called with `over`."""
         count = store.add(f"{NAME}/joined/{device}", 1)
         key = f"{NAME}/invitation/{device}/{count}"
-        number = StoreAdapter(store).get(key, timeout)
-        if number is None:
-            raise PeerError(f"device {device}: no change needed it within {timeout} s")
-        meeting = cls(store, timeout, int(number))
-        return meeting, meeting.get("agreement")
+        limit = time.monotonic() + wait
+        while not store.check([key]):
+            if time.monotonic() > limit or store.check([f"{NAME}/over/{over}"]):
+                store.add(f"{NAME}/joined/{device}", -1)
+                return None
+            time.sleep(0.05)
+        return cls(store, timeout, int(store.get(key)))
 
     def publish(self, agreement: bytes) -> None:
         """Publishes a value for the invited processes; called by the first rank."""
@@ -64,10 +79,13 @@ class Meeting:
     def set(self, key: str, value: bytes) -> None:
         self.store("values").set(key, value)
 
+    def find(self, key: str, timeout: float) -> Optional[bytes]:
+        """None if no process sets the key within `timeout` seconds."""
+        return StoreAdapter(self.store("values")).get(key, timeout)
+
     def get(self, key: str) -> bytes:
         """Raises PeerError if no process sets the key in time."""
-        value: Optional[bytes]
-        value = StoreAdapter(self.store("values")).get(key, self.timeout)
+        value = self.find(key, self.timeout)
         if value is None:
             raise PeerError(f"no {key} from the other processes in {self.timeout} s")
         return value
@@ -78,3 +96,8 @@ class Meeting:
             self.set("all there", b"1")
         if leaves:
             self.get("all there")
+
+
+def end(store: Any, over: str) -> None:
+    """No more change is coming, for all that wait for one."""
+    store.set(f"{NAME}/over/{over}", b"1")

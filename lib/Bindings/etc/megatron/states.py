@@ -11,6 +11,8 @@ from typing import Any, Iterator, Mapping, Optional
 
 import torch
 
+from etc.megatron.modules import Parameter
+
 MOMENTS = ("exp_avg", "exp_avg_sq")
 KNOWN = ("FP32Optimizer", "Float16OptimizerWithFloat16Params", "DistributedOptimizer")
 State = Mapping[str, Mapping[str, torch.Tensor]]
@@ -114,17 +116,40 @@ def step_of(optimizer: Any) -> Optional[int]:
     return None
 
 
-def bind(slot: Slot, name: str, state: State, step: Optional[int]) -> None:
+def bind(
+    slot: Slot, parameter: Parameter, state: State, step: Optional[int]
+) -> None:
     """Writes the state of a parameter to a new optimizer."""
+    moments = [kind for kind in MOMENTS if kind in state]
+    if parameter.among is None:
+        _replace(slot, parameter.name, state, moments)
+    else:
+        _copy(slot, parameter, state, moments)
+    if moments and isinstance(slot.inner, (torch.optim.Adam, torch.optim.AdamW)):
+        slot.inner.state[slot.key]["step"] = torch.tensor(float(step or 0))
+
+
+def _replace(slot: Slot, name: str, state: State, moments: list[str]) -> None:
+    shape = slot.key.shape
     if slot.is_master:
-        slot.key.data = own(state["master"][name]).view(slot.key.shape)
-    moments = {kind: own(state[kind][name]) for kind in MOMENTS if kind in state}
-    if not moments:
-        return
-    kept: dict[str, Any] = {k: t.view(slot.key.shape) for k, t in moments.items()}
-    if isinstance(slot.inner, (torch.optim.Adam, torch.optim.AdamW)):
-        kept["step"] = torch.tensor(float(step or 0))
-    slot.inner.state[slot.key] = kept
+        slot.key.data = own(state["master"][name]).view(shape)
+    for kind in moments:
+        slot.inner.state[slot.key][kind] = own(state[kind][name]).view(shape)
+
+
+def _copy(
+    slot: Slot, parameter: Parameter, state: State, moments: list[str]
+) -> None:
+    """One of the experts that a tensor has."""
+    whole = slot.inner.state[slot.key]
+    for kind in moments:
+        if kind not in whole:
+            whole[kind] = torch.empty_like(slot.key)
+    parts = {kind: whole[kind] for kind in moments}
+    parts.update({"master": slot.key} if slot.is_master else {})
+    for kind, tensor in parts.items():
+        part = parameter.of(tensor)
+        part.copy_(state[kind][parameter.name].view(part.shape))
 
 
 def bind_step(optimizer: Any, step: Optional[int]) -> None:

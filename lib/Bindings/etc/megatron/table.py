@@ -8,6 +8,8 @@ from etc.megatron.modules import Parameter
 
 WORDS = "embedding.word_embeddings.weight"
 HEAD = "output_layer.weight"
+PREDICTING = f"mtp.{WORDS}"
+"""The copy that the stage of multi-token prediction has."""
 
 
 def summary_of(parameter: Parameter, grid: Mapping[str, int]) -> dict[str, Any]:
@@ -45,7 +47,7 @@ def table_of(
                 layers.setdefault(each["template"], set()).add(each["layer"])
     _say_layers(rows, layers)
     _say_vocabulary(rows, tied, vocab)
-    blocks = ["embed", "layer", "final", "head"]
+    blocks = ["embed", "layer", "final", "mtp", "head"]
     return sorted(rows, key=lambda row: blocks.index(row["block"]))
 
 
@@ -115,9 +117,14 @@ def _say_vocabulary(rows: list[dict[str, Any]], tied: bool, vocab: int | None) -
         rows.append(named[HEAD])
     if tied and HEAD in named:
         named[HEAD]["tied_to"] = WORDS
+    if any(row["block"] == "mtp" for row in rows) and WORDS in named:
+        if PREDICTING not in named:
+            named[PREDICTING] = {**named[WORDS], "name": PREDICTING, "block": "mtp"}
+            rows.append(named[PREDICTING])
+        named[PREDICTING]["tied_to"] = WORDS
     if vocab is None:
         return
-    for name in (WORDS, HEAD):
+    for name in (WORDS, HEAD, PREDICTING):
         if name in named:
             named[name].update(
                 shape=[vocab, *named[name]["shape"][1:]], vocab_rows=True

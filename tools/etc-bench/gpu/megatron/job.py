@@ -15,7 +15,10 @@ from megatron.core.distributed import (
     finalize_model_grads,
 )
 from megatron.core.models.gpt import GPTModel
-from megatron.core.models.gpt.gpt_layer_specs import get_gpt_decoder_block_spec
+from megatron.core.models.gpt.gpt_layer_specs import (
+    get_gpt_decoder_block_spec,
+    get_gpt_mtp_block_spec,
+)
 from megatron.core.optimizer import OptimizerConfig, get_megatron_optimizer
 from megatron.core.optimizer_param_scheduler import OptimizerParamScheduler
 from megatron.core.pipeline_parallel import get_forward_backward_func
@@ -132,11 +135,14 @@ class Job:
     ) -> GPTModel:
         """Megatron's model_provider."""
         settings, config = self.settings, self.config()
+        options = {"use_transformer_engine": False, "vp_stage": vp_stage}
+        spec = get_gpt_decoder_block_spec(config, **options)
+        predicting = None
+        if config.mtp_num_layers:
+            predicting = get_gpt_mtp_block_spec(config, spec, **options)
         model = GPTModel(
             config,
-            get_gpt_decoder_block_spec(
-                config, use_transformer_engine=False, vp_stage=vp_stage
-            ),
+            spec,
             vocab_size=self.padded_vocab(),
             max_sequence_length=settings.length,
             pre_process=pre_process,
@@ -144,6 +150,7 @@ class Job:
             share_embeddings_and_output_weights=settings.tied,
             position_embedding_type=settings.positions,
             vp_stage=vp_stage,
+            mtp_block_spec=predicting,
         )
         if torch.cuda.is_available():
             model.cuda()
@@ -228,10 +235,14 @@ class Job:
             forward_only=False,
         )
         self.optimizer.step()
-        self.scheduler.step(self.settings.global_batch)
+        self.scheduler.step(self.increment())
         self.iteration += 1
         self.consumed += self.settings.global_batch
         self.losses.append(self.mean_loss(results))
+
+    def increment(self) -> int:
+        """By how many samples the schedule of the learning rate goes on."""
+        return self.settings.global_batch
 
     def batches(self, count: int) -> Iterator[torch.Tensor]:
         """This replica's micro batches of the samples that come next."""
@@ -247,10 +258,10 @@ class Job:
 
     def forward(self, data: Iterator[torch.Tensor], model: Any) -> tuple[Any, Any]:
         samples = next(data)
-        length = self.settings.length
-        place = torch.arange(length, device=samples.device).expand(len(samples), -1)
-        mask = torch.ones(1, 1, length, length, device=samples.device).triu(1).bool()
-        output = model(samples[:, :-1], place, mask, labels=samples[:, 1:].contiguous())
+        place = self.places().to(samples.device)
+        mask = place[None] > place[:, None]
+        words, labels = samples[:, place], samples[:, place + 1]
+        output = model(words, place.expand_as(words), mask[None, None], labels=labels)
 
         def loss(losses: torch.Tensor) -> tuple[torch.Tensor, dict[str, Any]]:
             mean = losses.float().mean()
@@ -258,9 +269,17 @@ class Job:
 
         return output, loss
 
+    def places(self) -> torch.Tensor:
+        """The positions of this rank's tokens: with context parallelism, a chunk of the
+        front and one of the back."""
+        ranks = parallel_state.get_context_parallel_world_size()
+        rank = parallel_state.get_context_parallel_rank()
+        chunks = torch.arange(self.settings.length).chunk(2 * ranks)
+        return torch.cat([chunks[rank], chunks[2 * ranks - 1 - rank]])
+
     def mean_loss(self, results: list[dict[str, torch.Tensor]]) -> float:
         """The loss of the global batch, on every rank."""
-        ranks = parallel_state.get_data_parallel_world_size()
+        ranks = parallel_state.get_data_parallel_world_size(with_context_parallel=True)
         memory = "cuda" if torch.cuda.is_available() else "cpu"
         total = torch.zeros(1, device=memory)
         if parallel_state.is_pipeline_last_stage():

@@ -25,6 +25,8 @@ class OnHost(TorchFunctionMode):
             return args[0]
         if "cuda" in str(kwargs.get("device")):
             kwargs = {**kwargs, "device": "cpu"}
+        if kwargs.get("pin_memory"):
+            kwargs = {**kwargs, "pin_memory": False}
         result = function(*args, **kwargs)
         if function is torch.Tensor.type and isinstance(result, str):
             # Its optimizer sorts parameters by the names of CUDA's tensor types.

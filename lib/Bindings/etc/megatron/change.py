@@ -1,0 +1,316 @@
+"""One process's part of a change of configuration."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, Mapping, Optional
+
+import torch
+import torch.distributed as dist
+
+from etc.errors import PeerError
+from etc.megatron import buffers, rng
+from etc.megatron.batch import Batches
+from etc.megatron.build import Build, Wrapping, build_chunks, build_optimizer
+from etc.megatron.describe import read_tensors
+from etc.megatron.grid import read_grid
+from etc.megatron.groups import enter_groups, leave_groups
+from etc.megatron.handover import (
+    Handover,
+    attach,
+    common_step,
+    load_scaler,
+    scaler_state,
+    without_optimizer,
+)
+from etc.megatron.meeting import Meeting
+from etc.megatron.modules import parameters_of
+from etc.megatron.states import State, step_of
+from etc.plans import Plan
+from etc.prepare import prepare as prepare_migration
+from etc.report import Report
+from etc.roles import Role
+from etc.tensors import free_storage
+
+
+@dataclass
+class Trainer:
+    """The objects that a process trains with from now on; None without a role."""
+
+    role: Optional[Role]
+    """{"tp": 0, "cp": 0, "dp": 1, "pp": 0, "ep": 0}, or None: this process is free."""
+    rank: Optional[int]
+    """In the new default group."""
+    model: list[Any]
+    """Chunks, wrapped in DistributedDataParallel."""
+    optimizer: Any
+    opt_param_scheduler: Any
+    iteration: int
+    consumed_samples: int
+    plan: Plan
+    report: Report
+    unseeded: list[str]
+    """The roles of all processes whose generators the trainer has to seed: "P0T1"."""
+    must_seed: bool
+    """Whether this process's is one of them, and nobody seeded it yet."""
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """The data that all processes share before anything moves."""
+
+    plan: bytes
+    prev: Mapping[str, Any]
+    curr: Mapping[str, Any]
+    batches: Batches
+    backend: str
+    mode: str
+    arguments: tuple[str, ...]
+    """Of the command line, where there is one."""
+    memory: str
+    """"cpu" or "cuda": where the trainers' tensors are."""
+
+
+class Change:
+    """Moves one process's state to the new configuration."""
+
+    def __init__(
+        self,
+        agreement: Agreement,
+        meeting: Meeting,
+        device: int,
+        memory: torch.device,
+        build: Build,
+        state: dict[str, dict[str, torch.Tensor]],
+        host: Optional[str],
+    ) -> None:
+        self.plan = Plan.from_bytes(agreement.plan)
+        self.device = device
+        self.intact: Optional[bool] = None
+        """After an error of `run`, with mode="safe": whether all processes that train
+        still have the whole state of before, and can go on as before."""
+        self._agreement, self._meeting, self._build = agreement, meeting, build
+        self._state = state
+        self._model: list[Any] = []
+        self._optimizer: Any = None
+        self._scheduler: Any = None
+        placement = self.plan.placement
+        self._prev = rng.roles_of(placement["prev"], agreement.prev)
+        self._curr = rng.roles_of(placement["curr"], agreement.curr)
+        self._migration = prepare_migration(
+            self.plan,
+            state,
+            store=meeting.store("move"),
+            rank=self.plan.rank_of(device),
+            world_size=len(self.plan.participants),
+            host=host,
+            timeout=meeting.timeout,
+            device=memory,
+            mode=agreement.mode,
+        )
+
+    def _trains(self, model: list[Any], optimizer: Any, scheduler: Any) -> None:
+        self._model, self._optimizer, self._scheduler = model, optimizer, scheduler
+
+    def _move(
+        self, iteration: int, consumed_samples: int, progress: Mapping[str, Any]
+    ) -> tuple[Handover, State]:
+        """Moves the state and leaves the old groups. Collective."""
+        rank = self._rank("prev")
+        if rank is not None:
+            self._hand_over(rank, iteration, consumed_samples, progress)
+        state: State
+        if self._agreement.mode == "eager":
+            self._let_go()
+            state = self._migration.run()
+        else:
+            state = self._run_safely(rank)
+            self._let_go()
+        self._state = {}
+        leave_groups()
+        return Handover.from_bytes(self._meeting.get("handover")), state
+
+    def _run_safely(self, rank: Optional[int]) -> State:
+        """Either all processes that train have the new state, or it raises."""
+        error: Optional[BaseException] = None
+        state: State = {}
+        try:
+            state = self._migration.run()
+        except Exception as raised:
+            error = raised
+        outcomes = self._outcomes(rank)
+        if error is not None:
+            self.intact = all(o in ("not begun", "old") for o in outcomes)
+            raise error
+        lost = [r for r, outcome in enumerate(outcomes) if outcome != "new"]
+        if lost:
+            raise PeerError(
+                f"the process of rank {lost[0]} does not have the new state; the "
+                f"others do, so go back to a checkpoint"
+            )
+        return state
+
+    def _outcomes(self, rank: Optional[int]) -> list[str]:
+        """Of all processes that train; "lost" where one doesn't say."""
+        if rank is None:
+            return []
+        self._meeting.set(f"outcome/{rank}", self._migration.outcome.encode())
+        return [
+            (self._meeting.find(f"outcome/{other}", 30.0) or b"lost").decode()
+            for other in self._prev
+        ]
+
+    def _rank(self, side: str) -> Optional[int]:
+        placement = self.plan.placement[side]
+        return placement.index(self.device) if self.device in placement else None
+
+    def _hand_over(
+        self,
+        rank: int,
+        iteration: int,
+        consumed_samples: int,
+        progress: Mapping[str, Any],
+    ) -> None:
+        for chunk in self._model:
+            if chunk.ddp_config.overlap_param_gather:
+                chunk.start_param_sync(force_sync=True)  # the last step's results
+        self._check_state()
+        steps: list[Any] = [None] * len(self._prev)
+        dist.all_gather_object(steps, step_of(self._optimizer))
+        carried = buffers.gather(self._model)
+        if rank == 0:
+            handover = Handover(
+                iteration,
+                consumed_samples,
+                common_step(steps),
+                without_optimizer(self._scheduler, self._optimizer),
+                scaler_state(self._optimizer),
+                Wrapping.of(self._model[0], self._optimizer),
+                carried,
+                dict(progress),
+            )
+            self._meeting.set("handover", handover.to_bytes())
+        self._meeting.set(f"rng/{rank}", rng.capture())
+
+    def _let_go(self) -> None:
+        """The old model is not trained any more."""
+        for chunk in self._model:
+            _drop_gradients(chunk)
+        self._trains([], None, None)
+
+    def _check_state(self) -> None:
+        from megatron.core import parallel_state
+
+        parameters = parameters_of(self._model, read_grid(parallel_state))
+        now = read_tensors(parameters, self._optimizer)
+        for kind in now:
+            if kind not in self._state:
+                raise ValueError(
+                    f"optimizer: {kind} came after prepare(); prepare once the "
+                    f"optimizer has made a step"
+                )
+
+    def _restore_generators(self, rank: int) -> bool:
+        """Whether the new rank's role existed before; it has its generators then."""
+        by_replica = self._build.data_parallel_random_init
+        source = rng.source_of(self._curr[rank], self._prev, by_replica)
+        if source is not None:
+            rng.restore(self._meeting.get(f"rng/{source}"))
+        return source is not None
+
+
+class Reconfiguration(Change):
+    """A change that builds the new objects itself; from `prepare` or `join`."""
+
+    def run(self, iteration: int = 0, consumed_samples: int = 0) -> Trainer:
+        """Changes the configuration, between two steps. Collective.
+
+        The old model and optimizer must not be used again; drop them. After an error
+        they can be used if `intact` is true, with mode="safe". Processes that join get
+        both numbers from the others.
+
+        Raises ValueError if the new model differs from the plan, and the exceptions
+        of `etc.Migration.run`.
+        """
+        handover, state = self._move(iteration, consumed_samples, {})
+        trainer = self._trainer(handover, state)
+        self._meeting.arrive(trainer.role is None, len(self._curr))
+        return trainer
+
+    def _trainer(self, handover: Handover, state: Any) -> Trainer:
+        trainer = Trainer(
+            role=None,
+            rank=None,
+            model=[],
+            optimizer=None,
+            opt_param_scheduler=None,
+            iteration=handover.iteration,
+            consumed_samples=handover.consumed_samples,
+            plan=self.plan,
+            report=self._migration.report,
+            unseeded=self._unseeded(),
+            must_seed=False,
+        )
+        rank = self._rank("curr")
+        if rank is not None:
+            self._take_role(trainer, rank, handover, state)
+        return trainer
+
+    def _take_role(
+        self, trainer: Trainer, rank: int, handover: Handover, state: Any
+    ) -> None:
+        agreement, build = self._agreement, self._build
+        trainer.rank, trainer.role = rank, self._curr[rank]
+        enter_groups(
+            self._meeting.store("world"),
+            rank,
+            len(self._curr),
+            agreement.curr,
+            agreement.backend,
+            build.process_group_options,
+            build.parallel_state_options,
+        )
+        rng.scratch()
+        wrapping = dataclasses.replace(
+            handover.wrapping,
+            ddp_config=build.ddp_config or handover.wrapping.ddp_config,
+            optimizer_config=build.optimizer_config
+            or handover.wrapping.optimizer_config,
+        )
+        trainer.model = build_chunks(build, wrapping, state)
+        state.pop("param")
+        buffers.write(trainer.model, handover.buffers)
+        trainer.optimizer = build_optimizer(
+            build, wrapping, trainer.model, state, handover.optimizer_step
+        )
+        load_scaler(trainer.optimizer, handover.scaler)
+        trainer.opt_param_scheduler = attach(handover.scheduler, trainer.optimizer)
+        agreement.batches.configure(
+            rank, agreement.curr["dp"], handover.consumed_samples
+        )
+        trainer.must_seed = not self._take_generators(rank)
+
+    def _take_generators(self, rank: int) -> bool:
+        """Whether the role's generators were restored or seeded."""
+        if self._restore_generators(rank):
+            return True
+        rng.forget()
+        if self._build.seed_rng is None:
+            return False
+        self._build.seed_rng(self._curr[rank])
+        return True
+
+    def _unseeded(self) -> list[str]:
+        by_replica = self._build.data_parallel_random_init
+        ranks = rng.unseeded_roles(self._prev, self._curr, by_replica)
+        curr = self._agreement.curr
+        return sorted({rng.label(self._curr[rank], curr) for rank in ranks})
+
+
+def _drop_gradients(chunk: Any) -> None:
+    """Frees the buffers in which the old configuration accumulated."""
+    for name in ("buffers", "expert_parallel_buffers"):
+        held = getattr(chunk, name, [])
+        for buffer in held if isinstance(held, list) else []:
+            free_storage(buffer.grad_data)
