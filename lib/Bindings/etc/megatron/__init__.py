@@ -5,26 +5,24 @@
     trainer = change.run(iteration, consumed_samples)   # between two steps
     model, optimizer = trainer.model, trainer.optimizer
 
-Needs megatron-core. See docs/megatron.md.
+`elastic` does so for Megatron's own training loop. Needs megatron-core. See docs/megatron.md.
 """
 
 from etc.megatron.batch import check_batch
 from etc.megatron.build import Build
+from etc.megatron.change import Reconfiguration, Trainer
 from etc.megatron.describe import describe_live
-from etc.megatron.reconfigure import (
-    Reconfiguration,
-    Trainer,
-    join,
-    prepare,
-    reconfigure,
-)
+from etc.megatron.elastic import Wanted, elastic
+from etc.megatron.reconfigure import join, prepare, reconfigure
 
 __all__ = [
     "Build",
     "Reconfiguration",
     "Trainer",
+    "Wanted",
     "check_batch",
     "describe_live",
+    "elastic",
     "join",
     "prepare",
     "reconfigure",

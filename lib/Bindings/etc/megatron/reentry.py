@@ -1,0 +1,148 @@
+"""A change after which Megatron's own `pretrain` builds the new objects."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Optional
+
+import torch
+
+from etc.megatron import buffers
+from etc.megatron.arguments import rewritten, set_rank
+from etc.megatron.build import Shapes, check_all_used, load_optimizer
+from etc.megatron.change import Change
+from etc.megatron.grid import read_grid
+from etc.megatron.handover import Handover, load_scaler
+from etc.megatron.modules import parameters_of
+from etc.megatron.states import State
+
+# What the training loop counts in its arguments.
+COUNTED = (
+    "consumed_train_samples",
+    "skipped_train_samples",
+    "consumed_valid_samples",
+    "padded_vocab_size",
+)
+# What setup_model_and_optimizer would take a state from.
+SOURCES = {"load": None, "pretrained_checkpoint": None, "moe_use_upcycling": False}
+
+
+class Reentry(Change):
+    """One process's part of such a change."""
+
+    _handover: Optional[Handover] = None
+    _new: State = {}
+
+    @property
+    def rank(self) -> Optional[int]:
+        """In the new configuration; None where this process has no role."""
+        return self._rank("curr")
+
+    def store(self) -> Any:
+        """For the new default group."""
+        return self._meeting.store("world")
+
+    def abandon(self) -> None:
+        """The change is not to be."""
+        self._migration.abort()
+
+    def leave(
+        self, module: Any, args: Any, iteration: int, progress: Mapping[str, Any]
+    ) -> None:
+        """Moves the state, and leaves all that the old configuration has in this
+        process. `args` are the training loop's; None in a process that joins."""
+        counted = {n: getattr(args, n) for n in COUNTED if hasattr(args, n)}
+        samples = counted.get("consumed_train_samples", 0)
+        self._handover, self._new = self._move(
+            iteration, samples, {**progress, **counted}
+        )
+        if args is not None:
+            _close_writers(module)
+            module.destroy_global_state()
+        _forget_start(module)
+        rank, agreement = self.rank, self._agreement
+        if rank is None:
+            self._meeting.arrive(True, len(self._curr))
+            return
+        set_rank(rank, len(self._curr))
+        vocabulary = self._handover.progress.get("padded_vocab_size")
+        sys.argv[1:] = rewritten(
+            sys.argv[1:], agreement.curr, vocabulary, agreement.arguments
+        )
+
+    def set_up(self, module: Any, build: Callable[[], Any]) -> Any:
+        """build() by Megatron, with the state that was moved."""
+        assert self._handover is not None
+        args, handover = module.get_args(), self._handover
+        with _without_checkpoint(args):
+            model, optimizer, scheduler = build()
+        self._load(model, optimizer, handover)
+        if handover.scheduler is not None:
+            scheduler.load_state_dict(handover.scheduler.state_dict())
+        args.iteration = handover.iteration
+        for name, value in handover.progress.items():
+            setattr(args, name, value)
+        _update_microbatches(handover.consumed_samples)
+        assert self.rank is not None
+        self._restore_generators(self.rank)
+        self._handover, self._new = None, {}
+        self._meeting.arrive(False, len(self._curr))
+        return model, optimizer, scheduler
+
+    @torch.no_grad()
+    def _load(self, model: Any, optimizer: Any, handover: Handover) -> None:
+        from megatron.core import parallel_state
+
+        state = {kind: dict(tensors) for kind, tensors in self._new.items()}
+        self._new = {}
+        shapes, seen = Shapes(state), set()
+        for chunk in parameters_of(model, read_grid(parallel_state)):
+            for parameter in chunk:
+                part = parameter.of(parameter.tensor.data)
+                data = shapes.find("param", parameter.name, part)
+                part.copy_(data.view(part.shape))
+                seen.add(parameter.name)
+        check_all_used(state, seen)
+        state.pop("param")
+        buffers.write(model, handover.buffers)
+        load_optimizer(optimizer, model, state, handover.optimizer_step)
+        load_scaler(optimizer, handover.scaler)
+
+
+@contextmanager
+def _without_checkpoint(args: Any) -> Iterator[None]:
+    old = {name: getattr(args, name) for name in SOURCES if hasattr(args, name)}
+    for name in old:
+        setattr(args, name, SOURCES[name])
+    try:
+        yield
+    finally:
+        for name, value in old.items():
+            setattr(args, name, value)
+
+
+def _update_microbatches(consumed_samples: int) -> None:
+    from megatron.core import num_microbatches_calculator as calculator
+
+    calculator.update_num_microbatches(consumed_samples, consistency_check=False)
+
+
+def _forget_start(module: Any) -> None:
+    """Megatron compares the times at which processes began, where it knows one of this
+    process: all of the new configuration's or none have to know it."""
+    times = getattr(module, "_STARTUP_TIMESTAMPS", {})
+    for name in times:
+        times[name] = None
+
+
+def _close_writers(module: Any) -> None:
+    """TensorBoard's and Weights & Biases': the new last rank opens its own."""
+    for getter, close in (
+        ("get_tensorboard_writer", "close"),
+        ("get_wandb_writer", "finish"),
+    ):
+        writer = getattr(module, getter, lambda: None)()
+        if writer is not None:
+            getattr(writer, close)()

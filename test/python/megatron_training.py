@@ -1,0 +1,154 @@
+"""A training loop in the form of megatron.training's, which is in no package: the names and the order of its calls are
+those of Megatron-LM's core_v0.16.0, its work is done by Megatron-Core.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import Any
+
+import torch.distributed as dist
+from megatron_jobs import Job, Settings
+from megatron.core import num_microbatches_calculator as microbatches
+from megatron.core import parallel_state
+
+_ARGS: Any = None
+WRITERS: list[Any] = []
+
+
+class Writer:
+    """As TensorBoard's: the last rank has one."""
+
+    def __init__(self, rank: int) -> None:
+        self.rank, self.rates, self.is_closed = rank, [], False
+        WRITERS.append(self)
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+def get_args() -> Any:
+    assert _ARGS is not None, "args is not initialized."
+    return _ARGS
+
+
+def get_tensorboard_writer() -> Any:
+    return get_args().writer
+
+
+def parse_args() -> Any:
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    for name in (
+        "tensor-model-parallel-size",
+        "pipeline-model-parallel-size",
+        "context-parallel-size",
+        "expert-model-parallel-size",
+        "expert-tensor-parallel-size",
+        "num-virtual-stages-per-pipeline-rank",
+        "padded-vocab-size",
+        "micro-batch-size",
+        "train-iters",
+    ):
+        parser.add_argument(f"--{name}", type=int)
+    parser.add_argument("--load")
+    parser.add_argument("--sequence-parallel", action="store_true")
+    args = parser.parse_args()
+    args.rank, args.world_size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    for name in ("tensor", "pipeline"):
+        name += "_model_parallel_size"
+        setattr(args, name, getattr(args, name) or 1)
+    args.context_parallel_size = args.context_parallel_size or 1
+    model = args.tensor_model_parallel_size * args.pipeline_model_parallel_size
+    args.data_parallel_size = args.world_size // (model * args.context_parallel_size)
+    args.consumed_train_samples = args.skipped_train_samples = 0
+    args.writer = Writer(args.rank) if args.rank == args.world_size - 1 else None
+    return args
+
+
+class Trained(Job):
+    """Counts samples as the arguments do."""
+
+    def increment(self) -> int:
+        args = get_args()
+        count = microbatches.get_num_microbatches()
+        return count * self.settings.micro_batch * args.data_parallel_size
+
+
+def initialize_megatron(settings: Settings, store: Any) -> None:
+    global _ARGS
+    assert _ARGS is None, "args is already initialized."
+    _ARGS = args = parse_args()
+    settings.micro_batch = args.micro_batch_size or settings.micro_batch
+    if args.sequence_parallel:
+        settings.model = {**settings.model, "sequence_parallel": True}
+    dist.init_process_group(
+        "gloo", store=store, rank=args.rank, world_size=args.world_size
+    )
+
+
+def destroy_global_state() -> None:
+    global _ARGS
+    _ARGS = None
+    microbatches.destroy_num_microbatches_calculator()
+    parallel_state.destroy_model_parallel()
+
+
+def setup_model_and_optimizer(job: Job) -> tuple[Any, Any, Any]:
+    args = get_args()
+    job.start(
+        {
+            "tp": args.tensor_model_parallel_size,
+            "pp": args.pipeline_model_parallel_size,
+            "cp": args.context_parallel_size,
+            "ep": args.expert_model_parallel_size or 1,
+            "etp": args.expert_tensor_parallel_size,
+            "vpp": args.num_virtual_stages_per_pipeline_rank or 1,
+        }
+    )
+    assert args.load is None or not args.load, "there is no checkpoint to be loaded"
+    args.iteration = args.num_floating_point_operations_so_far = 0
+    return job.model, job.optimizer, job.scheduler
+
+
+def train(job: Job, objects: tuple[Any, Any, Any], log: dict[int, Any]) -> int:
+    args = get_args()
+    job.model, job.optimizer, job.scheduler = objects
+    iteration = args.iteration
+    operations = args.num_floating_point_operations_so_far
+    job.consumed = args.consumed_train_samples
+    while iteration < args.train_iters:
+        microbatches.update_num_microbatches(args.consumed_train_samples)
+        rate = job.optimizer.param_groups[0]["lr"]
+        job.step()
+        iteration += 1
+        operations += 1
+        args.consumed_train_samples += job.increment()
+        log[iteration] = (job.losses[-1], rate)
+        if args.writer is not None:
+            args.writer.rates.append(rate)
+        if checkpoint_and_decide_exit(*objects, iteration, operations, {}, None):
+            sys.exit()
+    assert operations == iteration
+    return iteration
+
+
+def checkpoint_and_decide_exit(
+    model: Any,
+    optimizer: Any,
+    opt_param_scheduler: Any,
+    iteration: int,
+    num_floating_point_operations_so_far: float,
+    checkpointing_context: Any,
+    train_data_iterator: Any,
+) -> bool:
+    return False
+
+
+def pretrain(settings: Settings, log: dict[int, Any], store: Any = None) -> int:
+    """`log` gets the loss and the learning rate of every step of this process."""
+    initialize_megatron(settings, store)
+    job = Trained(settings)
+    objects = setup_model_and_optimizer(job)
+    return train(job, objects, log)

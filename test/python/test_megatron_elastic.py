@@ -1,0 +1,147 @@
+"""Megatron's training loop goes through changes of its configuration: losses and learning rates are those of a job that
+nothing interrupts.
+"""
+
+import os
+import sys
+import unittest
+import warnings
+
+import etc.megatron
+import megatron_training
+import torch.distributed as dist
+from megatron_jobs import EXPERTS, Settings, run
+from megatron_training import WRITERS
+
+STEPS = 8
+
+
+def arguments(sizes):
+    options = {"tp": "tensor-model", "pp": "pipeline-model", "ep": "expert-model"}
+    options["cp"] = "context"
+    made = ["pretrain", f"--train-iters={STEPS}"]
+    for name, size in sizes.items():
+        made += [f"--{options[name]}-parallel-size", str(size)]
+    return made
+
+
+def trained(rank, store, count, active, sizes, changes, settings, options=None):
+    """{step: (loss, learning rate)} of this process, its place at the end, and what it
+    was warned of."""
+    os.environ.update(RANK=str(rank), WORLD_SIZE=str(count), ETC_HOST="127.0.0.1")
+    sys.argv[:] = arguments(sizes)
+    log = {}
+    pretrain = etc.megatron.elastic(
+        megatron_training.pretrain,
+        changes.get,
+        store=store,
+        cluster=f"1x{count}",
+        active=active,
+        timeout=60,
+        **(options or {}),
+    )
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        made = pretrain(settings, log)
+    assert made in (None, STEPS), made
+    assert sys.argv == arguments(sizes) and os.environ["RANK"] == str(rank)
+    place = None
+    if made is not None:
+        place = dist.get_rank(), megatron_training.get_args().data_parallel_size
+    said = [str(w.message) for w in caught if "did not change" in str(w.message)]
+    writers = [(writer.rank, writer.is_closed) for writer in WRITERS]
+    return log, place, writers, said
+
+
+class Unanswering:
+    def get(self, step):
+        raise TypeError(f"no answer for {step}")
+
+
+class Elastic(unittest.TestCase):
+    def check(self, count, active, sizes, changes, tolerance, settings=None, **others):
+        settings = Settings(**(settings or {}))
+        found = run(count, trained, count, active, sizes, changes, settings, others)
+        expected = run(active, trained, active, active, sizes, {}, settings)[0][0]
+        self.assertEqual(sorted(expected), list(range(1, STEPS + 1)))
+        self.assertLess(expected[STEPS][0], expected[1][0])
+        steps = set()
+        for log, *_ in found:
+            steps |= log.keys()
+            for step, (loss, rate) in log.items():
+                self.assertEqual(rate, expected[step][1], step)
+                self.assertAlmostEqual(loss, expected[step][0], delta=tolerance)
+        self.assertEqual(sorted(steps), sorted(expected))
+        return found
+
+    def test_three_changes(self):
+        changes = {2: "TP2", 4: "PP2TP2", 6: "DP2"}
+        found = self.check(4, 2, {"pp": 2}, changes, 1e-5)
+        self.assertEqual(sum(len(log) for log, *_ in found), 2 * (2 + 2 + 4 + 2))
+        places = [place for _, place, *_ in found if place]
+        self.assertEqual(sorted(places), [(0, 2), (1, 2)])
+        # Of each configuration the last rank has a writer, and closes it.
+        writers = [writer for found in found for writer in found[2]]
+        self.assertEqual(sorted(writers), [(1, False), (1, True), (1, True), (3, True)])
+
+    def test_the_distributed_optimizer(self):
+        changes = {2: "TP2DP2", 4: {"pp": 2, "dp": 2}, 6: "DP4"}
+        settings = {"bf16": True, "distributed": True}
+        self.check(4, 4, {"pp": 2}, changes, 2e-3, settings)
+
+    def test_experts(self):
+        changes = {
+            2: {"dp": 4, "ep": 4},
+            4: {"pp": 2, "dp": 2},
+            6: {"dp": 2, "ep": 2},
+        }
+        bias = {"moe_router_enable_expert_bias": True}
+        bias["moe_router_score_function"] = "sigmoid"
+        settings = {"model": {**EXPERTS, **bias}}
+        self.check(4, 4, {"ep": 2}, changes, 1e-5, settings)
+
+    def test_a_change_that_can_not_be_goes_on_as_before(self):
+        changes = {2: "DP3", 4: "TP2"}
+        found = self.check(3, 2, {"pp": 2}, changes, 1e-5, mode="safe")
+        for log, _, _, said in found:
+            if log:
+                self.assertEqual(len(said), 1)
+                self.assertIn("global batch 8 is not divisible by DP 3", said[0])
+
+    def test_a_change_that_can_not_be_raises(self):
+        with self.assertRaisesRegex(AssertionError, "not divisible by DP 3"):
+            run(2, trained, 2, 2, {"pp": 2}, {2: "DP3"}, Settings())
+
+    def test_an_answer_that_raises(self):
+        with self.assertRaisesRegex(AssertionError, r"ask\(1\) raised TypeError"):
+            run(2, trained, 2, 2, {"pp": 2}, Unanswering(), Settings())
+
+    def test_an_argument(self):
+        more = etc.megatron.Wanted("DP2", ("--micro-batch-size", "1"))
+        self.check(2, 2, {"pp": 2}, {2: more}, 1e-5)
+
+    def test_what_is_not_the_training_loop(self):
+        os.environ.update(RANK="0", WORLD_SIZE="1")
+        with self.assertRaisesRegex(ValueError, "has no setup_model_and_optimizer"):
+            etc.megatron.elastic(trained, {}.get, store=None, cluster="1x1")
+
+
+class Arguments(unittest.TestCase):
+    def test_of_another_configuration(self):
+        from etc.megatron.arguments import rewritten
+        from etc.megatron.grid import read_layout
+
+        argv = ["--lr=1", "--tensor-model-parallel-size=2", "--load", "x"]
+        argv += ["--pipeline-model-parallel-size", "4", "--use-tp-pp-dp-mapping"]
+        made = rewritten(argv, read_layout("PP2DP3"), 256, ("--lr", "2"))
+        sizes = "tensor 1 pipeline 2".split()
+        self.assertEqual(made[:3], ["--lr=1", "--load", "x"])
+        for name, size in zip(sizes[::2], sizes[1::2]):
+            option = f"--{name}-model-parallel-size"
+            self.assertEqual(made[made.index(option) + 1], size)
+        self.assertNotIn("--use-tp-pp-dp-mapping", made)
+        self.assertEqual(made[-4:], ["--padded-vocab-size", "256", "--lr", "2"])
+
+
+if __name__ == "__main__":
+    unittest.main()
