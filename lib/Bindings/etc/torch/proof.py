@@ -2,7 +2,8 @@
 
 A tensor's sum is that of its elements' bits, each times a number of its global index,
 modulo 2**64. So it does not depend on who has which part, and elements that change their
-places change it.
+places change it. Elements of a row that make up eight bytes have one number, times a power
+of two each: where a part begins and ends at such eight bytes, they are read as one.
 """
 
 from __future__ import annotations
@@ -74,18 +75,41 @@ def _parts(entries: Iterable[Entry]) -> Parts:
 
 def _sum(flat: torch.Tensor, boxes: tuple[Box, ...], weights_of: _Weights) -> int:
     total, first = 0, 0
-    bits = flat.view(_INTEGERS[flat.element_size()])
     for box in boxes:
-        weights = [weights_of(axis, *span, flat.device) for axis, span in enumerate(box)]
+        outer_axes = enumerate(box[:-1])
+        weights = [weights_of(axis, *span, flat.device) for axis, span in outer_axes]
         extents = [end - begin for begin, end in box]
-        rows = bits[first : first + _volume(extents)].view(-1, extents[-1])
+        part = flat[first : first + _volume(extents)]
+        rows, inner = _columns(part, len(box) - 1, *box[-1], weights_of)
         # One weight a row.
-        outer = weights[0] if len(box) > 1 else weights[0].new_ones(1)
+        outer = weights[0] if weights else inner.new_ones(1)
         if len(box) == 3:
             outer = (outer[:, None] * weights[1]).view(-1)
-        total += _weighted(rows, outer, weights[-1])
+        total += _weighted(rows, outer, inner)
         first += _volume(extents)
     return total % 2**64
+
+
+def _columns(
+    part: torch.Tensor, axis: int, begin: int, end: int, weights_of: _Weights
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Rows of integers, and the weight of each column: columns [begin, end) of the last
+    axis, eight bytes at a time where they divide."""
+    size = part.element_size()
+    lanes = 8 // size
+    first, last = begin // lanes, -(-end // lanes)
+    weights = weights_of(axis, first, last, part.device)
+    place = part.storage_offset()
+    if begin % lanes == end % lanes == place % lanes == 0:
+        return part.view(torch.int64).view(-1, last - first), weights
+    rows = part.view(_INTEGERS[size]).view(-1, end - begin)
+    if lanes == 1:
+        return rows, weights
+    # Each without its sign, times two to the power of its place in the eight bytes.
+    rows = rows.to(torch.int64) & ((1 << 8 * size) - 1)
+    shifts = torch.arange(lanes, device=part.device) * (8 * size)
+    spread = (weights[:, None] << shifts).view(-1)
+    return rows, spread[begin - first * lanes :][: end - begin]
 
 
 def _weighted(rows: Any, outer: Any, inner: Any) -> int:
