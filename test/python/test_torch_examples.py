@@ -1,5 +1,6 @@
-"""The scripts in docs/examples/torch print the losses of jobs that nothing interrupts."""
+"""The scripts in docs/examples print the losses of jobs that nothing interrupts."""
 
+import importlib.util
 import os
 import pathlib
 import re
@@ -9,7 +10,7 @@ import unittest
 
 import torch
 
-FOLDER = pathlib.Path(os.environ["ETC_SOURCE_DIR"]) / "docs/examples/torch"
+FOLDER = pathlib.Path(os.environ["ETC_SOURCE_DIR"]) / "docs/examples"
 TORCHRUN = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=4"]
 
 
@@ -64,13 +65,18 @@ class Examples(unittest.TestCase):
         self.assertLessEqual(len((FOLDER / script).read_text().splitlines()), 80)
 
     def test_mesh_changes(self):
-        self.check("change_mesh.py", TORCHRUN, uninterrupted(four_layers, 0.001))
+        self.check("torch/change_mesh.py", TORCHRUN, uninterrupted(four_layers, 0.001))
 
     def test_ranks_join(self):
-        self.check("join.py", TORCHRUN, uninterrupted(two_layers, 0.004, 0.7))
+        self.check("torch/join.py", TORCHRUN, uninterrupted(two_layers, 0.004, 0.7))
 
     def test_a_node_is_lost(self):
-        self.check("lost_node.py", [], uninterrupted(two_layers, 0.001))
+        self.check("torch/lost_node.py", [], uninterrupted(two_layers, 0.001))
+
+    @unittest.skipUnless(importlib.util.find_spec("accelerate"), "needs accelerate")
+    def test_ranks_join_with_accelerate(self):
+        script = "frameworks/accelerate_fsdp.py"
+        self.check(script, TORCHRUN, uninterrupted(two_layers, 0.004, 0.7))
 
 
 if __name__ == "__main__":
