@@ -1,6 +1,7 @@
 #include "DeviceMemory.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <sys/mman.h>
 
@@ -22,7 +23,8 @@ static void *takeAddresses(size_t bytes, int protection) {
   return space;
 }
 
-DeviceMemory::DeviceMemory() {
+DeviceMemory::DeviceMemory()
+    : isForHost(std::getenv("ETC_DOUBLE_HOST_ACCESS") != nullptr) {
   const auto space =
       reinterpret_cast<Address>(takeAddresses(kWindowBytes, PROT_NONE));
   window = (space + kPageBytes - 1) / kPageBytes * kPageBytes;
@@ -92,6 +94,9 @@ bool DeviceMemory::map(Address data, Mapping mapping) {
     entry.page = mapping.first + i + 1;
   }
   mapped += static_cast<unsigned>(count);
+  if (isForHost)
+    Segment::get().showPages(mapping.first, count * kPageBytes,
+                             reinterpret_cast<void *>(data));
   return true;
 }
 
@@ -110,7 +115,17 @@ bool DeviceMemory::unmap(Address data, size_t bytes) {
     entry.hasAccess = false;
     --mapped;
   }
+  if (isForHost)
+    hide(data, bytes);
   return true;
+}
+
+void DeviceMemory::hide(Address data, size_t bytes) {
+  const size_t size = (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+  if (::mmap(reinterpret_cast<void *>(data), size, PROT_NONE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+             0) == MAP_FAILED)
+    std::abort();
 }
 
 std::byte *DeviceMemory::translate(Address data, size_t bytes, int device,

@@ -43,7 +43,9 @@ struct Range {
 };
 
 /// All addresses are of one window, which host code may not touch: a GPU's
-/// memory is no host's. Streams and communicators go through translate().
+/// memory is no host's. With ETC_DOUBLE_HOST_ACCESS set it may, for frameworks
+/// that have host tensors there. Streams and communicators go through
+/// translate().
 class DeviceMemory {
 public:
   static DeviceMemory &get();
@@ -97,6 +99,7 @@ private:
     std::atomic<int16_t> device{0};
     std::atomic<bool> hasAccess{false};
   };
+  void hide(Address data, size_t bytes);
   Entry &entryOf(Address data) const {
     return entries[(data - window) / kPageBytes];
   }
@@ -106,6 +109,7 @@ private:
   std::map<size_t, std::deque<Address>> given; // back, by size
   Entry *entries = nullptr;
   std::atomic<unsigned> mapped{0};
+  const bool isForHost;
 };
 
 /// Copies between memory of the host and of a device, or of devices; false

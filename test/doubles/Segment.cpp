@@ -89,6 +89,13 @@ Segment::Segment() : file(openFile()) {
   ::flock(file, LOCK_UN);
 }
 
+void Segment::showPages(uint64_t first, size_t bytes, void *at) {
+  const size_t place = kHeaderBytes + first * kPageBytes;
+  if (::mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file,
+             static_cast<off_t>(place)) == MAP_FAILED)
+    die("the doubles' segment");
+}
+
 int64_t Segment::takePages(int device, size_t count) {
   uint8_t *used = header_->isUsed;
   for (bool isAgain : {false, true}) {

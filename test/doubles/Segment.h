@@ -47,6 +47,9 @@ public:
 
   SegmentHeader &header() { return *header_; }
   std::byte *pages() { return pages_; }
+  /// Puts pages at other addresses too, which must be whole pages of this
+  /// process's that nobody else uses.
+  void showPages(uint64_t first, size_t bytes, void *at);
   /// Zeros at first, for NCCL's half.
   std::byte *worlds() { return worlds_; }
   static constexpr size_t kWorldBytes = size_t{72} << 30;
