@@ -57,8 +57,7 @@ class Events:
         elif event == "drain a node":
             self._drain(node)
         elif event == "drain too slowly":
-            others = [pid for pid, where in workers.items() if where != node]
-            stopped = self.rng.choice(others)
+            stopped = self.rng.choice(self._not_replicas(node, workers))
             os.kill(stopped, signal.SIGSTOP)
             self.gone.add(stopped)
             self._drain(node)
@@ -81,6 +80,21 @@ class Events:
             os.kill(agent, signal.SIGCONT)
             self.gone |= {pid for pid, where in workers.items() if where == node}
             self._restart(node)
+
+    def _not_replicas(self, node: int, workers: dict[int, int]) -> list[int]:
+        """Workers of other nodes whose replicas are not on this one either."""
+        ranks = {
+            e["pid"]: e["rank"]
+            for e in self.cluster.events()
+            if e["event"] == "changed" and e["pid"] in workers
+        }
+        half = len(workers) // 2
+        here = {ranks[pid] % half for pid, where in workers.items() if where == node}
+        return [
+            pid
+            for pid, where in sorted(workers.items())
+            if where != node and ranks[pid] % half not in here
+        ]
 
     def _kill(self, pid: int) -> None:
         self.gone.add(pid)

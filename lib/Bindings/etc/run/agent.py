@@ -157,7 +157,6 @@ class EtcAgent(Agent):
             _log.warning("the drain took longer than %g s", self._grace)
             self._kill()
         if self._excluded:
-            _log.error("%s", self._excluded)
             self._kill()
 
     def _ended(self, local: int, worker: OneWorker) -> None:
@@ -215,6 +214,7 @@ class EtcAgent(Agent):
             await self._node.run()
         except Excluded as error:
             self._excluded = str(error)
+            _log.error("%s", error)
 
     def _call(self, function: Any) -> None:
         """In the loop, and waits for it."""

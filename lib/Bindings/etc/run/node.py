@@ -72,7 +72,9 @@ class Node:
     async def serve(self) -> None:
         """Listens to other agents."""
         host, port = self._settings.address
-        await asyncio.start_server(self._accept, host, port, limit=wire.LIMIT)
+        self._server = await asyncio.start_server(
+            self._accept, host, port, limit=wire.LIMIT
+        )
         self._clock = asyncio.ensure_future(self._tick())
 
     def changed(self) -> None:
@@ -118,8 +120,8 @@ class Node:
             return places[self._tried]
         return None if places[0] == self._settings.address else places[0]
 
-    async def _follow(self, host: str, port: int) -> bool:
-        """Whether the agent there did lead."""
+    async def _follow(self, host: str, port: int, redirects: int = 0) -> bool:
+        """Whether the agent there did lead, or the one to which it redirects."""
         if (host, port) == self._settings.address:
             return False
         try:
@@ -144,26 +146,23 @@ class Node:
                 message = await link.receive(self._settings.silence)
                 if message["t"] == "redirect":
                     await asyncio.sleep(0.2)
-                    if message["leader"]:
-                        return await self._follow_once(*message["leader"])
-                    return False
+                    if not message["leader"] or redirects > 2:
+                        return False
+                    there, its_port = message["leader"]
+                    return await self._follow(there, its_port, redirects + 1)
                 if message["t"] != "beat":
                     did_lead = True
                     self._leader, self._leads = link, (host, port)
                     self._obey(message)
         except (ConnectionError, OSError) as error:
-            self._lose(host, port, isinstance(error, wire.Silence))
+            # A connection may be cut while its leader lives: then it is made again.
+            if not did_lead:
+                self._lose(host, port, isinstance(error, wire.Silence))
             return did_lead
         finally:
             self._leader = self._leads = None
             beats.cancel()
             link.close()
-
-    async def _follow_once(self, host: str, port: int) -> bool:
-        known = [n for n in self._nodes if (n["host"], n["port"]) == (host, port)]
-        if known and known[0]["id"] in self._lost:
-            return False  # the others do not know yet
-        return await self._follow(host, port)
 
     def _lose(self, host: str, port: int, silent: bool) -> None:
         for node in self._nodes:
@@ -216,7 +215,7 @@ class Node:
             if council.has_quorum:
                 cut_since = now
             elif now - cut_since > self._settings.silence:
-                raise Excluded("this node can't reach the others any more")
+                raise Excluded("this node is cut off from most of the others")
             self._act(council.decide(now))
 
     async def _accept(

@@ -90,7 +90,11 @@ async def accept(link: Link, token: str) -> None:
     link.send({"number": mine})
     answer = await link.receive(PATIENCE)
     theirs = str(answer.get("number"))
-    _check(answer, _proof(token, "joins", mine, theirs))
+    try:
+        _check(answer, _proof(token, "joins", mine, theirs))
+    except Refused:
+        link.send({"proof": ""})  # so that a wrong token has a message
+        raise
     link.send({"proof": _proof(token, "accepts", mine, theirs)})
 
 

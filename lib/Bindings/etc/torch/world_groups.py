@@ -58,7 +58,8 @@ class Groups:
         self._lock = threading.Lock()
         self._before: set[Inode] = set()
         self._sockets: set[Inode] | None = None
-        self._is_cut = False
+        self._is_cut = True
+        """Also before there is anything to cut."""
         self.union: Union | None = None
         self.control: Union | None = None
 
@@ -124,8 +125,7 @@ class Groups:
     def destroy(self) -> None:
         """After the last collective, or after a failure: whoever still waits for this
         process gets an error."""
-        if self._before or self._sockets:
-            self.cut()
+        self.cut()
         self.union = self.control = None
         if dist.is_initialized():
             with contextlib.suppress(Exception):

@@ -1,0 +1,101 @@
+"""Agents find each other, and again after a connection or the leader is lost: over sockets, without workers."""
+
+import asyncio
+import socket
+import unittest
+
+from etc.run import wire
+from etc.run.council import Rules
+from etc.run.members import Report
+from etc.run.node import Excluded, Node, Settings
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Agents(unittest.IsolatedAsyncioTestCase):
+    async def asyncSetUp(self):
+        self.endpoints = [("127.0.0.1", free_port()) for _ in range(3)]
+        self.nodes, self.tasks = [], []
+        for number in range(3):
+            await self.start(number)
+            await self.until(lambda: len(self.nodes[0]._nodes) == len(self.nodes))
+
+    async def start(self, number, token="t"):
+        address = self.endpoints[number]
+        rules = Rules(1, 3)
+        settings = Settings(self.endpoints, address, token, rules, silence=20.0)
+        report = Report(f"n{number}", -1, "", *address, 0)
+        node = Node(settings, report, lambda message: None)
+        await node.serve()
+        self.nodes.append(node)
+        self.tasks.append(asyncio.ensure_future(node.run()))
+        return self.tasks[-1]
+
+    async def asyncTearDown(self):
+        for number in range(len(self.nodes)):
+            await self.end(number)
+
+    async def end(self, number):
+        """As if its process had been killed."""
+        node = self.nodes[number]
+        self.tasks[number].cancel()
+        await asyncio.gather(self.tasks[number], return_exceptions=True)
+        node._server.close()
+        node._clock.cancel()
+        for link in node._links.values():
+            link.close()
+
+    async def until(self, met):
+        for _ in range(600):
+            if met():
+                return
+            await asyncio.sleep(0.05)
+        self.fail("not within 30 s")
+
+    async def test_the_first_one_leads(self):
+        self.assertEqual(sorted(self.nodes[0]._links), ["n1", "n2"])
+        self.assertEqual([n.report.order for n in self.nodes], [0, 1, 2])
+
+    async def test_a_cut_connection_is_made_again(self):
+        links = self.nodes[0]._links
+        before = dict(links)
+        for link in before.values():
+            link.close()
+        await self.until(
+            lambda: all(links.get(n) not in (None, before[n]) for n in before)
+        )
+        self.assertFalse(any(task.done() for task in self.tasks))
+
+    async def test_the_next_one_leads(self):
+        await self.end(0)
+        await self.until(lambda: list(self.nodes[1]._links) == ["n2"])
+
+    async def test_an_agent_that_comes_again_joins(self):
+        await self.end(0)
+        await self.until(lambda: list(self.nodes[1]._links) == ["n2"])
+        self.nodes.pop(0)
+        self.tasks.pop(0)
+        await self.start(0)
+        await self.until(lambda: len(self.nodes[0]._links) == 2)
+
+    async def test_another_job_is_rejected(self):
+        self.endpoints.append(("127.0.0.1", free_port()))
+        with self.assertRaisesRegex(Excluded, "token"):
+            await (await self.start(3, token="another"))
+
+    async def test_a_stranger_changes_nothing(self):
+        reader, writer = await asyncio.open_connection(*self.endpoints[0])
+        writer.write(b'{"number": "1", "proof": "2"}\n{"t": "report"}\n')
+        self.assertIn(b"number", await reader.readline())
+        self.assertEqual(await reader.read(), b'{"proof": ""}\n')
+        writer.close()
+        self.assertEqual(len(self.nodes[0]._nodes), 3)
+        self.assertGreater(wire.LIMIT, 1 << 20)
+
+
+if __name__ == "__main__":
+    unittest.main()
