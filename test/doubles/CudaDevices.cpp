@@ -57,6 +57,7 @@ const char *etcDoubleTakeFault() {
   return taken.c_str();
 }
 void etcDoubleSeed(uint64_t seed) { Schedule::get().seed(seed); }
+void etcDoubleOneQueue(bool isShared) { Schedule::get().shareQueue(isShared); }
 
 /// A driver that was started does not survive a fork (CUDA C++ Programming
 /// Guide 13.0, "Initialization").

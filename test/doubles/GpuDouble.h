@@ -19,6 +19,9 @@ unsigned etcDoubleMappedPages();
 /// Begins another order of what may happen in several: 0 does everything as
 /// soon as it can be done. The first is ETC_DOUBLE_SEED, else 0.
 void etcDoubleSeed(uint64_t seed);
+/// Whether all streams of a device share one queue, as with
+/// CUDA_DEVICE_MAX_CONNECTIONS=1. While nothing is on any stream.
+void etcDoubleOneQueue(bool isShared);
 /// From here on calls for a device that connect, register, create, release or
 /// wait for the whole device are misuse, or no longer.
 void etcDoubleWatch(unsigned device, bool isWatched);

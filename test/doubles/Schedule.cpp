@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <string_view>
 #include <thread>
+#include <utility>
 
 using namespace etc::test;
 
@@ -14,6 +16,8 @@ Schedule &Schedule::get() {
 Schedule::Schedule() {
   const char *given = std::getenv("ETC_DOUBLE_SEED");
   seed(given ? std::strtoull(given, nullptr, 10) : 0);
+  const char *connections = std::getenv("CUDA_DEVICE_MAX_CONNECTIONS");
+  hasOneQueue = connections && std::string_view(connections) == "1";
   std::thread([this] { run(); }).detach();
 }
 
@@ -23,6 +27,11 @@ void Schedule::seed(uint64_t seed) {
   isPlain_ = seed == 0;
   laziness = isPlain_ ? 0 : random() % 3 * 7;
   changesOfFavour = random() % 3;
+}
+
+void Schedule::shareQueue(bool isShared) {
+  std::lock_guard lock(mutex);
+  hasOneQueue = isShared;
 }
 
 //===----------------------------------------------------------------------===//
@@ -78,6 +87,8 @@ void Schedule::enqueue(StreamHandle stream, std::shared_ptr<Work> work) {
         if (other->device == stream->device && other->last &&
             (stream->isLegacy ? other->isBlocking : other->isLegacy))
           work->after.push_back(other->last);
+    if (hasOneQueue)
+      queues[stream->device].push_back(work);
     stream->last = work;
     stream->work.push_back(std::move(work));
   }
@@ -183,7 +194,12 @@ Result Schedule::stateOf(int device) {
 //===----------------------------------------------------------------------===//
 
 bool Schedule::isReady(const StreamState &stream) const {
-  return !stream.work.empty() &&
+  if (stream.work.empty())
+    return false;
+  const auto &queue = queues[stream.device];
+  const bool isFirst = !hasOneQueue || stream.work.front()->hasBegun ||
+                       queue.front() == stream.work.front();
+  return isFirst &&
          std::all_of(stream.work.front()->after.begin(),
                      stream.work.front()->after.end(),
                      [](const auto &other) { return other->isDone; });
@@ -272,6 +288,8 @@ void Schedule::run() {
       continue;
     }
     delay(lock);
+    if (!std::exchange(work->hasBegun, true) && stream && hasOneQueue)
+      queues[stream->device].pop_front();
     lock.unlock();
     const Step step = work->step(own);
     lock.lock();

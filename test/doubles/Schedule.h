@@ -38,7 +38,7 @@ public:
   virtual bool isTransfer() const { return false; }
 
   std::vector<std::shared_ptr<Work>> after; // of other streams
-  bool isDone = false;
+  bool hasBegun = false, isDone = false;
 };
 
 struct StreamState {
@@ -57,6 +57,8 @@ class Schedule {
 public:
   static Schedule &get();
 
+  /// See etcDoubleOneQueue(). While nothing is on any stream.
+  void shareQueue(bool isShared);
   /// See etcDoubleSeed().
   void seed(uint64_t seed);
   bool isPlain() const { return isPlain_; }
@@ -117,6 +119,13 @@ private:
   unsigned laziness = 0, changesOfFavour = 0; // of 16
   unsigned looks = 0;                         // of host threads
   std::set<StreamHandle> streams;
+  /// With CUDA_DEVICE_MAX_CONNECTIONS=1 all streams of a device share one queue
+  /// of the hardware: what was not begun yet, in the order of the calls. Work
+  /// begins when it is first there and its stream has come to it, so that it
+  /// may be behind another stream's (CUDA C++ Programming Guide 13.0, "CUDA
+  /// Environment Variables").
+  bool hasOneQueue = false;
+  std::deque<std::shared_ptr<Work>> queues[kMaxDevices];
   std::vector<std::shared_ptr<Work>> tasks;
   std::vector<std::shared_ptr<Work>> waiting; // since the last change
   StreamHandle legacy[kMaxDevices] = {};
