@@ -32,7 +32,7 @@ extern "C" {
 #endif
 
 #define ETC_API __attribute__((visibility("default")))
-#define ETC_RUN_API_VERSION 7
+#define ETC_RUN_API_VERSION 8
 
 /* The library's ETC_RUN_API_VERSION, which must be at least that of this
  * header. */
@@ -237,27 +237,23 @@ typedef struct etc_store {
 typedef struct etc_memory {
   void *context;
   /* Returns memory for a current tensor or, if `tensor` is NULL, for staging;
-   * NULL if there is none. It must be aligned to at least 64 bytes. Nothing
-   * else may use it, on any stream: memory that overlaps a tensor of the
-   * migration is rejected and remains the caller's. It may wait for the device
+   * NULL if there is none. Aligned to at least 64 bytes. Nothing else may use
+   * it, on any stream: memory that overlaps a tensor of the migration is
+   * rejected and stays the caller's. It may wait for the device
    * (docs/runtime.md). */
   void *(*allocate)(void *context, const etc_tensor_info *tensor,
                     uint64_t bytes);
   /* Called when a previous tensor or staging is no longer needed, or a failed
-   * migration returns it. No stream uses it: it can be freed, without a wait
-   * for the device. */
+   * migration returns it. No stream uses it: freeing it needs no wait. */
   void (*release)(void *context, etc_side side, const etc_tensor_info *tensor,
                   void *data, uint64_t bytes);
 } etc_memory;
 
-typedef enum etc_transport {
-  ETC_TCP = 0, /* host memory over TCP */
-  ETC_NCCL = 1 /* GPUs */
-} etc_transport;
+/* Host memory over TCP; GPUs. */
+typedef enum etc_transport { ETC_TCP = 0, ETC_NCCL = 1 } etc_transport;
 
 typedef enum etc_mode {
-  ETC_EAGER = 0, /* previous tensors are released as soon as they have arrived
-                    elsewhere */
+  ETC_EAGER = 0, /* previous tensors are released when they have arrived */
   ETC_SAFE = 1   /* nothing is released until all participants have all of their
                     new state: after a failure the previous state is complete */
 } etc_mode;
@@ -287,16 +283,16 @@ typedef struct etc_options {
   etc_memory memory;
   etc_progress progress;
   void *progress_context;
-  /* The number of this change in the job: equal on all participants, higher
-   * than all before; 0: none. Earlier processes get ETC_ERROR_EXCLUDED. */
+  /* The number of this change in the job: equal on all, higher than before;
+   * 0: none. Earlier processes get ETC_ERROR_EXCLUDED. */
   uint32_t generation;
   uint32_t encrypt; /* since 7; 1, on all: ETC_TCP encrypts the state, too */
   /* A participant that gives no sign of life for this long is given up, from
-   * the time that prepare makes connections until run is over. A thread of the
-   * library sends four a second. 0 means 5; negative means never. */
+   * prepare to the end. A thread sends four a second. 0: 5; negative: never. */
   double silence_seconds;
-  /* Since 6. The longest time that prepare takes; 0: timeout_seconds. */
-  double meeting_seconds;
+  double meeting_seconds; /* since 6; of prepare; 0: timeout_seconds */
+  double
+      tail_bytes_per_second; /* since 8; sent at most, until finish; 0: any */
 } etc_options;
 
 /* Sets the size and the defaults. */
@@ -326,6 +322,7 @@ typedef struct etc_report {
   uint64_t state_bytes;  /* max(prev, curr) */
   uint64_t staging_bytes;
   double pause_seconds; /* since 5; of `seconds`, until run returned */
+  uint32_t finished_rounds, rounds; /* since 8; how far it is */
 } etc_report;
 
 typedef struct etc_migration etc_migration;
@@ -352,10 +349,13 @@ ETC_API etc_error *etc_migration_refuse(etc_migration *migration,
                                         const char *cause);
 
 /* Waits for all others, moves, and commits. All participants must call it,
- * once. If one fails, the others get an error too. If the plan defers state
- * (etc_summary), returns when all have their parameters; a thread of the
- * library moves the rest and calls the callbacks. */
+ * once. If one fails, the others get an error too. If the plan defers state,
+ * returns when all have their parameters; a thread moves the rest. */
 ETC_API etc_error *etc_migration_run(etc_migration *migration);
+/* Since 8. Instead of run, over TCP: the thread moves all; returns at once. */
+ETC_API etc_error *etc_migration_start(etc_migration *migration);
+/* Since 8. Waits until current tensor `index` is there, to be read only. */
+ETC_API etc_error *etc_migration_wait(etc_migration *migration, size_t index);
 /* Since 5. Waits for that rest, and commits: before the optimizer's step, a
  * checkpoint, the next change. Until then nothing may write to parameters. */
 ETC_API etc_error *etc_migration_finish(etc_migration *migration);
@@ -380,9 +380,9 @@ ETC_API void etc_migration_abort(etc_migration *migration);
 ETC_API void etc_migration_abort_because(etc_migration *migration,
                                          const char *cause);
 
-/* After run (finish, if deferred): the memory of current tensor `index` of
- * etc_plan_tensor(), and whether a previous tensor stayed in place there. Any
- * pointer may be NULL. */
+/* After run (finish or wait, if deferred): the memory of a current tensor of
+ * etc_plan_tensor(), and whether a previous one stayed there. Either pointer
+ * may be NULL. */
 ETC_API etc_error *etc_migration_tensor(const etc_migration *migration,
                                         size_t index, void **data, int *stayed);
 

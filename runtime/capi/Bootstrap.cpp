@@ -3,6 +3,7 @@
 #include "core/engine/Peers.h"
 #include "core/net/OwnAddress.h"
 #include "core/plan/Fingerprint.h"
+#include "core/transport/HostPath.h"
 #include "core/transport/NcclTransport.h"
 #include "core/transport/TcpTransport.h"
 #include "job/PeerControl.h"
@@ -178,6 +179,18 @@ connectControl(const OpenPlan &plan, const BootstrapOptions &options,
   return connectPeerControl(control);
 }
 
+static std::unique_ptr<Transport> overTcp(const OpenPlan &plan,
+                                          const BootstrapOptions &options,
+                                          Control &control) {
+  TcpOptions tcp;
+  tcp.rank = options.rank;
+  tcp.devices = devicesOf(plan);
+  tcp.host = options.host;
+  tcp.isEncrypted = options.isEncrypted;
+  tcp.control = &control;
+  return makeTcpTransport(tcp);
+}
+
 static Result<std::unique_ptr<Transport>>
 connectTransport(const OpenPlan &plan, const BootstrapOptions &options,
                  Control &control, const Deadline &deadline) {
@@ -193,13 +206,17 @@ connectTransport(const OpenPlan &plan, const BootstrapOptions &options,
       nccl.traffic = trafficOf(plan.index());
     return connectNccl(nccl);
   }
-  TcpOptions tcp;
-  tcp.rank = options.rank;
-  tcp.devices = devicesOf(plan);
-  tcp.host = options.host;
-  tcp.isEncrypted = options.isEncrypted;
-  tcp.control = &control;
-  return makeTcpTransport(tcp);
+  return overTcp(plan, options, control);
+}
+
+/// A kernel of NCCL's that waits for a peer may be queued behind training's on
+/// one device and before them on another.
+static Result<std::unique_ptr<Transport>>
+connectTail(const OpenPlan &plan, const BootstrapOptions &options,
+            Control &control) {
+  if (options.transport != ETC_NCCL || !plan.index().hasTail())
+    return std::unique_ptr<Transport>();
+  return makeHostPath(overTcp(plan, options, control), options.gpu);
 }
 
 Result<Connections> etc::runtime::connect(const OpenPlan &plan,
@@ -213,5 +230,9 @@ Result<Connections> etc::runtime::connect(const OpenPlan &plan,
   if (!transport)
     return giveUp(**control, plan.index().device(options.rank),
                   transport.status());
-  return Connections{std::move(*control), std::move(*transport)};
+  auto tail = connectTail(plan, options, **control);
+  if (!tail)
+    return giveUp(**control, plan.index().device(options.rank), tail.status());
+  return Connections{std::move(*control), std::move(*transport),
+                     std::move(*tail)};
 }

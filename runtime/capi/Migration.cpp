@@ -7,78 +7,6 @@
 
 using namespace etc::runtime;
 
-static Milliseconds milliseconds(double seconds) {
-  return Milliseconds(
-      std::max<int64_t>(1, static_cast<int64_t>(seconds * 1000)));
-}
-
-Result<MigrationOptions> etc::runtime::checkOptions(const etc_options &given,
-                                                    const PlanIndex &index) {
-  auto refuse = [](const std::string &what) {
-    return Status(ErrorKind::Usage, what);
-  };
-  if (given.participant >= index.rankCount())
-    return refuse(text("participant ", given.participant, ": the plan has ",
-                       index.rankCount(), " participants"));
-  if (!index.hasProgramOf(given.participant))
-    return refuse(text("participant ", given.participant,
-                       ": the plan is the slice of participant ",
-                       index.plan().slice()->rank()));
-  if (given.transport != ETC_TCP && given.transport != ETC_NCCL)
-    return refuse(
-        text("transport ", given.transport, ": expected ETC_TCP or ETC_NCCL"));
-  if (given.transport == ETC_NCCL && index.hasTail())
-    return refuse("the plan defers state, and NCCL's kernels of the tail may "
-                  "wait for a peer behind those of training; plan with "
-                  "defer=none");
-  if (given.mode != ETC_EAGER && given.mode != ETC_SAFE)
-    return refuse(
-        text("mode ", given.mode, ": expected ETC_EAGER or ETC_SAFE"));
-  if (!(given.timeout_seconds >= 0 && given.timeout_seconds < 1e9))
-    return refuse(text("timeout_seconds ", given.timeout_seconds,
-                       ": expected seconds, or 0 for the default"));
-  if (!(given.meeting_seconds >= 0 && given.meeting_seconds < 1e9))
-    return refuse(text("meeting_seconds ", given.meeting_seconds,
-                       ": expected seconds, or 0 for timeout_seconds"));
-  if (!(given.silence_seconds < 1e9) ||
-      (given.silence_seconds > 0 && given.silence_seconds < 1))
-    return refuse(text("silence_seconds ", given.silence_seconds,
-                       ": expected 1 or more, 0 for the default, or a negative "
-                       "number for never"));
-  if (given.encrypt > 1 || (given.encrypt && given.transport != ETC_TCP))
-    return refuse(text("encrypt ", given.encrypt, " over ",
-                       given.transport == ETC_TCP ? "TCP" : "NCCL",
-                       ": expected 0, or 1 over TCP"));
-  const bool hasStore = given.store.set && given.store.get;
-  if (!hasStore && !given.directory && index.rankCount() > 1)
-    return refuse("participants have no way to find each other: set store or "
-                  "directory");
-  MigrationOptions options;
-  const double seconds =
-      given.timeout_seconds > 0 ? given.timeout_seconds : 300;
-  options.bootstrap.rank = given.participant;
-  options.bootstrap.transport = given.transport;
-  options.bootstrap.mode = given.mode;
-  options.bootstrap.gpu = static_cast<unsigned>(std::max(given.gpu, 0));
-  options.bootstrap.isEncrypted = given.encrypt != 0;
-  options.bootstrap.host = given.host ? given.host : "";
-  options.bootstrap.timeout = milliseconds(seconds);
-  options.bootstrap.meeting =
-      milliseconds(given.meeting_seconds > 0 ? given.meeting_seconds : seconds);
-  options.bootstrap.generation = given.generation;
-  options.bootstrap.silence =
-      given.silence_seconds < 0    ? Milliseconds::max() / 2
-      : given.silence_seconds == 0 ? Milliseconds(5000)
-                                   : milliseconds(given.silence_seconds);
-  options.tag = given.tag ? given.tag : "etc";
-  options.store = hasStore ? given.store : etc_store{};
-  options.directory = given.directory ? given.directory : "";
-  options.memory = given.memory;
-  options.progress = given.progress;
-  options.progressContext = given.progress_context;
-  return options;
-}
-
 Result<std::unique_ptr<Migration>>
 Migration::create(std::shared_ptr<const OpenPlan> plan,
                   MigrationOptions options) {
@@ -102,7 +30,14 @@ Migration::Migration(std::shared_ptr<const OpenPlan> given,
       inner(std::move(device)),
       memory(index, index.participant(this->options.bootstrap.rank).program,
              this->options.memory, inner->allocator()),
-      worker(*inner, memory) {}
+      shared(*inner, [this] { return isAborted.load(); }),
+      worker(hasSharedDevice() ? static_cast<Worker &>(shared) : *inner,
+             memory) {}
+
+/// Host memory any number of threads may use at a time.
+bool Migration::hasSharedDevice() const {
+  return !isOnHost() && index.hasTail();
+}
 
 /// Who frees a migration before its end gives it up.
 Migration::~Migration() {
@@ -218,6 +153,8 @@ Status Migration::connectAndPrepare() {
   run.verify = Verify::Checksum; // there is no formula to compare with
   run.mode = options.bootstrap.mode == ETC_SAFE ? Mode::Safe : Mode::Eager;
   run.keeping.source = this;
+  run.tailRate = options.tailRate;
+  run.tail = connections.tail.get();
   run.progress = &progress;
   run.observer = this;
   run_ = std::make_unique<DeviceRun>(
@@ -235,7 +172,7 @@ Status Migration::run() {
           Status status = run_->runPause();
           ofPause = run_->report();
           if (status.ok())
-            tail = std::thread([this] { runTail(); });
+            tail = std::thread([this] { runApart(/*isPauseOver=*/true); });
           return status;
         },
         Stage::Tail);
@@ -249,15 +186,50 @@ Status Migration::run() {
       Stage::Done);
 }
 
+Status Migration::start() {
+  if (Status s = expectStage(Stage::Prepared, "start"); !s.ok())
+    return s;
+  if (!isOnHost())
+    return Status(ErrorKind::Usage,
+                  "cannot start: over NCCL parameters move in a pause, since a "
+                  "kernel that waits for a peer may be queued behind one of "
+                  "training; call run");
+  return attempt(
+      [this] {
+        ofPause = run_->report();
+        tail = std::thread([this] { runApart(/*isPauseOver=*/false); });
+        return Status::success();
+      },
+      Stage::Tail);
+}
+
 /// The peers learn of an error at once, the caller when it asks.
-void Migration::runTail() {
+void Migration::runApart(bool isPauseOver) {
   try {
-    tailStatus = run_->runTail();
+    if (!isPauseOver) {
+      tailStatus = run_->runPause();
+      std::lock_guard lock(mutex);
+      ofPause = run_->report();
+    }
+    if (tailStatus.ok())
+      tailStatus = run_->runTail();
   } catch (const std::exception &error) {
     tailStatus = Status(ErrorKind::Usage, error.what());
   }
   if (!tailStatus.ok())
     tailStatus = giveUpAfter(tailStatus);
+  run_->arrivals().stop();
+}
+
+Status Migration::waitFor(size_t position) {
+  if (Status s = checkPosition(position); !s.ok())
+    return s;
+  if (stage == Stage::Done)
+    return Status::success();
+  if (Status s = expectStage(Stage::Tail, "wait"); !s.ok())
+    return s;
+  // Where it does not come, the thread is about to end.
+  return run_->arrivals().wait(position) ? Status::success() : tailStatus;
 }
 
 Status Migration::finish() {
@@ -265,6 +237,7 @@ Status Migration::finish() {
     return Status::success();
   if (Status s = expectStage(Stage::Tail, "finish"); !s.ok())
     return s;
+  run_->hurry();
   tail.join();
   if (!tailStatus.ok()) {
     stage = Stage::Failed;
@@ -287,8 +260,9 @@ Status Migration::giveUpAfter(const Status &error) {
                   error);
   abort({});
   // Only now: over NCCL this waits for the others, who have been told.
-  if (connections.transport && !connections.transport->stop())
-    isUnreadable = true;
+  for (Transport *each : {connections.transport.get(), connections.tail.get()})
+    if (each && !each->stop())
+      isUnreadable = true;
   return told;
 }
 
@@ -338,17 +312,59 @@ void Migration::enter(uint32_t, uint32_t round, Phase phase) {
                    progress.receivedBytes);
 }
 
+static etc_report copyReport(const DeviceReport &from) {
+  etc_report to{};
+  to.device = from.device;
+  to.sent_bytes = from.sentBytes;
+  to.received_bytes = from.receivedBytes;
+  to.internode_bytes = from.internodeBytes;
+  to.prepare_seconds = from.prepareSeconds;
+  to.seconds = from.seconds;
+  to.pack_seconds = from.times.pack;
+  to.copy_seconds = from.times.copy;
+  to.wait_seconds = from.times.wait;
+  to.unpack_seconds = from.times.unpack;
+  to.acknowledge_seconds = from.times.acknowledge;
+  to.peak_bytes = from.peakBytes;
+  to.proved_bytes = from.provedBytes;
+  to.state_bytes = from.stateBytes;
+  to.staging_bytes = from.slabBytes;
+  to.pause_seconds = from.pauseSeconds;
+  return to;
+}
+
+etc_report Migration::report() const {
+  if (!run_)
+    return {};
+  std::lock_guard lock(mutex);
+  etc_report report =
+      copyReport(stage == Stage::Tail ? ofPause : run_->report());
+  report.received_bytes = progress.receivedBytes;
+  report.finished_rounds = run_->arrivals().endedRounds();
+  report.rounds =
+      index.program(index.participant(options.bootstrap.rank).program)
+          .rounds()
+          ->size();
+  return report;
+}
+
+Status Migration::checkPosition(size_t position) const {
+  const uint32_t program = index.participant(options.bootstrap.rank).program;
+  const size_t count = index.holdings(program, Side::Curr).size();
+  if (position < count)
+    return Status::success();
+  return Status(ErrorKind::Usage,
+                text("the device holds ", count,
+                     " current tensors, there is no number ", position));
+}
+
 Status Migration::current(size_t position, void **data, int *stayed) const {
-  const auto &participant = index.participant(options.bootstrap.rank);
-  const size_t count = index.holdings(participant.program, Side::Curr).size();
-  if (position >= count)
-    return Status(ErrorKind::Usage,
-                  text("the device holds ", count,
-                       " current tensors, there is no number ", position));
-  const uint32_t tensor =
-      index.holdings(participant.program, Side::Curr)[position].tensor;
+  if (Status s = checkPosition(position); !s.ok())
+    return s;
+  const uint32_t program = index.participant(options.bootstrap.rank).program;
+  const uint32_t tensor = index.holdings(program, Side::Curr)[position].tensor;
   if (stage != Stage::Done &&
-      (stage != Stage::Tail || index.tensor(tensor).deferred()))
+      (stage != Stage::Tail || !run_->arrivals().has(position)))
     return Status(
         ErrorKind::Usage,
         text(index.describeTensor(tensor), " is there when etc_migration_",

@@ -6,6 +6,7 @@
 #include "capi/Bootstrap.h"
 #include "capi/CallerMemory.h"
 
+#include "core/device/SharedWorker.h"
 #include "core/engine/DeviceRun.h"
 
 #include <mutex>
@@ -21,6 +22,7 @@ struct MigrationOptions {
   etc_memory memory{};
   etc_progress progress = nullptr;
   void *progressContext = nullptr;
+  uint64_t tailRate = 0; // bytes a second; 0: no limit
 };
 
 Result<MigrationOptions> checkOptions(const etc_options &options,
@@ -41,6 +43,12 @@ public:
   /// Where the plan defers state, returns when the others have their
   /// parameters, too; a thread goes on with the rest.
   Status run();
+  /// Instead of run(): a thread does all of it, and waitFor() says what is
+  /// there. finish() ends it.
+  Status start();
+  /// Waits until the current tensor of this position is there, while that
+  /// thread goes on.
+  Status waitFor(size_t position);
   /// Waits for that thread. Nothing is left to do where nothing is deferred.
   Status finish();
   /// The others learn `cause`, with this device before it; any thread may call
@@ -57,11 +65,8 @@ public:
   const std::shared_ptr<const OpenPlan> &openPlan() const { return plan; }
   uint32_t device() const { return index.device(options.bootstrap.rank); }
   Status current(size_t position, void **data, int *stayed) const;
-  const DeviceReport *report() const {
-    if (stage == Stage::Tail)
-      return &ofPause;
-    return run_ ? &run_->report() : nullptr;
-  }
+  /// With what is known of the rounds so far.
+  etc_report report() const;
 
 private:
   enum class Stage { Registering, Prepared, Tail, Done, Failed };
@@ -69,10 +74,12 @@ private:
   Migration(std::shared_ptr<const OpenPlan> plan, MigrationOptions options,
             std::unique_ptr<Worker> worker);
 
+  bool hasSharedDevice() const;
   Status expectStage(Stage expected, const char *what) const;
   void meet();
   Status connectAndPrepare();
-  void runTail();
+  void runApart(bool isPauseOver);
+  Status checkPosition(size_t position) const;
   Status callOff(const Status &error);
   /// Returns the cause: of another participant where that gave one.
   Status giveUpAfter(const Status &error);
@@ -89,9 +96,10 @@ private:
   const PlanIndex &index;
   const std::unique_ptr<Worker> inner;
   CallerMemory memory;
+  SharedWorker shared; // in the tail two threads move
   CallerWorker worker;
   std::unique_ptr<ChangeRendezvous> rendezvous; // from prepare() on
-  std::mutex mutex;                             // of what abort() touches
+  mutable std::mutex mutex; // of what abort() touches, and of `ofPause`
   Connections connections;
   std::string abortCause;
   std::atomic<bool> isAborted{false};
@@ -100,8 +108,8 @@ private:
   std::atomic<Stage> stage{Stage::Registering};
   std::atomic<bool> hasBegun{false}; // the first round
   std::atomic<bool> isUnreadable{false};
-  std::thread tail;                      // of what is deferred
-  DeviceReport ofPause;                  // what that thread does not change
+  std::thread tail;                      // of what run() leaves
+  DeviceReport ofPause;                  // while that thread changes the report
   Status tailStatus = Status::success(); // once it has ended
 };
 

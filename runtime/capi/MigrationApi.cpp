@@ -10,27 +10,6 @@ static etc_options defaultOptions() {
   return options;
 }
 
-static etc_report copyReport(const DeviceReport &from) {
-  etc_report to{};
-  to.device = from.device;
-  to.sent_bytes = from.sentBytes;
-  to.received_bytes = from.receivedBytes;
-  to.internode_bytes = from.internodeBytes;
-  to.prepare_seconds = from.prepareSeconds;
-  to.seconds = from.seconds;
-  to.pack_seconds = from.times.pack;
-  to.copy_seconds = from.times.copy;
-  to.wait_seconds = from.times.wait;
-  to.unpack_seconds = from.times.unpack;
-  to.acknowledge_seconds = from.times.acknowledge;
-  to.peak_bytes = from.peakBytes;
-  to.proved_bytes = from.provedBytes;
-  to.state_bytes = from.stateBytes;
-  to.staging_bytes = from.slabBytes;
-  to.pause_seconds = from.pauseSeconds;
-  return to;
-}
-
 extern "C" {
 
 void etc_options_init(etc_options *options) { *options = defaultOptions(); }
@@ -86,6 +65,14 @@ etc_error *etc_migration_run(etc_migration *migration) {
   return guarded([&] { return migration->migration->run(); });
 }
 
+etc_error *etc_migration_start(etc_migration *migration) {
+  return guarded([&] { return migration->migration->start(); });
+}
+
+etc_error *etc_migration_wait(etc_migration *migration, size_t index) {
+  return guarded([&] { return migration->migration->waitFor(index); });
+}
+
 etc_error *etc_migration_finish(etc_migration *migration) {
   return guarded([&] { return migration->migration->finish(); });
 }
@@ -112,9 +99,7 @@ etc_error *etc_migration_tensor(const etc_migration *migration, size_t index,
 etc_error *etc_migration_report(const etc_migration *migration,
                                 etc_report *report) {
   return guarded([&] {
-    const DeviceReport *made = migration->migration->report();
-    return copyOut(made ? copyReport(*made) : etc_report{}, report,
-                   "etc_report");
+    return copyOut(migration->migration->report(), report, "etc_report");
   });
 }
 

@@ -35,12 +35,14 @@ DeviceRun::DeviceRun(const PlanIndex &index, uint32_t rank, Control &control,
       transport(wrapped ? *wrapped : direct), worker(worker),
       state(index, program, worker.allocator()),
       executor(index, rank, control, transport, worker, options.verify,
-               options.mode) {
+               options.mode),
+      tail(options.tail ? *options.tail : transport),
+      arrivals_(index, program) {
+  if (options.tail)
+    tailExecutor.emplace(index, rank, control, tail, worker, options.verify,
+                         options.mode);
   result.device = index.device(rank);
-  const bool isAhead = allocatesAhead(index, program, options.mode, worker);
-  result.provedBytes = isAhead || options.mode == Mode::Safe
-                           ? index.program(program).peak_safe()
-                           : index.program(program).peak();
+  result.provedBytes = provedPeak();
   result.stateBytes = std::max(sideBytes(index, program, Side::Prev),
                                sideBytes(index, program, Side::Curr));
   if (options.keeping.isResumed()) {
@@ -52,7 +54,7 @@ DeviceRun::DeviceRun(const PlanIndex &index, uint32_t rank, Control &control,
 
 DeviceRun::~DeviceRun() {
   // What a device may still write to is nobody else's.
-  const bool isStopped = transport.stop() && worker.stop();
+  const bool isStopped = transport.stop() && tail.stop() && worker.stop();
   if (!isStopped)
     worker.abandon();
   for (Buffer slab : {sendSlab, recvSlab})
@@ -91,6 +93,8 @@ Status DeviceRun::runPause() {
   status = barrier(control, self, options.timeout);
   if (status.ok())
     status = runRounds(index.firstDeferredRound());
+  if (status.ok() && options.tail)
+    status = allocateTail();
   result.pauseSeconds = result.seconds;
   // Training may begin on all devices, or on none.
   if (status.ok() && index.hasTail())
@@ -100,13 +104,25 @@ Status DeviceRun::runPause() {
 
 Status DeviceRun::runTail() {
   Status status = Status::success();
-  if (!standing.isDecided && index.hasTail())
+  if (!standing.isDecided && index.hasTail()) {
+    tail.setBackground(true, options.tailRate);
+    if (isUrgent)
+      hurry();
     status = runRounds(index.plan().forecast()->size());
+    tail.setBackground(false, 0);
+  }
   return conclude(status);
+}
+
+void DeviceRun::hurry() {
+  isUrgent = true;
+  tail.setBackground(false, 0);
 }
 
 Status DeviceRun::finish() {
   Status status = commit();
+  if (status.ok() && options.tail)
+    tail.finish(kFarewell);
   if (status.ok())
     transport.finish(kFarewell);
   return conclude(status);
@@ -205,13 +221,39 @@ Status DeviceRun::allocateSlabs() {
 Status DeviceRun::allocateAhead() {
   if (!allocatesAhead(index, program, options.mode, worker))
     return Status::success();
-  for (const auto *round : *index.program(program).rounds())
-    for (const auto *op : *round->ops())
-      if (op->kind() != OpKind::send && op->kind() != OpKind::release &&
-          !op->transit() && !index.bindsMemory(program, *op))
-        if (Status s = state.ensure(Side::Curr, op->tensor()); !s.ok())
-          return s;
+  for (uint32_t round = 0; round != index.program(program).rounds()->size();
+       ++round)
+    if (Status s = allocateFor(round); !s.ok())
+      return s;
   return Status::success();
+}
+
+/// What a round keeps of what it writes.
+Status DeviceRun::allocateFor(uint32_t round) {
+  for (const auto *op : *index.program(program).rounds()->Get(round)->ops())
+    if (op->kind() != OpKind::send && op->kind() != OpKind::release &&
+        !op->transit() && !index.bindsMemory(program, *op))
+      if (Status s = state.ensure(Side::Curr, op->tensor()); !s.ok())
+        return s;
+  return Status::success();
+}
+
+/// While nothing of training is under way: an allocator may wait for all that
+/// the device does, or hand out what a kernel still reads.
+Status DeviceRun::allocateTail() {
+  for (uint32_t round = index.firstDeferredRound();
+       round < index.program(program).rounds()->size(); ++round)
+    if (Status s = allocateFor(round); !s.ok())
+      return s;
+  return Status::success();
+}
+
+uint64_t DeviceRun::provedPeak() const {
+  const auto &stated = index.program(program);
+  const bool isAhead =
+      options.tail || allocatesAhead(index, program, options.mode, worker);
+  return isAhead || options.mode == Mode::Safe ? stated.peak_safe()
+                                               : stated.peak();
 }
 
 Status DeviceRun::connectPeers(const Deadline &deadline) {
@@ -219,6 +261,10 @@ Status DeviceRun::connectPeers(const Deadline &deadline) {
   if (Status s = transport.prepare({peers.targets, peers.sources}, deadline);
       !s.ok())
     return s;
+  if (options.tail)
+    if (Status s = tail.prepare({peers.targets, peers.sources}, deadline);
+        !s.ok())
+      return s;
   // Whoever is ahead may fail and hang up; others must not be connecting to it
   // then.
   return barrier(control, self, deadline);
@@ -255,31 +301,44 @@ Status DeviceRun::runRounds(uint32_t end) {
   const uint32_t rounds =
       std::min(index.program(program).rounds()->size(), end);
   next = std::max(next, standing.acknowledged);
+  const bool isTail = tailExecutor && next >= index.firstDeferredRound();
+  RoundExecutor &of = isTail ? *tailExecutor : executor;
   uint32_t begun = next;
   for (uint32_t &round = next; round < rounds; ++round) {
-    const uint64_t before = executor.receivedBytes();
-    while (begun <= round || (begun == round + 1 && begun < rounds &&
-                              executor.mayBeginEarly(begun))) {
-      if (Status s = executor.begin(begun, context); !s.ok())
+    const uint64_t before = of.receivedBytes();
+    while (begun <= round ||
+           (begun == round + 1 && begun < rounds && of.mayBeginEarly(begun))) {
+      if (Status s = of.begin(begun, context); !s.ok())
         return s.at(text("round ", begun));
       ++begun;
     }
-    if (Status s = executor.end(round, context, roundTimeout(round)); !s.ok())
+    if (Status s = of.end(round, context, roundTimeout(round)); !s.ok())
       return s.at(text("round ", round));
+    arrivals_.ended(round + 1);
     if (options.progress) {
-      options.progress->receivedBytes += executor.receivedBytes() - before;
+      options.progress->receivedBytes += of.receivedBytes() - before;
       options.progress->finishedRounds += 1;
     }
   }
   result.seconds += secondsSince(start);
+  countRounds();
+  return Status::success();
+}
+
+void DeviceRun::countRounds() {
   result.sentBytes = executor.sentBytes();
   result.receivedBytes = executor.receivedBytes();
   result.internodeBytes = executor.internodeBytes();
   result.times = executor.times();
+  if (tailExecutor) {
+    result.sentBytes += tailExecutor->sentBytes();
+    result.receivedBytes += tailExecutor->receivedBytes();
+    result.internodeBytes += tailExecutor->internodeBytes();
+    result.times += tailExecutor->times();
+  }
   result.peakBytes = worker.allocator().highWater();
   result.heldBytes = worker.heldBytes();
   result.transportBytes = transport.deviceBytes();
-  return Status::success();
 }
 
 /// Two phases: everybody is prepared, rank 0 writes down that this is so, then

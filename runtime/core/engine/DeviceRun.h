@@ -4,6 +4,7 @@
 #define ETC_RUNTIME_CORE_ENGINE_DEVICERUN_H
 
 #include "core/device/Worker.h"
+#include "core/engine/Arrivals.h"
 #include "core/engine/RoundExecutor.h"
 #include "core/transport/Collectives.h"
 
@@ -34,6 +35,13 @@ struct RunOptions {
   std::string out = {};
   /// Not owned, may be null.
   Observer *observer = nullptr;
+  /// Bytes a second that this device sends at most in deferred rounds, until
+  /// hurry(); 0: no limit.
+  uint64_t tailRate = 0;
+  /// Carries deferred rounds, so that nothing that the device does there waits
+  /// for a peer. What they write gets its memory before the pause is over.
+  /// Null: the same transport as all. Not owned.
+  Transport *tail = nullptr;
   /// Puts something between a device and its transport; may be empty.
   std::function<std::unique_ptr<Transport>(Transport &, uint32_t device)> wrap =
       {};
@@ -83,8 +91,11 @@ public:
   /// The rounds that are not deferred. Where some are, returns when all devices
   /// have ended theirs.
   Status runPause();
-  /// The others. Any thread may call it, after runPause().
+  /// The others. Any thread may call it, after runPause(). Messages give way to
+  /// others of this host.
   Status runTail();
+  /// From here on they don't: somebody waits. Any thread may call it.
+  void hurry();
   /// The commit, for which all have to call it.
   Status finish();
 
@@ -96,6 +107,9 @@ public:
   Status write();
 
   const DeviceReport &report() const { return result; }
+
+  /// Which current tensors are there. Any thread may ask.
+  Arrivals &arrivals() { return arrivals_; }
 
   /// How far it is, and the memory of what it holds; between calls of the
   /// others.
@@ -109,6 +123,10 @@ private:
   Status fillPrev();
   Status allocateSlabs();
   Status allocateAhead();
+  Status allocateFor(uint32_t round);
+  Status allocateTail();
+  uint64_t provedPeak() const;
+  void countRounds();
   Status connectPeers(const Deadline &deadline);
   Status reserveMoves();
   Status runRounds(uint32_t end);
@@ -127,6 +145,10 @@ private:
   Worker &worker;
   DeviceState state;
   RoundExecutor executor;
+  Transport &tail;                           // of deferred rounds
+  std::optional<RoundExecutor> tailExecutor; // where that is another one
+  Arrivals arrivals_;
+  std::atomic<bool> isUrgent{false}; // since hurry()
   Journal journal;
   Standing standing; // where this run began
   uint32_t next = 0; // round

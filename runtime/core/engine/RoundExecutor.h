@@ -32,6 +32,12 @@ struct RoundTimes {
   double wait = 0; // for messages
   double unpack = 0;
   double acknowledge = 0; // and what is noted before and after
+
+  RoundTimes &operator+=(const RoundTimes &more) {
+    pack += more.pack, copy += more.copy, wait += more.wait;
+    unpack += more.unpack, acknowledge += more.acknowledge;
+    return *this;
+  }
 };
 
 /// What is compared.

@@ -25,6 +25,9 @@ public:
   }
   bool stop() override { return inner.stop(); }
   void finish(const Deadline &deadline) override { inner.finish(deadline); }
+  void setBackground(bool isBackground, uint64_t bytesPerSecond) override {
+    inner.setBackground(isBackground, bytesPerSecond);
+  }
   uint64_t deviceBytes() const override { return inner.deviceBytes(); }
   Status post(std::span<const Outgoing> outgoing,
               std::span<Incoming> incoming) override {

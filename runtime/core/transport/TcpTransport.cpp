@@ -1,12 +1,15 @@
 #include "core/transport/TcpTransport.h"
 
+#include "core/transport/Pace.h"
 #include "core/transport/TcpMeeting.h"
 
 #include <atomic>
 #include <future>
 #include <mutex>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <thread>
 
 using namespace etc::runtime;
 
@@ -42,6 +45,18 @@ void await(const Transfers &transfers, short event, Milliseconds longest) {
     if (!transfer.isOver())
       entries.push_back({transfer.socket->fd(), event, 0});
   ::poll(entries.data(), entries.size(), static_cast<int>(longest.count()));
+}
+
+/// Of the sender's own host and of a network that knows classes of traffic. An
+/// option that a socket does not have changes nothing.
+void markAsBulk(const Socket &socket, bool isBulk) {
+  constexpr int leastEffort = 0x20, bulk = 2; // CS1, TC_PRIO_BULK
+  const int service = isBulk ? leastEffort : 0, priority = isBulk ? bulk : 0;
+  ::setsockopt(socket.fd(), IPPROTO_IP, IP_TOS, &service, sizeof service);
+  ::setsockopt(socket.fd(), IPPROTO_IPV6, IPV6_TCLASS, &service,
+               sizeof service);
+  ::setsockopt(socket.fd(), SOL_SOCKET, SO_PRIORITY, &priority,
+               sizeof priority);
 }
 
 template <typename Transfers> bool areOver(const Transfers &transfers) {
@@ -110,6 +125,13 @@ public:
     return true;
   }
 
+  void setBackground(bool isBackground, uint64_t bytesPerSecond) override {
+    std::lock_guard lock(mutex);
+    pace.set(isBackground ? bytesPerSecond : 0);
+    for (const auto &[peer, socket] : connections.targets)
+      markAsBulk(socket, isBackground);
+  }
+
   void abort() override {
     std::lock_guard lock(mutex);
     isAborted = true;
@@ -145,7 +167,9 @@ private:
           return moved.status();
         hasMoved |= *moved;
       }
-      if (!hasMoved)
+      if (!hasMoved && std::exchange(isPaced, false))
+        std::this_thread::sleep_for(Pace::kNap);
+      else if (!hasMoved)
         await(sends, POLLOUT, Milliseconds(1000));
     }
     return Status::success();
@@ -157,9 +181,15 @@ private:
     if (!std::exchange(send.isBegun, true) && send.message->fill)
       if (Status s = send.message->fill(send.piece); !s.ok())
         return s;
-    const auto count = send.socket->write(send.rest());
+    const size_t allowed = pace.allowed(send.rest().size());
+    if (allowed == 0 && !send.rest().empty()) {
+      isPaced = true;
+      return isAborted ? Result<bool>(stopped()) : Result<bool>(false);
+    }
+    const auto count = send.socket->write(send.rest().first(allowed));
     if (!count)
       return lost(send.message->peer, false, Milliseconds(0));
+    pace.sent(*count);
     send.bytes += *count;
     if (send.rest().empty())
       send.next();
@@ -209,6 +239,8 @@ private:
   std::vector<Receiving> receiving;
   std::future<Status> sending; // from post() to wait()
   std::atomic<uint32_t> sendingTo{0};
+  Pace pace;
+  bool isPaced = false; // what kept the last message from being sent
   std::optional<uint32_t> culprit_;
 };
 

@@ -96,6 +96,13 @@ public:
   /// call it.
   virtual void finish(const Deadline &) {}
 
+  /// From here on messages give way to others of this host, and this end sends
+  /// at most so many bytes a second (0: as fast as it can); or, with false, no
+  /// longer. Any thread may call it.
+  virtual void setBackground(bool isBackground, uint64_t bytesPerSecond) {
+    (void)isBackground, (void)bytesPerSecond;
+  }
+
   /// Memory of the device that the transport took for itself.
   virtual uint64_t deviceBytes() const { return 0; }
 
@@ -121,12 +128,20 @@ public:
 struct Connections {
   std::unique_ptr<Control> control;
   std::unique_ptr<Transport> transport;
+  /// Carries deferred rounds, where the other one cannot; may be null.
+  std::unique_ptr<Transport> tail;
 
   Connections() = default;
-  /// Where control ends, so do waits for the transport.
-  Connections(std::unique_ptr<Control> over, std::unique_ptr<Transport> moves)
-      : control(std::move(over)), transport(std::move(moves)) {
-    control->onStop([moves = transport.get()] { moves->abort(); });
+  /// Where control ends, so do waits for the transports.
+  Connections(std::unique_ptr<Control> over, std::unique_ptr<Transport> moves,
+              std::unique_ptr<Transport> later = nullptr)
+      : control(std::move(over)), transport(std::move(moves)),
+        tail(std::move(later)) {
+    control->onStop([moves = transport.get(), later = tail.get()] {
+      moves->abort();
+      if (later)
+        later->abort();
+    });
   }
   Connections(Connections &&) = default;
   Connections &operator=(Connections &&) = default;
@@ -138,8 +153,9 @@ struct Connections {
   void abort(std::string_view cause = {}) const {
     if (control)
       control->abort(cause);
-    if (transport)
-      transport->abort();
+    for (Transport *each : {transport.get(), tail.get()})
+      if (each)
+        each->abort();
   }
 };
 

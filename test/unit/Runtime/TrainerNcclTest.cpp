@@ -172,30 +172,107 @@ TEST_F(TrainerNcclTest, ATrainersAllocatorMayWaitForTheDevice) {
   }
 }
 
-/// A kernel of the tail could wait for a peer behind one of training.
-TEST_F(TrainerNcclTest, RefusesWhatIsDeferred) {
-  etc::plan::fb::PlanT deferred = ringPlan(4, 2, 100);
-  for (auto &tensor : deferred.tensors)
-    tensor->deferred = true;
-  deferred.deferred_rounds = deferred.forecast.size();
-  for (auto &program : deferred.programs) {
+/// What a framework does meanwhile: groups of its own communicator on its own
+/// stream, several in a row, which the host does not wait for.
+class Training {
+public:
+  explicit Training(std::vector<uint32_t> devices)
+      : devices(std::move(devices)), cluster(this->devices) {}
+
+  /// `steps` groups, two of them under way at a time.
+  Status run(uint32_t rank, int steps) {
+    NcclOptions options;
+    options.rank = options.ordinal = rank;
+    options.devices = devices;
+    options.deadline = options.timeout = Milliseconds(20'000);
+    options.lastWait = Milliseconds(1000);
+    options.control = &cluster.control(rank);
+    auto made = connectNccl(options);
+    if (!made)
+      return made.status();
+    Transport &transport = **made;
+    const auto count = static_cast<uint32_t>(devices.size());
+    const uint32_t next = (rank + 1) % count, last = (rank + count - 1) % count;
+    if (Status s =
+            transport.prepare({{&next, 1}, {&last, 1}}, options.deadline);
+        !s.ok())
+      return s;
+    constexpr size_t bytes = 4096;
+    const Bytes piece{etc::test::takeGpuMemory(rank, bytes), bytes};
+    const WritableBytes room{etc::test::takeGpuMemory(rank, bytes), bytes};
+    const Outgoing out{next, bytes, {&piece, 1}, {}};
+    Incoming in{last, bytes, {&room, 1}, {}};
+    for (int step = 0; step != steps + 1; ++step) {
+      if (step != steps)
+        if (Status s = transport.post({&out, 1}, {&in, 1}); !s.ok())
+          return s;
+      if (step != 0)
+        if (Status s = transport.wait(options.timeout); !s.ok())
+          return s;
+    }
+    transport.finish(options.timeout); // others may still receive
+    return Status::success();
+  }
+
+private:
+  const std::vector<uint32_t> devices;
+  LocalCluster cluster;
+};
+
+/// The rounds from `urgent` on, and what they move, are deferred.
+etc::plan::fb::PlanT defer(etc::plan::fb::PlanT plan, uint32_t urgent) {
+  plan.deferred_rounds = plan.forecast.size() - urgent;
+  for (auto &program : plan.programs) {
+    for (size_t round = urgent; round != program->rounds.size(); ++round)
+      for (auto &op : program->rounds[round]->ops)
+        plan.tensors[op.tensor()]->deferred = true;
     program->tail_peak = program->peak;
     program->tail_peak_safe = program->peak_safe;
   }
-  auto opened = OpenPlan::copy(etc::plan::packPlan(std::move(deferred)));
-  ASSERT_TRUE(opened) << opened.status().message();
-  etc_options given{};
-  given.directory = directory.c_str();
-  given.transport = ETC_NCCL;
-  EXPECT_TRUE(checkOptions(given, index()));
-  auto refused = checkOptions(given, (*opened)->index());
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.status().kind(), ErrorKind::Usage);
-  EXPECT_NE(refused.status().message().find("plan with defer=none"),
-            std::string::npos)
-      << refused.status().message();
-  given.transport = ETC_TCP;
-  EXPECT_TRUE(checkOptions(given, (*opened)->index()));
+  return plan;
+}
+
+/// Nothing that the device does in the tail waits for a peer, so the tail ends
+/// beside any number of training's groups, in one queue with them too.
+TEST_F(TrainerNcclTest, ATailBesideTrainingEnds) {
+  for (bool hasOneQueue : {false, true})
+    for (etc_mode mode : {ETC_EAGER, ETC_SAFE}) {
+      // Pieces that are packed, and pieces that are tensors.
+      const int64_t rows = hasOneQueue ? 100 : 70'000;
+      auto opened =
+          OpenPlan::copy(etc::plan::packPlan(defer(ringPlan(4, 6, rows), 2)));
+      ASSERT_TRUE(opened) << opened.status().message();
+      plan = *opened;
+      ETC_OF_CUDA_DOUBLE(etcDoubleOneQueue)(hasOneQueue);
+      Training training(index().participants());
+      auto statuses = onRanks(
+          [&](Migration &migration, uint32_t rank) {
+            if (Status s = migration.run(); !s.ok())
+              return s;
+            Status trained = training.run(rank, 20);
+            Status status = migration.finish();
+            if (status.ok())
+              status = check(migration, rank);
+            return status.ok() ? trained : status;
+          },
+          mode);
+      ETC_OF_CUDA_DOUBLE(etcDoubleOneQueue)(false);
+      for (const Status &status : statuses)
+        EXPECT_EQ(status.message(), "");
+      for (const auto &entry : std::filesystem::directory_iterator(directory))
+        std::filesystem::remove_all(entry);
+    }
+}
+
+/// Over NCCL parameters have a pause: they would wait behind training.
+TEST_F(TrainerNcclTest, DoesNotStartBesideTraining) {
+  auto statuses = onRanks([](Migration &migration, uint32_t) {
+    Status refused = migration.start();
+    EXPECT_EQ(refused.kind(), ErrorKind::Usage);
+    return migration.run();
+  });
+  for (const Status &status : statuses)
+    EXPECT_EQ(status.message(), "");
 }
 
 TEST_F(TrainerNcclTest, AllLearnThatOneGivesUp) {
