@@ -10,6 +10,7 @@
 #include <array>
 #include <chrono>
 #include <exception>
+#include <functional>
 #include <future>
 #include <optional>
 #include <thread>
@@ -28,9 +29,9 @@ public:
   MigrationHandle(const PlanHandle &plan, uint32_t participant, bool isSafe,
                   std::optional<int> gpu, bool encrypt, double timeout,
                   double meeting, double silence, const std::string &host,
-                  const std::string &tag, uint32_t generation, nb::object set,
-                  nb::object get, nb::object allocate, nb::object release,
-                  nb::object progress)
+                  const std::string &tag, uint32_t generation, double tailRate,
+                  nb::object set, nb::object get, nb::object allocate,
+                  nb::object release, nb::object progress)
       : setValue(std::move(set)), getValue(std::move(get)),
         allocate(std::move(allocate)), release(std::move(release)),
         progress(std::move(progress)) {
@@ -45,6 +46,7 @@ public:
     options.meeting_seconds = meeting;
     options.silence_seconds = silence;
     options.generation = generation;
+    options.tail_bytes_per_second = tailRate;
     options.host = host.c_str();
     options.tag = tag.c_str();
     options.store = {this, onSet, onGet};
@@ -89,6 +91,12 @@ public:
     call(etc_migration_prepare, isInterruptible);
   }
   void run() { call(etc_migration_run, false); }
+  void start() { call(etc_migration_start, false); }
+  /// The thread that moves does not need this one.
+  void wait(size_t index) {
+    call([index](etc_migration *m) { return etc_migration_wait(m, index); },
+         false);
+  }
   void finish() { call(etc_migration_finish, false); }
   void abort(const std::string &cause) {
     if (migration && getpid() == owner)
@@ -133,6 +141,8 @@ public:
     result["state_bytes"] = r.state_bytes;
     result["staging_bytes"] = r.staging_bytes;
     result["pause_seconds"] = r.pause_seconds;
+    result["finished_rounds"] = r.finished_rounds;
+    result["rounds"] = r.rounds;
     return result;
   }
 
@@ -159,11 +169,11 @@ private:
     return migration;
   }
 
-  using Function = etc_error *(*)(etc_migration *);
+  using Function = std::function<etc_error *(etc_migration *)>;
 
   /// On a thread of its own, while this one handles signals. What a handler
   /// raises, KeyboardInterrupt for one, ends the migration.
-  etc_error *callInterruptibly(Function function, etc_migration *open) {
+  etc_error *callInterruptibly(const Function &function, etc_migration *open) {
     std::promise<etc_error *> promise;
     std::future<etc_error *> result = promise.get_future();
     std::thread worker([&] { promise.set_value(function(open)); });
@@ -179,7 +189,7 @@ private:
     return result.get();
   }
 
-  void call(Function function, bool isInterruptible) {
+  void call(const Function &function, bool isInterruptible) {
     etc_migration *open = live();
     if (getpid() != owner) // its connections are the parent's
       check(etc_error_new(ETC_ERROR_USAGE,
@@ -337,18 +347,20 @@ void etc::python::defineMigration(nb::module_ &m) {
   nb::class_<MigrationHandle>(m, "Migration", nb::type_slots(slots))
       .def(nb::init<const PlanHandle &, uint32_t, bool, std::optional<int>,
                     bool, double, double, double, const std::string &,
-                    const std::string &, uint32_t, nb::object, nb::object,
-                    nb::object, nb::object, nb::object>(),
+                    const std::string &, uint32_t, double, nb::object,
+                    nb::object, nb::object, nb::object, nb::object>(),
            nb::arg("plan"), nb::arg("participant"), nb::arg("safe"),
            nb::arg("gpu").none(), nb::arg("encrypt"), nb::arg("timeout"),
            nb::arg("meeting"), nb::arg("silence"), nb::arg("host"),
-           nb::arg("tag"), nb::arg("generation"), nb::arg("set"),
-           nb::arg("get"), nb::arg("allocate"), nb::arg("release"),
-           nb::arg("progress").none())
+           nb::arg("tag"), nb::arg("generation"), nb::arg("tail_rate"),
+           nb::arg("set"), nb::arg("get"), nb::arg("allocate"),
+           nb::arg("release"), nb::arg("progress").none())
       .def("add", &MigrationHandle::add)
       .def("prepare", &MigrationHandle::prepare)
       .def("refuse", &MigrationHandle::refuse)
       .def("run", &MigrationHandle::run)
+      .def("start", &MigrationHandle::start)
+      .def("wait", &MigrationHandle::wait)
       .def("finish", &MigrationHandle::finish)
       .def("abort", &MigrationHandle::abort)
       .def("close", &MigrationHandle::close)

@@ -40,56 +40,6 @@ class Migrating(unittest.TestCase):
                 count = len(plan.participants)
                 self.check(ranks.run(count, migrate, plan, mode), plan)
 
-    def test_what_is_deferred_follows_the_parameters(self):
-        plan = etc.plan(**REQUEST, defer="optimizer")
-        self.assertGreater(plan.summary.deferred_rounds, 0)
-
-        def body(rank, store, mode):
-            device = plan.participants[rank]
-            state = ranks.make(plan.prev_tensors(device))
-            expected = ranks.make(plan.curr_tensors(device))
-            migration = prepare(rank, store, plan, state, mode=mode)
-            parameters = migration.run()
-            assert migration.outcome in ("old", "mixed"), migration.outcome
-            wrong = ranks.differences(parameters, {"param": expected["param"]})
-            new = migration.finish()
-            assert migration.outcome == "new", migration.outcome
-            assert migration.finish().keys() == new.keys()
-            for name, tensor in parameters["param"].items():
-                assert new["param"][name] is tensor, name
-            report = migration.report
-            assert 0 < report.pause_seconds <= report.seconds, report
-            return wrong + ranks.differences(new, expected), report
-
-        for mode in ("eager", "safe"):
-            with self.subTest(mode):
-                self.check(ranks.run(8, body, mode), plan)
-
-    def test_a_failure_behind_the_pause_appears_at_finish(self):
-        plan = etc.plan(**REQUEST, defer="optimizer")
-
-        def body(rank, store):
-            device = plan.participants[rank]
-            state = ranks.make(plan.prev_tensors(device))
-            migration = prepare(rank, store, plan, state, mode="safe")
-            migration.run()
-            store.set(f"paused/{rank}", "")
-            if rank == 3:
-                # The others may still be about to learn that the pause is over.
-                store.wait([f"paused/{other}" for other in range(8)])
-                migration.abort()
-            try:
-                migration.finish()
-            except etc.PeerError as error:
-                wrong = ranks.differences(
-                    migration.state, ranks.make(plan.prev_tensors(device))
-                )
-                return migration.outcome, wrong, "aborted" in str(error)
-            return "finished"
-
-        for result in ranks.must(ranks.run(8, body)):
-            self.assertEqual(result, ("old", [], True))
-
     def test_slices(self):
         plan = etc.plan(**REQUEST)
         self.check(ranks.run(8, migrate_slice, plan), plan)

@@ -138,8 +138,8 @@ class Recover(unittest.TestCase):
 
         self.assertEqual(ranks.must(self.run_job(2, body)), [None] * 2)
 
-    def test_deferred_state_comes_first(self):
-        """While it is under way there is no recovery and no step."""
+    def test_no_step_while_state_is_under_way(self):
+        """Until `finish` the job's state is of the step before."""
         base = plan_of("PP2TP2")
         plan = etc.plan(training.REQUEST, prev=base, curr="PP4", defer="optimizer")
         self.assertGreater(plan.summary.deferred_rounds, 0)
@@ -148,8 +148,6 @@ class Recover(unittest.TestCase):
             job = training.start(rank, store, base, step=3)
             migration = job.prepare(plan)
             migration.run()
-            with self.assertRaisesRegex(etc.UsageError, "finish it first"):
-                etc.recover(job, "PP2", devices=range(4), **OPTIONS)
             with self.assertRaisesRegex(etc.UsageError, "is not complete"):
                 training.train(job)
             migration.finish()
@@ -157,6 +155,33 @@ class Recover(unittest.TestCase):
             return training.wrong(job), job.version
 
         self.assertEqual(ranks.must(self.run_job(4, body)), [([], 4)] * 4)
+
+    def test_death_while_state_is_under_way(self):
+        """Survivors recover from where they are, at finish or in the first step."""
+        base = plan_of("PP2TP2DP2")
+        plan = etc.plan(training.REQUEST, prev=base, curr="PP4DP2", defer="optimizer")
+
+        def body(rank, store, mode):
+            job = training.start(rank, store, base, step=3)
+            migration = job.prepare(plan, mode=mode, timeout=60, tail_rate=1000.0)
+            migration.run()
+            store.set(f"paused/{rank}", "")
+            if rank == 5:  # the others may still learn that the pause is over
+                store.wait([f"paused/{other}" for other in range(8)])
+                die()
+            if rank % 2:  # the others notice it by their own collectives, say
+                with self.assertRaises(etc.PeerError):
+                    migration.finish()
+            done = etc.recover(job, ["PP2TP2", "TP2"], devices=range(8), **OPTIONS)
+            training.train(job)
+            return training.wrong(job), job.version, done.devices
+
+        others = [d for d in range(8) if d != 5]
+        for mode in ("eager", "safe"):
+            with self.subTest(mode):
+                results = self.run_job(8, body, mode)
+                for rank in others:
+                    self.assertEqual(results[rank], ([], 4, others))
 
     def test_lost_state(self):
         """It is named, and read from a checkpoint of a step that is complete so."""

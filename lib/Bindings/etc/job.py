@@ -188,6 +188,17 @@ class Job:
             return [self._base]
         return [self._base, migration]
 
+    def _give_up(self) -> None:
+        """A migration whose deferred state is under way goes no further."""
+        migration = self._migration
+        if migration is None or not migration._has_run or migration.outcome == "new":
+            return
+        migration.abort()
+        try:
+            migration.finish()
+        except Exception:  # the failure that this is about
+            pass
+
     def _has_begun(self) -> bool:
         return self._migration is not None and self._migration.outcome != "not begun"
 

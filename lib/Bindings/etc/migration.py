@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -48,6 +48,7 @@ class Migration:
         timeout: float,
         silence: float | None,
         encrypt: bool,
+        tail_rate: float | None,
         device: torch.device,
         change: tuple[int, float] | None = None,
         safe: bool,
@@ -75,6 +76,7 @@ class Migration:
             generation, meeting = change
         self._old: dict[Key, torch.Tensor] = {}
         self._specs = plan._specs(CURR, self.device)
+        self._positions = {key: i for i, key in enumerate(self._specs)}
         self._new: dict[Key, torch.Tensor] = {}
         self._staging: dict[int, torch.Tensor] = {}
         self._unfreed = 0
@@ -92,6 +94,7 @@ class Migration:
             host=host or os.environ.get("ETC_HOST", ""),
             tag=tag,
             generation=generation,
+            tail_rate=tail_rate or 0.0,
             silence=-1.0 if silence is None else silence,
             set=adapter.set,
             get=adapter.get,
@@ -176,6 +179,27 @@ class Migration:
         with delayed_interrupts(), self._alone("run"):
             return self._run()
 
+    def start(self) -> None:
+        """Instead of `run`, for tensors in host memory: returns at once, while a
+        thread of ETC's moves everything. Others may call `run`. In eager mode previous
+        tensors must not be used any more.
+
+        Raises what `run` raises before it begins; `wait` and `finish` raise the rest.
+        """
+        with self._alone("start"):
+            self._start()
+
+    def wait(
+        self, names: Iterable[str], type: str = "param"
+    ) -> dict[str, torch.Tensor]:
+        """Waits until these current tensors have arrived, and returns them by name.
+
+        After `start` or `run`, for use layer by layer. Until `finish` they may be read
+        only. Raises what `finish` does.
+        """
+        with delayed_interrupts(), self._alone("wait"):
+            return {name: self._await(type, name) for name in names}
+
     def finish(self) -> Tensors:
         """Waits for deferred state, commits, and returns the whole current state.
 
@@ -219,12 +243,12 @@ class Migration:
         """The exceptions of `progress` and `on_release`, in order."""
         return tuple(self._observers.errors)
 
-    def _run(self) -> Tensors:
+    def _begin(self, what: str) -> None:
         from etc.checks import check_unmoved
 
         if self._has_run:
             raise UsageError(
-                f"cannot run: the migration has run, and its outcome is "
+                f"cannot {what}: the migration has run, and its outcome is "
                 f"{self.outcome!r}; migration.state has what this process holds"
             )
         self._has_run = True
@@ -234,6 +258,9 @@ class Migration:
             self._handle.abort(str(error))  # others need not wait for us
             raise
         self._synchronize()
+
+    def _run(self) -> Tensors:
+        self._begin("run")
         if not self.plan.summary.deferred_rounds:
             return self._complete(self._handle.run)
         try:
@@ -242,6 +269,23 @@ class Migration:
             self._observers.close()
             raise
         return self._current(lambda spec: not spec.deferred)
+
+    def _start(self) -> None:
+        if self._torch_device.type == "cuda":
+            raise UsageError(
+                "cannot start: over NCCL parameters move in a pause, because a kernel "
+                "that waits for a peer may be queued behind one of training; call run"
+            )
+        self._begin("start")
+        self._handle.start()
+
+    def _await(self, kind: str, name: str) -> torch.Tensor:
+        if (kind, name) not in self._positions:
+            raise KeyError(f"{name} ({kind}): this device has no such current tensor")
+        position = self._positions[kind, name]
+        self._handle.wait(position)
+        stayed = self._handle.current(position)[1]
+        return self._old[kind, name] if stayed else self._new[kind, name]
 
     def _finish(self) -> Tensors:
         if self.outcome == "new":

@@ -28,6 +28,7 @@ def prepare(
     timeout: float = 300.0,
     silence: float | None = 5.0,
     encrypt: bool = False,
+    tail_rate: float | None = None,
     device: str | torch.device = "cpu",
     mode: str = "eager",
     free: str = "storage",
@@ -60,6 +61,10 @@ def prepare(
             for debugging. A thread of ETC's sends the signs, independently of Python.
         encrypt: whether state is encrypted on its way over TCP, the same on all
             participants; control connections always are.
+        tail_rate: bytes a second that this process sends at most of deferred state,
+            until `finish` is called; None means as fast as it can. In either case
+            these messages are marked as bulk, so that a network or a queueing
+            discipline that knows classes of traffic puts training's first.
         device: where new tensors are allocated: "cpu", or "cuda:0" with NCCL.
         mode: "eager" releases tensors as soon as they have arrived; "safe" keeps all
             of the previous state until all participants have all of the new state.
@@ -96,6 +101,8 @@ def prepare(
         store, rank = from_group(plan, group)
     else:
         rank = check_member(plan, rank, world_size)
+    if tail_rate is not None and not tail_rate > 0:
+        raise ValueError(f"tail_rate: expected bytes a second, got {tail_rate}")
     where = torch.device(device)
     if where.type == "cuda" and where.index is None:
         where = torch.device("cuda", torch.cuda.current_device())
@@ -109,6 +116,7 @@ def prepare(
         timeout=timeout,
         silence=silence,
         encrypt=encrypt,
+        tail_rate=tail_rate,
         device=where,
         safe=mode == "safe",
         free=free,

@@ -60,6 +60,9 @@ def recover(
     of the configurations that fits. If this fails too, because another process fails,
     call it again: what a process holds is never lost by that.
 
+    Deferred state that is still under way stops where it is, on all processes, and
+    counts like that of any migration that failed.
+
     A process that was stopped and comes back after the others agreed raises Excluded.
     It can join the next recovery with a new Job, which holds nothing.
 
@@ -83,6 +86,7 @@ def recover(
         UnsatisfiableError: none of the configurations fits.
     """
     adapter = StoreAdapter(job.store)
+    job._give_up()
     held = job.holdings()
     handle = _run.Recovery(
         device=job.device,
@@ -120,6 +124,7 @@ def recover(
             timeout=timeout,
             silence=silence,
             encrypt=encrypt,
+            tail_rate=None,
             device=_cpu(),
             safe=mode == "safe",
             free="storage",

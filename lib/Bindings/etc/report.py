@@ -31,6 +31,9 @@ class Report:
     staging_bytes: int
     pause_seconds: float
     """Of `seconds`, those until `run` returned."""
+    finished_rounds: int
+    """Of this device's `rounds`, so far, and `received_bytes` are of these."""
+    rounds: int
     unfreed_bytes: int
     """Of released tensors whose storage could not be freed at once: it is shared
     with other tensors, or not PyTorch's. It goes when they go."""
