@@ -1,12 +1,12 @@
 """Random faults in a job of processes that goes on, against an oracle that knows its step.
 
-recover_faults.py [--faults=N] [--seed=S] [--per-job=N]
+recover_faults.py [--faults=N] [--seed=S] [--per-job=N] [--phase=P] [--kind=K]
 
 A driver forks a process for each of 8 devices. All train (each element of the state is
 a function of its place, its tensor and the step), and prepare and run migrations. At
-a random moment of a step, prepare, run or recover one process is killed, stopped for
-long (and woken after the others have gone on), stopped for less than a second, or
-raises. The others recover, some of them a step ahead; new processes join. After
+a random moment of a step, prepare, run, recover, or of the tail of a migration that
+defers state, one process is killed, stopped for long (and woken after the others have
+gone on), stopped for less than a second, or raises. The others recover, some of them a step ahead; new processes join. After
 each fault every element of every process is compared, the step with the one that is
 the newest of which a replica of each role is left; a process that was given up has to
 raise Excluded.
@@ -18,6 +18,7 @@ import argparse
 import collections
 import os
 import random
+import re
 import signal
 import sys
 import tempfile
@@ -98,6 +99,8 @@ class Driver:
             late = self.train_without(victim, kind, raise_at)
         elif phase in ("prepare", "run"):
             self.migrate(phase, victim, kind, raise_at, mode)
+        elif phase == "tail":
+            self.fail_in_tail(victim, kind, mode)
         else:
             self.tell_all("check")
             self.processes[victim].process.kill()
@@ -108,10 +111,12 @@ class Driver:
         if kind == "pause" and phase != "recover" and is_unharmed:
             self.verify()
             return "nobody noticed"
-        may_lose = phase == "run" and mode == "eager"
+        may_lose = phase in ("run", "tail") and mode == "eager"
         outcome = self.recover(members, answers, phase, kind, may_lose)
         if self.gone is not None:
             self.wake(members)
+        if phase == "tail":
+            outcome = f"{mode}: {outcome}"
         return outcome + (", some a step behind" if late else "")
 
     def train_without(self, victim: int, kind: str, raise_at: float | None) -> list:
@@ -159,9 +164,31 @@ class Driver:
         if kind != "raise":
             self.injure(self.processes[victim], kind, 0.3)
 
-    def next_plan(self, curr: str) -> bytes:
+    def fail_in_tail(self, victim: int, kind: str, mode: str) -> None:
+        """After the pause of a change, while deferred state is under way at a rate that
+        lets it take about a second. Some wait for it, the others compute; all have
+        an answer to give when it is over."""
+        count = len(self.processes)
+        now = next(a["curr"] for a in self.last.values() if a["role"])
+        shapes = [s for s in SHAPES if 4 <= size(s) <= count and size_of(s) != size_of(now)]
+        plan = self.next_plan(self.random.choice(shapes), defer="optimizer")
+        rate = self.random.uniform(1e5, 4e5)
+        self.tell_all("prepare", plan=plan, mode=mode, tail_rate=rate)
+        self.must_hear(self.processes)
+        self.tell_all("pause")
+        self.must_hear(self.processes)
+        # Where one does not finish, nobody commits.
+        busy = self.random.choice([d for d in self.processes if d != victim])
+        for device, process in self.processes.items():
+            is_done = device != busy and self.random.random() < 0.4
+            process.tell("finish" if is_done or kind == "pause" else "check")
+        self.injure(self.processes[victim], kind, 1.0)
+
+    def next_plan(self, curr: str, **fields: Any) -> bytes:
         device = next(d for d in self.processes if self.last[d]["role"])
-        self.processes[device].tell("plan_to", curr=curr, devices=list(self.processes))
+        self.processes[device].tell(
+            "plan_to", curr=curr, devices=list(self.processes), **fields
+        )
         answer = self.processes[device].hear()
         if answer is None or answer["error"]:
             raise Wrong(f"plan to {curr}: {answer}")
@@ -308,11 +335,19 @@ def size(shape: str) -> int:
     return product
 
 
+def size_of(shape: str) -> tuple:
+    """The sizes of a configuration, in one order, those of 1 left out."""
+    found = re.findall(r"([A-Z]+)(\d+)", shape)
+    return tuple(sorted((name, n) for name, n in found if n != "1"))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--faults", type=int, default=200)
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--per-job", type=int, default=10)
+    parser.add_argument("--phase", help="faults in this phase alone")
+    parser.add_argument("--kind", help="faults of this kind alone")
     options = parser.parse_args()
     counts: collections.Counter = collections.Counter()
     failures = 0
@@ -321,7 +356,14 @@ def main() -> int:
         for p in ("step", "prepare", "run")
         for k in ("kill", "stop", "pause", "raise")
     ]
-    cases += [("recover", k) for k in ("kill", "stop", "pause")]
+    cases += [(p, k) for p in ("recover", "tail") for k in ("kill", "stop", "pause")]
+    cases = [
+        (p, k)
+        for p, k in cases
+        if options.phase in (None, p) and options.kind in (None, k)
+    ]
+    if not cases:
+        parser.error(f"--phase={options.phase} --kind={options.kind}: no such fault")
     done = 0
     while done < options.faults:
         seed = options.seed + done

@@ -76,11 +76,18 @@ class Worker:
                 state[kind][name].copy_(new[kind][name])
                 time.sleep(0.05 / len(tensors))
 
-    def prepare(self, plan: bytes, mode: str, raise_at: float | None = None) -> None:
+    def prepare(
+        self,
+        plan: bytes,
+        mode: str,
+        raise_at: float | None = None,
+        tail_rate: float | None = None,
+    ) -> None:
         import torch
         from etc.tensors import DTYPES
 
         calls = 0
+        self.migration = None
 
         def allocate(kind: str, name: str, spec: Any) -> Any:
             nonlocal calls
@@ -89,7 +96,9 @@ class Worker:
                 raise Fault
             return torch.empty(spec.shape, dtype=DTYPES[spec.dtype])
 
-        options = {} if raise_at is None else {"allocate": allocate}
+        options: dict[str, Any] = {} if raise_at is None else {"allocate": allocate}
+        if tail_rate is not None:
+            options["tail_rate"] = tail_rate
         opened = etc.Plan.from_bytes(plan)
         if self.device not in opened.participants:
             return
@@ -101,6 +110,26 @@ class Worker:
         migration, self.migration = self.migration, None
         if migration is not None:
             migration.run()
+
+    def pause(self) -> None:
+        """The part of run that training waits for. The job's state is of no step that
+        a process could make until the rest is there."""
+        if self.migration is None:
+            return
+        self.migration.run()
+        if not self.job.state:
+            return
+        try:
+            with self.job.step():
+                pass
+        except etc.UsageError:
+            return
+        raise RuntimeError("a step began while deferred state was under way")
+
+    def finish(self) -> None:
+        migration, self.migration = self.migration, None
+        if migration is not None:
+            migration.finish()
 
     def recover(self, devices: list, mode: str, **restore: Any) -> None:
         etc.recover(
@@ -115,10 +144,14 @@ class Worker:
             **restore,
         )
 
-    def plan_to(self, curr: str, devices: list) -> bytes:
+    def plan_to(self, curr: str, devices: list, **fields: Any) -> bytes:
         failed = [d for d in DEVICES if d not in devices]
         return etc.plan(
-            training.REQUEST, prev=self.job.plan, curr=curr, failed=failed or None
+            training.REQUEST,
+            prev=self.job.plan,
+            curr=curr,
+            failed=failed or None,
+            **fields,
         ).to_bytes()
 
     def fail(self) -> None:
