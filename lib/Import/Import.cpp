@@ -9,6 +9,7 @@
 #include "dialect/Verifiers.h"
 #include "etc/Model/Model.h"
 #include "etc/Request/Fields.h"
+#include "etc/Request/States.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -256,7 +257,7 @@ static ArrayAttr toDeferred(Builder &builder, const request::Request &request,
     return {};
   SmallVector<StringRef> names;
   for (const model::StateType &type : model.types)
-    if (type.name != "param")
+    if (!request::isParameters(type.name))
       names.push_back(type.name);
   return builder.getStrArrayAttr(names);
 }

@@ -44,11 +44,11 @@ static llvm::Error checkDefer(const Request &request, const Field &field) {
   if (request.isGiven("derive") && request.derive != "none")
     return unsatisfiable(field, "parameters that move first have no master to "
                                 "be cast from; leave 'derive' out");
-  if (!llvm::is_contained(request.types, "param"))
+  if (llvm::none_of(request.types, isParameters))
     return unsatisfiable(field, "the types have no 'param' for the pause, so "
                                 "the forward pass needs all that moves; leave "
                                 "this out");
-  if (request.types.size() == 1)
+  if (llvm::all_of(request.types, isParameters))
     return unsatisfiable(field, "the only type is 'param', so nothing is left "
                                 "to defer; leave this out");
   return llvm::Error::success();

@@ -162,6 +162,10 @@ std::vector<State> etc::request::statesOf(const ModelSpec &model) {
   return states;
 }
 
+bool etc::request::isParameters(StringRef type) {
+  return type == "param" || type.starts_with("param.");
+}
+
 std::vector<StringRef> etc::request::typeNames(const ModelSpec &model) {
   std::vector<StringRef> names;
   for (const State &state : statesOf(model))

@@ -1,12 +1,19 @@
 //===- CheckRequest.cpp - V13: a migration against its request ------------===//
 
 #include "RequestModel.h"
+#include "etc/Request/States.h"
 #include "etc/Verify/Boundaries.h"
 
 #include <numeric>
 
 using namespace etc;
 using namespace mlir;
+
+/// All but what a forward pass reads.
+static int64_t countDeferred(const request::Request &request) {
+  return static_cast<int64_t>(request.types.size()) -
+         llvm::count_if(request.types, request::isParameters);
+}
 
 namespace {
 
@@ -164,8 +171,7 @@ LogicalResult RequestChecker::checkWords() {
         migration.getDeferred()
             ? static_cast<int64_t>(migration.getDeferred()->size())
             : 0,
-        request.isDeferred() ? static_cast<int64_t>(request.types.size()) - 1
-                             : 0},
+        request.isDeferred() ? countDeferred(request) : 0},
        {"gradient bytes",
         static_cast<int64_t>(migration.getGradientBytes().value_or(0)),
         request.isDeferred() ? request.gradientBytes : 0},

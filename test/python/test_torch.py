@@ -57,6 +57,42 @@ def refused(rank, store, make):
     return "accepted"
 
 
+def deferred(rank, store, before, after, leaves):
+    """The same with deferred state: the first step of the new mesh computes meanwhile,
+    and its optimizer waits by itself."""
+    jobs.join(rank, store, 4)
+    old, new = jobs.make_mesh(*before), jobs.make_mesh(*after)
+    losses = []
+    prev = jobs.build(old), None
+    prev = prev[0], jobs.make_optimizer(prev[0])
+    losses += [jobs.train(*prev, step, old) for step in range(STEPS)]
+    copy = jobs.gathered(*prev)
+    curr = None
+    if new.get_coordinate() is not None:
+        model = jobs.build(new, "meta")
+        curr = model, jobs.make_optimizer(model, lr=1.0)
+    change = etc.torch.begin(prev, curr, timeout=60, defer="optimizer")
+    assert change._migration.outcome != "new"
+    if curr is None:
+        change.finish()
+        return losses, []
+    if leaves:  # a checkpoint waits, too
+        with_reason = ""
+        try:
+            etc.torch.layout(*curr)
+        except ValueError as error:
+            with_reason = str(error)
+        assert "call finish of the last change" in with_reason, with_reason
+        curr[1].state_dict()
+        found = jobs.gathered(*curr)
+        assert change._migration.outcome == "new"
+        return losses, jobs.unequal(copy, found)
+    losses += [jobs.train(*curr, STEPS + i, new) for i in range(STEPS)]
+    assert change._migration.outcome == "new"
+    report = change.finish()  # has been
+    return losses, [] if report.peak_bytes <= report.proved_bytes else ["peak"]
+
+
 FSDP4 = ([0, 1, 2, 3], "fsdp")
 FSDP2TP2 = ([[0, 1], [2, 3]], "fsdp", "tp")
 
@@ -87,6 +123,22 @@ class Moves(unittest.TestCase):
     def test_ranks_join(self):
         results = self.check(([0, 1], "fsdp"), FSDP4)
         self.assertEqual([len(losses) for losses, _, _ in results], [6, 6, 3, 3])
+
+
+class Deferred(unittest.TestCase):
+    def test_the_first_step_waits_for_its_optimizers_state(self):
+        expected = uninterrupted(2 * STEPS)
+        for before, after in ((FSDP4, FSDP2TP2), (FSDP2TP2, ([0, 1], "fsdp"))):
+            results = ranks.must(ranks.run(4, deferred, before, after, False))
+            for losses, wrong in results:
+                self.assertEqual(wrong, [])
+                for loss, other in zip(losses, expected):
+                    self.assertAlmostEqual(loss, other, places=5)
+            self.assertEqual(max(len(losses) for losses, _ in results), 2 * STEPS)
+
+    def test_a_state_dict_waits(self):
+        results = ranks.must(ranks.run(4, deferred, FSDP4, FSDP2TP2, True))
+        self.assertEqual([wrong for _, wrong in results], [[]] * 4)
 
 
 def a_sum():

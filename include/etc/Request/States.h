@@ -60,6 +60,10 @@ std::vector<State> statesOf(llvm::StringRef precision,
 /// The same of a model, with the element types that it gives itself.
 std::vector<State> statesOf(const ModelSpec &model);
 
+/// Whether a type is what a forward pass reads: "param", or, in an inventory
+/// that names types with their dtypes, "param.bf16" and its like.
+bool isParameters(llvm::StringRef type);
+
 /// The names of the types that are migrated.
 std::vector<llvm::StringRef> typeNames(const ModelSpec &model);
 

@@ -7,10 +7,21 @@ FSDP2, HSDP, tensor parallelism and their products, pipeline stages of them, and
 tensors that every rank has. See docs/torch.md.
 """
 
+from etc.torch.begin import Tail, begin
 from etc.torch.layout import Layout, layout
 from etc.torch.move import move
 from etc.torch.planning import plan
 from etc.torch.world import Left, World
 from etc.torch.world_change import Change
 
-__all__ = ["Change", "Layout", "Left", "World", "layout", "move", "plan"]
+__all__ = [
+    "Change",
+    "Layout",
+    "Left",
+    "Tail",
+    "World",
+    "begin",
+    "layout",
+    "move",
+    "plan",
+]

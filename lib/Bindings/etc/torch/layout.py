@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Optional
@@ -17,6 +18,9 @@ from etc.torch.inventory import Row, make_inventory
 from etc.torch.meshes import Seen, check_mesh
 from etc.torch.ranks import on_every_rank
 from etc.torch.spans import Box
+
+# The modules of changes that `begin` began, until they are finished.
+UNFINISHED: weakref.WeakSet[torch.nn.Module] = weakref.WeakSet()
 
 # A host, what is on it, what it knows of the optimizer, its rank, and whether in the
 # job before.
@@ -128,6 +132,10 @@ def read_entries(
     """What this rank has, or is to have, and what it knows of its optimizer."""
     if model is None:
         return optimizers.Described(), []
+    if isinstance(model, torch.nn.Module) and model in UNFINISHED:
+        raise ValueError(
+            "optimizer: its states are still under way; call finish of the last change"
+        )
     entries = list(model_entries(model))
     known = optimizers.Described()
     if optimizer is not None:

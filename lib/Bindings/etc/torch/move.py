@@ -10,9 +10,9 @@ from typing import Any
 import torch
 
 from etc.errors import PeerError, UsageError
-from etc.migration import Migration
+from etc.migration import Migration, Tensors
 from etc.prepare import prepare
-from etc.plans import TensorSpec
+from etc.plans import Plan, TensorSpec
 from etc.report import Report
 from etc.request_fields import RequestFields
 from etc.tensors import DTYPES
@@ -82,12 +82,12 @@ def move_and_tell(
     """`move`, which calls `moved` as soon as `after` has all of its state on this rank:
     what it raises later is of other ranks. It goes on after an error that leaves the
     state new."""
-    with _uncollected():
+    with uncollected():
         return _move(before, after, moved, was, verify, options)
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
+def uncollected() -> Iterator[None]:
     """Without Python's garbage collector: one collection goes through all objects that
     PyTorch has loaded, which took a third of a change. Tensors need none to be freed."""
     was_enabled = gc.isenabled()
@@ -108,23 +108,23 @@ def _move(
     options: dict[str, Any],
 ) -> Report | None:
     given = {name: options.pop(name) for name in PLANNED if name in options}
-    prev = _layout(before, None, was)
-    curr = _layout(after, prev, None)
+    prev = layout_of(before, None, was)
+    curr = layout_of(after, prev, None)
     put = carried.collect(prev, curr)
     planned = plan(prev, curr, **given)
     expected = proof.sums(prev.entries.values) if verify else {}
-    _drop_gradients(prev.source[0])
+    drop_gradients(prev.source[0])
     report = None
     kept: dict[tuple[str, str], Any] = {}
     if job.rank() in planned.participants:
         report, kept = _migrate(planned, prev, curr, moved is not None, options)
     with torch.no_grad():
         for key, entry in curr.entries.items():
-            _fill(entry, kept.get(key))
+            fill(entry, kept.get(key))
         model, optimizer = curr.source
         if optimizer is not None:
             optimizers.finish(model, optimizer, prev.optimizer)
-        put(_device(curr.entries.values()))
+        put(device_of(curr.entries.values()))
         if moved is not None:
             moved()
         if verify:
@@ -133,14 +133,14 @@ def _move(
     return report
 
 
-def _layout(side: Any, like: Layout | None, was: int | None) -> Layout:
+def layout_of(side: Any, like: Layout | None, was: int | None) -> Layout:
     if isinstance(side, Layout):
         return side
     sources = side if isinstance(side, tuple) else (side,)
     return layout(*sources, like=like, was=was)
 
 
-def _drop_gradients(model: Any) -> None:
+def drop_gradients(model: Any) -> None:
     """They are of the step that is done, and would stay while the model does."""
     if isinstance(model, torch.nn.Module):
         model.zero_grad(set_to_none=True)
@@ -150,6 +150,26 @@ def _migrate(
     planned: Any, prev: Layout, curr: Layout, goes_on: bool, options: dict[str, Any]
 ) -> tuple[Report, dict[tuple[str, str], Any]]:
     """The report, and the new local tensors by type and name."""
+    migration = prepare_move(planned, prev, curr, options)
+    try:
+        migration.run()
+        new = migration.finish()
+    except BaseException as error:
+        error.migration = migration  # type: ignore[attr-defined]
+        if not (goes_on and isinstance(error, PeerError) and _is_new(migration)):
+            raise
+        new = migration.state
+    return migration.report, by_key(new)
+
+
+def by_key(new: Tensors) -> dict[tuple[str, str], Any]:
+    return {(kind, name): t for kind in new for name, t in new[kind].items()}
+
+
+def prepare_move(
+    planned: Plan, prev: Layout, curr: Layout, options: dict[str, Any]
+) -> Migration:
+    """The migration of this rank's tensors into those of the new layout."""
 
     def allocate(kind: str, name: str, spec: TensorSpec) -> torch.Tensor:
         local = curr.entries[kind, name].local
@@ -163,10 +183,10 @@ def _migrate(
             if entry.local is None:
                 raise UsageError(f"{name} ({kind}): has no memory to be moved from")
             state.setdefault(kind, {})[name] = entry.local
-    device = options.pop("device", None) or _device(
+    device = options.pop("device", None) or device_of(
         [*prev.entries.values(), *curr.entries.values()]
     )
-    migration = prepare(
+    return prepare(
         planned,
         state,
         store=job.store(),
@@ -176,22 +196,13 @@ def _migrate(
         allocate=allocate,
         **options,
     )
-    try:
-        new = migration.run()
-    except BaseException as error:
-        error.migration = migration  # type: ignore[attr-defined]
-        if not (goes_on and isinstance(error, PeerError) and _is_new(migration)):
-            raise
-        new = migration.state
-    found = {(kind, name): t for kind in new for name, t in new[kind].items()}
-    return migration.report, found
 
 
 def _is_new(migration: Migration) -> bool:
     return migration.outcome == "new"
 
 
-def _device(entries: Iterable[Entry]) -> torch.device:
+def device_of(entries: Iterable[Entry]) -> torch.device:
     """Where the tensors are, or their meshes where all are on the meta device."""
     kinds = []
     for entry in entries:
@@ -201,17 +212,17 @@ def _device(entries: Iterable[Entry]) -> torch.device:
             kinds.append(entry.mesh.device_type)
     kind = kinds[0] if kinds else "cpu"
     if kind == "cuda":
-        return torch.device(kind, torch.cuda.current_device())
+        return torch.device(kind, torch.cuda.currentdevice_of())
     return torch.device(kind)
 
 
-def _fill(entry: Entry, new: torch.Tensor | None) -> None:
+def fill(entry: Entry, new: torch.Tensor | None) -> None:
     """Puts a new local tensor into its place; where it has none, it has no elements."""
     if entry.local is None:
         if new is None:
             local = local_of(entry.like)
             new = local.new_empty(
-                local.shape, dtype=dtypes.named(entry.dtype), device=_device([entry])
+                local.shape, dtype=dtypes.named(entry.dtype), device=device_of([entry])
             )
         entry.place(entry.wrap(new))
     elif new is not None and new.data_ptr() != entry.local.data_ptr():
