@@ -35,6 +35,7 @@ class Change:
     by: str = "etc"  # what moves the state, see movers
     not_before: int = 0  # the iteration to begin with, if not a later one
     lost_at: Optional[int] = None  # after a failure: the iteration to go on with
+    decided: float = 0.0  # when the launcher did, by this machine's monotonic clock
 
     @staticmethod
     def key(epoch: int, what: str = "") -> str:

@@ -24,13 +24,16 @@ from .hosts import Hosts
 
 @dataclasses.dataclass
 class Step:
-    """An entry of a schedule: at this iteration, kill some processes, or change."""
+    """An entry of a schedule: at this iteration, kill some processes, or change; or,
+    with `after`, decide to change so many iterations after the last change."""
 
-    at: int
+    at: int = 0
+    after: Optional[int] = None
     to: str = ""
     kill: List[int] = dataclasses.field(default_factory=list)
     request: dict = dataclasses.field(default_factory=dict)  # more for etc.plan
     by: str = "etc"  # what moves the state, see movers
+    stop: bool = False  # end the run, in place of a change
 
 
 class Launcher:
@@ -54,7 +57,7 @@ class Launcher:
             "model": dataclasses.asdict(self.model), "out": str(self.out),
             "training": dataclasses.asdict(self.training),
             "corpus": options.corpus, "cuda": options.cuda,
-            "hold": [step.at for step in self.schedule if step.to]}))
+            "hold": [s.at for s in self.schedule if s.to and s.after is None]}))
 
     def run(self) -> None:
         signal.signal(signal.SIGUSR1, lambda *_: setattr(self, "asked", True))
@@ -144,8 +147,20 @@ class Launcher:
                     self.workers[device].kill()
                     self.workers[device].wait()
             return
+        if step.after is not None and self.since_change() < step.after:
+            return
         self.schedule.pop(0)
+        if step.stop:
+            self.close()
+            self.workers = {}
+            return
         self.go_to(Parallel.parse(step.to), step)
+
+    def since_change(self) -> int:
+        """Iterations in the current configuration."""
+        key = Change.key(self.current.epoch, "iteration")
+        begun = int(self.store.get(key)) if self.told(self.current, "iteration") else 0
+        return self.progress() - begun
 
     def modified(self) -> Optional[int]:
         try:
@@ -196,9 +211,10 @@ class Launcher:
                 process.wait()
         self.change = self.current
 
-    def go_to(self, parallel: Parallel, step: Step = Step(0),
+    def go_to(self, parallel: Parallel, step: Step = Step(),
               lost_at: Optional[int] = None) -> None:
         self.check(parallel)
+        decided = time.monotonic()
         last = self.current
         request = {
             "model": self.model.request(), "failed": self.dead,
@@ -213,7 +229,7 @@ class Launcher:
         self.enter(Change(
             self.epoch + 1, str(parallel), devices, last.parallel, last.devices,
             last.epoch, sorted({*givers, *devices}), request, step.by, step.at,
-            lost_at))
+            lost_at, decided))
 
     @staticmethod
     def side(parallel: Parallel, devices: Optional[List[int]] = None) -> dict:

@@ -19,6 +19,7 @@ def preparer(model: Model, host: Optional[str], timeout: float,
 
     `change.by` says how:
       etc              by a plan, from process to process
+      etc:RATE         so, each process sending RATE bytes a second of deferred state
       dcp:FOLDER       by a checkpoint in a folder that every host sees
       dcp-hosts:FOLDER by a checkpoint in such a folder of each host's own; what other
                        hosts wrote is read over the network
@@ -26,10 +27,11 @@ def preparer(model: Model, host: Optional[str], timeout: float,
     def prepare(change: Change, state: State, store, device: int):
         way, _, folder = change.by.partition(":")
         if way == "etc":
-            return ByPlan(change, state, store, device, host, timeout, memory)
+            rate = float(folder) if folder else None
+            return ByPlan(change, state, store, device, host, timeout, memory, rate)
         if way not in ("dcp", "dcp-hosts") or not folder:
-            raise ValueError(f"'{change.by}' moves nothing; write etc, dcp:FOLDER or "
-                             "dcp-hosts:FOLDER")
+            raise ValueError(f"'{change.by}' moves nothing; write etc, etc:RATE, "
+                             "dcp:FOLDER or dcp-hosts:FOLDER")
         from .checkpoint import Checkpoint
         from .hostfiles import HostFiles
         files = HostFiles(store, host) if way == "dcp-hosts" else None
@@ -42,7 +44,8 @@ class ByPlan:
     """Every process plans for itself; `prepare` compares what they have planned."""
 
     def __init__(self, change: Change, state: State, store, device: int,
-                 host: Optional[str], timeout: float, memory: torch.device):
+                 host: Optional[str], timeout: float, memory: torch.device,
+                 tail_rate: Optional[float]):
         import etc
 
         begin = time.monotonic()
@@ -52,7 +55,7 @@ class ByPlan:
         self.migration = etc.prepare(
             self.plan, state, store=store, rank=change.participants.index(device),
             world_size=len(change.participants), host=host, timeout=timeout,
-            device=memory)
+            tail_rate=tail_rate, device=memory)
 
     def run(self) -> State:
         return self.migration.run()

@@ -180,6 +180,7 @@ class Worker:
         if prepared.migration:
             self.marks.update(
                 epoch=change.epoch, configuration=change.parallel, joining=joining,
+                decided=change.decided,
                 pid=os.getpid(), iteration=self.iteration, quiet=quiet, moved=moved,
                 prepared=prepared.seconds, report=prepared.migration.report)
         if not self.place:

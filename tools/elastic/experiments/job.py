@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 import pathlib
 import statistics
 import subprocess
 import sys
 import tempfile
-from typing import Dict, List, Optional
+from typing import Dict, List, Optional, Tuple
 
 import etc
 
@@ -76,9 +77,51 @@ class Job:
                     epochs.setdefault(event["epoch"], []).append(event)
         rows = [self.change(epoch, epochs[epoch]) for epoch in sorted(epochs)]
         ends = [row.pop("last_step") for row in rows] + [float("inf")]
-        for row, end in zip(rows, ends[1:]):
+        begun = [0, *(row["iteration"] for row in rows)]
+        decisions = [row["decided"] for row in rows] + [float("inf")]
+        for i, (row, end) in enumerate(zip(rows, ends[1:])):
             row["iteration_seconds"] = self.step_seconds(row["iteration"], end)
+            row.update(self.lost(begun[i], row, ends[i], decisions[i + 1]))
         return rows
+
+    def spans(self) -> Dict[int, Tuple[float, float]]:
+        """From the first begin to the last end of each iteration, on any device."""
+        found: Dict[int, Tuple[float, float]] = {}
+        for lines in self.told.values():
+            for event in lines:
+                if event["event"] == "step":
+                    begin, end = found.get(event["iteration"], (math.inf, 0.0))
+                    found[event["iteration"]] = (min(begin, event["begin"]),
+                                                 max(end, event["end"]))
+        return found
+
+    def lost(self, begun: int, row: dict, last_step: float, next_one: float) -> dict:
+        """The time that a change costs in all: what training would have done between the
+        decision and the end of the iterations before the next one, at the speeds of
+        iterations that no change has to do with. Its parts: slower iterations while it
+        is prepared, the pause, a longer first iteration, longer later ones."""
+        spans, decided, at = self.spans(), row["decided"], row["iteration"]
+        before = [end - begin for i, (begin, end) in spans.items()
+                  if begun + 1 < i <= at and end <= decided]
+        after = {i: span for i, span in spans.items()
+                 if i > at and span[1] <= next_one}
+        steady = [end - begin for i, (begin, end) in after.items() if i > at + 2]
+        if not before or not steady or at + 1 not in after:
+            return {}
+        old, new = statistics.median(before), statistics.median(steady)
+        preparing = 0.0
+        for i, (begin, end) in spans.items():
+            if i <= at and end > decided:
+                part = min(1.0, (end - decided) / (end - begin))
+                preparing += part * (end - begin - old)
+        first = after[at + 1]
+        parts = {"preparing": preparing, "pause": row["pause"],
+                 "first": first[1] - first[0] - new,
+                 "later": sum(end - begin - new for i, (begin, end) in after.items()
+                              if i > at + 1)}
+        return {"old_seconds": old, "new_seconds": new, "lost_parts": parts,
+                "lost": sum(parts.values()), "lost_iterations":
+                sum(parts.values()) / new}
 
     def change(self, epoch: int, events: List[dict]) -> dict:
         """The pause, from the last old step's end anywhere to the first new one's
@@ -94,6 +137,7 @@ class Job:
         reports = [event["report"] for event in events]
         row = {"configuration": events[0]["configuration"], "last_step": marks[0],
                "iteration": events[0]["iteration"], "participants": len(events),
+               "decided": events[0]["decided"],
                "joining": sum(event["joining"] for event in events),
                "pause": marks[3] - marks[0],
                **dict(zip(("quiesce", "transfer", "rewire", "first_step"), parts)),
@@ -110,6 +154,10 @@ class Job:
                                for report in reports if report["state_bytes"]),
                 within_proof=all(report["peak_bytes"] <= report["proved_bytes"]
                                  for report in reports))
+        if any("finished" in event for event in events):
+            row.update(tail=latest("finished", events) - marks[2],
+                       waited=max(event["finished"] - event["waits"]
+                                  for event in events if "waits" in event))
         row.update(self.planned(epoch))
         return row
 
