@@ -138,7 +138,7 @@ class Checks:
         """Name, targets, command and variables of each."""
         old = {"ETC_DOUBLE_NCCL_VERSION": "22602"}
         for name, count, options, over in (("RuntimeTrainerTests", 1, "", {}), ("RuntimeTrainerTests", 1, "", old),
-                                           ("RuntimeGpuTests", 1, "", {}),
+                                           ("RuntimeGpuTests", 1, "", {}), ("RuntimeCallerTests", 1, "", {}),
                                            ("KernelTests", 1, "--gtest_filter=-*MistakesAreFound", {}),
                                            ("RuntimeScheduleTests", 60, "", {}), ("RuntimeRoundTests", 1, "", {})):
             yield name, [name], [self.programs / name, "--gtest_brief=1", *options.split()], {

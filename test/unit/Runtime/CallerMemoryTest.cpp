@@ -62,6 +62,33 @@ TEST_F(CallerMemoryTest, ShardsMayChangePlaces) {
   }
 }
 
+/// Its release may wait for the device, and that for a peer that is gone.
+TEST_F(CallerMemoryTest, TheCallerIsToldWhenNoTransferIsUnderWay) {
+  alignas(64) std::byte first[64], second[64];
+  CallerMemory memory(index, 0, callbacks, fallback);
+  memory.registerPrev(0, first);
+  memory.registerPrev(1, second);
+  ASSERT_EQ(memory.complete().message(), "");
+  Allocator &allocator = memory;
+  auto release = [&](size_t position) {
+    const Holding holding = index.holdings(0, Side::Prev)[position];
+    allocator.release(
+        *allocator.allocate(index.shardBytes(holding.shard),
+                            memoryName(Side::Prev, holding.tensor)));
+  };
+  allocator.noteTransfers(true);
+  release(0);
+  EXPECT_TRUE(released.empty());
+  EXPECT_FALSE(memory.hasReleased());
+  allocator.noteTransfers(false);
+  EXPECT_EQ(released, (std::vector<std::string>{"embedding.weight"}));
+  // After an error it stays the caller's.
+  allocator.noteTransfers(true);
+  release(1);
+  allocator.keepForLater();
+  EXPECT_EQ(released.size(), 1u);
+}
+
 TEST_F(CallerMemoryTest, OverlapsAreRefused) {
   alignas(64) static std::byte first[64], second[64], free[256];
   static std::byte *next = nullptr;
