@@ -183,6 +183,30 @@ Result<Socket> etc::runtime::connectTo(const Address &address,
                 text("nobody answers at ", address.describe()));
 }
 
+Result<Socket> etc::runtime::beginConnect(const Address &address) {
+  Result<Infos> infos = resolve(address);
+  if (!infos)
+    return infos.status();
+  Socket socket = openSocket(**infos);
+  if (!socket.isOpen())
+    return Status(ErrorKind::Usage,
+                  text("cannot connect to ", address.describe(), ": ",
+                       describeSystemError(errno)));
+  setUp(socket.fd());
+  (void)::connect(socket.fd(), (*infos)->ai_addr, (*infos)->ai_addrlen);
+  return socket;
+}
+
+int etc::runtime::connectError(const Socket &socket) {
+  pollfd entry{socket.fd(), POLLOUT, 0};
+  if (::poll(&entry, 1, 0) != 1)
+    return EINPROGRESS;
+  int error = 0;
+  socklen_t length = sizeof error;
+  ::getsockopt(socket.fd(), SOL_SOCKET, SO_ERROR, &error, &length);
+  return error;
+}
+
 Socket etc::runtime::accept(const Socket &listener) {
   Socket socket(
       ::accept4(listener.fd(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));

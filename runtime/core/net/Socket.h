@@ -79,6 +79,10 @@ Result<Socket> listenAt(Address &address);
 /// descriptors it is of kind Usage.
 Result<Socket> connectTo(const Address &address,
                          std::chrono::steady_clock::time_point deadline);
+/// Begins to connect to the first address of a name, and does not wait.
+Result<Socket> beginConnect(const Address &address);
+/// Of such a socket: 0 once it is connected, EINPROGRESS, or why it can't be.
+int connectError(const Socket &socket);
 /// A connection that waits, or a closed socket, and errno says why.
 Socket accept(const Socket &listener);
 
