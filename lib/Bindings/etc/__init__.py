@@ -19,6 +19,7 @@ from etc.errors import (
     VerificationError,
 )
 from etc.job import Job
+from etc.job_store import JobStore
 from etc.migration import Migration
 from etc.planner import chain, plan
 from etc.plans import Plan, Summary, TensorSpec
@@ -33,6 +34,7 @@ __all__ = [
     "Description",
     "Excluded",
     "Job",
+    "JobStore",
     "Migration",
     "MigrationError",
     "PeerError",

@@ -112,6 +112,7 @@ class Job:
         self._base: Held | None = None
         self._migration: Migration | None = None
         self._incoming: int | None = None  # the migration's step, where it has its own
+        self._attempts: dict[int, int] = {}  # by plan, since the last recovery
         if plan is not None and state is not None:
             self._base = _whole(plan, CURR if side == "curr" else PREV, state)
             if self._base is not None:
@@ -159,13 +160,18 @@ class Job:
         base = self._settled()
         self._migration = self._incoming = None
         rank = plan.rank_of(self.device)
+        # All participants count the attempts at one plan alike, whoever else counted
+        # those at others.
+        attempt = self._attempts[plan.fingerprint] = (
+            self._attempts.get(plan.fingerprint, 0) + 1
+        )
         self._migration = prepare(
             plan,
             base.state if base is not None else {},
             store=self.store,
             rank=rank,
             world_size=len(plan.participants),
-            tag=f"{self.tag}/{self.generation}",
+            tag=f"{self.tag}/{self.generation}/{plan.fingerprint}/{attempt}",
             host=self.host,
             **options,
         )

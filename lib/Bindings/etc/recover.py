@@ -106,6 +106,7 @@ def recover(
         _hold(handle, each, job.device)
     handle.agree()
     job.generation = handle.generation()
+    job._attempts.clear()
     next_plan, figures = _agree_on_plan(handle, request, curr, patience)
     base = held[handle.base()] if handle.base() >= 0 else None
     version = figures["version"]

@@ -74,6 +74,8 @@ class StoreAdapter:
         # torch 1.13 has no other way to bound one get.
         self.can_wait = hasattr(store, "wait")
         self.can_check = hasattr(store, "check")
+        # A job's own store bounds every wait itself.
+        self.look = getattr(store, "_look", None)
 
     def set(self, key: str, value: bytes) -> None:
         self.store.set(key, value)
@@ -85,6 +87,8 @@ class StoreAdapter:
 
     def get(self, key: str, timeout: float) -> bytes | None:
         """The value, or None if no process sets it in time."""
+        if self.look is not None:
+            return self.look(key, timeout)
         if timeout < 0.01 and self.can_check:
             # PyTorch logs waits that end without the key.
             return self._read(key) if self.store.check([key]) else None
