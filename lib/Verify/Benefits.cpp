@@ -113,7 +113,7 @@ BenefitCounter::ByColumn BenefitCounter::countRanges(
 /// Columns whose roles are of the same pools are a group; returns its pools.
 std::vector<SmallVector<int64_t>>
 BenefitCounter::groupColumns(const ReachedRoles &columns,
-                             Benefits &benefits) const {
+                             ColumnBenefits &benefits) const {
   std::map<std::set<int64_t>, unsigned> numbers;
   std::vector<SmallVector<int64_t>> groups;
   for (ArrayRef<int64_t> roles : columns) {
@@ -130,7 +130,7 @@ BenefitCounter::groupColumns(const ReachedRoles &columns,
 
 void BenefitCounter::addRanges(const ReachedRoles &columns,
                                ArrayRef<SmallVector<int64_t>> groups,
-                               Benefits &benefits) const {
+                               ColumnBenefits &benefits) const {
   ParallelAttr curr = migration.getCurr(), prev = migration.getPrev();
   SmallVector<SmallVector<unsigned>> columnsOfRole(prev.getRoles());
   for (auto [column, roles] : llvm::enumerate(columns))
@@ -155,9 +155,9 @@ void BenefitCounter::addRanges(const ReachedRoles &columns,
   }
 }
 
-Benefits BenefitCounter::count(const ReachedRoles &columns) const {
+ColumnBenefits BenefitCounter::count(const ReachedRoles &columns) const {
   ParallelAttr curr = migration.getCurr();
-  Benefits benefits;
+  ColumnBenefits benefits;
   for (int64_t role = 0; role < curr.getRoles(); ++role)
     benefits.rowGroup.push_back(curr.getPoolOf(role));
   const std::vector<SmallVector<int64_t>> groups =

@@ -19,7 +19,7 @@ using ReachedRoles = std::vector<llvm::SmallVector<int64_t>>;
 
 /// Bytes, of the types that move. Most of a pair's depend on the pools alone:
 /// that of the current role, and those of the previous roles that are reached.
-struct Benefits {
+struct ColumnBenefits {
   std::vector<unsigned> rowGroup;                   ///< [current role] its pool
   std::vector<unsigned> colGroup;                   ///< [column]
   std::vector<llvm::SmallVector<int64_t>> ofGroups; ///< [pool][column group]
@@ -32,7 +32,7 @@ class BenefitCounter {
 public:
   BenefitCounter(MigrationOp migration, const TensorTable &table,
                  const LayoutOracle &oracle);
-  Benefits count(const ReachedRoles &columns) const;
+  ColumnBenefits count(const ReachedRoles &columns) const;
 
 private:
   using Pieces = llvm::SmallVector<Piece, 0>;
@@ -44,10 +44,10 @@ private:
   void readSide(Side side, std::vector<Pieces> &pools,
                 std::vector<Pieces> &ranges) const;
   std::vector<llvm::SmallVector<int64_t>>
-  groupColumns(const ReachedRoles &columns, Benefits &benefits) const;
+  groupColumns(const ReachedRoles &columns, ColumnBenefits &benefits) const;
   void addRanges(const ReachedRoles &columns,
                  llvm::ArrayRef<llvm::SmallVector<int64_t>> groups,
-                 Benefits &benefits) const;
+                 ColumnBenefits &benefits) const;
   int64_t countPools(llvm::ArrayRef<Piece> pieces,
                      llvm::ArrayRef<int64_t> pools) const;
   ByColumn

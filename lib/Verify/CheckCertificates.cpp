@@ -110,7 +110,7 @@ static LogicalResult checkCover(CertificateOp certificate, size_t row,
 /// Every pair is covered. Where only its groups matter, all pairs of two groups
 /// are if the one with the least duals is.
 static LogicalResult checkCovers(CertificateOp certificate,
-                                 const Benefits &benefits) {
+                                 const ColumnBenefits &benefits) {
   const size_t pools = benefits.ofGroups.size(),
                groups = pools ? benefits.ofGroups.front().size() : 0;
   const SmallVector<size_t> rows = leastOf(certificate.getU(),
@@ -136,7 +136,7 @@ static LogicalResult checkCovers(CertificateOp certificate,
 /// just what it allows. Of an optimal solution that holds, so a bound that
 /// counts some bytes twice is not only true but too loose.
 static LogicalResult checkTight(CertificateOp certificate,
-                                const Benefits &benefits) {
+                                const ColumnBenefits &benefits) {
   ArrayRef<int64_t> u = certificate.getU(), v = certificate.getV();
   const size_t pools = benefits.ofGroups.size(),
                groups = pools ? benefits.ofGroups.front().size() : 0;
@@ -220,7 +220,7 @@ static LogicalResult checkCertificate(const PlanUnderTest &plan,
                                      columns)) != certificate.getMembers())
     return Refusal(certificate, Rule::Certificates)
            << "does not count the devices that may take a role";
-  const Benefits benefits = counter.count(columns);
+  const ColumnBenefits benefits = counter.count(columns);
   if (failed(checkCovers(certificate, benefits)) ||
       failed(checkTotal(certificate, curr.getRoleReplicas())))
     return failure();
