@@ -7,6 +7,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -146,8 +147,11 @@ static LogicalResult verifyWorkloads(MigrationOp migration) {
   for (WorkloadOp workload : migration.getOps<WorkloadOp>())
     if (failed(verifier.verify(workload, workload.getWid())))
       return failure();
+  llvm::DenseSet<ArrayAttr> known; // many ops have the same
   WalkResult result = migration.getBody().walk([&](WorkloadsOpInterface op) {
-    return WalkResult(verifier.verify(op, op.getWid()));
+    return known.insert(op.getWid()).second
+               ? WalkResult(verifier.verify(op, op.getWid()))
+               : WalkResult::advance();
   });
   return failure(result.wasInterrupted());
 }

@@ -125,13 +125,15 @@ LogicalResult ScheduleChunks::runOnMigration(MigrationOp migration) {
   const std::vector<rounds::ClassTotals> totals = totalsOf(flows);
   Poser poser(flows);
   rounds::Found found = rounds::findWithin(budget, totals, std::ref(poser));
-  if (byTime && migration.getResources()) {
+  if (byTime && migration.getResources() && found.isWithin) {
     const auto programs = getAnalysis<DevicePrograms>().getPrograms();
-    const RoundTimes times(migration.getResourcesAttr(), flows, programs,
-                           getAnalysis<Devices>(), getAnalysis<BothHoldings>());
-    if (found.isWithin && countTransfers(flows, programs) <= mostTransfers &&
-        shorten(found, budget, totals, poser, times))
-      migration->setDiscardableAttr(byTimeMark, UnitAttr::get(&getContext()));
+    if (countTransfers(flows, programs) <= mostTransfers) {
+      const RoundTimes times(migration.getResourcesAttr(), flows, programs,
+                             getAnalysis<Devices>(),
+                             getAnalysis<BothHoldings>());
+      if (shorten(found, budget, totals, poser, times))
+        migration->setDiscardableAttr(byTimeMark, UnitAttr::get(&getContext()));
+    }
   }
   const bool isGiven = migration.getBudgetBytes() || migration.getBudgetPpm();
   if (isGiven && !found.isWithin)

@@ -25,12 +25,12 @@ void BenefitCounter::readSide(Side side, std::vector<Pieces> &pools,
   ParallelAttr parallel = migration.getParallel(side);
   pools.resize(parallel.getPools());
   ranges.resize(parallel.getRoles());
+  const bool ownsAll = parallel.ownsAll(), cutsFlat = parallel.getZero1();
   for (int64_t role = 0; role < parallel.getRoles(); ++role) {
     Pieces &pool = pools[parallel.getPoolOf(role)];
     const bool isFirst = pool.empty();
     for (const Piece &piece : oracle.holdings(side, role)) {
-      if (parallel.ownsAll() ||
-          (parallel.getZero1() && table.isFlat(piece.tensor)))
+      if (ownsAll || (cutsFlat && table.isFlat(piece.tensor)))
         ranges[role].push_back(piece);
       else if (isFirst)
         pool.push_back(piece);
@@ -137,6 +137,7 @@ void BenefitCounter::addRanges(const ReachedRoles &columns,
     for (int64_t role : roles)
       columnsOfRole[role].push_back(column);
   benefits.ofPairs.resize(curr.getRoles());
+  const bool arePoolsHeld = !prev.hasRanges() || curr.ownsAll();
   if (!curr.hasRanges() || prev.ownsAll()) {
     std::vector<ByColumn> ofPools;
     for (const Pieces &pieces : currPools)
@@ -148,10 +149,11 @@ void BenefitCounter::addRanges(const ReachedRoles &columns,
     ByColumn &ofRole = benefits.ofPairs[role];
     for (auto [column, bytes] : countRanges(currRanges[role], columnsOfRole))
       ofRole[column] += bytes;
+    if (!arePoolsHeld)
+      continue;
     for (auto [column, group] : llvm::enumerate(benefits.colGroup))
-      if (!prev.hasRanges() || curr.ownsAll())
-        if (int64_t bytes = countPools(currRanges[role], groups[group]))
-          ofRole[column] += bytes;
+      if (int64_t bytes = countPools(currRanges[role], groups[group]))
+        ofRole[column] += bytes;
   }
 }
 
