@@ -4,7 +4,6 @@
 
 using namespace etc;
 using llvm::ArrayRef;
-using llvm::SmallVector;
 
 Holdings::Holdings(MigrationOp migration, const TensorTable &table, Side side)
     : parallel(migration.getParallel(side)), shared(parallel.getPools()),
@@ -25,15 +24,6 @@ Holdings::Holdings(MigrationOp migration, const TensorTable &table, Side side)
       for (const Piece &piece : list)
         held.set(piece.tensor);
     }
-}
-
-SmallVector<Piece, 0> Holdings::getAll(int64_t role) const {
-  ArrayRef<Piece> pool = getShared(getPool(role));
-  SmallVector<Piece, 0> all;
-  all.reserve(pool.size() + own[role].size());
-  std::merge(pool.begin(), pool.end(), own[role].begin(), own[role].end(),
-             std::back_inserter(all));
-  return all;
 }
 
 ArrayRef<Piece> Holdings::find(int64_t role, unsigned tensor,

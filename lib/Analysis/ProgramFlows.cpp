@@ -79,9 +79,10 @@ int64_t ItemFlow::sumDerivedWhole(unsigned type) const {
 
 int64_t ItemFlow::getAllocated(const Portion &portion) const {
   if (portion.derives)
-    return derivedWhole[portion.type];
-  return portion.chunk == 0 && portion.hop == firstHop[portion.type]
-             ? allocated - derivedWhole[portion.type]
+    return find(portion.type).derivedWhole;
+  const OfType it = find(portion.type);
+  return portion.chunk == 0 && portion.hop == it.firstHop
+             ? allocated - it.derivedWhole
              : 0;
 }
 
@@ -118,12 +119,18 @@ ItemFlow::Passing ItemFlow::findPassing(unsigned type) const {
   return passing;
 }
 
+/// Most flows bring what they bring at once, and derive and pass on nothing.
 void ItemFlow::close(unsigned types) {
-  for (unsigned type = 0; type < types; ++type) {
-    firstHop.push_back(findFirstHop(type));
-    derivedWhole.push_back(sumDerivedWhole(type));
-    passing.push_back(findPassing(type));
-  }
+  const bool isPlain = llvm::none_of(steps, [](const Step &step) {
+    return step.isDerive() || step.isTransit() || step.getHop() > 0;
+  });
+  if (isPlain)
+    return;
+  for (unsigned type = 0; type < types; ++type)
+    ofTypes.push_back(
+        {findFirstHop(type), sumDerivedWhole(type), findPassing(type)});
+  if (llvm::all_of(ofTypes, [](const OfType &it) { return it == OfType(); }))
+    ofTypes.clear();
 }
 
 ProgramFlows::ProgramFlows(MigrationOp, AnalysisManager &analyses)
@@ -133,12 +140,13 @@ ProgramFlows::ProgramFlows(MigrationOp, AnalysisManager &analyses)
   const auto &programs = analyses.getAnalysis<DevicePrograms, MigrationOp>();
   for (auto [index, program] : llvm::enumerate(programs.getPrograms()))
     addProgram(index, program);
-  for (auto &[key, flows] : byKey) {
-    for (ItemFlow &flow : flows)
+  numbers.clear();
+  llvm::sort(items, [](const Item &a, const Item &b) { return a.key < b.key; });
+  for (Item &item : items) {
+    item.flows.shrink_to_fit();
+    for (ItemFlow &flow : item.flows)
       flow.close(table.getTypeCount());
-    items.push_back({key, std::move(flows)});
   }
-  byKey.clear();
 }
 
 bool ProgramFlows::isInvalidated(
@@ -168,7 +176,10 @@ Piece ProgramFlows::sourceOf(const Piece &piece) const {
 }
 
 ItemFlow &ProgramFlows::flowOf(unsigned program, const Piece &piece) {
-  std::vector<ItemFlow> &flows = byKey[keyOf(piece)];
+  auto [number, isNew] = numbers.try_emplace(keyOf(piece), items.size());
+  if (isNew)
+    items.push_back({keyOf(piece), {}});
+  std::vector<ItemFlow> &flows = items[number->second].flows;
   if (flows.empty() || flows.back().program != program)
     flows.emplace_back().program = program;
   return flows.back();
@@ -180,25 +191,47 @@ static ArrayRef<Piece> takeShard(ArrayRef<Piece> pieces) {
       [&](const Piece &piece) { return piece.isOfSame(pieces.front()); });
 }
 
-/// A whole previous shard that is the whole current one is bound.
-void ProgramFlows::addCurr(unsigned program, ArrayRef<Piece> shard,
-                           ArrayRef<Piece> prevPieces) {
-  const Piece *same = llvm::lower_bound(prevPieces, shard.front());
-  ArrayRef<Piece> rest(same, prevPieces.end());
-  bool startsThere =
-      same == prevPieces.begin() || !std::prev(same)->isOfSame(shard.front());
-  bool isBound = startsThere && !rest.empty() && takeShard(rest) == shard;
-  ItemFlow &flow = flowOf(program, sourceOf(shard.front()));
+/// Calls a function with the pieces of each tensor that a role holds. A tensor
+/// is held in ranges or by pools, never both.
+static void forShards(const Holdings &holdings, int64_t role,
+                      llvm::function_ref<void(ArrayRef<Piece>)> function) {
+  if (role < 0)
+    return;
+  for (ArrayRef<Piece> rest :
+       {holdings.getShared(holdings.getPool(role)), holdings.getOwn(role)})
+    while (!rest.empty()) {
+      ArrayRef<Piece> shard = takeShard(rest);
+      function(shard);
+      rest = rest.drop_front(shard.size());
+    }
+}
+
+void ProgramFlows::addPrev(unsigned program, ArrayRef<Piece> shard) {
+  ItemFlow &flow = flowOf(program, shard.front());
+  flow.releasedPieces = shard;
   for (const Piece &piece : shard) {
-    memories[program].curr += table.getBytes(piece);
-    memories[program].gradients += table.getGradientBytes(piece);
+    memories[program].prev += table.getBytes(piece);
+    flow.released += piece.size();
+  }
+}
+
+/// A whole previous shard that is the whole current one is bound.
+void ProgramFlows::addCurr(unsigned index, const DeviceProgram &program,
+                           ArrayRef<Piece> shard) {
+  const Piece &first = shard.front();
+  const bool isBound = program.prev >= 0 &&
+                       prev.find(program.prev, first.tensor, first) == shard;
+  ItemFlow &flow = flowOf(index, sourceOf(first));
+  for (const Piece &piece : shard) {
+    memories[index].curr += table.getBytes(piece);
+    memories[index].gradients += table.getGradientBytes(piece);
     flow.allocated += isBound ? 0 : piece.size();
   }
   if (!isBound)
     return;
   flow.bound = true;
   flow.released = 0;
-  flow.releasedPieces.clear();
+  flow.releasedPieces = {};
 }
 
 void ProgramFlows::addSteps(unsigned index, const DeviceProgram &program) {
@@ -230,23 +263,9 @@ void ProgramFlows::addSteps(unsigned index, const DeviceProgram &program) {
 
 void ProgramFlows::addProgram(unsigned index, const DeviceProgram &program) {
   memories.emplace_back();
-  SmallVector<Piece, 0> prevPieces, currPieces;
-  if (program.prev >= 0)
-    prevPieces = prev.getAll(program.prev);
-  for (const Piece &piece : prevPieces) {
-    memories[index].prev += table.getBytes(piece);
-    ItemFlow &flow = flowOf(index, piece);
-    flow.released += piece.size();
-    flow.releasedPieces.push_back(piece);
-  }
-  if (program.curr >= 0) {
-    currPieces = curr.getAll(program.curr);
-    ArrayRef<Piece> rest = currPieces;
-    while (!rest.empty()) {
-      ArrayRef<Piece> shard = takeShard(rest);
-      addCurr(index, shard, prevPieces);
-      rest = rest.drop_front(shard.size());
-    }
-  }
+  forShards(prev, program.prev,
+            [&](ArrayRef<Piece> shard) { addPrev(index, shard); });
+  forShards(curr, program.curr,
+            [&](ArrayRef<Piece> shard) { addCurr(index, program, shard); });
   addSteps(index, program);
 }

@@ -40,8 +40,6 @@ public:
 
   llvm::ArrayRef<Piece> getShared(int64_t pool) const { return shared[pool]; }
   llvm::ArrayRef<Piece> getOwn(int64_t role) const { return own[role]; }
-  /// All that a role holds, sorted.
-  llvm::SmallVector<Piece, 0> getAll(int64_t role) const;
   /// Whether any role holds the tensor.
   bool has(unsigned tensor) const { return held.test(tensor); }
   /// What one role holds of the tensor that `piece` is a part of, named

@@ -11,7 +11,9 @@
 #include "etc/Analysis/Holdings.h"
 #include "etc/Analysis/Programs.h"
 
-#include <map>
+#include "llvm/ADT/DenseMap.h"
+
+#include <vector>
 
 namespace etc {
 
@@ -67,8 +69,8 @@ struct ItemFlow {
       0; ///< current tensors that are not bound to previous memory
   int64_t released = 0; ///< previous tensors that are not bound
   bool bound = false;   ///< the whole previous shard becomes the current one
-  llvm::SmallVector<Step> steps;
-  llvm::SmallVector<Piece> releasedPieces;
+  llvm::SmallVector<Step, 1> steps;
+  llvm::ArrayRef<Piece> releasedPieces; ///< of the previous holdings
 
   int64_t getSent(const Portion &portion) const;
   int64_t getReceived(const Portion &portion) const;
@@ -78,13 +80,13 @@ struct ItemFlow {
   /// What the device only passes on is allocated when the first of it arrives,
   /// and freed when the last of it has been sent.
   int64_t getArrived(const Portion &portion) const {
-    const Passing &it = passing[portion.type];
+    const Passing it = find(portion.type).passing;
     return !portion.derives && portion.chunk == 0 && portion.hop == it.first
                ? it.elements
                : 0;
   }
   int64_t getPassedOn(const Portion &portion) const {
-    const Passing &it = passing[portion.type];
+    const Passing it = find(portion.type).passing;
     return !portion.derives && portion.chunk == portion.chunks - 1 &&
                    portion.hop == it.last
                ? it.elements
@@ -106,16 +108,25 @@ private:
   struct Passing {
     unsigned first = 0, last = 0;
     int64_t elements = 0;
+    bool operator==(const Passing &) const = default;
   };
+  /// Of one type.
+  struct OfType {
+    unsigned firstHop =
+        0; ///< with which the current tensor begins to be written
+    /// Elements of current tensors that nothing but derives writes.
+    int64_t derivedWhole = 0;
+    Passing passing;
+    bool operator==(const OfType &) const = default;
+  };
+  OfType find(unsigned type) const {
+    return ofTypes.empty() ? OfType() : ofTypes[type];
+  }
   unsigned findFirstHop(unsigned type) const;
   Passing findPassing(unsigned type) const;
   int64_t sumDerivedWhole(unsigned type) const;
 
-  /// By type: the hop with which the current tensor begins to be written, and
-  /// the elements of current tensors that nothing but derives writes.
-  llvm::SmallVector<unsigned, 4> firstHop;
-  llvm::SmallVector<int64_t, 4> derivedWhole;
-  llvm::SmallVector<Passing, 4> passing;
+  std::vector<OfType> ofTypes; ///< empty where there is nothing to say
 };
 
 /// Bytes of state on every device of a program, those that it transfers, and
@@ -164,8 +175,9 @@ private:
   };
   void addProgram(unsigned index, const DeviceProgram &program);
   void addSteps(unsigned index, const DeviceProgram &program);
-  void addCurr(unsigned program, llvm::ArrayRef<Piece> shard,
-               llvm::ArrayRef<Piece> prevPieces);
+  void addPrev(unsigned program, llvm::ArrayRef<Piece> shard);
+  void addCurr(unsigned index, const DeviceProgram &program,
+               llvm::ArrayRef<Piece> shard);
   ItemFlow &flowOf(unsigned program, const Piece &piece);
   /// What the item of a current piece is made from.
   Piece sourceOf(const Piece &piece) const;
@@ -173,8 +185,8 @@ private:
   const TensorTable &table;
   const Holdings &prev, &curr;
   std::vector<ProgramMemory> memories;
-  std::map<Key, std::vector<ItemFlow>> byKey; ///< until all are there
-  std::vector<Item> items;                    ///< by key
+  llvm::DenseMap<Key, size_t> numbers; ///< of items, until all are there
+  std::vector<Item> items;             ///< by key
 };
 
 } // namespace etc
