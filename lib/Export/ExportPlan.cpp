@@ -193,7 +193,7 @@ void PlanExporter::listTransit(ProgramOp program, fb::ProgramT &entry) {
     plan.features |= plan::kTransitFeature;
 }
 
-/// What its pool shares, and its range.
+/// What its pool shares, and its range, by tensor.
 std::vector<uint32_t>
 PlanExporter::findShards(Side side, std::optional<RoleAttr> role) const {
   std::vector<uint32_t> shards;
@@ -207,6 +207,9 @@ PlanExporter::findShards(Side side, std::optional<RoleAttr> role) const {
   append(parallel.getPool(parallel.getPoolIndex(*role)));
   if (role->hasReplica())
     append(*role);
+  llvm::sort(shards, [&](uint32_t a, uint32_t b) {
+    return plan.shards[a].tensor() < plan.shards[b].tensor();
+  });
   return shards;
 }
 
