@@ -3,11 +3,11 @@
 #ifndef ETC_PLAN_BOXTABLE_H
 #define ETC_PLAN_BOXTABLE_H
 
+#include "core/plan/BytesMap.h"
 #include "etc/Geometry.h"
 
 #include <cstdint>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 namespace etc::plan {
@@ -19,21 +19,22 @@ public:
 
   /// The offset of a box, which may lie in the list itself.
   uint32_t add(BoxView box) {
-    const size_t bytes = box.rank() * sizeof(Span);
-    const std::string key(reinterpret_cast<const char *>(box.begin()), bytes);
-    auto [entry, isNew] =
-        offsets.try_emplace(key, static_cast<uint32_t>(bounds.size()));
-    if (isNew)
-      for (Span span : Box(box)) {
-        bounds.push_back(span.begin);
-        bounds.push_back(span.end);
-      }
-    return entry->second;
+    const std::string_view key(reinterpret_cast<const char *>(box.begin()),
+                               box.rank() * sizeof(Span));
+    if (auto entry = offsets.find(key); entry != offsets.end())
+      return entry->second;
+    const auto offset = static_cast<uint32_t>(bounds.size());
+    offsets.emplace(key, offset);
+    for (Span span : Box(box)) {
+      bounds.push_back(span.begin);
+      bounds.push_back(span.end);
+    }
+    return offset;
   }
 
 private:
   std::vector<int64_t> &bounds;
-  std::unordered_map<std::string, uint32_t> offsets; // by their bytes
+  BytesMap offsets;
 };
 
 } // namespace etc::plan

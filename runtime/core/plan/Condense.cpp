@@ -1,13 +1,15 @@
 #include "core/plan/Condense.h"
 
 #include "core/plan/BoxTable.h"
+#include "core/plan/BytesMap.h"
 #include "core/plan/CondensedOrder.h"
 #include "core/plan/PackShared.h"
 #include "core/plan/PlanFile.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
-#include <unordered_map>
+#include <span>
 
 using namespace etc;
 using namespace etc::plan;
@@ -20,32 +22,33 @@ public:
   Lists(std::vector<uint32_t> &numbers, std::vector<fb::Run> &runs)
       : numbers(numbers), runs(runs) {}
 
-  uint32_t add(const std::vector<uint32_t> &list) {
-    auto [entry, isNew] = known.try_emplace(
-        std::string(reinterpret_cast<const char *>(list.data()),
-                    list.size() * sizeof(uint32_t)),
-        static_cast<uint32_t>(runs.size()));
-    if (isNew) {
-      runs.emplace_back(numbers.size(), list.size());
-      numbers.insert(numbers.end(), list.begin(), list.end());
-    }
-    return entry->second;
+  uint32_t add(std::span<const uint32_t> list) {
+    const std::string_view key(reinterpret_cast<const char *>(list.data()),
+                               list.size_bytes());
+    if (auto entry = known.find(key); entry != known.end())
+      return entry->second;
+    const auto number = static_cast<uint32_t>(runs.size());
+    known.emplace(key, number);
+    runs.emplace_back(numbers.size(), list.size());
+    numbers.insert(numbers.end(), list.begin(), list.end());
+    return number;
   }
 
 private:
   std::vector<uint32_t> &numbers;
   std::vector<fb::Run> &runs;
-  std::unordered_map<std::string, uint32_t> known; // by their bytes
+  BytesMap known;
 };
 
 /// Distinct items, and how often each is used.
 class Items {
 public:
   uint32_t add(const fb::Item &item) {
-    auto [entry, isNew] = numbers.try_emplace(
-        std::string(reinterpret_cast<const char *>(&item), sizeof item),
-        static_cast<uint32_t>(items.size()));
-    if (isNew) {
+    const std::string_view key(reinterpret_cast<const char *>(&item),
+                               sizeof item);
+    auto entry = numbers.find(key);
+    if (entry == numbers.end()) {
+      entry = numbers.emplace(key, static_cast<uint32_t>(items.size())).first;
       items.push_back(item);
       uses.push_back(0);
     }
@@ -58,7 +61,13 @@ public:
 private:
   std::vector<fb::Item> items;
   std::vector<uint32_t> uses;
-  std::unordered_map<std::string, uint32_t> numbers; // by their bytes
+  BytesMap numbers;
+};
+
+/// An operation and its round.
+struct Part {
+  fb::Op op;
+  uint32_t round;
 };
 
 /// An operation, or the parts of one: a whole box, and its rounds.
@@ -73,6 +82,8 @@ struct Use {
   fb::Step step; // whose flow is not known yet
   uint32_t item;
 };
+
+using Rows = std::vector<std::pair<fb::Step, fb::Item>>;
 
 /// Collects what programs have in common, then writes each as steps.
 class Condenser {
@@ -92,7 +103,11 @@ private:
     return BoxView::ofBounds(oldBounds.data() + op.box(), rankOf(op.tensor()));
   }
   bool isInOrder(const fb::ProgramT &program) const;
-  std::vector<Whole> join(const fb::ProgramT &program) const;
+  Whole wholeOf(const Part &part) const;
+  std::vector<Part> sortParts(const fb::ProgramT &program) const;
+  template <typename Function>
+  void joinParts(std::span<const Part> parts, Function function) const;
+  void addRow(const Whole &whole, Rows &rows);
   std::vector<Use> collect(const fb::ProgramT &program);
   void keepRounds(fb::ProgramT &program);
   void writeSteps(std::vector<Use> uses, fb::ProgramT &program);
@@ -149,32 +164,39 @@ static bool isCutByRule(BoxView whole, unsigned axis,
   return true;
 }
 
-/// The operations of one key in the order of rounds, joined where the rule
-/// parts them again.
-static void joinParts(const std::vector<Whole> &parts, size_t first, size_t end,
-                      std::vector<Whole> &joined) {
-  while (first != end) {
-    Whole whole = parts[first];
+Whole Condenser::wholeOf(const Part &part) const {
+  const bool hasBox = part.op.kind() != fb::OpKind::release;
+  return {part.op, hasBox ? Box(oldBox(part.op)) : Box(), {part.round}};
+}
+
+/// Calls a function with the operations of one key, joined where the rule parts
+/// them again.
+template <typename Function>
+void Condenser::joinParts(std::span<const Part> parts,
+                          Function function) const {
+  for (size_t first = 0, next; first != parts.size(); first = next) {
+    Whole whole = wholeOf(parts[first]);
     std::vector<int64_t> begins;
     std::optional<unsigned> axis;
-    size_t next = first + 1;
-    for (; next != end && parts[next].rounds[0] > whole.rounds.back(); ++next) {
-      const auto along = axisOfNext(whole.box, parts[next].box);
+    for (next = first + 1;
+         next != parts.size() && parts[next].round > whole.rounds.back();
+         ++next) {
+      const Whole part = wholeOf(parts[next]);
+      const auto along = axisOfNext(whole.box, part.box);
       if (!along || (axis && *axis != *along))
         break;
       if (!axis)
         begins.push_back(whole.box[*along].begin);
       axis = along;
-      begins.push_back(parts[next].box[*axis].begin);
-      whole.box[*axis].end = parts[next].box[*axis].end;
-      whole.rounds.push_back(parts[next].rounds[0]);
+      begins.push_back(part.box[*axis].begin);
+      whole.box[*axis].end = part.box[*axis].end;
+      whole.rounds.push_back(parts[next].round);
     }
-    if (!axis || isCutByRule(whole.box, *axis, begins)) {
-      joined.push_back(std::move(whole));
-    } else {
-      joined.insert(joined.end(), parts.begin() + first, parts.begin() + next);
-    }
-    first = next;
+    if (!axis || isCutByRule(whole.box, *axis, begins))
+      function(whole);
+    else
+      for (size_t i = first; i != next; ++i)
+        function(wholeOf(parts[i]));
   }
 }
 
@@ -185,28 +207,21 @@ static auto keyOf(const fb::Op &op) {
                     op.tensor(), op.source());
 }
 
-std::vector<Whole> Condenser::join(const fb::ProgramT &program) const {
-  std::vector<Whole> parts, joined;
+std::vector<Part> Condenser::sortParts(const fb::ProgramT &program) const {
+  std::vector<Part> parts;
   for (uint32_t round = 0; round != program.rounds.size(); ++round)
     for (const fb::Op &op : program.rounds[round]->ops)
-      parts.push_back(
-          {op,
-           op.kind() == fb::OpKind::release ? Box() : Box(oldBox(op)),
-           {round}});
-  std::sort(parts.begin(), parts.end(), [](const Whole &a, const Whole &b) {
+      parts.push_back({op, round});
+  std::sort(parts.begin(), parts.end(), [&](const Part &a, const Part &b) {
     const auto aKey = keyOf(a.op), bKey = keyOf(b.op);
     if (aKey != bKey)
       return aKey < bKey;
-    const auto order = BoxView(a.box) <=> BoxView(b.box);
-    return order != 0 ? order < 0 : a.rounds < b.rounds;
+    if (a.op.kind() != fb::OpKind::release && a.op.box() != b.op.box())
+      if (const auto order = oldBox(a.op) <=> oldBox(b.op); order != 0)
+        return order < 0;
+    return a.round < b.round;
   });
-  for (size_t first = 0, end; first != parts.size(); first = end) {
-    for (end = first + 1;
-         end != parts.size() && keyOf(parts[end].op) == keyOf(parts[first].op);)
-      ++end;
-    joinParts(parts, first, end, joined);
-  }
-  return joined;
+  return parts;
 }
 
 static bool isSame(const fb::Step &a, const fb::Step &b) {
@@ -218,30 +233,40 @@ static fb::Step stepOf(const fb::Op &op) {
   return {op.kind(), op.from_curr(), op.transit(), op.peer(), 0};
 }
 
+/// Adds an operation, in a row with those of the tensors before.
+void Condenser::addRow(const Whole &whole, Rows &rows) {
+  const uint32_t box =
+      whole.op.kind() == fb::OpKind::release ? 0 : boxes.add(whole.box);
+  const fb::Item item(whole.op.tensor(), whole.op.source(), box,
+                      cuts.add(whole.rounds), 1);
+  const fb::Step step = stepOf(whole.op);
+  auto continues = [&](const std::pair<fb::Step, fb::Item> &row) {
+    const fb::Item &other = row.second;
+    return isSame(row.first, step) && other.box() == item.box() &&
+           other.cut() == item.cut() &&
+           other.tensor() + other.count() == item.tensor() &&
+           other.source() + other.count() == item.source();
+  };
+  // A tensor may have several boxes, each of which goes on with the next one.
+  constexpr std::ptrdiff_t kNear = 8;
+  const auto from = rows.size() > kNear ? rows.end() - kNear : rows.begin();
+  auto row = std::find_if(from, rows.end(), continues);
+  if (row == rows.end())
+    rows.emplace_back(step, item);
+  else
+    row->second.mutate_count(row->second.count() + 1);
+}
+
 /// The uses of a program, those of tensors in a row as one.
 std::vector<Use> Condenser::collect(const fb::ProgramT &program) {
-  std::vector<std::pair<fb::Step, fb::Item>> rows;
-  for (const Whole &whole : join(program)) {
-    const uint32_t box =
-        whole.op.kind() == fb::OpKind::release ? 0 : boxes.add(whole.box);
-    const fb::Item item(whole.op.tensor(), whole.op.source(), box,
-                        cuts.add(whole.rounds), 1);
-    const fb::Step step = stepOf(whole.op);
-    auto continues = [&](const std::pair<fb::Step, fb::Item> &row) {
-      const fb::Item &other = row.second;
-      return isSame(row.first, step) && other.box() == item.box() &&
-             other.cut() == item.cut() &&
-             other.tensor() + other.count() == item.tensor() &&
-             other.source() + other.count() == item.source();
-    };
-    // A tensor may have several boxes, each of which goes on with the next one.
-    constexpr std::ptrdiff_t kNear = 8;
-    const auto from = rows.size() > kNear ? rows.end() - kNear : rows.begin();
-    auto row = std::find_if(from, rows.end(), continues);
-    if (row == rows.end())
-      rows.emplace_back(step, item);
-    else
-      row->second.mutate_count(row->second.count() + 1);
+  const std::vector<Part> parts = sortParts(program);
+  Rows rows;
+  for (size_t first = 0, end; first != parts.size(); first = end) {
+    for (end = first + 1;
+         end != parts.size() && keyOf(parts[end].op) == keyOf(parts[first].op);)
+      ++end;
+    joinParts(std::span(parts).subspan(first, end - first),
+              [&](const Whole &whole) { addRow(whole, rows); });
   }
   std::vector<Use> uses;
   uses.reserve(rows.size());

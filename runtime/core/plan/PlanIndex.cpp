@@ -82,21 +82,35 @@ uint64_t PlanIndex::sumShard(uint32_t shard) const {
                   elementBytes(plan_->shards()->Get(shard)->tensor()));
 }
 
+/// Where the tensors of a sorted list would be if they were evenly spaced.
+/// Those of a stage mostly are, by and large.
+static size_t guessPosition(std::span<const Holding> all, uint32_t tensor) {
+  const uint64_t spread = all.back().tensor - all.front().tensor;
+  return spread == 0
+             ? 0
+             : (tensor - all.front().tensor) * (all.size() - 1) / spread;
+}
+
 std::optional<size_t> PlanIndex::find(uint32_t program, Side side,
                                       uint32_t tensor) const {
   std::span<const Holding> all = holdings(program, side);
   if (all.empty() || tensor < all.front().tensor || tensor > all.back().tensor)
     return std::nullopt;
-  // Tensors ascend, and those of a stage mostly follow each other: this is the
-  // last place that the tensor can be at, and mostly the one.
-  size_t last = std::min<size_t>(all.size() - 1, tensor - all.front().tensor);
-  if (all[last].tensor == tensor)
-    return last;
-  all = all.first(last);
+  const size_t guess = guessPosition(all, tensor);
+  // From the guess on in steps that double, until the tensor is between.
+  size_t first = guess, end = guess + 1;
+  for (size_t step = 1; all[first].tensor > tensor; step *= 2) {
+    end = first;
+    first -= std::min(first, step);
+  }
+  for (size_t step = 1; all[end - 1].tensor < tensor; step *= 2) {
+    first = end;
+    end = std::min(all.size(), end + step);
+  }
   auto it = std::lower_bound(
-      all.begin(), all.end(), tensor,
+      all.begin() + first, all.begin() + end, tensor,
       [](Holding holding, uint32_t value) { return holding.tensor < value; });
-  if (it == all.end() || it->tensor != tensor)
+  if (it == all.begin() + end || it->tensor != tensor)
     return std::nullopt;
   return it - all.begin();
 }
