@@ -93,11 +93,13 @@ Message checkAtom(const Problem &problem, size_t index) {
   if (index == 0)
     return std::nullopt;
   const Atom &before = problem.atoms[index - 1];
-  if (std::tie(before.holders, before.needers) >=
-      std::tie(atom.holders, atom.needers))
+  if (std::tie(before.holders, before.needers, before.mayTransit) >=
+      std::tie(atom.holders, atom.needers, atom.mayTransit))
     return text(at("atoms", index), ": must come after the atom before it by ",
-                "(holders, needers), got (", atom.holders, ", ", atom.needers,
-                ") after (", before.holders, ", ", before.needers, ")");
+                "(holders, needers, mayTransit), got (", atom.holders, ", ",
+                atom.needers, ", ", atom.mayTransit, ") after (",
+                before.holders, ", ", before.needers, ", ", before.mayTransit,
+                ")");
   return std::nullopt;
 }
 

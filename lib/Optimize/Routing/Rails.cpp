@@ -42,7 +42,7 @@ void Rails::poseEntries(size_t atom) {
     std::vector<Option> options;
     for (int32_t device : share.needers)
       options.push_back({device, problem.devices[device].nic, 0});
-    if (problem.transit)
+    if (problem.mayTransit(problem.atoms[atom]))
       for (int32_t device : participants[share.node])
         if (!isIn(share.needers, device))
           options.push_back({device, problem.devices[device].nic, 1});
@@ -54,13 +54,14 @@ void Rails::poseEntries(size_t atom) {
 
 /// Who can send an atom off a node: holders, those who need it themselves, and
 /// those who neither have nor need it.
-std::vector<Option> Rails::exitsOf(const NodeShare &share) const {
+std::vector<Option> Rails::exitsOf(const NodeShare &share,
+                                   bool mayTransit) const {
   std::vector<Option> options;
   for (int32_t device : share.holders)
     options.push_back({device, problem.devices[device].nic, 0});
   for (int32_t device : share.needers)
     options.push_back({device, problem.devices[device].nic, 1});
-  if (problem.transit)
+  if (mayTransit)
     for (int32_t device : participants[share.node])
       if (!isIn(share.holders, device) && !isIn(share.needers, device))
         options.push_back({device, problem.devices[device].nic, 2});
@@ -75,7 +76,8 @@ void Rails::poseCopies(size_t atom) {
     return;
   std::vector<Option> first, any;
   for (const NodeShare &share : nodes[atom]) {
-    std::vector<Option> exits = exitsOf(share);
+    std::vector<Option> exits =
+        exitsOf(share, problem.mayTransit(problem.atoms[atom]));
     if (!share.lacks())
       first.insert(first.end(), exits.begin(), exits.end());
     any.insert(any.end(), exits.begin(), exits.end());
@@ -96,7 +98,8 @@ void Rails::poseCopies(size_t atom) {
 }
 
 void Rails::stripe(size_t atom) {
-  const auto [holders, needers, bytes, grain] = problem.atoms[atom];
+  const int64_t bytes = problem.atoms[atom].bytes,
+                grain = problem.atoms[atom].grain;
   Stripes stripes;
   for (auto [share, lot] : lots[atom].entries)
     stripes.entries.emplace_back(in.partsOf(lot), 0, bytes, grain);

@@ -55,7 +55,7 @@ private:
 
   void poseEntries(size_t atom);
   void poseCopies(size_t atom);
-  std::vector<Option> exitsOf(const NodeShare &share) const;
+  std::vector<Option> exitsOf(const NodeShare &share, bool mayTransit) const;
   void stripe(size_t atom);
   void addStripe(size_t atom, Stripes &stripes, int64_t begin, int64_t end);
   void addPart(Stripes &stripes, int32_t node, Part part);

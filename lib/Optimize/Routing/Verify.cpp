@@ -120,7 +120,7 @@ Message Verifier::checkReceipts() const {
       return text(place, ": device ", it.to, " holds ", at("atoms", it.atom),
                   " and receives it");
     const bool isNeeder = needs(it.atom, it.to);
-    if (!isNeeder && !problem.transit)
+    if (!isNeeder && !problem.mayTransit(problem.atoms[it.atom]))
       return text(place, ": device ", it.to, " does not need ",
                   at("atoms", it.atom), ", and there is no transit");
     int64_t bytes = 0;

@@ -48,6 +48,9 @@ struct Atom {
   int32_t needers; ///< a set
   int64_t bytes;
   int64_t grain = 1;
+  /// Whether devices that neither hold nor need it may pass it on, in a problem
+  /// with transit.
+  bool mayTransit = true;
 };
 
 /// Every needer of an atom has to receive each of its bytes once. A device
@@ -63,8 +66,8 @@ struct Atom {
 /// (P2) a set lists existing devices, strictly ascending, at least one;
 ///
 /// (P3) every atom names two sets, has bytes and a grain of at least 1, and is
-/// strictly after the atom before it by (holders, needers): replicas, layers
-/// and tensors that share both sets are one atom;
+/// strictly after the atom before it by (holders, needers, mayTransit):
+/// replicas, layers and tensors that share both sets are one atom;
 ///
 /// (P4) holders are usable or draining, needers are usable, and no needer is a
 /// holder;
@@ -77,7 +80,8 @@ struct Problem {
   /// Sets of devices. Each is stated once, however many atoms name it.
   std::vector<std::vector<int32_t>> sets;
   std::vector<Atom> atoms;
-  /// Whether devices that neither hold nor need an atom may pass it on.
+  /// Whether devices that neither hold nor need an atom may pass it on, if the
+  /// atom may be.
   bool transit = false;
 
   int32_t nodeOf(int32_t device) const {
@@ -89,6 +93,7 @@ struct Problem {
     return devices[device].status == Status::Usable ||
            devices[device].status == Status::Draining;
   }
+  bool mayTransit(const Atom &atom) const { return transit && atom.mayTransit; }
   const std::vector<int32_t> &holdersOf(const Atom &atom) const {
     return sets[atom.holders];
   }

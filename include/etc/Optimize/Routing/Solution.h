@@ -37,8 +37,8 @@ struct Loads {
 /// non-empty interval of an existing atom, cut at its grain;
 ///
 /// (S2) a needer receives every byte of its atom exactly once; a holder
-/// receives none of it; another device only with transit, each byte at most
-/// once, and it sends on what it receives;
+/// receives none of it; another device only where the atom may transit, each
+/// byte at most once, and it sends on what it receives;
 ///
 /// (S3) the sender of a hop holds the atom or has received all of the interval
 /// in hops of earlier stages;

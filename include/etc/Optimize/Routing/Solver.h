@@ -16,6 +16,10 @@ Cut findBound(const Problem &problem);
 /// The time of the resource that takes longest for its bytes.
 Time findSlowest(const Problem &problem, const Loads &loads);
 
+/// Whether some link is less than four times as fast as some NIC: bytes may as
+/// well come from another node then, though more of them enter nodes.
+bool hasSlowLinks(const Problem &problem);
+
 /// The plain one: every needer receives an atom whole from its first holder, on
 /// its own node where there is one. The problem must be well formed, as for all
 /// solvers.
@@ -25,9 +29,11 @@ Solution solveFirstHolder(const Problem &problem);
 /// sends it on where those that hold it would be late. Rails: what enters and
 /// leaves a node is striped over the NICs of devices that hold or need it, or
 /// with transit of any, as far as the bound asks for it and a maximum flow
-/// allows. Links: inside a node everybody passes on what others lack. The plain
-/// solution where that has fewer hops and is as fast, but for a slack of 1/256.
-/// Only integers; the same problem gives the same solution on any machine.
+/// allows. Links: inside a node everybody passes on what others lack. Where
+/// links are slow, what late ones carry is taken to NICs, and the other way
+/// round. The plain solution where that has fewer hops and is as fast, but for
+/// a slack of 1/256. Only integers; the same problem gives the same solution on
+/// any machine.
 Solution solveStriped(const Problem &problem);
 
 } // namespace etc::routing

@@ -58,15 +58,15 @@ public:
 
 private:
   void readNodes(std::istringstream &words);
-  void readAtom(std::istringstream &words);
+  void readAtom(std::istringstream &words, bool mayTransit);
   void setStatus(std::istringstream &words, Status status) {
     for (int32_t device : readDevices(words))
       result.problem.devices.at(size_t(device)).status = status;
   }
 
   Case result;
-  /// By holders and needers: bytes and grain.
-  std::map<std::pair<Set, Set>, std::pair<int64_t, int64_t>> atoms;
+  /// By holders, needers and whether they may transit: bytes and grain.
+  std::map<std::tuple<Set, Set, bool>, std::pair<int64_t, int64_t>> atoms;
 };
 
 int64_t readField(std::istringstream &words, std::string_view name) {
@@ -89,7 +89,7 @@ void Reader::readNodes(std::istringstream &words) {
     addNode(result.problem, devices, nics, link, nic);
 }
 
-void Reader::readAtom(std::istringstream &words) {
+void Reader::readAtom(std::istringstream &words, bool mayTransit) {
   std::string bytes, word;
   words >> bytes;
   int64_t grain = 1;
@@ -103,7 +103,7 @@ void Reader::readAtom(std::istringstream &words) {
     grain = readNumber(word);
   }
   Set holders = readDevices(words, "->"), needers = readDevices(words);
-  auto &atom = atoms[{std::move(holders), std::move(needers)}];
+  auto &atom = atoms[{std::move(holders), std::move(needers), mayTransit}];
   atom.first += readNumber(bytes);
   atom.second = std::max(atom.second, grain);
 }
@@ -123,8 +123,8 @@ void Reader::readLine(const std::string &line) {
     setStatus(words, Status::Spare);
   else if (word == "transit")
     words >> result.transit;
-  else if (word == "atom")
-    readAtom(words);
+  else if (word == "atom" || word == "direct")
+    readAtom(words, word == "atom");
   else if (word == "bound") {
     std::string bytes, slash, rate;
     words >> bytes >> slash >> rate;
@@ -137,17 +137,18 @@ void Reader::readLine(const std::string &line) {
 
 Case Reader::take() {
   std::map<Set, int32_t> numbers;
-  for (const auto &[sets, atom] : atoms)
-    for (const Set &set : {sets.first, sets.second})
+  for (const auto &[key, atom] : atoms)
+    for (const Set &set : {std::get<0>(key), std::get<1>(key)})
       numbers.try_emplace(set, 0);
   for (auto &[set, number] : numbers) {
     number = int32_t(result.problem.sets.size());
     result.problem.sets.push_back(set);
   }
-  for (const auto &[sets, atom] : atoms)
-    result.problem.atoms.push_back({numbers.at(sets.first),
-                                    numbers.at(sets.second), atom.first,
-                                    atom.second});
+  for (const auto &[key, atom] : atoms) {
+    const auto &[holders, needers, mayTransit] = key;
+    result.problem.atoms.push_back({numbers.at(holders), numbers.at(needers),
+                                    atom.first, atom.second, mayTransit});
+  }
   return std::move(result);
 }
 
@@ -192,7 +193,8 @@ std::string writeCase(const Problem &problem) {
       out << names[size_t(status)] << " " << i << "\n";
   }
   for (const Atom &atom : problem.atoms) {
-    out << "atom " << atom.bytes << " grain " << atom.grain << ":";
+    out << (atom.mayTransit ? "atom " : "direct ") << atom.bytes << " grain "
+        << atom.grain << ":";
     for (int32_t device : problem.holdersOf(atom))
       out << " " << device;
     out << " ->";

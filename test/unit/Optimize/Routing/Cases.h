@@ -29,11 +29,13 @@ struct Case {
 ///     failed 9
 ///     spare 10
 ///     atom 96.36G grain 4096: 0 -> 1-23
+///     direct 2.1G: 0 -> 1-23
 ///     bound 96.36G / 400G
 ///     striped 1.01
 ///     transit 1.01
 ///
-/// Atoms with equal holders and needers are added up. Throws
+/// Nobody passes a direct atom on in transit. Atoms that are alike but for
+/// their bytes are added up. Throws
 /// std::runtime_error with the number of the line.
 Case readCase(std::string_view text);
 

@@ -73,7 +73,7 @@ TEST(CheckTest, P3Atoms) {
             "0 and 1");
   EXPECT_EQ(errorAfter([](Problem &p) { p.atoms[1] = p.atoms[0]; }),
             "atoms[1]: must come after the atom before it by (holders, "
-            "needers), got (0, 1) after (0, 1)");
+            "needers, mayTransit), got (0, 1, 1) after (0, 1, 1)");
 }
 
 TEST(CheckTest, P4Takers) {

@@ -41,6 +41,11 @@ TEST(PropertyTest, RandomInstances) {
         for (Atom &atom : problem.atoms)
           atom.grain = grain;
         checkSolvers(problem);
+        for (size_t i = 0; i < problem.atoms.size(); ++i)
+          problem.atoms[i].mayTransit = i % 2 == 0;
+        checkSolvers(problem);
+        for (Atom &atom : problem.atoms)
+          atom.mayTransit = true;
         if (::testing::Test::HasFailure())
           return;
       }

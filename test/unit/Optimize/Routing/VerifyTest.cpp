@@ -55,6 +55,16 @@ TEST(VerifyTest, Valid) {
   EXPECT_EQ(errorOf(theProblem(), theSolution()), "valid");
 }
 
+TEST(VerifyTest, S2DirectAtoms) {
+  Problem problem = theProblem();
+  problem.transit = true;
+  EXPECT_EQ(errorOf(problem, withTransit()), "valid");
+  problem.atoms[0].mayTransit = false;
+  EXPECT_EQ(
+      errorOf(problem, withTransit()),
+      "hops[1]: device 3 does not need atoms[0], and there is no transit");
+}
+
 TEST(VerifyTest, MalformedProblem) {
   Problem problem = theProblem();
   problem.atoms[0].holders = 9;

@@ -1,6 +1,7 @@
 """Compares bounds and routes of random instances with SciPy's linear programming.
 
 usage: lp_oracle.py PATH/etc-routing-cases [--count=300] [--seed=1] [--nvlink]
+       lp_oracle.py PATH/etc-routing-cases FILE.case...
 
 The linear program gives what no routing can go below, with relays and splits as fine as can be: for each atom and each
 device that needs it a flow from the holders, where flows of one atom share what they carry (network coding). It is
@@ -8,12 +9,16 @@ solved without transit and with it. Checked of every instance: the cut is at mos
 most the least without; and no route is faster than its least. Printed: how far cuts and routes are from it. With --nvlink only
 instances count whose links are at least four times as fast as their NICs; 95% of their cuts have to be within 1%, and
 of each other the cause is printed: the resources on which the program's dual solution has a price. A cut prices those of
-one set of devices, all bytes alike; where the dual has other prices, no cut is as high. Exits with 77, "skipped", where
+one set of devices, all bytes alike; where the dual has other prices, no cut is as high. Of files it prints a line each:
+the cut, the programs with transit and over paths, and the routes. Paths lead from a holder, over a device of its node or
+none, through a NIC of each to a node that lacks the atom and needs it, and over links there; what a node holds it receives
+over links only. Exits with 77, "skipped", where
 SciPy is not installed.
 """
 
 import argparse
 import json
+import pathlib
 import subprocess
 import sys
 
@@ -64,13 +69,26 @@ def resources_of(case: dict, one: int, other: int) -> tuple:
     return ("nic out", nic, case["nics"][nic]), ("nic in", its_nic, case["nics"][its_nic])
 
 
-def least_time(case: dict, transit: bool) -> tuple:
+def find_edges(case: dict, holders: list, needers: list, transit: bool, paths: bool) -> list:
+    """The hops that an atom may take."""
+    relays = [i for i, device in enumerate(case["devices"]) if device[3]] if transit else holders + needers
+    edges = [(a, b) for a in relays for b in relays if a != b and b not in holders]
+    if not paths:
+        return edges
+    node_of = [node for node, *_ in case["devices"]]
+    holding, needing = ({node_of[device] for device in side} for side in (holders, needers))
+    lacking = needing - holding
+    return [(a, b) for a, b in edges
+            if node_of[a] in holding | needing and node_of[b] in (needing | holding if node_of[a] == node_of[b] else lacking)]
+
+
+def least_time(case: dict, transit: bool, paths: bool = False) -> tuple:
     """And the share that each resource has in it, where that is more than 0.1%."""
     program, loads = Program(), {}
     scale = max((size for size, _, _ in case["atoms"]), default=1)
     for size, holders, needers in case["atoms"]:
-        relays = [i for i, device in enumerate(case["devices"]) if device[3]] if transit else holders + needers
-        edges = [(a, b) for a in relays for b in relays if a != b and b not in holders]
+        edges = find_edges(case, holders, needers, transit, paths)
+        relays = {device for edge in edges for device in edge}
         carried = {edge: program.add() for edge in edges}
         for edge, variable in carried.items():
             for resource in resources_of(case, *edge):
@@ -78,7 +96,7 @@ def least_time(case: dict, transit: bool) -> tuple:
         for needer in needers:
             flow = {edge: program.add() for edge in edges}
             program.most += [([(flow[edge], 1), (carried[edge], -1)], 0) for edge in edges]
-            for device in set(relays) - set(holders):
+            for device in relays - set(holders):
                 row = [(flow[edge], 1) for edge in edges if edge[1] == device]
                 row += [(flow[edge], -1) for edge in edges if edge[0] == device]
                 program.equal.append((row, size / scale if device == needer else 0))
@@ -121,13 +139,27 @@ def describe(name: str, ratios: list) -> str:
     return f"{name}: {', '.join(marks)}, from {ratios[0]:.3f} to {ratios[-1]:.3f}; within 1%: {close:.0%}"
 
 
+def compare_files(cases: str, files: list) -> int:
+    done = subprocess.run([cases, *files], capture_output=True, text=True, check=True)
+    for case in map(json.loads, done.stdout.splitlines()):
+        least, paths = least_time(case, transit=True)[0], least_time(case, transit=True, paths=True)[0]
+        assert case["bound"] <= least * (1 + TOLERANCE) and least <= case["transit"] * (1 + TOLERANCE), case["name"]
+        print(f"{pathlib.Path(case['name']).stem}: cut {1e3 * case['bound']:.1f} ms, with relays {1e3 * least:.1f}, over paths "
+              f"{1e3 * paths:.1f}, routes {1e3 * case['transit']:.1f}: {case['transit'] / least:.3f} and "
+              f"{case['transit'] / paths:.3f} times these", flush=True)
+    return 0
+
+
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("cases")
+    parser.add_argument("files", nargs="*")
     parser.add_argument("--count", type=int, default=150)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--nvlink", action="store_true")
     options = parser.parse_args()
+    if options.files:
+        return compare_files(options.cases, options.files)
     print(f"{options.count} instances from seed {options.seed} on", flush=True)
     done = subprocess.run(
         [options.cases, str(options.count), str(options.seed)], capture_output=True, text=True, check=True
