@@ -2,7 +2,7 @@
 
 Every case is a random pair of configurations of a model of real size, on 2 to 16 nodes, at the rates of a shipped
 cluster. It is planned with both objectives; etc-run predicts both plans. With `time` a plan takes at most ALLOWED
-times as long, moves no more bytes between nodes, and its busiest link or NIC is no faster than its bound.
+times as long, moves no more bytes between nodes unless links are slow, and its busiest link or NIC is no faster than its bound.
 
     random_routes.py etc-opt etc-run                             12 cases
     random_routes.py etc-opt etc-run --count=500                 the long run, in a quarter of an hour
@@ -21,6 +21,8 @@ import tempfile
 
 MODELS = (("gpt3-2.7b", 8), ("gpt3-2.7b", 32), ("llama3-8b", 8), ("llama3-8b", 32), ("gpt3-13b", 8), ("mixtral-8x7b", 4))
 CLUSTERS = ("h100", "h100", "paper-cluster-a", "paper-cluster-b")
+# Their links are hardly faster than their NICs, so that bytes may as well come from other nodes.
+SLOW_LINKS = ("paper-cluster-a",)
 ALLOWED = 1.001
 
 
@@ -67,7 +69,8 @@ def compare(planner: Planner, request: list[str], cluster: str) -> tuple[float, 
     by_bytes, by_time = (planner.predict(request, cluster, objective) for objective in ("internode", "time"))
     before, after = by_bytes["seconds"], by_time["seconds"]
     assert after <= ALLOWED * before, f"by time {after:.6f} s, by bytes {before:.6f} s"
-    assert by_time["internode_bytes"] <= by_bytes["internode_bytes"], "more bytes between nodes"
+    if cluster not in SLOW_LINKS:
+        assert by_time["internode_bytes"] <= by_bytes["internode_bytes"], "more bytes between nodes"
     bound = by_time.get("bound_seconds") or 0
     if not bound:
         return 1, 1

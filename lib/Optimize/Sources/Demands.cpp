@@ -205,7 +205,7 @@ static TakenKey keyOf(const Fragment &fragment, const Piece &piece) {
           SmallVector<unsigned>(fragment.types.set_bits()), fragment.holders};
 }
 
-Demands Demands::splitByTakers() const {
+Demands Demands::splitByTakers(const TensorSet &apart) const {
   std::map<TakenKey, SmallVector<int64_t>> takers;
   for (const Demand &demand : list)
     for (const Piece &piece : demand.fragment->pieces)
@@ -216,11 +216,12 @@ Demands Demands::splitByTakers() const {
   Demands split;
   for (const Demand &demand : list) {
     const Fragment &whole = *demand.fragment;
-    std::map<SmallVector<int64_t>, size_t> numbers;
+    std::map<std::pair<bool, SmallVector<int64_t>>, size_t> numbers;
     std::vector<Fragment> parts;
     for (const Piece &piece : whole.pieces) {
+      const bool isApart = apart.contains(tensorOf(piece));
       auto [entry, isNew] = numbers.try_emplace(
-          takers.find(keyOf(whole, piece))->second, parts.size());
+          {isApart, takers.find(keyOf(whole, piece))->second}, parts.size());
       if (isNew)
         parts.push_back(emptyLike(whole));
       append(parts[entry->second], piece);

@@ -29,6 +29,8 @@ static constexpr int64_t mostParts = 150'000;
 /// Where routes without transit take no more than this of the bound, transit
 /// could save little, and is not tried: it is more hops, and memory.
 static constexpr int64_t nearPercent = 105;
+/// So often tensors are left out that would take too much memory in transit.
+static constexpr int mostAttempts = 4;
 
 /// The hops of an atom by receiver.
 class Router::Routes {
@@ -66,22 +68,24 @@ private:
 // The problem
 //===----------------------------------------------------------------------===//
 
-Router::Router(const Demands &demands, const Fleet &fleet,
-               const PortRates &rates)
-    : demands(demands.splitByTakers()), fleet(fleet), nicRate(rates.nic) {
-  addResources(rates);
+Router::Router(const Demands &demands, const Fleet &fleet, const Timing &timing,
+               TensorSet direct)
+    : direct(std::move(direct)), demands(demands.splitByTakers(this->direct)),
+      fleet(fleet), timing(timing) {
+  addResources();
   addAtoms();
 }
 
-void Router::addResources(const PortRates &rates) {
+void Router::addResources() {
   std::vector<int32_t> sizes(fleet.getNodeCount());
   for (int64_t device = 0; device < fleet.size(); ++device)
     ++sizes[fleet.getNode(device)];
   for (int32_t size : sizes)
     // More NICs than devices are one for each.
-    routing::addNode(problem, size,
-                     static_cast<int32_t>(std::min<int64_t>(rates.nics, size)),
-                     rates.link, rates.nic);
+    routing::addNode(
+        problem, size,
+        static_cast<int32_t>(std::min<int64_t>(timing.rates.nics, size)),
+        timing.rates.link, timing.rates.nic);
 }
 
 int32_t Router::numberOf(const DeviceSet &set) {
@@ -94,7 +98,7 @@ int32_t Router::numberOf(const DeviceSet &set) {
 /// What a device lacks is often the same as what another one does, and listed
 /// apart.
 void Router::addAtoms() {
-  std::map<std::pair<int32_t, int32_t>, Group> bySets;
+  std::map<std::tuple<int32_t, int32_t, bool>, Group> bySets;
   for (const SmallVector<unsigned> &alike :
        demands.groupAlike(fleet.hasRanges())) {
     const Fragment &fragment = *demands[alike.front()].fragment;
@@ -105,7 +109,8 @@ void Router::addAtoms() {
       llvm::append_range(needers, demands[number].destinations);
     llvm::sort(holders);
     llvm::sort(needers);
-    Group &group = bySets[{numberOf(holders), numberOf(needers)}];
+    const bool mayTransit = !direct.contains(tensorOf(fragment.pieces.front()));
+    Group &group = bySets[{numberOf(holders), numberOf(needers), mayTransit}];
     group.isFirst.resize(group.demands.size() + alike.size());
     group.isFirst.set(group.demands.size());
     llvm::append_range(group.demands, alike);
@@ -116,8 +121,10 @@ void Router::addAtoms() {
   for (const DeviceSet &set : problem.sets)
     for (int32_t device : set)
       problem.devices[device].status = routing::Status::Usable;
-  for (auto &[sets, group] : bySets) {
-    problem.atoms.push_back({sets.first, sets.second, group.bytes});
+  for (auto &[key, group] : bySets) {
+    const auto [holders, needers, mayTransit] = key;
+    problem.atoms.push_back(
+        {holders, needers, group.bytes, /*grain=*/1, mayTransit});
     groups.push_back(std::move(group));
   }
 }
@@ -173,7 +180,7 @@ void Router::addDemand(SourcedDemands &result, const Demand &demand,
 
 int64_t Router::leastWindowOf(int64_t bytes) const {
   return std::min(smallestWindow,
-                  std::max({int64_t(1), nicRate / longWindowsInSecond,
+                  std::max({int64_t(1), timing.rates.nic / longWindowsInSecond,
                             bytes / mostOfSlowNics}));
 }
 
@@ -206,12 +213,15 @@ SourcedDemands Router::apply(const routing::Solution &solution) const {
 // The choice
 //===----------------------------------------------------------------------===//
 
-std::optional<routing::Cut>
-Router::findBound(const llvm::BitVector &participants) const {
+routing::Problem Router::withAll() const {
   routing::Problem all = problem;
-  for (unsigned device : participants.set_bits())
+  for (unsigned device : timing.participants.set_bits())
     all.devices[device].status = routing::Status::Usable;
-  routing::Cut cut = routing::findBound(all);
+  return all;
+}
+
+std::optional<routing::Cut> Router::findBound() const {
+  routing::Cut cut = routing::findBound(withAll());
   return cut.devices.empty() ? std::nullopt : std::optional(std::move(cut));
 }
 
@@ -246,44 +256,69 @@ static int64_t scalePpm(int64_t bytes, int64_t ppm) {
   return static_cast<int64_t>(static_cast<__int128>(bytes) * ppm / 1'000'000);
 }
 
-/// With transit where the routes without it are far from what any routes reach,
-/// and it brings them much nearer.
-routing::Solution Router::solve(bool mayTransit) const {
-  routing::Solution plain = routing::solveStriped(problem);
-  const routing::Time bound = routing::findBound(problem).time;
-  if (!mayTransit ||
-      routing::Time{plain.time.bytes, plain.time.rate * nearPercent} <=
-          routing::Time{bound.bytes, bound.rate * 100})
-    return plain;
-  routing::Problem wider = problem;
-  wider.transit = true;
-  routing::Solution passing = routing::solveStriped(wider);
-  return isMuchLess(passing.time, plain.time) ? std::move(passing)
-                                              : std::move(plain);
-}
-
-/// Whether every tensor, in one type, is at most so many bytes on a device.
-bool Router::fitsInTransit(int64_t bytes) const {
-  for (size_t number = 0; number < demands.size(); ++number) {
-    const Fragment &fragment = *demands[number].fragment;
-    const int64_t unit =
-        fragment.unit / std::max<int64_t>(1, fragment.types.count());
-    for (const Piece &piece : fragment.pieces)
-      if (piece.size() * unit > bytes)
-        return false;
+/// Tensors of which a device without a need of them receives more than so much,
+/// in one type.
+static TensorSet findLarge(const SourcedDemands &sourced, int64_t most) {
+  std::map<std::pair<int64_t, TensorKey>, int64_t> passed;
+  for (auto [number, sources] : llvm::enumerate(sourced.choice.sources)) {
+    const Demand &demand = sourced.demands[number];
+    const int64_t unit = demand.fragment->unit /
+                         std::max<int64_t>(1, demand.fragment->types.count());
+    for (auto [to, source] : llvm::zip_equal(demand.destinations, sources))
+      if (source.toTransit)
+        for (const Piece &piece : demand.fragment->pieces)
+          passed[{to, tensorOf(piece)}] += piece.size() * unit;
   }
-  return true;
+  TensorSet large;
+  for (const auto &[key, bytes] : passed)
+    if (bytes > most)
+      large.insert(key.second);
+  return large;
 }
 
-std::optional<SourcedDemands> Router::route(const SourcedDemands &sourced,
-                                            int64_t transitPpm) const {
-  const routing::Time before = timeOf(sourced);
-  if (!isMuchLess(routing::findBound(problem).time, before))
+/// Routes with transit, in which no device holds more than so much of a tensor
+/// to pass it on: tensors of which one would are left out, and the others take
+/// other ways then. Nothing where the routes would be hardly faster.
+std::optional<SourcedDemands> Router::passOn(const routing::Time &without,
+                                             int64_t most, int attempts) const {
+  routing::Problem wider = withAll();
+  wider.transit = true;
+  const routing::Solution solution = routing::solveStriped(wider);
+  if (attempts == 0 || !isMuchLess(solution.time, without))
     return std::nullopt;
-  SourcedDemands routed = apply(solve(
-      fitsInTransit(scalePpm(sourced.choice.cost.getBusiest(), transitPpm))));
-  if (!isMuchLess(timeOf(routed), before) ||
-      routed.choice.cost.internode > sourced.choice.cost.internode)
+  SourcedDemands routed = apply(solution);
+  TensorSet large = findLarge(routed, most);
+  if (large.empty())
+    return routed;
+  large.insert(direct.begin(), direct.end());
+  return Router(demands, fleet, timing, std::move(large))
+      .passOn(without, most, attempts - 1);
+}
+
+/// Whether a time is so little above a bound that transit could save little.
+static bool isNear(const routing::Time &time, const routing::Time &bound) {
+  return routing::Time{time.bytes, time.rate * nearPercent} <=
+         routing::Time{bound.bytes, bound.rate * 100};
+}
+
+std::optional<SourcedDemands>
+Router::route(const SourcedDemands &sourced) const {
+  const routing::Time before = timeOf(sourced),
+                      bound = routing::findBound(withAll()).time;
+  if (!isMuchLess(bound, before))
+    return std::nullopt;
+  const routing::Solution plain = routing::solveStriped(problem);
+  std::optional<SourcedDemands> routed;
+  if (timing.transitPpm > 0 && !isNear(plain.time, bound))
+    routed =
+        passOn(plain.time,
+               scalePpm(sourced.choice.cost.getBusiest(), timing.transitPpm),
+               mostAttempts);
+  if (!routed)
+    routed = apply(plain);
+  if (!isMuchLess(timeOf(*routed), before) ||
+      (!routing::hasSlowLinks(problem) &&
+       routed->choice.cost.internode > sourced.choice.cost.internode))
     return std::nullopt;
   return routed;
 }

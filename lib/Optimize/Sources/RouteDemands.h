@@ -14,21 +14,21 @@ namespace etc {
 /// Demands become atoms of a routing problem, and its hops become sources.
 class Router {
 public:
-  /// Of a fleet that outlives it.
-  Router(const Demands &demands, const Fleet &fleet, const PortRates &rates);
+  /// Of a fleet and a timing that outlive it. Nobody passes tensors of `direct`
+  /// on without a need of them.
+  Router(const Demands &demands, const Fleet &fleet, const Timing &timing,
+         TensorSet direct = {});
 
   /// The slowest cut, where all participants may pass on what they receive;
   /// nothing where nothing moves.
-  std::optional<routing::Cut>
-  findBound(const llvm::BitVector &participants) const;
+  std::optional<routing::Cut> findBound() const;
   /// What the slowest link or NIC takes.
   routing::Time timeOf(const SourcedDemands &sourced) const;
   /// The same demands along the routes that lib/Optimize/Routing finds, cut
   /// where these divide them; nothing where they would not be faster than
-  /// `sourced`, or send more between nodes. With transit where no tensor takes
-  /// more of it than so much of what the busiest device sends or receives.
-  std::optional<SourcedDemands> route(const SourcedDemands &sourced,
-                                      int64_t transitPpm) const;
+  /// `sourced`, or send more between nodes although links are fast. With
+  /// transit as far as the timing allows it.
+  std::optional<SourcedDemands> route(const SourcedDemands &sourced) const;
 
 private:
   using DeviceSet = std::vector<int32_t>;
@@ -42,19 +42,22 @@ private:
   };
   class Routes;
 
-  void addResources(const PortRates &rates);
+  void addResources();
   void addAtoms();
   int32_t numberOf(const DeviceSet &set);
-  routing::Solution solve(bool mayTransit) const;
-  bool fitsInTransit(int64_t bytes) const;
+  /// The problem in which all participants may pass on what they receive.
+  routing::Problem withAll() const;
+  std::optional<SourcedDemands> passOn(const routing::Time &without,
+                                       int64_t most, int attempts) const;
   int64_t leastWindowOf(int64_t bytes) const;
   SourcedDemands apply(const routing::Solution &solution) const;
   void addDemand(SourcedDemands &result, const Demand &demand,
                  const Routes &routes, int64_t window, bool isFirst) const;
 
+  const TensorSet direct;
   const Demands demands; ///< cut into what the same devices lack
   const Fleet &fleet;
-  const int64_t nicRate;
+  const Timing &timing;
   routing::Problem problem;
   std::map<DeviceSet, int32_t> numbers;
   std::vector<Group> groups; ///< [atom]

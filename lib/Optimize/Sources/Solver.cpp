@@ -37,10 +37,10 @@ SourcedDemands etc::solveSources(Demands demands, const Fleet &fleet,
   SourcedDemands sourced = solveByBytes(std::move(demands), fleet);
   if (!timing || sourced.demands.size() == 0)
     return sourced;
-  const Router router(sourced.demands, fleet, timing->rates);
-  std::optional<routing::Cut> bound = router.findBound(timing->participants);
+  const Router router(sourced.demands, fleet, *timing);
+  std::optional<routing::Cut> bound = router.findBound();
   if (timing->choosesRoutes)
-    if (auto routed = router.route(sourced, timing->transitPpm)) {
+    if (auto routed = router.route(sourced)) {
       sourced = std::move(*routed);
       sourced.isRouted = true;
     }
@@ -53,7 +53,6 @@ SourcedDemands etc::solveInTurn(Demands demands, const Fleet &fleet,
   SourceChoice choice = chooseHolders(demands, fleet);
   SourcedDemands sourced = {std::move(demands), std::move(choice)};
   if (timing && sourced.demands.size() > 0)
-    sourced.bound = Router(sourced.demands, fleet, timing->rates)
-                        .findBound(timing->participants);
+    sourced.bound = Router(sourced.demands, fleet, *timing).findBound();
   return sourced;
 }

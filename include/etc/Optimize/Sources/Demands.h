@@ -6,8 +6,16 @@
 #include "etc/Optimize/Sources/Fragment.h"
 
 #include <deque>
+#include <set>
 
 namespace etc {
+
+/// Tensors, each of one layer and expert.
+using TensorKey = std::tuple<unsigned, int64_t, int64_t>;
+using TensorSet = std::set<TensorKey>;
+inline TensorKey tensorOf(const Piece &piece) {
+  return {piece.tensor, piece.layer, piece.expert};
+}
 
 /// A fragment and the devices that lack it, ascending.
 struct Demand {
@@ -59,8 +67,9 @@ public:
 
   /// The same demands, of fragments cut into what the same devices lack:
   /// tensors that tensor-parallel ranks hold alike are then no part of their
-  /// slices any more, and are sent on between them.
-  Demands splitByTakers() const;
+  /// slices any more, and are sent on between them. Tensors of `apart` are in
+  /// fragments with no others.
+  Demands splitByTakers(const TensorSet &apart = {}) const;
 
 private:
   /// The parts of one that is in `from`.

@@ -215,6 +215,46 @@ TEST(Solver, PassesOnAlongAChain) {
   EXPECT_EQ(sourced.choice.cost.getBusiest(), fragment.bytes);
 }
 
+TEST(Solver, LeavesOutWhatIsTooLargeToPassOn) {
+  // Device 0 has what device 2 lacks, on another node; 1 may pass it on.
+  const Fleet fleet({{0, 0, 0}, {0, 1, 1}, {1, 2, 2}, {1, -1, -1}}, false);
+  auto makeFragment = [](int64_t pool, int64_t layer, int64_t bytes) {
+    Fragment fragment;
+    fragment.pieces = {
+        {0, layer, 0, {0, bytes / width / 4}, {0, width}, {0, 1}}};
+    fragment.types.resize(1, true);
+    fragment.tied = false;
+    fragment.unit = 4;
+    fragment.bytes = bytes;
+    fragment.holders = {{true, pool}};
+    return fragment;
+  };
+  constexpr int64_t megabyte = 1 << 20, large = 100;
+  std::vector<Fragment> fragments = {makeFragment(1, large + 1, megabyte),
+                                     makeFragment(0, large, 100 * megabyte)};
+  for (int64_t layer = 0; layer < 20; ++layer)
+    fragments.push_back(makeFragment(0, layer, 5 * megabyte));
+  Demands demands;
+  for (const Fragment &fragment : fragments)
+    demands.add(fragment, {2});
+  const Timing timing = {{900 * megabyte, 100 * megabyte, 2},
+                         llvm::BitVector(4, true),
+                         /*choosesRoutes=*/true,
+                         /*transitPpm=*/50'000};
+  const SourcedDemands sourced =
+      solveSources(std::move(demands), fleet, &timing);
+  EXPECT_TRUE(sourced.isRouted);
+  int64_t passed = 0;
+  for (size_t number = 0; number < sourced.demands.size(); ++number)
+    for (const Source &source : sourced.choice.sources[number])
+      if (source.toTransit)
+        for (const Piece &piece : sourced.demands[number].fragment->pieces) {
+          EXPECT_NE(piece.layer, large);
+          passed += piece.size() * 4;
+        }
+  EXPECT_GT(passed, 50 * megabyte);
+}
+
 TEST(Fleet, FindsLivingHolders) {
   // Two nodes; device 2 is dead, device 3 new.
   const Fleet fleet({{0, 0, 0}, {0, 1, 0}, {1, -1, -1}, {1, -1, -1}, {1, 2, 1}},
