@@ -12,7 +12,7 @@ from typing import NamedTuple
 from bench import Bench
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-CLUSTERS = ROOT / "runtime" / "simulate" / "clusters"
+CLUSTERS = ROOT / "runtime" / "view" / "simulate" / "clusters"
 
 
 class Published(NamedTuple):
