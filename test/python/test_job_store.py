@@ -13,7 +13,7 @@ try:
 except ImportError:
     raise unittest.SkipTest("PyTorch is not installed") from None
 
-OPTIONS = {"request": training.REQUEST, "patience": 8, "timeout": 60}
+OPTIONS = {"request": training.REQUEST, "patience": 20, "timeout": 90}
 
 
 def die():
