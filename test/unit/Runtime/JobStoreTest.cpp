@@ -126,8 +126,9 @@ private:
 class JobStoreTest : public testing::Test {
 protected:
   void SetUp() override {
-    char name[] = "/tmp/etc-job-store-XXXXXX";
-    directory = ::mkdtemp(name);
+    std::string pattern = testing::TempDir() + "etc-job-store-XXXXXX";
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    directory = pattern;
   }
   void TearDown() override {
     children.clear();
