@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import inspect
+import sys
 import time
 from typing import Any, Protocol
 
@@ -66,29 +67,42 @@ def store_of(group: Any = None) -> Any:
     return c10d._pg_map[group][1]
 
 
+def is_of_torch(store: Any) -> bool:
+    """Whether PyTorch made it; does not import PyTorch."""
+    torch = sys.modules.get("torch.distributed")
+    return torch is not None and isinstance(store, getattr(torch, "Store", ()))
+
+
 class StoreAdapter:
     """A store with the runtime's interface: bytes in and out, and bounded waits."""
 
     def __init__(self, store: Store) -> None:
         self.store: Any = store
-        # torch 1.13 has no other way to bound one get.
         self.can_wait = hasattr(store, "wait")
         self.can_check = hasattr(store, "check")
+        # torch 1.13 can't look for a key, and a wait that ends without its key spoils
+        # the connection: the limit stays in force, and the answer comes later, for the
+        # next question. There each key has a counter beside it, which can be read.
+        self.counts = is_of_torch(store) and not self.can_check
         # A job's own store bounds every wait itself.
         self.look = getattr(store, "_look", None)
 
     def set(self, key: str, value: bytes) -> None:
         self.store.set(key, value)
+        self._count(key)
 
     def set_first(self, key: str, value: bytes) -> bytes:
         """Sets a key that has no value yet; returns the value that it has then."""
         first = self.store.compare_set(key, "", value.decode())
+        self._count(key)
         return first.encode() if isinstance(first, str) else bytes(first)
 
     def get(self, key: str, timeout: float) -> bytes | None:
         """The value, or None if no process sets it in time."""
         if self.look is not None:
             return self.look(key, timeout)
+        if self.counts:
+            return self._read(key) if self._is_counted(key, timeout) else None
         if timeout < 0.01 and self.can_check:
             # PyTorch logs waits that end without the key.
             return self._read(key) if self.store.check([key]) else None
@@ -104,6 +118,18 @@ class StoreAdapter:
                     raise  # the store itself has failed
                 return None
         return self._read(key)
+
+    def _count(self, key: str) -> None:
+        if self.counts:
+            self.store.add(f"{key}/there", 1)
+
+    def _is_counted(self, key: str, timeout: float) -> bool:
+        end = time.monotonic() + timeout
+        while self.store.add(f"{key}/there", 0) == 0:
+            if time.monotonic() >= end:
+                return False
+            time.sleep(0.005)
+        return True
 
     def _read(self, key: str) -> bytes:
         value = self.store.get(key)

@@ -77,7 +77,7 @@ class Meeting:
         return dist.PrefixStore(f"{NAME}/{self._number}/{what}", self._base)
 
     def set(self, key: str, value: bytes) -> None:
-        self.store("values").set(key, value)
+        StoreAdapter(self.store("values")).set(key, value)
 
     def find(self, key: str, timeout: float) -> Optional[bytes]:
         """None if no process sets the key within `timeout` seconds."""
