@@ -1,6 +1,8 @@
 """How participants find each other over PyTorch's own stores."""
 
 import datetime
+import os
+import tempfile
 import unittest
 
 from etc.rendezvous import StoreAdapter
@@ -39,6 +41,18 @@ class Waits(unittest.TestCase):
             )
             self.assertEqual(self.client.add("count", 7), 7 * (trial + 1))
             self.assertEqual(self.there.get(f"late{trial}", 1), b"value")
+
+    def test_a_wait_in_vain_logs_nothing(self):
+        with tempfile.TemporaryFile() as log:
+            stderr = os.dup(2)
+            os.dup2(log.fileno(), 2)
+            try:
+                self.assertIsNone(self.there.get("never", 0.3))
+            finally:
+                os.dup2(stderr, 2)
+                os.close(stderr)
+            log.seek(0)
+            self.assertEqual(log.read(), b"")
 
 
 if __name__ == "__main__":

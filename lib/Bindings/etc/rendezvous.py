@@ -101,11 +101,8 @@ class StoreAdapter:
         """The value, or None if no process sets it in time."""
         if self.look is not None:
             return self.look(key, timeout)
-        if self.counts:
-            return self._read(key) if self._is_counted(key, timeout) else None
-        if timeout < 0.01 and self.can_check:
-            # PyTorch logs waits that end without the key.
-            return self._read(key) if self.store.check([key]) else None
+        if self.counts or self.can_check:
+            return self._read(key) if self._appears(key, timeout) else None
         if timeout < 0.01 and not self.can_wait:
             return None  # it cannot be polled without waiting
         if self.can_wait:
@@ -123,12 +120,21 @@ class StoreAdapter:
         if self.counts:
             self.store.add(f"{key}/there", 1)
 
-    def _is_counted(self, key: str, timeout: float) -> bool:
-        end = time.monotonic() + timeout
-        while self.store.add(f"{key}/there", 0) == 0:
-            if time.monotonic() >= end:
+    def _is_there(self, key: str) -> bool:
+        if self.counts:
+            return bool(self.store.add(f"{key}/there", 0) > 0)
+        return bool(self.store.check([key]))
+
+    def _appears(self, key: str, timeout: float) -> bool:
+        """Looks less and less often, since thousands may look. PyTorch's own wait would
+        log a warning whenever it ends without the key."""
+        begin, pause = time.monotonic(), 0.002
+        while not self._is_there(key):
+            left = begin + timeout - time.monotonic()
+            if left <= 0:
                 return False
-            time.sleep(0.005)
+            time.sleep(min(pause, left))
+            pause = min(2 * pause, 0.1)
         return True
 
     def _read(self, key: str) -> bytes:
