@@ -4,6 +4,7 @@
 
 #include "core/plan/Condense.h"
 #include "job/Wire.h"
+#include "job/store/StoreMessage.h"
 #include "recovery/journal/Journal.h"
 
 #include <filesystem>
@@ -84,6 +85,16 @@ int main(int argc, char **argv) {
   write(root + "/peer/messages.bin", first + "hello" + beat + first + "again");
   write(root + "/peer/last-words.bin",
         first + "hello" + last + std::string(4, '\0') + "lost");
+  StoreMessage members;
+  members.kind = StoreKind::Members;
+  members.members = {{1, 11, 0, "a:1"}, {2, 12, 3, "b:2"}};
+  StoreMessage put;
+  put.kind = StoreKind::Put;
+  put.key = "key";
+  put.value = "value";
+  write(root + "/store/messages.bin", formatStoreMessage(members) +
+                                          formatStoreMessage(put) +
+                                          formatStoreMessage({}));
   const std::string list =
       R"({"__metadata__": {"format": "pt"}, )"
       R"("a": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, )"
