@@ -40,7 +40,16 @@ class Names(unittest.TestCase):
         tensor = torch.ones(2)
         group.allreduce([tensor]).wait()
         world_private.forget_meshes()
+        world_private.forget_names()
+        runs = []
+
+        def run(make):
+            runs.append(make())
+            return runs[-1]
+
+        world_private.create_gloo_by(run)
         dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        self.assertEqual(len(runs), 1)
         world_private.abort_groups()
 
 

@@ -84,7 +84,6 @@ class World:
         self._held: Held | None = None
         self._groups = Groups()
         self._agreed = 0
-        self._void = 0
         self._error: BaseException | None = None
         self._ready = False
         self._updates: tuple[Callable[[], Any], ...] = ()
@@ -225,9 +224,7 @@ class World:
 
     def _voided(self, generation: int) -> None:
         """In the thread that reads: a member failed, and what waits for it has to end."""
-        self._void = max(self._void, generation)
-        if generation >= self.generation:
-            self._groups.cut()
+        self._groups.void(generation)
 
     def _drain(self, number: int, frame: Any) -> None:
         """SIGTERM to this process alone."""

@@ -140,7 +140,6 @@ class Change:
 
     def _meet(self) -> None:
         world = self._world
-        self._check()
         place = self._number, self.size, len(self._members)
         world._groups.make(
             world.backend, self._address, self.generation, place, world.timeout
@@ -148,11 +147,7 @@ class Change:
 
     def _made(self) -> None:
         self._world._groups.made()
-        self._check()
-
-    def _check(self) -> None:
-        if self._world._void >= self.generation:
-            raise RuntimeError(f"a member of generation {self.generation} has failed")
+        self._world._groups.check()
 
     def _catch_up(self) -> tuple[Any, ...] | None:
         """This process's objects, where they are those that go on."""

@@ -7,14 +7,17 @@ import datetime
 import os
 import socket
 import threading
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import torch
 import torch.distributed as dist
 
 from etc.torch import world_private
 
-Inode = str
+T = TypeVar("T")
+Inode = int
+Address = tuple[str, int]
 
 
 class Union:
@@ -56,41 +59,51 @@ class Groups:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        self._void = 0
+        """The last generation in which a member failed."""
+        self._generation = 0
+        """Of these groups, also while they are made; 0 where there are none."""
         self._before: set[Inode] = set()
+        """Connections that were there before them."""
         self._sockets: set[Inode] | None = None
-        self._is_cut = True
-        """Also before there is anything to cut."""
+        """Those of these groups, once all are there."""
         self.union: Union | None = None
         self.control: Union | None = None
 
     def make(
         self,
         backend: str,
-        address: tuple[str, int],
+        address: Address,
         generation: int,
         place: tuple[int, int, int],
         seconds: float,
     ) -> None:
         """`place`: this process's number among all, how many stay, how many there are.
 
-        Raises RuntimeError where another process fails meanwhile."""
+        Raises RuntimeError where another process fails meanwhile, or has failed. So do
+        groups that are made later, for meshes say."""
         number, stays, size = place
         with self._lock:
+            self._generation = generation
             self._before, self._sockets = set(_connections()), None
-            self._is_cut = False
+        world_private.create_gloo_by(self._wait_for)
         limit = datetime.timedelta(seconds=seconds)
-        client = dist.TCPStore(*address, is_master=False, timeout=limit)
+        client = self._wait_for(
+            lambda: dist.TCPStore(*address, is_master=False, timeout=limit)
+        )
         store = dist.PrefixStore(f"etc/{generation}", client)
-        self.union = Union(dist.PrefixStore("all", store), number, size, seconds)
+
+        def unite(name: str, size: int) -> Union:
+            those = dist.PrefixStore(name, store)
+            return self._wait_for(lambda: Union(those, number, size, seconds))
+
+        self.union = unite("all", size)
         self.control = None
         if number >= stays:
             return
-        if stays == size:
-            self.control = self.union
-        else:
-            those = dist.PrefixStore("stay", store)
-            self.control = Union(those, number, stays, seconds)
+        self.control = self.union if stays == size else unite("stay", stays)
         world_private.forget_meshes()
+        world_private.forget_names()
         dist.init_process_group(
             backend,
             store=dist.PrefixStore("default", store),
@@ -99,33 +112,71 @@ class Groups:
             timeout=limit,
         )
 
+    def _wait_for(self, make: Callable[[], T]) -> T:
+        """make(), in a thread that is left behind where a member of this generation has
+        failed: nothing but its time-out ends the wait for a peer that never connects, or
+        for the store of an agent that is gone."""
+        made: list[T] = []
+        failed: list[BaseException] = []
+
+        def work() -> None:
+            try:
+                made.append(make())
+            except BaseException as error:
+                failed.append(error)
+
+        self.check()
+        thread = threading.Thread(target=work, daemon=True, name="etc-groups")
+        thread.start()
+        while thread.is_alive():
+            thread.join(0.05)
+            self.check()
+        self.check()
+        if failed:
+            raise failed[0]
+        return made[0]
+
     def made(self) -> None:
         """All groups are there: connections that come later are not torch's."""
         with self._lock:
             self._sockets = set(_connections()) - self._before
 
-    def cut(self) -> None:
-        """Ends what hangs in these groups, in any thread: a collective behind a process
-        that was stopped, or whose network failed, would end at the group's time-out.
+    def check(self) -> None:
+        """Raises RuntimeError if another member of this generation has failed."""
+        if self._generation and self._void >= self._generation:
+            raise RuntimeError(f"a member of generation {self._generation} has failed")
+
+    def void(self, generation: int) -> None:
+        """A member of `generation` failed: what hangs in its groups ends, in any thread,
+        and no more are made. Otherwise a collective behind a process that was stopped,
+        or whose network failed, would end at the group's time-out.
 
         torch can abort NCCL's groups; connections of Gloo's are shut down."""
         with self._lock:
-            if self._is_cut:
-                return
-            self._is_cut = True
-            theirs = self._sockets
-            for inode, descriptor in _connections().items():
-                is_theirs = inode in theirs if theirs is not None else True
-                if is_theirs and inode not in self._before:
-                    _shut_down(descriptor)
+            self._void = max(self._void, generation)
+            ours = self._generation
+        if not ours or generation < ours:
+            return
+        self._cut()
         if dist.is_initialized() and "nccl" in str(dist.get_backend()):
             with contextlib.suppress(Exception):
                 world_private.abort_groups()
 
+    def _cut(self) -> None:
+        with self._lock:
+            if not self._generation:
+                return
+            for inode, descriptor in _connections().items():
+                is_theirs = self._sockets is None or inode in self._sockets
+                if is_theirs and inode not in self._before:
+                    _shut_down(inode, descriptor)
+
     def destroy(self) -> None:
         """After the last collective, or after a failure: whoever still waits for this
         process gets an error."""
-        self.cut()
+        self._cut()
+        with self._lock:
+            self._generation = 0
         self.union = self.control = None
         if dist.is_initialized():
             with contextlib.suppress(Exception):
@@ -137,18 +188,26 @@ def _connections() -> dict[Inode, int]:
     found = {}
     for name in os.listdir("/proc/self/fd"):
         try:
-            inode = os.readlink(f"/proc/self/fd/{name}")
-            if inode.startswith("socket:"):
-                with socket.socket(fileno=os.dup(int(name))) as copy:
+            if os.readlink(f"/proc/self/fd/{name}").startswith("socket:"):
+                with _copied(int(name)) as copy:
                     if copy.family in (socket.AF_INET, socket.AF_INET6):
                         copy.getpeername()  # not of a socket that listens
-                        found[inode] = int(name)
+                        found[_inode(copy)] = int(name)
         except OSError:
             continue
     return found
 
 
-def _shut_down(descriptor: int) -> None:
-    with contextlib.suppress(OSError):
-        with socket.socket(fileno=os.dup(descriptor)) as copy:
+def _shut_down(inode: Inode, descriptor: int) -> None:
+    """Unless its owner has closed it, and the number is another one's now."""
+    with contextlib.suppress(OSError), _copied(descriptor) as copy:
+        if _inode(copy) == inode:
             copy.shutdown(socket.SHUT_RDWR)
+
+
+def _copied(descriptor: int) -> socket.socket:
+    return socket.socket(fileno=os.dup(descriptor))
+
+
+def _inode(of: socket.socket) -> Inode:
+    return os.fstat(of.fileno()).st_ino

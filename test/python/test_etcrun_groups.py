@@ -1,0 +1,126 @@
+"""The process groups of a generation where one of its processes is lost while they are made."""
+
+import multiprocessing
+import threading
+import time
+import unittest
+from unittest import mock
+
+import torch
+import torch.distributed as dist
+from etc.torch.world_groups import Groups
+
+FOREVER = 1000.0  # seconds: nothing here ends by the time-out of a group
+fork = multiprocessing.get_context("fork")
+
+
+def serve(pipe):
+    """A store, as an agent has it: in another process than those that make groups."""
+    store = dist.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+    pipe.send(store.port)
+    pipe.recv()
+
+
+class Making(unittest.TestCase):
+    def setUp(self):
+        pipe, theirs = fork.Pipe()
+        agent = fork.Process(target=serve, args=(theirs,), daemon=True)
+        agent.start()
+        self.addCleanup(agent.terminate)
+        self.address = "127.0.0.1", pipe.recv()
+        self.groups = Groups()
+        self.addCleanup(self.groups.destroy)
+
+    def make(self, generation, number, size):
+        place = number, size, size
+        self.groups.make("gloo", self.address, generation, place, FOREVER)
+        self.groups.made()
+
+    def fails(self, generation=1, number=0):
+        """Whether making groups ends when a member is lost that never connects."""
+        told = []
+
+        def make():
+            try:
+                self.make(generation, number, 2)
+            except RuntimeError as error:
+                told.append(error)
+
+        thread = threading.Thread(target=make, daemon=True)
+        thread.start()
+        thread.join(1)
+        self.groups.void(generation)
+        thread.join(120)
+        return bool(told)
+
+    def test_a_generation_that_was_lost_before_is_not_begun(self):
+        self.groups.void(1)
+        with self.assertRaisesRegex(RuntimeError, "generation 1 has failed"):
+            self.make(1, 0, 2)
+
+    def test_a_loss_ends_the_wait_for_a_peer(self):
+        self.assertTrue(self.fails())
+
+    def test_a_loss_ends_the_wait_for_a_store(self):
+        self.address = "127.0.0.1", 9
+        self.assertTrue(self.fails())
+
+    def test_a_loss_ends_the_wait_for_a_connection(self):
+        """From a peer that said where it is, and was lost before it connected."""
+        store = dist.TCPStore(*self.address, is_master=False)
+        for number in range(2):
+            before = store.num_keys()
+            peer = fork.Process(target=self.make, args=(number + 1, 1 - number, 2))
+            peer.start()
+            while store.num_keys() == before:
+                time.sleep(0.1)
+            time.sleep(1)
+            peer.kill()
+            peer.join()
+            self.assertTrue(self.fails(number + 1, number), number)
+            self.groups.destroy()
+
+    def test_a_loss_ends_the_wait_for_a_group_that_is_made_later(self):
+        fork.Process(target=self.make, args=(1, 1, 2)).start()
+        self.make(1, 0, 2)
+        threading.Timer(0.5, self.groups.void, [1]).start()
+        with self.assertRaises(RuntimeError):
+            dist.new_group([0, 1])
+
+    def test_the_next_groups_work_where_the_default_group_was_not_made(self):
+        """Only this process has begun its default group when the other one fails."""
+        other = fork.Process(target=self.other)
+        other.start()
+        init = dist.init_process_group
+
+        def begin(*arguments, **options):
+            threading.Timer(0.5, self.groups.void, [1]).start()
+            init(*arguments, **options)
+
+        with mock.patch.object(dist, "init_process_group", begin):
+            with self.assertRaises(RuntimeError):
+                self.make(1, 0, 2)
+        self.groups.destroy()
+        self.make(2, 0, 2)
+        self.check()
+        other.join(60)
+        self.assertEqual(other.exitcode, 0)
+
+    def other(self):
+        self.groups = Groups()
+        with mock.patch.object(dist, "init_process_group", side_effect=RuntimeError):
+            with self.assertRaises(RuntimeError):
+                self.make(1, 1, 2)
+        self.groups.destroy()
+        self.make(2, 1, 2)
+        self.check()
+
+    def check(self):
+        total = torch.ones(1)
+        dist.all_reduce(total)
+        self.assertEqual(total.item(), 2)
+        self.assertEqual(self.groups.control.largest(3), 3)
+
+
+if __name__ == "__main__":
+    unittest.main()
