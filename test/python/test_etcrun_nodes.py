@@ -5,6 +5,7 @@ import socket
 import unittest
 
 from etc.run import wire
+from etc.run.addresses import interface_of, read_endpoints
 from etc.run.council import Rules
 from etc.run.members import Report
 from etc.run.node import Excluded, Node, Settings
@@ -95,6 +96,18 @@ class Agents(unittest.IsolatedAsyncioTestCase):
         writer.close()
         self.assertEqual(len(self.nodes[0]._nodes), 3)
         self.assertGreater(wire.LIMIT, 1 << 20)
+
+
+class Addresses(unittest.TestCase):
+    def test_an_interface_is_found_by_its_address(self):
+        self.assertEqual(interface_of("127.0.0.1"), "lo")
+        self.assertIsNone(interface_of("192.0.2.1"))
+
+    def test_endpoints_are_read(self):
+        found = read_endpoints("127.0.0.1:5,127.0.0.2")
+        self.assertEqual(found, [("127.0.0.1", 5), ("127.0.0.2", 29400)])
+        with self.assertRaisesRegex(ValueError, "x:y: the port is no number"):
+            read_endpoints("x:y")
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from typing import Any
 
 import torch.distributed as dist
 
+from etc.run.addresses import interface_of
 from etc.run.members import Report
 from etc.run.node import Excluded, Node, Settings
 from etc.run.torch_private import (
@@ -137,6 +138,10 @@ class EtcAgent(Agent):
             "ETC_WORKER": f"{local}/{life}",
             "ETC_HOST": self._settings.address[0],
         }
+        # Gloo would take the address of the host's name, which may be 127.0.0.1.
+        interface = interface_of(self._settings.address[0])
+        if interface and "GLOO_SOCKET_IFNAME" not in os.environ:
+            env["GLOO_SOCKET_IFNAME"] = interface
         if "OMP_NUM_THREADS" in os.environ:
             env["OMP_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"]
         return env

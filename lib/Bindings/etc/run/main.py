@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import logging
 import os
-import socket
 import sys
 from typing import Any
 
 from etc.run import torch_private
+from etc.run.addresses import listening_port, own_host, read_endpoints
 from etc.run.agent import EtcAgent
 from etc.run.council import Rules
-from etc.run.node import Address, Settings
-
-PORT = 29400
-"""torchrun's, where --rdzv-endpoint has none."""
+from etc.run.node import Settings
 
 CONF = ("grace", "join_timeout", "last_call_timeout", "patience", "silence")
 
@@ -71,46 +68,3 @@ def endpoint_of(args: Any, config: Any) -> str:
     if args.standalone or (config.max_nodes == 1 and not args.rdzv_endpoint):
         return "127.0.0.1:0"
     return args.rdzv_endpoint or f"{args.master_addr}:{args.master_port}"
-
-
-def read_endpoints(text: str) -> list[Address]:
-    """--rdzv-endpoint: HOST[:PORT], or several with commas between. A name with several
-    addresses, such as that of a headless service, is all of them."""
-    found: list[Address] = []
-    for part in filter(None, text.split(",")):
-        host, _, port = part.strip().rpartition(":")
-        if not host:
-            host, port = port, str(PORT)
-        if not port.isdigit():
-            raise ValueError(f"--rdzv-endpoint: {part}: the port is no number")
-        try:
-            answers = socket.getaddrinfo(host, int(port), socket.AF_INET)
-        except OSError as error:
-            raise ValueError(f"--rdzv-endpoint: {host}: {error.strerror}") from None
-        found += [(str(a[4][0]), int(port)) for a in answers]
-    return list(dict.fromkeys(found))
-
-
-def own_host(endpoints: list[Address]) -> str:
-    """The address of this node from which the first endpoint is reached."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.connect((endpoints[0][0], PORT))
-            return str(probe.getsockname()[0])
-        except OSError as error:
-            raise ValueError(
-                f"--rdzv-endpoint: no way to {endpoints[0][0]}: {error.strerror}"
-            ) from None
-
-
-def listening_port(host: str, endpoints: list[Address]) -> int:
-    """That of an endpoint on this node which is free, or any."""
-    for port in [port for where, port in endpoints if where == host] + [0]:
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind((host, port))
-            except OSError:
-                continue
-            return int(probe.getsockname()[1])
-    raise ValueError(f"--local-addr: {host} is no address of this node")

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from etc.run import wire
+from etc.run.addresses import Address
 from etc.run.council import Council, Decisions, Rules
 from etc.run.members import Report, World, pack, read_report, read_world
 from etc.run.wire import Link, Message
-
-Address = tuple[str, int]
 
 
 @dataclass(frozen=True)
