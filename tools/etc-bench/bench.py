@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import argparse
 import atexit
+import hashlib
 import json
 import os
 import pathlib
@@ -262,7 +263,7 @@ class Bench:
         if self.inputs:
             result["inputs"] = self.inputs
         self.json.parent.mkdir(parents=True, exist_ok=True)
-        self.json.write_text(json.dumps(result, indent=1) + "\n")
+        write_sealed(result, self.json)
         print(text_of(result), end="")
 
 
@@ -287,6 +288,19 @@ def is_measured(result: dict) -> bool:
     """Whether any figure of a subject needs a clock or a run."""
     columns = [column for table in result["tables"] for column in table["columns"]]
     return any(column.get("measured") for column in columns)
+
+
+def seal_of(result: dict) -> str:
+    """A hash of all of a result: it shows that a figure was changed by hand, or that a
+    conclusion, a revision or a machine belongs to other figures."""
+    content = {key: value for key, value in result.items() if key != "seal"}
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def write_sealed(result: dict, file: pathlib.Path) -> None:
+    """Writes a result with its seal."""
+    file.write_text(json.dumps(result | {"seal": seal_of(result)}, indent=1) + "\n")
 
 
 def machine() -> dict:

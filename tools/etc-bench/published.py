@@ -5,13 +5,19 @@ from __future__ import annotations
 
 import math
 
-from bench import cell, is_measured
+from bench import cell, is_measured, seal_of
 
 # Sums of floating-point numbers may differ in their last digits from machine to machine.
 TOLERANCE = 1e-9
 
 # What a result says of its run, which planned figures do not depend on.
 RUN = ("etc_version", "machine", "busy_before", "wall_seconds")
+
+
+def is_edited(published: dict) -> bool:
+    """Whether a result is not as it was written. One from before there were seals has
+    none yet."""
+    return published.get("seal", seal_of(published)) != seal_of(published)
 
 
 def same(a, b) -> bool:
@@ -28,6 +34,8 @@ def same(a, b) -> bool:
 def differences(published: dict, now: dict) -> tuple[int, list[str]]:
     """How many planned figures there are, and a line for each that is not as published."""
     count, found = 0, []
+    if "seal" not in published:
+        found.append("has no seal")
     for key in ("title", "conclusions", "inputs"):
         if published.get(key) != now.get(key):
             found.append(f"{key}: published {published.get(key)}, now {now.get(key)}")

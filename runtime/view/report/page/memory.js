@@ -55,7 +55,7 @@ function boundLines(t, lines) {
                       lineStyle: {color, type, width: 1.4},
                       label: {
                         formatter: text,
-                        position: i ? 'insideEndBottom' : 'insideEndTop',
+                        position: i ? 'insideMiddleBottom' : 'insideEndTop',
                         color,
                         fontSize: 12,
                         distance: [6, 3]
