@@ -145,7 +145,12 @@ function drawTotals(root) {
             type: 'value',
             max: most || 1,
             splitNumber: 4,
-            axisLabel: {color: t.soft, formatter: shortBytes, showMaxLabel: false}
+            axisLabel: {
+              color: t.soft,
+              formatter: shortBytes,
+              showMaxLabel: false,
+              hideOverlap: true
+            }
           }),
           yAxis: axis({
             type: 'category',

@@ -98,7 +98,7 @@ function declareSections() {
       drawPlacement);
   section(
       'costs', 'Costs, and the chosen pairs',
-      'What a device with the role before (column) lacks of the role after (row): light is little. ' +
+      'What a device with the role before (column) lacks of the role after (row), on the scale beside it. ' +
           'Frames are the pairs that the planner chose: together they keep the most bytes that can be kept under the placement that was asked for.',
       drawCosts);
   section(
