@@ -131,6 +131,18 @@ class Decisions(unittest.TestCase):
         job.now = 5.5
         self.assertEqual(list(job.tell().give_up), ["n0/1/0"])
 
+    def test_nobody_is_given_up_while_nobody_waits(self):
+        """All of them given up would be all of the state."""
+        job = Job(2)
+        job.start()
+        job.nodes[0].members[0].phase = "dead"
+        for job.now in (1.0, 100.0):
+            self.assertEqual(job.tell().give_up, {})
+        job.arrive(job.nodes[1].members[0], failed=True)
+        self.assertEqual(job.tell().give_up, {})
+        job.now = 105.5
+        self.assertEqual(sorted(job.tell().give_up), ["n0/1/0", "n1/1/0"])
+
     def test_spares_wait_for_a_multiple(self):
         job = Job(2)
         for member in job.everyone():

@@ -143,7 +143,7 @@ class Council:
             if not (self._waits(m) or _has_none(m))
         ]
         if late:
-            self._give_up_late(late, alive, void, now, decisions)
+            self._give_up_late(late, alive, now, decisions)
             return
         kept = [(n, m) for n, m in alive.values() if not m.draining] + joiners
         leaving = [(n, m) for n, m in alive.values() if m.draining]
@@ -155,13 +155,15 @@ class Council:
         self,
         late: list[str],
         alive: dict[str, tuple[Report, Member]],
-        void: bool,
         now: float,
         decisions: Decisions,
     ) -> None:
+        """Members for whom others have waited too long; not while all of the state is
+        theirs, since nothing would be left. Time-outs of groups end what they do."""
         assert self.world is not None
-        if len(late) == len(alive) and not void:
-            return  # nobody waits
+        holders = [key for key, (_, m) in alive.items() if m.layout >= 0]
+        if len(late) == len(alive) or (holders and set(holders) <= set(late)):
+            return
         since = self._waits_since
         if since is None or since[0] != self.world.generation:
             self._waits_since = self.world.generation, now
