@@ -160,6 +160,24 @@ class Decisions(unittest.TestCase):
         job.arrive(*job.everyone())
         self.assertEqual(len(job.tell().world.members), 4)
 
+    def test_a_spare_that_dies_before_it_hands_over_makes_the_world_void(self):
+        job = Job(2)
+        for member in job.everyone():
+            member.multiple = 2
+        job.start()
+        spare, dead = job.nodes[1].members
+        dead.phase = "dead"
+        job.tell()
+        job.arrive(*job.everyone(), failed=True)
+        world = job.tell().world
+        self.assertEqual(world.members[2].role, "spare")
+        spare.phase = "dead"
+        self.assertEqual(job.tell().want, (2, True))
+        spare.phase = "active"
+        job.enter(world)
+        spare.phase = "dead"  # nobody waits for it any more
+        self.assertIsNone(job.tell().want)
+
     def test_joiners_of_a_node_come_together(self):
         job = Job(1, max_nodes=2)
         job.now = 2.0

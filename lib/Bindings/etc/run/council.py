@@ -234,12 +234,21 @@ class Council:
         return "done" in stays and not {"active", "arrived"} & set(stays)
 
     def _lost_members(self) -> list[str]:
+        """Who was to go on; while the change is under way, also who was to hand over
+        its state, since all wait for it."""
         assert self.world is not None
         alive, phases = self._members(), self._phases()
+        is_under_way = any(
+            m.key in alive and alive[m.key][1].layout != self.world.generation
+            for m in self.world.members
+            if m.role == "stay"
+        )
         return [
             m.key
             for m in self.world.members
-            if m.role == "stay" and m.key not in alive and phases.get(m.key) != "done"
+            if (m.role == "stay" or is_under_way)
+            and m.key not in alive
+            and phases.get(m.key) != "done"
         ]
 
     def _joiners(self) -> list[tuple[Report, Member]]:
