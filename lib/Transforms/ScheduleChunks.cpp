@@ -72,8 +72,8 @@ static SmallVector<int64_t> portionsToTry(int64_t pipelined) {
   return list;
 }
 
-/// Of devices; flows of more are not divided for time. Planning would take
-/// longer than the pause that it shortens.
+/// Of devices; flows of more are not divided for time, nor compared with those
+/// by bytes. Planning would take longer than the pause that it shortens.
 static constexpr int64_t mostTransfers = 1 << 19;
 
 static int64_t countTransfers(const ProgramFlows &flows,
@@ -127,7 +127,9 @@ LogicalResult ScheduleChunks::runOnMigration(MigrationOp migration) {
   rounds::Found found = rounds::findWithin(budget, totals, std::ref(poser));
   if (byTime && migration.getResources() && found.isWithin) {
     const auto programs = getAnalysis<DevicePrograms>().getPrograms();
-    if (countTransfers(flows, programs) <= mostTransfers) {
+    if (countTransfers(flows, programs) > mostTransfers) {
+      migration->removeDiscardableAttr(byTimeMark);
+    } else {
       const RoundTimes times(migration.getResourcesAttr(), flows, programs,
                              getAnalysis<Devices>(),
                              getAnalysis<BothHoldings>());

@@ -24,7 +24,8 @@ enum class DefragmentPolicy {
 #define GEN_PASS_REGISTRATION
 #include "etc/Transforms/Passes.h.inc"
 
-/// Marks a migration for which `by-time` changed routes or rounds.
+/// Marks a migration for which `by-time` changed routes or rounds, and which is
+/// small enough to be planned once more, by bytes.
 inline constexpr llvm::StringLiteral byTimeMark = "etc.by_time";
 
 /// How the default policy plans.
