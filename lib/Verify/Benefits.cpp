@@ -2,6 +2,9 @@
 
 #include "Benefits.h"
 
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+
 #include <set>
 
 using namespace etc;
@@ -10,13 +13,29 @@ using namespace mlir;
 BenefitCounter::BenefitCounter(MigrationOp migration, const TensorTable &table,
                                const LayoutOracle &oracle)
     : migration(migration), table(table), oracle(oracle) {
-  std::vector<Pieces> ranges;
-  readSide(Side::Prev, prevPools, ranges);
+  std::vector<Pieces> pools, ranges;
+  readSide(Side::Prev, pools, ranges);
   readSide(Side::Curr, currPools, currRanges);
-  for (auto [role, pieces] : llvm::enumerate(ranges))
+  prevPools = index(pools);
+  prevRanges = index(ranges);
+}
+
+/// Equal pieces, as replicas of other dimensions have them, are one.
+BenefitCounter::HeldPieces BenefitCounter::index(ArrayRef<Pieces> lists) {
+  std::vector<std::pair<Piece, int64_t>> all;
+  for (auto [holder, pieces] : llvm::enumerate(lists))
     for (const Piece &piece : pieces)
-      prevRanges[{piece.tensor, piece.layer, piece.expert}].push_back(
-          {piece, static_cast<int64_t>(role)});
+      all.emplace_back(piece, holder);
+  std::sort(all.begin(), all.end());
+  HeldPieces held;
+  for (const auto &[piece, holder] : all) {
+    std::vector<Held> &ofTensor =
+        held[{piece.tensor, piece.layer, piece.expert}];
+    if (ofTensor.empty() || ofTensor.back().piece != piece)
+      ofTensor.push_back({piece, {}});
+    ofTensor.back().holders.push_back(holder);
+  }
+  return held;
 }
 
 /// The replicas of a pool differ in the tensors that are cut into ranges.
@@ -49,61 +68,58 @@ static int64_t sizeOf(ArrayRef<Piece> pieces) {
   return size;
 }
 
-/// Bytes of current pieces that at least one of several previous pools shares.
-int64_t BenefitCounter::countPools(ArrayRef<Piece> pieces,
-                                   ArrayRef<int64_t> pools) const {
-  // All lists are sorted, so each is gone through once.
-  SmallVector<ArrayRef<Piece>> ahead;
-  for (int64_t pool : pools)
-    ahead.push_back(prevPools[pool]);
-  Piece last;
-  int64_t benefit = 0;
-  for (Piece piece : pieces) {
-    const int64_t bytes = bytesOfElement(piece);
-    piece.tensor = oracle.sourceOf(piece.tensor);
-    Piece key{piece.tensor, piece.layer, piece.expert, {}, {}, {}};
-    SmallVector<Piece> rest = {piece};
-    for (auto [pool, list] : llvm::zip_equal(pools, ahead)) {
-      if (key < last)
-        list = prevPools[pool]; // a tied copy goes back to its twin
-      list = list.drop_while([&](const Piece &held) { return held < key; });
-      for (const Piece &held : list) {
-        if (!held.isOfSame(key) || rest.empty())
-          break;
-        rest =
-            contains(held, piece) ? SmallVector<Piece>() : subtract(rest, held);
-      }
-    }
-    last = key;
-    benefit += (piece.size() - sizeOf(rest)) * bytes;
-  }
-  return benefit;
-}
+namespace {
+/// What columns have of one piece.
+class Tally {
+public:
+  explicit Tally(const Piece &piece) : piece(piece) {}
 
-/// Bytes of current pieces that previous ranges have, by column.
-BenefitCounter::ByColumn BenefitCounter::countRanges(
-    ArrayRef<Piece> pieces,
-    ArrayRef<SmallVector<unsigned>> columnsOfRole) const {
-  ByColumn benefits;
+  void add(const Piece &held, unsigned column) {
+    if (!isWhole.empty() && isWhole.contains(column))
+      return;
+    if (contains(held, piece))
+      isWhole.insert(column);
+    else
+      parts[column].push_back(held);
+  }
+  template <typename Function> void forColumns(Function function) const {
+    for (unsigned column : isWhole)
+      function(column, piece.size());
+    for (const auto &[column, list] : parts)
+      if (!isWhole.contains(column))
+        function(column, piece.size() - sizeOf(subtract({piece}, list)));
+  }
+
+private:
+  Piece piece;
+  llvm::DenseSet<unsigned> isWhole; ///< columns that have all of it
+  llvm::DenseMap<unsigned, SmallVector<Piece, 2>> parts;
+};
+} // namespace
+
+/// Bytes of current pieces that columns have at least once. `columnsOf` are
+/// those of every holder.
+BenefitCounter::ByColumn BenefitCounter::count(ArrayRef<Piece> pieces,
+                                               const HeldPieces &held,
+                                               ColumnsOf columnsOf) const {
+  llvm::DenseMap<unsigned, int64_t> benefits;
   for (Piece piece : pieces) {
     const int64_t bytes = bytesOfElement(piece);
     piece.tensor = oracle.sourceOf(piece.tensor);
-    auto ranges = prevRanges.find({piece.tensor, piece.layer, piece.expert});
-    if (ranges == prevRanges.end())
+    auto ofTensor = held.find({piece.tensor, piece.layer, piece.expert});
+    if (ofTensor == held.end())
       continue;
-    std::map<unsigned, SmallVector<Piece>> left;
-    for (const Range &range : ranges->second)
-      if (intersects(piece, range.piece))
-        for (unsigned column : columnsOfRole[range.role]) {
-          auto [it, isNew] = left.try_emplace(column);
-          if (isNew)
-            it->second = {piece};
-          it->second = subtract(it->second, range.piece);
-        }
-    for (const auto &[column, rest] : left)
-      benefits[column] += (piece.size() - sizeOf(rest)) * bytes;
+    Tally tally(piece);
+    for (const Held &other : ofTensor->second)
+      if (intersects(piece, other.piece))
+        for (int64_t holder : other.holders)
+          for (unsigned column : columnsOf[holder])
+            tally.add(other.piece, column);
+    tally.forColumns([&](unsigned column, int64_t elements) {
+      benefits[column] += elements * bytes;
+    });
   }
-  return benefits;
+  return ByColumn(benefits.begin(), benefits.end());
 }
 
 //===----------------------------------------------------------------------===//
@@ -128,32 +144,42 @@ BenefitCounter::groupColumns(const ReachedRoles &columns,
   return groups;
 }
 
+/// For every number in `lists`, up to `count`, the lists that have it.
+static SmallVector<SmallVector<unsigned>>
+invert(ArrayRef<SmallVector<int64_t>> lists, int64_t count) {
+  SmallVector<SmallVector<unsigned>> listsOf(count);
+  for (auto [list, numbers] : llvm::enumerate(lists))
+    for (int64_t number : numbers)
+      listsOf[number].push_back(list);
+  return listsOf;
+}
+
 void BenefitCounter::addRanges(const ReachedRoles &columns,
-                               ArrayRef<SmallVector<int64_t>> groups,
+                               ColumnsOf groupsOfPool,
                                ColumnBenefits &benefits) const {
   ParallelAttr curr = migration.getCurr(), prev = migration.getPrev();
-  SmallVector<SmallVector<unsigned>> columnsOfRole(prev.getRoles());
-  for (auto [column, roles] : llvm::enumerate(columns))
-    for (int64_t role : roles)
-      columnsOfRole[role].push_back(column);
+  const SmallVector<SmallVector<unsigned>> columnsOfRole =
+      invert(columns, prev.getRoles());
   benefits.ofPairs.resize(curr.getRoles());
   const bool arePoolsHeld = !prev.hasRanges() || curr.ownsAll();
   if (!curr.hasRanges() || prev.ownsAll()) {
     std::vector<ByColumn> ofPools;
     for (const Pieces &pieces : currPools)
-      ofPools.push_back(countRanges(pieces, columnsOfRole));
+      ofPools.push_back(count(pieces, prevRanges, columnsOfRole));
     for (int64_t role = 0; role < curr.getRoles(); ++role)
       benefits.ofPairs[role] = ofPools[curr.getPoolOf(role)];
   }
   for (int64_t role = 0; curr.hasRanges() && role < curr.getRoles(); ++role) {
     ByColumn &ofRole = benefits.ofPairs[role];
-    for (auto [column, bytes] : countRanges(currRanges[role], columnsOfRole))
+    for (auto [column, bytes] :
+         count(currRanges[role], prevRanges, columnsOfRole))
       ofRole[column] += bytes;
     if (!arePoolsHeld)
       continue;
+    const ByColumn ofGroups = count(currRanges[role], prevPools, groupsOfPool);
     for (auto [column, group] : llvm::enumerate(benefits.colGroup))
-      if (int64_t bytes = countPools(currRanges[role], groups[group]))
-        ofRole[column] += bytes;
+      if (auto it = ofGroups.find(group); it != ofGroups.end())
+        ofRole[column] += it->second;
   }
 }
 
@@ -164,11 +190,13 @@ ColumnBenefits BenefitCounter::count(const ReachedRoles &columns) const {
     benefits.rowGroup.push_back(curr.getPoolOf(role));
   const std::vector<SmallVector<int64_t>> groups =
       groupColumns(columns, benefits);
+  const SmallVector<SmallVector<unsigned>> groupsOfPool =
+      invert(groups, migration.getPrev().getPools());
   for (const Pieces &pieces : currPools) {
-    SmallVector<int64_t> &row = benefits.ofGroups.emplace_back();
-    for (ArrayRef<int64_t> pools : groups)
-      row.push_back(countPools(pieces, pools));
+    SmallVector<int64_t> &row = benefits.ofGroups.emplace_back(groups.size());
+    for (auto [group, bytes] : count(pieces, prevPools, groupsOfPool))
+      row[group] = bytes;
   }
-  addRanges(columns, groups, benefits);
+  addRanges(columns, groupsOfPool, benefits);
   return benefits;
 }

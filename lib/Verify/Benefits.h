@@ -37,22 +37,24 @@ public:
 private:
   using Pieces = llvm::SmallVector<Piece, 0>;
   using ByColumn = std::map<unsigned, int64_t>;
-  struct Range {
+  /// A piece of a previous tensor, and the pools or roles that have it.
+  struct Held {
     Piece piece;
-    int64_t role;
+    llvm::SmallVector<int64_t, 4> holders;
   };
+  /// By tensor, layer and expert.
+  using HeldPieces =
+      std::map<std::tuple<unsigned, int64_t, int64_t>, std::vector<Held>>;
+  static HeldPieces index(llvm::ArrayRef<Pieces> lists);
   void readSide(Side side, std::vector<Pieces> &pools,
                 std::vector<Pieces> &ranges) const;
   std::vector<llvm::SmallVector<int64_t>>
   groupColumns(const ReachedRoles &columns, ColumnBenefits &benefits) const;
-  void addRanges(const ReachedRoles &columns,
-                 llvm::ArrayRef<llvm::SmallVector<int64_t>> groups,
+  using ColumnsOf = llvm::ArrayRef<llvm::SmallVector<unsigned>>;
+  void addRanges(const ReachedRoles &columns, ColumnsOf groupsOfPool,
                  ColumnBenefits &benefits) const;
-  int64_t countPools(llvm::ArrayRef<Piece> pieces,
-                     llvm::ArrayRef<int64_t> pools) const;
-  ByColumn
-  countRanges(llvm::ArrayRef<Piece> pieces,
-              llvm::ArrayRef<llvm::SmallVector<unsigned>> columnsOfRole) const;
+  ByColumn count(llvm::ArrayRef<Piece> pieces, const HeldPieces &held,
+                 ColumnsOf columnsOf) const;
   int64_t bytesOfElement(const Piece &piece) const {
     return table.getMovedBytes(piece) / piece.size();
   }
@@ -61,10 +63,8 @@ private:
   const TensorTable &table;
   const LayoutOracle &oracle;
   /// What every pool shares and every role has of its own, sorted.
-  std::vector<Pieces> prevPools, currPools, currRanges;
-  /// Previous ranges by tensor, layer and expert.
-  std::map<std::tuple<unsigned, int64_t, int64_t>, std::vector<Range>>
-      prevRanges;
+  std::vector<Pieces> currPools, currRanges;
+  HeldPieces prevPools, prevRanges;
 };
 
 } // namespace etc

@@ -49,29 +49,32 @@ static LogicalResult checkRelays(const Replay &replay, unsigned type,
 
 /// Released in one round, every piece once.
 static LogicalResult checkReleases(const Replay &replay, const Shard &shard) {
+  if (shard.releases.empty())
+    return success();
+  const Piece &first = shard.releases.front().piece;
+  const ArrayRef<Piece> held = replay.findPrev(first);
+  auto nameOf = [&](const Piece &piece) {
+    return "'" + replay.getTable().getName(piece) + "'";
+  };
   SmallVector<Piece> released;
   for (const Access &release : shard.releases) {
-    const std::string name = replay.getTable().getName(release.piece);
-    if (!llvm::is_contained(replay.findPrev(release.piece), release.piece))
+    if (!llvm::is_contained(held, release.piece))
       return Refusal(release.op, Rule::Liveness)
-             << "releases '" << name
-             << "', of which the device holds something else";
+             << "releases " << nameOf(release.piece)
+             << ", of which the device holds something else";
     if (release.round != shard.getReleased() ||
         llvm::is_contained(released, release.piece))
       return Refusal(release.op, Rule::Liveness)
-             << "releases '" << name << "' a second time";
+             << "releases " << nameOf(release.piece) << " a second time";
     released.push_back(release.piece);
   }
-  if (released.empty())
-    return success();
-  const std::string name = replay.getTable().getName(released.front());
-  if (released.size() != replay.findPrev(released.front()).size())
+  if (released.size() != held.size())
     return Refusal(replay.getProgram(), Rule::Liveness)
-           << "releases a part of '" << name << "' only";
+           << "releases a part of " << nameOf(first) << " only";
   if (shard.isBound)
     return Refusal(replay.getProgram(), Rule::Liveness)
-           << "releases '" << name
-           << "', whose memory the current state is bound to";
+           << "releases " << nameOf(first)
+           << ", whose memory the current state is bound to";
   return success();
 }
 
