@@ -3,16 +3,14 @@
 #include "PlanCertificates.h"
 #include "PlanResources.h"
 #include "PlanRoles.h"
+#include "PlanShards.h"
 #include "PlanTables.h"
 #include "core/plan/PlanFile.h"
 #include "core/plan/Referee.h"
 #include "dialect/ModelName.h"
 #include "etc/Export/Export.h"
 #include "etc/Transforms/PaperVolumes.h"
-#include "etc/Verify/LayoutOracle.h"
 #include "etc/Verify/PlanCertificates.h"
-
-#include "llvm/ADT/BitVector.h"
 
 using namespace etc;
 using namespace mlir;
@@ -22,8 +20,8 @@ namespace {
 class PlanExporter {
 public:
   explicit PlanExporter(MigrationOp migration)
-      : migration(migration), table(migration), oracle(migration, table),
-        tables(migration, table, plan) {}
+      : migration(migration), table(migration), tables(migration, table, plan),
+        shards(migration, table, tables, plan) {}
 
   FailureOr<std::vector<uint8_t>> run();
 
@@ -32,11 +30,7 @@ private:
   void writeProgram(ProgramOp program);
   void writeRound(RoundOp op, fb::RoundT &round);
   void writeInstruction(InstructionOpInterface op, std::vector<fb::Op> &ops);
-  void listShards(ArrayAttr wid, ArrayAttr wt, std::vector<uint32_t> &list);
-  void listShards();
   void listTransit(ProgramOp program, fb::ProgramT &entry);
-  std::vector<uint32_t> findShards(Side side,
-                                   std::optional<RoleAttr> role) const;
   void account(ProgramOp program, const fb::ProgramT &entry);
   void accountRound(ProgramOp program, const fb::RoundT &round,
                     fb::RoundForecast &forecast);
@@ -53,19 +47,13 @@ private:
   }
   void writePaperPolicy();
   LogicalResult checkShards();
-  LogicalResult checkHeld(unsigned program, Side side,
-                          std::optional<RoleAttr> role,
-                          const std::vector<uint32_t> &shards);
 
   mutable MigrationOp migration; ///< ops are handles, their getters not const
   TensorTable table;
-  LayoutOracle oracle;
   fb::PlanT plan;
   PlanTables tables;
-  /// What every role, or every pool, holds.
-  llvm::DenseMap<std::pair<Side, Attribute>, std::vector<uint32_t>> shardsOf;
+  PlanShards shards;
   SmallVector<uint32_t> nodeOf;
-  llvm::BitVector isExpected;      ///< by shard, of the program that is checked
   uint64_t sent = 0, received = 0; // of one device of the program at hand
   uint64_t needed = 0; // bytes of the previous state, of the types that move
 };
@@ -164,53 +152,14 @@ void PlanExporter::writeRound(RoundOp op, fb::RoundT &round) {
   round.ops.erase(last, round.ops.end());
 }
 
-void PlanExporter::listShards(ArrayAttr wid, ArrayAttr wt,
-                              std::vector<uint32_t> &list) {
-  const llvm::SmallBitVector types = table.getTypes(wt);
-  SmallVector<Piece> pieces = table.expand(wid, types);
-  llvm::sort(pieces);
-  for (ArrayRef<Piece> rest = pieces; !rest.empty();) {
-    ArrayRef<Piece> shard = rest.take_while(
-        [&](const Piece &piece) { return piece.isOfSame(rest.front()); });
-    rest = rest.drop_front(shard.size());
-    tables.listShards(shard, types, list);
-  }
-}
-
-void PlanExporter::listShards() {
-  for (WorkloadOp workload : migration.getOps<WorkloadOp>())
-    listShards(workload.getWid(), workload.getWt().value_or(ArrayAttr()),
-               shardsOf[{workload.getSide(), workload.getRole()}]);
-}
-
 /// What a program passes on is what it releases of it.
 void PlanExporter::listTransit(ProgramOp program, fb::ProgramT &entry) {
   program.walk([&](ReleaseOp release) {
     if (release.getTransit())
-      listShards(release.getWid(), release.getWt(), entry.transit_shards);
+      shards.list(release.getWid(), release.getWt(), entry.transit_shards);
   });
   if (!entry.transit_shards.empty())
     plan.features |= plan::kTransitFeature;
-}
-
-/// What its pool shares, and its range, by tensor.
-std::vector<uint32_t>
-PlanExporter::findShards(Side side, std::optional<RoleAttr> role) const {
-  std::vector<uint32_t> shards;
-  if (!role)
-    return shards;
-  auto append = [&](RoleAttr holder) {
-    if (auto it = shardsOf.find({side, holder}); it != shardsOf.end())
-      llvm::append_range(shards, it->second);
-  };
-  ParallelAttr parallel = migration.getParallel(side);
-  append(parallel.getPool(parallel.getPoolIndex(*role)));
-  if (role->hasReplica())
-    append(*role);
-  llvm::sort(shards, [&](uint32_t a, uint32_t b) {
-    return plan.shards[a].tensor() < plan.shards[b].tensor();
-  });
-  return shards;
 }
 
 void PlanExporter::writeProgram(ProgramOp program) {
@@ -222,8 +171,8 @@ void PlanExporter::writeProgram(ProgramOp program) {
     entry->peers.push_back(std::make_unique<fb::PeersT>());
     entry->peers.back()->devices = toUnsigned(program.getDevices(peer));
   }
-  entry->prev_shards = findShards(Side::Prev, program.getPrev());
-  entry->curr_shards = findShards(Side::Curr, program.getCurr());
+  entry->prev_shards = shards.find(Side::Prev, program.getPrev());
+  entry->curr_shards = shards.find(Side::Curr, program.getCurr());
   listTransit(program, *entry);
   for (RoundOp round : program.getBody().getOps<RoundOp>()) {
     while (entry->rounds.size() <= round.getIndex())
@@ -318,43 +267,21 @@ void PlanExporter::writePaperPolicy() {
 // Referees
 //===----------------------------------------------------------------------===//
 
-LogicalResult PlanExporter::checkHeld(unsigned program, Side side,
-                                      std::optional<RoleAttr> role,
-                                      const std::vector<uint32_t> &shards) {
-  ArrayRef<Piece> wanted;
-  if (role)
-    wanted =
-        oracle.holdings(side, migration.getParallel(side).getRoleIndex(*role));
-  std::vector<uint32_t> expected;
-  for (ArrayRef<Piece> rest = wanted; !rest.empty();) {
-    ArrayRef<Piece> pieces = rest.take_while(
-        [&](const Piece &piece) { return piece.isOfSame(rest.front()); });
-    rest = rest.drop_front(pieces.size());
-    tables.listShards(pieces, table.getTypes(pieces.front().tensor), expected);
-  }
-  // Each is crossed out once, so that none can stand for another.
-  isExpected.resize(plan.shards.size());
-  for (uint32_t shard : expected)
-    isExpected.set(shard);
-  bool areHeld = shards.size() == expected.size();
-  for (uint32_t shard : shards) {
-    areHeld &= isExpected.test(shard);
-    isExpected.reset(shard);
-  }
-  if (areHeld)
-    return success();
-  return migration.emitError() << "internal error: program " << program
-                               << " does not hold what lib/Layout says on the "
-                               << stringifySide(side) << " side";
-}
-
 LogicalResult PlanExporter::checkShards() {
-  for (auto [index, program] : llvm::enumerate(migration.getOps<ProgramOp>()))
-    if (failed(checkHeld(index, Side::Prev, program.getPrev(),
-                         plan.programs[index]->prev_shards)) ||
-        failed(checkHeld(index, Side::Curr, program.getCurr(),
-                         plan.programs[index]->curr_shards)))
-      return failure();
+  PlanShardsChecker checker(migration, table, tables, plan);
+  for (auto [index, op] : llvm::enumerate(migration.getOps<ProgramOp>())) {
+    ProgramOp program = op;
+    for (auto [side, role, held] :
+         {std::tuple(Side::Prev, program.getPrev(),
+                     &plan.programs[index]->prev_shards),
+          std::tuple(Side::Curr, program.getCurr(),
+                     &plan.programs[index]->curr_shards)})
+      if (!checker.areHeld(side, role, *held))
+        return migration.emitError()
+               << "internal error: program " << index
+               << " does not hold what lib/Layout says on the "
+               << stringifySide(side) << " side";
+  }
   return success();
 }
 
@@ -366,7 +293,6 @@ FailureOr<std::vector<uint8_t>> PlanExporter::run() {
                                  << "'; run the etc-plan pipeline first";
   plan.summary = std::make_unique<fb::SummaryT>();
   writeWorld(migration.getOnly<PlacementOp>());
-  listShards();
   for (ProgramOp program : migration.getOps<ProgramOp>())
     writeProgram(program);
   writeCertificates(migration, needed, plan);
