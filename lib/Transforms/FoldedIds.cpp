@@ -5,17 +5,26 @@
 using namespace etc;
 using namespace mlir;
 
-bool FoldedIds::Beside::operator==(const Beside &other) const {
-  return types == other.types &&
-         llvm::equal(pieces, other.pieces,
-                     [](const Piece *a, const Piece *b) { return *a == *b; });
+size_t FoldedIds::Same::operator()(const Beside &key) const {
+  return llvm::hash_combine(key.types.getAsOpaquePointer(),
+                            llvm::hash_combine_range(key.pieces));
 }
 
-size_t FoldedIds::Hash::operator()(const Beside &key) const {
+bool FoldedIds::Same::operator()(const Beside &a, const Beside &b) const {
+  return a.types == b.types && a.pieces == b.pieces;
+}
+
+size_t FoldedIds::Equal::operator()(const Beside &key) const {
   size_t hash = llvm::hash_value(key.types.getAsOpaquePointer());
   for (const Piece *piece : key.pieces)
     hash = hash * 31 + PieceHash()(*piece);
   return hash;
+}
+
+bool FoldedIds::Equal::operator()(const Beside &a, const Beside &b) const {
+  return a.types == b.types &&
+         llvm::equal(a.pieces, b.pieces,
+                     [](const Piece *x, const Piece *y) { return *x == *y; });
 }
 
 const FoldedIds::TypeSet &
@@ -31,14 +40,16 @@ FoldedIds::getTypeSet(const llvm::SmallBitVector &types) {
   return entry->second;
 }
 
-FoldedIds::Names FoldedIds::fold(Pieces pieces,
+FoldedIds::Names FoldedIds::fold(const Pieces &pieces,
                                  const llvm::SmallBitVector &types) {
   const TypeSet &set = getTypeSet(types);
-  const Beside key{set.ofAllTensors ? ArrayAttr() : set.names,
-                   std::move(pieces)};
-  ArrayAttr &ids = folded[key];
-  if (!ids)
-    ids = foldWorkloads(
-        table, llvm::to_vector(llvm::make_pointee_range(key.pieces)), types);
-  return {ids, set.names};
+  const Beside key{set.ofAllTensors ? ArrayAttr() : set.names, pieces};
+  ArrayAttr &ids = known[key];
+  if (ids)
+    return {ids, set.names};
+  ArrayAttr &ofEqual = folded[key];
+  if (!ofEqual)
+    ofEqual = foldWorkloads(
+        table, llvm::to_vector(llvm::make_pointee_range(pieces)), types);
+  return {ids = ofEqual, set.names};
 }

@@ -20,7 +20,7 @@ public:
   explicit FoldedIds(const TensorTable &table) : table(table) {}
 
   /// The names of pieces, which outlive this, beside some types.
-  Names fold(Pieces pieces, const llvm::SmallBitVector &types);
+  Names fold(const Pieces &pieces, const llvm::SmallBitVector &types);
 
 private:
   struct TypeSet {
@@ -30,16 +30,23 @@ private:
   struct Beside {
     mlir::ArrayAttr types; ///< null: any that all tensors have
     Pieces pieces;
-    bool operator==(const Beside &other) const;
   };
-  struct Hash {
+  /// The same pieces, mostly of the other end, or of other types.
+  struct Same {
     size_t operator()(const Beside &key) const;
+    bool operator()(const Beside &a, const Beside &b) const;
+  };
+  /// Equal ones, wherever they are.
+  struct Equal {
+    size_t operator()(const Beside &key) const;
+    bool operator()(const Beside &a, const Beside &b) const;
   };
   const TypeSet &getTypeSet(const llvm::SmallBitVector &types);
 
   const TensorTable &table;
   llvm::DenseMap<llvm::SmallBitVector, TypeSet> typeSets;
-  std::unordered_map<Beside, mlir::ArrayAttr, Hash> folded;
+  std::unordered_map<Beside, mlir::ArrayAttr, Same, Same> known;
+  std::unordered_map<Beside, mlir::ArrayAttr, Equal, Equal> folded;
 };
 
 } // namespace etc

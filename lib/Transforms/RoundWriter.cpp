@@ -21,8 +21,11 @@ RoundWriter::RoundWriter(const ProgramFlows &flows,
 const Piece *RoundWriter::findPart(const Step &step, const Portion &portion) {
   if (!step.isTransfer() || portion.chunks == 1)
     return step.piece;
-  return &parts.emplace_back(
-      partOf(*step.piece, portion.chunk, portion.chunks));
+  const Piece *&part = partOfWhole[{step.piece, portion.chunk, portion.chunks}];
+  if (!part)
+    part =
+        &parts.emplace_back(partOf(*step.piece, portion.chunk, portion.chunks));
+  return part;
 }
 
 /// Whether a step is done with a portion.
@@ -129,7 +132,7 @@ void RoundWriter::writeStep(OpBuilder &builder, ProgramOp program,
     it->second.set(ofType.front().type);
   }
   for (auto &[pieces, types] : alike) {
-    const FoldedIds::Names names = folded.fold(std::move(pieces), types);
+    const FoldedIds::Names names = folded.fold(pieces, types);
     createOp(builder, program, instruction, names.ids, names.types);
   }
 }

@@ -47,7 +47,11 @@ private:
   llvm::ArrayRef<DeviceProgram> programs;
   FoldedIds folded;
   std::vector<std::vector<Share>> shares; ///< [program]
-  std::deque<Piece> parts; ///< of what is cut; all else is a piece of `flows`
+  /// Of what is cut, by the whole piece, the number of the part and how many
+  /// there are: both ends have the same. All else is a piece of `flows`.
+  llvm::DenseMap<std::tuple<const Piece *, int64_t, int64_t>, const Piece *>
+      partOfWhole;
+  std::deque<Piece> parts;
   llvm::SmallVector<llvm::SmallVector<Bytes>> bytes; ///< [program][round]
   /// Round; nothing is deferred where there is none of the number.
   static constexpr int64_t never = std::numeric_limits<int64_t>::max();
