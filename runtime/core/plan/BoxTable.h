@@ -3,7 +3,7 @@
 #ifndef ETC_PLAN_BOXTABLE_H
 #define ETC_PLAN_BOXTABLE_H
 
-#include "core/plan/BytesMap.h"
+#include "core/plan/BytesTable.h"
 #include "etc/Geometry.h"
 
 #include <cstdint>
@@ -21,10 +21,12 @@ public:
   uint32_t add(BoxView box) {
     const std::string_view key(reinterpret_cast<const char *>(box.begin()),
                                box.rank() * sizeof(Span));
-    if (auto entry = offsets.find(key); entry != offsets.end())
-      return entry->second;
+    const auto known = offsets.find(
+        key, [&](uint32_t offset) { return bounds.data() + offset; });
+    if (known)
+      return *known;
     const auto offset = static_cast<uint32_t>(bounds.size());
-    offsets.emplace(key, offset);
+    offsets.add(key, offset);
     for (Span span : Box(box)) {
       bounds.push_back(span.begin);
       bounds.push_back(span.end);
@@ -34,7 +36,7 @@ public:
 
 private:
   std::vector<int64_t> &bounds;
-  BytesMap offsets;
+  BytesTable offsets;
 };
 
 } // namespace etc::plan

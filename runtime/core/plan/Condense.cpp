@@ -1,8 +1,8 @@
 #include "core/plan/Condense.h"
 
 #include "core/plan/BoxTable.h"
-#include "core/plan/BytesMap.h"
 #include "core/plan/CondensedOrder.h"
+#include "core/plan/Lists.h"
 #include "core/plan/PackShared.h"
 #include "core/plan/PlanFile.h"
 
@@ -16,44 +16,22 @@ using namespace etc::plan;
 
 namespace {
 
-/// Lists of numbers, each once: one behind the other, with a run for each.
-class Lists {
-public:
-  Lists(std::vector<uint32_t> &numbers, std::vector<fb::Run> &runs)
-      : numbers(numbers), runs(runs) {}
-
-  uint32_t add(std::span<const uint32_t> list) {
-    const std::string_view key(reinterpret_cast<const char *>(list.data()),
-                               list.size_bytes());
-    if (auto entry = known.find(key); entry != known.end())
-      return entry->second;
-    const auto number = static_cast<uint32_t>(runs.size());
-    known.emplace(key, number);
-    runs.emplace_back(numbers.size(), list.size());
-    numbers.insert(numbers.end(), list.begin(), list.end());
-    return number;
-  }
-
-private:
-  std::vector<uint32_t> &numbers;
-  std::vector<fb::Run> &runs;
-  BytesMap known;
-};
-
 /// Distinct items, and how often each is used.
 class Items {
 public:
   uint32_t add(const fb::Item &item) {
     const std::string_view key(reinterpret_cast<const char *>(&item),
                                sizeof item);
-    auto entry = numbers.find(key);
-    if (entry == numbers.end()) {
-      entry = numbers.emplace(key, static_cast<uint32_t>(items.size())).first;
+    auto number =
+        numbers.find(key, [&](uint32_t other) { return &items[other]; });
+    if (!number) {
+      number = static_cast<uint32_t>(items.size());
+      numbers.add(key, *number);
       items.push_back(item);
       uses.push_back(0);
     }
-    ++uses[entry->second];
-    return entry->second;
+    ++uses[*number];
+    return *number;
   }
   const fb::Item &operator[](uint32_t number) const { return items[number]; }
   uint32_t getUses(uint32_t number) const { return uses[number]; }
@@ -61,13 +39,26 @@ public:
 private:
   std::vector<fb::Item> items;
   std::vector<uint32_t> uses;
-  BytesMap numbers;
+  BytesTable numbers;
 };
+
+/// What the operations of one item have in common, but for their boxes.
+__extension__ using Key = unsigned __int128;
+
+Key keyOf(const fb::Op &op) {
+  constexpr unsigned kNumber = 32;
+  Key key = static_cast<Key>(op.kind());
+  key = key << 2 | (op.from_curr() ? 2u : 0u) | (op.transit() ? 1u : 0u);
+  for (uint32_t number : {op.peer(), op.tensor(), op.source()})
+    key = key << kNumber | number;
+  return key;
+}
 
 /// An operation and its round.
 struct Part {
   fb::Op op;
   uint32_t round;
+  Key key;
 };
 
 /// An operation, or the parts of one: a whole box, and its rounds.
@@ -202,20 +193,14 @@ void Condenser::joinParts(std::span<const Part> parts,
 
 /// Pieces that are cut over the same rounds interleave; parts of one follow
 /// each other along its axis.
-static auto keyOf(const fb::Op &op) {
-  return std::tuple(op.kind(), op.from_curr(), op.transit(), op.peer(),
-                    op.tensor(), op.source());
-}
-
 std::vector<Part> Condenser::sortParts(const fb::ProgramT &program) const {
   std::vector<Part> parts;
   for (uint32_t round = 0; round != program.rounds.size(); ++round)
     for (const fb::Op &op : program.rounds[round]->ops)
-      parts.push_back({op, round});
+      parts.push_back({op, round, keyOf(op)});
   std::sort(parts.begin(), parts.end(), [&](const Part &a, const Part &b) {
-    const auto aKey = keyOf(a.op), bKey = keyOf(b.op);
-    if (aKey != bKey)
-      return aKey < bKey;
+    if (a.key != b.key)
+      return a.key < b.key;
     if (a.op.kind() != fb::OpKind::release && a.op.box() != b.op.box())
       if (const auto order = oldBox(a.op) <=> oldBox(b.op); order != 0)
         return order < 0;
@@ -263,7 +248,7 @@ std::vector<Use> Condenser::collect(const fb::ProgramT &program) {
   Rows rows;
   for (size_t first = 0, end; first != parts.size(); first = end) {
     for (end = first + 1;
-         end != parts.size() && keyOf(parts[end].op) == keyOf(parts[first].op);)
+         end != parts.size() && parts[end].key == parts[first].key;)
       ++end;
     joinParts(std::span(parts).subspan(first, end - first),
               [&](const Whole &whole) { addRow(whole, rows); });
