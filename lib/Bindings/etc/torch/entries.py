@@ -15,6 +15,10 @@ from etc.torch.spans import Box
 # What wrappers put into the names of what they wrap.
 WRAPPERS = ("_orig_mod.", "_checkpoint_wrapped_module.", "_fsdp_wrapped_module.")
 
+# What DeepSpeed gives parameters whose optimizer states, or which themselves, it
+# partitions: stages 1 and 2, and 3.
+ZERO = ("_hp_mapping", "ds_id")
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -108,6 +112,12 @@ def model_entries(source: Any) -> Iterator[Entry]:
                 raise ValueError(
                     f"{name}: is FSDP1's flat parameter, which has no layout of its "
                     f"own; shard the model by fully_shard"
+                )
+            if any(hasattr(parameter, mark) for mark in ZERO):
+                raise ValueError(
+                    f"{name}: is a parameter of DeepSpeed's ZeRO, whose optimizer has "
+                    f"flat parts of all parameters together; shard the model by "
+                    f"fully_shard"
                 )
             yield make_entry("param", plain_name(name), parameter, swapper(parameter))
         for name, buffer in source.named_buffers():
