@@ -98,6 +98,7 @@ class Summary(_Figures):
     moved_bytes: int
     internode_bytes: int
     deferred_rounds: int
+    bound: Any
     _text: str
 
     def __init__(self, figures: dict[str, Any], text: str) -> None:
