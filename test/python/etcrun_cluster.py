@@ -1,4 +1,4 @@
-"""Agents of etcrun on one machine, one for each address 127.0.0.x, and what their workers log.
+"""Agents of etcrun on one machine, one for each address 127.0.0.x or network namespace, and what their workers log.
 
 Agents are forked from a process that has imported torch, and fork their workers.
 """
@@ -11,6 +11,7 @@ import os
 import pathlib
 import signal
 import socket
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -22,18 +23,32 @@ import etcrun_trainer
 import torch._dynamo  # noqa: F401  (each worker would import it)
 import torch.distributed.fsdp  # noqa: F401
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+from elastic.hosts import Hosts  # noqa: E402
+
 TRAINER = str(pathlib.Path(etcrun_trainer.__file__))
 
 
 class Cluster:
+    """`network` has a host for each node; by default all are this one."""
+
     def __init__(
-        self, nodes: int, workers: int = 2, *, script: list[str], options: list[str]
+        self,
+        nodes: int,
+        workers: int = 2,
+        *,
+        script: list[str],
+        options: list[str],
+        network: Hosts | None = None,
     ) -> None:
         self.out = pathlib.Path(tempfile.mkdtemp(prefix="etcrun-test-"))
         self.workers = workers
         self.script = script
         self.options = options
+        self.network = network
         self.hosts = [f"127.0.0.{1 + number}" for number in range(nodes)]
+        if network:
+            self.hosts = [network.address(number) for number in range(nodes)]
         self.port = _free_port()
         self.agents: dict[int, Any] = {}
         self._offsets: dict[pathlib.Path, int] = {}
@@ -48,10 +63,16 @@ class Cluster:
 
     def _agent(self, node: int) -> None:
         os.setpgrp()
+        if self.network:
+            self.network.enter(node)
         os.environ["OMP_NUM_THREADS"] = "1"
         log = os.open(self.out / "output", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         os.dup2(log, 1)
         os.dup2(log, 2)
+        self._run(node)
+
+    def _run(self, node: int) -> None:
+        """The agent's program, in its process."""
         endpoints = ",".join(f"{host}:{self.port}" for host in self.hosts)
         etc.run.main.main(
             [
@@ -155,6 +176,16 @@ class Cluster:
         ]
         missing = set(range(steps)) - {e["step"] for e in seen}
         return wrong + [f"step {step} is missing" for step in sorted(missing)]
+
+    def lost_steps(self) -> list[str]:
+        """Where state was lost: a step that fails may be made again, and no earlier one."""
+        newest, wrong = -1, []
+        for event in self.events():
+            if event["event"] == "step":
+                if event["step"] < newest - 1:
+                    wrong.append(f"step {event['step']} comes after step {newest}")
+                newest = max(newest, event["step"])
+        return wrong[:5]
 
 
 def _lives(pid: int) -> bool:

@@ -1,21 +1,25 @@
-"""Random events on a job under etcrun: 8 workers of 4 agents.
+"""Random events in a job: 8 workers of 4 agents.
 
-    etcrun_events.py --events=60 --seed=1
+    etcrun_events.py --events=60 --seed=1 [--rate=1gbit] [--minutes=M] [--json=FILE]
 
-After each event the job has to go on; at the end every loss is compared with that of one process, and each process
-that was not killed, stopped or drained has to be the one that was started. Prints each event with its pause.
+After each event the job has to go on; at the end every loss is compared with that of one process, each process that
+was not killed, stopped or drained has to be the one that was started, and no step is lost.
+--rate: every node is a network namespace with a line of that rate, which needs root; otherwise all are 127.0.0.x.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import json
 import os
+import pathlib
 import random
 import signal
 import sys
 import time
 
-from etcrun_cluster import Cluster
+from etcrun_cluster import Cluster, Hosts
 
 NODES = 4
 SILENCE = 6  # seconds
@@ -74,12 +78,16 @@ class Events:
             )
             self._kill(self.rng.choice(sorted(self.cluster.living().keys())))
         else:
-            agent = self.cluster.agents[node].pid
-            os.kill(agent, signal.SIGSTOP)
-            time.sleep(1.5 * SILENCE)
-            os.kill(agent, signal.SIGCONT)
-            self.gone |= {pid for pid, where in workers.items() if where == node}
-            self._restart(node)
+            self._stop_agent(node)
+
+    def _stop_agent(self, node: int) -> None:
+        agent = self.cluster.agents[node].pid
+        workers = self.cluster.living()
+        os.kill(agent, signal.SIGSTOP)
+        time.sleep(1.5 * SILENCE)
+        os.kill(agent, signal.SIGCONT)
+        self.gone |= {pid for pid, where in workers.items() if where == node}
+        self._restart(node)
 
     def _not_replicas(self, node: int, workers: dict[int, int]) -> list[int]:
         """Workers of other nodes whose replicas are not on this one either."""
@@ -131,20 +139,36 @@ class Events:
         )
 
 
-def pause_after(cluster: Cluster, begin: float) -> float:
-    """The longest time between two steps since then."""
-    times = sorted({e["time"] for e in cluster.events() if e["event"] == "step"})
-    times = [t for t in times if t > begin - 5]
-    return max((b - a for a, b in zip(times, times[1:]) if b > begin), default=0.0)
+class Clock:
+    """What events cost, from the times at which steps end."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        firsts = self._firsts()
+        self.usual = (firsts[-1] - firsts[1]) / (len(firsts) - 2)
+        """Seconds of a step before all events."""
+
+    def _firsts(self) -> list[float]:
+        """When each step ended for the first time: one that is repeated is no gain."""
+        firsts: dict[int, float] = {}
+        for event in self.cluster.events():
+            if event["event"] == "step":
+                firsts.setdefault(event["step"], event["time"])
+        return sorted(firsts.values())
+
+    def since(self, begin: float) -> dict[str, float]:
+        """In seconds: the longest time without a new step, and what was lost in all, the usual time of the steps that
+        were made taken off."""
+        firsts = self._firsts()
+        known = [t for t in firsts if t <= begin]
+        later = known[-1:] + [t for t in firsts if t > begin]
+        pause = max((b - a for a, b in zip(later, later[1:])), default=0.0)
+        lost = later[-1] - later[0] - self.usual * (len(later) - 1)
+        return {"pause_s": round(pause, 2), "lost_s": round(max(lost, 0.0), 2)}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--events", type=int, default=60)
-    parser.add_argument("--seed", type=int, default=1)
-    args = parser.parse_args()
-    rng = random.Random(args.seed)
-    cluster = Cluster(
+def make_cluster(args: argparse.Namespace, network: Hosts | None) -> Cluster:
+    return Cluster(
         NODES,
         script=["--steps=1000000"],
         options=[
@@ -153,38 +177,73 @@ def main() -> None:
             "--shutdown-timeout=20",
             f"--rdzv-conf=last_call_timeout=600,silence={SILENCE},patience=60,grace=5",
         ],
+        network=network,
     )
-    wrong: list[str] = []
-    try:
-        for node in range(NODES):
-            cluster.start(node)
-        cluster.wait_for_steps(2, size=8)
-        events = Events(cluster, rng)
-        wrong += run(cluster, events, rng, args)
-        strangers = set(cluster.begun()) - events.gone - cluster.living().keys()
-        wrong += [f"process {pid} ended without a reason" for pid in sorted(strangers)]
-        wrong += cluster.wrong_losses(cluster.step(), 1e-3)
-    except AssertionError as error:
-        wrong.append(str(error))
-    finally:
-        cluster.stop()
-    for line in wrong:
-        print(line)
-    sys.exit(1 if wrong else 0)
 
 
-def run(cluster: Cluster, events: Events, rng: random.Random, args) -> list[str]:
-    # Every kind at least once, where there are enough.
+def kinds_of(args: argparse.Namespace, rng: random.Random) -> list[str]:
+    """Every kind at least once, where there are enough."""
     kinds = list(EVENTS) * (args.events // len(EVENTS) + 1)
     kinds = kinds[: args.events]
     rng.shuffle(kinds)
-    for number, kind in enumerate(kinds):
-        begin = time.time()
-        print(f"seed {args.seed} event {number}: {kind}", end="", flush=True)
-        events.happen(kind)
-        cluster.wait_for_steps(2, size=8)
-        print(f": longest pause {pause_after(cluster, begin):.1f} s", flush=True)
-    return []
+    return kinds
+
+
+def run(cluster: Cluster, args: argparse.Namespace) -> tuple[list[dict], list[str]]:
+    """What each event cost, and what went wrong."""
+    rng = random.Random(args.seed)
+    costs: list[dict] = []
+    for node in range(NODES):
+        cluster.start(node)
+    cluster.wait_for_steps(30, size=8)
+    clock = Clock(cluster)
+    events = Events(cluster, rng)
+    try:
+        end = time.time() + 60 * (args.minutes or float("inf"))
+        for number, kind in enumerate(kinds_of(args, rng)):
+            begin = time.time()
+            if begin > end:
+                break
+            print(f"seed {args.seed} event {number}: {kind}", end="", flush=True)
+            events.happen(kind)
+            cluster.wait_for_steps(2, size=8)
+            costs.append({"event": kind, **clock.since(begin)})
+            print(f": longest pause {costs[-1]['pause_s']:.1f} s", flush=True)
+    except AssertionError as error:
+        return costs, [str(error)]
+    wrong = cluster.wrong_losses(cluster.step(), 1e-3)
+    strangers = set(cluster.begun()) - events.gone - cluster.living().keys()
+    wrong += [f"process {pid} ended without a reason" for pid in sorted(strangers)]
+    return costs, wrong + cluster.lost_steps()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--events", type=int, default=60)
+    parser.add_argument("--minutes", type=float, help="no event begins later")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--rate")
+    parser.add_argument("--json", type=pathlib.Path)
+    args = parser.parse_args()
+    with contextlib.ExitStack() as stack:
+        network = stack.enter_context(Hosts(NODES, 1, args.rate)) if args.rate else None
+        cluster = make_cluster(args, network)
+        stack.callback(cluster.stop)
+        costs, wrong = run(cluster, args)
+    for line in wrong:
+        print(line)
+    if args.json and not wrong:
+        args.json.write_text(json.dumps(described(args, costs), indent=1) + "\n")
+    sys.exit(1 if wrong else 0)
+
+
+def described(args: argparse.Namespace, costs: list[dict]) -> dict:
+    options = f"--events={args.events} --seed={args.seed}"
+    options += f" --minutes={args.minutes:g}" if args.minutes else ""
+    options += f" --rate={args.rate}" if args.rate else ""
+    return {"command": f"tools/dev/etcrun-events {options}", "events": costs}
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import unittest
 
-from etcrun_cluster import Cluster
+from etcrun_cluster import Cluster, Hosts
 
 EXAMPLE = pathlib.Path(os.environ["ETC_SOURCE_DIR"]) / "docs/examples/torch/elastic.py"
 CONF = "last_call_timeout=30,silence=10,patience=60"
@@ -57,6 +57,23 @@ class Jobs(unittest.TestCase):
         os.kill(min(workers), signal.SIGKILL)
         cluster.wait_for_steps(4, size=4)
         self.assertEqual(len(cluster.living().keys() & workers.keys()), 3)
+        self.check(cluster, 40)
+        self.assertEqual(len(cluster.begun()), 5)
+
+    def test_hosts_have_networks_of_their_own(self):
+        """Two namespaces, in which this machine's name is no address for others."""
+        try:
+            network = self.enterContext(Hosts(2, 1, "1gbit"))
+        except (OSError, RuntimeError) as error:
+            self.skipTest(f"no network namespaces: {error}")
+        options = ["--nnodes=2", "--max-restarts=1", f"--rdzv-conf={CONF}"]
+        cluster = Cluster(2, script=["--steps=40"], options=options, network=network)
+        self.addCleanup(cluster.stop)
+        for node in range(2):
+            cluster.start(node)
+        cluster.wait_for_steps(3)
+        os.kill(max(cluster.living()), signal.SIGKILL)
+        cluster.wait_for_steps(4, size=4)
         self.check(cluster, 40)
         self.assertEqual(len(cluster.begun()), 5)
 

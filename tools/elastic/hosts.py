@@ -3,9 +3,13 @@ namespaces of it, each with its own line to a bridge."""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import subprocess
 from typing import List, Optional
+
+# Of Linux: a network namespace.
+CLONE_NEWNET = 0x40000000
 
 
 class Hosts:
@@ -61,6 +65,15 @@ class Hosts:
         """What runs a program where the device is."""
         host = device // self.per_node
         return f"ip netns exec {self.name}-{host}".split() if self.rate else []
+
+    def enter(self, host: int) -> None:
+        """From now on this process, and what it starts, is on that host."""
+        if not self.rate:
+            return
+        libc = ctypes.CDLL(None, use_errno=True)
+        with open(f"/run/netns/{self.name}-{host}") as space:
+            if libc.setns(space.fileno(), CLONE_NEWNET):
+                raise OSError(ctypes.get_errno(), f"setns: host {host}")
 
     def address(self, device: int) -> str:
         host = device // self.per_node
