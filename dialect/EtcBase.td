@@ -78,6 +78,12 @@ def Etc_Level : I32EnumAttr<"Level", "where bytes are kept", [
   let cppNamespace = "::etc";
 }
 
+def Etc_Witness : I32EnumAttr<"Witness", "what bounds the time of all assignments of roles", [
+    I32EnumAttrCase<"Each", 0, "each">, I32EnumAttrCase<"Others", 1, "others">,
+    I32EnumAttrCase<"Fewest", 2, "fewest">]> {
+  let cppNamespace = "::etc";
+}
+
 def Etc_CostUnit : I32EnumAttr<"CostUnit", "what a cost matrix counts", [
     I32EnumAttrCase<"Units", 0, "units">, I32EnumAttrCase<"Bytes", 1, "bytes">,
     I32EnumAttrCase<"Pp", 2, "pp">, I32EnumAttrCase<"Tp", 3, "tp">,

@@ -152,4 +152,40 @@ def Etc_TimeBoundOp : Etc_StageOp<"time_bound"> {
   let hasVerifier = 1;
 }
 
+def Etc_RoleBoundOp : Etc_StageOp<"role_bound"> {
+  let summary = "a time that no assignment of roles is below, and its proof";
+  let description = [{
+    Whichever roles the request lets devices take, and whatever the sources, relays and rounds, the transfers take at
+    least `bytes` / `rate` seconds. Cells are nodes or single devices; those that hold the same previous roles are a
+    column. Columns of nodes are numbered by their first node. Columns of devices are the previous roles and, last,
+    devices without one. `inside` lists the cells that the bound is about, of a column all that may take a role:
+
+    - `each`: each of them receives what its roles lack; `rate` is that of their NICs or, of devices, of their links
+      and NICs.
+    - `others`: what none of them holds leaves the other nodes, each byte once; `rate` is that of the NICs of these.
+    - `fewest`: the fewest nodes that `place = pack` allows do not hold all bytes; `rate` is that of their NICs. It
+      takes no duals.
+
+    A content is all bytes, in the types that move, that the same roles need, a tied copy and its twin together. A role
+    counts a content by the bytes / the ranks that can share one arrival, rounded down: those of one cell, or for
+    `others` of all inside. With `u >= 0` for each role and `v >= 0` for each column, `u + v` is at least what a
+    role finds on a column; outside of `inside` it finds everything. Then
+
+        bytes = sum replicas * (what the role counts - u) - sum devices that may take a role * v
+
+    have to move, whichever roles these devices take.
+
+    Example:
+
+    ```mlir
+    etc.role_bound node each [1] u [96, 0] v [0, 0] bytes 192 rate 400
+    ```
+  }];
+  let arguments = (ins Etc_Level:$level, Etc_Witness:$witness, DenseI64ArrayAttr:$inside, DenseI64ArrayAttr:$u,
+                       DenseI64ArrayAttr:$v, ConfinedAttr<I64Attr, [IntPositive]>:$bytes,
+                       ConfinedAttr<I64Attr, [IntPositive]>:$rate);
+  let assemblyFormat = "$level $witness $inside `u` $u `v` $v `bytes` $bytes `rate` $rate attr-dict";
+  let hasVerifier = 1;
+}
+
 #endif // ETC_DIALECT_PLANNING_OPS_TD

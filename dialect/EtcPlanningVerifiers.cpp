@@ -128,6 +128,24 @@ LogicalResult TimeBoundOp::verify() {
   return verifyDevices(migration, *this, "bound", getDevices());
 }
 
+LogicalResult RoleBoundOp::verify() {
+  auto migration = cast<MigrationOp>((*this)->getParentOp());
+  if (!migration.getResources())
+    return emitOpError("the migration states no resources");
+  const size_t rows = getWitness() == Witness::Fewest
+                          ? 0
+                          : static_cast<size_t>(migration.getCurr().getRoles());
+  if (getU().size() != rows || (rows == 0 && !getV().empty()))
+    return emitOpError() << "expected " << rows << " values of u, got "
+                         << getU().size() << ", and " << getV().size()
+                         << " of v";
+  if (getInside().empty() || !llvm::is_sorted(getInside()) ||
+      getInside().front() < 0)
+    return emitOpError("expected nodes or devices in ascending order, at least "
+                       "one");
+  return success();
+}
+
 LogicalResult PlacementOp::verify() {
   auto migration = cast<MigrationOp>((*this)->getParentOp());
   if (static_cast<int64_t>(getDevices().size()) !=

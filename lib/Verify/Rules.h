@@ -32,6 +32,7 @@ enum class Rule {
   NextStage,
   TimeBound,
   Deferred,
+  RoleBound,
 };
 
 /// The error of a broken rule, which it names behind the message.
@@ -119,6 +120,9 @@ mlir::LogicalResult checkTail(const PlanUnderTest &plan);
 /// V15: what the bound of time states has to cross the border of its devices,
 /// at no higher rate.
 mlir::LogicalResult checkTimeBounds(const PlanUnderTest &plan);
+/// V17: whichever roles the request allows, as many bytes as the bound of all
+/// roles states have to arrive, at no higher rate.
+mlir::LogicalResult checkRoleBound(const PlanUnderTest &plan);
 
 } // namespace etc
 

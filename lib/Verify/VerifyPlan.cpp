@@ -46,7 +46,8 @@ static LogicalResult checkPlan(const PlanUnderTest &plan) {
     exchanges.push_back(replay.takeExchanges());
   }
   if (failed(checkTail(plan)) || failed(checkPairing(plan, exchanges)) ||
-      failed(checkCertificates(plan)) || failed(checkTimeBounds(plan)))
+      failed(checkCertificates(plan)) || failed(checkTimeBounds(plan)) ||
+      failed(checkRoleBound(plan)))
     return failure();
   return checkOptimality(plan, exchanges);
 }

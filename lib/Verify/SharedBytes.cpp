@@ -1,0 +1,123 @@
+//===- SharedBytes.cpp - Bytes by who needs and who held them -------------===//
+//
+// A sweep over the axes, one after the other: between two neighbouring ends of
+// boxes, the same boxes are open.
+//
+//===----------------------------------------------------------------------===//
+
+#include "SharedBytes.h"
+
+#include <algorithm>
+
+using namespace etc;
+
+namespace {
+/// What a role needs or held of a tensor.
+struct Claim {
+  std::array<Span, 3> box;
+  bool isNeed;
+  int64_t role;
+
+  auto key() const {
+    return std::tuple(box[0].begin, box[0].end, box[1].begin, box[1].end,
+                      box[2].begin, box[2].end, isNeed, role);
+  }
+  bool operator<(const Claim &other) const { return key() < other.key(); }
+  bool operator==(const Claim &other) const { return key() == other.key(); }
+};
+
+using Claims = std::vector<Claim>;
+} // namespace
+
+static void addCell(const Claims &open, int64_t bytes, SharedBytes &shared) {
+  std::set<int64_t> needers, holders;
+  for (const Claim &claim : open)
+    (claim.isNeed ? needers : holders).insert(claim.role);
+  if (!needers.empty())
+    shared[{{needers.begin(), needers.end()},
+            {holders.begin(), holders.end()}}] += bytes;
+}
+
+static void sweep(const Claims &claims, unsigned axis, int64_t bytes,
+                  SharedBytes &shared) {
+  if (axis == 3)
+    return addCell(claims, bytes, shared);
+  std::set<int64_t> ends;
+  for (const Claim &claim : claims)
+    ends.insert({claim.box[axis].begin, claim.box[axis].end});
+  for (auto it = ends.begin(); it != ends.end() && std::next(it) != ends.end();
+       ++it) {
+    Claims open;
+    for (const Claim &claim : claims)
+      if (claim.box[axis].begin <= *it && *it < claim.box[axis].end)
+        open.push_back(claim);
+    if (std::any_of(open.begin(), open.end(),
+                    [](const Claim &claim) { return claim.isNeed; }))
+      sweep(open, axis + 1, bytes * (*std::next(it) - *it), shared);
+  }
+}
+
+namespace {
+/// The claims on every tensor of every layer and expert.
+class ClaimReader {
+public:
+  ClaimReader(const TensorTable &table, const LayoutOracle &oracle)
+      : table(table), oracle(oracle) {}
+
+  void addHeld(int64_t role) {
+    for (const Piece &piece : oracle.holdings(Side::Prev, role))
+      add(piece, piece, false, role);
+  }
+  void addNeeded(int64_t role);
+  /// By claims: what most layers have is the same.
+  std::map<Claims, int64_t> take();
+
+private:
+  void add(const Piece &piece, const Piece &box, bool isNeed, int64_t role) {
+    const unsigned tensor = table.getTwin(piece.tensor).value_or(piece.tensor);
+    claims[{tensor, piece.layer, piece.expert}].push_back(
+        {{box.outer, box.cut, box.inner}, isNeed, role});
+  }
+
+  const TensorTable &table;
+  const LayoutOracle &oracle;
+  std::map<std::tuple<unsigned, int64_t, int64_t>, Claims> claims;
+};
+} // namespace
+
+/// Padding that is new is made, not moved.
+void ClaimReader::addNeeded(int64_t role) {
+  for (const Piece &piece : oracle.holdings(Side::Curr, role)) {
+    const Piece old = table.getWhole(oracle.sourceOf(piece.tensor), piece.layer,
+                                     piece.expert, Side::Prev);
+    if (std::optional<Piece> common = intersect(piece, old))
+      add(piece, *common, true, role);
+  }
+}
+
+std::map<Claims, int64_t> ClaimReader::take() {
+  std::map<Claims, int64_t> bytesOf;
+  for (auto &[key, list] : claims) {
+    std::sort(list.begin(), list.end());
+    list.erase(std::unique(list.begin(), list.end()), list.end());
+    bytesOf[std::move(list)] +=
+        table.getMovedBytes({std::get<0>(key), 0, 0, {0, 1}, {0, 1}, {0, 1}});
+  }
+  return bytesOf;
+}
+
+SharedBytes etc::countShared(const TensorTable &table,
+                             const LayoutOracle &oracle,
+                             const std::set<int64_t> &prevRoles,
+                             int64_t currRoles) {
+  ClaimReader reader(table, oracle);
+  for (int64_t role : prevRoles)
+    reader.addHeld(role);
+  for (int64_t role = 0; role < currRoles; ++role)
+    reader.addNeeded(role);
+  SharedBytes shared;
+  for (const auto &[claims, bytes] : reader.take())
+    sweep(claims, 0, bytes, shared);
+  std::erase_if(shared, [](const auto &entry) { return entry.second == 0; });
+  return shared;
+}
