@@ -81,8 +81,7 @@ typedef struct etc_tensor_info {
   const char *type; /* "param", "exp_avg", ... */
   const char *name; /* "decoder.layers.0.mlp.linear_fc1.weight" */
   uint64_t bytes;
-  /* The shape of the local tensor in the trainer: dense and row-major. A shard
-   * of several boxes has one axis. */
+  /* Of the local tensor, dense and row-major; of several boxes, one axis. */
   uint32_t axes;
   uint32_t box_count;
   int64_t shape[ETC_MAX_AXES];
@@ -107,15 +106,16 @@ typedef struct etc_summary {
   uint64_t relayed_bytes, transit_bytes;
   uint64_t deferred_rounds; /* since 5; the last ones, after the pause */
   /* Since 5, at the plan's rates (slices: none): the bound for its roles or 0,
-   * the busiest port, simulated; why nothing is below. Owned by the plan. */
+   * the busiest port, simulated; why. Since 8: for all roles, or 0; why. */
   uint32_t has_time, is_cluster_assumed;
   double bound_seconds, port_seconds, predicted_seconds;
   const char *witness, *cluster;
+  double roles_bound_seconds;
+  const char *roles_witness;
 } etc_summary;
 
-/* A bound is of all bytes moved or of those between nodes; holds for all
- * assignments of roles that the request allows, or for the plan's; and counts
- * all bytes, or those of the pause. */
+/* A bound is of all bytes moved or of those between nodes; for all roles that
+ * the request allows, or the plan's; and counts all, or those of the pause. */
 typedef enum etc_quantity {
   ETC_MOVED_BYTES = 0,
   ETC_INTERNODE_BYTES = 1

@@ -92,6 +92,8 @@ nb::dict planSummary(const PlanHandle &self) {
     time["port_s"] = s.port_seconds;
     time["predicted_s"] = s.predicted_seconds;
     time["witness"] = s.witness;
+    time["roles_bound_s"] = s.roles_bound_seconds;
+    time["roles_witness"] = s.roles_witness;
     time["cluster"] = s.cluster;
     time["assumed"] = s.is_cluster_assumed != 0;
     summary["time"] = time;

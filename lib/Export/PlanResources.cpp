@@ -32,8 +32,23 @@ static std::unique_ptr<fb::TimeBoundT> timeBoundOf(TimeBoundOp op) {
   return bound;
 }
 
+static std::unique_ptr<fb::RoleBoundT> roleBoundOf(RoleBoundOp op) {
+  if (!op)
+    return nullptr;
+  auto bound = std::make_unique<fb::RoleBoundT>();
+  bound->of_nodes = op.getLevel() == Level::Node;
+  bound->witness = static_cast<fb::RoleWitness>(op.getWitness());
+  bound->inside.assign(op.getInside().begin(), op.getInside().end());
+  bound->bytes = op.getBytes();
+  bound->rate = op.getRate();
+  bound->row_duals.assign(op.getU().begin(), op.getU().end());
+  bound->column_duals.assign(op.getV().begin(), op.getV().end());
+  return bound;
+}
+
 void etc::writeResources(MigrationOp migration, fb::PlanT &plan) {
   plan.resources = resourcesOf(migration.getResourcesAttr());
   plan.time_bound = timeBoundOf(migration.getTimeBound(/*ofPause=*/false));
   plan.pause_bound = timeBoundOf(migration.getTimeBound(/*ofPause=*/true));
+  plan.role_bound = roleBoundOf(migration.getOnly<RoleBoundOp>());
 }

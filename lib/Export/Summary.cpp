@@ -80,6 +80,19 @@ static void writePause(const plan::PlanIndex &index,
   os << "\n";
 }
 
+/// What other roles could save at most.
+static void writeRoleBound(const plan::PlanIndex &index,
+                           const runtime::PlanTime &time,
+                           llvm::raw_ostream &os) {
+  if (time.roleBoundSeconds <= 0)
+    return;
+  os << "  roles    " << formatSeconds(time.roleBoundSeconds)
+     << " at least for all that the request allows: "
+     << plan::describeRoleBound(index.plan().role_bound())
+     << llvm::format("; busiest port %.1f%% above\n",
+                     100 * (time.portSeconds / time.roleBoundSeconds - 1));
+}
+
 /// The bound with its witness, and on which cluster.
 static void writeTime(const plan::PlanIndex &index, llvm::raw_ostream &os) {
   const std::optional<runtime::PlanTime> time = runtime::timeOf(index);
@@ -96,6 +109,7 @@ static void writeTime(const plan::PlanIndex &index, llvm::raw_ostream &os) {
     os << "  least    " << formatSeconds(time->boundSeconds)
        << " for these roles: "
        << plan::describeBound(index, index.plan().time_bound()) << "\n";
+  writeRoleBound(index, *time, os);
   if (index.hasTail())
     writePause(index, *time, os);
 }

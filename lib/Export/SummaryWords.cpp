@@ -34,6 +34,10 @@ static constexpr SummaryWord table[] = {
     {"least", "The time that no sources, relays or rounds go below for the "
               "roles of this plan, and why: bytes that have to cross the "
               "border of some devices, and what can carry them."},
+    {"roles", "The time that nothing is below, whichever roles the request "
+              "lets devices take, and why; and how far the busiest link or NIC "
+              "of this plan is above it. Left out where the request fixes "
+              "roles, and where the proof would take long."},
     {"pause",
      "Where state is deferred: how long training stops, for the rounds "
      "with parameters; and the time that no sources, relays or rounds "

@@ -1,5 +1,6 @@
 //===- SolveAssignment.cpp - Which previous role each role comes from -----===//
 
+#include "BoundRoles.h"
 #include "PairWriter.h"
 #include "etc/Analysis/Benefits.h"
 #include "etc/Optimize/Assignment/Expand.h"
@@ -103,6 +104,8 @@ LogicalResult SolveAssignment::runOnMigration(MigrationOp migration) {
                     onDevices.capacity);
   createCertificate(builder, migration, Level::Node, nodeBound->solution,
                     onNodes.capacity);
+  writeRoleBound(migration, getAnalysis<TensorTable>(),
+                 getAnalysis<BothHoldings>(), devices, benefits.classes);
   markAnalysesPreserved<TensorTable, BothHoldings, Devices, Benefits>();
   return success();
 }

@@ -29,6 +29,7 @@ private:
   LogicalResult checkBarred();
   LogicalResult checkResources();
   LogicalResult checkTimeBounds();
+  LogicalResult checkRoleBound();
   LogicalResult checkTimeBound(const std::string &name, TimeBoundOp wanted,
                                const fb::TimeBound *file);
   LogicalResult checkPrograms();
@@ -140,6 +141,32 @@ LogicalResult FileChecker::checkTimeBounds() {
     return failure();
   return checkTimeBound("pause_bound", migration.getTimeBound(true),
                         plan.pause_bound());
+}
+
+LogicalResult FileChecker::checkRoleBound() {
+  RoleBoundOp wanted = migration.getOnly<RoleBoundOp>();
+  const fb::RoleBound *file = plan.role_bound();
+  if (!wanted && !file)
+    return success();
+  if (!wanted || !file)
+    return comparison.words("role_bound", file ? "present" : "absent",
+                            wanted ? "present" : "absent");
+  if (failed(comparison.lists("role_bound.inside", numbersOf(file->inside()),
+                              wanted.getInside())) ||
+      failed(comparison.lists("role_bound.row_duals",
+                              numbersOf(file->row_duals()), wanted.getU())) ||
+      failed(comparison.lists("role_bound.column_duals",
+                              numbersOf(file->column_duals()), wanted.getV())))
+    return failure();
+  return comparison.numbers(
+      "role_bound.",
+      {{"of_nodes", file->of_nodes(), wanted.getLevel() == Level::Node},
+       {"witness", static_cast<int64_t>(file->witness()),
+        static_cast<int64_t>(wanted.getWitness())},
+       {"bytes", static_cast<int64_t>(file->bytes()),
+        static_cast<int64_t>(wanted.getBytes())},
+       {"rate", static_cast<int64_t>(file->rate()),
+        static_cast<int64_t>(wanted.getRate())}});
 }
 
 LogicalResult FileChecker::checkTimeBound(const std::string &name,
@@ -254,6 +281,7 @@ LogicalResult FileChecker::run() {
       failed(checkConfiguration(Side::Curr, *plan.curr())) ||
       failed(checkPlacement()) || failed(checkBarred()) ||
       failed(checkResources()) || failed(checkTimeBounds()) ||
+      failed(checkRoleBound()) ||
       failed(checkFileTensors(migration, plan, comparison)) ||
       failed(checkPrograms()))
     return failure();

@@ -18,6 +18,7 @@ OpenPlan::check(std::shared_ptr<OpenPlan> plan) {
   plan->currLabel = etc::plan::describe(*plan->plan().curr());
   plan->witness_ =
       etc::plan::describeBound(*plan->index_, plan->plan().time_bound());
+  plan->rolesWitness_ = etc::plan::describeRoleBound(plan->plan().role_bound());
   return std::shared_ptr<const OpenPlan>(std::move(plan));
 }
 

@@ -45,6 +45,8 @@ public:
   const std::optional<PlanTime> &time() const;
   /// Why no routing of its roles is below the bound of that time.
   const std::string &witness() const { return witness_; }
+  /// Why no other roles are below theirs.
+  const std::string &rolesWitness() const { return rolesWitness_; }
 
 private:
   static Result<std::shared_ptr<const OpenPlan>>
@@ -53,7 +55,7 @@ private:
   std::optional<plan::PlanFile> file;
   std::vector<uint64_t> copied; // aligned
   std::optional<PlanIndex> index_;
-  std::string prevLabel, currLabel, witness_;
+  std::string prevLabel, currLabel, witness_, rolesWitness_;
   mutable std::once_flag timed;
   mutable std::optional<PlanTime> time_;
 };

@@ -79,6 +79,8 @@ static etc_summary summarize(const OpenPlan &open) {
     to.predicted_seconds = time->predictedSeconds;
     to.witness = open.witness().c_str();
     to.cluster = resources.name()->c_str();
+    to.roles_bound_seconds = time->roleBoundSeconds;
+    to.roles_witness = open.rolesWitness().c_str();
   }
   return to;
 }

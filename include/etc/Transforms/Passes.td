@@ -32,7 +32,8 @@ def SolveAssignmentPass : Etc_Pass<"etc-solve-assignment"> {
   let description = [{
     Solves the assignment over classes of equal roles, replicas pooled, so that devices keep the most bytes. Adds an
     `etc.pair` for every pair of roles that is used (the migration sketch), and two `etc.certificate`s: what no
-    assignment at all can keep more of, on devices and on nodes. docs/assignment.md has the model.
+    assignment at all can keep more of, on devices and on nodes. docs/assignment.md has the model. Where the migration
+    states resources, a time that no assignment is below is written as `etc.role_bound`; docs/placement.md has its model.
   }];
   let statistics = [Statistic<"edges", "edges", "Pairs of roles that share state">];
 }

@@ -92,7 +92,8 @@ class Summary(_Figures):
     eager and safe mode. `time` has seconds at the rates of `cluster`, which is assumed
     (`assumed`) if the request named none: bound_s, which no routing of the plan's roles
     is below (0 if unknown), for the reason that `witness` gives; port_s of the busiest
-    link or NIC; and predicted_s, simulated. It is None for slices.
+    link or NIC; predicted_s, simulated; and roles_bound_s, which no roles that the
+    request allows are below (0 if unknown), with roles_witness. It is None for slices.
     """
 
     moved_bytes: int

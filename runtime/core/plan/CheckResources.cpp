@@ -25,18 +25,35 @@ static Status checkAmounts(const char *table,
   return Status::success();
 }
 
-static Status checkTimeBound(const std::string &name,
-                             const fb::TimeBound &bound, uint64_t devices) {
-  const std::string list = name + ".devices";
-  if (bound.devices()->size() == 0)
+/// Bytes that cross the border of listed nodes or devices.
+static Status checkCrossing(const std::string &name,
+                            const flatbuffers::Vector<uint32_t> &cells,
+                            uint64_t bytes, uint64_t rate, uint64_t count,
+                            const char *listName = "inside") {
+  const std::string list = name + "." + listName;
+  if (cells.size() == 0)
     return malformed(list, ": at least one is needed");
-  if (Status s = checkAscending(list, *bound.devices()); !s.ok())
+  if (Status s = checkAscending(list, cells); !s.ok())
     return s;
-  const uint32_t last = bound.devices()->size() - 1;
-  if (bound.devices()->Get(last) >= devices)
-    return outOfRange(item(list, last), bound.devices()->Get(last), devices);
-  return checkAmounts(name.c_str(), {{"bytes", bound.bytes(), 1, INT64_MAX},
-                                     {"rate", bound.rate(), 1, INT64_MAX}});
+  const uint32_t last = cells.size() - 1;
+  if (cells.Get(last) >= count)
+    return outOfRange(item(list, last), cells.Get(last), count);
+  return checkAmounts(name.c_str(), {{"bytes", bytes, 1, INT64_MAX},
+                                     {"rate", rate, 1, INT64_MAX}});
+}
+
+static Status checkRoleBound(const fb::Plan &plan, uint64_t devices) {
+  const fb::RoleBound *bound = plan.role_bound();
+  if (!bound)
+    return Status::success();
+  if (!plan.resources())
+    return malformed("role_bound: the plan has no resources");
+  if (bound->witness() > fb::RoleWitness::MAX)
+    return malformed("role_bound.witness: ", int(bound->witness()),
+                     " is not one of each, others, fewest");
+  const uint64_t cells = bound->of_nodes() ? plan.nodes()->size() : devices;
+  return checkCrossing("role_bound", *bound->inside(), bound->bytes(),
+                       bound->rate(), cells);
 }
 
 Status etc::plan::checkResources(const fb::Plan &plan) {
@@ -62,8 +79,10 @@ Status etc::plan::checkResources(const fb::Plan &plan) {
       continue;
     if (!plan.resources())
       return malformed(name, ": the plan has no resources");
-    if (Status s = checkTimeBound(name, *bound, devices); !s.ok())
+    if (Status s = checkCrossing(name, *bound->devices(), bound->bytes(),
+                                 bound->rate(), devices, "devices");
+        !s.ok())
       return s;
   }
-  return Status::success();
+  return checkRoleBound(plan, devices);
 }

@@ -225,6 +225,15 @@ static void addResources(Words &words, const fb::Plan &plan) {
     words.add(bound->bytes());
     words.add(bound->rate());
   }
+  if (const fb::RoleBound *bound = plan.role_bound()) {
+    for (uint64_t field :
+         {uint64_t{bound->of_nodes()}, static_cast<uint64_t>(bound->witness()),
+          bound->bytes(), bound->rate()})
+      words.add(field);
+    words.add(bound->inside());
+    words.add(bound->row_duals());
+    words.add(bound->column_duals());
+  }
 }
 
 /// What no rank needs to run.

@@ -39,8 +39,9 @@ static Status checkLeftOut(const fb::Plan &plan) {
       return malformed(name, ": a slice leaves it out");
   if (plan.certificates() && plan.certificates()->size())
     return malformed("certificates: a slice leaves them out");
-  if (plan.resources() || plan.time_bound() || plan.pause_bound())
-    return malformed("resources: a slice leaves them and their bound out");
+  if (plan.resources() || plan.time_bound() || plan.pause_bound() ||
+      plan.role_bound())
+    return malformed("resources: a slice leaves them and their bounds out");
   if (plan.programs()->size() != 1 ||
       plan.programs()->Get(0)->devices()->size() != 1)
     return malformed("programs: a slice has one, of one device");

@@ -108,3 +108,28 @@ std::string etc::plan::describeBound(const PlanIndex &index,
   }
   return out + resources;
 }
+
+double etc::plan::roleBoundSeconds(const fb::RoleBound *bound) {
+  return bound ? static_cast<double>(bound->bytes()) /
+                     static_cast<double>(bound->rate())
+               : 0;
+}
+
+std::string etc::plan::describeRoleBound(const fb::RoleBound *bound) {
+  if (!bound)
+    return {};
+  const std::string bytes = scaled(static_cast<double>(bound->bytes()),
+                                   {"B", "kB", "MB", "GB", "TB"}),
+                    rate = scaled(static_cast<double>(bound->rate()),
+                                  {"B/s", "kB/s", "MB/s", "GB/s", "TB/s"});
+  if (bound->witness() == fb::RoleWitness::fewest)
+    return "the nodes that are kept lack " + bytes + " and receive " + rate;
+  const std::string cells =
+      listed(bound->of_nodes() ? "node" : "device", *bound->inside());
+  const bool isPlural = bound->inside()->size() > 1;
+  if (bound->witness() == fb::RoleWitness::others)
+    return cells + (isPlural ? " lack " : " lacks ") + bytes +
+           ", and the others send " + rate;
+  return cells + (isPlural ? " lack " : " lacks ") + bytes +
+         (isPlural ? " and receive " : " and receives ") + rate;
+}

@@ -16,6 +16,13 @@ double boundSeconds(const fb::TimeBound *bound);
 /// Why: "node 1 lacks 96.36 GB and has 8 x 50 GB/s". Empty without a bound.
 std::string describeBound(const PlanIndex &index, const fb::TimeBound *bound);
 
+/// Seconds that nothing is below, whichever roles the request lets devices
+/// take; 0 without a bound.
+double roleBoundSeconds(const fb::RoleBound *bound);
+
+/// Why: "nodes 2, 3 lack 24.4 GB and receive 100 GB/s". Empty without a bound.
+std::string describeRoleBound(const fb::RoleBound *bound);
+
 } // namespace etc::plan
 
 #endif // ETC_PLAN_TIMEBOUND_H

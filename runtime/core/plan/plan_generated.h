@@ -79,6 +79,10 @@ struct TimeBound;
 struct TimeBoundBuilder;
 struct TimeBoundT;
 
+struct RoleBound;
+struct RoleBoundBuilder;
+struct RoleBoundT;
+
 struct Plan;
 struct PlanBuilder;
 struct PlanT;
@@ -285,6 +289,39 @@ inline const char *EnumNameCounted(Counted e) {
   if (flatbuffers::IsOutRange(e, Counted::all, Counted::urgent)) return "";
   const size_t index = static_cast<size_t>(e);
   return EnumNamesCounted()[index];
+}
+
+enum class RoleWitness : uint8_t {
+  each = 0,
+  others = 1,
+  fewest = 2,
+  MIN = each,
+  MAX = fewest
+};
+
+inline const RoleWitness (&EnumValuesRoleWitness())[3] {
+  static const RoleWitness values[] = {
+    RoleWitness::each,
+    RoleWitness::others,
+    RoleWitness::fewest
+  };
+  return values;
+}
+
+inline const char * const *EnumNamesRoleWitness() {
+  static const char * const names[4] = {
+    "each",
+    "others",
+    "fewest",
+    nullptr
+  };
+  return names;
+}
+
+inline const char *EnumNameRoleWitness(RoleWitness e) {
+  if (flatbuffers::IsOutRange(e, RoleWitness::each, RoleWitness::fewest)) return "";
+  const size_t index = static_cast<size_t>(e);
+  return EnumNamesRoleWitness()[index];
 }
 
 FLATBUFFERS_MANUALLY_ALIGNED_STRUCT(4) Role FLATBUFFERS_FINAL_CLASS {
@@ -2721,6 +2758,172 @@ inline flatbuffers::Offset<TimeBound> CreateTimeBoundDirect(
 
 flatbuffers::Offset<TimeBound> CreateTimeBound(flatbuffers::FlatBufferBuilder &_fbb, const TimeBoundT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
 
+struct RoleBoundT : public flatbuffers::NativeTable {
+  typedef RoleBound TableType;
+  bool of_nodes = false;
+  etc::plan::fb::RoleWitness witness = etc::plan::fb::RoleWitness::each;
+  std::vector<uint32_t> inside{};
+  uint64_t bytes = 0;
+  uint64_t rate = 0;
+  std::vector<uint64_t> row_duals{};
+  std::vector<uint64_t> column_duals{};
+};
+
+struct RoleBound FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef RoleBoundT NativeTableType;
+  typedef RoleBoundBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_OF_NODES = 4,
+    VT_WITNESS = 6,
+    VT_INSIDE = 8,
+    VT_BYTES = 10,
+    VT_RATE = 12,
+    VT_ROW_DUALS = 14,
+    VT_COLUMN_DUALS = 16
+  };
+  bool of_nodes() const {
+    return GetField<uint8_t>(VT_OF_NODES, 0) != 0;
+  }
+  bool mutate_of_nodes(bool _of_nodes = 0) {
+    return SetField<uint8_t>(VT_OF_NODES, static_cast<uint8_t>(_of_nodes), 0);
+  }
+  etc::plan::fb::RoleWitness witness() const {
+    return static_cast<etc::plan::fb::RoleWitness>(GetField<uint8_t>(VT_WITNESS, 0));
+  }
+  bool mutate_witness(etc::plan::fb::RoleWitness _witness = static_cast<etc::plan::fb::RoleWitness>(0)) {
+    return SetField<uint8_t>(VT_WITNESS, static_cast<uint8_t>(_witness), 0);
+  }
+  const flatbuffers::Vector<uint32_t> *inside() const {
+    return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_INSIDE);
+  }
+  flatbuffers::Vector<uint32_t> *mutable_inside() {
+    return GetPointer<flatbuffers::Vector<uint32_t> *>(VT_INSIDE);
+  }
+  uint64_t bytes() const {
+    return GetField<uint64_t>(VT_BYTES, 0);
+  }
+  bool mutate_bytes(uint64_t _bytes = 0) {
+    return SetField<uint64_t>(VT_BYTES, _bytes, 0);
+  }
+  uint64_t rate() const {
+    return GetField<uint64_t>(VT_RATE, 0);
+  }
+  bool mutate_rate(uint64_t _rate = 0) {
+    return SetField<uint64_t>(VT_RATE, _rate, 0);
+  }
+  const flatbuffers::Vector<uint64_t> *row_duals() const {
+    return GetPointer<const flatbuffers::Vector<uint64_t> *>(VT_ROW_DUALS);
+  }
+  flatbuffers::Vector<uint64_t> *mutable_row_duals() {
+    return GetPointer<flatbuffers::Vector<uint64_t> *>(VT_ROW_DUALS);
+  }
+  const flatbuffers::Vector<uint64_t> *column_duals() const {
+    return GetPointer<const flatbuffers::Vector<uint64_t> *>(VT_COLUMN_DUALS);
+  }
+  flatbuffers::Vector<uint64_t> *mutable_column_duals() {
+    return GetPointer<flatbuffers::Vector<uint64_t> *>(VT_COLUMN_DUALS);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyField<uint8_t>(verifier, VT_OF_NODES, 1) &&
+           VerifyField<uint8_t>(verifier, VT_WITNESS, 1) &&
+           VerifyOffsetRequired(verifier, VT_INSIDE) &&
+           verifier.VerifyVector(inside()) &&
+           VerifyField<uint64_t>(verifier, VT_BYTES, 8) &&
+           VerifyField<uint64_t>(verifier, VT_RATE, 8) &&
+           VerifyOffset(verifier, VT_ROW_DUALS) &&
+           verifier.VerifyVector(row_duals()) &&
+           VerifyOffset(verifier, VT_COLUMN_DUALS) &&
+           verifier.VerifyVector(column_duals()) &&
+           verifier.EndTable();
+  }
+  RoleBoundT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
+  void UnPackTo(RoleBoundT *_o, const flatbuffers::resolver_function_t *_resolver = nullptr) const;
+  static flatbuffers::Offset<RoleBound> Pack(flatbuffers::FlatBufferBuilder &_fbb, const RoleBoundT* _o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
+};
+
+struct RoleBoundBuilder {
+  typedef RoleBound Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_of_nodes(bool of_nodes) {
+    fbb_.AddElement<uint8_t>(RoleBound::VT_OF_NODES, static_cast<uint8_t>(of_nodes), 0);
+  }
+  void add_witness(etc::plan::fb::RoleWitness witness) {
+    fbb_.AddElement<uint8_t>(RoleBound::VT_WITNESS, static_cast<uint8_t>(witness), 0);
+  }
+  void add_inside(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> inside) {
+    fbb_.AddOffset(RoleBound::VT_INSIDE, inside);
+  }
+  void add_bytes(uint64_t bytes) {
+    fbb_.AddElement<uint64_t>(RoleBound::VT_BYTES, bytes, 0);
+  }
+  void add_rate(uint64_t rate) {
+    fbb_.AddElement<uint64_t>(RoleBound::VT_RATE, rate, 0);
+  }
+  void add_row_duals(flatbuffers::Offset<flatbuffers::Vector<uint64_t>> row_duals) {
+    fbb_.AddOffset(RoleBound::VT_ROW_DUALS, row_duals);
+  }
+  void add_column_duals(flatbuffers::Offset<flatbuffers::Vector<uint64_t>> column_duals) {
+    fbb_.AddOffset(RoleBound::VT_COLUMN_DUALS, column_duals);
+  }
+  explicit RoleBoundBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<RoleBound> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<RoleBound>(end);
+    fbb_.Required(o, RoleBound::VT_INSIDE);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<RoleBound> CreateRoleBound(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    bool of_nodes = false,
+    etc::plan::fb::RoleWitness witness = etc::plan::fb::RoleWitness::each,
+    flatbuffers::Offset<flatbuffers::Vector<uint32_t>> inside = 0,
+    uint64_t bytes = 0,
+    uint64_t rate = 0,
+    flatbuffers::Offset<flatbuffers::Vector<uint64_t>> row_duals = 0,
+    flatbuffers::Offset<flatbuffers::Vector<uint64_t>> column_duals = 0) {
+  RoleBoundBuilder builder_(_fbb);
+  builder_.add_rate(rate);
+  builder_.add_bytes(bytes);
+  builder_.add_column_duals(column_duals);
+  builder_.add_row_duals(row_duals);
+  builder_.add_inside(inside);
+  builder_.add_witness(witness);
+  builder_.add_of_nodes(of_nodes);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<RoleBound> CreateRoleBoundDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    bool of_nodes = false,
+    etc::plan::fb::RoleWitness witness = etc::plan::fb::RoleWitness::each,
+    const std::vector<uint32_t> *inside = nullptr,
+    uint64_t bytes = 0,
+    uint64_t rate = 0,
+    const std::vector<uint64_t> *row_duals = nullptr,
+    const std::vector<uint64_t> *column_duals = nullptr) {
+  auto inside__ = inside ? _fbb.CreateVector<uint32_t>(*inside) : 0;
+  auto row_duals__ = row_duals ? _fbb.CreateVector<uint64_t>(*row_duals) : 0;
+  auto column_duals__ = column_duals ? _fbb.CreateVector<uint64_t>(*column_duals) : 0;
+  return etc::plan::fb::CreateRoleBound(
+      _fbb,
+      of_nodes,
+      witness,
+      inside__,
+      bytes,
+      rate,
+      row_duals__,
+      column_duals__);
+}
+
+flatbuffers::Offset<RoleBound> CreateRoleBound(flatbuffers::FlatBufferBuilder &_fbb, const RoleBoundT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
+
 struct PlanT : public flatbuffers::NativeTable {
   typedef Plan TableType;
   uint32_t version = 2;
@@ -2751,6 +2954,7 @@ struct PlanT : public flatbuffers::NativeTable {
   uint32_t gradient_bytes = 0;
   std::unique_ptr<etc::plan::fb::TimeBoundT> pause_bound{};
   std::unique_ptr<etc::plan::fb::CondensedT> condensed{};
+  std::unique_ptr<etc::plan::fb::RoleBoundT> role_bound{};
   PlanT() = default;
   PlanT(const PlanT &o);
   PlanT(PlanT&&) FLATBUFFERS_NOEXCEPT = default;
@@ -2788,7 +2992,8 @@ struct Plan FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_DEFERRED_ROUNDS = 52,
     VT_GRADIENT_BYTES = 54,
     VT_PAUSE_BOUND = 56,
-    VT_CONDENSED = 58
+    VT_CONDENSED = 58,
+    VT_ROLE_BOUND = 60
   };
   uint32_t version() const {
     return GetField<uint32_t>(VT_VERSION, 2);
@@ -2958,6 +3163,12 @@ struct Plan FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   etc::plan::fb::Condensed *mutable_condensed() {
     return GetPointer<etc::plan::fb::Condensed *>(VT_CONDENSED);
   }
+  const etc::plan::fb::RoleBound *role_bound() const {
+    return GetPointer<const etc::plan::fb::RoleBound *>(VT_ROLE_BOUND);
+  }
+  etc::plan::fb::RoleBound *mutable_role_bound() {
+    return GetPointer<etc::plan::fb::RoleBound *>(VT_ROLE_BOUND);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint32_t>(verifier, VT_VERSION, 4) &&
@@ -3014,6 +3225,8 @@ struct Plan FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            verifier.VerifyTable(pause_bound()) &&
            VerifyOffset(verifier, VT_CONDENSED) &&
            verifier.VerifyTable(condensed()) &&
+           VerifyOffset(verifier, VT_ROLE_BOUND) &&
+           verifier.VerifyTable(role_bound()) &&
            verifier.EndTable();
   }
   PlanT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
@@ -3109,6 +3322,9 @@ struct PlanBuilder {
   void add_condensed(flatbuffers::Offset<etc::plan::fb::Condensed> condensed) {
     fbb_.AddOffset(Plan::VT_CONDENSED, condensed);
   }
+  void add_role_bound(flatbuffers::Offset<etc::plan::fb::RoleBound> role_bound) {
+    fbb_.AddOffset(Plan::VT_ROLE_BOUND, role_bound);
+  }
   explicit PlanBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -3163,11 +3379,13 @@ inline flatbuffers::Offset<Plan> CreatePlan(
     uint32_t deferred_rounds = 0,
     uint32_t gradient_bytes = 0,
     flatbuffers::Offset<etc::plan::fb::TimeBound> pause_bound = 0,
-    flatbuffers::Offset<etc::plan::fb::Condensed> condensed = 0) {
+    flatbuffers::Offset<etc::plan::fb::Condensed> condensed = 0,
+    flatbuffers::Offset<etc::plan::fb::RoleBound> role_bound = 0) {
   PlanBuilder builder_(_fbb);
   builder_.add_vocab(vocab);
   builder_.add_hash(hash);
   builder_.add_features(features);
+  builder_.add_role_bound(role_bound);
   builder_.add_condensed(condensed);
   builder_.add_pause_bound(pause_bound);
   builder_.add_gradient_bytes(gradient_bytes);
@@ -3225,7 +3443,8 @@ inline flatbuffers::Offset<Plan> CreatePlanDirect(
     uint32_t deferred_rounds = 0,
     uint32_t gradient_bytes = 0,
     flatbuffers::Offset<etc::plan::fb::TimeBound> pause_bound = 0,
-    flatbuffers::Offset<etc::plan::fb::Condensed> condensed = 0) {
+    flatbuffers::Offset<etc::plan::fb::Condensed> condensed = 0,
+    flatbuffers::Offset<etc::plan::fb::RoleBound> role_bound = 0) {
   auto model__ = model ? _fbb.CreateString(model) : 0;
   auto nodes__ = nodes ? _fbb.CreateVector<uint32_t>(*nodes) : 0;
   auto participants__ = participants ? _fbb.CreateVector<uint32_t>(*participants) : 0;
@@ -3269,7 +3488,8 @@ inline flatbuffers::Offset<Plan> CreatePlanDirect(
       deferred_rounds,
       gradient_bytes,
       pause_bound,
-      condensed);
+      condensed,
+      role_bound);
 }
 
 flatbuffers::Offset<Plan> CreatePlan(flatbuffers::FlatBufferBuilder &_fbb, const PlanT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
@@ -3903,6 +4123,50 @@ inline flatbuffers::Offset<TimeBound> CreateTimeBound(flatbuffers::FlatBufferBui
       _rate);
 }
 
+inline RoleBoundT *RoleBound::UnPack(const flatbuffers::resolver_function_t *_resolver) const {
+  auto _o = std::unique_ptr<RoleBoundT>(new RoleBoundT());
+  UnPackTo(_o.get(), _resolver);
+  return _o.release();
+}
+
+inline void RoleBound::UnPackTo(RoleBoundT *_o, const flatbuffers::resolver_function_t *_resolver) const {
+  (void)_o;
+  (void)_resolver;
+  { auto _e = of_nodes(); _o->of_nodes = _e; }
+  { auto _e = witness(); _o->witness = _e; }
+  { auto _e = inside(); if (_e) { _o->inside.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->inside[_i] = _e->Get(_i); } } }
+  { auto _e = bytes(); _o->bytes = _e; }
+  { auto _e = rate(); _o->rate = _e; }
+  { auto _e = row_duals(); if (_e) { _o->row_duals.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->row_duals[_i] = _e->Get(_i); } } }
+  { auto _e = column_duals(); if (_e) { _o->column_duals.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->column_duals[_i] = _e->Get(_i); } } }
+}
+
+inline flatbuffers::Offset<RoleBound> RoleBound::Pack(flatbuffers::FlatBufferBuilder &_fbb, const RoleBoundT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
+  return CreateRoleBound(_fbb, _o, _rehasher);
+}
+
+inline flatbuffers::Offset<RoleBound> CreateRoleBound(flatbuffers::FlatBufferBuilder &_fbb, const RoleBoundT *_o, const flatbuffers::rehasher_function_t *_rehasher) {
+  (void)_rehasher;
+  (void)_o;
+  struct _VectorArgs { flatbuffers::FlatBufferBuilder *__fbb; const RoleBoundT* __o; const flatbuffers::rehasher_function_t *__rehasher; } _va = { &_fbb, _o, _rehasher}; (void)_va;
+  auto _of_nodes = _o->of_nodes;
+  auto _witness = _o->witness;
+  auto _inside = _fbb.CreateVector(_o->inside);
+  auto _bytes = _o->bytes;
+  auto _rate = _o->rate;
+  auto _row_duals = _o->row_duals.size() ? _fbb.CreateVector(_o->row_duals) : 0;
+  auto _column_duals = _o->column_duals.size() ? _fbb.CreateVector(_o->column_duals) : 0;
+  return etc::plan::fb::CreateRoleBound(
+      _fbb,
+      _of_nodes,
+      _witness,
+      _inside,
+      _bytes,
+      _rate,
+      _row_duals,
+      _column_duals);
+}
+
 inline PlanT::PlanT(const PlanT &o)
       : version(o.version),
         features(o.features),
@@ -3928,7 +4192,8 @@ inline PlanT::PlanT(const PlanT &o)
         deferred_rounds(o.deferred_rounds),
         gradient_bytes(o.gradient_bytes),
         pause_bound((o.pause_bound) ? new etc::plan::fb::TimeBoundT(*o.pause_bound) : nullptr),
-        condensed((o.condensed) ? new etc::plan::fb::CondensedT(*o.condensed) : nullptr) {
+        condensed((o.condensed) ? new etc::plan::fb::CondensedT(*o.condensed) : nullptr),
+        role_bound((o.role_bound) ? new etc::plan::fb::RoleBoundT(*o.role_bound) : nullptr) {
   tensors.reserve(o.tensors.size());
   for (const auto &tensors_ : o.tensors) { tensors.emplace_back((tensors_) ? new etc::plan::fb::TensorT(*tensors_) : nullptr); }
   programs.reserve(o.programs.size());
@@ -3966,6 +4231,7 @@ inline PlanT &PlanT::operator=(PlanT o) FLATBUFFERS_NOEXCEPT {
   std::swap(gradient_bytes, o.gradient_bytes);
   std::swap(pause_bound, o.pause_bound);
   std::swap(condensed, o.condensed);
+  std::swap(role_bound, o.role_bound);
   return *this;
 }
 
@@ -4006,6 +4272,7 @@ inline void Plan::UnPackTo(PlanT *_o, const flatbuffers::resolver_function_t *_r
   { auto _e = gradient_bytes(); _o->gradient_bytes = _e; }
   { auto _e = pause_bound(); if (_e) _o->pause_bound = std::unique_ptr<etc::plan::fb::TimeBoundT>(_e->UnPack(_resolver)); }
   { auto _e = condensed(); if (_e) _o->condensed = std::unique_ptr<etc::plan::fb::CondensedT>(_e->UnPack(_resolver)); }
+  { auto _e = role_bound(); if (_e) _o->role_bound = std::unique_ptr<etc::plan::fb::RoleBoundT>(_e->UnPack(_resolver)); }
 }
 
 inline flatbuffers::Offset<Plan> Plan::Pack(flatbuffers::FlatBufferBuilder &_fbb, const PlanT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
@@ -4044,6 +4311,7 @@ inline flatbuffers::Offset<Plan> CreatePlan(flatbuffers::FlatBufferBuilder &_fbb
   auto _gradient_bytes = _o->gradient_bytes;
   auto _pause_bound = _o->pause_bound ? CreateTimeBound(_fbb, _o->pause_bound.get(), _rehasher) : 0;
   auto _condensed = _o->condensed ? CreateCondensed(_fbb, _o->condensed.get(), _rehasher) : 0;
+  auto _role_bound = _o->role_bound ? CreateRoleBound(_fbb, _o->role_bound.get(), _rehasher) : 0;
   return etc::plan::fb::CreatePlan(
       _fbb,
       _version,
@@ -4073,7 +4341,8 @@ inline flatbuffers::Offset<Plan> CreatePlan(flatbuffers::FlatBufferBuilder &_fbb
       _deferred_rounds,
       _gradient_bytes,
       _pause_bound,
-      _condensed);
+      _condensed,
+      _role_bound);
 }
 
 inline const etc::plan::fb::Plan *GetPlan(const void *buf) {

@@ -29,6 +29,9 @@ Json etc::runtime::timeJson(const plan::PlanIndex &index) {
       {"port_s", time->portSeconds},
       {"predicted_s", time->predictedSeconds},
       {"witness", etc::plan::describeBound(index, index.plan().time_bound())},
+      {"roles_bound_s", time->roleBoundSeconds},
+      {"roles_witness",
+       etc::plan::describeRoleBound(index.plan().role_bound())},
       {"cluster", resources.name()->str()},
       {"assumed", resources.assumed()}};
 }

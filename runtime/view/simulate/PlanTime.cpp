@@ -101,5 +101,6 @@ std::optional<PlanTime> etc::runtime::timeOf(const PlanIndex &index) {
     time.pauseBoundSeconds = plan::boundSeconds(index.plan().pause_bound());
     time.pauseSeconds = endOf(ends, index.firstDeferredRound());
   }
+  time.roleBoundSeconds = plan::roleBoundSeconds(index.plan().role_bound());
   return time;
 }

@@ -28,6 +28,8 @@ struct PlanTime {
   double predictedSeconds = 0;
   /// Of the rounds that are not deferred; 0 where none is.
   double pauseBoundSeconds = 0, pauseSeconds = 0;
+  /// Nothing is below, whichever roles are allowed; 0: none stated.
+  double roleBoundSeconds = 0;
 };
 /// Nothing where the plan states no rates.
 std::optional<PlanTime> timeOf(const plan::PlanIndex &index);

@@ -15,6 +15,10 @@ static fb::PlanT timedPlan() {
   plan.time_bound->devices = {0};
   plan.time_bound->bytes = 16;
   plan.time_bound->rate = 1000;
+  plan.role_bound = std::make_unique<fb::RoleBoundT>();
+  plan.role_bound->inside = {0};
+  plan.role_bound->bytes = 8;
+  plan.role_bound->rate = 1000;
   return plan;
 }
 
@@ -40,6 +44,26 @@ const std::vector<MalformedPlan> kMalformedCertificates = {
     {"BoundWithoutRate", timedPlan,
      [](fb::PlanT &p) { p.time_bound->rate = 0; },
      "time_bound.rate: 0 is not in [1, 9223372036854775807]"},
+    {"RoleBoundWithoutResources", timedPlan,
+     [](fb::PlanT &p) {
+       p.time_bound.reset();
+       p.resources.reset();
+     },
+     "role_bound: the plan has no resources"},
+    {"RoleBoundOfNothing", timedPlan,
+     [](fb::PlanT &p) { p.role_bound->inside.clear(); },
+     "role_bound.inside: at least one is needed"},
+    {"RoleBoundOutsideOfTheCluster", timedPlan,
+     [](fb::PlanT &p) {
+       p.role_bound->inside = {0, 99};
+     },
+     "role_bound.inside[1]: 99 is not in [0, 4)"},
+    {"RoleBoundWithoutRate", timedPlan,
+     [](fb::PlanT &p) { p.role_bound->rate = 0; },
+     "role_bound.rate: 0 is not in [1, 9223372036854775807]"},
+    {"RoleBoundOfUnknownKind", timedPlan,
+     [](fb::PlanT &p) { p.role_bound->witness = fb::RoleWitness(9); },
+     "role_bound.witness: 9 is not one of each, others, fewest"},
     {"BoundWithoutCertificate", twoStagePlan,
      [](fb::PlanT &p) { p.summary->bound_moved_bytes = 144; },
      "summary.bound_moved_bytes: is 144, certificates prove 0"},
