@@ -42,10 +42,8 @@ ArrayRef<Piece> Holdings::find(int64_t role, unsigned tensor,
 
 BothHoldings::BothHoldings(MigrationOp migration,
                            mlir::AnalysisManager &analyses)
-    : prev(migration, analyses.getAnalysis<TensorTable, MigrationOp>(),
-           Side::Prev),
-      curr(migration, analyses.getAnalysis<TensorTable, MigrationOp>(),
-           Side::Curr) {}
+    : BothHoldings(migration,
+                   analyses.getAnalysis<TensorTable, MigrationOp>()) {}
 
 std::optional<unsigned> etc::getSource(const TensorTable &table,
                                        const Holdings &prev, unsigned tensor) {

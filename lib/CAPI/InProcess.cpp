@@ -207,8 +207,8 @@ Answer etc::askFrontier(const std::string &request, const AskOptions &options) {
   return ask(request, options, checkComparable,
              [&](MLIRContext &context, const Request &request,
                  raw_ostream &os) -> LogicalResult {
-               FailureOr<Frontier> frontier = findFrontier(
-                   context, request, {}, options.rates.value_or(Rates()));
+               FailureOr<Frontier> frontier =
+                   findFrontier(context, request, {}, options.rates);
                if (failed(frontier))
                  return failure();
                writeFrontierJson(*frontier, os);
@@ -226,8 +226,7 @@ Answer etc::askWhichNodes(const std::string &request, const AskOptions &options,
              [&](MLIRContext &context, const Request &request,
                  raw_ostream &os) -> LogicalResult {
                FailureOr<WhichNodes> found = findWhichNodes(
-                   context, request, {}, options.rates.value_or(Rates()), count,
-                   "count");
+                   context, request, {}, options.rates, count, "count");
                if (failed(found))
                  return failure();
                writeWhichNodesJson(*found, os);

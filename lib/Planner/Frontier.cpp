@@ -35,8 +35,8 @@ static llvm::SmallSet<uint32_t, 16> nodesOf(const plan::PlanIndex &index,
 }
 
 /// TP is the fastest dimension of a rank, so a group is a run of ranks.
-static void measure(const fb::Plan &plan, uint32_t tp, const Rates &rates,
-                    FrontierRow &row) {
+static void measure(const fb::Plan &plan, uint32_t tp,
+                    const std::optional<Rates> &rates, FrontierRow &row) {
   plan::PlanIndex index(plan);
   auto toVector = [](const auto &list) {
     return SmallVector<uint32_t>(list.begin(), list.end());
@@ -52,7 +52,7 @@ static void measure(const fb::Plan &plan, uint32_t tp, const Rates &rates,
     row.nodesFreed += !used.contains(node);
   row.moved = plan.summary()->moved_bytes();
   row.internode = plan.summary()->internode_bytes();
-  row.microseconds = rates.microseconds(plan);
+  row.microseconds = portMicroseconds(plan, rates);
 }
 
 /// What all plans have in common, and the bounds.
@@ -73,7 +73,7 @@ static void addPlan(const fb::Plan &plan, Frontier &frontier) {
 /// A refusal of one placement is a row of the table, not an error.
 static void addRow(MLIRContext &context, request::Request request,
                    const PlanOptions &options, Place place, bool totalFirst,
-                   Frontier &frontier) {
+                   const std::optional<Rates> &rates, Frontier &frontier) {
   FrontierRow &row = frontier.rows.emplace_back();
   row.place = place;
   row.totalFirst = totalFirst;
@@ -89,20 +89,20 @@ static void addRow(MLIRContext &context, request::Request request,
     return;
   row.refusal.clear();
   const fb::Plan &plan = *fb::GetPlan(planned->plans.front().data());
-  measure(plan, request.curr.parallel.tp, frontier.rates, row);
+  measure(plan, request.curr.parallel.tp, rates, row);
+  frontier.rates = ratesFor(plan, rates);
   addPlan(plan, frontier);
 }
 
 FailureOr<Frontier> etc::findFrontier(MLIRContext &context,
                                       const request::Request &request,
                                       const PlanOptions &options,
-                                      const Rates &rates) {
+                                      const std::optional<Rates> &rates) {
   Frontier frontier;
-  frontier.rates = rates;
   frontier.groups = request.curr.parallel.world() / request.curr.parallel.tp;
   for (Place place : {Place::Any, Place::Tp, Place::Pack})
     for (bool totalFirst : {true, false})
-      addRow(context, request, options, place, totalFirst, frontier);
+      addRow(context, request, options, place, totalFirst, rates, frontier);
   std::vector<FrontierRow> &rows = frontier.rows;
   if (llvm::none_of(rows, [](auto &row) { return row.refusal.empty(); })) {
     emitError(UnknownLoc::get(&context)) << rows.front().refusal;

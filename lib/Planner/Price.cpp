@@ -6,7 +6,10 @@
 #include "etc/Export/PlanText.h"
 #include "etc/Transforms/TryPlacement.h"
 
+#include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
+
+#include <cmath>
 
 using namespace etc;
 
@@ -20,6 +23,7 @@ std::optional<Price> etc::priceOf(MigrationOp migration,
   // At both bounds there is nothing that a trial could find.
   if (s.moved_bytes() == s.bound_moved_bytes() &&
       s.internode_bytes() == s.bound_internode_bytes()) {
+    price.hasRelays = false;
     price.bytes.emplace();
     return price;
   }
@@ -33,13 +37,32 @@ std::optional<Price> etc::priceOf(MigrationOp migration,
   auto placement = migration.getOnly<PlacementOp>();
   const Volumes &free = found->volumes,
                 own = *trials.volumesOf(placement.getDevices());
-  price.bytes = {own.moved - free.moved, own.internode - free.internode};
+  price.bytes = {own.moved - free.moved, own.internode - free.internode,
+                 std::nullopt};
+  const auto freeTime = trials.timeOf(found->placement),
+             ownTime = trials.timeOf(placement.getDevices());
+  if (freeTime && ownTime) {
+    price.hasRelays = false;
+    price.bytes->internode = ownTime->internode - freeTime->internode;
+    price.bytes->seconds = ownTime->seconds - freeTime->seconds;
+  }
   return price;
 }
 
 /// "12.00 GB more", "3 B less", "0 B more".
 static std::string describeBytes(int64_t bytes) {
   return formatBytes(std::abs(bytes)) + (bytes < 0 ? " less" : " more");
+}
+
+/// "12.5 ms more"; nothing below a microsecond.
+static std::string describeSeconds(double seconds) {
+  if (std::abs(seconds) < 1e-6)
+    return "no more time";
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << llvm::format("%.4g ms %s", 1000 * std::abs(seconds),
+                     seconds < 0 ? "less" : "more");
+  return text;
 }
 
 void etc::writePrice(const Price &price, llvm::raw_ostream &os) {
@@ -49,9 +72,13 @@ void etc::writePrice(const Price &price, llvm::raw_ostream &os) {
     os << "unknown\n";
   else if (price.bytes->moved == 0 && price.bytes->internode == 0)
     os << "0 B\n";
-  else
+  else {
     os << describeBytes(price.bytes->moved) << " moved, "
-       << describeBytes(price.bytes->internode) << " between nodes\n";
+       << describeBytes(price.bytes->internode) << " between nodes";
+    if (price.bytes->seconds)
+      os << ", " << describeSeconds(*price.bytes->seconds);
+    os << "\n";
+  }
 }
 
 void etc::writePriceJson(const std::optional<Price> &price,
@@ -70,5 +97,8 @@ void etc::writePriceJson(const std::optional<Price> &price,
     json.attribute("internode_bytes",
                    price->bytes ? llvm::json::Value(price->bytes->internode)
                                 : nullptr);
+    json.attribute("seconds", price->bytes && price->bytes->seconds
+                                  ? llvm::json::Value(*price->bytes->seconds)
+                                  : nullptr);
   });
 }

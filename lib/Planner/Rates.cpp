@@ -2,7 +2,9 @@
 
 #include "etc/Planner/Rates.h"
 
+#include "core/plan/PlanIndex.h"
 #include "etc/Export/PortLoads.h"
+#include "view/simulate/Simulator.h"
 
 #include "llvm/ADT/StringRef.h"
 
@@ -32,4 +34,23 @@ uint64_t Rates::microseconds(const plan::fb::Plan &plan) const {
   // 1 GB/s is 1000 bytes a microsecond.
   return std::ceil(std::max(loads.betweenNodes / (1000 * betweenNodes),
                             loads.insideNode / (1000 * insideNode)));
+}
+
+Rates etc::ratesFor(const plan::fb::Plan &plan,
+                    const std::optional<Rates> &given) {
+  const plan::fb::Resources *resources = plan.resources();
+  if (given || !resources)
+    return given.value_or(Rates());
+  return {static_cast<double>(resources->nic_rate()) / 1e9,
+          static_cast<double>(resources->link_rate()) / 1e9};
+}
+
+uint64_t etc::portMicroseconds(const plan::fb::Plan &plan,
+                               const std::optional<Rates> &given) {
+  if (given || !plan.resources())
+    return given.value_or(Rates()).microseconds(plan);
+  const plan::PlanIndex index(plan);
+  return std::ceil(
+      1e6 * runtime::busiestPortSeconds(index, runtime::workloadOf(index),
+                                        runtime::clusterOf(*plan.resources())));
 }

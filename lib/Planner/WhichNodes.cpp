@@ -15,16 +15,18 @@ namespace fb = etc::plan::fb;
 /// So many choices are planned whole.
 static constexpr size_t plannedChoices = 5;
 
-static PlanCost costOf(const fb::Plan &plan, const Rates &rates) {
+static PlanCost costOf(const fb::Plan &plan,
+                       const std::optional<Rates> &rates) {
   return {plan.summary()->moved_bytes(), plan.summary()->internode_bytes(),
-          rates.microseconds(plan)};
+          portMicroseconds(plan, rates)};
 }
 
 /// Plans a choice. The bounds of the plan that gives nothing back hold for it
 /// as well, since a plan that avoids some nodes is a plan.
 static void addChoice(MLIRContext &context, request::Request request,
                       const PlanOptions &options, const NodeSearch &search,
-                      const NodeChoice &choice, WhichNodes &result) {
+                      const NodeChoice &choice,
+                      const std::optional<Rates> &rates, WhichNodes &result) {
   NodesAnswer &answer = result.best.emplace_back();
   answer.nodes = search.nodesOf(choice);
   answer.alike = search.alike(choice);
@@ -42,7 +44,7 @@ static void addChoice(MLIRContext &context, request::Request request,
     return;
   answer.refusal.clear();
   const fb::Plan &plan = *fb::GetPlan(planned->plans.front().data());
-  answer.cost = costOf(plan, result.rates);
+  answer.cost = costOf(plan, rates);
   result.boundInternode =
       std::min(result.boundInternode, plan.summary()->bound_internode_bytes());
 }
@@ -81,8 +83,8 @@ static int64_t countStaying(const request::Request &request, int64_t count) {
 FailureOr<WhichNodes> etc::findWhichNodes(MLIRContext &context,
                                           const request::Request &request,
                                           const PlanOptions &options,
-                                          const Rates &rates, int64_t count,
-                                          StringRef asked) {
+                                          const std::optional<Rates> &rates,
+                                          int64_t count, StringRef asked) {
   const Location nowhere = UnknownLoc::get(&context);
   const request::Parallelism &curr = request.curr.parallel;
   if (int64_t stay = countStaying(request, count); stay < curr.world()) {
@@ -100,7 +102,7 @@ FailureOr<WhichNodes> etc::findWhichNodes(MLIRContext &context,
   result.count = count;
   result.place = request.place;
   result.totalFirst = request.isTotalFirst();
-  result.rates = rates;
+  result.rates = ratesFor(plan, rates);
   result.none = costOf(plan, rates);
   result.boundMoved = plan.summary()->bound_moved_bytes();
   result.boundInternode = plan.summary()->bound_internode_bytes();
@@ -115,7 +117,7 @@ FailureOr<WhichNodes> etc::findWhichNodes(MLIRContext &context,
   result.tried = search.getTried();
   result.classes = search.getClasses();
   for (auto &[choice, volumes] : search.best(plannedChoices))
-    addChoice(context, request, options, search, choice, result);
+    addChoice(context, request, options, search, choice, rates, result);
   if (result.best.empty()) {
     emitError(nowhere)
         << asked << ": no choice of " << count

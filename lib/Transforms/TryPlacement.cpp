@@ -60,10 +60,11 @@ PlacementTrials::PlacementTrials(MigrationOp migration)
   volumes.emplace(copy);
   const TensorTable table(copy);
   const Devices devices(copy);
-  const Holdings prev(copy, table, Side::Prev), curr(copy, table, Side::Curr);
-  const Benefits benefits(copy, table, devices, prev, curr);
+  const BothHoldings holdings(copy, table);
+  const Benefits benefits(copy, table, devices, holdings.prev, holdings.curr);
   problem = posePlacement(copy, devices, benefits);
-  entering = benefits.classes.listEntering(table, prev, curr);
+  entering = benefits.classes.listEntering(table, holdings.prev, holdings.curr);
+  times.emplace(copy, table, holdings, devices, benefits.classes);
 }
 
 PlacementTrials::~PlacementTrials() = default;

@@ -12,11 +12,10 @@ using namespace mlir;
 
 int etc::writeFrontier(MLIRContext &context, const request::Request &request,
                        const PlannerOptions &options) {
-  std::optional<Rates> rates = Rates::parse(options.rates);
-  if (!rates)
+  if (!Rates::parse(options.rates))
     return failRates(*options.rates);
   FailureOr<Frontier> frontier =
-      findFrontier(context, request, planOptions(options), *rates);
+      findFrontier(context, request, planOptions(options), givenRates(options));
   if (failed(frontier))
     return static_cast<int>(request::ExitCode::Unsatisfiable);
   return writeOutputs(Output{

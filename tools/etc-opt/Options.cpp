@@ -101,8 +101,8 @@ struct Options {
   cl::opt<std::string> rates =
       text("rates", "GB/s,GB/s",
            "Of a device between nodes and inside one, for the times of "
-           "--emit=report (default: those of the request's cluster), "
-           "--frontier and --which-nodes (default: 50,450)");
+           "--emit=report, --frontier and --which-nodes (default: those of the "
+           "request's cluster)");
   cl::opt<bool> quiet{"quiet", cl::desc("No summary on stderr"),
                       cl::cat(category)};
   cl::opt<bool> trustBytecode{

@@ -12,12 +12,11 @@ using namespace mlir;
 
 int etc::writeWhichNodes(MLIRContext &context, const request::Request &request,
                          const PlannerOptions &options) {
-  std::optional<Rates> rates = Rates::parse(options.rates);
-  if (!rates)
+  if (!Rates::parse(options.rates))
     return failRates(*options.rates);
   FailureOr<WhichNodes> answer =
-      findWhichNodes(context, request, planOptions(options), *rates,
-                     *options.whichNodes, "--which-nodes");
+      findWhichNodes(context, request, planOptions(options),
+                     givenRates(options), *options.whichNodes, "--which-nodes");
   if (failed(answer))
     return static_cast<int>(request::ExitCode::Unsatisfiable);
   return writeOutputs(Output{options.output, [&](raw_ostream &os) {

@@ -55,6 +55,9 @@ private:
 
 /// The holdings of both sides.
 struct BothHoldings {
+  BothHoldings(MigrationOp migration, const TensorTable &table)
+      : prev(migration, table, Side::Prev), curr(migration, table, Side::Curr) {
+  }
   BothHoldings(MigrationOp migration, mlir::AnalysisManager &analyses);
 
   Holdings prev, curr;

@@ -44,7 +44,7 @@ struct Frontier {
 mlir::FailureOr<Frontier> findFrontier(mlir::MLIRContext &context,
                                        const request::Request &request,
                                        const PlanOptions &options,
-                                       const Rates &rates);
+                                       const std::optional<Rates> &rates);
 
 /// A table for people.
 void writeFrontier(const Frontier &frontier, llvm::raw_ostream &os);

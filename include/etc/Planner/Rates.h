@@ -27,6 +27,15 @@ struct Rates {
   uint64_t microseconds(const plan::fb::Plan &plan) const;
 };
 
+/// The rates that are given, or else those of the plan's links and NICs; the
+/// defaults where it states none.
+Rates ratesFor(const plan::fb::Plan &plan, const std::optional<Rates> &given);
+
+/// The same time at the rates that are given, or else at those of the plan's
+/// cluster, where devices may share NICs.
+uint64_t portMicroseconds(const plan::fb::Plan &plan,
+                          const std::optional<Rates> &given);
+
 } // namespace etc
 
 #endif // ETC_PLANNER_RATES_H

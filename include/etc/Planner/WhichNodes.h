@@ -48,11 +48,10 @@ struct WhichNodes {
 /// request; its current configuration has no devices, and `count` is positive.
 /// Fails with a diagnostic where there is no plan; `asked` is what the user
 /// calls `count`.
-mlir::FailureOr<WhichNodes> findWhichNodes(mlir::MLIRContext &context,
-                                           const request::Request &request,
-                                           const PlanOptions &options,
-                                           const Rates &rates, int64_t count,
-                                           llvm::StringRef asked);
+mlir::FailureOr<WhichNodes>
+findWhichNodes(mlir::MLIRContext &context, const request::Request &request,
+               const PlanOptions &options, const std::optional<Rates> &rates,
+               int64_t count, llvm::StringRef asked);
 
 /// docs/which-nodes.md has the format.
 void writeWhichNodesJson(const WhichNodes &answer, llvm::raw_ostream &os);
