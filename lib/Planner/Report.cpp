@@ -25,8 +25,12 @@ static runtime::Cluster clusterOf(const plan::PlanIndex &index,
 
 std::string etc::reportPage(const plan::fb::Plan &plan,
                             const std::optional<Rates> &rates,
-                            const std::string &notes) {
+                            const std::string &notes,
+                            const std::optional<Price> &price) {
   plan::PlanIndex index(plan);
-  return runtime::reportPage(
-      {index, clusterOf(index, rates), "etc-opt", notes});
+  runtime::ReportInput input{index, clusterOf(index, rates), "etc-opt", notes};
+  input.price.clear();
+  llvm::raw_string_ostream os(input.price);
+  writePriceJson(price, os);
+  return runtime::reportPage(input);
 }

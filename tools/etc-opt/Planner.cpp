@@ -103,6 +103,16 @@ static void writePlanFile(ArrayRef<uint8_t> plan, raw_ostream &os) {
   os << StringRef(reinterpret_cast<const char *>(bytes.data()), bytes.size());
 }
 
+/// Of one plan; stages have none.
+static std::optional<Price> priceOfOnly(const request::Request &request,
+                                        PlannedRequest &planned) {
+  if (planned.plans.size() != 1)
+    return std::nullopt;
+  return priceOf(*planned.module->getOps<MigrationOp>().begin(),
+                 *plan::fb::GetPlan(planned.plans.front().data()),
+                 request.isTotalFirst());
+}
+
 static int emit(const PlannerOptions &options, const request::Request &request,
                 PlannedRequest &planned) {
   const Plans &plans = planned.plans;
@@ -134,7 +144,8 @@ static int emit(const PlannerOptions &options, const request::Request &request,
            if (options.emit == Emit::Json)
              writeJson(plan, options.devices, os);
            else if (options.emit == Emit::Report)
-             os << reportPage(plan, givenRates(options), summary);
+             os << reportPage(plan, givenRates(options), summary,
+                              priceOfOnly(request, planned));
            else
              writePlanFile(bytes, os);
          }});

@@ -28,6 +28,7 @@ ETC_EMBED(etc_report_costs, ETC_REPORT_PAGE "/costs.js")
 ETC_EMBED(etc_report_flows, ETC_REPORT_PAGE "/flows.js")
 ETC_EMBED(etc_report_rounds, ETC_REPORT_PAGE "/rounds.js")
 ETC_EMBED(etc_report_memory, ETC_REPORT_PAGE "/memory.js")
+ETC_EMBED(etc_report_time, ETC_REPORT_PAGE "/time.js")
 ETC_EMBED(etc_report_script, ETC_REPORT_PAGE "/report.js")
 
 #define ETC_EMBEDDED(name) std::string_view(name, name##_end)
@@ -69,6 +70,7 @@ std::string etc::runtime::reportPage(const ReportInput &input) {
       {"/*@flows*/", ETC_EMBEDDED(etc_report_flows)},
       {"/*@rounds*/", ETC_EMBEDDED(etc_report_rounds)},
       {"/*@memory*/", ETC_EMBEDDED(etc_report_memory)},
+      {"/*@time*/", ETC_EMBEDDED(etc_report_time)},
       {"/*@script*/", ETC_EMBEDDED(etc_report_script)},
   };
   std::string page;

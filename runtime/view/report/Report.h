@@ -38,6 +38,8 @@ struct ReportInput {
   /// Further words of the maker, as plain text; may be empty.
   std::string notes = {};
   std::optional<Measured> measured = {};
+  /// The price of the placement as JSON, as docs/which-nodes.md has it.
+  std::string price = "null";
 };
 
 /// What the plan states; where it states nothing, devices of nodes with H100

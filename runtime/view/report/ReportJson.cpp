@@ -4,6 +4,7 @@
 #include "view/report/CostMatrix.h"
 #include "view/report/DeviceRounds.h"
 #include "view/report/Report.h"
+#include "view/report/ResourceTimes.h"
 #include "view/report/SummaryJson.h"
 #include "view/report/Tensors.h"
 #include "view/report/Times.h"
@@ -152,6 +153,30 @@ static Json timesJson(const Times &times) {
           {"track_of_rank", times.trackOfRank}};
 }
 
+/// With their rounds where a page can show so many.
+static Json resourcesJson(const ReportInput &input, const Workload &work) {
+  constexpr size_t most = 16, mostRounds = 512;
+  Json list = Json::array();
+  for (const ResourceTime &resource :
+       busiestResources(input.index, work, input.cluster, most))
+    list.push_back({{"name", resource.name},
+                    {"rank", resource.rank},
+                    {"bytes", resource.bytes},
+                    {"seconds", resource.seconds},
+                    {"rounds", resource.rounds.size() > mostRounds
+                                   ? Json(nullptr)
+                                   : Json(resource.rounds)}});
+  return list;
+}
+
+/// What the plan says of its time, where that is about the same cluster.
+static Json ownTimeJson(const ReportInput &input) {
+  const fb::Resources *resources = input.index.plan().resources();
+  return resources && input.cluster.name == resources->name()->str()
+             ? timeJson(input.index)
+             : Json();
+}
+
 static Json predictedJson(const ReportInput &input, const Workload &work) {
   const Prediction prediction = predictTimes(input.index, work, input.cluster);
   Json json = timesJson(prediction.times);
@@ -231,6 +256,9 @@ std::string etc::runtime::reportJson(const ReportInput &input) {
       {"tracks", tracksJson(index)},
       {"tensors", tensorsJson(index)},
       {"predicted", predictedJson(input, work)},
+      {"resources", resourcesJson(input, work)},
+      {"time", ownTimeJson(input)},
+      {"price", Json::parse(input.price)},
       {"measured", measuredJson(input.measured)},
       {"notes", input.notes}};
   // Names come from the user's file and may be any bytes.

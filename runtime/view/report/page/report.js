@@ -90,6 +90,11 @@ function declareSections() {
                '.'),
       drawTotals);
   section(
+      'time', 'Where time goes',
+      'What no plan is below, what the busiest link or NIC needs at its full rate, and what the simulator predicts. ' +
+          'Bounds hold for all sources, relays and rounds: the first for all roles that the request allows.',
+      drawTime);
+  section(
       'placement', 'What changes',
       'Every square is a device on its node. Its colour is the part of the model that it holds: ' +
           'hue runs through the layers, lightness through the slices of a layer. A device that keeps its colour keeps its state; ' +

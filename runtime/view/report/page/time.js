@@ -1,0 +1,126 @@
+// Where time goes: bounds, the busiest links and NICs, and what would change it.
+'use strict';
+
+/** Bounds and times, each as [name, seconds, why, color]. */
+function timeRows() {
+  const t = theme(), T = D.time, rows = [];
+  if (T && T.roles_bound_s)
+    rows.push(['any roles, at least', T.roles_bound_s, T.roles_witness, t.kept]);
+  if (T && T.bound_s) rows.push(['these roles, at least', T.bound_s, T.witness, t.kept]);
+  if (D.resources.length) {
+    const busiest = D.resources[0];
+    rows.push([
+      'busiest link or NIC', busiest.seconds, `${busiest.name}: ${bytes(busiest.bytes)}`, t.inside
+    ]);
+  }
+  rows.push([
+    'predicted', predicted.seconds,
+    `${count(S.rounds, 'round')}, on ${D.predicted.cluster}${T && T.assumed ? ' (assumed)' : ''}`,
+    t.between
+  ]);
+  if (D.measured)
+    rows.push(['measured', D.measured.seconds, D.measured.transport + ' transport', t.worst]);
+  return rows;
+}
+
+function drawTimeBars(root) {
+  const rows = timeRows(), most = Math.max(...rows.map((row) => row[1]));
+  root.append(h('div', {class: 'bars'}, rows.map(([name, value, why, color]) => [
+    h('span', {class: 'name'}, name),
+    h('span', {class: 'track'},
+      h('i', {style: `width:${most ? (100 * value) / most : 0}%;background:${color}`})),
+    h('b', {}, milliseconds(value)), h('span', {class: 'why'}, why)
+  ])));
+}
+
+/** Every row a link or NIC, every bar a round: the darker, the closer to the full rate. */
+function drawPorts(root) {
+  const list = D.resources.filter((resource) => resource.rounds);
+  if (!list.length || !predicted.seconds) return;
+  const t = theme(), high = 18, left = 170, width = 1000;
+  const picture = svg('svg', {
+    class: 'grid', role: 'img', viewBox: `0 0 ${width} ${high * list.length + 22}`,
+    'aria-label': 'The busiest links and NICs over time'
+  });
+  const x = (time) => left + ((width - left) * time) / predicted.seconds;
+  list.forEach((resource, row) => {
+    const top = row * high, ends = predicted.endsOf(D.world.participants[resource.rank]);
+    picture.append(
+        svg('text', {x: 0, y: top + 13, fill: t.soft, 'font-size': 12}, resource.name),
+        svg('rect',
+            {x: left, y: top + 2, width: width - left, height: high - 4, fill: t.faint}));
+    let begin = 0;
+    resource.rounds.forEach((needed, round) => {
+      const end = ends[round];
+      if (needed > 0 && end > begin)
+        picture.append(svg(
+            'rect', {
+              x: x(begin), y: top + 2, width: Math.max(0.4, x(end) - x(begin)), height: high - 4,
+              fill: rampColor(Math.min(1, needed / (end - begin)))
+            },
+            svg('title', {}, `${resource.name}, round ${round}: ${
+                percent(needed, end - begin)} of its rate`)));
+      begin = end;
+    });
+  });
+  const bottom = high * list.length + 15;
+  picture.append(
+      svg('text', {x: left, y: bottom, fill: t.soft, 'font-size': 12}, '0'),
+      svg('text', {x: width, y: bottom, fill: t.soft, 'font-size': 12, 'text-anchor': 'end'},
+          milliseconds(predicted.seconds)));
+  root.append(h('h3', {}, 'The busiest links and NICs over time'), picture);
+  root.append(tableBehind('As a table', () => table(
+      [
+        ['link or NIC', (row) => row.name], ['bytes', (row) => bytes(row.bytes), (row) => row.bytes],
+        ['at its full rate', (row) => milliseconds(row.seconds), (row) => row.seconds],
+        ['of the predicted time', (row) => percent(row.seconds, predicted.seconds), (row) => row.seconds]
+      ],
+      D.resources, 'The busiest links and NICs')));
+}
+
+/** What another placement would cost, from --place=any's price. */
+function priceSentence(price) {
+  const more = (value, text) => `${text(Math.abs(value))} ${value < 0 ? 'more' : 'less'}`;
+  if (!price || price.moved_bytes === null) return null;
+  const parts = [
+    more(price.moved_bytes, bytes) + ' moved', more(price.internode_bytes, bytes) + ' between nodes'
+  ];
+  if (price.seconds !== null) parts.push(more(price.seconds, milliseconds));
+  if (!price.moved_bytes && !price.internode_bytes && !price.seconds) return null;
+  return `Compare placements with --frontier: --place=any instead of --place=${price.place} means ${
+      parts.join(', ')}, but may split tensor-parallel groups or leave nodes half empty.`;
+}
+
+/** Sentences about what would make the migration faster, the largest gain first. */
+function nextSteps() {
+  const T = D.time, port = D.resources.length ? D.resources[0].seconds : 0, steps = [];
+  const gain = (from, to, text) => {
+    if (to > 0 && from > 1.05 * to) steps.push([from - to, text(milliseconds(from - to))]);
+  };
+  gain(predicted.seconds, port, (saved) =>
+      `Rounds add ${saved} to the busiest link or NIC. A larger --memory-budget allows fewer or fuller rounds.`);
+  if (T && T.bound_s)
+    gain(port, T.bound_s, (saved) =>
+        `Routes are ${saved} above the bound for these roles. --objective=time and a larger --memory-budget (room for transit) allow others.`);
+  if (T && T.roles_bound_s && T.bound_s)
+    gain(T.bound_s, T.roles_bound_s, (saved) =>
+        `Other roles could save ${saved} at most. --frontier and --place compare placements.`);
+  steps.sort((a, b) => b[0] - a[0]);
+  const list = steps.map((step) => step[1]);
+  const price = priceSentence(D.price);
+  if (price) list.push(price);
+  if (T && T.assumed)
+    list.unshift('The cluster is assumed. Name yours with --cluster=NODESxDEVICES@NAME: all times depend on it.');
+  if (S.deferred_rounds === 0 && port > 0)
+    list.push('Only parameters are needed for the next step: --defer=optimizer moves the rest after the pause.');
+  if (!steps.length)
+    list.unshift('Bytes, routes and rounds are within 5% of what is proved to be possible; a faster migration needs fewer bytes or faster NICs.');
+  return list;
+}
+
+function drawTime(root) {
+  drawTimeBars(root);
+  drawPorts(root);
+  root.append(h('h3', {}, 'What to do next'),
+      h('ul', {class: 'next'}, nextSteps().map((text) => h('li', {}, text))));
+}
