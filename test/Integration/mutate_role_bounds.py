@@ -24,7 +24,7 @@ REQUESTS = (
     ("--prev=PP2TP2", "--curr=PP4TP1DP2", "--cluster=2x4"),
     ("--prev=DP2+zero1", "--curr=DP4+zero1", "--cluster=2x2", "--place=any"),
     ("--prev=PP4TP2", "--curr=PP4TP2DP2", "--cluster=6x4@paper-cluster-a", "--place=tp"),
-    ("--prev=PP2TP4", "--curr=PP2TP2DP2", "--cluster=4x4", "--draining=0-3"),
+    ("--prev=PP2TP4", "--curr=PP2TP2DP2", "--cluster=4x4", "--draining=0,1,2,3"),
     ("--prev=PP2DP4", "--curr=PP2DP3", "--cluster=4x2", "--failed=0,1"),
 )
 LINE = re.compile(r"etc\.role_bound (\w+) (\w+) \[([-0-9, ]*)\] u \[([-0-9, ]*)\] v \[([-0-9, ]*)\] bytes (\d+) rate (\d+)")
