@@ -21,9 +21,14 @@ struct Mark {
   auto operator<=>(const Mark &) const = default;
 };
 
+/// A box, and all roles that need it.
+struct Cell {
+  Piece box;
+  SmallVector<int64_t> roles;
+};
+
 /// Who has and who needs what of one tensor.
 struct Marks {
-  Piece whole;
   std::vector<Mark> held, needed;
   auto operator<=>(const Marks &) const = default;
 };
@@ -43,7 +48,7 @@ private:
   void addHeld(ArrayRef<Piece> pieces, int64_t role);
   void addNeeded(ArrayRef<Piece> pieces, int64_t role);
   void read();
-  bool add(const Marks &marks, int64_t bytesOfElement);
+  void add(const Marks &marks, int64_t bytesOfElement);
   int64_t countLacking(const Piece &box, const Marks &marks, size_t column);
 
   const TensorTable &table;
@@ -85,10 +90,8 @@ void ContentLister::addNeeded(ArrayRef<Piece> pieces, int64_t role) {
       continue;
     const Piece whole =
         table.getWhole(*source, piece.layer, piece.expert, Side::Prev);
-    Marks &marks = marksOf[keyOf(piece)];
-    marks.whole = boxOf(whole);
     if (std::optional<Piece> old = intersect(piece, whole))
-      marks.needed.push_back({boxOf(*old), role});
+      marksOf[keyOf(piece)].needed.push_back({boxOf(*old), role});
   }
 }
 
@@ -121,26 +124,40 @@ int64_t ContentLister::countLacking(const Piece &box, const Marks &marks,
   return elements;
 }
 
-/// Whether no two boxes have elements in common without being equal: together
-/// they are the whole, each element once.
-bool ContentLister::add(const Marks &marks, int64_t bytesOfElement) {
-  int64_t elements = 0;
-  for (size_t first = 0; first < marks.needed.size();) {
-    const Piece box = marks.needed[first].box;
-    SmallVector<int64_t> roles;
-    for (; first < marks.needed.size() && marks.needed[first].box == box;
-         ++first)
-      roles.push_back(marks.needed[first].role);
-    elements += box.size();
-    NeededContent &content = contents[roles];
-    content.roles = roles;
-    content.bytes += box.size() * bytesOfElement;
+/// Disjoint boxes, and who needs each: copies of a tied tensor may be cut
+/// differently.
+static std::vector<Cell> cutIntoCells(ArrayRef<Mark> needed) {
+  std::vector<Cell> cells;
+  for (const Mark &mark : needed) {
+    SmallVector<Piece> rest = {mark.box};
+    for (size_t i = 0, known = cells.size(); i < known && !rest.empty(); ++i) {
+      const std::optional<Piece> common = intersect(mark.box, cells[i].box);
+      if (!common)
+        continue;
+      for (const Piece &other : subtract(cells[i].box, *common))
+        cells.push_back({other, cells[i].roles});
+      cells[i].box = *common;
+      cells[i].roles.push_back(mark.role);
+      rest = subtract(rest, ArrayRef(*common));
+    }
+    for (const Piece &piece : rest)
+      cells.push_back({piece, {mark.role}});
+  }
+  return cells;
+}
+
+void ContentLister::add(const Marks &marks, int64_t bytesOfElement) {
+  for (Cell &cell : cutIntoCells(marks.needed)) {
+    llvm::sort(cell.roles);
+    cell.roles.erase(llvm::unique(cell.roles), cell.roles.end());
+    NeededContent &content = contents[cell.roles];
+    content.roles = cell.roles;
+    content.bytes += cell.box.size() * bytesOfElement;
     content.lacking.resize(columns.size());
     for (size_t column = 0; column < columns.size(); ++column)
       content.lacking[column] +=
-          countLacking(box, marks, column) * bytesOfElement;
+          countLacking(cell.box, marks, column) * bytesOfElement;
   }
-  return elements <= marks.whole.size();
 }
 
 std::optional<std::vector<NeededContent>> ContentLister::run() {
@@ -153,8 +170,7 @@ std::optional<std::vector<NeededContent>> ContentLister::run() {
       bytesOf[std::move(marks)] +=
           table.getMovedBytes({std::get<0>(key), 0, 0, {0, 1}, {0, 1}, {0, 1}});
   for (const auto &[marks, bytes] : bytesOf)
-    if (!add(marks, bytes))
-      return std::nullopt;
+    add(marks, bytes);
   std::vector<NeededContent> list;
   for (auto &[roles, content] : contents)
     if (content.bytes > 0)

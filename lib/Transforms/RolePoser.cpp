@@ -6,7 +6,7 @@ using namespace etc;
 using namespace mlir;
 using placement::RoleTimes;
 
-static constexpr int64_t mostPairs = 1 << 15;
+static constexpr int64_t mostPairs = 32768;
 
 RolePoser::RolePoser(MigrationOp migration, const TensorTable &table,
                      const BothHoldings &holdings, const Devices &devices,

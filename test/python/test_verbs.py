@@ -64,11 +64,19 @@ def describe_price(price):
         text = "0 B"
     else:
         text = f"{_change(moved)} moved, {_change(internode)} between nodes"
+        if price["seconds"] is not None:
+            text += f", {_change_of_time(price['seconds'])}"
     return f"  price    --place={price['place']} over --place=any{aside}: {text}"
 
 
 def _change(count):
     return f"{_format_bytes(abs(count))} {'less' if count < 0 else 'more'}"
+
+
+def _change_of_time(seconds):
+    if abs(seconds) < 1e-6:
+        return "no more time"
+    return f"{1000 * abs(seconds):.4g} ms {'less' if seconds < 0 else 'more'}"
 
 
 def table_row(row):

@@ -16,8 +16,7 @@ struct NeededContent {
   llvm::SmallVector<int64_t> lacking;
 };
 
-/// Of columns that each hold some previous roles. Nothing for inventories, and
-/// where current roles overlap without being equal.
+/// Of columns that each hold some previous roles. Nothing for inventories.
 std::optional<std::vector<NeededContent>>
 listContents(const TensorTable &table, const BothHoldings &holdings,
              llvm::ArrayRef<llvm::SmallVector<int64_t>> columns);

@@ -86,7 +86,7 @@ def check_page_offline(path: str) -> None:
         if tag == "meta" and attrs.get("http-equiv") == "Content-Security-Policy"
     ]
     expect(policies == [POLICY], f"policy: {policies}")
-    expect(tags.count("script") == 11, f"{tags.count('script')} scripts")
+    expect(tags.count("script") == 12, f"{tags.count('script')} scripts")
     style = page.text_of("style")
     expect(not re.search(r"url\(|@import", style), "the style loads something")
     data = data_of(path)
