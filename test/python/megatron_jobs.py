@@ -102,7 +102,9 @@ def losses_without_change(rank, store, prev, settings):
     return job.losses
 
 
-def migrated(rank, store, prev, curr, count, settings, build=None, **options):
+def migrated(
+    rank, store, prev, curr, count, settings, build=None, request=None, **options
+):
     """(losses, what differs between the states before and after, trainer's figures);
     where a process did not see both states, None differs."""
     job = begin(rank, store, prev, settings)
@@ -113,14 +115,29 @@ def migrated(rank, store, prev, curr, count, settings, build=None, **options):
         assert any("exp_avg_sq" in key for key in before)
     rows = options.get("vocab_size")
     build = {"seed_rng": job.seed, **(build or {})}
-    change = change_of(job, rank, store, curr, count, build, **options)
+    change = change_of(
+        job, rank, store, curr, count, build, request=request, **options
+    )
     trainer = change.run(job.iteration, job.consumed)
     job.take(trainer)
     if trainer.role is not None:
-        after = whole_state(job.model, job.optimizer)
+        defers = bool(request) and options.get("mode") != "safe"
+        assert (trainer.optimizer is None) == defers, trainer
+        after = {}
+
+        def look():
+            after.update(whole_state(job.model, job.optimizer))
+            for chunk in job.model:  # which has gathered parameters
+                for group in chunk.bucket_groups + chunk.expert_parallel_bucket_groups:
+                    group.param_gather_dispatched = False
+
+        if trainer.optimizer is None:
+            job.on_finish = look
+        else:
+            look()
+        job.train(STEPS)
         if before is not None:
             wrong = differences(before, after, rows)
-        job.train(STEPS)
     return (
         job.losses,
         wrong,

@@ -1,6 +1,6 @@
 """Random faults in a job of processes that goes on, against an oracle that knows its step.
 
-recover_faults.py [--faults=N] [--seed=S] [--per-job=N] [--phase=P] [--kind=K]
+recover_faults.py [--faults=N] [--seed=S] [--per-job=N] [--phase=P] [--kind=K] [--slow=X]
 
 A driver forks a process for each of 8 devices. All train (each element of the state is
 a function of its place, its tensor and the step), and prepare and run migrations. At
@@ -9,7 +9,9 @@ defers state, one process is killed, stopped for long (and woken after the other
 gone on), stopped for less than a second, or raises. The others recover, some of them a step ahead; new processes join. After
 each fault every element of every process is compared, the step with the one that is
 the newest of which a replica of each role is left; a process that was given up has to
-raise Excluded.
+raise Excluded. Before each optimizer step a process compares its whole state with its
+step; while deferred state is under way and after it has failed, a step has to be
+refused. What is named as lost must be in no previous tensor of a survivor.
 """
 
 from __future__ import annotations
@@ -18,7 +20,6 @@ import argparse
 import collections
 import os
 import random
-import re
 import signal
 import sys
 import tempfile
@@ -27,11 +28,8 @@ from typing import Any
 
 import etc
 import training
-from recover_worker import DEVICES, PATIENCE, SHAPES, Process
-
-
-class Wrong(Exception):
-    """The job is not as the oracle says."""
+from recover_oracle import Wrong, check_atomic, check_loss, newest, size, size_of
+from recover_worker import DEVICES, SHAPES, Limits, Process
 
 
 class Driver:
@@ -45,9 +43,13 @@ class Driver:
         plan = etc.plan(training.REQUEST, prev=SHAPES[0], curr=SHAPES[0])
         for device in DEVICES:
             self.processes[device] = Process(device, self.path)
-        self.tell_all("start", plan=plan.to_bytes(), step=0)
-        self.last = self.must_hear(self.processes)
+        self.plan = plan.to_bytes()
+        self.last: dict[int, dict] = {}
         self.gone: Process | None = None
+
+    def start(self) -> None:
+        self.tell_all("start", plan=self.plan, step=0)
+        self.last = self.must_hear(self.processes)
 
     def close(self) -> None:
         for process in [*self.processes.values(), *([self.gone] if self.gone else [])]:
@@ -111,12 +113,15 @@ class Driver:
         if kind == "pause" and phase != "recover" and is_unharmed:
             self.verify()
             return "nobody noticed"
-        may_lose = phase in ("run", "tail") and mode == "eager"
+        is_new = phase == "tail" and check_atomic(answers)
+        if phase == "tail" and any(a["result"] for a in answers.values()):
+            raise Wrong(f"parameters changed in the tail: {answers}")
+        may_lose = phase in ("run", "tail") and mode == "eager" and not is_new
         outcome = self.recover(members, answers, phase, kind, may_lose)
         if self.gone is not None:
             self.wake(members)
         if phase == "tail":
-            outcome = f"{mode}: {outcome}"
+            outcome = f"{mode}{', committed' if is_new else ''}: {outcome}"
         return outcome + (", some a step behind" if late else "")
 
     def train_without(self, victim: int, kind: str, raise_at: float | None) -> list:
@@ -166,22 +171,30 @@ class Driver:
 
     def fail_in_tail(self, victim: int, kind: str, mode: str) -> None:
         """After the pause of a change, while deferred state is under way at a rate that
-        lets it take about a second. Some wait for it, the others compute; all have
-        an answer to give when it is over."""
+        lets it take about a second. Either all wait for it and make a step, or some
+        wait, the others compute, and nobody commits."""
         count = len(self.processes)
         now = next(a["curr"] for a in self.last.values() if a["role"])
-        shapes = [s for s in SHAPES if 4 <= size(s) <= count and size_of(s) != size_of(now)]
+        shapes = [
+            s for s in SHAPES if 4 <= size(s) <= count and size_of(s) != size_of(now)
+        ]
         plan = self.next_plan(self.random.choice(shapes), defer="optimizer")
         rate = self.random.uniform(1e5, 4e5)
         self.tell_all("prepare", plan=plan, mode=mode, tail_rate=rate)
         self.must_hear(self.processes)
         self.tell_all("pause")
         self.must_hear(self.processes)
-        # Where one does not finish, nobody commits.
-        busy = self.random.choice([d for d in self.processes if d != victim])
+        if kind == "pause" or self.random.random() < 0.4:
+            self.tell_all("finish", then_train=True)
+            self.injure(self.processes[victim], kind, self.random.choice([0.1, 0.5, 2]))
+            return
+        taking_part = [d for d, a in self.last.items() if d != victim and a["role"]]
+        busy = self.random.choice(taking_part)
         for device, process in self.processes.items():
-            is_done = device != busy and self.random.random() < 0.4
-            process.tell("finish" if is_done or kind == "pause" else "check")
+            if device != busy and self.random.random() < 0.4:
+                process.tell("finish")
+            else:
+                process.tell("compute", seconds=1.2)
         self.injure(self.processes[victim], kind, 1.0)
 
     def next_plan(self, curr: str, **fields: Any) -> bytes:
@@ -201,6 +214,8 @@ class Driver:
             answer = process.hear()
             if answer is None:
                 raise Wrong(f"device {device} does not answer")
+            if answer["error"] == "AssertionError":
+                raise Wrong(f"device {device}: {answer}")
             answers[device] = answer
         return answers
 
@@ -210,7 +225,7 @@ class Driver:
         self, members: list, answers: dict, phase: str, kind: str, may_lose: bool
     ) -> str:
         """All who are left go on; others may join."""
-        expected = self.newest(answers)
+        expected = newest(answers)
         mode = self.random.choice(["eager", "safe"])
         joining = []
         if len(self.processes) < 5 or self.random.random() < 0.3:
@@ -222,9 +237,11 @@ class Driver:
         for device in joining:
             self.processes[device] = Process(device, self.path)
         devices = sorted({*members, *joining})
+        if phase == "tail" and kind == "kill" and self.random.random() < 0.7:
+            devices = sorted(self.processes)  # a scheduler says who died
         self.tell_all("recover", devices=devices, mode=mode)
         if second is not None:
-            self.injure(self.processes[second], kind, PATIENCE + 1.5)
+            self.injure(self.processes[second], kind, Limits.patience + 1.5)
             if kind != "pause":
                 self.give_up(second, kind)
                 expected = None
@@ -234,10 +251,15 @@ class Driver:
             errors = {d: a for d, a in told.items() if a["error"]}
             if not errors and (second is None or kind == "pause"):
                 break
-            if any("nobody holds" in a["message"] for a in errors.values()):
+            lost = [
+                a["message"] for a in errors.values() if "nobody holds" in a["message"]
+            ]
+            if lost:
                 outcome = "loss named, restored from a checkpoint"
                 if expected is not None and not may_lose:
                     raise Wrong(f"nothing is lost, step {expected}: {errors}")
+                if may_lose and phase == "tail":
+                    self.check_loss(lost)
                 self.restore(told, devices, mode)
                 expected = None
                 break
@@ -257,20 +279,11 @@ class Driver:
         self.verify()
         return outcome
 
-    def newest(self, answers: dict) -> int | None:
-        """The newest step that has a holder of each role that the job had. During a
-        migration all are at one step, so it is the same then."""
-        needed = {replica_of(a["role"]) for a in self.last.values() if a["role"]}
-        versions = {a["version"] for a in answers.values()} - {None}
-        for version in sorted(versions, reverse=True):
-            held = {
-                replica_of(self.last[d]["role"])
-                for d, a in answers.items()
-                if self.last[d]["role"] and a["version"] == version
-            }
-            if held == needed:
-                return version
-        return None
+    def check_loss(self, messages: list[str]) -> None:
+        self.tell_all("held")
+        answers = self.must_hear(self.processes)
+        for message in messages:
+            check_loss(message, {d: a["result"] for d, a in answers.items()})
 
     def restore(self, told: dict, devices: list, mode: str) -> None:
         """All go on, with a checkpoint of the newest step that any of them holds."""
@@ -320,27 +333,6 @@ class Driver:
         self.verify()
 
 
-def replica_of(role: dict) -> tuple:
-    """What devices of equal contents have in common."""
-    return tuple(v for k, v in sorted(role.items()) if k not in ("dp", "edp"))
-
-
-def size(shape: str) -> int:
-    product, number = 1, ""
-    for letter in shape + "x":
-        if letter.isdigit():
-            number += letter
-        elif number:
-            product, number = product * int(number), ""
-    return product
-
-
-def size_of(shape: str) -> tuple:
-    """The sizes of a configuration, in one order, those of 1 left out."""
-    found = re.findall(r"([A-Z]+)(\d+)", shape)
-    return tuple(sorted((name, n) for name, n in found if n != "1"))
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--faults", type=int, default=200)
@@ -348,7 +340,9 @@ def main() -> int:
     parser.add_argument("--per-job", type=int, default=10)
     parser.add_argument("--phase", help="faults in this phase alone")
     parser.add_argument("--kind", help="faults of this kind alone")
+    parser.add_argument("--slow", type=float, default=1.0, help="times all limits")
     options = parser.parse_args()
+    Limits.stretch(options.slow)
     counts: collections.Counter = collections.Counter()
     failures = 0
     cases = [
@@ -369,7 +363,9 @@ def main() -> int:
         seed = options.seed + done
         with tempfile.TemporaryDirectory() as directory:
             driver = Driver(seed, directory)
+            phase, kind = "start", ""
             try:
+                driver.start()
                 for _ in range(min(options.per_job, options.faults - done)):
                     phase, kind = driver.random.choice(cases)
                     begin = time.monotonic()
@@ -383,6 +379,7 @@ def main() -> int:
                     )
             except Wrong as wrong:
                 failures += 1
+                done += phase == "start"
                 counts[phase, kind, "WRONG"] += 1
                 print(
                     f"{done}: job {seed}: {kind} in {phase}: WRONG: {wrong}", flush=True
@@ -392,6 +389,10 @@ def main() -> int:
     print(f"{done} faults from seed {options.seed}:")
     for (phase, kind, outcome), count in sorted(counts.items()):
         print(f"  {phase:8} {kind:6} {outcome:60} {count:4}")
+    made, refused = (Process.totals[name] for name in ("made", "refused"))
+    print(
+        f"  optimizer steps: {made}, each on state of one version; refused: {refused}"
+    )
     return 1 if failures else 0
 
 

@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+import collections
 import multiprocessing
 import os
 import time
 from typing import Any
 
 import etc
+import ranks
+import torch
+import torch.distributed as dist
 import training
 
 DEVICES = range(8)
 SHAPES = ["PP2TP2DP2", "TP2DP4", "PP2DP4", "PP4DP2", "DP8", "PP2DP3", "TP2DP3", "DP6"]
 SHAPES += ["PP2DP2", "TP2DP2", "DP4", "DP3", "DP2", "PP1"]
-PATIENCE, SILENCE, TIMEOUT = 4.0, 2.0, 8.0
+# A process imports nothing: a fork that joins is there at once.
+torch.set_num_threads(1)
+
+
+class Limits:
+    """Of time, in seconds."""
+
+    patience, silence, timeout, answer = 4.0, 2.0, 8.0, 60.0
+
+    @classmethod
+    def stretch(cls, factor: float) -> None:
+        """For a machine that does other things, too."""
+        for name in ("patience", "silence", "timeout", "answer"):
+            setattr(cls, name, factor * getattr(cls, name))
 
 
 class Fault(Exception):
@@ -24,12 +41,13 @@ class Worker:
     """One process: does what the driver says, and answers with what it holds."""
 
     def __init__(self, device: int, path: str) -> None:
-        import torch.distributed as dist
-
         self.device = device
         self.store = dist.FileStore(path, len(DEVICES))
         self.job = etc.Job(self.store, device, host=training.HOST)
         self.migration: Any = None
+        self.moved: Any = None  # the migration, until a recovery
+        self.parameters: dict = {}
+        self.steps: dict[str, int] = {}
 
     def serve(self, pipe: Any) -> None:
         while True:
@@ -41,16 +59,21 @@ class Worker:
 
     def answer(self, pipe: Any, error: Exception | None, result: Any) -> None:
         job = self.job
-        role = job.plan.curr_role(self.device) if job.plan else None
-        if role is not None:
-            role = {k: v for k, v in role.items() if k != "rank"}
+        roles = []
+        if job.plan:
+            roles = [job.plan.curr_role(d) for d in (self.device, *DEVICES)]
+            roles = [r and {k: v for k, v in r.items() if k != "rank"} for r in roles]
+        steps, self.steps = self.steps, {}
         pipe.send(
             {
                 "error": type(error).__name__ if error else None,
                 "message": str(error) if error else "",
                 "version": job.version,
                 "holds": bool(job.holdings()),
-                "role": role,
+                "role": roles[0] if roles else None,
+                "roles": [role for role in roles[1:] if role],
+                "steps": steps,
+                "is_new": self.moved.outcome == "new" if self.moved else None,
                 "curr": job.plan.curr if job.plan else None,
                 "result": result,
             }
@@ -62,9 +85,14 @@ class Worker:
         )
 
     def train(self, raise_at: float | None = None) -> None:
+        """An optimizer's step, of a state that is all of one version."""
         if self.job.plan is None:
             return training.train(self.job)
         assert self.job.version is not None
+        mixed = training.wrong(self.job)
+        if mixed:
+            raise AssertionError(f"a step on state of two versions: {mixed}")
+        self.steps["made"] = self.steps.get("made", 0) + 1
         step = self.job.version + 1
         new = training.make(self.job.plan.curr_tensors(self.device), step)
         tensors = [(k, n) for k, group in self.job.state.items() for n in group]
@@ -87,7 +115,7 @@ class Worker:
         from etc.tensors import DTYPES
 
         calls = 0
-        self.migration = None
+        self.migration = self.moved = None
 
         def allocate(kind: str, name: str, spec: Any) -> Any:
             nonlocal calls
@@ -102,8 +130,8 @@ class Worker:
         opened = etc.Plan.from_bytes(plan)
         if self.device not in opened.participants:
             return
-        self.migration = self.job.prepare(
-            opened, mode=mode, timeout=TIMEOUT, silence=SILENCE, **options
+        self.migration = self.moved = self.job.prepare(
+            opened, mode=mode, timeout=Limits.timeout, silence=Limits.silence, **options
         )
 
     def run(self) -> None:
@@ -112,34 +140,73 @@ class Worker:
             migration.run()
 
     def pause(self) -> None:
-        """The part of run that training waits for. The job's state is of no step that
-        a process could make until the rest is there."""
-        if self.migration is None:
-            return
-        self.migration.run()
-        if not self.job.state:
+        """The part of run that training waits for."""
+        self.parameters = self.migration.run() if self.migration is not None else {}
+        self.must_not_step()
+
+    def must_not_step(self) -> None:
+        """Until the rest is there, and after it has failed, the job's state is of no
+        step that a process could make."""
+        if self.migration is None or self.migration.outcome in ("not begun", "new"):
             return
         try:
             with self.job.step():
                 pass
         except etc.UsageError:
+            self.steps["refused"] = self.steps.get("refused", 0) + 1
             return
-        raise RuntimeError("a step began while deferred state was under way")
+        raise AssertionError("a step began while deferred state was under way")
 
-    def finish(self) -> None:
-        migration, self.migration = self.migration, None
-        if migration is not None:
-            migration.finish()
+    def compute(self, seconds: float) -> list:
+        """Forward passes: what of the parameters is not right at any time; and an
+        optimizer that does not wait."""
+        wrong: list = []
+        end = time.monotonic() + seconds
+        while self.migration is not None and not wrong and time.monotonic() < end:
+            specs = self.migration.plan.curr_tensors(self.device)
+            expected = training.make(
+                {kind: specs[kind] for kind in self.parameters}, self.job.version
+            )
+            wrong = ranks.differences(self.parameters, expected)
+            self.must_not_step()
+            time.sleep(0.02)
+        return wrong
+
+    def finish(self, then_train: bool = False) -> None:
+        try:
+            if self.migration is not None:
+                self.migration.finish()
+        finally:
+            self.must_not_step()
+        self.migration = None
+        if then_train:
+            self.train()
+
+    def held(self) -> dict:
+        """{(type, name): boxes} of the previous tensors that a tail left, which are
+        those of the step."""
+        self.job._give_up()
+        state, plan = self.job.state, self.job.plan
+        if plan is None:
+            return {}
+        specs = plan.curr_tensors(self.device)
+        known = {k: {n: specs[k][n] for n in state[k]} for k in state}
+        wrong = ranks.differences(state, training.make(known, self.job.version))
+        if wrong:
+            raise AssertionError(f"changed in the tail: {wrong}")
+        return {(k, n): known[k][n].boxes for k in known for n in known[k]}
 
     def recover(self, devices: list, mode: str, **restore: Any) -> None:
+        self.migration = self.moved = None
+        self.parameters = {}
         etc.recover(
             self.job,
             SHAPES,
             devices=devices,
             request=training.REQUEST,
-            patience=PATIENCE,
-            timeout=PATIENCE + 8,
-            silence=SILENCE,
+            patience=Limits.patience,
+            timeout=Limits.patience + Limits.timeout,
+            silence=Limits.silence,
             mode=mode,
             **restore,
         )
@@ -168,6 +235,9 @@ def _serve(device: int, path: str, pipe: Any) -> None:
 class Process:
     """The driver's end of a worker."""
 
+    totals: collections.Counter = collections.Counter()
+    """What all processes have done."""
+
     def __init__(self, device: int, path: str) -> None:
         context = multiprocessing.get_context("fork")
         self.device = device
@@ -181,12 +251,15 @@ class Process:
     def tell(self, verb: str, **arguments: Any) -> None:
         self.pipe.send((verb, arguments))
 
-    def hear(self, timeout: float = 60) -> dict | None:
+    def hear(self) -> dict | None:
         """The answer; None if there is none."""
         try:
-            return self.pipe.recv() if self.pipe.poll(timeout) else None
+            answer = self.pipe.recv() if self.pipe.poll(Limits.answer) else None
         except (EOFError, ConnectionResetError):
             return None
+        if answer is not None:
+            self.totals.update(answer["steps"])
+        return answer
 
     def signal(self, number: int) -> None:
         if self.process.is_alive() and self.process.pid is not None:

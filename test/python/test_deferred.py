@@ -49,6 +49,43 @@ class Deferred(unittest.TestCase):
             with self.subTest(mode):
                 self.check(ranks.run(8, body, mode), plan)
 
+    def test_what_a_thread_may_free_is_not_handed_out(self):
+        """Reading it was a segmentation fault."""
+        plan = etc.plan(**REQUEST, defer="optimizer")
+
+        def body(rank, store, options):
+            device = plan.participants[rank]
+            expected = ranks.make(plan.prev_tensors(device))
+            state = ranks.make(plan.prev_tensors(device))
+            migration = prepare(rank, store, plan, state, tail_rate=1e6, **options)
+            migration.run()
+            wrong, refused = [], 0
+            for _ in range(300):
+                if migration.report.finished_rounds == migration.report.rounds:
+                    break
+                try:
+                    held = migration.state
+                except etc.UsageError as error:
+                    assert "freed at any time until finish" in str(error)
+                    refused += 1
+                    continue
+                known = {k: {n: expected[k][n] for n in held[k]} for k in held}
+                wrong += ranks.differences(held, known)
+            new = migration.finish()
+            wrong += ranks.differences(new, ranks.make(plan.curr_tensors(device)))
+            assert migration.state.keys() == new.keys()
+            return wrong, refused > 0
+
+        for options, is_refused in (
+            ({"mode": "eager"}, True),
+            ({"mode": "eager", "free": "references"}, False),
+            ({"mode": "safe"}, False),
+        ):
+            with self.subTest(**options):
+                results = ranks.must(ranks.run(8, body, options))
+                self.assertEqual([r[0] for r in results], [[]] * 8)
+                self.assertIs(any(r[1] for r in results), is_refused)
+
     def test_a_failure_behind_the_pause_appears_at_finish(self):
         plan = etc.plan(**REQUEST, defer="optimizer")
 

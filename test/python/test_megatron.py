@@ -22,10 +22,14 @@ class Migrating(unittest.TestCase):
     """The state is that of before, as Megatron-Core's checkpoints see it, and training
     goes on as if nothing had happened."""
 
-    def check(self, prev, curr, count, tolerance, build=None, settings=None):
+    def check(self, prev, curr, count, tolerance, *, settings=None, **options):
         """How many processes go on; the losses differ by `tolerance` at most."""
         settings = Settings(**(settings or {}))
-        results = run(count, migrated, prev, curr, count, settings, build)
+
+        def body(rank, store):
+            return migrated(rank, store, prev, curr, count, settings, **options)
+
+        results = run(count, body)
         expected = max(run(count, losses_without_change, prev, settings), key=len)
         self.assertEqual(len(expected), 2 * STEPS)
         self.assertLess(expected[-1], expected[0])
@@ -53,6 +57,20 @@ class Migrating(unittest.TestCase):
     def test_master_weights_and_separate_embeddings(self):
         settings = {"bf16": True, "tied": False, "positions": "learned_absolute"}
         self.check("TP2DP2", "PP4", 4, 1e-3, settings=settings)
+
+    def test_the_optimizer_is_deferred(self):
+        """It is made between the first backward pass and the first step."""
+        defer = {"request": {"defer": "optimizer"}}
+        settings = {"bf16": True, "distributed": True}
+        ddp = {"overlap_grad_reduce": True, "bucket_size": 3000}
+        ddp["overlap_param_gather"] = True
+        overlapped = {**settings, "ddp": ddp}
+        self.check("PP2DP2", "TP2DP2", 4, 1e-3, settings=settings, **defer)
+        self.check("PP2DP2", "DP4", 4, 1e-3, settings=overlapped, **defer)
+        # The same sums in the same order, and a process that leaves.
+        exact = {"clip": 0.0}
+        self.check("PP2", "PP1", 2, 0.0, settings=exact, **defer)
+        self.check("PP2", "PP1", 2, 0.0, settings=exact, mode="safe", **defer)
 
     def test_experts(self):
         settings = {"bf16": True, "distributed": True, "model": EXPERTS}

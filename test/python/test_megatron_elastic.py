@@ -89,6 +89,17 @@ class Elastic(unittest.TestCase):
         settings = {"bf16": True, "distributed": True}
         self.check(4, 4, {"pp": 2}, changes, 2e-3, settings)
 
+    def test_the_optimizer_is_deferred(self):
+        """It arrives while Megatron builds the model; in safe mode before."""
+        names = {2: "TP2", 4: "PP2TP2", 6: "DP2"}
+        changes = {
+            step: etc.megatron.Wanted(name, request={"defer": "optimizer"})
+            for step, name in names.items()
+        }
+        for mode in ("eager", "safe"):
+            with self.subTest(mode):
+                self.check(4, 2, {"pp": 2}, changes, 1e-5, mode=mode)
+
     def test_experts(self):
         changes = {
             2: {"dp": 4, "ep": 4},

@@ -148,8 +148,10 @@ class Recover(unittest.TestCase):
             job = training.start(rank, store, base, step=3)
             migration = job.prepare(plan)
             migration.run()
-            with self.assertRaisesRegex(etc.UsageError, "is not complete"):
-                training.train(job)
+            with self.assertRaisesRegex(etc.UsageError, "is not complete"), job.step():
+                pass
+            with self.assertRaisesRegex(etc.UsageError, "freed at any time"):
+                self.assertTrue(job.state)
             migration.finish()
             training.train(job)
             return training.wrong(job), job.version

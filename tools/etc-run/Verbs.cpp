@@ -29,6 +29,16 @@ static uint32_t roundsOf(const PlanIndex &index, uint32_t rank) {
   return index.program(index.participant(rank).program).rounds()->size();
 }
 
+/// How far it is behind the pause: its parameters are there.
+static std::string describeTail(const PlanIndex &index, uint32_t rank,
+                                const Standing &standing) {
+  const uint32_t first = index.firstDeferredRound();
+  if (!index.hasTail() || standing.landed < first)
+    return "";
+  return text(" (the pause is over, ", standing.landed - first, " of ",
+              roundsOf(index, rank) - first, " deferred)");
+}
+
 static std::string describeDevice(const PlanIndex &index, uint32_t rank,
                                   const Standing &standing) {
   if (standing.isRolledBack)
@@ -39,9 +49,9 @@ static std::string describeDevice(const PlanIndex &index, uint32_t rank,
     return "to be committed";
   if (!standing.isFilled)
     return "has no previous state yet";
-  return text(standing.landed, " of ", roundsOf(index, rank),
-              " rounds landed, ", standing.released, " released",
-              standing.isPrepared ? ", prepared" : "",
+  return text(standing.landed, " of ", roundsOf(index, rank), " rounds landed",
+              describeTail(index, rank, standing), ", ", standing.released,
+              " released", standing.isPrepared ? ", prepared" : "",
               standing.isStopped ? ", stopped" : "");
 }
 

@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Union
 
 from etc.errors import UsageError
-from etc.migration import Migration, Tensors
+from etc.migration import Migration
 from etc.plans import CURR, PREV, Plan
 from etc.prepare import prepare
 from etc.rendezvous import Store
+from etc.state import Tensors
 
 if TYPE_CHECKING:
     import torch
 
-    from etc.migration import State
+    from etc.state import State
 
 
 @dataclass
@@ -150,7 +151,8 @@ class Job:
 
     @property
     def state(self) -> Tensors:
-        """{type: {name: tensor}}: what this process holds."""
+        """{type: {name: tensor}}: what this process holds. Raises UsageError where a
+        tensor of it may be freed at any time, as `Migration.state` does."""
         held = self._held()
         return {k: dict(v) for k, v in held[0].state.items()} if held else {}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -17,24 +17,20 @@ from etc.plans import CURR, Plan, TensorSpec
 from etc.progress import Progress
 from etc.rendezvous import Store, StoreAdapter, attempt
 from etc.report import Report
+from etc.state import Key, Tensors, by_type
 
 if TYPE_CHECKING:
     import torch
 
-    State = Mapping[str, MutableMapping[str, torch.Tensor]]
-
-Key = tuple[str, str]  # (type, name)
-Tensors = dict[str, dict[str, "torch.Tensor"]]
+    from etc.state import State
 
 # In the order of etc_outcome.
 OUTCOMES = ("not begun", "old", "new", "mixed", "unreadable")
 
 
 class Migration:
-    """One participant's part of a migration; created by `prepare`.
-
-    May be used by one thread at a time, except for `abort`.
-    """
+    """One participant's part of a migration; created by `prepare`. May be used by one
+    thread at a time, except for `abort`."""
 
     def __init__(
         self,
@@ -81,6 +77,8 @@ class Migration:
         self._staging: dict[int, torch.Tensor] = {}
         self._unfreed = 0
         self._use = threading.Lock()
+        self._may_free = self._free_storage and not safe
+        self._frees_apart = False  # on a thread, until finish is over
         self._has_run = False
         adapter = StoreAdapter(store)
         self._handle = _run.Migration(
@@ -172,9 +170,9 @@ class Migration:
         If the plan defers state (`plan.summary.deferred_rounds`), returns the
         parameters alone, when all participants have theirs. The first forward and
         backward pass may begin, while a thread of ETC's moves the rest. Until
-        `finish` the trainer may read the parameters and the previous tensors; it
-        must not write to them, and must not use a previous tensor that eager mode
-        has released.
+        `finish` the trainer may read the parameters, and in safe mode the previous
+        tensors; it must not write to them. In eager mode that thread frees previous
+        tensors at any time.
         """
         with delayed_interrupts(), self._alone("run"):
             return self._run()
@@ -227,16 +225,24 @@ class Migration:
     @property
     def state(self) -> Tensors:
         """{type: {name: tensor}}: the current state if `outcome` is "new", else the
-        previous tensors that were not released."""
-        if self.outcome != "new":
-            return _by_type(dict(self._old))
-        return self._current(lambda _: True)
+        previous tensors that were not released.
+
+        Raises UsageError in eager mode while a thread of ETC's moves state, which
+        frees previous tensors: `run` and `wait` return what may be read."""
+        if self.outcome == "new":
+            return self._current(lambda _: True)
+        if self._frees_apart:
+            raise UsageError(
+                "state: previous tensors are freed at any time until finish; run and "
+                "wait return what may be read"
+            )
+        return by_type(dict(self._old))
 
     @property
     def received(self) -> Tensors:
         """{type: {name: tensor}}: the new tensors that were created so far. Unless
         `outcome` is "new" they may be incomplete."""
-        return _by_type(dict(self._new))
+        return by_type(dict(self._new))
 
     @property
     def observer_errors(self) -> tuple[Exception, ...]:
@@ -268,6 +274,7 @@ class Migration:
         except BaseException:
             self._observers.close()
             raise
+        self._frees_apart = self._may_free
         return self._current(lambda spec: not spec.deferred)
 
     def _start(self) -> None:
@@ -277,6 +284,7 @@ class Migration:
                 "that waits for a peer may be queued behind one of training; call run"
             )
         self._begin("start")
+        self._frees_apart = self._may_free
         self._handle.start()
 
     def _await(self, kind: str, name: str) -> torch.Tensor:
@@ -296,13 +304,14 @@ class Migration:
         try:
             call()
         finally:
+            self._frees_apart = False
             self._observers.close()
         result = self.state
         self._observers.warn()
         return result
 
     def _current(self, wanted: Callable[[TensorSpec], bool]) -> Tensors:
-        return _by_type(
+        return by_type(
             {
                 key: self._old[key] if self._handle.current(i)[1] else self._new[key]
                 for i, (key, spec) in enumerate(self._specs.items())
@@ -332,7 +341,7 @@ class Migration:
                 raise
 
     def _refuse(self, error: Exception) -> None:
-        """Notifies the others, which may be waiting in `prepare`."""
+        """Tells the others, which may wait in `prepare`."""
         kind = KeyError if isinstance(error, KeyError) else type(error)
         try:
             self._handle.refuse(f"{kind.__name__}: {error}")
@@ -389,10 +398,3 @@ class Migration:
         finally:
             if self._free_storage and not free_storage(tensor):
                 self._unfreed += tensor.numel() * tensor.element_size()
-
-
-def _by_type(tensors: Mapping[Key, torch.Tensor]) -> Tensors:
-    result: Tensors = {}
-    for (kind, name), tensor in tensors.items():
-        result.setdefault(kind, {})[name] = tensor
-    return result

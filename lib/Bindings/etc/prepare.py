@@ -13,7 +13,7 @@ from etc.rendezvous import Store, check_member, from_group
 if TYPE_CHECKING:
     import torch
 
-    from etc.migration import State
+    from etc.state import State
 
 
 def prepare(

@@ -12,10 +12,11 @@ from etc import _run
 from etc.errors import PlanError, UnsatisfiableError
 from etc.interrupts import delayed_interrupts
 from etc.job import Held, Job
-from etc.migration import Migration, Tensors
+from etc.migration import Migration
 from etc.planner import Layout, plan
 from etc.plans import PREV, Plan
 from etc.rendezvous import StoreAdapter
+from etc.state import Tensors
 
 if TYPE_CHECKING:
     import torch

@@ -10,10 +10,11 @@
 
 from etc.megatron.batch import check_batch
 from etc.megatron.build import Build
-from etc.megatron.change import Reconfiguration, Trainer
+from etc.megatron.change import Reconfiguration
 from etc.megatron.describe import describe_live
 from etc.megatron.elastic import Wanted, elastic
 from etc.megatron.reconfigure import join, prepare, reconfigure
+from etc.megatron.trainer import Trainer
 
 __all__ = [
     "Build",

@@ -10,7 +10,7 @@ import torch
 import torch.distributed as dist
 
 from etc.errors import PeerError
-from etc.megatron import buffers, rng
+from etc.megatron import buffers, ddp, rng
 from etc.megatron.batch import Batches
 from etc.megatron.build import Build, Wrapping, build_chunks, build_optimizer
 from etc.megatron.describe import read_tensors
@@ -27,33 +27,9 @@ from etc.megatron.handover import (
 from etc.megatron.meeting import Meeting
 from etc.megatron.modules import parameters_of
 from etc.megatron.states import State, step_of
+from etc.megatron.trainer import Trainer
 from etc.plans import Plan
 from etc.prepare import prepare as prepare_migration
-from etc.report import Report
-from etc.roles import Role
-from etc.tensors import free_storage
-
-
-@dataclass
-class Trainer:
-    """The objects that a process trains with from now on; None without a role."""
-
-    role: Optional[Role]
-    """{"tp": 0, "cp": 0, "dp": 1, "pp": 0, "ep": 0}, or None: this process is free."""
-    rank: Optional[int]
-    """In the new default group."""
-    model: list[Any]
-    """Chunks, wrapped in DistributedDataParallel."""
-    optimizer: Any
-    opt_param_scheduler: Any
-    iteration: int
-    consumed_samples: int
-    plan: Plan
-    report: Report
-    unseeded: list[str]
-    """The roles of all processes whose generators the trainer has to seed: "P0T1"."""
-    must_seed: bool
-    """Whether this process's is one of them, and nobody seeded it yet."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +92,8 @@ class Change:
     def _move(
         self, iteration: int, consumed_samples: int, progress: Mapping[str, Any]
     ) -> tuple[Handover, State]:
-        """Moves the state and leaves the old groups. Collective."""
+        """Moves the state and leaves the old groups. Collective. Of a plan that defers
+        state, the parameters alone, unless the mode is safe."""
         rank = self._rank("prev")
         if rank is not None:
             self._hand_over(rank, iteration, consumed_samples, progress)
@@ -132,11 +109,13 @@ class Change:
         return Handover.from_bytes(self._meeting.get("handover")), state
 
     def _run_safely(self, rank: Optional[int]) -> State:
-        """Either all processes that train have the new state, or it raises."""
+        """Either all processes that train have the new state, or it raises. Nothing is
+        deferred: once the old model is gone there is no way back to it."""
         error: Optional[BaseException] = None
         state: State = {}
         try:
-            state = self._migration.run()
+            self._migration.run()
+            state = self._migration.finish()
         except Exception as raised:
             error = raised
         outcomes = self._outcomes(rank)
@@ -196,7 +175,7 @@ class Change:
     def _let_go(self) -> None:
         """The old model is not trained any more."""
         for chunk in self._model:
-            _drop_gradients(chunk)
+            ddp.drop_gradients(chunk)
         self._trains([], None, None)
 
     def _check_state(self) -> None:
@@ -230,12 +209,18 @@ class Reconfiguration(Change):
         they can be used if `intact` is true, with mode="safe". Processes that join get
         both numbers from the others.
 
+        If the plan defers state (request={"defer": "optimizer"}) and the mode is
+        eager, the trainer has no optimizer and no scheduler before `Trainer.finish`;
+        processes without a role return when the others have called it.
+
         Raises ValueError if the new model differs from the plan, and the exceptions
         of `etc.Migration.run`.
         """
         handover, state = self._move(iteration, consumed_samples, {})
         trainer = self._trainer(handover, state)
         self._meeting.arrive(trainer.role is None, len(self._curr))
+        if trainer.role is None:
+            trainer.finish()
         return trainer
 
     def _trainer(self, handover: Handover, state: Any) -> Trainer:
@@ -253,12 +238,38 @@ class Reconfiguration(Change):
             must_seed=False,
         )
         rank = self._rank("curr")
+        wrapping = self._wrapping(handover)
         if rank is not None:
-            self._take_role(trainer, rank, handover, state)
+            self._take_role(trainer, rank, handover, wrapping, state)
+
+        def complete(state: Any) -> None:
+            trainer.report = self._migration.report
+            if rank is not None:
+                self._take_optimizer(trainer, handover, wrapping, state)
+
+        if self._migration.outcome == "new":
+            complete(state)
+        else:
+            ddp.skip_gather(trainer.model)
+            trainer._rest = lambda: complete(self._migration.finish())
         return trainer
 
+    def _wrapping(self, handover: Handover) -> Wrapping:
+        build = self._build
+        return dataclasses.replace(
+            handover.wrapping,
+            ddp_config=build.ddp_config or handover.wrapping.ddp_config,
+            optimizer_config=build.optimizer_config
+            or handover.wrapping.optimizer_config,
+        )
+
     def _take_role(
-        self, trainer: Trainer, rank: int, handover: Handover, state: Any
+        self,
+        trainer: Trainer,
+        rank: int,
+        handover: Handover,
+        wrapping: Wrapping,
+        state: Any,
     ) -> None:
         agreement, build = self._agreement, self._build
         trainer.rank, trainer.role = rank, self._curr[rank]
@@ -272,24 +283,23 @@ class Reconfiguration(Change):
             build.parallel_state_options,
         )
         rng.scratch()
-        wrapping = dataclasses.replace(
-            handover.wrapping,
-            ddp_config=build.ddp_config or handover.wrapping.ddp_config,
-            optimizer_config=build.optimizer_config
-            or handover.wrapping.optimizer_config,
-        )
         trainer.model = build_chunks(build, wrapping, state)
         state.pop("param")
         buffers.write(trainer.model, handover.buffers)
-        trainer.optimizer = build_optimizer(
-            build, wrapping, trainer.model, state, handover.optimizer_step
-        )
-        load_scaler(trainer.optimizer, handover.scaler)
-        trainer.opt_param_scheduler = attach(handover.scheduler, trainer.optimizer)
         agreement.batches.configure(
             rank, agreement.curr["dp"], handover.consumed_samples
         )
         trainer.must_seed = not self._take_generators(rank)
+
+    def _take_optimizer(
+        self, trainer: Trainer, handover: Handover, wrapping: Wrapping, state: Any
+    ) -> None:
+        state.pop("param", None)  # the model has them
+        trainer.optimizer = build_optimizer(
+            self._build, wrapping, trainer.model, state, handover.optimizer_step
+        )
+        load_scaler(trainer.optimizer, handover.scaler)
+        trainer.opt_param_scheduler = attach(handover.scheduler, trainer.optimizer)
 
     def _take_generators(self, rank: int) -> bool:
         """Whether the role's generators were restored or seeded."""
@@ -306,11 +316,3 @@ class Reconfiguration(Change):
         ranks = rng.unseeded_roles(self._prev, self._curr, by_replica)
         curr = self._agreement.curr
         return sorted({rng.label(self._curr[rank], curr) for rank in ranks})
-
-
-def _drop_gradients(chunk: Any) -> None:
-    """Frees the buffers in which the old configuration accumulated."""
-    for name in ("buffers", "expert_parallel_buffers"):
-        held = getattr(chunk, name, [])
-        for buffer in held if isinstance(held, list) else []:
-            free_storage(buffer.grad_data)

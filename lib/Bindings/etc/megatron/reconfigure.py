@@ -11,11 +11,12 @@ import torch.distributed as dist
 from etc.megatron import rng
 from etc.megatron.batch import Batches
 from etc.megatron.build import Build, Wrapping
-from etc.megatron.change import Agreement, Change, Reconfiguration, Trainer
+from etc.megatron.change import Agreement, Change, Reconfiguration
 from etc.megatron.describe import describe_live, shards_of
 from etc.megatron.grid import SIZES, Layout, read_layout
 from etc.megatron.handover import without_optimizer
 from etc.megatron.meeting import Meeting
+from etc.megatron.trainer import Trainer
 from etc.plans import Plan
 
 
@@ -52,6 +53,8 @@ def prepare(
         build: how to build the new model.
         plan: a plan that was made before; by default it is planned here.
         request: further fields of the request: place, draining, memory_budget, ...
+            With {"defer": "optimizer"} the optimizer follows in `Trainer.finish`,
+            unless mode is "safe".
         global_batch, micro_batch: in samples; None takes them from Megatron-Core's
             micro-batch calculator, with its ramp.
         vocab_size, vocab_multiple: the vocabulary without padding, if model_provider
@@ -116,6 +119,8 @@ def prepare_change(
     """`prepare`, for any kind of change."""
     from megatron.core import parallel_state
 
+    if optimizer is None:
+        raise ValueError("optimizer: None; call finish of the last change's trainer")
     chunks = list(model) if isinstance(model, (list, tuple)) else [model]
     batches = Batches.of_trainer(global_batch, micro_batch)
     batches.check(curr["dp"])

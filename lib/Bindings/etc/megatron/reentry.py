@@ -16,7 +16,6 @@ from etc.megatron.change import Change
 from etc.megatron.grid import read_grid
 from etc.megatron.handover import Handover, load_scaler
 from etc.megatron.modules import parameters_of
-from etc.megatron.states import State
 
 # What the training loop counts in its arguments.
 COUNTED = (
@@ -33,7 +32,6 @@ class Reentry(Change):
     """One process's part of such a change."""
 
     _handover: Optional[Handover] = None
-    _new: State = {}
 
     @property
     def rank(self) -> Optional[int]:
@@ -55,9 +53,7 @@ class Reentry(Change):
         process. `args` are the training loop's; None in a process that joins."""
         counted = {n: getattr(args, n) for n in COUNTED if hasattr(args, n)}
         samples = counted.get("consumed_train_samples", 0)
-        self._handover, self._new = self._move(
-            iteration, samples, {**progress, **counted}
-        )
+        self._handover, _ = self._move(iteration, samples, {**progress, **counted})
         if args is not None:
             _close_writers(module)
             module.destroy_global_state()
@@ -65,6 +61,7 @@ class Reentry(Change):
         rank, agreement = self.rank, self._agreement
         if rank is None:
             self._meeting.arrive(True, len(self._curr))
+            self._migration.finish()
             return
         set_rank(rank, len(self._curr))
         vocabulary = self._handover.progress.get("padded_vocab_size")
@@ -73,7 +70,8 @@ class Reentry(Change):
         )
 
     def set_up(self, module: Any, build: Callable[[], Any]) -> Any:
-        """build() by Megatron, with the state that was moved."""
+        """build() by Megatron, with the state that was moved. Deferred state follows
+        meanwhile."""
         assert self._handover is not None
         args, handover = module.get_args(), self._handover
         with _without_checkpoint(args):
@@ -87,7 +85,7 @@ class Reentry(Change):
         _update_microbatches(handover.consumed_samples)
         assert self.rank is not None
         self._restore_generators(self.rank)
-        self._handover, self._new = None, {}
+        self._handover = None
         self._meeting.arrive(False, len(self._curr))
         return model, optimizer, scheduler
 
@@ -95,8 +93,7 @@ class Reentry(Change):
     def _load(self, model: Any, optimizer: Any, handover: Handover) -> None:
         from megatron.core import parallel_state
 
-        state = {kind: dict(tensors) for kind, tensors in self._new.items()}
-        self._new = {}
+        state = self._migration.finish()
         shapes, seen = Shapes(state), set()
         for chunk in parameters_of(model, read_grid(parallel_state)):
             for parameter in chunk:

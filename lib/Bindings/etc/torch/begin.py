@@ -7,8 +7,9 @@ from typing import Any
 
 import torch
 
-from etc.migration import Migration, Tensors
+from etc.migration import Migration
 from etc.report import Report
+from etc.state import Tensors
 from etc.torch import carried, optimizers, proof
 from etc.torch import ranks as job
 from etc.torch.entries import Entry

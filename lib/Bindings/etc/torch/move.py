@@ -10,11 +10,12 @@ from typing import Any
 import torch
 
 from etc.errors import PeerError, UsageError
-from etc.migration import Migration, Tensors
+from etc.migration import Migration
 from etc.prepare import prepare
 from etc.plans import Plan, TensorSpec
 from etc.report import Report
 from etc.request_fields import RequestFields
+from etc.state import Tensors
 from etc.tensors import DTYPES
 from etc.torch import carried, dtypes, optimizers, proof
 from etc.torch import ranks as job

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Iterator
+from typing import Any, Callable, Iterator
 
 import torch
 import torch.distributed as dist
@@ -59,6 +59,7 @@ class Job:
         self.scheduler: Any = None
         self.iteration = self.consumed = 0
         self.losses: list[float] = []
+        self.on_finish: Callable[[], Any] = lambda: None
 
     def start(self, sizes: dict[str, int]) -> None:
         """Groups, model and optimizer for the first configuration."""
@@ -203,17 +204,28 @@ class Job:
         for chunk in self.model:
             config = chunk.config
             config.finalize_model_grads_func = finalize_model_grads
-            config.grad_scale_func = self.optimizer.scale_loss
+            if self.optimizer is not None:
+                config.grad_scale_func = self.optimizer.scale_loss
             no_sync = [each.no_sync for each in self.model]
             config.no_sync_func = no_sync[0] if len(no_sync) == 1 else no_sync
 
     def take(self, trainer: Any) -> None:
         """Goes on with an etc.megatron.Trainer."""
+        self.trainer = trainer
         self.model, self.optimizer = trainer.model, trainer.optimizer
         self.scheduler = trainer.opt_param_scheduler
         self.iteration, self.consumed = trainer.iteration, trainer.consumed_samples
         if trainer.role is not None:
             self.wire()
+
+    def finish(self) -> None:
+        """Before the first step after a change: what it deferred is there."""
+        if self.optimizer is None:
+            self.trainer.finish()
+            self.optimizer = self.trainer.optimizer
+            self.scheduler = self.trainer.opt_param_scheduler
+            self.wire()
+            self.on_finish()
 
     def train(self, steps: int) -> None:
         for _ in range(steps):
@@ -222,7 +234,8 @@ class Job:
     def step(self) -> None:
         for chunk in self.model:
             chunk.zero_grad_buffer()
-        self.optimizer.zero_grad()
+        if self.optimizer is not None:
+            self.optimizer.zero_grad()
         count = microbatches.get_num_microbatches()
         data = [self.batches(count) for _ in self.model]
         results = get_forward_backward_func()(
@@ -234,6 +247,7 @@ class Job:
             micro_batch_size=self.settings.micro_batch,
             forward_only=False,
         )
+        self.finish()
         self.optimizer.step()
         self.scheduler.step(self.increment())
         self.iteration += 1
