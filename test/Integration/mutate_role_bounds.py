@@ -7,7 +7,6 @@ that is left out, nodes for devices. Printed: the seed, how many are refused, an
 """
 
 import argparse
-import pathlib
 import random
 import re
 import subprocess
