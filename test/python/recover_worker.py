@@ -79,6 +79,11 @@ class Worker:
             }
         )
 
+    def version(self) -> int:
+        version = self.job.version
+        assert version is not None
+        return version
+
     def start(self, plan: bytes, step: int) -> None:
         self.job = training.start(
             self.device, self.store, etc.Plan.from_bytes(plan), step
@@ -88,12 +93,11 @@ class Worker:
         """An optimizer's step, of a state that is all of one version."""
         if self.job.plan is None:
             return training.train(self.job)
-        assert self.job.version is not None
         mixed = training.wrong(self.job)
         if mixed:
             raise AssertionError(f"a step on state of two versions: {mixed}")
         self.steps["made"] = self.steps.get("made", 0) + 1
-        step = self.job.version + 1
+        step = self.version() + 1
         new = training.make(self.job.plan.curr_tensors(self.device), step)
         tensors = [(k, n) for k, group in self.job.state.items() for n in group]
         state = self.job.state
@@ -165,7 +169,7 @@ class Worker:
         while self.migration is not None and not wrong and time.monotonic() < end:
             specs = self.migration.plan.curr_tensors(self.device)
             expected = training.make(
-                {kind: specs[kind] for kind in self.parameters}, self.job.version
+                {kind: specs[kind] for kind in self.parameters}, self.version()
             )
             wrong = ranks.differences(self.parameters, expected)
             self.must_not_step()
@@ -191,7 +195,7 @@ class Worker:
             return {}
         specs = plan.curr_tensors(self.device)
         known = {k: {n: specs[k][n] for n in state[k]} for k in state}
-        wrong = ranks.differences(state, training.make(known, self.job.version))
+        wrong = ranks.differences(state, training.make(known, self.version()))
         if wrong:
             raise AssertionError(f"changed in the tail: {wrong}")
         return {(k, n): known[k][n].boxes for k in known for n in known[k]}
