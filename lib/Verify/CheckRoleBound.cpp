@@ -107,11 +107,11 @@ void RoleBoundChecker::readNodes() {
     if (role >= 0)
       onNode[plan.nodeOf[device]].insert(role);
   for (auto [node, size] : llvm::enumerate(migration.getNodes())) {
-    auto it = llvm::find_if(
-        columns, [&](const Column &c) { return c.roles == onNode[node]; });
+    const std::set<int64_t> &roles = onNode[node];
+    auto it = llvm::find_if(columns, [&](auto &c) { return c.roles == roles; });
     columnOf.push_back(it - columns.begin());
     if (it == columns.end())
-      columns.emplace_back().roles = onNode[node];
+      columns.emplace_back().roles = roles;
     Column &column = columns[columnOf.back()];
     const int64_t nics = std::min(migration.getResourcesAttr().getNics(), size);
     column.nics.push_back(nics);
@@ -211,9 +211,9 @@ void RoleBoundChecker::readContents() {
     auto &[all, lacking] = contents[who.first];
     all += bytes;
     lacking.resize(columns.size());
-    for (auto [number, column] : llvm::enumerate(columns))
+    for (size_t number = 0; number != columns.size(); ++number)
       if (llvm::none_of(who.second, [&](int64_t role) {
-            return column.roles.count(role) != 0;
+            return columns[number].roles.count(role) != 0;
           }))
         lacking[number] += bytes;
   }

@@ -8,6 +8,7 @@
 using namespace etc::runtime;
 
 /// Embeds a file as a string: between `name` and `name_end`.
+// NOLINTBEGIN(bugprone-macro-parentheses): declared names take none
 #define ETC_EMBED(name, path)                                                  \
   asm(".pushsection .rodata\n"                                                 \
       ".global " #name "\n" #name ":\n"                                        \
@@ -16,6 +17,7 @@ using namespace etc::runtime;
       ".byte 0\n"                                                              \
       ".popsection\n");                                                        \
   extern "C" const char name[], name##_end[];
+// NOLINTEND(bugprone-macro-parentheses)
 
 ETC_EMBED(etc_report_html, ETC_REPORT_PAGE "/report.html")
 ETC_EMBED(etc_report_style, ETC_REPORT_PAGE "/report.css")
