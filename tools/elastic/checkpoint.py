@@ -1,12 +1,12 @@
-"""The same change by a checkpoint: what torch.distributed.checkpoint saves under one
-configuration, it reads and reshards under the other."""
+"""The same change by a checkpoint: what is saved under one configuration is read and
+resharded under the other."""
 
 from __future__ import annotations
 
 import datetime
+import threading
 import time
-from pathlib import Path
-from typing import Dict, Optional
+from typing import Dict, Tuple
 
 import torch
 import torch.distributed as dist
@@ -16,52 +16,65 @@ from torch.distributed.tensor import DTensor, Replicate, Shard
 
 from .change import Change
 from .config import Model, Parallel
-from .hostfiles import HostFiles
+from .hostfiles import Folder
 from .tensors import TYPES, State, stage_tensors
 
 
 class Checkpoint:
     """Groups and meshes are made here, off the path, as ETC's connections are. `run`
-    saves, meets and loads; the previous state is gone before the next is allocated."""
+    takes the steps one by one, and meets after each; the previous state is gone before
+    the next is allocated.
 
-    def __init__(self, folder: str, files: Optional[HostFiles], model: Model,
-                 change: Change, state: State, store, device: int, timeout: float):
-        self.path = Path(folder) / str(change.epoch)
-        if files:
-            self.path /= str(device)
-        self.files, self.model, self.state = files, model, state
-        rank = change.participants.index(device)
+    A way to make and read checkpoints has a `write` of the state, and a `read`.
+    """
+
+    steps: Tuple[str, ...] = ("save", "load")
+
+    def __init__(self, folder: Folder, model: Model, change: Change, state: State,
+                 store, device: int, timeout: float):
+        self.folder, self.model, self.state = folder, model, state
+        self.rank = change.participants.index(device)
         dist.init_process_group(
-            "gloo", store=store, rank=rank, world_size=len(change.participants),
+            "gloo", store=store, rank=self.rank, world_size=len(change.participants),
             timeout=datetime.timedelta(seconds=timeout))
-        self.prev = Side(Parallel.parse(change.prev), change.prev_devices, change, rank)
-        self.curr = Side(change.configuration, change.devices, change, rank)
+        self.prev = Side(Parallel.parse(change.prev), change.prev_devices, change,
+                         self.rank)
+        self.curr = Side(change.configuration, change.devices, change, self.rank)
         self.report: Dict[str, float] = {}
         self.deferred = False
 
+    def write(self) -> None:
+        raise NotImplementedError
+
+    def read(self) -> State:
+        raise NotImplementedError
+
     def run(self) -> State:
-        begin = time.monotonic()
-        if self.prev.member:
-            dcp.save(self.named(self.prev, self.state), process_group=self.prev.group,
-                     storage_writer=dcp.FileSystemWriter(self.path))
-        if self.files:
-            self.files.announce(self.path)
-        self.state.clear()
-        dist.barrier()
-        saved = time.monotonic()
-        state = self.empty() if self.curr.member else {}
-        if state:
-            files = self.files.reader() if self.files else None
-            dcp.load(self.named(self.curr, state), process_group=self.curr.group,
-                     storage_reader=files or dcp.FileSystemReader(self.path))
-        dist.barrier()
-        self.report = {"save": saved - begin, "load": time.monotonic() - saved}
+        for step in self.steps:
+            begin = time.monotonic()
+            getattr(self, step)()
+            dist.barrier()
+            self.report[step] = time.monotonic() - begin
         dist.destroy_process_group()
-        if self.files:
-            self.files.close()
-        return state
+        # Not here: to end what serves files and to remove them takes a while.
+        threading.Thread(target=self.close).start()
+        return self.state
+
+    def save(self) -> None:
+        self.write()
+        self.folder.announce()
+        self.state.clear()
+
+    def load(self) -> None:
+        self.state = self.read()
+
+    def close(self) -> None:
+        self.folder.close()
 
     def empty(self) -> State:
+        """What this process is to hold; nothing where it leaves."""
+        if not self.curr.member:
+            return {}
         role = self.curr.role
         state: State = {kind: {} for kind in TYPES}
         for tensor in stage_tensors(self.model, self.curr.parallel, role.pipeline):
@@ -69,6 +82,22 @@ class Checkpoint:
             for kind, dtype in TYPES.items():
                 state[kind][tensor.name] = torch.empty(
                     [end - begin for begin, end in box], dtype=dtype)
+        return state
+
+
+class ByTorch(Checkpoint):
+    """torch.distributed.checkpoint, with DTensors."""
+
+    def write(self) -> None:
+        if self.prev.member:
+            dcp.save(self.named(self.prev, self.state), process_group=self.prev.group,
+                     storage_writer=dcp.FileSystemWriter(self.folder.path))
+
+    def read(self) -> State:
+        state = self.empty()
+        if state:
+            dcp.load(self.named(self.curr, state), process_group=self.curr.group,
+                     storage_reader=self.folder.reader())
         return state
 
     def named(self, side: Side, state: State) -> Dict[str, torch.Tensor]:

@@ -1,17 +1,20 @@
-"""A checkpoint in the memory of the hosts that made it: every process serves the files
-that it has written, and reads those of other hosts over the network."""
+"""Where the files of a checkpoint are: in a folder that every host sees, or in the memory
+of the hosts that made them, where every process serves the files that it has written,
+and reads those of other hosts over the network."""
 
 from __future__ import annotations
 
 import io
 import os
+import shutil
 import socket
 import socketserver
 import struct
 import threading
 from pathlib import Path
-from typing import Optional, Tuple
+from typing import BinaryIO, Optional, Tuple
 
+import torch.distributed as dist
 from torch.distributed.checkpoint import FileSystemReader
 from torch.distributed.checkpoint.filesystem import FileSystem
 
@@ -85,7 +88,11 @@ class HostReader(FileSystemReader):
 
     def __init__(self, store, host: str):
         super().__init__("")
-        self.fs = Files(store, host)
+        self.fs, self.metadata = Files(store, host), None
+
+    def read_metadata(self, *args, **kwargs):
+        self.metadata = self.metadata or super().read_metadata(*args, **kwargs)
+        return self.metadata
 
     def _slice_file(self, file, info):
         if isinstance(file, RemoteFile):
@@ -93,20 +100,60 @@ class HostReader(FileSystemReader):
         return super()._slice_file(file, info)
 
 
-class HostFiles:
-    """Where a process keeps its part, and how it reads those of all."""
+class Folder:
+    """A folder that every host sees: no byte of it crosses a line. Its owner removes it
+    when all have read it."""
 
-    def __init__(self, store, host: Optional[str]):
+    def __init__(self, path: Path, owner: bool):
+        self.path, self.owner = path, owner
+
+    def beside(self, name: str) -> Folder:
+        """Another one of the same kind, inside."""
+        return Folder(self.path / name, self.owner)
+
+    def announce(self) -> None:
+        """What this process has written can be read."""
+
+    def open(self, name: str) -> BinaryIO:
+        """A file that some process has written."""
+        return open(self.path / name, "rb")
+
+    def reader(self) -> FileSystemReader:
+        """The same for torch.distributed.checkpoint."""
+        return FileSystemReader(self.path)
+
+    def close(self) -> None:
+        if self.owner:
+            shutil.rmtree(self.path, ignore_errors=True)
+
+
+class HostFolder(Folder):
+    """A folder of this process's own, that it serves to processes on other hosts."""
+
+    def __init__(self, path: Path, store, host: Optional[str]):
+        super().__init__(path, owner=True)
         self.store, self.host = store, host or "127.0.0.1"
         self.server = Server(self.host)
 
-    def announce(self, folder: Path) -> None:
-        if folder.exists():
-            self.server.announce(self.store, folder)
+    def beside(self, name: str) -> Folder:
+        return HostFolder(self.path / name, dist.PrefixStore(name, self.store),
+                          self.host)
 
-    def reader(self) -> HostReader:
+    def announce(self) -> None:
+        if self.path.exists():
+            self.server.announce(self.store, self.path)
+
+    def open(self, name: str) -> BinaryIO:
+        file = Files(self.store, self.host).create_stream(Path(name), "rb")
+        if not isinstance(file, RemoteFile):
+            return file
+        with file:
+            return io.BytesIO(file.read())
+
+    def reader(self) -> FileSystemReader:
         return HostReader(self.store, self.host)
 
     def close(self) -> None:
         self.server.shutdown()
         self.server.server_close()
+        super().close()

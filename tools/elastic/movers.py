@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import time
+from pathlib import Path
 from typing import Callable, Optional
 
 import torch
@@ -10,6 +12,10 @@ import torch
 from .change import Change
 from .config import Model
 from .tensors import State
+
+#: Ways to make a checkpoint: the module, and what it has for it.
+CHECKPOINTS = {"dcp": ("checkpoint", "ByTorch"), "mcore": ("mcore", "ByMegatron"),
+               "convert": ("convert", "Converted")}
 
 
 def preparer(model: Model, host: Optional[str], timeout: float,
@@ -20,22 +26,32 @@ def preparer(model: Model, host: Optional[str], timeout: float,
     `change.by` says how:
       etc              by a plan, from process to process
       etc:RATE         so, each process sending RATE bytes a second of deferred state
-      dcp:FOLDER       by a checkpoint in a folder that every host sees
-      dcp-hosts:FOLDER by a checkpoint in such a folder of each host's own; what other
-                       hosts wrote is read over the network
+      dcp:FOLDER       by torch.distributed.checkpoint
+      mcore:FOLDER     by Megatron-Core's dist_checkpointing
+      convert:FOLDER   by a file a rank, which one process converts into those of the
+                       next configuration
+
+    The FOLDER of a checkpoint is one that every host sees. With dcp-hosts:FOLDER,
+    mcore-hosts:FOLDER and convert-hosts:FOLDER each host has one of its own; what other
+    hosts wrote is read over the network.
     """
     def prepare(change: Change, state: State, store, device: int):
         way, _, folder = change.by.partition(":")
         if way == "etc":
             rate = float(folder) if folder else None
             return ByPlan(change, state, store, device, host, timeout, memory, rate)
-        if way not in ("dcp", "dcp-hosts") or not folder:
-            raise ValueError(f"'{change.by}' moves nothing; write etc, etc:RATE, "
-                             "dcp:FOLDER or dcp-hosts:FOLDER")
-        from .checkpoint import Checkpoint
-        from .hostfiles import HostFiles
-        files = HostFiles(store, host) if way == "dcp-hosts" else None
-        return Checkpoint(folder, files, model, change, state, store, device, timeout)
+        kind = way[:-len("-hosts")] if way.endswith("-hosts") else way
+        if kind not in CHECKPOINTS or not folder:
+            raise ValueError(
+                f"'{change.by}' moves nothing; write etc, etc:RATE, or a way and a "
+                f"folder: {', '.join(f'{k}:FOLDER, {k}-hosts:FOLDER' for k in CHECKPOINTS)}")
+        from .hostfiles import Folder, HostFolder
+        path = Path(folder) / str(change.epoch)
+        files = (Folder(path, owner=device == change.participants[0]) if kind == way
+                 else HostFolder(path / str(device), store, host))
+        module, name = CHECKPOINTS[kind]
+        checkpoint = getattr(importlib.import_module(f".{module}", __package__), name)
+        return checkpoint(files, model, change, state, store, device, timeout)
 
     return prepare
 

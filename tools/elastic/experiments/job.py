@@ -144,8 +144,8 @@ class Job:
                "groups": max(event["prepared"]["groups"] for event in events),
                "prepare": max(event["prepared"]["prepare"] for event in events)}
         if "save" in reports[0]:
-            row.update({name: max(report[name] for report in reports)
-                        for name in ("save", "load")})
+            row.update({step: max(report[step] for report in reports)
+                        for step in reports[0]})
         else:
             row.update(
                 plan=max(report["plan_seconds"] for report in reports),
