@@ -2,8 +2,8 @@
 
 #include "Units.h"
 
-#include "core/engine/ConvertState.h"
 #include "state/checkpoint/WriteState.h"
+#include "state/source/ConvertState.h"
 
 #include <nlohmann/json.hpp>
 

@@ -5,7 +5,7 @@
 
 #include "Options.h"
 
-#include "core/engine/StoredState.h"
+#include "state/source/StoredState.h"
 
 #include <memory>
 

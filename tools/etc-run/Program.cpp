@@ -17,12 +17,12 @@
 #include "Verbs.h"
 #include "Version.h"
 
-#include "core/engine/ConvertState.h"
 #include "core/engine/LocalRun.h"
-#include "core/engine/StateFiles.h"
 #include "core/plan/PlanFile.h"
 #include "core/plan/Referee.h"
 #include "state/checkpoint/WriteState.h"
+#include "state/source/ConvertState.h"
+#include "state/source/StateFiles.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -3,7 +3,7 @@
 #include "Directory.h"
 
 #include "core/engine/RollBack.h"
-#include "core/engine/StateFiles.h"
+#include "state/source/StateFiles.h"
 
 #include <algorithm>
 #include <iostream>

@@ -7,9 +7,9 @@
 #include "core/engine/LocalRun.h"
 #include "core/engine/RollBack.h"
 #include "core/engine/StateCheck.h"
-#include "core/engine/StateFiles.h"
 #include "core/transport/ForwardingTransport.h"
 #include "recovery/journal/Inventory.h"
+#include "state/source/StateFiles.h"
 
 #include <gtest/gtest.h>
 

@@ -3,9 +3,9 @@
 #include "CheckpointFixture.h"
 #include "PlanFixture.h"
 
-#include "core/engine/ConvertState.h"
 #include "state/checkpoint/DraftFile.h"
 #include "state/checkpoint/WriteState.h"
+#include "state/source/ConvertState.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

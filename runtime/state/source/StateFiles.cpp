@@ -1,4 +1,4 @@
-#include "core/engine/StateFiles.h"
+#include "state/source/StateFiles.h"
 
 #include "core/engine/Keeping.h"
 #include "core/engine/StateCheck.h"

@@ -1,10 +1,10 @@
 // From files to files: a migration without devices.
 
-#ifndef ETC_RUNTIME_CORE_ENGINE_CONVERTSTATE_H
-#define ETC_RUNTIME_CORE_ENGINE_CONVERTSTATE_H
+#ifndef ETC_RUNTIME_STATE_SOURCE_CONVERTSTATE_H
+#define ETC_RUNTIME_STATE_SOURCE_CONVERTSTATE_H
 
 #include "core/engine/RoundExecutor.h"
-#include "core/engine/StoredState.h"
+#include "state/source/StoredState.h"
 
 namespace etc::runtime {
 
@@ -29,4 +29,4 @@ Status writeStateIndex(const PlanIndex &index, const std::string &directory);
 
 } // namespace etc::runtime
 
-#endif // ETC_RUNTIME_CORE_ENGINE_CONVERTSTATE_H
+#endif // ETC_RUNTIME_STATE_SOURCE_CONVERTSTATE_H

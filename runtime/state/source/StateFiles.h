@@ -1,7 +1,7 @@
 // The state that an earlier process left in files.
 
-#ifndef ETC_RUNTIME_CORE_ENGINE_STATEFILES_H
-#define ETC_RUNTIME_CORE_ENGINE_STATEFILES_H
+#ifndef ETC_RUNTIME_STATE_SOURCE_STATEFILES_H
+#define ETC_RUNTIME_STATE_SOURCE_STATEFILES_H
 
 #include "core/engine/StateSource.h"
 #include "core/memory/FileAllocator.h"
@@ -69,4 +69,4 @@ private:
 
 } // namespace etc::runtime
 
-#endif // ETC_RUNTIME_CORE_ENGINE_STATEFILES_H
+#endif // ETC_RUNTIME_STATE_SOURCE_STATEFILES_H

@@ -1,7 +1,7 @@
 // The previous state of a migration is in safetensors files.
 
-#ifndef ETC_RUNTIME_CORE_ENGINE_STOREDSTATE_H
-#define ETC_RUNTIME_CORE_ENGINE_STOREDSTATE_H
+#ifndef ETC_RUNTIME_STATE_SOURCE_STOREDSTATE_H
+#define ETC_RUNTIME_STATE_SOURCE_STOREDSTATE_H
 
 #include "core/engine/StateSource.h"
 #include "state/checkpoint/Checkpoint.h"
@@ -42,4 +42,4 @@ private:
 
 } // namespace etc::runtime
 
-#endif // ETC_RUNTIME_CORE_ENGINE_STOREDSTATE_H
+#endif // ETC_RUNTIME_STATE_SOURCE_STOREDSTATE_H

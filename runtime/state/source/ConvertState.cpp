@@ -1,4 +1,4 @@
-#include "core/engine/ConvertState.h"
+#include "state/source/ConvertState.h"
 
 #include "recovery/journal/Inventory.h"
 #include "state/checkpoint/WriteState.h"

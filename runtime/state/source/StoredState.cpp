@@ -1,4 +1,4 @@
-#include "core/engine/StoredState.h"
+#include "state/source/StoredState.h"
 
 #include "core/engine/StateCheck.h"
 #include "state/checkpoint/WriteState.h"
