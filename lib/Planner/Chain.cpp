@@ -6,7 +6,7 @@
 #include "dialect/ModelName.h"
 #include "etc/Import/Import.h"
 #include "etc/Verify/Boundaries.h"
-#include "recovery/journal/Begun.h"
+#include "state/inventory/Begun.h"
 
 using namespace etc;
 using namespace mlir;

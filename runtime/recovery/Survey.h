@@ -4,8 +4,8 @@
 #define ETC_RUNTIME_RECOVERY_SURVEY_H
 
 #include "recovery/RecoveryMember.h"
-#include "recovery/journal/Inventory.h"
 #include "state/checkpoint/Checkpoint.h"
+#include "state/inventory/Inventory.h"
 
 namespace etc::runtime {
 

@@ -3,8 +3,8 @@
 
 #include "../unit/Runtime/PlanFixture.h"
 
-#include "recovery/journal/Inventory.h"
 #include "recovery/journal/JournalFormat.h"
+#include "state/inventory/Inventory.h"
 
 #include <cstdlib>
 #include <cstring>

@@ -6,8 +6,8 @@
 #include "Options.h"
 #include "core/engine/Keeping.h"
 #include "core/plan/PlanFile.h"
-#include "recovery/journal/Inventory.h"
 #include "recovery/journal/Lock.h"
+#include "state/inventory/Inventory.h"
 
 namespace etc::run {
 

@@ -1,7 +1,7 @@
 #include "state/source/ConvertState.h"
 
-#include "recovery/journal/Inventory.h"
 #include "state/checkpoint/WriteState.h"
+#include "state/inventory/Inventory.h"
 
 #include <chrono>
 

@@ -5,8 +5,8 @@
 
 #include "core/engine/StateSource.h"
 #include "core/memory/FileAllocator.h"
-#include "recovery/journal/Inventory.h"
 #include "state/checkpoint/Checkpoint.h"
+#include "state/inventory/Inventory.h"
 
 #include <memory>
 

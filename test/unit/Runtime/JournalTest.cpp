@@ -3,8 +3,8 @@
 
 #include "PlanFixture.h"
 
-#include "recovery/journal/Inventory.h"
 #include "recovery/journal/JournalFormat.h"
+#include "state/inventory/Inventory.h"
 
 #include <gtest/gtest.h>
 

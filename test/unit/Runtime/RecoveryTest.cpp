@@ -8,7 +8,7 @@
 #include "core/engine/RollBack.h"
 #include "core/engine/StateCheck.h"
 #include "core/transport/ForwardingTransport.h"
-#include "recovery/journal/Inventory.h"
+#include "state/inventory/Inventory.h"
 #include "state/source/StateFiles.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "recovery/journal/Begun.h"
+#include "state/inventory/Begun.h"
 
 #include <filesystem>
 

@@ -1,7 +1,7 @@
 // Who holds what, in the form that the planner reads.
 
-#ifndef ETC_RUNTIME_RECOVERY_JOURNAL_INVENTORY_H
-#define ETC_RUNTIME_RECOVERY_JOURNAL_INVENTORY_H
+#ifndef ETC_RUNTIME_STATE_INVENTORY_INVENTORY_H
+#define ETC_RUNTIME_STATE_INVENTORY_INVENTORY_H
 
 #include "recovery/journal/HeldShards.h"
 
@@ -55,4 +55,4 @@ Status writeInventory(const PlanIndex &index, const Inventory &inventory,
 
 } // namespace etc::runtime
 
-#endif // ETC_RUNTIME_RECOVERY_JOURNAL_INVENTORY_H
+#endif // ETC_RUNTIME_STATE_INVENTORY_INVENTORY_H

@@ -1,6 +1,6 @@
 // Which bytes went with their last holder.
 
-#include "recovery/journal/Inventory.h"
+#include "state/inventory/Inventory.h"
 
 using namespace etc;
 using namespace etc::runtime;

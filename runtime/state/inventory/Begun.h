@@ -1,7 +1,7 @@
 // Whether the migration whose journals are in a directory has begun.
 
-#ifndef ETC_RUNTIME_RECOVERY_JOURNAL_BEGUN_H
-#define ETC_RUNTIME_RECOVERY_JOURNAL_BEGUN_H
+#ifndef ETC_RUNTIME_STATE_INVENTORY_BEGUN_H
+#define ETC_RUNTIME_STATE_INVENTORY_BEGUN_H
 
 #include "recovery/journal/Journal.h"
 
@@ -14,4 +14,4 @@ Result<bool> hasBegun(const std::string &directory);
 
 } // namespace etc::runtime
 
-#endif // ETC_RUNTIME_RECOVERY_JOURNAL_BEGUN_H
+#endif // ETC_RUNTIME_STATE_INVENTORY_BEGUN_H

@@ -1,4 +1,4 @@
-#include "recovery/journal/Inventory.h"
+#include "state/inventory/Inventory.h"
 
 #include <cerrno>
 #include <cstdio>
