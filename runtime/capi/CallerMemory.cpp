@@ -1,7 +1,7 @@
 #include "capi/CallerMemory.h"
 
 #include "capi/TensorInfo.h"
-#include "recovery/journal/HeldShards.h"
+#include "core/journal/HeldShards.h"
 
 #include <algorithm>
 #include <set>

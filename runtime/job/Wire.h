@@ -4,7 +4,7 @@
 #ifndef ETC_RUNTIME_JOB_WIRE_H
 #define ETC_RUNTIME_JOB_WIRE_H
 
-#include "recovery/journal/Journal.h"
+#include "core/journal/Journal.h"
 
 #include <optional>
 #include <string>

@@ -3,7 +3,7 @@
 #ifndef ETC_RUNTIME_RECOVERY_RECOVERYMEMBER_H
 #define ETC_RUNTIME_RECOVERY_RECOVERYMEMBER_H
 
-#include "recovery/journal/Journal.h"
+#include "core/journal/Journal.h"
 
 #include <optional>
 #include <string>

@@ -3,8 +3,8 @@
 #ifndef ETC_RUNTIME_RECOVERY_REFILL_H
 #define ETC_RUNTIME_RECOVERY_REFILL_H
 
+#include "core/journal/HeldShards.h"
 #include "core/pack/Copy.h"
-#include "recovery/journal/HeldShards.h"
 #include "state/checkpoint/Checkpoint.h"
 
 #include <functional>

@@ -2,10 +2,10 @@
 
 #include "../unit/Runtime/PlanFixture.h"
 
+#include "core/journal/Journal.h"
 #include "core/plan/Condense.h"
 #include "job/Wire.h"
 #include "job/store/StoreMessage.h"
-#include "recovery/journal/Journal.h"
 
 #include <filesystem>
 #include <fstream>

@@ -5,8 +5,8 @@
 
 #include "Options.h"
 #include "core/engine/Keeping.h"
+#include "core/journal/Lock.h"
 #include "core/plan/PlanFile.h"
-#include "recovery/journal/Lock.h"
 #include "state/inventory/Inventory.h"
 
 namespace etc::run {

@@ -3,9 +3,9 @@
 #ifndef ETC_RUN_MEMORY_H
 #define ETC_RUN_MEMORY_H
 
+#include "core/journal/Journal.h"
 #include "core/plan/PlanIndex.h"
 #include "core/plan/Status.h"
-#include "recovery/journal/Journal.h"
 
 #include <vector>
 

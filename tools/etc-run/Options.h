@@ -4,7 +4,7 @@
 #define ETC_RUN_OPTIONS_H
 
 #include "core/engine/RoundExecutor.h"
-#include "recovery/journal/Journal.h"
+#include "core/journal/Journal.h"
 
 #include <chrono>
 #include <cstdint>

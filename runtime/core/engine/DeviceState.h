@@ -3,9 +3,9 @@
 #ifndef ETC_RUNTIME_CORE_ENGINE_DEVICESTATE_H
 #define ETC_RUNTIME_CORE_ENGINE_DEVICESTATE_H
 
+#include "core/journal/HeldShards.h"
 #include "core/memory/Allocator.h"
 #include "core/pack/Copy.h"
-#include "recovery/journal/HeldShards.h"
 
 #include "core/plan/PlanIndex.h"
 

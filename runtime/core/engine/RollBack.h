@@ -4,7 +4,7 @@
 #define ETC_RUNTIME_CORE_ENGINE_ROLLBACK_H
 
 #include "core/engine/Keeping.h"
-#include "recovery/journal/HeldShards.h"
+#include "core/journal/HeldShards.h"
 
 namespace etc::runtime {
 

@@ -4,7 +4,7 @@
 #define ETC_RUNTIME_ENGINE_ROUNDMEMORY_H
 
 #include "core/engine/DeviceState.h"
-#include "recovery/journal/Journal.h"
+#include "core/journal/Journal.h"
 
 #include <functional>
 

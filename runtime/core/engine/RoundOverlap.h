@@ -5,7 +5,7 @@
 
 #include "core/device/Worker.h"
 #include "core/engine/Staging.h"
-#include "recovery/journal/Journal.h"
+#include "core/journal/Journal.h"
 
 #include <vector>
 

@@ -3,8 +3,8 @@
 #ifndef ETC_RUNTIME_CORE_ENGINE_WIRECOUNTS_H
 #define ETC_RUNTIME_CORE_ENGINE_WIRECOUNTS_H
 
+#include "core/journal/Journal.h"
 #include "core/plan/PlanIndex.h"
-#include "recovery/journal/Journal.h"
 
 namespace etc::runtime {
 

@@ -3,7 +3,7 @@
 #ifndef ETC_RUNTIME_STATE_INVENTORY_BEGUN_H
 #define ETC_RUNTIME_STATE_INVENTORY_BEGUN_H
 
-#include "recovery/journal/Journal.h"
+#include "core/journal/Journal.h"
 
 namespace etc::runtime {
 

@@ -3,7 +3,7 @@
 #ifndef ETC_RUNTIME_STATE_INVENTORY_INVENTORY_H
 #define ETC_RUNTIME_STATE_INVENTORY_INVENTORY_H
 
-#include "recovery/journal/HeldShards.h"
+#include "core/journal/HeldShards.h"
 
 #include <map>
 #include <optional>

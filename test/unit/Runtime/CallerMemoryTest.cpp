@@ -3,8 +3,8 @@
 #include "PlanFixture.h"
 
 #include "capi/CallerMemory.h"
+#include "core/journal/HeldShards.h"
 #include "core/memory/HostAllocator.h"
-#include "recovery/journal/HeldShards.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 
 #include "PlanFixture.h"
 
-#include "recovery/journal/JournalFormat.h"
+#include "core/journal/JournalFormat.h"
 #include "state/inventory/Inventory.h"
 
 #include <gtest/gtest.h>

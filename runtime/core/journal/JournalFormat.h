@@ -1,9 +1,9 @@
 // The checks that hold a journal's bytes together; private to it.
 
-#ifndef ETC_RUNTIME_RECOVERY_JOURNAL_JOURNALFORMAT_H
-#define ETC_RUNTIME_RECOVERY_JOURNAL_JOURNALFORMAT_H
+#ifndef ETC_RUNTIME_CORE_JOURNAL_JOURNALFORMAT_H
+#define ETC_RUNTIME_CORE_JOURNAL_JOURNALFORMAT_H
 
-#include "recovery/journal/Journal.h"
+#include "core/journal/Journal.h"
 
 namespace etc::runtime {
 
@@ -17,4 +17,4 @@ Status advance(Standing &standing, const JournalRecord &record);
 
 } // namespace etc::runtime
 
-#endif // ETC_RUNTIME_RECOVERY_JOURNAL_JOURNALFORMAT_H
+#endif // ETC_RUNTIME_CORE_JOURNAL_JOURNALFORMAT_H

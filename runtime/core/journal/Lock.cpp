@@ -1,4 +1,4 @@
-#include "recovery/journal/Lock.h"
+#include "core/journal/Lock.h"
 
 #include <cerrno>
 #include <chrono>

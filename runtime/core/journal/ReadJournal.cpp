@@ -1,6 +1,6 @@
 // Reading a journal that a dead process left.
 
-#include "recovery/journal/JournalFormat.h"
+#include "core/journal/JournalFormat.h"
 
 #include "core/plan/InputFile.h"
 

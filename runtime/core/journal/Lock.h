@@ -1,7 +1,7 @@
 // One process at a time.
 
-#ifndef ETC_RUNTIME_RECOVERY_JOURNAL_LOCK_H
-#define ETC_RUNTIME_RECOVERY_JOURNAL_LOCK_H
+#ifndef ETC_RUNTIME_CORE_JOURNAL_LOCK_H
+#define ETC_RUNTIME_CORE_JOURNAL_LOCK_H
 
 #include "core/plan/Status.h"
 
@@ -40,4 +40,4 @@ private:
 
 } // namespace etc::runtime
 
-#endif // ETC_RUNTIME_RECOVERY_JOURNAL_LOCK_H
+#endif // ETC_RUNTIME_CORE_JOURNAL_LOCK_H

@@ -1,8 +1,8 @@
 // What a device has done of a migration, on disk, so that it is known after the
 // process died.
 
-#ifndef ETC_RUNTIME_RECOVERY_JOURNAL_JOURNAL_H
-#define ETC_RUNTIME_RECOVERY_JOURNAL_JOURNAL_H
+#ifndef ETC_RUNTIME_CORE_JOURNAL_JOURNAL_H
+#define ETC_RUNTIME_CORE_JOURNAL_JOURNAL_H
 
 #include "core/plan/Status.h"
 
@@ -124,4 +124,4 @@ private:
 
 } // namespace etc::runtime
 
-#endif // ETC_RUNTIME_RECOVERY_JOURNAL_JOURNAL_H
+#endif // ETC_RUNTIME_CORE_JOURNAL_JOURNAL_H

@@ -1,10 +1,10 @@
 // What a device holds, as far as its journal tells.
 
-#ifndef ETC_RUNTIME_RECOVERY_JOURNAL_HELDSHARDS_H
-#define ETC_RUNTIME_RECOVERY_JOURNAL_HELDSHARDS_H
+#ifndef ETC_RUNTIME_CORE_JOURNAL_HELDSHARDS_H
+#define ETC_RUNTIME_CORE_JOURNAL_HELDSHARDS_H
 
+#include "core/journal/Journal.h"
 #include "core/plan/PlanIndex.h"
-#include "recovery/journal/Journal.h"
 
 namespace etc::runtime {
 
@@ -37,4 +37,4 @@ std::string memoryName(const HeldShard &held);
 
 } // namespace etc::runtime
 
-#endif // ETC_RUNTIME_RECOVERY_JOURNAL_HELDSHARDS_H
+#endif // ETC_RUNTIME_CORE_JOURNAL_HELDSHARDS_H

@@ -1,4 +1,4 @@
-#include "recovery/journal/HeldShards.h"
+#include "core/journal/HeldShards.h"
 
 #include <algorithm>
 #include <map>

@@ -1,7 +1,7 @@
 // Writing a journal, one synced record at a time.
 
-#include "recovery/journal/JournalFormat.h"
-#include "recovery/journal/Lock.h"
+#include "core/journal/JournalFormat.h"
+#include "core/journal/Lock.h"
 
 #include "core/plan/SystemError.h"
 
