@@ -1,5 +1,6 @@
 #include "Convert.h"
 
+#include "StateEnds.h"
 #include "Units.h"
 
 #include "state/checkpoint/WriteState.h"
@@ -14,22 +15,6 @@
 using namespace etc::run;
 using namespace etc::runtime;
 using Json = nlohmann::ordered_json;
-
-Result<std::unique_ptr<StoredState>>
-etc::run::openStoredState(const PlanIndex &index, const Options &options,
-                          const std::vector<uint32_t> &ranks) {
-  Result<Checkpoint> checkpoint = Checkpoint::open(options.in);
-  if (!checkpoint)
-    return checkpoint.status();
-  auto state = std::make_unique<StoredState>(std::move(*checkpoint));
-  Status status = Status::success();
-  if (!options.isConversion())
-    status = state->checkSide(index, ranks, Side::Prev);
-  if (status.ok() && (options.isConversion() || options.verify == Verify::Full))
-    status = state->checkSide(index, ranks, Side::Curr);
-  return status.ok() ? Result<std::unique_ptr<StoredState>>(std::move(state))
-                     : Result<std::unique_ptr<StoredState>>(std::move(status));
-}
 
 /// The most that this process had in memory, its code included; 0 where it is
 /// not known. (getrusage also counts what the process was forked from.)

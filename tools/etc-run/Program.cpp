@@ -12,6 +12,7 @@
 #include "Process.h"
 #include "ProgressLine.h"
 #include "ReportFile.h"
+#include "StateEnds.h"
 #include "Table.h"
 #include "TraceFile.h"
 #include "Verbs.h"
@@ -20,11 +21,8 @@
 #include "core/engine/LocalRun.h"
 #include "core/plan/PlanFile.h"
 #include "core/plan/Referee.h"
-#include "state/checkpoint/WriteState.h"
-#include "state/source/ConvertState.h"
-#include "state/source/StateFiles.h"
+#include "state/checkpoint/StateIndex.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -175,88 +173,29 @@ static Status loadStandings(const PlanIndex &index, const Options &options,
   return Status::success();
 }
 
-/// The previous state of this migration is what another one left, or in files.
-struct Origin {
-  std::unique_ptr<StoredState> stored;
-  std::optional<etc::plan::PlanFile> file;
-  std::optional<PlanIndex> index;
-  std::unique_ptr<LeftState> state;
-};
-
-static Status openOrigin(const Options &options, Origin &origin) {
-  std::string program = "etc-run", verb = "status", directory = options.from;
-  char *arguments[] = {program.data(), verb.data(), directory.data()};
-  Result<Options> parsed = parseOptions(3, arguments);
-  if (!parsed)
-    return parsed.status();
-  Result<etc::plan::PlanFile> file = etc::plan::PlanFile::open(parsed->plan);
-  if (!file)
-    return file.status();
-  origin.file = std::move(*file);
-  origin.index.emplace(origin.file->plan());
-  if (Status s = etc::plan::checkPlan(*origin.index); !s.ok())
-    return s.at(parsed->plan);
-  Result<Survivors> standings = readStandings(*origin.index, options.from);
-  if (!standings)
-    return standings.status();
-  if (Status s = dropFailed(*origin.index, options.failed, *standings); !s.ok())
-    return s;
-  std::optional<Checkpoint> checkpoint;
-  if (!options.restoreFrom.empty()) {
-    Result<Checkpoint> opened = Checkpoint::open(options.restoreFrom);
-    if (!opened)
-      return opened.status();
-    checkpoint = std::move(*opened);
-  }
-  auto state = LeftState::open(*origin.index, *standings,
-                               stateDirectory(*parsed), std::move(checkpoint));
-  if (!state)
-    return state.status();
-  origin.state = std::move(*state);
-  return Status::success();
-}
-
 static Result<RunOptions> prepareRun(const PlanIndex &index,
                                      const etc::plan::PlanFile &file,
                                      const Setting &setting,
-                                     const Options &options, Origin &origin) {
+                                     const Options &options, StateEnds &ends) {
   RunOptions run;
   run.timeout = options.timeout;
   run.verify = options.verify;
   run.ceiling = options.ceiling;
   run.mode = options.mode;
   run.floorRate = options.floorRate;
-  run.out = options.out;
   run.observer = hooks().observer;
   run.wrap = hooks().wrap;
   if (!options.journal.empty())
     run.keeping = {options.journal, stateDirectory(options), {}, nullptr};
-  if (!options.in.empty()) {
-    auto stored = openStoredState(index, options, setting.ranks);
-    if (!stored)
-      return stored.status();
-    origin.stored = std::move(*stored);
-    run.keeping.source = origin.stored.get();
-  }
-  Status status = Status::success();
-  if (!options.out.empty())
-    status = makeStateDirectory(options.out);
+  Status status = ends.openFiles(index, options, setting.ranks, run);
   if (!status.ok())
     return status;
   if (options.verb == Verb::Resume)
     status = loadStandings(index, options, run.keeping);
   else if (!options.journal.empty())
     status = makeDirectory(options, file, index, setting.ranks);
-  // A resumed run asks for it only where a device had not read all of it.
-  const auto &known = run.keeping.standings;
-  const bool needsOrigin =
-      known.empty() ||
-      !std::all_of(known.begin(), known.end(),
-                   [](const Standing &standing) { return standing.isFilled; });
-  if (status.ok() && !options.from.empty() && needsOrigin) {
-    status = openOrigin(options, origin);
-    run.keeping.source = origin.state.get();
-  }
+  if (status.ok())
+    status = ends.openLeft(options, run);
   return status.ok() ? Result<RunOptions>(std::move(run))
                      : Result<RunOptions>(status);
 }
@@ -299,8 +238,8 @@ static int migrate(const PlanIndex &index, const etc::plan::PlanFile &file,
       return fail(claimed.status());
     lock = std::move(*claimed);
   }
-  Origin origin;
-  auto runOptions = prepareRun(index, file, *setting, options, origin);
+  StateEnds ends;
+  auto runOptions = prepareRun(index, file, *setting, options, ends);
   if (!runOptions) {
     // A refusal leaves nothing behind; a folder with something in it stays.
     std::error_code ignored;
@@ -313,8 +252,8 @@ static int migrate(const PlanIndex &index, const etc::plan::PlanFile &file,
     traced.trace = traceForReport(options);
   RunResult result = runPlan(index, *setting, traced, *runOptions);
   const bool isFirst = !setting->launched || setting->launched->rank == 0;
-  if (result.status.ok() && result.told.ok() && !options.out.empty() && isFirst)
-    result.told = writeStateIndex(index, options.out);
+  if (result.status.ok() && result.told.ok() && isFirst)
+    result.told = ends.finish(index);
   // A migration that went through has figures, even if what it made is wrong.
   bool isComplete =
       result.status.ok() || result.status.kind() == ErrorKind::Verification;
