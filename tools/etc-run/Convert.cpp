@@ -3,7 +3,6 @@
 #include "StateEnds.h"
 #include "Units.h"
 
-#include "state/checkpoint/WriteState.h"
 #include "state/source/ConvertState.h"
 
 #include <nlohmann/json.hpp>
@@ -57,10 +56,10 @@ Status etc::run::convert(const PlanIndex &index, const Options &options) {
   auto from = openStoredState(index, options, ranks);
   if (!from)
     return from.status();
-  if (Status s = makeStateDirectory(options.out); !s.ok())
-    return s;
-  Result<Conversion> done =
-      convertState(index, **from, options.out, options.verify);
+  Result<StateFolder> to = StateFolder::make(options.out);
+  if (!to)
+    return to.status();
+  Result<Conversion> done = convertState(index, **from, *to, options.verify);
   if (!done)
     return done.status();
   const bool isChecked = options.verify == Verify::Full;

@@ -3,8 +3,6 @@
 #include "Directory.h"
 
 #include "core/plan/Referee.h"
-#include "state/checkpoint/WriteState.h"
-#include "state/source/ConvertState.h"
 
 #include <algorithm>
 
@@ -37,8 +35,14 @@ Status StateEnds::openFiles(const PlanIndex &index, const Options &options,
     stored = std::move(*opened);
     run.keeping.source = stored.get();
   }
-  run.out = folder = options.out;
-  return folder.empty() ? Status::success() : makeStateDirectory(folder);
+  if (!options.out.empty()) {
+    Result<StateFolder> made = StateFolder::make(options.out);
+    if (!made)
+      return made.status();
+    folder = std::move(*made);
+    run.sink = &*folder;
+  }
+  return Status::success();
 }
 
 /// What the migration in a directory was asked to do.
@@ -88,5 +92,5 @@ Status StateEnds::openLeft(const Options &options, RunOptions &run) {
 }
 
 Status StateEnds::finish(const PlanIndex &index) const {
-  return folder.empty() ? Status::success() : writeStateIndex(index, folder);
+  return folder ? folder->finish(index) : Status::success();
 }

@@ -9,6 +9,7 @@
 #include "core/engine/DeviceRun.h"
 #include "core/plan/PlanFile.h"
 #include "state/source/StateFiles.h"
+#include "state/source/StateFolder.h"
 #include "state/source/StoredState.h"
 
 #include <memory>
@@ -36,7 +37,7 @@ public:
 
 private:
   std::unique_ptr<runtime::StoredState> stored;
-  std::string folder; // of --out
+  std::optional<runtime::StateFolder> folder;
   std::optional<plan::PlanFile> leftFile;
   std::optional<plan::PlanIndex> leftIndex;
   std::unique_ptr<runtime::LeftState> left;

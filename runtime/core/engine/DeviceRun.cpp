@@ -3,7 +3,6 @@
 #include "core/engine/Ceiling.h"
 #include "core/engine/DeviceFill.h"
 #include "core/engine/Peers.h"
-#include "state/checkpoint/WriteState.h"
 
 #include <algorithm>
 
@@ -385,15 +384,11 @@ Status DeviceRun::verify() {
 }
 
 Status DeviceRun::write() {
-  if (options.out.empty())
+  if (!options.sink)
     return Status::success();
-  return writeStateFile(index, self.rank, options.out,
-                        [&](uint32_t tensor, Region to) {
-                          const Region from =
-                              state.around(Side::Curr, tensor, to.box);
-                          copyBox({from.data, from.box}, to, to.box,
-                                  index.elementBytes(tensor));
-                          return Status::success();
-                        })
-      .status();
+  return options.sink->write(index, self.rank, [&](uint32_t tensor, Region to) {
+    const Region from = state.around(Side::Curr, tensor, to.box);
+    copyBox({from.data, from.box}, to, to.box, index.elementBytes(tensor));
+    return Status::success();
+  });
 }

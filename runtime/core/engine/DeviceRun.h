@@ -6,6 +6,7 @@
 #include "core/device/Worker.h"
 #include "core/engine/Arrivals.h"
 #include "core/engine/RoundExecutor.h"
+#include "core/engine/StateSink.h"
 #include "core/transport/Collectives.h"
 
 #include <functional>
@@ -30,9 +31,8 @@ struct RunOptions {
   Progress *progress = nullptr;
   /// Logs every step, unless null; not owned.
   TraceLog *trace = nullptr;
-  /// Where the current state is written as safetensors; empty: nowhere. In host
-  /// memory only.
-  std::string out = {};
+  /// Takes the current state, unless null; of host memory only. Not owned.
+  const StateSink *sink = nullptr;
   /// Not owned, may be null.
   Observer *observer = nullptr;
   /// Bytes a second that this device sends at most in deferred rounds, until
@@ -103,7 +103,7 @@ public:
   /// options say so. The error is of kind Verification.
   Status verify();
 
-  /// Writes the current state after migrate(), where the options say so.
+  /// Hands the current state over after migrate(), where the options say so.
   Status write();
 
   const DeviceReport &report() const { return result; }

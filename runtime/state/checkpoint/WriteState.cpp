@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <filesystem>
 
 using namespace etc;
 using namespace etc::runtime;
@@ -118,19 +117,6 @@ etc::runtime::forEachSlab(BoxView box, uint64_t most,
     if (outer == ~0u)
       return Status::success();
   }
-}
-
-Status etc::runtime::makeStateDirectory(const std::string &directory) {
-  std::error_code error;
-  std::filesystem::create_directories(directory, error);
-  const bool isEmpty = !error && std::filesystem::is_empty(directory, error);
-  if (error)
-    return Status(ErrorKind::Usage,
-                  text(directory, ": cannot make it: ", error.message()));
-  return isEmpty ? Status::success()
-                 : Status(ErrorKind::Usage,
-                          text(directory, ": is not empty; remove what is "
-                                          "there, or name another directory"));
 }
 
 Result<uint64_t> etc::runtime::writeStateFile(const PlanIndex &index,

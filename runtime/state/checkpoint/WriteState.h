@@ -26,9 +26,6 @@ constexpr uint64_t kSlabBytes = uint64_t{4} << 20;
 Status forEachSlab(BoxView box, uint64_t most,
                    const std::function<Status(BoxView slab)> &visit);
 
-/// Makes the directory. The error, of kind Usage, says what is in the way.
-Status makeStateDirectory(const std::string &directory);
-
 /// Writes the current shards of a rank, slab by slab: every box is a tensor of
 /// the file, and the file's metadata say where each stands. A rank without
 /// current shards writes nothing. Returns the bytes.

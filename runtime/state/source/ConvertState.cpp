@@ -1,7 +1,6 @@
 #include "state/source/ConvertState.h"
 
 #include "state/checkpoint/WriteState.h"
-#include "state/inventory/Inventory.h"
 
 #include <chrono>
 
@@ -12,25 +11,9 @@ static double secondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-Status etc::runtime::writeStateIndex(const PlanIndex &index,
-                                     const std::string &directory) {
-  Inventory inventory(index.rankCount());
-  for (uint32_t rank = 0; rank != index.rankCount(); ++rank)
-    for (const auto &[tensor, shard] :
-         index.holdings(index.participant(rank).program, Side::Curr)) {
-      if (!inventory[rank])
-        inventory[rank].emplace();
-      auto &boxes = (*inventory[rank])[tensor];
-      for (uint32_t b = 0; b != index.boxCount(shard); ++b)
-        boxes.emplace_back(index.shardBox(shard, b));
-    }
-  return writeInventory(index, inventory, text(directory, "/", kStateIndexName),
-                        Shapes::Curr);
-}
-
 Result<Conversion> etc::runtime::convertState(const PlanIndex &index,
                                               const StoredState &from,
-                                              const std::string &directory,
+                                              const StateFolder &to,
                                               Verify verify) {
   Conversion done;
   auto produce = [&](uint32_t rank) {
@@ -43,7 +26,7 @@ Result<Conversion> etc::runtime::convertState(const PlanIndex &index,
   auto start = Clock::now();
   for (uint32_t rank = 0; rank != index.rankCount(); ++rank) {
     Result<uint64_t> bytes =
-        writeStateFile(index, rank, directory, produce(rank));
+        writeStateFile(index, rank, to.path(), produce(rank));
     if (!bytes)
       return bytes.status();
     done.writtenBytes += *bytes;
@@ -54,12 +37,12 @@ Result<Conversion> etc::runtime::convertState(const PlanIndex &index,
   start = Clock::now();
   for (uint32_t rank = 0; verify == Verify::Full && rank != index.rankCount();
        ++rank)
-    if (Status s = checkStateFile(index, rank, directory, produce(rank));
+    if (Status s = checkStateFile(index, rank, to.path(), produce(rank));
         !s.ok())
       return s;
   done.verifySeconds = secondsSince(start);
   done.readBytes = readBytes;
-  if (Status s = writeStateIndex(index, directory); !s.ok())
+  if (Status s = to.finish(index); !s.ok())
     return s;
   return done;
 }

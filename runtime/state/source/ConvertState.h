@@ -4,6 +4,7 @@
 #define ETC_RUNTIME_STATE_SOURCE_CONVERTSTATE_H
 
 #include "core/engine/RoundExecutor.h"
+#include "state/source/StateFolder.h"
 #include "state/source/StoredState.h"
 
 namespace etc::runtime {
@@ -19,13 +20,8 @@ struct Conversion {
 
 /// Writes the current shards of every rank from what is stored, box by box, so
 /// that the memory that it takes does not grow with the state; then the index.
-/// The directory is there and empty.
 Result<Conversion> convertState(const PlanIndex &index, const StoredState &from,
-                                const std::string &directory, Verify verify);
-
-/// Writes the index of a directory in which the files of all ranks are: who
-/// holds what after the migration.
-Status writeStateIndex(const PlanIndex &index, const std::string &directory);
+                                const StateFolder &to, Verify verify);
 
 } // namespace etc::runtime
 

@@ -10,9 +10,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <thread>
 
 using namespace etc;
@@ -211,6 +213,61 @@ TEST(LocalRun, WrongResultsAreFound) {
       << outcome.status.message();
   EXPECT_EQ(outcome.reports[0].verified, 0u);
   EXPECT_EQ(outcome.reports[2].verified, 1u);
+}
+
+/// Compares what ranks hand over with the formula; refuses one of them.
+class CheckingSink final : public StateSink {
+public:
+  explicit CheckingSink(std::optional<uint32_t> refused = std::nullopt)
+      : refused(refused) {}
+
+  Status write(const PlanIndex &index, uint32_t rank,
+               const Read &read) const override {
+    if (rank == refused)
+      return Status(ErrorKind::Usage, "no room");
+    for (const auto &[tensor, shard] :
+         index.holdings(index.participant(rank).program, Side::Curr))
+      for (uint32_t b = 0; b != index.boxCount(shard); ++b) {
+        const BoxView box = index.shardBox(shard, b);
+        std::vector<std::byte> bytes(volume(box) * index.elementBytes(tensor));
+        if (Status s = read(tensor, {bytes.data(), box}); !s.ok())
+          return s;
+        if (Status s =
+                checkRegion(index, tensor, Side::Curr, {bytes.data(), box});
+            !s.ok())
+          return s;
+        taken += bytes.size();
+      }
+    return Status::success();
+  }
+
+  mutable std::atomic<uint64_t> taken = 0; // bytes
+
+private:
+  const std::optional<uint32_t> refused;
+};
+
+TEST(LocalRun, HandsTheCurrentStateToASink) {
+  OpenPlan plan(twoStagePlan());
+  uint64_t expected = 0;
+  for (uint32_t rank = 0; rank != plan.index.rankCount(); ++rank)
+    for (const auto &[tensor, shard] :
+         plan.index.holdings(plan.index.participant(rank).program, Side::Curr))
+      expected += plan.index.shardBytes(shard);
+  const CheckingSink sink;
+  RunOptions options = quickly();
+  options.sink = &sink;
+  LocalOutcome outcome = runLocally(plan.index, options);
+  EXPECT_EQ(outcome.status.message(), "");
+  EXPECT_EQ(outcome.told.message(), "");
+  EXPECT_EQ(sink.taken, expected);
+
+  // The migration is over: a sink that fails does not change that.
+  const CheckingSink full(2);
+  options.sink = &full;
+  outcome = runLocally(plan.index, options);
+  EXPECT_EQ(outcome.status.message(), "");
+  EXPECT_EQ(outcome.told.message(), "no room");
 }
 
 TEST(LocalRun, MessagesOfOtherBoxesAreRefused) {

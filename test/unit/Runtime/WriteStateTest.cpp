@@ -73,9 +73,10 @@ protected:
     const std::vector<uint32_t> ranks{0, 1, 2, 3};
     if (Status s = state.checkSide(index, ranks, Side::Curr); !s.ok())
       return s;
-    if (Status s = makeStateDirectory(out); !s.ok())
-      return s;
-    return convertState(index, state, out, Verify::Full);
+    Result<StateFolder> folder = StateFolder::make(out);
+    if (!folder)
+      return folder.status();
+    return convertState(index, state, *folder, Verify::Full);
   }
 
   /// A directory that is read as `in`, but for what follows.
