@@ -1,8 +1,10 @@
 # Which libraries of the project a target may stand on, directly or through others. A target that must not share code
 # with another says so here, and configuring fails where a link breaks it:
 #   etc_links_only(ETCVerify ETCDialect ETCLayout)
-# It is checked at the end of configuring, when all links are known. Libraries of others are not looked into.
+# It is checked at the end of configuring, when all links are known. Libraries of others are not looked into. The
+# target's property ETC_LINKS_ONLY names the libraries, for a test of their symbols.
 function(etc_links_only target)
+  set_property(TARGET ${target} PROPERTY ETC_LINKS_ONLY ${ARGN})
   cmake_language(EVAL CODE
     "cmake_language(DEFER DIRECTORY [[${PROJECT_SOURCE_DIR}]] CALL etc_check_links [[${target}]] [[${ARGN}]])")
 endfunction()
