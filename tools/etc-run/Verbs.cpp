@@ -2,7 +2,7 @@
 
 #include "Directory.h"
 
-#include "core/engine/RollBack.h"
+#include "recovery/RollBack.h"
 #include "state/source/StateFiles.h"
 
 #include <algorithm>

@@ -5,9 +5,9 @@
 #include "PlanFixture.h"
 
 #include "core/engine/LocalRun.h"
-#include "core/engine/RollBack.h"
 #include "core/engine/StateCheck.h"
 #include "core/transport/ForwardingTransport.h"
+#include "recovery/RollBack.h"
 #include "state/inventory/Inventory.h"
 #include "state/source/StateFiles.h"
 

@@ -1,4 +1,4 @@
-#include "core/engine/RollBack.h"
+#include "recovery/RollBack.h"
 
 #include "core/memory/FileAllocator.h"
 

@@ -1,7 +1,7 @@
 // Giving up a migration whose previous state is still whole.
 
-#ifndef ETC_RUNTIME_CORE_ENGINE_ROLLBACK_H
-#define ETC_RUNTIME_CORE_ENGINE_ROLLBACK_H
+#ifndef ETC_RUNTIME_RECOVERY_ROLLBACK_H
+#define ETC_RUNTIME_RECOVERY_ROLLBACK_H
 
 #include "core/engine/Keeping.h"
 #include "core/journal/HeldShards.h"
@@ -28,4 +28,4 @@ Status rollBack(const PlanIndex &index, const Keeping &keeping, Mode mode);
 
 } // namespace etc::runtime
 
-#endif // ETC_RUNTIME_CORE_ENGINE_ROLLBACK_H
+#endif // ETC_RUNTIME_RECOVERY_ROLLBACK_H
