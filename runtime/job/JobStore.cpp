@@ -63,7 +63,7 @@ void addMembers(Rendezvous &first, std::vector<std::string> &addresses) {
 
 } // namespace
 
-JobStore::JobStore(StoreMember self, Socket listener,
+JobStore::JobStore(const StoreMember &self, Socket listener,
                    const std::string &secretText, const Secret &secret,
                    Milliseconds silence)
     : secretText(secretText), address(self.address), silence(silence),

@@ -60,8 +60,9 @@ public:
   void closeAfterFork();
 
 private:
-  JobStore(StoreMember self, Socket listener, const std::string &secretText,
-           const Secret &secret, Milliseconds silence);
+  JobStore(const StoreMember &self, Socket listener,
+           const std::string &secretText, const Secret &secret,
+           Milliseconds silence);
   Status begin(const JobStoreOptions &options, const std::string &known);
   void run();
   std::string describe() const;

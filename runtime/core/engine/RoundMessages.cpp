@@ -85,11 +85,12 @@ void RoundMessages::addMove(Move move, uint64_t position,
     move.position = position;
     move.sum = static_cast<uint32_t>(at.message);
   }
-  if (move.kind != MoveKind::Hash)
-    moves.add(at, move);
-  else if (isHashed && pieceBytes == 0 && &moves == &packs)
+  const bool isHash = move.kind == MoveKind::Hash;
+  if (isHash && !isHashed)
+    return;
+  if (isHash && pieceBytes == 0 && &moves == &packs)
     hashes.push_back(move);
-  else if (isHashed)
+  else
     moves.add(at, move);
 }
 
