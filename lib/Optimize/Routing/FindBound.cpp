@@ -128,6 +128,7 @@ std::vector<Set> BoundFinder::joinSets(const std::vector<Set> &sets) const {
   for (int32_t element : elements)
     joined[find(element)].push_back(element);
   std::vector<Set> list;
+  list.reserve(joined.size());
   for (auto &[root, set] : joined)
     list.push_back(std::move(set));
   return list;

@@ -15,6 +15,7 @@ std::vector<NodeShare> findNodes(const Problem &problem, const Atom &atom) {
   for (int32_t device : problem.needersOf(atom))
     find(device).needers.push_back(device);
   std::vector<NodeShare> list;
+  list.reserve(nodes.size());
   for (auto &[node, share] : nodes)
     list.push_back(std::move(share));
   return list;

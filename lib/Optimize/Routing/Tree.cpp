@@ -19,6 +19,7 @@ std::vector<TreeEdge> growTree(const std::vector<int32_t> &roots,
   });
   // Senders in the order in which they have it, with their depth.
   std::vector<std::pair<int32_t, int32_t>> free;
+  free.reserve(roots.size() + receivers.size());
   for (int32_t root : roots)
     free.emplace_back(root, 0);
   std::vector<TreeEdge> edges;
