@@ -72,10 +72,7 @@ static SmallVector<int64_t> portionsToTry(int64_t pipelined) {
   return list;
 }
 
-/// Of devices; flows of more are not divided for time, nor compared with those
-/// by bytes. Planning would take longer than the pause that it shortens.
-static constexpr int64_t mostTransfers = 1 << 19;
-
+/// Sends and receives of all devices, tensor by tensor.
 static int64_t countTransfers(const ProgramFlows &flows,
                               ArrayRef<DeviceProgram> programs) {
   int64_t count = 0;

@@ -127,14 +127,18 @@ def ScheduleChunksPass : Etc_Pass<"etc-schedule-chunks"> {
     what is relayed in a later round than it arrives. Without a budget, 1.05 x max(prev, curr) or the least that is
     feasible. With `by-time`, what is sent on is also scheduled in as many rounds as its chain needs to progress as a
     pipeline (a chain of h hops takes (K + h) / K of the time of its bytes in K rounds); where that is estimated to be
-    faster, by a hundredth at least, it is taken, and the migration is marked `etc.by_time`.
+    faster, by a hundredth at least, it is taken, and the migration is marked `etc.by_time`. Where devices make more
+    than `most-transfers` sends and receives of tensors, that is not tried, and a mark of `etc-route` is removed: planning
+    would take longer than the pause that it shortens.
 
     ```mlir
     etc.cut [L4..7] [master] rounds [0, 1]
     ```
   }];
   let options = [Option<"byTime", "by-time", "bool", "false",
-                        "More rounds where what is sent on is then faster">];
+                        "More rounds where what is sent on is then faster">,
+                 Option<"mostTransfers", "most-transfers", "int64_t", "524288",
+                        "Sends and receives above which rounds are not compared by their time">];
   let statistics = [Statistic<"rounds", "rounds", "Number of rounds">];
 }
 
