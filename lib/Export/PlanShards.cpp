@@ -77,22 +77,11 @@ std::vector<uint32_t> PlanShardsChecker::list(ArrayRef<Piece> pieces) {
   return shards;
 }
 
-SmallVector<Piece, 0> PlanShardsChecker::select(Side side, int64_t role,
-                                                bool own) const {
-  const ParallelAttr parallel = migration.getParallel(side);
-  const bool ownsAll = parallel.ownsAll(), ownsFlat = parallel.getZero1();
-  SmallVector<Piece, 0> pieces;
-  for (const Piece &piece : oracle.holdings(side, role))
-    if ((ownsAll || (ownsFlat && table.isFlat(piece.tensor))) == own)
-      pieces.push_back(piece);
-  return pieces;
-}
-
 ArrayRef<uint32_t> PlanShardsChecker::findShared(Side side, int64_t role) {
   const int64_t pool = migration.getParallel(side).getPoolOf(role);
   auto [entry, isNew] = ofPools.try_emplace({side, pool});
   if (isNew)
-    entry->second = list(select(side, role, /*own=*/false));
+    entry->second = list(oracle.getShared(side, pool));
   return entry->second;
 }
 
@@ -102,7 +91,7 @@ bool PlanShardsChecker::areHeld(Side side, std::optional<RoleAttr> role,
     return shards.empty();
   const int64_t number = migration.getParallel(side).getRoleIndex(*role);
   const ArrayRef<uint32_t> ofPool = findShared(side, number);
-  const std::vector<uint32_t> ofRole = list(select(side, number, /*own=*/true));
+  const std::vector<uint32_t> ofRole = list(oracle.getOwn(side, number));
   // Each is crossed out once, so that none can stand for another.
   isExpected.resize(plan.shards.size());
   for (ArrayRef<uint32_t> expected : {ofPool, ArrayRef<uint32_t>(ofRole)})

@@ -52,9 +52,6 @@ public:
 private:
   std::vector<uint32_t> list(llvm::ArrayRef<Piece> pieces);
   llvm::ArrayRef<uint32_t> findShared(Side side, int64_t role);
-  /// The pieces of a role whose tensors may differ between the roles of a pool,
-  /// or the others.
-  llvm::SmallVector<Piece, 0> select(Side side, int64_t role, bool own) const;
 
   mutable MigrationOp migration; ///< ops are handles, their getters not const
   const TensorTable &table;

@@ -44,17 +44,10 @@ void BenefitCounter::readSide(Side side, std::vector<Pieces> &pools,
   ParallelAttr parallel = migration.getParallel(side);
   pools.resize(parallel.getPools());
   ranges.resize(parallel.getRoles());
-  const bool ownsAll = parallel.ownsAll(), cutsFlat = parallel.getZero1();
-  for (int64_t role = 0; role < parallel.getRoles(); ++role) {
-    Pieces &pool = pools[parallel.getPoolOf(role)];
-    const bool isFirst = pool.empty();
-    for (const Piece &piece : oracle.holdings(side, role)) {
-      if (ownsAll || (cutsFlat && table.isFlat(piece.tensor)))
-        ranges[role].push_back(piece);
-      else if (isFirst)
-        pool.push_back(piece);
-    }
-  }
+  for (int64_t pool = 0; pool < parallel.getPools(); ++pool)
+    llvm::append_range(pools[pool], oracle.getShared(side, pool));
+  for (int64_t role = 0; role < parallel.getRoles(); ++role)
+    llvm::append_range(ranges[role], oracle.getOwn(side, role));
 }
 
 //===----------------------------------------------------------------------===//

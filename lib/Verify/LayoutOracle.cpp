@@ -43,14 +43,15 @@ static request::Parallelism toParallelism(ParallelAttr parallel) {
 /// An inventory is what it says: there is no other account of it.
 void LayoutOracle::readInventory(MigrationOp migration, Side side) {
   ParallelAttr parallel = migration.getParallel(side);
-  auto &listed = known[static_cast<int>(side)];
+  std::vector<Pieces> &listed = sides[static_cast<int>(side)].listed;
+  listed.resize(parallel.getRoles());
   for (WorkloadOp workload : migration.getOps<WorkloadOp>())
     if (workload.getSide() == side)
       llvm::append_range(
           listed[parallel.getRoleIndex(workload.getRole())],
           table.expand(workload.getWid(),
                        table.getTypes(workload.getWt().value_or(ArrayAttr()))));
-  for (auto &pieces : listed) {
+  for (Pieces &pieces : listed) {
     std::sort(pieces.begin(), pieces.end());
     if (side == Side::Prev)
       for (const Piece &piece : pieces)
@@ -58,44 +59,51 @@ void LayoutOracle::readInventory(MigrationOp migration, Side side) {
   }
 }
 
+void LayoutOracle::readTensors(SideModel &model, Side side) const {
+  for (TensorOp tensor : table.getTensors()) {
+    model::TensorTemplate entry;
+    entry.name = tensor.getName().str();
+    entry.block = toBlock(tensor.getPart());
+    entry.shape = tensor.getShapeOn(side).vec();
+    if (tensor.getSplit())
+      entry.splitAxis = *tensor.getSplit();
+    if (tensor.getTiedTo())
+      entry.tiedTo = tensor.getTiedTo()->str();
+    entry.ofExpert = tensor.isOfExpert();
+    entry.flat = tensor.getFlat();
+    if (auto view = tensor.getView())
+      entry.view = view->vec();
+    if (auto layers = tensor.getOfLayers())
+      entry.layers = Span{(*layers)[0], (*layers)[1]};
+    if (auto types = tensor.getTypes())
+      for (StringRef type : types->getAsValueRange<StringAttr>())
+        entry.types.push_back(type.str());
+    model.model.tensors.push_back(entry);
+  }
+}
+
 LayoutOracle::LayoutOracle(MigrationOp migration, const TensorTable &table)
     : table(table) {
+  for (TensorOp tensor : table.getTensors())
+    cutAxes.push_back(tensor.getCutAxis());
   for (Side side : {Side::Prev, Side::Curr}) {
     SideModel &model = sides[static_cast<int>(side)];
     ParallelAttr parallel = migration.getParallel(side);
     model.attr = parallel;
     model.parallel = toParallelism(parallel);
-    known[static_cast<int>(side)].resize(parallel.getRoles());
-    if (parallel.getInventory())
-      readInventory(migration, side);
     model.model.layers = migration.getLayers();
     model.model.experts = migration.getExperts().value_or(0);
     model.model.types.resize(table.getTypeCount());
-    for (TensorOp tensor : table.getTensors()) {
-      model::TensorTemplate entry;
-      entry.name = tensor.getName().str();
-      entry.block = toBlock(tensor.getPart());
-      entry.shape = tensor.getShapeOn(side).vec();
-      if (tensor.getSplit())
-        entry.splitAxis = *tensor.getSplit();
-      if (tensor.getTiedTo())
-        entry.tiedTo = tensor.getTiedTo()->str();
-      entry.ofExpert = tensor.isOfExpert();
-      entry.flat = tensor.getFlat();
-      if (auto view = tensor.getView())
-        entry.view = view->vec();
-      if (auto layers = tensor.getOfLayers())
-        entry.layers = Span{(*layers)[0], (*layers)[1]};
-      if (auto types = tensor.getTypes())
-        for (StringRef type : types->getAsValueRange<StringAttr>())
-          entry.types.push_back(type.str());
-      model.model.tensors.push_back(entry);
-    }
+    readTensors(model, side);
+    if (parallel.getInventory())
+      readInventory(migration, side);
+    else
+      model.pools.resize(parallel.getPools());
   }
 }
 
 /// A box of the planning shape as three axes.
-static Piece toPiece(TensorOp tensor, const layout::HeldBox &held) {
+Piece LayoutOracle::toPiece(const layout::HeldBox &held) const {
   Piece piece{held.tensor,
               std::max<int64_t>(0, held.layer),
               std::max<int64_t>(0, held.expert),
@@ -103,7 +111,7 @@ static Piece toPiece(TensorOp tensor, const layout::HeldBox &held) {
               {0, 1},
               {0, 1}};
   for (auto [axis, part] : llvm::enumerate(held.box)) {
-    int64_t place = static_cast<int64_t>(axis) - tensor.getCutAxis();
+    int64_t place = static_cast<int64_t>(axis) - cutAxes[held.tensor];
     Span &span = place < 0 ? piece.outer : place == 0 ? piece.cut : piece.inner;
     // Axes that share a place are whole, all but the first.
     span = {span.begin * part.size() + part.begin,
@@ -112,18 +120,51 @@ static Piece toPiece(TensorOp tensor, const layout::HeldBox &held) {
   return piece;
 }
 
-ArrayRef<Piece> LayoutOracle::holdings(Side side, int64_t role) const {
-  const SideModel &model = sides[static_cast<int>(side)];
-  SmallVector<Piece, 0> &pieces = known[static_cast<int>(side)][role];
-  if (!pieces.empty() || model.attr.getInventory())
-    return pieces;
-  RoleAttr attr = model.attr.getRole(role);
-  layout::Role wanted{attr.getStage(), attr.getSlot(),
-                      std::max<int64_t>(0, attr.getReplica())};
-  for (const layout::HeldBox &held :
-       layout::holdings(model.model, model.parallel, wanted))
-    pieces.push_back(toPiece(table[held.tensor], held));
+LayoutOracle::Pieces
+LayoutOracle::toPieces(ArrayRef<layout::HeldBox> boxes) const {
+  Pieces pieces;
+  pieces.reserve(boxes.size());
+  for (const layout::HeldBox &held : boxes)
+    pieces.push_back(toPiece(held));
   std::sort(pieces.begin(), pieces.end());
+  return pieces;
+}
+
+const LayoutOracle::PoolPieces &LayoutOracle::getPool(const SideModel &side,
+                                                      int64_t pool) const {
+  std::optional<PoolPieces> &entry = side.pools[pool];
+  if (!entry) {
+    const int64_t slots = side.attr.getSlots();
+    layout::PoolHoldings layout(side.model, side.parallel, pool / slots,
+                                pool % slots);
+    Pieces shared = toPieces(layout.getShared());
+    entry.emplace(PoolPieces{std::move(layout), std::move(shared)});
+  }
+  return *entry;
+}
+
+ArrayRef<Piece> LayoutOracle::getShared(Side side, int64_t pool) const {
+  const SideModel &model = getSide(side);
+  return model.attr.getInventory() ? ArrayRef<Piece>()
+                                   : getPool(model, pool).shared;
+}
+
+LayoutOracle::Pieces LayoutOracle::getOwn(Side side, int64_t role) const {
+  const SideModel &model = getSide(side);
+  if (model.attr.getInventory())
+    return model.listed[role];
+  const int64_t pool = model.attr.getPoolOf(role),
+                replicas = model.attr.getRoles() / model.attr.getPools();
+  return toPieces(getPool(model, pool).layout.getOwn(role % replicas));
+}
+
+LayoutOracle::Pieces LayoutOracle::holdings(Side side, int64_t role) const {
+  const Pieces own = getOwn(side, role);
+  const ArrayRef<Piece> shared =
+      getShared(side, getSide(side).attr.getPoolOf(role));
+  Pieces pieces(own.size() + shared.size());
+  std::merge(own.begin(), own.end(), shared.begin(), shared.end(),
+             pieces.begin());
   return pieces;
 }
 

@@ -122,7 +122,7 @@ private:
   MigrationOp migration;
   const TensorTable &table;
   const LayoutOracle &oracle;
-  llvm::ArrayRef<Piece> prev, curr;
+  LayoutOracle::Pieces prev, curr;
   int64_t rounds = 0;
   llvm::MapVector<Key, Shard> shards;
   llvm::MapVector<Key, Transit> transits;

@@ -117,7 +117,8 @@ std::vector<FlatSpan> flatSpans(const model::Model &model,
                                 const request::Parallelism &parallel, Role role,
                                 int64_t k);
 
-/// All that a role holds: chunk by chunk, in module order.
+/// All that a role holds: chunk by chunk, in module order. For several roles
+/// that differ in their replica, see PoolHoldings.h.
 std::vector<HeldBox> holdings(const model::Model &model,
                               const request::Parallelism &parallel, Role role);
 
