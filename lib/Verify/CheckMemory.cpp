@@ -75,7 +75,7 @@ Footprint::Footprint(const Replay &replay)
        {std::pair(&exchanges.sends, &sent), {&exchanges.recvs, &received}})
     for (ArrayRef<Message> ofPeer : *messages)
       for (const Message &message : ofPeer)
-        (*bytes)[message.round] += replay.bytesOf(message.piece, message.type);
+        (*bytes)[message.round] += replay.bytesOf(*message.piece, message.type);
 }
 
 int64_t Footprint::getPeak(bool isSafe, bool isTail) const {

@@ -11,7 +11,7 @@ static int64_t receivedBytes(const TensorTable &table,
   int64_t bytes = 0;
   for (const Message &message : messages)
     if (message.hop == 0)
-      bytes += message.piece.size() * table.getTypeBytes(message.type);
+      bytes += message.piece->size() * table.getTypeBytes(message.type);
   return bytes;
 }
 

@@ -100,6 +100,9 @@ LayoutOracle::LayoutOracle(MigrationOp migration, const TensorTable &table)
     else
       model.pools.resize(parallel.getPools());
   }
+  for (unsigned tensor = 0; tensor < table.size(); ++tensor)
+    sources.push_back(
+        isOnPrev(tensor) ? tensor : table.getTwin(tensor).value_or(tensor));
 }
 
 /// A box of the planning shape as three axes.
@@ -173,10 +176,6 @@ bool LayoutOracle::isOnPrev(unsigned tensor) const {
   if (prev.attr.getInventory())
     return held.contains(tensor);
   return model::existsOn(prev.model.tensors[tensor], prev.parallel);
-}
-
-unsigned LayoutOracle::sourceOf(unsigned tensor) const {
-  return isOnPrev(tensor) ? tensor : table.getTwin(tensor).value_or(tensor);
 }
 
 int64_t LayoutOracle::roleOfRank(ParallelAttr parallel, int64_t rank) {

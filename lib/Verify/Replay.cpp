@@ -17,7 +17,7 @@ bool etc::isCovered(const Piece &piece, ArrayRef<Piece> others) {
 }
 
 /// Of sorted pieces, those of one tensor.
-static ArrayRef<Piece> shardOf(ArrayRef<Piece> pieces, const Piece &piece) {
+static ArrayRef<Piece> piecesOf(ArrayRef<Piece> pieces, const Piece &piece) {
   Piece key{piece.tensor, piece.layer, piece.expert, {}, {}, {}};
   const Piece *begin = llvm::lower_bound(pieces, key), *end = begin;
   while (end != pieces.end() && end->isOfSame(key))
@@ -26,13 +26,32 @@ static ArrayRef<Piece> shardOf(ArrayRef<Piece> pieces, const Piece &piece) {
 }
 
 //===----------------------------------------------------------------------===//
+// Tables
+//===----------------------------------------------------------------------===//
+
+ShardNumbers::ShardNumbers(const TensorTable &table)
+    : types(table.getTypeCount()) {
+  size_t count = 0;
+  for (unsigned tensor = 0; tensor < table.size(); ++tensor) {
+    const size_t layers = table.getPart(tensor) == Part::Layer
+                              ? table.getLayers()
+                              : 1,
+                 experts = table.isOfExpert(tensor) ? table.getExperts() : 1;
+    instances.push_back({count, experts});
+    count += layers * experts;
+  }
+  entries.resize(count * types);
+}
+
+//===----------------------------------------------------------------------===//
 // The replay
 //===----------------------------------------------------------------------===//
 
 Replay::Replay(ProgramOp program, const TensorTable &table,
-               const LayoutOracle &oracle)
+               const LayoutOracle &oracle, ReplayTables &tables)
     : program(program), migration(program->getParentOfType<MigrationOp>()),
-      table(table), oracle(oracle) {
+      table(table), oracle(oracle), tables(tables) {
+  tables.shards.clear();
   for (auto [side, role, pieces] :
        {std::tuple(Side::Prev, program.getPrev(), &prev),
         std::tuple(Side::Curr, program.getCurr(), &curr)})
@@ -56,66 +75,84 @@ Replay::Replay(ProgramOp program, const TensorTable &table,
     shard.isBound = isBound(shard);
 }
 
-void Replay::add(InstructionOpInterface op, int64_t round) {
-  const llvm::SmallBitVector types = table.getTypes(op.getWt());
-  SmallVector<Piece> pieces = table.expand(op.getWid(), types);
-  for (unsigned type : types.set_bits())
-    for (const Piece &piece : pieces)
-      addPiece(op, round, type, piece);
+Shard &Replay::shardOf(unsigned type, const Piece &piece) {
+  const uint32_t number =
+      tables.shards.add(type, piece, static_cast<uint32_t>(shards.size()));
+  if (number == shards.size())
+    shards.push_back({keyOf(type, piece), {}});
+  return shards[number].second;
 }
 
-void Replay::addPiece(InstructionOpInterface op, int64_t round, unsigned type,
-                      const Piece &piece) {
+/// Calls a function with every piece in every type.
+template <typename Function>
+static void forEach(const ReadIds::Read &read, Function function) {
+  for (unsigned type : read.types.set_bits())
+    for (const Piece &piece : read.pieces)
+      function(type, piece);
+}
+
+void Replay::add(InstructionOpInterface op, int64_t round) {
+  const ReadIds::Read &read = tables.ids.read(op.getWid(), op.getWt());
   if (auto transfer = dyn_cast<TransferOpInterface>(op.getOperation()))
-    return addTransfer(transfer, round, type, piece);
+    return addTransfer(transfer, round, read);
   auto release = dyn_cast<ReleaseOp>(op.getOperation());
-  if (release && release.getTransit()) {
-    transits[keyOf(type, piece)].releases.push_back({piece, round, op});
-    return;
-  }
-  Shard &shard = shards[keyOf(type, piece)];
-  if (release) {
-    shard.releases.push_back({piece, round, op});
-    return;
-  }
-  shard.writes.push_back({piece, round, op});
-  if (!isa<ReferOp>(op.getOperation()))
-    return;
-  if (!table.getDerivationSource(piece.tensor, type))
-    exchanges.keptBytes += bytesOf(piece, type);
-  addRead(op, round, type, piece);
+  if (release && release.getTransit())
+    return forEach(read, [&](unsigned type, const Piece &piece) {
+      transits[keyOf(type, piece)].releases.push_back({piece, round, op});
+    });
+  if (release)
+    return forEach(read, [&](unsigned type, const Piece &piece) {
+      shardOf(type, piece).releases.push_back({piece, round, op});
+    });
+  const bool isRefer = isa<ReferOp>(op.getOperation());
+  forEach(read, [&](unsigned type, const Piece &piece) {
+    const Access access{piece, round, op};
+    shardOf(type, piece).writes.push_back(access);
+    if (!isRefer)
+      return;
+    if (!table.getDerivationSource(piece.tensor, type))
+      exchanges.keptBytes += bytesOf(piece, type);
+    addRead(type, access);
+  });
 }
 
 void Replay::addTransfer(TransferOpInterface transfer, int64_t round,
-                         unsigned type, const Piece &piece) {
+                         const ReadIds::Read &read) {
   auto op = cast<InstructionOpInterface>(transfer.getOperation());
-  unsigned peer = cast<BlockArgument>(transfer.getPeer()).getArgNumber();
-  const bool isSend = isa<SendOp>(op.getOperation());
+  const unsigned peer = cast<BlockArgument>(transfer.getPeer()).getArgNumber();
+  const bool isSend = isa<SendOp>(op.getOperation()), tied = transfer.getTied(),
+             isTransit = transfer.getTransit();
   const int64_t hop = transfer.getHop().value_or(0);
-  (isSend ? exchanges.sends : exchanges.recvs)[peer].push_back(
-      {round, type, piece, transfer.getTied(), hop});
-  if (transfer.getTransit()) {
-    Transit &transit = transits[keyOf(type, piece)];
-    (isSend ? transit.reads : transit.writes).push_back({piece, round, op});
-    if (!isSend && hop == 0)
-      exchanges.passedBytes[peer] += bytesOf(piece, type);
-    return;
-  }
-  if (!isSend)
-    shards[keyOf(type, piece)].writes.push_back({piece, round, op});
-  else if (hop > 0)
-    shards[keyOf(type, piece)].relays.push_back({piece, round, op});
-  else
-    addRead(op, round, type, piece);
+  auto &messages = (isSend ? exchanges.sends : exchanges.recvs)[peer];
+  forEach(read, [&](unsigned type, const Piece &piece) {
+    messages.push_back({round, &piece, hop, type, tied});
+    const Access access{piece, round, op};
+    if (isTransit) {
+      Transit &transit = transits[keyOf(type, piece)];
+      (isSend ? transit.reads : transit.writes).push_back(access);
+      if (!isSend && hop == 0)
+        exchanges.passedBytes[peer] += bytesOf(piece, type);
+    } else if (!isSend) {
+      shardOf(type, piece).writes.push_back(access);
+    } else if (hop > 0) {
+      shardOf(type, piece).relays.push_back(access);
+    } else {
+      addRead(type, access);
+    }
+  });
 }
 
 /// A tied copy that does not exist yet is read from its twin.
-void Replay::addRead(InstructionOpInterface op, int64_t round, unsigned type,
-                     Piece piece) {
-  const unsigned named = piece.tensor;
-  piece.tensor = oracle.sourceOf(named);
-  shards[keyOf(type, piece)].reads.push_back(
-      {piece, round, op, piece.tensor != named});
+void Replay::addRead(unsigned type, const Access &access) {
+  const unsigned source = oracle.sourceOf(access.piece.tensor);
+  if (source == access.piece.tensor) {
+    shardOf(type, access.piece).reads.push_back(access);
+    return;
+  }
+  Piece &twin = twins.emplace_back(access.piece);
+  twin.tensor = source;
+  shardOf(type, twin)
+      .reads.push_back({twin, access.round, access.op, /*isTied=*/true});
 }
 
 /// A whole previous shard that one round refers to as the whole current one
@@ -134,7 +171,7 @@ bool Replay::isBound(const Shard &shard) const {
   llvm::sort(written);
   ArrayRef<Piece> held = findPrev(written.front());
   return held == ArrayRef<Piece>(written) &&
-         held == shardOf(curr, written.front());
+         held == piecesOf(curr, written.front());
 }
 
 //===----------------------------------------------------------------------===//
@@ -142,13 +179,13 @@ bool Replay::isBound(const Shard &shard) const {
 //===----------------------------------------------------------------------===//
 
 ArrayRef<Piece> Replay::findPrev(const Piece &piece) const {
-  return shardOf(prev, piece);
+  return piecesOf(prev, piece);
 }
 
 const Shard &Replay::getShard(unsigned type, const Piece &piece) const {
   static const Shard none;
-  auto it = shards.find(keyOf(type, piece));
-  return it == shards.end() ? none : it->second;
+  const uint32_t *number = tables.shards.find(type, piece);
+  return number ? shards[*number].second : none;
 }
 
 bool Replay::isThere(unsigned type, const Piece &piece, int64_t round) const {

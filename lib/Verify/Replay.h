@@ -8,27 +8,39 @@
 #ifndef ETC_LIB_VERIFY_REPLAY_H
 #define ETC_LIB_VERIFY_REPLAY_H
 
+#include "ReplayTables.h"
 #include "etc/Verify/LayoutOracle.h"
 
 #include "llvm/ADT/MapVector.h"
+
+#include <deque>
 
 namespace etc {
 
 /// A transfer as both ends must list it.
 struct Message {
   int64_t round;
-  unsigned type;
-  Piece piece;
-  bool tied;
+  const Piece *piece; ///< of the tables
   /// What it relays arrived with one hop less; the first has 0.
   int64_t hop;
-  auto operator<=>(const Message &) const = default;
+  unsigned type;
+  bool tied;
+
+  auto operator<=>(const Message &other) const {
+    return std::tie(round, type, *piece, tied, hop) <=>
+           std::tie(other.round, other.type, *other.piece, other.tied,
+                    other.hop);
+  }
+  bool operator==(const Message &other) const {
+    return round == other.round && type == other.type && tied == other.tied &&
+           hop == other.hop && (piece == other.piece || *piece == *other.piece);
+  }
 };
 
 /// What a program exchanges with others, and what it does not have to.
 struct Exchanges {
   /// By the argument of the peer, sorted.
-  llvm::SmallVector<llvm::SmallVector<Message>> sends, recvs;
+  llvm::SmallVector<llvm::SmallVector<Message, 0>, 0> sends, recvs;
   /// Bytes that arrive in transit from where they were before, by argument.
   llvm::SmallVector<int64_t> passedBytes;
   /// Bytes of the current role that are kept without a transfer, of the types
@@ -38,7 +50,7 @@ struct Exchanges {
 
 /// An instruction on a piece, in one type.
 struct Access {
-  Piece piece;
+  const Piece &piece; ///< of the tables, or of the replay
   int64_t round;
   InstructionOpInterface op;
   /// Of a read, whether it is of a twin: the piece is named as that.
@@ -70,8 +82,9 @@ struct Shard {
 /// One program, replayed.
 class Replay {
 public:
+  /// No other replay uses the tables as long as this one does.
   Replay(ProgramOp program, const TensorTable &table,
-         const LayoutOracle &oracle);
+         const LayoutOracle &oracle, ReplayTables &tables);
 
   /// Type, layer, expert, tensor.
   using Key = std::tuple<unsigned, int64_t, int64_t, unsigned>;
@@ -90,7 +103,8 @@ public:
   llvm::ArrayRef<Piece> findPrev(const Piece &piece) const;
   int64_t getRounds() const { return rounds; }
 
-  const llvm::MapVector<Key, Shard> &getShards() const { return shards; }
+  /// In the order in which instructions name them first.
+  llvm::ArrayRef<std::pair<Key, Shard>> getShards() const { return shards; }
   const llvm::MapVector<Key, Transit> &getTransits() const { return transits; }
   /// Nothing is done to a shard that is not listed.
   const Shard &getShard(unsigned type, const Piece &piece) const;
@@ -110,12 +124,10 @@ public:
 
 private:
   void add(InstructionOpInterface op, int64_t round);
-  void addPiece(InstructionOpInterface op, int64_t round, unsigned type,
-                const Piece &piece);
-  void addTransfer(TransferOpInterface op, int64_t round, unsigned type,
-                   const Piece &piece);
-  void addRead(InstructionOpInterface op, int64_t round, unsigned type,
-               Piece piece);
+  void addTransfer(TransferOpInterface op, int64_t round,
+                   const ReadIds::Read &read);
+  void addRead(unsigned type, const Access &access);
+  Shard &shardOf(unsigned type, const Piece &piece);
   bool isBound(const Shard &shard) const;
 
   ProgramOp program;
@@ -124,7 +136,9 @@ private:
   const LayoutOracle &oracle;
   LayoutOracle::Pieces prev, curr;
   int64_t rounds = 0;
-  llvm::MapVector<Key, Shard> shards;
+  ReplayTables &tables; ///< the numbers of `shards` are there
+  std::vector<std::pair<Key, Shard>> shards;
+  std::deque<Piece> twins; ///< that are read
   llvm::MapVector<Key, Transit> transits;
   Exchanges exchanges;
 };

@@ -37,10 +37,11 @@ static LogicalResult checkProgram(const Replay &replay) {
 static LogicalResult checkPlan(const PlanUnderTest &plan) {
   if (failed(checkPlacement(plan)) || failed(checkRoles(plan)))
     return failure();
+  ReplayTables tables(plan.table);
   std::vector<Exchanges> exchanges; // all that is kept of a replay
   exchanges.reserve(plan.programs.size());
   for (ProgramOp program : plan.programs) {
-    Replay replay(program, plan.table, plan.oracle);
+    Replay replay(program, plan.table, plan.oracle, tables);
     if (failed(checkProgram(replay)))
       return failure();
     exchanges.push_back(replay.takeExchanges());

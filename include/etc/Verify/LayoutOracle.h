@@ -32,7 +32,7 @@ public:
   /// Whether the previous side has the tensor at all.
   bool isOnPrev(unsigned tensor) const;
   /// The previous tensor that a current one is made from, itself or its twin.
-  unsigned sourceOf(unsigned tensor) const;
+  unsigned sourceOf(unsigned tensor) const { return sources[tensor]; }
   /// The number of a rank's role, by Megatron's rank order.
   static int64_t roleOfRank(ParallelAttr parallel, int64_t rank);
 
@@ -60,8 +60,9 @@ private:
 
   const TensorTable &table;
   SideModel sides[2];
-  llvm::SmallVector<int64_t> cutAxes; ///< by tensor
-  llvm::DenseSet<unsigned> held;      ///< the tensors of a previous inventory
+  llvm::SmallVector<int64_t> cutAxes;  ///< by tensor
+  llvm::SmallVector<unsigned> sources; ///< by tensor
+  llvm::DenseSet<unsigned> held;       ///< the tensors of a previous inventory
 };
 
 } // namespace etc
