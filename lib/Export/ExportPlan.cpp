@@ -30,6 +30,9 @@ private:
   void writeProgram(ProgramOp program);
   void writeRound(RoundOp op, fb::RoundT &round);
   void writeInstruction(InstructionOpInterface op, std::vector<fb::Op> &ops);
+  /// What the operations of an instruction read, beside their tensor.
+  enum class Reads : unsigned { Itself, Twin, DerivationSource, Nothing };
+  ArrayRef<fb::Op> namedOps(ArrayAttr ids, ArrayAttr names, Reads reads);
   void listTransit(ProgramOp program, fb::ProgramT &entry);
   void account(ProgramOp program, const fb::ProgramT &entry);
   void accountRound(ProgramOp program, const fb::RoundT &round,
@@ -53,6 +56,11 @@ private:
   fb::PlanT plan;
   PlanTables tables;
   PlanShards shards;
+  /// By ids, types and what is read: tensors, sources and boxes, which both
+  /// ends of a message share. The rest is of the instruction.
+  llvm::DenseMap<std::tuple<Attribute, Attribute, unsigned>,
+                 std::vector<fb::Op>>
+      named;
   SmallVector<uint32_t> nodeOf;
   uint64_t sent = 0, received = 0; // of one device of the program at hand
   uint64_t needed = 0; // bytes of the previous state, of the types that move
@@ -100,9 +108,33 @@ static fb::OpKind kindOf(Operation *op) {
   return isa<ZeroOp>(op) ? fb::OpKind::zero : fb::OpKind::release;
 }
 
+ArrayRef<fb::Op> PlanExporter::namedOps(ArrayAttr ids, ArrayAttr names,
+                                        Reads reads) {
+  auto [entry, isNew] =
+      named.try_emplace(std::tuple(ids, names, static_cast<unsigned>(reads)));
+  std::vector<fb::Op> &ops = entry->second;
+  if (!isNew)
+    return ops;
+  const llvm::SmallBitVector types = table.getTypes(names);
+  for (const Piece &piece : table.expand(ids, types)) {
+    const uint32_t box = reads == Reads::Nothing ? 0 : tables.getBox(piece);
+    for (unsigned type : types.set_bits()) {
+      uint32_t tensor = tables.getTensor(piece, type), source = tensor;
+      if (reads == Reads::Twin)
+        source = tables.getTensor(twinOf(piece), type);
+      if (reads == Reads::DerivationSource)
+        source = tables.getTensor(
+            piece, *table.getDerivationSource(piece.tensor, type));
+      ops.push_back(
+          fb::Op(fb::OpKind::send, false, false, 0, tensor, source, box));
+    }
+  }
+  return ops;
+}
+
 void PlanExporter::writeInstruction(InstructionOpInterface op,
                                     std::vector<fb::Op> &ops) {
-  fb::OpKind kind = kindOf(op);
+  const fb::OpKind kind = kindOf(op);
   uint32_t peer = 0;
   bool tied = false, relays = false, transit = false;
   if (auto transfer = dyn_cast<TransferOpInterface>(op.getOperation())) {
@@ -115,19 +147,13 @@ void PlanExporter::writeInstruction(InstructionOpInterface op,
   } else if (auto release = dyn_cast<ReleaseOp>(op.getOperation())) {
     transit = release.getTransit();
   }
-  const llvm::SmallBitVector types = table.getTypes(op.getWt());
-  for (const Piece &piece : table.expand(op.getWid(), types)) {
-    const uint32_t box = kind == fb::OpKind::release ? 0 : tables.getBox(piece);
-    for (unsigned type : types.set_bits()) {
-      uint32_t tensor = tables.getTensor(piece, type), source = tensor;
-      if (tied)
-        source = tables.getTensor(twinOf(piece), type);
-      if (kind == fb::OpKind::derive)
-        source = tables.getTensor(
-            piece, *table.getDerivationSource(piece.tensor, type));
-      ops.push_back(fb::Op(kind, relays, transit, peer, tensor, source, box));
-    }
-  }
+  const Reads reads = kind == fb::OpKind::release  ? Reads::Nothing
+                      : kind == fb::OpKind::derive ? Reads::DerivationSource
+                      : tied                       ? Reads::Twin
+                                                   : Reads::Itself;
+  for (const fb::Op &one : namedOps(op.getWid(), op.getWt(), reads))
+    ops.emplace_back(kind, relays, transit, peer, one.tensor(), one.source(),
+                     one.box());
 }
 
 /// Both ends of a message list the same sequence, since both sort it.
