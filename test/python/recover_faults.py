@@ -1,17 +1,16 @@
 """Random faults in a job of processes that goes on, against an oracle that knows its step.
 
-recover_faults.py [--faults=N] [--seed=S] [--per-job=N] [--phase=P] [--kind=K] [--slow=X]
-
 A driver forks a process for each of 8 devices. All train (each element of the state is
 a function of its place, its tensor and the step), and prepare and run migrations. At
 a random moment of a step, prepare, run, recover, or of the tail of a migration that
 defers state, one process is killed, stopped for long (and woken after the others have
-gone on), stopped for less than a second, or raises. The others recover, some of them a step ahead; new processes join. After
-each fault every element of every process is compared, the step with the one that is
-the newest of which a replica of each role is left; a process that was given up has to
-raise Excluded. Before each optimizer step a process compares its whole state with its
-step; while deferred state is under way and after it has failed, a step has to be
-refused. What is named as lost must be in no previous tensor of a survivor.
+gone on), stopped for less than a second, or raises. The others recover, some of them a
+step ahead; new processes join. After each fault every element of every process is
+compared, the step with the one that is the newest of which a replica of each role is
+left; a process that was given up has to raise Excluded. Before each optimizer step a
+process compares its whole state with its step; while deferred state is under way and
+after it has failed, a step has to be refused. What is named as lost must be in no
+previous tensor of a survivor.
 """
 
 from __future__ import annotations
@@ -341,8 +340,10 @@ def main() -> int:
     parser.add_argument("--phase", help="faults in this phase alone")
     parser.add_argument("--kind", help="faults of this kind alone")
     parser.add_argument("--slow", type=float, default=1.0, help="times all limits")
+    parser.add_argument("--shapes", default=",".join(SHAPES), help="configurations")
     options = parser.parse_args()
     Limits.stretch(options.slow)
+    SHAPES[:] = options.shapes.split(",")  # of the processes, too, which are forks
     counts: collections.Counter = collections.Counter()
     failures = 0
     cases = [
@@ -351,11 +352,8 @@ def main() -> int:
         for k in ("kill", "stop", "pause", "raise")
     ]
     cases += [(p, k) for p in ("recover", "tail") for k in ("kill", "stop", "pause")]
-    cases = [
-        (p, k)
-        for p, k in cases
-        if options.phase in (None, p) and options.kind in (None, k)
-    ]
+    chosen = [(options.phase or p, options.kind or k) for p, k in cases]
+    cases = [case for case in cases if case in chosen]
     if not cases:
         parser.error(f"--phase={options.phase} --kind={options.kind}: no such fault")
     done = 0
