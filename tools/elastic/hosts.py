@@ -39,7 +39,8 @@ class Hosts:
             self.run(f"ip link del {self.name}", check=False)
 
     def build(self) -> None:
-        name, limit = self.name, f"root tbf rate {self.rate} burst 256kb latency 50ms"
+        name = self.name
+        limit = f"root handle 1: tbf rate {self.rate} burst 256kb latency 50ms"
         self.run(f"ip link add {name} type bridge")
         self.run(f"ip addr add {self.net}.254/24 dev {name}")
         self.run(f"ip link set {name} up")
@@ -53,6 +54,8 @@ class Hosts:
             self.run(f"ip -n {space} link set lo up")
             # Both directions: what the host sends, and what the bridge sends it.
             self.run(f"ip netns exec {space} tc qdisc add dev eth0 {limit}")
+            # A host sends bulk traffic (SO_PRIORITY) last, as Linux does by default.
+            self.run(f"ip netns exec {space} tc qdisc add dev eth0 parent 1:1 pfifo_fast")
             self.run(f"tc qdisc add dev {port} {limit}")
 
     @staticmethod
