@@ -36,6 +36,7 @@ class Change:
     not_before: int = 0  # the iteration to begin with, if not a later one
     lost_at: Optional[int] = None  # after a failure: the iteration to go on with
     decided: float = 0.0  # when the launcher did, by this machine's monotonic clock
+    slowed: int = 0  # the last iteration beside which processes got ready to join
 
     @staticmethod
     def key(epoch: int, what: str = "") -> str:

@@ -21,16 +21,22 @@ from .change import Change, there
 from .config import Parallel
 from .hosts import Hosts
 
+# glibc keeps what a process has freed, as PyTorch's allocator of GPU memory does: to get
+# memory from the system again in each iteration takes a tenth of it.
+MEMORY = {"MALLOC_TRIM_THRESHOLD_": str(1 << 34), "MALLOC_MMAP_THRESHOLD_": str(1 << 32)}
+
 
 @dataclasses.dataclass
 class Step:
-    """An entry of a schedule: at this iteration, kill some processes, or change; or,
-    with `after`, decide to change so many iterations after the last change."""
+    """An entry of a schedule: at this iteration, kill some processes, start some, or
+    change. With `after`, so many iterations after the last change, and after all
+    processes that were started are ready to join."""
 
     at: int = 0
     after: Optional[int] = None
     to: str = ""
     kill: List[int] = dataclasses.field(default_factory=list)
+    start: List[int] = dataclasses.field(default_factory=list)  # devices that may join
     request: dict = dataclasses.field(default_factory=dict)  # more for etc.plan
     by: str = "etc"  # what moves the state, see movers
     stop: bool = False  # end the run, in place of a change
@@ -49,6 +55,9 @@ class Launcher:
                                    datetime.timedelta(seconds=300),
                                    wait_for_workers=False)
         self.workers: Dict[int, subprocess.Popen] = {}
+        self.waiting: Dict[int, subprocess.Popen] = {}  # started, in no configuration
+        self.starts: Dict[int, int] = {}  # how many there have been
+        self.slowed = 0  # the last iteration beside which processes got ready to join
         self.schedule = [Step(**step) for step in options.schedule]
         self.dead: List[int] = []
         self.asked, self.seen = False, self.modified()
@@ -57,6 +66,7 @@ class Launcher:
             "model": dataclasses.asdict(self.model), "out": str(self.out),
             "training": dataclasses.asdict(self.training),
             "corpus": options.corpus, "cuda": options.cuda,
+            "layers": self.model.layers // Parallel.parse(options.start).pp,
             "hold": [s.at for s in self.schedule if s.to and s.after is None]}))
 
     def run(self) -> None:
@@ -82,45 +92,58 @@ class Launcher:
     # Processes
 
     def enter(self, change: Change) -> None:
-        for device in set(self.workers) - set(change.prev_devices):
-            self.workers.pop(device).wait()  # it has left with the last change
+        self.start(change.participants)
         self.change, self.epoch = change, change.epoch
         for device in change.participants:
-            if device not in self.workers:
-                self.workers[device] = self.start(device)
+            if device in self.waiting:
+                self.workers[device] = self.waiting.pop(device)
+                self.store.set(self.key(device), str(change.epoch))
         change.publish(self.store)
 
-    def start(self, device: int) -> subprocess.Popen:
-        environment = dict(os.environ, OMP_NUM_THREADS="1",
+    def start(self, devices: List[int]) -> None:
+        """Processes that wait to join, where a device has none."""
+        for device in devices:
+            if device in self.workers and device not in self.current.devices:
+                self.workers.pop(device).wait()  # it has left with the last change
+            if device not in self.workers and device not in self.waiting:
+                self.starts[device] = self.starts.get(device, 0) + 1
+                self.waiting[device] = self.process(device)
+
+    def key(self, device: int) -> str:
+        """Of the store: the epoch that the device's process is to join."""
+        return f"joins/{device}/{self.starts[device]}"
+
+    def process(self, device: int) -> subprocess.Popen:
+        environment = dict(os.environ, **MEMORY, OMP_NUM_THREADS="1",
                            GLOO_SOCKET_IFNAME=self.hosts.interface)
         environment["PYTHONPATH"] = os.pathsep.join(
             [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
         return subprocess.Popen(
             [*self.hosts.command(device), sys.executable, "-m", "elastic.worker",
              f"--store={self.hosts.launcher}:{self.store.port}", f"--device={device}",
-             f"--epoch={self.epoch}", f"--host={self.hosts.address(device)}"],
+             f"--joins={self.key(device)}", f"--host={self.hosts.address(device)}"],
             env=environment)
 
     def reap(self) -> None:
         lost = []
-        for device, process in list(self.workers.items()):
-            if process.poll() is None:
-                continue
-            del self.workers[device]
-            if process.returncode < 0:
-                lost.append(device)
-            elif process.returncode:
-                self.stop(f"device {device} failed; its message is above")
+        for processes in (self.workers, self.waiting):
+            for device, process in list(processes.items()):
+                if process.poll() is None:
+                    continue
+                del processes[device]
+                if process.returncode > 0:
+                    self.stop(f"device {device} failed; its message is above")
+                elif process.returncode and processes is self.workers:
+                    lost.append(device)
         if lost:
             self.survive(lost)
 
     def stop(self, message: str) -> None:
-        for process in self.workers.values():
-            process.kill()
+        self.close()
         sys.exit(f"elastic: {message}")
 
     def close(self) -> None:
-        for process in self.workers.values():
+        for process in [*self.workers.values(), *self.waiting.values()]:
             process.kill()
 
     # Changes
@@ -149,18 +172,25 @@ class Launcher:
             return
         if step.after is not None and self.since_change() < step.after:
             return
+        if step.start and self.progress() < step.at:
+            return
         self.schedule.pop(0)
-        if step.stop:
+        if step.start:
+            self.start(step.start)
+        elif step.stop:
             self.close()
             self.workers = {}
-            return
-        self.go_to(Parallel.parse(step.to), step)
+        else:
+            self.go_to(Parallel.parse(step.to), step)
 
     def since_change(self) -> int:
-        """Iterations in the current configuration."""
+        """Iterations in the current configuration that no process slows down which
+        gets ready to join."""
         key = Change.key(self.current.epoch, "iteration")
         begun = int(self.store.get(key)) if self.told(self.current, "iteration") else 0
-        return self.progress() - begun
+        if not all(there(self.store, f"{self.key(d)}/ready") for d in self.waiting):
+            self.slowed = self.progress() + 1
+        return self.progress() - max(begun, self.slowed)
 
     def modified(self) -> Optional[int]:
         try:
@@ -229,7 +259,7 @@ class Launcher:
         self.enter(Change(
             self.epoch + 1, str(parallel), devices, last.parallel, last.devices,
             last.epoch, sorted({*givers, *devices}), request, step.by, step.at,
-            lost_at, decided))
+            lost_at, decided, self.slowed))
 
     @staticmethod
     def side(parallel: Parallel, devices: Optional[List[int]] = None) -> dict:

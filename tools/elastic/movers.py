@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import Callable, Optional
 
+import etc
 import torch
 
 from .change import Change
@@ -62,8 +63,6 @@ class ByPlan:
     def __init__(self, change: Change, state: State, store, device: int,
                  host: Optional[str], timeout: float, memory: torch.device,
                  tail_rate: Optional[float]):
-        import etc
-
         begin = time.monotonic()
         self.plan = etc.plan(change.request)
         self.seconds = time.monotonic() - begin

@@ -27,8 +27,11 @@ from .watcher import Prepared, Watcher
 
 
 class Worker:
+    """`options` say the store, the device, the host, and the key of the store with the
+    configuration to begin with, for which the process waits when it is ready."""
+
     def __init__(self, options: argparse.Namespace):
-        self.device, self.epoch = options.device, options.epoch
+        self.device = options.device
         host, port = options.store.rsplit(":", 1)
         limit = datetime.timedelta(seconds=300)
 
@@ -54,6 +57,9 @@ class Worker:
             torch.cuda.set_device(self.memory)
         prepare = movers.preparer(self.model, options.host, self.training.timeout,
                                   self.memory)
+        self.rehearse(settings["layers"])
+        put(self.store, f"{options.joins}/ready")
+        self.epoch = int(self.store.get(options.joins))
         self.watcher = Watcher(connect, self.device, self.epoch, prepare,
                                lambda: self.state, self.training.timeout,
                                self.memory)
@@ -65,7 +71,6 @@ class Worker:
     def run(self) -> None:
         self.tell("start", device=self.device, pid=os.getpid(), epoch=self.epoch)
         self.watcher.start()
-        self.rehearse()
         self.begin(self.watcher.take())
         while self.place and self.iteration < self.training.iterations:
             try:
@@ -76,15 +81,20 @@ class Worker:
         self.watcher.stopped.set()
         self.watcher.join()
 
-    def rehearse(self) -> None:
-        """An iteration of a single layer: what a process does for the first time takes
-        long, and those who join would make the others wait."""
-        model = dataclasses.replace(self.model, layers=1)
-        training = dataclasses.replace(self.training, microbatches=1)
+    def rehearse(self, layers: int) -> None:
+        """An iteration of a stage as large as those of the first configuration: what a
+        process does for the first time, and memory that it touches for the first time,
+        take long, and those who join would make the others wait."""
+        model = dataclasses.replace(self.model, layers=layers)
+        training = dataclasses.replace(self.training, microbatches=8)
         alone = Place(Parallel(), [0], 0, None, 0, self.memory)
         state = first_state(model, alone.parallel, alone.role, 0, self.memory)
         work = Iteration(Stage(model, alone), alone, training, self.corpus, state, 0)
         adam.apply(state, work.run()[0], 0, training)
+        # PyTorch imports SymPy when gradients first come from another stage: 0.3 s,
+        # which those who join would need one after the other, along the pipeline.
+        leaf = torch.ones(1, requires_grad=True)
+        torch.autograd.backward(2 * leaf, torch.ones(1))
 
     def step(self) -> None:
         assert self.place
@@ -180,7 +190,7 @@ class Worker:
         if prepared.migration:
             self.marks.update(
                 epoch=change.epoch, configuration=change.parallel, joining=joining,
-                decided=change.decided,
+                decided=change.decided, slowed=change.slowed,
                 pid=os.getpid(), iteration=self.iteration, quiet=quiet, moved=moved,
                 prepared=prepared.seconds, report=prepared.migration.report)
         if not self.place:
@@ -218,11 +228,15 @@ def main(arguments: Optional[List[str]] = None) -> None:
     parser = argparse.ArgumentParser(prog="elastic.worker", description=__doc__)
     parser.add_argument("--store", required=True, help="ADDRESS:PORT of the launcher")
     parser.add_argument("--device", type=int, required=True)
-    parser.add_argument("--epoch", type=int, default=0, help="to begin with")
+    parser.add_argument("--joins", required=True, help="key of the epoch to begin with")
     parser.add_argument("--host", help="own address")
     torch.set_num_threads(1)
     Worker(parser.parse_args(arguments)).run()
     sys.stdout.flush()
+    # To tear the interpreter down takes a processor from those who train on, if there
+    # are more processes than processors: a quarter of a second from their first step
+    # for each process that leaves.
+    os._exit(0)
 
 
 if __name__ == "__main__":
