@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import pathlib
 import statistics
 import subprocess
@@ -12,10 +13,19 @@ import tempfile
 from typing import Dict, List, Optional, Tuple
 
 import etc
+import torch
 
 TRAINER = pathlib.Path(__file__).resolve().parents[1]
 DOCS = TRAINER.parents[1] / "docs"
 UNITS = {"kbit": 1e3, "mbit": 1e6, "gbit": 1e9}
+
+
+def origin() -> Dict[str, object]:
+    """What is measured, and on what: an experiment's file has it beside its figures."""
+    revision = subprocess.run(["git", "rev-parse", "--short=10", "HEAD"], cwd=DOCS,
+                              capture_output=True, text=True).stdout.strip()
+    return {"etc": etc.__version__, "revision": revision or None,
+            "torch": torch.__version__, "processors": os.cpu_count()}
 
 
 def bytes_per_second(rate: str) -> float:
@@ -102,7 +112,7 @@ class Job:
         is prepared, the pause, a longer first iteration, longer later ones."""
         spans, decided, at = self.spans(), row["decided"], row["iteration"]
         before = [end - begin for i, (begin, end) in spans.items()
-                  if begun + 1 < i <= at and end <= decided]
+                  if max(begun + 1, row["slowed"]) < i <= at and end <= decided]
         after = {i: span for i, span in spans.items()
                  if i > at and span[1] <= next_one}
         steady = [end - begin for i, (begin, end) in after.items() if i > at + 2]
@@ -137,7 +147,7 @@ class Job:
         reports = [event["report"] for event in events]
         row = {"configuration": events[0]["configuration"], "last_step": marks[0],
                "iteration": events[0]["iteration"], "participants": len(events),
-               "decided": events[0]["decided"],
+               "decided": events[0]["decided"], "slowed": events[0]["slowed"],
                "joining": sum(event["joining"] for event in events),
                "pause": marks[3] - marks[0],
                **dict(zip(("quiesce", "transfer", "rewire", "first_step"), parts)),
