@@ -40,7 +40,6 @@ class Hosts:
 
     def build(self) -> None:
         name = self.name
-        limit = f"root handle 1: tbf rate {self.rate} burst 256kb latency 50ms"
         self.run(f"ip link add {name} type bridge")
         self.run(f"ip addr add {self.net}.254/24 dev {name}")
         self.run(f"ip link set {name} up")
@@ -53,10 +52,20 @@ class Hosts:
             self.run(f"ip -n {space} link set eth0 up")
             self.run(f"ip -n {space} link set lo up")
             # Both directions: what the host sends, and what the bridge sends it.
-            self.run(f"ip netns exec {space} tc qdisc add dev eth0 {limit}")
-            # A host sends bulk traffic (SO_PRIORITY) last, as Linux does by default.
-            self.run(f"ip netns exec {space} tc qdisc add dev eth0 parent 1:1 pfifo_fast")
-            self.run(f"tc qdisc add dev {port} {limit}")
+            self.limit(f"ip netns exec {space} tc", "eth0")
+            self.limit("tc", port)
+
+    def limit(self, tc: str, device: str) -> None:
+        """To the rate; traffic that is marked as bulk (DSCP CS1) gets what is left."""
+        self.run(f"{tc} qdisc add dev {device} root handle 1: htb default 10")
+        for parent, name, rate, order in (("1:", "1:1", self.rate, ""),
+                                          ("1:1", "1:10", "1mbit", "prio 0"),
+                                          ("1:1", "1:20", "1mbit", "prio 1")):
+            self.run(f"{tc} class add dev {device} parent {parent} classid {name} htb "
+                     f"rate {rate} ceil {self.rate} burst 256kb cburst 256kb "
+                     f"quantum 60000 {order}")
+        self.run(f"{tc} filter add dev {device} parent 1: protocol ip u32 "
+                 "match ip tos 0x20 0xfc flowid 1:20")
 
     @staticmethod
     def run(command: str, check: bool = True) -> None:
