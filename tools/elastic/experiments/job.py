@@ -17,6 +17,10 @@ import torch
 
 TRAINER = pathlib.Path(__file__).resolve().parents[1]
 DOCS = TRAINER.parents[1] / "docs"
+sys.path.insert(0, str(DOCS.parent / "tools/etc-bench"))
+
+from bench import write_sealed  # noqa: E402
+
 UNITS = {"kbit": 1e3, "mbit": 1e6, "gbit": 1e9}
 
 
@@ -26,6 +30,11 @@ def origin() -> Dict[str, object]:
                               capture_output=True, text=True).stdout.strip()
     return {"etc": etc.__version__, "revision": revision or None,
             "torch": torch.__version__, "processors": os.cpu_count()}
+
+
+def write(content: dict, out: pathlib.Path) -> None:
+    """What was measured, and its seal: a figure that is changed by hand is found."""
+    write_sealed(json.loads(json.dumps(content)), out)
 
 
 def bytes_per_second(rate: str) -> float:
