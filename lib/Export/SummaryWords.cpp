@@ -64,8 +64,8 @@ static constexpr SummaryWord table[] = {
                 "that all ranks share, random number generators of roles that "
                 "did not exist, and state that is recomputed from state that "
                 "moves."},
-    {"in all", "The sum over the plans, where the paper's two stages are two "
-               "plans."},
+    {"in all", "The sum over the plans, where two stages, or the requests of "
+               "a chain, are planned one by one."},
 };
 
 llvm::ArrayRef<SummaryWord> etc::summaryWords() { return table; }
