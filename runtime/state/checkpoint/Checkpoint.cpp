@@ -134,9 +134,11 @@ Status Checkpoint::visitBox(const Name &name, const Entry &entry,
 
 /// Calls visit(part) for parts of files that make up a box.
 template <typename Visit>
-Status Checkpoint::forEachPart(const PlanIndex &index, uint32_t tensor,
+Status Checkpoint::forEachPart(const PlanIndex &index, uint32_t asked,
                                BoxView wanted, std::optional<uint32_t> device,
                                Visit visit) const {
+  // Many checkpoints have tied tensors under one of their names only.
+  const uint32_t tensor = resolve(index, asked).value_or(asked);
   if (Status s = check(index, tensor); !s.ok())
     return s;
   const auto &found = *find(index, tensor);
