@@ -82,7 +82,8 @@ std::vector<Shipment> etc::findShipments(const Demands &demands,
       };
       auto near = llvm::to_vector(llvm::make_filter_range(holders, isNear));
       shipments.push_back({demand.fragment->bytes,
-                           near.empty() ? holders : near, source.device});
+                           near.empty() ? holders : near, source.device,
+                           destination});
     }
   }
   return shipments;

@@ -29,25 +29,55 @@ private:
     int64_t from;
   };
   using Steps = llvm::DenseMap<int64_t, Step>;
+  /// Who takes a shipment over, of those that were not reached and have room;
+  /// -1 where nobody has.
+  int64_t findTaker(const Shipment &shipment, const Steps &steps,
+                    int64_t limit) const;
   void move(size_t shipment, int64_t to);
   void moveAlong(const Steps &steps, int64_t last);
 
   MutableArrayRef<Shipment> shipments;
   SmallVector<int64_t> sent;                ///< [device] bytes
   SmallVector<SmallVector<size_t>> carried; ///< [device] shipments
+  SmallVector<unsigned> peers;              ///< [device] that it sends to
+  /// Shipments of a device to another one, where there are any.
+  llvm::DenseMap<std::pair<int64_t, int64_t>, unsigned> between;
 };
 } // namespace
 
 Leveller::Leveller(MutableArrayRef<Shipment> shipments, int64_t devices)
-    : shipments(shipments), sent(devices), carried(devices) {
+    : shipments(shipments), sent(devices), carried(devices), peers(devices) {
   for (auto [number, shipment] : llvm::enumerate(shipments)) {
     sent[shipment.sender] += shipment.bytes;
     carried[shipment.sender].push_back(number);
+    peers[shipment.sender] +=
+        between[{shipment.sender, shipment.receiver}]++ == 0;
   }
+}
+
+int64_t Leveller::findTaker(const Shipment &shipment, const Steps &steps,
+                            int64_t limit) const {
+  int64_t best = -1;
+  std::tuple<bool, unsigned, int64_t> least;
+  for (int64_t device : shipment.senders) {
+    if (sent[device] + shipment.bytes >= limit || steps.contains(device))
+      continue;
+    const std::tuple cost(!between.contains({device, shipment.receiver}),
+                          peers[device], sent[device]);
+    if (best < 0 || cost < least)
+      std::tie(best, least) = std::tie(device, cost);
+  }
+  return best;
 }
 
 void Leveller::move(size_t number, int64_t to) {
   Shipment &shipment = shipments[number];
+  if (auto pair = between.find({shipment.sender, shipment.receiver});
+      --pair->second == 0) {
+    between.erase(pair);
+    --peers[shipment.sender];
+  }
+  peers[to] += between[{to, shipment.receiver}]++ == 0;
   sent[shipment.sender] -= shipment.bytes;
   sent[to] += shipment.bytes;
   llvm::erase(carried[shipment.sender], number);
@@ -78,15 +108,14 @@ bool Leveller::relieve(int64_t busiest) {
       if (const int64_t after = sent[from] + extra - shipment.bytes;
           after >= limit && after > sent[from])
         continue;
-      for (int64_t to : shipment.senders) {
-        if (to == busiest || !steps.try_emplace(to, Step{number, from}).second)
-          continue;
-        if (sent[to] + shipment.bytes < limit) {
-          moveAlong(steps, to);
-          return true;
-        }
-        reached.push_back(to);
+      if (const int64_t taker = findTaker(shipment, steps, limit); taker >= 0) {
+        steps[taker] = {number, from};
+        moveAlong(steps, taker);
+        return true;
       }
+      for (int64_t to : shipment.senders)
+        if (to != busiest && steps.try_emplace(to, Step{number, from}).second)
+          reached.push_back(to);
     }
   }
   return false;

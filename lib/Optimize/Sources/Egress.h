@@ -15,6 +15,7 @@ struct Shipment {
   int64_t bytes;
   llvm::SmallVector<int64_t> senders; ///< those that may
   int64_t sender;                     ///< the one that does
+  int64_t receiver = 0;               ///< the destination
 };
 
 /// Moves shipments from device to device until the busiest sender cannot be
@@ -22,7 +23,9 @@ struct Shipment {
 /// device passes one of its own on, found by breadth-first search. With
 /// shipments of one size these are the augmenting paths of the flow from
 /// shipments to senders, and the result is its optimum; with several sizes it
-/// is the least that such paths lead to.
+/// is the least that such paths lead to. Of those with room for a shipment the
+/// one takes it over that sends to the same destination already, else the one
+/// that sends to fewest: what many hold does not all come from one of them.
 void levelEgress(llvm::MutableArrayRef<Shipment> shipments, int64_t devices,
                  int64_t enough);
 

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 #include <random>
+#include <set>
 
 using namespace etc;
 using llvm::ArrayRef;
@@ -55,6 +56,39 @@ TEST(Egress, MovesAlongPaths) {
       {10, {0}, 0}, {10, {0, 1}, 0}, {10, {1, 2}, 1}};
   levelEgress(shipments, 3, 0);
   EXPECT_EQ(shipments[1].sender, 1);
+  EXPECT_EQ(shipments[2].sender, 2);
+}
+
+/// How many devices each one sends to.
+static std::vector<size_t> peersOf(ArrayRef<Shipment> shipments,
+                                   int64_t devices) {
+  std::vector<std::set<int64_t>> receivers(devices);
+  for (const Shipment &shipment : shipments)
+    receivers[shipment.sender].insert(shipment.receiver);
+  std::vector<size_t> peers;
+  for (const std::set<int64_t> &ofOne : receivers)
+    peers.push_back(ofOne.size());
+  return peers;
+}
+
+// Device 0 sends 12 small shipments, which four others hold, too, beside a
+// large one that only it has. The first of the others has room for all of them.
+TEST(Egress, TakesDevicesInTurn) {
+  const int64_t devices = 20;
+  std::vector<Shipment> shipments = {{100, {0}, 0, 5}};
+  for (int64_t receiver = 6; receiver < 18; ++receiver)
+    shipments.push_back({1, {0, 1, 2, 3, 4}, 0, receiver});
+  levelEgress(shipments, devices, 100);
+  EXPECT_EQ(busiestOf(shipments, devices), 100);
+  EXPECT_EQ(ArrayRef<size_t>(peersOf(shipments, devices)).take_front(5),
+            ArrayRef<size_t>({1, 3, 3, 3, 3}));
+}
+
+// Device 2 sends more than device 1, but to the same device already.
+TEST(Egress, StaysWithWhoSendsAnyway) {
+  std::vector<Shipment> shipments = {
+      {10, {0}, 0, 3}, {5, {2}, 2, 4}, {1, {0, 1, 2}, 0, 4}};
+  levelEgress(shipments, 5, 10);
   EXPECT_EQ(shipments[2].sender, 2);
 }
 
