@@ -102,11 +102,12 @@ private:
                                                    std::nullopt);
           !s.ok())
         return s;
-    // Devices whose own state is dropped have room for some of it.
+    // Devices whose own state is dropped have room for some of it. One that
+    // came in a dead one's place knows no survey, and reads nothing.
     if (!missing.empty())
       for (const RecoveryMember &member : members)
         if (auto rank = index.rankOf(member.device);
-            rank && !found.inventory[*rank])
+            rank && findClaim(member, plan) && !found.inventory[*rank])
           found.inventory[*rank].emplace();
     share(index, missing, found.inventory);
     found.restored = missing;

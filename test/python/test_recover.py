@@ -218,6 +218,24 @@ class Recover(unittest.TestCase):
                     self.assertGreater(results[rank][3], 0)
                     self.assertLessEqual(results[rank][3], lost)
 
+    def test_lost_state_of_a_device_with_a_new_process(self):
+        """Who held state reads it, though the new process is on the device that did."""
+        plan = plan_of("PP2TP2")
+
+        def body(rank, store, directory):
+            if rank == 2:
+                job = etc.Job(store, rank, host=training.HOST)
+            else:
+                job = training.start(rank, store, plan, step=4)
+            restore = {"restore_from": directory, "restore_version": 4}
+            etc.recover(job, "PP2TP2", devices=range(4), **OPTIONS, **restore)
+            return training.wrong(job), job.version
+
+        with tempfile.TemporaryDirectory() as directory:
+            training.save(4, directory)
+            results = ranks.must(self.run_job(4, body, directory))
+        self.assertEqual(results, [([], 4)] * 4)
+
     def test_joiners(self):
         """Processes that hold nothing make the job whole again."""
         plan = plan_of("PP2DP2")
