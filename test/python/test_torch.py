@@ -1,5 +1,6 @@
 """etc.torch moves a live job of DTensors: FSDP2, and tensor parallelism with it."""
 
+import pickle
 import unittest
 
 import etc
@@ -8,6 +9,7 @@ import ranks
 import torch
 import torch.distributed as dist
 import torch_jobs as jobs
+from torch.distributed.checkpoint.state_dict import get_optimizer_state_dict
 from torch.distributed.tensor import DTensor, Partial, Shard, distribute_tensor
 
 STEPS = 3
@@ -93,6 +95,101 @@ def deferred(rank, store, before, after, leaves):
     return losses, [] if report.peak_bytes <= report.proved_bytes else ["peak"]
 
 
+def begun(rank, store, **options):
+    """(the job before, the job after, its mesh, its tail): SGD with momentum, which PyTorch
+    lets start anew where it has no state."""
+    jobs.join(rank, store, 4)
+    old, new = jobs.make_mesh(*FSDP4), jobs.make_mesh(*FSDP2TP2)
+    prev, curr = (momentum(jobs.build(*on)) for on in ((old, "cpu"), (new, "meta")))
+    for step in range(2):
+        jobs.train(*prev, step, old)
+    options = {"timeout": 60, "mode": "safe", "defer": "optimizer", **options}
+    return prev, curr, new, etc.torch.begin(prev, curr, **options)
+
+
+def momentum(model):
+    return model, torch.optim.SGD(model.parameters(), 0.05, 0.9, weight_decay=0.0)
+
+
+def states(optimizer):
+    return [jobs.whole(s["momentum_buffer"]) for s in optimizer.state.values()]
+
+
+def with_buffers_that_a_pass_writes_to(rank, store):
+    """As running means are. They are right, and later, after the first step."""
+    prev, curr, new, tail = begun(rank, store)
+    whole = jobs.gathered(prev[0])
+
+    def write(module, _):
+        module.scale.add_(0.5)
+
+    for block in curr[0].blocks.values():
+        block.register_forward_pre_hook(write)
+    jobs.train(*curr, 2, new)
+    assert tail._migration.outcome == "new"
+    now = jobs.gathered(curr[0])
+    return [float(now[name] - whole[name]) for name in now if "scale" in name]
+
+
+def attempt(call, *args):
+    try:
+        call(*args)
+    except (ValueError, etc.MigrationError) as error:
+        return f"{type(error).__name__}: {error}"
+    return "done"
+
+
+def without_its_state(rank, store):
+    """What a trainer can still do where the tail has failed; then it loads a checkpoint."""
+    prev, curr, new, tail = begun(rank, store, tail_rate=1000.0)
+    saved = momentum(jobs.build(new))
+    jobs.train(*saved, 0, new)
+    dist.barrier()  # others may still be about to learn that the pause is over
+    if rank == 3:
+        tail._migration.abort()
+    said = [attempt(jobs.train, *curr, 2, new) for _ in range(2)]
+    said += [attempt(tail.finish), attempt(curr[1].state_dict)]
+    said.append(attempt(etc.torch.layout, *curr))
+    curr[0].load_state_dict(saved[0].state_dict())
+    curr[1].load_state_dict(saved[1].state_dict())
+    loaded = jobs.unequal(jobs.gathered(*saved), jobs.gathered(*curr))
+    return said, loaded, attempt(jobs.train, *curr, 2, new)
+
+
+def with_a_checkpoint(rank, store):
+    """What differs from it where it is loaded while state is under way."""
+    prev, curr, new, tail = begun(rank, store, tail_rate=1000.0)
+    wrapped = attempt(etc.torch.layout, torch.nn.Sequential(curr[0]), curr[1])
+    assert "call finish of the last change" in wrapped, wrapped
+    saved = momentum(jobs.build(new))
+    jobs.train(*saved, 0, new)
+    curr[1].load_state_dict(saved[1].state_dict())
+    curr[0].load_state_dict(saved[0].state_dict())
+    tail.finish()
+    return jobs.unequal(jobs.gathered(*saved), jobs.gathered(*curr))
+
+
+def saved_by_pytorch(rank, store):
+    """Whether PyTorch's own state dict of an optimizer has what was before."""
+    prev, curr, new, tail = begun(rank, store)
+    before = states(prev[1])
+    get_optimizer_state_dict(*curr)
+    return list(map(torch.equal, before, states(curr[1])))
+
+
+def with_hooks_of_others(rank, store):
+    """That come later; FSDP2 registers some in the first forward pass."""
+    prev, curr, new, tail = begun(rank, store)
+    called = []
+    curr[1].register_step_pre_hook(lambda *_: called.append("step"))
+    curr[0].register_state_dict_pre_hook(lambda *_: called.append("saved"))
+    curr[0](torch.ones(4, jobs.WIDTH)).sum().backward()
+    curr[0].state_dict()
+    assert tail._migration.outcome == "new"
+    curr[1].step()
+    return called[0], called[-1], pickle.loads(pickle.dumps(tail._hooks[0])).call
+
+
 FSDP4 = ([0, 1, 2, 3], "fsdp")
 FSDP2TP2 = ([[0, 1], [2, 3]], "fsdp", "tp")
 
@@ -139,6 +236,29 @@ class Deferred(unittest.TestCase):
     def test_a_state_dict_waits(self):
         results = ranks.must(ranks.run(4, deferred, FSDP4, FSDP2TP2, True))
         self.assertEqual([wrong for _, wrong in results], [[]] * 4)
+
+    def test_a_forward_pass_may_write_to_buffers(self):
+        for grown in ranks.must(ranks.run(4, with_buffers_that_a_pass_writes_to)):
+            self.assertEqual(grown, [0.5] * 3)
+
+    def test_no_step_without_what_did_not_come(self):
+        for said, loaded, then in ranks.must(ranks.run(4, without_its_state)):
+            for message in said[:4]:
+                self.assertRegex(message, "^PeerError: device 3: the migration was")
+            self.assertRegex(said[4], "call finish of the last change")
+            self.assertEqual((loaded, then), ([], "done"))
+
+    def test_what_is_loaded_stays(self):
+        for different in ranks.must(ranks.run(4, with_a_checkpoint)):
+            self.assertEqual(different, [])
+
+    def test_a_state_dict_of_pytorchs(self):
+        for same in ranks.must(ranks.run(4, saved_by_pytorch)):
+            self.assertEqual(same, [True] * len(same))
+
+    def test_hooks_of_others(self):
+        results = ranks.must(ranks.run(4, with_hooks_of_others))
+        self.assertEqual(results, [("saved", "step", None)] * 4)
 
 
 def a_sum():

@@ -12,7 +12,7 @@ from etc.report import Report
 from etc.state import Tensors
 from etc.torch import carried, optimizers, proof
 from etc.torch import ranks as job
-from etc.torch.entries import Entry
+from etc.torch.entries import Entry, unwrapped
 from etc.torch.layout import UNFINISHED, Layout, read_entries
 from etc.torch.move import (
     PLANNED,
@@ -40,8 +40,8 @@ def begin(
     Takes the arguments of `move`, and raises what it does. With defer="optimizer" the
     parameters and buffers of `after` are there when this returns, and the first forward
     and backward pass may run while a thread of ETC's moves the states of the optimizer.
-    `Tail.finish` is called by the new optimizer before its step and its state dict, and
-    by the module before its state dict.
+    `Tail.finish` is called by the new optimizer and the module before their state dicts
+    and before they load one, and by the optimizer before its step.
     """
     with uncollected():
         given = {name: options.pop(name) for name in PLANNED if name in options}
@@ -62,6 +62,7 @@ def begin(
             if optimizer is not None:
                 optimizers.finish(model, optimizer, prev.optimizer)
             put(device_of(curr.entries.values()))
+        tail._keep_buffers()
         tail._expect(*curr.source)
         return tail
 
@@ -75,27 +76,39 @@ class Tail:
         self._migration = migration
         self._curr: Layout | None = curr
         self._expected = expected
-        self._hooks: list[Any] = []
+        self._buffers: proof.Parts = {}
+        self._failure: Exception | None = None
+        self._hooks: list[_Hook] = []
 
     def finish(self) -> Report | None:
         """Waits for the states of the optimizer, and compares what has come.
 
         Collective over all ranks: those that train need not call it, because their
         optimizer does; one that leaves has to. Returns, and raises, what `move` does;
-        from the second call on there is nothing left to do.
+        from the second call on there is nothing left to do, or it raises the same again.
         """
-        curr, self._curr = self._curr, None
+        if self._failure is not None:
+            raise self._failure
+        curr, self._curr = self._curr, None  # what this calls may call it
         if curr is not None:
-            with uncollected():
-                self._finish(curr)
+            try:
+                with uncollected():
+                    self._finish(curr)
+            except BaseException as error:
+                self._curr = curr
+                UNFINISHED.update(_marked(*curr.source))
+                self._failure = error if isinstance(error, Exception) else None
+                raise
+            self._let_go()
         return None if self._migration is None else self._migration.report
+
+    def _let_go(self) -> None:
+        for hook in self._hooks:
+            hook.call = None
 
     def _finish(self, curr: Layout) -> None:
         model, optimizer = curr.source
-        for hook in self._hooks:
-            hook.remove()
-        if isinstance(model, torch.nn.Module):
-            UNFINISHED.discard(model)
+        UNFINISHED.difference_update(_marked(model, optimizer))
         found = {}
         if self._migration is not None:
             found = _attempt(self._migration, self._migration.finish)
@@ -104,7 +117,9 @@ class Tail:
                 if entry.kind != "param":
                     fill(entry, found.get(key))
             if self._expected is not None:
-                sums = proof.sums(lambda: read_entries(model, optimizer)[1])
+                sums = proof.sums(
+                    lambda: read_entries(model, optimizer)[1], self._buffers
+                )
                 proof.check(self._expected, sums)
 
     def _fill(
@@ -115,18 +130,69 @@ class Tail:
             if wanted(entry):
                 fill(entry, found.get(key))
 
+    def _keep_buffers(self) -> None:
+        """Their sums are of before the first step, whose forward pass may write to them:
+        running means do."""
+        assert self._curr is not None
+        if self._expected is not None and isinstance(
+            self._curr.source[0], torch.nn.Module
+        ):
+            self._buffers = proof.parts_of(
+                entry
+                for entry in self._curr.entries.values()
+                if entry.kind == "param"
+                and not isinstance(entry.tensor, torch.nn.Parameter)
+            )
+
     def _expect(self, model: Any, optimizer: Any) -> None:
         """What needs the rest of the state waits for it."""
 
-        def wait(*_: Any) -> None:
-            self.finish()
+        def wait_unless_failed() -> None:
+            if self._failure is None:
+                self.finish()
 
+        def replace() -> None:
+            wait_unless_failed()
+            self._let_go()  # a checkpoint takes the place of what did not come
+            UNFINISHED.difference_update(_marked(model, optimizer))
+
+        wait, load, replaced = map(_Hook, (self.finish, wait_unless_failed, replace))
+        self._hooks = [wait, load, replaced]
+        UNFINISHED.update(_marked(model, optimizer))
         if isinstance(model, torch.nn.Module):
-            UNFINISHED.add(model)
-            self._hooks.append(model.register_state_dict_pre_hook(wait))
+            model.register_state_dict_pre_hook(wait)
+            model.register_load_state_dict_pre_hook(load)
         if optimizer is not None:
-            self._hooks.append(optimizer.register_step_pre_hook(wait))
-            self._hooks.append(optimizer.register_state_dict_pre_hook(wait))
+            assert self._curr is not None
+            for entry in self._curr.entries.values():
+                if entry.kind != "param":  # PyTorch takes steps to fill an empty one
+                    optimizer.state.setdefault(entry.like, {})
+            optimizer.register_step_pre_hook(wait)
+            optimizer.register_state_dict_pre_hook(wait)
+            optimizer.register_load_state_dict_pre_hook(replaced)
+
+
+class _Hook:
+    """Does nothing from the end on. It stays where it is registered, because PyTorch goes
+    through its hooks while it calls them."""
+
+    __slots__ = ("call",)  # PyTorch copies what is in a __dict__
+
+    def __init__(self, call: Callable[[], object] | None = None) -> None:
+        self.call = call
+
+    def __call__(self, *_: Any) -> None:
+        if self.call is not None:
+            self.call()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Hook, ()  # that of a copy, whose states are its own
+
+
+def _marked(model: Any, optimizer: Any) -> list[Any]:
+    """By what `layout` knows that they are not finished."""
+    modules = [model, unwrapped(model)] if isinstance(model, torch.nn.Module) else []
+    return modules if optimizer is None else [*modules, optimizer]
 
 
 def _attempt(

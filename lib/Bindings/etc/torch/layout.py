@@ -19,8 +19,8 @@ from etc.torch.meshes import Seen, check_mesh
 from etc.torch.ranks import on_every_rank
 from etc.torch.spans import Box
 
-# The modules of changes that `begin` began, until they are finished.
-UNFINISHED: weakref.WeakSet[torch.nn.Module] = weakref.WeakSet()
+# The modules and optimizers of changes that `begin` began, until they are finished.
+UNFINISHED: weakref.WeakSet[Any] = weakref.WeakSet()
 
 # A host, what is on it, what it knows of the optimizer, its rank, and whether in the
 # job before.
@@ -132,7 +132,8 @@ def read_entries(
     """What this rank has, or is to have, and what it knows of its optimizer."""
     if model is None:
         return optimizers.Described(), []
-    if isinstance(model, torch.nn.Module) and model in UNFINISHED:
+    sides = (model, optimizer) if isinstance(model, torch.nn.Module) else ()
+    if any(side is not None and side in UNFINISHED for side in sides):
         raise ValueError(
             "optimizer: its states are still under way; call finish of the last change"
         )

@@ -28,14 +28,15 @@ _Weights = Callable[[int, int, int, Any], torch.Tensor]
 _BLOCK = 1 << 17
 
 
-def sums(entries: Callable[[], Iterable[Entry]]) -> Sums:
-    """Of every whole tensor, by type and name. Collective; each rank reads its entries.
+def sums(entries: Callable[[], Iterable[Entry]], given: Parts | None = None) -> Sums:
+    """Of every whole tensor, by type and name. Collective; each rank reads its entries,
+    except those whose parts are given.
 
     Raises a ValueError on all ranks where two ranks have the same part with different
     contents.
     """
     found: dict[tuple[str, str], dict[tuple[Box, ...], tuple[int, int]]] = {}
-    for rank, parts in enumerate(on_every_rank(lambda: _parts(entries()))):
+    for rank, parts in enumerate(on_every_rank(lambda: parts_of(entries(), given))):
         for key, (boxes, value) in parts.items():
             known = found.setdefault(key, {}).setdefault(boxes, (value, rank))
             if known[0] != value:
@@ -63,14 +64,15 @@ def check(before: Sums, after: Sums) -> None:
         )
 
 
-def _parts(entries: Iterable[Entry]) -> Parts:
+def parts_of(entries: Iterable[Entry], given: Parts | None = None) -> Parts:
     """What this rank has: its boxes and their sum."""
     weights = functools.cache(_weights)  # tensors of one shape have the same
-    return {
-        entry.key: (boxes, _sum(entry.local, boxes, weights))
-        for entry in entries
-        if (boxes := planned_boxes(entry)) and entry.local is not None
-    }
+    found = dict(given or {})
+    for entry in entries:
+        boxes = planned_boxes(entry)
+        if entry.key not in found and boxes and entry.local is not None:
+            found[entry.key] = boxes, _sum(entry.local, boxes, weights)
+    return found
 
 
 def _sum(flat: torch.Tensor, boxes: tuple[Box, ...], weights_of: _Weights) -> int:
