@@ -2,6 +2,7 @@
 
 import pickle
 import unittest
+from unittest import mock
 
 import etc
 import etc.torch
@@ -9,6 +10,7 @@ import ranks
 import torch
 import torch.distributed as dist
 import torch_jobs as jobs
+from etc.torch.move import device_of
 from torch.distributed.checkpoint.state_dict import get_optimizer_state_dict
 from torch.distributed.tensor import DTensor, Partial, Shard, distribute_tensor
 
@@ -259,6 +261,13 @@ class Deferred(unittest.TestCase):
     def test_hooks_of_others(self):
         results = ranks.must(ranks.run(4, with_hooks_of_others))
         self.assertEqual(results, [("saved", "step", None)] * 4)
+
+    def test_tensors_that_are_to_be_on_a_gpu(self):
+        """Where a process joins, and all that it has is on the meta device."""
+        mesh = mock.Mock(device_type="cuda")
+        with mock.patch("torch.cuda.current_device", lambda: 3):
+            found = device_of([mock.Mock(local=None, mesh=mesh)])
+        self.assertEqual(found, torch.device("cuda", 3))
 
 
 def a_sum():

@@ -213,7 +213,7 @@ def device_of(entries: Iterable[Entry]) -> torch.device:
             kinds.append(entry.mesh.device_type)
     kind = kinds[0] if kinds else "cpu"
     if kind == "cuda":
-        return torch.device(kind, torch.cuda.currentdevice_of())
+        return torch.device(kind, torch.cuda.current_device())
     return torch.device(kind)
 
 
