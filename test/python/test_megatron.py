@@ -1,11 +1,13 @@
 """Megatron-Core's own GPTModel, trained, migrated and trained on, on the host."""
 
 import unittest
+from unittest import mock
 
 import etc
 import torch
 import torch.distributed as dist
 from etc.megatron.modules import unwrapped
+from etc.megatron.trainer import Trainer
 from megatron_jobs import (
     EXPERTS,
     STEPS,
@@ -16,6 +18,18 @@ from megatron_jobs import (
     migrated,
     run,
 )
+
+
+class Finishing(unittest.TestCase):
+    def test_what_failed_is_not_done(self):
+        rest = mock.Mock(side_effect=[etc.PeerError("lost"), etc.UsageError("f"), None])
+        trainer = Trainer(None, None, [], None, None, 0, 0, None, None, [], False, rest)
+        for error in (etc.PeerError, etc.UsageError):
+            with self.assertRaises(error):
+                trainer.finish()
+        trainer.finish()
+        trainer.finish()
+        self.assertEqual(rest.call_count, 3)
 
 
 class Migrating(unittest.TestCase):

@@ -38,8 +38,8 @@ class Trainer:
         Collective over the processes with a role: between the first backward pass and
         the optimizer's step, and before a checkpoint or the next change. Until then
         nothing may write to parameters. Does nothing where nothing is deferred. Raises
-        what `etc.Migration.finish` does.
+        what `etc.Migration.finish` does, also from the second call on.
         """
-        rest, self._rest = self._rest, None
-        if rest is not None:
-            rest()
+        if self._rest is not None:
+            self._rest()
+            self._rest = None
