@@ -1,5 +1,6 @@
 """Deferred state of PyTorch tensors: what follows the pause of a migration."""
 
+import signal
 import time
 import unittest
 
@@ -10,6 +11,8 @@ from migrating import REQUEST, prepare
 
 try:
     import torch
+    import torch.distributed as dist
+    from etc.tensors import DTYPES
 except ImportError:
     raise unittest.SkipTest("PyTorch is not installed") from None
 
@@ -187,8 +190,9 @@ class Deferred(unittest.TestCase):
                 # and minutes leave room for any machine.
                 slow = [each[2] for each in results]
                 self.assertTrue(any(r.finished_rounds < r.rounds for r in slow))
-        with self.assertRaisesRegex(ValueError, "tail_rate: expected bytes a second"):
-            prepare(0, object(), plan, {}, tail_rate=0)
+        for rate in (0, -1.0, float("nan"), float("inf"), 1e15, "1GB"):
+            with self.assertRaisesRegex(ValueError, "^tail_rate: expected .*, or None"):
+                prepare(0, object(), plan, {}, tail_rate=rate)
 
     def test_a_tail_that_is_cancelled(self):
         """In safe mode all go on with what they had, the parameters they lost too."""
@@ -214,6 +218,73 @@ class Deferred(unittest.TestCase):
 
         for result in ranks.must(ranks.run(8, body)):
             self.assertEqual(result, ("old", []))
+
+    def test_what_is_left_after_wait_has_failed(self):
+        """Nothing frees tensors any more, so `state` has them."""
+        plan = etc.plan(**REQUEST, defer="optimizer")
+
+        def body(rank, store):
+            device = plan.participants[rank]
+            state = ranks.make(plan.prev_tensors(device))
+            migration = prepare(rank, store, plan, state, tail_rate=1000.0)
+            migration.run()
+            store.set(f"paused/{rank}", "")
+            store.wait([f"paused/{other}" for other in range(8)])
+            if rank == 3:
+                migration.abort()
+            try:
+                for kind, group in plan.curr_tensors(device).items():
+                    migration.wait(group, kind)
+            except etc.PeerError:
+                held = migration.state
+                expected = ranks.make(plan.prev_tensors(device))
+                known = {k: {n: expected[k][n] for n in held[k]} for k in held}
+                return ranks.differences(held, known)
+            return "all had come"
+
+        results = ranks.must(ranks.run(8, body))
+        self.assertIn([], results)
+        self.assertLessEqual({str(each) for each in results}, {"[]", "all had come"})
+
+    def test_steps_in_the_wrong_order(self):
+        plan = etc.plan(model=ranks.MODEL, prev="PP1", curr="PP1", cluster="1x1")
+        state = ranks.make(plan.prev_tensors(0))
+        migration = prepare(0, dist.HashStore(), plan, state)
+        name = next(iter(plan.curr_tensors(0)["param"]))
+        with self.assertRaisesRegex(etc.UsageError, "finish: .* not run; call run"):
+            migration.finish()
+        with self.assertRaisesRegex(etc.UsageError, "wait: .* not run; call run"):
+            migration.wait([name])
+        migration.run()
+        with self.assertRaisesRegex(TypeError, r"expected several, got .*; pass \["):
+            migration.wait(name)
+        migration.finish()
+        self.assertIs(migration.wait([name])[name], state["param"][name])
+
+    def test_interrupts_come_when_the_parameters_are_there(self):
+        plan = etc.plan(**REQUEST, defer="optimizer")
+
+        def body(rank, store):
+            def interrupt(kind, name, spec):
+                if kind == "param":
+                    signal.raise_signal(signal.SIGINT)
+                return torch.empty(spec.shape, dtype=DTYPES[spec.dtype])
+
+            device = plan.participants[rank]
+            state = ranks.make(plan.prev_tensors(device))
+            allocate = interrupt if rank == 1 else None
+            migration = prepare(rank, store, plan, state, allocate=allocate)
+            try:
+                migration.run()
+            except KeyboardInterrupt:
+                came = True
+            else:
+                came = False
+            new = migration.finish()
+            return came, ranks.differences(new, ranks.make(plan.curr_tensors(device)))
+
+        results = ranks.must(ranks.run(8, body))
+        self.assertEqual(results, [(rank == 1, []) for rank in range(8)])
 
 
 class Peaks(unittest.TestCase):

@@ -105,9 +105,11 @@ begun.wait()
 
 
 class Exit(unittest.TestCase):
-    def end(self, body):
+    def end(self, body, **request):
         """The (exit status, stderr) of every rank that runs this."""
-        plan = etc.plan(model=ranks.MODEL, prev="TP2", curr="PP2", cluster="1x2")
+        plan = etc.plan(
+            model=ranks.MODEL, prev="TP2", curr="PP2", cluster="1x2", **request
+        )
         here = os.path.dirname(os.path.abspath(__file__))
         package = os.path.dirname(os.path.dirname(etc.__file__))
         environment = {**os.environ, "PYTHONPATH": f"{here}{os.pathsep}{package}"}
@@ -139,6 +141,21 @@ class Exit(unittest.TestCase):
                     self.assertEqual(status, expected, errors)
                     if expected == 1:
                         self.assertIn("ValueError: ours", errors)
+
+    def test_while_state_is_under_way(self):
+        """The others learn what it was that ended."""
+        body = """
+migration = prepare(mode="safe")
+try:
+    migration.run()
+    if rank == 1:
+        migration.finish()
+except etc.PeerError as error:
+    sys.exit(f"{error}, {migration.outcome}")
+"""
+        (first, _), (second, said) = self.end(body, defer="optimizer")
+        self.assertEqual((first, second), (0, 1))
+        self.assertRegex(said, "^device 0: the process exits before .* is over, old$")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from etc import _run
-from etc.errors import UsageError
+from etc.errors import MigrationError, UsageError
 from etc.interrupts import delayed_interrupts
 from etc.lifetime import close_at_exit
 from etc.observers import Observers
@@ -54,6 +54,7 @@ class Migration:
         progress: Progress | None,
     ) -> None:
         from etc.checks import check_state
+        from etc.tensors import register
 
         self.plan = plan
         self.rank = rank
@@ -78,7 +79,7 @@ class Migration:
         self._unfreed = 0
         self._use = threading.Lock()
         self._may_free = self._free_storage and not safe
-        self._frees_apart = False  # on a thread, until finish is over
+        self._is_apart = False  # a thread of ETC's moves state, until finish is over
         self._has_run = False
         adapter = StoreAdapter(store)
         self._handle = _run.Migration(
@@ -103,7 +104,7 @@ class Migration:
         try:
             self._old = check_state(plan, self.device, state, device)
             self._addresses = {key: t.data_ptr() for key, t in self._old.items()}
-            self._register()
+            register(self._handle, self._old)
         except Exception as error:
             self._refuse(error)
             raise
@@ -119,7 +120,7 @@ class Migration:
         """Ends its use by another thread, and closes the connections."""
         if not hasattr(self, "_handle"):
             return  # prepare has failed
-        self.abort()
+        self._handle.abort("the process exits before the migration is over")
         if self._use.acquire(timeout=10):
             self._handle.close()
             self._use.release()
@@ -134,19 +135,6 @@ class Migration:
             yield
         finally:
             self._use.release()
-
-    def _register(self) -> None:
-        from etc.tensors import NAMES, dtype_number
-
-        for (kind, name), tensor in self._old.items():
-            self._handle.add(
-                kind,
-                name,
-                dtype_number(NAMES[tensor.dtype]),
-                tensor.data_ptr(),
-                list(tensor.shape),
-                list(tensor.stride()),
-            )
 
     def run(self) -> Tensors:
         """Moves the state. Collective; the trainer must not run meanwhile.
@@ -169,10 +157,10 @@ class Migration:
 
         If the plan defers state (`plan.summary.deferred_rounds`), returns the
         parameters alone, when all participants have theirs. The first forward and
-        backward pass may begin, while a thread of ETC's moves the rest. Until
-        `finish` the trainer may read the parameters, and in safe mode the previous
-        tensors; it must not write to them. In eager mode that thread frees previous
-        tensors at any time.
+        backward pass may begin, while a thread of ETC's moves the rest, and calls
+        `allocate`, `on_release` and `progress`. Until `finish` the trainer may read the
+        parameters, and in safe mode previous tensors, but write to none; in eager mode
+        the thread frees them. KeyboardInterrupt is raised once parameters are there.
         """
         with delayed_interrupts(), self._alone("run"):
             return self._run()
@@ -193,25 +181,26 @@ class Migration:
         """Waits until these current tensors have arrived, and returns them by name.
 
         After `start` or `run`, for use layer by layer. Until `finish` they may be read
-        only. Raises what `finish` does.
+        only. Raises what `finish` does, and KeyError for what this device does not get.
         """
+        if isinstance(names, str):
+            raise TypeError(f"names: expected several, got {names!r}; pass [{names!r}]")
         with delayed_interrupts(), self._alone("wait"):
             return {name: self._await(type, name) for name in names}
 
     def finish(self) -> Tensors:
         """Waits for deferred state, commits, and returns the whole current state.
 
-        Collective: before `optimizer.step()`, before a checkpoint and before the next
-        change. Raises what `run` does; an error of the deferred part appears here,
-        with the same `outcome` and `state`. A plan that defers nothing has finished
-        with `run`.
+        Collective, at most `timeout` seconds apart: before `optimizer.step()`, before a
+        checkpoint and before the next change. Raises what `run` does, and what the
+        deferred part raised. A plan that defers nothing has finished with `run`.
         """
         with delayed_interrupts(), self._alone("finish"):
             return self._finish()
 
     @property
     def outcome(self) -> str:
-        """What this process holds; "new" after `run`.
+        """What this process holds; "new" after `run`, or `finish` if state is deferred.
 
         "not begun": the previous state, untouched. "old": the previous state,
         complete, although rounds have begun. "new": the current state. "mixed": in
@@ -231,7 +220,7 @@ class Migration:
         frees previous tensors: `run` and `wait` return what may be read."""
         if self.outcome == "new":
             return self._current(lambda _: True)
-        if self._frees_apart:
+        if self._is_apart and self._may_free:
             raise UsageError(
                 "state: previous tensors are freed at any time until finish; run and "
                 "wait return what may be read"
@@ -269,12 +258,13 @@ class Migration:
         self._begin("run")
         if not self.plan.summary.deferred_rounds:
             return self._complete(self._handle.run)
+        self._is_apart = True
         try:
             self._handle.run()
-        except BaseException:
+        except Exception:  # all others may come from an observer, and end nothing
+            self._is_apart = False
             self._observers.close()
             raise
-        self._frees_apart = self._may_free
         return self._current(lambda spec: not spec.deferred)
 
     def _start(self) -> None:
@@ -284,18 +274,28 @@ class Migration:
                 "that waits for a peer may be queued behind one of training; call run"
             )
         self._begin("start")
-        self._frees_apart = self._may_free
+        self._is_apart = True
         self._handle.start()
 
     def _await(self, kind: str, name: str) -> torch.Tensor:
         if (kind, name) not in self._positions:
             raise KeyError(f"{name} ({kind}): this device has no such current tensor")
+        self._check_begun("wait")
         position = self._positions[kind, name]
-        self._handle.wait(position)
+        try:
+            self._handle.wait(position)
+        except MigrationError:
+            self._is_apart = False  # the thread has ended
+            raise
         stayed = self._handle.current(position)[1]
         return self._old[kind, name] if stayed else self._new[kind, name]
 
+    def _check_begun(self, what: str) -> None:
+        if not self._has_run:
+            raise UsageError(f"cannot {what}: the migration has not run; call run()")
+
     def _finish(self) -> Tensors:
+        self._check_begun("finish")
         if self.outcome == "new":
             return self.state
         return self._complete(self._handle.finish)
@@ -304,7 +304,7 @@ class Migration:
         try:
             call()
         finally:
-            self._frees_apart = False
+            self._is_apart = False
             self._observers.close()
         result = self.state
         self._observers.warn()
@@ -320,7 +320,7 @@ class Migration:
         )
 
     def abort(self) -> None:
-        """Makes `prepare` and `run` fail, here and at the peers.
+        """Makes `prepare`, `run`, `wait` and `finish` fail, here and at the peers.
 
         May be called by any thread.
         """
@@ -328,7 +328,7 @@ class Migration:
 
     @property
     def report(self) -> Report:
-        """The figures of this device, complete after `run`."""
+        """The figures of this device, complete after `run` and `finish`."""
         return Report(**self._handle.report(), unfreed_bytes=self._unfreed)
 
     def _prepare(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from etc.migration import Migration
@@ -101,8 +102,13 @@ def prepare(
         store, rank = from_group(plan, group)
     else:
         rank = check_member(plan, rank, world_size)
-    if tail_rate is not None and not tail_rate > 0:
-        raise ValueError(f"tail_rate: expected bytes a second, got {tail_rate}")
+    if tail_rate is not None and not (
+        isinstance(tail_rate, Real) and 0 < tail_rate < 1e15
+    ):
+        raise ValueError(
+            f"tail_rate: expected bytes a second, below 1e15, or None for no limit, got "
+            f"{tail_rate!r}"
+        )
     where = torch.device(device)
     if where.type == "cuda" and where.index is None:
         where = torch.device("cuda", torch.cuda.current_device())

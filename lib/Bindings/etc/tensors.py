@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -21,6 +22,19 @@ NAMES = {dtype: name for name, dtype in DTYPES.items()}
 def dtype_number(name: str) -> int:
     """The etc_dtype of a name."""
     return list(DTYPES).index(name)
+
+
+def register(handle: Any, tensors: Mapping[tuple[str, str], torch.Tensor]) -> None:
+    """Tells a migration where its previous tensors are."""
+    for (kind, name), tensor in tensors.items():
+        handle.add(
+            kind,
+            name,
+            dtype_number(NAMES[tensor.dtype]),
+            tensor.data_ptr(),
+            list(tensor.shape),
+            list(tensor.stride()),
+        )
 
 
 def storage_of(tensor: torch.Tensor) -> Any:
