@@ -158,6 +158,50 @@ class Recover(unittest.TestCase):
 
         self.assertEqual(ranks.must(self.run_job(4, body)), [([], 4)] * 4)
 
+    def test_no_step_before_state_is_under_way(self):
+        """Nor where a thread of ETC's is about to move it."""
+        base = plan_of("PP2TP2")
+        plan = etc.plan(training.REQUEST, prev=base, curr="PP4", defer="optimizer")
+
+        def body(rank, store):
+            job = training.start(rank, store, base, step=3)
+            migration = job.prepare(plan)
+            if rank == 3:  # the others wait for it
+                store.wait(["0", "1", "2"])
+                migration.run()
+            else:
+                migration.start()
+                with self.assertRaisesRegex(etc.UsageError, "not complete"), job.step():
+                    pass
+                with self.assertRaisesRegex(etc.UsageError, "freed at any time"):
+                    self.assertTrue(job.state)
+                store.set(f"{rank}", "")
+            migration.finish()
+            training.train(job)
+            return training.wrong(job), job.version
+
+        self.assertEqual(ranks.must(self.run_job(4, body)), [([], 4)] * 4)
+
+    def test_recovery_with_a_request_that_defers(self):
+        """It has no first step to defer state behind, and moves all."""
+        plan = plan_of("PP2DP2")
+        options = {**OPTIONS, "request": {**training.REQUEST, "defer": "optimizer"}}
+
+        def body(rank, store):
+            job = training.start(rank, store, plan, step=5)
+            if rank == 3:
+                die()
+            done = etc.recover(job, ["TP2"], devices=range(4), **options)
+            training.train(job)
+            kinds = sorted(done.state)
+            return training.wrong(job), job.version, kinds
+
+        results = self.run_job(4, body)
+        kinds = ["exp_avg", "exp_avg_sq", "master", "param"]
+        for result in results[:3]:
+            self.assertEqual(result[:2], ([], 6))
+            self.assertIn(result[2], ([], kinds))
+
     def test_death_while_state_is_under_way(self):
         """Survivors recover from where they are, at finish or in the first step."""
         base = plan_of("PP2TP2DP2")

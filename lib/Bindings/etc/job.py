@@ -208,7 +208,10 @@ class Job:
             pass
 
     def _has_begun(self) -> bool:
-        return self._migration is not None and self._migration.outcome != "not begun"
+        migration = self._migration
+        return migration is not None and (
+            migration._is_apart or migration.outcome != "not begun"
+        )
 
     def _settled(self) -> Whole | None:
         self._settle()

@@ -138,7 +138,8 @@ def recover(
         migration._prepare()
         # From here on others may have begun.
         job._begin(base, migration, version)
-        state = migration.run()
+        migration.run()
+        state = migration.finish()  # what the request defers, too
     return _result(handle, job, next_plan, state, figures)
 
 
