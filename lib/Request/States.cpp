@@ -163,7 +163,7 @@ std::vector<State> etc::request::statesOf(const ModelSpec &model) {
 }
 
 bool etc::request::isParameters(StringRef type) {
-  return type == "param" || type.starts_with("param.");
+  return type == "param" || type.starts_with("param.") || type == "buffer";
 }
 
 std::vector<StringRef> etc::request::typeNames(const ModelSpec &model) {

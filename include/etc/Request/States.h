@@ -61,7 +61,8 @@ std::vector<State> statesOf(llvm::StringRef precision,
 std::vector<State> statesOf(const ModelSpec &model);
 
 /// Whether a type is what a forward pass reads: "param", or, in an inventory
-/// that names types with their dtypes, "param.bf16" and its like.
+/// that names types with their dtypes, "param.bf16" and its like; and "buffer",
+/// a router's bias.
 bool isParameters(llvm::StringRef type);
 
 /// The names of the types that are migrated.

@@ -21,7 +21,8 @@ def main(path: str) -> None:
     assert plan["pause"]["bound_s"] <= plan["pause"]["predicted_s"] + 1e-6, plan["pause"]
     assert plan["pause"]["predicted_s"] <= plan["time"]["predicted_s"] + 1e-6
     for tensor in tensors:
-        assert tensor.get("deferred", False) == (tensor["type"] != "param"), tensor
+        late = tensor["type"] not in ("param", "buffer")
+        assert tensor.get("deferred", False) == late, tensor
     moved = {False: 0, True: 0}
     for device in plan["devices"]:
         prev = {shards[i]["tensor"]: shards[i]["boxes"] for i in device["prev"]}
