@@ -29,14 +29,16 @@ static uint32_t roundsOf(const PlanIndex &index, uint32_t rank) {
   return index.program(index.participant(rank).program).rounds()->size();
 }
 
-/// How far it is behind the pause: its parameters are there.
+/// How far it is behind the pause: its parameters are there. The last of its
+/// own rounds may be one of the pause.
 static std::string describeTail(const PlanIndex &index, uint32_t rank,
                                 const Standing &standing) {
-  const uint32_t first = index.firstDeferredRound();
+  const uint32_t rounds = roundsOf(index, rank),
+                 first = std::min(index.firstDeferredRound(), rounds);
   if (!index.hasTail() || standing.landed < first)
     return "";
   return text(" (the pause is over, ", standing.landed - first, " of ",
-              roundsOf(index, rank) - first, " deferred)");
+              rounds - first, " deferred)");
 }
 
 static std::string describeDevice(const PlanIndex &index, uint32_t rank,
