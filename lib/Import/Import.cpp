@@ -6,6 +6,7 @@
 #include "CheckTarget.h"
 #include "ImportInventory.h"
 #include "dialect/Limits.h"
+#include "dialect/Reserve.h"
 #include "dialect/Verifiers.h"
 #include "etc/Model/Model.h"
 #include "etc/Request/Fields.h"
@@ -327,6 +328,9 @@ OwningOpRef<ModuleOp> etc::importRequest(MLIRContext &context,
       bytes, ppm,
       /*policy=*/PolicyAttr(), toResources(builder, request.rates),
       /*stage=*/StageAttr());
+  if (request.reserve > 0)
+    migration->setDiscardableAttr(reservedAttr,
+                                  builder.getI64IntegerAttr(request.reserve));
   builder.setInsertionPointToEnd(&migration.getBody().emplaceBlock());
   Location modelLoc = toLocation(builder, "model", request.model.where);
   const TensorWriter tensors(builder, modelLoc, model, request);

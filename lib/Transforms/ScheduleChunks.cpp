@@ -6,6 +6,7 @@
 
 #include "RoundTimes.h"
 #include "ScheduleWriter.h"
+#include "dialect/Reserve.h"
 #include "etc/Transforms/Passes.h"
 
 namespace etc {
@@ -32,6 +33,23 @@ static rounds::Budget budgetOf(MigrationOp migration) {
     return {false, static_cast<int64_t>(*bytes)};
   return {true, static_cast<int64_t>(
                     migration.getBudgetPpm().value_or(defaultBudgetPpm))};
+}
+
+/// As a request writes it, with what is reserved.
+static std::string describe(MigrationOp migration, rounds::Budget budget) {
+  budget.amount += getReservedBytes(migration);
+  return budget.str();
+}
+
+static LogicalResult refuseBudget(MigrationOp migration,
+                                  const rounds::Budget &budget,
+                                  const rounds::Budget &least) {
+  InFlightDiagnostic error = migration.emitFieldError({"memory_budget"});
+  error << "memory budget: " << describe(migration, budget);
+  if (const int64_t reserved = getReservedBytes(migration))
+    error << ", " << reserved << " of them reserved,";
+  return error << " is infeasible; the least found is "
+               << describe(migration, least);
 }
 
 namespace {
@@ -136,10 +154,8 @@ LogicalResult ScheduleChunks::runOnMigration(MigrationOp migration) {
   }
   const bool isGiven = migration.getBudgetBytes() || migration.getBudgetPpm();
   if (isGiven && !found.isWithin)
-    return migration.emitFieldError({"memory_budget"})
-           << "memory budget: " << budget.str()
-           << " is infeasible; the least found is "
-           << rounds::keptBy(found.solution, totals, budget).str();
+    return refuseBudget(migration, budget,
+                        rounds::keptBy(found.solution, totals, budget));
   ScheduleWriter writer(flows);
   for (auto [chunk, round] :
        llvm::zip_equal(poser.chunksOf(found.problem), found.solution.roundOf))

@@ -1,18 +1,37 @@
 //===- CheckRequest.cpp - V13: a migration against its request ------------===//
 
 #include "RequestModel.h"
+#include "dialect/Reserve.h"
 #include "etc/Request/States.h"
 #include "etc/Verify/Boundaries.h"
+
+#include "llvm/ADT/StringExtras.h"
 
 #include <numeric>
 
 using namespace etc;
 using namespace mlir;
 
+static std::string join(SmallVector<StringRef> names) {
+  llvm::sort(names);
+  return names.empty() ? "none" : llvm::join(names, ", ");
+}
+
 /// All but what a forward pass reads.
-static int64_t countDeferred(const request::Request &request) {
-  return static_cast<int64_t>(request.types.size()) -
-         llvm::count_if(request.types, request::isParameters);
+static std::string deferredOf(const request::Request &request) {
+  SmallVector<StringRef> names;
+  if (request.isDeferred())
+    for (const std::string &type : request.types)
+      if (!request::isParameters(type))
+        names.push_back(type);
+  return join(std::move(names));
+}
+
+static std::string deferredOf(MigrationOp migration) {
+  SmallVector<StringRef> names;
+  if (std::optional<ArrayAttr> types = migration.getDeferred())
+    llvm::append_range(names, types->getAsValueRange<StringAttr>());
+  return join(std::move(names));
 }
 
 namespace {
@@ -161,17 +180,14 @@ LogicalResult RequestChecker::checkWords() {
   const bool isPaper = request.policy == "paper";
   const Place place = migration.getPlace().value_or(Place::Any);
   if (failed(comparison.words("place", stringifyPlace(place),
-                              isPaper ? "any" : StringRef(request.place))))
+                              isPaper ? "any" : StringRef(request.place))) ||
+      failed(comparison.words("the deferred types", deferredOf(migration),
+                              deferredOf(request))))
     return failure();
   return comparison.numbers(
       "",
       {{"policy paper", migration.getPolicy() == Policy::Paper, isPaper},
        {"derive none", migration.getDeriveNone(), request.movesParameters()},
-       {"deferred types",
-        migration.getDeferred()
-            ? static_cast<int64_t>(migration.getDeferred()->size())
-            : 0,
-        request.isDeferred() ? countDeferred(request) : 0},
        {"gradient bytes",
         static_cast<int64_t>(migration.getGradientBytes().value_or(0)),
         request.isDeferred() ? request.gradientBytes : 0},
@@ -193,7 +209,8 @@ LogicalResult RequestChecker::checkBudget() {
       {{"bytes", static_cast<int64_t>(migration.getBudgetBytes().value_or(0)),
         wanted(Unit::Bytes)},
        {"ppm", static_cast<int64_t>(migration.getBudgetPpm().value_or(0)),
-        wanted(Unit::PartsPerMillion)}});
+        wanted(Unit::PartsPerMillion)},
+       {"reserve", getReservedBytes(migration), request.reserve}});
 }
 
 LogicalResult RequestChecker::checkResources() {

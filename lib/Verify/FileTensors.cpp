@@ -151,6 +151,10 @@ LogicalResult TensorChecker::checkSource(const Twine &name,
 LogicalResult TensorChecker::checkTensor(const Twine &name,
                                          const fb::Tensor &tensor, TensorOp op,
                                          StateAttr state) {
+  const unsigned type = *migration.lookupType(state.getName());
+  if (failed(comparison.numbers(name, {{".deferred", tensor.deferred(),
+                                        migration.isDeferred(type)}})))
+    return failure();
   if (!isOf(state.getDtype(), tensor.dtype())) {
     std::string wanted;
     llvm::raw_string_ostream(wanted) << state.getDtype();

@@ -87,7 +87,7 @@ class Planning(unittest.TestCase):
             "curr: 4 layers do not divide over pp = 3": {"curr": "PP3"},
             "needs 4 devices, but the cluster has 2": {"cluster": "1x2"},
             "memory budget: 1000 bytes is infeasible": {"memory_budget": 1000},
-            "memory budget: 400 bytes": {"memory_budget": 1000, "reserve": 600},
+            "1000 bytes, 600 of them reserved, is infeasible": {"memory_budget": 1000, "reserve": 600},
             "reserve: is a part of a memory budget in bytes": {"reserve": 600},
         }
         for words, change in cases.items():

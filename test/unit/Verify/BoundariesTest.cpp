@@ -57,6 +57,27 @@ TEST_F(Boundaries, MigrationHasTheFields) {
               r.reserve = 1;
             }),
             inMigration("budget_bytes", "0", "999"));
+  EXPECT_EQ(ofRequest([](Request &r) { r.reserve = 1; }),
+            inMigration("budget_reserve", "0", "1"));
+}
+
+/// As many of other types are not the same.
+TEST_F(Boundaries, MigrationHasTheDeferredTypes) {
+  Options options = usual;
+  options["defer"] = "optimizer";
+  plan(options);
+  EXPECT_EQ(ofRequest([](Request &) {}), "");
+  const std::string asked = "exp_avg, exp_avg_sq, master";
+  EXPECT_EQ(ofMigration([&](MigrationOp migration) {
+              Builder builder(migration.getContext());
+              migration.setDeferredAttr(
+                  builder.getStrArrayAttr({"param", "master", "exp_avg"}));
+            }),
+            inMigration("the deferred types", "exp_avg, master, param", asked));
+  EXPECT_EQ(ofRequest([](Request &r) { r.defer = "none"; }),
+            inMigration("the deferred types", asked, "none"));
+  EXPECT_EQ(ofRequest([](Request &r) { r.gradientBytes = 2; }),
+            inMigration("gradient bytes", "4", "2"));
 }
 
 TEST_F(Boundaries, MigrationHasTheTypes) {

@@ -113,6 +113,30 @@ TEST_F(Boundaries, FileHasTiesAndCasts) {
                    std::to_string(casts)));
 }
 
+TEST_F(Boundaries, FileHasDeferredState) {
+  Options options = usual;
+  options["defer"] = "optimizer";
+  plan(options);
+  EXPECT_EQ(ofFile([](PlanT &) {}), "");
+  EXPECT_EQ(ofFile([](PlanT &f) {
+              tensorOf(f, inputNorm, "master").deferred = false;
+            }),
+            inFile(inputNorm.str() + " of master.deferred", "0", "1"));
+  EXPECT_EQ(
+      ofFile([](PlanT &f) { tensorOf(f, inputNorm, "param").deferred = true; }),
+      inFile(inputNorm.str() + " of param.deferred", "1", "0"));
+  EXPECT_EQ(ofFile([](PlanT &f) { --f.deferred_rounds; }).substr(0, 33),
+            "internal error: deferred_rounds i");
+  EXPECT_EQ(ofFile([](PlanT &f) { f.gradient_bytes = 2; }),
+            inFile("gradient_bytes", "2", "4"));
+  EXPECT_EQ(ofFile([](PlanT &f) { f.pause_bound.reset(); }),
+            inFile("pause_bound", "absent", "present"));
+  EXPECT_EQ(ofFile([](PlanT &f) { ++f.pause_bound->bytes; }).substr(0, 36),
+            "internal error: pause_bound.bytes is");
+  EXPECT_EQ(ofFile([](PlanT &f) { --f.programs[0]->tail_peak; }).substr(0, 40),
+            "internal error: programs[0].tail_peak is");
+}
+
 TEST_F(Boundaries, FileHasProgramsAndDuals) {
   plan(usual);
   EXPECT_EQ(ofFile([](PlanT &f) { f.programs.pop_back(); }).substr(0, 37),
