@@ -229,6 +229,40 @@ const std::vector<MalformedPlan> kMalformedPrograms = {
     {"SlabLarger", twoStagePlan,
      [](fb::PlanT &p) { p.programs[1]->send_slab = 64; },
      "programs[1]: peak is 272 bytes in round 0, the plan states 240"},
+    {"PauseTooShort", deferredPlan, [](fb::PlanT &p) { p.deferred_rounds = 2; },
+     "programs[0].rounds[0].ops[0]: is deferred, but embedding.weight (param) "
+     "is not"},
+    {"PauseTooLong", deferredPlan, [](fb::PlanT &p) { p.deferred_rounds = 0; },
+     "programs[0].rounds[1].ops[0]: is not deferred, but layer.weight (master) "
+     "is"},
+    {"MoreDeferredRoundsThanRounds", deferredPlan,
+     [](fb::PlanT &p) { p.deferred_rounds = 3; },
+     "deferred_rounds: 3 is not in [0, 3)"},
+    {"ParametersInTheTail", deferredPlan,
+     [](fb::PlanT &p) {
+       ops(p, 0, 1).push_back(ops(p, 0, 0)[4]);
+       ops(p, 0, 0).erase(ops(p, 0, 0).begin() + 4);
+     },
+     "programs[0].rounds[1].ops[1]: is deferred, but norm.weight (param) is "
+     "not"},
+    {"CopiesInThePause", deferredPlan,
+     [](fb::PlanT &p) {
+       ops(p, 1, 0).push_back(ops(p, 1, 1)[1]);
+       ops(p, 1, 1).erase(ops(p, 1, 1).begin() + 1);
+     },
+     "programs[1].rounds[0].ops[8]: is not deferred, but layer.weight (master) "
+     "is"},
+    {"TailPeakTooLow", deferredPlan,
+     [](fb::PlanT &p) { --p.programs[1]->tail_peak; },
+     "programs[1]: the tail's peak is 384 bytes, the plan states 383"},
+    {"SafeTailPeakTooLow", deferredPlan,
+     [](fb::PlanT &p) { p.programs[0]->tail_peak_safe = 0; },
+     "programs[0]: the tail's safe peak is 288 bytes, the plan states 0"},
+    {"OtherGradients", deferredPlan, [](fb::PlanT &p) { p.gradient_bytes = 2; },
+     "programs[0]: the tail's peak is 200 bytes, the plan states 248"},
+    {"TailPeakOfNoTail", twoStagePlan,
+     [](fb::PlanT &p) { p.programs[0]->tail_peak = 1; },
+     "programs[0]: the tail's peak is 152 bytes, the plan states 1"},
     {"NoPrograms", twoStagePlan, [](fb::PlanT &p) { p.programs.clear(); },
      "participants[0]: device 0 has no program"},
     {"NoRounds", twoStagePlan,

@@ -193,6 +193,21 @@ inline fb::PlanT twoStagePlan() {
   return std::move(b.plan);
 }
 
+/// twoStagePlan() with its master weights, which are all of round 1, deferred.
+/// Before round 1, 120 and 208 bytes are there; afterwards 24 and 36
+/// parameters.
+inline fb::PlanT deferredPlan() {
+  fb::PlanT plan = twoStagePlan();
+  plan.tensors[2]->deferred = true;
+  plan.deferred_rounds = 1;
+  plan.gradient_bytes = 4;
+  plan.programs[0]->tail_peak = 120 + 32 + 4 * 24;
+  plan.programs[0]->tail_peak_safe = plan.programs[0]->peak_safe + 4 * 24;
+  plan.programs[1]->tail_peak = 208 + 32 + 4 * 36;
+  plan.programs[1]->tail_peak_safe = plan.programs[1]->peak_safe + 4 * 36;
+  return plan;
+}
+
 inline std::unique_ptr<fb::CertificateT>
 certificate(fb::Quantity quantity, std::vector<uint64_t> rows,
             std::vector<uint64_t> columns, uint64_t bound) {

@@ -34,6 +34,7 @@ void setBox(fb::PlanT &plan, fb::Op &op, Ranges ranges) {
 
 TEST(Referee, AcceptsTheFixtures) {
   EXPECT_EQ(judge(twoStagePlan()), "");
+  EXPECT_EQ(judge(deferredPlan()), "");
   EXPECT_EQ(judge(relayPlan()), "");
   EXPECT_EQ(judge(transitPlan()), "");
   EXPECT_EQ(judge(certifiedPlan()), "");
