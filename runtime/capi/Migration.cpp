@@ -7,9 +7,17 @@
 
 using namespace etc::runtime;
 
+/// Null for host memory: nothing starts the driver then.
+static const cuda::Driver *driverOf(const MigrationOptions &options) {
+  if (options.bootstrap.transport != ETC_NCCL || !cuda::findDriver())
+    return nullptr;
+  return &*cuda::findDriver();
+}
+
 Result<std::unique_ptr<Migration>>
 Migration::create(std::shared_ptr<const OpenPlan> plan,
                   MigrationOptions options) {
+  const cuda::KeptContext kept(driverOf(options));
   std::unique_ptr<Worker> worker;
   if (options.bootstrap.transport == ETC_NCCL) {
     Result<std::unique_ptr<Worker>> made =
@@ -41,6 +49,7 @@ bool Migration::hasSharedDevice() const {
 
 /// Who frees a migration before its end gives it up.
 Migration::~Migration() {
+  leaving.note(driverOf(options));
   if (!tail.joinable())
     return;
   if (stage == Stage::Tail)
@@ -76,6 +85,7 @@ Status Migration::registerTensor(const char *type, const char *name,
 
 /// After an error nothing more is possible, and the peers' waits end.
 Status Migration::attempt(const std::function<Status()> &body, Stage next) {
+  const cuda::KeptContext kept(driverOf(options));
   Status status = Status::success();
   try {
     status = body();

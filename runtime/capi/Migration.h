@@ -91,6 +91,7 @@ private:
     return 0;
   }
 
+  cuda::KeptContext leaving; // after all else is gone
   const std::shared_ptr<const OpenPlan> plan;
   const MigrationOptions options;
   const PlanIndex &index;

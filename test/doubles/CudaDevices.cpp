@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <set>
 #include <unistd.h>
 
 using namespace etc::test;
@@ -17,6 +18,9 @@ namespace {
 thread_local int device = -1;
 
 int startedBy = 0;
+
+std::mutex mutex;
+std::set<Module *> modules;
 
 int numberFrom(const char *variable, int otherwise) {
   const char *value = std::getenv(variable);
@@ -33,6 +37,12 @@ bool isKnown(int number) {
 } // namespace
 
 int etc::test::currentDevice() { return device; }
+
+Module *etc::test::findModule(void *handle, int ofDevice) {
+  std::lock_guard lock(mutex);
+  auto *module = static_cast<Module *>(handle);
+  return modules.count(module) && module->device == ofDevice ? module : nullptr;
+}
 
 Result etc::test::checkContext(const char *call) {
   if (startedBy != ::getpid()) {
@@ -55,6 +65,10 @@ const char *etcDoubleTakeFault() {
   taken = fault;
   fault[0] = 0;
   return taken.c_str();
+}
+unsigned etcDoubleModules() {
+  std::lock_guard lock(mutex);
+  return static_cast<unsigned>(modules.size());
 }
 void etcDoubleSeed(uint64_t seed) { Schedule::get().seed(seed); }
 void etcDoubleOneQueue(bool isShared) { Schedule::get().shareQueue(isShared); }
@@ -148,13 +162,28 @@ int cuModuleLoadData(void **module, const void *image) {
     fault("no kernel image is loaded");
     return InvalidValue;
   }
-  *module = reinterpret_cast<void *>(intptr_t(device) + 1);
+  std::lock_guard lock(mutex);
+  *module = *modules.insert(new Module{device}).first;
   return Success;
 }
-int cuModuleUnload(void *) { return Success; }
+int cuModuleUnload(void *handle) {
+  if (int code = checkContext("cuModuleUnload"); code != Success)
+    return code;
+  logCall("release", "cuModuleUnload");
+  Module *module = findModule(handle, device);
+  if (!module) {
+    fault("a module is unloaded that is none of this context");
+    return InvalidHandle;
+  }
+  if (Schedule::get().isInUse({reinterpret_cast<Address>(module), 1}))
+    fault("a module is unloaded under a launch");
+  std::lock_guard lock(mutex);
+  modules.erase(module); // never freed: no later one has its address
+  return Success;
+}
 int cuModuleGetFunction(void **function, void *module, const char *name) {
   *function = module;
-  if (module && std::strcmp(name, "etc_run_moves") == 0)
+  if (findModule(module, device) && std::strcmp(name, "etc_run_moves") == 0)
     return Success;
   fault("an unknown kernel is asked for");
   return NotFound;

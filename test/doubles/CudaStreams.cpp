@@ -7,6 +7,7 @@
 #include "core/pack/MoveUnits.h"
 
 #include <cstring>
+#include <utility>
 
 extern "C" unsigned etcMostThreads();
 
@@ -84,7 +85,9 @@ public:
   }
   bool touches(const Range &range) const override {
     return range.holds({launch.moves, 1}) ||
-           range.holds({launch.firstTile, 1}) || range.holds({launch.sums, 1});
+           range.holds({launch.firstTile, 1}) ||
+           range.holds({launch.sums, 1}) ||
+           range.holds({reinterpret_cast<Address>(launch.module), 1});
   }
 
 private:
@@ -118,6 +121,17 @@ int copy(Address to, Address from, size_t bytes, StreamHandle handle,
 }
 
 Address addressOf(const void *data) { return reinterpret_cast<Address>(data); }
+
+/// A kernel is loaded when it is launched first, which may wait for all that
+/// its context does (CUDA C++ Programming Guide 13.0, "Lazy Loading").
+void loadFirst(Module &module) {
+  if (std::exchange(module.hasLaunched, true))
+    return;
+  logCall("wait-device", "the first launch of a kernel");
+  if (Schedule::get().hasTransfers(module.device))
+    fault("a kernel is launched first while a transfer of its device is under "
+          "way");
+}
 
 } // namespace
 
@@ -248,8 +262,9 @@ int cuLaunchKernel(void *function, unsigned blocks, unsigned, unsigned,
     return currentDevice() < 0 ? InvalidContext : InvalidHandle;
   if (Result state = Schedule::get().stateOf(stream->device); state != Success)
     return state;
-  if (function != reinterpret_cast<void *>(intptr_t(stream->device) + 1)) {
-    fault("a launch of a function of another context");
+  Module *module = findModule(function, stream->device);
+  if (!module) {
+    fault("a launch of a function of another context, or of none");
     return InvalidHandle;
   }
   // CUDA C++ Programming Guide 13.0, Launch Bounds: more threads a block fail.
@@ -258,10 +273,12 @@ int cuLaunchKernel(void *function, unsigned blocks, unsigned, unsigned,
     fault("a launch of another shape than the kernel's");
     return InvalidValue;
   }
+  loadFirst(*module);
   logCall("launch", "cuLaunchKernel");
   ++launches;
   // Arguments are copied at the call, what they point to is not.
   Launch launch{.device = stream->device,
+                .module = module,
                 .moves = *static_cast<Address *>(arguments[0]),
                 .firstTile = *static_cast<Address *>(arguments[1]),
                 .sums = *static_cast<Address *>(arguments[3]),

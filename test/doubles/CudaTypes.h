@@ -46,9 +46,18 @@ Result checkContext(const char *call);
 /// none.
 StreamHandle findStream(StreamHandle handle, const char *call);
 
+/// A module, and its only function.
+struct Module {
+  int device;
+  bool hasLaunched = false;
+};
+/// A module of a device that was loaded and not unloaded; else null.
+Module *findModule(void *handle, int device);
+
 /// Kernels on the CPU: see Kernel.cpp.
 struct Launch {
   int device;
+  Module *module;
   Address moves, firstTile, sums;
   uint32_t count;
   unsigned blocks;

@@ -16,6 +16,8 @@ const char *etcDoubleTakeFault();
 /// Kernel launches, and pages of device memory now mapped.
 unsigned etcDoubleLaunches();
 unsigned etcDoubleMappedPages();
+/// Modules that were loaded and not unloaded.
+unsigned etcDoubleModules();
 /// Begins another order of what may happen in several: 0 does everything as
 /// soon as it can be done. The first is ETC_DOUBLE_SEED, else 0.
 void etcDoubleSeed(uint64_t seed);

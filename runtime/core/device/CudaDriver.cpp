@@ -30,6 +30,7 @@ static const char *lookUp(const SharedLibrary &library, Driver &driver) {
   ETC_FIND(cuDeviceGetAttribute)
   ETC_FIND(cuDevicePrimaryCtxRetain)
   ETC_FIND(cuCtxSetCurrent)
+  ETC_FIND(cuCtxGetCurrent)
   ETC_FIND(cuMemGetInfo_v2)
   ETC_FIND(cuMemAlloc_v2)
   ETC_FIND(cuMemFree_v2)
@@ -52,6 +53,7 @@ static const char *lookUp(const SharedLibrary &library, Driver &driver) {
   ETC_FIND(cuEventQuery)
   ETC_FIND(cuEventSynchronize)
   ETC_FIND(cuModuleLoadData)
+  ETC_FIND(cuModuleUnload)
   ETC_FIND(cuModuleGetFunction)
   ETC_FIND(cuLaunchKernel)
   ETC_FIND(cuMemGetAllocationGranularity)
@@ -105,6 +107,16 @@ const Result<Driver> &cuda::findDriver() {
 Status DeviceContext::enter() const {
   return driver_->check(driver_->cuCtxSetCurrent(context),
                         "cannot use the device");
+}
+
+void KeptContext::note(const Driver *used) {
+  if (used && used->cuCtxGetCurrent(&context) == kSuccess)
+    driver = used;
+}
+
+KeptContext::~KeptContext() {
+  if (driver)
+    driver->cuCtxSetCurrent(context);
 }
 
 Result<DeviceContext> DeviceContext::open(const Driver &driver,

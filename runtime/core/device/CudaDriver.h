@@ -72,6 +72,7 @@ struct Driver {
   Code (*cuDeviceGetAttribute)(int *, int, Device);
   Code (*cuDevicePrimaryCtxRetain)(Context *, Device);
   Code (*cuCtxSetCurrent)(Context);
+  Code (*cuCtxGetCurrent)(Context *);
   Code (*cuMemGetInfo_v2)(size_t *, size_t *);
   Code (*cuMemAlloc_v2)(Address *, size_t);
   Code (*cuMemFree_v2)(Address);
@@ -94,6 +95,7 @@ struct Driver {
   Code (*cuEventQuery)(Event);
   Code (*cuEventSynchronize)(Event);
   Code (*cuModuleLoadData)(Module *, const void *);
+  Code (*cuModuleUnload)(Module);
   Code (*cuModuleGetFunction)(Function *, Module, const char *);
   Code (*cuLaunchKernel)(Function, unsigned, unsigned, unsigned, unsigned,
                          unsigned, unsigned, unsigned, Stream, void **,
@@ -137,6 +139,24 @@ public:
 private:
   const Driver *driver_ = nullptr;
   Device device_ = 0;
+  Context context = nullptr;
+};
+
+/// Gives the thread that makes it, or calls note(), its context back in the
+/// end. A context is what a framework on this thread takes for the current GPU.
+class KeptContext {
+public:
+  KeptContext() = default;
+  explicit KeptContext(const Driver *driver) { note(driver); }
+  ~KeptContext();
+  KeptContext(const KeptContext &) = delete;
+  KeptContext &operator=(const KeptContext &) = delete;
+
+  /// Null: there is no GPU to change to.
+  void note(const Driver *used);
+
+private:
+  const Driver *driver = nullptr;
   Context context = nullptr;
 };
 

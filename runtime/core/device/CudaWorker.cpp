@@ -52,13 +52,14 @@ public:
     for (Queue &queue : queues)
       if (queue.stream)
         driver.cuStreamDestroy_v2(queue.stream);
+    if (module)
+      driver.cuModuleUnload(module);
   }
 
   /// Once, in a context that is current.
   Status start() {
     const KernelImage *image = nullptr;
     Status status = findImage(image);
-    cuda::Module module = nullptr;
     if (status.ok())
       status = driver.check(driver.cuModuleLoadData(&module, image->data),
                             "cannot load kernels");
@@ -253,6 +254,7 @@ private:
   std::unique_ptr<CudaPages> pages;
   std::unique_ptr<PageArena> arena;
   std::unique_ptr<CudaPool> pool;
+  cuda::Module module = nullptr;
   MoveKernel kernel;
   Queue queues[2]; // by lane
   bool isAbandoned = false;

@@ -18,6 +18,7 @@ RunOptions quickly() {
 }
 
 unsigned mappedPages() { return ETC_OF_CUDA_DOUBLE(etcDoubleMappedPages)(); }
+unsigned modules() { return ETC_OF_CUDA_DOUBLE(etcDoubleModules)(); }
 unsigned launches() { return ETC_OF_CUDA_DOUBLE(etcDoubleLaunches)(); }
 
 TEST_F(GpuTest, BuffersComeAndGoByThePage) {
@@ -41,6 +42,17 @@ TEST_F(GpuTest, BuffersComeAndGoByThePage) {
     EXPECT_EQ(worker->heldBytes(), 8u << 16);
   }
   EXPECT_EQ(mappedPages(), before);
+}
+
+/// A job that changes often would fill its GPUs with kernels.
+TEST_F(GpuTest, AWorkerLeavesNoKernelsBehind) {
+  const unsigned before = modules();
+  {
+    auto worker = std::move(*makeCudaWorker(0));
+    ASSERT_TRUE(worker->reserveMoves(1, 1).ok());
+    EXPECT_EQ(modules(), before + 1);
+  }
+  EXPECT_EQ(modules(), before);
 }
 
 void expectProved(const LocalOutcome &outcome, const PlanIndex &index) {

@@ -17,6 +17,29 @@ using namespace etc::plan::test;
 
 namespace {
 
+cuda::Context currentContext() {
+  cuda::Context context = nullptr;
+  (*cuda::findDriver()).cuCtxGetCurrent(&context);
+  return context;
+}
+
+/// While it lives, a trainer's thread is on another GPU than the migration's,
+/// and is left there.
+class OnAnotherGpu {
+public:
+  OnAnotherGpu() {
+    constexpr unsigned gpu = 7;
+    EXPECT_TRUE(cuda::DeviceContext::open(*cuda::findDriver(), gpu).ok());
+    context = currentContext();
+  }
+  ~OnAnotherGpu() { EXPECT_EQ(currentContext(), context); }
+  OnAnotherGpu(const OnAnotherGpu &) = delete;
+  OnAnotherGpu &operator=(const OnAnotherGpu &) = delete;
+
+private:
+  cuda::Context context = nullptr;
+};
+
 class TrainerNcclTest : public etc::test::GpuTest {
 protected:
   void SetUp() override {
@@ -126,13 +149,21 @@ protected:
         uint32_t gpu = rank;
         if (ownsMemory)
           options.memory = waitingMemory(gpu);
-        auto migration = std::move(*Migration::create(plan, options));
+        std::unique_ptr<Migration> migration;
+        {
+          const OnAnotherGpu before;
+          migration = std::move(*Migration::create(plan, options));
+        }
         Status &status = statuses[rank];
         status = registerAll(*migration, rank);
-        if (status.ok())
+        if (status.ok()) {
+          const OnAnotherGpu before;
           status = migration->prepare();
+        }
         if (status.ok())
           std::jthread([&] { status = next(*migration, rank); });
+        const OnAnotherGpu before;
+        migration.reset();
       });
     threads.clear();
     return statuses;
@@ -144,6 +175,7 @@ protected:
 
 TEST_F(TrainerNcclTest, MigratesOnAnotherThreadThanPrepared) {
   auto statuses = onRanks([&](Migration &migration, uint32_t rank) {
+    const OnAnotherGpu before;
     Status status = migration.run();
     return status.ok() ? check(migration, rank) : status;
   });
