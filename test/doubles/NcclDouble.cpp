@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <string_view>
 #include <utility>
 
 using namespace etc::test;
@@ -182,11 +183,16 @@ void join(Communicator &comm) {
   state = {};
   state.place = RankState::Joined;
   state.process = Segment::get().self();
+  state.device = comm.device;
+  const char *host = std::getenv("NCCL_HOSTID");
+  state.host = std::hash<std::string_view>()(host ? host : "");
   state.code = NcclInProgress;
   state.awaited = -1;
-  if (++world.joined == world.size)
+  if (++world.joined == world.size) {
+    const int code = sharesGpu(world) ? NcclInvalidUsage : NcclSuccess;
     for (int rank = 0; rank != world.size; ++rank)
-      world.ranks[rank].code = NcclSuccess;
+      world.ranks[rank].code = code;
+  }
   ++world.changes;
   communicators().push_back(&comm);
 }

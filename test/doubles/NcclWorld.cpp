@@ -63,6 +63,19 @@ void etc::test::freeIfLeft(World &world) {
   world.isUsed = false;
 }
 
+bool etc::test::sharesGpu(const World &world) {
+  for (int a = 0; a != world.size; ++a)
+    for (int b = 0; b != a; ++b)
+      if (world.ranks[a].device == world.ranks[b].device &&
+          world.ranks[a].host == world.ranks[b].host) {
+        recordFault("ranks " + std::to_string(b) + " and " + std::to_string(a) +
+                    " are both on GPU " +
+                    std::to_string(world.ranks[a].device));
+        return true;
+      }
+  return false;
+}
+
 void etc::test::blame(World &world, const std::string &what) {
   recordFault(what);
   for (int rank = 0; rank != world.size; ++rank)

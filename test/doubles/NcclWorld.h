@@ -53,7 +53,9 @@ struct RankState {
   enum { Absent, Joined, Gone } place;
   bool hasLeftInOrder;
   ProcessName process;
-  int code; // ncclCommGetAsyncError()'s
+  int device;
+  uint64_t host; // NCCL_HOSTID's hash
+  int code;      // ncclCommGetAsyncError()'s
   bool isExecuting, isConnecting;
   int awaited; // while it connects: a peer, or -1
   // Of its host at the stream since `seen` changes, and when the device last
@@ -87,6 +89,9 @@ struct World {
 World *findWorld(const char *id, int size);
 /// Gives a world back that all ranks have left.
 void freeIfLeft(World &world);
+/// Two ranks of one host on one GPU are refused (initTransportsRank in
+/// src/init.cc; from 2.30 on, NCCL_MULTI_RANK_GPU_ENABLE allows them).
+bool sharesGpu(const World &world);
 /// All ranks learn that something went wrong that NCCL would not notice.
 void blame(World &world, const std::string &what);
 /// Finds that nobody can go on: all wait for transfers or connections, or have

@@ -61,8 +61,10 @@ def run_two_nodes(binaries, plans, results, environment):
     results.mkdir()
     command = [SCRIPTS / "cluster", plans / "two-nodes.etcplan", f"--bin={binaries}", "--gpus=2", "--timeout=40",
                f"--log={binaries / 'libetc-call-log.so'}"]
-    nodes = [subprocess.Popen([*command, f"--node={node}", f"--results={results / str(node)}"], env=environment,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) for node in (0, 1)]
+    # Both are on this machine: by its name, NCCL would take them for one host.
+    nodes = [subprocess.Popen([*command, f"--node={node}", f"--results={results / str(node)}"],
+                              env=environment | {"NCCL_HOSTID": f"node-{node}"}, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True) for node in (0, 1)]
     for node in nodes:
         said, _ = node.communicate(timeout=SECONDS)
         assert node.returncode == 0, said

@@ -1,6 +1,6 @@
 """Whether the doubles find mistakes that are planted in engine and kernels: tools/dev/gpu-mutants --help.
 
-A patch against runtime/ says in its first lines what a GPU would make of it:
+A patch against the sources says in its first lines what a GPU would make of it:
 
     The communicator's stream is not waited for before slabs are packed again.
 

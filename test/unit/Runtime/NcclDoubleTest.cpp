@@ -2,6 +2,8 @@
 
 #include "NcclFixture.h"
 
+#include <array>
+
 using namespace etc::runtime;
 using namespace etc::test;
 
@@ -175,6 +177,25 @@ void exchangeRegistered(nccl::UniqueId id, int rank, bool isRegistered) {
   driver.cuStreamSynchronize(stream);
   nccl.ncclCommDestroy(comm);
   driver.cuStreamDestroy_v2(stream);
+}
+
+TEST_F(NcclDoubleTest, TheDoubleFindsTwoRanksOnOneGpu) {
+  const nccl::Library &nccl = *nccl::findLibrary();
+  nccl::UniqueId id{};
+  nccl.ncclGetUniqueId(&id);
+  std::array<nccl::Communicator, 2> comms{};
+  for (int rank : {0, 1}) {
+    ASSERT_TRUE(cuda::DeviceContext::open(*cuda::findDriver(), 3).ok());
+    nccl::Config config = nccl::configOf(nccl.version);
+    nccl.ncclCommInitRankConfig(&comms[rank], 2, id, rank, &config);
+  }
+  for (nccl::Communicator comm : comms) {
+    nccl::Code state = nccl::kSuccess;
+    nccl.ncclCommGetAsyncError(comm, &state);
+    EXPECT_EQ(state, 5); // ncclInvalidUsage
+    nccl.ncclCommAbort(comm);
+  }
+  EXPECT_EQ(takeFault(), "ranks 0 and 1 are both on GPU 3");
 }
 
 TEST_F(NcclDoubleTest, TheDoubleFindsRegistrationAtOneEnd) {
