@@ -7,6 +7,7 @@ double that finds a misuse says so on standard error. What may happen in several
 import argparse
 import collections
 import concurrent.futures
+import itertools
 import json
 import os
 import pathlib
@@ -44,6 +45,7 @@ class Calls:
 
     def __init__(self):
         self.counts, self.lock, self.runs = collections.Counter(), threading.Lock(), 0
+        self.mapped = collections.Counter()  # pages, by the number of a process's group
 
     def add(self, log):
         """Forbidden calls of a run, if there are any. A process's first group connects."""
@@ -51,19 +53,25 @@ class Calls:
         for line in log.read_text(errors="replace").splitlines() if log.exists() else []:
             process, _, kind, _ = [*line.split(" ", 3), ""][:4]
             kinds[process].append(kind)
-        found = collections.Counter()
+        found, mapped = collections.Counter(), collections.Counter()
         for calls in kinds.values():
             groups = [at for at, kind in enumerate(calls) if kind == "group"]
             if len(groups) > 1:
                 found.update(kind for kind in calls[groups[1]:groups[-1] + 1] if kind in COUNTED)
+            # For the round of the next group.
+            for number, (last, this) in enumerate(itertools.pairwise(groups[1:]), start=1):
+                mapped[number] += calls[last:this].count("map")
         with self.lock:
             self.counts += found
+            self.mapped += mapped
             self.runs += 1
         return ", ".join(f"{found[kind]} {kind}" for kind in FORBIDDEN if found[kind])
 
     def table(self):
         counts = ", ".join(f"{self.counts[kind]} {kind}" for kind in COUNTED)
-        return f"calls between first and last round of {self.runs} runs: {counts}"
+        pages = ", ".join(f"{number}: {count}" for number, count in sorted(self.mapped.items()))
+        return (f"calls between first and last round of {self.runs} runs: {counts}\n"
+                f"pages mapped again before the n-th group of a process, from 0 on: {pages or 'none'}")
 
 
 class Tools:
