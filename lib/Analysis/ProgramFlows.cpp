@@ -141,7 +141,9 @@ ProgramFlows::ProgramFlows(MigrationOp, AnalysisManager &analyses)
   for (auto [index, program] : llvm::enumerate(programs.getPrograms()))
     addProgram(index, program);
   numbers.clear();
-  llvm::sort(items, [](const Item &a, const Item &b) { return a.key < b.key; });
+  llvm::sort(items, [&](const Item &a, const Item &b) {
+    return orderOf(a.key) < orderOf(b.key);
+  });
   for (Item &item : items) {
     item.flows.shrink_to_fit();
     for (ItemFlow &flow : item.flows)
@@ -161,9 +163,10 @@ Piece ProgramFlows::getWhole(unsigned item) const {
 }
 
 std::optional<unsigned> ProgramFlows::find(const Piece &piece) const {
-  auto item = llvm::lower_bound(
-      items, keyOf(piece),
-      [](const Item &item, const Key &key) { return item.key < key; });
+  auto item = llvm::lower_bound(items, keyOf(piece),
+                                [&](const Item &item, const Key &key) {
+                                  return orderOf(item.key) < orderOf(key);
+                                });
   if (item == items.end() || item->key != keyOf(piece))
     return std::nullopt;
   return item - items.begin();

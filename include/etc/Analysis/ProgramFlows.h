@@ -169,6 +169,14 @@ private:
   static Key keyOf(const Piece &piece) {
     return {piece.layer, piece.expert, piece.tensor};
   }
+  /// By key. Where state is deferred, the first forward pass may wait for
+  /// parameters layer by layer: what stands behind the layers then comes behind
+  /// them, not with the first.
+  std::pair<Part, Key> orderOf(const Key &key) const {
+    const bool isForward = table.getDeferredTypes().any();
+    return {isForward ? table.getPart(std::get<unsigned>(key)) : Part::Embed,
+            key};
+  }
   struct Item {
     Key key;
     std::vector<ItemFlow> flows;
@@ -186,7 +194,7 @@ private:
   const Holdings &prev, &curr;
   std::vector<ProgramMemory> memories;
   llvm::DenseMap<Key, size_t> numbers; ///< of items, until all are there
-  std::vector<Item> items;             ///< by key
+  std::vector<Item> items;             ///< in order
 };
 
 } // namespace etc

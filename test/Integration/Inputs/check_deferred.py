@@ -1,14 +1,34 @@
 """Checks a deferred plan from its JSON alone.
 
 The pause moves parameters and nothing else, the tail all else; the bound of the pause
-is not above what its rounds take; the peak of the tail is counted again.
+is not above what its rounds take; the peak of the tail is counted again. Where one
+device gives another all of its state, parameters arrive in the order of the forward
+pass.
 """
 
 import json
 import math
+import re
 import sys
 
 BYTES = {"bf16": 2, "fp16": 2, "fp32": 4, "fp64": 8, "i64": 8, "u8": 1}
+
+
+def position(name: str) -> int:
+    """In the forward pass."""
+    if layer := re.search(r"layers\.(\d+)\.", name):
+        return int(layer.group(1))
+    return -1 if name.startswith("embedding") else 1000
+
+
+def check_order(plan: dict, pause: int) -> None:
+    (device,) = (d for d in plan["devices"] if d["curr"])
+    last = -1
+    for ops in device["rounds"][:pause]:
+        arrive = [position(plan["tensors"][op["tensor"]]["name"]) for op in ops]
+        assert last <= min(arrive), (last, arrive)
+        last = max(arrive)
+    assert last == 1000, "nothing behind the layers"
 
 
 def main(path: str) -> None:
@@ -44,6 +64,8 @@ def main(path: str) -> None:
             for box in boxes
         )
         assert device["tail_peak"] >= 4 * elements, device["device"]
+    if len(plan["devices"]) == 2:
+        check_order(plan, first)
     assert plan["summary"]["rounds"] == 0 or sum(moved.values()) > 0
     print(f"pause of {first} of {total} rounds")
 
