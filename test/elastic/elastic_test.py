@@ -4,6 +4,7 @@
   PP2DP2 -> PP2          one is killed
   PP2 -> PP2TP2          the only change after which sums are made in another order
   DP2 -> PP2DP2          one is killed before the others are ready: DP2 -> PP1 -> PP2
+  PP2 -> PP4             processes that join were ready before the decision
 """
 
 import json
@@ -112,6 +113,20 @@ def check_changes(out, reference):
     print(f"PP and DP: bit for bit; TP: within {difference:.1e}")
 
 
+def check_ahead(out, reference):
+    """Processes are started before a decision, which waits until they are ready."""
+    schedule = [{"at": 1, "start": [2, 3]}, {"after": 2, "to": "PP4"},
+                {"after": 2, "stop": True}]
+    subprocess.run(command(out, "--start=PP2", "--iterations=1000000",
+                           f"--schedule={json.dumps(schedule)}"), check=True)
+    told = events(out)
+    change = next(e for e in told[0] if e["event"] == "change")
+    assert 1 < change["slowed"] <= change["iteration"] - 2, change
+    assert [e["event"] for e in told[2]].count("start") == 1
+    got = losses(told)[:20]
+    assert got == reference[:len(got)]
+
+
 def wait_for(out, what, process):
     while process.poll() is None:
         found = [e for lines in events(out).values() for e in lines if what(e)]
@@ -166,6 +181,9 @@ class Elastic(unittest.TestCase):
 
     def test_losses_over_changes(self):
         self.in_folder(check_changes)
+
+    def test_processes_started_ahead(self):
+        self.in_folder(check_ahead)
 
     def test_control(self):
         self.in_folder(check_control)
