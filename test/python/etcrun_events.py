@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import json
 import os
 import pathlib
 import random
@@ -20,6 +19,10 @@ import sys
 import time
 
 from etcrun_cluster import Cluster, Hosts
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools/etc-bench"))
+
+from bench import write_sealed  # noqa: E402
 
 NODES = 4
 SILENCE = 6  # seconds
@@ -235,7 +238,7 @@ def main() -> None:
     for line in wrong:
         print(line)
     if args.json and not wrong:
-        args.json.write_text(json.dumps(described(args, costs), indent=1) + "\n")
+        write_sealed(described(args, costs), args.json)
     sys.exit(1 if wrong else 0)
 
 

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import pathlib
 import statistics
 
 
-def pauses(path: pathlib.Path) -> str:
+def pauses(result: dict) -> str:
     """Every pause, by the kind of the event."""
-    if not path.exists():
-        return "Not measured yet.\n"
-    result = json.loads(path.read_text())
     kinds: dict[str, list[float]] = {}
     for event in result["events"]:
         kinds.setdefault(event["event"], []).append(event["pause_s"])

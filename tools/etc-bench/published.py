@@ -15,9 +15,8 @@ RUN = ("etc_version", "machine", "busy_before", "wall_seconds")
 
 
 def is_edited(published: dict) -> bool:
-    """Whether a result is not as it was written. One from before there were seals has
-    none yet."""
-    return published.get("seal", seal_of(published)) != seal_of(published)
+    """Whether a result is not as it was written, or has lost its seal."""
+    return published.get("seal") != seal_of(published)
 
 
 def same(a, b) -> bool:
@@ -34,8 +33,6 @@ def same(a, b) -> bool:
 def differences(published: dict, now: dict) -> tuple[int, list[str]]:
     """How many planned figures there are, and a line for each that is not as published."""
     count, found = 0, []
-    if "seal" not in published:
-        found.append("has no seal")
     for key in ("title", "conclusions", "inputs"):
         if published.get(key) != now.get(key):
             found.append(f"{key}: published {published.get(key)}, now {now.get(key)}")

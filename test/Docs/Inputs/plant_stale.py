@@ -1,5 +1,6 @@
 """Changes published figures in a folder: three planned ones, a sentence and a measured
-one, sealed as if they had been made so, and a measured sentence by hand."""
+one, sealed as if they had been made so, a measured sentence by hand, and a measured
+figure together with its seal."""
 
 import json
 import pathlib
@@ -37,3 +38,9 @@ file = FOLDER / "checkpoint.json"
 text = file.read_text()
 assert "times as long as the migration" in text
 file.write_text(text.replace("times as long as the migration", "times as long", 1))
+
+file = FOLDER / "loops.json"
+result = json.loads(file.read_text())
+del result["seal"]
+result["wall_seconds"] += 1
+file.write_text(json.dumps(result, indent=1) + "\n")
