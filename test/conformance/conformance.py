@@ -9,11 +9,8 @@ torch or megatron.core is missing; `pip install megatron-core torch` gets both.
 """
 
 import argparse
-import json
 import re
-import subprocess
 import sys
-import tempfile
 
 try:
     import torch
@@ -23,18 +20,8 @@ except ImportError as error:
     sys.exit(77)
 
 from cases import CASES
+from dump import Mismatch, dump
 import builder
-
-
-def dump(tool, case):
-    with tempfile.NamedTemporaryFile("w", suffix=".json") as request:
-        json.dump(case.request(), request)
-        request.flush()
-        result = subprocess.run([tool, request.name], capture_output=True,
-                                text=True)
-    if result.returncode != 0:
-        raise Mismatch(result.stderr.strip())
-    return json.loads(result.stdout)
 
 
 def global_name(name, chunk, first_expert):
@@ -66,10 +53,6 @@ def expected_box(tensor, shape, rank):
     if split >= 0:
         box[split] = [rank * shape[split], (rank + 1) * shape[split]]
     return box
-
-
-class Mismatch(Exception):
-    pass
 
 
 def expect(what, ours, theirs):
