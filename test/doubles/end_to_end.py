@@ -205,7 +205,7 @@ def main():
         "The paper's eight reconfigurations, random layouts, killed and stalled processes, and random legal schedules, over "
         "the doubles of CUDA and NCCL."))
     parser.add_argument("--build", metavar="DIR", type=pathlib.Path, default=HERE.parent.parent / "build")
-    parser.add_argument("--small", action="store_true", help="a part of it, in half a minute: the tests run this")
+    parser.add_argument("--small", action="store_true", help="a part of it, in a minute: the tests run this")
     parser.add_argument("--share", type=float, default=1, metavar="F", help="a share of the layouts, faults and schedules")
     parser.add_argument("--seed", type=int, default=int(os.environ.get("ETC_PROPERTY_SEED", random.randrange(1 << 30))))
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
@@ -213,8 +213,8 @@ def main():
     options = parser.parse_args()
     tools, seed = Tools(options.build.resolve()), options.seed
     print(f"seed {seed}")
-    numbers = [7] if options.small else range(len(EIGHT))
-    layouts, faults, orders, kinds = (15, 3, 100, 4) if options.small else (
+    numbers = [1, 7] if options.small else range(len(EIGHT))
+    layouts, faults, orders, kinds = (50, 5, 1000, 8) if options.small else (
         *(round(options.share * count) for count in (1000, 200, 100_000)), 46)
     everything = True
     with tempfile.TemporaryDirectory() as name, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
