@@ -91,8 +91,9 @@ class Systems:
             f"Seconds, as medians of {setting['times']} runs and what they range over, with "
             f"hidden size {setting['hidden']}, PyTorch {setting['torch']} and megatron-core "
             f"{setting['megatron-core']} on {setting['processors']} processors. *Bound* is "
-            "what the busiest line needs for etc's plan; *paper* is the factor of its "
-            "fastest baseline.",
+            "the time that the busiest line needs for the bytes of etc's plan; *paper* is "
+            "the published time of the paper's fastest baseline divided by that of its "
+            "ETC, at the paper's size.",
             self.times(paper), self.sentences()]
         if self.of(SHARED):
             parts += ["In a shared folder in memory, where no byte crosses a line:",
