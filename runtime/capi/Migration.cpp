@@ -58,13 +58,23 @@ Migration::~Migration() {
 }
 
 Status Migration::expectStage(Stage expected, const char *what) const {
-  if (stage == expected)
+  const Stage now = stage;
+  if (now == expected)
     return Status::success();
+  const bool isBefore = now < expected;
   static const char *const names[] = {"is not prepared", "is prepared already",
                                       "has run, but not finished", "has run",
                                       "has failed"};
-  return Status(ErrorKind::Usage, text("cannot ", what, ": the migration ",
-                                       names[static_cast<int>(stage.load())]));
+  const char *next = !isBefore ? ""
+                     : now == Stage::Registering
+                         ? "; etc_migration_prepare() comes first"
+                         : "; etc_migration_run() comes first";
+  return Status(ErrorKind::Usage,
+                text("cannot ", what, ": the migration ",
+                     isBefore && now == Stage::Prepared
+                         ? "has not run"
+                         : names[static_cast<int>(now)],
+                     next));
 }
 
 Status Migration::registerTensor(const char *type, const char *name,
