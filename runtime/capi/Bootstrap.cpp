@@ -75,6 +75,16 @@ std::string describeIntent(const OpenPlan &plan, etc_mode mode) {
   return intent.str();
 }
 
+/// What a participant leaves for the others.
+struct Intent {
+  std::string words; // or why it is unable
+  uint64_t tailRate = 0;
+};
+
+std::string pack(uint32_t generation, const Intent &intent) {
+  return text(generation, " ", intent.tailRate, " ", intent.words);
+}
+
 } // namespace
 
 std::unique_ptr<Rendezvous> etc::runtime::makeStore(const etc_store &store,
@@ -85,19 +95,20 @@ std::unique_ptr<Rendezvous> etc::runtime::makeStore(const etc_store &store,
 
 /// What a participant left, of this change: what an earlier one left under the
 /// same key is waited for to be replaced.
-static Result<std::string> awaitIntent(const BootstrapOptions &options,
-                                       uint32_t rank,
-                                       ChangeRendezvous &rendezvous,
-                                       const Deadline &deadline) {
+static Result<Intent> awaitIntent(const BootstrapOptions &options,
+                                  uint32_t rank, ChangeRendezvous &rendezvous,
+                                  const Deadline &deadline) {
   while (true) {
     Result<std::string> theirs = rendezvous.get(text("plan/", rank), deadline);
     if (!theirs)
-      return theirs;
+      return theirs.status();
     uint32_t change = 0;
+    Intent intent;
     std::istringstream in(*theirs);
-    in >> change;
+    in >> change >> intent.tailRate;
+    std::getline(in >> std::ws, intent.words, '\0');
     if (change == options.generation)
-      return theirs->substr(theirs->find(' ') + 1);
+      return intent;
     if (change > options.generation)
       return Status(ErrorKind::Excluded,
                     text("the others went on without this process: it is at "
@@ -127,16 +138,16 @@ static Status compareWith(const OpenPlan &plan, const BootstrapOptions &options,
   return Status::success();
 }
 
-Status etc::runtime::comparePlans(const OpenPlan &plan,
-                                  const BootstrapOptions &options,
-                                  ChangeRendezvous &rendezvous,
-                                  const Deadline &deadline) {
+Result<uint64_t> etc::runtime::comparePlans(const OpenPlan &plan,
+                                            const BootstrapOptions &options,
+                                            ChangeRendezvous &rendezvous,
+                                            const Deadline &deadline) {
   const std::string mine = describeIntent(plan, options.mode);
   Status able = findOwnAddress(options.host).status();
-  if (Status s =
-          rendezvous.put(text("plan/", options.rank),
-                         text(options.generation, " ",
-                              able.ok() ? mine : kUnable + able.message()));
+  if (Status s = rendezvous.put(
+          text("plan/", options.rank),
+          pack(options.generation, {able.ok() ? mine : kUnable + able.message(),
+                                    options.tailRate}));
       !s.ok())
     return s;
   if (!able.ok())
@@ -144,9 +155,9 @@ Status etc::runtime::comparePlans(const OpenPlan &plan,
   // Who was given up before it came need not wait.
   if (Status s = rendezvous.check(); !s.ok())
     return s;
+  uint64_t slowest = 0;
   for (uint32_t rank = 0; rank != plan.index().rankCount(); ++rank) {
-    Result<std::string> theirs =
-        awaitIntent(options, rank, rendezvous, deadline);
+    Result<Intent> theirs = awaitIntent(options, rank, rendezvous, deadline);
     if (!theirs && deadline.isOver()) {
       Status missing =
           theirs.status().at(text("participant ", rank, " (device ",
@@ -156,10 +167,14 @@ Status etc::runtime::comparePlans(const OpenPlan &plan,
     }
     if (!theirs)
       return theirs.status();
-    if (Status s = compareWith(plan, options, rank, mine, *theirs); !s.ok())
+    if (Status s = compareWith(plan, options, rank, mine, theirs->words);
+        !s.ok())
       return s;
+    if (theirs->tailRate != 0)
+      slowest =
+          slowest == 0 ? theirs->tailRate : std::min(slowest, theirs->tailRate);
   }
-  return Status::success();
+  return slowest;
 }
 
 static Result<std::unique_ptr<Control>>

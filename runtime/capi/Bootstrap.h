@@ -28,13 +28,18 @@ struct BootstrapOptions {
   uint32_t generation = 0;
   /// After so long without a sign of life a participant is given up.
   Milliseconds silence{};
+  /// Bytes a second that it sends at most of deferred state; 0: no limit.
+  uint64_t tailRate = 0;
 };
 
 /// Whether all participants are about to do the same, in the same change, and
 /// have an address where the transport needs one. Every participant asks, and
-/// learns which one cannot take part.
-Status comparePlans(const OpenPlan &plan, const BootstrapOptions &options,
-                    ChangeRendezvous &rendezvous, const Deadline &deadline);
+/// learns which one cannot take part. Returns the slowest tailRate; 0 where
+/// nobody has a limit.
+Result<uint64_t> comparePlans(const OpenPlan &plan,
+                              const BootstrapOptions &options,
+                              ChangeRendezvous &rendezvous,
+                              const Deadline &deadline);
 
 /// Connects to all others.
 Result<Connections> connect(const OpenPlan &plan,

@@ -154,9 +154,10 @@ Status Migration::connectAndPrepare() {
   const BootstrapOptions &times = options.bootstrap;
   const Deadline deadline(times.meeting.count() > 0 ? times.meeting
                                                     : times.timeout);
-  if (Status s = comparePlans(*plan, options.bootstrap, *rendezvous, deadline);
-      !s.ok()) // all find out what they have not in common
-    return isAborted ? callOff(s) : s;
+  Result<uint64_t> slowest =
+      comparePlans(*plan, options.bootstrap, *rendezvous, deadline);
+  if (!slowest) // all find out what they have not in common
+    return isAborted ? callOff(slowest.status()) : slowest.status();
   Result<Connections> connected =
       connect(*plan, options.bootstrap, *rendezvous, deadline);
   if (!connected)
@@ -173,7 +174,8 @@ Status Migration::connectAndPrepare() {
   run.verify = Verify::Checksum; // there is no formula to compare with
   run.mode = options.bootstrap.mode == ETC_SAFE ? Mode::Safe : Mode::Eager;
   run.keeping.source = this;
-  run.tailRate = options.tailRate;
+  run.tailRate = options.bootstrap.tailRate;
+  run.slowestTail = *slowest;
   run.tail = connections.tail.get();
   run.progress = &progress;
   run.observer = this;

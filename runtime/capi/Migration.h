@@ -22,7 +22,6 @@ struct MigrationOptions {
   etc_memory memory{};
   etc_progress progress = nullptr;
   void *progressContext = nullptr;
-  uint64_t tailRate = 0; // bytes a second; 0: no limit
 };
 
 Result<MigrationOptions> checkOptions(const etc_options &options,

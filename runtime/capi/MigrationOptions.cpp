@@ -64,9 +64,9 @@ Result<MigrationOptions> etc::runtime::checkOptions(const etc_options &given,
       given.silence_seconds < 0    ? Milliseconds::max() / 2
       : given.silence_seconds == 0 ? Milliseconds(5000)
                                    : milliseconds(given.silence_seconds);
-  options.tailRate = static_cast<uint64_t>(given.tail_bytes_per_second);
-  if (given.tail_bytes_per_second > 0 && options.tailRate == 0)
-    options.tailRate = 1;
+  if (given.tail_bytes_per_second > 0)
+    options.bootstrap.tailRate = std::max<uint64_t>(
+        1, static_cast<uint64_t>(given.tail_bytes_per_second));
   options.tag = given.tag ? given.tag : "etc";
   options.store = hasStore ? given.store : etc_store{};
   options.directory = given.directory ? given.directory : "";

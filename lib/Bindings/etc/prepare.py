@@ -63,8 +63,8 @@ def prepare(
         encrypt: whether state is encrypted on its way over TCP, the same on all
             participants; control connections always are.
         tail_rate: bytes a second that this process sends at most of deferred state,
-            until `finish` is called, so many that no round takes longer than
-            `timeout`; None means as fast as it can. In either case
+            until `finish` is called; None means as fast as it can. What the lowest
+            rate of any participant takes comes on top of `timeout`. In either case
             these messages are marked as bulk, so that a network or a queueing
             discipline that knows classes of traffic puts training's first.
         device: where new tensors are allocated: "cpu", or "cuda:0" with NCCL.

@@ -3,6 +3,7 @@
 #include "core/engine/Ceiling.h"
 #include "core/engine/DeviceFill.h"
 #include "core/engine/Peers.h"
+#include "core/transport/Pace.h"
 
 #include <algorithm>
 
@@ -280,10 +281,16 @@ Status DeviceRun::reserveMoves() {
 }
 
 /// The busiest device's bytes at the floor rate come on top of what one waits
-/// for anything.
+/// for anything. A peer that keeps to a rate may be as far behind as all that
+/// it sends in the tail takes.
 Milliseconds DeviceRun::roundTimeout(uint32_t round) const {
-  uint64_t bytes = index.plan().forecast()->Get(round)->max_port_bytes();
-  return options.timeout + Milliseconds(bytes / (options.floorRate / 1000 + 1));
+  const auto &forecast = *index.plan().forecast();
+  uint64_t bytes = forecast.Get(round)->max_port_bytes(), paced = 0;
+  for (uint32_t r = index.firstDeferredRound(); r <= round; ++r)
+    paced = etc::plan::addBytes(paced, forecast.Get(r)->max_port_bytes());
+  return options.timeout +
+         Milliseconds(bytes / (options.floorRate / 1000 + 1)) +
+         Pace::timeOf(paced, options.slowestTail);
 }
 
 /// Those of this program before `end` that have not run yet.

@@ -38,6 +38,9 @@ struct RunOptions {
   /// Bytes a second that this device sends at most in deferred rounds, until
   /// hurry(); 0: no limit.
   uint64_t tailRate = 0;
+  /// The slowest such limit of all participants. What a deferred round takes at
+  /// that rate comes on top of what it may take.
+  uint64_t slowestTail = 0;
   /// Carries deferred rounds, so that nothing that the device does there waits
   /// for a peer. What they write gets its memory before the pause is over.
   /// Null: the same transport as all. Not owned.

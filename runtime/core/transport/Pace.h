@@ -33,6 +33,18 @@ public:
   }
   void sent(size_t bytes) { tokens -= static_cast<double>(bytes); }
 
+  /// What so many bytes take at a rate: no time where there is no limit, and no
+  /// more than clocks have room for.
+  static std::chrono::milliseconds timeOf(uint64_t bytes,
+                                          uint64_t bytesPerSecond) {
+    using namespace std::chrono;
+    const duration<double> time(
+        bytesPerSecond == 0 ? 0.0
+                            : static_cast<double>(bytes) / bytesPerSecond);
+    return duration_cast<milliseconds>(
+        std::min<duration<double>>(time, hours(365 * 24)));
+  }
+
   static constexpr std::chrono::milliseconds kNap{1};
 
 private:

@@ -43,7 +43,7 @@ protected:
     options.host = "127.0.0.1";
     options.generation = generation;
     auto values = store(rank, generation);
-    return comparePlans(*plan, options, *values, patience);
+    return comparePlans(*plan, options, *values, patience).status();
   }
 
   /// The messages of all participants, which listen on these hosts.
@@ -58,7 +58,7 @@ protected:
         options.timeout = kPatience;
         auto values = store();
         messages[rank] =
-            comparePlans(*plan, options, *values, kPatience).message();
+            comparePlans(*plan, options, *values, kPatience).status().message();
       });
     threads.clear();
     return messages;
@@ -73,6 +73,23 @@ TEST_F(BootstrapTest, AllHaveTheSamePlan) {
   for (const std::string &message :
        compare(std::vector<std::string>(4, "127.0.0.1")))
     EXPECT_EQ(message, "");
+}
+
+TEST_F(BootstrapTest, AllLearnTheLowestRate) {
+  const std::vector<uint64_t> rates{0, 3000, 2000, 0};
+  std::vector<std::jthread> threads;
+  for (uint32_t rank = 0; rank != rates.size(); ++rank)
+    threads.emplace_back([&, rank] {
+      BootstrapOptions options;
+      options.rank = rank;
+      options.host = "127.0.0.1";
+      options.tailRate = rates[rank];
+      auto values = store();
+      Result<uint64_t> slowest =
+          comparePlans(*plan, options, *values, kPatience);
+      ASSERT_TRUE(slowest.ok()) << slowest.status().message();
+      EXPECT_EQ(*slowest, 2000u);
+    });
 }
 
 TEST_F(BootstrapTest, AllLearnOfAHostThatDoesNotResolve) {

@@ -6,6 +6,7 @@
 #include "core/engine/LocalRun.h"
 #include "core/engine/StateCheck.h"
 #include "core/memory/HostAllocator.h"
+#include "core/transport/ForwardingTransport.h"
 #include "core/transport/LocalTransport.h"
 
 #include <gtest/gtest.h>
@@ -284,6 +285,37 @@ TEST(LocalRun, MessagesOfOtherBoxesAreRefused) {
                 "expected"),
             std::string::npos)
       << outcome.status.message();
+}
+
+/// Notes how long each round may take.
+class NotingTransport final : public ForwardingTransport {
+public:
+  NotingTransport(Transport &inner, std::vector<double> &limits)
+      : ForwardingTransport(inner), limits(limits) {}
+  Status wait(const Deadline &deadline) override {
+    limits.push_back(deadline.seconds());
+    return inner.wait(deadline);
+  }
+
+private:
+  std::vector<double> &limits;
+};
+
+TEST(LocalRun, DeferredRoundsMayTakeWhatTheLowestRateTakes) {
+  fb::PlanT fixture = deferredPlan();
+  fixture.forecast[1].mutate_max_port_bytes(3000);
+  OpenPlan plan(std::move(fixture));
+  for (auto [rate, tail] : {std::pair(0, 20.0), {1000, 23.0}}) {
+    std::vector<double> limits[4];
+    RunOptions options = quickly();
+    options.slowestTail = rate;
+    options.wrap = [&](Transport &inner, uint32_t device) {
+      return std::make_unique<NotingTransport>(inner, limits[device]);
+    };
+    ASSERT_EQ(runLocally(plan.index, options).status.message(), "");
+    for (const auto &ofDevice : limits)
+      EXPECT_EQ(ofDevice, (std::vector{20.0, tail}));
+  }
 }
 
 TEST(LocalTransport, TimesOutWithTheDevicesName) {
