@@ -109,6 +109,9 @@ public:
     check(error);
   }
 
+  /// Whether this thread is in a callback.
+  bool isCalling() const { return calling == this; }
+
   const etc_migration *get() const { return live(); }
   int outcome() const { return etc_migration_outcome(live()); }
 
@@ -169,6 +172,19 @@ private:
     return migration;
   }
 
+  /// While it lives, its thread is in a callback.
+  class Calling {
+  public:
+    explicit Calling(const MigrationHandle *handle)
+        : before(std::exchange(calling, handle)) {}
+    ~Calling() { calling = before; }
+    Calling(const Calling &) = delete;
+    Calling &operator=(const Calling &) = delete;
+
+  private:
+    const MigrationHandle *const before;
+  };
+
   using Function = std::function<etc_error *(etc_migration *)>;
 
   /// On a thread of its own, while this one handles signals. What a handler
@@ -219,6 +235,7 @@ private:
   template <typename Result, typename Body>
   Result guarded(Result otherwise, Body body) {
     nb::gil_scoped_acquire hold;
+    const Calling inside(this);
     try {
       return body();
     } catch (...) {
@@ -241,7 +258,7 @@ private:
     } catch (const std::exception &error) {
       cause = std::string(callback) + " raised " + error.what();
     }
-    etc_migration_abort_because(migration, cause.c_str());
+    abort(cause);
   }
 
   static MigrationHandle &self(void *context) {
@@ -319,6 +336,7 @@ private:
   std::exception_ptr raised, interrupt;
   etc_migration *migration = nullptr;
   const pid_t owner = getpid();
+  static inline thread_local const MigrationHandle *calling = nullptr;
 };
 
 int traverse(PyObject *object, visitproc visit, void *arg) {
@@ -364,6 +382,7 @@ void etc::python::defineMigration(nb::module_ &m) {
       .def("finish", &MigrationHandle::finish)
       .def("abort", &MigrationHandle::abort)
       .def("close", &MigrationHandle::close)
+      .def("is_calling", &MigrationHandle::isCalling)
       .def("outcome", &MigrationHandle::outcome)
       .def("current", &MigrationHandle::current)
       .def("report", &MigrationHandle::report);

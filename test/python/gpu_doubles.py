@@ -109,6 +109,7 @@ class Gpu:
         GPU, and what is new lies there.
         """
         import etc.checks
+        import etc.memory
         import etc.migration
         import etc.tensors
         from etc.tensors import DTYPES
@@ -119,19 +120,19 @@ class Gpu:
                     tensors[name] = self.plain_copy(tensor)
             return real_check(plan, device, state, where)
 
-        def allocate(migration: Any, kind: Any, name: Any, size: int) -> int:
+        def allocate(memory: Any, kind: Any, name: Any, size: int) -> int:
             if kind is None or name is None:
-                made = migration._staging[size] = self.plain(size, torch.uint8)
+                made = memory.staging[size] = self.plain(size, torch.uint8)
                 return made.data_ptr()
-            spec = migration._specs[kind, name]
+            spec = memory.specs[kind, name]
             made = self.plain(spec.shape, DTYPES[spec.dtype])
-            migration._new[kind, name] = made
+            memory.new[kind, name] = made
             return made.data_ptr()
 
         real_check = etc.checks.check_state
         etc.checks.check_state = check
         etc.tensors.free_storage = self.free
-        mock.patch.object(etc.migration.Migration, "_allocate", allocate).start()
+        mock.patch.object(etc.memory.Memory, "allocate", allocate).start()
         native = etc.migration._run.Migration
         etc.migration._run = mock.Mock(
             wraps=etc.migration._run,

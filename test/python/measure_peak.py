@@ -18,7 +18,7 @@ import ranks  # noqa: E402
 import torch  # noqa: E402
 
 import etc  # noqa: E402
-from etc.migration import Migration  # noqa: E402
+from etc.memory import Memory  # noqa: E402
 from etc.tensors import storage_of  # noqa: E402
 
 
@@ -46,8 +46,8 @@ def fill(tensors):
 
 def body(rank, store, plan):
     highest = 0
-    for name in ("_allocate", "_release"):
-        inner = getattr(Migration, name)
+    for name in ("allocate", "release"):
+        inner = getattr(Memory, name)
 
         def counted(self, *arguments, inner=inner):
             nonlocal highest
@@ -55,7 +55,7 @@ def body(rank, store, plan):
             highest = max(highest, live_storages())
             return result
 
-        setattr(Migration, name, counted)
+        setattr(Memory, name, counted)
     empty = resident("VmRSS")
     state = fill(plan.prev_tensors(plan.participants[rank]))
     count = len(plan.participants)

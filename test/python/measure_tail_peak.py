@@ -61,11 +61,11 @@ def storages() -> int:
 def body(rank: int, store, plan: etc.Plan, reserve: int) -> tuple[int, int, int]:
     """(device, the most that was counted in the tail, what was held before)."""
     import torch
-    from etc.migration import Migration
+    from etc.memory import Memory
 
     highest, is_tail = 0, False
-    for name in ("_allocate", "_release"):
-        inner = getattr(Migration, name)
+    for name in ("allocate", "release"):
+        inner = getattr(Memory, name)
 
         def counted(self, *arguments, inner=inner):
             nonlocal highest
@@ -74,7 +74,7 @@ def body(rank: int, store, plan: etc.Plan, reserve: int) -> tuple[int, int, int]
                 highest = max(highest, storages())
             return result
 
-        setattr(Migration, name, counted)
+        setattr(Memory, name, counted)
     device = plan.participants[rank]
     state = ranks.make(plan.prev_tensors(device))
     before = storages()

@@ -202,17 +202,17 @@ class Memory(unittest.TestCase):
                         storages[storage.data_ptr()] = storage.nbytes()
                 highest = max(highest, sum(storages.values()))
 
-            from etc.migration import Migration
+            from etc.memory import Memory
 
-            for name in ("_allocate", "_release"):
-                inner = getattr(Migration, name)
+            for name in ("allocate", "release"):
+                inner = getattr(Memory, name)
 
                 def counted(self, *arguments, inner=inner):
                     result = inner(self, *arguments)
                     count()
                     return result
 
-                setattr(Migration, name, counted)
+                setattr(Memory, name, counted)
             migration = prepare(rank, store, plan, state)
             gc.collect()
             migration.run()

@@ -1,14 +1,18 @@
-"""Migrations that still exist when Python exits, or when a process forks."""
+"""Migrations whose last reference goes, or that exist when Python exits or forks."""
 
 from __future__ import annotations
 
 import atexit
 import os
+import threading
+import warnings
 import weakref
-from typing import Protocol
+from typing import Any, Protocol
 
 
 class Closable(Protocol):
+    _is_open: bool
+
     def _close(self) -> None: ...
 
 
@@ -26,5 +30,30 @@ def _close_all() -> None:
         migration._close()
 
 
-# A forked child has none of the threads, and must not touch the connections.
-os.register_at_fork(after_in_child=_alive.clear)
+def close_handle(handle: Any) -> None:
+    """Also in a callback, whose thread would be waited for: then by another one."""
+    if handle.is_calling():
+        threading.Thread(target=handle.close, name="etc-close").start()
+    else:
+        handle.close()
+
+
+def warn_of_drop(migration: object, plan: object) -> None:
+    """Located where the last reference went."""
+    warnings.warn(
+        f"{plan!r}: the migration was dropped before it was over; call finish() or "
+        "close(), or use it in a with statement",
+        ResourceWarning,
+        stacklevel=3,
+        source=migration,
+    )
+
+
+def _forget_all() -> None:
+    """A forked child has none of the threads, and must not touch the connections."""
+    for migration in list(_alive):
+        migration._is_open = False
+    _alive.clear()
+
+
+os.register_at_fork(after_in_child=_forget_all)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from etc import _run
 from etc.errors import MigrationError, UsageError
 from etc.interrupts import delayed_interrupts
-from etc.lifetime import close_at_exit
+from etc.lifetime import close_at_exit, close_handle, warn_of_drop
+from etc.memory import Allocate, Memory
 from etc.observers import Observers
 from etc.plans import CURR, Plan, TensorSpec
 from etc.progress import Progress
@@ -30,7 +31,10 @@ OUTCOMES = ("not begun", "old", "new", "mixed", "unreadable")
 
 class Migration:
     """One participant's part of a migration; created by `prepare`. May be used by one
-    thread at a time, except for `abort`."""
+    thread at a time, except for `abort`.
+
+    In a `with` statement it is closed at the end of the block. One that is dropped
+    before it is over is aborted, with a ResourceWarning."""
 
     def __init__(
         self,
@@ -49,7 +53,7 @@ class Migration:
         change: tuple[int, float] | None = None,
         safe: bool,
         free: str,
-        allocate: Callable[[str, str, TensorSpec], torch.Tensor] | None,
+        allocate: Allocate | None,
         on_release: Callable[[str, str, torch.Tensor], None] | None,
         progress: Progress | None,
     ) -> None:
@@ -60,9 +64,6 @@ class Migration:
         self.rank = rank
         self.device = plan.participants[rank]
         self._torch_device = device
-        self._state = state
-        self._free_storage = free == "storage"
-        self._allocate_tensor = allocate
         self._observers = Observers(progress, on_release)
         if change is None:
             # Counted first, so that all participants agree on the next attempt's tag
@@ -71,14 +72,19 @@ class Migration:
             meeting = timeout
         else:  # its number is agreed upon, and all are about to come
             generation, meeting = change
-        self._old: dict[Key, torch.Tensor] = {}
         self._specs = plan._specs(CURR, self.device)
         self._positions = {key: i for i, key in enumerate(self._specs)}
-        self._new: dict[Key, torch.Tensor] = {}
-        self._staging: dict[int, torch.Tensor] = {}
-        self._unfreed = 0
+        self._memory = Memory(
+            self._specs,
+            state,
+            self._observers,
+            device=device,
+            allocate=allocate,
+            free_storage=free == "storage",
+        )
         self._use = threading.Lock()
-        self._may_free = self._free_storage and not safe
+        self._may_free = free == "storage" and not safe
+        self._is_open = False  # prepared, and not over
         self._is_apart = False  # a thread of ETC's moves state, until finish is over
         self._has_run = False
         adapter = StoreAdapter(store)
@@ -97,29 +103,55 @@ class Migration:
             silence=-1.0 if silence is None else silence,
             set=adapter.set,
             get=adapter.get,
-            allocate=self._allocate,
-            release=self._release,
+            allocate=self._memory.allocate,
+            release=self._memory.release,
             progress=self._observers.update if progress else None,
         )
         try:
-            self._old = check_state(plan, self.device, state, device)
-            self._addresses = {key: t.data_ptr() for key, t in self._old.items()}
-            register(self._handle, self._old)
+            old = self._memory.old = check_state(plan, self.device, state, device)
+            self._addresses = {key: t.data_ptr() for key, t in old.items()}
+            register(self._handle, old)
         except Exception as error:
             self._refuse(error)
             raise
         close_at_exit(self)
 
+    def __enter__(self) -> Migration:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
+        self._end("closed" if error is None else f"{type(error).__name__}: {error}")
+
+    def close(self) -> None:
+        """Ends the migration, with an error at the other participants if it is not
+        over; `outcome`, `state` and `report` can still be asked for."""
+        self._end("closed")
+
+    def _end(self, cause: str) -> None:
+        if not self._is_open:
+            return
+        self._handle.abort(f"the migration was not finished: {cause}")
+        with self._alone("close"):
+            self._is_open = False
+            if self._is_apart:
+                with suppress(Exception):  # that it was aborted
+                    self._complete(self._handle.finish)
+
     def __del__(self) -> None:
-        # Connections are closed first: they use memory that this object refers to.
         handle = getattr(self, "_handle", None)
-        if handle is not None:
-            handle.close()
+        if handle is None:
+            return  # prepare has failed
+        if self._is_open:
+            handle.abort("the migration was dropped before it was over")
+        close_handle(handle)  # before the memory that it uses is gone
+        if self._is_open:
+            warn_of_drop(self, self.plan)
 
     def _close(self) -> None:
         """Ends its use by another thread, and closes the connections."""
         if not hasattr(self, "_handle"):
             return  # prepare has failed
+        self._is_open = False
         self._handle.abort("the process exits before the migration is over")
         if self._use.acquire(timeout=10):
             self._handle.close()
@@ -225,13 +257,13 @@ class Migration:
                 "state: previous tensors are freed at any time until finish; run and "
                 "wait return what may be read"
             )
-        return by_type(dict(self._old))
+        return by_type(dict(self._memory.old))
 
     @property
     def received(self) -> Tensors:
         """{type: {name: tensor}}: the new tensors that were created so far. Unless
         `outcome` is "new" they may be incomplete."""
-        return by_type(dict(self._new))
+        return by_type(dict(self._memory.new))
 
     @property
     def observer_errors(self) -> tuple[Exception, ...]:
@@ -248,8 +280,9 @@ class Migration:
             )
         self._has_run = True
         try:
-            check_unmoved(self._old, self._addresses, self._state)
+            check_unmoved(self._memory.old, self._addresses, self._memory.state)
         except RuntimeError as error:
+            self._is_open = False
             self._handle.abort(str(error))  # others need not wait for us
             raise
         self._synchronize()
@@ -262,7 +295,7 @@ class Migration:
         try:
             self._handle.run()
         except Exception:  # all others may come from an observer, and end nothing
-            self._is_apart = False
+            self._is_apart = self._is_open = False
             self._observers.close()
             raise
         return self._current(lambda spec: not spec.deferred)
@@ -285,10 +318,9 @@ class Migration:
         try:
             self._handle.wait(position)
         except MigrationError:
-            self._is_apart = False  # the thread has ended
+            self._is_apart = self._is_open = False  # the thread has ended
             raise
-        stayed = self._handle.current(position)[1]
-        return self._old[kind, name] if stayed else self._new[kind, name]
+        return self._current_tensor(position, (kind, name))
 
     def _check_begun(self, what: str) -> None:
         if not self._has_run:
@@ -304,7 +336,7 @@ class Migration:
         try:
             call()
         finally:
-            self._is_apart = False
+            self._is_apart = self._is_open = False
             self._observers.close()
         result = self.state
         self._observers.warn()
@@ -313,23 +345,28 @@ class Migration:
     def _current(self, wanted: Callable[[TensorSpec], bool]) -> Tensors:
         return by_type(
             {
-                key: self._old[key] if self._handle.current(i)[1] else self._new[key]
+                key: self._current_tensor(i, key)
                 for i, (key, spec) in enumerate(self._specs.items())
                 if wanted(spec)
             }
         )
+
+    def _current_tensor(self, position: int, key: Key) -> torch.Tensor:
+        stayed = self._handle.current(position)[1]
+        return self._memory.old[key] if stayed else self._memory.new[key]
 
     def abort(self) -> None:
         """Makes `prepare`, `run`, `wait` and `finish` fail, here and at the peers.
 
         May be called by any thread.
         """
+        self._is_open = False
         self._handle.abort("the migration was aborted")
 
     @property
     def report(self) -> Report:
         """The figures of this device, complete after `run` and `finish`."""
-        return Report(**self._handle.report(), unfreed_bytes=self._unfreed)
+        return Report(**self._handle.report(), unfreed_bytes=self._memory.unfreed_bytes)
 
     def _prepare(self) -> None:
         is_main = threading.current_thread() is threading.main_thread()
@@ -339,6 +376,7 @@ class Migration:
             except Exception as error:
                 self._refuse(error)
                 raise
+            self._is_open = True
 
     def _refuse(self, error: Exception) -> None:
         """Tells the others, which may wait in `prepare`."""
@@ -347,8 +385,6 @@ class Migration:
             self._handle.refuse(f"{kind.__name__}: {error}")
         except UsageError:
             pass  # prepare has told them
-        # Its callbacks refer to this object, which would keep its tensors alive until
-        # the garbage collector runs.
         self._handle.close()
         del self._handle
 
@@ -358,43 +394,3 @@ class Migration:
             import torch
 
             torch.cuda.synchronize(self._torch_device)
-
-    def _allocate(self, kind: str | None, name: str | None, size: int) -> int:
-        """Allocates memory for a current tensor, or for staging."""
-        import torch
-
-        if kind is None or name is None:
-            staging = torch.empty(size, dtype=torch.uint8, device=self._torch_device)
-            self._staging[staging.data_ptr()] = staging
-            return staging.data_ptr()
-        tensor = self._make(kind, name, self._specs[kind, name])
-        self._new[kind, name] = tensor
-        return tensor.data_ptr()
-
-    def _make(self, kind: str, name: str, spec: TensorSpec) -> torch.Tensor:
-        import torch
-
-        from etc.checks import check_tensor
-        from etc.tensors import DTYPES
-
-        if self._allocate_tensor is None:
-            dtype = DTYPES[spec.dtype]
-            return torch.empty(spec.shape, dtype=dtype, device=self._torch_device)
-        tensor = self._allocate_tensor(kind, name, spec)
-        check_tensor(f"allocate({kind!r}, {name!r})", tensor, spec, self._torch_device)
-        return tensor
-
-    def _release(self, kind: str | None, name: str | None, address: int) -> None:
-        """Called when staging memory or a tensor is no longer needed."""
-        from etc.tensors import free_storage
-
-        if kind is None or name is None:
-            self._staging.pop(address, None)
-            return
-        tensor = self._old.pop((kind, name))
-        self._state.get(kind, {}).pop(name, None)
-        try:
-            self._observers.release(kind, name, tensor)
-        finally:
-            if self._free_storage and not free_storage(tensor):
-                self._unfreed += tensor.numel() * tensor.element_size()
