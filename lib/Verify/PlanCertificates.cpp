@@ -4,6 +4,7 @@
 
 #include "PlanBenefits.h"
 #include "PlanRelays.h"
+#include "PlanTimeBounds.h"
 
 #include <algorithm>
 #include <initializer_list>
@@ -160,7 +161,9 @@ static Status verifyAll(const PlanIndex &index,
 }
 
 Status etc::verifyCertificates(const PlanIndex &index) {
-  return verifyAll(index, {verifyDuals, verifyRelays});
+  if (Status s = verifyAll(index, {verifyDuals, verifyRelays}); !s.ok())
+    return s;
+  return verifyTimeBounds(index);
 }
 
 Status etc::verifyRelayBounds(const PlanIndex &index) {

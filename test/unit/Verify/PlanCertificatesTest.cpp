@@ -70,6 +70,42 @@ TEST(PlanCertificates, BarredDevicesNeedNoDual) {
   EXPECT_EQ(verdict(std::move(plan)), "");
 }
 
+// Node 0 lacks 16 bytes of the layer and 32 of its master, which its two
+// devices receive over a NIC each. The master is deferred.
+TEST(PlanCertificates, BoundsOfTimeAreCountedAgain) {
+  auto withBounds = [](auto change) {
+    fb::PlanT plan = deferredPlan();
+    plan.resources = std::make_unique<fb::ResourcesT>();
+    plan.resources->name = "made";
+    plan.resources->link_rate = 100;
+    plan.resources->nics = 2;
+    plan.resources->nic_rate = 10;
+    plan.resources->pack_rate = 1000;
+    for (auto [bound, bytes] :
+         {std::pair(&plan.time_bound, 48), std::pair(&plan.pause_bound, 16)}) {
+      *bound = std::make_unique<fb::TimeBoundT>();
+      (*bound)->devices = {0, 1};
+      (*bound)->rate = 20;
+      (*bound)->bytes = bytes;
+    }
+    change(plan);
+    return verdict(std::move(plan));
+  };
+  EXPECT_EQ(withBounds([](fb::PlanT &) {}), "");
+  EXPECT_EQ(withBounds([](fb::PlanT &p) { p.pause_bound->bytes = 48; }),
+            "pause_bound.bytes: is 48, 16 have to cross");
+  EXPECT_EQ(withBounds([](fb::PlanT &p) { p.time_bound->bytes = 16; }),
+            "time_bound.bytes: is 16, 48 have to cross");
+  EXPECT_EQ(withBounds([](fb::PlanT &p) { p.pause_bound->rate = 10; }),
+            "pause_bound.rate: is 10, 20 bytes a second can cross");
+  // Device 0 alone lacks as much, and has a link to its neighbour, too.
+  EXPECT_EQ(withBounds([](fb::PlanT &p) { p.pause_bound->devices = {0}; }),
+            "pause_bound.rate: is 20, 110 bytes a second can cross");
+  // All of the embedding's rows 3 and 4, and as many of the head, leave.
+  EXPECT_EQ(withBounds([](fb::PlanT &p) { p.pause_bound->outgoing = true; }),
+            "");
+}
+
 // Two devices of a node need each of the 144 bytes, which enter it once.
 TEST(PlanCertificates, RelaysBringBytesToANodeOnce) {
   auto withBound = [](uint64_t bound) {
