@@ -1,6 +1,7 @@
 //===- Json.cpp - The plan as JSON, the public interchange form -----------===//
 
 #include "core/plan/Configuration.h"
+#include "core/plan/TimeBound.h"
 #include "etc/Export/PlanText.h"
 #include "view/report/SummaryJson.h"
 
@@ -262,7 +263,7 @@ Json JsonWriter::write() const {
                {"tensors", tensors()},
                {"shards", shards()},
                {"devices", deviceList()}};
-  if (index.hasTail())
+  if (plan::defersState(index))
     json["pause"] = runtime::pauseJson(index);
   return json;
 }

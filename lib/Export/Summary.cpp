@@ -74,6 +74,8 @@ static void writePause(const plan::PlanIndex &index,
   os << "  pause    " << formatSeconds(time.pauseSeconds) << " predicted, "
      << index.firstDeferredRound() << " of " << index.plan().forecast()->size()
      << " rounds";
+  if (!index.hasTail())
+    os << ", since no deferred state moves";
   if (time.pauseBoundSeconds > 0)
     os << "; at least " << formatSeconds(time.pauseBoundSeconds) << ": "
        << plan::describeBound(index, index.plan().pause_bound());
@@ -110,7 +112,7 @@ static void writeTime(const plan::PlanIndex &index, llvm::raw_ostream &os) {
        << " for these roles: "
        << plan::describeBound(index, index.plan().time_bound()) << "\n";
   writeRoleBound(index, *time, os);
-  if (index.hasTail())
+  if (plan::defersState(index))
     writePause(index, *time, os);
 }
 

@@ -8,6 +8,12 @@
 
 using namespace etc::plan;
 
+bool etc::plan::defersState(const PlanIndex &index) {
+  const auto &tensors = *index.plan().tensors();
+  return std::any_of(tensors.begin(), tensors.end(),
+                     [](const fb::Tensor *t) { return t->deferred(); });
+}
+
 double etc::plan::boundSeconds(const fb::TimeBound *bound) {
   return bound ? static_cast<double>(bound->bytes()) /
                      static_cast<double>(bound->rate())

@@ -9,6 +9,9 @@
 
 namespace etc::plan {
 
+/// Whether the plan defers state, of which none may have to move.
+bool defersState(const PlanIndex &index);
+
 /// Seconds that no routing of the plan's roles is below, of all that moves or
 /// of the pause; 0 without a bound.
 double boundSeconds(const fb::TimeBound *bound);

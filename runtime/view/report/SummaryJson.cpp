@@ -38,7 +38,7 @@ Json etc::runtime::timeJson(const plan::PlanIndex &index) {
 
 Json etc::runtime::pauseJson(const plan::PlanIndex &index) {
   const std::optional<PlanTime> time = timeOf(index);
-  if (!time || !index.hasTail())
+  if (!time || !etc::plan::defersState(index))
     return {};
   return {
       {"bound_s", time->pauseBoundSeconds},

@@ -97,7 +97,7 @@ std::optional<PlanTime> etc::runtime::timeOf(const PlanIndex &index) {
   PlanTime time{plan::boundSeconds(index.plan().time_bound()),
                 busiestPortSeconds(index, work, cluster),
                 endOf(ends, work.messages.size())};
-  if (index.hasTail()) {
+  if (plan::defersState(index)) {
     time.pauseBoundSeconds = plan::boundSeconds(index.plan().pause_bound());
     time.pauseSeconds = endOf(ends, index.firstDeferredRound());
   }
