@@ -69,12 +69,11 @@ Status Migration::expectStage(Stage expected, const char *what) const {
                      : now == Stage::Registering
                          ? "; etc_migration_prepare() comes first"
                          : "; etc_migration_run() comes first";
-  return Status(ErrorKind::Usage,
-                text("cannot ", what, ": the migration ",
-                     isBefore && now == Stage::Prepared
-                         ? "has not run"
-                         : names[static_cast<int>(now)],
-                     next));
+  return Status(ErrorKind::Usage, text("cannot ", what, ": the migration ",
+                                       isBefore && now == Stage::Prepared
+                                           ? "has not run"
+                                           : names[static_cast<int>(now)],
+                                       next));
 }
 
 Status Migration::registerTensor(const char *type, const char *name,
@@ -171,7 +170,7 @@ Status Migration::connectAndPrepare() {
   RunOptions run;
   run.timeout = options.bootstrap.timeout;
   run.prepareBy = deadline;
-  run.verify = Verify::Checksum; // there is no formula to compare with
+  run.verify = Verify::Checksum;
   run.mode = options.bootstrap.mode == ETC_SAFE ? Mode::Safe : Mode::Eager;
   run.keeping.source = this;
   run.tailRate = options.bootstrap.tailRate;

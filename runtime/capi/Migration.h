@@ -89,6 +89,11 @@ private:
                         Region) const override {
     return 0;
   }
+  /// Nobody knows what it has to be but those who send it: sums are compared.
+  Status check(const PlanIndex &, uint32_t, uint32_t,
+               ConstRegion) const override {
+    return Status::success();
+  }
 
   cuda::KeptContext leaving; // after all else is gone
   const std::shared_ptr<const OpenPlan> plan;

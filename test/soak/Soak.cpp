@@ -8,6 +8,7 @@
 
 #include "core/plan/PlanFile.h"
 #include "core/plan/Referee.h"
+#include "state/synthetic/SyntheticState.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -111,6 +112,7 @@ Status migrateOnce(const Soak &soak, uint32_t rank, uint32_t number,
   run.mode = options.mode;
   if (!options.journal.empty())
     run.keeping = {options.journal, options.journal, {}, nullptr};
+  run.keeping.source = &syntheticState();
   // Whoever is first makes it: a rendezvous has to be there.
   std::filesystem::create_directories(
       options.journal.empty() ? options.rendezvous : options.journal);

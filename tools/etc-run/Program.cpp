@@ -22,6 +22,7 @@
 #include "core/plan/PlanFile.h"
 #include "core/plan/Referee.h"
 #include "state/checkpoint/StateIndex.h"
+#include "state/synthetic/SyntheticState.h"
 
 #include <cerrno>
 #include <cstring>
@@ -187,6 +188,7 @@ static Result<RunOptions> prepareRun(const PlanIndex &index,
   run.wrap = hooks().wrap;
   if (!options.journal.empty())
     run.keeping = {options.journal, stateDirectory(options), {}, nullptr};
+  run.keeping.source = &syntheticState(); // unless files are named
   Status status = ends.openFiles(index, options, setting.ranks, run);
   if (!status.ok())
     return status;

@@ -1,7 +1,6 @@
 #include "core/engine/DeviceRun.h"
 
 #include "core/engine/Ceiling.h"
-#include "core/engine/DeviceFill.h"
 #include "core/engine/Peers.h"
 #include "core/transport/Pace.h"
 
@@ -129,6 +128,8 @@ Status DeviceRun::finish() {
 }
 
 Status DeviceRun::makeReady() {
+  if (!options.keeping.source)
+    return Status(ErrorKind::Usage, "the previous state has no source");
   Result<Journal> opened =
       openJournal(options.keeping, index, self.rank, options.mode);
   if (!opened)
@@ -193,14 +194,10 @@ Status DeviceRun::prepareState() {
 }
 
 Status DeviceRun::fillPrev() {
-  if (!options.keeping.source)
-    return fillState(index, Side::Prev, state, worker);
-  return state.forEachRegion(Side::Prev, [&](uint32_t tensor, Region region) {
-    Result<uint64_t> restored =
-        options.keeping.source->read(index, result.device, tensor, region);
-    result.restoredBytes += restored ? *restored : 0;
-    return restored.status();
-  });
+  Result<uint64_t> restored =
+      options.keeping.source->fill(index, result.device, state, worker);
+  result.restoredBytes += restored ? *restored : 0;
+  return restored.status();
 }
 
 Status DeviceRun::allocateSlabs() {
@@ -376,15 +373,8 @@ Status DeviceRun::verify() {
   if (options.verify != Verify::Full)
     return Status::success();
   auto start = Clock::now();
-  const StateSource *source = options.keeping.source;
-  Status status = source
-                      ? state.forEachRegion(
-                            Side::Curr,
-                            [&](uint32_t tensor, Region region) {
-                              return source->check(index, result.device, tensor,
-                                                   {region.data, region.box});
-                            })
-                      : checkState(index, Side::Curr, state, worker);
+  Status status =
+      options.keeping.source->verify(index, result.device, state, worker);
   result.verifySeconds = secondsSince(start);
   result.verified = status.ok();
   return status.at(text("device ", result.device));

@@ -20,7 +20,7 @@ struct Keeping {
   std::string state;    // the tensors' directory; empty: ordinary memory
   /// By rank, of the attempt that this run resumes; empty for a new migration.
   std::vector<Standing> standings;
-  /// Where the previous state comes from; null: from the formula.
+  /// Where the previous state comes from, which a run has to say. Not owned.
   const StateSource *source = nullptr;
 
   bool isResumed() const { return !standings.empty(); }

@@ -9,20 +9,30 @@
 
 namespace etc::runtime {
 
+class DeviceState;
+class Worker;
+
 /// Devices that are threads use one at once.
 class StateSource {
 public:
   virtual ~StateSource() = default;
-  /// Writes every element of a box of a previous shard. Returns how many of the
-  /// bytes came from a checkpoint.
+  /// Writes every element of a device's previous state: by read(), unless a
+  /// source knows better. Returns how many of the bytes came from a checkpoint.
+  virtual plan::Result<uint64_t> fill(const plan::PlanIndex &index,
+                                      uint32_t device, const DeviceState &state,
+                                      Worker &worker) const;
+  /// Compares every element of its current state with what it has to be: by
+  /// check(), likewise. The error is of kind Verification, and names the first
+  /// wrong one.
+  virtual plan::Status verify(const plan::PlanIndex &index, uint32_t device,
+                              const DeviceState &state, Worker &worker) const;
+
+  /// The same of a box of a shard, in memory of the host.
   virtual plan::Result<uint64_t> read(const plan::PlanIndex &index,
                                       uint32_t device, uint32_t tensor,
                                       Region region) const = 0;
-  /// Compares every element of a box of a current shard with what it has to be:
-  /// by formula, unless a source knows better. The error is of kind
-  /// Verification.
   virtual plan::Status check(const plan::PlanIndex &index, uint32_t device,
-                             uint32_t tensor, ConstRegion region) const;
+                             uint32_t tensor, ConstRegion region) const = 0;
 };
 
 } // namespace etc::runtime

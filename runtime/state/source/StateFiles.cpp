@@ -1,7 +1,7 @@
 #include "state/source/StateFiles.h"
 
 #include "core/engine/Keeping.h"
-#include "core/engine/StateCheck.h"
+#include "state/synthetic/StateCheck.h"
 
 #include <algorithm>
 
@@ -143,4 +143,9 @@ Result<uint64_t> LeftState::read(const PlanIndex &index, uint32_t device,
     restored += *bytes;
   }
   return restored;
+}
+
+Status LeftState::check(const PlanIndex &index, uint32_t, uint32_t tensor,
+                        ConstRegion region) const {
+  return checkRegion(index, tensor, Side::Curr, region);
 }

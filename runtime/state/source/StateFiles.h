@@ -58,6 +58,9 @@ public:
 
   Result<uint64_t> read(const PlanIndex &index, uint32_t device,
                         uint32_t tensor, Region region) const override;
+  /// By formula: what a first migration has filled, whatever came after.
+  Status check(const PlanIndex &index, uint32_t device, uint32_t tensor,
+               ConstRegion region) const override;
 
 private:
   Result<uint64_t> restore(const PlanIndex &index, uint32_t tensor,

@@ -1,7 +1,7 @@
 #include "state/source/StoredState.h"
 
-#include "core/engine/StateCheck.h"
 #include "state/checkpoint/WriteState.h"
+#include "state/synthetic/StateCheck.h"
 
 #include <algorithm>
 #include <set>

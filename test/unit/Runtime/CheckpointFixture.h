@@ -3,7 +3,7 @@
 #ifndef ETC_TEST_CHECKPOINTFIXTURE_H
 #define ETC_TEST_CHECKPOINTFIXTURE_H
 
-#include "core/engine/StateCheck.h"
+#include "state/synthetic/StateCheck.h"
 
 #include <fstream>
 #include <map>

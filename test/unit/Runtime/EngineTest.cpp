@@ -4,10 +4,11 @@
 
 #include "core/device/HostWorker.h"
 #include "core/engine/LocalRun.h"
-#include "core/engine/StateCheck.h"
 #include "core/memory/HostAllocator.h"
 #include "core/transport/ForwardingTransport.h"
 #include "core/transport/LocalTransport.h"
+#include "state/synthetic/StateCheck.h"
+#include "state/synthetic/SyntheticState.h"
 
 #include <gtest/gtest.h>
 
@@ -131,7 +132,11 @@ TEST(StateCheck, PaddingOfTheFirstAxisMovesNothing) {
   EXPECT_TRUE(std::equal(prev.begin() + 12, prev.end(), curr.begin()));
 }
 
-RunOptions quickly() { return {.timeout = Milliseconds(20'000)}; }
+RunOptions quickly() {
+  RunOptions options{.timeout = Milliseconds(20'000)};
+  options.keeping.source = &syntheticState();
+  return options;
+}
 
 void expectProvedRun(fb::PlanT fixture) {
   OpenPlan plan(std::move(fixture));

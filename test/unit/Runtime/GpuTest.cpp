@@ -4,6 +4,7 @@
 #include "PlanFixture.h"
 
 #include "core/engine/LocalRun.h"
+#include "state/synthetic/SyntheticState.h"
 
 using namespace etc::runtime;
 using namespace etc::plan::test;
@@ -14,7 +15,9 @@ namespace fb = etc::plan::fb;
 namespace {
 
 RunOptions quickly() {
-  return {.timeout = Milliseconds(20'000), .ceiling = true};
+  RunOptions options{.timeout = Milliseconds(20'000), .ceiling = true};
+  options.keeping.source = &syntheticState();
+  return options;
 }
 
 unsigned mappedPages() { return ETC_OF_CUDA_DOUBLE(etcDoubleMappedPages)(); }
@@ -95,9 +98,8 @@ TEST_F(GpuTest, WrongElementsOnAGpuAreNamed) {
   std::vector<fb::Op> &ops = broken.programs[0]->rounds[0]->ops;
   ops[3].mutate_box(ops[2].box()); // row 2 of the embedding is not kept
   OpenPlan plan(std::move(broken));
-  LocalOutcome outcome =
-      runLocally(plan.index, {.timeout = Milliseconds(20'000)},
-                 [](uint32_t) { return makeCudaWorker(0); });
+  LocalOutcome outcome = runLocally(plan.index, quickly(),
+                                    [](uint32_t) { return makeCudaWorker(0); });
   EXPECT_EQ(outcome.status.kind(), ErrorKind::Verification);
   EXPECT_NE(outcome.status.message().find(
                 ": embedding.weight (param)[2, 0]: expected 0x"),

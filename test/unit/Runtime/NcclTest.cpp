@@ -6,6 +6,7 @@
 #include "../../faults/RingPlan.h"
 #include "core/engine/DeviceRun.h"
 #include "core/transport/Collectives.h"
+#include "state/synthetic/SyntheticState.h"
 
 #include <latch>
 #include <thread>
@@ -17,7 +18,9 @@ using namespace etc::test;
 namespace {
 
 RunOptions quickly() {
-  return {.timeout = Milliseconds(20'000), .ceiling = true};
+  RunOptions options{.timeout = Milliseconds(20'000), .ceiling = true};
+  options.keeping.source = &syntheticState();
+  return options;
 }
 
 unsigned handshakes() { return ETC_OF_NCCL_DOUBLE(etcDoubleHandshakes)(); }
@@ -78,6 +81,10 @@ public:
   Result<uint64_t> read(const PlanIndex &, uint32_t, uint32_t,
                         Region) const override {
     return 0;
+  }
+  Status check(const PlanIndex &, uint32_t, uint32_t,
+               ConstRegion) const override {
+    return Status::success();
   }
 };
 
@@ -319,6 +326,7 @@ TEST_F(NcclTest, MemoryOfADeviceThatDoesNotStopStays) {
         }
         auto worker = std::move(*makeCudaWorker(rank));
         RunOptions options{.timeout = Milliseconds(500)};
+        options.keeping.source = &syntheticState();
         auto run = std::make_unique<DeviceRun>(plan.index, rank, control,
                                                transport, *worker, options);
         Status status = run->prepare();

@@ -5,11 +5,12 @@
 #include "PlanFixture.h"
 
 #include "core/engine/LocalRun.h"
-#include "core/engine/StateCheck.h"
 #include "core/transport/ForwardingTransport.h"
 #include "recovery/RollBack.h"
 #include "state/inventory/Inventory.h"
 #include "state/source/StateFiles.h"
+#include "state/synthetic/StateCheck.h"
+#include "state/synthetic/SyntheticState.h"
 
 #include <gtest/gtest.h>
 
@@ -49,6 +50,7 @@ protected:
     options = {};
     options.timeout = Milliseconds(20'000);
     options.keeping.journals = options.keeping.state = directory;
+    options.keeping.source = &syntheticState();
   }
   void TearDown() override { std::filesystem::remove_all(directory); }
 

@@ -6,6 +6,7 @@
 #include "PlanFixture.h"
 
 #include "core/engine/DeviceRun.h"
+#include "state/synthetic/SyntheticState.h"
 
 #include <latch>
 #include <map>
@@ -124,6 +125,7 @@ protected:
         [&](Transport &transport, uint32_t rank, Control &control) {
           auto worker = std::move(*makeCudaWorker(rank));
           RunOptions options{.timeout = Milliseconds(20'000)};
+          options.keeping.source = &syntheticState();
           options.mode = mode;
           options.observer = &marker;
           DeviceRun run(plan.index, rank, control, transport, *worker, options);

@@ -8,6 +8,7 @@
 #include "../../faults/RingPlan.h"
 #include "core/engine/DeviceRun.h"
 #include "core/engine/Observer.h"
+#include "state/synthetic/SyntheticState.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -73,6 +74,7 @@ protected:
           auto worker = std::move(*makeCudaWorker(rank));
           Watch watch(rank);
           RunOptions options{.timeout = Milliseconds(30'000)};
+          options.keeping.source = &syntheticState();
           options.mode = mode;
           options.observer = &watch;
           DeviceRun run(index, rank, control, transport, *worker, options);

@@ -6,7 +6,8 @@
 #include "../../faults/RingPlan.h"
 #include "capi/Migration.h"
 #include "capi/TensorInfo.h"
-#include "core/engine/StateCheck.h"
+#include "state/synthetic/StateCheck.h"
+#include "state/synthetic/SyntheticState.h"
 
 #include <filesystem>
 #include <thread>
@@ -337,6 +338,7 @@ TEST_F(TrainerNcclTest, RoundsWithoutHashesAreRightToo) {
         EXPECT_EQ(memory.complete().message(), "");
         CallerWorker worker(*gpu, memory);
         RunOptions options{.timeout = Milliseconds(20'000)};
+        options.keeping.source = &syntheticState();
         options.verify = Verify::Off;
         DeviceRun run(index(), rank, control, transport, worker, options);
         Status status = run.prepare();

@@ -1,4 +1,4 @@
-#include "core/engine/Formula.h"
+#include "state/synthetic/Formula.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

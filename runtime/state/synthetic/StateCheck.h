@@ -1,11 +1,11 @@
 // Filling boxes of the previous state by formula, and checking boxes of the
 // current state against it.
 
-#ifndef ETC_RUNTIME_CORE_ENGINE_STATECHECK_H
-#define ETC_RUNTIME_CORE_ENGINE_STATECHECK_H
+#ifndef ETC_RUNTIME_STATE_SYNTHETIC_STATECHECK_H
+#define ETC_RUNTIME_STATE_SYNTHETIC_STATECHECK_H
 
-#include "core/engine/Formula.h"
 #include "core/pack/Copy.h"
+#include "state/synthetic/Formula.h"
 
 #include "core/plan/Status.h"
 
@@ -38,4 +38,4 @@ void appendCheck(const PlanIndex &index, uint32_t tensor, plan::Side side,
 
 } // namespace etc::runtime
 
-#endif // ETC_RUNTIME_CORE_ENGINE_STATECHECK_H
+#endif // ETC_RUNTIME_STATE_SYNTHETIC_STATECHECK_H

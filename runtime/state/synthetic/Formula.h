@@ -1,8 +1,8 @@
 // The state that a run without input starts from: every element is a function
 // of where it stands, so that every device can check its own result.
 
-#ifndef ETC_RUNTIME_CORE_ENGINE_FORMULA_H
-#define ETC_RUNTIME_CORE_ENGINE_FORMULA_H
+#ifndef ETC_RUNTIME_STATE_SYNTHETIC_FORMULA_H
+#define ETC_RUNTIME_STATE_SYNTHETIC_FORMULA_H
 
 #include "core/pack/Values.h"
 
@@ -38,4 +38,4 @@ private:
 
 } // namespace etc::runtime
 
-#endif // ETC_RUNTIME_CORE_ENGINE_FORMULA_H
+#endif // ETC_RUNTIME_STATE_SYNTHETIC_FORMULA_H

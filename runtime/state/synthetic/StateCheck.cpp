@@ -1,4 +1,4 @@
-#include "core/engine/StateCheck.h"
+#include "state/synthetic/StateCheck.h"
 
 #include "core/pack/Runs.h"
 
