@@ -2,19 +2,15 @@
 
 #include "OutputFile.h"
 
-#include "core/plan/Fingerprint.h"
-
-#include <chrono>
+#include <algorithm>
 #include <filesystem>
-#include <thread>
 
 using namespace etc::run;
 using namespace etc::runtime;
 using etc::plan::PlanIndex;
-using Clock = std::chrono::steady_clock;
 
 /// How long the others may take to note that they stopped.
-constexpr auto kLastNotes = std::chrono::milliseconds(1000);
+constexpr Milliseconds kLastNotes{1000};
 
 std::string etc::run::stateDirectory(const Options &options) {
   return options.state.empty() ? options.journal : options.state;
@@ -90,64 +86,23 @@ Status etc::run::makeDirectory(const Options &options,
   return writeOutputFile(options.journal + "/options", lastingOptions(lasting));
 }
 
-Result<Survivors> etc::run::readStandings(const PlanIndex &index,
-                                          const std::string &directory) {
-  Survivors standings(index.rankCount());
-  const uint64_t fingerprint = etc::plan::fingerprint(index);
-  for (uint32_t rank = 0; rank != index.rankCount(); ++rank) {
-    const std::string path = journalPath(directory, index.device(rank));
-    if (!std::filesystem::exists(path))
-      continue;
-    Result<JournalContents> contents = readJournal(path);
-    if (!contents)
-      return contents.status();
-    if (contents->header.planHash != fingerprint ||
-        contents->header.rank != rank)
-      return plan::malformed(path, ": is of another plan");
-    standings[rank] = contents->standing;
-  }
-  return standings;
-}
-
-Status etc::run::dropFailed(const PlanIndex &index,
-                            const std::vector<uint32_t> &failed,
+Status etc::run::dropFailed(const PlanIndex &index, const Options &options,
                             Survivors &standings) {
-  for (uint32_t device : failed) {
-    std::optional<uint32_t> rank = index.rankOf(device);
-    if (!rank)
-      return Status(ErrorKind::Usage, text("--failed: device ", device,
-                                           " takes no part in the migration"));
-    standings[*rank].reset();
-  }
-  return Status::success();
+  return leaveOut(index, options.failed, standings).at("--failed");
 }
 
 std::string etc::run::noteSurvivors(const PlanIndex &index,
                                     const Options &options) {
   if (options.journal.empty())
     return {};
-  Survivors survivors;
-  auto deadline = Clock::now() + kLastNotes;
-  size_t count = 0;
-  do {
-    Result<Survivors> standings = readStandings(index, options.journal);
-    if (!standings)
-      return {};
-    survivors = std::move(*standings);
-    count = 0;
-    for (auto &standing : survivors) {
-      if (standing && !standing->isStopped && !standing->isCommitted)
-        standing.reset();
-      count += standing.has_value();
-    }
-    if (count == index.rankCount())
-      break;
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  } while (Clock::now() < deadline);
-  if (count == 0)
+  Result<Survivors> survivors =
+      awaitLastNotes(index, options.journal, kLastNotes);
+  auto isThere = [](const auto &standing) { return standing.has_value(); };
+  if (!survivors || std::none_of(survivors->begin(), survivors->end(), isThere))
     return {};
   const std::string path = options.journal + "/inventory.json";
-  Status written = writeInventory(index, takeInventory(index, survivors), path);
+  Status written =
+      writeInventory(index, takeInventory(index, *survivors), path);
   return written.ok()
              ? text("; etc-run status ", options.journal, " says what is left")
              : text("; ", written.message());

@@ -7,7 +7,7 @@
 #include "core/engine/Keeping.h"
 #include "core/journal/Lock.h"
 #include "core/plan/PlanFile.h"
-#include "state/inventory/Inventory.h"
+#include "recovery/Standings.h"
 
 namespace etc::run {
 
@@ -21,14 +21,8 @@ plan::Status makeDirectory(const Options &options, const plan::PlanFile &file,
                            const plan::PlanIndex &index,
                            const std::vector<uint32_t> &ranks);
 
-/// What the journals say, by rank; nothing where one is missing. An error where
-/// one is damaged or of another migration.
-plan::Result<runtime::Survivors> readStandings(const plan::PlanIndex &index,
-                                               const std::string &directory);
-
-/// Takes out the devices that the user says are gone.
-plan::Status dropFailed(const plan::PlanIndex &index,
-                        const std::vector<uint32_t> &failed,
+/// Takes out the devices that --failed says are gone.
+plan::Status dropFailed(const plan::PlanIndex &index, const Options &options,
                         runtime::Survivors &standings);
 
 /// Where the state of a migration is.

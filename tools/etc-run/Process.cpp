@@ -119,8 +119,8 @@ Result<std::unique_ptr<Client>> join(const PlanIndex &index, uint32_t rank,
   if (rank == 0)
     session.hub = std::make_unique<Hub>(
         std::move(meeting.listener),
-        HubOptions{meeting.describe(options), meeting.secret, index.rankCount(),
-                   times, describeLosses(index)});
+        HubOptions{describe(meeting, options), meeting.secret,
+                   index.rankCount(), times, describeLosses(index)});
   auto endNow = [&outcome, &session](const Status &cause) {
     outcome.set(cause);
     ::_exit(session.isReporter ? fail(cause) : exitCode(cause));
@@ -228,7 +228,7 @@ RunResult etc::run::runLaunched(const PlanIndex &index, Member self,
   session.isReporter = self.rank == 0;
   runRank(index, self.rank, *meeting, options, runOptions, mine, session);
   if (self.rank == 0 && !options.rendezvous.empty())
-    ::unlink(meetingFile(options).c_str());
+    ::unlink(meetingFile(options.rendezvous).c_str());
   result.status = mine.status();
   result.told = mine.told();
   const bool hasMigrated =

@@ -73,7 +73,7 @@ Status StateEnds::openLeft(const Options &options, RunOptions &run) {
   Result<Survivors> standings = readStandings(*leftIndex, options.from);
   if (!standings)
     return standings.status();
-  if (Status s = dropFailed(*leftIndex, options.failed, *standings); !s.ok())
+  if (Status s = dropFailed(*leftIndex, options, *standings); !s.ok())
     return s;
   std::optional<Checkpoint> checkpoint;
   if (!options.restoreFrom.empty()) {

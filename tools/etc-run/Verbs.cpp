@@ -137,7 +137,7 @@ Status etc::run::printStatus(const PlanIndex &index, const Options &options) {
   Result<Survivors> standings = readStandings(index, options.journal);
   if (!standings)
     return standings.status();
-  if (Status s = dropFailed(index, options.failed, *standings); !s.ok())
+  if (Status s = dropFailed(index, options, *standings); !s.ok())
     return s;
   const Keeping keeping = keepingOf(index, options, *standings);
   const bool begun = hasBegun(index, options, keeping);
@@ -204,7 +204,7 @@ Status etc::run::printInventory(const PlanIndex &index,
   Result<Survivors> standings = readStandings(index, options.journal);
   if (!standings)
     return standings.status();
-  if (Status s = dropFailed(index, options.failed, *standings); !s.ok())
+  if (Status s = dropFailed(index, options, *standings); !s.ok())
     return s;
   // Whoever has no journal has nothing.
   const Keeping keeping = keepingOf(index, options, *standings);

@@ -1,0 +1,136 @@
+#include "job/HubMeeting.h"
+
+#include "core/net/OwnAddress.h"
+#include "job/PrivateFile.h"
+
+#include <algorithm>
+#include <sstream>
+#include <thread>
+#include <unistd.h>
+
+using namespace etc::runtime;
+using Clock = std::chrono::steady_clock;
+
+std::string etc::runtime::meetingFile(const std::string &directory) {
+  return directory + "/etc-run-control";
+}
+
+Result<HubMeeting> etc::runtime::makeLocalMeeting() {
+  HubMeeting meeting;
+  Result<Secret> secret = makeSecret(randomSecretText());
+  if (!secret)
+    return secret.status();
+  meeting.secret = *secret;
+  Result<Socket> listener = listenAt(meeting.address);
+  if (!listener)
+    return listener.status();
+  meeting.listener = std::move(*listener);
+  return meeting;
+}
+
+namespace {
+
+/// A meeting's file is as long as a refusal's message at most.
+constexpr uint64_t kLongestOffer = 8192;
+/// How long the others have to read why rank 0 cannot take part.
+constexpr Milliseconds kRefusalStays{3000};
+/// How long whoever listens at an address may take to answer.
+constexpr Milliseconds kAnswer{1000};
+/// The first line of a file that says why, in place of an address.
+constexpr char kRefused[] = "refused";
+
+Result<HubMeeting> openMeeting(const std::string &ownHost,
+                               const std::string &token) {
+  Result<std::string> host = findOwnAddress(ownHost);
+  if (!host)
+    return host.status();
+  HubMeeting meeting;
+  meeting.address.host = *host;
+  Result<Secret> secret = makeSecret(token);
+  if (!secret)
+    return secret.status();
+  meeting.secret = *secret;
+  Result<Socket> listener = listenAt(meeting.address);
+  if (!listener)
+    return listener.status();
+  meeting.listener = std::move(*listener);
+  return meeting;
+}
+
+/// The others wait for rank 0, which cannot take part: they learn why.
+void refuseMeeting(const std::string &path, const Status &why,
+                   Milliseconds timeout) {
+  if (!writePrivate(path, text(kRefused, "\n", why.message(), "\n")).ok())
+    return;
+  std::this_thread::sleep_for(std::min(timeout, kRefusalStays));
+  ::unlink(path.c_str());
+}
+
+Result<HubMeeting> readOffer(const std::string &content) {
+  std::istringstream lines(content);
+  std::string address, token;
+  std::getline(lines, address);
+  std::getline(lines, token);
+  if (address == kRefused)
+    return Status(ErrorKind::Usage, "rank 0: " + token);
+  Result<Address> parsed = parseAddress(address);
+  Result<Secret> secret = makeSecret(token);
+  if (!parsed || !secret)
+    return Status(ErrorKind::Usage, "is not a file of etc-run; remove it");
+  return HubMeeting{*parsed, *secret, {}};
+}
+
+/// Whether anybody listens: rank 0 of a run that was killed does not.
+bool isAnswered(const Address &address, Clock::time_point deadline) {
+  return connectTo(address, std::min(deadline, Clock::now() + kAnswer)).ok();
+}
+
+} // namespace
+
+Result<HubMeeting> etc::runtime::offerMeeting(const MeetingPlace &place) {
+  const std::string path = meetingFile(place.directory);
+  ::unlink(path.c_str()); // what a run that was killed has left
+  const std::string token = randomSecretText();
+  Result<HubMeeting> meeting = openMeeting(place.host, token);
+  if (!meeting) {
+    refuseMeeting(path, meeting.status(), place.timeout);
+    return meeting;
+  }
+  Status written =
+      writePrivate(path, text(meeting->address.describe(), "\n", token, "\n"));
+  return written.ok() ? std::move(meeting) : Result<HubMeeting>(written);
+}
+
+/// Waits for rank 0's file. One that nobody answers for is what an earlier run
+/// left; rank 0 of this one is about to replace it.
+Result<HubMeeting> etc::runtime::takeMeeting(const MeetingPlace &place,
+                                             uint32_t rank) {
+  const std::string path = meetingFile(place.directory);
+  const auto deadline = Clock::now() + place.timeout;
+  const std::string patience =
+      text(" within ", place.timeout.count() / 1000.0, " s");
+  std::string unanswered;
+  do {
+    Result<std::optional<std::string>> content =
+        readPrivate(path, kLongestOffer);
+    if (!content)
+      return content.status();
+    if (*content) {
+      Result<HubMeeting> offer = readOffer(**content);
+      if (!offer)
+        return offer.status().at(path);
+      if (isAnswered(offer->address, deadline))
+        return offer;
+      unanswered = offer->address.describe();
+    }
+    std::this_thread::sleep_for(Milliseconds(20));
+  } while (Clock::now() < deadline);
+  if (!unanswered.empty())
+    return Status(
+        ErrorKind::Peer,
+        text(path, ": no process answered at ", unanswered, patience,
+             "; if an earlier run that was killed left the file, remove it"));
+  return Status(ErrorKind::Peer,
+                text("rank ", rank, ": rank 0 did not appear in ",
+                     place.directory, patience));
+}
