@@ -160,7 +160,8 @@ def disturb(tools, plans, seed):
     except subprocess.TimeoutExpired:
         return f"{kind}@{where} of {name}, {mode}: no end within {SECONDS} s"
     lines = [line for line in done.stderr.splitlines() if line.strip()]
-    met = VERIFIED in done.stdout if done.returncode == 0 else done.returncode == 3 and PLACE.search("\n".join(lines))
+    met = VERIFIED in done.stdout if done.returncode == 0 else (
+        done.returncode == 3 and len(lines) == 1 and PLACE.search(lines[0]))
     if kind == "kill":
         # A round may have begun early: then the device is still in the one before.
         rounds = f"{round_ - 1}|{round_}" if phase in ("pack", "transfer") else round_

@@ -97,23 +97,42 @@ protected:
     });
   }
 
+  Status checkShard(Holding holding, Side side, const void *data) const {
+    std::vector<std::byte> bytes(index().shardBytes(holding.shard));
+    ETC_OF_CUDA_DOUBLE(etcDoubleRead)(bytes.data(), data, bytes.size());
+    Status status = Status::success();
+    forEachBox(holding, bytes.data(), [&](Region region) {
+      if (status.ok())
+        status = checkRegion(index(), holding.tensor, side,
+                             {region.data, region.box});
+    });
+    return status;
+  }
+
+  /// That all of the previous state is where it was.
+  void checkPrev(const Migration &migration, uint32_t rank) const {
+    const uint32_t program = index().participant(rank).program;
+    size_t found = 0;
+    for (const HeldShard &held :
+         heldShards(index(), program, migration.standing()))
+      if (held.side == Side::Prev || held.isBound) {
+        EXPECT_EQ(checkShard({held.tensor, held.shard}, Side::Prev,
+                             migration.find(held))
+                      .message(),
+                  "");
+        ++found;
+      }
+    EXPECT_EQ(found, index().holdings(program, Side::Prev).size());
+  }
+
   /// `find` says where the current tensor of a position is.
   template <typename Find> Status check(uint32_t rank, Find find) const {
     const uint32_t program = index().participant(rank).program;
     size_t position = 0;
-    Status status = Status::success();
-    for (Holding holding : index().holdings(program, Side::Curr)) {
-      void *data = find(position++);
-      std::vector<std::byte> bytes(
-          describe(index(), Side::Curr, holding).bytes);
-      ETC_OF_CUDA_DOUBLE(etcDoubleRead)(bytes.data(), data, bytes.size());
-      forEachBox(holding, bytes.data(), [&](Region region) {
-        if (status.ok())
-          status = checkRegion(index(), holding.tensor, Side::Curr,
-                               {region.data, region.box});
-      });
-    }
-    return status;
+    for (Holding holding : index().holdings(program, Side::Curr))
+      if (Status s = checkShard(holding, Side::Curr, find(position++)); !s.ok())
+        return s;
+    return Status::success();
   }
 
   /// An allocator whose every call waits for the device, as a framework's may.
@@ -151,6 +170,14 @@ protected:
         if (ownsMemory)
           options.memory = waitingMemory(gpu);
         std::unique_ptr<Migration> migration;
+        if (rank == quitter) {
+          options.progressContext = &migration;
+          options.progress = [](void *of, uint32_t round, uint32_t, uint64_t) {
+            if (round == 1)
+              (*static_cast<std::unique_ptr<Migration> *>(of))
+                  ->abort("a cause");
+          };
+        }
         {
           const OnAnotherGpu before;
           migration = std::move(*Migration::create(plan, options));
@@ -172,6 +199,7 @@ protected:
 
   std::filesystem::path directory;
   std::shared_ptr<const OpenPlan> plan;
+  std::optional<uint32_t> quitter; // gives up when its second round begins
 };
 
 TEST_F(TrainerNcclTest, MigratesOnAnotherThreadThanPrepared) {
@@ -310,16 +338,31 @@ TEST_F(TrainerNcclTest, DoesNotStartBesideTraining) {
 
 TEST_F(TrainerNcclTest, AllLearnThatOneGivesUp) {
   auto statuses = onRanks([&](Migration &migration, uint32_t rank) {
-    if (rank != 3)
-      return migration.run();
-    migration.abort("allocate raised MemoryError: no room");
-    return Status::success();
+    if (rank == 3)
+      migration.abort("allocate raised MemoryError: no room");
+    Status status = rank == 3 ? Status::success() : migration.run();
+    EXPECT_EQ(migration.outcome(), ETC_NOT_BEGUN);
+    return status;
   });
   for (uint32_t rank = 0; rank != 3; ++rank) {
     EXPECT_EQ(statuses[rank].kind(), ErrorKind::Peer);
     EXPECT_EQ(statuses[rank].message(),
               "device 3: allocate raised MemoryError: no room");
   }
+}
+
+TEST_F(TrainerNcclTest, SafeModeKeepsThePreviousState) {
+  quitter = 3;
+  auto statuses = onRanks(
+      [&](Migration &migration, uint32_t rank) {
+        Status status = migration.run();
+        EXPECT_EQ(migration.outcome(), ETC_OLD);
+        checkPrev(migration, rank);
+        return status;
+      },
+      ETC_SAFE);
+  for (const Status &status : statuses)
+    EXPECT_EQ(status.message(), "device 3: a cause");
 }
 
 TEST_F(TrainerNcclTest, RoundsWithoutHashesAreRightToo) {
