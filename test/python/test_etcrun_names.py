@@ -1,5 +1,6 @@
 """Names that torch does not document, and that etcrun and World depend on."""
 
+import datetime
 import inspect
 import unittest
 
@@ -50,6 +51,11 @@ class Names(unittest.TestCase):
         world_private.create_gloo_by(run)
         dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
         self.assertEqual(len(runs), 1)
+        limit = datetime.timedelta(seconds=17)
+        world_private.limit_groups(limit)
+        group = dist.new_group([0])  # as meshes do
+        options = group._get_backend(torch.device("cpu")).options
+        self.assertEqual(options._timeout, limit)
         world_private.abort_groups()
 
 

@@ -88,6 +88,7 @@ class Groups:
             self._before, self._sockets = set(_connections()), None
         world_private.create_gloo_by(self._wait_for)
         limit = datetime.timedelta(seconds=seconds)
+        world_private.limit_groups(limit)
         client = self._wait_for(
             lambda: dist.TCPStore(*address, is_master=False, timeout=limit)
         )

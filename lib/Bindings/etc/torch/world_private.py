@@ -35,6 +35,13 @@ def create_gloo_by(run: Callable[[Callable[[], Any]], Any]) -> None:
     )
 
 
+def limit_groups(limit: datetime.timedelta) -> None:
+    """Groups that are made without a time-out, such as those of a mesh, get this one
+    (torch gives Gloo's half an hour)."""
+    distributed_c10d.default_pg_timeout = limit
+    distributed_c10d.default_pg_nccl_timeout = limit
+
+
 def forget_meshes() -> None:
     """DTensor keeps the results of operators by mesh, and takes a mesh for an earlier
     one of the same ranks, whose groups are gone."""
