@@ -27,10 +27,18 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
 from elastic.hosts import Hosts  # noqa: E402
 
 TRAINER = str(pathlib.Path(etcrun_trainer.__file__))
+LONG = 25.0
+"""Seconds after which it is worth knowing what workers do."""
 
 
 class Cluster:
     """`network` has a host for each node; by default all are this one."""
+
+    agent_goes_on = False
+    """Whether an agent that was stopped goes on when it is woken."""
+
+    patience = 240.0
+    """Seconds in which what is waited for has to happen."""
 
     def __init__(
         self,
@@ -114,17 +122,25 @@ class Cluster:
         self._events.sort(key=lambda event: event["time"])
         return self._events
 
-    def wait_for(self, met: Callable[[], Any], what: str, seconds: float = 240) -> Any:
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
+    def wait_for(self, met: Callable[[], Any], what: str) -> Any:
+        begin, asked = time.monotonic(), False
+        while time.monotonic() < begin + self.patience:
             value = met()
             if value:
                 return value
+            if not asked and time.monotonic() > begin + LONG:
+                asked = True
+                self._ask_where()
             time.sleep(0.05)
-        for pid in self.living():
-            os.kill(pid, signal.SIGUSR1)  # where it is
+        self._ask_where()
         time.sleep(1)
-        raise AssertionError(f"not within {seconds} s: {what}\n{self.output()[-3000:]}")
+        said = self.output()[-3000:]
+        raise AssertionError(f"not within {self.patience:g} s: {what}\n{said}")
+
+    def _ask_where(self) -> None:
+        """Every worker writes its stacks to the output."""
+        for pid in self.living():
+            os.kill(pid, signal.SIGUSR1)
 
     def output(self) -> str:
         path = self.out / "output"

@@ -1,9 +1,11 @@
 """Random events in a job: 8 workers of 4 agents.
 
-    etcrun_events.py --events=60 --seed=1 [--rate=1gbit] [--minutes=M] [--json=FILE]
+    etcrun_events.py --events=60 --seed=1 [--first=N] [--stock] [--rate=1gbit] [--minutes=M] [--json=FILE]
 
 After each event the job has to go on; at the end every loss is compared with that of one process, each process that
 was not killed, stopped or drained has to be the one that was started, and no step is lost.
+--first: only so many of the events. --stock: the agents are torchrun's, and state survives in checkpoints, so that
+workers end and steps are repeated; losses are compared all the same.
 --rate: every node is a network namespace with a line of that rate, which needs root; otherwise all are 127.0.0.x.
 """
 
@@ -15,14 +17,16 @@ import os
 import pathlib
 import random
 import signal
+import subprocess
 import sys
 import time
 
 from etcrun_cluster import Cluster, Hosts
+from torchrun_cluster import StockCluster
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools/etc-bench"))
 
-from bench import write_sealed  # noqa: E402
+from bench import machine, write_sealed  # noqa: E402
 
 NODES = 4
 SILENCE = 6  # seconds
@@ -64,22 +68,25 @@ class Events:
         elif event == "drain a node":
             self._drain(node)
         elif event == "drain too slowly":
-            stopped = self.rng.choice(self._not_replicas(node, workers))
+            here = {pid for pid, where in workers.items() if where == node}
+            stopped = self.rng.choice(self._not_replicas(here, workers))
             os.kill(stopped, signal.SIGSTOP)
             self.gone.add(stopped)
             self._drain(node)
         elif event == "kill in a change":
+            others = self._not_replicas({victim}, workers)
             self._kill(victim)
             self._wait_for_change()
             time.sleep(self.rng.random() * 0.5)
-            self._kill(self.rng.choice(sorted(self.cluster.living())))
+            self._kill(self._one_of(others))
         elif event == "kill while one joins":
+            others = self._not_replicas({victim}, workers)
             self._kill(victim)
             begun = len(self.cluster.begun())
             self.cluster.wait_for(
                 lambda: len(self.cluster.begun()) > begun, "a new process"
             )
-            self._kill(self.rng.choice(sorted(self.cluster.living().keys())))
+            self._kill(self._one_of(others))
         else:
             self._stop_agent(node)
 
@@ -89,23 +96,29 @@ class Events:
         os.kill(agent, signal.SIGSTOP)
         time.sleep(1.5 * SILENCE)
         os.kill(agent, signal.SIGCONT)
-        self.gone |= {pid for pid, where in workers.items() if where == node}
-        self._restart(node)
+        if not self.cluster.agent_goes_on:
+            self.gone |= {pid for pid, where in workers.items() if where == node}
+            self._restart(node)
 
-    def _not_replicas(self, node: int, workers: dict[int, int]) -> list[int]:
-        """Workers of other nodes whose replicas are not on this one either."""
+    def _not_replicas(self, lost: set[int], workers: dict[int, int]) -> list[int]:
+        """Workers that hold nothing of which a lost one has the other copy: a job survives their death, too."""
         ranks = {
             e["pid"]: e["rank"]
             for e in self.cluster.events()
             if e["event"] == "changed" and e["pid"] in workers
         }
         half = len(workers) // 2
-        here = {ranks[pid] % half for pid, where in workers.items() if where == node}
+        shards = {ranks[pid] % half for pid in lost}
         return [
             pid
-            for pid, where in sorted(workers.items())
-            if where != node and ranks[pid] % half not in here
+            for pid in sorted(workers)
+            if pid not in lost and ranks[pid] % half not in shards
         ]
+
+    def _one_of(self, pids: list[int]) -> int:
+        """One that still lives; of stock torchrun, none does behind another's death."""
+        living = self.cluster.living()
+        return self.rng.choice([p for p in pids if p in living] or sorted(living))
 
     def _kill(self, pid: int) -> None:
         self.gone.add(pid)
@@ -170,7 +183,23 @@ class Clock:
         return {"pause_s": round(pause, 2), "lost_s": round(max(lost, 0.0), 2)}
 
 
+def make_stock(args: argparse.Namespace, network: Hosts | None) -> Cluster:
+    return StockCluster(
+        NODES,
+        script=["--steps=1000000"],
+        options=[
+            f"--nnodes=1:{NODES}",
+            f"--max-restarts={100 * args.events}",
+            "--shutdown-timeout=20",
+            "--rdzv-conf=is_host=false,join_timeout=600,last_call_timeout=2",
+        ],
+        network=network,
+    )
+
+
 def make_cluster(args: argparse.Namespace, network: Hosts | None) -> Cluster:
+    if args.stock:
+        return make_stock(args, network)
     return Cluster(
         NODES,
         script=["--steps=1000000"],
@@ -189,7 +218,7 @@ def kinds_of(args: argparse.Namespace, rng: random.Random) -> list[str]:
     kinds = list(EVENTS) * (args.events // len(EVENTS) + 1)
     kinds = kinds[: args.events]
     rng.shuffle(kinds)
-    return kinds
+    return kinds[: args.first]
 
 
 def run(cluster: Cluster, args: argparse.Namespace) -> tuple[list[dict], list[str]]:
@@ -215,6 +244,8 @@ def run(cluster: Cluster, args: argparse.Namespace) -> tuple[list[dict], list[st
     except AssertionError as error:
         return costs, [str(error)]
     wrong = cluster.wrong_losses(cluster.step(), 1e-3)
+    if args.stock:
+        return costs, wrong
     strangers = set(cluster.begun()) - events.gone - cluster.living().keys()
     wrong += [f"process {pid} ended without a reason" for pid in sorted(strangers)]
     return costs, wrong + cluster.lost_steps()
@@ -226,12 +257,15 @@ def main() -> None:
     )
     parser.add_argument("--events", type=int, default=60)
     parser.add_argument("--minutes", type=float, help="no event begins later")
+    parser.add_argument("--first", type=int)
+    parser.add_argument("--stock", action="store_true")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rate")
     parser.add_argument("--json", type=pathlib.Path)
     args = parser.parse_args()
     with contextlib.ExitStack() as stack:
-        network = stack.enter_context(Hosts(NODES, 1, args.rate)) if args.rate else None
+        hosts = NODES + 1 if args.stock else NODES
+        network = stack.enter_context(Hosts(hosts, 1, args.rate)) if args.rate else None
         cluster = make_cluster(args, network)
         stack.callback(cluster.stop)
         costs, wrong = run(cluster, args)
@@ -244,9 +278,18 @@ def main() -> None:
 
 def described(args: argparse.Namespace, costs: list[dict]) -> dict:
     options = f"--events={args.events} --seed={args.seed}"
+    options += f" --first={args.first}" if args.first else ""
+    options += " --stock" if args.stock else ""
     options += f" --minutes={args.minutes:g}" if args.minutes else ""
     options += f" --rate={args.rate}" if args.rate else ""
-    return {"command": f"tools/dev/etcrun-events {options}", "events": costs}
+    asked = ["git", "rev-parse", "--short=10", "HEAD"]
+    told = subprocess.run(asked, capture_output=True, text=True).stdout.strip()
+    return {
+        "command": f"tools/dev/etcrun-events {options}",
+        "measured": {"revision": told},
+        "machine": machine(),
+        "events": costs,
+    }
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The table of what events cost a job under etcrun (docs/etcrun/events.json)."""
+"""Tables of what events cost a job under etcrun, and under torchrun (docs/etcrun)."""
 
 from __future__ import annotations
 
@@ -16,4 +16,19 @@ def pauses(result: dict) -> str:
     for kind in sorted(kinds):
         listed = ", ".join(f"{pause:.1f}" for pause in kinds[kind])
         rows.append(f"| {kind} | {listed} | {statistics.median(kinds[kind]):.1f} s |")
+    return "\n".join(rows) + "\n"
+
+
+def beside(result: dict, stock: dict) -> str:
+    """What the same first events cost under both, in seconds."""
+    rows = [f"The first {len(stock['events'])} of these events, by `{stock['command']}`:"]
+    rows += ["", "| event | etcrun: pause | lost in all | torchrun: pause | lost in all |"]
+    rows += ["| --- | ---: | ---: | ---: | ---: |"]
+    pairs = list(zip(result["events"], stock["events"]))
+    for ours, theirs in pairs:
+        cells = [ours["pause_s"], ours["lost_s"], theirs["pause_s"], theirs["lost_s"]]
+        shown = " | ".join(f"{cell:.1f} s" for cell in cells)
+        rows.append(f"| {ours['event']} | {shown} |")
+    here, there = (sum(e["lost_s"] for e in side) for side in zip(*pairs))
+    rows.append(f"| all | | {here:.1f} s | | {there:.1f} s |")
     return "\n".join(rows) + "\n"
