@@ -87,6 +87,10 @@ uint64_t etc::plan::roleCount(const fb::Configuration &c) {
   return hasRanges(c) ? mulBytes(pools, replicasOfSlot(c)) : pools;
 }
 
+uint64_t etc::plan::rolesOfSlot(const fb::Configuration &c) {
+  return hasRanges(c) ? replicasOfSlot(c) : 1;
+}
+
 uint64_t etc::plan::replicasOfRole(const fb::Configuration &c) {
   return hasRanges(c) ? 1 : replicasOfSlot(c);
 }

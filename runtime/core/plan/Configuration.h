@@ -29,6 +29,8 @@ std::string describeRoles(const fb::Program &program);
 /// own, replica. The configuration is sound, so that there are no more roles
 /// than ranks.
 uint64_t roleCount(const fb::Configuration &configuration);
+/// The roles of one stage and slot, which follow each other.
+uint64_t rolesOfSlot(const fb::Configuration &configuration);
 /// The ranks of each role.
 uint64_t replicasOfRole(const fb::Configuration &configuration);
 /// The number of a role; nothing where the configuration has no such role.

@@ -3,6 +3,7 @@
 #include "core/plan/Condense.h"
 #include "core/plan/FormatCheck.h"
 #include "core/plan/InputFile.h"
+#include "core/plan/Unfold.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -146,6 +147,8 @@ static Status checkFeatures(const fb::Plan &plan) {
   if ((plan.condensed() != nullptr) !=
       ((plan.features() & kCondensedFeature) != 0))
     return malformed("features: a condensed plan has bit 4, and no other");
+  if ((plan.lanes() != nullptr) != ((plan.features() & kLanesFeature) != 0))
+    return malformed("features: a plan of lanes has bit 8, and no other");
   return Status::success();
 }
 
@@ -184,24 +187,44 @@ Status etc::plan::checkPlanBytes(std::span<const uint8_t> bytes) {
                           : checkFormat(plan);
 }
 
+/// A plan that the file states in short: the bytes of its tables.
+static Result<std::vector<uint8_t>> packed(fb::PlanT plan) {
+  std::vector<uint8_t> bytes = packPlan(std::move(plan));
+  if (Status s = checkFormat(*fb::GetPlan(bytes.data())); !s.ok())
+    return s;
+  return bytes;
+}
+
 Result<PlanFile> PlanFile::read(std::span<const uint8_t> bytes,
                                 std::shared_ptr<const void> owner) {
   if (Status s = checkFile(bytes); !s.ok())
     return s;
-  const fb::Plan &stated = *fb::GetPlan(bytes.data());
-  if (!stated.condensed()) {
-    if (Status s = checkFormat(stated); !s.ok())
-      return s;
-    return PlanFile(bytes, bytes, std::move(owner));
-  }
-  if (Status s = checkCondensed(stated, bytes.size()); !s.ok())
-    return s;
   auto both = std::make_shared<
-      const std::pair<std::shared_ptr<const void>, std::vector<uint8_t>>>(
-      std::move(owner), packPlan(expandPlan(stated)));
-  if (Status s = checkFormat(*fb::GetPlan(both->second.data())); !s.ok())
-    return s;
-  return PlanFile(bytes, both->second, both);
+      std::pair<std::shared_ptr<const void>, std::vector<uint8_t>>>(
+      std::move(owner), std::vector<uint8_t>());
+  std::span<const uint8_t> tables = bytes;
+  auto take = [&](fb::PlanT plan) {
+    Result<std::vector<uint8_t>> result = packed(std::move(plan));
+    if (!result)
+      return result.status();
+    both->second = std::move(*result);
+    tables = both->second;
+    return Status::success();
+  };
+  const fb::Plan &stated = *fb::GetPlan(bytes.data());
+  Status status = stated.condensed() ? checkCondensed(stated, bytes.size())
+                                     : checkFormat(stated);
+  if (status.ok() && stated.condensed())
+    status = take(expandPlan(stated));
+  if (status.ok() && stated.lanes()) {
+    const fb::Plan &ofLane = *fb::GetPlan(tables.data());
+    status = checkLanes(ofLane, tables.size(), bytes.size());
+    if (status.ok())
+      status = take(unfoldPlan(ofLane));
+  }
+  if (!status.ok())
+    return status;
+  return PlanFile(bytes, tables, std::move(both));
 }
 
 /// Maps a whole file; an empty file has no mapping.

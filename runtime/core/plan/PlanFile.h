@@ -22,9 +22,11 @@ constexpr uint64_t kSliceFeature = 1;
 constexpr uint64_t kTransitFeature = 2;
 /// Programs state steps of flows in place of rounds (plan/Condense.h).
 constexpr uint64_t kCondensedFeature = 4;
+/// The tables are those of one lane (plan/Unfold.h).
+constexpr uint64_t kLanesFeature = 8;
 /// The feature bits that this build knows.
 constexpr uint64_t kPlanFeatures =
-    kSliceFeature | kTransitFeature | kCondensedFeature;
+    kSliceFeature | kTransitFeature | kCondensedFeature | kLanesFeature;
 
 /// An open plan, mapped from a file. The mapping lives as long as the object;
 /// moving it keeps pointers valid.
@@ -38,7 +40,7 @@ public:
   static Result<PlanFile> read(std::span<const uint8_t> bytes,
                                std::shared_ptr<const void> owner = nullptr);
 
-  /// Expanded, where the file is condensed.
+  /// Expanded where the file is condensed, and of all lanes where it is of one.
   const fb::Plan &plan() const { return *fb::GetPlan(bytes_.data()); }
   /// What the file contains.
   std::span<const uint8_t> fileBytes() const { return fileBytes_; }
@@ -54,7 +56,8 @@ private:
 };
 
 /// The checks of PlanFile::open on a packed plan, aligned to 8. A condensed one
-/// is refused, since it is to be read with PlanFile::read.
+/// is refused, since it is to be read with PlanFile::read; of a plan of lanes,
+/// those of one lane.
 Status checkPlanBytes(std::span<const uint8_t> bytes);
 
 /// Writes version-independent bookkeeping into a finished buffer: its hash. The

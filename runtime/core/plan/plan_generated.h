@@ -83,6 +83,10 @@ struct RoleBound;
 struct RoleBoundBuilder;
 struct RoleBoundT;
 
+struct Lanes;
+struct LanesBuilder;
+struct LanesT;
+
 struct Plan;
 struct PlanBuilder;
 struct PlanT;
@@ -2924,6 +2928,139 @@ inline flatbuffers::Offset<RoleBound> CreateRoleBoundDirect(
 
 flatbuffers::Offset<RoleBound> CreateRoleBound(flatbuffers::FlatBufferBuilder &_fbb, const RoleBoundT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
 
+struct LanesT : public flatbuffers::NativeTable {
+  typedef Lanes TableType;
+  uint32_t count = 0;
+  std::vector<int8_t> axes{};
+  std::vector<int8_t> view_axes{};
+  uint64_t vocab = 0;
+  uint64_t internode_bound = 0;
+};
+
+struct Lanes FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef LanesT NativeTableType;
+  typedef LanesBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_COUNT = 4,
+    VT_AXES = 6,
+    VT_VIEW_AXES = 8,
+    VT_VOCAB = 10,
+    VT_INTERNODE_BOUND = 12
+  };
+  uint32_t count() const {
+    return GetField<uint32_t>(VT_COUNT, 0);
+  }
+  bool mutate_count(uint32_t _count = 0) {
+    return SetField<uint32_t>(VT_COUNT, _count, 0);
+  }
+  const flatbuffers::Vector<int8_t> *axes() const {
+    return GetPointer<const flatbuffers::Vector<int8_t> *>(VT_AXES);
+  }
+  flatbuffers::Vector<int8_t> *mutable_axes() {
+    return GetPointer<flatbuffers::Vector<int8_t> *>(VT_AXES);
+  }
+  const flatbuffers::Vector<int8_t> *view_axes() const {
+    return GetPointer<const flatbuffers::Vector<int8_t> *>(VT_VIEW_AXES);
+  }
+  flatbuffers::Vector<int8_t> *mutable_view_axes() {
+    return GetPointer<flatbuffers::Vector<int8_t> *>(VT_VIEW_AXES);
+  }
+  uint64_t vocab() const {
+    return GetField<uint64_t>(VT_VOCAB, 0);
+  }
+  bool mutate_vocab(uint64_t _vocab = 0) {
+    return SetField<uint64_t>(VT_VOCAB, _vocab, 0);
+  }
+  uint64_t internode_bound() const {
+    return GetField<uint64_t>(VT_INTERNODE_BOUND, 0);
+  }
+  bool mutate_internode_bound(uint64_t _internode_bound = 0) {
+    return SetField<uint64_t>(VT_INTERNODE_BOUND, _internode_bound, 0);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyField<uint32_t>(verifier, VT_COUNT, 4) &&
+           VerifyOffsetRequired(verifier, VT_AXES) &&
+           verifier.VerifyVector(axes()) &&
+           VerifyOffsetRequired(verifier, VT_VIEW_AXES) &&
+           verifier.VerifyVector(view_axes()) &&
+           VerifyField<uint64_t>(verifier, VT_VOCAB, 8) &&
+           VerifyField<uint64_t>(verifier, VT_INTERNODE_BOUND, 8) &&
+           verifier.EndTable();
+  }
+  LanesT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
+  void UnPackTo(LanesT *_o, const flatbuffers::resolver_function_t *_resolver = nullptr) const;
+  static flatbuffers::Offset<Lanes> Pack(flatbuffers::FlatBufferBuilder &_fbb, const LanesT* _o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
+};
+
+struct LanesBuilder {
+  typedef Lanes Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_count(uint32_t count) {
+    fbb_.AddElement<uint32_t>(Lanes::VT_COUNT, count, 0);
+  }
+  void add_axes(flatbuffers::Offset<flatbuffers::Vector<int8_t>> axes) {
+    fbb_.AddOffset(Lanes::VT_AXES, axes);
+  }
+  void add_view_axes(flatbuffers::Offset<flatbuffers::Vector<int8_t>> view_axes) {
+    fbb_.AddOffset(Lanes::VT_VIEW_AXES, view_axes);
+  }
+  void add_vocab(uint64_t vocab) {
+    fbb_.AddElement<uint64_t>(Lanes::VT_VOCAB, vocab, 0);
+  }
+  void add_internode_bound(uint64_t internode_bound) {
+    fbb_.AddElement<uint64_t>(Lanes::VT_INTERNODE_BOUND, internode_bound, 0);
+  }
+  explicit LanesBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<Lanes> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<Lanes>(end);
+    fbb_.Required(o, Lanes::VT_AXES);
+    fbb_.Required(o, Lanes::VT_VIEW_AXES);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<Lanes> CreateLanes(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    uint32_t count = 0,
+    flatbuffers::Offset<flatbuffers::Vector<int8_t>> axes = 0,
+    flatbuffers::Offset<flatbuffers::Vector<int8_t>> view_axes = 0,
+    uint64_t vocab = 0,
+    uint64_t internode_bound = 0) {
+  LanesBuilder builder_(_fbb);
+  builder_.add_internode_bound(internode_bound);
+  builder_.add_vocab(vocab);
+  builder_.add_view_axes(view_axes);
+  builder_.add_axes(axes);
+  builder_.add_count(count);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<Lanes> CreateLanesDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    uint32_t count = 0,
+    const std::vector<int8_t> *axes = nullptr,
+    const std::vector<int8_t> *view_axes = nullptr,
+    uint64_t vocab = 0,
+    uint64_t internode_bound = 0) {
+  auto axes__ = axes ? _fbb.CreateVector<int8_t>(*axes) : 0;
+  auto view_axes__ = view_axes ? _fbb.CreateVector<int8_t>(*view_axes) : 0;
+  return etc::plan::fb::CreateLanes(
+      _fbb,
+      count,
+      axes__,
+      view_axes__,
+      vocab,
+      internode_bound);
+}
+
+flatbuffers::Offset<Lanes> CreateLanes(flatbuffers::FlatBufferBuilder &_fbb, const LanesT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
+
 struct PlanT : public flatbuffers::NativeTable {
   typedef Plan TableType;
   uint32_t version = 2;
@@ -2955,6 +3092,7 @@ struct PlanT : public flatbuffers::NativeTable {
   std::unique_ptr<etc::plan::fb::TimeBoundT> pause_bound{};
   std::unique_ptr<etc::plan::fb::CondensedT> condensed{};
   std::unique_ptr<etc::plan::fb::RoleBoundT> role_bound{};
+  std::unique_ptr<etc::plan::fb::LanesT> lanes{};
   PlanT() = default;
   PlanT(const PlanT &o);
   PlanT(PlanT&&) FLATBUFFERS_NOEXCEPT = default;
@@ -2993,7 +3131,8 @@ struct Plan FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_GRADIENT_BYTES = 54,
     VT_PAUSE_BOUND = 56,
     VT_CONDENSED = 58,
-    VT_ROLE_BOUND = 60
+    VT_ROLE_BOUND = 60,
+    VT_LANES = 62
   };
   uint32_t version() const {
     return GetField<uint32_t>(VT_VERSION, 2);
@@ -3169,6 +3308,12 @@ struct Plan FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   etc::plan::fb::RoleBound *mutable_role_bound() {
     return GetPointer<etc::plan::fb::RoleBound *>(VT_ROLE_BOUND);
   }
+  const etc::plan::fb::Lanes *lanes() const {
+    return GetPointer<const etc::plan::fb::Lanes *>(VT_LANES);
+  }
+  etc::plan::fb::Lanes *mutable_lanes() {
+    return GetPointer<etc::plan::fb::Lanes *>(VT_LANES);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint32_t>(verifier, VT_VERSION, 4) &&
@@ -3227,6 +3372,8 @@ struct Plan FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            verifier.VerifyTable(condensed()) &&
            VerifyOffset(verifier, VT_ROLE_BOUND) &&
            verifier.VerifyTable(role_bound()) &&
+           VerifyOffset(verifier, VT_LANES) &&
+           verifier.VerifyTable(lanes()) &&
            verifier.EndTable();
   }
   PlanT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
@@ -3325,6 +3472,9 @@ struct PlanBuilder {
   void add_role_bound(flatbuffers::Offset<etc::plan::fb::RoleBound> role_bound) {
     fbb_.AddOffset(Plan::VT_ROLE_BOUND, role_bound);
   }
+  void add_lanes(flatbuffers::Offset<etc::plan::fb::Lanes> lanes) {
+    fbb_.AddOffset(Plan::VT_LANES, lanes);
+  }
   explicit PlanBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -3380,11 +3530,13 @@ inline flatbuffers::Offset<Plan> CreatePlan(
     uint32_t gradient_bytes = 0,
     flatbuffers::Offset<etc::plan::fb::TimeBound> pause_bound = 0,
     flatbuffers::Offset<etc::plan::fb::Condensed> condensed = 0,
-    flatbuffers::Offset<etc::plan::fb::RoleBound> role_bound = 0) {
+    flatbuffers::Offset<etc::plan::fb::RoleBound> role_bound = 0,
+    flatbuffers::Offset<etc::plan::fb::Lanes> lanes = 0) {
   PlanBuilder builder_(_fbb);
   builder_.add_vocab(vocab);
   builder_.add_hash(hash);
   builder_.add_features(features);
+  builder_.add_lanes(lanes);
   builder_.add_role_bound(role_bound);
   builder_.add_condensed(condensed);
   builder_.add_pause_bound(pause_bound);
@@ -3444,7 +3596,8 @@ inline flatbuffers::Offset<Plan> CreatePlanDirect(
     uint32_t gradient_bytes = 0,
     flatbuffers::Offset<etc::plan::fb::TimeBound> pause_bound = 0,
     flatbuffers::Offset<etc::plan::fb::Condensed> condensed = 0,
-    flatbuffers::Offset<etc::plan::fb::RoleBound> role_bound = 0) {
+    flatbuffers::Offset<etc::plan::fb::RoleBound> role_bound = 0,
+    flatbuffers::Offset<etc::plan::fb::Lanes> lanes = 0) {
   auto model__ = model ? _fbb.CreateString(model) : 0;
   auto nodes__ = nodes ? _fbb.CreateVector<uint32_t>(*nodes) : 0;
   auto participants__ = participants ? _fbb.CreateVector<uint32_t>(*participants) : 0;
@@ -3489,7 +3642,8 @@ inline flatbuffers::Offset<Plan> CreatePlanDirect(
       gradient_bytes,
       pause_bound,
       condensed,
-      role_bound);
+      role_bound,
+      lanes);
 }
 
 flatbuffers::Offset<Plan> CreatePlan(flatbuffers::FlatBufferBuilder &_fbb, const PlanT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
@@ -4167,6 +4321,44 @@ inline flatbuffers::Offset<RoleBound> CreateRoleBound(flatbuffers::FlatBufferBui
       _column_duals);
 }
 
+inline LanesT *Lanes::UnPack(const flatbuffers::resolver_function_t *_resolver) const {
+  auto _o = std::unique_ptr<LanesT>(new LanesT());
+  UnPackTo(_o.get(), _resolver);
+  return _o.release();
+}
+
+inline void Lanes::UnPackTo(LanesT *_o, const flatbuffers::resolver_function_t *_resolver) const {
+  (void)_o;
+  (void)_resolver;
+  { auto _e = count(); _o->count = _e; }
+  { auto _e = axes(); if (_e) { _o->axes.resize(_e->size()); std::copy(_e->begin(), _e->end(), _o->axes.begin()); } }
+  { auto _e = view_axes(); if (_e) { _o->view_axes.resize(_e->size()); std::copy(_e->begin(), _e->end(), _o->view_axes.begin()); } }
+  { auto _e = vocab(); _o->vocab = _e; }
+  { auto _e = internode_bound(); _o->internode_bound = _e; }
+}
+
+inline flatbuffers::Offset<Lanes> Lanes::Pack(flatbuffers::FlatBufferBuilder &_fbb, const LanesT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
+  return CreateLanes(_fbb, _o, _rehasher);
+}
+
+inline flatbuffers::Offset<Lanes> CreateLanes(flatbuffers::FlatBufferBuilder &_fbb, const LanesT *_o, const flatbuffers::rehasher_function_t *_rehasher) {
+  (void)_rehasher;
+  (void)_o;
+  struct _VectorArgs { flatbuffers::FlatBufferBuilder *__fbb; const LanesT* __o; const flatbuffers::rehasher_function_t *__rehasher; } _va = { &_fbb, _o, _rehasher}; (void)_va;
+  auto _count = _o->count;
+  auto _axes = _fbb.CreateVector(_o->axes);
+  auto _view_axes = _fbb.CreateVector(_o->view_axes);
+  auto _vocab = _o->vocab;
+  auto _internode_bound = _o->internode_bound;
+  return etc::plan::fb::CreateLanes(
+      _fbb,
+      _count,
+      _axes,
+      _view_axes,
+      _vocab,
+      _internode_bound);
+}
+
 inline PlanT::PlanT(const PlanT &o)
       : version(o.version),
         features(o.features),
@@ -4193,7 +4385,8 @@ inline PlanT::PlanT(const PlanT &o)
         gradient_bytes(o.gradient_bytes),
         pause_bound((o.pause_bound) ? new etc::plan::fb::TimeBoundT(*o.pause_bound) : nullptr),
         condensed((o.condensed) ? new etc::plan::fb::CondensedT(*o.condensed) : nullptr),
-        role_bound((o.role_bound) ? new etc::plan::fb::RoleBoundT(*o.role_bound) : nullptr) {
+        role_bound((o.role_bound) ? new etc::plan::fb::RoleBoundT(*o.role_bound) : nullptr),
+        lanes((o.lanes) ? new etc::plan::fb::LanesT(*o.lanes) : nullptr) {
   tensors.reserve(o.tensors.size());
   for (const auto &tensors_ : o.tensors) { tensors.emplace_back((tensors_) ? new etc::plan::fb::TensorT(*tensors_) : nullptr); }
   programs.reserve(o.programs.size());
@@ -4232,6 +4425,7 @@ inline PlanT &PlanT::operator=(PlanT o) FLATBUFFERS_NOEXCEPT {
   std::swap(pause_bound, o.pause_bound);
   std::swap(condensed, o.condensed);
   std::swap(role_bound, o.role_bound);
+  std::swap(lanes, o.lanes);
   return *this;
 }
 
@@ -4273,6 +4467,7 @@ inline void Plan::UnPackTo(PlanT *_o, const flatbuffers::resolver_function_t *_r
   { auto _e = pause_bound(); if (_e) _o->pause_bound = std::unique_ptr<etc::plan::fb::TimeBoundT>(_e->UnPack(_resolver)); }
   { auto _e = condensed(); if (_e) _o->condensed = std::unique_ptr<etc::plan::fb::CondensedT>(_e->UnPack(_resolver)); }
   { auto _e = role_bound(); if (_e) _o->role_bound = std::unique_ptr<etc::plan::fb::RoleBoundT>(_e->UnPack(_resolver)); }
+  { auto _e = lanes(); if (_e) _o->lanes = std::unique_ptr<etc::plan::fb::LanesT>(_e->UnPack(_resolver)); }
 }
 
 inline flatbuffers::Offset<Plan> Plan::Pack(flatbuffers::FlatBufferBuilder &_fbb, const PlanT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
@@ -4312,6 +4507,7 @@ inline flatbuffers::Offset<Plan> CreatePlan(flatbuffers::FlatBufferBuilder &_fbb
   auto _pause_bound = _o->pause_bound ? CreateTimeBound(_fbb, _o->pause_bound.get(), _rehasher) : 0;
   auto _condensed = _o->condensed ? CreateCondensed(_fbb, _o->condensed.get(), _rehasher) : 0;
   auto _role_bound = _o->role_bound ? CreateRoleBound(_fbb, _o->role_bound.get(), _rehasher) : 0;
+  auto _lanes = _o->lanes ? CreateLanes(_fbb, _o->lanes.get(), _rehasher) : 0;
   return etc::plan::fb::CreatePlan(
       _fbb,
       _version,
@@ -4342,7 +4538,8 @@ inline flatbuffers::Offset<Plan> CreatePlan(flatbuffers::FlatBufferBuilder &_fbb
       _gradient_bytes,
       _pause_bound,
       _condensed,
-      _role_bound);
+      _role_bound,
+      _lanes);
 }
 
 inline const etc::plan::fb::Plan *GetPlan(const void *buf) {

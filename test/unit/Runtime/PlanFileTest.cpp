@@ -146,9 +146,9 @@ TEST_F(PlanFileTest, VersionAndFeatures) {
   bytes.resize(bytes.size() - 64);
   EXPECT_EQ(checkPlanBytes(bytes).message(), other);
   plan = twoStagePlan();
-  plan.features = 8;
+  plan.features = 16;
   EXPECT_EQ(judge(plan), "needs features that this build does not know (bits "
-                         "0x0000000000000008)");
+                         "0x0000000000000010)");
 }
 
 TEST_F(PlanFileTest, SealingNeedsTheField) {
