@@ -169,3 +169,21 @@ Status etc::verifyCertificates(const PlanIndex &index) {
 Status etc::verifyRelayBounds(const PlanIndex &index) {
   return verifyAll(index, {verifyRelays});
 }
+
+Status etc::verifyBoundOfLanes(const PlanIndex &index) {
+  const fb::Plan &plan = index.plan();
+  const uint64_t stated = plan.lanes()->internode_bound();
+  const fb::Certificate *certificate =
+      findCertificate(plan, fb::Quantity::internode_bytes);
+  const uint64_t needed = neededBytes(index),
+                 kept = certificate ? keptAtMost(plan, *certificate,
+                                                 columnsOfNodes(index))
+                                    : needed,
+                 lacking = needed > kept ? needed - kept : 0,
+                 least = leastEntering(
+                     index, mulBytes(lacking, plan.lanes()->count()));
+  return stated <= least
+             ? Status::success()
+             : malformed("lanes.internode_bound: is ", stated, ", with relays ",
+                         least, " bytes have to enter nodes");
+}

@@ -30,16 +30,22 @@ static std::vector<std::vector<FinalBox>> finalBoxes(const PlanIndex &index) {
     for (const Holding &held : index.holdings(p, Side::Curr))
       devicesOf[held.shard] += index.program(p).devices()->size();
   }
+  // Of a plan of lanes, the devices that have the same in all lanes, and the
+  // bytes of the parts that lanes have.
+  const fb::Lanes *lanes = index.plan().lanes();
   std::vector<std::vector<FinalBox>> boxes(hadHolders.size());
   for (uint32_t shard = 0; shard != shards.size(); ++shard) {
     const uint32_t tensor = shards.Get(shard)->tensor();
     if (!devicesOf[shard] || index.tensor(tensor).is_derived())
       continue;
     const uint32_t source = hadHolders[tensor] ? tensor : index.primary(tensor);
+    const uint64_t count = lanes ? lanes->count() : 1;
+    const bool isShared = lanes && lanes->axes()->Get(tensor) < 0;
     for (uint32_t b = 0; b != index.boxCount(shard); ++b) {
       const BoxView box = index.shardBox(shard, b);
       boxes[source].push_back(
-          {box, devicesOf[shard], volume(box) * index.elementBytes(tensor)});
+          {box, devicesOf[shard] * (isShared ? count : 1),
+           volume(box) * index.elementBytes(tensor) * (isShared ? 1 : count)});
     }
   }
   return boxes;
@@ -68,7 +74,10 @@ static std::pair<uint64_t, uint64_t> gather(std::vector<FinalBox> &boxes,
 
 uint64_t etc::leastEntering(const PlanIndex &index, uint64_t lacking) {
   const auto &nodes = *index.plan().nodes();
-  const uint64_t largestNode = *std::max_element(nodes.begin(), nodes.end());
+  const uint64_t lanes =
+                     index.plan().lanes() ? index.plan().lanes()->count() : 1,
+                 largestNode =
+                     *std::max_element(nodes.begin(), nodes.end()) * lanes;
   std::map<uint64_t, uint64_t> bytesOf; // by devices of one node that share
   for (std::vector<FinalBox> &boxes : finalBoxes(index))
     for (size_t first = 0; first != boxes.size(); ++first)

@@ -8,6 +8,7 @@
 #include "PlanTimeBounds.h"
 
 #include "Uncovered.h"
+#include "etc/Verify/PlanCertificates.h"
 
 #include <map>
 #include <set>
@@ -22,11 +23,11 @@ class BorderCount {
 public:
   BorderCount(const PlanIndex &index, const fb::TimeBound &bound);
   Status check(bool ofPause) const;
+  uint64_t countBytes(bool ofPause) const;
 
 private:
   using Marks = std::map<uint32_t, std::vector<Mark<Box>>>; ///< by tensor
 
-  uint64_t countBytes(bool ofPause) const;
   uint64_t countRate() const;
   void addBoxes(Side side, const std::set<uint32_t> &programs,
                 bool (*counts)(const fb::Tensor &), Marks &marks) const;
@@ -83,9 +84,13 @@ uint64_t BorderCount::countBytes(bool ofPause) const {
       addBoxes(side, programs, movesInPause, marks);
     else
       addBoxes(side, programs, moves, marks);
+  // Of a plan of one lane, the parts of all: what these have alike, they need
+  // once.
+  const fb::Lanes *lanes = index.plan().lanes();
   uint64_t bytes = 0;
   for (auto &[tensor, boxes] : marks)
-    bytes += countUncovered(std::move(boxes)) * index.elementBytes(tensor);
+    bytes += countUncovered(std::move(boxes)) * index.elementBytes(tensor) *
+             (lanes && lanes->axes()->Get(tensor) >= 0 ? lanes->count() : 1);
   return bytes;
 }
 
@@ -117,7 +122,7 @@ uint64_t BorderCount::countRate() const {
     first += size;
     ++node;
   }
-  return rate;
+  return rate * (plan.lanes() ? plan.lanes()->count() : 1);
 }
 
 Status BorderCount::check(bool ofPause) const {
@@ -143,4 +148,9 @@ Status etc::verifyTimeBounds(const PlanIndex &index) {
           !s.ok())
         return Status(s.kind(), text(name, s.message()));
   return Status::success();
+}
+
+uint64_t etc::crossingBytes(const PlanIndex &index, const fb::TimeBound &bound,
+                            bool ofPause) {
+  return BorderCount(index, bound).countBytes(ofPause);
 }

@@ -33,6 +33,7 @@ enum class Rule {
   TimeBound,
   Deferred,
   RoleBound,
+  Lanes,
 };
 
 /// The error of a broken rule, which it names behind the message.

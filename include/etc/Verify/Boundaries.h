@@ -30,6 +30,16 @@ mlir::LogicalResult verifyRequest(MigrationOp migration,
 /// V14: the second of two stages begins as the first ends. Both are proved.
 mlir::LogicalResult verifyNextStage(MigrationOp first, MigrationOp second);
 
+/// V18: a plan of `lane`, whose tables those of `plan` are, is right for all
+/// lanes of the request `all`: each group of devices is one of the lane's, and
+/// by lib/Layout each of its devices holds before and after what the lane's
+/// holds, as many parts further on as its number says; and as many bytes as
+/// the plan states enter nodes. The migration is that of the lane.
+mlir::LogicalResult verifyLanes(MigrationOp migration,
+                                const plan::fb::Plan &plan,
+                                const request::Request &lane,
+                                const request::Request &all);
+
 } // namespace etc
 
 #endif // ETC_VERIFY_BOUNDARIES_H

@@ -22,6 +22,14 @@ plan::Status verifyCertificates(const plan::PlanIndex &index);
 /// those of the IR, whose V10 compares them with what roles share.
 plan::Status verifyRelayBounds(const plan::PlanIndex &index);
 
+/// The bytes that have to cross the border of a bound's devices, by the plan's
+/// shards; of a plan of one lane, those of all lanes.
+uint64_t crossingBytes(const plan::PlanIndex &index,
+                       const plan::fb::TimeBound &bound, bool ofPause);
+
+/// verifyRelayBounds of the bound that a plan of one lane states for all.
+plan::Status verifyBoundOfLanes(const plan::PlanIndex &index);
+
 } // namespace etc
 
 #endif // ETC_VERIFY_PLANCERTIFICATES_H
