@@ -123,11 +123,14 @@ static void writePlan(ArrayRef<uint8_t> plan, raw_ostream &os) {
 }
 
 Answer etc::askPlan(const std::string &request, const AskOptions &options) {
+  PlanOptions how;
+  how.keepsLanes = true;
   return askPlanned(
       request, options,
       [](const Request &, PlannedRequest &planned, raw_ostream &os) {
         writePlan(planned.plans.front(), os);
-      });
+      },
+      how);
 }
 
 /// The error names one of several requests.
@@ -165,7 +168,9 @@ Answer etc::askChain(const std::vector<std::string> &requests,
       return refuse(std::move(error));
   return answerWith(
       [&](MLIRContext &context, raw_ostream &os) -> LogicalResult {
-        FailureOr<PlannedRequest> planned = planChain(context, chain, {});
+        PlanOptions how;
+        how.keepsLanes = true;
+        FailureOr<PlannedRequest> planned = planChain(context, chain, how);
         if (failed(planned))
           return failure();
         writePlan(planned->plans.front(), os);

@@ -2,7 +2,9 @@
 
 #include "RelayBound.h"
 
+#include "core/plan/Certificates.h"
 #include "core/plan/TensorSize.h"
+#include "etc/Export/Export.h"
 #include "etc/Geometry.h"
 
 #include "llvm/ADT/ArrayRef.h"
@@ -39,6 +41,10 @@ static llvm::DenseSet<uint32_t> findPrevious(const fb::PlanT &plan) {
 /// By the tensor that the bytes come from.
 static std::map<uint32_t, std::vector<NeededBox>>
 findBoxes(const fb::PlanT &plan) {
+  // What all lanes have alike, all of their devices have.
+  auto lanesOf = [&](uint32_t tensor) -> uint64_t {
+    return plan.lanes && plan.lanes->axes[tensor] < 0 ? plan.lanes->count : 1;
+  };
   std::vector<uint64_t> holders(plan.shards.size());
   for (const auto &program : plan.programs)
     for (uint32_t shard : program->curr_shards)
@@ -56,13 +62,13 @@ findBoxes(const fb::PlanT &plan) {
       boxes[source].push_back(
           {BoxView::ofBounds(&plan.bounds[plan.boxes[shard.first_box() + i]],
                              tensor.shape.size()),
-           count});
+           count * lanesOf(shard.tensor())});
   }
   return boxes;
 }
 
 /// Boxes that have bytes in common are taken for the same.
-static void addNeeds(llvm::ArrayRef<NeededBox> boxes, unsigned elementBytes,
+static void addNeeds(llvm::ArrayRef<NeededBox> boxes, uint64_t elementBytes,
                      uint64_t largestNode, Needs &needs) {
   llvm::IntEqClasses clusters(boxes.size());
   for (unsigned i = 0; i < boxes.size(); ++i)
@@ -81,11 +87,16 @@ static void addNeeds(llvm::ArrayRef<NeededBox> boxes, unsigned elementBytes,
 }
 
 uint64_t etc::boundWithRelays(const fb::PlanT &plan, uint64_t bound) {
-  const uint64_t largestNode = *llvm::max_element(plan.nodes);
+  const uint64_t lanes = plan.lanes ? plan.lanes->count : 1,
+                 largestNode = *llvm::max_element(plan.nodes) * lanes;
   Needs needs;
-  for (const auto &[tensor, boxes] : findBoxes(plan))
-    addNeeds(boxes, plan::elementBytes(plan.tensors[tensor]->dtype),
+  for (const auto &[tensor, boxes] : findBoxes(plan)) {
+    // Parts are as many as lanes.
+    const uint64_t parts =
+        plan.lanes && plan.lanes->axes[tensor] < 0 ? 1 : lanes;
+    addNeeds(boxes, parts * plan::elementBytes(plan.tensors[tensor]->dtype),
              largestNode, needs);
+  }
   uint64_t entering = 0;
   for (auto [sharing, bytes] : needs) {
     const uint64_t part = std::min(bound, bytes);
@@ -93,4 +104,16 @@ uint64_t etc::boundWithRelays(const fb::PlanT &plan, uint64_t bound) {
     bound -= part;
   }
   return entering;
+}
+
+uint64_t etc::boundOfLanes(const fb::PlanT &plan, const fb::Plan &packed) {
+  const fb::Certificate *certificate =
+      plan::findCertificate(packed, fb::Quantity::internode_bytes);
+  if (!certificate)
+    return 0;
+  const plan::PlanIndex index(packed);
+  const uint64_t kept =
+      plan::keptAtMost(packed, *certificate, plan::columnsOfNodes(index));
+  return boundWithRelays(plan,
+                         plan.lanes->count * (plan::neededBytes(index) - kept));
 }

@@ -8,6 +8,8 @@
 #include "etc/Verify/Boundaries.h"
 #include "state/inventory/Begun.h"
 
+#include <limits>
+
 using namespace etc;
 using namespace mlir;
 using llvm::Error;
@@ -172,13 +174,16 @@ static FailureOr<PlannedRequest> planLinks(MLIRContext &context,
                                            const PlanOptions &options) {
   PlannedRequest result;
   SmallVector<int64_t> devices;
+  // What a link places is read from its IR, which has to be of all lanes.
+  PlanOptions whole = options;
+  whole.lanesFrom = std::numeric_limits<int64_t>::max();
   for (auto [number, asked] : llvm::enumerate(chain)) {
     Request request = asked;
     if (number)
       request.prev.devices.emplace(devices.begin(), devices.end());
     FailureOr<PlannedRequest> link =
         options.coalesce ? findDemands(context, request, options)
-                         : planRequest(context, request, options);
+                         : planRequest(context, request, whole);
     if (failed(link))
       return failure();
     devices = SmallVector<int64_t>(

@@ -5,7 +5,10 @@
 #include "RunPasses.h"
 #include "etc/Export/Export.h"
 #include "etc/Import/Import.h"
+#include "etc/Planner/Lanes.h"
 #include "etc/Verify/Boundaries.h"
+
+#include "mlir/IR/Diagnostics.h"
 
 using namespace etc;
 using namespace mlir;
@@ -79,11 +82,45 @@ static FailureOr<PlannedRequest> planAsAsked(MLIRContext &context,
   return result;
 }
 
-FailureOr<PlannedRequest> etc::planRequest(MLIRContext &context,
+static FailureOr<PlannedRequest> planAlone(MLIRContext &context,
                                            const request::Request &request,
                                            const PlanOptions &options) {
   return planFaster(context, {request},
                     [&](ArrayRef<request::Request> requests) {
                       return planAsAsked(context, requests.front(), options);
                     });
+}
+
+/// A lane's own diagnostics would name devices and sizes that nobody asked for.
+static FailureOr<PlannedRequest> planLane(MLIRContext &context,
+                                          const request::Request &lane,
+                                          const PlanOptions &options) {
+  ScopedDiagnosticHandler handler(&context,
+                                  [](Diagnostic &) { return success(); });
+  return planAlone(context, lane, options);
+}
+
+/// Import compares a side of a plan file with the request.
+static LogicalResult checkPlanned(MLIRContext &context,
+                                  const request::Request &request) {
+  return success(!request.prev.planned || importRequest(context, request));
+}
+
+FailureOr<PlannedRequest> etc::planRequest(MLIRContext &context,
+                                           const request::Request &request,
+                                           const PlanOptions &options) {
+  const std::optional<request::Request> lane =
+      laneOf(request, options.lanesFrom);
+  if (!lane)
+    return planAlone(context, request, options);
+  if (failed(checkPlanned(context, request)))
+    return failure();
+  FailureOr<PlannedRequest> planned = planLane(context, *lane, options);
+  if (failed(planned))
+    return planAlone(context, request, options);
+  if (failed(stateLanes(*planned, *lane, request)))
+    return failure();
+  if (!options.keepsLanes)
+    unfoldLanes(*planned);
+  return planned;
 }

@@ -4,6 +4,7 @@
 
 #include "core/plan/Relays.h"
 #include "etc/Export/PlanText.h"
+#include "etc/Planner/Lanes.h"
 #include "etc/Transforms/TryPlacement.h"
 
 #include "llvm/Support/Format.h"
@@ -39,6 +40,9 @@ std::optional<Price> etc::priceOf(MigrationOp migration,
                 own = *trials.volumesOf(placement.getDevices());
   price.bytes = {own.moved - free.moved, own.internode - free.internode,
                  std::nullopt};
+  int64_t lanes = 1;
+  if (auto count = migration->getAttrOfType<mlir::IntegerAttr>(lanesMark))
+    lanes = count.getInt();
   const auto freeTime = trials.timeOf(found->placement),
              ownTime = trials.timeOf(placement.getDevices());
   if (freeTime && ownTime) {
@@ -46,6 +50,9 @@ std::optional<Price> etc::priceOf(MigrationOp migration,
     price.bytes->internode = ownTime->internode - freeTime->internode;
     price.bytes->seconds = ownTime->seconds - freeTime->seconds;
   }
+  // Of all lanes.
+  price.bytes->moved *= lanes;
+  price.bytes->internode *= lanes;
   return price;
 }
 

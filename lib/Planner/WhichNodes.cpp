@@ -7,6 +7,8 @@
 
 #include "mlir/IR/Diagnostics.h"
 
+#include <limits>
+
 using namespace etc;
 using namespace mlir;
 using llvm::json::OStream;
@@ -94,7 +96,10 @@ FailureOr<WhichNodes> etc::findWhichNodes(MLIRContext &context,
                        << " of the nodes; give back fewer, or lower curr";
     return failure();
   }
-  FailureOr<PlannedRequest> none = planRequest(context, request, options);
+  // Placements are tried on its IR, which has to be of all lanes.
+  PlanOptions whole = options;
+  whole.lanesFrom = std::numeric_limits<int64_t>::max();
+  FailureOr<PlannedRequest> none = planRequest(context, request, whole);
   if (failed(none))
     return failure();
   const fb::Plan &plan = *fb::GetPlan(none->plans.front().data());

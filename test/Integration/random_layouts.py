@@ -9,6 +9,8 @@ and checks it bit for bit.
     random_layouts.py etc-opt etc-run                            1000 cases, in one or two minutes on two cores
     random_layouts.py etc-opt etc-run --count=100000             the long run, in about two hours
     random_layouts.py etc-opt etc-run --seed=1234 --count=1      one case again
+    random_layouts.py etc-opt etc-run --lanes                    requests whose tensor-parallel ranks do the same, planned
+                                                                 for one of them
 
 A request that can't be met is drawn again and counted, if it is refused in words that are known here; that state is
 lost is checked. A failing case prints its seed and its request.
@@ -22,6 +24,7 @@ import os
 import pathlib
 import random
 import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -67,8 +70,8 @@ def run(command):
 class Case:
     """A request, and the inventories of both sides."""
 
-    def __init__(self, request, options):
-        self.request, self.options = request, options
+    def __init__(self, request, options, lanes=()):
+        self.request, self.options, self.lanes = request, options, lanes
         self.model = megatron.Model(request["model"])
         self.parallel = {}
         for side in ("prev", "curr"):
@@ -180,7 +183,7 @@ def plan(etc_opt, case, folder):
     file, out, request = folder / "request.json", folder / "plan.etcplan", case.request
     for _ in range(3):
         file.write_text(json.dumps(request))
-        completed = run([etc_opt, file, *case.options, "--emit=plan", "--quiet", "-o", out])
+        completed = run([etc_opt, file, *case.options, *case.lanes, "--emit=plan", "--quiet", "-o", out])
         if completed.returncode == 0:
             return as_json(etc_opt, out), ""
         reason = refusal(completed)
@@ -266,7 +269,7 @@ def execute(etc_run, plan_file):
 def judge_again(etc_opt, case, folder):
     """The plan as text, read back and judged by itself."""
     file, out = folder / "request.json", folder / "plan.mlir"
-    completed = run([etc_opt, file, *case.options, "--quiet", "-o", out])
+    completed = run([etc_opt, file, *case.options, *case.lanes, "--quiet", "-o", out])
     check(completed.returncode == 0, f"a plan is written, IR is not: {completed.stderr.strip()}")
     completed = run([etc_opt, out, VERIFY, "-o", os.devnull])
     check(completed.returncode == 0, f"as text the plan is refused: {completed.stderr.strip()}")
@@ -310,22 +313,32 @@ def plan_inventories(etc_opt, etc_run, case, document, folder, side):
     execute(etc_run, out)
 
 
+def is_of_lane(file):
+    """Whether a plan file states one lane: bit 8 of `features`, the second field of its table."""
+    content = file.read_bytes()
+    (root,) = struct.unpack_from("<I", content)
+    (back,) = struct.unpack_from("<i", content, root)
+    (offset,) = struct.unpack_from("<H", content, root - back + 6)
+    return bool(offset and struct.unpack_from("<Q", content, root + offset)[0] & 8)
+
+
 def try_seed(arguments):
     """(seed, refusals on the way, the request, what is wrong)."""
-    seed, etc_opt, etc_run = arguments
+    seed, etc_opt, etc_run, of_lanes = arguments
     rng, refused, request, options = random.Random(seed), collections.Counter(), None, []
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         try:
             while True:
-                request, options = random_requests.draw_request(rng)
-                case = Case(request, options)
+                request, options = random_requests.draw_request(rng, of_lanes)
+                case = Case(request, options, ["--lanes-from=1"] if of_lanes else [])
                 case.study()
                 document, reason = plan(etc_opt, case, folder)
                 if document:
                     break
                 refused[reason] += 1
             check(not case.is_lost, "state is lost, and yet there is a plan")
+            refused["of one lane"] += of_lanes and is_of_lane(folder / "plan.etcplan")
             world = World(document)
             check_inventories(case, world)
             world.run()
@@ -351,12 +364,13 @@ def main():
     parser.add_argument("--count", type=int, default=int(os.environ.get("ETC_PROPERTY_COUNT", 1000)))
     parser.add_argument("--seed", type=int, default=int(os.environ.get("ETC_PROPERTY_SEED", 0)))
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--lanes", action="store_true", help="requests that are planned for one tensor-parallel rank")
     options = parser.parse_args()
     print(f"{options.count} migrations from seed {options.seed} on", flush=True)
     seeds = range(options.seed, options.seed + options.count)
     failures, refusals = 0, collections.Counter()
     with multiprocessing.Pool(options.jobs) as pool:
-        work = ((seed, options.etc_opt, options.etc_run) for seed in seeds)
+        work = ((seed, options.etc_opt, options.etc_run, options.lanes) for seed in seeds)
         for number, (seed, refused, request, wrong) in enumerate(pool.imap_unordered(try_seed, work, 4), 1):
             refusals += refused
             if wrong:
@@ -364,6 +378,9 @@ def main():
                 print(f"seed {seed}: WRONG: {wrong}\n  request: {json.dumps(request[0])} {request[1]}", flush=True)
             if number % 1000 == 0:
                 print(f"{number} tried, {failures} wrong", flush=True)
+    of_lane = refusals.pop("of one lane", 0)
+    if options.lanes:
+        print(f"{of_lane} are plans of one lane")
     print("drawn again: " + (", ".join(f"{n} {reason}" for reason, n in sorted(refusals.items())) or "none"))
     print(f"{options.count - failures} of {options.count} migrations as they should be, from seed {options.seed} on")
     return 1 if failures else 0

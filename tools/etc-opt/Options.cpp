@@ -132,6 +132,10 @@ struct Options {
            "every rank (-o m.etcplan writes m.0.etcplan, m.1.etcplan, ...)");
   cl::opt<bool> explain{"explain", cl::cat(category),
                         cl::desc("Say what the lines of a summary mean")};
+  cl::opt<int64_t> lanesFrom{
+      "lanes-from", cl::Hidden, cl::cat(category), cl::value_desc("devices"),
+      cl::desc("From how many devices on plans are made for one lane of "
+               "tensor-parallel ranks, where all do the same")};
   cl::opt<bool> requestFields{
       "request-fields", cl::Hidden, cl::cat(category),
       cl::desc("Print the table of a request's fields, as JSON")};
@@ -201,6 +205,8 @@ PlannerOptions etc::readPlannerOptions() {
   result.trustBytecode = o.trustBytecode;
   result.twoStage = o.twoStage;
   result.coalesce = o.coalesce;
+  if (o.lanesFrom.getNumOccurrences())
+    result.lanesFrom = o.lanesFrom;
   result.journal = given(o.journal);
   result.slice = given(o.slice);
   result.frontier = o.frontier;

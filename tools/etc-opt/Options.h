@@ -26,6 +26,8 @@ struct PlannerOptions {
   bool trustBytecode = false;
   bool twoStage = false;
   bool coalesce = true;
+  /// See PlanOptions.
+  std::optional<int64_t> lanesFrom;
   /// A rank, or "all".
   std::optional<std::string> slice;
   /// Where the first of several requests has its journal.

@@ -34,10 +34,18 @@ static LogicalResult printDiagnostic(Diagnostic &diagnostic) {
   return success();
 }
 
+/// Whether plans are written as files, which have lanes.
+static bool writesFiles(const PlannerOptions &options) {
+  return options.emit == Emit::Plan && !options.slice;
+}
+
 PlanOptions etc::planOptions(const PlannerOptions &options) {
   PlanOptions result;
   result.twoStage = options.twoStage;
   result.coalesce = options.coalesce;
+  if (options.lanesFrom)
+    result.lanesFrom = *options.lanesFrom;
+  result.keepsLanes = writesFiles(options);
   result.instrument = [](PassManager &passes) {
     applyDefaultTimingPassManagerCLOptions(passes);
     return applyPassManagerCLOptions(passes);
@@ -115,7 +123,11 @@ static std::optional<Price> priceOfOnly(const request::Request &request,
 
 static int emit(const PlannerOptions &options, const request::Request &request,
                 PlannedRequest &planned) {
-  const Plans &plans = planned.plans;
+  // A summary is of all lanes.
+  const Plans files = writesFiles(options) ? planned.plans : Plans();
+  if (!options.quiet)
+    unfoldLanes(planned);
+  const Plans &plans = writesFiles(options) ? files : planned.plans;
   std::string summary;
   llvm::raw_string_ostream summaryStream(summary);
   if (!options.quiet || options.emit == Emit::Summary ||

@@ -3,6 +3,7 @@
 #ifndef ETC_EXPORT_EXPORT_H
 #define ETC_EXPORT_EXPORT_H
 
+#include "core/plan/plan_generated.h"
 #include "dialect/Etc.h"
 
 #include <cstdint>
@@ -17,6 +18,12 @@ namespace etc {
 /// on the migration; a failure of a referee is a defect of the planner, not of
 /// the request.
 mlir::FailureOr<std::vector<uint8_t>> exportPlan(MigrationOp migration);
+
+/// The bytes that enter nodes in any plan of all lanes: the duals of one lane
+/// prove as much for each, and more devices share what enters once. `plan` has
+/// its lanes, `packed` is the same plan without them.
+uint64_t boundOfLanes(const plan::fb::PlanT &plan,
+                      const plan::fb::Plan &packed);
 
 } // namespace etc
 

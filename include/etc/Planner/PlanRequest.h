@@ -20,6 +20,7 @@ namespace etc {
 using Plans = std::vector<std::vector<uint8_t>>;
 
 /// A request that was planned: its IR in the last stage, and the plan files.
+/// The IR is that of a lane where the plan was made for one.
 struct PlannedRequest {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   Plans plans;
@@ -31,6 +32,11 @@ struct PlanOptions {
   bool twoStage = false;
   /// Whether a chain of requests becomes one plan, and not one for each.
   bool coalesce = true;
+  /// From how many devices on a plan is made for one lane, where all lanes of
+  /// tensor-parallel ranks do the same (docs/decisions).
+  int64_t lanesFrom = 512;
+  /// Whether a plan that was made so stays one of a lane, as files have it.
+  bool keepsLanes = false;
   /// What a tool adds to the passes, such as timing; may be empty.
   std::function<mlir::LogicalResult(mlir::PassManager &)> instrument;
 };
@@ -41,6 +47,9 @@ struct PlanOptions {
 mlir::FailureOr<PlannedRequest> planRequest(mlir::MLIRContext &context,
                                             const request::Request &request,
                                             const PlanOptions &options);
+
+/// Makes plans of a lane those of all.
+void unfoldLanes(PlannedRequest &planned);
 
 } // namespace etc
 

@@ -155,13 +155,32 @@ def draw_devices(rng, request, prev_world, curr_world):
         request["curr"]["devices"] = rng.sample(usable, curr_world)
 
 
-def draw_request(rng):
-    """A request, and options that it has no field for."""
+def have_lanes(prev, curr):
+    """Whether the ranks of tensor-parallel groups do the same."""
+    return prev["tp"] > 1 and prev["tp"] == curr["tp"] and all(
+        side.get("etp", side["tp"]) == side["tp"] for side in (prev, curr))
+
+
+def widen(request, lanes):
+    """Makes each device a group of neighbours."""
+    def groups(devices):
+        return [device * lanes + lane for device in devices for lane in range(lanes)]
+
+    request["cluster"]["nodes"] = [count * lanes for count in request["cluster"]["nodes"]]
+    for name in ("failed", "leaving"):
+        request[name] = groups(request[name])
+    for side in ("prev", "curr"):
+        if "devices" in request[side]:
+            request[side]["devices"] = groups(request[side]["devices"])
+
+
+def draw_request(rng, of_lanes=False):
+    """A request, and options that it has no field for. `of_lanes`: one whose tensor-parallel ranks do the same."""
     while True:
         family = rng.choice((*DENSE, *SPARSE, *SPARSE, LATENT, LATENT))
         sparse = family in SPARSE or (family in ("gpt", "llama", LATENT) and rng.random() < 0.5)
         prev, curr = draw_grid(rng, sparse), draw_grid(rng, sparse)
-        if math.lcm(prev["tp"], curr["tp"]) > 12:
+        if math.lcm(prev["tp"], curr["tp"]) > 12 or (of_lanes and not have_lanes(prev, curr)):
             continue
         model = draw_model(rng, family, sparse, prev, curr)
         if elements(model) <= MOST_ELEMENTS:
@@ -173,12 +192,15 @@ def draw_request(rng):
         draw_stages(rng, side, model)
     request = {"model": model, "prev": prev, "curr": curr}
     worlds = [math.prod(side[name] for name in ("pp", "tp", "cp", "dp")) for side in (prev, curr)]
-    draw_devices(rng, request, *worlds)
+    lanes = prev["tp"] if of_lanes else 1
+    draw_devices(rng, request, *(world // lanes for world in worlds))
+    if of_lanes:
+        widen(request, lanes)
     request["types"] = [name for name in TYPES if rng.random() < 0.7] or ["master"]
     request["derive"] = rng.choice(("param", "none", "none"))
     # The paper's method is not defined for the rest, which it should say now and then.
     plain = all(side.keys() <= {"pp", "tp", "dp", "cp", "devices"} and side["cp"] == 1 for side in (prev, curr))
-    if rng.random() < (0.5 if plain else 0.02):
+    if rng.random() < (0 if of_lanes else 0.5 if plain else 0.02):
         request["policy"] = "paper"
     else:
         request["place"] = rng.choice(("any", "any", "tp", "pack"))
