@@ -1,6 +1,9 @@
 """Deferred state of PyTorch tensors: what follows the pause of a migration."""
 
 import gc
+import os
+import pathlib
+import re
 import signal
 import threading
 import time
@@ -366,6 +369,24 @@ class Peaks(unittest.TestCase):
                     self.assertGreater(row["counted"], 0)
                     self.assertLessEqual(row["counted"], row["proved"], row)
                     self.assertLessEqual(row["proved"], row["budget"], row)
+
+    def test_the_page_has_the_peaks_of_now(self):
+        """What was counted was what the plans of that day proved."""
+        page = pathlib.Path(os.environ["ETC_SOURCE_DIR"]) / "docs/deferred.md"
+        row = r"^\| (\d+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \| 8 of 8 \|$"
+        rows = re.findall(row, page.read_text(), re.MULTILINE)
+        self.assertEqual(len(rows), 4)
+        for hidden, *published in rows:
+            plan, budget, reserve = measure_tail_peak.plan_of(
+                int(hidden), "PP2TP2", "PP4DP2"
+            )
+            devices = measure_tail_peak.devices_of(plan)
+            highest = max(devices, key=lambda device: device["tail_peak"])
+            tensors = plan.prev_tensors(highest["device"]).values()
+            before = sum(tensor.bytes for kind in tensors for tensor in kind.values())
+            proved = highest["tail_peak"] + reserve
+            now = [f"{b / 1e6:.2f}" for b in (before, proved, proved, budget)]
+            self.assertEqual(published, now, f"hidden size {hidden}")
 
 
 if __name__ == "__main__":
