@@ -15,9 +15,12 @@ std::string etc::runtime::meetingFile(const std::string &directory) {
   return directory + "/etc-run-control";
 }
 
-Result<HubMeeting> etc::runtime::makeLocalMeeting() {
+/// Listens at an address of this host, for who knows the token.
+static Result<HubMeeting> openAt(const std::string &host,
+                                 const std::string &token) {
   HubMeeting meeting;
-  Result<Secret> secret = makeSecret(randomSecretText());
+  meeting.address.host = host;
+  Result<Secret> secret = makeSecret(token);
   if (!secret)
     return secret.status();
   meeting.secret = *secret;
@@ -26,6 +29,10 @@ Result<HubMeeting> etc::runtime::makeLocalMeeting() {
     return listener.status();
   meeting.listener = std::move(*listener);
   return meeting;
+}
+
+Result<HubMeeting> etc::runtime::makeLocalMeeting() {
+  return openAt(Address().host, randomSecretText());
 }
 
 namespace {
@@ -44,17 +51,7 @@ Result<HubMeeting> openMeeting(const std::string &ownHost,
   Result<std::string> host = findOwnAddress(ownHost);
   if (!host)
     return host.status();
-  HubMeeting meeting;
-  meeting.address.host = *host;
-  Result<Secret> secret = makeSecret(token);
-  if (!secret)
-    return secret.status();
-  meeting.secret = *secret;
-  Result<Socket> listener = listenAt(meeting.address);
-  if (!listener)
-    return listener.status();
-  meeting.listener = std::move(*listener);
-  return meeting;
+  return openAt(*host, token);
 }
 
 /// The others wait for rank 0, which cannot take part: they learn why.

@@ -29,7 +29,7 @@ protected:
           return success();
         }) {}
 
-  void plan(const Options &options, bool twoStage = false) {
+  void plan(const Options &options, const PlanOptions &how = {}) {
     request::Overrides overrides;
     overrides.values = options;
     llvm::Expected<Request> read = requestFromOptions(overrides);
@@ -37,8 +37,6 @@ protected:
     request = std::move(*read);
     llvm::Error refusal = checkRequest(request);
     ASSERT_FALSE(static_cast<bool>(refusal)) << toString(std::move(refusal));
-    PlanOptions how;
-    how.twoStage = twoStage;
     FailureOr<PlannedRequest> made = planRequest(context, request, how);
     ASSERT_TRUE(succeeded(made)) << error;
     planned = std::move(*made);

@@ -174,7 +174,9 @@ TEST_F(Boundaries, SecondStageGoesOn) {
   Options options = usual;
   options.erase("draining");
   options["policy"] = "paper";
-  plan(options, /*twoStage=*/true);
+  PlanOptions how;
+  how.twoStage = true;
+  plan(options, how);
   ASSERT_EQ(migrations.size(), 2u);
   EXPECT_EQ(ofSecond([](MigrationOp) {}), "");
   EXPECT_EQ(ofSecond([](MigrationOp second) {

@@ -31,19 +31,12 @@ const Options sharded = {{"model", "llama3-8b"},
 class LanesTest : public Boundaries {
 protected:
   void SetUp() override {
-    request::Overrides overrides;
-    overrides.values = sharded;
-    llvm::Expected<Request> read = requestFromOptions(overrides);
-    ASSERT_TRUE(static_cast<bool>(read)) << toString(read.takeError());
-    request = std::move(*read);
-    llvm::Error refusal = checkRequest(request);
-    ASSERT_FALSE(static_cast<bool>(refusal)) << toString(std::move(refusal));
     PlanOptions how;
     how.lanesFrom = 1;
     how.keepsLanes = true;
-    FailureOr<PlannedRequest> made = planRequest(context, request, how);
-    ASSERT_TRUE(succeeded(made)) << error;
-    planned = std::move(*made);
+    plan(sharded, how);
+    if (HasFatalFailure())
+      return;
     lane = laneOf(request, 1);
     ASSERT_TRUE(lane);
   }
