@@ -6,6 +6,7 @@ import argparse
 import dataclasses
 import datetime
 import json
+import multiprocessing
 import os
 import sys
 import threading
@@ -235,7 +236,9 @@ def main(arguments: Optional[List[str]] = None) -> None:
     sys.stdout.flush()
     # To tear the interpreter down takes a processor from those who train on, if there
     # are more processes than processors: a quarter of a second from their first step
-    # for each process that leaves.
+    # for each process that leaves. Megatron-Core's helper would then be left behind.
+    for child in multiprocessing.active_children():
+        child.terminate()
     os._exit(0)
 
 
