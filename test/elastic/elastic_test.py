@@ -89,6 +89,18 @@ def check_shards():
                 assert theirs == ours, (str(role), kind)
 
 
+def check_order():
+    """Gradients come in the same order, whatever the order in which state came."""
+    alone = Place(Parallel(), [0], 0, None, 0)
+    state = first_state(MODEL, alone.parallel, alone.role, TRAINING.seed)
+    stage, corpus, orders = Stage(MODEL, alone), Corpus(CORPUS), []
+    for names in (list(state["param"]), list(reversed(state["param"]))):
+        came = {"param": {name: state["param"][name] for name in names}}
+        work = Iteration(stage, alone, TRAINING, corpus, came, 0)
+        orders.append(list(work.run()[0]))
+    assert orders[0] == orders[1] and len(orders[0]) > 1
+
+
 def check_changes(out, reference):
     schedule = [{"at": 4, "to": "PP4"}, {"at": 8, "to": "PP2DP2"},
                 {"at": 10, "kill": [1]}, {"at": 16, "to": "PP2TP2"}]
@@ -178,6 +190,9 @@ class Elastic(unittest.TestCase):
     def in_folder(self, check):
         with tempfile.TemporaryDirectory() as folder:
             check(pathlib.Path(folder), self.reference)
+
+    def test_gradients_have_one_order(self):
+        check_order()
 
     def test_losses_over_changes(self):
         self.in_folder(check_changes)

@@ -54,9 +54,11 @@ class Iteration:
         self.shape = (training.samples, self.seq, stage.model.hidden)
         self.first = number * training.microbatches  # microbatch of the whole run
         self.count = training.microbatches // place.parallel.dp
-        # Gradients are fp32, hence the leaves are, too; they live for an iteration.
-        self.weights = {name: param.float().requires_grad_()
-                        for name, param in state["param"].items()}
+        # Gradients are fp32, hence the leaves are, too; they live for an iteration. In
+        # the order of names, whatever the order in which state came: `reduce` sends
+        # them as one message, and where a sum begins depends on its place in that.
+        self.weights = {name: state["param"][name].float().requires_grad_()
+                        for name in sorted(state["param"])}
         self.losses = torch.zeros(training.microbatches, dtype=torch.float64,
                                   device=place.memory)
         self.sum, self.alive, self.sent = PairwiseSum(), collections.deque(), []
