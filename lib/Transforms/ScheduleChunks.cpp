@@ -105,6 +105,10 @@ static int64_t countTransfers(const ProgramFlows &flows,
 /// Rounds that add no more than this to the time of the busiest link or NIC are
 /// not improved upon.
 static constexpr double goodEnough = 1.02;
+/// Where what is left to gain beyond that is less than this factor, two trials in
+/// vain end the search: of 1317 random requests, the other trials would have gained
+/// half a percent or more in two, 1.3% at most, for four times the work.
+static constexpr double nearEnough = 1.04;
 
 /// Replaces a schedule that is within the budget by one of smaller rounds if
 /// that takes at least a hundredth less time. Returns whether it does.
@@ -119,17 +123,20 @@ static bool shorten(rounds::Found &found, const rounds::Budget &budget,
                enough = goodEnough * times.getPortSeconds();
   double least = before * 0.99;
   bool isShorter = false;
-  std::vector<rounds::ClassMemory> tried = found.problem.classes;
+  int inVain = 0;
   for (int64_t portions : portionsToTry(times.countPortions(totals))) {
-    if (before <= enough || (isShorter && least <= enough))
+    const double now = isShorter ? least : before;
+    if (now <= enough || (inVain >= 2 && now <= nearEnough * enough))
       break;
     rounds::Found finer = rounds::findWithin(budget, totals, pose, portions);
     const double seconds = secondsOf(finer);
+    ++inVain;
     if (!finer.isWithin || seconds >= least)
       continue;
     least = seconds;
     found = std::move(finer);
     isShorter = true;
+    inVain = 0;
   }
   return isShorter;
 }
