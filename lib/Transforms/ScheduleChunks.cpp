@@ -105,9 +105,9 @@ static int64_t countTransfers(const ProgramFlows &flows,
 /// Rounds that add no more than this to the time of the busiest link or NIC are
 /// not improved upon.
 static constexpr double goodEnough = 1.02;
-/// Where what is left to gain beyond that is less than this factor, two trials in
-/// vain end the search: of 1317 random requests, the other trials would have gained
-/// half a percent or more in two, 1.3% at most, for four times the work.
+/// Where what is left to gain beyond that is less than this factor, two trials
+/// in vain end the search: of 1317 random requests, the other trials would have
+/// gained half a percent or more in two, 1.3% at most, for four times the work.
 static constexpr double nearEnough = 1.04;
 
 /// Replaces a schedule that is within the budget by one of smaller rounds if
