@@ -51,6 +51,11 @@ const std::optional<PlanTime> &OpenPlan::time() const {
   return time_;
 }
 
+const etc::plan::FingerprintTree &OpenPlan::tree() const {
+  std::call_once(hashed, [this] { tree_.emplace(*index_); });
+  return *tree_;
+}
+
 static uint64_t heldBytes(const PlanIndex &index, uint32_t program, Side side) {
   uint64_t bytes = 0;
   for (Holding holding : index.holdings(program, side))

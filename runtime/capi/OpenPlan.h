@@ -3,6 +3,7 @@
 #ifndef ETC_RUNTIME_CAPI_OPENPLAN_H
 #define ETC_RUNTIME_CAPI_OPENPLAN_H
 
+#include "core/plan/Fingerprint.h"
 #include "core/plan/PlanFile.h"
 #include "core/plan/PlanIndex.h"
 #include "view/simulate/PlanTime.h"
@@ -43,6 +44,9 @@ public:
   /// At the rates that the plan states; simulated at the first call. Nothing
   /// where it states none, as slices do not.
   const std::optional<PlanTime> &time() const;
+  /// Of a whole plan, worked out at the first call: a process hands out many
+  /// slices of one plan.
+  const plan::FingerprintTree &tree() const;
   /// Why no routing of its roles is below the bound of that time.
   const std::string &witness() const { return witness_; }
   /// Why no other roles are below theirs.
@@ -58,6 +62,8 @@ private:
   std::string prevLabel, currLabel, witness_, rolesWitness_;
   mutable std::once_flag timed;
   mutable std::optional<PlanTime> time_;
+  mutable std::once_flag hashed;
+  mutable std::optional<plan::FingerprintTree> tree_;
 };
 
 /// The worst peak over max(prev, curr) of all devices, in ten thousandths,

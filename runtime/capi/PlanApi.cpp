@@ -120,7 +120,8 @@ const void *etc_plan_bytes(const etc_plan *plan, size_t *size) {
 }
 
 uint64_t etc_plan_fingerprint(const etc_plan *plan) {
-  return etc::plan::fingerprint(plan->open->index());
+  const etc::plan::fb::Slice *slice = plan->open->plan().slice();
+  return slice ? slice->fingerprint() : plan->open->tree().root();
 }
 
 etc_error *etc_plan_slice(const etc_plan *plan, uint32_t participant,
@@ -137,7 +138,7 @@ etc_error *etc_plan_slice(const etc_plan *plan, uint32_t participant,
                  "the whole plan");
   try {
     return deliver(OpenPlan::copy(etc::plan::slicePlan(
-                       index, etc::plan::FingerprintTree(index), participant)),
+                       index, plan->open->tree(), participant)),
                    slice);
   } catch (const std::exception &error) {
     return usage(error.what());
