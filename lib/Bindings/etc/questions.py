@@ -55,8 +55,9 @@ def price(
 ) -> dict[str, Any] | None:
     """How much more the placement moves than roles on any device would.
 
-    Returns {"place", "relays_aside", "moved_bytes", "internode_bytes"}, with None for
-    bytes that are not known; None if the request already allows any device.
+    Returns {"place", "relays_aside", "moved_bytes", "internode_bytes", "seconds"}, with
+    None for what is not known; None if there is no price, for example because the
+    request already allows any device.
     """
     return json.loads(planner_for("price").price(_whole(request, fields), None))
 
