@@ -47,7 +47,7 @@ def train(job, steps):
 
 
 def state(job):
-    """What moves: the torch optimizer is inside of Accelerate's."""
+    """What moves: the torch optimizer is inside Accelerate's."""
     return None if job is None else (job[1], job[2].optimizer, job[3])
 
 
