@@ -65,10 +65,10 @@ public:
     chunks = std::move(cut.chunks);
     return std::move(cut.problem);
   }
-  /// Of the units of a problem that was posed here.
-  ArrayRef<Chunk> chunksOf(const rounds::Problem &problem) {
-    if (problem.classes != classes)
-      (*this)(problem.classes);
+  /// Of the units of the problem that was posed here for some memory.
+  ArrayRef<Chunk> chunksOf(const std::vector<rounds::ClassMemory> &memory) {
+    if (memory != classes)
+      (*this)(memory);
     return chunks;
   }
 
@@ -117,7 +117,7 @@ static bool shorten(rounds::Found &found, const rounds::Budget &budget,
                     const RoundTimes &times) {
   const rounds::Pose pose = std::ref(poser);
   auto secondsOf = [&](const rounds::Found &it) {
-    return times.secondsOf(it.solution, poser.chunksOf(it.problem));
+    return times.secondsOf(it.solution, poser.chunksOf(it.memory));
   };
   const double before = secondsOf(found),
                enough = goodEnough * times.getPortSeconds();
@@ -165,7 +165,7 @@ LogicalResult ScheduleChunks::runOnMigration(MigrationOp migration) {
                         rounds::keptBy(found.solution, totals, budget));
   ScheduleWriter writer(flows);
   for (auto [chunk, round] :
-       llvm::zip_equal(poser.chunksOf(found.problem), found.solution.roundOf))
+       llvm::zip_equal(poser.chunksOf(found.memory), found.solution.roundOf))
     writer.add(chunk.item, chunk.portion, round);
   writer.write(migration);
   rounds += found.solution.rounds;

@@ -73,8 +73,9 @@ Found Search::chooseStaging(const Budget &budget) const {
   std::optional<Found> best;
   std::pair<int64_t, int32_t> bestScore;
   for (const int64_t part : eighths()) {
-    Found found{pose(shareMemory(budget, totals, part, portions)), {}, false};
-    found.solution = solveList(found.problem);
+    Problem problem = pose(shareMemory(budget, totals, part, portions));
+    Found found{{}, solveList(problem), false};
+    found.memory = std::move(problem.classes);
     found.isWithin = isWithin(budget, found.solution);
     if (found.isWithin && found.solution.forced == 0)
       return found;

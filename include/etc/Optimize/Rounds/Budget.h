@@ -61,8 +61,8 @@ Budget keptBy(const Solution &solution, std::span<const ClassTotals> totals,
 using Pose = std::function<Problem(std::vector<ClassMemory>)>;
 
 struct Found {
-  Problem problem;
-  Solution solution; ///< by solveList
+  std::vector<ClassMemory> memory; ///< of the problem that was solved
+  Solution solution;               ///< by solveList
   bool isWithin;     ///< whether all peaks are within the budget
 };
 

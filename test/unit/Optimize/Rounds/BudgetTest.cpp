@@ -127,7 +127,7 @@ Found find(const Budget &budget, const Ring &ring) {
       findWithin(budget, ring.totals(), [&](std::vector<ClassMemory> classes) {
         return ring.pose(std::move(classes));
       });
-  EXPECT_EQ(verify(found.problem, found.solution), std::nullopt);
+  EXPECT_EQ(verify(ring.pose(found.memory), found.solution), std::nullopt);
   return found;
 }
 
@@ -140,7 +140,7 @@ TEST(FindWithin, TakesTheWidestStagingThatFits) {
     const Found found = find(ratio(1'100'000), {4, tensors, bytes});
     EXPECT_TRUE(found.isWithin);
     EXPECT_EQ(found.solution.forced, 0);
-    EXPECT_EQ(found.problem.classes[0].sendSlab, slab);
+    EXPECT_EQ(found.memory[0].sendSlab, slab);
   }
 }
 
