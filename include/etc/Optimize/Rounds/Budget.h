@@ -63,7 +63,7 @@ using Pose = std::function<Problem(std::vector<ClassMemory>)>;
 struct Found {
   std::vector<ClassMemory> memory; ///< of the problem that was solved
   Solution solution;               ///< by solveList
-  bool isWithin;     ///< whether all peaks are within the budget
+  bool isWithin;                   ///< whether all peaks are within the budget
 };
 
 /// A schedule whose peaks are within the budget, of few rounds, or, where none
