@@ -10,9 +10,10 @@ import ranks
 import torch
 import torch.distributed as dist
 import torch_jobs as jobs
+import torch_ranks
 from etc.torch.move import device_of
 from torch.distributed.checkpoint.state_dict import get_optimizer_state_dict
-from torch.distributed.tensor import DTensor, Partial, Shard, distribute_tensor
+from torch.distributed.tensor import DTensor, Partial, Shard
 
 STEPS = 3
 
@@ -277,7 +278,7 @@ def a_sum():
 
 def a_permuted_mesh():
     mesh = jobs.make_mesh([0, 2, 1, 3], "fsdp")
-    return distribute_tensor(torch.ones(8, 3), mesh, [Shard(0)], src_data_rank=None)
+    return torch_ranks.distribute(torch.ones(8, 3), mesh, [Shard(0)])
 
 
 def a_mesh_that_two_ranks_see_in_two_ways():
@@ -286,13 +287,13 @@ def a_mesh_that_two_ranks_see_in_two_ways():
     ]
     mesh = ways[dist.get_rank() == 3]
     place = [Shard(0), Shard(1)]
-    return distribute_tensor(torch.ones(8, 4), mesh, place, src_data_rank=None)
+    return torch_ranks.distribute(torch.ones(8, 4), mesh, place)
 
 
 def a_mesh_whose_rank_list_was_changed():
     ranks = torch.arange(4, dtype=torch.int)  # the mesh refers to it
     mesh = jobs.make_mesh(ranks, "fsdp")
-    tensor = distribute_tensor(torch.ones(8, 3), mesh, [Shard(0)], src_data_rank=None)
+    tensor = torch_ranks.distribute(torch.ones(8, 3), mesh, [Shard(0)])
     ranks[:2] = torch.tensor([1, 0])
     return tensor
 
@@ -307,7 +308,7 @@ def a_shard_of_other_rows():
 def a_mesh_of_a_job_that_was():
     mesh = jobs.make_mesh([[0, 1], [2, 3]], "fsdp", "tp")
     tensor = torch.ones(8, 3)
-    tensor = distribute_tensor(tensor, mesh["fsdp"], [Shard(0)], src_data_rank=None)
+    tensor = torch_ranks.distribute(tensor, mesh["fsdp"], [Shard(0)])
     rank, store = dist.get_rank(), dist.distributed_c10d._get_default_store()
     dist.barrier()
     dist.destroy_process_group()
@@ -325,7 +326,7 @@ class Refusals(unittest.TestCase):
     def test_a_sum(self):
         self.check(
             a_sum,
-            r"\(param\): is P\(sum\) on mesh dimension tp, a sum that no rank holds "
+            r"\(param\): is P(\(sum\))? on mesh dimension tp, a sum that no rank holds "
             r"yet; redistribute it to Replicate or Shard",
         )
 

@@ -64,6 +64,7 @@ class Examples(unittest.TestCase):
             self.assertAlmostEqual(float(loss), value, delta=0.0002, msg=step)
         self.assertLessEqual(len((FOLDER / script).read_text().splitlines()), 80)
 
+    @unittest.skipIf(torch.__version__ < (2, 7), "PyTorch 2.6 rejects its uneven rows")
     def test_mesh_changes(self):
         self.check("torch/change_mesh.py", TORCHRUN, uninterrupted(four_layers, 0.001))
 

@@ -85,7 +85,12 @@ def moved(rank, store):
             losses = [train(old, before) for _ in range(2)]
             for group in before.param_groups:
                 group.setdefault("weight_decay", 0.0)  # which torch_jobs compares
-        except (RuntimeError, NotImplementedError, ValueError) as error:
+        except (
+            RuntimeError,
+            NotImplementedError,
+            ValueError,
+            AssertionError,
+        ) as error:
             found[name] = f"PyTorch: {error}".splitlines()[0]
             continue
         whole = jobs.gathered(old, before) if name not in REFUSED else {}

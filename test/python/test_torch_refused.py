@@ -293,6 +293,10 @@ CASES = {
 }
 
 
+if torch.__version__ < (2, 9):  # refuses itself a "tp" that is not innermost
+    del CASES[swapped_dimensions], CASES[dimensions_that_one_rank_swaps]
+
+
 def has_gathered(case):
     """While its parameters could be."""
     return "again" in case.__code__.co_names

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import torch
 from torch.distributed.pipelining import PipelineStage, ScheduleGPipe
 
 MICROBATCHES = 2
+# Schedules of torch 2.6 add up the gradients of microbatches, later ones average.
+AVERAGES = "scale_grads" in inspect.signature(ScheduleGPipe).parameters
+SHARE = 1.0 if AVERAGES else 1.0 / MICROBATCHES
 
 
 def keep_stage(model: Any, mesh: Any) -> None:
@@ -28,11 +32,14 @@ def accumulate(model: Any, batch: Any, wanted: Any, mesh: Any) -> torch.Tensor:
     group = mesh["pp"].get_group()
     at, count = group.rank(), group.size()
     stage = PipelineStage(model, at, count, torch.device("cpu"), group=group)
-    loss_of = torch.nn.functional.mse_loss
     schedule = ScheduleGPipe(stage, MICROBATCHES, loss_fn=loss_of)
     losses: list[torch.Tensor] = []
     if at + 1 < count:
         schedule.step(*([batch] if at == 0 else []))
         return torch.zeros(())
     schedule.step(target=wanted, losses=losses)
-    return torch.stack(losses).mean()
+    return torch.stack(losses).mean() / SHARE
+
+
+def loss_of(output: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
+    return torch.nn.functional.mse_loss(output, wanted) * SHARE

@@ -6,6 +6,7 @@ imported what they need.
 
 from __future__ import annotations
 
+import inspect
 import math
 import multiprocessing
 from typing import Any, Callable
@@ -15,8 +16,10 @@ import torch._dynamo  # each rank would import it
 import torch.distributed as dist
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
-from torch.distributed.tensor import Shard, distribute_tensor
+from torch.distributed.tensor import DTensor, Shard, distribute_tensor
 from torch.testing._internal.distributed.fake_pg import FakeStore
+
+OLD = torch.__version__ < (2, 9)
 
 
 def on_every_rank(world: int, body: Callable[..., Any], *args: Any) -> list:
@@ -39,6 +42,39 @@ def whole(shape: tuple[int, ...]) -> torch.Tensor:
     return torch.arange(float(math.prod(shape))).view(shape)
 
 
+class Refused(Exception):
+    """What this release of PyTorch does not shard."""
+
+
+def distribute(tensor: torch.Tensor, mesh: Any, placements: Any) -> DTensor:
+    """distribute_tensor, of a tensor that every rank has."""
+    rows = [1] * tensor.dim()
+    for placement, size in zip(placements, mesh.shape):
+        if placement.is_shard():
+            rows[placement.dim] *= size * getattr(placement, "split_factor", 1)
+    strided = {p.dim for p in placements if hasattr(p, "split_factor")}
+    # full_tensor of 2.8 does not give back what distribute_tensor has cut.
+    if OLD and any(tensor.size(axis) % rows[axis] for axis in strided):
+        raise Refused(f"{list(tensor.shape)} by {placements}")
+    if "src_data_rank" in inspect.signature(distribute_tensor).parameters:
+        return distribute_tensor(tensor, mesh, placements, src_data_rank=None)
+    local = tensor  # torch 2.6 cuts alike, and asks rank 0 for the parts
+    for axis, (placement, index) in enumerate(zip(placements, mesh.get_coordinate())):
+        if placement.is_shard():
+            parts, _ = placement._split_tensor(
+                local, mesh.size(axis), with_padding=False
+            )
+            local = parts[index]
+    return DTensor.from_local(
+        local,
+        mesh,
+        placements,
+        run_check=False,
+        shape=tensor.shape,
+        stride=tensor.stride(),
+    )
+
+
 def sharded(
     shape: tuple[int, ...],
     split: int | None,
@@ -49,13 +85,16 @@ def sharded(
     mesh = init_device_mesh("cpu", sizes, mesh_dim_names=("replicate", "shard", "tp"))
     tensor = whole(shape)
     if split is not None and sizes[2] > 1:
-        tensor = distribute_tensor(
-            tensor, mesh["tp"], [Shard(split)], src_data_rank=None
-        )
+        tensor = distribute(tensor, mesh["tp"], [Shard(split)])
     module = torch.nn.Module()
     module.weight = torch.nn.Parameter(tensor)
     replicated = sizes[0] > 1
-    fully_shard(
-        module, mesh=mesh["replicate", "shard"] if replicated else mesh["shard"]
-    )
+    try:
+        fully_shard(
+            module, mesh=mesh["replicate", "shard"] if replicated else mesh["shard"]
+        )
+    except NotImplementedError as error:
+        if OLD and "does not support uneven sharding" in str(error):  # 2.6
+            raise Refused(error) from error
+        raise
     return module.weight

@@ -9,6 +9,7 @@ import time
 from typing import Any, Protocol
 
 from etc.plans import Plan
+from etc.torch_private.stores import store_of
 
 
 class Store(Protocol):
@@ -54,17 +55,6 @@ UsageGroupError = ValueError(
     "participants have no way to find each other: pass store=, rank= and "
     "world_size=, or initialize torch.distributed"
 )
-
-
-def store_of(group: Any = None) -> Any:
-    """The store of a torch.distributed process group, or of the default one."""
-    from torch.distributed import distributed_c10d as c10d
-
-    if group is None:
-        return c10d._get_default_store()
-    if hasattr(c10d, "_get_process_group_store"):
-        return c10d._get_process_group_store(group)
-    return c10d._pg_map[group][1]
 
 
 def is_of_torch(store: Any) -> bool:

@@ -13,6 +13,7 @@ import torch
 import torch.distributed as dist
 
 from etc.megatron.modules import global_name, unwrapped
+from etc.torch_private.tensors import saved_buffers
 
 
 def of_chunks(chunks: Sequence[Any]) -> Iterator[tuple[str, torch.Tensor]]:
@@ -21,10 +22,8 @@ def of_chunks(chunks: Sequence[Any]) -> Iterator[tuple[str, torch.Tensor]]:
         model = unwrapped(chunk)
         modules = dict(model.named_modules())
         for path, module in modules.items():
-            passing = module._non_persistent_buffers_set
-            for leaf, buffer in module._buffers.items():
-                if buffer is not None and leaf not in passing:
-                    yield global_name(f"{path}.{leaf}", modules), buffer
+            for leaf, buffer in saved_buffers(module):
+                yield global_name(f"{path}.{leaf}", modules), buffer
 
 
 def gather(chunks: Sequence[Any]) -> dict[str, torch.Tensor]:

@@ -10,6 +10,7 @@ import torch.distributed as dist
 from etc.errors import PeerError
 from etc.plans import Plan
 from etc.rendezvous import StoreAdapter
+from etc.torch_private.stores import store_of
 
 NAME = "etc-megatron"
 
@@ -26,9 +27,7 @@ class Meeting:
 
         Devices of the plan that do not train are invited.
         """
-        from torch.distributed import distributed_c10d
-
-        base = distributed_c10d._get_default_store() if store is None else store
+        base = store_of() if store is None else store
         number: list[Any] = [None]
         if dist.get_rank() == 0:
             number = [base.add(f"{NAME}/changes", 1)]

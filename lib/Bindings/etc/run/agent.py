@@ -23,7 +23,7 @@ import torch.distributed as dist
 from etc.run.addresses import interface_of
 from etc.run.members import Report
 from etc.run.node import Excluded, Node, Settings
-from etc.run.torch_private import (
+from etc.torch_private.agent import (
     Agent,
     OneWorker,
     RunResult,

@@ -7,7 +7,7 @@ import os
 import sys
 from typing import Any
 
-from etc.run import torch_private
+from etc.torch_private import agent as torch_agent
 from etc.run.addresses import listening_port, own_host, read_endpoints
 from etc.run.agent import EtcAgent
 from etc.run.council import Rules
@@ -19,9 +19,9 @@ CONF = ("grace", "join_timeout", "last_call_timeout", "patience", "silence")
 def main(arguments: list[str] | None = None) -> None:
     """Runs the workers of this node. Exits with 1 if all failed."""
     logging.basicConfig(format="etcrun: %(message)s")
-    args = torch_private.parse(arguments)
+    args = torch_agent.parse(arguments)
     try:
-        config, entrypoint, script_args = torch_private.configure(args)
+        config, entrypoint, script_args = torch_agent.configure(args)
         settings, grace = read_settings(args, config)
     except (ValueError, AssertionError) as error:
         sys.exit(f"etcrun: {error}")
@@ -34,7 +34,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 def read_settings(args: Any, config: Any) -> tuple[Settings, float]:
     """How agents meet, and how long a drain may take. Raises ValueError."""
-    conf = torch_private.parse_conf(args.rdzv_conf)
+    conf = torch_agent.parse_conf(args.rdzv_conf)
     for name in conf:
         if name not in CONF:
             raise ValueError(f"--rdzv-conf: {name} is none of {', '.join(CONF)}")

@@ -12,6 +12,7 @@ from etc.torch.entries import plain_name, swapper, unwrapped
 from etc.torch.layout import Layout
 from etc.torch.optimizers import is_equal
 from etc.torch.ranks import on_every_rank
+from etc.torch_private.tensors import has_scheduler
 
 
 def collect(prev: Layout, curr: Layout) -> Callable[[torch.device], None]:
@@ -81,7 +82,7 @@ def _check_scheduler(prev: Layout) -> None:
     """One that stays with the optimizer before would change its learning rate only."""
     _, optimizer = prev.source
     schedulers = [o for o in prev.others if hasattr(o, "get_last_lr")]
-    if hasattr(getattr(optimizer, "step", None), "_wrapped_by_lr_sched"):
+    if has_scheduler(optimizer):
         if not schedulers:
             raise ValueError(
                 "optimizer: a scheduler sets its learning rate, and would go on with "

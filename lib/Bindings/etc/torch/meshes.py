@@ -56,7 +56,7 @@ def _check_line(
     if is_present:
         try:
             group = dist.get_process_group_ranks(mesh.get_group(axis))
-        except (KeyError, RuntimeError, AssertionError):
+        except (KeyError, RuntimeError, AssertionError, TypeError):  # by release
             raise ValueError(
                 f"{label}: a process group of its DeviceMesh is gone; make the mesh "
                 f"again after init_process_group, or pass was= if it is the one before"

@@ -14,6 +14,7 @@ from etc.torch.spans import (
     size_of,
     strided_chunk,
 )
+from etc.torch_private.tensors import cuts_uneven_strides, local_tensor
 
 
 def is_dtensor(tensor: Any) -> bool:
@@ -23,7 +24,7 @@ def is_dtensor(tensor: Any) -> bool:
 
 def local_of(tensor: Any) -> Any:
     """This rank's part, detached: memory of the tensor, no copy."""
-    local = tensor._local_tensor if is_dtensor(tensor) else tensor
+    local = local_tensor(tensor) if is_dtensor(tensor) else tensor
     return local.detach()
 
 
@@ -46,7 +47,7 @@ def boxes_of(label: str, tensor: Any) -> tuple[Box, ...]:
         cut(shape, tensor.placements, sizes, list(coordinate))
         for cut in (left_to_right, tensor_parallel_first)
     ]
-    local = tuple(tensor._local_tensor.shape)
+    local = tuple(local_of(tensor).shape)
     fitting = [way for way in ways if way and tuple(map(size_of, way)) == local]
     if not fitting:
         raise ValueError(
@@ -73,14 +74,18 @@ def boxes_of(label: str, tensor: Any) -> tuple[Box, ...]:
 
 def left_to_right(
     shape: Sequence[int], placements: Any, sizes: Sequence[int], at: Sequence[int]
-) -> list[Spans]:
+) -> list[Spans] | None:
     """By axis, what the placements of a mesh of these sizes give the rank at a
-    coordinate: each cuts what those before it left, as distribute_tensor does."""
+    coordinate: each cuts what those before it left, as distribute_tensor does. None where
+    this release of torch would not."""
     axes: list[Spans] = [[(0, extent)] if extent else [] for extent in shape]
     for placement, size, index in zip(placements, sizes, at):
         if not _cuts(placement):
             continue
         spans, factor = axes[placement.dim], getattr(placement, "split_factor", 1)
+        if factor > 1 and size_of(spans) % (factor * size):
+            if not cuts_uneven_strides():
+                return None
         axes[placement.dim] = strided_chunk(spans, factor, size, index)
     return axes
 

@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 import torch
 import torch.distributed as dist
 
-from etc.rendezvous import store_of
+from etc.torch_private.stores import store_of
 
 T = TypeVar("T")
 

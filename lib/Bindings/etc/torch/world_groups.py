@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import torch
 import torch.distributed as dist
 
-from etc.torch import world_private
+from etc.torch_private import groups as torch_groups
 
 T = TypeVar("T")
 Inode = int
@@ -29,7 +29,7 @@ class Union:
         self.size = size
         self.store = dist.PrefixStore("state", store)
         group_store = dist.PrefixStore("union", store)
-        self._group = world_private.make_gloo(group_store, rank, size, seconds)
+        self._group = torch_groups.make_gloo(group_store, rank, size, seconds)
 
     def gather(self, packed: bytes) -> list[bytes]:
         sizes = self._all(torch.tensor([len(packed)]))
@@ -86,9 +86,9 @@ class Groups:
         with self._lock:
             self._generation = generation
             self._before, self._sockets = set(_connections()), None
-        world_private.create_gloo_by(self._wait_for)
+        torch_groups.create_gloo_by(self._wait_for)
         limit = datetime.timedelta(seconds=seconds)
-        world_private.limit_groups(limit)
+        torch_groups.limit_groups(limit)
         client = self._wait_for(
             lambda: dist.TCPStore(*address, is_master=False, timeout=limit)
         )
@@ -103,8 +103,8 @@ class Groups:
         if number >= stays:
             return
         self.control = self.union if stays == size else unite("stay", stays)
-        world_private.forget_meshes()
-        world_private.forget_names()
+        torch_groups.forget_meshes()
+        torch_groups.forget_names()
         dist.init_process_group(
             backend,
             store=dist.PrefixStore("default", store),
@@ -161,7 +161,7 @@ class Groups:
         self._cut()
         if dist.is_initialized() and "nccl" in str(dist.get_backend()):
             with contextlib.suppress(Exception):
-                world_private.abort_groups()
+                torch_groups.abort_groups()
 
     def _cut(self) -> None:
         with self._lock:

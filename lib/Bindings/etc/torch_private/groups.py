@@ -1,6 +1,4 @@
-"""Names of torch that its documentation does not list, and how `World` uses them.
-Nothing else of World refers to them; test_etcrun_names.py checks each.
-"""
+"""How torch makes, names and ends process groups and meshes, for `World`."""
 
 from __future__ import annotations
 
@@ -10,7 +8,6 @@ from typing import Any
 
 import torch.distributed as dist
 from torch.distributed import distributed_c10d
-from torch.distributed.tensor import debug
 
 
 def make_gloo(store: Any, rank: int, size: int, seconds: float) -> Any:
@@ -21,11 +18,16 @@ def make_gloo(store: Any, rank: int, size: int, seconds: float) -> Any:
 _gloo: Any = None
 """How torch makes a group of Gloo."""
 
+Run = Callable[[Callable[[], Any]], Any]
 
-def create_gloo_by(run: Callable[[Callable[[], Any]], Any]) -> None:
+
+def create_gloo_by(run: Run) -> None:
     """Groups of Gloo that torch makes, for meshes as well, are made by run(make)."""
     global _gloo
     backends = distributed_c10d.Backend
+    if not hasattr(backends, "_ensure_backend_registered"):
+        _construct_gloo_by(run)
+        return
     backends._ensure_backend_registered("gloo")
     plugins = backends._plugins
     _gloo = _gloo or plugins["GLOO"]
@@ -33,6 +35,20 @@ def create_gloo_by(run: Callable[[Callable[[], Any]], Any]) -> None:
     plugins["GLOO"] = _gloo._replace(
         creator_fn=lambda *given: run(lambda: create(*given))
     )
+
+
+def _construct_gloo_by(run: Run) -> None:
+    """The same in torch 2.8 and earlier, which calls the class by its name."""
+    made_by_torch = dist.ProcessGroupGloo
+
+    class Named(type):
+        def __call__(cls, *given: Any, **named: Any) -> Any:
+            return run(lambda: made_by_torch(*given, **named))
+
+        def __instancecheck__(cls, value: Any) -> bool:
+            return isinstance(value, made_by_torch)
+
+    distributed_c10d.ProcessGroupGloo = Named("ProcessGroupGloo", (), {})
 
 
 def limit_groups(limit: datetime.timedelta) -> None:
@@ -45,7 +61,13 @@ def limit_groups(limit: datetime.timedelta) -> None:
 def forget_meshes() -> None:
     """DTensor keeps the results of operators by mesh, and takes a mesh for an earlier
     one of the same ranks, whose groups are gone."""
-    debug._clear_sharding_prop_cache()
+    from torch.distributed.tensor import DTensor, debug
+
+    if hasattr(debug, "_clear_sharding_prop_cache"):
+        debug._clear_sharding_prop_cache()
+        return
+    propagator = DTensor._op_dispatcher.sharding_propagator
+    propagator.propagate_op_sharding.cache.cache_clear()  # torch 2.8 and earlier
 
 
 def forget_names() -> None:

@@ -1,6 +1,4 @@
-"""Names of torch's elastic agent that its documentation does not list, and how etcrun
-uses them. Nothing else of etc.run refers to them; test_etcrun_names.py checks each.
-"""
+"""torch's elastic agent and what starts its processes, for etcrun."""
 
 from __future__ import annotations
 
@@ -37,6 +35,8 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     """torchrun's options, by torchrun's parser."""
     parser = torchrun.get_args_parser()
     parser.prog = "etcrun"
+    if "--shutdown-timeout" not in parser.format_usage():  # torch 2.8 and earlier
+        parser.add_argument("--shutdown-timeout", "--shutdown_timeout", type=int)
     return parser.parse_args(arguments)
 
 
@@ -44,7 +44,10 @@ def configure(args: argparse.Namespace) -> tuple[Any, Callable[..., Any] | str, 
     """(torchrun's LaunchConfig, what each worker runs, its arguments)."""
     if args.master_port is None:
         args.master_port = 29500
-    return torchrun.config_from_args(args)
+    config, entrypoint, arguments = torchrun.config_from_args(args)
+    if not hasattr(config, "shutdown_timeout"):
+        config.shutdown_timeout = args.shutdown_timeout or 30
+    return config, entrypoint, arguments
 
 
 def parse_conf(text: str) -> dict[str, str]:
@@ -156,6 +159,10 @@ def _prefixes(config: Any, spec: WorkerSpec, local: int) -> dict[int, str] | Non
 class Agent(SimpleElasticAgent):
     """What SimpleElasticAgent leaves to its subclasses and etcrun does without: its
     workers do not start and stop together."""
+
+    def __init__(self, spec: WorkerSpec, shutdown_timeout: int) -> None:
+        super().__init__(spec)
+        self._shutdown_timeout = shutdown_timeout
 
     def _start_workers(self, worker_group: WorkerGroup) -> dict[int, Any]:
         raise NotImplementedError
