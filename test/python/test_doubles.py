@@ -2,6 +2,7 @@
 
 import random
 import threading
+import time
 import unittest
 
 import etc
@@ -39,6 +40,29 @@ def migrate(rank, store, plan, mode, is_threaded=False, free="storage"):
     return wrong, gpu.misuse(), migration.report
 
 
+def stop(rank, store, plan, quitter):
+    """(outcome, cause, seconds) after one gives up while the others' kernels wait for
+    it."""
+    gpu = Gpu(rank)
+
+    def progress(done, *_):
+        if rank == quitter and done == 1:
+            time.sleep(1)
+            migration.abort()
+
+    with gpu.stands_in():
+        prev = ranks.make(plan.prev_tensors(plan.participants[rank]))
+        state = {k: {n: gpu.copy(t) for n, t in prev[k].items()} for k in prev}
+        etc.tensors.free_storage = gpu.free
+        options = {"mode": "safe", "device": gpu.device, "progress": progress}
+        migration = migrating.prepare(rank, store, plan, state, **options)
+        begin = time.monotonic()
+        try:
+            migration.run()
+        except etc.PeerError as error:
+            return migration.outcome, str(error), time.monotonic() - begin
+
+
 class Doubles(unittest.TestCase):
     def check(self, request, *arguments, **variables):
         plan = etc.plan(**request)
@@ -66,6 +90,23 @@ class Doubles(unittest.TestCase):
 
     def test_references_alone_are_dropped(self):
         self.check(SMALL, "eager", False, "references")
+
+    def test_kernels_that_do_not_end(self):
+        """Whose abort does not come to an end says that nothing of its GPU can be read;
+        all name one cause all the same."""
+        plan = etc.plan(**migrating.REQUEST)
+        for variables, expected in (
+            ({}, {"old"}),
+            ({"ETC_DOUBLE_STUCK_ABORT": "1"}, {"old", "unreadable"}),
+        ):
+            with self.subTest(expected), Environment(**variables):
+                results = ranks.run(len(plan.participants), stop, plan, 1, timeout=300)
+            if any("built without GPU kernels" in str(each) for each in results):
+                self.skipTest("built without GPU kernels")
+            outcomes, causes, seconds = zip(*ranks.must(results))
+            self.assertEqual(set(outcomes), expected)
+            self.assertEqual(set(causes), {"device 1: the migration was aborted"})
+            self.assertLess(max(seconds), 10)
 
 
 if __name__ == "__main__":
