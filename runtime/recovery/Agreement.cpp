@@ -155,7 +155,7 @@ private:
     if (isAnnounced)
       return Status::success();
     isAnnounced = true;
-    begin = Deadline::Clock::now();
+    begin = lastCame = Deadline::Clock::now();
     present[options.self.device] = options.self;
     return options.rendezvous->put(
         keyOf(generation, text("held/", options.self.device)),
@@ -180,13 +180,16 @@ private:
         return value.status();
       std::optional<RecoveryMember> member =
           value ? parseMember(*value) : std::nullopt;
-      if (member && member->device == device)
+      if (member && member->device == device) {
         present[device] = std::move(*member);
+        lastCame = Deadline::Clock::now();
+      }
     }
     return Status::success();
   }
 
-  /// All who come before this one have had time to decide.
+  /// All who come before this one have had time to decide, and those who come
+  /// with the last ones to join it: this process may have waited for long.
   bool isMyTurn() const {
     const auto before =
         std::count_if(present.begin(), present.end(), [&](const auto &entry) {
@@ -196,8 +199,10 @@ private:
     const bool areAllHere =
         std::all_of(options.expected.begin(), options.expected.end(),
                     [&](uint32_t device) { return present.contains(device); });
+    const auto end =
+        std::max(begin + options.patience, lastCame + options.patience / 2);
     return (areAllHere && before == 0) ||
-           Deadline::Clock::now() >= begin + options.patience + kTurn * before;
+           Deadline::Clock::now() >= end + kTurn * before;
   }
 
   Status propose() {
@@ -216,7 +221,7 @@ private:
   uint32_t generation;
   std::map<uint32_t, RecoveryMember> present;
   bool isAnnounced = false;
-  Deadline::Clock::time_point begin;
+  Deadline::Clock::time_point begin, lastCame;
   Status lastCheck = Status::success();
 };
 

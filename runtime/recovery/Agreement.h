@@ -16,7 +16,8 @@ struct AgreementOptions {
   std::vector<uint32_t> expected;
   /// Of the last agreement that this process was part of; 0: of none.
   uint32_t generation = 0;
-  /// After so long whoever is not there is given up.
+  /// After so long whoever is not there is given up, but not before half of it
+  /// has passed since the last one came.
   Milliseconds patience{};
   /// When there has to be an agreement.
   Deadline deadline{Milliseconds(0)};

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <thread>
 
 using namespace etc::runtime;
@@ -82,6 +83,33 @@ TEST_F(AgreementTest, WhoComesLateIsExcluded) {
   EXPECT_EQ(late.kind(), ErrorKind::Excluded);
   EXPECT_EQ(late.message(), "the others went on without this process: recovery "
                             "1 is of devices 1");
+}
+
+/// One waits for longer than its patience. When others come, who together can
+/// go on, it does not leave behind those that come a moment later.
+TEST_F(AgreementTest, WhoComesSoonAfterTheOthersIsInIt) {
+  AgreementOptions early = options(member(0, 3), Milliseconds(2000));
+  std::atomic<bool> hasAsked = false;
+  early.check = [&](const std::vector<RecoveryMember> &members) {
+    hasAsked = true;
+    return members.size() == 1 ? Status(ErrorKind::Peer, "alone")
+                               : Status::success();
+  };
+  std::optional<Result<Agreement>> made;
+  {
+    std::jthread thread([&] { made = agree(early); });
+    while (!hasAsked) // its patience is over
+      std::this_thread::sleep_for(Milliseconds(5));
+    for (uint32_t device : {1, 2}) {
+      ASSERT_TRUE(store
+                      .put(keyOf(1, text("held/", device)),
+                           formatMember(member(device, 3)))
+                      .ok());
+      std::this_thread::sleep_for(Milliseconds(100));
+    }
+  }
+  ASSERT_TRUE(made->ok()) << made->status().message();
+  EXPECT_EQ(devices(*made), (std::vector<uint32_t>{0, 1, 2}));
 }
 
 TEST_F(AgreementTest, WhoHoldsNothingJoinsTheNextOne) {
