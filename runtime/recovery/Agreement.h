@@ -17,7 +17,8 @@ struct AgreementOptions {
   /// Of the last agreement that this process was part of; 0: of none.
   uint32_t generation = 0;
   /// After so long whoever is not there is given up, but not before half of it
-  /// has passed since the last one came.
+  /// has passed since the last one came. Time in which the store has no answer,
+  /// because its hub failed, does not count.
   Milliseconds patience{};
   /// When there has to be an agreement.
   Deadline deadline{Milliseconds(0)};

@@ -112,6 +112,50 @@ TEST_F(AgreementTest, WhoComesSoonAfterTheOthersIsInIt) {
   EXPECT_EQ(devices(*made), (std::vector<uint32_t>{0, 1, 2}));
 }
 
+/// A store that loses its hub: the first answer comes late, and the others can
+/// say that they are there only after it.
+class LateStore final : public Rendezvous {
+public:
+  LateStore(Store &store, std::function<void()> then)
+      : store(store), then(std::move(then)) {}
+
+  Status put(const std::string &key, const std::string &value) override {
+    return store.put(key, value);
+  }
+  Result<std::string> putFirst(const std::string &key,
+                               const std::string &value) override {
+    return store.putFirst(key, value);
+  }
+  Result<std::string> get(const std::string &key,
+                          const Deadline &deadline) override {
+    if (++answers == 1)
+      std::this_thread::sleep_for(Milliseconds(600));
+    else if (answers == 4) // all were asked for once
+      then();
+    return store.get(key, deadline);
+  }
+
+private:
+  Store &store;
+  const std::function<void()> then;
+  int answers = 0;
+};
+
+TEST_F(AgreementTest, TheTimeOfTheStoreIsNotThatOfTheOthers) {
+  LateStore late(store, [&] {
+    for (uint32_t device : {1, 2})
+      EXPECT_TRUE(store
+                      .put(keyOf(1, text("held/", device)),
+                           formatMember(member(device, 3)))
+                      .ok());
+  });
+  AgreementOptions early = options(member(0, 3), Milliseconds(500));
+  early.rendezvous = &late;
+  auto made = agree(early);
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  EXPECT_EQ(devices(made), (std::vector<uint32_t>{0, 1, 2}));
+}
+
 TEST_F(AgreementTest, WhoHoldsNothingJoinsTheNextOne) {
   ASSERT_TRUE(agree(options(member(1, 3), kShort)).ok());
   AgreementOptions again = options(member(1, 3), kPatience);
