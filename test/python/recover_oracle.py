@@ -28,16 +28,19 @@ def newest(answers: dict[int, dict]) -> int | None:
     return None
 
 
-def check_loss(message: str, held: dict[int, dict]) -> None:
-    """What is named as lost is in no previous tensor that a survivor has.
-    `held` is {device: {(type, name): boxes}}."""
-    found = re.search(r"nobody holds (\S+) \((\w+)\)\[([^\]]*)\]", message)
+def check_loss(message: str, answers: dict[int, dict]) -> None:
+    """What is named as lost is in no previous tensor that a survivor has of that step.
+    The result of an answer is {(type, name): boxes}."""
+    found = re.search(
+        r"nobody holds (\S+) \((\w+)\)\[([^\]]*)\] of step (\d+)", message
+    )
     if not found:
         raise Wrong(f"names no box: {message}")
-    name, kind, ranges = found.groups()
+    name, kind, ranges, step = found.groups()
     lost = [tuple(map(int, part.split(":"))) for part in ranges.split(", ")]
-    for device, tensors in held.items():
-        for box in tensors.get((kind, name), ()):
+    for device, answer in answers.items():
+        held = answer["result"] if answer["version"] == int(step) else {}
+        for box in held.get((kind, name), ()):
             if all(
                 b < other_e and other_b < e
                 for (b, e), (other_b, other_e) in zip(box, lost)
@@ -45,15 +48,31 @@ def check_loss(message: str, held: dict[int, dict]) -> None:
                 raise Wrong(f"device {device} holds {name} ({kind}) {box}: {message}")
 
 
-def check_atomic(answers: dict[int, dict]) -> bool:
-    """Whether the survivors of a fault in the tail have committed: all or none. Those
-    that have may have made the first step of the new configuration; the others none."""
-    ends = {
-        (a["is_new"], a["version"]) for a in answers.values() if a["is_new"] is not None
-    }
-    if len(ends) > 1:
+def has_committed(answers: dict[int, dict], is_cut: bool) -> bool:
+    """Whether the survivors of a fault in the tail have committed: all or none. Who is
+    cut off from all others may be alone with, or without, the decision."""
+    ends = {a["is_new"] for a in answers.values() if a["is_new"] is not None}
+    if len(ends) > 1 and not is_cut:
         raise Wrong(f"some have committed, others have not: {answers}")
-    return any(is_new for is_new, _ in ends)
+    return True in ends
+
+
+def noticed(answers: dict[int, dict], victim: int, at: float | None) -> float | None:
+    """How long after the fault the last of the others raised; None if none did."""
+    raised = answers.get(victim)
+    if at is None and raised is not None and raised["error"]:
+        at = raised["at"]
+    ends = [a["at"] for d, a in answers.items() if a["error"] and d != victim]
+    return max(ends) - at if ends and at is not None else None
+
+
+def causes(answers: dict[int, dict], victim: int) -> set[str]:
+    """What the others say that it was, in a migration."""
+    return {
+        a["message"]
+        for d, a in answers.items()
+        if a["error"] == "PeerError" and d != victim
+    }
 
 
 def size(shape: str) -> int:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import collections
 import multiprocessing
+import multiprocessing.connection
 import os
+import signal
 import time
 from typing import Any
 
@@ -13,6 +15,10 @@ import ranks
 import torch
 import torch.distributed as dist
 import training
+from etc.job import Whole
+from etc.plans import CURR, PREV
+from recover_group import Broken, Group
+from recover_oracle import Wrong
 
 DEVICES = range(8)
 SHAPES = ["PP2TP2DP2", "TP2DP4", "PP2DP4", "PP4DP2", "DP8", "PP2DP3", "TP2DP3", "DP6"]
@@ -25,11 +31,19 @@ class Limits:
     """Of time, in seconds."""
 
     patience, silence, timeout, answer = 4.0, 2.0, 8.0, 60.0
+    collective, notice = 4.0, 10.0
 
     @classmethod
     def stretch(cls, factor: float) -> None:
         """For a machine that does other things, too."""
-        for name in ("patience", "silence", "timeout", "answer"):
+        for name in (
+            "patience",
+            "silence",
+            "timeout",
+            "answer",
+            "collective",
+            "notice",
+        ):
             setattr(cls, name, factor * getattr(cls, name))
 
 
@@ -40,39 +54,72 @@ class Fault(Exception):
 class Worker:
     """One process: does what the driver says, and answers with what it holds."""
 
-    def __init__(self, device: int, path: str) -> None:
+    def __init__(self, device: int, path: str, contact: str | None) -> None:
         self.device = device
-        self.store = dist.FileStore(path, len(DEVICES))
+        self.store = etc.JobStore(
+            None if contact else dist.FileStore(path, len(DEVICES)),
+            device,
+            contact=contact,
+            host=training.HOST,
+            silence=Limits.silence,
+            timeout=Limits.answer,
+        )
         self.job = etc.Job(self.store, device, host=training.HOST)
+        self.group: Group | None = None
         self.migration: Any = None
         self.moved: Any = None  # the migration, until a recovery
         self.parameters: dict = {}
         self.steps: dict[str, int] = {}
+        self.is_busy = False
+        self.took: float | None = None  # the last run
 
     def serve(self, pipe: Any) -> None:
+        signal.signal(signal.SIGINT, self.interrupt)
         while True:
             verb, arguments = pipe.recv()
+            error = result = None
             try:
-                self.answer(pipe, None, getattr(self, verb)(**arguments))
-            except Exception as error:  # noqa: BLE001
-                self.answer(pipe, error, None)
+                self.is_busy = True
+                result = getattr(self, verb)(**arguments)
+                self.is_busy = False
+            except (Exception, KeyboardInterrupt) as raised:  # noqa: BLE001
+                self.is_busy = False
+                self.close(raised)
+                error = raised
+            self.answer(pipe, error, result)
 
-    def answer(self, pipe: Any, error: Exception | None, result: Any) -> None:
+    def close(self, error: BaseException) -> None:
+        """A trainer that ends for its own reasons leaves its `with` statement."""
+        if self.migration is not None and isinstance(error, KeyboardInterrupt):
+            self.migration.close()
+
+    def interrupt(self, *_: Any) -> None:
+        """The fault "raise" while the library is at work: what Ctrl-C does."""
+        if self.is_busy:
+            raise KeyboardInterrupt
+
+    def answer(self, pipe: Any, error: BaseException | None, result: Any) -> None:
         job = self.job
         roles = []
         if job.plan:
             roles = [job.plan.curr_role(d) for d in (self.device, *DEVICES)]
             roles = [r and {k: v for k, v in r.items() if k != "rank"} for r in roles]
         steps, self.steps = self.steps, {}
+        members = self.store.devices
         pipe.send(
             {
+                "at": time.monotonic(),
+                "hub": members[0] if members else None,
+                "contact": self.store.contact,
                 "error": type(error).__name__ if error else None,
                 "message": str(error) if error else "",
                 "version": job.version,
+                "generation": job.generation,
                 "holds": bool(job.holdings()),
                 "role": roles[0] if roles else None,
                 "roles": [role for role in roles[1:] if role],
                 "steps": steps,
+                "took": self.took,
                 "is_new": self.moved.outcome == "new" if self.moved else None,
                 "curr": job.plan.curr if job.plan else None,
                 "result": result,
@@ -89,8 +136,30 @@ class Worker:
             self.device, self.store, etc.Plan.from_bytes(plan), step
         )
 
-    def train(self, raise_at: float | None = None) -> None:
-        """An optimizer's step, of a state that is all of one version."""
+    def connect(self, path: str, members: list) -> None:
+        """The trainer's own group, a new one for those that are there."""
+        self.group = None
+        self.group = Group(
+            path,
+            members.index(self.device),
+            len(members),
+            training.HOST,
+            Limits.collective,
+        )
+
+    def train(
+        self, steps: int = 1, raise_at: float | None = None, is_late: bool = False
+    ) -> None:
+        """Optimizer's steps, each after a collective and of a state that is all of one
+        version; one that is late ends in between."""
+        for _ in range(steps):
+            if self.group is not None:
+                self.group.all_reduce(self.version())
+            if is_late:
+                raise Broken("the collective was the last thing that it did")
+            self.step(raise_at)
+
+    def step(self, raise_at: float | None) -> None:
         if self.job.plan is None:
             return training.train(self.job)
         mixed = training.wrong(self.job)
@@ -114,8 +183,8 @@ class Worker:
         mode: str,
         raise_at: float | None = None,
         tail_rate: float | None = None,
+        round_pause: float = 0.0,
     ) -> None:
-        import torch
         from etc.tensors import DTYPES
 
         calls = 0
@@ -128,11 +197,18 @@ class Worker:
                 raise Fault
             return torch.empty(spec.shape, dtype=DTYPES[spec.dtype])
 
+        def progress(*_: Any) -> None:
+            time.sleep(round_pause)
+
         options: dict[str, Any] = {} if raise_at is None else {"allocate": allocate}
+        if round_pause:
+            options["progress"] = progress
         if tail_rate is not None:
             options["tail_rate"] = tail_rate
         opened = etc.Plan.from_bytes(plan)
         if self.device not in opened.participants:
+            if raise_at is not None:
+                raise Fault
             return
         self.migration = self.moved = self.job.prepare(
             opened, mode=mode, timeout=Limits.timeout, silence=Limits.silence, **options
@@ -140,8 +216,10 @@ class Worker:
 
     def run(self) -> None:
         migration, self.migration = self.migration, None
+        begin = time.monotonic()
         if migration is not None:
             migration.run()
+        self.took = time.monotonic() - begin
 
     def pause(self) -> None:
         """The part of run that training waits for."""
@@ -187,18 +265,25 @@ class Worker:
             self.train()
 
     def held(self) -> dict:
-        """{(type, name): boxes} of the previous tensors that a tail left, which are
-        those of the step."""
+        """{(type, name): boxes} of the previous tensors that a failed migration left,
+        which are those of the step."""
         self.job._give_up()
-        state, plan = self.job.state, self.job.plan
-        if plan is None:
-            return {}
-        specs = plan.curr_tensors(self.device)
-        known = {k: {n: specs[k][n] for n in state[k]} for k in state}
-        wrong = ranks.differences(state, training.make(known, self.version()))
-        if wrong:
-            raise AssertionError(f"changed in the tail: {wrong}")
-        return {(k, n): known[k][n].boxes for k in known for n in known[k]}
+        boxes: dict[tuple[str, str], list] = {}
+        for each in self.job.holdings():
+            is_new = not isinstance(each, Whole) and each.outcome == "new"
+            side = each.side if isinstance(each, Whole) else CURR if is_new else PREV
+            specs = each.plan._specs(side, self.device)
+            state, expected = {}, {}
+            for kind, group in each.state.items():
+                known = {n: specs[kind, n] for n in group}
+                state[kind] = group
+                expected.update(training.make({kind: known}, self.version()))
+                for name, spec in known.items():
+                    boxes.setdefault((kind, name), []).extend(spec.boxes)
+            wrong = ranks.differences(state, expected)
+            if wrong:
+                raise AssertionError(f"previous tensors were changed: {wrong}")
+        return boxes
 
     def recover(self, devices: list, mode: str, **restore: Any) -> None:
         self.migration = self.moved = None
@@ -232,8 +317,8 @@ class Worker:
         return training.wrong(self.job)
 
 
-def _serve(device: int, path: str, pipe: Any) -> None:
-    Worker(device, path).serve(pipe)
+def _serve(device: int, path: str, contact: str | None, pipe: Any) -> None:
+    Worker(device, path, contact).serve(pipe)
 
 
 class Process:
@@ -242,12 +327,12 @@ class Process:
     totals: collections.Counter = collections.Counter()
     """What all processes have done."""
 
-    def __init__(self, device: int, path: str) -> None:
+    def __init__(self, device: int, path: str, contact: str | None = None) -> None:
         context = multiprocessing.get_context("fork")
         self.device = device
         self.pipe, other = context.Pipe()
         self.process = context.Process(
-            target=_serve, args=(device, path, other), daemon=True
+            target=_serve, args=(device, path, contact, other), daemon=True
         )
         self.process.start()
         other.close()
@@ -273,3 +358,14 @@ class Process:
         self.process.kill()
         self.process.join()
         self.pipe.close()
+
+
+def hear_any(processes: dict[int, Process]) -> tuple[int, dict]:
+    """The first answer of several processes, and whose it is."""
+    pipes = [process.pipe for process in processes.values()]
+    ready = multiprocessing.connection.wait(pipes, Limits.answer)
+    for device, process in processes.items():
+        answer = process.hear() if process.pipe in ready else None
+        if answer is not None:
+            return device, answer
+    raise Wrong(f"no answer from any of {sorted(processes)}")
