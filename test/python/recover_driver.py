@@ -207,7 +207,9 @@ class Driver(Job):
         self.must_hear(self.processes)
         self.tell_all("pause")
         self.must_hear(self.processes)
-        if self.kind in ("pause", "cut") or self.random.random() < 0.4:
+        # Who has no part in it ends nothing, nor does who goes on.
+        is_harmless = self.kind in ("pause", "cut") or not self.last[victim]["role"]
+        if is_harmless or self.random.random() < 0.4:
             self.tell_all("finish", then_train=True)
             within = self.random.choice([0.1, 0.5, 2])
             self.injury.inflict(self.processes[victim], within)
