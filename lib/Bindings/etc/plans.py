@@ -195,7 +195,7 @@ class Plan:
         """The plan as one self-contained HTML page.
 
         Times are predicted for `rates`, GB/s of a device between nodes and inside
-        one; by default, for nodes with H100 GPUs. Needs the planner.
+        one; by default, for the cluster of the plan. Needs the planner.
         """
         module = planner()
         if module is None:
