@@ -88,11 +88,13 @@ static void writeRoleBound(const plan::PlanIndex &index,
                            llvm::raw_ostream &os) {
   if (time.roleBoundSeconds <= 0)
     return;
+  // Both are made of whole bytes and nanoseconds, and may be the same.
+  const double above =
+      std::max(0.0, time.portSeconds / time.roleBoundSeconds - 1);
   os << "  roles    " << formatSeconds(time.roleBoundSeconds)
      << " at least for all that the request allows: "
      << plan::describeRoleBound(index.plan().role_bound())
-     << llvm::format("; busiest port %.1f%% above\n",
-                     100 * (time.portSeconds / time.roleBoundSeconds - 1));
+     << llvm::format("; busiest port %.1f%% above\n", 100 * above);
 }
 
 /// The bound with its witness, and on which cluster.
