@@ -72,7 +72,8 @@ static std::vector<RequestField> makeTable() {
        .inFile = false},
       {.name = "model",
        .help = "A preset: gpt2, llama3-8b, ... (an unknown one lists all), or "
-               "a config.json of Hugging Face",
+               "a config.json of Hugging Face (in a request file: "
+               "{\"hf_config\": \"config.json\"})",
        .example = "preset|config.json",
        .page = "models.md",
        .python = "Union[str, Mapping[str, Any], Path]",
