@@ -200,8 +200,8 @@ static std::vector<RequestField> makeTable() {
        .stored = &Request::place,
        .words = {"pack", "tp", "any"}},
       {.name = "objective",
-       .help = "What comes first: the bytes between nodes, all bytes, or the "
-               "bytes between nodes on routes that take least time",
+       .help = "What comes first: the bytes between nodes, on routes that take "
+               "least time; those bytes alone; or all bytes",
        .page = "routing.md",
        .stored = &Request::objective,
        .words = {"time", "internode", "total"}},

@@ -50,8 +50,8 @@ class RequestFields(TypedDict, total=False):
     (pack) or on all (tp); or any device. Default: pack."""
 
     objective: Optional[Literal["time", "internode", "total"]]
-    """What comes first: the bytes between nodes, all bytes, or the bytes between nodes
-    on routes that take least time. Default: time."""
+    """What comes first: the bytes between nodes, on routes that take least time; those
+    bytes alone; or all bytes. Default: time."""
 
     memory_budget: Optional[Union[int, str]]
     """Live bytes a device, staging included. Default: 1.05x max(prev, curr), or the
