@@ -33,7 +33,7 @@ typedef struct etc_rates {
 
 typedef struct etc_planner_options {
   uint32_t struct_size;   /* sizeof(etc_planner_options), set by the caller */
-  const etc_rates *rates; /* NULL: 50 and 450 */
+  const etc_rates *rates; /* NULL: those of the request's or plan's cluster */
 } etc_planner_options;
 
 /* Plans a request: JSON in UTF-8, as etc-opt reads it from a file. Paths in it
@@ -93,8 +93,9 @@ ETC_API etc_error *etc_planner_explain(const char *request,
                                        const etc_planner_options *options,
                                        etc_text **text);
 /* How much more the plan moves under the request's placement than with roles on
- * any device: {"place", "relays_aside", "moved_bytes", "internode_bytes"}, or
- * null if the request already allows any device. */
+ * any device: {"place", "relays_aside", "moved_bytes", "internode_bytes",
+ * "seconds"}, with null for what is not known; null if there is no price, for
+ * example because the request already allows any device. */
 ETC_API etc_error *etc_planner_price(const char *request,
                                      const etc_planner_options *options,
                                      etc_text **text);
@@ -115,7 +116,7 @@ ETC_API etc_error *etc_planner_ranks(const etc_plan *plan,
                                      const char *const *hosts, size_t count,
                                      etc_text **text);
 /* The plan as one HTML page, as of etc-opt PLAN --emit=report. Without rates,
- * times are predicted for nodes with H100 GPUs. */
+ * times are predicted for the cluster that the plan names. */
 ETC_API etc_error *etc_planner_report(const etc_plan *plan,
                                       const etc_planner_options *options,
                                       etc_text **text);

@@ -9,7 +9,7 @@
  *   etc_migration_prepare(migration);     // while the old steps still run
  *   etc_migration_run(migration);         // the pause
  *   etc_migration_finish(migration);      // what the plan defers
- *   etc_migration_tensor(migration, i, &info, &data);            // for each
+ *   etc_migration_tensor(migration, i, &data, &stayed);          // for each
  *
  * Errors. Functions that can fail return NULL on success, or an etc_error,
  * which the caller frees. Messages are one line and state what is wrong.
