@@ -124,6 +124,7 @@ class Example(unittest.TestCase):
         found = re.findall(r"^step (\d+): loss ([\d.]+)", ran.stdout, re.MULTILINE)
         self.assertEqual([int(step) for step, _ in found], list(range(len(found))))
         self.assertIn("2 members", ran.stdout)
+        self.assertNotIn("pending", ran.stderr)  # as asyncio says of a task left behind
         self.assertLessEqual(len(EXAMPLE.read_text().splitlines()), 80)
 
 

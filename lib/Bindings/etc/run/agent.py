@@ -72,6 +72,7 @@ class EtcAgent(Agent):
         self._workers = Workers(report, lambda: self._node.changed())
         self._node = Node(settings, report, self._workers.deliver)
         self._loop = asyncio.new_event_loop()
+        self._thread: threading.Thread | None = None
 
     def drain_within(self, seconds: float) -> None:
         """How long a drain may take after SIGTERM."""
@@ -81,8 +82,8 @@ class EtcAgent(Agent):
 
     def _invoke_run(self, role: str = "default") -> RunResult:
         served = threading.Event()
-        thread = threading.Thread(target=self._serve, args=(served,), daemon=True)
-        thread.start()
+        self._thread = threading.Thread(target=self._serve, args=(served,), daemon=True)
+        self._thread.start()
         served.wait()
         for local in range(self._spec.local_world_size):
             self._start(local)
@@ -105,6 +106,8 @@ class EtcAgent(Agent):
             worker.close(timeout)
         self._running.clear()
         self._loop.call_soon_threadsafe(self._loop.stop)
+        if self._thread is not None:
+            self._thread.join(5)  # or asyncio names what it left behind
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _record_worker_events(self, result: RunResult) -> None:
@@ -210,9 +213,12 @@ class EtcAgent(Agent):
         self._loop.run_until_complete(self._workers.serve(self._socket))
         self._loop.run_until_complete(self._node.serve())
         served.set()
-        task = self._loop.create_task(self._meet())
+        self._loop.create_task(self._meet())
         self._loop.run_forever()
-        task.cancel()
+        left = asyncio.all_tasks(self._loop)
+        for task in left:
+            task.cancel()
+        self._loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
 
     async def _meet(self) -> None:
         try:
