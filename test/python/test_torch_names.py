@@ -5,13 +5,14 @@ import datetime
 import inspect
 import pathlib
 import unittest
+from unittest import mock
 
 import etc
 import torch
 import torch.distributed as dist
 import torch_ranks
 from etc.torch_private import agent as run
-from etc.torch_private import groups, tensors
+from etc.torch_private import groups, stores, tensors
 
 
 ROOT = pathlib.Path(etc.__file__).parent
@@ -80,6 +81,23 @@ class Names(unittest.TestCase):
         torch.optim.lr_scheduler.StepLR(optimizer, 1)
         self.assertTrue(tensors.has_scheduler(optimizer))
         self.assertEqual(tensors.cuts_uneven_strides(), not torch_ranks.OLD)
+
+    def test_stores_do_without_libuv(self):
+        """As Debian builds torch."""
+
+        def make(host, port, use_libuv, **options):
+            if use_libuv:
+                raise RuntimeError("PyTorch was build without libuv support")
+            return made(host, port, use_libuv=use_libuv, **options)
+
+        made = dist.TCPStore
+        with mock.patch.object(dist, "TCPStore", make):
+            server = stores.serve_store("127.0.0.1")
+            client = stores.join_store(
+                "127.0.0.1", server.port, datetime.timedelta(seconds=30)
+            )
+            client.set("a", "b")
+            self.assertEqual(server.get("a"), b"b")
 
     def test_groups_and_meshes(self):
         group = groups.make_gloo(dist.HashStore(), 0, 1, 5.0)

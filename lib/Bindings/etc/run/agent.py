@@ -18,11 +18,10 @@ import time
 import uuid
 from typing import Any
 
-import torch.distributed as dist
-
 from etc.run.addresses import interface_of
 from etc.run.members import Report
 from etc.run.node import Excluded, Node, Settings
+from etc.run.workers import Workers
 from etc.torch_private.agent import (
     Agent,
     OneWorker,
@@ -31,7 +30,7 @@ from etc.torch_private.agent import (
     WorkerState,
     make_spec,
 )
-from etc.run.workers import Workers
+from etc.torch_private.stores import serve_store
 
 _log = logging.getLogger("etcrun")
 
@@ -58,9 +57,7 @@ class EtcAgent(Agent):
         self._folder = tempfile.mkdtemp(prefix="etcrun-")
         host, port = settings.address
         # Of the generations in which rank 0 is on this node: each has a prefix.
-        self._store = dist.TCPStore(
-            host, 0, is_master=True, wait_for_workers=False, use_libuv=True
-        )
+        self._store = serve_store(host)
         report = Report(
             id=uuid.uuid4().hex,
             order=-1,

@@ -14,6 +14,7 @@ import torch
 import torch.distributed as dist
 
 from etc.torch_private import groups as torch_groups
+from etc.torch_private.stores import join_store
 
 T = TypeVar("T")
 Inode = int
@@ -89,9 +90,7 @@ class Groups:
         torch_groups.create_gloo_by(self._wait_for)
         limit = datetime.timedelta(seconds=seconds)
         torch_groups.limit_groups(limit)
-        client = self._wait_for(
-            lambda: dist.TCPStore(*address, is_master=False, timeout=limit)
-        )
+        client = self._wait_for(lambda: join_store(*address, limit))
         store = dist.PrefixStore(f"etc/{generation}", client)
 
         def unite(name: str, size: int) -> Union:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
 
@@ -14,3 +15,26 @@ def store_of(group: Any = None) -> Any:
     if hasattr(c10d, "_get_process_group_store"):
         return c10d._get_process_group_store(group)
     return c10d._pg_map[group][1]  # torch 1.13
+
+
+def serve_store(host: str) -> Any:
+    """A TCPStore of this process, at a free port."""
+    return _make_store(host, 0, is_master=True, wait_for_workers=False)
+
+
+def join_store(host: str, port: int, timeout: datetime.timedelta) -> Any:
+    """A TCPStore of another process."""
+    return _make_store(host, port, is_master=False, timeout=timeout)
+
+
+def _make_store(*place: Any, **options: Any) -> Any:
+    """With libuv, which serves many clients faster, where torch has it: Debian's has
+    not, and refuses the default."""
+    from torch.distributed import TCPStore
+
+    try:
+        return TCPStore(*place, use_libuv=True, **options)
+    except RuntimeError as error:
+        if "without libuv" not in str(error):
+            raise
+    return TCPStore(*place, use_libuv=False, **options)
