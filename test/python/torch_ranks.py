@@ -53,7 +53,7 @@ def distribute(tensor: torch.Tensor, mesh: Any, placements: Any) -> DTensor:
         if placement.is_shard():
             rows[placement.dim] *= size * getattr(placement, "split_factor", 1)
     strided = {p.dim for p in placements if hasattr(p, "split_factor")}
-    # full_tensor of 2.8 does not give back what distribute_tensor has cut.
+    # 2.8 does not cut as fully_shard does, and 2.6 not at all.
     if OLD and any(tensor.size(axis) % rows[axis] for axis in strided):
         raise Refused(f"{list(tensor.shape)} by {placements}")
     if "src_data_rank" in inspect.signature(distribute_tensor).parameters:

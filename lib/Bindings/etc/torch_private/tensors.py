@@ -18,8 +18,8 @@ def local_tensor(tensor: Any) -> torch.Tensor:
 @functools.cache
 def cuts_uneven_strides() -> bool:
     """Whether distribute_tensor cuts a _StridedShard into parts that full_tensor puts
-    together again where rows do not divide. In torch 2.8 the two differ, and 2.6 refuses
-    such rows."""
+    together again where rows do not divide. In torch 2.8 neither is what fully_shard
+    makes, and 2.6 refuses such rows."""
     from torch.distributed.tensor.placement_types import _StridedShard
 
     try:
