@@ -105,10 +105,9 @@ static int64_t countTransfers(const ProgramFlows &flows,
 /// Rounds that add no more than this to the time of the busiest link or NIC are
 /// not improved upon.
 static constexpr double goodEnough = 1.02;
-/// Where what is left to gain beyond that is less than this factor, two trials
-/// in vain end the search: of 1317 random requests, the other trials would have
-/// gained half a percent or more in two, 1.3% at most, for four times the work.
-static constexpr double nearEnough = 1.04;
+/// Where less than both is left to gain beyond that, a factor and seconds, two
+/// trials in vain end the search, which would take longer than it could gain.
+static constexpr double nearEnough = 1.04, fewSeconds = 0.005;
 
 /// Replaces a schedule that is within the budget by one of smaller rounds if
 /// that takes at least a hundredth less time. Returns whether it does.
@@ -126,7 +125,9 @@ static bool shorten(rounds::Found &found, const rounds::Budget &budget,
   int inVain = 0;
   for (int64_t portions : portionsToTry(times.countPortions(totals))) {
     const double now = isShorter ? least : before;
-    if (now <= enough || (inVain >= 2 && now <= nearEnough * enough))
+    const bool isNear =
+        now <= std::min(nearEnough * enough, enough + fewSeconds);
+    if (now <= enough || (inVain >= 2 && isNear))
       break;
     rounds::Found finer = rounds::findWithin(budget, totals, pose, portions);
     const double seconds = secondsOf(finer);
