@@ -1,9 +1,11 @@
 #include "view/simulate/PlanTime.h"
 
 #include "core/plan/TimeBound.h"
+#include "view/simulate/Ports.h"
 #include "view/simulate/Simulator.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 using namespace etc::runtime;
 using etc::plan::PlanIndex;
@@ -19,46 +21,39 @@ static bool isQuickToSimulate(const Workload &work, double mostSteps) {
   return steps < mostSteps;
 }
 
-namespace {
-/// What a device carries in a round, in seconds of its link and its port.
-struct Carried {
-  double linkOut = 0, linkIn = 0, portOut = 0, portIn = 0;
-  double most() const { return std::max({linkOut, linkIn, portOut, portIn}); }
-};
-} // namespace
-
-static double lockstepSeconds(const PlanIndex &index,
-                              const std::vector<SimulatedMessage> &messages,
-                              const Cluster &cluster) {
-  std::vector<Carried> carried(index.rankCount());
-  double most = 0;
-  for (const SimulatedMessage &message : messages) {
-    Carried &from = carried[message.from], &to = carried[message.to];
-    const uint32_t node = index.nodeOf(index.device(message.to));
-    const auto size = static_cast<double>(message.bytes);
-    const double perPort =
-        std::max(1.0, static_cast<double>(index.plan().nodes()->Get(node)) /
-                          cluster.portsPerNode);
-    if (index.nodeOf(index.device(message.from)) == node) {
-      from.linkOut += size / cluster.linkRate;
-      to.linkIn += size / cluster.linkRate;
-    } else {
-      from.portOut += perPort * size / cluster.portRate;
-      to.portIn += perPort * size / cluster.portRate;
+/// When each device ends each round if a round takes a device as long as the
+/// ports of its messages are busy with all that goes through them, once both
+/// ends have finished the round before.
+static std::vector<std::vector<double>> estimateEnds(const PlanIndex &index,
+                                                     const Workload &work,
+                                                     const Cluster &cluster) {
+  Network unused;
+  const Ports ports(index, cluster, unused);
+  std::vector<double> ends(index.rankCount());
+  std::vector<std::vector<double>> seconds(ends.size());
+  for (const auto &messages : work.messages) {
+    std::unordered_map<uint32_t, double> busy; // seconds by port
+    for (const SimulatedMessage &it : messages) {
+      const Route route = ports.route(it.from, it.to);
+      const double rate =
+          route.crossesNodes ? cluster.portRate : cluster.linkRate;
+      for (uint32_t port : {route.from, route.to})
+        busy[port] += static_cast<double>(it.bytes) / rate;
     }
-    most = std::max({most, from.most(), to.most()});
+    std::vector<double> next = ends;
+    for (const SimulatedMessage &it : messages) {
+      const Route route = ports.route(it.from, it.to);
+      const double arrival = std::max(ends[it.from], ends[it.to]) +
+                             std::max(busy[route.from], busy[route.to]) +
+                             2 * cluster.portLatency;
+      for (uint32_t rank : {it.from, it.to})
+        next[rank] = std::max(next[rank], arrival);
+    }
+    ends = std::move(next);
+    for (size_t rank = 0; rank != ends.size(); ++rank)
+      seconds[rank].push_back(ends[rank]);
   }
-  return most + 2 * cluster.portLatency;
-}
-
-static std::vector<double> lockstepEnds(const PlanIndex &index,
-                                        const Workload &work,
-                                        const Cluster &cluster) {
-  std::vector<double> ends;
-  for (const auto &messages : work.messages)
-    ends.push_back((ends.empty() ? 0 : ends.back()) +
-                   lockstepSeconds(index, messages, cluster));
-  return ends;
+  return seconds;
 }
 
 RoundEnds etc::runtime::predictRounds(const PlanIndex &index,
@@ -66,7 +61,7 @@ RoundEnds etc::runtime::predictRounds(const PlanIndex &index,
                                       const Cluster &cluster,
                                       double mostSteps) {
   if (!isQuickToSimulate(work, mostSteps))
-    return {{index.rankCount(), lockstepEnds(index, work, cluster)}};
+    return {estimateEnds(index, work, cluster)};
   RoundEnds result{
       std::vector<std::vector<double>>(
           index.rankCount(), std::vector<double>(work.messages.size())),

@@ -11,8 +11,9 @@
 
 namespace etc::runtime {
 
-/// By simulation; where that would take long, every round takes as long as its
-/// busiest device, and all begin it together.
+/// By simulation; where that would take long, a round takes a device as long as
+/// the ports of its messages are busy, once both ends of each have ended the
+/// round before.
 struct RoundEnds {
   std::vector<std::vector<double>> seconds; ///< [ranks][rounds], from the start
   bool isSimulated = false;
