@@ -74,7 +74,7 @@ class Watcher(threading.Thread):
     def get_ready(self, change: Change, store) -> Prepared:
         scope = dist.PrefixStore(f"epoch{change.epoch}", store)
         place = migration = None
-        begin, processor = time.monotonic(), time.process_time()
+        begin = time.monotonic()
         if self.device in change.devices:
             place = Place(change.configuration, change.devices, self.device, scope,
                           self.timeout, self.memory)
@@ -86,8 +86,7 @@ class Watcher(threading.Thread):
         done = time.monotonic()
         self.meet(change, store)
         return Prepared(change, place, migration,
-                        {"groups": grouped - begin, "prepare": done - grouped,
-                         "processor_before": processor})
+                        {"groups": grouped - begin, "prepare": done - grouped})
 
     def meet(self, change: Change, store) -> None:
         """Until everybody is ready."""

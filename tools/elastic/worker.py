@@ -150,8 +150,7 @@ class Worker:
 
     def report(self, begin: float, end: float, losses: List[float]) -> None:
         what = {"iteration": self.iteration, "begin": begin, "end": end,
-                "held": self.iteration in self.hold,
-                "processor": time.process_time()}
+                "held": self.iteration in self.hold}
         role = self.place.role
         if self.place.last_stage and role.tensor == role.data == 0:
             what["loss"] = sum(losses) / len(losses)
@@ -179,7 +178,7 @@ class Worker:
         if joining:
             self.iteration = int(
                 self.store.get(Change.key(change.epoch, "iteration")))
-        quiet, prepared.seconds["processor"] = time.monotonic(), time.process_time()
+        quiet = time.monotonic()
         if prepared.migration:
             self.state = prepared.migration.run()
             if prepared.migration.deferred:
@@ -204,8 +203,7 @@ class Worker:
                                      self.training.seed, self.memory)
         self.stage = Stage(self.model, self.place)
         if prepared.migration:
-            self.marks.update(rewired=time.monotonic(), role=str(self.place.role),
-                              processor=time.process_time())
+            self.marks.update(rewired=time.monotonic(), role=str(self.place.role))
         if not self.unfinished:
             self.complete()
 

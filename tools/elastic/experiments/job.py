@@ -99,7 +99,6 @@ class Job:
         begun = [0, *(row["iteration"] for row in rows)]
         decisions = [row["decided"] for row in rows] + [float("inf")]
         for i, (row, end) in enumerate(zip(rows, ends[1:])):
-            row["epoch"] = sorted(epochs)[i]
             row["iteration_seconds"] = self.step_seconds(row["iteration"], end)
             row.update(self.lost(begun[i], row, ends[i], decisions[i + 1]))
         return rows
@@ -121,9 +120,8 @@ class Job:
         iterations that no change has to do with. Its parts: slower iterations while it
         is prepared, the pause, a longer first iteration, longer later ones."""
         spans, decided, at = self.spans(), row["decided"], row["iteration"]
-        calm = [i for i, (_, end) in spans.items()
-                if max(begun + 1, row["slowed"]) < i <= at and end <= decided]
-        before = [spans[i][1] - spans[i][0] for i in calm]
+        before = [end - begin for i, (begin, end) in spans.items()
+                  if max(begun + 1, row["slowed"]) < i <= at and end <= decided]
         after = {i: span for i, span in spans.items()
                  if i > at and span[1] <= next_one}
         steady = [end - begin for i, (begin, end) in after.items() if i > at + 2]
@@ -142,39 +140,7 @@ class Job:
                               if i > at + 1)}
         return {"old_seconds": old, "new_seconds": new, "lost_parts": parts,
                 "lost": sum(parts.values()), "lost_iterations":
-                sum(parts.values()) / new,
-                **self.work(row["epoch"], at, calm, max(after))}
-
-    def work(self, epoch: int, at: int, calm: List[int], last: int) -> dict:
-        """What processes compute for a change outside of its pause, in seconds of one
-        processor: beyond what iterations take that no change has to do with. Training
-        that keeps all processors busy is held up by at least its share of that."""
-        used: Dict[int, float] = {}  # by iteration, of all processes
-        joined = 0.0
-        for lines in self.told.values():
-            ends: Dict[int, float] = {}
-            for event in lines:
-                if event["event"] == "start":
-                    ends = {}  # another process on the device
-                elif event["event"] == "step":
-                    number, now = event["iteration"], event["processor"]
-                    if number - 1 in ends:
-                        used[number] = used.get(number, 0.0) + now - ends[number - 1]
-                    ends[number] = now
-                elif event["event"] == "change" and event["epoch"] == epoch:
-                    # It is told behind the first step, of which the pause is no part.
-                    pause_end = event["processor"]
-                    if event["joining"]:
-                        joined += (event["prepared"]["processor"]
-                                   - event["prepared"]["processor_before"])
-                        used[at + 1] = used.get(at + 1, 0.0) + ends[at + 1] - pause_end
-                    else:
-                        used[at + 1] -= pause_end - ends[at]
-        old = statistics.median(used[i] for i in calm)
-        new = statistics.median(used[i] for i in used if at + 2 < i <= last)
-        return {"new_work": new, "work": joined + sum(
-            used[i] - (old if i <= at else new)
-            for i in used if max(calm) < i <= last)}
+                sum(parts.values()) / new}
 
     def change(self, epoch: int, events: List[dict]) -> dict:
         """The pause, from the last old step's end anywhere to the first new one's
