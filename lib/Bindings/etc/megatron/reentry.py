@@ -60,8 +60,9 @@ class Reentry(Change):
         _forget_start(module)
         rank, agreement = self.rank, self._agreement
         if rank is None:
-            self._meeting.arrive(True, len(self._curr))
+            # The others finish before they arrive, and that takes all.
             self._migration.finish()
+            self._meeting.arrive(True, len(self._curr))
             return
         set_rank(rank, len(self._curr))
         vocabulary = self._handover.progress.get("padded_vocab_size")
