@@ -19,7 +19,9 @@
 #include "mlir/IR/Diagnostics.h"
 #include "gtest/gtest.h"
 
+#include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <optional>
 #include <random>
 #include <string>
@@ -182,7 +184,7 @@ Result inC(Verb verb, Arguments... arguments) {
 //===----------------------------------------------------------------------===//
 
 /// What is asked of a plan.
-void comparePlan(const plan::fb::Plan &plan, const etc_plan *inC_) {
+void comparePlan(const plan::fb::Plan &plan, const etc_plan *handle) {
   auto text = [](auto write) {
     std::string text;
     llvm::raw_string_ostream os(text);
@@ -191,20 +193,20 @@ void comparePlan(const plan::fb::Plan &plan, const etc_plan *inC_) {
   };
   const std::string summary =
       text([&](raw_ostream &os) { writeSummary(plan, os); });
-  EXPECT_EQ(inC(etc_planner_summary, inC_), summary);
-  EXPECT_EQ(inC(etc_planner_json, inC_, nullptr, size_t(0)),
+  EXPECT_EQ(inC(etc_planner_summary, handle), summary);
+  EXPECT_EQ(inC(etc_planner_json, handle, nullptr, size_t(0)),
             text([&](raw_ostream &os) { writeJson(plan, std::nullopt, os); }));
   const std::vector<const char *> hosts = {"a", "b", "c", "d"};
   const std::vector<std::string> names(hosts.begin(), hosts.end());
-  EXPECT_EQ(inC(etc_planner_ranks, inC_, hosts.data(), hosts.size()),
+  EXPECT_EQ(inC(etc_planner_ranks, handle, hosts.data(), hosts.size()),
             text([&](raw_ostream &os) { writeRanksJson(plan, names, os); }));
-  EXPECT_EQ(inC(etc_planner_report, inC_, &cOptions),
+  EXPECT_EQ(inC(etc_planner_report, handle, &cOptions),
             reportPage(plan, rates, summary));
   const plan::PlanIndex index(plan);
   const plan::FingerprintTree tree(index);
   const uint32_t rank = index.rankCount() / 2;
   etc_plan *slice = nullptr;
-  ASSERT_EQ(etc_plan_slice(inC_, rank, &slice), nullptr);
+  ASSERT_EQ(etc_plan_slice(handle, rank, &slice), nullptr);
   const std::vector<uint8_t> bytes = plan::slicePlan(index, tree, rank);
   EXPECT_EQ(fileOf(PlanPointer(slice).get()),
             std::string(bytes.begin(), bytes.end()));
