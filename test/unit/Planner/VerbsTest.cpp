@@ -17,6 +17,7 @@
 #include "etc/Planner/WhichNodes.h"
 
 #include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/STLExtras.h"
 #include "gtest/gtest.h"
 
 #include <cstdio>
@@ -287,9 +288,9 @@ TEST(PlannerVerbs, AChainIsTheSameInCppAndC) {
       head + R"("prev": "PP2TP2", "curr": "PP4"})",
       head + R"("curr": "TP2DP4+zero1"})",
       head + R"("curr": "PP2DP2", "draining": [0]})"};
-  std::vector<const char *> texts;
-  for (const std::string &it : chain)
-    texts.push_back(it.c_str());
+  std::vector<const char *> texts(chain.size());
+  llvm::transform(chain, texts.begin(),
+                  [](const std::string &it) { return it.c_str(); });
   etc_plan *made = nullptr;
   ASSERT_EQ(
       etc_planner_chain(texts.data(), texts.size(), nullptr, nullptr, &made),
