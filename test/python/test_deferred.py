@@ -1,11 +1,9 @@
 """Deferred state of PyTorch tensors: what follows the pause of a migration."""
 
-import gc
 import os
 import pathlib
 import re
 import signal
-import threading
 import time
 import unittest
 
@@ -223,99 +221,6 @@ class Deferred(unittest.TestCase):
 
         for result in ranks.must(ranks.run(8, body)):
             self.assertEqual(result, ("old", []))
-
-    def check_end(self, body, cause):
-        """Rank 3 ends its migration in the tail: the others learn the cause at once, and
-        in safe mode all have what they had."""
-        plan = etc.plan(**REQUEST, defer="optimizer")
-
-        def rank_body(rank, store):
-            device = plan.participants[rank]
-            state = ranks.make(plan.prev_tensors(device))
-
-            def begin(**options):
-                options = {"mode": "safe", "tail_rate": 1000.0, **options}
-                migration = prepare(rank, store, plan, state, **options)
-                migration.run()
-                return migration
-
-            gc.disable()  # nothing waits for it
-            if rank == 3:
-                body(begin)
-            else:
-                with begin() as migration:
-                    with self.assertRaisesRegex(etc.PeerError, cause):
-                        migration.finish()
-                assert migration.outcome == "old", migration.outcome
-            return ranks.differences(state, ranks.make(plan.prev_tensors(device)))
-
-        for wrong in ranks.must(ranks.run(8, rank_body)):
-            self.assertEqual(wrong, [])
-
-    def test_leaving_a_with_statement_ends_the_tail(self):
-        def fails(begin):
-            with self.assertRaisesRegex(ValueError, "^ours$"), begin() as migration:
-                raise ValueError("ours")
-            assert migration.outcome == "old", migration.outcome
-            migration.close()  # again
-
-        def closes(begin):
-            begin().close()
-
-        self.check_end(fails, "device 3: the migration was not finished: ValueError: ours")
-        self.check_end(closes, "device 3: the migration was not finished: closed")
-
-    def test_dropping_the_last_reference_ends_the_tail(self):
-        """With a warning, and without the garbage collector."""
-
-        def drops(begin):
-            with self.assertWarnsRegex(ResourceWarning, "dropped before it was over"):
-                begin()
-
-        def drops_in_a_callback(begin):
-            held, dropped = [], threading.Event()
-
-            def update(round, rounds, received):
-                if held:
-                    held.clear()
-                    dropped.set()
-
-            held.append(begin(progress=update, tail_rate=2e5))
-            assert dropped.wait(60)
-            for thread in threading.enumerate():
-                if thread.name == "etc-close":
-                    thread.join()
-
-        cause = "device 3: the migration was dropped before it was over"
-        self.check_end(drops, cause)
-        self.check_end(drops_in_a_callback, cause)
-
-    def test_what_is_left_after_wait_has_failed(self):
-        """Nothing frees tensors any more, so `state` has them."""
-        plan = etc.plan(**REQUEST, defer="optimizer")
-
-        def body(rank, store):
-            device = plan.participants[rank]
-            state = ranks.make(plan.prev_tensors(device))
-            migration = prepare(rank, store, plan, state, tail_rate=1000.0)
-            migration.run()
-            store.set(f"paused/{rank}", "")
-            store.wait([f"paused/{other}" for other in range(8)])
-            if rank == 3:
-                migration.abort()
-            try:
-                for kind, group in plan.curr_tensors(device).items():
-                    migration.wait(group, kind)
-            except etc.PeerError:
-                held = migration.state
-                expected = ranks.make(plan.prev_tensors(device))
-                known = {k: {n: expected[k][n] for n in held[k]} for k in held}
-                return ranks.differences(held, known)
-            return "all had come"
-
-        results = ranks.must(ranks.run(8, body))
-        self.assertIn([], results)
-        self.assertLessEqual({str(each) for each in results}, {"[]", "all had come"})
 
     def test_steps_in_the_wrong_order(self):
         plan = etc.plan(model=ranks.MODEL, prev="PP1", curr="PP1", cluster="1x1")
