@@ -9,7 +9,8 @@ import ranks
 from migrating import REQUEST, prepare
 
 try:
-    import torch  # noqa: F401
+    import torch
+    from etc.tensors import DTYPES
 except ImportError:
     raise unittest.SkipTest("PyTorch is not installed") from None
 
@@ -107,6 +108,43 @@ class Ends(unittest.TestCase):
         results = ranks.must(ranks.run(8, body))
         self.assertIn([], results)
         self.assertLessEqual({str(each) for each in results}, {"[]", "all had come"})
+
+    def test_what_is_left_can_be_read_after_every_end(self):
+        """Without a call of finish."""
+        plan = etc.plan(**REQUEST, defer="optimizer")
+
+        def body(rank, store, end):
+            device = plan.participants[rank]
+            state = ranks.make(plan.prev_tensors(device))
+
+            def allocate(kind, name, spec):
+                if end == "allocate" and rank == 3 and kind != "param":
+                    raise MemoryError("no room")
+                return torch.empty(spec.shape, dtype=DTYPES[spec.dtype])
+
+            migration = prepare(
+                rank, store, plan, state, tail_rate=1000.0, allocate=allocate
+            )
+            with migration:
+                migration.run()
+                store.set(f"paused/{rank}", "")
+                store.wait([f"paused/{other}" for other in range(8)])
+                if end == "allocate":
+                    last = list(plan.curr_tensors(device).items())[-1]
+                    with self.assertRaisesRegex((MemoryError, etc.PeerError), "no room"):
+                        migration.wait(last[1], last[0])
+                    _ = migration.state
+                else:
+                    migration.abort()
+            held = migration.state
+            expected = ranks.make(plan.prev_tensors(device))
+            known = {k: {n: expected[k][n] for n in held[k]} for k in held}
+            return ranks.differences(held, known)
+
+        for end in ("abort", "allocate"):
+            with self.subTest(end):
+                results = ranks.must(ranks.run(8, body, end))
+                self.assertEqual(results, [[]] * 8)
 
 
 if __name__ == "__main__":

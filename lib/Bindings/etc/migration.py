@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from etc import _run
-from etc.errors import MigrationError, UsageError
+from etc.errors import UsageError
 from etc.interrupts import delayed_interrupts
 from etc.lifetime import close_at_exit, close_handle, warn_of_drop
 from etc.memory import Allocate, Memory
@@ -128,7 +128,7 @@ class Migration:
         self._end("closed")
 
     def _end(self, cause: str) -> None:
-        if not self._is_open:
+        if not self._is_open and not self._is_apart:
             return
         self._handle.abort(f"the migration was not finished: {cause}")
         with self._alone("close"):
@@ -317,8 +317,8 @@ class Migration:
         position = self._positions[kind, name]
         try:
             self._handle.wait(position)
-        except MigrationError:
-            self._is_apart = self._is_open = False  # the thread has ended
+        except Exception:  # of `allocate`, too: the thread has ended
+            self._is_apart = self._is_open = False
             raise
         return self._current_tensor(position, (kind, name))
 
