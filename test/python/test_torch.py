@@ -142,6 +142,18 @@ def attempt(call, *args):
     return "done"
 
 
+def with_a_write(rank, store, is_replica):
+    """To a parameter in the tail: on all ranks, or to one of its replicas."""
+    jobs.join(rank, store, 4)
+    old, new = jobs.make_mesh(*FSDP4), jobs.make_mesh(*HSDP2X2)
+    prev, curr = (momentum(jobs.build(*on)) for on in ((old, "cpu"), (new, "meta")))
+    jobs.train(*prev, 0, old)
+    tail = etc.torch.begin(prev, curr, timeout=60, defer="optimizer")
+    if not is_replica or rank == 0:
+        curr[0].head.bias.data.to_local().add_(1.0)
+    return attempt(curr[1].step), attempt(tail.finish)
+
+
 def without_its_state(rank, store):
     """What a trainer can still do where the tail has failed; then it loads a checkpoint."""
     prev, curr, new, tail = begun(rank, store, tail_rate=1000.0)
@@ -195,6 +207,7 @@ def with_hooks_of_others(rank, store):
 
 FSDP4 = ([0, 1, 2, 3], "fsdp")
 FSDP2TP2 = ([[0, 1], [2, 3]], "fsdp", "tp")
+HSDP2X2 = ([[0, 1], [2, 3]], "replicate", "fsdp")
 
 
 class Moves(unittest.TestCase):
@@ -243,6 +256,15 @@ class Deferred(unittest.TestCase):
     def test_a_forward_pass_may_write_to_buffers(self):
         for grown in ranks.must(ranks.run(4, with_buffers_that_a_pass_writes_to)):
             self.assertEqual(grown, [0.5] * 3)
+
+    def test_parameters_may_not_be_written_to(self):
+        """Not on one rank either: its replica then differs from others."""
+        for is_replica, what in ((False, "is not what it was"), (True, "ranks 0 and 2")):
+            for said in ranks.must(ranks.run(4, with_a_write, is_replica)):
+                for message in said:
+                    self.assertRegex(
+                        message, f"^VerificationError: head.bias .*: {what}.*checkpoint$"
+                    )
 
     def test_no_step_without_what_did_not_come(self):
         for said, loaded, then in ranks.must(ranks.run(4, without_its_state)):

@@ -117,10 +117,11 @@ class Tail:
                 if entry.kind != "param":
                     fill(entry, found.get(key))
             if self._expected is not None:
-                sums = proof.sums(
-                    lambda: read_entries(model, optimizer)[1], self._buffers
+                proof.check(
+                    self._expected,
+                    lambda: read_entries(model, optimizer)[1],
+                    self._buffers,
                 )
-                proof.check(self._expected, sums)
 
     def _fill(
         self, found: dict[tuple[str, str], Any], wanted: Callable[[Entry], bool]

@@ -35,33 +35,54 @@ def sums(entries: Callable[[], Iterable[Entry]], given: Parts | None = None) -> 
     Raises a ValueError on all ranks where two ranks have the same part with different
     contents.
     """
+    found, different = _compared(entries, given)
+    if different:
+        raise ValueError(
+            f"{different}, as if one had skipped a step; make them equal, or pass "
+            f"verify=False to take either"
+        )
+    return found
+
+
+def check(
+    before: Sums, entries: Callable[[], Iterable[Entry]], given: Parts | None = None
+) -> None:
+    """Compares with what was before the change. Collective, as `sums`.
+
+    Raises VerificationError on all ranks where a tensor is not what it was."""
+    after, different = _compared(entries, given)
+    wrong = [key for key in before if before[key] != after.get(key)]
+    wrong += [key for key in after if key not in before]
+    if wrong and not different:
+        kind, name = wrong[0]
+        more = f", and {len(wrong) - 1} more" if len(wrong) > 1 else ""
+        different = f"{name} ({kind}): is not what it was before the change{more}"
+    if different:
+        raise VerificationError(
+            f"{different}; the state of this job is not to be used, so go back to a "
+            f"checkpoint"
+        )
+
+
+def _compared(
+    entries: Callable[[], Iterable[Entry]], given: Parts | None
+) -> tuple[Sums, str]:
+    """The sums, and the first replicas that differ."""
     found: dict[tuple[str, str], dict[tuple[Box, ...], tuple[int, int]]] = {}
+    different = ""
     for rank, parts in enumerate(on_every_rank(lambda: parts_of(entries(), given))):
         for key, (boxes, value) in parts.items():
             known = found.setdefault(key, {}).setdefault(boxes, (value, rank))
-            if known[0] != value:
-                raise ValueError(
+            if known[0] != value and not different:
+                different = (
                     f"{key[1]} ({key[0]}): ranks {known[1]} and {rank} have replicas "
-                    f"that differ, as if one had skipped a step; make them equal, or "
-                    f"pass verify=False to take either"
+                    f"that differ"
                 )
-    return {
+    whole = {
         key: sum(value for value, _ in shards.values()) % 2**64
         for key, shards in found.items()
     }
-
-
-def check(before: Sums, after: Sums) -> None:
-    """Raises VerificationError where a tensor is not what it was."""
-    wrong = [key for key in before if before[key] != after.get(key)]
-    wrong += [key for key in after if key not in before]
-    if wrong:
-        kind, name = wrong[0]
-        more = f", and {len(wrong) - 1} more" if len(wrong) > 1 else ""
-        raise VerificationError(
-            f"{name} ({kind}): is not what it was before the change{more}; the state of "
-            f"this job is not to be used, so go back to a checkpoint"
-        )
+    return whole, different
 
 
 def parts_of(entries: Iterable[Entry], given: Parts | None = None) -> Parts:
