@@ -58,10 +58,10 @@ class Ends(unittest.TestCase):
         self.check_end(closes, "device 3: the migration was not finished: closed")
 
     def test_dropping_the_last_reference_ends_the_tail(self):
-        """With a warning, and without the garbage collector."""
+        """With a warning that Python shows, and without the garbage collector."""
 
         def drops(begin):
-            with self.assertWarnsRegex(ResourceWarning, "dropped before it was over"):
+            with self.assertWarnsRegex(RuntimeWarning, "over, and its deferred state"):
                 begin()
 
         def drops_in_a_callback(begin):

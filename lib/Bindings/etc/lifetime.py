@@ -38,12 +38,14 @@ def close_handle(handle: Any) -> None:
         handle.close()
 
 
-def warn_of_drop(migration: object, plan: object) -> None:
-    """Located where the last reference went."""
+def warn_of_drop(migration: object, plan: object, is_apart: bool) -> None:
+    """Located where the last reference went. Python shows by default that state which
+    was under way is lost to the job."""
+    what = ", and its deferred state did not arrive" if is_apart else ""
     warnings.warn(
-        f"{plan!r}: the migration was dropped before it was over; call finish() or "
+        f"{plan!r}: the migration was dropped before it was over{what}; call finish() or "
         "close(), or use it in a with statement",
-        ResourceWarning,
+        RuntimeWarning if is_apart else ResourceWarning,
         stacklevel=3,
         source=migration,
     )

@@ -34,7 +34,8 @@ class Migration:
     thread at a time, except for `abort`.
 
     In a `with` statement it is closed at the end of the block. One that is dropped
-    before it is over is aborted, with a ResourceWarning."""
+    before it is over is aborted, with a ResourceWarning, or, while deferred state is
+    under way, a RuntimeWarning."""
 
     def __init__(
         self,
@@ -145,7 +146,7 @@ class Migration:
             handle.abort("the migration was dropped before it was over")
         close_handle(handle)  # before the memory that it uses is gone
         if self._is_open:
-            warn_of_drop(self, self.plan)
+            warn_of_drop(self, self.plan, self._is_apart)
 
     def _close(self) -> None:
         """Ends its use by another thread, and closes the connections."""
