@@ -29,6 +29,9 @@ class Ends(unittest.TestCase):
                 options = {"mode": "safe", "tail_rate": 1000.0, **options}
                 migration = prepare(rank, store, plan, state, **options)
                 migration.run()
+                # The others may still be about to learn that the pause is over.
+                store.set(f"paused/{rank}", "")
+                store.wait([f"paused/{other}" for other in range(8)])
                 return migration
 
             gc.disable()  # nothing waits for it
@@ -72,7 +75,7 @@ class Ends(unittest.TestCase):
                     held.clear()
                     dropped.set()
 
-            held.append(begin(progress=update, tail_rate=2e5))
+            held.append(begin(progress=update, tail_rate=5e4))
             assert dropped.wait(60)
             for thread in threading.enumerate():
                 if thread.name == "etc-close":
