@@ -275,10 +275,13 @@ class Migration:
         from etc.checks import check_unmoved
 
         if self._has_run:
-            raise UsageError(
-                f"cannot {what}: the migration has run, and its outcome is "
-                f"{self.outcome!r}; migration.state has what this process holds"
-            )
+            rest = "; call finish()"
+            if not self._is_apart:
+                rest = (
+                    f", and its outcome is {self.outcome!r}; migration.state has what "
+                    f"this process holds"
+                )
+            raise UsageError(f"cannot {what}: the migration has run{rest}")
         self._has_run = True
         try:
             check_unmoved(self._memory.old, self._addresses, self._memory.state)
