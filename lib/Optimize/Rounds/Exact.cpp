@@ -26,6 +26,7 @@ private:
   bool isAllowed(Set done, Set round) const;
   bool isInOrder(Set done, Set round) const;
   bool keepsLimits(Set done, Set round) const;
+  bool keepsRoundTime(Set round) const;
   Touch &sumOf(Set set, size_t index) {
     return sums[set * problem.classes.size() + index];
   }
@@ -97,8 +98,23 @@ bool Search::keepsLimits(Set done, Set round) const {
   return true;
 }
 
+bool Search::keepsRoundTime(Set round) const {
+  std::vector<int64_t> occupied(size_t(problem.ports));
+  for (size_t i = 0; i < problem.units.size(); ++i)
+    for (const Load &load : problem.units[i].loads) {
+      int64_t &time = occupied[size_t(load.port)];
+      if (!(round >> i & 1) || load.time == 0)
+        continue;
+      if (time > 0 && time + load.time > problem.roundTime)
+        return false;
+      time += load.time;
+    }
+  return true;
+}
+
 bool Search::isAllowed(Set done, Set round) const {
-  return isInOrder(done, round) && keepsLimits(done, round);
+  return isInOrder(done, round) && keepsLimits(done, round) &&
+         keepsRoundTime(round);
 }
 
 Solution Search::trace() const {

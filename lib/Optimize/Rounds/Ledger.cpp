@@ -4,7 +4,9 @@
 
 namespace etc::rounds {
 
-Ledger::Ledger(const Problem &problem) : classes(problem.classes) {
+Ledger::Ledger(const Problem &problem)
+    : classes(problem.classes), roundTime(problem.roundTime),
+      occupied(size_t(problem.ports)) {
   states.reserve(classes.size());
   for (const ClassMemory &memory : classes)
     states.push_back({memory.prev, 0, 0, 0, 0, memory.prev, 0, 0});
@@ -24,6 +26,14 @@ int64_t Ledger::overflow(const Unit &unit) const {
   return worst;
 }
 
+bool Ledger::keepsRoundTime(const Unit &unit) const {
+  return std::all_of(unit.loads.begin(), unit.loads.end(),
+                     [&](const Load &load) {
+                       const int64_t before = occupied[size_t(load.port)];
+                       return before == 0 || before + load.time <= roundTime;
+                     });
+}
+
 bool Ledger::fits(const Unit &unit) const {
   for (const Touch &touch : unit.touches) {
     const State &state = states[size_t(touch.deviceClass)];
@@ -32,7 +42,7 @@ bool Ledger::fits(const Unit &unit) const {
         state.received + touch.received > memory.recvSlab)
       return false;
   }
-  return overflow(unit) <= 0;
+  return keepsRoundTime(unit) && overflow(unit) <= 0;
 }
 
 void Ledger::take(const Unit &unit) {
@@ -43,6 +53,8 @@ void Ledger::take(const Unit &unit) {
     state.sent += touch.sent;
     state.received += touch.received;
   }
+  for (const Load &load : unit.loads)
+    occupied[size_t(load.port)] += load.time;
 }
 
 void Ledger::closeRound() {
@@ -56,6 +68,7 @@ void Ledger::closeRound() {
     state.live -= state.released;
     state.allocated = state.released = state.sent = state.received = 0;
   }
+  std::fill(occupied.begin(), occupied.end(), 0);
 }
 
 void Ledger::beginTail() {

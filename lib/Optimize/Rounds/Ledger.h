@@ -29,8 +29,12 @@ private:
     int64_t mostLive, mostSent, mostReceived;
     int64_t mostInTail = 0;
   };
+  bool keepsRoundTime(const Unit &unit) const;
+
   const std::vector<ClassMemory> &classes;
   std::vector<State> states;
+  const int64_t roundTime;
+  std::vector<int64_t> occupied; ///< [ports], in the open round
   bool isTail = false;
 };
 

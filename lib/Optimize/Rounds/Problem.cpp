@@ -1,4 +1,4 @@
-// The constraints (P1) to (P5) of a problem.
+// The constraints (P1) to (P6) of a problem.
 
 #include "etc/Optimize/Rounds/Problem.h"
 
@@ -50,6 +50,23 @@ Message checkTouches(const Problem &problem, size_t index) {
   return std::nullopt;
 }
 
+Message checkLoads(const Problem &problem, size_t index) {
+  const std::vector<Load> &loads = problem.units[index].loads;
+  for (size_t i = 0; i < loads.size(); ++i) {
+    const auto [port, time] = loads[i];
+    const std::string place = text(at("units", index), ".", at("loads", i));
+    if (port < 0 || port >= problem.ports)
+      return text(place, ": port ", port, " is not in [0, ", problem.ports,
+                  ")");
+    if (i > 0 && loads[i - 1].port >= port)
+      return text(place, ": ports must be strictly ascending, got ", port,
+                  " after ", loads[i - 1].port);
+    if (time < 0)
+      return text(place, ": expected a time of at least 0, got ", time);
+  }
+  return std::nullopt;
+}
+
 Message checkOrder(const Problem &problem, size_t index) {
   const Unit &unit = problem.units[index];
   for (auto [name, other] :
@@ -91,6 +108,18 @@ Message checkSums(const Problem &problem) {
   return std::nullopt;
 }
 
+Message checkTimes(const Problem &problem) {
+  if (problem.roundTime < 0)
+    return text("roundTime: expected a time of at least 0, got ",
+                problem.roundTime);
+  std::vector<Int128> times(size_t(problem.ports));
+  for (const Unit &unit : problem.units)
+    for (const auto [port, time] : unit.loads)
+      if ((times[size_t(port)] += time) > kMost)
+        return text("units: the times of port ", port, " exceed 2^60");
+  return std::nullopt;
+}
+
 } // namespace
 
 std::optional<std::string> check(const Problem &problem) {
@@ -105,9 +134,13 @@ std::optional<std::string> check(const Problem &problem) {
   for (size_t i = 0; i < problem.units.size(); ++i) {
     if (Message error = checkTouches(problem, i))
       return error;
+    if (Message error = checkLoads(problem, i))
+      return error;
     if (Message error = checkOrder(problem, i))
       return error;
   }
+  if (Message error = checkTimes(problem))
+    return error;
   return checkSums(problem);
 }
 

@@ -1,4 +1,4 @@
-// The constraints (S1) to (S6) of a solution. Nothing here knows how a solution
+// The constraints (S1) to (S7) of a solution. Nothing here knows how a solution
 // is found.
 
 #include "../Message.h"
@@ -26,6 +26,7 @@ public:
   Message checkPeaks() const;
   Message checkTail() const;
   Message checkForced() const;
+  Message checkTimes() const;
 
 private:
   void countRound(const std::vector<size_t> &units, bool isTail);
@@ -196,6 +197,26 @@ Message Verifier::checkForced() const {
   return std::nullopt;
 }
 
+Message Verifier::checkTimes() const {
+  struct Port {
+    int64_t time = 0, units = 0;
+  };
+  for (size_t round = 0; round < unitsOf.size(); ++round) {
+    std::vector<Port> ports(size_t(problem.ports));
+    for (size_t unit : unitsOf[round])
+      for (const auto [port, time] : problem.units[unit].loads) {
+        ports[size_t(port)].time += time;
+        ports[size_t(port)].units += time > 0;
+      }
+    for (size_t port = 0; port < ports.size(); ++port)
+      if (ports[port].units > 1 && ports[port].time > problem.roundTime)
+        return text("rounds: ", ports[port].units, " units of round ", round,
+                    " occupy port ", port, " for ", ports[port].time, " of ",
+                    problem.roundTime, " ns");
+  }
+  return std::nullopt;
+}
+
 } // namespace
 
 std::optional<std::string> verify(const Problem &problem,
@@ -214,7 +235,9 @@ std::optional<std::string> verify(const Problem &problem,
     return error;
   if (Message error = verifier.checkTail())
     return error;
-  return verifier.checkForced();
+  if (Message error = verifier.checkForced())
+    return error;
+  return verifier.checkTimes();
 }
 
 } // namespace etc::rounds

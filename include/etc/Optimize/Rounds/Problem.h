@@ -1,5 +1,6 @@
 // The problem of rounds: what moves when, where memory is bounded. Units take
-// and give memory on classes of devices; nothing here knows IR or tensors.
+// and give memory on classes of devices, and occupy ports; nothing here knows
+// IR or tensors.
 
 #ifndef ETC_OPTIMIZE_ROUNDS_PROBLEM_H
 #define ETC_OPTIMIZE_ROUNDS_PROBLEM_H
@@ -34,6 +35,14 @@ struct Touch {
   bool operator==(const Touch &) const = default;
 };
 
+/// How long a unit occupies one port: one direction of a link or a NIC.
+struct Load {
+  int32_t port;
+  int64_t time; ///< nanoseconds
+
+  bool operator==(const Load &) const = default;
+};
+
 /// What moves in one round. A tensor that is cut is a chain of units.
 struct Unit {
   std::vector<Touch> touches;
@@ -45,6 +54,8 @@ struct Unit {
   int32_t after = -1;
   /// Comes in a later round than all that are not deferred.
   bool isDeferred = false;
+  /// Of ports that rounds should be level on.
+  std::vector<Load> loads = {};
 
   bool operator==(const Unit &) const = default;
 };
@@ -67,15 +78,22 @@ struct Unit {
 ///
 /// (P5) int64 arithmetic is exact: of each class, each of the sums of prev and
 /// what is allocated, of what is sent, and of what is received is at most 2^60,
-/// and so are its limit, its slabs and what is beside it.
+/// and so are its limit, its slabs and what is beside it;
+///
+/// (P6) the loads of a unit name ports in [0, ports), strictly ascending, for
+/// times >= 0, and all of a port are at most 2^60 together.
 struct Problem {
   std::vector<ClassMemory> classes;
   std::vector<Unit> units;
+  int32_t ports = 0;
+  /// How long a round may occupy a port with more than one unit, in
+  /// nanoseconds.
+  int64_t roundTime = 0;
 
   bool operator==(const Problem &) const = default;
 };
 
-/// Says which of (P1) to (P5) the problem breaks first, and where; nothing if
+/// Says which of (P1) to (P6) the problem breaks first, and where; nothing if
 /// it is well formed.
 std::optional<std::string> check(const Problem &problem);
 

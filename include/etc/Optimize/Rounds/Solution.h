@@ -35,7 +35,10 @@ namespace etc::rounds {
 ///
 /// (S6) the tail peak is the most that is live at once in deferred rounds, from
 /// the end of the last round before them on, and both slabs; there is none
-/// where no unit is deferred.
+/// where no unit is deferred;
+///
+/// (S7) where several units of a round occupy a port, they do so for at most
+/// the problem's roundTime together.
 struct Solution {
   std::vector<int32_t> roundOf; ///< [units]
   int32_t rounds = 0;
@@ -47,7 +50,7 @@ struct Solution {
   bool operator==(const Solution &) const = default;
 };
 
-/// Checks (S1) to (S6), after check(problem). Says what is broken first, and
+/// Checks (S1) to (S7), after check(problem). Says what is broken first, and
 /// where; nothing if the solution is valid.
 std::optional<std::string> verify(const Problem &problem,
                                   const Solution &solution);

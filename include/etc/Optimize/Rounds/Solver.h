@@ -13,7 +13,8 @@ namespace etc::rounds {
 /// memory comes free as fast as it is taken; each round takes what fits, each
 /// flow in its own order, so that layers stay together. Where nothing fits, the
 /// unit that exceeds a limit the least goes alone: the round is forced, and the
-/// peak says by how much.
+/// peak says by how much. Where units occupy ports, no round takes long because
+/// of one port while the others wait.
 ///
 /// Only integers, and of equal choices the lowest unit: the same problem gives
 /// the same solution on any machine.

@@ -54,7 +54,7 @@ Touch readTouch(const std::string &text) {
   return touch;
 }
 
-/// "deferred before 0 after 0", and behind the colon the touches.
+/// "deferred before 0 after 0 port 1 5", and behind the colon the touches.
 Unit readUnit(const std::string &line) {
   const size_t colon = line.find(':');
   if (colon == std::string::npos)
@@ -64,6 +64,11 @@ Unit readUnit(const std::string &line) {
   for (std::string word; order >> word;) {
     if (word == "deferred") {
       unit.isDeferred = true;
+      continue;
+    }
+    if (word == "port") {
+      const auto port = int32_t(readNumber(order));
+      unit.loads.push_back({port, readNumber(order)});
       continue;
     }
     if (word != "before" && word != "after")
@@ -98,6 +103,9 @@ void readLine(const std::string &line, Case &result) {
   } else if (word == "unit" || word == "unit:") {
     result.problem.units.push_back(
         readUnit(line.substr(line.find("unit") + 4)));
+  } else if (word == "ports") {
+    result.problem.ports = int32_t(readNumber(words));
+    result.problem.roundTime = readField(words, "time");
   } else if (word == "fewest") {
     readFewest(words, result);
   } else if (word == "list") {
@@ -135,6 +143,8 @@ std::string writeCase(const Problem &problem) {
       out << " beside " << it.beside;
     out << "\n";
   }
+  if (problem.ports > 0)
+    out << "ports " << problem.ports << " time " << problem.roundTime << "\n";
   for (const Unit &unit : problem.units) {
     out << "unit";
     if (unit.isDeferred)
@@ -143,6 +153,8 @@ std::string writeCase(const Problem &problem) {
       out << " before " << unit.before;
     if (unit.after >= 0)
       out << " after " << unit.after;
+    for (const auto [port, time] : unit.loads)
+      out << " port " << port << " " << time;
     const char *separator = ": ";
     for (const Touch &touch : unit.touches) {
       out << separator << touch.deviceClass;

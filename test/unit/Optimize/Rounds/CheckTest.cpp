@@ -76,5 +76,26 @@ TEST(CheckTest, P5Magnitudes) {
             error);
 }
 
+TEST(CheckTest, P6Loads) {
+  auto errorOf = [](std::vector<Load> loads, int64_t roundTime = 5) {
+    return errorAfter([&](Problem &p) {
+      p.ports = 2;
+      p.roundTime = roundTime;
+      p.units[1].loads = std::move(loads);
+    });
+  };
+  EXPECT_EQ(errorOf({{0, 1}, {1, 7}}), "well formed");
+  EXPECT_EQ(errorOf({{2, 1}}), "units[1].loads[0]: port 2 is not in [0, 2)");
+  EXPECT_EQ(errorOf({{1, 1}, {1, 1}}),
+            "units[1].loads[1]: ports must be strictly ascending, got 1 "
+            "after 1");
+  EXPECT_EQ(errorOf({{0, -1}}),
+            "units[1].loads[0]: expected a time of at least 0, got -1");
+  EXPECT_EQ(errorOf({}, -1),
+            "roundTime: expected a time of at least 0, got -1");
+  EXPECT_EQ(errorOf({{0, INT64_MAX}}),
+            "units: the times of port 0 exceed 2^60");
+}
+
 } // namespace
 } // namespace etc::rounds

@@ -28,6 +28,7 @@ private:
               int32_t after);
   void addDerived(int32_t deviceClass, int64_t bytes);
   void setMemory();
+  void setPorts();
 
   std::mt19937_64 engine;
   Problem problem;
@@ -126,6 +127,25 @@ void Generator::setMemory() {
   }
 }
 
+/// What each class sends and receives occupies a port of its own, and some of
+/// it one that all share.
+void Generator::setPorts() {
+  problem.ports = int32_t(2 * classes) + 1;
+  problem.roundTime = from(1, 25);
+  for (Unit &unit : problem.units) {
+    int64_t shared = 0;
+    for (const Touch &touch : unit.touches) {
+      if (touch.sent)
+        unit.loads.push_back({2 * touch.deviceClass, touch.sent});
+      if (touch.received)
+        unit.loads.push_back({2 * touch.deviceClass + 1, touch.received});
+      shared += isOneIn(2) ? touch.sent / 2 : 0;
+    }
+    if (shared)
+      unit.loads.push_back({problem.ports - 1, shared});
+  }
+}
+
 Problem Generator::run() {
   classes = from(1, 4);
   for (int64_t tensors = from(1, 5); tensors > 0; --tensors) {
@@ -135,6 +155,8 @@ Problem Generator::run() {
       problem.units.resize(before);
   }
   setMemory();
+  if (isOneIn(2))
+    setPorts();
   return std::move(problem);
 }
 

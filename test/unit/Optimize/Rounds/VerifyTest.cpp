@@ -148,5 +148,20 @@ TEST(VerifyTest, S5Forced) {
   EXPECT_EQ(errorWith([](ClassMemory &it) { it.recvSlab = 19; }), error);
 }
 
+TEST(VerifyTest, S7RoundTime) {
+  Problem problem = theProblem();
+  problem.ports = 2;
+  problem.roundTime = 7;
+  for (size_t i = 0; i < 2; ++i)
+    problem.units[i].loads = {{1, 4}};
+  EXPECT_EQ(errorOf(problem, theSolution()),
+            "rounds: 2 units of round 0 occupy port 1 for 8 of 7 ns");
+  problem.roundTime = 8;
+  EXPECT_EQ(errorOf(problem, theSolution()), "valid");
+  // One unit may take longer.
+  problem.units[2].loads = {{0, 9}};
+  EXPECT_EQ(errorOf(problem, theSolution()), "valid");
+}
+
 } // namespace
 } // namespace etc::rounds
