@@ -7,13 +7,6 @@
 using namespace etc;
 using namespace mlir;
 
-int64_t etc::elementsOf(const Step &step, const Portion &portion) {
-  if (portion.derives || !step.isOf(portion.type) ||
-      step.getHop() != portion.hop)
-    return 0;
-  return partOf(*step.piece, portion.chunk, portion.chunks).size();
-}
-
 /// Along the outermost axis that is long enough, so that the parts of what is
 /// contiguous are contiguous; where none is, along the longest.
 static unsigned chunkAxis(const Piece &piece, int64_t chunks) {
@@ -27,18 +20,35 @@ static unsigned chunkAxis(const Piece &piece, int64_t chunks) {
   return longest;
 }
 
-Piece etc::partOf(const Piece &piece, int64_t chunk, int64_t chunks) {
-  const unsigned axis = chunkAxis(piece, chunks);
-  Piece part = piece;
-  const Span whole = piece[axis];
-  // Rounded up: a tensor is allocated with its first chunk, so that is never
-  // empty.
+/// Rounded up: a tensor is allocated with its first chunk, so that is never
+/// empty.
+static Span chunkOf(Span whole, int64_t chunk, int64_t chunks) {
   auto positionOf = [&](int64_t number) {
     return whole.begin + static_cast<int64_t>(
                              llvm::divideCeil(whole.size() * number, chunks));
   };
-  part[axis] = {positionOf(chunk), positionOf(chunk + 1)};
+  return {positionOf(chunk), positionOf(chunk + 1)};
+}
+
+Piece etc::partOf(const Piece &piece, int64_t chunk, int64_t chunks) {
+  const unsigned axis = chunkAxis(piece, chunks);
+  Piece part = piece;
+  part[axis] = chunkOf(piece[axis], chunk, chunks);
   return part;
+}
+
+int64_t etc::elementsOf(const Step &step, const Portion &portion) {
+  if (portion.derives || !step.isOf(portion.type) ||
+      step.getHop() != portion.hop)
+    return 0;
+  const Piece &piece = *step.piece;
+  if (portion.chunks == 1)
+    return piece.size();
+  const unsigned axis = chunkAxis(piece, portion.chunks);
+  int64_t elements = chunkOf(piece[axis], portion.chunk, portion.chunks).size();
+  for (unsigned other = 0; other < Piece::rank(); ++other)
+    elements *= other == axis ? 1 : piece[other].size();
+  return elements;
 }
 
 int64_t ItemFlow::getSent(const Portion &portion) const {

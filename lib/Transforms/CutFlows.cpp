@@ -12,7 +12,8 @@ using rounds::Unit;
 namespace {
 class Cutter {
 public:
-  Cutter(const ProgramFlows &flows, CutFlows &cut) : flows(flows), cut(cut) {}
+  Cutter(const ProgramFlows &flows, int64_t parts, CutFlows &cut)
+      : flows(flows), parts(parts), cut(cut) {}
 
   void addItem(unsigned item);
 
@@ -26,6 +27,7 @@ private:
   }
 
   const ProgramFlows &flows;
+  const int64_t parts;
   CutFlows &cut;
 };
 } // namespace
@@ -44,10 +46,11 @@ int64_t Cutter::countChunks(unsigned item, const Portion &whole) const {
   int64_t count = 1;
   for (const ItemFlow &flow : flows.getFlows(item)) {
     const ClassMemory &memory = cut.problem.classes[flow.program];
-    count = std::max(
-        {count,
-         rounds::countChunks(flow.getSent(whole) * size, memory.sendSlab),
-         rounds::countChunks(flow.getReceived(whole) * size, memory.recvSlab)});
+    count = std::max({count,
+                      rounds::countChunks(flow.getSent(whole) * size,
+                                          memory.sendSlab, parts),
+                      rounds::countChunks(flow.getReceived(whole) * size,
+                                          memory.recvSlab, parts)});
   }
   return count;
 }
@@ -112,14 +115,14 @@ void Cutter::addItem(unsigned item) {
   addDerives(item, last);
 }
 
-CutFlows::CutFlows(const ProgramFlows &flows,
-                   std::vector<ClassMemory> classes) {
+CutFlows::CutFlows(const ProgramFlows &flows, std::vector<ClassMemory> classes,
+                   int64_t parts) {
   problem.classes = std::move(classes);
   // Most items move whole.
   const size_t least = flows.getItemCount() * flows.getTable().getTypeCount();
   chunks.reserve(least);
   problem.units.reserve(least);
-  Cutter cutter(flows, *this);
+  Cutter cutter(flows, parts, *this);
   for (unsigned item = 0; item < flows.getItemCount(); ++item)
     cutter.addItem(item);
 }

@@ -20,9 +20,11 @@ struct Chunk {
 };
 
 /// The problem of rounds for some memory of the programs. The fewer bytes a
-/// round may carry, the more chunks an item is cut into.
+/// round may carry, the more chunks an item is cut into: so many that each is
+/// at most one of `parts` of what a round carries.
 struct CutFlows {
-  CutFlows(const ProgramFlows &flows, std::vector<rounds::ClassMemory> classes);
+  CutFlows(const ProgramFlows &flows, std::vector<rounds::ClassMemory> classes,
+           int64_t parts);
 
   rounds::Problem problem;
   std::vector<Chunk> chunks; ///< [units]

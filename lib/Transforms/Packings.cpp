@@ -51,9 +51,10 @@ Packings::Packings(const ProgramFlows &flows, ArrayRef<DeviceProgram> programs,
 }
 
 bool Packings::isPacked(const Step &step, const Portion &portion) const {
-  const Piece part = partOf(*step.piece, portion.chunk, portion.chunks);
-  if (part.size() * flows.getTable().getTypeBytes(portion.type) < ownPiece)
+  if (elementsOf(step, portion) * flows.getTable().getTypeBytes(portion.type) <
+      ownPiece)
     return true;
   const Piece *shard = shardOf.lookup(&step);
-  return !shard || !isContiguous(*shard, part);
+  return !shard || !isContiguous(*shard, partOf(*step.piece, portion.chunk,
+                                                portion.chunks));
 }

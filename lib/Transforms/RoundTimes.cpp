@@ -9,20 +9,10 @@ RoundTimes::RoundTimes(ResourcesAttr resources, const ProgramFlows &flows,
                        ArrayRef<DeviceProgram> programs, const Devices &devices,
                        const BothHoldings &holdings)
     : resources(resources), flows(flows), programs(programs), devices(devices),
-      packings(flows, programs, holdings),
+      packings(flows, programs, holdings), nicOf(findNics(resources, devices)),
       // Messages, their acknowledgements, and some 10 us of the device's own.
-      beginning(2 * resources.getNicLatency() + 10'000) {
-  SmallVector<int64_t> sizes(devices.getNodeCount()), seen(sizes.size());
-  for (int64_t device = 0; device < devices.size(); ++device)
-    ++sizes[devices.getNode(device)];
-  for (int64_t device = 0; device < devices.size(); ++device) {
-    const int64_t node = devices.getNode(device),
-                  nics = std::min(resources.getNics(), sizes[node]);
-    nicOf.push_back(node * resources.getNics() +
-                    seen[node]++ * nics / sizes[node]);
-  }
-  portSeconds = findPortSeconds();
-}
+      beginning(2 * resources.getNicLatency() + 10'000),
+      portSeconds(findPortSeconds()) {}
 
 /// A slab is made for portions of all bytes. Where some are deferred, those of
 /// the pause progress in enough portions of this size.
@@ -161,19 +151,20 @@ double RoundTimes::findPortSeconds() const {
   return clock.getBusiest();
 }
 
-double RoundTimes::secondsOf(const rounds::Solution &solution,
-                             ArrayRef<Chunk> chunks) const {
+RoundTimes::Seconds RoundTimes::secondsOf(const rounds::Solution &solution,
+                                          ArrayRef<Chunk> chunks) const {
   std::vector<SmallVector<unsigned>> byRound(solution.rounds);
   for (auto [chunk, round] : llvm::enumerate(solution.roundOf))
     byRound[round].push_back(chunk);
   Clock clock(*this);
+  std::optional<double> pause;
   for (ArrayRef<unsigned> numbers : byRound) {
-    // What waits for the tail is the end of the first step.
     if (flows.getTable().isDeferred(chunks[numbers.front()].portion.type))
-      break;
+      pause = pause.value_or(clock.getEnd());
     for (unsigned number : numbers)
       clock.add(chunks[number]);
     clock.endRound();
   }
-  return clock.getEnd();
+  const double all = clock.getEnd();
+  return {pause.value_or(all), all};
 }

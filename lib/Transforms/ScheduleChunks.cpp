@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "RoundTimes.h"
 #include "ScheduleWriter.h"
+#include "Schedules.h"
 #include "dialect/Reserve.h"
 #include "etc/Transforms/Passes.h"
 
@@ -52,44 +52,6 @@ static LogicalResult refuseBudget(MigrationOp migration,
                << describe(migration, least);
 }
 
-namespace {
-/// Poses the problem of rounds for some memory, and keeps what its units stand
-/// for.
-class Poser {
-public:
-  explicit Poser(const ProgramFlows &flows) : flows(flows) {}
-
-  rounds::Problem operator()(std::vector<rounds::ClassMemory> memory) {
-    CutFlows cut(flows, memory);
-    classes = std::move(memory);
-    chunks = std::move(cut.chunks);
-    return std::move(cut.problem);
-  }
-  /// Of the units of the problem that was posed here for some memory.
-  ArrayRef<Chunk> chunksOf(const std::vector<rounds::ClassMemory> &memory) {
-    if (memory != classes)
-      (*this)(memory);
-    return chunks;
-  }
-
-private:
-  const ProgramFlows &flows;
-  /// Of the problem that was posed last.
-  std::vector<rounds::ClassMemory> classes;
-  std::vector<Chunk> chunks;
-};
-} // namespace
-
-/// Into how many portions flows are divided on trial. What the memory budget
-/// allows decides only which of these differ, so that a larger budget has the
-/// rounds of a smaller one to choose from.
-static SmallVector<int64_t> portionsToTry(int64_t pipelined) {
-  SmallVector<int64_t> list = {32, 64, 96, 128, 192, 256, 384};
-  if (pipelined > 1)
-    list.insert(list.begin(), pipelined);
-  return list;
-}
-
 /// Sends and receives of all devices, tensor by tensor.
 static int64_t countTransfers(const ProgramFlows &flows,
                               ArrayRef<DeviceProgram> programs) {
@@ -102,63 +64,24 @@ static int64_t countTransfers(const ProgramFlows &flows,
   return count;
 }
 
-/// Rounds that add no more than this to the time of the busiest link or NIC are
-/// not improved upon.
-static constexpr double goodEnough = 1.02;
-/// Where less than both is left to gain beyond that, a factor and seconds, two
-/// trials in vain end the search, which would take longer than it could gain.
-static constexpr double nearEnough = 1.04, fewSeconds = 0.005;
-
-/// Replaces a schedule that is within the budget by one of smaller rounds if
-/// that takes at least a hundredth less time. Returns whether it does.
-static bool shorten(rounds::Found &found, const rounds::Budget &budget,
-                    ArrayRef<rounds::ClassTotals> totals, Poser &poser,
-                    const RoundTimes &times) {
-  const rounds::Pose pose = std::ref(poser);
-  auto secondsOf = [&](const rounds::Found &it) {
-    return times.secondsOf(it.solution, poser.chunksOf(it.memory));
-  };
-  const double before = secondsOf(found),
-               enough = goodEnough * times.getPortSeconds();
-  double least = before * 0.99;
-  bool isShorter = false;
-  int inVain = 0;
-  for (int64_t portions : portionsToTry(times.countPortions(totals))) {
-    const double now = isShorter ? least : before;
-    const bool isNear =
-        now <= std::min(nearEnough * enough, enough + fewSeconds);
-    if (now <= enough || (inVain >= 2 && isNear))
-      break;
-    rounds::Found finer = rounds::findWithin(budget, totals, pose, portions);
-    const double seconds = secondsOf(finer);
-    ++inVain;
-    if (!finer.isWithin || seconds >= least)
-      continue;
-    least = seconds;
-    found = std::move(finer);
-    isShorter = true;
-    inVain = 0;
-  }
-  return isShorter;
-}
-
 LogicalResult ScheduleChunks::runOnMigration(MigrationOp migration) {
   const auto &flows = getAnalysis<ProgramFlows>();
   const rounds::Budget budget = budgetOf(migration);
   const std::vector<rounds::ClassTotals> totals = totalsOf(flows);
-  Poser poser(flows);
-  rounds::Found found = rounds::findWithin(budget, totals, std::ref(poser));
+  Schedule schedule = findSchedule(budget, totals, flows);
+  const rounds::Found &found = schedule.found;
   if (byTime && migration.getResources() && found.isWithin) {
     const auto programs = getAnalysis<DevicePrograms>().getPrograms();
-    if (countTransfers(flows, programs) > mostTransfers) {
+    const auto &devices = getAnalysis<Devices>();
+    const auto resources = migration.getResourcesAttr();
+    const int64_t transfers = countTransfers(flows, programs);
+    if (transfers > mostTransfers)
       migration->removeDiscardableAttr(byTimeMark);
-    } else {
-      const RoundTimes times(migration.getResourcesAttr(), flows, programs,
-                             getAnalysis<Devices>(),
-                             getAnalysis<BothHoldings>());
-      if (shorten(found, budget, totals, poser, times))
-        migration->setDiscardableAttr(byTimeMark, UnitAttr::get(&getContext()));
-    }
+    else if (shorten(schedule, budget, totals, flows,
+                     {resources, flows, programs, devices,
+                      getAnalysis<BothHoldings>()},
+                     {resources, flows, programs, devices}, transfers))
+      migration->setDiscardableAttr(byTimeMark, UnitAttr::get(&getContext()));
   }
   const bool isGiven = migration.getBudgetBytes() || migration.getBudgetPpm();
   if (isGiven && !found.isWithin)
@@ -166,7 +89,7 @@ LogicalResult ScheduleChunks::runOnMigration(MigrationOp migration) {
                         rounds::keptBy(found.solution, totals, budget));
   ScheduleWriter writer(flows);
   for (auto [chunk, round] :
-       llvm::zip_equal(poser.chunksOf(found.memory), found.solution.roundOf))
+       llvm::zip_equal(schedule.chunks, found.solution.roundOf))
     writer.add(chunk.item, chunk.portion, round);
   writer.write(migration);
   rounds += found.solution.rounds;

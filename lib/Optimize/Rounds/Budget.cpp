@@ -81,8 +81,20 @@ int64_t countPortions(int64_t bytes, int64_t rate, int64_t nanoseconds,
   return portions;
 }
 
-int64_t countChunks(int64_t bytes, int64_t slab) {
-  return bytes == 0 ? 1 : (2 * bytes + slab - 1) / slab;
+int64_t countChunks(int64_t bytes, int64_t slab, int64_t parts) {
+  return bytes == 0 ? 1 : (parts * bytes + slab - 1) / slab;
+}
+
+int64_t shareOfRound(int64_t whole, std::span<const ClassTotals> totals,
+                     std::span<const ClassMemory> memory) {
+  int64_t share = whole;
+  for (size_t i = 0; i < totals.size(); ++i)
+    for (auto [bytes, slab] :
+         {std::pair(totals[i].sent, memory[i].sendSlab),
+          std::pair(totals[i].received, memory[i].recvSlab)})
+      if (bytes > slab)
+        share = std::min(share, int64_t(Int128(whole) * slab / bytes));
+  return share;
 }
 
 int64_t peakOf(const Budget &budget, const Solution &solution,

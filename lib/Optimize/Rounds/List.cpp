@@ -23,35 +23,58 @@ int64_t weightOf(const Unit &unit) {
   return bytes;
 }
 
-/// Which classes a unit touches, and how.
-std::vector<int64_t> touchesOf(const Unit &unit) {
-  std::vector<int64_t> kinds;
-  kinds.reserve(unit.touches.size());
-  for (const Touch &touch : unit.touches)
-    kinds.push_back(int64_t(touch.deviceClass) * 16 +
-                    (touch.allocated > 0) * 8 + (touch.released > 0) * 4 +
-                    (touch.sent > 0) * 2 + (touch.received > 0));
-  if (unit.isDeferred)
-    kinds.push_back(-1);
-  return kinds;
-}
-
-/// The flow of every unit. Chunks of one tensor differ in how they touch; they
-/// belong to their first chunk's flow, all but a unit that waits for another
-/// flow where that chunk does not: it would hold up its own.
-std::vector<size_t> findFlows(const std::vector<Unit> &units) {
-  std::map<std::vector<int64_t>, size_t> numbers;
-  std::vector<size_t> flows;
-  flows.reserve(units.size());
+/// Of every unit, the first chunk of its tensor. One that waits for another
+/// flow where the chunk before it does not is no part of these: it would hold
+/// them up.
+std::vector<size_t> findFirsts(const std::vector<Unit> &units) {
+  std::vector<size_t> firsts;
+  firsts.reserve(units.size());
   for (const Unit &unit : units) {
     const bool goesOn =
         unit.before >= 0 &&
         (unit.after < 0 || units[size_t(unit.before)].after >= 0);
-    flows.push_back(goesOn
-                        ? flows[size_t(unit.before)]
-                        : numbers.try_emplace(touchesOf(unit), numbers.size())
-                              .first->second);
+    firsts.push_back(goesOn ? firsts[size_t(unit.before)] : firsts.size());
   }
+  return firsts;
+}
+
+/// Which classes units touch, and how: by class, ascending.
+using Touches = std::vector<std::pair<int32_t, int>>;
+
+void addTouches(const Unit &unit, Touches &touches) {
+  for (const Touch &touch : unit.touches) {
+    const int kinds = (touch.allocated > 0) * 8 + (touch.released > 0) * 4 +
+                      (touch.sent > 0) * 2 + (touch.received > 0);
+    auto it = std::lower_bound(touches.begin(), touches.end(),
+                               std::pair(touch.deviceClass, 0));
+    if (it == touches.end() || it->first != touch.deviceClass)
+      it = touches.insert(it, {touch.deviceClass, 0});
+    it->second |= kinds;
+  }
+}
+
+/// The flow of every unit: tensors whose first chunks do the same to the same
+/// classes. What is there before deferred units comes in its own order, so
+/// there tensors are in a flow for what all of their chunks do, cut or whole.
+std::vector<size_t> findFlows(const std::vector<Unit> &units) {
+  const std::vector<size_t> firsts = findFirsts(units);
+  const bool isOrdered =
+      std::any_of(units.begin(), units.end(),
+                  [](const Unit &unit) { return unit.isDeferred; });
+  std::vector<Touches> touches(units.size());
+  for (size_t i = 0; i < units.size(); ++i)
+    if (firsts[i] == i || (isOrdered && !units[i].isDeferred))
+      addTouches(units[i], touches[firsts[i]]);
+  std::map<std::pair<Touches, bool>, size_t> numbers;
+  std::vector<size_t> flows;
+  flows.reserve(units.size());
+  for (size_t i = 0; i < units.size(); ++i)
+    flows.push_back(firsts[i] != i ? flows[firsts[i]]
+                                   : numbers
+                                         .try_emplace({std::move(touches[i]),
+                                                       units[i].isDeferred},
+                                                      numbers.size())
+                                         .first->second);
   return flows;
 }
 

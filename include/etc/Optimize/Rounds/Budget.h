@@ -48,8 +48,14 @@ std::vector<ClassMemory> shareMemory(const Budget &budget,
                                      int64_t eighths, int64_t portions = 1);
 
 /// Into how many chunks a tensor is cut, so that no class sends or receives
-/// more than half its slab in one: rounds then fill well.
-int64_t countChunks(int64_t bytes, int64_t slab);
+/// more than one part of its slab in one: the more parts, the better rounds
+/// fill, and the smaller messages are.
+int64_t countChunks(int64_t bytes, int64_t slab, int64_t parts);
+
+/// What falls on one round of something that all do together, where the class
+/// that needs most rounds fills its slabs in each.
+int64_t shareOfRound(int64_t whole, std::span<const ClassTotals> totals,
+                     std::span<const ClassMemory> memory);
 
 /// The least budget that a schedule keeps, in bytes where `like` is: ratios are
 /// rounded up to the next thousandth.

@@ -71,10 +71,20 @@ TEST(BudgetTest, PipelinesHaveThePortionsOfLeastTime) {
 }
 
 TEST(BudgetTest, ChunksAreHalfASlab) {
-  EXPECT_EQ(countChunks(0, 0), 1);
-  EXPECT_EQ(countChunks(50, 100), 1);
-  EXPECT_EQ(countChunks(51, 100), 2);
-  EXPECT_EQ(countChunks(1000, 100), 20);
+  EXPECT_EQ(countChunks(0, 0, 2), 1);
+  EXPECT_EQ(countChunks(50, 100, 2), 1);
+  EXPECT_EQ(countChunks(51, 100, 2), 2);
+  EXPECT_EQ(countChunks(1000, 100, 2), 20);
+  EXPECT_EQ(countChunks(1000, 100, 4), 40);
+}
+
+// 90 bytes through 20 are four and a half rounds, more than 100 through 50.
+TEST(BudgetTest, ARoundHasItsShare) {
+  const std::vector<ClassTotals> totals = {{0, 0, 90, 100}, {0, 0, 0, 10}};
+  const std::vector<ClassMemory> memory = {{0, 0, 0, 20, 50}, {0, 0, 0, 0, 10}};
+  EXPECT_EQ(shareOfRound(900, totals, memory), 200);
+  const std::vector<ClassMemory> ample = {{0, 0, 0, 90, 100}, {0, 0, 0, 0, 10}};
+  EXPECT_EQ(shareOfRound(900, totals, ample), 900);
 }
 
 TEST(BudgetTest, WhatAScheduleKeeps) {
@@ -103,7 +113,7 @@ struct Ring {
 
 Problem Ring::pose(std::vector<ClassMemory> classes) const {
   Problem problem{std::move(classes), {}};
-  const int64_t chunks = countChunks(bytes, problem.classes[0].sendSlab);
+  const int64_t chunks = countChunks(bytes, problem.classes[0].sendSlab, 2);
   for (int32_t from = 0; from < devices; ++from)
     for (int64_t chunk = 0; chunk < tensors * chunks; ++chunk) {
       const int64_t number = chunk % chunks;

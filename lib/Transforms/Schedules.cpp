@@ -1,0 +1,174 @@
+//===- Schedules.cpp - Rounds that are few, or take little time -----------===//
+
+#include "Schedules.h"
+
+#include <array>
+
+using namespace etc;
+using namespace mlir;
+
+/// In how many parts at least a round is filled; and where it should be level.
+static constexpr int64_t partsOfRound = 2, partsOfLevelRound = 4;
+
+namespace {
+/// Poses the problem of rounds for some memory, and keeps what its units stand
+/// for.
+class Poser {
+public:
+  explicit Poser(const ProgramFlows &flows) : flows(flows) {}
+  /// Of rounds that are level on all ports.
+  Poser(const ProgramFlows &flows, ArrayRef<rounds::ClassTotals> totals,
+        const PortLoads &loads, double portSeconds)
+      : flows(flows), totals(totals), loads(&loads), portSeconds(portSeconds) {}
+
+  rounds::Problem operator()(std::vector<rounds::ClassMemory> memory) {
+    CutFlows cut(flows, memory, loads ? partsOfLevelRound : partsOfRound);
+    if (loads) {
+      loads->addTo(cut.problem, cut.chunks);
+      cut.problem.roundTime = rounds::shareOfRound(
+          static_cast<int64_t>(1e9 * portSeconds), totals, memory);
+    }
+    classes = std::move(memory);
+    chunks = std::move(cut.chunks);
+    return std::move(cut.problem);
+  }
+  /// Of the units of the problem that was posed here for some memory.
+  ArrayRef<Chunk> chunksOf(const std::vector<rounds::ClassMemory> &memory) {
+    if (memory != classes)
+      (*this)(memory);
+    return chunks;
+  }
+  std::vector<Chunk> takeChunks(const rounds::Found &found) && {
+    if (found.memory != classes)
+      (*this)(found.memory);
+    return std::move(chunks);
+  }
+
+private:
+  const ProgramFlows &flows;
+  ArrayRef<rounds::ClassTotals> totals;
+  const PortLoads *loads = nullptr;
+  double portSeconds = 0;
+  /// Of the problem that was posed last.
+  std::vector<rounds::ClassMemory> classes;
+  std::vector<Chunk> chunks;
+};
+} // namespace
+
+/// Into how many portions flows are divided on trial. What the memory budget
+/// allows decides only which of these differ, so that a larger budget has the
+/// rounds of a smaller one to choose from.
+constexpr std::array<int64_t, 7> portionsToTry = {32,  64,  96, 128,
+                                                  192, 256, 384};
+/// Level rounds are nearly as good with one number as with the next.
+constexpr std::array<int64_t, 5> portionsOfLevel = {32, 64, 128, 192, 384};
+
+namespace {
+/// Looks for a schedule of smaller rounds that takes less time.
+class Shortener {
+public:
+  Shortener(const rounds::Budget &budget, ArrayRef<rounds::ClassTotals> totals,
+            const RoundTimes &times, int64_t transfers)
+      : budget(budget), totals(totals), times(times),
+        pipelined(times.countPortions(totals)),
+        near(transfers > manyTransfers
+                 ? notFar * times.getPortSeconds()
+                 : std::min(nearEnough * times.getPortSeconds(),
+                            goodEnough * times.getPortSeconds() + fewSeconds)) {
+  }
+
+  /// Replaces the schedule by the one that costs least of those on trial, if it
+  /// costs at least a hundredth less. Returns whether it does.
+  bool shorten(Schedule &schedule, Poser poser,
+               ArrayRef<int64_t> portions) const;
+  /// Whether not enough is left to gain for another kind of trials.
+  bool isNear(double seconds) const {
+    return seconds <= nearEnough * times.getPortSeconds();
+  }
+
+private:
+  bool isEnough(double seconds, int inVain) const;
+
+  /// Rounds that add no more than this to the time of the busiest link or NIC
+  /// are not improved upon.
+  static constexpr double goodEnough = 1.02;
+  /// Where less than both is left to gain, a factor and seconds, two trials in
+  /// vain end the search, which would take longer than it could gain; where
+  /// trials take long, less than another factor.
+  static constexpr double nearEnough = 1.06, fewSeconds = 0.005, notFar = 1.15;
+  static constexpr int64_t manyTransfers = 50'000;
+
+  const rounds::Budget &budget;
+  ArrayRef<rounds::ClassTotals> totals;
+  const RoundTimes &times;
+  const int64_t pipelined; ///< portions of what is sent on
+  const double near; ///< seconds at which two trials in vain end the search
+};
+} // namespace
+
+bool Shortener::isEnough(double seconds, int inVain) const {
+  return seconds <= goodEnough * times.getPortSeconds() ||
+         (inVain >= 2 && seconds <= near);
+}
+
+bool Shortener::shorten(Schedule &schedule, Poser poser,
+                        ArrayRef<int64_t> portions) const {
+  std::optional<rounds::Found> best;
+  RoundTimes::Seconds least = schedule.seconds;
+  const ArrayRef<int64_t> first(&pipelined, pipelined > 1 ? 1 : 0);
+  int inVain = 0;
+  for (int64_t number : llvm::concat<const int64_t>(first, portions)) {
+    if (isEnough(least.pause, inVain))
+      break;
+    rounds::Found found =
+        rounds::findWithin(budget, totals, std::ref(poser), number);
+    const RoundTimes::Seconds seconds =
+        times.secondsOf(found.solution, poser.chunksOf(found.memory));
+    ++inVain;
+    if (!found.isWithin || seconds.getCost() >= 0.99 * least.getCost())
+      continue;
+    least = seconds;
+    best = std::move(found);
+    inVain = 0;
+  }
+  if (!best)
+    return false;
+  schedule.chunks = std::move(poser).takeChunks(*best);
+  schedule.found = std::move(*best);
+  schedule.seconds = least;
+  return true;
+}
+
+Schedule etc::findSchedule(const rounds::Budget &budget,
+                           ArrayRef<rounds::ClassTotals> totals,
+                           const ProgramFlows &flows) {
+  Poser poser(flows);
+  rounds::Found found = rounds::findWithin(budget, totals, std::ref(poser));
+  std::vector<Chunk> chunks = std::move(poser).takeChunks(found);
+  return {std::move(found), std::move(chunks), {}};
+}
+
+/// What classes transfer in rounds that are not deferred.
+static std::vector<rounds::ClassTotals>
+urgentOf(std::vector<rounds::ClassTotals> totals, const ProgramFlows &flows) {
+  for (auto [it, memory] : llvm::zip_equal(totals, flows.getMemories())) {
+    it.sent = memory.urgentSent;
+    it.received = memory.urgentReceived;
+  }
+  return totals;
+}
+
+bool etc::shorten(Schedule &schedule, const rounds::Budget &budget,
+                  ArrayRef<rounds::ClassTotals> totals,
+                  const ProgramFlows &flows, const RoundTimes &times,
+                  const PortLoads &loads, int64_t transfers) {
+  const std::vector<rounds::ClassTotals> urgent = urgentOf(totals, flows);
+  const Shortener shortener(budget, totals, times, transfers);
+  schedule.seconds = times.secondsOf(schedule.found.solution, schedule.chunks);
+  bool isShorter = shortener.shorten(
+      schedule, Poser(flows, urgent, loads, times.getPortSeconds()),
+      portionsOfLevel);
+  if (!shortener.isNear(schedule.seconds.pause))
+    isShorter |= shortener.shorten(schedule, Poser(flows), portionsToTry);
+  return isShorter;
+}

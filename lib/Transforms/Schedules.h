@@ -1,0 +1,37 @@
+//===- Schedules.h - Rounds that are few, or take little time -------------===//
+//
+// Searches for schedules within a memory budget, and compares them in seconds.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ETC_LIB_TRANSFORMS_SCHEDULES_H
+#define ETC_LIB_TRANSFORMS_SCHEDULES_H
+
+#include "RoundTimes.h"
+
+namespace etc {
+
+struct Schedule {
+  rounds::Found found;
+  std::vector<Chunk> chunks; ///< [units]
+  RoundTimes::Seconds seconds;
+};
+
+/// One of few rounds, within the budget if there is one. Its seconds are not
+/// counted.
+Schedule findSchedule(const rounds::Budget &budget,
+                      llvm::ArrayRef<rounds::ClassTotals> totals,
+                      const ProgramFlows &flows);
+
+/// Replaces a schedule that is within the budget by one that takes less time,
+/// if there is one: of level rounds, or, where these do not come near the time
+/// of the busiest port, of others. Returns whether it does. Where devices make
+/// many `transfers`, less is tried.
+bool shorten(Schedule &schedule, const rounds::Budget &budget,
+             llvm::ArrayRef<rounds::ClassTotals> totals,
+             const ProgramFlows &flows, const RoundTimes &times,
+             const PortLoads &loads, int64_t transfers);
+
+} // namespace etc
+
+#endif // ETC_LIB_TRANSFORMS_SCHEDULES_H
