@@ -7,6 +7,8 @@ import json
 from dataclasses import dataclass
 from typing import List, Optional
 
+import torch.distributed as dist
+
 from .config import Parallel
 
 
@@ -20,6 +22,12 @@ def there(store, key: str) -> bool:
     return store.add(f"{key}/there", 0) > 0
 
 
+def scope_of(store, epoch: int):
+    """What belongs to one change, "plan/DEVICE" among it: the device's slice of the
+    plan, as bytes."""
+    return dist.PrefixStore(f"epoch{epoch}", store)
+
+
 @dataclass(frozen=True)
 class Change:
     """Configuration number `epoch`; 0 is the one that training starts with."""
@@ -31,7 +39,7 @@ class Change:
     prev_devices: List[int]
     after: int  # the epoch of that one
     participants: List[int]  # devices that give or take state
-    request: Optional[dict] = None  # of etc.plan; the first configuration has none
+    moves: bool = False  # whether state does; before the first configuration none does
     by: str = "etc"  # what moves the state, see movers
     not_before: int = 0  # the iteration to begin with, if not a later one
     lost_at: Optional[int] = None  # after a failure: the iteration to go on with

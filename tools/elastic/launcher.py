@@ -17,7 +17,7 @@ from typing import Dict, List, Optional
 import etc
 import torch.distributed as dist
 
-from .change import Change, there
+from .change import Change, scope_of, there
 from .config import Parallel
 from .hosts import Hosts
 
@@ -254,11 +254,14 @@ class Launcher:
             **step.request}
         plan = etc.plan(request)
         plan.save(self.out / f"{self.epoch + 1}.etcplan")
+        scope = scope_of(self.store, self.epoch + 1)
+        for rank, device in enumerate(plan.participants):
+            scope.set(f"plan/{device}", plan.slice(rank).to_bytes())
         givers = [d for d in last.devices if d not in self.dead]
         devices = plan.placement["curr"]
         self.enter(Change(
             self.epoch + 1, str(parallel), devices, last.parallel, last.devices,
-            last.epoch, sorted({*givers, *devices}), request, step.by, step.at,
+            last.epoch, sorted({*givers, *devices}), True, step.by, step.at,
             lost_at, decided, self.slowed))
 
     @staticmethod

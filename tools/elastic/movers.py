@@ -58,13 +58,13 @@ def preparer(model: Model, host: Optional[str], timeout: float,
 
 
 class ByPlan:
-    """Every process plans for itself; `prepare` compares what they have planned."""
+    """The launcher plans, and each process runs its slice of the plan."""
 
     def __init__(self, change: Change, state: State, store, device: int,
                  host: Optional[str], timeout: float, memory: torch.device,
                  tail_rate: Optional[float]):
         begin = time.monotonic()
-        self.plan = etc.plan(change.request)
+        self.plan = etc.Plan.from_bytes(store.get(f"plan/{device}"))
         self.seconds = time.monotonic() - begin
         self.deferred = self.plan.summary.deferred_rounds > 0
         self.migration = etc.prepare(

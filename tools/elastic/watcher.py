@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, Optional
 
 import torch
-import torch.distributed as dist
 
-from .change import Change, put, there
+from .change import Change, put, scope_of, there
 from .groups import Place
 
 #: (change, state, store, device) -> an object with run() and report
@@ -72,14 +71,14 @@ class Watcher(threading.Thread):
                 self.changed.notify_all()
 
     def get_ready(self, change: Change, store) -> Prepared:
-        scope = dist.PrefixStore(f"epoch{change.epoch}", store)
+        scope = scope_of(store, change.epoch)
         place = migration = None
         begin = time.monotonic()
         if self.device in change.devices:
             place = Place(change.configuration, change.devices, self.device, scope,
                           self.timeout, self.memory)
         grouped = time.monotonic()
-        if change.request:
+        if change.moves:
             if self.device in change.prev_devices:
                 self.wait_for(lambda: self.begun >= change.after)
             migration = self.prepare(change, self.state(), scope, self.device)
