@@ -119,6 +119,15 @@ class Files(unittest.TestCase):
         self.addCleanup(holder.cleanup)
         self.path = os.path.join(holder.name, "m.etcplan")
 
+    def test_requests_and_models_are_regular_files(self):
+        fifo = self.path + ".json"
+        os.mkfifo(fifo)
+        for name in (fifo, "/dev/zero"):
+            with self.assertRaisesRegex(ValueError, "expected a regular file"):
+                etc.plan(name)
+        with self.assertRaisesRegex(ValueError, "expected a regular file"):
+            etc.plan(**{**REQUEST, "model": fifo})
+
     def test_round_trip(self):
         self.plan.save(self.path)
         loaded = etc.Plan.load(self.path)

@@ -18,6 +18,8 @@
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
 
+#include <csignal>
+
 /// Whether there is bytecode in the input, be it behind the marks of
 /// --split-input-file.
 static bool holdsBytecode(llvm::StringRef input) {
@@ -79,6 +81,8 @@ static int runPasses(const etc::PlannerOptions &options, int argc, char **argv,
 int main(int argc, char **argv) {
   etc::useHugePages();
   llvm::InitLLVM init(argc, argv);
+  // A limit of files' sizes is an error of writing, not the end.
+  std::signal(SIGXFSZ, SIG_IGN);
   llvm::cl::SetVersionPrinter(etc::printVersion);
   mlir::DialectRegistry registry;
   registry.insert<etc::EtcDialect>();

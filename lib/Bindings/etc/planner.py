@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Union
 
@@ -126,8 +127,15 @@ def _read_request(request: Mapping[str, Any] | Path | None) -> Mapping[str, Any]
     return _read_json(request)
 
 
+def _open_at_once(path: str, flags: int) -> int:
+    """Opening a FIFO would wait for a writer."""
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
 def _read_json(path: Path) -> Any:
-    with open(path, encoding="utf-8") as file:
+    with open(path, encoding="utf-8", opener=_open_at_once) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise ValueError(f"{os.fspath(path)}: expected a regular file")
         try:
             return json.load(file)
         except json.JSONDecodeError as error:
