@@ -71,19 +71,20 @@ public:
             const RoundTimes &times, int64_t transfers)
       : budget(budget), totals(totals), times(times),
         pipelined(times.countPortions(totals)),
-        near(transfers > manyTransfers
-                 ? notFar * times.getPortSeconds()
-                 : std::min(nearEnough * times.getPortSeconds(),
-                            goodEnough * times.getPortSeconds() + fewSeconds)) {
-  }
+        isLarge(transfers > manyTransfers) {}
 
   /// Replaces the schedule by the one that costs least of those on trial, if it
   /// costs at least a hundredth less. Returns whether it does.
   bool shorten(Schedule &schedule, Poser poser,
                ArrayRef<int64_t> portions) const;
-  /// Whether not enough is left to gain for another kind of trials.
-  bool isNear(double seconds) const {
-    return seconds <= nearEnough * times.getPortSeconds();
+  /// The portions of trials of level rounds.
+  ArrayRef<int64_t> getPortionsOfLevel() const {
+    return ArrayRef(portionsOfLevel)
+        .take_front(isLarge ? fewTrials : portionsOfLevel.size());
+  }
+  /// Whether another kind of trials is worth its time.
+  bool needsOthers(double seconds) const {
+    return !isLarge && seconds > nearEnough * times.getPortSeconds();
   }
 
 private:
@@ -93,22 +94,25 @@ private:
   /// are not improved upon.
   static constexpr double goodEnough = 1.02;
   /// Where less than both is left to gain, a factor and seconds, two trials in
-  /// vain end the search, which would take longer than it could gain; where
-  /// trials take long, less than another factor.
-  static constexpr double nearEnough = 1.06, fewSeconds = 0.005, notFar = 1.15;
+  /// vain end the search, which would take longer than it could gain.
+  static constexpr double nearEnough = 1.06, fewSeconds = 0.005;
+  /// Where devices make so many, trials take long, and only so many are made.
   static constexpr int64_t manyTransfers = 50'000;
+  static constexpr size_t fewTrials = 2;
 
   const rounds::Budget &budget;
   ArrayRef<rounds::ClassTotals> totals;
   const RoundTimes &times;
   const int64_t pipelined; ///< portions of what is sent on
-  const double near; ///< seconds at which two trials in vain end the search
+  const bool isLarge;
 };
 } // namespace
 
 bool Shortener::isEnough(double seconds, int inVain) const {
-  return seconds <= goodEnough * times.getPortSeconds() ||
-         (inVain >= 2 && seconds <= near);
+  const double port = times.getPortSeconds(), enough = goodEnough * port;
+  return seconds <= enough ||
+         (inVain >= 2 &&
+          seconds <= std::min(nearEnough * port, enough + fewSeconds));
 }
 
 bool Shortener::shorten(Schedule &schedule, Poser poser,
@@ -167,8 +171,8 @@ bool etc::shorten(Schedule &schedule, const rounds::Budget &budget,
   schedule.seconds = times.secondsOf(schedule.found.solution, schedule.chunks);
   bool isShorter = shortener.shorten(
       schedule, Poser(flows, urgent, loads, times.getPortSeconds()),
-      portionsOfLevel);
-  if (!shortener.isNear(schedule.seconds.pause))
+      shortener.getPortionsOfLevel());
+  if (shortener.needsOthers(schedule.seconds.pause))
     isShorter |= shortener.shorten(schedule, Poser(flows), portionsToTry);
   return isShorter;
 }
