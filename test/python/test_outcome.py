@@ -1,5 +1,6 @@
 """What a process holds after a migration was interrupted, and what is said of it."""
 
+import math
 import signal
 import unittest
 import warnings
@@ -181,13 +182,15 @@ class Outcome(unittest.TestCase):
 
             def allocate(kind, name, spec):
                 size = (spec.dtype, spec.shape)
+                count = math.prod(spec.shape)
                 kept = [
                     t
                     for t in old[kind].values()
-                    if tuple(t.shape) == spec.shape and t.storage().nbytes()
+                    if t.numel() >= count and t.storage().nbytes()
                 ]
                 if rank == 1 and again == "previous" and kept:
-                    return kept[0]
+                    largest = max(kept, key=torch.Tensor.numel)
+                    return largest.view(-1)[:count].view(spec.shape)
                 if rank == 1 and again == "new" and size in made:
                     return made[size]
                 made[size] = torch.empty(spec.shape, dtype=DTYPES[spec.dtype])
