@@ -1,7 +1,8 @@
 """Migrations over the doubles of CUDA and NCCL, as users run them: tools/dev/doubles --help.
 
 Each is planned by etc-opt and executed by the unmodified etc-run, one process a device, which checks every element; a
-double that finds a misuse says so on standard error. What may happen in several orders is drawn from a seed.
+double that finds a misuse says so on standard error. What may happen in several orders is drawn from a seed. With --gpu
+the machine's own driver and NCCL are in the place of the doubles.
 """
 
 import argparse
@@ -31,7 +32,6 @@ VERIFIED = "verified: every element on every device, bit for bit"
 PHASES = ["pack", "transfer", "wait", "land", "acknowledge", "release"]
 # A run that a fault ended says which device, or which transfer, was the matter.
 PLACE = re.compile(r"^etc-run: .*device \d+")
-MOST_DEVICES = 32
 SECONDS = 300
 
 
@@ -77,12 +77,15 @@ class Calls:
 class Tools:
     """The programs, and how they find the doubles."""
 
-    def __init__(self, build):
+    def __init__(self, build, on_gpu):
         self.calls = Calls()
         self.programs = build / "bin"
         libraries = build / "test" / "doubles" / "lib"
-        self.environment = {**os.environ, "ETC_CUDA_DRIVER": str(libraries / "libcuda.so.1"),
-                            "ETC_NCCL": str(libraries / "libnccl.so.2"), "ETC_DOUBLE_GPUS": "64"}
+        doubles = {"ETC_CUDA_DRIVER": str(libraries / "libcuda.so.1"), "ETC_NCCL": str(libraries / "libnccl.so.2"),
+                   "ETC_DOUBLE_GPUS": "64"}
+        self.environment = {**os.environ, **({} if on_gpu else doubles)}
+        # Processes that share a GPU take turns.
+        self.most_devices, self.timeout = (8, 30) if on_gpu else (32, 5)
 
     def plan(self, arguments, output):
         """How many devices take part; 0 where the request is refused."""
@@ -94,7 +97,7 @@ class Tools:
     def run(self, plan, devices, seed, mode, fault=""):
         tool = "etc-run-faulty" if fault else "etc-run"
         command = [self.programs / tool, f"--launch={devices}", "--transport=nccl", "--memory=cuda", f"--mode={mode}",
-                   "--timeout=5" if fault else "--timeout=120", "--silence=3", plan]
+                   f"--timeout={self.timeout if fault else 120}", "--silence=3", plan]
         with tempfile.TemporaryDirectory() as folder:
             log = pathlib.Path(folder) / "calls"
             environment = {**self.environment, "ETC_DOUBLE_SEED": str(seed), "ETC_DOUBLE_LOG": str(log)}
@@ -116,7 +119,7 @@ def migrate(tools, arguments, seed):
     with tempfile.TemporaryDirectory() as folder:
         plan = pathlib.Path(folder) / "plan.etcplan"
         devices = tools.plan(arguments, plan)
-        if not 1 <= devices <= MOST_DEVICES:
+        if not 1 <= devices <= tools.most_devices:
             return None
         try:
             done = tools.run(plan, devices, seed, mode)
@@ -207,14 +210,16 @@ def main():
         "the doubles of CUDA and NCCL."))
     parser.add_argument("--build", metavar="DIR", type=pathlib.Path, default=HERE.parent.parent / "build")
     parser.add_argument("--small", action="store_true", help="a part of it, in a minute: the tests run this")
+    parser.add_argument("--gpu", action="store_true", help="with this machine's driver, NCCL and GPUs, which processes "
+                        "share where there are fewer; of the eight the smallest, layouts of up to eight devices")
     parser.add_argument("--share", type=float, default=1, metavar="F", help="a share of the layouts, faults and schedules")
     parser.add_argument("--seed", type=int, default=int(os.environ.get("ETC_PROPERTY_SEED", random.randrange(1 << 30))))
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--only", choices=["eight", "layouts", "faults", "schedules"])
     options = parser.parse_args()
-    tools, seed = Tools(options.build.resolve()), options.seed
+    tools, seed = Tools(options.build.resolve(), options.gpu), options.seed
     print(f"seed {seed}")
-    numbers = [1, 7] if options.small else range(len(EIGHT))
+    numbers = [7] if options.gpu else [1, 7] if options.small else range(len(EIGHT))
     layouts, faults, orders, kinds = (50, 5, 1000, 8) if options.small else (
         *(round(options.share * count) for count in (1000, 200, 100_000)), 46)
     everything = True
@@ -233,12 +238,12 @@ def main():
             began = time.monotonic()
             if options.only in (None, work):
                 everything &= tried(work, list(start()), began)
-        if options.only in (None, "schedules"):
+        if options.only in (None, "schedules") and not options.gpu:
             began, share = time.monotonic(), orders // options.jobs
             schedule_plans(tools, folder / "plans", kinds, seed)
             wrongs = pool.map(lambda shard: schedules(tools, folder / "plans", share, seed, shard), range(options.jobs))
             everything &= tried(f"schedules, {share} each", list(wrongs), began)
-    if tools.calls.runs:
+    if tools.calls.runs and not options.gpu:
         print(tools.calls.table())
     return 0 if everything else 1
 

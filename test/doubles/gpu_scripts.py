@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "tools" / "etc-bench" / "gpu"
 SECONDS = 120
 PLANS = {"gpt3-2.7b.8": ("PP2TP2", "PP4TP2", "1x8"), "small.2": ("PP2", "TP2", "1x2"),
-         "small.4": ("PP2TP2", "PP4", "1x4"), "two-nodes": ("PP2TP2", "PP4", "2x2")}
+         "small.4": ("PP2TP2", "PP4", "1x4"), "tiny.4": ("PP2TP2", "PP4", "1x4"), "two-nodes": ("PP2TP2", "PP4", "2x2")}
 # What the doubles count as a GPU would; groups are predicted for one node only.
 EQUAL = ["groups", "peak of a device, bytes", "calls in rounds that create or release"]
 MOST = "launches a stream and round, at most"

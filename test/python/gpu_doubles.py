@@ -7,6 +7,7 @@ address, as it gets a CUDA tensor's, and moves the bytes over the double of NCCL
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import math
 import os
@@ -22,6 +23,7 @@ except ImportError:
 
 LIBRARIES = os.environ.get("ETC_DOUBLES", "")
 GPUS = 8
+IS_REAL = os.environ.get("ETC_TORCH_DEVICE") == "cuda"
 
 
 class GpuTensor(torch.Tensor):
@@ -148,13 +150,46 @@ class Gpu:
         return take().decode()
 
 
+class RealGpu:
+    """What a process of these tests needs of a GPU, of one that is there."""
+
+    def __init__(self, ordinal: int) -> None:
+        import ranks
+
+        ranks.take_gpu(ordinal, GPUS)
+        self.device = torch.device("cuda", torch.cuda.current_device())
+
+    def copy(self, tensor: torch.Tensor) -> torch.Tensor:
+        return tensor.to(self.device)
+
+    def stands_in(self) -> contextlib.AbstractContextManager:
+        return contextlib.nullcontext()
+
+    def free(self, tensor: torch.Tensor) -> bool:
+        tensor.untyped_storage().resize_(0)
+        return True
+
+    def misuse(self) -> str:
+        return ""
+
+
+def gpu_of(rank: int) -> Any:
+    """This process's GPU: a double's, or, with ETC_TORCH_DEVICE=cuda, the machine's."""
+    return RealGpu(rank) if IS_REAL else Gpu(rank)
+
+
 class Environment:
     """The variables by which processes that are forked find the doubles."""
 
     def __init__(self, **variables: str) -> None:
+        self.folder = tempfile.TemporaryDirectory()
+        self.variables: dict[str, str] = {}
+        if IS_REAL and variables.keys() - {"ETC_DOUBLE_SEED"}:
+            raise unittest.SkipTest("needs the doubles")
+        if IS_REAL:
+            return
         if not LIBRARIES:
             raise unittest.SkipTest("needs ETC_DOUBLES, the folder of the doubles")
-        self.folder = tempfile.TemporaryDirectory()
         self.variables = {
             "ETC_CUDA_DRIVER": f"{LIBRARIES}/libcuda.so.1",
             "ETC_NCCL": f"{LIBRARIES}/libnccl.so.2",

@@ -49,6 +49,19 @@ def run(count: int, body: Callable[..., Any], *args: Any, timeout: float = 120) 
                 process.kill()
 
 
+def take_gpu(rank: int, world: int) -> None:
+    """One of this machine's, for this process. NCCL refuses two ranks of a host on one
+    GPU: where there are more ranks, each is a host of its own, over sockets."""
+    import torch
+
+    gpus = torch.cuda.device_count()
+    if world > gpus:
+        os.environ["NCCL_HOSTID"] = f"rank-{rank}"
+        os.environ["NCCL_NET"] = "Socket"
+        os.environ["NCCL_SOCKET_IFNAME"] = "lo"
+    torch.cuda.set_device(rank % gpus)
+
+
 def _result(queue, process, timeout):
     deadline = time.monotonic() + timeout
     while time.monotonic() < deadline:
@@ -124,5 +137,5 @@ def differences(state: dict, expected: dict) -> list:
         for kind, name in sorted(keys)
         if name not in state.get(kind, {})
         or name not in expected.get(kind, {})
-        or not torch.equal(state[kind][name], expected[kind][name])
+        or not torch.equal(state[kind][name].cpu(), expected[kind][name].cpu())
     ]

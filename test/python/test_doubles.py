@@ -1,4 +1,4 @@
-"""Migrations of tensors on GPUs, over the doubles of CUDA and NCCL."""
+"""Migrations of tensors on GPUs: over the doubles of CUDA and NCCL, or, with ETC_TORCH_DEVICE=cuda, on real ones."""
 
 import random
 import threading
@@ -9,14 +9,14 @@ import etc
 import etc.tensors
 import migrating
 import ranks
-from gpu_doubles import Environment, Gpu
+from gpu_doubles import Environment, gpu_of
 
 SMALL = {"model": ranks.MODEL, "prev": "PP2", "curr": "TP2", "cluster": "1x2"}
 
 
 def migrate(rank, store, plan, mode, is_threaded=False, free="storage"):
     """(what is wrong, what the doubles found, report) of one participant."""
-    gpu = Gpu(rank)
+    gpu = gpu_of(rank)
     with gpu.stands_in():
         device = plan.participants[rank]
         state = {
@@ -43,7 +43,7 @@ def migrate(rank, store, plan, mode, is_threaded=False, free="storage"):
 def stop(rank, store, plan, quitter):
     """(outcome, cause, seconds) after one gives up while the others' kernels wait for
     it."""
-    gpu = Gpu(rank)
+    gpu = gpu_of(rank)
 
     def progress(done, *_):
         if rank == quitter and done == 1:
@@ -101,12 +101,12 @@ class Doubles(unittest.TestCase):
         ):
             with self.subTest(expected), Environment(**variables):
                 results = ranks.run(len(plan.participants), stop, plan, 1, timeout=300)
-            if any("built without GPU kernels" in str(each) for each in results):
-                self.skipTest("built without GPU kernels")
-            outcomes, causes, seconds = zip(*ranks.must(results))
-            self.assertEqual(set(outcomes), expected)
-            self.assertEqual(set(causes), {"device 1: the migration was aborted"})
-            self.assertLess(max(seconds), 10)
+                if any("built without GPU kernels" in str(each) for each in results):
+                    self.skipTest("built without GPU kernels")
+                outcomes, causes, seconds = zip(*ranks.must(results))
+                self.assertEqual(set(outcomes), expected)
+                self.assertEqual(set(causes), {"device 1: the migration was aborted"})
+                self.assertLess(max(seconds), 10)
 
 
 if __name__ == "__main__":

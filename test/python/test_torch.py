@@ -18,13 +18,6 @@ from torch.distributed.tensor import DTensor, Partial, Shard
 STEPS = 3
 
 
-def uninterrupted(steps):
-    """The losses of the same job in one process."""
-    model = jobs.build(None)
-    optimizer = jobs.make_optimizer(model)
-    return [jobs.train(model, optimizer, step, None) for step in range(steps)]
-
-
 def change(rank, store, before, after, device):
     """Losses of a job that changes its mesh half-way, what differs at the change, and
     what this rank's part of the move was."""
@@ -103,7 +96,7 @@ def begun(rank, store, **options):
     lets start anew where it has no state."""
     jobs.join(rank, store, 4)
     old, new = jobs.make_mesh(*FSDP4), jobs.make_mesh(*FSDP2TP2)
-    prev, curr = (momentum(jobs.build(*on)) for on in ((old, "cpu"), (new, "meta")))
+    prev, curr = (momentum(jobs.build(*on)) for on in ((old, jobs.DEVICE), (new, "meta")))
     for step in range(2):
         jobs.train(*prev, step, old)
     options = {"timeout": 60, "mode": "safe", "defer": "optimizer", **options}
@@ -146,7 +139,7 @@ def with_a_write(rank, store, is_replica):
     """To a parameter in the tail: on all ranks, or to one of its replicas."""
     jobs.join(rank, store, 4)
     old, new = jobs.make_mesh(*FSDP4), jobs.make_mesh(*HSDP2X2)
-    prev, curr = (momentum(jobs.build(*on)) for on in ((old, "cpu"), (new, "meta")))
+    prev, curr = (momentum(jobs.build(*on)) for on in ((old, jobs.DEVICE), (new, "meta")))
     jobs.train(*prev, 0, old)
     tail = etc.torch.begin(prev, curr, timeout=60, defer="optimizer")
     if not is_replica or rank == 0:
@@ -213,7 +206,7 @@ HSDP2X2 = ([[0, 1], [2, 3]], "replicate", "fsdp")
 class Moves(unittest.TestCase):
     def check(self, before, after, device="meta"):
         results = ranks.must(ranks.run(4, change, before, after, device))
-        expected = uninterrupted(2 * STEPS)
+        expected = jobs.uninterrupted(2 * STEPS)
         for rank, (losses, different, report) in enumerate(results):
             self.assertEqual(different, [], f"rank {rank}")
             if len(losses) == 2 * STEPS:
@@ -227,7 +220,7 @@ class Moves(unittest.TestCase):
         self.check(FSDP4, FSDP2TP2)
 
     def test_and_back_into_memory_that_is_there(self):
-        self.check(FSDP2TP2, FSDP4, "cpu")
+        self.check(FSDP2TP2, FSDP4, jobs.DEVICE)
 
     def test_ranks_leave(self):
         results = self.check(FSDP4, ([0, 1], "fsdp"))
@@ -240,7 +233,7 @@ class Moves(unittest.TestCase):
 
 class Deferred(unittest.TestCase):
     def test_the_first_step_waits_for_its_optimizers_state(self):
-        expected = uninterrupted(2 * STEPS)
+        expected = jobs.uninterrupted(2 * STEPS)
         for before, after in ((FSDP4, FSDP2TP2), (FSDP2TP2, ([0, 1], "fsdp"))):
             results = ranks.must(ranks.run(4, deferred, before, after, False))
             for losses, wrong in results:

@@ -1,7 +1,8 @@
 """Real jobs change their configuration: every whole tensor stays the same, bit for bit, and
 the losses after the change are those of the same job resumed from a checkpoint of PyTorch's.
 
-ETC_TORCH_JOBS=all runs all of JOBS, on up to eight processes; the tests run the small ones.
+ETC_TORCH_JOBS=all runs all of JOBS, on up to eight processes; the tests run the small ones. ETC_TORCH_DEVICE=cuda runs
+them on GPUs.
 """
 
 import os
@@ -85,7 +86,7 @@ def make(mesh, device):
 
 def resumed(folder, mesh):
     """A job on a mesh, from the checkpoint."""
-    job = make(mesh, "cpu")
+    job = make(mesh, jobs.DEVICE)
     state = parts(*job)
     dcp.load(state, checkpoint_id=folder, process_group=mesh_group(mesh))
     set_state_dict(
@@ -114,7 +115,7 @@ def change(rank, store, world, before, after, dead, folder):
     jobs.join(rank, store, world)
     old, losses, prev, copy = jobs.make_mesh(*before), [], None, {}
     if old.get_coordinate() is not None:
-        prev = make(old, "cpu")
+        prev = make(old, jobs.DEVICE)
         losses = train(prev, old, 0)
         copy = jobs.gathered(*prev)
     copies = [{}] * world
@@ -158,9 +159,7 @@ class Jobs(unittest.TestCase):
         left = [r for rank, r in enumerate(found) if rank not in dead]
         there = [r for r in ranks.must(left) if r is not None]
         self.assertEqual(len(there), torch.tensor(after[0]).numel(), name)
-        model = jobs.build(None)
-        optimizer = jobs.make_optimizer(model)
-        whole = [jobs.train(model, optimizer, s, None) for s in range(2 * STEPS)]
+        whole = jobs.uninterrupted(2 * STEPS)
         for losses, went_on, as_resumed, different, *_ in there:
             self.assertEqual(different, [], name)
             self.assertEqual(went_on, as_resumed, name)

@@ -1,4 +1,5 @@
-"""A small model under FSDP2, tensor parallelism and in stages, on real processes over Gloo."""
+"""A small model under FSDP2, tensor parallelism and in stages, on real processes: over Gloo, or, with
+ETC_TORCH_DEVICE=cuda, on GPUs over NCCL."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import datetime
 import os
 from typing import Any
 
+import ranks
 import torch
 import torch.distributed as dist
 import torch_pipeline as pipeline
@@ -17,6 +19,7 @@ from torch.distributed.tensor.parallel import (
     parallelize_module,
 )
 
+DEVICE = os.environ.get("ETC_TORCH_DEVICE", "cpu")
 # Rows that do not divide over four, or two, ranks.
 # Uneven rows of tensor parallelism under FSDP2: torch 2.6 rejects them, and full_tensor of 2.8 gives others.
 INNER = 24 if torch.__version__ < (2, 9) else 28
@@ -49,23 +52,27 @@ class Model(torch.nn.Module):
 
 def join(rank: int, store: Any, world: int) -> None:
     os.environ["ETC_HOST"] = "127.0.0.1"
+    if DEVICE == "cuda":
+        ranks.take_gpu(rank, world)
     # Half of the machine may be another test's.
     limit = datetime.timedelta(seconds=100)
+    backend = "nccl" if DEVICE == "cuda" else "gloo"
     dist.init_process_group(
-        "gloo", store=store, rank=rank, world_size=world, timeout=limit
+        backend, store=store, rank=rank, world_size=world, timeout=limit
     )
 
 
 def make_mesh(ranks: Any, *names: str) -> DeviceMesh:
-    return DeviceMesh("cpu", ranks, mesh_dim_names=names)
+    return DeviceMesh(DEVICE, ranks, mesh_dim_names=names)
 
 
-def build(mesh: DeviceMesh | None, device: str = "cpu") -> Model:
+def build(mesh: DeviceMesh | None, device: str | None = None) -> Model:
     """The model of one seed, sharded over the mesh dimensions "fsdp" and "tp", with
     replicas over "replicate"; one stage of it where there is "pp"."""
-    torch.manual_seed(7)
-    with torch.device(device):
-        model = Model()
+    device = device or (DEVICE if mesh else "cpu")
+    torch.manual_seed(7)  # numbers of the host's, on any device
+    with torch.device("meta" if device == "meta" else "cpu"):
+        model = Model().to(device)
     if mesh is None:
         return model
     if "pp" in mesh.mesh_dim_names:
@@ -100,6 +107,8 @@ def train(model: Model, optimizer: Any, step: int, mesh: DeviceMesh | None) -> f
     generator = torch.Generator().manual_seed(step)
     batch = torch.randn(BATCH, WIDTH, generator=generator)
     wanted = torch.randn(BATCH, OUT, generator=generator)
+    where = next(model.parameters()).device
+    batch, wanted = batch.to(where), wanted.to(where)
     if mesh is not None:
         data = data_mesh(mesh)
         at = 0
@@ -124,6 +133,18 @@ def train(model: Model, optimizer: Any, step: int, mesh: DeviceMesh | None) -> f
     return loss.item()
 
 
+def uninterrupted(steps: int) -> list[float]:
+    """The losses of the same job in one process. It is another one: processes can't be
+    forked from one that has used a GPU, and autograd uses all that there are."""
+    return ranks.must(ranks.run(1, _uninterrupted, steps))[0]
+
+
+def _uninterrupted(rank: int, store: Any, steps: int) -> list[float]:
+    model = build(None)
+    optimizer = make_optimizer(model)
+    return [train(model, optimizer, step, None) for step in range(steps)]
+
+
 def gathered(model: Model | None, optimizer: Any = None) -> dict[str, torch.Tensor]:
     """Every tensor as a whole copy; steps and learning rates as well."""
     if model is None:
@@ -144,8 +165,9 @@ def gathered(model: Model | None, optimizer: Any = None) -> dict[str, torch.Tens
 
 
 def whole(tensor: torch.Tensor) -> torch.Tensor:
+    """A copy on the host."""
     full = tensor.full_tensor() if hasattr(tensor, "full_tensor") else tensor
-    return full.detach().clone()
+    return full.detach().clone().cpu()
 
 
 def unequal(a: dict[str, torch.Tensor], b: dict[str, torch.Tensor]) -> list[str]:

@@ -31,12 +31,12 @@ def accumulate(model: Any, batch: Any, wanted: Any, mesh: Any) -> torch.Tensor:
     the others give zero."""
     group = mesh["pp"].get_group()
     at, count = group.rank(), group.size()
-    stage = PipelineStage(model, at, count, torch.device("cpu"), group=group)
+    stage = PipelineStage(model, at, count, batch.device, group=group)
     schedule = ScheduleGPipe(stage, MICROBATCHES, loss_fn=loss_of)
     losses: list[torch.Tensor] = []
     if at + 1 < count:
         schedule.step(*([batch] if at == 0 else []))
-        return torch.zeros(())
+        return torch.zeros((), device=batch.device)
     schedule.step(target=wanted, losses=losses)
     return torch.stack(losses).mean() / SHARE
 

@@ -157,14 +157,16 @@ def rows_of(
     calls: Calls,
     channels: int | None,
     nodes: int = 1,
+    shared: bool = False,
 ) -> list[tuple[str, float | None, float | None]]:
-    """One migration over NCCL: what its plan predicts beside what was measured."""
+    """One migration over NCCL: what its plan predicts beside what was measured. Where
+    processes share a GPU, NCCL has sockets instead of NVLink, at no predicted speed."""
     wire = forecast.get("nccl", {})
     rounds = wire.get("rounds")
     devices = measured.get("devices", [])
     seconds = measured.get("seconds")
-    port = forecast.get("busiest_port_seconds")
-    predicted = forecast.get("seconds")
+    port = None if shared else forecast.get("busiest_port_seconds")
+    predicted = None if shared else forecast.get("seconds")
     host = sum(
         each[f"{part}_seconds"]
         for each in devices
@@ -188,7 +190,11 @@ def rows_of(
             calls.most_launches or None,
         ),
         (f"{name}: calls in rounds that create or release", 0, calls.forbidden.total()),
-        (f"{name}: channels of a pair", 8, channels),
+        (
+            f"{name}: channels of a pair",
+            None if shared else 32 if nodes == 1 else 16,
+            channels,
+        ),
         (
             f"{name}: host time a round, ms",
             None,

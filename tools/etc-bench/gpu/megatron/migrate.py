@@ -64,6 +64,17 @@ CASES = {
 }
 
 
+def take_gpu() -> None:
+    """This process's GPU. NCCL refuses two ranks of a host on one: where there are more
+    processes, each is a host of its own, over sockets."""
+    rank, gpus = int(os.environ["LOCAL_RANK"]), torch.cuda.device_count()
+    if int(os.environ["LOCAL_WORLD_SIZE"]) > gpus:
+        os.environ["NCCL_HOSTID"] = f"rank-{rank}"
+        os.environ["NCCL_NET"] = "Socket"
+        os.environ["NCCL_SOCKET_IFNAME"] = "lo"
+    torch.cuda.set_device(rank % gpus)
+
+
 def begin(case: Case) -> Job:
     """A new job in the first configuration, whatever there was before."""
     if parallel_state.model_parallel_is_initialized():
@@ -124,7 +135,7 @@ def main() -> int:
     parser.add_argument("--results")
     arguments = parser.parse_args()
     if not ON_HOST:
-        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+        take_gpu()
     dist.init_process_group("gloo" if ON_HOST else "nccl")
     good = True
     for case in CASES[dist.get_world_size()]:

@@ -50,7 +50,7 @@ def pieces(model: list[Any], optimizer: Any) -> Iterator[tuple]:
         part = each.data.detach()
         extra = len(shape) - part.dim()
         part = part.reshape([1] * extra + list(part.shape))
-        yield each.key, shape, offset, part.clone()
+        yield each.key, shape, offset, part.cpu().clone()
 
 
 def sharded(tree: Any) -> Iterator[ShardedTensor]:
