@@ -12,6 +12,8 @@ namespace {
 constexpr Milliseconds kStuck{1500};
 /// How long after a failure the hub may take to tell the cause.
 constexpr Milliseconds kVerdict{1200};
+/// How long the last words may take to leave.
+constexpr Milliseconds kFarewell{1000};
 
 } // namespace
 
@@ -41,7 +43,7 @@ Client::~Client() {
   leave();
   {
     std::lock_guard lock(mutex);
-    isEnding = true;
+    ending = Clock::now();
   }
   wakeUp();
   thread.join();
@@ -83,7 +85,8 @@ void Client::run() {
     std::lock_guard lock(mutex);
     if (socket.isOpen())
       (void)socket.send(out);
-    if (isEnding && (out.empty() || !socket.isOpen()))
+    const bool isSaid = out.empty() || !socket.isOpen();
+    if (ending && (isSaid || Clock::now() - *ending > kFarewell))
       return;
   }
 }

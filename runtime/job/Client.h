@@ -83,9 +83,8 @@ private:
   std::map<std::string, std::string> values;
   std::function<void()> callback;
   std::optional<Status> cause;
-  std::optional<Clock::time_point> stopped;
+  std::optional<Clock::time_point> stopped, ending;
   bool isWelcome = false, isHandled = false, isLeaving = false;
-  bool isEnding = false;
   bool isHubLost_ = false;
   uint32_t round = ~uint32_t{0}, hubRound = ~uint32_t{0};
   Clock::time_point heard, nextBeat;

@@ -235,6 +235,14 @@ TEST_F(ControlTest, NamesWhoIsMissing) {
             "0, 2");
 }
 
+TEST_F(ControlTest, AHubThatNeverAnswersHoldsNobody) {
+  Result<Socket> listener = listenAt(address);
+  ASSERT_TRUE(listener.ok()) << listener.status().message();
+  times = {Milliseconds(100), Milliseconds(20), kPatience};
+  EXPECT_EQ(Client::join(options(1, 2)).status().message(),
+            "no welcome from " + address.describe() + " within 0.1 s");
+}
+
 TEST_F(ControlTest, AFailureStopsAllAndIsToldToAll) {
   open(2);
   auto joined = joinAll({options(0, 2), options(1, 2)});
