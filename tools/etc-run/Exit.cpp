@@ -28,12 +28,13 @@ int etc::run::exitCode(const Status &status) {
 }
 
 int etc::run::fail(const Status &status) {
-  std::cerr << "etc-run: " << status.message() << "\n";
+  // At once: other processes may be writing to the same place.
+  std::cerr << "etc-run: " + status.message() + "\n";
   return exitCode(status);
 }
 
 int etc::run::failAfterCommit(const Status &status) {
-  std::cerr << "etc-run: migrated, but " << status.message() << "\n";
+  std::cerr << "etc-run: migrated, but " + status.message() + "\n";
   return kUntold;
 }
 
