@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <fcntl.h>
 #include <poll.h>
 
 using namespace etc::runtime;
@@ -14,6 +15,8 @@ namespace {
 constexpr Milliseconds kSettle{200};
 /// How long the last words may take to leave.
 constexpr Milliseconds kFarewell{1000};
+/// How long processes may still come that learn why all were stopped.
+constexpr Milliseconds kLatecomers{3000};
 /// Connections that have not said who they are, and how long they may take. The
 /// oldest one goes when there are more: a process says so at once.
 constexpr size_t kNewcomers = 256;
@@ -24,13 +27,21 @@ template <typename... Parts> Status usage(const Parts &...parts) {
   return Status(ErrorKind::Usage, text(parts...));
 }
 
+Socket duplicate(const Socket &socket) {
+  return Socket(::fcntl(socket.fd(), F_DUPFD_CLOEXEC, 0));
+}
+
 } // namespace
 
 Hub::Hub(Socket listener, HubOptions given)
-    : listener(std::move(listener)), options(std::move(given)),
-      start(Clock::now()), nextBeat(start), thread([this] { run(); }) {}
+    : listener(std::move(listener)), spare(duplicate(this->listener)),
+      options(std::move(given)), start(Clock::now()), nextBeat(start),
+      thread([this] { run(); }) {}
 
-Hub::~Hub() { thread.join(); }
+Hub::~Hub() {
+  isEnding = true;
+  thread.join();
+}
 
 void Hub::run() {
   while (!isOver()) {
@@ -44,13 +55,16 @@ void Hub::run() {
     for (auto &[rank, guest] : guests)
       flush(guest);
   }
+  // Who still waits is not left waiting.
+  spare.close();
+  listener.close();
 }
 
 void Hub::wait() {
   std::vector<pollfd> entries;
   // Out of descriptors it would say at once, again and again, that somebody
   // waits.
-  if (!isFull)
+  if (!isFull || (stopped && spare.isOpen()))
     entries.push_back({listener.fd(), POLLIN, 0});
   for (const Newcomer &newcomer : newcomers)
     entries.push_back({newcomer.socket.fd(), POLLIN, 0});
@@ -68,17 +82,41 @@ bool Hub::isOver() {
     return entry.second.isDone || !entry.second.socket.isOpen();
   };
   const bool allGone = std::all_of(guests.begin(), guests.end(), isGone);
+  const Clock::time_point now = Clock::now();
+  if (told && isAwaited(now))
+    return now - *told > kLatecomers;
   if (told)
-    return allGone || Clock::now() - *told > kFarewell;
+    return allGone || now - *told > kFarewell;
   return isOpen && allGone && !stopped;
+}
+
+/// Whether a process may still come that does not know why all were stopped.
+/// That of the hub does not any more once the hub ends.
+bool Hub::isAwaited(Clock::time_point now) const {
+  if (isOpen || now - start > options.times.meeting)
+    return false;
+  for (uint32_t rank = isEnding ? 1 : 0; rank != options.rankCount; ++rank)
+    if (!guests.contains(rank) && !turnedAway.contains(rank))
+      return true;
+  return false;
+}
+
+/// Out of descriptors, and with all stopped, one after the other is taken with
+/// the spare one.
+Socket Hub::takeConnection() {
+  Socket socket = accept(listener);
+  isFull = !socket.isOpen() && plan::isOutOfDescriptors(errno);
+  if (!isFull || !stopped || !spare.isOpen())
+    return socket;
+  spare.close();
+  return accept(listener);
 }
 
 /// Takes connections and hears who they are. Who does not know the token can't
 /// say anything.
 void Hub::greet(Clock::time_point now) {
   for (size_t i = 0; i != kNewcomers; ++i) {
-    Socket socket = accept(listener);
-    isFull = !socket.isOpen() && plan::isOutOfDescriptors(errno);
+    Socket socket = takeConnection();
     if (!socket.isOpen())
       break;
     socket.secure(TlsSide::Accepting, options.secret);
@@ -93,14 +131,18 @@ void Hub::greet(Clock::time_point now) {
                        " processes: ", plan::describeSystemError(EMFILE));
     stop();
   }
+  if (!spare.isOpen() && !isOpen && newcomers.empty())
+    spare = duplicate(listener);
 }
 
 void Hub::hearNewcomers(Clock::time_point now) {
   for (auto it = newcomers.begin(); it != newcomers.end();) {
     const bool isAlive = it->socket.receive(it->in);
-    if (it->in.size() >= sizeof(Hello))
+    // Once all are stopped, it hears why when that is known.
+    const bool isHandled =
+        it->in.size() >= sizeof(Hello) && (!stopped || verdict);
+    if (isHandled)
       admit(*it);
-    const bool isHandled = it->in.size() >= sizeof(Hello);
     it = isHandled || !isAlive || now > it->deadline ? newcomers.erase(it)
                                                      : std::next(it);
   }
@@ -109,17 +151,21 @@ void Hub::hearNewcomers(Clock::time_point now) {
 void Hub::admit(Newcomer &newcomer) {
   std::optional<Hello> hello =
       parseHello(std::string_view(newcomer.in).substr(0, sizeof(Hello)));
-  if (!hello || stopped)
+  if (!hello)
     return;
   if (isOpen)
     return tell(newcomer,
                 usage("the processes have met, and one is rank ", hello->rank));
+  if (verdict)
+    return refuse(newcomer, *hello, *verdict);
   if (hello->rank >= options.rankCount || hello->rankCount != options.rankCount)
-    return refuse(newcomer, usage("a process is rank ", hello->rank, " of ",
-                                  hello->rankCount, ", the plan needs ",
-                                  options.rankCount));
+    return refuse(newcomer, *hello,
+                  usage("a process is rank ", hello->rank, " of ",
+                        hello->rankCount, ", the plan needs ",
+                        options.rankCount));
   if (guests.contains(hello->rank))
-    return refuse(newcomer, usage("two processes are rank ", hello->rank));
+    return refuse(newcomer, *hello,
+                  usage("two processes are rank ", hello->rank));
   Guest &guest = guests[hello->rank];
   guest.socket = std::move(newcomer.socket);
   guest.hello = *hello;
@@ -136,14 +182,18 @@ void Hub::tell(Newcomer &newcomer, const Status &why) {
 }
 
 /// One of the job that cannot take part: it is told why, and so are all.
-void Hub::refuse(Newcomer &newcomer, const Status &why) {
+void Hub::refuse(Newcomer &newcomer, const Hello &hello, const Status &why) {
   tell(newcomer, why);
+  turnedAway.insert(hello.rank);
+  if (stopped)
+    return;
   firstFault = why;
   stop();
 }
 
 void Hub::welcomeAll() {
   isOpen = true;
+  spare.close();
   if (Status s = compareHellos(); !s.ok()) {
     firstFault = s;
     return stop();
@@ -305,6 +355,7 @@ Status Hub::findCause(Clock::time_point now) const {
 
 void Hub::sendCause(const Status &cause) {
   told = Clock::now();
+  verdict = cause;
   sendToAll(FrameKind::Cause, formatFailure(cause));
 }
 

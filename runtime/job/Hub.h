@@ -8,6 +8,7 @@
 #include "core/net/Socket.h"
 #include "job/Wire.h"
 
+#include <atomic>
 #include <functional>
 #include <list>
 #include <map>
@@ -40,7 +41,8 @@ struct HubOptions {
 class Hub {
 public:
   Hub(Socket listener, HubOptions options);
-  /// Waits until every process has said that it is done, or all were stopped.
+  /// Waits until every process has said that it is done, or all were stopped
+  /// and know why.
   ~Hub();
 
 private:
@@ -68,11 +70,13 @@ private:
   void run();
   void wait();
   bool isOver();
+  bool isAwaited(Clock::time_point now) const;
+  Socket takeConnection();
   void greet(Clock::time_point now);
   void hearNewcomers(Clock::time_point now);
   void admit(Newcomer &newcomer);
   void tell(Newcomer &newcomer, const Status &why);
-  void refuse(Newcomer &newcomer, const Status &why);
+  void refuse(Newcomer &newcomer, const Hello &hello, const Status &why);
   void welcomeAll();
   Status compareHellos() const;
   void listen(Guest &guest);
@@ -88,17 +92,21 @@ private:
   std::string nameMissing() const;
 
   Socket listener;
+  Socket spare; // a descriptor for those that are told why they can't take part
   const HubOptions options;
   std::list<Newcomer> newcomers;
   std::map<uint32_t, Guest> guests; // by rank
+  std::set<uint32_t> turnedAway;    // ranks that were told why
   std::map<std::string, std::string> values;
   std::multimap<std::string, uint32_t> waiting; // ranks, by key
 
   bool isOpen = false; // all are there
   bool isFull = false; // out of descriptors for more
+  std::atomic<bool> isEnding = false;
   Clock::time_point start, nextBeat;
   std::optional<Clock::time_point> stopped, told;
   std::optional<Status> firstFailure, firstFault; // of others, of one's own
+  std::optional<Status> verdict;                  // what all were told
   std::thread thread;
 };
 

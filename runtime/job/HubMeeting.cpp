@@ -95,7 +95,12 @@ Result<HubMeeting> etc::runtime::offerMeeting(const MeetingPlace &place) {
   }
   Status written =
       writePrivate(path, text(meeting->address.describe(), "\n", token, "\n"));
-  return written.ok() ? std::move(meeting) : Result<HubMeeting>(written);
+  if (written.ok())
+    return meeting;
+  // A refusal may still fit where that did not: into the listener's descriptor.
+  meeting->listener.close();
+  refuseMeeting(path, written, place.timeout);
+  return written;
 }
 
 /// Waits for rank 0's file. One that nobody answers for is what an earlier run

@@ -227,6 +227,8 @@ RunResult etc::run::runLaunched(const PlanIndex &index, Member self,
   Session session;
   session.isReporter = self.rank == 0;
   runRank(index, self.rank, *meeting, options, runOptions, mine, session);
+  if (!session.client)
+    session.hub.reset(); // the others are told why, which have to find it
   if (self.rank == 0 && !options.rendezvous.empty())
     ::unlink(meetingFile(options.rendezvous).c_str());
   result.status = mine.status();

@@ -341,24 +341,41 @@ TEST_F(ControlTest, OutOfDescriptorsIsNamed) {
             "cannot connect to " + address.describe() + ": " + kRaise);
 }
 
-TEST_F(ControlTest, AHubOutOfDescriptorsSaysSo) {
-  Result<Socket> listener = listenAt(address);
-  std::vector<Socket> peers;
-  for (uint32_t rank = 0; rank != 3; ++rank) {
-    peers.push_back(connect());
-  }
+TEST_F(ControlTest, AHubOutOfDescriptorsTellsAll) {
+  const std::string why =
+      "cannot take the connections of 3 processes: " + std::string(kRaise);
   times = {kPatience, Milliseconds(20), kPatience};
-  DescriptorLimit limit(nextDescriptor() + 1); // room for one of them
-  hub = std::make_unique<Hub>(
-      std::move(*listener),
-      HubOptions{"here", secretOf("the right secret"), 3, times, lost});
-  std::string told = ask(peers[0], bytesOf(options(0, 3).hello));
-  while (peers[0].receive(told) && told.find(kRaise) == std::string::npos)
-    std::this_thread::sleep_for(Milliseconds(5));
-  EXPECT_NE(told.find("cannot take the connections of 3 processes: " +
-                      std::string(kRaise)),
-            std::string::npos)
-      << told;
+  for (rlim_t room : {1, 2, 3}) {
+    address.port = 0;
+    Result<Socket> listener = listenAt(address);
+    std::vector<Socket> peers;
+    for (uint32_t rank = 0; rank != 3; ++rank)
+      peers.push_back(connect());
+    DescriptorLimit limit(nextDescriptor() + room);
+    hub = std::make_unique<Hub>(
+        std::move(*listener),
+        HubOptions{"here", secretOf("the right secret"), 3, times, lost});
+    std::vector<std::jthread> threads;
+    for (uint32_t rank = 0; rank != 3; ++rank)
+      threads.emplace_back([&, rank] {
+        std::string told = ask(peers[rank], bytesOf(options(rank, 3).hello));
+        while (told.find(why) == std::string::npos && peers[rank].receive(told))
+          std::this_thread::sleep_for(Milliseconds(5));
+        EXPECT_NE(told.find(why), std::string::npos)
+            << "rank " << rank << " with room for " << room << ": " << told;
+      });
+    threads.clear();
+    peers.clear();
+    hub.reset();
+  }
+}
+
+TEST_F(ControlTest, WhoComesLateLearnsWhyAllWereStopped) {
+  open(3);
+  const std::string why = "a process is rank 0 of 2, the plan needs 3";
+  EXPECT_EQ(Client::join(options(0, 2)).status().message(), why);
+  for (uint32_t rank : {1, 2})
+    EXPECT_EQ(Client::join(options(rank, 3)).status().message(), why);
 }
 
 TEST_F(ControlTest, Addresses) {

@@ -112,6 +112,40 @@ TEST_F(EtcRun, AHostOfAnotherMachine) {
       << ended.out;
 }
 
+constexpr char kRaise[] = "Too many open files; raise the limit (ulimit -n)\n";
+
+/// For a shell: what it starts from here on has so many descriptors at most.
+std::string limitOpenFiles(int limit) {
+  return "exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; ulimit -n " +
+         std::to_string(limit) + "; ";
+}
+
+/// How often a text is in another.
+int count(const std::string &text, const std::string &what) {
+  int found = 0;
+  for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; ++at)
+    ++found;
+  return found;
+}
+
+TEST_F(EtcRun, NamesTheLimitOfOpenFiles) {
+  const std::string plan = write(twoStagePlan());
+  bool hasRun = false;
+  for (int limit = 4; !hasRun; ++limit) {
+    Ended ended =
+        shell("(" + limitOpenFiles(limit) +
+              "exec timeout 50 " ETC_RUN_BINARY " --launch=4 --transport=tcp " +
+              plan + ")");
+    hasRun = ended.code == 0;
+    if (hasRun)
+      continue;
+    EXPECT_EQ(ended.code, 2) << limit << ": " << ended.out;
+    EXPECT_TRUE(ended.out.ends_with(kRaise)) << limit << ": " << ended.out;
+    EXPECT_EQ(count(ended.out, "\n"), 1) << limit << ": " << ended.out;
+    ASSERT_LT(limit, 40);
+  }
+}
+
 /// Processes as a launcher starts them, meeting in a directory.
 class EtcRunLaunched : public EtcRun {
 protected:
@@ -133,7 +167,7 @@ protected:
                const std::vector<std::string> &plans) {
     std::string command;
     for (int rank = 3; rank >= first; --rank)
-      command += "(RANK=" + std::to_string(rank) +
+      command += "(" + before + "RANK=" + std::to_string(rank) +
                  " WORLD_SIZE=4 " ETC_RUN_BINARY " --transport=tcp --timeout=" +
                  std::to_string(patience) + " --host=" + hosts[rank] +
                  " --rendezvous=" + meeting.string() + " " + plans[rank] +
@@ -153,18 +187,27 @@ protected:
     return files;
   }
 
-  /// How often a text is in another.
-  static int count(const std::string &text, const std::string &what) {
-    int found = 0;
-    for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; ++at)
-      ++found;
-    return found;
-  }
-
   const std::vector<std::string> here{4, "127.0.0.1"};
   std::filesystem::path meeting;
-  int patience = 30; // seconds
+  int patience = 30;  // seconds
+  std::string before; // in the shell of each process
 };
+
+TEST_F(EtcRunLaunched, AllNameTheLimitOfOpenFiles) {
+  bool hasRun = false;
+  for (int limit = 4; !hasRun; ++limit) {
+    before = limitOpenFiles(limit);
+    Ended ended = launch(here);
+    hasRun = count(ended.out, "exit 0\n") == 4;
+    if (hasRun)
+      continue;
+    EXPECT_EQ(count(ended.out, "exit 2\n"), 4) << limit << ": " << ended.out;
+    EXPECT_EQ(count(ended.out, kRaise), count(ended.out, "\n") - 4)
+        << limit << ": " << ended.out;
+    EXPECT_GE(count(ended.out, kRaise), 1) << limit << ": " << ended.out;
+    ASSERT_LT(limit, 40);
+  }
+}
 
 TEST_F(EtcRunLaunched, RunsSlices) {
   std::vector<std::string> plans = writeSlices(twoStagePlan());
