@@ -159,6 +159,9 @@ Result<uint64_t> etc::runtime::comparePlans(const OpenPlan &plan,
   for (uint32_t rank = 0; rank != plan.index().rankCount(); ++rank) {
     Result<Intent> theirs = awaitIntent(options, rank, rendezvous, deadline);
     if (!theirs && deadline.isOver()) {
+      // Another one may have missed it a moment before.
+      if (Status s = rendezvous.check(); !s.ok())
+        return s;
       Status missing =
           theirs.status().at(text("participant ", rank, " (device ",
                                   plan.index().device(rank), ") is not there"));

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <map>
 #include <thread>
 
 using namespace etc::runtime;
@@ -138,6 +139,43 @@ TEST_F(BootstrapTest, WhoComesTooLateIsExcluded) {
   EXPECT_EQ(late.kind(), ErrorKind::Excluded);
   EXPECT_EQ(late.message(),
             "the others went on without this process: " + cause);
+}
+
+/// Participant 0's, at a moment at which participant 2 has just given up
+/// participant 1.
+class LateRendezvous final : public Rendezvous {
+public:
+  Status put(const std::string &key, const std::string &value) override {
+    values[key] = value;
+    return Status::success();
+  }
+  Result<std::string> putFirst(const std::string &key,
+                               const std::string &value) override {
+    return values.emplace(key, value).first->second;
+  }
+  Result<std::string> get(const std::string &key,
+                          const Deadline &deadline) override {
+    if (values.contains(key))
+      return values[key];
+    if (key == "plan/1") {
+      std::this_thread::sleep_for(deadline.left() + Milliseconds(200));
+      values["refused"] = "0 1 participant 1 (device 1) is not there: too late";
+    }
+    return Status(ErrorKind::Peer, "no value");
+  }
+
+private:
+  std::map<std::string, std::string> values;
+};
+
+TEST_F(BootstrapTest, WhatTwoMissAtOnceIsToldOnce) {
+  BootstrapOptions options;
+  options.host = "127.0.0.1";
+  ChangeRendezvous rendezvous(std::make_unique<LateRendezvous>(), 0, 0, stop);
+  const Deadline deadline(Milliseconds(100));
+  EXPECT_EQ(
+      comparePlans(*plan, options, rendezvous, deadline).status().message(),
+      "participant 1 (device 1) is not there: too late");
 }
 
 TEST_F(BootstrapTest, ALaterChangeExcludes) {
