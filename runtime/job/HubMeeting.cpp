@@ -63,7 +63,8 @@ void refuseMeeting(const std::string &path, const Status &why,
   ::unlink(path.c_str());
 }
 
-Result<HubMeeting> readOffer(const std::string &content) {
+Result<HubMeeting> readOffer(const std::string &path,
+                             const std::string &content) {
   std::istringstream lines(content);
   std::string address, token;
   std::getline(lines, address);
@@ -73,7 +74,8 @@ Result<HubMeeting> readOffer(const std::string &content) {
   Result<Address> parsed = parseAddress(address);
   Result<Secret> secret = makeSecret(token);
   if (!parsed || !secret)
-    return Status(ErrorKind::Usage, "is not a file of etc-run; remove it");
+    return Status(ErrorKind::Usage,
+                  path + ": is not a file of etc-run; remove it");
   return HubMeeting{*parsed, *secret, {}};
 }
 
@@ -118,9 +120,9 @@ Result<HubMeeting> etc::runtime::takeMeeting(const MeetingPlace &place,
     if (!content)
       return content.status();
     if (*content) {
-      Result<HubMeeting> offer = readOffer(**content);
+      Result<HubMeeting> offer = readOffer(path, **content);
       if (!offer)
-        return offer.status().at(path);
+        return offer;
       if (isAnswered(offer->address, deadline))
         return offer;
       unanswered = offer->address.describe();

@@ -254,6 +254,9 @@ TEST_F(EtcRunLaunched, AllLearnOfAHostThatDoesNotResolve) {
     EXPECT_EQ(count(ended.out, "host no..host does not resolve: "),
               rank == 0 ? 4 : 1)
         << ended.out;
+    EXPECT_EQ(count(ended.out, "etc-run: rank 0: host no..host does not "),
+              rank == 0 ? 3 : 0)
+        << ended.out;
   }
 }
 
