@@ -16,8 +16,9 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
-/// So long a stranger may take to say who it is.
+/// So long a stranger may take to say who it is; so many may do that at once.
 constexpr auto kPatience = std::chrono::seconds(10);
+constexpr size_t kStrangers = 256;
 
 /// What a connection begins with, from the higher rank.
 struct Introduction {
@@ -139,6 +140,8 @@ private:
                           etc::plan::describeSystemError(errno));
       std::erase_if(strangers,
                     [&](Stranger &stranger) { return !listenTo(stranger); });
+      if (strangers.size() > kStrangers)
+        strangers.pop_front();
       if (later > options.generation)
         return Status(ErrorKind::Excluded,
                       text("the others went on without this process: it is at "

@@ -1,16 +1,17 @@
 // The control channel: P3, P4, P10 and P11 of docs/reliability.md.
 
+#include "DescriptorLimit.h"
+
 #include "job/Client.h"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <fcntl.h>
-#include <sys/resource.h>
 #include <thread>
-#include <unistd.h>
 
 using namespace etc::runtime;
+using etc::test::DescriptorLimit;
+using etc::test::nextDescriptor;
 using Clock = std::chrono::steady_clock;
 
 namespace {
@@ -158,7 +159,7 @@ TEST_F(ControlTest, SilentConnectionsDoNotStopTheMeeting) {
   // At 64 connections for 5 s each, as it was, the meeting was over first.
   open(2, Milliseconds(20'000));
   std::vector<Socket> silent;
-  for (int i = 0; i != 400; ++i) {
+  for (int i = 0; i != 500; ++i) {
     Result<Socket> socket =
         connectTo(address, std::chrono::steady_clock::now() + kPatience);
     ASSERT_TRUE(socket.ok());
@@ -302,27 +303,6 @@ TEST_F(ControlTest, FramesAreBounded) {
   other.feed(formatFrame(static_cast<FrameKind>(77), {}));
   EXPECT_EQ(other.next().status().message(),
             "a control frame of unknown kind 77");
-}
-
-/// At most so many descriptors are open while this exists.
-class DescriptorLimit {
-public:
-  explicit DescriptorLimit(rlim_t most) {
-    ::getrlimit(RLIMIT_NOFILE, &before);
-    rlimit now{most, before.rlim_max};
-    ::setrlimit(RLIMIT_NOFILE, &now);
-  }
-  ~DescriptorLimit() { ::setrlimit(RLIMIT_NOFILE, &before); }
-
-private:
-  rlimit before{};
-};
-
-/// The lowest descriptor that is free.
-rlim_t nextDescriptor() {
-  const int fd = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  ::close(fd);
-  return static_cast<rlim_t>(fd);
 }
 
 constexpr char kRaise[] = "Too many open files; raise the limit (ulimit -n)";

@@ -1,5 +1,6 @@
 // Control between processes: connections from each to those that it talks to.
 
+#include "DescriptorLimit.h"
 #include "StoreFixture.h"
 
 #include "job/PeerControl.h"
@@ -217,6 +218,25 @@ TEST_F(PeerControlTest, StrangersAreNotHeard) {
     while (liar->receive(answer))
       std::this_thread::sleep_for(Milliseconds(5));
     EXPECT_EQ(answer, "");
+    auto control = connectPeerControl(options(1, 2));
+    EXPECT_EQ(control.status().message(), "");
+  });
+  auto control = connectPeerControl(options(0, 2));
+  EXPECT_EQ(control.status().message(), "");
+}
+
+TEST_F(PeerControlTest, SilentConnectionsDoNotStopTheMeeting) {
+  // This process has both ends of each.
+  const etc::test::DescriptorLimit limit(900);
+  std::jthread others([&] {
+    const Address address = *parseAddress(*store.get("job/0", kPatience));
+    std::vector<Socket> silent;
+    for (int i = 0; i != 500; ++i) {
+      auto socket =
+          connectTo(address, std::chrono::steady_clock::now() + kPatience);
+      ASSERT_EQ(socket.status().message(), "");
+      silent.push_back(std::move(*socket));
+    }
     auto control = connectPeerControl(options(1, 2));
     EXPECT_EQ(control.status().message(), "");
   });
