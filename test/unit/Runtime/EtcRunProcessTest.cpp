@@ -146,6 +146,11 @@ TEST_F(EtcRun, NamesTheLimitOfOpenFiles) {
   }
 }
 
+/// Runs a command on a machine whose name cannot resolve.
+constexpr char kUnderAnotherName[] =
+    "unshare --user --map-root-user --uts sh -c "
+    "'echo no..host > /proc/sys/kernel/hostname && exec \"$@\"' - ";
+
 /// Processes as a launcher starts them, meeting in a directory.
 class EtcRunLaunched : public EtcRun {
 protected:
@@ -155,8 +160,9 @@ protected:
     std::filesystem::create_directory(meeting);
   }
 
-  /// Starts ranks 3 to `first`, each on its host. Prints the exit status of
-  /// each after what it says.
+  /// Starts ranks 3 to `first`, each on its host; an empty one is a machine
+  /// whose name does not resolve. Prints the exit status of each after what it
+  /// says.
   Ended launch(const std::vector<std::string> &hosts, int first = 0) {
     return launch(hosts, first,
                   std::vector<std::string>(4, write(twoStagePlan())));
@@ -168,8 +174,11 @@ protected:
     std::string command;
     for (int rank = 3; rank >= first; --rank)
       command += "(" + before + "RANK=" + std::to_string(rank) +
-                 " WORLD_SIZE=4 " ETC_RUN_BINARY " --transport=tcp --timeout=" +
-                 std::to_string(patience) + " --host=" + hosts[rank] +
+                 " WORLD_SIZE=4 " +
+                 (hosts[rank].empty() ? kUnderAnotherName : "") +
+                 ETC_RUN_BINARY " --transport=tcp --timeout=" +
+                 std::to_string(patience) +
+                 (hosts[rank].empty() ? "" : " --host=" + hosts[rank]) +
                  " --rendezvous=" + meeting.string() + " " + plans[rank] +
                  "; echo exit $?) & ";
     return shell("(" + command + "wait)");
@@ -256,6 +265,25 @@ TEST_F(EtcRunLaunched, AllLearnOfAHostThatDoesNotResolve) {
         << ended.out;
     EXPECT_EQ(count(ended.out, "etc-run: rank 0: host no..host does not "),
               rank == 0 ? 3 : 0)
+        << ended.out;
+  }
+}
+
+TEST_F(EtcRunLaunched, AllLearnOfAMachineWhoseNameDoesNotResolve) {
+  if (shell(std::string(kUnderAnotherName) + "true").code != 0)
+    GTEST_SKIP() << "the kernel gives this user no namespaces";
+  for (int rank : {0, 2}) {
+    auto hosts = here;
+    hosts[rank].clear();
+    Ended ended = launch(hosts);
+    EXPECT_EQ(count(ended.out, "exit 2\n"), 4) << ended.out;
+    EXPECT_EQ(count(ended.out, "machine's name no..host does not resolve: "),
+              rank == 0 ? 4 : 1)
+        << ended.out;
+    EXPECT_EQ(count(ended.out, "; set --host (in C and Python: host) to an "
+                               "address of this machine that the other "
+                               "processes reach\n"),
+              rank == 0 ? 4 : 1)
         << ended.out;
   }
 }
