@@ -28,8 +28,9 @@ def Etc_MigrationOp : Etc_Op<"migration", [IsolatedFromAbove, NoRegionArguments,
     from.
 
     The types of `defer` move after the pause, while the first step of the new configuration computes: in rounds behind
-    those of all others. Beside them a device then has gradients of `gradients` bytes for each element of the others. A
-    type that is deferred is not derived from, and none is derived.
+    those of all others. Beside them a device then has gradients of `gradients` bytes for each element of the model
+    itself, of the types `param` (or `param.bf16` and the like) and `buffer`. A type that is deferred is not derived
+    from, and none is derived.
 
     Example:
 

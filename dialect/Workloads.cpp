@@ -22,6 +22,11 @@ static std::array<int64_t, 3> threeAxes(TensorOp tensor, Side side) {
   return extents;
 }
 
+/// Parameters, in one element type or several, and buffers.
+static bool isOfModel(StringRef type) {
+  return type == "param" || type.starts_with("param.") || type == "buffer";
+}
+
 TensorTable::TensorTable(MigrationOp migration)
     : migration(migration), sliceCounts{migration.getSliceCount(),
                                         migration.getExpertSliceCount()},
@@ -78,7 +83,8 @@ void TensorTable::addTensor(TensorOp tensor) {
     added.bytes += typeBytes[type];
     if (isDeferred(type))
       continue;
-    added.hasGradient = true;
+    added.hasGradient |= isOfModel(
+        cast<StateAttr>(migration.getTypes()[type]).getName().getValue());
     if (added.movedTypes.test(type))
       added.urgentBytes += typeBytes[type];
   }

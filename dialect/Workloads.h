@@ -124,7 +124,7 @@ private:
     std::array<int64_t, 3> prevExtents, currExtents; ///< of a Piece's axes
     llvm::SmallBitVector types, movedTypes;
     int64_t bytes = 0, movedBytes = 0, urgentBytes = 0;
-    bool hasGradient = false; ///< has a type that is not deferred
+    bool hasGradient = false; ///< has parameters or buffers
     std::optional<unsigned> twin;
   };
   void addTensor(TensorOp tensor);

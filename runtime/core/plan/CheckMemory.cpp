@@ -8,6 +8,11 @@
 
 using namespace etc::plan;
 
+/// Parameters, in one element type or several, and buffers.
+static bool isOfModel(std::string_view type) {
+  return type == "param" || type.starts_with("param.") || type == "buffer";
+}
+
 namespace {
 
 struct Peak {
@@ -86,11 +91,11 @@ private:
     tailPeakSafe = std::max(tailPeakSafe, liveSafe);
   }
 
-  /// Of every parameter that the device has afterwards.
+  /// Of every parameter and buffer that the device has afterwards.
   uint64_t gradientBytes() const {
     uint64_t elements = 0;
     for (Holding holding : index.holdings(program, Side::Curr))
-      if (!index.tensor(holding.tensor).deferred())
+      if (isOfModel(index.tensor(holding.tensor).type()->string_view()))
         elements = addBytes(elements, index.shardBytes(holding.shard) /
                                           index.elementBytes(holding.tensor));
     return mulBytes(elements, index.plan().gradient_bytes());
