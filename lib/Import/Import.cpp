@@ -251,14 +251,13 @@ LogicalResult TensorWriter::createWorkloads(MigrationOp migration) const {
   return checkTarget(migration, table);
 }
 
-/// All but the parameters.
 static ArrayAttr toDeferred(Builder &builder, const request::Request &request,
                             const model::Model &model) {
   if (!request.isDeferred())
     return {};
   SmallVector<StringRef> names;
   for (const model::StateType &type : model.types)
-    if (!request::isParameters(type.name))
+    if (request.defers(type.name))
       names.push_back(type.name);
   return builder.getStrArrayAttr(names);
 }

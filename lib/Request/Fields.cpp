@@ -34,8 +34,32 @@ static llvm::Error checkPaperCosts(const Request &request, const Field &field) {
                           "\"paper\", or leave it out");
 }
 
+// One of the two words, or types that no forward pass reads.
+static llvm::Error checkDeferred(const Request &request, const Field &field) {
+  std::vector<llvm::StringRef> accepted = {"none", "optimizer"};
+  for (llvm::StringRef type : request.types)
+    if (!isParameters(type))
+      accepted.push_back(type);
+  for (llvm::StringRef name : request.defer) {
+    if (isParameters(name))
+      return unsatisfiable(field, "the forward pass reads '" + name +
+                                      "', so it can't follow; leave it out");
+    if (llvm::Error error = checkWord(accepted, name, field))
+      return error;
+  }
+  if (request.defer.size() > 1)
+    for (llvm::StringRef word : {"none", "optimizer"})
+      if (llvm::is_contained(request.defer, word))
+        return malformed(field, "'" + word +
+                                    "' stands alone; leave it or the "
+                                    "others out");
+  return llvm::Error::success();
+}
+
 // The forward pass reads parameters, so these have to be in the plan.
 static llvm::Error checkDefer(const Request &request, const Field &field) {
+  if (llvm::Error error = checkDeferred(request, field))
+    return error;
   if (!request.isDeferred())
     return llvm::Error::success();
   if (request.policy == "paper")
@@ -57,8 +81,8 @@ static llvm::Error checkDefer(const Request &request, const Field &field) {
 static llvm::Error checkGradients(const Request &request, const Field &field) {
   if (request.isDeferred() || !request.isGiven("gradient_bytes"))
     return llvm::Error::success();
-  return malformed(field, "is of deferred state; set \"defer\" to "
-                          "\"optimizer\", or leave it out");
+  return malformed(field, "is of deferred state; set \"defer\", to "
+                          "\"optimizer\" for one, or leave it out");
 }
 
 // Options are applied in this order, those with an `after` last: arguments and
@@ -221,10 +245,13 @@ static std::vector<RequestField> makeTable() {
        .check = checkReserve},
       {.name = "defer",
        .help = "What moves after the pause, while the first step of the new "
-               "configuration computes: nothing, or all but the parameters",
+               "configuration computes: nothing, all but the parameters, or "
+               "these types",
+       .example = "none|optimizer|types",
+       .otherwise = "none",
        .page = "deferred.md",
-       .stored = &Request::defer,
-       .words = {"none", "optimizer"},
+       .python = "Union[Literal[\"none\", \"optimizer\"], Collection[str]]",
+       .stored = OwnReader{.read = readDefer, .written = Written::Texts},
        .check = checkDefer},
       {.name = "gradient_bytes",
        .help = "Bytes of a gradient for each parameter of a device, beside "

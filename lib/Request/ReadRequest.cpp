@@ -48,6 +48,26 @@ Error json::readBudget(const Input &input, Request &request) {
   return store(parseMemoryBudget(node.text, input.field), request.memoryBudget);
 }
 
+/// A word, or types, which are known only once all has been read.
+Error json::readDefer(const Input &input, Request &request) {
+  if (input.node.kind == Kind::String) {
+    request.defer = {input.node.text};
+    return Error::success();
+  }
+  if (input.node.kind != Kind::Array || input.node.elements.empty())
+    return expected(input, "\"none\", \"optimizer\" or an array of types");
+  request.defer.clear();
+  for (size_t i = 0; i < input.node.elements.size(); ++i) {
+    Input element = elementOf(input, i);
+    if (element.node.kind != Kind::String)
+      return expected(element, "a string");
+    request.defer.push_back(element.node.text);
+  }
+  llvm::sort(request.defer);
+  request.defer.erase(llvm::unique(request.defer), request.defer.end());
+  return Error::success();
+}
+
 //===----------------------------------------------------------------------===//
 // Any field
 //===----------------------------------------------------------------------===//

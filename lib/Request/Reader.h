@@ -115,6 +115,7 @@ llvm::Error readFfnOf(const Input &input, Request &request);
 llvm::Error readTypes(const Input &input, Request &request);
 llvm::Error readHosts(const Input &input, Request &request);
 llvm::Error readBudget(const Input &input, Request &request);
+llvm::Error readDefer(const Input &input, Request &request);
 template <SideSpec Request::*Side>
 llvm::Error readSideOf(const Input &input, Request &request) {
   return readSide(input, request.*Side);

@@ -32,6 +32,12 @@ Request::Request() {
       this->**word = field.words.front().str();
 }
 
+bool Request::defers(llvm::StringRef type) const {
+  return isDeferred() &&
+         (defer.front() == "optimizer" ? !isParameters(type)
+                                       : llvm::is_contained(defer, type));
+}
+
 const SourceLocation &Request::whereOf(llvm::StringRef field) const {
   auto found = places.find(std::string_view(field));
   return found == places.end() ? where : found->second;

@@ -72,12 +72,12 @@ model::Model LaneChecker::modelOf(const Request &request) {
 /// What decides about a device is asked of each lane alike.
 LogicalResult LaneChecker::checkWords() {
   if (failed(comparison.words("place", lane.place, all.place)) ||
-      failed(comparison.words("derive", lane.derive, all.derive)) ||
-      failed(comparison.words("defer", lane.defer, all.defer)))
+      failed(comparison.words("derive", lane.derive, all.derive)))
     return failure();
   return comparison.numbers(
       "", {{"memory budget", lane.memoryBudget == all.memoryBudget, true},
            {"types", lane.types == all.types, true},
+           {"deferred types", lane.defer == all.defer, true},
            {"reserve", lane.reserve, all.reserve},
            {"gradient bytes", lane.gradientBytes, all.gradientBytes},
            {"link rate", lane.rates.linkRate, all.rates.linkRate},

@@ -17,13 +17,14 @@ static std::string join(SmallVector<StringRef> names) {
   return names.empty() ? "none" : llvm::join(names, ", ");
 }
 
-/// All but what a forward pass reads.
+/// What is named, or all but what a forward pass reads.
 static std::string deferredOf(const request::Request &request) {
   SmallVector<StringRef> names;
-  if (request.isDeferred())
-    for (const std::string &type : request.types)
-      if (!request::isParameters(type))
-        names.push_back(type);
+  const bool isAll = llvm::is_contained(request.defer, "optimizer");
+  for (const std::string &type : request.types)
+    if (isAll ? !request::isParameters(type)
+              : llvm::is_contained(request.defer, type))
+      names.push_back(type);
   return join(std::move(names));
 }
 

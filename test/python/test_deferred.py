@@ -55,6 +55,22 @@ class Deferred(unittest.TestCase):
             with self.subTest(mode):
                 self.check(ranks.run(8, body, mode), plan)
 
+    def test_types_that_are_deferred(self):
+        """All others move in the pause."""
+        plan = etc.plan(**REQUEST, defer=["exp_avg", "exp_avg_sq"])
+
+        def body(rank, store):
+            device = plan.participants[rank]
+            state = ranks.make(plan.prev_tensors(device))
+            expected = ranks.make(plan.curr_tensors(device))
+            migration = prepare(rank, store, plan, state)
+            early = {kind: expected[kind] for kind in ("param", "master")}
+            wrong = ranks.differences(migration.run(), early)
+            new = migration.finish()
+            return wrong + ranks.differences(new, expected), migration.report
+
+        self.check(ranks.run(8, body), plan)
+
     def test_what_a_thread_may_free_is_not_handed_out(self):
         """Reading it was a segmentation fault."""
         plan = etc.plan(**REQUEST, defer="optimizer")

@@ -295,11 +295,14 @@ struct Request {
   /// Ascending, without repeats.
   std::vector<int64_t> failed, draining;
   // The words that these may be stand in the table of fields (Fields.h).
-  std::string derive, policy, paperCosts, place, objective, defer;
+  std::string derive, policy, paperCosts, place, objective;
   std::optional<MemoryBudget> memoryBudget;
   /// Bytes of the budget that a migration leaves free; 0 unless the budget is
   /// in bytes and larger.
   int64_t reserve = 0;
+  /// What moves after the pause: "none"; "optimizer", all that a forward pass
+  /// does not read; or types. Ascending, without repeats.
+  std::vector<std::string> defer = {"none"};
   /// Bytes of a gradient for each parameter, beside the deferred part.
   int64_t gradientBytes = 4;
 
@@ -319,7 +322,8 @@ struct Request {
   /// The number of devices of the cluster.
   int64_t deviceCount() const;
   bool isTotalFirst() const { return objective == "total"; }
-  bool isDeferred() const { return defer == "optimizer"; }
+  bool isDeferred() const { return defer.front() != "none"; }
+  bool defers(llvm::StringRef type) const;
   /// Whether parameters move as they are. In the pause there is no master to
   /// cast them from.
   bool movesParameters() const { return derive == "none" || isDeferred(); }

@@ -61,9 +61,9 @@ class RequestFields(TypedDict, total=False):
     """Bytes of a memory budget in bytes that the migration leaves free, for what else a
     device holds meanwhile. Default: 0."""
 
-    defer: Optional[Literal["none", "optimizer"]]
+    defer: Optional[Union[Literal["none", "optimizer"], Collection[str]]]
     """What moves after the pause, while the first step of the new configuration
-    computes: nothing, or all but the parameters. Default: none."""
+    computes: nothing, all but the parameters, or these types. Default: none."""
 
     gradient_bytes: Optional[int]
     """Bytes of a gradient for each parameter of a device, beside deferred state.

@@ -1,6 +1,8 @@
 """Checks a deferred plan from its JSON alone.
 
-The pause moves parameters and nothing else, the tail all else; the bound of the pause
+usage: check_deferred PLAN [TYPE...]
+
+The tail moves what is not of the model, or the types, and the pause all else; the bound of the pause
 is not above what its rounds take; the peak of the tail is counted again. Where one
 device gives another all of its state, parameters arrive in the order of the forward
 pass.
@@ -31,7 +33,7 @@ def check_order(plan: dict, pause: int) -> None:
     assert last == 1000, "nothing behind the layers"
 
 
-def main(path: str) -> None:
+def main(path: str, types: list[str]) -> None:
     with open(path, encoding="utf-8") as file:
         plan = json.load(file)
     tensors, shards = plan["tensors"], plan["shards"]
@@ -41,7 +43,8 @@ def main(path: str) -> None:
     assert plan["pause"]["bound_s"] <= plan["pause"]["predicted_s"] + 1e-6, plan["pause"]
     assert plan["pause"]["predicted_s"] <= plan["time"]["predicted_s"] + 1e-6
     for tensor in tensors:
-        late = tensor["type"] not in ("param", "buffer")
+        is_state = tensor["type"] not in ("param", "buffer")
+        late = tensor["type"] in types if types else is_state
         assert tensor.get("deferred", False) == late, tensor
     moved = {False: 0, True: 0}
     for device in plan["devices"]:
@@ -70,4 +73,4 @@ def main(path: str) -> None:
     print(f"pause of {first} of {total} rounds")
 
 
-main(sys.argv[1])
+main(sys.argv[1], sys.argv[2:])

@@ -74,8 +74,10 @@ TEST_F(Boundaries, MigrationHasTheDeferredTypes) {
                   builder.getStrArrayAttr({"param", "master", "exp_avg"}));
             }),
             inMigration("the deferred types", "exp_avg, master, param", asked));
-  EXPECT_EQ(ofRequest([](Request &r) { r.defer = "none"; }),
+  EXPECT_EQ(ofRequest([](Request &r) { r.defer = {"none"}; }),
             inMigration("the deferred types", asked, "none"));
+  EXPECT_EQ(ofRequest([](Request &r) { r.defer = {"exp_avg"}; }),
+            inMigration("the deferred types", asked, "exp_avg"));
   EXPECT_EQ(ofRequest([](Request &r) { r.gradientBytes = 2; }),
             inMigration("gradient bytes", "4", "2"));
 }
