@@ -159,8 +159,8 @@ LogicalResult LaneChecker::checkTemplates() {
 LogicalResult LaneChecker::checkTensor(uint32_t number,
                                        const TensorTemplate &entry) {
   const fb::Tensor &tensor = *plan.tensors()->Get(number);
-  const int64_t axis = plan.lanes()->axes()->Get(number),
-                inView = plan.lanes()->view_axes()->Get(number);
+  const int8_t axis = plan.lanes()->axes()->Get(number),
+               inView = plan.lanes()->view_axes()->Get(number);
   const std::string name = tensor.name()->str();
   if (failed(comparison.numbers(name, {{".lane axis", axis, entry.splitAxis}})))
     return failure();
