@@ -47,6 +47,7 @@ void Hub::run() {
   while (!isOver()) {
     wait();
     const Clock::time_point now = Clock::now();
+    noteGivenUp();
     greet(now);
     for (auto &[rank, guest] : guests)
       if (guest.socket.isOpen())
@@ -58,6 +59,26 @@ void Hub::run() {
   // Who still waits is not left waiting.
   spare.close();
   listener.close();
+}
+
+void Hub::giveUp(const Status &why) {
+  std::lock_guard lock(mutex);
+  givenUp = why;
+}
+
+void Hub::noteGivenUp() {
+  std::lock_guard lock(mutex);
+  if (givenUp && !stopped)
+    note(*givenUp);
+}
+
+/// Of failures, the first one that is not about a peer counts.
+void Hub::note(const Status &failure) {
+  std::optional<Status> &first =
+      failure.kind() == ErrorKind::Peer ? firstFailure : firstFault;
+  if (!first)
+    first = failure;
+  stop();
 }
 
 void Hub::wait() {
@@ -269,11 +290,7 @@ void Hub::handle(uint32_t rank, const Frame &frame) {
     if (!failure)
       return lose(guest);
     guest.hasFailed = true;
-    std::optional<Status> &first =
-        failure->kind() == ErrorKind::Peer ? firstFailure : firstFault;
-    if (!first)
-      first = std::move(*failure);
-    return stop();
+    return note(*failure);
   }
   case FrameKind::Bye:
     guest.isDone = true;

@@ -12,6 +12,7 @@
 #include <functional>
 #include <list>
 #include <map>
+#include <mutex>
 #include <set>
 #include <thread>
 
@@ -45,6 +46,10 @@ public:
   /// and know why.
   ~Hub();
 
+  /// This process cannot take part, and has no other way to say so: all are
+  /// told. Called by another thread.
+  void giveUp(const Status &why);
+
 private:
   using Clock = std::chrono::steady_clock;
 
@@ -69,6 +74,8 @@ private:
 
   void run();
   void wait();
+  void noteGivenUp();
+  void note(const Status &failure);
   bool isOver();
   bool isAwaited(Clock::time_point now) const;
   Socket takeConnection();
@@ -107,6 +114,8 @@ private:
   std::optional<Clock::time_point> stopped, told;
   std::optional<Status> firstFailure, firstFault; // of others, of one's own
   std::optional<Status> verdict;                  // what all were told
+  std::mutex mutex;
+  std::optional<Status> givenUp; // by this process
   std::thread thread;
 };
 

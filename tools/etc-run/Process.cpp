@@ -6,6 +6,7 @@
 
 #include "core/engine/Describe.h"
 #include "core/plan/Fingerprint.h"
+#include "core/plan/SystemError.h"
 
 #include <algorithm>
 #include <cstring>
@@ -133,21 +134,23 @@ Result<std::unique_ptr<Client>> join(const PlanIndex &index, uint32_t rank,
                        }});
 }
 
-} // namespace
+/// Tells the others, where that is possible, and notes what all were told.
+void failWith(const Status &status, Outcome &outcome, Session &session) {
+  if (session.hub && !session.client)
+    session.hub->giveUp(status);
+  outcome.set(session.client ? session.client->fail(status) : status);
+  outcome.isHubLost = session.client && session.client->isHubLost();
+}
 
-void etc::run::runRank(const PlanIndex &index, uint32_t rank, Meeting &meeting,
-                       const Options &options, RunOptions runOptions,
-                       Outcome &outcome, Session &session,
-                       std::atomic<uint32_t> *beats) {
+void runGuarded(const PlanIndex &index, uint32_t rank, Meeting &meeting,
+                const Options &options, RunOptions runOptions, Outcome &outcome,
+                Session &session, std::atomic<uint32_t> *beats) {
   auto client =
       join(index, rank, meeting, options, runOptions, outcome, session, beats);
   if (!client)
-    return outcome.set(client.status());
+    return failWith(client.status(), outcome, session);
   session.client = std::move(*client);
-  auto fail = [&](const Status &status) {
-    outcome.set(session.client->fail(status));
-    outcome.isHubLost = session.client->isHubLost();
-  };
+  auto fail = [&](const Status &status) { failWith(status, outcome, session); };
   if (runOptions.keeping.isResumed())
     runOptions.keeping.standings = session.client->standings();
   auto worker = makeWorker(index, options, runOptions.keeping, rank);
@@ -182,6 +185,22 @@ void etc::run::runRank(const PlanIndex &index, uint32_t rank, Meeting &meeting,
   outcome.report = run.report();
   outcome.set(status);
   outcome.tell(told);
+}
+
+} // namespace
+
+void etc::run::runRank(const PlanIndex &index, uint32_t rank, Meeting &meeting,
+                       const Options &options, RunOptions runOptions,
+                       Outcome &outcome, Session &session,
+                       std::atomic<uint32_t> *beats) {
+  try {
+    runGuarded(index, rank, meeting, options, std::move(runOptions), outcome,
+               session, beats);
+  } catch (const std::system_error &error) {
+    session.connections.abort();
+    failWith(Status(ErrorKind::Usage, etc::plan::describeThreadError(error)),
+             outcome, session);
+  }
 }
 
 static uint64_t largestPeak(const PlanIndex &index) {

@@ -1,9 +1,9 @@
 #include "core/engine/LocalRun.h"
 
+#include "core/plan/SystemError.h"
 #include "core/transport/LocalTransport.h"
 
 #include <mutex>
-#include <system_error>
 #include <thread>
 
 using namespace etc::runtime;
@@ -55,10 +55,7 @@ LocalOutcome etc::runtime::runLocally(const PlanIndex &index,
       for (uint32_t rank = 0; rank != index.rankCount(); ++rank)
         threads.emplace_back(runOne, rank);
     } catch (const std::system_error &error) {
-      record(Status(ErrorKind::Usage,
-                    text("cannot start a thread: ", error.what(),
-                         "; raise the limits of memory and processes (ulimit "
-                         "-v, ulimit -u)")));
+      record(Status(ErrorKind::Usage, etc::plan::describeThreadError(error)));
       // Those that have started would wait for it.
       cluster.control(static_cast<uint32_t>(threads.size())).abort({});
     }

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <sys/socket.h>
@@ -125,8 +126,23 @@ BIO *makeBio(int fd) {
   return bio;
 }
 
+/// What operator new does where there is no memory; OpenSSL has its own.
+void callNewHandler() {
+  if (const std::new_handler handler = std::get_new_handler())
+    handler();
+}
+
+/// Before a call of OpenSSL whose failure is to be told.
+void forgetErrors() {
+  ERR_clear_error();
+  errno = 0;
+}
+
 /// Whether the session goes on where a call has done nothing.
 bool goesOn(SSL *session, int result) {
+  // Its own list of errors takes memory too.
+  if (errno == ENOMEM)
+    callNewHandler();
   const int error = SSL_get_error(session, result);
   return error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE;
 }
@@ -142,6 +158,7 @@ TlsSession::TlsSession(int fd, TlsSide side, const Secret &given)
   BIO *bio = session ? makeBio(fd) : nullptr;
   if (!bio) {
     session.reset(); // out of memory: the connection ends
+    callNewHandler();
     return;
   }
   SSL_set_bio(session.get(), bio, bio);
@@ -150,13 +167,15 @@ TlsSession::TlsSession(int fd, TlsSide side, const Secret &given)
     SSL_set_accept_state(session.get());
   } else {
     SSL_set_connect_state(session.get());
-    SSL_do_handshake(session.get()); // what it begins with fits an empty buffer
+    // What it begins with fits an empty buffer.
+    forgetErrors();
+    (void)goesOn(session.get(), SSL_do_handshake(session.get()));
   }
 }
 
 std::optional<size_t> TlsSession::read(std::span<std::byte> bytes) {
   size_t count = 0;
-  ERR_clear_error();
+  forgetErrors();
   if (!session)
     return std::nullopt;
   const int result =
@@ -167,7 +186,7 @@ std::optional<size_t> TlsSession::read(std::span<std::byte> bytes) {
 
 std::optional<size_t> TlsSession::write(std::span<const std::byte> bytes) {
   size_t count = 0;
-  ERR_clear_error();
+  forgetErrors();
   if (!session)
     return std::nullopt;
   const int result =

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <string>
+#include <system_error>
 
 namespace etc::plan {
 
@@ -20,6 +21,11 @@ inline std::string describeSystemError(int error) {
   if (error == ENOSPC || error == EDQUOT)
     words += "; make room, or name another directory";
   return words;
+}
+
+inline std::string describeThreadError(const std::system_error &error) {
+  return std::string("cannot start a thread: ") + error.what() +
+         "; raise the limits of memory and processes (ulimit -v, ulimit -u)";
 }
 
 } // namespace etc::plan

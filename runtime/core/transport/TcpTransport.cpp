@@ -1,5 +1,6 @@
 #include "core/transport/TcpTransport.h"
 
+#include "core/plan/SystemError.h"
 #include "core/transport/Pace.h"
 #include "core/transport/TcpMeeting.h"
 
@@ -95,11 +96,7 @@ public:
     std::vector<Sending> sends;
     for (const Outgoing &message : outgoing)
       sends.push_back({&message, &connections.targets.at(message.peer)});
-    if (!sends.empty())
-      sending = std::async(std::launch::async, [this, all = std::move(sends)] {
-        return sendAll(all);
-      });
-    return Status::success();
+    return sends.empty() ? Status::success() : begin(std::move(sends));
   }
 
   Status wait(const Deadline &deadline) override {
@@ -142,6 +139,17 @@ public:
   }
 
 private:
+  Status begin(std::vector<Sending> sends) {
+    try {
+      sending = std::async(std::launch::async, [this, all = std::move(sends)] {
+        return sendAll(all);
+      });
+    } catch (const std::system_error &error) {
+      return Status(ErrorKind::Usage, etc::plan::describeThreadError(error));
+    }
+    return Status::success();
+  }
+
   Status stopped() const {
     return Status(ErrorKind::Peer, "stopped, since another device failed");
   }

@@ -236,6 +236,14 @@ TEST_F(ControlTest, NamesWhoIsMissing) {
             "0, 2");
 }
 
+TEST_F(ControlTest, AProcessThatHasTheHubAndCannotJoinTellsAll) {
+  open(2);
+  std::jthread other([&] {
+    EXPECT_EQ(Client::join(options(1, 2)).status().message(), "no thread");
+  });
+  hub->giveUp(Status(ErrorKind::Usage, "no thread"));
+}
+
 TEST_F(ControlTest, AHubThatNeverAnswersHoldsNobody) {
   Result<Socket> listener = listenAt(address);
   ASSERT_TRUE(listener.ok()) << listener.status().message();

@@ -119,4 +119,25 @@ TEST_F(EtcRun, RunningOutOfMemoryIsOneLine) {
   }
 }
 
+TEST_F(EtcRun, ProcessesThatRunOutOfMemoryAreOneLine) {
+  const std::string plan = write(twoStagePlan());
+  for (int kilobytes = 24'000; kilobytes <= 44'000; kilobytes += 1'000) {
+    const auto start = std::chrono::steady_clock::now();
+    const Ended ended = shell(
+        "(ulimit -v " + std::to_string(kilobytes) +
+        "; exec " ETC_RUN_BINARY " --launch=4 --transport=tcp " + plan + ")");
+    if (ended.code == 0 || ended.code == 127) // migrated, or was not loaded
+      continue;
+    SCOPED_TRACE(kilobytes);
+    EXPECT_TRUE(ended.code == 2 || ended.code == 3) << ended.out;
+    EXPECT_TRUE(ended.out.starts_with("etc-run: ")) << ended.out;
+    EXPECT_EQ(ended.out.find('\n'), ended.out.size() - 1) << ended.out;
+    EXPECT_TRUE(ended.out.find("(ulimit -v") != std::string::npos ||
+                ended.out.find("cannot allocate") != std::string::npos)
+        << ended.out;
+    EXPECT_LT(std::chrono::steady_clock::now() - start,
+              std::chrono::seconds(50)); // of --timeout's 60
+  }
+}
+
 } // namespace
