@@ -37,6 +37,18 @@ Piece etc::partOf(const Piece &piece, int64_t chunk, int64_t chunks) {
   return part;
 }
 
+bool etc::isAlike(const Step &a, const Step &b) {
+  const Instruction &one = *a.instruction, &other = *b.instruction;
+  if (&one != &other &&
+      std::tie(one.action, one.hop, one.peer, one.types, one.transit) !=
+          std::tie(other.action, other.hop, other.peer, other.types,
+                   other.transit))
+    return false;
+  return llvm::all_of(llvm::seq(Piece::rank()), [&](unsigned axis) {
+    return (*a.piece)[axis].size() == (*b.piece)[axis].size();
+  });
+}
+
 int64_t etc::elementsOf(const Step &step, const Portion &portion) {
   if (portion.derives || !step.isOf(portion.type) ||
       step.getHop() != portion.hop)
@@ -85,6 +97,15 @@ int64_t ItemFlow::sumDerivedWhole(unsigned type) const {
     elements += isWritten ? 0 : step.piece->size();
   }
   return elements;
+}
+
+bool ItemFlow::isLike(
+    const ItemFlow &other,
+    llvm::function_ref<bool(const Step &, const Step &)> steps) const {
+  return std::tie(program, allocated, released, ofTypes) ==
+             std::tie(other.program, other.allocated, other.released,
+                      other.ofTypes) &&
+         llvm::equal(this->steps, other.steps, steps);
 }
 
 int64_t ItemFlow::getAllocated(const Portion &portion) const {

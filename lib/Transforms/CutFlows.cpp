@@ -16,15 +16,16 @@ public:
       : flows(flows), parts(parts), cut(cut) {}
 
   void addItem(unsigned item);
+  /// One that is cut as the item whose units are [begin, end).
+  void addAlike(unsigned item, size_t begin, size_t end);
+  int32_t getNext() const {
+    return static_cast<int32_t>(cut.problem.units.size());
+  }
 
 private:
   void addMoves(unsigned item, unsigned type);
   void addDerives(unsigned item, ArrayRef<int32_t> last);
   Unit &addUnit(unsigned item, const Portion &portion);
-  int64_t countChunks(unsigned item, const Portion &whole) const;
-  int32_t getNext() const {
-    return static_cast<int32_t>(cut.problem.units.size());
-  }
 
   const ProgramFlows &flows;
   const int64_t parts;
@@ -32,26 +33,29 @@ private:
 };
 } // namespace
 
-/// How often a type of an item is sent on, at most.
-static unsigned lastHopOf(ArrayRef<ItemFlow> flows, unsigned type) {
+unsigned etc::findLastHop(ArrayRef<ItemFlow> flows, unsigned type) {
   unsigned last = 0;
   for (const ItemFlow &flow : flows)
     last = std::max(last, flow.getLastHop(type));
   return last;
 }
 
-/// Into how many chunks a tensor is cut for the slabs of all that move it.
-int64_t Cutter::countChunks(unsigned item, const Portion &whole) const {
-  const int64_t size = flows.getTable().getTypeBytes(whole.type);
+int64_t etc::countChunks(const ProgramFlows &flows,
+                         ArrayRef<ClassMemory> classes, int64_t parts,
+                         unsigned item, unsigned type) {
+  const int64_t size = flows.getTable().getTypeBytes(type);
+  const unsigned lastHop = findLastHop(flows.getFlows(item), type);
   int64_t count = 1;
-  for (const ItemFlow &flow : flows.getFlows(item)) {
-    const ClassMemory &memory = cut.problem.classes[flow.program];
-    count = std::max({count,
-                      rounds::countChunks(flow.getSent(whole) * size,
-                                          memory.sendSlab, parts),
-                      rounds::countChunks(flow.getReceived(whole) * size,
-                                          memory.recvSlab, parts)});
-  }
+  for (unsigned hop = 0; hop <= lastHop; ++hop)
+    for (const ItemFlow &flow : flows.getFlows(item)) {
+      const Portion whole = {type, 0, 1, hop, /*derives=*/false};
+      const ClassMemory &memory = classes[flow.program];
+      count = std::max({count,
+                        rounds::countChunks(flow.getSent(whole) * size,
+                                            memory.sendSlab, parts),
+                        rounds::countChunks(flow.getReceived(whole) * size,
+                                            memory.recvSlab, parts)});
+    }
   return count;
 }
 
@@ -60,13 +64,15 @@ Unit &Cutter::addUnit(unsigned item, const Portion &portion) {
   cut.chunks.push_back({item, portion});
   Unit &unit = cut.problem.units.emplace_back();
   unit.isDeferred = flows.getTable().isDeferred(portion.type);
-  unit.touches.reserve(flows.getFlows(item).size());
+  std::vector<rounds::Touch> touches;
+  touches.reserve(flows.getFlows(item).size());
   for (const ItemFlow &flow : flows.getFlows(item))
-    unit.touches.push_back(
+    touches.push_back(
         {static_cast<int32_t>(flow.program),
          (flow.getAllocated(portion) + flow.getArrived(portion)) * size,
          (flow.getReleased(portion) + flow.getPassedOn(portion)) * size,
          flow.getSent(portion) * size, flow.getReceived(portion) * size});
+  unit.touches = std::move(touches);
   return unit;
 }
 
@@ -86,11 +92,9 @@ void Cutter::addDerives(unsigned item, ArrayRef<int32_t> last) {
 /// The units of what moves of one item in one type, chunk by chunk; a chunk is
 /// sent on in a later round than it arrives.
 void Cutter::addMoves(unsigned item, unsigned type) {
-  const unsigned lastHop = lastHopOf(flows.getFlows(item), type);
-  int64_t count = 1;
-  for (unsigned hop = 0; hop <= lastHop; ++hop)
-    count = std::max(count,
-                     countChunks(item, {type, 0, 1, hop, /*derives=*/false}));
+  const unsigned lastHop = findLastHop(flows.getFlows(item), type);
+  const int64_t count =
+      countChunks(flows, cut.problem.classes, parts, item, type);
   for (unsigned hop = 0; hop <= lastHop; ++hop)
     for (int64_t chunk = 0; chunk < count; ++chunk) {
       const int32_t number = getNext();
@@ -115,16 +119,54 @@ void Cutter::addItem(unsigned item) {
   addDerives(item, last);
 }
 
-CutFlows::CutFlows(const ProgramFlows &flows, std::vector<ClassMemory> classes,
-                   int64_t parts) {
+void Cutter::addAlike(unsigned item, size_t begin, size_t end) {
+  const int32_t shift = getNext() - static_cast<int32_t>(begin);
+  for (size_t i = begin; i < end; ++i) {
+    cut.chunks.push_back({item, cut.chunks[i].portion});
+    Unit unit = cut.problem.units[i];
+    for (int32_t *other : {&unit.before, &unit.after})
+      if (*other >= 0)
+        *other += shift;
+    cut.problem.units.push_back(std::move(unit));
+  }
+}
+
+CutFlows::CutFlows(const ProgramFlows &flows, const ItemKinds &kinds,
+                   std::vector<ClassMemory> classes, int64_t parts) {
   problem.classes = std::move(classes);
   // Most items move whole.
   const size_t least = flows.getItemCount() * flows.getTable().getTypeCount();
   chunks.reserve(least);
   problem.units.reserve(least);
   Cutter cutter(flows, parts, *this);
-  for (unsigned item = 0; item < flows.getItemCount(); ++item)
+  std::vector<std::pair<size_t, size_t>> unitsOf(kinds.size());
+  for (unsigned item = 0; item < flows.getItemCount(); ++item) {
+    auto &[begin, end] = unitsOf[kinds[item]];
+    if (begin < end) {
+      cutter.addAlike(item, begin, end);
+      continue;
+    }
+    begin = cutter.getNext();
     cutter.addItem(item);
+    end = cutter.getNext();
+  }
+}
+
+std::vector<unsigned> etc::findFirstsAlike(ArrayRef<Chunk> chunks,
+                                           const ItemKinds &kinds) {
+  std::vector<std::optional<unsigned>> firstOf(kinds.size());
+  std::vector<unsigned> firsts;
+  firsts.reserve(chunks.size());
+  unsigned ofItem = 0; // the first unit of the item
+  for (auto [unit, chunk] : llvm::enumerate(chunks)) {
+    if (chunk.item != chunks[ofItem].item)
+      ofItem = unit;
+    std::optional<unsigned> &first = firstOf[kinds[chunk.item]];
+    if (!first)
+      first = ofItem;
+    firsts.push_back(*first + (unit - ofItem));
+  }
+  return firsts;
 }
 
 std::vector<ClassTotals> etc::totalsOf(const ProgramFlows &flows) {
@@ -140,5 +182,14 @@ std::vector<ClassTotals> etc::totalsOf(const ProgramFlows &flows) {
     }
   for (auto [it, use] : llvm::zip_equal(totals, uses))
     it.turnsOver = use.first && use.second;
+  return totals;
+}
+
+std::vector<ClassTotals> etc::urgentOf(std::vector<ClassTotals> totals,
+                                       const ProgramFlows &flows) {
+  for (auto [it, memory] : llvm::zip_equal(totals, flows.getMemories())) {
+    it.sent = memory.urgentSent;
+    it.received = memory.urgentReceived;
+  }
   return totals;
 }

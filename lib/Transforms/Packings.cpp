@@ -58,3 +58,15 @@ bool Packings::isPacked(const Step &step, const Portion &portion) const {
   return !shard || !isContiguous(*shard, partOf(*step.piece, portion.chunk,
                                                 portion.chunks));
 }
+
+bool Packings::areAlike(const Step &a, const Step &b) const {
+  const Piece *one = shardOf.lookup(&a), *other = shardOf.lookup(&b);
+  if (!one || !other)
+    return one == other;
+  return llvm::all_of(llvm::seq(Piece::rank()), [&](unsigned axis) {
+    const Span &around = (*one)[axis], &peer = (*other)[axis];
+    return around.size() == peer.size() &&
+           (*a.piece)[axis].begin - around.begin ==
+               (*b.piece)[axis].begin - peer.begin;
+  });
+}

@@ -20,6 +20,10 @@ public:
   /// receives.
   bool isPacked(const Step &step, const Portion &portion) const;
 
+  /// Whether devices have the pieces of two transfers, which are of the same
+  /// shape, alike.
+  bool areAlike(const Step &a, const Step &b) const;
+
 private:
   const ProgramFlows &flows;
   /// Of transfers: the piece of the device's memory around theirs.

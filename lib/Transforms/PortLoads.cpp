@@ -120,12 +120,19 @@ std::vector<rounds::Load> PortLoads::Sums::take() {
   return loads;
 }
 
-void PortLoads::addTo(rounds::Problem &problem, ArrayRef<Chunk> chunks) const {
+void PortLoads::addTo(rounds::Problem &problem, ArrayRef<Chunk> chunks,
+                      const ItemKinds &kinds) const {
   problem.ports = ports;
+  const std::vector<unsigned> firsts = findFirstsAlike(chunks, kinds);
   Sums sums(*this);
-  for (auto [unit, chunk] : llvm::zip_equal(problem.units, chunks)) {
+  for (auto [number, chunk] : llvm::enumerate(chunks)) {
+    rounds::Unit &unit = problem.units[number];
     if (chunk.portion.derives || unit.isDeferred)
       continue;
+    if (firsts[number] != number) {
+      unit.loads = problem.units[firsts[number]].loads;
+      continue;
+    }
     for (const ItemFlow &flow : flows.getFlows(chunk.item))
       sums.add(flow, chunk.portion);
     unit.loads = sums.take();

@@ -26,7 +26,8 @@ public:
 
   /// Says of each unit that is not deferred how long it occupies which ports.
   /// `chunks` are those of the units.
-  void addTo(rounds::Problem &problem, llvm::ArrayRef<Chunk> chunks) const;
+  void addTo(rounds::Problem &problem, llvm::ArrayRef<Chunk> chunks,
+             const ItemKinds &kinds) const;
 
 private:
   /// A device of a program, by its place among them, and the first of the two

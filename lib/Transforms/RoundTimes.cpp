@@ -2,14 +2,16 @@
 
 #include "RoundTimes.h"
 
+#include "RoundClock.h"
+
 using namespace etc;
 using namespace mlir;
 
 RoundTimes::RoundTimes(ResourcesAttr resources, const ProgramFlows &flows,
                        ArrayRef<DeviceProgram> programs, const Devices &devices,
                        const BothHoldings &holdings)
-    : resources(resources), flows(flows), programs(programs), devices(devices),
-      packings(flows, programs, holdings), nicOf(findNics(resources, devices)),
+    : resources(resources), flows(flows),
+      rates(resources, flows, programs, devices, holdings),
       // Messages, their acknowledgements, and some 10 us of the device's own.
       beginning(2 * resources.getNicLatency() + 10'000),
       portSeconds(findPortSeconds()) {}
@@ -31,123 +33,25 @@ int64_t RoundTimes::countPortions(ArrayRef<rounds::ClassTotals> totals) const {
   return urgent == 0 ? 1 : llvm::divideCeil(bytes, urgent) * portions;
 }
 
-namespace {
-struct Message {
-  int64_t from, to;
-  double seconds;
-  bool isFar;
-};
-
-/// Seconds of each direction.
-struct Load {
-  double out = 0, in = 0;
-  double most() const { return std::max(out, in); }
-};
-} // namespace
-
-class RoundTimes::Clock {
-public:
-  explicit Clock(const RoundTimes &times)
-      : times(times), links(times.devices.size()),
-        nics(times.devices.getNodeCount() * times.resources.getNics()),
-        packs(times.devices.size()), ends(times.devices.size()),
-        arrivals(times.devices.size()) {}
-
-  void add(const Chunk &chunk) {
-    for (const ItemFlow &flow : times.flows.getFlows(chunk.item))
-      for (const Step &step : flow.steps)
-        if (step.isTransfer())
-          add(times.programs[flow.program], step, chunk.portion);
-  }
-  void endRound();
-  double getEnd() const { return *llvm::max_element(ends); }
-  /// Of the links and NICs in this round.
-  double getBusiest() const;
-
-private:
-  void add(const DeviceProgram &program, const Step &step,
-           const Portion &portion);
-  void addPacking(const DeviceProgram &program, bool isSend, int64_t bytes);
-  Load &outOf(const Message &it) {
-    return it.isFar ? nics[times.nicOf[it.from]] : links[it.from];
-  }
-  Load &intoOf(const Message &it) {
-    return it.isFar ? nics[times.nicOf[it.to]] : links[it.to];
-  }
-
-  const RoundTimes &times;
-  std::vector<Message> messages; ///< of this round
-  /// Of this round, by device and by NIC; packs are those of each device.
-  std::vector<Load> links, nics, packs;
-  std::vector<double> ends, arrivals;
-};
-
-void RoundTimes::Clock::addPacking(const DeviceProgram &program, bool isSend,
-                                   int64_t bytes) {
-  const double seconds = double(bytes) / double(times.resources.getPackRate());
-  for (int64_t device : program.devices.front())
-    (isSend ? packs[device].out : packs[device].in) += seconds;
-}
-
-void RoundTimes::Clock::add(const DeviceProgram &program, const Step &step,
-                            const Portion &portion) {
-  const int64_t bytes = elementsOf(step, portion) *
-                        times.flows.getTable().getTypeBytes(portion.type);
-  if (bytes == 0)
-    return;
-  if (times.packings.isPacked(step, portion))
-    addPacking(program, step.isSend(), bytes);
-  if (!step.isSend())
-    return;
-  for (auto [from, to] : llvm::zip_equal(
-           program.devices.front(), program.devices[step.instruction->peer])) {
-    const bool isFar = times.devices.getNode(from) != times.devices.getNode(to);
-    const int64_t rate =
-        isFar ? times.resources.getNicRate() : times.resources.getLinkRate();
-    messages.push_back({from, to, double(bytes) / double(rate), isFar});
-    outOf(messages.back()).out += messages.back().seconds;
-    intoOf(messages.back()).in += messages.back().seconds;
-  }
-}
-
-double RoundTimes::Clock::getBusiest() const {
-  double most = 0;
-  for (const std::vector<Load> *loads : {&links, &nics})
-    for (const Load &it : *loads)
-      most = std::max(most, it.most());
-  return most;
-}
-
-void RoundTimes::Clock::endRound() {
-  for (const Message &it : messages) {
-    const double arrival = std::max(ends[it.from] + packs[it.from].out,
-                                    ends[it.to] + packs[it.to].out) +
-                           std::max(outOf(it).most(), intoOf(it).most()) +
-                           packs[it.to].in + 1e-9 * double(times.beginning);
-    arrivals[it.to] = std::max(arrivals[it.to], arrival);
-  }
-  // A device that has received all of a round answers, and a sender waits for
-  // its answers.
-  for (const Message &it : messages)
-    for (int64_t device : {it.from, it.to})
-      ends[device] = std::max(ends[device], arrivals[it.to]);
-  for (const Message &it : messages)
-    outOf(it) = intoOf(it) = packs[it.from] = packs[it.to] = {};
-  messages.clear();
-}
-
-double RoundTimes::findPortSeconds() const {
-  Clock clock(*this);
+std::vector<Chunk> RoundTimes::getUrgent() const {
+  std::vector<Chunk> chunks;
   for (unsigned item = 0; item < flows.getItemCount(); ++item)
     for (unsigned type = 0; type < flows.getTable().getTypeCount(); ++type) {
       if (flows.getTable().isDeferred(type))
         continue;
-      unsigned last = 0;
-      for (const ItemFlow &flow : flows.getFlows(item))
-        last = std::max(last, flow.getLastHop(type));
+      const unsigned last = findLastHop(flows.getFlows(item), type);
       for (unsigned hop = 0; hop <= last; ++hop)
-        clock.add({item, {type, 0, 1, hop, /*derives=*/false}});
+        chunks.push_back({item, {type, 0, 1, hop, /*derives=*/false}});
     }
+  return chunks;
+}
+
+double RoundTimes::findPortSeconds() const {
+  const std::vector<Chunk> chunks = getUrgent();
+  const UnitTimes units(rates, chunks);
+  RoundClock clock(rates, units);
+  for (unsigned unit = 0; unit < chunks.size(); ++unit)
+    clock.add(unit);
   return clock.getBusiest();
 }
 
@@ -156,14 +60,15 @@ RoundTimes::Seconds RoundTimes::secondsOf(const rounds::Solution &solution,
   std::vector<SmallVector<unsigned>> byRound(solution.rounds);
   for (auto [chunk, round] : llvm::enumerate(solution.roundOf))
     byRound[round].push_back(chunk);
-  Clock clock(*this);
+  const UnitTimes units(rates, chunks);
+  RoundClock clock(rates, units);
   std::optional<double> pause;
   for (ArrayRef<unsigned> numbers : byRound) {
     if (flows.getTable().isDeferred(chunks[numbers.front()].portion.type))
       pause = pause.value_or(clock.getEnd());
     for (unsigned number : numbers)
-      clock.add(chunks[number]);
-    clock.endRound();
+      clock.add(number);
+    clock.endRound(getBeginning());
   }
   const double all = clock.getEnd();
   return {pause.value_or(all), all};

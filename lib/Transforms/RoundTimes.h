@@ -7,16 +7,12 @@
 #ifndef ETC_LIB_TRANSFORMS_ROUNDTIMES_H
 #define ETC_LIB_TRANSFORMS_ROUNDTIMES_H
 
-#include "Packings.h"
-#include "PortLoads.h"
+#include "UnitTimes.h"
 
 namespace etc {
 
 /// The time of a schedule, as the simulator sees it but for how messages share
-/// a port while they travel: a message arrives when both its devices have begun
-/// the round, and the slower of their links or NICs has carried what it has to
-/// in it; a device ends a round when it, and all that it sends to, have
-/// received all of theirs.
+/// a port while they travel.
 class RoundTimes {
 public:
   RoundTimes(ResourcesAttr resources, const ProgramFlows &flows,
@@ -40,18 +36,19 @@ public:
   Seconds secondsOf(const rounds::Solution &solution,
                     llvm::ArrayRef<Chunk> chunks) const;
 
-private:
-  class Clock;
+  const TransferRates &getRates() const { return rates; }
+  /// What a round takes beside its bytes, in seconds.
+  double getBeginning() const { return 1e-9 * double(beginning); }
+  /// All transfers that are not deferred, each whole.
+  std::vector<Chunk> getUrgent() const;
 
+private:
   double findPortSeconds() const;
 
   ResourcesAttr resources;
   const ProgramFlows &flows;
-  llvm::ArrayRef<DeviceProgram> programs;
-  const Devices &devices;
-  Packings packings;
-  llvm::SmallVector<int64_t> nicOf; ///< [devices]
-  int64_t beginning;                ///< of a round, in nanoseconds
+  TransferRates rates;
+  int64_t beginning; ///< of a round, in nanoseconds
   double portSeconds;
 };
 

@@ -15,16 +15,20 @@ namespace {
 /// for.
 class Poser {
 public:
-  explicit Poser(const ProgramFlows &flows) : flows(flows) {}
+  Poser(const ProgramFlows &flows, const ItemKinds &kinds)
+      : flows(flows), kinds(kinds) {}
   /// Of rounds that are level on all ports.
-  Poser(const ProgramFlows &flows, ArrayRef<rounds::ClassTotals> totals,
-        const PortLoads &loads, double portSeconds)
-      : flows(flows), totals(totals), loads(&loads), portSeconds(portSeconds) {}
+  Poser(const ProgramFlows &flows, const ItemKinds &kinds,
+        ArrayRef<rounds::ClassTotals> totals, const PortLoads &loads,
+        double portSeconds)
+      : flows(flows), kinds(kinds), totals(totals), loads(&loads),
+        portSeconds(portSeconds) {}
 
   rounds::Problem operator()(std::vector<rounds::ClassMemory> memory) {
-    CutFlows cut(flows, memory, loads ? partsOfLevelRound : partsOfRound);
+    CutFlows cut(flows, kinds, memory,
+                 loads ? partsOfLevelRound : partsOfRound);
     if (loads) {
-      loads->addTo(cut.problem, cut.chunks);
+      loads->addTo(cut.problem, cut.chunks, kinds);
       cut.problem.roundTime = rounds::shareOfRound(
           static_cast<int64_t>(1e9 * portSeconds), totals, memory);
     }
@@ -46,6 +50,7 @@ public:
 
 private:
   const ProgramFlows &flows;
+  const ItemKinds &kinds;
   ArrayRef<rounds::ClassTotals> totals;
   const PortLoads *loads = nullptr;
   double portSeconds = 0;
@@ -146,33 +151,26 @@ bool Shortener::shorten(Schedule &schedule, Poser poser,
 Schedule etc::findSchedule(const rounds::Budget &budget,
                            ArrayRef<rounds::ClassTotals> totals,
                            const ProgramFlows &flows) {
-  Poser poser(flows);
+  const ItemKinds kinds(flows);
+  Poser poser(flows, kinds);
   rounds::Found found = rounds::findWithin(budget, totals, std::ref(poser));
   std::vector<Chunk> chunks = std::move(poser).takeChunks(found);
   return {std::move(found), std::move(chunks), {}};
-}
-
-/// What classes transfer in rounds that are not deferred.
-static std::vector<rounds::ClassTotals>
-urgentOf(std::vector<rounds::ClassTotals> totals, const ProgramFlows &flows) {
-  for (auto [it, memory] : llvm::zip_equal(totals, flows.getMemories())) {
-    it.sent = memory.urgentSent;
-    it.received = memory.urgentReceived;
-  }
-  return totals;
 }
 
 bool etc::shorten(Schedule &schedule, const rounds::Budget &budget,
                   ArrayRef<rounds::ClassTotals> totals,
                   const ProgramFlows &flows, const RoundTimes &times,
                   const PortLoads &loads, int64_t transfers) {
-  const std::vector<rounds::ClassTotals> urgent = urgentOf(totals, flows);
-  const Shortener shortener(budget, totals, times, transfers);
   schedule.seconds = times.secondsOf(schedule.found.solution, schedule.chunks);
+  const std::vector<rounds::ClassTotals> urgent = urgentOf(totals, flows);
+  const ItemKinds &kinds = times.getRates().getKinds();
+  const Shortener shortener(budget, totals, times, transfers);
   bool isShorter = shortener.shorten(
-      schedule, Poser(flows, urgent, loads, times.getPortSeconds()),
+      schedule, Poser(flows, kinds, urgent, loads, times.getPortSeconds()),
       shortener.getPortionsOfLevel());
   if (shortener.needsOthers(schedule.seconds.pause))
-    isShorter |= shortener.shorten(schedule, Poser(flows), portionsToTry);
+    isShorter |=
+        shortener.shorten(schedule, Poser(flows, kinds), portionsToTry);
   return isShorter;
 }

@@ -61,6 +61,9 @@ struct Portion {
 /// Elements of a transfer that are in a portion.
 int64_t elementsOf(const Step &step, const Portion &portion);
 
+/// Whether both do the same to pieces of the same shape.
+bool isAlike(const Step &a, const Step &b);
+
 /// What one program does with one item, in elements of one type. The types of a
 /// tensor are held alike, but not moved alike.
 struct ItemFlow {
@@ -99,6 +102,10 @@ struct ItemFlow {
   bool derives(unsigned type) const;
   /// The hop of the last transfer of a type.
   unsigned getLastHop(unsigned type) const;
+  /// Whether a program does to another item what it does to this one, and
+  /// `steps`, which are as many, are alike.
+  bool isLike(const ItemFlow &other,
+              llvm::function_ref<bool(const Step &, const Step &)> steps) const;
   /// Sums up the steps, which must all be there.
   void close(unsigned types);
 

@@ -32,7 +32,7 @@ Message checkAmounts(const std::string &place,
 }
 
 Message checkTouches(const Problem &problem, size_t index) {
-  const std::vector<Touch> &touches = problem.units[index].touches;
+  const SharedList<Touch> &touches = problem.units[index].touches;
   for (size_t i = 0; i < touches.size(); ++i) {
     const Touch &touch = touches[i];
     const std::string place = text(at("units", index), ".", at("touches", i));
@@ -51,7 +51,7 @@ Message checkTouches(const Problem &problem, size_t index) {
 }
 
 Message checkLoads(const Problem &problem, size_t index) {
-  const std::vector<Load> &loads = problem.units[index].loads;
+  const SharedList<Load> &loads = problem.units[index].loads;
   for (size_t i = 0; i < loads.size(); ++i) {
     const auto [port, time] = loads[i];
     const std::string place = text(at("units", index), ".", at("loads", i));

@@ -5,6 +5,8 @@
 #ifndef ETC_OPTIMIZE_ROUNDS_PROBLEM_H
 #define ETC_OPTIMIZE_ROUNDS_PROBLEM_H
 
+#include "etc/Optimize/Rounds/SharedList.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -43,9 +45,10 @@ struct Load {
   bool operator==(const Load &) const = default;
 };
 
-/// What moves in one round. A tensor that is cut is a chain of units.
+/// What moves in one round. A tensor that is cut is a chain of units. Many do
+/// the same.
 struct Unit {
-  std::vector<Touch> touches;
+  SharedList<Touch> touches;
   /// The unit that must not be in a later round, or -1: the chunk of the same
   /// tensor before this one.
   int32_t before = -1;
@@ -55,7 +58,7 @@ struct Unit {
   /// Comes in a later round than all that are not deferred.
   bool isDeferred = false;
   /// Of ports that rounds should be level on.
-  std::vector<Load> loads = {};
+  SharedList<Load> loads = {};
 
   bool operator==(const Unit &) const = default;
 };

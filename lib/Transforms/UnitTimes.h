@@ -1,0 +1,104 @@
+//===- UnitTimes.h - How long units occupy devices ------------------------===//
+//
+// What a unit adds to the time of a round, at the rates that a migration
+// states.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ETC_LIB_TRANSFORMS_UNITTIMES_H
+#define ETC_LIB_TRANSFORMS_UNITTIMES_H
+
+#include "CutFlows.h"
+#include "Packings.h"
+#include "PortLoads.h"
+
+namespace etc {
+
+/// From a device to one that it sends to. Ports are links, by device, and
+/// behind them NICs.
+struct Way {
+  int32_t from, to;
+  int32_t fromPort, toPort;
+  bool isFar; ///< between nodes
+};
+
+/// What the time of a transfer depends on.
+class TransferRates {
+public:
+  TransferRates(ResourcesAttr resources, const ProgramFlows &flows,
+                llvm::ArrayRef<DeviceProgram> programs, const Devices &devices,
+                const BothHoldings &holdings);
+
+  ResourcesAttr getResources() const { return resources; }
+  const ProgramFlows &getFlows() const { return flows; }
+  llvm::ArrayRef<int64_t> getDevices(unsigned program) const {
+    return programs[program].devices.front();
+  }
+  int64_t getDeviceCount() const { return deviceCount; }
+  int64_t getPortCount() const { return portCount; }
+  /// Items of one kind take equally long.
+  const ItemKinds &getKinds() const { return kinds; }
+  const Packings &getPackings() const { return packings; }
+  /// From all devices of a program to one of its peers: the number of its ways.
+  unsigned find(unsigned program, unsigned peer) const {
+    return numbers[program][peer];
+  }
+  llvm::ArrayRef<Way> getWays(unsigned number) const { return ways[number]; }
+  size_t getWaysCount() const { return ways.size(); }
+
+private:
+  ResourcesAttr resources;
+  const ProgramFlows &flows;
+  llvm::ArrayRef<DeviceProgram> programs;
+  Packings packings;
+  ItemKinds kinds;
+  int64_t deviceCount, portCount;
+  std::vector<std::vector<Way>> ways;
+  std::vector<llvm::SmallVector<unsigned, 4>> numbers; ///< [program][peer]
+};
+
+/// Of all units of a schedule.
+class UnitTimes {
+public:
+  UnitTimes(const TransferRates &rates, llvm::ArrayRef<Chunk> chunks);
+
+  /// By all devices of a program.
+  struct Sending {
+    unsigned ways;    ///< their number
+    double far, near; ///< seconds between nodes, and in one
+  };
+  struct Packing {
+    unsigned program;
+    bool isSend;
+    double seconds;
+  };
+  llvm::ArrayRef<Sending> getSendings(unsigned unit) const {
+    const unsigned first = firsts[unit];
+    return llvm::ArrayRef(sendings).slice(starts[first].sending,
+                                          starts[first + 1].sending -
+                                              starts[first].sending);
+  }
+  llvm::ArrayRef<Packing> getPackings(unsigned unit) const {
+    const unsigned first = firsts[unit];
+    return llvm::ArrayRef(packings).slice(starts[first].packing,
+                                          starts[first + 1].packing -
+                                              starts[first].packing);
+  }
+
+private:
+  struct Start {
+    size_t sending, packing;
+  };
+  void add(const TransferRates &rates, unsigned program, const Step &step,
+           const Portion &portion);
+  Start getNext() const { return {sendings.size(), packings.size()}; }
+
+  std::vector<unsigned> firsts; ///< [units]
+  std::vector<Start> starts;    ///< [units], and the end
+  std::vector<Sending> sendings;
+  std::vector<Packing> packings;
+};
+
+} // namespace etc
+
+#endif // ETC_LIB_TRANSFORMS_UNITTIMES_H
