@@ -8,12 +8,17 @@ using namespace mlir;
 /// A message consists of these pieces where they are smaller; docs/runtime.md.
 static constexpr int64_t ownPiece = 256 << 10;
 
+/// The first axis along which a piece is longer than 1; its rank if none is.
+static unsigned findFirstLong(const Piece &piece) {
+  unsigned axis = 0;
+  while (axis < Piece::rank() && piece[axis].size() == 1)
+    ++axis;
+  return axis;
+}
+
 /// Whether a part is one interval of the memory of a shard.
 static bool isContiguous(const Piece &shard, const Piece &part) {
-  unsigned axis = 0;
-  while (axis < Piece::rank() && part[axis].size() == 1)
-    ++axis;
-  for (++axis; axis < Piece::rank(); ++axis)
+  for (unsigned axis = findFirstLong(part) + 1; axis < Piece::rank(); ++axis)
     if (part[axis] != shard[axis])
       return false;
   return true;
@@ -57,6 +62,21 @@ bool Packings::isPacked(const Step &step, const Portion &portion) const {
   const Piece *shard = shardOf.lookup(&step);
   return !shard || !isContiguous(*shard, partOf(*step.piece, portion.chunk,
                                                 portion.chunks));
+}
+
+/// A part that is no interval of a shard becomes one only where it is cut along
+/// its first axis, into parts of one position.
+bool Packings::isPackedAnyway(const Step &step, unsigned type,
+                              int64_t most) const {
+  const Piece *shard = shardOf.lookup(&step);
+  if (!shard || most < ownPiece)
+    return true;
+  const Piece &piece = *step.piece;
+  if (isContiguous(*shard, piece))
+    return false;
+  const int64_t positions = piece[findFirstLong(piece)].size();
+  return piece.size() / positions * flows.getTable().getTypeBytes(type) <
+         ownPiece;
 }
 
 bool Packings::areAlike(const Step &a, const Step &b) const {

@@ -20,6 +20,9 @@ public:
   /// receives.
   bool isPacked(const Step &step, const Portion &portion) const;
 
+  /// Whether a transfer is packed in one type, into however many chunks it is
+  /// cut, if none is of more than `most` bytes.
+  bool isPackedAnyway(const Step &step, unsigned type, int64_t most) const;
   /// Whether devices have the pieces of two transfers, which are of the same
   /// shape, alike.
   bool areAlike(const Step &a, const Step &b) const;

@@ -2,6 +2,8 @@
 
 #include "Schedules.h"
 
+#include "TimeFloor.h"
+
 #include <array>
 
 using namespace etc;
@@ -24,9 +26,9 @@ public:
       : flows(flows), kinds(kinds), totals(totals), loads(&loads),
         portSeconds(portSeconds) {}
 
+  int64_t getParts() const { return loads ? partsOfLevelRound : partsOfRound; }
   rounds::Problem operator()(std::vector<rounds::ClassMemory> memory) {
-    CutFlows cut(flows, kinds, memory,
-                 loads ? partsOfLevelRound : partsOfRound);
+    CutFlows cut(flows, kinds, memory, getParts());
     if (loads) {
       loads->addTo(cut.problem, cut.chunks, kinds);
       cut.problem.roundTime = rounds::shareOfRound(
@@ -68,13 +70,17 @@ constexpr std::array<int64_t, 7> portionsToTry = {32,  64,  96, 128,
 /// Level rounds are nearly as good with one number as with the next.
 constexpr std::array<int64_t, 5> portionsOfLevel = {32, 64, 128, 192, 384};
 
+/// Rounds that add no more than this to the time of the busiest link or NIC are
+/// not improved upon.
+static constexpr double goodEnough = 1.02;
+
 namespace {
 /// Looks for a schedule of smaller rounds that takes less time.
 class Shortener {
 public:
   Shortener(const rounds::Budget &budget, ArrayRef<rounds::ClassTotals> totals,
             const RoundTimes &times, int64_t transfers)
-      : budget(budget), totals(totals), times(times),
+      : budget(budget), totals(totals), times(times), floor(times, totals),
         pipelined(times.countPortions(totals)),
         isLarge(transfers > manyTransfers) {}
 
@@ -94,10 +100,12 @@ public:
 
 private:
   bool isEnough(double seconds, int inVain) const;
+  /// Whether no rounds of these portions cost less than `most`. What is summed
+  /// up in another order differs a little.
+  bool isHopeless(int64_t number, const Poser &poser, double most) const {
+    return (1 - 1e-6) * floor.findCost(number, poser.getParts()) >= most;
+  }
 
-  /// Rounds that add no more than this to the time of the busiest link or NIC
-  /// are not improved upon.
-  static constexpr double goodEnough = 1.02;
   /// Where less than both is left to gain, a factor and seconds, two trials in
   /// vain end the search, which would take longer than it could gain.
   static constexpr double nearEnough = 1.06, fewSeconds = 0.005;
@@ -108,6 +116,7 @@ private:
   const rounds::Budget &budget;
   ArrayRef<rounds::ClassTotals> totals;
   const RoundTimes &times;
+  const TimeFloor floor;
   const int64_t pipelined; ///< portions of what is sent on
   const bool isLarge;
 };
@@ -129,12 +138,17 @@ bool Shortener::shorten(Schedule &schedule, Poser poser,
   for (int64_t number : llvm::concat<const int64_t>(first, portions)) {
     if (isEnough(least.pause, inVain))
       break;
+    const double most = 0.99 * least.getCost();
+    if (isHopeless(number, poser, most)) {
+      ++inVain;
+      continue;
+    }
     rounds::Found found =
         rounds::findWithin(budget, totals, std::ref(poser), number);
     const RoundTimes::Seconds seconds =
         times.secondsOf(found.solution, poser.chunksOf(found.memory));
     ++inVain;
-    if (!found.isWithin || seconds.getCost() >= 0.99 * least.getCost())
+    if (!found.isWithin || seconds.getCost() >= most)
       continue;
     least = seconds;
     best = std::move(found);
@@ -163,6 +177,8 @@ bool etc::shorten(Schedule &schedule, const rounds::Budget &budget,
                   const ProgramFlows &flows, const RoundTimes &times,
                   const PortLoads &loads, int64_t transfers) {
   schedule.seconds = times.secondsOf(schedule.found.solution, schedule.chunks);
+  if (schedule.seconds.pause <= goodEnough * times.getPortSeconds())
+    return false;
   const std::vector<rounds::ClassTotals> urgent = urgentOf(totals, flows);
   const ItemKinds &kinds = times.getRates().getKinds();
   const Shortener shortener(budget, totals, times, transfers);

@@ -68,6 +68,12 @@ std::vector<ClassMemory> shareMemory(const Budget &budget,
   return classes;
 }
 
+int64_t findWidestSlab(int64_t bytes, int64_t state, int64_t portions) {
+  return bytes == 0 ? 0
+                    : std::max({smallestSlab, state / smallestShare,
+                                (bytes + portions - 1) / portions});
+}
+
 int64_t countPortions(int64_t bytes, int64_t rate, int64_t nanoseconds,
                       int64_t hops) {
   constexpr int64_t mostForHop = 40, nanosecondsOfSecond = 1'000'000'000;

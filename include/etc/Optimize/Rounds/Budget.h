@@ -47,6 +47,11 @@ std::vector<ClassMemory> shareMemory(const Budget &budget,
                                      std::span<const ClassTotals> totals,
                                      int64_t eighths, int64_t portions = 1);
 
+/// No slab of shareMemory is wider, whatever the budget and the eighths are,
+/// where `bytes` pass through it in at least two portions and a device has
+/// `state`.
+int64_t findWidestSlab(int64_t bytes, int64_t state, int64_t portions);
+
 /// Into how many chunks a tensor is cut, so that no class sends or receives
 /// more than one part of its slab in one: the more parts, the better rounds
 /// fill, and the smaller messages are.

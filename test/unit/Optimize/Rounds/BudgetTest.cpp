@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <tuple>
 
 namespace etc::rounds {
@@ -47,6 +48,30 @@ TEST(BudgetTest, StagingHasALeastSize) {
     EXPECT_EQ(classes[0].sendSlab, kMega);
     EXPECT_EQ(classes[1].sendSlab, 4096);
   }
+}
+
+// Whatever the budget and the shares of staging are.
+TEST(BudgetTest, NoSlabIsWiderThanTheWidest) {
+  const std::vector<ClassTotals> totals = {{512 * kMega, 0, 100 * kMega, 7},
+                                           {1000, 500 * kMega, 0, 40 * kMega},
+                                           {0, 1000, 90 * kMega, 20'000}};
+  for (const int64_t ppm : {1'000'000, 1'050'000, 3'000'000, 900'000'000})
+    for (const int64_t eighths : {2, 8})
+      for (const int64_t portions : {2, 33}) {
+        const std::vector<ClassMemory> all =
+            shareMemory(ratio(ppm), totals, eighths, portions);
+        for (size_t i = 0; i < totals.size(); ++i) {
+          const int64_t state = std::max(totals[i].prev, totals[i].curr);
+          EXPECT_LE(all[i].sendSlab,
+                    findWidestSlab(totals[i].sent, state, portions));
+          EXPECT_LE(all[i].recvSlab,
+                    findWidestSlab(totals[i].received, state, portions));
+        }
+      }
+  // 33 portions of 100 MB; all of 7 bytes, as 1/512 of the state is more.
+  EXPECT_EQ(findWidestSlab(100 * kMega, 512 * kMega, 33), 3'030'304);
+  EXPECT_EQ(findWidestSlab(7, 512 * kMega, 33), kMega);
+  EXPECT_EQ(findWidestSlab(0, 512 * kMega, 33), 0);
 }
 
 TEST(BudgetTest, StagingIsAPortionOfTheTraffic) {

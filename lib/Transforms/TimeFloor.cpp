@@ -1,0 +1,137 @@
+//===- TimeFloor.cpp - What rounds take at least --------------------------===//
+
+#include "TimeFloor.h"
+
+using namespace etc;
+using namespace mlir;
+
+namespace {
+/// Seconds of all that a device sends and receives and that is not deferred,
+/// over its link, and over a NIC.
+struct DeviceLoad {
+  struct Way {
+    double out = 0, in = 0;
+    double most() const { return std::max(out, in); }
+  } near, far;
+};
+} // namespace
+
+static std::vector<DeviceLoad> findLoads(const RoundTimes &times) {
+  const TransferRates &rates = times.getRates();
+  const std::vector<Chunk> chunks = times.getUrgent();
+  const UnitTimes units(rates, chunks);
+  std::vector<DeviceLoad> loads(rates.getDeviceCount());
+  for (unsigned unit = 0; unit < chunks.size(); ++unit)
+    for (const UnitTimes::Sending &it : units.getSendings(unit))
+      for (const Way &way : rates.getWays(it.ways)) {
+        auto DeviceLoad::*kind =
+            way.isFar ? &DeviceLoad::far : &DeviceLoad::near;
+        const double seconds = way.isFar ? it.far : it.near;
+        (loads[way.from].*kind).out += seconds;
+        (loads[way.to].*kind).in += seconds;
+      }
+  return loads;
+}
+
+TimeFloor::TimeFloor(const RoundTimes &times,
+                     ArrayRef<rounds::ClassTotals> totals)
+    : times(times), flows(times.getRates().getFlows()), totals(totals),
+      seconds(totals.size()), kinds(times.getRates().getKinds().size()) {
+  const std::vector<DeviceLoad> loads = findLoads(times);
+  for (auto [program, its] : llvm::enumerate(seconds))
+    for (int64_t device : times.getRates().getDevices(program)) {
+      const auto &[near, far] = loads[device];
+      its.most = std::max({its.most, near.most(), far.most()});
+      if (far.in == 0)
+        its.toUnpack = std::max(its.toUnpack, near.most());
+      else if (near.in == 0)
+        its.toUnpack = std::max(its.toUnpack, far.most());
+    }
+  for (unsigned item = 0; item < flows.getItemCount(); ++item) {
+    auto &[first, count] = kinds[times.getRates().getKinds()[item]];
+    first = item;
+    ++count;
+  }
+}
+
+/// The most elements of a piece that are in one chunk where it is cut into at
+/// least so many: a chunk of an axis that is long enough has less than twice
+/// its share, and is else one position.
+static int64_t mostOfChunk(const Piece &piece, int64_t chunks) {
+  if (chunks == 1)
+    return piece.size();
+  int64_t longest = 1;
+  for (unsigned axis = 0; axis < Piece::rank(); ++axis)
+    longest = std::max(longest, piece[axis].size());
+  return longest < chunks
+             ? llvm::divideCeil(piece.size(), longest)
+             : std::min(piece.size(), static_cast<int64_t>(llvm::divideCeil(
+                                          2 * piece.size(), chunks)));
+}
+
+void TimeFloor::addUses(unsigned kind, unsigned type, int64_t chunks,
+                        std::vector<Use> &uses) const {
+  const auto [item, count] = kinds[kind];
+  const int64_t size = flows.getTable().getTypeBytes(type);
+  const double rate =
+      static_cast<double>(times.getRates().getResources().getPackRate());
+  const Packings &packings = times.getRates().getPackings();
+  const unsigned last = findLastHop(flows.getFlows(item), type);
+  for (unsigned hop = 0; hop <= last; ++hop)
+    for (const ItemFlow &flow : flows.getFlows(item)) {
+      Use &use = uses[flow.program];
+      int64_t sent = 0, received = 0;
+      for (const Step &step : flow.steps) {
+        if (!step.isTransfer() || !step.isOf(type) || step.getHop() != hop)
+          continue;
+        const int64_t most = mostOfChunk(*step.piece, chunks) * size;
+        (step.isSend() ? sent : received) += most;
+        if (packings.isPackedAnyway(step, type, most))
+          (step.isSend() ? use.packing : use.unpacking) +=
+              double(count * step.piece->size() * size) / rate;
+      }
+      use.mostSent = std::max(use.mostSent, sent);
+      use.mostReceived = std::max(use.mostReceived, received);
+    }
+}
+
+std::vector<TimeFloor::Use>
+TimeFloor::findUses(ArrayRef<rounds::ClassMemory> memory, int64_t parts) const {
+  std::vector<Use> uses(totals.size());
+  for (unsigned kind = 0; kind < kinds.size(); ++kind)
+    for (unsigned type : flows.getTable()
+                             .getTypes(flows.getTensor(kinds[kind].first))
+                             .set_bits())
+      if (!flows.getTable().isDeferred(type))
+        addUses(kind, type,
+                countChunks(flows, memory, parts, kinds[kind].first, type),
+                uses);
+  return uses;
+}
+
+double TimeFloor::findCost(int64_t portions, int64_t parts) const {
+  std::vector<rounds::ClassMemory> memory;
+  for (const rounds::ClassTotals &it : totals) {
+    const int64_t state = std::max(it.prev, it.curr);
+    memory.push_back({it.prev, it.curr, /*limit=*/state,
+                      rounds::findWidestSlab(it.sent, state, portions),
+                      rounds::findWidestSlab(it.received, state, portions)});
+  }
+  double most = 0;
+  for (auto [program, use] : llvm::enumerate(findUses(memory, parts))) {
+    const ProgramMemory &it = flows.getMemories()[program];
+    auto roundsOf = [](int64_t bytes, int64_t slab, int64_t mostOfUnit) {
+      return bytes == 0 ? 0
+                        : static_cast<int64_t>(llvm::divideCeil(
+                              bytes, std::max(slab, mostOfUnit)));
+    };
+    const int64_t rounds = std::max(
+        roundsOf(it.urgentSent, memory[program].sendSlab, use.mostSent),
+        roundsOf(it.urgentReceived, memory[program].recvSlab,
+                 use.mostReceived));
+    const auto [carrying, toUnpack] = seconds[program];
+    most = std::max(most, double(rounds) * times.getBeginning() + use.packing +
+                              std::max(carrying, toUnpack + use.unpacking));
+  }
+  return most;
+}
