@@ -124,7 +124,7 @@ static FailureOr<PlannedRequest> findDemands(MLIRContext &context,
                                              const PlanOptions &options) {
   PlannedRequest result{importRequest(context, request), {}};
   PlanPipelineOptions pipeline;
-  readOptions(request, pipeline);
+  readOptions(request, options, pipeline);
   if (!result.module ||
       failed(runPasses(*result.module, options, [&](PassManager &passes) {
         buildDemandsPipeline(passes.nest<MigrationOp>(), pipeline);
@@ -159,7 +159,7 @@ static LogicalResult coalesce(PlannedRequest &links, ArrayRef<Request> chain,
   migration->remove();
   links.module->push_back(migration);
   PlanPipelineOptions pipeline;
-  readOptions(whole, pipeline);
+  readOptions(whole, options, pipeline);
   if (failed(runPasses(*links.module, options, [&](PassManager &passes) {
         passes.addPass(createCoalescePass());
         buildInstructionsPipeline(passes.nest<MigrationOp>(), pipeline);
@@ -202,7 +202,9 @@ FailureOr<PlannedRequest> etc::planChain(MLIRContext &context,
     return planRequest(context, chain.front(), options);
   if (!options.coalesce)
     return planLinks(context, chain, options);
-  return planFaster(context, chain, [&](ArrayRef<Request> requests) {
-    return planLinks(context, requests, options);
-  });
+  return planFaster(
+      context, chain, options,
+      [&](ArrayRef<Request> requests, const PlanOptions &options) {
+        return planLinks(context, requests, options);
+      });
 }

@@ -19,14 +19,14 @@ namespace {
 /// Plans whose diagnostics wait until it is known whether they are wanted.
 class Attempt {
 public:
-  Attempt(MLIRContext &context,
-          llvm::function_ref<FailureOr<PlannedRequest>()> plan)
+  Attempt(MLIRContext &context, ArrayRef<Request> requests,
+          const PlanOptions &options, PlanFn plan)
       : context(context) {
     ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
       diagnostics.push_back(std::move(diagnostic));
       return success();
     });
-    planned = plan();
+    planned = plan(requests, options);
   }
 
   bool isGood() const { return succeeded(planned); }
@@ -35,6 +35,7 @@ public:
     return llvm::any_of(planned->module->getOps<MigrationOp>(),
                         [](MigrationOp it) { return it->hasAttr(byTimeMark); });
   }
+  bool isOnePlan() const { return planned->plans.size() == 1; }
   /// Of migrations that follow each other.
   runtime::PlanTime getTime() const {
     runtime::PlanTime sum;
@@ -80,12 +81,13 @@ static bool isLess(const runtime::PlanTime &a, const runtime::PlanTime &b) {
          std::pair(b.pauseSeconds, b.predictedSeconds);
 }
 
-FailureOr<PlannedRequest> etc::planFaster(
-    MLIRContext &context, std::vector<Request> requests,
-    llvm::function_ref<FailureOr<PlannedRequest>(ArrayRef<Request>)> plan) {
+FailureOr<PlannedRequest> etc::planFaster(MLIRContext &context,
+                                          std::vector<Request> requests,
+                                          const PlanOptions &options,
+                                          PlanFn plan) {
   if (!llvm::any_of(requests, isByTime))
-    return plan(requests);
-  Attempt byTime(context, [&] { return plan(requests); });
+    return plan(requests, options);
+  Attempt byTime(context, requests, options, plan);
   if (byTime.isGood() && !byTime.isMarked())
     return byTime.take();
   const runtime::PlanTime time =
@@ -95,7 +97,11 @@ FailureOr<PlannedRequest> etc::planFaster(
   for (Request &request : requests)
     if (request.isByTime())
       request.objective = "internode";
-  Attempt byBytes(context, [&] { return plan(requests); });
+  PlanOptions faster = options;
+  if (byTime.isGood() && byTime.isOnePlan())
+    faster.fasterThan =
+        time.pauseSeconds > 0 ? time.pauseSeconds : time.predictedSeconds;
+  Attempt byBytes(context, requests, faster, plan);
   const bool isFaster = byBytes.isGood() && isLess(byBytes.getTime(), time);
   return byTime.isGood() && !isFaster ? byTime.take() : byBytes.take();
 }

@@ -23,16 +23,18 @@ LogicalResult etc::runPasses(ModuleOp module, const PlanOptions &options,
 }
 
 void etc::readOptions(const request::Request &request,
-                      PlanPipelineOptions &options) {
-  options.totalFirst = request.isTotalFirst();
-  options.byTime = request.isByTime();
+                      const PlanOptions &options,
+                      PlanPipelineOptions &pipeline) {
+  pipeline.totalFirst = request.isTotalFirst();
+  pipeline.byTime = request.isByTime();
+  pipeline.fasterThan = options.fasterThan;
 }
 
 static void buildPipeline(PassManager &passes, const request::Request &request,
                           const PlanOptions &options) {
   if (request.policy != "paper") {
     PlanPipelineOptions best;
-    readOptions(request, best);
+    readOptions(request, options, best);
     return buildPlanPipeline(passes, best);
   }
   PaperPipelineOptions paper;
@@ -85,10 +87,11 @@ static FailureOr<PlannedRequest> planAsAsked(MLIRContext &context,
 static FailureOr<PlannedRequest> planAlone(MLIRContext &context,
                                            const request::Request &request,
                                            const PlanOptions &options) {
-  return planFaster(context, {request},
-                    [&](ArrayRef<request::Request> requests) {
-                      return planAsAsked(context, requests.front(), options);
-                    });
+  return planFaster(
+      context, {request}, options,
+      [&](ArrayRef<request::Request> requests, const PlanOptions &options) {
+        return planAsAsked(context, requests.front(), options);
+      });
 }
 
 /// A lane's own diagnostics would name devices and sizes that nobody asked for.

@@ -13,19 +13,23 @@ mlir::LogicalResult
 runPasses(mlir::ModuleOp module, const PlanOptions &options,
           llvm::function_ref<void(mlir::PassManager &)> build);
 
+/// Plans requests, by options or others.
+using PlanFn = llvm::function_ref<mlir::FailureOr<PlannedRequest>(
+    llvm::ArrayRef<request::Request>, const PlanOptions &)>;
+
 /// Plans requests whose objective is time, and again by bytes where rounds make
 /// plans take longer than what their links and NICs carry: routes are chosen by
 /// what these carry, so bytes may then be faster. Returns the faster plans; of
 /// equals, those by time. Where there are none by time, as within a memory
-/// budget that has no room for relays, returns those by bytes.
+/// budget that has no room for relays, returns those by bytes. One plan by
+/// bytes ends early where it can't be faster.
 mlir::FailureOr<PlannedRequest>
 planFaster(mlir::MLIRContext &context, std::vector<request::Request> requests,
-           llvm::function_ref<mlir::FailureOr<PlannedRequest>(
-               llvm::ArrayRef<request::Request>)>
-               plan);
+           const PlanOptions &options, PlanFn plan);
 
 /// How a request is planned under the policy "best".
-void readOptions(const request::Request &request, PlanPipelineOptions &options);
+void readOptions(const request::Request &request, const PlanOptions &options,
+                 PlanPipelineOptions &pipeline);
 
 /// Appends the plan file of every migration, all proved, each checked against
 /// its migration.

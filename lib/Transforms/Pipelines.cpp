@@ -35,6 +35,7 @@ void etc::buildInstructionsPipeline(OpPassManager &migration,
   // All transfers at once: memory couples their rounds.
   ScheduleChunksPassOptions schedule;
   schedule.byTime = options.byTime;
+  schedule.fasterThan = options.fasterThan;
   migration.addPass(createScheduleChunksPass(schedule));
   // Nothing is left to decide: both ends of a message are written from one
   // transfer.

@@ -15,7 +15,7 @@ void RoundClock::add(unsigned unit) {
       used.push_back(it.ways);
     }
     for (const Way &way : rates.getWays(it.ways)) {
-      const double seconds = way.isFar ? it.far : it.near;
+      const double seconds = it.secondsOf(way);
       ports[way.fromPort].out += seconds;
       ports[way.toPort].in += seconds;
     }

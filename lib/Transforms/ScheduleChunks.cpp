@@ -4,10 +4,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "EarliestPause.h"
 #include "ScheduleWriter.h"
 #include "Schedules.h"
 #include "dialect/Reserve.h"
 #include "etc/Transforms/Passes.h"
+
+#include "llvm/Support/FormatVariadic.h"
 
 namespace etc {
 #define GEN_PASS_DEF_SCHEDULECHUNKSPASS
@@ -22,6 +25,9 @@ struct ScheduleChunks : ::etc::impl::ScheduleChunksPassBase<ScheduleChunks> {
   using ScheduleChunksPassBase::ScheduleChunksPassBase;
 
   LogicalResult runOnMigration(MigrationOp migration) override;
+
+private:
+  LogicalResult checkTime(MigrationOp migration, const Schedule &schedule);
 };
 } // namespace
 
@@ -64,12 +70,33 @@ static int64_t countTransfers(const ProgramFlows &flows,
   return count;
 }
 
+/// The share of a bound that a simulation may be below, for how it rounds.
+static constexpr double tolerance = 1e-4;
+
+LogicalResult ScheduleChunks::checkTime(MigrationOp migration,
+                                        const Schedule &schedule) {
+  if (fasterThan == 0 || !migration.getResources())
+    return success();
+  const double seconds = findEarliestPause(
+      {migration.getResourcesAttr(), getAnalysis<ProgramFlows>(),
+       getAnalysis<DevicePrograms>().getPrograms(), getAnalysis<Devices>(),
+       getAnalysis<BothHoldings>()},
+      schedule.found.solution, schedule.chunks);
+  if ((1 - tolerance) * seconds < fasterThan)
+    return success();
+  return emitError(migration.getLoc(), "takes at least ")
+         << llvm::formatv("{0:f9}", seconds) << " s, expected less than "
+         << llvm::formatv("{0:f9}", fasterThan.getValue()) << " s";
+}
+
 LogicalResult ScheduleChunks::runOnMigration(MigrationOp migration) {
   const auto &flows = getAnalysis<ProgramFlows>();
   const rounds::Budget budget = budgetOf(migration);
   const std::vector<rounds::ClassTotals> totals = totalsOf(flows);
   Schedule schedule = findSchedule(budget, totals, flows);
   const rounds::Found &found = schedule.found;
+  if (failed(checkTime(migration, schedule)))
+    return failure();
   if (byTime && migration.getResources() && found.isWithin) {
     const auto programs = getAnalysis<DevicePrograms>().getPrograms();
     const auto &devices = getAnalysis<Devices>();

@@ -5,17 +5,7 @@
 using namespace etc;
 using namespace mlir;
 
-namespace {
-/// Seconds of all that a device sends and receives and that is not deferred,
-/// over its link, and over a NIC.
-struct DeviceLoad {
-  struct Way {
-    double out = 0, in = 0;
-    double most() const { return std::max(out, in); }
-  } near, far;
-};
-} // namespace
-
+/// Of all that is not deferred.
 static std::vector<DeviceLoad> findLoads(const RoundTimes &times) {
   const TransferRates &rates = times.getRates();
   const std::vector<Chunk> chunks = times.getUrgent();
@@ -24,11 +14,9 @@ static std::vector<DeviceLoad> findLoads(const RoundTimes &times) {
   for (unsigned unit = 0; unit < chunks.size(); ++unit)
     for (const UnitTimes::Sending &it : units.getSendings(unit))
       for (const Way &way : rates.getWays(it.ways)) {
-        auto DeviceLoad::*kind =
-            way.isFar ? &DeviceLoad::far : &DeviceLoad::near;
-        const double seconds = way.isFar ? it.far : it.near;
-        (loads[way.from].*kind).out += seconds;
-        (loads[way.to].*kind).in += seconds;
+        const double seconds = it.secondsOf(way);
+        loads[way.from].of(way).out += seconds;
+        loads[way.to].of(way).in += seconds;
       }
   return loads;
 }
@@ -41,7 +29,7 @@ TimeFloor::TimeFloor(const RoundTimes &times,
   for (auto [program, its] : llvm::enumerate(seconds))
     for (int64_t device : times.getRates().getDevices(program)) {
       const auto &[near, far] = loads[device];
-      its.most = std::max({its.most, near.most(), far.most()});
+      its.most = std::max(its.most, loads[device].most());
       if (far.in == 0)
         its.toUnpack = std::max(its.toUnpack, near.most());
       else if (near.in == 0)

@@ -22,6 +22,17 @@ struct Way {
   bool isFar; ///< between nodes
 };
 
+/// Seconds of what a device sends and receives, over its link and over a NIC.
+struct DeviceLoad {
+  struct Port {
+    double out = 0, in = 0;
+    double most() const { return std::max(out, in); }
+  } near, far;
+
+  Port &of(const Way &way) { return way.isFar ? far : near; }
+  double most() const { return std::max(near.most(), far.most()); }
+};
+
 /// What the time of a transfer depends on.
 class TransferRates {
 public:
@@ -66,6 +77,7 @@ public:
   struct Sending {
     unsigned ways;    ///< their number
     double far, near; ///< seconds between nodes, and in one
+    double secondsOf(const Way &way) const { return way.isFar ? far : near; }
   };
   struct Packing {
     unsigned program;

@@ -37,6 +37,9 @@ struct PlanOptions {
   int64_t lanesFrom = 512;
   /// Whether a plan that was made so stays one of a lane, as files have it.
   bool keepsLanes = false;
+  /// Seconds of the pause: a plan that surely takes as long fails (0: none
+  /// does).
+  double fasterThan = 0;
   /// What a tool adds to the passes, such as timing; may be empty.
   std::function<mlir::LogicalResult(mlir::PassManager &)> instrument;
 };

@@ -36,6 +36,9 @@ struct PlanPipelineOptions : mlir::PassPipelineOptions<PlanPipelineOptions> {
   Option<bool> byTime{
       *this, "by-time", llvm::cl::init(false),
       llvm::cl::desc("Least time of the slowest link or NIC first")};
+  Option<double> fasterThan{
+      *this, "faster-than", llvm::cl::init(0),
+      llvm::cl::desc("Seconds: only a plan that may take less is wanted")};
 };
 
 /// The two halves of a plan, on an `etc.migration`: from the request to who
