@@ -10,10 +10,10 @@ import torch
 from etc.migration import Migration
 from etc.report import Report
 from etc.state import Tensors
-from etc.torch import carried, optimizers, proof
+from etc.torch import carried, proof, zero
 from etc.torch import ranks as job
 from etc.torch.entries import Entry, unwrapped
-from etc.torch.layout import UNFINISHED, Layout, read_entries
+from etc.torch.layout import UNFINISHED, Layout, read_entries, reader_of
 from etc.torch.move import (
     PLANNED,
     by_key,
@@ -47,6 +47,8 @@ def begin(
         given = {name: options.pop(name) for name in PLANNED if name in options}
         prev = layout_of(before, None, was)
         curr = layout_of(after, prev, None)
+        if any(isinstance(side.source[1], zero.Partitions) for side in (prev, curr)):
+            raise ValueError("begin: a DeepSpeed engine can't wait in its step; use move")
         put = carried.collect(prev, curr)
         planned = plan(prev, curr, **given)
         expected = proof.sums(prev.entries.values) if verify else None
@@ -60,7 +62,7 @@ def begin(
             tail._fill(found, lambda entry: entry.kind == "param")
             model, optimizer = curr.source
             if optimizer is not None:
-                optimizers.finish(model, optimizer, prev.optimizer)
+                reader_of(optimizer).finish(model, optimizer, prev.optimizer)
             put(device_of(curr.entries.values()))
         tail._keep_buffers()
         tail._expect(*curr.source)

@@ -116,8 +116,8 @@ def model_entries(source: Any) -> Iterator[Entry]:
             if any(hasattr(parameter, mark) for mark in ZERO):
                 raise ValueError(
                     f"{name}: is a parameter of DeepSpeed's ZeRO, whose optimizer has "
-                    f"flat parts of all parameters together; shard the model by "
-                    f"fully_shard"
+                    f"flat parts of all parameters together; pass the engine in "
+                    f"its place"
                 )
             yield make_entry("param", plain_name(name), parameter, swapper(parameter))
         for name, buffer in source.named_buffers():

@@ -11,13 +11,13 @@ from typing import Any, Optional
 import torch
 
 from etc.tensors import NAMES
-from etc.torch import optimizers
+from etc.torch import optimizers, zero
 from etc.torch import ranks as job
 from etc.torch.entries import Entry, model_entries
 from etc.torch.inventory import Row, make_inventory
 from etc.torch.meshes import Seen, check_mesh
 from etc.torch.ranks import on_every_rank
-from etc.torch.spans import Box
+from etc.torch.spans import Box, planned_shape
 
 # The modules and optimizers of changes that `begin` began, until they are finished.
 UNFINISHED: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -57,7 +57,7 @@ def layout(
     Args:
         model: a module, or a state dict {name: tensor}: DTensors of any device mesh
             over the job's ranks, and plain tensors, of which a rank that has one has
-            all. None on a rank that has nothing. Tensors may be on the meta device,
+            all; or an engine of DeepSpeed's, which has its optimizer and scheduler. None on a rank that has nothing. Tensors may be on the meta device,
             where they only say what is wanted.
         optimizer: the torch optimizer of the module's parameters.
         *others: objects with state_dict() and load_state_dict() whose state is the
@@ -73,6 +73,10 @@ def layout(
             not say what it holds, or two ranks contradict each other; the message
             names the rank and the tensor.
     """
+
+    if zero.is_engine(model) and optimizer is None:
+        optimizer = zero.Partitions(model)
+        model, others = model.module, (optimizer, *others)
 
     def read() -> _Said:
         known, entries = read_entries(model, optimizer, like, was)
@@ -137,7 +141,9 @@ def read_entries(
         raise ValueError(
             "optimizer: its states are still under way; call finish of the last change"
         )
-    entries = list(model_entries(model))
+    reader = reader_of(optimizer)
+    read = zero.model_entries if reader is zero else model_entries
+    entries = list(read(model))
     known = optimizers.Described()
     if optimizer is not None:
         if not isinstance(model, torch.nn.Module):
@@ -146,9 +152,9 @@ def read_entries(
                 "module, not a state dict"
             )
         if like is None:
-            known, states = optimizers.describe(model, optimizer)
+            known, states = reader.describe(model, optimizer)
         else:
-            states = optimizers.expect(model, optimizer, like.optimizer)
+            states = reader.expect(model, optimizer, like.optimizer)
         entries += states
     checked = set()
     for entry in entries:
@@ -158,13 +164,18 @@ def read_entries(
     return known, entries
 
 
+def reader_of(optimizer: Any) -> Any:
+    """The module whose describe, expect and finish are for this optimizer."""
+    return zero if isinstance(optimizer, zero.Partitions) else optimizers
+
+
 def _row(entry: Entry, seen: Seen) -> Row:
     mesh_ranks, layout = seen.read(entry.like)
     return Row(
         entry.type,
         entry.name,
         NAMES[entry.moved_as],
-        _planned_shape(tuple(entry.like.shape)),
+        planned_shape(tuple(entry.like.shape)),
         planned_boxes(entry),
         mesh_ranks,
         layout,
@@ -174,16 +185,6 @@ def _row(entry: Entry, seen: Seen) -> Row:
 def planned_boxes(entry: Entry) -> tuple[Box, ...]:
     """What this rank has of an entry, in the planning shape."""
     return tuple(_planned(entry, box) for box in entry.boxes)
-
-
-def _planned_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Of at most three axes: those from the third on are planned as one."""
-    if len(shape) <= 3:
-        return shape or (1,)
-    inner = 1
-    for extent in shape[2:]:
-        inner *= extent
-    return (*shape[:2], inner)
 
 
 def _planned(entry: Entry, box: Box) -> Box:

@@ -17,10 +17,10 @@ from etc.report import Report
 from etc.request_fields import RequestFields
 from etc.state import Tensors
 from etc.tensors import DTYPES
-from etc.torch import carried, dtypes, optimizers, proof
+from etc.torch import carried, dtypes, proof, zero
 from etc.torch import ranks as job
 from etc.torch.entries import Entry
-from etc.torch.layout import Layout, layout, read_entries
+from etc.torch.layout import Layout, layout, read_entries, reader_of
 from etc.torch.placements import local_of
 from etc.torch.planning import plan
 
@@ -44,7 +44,7 @@ def move(
     round. An optimizer gets the states, the steps and the options of the one before.
 
     Args:
-        before: a module, or a tuple of a module, its optimizer, and objects with
+        before: a module, a DeepSpeed engine, or a tuple of a module, its optimizer, and objects with
             state_dict() and load_state_dict() that have the same state on all ranks,
             such as the scheduler of the learning rate; a state dict {name: tensor}, a
             Layout of one, or None on a rank that joins.
@@ -124,7 +124,7 @@ def _move(
             fill(entry, kept.get(key))
         model, optimizer = curr.source
         if optimizer is not None:
-            optimizers.finish(model, optimizer, prev.optimizer)
+            reader_of(optimizer).finish(model, optimizer, prev.optimizer)
         put(device_of(curr.entries.values()))
         if moved is not None:
             moved()
@@ -186,6 +186,8 @@ def prepare_move(
     device = options.pop("device", None) or device_of(
         [*prev.entries.values(), *curr.entries.values()]
     )
+    if isinstance(prev.source[1], zero.Partitions):
+        options = {"free": "references", **options}  # all are views of one buffer
     return prepare(
         planned,
         state,

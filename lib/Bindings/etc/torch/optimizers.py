@@ -95,14 +95,12 @@ def named(model: torch.nn.Module, optimizer: Any) -> Iterator[tuple[str, Any, in
 
 def describe(model: torch.nn.Module, optimizer: Any) -> tuple[Described, list[Entry]]:
     """What the optimizer keeps on this rank, and the entries of its tensors."""
-    found, entries = Described(), []
-    for group in optimizer.param_groups:
-        found.options.append({k: v for k, v in group.items() if k != "params"})
+    found, entries = Described(options=options_of(optimizer)), []
     for name, parameter, number in named(model, optimizer):
         found.group_of[name] = number
         found.states[name], found.scalars[name] = {}, {}
         for kind, value in optimizer.state.get(parameter, {}).items():
-            if _is_scalar(value, parameter):
+            if is_scalar(value, parameter):
                 found.scalars[name][kind] = value
                 continue
             if tuple(value.shape) != tuple(parameter.shape):
@@ -117,7 +115,16 @@ def describe(model: torch.nn.Module, optimizer: Any) -> tuple[Described, list[En
     return found, entries
 
 
-def _is_scalar(value: Any, parameter: Any) -> bool:
+def options_of(optimizer: Any) -> list[dict[str, Any]]:
+    """Of every group: all but its parameters."""
+    return [
+        {name: value for name, value in group.items() if name != "params"}
+        for group in optimizer.param_groups
+    ]
+
+
+def is_scalar(value: Any, parameter: Any) -> bool:
+    """Whether a state is of the parameter as a whole: `step`."""
     if not isinstance(value, torch.Tensor):
         return True
     return value.numel() == 1 and tuple(value.shape) != tuple(parameter.shape)
@@ -150,12 +157,13 @@ def finish(model: torch.nn.Module, optimizer: Any, before: Described) -> None:
     """Gives a new optimizer the scalars and the options of the one before."""
     for name, parameter, _ in named(model, optimizer):
         for kind, value in before.scalars.get(name, {}).items():
-            optimizer.state[parameter][kind] = _copy(value)
+            optimizer.state[parameter][kind] = copied(value)
     for group, options in zip(optimizer.param_groups, before.options):
-        group.update({name: _copy(value) for name, value in options.items()})
+        group.update({name: copied(value) for name, value in options.items()})
 
 
-def _copy(value: Any) -> Any:
+def copied(value: Any) -> Any:
+    """A value of an option or a scalar, for another optimizer."""
     return value.clone() if isinstance(value, torch.Tensor) else value
 
 

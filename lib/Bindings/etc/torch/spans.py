@@ -53,6 +53,40 @@ def boxes(axes: Sequence[Spans]) -> tuple[Box, ...]:
     return tuple(itertools.product(*axes))
 
 
+def planned_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Of at most three axes: those from the third on are planned as one."""
+    if len(shape) <= 3:
+        return shape or (1,)
+    inner = 1
+    for extent in shape[2:]:
+        inner *= extent
+    return (*shape[:2], inner)
+
+
+def range_boxes(shape: Sequence[int], first: int, last: int) -> tuple[Box, ...]:
+    """The boxes of the elements [first, last) in row-major order: their parts of the
+    first row, whole rows, and of the last one."""
+    if first == last:
+        return ()
+    if not shape:
+        return ((),)
+    width = 1
+    for extent in shape[1:]:
+        width *= extent
+    if width == 1 or first % width == last % width == 0:
+        rest = tuple((0, extent) for extent in shape[1:])
+        return (((first // width, last // width), *rest),)
+    row = first // width
+    middle = min(last, (row + 1) * width) if first % width else last // width * width
+    if middle == first:  # less than a row
+        middle = last
+    if middle > first and first % width == 0 and middle % width == 0:
+        return range_boxes(shape, first, middle) + range_boxes(shape, middle, last)
+    inner = range_boxes(shape[1:], first - row * width, middle - row * width)
+    begun = tuple(((row, row + 1), *box) for box in inner)
+    return begun + range_boxes(shape, middle, last)
+
+
 def is_in_memory_order(axes: Sequence[Spans]) -> bool:
     """Whether the boxes, each dense, lie one after the other in a dense tensor of all
     positions: in front of an axis that is in pieces no other one may vary."""

@@ -1,0 +1,130 @@
+"""Engines of DeepSpeed's ZeRO: of each group of parameters a rank has a flat range of the
+masters and of the optimizer's states, and in stage 3 of the parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from etc.torch import dtypes
+from etc.torch.entries import Entry, make_entry, plain_name, swapper
+from etc.torch.optimizers import Described, copied, is_scalar, options_of
+from etc.torch.spans import planned_shape, range_boxes
+from etc.torch.zero_ranges import (
+    Range,
+    gather_again,
+    is_partitioned,
+    masters,
+    parameter_range,
+    why_not,
+)
+
+# What an engine counts.
+COUNTERS = ("global_steps", "global_samples", "micro_steps", "skipped_steps")
+
+
+class Partitions:
+    """The optimizer of an engine. Its state dict is what else the engine keeps: the
+    same on all ranks."""
+
+    def __init__(self, engine: Any) -> None:
+        self.engine = engine
+
+    @property
+    def base(self) -> Any:
+        """The torch optimizer of this rank's ranges."""
+        return self.engine.optimizer.optimizer
+
+    def masters(self) -> Iterator[Range]:
+        """Raises ValueError where the engine has what is not moved."""
+        if problem := why_not(self.engine):
+            raise ValueError(f"engine: {problem}")
+        return masters(self.engine)
+
+    def state_dict(self) -> dict[str, Any]:
+        scheduler = self.engine.lr_scheduler
+        state = {name: getattr(self.engine, name) for name in COUNTERS}
+        return {**state, "lr_scheduler": scheduler and scheduler.state_dict()}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        for name in COUNTERS:
+            setattr(self.engine, name, state[name])
+        if state["lr_scheduler"] and self.engine.lr_scheduler:
+            self.engine.lr_scheduler.load_state_dict(state["lr_scheduler"])
+
+
+def is_engine(model: Any) -> bool:
+    """Whether it is an engine of DeepSpeed's."""
+    return hasattr(model, "zero_optimization_stage") and hasattr(model, "module")
+
+
+def model_entries(module: Any) -> Iterator[Entry]:
+    """As `entries.model_entries`, of an engine's module."""
+    kept = module.state_dict().keys()
+    for name, parameter in module.named_parameters():
+        name = plain_name(name)
+        if is_partitioned(parameter):
+            place = parameter_range(name, parameter)
+            if place.first != place.last:
+                yield _entry("param", place, place.flat)
+        else:
+            yield make_entry("param", name, parameter, swapper(parameter))
+    for name, buffer in module.named_buffers():
+        if name in kept:
+            yield make_entry("param", plain_name(name), buffer, swapper(buffer))
+
+
+def describe(_: Any, optimizer: Partitions) -> tuple[Described, list[Entry]]:
+    """As `optimizers.describe`: what is kept on this rank, and its entries."""
+    found, entries = Described(), []
+    for place in optimizer.masters():
+        states = optimizer.base.state.get(place.flat, {})
+        parts = {k: v for k, v in states.items() if not is_scalar(v, place.flat)}
+        parts["master"] = place.flat.detach()
+        found.group_of[place.name] = place.number
+        found.scalars[place.name] = {k: v for k, v in states.items() if k not in parts}
+        found.states[place.name] = {k: dtypes.name_of(v.dtype) for k, v in parts.items()}
+        if place.first != place.last:
+            entries += [_entry(kind, place, part) for kind, part in parts.items()]
+    found.options = options_of(optimizer.base)
+    return found, entries
+
+
+def _entry(kind: str, place: Range, part: Any) -> Entry:
+    """What lies of a parameter in a flat tensor of this rank."""
+    local = part.narrow(0, place.start, place.last - place.first)
+    shape = planned_shape(place.shape)  # a range may cut any axis
+    boxes = range_boxes(shape, place.first, place.last)
+    like = torch.empty(shape, dtype=part.dtype, device="meta")
+    return Entry(
+        kind, place.name, dtypes.name_of(part.dtype), like, boxes, local, _stays
+    )
+
+
+def _stays(_: Any) -> None:
+    raise AssertionError("a range of a flat tensor has memory")
+
+
+def expect(model: Any, optimizer: Partitions, before: Described) -> list[Entry]:
+    """As `optimizers.expect`, of a new engine: it gets memory for the states that
+    `before` has, which DeepSpeed would make in the first step."""
+    for place in optimizer.masters():
+        state = optimizer.base.state[place.flat]
+        for kind, dtype in before.states.get(place.name, {}).items():
+            if kind != "master" and kind not in state:
+                made = torch.zeros_like(place.flat, dtype=dtypes.named(dtype))
+                state[kind] = made.detach()
+    return describe(model, optimizer)[1]
+
+
+def finish(_: Any, optimizer: Partitions, before: Described) -> None:
+    """As `optimizers.finish`: gives a new engine the scalars and the options."""
+    for place in optimizer.masters():
+        state = optimizer.base.state[place.flat]
+        for kind, value in before.scalars.get(place.name, {}).items():
+            state[kind] = copied(value)
+    for group, options in zip(optimizer.base.param_groups, before.options):
+        group.update({name: copied(value) for name, value in options.items()})
+    gather_again(optimizer.engine)
