@@ -14,6 +14,7 @@ constexpr Milliseconds kStuck{1500};
 constexpr Milliseconds kVerdict{1200};
 /// How long the last words may take to leave.
 constexpr Milliseconds kFarewell{1000};
+constexpr Milliseconds kPoll{50};
 
 } // namespace
 
@@ -32,7 +33,8 @@ Result<std::unique_ptr<Client>> Client::join(ClientOptions options) {
 Client::Client(ClientOptions given, Socket connected)
     : options(std::move(given)), socket(std::move(connected)),
       out(reinterpret_cast<const char *>(&options.hello), sizeof(Hello)),
-      heard(Clock::now()), nextBeat(heard) {
+      listening(std::max(2 * options.times.beat, 2 * kPoll)),
+      heard(listening.now()), nextBeat(Clock::now()) {
   socket.secure(TlsSide::Connecting, options.secret);
   if (::pipe2(wake, O_CLOEXEC | O_NONBLOCK) != 0)
     wake[0] = wake[1] = -1;
@@ -76,7 +78,8 @@ void Client::run() {
       if (socket.isReady() && !out.empty())
         entries[0].events |= POLLOUT;
     }
-    ::poll(entries, 2, 50);
+    ::poll(entries, 2, static_cast<int>(kPoll.count()));
+    listening.look();
     char drained[64];
     while (::read(wake[0], drained, sizeof drained) > 0)
       ;
@@ -118,7 +121,7 @@ void Client::receive() {
 
 void Client::handle(const Frame &frame) {
   std::unique_lock lock(mutex);
-  heard = Clock::now();
+  heard = listening.now();
   switch (frame.kind) {
   case FrameKind::Welcome:
     if (auto known = parseWelcome(frame.payload, options.hello.rankCount)) {
@@ -192,7 +195,7 @@ void Client::watch() {
         out += formatFrame(FrameKind::Beat, formatRound(round));
     }
     isSilent = socket.isOpen() && isWelcome && !stopped && !isLeaving &&
-               now - heard > options.times.silence;
+               listening.now() - heard > options.times.silence;
   }
   if (isSilent)
     loseHub(text("no sign of life for ", options.times.silence.count() / 1000.0,

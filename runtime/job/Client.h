@@ -87,7 +87,9 @@ private:
   bool isWelcome = false, isHandled = false, isLeaving = false;
   bool isHubLost_ = false;
   uint32_t round = ~uint32_t{0}, hubRound = ~uint32_t{0};
-  Clock::time_point heard, nextBeat;
+  ListeningTime listening;
+  Clock::time_point heard; // of the listening time
+  Clock::time_point nextBeat;
   int wake[2] = {-1, -1};
   std::thread thread;
 };

@@ -36,6 +36,7 @@ Socket duplicate(const Socket &socket) {
 Hub::Hub(Socket listener, HubOptions given)
     : listener(std::move(listener)), spare(duplicate(this->listener)),
       options(std::move(given)), start(Clock::now()), nextBeat(start),
+      listening(std::max(2 * options.times.beat, 2 * kPoll)),
       thread([this] { run(); }) {}
 
 Hub::~Hub() {
@@ -47,6 +48,7 @@ void Hub::run() {
   while (!isOver()) {
     wait();
     const Clock::time_point now = Clock::now();
+    listening.look();
     noteGivenUp();
     greet(now);
     for (auto &[rank, guest] : guests)
@@ -190,7 +192,7 @@ void Hub::admit(Newcomer &newcomer) {
   Guest &guest = guests[hello->rank];
   guest.socket = std::move(newcomer.socket);
   guest.hello = *hello;
-  guest.heard = Clock::now();
+  guest.heard = listening.now();
   guest.reader.feed(std::string_view(newcomer.in).substr(sizeof(Hello)));
   if (guests.size() == options.rankCount)
     welcomeAll();
@@ -222,7 +224,7 @@ void Hub::welcomeAll() {
   std::vector<Hello> hellos;
   for (auto &[rank, guest] : guests) {
     hellos.push_back(guest.hello);
-    guest.heard = Clock::now();
+    guest.heard = listening.now();
   }
   sendToAll(FrameKind::Welcome, formatWelcome(hellos));
 }
@@ -257,7 +259,7 @@ void Hub::listen(Guest &guest) {
       return lose(guest);
     if (!*frame)
       break;
-    guest.heard = Clock::now();
+    guest.heard = listening.now();
     handle(rank, **frame);
   }
   if (!isAlive)
@@ -322,10 +324,10 @@ void Hub::watch(Clock::time_point now) {
   }
   for (auto &[rank, guest] : guests)
     if (isOpen && !stopped && !guest.isDone &&
-        now - guest.heard > options.times.silence)
+        listening.now() - guest.heard > options.times.silence)
       stop();
   if (stopped && !told && now - *stopped > kSettle)
-    sendCause(findCause(now));
+    sendCause(findCause());
 }
 
 void Hub::stop() {
@@ -351,7 +353,7 @@ static std::string noSignOfLife(Milliseconds silence) {
 
 /// What a process says is wrong with itself comes first, then who is gone, then
 /// who is silent, then who misses somebody.
-Status Hub::findCause(Clock::time_point now) const {
+Status Hub::findCause() const {
   if (firstFault)
     return *firstFault;
   auto lost = [&](uint32_t rank, const Guest &guest, const std::string &how) {
@@ -362,7 +364,8 @@ Status Hub::findCause(Clock::time_point now) const {
     if (guest.isLost)
       return lost(rank, guest, "its process is gone");
   for (const auto &[rank, guest] : guests) {
-    auto silence = std::chrono::duration_cast<Milliseconds>(now - guest.heard);
+    auto silence =
+        std::chrono::duration_cast<Milliseconds>(listening.now() - guest.heard);
     if (isOpen && !guest.isDone && !guest.hasFailed &&
         (silence > options.times.silence || silence > 8 * options.times.beat))
       return lost(rank, guest, noSignOfLife(silence));

@@ -6,6 +6,7 @@
 
 #include "core/net/Secret.h"
 #include "core/net/Socket.h"
+#include "job/ListeningTime.h"
 #include "job/Wire.h"
 
 #include <atomic>
@@ -65,7 +66,7 @@ private:
     std::string out;
     FrameReader reader;
     Hello hello;
-    Clock::time_point heard;
+    Clock::time_point heard; // of the listening time
     uint32_t round = ~uint32_t{0};
     bool isLost = false;
     bool hasFailed = false;
@@ -92,7 +93,7 @@ private:
   void watch(Clock::time_point now);
   void stop();
   void lose(Guest &guest);
-  Status findCause(Clock::time_point now) const;
+  Status findCause() const;
   void sendCause(const Status &cause);
   void sendToAll(FrameKind kind, std::string_view payload);
   void flush(Guest &guest);
@@ -111,6 +112,7 @@ private:
   bool isFull = false; // out of descriptors for more
   std::atomic<bool> isEnding = false;
   Clock::time_point start, nextBeat;
+  ListeningTime listening;
   std::optional<Clock::time_point> stopped, told;
   std::optional<Status> firstFailure, firstFault; // of others, of one's own
   std::optional<Status> verdict;                  // what all were told

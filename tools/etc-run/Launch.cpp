@@ -4,6 +4,8 @@
 #include "ProgressLine.h"
 #include "TraceFile.h"
 
+#include "job/ListeningTime.h"
+
 #include <csignal>
 #include <cstring>
 #include <new>
@@ -20,6 +22,8 @@ using Clock = std::chrono::steady_clock;
 namespace {
 
 constexpr auto kPollInterval = std::chrono::milliseconds(2);
+/// What counts of the time between two looks at the children.
+constexpr auto kStep = std::chrono::milliseconds(500);
 /// How long the others may take to end by themselves once one has failed.
 constexpr auto kGrace = std::chrono::milliseconds(2500);
 
@@ -103,8 +107,8 @@ private:
     bool isRunning = true;
     bool wasStopped = false; // by us
     int state = 0;
-    uint32_t beats = 0; // seen
-    Clock::time_point heard = Clock::now();
+    uint32_t beats = 0;           // seen
+    Clock::time_point heard = {}; // of the listening time
   };
 
   Status start() {
@@ -118,6 +122,7 @@ private:
       if (pid == 0)
         runChild(rank, parent);
       children.push_back({pid});
+      children.back().heard = listening.now();
     }
     meeting.listener.close(); // rank 0 has it
     return Status::success();
@@ -179,17 +184,18 @@ private:
 
   /// Rank 0 hears the others; who hears rank 0 when the others are done?
   void listen() {
+    listening.look();
     for (uint32_t rank = 0; rank != children.size(); ++rank) {
       Child &child = children[rank];
       if (child.beats == beats[rank] && child.beats != 0)
         continue;
       child.beats = beats[rank];
-      child.heard = Clock::now();
+      child.heard = listening.now();
     }
   }
 
   bool isSilent(const Child &child) const {
-    return child.isRunning && Clock::now() - child.heard > options.silence;
+    return child.isRunning && listening.now() - child.heard > options.silence;
   }
 
   bool hasFailure() const {
@@ -258,6 +264,7 @@ private:
   SharedArray<std::atomic<uint32_t>> beats;
   SharedArray<Progress> progress;
   std::vector<Child> children;
+  ListeningTime listening{kStep};
 };
 
 } // namespace
