@@ -146,8 +146,9 @@ const Option kOptions[] = {
                       {"off", etc::runtime::Verify::Off}});
      }},
     {"--timeout", "SECONDS",
-     "the longest wait for another device, beyond what a round's\n"
-     "bytes take at the floor rate (60)",
+     "the longest wait for another device, beyond what the bytes of\n"
+     "a round, or of a state to fill or check, take at the floor\n"
+     "rate (60)",
      [](Options &o, std::string_view v) { return readSeconds(v, o.timeout); }},
     {"--floor-rate", "MB/S", "the rate below which a link counts as dead (100)",
      [](Options &o, std::string_view v) {

@@ -56,6 +56,14 @@ Session::~Session() {
   client.reset();
 }
 
+Milliseconds etc::run::stateTime(const PlanIndex &index,
+                                 const Options &options) {
+  uint64_t most = 0;
+  for (uint32_t p = 0; p != index.programCount(); ++p)
+    most = std::max(most, index.program(p).peak());
+  return Milliseconds(most / (options.floorRate / 1000 + 1));
+}
+
 DescribeLoss etc::run::describeLosses(const PlanIndex &index) {
   return [&index](uint32_t rank, uint32_t round) {
     std::string place = text("device ", index.device(rank), ": ");
@@ -203,25 +211,16 @@ void etc::run::runRank(const PlanIndex &index, uint32_t rank, Meeting &meeting,
   }
 }
 
-static uint64_t largestPeak(const PlanIndex &index) {
-  uint64_t most = 0;
-  for (uint32_t p = 0; p != index.programCount(); ++p)
-    most = std::max(most, index.program(p).peak());
-  return most;
-}
-
 /// Rank 0 learns how all others fared, when none has failed to migrate.
 static void gatherOutcomes(const PlanIndex &index, Member self,
                            const Outcome &mine, Session &session,
                            const Options &options, RunResult &result) {
   std::vector<Outcome> all(self.rank == 0 ? self.count : 0);
-  Milliseconds timeout = options.timeout;
-  if (!options.out.empty()) // a device may have more to write than this one
-    timeout +=
-        Milliseconds(largestPeak(index) / (options.floorRate / 1000 + 1));
+  // A device may have more to check, and to write, than this one.
   Status gathered = gather(*session.connections.control, self,
                            std::as_bytes(std::span(&mine, 1)),
-                           std::as_writable_bytes(std::span(all)), timeout);
+                           std::as_writable_bytes(std::span(all)),
+                           options.timeout + stateTime(index, options));
   if (result.status.ok() && !gathered.ok())
     result.status = session.client->fail(gathered);
   for (const Outcome &outcome : all) {

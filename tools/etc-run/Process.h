@@ -54,6 +54,11 @@ struct Session {
   ~Session();
 };
 
+/// What the largest state of a device takes at the floor rate, to be filled,
+/// checked or written.
+runtime::Milliseconds stateTime(const plan::PlanIndex &index,
+                                const Options &options);
+
 /// Meets the others, connects to them, migrates this rank's device, and
 /// verifies it. The session is for what follows. Another thread counts signs of
 /// life, unless `beats` is null.

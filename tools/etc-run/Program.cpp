@@ -180,6 +180,7 @@ static Result<RunOptions> prepareRun(const PlanIndex &index,
                                      const Options &options, StateEnds &ends) {
   RunOptions run;
   run.timeout = options.timeout;
+  run.fillTime = stateTime(index, options);
   run.verify = options.verify;
   run.ceiling = options.ceiling;
   run.mode = options.mode;

@@ -89,7 +89,7 @@ Status DeviceRun::runPause() {
   Status status = Status::success();
   if (standing.isDecided)
     return status;
-  status = barrier(control, self, options.timeout);
+  status = barrier(control, self, options.timeout + options.fillTime);
   if (status.ok())
     status = runRounds(index.firstDeferredRound());
   if (status.ok() && options.tail)

@@ -17,6 +17,8 @@ namespace etc::runtime {
 struct RunOptions {
   /// The longest wait for a peer: in a round, in the commit.
   Milliseconds timeout{};
+  /// How much longer than that a peer may take to have its previous state.
+  Milliseconds fillTime{};
   /// When prepare() has to be over; unset: `timeout` after it began.
   std::optional<Deadline> prepareBy = {};
   Verify verify = Verify::Full;
