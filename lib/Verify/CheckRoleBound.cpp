@@ -59,9 +59,9 @@ private:
   mutable RoleBoundOp bound;
   ParallelAttr curr;
   const bool isOfNodes;
-  SmallVector<int64_t> prevRole; ///< [device], or -1
-  llvm::BitVector canTakeRole;   ///< [device]
-  SmallVector<int64_t> usable;   ///< [node]
+  SmallVector<int64_t> prevRole, currRole; ///< [device], or -1; [rank]
+  llvm::BitVector canTakeRole;             ///< [device]
+  SmallVector<int64_t> usable;             ///< [node]
   bool areGroupsWhole = false;
   std::vector<Column> columns;
   SmallVector<size_t> columnOf; ///< [node] or [device]
@@ -204,6 +204,8 @@ int64_t RoleBoundChecker::countRate() const {
 //===----------------------------------------------------------------------===//
 
 void RoleBoundChecker::readContents() {
+  for (int64_t rank = 0; rank < curr.getWorld(); ++rank)
+    currRole.push_back(LayoutOracle::roleOfRank(curr, rank));
   std::set<int64_t> held(prevRole.begin(), prevRole.end());
   held.erase(-1);
   for (const auto &[who, bytes] :
@@ -226,12 +228,10 @@ int64_t RoleBoundChecker::countTogether(const Roles &roles) const {
   int64_t most = *llvm::max_element(usable);
   if (areGroupsWhole) {
     int64_t ofGroup = 0;
+    auto isOf = [&](int64_t it) { return llvm::binary_search(roles, it); };
     for (int64_t first = 0; first < curr.getWorld(); first += curr.getTp()) {
-      int64_t count = 0;
-      for (int64_t rank = first; rank < first + curr.getTp(); ++rank)
-        count +=
-            llvm::binary_search(roles, LayoutOracle::roleOfRank(curr, rank));
-      ofGroup = std::max(ofGroup, count);
+      const auto group = ArrayRef(currRole).slice(first, curr.getTp());
+      ofGroup = std::max<int64_t>(ofGroup, llvm::count_if(group, isOf));
     }
     most = most / curr.getTp() * ofGroup;
   }
