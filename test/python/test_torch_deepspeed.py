@@ -49,7 +49,8 @@ class Groups:
         return dist.get_world_size(self.model)
 
 
-def make_engine(stage, seed, groups=None, **config):
+def make_engine(stage, seed, groups=None, zero=None, parts=2, rate=0.9, **config):
+    """`parts`: groups of parameters; `rate`: of the scheduler, if any."""
     import deepspeed
 
     torch.manual_seed(seed)
@@ -65,10 +66,10 @@ def make_engine(stage, seed, groups=None, **config):
         [p for name, p in model.named_parameters() if name.endswith(end)]
         for end in ("weight", "bias")
     )
-    optimizer = torch.optim.AdamW(
-        [{"params": weights}, {"params": rest, "weight_decay": 0.0}], lr=0.01
-    )
-    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1, 0.9)
+    of_both = [{"params": weights}, {"params": rest, "weight_decay": 0.0}]
+    of_one = [{"params": weights + rest}]
+    optimizer = torch.optim.AdamW(of_both if parts == 2 else of_one, lr=0.01)
+    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1, rate) if rate else None
     engine, _, _, _ = deepspeed.initialize(
         model=model,
         optimizer=optimizer,
@@ -80,6 +81,7 @@ def make_engine(stage, seed, groups=None, **config):
             "zero_optimization": {
                 "stage": stage,
                 "stage3_param_persistence_threshold": 20,
+                **(zero or {}),
             },
             "zero_allow_untested_optimizer": True,
             **config,
@@ -138,18 +140,46 @@ def change(rank, store, before, after, stages, dtype):
     return losses, expected, rates, curr and curr.global_steps, report.received_bytes
 
 
+def passes(rank, store):
+    """Two passes a step on four ranks, and then four on two: what a step is."""
+    join(rank, store, 4)
+    alone = [dist.new_group([r]) for r in range(4)]
+    pair = dist.new_group([0, 1])
+    prev = make_engine(2, 1, gradient_accumulation_steps=2)
+    few = Groups(pair, alone[rank]) if rank < 2 else None
+    for _ in range(6):
+        prev.backward(prev(torch.ones(4, 15)).square().mean())
+        prev.step()
+    curr = few and make_engine(2, 2, few, gradient_accumulation_steps=4)
+    etc.torch.move(prev, curr, timeout=60)
+    steps = []
+    for _ in range(8 if curr else 0):
+        curr.backward(curr(torch.ones(4, 15)).square().mean())
+        curr.step()
+        steps.append(curr.global_steps)
+    return steps
+
+
+REFUSED = {
+    "module": ({}, "weight: .*DeepSpeed's ZeRO.*engine"),
+    "twice": ({}, "engine: has its optimizer"),
+    "no stage": ({"stage": 0}, "engine: has a .* of stage 0"),
+    "offloaded": ({}, "engine: keeps state on the host"),
+    "round robin": ({"zero": {"round_robin_gradients": True}}, "engine: .*round_robin"),
+    "accumulating": ({"gradient_accumulation_steps": 2}, "engine: .*accumulated"),
+    "begin": ({}, "begin: a DeepSpeed engine can't wait"),
+    "groups": ({}, "optimizer: has 1 groups of parameters, the one before has 2"),
+    "scheduler": ({}, "the objects behind the optimizer are"),
+    "to torch": ({}, "moves to an engine alone"),
+}
+
+
 def rejected(rank, store):
     """What is said of engines, and of their modules."""
     join(rank, store, 2)
     found = {}
-    for name, stage, config in (
-        ("module", 2, {}),
-        ("no stage", 0, {}),
-        ("offloaded", 2, {}),
-        ("accumulating", 2, {"gradient_accumulation_steps": 2}),
-        ("begin", 1, {}),
-    ):
-        engine = make_engine(stage, 1, **config)
+    for name, (config, _) in REFUSED.items():
+        engine = make_engine(**{"stage": 2, "seed": 1, **config})
         if name == "offloaded":
             engine.optimizer.cpu_offload = True
         if name == "accumulating":
@@ -157,7 +187,18 @@ def rejected(rank, store):
         try:
             if name == "begin":
                 etc.torch.begin(engine, make_engine(1, 2), defer="optimizer")
-            etc.torch.layout(engine.module if name == "module" else engine)
+            elif name == "groups":
+                etc.torch.move(engine, make_engine(1, 2, parts=1))
+            elif name == "scheduler":
+                etc.torch.move(engine, make_engine(1, 2, rate=None))
+            elif name == "to torch":
+                model = torch.nn.Linear(2, 3)
+                groups = [{"params": [p]} for p in model.parameters()]
+                etc.torch.move(engine, (model, torch.optim.AdamW(groups)))
+            elif name == "twice":
+                etc.torch.layout(engine, engine.optimizer)
+            else:
+                etc.torch.layout(engine.module if name == "module" else engine)
             found[name] = "is read"
         except ValueError as error:
             found[name] = str(error)
@@ -247,13 +288,14 @@ class Engines(unittest.TestCase):
             self.assertAlmostEqual(float(loss), value, delta=0.0002)
         self.assertLessEqual(len(script.read_text().splitlines()), 80)
 
+    def test_another_number_of_passes_makes_a_step(self):
+        for steps in ranks.must(ranks.run(4, passes, timeout=600))[:2]:
+            self.assertEqual(steps, [3, 3, 3, 4, 4, 4, 4, 5])
+
     def test_what_is_rejected(self):
         for found in ranks.must(ranks.run(2, rejected, timeout=600)):
-            self.assertRegex(found["module"], "weight: .*DeepSpeed's ZeRO.*engine")
-            self.assertRegex(found["no stage"], "engine: has a .* of stage 0")
-            self.assertRegex(found["offloaded"], "engine: keeps state on the host")
-            self.assertRegex(found["accumulating"], "engine: has accumulated gradients")
-            self.assertRegex(found["begin"], "begin: a DeepSpeed engine can't wait")
+            for name, (_, message) in REFUSED.items():
+                self.assertRegex(found[name], message, name)
 
 
 if __name__ == "__main__":

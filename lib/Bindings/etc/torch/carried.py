@@ -37,6 +37,11 @@ def collect(prev: Layout, curr: Layout) -> Callable[[torch.device], None]:
     gathered = on_every_rank(read)
     states = _agreed([before for before, _, _ in gathered])
     for rank, (_, names, _) in enumerate(gathered):
+        if names is not None and ("Partitions" in names) != _of_engine(states):
+            raise ValueError(
+                f"rank {rank}: the state of a DeepSpeed engine moves to an engine alone; "
+                f"pass one on both sides"
+            )
         if names is not None and names != [name for name, _ in states]:
             raise ValueError(
                 f"rank {rank}: the objects behind the optimizer are {names} after, "
@@ -82,13 +87,18 @@ def _check_scheduler(prev: Layout) -> None:
     """One that stays with the optimizer before would change its learning rate only."""
     _, optimizer = prev.source
     schedulers = [o for o in prev.others if hasattr(o, "get_last_lr")]
-    if has_scheduler(optimizer):
+    # An engine's is of the torch optimizer inside.
+    if has_scheduler(getattr(optimizer, "base", optimizer)):
         if not schedulers:
             raise ValueError(
                 "optimizer: a scheduler sets its learning rate, and would go on with "
                 "the optimizer before; pass it on both sides, as in move((model, "
                 "optimizer, scheduler), (new_model, new_optimizer, new_scheduler))"
             )
+
+
+def _of_engine(states: list[Any]) -> bool:
+    return any(name == "Partitions" for name, _ in states)
 
 
 def _name(other: Any) -> str:

@@ -74,11 +74,15 @@ def layout(
             names the rank and the tensor.
     """
 
-    if zero.is_engine(model) and optimizer is None:
-        optimizer = zero.Partitions(model)
-        model, others = model.module, (optimizer, *others)
+    is_twice = zero.is_engine(model) and optimizer is not None
+    if zero.is_engine(model) and not is_twice:
+        optimizer, scheduler = zero.Partitions(model), model.lr_scheduler
+        others = (optimizer, *([scheduler] if scheduler else []), *others)
+        model = model.module
 
     def read() -> _Said:
+        if is_twice:
+            raise ValueError("engine: has its optimizer; pass the engine alone")
         known, entries = read_entries(model, optimizer, like, was)
         mine.update((entry.key, entry) for entry in entries)
         seen = Seen()

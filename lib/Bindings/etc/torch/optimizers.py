@@ -133,24 +133,34 @@ def is_scalar(value: Any, parameter: Any) -> bool:
 def expect(model: torch.nn.Module, optimizer: Any, before: Described) -> list[Entry]:
     """The entries of tensors that a new optimizer is to get: those that `before` has,
     sharded as its parameters are."""
-    if before.options and len(optimizer.param_groups) != len(before.options):
-        raise ValueError(
-            f"optimizer: has {len(optimizer.param_groups)} groups of parameters, the "
-            f"one before has {len(before.options)}; make the same groups"
-        )
+    check_groups(len(optimizer.param_groups), before)
     entries = []
     for name, parameter, number in named(model, optimizer):
-        if before.group_of.get(name, number) != number:
-            raise ValueError(
-                f"{name}: is in group {number} of the optimizer, and was in "
-                f"{before.group_of[name]}; make the same groups"
-            )
+        check_group(name, number, before)
         for kind, dtype in before.states.get(name, {}).items():
             label = f"{name} ({kind})"
             place = _setter(optimizer, parameter, kind)
             shards = boxes_of(label, parameter)
             entries.append(Entry(kind, name, dtype, parameter, shards, None, place))
     return entries
+
+
+def check_groups(count: int, before: Described) -> None:
+    """Whether a new optimizer has as many groups as the one before."""
+    if before.options and count != len(before.options):
+        raise ValueError(
+            f"optimizer: has {count} groups of parameters, the one before has "
+            f"{len(before.options)}; make the same groups"
+        )
+
+
+def check_group(name: str, number: int, before: Described) -> None:
+    """Whether a parameter is in the group in which it was."""
+    if before.group_of.get(name, number) != number:
+        raise ValueError(
+            f"{name}: is in group {number} of the optimizer, and was in "
+            f"{before.group_of[name]}; make the same groups"
+        )
 
 
 def finish(model: torch.nn.Module, optimizer: Any, before: Described) -> None:

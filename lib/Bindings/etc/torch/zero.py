@@ -10,7 +10,14 @@ import torch
 
 from etc.torch import dtypes
 from etc.torch.entries import Entry, make_entry, plain_name, swapper
-from etc.torch.optimizers import Described, copied, is_scalar, options_of
+from etc.torch.optimizers import (
+    Described,
+    check_group,
+    check_groups,
+    copied,
+    is_scalar,
+    options_of,
+)
 from etc.torch.spans import planned_shape, range_boxes
 from etc.torch.zero_ranges import (
     Range,
@@ -22,12 +29,12 @@ from etc.torch.zero_ranges import (
 )
 
 # What an engine counts.
-COUNTERS = ("global_steps", "global_samples", "micro_steps", "skipped_steps")
+COUNTERS = ("global_steps", "global_samples", "skipped_steps")
 
 
 class Partitions:
-    """The optimizer of an engine. Its state dict is what else the engine keeps: the
-    same on all ranks."""
+    """The optimizer of an engine. Its state dict is what the engine counts: the same
+    on all ranks."""
 
     def __init__(self, engine: Any) -> None:
         self.engine = engine
@@ -44,15 +51,14 @@ class Partitions:
         return masters(self.engine)
 
     def state_dict(self) -> dict[str, Any]:
-        scheduler = self.engine.lr_scheduler
-        state = {name: getattr(self.engine, name) for name in COUNTERS}
-        return {**state, "lr_scheduler": scheduler and scheduler.state_dict()}
+        return {name: getattr(self.engine, name) for name in COUNTERS}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
+        engine = self.engine
         for name in COUNTERS:
-            setattr(self.engine, name, state[name])
-        if state["lr_scheduler"] and self.engine.lr_scheduler:
-            self.engine.lr_scheduler.load_state_dict(state["lr_scheduler"])
+            setattr(engine, name, state[name])
+        # Its own number of passes makes a step.
+        engine.micro_steps = engine.global_steps * engine.gradient_accumulation_steps()
 
 
 def is_engine(model: Any) -> bool:
@@ -83,6 +89,7 @@ def describe(_: Any, optimizer: Partitions) -> tuple[Described, list[Entry]]:
         states = optimizer.base.state.get(place.flat, {})
         parts = {k: v for k, v in states.items() if not is_scalar(v, place.flat)}
         parts["master"] = place.flat.detach()
+        _check_shapes(place, parts)
         found.group_of[place.name] = place.number
         found.scalars[place.name] = {k: v for k, v in states.items() if k not in parts}
         found.states[place.name] = {k: dtypes.name_of(v.dtype) for k, v in parts.items()}
@@ -90,6 +97,16 @@ def describe(_: Any, optimizer: Partitions) -> tuple[Described, list[Entry]]:
             entries += [_entry(kind, place, part) for kind, part in parts.items()]
     found.options = options_of(optimizer.base)
     return found, entries
+
+
+def _check_shapes(place: Range, parts: dict[str, Any]) -> None:
+    for kind, part in parts.items():
+        if part.shape != place.flat.shape:
+            raise ValueError(
+                f"{place.name} ({kind}): the optimizer keeps {list(part.shape)} of a "
+                f"range of {list(place.flat.shape)}; states of other shapes are not "
+                f"moved, so use another optimizer"
+            )
 
 
 def _entry(kind: str, place: Range, part: Any) -> Entry:
@@ -110,9 +127,18 @@ def _stays(_: Any) -> None:
 def expect(model: Any, optimizer: Partitions, before: Described) -> list[Entry]:
     """As `optimizers.expect`, of a new engine: it gets memory for the states that
     `before` has, which DeepSpeed would make in the first step."""
+    check_groups(len(optimizer.base.param_groups), before)
     for place in optimizer.masters():
+        check_group(place.name, place.number, before)
         state = optimizer.base.state[place.flat]
-        for kind, dtype in before.states.get(place.name, {}).items():
+        wanted = before.states.get(place.name, {})
+        for kind, value in state.items():
+            if not is_scalar(value, place.flat) and kind not in wanted:
+                raise ValueError(
+                    f"{place.name} ({kind}): the new engine has it, the one before has "
+                    f"not, as if the new one had made a step; build a fresh one"
+                )
+        for kind, dtype in wanted.items():
             if kind != "master" and kind not in state:
                 made = torch.zeros_like(place.flat, dtype=dtypes.named(dtype))
                 state[kind] = made.detach()

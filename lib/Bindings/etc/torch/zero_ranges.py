@@ -92,31 +92,50 @@ def gather_again(engine: Any) -> None:
 def why_not(engine: Any) -> str:
     """What of an engine is not moved, and the remedy; or nothing."""
     zero, stage = engine.optimizer, engine.zero_optimization_stage()
-    known = "fp32_partitioned_groups_flat" if stage == 3 else (
-        "single_partition_of_fp32_groups"
-    )
+    if stage and not hasattr(zero, "optimizer"):
+        return "has no optimizer; pass one to initialize"
+    if type(zero).__name__ == "BF16_Optimizer":
+        return "has DeepSpeed's BF16_Optimizer; leave grad_accum_dtype out"
+    known = "fp32_partitioned_groups_flat" if stage == 3 else "bit16_groups"
     if stage not in (1, 2, 3) or not hasattr(zero, known):
         return (
             f"has a {type(zero).__name__} of stage {stage}; use ZeRO of stage 1, 2 or 3, "
             f"or shard the model by fully_shard"
         )
-    if any(
-        getattr(zero, name, False)
-        for name in ("cpu_offload", "offload_optimizer", "offload_param")
-    ):
-        return "keeps state on the host or on disks; switch offloading off"
-    if getattr(zero, "zero_hpz_partition_size", 1) > 1 or "Mics" in type(zero).__name__.title():
-        return "partitions inside nodes (hpZ, MiCS); switch that off"
-    if engine.fp16_enabled():
-        return "trains in fp16, whose loss scale is not moved; use bf16"
-    if engine.micro_steps % engine.gradient_accumulation_steps():
-        return (
+    groups = zero.optimizer.param_groups
+    for has, problem in (
+        (_is_offloaded(zero), "keeps state on the host or on disks; switch it off"),
+        (
+            getattr(zero, "round_robin_gradients", False),
+            "has round_robin_gradients, with which DeepSpeed does not say where it "
+            "keeps what; switch it off",
+        ),
+        (
+            getattr(zero, "zero_hpz_partition_size", 1) > 1
+            or type(zero).__name__.lower().startswith("mics"),
+            "partitions inside nodes (hpZ, MiCS); switch that off",
+        ),
+        (
+            engine.fp16_enabled() or getattr(zero, "torch_autocast_gradscaler", None),
+            "trains in fp16, whose loss scale is not moved; use bf16",
+        ),
+        (
+            engine.micro_steps % engine.gradient_accumulation_steps()
+            or getattr(engine, "_unmanaged_backward_count", 0),
             "has accumulated gradients, which are not moved; change after a step of the "
-            "optimizer"
-        )
-    if any(group.get("moe") for group in zero.optimizer.param_groups):
-        return (
+            "optimizer",
+        ),
+        (
+            any(group.get("moe") for group in groups),
             "has experts, which are partitioned over other ranks; shard the model by "
-            "fully_shard"
-        )
+            "fully_shard",
+        ),
+    ):
+        if has:
+            return problem
     return ""
+
+
+def _is_offloaded(zero: Any) -> bool:
+    names = ("cpu_offload", "offload_optimizer", "offload_param")
+    return any(getattr(zero, name, False) for name in names)
