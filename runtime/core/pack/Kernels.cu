@@ -11,16 +11,22 @@ static __device__ uint64_t sumOfWarp(uint64_t value) {
   return value;
 }
 
-/// Adds what a block's threads have to a sum. Thousands of blocks that add to
-/// one word wait for each other, so they do it as rarely as they can.
-static __device__ void addTo(unsigned long long *sums, uint32_t at,
-                             uint64_t value) {
-  if (at == kNoSum)
-    return;
-  value = sumOfWarp(value);
-  if (threadIdx.x % 32 == 0 && value != 0)
-    atomicAdd(&sums[at], static_cast<unsigned long long>(value));
-}
+/// What a block's tiles so far add to one of the sums. Thousands of blocks that
+/// add to one word wait for each other, so they do it as rarely as they can.
+struct BlockSum {
+  unsigned long long value;
+  uint32_t at;
+
+  /// By one thread, while no other adds.
+  __device__ void goOnAt(uint32_t next, unsigned long long *sums) {
+    if (next == at)
+      return;
+    if (at != kNoSum && value != 0)
+      atomicAdd(&sums[at], value);
+    value = 0;
+    at = next;
+  }
+};
 
 extern "C" __global__ void __launch_bounds__(kBlockThreads)
     etc_run_moves(const Move *moves, const uint64_t *firstTile, uint32_t count,
@@ -29,11 +35,10 @@ extern "C" __global__ void __launch_bounds__(kBlockThreads)
   __shared__ uint64_t image[sizeof(Move) / sizeof(uint64_t)];
   const Move &move = *reinterpret_cast<const Move *>(image);
   __shared__ uint32_t position;
-  const uint64_t tiles = firstTile[count];
-  // Of the tiles so far, if they are of one message.
-  uint64_t sum = 0;
-  uint32_t sumAt = kNoSum;
-  for (uint64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+  __shared__ BlockSum ofBlock;
+  if (threadIdx.x == 0)
+    ofBlock.at = kNoSum;
+  for (uint64_t tile = blockIdx.x; tile < firstTile[count]; tile += gridDim.x) {
     if (threadIdx.x == 0)
       position = moveOfTile(firstTile, count, tile);
     __syncthreads();
@@ -41,15 +46,19 @@ extern "C" __global__ void __launch_bounds__(kBlockThreads)
     if (threadIdx.x < sizeof(Move) / sizeof(uint64_t))
       image[threadIdx.x] =
           reinterpret_cast<const uint64_t *>(&moves[position])[threadIdx.x];
+    if (threadIdx.x == 0)
+      ofBlock.goOnAt(moves[position].sum, sums);
     __syncthreads();
-    if (move.sum != sumAt) {
-      addTo(sums, sumAt, sum);
-      sum = 0;
-      sumAt = move.sum;
+    uint64_t sum = runTile(move, tile - first, threadIdx.x);
+    if (move.sum != kNoSum) {
+      sum = sumOfWarp(sum);
+      if (threadIdx.x % 32 == 0 && sum != 0)
+        atomicAdd(&ofBlock.value, static_cast<unsigned long long>(sum));
     }
-    sum += runTile(move, tile - first, threadIdx.x);
     // The next move is loaded behind the next tile's first barrier, and nobody
     // looks at `position` between here and there.
   }
-  addTo(sums, sumAt, sum);
+  __syncthreads();
+  if (threadIdx.x == 0)
+    ofBlock.goOnAt(kNoSum, sums);
 }
