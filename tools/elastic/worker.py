@@ -60,6 +60,8 @@ class Worker:
                                   self.memory)
         self.rehearse(settings["layers"])
         put(self.store, f"{options.joins}/ready")
+        # It may be long until it is needed; the store alone would wait five minutes.
+        self.store.wait([options.joins], datetime.timedelta(days=1))
         self.epoch = int(self.store.get(options.joins))
         self.watcher = Watcher(connect, self.device, self.epoch, prepare,
                                lambda: self.state, self.training.timeout,
