@@ -46,14 +46,5 @@ Error etc::request::checkHosts(const Request &request, const Field &field) {
 }
 
 Error json::readHosts(const Input &input, Request &request) {
-  if (input.node.kind != Kind::Array)
-    return expected(input, "an array of strings");
-  request.hosts.clear();
-  for (size_t i = 0; i < input.node.elements.size(); ++i) {
-    Input element = elementOf(input, i);
-    if (element.node.kind != Kind::String)
-      return expected(element, "a string");
-    request.hosts.push_back(element.node.text);
-  }
-  return Error::success();
+  return readTexts(input, request.hosts);
 }

@@ -54,15 +54,13 @@ Error json::readDefer(const Input &input, Request &request) {
     request.defer = {input.node.text};
     return Error::success();
   }
-  if (input.node.kind != Kind::Array || input.node.elements.empty())
+  if (input.node.kind != Kind::Array)
     return expected(input, "\"none\", \"optimizer\" or an array of types");
-  request.defer.clear();
-  for (size_t i = 0; i < input.node.elements.size(); ++i) {
-    Input element = elementOf(input, i);
-    if (element.node.kind != Kind::String)
-      return expected(element, "a string");
-    request.defer.push_back(element.node.text);
-  }
+  if (input.node.elements.empty())
+    return malformed(input.field, "expected none, optimizer or types, got no "
+                                  "name");
+  if (Error error = readTexts(input, request.defer))
+    return error;
   llvm::sort(request.defer);
   request.defer.erase(llvm::unique(request.defer), request.defer.end());
   return Error::success();

@@ -43,6 +43,19 @@ Error json::readName(const Input &input, std::string &target) {
   return Error::success();
 }
 
+Error json::readTexts(const Input &input, std::vector<std::string> &target) {
+  if (input.node.kind != Kind::Array)
+    return expected(input, "an array of strings");
+  target.clear();
+  for (size_t i = 0; i < input.node.elements.size(); ++i) {
+    Input element = elementOf(input, i);
+    if (element.node.kind != Kind::String)
+      return expected(element, "a string");
+    target.push_back(element.node.text);
+  }
+  return Error::success();
+}
+
 Error json::expected(const Input &input, const llvm::Twine &what) {
   return malformed(input.field,
                    "expected " + what + ", got " + describe(input.node));

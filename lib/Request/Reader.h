@@ -63,6 +63,9 @@ llvm::Expected<std::string> readFile(llvm::StringRef path, uint64_t mostBytes,
 /// lines of text have the name as a part of their own.
 llvm::Error readName(const Input &input, std::string &target);
 
+/// Reads an array of strings.
+llvm::Error readTexts(const Input &input, std::vector<std::string> &target);
+
 /// Reads the members in the order of the text.
 template <typename T, size_t N>
 llvm::Error readMembers(const Input &object,
