@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import subprocess
+from pathlib import Path
 from typing import List, Optional
 
 # Of Linux: a network namespace.
@@ -21,10 +23,12 @@ class Hosts:
 
     def __init__(self, nodes: int, per_node: int, rate: Optional[str] = None):
         self.nodes, self.per_node, self.rate = nodes, per_node, rate
-        self.name, self.net = f"etl{os.getpid()}", f"10.98.{os.getpid() % 250}"
+        self.name, self.net = f"etl{os.getpid()}", ""
 
     def __enter__(self) -> Hosts:
         if self.rate:
+            self.remove_abandoned()
+            self.net = self.find_net()
             try:
                 self.build()
             except BaseException:
@@ -37,6 +41,23 @@ class Hosts:
             for host in range(self.nodes):
                 self.run(f"ip netns del {self.name}-{host}", check=False)
             self.run(f"ip link del {self.name}", check=False)
+
+    @classmethod
+    def remove_abandoned(cls) -> None:
+        """Removes the hosts of launchers that were killed."""
+        found = cls.run("ip netns list") + cls.run("ip -brief link show type bridge")
+        for name, pid in re.findall(r"^(etl(\d+)(?:-\d+)?)\b", found, re.MULTILINE):
+            if not Path(f"/proc/{pid}").exists():
+                cls.run(f"ip {'netns' if '-' in name else 'link'} del {name}", check=False)
+
+    @classmethod
+    def find_net(cls) -> str:
+        """One that no other launcher's hosts are in: of two equal ones, only the first
+        is reached."""
+        used = cls.run("ip -brief -4 addr")
+        first = os.getpid()
+        return next(net for net in (f"10.98.{(first + i) % 250}" for i in range(250))
+                    if f" {net}." not in used)
 
     def build(self) -> None:
         name = self.name
@@ -68,10 +89,11 @@ class Hosts:
                  "match ip tos 0x20 0xfc flowid 1:20")
 
     @staticmethod
-    def run(command: str, check: bool = True) -> None:
+    def run(command: str, check: bool = True) -> str:
         done = subprocess.run(command.split(), capture_output=True, text=True)
         if check and done.returncode:
             raise RuntimeError(f"{command}: {done.stderr.strip()}")
+        return done.stdout
 
     def command(self, device: int) -> List[str]:
         """What runs a program where the device is."""
