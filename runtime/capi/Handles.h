@@ -4,6 +4,7 @@
 #define ETC_RUNTIME_CAPI_HANDLES_H
 
 #include "capi/OpenPlan.h"
+#include "core/plan/SystemError.h"
 
 #include "etc-c/recover.h"
 
@@ -41,7 +42,7 @@ template <typename Body> etc_error *guarded(Body body) {
   try {
     return toError(body());
   } catch (const std::bad_alloc &) {
-    return usage("out of memory");
+    return usage(text("out of memory", plan::kMoreMemory));
   } catch (const std::exception &error) {
     return usage(error.what());
   }

@@ -4,6 +4,7 @@
 #include "ProgressLine.h"
 #include "TraceFile.h"
 
+#include "core/plan/SystemError.h"
 #include "job/ListeningTime.h"
 
 #include <csignal>
@@ -226,8 +227,7 @@ private:
     if (WIFSIGNALED(child.state))
       return text("killed by signal ", WTERMSIG(child.state));
     if (WEXITSTATUS(child.state) == kOutOfMemory)
-      return "out of memory; use a machine with more, or raise the limit "
-             "(ulimit -v)";
+      return std::string("out of memory") + etc::plan::kMoreMemory;
     return outcomes[rank].isSet ? ""
                                 : text("its process ended with status ",
                                        WEXITSTATUS(child.state));

@@ -42,7 +42,8 @@ Result<Buffer> FileAllocator::take(uint64_t bytes) {
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
   if (data == MAP_FAILED)
     return Status(ErrorKind::Usage,
-                  text("cannot allocate ", bytes, " bytes of host memory"));
+                  text("cannot allocate ", bytes, " bytes of host memory",
+                       etc::plan::kMoreMemory));
   return Buffer{static_cast<std::byte *>(data), bytes};
 }
 

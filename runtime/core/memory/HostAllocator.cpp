@@ -1,5 +1,7 @@
 #include "core/memory/HostAllocator.h"
 
+#include "core/plan/SystemError.h"
+
 #include <cstdlib>
 #include <sys/mman.h>
 
@@ -23,7 +25,8 @@ Result<Buffer> HostAllocator::take(uint64_t bytes) {
           : takeMapped(bytes);
   if (!data)
     return Status(ErrorKind::Usage,
-                  text("cannot allocate ", bytes, " bytes of host memory"));
+                  text("cannot allocate ", bytes, " bytes of host memory",
+                       etc::plan::kMoreMemory));
   return Buffer{static_cast<std::byte *>(data), bytes};
 }
 

@@ -1,7 +1,8 @@
 #include "core/memory/HostPages.h"
 
+#include "core/plan/SystemError.h"
+
 #include <cerrno>
-#include <cstring>
 #include <sys/mman.h>
 
 using namespace etc::runtime;
@@ -11,8 +12,8 @@ using namespace etc::runtime;
 constexpr uint64_t kParking = uint64_t{4} << 30;
 
 static Status noMemory() {
-  return Status(ErrorKind::Usage,
-                text("cannot allocate host memory: ", std::strerror(errno)));
+  return Status(ErrorKind::Usage, text("cannot allocate host memory: ",
+                                       etc::plan::describeSystemError(errno)));
 }
 
 HostPages::~HostPages() {

@@ -92,7 +92,7 @@ Result<std::string> InputFile::read() const try {
   content.resize(length);
   return content;
 } catch (const std::bad_alloc &) {
-  return Status(ErrorKind::Usage, path_ + ": out of memory");
+  return Status(ErrorKind::Usage, path_ + ": out of memory" + kMoreMemory);
 }
 
 Result<std::string> etc::plan::readInput(const std::string &path,

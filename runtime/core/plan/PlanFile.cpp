@@ -3,6 +3,7 @@
 #include "core/plan/Condense.h"
 #include "core/plan/FormatCheck.h"
 #include "core/plan/InputFile.h"
+#include "core/plan/SystemError.h"
 #include "core/plan/Unfold.h"
 
 #define XXH_INLINE_ALL
@@ -258,7 +259,7 @@ Result<PlanFile> PlanFile::open(const std::string &path) {
     Result<PlanFile> file = read(bytes, mapped->first);
     return file ? file : file.status().at(path);
   } catch (const std::bad_alloc &) {
-    return Status(ErrorKind::Usage, path + ": out of memory");
+    return Status(ErrorKind::Usage, path + ": out of memory" + kMoreMemory);
   }
 }
 

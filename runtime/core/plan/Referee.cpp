@@ -2,6 +2,7 @@
 
 #include "core/plan/Fingerprint.h"
 #include "core/plan/RefereeRules.h"
+#include "core/plan/SystemError.h"
 
 #include <algorithm>
 #include <new>
@@ -57,12 +58,17 @@ static Status checkAll(const PlanIndex &index) {
   return checkBounds(index);
 }
 
+static Status outOfMemory() {
+  return Status(ErrorKind::Usage,
+                text("out of memory while checking the plan", kMoreMemory));
+}
+
 Status etc::plan::checkPlan(const PlanIndex &index) {
   // Code without exceptions calls this.
   try {
     return checkAll(index);
   } catch (const std::bad_alloc &) {
-    return Status(ErrorKind::Usage, "out of memory while checking the plan");
+    return outOfMemory();
   }
 }
 
@@ -70,6 +76,6 @@ Status etc::plan::checkPlan(const fb::Plan &plan) {
   try {
     return checkAll(PlanIndex(plan));
   } catch (const std::bad_alloc &) {
-    return Status(ErrorKind::Usage, "out of memory while checking the plan");
+    return outOfMemory();
   }
 }

@@ -14,8 +14,14 @@ inline bool isOutOfDescriptors(int error) {
   return error == EMFILE || error == ENFILE;
 }
 
+/// What to do about memory that is not there; follows what was wanted.
+inline constexpr char kMoreMemory[] =
+    "; use a machine with more, or raise the limit (ulimit -v)";
+
 inline std::string describeSystemError(int error) {
   std::string words = std::strerror(error);
+  if (error == ENOMEM)
+    words += kMoreMemory;
   if (isOutOfDescriptors(error))
     words += "; raise the limit (ulimit -n)";
   if (error == ENOSPC || error == EDQUOT)

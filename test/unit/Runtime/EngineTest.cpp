@@ -363,7 +363,8 @@ TEST(HostAllocator, CountsWhatLives) {
   EXPECT_EQ(allocator.liveBytes(), 0u);
   Result<Buffer> huge = allocator.allocate(uint64_t{1} << 60);
   EXPECT_EQ(huge.status().message(),
-            "cannot allocate 1152921504606846976 bytes of host memory");
+            "cannot allocate 1152921504606846976 bytes of host memory; use a "
+            "machine with more, or raise the limit (ulimit -v)");
   EXPECT_EQ(allocator.liveBytes(), 0u);
 }
 
