@@ -1,8 +1,10 @@
 """A trainer under etcrun, for tests: HSDP over any even number of members.
 
     etcrun ... etcrun_trainer.py --steps=N --out=FOLDER [--pace=SECONDS]
+        [--checkpoints=FOLDER]
 
-Every process writes lines of JSON to a file of its own: losses, changes, its end.
+With --checkpoints there are no replicas, and a death loses state. Every process writes
+lines of JSON to a file of its own: losses, changes, its end.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ import time
 import etc.torch
 import torch
 import torch.distributed as dist
+import torch.distributed.checkpoint as dcp
+from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
 from torch.distributed.fsdp import fully_shard
 
 WIDTH, BATCH = 24, 48
@@ -28,16 +32,53 @@ def make_model():
     return torch.nn.Sequential(inner, torch.nn.ReLU(), torch.nn.Linear(52, WIDTH))
 
 
-def build(change):
+def build(change, replicas=2):
     torch.manual_seed(0)
     with torch.device(change.device):
         model = make_model()
-    replicas = 2 if change.size % 2 == 0 else 1
+    if change.size % replicas:
+        replicas = 1
     mesh = change.enter((replicas, change.size // replicas), ("replicate", "shard"))
     fully_shard(model, mesh=mesh)
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.005)
     scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=10, gamma=0.9)
     return model, optimizer, scheduler
+
+
+class Checkpoints:
+    """Of every fifth step, by torch.distributed.checkpoint."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.latest = folder / "latest.json"
+
+    def save(self, world, model, optimizer, scheduler):
+        if world.version % 5:
+            return
+        folder = self.folder / str(world.version)
+        dcp.save(self.tensors(model, optimizer), checkpoint_id=folder)
+        if world.rank == 0:
+            draft = self.folder / "draft.json"
+            told = {"version": world.version, "scheduler": scheduler.state_dict()}
+            draft.write_text(json.dumps(told))
+            draft.rename(self.latest)
+
+    def restore(self, model, optimizer, scheduler):
+        told = json.loads(self.latest.read_text())
+        state = self.tensors(model, optimizer)
+        dcp.load(state, checkpoint_id=self.folder / str(told["version"]))
+        set_state_dict(
+            model,
+            optimizer,
+            model_state_dict=state["model"],
+            optim_state_dict=state["optimizer"],
+        )
+        scheduler.load_state_dict(told["scheduler"])
+        return told["version"]
+
+    @staticmethod
+    def tensors(model, optimizer):
+        return dict(zip(("model", "optimizer"), get_state_dict(model, optimizer)))
 
 
 def batch_of(step):
@@ -70,6 +111,7 @@ def place(world):
         "rank": world.rank,
         "size": world.size,
         "generation": world.generation,
+        "seed": torch.initial_seed(),
     }
 
 
@@ -81,6 +123,7 @@ def main():
     parser.add_argument("--timeout", type=float, default=40.0)
     parser.add_argument("--multiple", type=int, default=2)
     parser.add_argument("--raise-at", type=int, default=-1)
+    parser.add_argument("--checkpoints", type=pathlib.Path)
     args = parser.parse_args()
     faulthandler.register(signal.SIGUSR1)
     log = open(args.out / f"{os.getpid()}.jsonl", "w", buffering=1)
@@ -89,11 +132,17 @@ def main():
         log.write(json.dumps({"time": time.time(), **fields}) + "\n")
 
     note(event="begin", worker=os.environ["ETC_WORKER"], host=os.environ["ETC_HOST"])
+    replicas, restore, checkpoints = 2, None, None
+    if args.checkpoints:
+        checkpoints = Checkpoints(args.checkpoints)
+        replicas, restore = 1, checkpoints.restore
     with etc.torch.World(multiple_of=args.multiple, timeout=args.timeout) as world:
         while world.version < args.steps:
             if change := world.poll():
                 note(event="change", generation=change.generation)
-                model, optimizer, scheduler = change.apply(build)
+                model, optimizer, scheduler = change.apply(
+                    lambda change: build(change, replicas), restore
+                )
                 note(event="changed", version=world.version, **place(world))
             with world.attempt():
                 step = world.version
@@ -109,6 +158,8 @@ def main():
                 dist.all_reduce(loss)
                 world.commit(optimizer.step, scheduler.step)
                 note(event="step", step=step, loss=loss.item(), **place(world))
+                if checkpoints:
+                    checkpoints.save(world, model, optimizer, scheduler)
     note(event="end", version=world.version)
 
 

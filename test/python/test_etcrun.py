@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import unittest
 
 from etcrun_cluster import Cluster, Hosts
@@ -59,6 +60,28 @@ class Jobs(unittest.TestCase):
         self.assertEqual(len(cluster.living().keys() & workers.keys()), 3)
         self.check(cluster, 40)
         self.assertEqual(len(cluster.begun()), 5)
+
+    def test_state_that_is_lost_is_restored(self):
+        """Without replicas a death loses state; a new process has seeds of its own."""
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        cluster = Cluster(
+            2,
+            script=["--steps=40", "--multiple=1", f"--checkpoints={folder}"],
+            options=["--nnodes=2", "--max-restarts=1", f"--rdzv-conf={CONF}"],
+        )
+        self.addCleanup(cluster.stop)
+        for node in range(2):
+            cluster.start(node)
+        cluster.wait_for_steps(7)
+        workers = cluster.living()
+        os.kill(min(workers), signal.SIGKILL)
+        cluster.wait_for_steps(4, size=4)
+        self.assertEqual(len(cluster.living().keys() & workers.keys()), 3)
+        self.check(cluster, 40)
+        self.assertTrue(cluster.lost_steps())
+        seeds = {e["pid"]: e["seed"] for e in cluster.events() if e["event"] == "step"}
+        self.assertEqual({seeds[pid] for pid in workers}, {0})
+        self.assertNotIn(0, [seeds[pid] for pid in seeds.keys() - workers.keys()])
 
     def test_hosts_have_networks_of_their_own(self):
         """Two namespaces, in which this machine's name is no address for others."""

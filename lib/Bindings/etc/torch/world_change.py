@@ -15,7 +15,6 @@ from etc.torch.ranks import among
 
 if TYPE_CHECKING:
     from etc.torch.world import World
-    from etc.torch.world_groups import Union
 
 Build = Callable[["Change"], Any]
 
@@ -132,6 +131,7 @@ class Change:
                 if restore is None:
                     raise
                 after = self._restore(build, restore)
+            self._seed(before is not None)
         world.rank, world.size = self.rank, self.size
         if self._me["role"] == "leave":
             world._leave()
@@ -186,17 +186,19 @@ class Change:
                 was=was,
                 **{"timeout": world.timeout, **world.options},
             )
-        self._seed(union, before is not None)
 
-    def _seed(self, union: Union, has_state: bool) -> None:
-        """Random numbers go on where they were before `build`; those of a process that
-        joins depend on the job's seed, the generation and the rank."""
+    def _seed(self, has_state: bool) -> None:
+        """Random numbers go on where they were before `build`; PyTorch's of a process
+        that joins depend on the job's seed, the generation and the rank. Where nobody
+        is left who knows that seed, they stay as `build` left them."""
         world = self._world
+        union = world._groups.union
+        assert union is not None
         if has_state and world._snapshot is not None:
             world._snapshot.restore_random()
         seeds = union.gather(str(torch.initial_seed() if has_state else "").encode())
-        if not has_state:
-            seed = next(int(text) for text in seeds if text)
+        seed = next((int(text) for text in seeds if text), None)
+        if not has_state and seed is not None:
             torch.manual_seed((seed + 1000003 * self.generation + self.rank) % 2**63)
 
     def _hold(self, after: tuple[Any, ...] | None) -> None:
