@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
@@ -64,7 +65,8 @@ Result<Cluster> readFields(const std::string &path, const Json &json) {
                   text(path, ": ", unknown->substr(1),
                        ": unknown field; docs/cluster-format.md has all"));
   Cluster cluster;
-  cluster.name = json.value("name", path);
+  cluster.name =
+      json.value("name", std::filesystem::path(path).stem().string());
   for (const Field &field : kFields) {
     Json::json_pointer place(field.path);
     const bool isNumber = json.contains(place) && json[place].is_number();

@@ -172,6 +172,15 @@ protected:
   std::string path = testing::TempDir() + "etc-cluster.json";
 };
 
+TEST_F(ClusterFile, IsNamedByItsFileIfItSaysNoName) {
+  // Not by a path: plans are the same wherever they are made.
+  EXPECT_EQ(read(R"({"link": {"bytes_per_second": 1, "latency_seconds": 0},
+                     "port": {"bytes_per_second": 1, "latency_seconds": 0},
+                     "pack": {"bytes_per_second": 1}})"),
+            "");
+  EXPECT_EQ(readCluster(path)->name, "etc-cluster");
+}
+
 TEST_F(ClusterFile, NamesWhatIsWrong) {
   const std::string link =
       R"({"link": {"bytes_per_second": 1, "latency_seconds": 0}, )";
