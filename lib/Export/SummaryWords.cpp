@@ -37,7 +37,9 @@ static constexpr SummaryWord table[] = {
     {"roles", "The time that nothing is below, whichever roles the request "
               "lets devices take, and why; and how far the busiest link or NIC "
               "of this plan is above it. Left out where the request fixes "
-              "roles, and where the proof would take long."},
+              "roles, where it has an inventory, where ranks are planned as "
+              "groups, where nothing moves, and where the proof would take "
+              "long."},
     {"pause",
      "Where state is deferred: how long training stops, for the rounds "
      "with parameters; and the time that no sources, relays or rounds "

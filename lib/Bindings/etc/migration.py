@@ -188,8 +188,8 @@ class Migration:
         kept in `observer_errors`, with a RuntimeWarning at the end. KeyboardInterrupt
         is raised after the migration is over, when `state` is the new state.
 
-        If the plan defers state (`plan.summary.deferred_rounds`), returns the
-        parameters alone, when all participants have theirs. The first forward and
+        If the plan defers state (`plan.summary.deferred_rounds`), returns
+        what is not deferred, when all participants have it. The first forward and
         backward pass may begin, while a thread of ETC's moves the rest, and calls
         `allocate`, `on_release` and `progress`. Until `finish` the trainer may read the
         parameters, and in safe mode previous tensors, but write to none; in eager mode

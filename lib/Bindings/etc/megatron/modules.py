@@ -207,7 +207,7 @@ def _check_known(local_name: str, tensor: Any) -> None:
     if hasattr(tensor, "partition_sizes"):
         raise ValueError(
             f"{local_name}: contains several matrices that are sharded separately "
-            f"(partition_sizes); this is supported in attention and MLP layers only"
+            f"(partition_sizes), which can't be migrated"
         )
     if not tensor.requires_grad:
         raise ValueError(

@@ -97,14 +97,14 @@ function declareSections() {
   section(
       'placement', 'What changes',
       'Every square is a device on its node. Its colour is the part of the model that it holds: ' +
-          'hue runs through the layers, lightness through the slices of a layer. A device that keeps its colour keeps its state; ' +
-          'the bar in a square after says how much of its state was there before.' +
+          'hue runs through the layers, lightness through the slices of a layer. ' +
+          'The bar in a square after says how much of its state was there before.' +
           (D.world.nodes.length > 1 ? ' Choose a node for its devices.' : ''),
       drawPlacement);
   section(
       'costs', 'Costs, and the chosen pairs',
       'What a device with the role before (column) lacks of the role after (row), on the scale beside it. ' +
-          'Frames are the pairs that the planner chose: together they keep the most bytes that can be kept under the placement that was asked for.',
+          'Frames are the pairs that the planner chose.',
       drawCosts);
   section(
       'flows', 'Who sends to whom',
