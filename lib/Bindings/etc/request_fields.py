@@ -25,7 +25,7 @@ class RequestFields(TypedDict, total=False):
     """Devices that may send but take no role. Default: none."""
 
     types: Optional[Collection[str]]
-    """State types, of param,master,exp_avg,exp_avg_sq. Default: all."""
+    """State types: with Adam, of param,master,exp_avg,exp_avg_sq. Default: all."""
 
     optimizer: Optional[
         Literal["adam", "adam-bf16", "muon", "adafactor", "sgd", "lion"]
@@ -39,7 +39,7 @@ class RequestFields(TypedDict, total=False):
     """What is cast where its source lands, not moved. Default: param."""
 
     policy: Optional[Literal["best", "paper"]]
-    """Planning policy: the least bytes, or what the paper does. Default: best."""
+    """Planning policy: the best plan, or what the paper does. Default: best."""
 
     paper_costs: Optional[Literal["merged", "units"]]
     """Under --policy=paper, the matrix to solve: as the paper merges it, or exact units

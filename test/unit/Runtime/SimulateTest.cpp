@@ -175,7 +175,8 @@ protected:
 TEST_F(ClusterFile, IsNamedByItsFileIfItSaysNoName) {
   // Not by a path: plans are the same wherever they are made.
   EXPECT_EQ(read(R"({"link": {"bytes_per_second": 1, "latency_seconds": 0},
-                     "port": {"bytes_per_second": 1, "latency_seconds": 0},
+                     "port": {"bytes_per_second": 1, "latency_seconds": 0,
+                              "per_node": 1},
                      "pack": {"bytes_per_second": 1}})"),
             "");
   EXPECT_EQ(readCluster(path)->name, "etc-cluster");
