@@ -132,16 +132,21 @@ def main():
         log.write(json.dumps({"time": time.time(), **fields}) + "\n")
 
     note(event="begin", worker=os.environ["ETC_WORKER"], host=os.environ["ETC_HOST"])
-    replicas, restore, checkpoints = 2, None, None
-    if args.checkpoints:
-        checkpoints = Checkpoints(args.checkpoints)
-        replicas, restore = 1, checkpoints.restore
+    checkpoints = Checkpoints(args.checkpoints) if args.checkpoints else None
+    replicas = 1 if checkpoints else 2
+
+    def restore(*objects):
+        version = checkpoints.restore(*objects)
+        note(event="restored", version=version)
+        return version
+
     with etc.torch.World(multiple_of=args.multiple, timeout=args.timeout) as world:
         while world.version < args.steps:
             if change := world.poll():
                 note(event="change", generation=change.generation)
                 model, optimizer, scheduler = change.apply(
-                    lambda change: build(change, replicas), restore
+                    lambda change: build(change, replicas),
+                    restore if checkpoints else None,
                 )
                 note(event="changed", version=world.version, **place(world))
             with world.attempt():

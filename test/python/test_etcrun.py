@@ -66,7 +66,7 @@ class Jobs(unittest.TestCase):
         folder = self.enterContext(tempfile.TemporaryDirectory())
         cluster = Cluster(
             2,
-            script=["--steps=40", "--multiple=1", f"--checkpoints={folder}"],
+            script=["--steps=40", "--multiple=4", f"--checkpoints={folder}"],
             options=["--nnodes=2", "--max-restarts=1", f"--rdzv-conf={CONF}"],
         )
         self.addCleanup(cluster.stop)
@@ -74,11 +74,15 @@ class Jobs(unittest.TestCase):
             cluster.start(node)
         cluster.wait_for_steps(7)
         workers = cluster.living()
-        os.kill(min(workers), signal.SIGKILL)
+        victim = min(workers)
+        os.kill(victim, signal.SIGKILL)
         cluster.wait_for_steps(4, size=4)
-        self.assertEqual(len(cluster.living().keys() & workers.keys()), 3)
+        others = workers.keys() - {victim}
+        self.assertEqual(cluster.living().keys() & workers.keys(), others)
         self.check(cluster, 40)
-        self.assertTrue(cluster.lost_steps())
+        restored = [e for e in cluster.events() if e["event"] == "restored"]
+        self.assertEqual({e["pid"] for e in restored}, set(cluster.begun()) - {victim})
+        self.assertTrue(all(e["version"] >= 5 for e in restored), restored)
         seeds = {e["pid"]: e["seed"] for e in cluster.events() if e["event"] == "step"}
         self.assertEqual({seeds[pid] for pid in workers}, {0})
         self.assertNotIn(0, [seeds[pid] for pid in seeds.keys() - workers.keys()])

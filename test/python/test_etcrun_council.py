@@ -160,6 +160,19 @@ class Decisions(unittest.TestCase):
         job.arrive(*job.everyone())
         self.assertEqual(len(job.tell().world.members), 4)
 
+    def test_too_few_for_a_multiple_keep_their_state_and_wait(self):
+        job = Job(2)
+        for member in job.everyone():
+            member.multiple = 4
+        job.start()
+        job.nodes[1].members[1].phase = "dead"
+        job.tell()
+        job.arrive(*job.everyone(), failed=True)
+        self.assertIsNone(job.tell().world)
+        job.nodes[1].members[1] = Member(1, 1, "arrived", multiple=4)
+        world = job.tell().world
+        self.assertEqual([m.role for m in world.members], ["stay"] * 4)
+
     def test_a_spare_that_dies_before_it_hands_over_makes_the_world_void(self):
         job = Job(2)
         for member in job.everyone():

@@ -148,7 +148,9 @@ class Council:
         kept = [(n, m) for n, m in alive.values() if not m.draining] + joiners
         leaving = [(n, m) for n, m in alive.values() if m.draining]
         nodes = {n.id for n, _ in kept}
-        if self.has_quorum and (not kept or len(nodes) >= self._rules.min_nodes):
+        # A world without ranks would have no place for the state: wait for others.
+        is_enough = len(nodes) >= self._rules.min_nodes and len(kept) >= multiple
+        if self.has_quorum and (not kept or is_enough):
             decisions.world = self._form(kept, leaving)
 
     def _give_up_late(
