@@ -254,9 +254,8 @@ typedef enum etc_transport { ETC_TCP = 0, ETC_NCCL = 1 } etc_transport;
 
 typedef enum etc_mode {
   ETC_EAGER = 0, /* previous tensors are released when they have arrived */
-  ETC_SAFE = 1   /* no previous tensor is released until all participants have
-                    all of their new state: after a failure the previous state
-                    is complete */
+  ETC_SAFE = 1   /* previous tensors stay until all participants have their new
+                    state: after a failure the previous state is complete */
 } etc_mode;
 
 /* Called before every round, and after the last one. */
