@@ -2,6 +2,7 @@
 nothing interrupts.
 """
 
+import inspect
 import os
 import sys
 import unittest
@@ -40,6 +41,8 @@ def trained(rank, store, count, active, sizes, changes, settings, options=None):
         timeout=60,
         **(options or {}),
     )
+    signature = inspect.signature(megatron_training.pretrain)
+    assert inspect.signature(pretrain) == signature, "as others that wrap it look at it"
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         made = pretrain(settings, log)

@@ -11,6 +11,7 @@ therefore what Megatron itself makes of the new configuration.
 
 from __future__ import annotations
 
+import functools
 import gc
 import inspect
 import os
@@ -112,6 +113,7 @@ def elastic(
     number = rank if device is None else device
     job = _Job(module, ask, store, number, options)
 
+    @functools.wraps(pretrain)  # what wraps `run` looks for parameters by their types
     def run(*args: Any, **kwargs: Any) -> Any:
         world = size if active is None else active
         return job.run(pretrain, rank, world, args, kwargs)
