@@ -168,10 +168,23 @@ class Decisions(unittest.TestCase):
         job.nodes[1].members[1].phase = "dead"
         job.tell()
         job.arrive(*job.everyone(), failed=True)
-        self.assertIsNone(job.tell().world)
+        decisions = job.tell()
+        self.assertIsNone(decisions.world)
+        self.assertIn("3 workers are too few for multiple_of=4", decisions.lacks)
         job.nodes[1].members[1] = Member(1, 1, "arrived", multiple=4)
         world = job.tell().world
         self.assertEqual([m.role for m in world.members], ["stay"] * 4)
+
+    def test_too_few_for_a_multiple_wait_at_the_start(self):
+        job = Job(2, max_nodes=3, last_call=2.0)
+        for member in job.everyone():
+            member.multiple = 6
+        job.arrive(*job.everyone())
+        self.assertEqual(job.tell().lacks, "")
+        job.now = 3.0
+        decisions = job.tell()
+        self.assertIsNone(decisions.world)
+        self.assertIn("4 workers are too few for multiple_of=6", decisions.lacks)
 
     def test_a_spare_that_dies_before_it_hands_over_makes_the_world_void(self):
         job = Job(2)

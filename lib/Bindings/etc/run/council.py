@@ -41,6 +41,8 @@ class Decisions:
     """{member: why}."""
     over: str = ""
     """Why nobody needs to wait any more."""
+    lacks: str = ""
+    """What keeps those who have arrived waiting for others."""
 
 
 class Council:
@@ -115,7 +117,9 @@ class Council:
         late = now - self._changed_at >= self._rules.last_call
         if len(nodes) >= self._rules.min_nodes and (complete or late):
             members = [(n, m) for n in nodes for m in n.members if m.phase == "arrived"]
-            decisions.world = self._form(members, [])
+            decisions.lacks = self._too_few(members)
+            if not decisions.lacks:
+                decisions.world = self._form(members, [])
 
     # ---- A world after a world.
 
@@ -148,10 +152,20 @@ class Council:
         kept = [(n, m) for n, m in alive.values() if not m.draining] + joiners
         leaving = [(n, m) for n, m in alive.values() if m.draining]
         nodes = {n.id for n, _ in kept}
-        # A world without ranks would have no place for the state: wait for others.
-        is_enough = len(nodes) >= self._rules.min_nodes and len(kept) >= multiple
-        if self.has_quorum and (not kept or is_enough):
-            decisions.world = self._form(kept, leaving)
+        if self.has_quorum and (not kept or len(nodes) >= self._rules.min_nodes):
+            decisions.lacks = self._too_few(kept) if kept else ""
+            if not decisions.lacks:
+                decisions.world = self._form(kept, leaving)
+
+    def _too_few(self, members: list[tuple[Report, Member]]) -> str:
+        """A world without ranks would have no place for the state."""
+        multiple = self._multiple()
+        if len(members) >= multiple:
+            return ""
+        return (
+            f"{len(members)} workers are too few for multiple_of={multiple}; "
+            f"they wait for others"
+        )
 
     def _give_up_late(
         self,

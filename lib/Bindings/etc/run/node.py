@@ -7,6 +7,7 @@ one takes over where the leader is lost, and the others find it.
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ from etc.run.addresses import Address
 from etc.run.council import Council, Decisions, Rules
 from etc.run.members import Report, World, pack, read_report, read_world
 from etc.run.wire import Link, Message
+
+_log = logging.getLogger("etcrun")
 
 
 @dataclass(frozen=True)
@@ -303,7 +306,7 @@ class Node:
     def _act(self, decisions: Decisions) -> None:
         if self._was_stopped():
             return
-        told = [decisions.want, decisions.give_up, decisions.over]
+        told = [decisions.want, decisions.give_up, decisions.over, decisions.lacks]
         if decisions.world:
             self.world = decisions.world
             self._nodes = [
@@ -319,6 +322,8 @@ class Node:
                 self._tell({"t": "want", "generation": generation, "void": void})
             if decisions.give_up:
                 self._tell({"t": "give up", "members": decisions.give_up})
+            if decisions.lacks:
+                _log.warning("%s", decisions.lacks)
             if decisions.over:
                 self._tell({"t": "over", "why": decisions.over})
         self._told = told
