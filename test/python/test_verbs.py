@@ -255,6 +255,9 @@ class Verbs(unittest.TestCase):
         plan.save(self.path("m.etcplan"))
         for rank in (0, 7):
             part = plan.slice(rank)
+            for role in (part.prev_role, part.curr_role):
+                with self.assertRaisesRegex(etc.UsageError, "a slice has no placements"):
+                    role(plan.placement["curr"][rank])
             self.assertIsNone(part.summary.time)
             done = self.etc_opt(
                 self.path("m.etcplan"), "--emit=plan", f"--slice={rank}"

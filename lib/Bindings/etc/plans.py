@@ -274,15 +274,19 @@ class Plan:
 
     def prev_role(self, device: int) -> Role | None:
         """The role that the device had: {"pp": 0, "tp": 1, "dp": 0, "cp": 0,
-        "rank": 1}, or None."""
+        "rank": 1}, or None. Raises UsageError for a slice, which has no placements."""
         return self._role(PREV, device)
 
     def curr_role(self, device: int) -> Role | None:
-        """The role that the device takes, or None."""
+        """The role that the device takes, or None. Raises UsageError for a slice."""
         return self._role(CURR, device)
 
     def _role(self, side: int, device: int) -> Role | None:
         placement = self._handle.placement(side)
+        if not self.placement["curr"]:
+            raise UsageError(
+                "a slice has no placements; ask the whole plan, where it was made"
+            )
         if device not in placement:
             return None
         rank = placement.index(device)
