@@ -98,8 +98,8 @@ function declareSections() {
       'placement', 'What changes',
       'Every square is a device on its node. Its colour is the part of the model that it holds: ' +
           'hue runs through the layers, lightness through the slices of a layer. ' +
-          'The bar in a square after says how much of its state was there before.' +
-          (D.world.nodes.length > 1 ? ' Choose a node for its devices.' : ''),
+          'The bar in a square on the right says how much of its state the device held before.' +
+          (D.world.nodes.length > 1 ? ' Click a device to enlarge its node.' : ''),
       drawPlacement);
   section(
       'costs', 'Costs, and the chosen pairs',
