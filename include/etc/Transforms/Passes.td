@@ -9,7 +9,8 @@ def BuildWorkloadsPass : Etc_Pass<"etc-build-workloads"> {
   let summary = "Write down what every virtual rank holds, before and after";
   let description = [{
     Adds an `etc.workload` for every role (stage x tensor rank) of both sides (paper, sections III-B and III-C). Stages
-    hold layers evenly, unless the request says how many each holds; the first also holds the embeddings, the last the final norm and the head.
+    hold layers evenly, unless the request says how many each holds; the first also holds the embeddings, the last the
+    final norm and the head.
 
     ```mlir
     etc.workload prev P0T0 [embed, L0..3]
