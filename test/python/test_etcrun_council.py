@@ -175,6 +175,17 @@ class Decisions(unittest.TestCase):
         world = job.tell().world
         self.assertEqual([m.role for m in world.members], ["stay"] * 4)
 
+    def test_who_fails_when_others_are_done_waits_for_nobody(self):
+        job = Job(1)
+        for member in job.everyone():
+            member.multiple = 2
+        job.start()
+        done, other = job.everyone()
+        done.phase = "done"
+        job.arrive(other, failed=True)
+        decisions = job.tell()
+        self.assertEqual((decisions.lacks, decisions.world is None), ("", False))
+
     def test_too_few_for_a_multiple_wait_at_the_start(self):
         job = Job(2, max_nodes=3, last_call=2.0)
         for member in job.everyone():

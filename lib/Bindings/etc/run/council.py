@@ -153,7 +153,8 @@ class Council:
         leaving = [(n, m) for n, m in alive.values() if m.draining]
         nodes = {n.id for n, _ in kept}
         if self.has_quorum and (not kept or len(nodes) >= self._rules.min_nodes):
-            decisions.lacks = self._too_few(kept) if kept else ""
+            waits = kept and "done" not in self._phases_of_stays()
+            decisions.lacks = self._too_few(kept) if waits else ""
             if not decisions.lacks:
                 decisions.world = self._form(kept, leaving)
 
@@ -245,9 +246,14 @@ class Council:
         """Whether members of the last world have finished, and none goes on."""
         if self.world is None:
             return False
-        phases = self._phases()
-        stays = [phases.get(m.key) for m in self.world.members if m.role == "stay"]
+        stays = self._phases_of_stays()
         return "done" in stays and not {"active", "arrived"} & set(stays)
+
+    def _phases_of_stays(self) -> list[str | None]:
+        """Of the last world's ranks; where one is done, nobody comes any more."""
+        assert self.world is not None
+        phases = self._phases()
+        return [phases.get(m.key) for m in self.world.members if m.role == "stay"]
 
     def _lost_members(self) -> list[str]:
         """Who was to go on; while the change is under way, also who was to hand over
