@@ -12,7 +12,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 WORDS = 4  # a fragment of fewer words is no sentence
 LEFT_OUT = re.compile(r"(#|\||\[[^\]]+\]: |!\[|<)")
 ITEM = re.compile(r"\s*([-*]|\d+\.)\s+")
-COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+# A comment, or code that may show one: a block, or a span within a paragraph.
+COMMENT = re.compile(
+    r"(?P<code>^ *```.*?^ *```|`(?:[^`\n]|\n(?! *\n))+`)|<!--.*?-->",
+    re.DOTALL | re.MULTILINE,
+)
 # A full stop or question mark that ends a sentence; `e.g.` and the like do not.
 END = re.compile(r"(?<![ (.]\w)(?<!\bal)[.?!][)*_\"]*\s+(?=[A-Z0-9`*\[\"(_])")
 
@@ -33,7 +37,7 @@ def name_of(page: pathlib.Path) -> str:
 
 def paragraphs(text: str) -> Iterator[tuple[int, str]]:
     """The first line and the words of each paragraph and list item."""
-    text = COMMENT.sub(lambda match: "\n" * match[0].count("\n"), text)
+    text = COMMENT.sub(lambda found: found["code"] or "\n" * found[0].count("\n"), text)
     first, words, is_code = 0, "", False
     for number, line in enumerate([*text.splitlines(), ""], 1):
         is_fence = line.lstrip().startswith(("```", "~~~"))
