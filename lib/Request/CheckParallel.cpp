@@ -279,8 +279,7 @@ static Error checkShards(const ModelSpec &model, const Parallelism &parallel,
                                 "parameters, and the distributed optimizer "
                                 "cuts them alone; leave one of the two out");
   if (parallel.cp != 1)
-    return unsatisfiable(field, "torch's FSDP shards over context-parallel "
-                                "ranks as well; count them in, as FSDP" +
+    return unsatisfiable(field, "count context-parallel ranks in, as FSDP" +
                                     Twine(parallel.fsdp * parallel.cp) +
                                     ", and leave cp out");
   if (parallel.ep != 1 || parallel.expertTp() != parallel.tp)
