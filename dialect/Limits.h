@@ -1,7 +1,7 @@
 //===- Limits.h - How large a request may be ------------------------------===//
 //
-// The limits keep every sum and product that planning forms inside 63 bits, and
-// planning inside seconds. docs/request-format.md states them.
+// The limits keep every sum and product that planning forms inside 63 bits.
+// docs/request-format.md states them.
 //
 //===----------------------------------------------------------------------===//
 

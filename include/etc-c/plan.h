@@ -40,7 +40,7 @@ typedef struct etc_planner_options {
  * are relative to the working directory. `options` may be NULL. Fails with
  * ETC_ERROR_MALFORMED, or with ETC_ERROR_UNSATISFIABLE if the request cannot be
  * met; messages begin with the field and state what would be valid. The same
- * request gives the same plan on any machine, byte for byte. */
+ * request gives the same plan, byte for byte, wherever the same build runs. */
 ETC_API etc_error *etc_planner_plan(const char *request,
                                     const etc_planner_options *options,
                                     etc_plan **plan);

@@ -17,9 +17,9 @@
  * Threads. Any thread may read a plan. A migration may be used by one thread
  * at a time, except by etc_migration_abort*() and etc_migration_outcome().
  *
- * Versions. Functions and fields are added, never changed or removed; structs
- * begin with their size, so that programs built against an older header
- * continue to work. ETC_RUN_API_VERSION counts the additions. */
+ * Versions. Functions and fields are added, never changed or removed. Structs
+ * that may grow begin with their size, so that programs built against an older
+ * header continue to work. ETC_RUN_API_VERSION counts the additions. */
 
 #ifndef ETC_C_RUN_H
 #define ETC_C_RUN_H

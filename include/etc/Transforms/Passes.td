@@ -121,8 +121,8 @@ def RoutePass : Etc_Pass<"etc-route"> {
 def ScheduleChunksPass : Etc_Pass<"etc-schedule-chunks"> {
   let summary = "Cut what moves into rounds under a memory budget";
   let description = [{
-    Distributes everything over globally numbered rounds, so that live bytes (state and staging) stay below the budget on
-    every device: current tensors are allocated in the round that first writes them, previous ones released in the
+    Distributes everything over globally numbered rounds, so that live bytes (state and staging) stay within the budget
+    on every device: current tensors are allocated in the round that first writes them, previous ones released in the
     round that last reads them. Flows progress in proportion, so that memory comes free as fast as it is taken.
     Tensors that do not fit a round's staging slab are cut. What is derived comes in a later round than its source, and
     what is relayed in a later round than it arrives. Without a budget, 1.05 x max(prev, curr) or the least that is

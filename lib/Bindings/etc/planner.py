@@ -30,8 +30,8 @@ def plan(
 ) -> Plan:
     """Plans a migration, in this process.
 
-    The same request gives the same plan on any machine, so every rank of a job can
-    plan for itself.
+    The same request gives the same plan wherever the same build runs, so every rank of
+    a job can plan for itself.
 
     Args:
         request: a request as etc-opt takes it: a dictionary, or the path of a JSON

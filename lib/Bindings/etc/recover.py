@@ -71,8 +71,8 @@ def recover(
         job: what this process holds.
         curr: the configuration to go on with, or several: the first that fits.
         devices: whose processes may come. Those that are not there after `patience`
-            seconds, and within half of that after another one came, are given up, if
-            the others hold enough to go on.
+            seconds, and half of that after another one came, are given up, if the
+            others hold enough to go on.
         request: the other fields of the request (`model`, `cluster`, ...), the same on
             all processes. Devices without a process count as failed.
         timeout: until when there has to be an agreement, and the longest wait for a

@@ -17,8 +17,7 @@ void copyAhead(std::byte *to, const std::byte *from, uint64_t bytes,
 /// Copies runs, of one length, that write past the cache: what is written is
 /// not read first, and what others have in the cache stays. Runs are taken four
 /// at a time, side by side, and a long one is four of a page each: memory
-/// answers several streams in less time than one. The C library does so only
-/// for blocks that are larger than most tensors (docs/benchmarks.md).
+/// answers several streams in less time than one.
 class StreamingCopy {
 public:
   explicit StreamingCopy(uint64_t runBytes) : runBytes(runBytes) {}

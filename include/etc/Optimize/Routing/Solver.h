@@ -8,9 +8,10 @@
 
 namespace etc::routing {
 
-/// The slowest of these cuts: into each node and each device; out of each set
-/// of devices that are the only holders of an atom, and of their nodes; out of
-/// nodes that are joined by such sets. No device where nothing has to move.
+/// The slowest of these cuts: into each node and each device; out of the
+/// holders of an atom, of each of them alone, and of all that are joined by
+/// such sets, each time as devices and as whole nodes. No device where nothing
+/// has to move.
 Cut findBound(const Problem &problem);
 
 /// The time of the resource that takes longest for its bytes.
