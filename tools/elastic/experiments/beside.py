@@ -1,5 +1,5 @@
 """The tables of the systems beside ETC, from what tools/elastic/experiments/systems
-measured: medians, and what they range over."""
+measured: medians and ranges."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Systems:
         return [way for way in self.rows if way.endswith(place)]
 
     def times(self, paper: Dict[str, float]) -> str:
-        """Who moves bytes over the hosts' lines, and the paper's factor."""
+        """Who moves bytes over the hosts' links, and the paper's factor."""
         ways = [way for way in self.rows if way not in self.of(SHARED)]
         rows = [[case, self.bound(case), *(self.cell(way, case) for way in ways),
                  f"{paper[case]:.2f}x"] for case in self.cases]
@@ -88,15 +88,15 @@ class Systems:
     def text(self, paper: Dict[str, float]) -> str:
         setting = self.raw["setting"]
         parts = [
-            f"Seconds, as medians of {setting['times']} runs and what they range over, with "
+            f"Seconds, as medians and ranges of {setting['times']} runs, with "
             f"hidden size {setting['hidden']}, PyTorch {setting['torch']} and megatron-core "
             f"{setting['megatron-core']} on {setting['processors']} processors. *Bound* is "
-            "the time that the busiest line needs for the bytes of etc's plan; *paper* is "
+            "the time that the busiest link needs for the bytes of etc's plan; *paper* is "
             "the published time of the paper's fastest baseline divided by that of its "
             "ETC, at the paper's size.",
             self.times(paper), self.sentences()]
         if self.of(SHARED):
-            parts += ["In a shared folder in memory, where no byte crosses a line:",
+            parts += ["In a shared folder in memory, where no byte crosses a link:",
                       self.shared()]
         return "\n\n".join([
             *parts, "Save + load, or save + convert + load, in medians of seconds:",
