@@ -4,7 +4,8 @@
     report.py totals PAGE PLAN.json        the figures are those of --emit=json
     report.py costs PAGE PLAN.mlir         the cost matrix is the one that was solved
     report.py print PAGE FIELD...          prints fields of the data, like summary/rounds
-    report.py draw PAGE [TEXT...]          Chromium draws every picture, and shows these texts
+    report.py draw PAGE [TEXT...]          Chromium draws every picture, and shows these texts,
+                                           be it as a picture's label
     report.py use PAGE [TEXT...]           the same, when all that can be chosen was chosen
 """
 
@@ -213,6 +214,7 @@ def check_drawing(path: str, *texts: str) -> None:
         for index, text in page.texts.items()
         if page.elements[index][0] not in ("script", "style")
     )
+    shown += "".join(f"\n{attrs.get('aria-label') or ''}" for _, attrs in page.elements)
     for text in texts:
         expect(text in shown, f"{text!r} is not on the page")
     print(f"{charts} charts are drawn")

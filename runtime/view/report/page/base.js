@@ -138,7 +138,7 @@ function oklch(lightness, chroma, hue) {
 
 /**
  * A role's colour says which part of the model it holds: hue runs through the
- * layers from blue over red to yellow, which every kind of colour vision tells
+ * stages from blue over red to yellow, which every kind of colour vision tells
  * apart, lightness through the slices of a layer.
  */
 function partColor(depth, slice) {

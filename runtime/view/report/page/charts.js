@@ -56,7 +56,7 @@ function axis(extra) {
 
 function drawTotals(root) {
   const paper = S.paper_policy, bound = S.bound;
-  const rows = [['this plan', S.moved_bytes, S.internode_bytes]];
+  const rows = [['this plan', plan.movedBytes, S.internode_bytes]];
   rows.push(['the bound', bound.moved_bytes, bound.internode_bytes]);
   if (paper) rows.push(['the paper\'s method', paper.moved_bytes, paper.internode_bytes]);
   const pair = h('div', {class: 'pair'});
@@ -65,7 +65,7 @@ function drawTotals(root) {
   pair.append(left, right);
   root.append(pair);
 
-  const inside = S.moved_bytes - S.internode_bytes;
+  const inside = plan.movedBytes - S.internode_bytes;
   const parts = [
     ['kept in place', S.kept_bytes, 'kept'], ['cast where it lands', S.derived_bytes, 'derived'],
     ['new padding', S.zeroed_bytes, 'zeroed'], ['from the same node', inside, 'inside'],

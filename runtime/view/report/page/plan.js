@@ -25,6 +25,8 @@ const plan = (() => {
     const p = program(device);
     return p && p[side] >= 0 ? D.roles[side][p[side]] : null;
   };
+  // Transit arrives where it does not stay.
+  const movedBytes = S.moved_bytes - S.transit_bytes;
 
   return {
     nodeOf,
@@ -35,8 +37,10 @@ const plan = (() => {
     program,
     role,
     deviceCount: nodeOf.length,
+    /** Bytes that arrive where they stay, over all devices. */
+    movedBytes,
     /** Bytes of the current state, over all devices. */
-    stateBytes: S.moved_bytes + S.kept_bytes + S.derived_bytes + S.zeroed_bytes,
+    stateBytes: movedBytes + S.kept_bytes + S.derived_bytes + S.zeroed_bytes,
     roundCount: S.rounds,
     internodeIn: (device) => fromNodes.get(device) || 0,
     /** What a device's rounds do to its memory and ports, or null. */

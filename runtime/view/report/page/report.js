@@ -14,7 +14,7 @@ function section(id, title, how, draw) {
 }
 
 const isLeast =
-    S.moved_bytes === S.bound.moved_bytes && S.internode_bytes === S.bound.internode_bytes;
+    plan.movedBytes === S.bound.moved_bytes && S.internode_bytes === S.bound.internode_bytes;
 
 const betweenNodes = D.certificates.every((certificate) => certificate.covers.relays) ?
     'between nodes' :
@@ -32,7 +32,8 @@ function drawTitle() {
           bytes(S.bound.internode_bytes)} ${betweenNodes}, tied copies counted apart.`;
   const tiles = [
     tile(
-        bytes(S.moved_bytes), `moves, ${percent(S.moved_bytes, plan.stateBytes)} of the new state`),
+        bytes(plan.movedBytes),
+        `moves, ${percent(plan.movedBytes, plan.stateBytes)} of the new state`),
     tile(bytes(S.internode_bytes), 'of it between nodes'),
     tile(bytes(S.kept_bytes + S.derived_bytes), 'stays, or is cast where it lands'),
     tile(milliseconds(predicted.seconds), 'predicted, in ' + count(S.rounds, 'round')),
@@ -97,7 +98,7 @@ function declareSections() {
   section(
       'placement', 'What changes',
       'Every square is a device on its node. Its colour is the part of the model that it holds: ' +
-          'hue runs through the layers, lightness through the slices of a layer. ' +
+          'hue runs through the stages, lightness through the slices of a layer. ' +
           'The bar in a square on the right says how much of its state the device held before.' +
           (D.world.nodes.length > 1 ? ' Click a device to enlarge its node.' : ''),
       drawPlacement);

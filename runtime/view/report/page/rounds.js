@@ -226,7 +226,7 @@ function drawRounds(root) {
   root.append(tableBehind('Table of the rounds', () => {
     const columns = [
       ['round', String, (r) => r],
-      ['moves', (r) => bytes(D.rounds.moved[r]), (r) => D.rounds.moved[r]],
+      ['received', (r) => bytes(D.rounds.moved[r]), (r) => D.rounds.moved[r]],
       ['busiest port', (r) => bytes(D.rounds.max_port[r]), (r) => D.rounds.max_port[r]],
       ['messages', (r) => String(D.rounds.messages[r]), (r) => D.rounds.messages[r]],
       ['predicted begin', (r) => milliseconds(predicted.begin(r)), (r) => predicted.begin(r)],
