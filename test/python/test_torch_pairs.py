@@ -15,9 +15,10 @@ import etc
 import torch
 import torch_ranks
 from etc.torch.entries import make_entry
-from etc.torch.inventory import make_inventory
-from etc.torch.layout import _row
+from etc.torch.inventory import Held, make_inventory
+from etc.torch.layout import _row, planned_boxes
 from etc.torch.meshes import Seen
+from etc.torch.rows import pack_boxes
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor import Replicate, Shard
 
@@ -80,8 +81,18 @@ def as_rank(world, seeds):
 
 
 def read(name, tensor):
-    row = _row(make_entry("param", name, tensor, lambda new: None), Seen())
-    return row, tensor._local_tensor.detach().flatten().tolist()
+    entry = make_entry("param", name, tensor, lambda new: None)
+    contents = tensor._local_tensor.detach().flatten().tolist()
+    return (_row(entry, Seen()), planned_boxes(entry)), contents
+
+
+def inventory_of(world, ranks):
+    """Of rows and boxes, by rank."""
+    held = [
+        Held([row for row, _ in mine], pack_boxes(boxes for _, boxes in mine))
+        for mine in ranks
+    ]
+    return make_inventory(held, range(world))
 
 
 def of_boxes(spec):
@@ -94,7 +105,7 @@ class Pairs(unittest.TestCase):
     def check(self, world, pair):
         """`pair` has, by rank, the tensors that no rank refuses."""
         sides = [
-            make_inventory([[t[s][0] for t in mine] for mine in pair], range(world))
+            inventory_of(world, [[t[s][0] for t in mine] for mine in pair])
             for s in range(2)
         ]
         plan = etc.plan(
@@ -102,7 +113,7 @@ class Pairs(unittest.TestCase):
         )
         lacks = 0
         for rank, mine in enumerate(pair):
-            for (row, before), (_, after) in mine:
+            for ((row, _), before), (_, after) in mine:
                 lacks += 4 * len(set(after) - set(before))
                 specs = {}, {}  # of a rank that has nothing
                 if rank in plan.participants:

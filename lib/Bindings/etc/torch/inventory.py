@@ -2,64 +2,103 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from etc.torch.spans import Box
+from etc.torch.rows import boxes_in, rows_of
 
 
 class Row(NamedTuple):
-    """A tensor on one rank."""
+    """A tensor, as a rank sees it: most ranks see it alike."""
 
     type: str
     name: str
     dtype: str
     shape: tuple[int, ...]
     """The planning shape."""
-    boxes: tuple[Box, ...]
-    """What the rank holds of it."""
     mesh_ranks: tuple[int, ...]
     """The ranks of its mesh; none where it has no mesh."""
     layout: str
     """Its mesh and its placements: the same on all ranks of the mesh."""
 
 
+class Held(NamedTuple):
+    """What one rank holds."""
+
+    rows: Sequence[Row]
+    """One object for ranks that see the same tensors alike."""
+    boxes: array[int]
+    """Of each row (pack_boxes)."""
+
+
 def make_inventory(
-    ranks: Sequence[list[Row]], numbers: Sequence[int | None]
+    ranks: Sequence[Held], numbers: Sequence[int | None]
 ) -> dict[str, Any]:
-    """The etc-inventory (docs/inventory-format.md) of the rows of every rank; meshes
+    """The etc-inventory (docs/inventory-format.md) of what every rank holds; meshes
     have the ranks by `numbers`.
 
     Raises ValueError where ranks do not agree on a tensor.
     """
-    tensors: dict[tuple[str, str], _Tensor] = {}
-    shards: dict[tuple[int, tuple[Box, ...]], int] = {}
+    tables = _Tables()
+    shards: dict[tuple[int, bytes], int] = {}
     devices = []
-    for rank, rows in enumerate(ranks):
-        has = []
-        for row in rows:
-            tensor = tensors.setdefault(
-                (row.type, row.name), _Tensor(row, len(tensors))
-            )
-            tensor.check(rank, numbers[rank], row)
-            if row.boxes:
-                has.append(shards.setdefault((tensor.number, row.boxes), len(shards)))
+    for rank, (rows, boxes) in enumerate(ranks):
+        tensors = tables.read(rank, numbers[rank], rows)
+        has = [
+            shards.setdefault((tensor, row), len(shards))
+            for tensor, row in zip(tensors, rows_of(boxes))
+            if row
+        ]
         if has:
             devices.append({"device": rank, "has": has})
+    stated = [tensor.row for tensor in tables.tensors.values()]
     return {
         "format": "etc-inventory",
         "version": 1,
         "tensors": [
-            {"name": t.row.name, "type": t.row.type, "dtype": t.row.dtype}
-            | {"shape": list(t.row.shape)}
-            for t in tensors.values()
+            {"name": row.name, "type": row.type, "dtype": row.dtype}
+            | {"shape": list(row.shape)}
+            for row in stated
         ],
         "shards": [
-            {"tensor": tensor, "boxes": [[list(span) for span in box] for box in boxes]}
-            for tensor, boxes in shards
+            {"tensor": tensor, "boxes": boxes_in(row, len(stated[tensor].shape))}
+            for tensor, row in shards
         ],
         "devices": devices,
     }
+
+
+class _Tables:
+    """The rows of all ranks; those that ranks see alike are gone through once."""
+
+    def __init__(self) -> None:
+        self.tensors: dict[tuple[str, str], _Tensor] = {}
+        """By type and name, in the order of their numbers."""
+        self._known: dict[int, tuple[Sequence[Row], list[_Tensor]]] = {}
+
+    def read(self, rank: int, number: int | None, rows: Sequence[Row]) -> list[int]:
+        """The numbers of the tensors of one rank's rows."""
+        if id(rows) in self._known:
+            tensors = self._known[id(rows)][1]
+            # For the ranks that a mesh lists, the first one spoke.
+            listed: dict[int, bool] = {}
+            for row, tensor in zip(rows, tensors):
+                ranks = row.mesh_ranks
+                if not listed.setdefault(id(ranks), number in ranks):
+                    tensor.check(rank, number, row)
+        else:
+            tensors = [self._add(rank, number, row) for row in rows]
+            self._known[id(rows)] = rows, tensors
+        return [tensor.number for tensor in tensors]
+
+    def _add(self, rank: int, number: int | None, row: Row) -> _Tensor:
+        key = row.type, row.name
+        if key not in self.tensors:
+            self.tensors[key] = _Tensor(row, len(self.tensors))
+        tensor = self.tensors[key]
+        tensor.check(rank, number, row)
+        return tensor
 
 
 class _Tensor:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import socket
 import weakref
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Optional
+from typing import Any, NamedTuple
 
 import torch
 
@@ -14,17 +16,28 @@ from etc.tensors import NAMES
 from etc.torch import optimizers, zero
 from etc.torch import ranks as job
 from etc.torch.entries import Entry, model_entries
-from etc.torch.inventory import Row, make_inventory
+from etc.torch.inventory import Held, Row, make_inventory
 from etc.torch.meshes import Seen, check_mesh
-from etc.torch.ranks import on_every_rank
+from etc.torch.ranks import on_every_rank, pack, unpack
+from etc.torch.rows import pack_boxes
 from etc.torch.spans import Box, planned_shape
 
 # The modules and optimizers of changes that `begin` began, until they are finished.
 UNFINISHED: weakref.WeakSet[Any] = weakref.WeakSet()
 
-# A host, what is on it, what it knows of the optimizer, its rank, and whether in the
-# job before.
-_Said = tuple[str, list[Row], optimizers.Described, Optional[int], bool]
+
+class _Said(NamedTuple):
+    """What a rank tells the others."""
+
+    host: str
+    number: int | None
+    """Its rank as its meshes have it; None where it has no model."""
+    is_old: bool
+    """Whether that is the rank in the job before."""
+    common: bytes
+    """What it knows of the optimizer, and its rows, packed: most ranks say the same."""
+    boxes: array[int]
+    """What it holds of each row."""
 
 
 @dataclass(frozen=True)
@@ -86,20 +99,26 @@ def layout(
         known, entries = read_entries(model, optimizer, like, was)
         mine.update((entry.key, entry) for entry in entries)
         seen = Seen()
-        rows = [_row(entry, seen) for entry in entries]
-        number = None if model is None else _number(was)
-        return socket.gethostname(), rows, known, number, was is not None
+        return _Said(
+            host=socket.gethostname(),
+            number=None if model is None else _number(was),
+            is_old=was is not None,
+            common=pack((known, [_row(entry, seen) for entry in entries])),
+            boxes=pack_boxes(map(planned_boxes, entries)),
+        )
 
     mine: dict[tuple[str, str], Entry] = {}
     gathered = on_every_rank(read)
-    hosts, rows, known, numbers, are_old = zip(*gathered)
-    _check_numbers(numbers, are_old)
+    numbers = [said.number for said in gathered]
+    _check_numbers(numbers, [said.is_old for said in gathered])
+    unpacked = functools.cache(unpack)
     described = optimizers.Described()
-    for rank, other in enumerate(known):
-        described.add(rank, other)
+    for rank, said in enumerate(gathered):
+        described.add(rank, unpacked(said.common)[0])
+    held = [Held(unpacked(said.common)[1], said.boxes) for said in gathered]
     return Layout(
-        inventory=make_inventory(rows, numbers),
-        hosts=list(hosts),
+        inventory=make_inventory(held, numbers),
+        hosts=[said.host for said in gathered],
         optimizer=described,
         entries=mine,
         source=(model, optimizer),
@@ -180,7 +199,6 @@ def _row(entry: Entry, seen: Seen) -> Row:
         entry.name,
         NAMES[entry.moved_as],
         planned_shape(tuple(entry.like.shape)),
-        planned_boxes(entry),
         mesh_ranks,
         layout,
     )

@@ -79,7 +79,7 @@ class Seen:
     takes longer than everything else that is read of a tensor."""
 
     def __init__(self) -> None:
-        self._lists: dict[int, tuple[Any, Any]] = {}
+        self._lists: dict[int, tuple[Any, Any, tuple[int, ...]]] = {}
         self._layouts: dict[Any, str] = {}
 
     def read(self, tensor: Any) -> tuple[tuple[int, ...], str]:
@@ -89,10 +89,11 @@ class Seen:
             return (), ""
         mesh, placements = tensor.device_mesh, tuple(tensor.placements)
         if id(mesh) not in self._lists:
-            self._lists[id(mesh)] = mesh, mesh.mesh
-        ranks = self._lists[id(mesh)][1]
+            ranks = mesh.mesh
+            self._lists[id(mesh)] = mesh, ranks, tuple(ranks.flatten().tolist())
+        _, ranks, flat = self._lists[id(mesh)]
         key = id(mesh), placements
         if key not in self._layouts:
             names = tuple(str(placement) for placement in placements)
             self._layouts[key] = f"{ranks.tolist()} as {names}"
-        return tuple(ranks.flatten().tolist()), self._layouts[key]
+        return flat, self._layouts[key]

@@ -32,9 +32,14 @@ class Described:
 
     rank: int = field(default=-1, compare=False)
     """The first rank whose options these are."""
+    added: list[Described] = field(default_factory=list, repr=False, compare=False)
+    """What was added; ranks that know the same have one object."""
 
     def add(self, rank: int, other: Described) -> None:
         """Adds what another rank knows. Raises ValueError where they contradict."""
+        if any(other is known for known in self.added):
+            return
+        self.added.append(other)
         for name, scalars in other.scalars.items():
             for kind, value in scalars.items():
                 known = self.scalars.setdefault(name, {}).setdefault(kind, value)

@@ -9,6 +9,7 @@ of two each: where a part begins and ends at such eight bytes, they are read as 
 from __future__ import annotations
 
 import functools
+from array import array
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -17,7 +18,8 @@ import torch
 from etc.errors import VerificationError
 from etc.torch.entries import Entry
 from etc.torch.layout import planned_boxes
-from etc.torch.ranks import on_every_rank
+from etc.torch.ranks import on_every_rank, pack, unpack
+from etc.torch.rows import pack_boxes, rows_of
 from etc.torch.spans import Box
 
 Sums = dict[tuple[str, str], int]
@@ -68,11 +70,18 @@ def _compared(
     entries: Callable[[], Iterable[Entry]], given: Parts | None
 ) -> tuple[Sums, str]:
     """The sums, and the first replicas that differ."""
-    found: dict[tuple[str, str], dict[tuple[Box, ...], tuple[int, int]]] = {}
+
+    def read() -> tuple[bytes, array[int], array[int]]:
+        parts = parts_of(entries(), given)
+        boxes = pack_boxes(held for held, _ in parts.values())
+        return pack(list(parts)), boxes, array("Q", (s for _, s in parts.values()))
+
+    found: dict[tuple[str, str], dict[bytes, tuple[int, int]]] = {}
     different = ""
-    for rank, parts in enumerate(on_every_rank(lambda: parts_of(entries(), given))):
-        for key, (boxes, value) in parts.items():
-            known = found.setdefault(key, {}).setdefault(boxes, (value, rank))
+    keys_of = functools.cache(unpack)
+    for rank, (keys, boxes, values) in enumerate(on_every_rank(read)):
+        for key, part, value in zip(keys_of(keys), rows_of(boxes), values):
+            known = found.setdefault(key, {}).setdefault(part, (value, rank))
             if known[0] != value and not different:
                 different = (
                     f"{key[1]} ({key[0]}): ranks {known[1]} and {rank} have replicas "

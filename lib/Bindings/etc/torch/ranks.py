@@ -73,7 +73,7 @@ def on_every_rank(make: Callable[[], T]) -> list[T]:
         made = make()
     except Exception as error:  # the others wait for this rank
         problem = str(error) or repr(error)
-    gathered = [pickle.loads(said) for said in _gather(_pack((problem, made)))]
+    gathered = [unpack(said) for said in _gather(pack((problem, made)))]
     for rank, (problem, _) in enumerate(gathered):
         if problem:
             raise ValueError(f"rank {rank}: {problem}")
@@ -99,10 +99,16 @@ class _Pickler(pickle.Pickler):
         return _number, (value.item(), value.dtype, value.device.type)
 
 
-def _pack(value: Any) -> bytes:
+def pack(value: Any) -> bytes:
+    """As ranks tell it to each other."""
     packed = io.BytesIO()
     _Pickler(packed).dump(value)
     return packed.getvalue()
+
+
+def unpack(packed: bytes) -> Any:
+    """What another rank packed."""
+    return pickle.loads(packed)
 
 
 def _number(value: Any, dtype: torch.dtype, device: str) -> torch.Tensor:
