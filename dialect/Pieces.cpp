@@ -61,3 +61,40 @@ void etc::joinPieces(llvm::SmallVectorImpl<Piece> &pieces) {
   for (unsigned axis = Piece::rank(); axis-- > 0;)
     joinAlong(pieces, axis);
 }
+
+/// How many begins there are along an axis, or 0 where they descend.
+static size_t countBegins(llvm::ArrayRef<Piece> pieces, unsigned axis) {
+  size_t count = 1;
+  for (auto [piece, next] : llvm::zip(pieces, pieces.drop_front())) {
+    if (next[axis].begin < piece[axis].begin)
+      return 0;
+    count += next[axis].begin != piece[axis].begin;
+  }
+  return count;
+}
+
+PieceSearch::PieceSearch(llvm::ArrayRef<Piece> sorted) {
+  if (sorted.empty())
+    return;
+  size_t most = 0;
+  for (unsigned candidate = 0; candidate < Piece::rank(); ++candidate)
+    if (size_t count = countBegins(sorted, candidate); count > most) {
+      axis = candidate;
+      most = count;
+    }
+  for (const Piece &piece : sorted) {
+    const int64_t end = piece[axis].end;
+    begins.push_back(piece[axis].begin);
+    reached.push_back(reached.empty() ? end : std::max(reached.back(), end));
+  }
+}
+
+std::pair<size_t, size_t> PieceSearch::find(const Piece &piece) const {
+  const Span span = piece[axis];
+  const auto first = llvm::partition_point(
+      reached, [&](int64_t end) { return end <= span.begin; });
+  const auto last = llvm::partition_point(
+      begins, [&](int64_t begin) { return begin < span.end; });
+  const size_t from = first - reached.begin(), to = last - begins.begin();
+  return {std::min(from, to), to};
+}

@@ -64,16 +64,31 @@ HolderIndex::HolderIndex(const Holdings &holdings) {
   std::sort(held.begin(), held.end(), [](const auto &a, const auto &b) {
     return a.first != b.first ? a.first < b.first : a.second < b.second;
   });
-  for (const auto &[piece, holder] : held) {
-    auto &list = entries[{piece.tensor, piece.layer, piece.expert}];
-    if (list.empty() || list.back().piece != piece)
-      list.push_back({piece, {}});
-    list.back().holders.push_back(holder);
+  ArrayRef<std::pair<Piece, Holder>> rest = held;
+  while (!rest.empty()) {
+    const Piece &first = rest.front().first;
+    llvm::SmallVector<Entry, 0> entries;
+    llvm::SmallVector<Piece, 0> pieces;
+    for (; !rest.empty() && rest.front().first.isOfSame(first);
+         rest = rest.drop_front()) {
+      const auto &[piece, holder] = rest.front();
+      if (pieces.empty() || pieces.back() != piece) {
+        pieces.push_back(piece);
+        entries.push_back({piece, {}});
+      }
+      entries.back().holders.push_back(holder);
+    }
+    tensors.try_emplace({first.tensor, first.layer, first.expert},
+                        std::move(entries), PieceSearch(pieces));
   }
 }
 
 ArrayRef<HolderIndex::Entry> HolderIndex::find(unsigned tensor,
                                                const Piece &piece) const {
-  auto it = entries.find({tensor, piece.layer, piece.expert});
-  return it == entries.end() ? ArrayRef<Entry>() : it->second;
+  auto it = tensors.find({tensor, piece.layer, piece.expert});
+  if (it == tensors.end())
+    return {};
+  const auto &[entries, search] = it->second;
+  const auto [first, last] = search.find(piece);
+  return ArrayRef(entries).slice(first, last - first);
 }

@@ -27,15 +27,24 @@ BenefitCounter::HeldPieces BenefitCounter::index(ArrayRef<Pieces> lists) {
     for (const Piece &piece : pieces)
       all.emplace_back(piece, holder);
   std::sort(all.begin(), all.end());
-  HeldPieces held;
-  for (const auto &[piece, holder] : all) {
-    std::vector<Held> &ofTensor =
-        held[{piece.tensor, piece.layer, piece.expert}];
-    if (ofTensor.empty() || ofTensor.back().piece != piece)
-      ofTensor.push_back({piece, {}});
-    ofTensor.back().holders.push_back(holder);
+  HeldPieces tensors;
+  for (auto first = all.begin(), last = first; first != all.end();
+       first = last) {
+    std::vector<Held> held;
+    Pieces pieces;
+    for (; last != all.end() && last->first.isOfSame(first->first); ++last) {
+      const auto &[piece, holder] = *last;
+      if (pieces.empty() || pieces.back() != piece) {
+        pieces.push_back(piece);
+        held.push_back({piece, {}});
+      }
+      held.back().holders.push_back(holder);
+    }
+    const Piece &piece = first->first;
+    tensors.try_emplace({piece.tensor, piece.layer, piece.expert},
+                        std::move(held), PieceSearch(pieces));
   }
-  return held;
+  return tensors;
 }
 
 /// The replicas of a pool differ in the tensors that are cut into ranges.
@@ -103,7 +112,9 @@ BenefitCounter::ByColumn BenefitCounter::count(ArrayRef<Piece> pieces,
     if (ofTensor == held.end())
       continue;
     Tally tally(piece);
-    for (const Held &other : ofTensor->second)
+    const auto &[list, search] = ofTensor->second;
+    const auto [first, last] = search.find(piece);
+    for (const Held &other : ArrayRef(list).slice(first, last - first))
       if (intersects(piece, other.piece))
         for (int64_t holder : other.holders)
           for (unsigned column : columnsOf[holder])

@@ -42,9 +42,12 @@ private:
     Piece piece;
     llvm::SmallVector<int64_t, 4> holders;
   };
+  struct OfTensor {
+    std::vector<Held> held; ///< in order of their pieces
+    PieceSearch search;
+  };
   /// By tensor, layer and expert.
-  using HeldPieces =
-      std::map<std::tuple<unsigned, int64_t, int64_t>, std::vector<Held>>;
+  using HeldPieces = std::map<std::tuple<unsigned, int64_t, int64_t>, OfTensor>;
   static HeldPieces index(llvm::ArrayRef<Pieces> lists);
   void readSide(Side side, std::vector<Pieces> &pools,
                 std::vector<Pieces> &ranges) const;

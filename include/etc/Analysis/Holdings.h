@@ -77,12 +77,17 @@ public:
   };
   explicit HolderIndex(const Holdings &holdings);
 
-  /// Pieces of the tensor that `piece` is a part of, named `tensor`.
+  /// Of the tensor that `piece` is a part of, named `tensor`, all pieces that
+  /// it meets, and maybe others.
   llvm::ArrayRef<Entry> find(unsigned tensor, const Piece &piece) const;
 
 private:
   using TensorKey = std::tuple<unsigned, int64_t, int64_t>;
-  std::map<TensorKey, llvm::SmallVector<Entry, 0>> entries;
+  struct OfTensor {
+    llvm::SmallVector<Entry, 0> entries;
+    PieceSearch search;
+  };
+  std::map<TensorKey, OfTensor> tensors;
 };
 
 } // namespace etc
