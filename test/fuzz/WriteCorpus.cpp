@@ -54,6 +54,9 @@ int main(int argc, char **argv) {
   writePlan(root + "/plan/transit.bin", transitPlan());
   writePlan(root + "/plan/certified.bin", certifiedPlan());
   writePlan(root + "/plan/certified-relay.bin", certifiedRelayPlan());
+  etc::plan::fb::PlanT sharing = twoStagePlan();
+  sharing.shards[2].mutate_first_box(sharing.shards[1].first_box());
+  writePlan(root + "/plan/shards-share-a-box.bin", std::move(sharing));
   writeCondensed(root + "/plan/condensed.bin", twoStagePlan());
   writeCondensed(root + "/plan/condensed-transit.bin", transitPlan());
   writeJournal(root + "/journal/begun.bin", {{Event::Filled, 0, 0, 0, 0},

@@ -197,9 +197,18 @@ static Status checkShard(const fb::Plan &plan, const fb::Shard &shard) {
   return Status::success();
 }
 
+/// Where shards shared boxes, a small file could state any number of them.
 Status etc::plan::checkShards(const fb::Plan &plan) {
-  for (uint32_t i = 0; i != plan.shards()->size(); ++i)
-    if (Status s = checkShard(plan, *plan.shards()->Get(i)); !s.ok())
+  uint64_t end = 0; // of the boxes of the shards before
+  for (uint32_t i = 0; i != plan.shards()->size(); ++i) {
+    const fb::Shard &shard = *plan.shards()->Get(i);
+    if (shard.first_box() < end)
+      return under(item("shards", i),
+                   malformed(".first_box: ", shard.first_box(),
+                             ", the boxes of the shards before end at ", end));
+    if (Status s = checkShard(plan, shard); !s.ok())
       return under(item("shards", i), s);
+    end = uint64_t{shard.first_box()} + shard.box_count();
+  }
   return Status::success();
 }
