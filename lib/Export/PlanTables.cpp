@@ -22,8 +22,13 @@ static fb::DType toDType(Type type) {
 
 PlanTables::PlanTables(MigrationOp migration, const TensorTable &table,
                        fb::PlanT &plan)
-    : migration(migration), table(table), plan(plan) {
+    : migration(migration), table(table), plan(plan), boxes(plan.bounds) {
   for (unsigned tensor = 0; tensor < table.size(); ++tensor) {
+    TensorOp op = table[tensor];
+    const Piece whole = table.getWhole(tensor, 0, 0, Side::Curr);
+    axes.push_back({llvm::SmallVector<int64_t, 3>(op.getShape()),
+                    static_cast<unsigned>(op.getCutAxis()), whole.outer,
+                    whole.inner});
     ranks.emplace_back(table.getTypeCount());
     uint32_t rank = 0;
     for (unsigned type : table.getTypes(tensor).set_bits())
@@ -122,26 +127,17 @@ void PlanTables::addTensor(const Piece &piece) {
 }
 
 uint32_t PlanTables::getBox(const Piece &piece) {
-  Piece key = piece;
-  key.layer = key.expert = 0;
-  auto [it, isNew] = boxes.try_emplace(key, plan.bounds.size());
-  if (!isNew)
-    return it->second;
-  TensorOp op = table[piece.tensor];
-  Piece whole = table.getWhole(piece.tensor, 0, 0, Side::Curr);
-  for (auto [axis, extent] : llvm::enumerate(op.getShape())) {
-    int64_t place = static_cast<int64_t>(axis) - op.getCutAxis();
-    Span span = place < 0    ? piece.outer
-                : place == 0 ? piece.cut
-                             : piece.inner,
-         all = place < 0 ? whole.outer : whole.inner;
+  const auto &[shape, cut, outer, inner] = axes[piece.tensor];
+  Box box(shape.size());
+  for (unsigned axis = 0; axis != shape.size(); ++axis) {
+    box[axis] = axis < cut    ? piece.outer
+                : axis == cut ? piece.cut
+                              : piece.inner;
     // Several axes on one side of the cut are whole.
-    if (place != 0 && span == all)
-      span = {0, extent};
-    plan.bounds.push_back(span.begin);
-    plan.bounds.push_back(span.end);
+    if (axis != cut && box[axis] == (axis < cut ? outer : inner))
+      box[axis] = {0, shape[axis]};
   }
-  return it->second;
+  return boxes.add(box);
 }
 
 void PlanTables::listShards(ArrayRef<Piece> pieces,

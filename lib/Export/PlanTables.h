@@ -3,6 +3,7 @@
 #ifndef ETC_LIB_EXPORT_PLANTABLES_H
 #define ETC_LIB_EXPORT_PLANTABLES_H
 
+#include "core/plan/BoxTable.h"
 #include "core/plan/plan_generated.h"
 #include "dialect/Workloads.h"
 
@@ -10,7 +11,6 @@
 #include "llvm/ADT/StringMap.h"
 
 #include <map>
-#include <unordered_map>
 
 namespace etc {
 
@@ -54,8 +54,14 @@ private:
   std::vector<llvm::SmallVector<uint32_t>> ranks; ///< [tensor][type]
   std::vector<unsigned> types;                    ///< [number]
   llvm::StringMap<int32_t> patterns;              ///< by name
-  /// By tensor of the table and positions: all layers share their boxes.
-  std::unordered_map<Piece, uint32_t, PieceHash> boxes;
+  /// How a shape's axes are the three of its pieces.
+  struct Axes {
+    llvm::SmallVector<int64_t, 3> shape;
+    unsigned cut;
+    Span outer, inner; ///< whole
+  };
+  std::vector<Axes> axes; ///< [tensor of the table]
+  plan::BoxTable boxes;   ///< each once, whatever tensors have it
   /// Numbers of shapes of several boxes, from here on; one box is its number.
   static constexpr uint64_t severalBoxes = uint64_t{1} << 32;
   std::map<llvm::SmallVector<uint32_t, 1>, uint64_t> shapes;
