@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any
@@ -51,7 +52,7 @@ class Entry:
         """For messages."""
         return f"{self.name} ({self.kind})"
 
-    @property
+    @functools.cached_property
     def moved_as(self) -> torch.dtype:
         """The dtype that a plan has for it."""
         return dtypes.carrier(self.label, dtypes.named(self.dtype))
