@@ -5,13 +5,24 @@
 using namespace etc;
 using namespace mlir;
 
-size_t FoldedIds::Same::operator()(const Beside &key) const {
-  return llvm::hash_combine(key.types.getAsOpaquePointer(),
-                            llvm::hash_combine_range(key.pieces));
+llvm::StringRef FoldedIds::Known::bytes() const {
+  return {reinterpret_cast<const char *>(last.data()),
+          last.size() * sizeof(const void *)};
 }
 
-bool FoldedIds::Same::operator()(const Beside &a, const Beside &b) const {
-  return a.types == b.types && a.pieces == b.pieces;
+ArrayAttr FoldedIds::Known::find(const Beside &key) {
+  last.assign({key.types.getAsOpaquePointer()});
+  last.append(key.pieces.begin(), key.pieces.end());
+  const auto found = table.find(
+      bytes(), [&](uint32_t place) { return words.data() + place + 1; });
+  return found ? ArrayAttr::getFromOpaquePointer(words[*found]) : ArrayAttr();
+}
+
+/// Of the key that was not found.
+void FoldedIds::Known::add(ArrayAttr ids) {
+  table.add(bytes(), words.size());
+  words.push_back(ids.getAsOpaquePointer());
+  words.insert(words.end(), last.begin(), last.end());
 }
 
 size_t FoldedIds::Equal::operator()(const Beside &key) const {
@@ -44,12 +55,12 @@ FoldedIds::Names FoldedIds::fold(const Pieces &pieces,
                                  const llvm::SmallBitVector &types) {
   const TypeSet &set = getTypeSet(types);
   const Beside key{set.ofAllTensors ? ArrayAttr() : set.names, pieces};
-  ArrayAttr &ids = known[key];
-  if (ids)
+  if (ArrayAttr ids = known.find(key))
     return {ids, set.names};
-  ArrayAttr &ofEqual = folded[key];
-  if (!ofEqual)
-    ofEqual = foldWorkloads(
+  ArrayAttr &ids = folded[key];
+  if (!ids)
+    ids = foldWorkloads(
         table, llvm::to_vector(llvm::make_pointee_range(pieces)), types);
-  return {ids = ofEqual, set.names};
+  known.add(ids);
+  return {ids, set.names};
 }

@@ -3,6 +3,7 @@
 #ifndef ETC_LIB_TRANSFORMS_FOLDEDIDS_H
 #define ETC_LIB_TRANSFORMS_FOLDEDIDS_H
 
+#include "core/plan/BytesTable.h"
 #include "dialect/Workloads.h"
 
 #include <unordered_map>
@@ -31,10 +32,19 @@ private:
     mlir::ArrayAttr types; ///< null: any that all tensors have
     Pieces pieces;
   };
-  /// The same pieces, mostly of the other end, or of other types.
-  struct Same {
-    size_t operator()(const Beside &key) const;
-    bool operator()(const Beside &a, const Beside &b) const;
+  /// Ids of the same pieces, mostly of the other end, or of other types. There
+  /// are as many lists as instructions: each is next to its ids.
+  class Known {
+  public:
+    /// Null where `key` is new.
+    mlir::ArrayAttr find(const Beside &key);
+    void add(mlir::ArrayAttr ids);
+
+  private:
+    llvm::StringRef bytes() const;
+    plan::BytesTable table;
+    std::vector<const void *> words; ///< ids, types, pieces, and again
+    llvm::SmallVector<const void *, 16> last;
   };
   /// Equal ones, wherever they are.
   struct Equal {
@@ -45,7 +55,7 @@ private:
 
   const TensorTable &table;
   llvm::DenseMap<llvm::SmallBitVector, TypeSet> typeSets;
-  std::unordered_map<Beside, mlir::ArrayAttr, Same, Same> known;
+  Known known;
   std::unordered_map<Beside, mlir::ArrayAttr, Equal, Equal> folded;
 };
 
