@@ -57,6 +57,9 @@ int main(int argc, char **argv) {
   etc::plan::fb::PlanT sharing = twoStagePlan();
   sharing.shards[2].mutate_first_box(sharing.shards[1].first_box());
   writePlan(root + "/plan/shards-share-a-box.bin", std::move(sharing));
+  etc::plan::fb::PlanT wide = certifiedPlan();
+  wide.nodes.back() = 0xffffffff;
+  writePlan(root + "/plan/wide.bin", std::move(wide));
   writeCondensed(root + "/plan/condensed.bin", twoStagePlan());
   writeCondensed(root + "/plan/condensed-transit.bin", transitPlan());
   writeJournal(root + "/journal/begun.bin", {{Event::Filled, 0, 0, 0, 0},

@@ -32,9 +32,14 @@ Exceptions etc::plan::exceptionsOf(const fb::Plan &plan) {
 // Columns
 //===----------------------------------------------------------------------===//
 
-static bool isBarred(const fb::Plan &plan, uint32_t device) {
+/// Of the devices [first, last).
+static uint64_t countBarred(const fb::Plan &plan, uint64_t first,
+                            uint64_t last) {
   const auto *barred = plan.barred();
-  return barred && std::binary_search(barred->begin(), barred->end(), device);
+  if (!barred)
+    return 0;
+  return std::lower_bound(barred->begin(), barred->end(), last) -
+         std::lower_bound(barred->begin(), barred->end(), first);
 }
 
 Columns etc::plan::columnsOfDevices(const PlanIndex &index) {
@@ -47,7 +52,8 @@ Columns etc::plan::columnsOfDevices(const PlanIndex &index) {
     if (program->prev_role())
       if (auto role = numberOfRole(*plan.prev(), *program->prev_role()))
         for (uint32_t device : *program->devices())
-          columns.devices[*role] += !isBarred(plan, device);
+          columns.devices[*role] +=
+              1 - countBarred(plan, device, uint64_t{device} + 1);
   return columns;
 }
 
@@ -68,15 +74,17 @@ Columns etc::plan::columnsOfNodes(const PlanIndex &index) {
   std::map<std::set<uint64_t>, size_t> numbers;
   const std::vector<std::set<uint64_t>> roles = rolesOnNodes(index);
   Columns columns;
-  uint32_t device = 0;
+  uint64_t first = 0; // device of the node
   for (uint32_t node = 0; node != roles.size(); ++node) {
     auto [it, isNew] = numbers.try_emplace(roles[node], columns.roles.size());
     if (isNew) {
       columns.roles.emplace_back(roles[node].begin(), roles[node].end());
       columns.devices.push_back(0);
     }
-    for (uint32_t i = 0; i != plan.nodes()->Get(node); ++i)
-      columns.devices[it->second] += !isBarred(plan, device++);
+    const uint64_t last = first + plan.nodes()->Get(node);
+    columns.devices[it->second] +=
+        last - first - countBarred(plan, first, last);
+    first = last;
   }
   return columns;
 }

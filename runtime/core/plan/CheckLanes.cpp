@@ -12,8 +12,6 @@ constexpr uint32_t kMostLanes = 4096;
 /// Bytes of a plan that a byte of its file may state, and the most of any file.
 constexpr uint64_t kMostPerByte = 2048,
                    kMostBytes = FLATBUFFERS_MAX_BUFFER_SIZE / 2;
-/// No cluster has more.
-constexpr uint64_t kMostDevices = uint64_t{1} << 24;
 
 /// An axis of a shape, or -1.
 static Status checkAxis(const std::string &path, int8_t axis,

@@ -60,6 +60,9 @@ static Status checkWorld(const fb::Plan &plan) {
       return malformed(item("nodes", i), ": a node has at least one device");
     deviceCount += world->nodes[i];
   }
+  if (deviceCount > kMostDevices)
+    return malformed("nodes: ", deviceCount, " devices, the most are ",
+                     kMostDevices);
   const std::vector<uint32_t> &participants = world->participants;
   if (participants.empty())
     return malformed("participants: at least one is needed");

@@ -14,6 +14,9 @@ using Longs = flatbuffers::Vector<int64_t>;
 using Uints = flatbuffers::Vector<uint32_t>;
 using Ulongs = flatbuffers::Vector<uint64_t>;
 
+/// No cluster has more, and a plan may take a table entry for each.
+constexpr uint64_t kMostDevices = uint64_t{1} << 24;
+
 /// Configurations, and the placement of their ranks on `deviceCount` devices.
 Status checkConfigurations(const fb::Plan &plan, uint64_t deviceCount);
 /// That a role is one of a sound configuration; none always is. Messages go on
