@@ -1,5 +1,7 @@
 #include "job/store/StoreNode.h"
 
+#include "core/plan/SystemError.h"
+
 #include <algorithm>
 
 using namespace etc::runtime;
@@ -128,7 +130,8 @@ void StoreNode::beat(Milliseconds time) {
 }
 
 void StoreNode::addEntries(std::vector<pollfd> &entries) const {
-  entries.push_back({listener.fd(), POLLIN, 0});
+  if (!isFull)
+    entries.push_back({listener.fd(), POLLIN, 0});
   for (const Newcomer &newcomer : newcomers)
     entries.push_back(newcomer.link.entry());
   for (const auto &[number, peer] : peers)
@@ -148,6 +151,7 @@ void StoreNode::addEntries(std::vector<pollfd> &entries) const {
 void StoreNode::acceptNewcomers(Milliseconds time) {
   for (size_t i = 0; i != kMostNewcomers; ++i) {
     Socket socket = accept(listener);
+    isFull = !socket.isOpen() && plan::isOutOfDescriptors(errno);
     if (!socket.isOpen())
       break;
     newcomers.push_back({StoreLink(std::move(socket), secret)});

@@ -98,6 +98,7 @@ private:
   Socket listener;
   const Secret secret;
   const Milliseconds silence;
+  bool isFull = false; ///< out of descriptors: who connects waits
   std::list<Newcomer> newcomers;
   StoreClient client_;
   std::vector<StoreMember> members_;
