@@ -113,8 +113,11 @@ def layout(
     _check_numbers(numbers, [said.is_old for said in gathered])
     unpacked = functools.cache(unpack)
     described = optimizers.Described()
+    heard: set[bytes] = set()
     for rank, said in enumerate(gathered):
-        described.add(rank, unpacked(said.common)[0])
+        if said.common not in heard:
+            described.add(rank, unpacked(said.common)[0])
+        heard.add(said.common)
     held = [Held(unpacked(said.common)[1], said.boxes) for said in gathered]
     return Layout(
         inventory=make_inventory(held, numbers),

@@ -32,14 +32,9 @@ class Described:
 
     rank: int = field(default=-1, compare=False)
     """The first rank whose options these are."""
-    added: list[Described] = field(default_factory=list, repr=False, compare=False)
-    """What was added; ranks that know the same have one object."""
 
     def add(self, rank: int, other: Described) -> None:
         """Adds what another rank knows. Raises ValueError where they contradict."""
-        if any(other is known for known in self.added):
-            return
-        self.added.append(other)
         for name, scalars in other.scalars.items():
             for kind, value in scalars.items():
                 known = self.scalars.setdefault(name, {}).setdefault(kind, value)
@@ -49,8 +44,15 @@ class Described:
                         f"{_number(known)} on another rank, as if one had skipped a "
                         f"step; make both equal"
                     )
-        self.states.update(other.states)
-        self.group_of.update(other.group_of)
+        for name, states in other.states.items():
+            self.states.setdefault(name, {}).update(states)
+        for name, number in other.group_of.items():
+            before = self.group_of.setdefault(name, number)
+            if before != number:
+                raise ValueError(
+                    f"{name}: is in group {number} of the optimizer on rank {rank}, in "
+                    f"group {before} on another rank; make the same groups"
+                )
         if not other.options:
             return
         if not self.options:

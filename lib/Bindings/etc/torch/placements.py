@@ -54,7 +54,7 @@ def boxes_of(label: str, tensor: Any) -> tuple[Box, ...]:
     """
     shape = tuple(tensor.shape)
     if not is_dtensor(tensor):
-        return boxes([[(0, extent)] for extent in shape])
+        return boxes([[(0, extent)] if extent else [] for extent in shape])
     mesh = tensor.device_mesh
     _check_placements(label, tensor)
     coordinate = mesh.get_coordinate()
@@ -85,7 +85,9 @@ def _boxes_of_part(
     ways = [
         cut(shape, cuts, sizes, at) for cut in (left_to_right, tensor_parallel_first)
     ]
-    fitting = [way for way in ways if way and tuple(map(size_of, way)) == local]
+    fitting = [
+        way for way in ways if way is not None and tuple(map(size_of, way)) == local
+    ]
     if not fitting:
         return (
             f"this rank has {list(local)} of {list(shape)}, which is not what its "
