@@ -26,6 +26,7 @@ KINDS = ("param.fp32", "exp_avg.fp32", "exp_avg_sq.fp32")
 
 def shapes(layers: int) -> dict[str, tuple[int, ...]]:
     square, norm = (HIDDEN, HIDDEN), (HIDDEN,)
+    layer: dict[str, tuple[int, ...]]
     layer = {name: square for name in ("q_proj", "k_proj", "v_proj", "o_proj")}
     layer |= {name: (INNER, HIDDEN) for name in ("gate_proj", "up_proj")}
     layer |= {"down_proj": (HIDDEN, INNER), "input_norm": norm, "post_norm": norm}
