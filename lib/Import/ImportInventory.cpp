@@ -11,16 +11,19 @@ using request::Inventory;
 InventoryTensors::InventoryTensors(const Inventory &inventory,
                                    const model::Model &model)
     : inventory(inventory), model(model) {
+  std::vector<std::vector<int64_t> *> endOf(inventory.tensors.size());
   for (const Inventory::Device &device : inventory.devices)
-    for (int64_t number : device.has) {
-      const Inventory::Shard &shard = inventory.shards[number];
-      const Inventory::Tensor &tensor = inventory.tensors[shard.tensor];
-      std::vector<int64_t> &end = ends[{tensor.name, tensor.type}];
-      end.resize(tensor.shape.size());
-      for (const Box &box : shard.boxes)
-        for (auto [axis, span] : llvm::enumerate(box))
-          end[axis] = std::max(end[axis], span.end);
-    }
+    for (int64_t shard : device.has)
+      for (int64_t number : inventory.shards[shard].tensors) {
+        const Inventory::Tensor &tensor = inventory.tensors[number];
+        std::vector<int64_t> *&end = endOf[number];
+        if (!end)
+          end = &ends[{tensor.name, tensor.type}];
+        end->resize(tensor.shape.size());
+        for (const Box &box : inventory.shards[shard].boxes)
+          for (auto [axis, span] : llvm::enumerate(box))
+            (*end)[axis] = std::max((*end)[axis], span.end);
+      }
 }
 
 /// The end of the rows that anyone holds of the tensor or of a tied copy: they
@@ -98,39 +101,50 @@ InventoryTensors::findTensors(const TensorTable &table) const {
   return known;
 }
 
-/// By type. A shard of no elements is nothing to name.
+/// A shard of no elements is nothing to name.
+static LogicalResult addPieces(MigrationOp migration, const TensorTable &table,
+                               Side side, const Piece &whole, StringRef name,
+                               ArrayRef<Box> boxes,
+                               SmallVectorImpl<Piece> &pieces) {
+  for (const Box &box : boxes) {
+    if (volume(box) == 0)
+      continue;
+    std::optional<Piece> piece = toPiece(table[whole.tensor], side, whole, box);
+    if (!piece)
+      return migration.emitFieldError({stringifySide(side)})
+             << "the inventory has a box of '" << name
+             << "' that is cut along more axes than a plan can name";
+    pieces.push_back(*piece);
+  }
+  return success();
+}
+
+/// By type.
 FailureOr<std::map<std::string, InventoryTensors::Pieces>>
 InventoryTensors::findPieces(MigrationOp migration, const TensorTable &table,
                              Side side, const KnownTensors &known,
                              const Inventory::Device &role) const {
   std::map<std::string, Pieces> byType;
-  for (int64_t number : role.has) {
-    const Inventory::Shard &shard = inventory.shards[number];
-    const Inventory::Tensor &tensor = inventory.tensors[shard.tensor];
-    auto it = known.find(keyOf(tensor.name, tensor.type));
-    if (it == known.end()) {
+  for (int64_t shard : role.has)
+    for (int64_t number : inventory.shards[shard].tensors) {
+      const Inventory::Tensor &tensor = inventory.tensors[number];
+      auto it = known.find(keyOf(tensor.name, tensor.type));
+      if (it != known.end()) {
+        Pieces pieces;
+        if (failed(addPieces(migration, table, side, it->second, tensor.name,
+                             inventory.shards[shard].boxes, pieces)))
+          return failure();
+        if (!pieces.empty())
+          llvm::append_range(byType[tensor.type], pieces);
+        continue;
+      }
       if (!migration.lookupType(
               StringAttr::get(migration.getContext(), tensor.type)))
         continue; // of a type that the request leaves out
-      migration.emitFieldError({stringifySide(side)})
-          << "the inventory has '" << tensor.name
-          << "', which the model does not have";
-      return failure();
+      return migration.emitFieldError({stringifySide(side)})
+             << "the inventory has '" << tensor.name
+             << "', which the model does not have";
     }
-    for (const Box &box : shard.boxes) {
-      if (volume(box) == 0)
-        continue;
-      std::optional<Piece> piece =
-          toPiece(table[it->second.tensor], side, it->second, box);
-      if (!piece) {
-        migration.emitFieldError({stringifySide(side)})
-            << "the inventory has a box of '" << tensor.name
-            << "' that is cut along more axes than a plan can name";
-        return failure();
-      }
-      byType[tensor.type].push_back(*piece);
-    }
-  }
   return byType;
 }
 

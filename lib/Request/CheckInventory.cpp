@@ -61,19 +61,21 @@ static Error checkDevices(const Inventory &inventory, const Input &devices) {
   for (auto [number, device] : llvm::enumerate(inventory.devices)) {
     llvm::DenseMap<int64_t, int64_t> shardOf;
     for (auto [position, shard] : llvm::enumerate(device.has)) {
-      int64_t tensor = inventory.shards[shard].tensor;
-      auto [entry, isNew] = shardOf.try_emplace(tensor, shard);
-      if (isNew)
-        continue;
-      Input has = valueOf(elementOf(devices, number), "has");
-      Field field = elementOf(has, position).field;
-      if (entry->second == shard)
-        return malformed(field, "shard " + Twine(shard) +
-                                    " is listed twice; list every shard once");
-      return malformed(field, "shard " + Twine(shard) + " is of tensor " +
-                                  Twine(tensor) + ", and so is shard " +
-                                  Twine(entry->second) +
-                                  "; make one shard of their boxes");
+      for (int64_t tensor : inventory.shards[shard].tensors) {
+        auto [entry, isNew] = shardOf.try_emplace(tensor, shard);
+        if (isNew)
+          continue;
+        Input has = valueOf(elementOf(devices, number), "has");
+        Field field = elementOf(has, position).field;
+        if (entry->second == shard)
+          return malformed(field, "shard " + Twine(shard) +
+                                      " is listed twice; list every shard "
+                                      "once");
+        return malformed(field, "shard " + Twine(shard) + " is of tensor " +
+                                    Twine(tensor) + ", and so is shard " +
+                                    Twine(entry->second) +
+                                    "; make one shard of their boxes");
+      }
     }
   }
   return Error::success();

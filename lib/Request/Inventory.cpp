@@ -5,6 +5,8 @@
 #include "Reader.h"
 #include "etc/Request/Request.h"
 
+#include "llvm/ADT/DenseSet.h"
+
 #include <limits>
 
 using namespace etc;
@@ -105,10 +107,27 @@ static Error readBox(const Input &input, Box &box) {
   return error;
 }
 
+static Error readTensors(const Input &input, Inventory::Shard &shard) {
+  if (!shard.tensors.empty())
+    return malformed(input.field, "expected \"tensor\" or \"tensors\", got "
+                                  "both; remove one of them");
+  if (input.node.kind == Kind::Array)
+    return readIntegers(input, countBounds, shard.tensors);
+  return readInteger(input, countBounds, shard.tensors.emplace_back());
+}
+
 static const MemberReader<Inventory::Shard> shardMembers[] = {
     {"tensor",
      [](const Input &input, Inventory::Shard &shard) {
-       return readInteger(input, countBounds, shard.tensor);
+       if (input.node.kind == Kind::Array)
+         return expected(input, "one tensor");
+       return readTensors(input, shard);
+     }},
+    {"tensors",
+     [](const Input &input, Inventory::Shard &shard) {
+       if (input.node.kind != Kind::Array)
+         return expected(input, "a list of tensors");
+       return readTensors(input, shard);
      }},
     {"boxes",
      [](const Input &input, Inventory::Shard &shard) {
@@ -142,18 +161,31 @@ static const MemberReader<Inventory::Device> roleMembers[] = {
 // The whole
 //===----------------------------------------------------------------------===//
 
+static bool fits(const Box &box, const Inventory::Tensor &tensor) {
+  if (box.rank() != tensor.shape.size())
+    return false;
+  for (unsigned axis = 0; axis < box.rank(); ++axis)
+    if (box[axis].end > tensor.getExtent(axis))
+      return false;
+  return true;
+}
+
 static Error checkShard(const Inventory &inventory,
                         const Inventory::Shard &shard, const Input &input) {
-  if (shard.tensor >= static_cast<int64_t>(inventory.tensors.size()))
-    return malformed(input.field, "there is no tensor " + Twine(shard.tensor));
-  const Inventory::Tensor &tensor = inventory.tensors[shard.tensor];
-  for (const Box &box : shard.boxes) {
-    bool fits = box.rank() == tensor.shape.size();
-    for (unsigned axis = 0; fits && axis < box.rank(); ++axis)
-      fits = box[axis].end <= tensor.getExtent(axis);
-    if (!fits)
-      return malformed(input.field,
-                       "a box is not within \"" + tensor.name + "\"");
+  if (shard.tensors.empty())
+    return malformed(input.field, "\"tensor\" is missing");
+  llvm::DenseSet<int64_t> seen;
+  for (int64_t number : shard.tensors) {
+    if (number >= static_cast<int64_t>(inventory.tensors.size()))
+      return malformed(input.field, "there is no tensor " + Twine(number));
+    if (!seen.insert(number).second)
+      return malformed(input.field, "tensor " + Twine(number) +
+                                        " is listed twice; list it once");
+    const Inventory::Tensor &tensor = inventory.tensors[number];
+    for (const Box &box : shard.boxes)
+      if (!fits(box, tensor))
+        return malformed(input.field,
+                         "a box is not within \"" + tensor.name + "\"");
   }
   return Error::success();
 }
@@ -228,7 +260,8 @@ static const MemberReader<Inventory> members[] = {
      [](const Input &input, Inventory &inventory) {
        return forElements(input, [&](const Input &entry) -> Error {
          Inventory::Shard &shard = inventory.shards.emplace_back();
-         if (Error error = readObject(entry, shardMembers, {}, shard))
+         if (Error error =
+                 readObject(entry, shardMembers, {"tensor", "tensors"}, shard))
            return error;
          return checkShard(inventory, shard, entry);
        });

@@ -35,7 +35,8 @@ struct Inventory {
     }
   };
   struct Shard {
-    int64_t tensor;
+    /// At least one, all with these boxes: a shard of each.
+    std::vector<int64_t> tensors;
     std::vector<Box> boxes; ///< disjoint
   };
   /// A device, or a role whose device the planner may choose.

@@ -41,14 +41,18 @@ def make_inventory(
     Raises ValueError where ranks do not agree on a tensor.
     """
     tables = _Tables()
-    shards: dict[tuple[int, bytes], int] = {}
+    shards: dict[tuple[tuple[int, ...], bytes], int] = {}
     devices = []
     for rank, (rows, boxes) in enumerate(ranks):
-        tensors = tables.read(rank, numbers[rank], rows)
+        # Most layers have tensors of the same shapes, and so of the same boxes.
+        alike: dict[tuple[int, bytes], list[int]] = {}
+        for tensor, row in zip(tables.read(rank, numbers[rank], rows), rows_of(boxes)):
+            if row:
+                axes = len(tensor.row.shape)
+                alike.setdefault((axes, row), []).append(tensor.number)
         has = [
-            shards.setdefault((tensor, row), len(shards))
-            for tensor, row in zip(tensors, rows_of(boxes))
-            if row
+            shards.setdefault((tuple(tensors), row), len(shards))
+            for (_, row), tensors in alike.items()
         ]
         if has:
             devices.append({"device": rank, "has": has})
@@ -62,11 +66,17 @@ def make_inventory(
             for row in stated
         ],
         "shards": [
-            {"tensor": tensor, "boxes": boxes_in(row, len(stated[tensor].shape))}
-            for tensor, row in shards
+            {
+                "tensors": list(tensors),
+                "boxes": boxes_in(row, len(stated[tensors[0]].shape)),
+            }
+            for tensors, row in shards
         ],
         "devices": devices,
     }
+
+
+_ByMesh = list[tuple[frozenset[int], "list[tuple[Row, _Tensor]]"]]
 
 
 class _Tables:
@@ -75,22 +85,24 @@ class _Tables:
     def __init__(self) -> None:
         self.tensors: dict[tuple[str, str], _Tensor] = {}
         """By type and name, in the order of their numbers."""
-        self._known: dict[int, tuple[Sequence[Row], list[_Tensor]]] = {}
+        self._known: dict[int, tuple[Sequence[Row], list[_Tensor], _ByMesh]] = {}
 
-    def read(self, rank: int, number: int | None, rows: Sequence[Row]) -> list[int]:
-        """The numbers of the tensors of one rank's rows."""
-        if id(rows) in self._known:
-            tensors = self._known[id(rows)][1]
-            # For the ranks that a mesh lists, the first one spoke.
-            listed: dict[int, bool] = {}
-            for row, tensor in zip(rows, tensors):
-                ranks = row.mesh_ranks
-                if not listed.setdefault(id(ranks), number in ranks):
-                    tensor.check(rank, number, row)
-        else:
+    def read(self, rank: int, number: int | None, rows: Sequence[Row]) -> list[_Tensor]:
+        """The tensors of one rank's rows."""
+        if id(rows) not in self._known:
             tensors = [self._add(rank, number, row) for row in rows]
-            self._known[id(rows)] = rows, tensors
-        return [tensor.number for tensor in tensors]
+            by_mesh: dict[tuple[int, ...], list[tuple[Row, _Tensor]]] = {}
+            for row, tensor in zip(rows, tensors):
+                by_mesh.setdefault(row.mesh_ranks, []).append((row, tensor))
+            meshes = [(frozenset(ranks), seen) for ranks, seen in by_mesh.items()]
+            self._known[id(rows)] = rows, tensors, meshes
+            return tensors
+        _, tensors, meshes = self._known[id(rows)]
+        for ranks, seen in meshes:
+            if number not in ranks:  # for those that it lists, the first one spoke
+                for row, tensor in seen:
+                    tensor.check(rank, number, row)
+        return tensors
 
     def _add(self, rank: int, number: int | None, row: Row) -> _Tensor:
         key = row.type, row.name
