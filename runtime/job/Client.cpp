@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
+#include <utility>
 
 using namespace etc::runtime;
 
@@ -263,12 +264,18 @@ void Client::note(uint32_t now) {
   send(FrameKind::Beat, formatRound(now));
 }
 
-Status Client::fail(const Status &failure) {
+void Client::tell(const Status &failure) {
   {
     std::lock_guard lock(mutex);
     isHandled = true;
+    if (std::exchange(hasTold, true))
+      return;
   }
   send(FrameKind::Failed, formatFailure(failure));
+}
+
+Status Client::fail(const Status &failure) {
+  tell(failure);
   std::unique_lock lock(mutex);
   changed.wait_for(lock, kVerdict, [&] { return cause.has_value(); });
   return cause.value_or(failure);

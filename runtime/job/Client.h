@@ -50,7 +50,10 @@ public:
   /// Where this process is, for others to tell.
   void note(uint32_t round);
 
-  /// Tells all to stop, and why; returns the cause that all were told.
+  /// Tells all to stop, and why. Before connections to others end: what these
+  /// say then is not the cause.
+  void tell(const Status &failure);
+  /// The same; returns the cause that all were told.
   Status fail(const Status &failure);
   /// This process is done.
   void leave();
@@ -85,6 +88,7 @@ private:
   std::optional<Status> cause;
   std::optional<Clock::time_point> stopped, ending;
   bool isWelcome = false, isHandled = false, isLeaving = false;
+  bool hasTold = false;
   bool isHubLost_ = false;
   uint32_t round = ~uint32_t{0}, hubRound = ~uint32_t{0};
   ListeningTime listening;

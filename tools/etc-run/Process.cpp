@@ -183,6 +183,7 @@ void runGuarded(const PlanIndex &index, uint32_t rank, Meeting &meeting,
     status = run.migrate();
   outcome.report = run.report();
   if (!status.ok()) {
+    session.client->tell(status);
     session.connections.abort();
     return fail(status);
   }
