@@ -173,7 +173,8 @@ static bool fits(const Box &box, const Inventory::Tensor &tensor) {
 static Error checkShard(const Inventory &inventory,
                         const Inventory::Shard &shard, const Input &input) {
   if (shard.tensors.empty())
-    return malformed(input.field, "\"tensor\" is missing");
+    return malformed(input.field, "\"tensor\" is missing; name one, or several "
+                                  "as \"tensors\"");
   llvm::DenseSet<int64_t> seen;
   for (int64_t number : shard.tensors) {
     if (number >= static_cast<int64_t>(inventory.tensors.size()))

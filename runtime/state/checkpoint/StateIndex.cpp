@@ -99,6 +99,9 @@ Status readBox(const Json &list, const std::vector<int64_t> &shape, Box &box) {
 
 Status readShard(const Json &object, const StateIndex &index,
                  StateIndex::Shard &shard) {
+  if (!member(object, "tensors").is_null())
+    return malformed("tensors: the index of state files has shards of one "
+                     "tensor; give each as \"tensor\"");
   if (Status s = readNumber(member(object, "tensor"), index.tensors.size(),
                             shard.tensor);
       !s.ok())

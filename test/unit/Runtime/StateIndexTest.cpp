@@ -65,6 +65,9 @@ TEST(StateIndex, WhatIsWrongIsNamed) {
                 "shards[1]: tensor: 2 is not in [0, 2)"},
            Case{"\"tensor\": 1", "\"tensor\": \"b\"",
                 "shards[1]: tensor: it is not in [0, 2)"},
+           Case{"\"tensor\": 1", "\"tensors\": [1]",
+                "shards[1]: tensors: the index of state files has shards of "
+                "one tensor; give each as \"tensor\""},
            Case{"[[[0, 1]]]", "[[0, 1]]",
                 "shards[1]: boxes[0]: expected 1 ranges, one an axis"},
            Case{"[[[0, 1]]]", "[[[0]]]",
