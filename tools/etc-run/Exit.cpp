@@ -1,5 +1,7 @@
 #include "Exit.h"
 
+#include "core/net/TlsSession.h"
+
 #include <atomic>
 #include <csignal>
 #include <exception>
@@ -78,6 +80,7 @@ void etc::run::nameResourceLimits() {
   std::signal(SIGXFSZ, SIG_IGN);
   std::signal(SIGPIPE, SIG_IGN);
   std::set_new_handler(endOutOfMemory);
+  etc::runtime::letNewHandlerServeTls();
   std::set_terminate(endUncaught);
 }
 

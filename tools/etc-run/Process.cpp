@@ -206,9 +206,13 @@ void etc::run::runRank(const PlanIndex &index, uint32_t rank, Meeting &meeting,
     runGuarded(index, rank, meeting, options, std::move(runOptions), outcome,
                session, beats);
   } catch (const std::system_error &error) {
+    const Status status(ErrorKind::Usage,
+                        etc::plan::describeThreadError(error));
+    // What the others find when the connections end comes after it.
+    if (session.client)
+      session.client->tell(status);
     session.connections.abort();
-    failWith(Status(ErrorKind::Usage, etc::plan::describeThreadError(error)),
-             outcome, session);
+    failWith(status, outcome, session);
   }
 }
 

@@ -1,8 +1,10 @@
 #include "core/net/TlsSession.h"
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <new>
+#include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <sys/socket.h>
@@ -10,6 +12,33 @@
 using namespace etc::runtime;
 
 namespace {
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+/// As operator new has it: the handler finds some, or does not return.
+template <typename Allocate> void *insist(Allocate allocate, size_t size) {
+  while (true) {
+    void *memory = allocate();
+    if (memory || size == 0)
+      return memory;
+    const std::new_handler handler = std::get_new_handler();
+    if (!handler)
+      return nullptr;
+    handler();
+  }
+}
+
+void *allocate(size_t size, const char *, int) {
+  return insist([&] { return std::malloc(size); }, size);
+}
+
+void *reallocate(void *memory, size_t size, const char *, int) {
+  return insist([&] { return std::realloc(memory, size); }, size);
+}
+
+void release(void *memory, const char *, int) { std::free(memory); }
 
 //===----------------------------------------------------------------------===//
 // The secret
@@ -126,28 +155,17 @@ BIO *makeBio(int fd) {
   return bio;
 }
 
-/// What operator new does where there is no memory; OpenSSL has its own.
-void callNewHandler() {
-  if (const std::new_handler handler = std::get_new_handler())
-    handler();
-}
-
-/// Before a call of OpenSSL whose failure is to be told.
-void forgetErrors() {
-  ERR_clear_error();
-  errno = 0;
-}
-
 /// Whether the session goes on where a call has done nothing.
 bool goesOn(SSL *session, int result) {
-  // Its own list of errors takes memory too.
-  if (errno == ENOMEM)
-    callNewHandler();
   const int error = SSL_get_error(session, result);
   return error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE;
 }
 
 } // namespace
+
+void etc::runtime::letNewHandlerServeTls() {
+  CRYPTO_set_mem_functions(allocate, reallocate, release);
+}
 
 void TlsSession::Free::operator()(ssl_st *session) const { SSL_free(session); }
 
@@ -158,7 +176,6 @@ TlsSession::TlsSession(int fd, TlsSide side, const Secret &given)
   BIO *bio = session ? makeBio(fd) : nullptr;
   if (!bio) {
     session.reset(); // out of memory: the connection ends
-    callNewHandler();
     return;
   }
   SSL_set_bio(session.get(), bio, bio);
@@ -168,14 +185,14 @@ TlsSession::TlsSession(int fd, TlsSide side, const Secret &given)
   } else {
     SSL_set_connect_state(session.get());
     // What it begins with fits an empty buffer.
-    forgetErrors();
+    ERR_clear_error();
     (void)goesOn(session.get(), SSL_do_handshake(session.get()));
   }
 }
 
 std::optional<size_t> TlsSession::read(std::span<std::byte> bytes) {
   size_t count = 0;
-  forgetErrors();
+  ERR_clear_error();
   if (!session)
     return std::nullopt;
   const int result =
@@ -186,7 +203,7 @@ std::optional<size_t> TlsSession::read(std::span<std::byte> bytes) {
 
 std::optional<size_t> TlsSession::write(std::span<const std::byte> bytes) {
   size_t count = 0;
-  forgetErrors();
+  ERR_clear_error();
   if (!session)
     return std::nullopt;
   const int result =

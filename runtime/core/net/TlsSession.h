@@ -48,6 +48,11 @@ private:
   std::unique_ptr<ssl_st, Free> session;
 };
 
+/// In a process whose new-handler ends it: the handler is also called where TLS
+/// finds no memory, which would look like a peer that is gone. Before the first
+/// session.
+void letNewHandlerServeTls();
+
 } // namespace etc::runtime
 
 #endif // ETC_RUNTIME_CORE_NET_TLSSESSION_H

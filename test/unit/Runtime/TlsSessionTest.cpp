@@ -4,7 +4,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
+#include <vector>
 
 using namespace etc::runtime;
 using Clock = std::chrono::steady_clock;
@@ -142,6 +149,51 @@ TEST(TlsSession, AChangedByteEndsIt) {
     isAlive = tapped.other.accepting.receive(come);
   }
   EXPECT_EQ(come, "");
+}
+
+constexpr int kNoMemory = 7, kLost = 8;
+
+/// Says something over a new connection in a process that has only so much
+/// memory left.
+[[noreturn]] void talkWith(size_t kilobytes) {
+  std::set_new_handler([] { ::_exit(kNoMemory); });
+  letNewHandlerServeTls();
+  Ends ends;
+  std::string there(5, 'x'), come(4096, ' '), back(4096, ' ');
+  std::vector<void *> left(kilobytes);
+  for (void *&block : left)
+    block = std::malloc(1000);
+  void *volatile taken = nullptr; // or compilers leave all this out
+  const rlimit none{1, 1};
+  ::setrlimit(RLIMIT_AS, &none);
+  for (size_t size = 1 << 20; size >= 16; size /= 2)
+    do
+      taken = std::malloc(size);
+    while (taken);
+  std::for_each(left.begin(), left.end(), std::free);
+  ends.secure();
+  come.clear();
+  back.clear();
+  while (come.empty())
+    if (!ends.connecting.receive(back) || !ends.connecting.send(there) ||
+        !ends.accepting.receive(come))
+      ::_exit(kLost);
+  ::_exit(0);
+}
+
+TEST(TlsSessionDeathTest, WithoutMemoryNoConnectionIsLost) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers end a process that is out of memory themselves";
+#endif
+  GTEST_FLAG_SET(death_test_style, "threadsafe"); // its OpenSSL is new
+  auto isTold = [](int state) {
+    return WIFEXITED(state) &&
+           (WEXITSTATUS(state) == 0 || WEXITSTATUS(state) == kNoMemory);
+  };
+  EXPECT_EXIT(talkWith(0), testing::ExitedWithCode(kNoMemory), "");
+  for (size_t kilobytes = 4; kilobytes <= 800; kilobytes += 4)
+    EXPECT_EXIT(talkWith(kilobytes), isTold, "") << kilobytes;
+  EXPECT_EXIT(talkWith(4000), testing::ExitedWithCode(0), "");
 }
 
 TEST(TlsSession, TheEndOfTheConnectionIsTheEnd) {
