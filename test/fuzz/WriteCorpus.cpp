@@ -62,6 +62,11 @@ int main(int argc, char **argv) {
   writePlan(root + "/plan/wide.bin", std::move(wide));
   writeCondensed(root + "/plan/condensed.bin", twoStagePlan());
   writeCondensed(root + "/plan/condensed-transit.bin", transitPlan());
+  etc::plan::fb::PlanT numbered = twoStagePlan();
+  numbered.tensors[0]->name = "layers.9.w0";
+  numbered.tensors[4]->name = "layers.9.w1";
+  numbered.tensors[3]->name = "layers.10.norm";
+  writeCondensed(root + "/plan/condensed-numbers.bin", std::move(numbered));
   writeJournal(root + "/journal/begun.bin", {{Event::Filled, 0, 0, 0, 0},
                                              {Event::Landed, 0, 1, 2, 0},
                                              {Event::Stopped, 0, 0, 0, 0}});

@@ -1,35 +1,32 @@
 #include "core/plan/Condense.h"
-#include "core/plan/FormatRules.h"
+#include "core/plan/Templates.h"
 
 using namespace etc;
 using namespace etc::plan;
-
-/// Bytes of tables that a byte of a file may state: far more than it does in
-/// any plan, and little enough for a reader's memory.
-constexpr uint64_t kMostPerByte = 256;
-/// What an expanded plan may take in all, as FlatBuffers have it.
-constexpr uint64_t kMostBytes = FLATBUFFERS_MAX_BUFFER_SIZE / 2;
 
 namespace {
 
 class CondensedChecker {
 public:
   CondensedChecker(const fb::Plan &plan, uint64_t fileBytes)
-      : plan(plan), condensed(*plan.condensed()),
-        most(std::min(mulBytes(fileBytes, kMostPerByte), kMostBytes)) {}
+      : plan(plan), condensed(*plan.condensed()), budget(fileBytes) {}
 
   Status run();
 
 private:
-  Status charge(uint64_t count, uint64_t size);
-  Status chargeTensors();
+  Status charge(uint64_t count, uint64_t size) {
+    return budget.charge(count, size);
+  }
+  Status chargeLists();
   Status chargeProgram(const fb::Program &program);
   Status checkRuns(const char *name,
                    const flatbuffers::Vector<const fb::Run *> &runs,
                    uint64_t end);
+  Status checkShardBoxes();
   Status checkRounds();
-  Status checkBoxes(const fb::Item &item);
-  Status checkItem(const fb::Item &item);
+  Status checkSplits();
+  Status checkPiece(const fb::Piece &piece, const fb::Tensor &tensor);
+  Status checkItem(const fb::Item &entry);
   Status checkFlows();
   Status checkLists(const Uints *lists);
   Status checkSteps(const fb::Program &program);
@@ -37,39 +34,19 @@ private:
 
   const fb::Plan &plan;
   const fb::Condensed &condensed;
-  const uint64_t most;
-  uint64_t stated = 0;               // bytes of tables
-  std::vector<uint64_t> operations;  // of each flow
-  std::vector<uint32_t> lastRounds;  // of each cut
-  std::vector<uint32_t> lastOfFlows; // rounds
+  TableBudget budget;
+  std::vector<const fb::Tensor *> tensors; // as far as templates say
+  std::vector<uint64_t> operationsOfSplits;
+  std::vector<uint64_t> operations; // of each flow
+  std::vector<uint32_t> lastRounds; // of each cut
+  std::vector<uint32_t> lastOfSplits;
+  std::vector<uint32_t> lastOfFlows;
 };
 
 } // namespace
 
-/// Counts `count` entries of `size` bytes, which the reader makes or looks at.
-Status CondensedChecker::charge(uint64_t count, uint64_t size) {
-  stated = addBytes(stated, mulBytes(count, size));
-  return stated <= most
-             ? Status::success()
-             : malformed("condensed: states more than ", most,
-                         " bytes of tables, which is the most for this file");
-}
-
-template <typename Vector> static uint64_t sizeOf(const Vector *vector) {
-  return vector ? vector->size() : 0;
-}
-
-/// A file may refer to one name or list any number of times.
-Status CondensedChecker::chargeTensors() {
-  for (const fb::Tensor *tensor : *plan.tensors()) {
-    const uint64_t numbers = sizeOf(tensor->shape()) + sizeOf(tensor->view()) +
-                             sizeOf(tensor->prev_shape());
-    if (Status s =
-            charge(1, sizeof(fb::TensorT) + sizeOf(tensor->name()) +
-                          sizeOf(tensor->type()) + numbers * sizeof(int64_t));
-        !s.ok())
-      return s;
-  }
+/// A file may refer to one list any number of times.
+Status CondensedChecker::chargeLists() {
   for (uint32_t i = 0; i != sizeOf(plan.patterns()); ++i)
     if (Status s = charge(plan.patterns()->Get(i)->size(), 1); !s.ok())
       return s;
@@ -123,6 +100,20 @@ CondensedChecker::checkRuns(const char *name,
   return Status::success();
 }
 
+/// Shards may share boxes.
+Status CondensedChecker::checkShardBoxes() {
+  for (uint32_t i = 0; i != plan.shards()->size(); ++i) {
+    const fb::Shard &shard = *plan.shards()->Get(i);
+    if (uint64_t{shard.first_box()} + shard.box_count() > plan.boxes()->size())
+      return malformed(item("shards", i), ": boxes ", shard.first_box(), " to ",
+                       uint64_t{shard.first_box()} + shard.box_count(), " of ",
+                       plan.boxes()->size());
+    if (Status s = charge(shard.box_count(), sizeof(uint32_t)); !s.ok())
+      return s;
+  }
+  return Status::success();
+}
+
 Status CondensedChecker::checkRounds() {
   for (const fb::Run *cut : *condensed.cuts()) {
     uint32_t last = 0;
@@ -138,40 +129,63 @@ Status CondensedChecker::checkRounds() {
   return Status::success();
 }
 
-/// Messages go on from the item's path.
-Status CondensedChecker::checkBoxes(const fb::Item &item) {
-  // Boxes that are not cut are checked with their operations; a release has 0.
-  const uint32_t parts = condensed.cuts()->Get(item.cut())->count();
-  for (uint32_t i = 0; i != item.count(); ++i) {
-    const uint32_t tensor = item.tensor() + i;
-    const uint64_t numbers =
-        2 * uint64_t{plan.tensors()->Get(tensor)->shape()->size()};
-    if (Status s = charge(parts, numbers * sizeof(int64_t)); !s.ok())
-      return s;
-    const uint64_t end = item.box() + numbers;
-    if (end > plan.bounds()->size())
-      return malformed(".box: ends at ", end, " of ", plan.bounds()->size());
-    if (parts == 1)
-      continue;
-    if (Status s = checkBox(plan, item.box(), tensor); !s.ok())
-      return under(".box", s);
+Status CondensedChecker::checkSplits() {
+  const auto &pieces = *condensed.pieces();
+  for (uint32_t i = 0; i != pieces.size(); ++i)
+    if (pieces.Get(i)->cut() >= condensed.cuts()->size())
+      return outOfRange(item("condensed.pieces", i) + ".cut",
+                        pieces.Get(i)->cut(), condensed.cuts()->size());
+  for (const fb::Run *split : *condensed.splits()) {
+    uint64_t sum = 0;
+    uint32_t last = 0;
+    for (uint32_t i = split->first(); i != split->first() + split->count();
+         ++i) {
+      const uint32_t cut = pieces.Get(i)->cut();
+      sum = addBytes(sum, condensed.cuts()->Get(cut)->count());
+      last = std::max(last, lastRounds[cut]);
+    }
+    operationsOfSplits.push_back(sum);
+    lastOfSplits.push_back(last);
   }
   return Status::success();
 }
 
+/// Messages go on from the item's path. Boxes that are not cut are checked
+/// with their operations; a release has 0.
+Status CondensedChecker::checkPiece(const fb::Piece &piece,
+                                    const fb::Tensor &tensor) {
+  const uint32_t parts = condensed.cuts()->Get(piece.cut())->count();
+  const uint64_t numbers = 2 * uint64_t{tensor.shape()->size()};
+  if (Status s = charge(parts, numbers * sizeof(int64_t)); !s.ok())
+    return s;
+  const uint64_t end = piece.box() + numbers;
+  if (end > plan.bounds()->size())
+    return malformed(".box: ends at ", end, " of ", plan.bounds()->size());
+  if (parts == 1)
+    return Status::success();
+  Status s = checkBox(plan, piece.box(), tensor);
+  return s.ok() ? s : under(".box", s);
+}
+
 /// Messages go on from the item's path.
-Status CondensedChecker::checkItem(const fb::Item &item) {
-  const uint32_t tensors = plan.tensors()->size();
-  if (item.count() == 0)
+Status CondensedChecker::checkItem(const fb::Item &entry) {
+  if (entry.count() == 0)
     return malformed(".count: 0 is not at least 1");
-  for (auto [name, first] : {std::pair(".tensor", item.tensor()),
-                             std::pair(".source", item.source())})
-    if (uint64_t{first} + item.count() > tensors)
-      return malformed(name, ": ", item.count(), " from ", first, " on, of ",
-                       tensors);
-  if (item.cut() >= condensed.cuts()->size())
-    return outOfRange(".cut", item.cut(), condensed.cuts()->size());
-  return checkBoxes(item);
+  for (auto [name, first] : {std::pair(".tensor", entry.tensor()),
+                             std::pair(".source", entry.source())})
+    if (uint64_t{first} + entry.count() > tensors.size())
+      return malformed(name, ": ", entry.count(), " from ", first, " on, of ",
+                       tensors.size());
+  if (entry.split() >= condensed.splits()->size())
+    return outOfRange(".split", entry.split(), condensed.splits()->size());
+  const fb::Run &split = *condensed.splits()->Get(entry.split());
+  for (uint32_t t = 0; t != entry.count(); ++t)
+    for (uint32_t i = split.first(); i != split.first() + split.count(); ++i)
+      if (Status s = checkPiece(*condensed.pieces()->Get(i),
+                                *tensors[entry.tensor() + t]);
+          !s.ok())
+        return s;
+  return Status::success();
 }
 
 Status CondensedChecker::checkFlows() {
@@ -183,10 +197,9 @@ Status CondensedChecker::checkFlows() {
     uint32_t last = 0;
     for (uint32_t i = flow->first(); i != flow->first() + flow->count(); ++i) {
       const fb::Item &entry = *condensed.items()->Get(i);
-      sum =
-          addBytes(sum, mulBytes(entry.count(),
-                                 condensed.cuts()->Get(entry.cut())->count()));
-      last = std::max(last, lastRounds[entry.cut()]);
+      sum = addBytes(
+          sum, mulBytes(entry.count(), operationsOfSplits[entry.split()]));
+      last = std::max(last, lastOfSplits[entry.split()]);
     }
     operations.push_back(sum);
     lastOfFlows.push_back(last);
@@ -243,17 +256,24 @@ Status CondensedChecker::checkProgram(const fb::Program &program) {
 }
 
 Status CondensedChecker::run() {
-  if (Status s = checkTensors(plan); !s.ok())
-    return s;
-  if (Status s = chargeTensors(); !s.ok())
+  auto templated = checkTemplates(plan, budget);
+  if (!templated)
+    return templated.status();
+  tensors = std::move(*templated);
+  if (Status s = chargeLists(); !s.ok())
     return s;
   for (auto [name, runs, end] :
        {std::tuple("flows", condensed.flows(), condensed.items()->size()),
+        std::tuple("splits", condensed.splits(), condensed.pieces()->size()),
         std::tuple("cuts", condensed.cuts(), condensed.rounds()->size()),
         std::tuple("lists", condensed.lists(), condensed.shards()->size())})
     if (Status s = checkRuns(name, *runs, end); !s.ok())
       return s;
+  if (Status s = checkShardBoxes(); !s.ok())
+    return s;
   if (Status s = checkRounds(); !s.ok())
+    return s;
+  if (Status s = checkSplits(); !s.ok())
     return s;
   if (Status s = checkFlows(); !s.ok())
     return s;

@@ -50,7 +50,9 @@ static Status checkPrevShape(const fb::Tensor &tensor) {
   return checkShape(prev, elementBytes(tensor.dtype()));
 }
 
-static Status checkShapes(const fb::Tensor &tensor) {
+Status etc::plan::checkShapes(const fb::Tensor &tensor) {
+  if (elementBytes(tensor.dtype()) == 0)
+    return malformed(".dtype: ", int(tensor.dtype()), " is not a known type");
   if (Status s = checkShape(*tensor.shape(), elementBytes(tensor.dtype()));
       !s.ok())
     return under(".shape", s);
@@ -129,9 +131,6 @@ Status etc::plan::checkTensors(const fb::Plan &plan) {
   std::map<std::pair<std::string_view, std::string_view>, uint32_t> seen;
   for (uint32_t t = 0; t != plan.tensors()->size(); ++t) {
     const fb::Tensor &entry = *plan.tensors()->Get(t);
-    if (elementBytes(entry.dtype()) == 0)
-      return malformed(item("tensors", t), ".dtype: ", int(entry.dtype()),
-                       " is not a known type");
     if (Status s = checkShapes(entry); !s.ok())
       return under(item("tensors", t), s);
     if (Status s = checkPattern(plan, entry); !s.ok())
@@ -150,8 +149,7 @@ Status etc::plan::checkTensors(const fb::Plan &plan) {
 }
 
 Status etc::plan::checkBox(const fb::Plan &plan, uint32_t offset,
-                           uint32_t index) {
-  const fb::Tensor &entry = *plan.tensors()->Get(index);
+                           const fb::Tensor &entry) {
   const Longs &shape = *entry.shape();
   const Longs *prev = entry.prev_shape();
   const uint32_t rank = shape.size();
@@ -181,7 +179,8 @@ static Status checkShard(const fb::Plan &plan, const fb::Shard &shard) {
     return malformed(": boxes [", shard.first_box(), ", ", end,
                      ") are not in [0, ", plan.boxes()->size(), ")");
   for (uint64_t b = shard.first_box(); b != end; ++b)
-    if (Status s = checkBox(plan, plan.boxes()->Get(b), shard.tensor());
+    if (Status s = checkBox(plan, plan.boxes()->Get(b),
+                            *plan.tensors()->Get(shard.tensor()));
         !s.ok())
       return under(": " + item("boxes", b), s);
   if (shard.box_count() == 1)

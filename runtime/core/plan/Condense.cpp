@@ -1,13 +1,14 @@
 #include "core/plan/Condense.h"
 
 #include "core/plan/BoxTable.h"
+#include "core/plan/CondenseShards.h"
 #include "core/plan/CondensedOrder.h"
 #include "core/plan/Lists.h"
 #include "core/plan/PackShared.h"
 #include "core/plan/PlanFile.h"
+#include "core/plan/Templates.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <span>
 
@@ -16,33 +17,38 @@ using namespace etc::plan;
 
 namespace {
 
-/// Distinct items, and how often each is used.
-class Items {
+/// A piece of tensors in a row.
+struct Row {
+  uint32_t tensor, source, box, cut, count;
+};
+
+/// Distinct rows, and how often each is used.
+class Rows {
 public:
-  uint32_t add(const fb::Item &item) {
-    const std::string_view key(reinterpret_cast<const char *>(&item),
-                               sizeof item);
+  uint32_t add(const Row &row) {
+    const std::string_view key(reinterpret_cast<const char *>(&row),
+                               sizeof row);
     auto number =
-        numbers.find(key, [&](uint32_t other) { return &items[other]; });
+        numbers.find(key, [&](uint32_t other) { return &rows[other]; });
     if (!number) {
-      number = static_cast<uint32_t>(items.size());
+      number = static_cast<uint32_t>(rows.size());
       numbers.add(key, *number);
-      items.push_back(item);
+      rows.push_back(row);
       uses.push_back(0);
     }
     ++uses[*number];
     return *number;
   }
-  const fb::Item &operator[](uint32_t number) const { return items[number]; }
+  const Row &operator[](uint32_t number) const { return rows[number]; }
   uint32_t getUses(uint32_t number) const { return uses[number]; }
 
 private:
-  std::vector<fb::Item> items;
+  std::vector<Row> rows;
   std::vector<uint32_t> uses;
   BytesTable numbers;
 };
 
-/// What the operations of one item have in common, but for their boxes.
+/// What the operations of one row have in common, but for their boxes.
 __extension__ using Key = unsigned __int128;
 
 Key keyOf(const fb::Op &op) {
@@ -68,21 +74,21 @@ struct Whole {
   std::vector<uint32_t> rounds;
 };
 
-/// One use of an item.
+/// One use of a row.
 struct Use {
   fb::Step step; // whose flow is not known yet
-  uint32_t item;
+  uint32_t row;
 };
 
-using Rows = std::vector<std::pair<fb::Step, fb::Item>>;
+using StepRows = std::vector<std::pair<fb::Step, Row>>;
 
 /// Collects what programs have in common, then writes each as steps.
 class Condenser {
 public:
   explicit Condenser(fb::PlanT &plan)
       : plan(plan), oldBounds(std::move(plan.bounds)), boxes(plan.bounds),
-        cuts(out.rounds, out.cuts), lists(out.shards, out.lists),
-        flows(flowItems, out.flows) {}
+        cuts(out.rounds, out.cuts), flows(flowRows, flowRuns),
+        splits(splitNumbers, splitRuns) {}
 
   void run();
 
@@ -98,22 +104,24 @@ private:
   std::vector<Part> sortParts(const fb::ProgramT &program) const;
   template <typename Function>
   void joinParts(std::span<const Part> parts, Function function) const;
-  void addRow(const Whole &whole, Rows &rows);
+  void addRow(const Whole &whole, StepRows &rows);
   std::vector<Use> collect(const fb::ProgramT &program);
   void keepRounds(fb::ProgramT &program);
   void writeSteps(std::vector<Use> uses, fb::ProgramT &program);
-  void writeLists();
-  void divide(std::vector<uint32_t> &shards, std::vector<uint32_t> &numbers,
-              const std::vector<std::pair<uint32_t, uint32_t>> &holders);
+  void writeFlows();
 
   fb::PlanT &plan;
   const std::vector<int64_t> oldBounds;
   BoxTable boxes;
   fb::CondensedT out;
-  Lists cuts, lists;
-  std::vector<uint32_t> flowItems; // numbers in `items`
+  Lists cuts;
+  Rows rows;
+  std::vector<uint32_t> flowRows; // numbers in `rows`
+  std::vector<fb::Run> flowRuns;
   Lists flows;
-  Items items;
+  std::vector<uint32_t> splitNumbers; // a box and a cut, one after the other
+  std::vector<fb::Run> splitRuns;
+  Lists splits;
 };
 
 } // namespace
@@ -219,44 +227,43 @@ static fb::Step stepOf(const fb::Op &op) {
 }
 
 /// Adds an operation, in a row with those of the tensors before.
-void Condenser::addRow(const Whole &whole, Rows &rows) {
+void Condenser::addRow(const Whole &whole, StepRows &found) {
   const uint32_t box =
       whole.op.kind() == fb::OpKind::release ? 0 : boxes.add(whole.box);
-  const fb::Item item(whole.op.tensor(), whole.op.source(), box,
-                      cuts.add(whole.rounds), 1);
+  const Row next{whole.op.tensor(), whole.op.source(), box,
+                 cuts.add(whole.rounds), 1};
   const fb::Step step = stepOf(whole.op);
-  auto continues = [&](const std::pair<fb::Step, fb::Item> &row) {
-    const fb::Item &other = row.second;
-    return isSame(row.first, step) && other.box() == item.box() &&
-           other.cut() == item.cut() &&
-           other.tensor() + other.count() == item.tensor() &&
-           other.source() + other.count() == item.source();
+  auto continues = [&](const std::pair<fb::Step, Row> &entry) {
+    const Row &row = entry.second;
+    return isSame(entry.first, step) && row.box == next.box &&
+           row.cut == next.cut && row.tensor + row.count == next.tensor &&
+           row.source + row.count == next.source;
   };
   // A tensor may have several boxes, each of which goes on with the next one.
   constexpr std::ptrdiff_t kNear = 8;
-  const auto from = rows.size() > kNear ? rows.end() - kNear : rows.begin();
-  auto row = std::find_if(from, rows.end(), continues);
-  if (row == rows.end())
-    rows.emplace_back(step, item);
+  const auto from = found.size() > kNear ? found.end() - kNear : found.begin();
+  auto row = std::find_if(from, found.end(), continues);
+  if (row == found.end())
+    found.emplace_back(step, next);
   else
-    row->second.mutate_count(row->second.count() + 1);
+    ++row->second.count;
 }
 
 /// The uses of a program, those of tensors in a row as one.
 std::vector<Use> Condenser::collect(const fb::ProgramT &program) {
   const std::vector<Part> parts = sortParts(program);
-  Rows rows;
+  StepRows found;
   for (size_t first = 0, end; first != parts.size(); first = end) {
     for (end = first + 1;
          end != parts.size() && parts[end].key == parts[first].key;)
       ++end;
     joinParts(std::span(parts).subspan(first, end - first),
-              [&](const Whole &whole) { addRow(whole, rows); });
+              [&](const Whole &whole) { addRow(whole, found); });
   }
   std::vector<Use> uses;
-  uses.reserve(rows.size());
-  for (const auto &[step, item] : rows)
-    uses.push_back({step, items.add(item)});
+  uses.reserve(found.size());
+  for (const auto &[step, row] : found)
+    uses.push_back({step, rows.add(row)});
   return uses;
 }
 
@@ -268,12 +275,12 @@ void Condenser::keepRounds(fb::ProgramT &program) {
                     op.tensor(), op.source(), boxes.add(oldBox(op)));
 }
 
-/// Items that equally many use are mostly those of the same programs: they
+/// Rows that equally many use are mostly those of the same programs: they
 /// become one flow.
 void Condenser::writeSteps(std::vector<Use> uses, fb::ProgramT &program) {
   auto keyOfUse = [&](const Use &use) {
     return std::tuple(use.step.kind(), use.step.from_curr(), use.step.transit(),
-                      use.step.peer(), items.getUses(use.item));
+                      use.step.peer(), rows.getUses(use.row));
   };
   std::stable_sort(uses.begin(), uses.end(), [&](const Use &a, const Use &b) {
     return keyOfUse(a) < keyOfUse(b);
@@ -283,53 +290,40 @@ void Condenser::writeSteps(std::vector<Use> uses, fb::ProgramT &program) {
     for (end = first;
          end != uses.size() && keyOfUse(uses[end]) == keyOfUse(uses[first]);
          ++end)
-      flow.push_back(uses[end].item);
+      flow.push_back(uses[end].row);
     fb::Step step = uses[first].step;
     step.mutate_flow(flows.add(flow));
     program.steps.push_back(step);
   }
 }
 
-/// Shards that equally many programs hold, as a list each. Readers list them by
-/// tensor: what is in another order stays.
-void Condenser::divide(
-    std::vector<uint32_t> &shards, std::vector<uint32_t> &numbers,
-    const std::vector<std::pair<uint32_t, uint32_t>> &holders) {
-  auto isNotBefore = [&](uint32_t a, uint32_t b) {
-    return plan.shards[a].tensor() >= plan.shards[b].tensor();
-  };
-  if (std::adjacent_find(shards.begin(), shards.end(), isNotBefore) !=
-      shards.end())
-    return;
-  std::map<std::pair<uint32_t, uint32_t>, std::vector<uint32_t>> parts;
-  for (uint32_t shard : shards)
-    parts[holders[shard]].push_back(shard);
-  for (const auto &[held, part] : parts)
-    numbers.push_back(lists.add(part));
-  shards = {};
-}
-
-void Condenser::writeLists() {
-  std::vector<std::pair<uint32_t, uint32_t>> holders(plan.shards.size());
-  for (const auto &program : plan.programs) {
-    for (uint32_t shard : program->prev_shards)
-      ++holders[shard].first;
-    for (uint32_t shard : program->curr_shards)
-      ++holders[shard].second;
+/// The rows of a flow as items: those of the same tensors are pieces of one.
+void Condenser::writeFlows() {
+  std::vector<uint32_t> split;
+  for (const fb::Run &run : flowRuns) {
+    const auto first = static_cast<uint32_t>(out.items.size());
+    for (uint32_t i = run.first(), end = i + run.count(); i != end;) {
+      const Row &row = rows[flowRows[i]];
+      split.clear();
+      for (; i != end; ++i) {
+        const Row &next = rows[flowRows[i]];
+        if (next.tensor != row.tensor || next.source != row.source ||
+            next.count != row.count)
+          break;
+        split.insert(split.end(), {next.box, next.cut});
+      }
+      out.items.emplace_back(row.tensor, row.source, splits.add(split),
+                             row.count);
+    }
+    out.flows.emplace_back(first, out.items.size() - first);
   }
-  for (const auto &program : plan.programs) {
-    divide(program->prev_shards, program->prev_lists, holders);
-    divide(program->curr_shards, program->curr_lists, holders);
-  }
+  for (size_t i = 0; i != splitNumbers.size(); i += 2)
+    out.pieces.emplace_back(splitNumbers[i], splitNumbers[i + 1]);
+  for (const fb::Run &run : splitRuns)
+    out.splits.emplace_back(run.first() / 2, run.count() / 2);
 }
 
 void Condenser::run() {
-  for (const fb::Shard &shard : plan.shards)
-    for (uint32_t i = 0; i != shard.box_count(); ++i) {
-      uint32_t &box = plan.boxes[shard.first_box() + i];
-      box = boxes.add(
-          BoxView::ofBounds(oldBounds.data() + box, rankOf(shard.tensor())));
-    }
   std::vector<std::vector<Use>> uses;
   uses.reserve(plan.programs.size());
   for (const auto &program : plan.programs) {
@@ -342,9 +336,8 @@ void Condenser::run() {
   }
   for (size_t p = 0; p != uses.size(); ++p)
     writeSteps(std::move(uses[p]), *plan.programs[p]);
-  writeLists();
-  for (uint32_t item : flowItems)
-    out.items.push_back(items[item]);
+  writeFlows();
+  condenseShards(plan, oldBounds, boxes, out);
   plan.condensed = std::make_unique<fb::CondensedT>(std::move(out));
   plan.features |= kCondensedFeature;
 }
@@ -358,6 +351,7 @@ std::vector<uint8_t> etc::plan::condensePlan(std::span<const uint8_t> bytes) {
     fb::PlanT object;
     plan.UnPackTo(&object);
     Condenser(object).run();
+    stateTemplates(object);
     condensed = packShared(std::move(object));
   }
   const bool isRead =

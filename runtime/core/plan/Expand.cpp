@@ -1,7 +1,9 @@
 #include "core/plan/BoxTable.h"
 #include "core/plan/Condense.h"
+#include "core/plan/CondenseShards.h"
 #include "core/plan/CondensedOrder.h"
 #include "core/plan/PlanFile.h"
+#include "core/plan/Templates.h"
 
 using namespace etc;
 using namespace etc::plan;
@@ -26,9 +28,9 @@ private:
                 std::vector<uint32_t> &shards) const;
   void addSteps(fb::ProgramT &program);
   void addStep(const fb::Step &step, fb::ProgramT &program);
-  void addPart(const fb::Step &step, const fb::Item &item, uint32_t tensor,
-               uint32_t part, fb::ProgramT &program);
-  uint32_t boxOf(const fb::Item &item, uint32_t tensor, uint32_t part,
+  void addPiece(const fb::Step &step, const fb::Piece &piece, uint32_t tensor,
+                uint32_t source, fb::ProgramT &program);
+  uint32_t boxOf(const fb::Piece &piece, uint32_t tensor, uint32_t part,
                  uint32_t parts);
 
   fb::PlanT &plan;
@@ -55,38 +57,42 @@ void Expander::addLists(const std::vector<uint32_t> &lists,
 }
 
 /// The offset of a part's box; kNoBox of a part that is empty.
-uint32_t Expander::boxOf(const fb::Item &item, uint32_t tensor, uint32_t part,
+uint32_t Expander::boxOf(const fb::Piece &piece, uint32_t tensor, uint32_t part,
                          uint32_t parts) {
-  Box box(BoxView::ofBounds(plan.bounds.data() + item.box(), rankOf(tensor)));
+  if (parts == 1)
+    return piece.box();
+  Box box(BoxView::ofBounds(plan.bounds.data() + piece.box(), rankOf(tensor)));
   Span &axis = box[cutAxis(box, parts)];
   axis = partOf(axis, part, parts);
   return axis.begin == axis.end ? kNoBox : boxes.add(box);
 }
 
-void Expander::addPart(const fb::Step &step, const fb::Item &item,
-                       uint32_t offset, uint32_t part, fb::ProgramT &program) {
-  const fb::Run &cut = condensed.cuts[item.cut()];
-  const uint32_t tensor = item.tensor() + offset;
-  const uint32_t box =
-      cut.count() == 1 ? item.box() : boxOf(item, tensor, part, cut.count());
-  if (box == kNoBox)
-    return;
-  const uint32_t round = condensed.rounds[cut.first() + part];
-  while (program.rounds.size() <= round)
-    program.rounds.push_back(std::make_unique<fb::RoundT>());
-  program.rounds[round]->ops.push_back(
-      fb::Op(step.kind(), step.from_curr(), step.transit(), step.peer(), tensor,
-             item.source() + offset, box));
+void Expander::addPiece(const fb::Step &step, const fb::Piece &piece,
+                        uint32_t tensor, uint32_t source,
+                        fb::ProgramT &program) {
+  const fb::Run &cut = condensed.cuts[piece.cut()];
+  for (uint32_t part = 0; part != cut.count(); ++part) {
+    const uint32_t box = boxOf(piece, tensor, part, cut.count());
+    if (box == kNoBox)
+      continue;
+    const uint32_t round = condensed.rounds[cut.first() + part];
+    while (program.rounds.size() <= round)
+      program.rounds.push_back(std::make_unique<fb::RoundT>());
+    program.rounds[round]->ops.push_back(fb::Op(step.kind(), step.from_curr(),
+                                                step.transit(), step.peer(),
+                                                tensor, source, box));
+  }
 }
 
 void Expander::addStep(const fb::Step &step, fb::ProgramT &program) {
   const fb::Run &flow = condensed.flows[step.flow()];
   for (uint32_t i = flow.first(); i != flow.first() + flow.count(); ++i) {
     const fb::Item &item = condensed.items[i];
-    for (uint32_t offset = 0; offset != item.count(); ++offset)
-      for (uint32_t part = 0; part != condensed.cuts[item.cut()].count();
-           ++part)
-        addPart(step, item, offset, part, program);
+    const fb::Run &split = condensed.splits[item.split()];
+    for (uint32_t t = 0; t != item.count(); ++t)
+      for (uint32_t j = split.first(); j != split.first() + split.count(); ++j)
+        addPiece(step, condensed.pieces[j], item.tensor() + t,
+                 item.source() + t, program);
   }
 }
 
@@ -113,6 +119,8 @@ void Expander::run(fb::ProgramT &program) {
 fb::PlanT etc::plan::expandPlan(const fb::Plan &plan) {
   fb::PlanT expanded;
   plan.UnPackTo(&expanded);
+  fillTemplates(expanded);
+  expandShards(expanded);
   Expander expander(expanded);
   for (const auto &program : expanded.programs)
     expander.run(*program);

@@ -23,6 +23,8 @@ Status checkConfigurations(const fb::Plan &plan, uint64_t deviceCount);
 /// from the role's path.
 Status checkRole(const fb::Configuration &configuration, const fb::Role *role);
 Status checkTensors(const fb::Plan &plan);
+/// Its type and shapes alone. Messages go on from the tensor's path.
+Status checkShapes(const fb::Tensor &tensor);
 /// Needs sound tensors.
 Status checkShards(const fb::Plan &plan);
 /// Needs sound configurations, participants, tensors and shards.
@@ -35,8 +37,10 @@ Status checkCertificates(const fb::Plan &plan);
 Status checkResources(const fb::Plan &plan);
 
 /// That the numbers at `offset` in the plan's bounds are a box of `tensor`,
-/// within its larger side. Messages go on from the box's path.
-Status checkBox(const fb::Plan &plan, uint32_t offset, uint32_t tensor);
+/// whose shapes are sound, within its larger side. Messages go on from the
+/// box's path.
+Status checkBox(const fb::Plan &plan, uint32_t offset,
+                const fb::Tensor &tensor);
 Status checkAscending(const std::string &path, const Uints &list);
 Status outOfRange(const std::string &path, uint64_t value, uint64_t end);
 

@@ -9,8 +9,8 @@ using namespace etc::plan;
 
 namespace {
 
-/// Packs tensors with each name, type and shape once: those of one parameter
-/// differ in little.
+/// Packs tensors with each type and shape once: those of one parameter differ
+/// in little.
 class TensorPacker {
 public:
   explicit TensorPacker(flatbuffers::FlatBufferBuilder &builder)
@@ -48,24 +48,44 @@ flatbuffers::Offset<fb::Tensor> TensorPacker::add(const fb::TensorT &tensor) {
                           tensor.pattern, tensor.is_derived, tensor.deferred);
 }
 
-// All but the tensors as the generated code packs it, which leaves out no
-// field; the list of tensors is then exchanged.
+static auto packTensors(TensorPacker &packer,
+                        flatbuffers::FlatBufferBuilder &builder,
+                        const std::vector<std::unique_ptr<fb::TensorT>> &all) {
+  std::vector<flatbuffers::Offset<fb::Tensor>> tensors;
+  for (const auto &tensor : all)
+    tensors.push_back(packer.add(*tensor));
+  return builder.CreateVector(tensors);
+}
+
+static auto packTemplates(TensorPacker &packer,
+                          flatbuffers::FlatBufferBuilder &builder,
+                          const fb::CondensedT &condensed) {
+  std::vector<flatbuffers::Offset<fb::TensorTemplate>> templates;
+  for (const auto &entry : condensed.templates) {
+    const auto tensors = packTensors(packer, builder, entry->tensors);
+    const auto texts = builder.CreateVectorOfStrings(entry->texts);
+    templates.push_back(fb::CreateTensorTemplate(builder, texts, tensors));
+  }
+  return builder.CreateVector(templates);
+}
+
+// All but the templates as the generated code packs it, which leaves out no
+// field; their list is then exchanged.
 std::vector<uint8_t> etc::plan::packShared(fb::PlanT plan) {
   plan.hash = ~uint64_t{0};
   flatbuffers::FlatBufferBuilder builder;
   TensorPacker packer(builder);
-  std::vector<flatbuffers::Offset<fb::Tensor>> tensors;
-  for (const auto &tensor : plan.tensors)
-    tensors.push_back(packer.add(*tensor));
-  const auto list = builder.CreateVector(tensors);
-  plan.tensors.clear();
+  const auto templates = packTemplates(packer, builder, *plan.condensed);
+  plan.condensed->templates.clear();
   builder.Finish(fb::Plan::Pack(builder, &plan), fb::PlanIdentifier());
   std::vector<uint8_t> bytes(builder.GetBufferPointer(),
                              builder.GetBufferPointer() + builder.GetSize());
   auto *root = flatbuffers::GetMutableRoot<flatbuffers::Table>(bytes.data());
-  uint8_t *field = root->GetAddressOf(fb::Plan::VT_TENSORS);
+  auto *condensed =
+      root->GetPointer<flatbuffers::Table *>(fb::Plan::VT_CONDENSED);
+  uint8_t *field = condensed->GetAddressOf(fb::Condensed::VT_TEMPLATES);
   // Offsets of a builder count from the end.
-  const uint8_t *target = bytes.data() + bytes.size() - list.o;
+  const uint8_t *target = bytes.data() + bytes.size() - templates.o;
   flatbuffers::WriteScalar(field,
                            static_cast<flatbuffers::uoffset_t>(target - field));
   [[maybe_unused]] Status sealed = sealPlan(bytes);

@@ -1,4 +1,4 @@
-// Packing that states equal names and shapes once; private to condensePlan.
+// Packing that states equal types and shapes once; private to condensePlan.
 
 #ifndef ETC_PLAN_PACKSHARED_H
 #define ETC_PLAN_PACKSHARED_H
@@ -10,7 +10,7 @@
 
 namespace etc::plan {
 
-/// As packPlan, with each name, type and shape of a tensor once.
+/// As packPlan, of a condensed plan, with each type and shape of a tensor once.
 std::vector<uint8_t> packShared(fb::PlanT plan);
 
 } // namespace etc::plan

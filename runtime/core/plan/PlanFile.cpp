@@ -132,9 +132,17 @@ static Status checkAlignment(const fb::Plan &plan) {
     areAligned = areAligned &&
                  isAligned(plan.certificates()->Get(c)->row_duals()) &&
                  isAligned(plan.certificates()->Get(c)->column_duals());
-  for (const fb::Tensor *tensor : *plan.tensors())
-    areAligned = areAligned && isAligned(tensor->shape()) &&
-                 isAligned(tensor->view()) && isAligned(tensor->prev_shape());
+  auto look =
+      [&](const flatbuffers::Vector<flatbuffers::Offset<fb::Tensor>> &tensors) {
+        for (const fb::Tensor *tensor : tensors)
+          areAligned = areAligned && isAligned(tensor->shape()) &&
+                       isAligned(tensor->view()) &&
+                       isAligned(tensor->prev_shape());
+      };
+  look(*plan.tensors());
+  if (plan.condensed())
+    for (const fb::TensorTemplate *entry : *plan.condensed()->templates())
+      look(*entry->tensors());
   return areAligned ? Status::success()
                     : damaged("a list of 8-byte numbers is not aligned");
 }
@@ -142,12 +150,13 @@ static Status checkAlignment(const fb::Plan &plan) {
 static Status checkFeatures(const fb::Plan &plan) {
   if (uint64_t unknown = plan.features() & ~kPlanFeatures)
     return malformed("needs features that this build does not know (bits ",
-                     hex(unknown), ")");
+                     hex(unknown),
+                     "); write it again with etc-opt --emit=plan");
   if ((plan.slice() != nullptr) != ((plan.features() & kSliceFeature) != 0))
     return malformed("features: a slice has bit 1, and no other plan");
   if ((plan.condensed() != nullptr) !=
       ((plan.features() & kCondensedFeature) != 0))
-    return malformed("features: a condensed plan has bit 4, and no other");
+    return malformed("features: a condensed plan has bit 16, and no other");
   if ((plan.lanes() != nullptr) != ((plan.features() & kLanesFeature) != 0))
     return malformed("features: a plan of lanes has bit 8, and no other");
   return Status::success();

@@ -20,8 +20,9 @@ constexpr uint32_t kPlanVersion = 2;
 constexpr uint64_t kSliceFeature = 1;
 /// Devices pass on what they do not keep.
 constexpr uint64_t kTransitFeature = 2;
-/// Programs state steps of flows in place of rounds (plan/Condense.h).
-constexpr uint64_t kCondensedFeature = 4;
+/// Programs state steps of flows in place of rounds, and tensors are stated by
+/// template (plan/Condense.h). Bit 4 was an earlier form.
+constexpr uint64_t kCondensedFeature = 16;
 /// The tables are those of one lane (plan/Unfold.h).
 constexpr uint64_t kLanesFeature = 8;
 /// The feature bits that this build knows.

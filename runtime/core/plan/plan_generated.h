@@ -37,9 +37,17 @@ struct RoundT;
 
 struct Run;
 
+struct Piece;
+
 struct Item;
 
 struct Step;
+
+struct TensorTemplate;
+struct TensorTemplateBuilder;
+struct TensorTemplateT;
+
+struct NameRun;
 
 struct Condensed;
 struct CondensedBuilder;
@@ -512,27 +520,53 @@ FLATBUFFERS_MANUALLY_ALIGNED_STRUCT(4) Run FLATBUFFERS_FINAL_CLASS {
 };
 FLATBUFFERS_STRUCT_END(Run, 8);
 
+FLATBUFFERS_MANUALLY_ALIGNED_STRUCT(4) Piece FLATBUFFERS_FINAL_CLASS {
+ private:
+  uint32_t box_;
+  uint32_t cut_;
+
+ public:
+  Piece()
+      : box_(0),
+        cut_(0) {
+  }
+  Piece(uint32_t _box, uint32_t _cut)
+      : box_(flatbuffers::EndianScalar(_box)),
+        cut_(flatbuffers::EndianScalar(_cut)) {
+  }
+  uint32_t box() const {
+    return flatbuffers::EndianScalar(box_);
+  }
+  void mutate_box(uint32_t _box) {
+    flatbuffers::WriteScalar(&box_, _box);
+  }
+  uint32_t cut() const {
+    return flatbuffers::EndianScalar(cut_);
+  }
+  void mutate_cut(uint32_t _cut) {
+    flatbuffers::WriteScalar(&cut_, _cut);
+  }
+};
+FLATBUFFERS_STRUCT_END(Piece, 8);
+
 FLATBUFFERS_MANUALLY_ALIGNED_STRUCT(4) Item FLATBUFFERS_FINAL_CLASS {
  private:
   uint32_t tensor_;
   uint32_t source_;
-  uint32_t box_;
-  uint32_t cut_;
+  uint32_t split_;
   uint32_t count_;
 
  public:
   Item()
       : tensor_(0),
         source_(0),
-        box_(0),
-        cut_(0),
+        split_(0),
         count_(0) {
   }
-  Item(uint32_t _tensor, uint32_t _source, uint32_t _box, uint32_t _cut, uint32_t _count)
+  Item(uint32_t _tensor, uint32_t _source, uint32_t _split, uint32_t _count)
       : tensor_(flatbuffers::EndianScalar(_tensor)),
         source_(flatbuffers::EndianScalar(_source)),
-        box_(flatbuffers::EndianScalar(_box)),
-        cut_(flatbuffers::EndianScalar(_cut)),
+        split_(flatbuffers::EndianScalar(_split)),
         count_(flatbuffers::EndianScalar(_count)) {
   }
   uint32_t tensor() const {
@@ -547,17 +581,11 @@ FLATBUFFERS_MANUALLY_ALIGNED_STRUCT(4) Item FLATBUFFERS_FINAL_CLASS {
   void mutate_source(uint32_t _source) {
     flatbuffers::WriteScalar(&source_, _source);
   }
-  uint32_t box() const {
-    return flatbuffers::EndianScalar(box_);
+  uint32_t split() const {
+    return flatbuffers::EndianScalar(split_);
   }
-  void mutate_box(uint32_t _box) {
-    flatbuffers::WriteScalar(&box_, _box);
-  }
-  uint32_t cut() const {
-    return flatbuffers::EndianScalar(cut_);
-  }
-  void mutate_cut(uint32_t _cut) {
-    flatbuffers::WriteScalar(&cut_, _cut);
+  void mutate_split(uint32_t _split) {
+    flatbuffers::WriteScalar(&split_, _split);
   }
   uint32_t count() const {
     return flatbuffers::EndianScalar(count_);
@@ -566,7 +594,7 @@ FLATBUFFERS_MANUALLY_ALIGNED_STRUCT(4) Item FLATBUFFERS_FINAL_CLASS {
     flatbuffers::WriteScalar(&count_, _count);
   }
 };
-FLATBUFFERS_STRUCT_END(Item, 20);
+FLATBUFFERS_STRUCT_END(Item, 16);
 
 FLATBUFFERS_MANUALLY_ALIGNED_STRUCT(4) Step FLATBUFFERS_FINAL_CLASS {
  private:
@@ -628,6 +656,35 @@ FLATBUFFERS_MANUALLY_ALIGNED_STRUCT(4) Step FLATBUFFERS_FINAL_CLASS {
   }
 };
 FLATBUFFERS_STRUCT_END(Step, 12);
+
+FLATBUFFERS_MANUALLY_ALIGNED_STRUCT(4) NameRun FLATBUFFERS_FINAL_CLASS {
+ private:
+  uint32_t index_;
+  uint32_t count_;
+
+ public:
+  NameRun()
+      : index_(0),
+        count_(0) {
+  }
+  NameRun(uint32_t _index, uint32_t _count)
+      : index_(flatbuffers::EndianScalar(_index)),
+        count_(flatbuffers::EndianScalar(_count)) {
+  }
+  uint32_t index() const {
+    return flatbuffers::EndianScalar(index_);
+  }
+  void mutate_index(uint32_t _index) {
+    flatbuffers::WriteScalar(&index_, _index);
+  }
+  uint32_t count() const {
+    return flatbuffers::EndianScalar(count_);
+  }
+  void mutate_count(uint32_t _count) {
+    flatbuffers::WriteScalar(&count_, _count);
+  }
+};
+FLATBUFFERS_STRUCT_END(NameRun, 8);
 
 FLATBUFFERS_MANUALLY_ALIGNED_STRUCT(8) RoundForecast FLATBUFFERS_FINAL_CLASS {
  private:
@@ -1233,14 +1290,114 @@ inline flatbuffers::Offset<Round> CreateRoundDirect(
 
 flatbuffers::Offset<Round> CreateRound(flatbuffers::FlatBufferBuilder &_fbb, const RoundT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
 
+struct TensorTemplateT : public flatbuffers::NativeTable {
+  typedef TensorTemplate TableType;
+  std::vector<std::string> texts{};
+  std::vector<std::unique_ptr<etc::plan::fb::TensorT>> tensors{};
+  TensorTemplateT() = default;
+  TensorTemplateT(const TensorTemplateT &o);
+  TensorTemplateT(TensorTemplateT&&) FLATBUFFERS_NOEXCEPT = default;
+  TensorTemplateT &operator=(TensorTemplateT o) FLATBUFFERS_NOEXCEPT;
+};
+
+struct TensorTemplate FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef TensorTemplateT NativeTableType;
+  typedef TensorTemplateBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_TEXTS = 4,
+    VT_TENSORS = 6
+  };
+  const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *texts() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *>(VT_TEXTS);
+  }
+  flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *mutable_texts() {
+    return GetPointer<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *>(VT_TEXTS);
+  }
+  const flatbuffers::Vector<flatbuffers::Offset<etc::plan::fb::Tensor>> *tensors() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<etc::plan::fb::Tensor>> *>(VT_TENSORS);
+  }
+  flatbuffers::Vector<flatbuffers::Offset<etc::plan::fb::Tensor>> *mutable_tensors() {
+    return GetPointer<flatbuffers::Vector<flatbuffers::Offset<etc::plan::fb::Tensor>> *>(VT_TENSORS);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyOffsetRequired(verifier, VT_TEXTS) &&
+           verifier.VerifyVector(texts()) &&
+           verifier.VerifyVectorOfStrings(texts()) &&
+           VerifyOffsetRequired(verifier, VT_TENSORS) &&
+           verifier.VerifyVector(tensors()) &&
+           verifier.VerifyVectorOfTables(tensors()) &&
+           verifier.EndTable();
+  }
+  TensorTemplateT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
+  void UnPackTo(TensorTemplateT *_o, const flatbuffers::resolver_function_t *_resolver = nullptr) const;
+  static flatbuffers::Offset<TensorTemplate> Pack(flatbuffers::FlatBufferBuilder &_fbb, const TensorTemplateT* _o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
+};
+
+struct TensorTemplateBuilder {
+  typedef TensorTemplate Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_texts(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> texts) {
+    fbb_.AddOffset(TensorTemplate::VT_TEXTS, texts);
+  }
+  void add_tensors(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<etc::plan::fb::Tensor>>> tensors) {
+    fbb_.AddOffset(TensorTemplate::VT_TENSORS, tensors);
+  }
+  explicit TensorTemplateBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<TensorTemplate> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<TensorTemplate>(end);
+    fbb_.Required(o, TensorTemplate::VT_TEXTS);
+    fbb_.Required(o, TensorTemplate::VT_TENSORS);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<TensorTemplate> CreateTensorTemplate(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> texts = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<etc::plan::fb::Tensor>>> tensors = 0) {
+  TensorTemplateBuilder builder_(_fbb);
+  builder_.add_tensors(tensors);
+  builder_.add_texts(texts);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<TensorTemplate> CreateTensorTemplateDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    const std::vector<flatbuffers::Offset<flatbuffers::String>> *texts = nullptr,
+    const std::vector<flatbuffers::Offset<etc::plan::fb::Tensor>> *tensors = nullptr) {
+  auto texts__ = texts ? _fbb.CreateVector<flatbuffers::Offset<flatbuffers::String>>(*texts) : 0;
+  auto tensors__ = tensors ? _fbb.CreateVector<flatbuffers::Offset<etc::plan::fb::Tensor>>(*tensors) : 0;
+  return etc::plan::fb::CreateTensorTemplate(
+      _fbb,
+      texts__,
+      tensors__);
+}
+
+flatbuffers::Offset<TensorTemplate> CreateTensorTemplate(flatbuffers::FlatBufferBuilder &_fbb, const TensorTemplateT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
+
 struct CondensedT : public flatbuffers::NativeTable {
   typedef Condensed TableType;
   std::vector<etc::plan::fb::Item> items{};
   std::vector<etc::plan::fb::Run> flows{};
+  std::vector<etc::plan::fb::Piece> pieces{};
+  std::vector<etc::plan::fb::Run> splits{};
   std::vector<uint32_t> rounds{};
   std::vector<etc::plan::fb::Run> cuts{};
   std::vector<uint32_t> shards{};
   std::vector<etc::plan::fb::Run> lists{};
+  std::vector<std::unique_ptr<etc::plan::fb::TensorTemplateT>> templates{};
+  std::vector<etc::plan::fb::NameRun> names{};
+  std::vector<uint32_t> numbers{};
+  CondensedT() = default;
+  CondensedT(const CondensedT &o);
+  CondensedT(CondensedT&&) FLATBUFFERS_NOEXCEPT = default;
+  CondensedT &operator=(CondensedT o) FLATBUFFERS_NOEXCEPT;
 };
 
 struct Condensed FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
@@ -1249,10 +1406,15 @@ struct Condensed FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
     VT_ITEMS = 4,
     VT_FLOWS = 6,
-    VT_ROUNDS = 8,
-    VT_CUTS = 10,
-    VT_SHARDS = 12,
-    VT_LISTS = 14
+    VT_PIECES = 8,
+    VT_SPLITS = 10,
+    VT_ROUNDS = 12,
+    VT_CUTS = 14,
+    VT_SHARDS = 16,
+    VT_LISTS = 18,
+    VT_TEMPLATES = 20,
+    VT_NAMES = 22,
+    VT_NUMBERS = 24
   };
   const flatbuffers::Vector<const etc::plan::fb::Item *> *items() const {
     return GetPointer<const flatbuffers::Vector<const etc::plan::fb::Item *> *>(VT_ITEMS);
@@ -1265,6 +1427,18 @@ struct Condensed FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   }
   flatbuffers::Vector<const etc::plan::fb::Run *> *mutable_flows() {
     return GetPointer<flatbuffers::Vector<const etc::plan::fb::Run *> *>(VT_FLOWS);
+  }
+  const flatbuffers::Vector<const etc::plan::fb::Piece *> *pieces() const {
+    return GetPointer<const flatbuffers::Vector<const etc::plan::fb::Piece *> *>(VT_PIECES);
+  }
+  flatbuffers::Vector<const etc::plan::fb::Piece *> *mutable_pieces() {
+    return GetPointer<flatbuffers::Vector<const etc::plan::fb::Piece *> *>(VT_PIECES);
+  }
+  const flatbuffers::Vector<const etc::plan::fb::Run *> *splits() const {
+    return GetPointer<const flatbuffers::Vector<const etc::plan::fb::Run *> *>(VT_SPLITS);
+  }
+  flatbuffers::Vector<const etc::plan::fb::Run *> *mutable_splits() {
+    return GetPointer<flatbuffers::Vector<const etc::plan::fb::Run *> *>(VT_SPLITS);
   }
   const flatbuffers::Vector<uint32_t> *rounds() const {
     return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_ROUNDS);
@@ -1290,12 +1464,34 @@ struct Condensed FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   flatbuffers::Vector<const etc::plan::fb::Run *> *mutable_lists() {
     return GetPointer<flatbuffers::Vector<const etc::plan::fb::Run *> *>(VT_LISTS);
   }
+  const flatbuffers::Vector<flatbuffers::Offset<etc::plan::fb::TensorTemplate>> *templates() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<etc::plan::fb::TensorTemplate>> *>(VT_TEMPLATES);
+  }
+  flatbuffers::Vector<flatbuffers::Offset<etc::plan::fb::TensorTemplate>> *mutable_templates() {
+    return GetPointer<flatbuffers::Vector<flatbuffers::Offset<etc::plan::fb::TensorTemplate>> *>(VT_TEMPLATES);
+  }
+  const flatbuffers::Vector<const etc::plan::fb::NameRun *> *names() const {
+    return GetPointer<const flatbuffers::Vector<const etc::plan::fb::NameRun *> *>(VT_NAMES);
+  }
+  flatbuffers::Vector<const etc::plan::fb::NameRun *> *mutable_names() {
+    return GetPointer<flatbuffers::Vector<const etc::plan::fb::NameRun *> *>(VT_NAMES);
+  }
+  const flatbuffers::Vector<uint32_t> *numbers() const {
+    return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_NUMBERS);
+  }
+  flatbuffers::Vector<uint32_t> *mutable_numbers() {
+    return GetPointer<flatbuffers::Vector<uint32_t> *>(VT_NUMBERS);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyOffsetRequired(verifier, VT_ITEMS) &&
            verifier.VerifyVector(items()) &&
            VerifyOffsetRequired(verifier, VT_FLOWS) &&
            verifier.VerifyVector(flows()) &&
+           VerifyOffsetRequired(verifier, VT_PIECES) &&
+           verifier.VerifyVector(pieces()) &&
+           VerifyOffsetRequired(verifier, VT_SPLITS) &&
+           verifier.VerifyVector(splits()) &&
            VerifyOffsetRequired(verifier, VT_ROUNDS) &&
            verifier.VerifyVector(rounds()) &&
            VerifyOffsetRequired(verifier, VT_CUTS) &&
@@ -1304,6 +1500,13 @@ struct Condensed FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            verifier.VerifyVector(shards()) &&
            VerifyOffsetRequired(verifier, VT_LISTS) &&
            verifier.VerifyVector(lists()) &&
+           VerifyOffsetRequired(verifier, VT_TEMPLATES) &&
+           verifier.VerifyVector(templates()) &&
+           verifier.VerifyVectorOfTables(templates()) &&
+           VerifyOffsetRequired(verifier, VT_NAMES) &&
+           verifier.VerifyVector(names()) &&
+           VerifyOffsetRequired(verifier, VT_NUMBERS) &&
+           verifier.VerifyVector(numbers()) &&
            verifier.EndTable();
   }
   CondensedT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
@@ -1321,6 +1524,12 @@ struct CondensedBuilder {
   void add_flows(flatbuffers::Offset<flatbuffers::Vector<const etc::plan::fb::Run *>> flows) {
     fbb_.AddOffset(Condensed::VT_FLOWS, flows);
   }
+  void add_pieces(flatbuffers::Offset<flatbuffers::Vector<const etc::plan::fb::Piece *>> pieces) {
+    fbb_.AddOffset(Condensed::VT_PIECES, pieces);
+  }
+  void add_splits(flatbuffers::Offset<flatbuffers::Vector<const etc::plan::fb::Run *>> splits) {
+    fbb_.AddOffset(Condensed::VT_SPLITS, splits);
+  }
   void add_rounds(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> rounds) {
     fbb_.AddOffset(Condensed::VT_ROUNDS, rounds);
   }
@@ -1333,6 +1542,15 @@ struct CondensedBuilder {
   void add_lists(flatbuffers::Offset<flatbuffers::Vector<const etc::plan::fb::Run *>> lists) {
     fbb_.AddOffset(Condensed::VT_LISTS, lists);
   }
+  void add_templates(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<etc::plan::fb::TensorTemplate>>> templates) {
+    fbb_.AddOffset(Condensed::VT_TEMPLATES, templates);
+  }
+  void add_names(flatbuffers::Offset<flatbuffers::Vector<const etc::plan::fb::NameRun *>> names) {
+    fbb_.AddOffset(Condensed::VT_NAMES, names);
+  }
+  void add_numbers(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> numbers) {
+    fbb_.AddOffset(Condensed::VT_NUMBERS, numbers);
+  }
   explicit CondensedBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -1342,10 +1560,15 @@ struct CondensedBuilder {
     auto o = flatbuffers::Offset<Condensed>(end);
     fbb_.Required(o, Condensed::VT_ITEMS);
     fbb_.Required(o, Condensed::VT_FLOWS);
+    fbb_.Required(o, Condensed::VT_PIECES);
+    fbb_.Required(o, Condensed::VT_SPLITS);
     fbb_.Required(o, Condensed::VT_ROUNDS);
     fbb_.Required(o, Condensed::VT_CUTS);
     fbb_.Required(o, Condensed::VT_SHARDS);
     fbb_.Required(o, Condensed::VT_LISTS);
+    fbb_.Required(o, Condensed::VT_TEMPLATES);
+    fbb_.Required(o, Condensed::VT_NAMES);
+    fbb_.Required(o, Condensed::VT_NUMBERS);
     return o;
   }
 };
@@ -1354,15 +1577,25 @@ inline flatbuffers::Offset<Condensed> CreateCondensed(
     flatbuffers::FlatBufferBuilder &_fbb,
     flatbuffers::Offset<flatbuffers::Vector<const etc::plan::fb::Item *>> items = 0,
     flatbuffers::Offset<flatbuffers::Vector<const etc::plan::fb::Run *>> flows = 0,
+    flatbuffers::Offset<flatbuffers::Vector<const etc::plan::fb::Piece *>> pieces = 0,
+    flatbuffers::Offset<flatbuffers::Vector<const etc::plan::fb::Run *>> splits = 0,
     flatbuffers::Offset<flatbuffers::Vector<uint32_t>> rounds = 0,
     flatbuffers::Offset<flatbuffers::Vector<const etc::plan::fb::Run *>> cuts = 0,
     flatbuffers::Offset<flatbuffers::Vector<uint32_t>> shards = 0,
-    flatbuffers::Offset<flatbuffers::Vector<const etc::plan::fb::Run *>> lists = 0) {
+    flatbuffers::Offset<flatbuffers::Vector<const etc::plan::fb::Run *>> lists = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<etc::plan::fb::TensorTemplate>>> templates = 0,
+    flatbuffers::Offset<flatbuffers::Vector<const etc::plan::fb::NameRun *>> names = 0,
+    flatbuffers::Offset<flatbuffers::Vector<uint32_t>> numbers = 0) {
   CondensedBuilder builder_(_fbb);
+  builder_.add_numbers(numbers);
+  builder_.add_names(names);
+  builder_.add_templates(templates);
   builder_.add_lists(lists);
   builder_.add_shards(shards);
   builder_.add_cuts(cuts);
   builder_.add_rounds(rounds);
+  builder_.add_splits(splits);
+  builder_.add_pieces(pieces);
   builder_.add_flows(flows);
   builder_.add_items(items);
   return builder_.Finish();
@@ -1372,24 +1605,39 @@ inline flatbuffers::Offset<Condensed> CreateCondensedDirect(
     flatbuffers::FlatBufferBuilder &_fbb,
     const std::vector<etc::plan::fb::Item> *items = nullptr,
     const std::vector<etc::plan::fb::Run> *flows = nullptr,
+    const std::vector<etc::plan::fb::Piece> *pieces = nullptr,
+    const std::vector<etc::plan::fb::Run> *splits = nullptr,
     const std::vector<uint32_t> *rounds = nullptr,
     const std::vector<etc::plan::fb::Run> *cuts = nullptr,
     const std::vector<uint32_t> *shards = nullptr,
-    const std::vector<etc::plan::fb::Run> *lists = nullptr) {
+    const std::vector<etc::plan::fb::Run> *lists = nullptr,
+    const std::vector<flatbuffers::Offset<etc::plan::fb::TensorTemplate>> *templates = nullptr,
+    const std::vector<etc::plan::fb::NameRun> *names = nullptr,
+    const std::vector<uint32_t> *numbers = nullptr) {
   auto items__ = items ? _fbb.CreateVectorOfStructs<etc::plan::fb::Item>(*items) : 0;
   auto flows__ = flows ? _fbb.CreateVectorOfStructs<etc::plan::fb::Run>(*flows) : 0;
+  auto pieces__ = pieces ? _fbb.CreateVectorOfStructs<etc::plan::fb::Piece>(*pieces) : 0;
+  auto splits__ = splits ? _fbb.CreateVectorOfStructs<etc::plan::fb::Run>(*splits) : 0;
   auto rounds__ = rounds ? _fbb.CreateVector<uint32_t>(*rounds) : 0;
   auto cuts__ = cuts ? _fbb.CreateVectorOfStructs<etc::plan::fb::Run>(*cuts) : 0;
   auto shards__ = shards ? _fbb.CreateVector<uint32_t>(*shards) : 0;
   auto lists__ = lists ? _fbb.CreateVectorOfStructs<etc::plan::fb::Run>(*lists) : 0;
+  auto templates__ = templates ? _fbb.CreateVector<flatbuffers::Offset<etc::plan::fb::TensorTemplate>>(*templates) : 0;
+  auto names__ = names ? _fbb.CreateVectorOfStructs<etc::plan::fb::NameRun>(*names) : 0;
+  auto numbers__ = numbers ? _fbb.CreateVector<uint32_t>(*numbers) : 0;
   return etc::plan::fb::CreateCondensed(
       _fbb,
       items__,
       flows__,
+      pieces__,
+      splits__,
       rounds__,
       cuts__,
       shards__,
-      lists__);
+      lists__,
+      templates__,
+      names__,
+      numbers__);
 }
 
 flatbuffers::Offset<Condensed> CreateCondensed(flatbuffers::FlatBufferBuilder &_fbb, const CondensedT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
@@ -3795,6 +4043,77 @@ inline flatbuffers::Offset<Round> CreateRound(flatbuffers::FlatBufferBuilder &_f
       _ops);
 }
 
+inline TensorTemplateT::TensorTemplateT(const TensorTemplateT &o)
+      : texts(o.texts) {
+  tensors.reserve(o.tensors.size());
+  for (const auto &tensors_ : o.tensors) { tensors.emplace_back((tensors_) ? new etc::plan::fb::TensorT(*tensors_) : nullptr); }
+}
+
+inline TensorTemplateT &TensorTemplateT::operator=(TensorTemplateT o) FLATBUFFERS_NOEXCEPT {
+  std::swap(texts, o.texts);
+  std::swap(tensors, o.tensors);
+  return *this;
+}
+
+inline TensorTemplateT *TensorTemplate::UnPack(const flatbuffers::resolver_function_t *_resolver) const {
+  auto _o = std::unique_ptr<TensorTemplateT>(new TensorTemplateT());
+  UnPackTo(_o.get(), _resolver);
+  return _o.release();
+}
+
+inline void TensorTemplate::UnPackTo(TensorTemplateT *_o, const flatbuffers::resolver_function_t *_resolver) const {
+  (void)_o;
+  (void)_resolver;
+  { auto _e = texts(); if (_e) { _o->texts.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->texts[_i] = _e->Get(_i)->str(); } } }
+  { auto _e = tensors(); if (_e) { _o->tensors.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->tensors[_i] = std::unique_ptr<etc::plan::fb::TensorT>(_e->Get(_i)->UnPack(_resolver)); } } }
+}
+
+inline flatbuffers::Offset<TensorTemplate> TensorTemplate::Pack(flatbuffers::FlatBufferBuilder &_fbb, const TensorTemplateT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
+  return CreateTensorTemplate(_fbb, _o, _rehasher);
+}
+
+inline flatbuffers::Offset<TensorTemplate> CreateTensorTemplate(flatbuffers::FlatBufferBuilder &_fbb, const TensorTemplateT *_o, const flatbuffers::rehasher_function_t *_rehasher) {
+  (void)_rehasher;
+  (void)_o;
+  struct _VectorArgs { flatbuffers::FlatBufferBuilder *__fbb; const TensorTemplateT* __o; const flatbuffers::rehasher_function_t *__rehasher; } _va = { &_fbb, _o, _rehasher}; (void)_va;
+  auto _texts = _fbb.CreateVectorOfStrings(_o->texts);
+  auto _tensors = _fbb.CreateVector<flatbuffers::Offset<etc::plan::fb::Tensor>> (_o->tensors.size(), [](size_t i, _VectorArgs *__va) { return CreateTensor(*__va->__fbb, __va->__o->tensors[i].get(), __va->__rehasher); }, &_va );
+  return etc::plan::fb::CreateTensorTemplate(
+      _fbb,
+      _texts,
+      _tensors);
+}
+
+inline CondensedT::CondensedT(const CondensedT &o)
+      : items(o.items),
+        flows(o.flows),
+        pieces(o.pieces),
+        splits(o.splits),
+        rounds(o.rounds),
+        cuts(o.cuts),
+        shards(o.shards),
+        lists(o.lists),
+        names(o.names),
+        numbers(o.numbers) {
+  templates.reserve(o.templates.size());
+  for (const auto &templates_ : o.templates) { templates.emplace_back((templates_) ? new etc::plan::fb::TensorTemplateT(*templates_) : nullptr); }
+}
+
+inline CondensedT &CondensedT::operator=(CondensedT o) FLATBUFFERS_NOEXCEPT {
+  std::swap(items, o.items);
+  std::swap(flows, o.flows);
+  std::swap(pieces, o.pieces);
+  std::swap(splits, o.splits);
+  std::swap(rounds, o.rounds);
+  std::swap(cuts, o.cuts);
+  std::swap(shards, o.shards);
+  std::swap(lists, o.lists);
+  std::swap(templates, o.templates);
+  std::swap(names, o.names);
+  std::swap(numbers, o.numbers);
+  return *this;
+}
+
 inline CondensedT *Condensed::UnPack(const flatbuffers::resolver_function_t *_resolver) const {
   auto _o = std::unique_ptr<CondensedT>(new CondensedT());
   UnPackTo(_o.get(), _resolver);
@@ -3806,10 +4125,15 @@ inline void Condensed::UnPackTo(CondensedT *_o, const flatbuffers::resolver_func
   (void)_resolver;
   { auto _e = items(); if (_e) { _o->items.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->items[_i] = *_e->Get(_i); } } }
   { auto _e = flows(); if (_e) { _o->flows.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->flows[_i] = *_e->Get(_i); } } }
+  { auto _e = pieces(); if (_e) { _o->pieces.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->pieces[_i] = *_e->Get(_i); } } }
+  { auto _e = splits(); if (_e) { _o->splits.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->splits[_i] = *_e->Get(_i); } } }
   { auto _e = rounds(); if (_e) { _o->rounds.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->rounds[_i] = _e->Get(_i); } } }
   { auto _e = cuts(); if (_e) { _o->cuts.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->cuts[_i] = *_e->Get(_i); } } }
   { auto _e = shards(); if (_e) { _o->shards.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->shards[_i] = _e->Get(_i); } } }
   { auto _e = lists(); if (_e) { _o->lists.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->lists[_i] = *_e->Get(_i); } } }
+  { auto _e = templates(); if (_e) { _o->templates.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->templates[_i] = std::unique_ptr<etc::plan::fb::TensorTemplateT>(_e->Get(_i)->UnPack(_resolver)); } } }
+  { auto _e = names(); if (_e) { _o->names.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->names[_i] = *_e->Get(_i); } } }
+  { auto _e = numbers(); if (_e) { _o->numbers.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->numbers[_i] = _e->Get(_i); } } }
 }
 
 inline flatbuffers::Offset<Condensed> Condensed::Pack(flatbuffers::FlatBufferBuilder &_fbb, const CondensedT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
@@ -3822,18 +4146,28 @@ inline flatbuffers::Offset<Condensed> CreateCondensed(flatbuffers::FlatBufferBui
   struct _VectorArgs { flatbuffers::FlatBufferBuilder *__fbb; const CondensedT* __o; const flatbuffers::rehasher_function_t *__rehasher; } _va = { &_fbb, _o, _rehasher}; (void)_va;
   auto _items = _fbb.CreateVectorOfStructs(_o->items);
   auto _flows = _fbb.CreateVectorOfStructs(_o->flows);
+  auto _pieces = _fbb.CreateVectorOfStructs(_o->pieces);
+  auto _splits = _fbb.CreateVectorOfStructs(_o->splits);
   auto _rounds = _fbb.CreateVector(_o->rounds);
   auto _cuts = _fbb.CreateVectorOfStructs(_o->cuts);
   auto _shards = _fbb.CreateVector(_o->shards);
   auto _lists = _fbb.CreateVectorOfStructs(_o->lists);
+  auto _templates = _fbb.CreateVector<flatbuffers::Offset<etc::plan::fb::TensorTemplate>> (_o->templates.size(), [](size_t i, _VectorArgs *__va) { return CreateTensorTemplate(*__va->__fbb, __va->__o->templates[i].get(), __va->__rehasher); }, &_va );
+  auto _names = _fbb.CreateVectorOfStructs(_o->names);
+  auto _numbers = _fbb.CreateVector(_o->numbers);
   return etc::plan::fb::CreateCondensed(
       _fbb,
       _items,
       _flows,
+      _pieces,
+      _splits,
       _rounds,
       _cuts,
       _shards,
-      _lists);
+      _lists,
+      _templates,
+      _names,
+      _numbers);
 }
 
 inline PeersT *Peers::UnPack(const flatbuffers::resolver_function_t *_resolver) const {

@@ -112,11 +112,54 @@ TEST(CondenseTest, WhatProgramsShareIsStatedOnce) {
   ASSERT_EQ(stated.condensed()->items()->size(), 1u);
   const fb::Item &item = *stated.condensed()->items()->Get(0);
   EXPECT_EQ(item.count(), 32u);
-  EXPECT_EQ(stated.condensed()->cuts()->Get(item.cut())->count(), 8u);
+  ASSERT_EQ(stated.condensed()->pieces()->size(), 1u);
+  const fb::Piece &piece = *stated.condensed()->pieces()->Get(0);
+  EXPECT_EQ(stated.condensed()->cuts()->Get(piece.cut())->count(), 8u);
   EXPECT_EQ(stated.condensed()->flows()->size(), 1u);
   for (const fb::Program *program : *stated.programs())
     EXPECT_EQ(program->steps()->size(), 1u);
   EXPECT_LT(condensed.size(), bytes.size() / 4);
+}
+
+/// Layers, and experts of each, by one text. What differs in anything but
+/// numbers is a template of its own, and numbers come out as they were written.
+TEST(CondenseTest, NamesThatDifferInNumbersAreStatedOnce) {
+  PlanBuilder b;
+  b.plan = twoStagePlan();
+  auto add = [&](const std::string &name, std::vector<int64_t> shape) {
+    const uint32_t param =
+        b.tensor(name.c_str(), "param", fb::DType::bf16, shape);
+    const uint32_t master =
+        b.tensor(name.c_str(), "master", fb::DType::fp32, shape);
+    b.plan.tensors[param]->derived_from = static_cast<int32_t>(master);
+  };
+  for (unsigned layer = 8; layer != 12; ++layer)
+    for (unsigned expert = 0; expert != 16; ++expert)
+      add(text("layers.", layer, ".fc1.w", expert), {6, 4});
+  for (unsigned layer = 0; layer != 4; ++layer)
+    add(text("layers.", layer, ".fc2.w0"), {4, 6});
+  for (const char *name :
+       {"", "7", "007", "{}", "a00.b1", "a01.b1", "a1.b2", "4294967296",
+        "999999999", "x999999998y", "x999999999y", "x1000000000y", "0", "00"})
+    add(name, {2});
+  const std::vector<uint8_t> bytes = packPlan(std::move(b.plan));
+  ASSERT_NO_FATAL_FAILURE(expectSamePlan(bytes));
+  const std::vector<uint8_t> condensed = condensePlan(bytes);
+  const fb::Condensed &stated = *fb::GetPlan(condensed.data())->condensed();
+  const auto entry =
+      std::find_if(stated.templates()->begin(), stated.templates()->end(),
+                   [](const fb::TensorTemplate *it) {
+                     return it->texts()->Get(0)->str() == "layers.";
+                   });
+  ASSERT_NE(entry, stated.templates()->end());
+  ASSERT_EQ(entry->texts()->size(), 3u);
+  EXPECT_EQ(entry->texts()->Get(1)->str(), ".fc1.w");
+  const auto runs = std::count_if(
+      stated.names()->begin(), stated.names()->end(),
+      [&](const fb::NameRun *run) {
+        return run->index() == entry - stated.templates()->begin();
+      });
+  EXPECT_EQ(runs, 4);
 }
 
 TEST(CondenseTest, EveryDamagedByteIsNoticed) {
@@ -156,13 +199,13 @@ TEST(CondenseTest, MalformedTables) {
   };
   const Case cases[] = {
       {[](fb::PlanT &p) { p.features = 0; },
-       "features: a condensed plan has bit 4, and no other"},
+       "features: a condensed plan has bit 16, and no other"},
       {[](fb::PlanT &p) { p.condensed.reset(); },
-       "features: a condensed plan has bit 4, and no other"},
+       "features: a condensed plan has bit 16, and no other"},
       {[](fb::PlanT &p) { p.condensed->flows[0].mutate_count(0); },
-       "condensed.flows[0]: 0 from 0 on, of 13"},
+       "condensed.flows[0]: 0 from 0 on, of 12"},
       {[](fb::PlanT &p) { p.condensed->flows[0].mutate_first(~0u); },
-       "condensed.flows[0]: 2 from 4294967295 on, of 13"},
+       "condensed.flows[0]: 1 from 4294967295 on, of 12"},
       {[](fb::PlanT &p) { p.condensed->cuts[0].mutate_count(~0u); },
        "condensed.cuts[0]: 4294967295 from 0 on, of 2"},
       {[](fb::PlanT &p) { p.condensed->lists.back().mutate_count(99); },
@@ -178,11 +221,52 @@ TEST(CondenseTest, MalformedTables) {
       {[](fb::PlanT &p) { p.condensed->items[0].mutate_count(0); },
        "condensed.items[0].count: 0 is not at least 1"},
       {[](fb::PlanT &p) { p.condensed->items[0].mutate_count(~0u); },
-       "condensed.items[0].tensor: 4294967295 from 0 on, of 5"},
-      {[](fb::PlanT &p) { p.condensed->items[0].mutate_cut(99); },
-       "condensed.items[0].cut: 99 is not in [0, 2)"},
-      {[](fb::PlanT &p) { p.condensed->items[0].mutate_box(~0u); },
+       "condensed.items[0].tensor: 4294967295 from 4 on, of 5"},
+      {[](fb::PlanT &p) { p.condensed->items[0].mutate_split(99); },
+       "condensed.items[0].split: 99 is not in [0, 9)"},
+      {[](fb::PlanT &p) { p.condensed->splits[1].mutate_count(99); },
+       "condensed.splits[1]: 99 from 1 on, of 9"},
+      {[](fb::PlanT &p) { p.condensed->pieces[0].mutate_cut(99); },
+       "condensed.pieces[0].cut: 99 is not in [0, 2)"},
+      {[](fb::PlanT &p) { p.condensed->pieces[0].mutate_box(~0u); },
        "condensed.items[0].box: ends at 4294967299 of 34"},
+      {[](fb::PlanT &p) {
+         p.shards[1] = fb::Shard(p.shards[1].tensor(), 0, 99);
+       },
+       "shards[1]: boxes 0 to 99 of 7"},
+      {[](fb::PlanT &p) {
+         p.tensors.push_back(std::make_unique<fb::TensorT>());
+       },
+       "tensors: a condensed plan has none"},
+      {[](fb::PlanT &p) { p.condensed->templates[1]->texts.clear(); },
+       "condensed.templates[1].texts: none"},
+      {[](fb::PlanT &p) { p.condensed->templates[1]->tensors.clear(); },
+       "condensed.templates[1].tensors: none"},
+      {[](fb::PlanT &p) { p.condensed->templates[1]->tensors[0]->name = "w"; },
+       "condensed.templates[1].tensors[0].name: a tensor of a template has "
+       "none of its own"},
+      {[](fb::PlanT &p) { p.condensed->templates[1]->tensors[0]->shape = {}; },
+       "condensed.templates[1].tensors[0].shape: 0 axes, from 1 to 8 are "
+       "allowed"},
+      {[](fb::PlanT &p) { p.condensed->templates[1]->tensors[1]->tied_to = 9; },
+       "tensors[2].tied_to: 11 is not in [0, 5)"},
+      {[](fb::PlanT &p) {
+         p.condensed->templates[0]->tensors[0]->derived_from = -1;
+       },
+       "tensors[0].derived_from: -1 is not in [0, 5)"},
+      {[](fb::PlanT &p) { p.condensed->names[0].mutate_index(9); },
+       "condensed.names[0].index: 9 is not in [0, 4)"},
+      {[](fb::PlanT &p) { p.condensed->names[1].mutate_count(0); },
+       "condensed.names[1].count: 0 names of a template with 0 numbers"},
+      {[](fb::PlanT &p) { p.condensed->names[1].mutate_count(2); },
+       "condensed.names[1].count: 2 names of a template with 0 numbers"},
+      {[](fb::PlanT &p) { p.condensed->numbers = {1}; },
+       "condensed.numbers: 1, the names have 0"},
+      // The same name twice is looked at once it is there.
+      {[](fb::PlanT &p) {
+         p.condensed->names.push_back({0, 1});
+       },
+       "tensors[5]: embedding.weight (param) is tensors[0] already"},
       {[](fb::PlanT &p) { p.programs[1]->steps[0].mutate_flow(99); },
        "programs[1].steps[0].flow: 99 is not in [0, 8)"},
       {[](fb::PlanT &p) { p.programs[1]->prev_lists = {99}; },
@@ -197,9 +281,9 @@ TEST(CondenseTest, MalformedTables) {
       {[](fb::PlanT &p) {
          p.condensed->cuts[0] = {0, 2};
          p.condensed->rounds = {0, 1};
-         p.condensed->items[0].mutate_box(1);
+         p.condensed->pieces[0].mutate_box(1);
        },
-       "condensed.items[0].box: axis 0: 4:0 is not a range of [0, 6)"},
+       "condensed.items[0].box: axis 0: 5:0 is not a range of [0, 6)"},
   };
   for (size_t i = 0; i != std::size(cases); ++i) {
     fb::PlanT plan;
@@ -228,6 +312,23 @@ TEST(CondenseTest, WhatAFileMayStateIsBounded) {
         p.condensed->shards.assign(1000, 0);
         p.condensed->lists.assign(1, fb::Run(0, 1000));
         p.programs[0]->prev_lists.assign(2000, 0);
+      },
+      [](fb::PlanT &p) { // one split of many pieces, by many items
+        const fb::Piece piece = p.condensed->pieces[0];
+        p.condensed->pieces.assign(1000, piece);
+        p.condensed->splits.assign(1, fb::Run(0, 1000));
+        const fb::Item item(0, 0, 0, 1);
+        p.condensed->items.assign(1000, item);
+        p.condensed->flows.assign(1, fb::Run(0, 1000));
+      },
+      [](fb::PlanT &p) { // a billion names
+        p.condensed->templates[0]->texts = {"w", ""};
+        p.condensed->numbers = {0};
+        p.condensed->names[0].mutate_count(1'000'000'000);
+      },
+      [](fb::PlanT &p) { // one list of boxes, by many shards
+        p.boxes.assign(4000, p.boxes[0]);
+        p.shards.assign(4000, fb::Shard(0, 0, 4000));
       },
       [](fb::PlanT &p) { // cuts that overlap
         p.condensed->rounds.assign(4000, 0);
