@@ -31,8 +31,8 @@ public:
   ~NcclTransport() override { (void)context.enter(); }
 
   Status connect(const Agreement &agreed) {
-    freeBefore = freeBytes();
-    return comm.connect(options, agreed.id, agreed.channels);
+    return counted(
+        [&] { return comm.connect(options, agreed.id, agreed.channels); });
   }
 
   /// NCCL connects a pair in one direction when a group first uses it, for all
@@ -51,12 +51,14 @@ public:
                          "cannot allocate device memory");
         !s.ok())
       return s;
-    if (Status s = greet(plan, reinterpret_cast<std::byte *>(memory), deadline);
-        !s.ok()) {
+    Status met = counted([&] {
+      return greet(plan, reinterpret_cast<std::byte *>(memory), deadline);
+    });
+    if (!met.ok()) {
       // Freeing waits for the device, and this may be in a group with a dead
       // peer, which only an abort ends.
       greeting = memory;
-      return s;
+      return met;
     }
     driver.cuMemFree_v2(memory);
     return Status::success();
@@ -90,10 +92,7 @@ public:
     comm.finish(deadline);
   }
 
-  uint64_t deviceBytes() const override {
-    uint64_t now = freeBytes();
-    return freeBefore > now ? freeBefore - now : 0;
-  }
+  uint64_t deviceBytes() const override { return taken; }
 
   Status post(std::span<const Outgoing> outgoing,
               std::span<Incoming> incoming) override {
@@ -146,6 +145,15 @@ private:
     return status.ok() ? comm.drain(deadline) : status;
   }
 
+  /// Calls what makes NCCL take memory.
+  template <typename Call> Status counted(Call call) {
+    const uint64_t before = freeBytes();
+    Status status = call();
+    const uint64_t now = freeBytes();
+    taken += before > now ? before - now : 0;
+    return status;
+  }
+
   uint64_t freeBytes() const {
     size_t free = 0, total = 0;
     (void)context.enter();
@@ -157,7 +165,7 @@ private:
   const cuda::Driver &driver;
   const NcclOptions options;
   cuda::Address greeting = 0; // of a greeting that failed
-  uint64_t freeBefore = 0;
+  uint64_t taken = 0;         // of the device's memory
   NcclCommunicator comm;
 };
 

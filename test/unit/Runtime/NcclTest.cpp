@@ -51,6 +51,9 @@ TEST_F(NcclTest, NcclMigrates) {
       EXPECT_EQ(statuses[rank].message(), "") << rank;
       EXPECT_EQ(reports[rank].verified, 1u) << rank;
       EXPECT_EQ(reports[rank].peakBytes, reports[rank].provedBytes) << rank;
+      // The double takes no memory of the device; the migration does.
+      EXPECT_EQ(reports[rank].transportBytes, 0u) << rank;
+      EXPECT_GT(reports[rank].heldBytes, 0u) << rank;
     }
   }
 }
