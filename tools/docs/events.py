@@ -11,7 +11,7 @@ def pauses(result: dict) -> str:
     for event in result["events"]:
         kinds.setdefault(event["event"], []).append(event["pause_s"])
     count = len(result["events"])
-    rows = [f"{count} events of one job, by `{result['command']}`:", ""]
+    rows = [f"`{result['command']}` made these {count} events in one job:", ""]
     rows += ["| event | pauses in seconds | median |", "| --- | --- | ---: |"]
     for kind in sorted(kinds):
         listed = ", ".join(f"{pause:.1f}" for pause in kinds[kind])
@@ -21,7 +21,7 @@ def pauses(result: dict) -> str:
 
 def beside(result: dict, stock: dict) -> str:
     """What the same first events cost under both, in seconds."""
-    rows = [f"The first {len(stock['events'])} of these events, by `{stock['command']}`:"]
+    rows = [f"`{stock['command']}` made the first {len(stock['events'])} of these events:"]
     rows += ["", "| event | etcrun: pause | lost in all | torchrun: pause | lost in all |"]
     rows += ["| --- | ---: | ---: | ---: | ---: |"]
     pairs = list(zip(result["events"], stock["events"]))

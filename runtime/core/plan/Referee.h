@@ -11,9 +11,8 @@
 namespace etc::plan {
 
 /// Checks a plan that passed checkFormat against rules R1 to R10. Programs are
-/// checked once each, whatever the number of their devices; pairs of programs
-/// that exchange messages once each. A message names the path, the tensors and
-/// the devices.
+/// checked once each, whatever the number of their devices. A message names the
+/// path, the tensors and the devices.
 Status checkPlan(const PlanIndex &index);
 Status checkPlan(const fb::Plan &plan);
 
