@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from etc.torch.entries import plain_name, swapper, unwrapped
+from etc.torch.entries import buffers_of, swapper, unwrapped
 from etc.torch.layout import Layout
 from etc.torch.optimizers import is_equal
 from etc.torch.ranks import on_every_rank
@@ -73,14 +73,12 @@ def collect(prev: Layout, curr: Layout) -> Callable[[torch.device], None]:
 
 
 def _transient(model: Any) -> Iterator[tuple[str, torch.Tensor]]:
-    """The buffers that the state dict leaves out."""
+    """The buffers that are not persistent."""
     if not isinstance(model, torch.nn.Module):
         return
-    model = unwrapped(model)
-    kept = model.state_dict().keys()
-    for name, buffer in model.named_buffers():
-        if name not in kept:
-            yield plain_name(name), buffer
+    for name, buffer, is_persistent in buffers_of(unwrapped(model)):
+        if not is_persistent:
+            yield name, buffer
 
 
 def _check_scheduler(prev: Layout) -> None:

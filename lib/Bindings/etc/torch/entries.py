@@ -12,6 +12,7 @@ import torch
 from etc.torch import dtypes
 from etc.torch.placements import boxes_of, is_dtensor, local_of
 from etc.torch.spans import Box
+from etc.torch_private.tensors import saved_buffers
 
 # What wrappers put into the names of what they wrap.
 WRAPPERS = ("_orig_mod.", "_checkpoint_wrapped_module.", "_fsdp_wrapped_module.")
@@ -101,14 +102,21 @@ def unwrapped(model: torch.nn.Module) -> torch.nn.Module:
     return model.module if isinstance(model, DistributedDataParallel) else model
 
 
+def buffers_of(model: torch.nn.Module) -> Iterator[tuple[str, torch.Tensor, bool]]:
+    """(name, buffer, whether it is persistent) of all modules. A state dict does not tell:
+    a model may leave buffers out of its own."""
+    saved = {id(b) for module in model.modules() for _, b in saved_buffers(module)}
+    for name, buffer in model.named_buffers():
+        yield plain_name(name), buffer, id(buffer) in saved
+
+
 def model_entries(source: Any) -> Iterator[Entry]:
-    """Of a module, its parameters and the buffers that its state dict has; of a state
-    dict, all."""
+    """Of a module, its parameters and its persistent buffers; of a state dict, all."""
     if isinstance(source, torch.nn.Module):
         source = unwrapped(source)
         _reshard(source)
-        kept = source.state_dict().keys()
         for name, parameter in source.named_parameters():
+            name = plain_name(name)
             if type(parameter).__name__ == "FlatParameter":
                 raise ValueError(
                     f"{name}: is FSDP1's flat parameter, which has no layout of its "
@@ -120,10 +128,8 @@ def model_entries(source: Any) -> Iterator[Entry]:
                     f"flat parts of all parameters together; pass the engine in "
                     f"its place"
                 )
-            yield make_entry("param", plain_name(name), parameter, swapper(parameter))
-        for name, buffer in source.named_buffers():
-            if name in kept:
-                yield make_entry("param", plain_name(name), buffer, swapper(buffer))
+            yield make_entry("param", name, parameter, swapper(parameter))
+        yield from buffer_entries(source)
         return
     for name, value in source.items():
         if not isinstance(value, torch.Tensor):
@@ -132,6 +138,13 @@ def model_entries(source: Any) -> Iterator[Entry]:
                 f"carry it over yourself"
             )
         yield make_entry("param", plain_name(name), value, _setter(source, name))
+
+
+def buffer_entries(model: torch.nn.Module) -> Iterator[Entry]:
+    """Of the persistent buffers."""
+    for name, buffer, is_persistent in buffers_of(model):
+        if is_persistent:
+            yield make_entry("param", name, buffer, swapper(buffer))
 
 
 def _reshard(model: torch.nn.Module) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from etc.torch import dtypes
-from etc.torch.entries import Entry, make_entry, plain_name, swapper
+from etc.torch.entries import Entry, buffer_entries, make_entry, plain_name, swapper
 from etc.torch.optimizers import (
     Described,
     check_group,
@@ -68,7 +68,6 @@ def is_engine(model: Any) -> bool:
 
 def model_entries(module: Any) -> Iterator[Entry]:
     """As `entries.model_entries`, of an engine's module."""
-    kept = module.state_dict().keys()
     for name, parameter in module.named_parameters():
         name = plain_name(name)
         if is_partitioned(parameter):
@@ -77,9 +76,7 @@ def model_entries(module: Any) -> Iterator[Entry]:
                 yield _entry("param", place, place.flat)
         else:
             yield make_entry("param", name, parameter, swapper(parameter))
-    for name, buffer in module.named_buffers():
-        if name in kept:
-            yield make_entry("param", plain_name(name), buffer, swapper(buffer))
+    yield from buffer_entries(module)
 
 
 def describe(_: Any, optimizer: Partitions) -> tuple[Described, list[Entry]]:
