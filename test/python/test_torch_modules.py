@@ -69,24 +69,31 @@ def a_state_dict_of_some_tensors():
     return [Adapter(*build(mesh, value)) for mesh, value in ((None, 1), (None, 2))]
 
 
+def a_compiled_model_of_ddp():
+    before = torch.compile(DistributedDataParallel(build(None, 1)), backend="eager")
+    return before, build(halves(), 2, "meta")
+
+
+def ddp_of_a_compiled_model():
+    after = torch.compile(build(None, 2), backend="eager")
+    return build(halves(), 1), DistributedDataParallel(after)
+
+
 CASES = {
     a_buffer_under_checkpointing: MOVES,
     a_checkpointed_block_unwrapped: MOVES,
     a_state_dict_of_some_tensors: MOVES,
+    a_compiled_model_of_ddp: MOVES,
+    ddp_of_a_compiled_model: MOVES,
 }
 
 
 def gathered(model):
     """Whole copies by plain names, without buffers that a new model has of its own."""
-    model = inner(model)
     found = jobs.gathered(model)
     for wrapper in ("_orig_mod.", "_checkpoint_wrapped_module.", "module."):
         found = {name.replace(wrapper, ""): value for name, value in found.items()}
     return {name: value for name, value in found.items() if "table" not in name}
-
-
-def inner(model):
-    return model.module if isinstance(model, DistributedDataParallel) else model
 
 
 def outcome(case):

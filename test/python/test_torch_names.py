@@ -18,7 +18,13 @@ from etc.torch_private import groups, stores, tensors
 ROOT = pathlib.Path(etc.__file__).parent
 # Objects of torch, and what they have that begins as names of this package's own do.
 TORCH = {"c10d", "distributed_c10d", "torch", "dist"}
-THEIRS = {"_local_tensor", "_non_persistent_buffers_set", "_plugins", "_op_dispatcher"}
+THEIRS = {
+    "_local_tensor",
+    "_non_persistent_buffers_set",
+    "_plugins",
+    "_op_dispatcher",
+    "_orig_mod",
+}
 
 
 def private_names(path):
@@ -74,12 +80,16 @@ class Names(unittest.TestCase):
         module = torch.nn.BatchNorm1d(3)
         module.register_buffer("passing", torch.ones(1), persistent=False)
         saved = dict(tensors.saved_buffers(module))
-        self.assertEqual(sorted(saved), [n for n in sorted(module.state_dict()) if n in saved])
+        self.assertEqual(
+            sorted(saved), [n for n in sorted(module.state_dict()) if n in saved]
+        )
         self.assertEqual(len(saved), 3)
         optimizer = torch.optim.SGD(module.parameters(), lr=1.0)
         self.assertFalse(tensors.has_scheduler(optimizer))
         torch.optim.lr_scheduler.StepLR(optimizer, 1)
         self.assertTrue(tensors.has_scheduler(optimizer))
+        self.assertIs(tensors.compiled_by(torch.compile(module)), module)
+        self.assertIsNone(tensors.compiled_by(module))
         self.assertEqual(tensors.cuts_uneven_strides(), not torch_ranks.OLD)
 
     def test_stores_do_without_libuv(self):

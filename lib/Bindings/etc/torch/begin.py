@@ -12,7 +12,7 @@ from etc.report import Report
 from etc.state import Tensors
 from etc.torch import carried, proof, zero
 from etc.torch import ranks as job
-from etc.torch.entries import Entry, unwrapped
+from etc.torch.entries import Entry, layers_of
 from etc.torch.layout import UNFINISHED, Layout, read_entries, reader_of
 from etc.torch.move import (
     PLANNED,
@@ -194,7 +194,7 @@ class _Hook:
 
 def _marked(model: Any, optimizer: Any) -> list[Any]:
     """By what `layout` knows that they are not finished."""
-    modules = [model, unwrapped(model)] if isinstance(model, torch.nn.Module) else []
+    modules = list(layers_of(model)) if isinstance(model, torch.nn.Module) else []
     return modules if optimizer is None else [*modules, optimizer]
 
 

@@ -12,7 +12,7 @@ import torch
 from etc.torch import dtypes
 from etc.torch.placements import boxes_of, is_dtensor, local_of
 from etc.torch.spans import Box
-from etc.torch_private.tensors import saved_buffers
+from etc.torch_private.tensors import compiled_by, saved_buffers
 
 # What wrappers put into the names of what they wrap.
 WRAPPERS = ("_orig_mod.", "_checkpoint_wrapped_module.", "_fsdp_wrapped_module.")
@@ -95,11 +95,21 @@ def plain_name(name: str) -> str:
     return name
 
 
-def unwrapped(model: torch.nn.Module) -> torch.nn.Module:
-    """What DistributedDataParallel wraps, whose every rank has a whole copy."""
+def layers_of(model: torch.nn.Module) -> Iterator[torch.nn.Module]:
+    """The model, and what torch.compile and DistributedDataParallel, whose every rank has
+    a whole copy, wrap."""
     from torch.nn.parallel import DistributedDataParallel
 
-    return model.module if isinstance(model, DistributedDataParallel) else model
+    inner: torch.nn.Module | None = model
+    while inner is not None:
+        yield inner
+        is_copy = isinstance(inner, DistributedDataParallel)
+        inner = inner.module if is_copy else compiled_by(inner)
+
+
+def unwrapped(model: torch.nn.Module) -> torch.nn.Module:
+    """The innermost of its layers."""
+    return list(layers_of(model))[-1]
 
 
 def buffers_of(model: torch.nn.Module) -> Iterator[tuple[str, torch.Tensor, bool]]:

@@ -41,3 +41,11 @@ def saved_buffers(module: torch.nn.Module) -> Iterator[tuple[str, torch.Tensor]]
     for name, buffer in module._buffers.items():
         if buffer is not None and name not in module._non_persistent_buffers_set:
             yield name, buffer
+
+
+def compiled_by(module: torch.nn.Module) -> torch.nn.Module | None:
+    """What torch.compile made the module of; None where it did not."""
+    if type(module).__name__ != "OptimizedModule":
+        return None
+    compiled: torch.nn.Module = module._orig_mod  # type: ignore[assignment]
+    return compiled
