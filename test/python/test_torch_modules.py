@@ -5,11 +5,14 @@ import unittest
 import etc.torch
 import ranks
 import torch
+import torch.distributed as dist
 import torch_jobs as jobs
+import torch_ranks
 from torch.distributed.algorithms._checkpoint.checkpoint_wrapper import (
     checkpoint_wrapper,
 )
 from torch.distributed.fsdp import fully_shard
+from torch.distributed.tensor import Replicate, Shard
 from torch.nn.parallel import DistributedDataParallel
 
 WORLD = 2
@@ -79,16 +82,88 @@ def ddp_of_a_compiled_model():
     return build(halves(), 1), DistributedDataParallel(after)
 
 
+def with_rotary(mesh, value, device, *, is_sharded=False):
+    """A buffer that is not persistent, on the mesh."""
+    model = build(mesh, value, device)
+    placements = [Replicate()] * (mesh.ndim - 1) + [
+        Shard(0) if is_sharded else Replicate()
+    ]
+    whole = torch.full((4,), float(value), device=device)
+    rotary = torch_ranks.distribute(whole, mesh, placements)
+    model.register_buffer("rotary", rotary, persistent=False)
+    return model
+
+
+def a_buffer_on_a_mesh():
+    before, after = with_rotary(halves(), 1, "cpu"), with_rotary(copies(), 2, "meta")
+    a_buffer_on_a_mesh.check = lambda: after.rotary.device_mesh.ndim == 2
+    return before, after
+
+
+def a_sharded_buffer():
+    before = with_rotary(halves(), 1, "cpu", is_sharded=True)
+    return before, with_rotary(copies(), 2, "meta")
+
+
+def a_buffer_of_another_shape_on_one_rank():
+    before, after = build(None, 1), build(None, 2, "meta")
+    if dist.get_rank() == 1:
+        after[0].table = torch.zeros(3, device="meta")
+    return before, after
+
+
+class Told:
+    """What follows the optimizer, with a state."""
+
+    def __init__(self, state):
+        self.state = state
+
+    def state_dict(self):
+        return self.state
+
+    def load_state_dict(self, state):
+        self.state = state
+
+
+def a_state_that_one_rank_cannot_tell():
+    state = (lambda: 0) if dist.get_rank() == 1 else 0
+    before = build(None, 1), None, Told(state)
+    return before, (build(None, 2, "meta"), None, Told(0))
+
+
+def with_scalar(model, scalar=None):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    if scalar is not None:
+        optimizer.state[model[1].bias]["trust"] = scalar
+    return model, optimizer
+
+
+def a_scalar_on_a_mesh():
+    trust = torch_ranks.distribute(torch.tensor(2.0), halves(), [Replicate()])
+    before = with_scalar(build(halves(), 1), trust)
+    return before, with_scalar(build(copies(), 2, "meta"))
+
+
 CASES = {
     a_buffer_under_checkpointing: MOVES,
     a_checkpointed_block_unwrapped: MOVES,
     a_state_dict_of_some_tensors: MOVES,
     a_compiled_model_of_ddp: MOVES,
     ddp_of_a_compiled_model: MOVES,
+    a_buffer_on_a_mesh: MOVES,
+    a_sharded_buffer: r"rank 0: rotary: is sharded over a DeviceMesh, and not "
+    r"persistent; make it persistent, or build it with memory",
+    a_buffer_of_another_shape_on_one_rank: r"rank 1: 0\.table: is \[3\] of torch.float32 "
+    r"and was \[2\] of torch.float32; this buffer is not persistent, so build it with "
+    r"memory",
+    a_state_that_one_rank_cannot_tell: r"rank 1: Told: its state can't be sent to other "
+    r"ranks \(.*lambda.*\); carry it over yourself",
+    a_scalar_on_a_mesh: r"rank 0: 1\.bias \(trust\): is a scalar on a DeviceMesh; let the "
+    r"optimizer keep a plain tensor \(full_tensor\(\)\)",
 }
 
 
-def gathered(model):
+def gathered(model, *_):
     """Whole copies by plain names, without buffers that a new model has of its own."""
     found = jobs.gathered(model)
     for wrapper in ("_orig_mod.", "_checkpoint_wrapped_module.", "module."):
@@ -99,13 +174,16 @@ def gathered(model):
 def outcome(case):
     """What becomes of a case on this rank."""
     before, after = case()
-    whole = gathered(before)
+    sides = [side if isinstance(side, tuple) else (side,) for side in (before, after)]
+    whole = gathered(*sides[0])
     try:
         etc.torch.move(before, after, timeout=60)
     except ValueError as error:
-        kept = not jobs.unequal(whole, gathered(before))
+        kept = not jobs.unequal(whole, gathered(*sides[0]))
         return f"{error}" if kept else f"changed its state: {error}"
-    different = jobs.unequal(whole, gathered(after))
+    different = jobs.unequal(whole, gathered(*sides[1]))
+    if not getattr(case, "check", lambda: True)():
+        different.append("what the case checks")
     return f"differs: {different}" if different else MOVES
 
 

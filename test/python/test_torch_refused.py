@@ -283,7 +283,7 @@ CASES = {
     a_tied_weight: MOVES,
     ranks_that_join_and_need_tables: MOVES,
     a_mask_in_the_state_dict: MOVES,
-    a_table_that_no_rank_had: r"mask: is a buffer on the meta device that no state dict",
+    a_table_that_no_rank_had: r"mask: is a buffer on the meta device that is not",
     a_scheduler_left_behind: r"a scheduler sets its learning rate, .* pass it on both",
     a_stale_mesh: r"a process group of its DeviceMesh is gone|this rank at",
     a_default_group_in_another_order: r"this rank at \[.\], and lists rank|is gone",

@@ -14,7 +14,7 @@ from etc.torch.entries import (
     plain_name,
     unwrapped,
 )
-from etc.torch.placements import boxes_of
+from etc.torch.placements import boxes_of, is_dtensor
 
 
 @dataclass
@@ -108,6 +108,7 @@ def describe(model: torch.nn.Module, optimizer: Any) -> tuple[Described, list[En
         found.states[name], found.scalars[name] = {}, {}
         for kind, value in optimizer.state.get(parameter, {}).items():
             if is_scalar(value, parameter):
+                _check_mesh_free(f"{name} ({kind})", value)
                 found.scalars[name][kind] = value
                 continue
             if tuple(value.shape) != tuple(parameter.shape):
@@ -135,6 +136,15 @@ def is_scalar(value: Any, parameter: Any) -> bool:
     if not isinstance(value, torch.Tensor):
         return True
     return value.numel() == 1 and tuple(value.shape) != tuple(parameter.shape)
+
+
+def _check_mesh_free(label: str, scalar: Any) -> None:
+    """Every rank tells the others its scalars, which no mesh can follow."""
+    if is_dtensor(scalar):
+        raise ValueError(
+            f"{label}: is a scalar on a DeviceMesh; let the optimizer keep a plain "
+            f"tensor (full_tensor())"
+        )
 
 
 def expect(model: torch.nn.Module, optimizer: Any, before: Described) -> list[Entry]:

@@ -67,13 +67,11 @@ def on_every_rank(make: Callable[[], T]) -> list[T]:
             "torch.distributed is not initialized, so ranks can't tell each other what "
             "they have; call init_process_group first"
         )
-    made: Any = None
-    problem = ""
     try:
-        made = make()
+        packed = pack(("", make()))
     except Exception as error:  # the others wait for this rank
-        problem = str(error) or repr(error)
-    gathered = [unpack(said) for said in _gather(pack((problem, made)))]
+        packed = pack((str(error) or repr(error), None))
+    gathered = [unpack(said) for said in _gather(packed)]
     for rank, (problem, _) in enumerate(gathered):
         if problem:
             raise ValueError(f"rank {rank}: {problem}")
