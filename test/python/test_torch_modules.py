@@ -131,6 +131,40 @@ def a_state_that_one_rank_cannot_tell():
     return before, (build(None, 2, "meta"), None, Told(0))
 
 
+class Scaled(torch.nn.Linear):
+    """Keeps a number that no tensor has."""
+
+    def __init__(self, scale):
+        super().__init__(4, 4)
+        self.scale = scale
+
+    def get_extra_state(self):
+        return {"scale": self.scale, "seen": torch.full((2,), self.scale)}
+
+    def set_extra_state(self, state):
+        self.scale = state["scale"] * float(state["seen"].mean() == state["scale"])
+
+
+def scaled(scale, device="cpu", wrap=lambda block: block):
+    with torch.device(device):
+        return fully_shard(wrap(Scaled(scale)), mesh=halves())
+
+
+def an_extra_state():
+    before, after = scaled(5.0, wrap=checkpoint_wrapper), scaled(1.0, "meta")
+    an_extra_state.check = lambda: after.scale == 5.0
+    return before, after
+
+
+def an_extra_state_of_its_own():
+    return scaled(5.0 + dist.get_rank()), scaled(1.0, "meta")
+
+
+def an_extra_state_left_behind():
+    after = fully_shard(torch.nn.Linear(4, 4, device="meta"), mesh=halves())
+    return scaled(5.0), after
+
+
 def with_scalar(model, scalar=None):
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     if scalar is not None:
@@ -160,6 +194,11 @@ CASES = {
     r"ranks \(.*lambda.*\); carry it over yourself",
     a_scalar_on_a_mesh: r"rank 0: 1\.bias \(trust\): is a scalar on a DeviceMesh; let the "
     r"optimizer keep a plain tensor \(full_tensor\(\)\)",
+    an_extra_state: MOVES,
+    an_extra_state_of_its_own: r"_extra_state: differs between ranks 0 and 1; make it "
+    r"equal",
+    an_extra_state_left_behind: r"_extra_state: a module has it before and none after; "
+    r"give both models a get_extra_state and a set_extra_state there",
 }
 
 

@@ -1,13 +1,14 @@
-"""What a change carries over that no plan moves: objects with a state of their own, and
-buffers that are not persistent."""
+"""What a change carries over that no plan moves: objects with a state of their own,
+extra states of modules, and buffers that are not persistent."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
+from etc.torch import extra_states
 from etc.torch.layout import Layout
 from etc.torch.optimizers import is_equal
 from etc.torch.ranks import on_every_rank, pack
@@ -15,32 +16,51 @@ from etc.torch.transient import Transient
 from etc.torch_private.tensors import has_scheduler
 
 
+class _Said(NamedTuple):
+    """What a rank tells the others."""
+
+    before: list[tuple[str, Any]] | None
+    """The names and states of its objects; None where it has no model."""
+    after: list[str] | None
+    buffers: dict[str, torch.Tensor]
+    extra: dict[str, bytes] | None
+    wanted: set[str] | None
+
+
 def collect(prev: Layout, curr: Layout) -> Callable[[torch.device], None]:
     """Reads it on all ranks; what is returned puts it into this rank's new objects.
     Collective.
 
     Raises:
-        ValueError: on every rank, where an object's state differs between ranks or has
-            no object after, or where a buffer is on no rank.
+        ValueError: on every rank, where a state differs between ranks or has no object
+            after, or where a buffer is on no rank.
     """
     buffers = Transient(prev.source[0], curr.source[0])
     buffers.check(on_every_rank(buffers.forms))
 
-    def read() -> tuple[list[Any] | None, list[str] | None, dict[str, torch.Tensor]]:
+    def read() -> _Said:
         _check_scheduler(prev)
-        before = None if prev.source[0] is None else [_state(o) for o in prev.others]
-        after = None if curr.source[0] is None else [_name(o) for o in curr.others]
-        return before, after, buffers.told()
+        return _Said(
+            before=None if prev.source[0] is None else list(map(_state, prev.others)),
+            after=None if curr.source[0] is None else list(map(_name, curr.others)),
+            buffers=buffers.told(),
+            extra=extra_states.told(prev.source[0]),
+            wanted=extra_states.wanted(curr.source[0]),
+        )
 
     gathered = on_every_rank(read)
-    states = _agreed([before for before, _, _ in gathered])
-    for rank, (_, names, _) in enumerate(gathered):
-        if names is not None:
-            _check_names(rank, names, [name for name, _ in states])
-    buffers.hear([told for _, _, told in gathered])
+    states = _agreed([said.before for said in gathered])
+    for rank, said in enumerate(gathered):
+        if said.after is not None:
+            _check_names(rank, said.after, [name for name, _ in states])
+    buffers.hear([said.buffers for said in gathered])
+    extra = extra_states.agreed(
+        [said.extra for said in gathered], [said.wanted for said in gathered]
+    )
 
     def put(device: torch.device) -> None:
         buffers.put(device)
+        extra_states.put(curr.source[0], extra)
         for other, (_, state) in zip(curr.others, states):
             other.load_state_dict(state)
 
