@@ -1,5 +1,6 @@
-"""A training loop in the form of megatron.training's, which is in no package: the names and the order of its calls are
-those of Megatron-LM's core_v0.16.0, its work is done by Megatron-Core.
+"""A training loop in the form of megatron.training's, which megatron-core 0.16 leaves
+out: the names and the order of its calls are those of Megatron-LM's core_v0.16.0, its
+work is done by Megatron-Core.
 """
 
 from __future__ import annotations
