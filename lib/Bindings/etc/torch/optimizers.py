@@ -83,8 +83,44 @@ def _number(value: Any) -> Any:
     return value.item() if isinstance(value, torch.Tensor) else value
 
 
+def _check_whole(optimizer: Any) -> None:
+    """Whether its states are all that there are."""
+    for name, inner in held_by(optimizer):
+        # A state that is a property is made of those inside.
+        if "state" in vars(optimizer) and inner.state is not optimizer.state:
+            raise ValueError(
+                f"optimizer: {_name(optimizer)} holds {_name(inner)}, which has states "
+                f"of its own; pass its attribute {name} in its place"
+            )
+    if not isinstance(optimizer.state, Mapping):
+        return
+    trained = {id(p) for group in optimizer.param_groups for p in group["params"]}
+    for key, value in optimizer.state.items():
+        if id(key) in trained or (isinstance(value, Mapping) and not value):
+            continue
+        what = "a tensor" if isinstance(key, torch.Tensor) else repr(key)
+        raise ValueError(
+            f"optimizer: its state is also of {what}, which is no parameter of its "
+            f"groups; take it out, and carry it over yourself"
+        )
+
+
+def held_by(optimizer: Any) -> Iterator[tuple[str, Any]]:
+    """(attribute, optimizer) of those inside of one."""
+    for name, value in vars(optimizer).items():
+        inside = value if isinstance(value, (list, tuple)) else [value]
+        for each in inside:
+            if isinstance(each, torch.optim.Optimizer):
+                yield name, each
+
+
+def _name(value: Any) -> str:
+    return type(value).__name__
+
+
 def named(model: torch.nn.Module, optimizer: Any) -> Iterator[tuple[str, Any, int]]:
     """(name, parameter, number of its group) of all that the optimizer has."""
+    _check_whole(optimizer)
     names = {
         id(parameter): plain_name(name)
         for name, parameter in unwrapped(model).named_parameters()

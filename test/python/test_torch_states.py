@@ -1,0 +1,134 @@
+"""What an optimizer keeps goes where it belongs, or the change is refused in one line on all ranks, before anything
+moves."""
+
+import unittest
+
+import etc.torch
+import ranks
+import torch
+import torch_jobs as jobs
+from torch.distributed.optim import ZeroRedundancyOptimizer
+
+WORLD = 2
+MOVES = "^moves every tensor$"
+
+
+def meshes():
+    """Of a job before and after."""
+    old = jobs.make_mesh([0, 1], "fsdp")
+    return old, jobs.make_mesh([[0], [1]], "replicate", "fsdp")
+
+
+def adamw(model):
+    return torch.optim.AdamW(model.parameters(), lr=0.05)
+
+
+def job(make_before=adamw, make_after=None, steps=2):
+    """(a job that has trained, a new one on the meta device)."""
+    old, new = meshes()
+    model, other = jobs.build(old), jobs.build(new, "meta")
+    before, after = make_before(model), (make_after or make_before)(other)
+    for step in range(steps):
+        jobs.train(model, before, step, old)
+    return (model, before), (other, after)
+
+
+class Sharpened(torch.optim.Optimizer):
+    """As implementations of SAM are."""
+
+    def __init__(self, model):
+        super().__init__(model.parameters(), {"lr": 0.05})
+        self.base = torch.optim.SGD(self.param_groups, lr=0.05, momentum=0.9)
+        self.param_groups = self.base.param_groups
+
+    def step(self, closure=None):
+        return self.base.step(closure)
+
+
+def an_optimizer_in_another():
+    return job(Sharpened)
+
+
+def an_optimizer_in_another_after():
+    return job(lambda model: torch.optim.SGD(model.parameters(), 0.05, 0.9), Sharpened)
+
+
+def an_optimizer_that_shards_states():
+    model = jobs.build(None)
+    before = ZeroRedundancyOptimizer(model.parameters(), torch.optim.AdamW, lr=0.05)
+    jobs.train(model, before, 0, None)
+    other = jobs.build(meshes()[0], "meta")
+    return (model, before), (other, adamw(other))
+
+
+def an_optimizer_that_shards_states_as_its_message_says():
+    (model, before), after = an_optimizer_that_shards_states()
+    return (model, before.optim), after
+
+
+def states_of_no_parameter():
+    before, after = job()
+    before[1].state["global"] = {"seen": torch.ones(3)}
+    return before, after
+
+
+CASES = {
+    an_optimizer_in_another: r"Sharpened holds SGD, .* its attribute base in its place$",
+    an_optimizer_in_another_after: r"Sharpened holds SGD, which has states of its own; ",
+    an_optimizer_that_shards_states: r"ZeroRedundancyOptimizer holds AdamW, .* optim in",
+    an_optimizer_that_shards_states_as_its_message_says: MOVES,
+    states_of_no_parameter: r"also of 'global', which is no parameter .*; take it out",
+}
+
+
+def outcomes(rank, store, cases):
+    """What becomes of each on this rank."""
+    jobs.join(rank, store, WORLD)
+    return [outcome(case) for case in cases]
+
+
+def outcome(case):
+    before, after, *options = case()
+    parts = jobs.local_parts(*before[:1])
+    whole = gathered(before)
+    try:
+        etc.torch.move(before, after, timeout=60, **(options[0] if options else {}))
+    except (ValueError, TypeError, etc.MigrationError, etc.PlanError) as error:
+        changed = jobs.unequal(parts, jobs.local_parts(*before[:1]))
+        return f"changed {changed}: {error}" if changed else str(error)
+    different = jobs.unequal(whole, gathered(after))
+    return f"differs: {different}" if different else "moves every tensor"
+
+
+def gathered(side):
+    """Every tensor of a model, and what this rank has of optimizers that are not sharded."""
+    model, optimizer = side[:2]
+    found = jobs.gathered(model)
+    names = {id(p): name for name, p in model.named_parameters()}
+    every = {}
+    for number, group in enumerate(optimizer.param_groups):
+        for parameter in group["params"]:
+            for kind, value in optimizer.state.get(parameter, {}).items():
+                every[f"{names[id(parameter)]} {kind}"] = jobs.whole(value)
+    return found | shared(every)
+
+
+def shared(found):
+    """What any rank has: ZeRO's states are on one."""
+    said = [None] * WORLD
+    torch.distributed.all_gather_object(said, found)
+    return {name: value for each in said for name, value in each.items()}
+
+
+class States(unittest.TestCase):
+    def test_them(self):
+        cases = list(CASES)
+        for found in ranks.must(ranks.run(WORLD, outcomes, cases, timeout=600)):
+            for case, message in zip(cases, found):
+                with self.subTest(case=case.__name__):
+                    self.assertRegex(message, CASES[case])
+                    self.assertNotRegex(message, r"^(differs|changed)|\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
