@@ -72,12 +72,75 @@ def states_of_no_parameter():
     return before, after
 
 
+def two(model):
+    """Muon takes matrices alone, so trainers have an optimizer for the rest."""
+    matrices = [p for p in model.parameters() if p.ndim == 2]
+    rest = [p for p in model.parameters() if p.ndim != 2]
+    return torch.optim.SGD(matrices, 0.05, 0.9), torch.optim.AdamW(rest, 0.05)
+
+
+class Both:
+    """To train with."""
+
+    def __init__(self, optimizers):
+        self.optimizers = optimizers
+
+    def zero_grad(self):
+        for each in self.optimizers:
+            each.zero_grad()
+
+    def step(self):
+        for each in self.optimizers:
+            each.step()
+
+
+def start_two():
+    old, new = meshes()
+    model, other = jobs.build(old), jobs.build(new, "meta")
+    before, after = two(model), two(other)
+    for step in range(2):
+        jobs.train(model, Both(before), step, old)
+    return (model, before), (other, after)
+
+
+def two_optimizers():
+    (model, before), (other, after) = start_two()
+    return (model, list(before)), (other, after)
+
+
+def two_optimizers_one_by_one():
+    (model, before), (other, after) = start_two()
+    return (model, *before), (other, *after)
+
+
+def two_optimizers_of_one_parameter():
+    (model, (first, second)), after = start_two()
+    second.add_param_group({"params": [first.param_groups[0]["params"][0]]})
+    return (model, [first, second]), after
+
+
+def two_optimizers_in_another_order():
+    before, (other, after) = start_two()
+    return before, (other, after[::-1])
+
+
+def a_scheduler_in_the_optimizers_place():
+    (model, before), (other, after) = job()
+    schedulers = [torch.optim.lr_scheduler.StepLR(each, 1) for each in (before, after)]
+    return (model, schedulers[0], before), (other, schedulers[1], after)
+
+
 CASES = {
     an_optimizer_in_another: r"Sharpened holds SGD, .* its attribute base in its place$",
     an_optimizer_in_another_after: r"Sharpened holds SGD, which has states of its own; ",
     an_optimizer_that_shards_states: r"ZeroRedundancyOptimizer holds AdamW, .* optim in",
     an_optimizer_that_shards_states_as_its_message_says: MOVES,
     states_of_no_parameter: r"also of 'global', which is no parameter .*; take it out",
+    two_optimizers: MOVES,
+    two_optimizers_one_by_one: r"AdamW: is a second optimizer; pass those of one model",
+    two_optimizers_of_one_parameter: r"weight: is in two optimizers, .*leave it to one",
+    two_optimizers_in_another_order: r"is in group 0 of the optimizer, and was in 1",
+    a_scheduler_in_the_optimizers_place: r"StepLR: is in the place of the optimizer; ",
 }
 
 
@@ -106,10 +169,10 @@ def gathered(side):
     found = jobs.gathered(model)
     names = {id(p): name for name, p in model.named_parameters()}
     every = {}
-    for number, group in enumerate(optimizer.param_groups):
-        for parameter in group["params"]:
-            for kind, value in optimizer.state.get(parameter, {}).items():
-                every[f"{names[id(parameter)]} {kind}"] = jobs.whole(value)
+    for each in optimizer if isinstance(optimizer, (list, tuple)) else [optimizer]:
+        for parameter, states in getattr(each, "state", {}).items():
+            for kind, value in states.items():
+                every[f"{names.get(id(parameter))} {kind}"] = jobs.whole(value)
     return found | shared(every)
 
 
@@ -120,6 +183,21 @@ def shared(found):
     return {name: value for each in said for name, value in each.items()}
 
 
+def deferred(rank, store):
+    """Whether two optimizers of a change that `begin` began have all states at the first step of either, and wait
+    each."""
+    jobs.join(rank, store, WORLD)
+    before, after = start_two()
+    whole = gathered(before)
+    etc.torch.begin(before, after, timeout=60, defer="optimizer")
+    try:
+        etc.torch.layout(after[0], after[1][1])
+    except ValueError as error:
+        said = str(error)
+    after[1][1].step()
+    return said, jobs.unequal(whole, gathered(after))
+
+
 class States(unittest.TestCase):
     def test_them(self):
         cases = list(CASES)
@@ -128,6 +206,11 @@ class States(unittest.TestCase):
                 with self.subTest(case=case.__name__):
                     self.assertRegex(message, CASES[case])
                     self.assertNotRegex(message, r"^(differs|changed)|\n")
+
+    def test_two_optimizers_wait_for_their_states(self):
+        for said, different in ranks.must(ranks.run(WORLD, deferred)):
+            self.assertIn("call finish of the last change", said)
+            self.assertEqual(different, [])
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from etc.torch.move import (
     prepare_move,
     uncollected,
 )
+from etc.torch.optimizers import members, named
 from etc.torch.planning import plan
 
 
@@ -167,12 +168,15 @@ class Tail:
             model.register_load_state_dict_pre_hook(load)
         if optimizer is not None:
             assert self._curr is not None
-            for entry in self._curr.entries.values():
-                if entry.kind != "param":  # PyTorch takes steps to fill an empty one
-                    optimizer.state.setdefault(entry.like, {})
-            optimizer.register_step_pre_hook(wait)
-            optimizer.register_state_dict_pre_hook(wait)
-            optimizer.register_load_state_dict_pre_hook(replaced)
+            entries = self._curr.entries.values()
+            kept = {entry.name for entry in entries if entry.kind != "param"}
+            for trained in named(model, optimizer):
+                if trained.name in kept:  # PyTorch takes steps to fill an empty one
+                    trained.states.setdefault(trained.parameter, {})
+        for each in members(optimizer):
+            each.register_step_pre_hook(wait)
+            each.register_state_dict_pre_hook(wait)
+            each.register_load_state_dict_pre_hook(replaced)
 
 
 class _Hook:
@@ -195,7 +199,7 @@ class _Hook:
 def _marked(model: Any, optimizer: Any) -> list[Any]:
     """By what `layout` knows that they are not finished."""
     modules = list(layers_of(model)) if isinstance(model, torch.nn.Module) else []
-    return modules if optimizer is None else [*modules, optimizer]
+    return [*modules, *members(optimizer)]
 
 
 def _attempt(

@@ -10,7 +10,7 @@ import torch
 
 from etc.torch import extra_states
 from etc.torch.layout import Layout
-from etc.torch.optimizers import is_equal
+from etc.torch.optimizers import is_equal, members
 from etc.torch.ranks import on_every_rank, pack
 from etc.torch.transient import Transient
 from etc.torch_private.tensors import has_scheduler
@@ -83,11 +83,10 @@ def _check_names(rank: int, names: list[str], before: list[str]) -> None:
 
 def _check_scheduler(prev: Layout) -> None:
     """One that stays with the optimizer before would change its learning rate only."""
-    _, optimizer = prev.source
     schedulers = [o for o in prev.others if hasattr(o, "get_last_lr")]
-    # An engine's is of the torch optimizer inside.
-    if has_scheduler(getattr(optimizer, "base", optimizer)):
-        if not schedulers:
+    for optimizer in members(prev.source[1]):
+        # An engine's is of the torch optimizer inside.
+        if has_scheduler(getattr(optimizer, "base", optimizer)) and not schedulers:
             raise ValueError(
                 "optimizer: a scheduler sets its learning rate, and would go on with "
                 "the optimizer before; pass it on both sides, as in move((model, "
@@ -100,6 +99,12 @@ def _name(other: Any) -> str:
 
 
 def _state(other: Any) -> tuple[str, Any]:
+    if isinstance(other, torch.optim.Optimizer):
+        raise ValueError(
+            f"{_name(other)}: is a second optimizer; pass those of one model as a list, "
+            f"as in move((model, [optimizer, other]), (new_model, [new_optimizer, "
+            f"new_other]))"
+        )
     if not (hasattr(other, "state_dict") and hasattr(other, "load_state_dict")):
         raise ValueError(
             f"{_name(other)}: has no state_dict and load_state_dict; carry it over "

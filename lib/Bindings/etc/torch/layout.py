@@ -72,7 +72,8 @@ def layout(
             over the job's ranks, and plain tensors, of which a rank that has one has
             all; or an engine of DeepSpeed's, which has its optimizer and scheduler. None on a rank that has nothing. Tensors may be on the meta device,
             where they only say what is wanted.
-        optimizer: the torch optimizer of the module's parameters.
+        optimizer: the torch optimizer of the module's parameters, or a list of several,
+            each with parameters of its own.
         *others: objects with state_dict() and load_state_dict() whose state is the
             same on all ranks, such as the scheduler of the learning rate.
         like: the layout before. The optimizer is then a new one, which is to have
@@ -162,8 +163,9 @@ def read_entries(
     """What this rank has, or is to have, and what it knows of its optimizer."""
     if model is None:
         return optimizers.Described(), []
-    sides = (model, optimizer) if isinstance(model, torch.nn.Module) else ()
-    if any(side is not None and side in UNFINISHED for side in sides):
+    is_module = isinstance(model, torch.nn.Module)
+    sides = (model, *optimizers.members(optimizer)) if is_module else ()
+    if any(side in UNFINISHED for side in sides):
         raise ValueError(
             "optimizer: its states are still under way; call finish of the last change"
         )

@@ -44,10 +44,11 @@ def move(
     round. An optimizer gets the states, the steps and the options of the one before.
 
     Args:
-        before: a module, a DeepSpeed engine, or a tuple of a module, its optimizer, and objects with
-            state_dict() and load_state_dict() that have the same state on all ranks,
-            such as the scheduler of the learning rate; a state dict {name: tensor}, a
-            Layout of one, or None on a rank that joins.
+        before: a module, a DeepSpeed engine, or a tuple of a module, its optimizer or a
+            list of its optimizers, and objects with state_dict() and load_state_dict()
+            that have the same state on all ranks, such as the scheduler of the learning
+            rate; a state dict {name: tensor}, a Layout of one, or None on a rank that
+            joins.
         after: the same in the new layout; None on a rank that leaves.
         was: the rank of this process when the meshes of `before` were made, if
             init_process_group has been called again since.

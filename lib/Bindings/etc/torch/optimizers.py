@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -83,8 +83,42 @@ def _number(value: Any) -> Any:
     return value.item() if isinstance(value, torch.Tensor) else value
 
 
+class Trained(NamedTuple):
+    """A parameter that an optimizer has."""
+
+    name: str
+    parameter: Any
+    number: int
+    """Of its group: those of several optimizers are counted on."""
+    states: Any
+    """{parameter: {state: value}} of its optimizer."""
+
+
+def members(optimizer: Any) -> tuple[Any, ...]:
+    """The optimizers of one model, each with parameters of its own."""
+    if optimizer is None:
+        return ()
+    return tuple(optimizer) if isinstance(optimizer, (list, tuple)) else (optimizer,)
+
+
+def groups_of(optimizer: Any) -> list[dict[str, Any]]:
+    """Those of all optimizers."""
+    return [group for each in members(optimizer) for group in each.param_groups]
+
+
+def check(optimizer: Any) -> None:
+    """Whether these are optimizers, whose states are all that there are."""
+    for each in members(optimizer):
+        if not hasattr(each, "param_groups"):
+            raise ValueError(
+                f"{_name(each)}: is in the place of the optimizer; pass the optimizer "
+                f"second, and other objects behind it, as in move((model, optimizer, "
+                f"scheduler), (new_model, new_optimizer, new_scheduler))"
+            )
+        _check_whole(each)
+
+
 def _check_whole(optimizer: Any) -> None:
-    """Whether its states are all that there are."""
     for name, inner in held_by(optimizer):
         # A state that is a property is made of those inside.
         if "state" in vars(optimizer) and inner.state is not optimizer.state:
@@ -118,31 +152,42 @@ def _name(value: Any) -> str:
     return type(value).__name__
 
 
-def named(model: torch.nn.Module, optimizer: Any) -> Iterator[tuple[str, Any, int]]:
-    """(name, parameter, number of its group) of all that the optimizer has."""
-    _check_whole(optimizer)
+def named(model: torch.nn.Module, optimizer: Any) -> Iterator[Trained]:
+    """All that the optimizer has, or the optimizers have."""
     names = {
         id(parameter): plain_name(name)
         for name, parameter in unwrapped(model).named_parameters()
     }
-    for number, group in enumerate(optimizer.param_groups):
-        for parameter in group["params"]:
-            if id(parameter) not in names:
-                raise ValueError(
-                    f"optimizer: group {number} has a parameter of shape "
-                    f"{list(parameter.shape)} that is none of the model's; make the "
-                    f"optimizer of this model's parameters"
-                )
-            yield names[id(parameter)], parameter, number
+    seen: set[int] = set()
+    number = -1
+    for each in members(optimizer):
+        for group in each.param_groups:
+            number += 1
+            for parameter in group["params"]:
+                name = names.get(id(parameter))
+                if name is None:
+                    raise ValueError(
+                        f"optimizer: group {number} has a parameter of shape "
+                        f"{list(parameter.shape)} that is none of the model's; make "
+                        f"the optimizer of this model's parameters"
+                    )
+                if id(parameter) in seen:
+                    raise ValueError(
+                        f"{name}: is in two optimizers, so its states have no place of "
+                        f"their own; leave it to one of them"
+                    )
+                seen.add(id(parameter))
+                yield Trained(name, parameter, number, each.state)
 
 
 def describe(model: torch.nn.Module, optimizer: Any) -> tuple[Described, list[Entry]]:
     """What the optimizer keeps on this rank, and the entries of its tensors."""
+    check(optimizer)
     found, entries = Described(options=options_of(optimizer)), []
-    for name, parameter, number in named(model, optimizer):
+    for name, parameter, number, states in named(model, optimizer):
         found.group_of[name] = number
         found.states[name], found.scalars[name] = {}, {}
-        for kind, value in optimizer.state.get(parameter, {}).items():
+        for kind, value in states.get(parameter, {}).items():
             if is_scalar(value, parameter):
                 _check_mesh_free(f"{name} ({kind})", value)
                 found.scalars[name][kind] = value
@@ -153,7 +198,7 @@ def describe(model: torch.nn.Module, optimizer: Any) -> tuple[Described, list[En
                     f"parameter of {list(parameter.shape)}; states of other shapes are "
                     f"not moved, so leave the optimizer out and start it anew"
                 )
-            entry = make_entry(kind, name, value, _setter(optimizer, parameter, kind))
+            entry = make_entry(kind, name, value, _setter(states, parameter, kind))
             found.states[name][kind] = entry.dtype
             entries.append(entry)
     return found, entries
@@ -163,7 +208,7 @@ def options_of(optimizer: Any) -> list[dict[str, Any]]:
     """Of every group: all but its parameters."""
     return [
         {name: value for name, value in group.items() if name != "params"}
-        for group in optimizer.param_groups
+        for group in groups_of(optimizer)
     ]
 
 
@@ -186,13 +231,14 @@ def _check_mesh_free(label: str, scalar: Any) -> None:
 def expect(model: torch.nn.Module, optimizer: Any, before: Described) -> list[Entry]:
     """The entries of tensors that a new optimizer is to get: those that `before` has,
     sharded as its parameters are."""
-    check_groups(len(optimizer.param_groups), before)
+    check(optimizer)
+    check_groups(len(groups_of(optimizer)), before)
     entries = []
-    for name, parameter, number in named(model, optimizer):
+    for name, parameter, number, states in named(model, optimizer):
         check_group(name, number, before)
         for kind, dtype in before.states.get(name, {}).items():
             label = f"{name} ({kind})"
-            place = _setter(optimizer, parameter, kind)
+            place = _setter(states, parameter, kind)
             shards = boxes_of(label, parameter)
             entries.append(Entry(kind, name, dtype, parameter, shards, None, place))
     return entries
@@ -218,10 +264,10 @@ def check_group(name: str, number: int, before: Described) -> None:
 
 def finish(model: torch.nn.Module, optimizer: Any, before: Described) -> None:
     """Gives a new optimizer the scalars and the options of the one before."""
-    for name, parameter, _ in named(model, optimizer):
+    for name, parameter, _, states in named(model, optimizer):
         for kind, value in before.scalars.get(name, {}).items():
-            optimizer.state[parameter][kind] = copied(value)
-    for group, options in zip(optimizer.param_groups, before.options):
+            states[parameter][kind] = copied(value)
+    for group, options in zip(groups_of(optimizer), before.options):
         group.update({name: copied(value) for name, value in options.items()})
 
 
@@ -230,9 +276,8 @@ def copied(value: Any) -> Any:
     return value.clone() if isinstance(value, torch.Tensor) else value
 
 
-def _setter(optimizer: Any, parameter: Any, kind: str) -> Callable[[Any], None]:
+def _setter(states: Any, parameter: Any, kind: str) -> Callable[[Any], None]:
     def place(new: Any) -> None:
-        state: Mapping[str, Any] = optimizer.state[parameter]
-        state[kind] = new  # type: ignore[index]
+        states[parameter][kind] = new
 
     return place
