@@ -130,12 +130,56 @@ def a_scheduler_in_the_optimizers_place():
     return (model, schedulers[0], before), (other, schedulers[1], after)
 
 
+def names_in_another_order():
+    old, new = meshes()
+    model, other = jobs.build(old), jobs.build(new, "meta")
+    before = torch.optim.AdamW(model.named_parameters())
+    after = torch.optim.AdamW(list(other.named_parameters())[::-1])
+    jobs.train(model, before, 0, old)
+    return (model, before), (other, after)
+
+
+def implementations_of_its_own():
+    return job(
+        lambda m: torch.optim.AdamW(m.parameters(), fused=False, foreach=True),
+        lambda m: torch.optim.AdamW(m.parameters(), fused=True),
+    )
+
+
+def a_new_optimizer_that_made_a_step(verify=True):
+    old, new = meshes()
+    before, after = [
+        (m, torch.optim.SGD(m.parameters(), 0.05, 0.9))
+        for m in map(jobs.build, (old, new))
+    ]
+    jobs.train(*after, 0, new)
+    return before, after, {"verify": verify}
+
+
+def a_new_optimizer_that_made_a_step_unverified():
+    return a_new_optimizer_that_made_a_step(False)
+
+
+def a_new_optimizer_with_the_same_states():
+    before, _ = job()
+    new = jobs.build(meshes()[1])
+    after = new, adamw(new)
+    jobs.train(*after, 0, meshes()[1])
+    return before, after
+
+
+FRESH = r"\(momentum_buffer\): the new optimizer has this state, .* build a fresh one$"
 CASES = {
     an_optimizer_in_another: r"Sharpened holds SGD, .* its attribute base in its place$",
     an_optimizer_in_another_after: r"Sharpened holds SGD, which has states of its own; ",
     an_optimizer_that_shards_states: r"ZeroRedundancyOptimizer holds AdamW, .* optim in",
     an_optimizer_that_shards_states_as_its_message_says: MOVES,
     states_of_no_parameter: r"also of 'global', which is no parameter .*; take it out",
+    names_in_another_order: MOVES,
+    implementations_of_its_own: MOVES,
+    a_new_optimizer_that_made_a_step: FRESH,
+    a_new_optimizer_that_made_a_step_unverified: FRESH,
+    a_new_optimizer_with_the_same_states: MOVES,
     two_optimizers: MOVES,
     two_optimizers_one_by_one: r"AdamW: is a second optimizer; pass those of one model",
     two_optimizers_of_one_parameter: r"weight: is in two optimizers, .*leave it to one",
@@ -154,13 +198,26 @@ def outcome(case):
     before, after, *options = case()
     parts = jobs.local_parts(*before[:1])
     whole = gathered(before)
+    own = options_of(after)
     try:
         etc.torch.move(before, after, timeout=60, **(options[0] if options else {}))
     except (ValueError, TypeError, etc.MigrationError, etc.PlanError) as error:
         changed = jobs.unequal(parts, jobs.local_parts(*before[:1]))
         return f"changed {changed}: {error}" if changed else str(error)
     different = jobs.unequal(whole, gathered(after))
+    different += [] if own == options_of(after) else ["options of its own"]
     return f"differs: {different}" if different else "moves every tensor"
+
+
+def options_of(side):
+    """Those that stay an optimizer's own."""
+    names = "foreach", "fused", "param_names"
+    optimizers = side[1] if isinstance(side[1], (list, tuple)) else [side[1]]
+    return [
+        [group.get(name) for name in names]
+        for each in optimizers
+        for group in getattr(each, "param_groups", [])
+    ]
 
 
 def gathered(side):

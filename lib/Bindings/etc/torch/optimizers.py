@@ -17,6 +17,10 @@ from etc.torch.entries import (
 from etc.torch.placements import boxes_of, is_dtensor
 
 
+# Options that say which names and which implementation an optimizer has: they stay its own.
+OWN = ("params", "param_names", "foreach", "fused")
+
+
 @dataclass
 class Described:
     """What all ranks together know of an optimizer, by the names of parameters."""
@@ -205,9 +209,9 @@ def describe(model: torch.nn.Module, optimizer: Any) -> tuple[Described, list[En
 
 
 def options_of(optimizer: Any) -> list[dict[str, Any]]:
-    """Of every group: all but its parameters."""
+    """Of every group: all but those that stay the optimizer's own."""
     return [
-        {name: value for name, value in group.items() if name != "params"}
+        {name: value for name, value in group.items() if name not in OWN}
         for group in groups_of(optimizer)
     ]
 
@@ -236,6 +240,7 @@ def expect(model: torch.nn.Module, optimizer: Any, before: Described) -> list[En
     entries = []
     for name, parameter, number, states in named(model, optimizer):
         check_group(name, number, before)
+        check_new(name, states.get(parameter, {}), before)
         for kind, dtype in before.states.get(name, {}).items():
             label = f"{name} ({kind})"
             place = _setter(states, parameter, kind)
@@ -260,6 +265,17 @@ def check_group(name: str, number: int, before: Described) -> None:
             f"{name}: is in group {number} of the optimizer, and was in "
             f"{before.group_of[name]}; make the same groups"
         )
+
+
+def check_new(name: str, state: Mapping[str, Any], before: Described) -> None:
+    """Whether a new optimizer has no more states of a parameter than that before."""
+    known = {**before.states.get(name, {}), **before.scalars.get(name, {})}
+    for kind in state:
+        if kind not in known:
+            raise ValueError(
+                f"{name} ({kind}): the new optimizer has this state, the one before does "
+                f"not, as if the new one had made a step; build a fresh one"
+            )
 
 
 def finish(model: torch.nn.Module, optimizer: Any, before: Described) -> None:
