@@ -7,6 +7,8 @@ import etc.torch
 import ranks
 import torch
 import torch_jobs as jobs
+from etc.torch import optimizers
+from torch.distributed.fsdp import fully_shard
 from torch.distributed.optim import ZeroRedundancyOptimizer
 
 WORLD = 2
@@ -168,6 +170,55 @@ def a_new_optimizer_with_the_same_states():
     return before, after
 
 
+def another_class(kind):
+    def make_after(model):
+        return kind(model.parameters(), lr=0.05)
+
+    return job(adamw, make_after)
+
+
+def another_optimizer():
+    return another_class(torch.optim.RMSprop)
+
+
+def another_optimizer_of_the_same_options():
+    return another_class(torch.optim.NAdam)
+
+
+class Clipped(torch.optim.AdamW):
+    """Adds something of its own, and nothing to the states."""
+
+
+def an_optimizer_derived_from_the_one_before():
+    return another_class(Clipped)
+
+
+class Counted(torch.optim.SGD):
+    """Counts steps in tensors of one element, as some optimizers do."""
+
+    def step(self, closure=None):
+        super().step(closure)
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                state = self.state[parameter]
+                state["seen"] = state.get("seen", torch.zeros(1)) + 1
+
+
+def counted(mesh, device):
+    with torch.device(device):
+        model = torch.nn.Sequential(torch.nn.Linear(1, 1))
+    fully_shard(model, mesh=mesh)
+    return model, Counted(model.parameters(), 0.1, 0.9)
+
+
+def counts_of_a_parameter_of_one_element():
+    old, new = meshes()
+    before, after = counted(old, "cpu"), counted(new, "meta")
+    before[0](torch.ones(1, 1)).sum().backward()
+    before[1].step()
+    return before, after
+
+
 FRESH = r"\(momentum_buffer\): the new optimizer has this state, .* build a fresh one$"
 CASES = {
     an_optimizer_in_another: r"Sharpened holds SGD, .* its attribute base in its place$",
@@ -180,10 +231,14 @@ CASES = {
     a_new_optimizer_that_made_a_step: FRESH,
     a_new_optimizer_that_made_a_step_unverified: FRESH,
     a_new_optimizer_with_the_same_states: MOVES,
+    another_optimizer: r"group 0 is of RMSprop, and was of AdamW, .* of the same class$",
+    another_optimizer_of_the_same_options: r"group 0 is of NAdam, and was of AdamW",
+    an_optimizer_derived_from_the_one_before: MOVES,
+    counts_of_a_parameter_of_one_element: MOVES,
     two_optimizers: MOVES,
     two_optimizers_one_by_one: r"AdamW: is a second optimizer; pass those of one model",
     two_optimizers_of_one_parameter: r"weight: is in two optimizers, .*leave it to one",
-    two_optimizers_in_another_order: r"is in group 0 of the optimizer, and was in 1",
+    two_optimizers_in_another_order: r"group 0 is of AdamW, and was of SGD",
     a_scheduler_in_the_optimizers_place: r"StepLR: is in the place of the optimizer; ",
 }
 
@@ -229,6 +284,8 @@ def gathered(side):
     for each in optimizer if isinstance(optimizer, (list, tuple)) else [optimizer]:
         for parameter, states in getattr(each, "state", {}).items():
             for kind, value in states.items():
+                is_sharded = kind == "seen" and hasattr(value, "device_mesh")
+                kind += " of a mesh" if is_sharded else ""
                 every[f"{names.get(id(parameter))} {kind}"] = jobs.whole(value)
     return found | shared(every)
 
@@ -268,6 +325,14 @@ class States(unittest.TestCase):
         for said, different in ranks.must(ranks.run(WORLD, deferred)):
             self.assertIn("call finish of the last change", said)
             self.assertEqual(different, [])
+
+    def test_steps_are_where_fused_kernels_read_them(self):
+        model = torch.nn.Linear(2, 2, device="meta")
+        optimizer = torch.optim.AdamW(model.parameters())
+        optimizer.param_groups[0]["fused"] = True
+        steps = {"weight": {"step": torch.tensor(3.0)}}
+        optimizers.finish(model, optimizer, optimizers.Described(scalars=steps))
+        self.assertEqual(optimizer.state[model.weight]["step"].device.type, "meta")
 
 
 if __name__ == "__main__":

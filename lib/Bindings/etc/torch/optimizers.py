@@ -20,6 +20,9 @@ from etc.torch.placements import boxes_of, is_dtensor
 # Options that say which names and which implementation an optimizer has: they stay its own.
 OWN = ("params", "param_names", "foreach", "fused")
 
+# Classes that say nothing of the states.
+BASES = (torch.optim.Optimizer, object)
+
 
 @dataclass
 class Described:
@@ -33,6 +36,8 @@ class Described:
     """The number of each parameter's group."""
     options: list[dict[str, Any]] = field(default_factory=list)
     """Of every group: the learning rate, ..."""
+    classes: list[list[str]] = field(default_factory=list)
+    """Of every group: its optimizer's class, and those that it is made of."""
 
     rank: int = field(default=-1, compare=False)
     """The first rank whose options these are."""
@@ -61,6 +66,7 @@ class Described:
             return
         if not self.options:
             self.options, self.rank = other.options, rank
+            self.classes = other.classes
         for number, (known, option) in enumerate(zip(self.options, other.options)):
             different = [n for n in known if not is_equal(known[n], option.get(n))]
             if different:
@@ -188,11 +194,12 @@ def describe(model: torch.nn.Module, optimizer: Any) -> tuple[Described, list[En
     """What the optimizer keeps on this rank, and the entries of its tensors."""
     check(optimizer)
     found, entries = Described(options=options_of(optimizer)), []
+    found.classes = classes_of(optimizer)
     for name, parameter, number, states in named(model, optimizer):
         found.group_of[name] = number
         found.states[name], found.scalars[name] = {}, {}
         for kind, value in states.get(parameter, {}).items():
-            if is_scalar(value, parameter):
+            if is_scalar(kind, value, parameter):
                 _check_mesh_free(f"{name} ({kind})", value)
                 found.scalars[name][kind] = value
                 continue
@@ -216,11 +223,15 @@ def options_of(optimizer: Any) -> list[dict[str, Any]]:
     ]
 
 
-def is_scalar(value: Any, parameter: Any) -> bool:
+def is_scalar(kind: str, value: Any, parameter: Any) -> bool:
     """Whether a state is of the parameter as a whole: `step`."""
     if not isinstance(value, torch.Tensor):
         return True
-    return value.numel() == 1 and tuple(value.shape) != tuple(parameter.shape)
+    if value.numel() != 1:
+        return False
+    # By its shape alone it could be a state of a parameter that is one element itself.
+    is_whole = is_dtensor(parameter) and not is_dtensor(value)
+    return kind == "step" or is_whole or tuple(value.shape) != tuple(parameter.shape)
 
 
 def _check_mesh_free(label: str, scalar: Any) -> None:
@@ -237,6 +248,7 @@ def expect(model: torch.nn.Module, optimizer: Any, before: Described) -> list[En
     sharded as its parameters are."""
     check(optimizer)
     check_groups(len(groups_of(optimizer)), before)
+    _check_classes(classes_of(optimizer), before)
     entries = []
     for name, parameter, number, states in named(model, optimizer):
         check_group(name, number, before)
@@ -256,6 +268,31 @@ def check_groups(count: int, before: Described) -> None:
             f"optimizer: has {count} groups of parameters, the one before has "
             f"{len(before.options)}; make the same groups"
         )
+
+
+def classes_of(optimizer: Any) -> list[list[str]]:
+    """Of every group, as `Described` has them."""
+    return [
+        [kind.__name__ for kind in type(_innermost(each)).__mro__ if kind not in BASES]
+        for each in members(optimizer)
+        for _ in each.param_groups
+    ]
+
+
+def _innermost(optimizer: Any) -> Any:
+    """The one of which a wrapper, such as Accelerate's, shows the states."""
+    inside = [inner for _, inner in held_by(optimizer)]
+    return _innermost(inside[0]) if len(inside) == 1 else optimizer
+
+
+def _check_classes(classes: list[list[str]], before: Described) -> None:
+    """Whether a new optimizer goes on with the states of the one before."""
+    for number, (new, old) in enumerate(zip(classes, before.classes)):
+        if new[0] not in old and old[0] not in new:
+            raise ValueError(
+                f"optimizer: group {number} is of {new[0]}, and was of {old[0]}, whose "
+                f"states are others; make an optimizer of the same class"
+            )
 
 
 def check_group(name: str, number: int, before: Described) -> None:
@@ -280,11 +317,26 @@ def check_new(name: str, state: Mapping[str, Any], before: Described) -> None:
 
 def finish(model: torch.nn.Module, optimizer: Any, before: Described) -> None:
     """Gives a new optimizer the scalars and the options of the one before."""
-    for name, parameter, _, states in named(model, optimizer):
+    groups = groups_of(optimizer)
+    give_options(groups, before)
+    for name, parameter, number, states in named(model, optimizer):
         for kind, value in before.scalars.get(name, {}).items():
-            states[parameter][kind] = copied(value)
-    for group, options in zip(groups_of(optimizer), before.options):
+            states[parameter][kind] = scalar(kind, value, parameter, groups[number])
+
+
+def give_options(groups: list[dict[str, Any]], before: Described) -> None:
+    """To the groups of a new optimizer."""
+    for group, options in zip(groups, before.options):
         group.update({name: copied(value) for name, value in options.items()})
+
+
+def scalar(kind: str, value: Any, parameter: Any, group: dict[str, Any]) -> Any:
+    """A scalar for a parameter of a group: fused kernels want the step on its device,
+    as when PyTorch loads a state dict."""
+    is_read_there = group.get("fused") or group.get("capturable")
+    if kind == "step" and isinstance(value, torch.Tensor) and is_read_there:
+        return value.to(parameter.device, torch.float32, copy=True)
+    return copied(value)
 
 
 def copied(value: Any) -> Any:

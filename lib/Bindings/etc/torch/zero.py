@@ -14,9 +14,10 @@ from etc.torch.optimizers import (
     Described,
     check_group,
     check_groups,
-    copied,
+    give_options,
     is_scalar,
     options_of,
+    scalar,
 )
 from etc.torch.spans import planned_shape, range_boxes
 from etc.torch.zero_ranges import (
@@ -84,7 +85,7 @@ def describe(_: Any, optimizer: Partitions) -> tuple[Described, list[Entry]]:
     found, entries = Described(), []
     for place in optimizer.masters():
         states = optimizer.base.state.get(place.flat, {})
-        parts = {k: v for k, v in states.items() if not is_scalar(v, place.flat)}
+        parts = {k: v for k, v in states.items() if not is_scalar(k, v, place.flat)}
         parts["master"] = place.flat.detach()
         _check_shapes(place, parts)
         found.group_of[place.name] = place.number
@@ -130,7 +131,7 @@ def expect(model: Any, optimizer: Partitions, before: Described) -> list[Entry]:
         state = optimizer.base.state[place.flat]
         wanted = before.states.get(place.name, {})
         for kind, value in state.items():
-            if not is_scalar(value, place.flat) and kind not in wanted:
+            if not is_scalar(kind, value, place.flat) and kind not in wanted:
                 raise ValueError(
                     f"{place.name} ({kind}): the new engine has it, the one before has "
                     f"not, as if the new one had made a step; build a fresh one"
@@ -144,10 +145,10 @@ def expect(model: Any, optimizer: Partitions, before: Described) -> list[Entry]:
 
 def finish(_: Any, optimizer: Partitions, before: Described) -> None:
     """As `optimizers.finish`: gives a new engine the scalars and the options."""
+    groups = optimizer.base.param_groups
+    give_options(groups, before)
     for place in optimizer.masters():
-        state = optimizer.base.state[place.flat]
+        state, group = optimizer.base.state[place.flat], groups[place.number]
         for kind, value in before.scalars.get(place.name, {}).items():
-            state[kind] = copied(value)
-    for group, options in zip(optimizer.base.param_groups, before.options):
-        group.update({name: copied(value) for name, value in options.items()})
+            state[kind] = scalar(kind, value, place.flat, group)
     gather_again(optimizer.engine)
