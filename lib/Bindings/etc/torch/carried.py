@@ -8,12 +8,11 @@ from typing import Any, NamedTuple
 
 import torch
 
-from etc.torch import extra_states
+from etc.torch import extra_states, schedulers
 from etc.torch.layout import Layout
-from etc.torch.optimizers import is_equal, members
+from etc.torch.optimizers import is_equal, name_of
 from etc.torch.ranks import on_every_rank, pack
 from etc.torch.transient import Transient
-from etc.torch_private.tensors import has_scheduler
 
 
 class _Said(NamedTuple):
@@ -39,10 +38,10 @@ def collect(prev: Layout, curr: Layout) -> Callable[[torch.device], None]:
     buffers.check(on_every_rank(buffers.forms))
 
     def read() -> _Said:
-        _check_scheduler(prev)
+        schedulers.check(prev, curr)
         return _Said(
             before=None if prev.source[0] is None else list(map(_state, prev.others)),
-            after=None if curr.source[0] is None else list(map(_name, curr.others)),
+            after=None if curr.source[0] is None else list(map(name_of, curr.others)),
             buffers=buffers.told(),
             extra=extra_states.told(prev.source[0]),
             wanted=extra_states.wanted(curr.source[0]),
@@ -81,33 +80,16 @@ def _check_names(rank: int, names: list[str], before: list[str]) -> None:
         )
 
 
-def _check_scheduler(prev: Layout) -> None:
-    """One that stays with the optimizer before would change its learning rate only."""
-    schedulers = [o for o in prev.others if hasattr(o, "get_last_lr")]
-    for optimizer in members(prev.source[1]):
-        # An engine's is of the torch optimizer inside.
-        if has_scheduler(getattr(optimizer, "base", optimizer)) and not schedulers:
-            raise ValueError(
-                "optimizer: a scheduler sets its learning rate, and would go on with "
-                "the optimizer before; pass it on both sides, as in move((model, "
-                "optimizer, scheduler), (new_model, new_optimizer, new_scheduler))"
-            )
-
-
-def _name(other: Any) -> str:
-    return type(other).__name__
-
-
 def _state(other: Any) -> tuple[str, Any]:
     if isinstance(other, torch.optim.Optimizer):
         raise ValueError(
-            f"{_name(other)}: is a second optimizer; pass those of one model as a list, "
+            f"{name_of(other)}: is a second optimizer; pass those of one model as a list, "
             f"as in move((model, [optimizer, other]), (new_model, [new_optimizer, "
             f"new_other]))"
         )
     if not (hasattr(other, "state_dict") and hasattr(other, "load_state_dict")):
         raise ValueError(
-            f"{_name(other)}: has no state_dict and load_state_dict; carry it over "
+            f"{name_of(other)}: has no state_dict and load_state_dict; carry it over "
             f"yourself"
         )
     state = other.state_dict()
@@ -115,10 +97,10 @@ def _state(other: Any) -> tuple[str, Any]:
         pack(state)
     except Exception as error:
         raise ValueError(
-            f"{_name(other)}: its state can't be sent to other ranks ({error}); carry "
+            f"{name_of(other)}: its state can't be sent to other ranks ({error}); carry "
             f"it over yourself"
         ) from error
-    return _name(other), state
+    return name_of(other), state
 
 
 def _agreed(gathered: list[list[tuple[str, Any]] | None]) -> list[tuple[str, Any]]:

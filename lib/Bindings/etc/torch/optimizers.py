@@ -121,7 +121,7 @@ def check(optimizer: Any) -> None:
     for each in members(optimizer):
         if not hasattr(each, "param_groups"):
             raise ValueError(
-                f"{_name(each)}: is in the place of the optimizer; pass the optimizer "
+                f"{name_of(each)}: is in the place of the optimizer; pass the optimizer "
                 f"second, and other objects behind it, as in move((model, optimizer, "
                 f"scheduler), (new_model, new_optimizer, new_scheduler))"
             )
@@ -133,7 +133,7 @@ def _check_whole(optimizer: Any) -> None:
         # A state that is a property is made of those inside.
         if "state" in vars(optimizer) and inner.state is not optimizer.state:
             raise ValueError(
-                f"optimizer: {_name(optimizer)} holds {_name(inner)}, which has states "
+                f"optimizer: {name_of(optimizer)} holds {name_of(inner)}, which has states "
                 f"of its own; pass its attribute {name} in its place"
             )
     if not isinstance(optimizer.state, Mapping):
@@ -158,7 +158,8 @@ def held_by(optimizer: Any) -> Iterator[tuple[str, Any]]:
                 yield name, each
 
 
-def _name(value: Any) -> str:
+def name_of(value: Any) -> str:
+    """Of its class, for messages."""
     return type(value).__name__
 
 

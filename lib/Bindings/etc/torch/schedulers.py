@@ -1,0 +1,82 @@
+"""Schedulers of learning rates, which go on with the optimizer that they were made of."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch.optim.lr_scheduler import LRScheduler
+
+from etc.torch import zero
+from etc.torch.layout import Layout
+from etc.torch.optimizers import members, name_of
+from etc.torch_private.tensors import has_scheduler
+
+# Objects with a state that are no part of a scheduler's own.
+OF_OTHERS = (torch.nn.Module, torch.optim.Optimizer)
+
+
+def check(prev: Layout, curr: Layout) -> None:
+    """Whether all are passed, and those after are the new optimizer's: one that stays
+    with the optimizer before would change its learning rate only."""
+    groups = _groups(prev.source[1])
+    passed = {id(each) for other in prev.others for each in _within(other)}
+    # Some leave a mark on the optimizer, which outlives them; ReduceLROnPlateau does not.
+    is_marked = any(has_scheduler(each) for each in _bases(prev.source[1]))
+    has_none = is_marked and not any(hasattr(o, "get_last_lr") for o in prev.others)
+    left = [each for each in _living(groups) if id(each) not in passed]
+    if has_none or left:
+        raise ValueError(
+            f"optimizer: a {name_of(left[0]) if left else 'scheduler'} sets its learning "
+            f"rate, and would go on with the optimizer before; pass it on both sides, as "
+            f"in move((model, optimizer, scheduler), (new_model, new_optimizer, "
+            f"new_scheduler))"
+        )
+    groups = _groups(curr.source[1])
+    for other in curr.others:
+        for each in _within(other):
+            optimizer = getattr(each, "optimizer", None)
+            if hasattr(optimizer, "param_groups") and not groups & _groups(optimizer):
+                raise ValueError(
+                    f"{name_of(each)}: is one of another optimizer than the new one, whose "
+                    f"learning rate it would not set; make one of the new optimizer"
+                )
+
+
+def _bases(optimizer: Any) -> list[Any]:
+    """The torch optimizers: an engine has one inside."""
+    is_engine = isinstance(optimizer, zero.Partitions)
+    return [optimizer.base] if is_engine else list(members(optimizer))
+
+
+def _groups(optimizer: Any) -> set[int]:
+    """Which groups of parameters these are: wrappers of an optimizer have the same."""
+    return {id(group) for each in _bases(optimizer) for group in each.param_groups}
+
+
+def _within(other: Any) -> Iterator[Any]:
+    """An object, and those with a state of which it is made, such as the schedulers of
+    a sequence."""
+    found, seen = [other], {id(other)}
+    for each in found:
+        yield each
+        for value in getattr(each, "__dict__", {}).values():
+            for part in value if isinstance(value, (list, tuple)) else [value]:
+                is_one = hasattr(type(part), "state_dict")
+                if is_one and not isinstance(part, OF_OTHERS) and id(part) not in seen:
+                    seen.add(id(part))
+                    found.append(part)
+
+
+def _living(groups: set[int]) -> list[Any]:
+    """The schedulers of groups of parameters: an optimizer does not refer to them."""
+    if not groups:
+        return []
+    kinds = [LRScheduler]
+    for kind in kinds:
+        kinds += kind.__subclasses__()
+    wanted = set(kinds)
+    found = [each for each in gc.get_objects() if type(each) in wanted]
+    return [o for o in found if groups & _groups(getattr(o, "optimizer", None))]

@@ -1,0 +1,68 @@
+"""Schedulers and other objects go on with the new optimizer, or the change is refused in one line on all ranks, before
+anything moves."""
+
+import unittest
+
+from torch.optim import lr_scheduler as schedulers
+from torch_states import MOVES, check, job
+
+
+def with_scheduler(make_before, make_after):
+    """make_...(an optimizer, or both) makes the objects behind an optimizer."""
+    before, after = job(steps=1)
+    old = make_before(before[1])
+    return (*before, *old), (*after, *make_after(after[1], *old))
+
+
+def the_same_scheduler():
+    return with_scheduler(lambda o: [schedulers.StepLR(o, 1)], lambda _, old: [old])
+
+
+def a_plateau_left_behind():
+    kept.append(job())
+    kept.append(schedulers.ReduceLROnPlateau(kept[-1][0][1]))
+    return kept[-2]
+
+
+kept = []
+
+
+def one_of_two_schedulers():
+    def make(optimizer):
+        kept.append(schedulers.LinearLR(optimizer))
+        return [schedulers.ExponentialLR(optimizer, 0.9)]
+
+    return with_scheduler(make, lambda o, _: [schedulers.ExponentialLR(o, 0.9)])
+
+
+def a_sequence_of_schedulers():
+    def make(optimizer, *_):
+        parts = schedulers.LinearLR(optimizer), schedulers.StepLR(optimizer, 2)
+        return [schedulers.SequentialLR(optimizer, list(parts), [1])]
+
+    return with_scheduler(make, make)
+
+
+def a_plateau():
+    def make(optimizer, *_):
+        return [schedulers.ReduceLROnPlateau(optimizer)]
+
+    return with_scheduler(make, make)
+
+
+CASES = {
+    the_same_scheduler: r"StepLR: is one of another optimizer than the new one, ",
+    a_plateau_left_behind: r"a ReduceLROnPlateau sets its learning rate, .* both sides",
+    one_of_two_schedulers: r"a LinearLR sets its learning rate, .* both sides",
+    a_sequence_of_schedulers: MOVES,
+    a_plateau: MOVES,
+}
+
+
+class Carried(unittest.TestCase):
+    def test_them(self):
+        check(self, CASES)
+
+
+if __name__ == "__main__":
+    unittest.main()

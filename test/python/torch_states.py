@@ -1,0 +1,95 @@
+"""Changes of small jobs, and what becomes of them."""
+
+from __future__ import annotations
+
+import etc.torch
+import ranks
+import torch
+import torch_jobs as jobs
+
+WORLD = 2
+MOVES = "^moves every tensor$"
+
+
+def meshes():
+    """Of a job before and after."""
+    old = jobs.make_mesh([0, 1], "fsdp")
+    return old, jobs.make_mesh([[0], [1]], "replicate", "fsdp")
+
+
+def adamw(model):
+    return torch.optim.AdamW(model.parameters(), lr=0.05)
+
+
+def job(make_before=adamw, make_after=None, steps=2):
+    """(a job that has trained, a new one on the meta device)."""
+    old, new = meshes()
+    model, other = jobs.build(old), jobs.build(new, "meta")
+    before, after = make_before(model), (make_after or make_before)(other)
+    for step in range(steps):
+        jobs.train(model, before, step, old)
+    return (model, before), (other, after)
+
+
+def outcomes(rank, store, cases):
+    """What becomes of each on this rank."""
+    jobs.join(rank, store, WORLD)
+    return [outcome(case) for case in cases]
+
+
+def outcome(case):
+    before, after, *options = case()
+    parts = jobs.local_parts(*before[:1])
+    whole = gathered(before)
+    own = options_of(after)
+    try:
+        etc.torch.move(before, after, timeout=60, **(options[0] if options else {}))
+    except (ValueError, TypeError, etc.MigrationError, etc.PlanError) as error:
+        changed = jobs.unequal(parts, jobs.local_parts(*before[:1]))
+        return f"changed {changed}: {error}" if changed else str(error)
+    different = jobs.unequal(whole, gathered(after))
+    different += [] if own == options_of(after) else ["options of its own"]
+    return f"differs: {different}" if different else "moves every tensor"
+
+
+def options_of(side):
+    """Those that stay an optimizer's own."""
+    names = "foreach", "fused", "param_names"
+    optimizers = side[1] if isinstance(side[1], (list, tuple)) else [side[1]]
+    return [
+        [group.get(name) for name in names]
+        for each in optimizers
+        for group in getattr(each, "param_groups", [])
+    ]
+
+
+def gathered(side):
+    """Every tensor of a model, and what this rank has of optimizers that are not sharded."""
+    model, optimizer = side[:2]
+    found = jobs.gathered(model)
+    names = {id(p): name for name, p in model.named_parameters()}
+    every = {}
+    for each in optimizer if isinstance(optimizer, (list, tuple)) else [optimizer]:
+        for parameter, states in getattr(each, "state", {}).items():
+            for kind, value in states.items():
+                is_sharded = kind == "seen" and hasattr(value, "device_mesh")
+                kind += " of a mesh" if is_sharded else ""
+                every[f"{names.get(id(parameter))} {kind}"] = jobs.whole(value)
+    return found | shared(every)
+
+
+def shared(found):
+    """What any rank has: ZeRO's states are on one."""
+    said = [None] * WORLD
+    torch.distributed.all_gather_object(said, found)
+    return {name: value for each in said for name, value in each.items()}
+
+
+def check(test, cases):
+    """Whether all ranks say what is expected: {case: pattern}."""
+    results = ranks.run(WORLD, outcomes, list(cases), timeout=600)
+    for found in ranks.must(results):
+        for case, message in zip(cases, found):
+            with test.subTest(case=case.__name__):
+                test.assertRegex(message, cases[case])
+                test.assertNotRegex(message, r"^(differs|changed)|\n")
