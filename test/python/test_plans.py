@@ -4,6 +4,7 @@ import copy
 import json
 import os
 import pickle
+import resource
 import subprocess
 import sys
 import tempfile
@@ -87,7 +88,10 @@ class Planning(unittest.TestCase):
             "curr: 4 layers do not divide over pp = 3": {"curr": "PP3"},
             "needs 4 devices, but the cluster has 2": {"cluster": "1x2"},
             "memory budget: 1000 bytes is infeasible": {"memory_budget": 1000},
-            "1000 bytes, 600 of them reserved, is infeasible": {"memory_budget": 1000, "reserve": 600},
+            "1000 bytes, 600 of them reserved, is infeasible": {
+                "memory_budget": 1000,
+                "reserve": 600,
+            },
             "reserve: is a part of a memory budget in bytes": {"reserve": 600},
         }
         for words, change in cases.items():
@@ -135,6 +139,20 @@ class Files(unittest.TestCase):
         loaded.verify()
         self.assertEqual(pickle.loads(pickle.dumps(loaded)), loaded)
         self.assertEqual(copy.deepcopy(loaded), loaded)
+
+    def test_a_file_stays_where_the_new_one_cannot_be_written(self):
+        self.plan.save(self.path)
+        before = os.stat(self.path)
+        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
+        try:
+            with self.assertRaises(OSError):
+                self.plan.save(self.path)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        self.assertEqual(os.stat(self.path).st_size, before.st_size)
+        names = os.listdir(os.path.dirname(self.path))
+        self.assertEqual([name for name in names if name.endswith(".part")], [])
 
     def test_damaged_files_are_refused(self):
         data = bytearray(self.plan.to_bytes())

@@ -166,8 +166,18 @@ class Plan:
         return Plan(self._handle.slice(participant))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the plan file that `Plan.load` and etc-run read."""
-        pathlib.Path(path).write_bytes(self.to_bytes())
+        """Writes the plan file that `Plan.load` and etc-run read.
+
+        It is written under a temporary name beside: what `path` names stays until the
+        file is whole.
+        """
+        target = pathlib.Path(path).resolve()
+        draft = target.with_name(f"{target.name}.{os.getpid()}.part")
+        try:
+            draft.write_bytes(self.to_bytes())
+            draft.replace(target)
+        finally:
+            draft.unlink(missing_ok=True)
 
     def to_json(self, devices: Iterable[int] | None = None) -> dict[str, Any]:
         """The plan in its public interchange form, as json.dump would write it.
