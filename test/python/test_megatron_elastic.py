@@ -32,6 +32,9 @@ def trained(rank, store, count, active, sizes, changes, settings, options=None):
     os.environ.update(RANK=str(rank), WORLD_SIZE=str(count), ETC_HOST="127.0.0.1")
     sys.argv[:] = arguments(sizes)
     log = {}
+    options = dict(options or {})
+    if options.pop("breaks", None) == rank:
+        break_a_migration()
     pretrain = etc.megatron.elastic(
         megatron_training.pretrain,
         changes.get,
@@ -39,7 +42,7 @@ def trained(rank, store, count, active, sizes, changes, settings, options=None):
         cluster=f"1x{count}",
         active=active,
         timeout=60,
-        **(options or {}),
+        **options,
     )
     signature = inspect.signature(megatron_training.pretrain)
     assert inspect.signature(pretrain) == signature, "as others that wrap it look at it"
@@ -54,6 +57,18 @@ def trained(rank, store, count, active, sizes, changes, settings, options=None):
     said = [str(w.message) for w in caught if "did not change" in str(w.message)]
     writers = [(writer.rank, writer.is_closed) for writer in WRITERS]
     return log, place, writers, said
+
+
+def break_a_migration():
+    """The first one of this process, before it moves anything."""
+    whole = etc.Migration.run
+
+    def broken(migration):
+        etc.Migration.run = whole
+        migration.abort()
+        return whole(migration)
+
+    etc.Migration.run = broken
 
 
 class Unanswering:
@@ -121,6 +136,26 @@ class Elastic(unittest.TestCase):
             if log:
                 self.assertEqual(len(said), 1)
                 self.assertIn("global batch 8 is not divisible by DP 3", said[0])
+
+    def test_an_error_in_safe_mode_goes_on_as_before(self):
+        """The next change then is one from the old configuration."""
+        for breaks in (0, 1):
+            with self.subTest(breaks):
+                found = self.check(
+                    2,
+                    2,
+                    {"pp": 2},
+                    {2: "TP2", 4: "TP2"},
+                    1e-5,
+                    mode="safe",
+                    breaks=breaks,
+                )
+                for _, _, _, said in found:
+                    self.assertEqual(len(said), 1)
+
+    def test_an_error_in_eager_mode_raises(self):
+        with self.assertRaisesRegex(AssertionError, "abort"):
+            self.check(2, 2, {"pp": 2}, {2: "TP2"}, 1e-5, breaks=1)
 
     def test_a_change_that_can_not_be_raises(self):
         with self.assertRaisesRegex(AssertionError, "not divisible by DP 3"):

@@ -65,7 +65,8 @@ class Change:
         self.device = device
         self.intact: Optional[bool] = None
         """After an error of `run`, with mode="safe": whether all processes that train
-        still have the whole state of before, and can go on as before."""
+        still have the whole state of before, and can go on as before. None in a process
+        that did not train, which is not told."""
         self._agreement, self._meeting, self._build = agreement, meeting, build
         self._state = state
         self._model: list[Any] = []
@@ -120,7 +121,8 @@ class Change:
             error = raised
         outcomes = self._outcomes(rank)
         if error is not None:
-            self.intact = all(o in ("not begun", "old") for o in outcomes)
+            if rank is not None:
+                self.intact = all(o in ("not begun", "old") for o in outcomes)
             raise error
         lost = [r for r, outcome in enumerate(outcomes) if outcome != "new"]
         if lost:
