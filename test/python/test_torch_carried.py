@@ -3,8 +3,11 @@ anything moves."""
 
 import unittest
 
+import etc.torch
+import ranks
+import torch_jobs as jobs
 from torch.optim import lr_scheduler as schedulers
-from torch_states import MOVES, check, job
+from torch_states import MOVES, WORLD, check, job, meshes
 
 
 def with_scheduler(make_before, make_after):
@@ -57,6 +60,47 @@ CASES = {
     a_sequence_of_schedulers: MOVES,
     a_plateau: MOVES,
 }
+
+
+def a_layout_of_some_steps_ago(rank, store):
+    """What differs after it moves a job that has trained on."""
+    jobs.join(rank, store, WORLD)
+    (model, optimizer), after = job(steps=1)
+    before = etc.torch.layout(model, optimizer)
+    later = etc.torch.layout(*after, like=before)
+    etc.torch.plan(before, later)
+    for step in range(1, 4):
+        jobs.train(model, optimizer, step, meshes()[0])
+    optimizer.param_groups[0]["lr"] = 0.002
+    whole = jobs.gathered(model, optimizer)
+    etc.torch.move(before, later, timeout=60)
+    return jobs.unequal(whole, jobs.gathered(*after))
+
+
+def a_layout_of_before_the_first_step(rank, store, begin):
+    jobs.join(rank, store, WORLD)
+    (model, optimizer), after = job(steps=0)
+    before = etc.torch.layout(model, optimizer)
+    later = etc.torch.layout(*after, like=before)
+    jobs.train(model, optimizer, 0, meshes()[0])
+    try:
+        (etc.torch.begin if begin else etc.torch.move)(before, later, timeout=60)
+    except ValueError as error:
+        return str(error)
+
+
+class Layouts(unittest.TestCase):
+    def test_scalars_are_those_of_now(self):
+        for different in ranks.must(ranks.run(WORLD, a_layout_of_some_steps_ago)):
+            self.assertEqual(different, [])
+
+    def test_tensors_are_those_of_then(self):
+        for begin in (False, True):
+            results = ranks.run(WORLD, a_layout_of_before_the_first_step, begin)
+            for said in ranks.must(results):
+                self.assertRegex(
+                    said, r"\(exp_avg\): was not there when the layout was"
+                )
 
 
 class Carried(unittest.TestCase):

@@ -56,6 +56,8 @@ class Layout:
     """The model and the optimizer of this rank."""
     others: tuple[Any, ...] = field(repr=False)
     """What else of this rank has a state."""
+    was: int | None = field(repr=False)
+    """As `layout` takes it."""
 
 
 def layout(
@@ -88,17 +90,57 @@ def layout(
             names the rank and the tensor.
     """
 
-    is_twice = zero.is_engine(model) and optimizer is not None
-    if zero.is_engine(model) and not is_twice:
+    if zero.is_engine(model) and optimizer is None:
         optimizer, scheduler = zero.Partitions(model), model.lr_scheduler
         others = (optimizer, *([scheduler] if scheduler else []), *others)
         model = model.module
 
+    return _layout(model, optimizer, others, like, was, None)
+
+
+def read_again(earlier: Layout, like: Layout | None, was: int | None) -> Layout:
+    """A layout as it is now: the steps, the options and the states of other objects may
+    have changed since. Collective.
+
+    Raises ValueError on every rank where tensors are others than they were.
+    """
+    was = earlier.was if was is None else was
+    return _layout(*earlier.source, earlier.others, like, was, earlier)
+
+
+def _check_same(
+    then: dict[tuple[str, str], Entry], now: dict[tuple[str, str], Entry]
+) -> None:
+    for key, entry in {**then, **now}.items():
+        if key not in then:
+            change = "was not there"
+        elif key not in now:
+            change = "is gone, and was there"
+        elif now[key].boxes != then[key].boxes:
+            change = "was elsewhere"
+        else:
+            continue
+        raise ValueError(
+            f"{entry.label}: {change} when the layout was read; read both layouts again, "
+            f"with like= for the one after"
+        )
+
+
+def _layout(
+    model: Any,
+    optimizer: Any,
+    others: tuple[Any, ...],
+    like: Layout | None,
+    was: int | None,
+    earlier: Layout | None,
+) -> Layout:
     def read() -> _Said:
-        if is_twice:
+        if zero.is_engine(model):
             raise ValueError("engine: has its optimizer; pass the engine alone")
         known, entries = read_entries(model, optimizer, like, was)
         mine.update((entry.key, entry) for entry in entries)
+        if earlier is not None:
+            _check_same(earlier.entries, mine)
         seen = Seen()
         return _Said(
             host=socket.gethostname(),
@@ -127,6 +169,7 @@ def layout(
         entries=mine,
         source=(model, optimizer),
         others=others,
+        was=was,
     )
 
 

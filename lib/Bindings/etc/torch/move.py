@@ -20,7 +20,7 @@ from etc.tensors import DTYPES
 from etc.torch import carried, dtypes, proof, zero
 from etc.torch import ranks as job
 from etc.torch.entries import Entry
-from etc.torch.layout import Layout, layout, read_entries, reader_of
+from etc.torch.layout import Layout, layout, read_again, read_entries, reader_of
 from etc.torch.placements import local_of
 from etc.torch.planning import plan
 
@@ -135,8 +135,9 @@ def _move(
 
 
 def layout_of(side: Any, like: Layout | None, was: int | None) -> Layout:
+    """As it is now. Collective."""
     if isinstance(side, Layout):
-        return side
+        return read_again(side, like, was)
     sources = side if isinstance(side, tuple) else (side,)
     return layout(*sources, like=like, was=was)
 
