@@ -39,23 +39,33 @@ def outcomes(rank, store, cases):
 
 def outcome(case):
     before, after, *options = case()
-    parts = jobs.local_parts(*before[:1])
+    model, *_ = sides(before)
+    parts = jobs.local_parts(model)
     whole = gathered(before)
     own = options_of(after)
     try:
         etc.torch.move(before, after, timeout=60, **(options[0] if options else {}))
     except (ValueError, TypeError, etc.MigrationError, etc.PlanError) as error:
-        changed = jobs.unequal(parts, jobs.local_parts(*before[:1]))
+        changed = jobs.unequal(parts, jobs.local_parts(model))
         return f"changed {changed}: {error}" if changed else str(error)
     different = jobs.unequal(whole, gathered(after))
     different += [] if own == options_of(after) else ["options of its own"]
     return f"differs: {different}" if different else "moves every tensor"
 
 
+def sides(side):
+    """(the model, None if it is none; its optimizers)."""
+    model, optimizer, *_ = (
+        (*side, None) if isinstance(side, (list, tuple)) else (side, None)
+    )
+    optimizers = optimizer if isinstance(optimizer, (list, tuple)) else [optimizer]
+    return (model if isinstance(model, torch.nn.Module) else None), optimizers
+
+
 def options_of(side):
     """Those that stay an optimizer's own."""
     names = "foreach", "fused", "param_names"
-    optimizers = side[1] if isinstance(side[1], (list, tuple)) else [side[1]]
+    _, optimizers = sides(side)
     return [
         [group.get(name) for name in names]
         for each in optimizers
@@ -65,11 +75,13 @@ def options_of(side):
 
 def gathered(side):
     """Every tensor of a model, and what this rank has of optimizers that are not sharded."""
-    model, optimizer = side[:2]
+    model, optimizers = sides(side)
+    if model is None:
+        return shared({})
     found = jobs.gathered(model)
     names = {id(p): name for name, p in model.named_parameters()}
     every = {}
-    for each in optimizer if isinstance(optimizer, (list, tuple)) else [optimizer]:
+    for each in optimizers:
         for parameter, states in getattr(each, "state", {}).items():
             for kind, value in states.items():
                 is_sharded = kind == "seen" and hasattr(value, "device_mesh")

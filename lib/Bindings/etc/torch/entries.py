@@ -141,6 +141,11 @@ def model_entries(source: Any) -> Iterator[Entry]:
             yield make_entry("param", name, parameter, swapper(parameter))
         yield from buffer_entries(source)
         return
+    if not isinstance(source, Mapping):
+        raise ValueError(
+            f"{type(source).__name__}: is in the place of the model; pass a module, or a "
+            f"state dict {{name: tensor}}"
+        )
     for name, value in source.items():
         if not isinstance(value, torch.Tensor):
             raise ValueError(
@@ -170,6 +175,11 @@ def make_entry(
 ) -> Entry:
     """The entry of a tensor that is there."""
     dtypes.carrier(f"{name} ({kind})", tensor.dtype)
+    if _is_freed(local_of(tensor)):
+        raise ValueError(
+            f"{name} ({kind}): its memory is gone, as after a move, which takes over the "
+            f"tensors before; pass what has the state now"
+        )
     if not (tensor.is_meta or local_of(tensor).is_contiguous()):
         raise ValueError(
             f"{name} ({kind}): is not contiguous (strides "
@@ -178,6 +188,12 @@ def make_entry(
     boxes = boxes_of(f"{name} ({kind})", tensor)
     dtype = dtypes.name_of(tensor.dtype)
     return Entry(kind, name, dtype, tensor, boxes, tensor, place)
+
+
+def _is_freed(local: torch.Tensor) -> bool:
+    if local.is_meta or not local.numel() or type(local) is not torch.Tensor:
+        return False
+    return local.untyped_storage().nbytes() == 0
 
 
 def swapper(old: torch.Tensor) -> Callable[[Any], None]:

@@ -227,12 +227,36 @@ def read_entries(
         else:
             states = reader.expect(model, optimizer, like.optimizer)
         entries += states
+    _check_apart(entries, reader is zero)
     checked = set()
     for entry in entries:
         if entry.mesh is not None and id(entry.mesh) not in checked:
             checked.add(id(entry.mesh))
             check_mesh(entry.label, entry.mesh, was)
     return known, entries
+
+
+def _check_apart(entries: list[Entry], are_ranges: bool) -> None:
+    """Whether each has a name and memory of its own; ranges of one flat tensor may begin
+    where an empty one does."""
+    names: set[tuple[str, str]] = set()
+    owners: dict[tuple[Any, int], str] = {}
+    for entry in entries:
+        if (entry.kind, entry.name) in names:
+            raise ValueError(
+                f"{entry.label}: two tensors have this name, as names are without what "
+                f"wrappers put in; rename one"
+            )
+        names.add((entry.kind, entry.name))
+        if entry.local is None or not entry.local.numel() or are_ranges:
+            continue
+        place = entry.local.device, entry.local.data_ptr()
+        owner = owners.setdefault(place, entry.label)
+        if owner != entry.label:
+            raise ValueError(
+                f"{entry.label}: has the memory of {owner}; make it one parameter, as "
+                f"tied weights are, or leave it out of the state dict"
+            )
 
 
 def reader_of(optimizer: Any) -> Any:

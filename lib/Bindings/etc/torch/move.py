@@ -138,7 +138,7 @@ def layout_of(side: Any, like: Layout | None, was: int | None) -> Layout:
     """As it is now. Collective."""
     if isinstance(side, Layout):
         return read_again(side, like, was)
-    sources = side if isinstance(side, tuple) else (side,)
+    sources = side if isinstance(side, (tuple, list)) else (side,)
     return layout(*sources, like=like, was=was)
 
 

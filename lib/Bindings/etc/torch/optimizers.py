@@ -15,6 +15,7 @@ from etc.torch.entries import (
     unwrapped,
 )
 from etc.torch.placements import boxes_of, is_dtensor
+from etc.torch.ranks import pack
 
 
 # Options that say which names and which implementation an optimizer has: they stay its own.
@@ -86,6 +87,8 @@ def is_equal(a: Any, b: Any) -> bool:
         return a.keys() == b.keys() and all(is_equal(a[k], b[k]) for k in a)
     if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
         return len(a) == len(b) and all(map(is_equal, a, b))
+    if hasattr(a, "shape") and hasattr(b, "shape"):  # of numpy
+        return bool(a.shape == b.shape and ((a == b) | ((a != a) & (b != b))).all())
     return bool(a == b) or (a != a and b != b)
 
 
@@ -200,6 +203,11 @@ def describe(model: torch.nn.Module, optimizer: Any) -> tuple[Described, list[En
         found.group_of[name] = number
         found.states[name], found.scalars[name] = {}, {}
         for kind, value in states.get(parameter, {}).items():
+            if kind == "param":
+                raise ValueError(
+                    f"{name}: the optimizer has a state of the name param, which stands "
+                    f"for the parameter itself; give it another name"
+                )
             if is_scalar(kind, value, parameter):
                 _check_mesh_free(f"{name} ({kind})", value)
                 found.scalars[name][kind] = value
@@ -218,10 +226,25 @@ def describe(model: torch.nn.Module, optimizer: Any) -> tuple[Described, list[En
 
 def options_of(optimizer: Any) -> list[dict[str, Any]]:
     """Of every group: all but those that stay the optimizer's own."""
-    return [
+    found = [
         {name: value for name, value in group.items() if name not in OWN}
         for group in groups_of(optimizer)
     ]
+    for number, group in enumerate(found):
+        for name, value in group.items():
+            _check_sendable(f"optimizer: {name} of group {number}", value)
+    return found
+
+
+def _check_sendable(label: str, value: Any) -> None:
+    """Whether other ranks can be told an option."""
+    try:
+        pack(value)
+    except Exception as error:
+        raise ValueError(
+            f"{label} can't be sent to other ranks ({error}); take it out, and carry it "
+            f"over yourself"
+        ) from error
 
 
 def is_scalar(kind: str, value: Any, parameter: Any) -> bool:

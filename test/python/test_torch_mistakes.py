@@ -1,0 +1,125 @@
+"""What is passed by mistake: the message, one line on all ranks, says what to pass."""
+
+import unittest
+
+import etc.torch
+import numpy
+import ranks
+import torch
+import torch_jobs as jobs
+from torch_states import MOVES, WORLD, check, job
+
+
+def lists():
+    before, after = job()
+    return list(before), list(after)
+
+
+def no_model():
+    return "model", job()[1]
+
+
+def an_option_of_numpy():
+    def make(model):
+        group = {"params": model.parameters(), "tag": numpy.arange(3)}
+        return torch.optim.AdamW([group])
+
+    return job(make)
+
+
+def an_option_that_is_a_function():
+    def make(model):
+        return torch.optim.AdamW([{"params": model.parameters(), "f": lambda x: x}])
+
+    return job(make)
+
+
+def a_state_named_param():
+    before, after = job()
+    for state in before[1].state.values():
+        state["param"] = state["exp_avg"].clone()
+    return before, after
+
+
+class Wrapping(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self._orig_mod = torch.nn.ModuleDict({"up": torch.nn.Linear(2, 2)})
+        self.up = torch.nn.Linear(2, 2)
+
+
+def two_tensors_of_one_name():
+    return Wrapping(), Wrapping()
+
+
+def a_state_dict_of_tied_weights():
+    model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Linear(4, 4))
+    model[1].weight = model[0].weight
+    return model.state_dict(), model.state_dict()
+
+
+def no_optimizer_after():
+    before, (model, _) = job()
+    return before, model
+
+
+def another_dtype():
+    before, (model, _) = job()
+    return before[0], model.bfloat16()
+
+
+def a_layer_of_another_name():
+    (model, _), (other, _) = job()
+    other.tail = other.head
+    del other.head
+    return model, other
+
+
+def a_parameter_that_the_new_optimizer_lacks():
+    before, (model, _) = job()
+    parameters = list(model.parameters())[:-1]
+    return before, (model, torch.optim.AdamW(parameters))
+
+
+CASES = {
+    lists: MOVES,
+    no_model: r"str: is in the place of the model; pass a module, or a state dict",
+    an_option_of_numpy: MOVES,
+    an_option_that_is_a_function: r"optimizer: f of group 0 can't be sent to other ranks",
+    a_state_named_param: r"weight: the optimizer has a state of the name param, .*name$",
+    two_tensors_of_one_name: r"up.weight \(param\): two tensors have this name, .*rename",
+    a_state_dict_of_tied_weights: r"1.weight \(param\): has the memory of 0.weight .*tied",
+    no_optimizer_after: r"\(exp_avg\): no optimizer takes it; pass the new model's",
+    another_dtype: r"\(param\): is fp32 before and bf16 after; make it of one dtype",
+    a_layer_of_another_name: r"head.weight \(param\): the new model does not have it, and "
+    r"has tail.weight, which was not there before; .* \(so for 1 more\)$",
+    a_parameter_that_the_new_optimizer_lacks: r"head.bias \(exp_avg\): the new optimizer "
+    r"does not have this parameter; give it the same ones",
+}
+
+
+def moved_again(rank, store):
+    """What a second move of what a first one has taken says."""
+    jobs.join(rank, store, WORLD)
+    before, after = job()
+    etc.torch.move(before, after, timeout=60)
+    _, other = job()
+    try:
+        etc.torch.move(before, other, timeout=60)
+    except ValueError as error:
+        return str(error)
+
+
+class Mistakes(unittest.TestCase):
+    def test_them(self):
+        check(self, CASES)
+
+    def test_a_model_that_has_moved(self):
+        for said in ranks.must(ranks.run(WORLD, moved_again)):
+            self.assertRegex(
+                said, r"\(param\): its memory is gone, as after a move, .*now$"
+            )
+
+
+if __name__ == "__main__":
+    unittest.main()
