@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from etc.torch import extra_states, schedulers
+from etc.torch import extra_states, receivers, schedulers
 from etc.torch.layout import Layout
 from etc.torch.optimizers import is_equal, name_of
 from etc.torch.ranks import on_every_rank, pack
@@ -32,13 +32,15 @@ def collect(prev: Layout, curr: Layout) -> Callable[[torch.device], None]:
 
     Raises:
         ValueError: on every rank, where a state differs between ranks or has no object
-            after, or where a buffer is on no rank.
+            after, where a buffer is on no rank, or where one on the meta device can't get
+            memory.
     """
     buffers = Transient(prev.source[0], curr.source[0])
     buffers.check(on_every_rank(buffers.forms))
 
     def read() -> _Said:
         schedulers.check(prev, curr)
+        receivers.ready(curr.source[0])
         return _Said(
             before=None if prev.source[0] is None else list(map(_state, prev.others)),
             after=None if curr.source[0] is None else list(map(name_of, curr.others)),
@@ -59,6 +61,7 @@ def collect(prev: Layout, curr: Layout) -> Callable[[torch.device], None]:
 
     def put(device: torch.device) -> None:
         buffers.put(device)
+        receivers.settle(curr.source[0])
         extra_states.put(curr.source[0], extra)
         for other, (_, state) in zip(curr.others, states):
             other.load_state_dict(state)

@@ -12,7 +12,7 @@ import torch
 from etc.torch import dtypes
 from etc.torch.placements import boxes_of, is_dtensor, local_of
 from etc.torch.spans import Box
-from etc.torch_private.tensors import compiled_by, saved_buffers
+from etc.torch_private.tensors import compiled_by, saved_buffers, swap
 
 # What wrappers put into the names of what they wrap.
 WRAPPERS = ("_orig_mod.", "_checkpoint_wrapped_module.", "_fsdp_wrapped_module.")
@@ -204,7 +204,7 @@ def swapper(old: torch.Tensor) -> Callable[[Any], None]:
         if isinstance(old, torch.nn.Parameter):
             new = torch.nn.Parameter(new, requires_grad=old.requires_grad)
         new.__dict__.update({**old.__dict__, **new.__dict__})
-        torch.utils.swap_tensors(old, new)
+        swap(old, new)
 
     return place
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -49,3 +50,45 @@ def compiled_by(module: torch.nn.Module) -> torch.nn.Module | None:
         return None
     compiled: torch.nn.Module = module._orig_mod  # type: ignore[assignment]
     return compiled
+
+
+def why_not_swapped(tensor: torch.Tensor) -> str:
+    """A reason why torch would not swap a tensor's contents with those of another one."""
+    if weakref.getweakrefs(tensor):
+        return "something has a weak reference to it"
+    if tensor._use_count() > 1:
+        return "autograd refers to it, in a graph or for a hook"
+    return ""
+
+
+def swap(old: torch.Tensor, new: torch.Tensor) -> None:
+    """torch's, but hooks on the gradient stay with the object `old`: torch leaves them in
+    its attributes, and calls those of the contents."""
+    torch.utils.swap_tensors(old, new)
+    for hooks in ("_backward_hooks", "_post_accumulate_grad_hooks"):
+        if getattr(old, hooks, None):
+            setattr(old, hooks, getattr(old, hooks))
+
+
+def forget_weights(module: torch.nn.Module) -> None:
+    """LSTMs and their like have weak references to their parameters, with which torch
+    swaps none."""
+    if isinstance(module, torch.nn.RNNBase):
+        module._flat_weight_refs = [
+            None if _is_meta_weight(module, name, ref) else ref
+            for name, ref in zip(module._flat_weights_names, module._flat_weight_refs)
+        ]
+
+
+def _is_meta_weight(module: torch.nn.Module, name: str, ref: Any) -> bool:
+    """Whether it is the module's own still: fully_shard gives a module others."""
+    weight = getattr(module, name, None)
+    return weight is not None and weight.is_meta and ref and ref() is weight
+
+
+def refer_to_weights(module: torch.nn.Module) -> None:
+    """Has the module find again what `forget_weights` made it forget."""
+    if isinstance(module, torch.nn.RNNBase):
+        found = zip(module._flat_weight_refs, module._flat_weights)
+        if any(ref is None and weight is not None for ref, weight in found):
+            module._init_flat_weights()
