@@ -95,6 +95,79 @@ def refused(rank, store, refer):
     return said, move(before, after)
 
 
+class Loaded(torch.nn.Parameter):
+    """Of a kind of its own, as inference engines have them."""
+
+
+class Marked(torch.Tensor):
+    pass
+
+
+class Slotted(torch.nn.Parameter):
+    __slots__ = ("own",)
+
+
+class Quantized(torch.Tensor):
+    """Has its contents in another tensor."""
+
+    @staticmethod
+    def __new__(cls, inner):
+        return torch.Tensor._make_wrapper_subclass(
+            cls, inner.size(), dtype=inner.dtype, device=inner.device
+        )
+
+    def __init__(self, inner):
+        self.inner = inner
+
+    def __tensor_flatten__(self):
+        return ["inner"], None
+
+    @classmethod
+    def __torch_dispatch__(cls, call, types, args=(), options=None):
+        if call is torch.ops.aten.detach.default:
+            return Quantized(args[0].inner)
+        raise NotImplementedError
+
+
+KINDS = {
+    "Loaded": Loaded,
+    "Marked": lambda inner: torch.nn.Parameter(inner.as_subclass(Marked)),
+    "Slotted": Slotted,
+    "Quantized": lambda inner: torch.nn.Parameter(Quantized(inner)),
+}
+
+
+def of_kind(name, value, device):
+    model = layer(value, device)
+    model.weight = KINDS[name](model.weight.detach())
+    model.weight.mark = value
+    return model
+
+
+def subclasses(rank, store):
+    """What is said, and the kind and a mark of the new tensor."""
+    jobs.join(rank, store, WORLD)
+    found = {}
+    for name in KINDS:
+        before, after = layer(1, "cpu"), of_kind(name, 2, "meta")
+        said = move(before, after)
+        found[name] = said, type(after.weight).__name__, after.weight.mark
+    return found
+
+
+def subclasses_of_states(rank, store):
+    jobs.join(rank, store, WORLD)
+    sides = [layer(1, "cpu"), layer(2, "meta")]
+    before, after = [(m, torch.optim.SGD(m.parameters(), momentum=0.9)) for m in sides]
+    momentum = Quantized(torch.ones(4, 4))
+    before[1].state[before[0].weight]["momentum_buffer"] = momentum
+    try:
+        etc.torch.move(before, after, timeout=60)
+    except ValueError as error:
+        return str(error)
+    return "moved"
+
+
 class Receivers(unittest.TestCase):
     def test_hooks_stay(self):
         for found in ranks.must(ranks.run(WORLD, hooks)):
@@ -114,6 +187,21 @@ class Receivers(unittest.TestCase):
             for said, then in ranks.must(ranks.run(WORLD, refused, refer)):
                 self.assertRegex(said, f"^rank 1: {why}; let go of that, or build the")
                 self.assertEqual(then, [])
+
+    def test_subclasses(self):
+        for found in ranks.must(ranks.run(WORLD, subclasses)):
+            for name in ("Loaded", "Marked"):
+                self.assertEqual(found[name], ([], name, 2))
+            for name in ("Slotted", "Quantized"):
+                self.assertRegex(
+                    found[name][0],
+                    rf"^rank 0: weight \(param\): is a {name}, a subclass of tensors that "
+                    rf"new ones would not have; move a plain tensor, and convert it",
+                )
+
+    def test_subclasses_of_states(self):
+        for said in ranks.must(ranks.run(WORLD, subclasses_of_states)):
+            self.assertRegex(said, r"weight \(momentum_buffer\): is a Quantized, a")
 
 
 if __name__ == "__main__":

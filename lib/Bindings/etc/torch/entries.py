@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from etc.torch import dtypes
+from etc.torch.kinds import check_kind, of_kind
 from etc.torch.placements import boxes_of, is_dtensor, local_of
 from etc.torch.spans import Box
 from etc.torch_private.tensors import compiled_by, saved_buffers, swap
@@ -152,7 +153,13 @@ def model_entries(source: Any) -> Iterator[Entry]:
                 f"{name}: is a {type(value).__name__}, no tensor; leave it out, and "
                 f"carry it over yourself"
             )
-        yield make_entry("param", plain_name(name), value, _setter(source, name))
+        yield make_entry(
+            "param",
+            plain_name(name),
+            value,
+            _setter(source, name),
+            is_replaced=value.is_meta,
+        )
 
 
 def buffer_entries(model: torch.nn.Module) -> Iterator[Entry]:
@@ -171,9 +178,15 @@ def _reshard(model: torch.nn.Module) -> None:
 
 
 def make_entry(
-    kind: str, name: str, tensor: Any, place: Callable[[Any], None]
+    kind: str,
+    name: str,
+    tensor: Any,
+    place: Callable[[Any], None],
+    *,
+    is_replaced: bool = False,
 ) -> Entry:
-    """The entry of a tensor that is there."""
+    """The entry of a tensor that is there; `check_kind` says what is_replaced is."""
+    check_kind(f"{name} ({kind})", tensor, is_replaced)
     dtypes.carrier(f"{name} ({kind})", tensor.dtype)
     if _is_freed(local_of(tensor)):
         raise ValueError(
@@ -201,10 +214,7 @@ def swapper(old: torch.Tensor) -> Callable[[Any], None]:
     refer to it already."""
 
     def place(new: Any) -> None:
-        if isinstance(old, torch.nn.Parameter):
-            new = torch.nn.Parameter(new, requires_grad=old.requires_grad)
-        new.__dict__.update({**old.__dict__, **new.__dict__})
-        swap(old, new)
+        swap(old, of_kind(old, new))
 
     return place
 

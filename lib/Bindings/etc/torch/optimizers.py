@@ -218,7 +218,8 @@ def describe(model: torch.nn.Module, optimizer: Any) -> tuple[Described, list[En
                     f"parameter of {list(parameter.shape)}; states of other shapes are "
                     f"not moved, so leave the optimizer out and start it anew"
                 )
-            entry = make_entry(kind, name, value, _setter(states, parameter, kind))
+            place = _setter(states, parameter, kind)
+            entry = make_entry(kind, name, value, place, is_replaced=True)
             found.states[name][kind] = entry.dtype
             entries.append(entry)
     return found, entries
