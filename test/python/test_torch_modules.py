@@ -231,6 +231,31 @@ def outcomes(rank, store, cases):
     return [outcome(case) for case in cases]
 
 
+def used_again(rank, store, is_deferred):
+    """What the uses of a model say whose state has moved; of one that gets it back, too."""
+    jobs.join(rank, store, WORLD)
+    before, after = build(halves(), 1), build(copies(), 2, "meta")
+    if is_deferred:
+        tail = etc.torch.begin(before, after, timeout=60)
+    else:
+        etc.torch.move(before, after, timeout=60)
+    batch = torch.ones(2, 4)
+    uses = [lambda: before(batch), lambda: before[0](batch), before.state_dict]
+    said = [attempt(use) for use in uses]
+    if is_deferred:
+        tail.finish()
+    before.to_empty(device="cpu").load_state_dict(build(halves(), 1).state_dict())
+    return said, [attempt(use) for use in uses], attempt(lambda: after(batch))
+
+
+def attempt(use):
+    try:
+        use()
+    except RuntimeError as error:
+        return str(error)
+    return "done"
+
+
 class Modules(unittest.TestCase):
     def test_what_they_have(self):
         results = ranks.must(ranks.run(WORLD, outcomes, list(CASES)))
@@ -238,6 +263,14 @@ class Modules(unittest.TestCase):
             for case, message in zip(CASES, found):
                 with self.subTest(case=case.__name__, rank=rank):
                     self.assertRegex(message, f"^{CASES[case]}$")
+
+    def test_a_model_whose_state_has_moved(self):
+        moved = "its parameters have moved to another model by etc.torch; use that one"
+        kinds = ("Sequential", "Block", "Sequential")
+        refused = [f"FSDP{kind}: {moved}" for kind in kinds]
+        for is_deferred in (False, True):
+            for found in ranks.must(ranks.run(WORLD, used_again, is_deferred)):
+                self.assertEqual(found, (refused, ["done"] * 3, "done"))
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ from etc.torch.move import (
 )
 from etc.torch.optimizers import members, named
 from etc.torch.planning import plan
+from etc.torch.retired import retire
 
 
 def begin(
@@ -58,6 +59,7 @@ def begin(
         if job.rank() in planned.participants:
             migration = prepare_move(planned, prev, curr, options)
             found = _attempt(migration, migration.run)
+        retire(prev.source[0])
         tail = Tail(migration, curr, expected)
         with torch.no_grad():
             tail._fill(found, lambda entry: entry.kind == "param")

@@ -23,6 +23,7 @@ from etc.torch.entries import Entry
 from etc.torch.layout import Layout, layout, read_again, read_entries, reader_of
 from etc.torch.placements import local_of
 from etc.torch.planning import plan
+from etc.torch.retired import retire
 
 # What `plan` takes, of the keywords of `move`.
 PLANNED = ("cluster", *RequestFields.__annotations__)
@@ -120,6 +121,7 @@ def _move(
     kept: dict[tuple[str, str], Any] = {}
     if job.rank() in planned.participants:
         report, kept = _migrate(planned, prev, curr, moved is not None, options)
+    retire(prev.source[0])
     with torch.no_grad():
         for key, entry in curr.entries.items():
             fill(entry, kept.get(key))
