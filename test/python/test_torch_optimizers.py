@@ -136,6 +136,30 @@ def averaged(rank, store):
     return different + jobs.unequal(trained, jobs.gathered(new))
 
 
+def compiled(rank, store):
+    """The losses of a job whose first step after a change is compiled and waits for its states, and those of one without
+    a change."""
+    warnings.simplefilter("ignore")
+    jobs.join(rank, store, 2)
+    shards = jobs.make_mesh([0, 1], "fsdp")
+    copies = jobs.make_mesh([[0], [1]], "replicate", "fsdp")
+    old, new, same = (
+        (model, torch.optim.SGD([model.up.weight], torch.tensor(0.1), 0.9))
+        for model in (build(shards, "cpu"), build(copies, "meta"), build(shards, "cpu"))
+    )
+    losses = [train(*old) for _ in range(2)]
+    etc.torch.begin(old, new, timeout=60, defer="optimizer")
+    new[0](torch.ones(4, 6)).square().mean().backward()
+    torch.compile(lambda: new[1].step(), backend="eager")()
+    new[1].zero_grad()
+    losses += [train(*new) for _ in range(2)]
+    expected = [train(*same) for _ in range(2)]
+    same[1].zero_grad()
+    same[0](torch.ones(4, 6)).square().mean().backward()
+    same[1].step()
+    return losses, expected + [train(*same) for _ in range(2)]
+
+
 class Optimizers(unittest.TestCase):
     def test_all_of_them(self):
         found = ranks.must(ranks.run(2, moved, timeout=600))
@@ -155,6 +179,11 @@ class Optimizers(unittest.TestCase):
     def test_an_average_of_the_model(self):
         for different in ranks.must(ranks.run(2, averaged)):
             self.assertEqual(different, [])
+
+    def test_a_compiled_step_waits_for_its_states(self):
+        for losses, expected in ranks.must(ranks.run(2, compiled)):
+            for loss, other in zip(losses, expected):
+                self.assertAlmostEqual(loss, other, places=5)
 
 
 if __name__ == "__main__":

@@ -162,7 +162,9 @@ class Tail:
             self._let_go()  # a checkpoint takes the place of what did not come
             UNFINISHED.difference_update(_marked(model, optimizer))
 
-        wait, load, replaced = map(_Hook, (self.finish, wait_unless_failed, replace))
+        # A compiled step calls them as they are.
+        calls = map(torch.compiler.disable, (self.finish, wait_unless_failed, replace))
+        wait, load, replaced = map(_Hook, calls)
         self._hooks = [wait, load, replaced]
         UNFINISHED.update(_marked(model, optimizer))
         if isinstance(model, torch.nn.Module):
