@@ -49,6 +49,8 @@ int main(int argc, char **argv) {
   if (argc != 2)
     return 2;
   const std::string root = argv[1];
+  for (const char *reader : {"plan", "journal", "control", "peer"})
+    std::filesystem::create_directories(root + "/" + reader);
   writePlan(root + "/plan/stages.bin", twoStagePlan());
   writePlan(root + "/plan/relay.bin", relayPlan());
   writePlan(root + "/plan/transit.bin", transitPlan());

@@ -1,4 +1,5 @@
 #include "core/plan/Condense.h"
+#include "core/plan/CondenseShards.h"
 #include "core/plan/Templates.h"
 
 using namespace etc;
@@ -25,8 +26,8 @@ private:
   Status checkShardBoxes();
   Status checkRounds();
   Status checkSplits();
-  Status checkPiece(const fb::Piece &piece, const fb::Tensor &tensor);
-  Status checkItem(const fb::Item &entry);
+  Status checkPiece(uint32_t number, const fb::Tensor &tensor);
+  Status checkItem(uint32_t number);
   Status checkFlows();
   Status checkLists(const Uints *lists);
   Status checkSteps(const fb::Program &program);
@@ -100,16 +101,22 @@ CondensedChecker::checkRuns(const char *name,
   return Status::success();
 }
 
-/// Shards may share boxes.
 Status CondensedChecker::checkShardBoxes() {
+  uint64_t end = 0; // of the boxes of the longer shards before
   for (uint32_t i = 0; i != plan.shards()->size(); ++i) {
     const fb::Shard &shard = *plan.shards()->Get(i);
-    if (uint64_t{shard.first_box()} + shard.box_count() > plan.boxes()->size())
-      return malformed(item("shards", i), ": boxes ", shard.first_box(), " to ",
-                       uint64_t{shard.first_box()} + shard.box_count(), " of ",
-                       plan.boxes()->size());
+    const uint64_t next = uint64_t{shard.first_box()} + shard.box_count();
+    if (next > plan.boxes()->size())
+      return malformed(item("shards", i), ": boxes [", shard.first_box(), ", ",
+                       next, ") are not in [0, ", plan.boxes()->size(), ")");
     if (Status s = charge(shard.box_count(), sizeof(uint32_t)); !s.ok())
       return s;
+    if (shard.box_count() <= kMostSharedBoxes)
+      continue;
+    if (shard.first_box() < end)
+      return malformed(item("shards", i), ".first_box: ", shard.first_box(),
+                       ", the boxes of a shard before end at ", end);
+    end = next;
   }
   return Status::success();
 }
@@ -150,48 +157,50 @@ Status CondensedChecker::checkSplits() {
   return Status::success();
 }
 
-/// Messages go on from the item's path. Boxes that are not cut are checked
-/// with their operations; a release has 0.
-Status CondensedChecker::checkPiece(const fb::Piece &piece,
-                                    const fb::Tensor &tensor) {
+/// Boxes that are not cut are checked with their operations; a release has 0.
+Status CondensedChecker::checkPiece(uint32_t number, const fb::Tensor &tensor) {
+  const fb::Piece &piece = *condensed.pieces()->Get(number);
   const uint32_t parts = condensed.cuts()->Get(piece.cut())->count();
   const uint64_t numbers = 2 * uint64_t{tensor.shape()->size()};
   if (Status s = charge(parts, numbers * sizeof(int64_t)); !s.ok())
     return s;
   const uint64_t end = piece.box() + numbers;
   if (end > plan.bounds()->size())
-    return malformed(".box: ends at ", end, " of ", plan.bounds()->size());
+    return malformed(item("condensed.pieces", number), ".box: ends at ", end,
+                     " of ", plan.bounds()->size());
   if (parts == 1)
     return Status::success();
   Status s = checkBox(plan, piece.box(), tensor);
-  return s.ok() ? s : under(".box", s);
+  return s.ok() ? s : under(item("condensed.pieces", number) + ".box", s);
 }
 
-/// Messages go on from the item's path.
-Status CondensedChecker::checkItem(const fb::Item &entry) {
+Status CondensedChecker::checkItem(uint32_t number) {
+  const fb::Item &entry = *condensed.items()->Get(number);
+  auto path = [&](const char *name) {
+    return item("condensed.items", number) + name;
+  };
   if (entry.count() == 0)
-    return malformed(".count: 0 is not at least 1");
+    return malformed(path(".count"), ": 0 is not at least 1");
   for (auto [name, first] : {std::pair(".tensor", entry.tensor()),
                              std::pair(".source", entry.source())})
     if (uint64_t{first} + entry.count() > tensors.size())
-      return malformed(name, ": ", entry.count(), " from ", first, " on, of ",
-                       tensors.size());
+      return malformed(path(name), ": ", entry.count(), " from ", first,
+                       " on, of ", tensors.size());
   if (entry.split() >= condensed.splits()->size())
-    return outOfRange(".split", entry.split(), condensed.splits()->size());
+    return outOfRange(path(".split"), entry.split(),
+                      condensed.splits()->size());
   const fb::Run &split = *condensed.splits()->Get(entry.split());
   for (uint32_t t = 0; t != entry.count(); ++t)
     for (uint32_t i = split.first(); i != split.first() + split.count(); ++i)
-      if (Status s = checkPiece(*condensed.pieces()->Get(i),
-                                *tensors[entry.tensor() + t]);
-          !s.ok())
+      if (Status s = checkPiece(i, *tensors[entry.tensor() + t]); !s.ok())
         return s;
   return Status::success();
 }
 
 Status CondensedChecker::checkFlows() {
   for (uint32_t i = 0; i != condensed.items()->size(); ++i)
-    if (Status s = checkItem(*condensed.items()->Get(i)); !s.ok())
-      return under(item("condensed.items", i), s);
+    if (Status s = checkItem(i); !s.ok())
+      return s;
   for (const fb::Run *flow : *condensed.flows()) {
     uint64_t sum = 0;
     uint32_t last = 0;
@@ -283,7 +292,8 @@ Status CondensedChecker::run() {
                         plan.shards()->size());
   for (uint32_t p = 0; p != plan.programs()->size(); ++p)
     if (Status s = checkProgram(*plan.programs()->Get(p)); !s.ok())
-      return under(item("programs", p), s);
+      return budget.check().ok() ? under(item("programs", p), s)
+                                 : budget.check();
   return Status::success();
 }
 

@@ -1,10 +1,10 @@
 #include "core/plan/Templates.h"
 
+#include <algorithm>
+
 using namespace etc::plan;
 
 static Status checkTemplate(const fb::TensorTemplate &entry) {
-  if (entry.texts()->size() == 0)
-    return malformed(".texts: none");
   if (entry.tensors()->size() == 0)
     return malformed(".tensors: none");
   for (uint32_t i = 0; i != entry.tensors()->size(); ++i) {
@@ -18,12 +18,16 @@ static Status checkTemplate(const fb::TensorTemplate &entry) {
   return Status::success();
 }
 
+static uint64_t numbersOf(const fb::TensorTemplate &entry) {
+  const std::string_view name = entry.name()->string_view();
+  return std::count(name.begin(), name.end(), kNumber);
+}
+
 /// What a reader makes of one name.
 static uint64_t bytesOf(const fb::TensorTemplate &entry) {
   constexpr uint64_t kMostDigits = 10;
-  uint64_t name = 0, sum = 0;
-  for (const flatbuffers::String *text : *entry.texts())
-    name += text->size() + kMostDigits;
+  const uint64_t name = entry.name()->size() + kMostDigits * numbersOf(entry);
+  uint64_t sum = sizeof(fb::TensorTemplateT);
   for (const fb::Tensor *tensor : *entry.tensors()) {
     const uint64_t numbers = sizeOf(tensor->shape()) + sizeOf(tensor->view()) +
                              sizeOf(tensor->prev_shape());
@@ -34,8 +38,8 @@ static uint64_t bytesOf(const fb::TensorTemplate &entry) {
 }
 
 /// What the links are to is looked at once the tensors are there.
-static Status checkLinks(const fb::Tensor &tensor, uint64_t self,
-                         uint64_t count) {
+static Status checkRelativeLinks(const fb::Tensor &tensor, uint64_t self,
+                                 uint64_t count) {
   for (auto [name, link] : {std::pair(".tied_to", tensor.tied_to()),
                             std::pair(".derived_from", tensor.derived_from())})
     if (const int64_t other = static_cast<int64_t>(self) + link;
@@ -49,9 +53,10 @@ static Status checkRun(const fb::Condensed &condensed, const fb::NameRun &run) {
   if (run.index() >= condensed.templates()->size())
     return outOfRange(".index", run.index(), condensed.templates()->size());
   const fb::TensorTemplate &entry = *condensed.templates()->Get(run.index());
-  if (run.count() == 0 || (run.count() > 1 && entry.texts()->size() == 1))
+  const uint64_t numbers = numbersOf(entry);
+  if (run.count() == 0 || (run.count() > 1 && numbers == 0))
     return malformed(".count: ", run.count(), " names of a template with ",
-                     entry.texts()->size() - 1, " numbers");
+                     numbers, " numbers");
   return Status::success();
 }
 
@@ -66,6 +71,9 @@ etc::plan::checkTemplates(const fb::Plan &plan, TableBudget &budget) {
     if (Status s = checkTemplate(*templates.Get(i)); !s.ok())
       return under(item("condensed.templates", i), s);
     bytes.push_back(bytesOf(*templates.Get(i)));
+    // It is copied, whether or not a name is of it.
+    if (Status s = budget.charge(1, bytes.back()); !s.ok())
+      return s;
   }
   std::vector<const fb::Tensor *> tensors;
   uint64_t numbers = 0;
@@ -79,13 +87,13 @@ etc::plan::checkTemplates(const fb::Plan &plan, TableBudget &budget) {
     for (uint32_t name = 0; name != run.count(); ++name)
       tensors.insert(tensors.end(), entry.tensors()->begin(),
                      entry.tensors()->end());
-    numbers += entry.texts()->size() - 1;
+    numbers += numbersOf(entry);
   }
   if (numbers != condensed.numbers()->size())
     return malformed("condensed.numbers: ", condensed.numbers()->size(),
                      ", the names have ", numbers);
   for (uint64_t i = 0; i != tensors.size(); ++i)
-    if (Status s = checkLinks(*tensors[i], i, tensors.size()); !s.ok())
+    if (Status s = checkRelativeLinks(*tensors[i], i, tensors.size()); !s.ok())
       return s;
   return tensors;
 }

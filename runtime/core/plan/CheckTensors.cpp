@@ -84,6 +84,12 @@ static Status checkDerivation(const fb::Plan &plan, const fb::Tensor &entry) {
   return Status::success();
 }
 
+/// Messages, which are lines, quote names.
+static bool isPrintable(std::string_view text) {
+  return std::none_of(text.begin(), text.end(),
+                      [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+}
+
 static Status checkPattern(const fb::Plan &plan, const fb::Tensor &tensor) {
   const int64_t count = plan.patterns() ? plan.patterns()->size() : 0;
   return tensor.pattern() >= -1 && tensor.pattern() < count
@@ -131,6 +137,10 @@ Status etc::plan::checkTensors(const fb::Plan &plan) {
   std::map<std::pair<std::string_view, std::string_view>, uint32_t> seen;
   for (uint32_t t = 0; t != plan.tensors()->size(); ++t) {
     const fb::Tensor &entry = *plan.tensors()->Get(t);
+    if (!isPrintable(entry.name()->string_view()) ||
+        !isPrintable(entry.type()->string_view()))
+      return malformed(item("tensors", t),
+                       ": its name or type has a control character");
     if (Status s = checkShapes(entry); !s.ok())
       return under(item("tensors", t), s);
     if (Status s = checkPattern(plan, entry); !s.ok())

@@ -19,8 +19,12 @@ static void shareBoxes(fb::PlanT &plan, const std::vector<int64_t> &oldBounds,
     for (uint32_t i = 0; i != shard.box_count(); ++i)
       list.push_back(boxes.add(BoxView::ofBounds(
           oldBounds.data() + plan.boxes[shard.first_box() + i], rank)));
-    const fb::Run &run = runs[lists.add(list)];
-    shard = fb::Shard(shard.tensor(), run.first(), run.count());
+    auto first = static_cast<uint32_t>(shared.size());
+    if (list.size() <= kMostSharedBoxes)
+      first = runs[lists.add(list)].first();
+    else
+      shared.insert(shared.end(), list.begin(), list.end());
+    shard = fb::Shard(shard.tensor(), first, shard.box_count());
   }
   plan.boxes = std::move(shared);
 }

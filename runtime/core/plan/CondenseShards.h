@@ -1,4 +1,4 @@
-// The shards of a plan that is being condensed; private to condensePlan.
+// The shards of a condensed plan; private to condensePlan and expandPlan.
 
 #ifndef ETC_PLAN_CONDENSESHARDS_H
 #define ETC_PLAN_CONDENSESHARDS_H
@@ -10,7 +10,11 @@
 
 namespace etc::plan {
 
-/// States equal lists of boxes once, and what programs hold as lists of shards.
+/// Shards with equal lists of at most so many boxes share it. A file could ask
+/// for longer ones, which take time to look at, again and again.
+constexpr uint32_t kMostSharedBoxes = 8;
+
+/// States what programs hold as lists of shards, and lists of boxes once.
 /// Boxes, of `oldBounds` so far, go to `boxes`.
 void condenseShards(fb::PlanT &plan, const std::vector<int64_t> &oldBounds,
                     BoxTable &boxes, fb::CondensedT &out);

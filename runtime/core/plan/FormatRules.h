@@ -1,5 +1,5 @@
 // The checks of a plan's tables, one file a kind of table; private to
-// checkFormat.
+// checkFormat and checkCondensed.
 
 #ifndef ETC_PLAN_FORMATRULES_H
 #define ETC_PLAN_FORMATRULES_H
@@ -23,7 +23,7 @@ Status checkConfigurations(const fb::Plan &plan, uint64_t deviceCount);
 /// from the role's path.
 Status checkRole(const fb::Configuration &configuration, const fb::Role *role);
 Status checkTensors(const fb::Plan &plan);
-/// Its type and shapes alone. Messages go on from the tensor's path.
+/// Its dtype and shapes alone. Messages go on from the tensor's path.
 Status checkShapes(const fb::Tensor &tensor);
 /// Needs sound tensors.
 Status checkShards(const fb::Plan &plan);
@@ -48,6 +48,11 @@ Status outOfRange(const std::string &path, uint64_t value, uint64_t end);
 /// for errors only: a plan has many parts.
 inline Status under(const std::string &path, const Status &error) {
   return Status(error.kind(), path + error.message());
+}
+
+/// Entries of a list that may be absent.
+template <typename Vector> uint64_t sizeOf(const Vector *vector) {
+  return vector ? vector->size() : 0;
 }
 
 /// "list[3]".

@@ -63,8 +63,8 @@ static auto packTemplates(TensorPacker &packer,
   std::vector<flatbuffers::Offset<fb::TensorTemplate>> templates;
   for (const auto &entry : condensed.templates) {
     const auto tensors = packTensors(packer, builder, entry->tensors);
-    const auto texts = builder.CreateVectorOfStrings(entry->texts);
-    templates.push_back(fb::CreateTensorTemplate(builder, texts, tensors));
+    const auto name = builder.CreateString(entry->name);
+    templates.push_back(fb::CreateTensorTemplate(builder, name, tensors));
   }
   return builder.CreateVector(templates);
 }

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <iomanip>
 #include <new>
+#include <optional>
 #include <sys/mman.h>
 
 using namespace etc::plan;
@@ -97,26 +98,39 @@ static Status checkStructure(std::span<const uint8_t> bytes) {
                             kPlanVersion));
 }
 
-/// Looked at before anything else of the table, whose fields another version
-/// may have changed.
-static Status checkVersion(std::span<const uint8_t> bytes) {
+/// A number of the root table, before the rest is verified; nothing of a file
+/// that is too damaged to tell.
+template <typename Number>
+static std::optional<Number> rootField(std::span<const uint8_t> bytes,
+                                       flatbuffers::voffset_t field,
+                                       Number omitted) {
   flatbuffers::Verifier verifier(bytes.data(), bytes.size());
   const size_t root =
       flatbuffers::ReadScalar<flatbuffers::uoffset_t>(bytes.data());
   if (root + sizeof(flatbuffers::soffset_t) > bytes.size())
-    return Status::success(); // damage, which is looked for next
+    return std::nullopt;
   const auto *table = flatbuffers::GetRoot<flatbuffers::Table>(bytes.data());
   if (!verifier.VerifyTableStart(bytes.data() + root) ||
-      !table->VerifyField<uint32_t>(verifier, fb::Plan::VT_VERSION, 4))
-    return Status::success();
-  const uint32_t version =
-      table->GetField<uint32_t>(fb::Plan::VT_VERSION, kOmittedVersion);
-  return version == kPlanVersion
-             ? Status::success()
-             : malformed("format version ", version, ", this build reads ",
-                         kPlanVersion,
-                         "; write it again with etc-opt "
-                         "--emit=plan");
+      !table->VerifyField<Number>(verifier, field, sizeof(Number)))
+    return std::nullopt;
+  return table->GetField<Number>(field, omitted);
+}
+
+/// Looked at before anything else, which another version or feature may have
+/// changed.
+static Status checkVersion(std::span<const uint8_t> bytes) {
+  constexpr char remedy[] = "; write it again with etc-opt --emit=plan";
+  const auto version =
+      rootField<uint32_t>(bytes, fb::Plan::VT_VERSION, kOmittedVersion);
+  if (version.value_or(kPlanVersion) != kPlanVersion)
+    return malformed("format version ", *version, ", this build reads ",
+                     kPlanVersion, remedy);
+  const auto features =
+      rootField<uint64_t>(bytes, fb::Plan::VT_FEATURES, 0).value_or(0);
+  if (const uint64_t unknown = features & ~kPlanFeatures)
+    return malformed("needs features that this build does not know (bits ",
+                     hex(unknown), ")", remedy);
+  return Status::success();
 }
 
 /// FlatBuffers' verifier looks at where a list begins, not at whether its
@@ -148,10 +162,6 @@ static Status checkAlignment(const fb::Plan &plan) {
 }
 
 static Status checkFeatures(const fb::Plan &plan) {
-  if (uint64_t unknown = plan.features() & ~kPlanFeatures)
-    return malformed("needs features that this build does not know (bits ",
-                     hex(unknown),
-                     "); write it again with etc-opt --emit=plan");
   if ((plan.slice() != nullptr) != ((plan.features() & kSliceFeature) != 0))
     return malformed("features: a slice has bit 1, and no other plan");
   if ((plan.condensed() != nullptr) !=

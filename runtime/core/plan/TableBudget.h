@@ -19,6 +19,10 @@ public:
   /// at.
   Status charge(uint64_t count, uint64_t size) {
     stated = addBytes(stated, mulBytes(count, size));
+    return check();
+  }
+  /// Whether all that was counted may be asked for.
+  Status check() const {
     return stated <= most
                ? Status::success()
                : malformed("condensed: states more than ", most,
@@ -35,11 +39,6 @@ private:
   uint64_t most;
   uint64_t stated = 0;
 };
-
-/// Entries of a list that may be absent.
-template <typename Vector> uint64_t sizeOf(const Vector *vector) {
-  return vector ? vector->size() : 0;
-}
 
 } // namespace etc::plan
 

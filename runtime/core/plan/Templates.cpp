@@ -1,5 +1,6 @@
 #include "core/plan/Templates.h"
 
+#include <algorithm>
 #include <charconv>
 #include <map>
 #include <memory>
@@ -9,9 +10,9 @@ using namespace etc::plan;
 
 namespace {
 
-/// A name, taken apart: a number stands between one text and the next.
-struct Form {
-  std::vector<std::string> texts{""};
+/// A name, taken apart. Names have no control characters.
+struct ParsedName {
+  std::string text; // with kNumber in place of each number
   std::vector<uint32_t> numbers;
 };
 
@@ -19,9 +20,9 @@ bool isDigit(char c) { return '0' <= c && c <= '9'; }
 
 /// Numbers are those that come out as they are written: without leading zeros,
 /// and of 32 bits.
-Form formOf(std::string_view name) {
+ParsedName parse(std::string_view name) {
   constexpr size_t kMostDigits = 9;
-  Form form;
+  ParsedName parsed;
   for (size_t i = 0, end; i != name.size(); i = end) {
     for (end = i + 1;
          end != name.size() && isDigit(name[end]) == isDigit(name[i]);)
@@ -29,14 +30,14 @@ Form formOf(std::string_view name) {
     const std::string_view part = name.substr(i, end - i);
     if (!isDigit(part[0]) || part.size() > kMostDigits ||
         (part[0] == '0' && part.size() > 1)) {
-      form.texts.back() += part;
+      parsed.text += part;
       continue;
     }
     std::from_chars(part.data(), part.data() + part.size(),
-                    form.numbers.emplace_back());
-    form.texts.emplace_back();
+                    parsed.numbers.emplace_back());
+    parsed.text += kNumber;
   }
-  return form;
+  return parsed;
 }
 
 using Tensors = std::vector<std::unique_ptr<fb::TensorT>>;
@@ -55,7 +56,7 @@ void appendTo(std::string &key, const fb::TensorT &tensor) {
 }
 
 /// Collects templates, each once, and the names that are of them.
-class Stater {
+class TemplateWriter {
 public:
   /// Takes the tensors of one name, from `first` to `end`.
   void add(Tensors &tensors, size_t first, size_t end);
@@ -80,11 +81,9 @@ private:
 
 } // namespace
 
-void Stater::add(Tensors &tensors, size_t first, size_t end) {
-  Form form = formOf(tensors[first]->name);
-  std::string key;
-  for (const std::string &text : form.texts)
-    key += text + '\0';
+void TemplateWriter::add(Tensors &tensors, size_t first, size_t end) {
+  ParsedName parsed = parse(tensors[first]->name);
+  std::string key = parsed.text + '\0';
   for (size_t i = first; i != end; ++i) {
     makeRelative(*tensors[i], static_cast<int64_t>(i));
     appendTo(key, *tensors[i]);
@@ -93,22 +92,22 @@ void Stater::add(Tensors &tensors, size_t first, size_t end) {
       known.try_emplace(std::move(key), templates.size());
   if (isNew) {
     auto made = std::make_unique<fb::TensorTemplateT>();
-    made->texts = std::move(form.texts);
+    made->name = std::move(parsed.text);
     std::move(tensors.begin() + static_cast<std::ptrdiff_t>(first),
               tensors.begin() + static_cast<std::ptrdiff_t>(end),
               std::back_inserter(made->tensors));
     templates.push_back(std::move(made));
-    constants.emplace_back(form.numbers.begin(), form.numbers.end());
+    constants.emplace_back(parsed.numbers.begin(), parsed.numbers.end());
   }
   Constants &same = constants[entry->second];
   for (size_t i = 0; i != same.size(); ++i)
-    if (same[i] != form.numbers[i])
+    if (same[i] != parsed.numbers[i])
       same[i].reset();
-  names.push_back({entry->second, std::move(form.numbers)});
+  names.push_back({entry->second, std::move(parsed.numbers)});
 }
 
 /// Drops the numbers that are part of the template's text.
-void Stater::drop(Name &name) const {
+void TemplateWriter::drop(Name &name) const {
   std::vector<uint32_t> left;
   for (size_t i = 0; i != name.numbers.size(); ++i)
     if (!constants[name.index][i])
@@ -116,7 +115,7 @@ void Stater::drop(Name &name) const {
   name.numbers = std::move(left);
 }
 
-bool Stater::continues(const Name &last, const Name &next) const {
+bool TemplateWriter::continues(const Name &last, const Name &next) const {
   if (last.index != next.index || last.numbers.empty())
     return false;
   std::vector<uint32_t> expected = last.numbers;
@@ -124,20 +123,23 @@ bool Stater::continues(const Name &last, const Name &next) const {
   return next.numbers == expected;
 }
 
-static void joinTexts(std::vector<std::string> &texts,
-                      const std::vector<std::optional<uint32_t>> &constants) {
-  std::vector<std::string> joined{texts[0]};
-  for (size_t i = 0; i != constants.size(); ++i)
-    if (constants[i])
-      joined.back() += std::to_string(*constants[i]) + texts[i + 1];
+/// With the numbers on which all names agree.
+static std::string
+fillConstants(std::string_view text,
+              const std::vector<std::optional<uint32_t>> &constants) {
+  std::string filled;
+  auto constant = constants.begin();
+  for (char c : text)
+    if (c != kNumber || !*constant++)
+      filled += c;
     else
-      joined.push_back(texts[i + 1]);
-  texts = std::move(joined);
+      filled += std::to_string(*constant[-1]);
+  return filled;
 }
 
-void Stater::write(fb::CondensedT &out) {
+void TemplateWriter::write(fb::CondensedT &out) {
   for (size_t i = 0; i != templates.size(); ++i)
-    joinTexts(templates[i]->texts, constants[i]);
+    templates[i]->name = fillConstants(templates[i]->name, constants[i]);
   for (size_t i = 0; i != names.size(); ++i) {
     drop(names[i]);
     if (i != 0 && continues(names[i - 1], names[i])) {
@@ -154,25 +156,27 @@ void Stater::write(fb::CondensedT &out) {
 
 void etc::plan::stateTemplates(fb::PlanT &plan) {
   Tensors &tensors = plan.tensors;
-  Stater stater;
+  TemplateWriter writer;
   for (size_t first = 0, end; first != tensors.size(); first = end) {
     const std::string name = tensors[first]->name;
     for (end = first + 1; end != tensors.size() && tensors[end]->name == name;)
       ++end;
-    stater.add(tensors, first, end);
+    writer.add(tensors, first, end);
   }
-  stater.write(*plan.condensed);
+  writer.write(*plan.condensed);
   tensors.clear();
 }
 
 /// The last number is `further` on.
-static std::string fill(const std::vector<std::string> &texts,
-                        const uint32_t *numbers, uint64_t further) {
-  std::string name = texts[0];
-  for (size_t i = 1; i != texts.size(); ++i) {
-    const uint64_t more = i + 1 == texts.size() ? further : 0;
-    name += std::to_string(numbers[i - 1] + more) + texts[i];
-  }
+static std::string fill(std::string_view text, const uint32_t *numbers,
+                        uint64_t further) {
+  const size_t last = text.rfind(kNumber);
+  std::string name;
+  for (size_t i = 0; i != text.size(); ++i)
+    if (text[i] == kNumber)
+      name += std::to_string(*numbers++ + (i == last ? further : 0));
+    else
+      name += text[i];
   return name;
 }
 
@@ -182,7 +186,7 @@ void etc::plan::fillTemplates(fb::PlanT &plan) {
   for (const fb::NameRun &run : condensed.names) {
     const fb::TensorTemplateT &entry = *condensed.templates[run.index()];
     for (uint32_t i = 0; i != run.count(); ++i) {
-      const std::string name = fill(entry.texts, next, i);
+      const std::string name = fill(entry.name, next, i);
       for (const auto &tensor : entry.tensors) {
         const auto self = static_cast<int32_t>(plan.tensors.size());
         auto filled = std::make_unique<fb::TensorT>(*tensor);
@@ -192,6 +196,6 @@ void etc::plan::fillTemplates(fb::PlanT &plan) {
         plan.tensors.push_back(std::move(filled));
       }
     }
-    next += entry.texts.size() - 1;
+    next += std::count(entry.name.begin(), entry.name.end(), kNumber);
   }
 }

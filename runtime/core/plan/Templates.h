@@ -11,6 +11,9 @@
 
 namespace etc::plan {
 
+/// Stands for a number in the name of a template.
+constexpr char kNumber = '\n';
+
 /// Moves the tensors of a plan that is being condensed into templates.
 void stateTemplates(fb::PlanT &plan);
 

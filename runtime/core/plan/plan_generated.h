@@ -1292,7 +1292,7 @@ flatbuffers::Offset<Round> CreateRound(flatbuffers::FlatBufferBuilder &_fbb, con
 
 struct TensorTemplateT : public flatbuffers::NativeTable {
   typedef TensorTemplate TableType;
-  std::vector<std::string> texts{};
+  std::string name{};
   std::vector<std::unique_ptr<etc::plan::fb::TensorT>> tensors{};
   TensorTemplateT() = default;
   TensorTemplateT(const TensorTemplateT &o);
@@ -1304,14 +1304,14 @@ struct TensorTemplate FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef TensorTemplateT NativeTableType;
   typedef TensorTemplateBuilder Builder;
   enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
-    VT_TEXTS = 4,
+    VT_NAME = 4,
     VT_TENSORS = 6
   };
-  const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *texts() const {
-    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *>(VT_TEXTS);
+  const flatbuffers::String *name() const {
+    return GetPointer<const flatbuffers::String *>(VT_NAME);
   }
-  flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *mutable_texts() {
-    return GetPointer<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *>(VT_TEXTS);
+  flatbuffers::String *mutable_name() {
+    return GetPointer<flatbuffers::String *>(VT_NAME);
   }
   const flatbuffers::Vector<flatbuffers::Offset<etc::plan::fb::Tensor>> *tensors() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<etc::plan::fb::Tensor>> *>(VT_TENSORS);
@@ -1321,9 +1321,8 @@ struct TensorTemplate FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
-           VerifyOffsetRequired(verifier, VT_TEXTS) &&
-           verifier.VerifyVector(texts()) &&
-           verifier.VerifyVectorOfStrings(texts()) &&
+           VerifyOffsetRequired(verifier, VT_NAME) &&
+           verifier.VerifyString(name()) &&
            VerifyOffsetRequired(verifier, VT_TENSORS) &&
            verifier.VerifyVector(tensors()) &&
            verifier.VerifyVectorOfTables(tensors()) &&
@@ -1338,8 +1337,8 @@ struct TensorTemplateBuilder {
   typedef TensorTemplate Table;
   flatbuffers::FlatBufferBuilder &fbb_;
   flatbuffers::uoffset_t start_;
-  void add_texts(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> texts) {
-    fbb_.AddOffset(TensorTemplate::VT_TEXTS, texts);
+  void add_name(flatbuffers::Offset<flatbuffers::String> name) {
+    fbb_.AddOffset(TensorTemplate::VT_NAME, name);
   }
   void add_tensors(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<etc::plan::fb::Tensor>>> tensors) {
     fbb_.AddOffset(TensorTemplate::VT_TENSORS, tensors);
@@ -1351,7 +1350,7 @@ struct TensorTemplateBuilder {
   flatbuffers::Offset<TensorTemplate> Finish() {
     const auto end = fbb_.EndTable(start_);
     auto o = flatbuffers::Offset<TensorTemplate>(end);
-    fbb_.Required(o, TensorTemplate::VT_TEXTS);
+    fbb_.Required(o, TensorTemplate::VT_NAME);
     fbb_.Required(o, TensorTemplate::VT_TENSORS);
     return o;
   }
@@ -1359,23 +1358,23 @@ struct TensorTemplateBuilder {
 
 inline flatbuffers::Offset<TensorTemplate> CreateTensorTemplate(
     flatbuffers::FlatBufferBuilder &_fbb,
-    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> texts = 0,
+    flatbuffers::Offset<flatbuffers::String> name = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<etc::plan::fb::Tensor>>> tensors = 0) {
   TensorTemplateBuilder builder_(_fbb);
   builder_.add_tensors(tensors);
-  builder_.add_texts(texts);
+  builder_.add_name(name);
   return builder_.Finish();
 }
 
 inline flatbuffers::Offset<TensorTemplate> CreateTensorTemplateDirect(
     flatbuffers::FlatBufferBuilder &_fbb,
-    const std::vector<flatbuffers::Offset<flatbuffers::String>> *texts = nullptr,
+    const char *name = nullptr,
     const std::vector<flatbuffers::Offset<etc::plan::fb::Tensor>> *tensors = nullptr) {
-  auto texts__ = texts ? _fbb.CreateVector<flatbuffers::Offset<flatbuffers::String>>(*texts) : 0;
+  auto name__ = name ? _fbb.CreateString(name) : 0;
   auto tensors__ = tensors ? _fbb.CreateVector<flatbuffers::Offset<etc::plan::fb::Tensor>>(*tensors) : 0;
   return etc::plan::fb::CreateTensorTemplate(
       _fbb,
-      texts__,
+      name__,
       tensors__);
 }
 
@@ -4044,13 +4043,13 @@ inline flatbuffers::Offset<Round> CreateRound(flatbuffers::FlatBufferBuilder &_f
 }
 
 inline TensorTemplateT::TensorTemplateT(const TensorTemplateT &o)
-      : texts(o.texts) {
+      : name(o.name) {
   tensors.reserve(o.tensors.size());
   for (const auto &tensors_ : o.tensors) { tensors.emplace_back((tensors_) ? new etc::plan::fb::TensorT(*tensors_) : nullptr); }
 }
 
 inline TensorTemplateT &TensorTemplateT::operator=(TensorTemplateT o) FLATBUFFERS_NOEXCEPT {
-  std::swap(texts, o.texts);
+  std::swap(name, o.name);
   std::swap(tensors, o.tensors);
   return *this;
 }
@@ -4064,7 +4063,7 @@ inline TensorTemplateT *TensorTemplate::UnPack(const flatbuffers::resolver_funct
 inline void TensorTemplate::UnPackTo(TensorTemplateT *_o, const flatbuffers::resolver_function_t *_resolver) const {
   (void)_o;
   (void)_resolver;
-  { auto _e = texts(); if (_e) { _o->texts.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->texts[_i] = _e->Get(_i)->str(); } } }
+  { auto _e = name(); if (_e) _o->name = _e->str(); }
   { auto _e = tensors(); if (_e) { _o->tensors.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->tensors[_i] = std::unique_ptr<etc::plan::fb::TensorT>(_e->Get(_i)->UnPack(_resolver)); } } }
 }
 
@@ -4076,11 +4075,11 @@ inline flatbuffers::Offset<TensorTemplate> CreateTensorTemplate(flatbuffers::Fla
   (void)_rehasher;
   (void)_o;
   struct _VectorArgs { flatbuffers::FlatBufferBuilder *__fbb; const TensorTemplateT* __o; const flatbuffers::rehasher_function_t *__rehasher; } _va = { &_fbb, _o, _rehasher}; (void)_va;
-  auto _texts = _fbb.CreateVectorOfStrings(_o->texts);
+  auto _name = _fbb.CreateString(_o->name);
   auto _tensors = _fbb.CreateVector<flatbuffers::Offset<etc::plan::fb::Tensor>> (_o->tensors.size(), [](size_t i, _VectorArgs *__va) { return CreateTensor(*__va->__fbb, __va->__o->tensors[i].get(), __va->__rehasher); }, &_va );
   return etc::plan::fb::CreateTensorTemplate(
       _fbb,
-      _texts,
+      _name,
       _tensors);
 }
 

@@ -149,11 +149,10 @@ TEST(CondenseTest, NamesThatDifferInNumbersAreStatedOnce) {
   const auto entry =
       std::find_if(stated.templates()->begin(), stated.templates()->end(),
                    [](const fb::TensorTemplate *it) {
-                     return it->texts()->Get(0)->str() == "layers.";
+                     return it->name()->str().starts_with("layers.\n.fc1");
                    });
   ASSERT_NE(entry, stated.templates()->end());
-  ASSERT_EQ(entry->texts()->size(), 3u);
-  EXPECT_EQ(entry->texts()->Get(1)->str(), ".fc1.w");
+  EXPECT_EQ(entry->name()->str(), "layers.\n.fc1.w\n");
   const auto runs = std::count_if(
       stated.names()->begin(), stated.names()->end(),
       [&](const fb::NameRun *run) {
@@ -229,17 +228,26 @@ TEST(CondenseTest, MalformedTables) {
       {[](fb::PlanT &p) { p.condensed->pieces[0].mutate_cut(99); },
        "condensed.pieces[0].cut: 99 is not in [0, 2)"},
       {[](fb::PlanT &p) { p.condensed->pieces[0].mutate_box(~0u); },
-       "condensed.items[0].box: ends at 4294967299 of 34"},
+       "condensed.pieces[0].box: ends at 4294967299 of 34"},
       {[](fb::PlanT &p) {
          p.shards[1] = fb::Shard(p.shards[1].tensor(), 0, 99);
        },
-       "shards[1]: boxes 0 to 99 of 7"},
+       "shards[1]: boxes [0, 99) are not in [0, 7)"},
+      {[](fb::PlanT &p) {
+         p.boxes.assign(9, 0);
+         p.shards[1] = p.shards[2] = fb::Shard(p.shards[1].tensor(), 0, 9);
+       },
+       "shards[2].first_box: 0, the boxes of a shard before end at 9"},
+      {[](fb::PlanT &p) {
+         p.condensed->templates[0]->tensors[0]->type = "a\nb";
+       },
+       "tensors[0]: its name or type has a control character"},
+      {[](fb::PlanT &p) { p.condensed->templates[0]->name += '\0'; },
+       "tensors[0]: its name or type has a control character"},
       {[](fb::PlanT &p) {
          p.tensors.push_back(std::make_unique<fb::TensorT>());
        },
        "tensors: a condensed plan has none"},
-      {[](fb::PlanT &p) { p.condensed->templates[1]->texts.clear(); },
-       "condensed.templates[1].texts: none"},
       {[](fb::PlanT &p) { p.condensed->templates[1]->tensors.clear(); },
        "condensed.templates[1].tensors: none"},
       {[](fb::PlanT &p) { p.condensed->templates[1]->tensors[0]->name = "w"; },
@@ -283,7 +291,7 @@ TEST(CondenseTest, MalformedTables) {
          p.condensed->rounds = {0, 1};
          p.condensed->pieces[0].mutate_box(1);
        },
-       "condensed.items[0].box: axis 0: 5:0 is not a range of [0, 6)"},
+       "condensed.pieces[0].box: axis 0: 5:0 is not a range of [0, 6)"},
   };
   for (size_t i = 0; i != std::size(cases); ++i) {
     fb::PlanT plan;
@@ -293,6 +301,22 @@ TEST(CondenseTest, MalformedTables) {
               cases[i].message)
         << i;
   }
+}
+
+/// A file can have one tensor in many places of a template.
+TEST(CondenseTest, TemplatesThatNoNameIsOfAreCounted) {
+  const std::vector<uint8_t> bytes = condensePlan(packPlan(twoStagePlan()));
+  fb::PlanT plan;
+  fb::GetPlan(bytes.data())->UnPackTo(&plan);
+  const fb::TensorT tensor = *plan.condensed->templates[0]->tensors[0];
+  auto unused = std::make_unique<fb::TensorTemplateT>();
+  for (unsigned i = 0; i != 100'000; ++i)
+    unused->tensors.push_back(std::make_unique<fb::TensorT>(tensor));
+  plan.condensed->templates.push_back(std::move(unused));
+  const std::vector<uint8_t> large = packPlan(std::move(plan));
+  const fb::Plan &stated = *fb::GetPlan(large.data());
+  EXPECT_NE(checkCondensed(stated, bytes.size()).message().find("states more"),
+            std::string::npos);
 }
 
 /// Small files that state more than any machine has.
@@ -322,13 +346,9 @@ TEST(CondenseTest, WhatAFileMayStateIsBounded) {
         p.condensed->flows.assign(1, fb::Run(0, 1000));
       },
       [](fb::PlanT &p) { // a billion names
-        p.condensed->templates[0]->texts = {"w", ""};
+        p.condensed->templates[0]->name = "w\n";
         p.condensed->numbers = {0};
         p.condensed->names[0].mutate_count(1'000'000'000);
-      },
-      [](fb::PlanT &p) { // one list of boxes, by many shards
-        p.boxes.assign(4000, p.boxes[0]);
-        p.shards.assign(4000, fb::Shard(0, 0, 4000));
       },
       [](fb::PlanT &p) { // cuts that overlap
         p.condensed->rounds.assign(4000, 0);
