@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import unittest
+import unittest.mock
 
 from etc.run import wire
 from etc.run.addresses import interface_of, read_endpoints
@@ -74,6 +75,20 @@ class Agents(unittest.IsolatedAsyncioTestCase):
     async def test_the_next_one_leads(self):
         await self.end(0)
         await self.until(lambda: list(self.nodes[1]._links) == ["n2"])
+
+    async def test_a_leader_that_hung_up_is_dead_where_its_address_is_gone_too(self):
+        """As that of a container is: two nodes go on, of which one would be cut off."""
+        connect = wire.connect
+
+        async def connect_to_others(host, port, token):
+            if (host, port) == self.endpoints[0]:
+                raise wire.Silence("no route")
+            return await connect(host, port, token)
+
+        with unittest.mock.patch.object(wire, "connect", connect_to_others):
+            await self.end(0)
+            await self.until(lambda: list(self.nodes[1]._links) == ["n2"])
+            self.assertEqual(self.nodes[1]._lost, {"n0": False})
 
     async def test_an_agent_that_comes_again_joins(self):
         await self.end(0)

@@ -58,6 +58,8 @@ class Node:
         """All agents: id, order, host, port."""
         self._lost: dict[str, bool] = {}
         """Agents that do not answer: whether they are silent only."""
+        self._hung_up: set[Address] = set()
+        """Leaders that closed their connection to this agent, until one is made again."""
         self._council: Council | None = None
         self._links: dict[str, Link] = {}
         """By agent: of those that follow this one."""
@@ -131,7 +133,9 @@ class Node:
         except wire.Refused as error:
             raise Excluded(f"{host}:{port} rejects this agent: {error}") from None
         except OSError as error:
-            self._lose(host, port, not isinstance(error, ConnectionRefusedError))
+            # The address of a container goes with it.
+            is_dead = isinstance(error, ConnectionRefusedError)
+            self._lose(host, port, not is_dead and (host, port) not in self._hung_up)
             await asyncio.sleep(0.2)
             return False
         link.send(
@@ -154,12 +158,16 @@ class Node:
                     return await self._follow(there, its_port, redirects + 1)
                 if message["t"] != "beat":
                     did_lead = True
+                    self._hung_up.discard((host, port))
                     self._leader, self._leads = link, (host, port)
                     self._obey(message)
         except (ConnectionError, OSError) as error:
             # A connection may be cut while its leader lives: then it is made again.
+            is_silent = isinstance(error, wire.Silence)
             if not did_lead:
-                self._lose(host, port, isinstance(error, wire.Silence))
+                self._lose(host, port, is_silent)
+            elif not is_silent:
+                self._hung_up.add((host, port))
             return did_lead
         finally:
             self._leader = self._leads = None
