@@ -5,6 +5,7 @@ import unittest
 
 import etc.torch
 import ranks
+import torch
 import torch_jobs as jobs
 from torch.optim import lr_scheduler as schedulers
 from torch_states import MOVES, WORLD, check, job, meshes
@@ -53,7 +54,23 @@ def a_plateau():
     return with_scheduler(make, make)
 
 
+def with_scalers(*enabled):
+    first, second = (torch.amp.GradScaler("cpu", enabled=is_on) for is_on in enabled)
+    before, after = job()
+    return (*before, first), (*after, second)
+
+
+def a_scaler_enabled_after_alone():
+    return with_scalers(False, True)
+
+
+def a_scaler_enabled():
+    return with_scalers(True, True)
+
+
 CASES = {
+    a_scaler_enabled_after_alone: r"GradScaler has a state after and none before, .* alike",
+    a_scaler_enabled: MOVES,
     the_same_scheduler: r"StepLR: is one of another optimizer than the new one, ",
     a_plateau_left_behind: r"a ReduceLROnPlateau sets its learning rate, .* both sides",
     one_of_two_schedulers: r"a LinearLR sets its learning rate, .* both sides",
@@ -87,6 +104,30 @@ def a_layout_of_before_the_first_step(rank, store, begin):
         (etc.torch.begin if begin else etc.torch.move)(before, later, timeout=60)
     except ValueError as error:
         return str(error)
+
+
+class Failing:
+    def state_dict(self):
+        return {}
+
+    def load_state_dict(self, _):
+        raise RuntimeError("no state was expected")
+
+
+def an_error_after_all_has_moved(rank, store):
+    """What this rank holds then, as the error says."""
+    jobs.join(rank, store, WORLD)
+    before, after = job()
+    try:
+        etc.torch.move((*before, Failing()), (*after, Failing()), timeout=60)
+    except RuntimeError as error:
+        return str(error), error.migration.outcome
+
+
+class Errors(unittest.TestCase):
+    def test_they_say_what_a_rank_holds(self):
+        results = ranks.must(ranks.run(WORLD, an_error_after_all_has_moved))
+        self.assertEqual(results, [("no state was expected", "new")] * WORLD)
 
 
 class Layouts(unittest.TestCase):

@@ -81,6 +81,13 @@ def a_parameter_that_the_new_optimizer_lacks():
     return before, (model, torch.optim.AdamW(parameters))
 
 
+def buffers_that_differ():
+    """As running means do under DistributedDataParallel."""
+    model = jobs.build(None)
+    model.blocks["1"].scale.fill_(torch.distributed.get_rank())
+    return model, job()[1][0]
+
+
 CASES = {
     lists: MOVES,
     no_model: r"str: is in the place of the model; pass a module, or a state dict",
@@ -90,6 +97,8 @@ CASES = {
     two_tensors_of_one_name: r"up.weight \(param\): two tensors have this name, .*rename",
     a_state_dict_of_tied_weights: r"1.weight \(param\): has the memory of 0.weight .*tied",
     no_optimizer_after: r"\(exp_avg\): no optimizer takes it; pass the new model's",
+    buffers_that_differ: r"blocks.1.scale .*: ranks 0 and 1 have replicas that differ, as a "
+    r"buffer does .*; broadcast it from one rank, or pass verify=False",
     another_dtype: r"\(param\): is fp32 before and bf16 after; make it of one dtype",
     a_layer_of_another_name: r"head.weight \(param\): the new model does not have it, and "
     r"has tail.weight, which was not there before; .* \(so for 1 more\)$",
@@ -110,6 +119,18 @@ def moved_again(rank, store):
         return str(error)
 
 
+def with_an_option(rank, store, options, on):
+    """What is said on this rank where some have an option, and which gradients are gone."""
+    jobs.join(rank, store, WORLD)
+    before, after = job()
+    given = options if rank in on else {}
+    try:
+        etc.torch.move(before, after, timeout=60, **given)
+    except (ValueError, TypeError) as error:
+        said = str(error)
+    return said, [n for n, p in before[0].named_parameters() if p.grad is None]
+
+
 class Mistakes(unittest.TestCase):
     def test_them(self):
         check(self, CASES)
@@ -119,6 +140,18 @@ class Mistakes(unittest.TestCase):
             self.assertRegex(
                 said, r"\(param\): its memory is gone, as after a move, .*now$"
             )
+
+    def test_an_option_that_there_is_not(self):
+        results = ranks.run(WORLD, with_an_option, {"timeot": 30}, [1])
+        for said, gone in ranks.must(results):
+            self.assertRegex(said, "^rank 1: timeot: is an option neither of")
+            self.assertEqual(gone, [])
+
+    def test_an_option_of_another_kind(self):
+        results = ranks.run(WORLD, with_an_option, {"mode": "fast"}, [0, 1])
+        for said, gone in ranks.must(results):
+            self.assertRegex(said, "fast")
+            self.assertEqual(gone, [])
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ import torch
 
 from etc.migration import Migration
 from etc.report import Report
-from etc.state import Tensors
 from etc.torch import carried, proof, zero
 from etc.torch import ranks as job
 from etc.torch.entries import Entry, layers_of
@@ -17,10 +16,12 @@ from etc.torch.layout import UNFINISHED, Layout, read_entries, reader_of
 from etc.torch.move import (
     PLANNED,
     by_key,
+    check_options,
     device_of,
     drop_gradients,
     fill,
     layout_of,
+    naming,
     prepare_move,
     uncollected,
 )
@@ -46,6 +47,7 @@ def begin(
     and before they load one, and by the optimizer before its step.
     """
     with uncollected():
+        check_options(options)
         given = {name: options.pop(name) for name in PLANNED if name in options}
         prev = layout_of(before, None, was)
         curr = layout_of(after, prev, None)
@@ -54,14 +56,14 @@ def begin(
         put = carried.collect(prev, curr)
         planned = plan(prev, curr, **given)
         expected = proof.sums(prev.entries.values) if verify else None
-        drop_gradients(prev.source[0])
-        migration, found = None, {}
+        migration = None
         if job.rank() in planned.participants:
             migration = prepare_move(planned, prev, curr, options)
-            found = _attempt(migration, migration.run)
-        retire(prev.source[0])
+        drop_gradients(prev.source[0])
         tail = Tail(migration, curr, expected)
-        with torch.no_grad():
+        with naming(migration), torch.no_grad():
+            found = {} if migration is None else by_key(migration.run())
+            retire(prev.source[0])
             tail._fill(found, lambda entry: entry.kind == "param")
             model, optimizer = curr.source
             if optimizer is not None:
@@ -114,10 +116,8 @@ class Tail:
     def _finish(self, curr: Layout) -> None:
         model, optimizer = curr.source
         UNFINISHED.difference_update(_marked(model, optimizer))
-        found = {}
-        if self._migration is not None:
-            found = _attempt(self._migration, self._migration.finish)
-        with torch.no_grad():
+        with naming(self._migration), torch.no_grad():
+            found = {} if self._migration is None else by_key(self._migration.finish())
             for key, entry in curr.entries.items():
                 if entry.kind != "param":
                     fill(entry, found.get(key))
@@ -204,13 +204,3 @@ def _marked(model: Any, optimizer: Any) -> list[Any]:
     """By what `layout` knows that they are not finished."""
     modules = list(layers_of(model)) if isinstance(model, torch.nn.Module) else []
     return [*modules, *members(optimizer)]
-
-
-def _attempt(
-    migration: Migration, step: Callable[[], Tensors]
-) -> dict[tuple[str, str], Any]:
-    try:
-        return by_key(step())
-    except BaseException as error:
-        error.migration = migration  # type: ignore[attr-defined]
-        raise

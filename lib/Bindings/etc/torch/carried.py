@@ -3,7 +3,7 @@ extra states of modules, and buffers that are not persistent."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import torch
@@ -20,7 +20,8 @@ class _Said(NamedTuple):
 
     before: list[tuple[str, Any]] | None
     """The names and states of its objects; None where it has no model."""
-    after: list[str] | None
+    after: list[tuple[str, bool]] | None
+    """The names of its new objects, and whether they have a state."""
     buffers: dict[str, torch.Tensor]
     extra: dict[str, bytes] | None
     wanted: set[str] | None
@@ -43,7 +44,7 @@ def collect(prev: Layout, curr: Layout) -> Callable[[torch.device], None]:
         receivers.ready(curr.source[0])
         return _Said(
             before=None if prev.source[0] is None else list(map(_state, prev.others)),
-            after=None if curr.source[0] is None else list(map(name_of, curr.others)),
+            after=None if curr.source[0] is None else list(map(_form, curr.others)),
             buffers=buffers.told(),
             extra=extra_states.told(prev.source[0]),
             wanted=extra_states.wanted(curr.source[0]),
@@ -53,7 +54,7 @@ def collect(prev: Layout, curr: Layout) -> Callable[[torch.device], None]:
     states = _agreed([said.before for said in gathered])
     for rank, said in enumerate(gathered):
         if said.after is not None:
-            _check_names(rank, said.after, [name for name, _ in states])
+            _check_objects(rank, said.after, states)
     buffers.hear([said.buffers for said in gathered])
     extra = extra_states.agreed(
         [said.extra for said in gathered], [said.wanted for said in gathered]
@@ -69,8 +70,11 @@ def collect(prev: Layout, curr: Layout) -> Callable[[torch.device], None]:
     return put
 
 
-def _check_names(rank: int, names: list[str], before: list[str]) -> None:
+def _check_objects(
+    rank: int, after: list[tuple[str, bool]], states: list[tuple[str, Any]]
+) -> None:
     """Whether a rank has the objects after that ranks had before."""
+    names, before = ([name for name, _ in side] for side in (after, states))
     if ("Partitions" in names) != ("Partitions" in before):
         raise ValueError(
             f"rank {rank}: the state of a DeepSpeed engine moves to an engine alone; "
@@ -81,6 +85,21 @@ def _check_names(rank: int, names: list[str], before: list[str]) -> None:
             f"rank {rank}: the objects behind the optimizer are {names} after, "
             f"{before} before; pass the same ones"
         )
+    for (name, has_state), (_, state) in zip(after, states):
+        if has_state and not _is_stateful(state):
+            raise ValueError(
+                f"rank {rank}: {name} has a state after and none before, as one that is "
+                f"enabled after alone; make both alike"
+            )
+
+
+def _form(other: Any) -> tuple[str, bool]:
+    state = other.state_dict() if hasattr(other, "state_dict") else {}
+    return name_of(other), _is_stateful(state)
+
+
+def _is_stateful(state: Any) -> bool:
+    return not (isinstance(state, Mapping) and not state)
 
 
 def _state(other: Any) -> tuple[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from typing import Any
 
 import torch
 
+from etc.tensors import has_memory
 from etc.torch import dtypes
 from etc.torch.kinds import check_kind, of_kind
 from etc.torch.placements import boxes_of, is_dtensor, local_of
@@ -39,6 +41,8 @@ class Entry:
     """Itself; None where it is to be made."""
     place: Callable[[Any], None]
     """Puts a tensor into its place in the module or the optimizer."""
+    is_buffer: bool = False
+    """Whether it is a module's buffer."""
 
     @property
     def type(self) -> str:
@@ -166,7 +170,8 @@ def buffer_entries(model: torch.nn.Module) -> Iterator[Entry]:
     """Of the persistent buffers."""
     for name, buffer, is_persistent in buffers_of(model):
         if is_persistent:
-            yield make_entry("param", name, buffer, swapper(buffer))
+            entry = make_entry("param", name, buffer, swapper(buffer))
+            yield dataclasses.replace(entry, is_buffer=True)
 
 
 def _reshard(model: torch.nn.Module) -> None:
@@ -188,25 +193,20 @@ def make_entry(
     """The entry of a tensor that is there; `check_kind` says what is_replaced is."""
     check_kind(f"{name} ({kind})", tensor, is_replaced)
     dtypes.carrier(f"{name} ({kind})", tensor.dtype)
-    if _is_freed(local_of(tensor)):
+    local = local_of(tensor)
+    if local.numel() and not (local.is_meta or has_memory(local)):
         raise ValueError(
             f"{name} ({kind}): its memory is gone, as after a move, which takes over the "
             f"tensors before; pass what has the state now"
         )
-    if not (tensor.is_meta or local_of(tensor).is_contiguous()):
+    if not (tensor.is_meta or local.is_contiguous()):
         raise ValueError(
             f"{name} ({kind}): is not contiguous (strides "
-            f"{list(local_of(tensor).stride())}); use tensor.contiguous()"
+            f"{list(local.stride())}); use tensor.contiguous()"
         )
     boxes = boxes_of(f"{name} ({kind})", tensor)
     dtype = dtypes.name_of(tensor.dtype)
     return Entry(kind, name, dtype, tensor, boxes, tensor, place)
-
-
-def _is_freed(local: torch.Tensor) -> bool:
-    if local.is_meta or not local.numel() or type(local) is not torch.Tensor:
-        return False
-    return local.untyped_storage().nbytes() == 0
 
 
 def swapper(old: torch.Tensor) -> Callable[[Any], None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import inspect
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -27,6 +28,11 @@ from etc.torch.retired import retire
 
 # What `plan` takes, of the keywords of `move`.
 PLANNED = ("cluster", *RequestFields.__annotations__)
+
+# What `prepare` takes of them; `prepare_move` gives the rest.
+PREPARED = inspect.signature(prepare).parameters.keys() - {
+    *("plan", "state", "group", "store", "rank", "world_size", "allocate")
+}
 
 
 def move(
@@ -110,19 +116,20 @@ def _move(
     verify: bool,
     options: dict[str, Any],
 ) -> Report | None:
+    check_options(options)
     given = {name: options.pop(name) for name in PLANNED if name in options}
     prev = layout_of(before, None, was)
     curr = layout_of(after, prev, None)
     put = carried.collect(prev, curr)
     planned = plan(prev, curr, **given)
     expected = proof.sums(prev.entries.values) if verify else {}
-    drop_gradients(prev.source[0])
-    report = None
-    kept: dict[tuple[str, str], Any] = {}
+    migration = None
     if job.rank() in planned.participants:
-        report, kept = _migrate(planned, prev, curr, moved is not None, options)
-    retire(prev.source[0])
-    with torch.no_grad():
+        migration = prepare_move(planned, prev, curr, options)
+    drop_gradients(prev.source[0])
+    with naming(migration), torch.no_grad():
+        kept = {} if migration is None else _migrate(migration, moved is not None)
+        retire(prev.source[0])
         for key, entry in curr.entries.items():
             fill(entry, kept.get(key))
         model, optimizer = curr.source
@@ -133,7 +140,33 @@ def _move(
             moved()
         if verify:
             proof.check(expected, lambda: read_entries(model, optimizer)[1])
-    return report
+    return None if migration is None else migration.report
+
+
+def check_options(options: dict[str, Any]) -> None:
+    """Whether all are known. Ranks where they are wait in the first collective of
+    `layout`, and hear of it there."""
+    unknown = sorted(options.keys() - PREPARED - {*PLANNED})
+
+    def refuse() -> None:
+        raise ValueError(
+            f"{unknown[0]}: is an option neither of etc.plan nor of etc.prepare; see "
+            f"their keywords"
+        )
+
+    if unknown:
+        job.on_every_rank(refuse)
+
+
+@contextmanager
+def naming(migration: Migration | None) -> Iterator[None]:
+    """Errors have the migration, which says what this rank holds."""
+    try:
+        yield
+    except BaseException as error:
+        if migration is not None:
+            error.migration = migration  # type: ignore[attr-defined]
+        raise
 
 
 def layout_of(side: Any, like: Layout | None, was: int | None) -> Layout:
@@ -150,20 +183,15 @@ def drop_gradients(model: Any) -> None:
         model.zero_grad(set_to_none=True)
 
 
-def _migrate(
-    planned: Any, prev: Layout, curr: Layout, goes_on: bool, options: dict[str, Any]
-) -> tuple[Report, dict[tuple[str, str], Any]]:
-    """The report, and the new local tensors by type and name."""
-    migration = prepare_move(planned, prev, curr, options)
+def _migrate(migration: Migration, goes_on: bool) -> dict[tuple[str, str], Any]:
+    """The new local tensors by type and name."""
     try:
         migration.run()
-        new = migration.finish()
-    except BaseException as error:
-        error.migration = migration  # type: ignore[attr-defined]
-        if not (goes_on and isinstance(error, PeerError) and _is_new(migration)):
+        return by_key(migration.finish())
+    except PeerError:
+        if not (goes_on and _is_new(migration)):
             raise
-        new = migration.state
-    return migration.report, by_key(new)
+        return by_key(migration.state)
 
 
 def by_key(new: Tensors) -> dict[tuple[str, str], Any]:

@@ -37,12 +37,13 @@ def sums(entries: Callable[[], Iterable[Entry]], given: Parts | None = None) -> 
     Raises a ValueError on all ranks where two ranks have the same part with different
     contents.
     """
-    found, different = _compared(entries, given)
+    found, different, is_buffer = _compared(entries, given)
     if different:
-        raise ValueError(
-            f"{different}, as if one had skipped a step; make them equal, or pass "
-            f"verify=False to take either"
-        )
+        reason = "as if one had skipped a step; make them equal"
+        if is_buffer:
+            reason = "as a buffer does that each rank computes of its own batches; "
+            reason += "broadcast it from one rank"
+        raise ValueError(f"{different}, {reason}, or pass verify=False to take either")
     return found
 
 
@@ -52,7 +53,7 @@ def check(
     """Compares with what was before the change. Collective, as `sums`.
 
     Raises VerificationError on all ranks where a tensor is not what it was."""
-    after, different = _compared(entries, given)
+    after, different, _ = _compared(entries, given)
     wrong = [key for key in before if before[key] != after.get(key)]
     wrong += [key for key in after if key not in before]
     if wrong and not different:
@@ -68,30 +69,34 @@ def check(
 
 def _compared(
     entries: Callable[[], Iterable[Entry]], given: Parts | None
-) -> tuple[Sums, str]:
-    """The sums, and the first replicas that differ."""
+) -> tuple[Sums, str, bool]:
+    """The sums, the first replicas that differ, and whether they are of a buffer."""
 
     def read() -> tuple[bytes, array[int], array[int]]:
-        parts = parts_of(entries(), given)
+        tensors = list(entries())
+        parts = parts_of(tensors, given)
         boxes = pack_boxes(held for held, _ in parts.values())
-        return pack(list(parts)), boxes, array("Q", (s for _, s in parts.values()))
+        keys = pack((list(parts), [each.key for each in tensors if each.is_buffer]))
+        return keys, boxes, array("Q", (s for _, s in parts.values()))
 
     found: dict[tuple[str, str], dict[bytes, tuple[int, int]]] = {}
-    different = ""
+    different, is_buffer = "", False
     keys_of = functools.cache(unpack)
     for rank, (keys, boxes, values) in enumerate(on_every_rank(read)):
-        for key, part, value in zip(keys_of(keys), rows_of(boxes), values):
+        names, buffers = keys_of(keys)
+        for key, part, value in zip(names, rows_of(boxes), values):
             known = found.setdefault(key, {}).setdefault(part, (value, rank))
             if known[0] != value and not different:
                 different = (
                     f"{key[1]} ({key[0]}): ranks {known[1]} and {rank} have replicas "
                     f"that differ"
                 )
+                is_buffer = key in buffers
     whole = {
         key: sum(value for value, _ in shards.values()) % 2**64
         for key, shards in found.items()
     }
-    return whole, different
+    return whole, different, is_buffer
 
 
 def parts_of(entries: Iterable[Entry], given: Parts | None = None) -> Parts:
