@@ -199,6 +199,39 @@ def counts_of_a_parameter_of_one_element():
 
 
 FRESH = r"\(momentum_buffer\): the new optimizer has this state, .* build a fresh one$"
+
+
+class Shown:
+    """As Accelerate's: it shows what an optimizer inside has."""
+
+    def __init__(self, optimizer):
+        self.optimizer = optimizer
+
+    state = property(lambda self: self.optimizer.state)
+    param_groups = property(lambda self: self.optimizer.param_groups)
+
+
+def an_optimizer_that_shows_another(is_after=True):
+    (model, before), (other, after) = job()
+    first, second = (schedulers.StepLR(each, 1) for each in (before, after))
+    return (model, Shown(before), first), (
+        other,
+        Shown(after) if is_after else after,
+        second,
+    )
+
+
+def an_optimizer_that_showed_another():
+    return an_optimizer_that_shows_another(False)
+
+
+def states_that_are_lists():
+    before, after = job()
+    for parameter, state in before[1].state.items():
+        state["history"] = [torch.zeros_like(parameter)]
+    return before, after
+
+
 CASES = {
     an_optimizer_in_another: r"Sharpened holds SGD, .* its attribute base in its place$",
     an_optimizer_in_another_after: r"Sharpened holds SGD, which has states of its own; ",
@@ -214,6 +247,9 @@ CASES = {
     another_optimizer_of_the_same_options: r"group 0 is of NAdam, and was of AdamW",
     an_optimizer_derived_from_the_one_before: MOVES,
     counts_of_a_parameter_of_one_element: MOVES,
+    an_optimizer_that_shows_another: MOVES,
+    an_optimizer_that_showed_another: MOVES,
+    states_that_are_lists: r"\(history\): the optimizer keeps a list of tensors; .* anew$",
     two_optimizers: MOVES,
     two_optimizers_one_by_one: r"AdamW: is a second optimizer; pass those of one model",
     two_optimizers_of_one_parameter: r"weight: is in two optimizers, .*leave it to one",

@@ -84,6 +84,8 @@ def gathered(side):
     for each in optimizers:
         for parameter, states in getattr(each, "state", {}).items():
             for kind, value in states.items():
+                if isinstance(value, list):
+                    continue
                 is_sharded = kind == "seen" and hasattr(value, "device_mesh")
                 kind += " of a mesh" if is_sharded else ""
                 every[f"{names.get(id(parameter))} {kind}"] = jobs.whole(value)

@@ -208,6 +208,12 @@ def describe(model: torch.nn.Module, optimizer: Any) -> tuple[Described, list[En
                     f"{name}: the optimizer has a state of the name param, which stands "
                     f"for the parameter itself; give it another name"
                 )
+            if _has_tensors(value):
+                raise ValueError(
+                    f"{name} ({kind}): the optimizer keeps a {name_of(value)} of tensors; "
+                    f"such states are not moved, so leave the optimizer out and start it "
+                    f"anew"
+                )
             if is_scalar(kind, value, parameter):
                 _check_mesh_free(f"{name} ({kind})", value)
                 found.scalars[name][kind] = value
@@ -246,6 +252,14 @@ def _check_sendable(label: str, value: Any) -> None:
             f"{label} can't be sent to other ranks ({error}); take it out, and carry it "
             f"over yourself"
         ) from error
+
+
+def _has_tensors(value: Any) -> bool:
+    """Whether tensors are inside of a state, where they would not be sharded."""
+    if not isinstance(value, (Mapping, list, tuple)):
+        return False
+    inside = value.values() if isinstance(value, Mapping) else value
+    return any(isinstance(each, torch.Tensor) or _has_tensors(each) for each in inside)
 
 
 def is_scalar(kind: str, value: Any, parameter: Any) -> bool:
