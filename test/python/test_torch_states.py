@@ -8,6 +8,7 @@ import ranks
 import torch
 import torch_jobs as jobs
 from etc.torch import optimizers
+from etc.torch.described import Described
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.optim import ZeroRedundancyOptimizer
 from torch.optim import lr_scheduler as schedulers
@@ -287,7 +288,7 @@ class States(unittest.TestCase):
         optimizer = torch.optim.AdamW(model.parameters())
         optimizer.param_groups[0]["fused"] = True
         steps = {"weight": {"step": torch.tensor(3.0)}}
-        optimizers.finish(model, optimizer, optimizers.Described(scalars=steps))
+        optimizers.finish(model, optimizer, Described(scalars=steps))
         self.assertEqual(optimizer.state[model.weight]["step"].device.type, "meta")
 
 

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import torch
 
 from etc.torch import extra_states, receivers, schedulers
+from etc.torch.described import is_equal
 from etc.torch.layout import Layout
-from etc.torch.optimizers import is_equal, name_of
+from etc.torch.optimizers import name_of
 from etc.torch.ranks import on_every_rank, pack
 from etc.torch.transient import Transient
 

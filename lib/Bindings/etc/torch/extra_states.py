@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
+from etc.torch.described import is_equal
 from etc.torch.entries import plain_name, unwrapped
-from etc.torch.optimizers import is_equal
 
 
 def told(model: Any) -> dict[str, bytes] | None:

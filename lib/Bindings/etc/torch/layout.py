@@ -15,6 +15,7 @@ import torch
 from etc.tensors import NAMES
 from etc.torch import optimizers, zero
 from etc.torch import ranks as job
+from etc.torch.described import Described
 from etc.torch.entries import Entry, model_entries
 from etc.torch.inventory import Held, Row, make_inventory
 from etc.torch.meshes import Seen, check_mesh
@@ -48,7 +49,7 @@ class Layout:
     """An etc-inventory (docs/inventory-format.md): rank r is device r."""
     hosts: list[str]
     """The host of every rank."""
-    optimizer: optimizers.Described
+    optimizer: Described
     """What all ranks know of the optimizer."""
     entries: dict[tuple[str, str], Entry] = field(repr=False)
     """This rank's tensors, by type and name."""
@@ -155,7 +156,7 @@ def _layout(
     numbers = [said.number for said in gathered]
     _check_numbers(numbers, [said.is_old for said in gathered])
     unpacked = functools.cache(unpack)
-    described = optimizers.Described()
+    described = Described()
     heard: set[bytes] = set()
     for rank, said in enumerate(gathered):
         if said.common not in heard:
@@ -202,10 +203,10 @@ def read_entries(
     optimizer: Any,
     like: Layout | None = None,
     was: int | None = None,
-) -> tuple[optimizers.Described, list[Entry]]:
+) -> tuple[Described, list[Entry]]:
     """What this rank has, or is to have, and what it knows of its optimizer."""
     if model is None:
-        return optimizers.Described(), []
+        return Described(), []
     is_module = isinstance(model, torch.nn.Module)
     sides = (model, *optimizers.members(optimizer)) if is_module else ()
     if any(side in UNFINISHED for side in sides):
@@ -215,7 +216,7 @@ def read_entries(
     reader = reader_of(optimizer)
     read = zero.model_entries if reader is zero else model_entries
     entries = list(read(model))
-    known = optimizers.Described()
+    known = Described()
     if optimizer is not None:
         if not isinstance(model, torch.nn.Module):
             raise ValueError(

@@ -3,97 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import torch
 
-from etc.torch.entries import (
-    Entry,
-    make_entry,
-    plain_name,
-    unwrapped,
-)
+from etc.torch.described import Described
+from etc.torch.entries import Entry, make_entry, plain_name, unwrapped
 from etc.torch.placements import boxes_of, is_dtensor
 from etc.torch.ranks import pack
-
 
 # Options that say which names and which implementation an optimizer has: they stay its own.
 OWN = ("params", "param_names", "foreach", "fused")
 
 # Classes that say nothing of the states.
 BASES = (torch.optim.Optimizer, object)
-
-
-@dataclass
-class Described:
-    """What all ranks together know of an optimizer, by the names of parameters."""
-
-    states: dict[str, dict[str, str]] = field(default_factory=dict)
-    """{parameter: {state: dtype}}."""
-    scalars: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """{parameter: {state: value}}: `step`, which every holder has alike."""
-    group_of: dict[str, int] = field(default_factory=dict)
-    """The number of each parameter's group."""
-    options: list[dict[str, Any]] = field(default_factory=list)
-    """Of every group: the learning rate, ..."""
-    classes: list[list[str]] = field(default_factory=list)
-    """Of every group: its optimizer's class, and those that it is made of."""
-
-    rank: int = field(default=-1, compare=False)
-    """The first rank whose options these are."""
-
-    def add(self, rank: int, other: Described) -> None:
-        """Adds what another rank knows. Raises ValueError where they contradict."""
-        for name, scalars in other.scalars.items():
-            for kind, value in scalars.items():
-                known = self.scalars.setdefault(name, {}).setdefault(kind, value)
-                if not is_equal(known, value):
-                    raise ValueError(
-                        f"{name} ({kind}): is {_number(value)} on rank {rank}, "
-                        f"{_number(known)} on another rank, as if one had skipped a "
-                        f"step; make both equal"
-                    )
-        for name, states in other.states.items():
-            self.states.setdefault(name, {}).update(states)
-        for name, number in other.group_of.items():
-            before = self.group_of.setdefault(name, number)
-            if before != number:
-                raise ValueError(
-                    f"{name}: is in group {number} of the optimizer on rank {rank}, in "
-                    f"group {before} on another rank; make the same groups"
-                )
-        if not other.options:
-            return
-        if not self.options:
-            self.options, self.rank = other.options, rank
-            self.classes = other.classes
-        for number, (known, option) in enumerate(zip(self.options, other.options)):
-            different = [n for n in known if not is_equal(known[n], option.get(n))]
-            if different:
-                raise ValueError(
-                    f"optimizer: {different[0]} of group {number} is "
-                    f"{_number(option.get(different[0]))} on rank {rank}, "
-                    f"{_number(known[different[0]])} on rank {self.rank}; make both "
-                    f"equal"
-                )
-
-
-def is_equal(a: Any, b: Any) -> bool:
-    """Of values that may have tensors in them."""
-    if isinstance(a, torch.Tensor) or isinstance(b, torch.Tensor):
-        return type(a) is type(b) and a.dtype == b.dtype and torch.equal(a, b)
-    if isinstance(a, Mapping) and isinstance(b, Mapping):
-        return a.keys() == b.keys() and all(is_equal(a[k], b[k]) for k in a)
-    if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
-        return len(a) == len(b) and all(map(is_equal, a, b))
-    if hasattr(a, "shape") and hasattr(b, "shape"):  # of numpy
-        return bool(a.shape == b.shape and ((a == b) | ((a != a) & (b != b))).all())
-    return bool(a == b) or (a != a and b != b)
-
-
-def _number(value: Any) -> Any:
-    return value.item() if isinstance(value, torch.Tensor) else value
 
 
 class Trained(NamedTuple):

@@ -9,9 +9,9 @@ from typing import Any
 import torch
 
 from etc.torch import dtypes
+from etc.torch.described import Described
 from etc.torch.entries import Entry, buffer_entries, make_entry, plain_name, swapper
 from etc.torch.optimizers import (
-    Described,
     check_group,
     check_groups,
     give_options,
