@@ -248,6 +248,17 @@ def used_again(rank, store, is_deferred):
     return said, [attempt(use) for use in uses], attempt(lambda: after(batch))
 
 
+def without_memory(rank, store):
+    """A model on the meta device, on one rank, as the one before."""
+    jobs.join(rank, store, WORLD)
+    before, after = build(None, 1, "meta" if rank == 1 else "cpu"), build(None, 2)
+    try:
+        etc.torch.move(before, after, timeout=60)
+    except ValueError as error:
+        return str(error)
+    return "moved"
+
+
 def attempt(use):
     try:
         use()
@@ -271,6 +282,14 @@ class Modules(unittest.TestCase):
         for is_deferred in (False, True):
             for found in ranks.must(ranks.run(WORLD, used_again, is_deferred)):
                 self.assertEqual(found, (refused, ["done"] * 3, "done"))
+
+    def test_a_model_without_memory(self):
+        for said in ranks.must(ranks.run(WORLD, without_memory)):
+            self.assertRegex(
+                said,
+                r"^rank 1: 0\.up\.weight \(param\): has no memory to be moved from, as it "
+                r"is on the meta device; pass the model that trains$",
+            )
 
 
 if __name__ == "__main__":

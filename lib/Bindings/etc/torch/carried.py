@@ -42,6 +42,7 @@ def collect(prev: Layout, curr: Layout) -> Callable[[torch.device], None]:
 
     def read() -> _Said:
         schedulers.check(prev, curr)
+        _check_memory(prev)
         receivers.ready(curr.source[0])
         return _Said(
             before=None if prev.source[0] is None else list(map(_state, prev.others)),
@@ -69,6 +70,15 @@ def collect(prev: Layout, curr: Layout) -> Callable[[torch.device], None]:
             other.load_state_dict(state)
 
     return put
+
+
+def _check_memory(prev: Layout) -> None:
+    for entry in prev.entries.values():
+        if entry.boxes and entry.local is None:
+            raise ValueError(
+                f"{entry.label}: has no memory to be moved from, as it is on the meta "
+                f"device; pass the model that trains"
+            )
 
 
 def _check_objects(

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from etc.errors import PeerError, UsageError
+from etc.errors import PeerError
 from etc.migration import Migration
 from etc.prepare import prepare
 from etc.plans import Plan, TensorSpec
@@ -212,8 +212,6 @@ def prepare_move(
     state: dict[str, dict[str, torch.Tensor]] = {}
     for (kind, name), entry in prev.entries.items():
         if entry.boxes:
-            if entry.local is None:
-                raise UsageError(f"{name} ({kind}): has no memory to be moved from")
             state.setdefault(kind, {})[name] = entry.local
     device = options.pop("device", None) or device_of(
         [*prev.entries.values(), *curr.entries.values()]
