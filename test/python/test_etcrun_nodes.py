@@ -72,6 +72,16 @@ class Agents(unittest.IsolatedAsyncioTestCase):
         )
         self.assertFalse(any(task.done() for task in self.tasks))
 
+    async def test_an_agent_that_was_stopped_follows_again(self):
+        """It ends if it leads."""
+        for node in self.nodes:
+            node._cut = "this node was stopped for 18 s"
+        await self.until(lambda: not self.nodes[1]._cut and not self.nodes[2]._cut)
+        with self.assertRaisesRegex(Excluded, "stopped for 18 s"):
+            await self.tasks[0]
+        await self.end(0)
+        await self.until(lambda: list(self.nodes[1]._links) == ["n2"])
+
     async def test_the_next_one_leads(self):
         await self.end(0)
         await self.until(lambda: list(self.nodes[1]._links) == ["n2"])

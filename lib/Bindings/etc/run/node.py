@@ -150,6 +150,7 @@ class Node:
         try:
             while True:
                 message = await link.receive(self._settings.silence)
+                self._cut = ""  # it decides nothing, and hears its leader
                 if message["t"] == "redirect":
                     await asyncio.sleep(0.2)
                     if not message["leader"] or redirects > 2:
@@ -345,7 +346,8 @@ class Node:
     # ---- A node that was stopped does not know what the others did meanwhile.
 
     async def _tick(self) -> None:
-        while not self._was_stopped():
+        while True:
+            self._was_stopped()
             self._ticked = time.monotonic()
             await asyncio.sleep(min(0.2, self._settings.silence / 20))
 
