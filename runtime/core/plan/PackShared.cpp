@@ -52,6 +52,7 @@ static auto packTensors(TensorPacker &packer,
                         flatbuffers::FlatBufferBuilder &builder,
                         const std::vector<std::unique_ptr<fb::TensorT>> &all) {
   std::vector<flatbuffers::Offset<fb::Tensor>> tensors;
+  tensors.reserve(all.size());
   for (const auto &tensor : all)
     tensors.push_back(packer.add(*tensor));
   return builder.CreateVector(tensors);

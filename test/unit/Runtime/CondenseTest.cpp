@@ -126,7 +126,7 @@ TEST(CondenseTest, WhatProgramsShareIsStatedOnce) {
 TEST(CondenseTest, NamesThatDifferInNumbersAreStatedOnce) {
   PlanBuilder b;
   b.plan = twoStagePlan();
-  auto add = [&](const std::string &name, std::vector<int64_t> shape) {
+  auto add = [&](const std::string &name, const std::vector<int64_t> &shape) {
     const uint32_t param =
         b.tensor(name.c_str(), "param", fb::DType::bf16, shape);
     const uint32_t master =

@@ -227,7 +227,7 @@ TEST_F(NcclTest, TheOthersAreToldBeforeAnAbort) {
                 Incoming message{1, 8, {&piece, 1}, {}};
                 if (Status s = transport.post({}, {&message, 1}); !s.ok())
                   return s;
-                const Status status = transport.wait(Milliseconds(50));
+                Status status = transport.wait(Milliseconds(50));
                 control.abort("no end");
                 EXPECT_TRUE(transport.stop());
                 return status;
@@ -270,7 +270,7 @@ TEST_F(NcclTest, AGroupEndsAfterAnErrorToo) {
                   return s;
                 WritableBytes piece{takeGpuMemory(rank, 8), 8};
                 Incoming message{/*peer=*/5, 8, {&piece, 1}, {}};
-                const Status status = transport.post({}, {&message, 1});
+                Status status = transport.post({}, {&message, 1});
                 EXPECT_EQ(ETC_OF_NCCL_DOUBLE(etcDoubleOpenGroups)(), 0u);
                 return status;
               });
@@ -300,7 +300,7 @@ TEST_F(NcclTest, AWaitSaysThatTheDeviceHasFailed) {
         // Of the other GPU.
         const Move wild = hashMove(takeGpuMemory(kGpu + 1, 8), 8);
         EXPECT_FALSE(worker->run({&wild, 1}, {}).ok());
-        const Status status = transport.wait(Milliseconds(20'000));
+        Status status = transport.wait(Milliseconds(20'000));
         control.abort("a sticky error");
         (void)transport.stop();
         return status;
