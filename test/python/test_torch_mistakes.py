@@ -142,9 +142,9 @@ class Mistakes(unittest.TestCase):
             )
 
     def test_an_option_that_there_is_not(self):
-        results = ranks.run(WORLD, with_an_option, {"timeot": 30}, [1])
+        results = ranks.run(WORLD, with_an_option, {"waits": 30}, [1])
         for said, gone in ranks.must(results):
-            self.assertRegex(said, "^rank 1: timeot: is an option neither of")
+            self.assertRegex(said, "^rank 1: waits: is an option neither of")
             self.assertEqual(gone, [])
 
     def test_an_option_of_another_kind(self):
