@@ -1,6 +1,7 @@
 """Schedulers and other objects go on with the new optimizer, or the change is refused in one line on all ranks, before
 anything moves."""
 
+import gc
 import unittest
 
 import etc.torch
@@ -47,6 +48,16 @@ def a_sequence_of_schedulers():
     return with_scheduler(make, make)
 
 
+def a_plateau_that_nobody_refers_to():
+    def make(optimizer, *_):
+        gc.disable()
+        dropped = schedulers.ReduceLROnPlateau(optimizer)
+        dropped.itself = dropped
+        return [schedulers.ReduceLROnPlateau(optimizer)]
+
+    return with_scheduler(make, make)
+
+
 def a_plateau():
     def make(optimizer, *_):
         return [schedulers.ReduceLROnPlateau(optimizer)]
@@ -76,6 +87,7 @@ CASES = {
     one_of_two_schedulers: r"a LinearLR sets its learning rate, .* both sides",
     a_sequence_of_schedulers: MOVES,
     a_plateau: MOVES,
+    a_plateau_that_nobody_refers_to: MOVES,
 }
 
 

@@ -26,7 +26,11 @@ def check(prev: Layout, curr: Layout) -> None:
     # Some leave a mark on the optimizer, which outlives them; ReduceLROnPlateau does not.
     is_marked = any(has_scheduler(each) for each in _bases(prev.source[1]))
     has_none = is_marked and not any(hasattr(o, "get_last_lr") for o in prev.others)
-    left = [each for each in _living(groups) if id(each) not in passed]
+    left = _others(groups, passed)
+    if left:  # one that nobody refers to may not have been collected yet
+        left = []
+        gc.collect()
+        left = _others(groups, passed)
     if has_none or left:
         raise ValueError(
             f"optimizer: a {name_of(left[0]) if left else 'scheduler'} sets its learning "
@@ -70,8 +74,9 @@ def _within(other: Any) -> Iterator[Any]:
                     found.append(part)
 
 
-def _living(groups: set[int]) -> list[Any]:
-    """The schedulers of groups of parameters: an optimizer does not refer to them."""
+def _others(groups: set[int], passed: set[int]) -> list[Any]:
+    """The living schedulers of groups of parameters that were not passed: an optimizer
+    does not refer to them."""
     if not groups:
         return []
     kinds = [LRScheduler]
@@ -79,4 +84,5 @@ def _living(groups: set[int]) -> list[Any]:
         kinds += kind.__subclasses__()
     wanted = set(kinds)
     found = [each for each in gc.get_objects() if type(each) in wanted]
+    found = [each for each in found if id(each) not in passed]
     return [o for o in found if groups & _groups(getattr(o, "optimizer", None))]
