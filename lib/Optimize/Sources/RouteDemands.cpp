@@ -281,10 +281,12 @@ static TensorSet findLarge(const SourcedDemands &sourced, int64_t most) {
 /// other ways then. Nothing where the routes would be hardly faster.
 std::optional<SourcedDemands> Router::passOn(const routing::Time &without,
                                              int64_t most, int attempts) const {
+  if (attempts == 0)
+    return std::nullopt;
   routing::Problem wider = withAll();
   wider.transit = true;
   const routing::Solution solution = routing::solveStriped(wider);
-  if (attempts == 0 || !isMuchLess(solution.time, without))
+  if (!isMuchLess(solution.time, without))
     return std::nullopt;
   SourcedDemands routed = apply(solution);
   TensorSet large = findLarge(routed, most);
