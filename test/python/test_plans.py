@@ -154,6 +154,14 @@ class Files(unittest.TestCase):
         names = os.listdir(os.path.dirname(self.path))
         self.assertEqual([name for name in names if name.endswith(".part")], [])
 
+    def test_what_is_no_file_stays_what_it_is(self):
+        self.plan.save(os.devnull)
+        self.assertFalse(os.path.isfile(os.devnull))
+        self.plan.save(self.path)
+        os.chmod(self.path, 0o600)
+        self.plan.save(self.path)
+        self.assertEqual(os.stat(self.path).st_mode & 0o777, 0o600)
+
     def test_damaged_files_are_refused(self):
         data = bytearray(self.plan.to_bytes())
         data[len(data) // 2] ^= 1

@@ -8,6 +8,7 @@ import json
 import math
 import os
 import pathlib
+import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -172,9 +173,16 @@ class Plan:
         file is whole.
         """
         target = pathlib.Path(path).resolve()
-        draft = target.with_name(f"{target.name}.{os.getpid()}.part")
+        exists = target.exists()
+        if exists and not target.is_file():  # a pipe or a device stays what it is
+            pathlib.Path(path).write_bytes(self.to_bytes())
+            return
+        unique = f"{os.getpid()}-{threading.get_ident()}"
+        draft = target.with_name(f"{target.name}.{unique}.part")
         try:
             draft.write_bytes(self.to_bytes())
+            if exists:
+                draft.chmod(target.stat().st_mode & 0o7777)
             draft.replace(target)
         finally:
             draft.unlink(missing_ok=True)

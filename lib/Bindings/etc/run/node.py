@@ -150,13 +150,13 @@ class Node:
         try:
             while True:
                 message = await link.receive(self._settings.silence)
-                self._cut = ""  # it decides nothing, and hears its leader
                 if message["t"] == "redirect":
                     await asyncio.sleep(0.2)
                     if not message["leader"] or redirects > 2:
                         return False
                     there, its_port = message["leader"]
                     return await self._follow(there, its_port, redirects + 1)
+                self._cut = ""  # it decides nothing, and hears its leader
                 if message["t"] != "beat":
                     did_lead = True
                     self._hung_up.discard((host, port))
@@ -167,7 +167,7 @@ class Node:
             is_silent = isinstance(error, wire.Silence)
             if not did_lead:
                 self._lose(host, port, is_silent)
-            elif not is_silent:
+            elif isinstance(error, ConnectionError) and not is_silent:
                 self._hung_up.add((host, port))
             return did_lead
         finally:
