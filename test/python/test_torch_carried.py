@@ -48,6 +48,33 @@ def a_sequence_of_schedulers():
     return with_scheduler(make, make)
 
 
+class Container:
+    """Of schedulers, as trainers have one for their optimizers."""
+
+    def __init__(self, kinds):
+        self.kinds = kinds
+
+    def state_dict(self):
+        return {name: kind.state_dict() for name, kind in self.kinds.items()}
+
+    def load_state_dict(self, state):
+        for name, kind in self.kinds.items():
+            kind.load_state_dict(state[name])
+
+
+def a_container_of_schedulers():
+    def make(optimizer, *_):
+        return [Container({"exponential": schedulers.ExponentialLR(optimizer, 0.9)})]
+
+    return with_scheduler(make, make)
+
+
+def a_scheduler_without_its_optimizer():
+    (model, optimizer), (other, new) = job(steps=1)
+    old = schedulers.StepLR(optimizer, 1)
+    return (model, None, old), (other, None, schedulers.StepLR(new, 1))
+
+
 def a_plateau_that_nobody_refers_to():
     def make(optimizer, *_):
         gc.disable()
@@ -87,6 +114,8 @@ CASES = {
     one_of_two_schedulers: r"a LinearLR sets its learning rate, .* both sides",
     a_sequence_of_schedulers: MOVES,
     a_plateau: MOVES,
+    a_container_of_schedulers: MOVES,
+    a_scheduler_without_its_optimizer: MOVES,
     a_plateau_that_nobody_refers_to: MOVES,
 }
 

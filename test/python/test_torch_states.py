@@ -27,6 +27,12 @@ class Sharpened(torch.optim.Optimizer):
         return self.base.step(closure)
 
 
+def states_before_the_first_step():
+    """Adagrad makes them with the optimizer."""
+    (model, _), (other, _) = job()
+    return model, (other, torch.optim.Adagrad(other.parameters()))
+
+
 def an_optimizer_in_another():
     return job(Sharpened)
 
@@ -199,7 +205,9 @@ def counts_of_a_parameter_of_one_element():
     return before, after
 
 
-FRESH = r"\(momentum_buffer\): the new optimizer has this state, .* build a fresh one$"
+FRESH = (
+    r"the new optimizer has this state, .* build a fresh one \(.*, after the change\)$"
+)
 
 
 class Shown:
@@ -238,6 +246,7 @@ CASES = {
     an_optimizer_in_another_after: r"Sharpened holds SGD, which has states of its own; ",
     an_optimizer_that_shards_states: r"ZeroRedundancyOptimizer holds AdamW, .* optim in",
     an_optimizer_that_shards_states_as_its_message_says: MOVES,
+    states_before_the_first_step: FRESH,
     states_of_no_parameter: r"also of 'global', which is no parameter .*; take it out",
     names_in_another_order: MOVES,
     implementations_of_its_own: MOVES,

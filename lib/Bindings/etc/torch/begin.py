@@ -167,9 +167,9 @@ class Tail:
         wait, load, replaced = map(_Hook, calls)
         self._hooks = [wait, load, replaced]
         UNFINISHED.update(_marked(model, optimizer))
-        if isinstance(model, torch.nn.Module):
-            model.register_state_dict_pre_hook(wait)
-            model.register_load_state_dict_pre_hook(load)
+        for layer in layers_of(model) if isinstance(model, torch.nn.Module) else ():
+            layer.register_state_dict_pre_hook(wait)
+            layer.register_load_state_dict_pre_hook(load)
         if optimizer is not None:
             assert self._curr is not None
             entries = self._curr.entries.values()

@@ -95,9 +95,10 @@ def named(model: torch.nn.Module, optimizer: Any) -> Iterator[Trained]:
         id(parameter): plain_name(name)
         for name, parameter in unwrapped(model).named_parameters()
     }
-    seen: set[int] = set()
+    seen: set[int] = set()  # of the optimizers before
     number = -1
     for each in members(optimizer):
+        own: set[int] = set()
         for group in each.param_groups:
             number += 1
             for parameter in group["params"]:
@@ -113,8 +114,10 @@ def named(model: torch.nn.Module, optimizer: Any) -> Iterator[Trained]:
                         f"{name}: is in two optimizers, so its states have no place of "
                         f"their own; leave it to one of them"
                     )
-                seen.add(id(parameter))
-                yield Trained(name, parameter, number, each.state)
+                if id(parameter) not in own:  # PyTorch takes it twice, and warns
+                    own.add(id(parameter))
+                    yield Trained(name, parameter, number, each.state)
+        seen |= own
 
 
 def describe(model: torch.nn.Module, optimizer: Any) -> tuple[Described, list[Entry]]:
@@ -273,7 +276,8 @@ def check_new(name: str, state: Mapping[str, Any], before: Described) -> None:
         if kind not in known:
             raise ValueError(
                 f"{name} ({kind}): the new optimizer has this state, the one before does "
-                f"not, as if the new one had made a step; build a fresh one"
+                f"not, as if the new one had made a step; build a fresh one (one that "
+                f"has states at once, such as Adagrad, after the change)"
             )
 
 

@@ -22,10 +22,11 @@ def check(prev: Layout, curr: Layout) -> None:
     """Whether all are passed, and those after are the new optimizer's: one that stays
     with the optimizer before would change its learning rate only."""
     groups = _groups(prev.source[1])
-    passed = {id(each) for other in prev.others for each in _within(other)}
     # Some leave a mark on the optimizer, which outlives them; ReduceLROnPlateau does not.
     is_marked = any(has_scheduler(each) for each in _bases(prev.source[1]))
-    has_none = is_marked and not any(hasattr(o, "get_last_lr") for o in prev.others)
+    parts = [each for other in prev.others for each in _within(other)]
+    has_none = is_marked and not any(hasattr(each, "get_last_lr") for each in parts)
+    passed = set(map(id, parts))
     left = _others(groups, passed)
     if left:  # one that nobody refers to may not have been collected yet
         left = []
@@ -36,13 +37,14 @@ def check(prev: Layout, curr: Layout) -> None:
             f"optimizer: a {name_of(left[0]) if left else 'scheduler'} sets its learning "
             f"rate, and would go on with the optimizer before; pass it on both sides, as "
             f"in move((model, optimizer, scheduler), (new_model, new_optimizer, "
-            f"new_scheduler))"
+            f"new_scheduler)), or del one that is done"
         )
     groups = _groups(curr.source[1])
     for other in curr.others:
         for each in _within(other):
             optimizer = getattr(each, "optimizer", None)
-            if hasattr(optimizer, "param_groups") and not groups & _groups(optimizer):
+            is_of_one = groups and hasattr(optimizer, "param_groups")
+            if is_of_one and not groups & _groups(optimizer):
                 raise ValueError(
                     f"{name_of(each)}: is one of another optimizer than the new one, whose "
                     f"learning rate it would not set; make one of the new optimizer"
@@ -67,6 +69,8 @@ def _within(other: Any) -> Iterator[Any]:
     for each in found:
         yield each
         for value in getattr(each, "__dict__", {}).values():
+            if isinstance(value, dict):
+                value = list(value.values())
             for part in value if isinstance(value, (list, tuple)) else [value]:
                 is_one = hasattr(type(part), "state_dict")
                 if is_one and not isinstance(part, OF_OTHERS) and id(part) not in seen:

@@ -42,11 +42,13 @@ class Transient:
 
     def check(self, said: Sequence[tuple[Forms, Forms]]) -> None:
         """Raises ValueError where a rank can't get what it is to have."""
+        owners: Forms = {}
+        for _, has in said:
+            owners = {**has, **owners}
         for rank, (wanted, has) in enumerate(said):
             self._missing |= wanted.keys() - has.keys()
             for name, form in wanted.items():
-                owners = [has, *(other for _, other in said)]
-                owned = next((forms[name] for forms in owners if name in forms), None)
+                owned = has[name] if name in has else owners.get(name)
                 if problem := _why_not(form, owned):
                     raise ValueError(f"rank {rank}: {name}: {problem}")
 
