@@ -12,7 +12,8 @@ using namespace etc::runtime;
 Result<std::shared_ptr<const OpenPlan>>
 OpenPlan::check(std::shared_ptr<OpenPlan> plan) {
   plan->index_.emplace(plan->file->plan());
-  if (Status s = etc::plan::checkPlan(*plan->index_); !s.ok())
+  if (Status s = etc::plan::checkPlan(*plan->index_, plan->file->lane());
+      !s.ok())
     return s;
   plan->prevLabel = etc::plan::describe(*plan->plan().prev());
   plan->currLabel = etc::plan::describe(*plan->plan().curr());

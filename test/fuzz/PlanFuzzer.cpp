@@ -17,7 +17,10 @@ static void judge(const std::vector<uint64_t> &aligned, size_t size) {
   const Result<PlanFile> file = PlanFile::read(bytes);
   if (!file)
     return;
-  (void)checkPlan(file->plan());
+  const PlanIndex index(file->plan());
+  const bool obeys = checkPlan(index).ok();
+  if (file->lane() && checkPlan(index, file->lane()).ok() != obeys)
+    std::abort(); // what holds in one lane holds in all
   if (!fb::GetPlan(bytes.data())->condensed() &&
       !PlanFile::read(condensePlan(bytes)))
     std::abort(); // what is written can be read

@@ -289,7 +289,7 @@ static int runVerb(const Options &options) {
   if (!file)
     return fail(file.status());
   PlanIndex index(file->plan());
-  if (Status s = etc::plan::checkPlan(index); !s.ok())
+  if (Status s = etc::plan::checkPlan(index, file->lane()); !s.ok())
     return fail(s.at(options.plan));
   Status status = Status::success();
   switch (options.verb) {

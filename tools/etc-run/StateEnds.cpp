@@ -68,7 +68,7 @@ Status StateEnds::openLeft(const Options &options, RunOptions &run) {
     return file.status();
   leftFile = std::move(*file);
   leftIndex.emplace(leftFile->plan());
-  if (Status s = etc::plan::checkPlan(*leftIndex); !s.ok())
+  if (Status s = etc::plan::checkPlan(*leftIndex, leftFile->lane()); !s.ok())
     return s.at(earlier->plan);
   Result<Survivors> standings = readStandings(*leftIndex, options.from);
   if (!standings)

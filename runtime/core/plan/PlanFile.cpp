@@ -207,44 +207,34 @@ Status etc::plan::checkPlanBytes(std::span<const uint8_t> bytes) {
                           : checkFormat(plan);
 }
 
-/// A plan that the file states in short: the bytes of its tables.
-static Result<std::vector<uint8_t>> packed(fb::PlanT plan) {
-  std::vector<uint8_t> bytes = packPlan(std::move(plan));
-  if (Status s = checkFormat(*fb::GetPlan(bytes.data())); !s.ok())
-    return s;
-  return bytes;
+Status PlanFile::take(fb::PlanT plan) {
+  auto tables =
+      std::make_shared<const std::vector<uint8_t>>(packPlan(std::move(plan)));
+  bytes_ = *tables;
+  owners_.push_back(std::move(tables));
+  return checkFormat(this->plan());
 }
 
 Result<PlanFile> PlanFile::read(std::span<const uint8_t> bytes,
                                 std::shared_ptr<const void> owner) {
   if (Status s = checkFile(bytes); !s.ok())
     return s;
-  auto both = std::make_shared<
-      std::pair<std::shared_ptr<const void>, std::vector<uint8_t>>>(
-      std::move(owner), std::vector<uint8_t>());
-  std::span<const uint8_t> tables = bytes;
-  auto take = [&](fb::PlanT plan) {
-    Result<std::vector<uint8_t>> result = packed(std::move(plan));
-    if (!result)
-      return result.status();
-    both->second = std::move(*result);
-    tables = both->second;
-    return Status::success();
-  };
-  const fb::Plan &stated = *fb::GetPlan(bytes.data());
+  PlanFile file(bytes);
+  file.owners_.push_back(std::move(owner));
+  const fb::Plan &stated = file.plan();
   Status status = stated.condensed() ? checkCondensed(stated, bytes.size())
                                      : checkFormat(stated);
   if (status.ok() && stated.condensed())
-    status = take(expandPlan(stated));
+    status = file.take(expandPlan(stated));
   if (status.ok() && stated.lanes()) {
-    const fb::Plan &ofLane = *fb::GetPlan(tables.data());
-    status = checkLanes(ofLane, tables.size(), bytes.size());
+    file.lane_ = file.bytes_;
+    status = checkLanes(file.plan(), file.lane_.size(), bytes.size());
     if (status.ok())
-      status = take(unfoldPlan(ofLane));
+      status = file.take(unfoldPlan(*file.lane()));
   }
   if (!status.ok())
     return status;
-  return PlanFile(bytes, tables, std::move(both));
+  return file;
 }
 
 /// Maps a whole file; an empty file has no mapping.

@@ -43,17 +43,24 @@ public:
 
   /// Expanded where the file is condensed, and of all lanes where it is of one.
   const fb::Plan &plan() const { return *fb::GetPlan(bytes_.data()); }
+  /// The plan of one lane that plan() was unfolded from; null where the file is
+  /// of none.
+  const fb::Plan *lane() const {
+    return lane_.empty() ? nullptr : fb::GetPlan(lane_.data());
+  }
   /// What the file contains.
   std::span<const uint8_t> fileBytes() const { return fileBytes_; }
 
 private:
-  PlanFile(std::span<const uint8_t> fileBytes, std::span<const uint8_t> bytes,
-           std::shared_ptr<const void> owner)
-      : fileBytes_(fileBytes), bytes_(bytes), owner_(std::move(owner)) {}
+  explicit PlanFile(std::span<const uint8_t> bytes)
+      : fileBytes_(bytes), bytes_(bytes) {}
+  /// Of the plan that the file states in short: its tables.
+  Status take(fb::PlanT plan);
 
   std::span<const uint8_t> fileBytes_;
   std::span<const uint8_t> bytes_; ///< of the plan that plan() is
-  std::shared_ptr<const void> owner_;
+  std::span<const uint8_t> lane_;  ///< of the plan that lane() is, or empty
+  std::vector<std::shared_ptr<const void>> owners_;
 };
 
 /// The checks of PlanFile::open on a packed plan, aligned to 8. A condensed one

@@ -44,14 +44,17 @@ static Status checkProgram(const PlanIndex &index, uint32_t program) {
   return checkMemory(index, program);
 }
 
-static Status checkAll(const PlanIndex &index) {
+static Status checkPrograms(const PlanIndex &index) {
   for (uint32_t p = 0; p != index.programCount(); ++p)
     if (Status s = checkProgram(index, p); !s.ok())
       return s;
   // What takes all programs was checked where there were all.
-  if (index.plan().slice())
-    return checkSlice(index);
-  if (Status s = checkPairing(index); !s.ok())
+  return index.plan().slice() ? checkSlice(index) : checkPairing(index);
+}
+
+static Status checkAll(const PlanIndex &index, const fb::Plan *lane) {
+  if (Status s = lane ? checkPrograms(PlanIndex(*lane)) : checkPrograms(index);
+      !s.ok() || index.plan().slice())
     return s;
   if (Status s = checkSummary(index); !s.ok())
     return s;
@@ -63,10 +66,10 @@ static Status outOfMemory() {
                 text("out of memory while checking the plan", kMoreMemory));
 }
 
-Status etc::plan::checkPlan(const PlanIndex &index) {
+Status etc::plan::checkPlan(const PlanIndex &index, const fb::Plan *lane) {
   // Code without exceptions calls this.
   try {
-    return checkAll(index);
+    return checkAll(index, lane);
   } catch (const std::bad_alloc &) {
     return outOfMemory();
   }
@@ -74,7 +77,7 @@ Status etc::plan::checkPlan(const PlanIndex &index) {
 
 Status etc::plan::checkPlan(const fb::Plan &plan) {
   try {
-    return checkAll(PlanIndex(plan));
+    return checkAll(PlanIndex(plan), nullptr);
   } catch (const std::bad_alloc &) {
     return outOfMemory();
   }
