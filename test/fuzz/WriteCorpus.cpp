@@ -1,6 +1,6 @@
 // Writes the seeds of the corpora: tools/dev/fuzz --seeds.
 
-#include "../unit/Runtime/PlanFixture.h"
+#include "../unit/Runtime/LaneFixture.h"
 
 #include "core/journal/Journal.h"
 #include "core/plan/Condense.h"
@@ -69,6 +69,8 @@ int main(int argc, char **argv) {
   numbered.tensors[4]->name = "layers.9.w1";
   numbered.tensors[3]->name = "layers.10.norm";
   writeCondensed(root + "/plan/condensed-numbers.bin", std::move(numbered));
+  writePlan(root + "/plan/lane.bin", ofLane(certifiedRelayPlan()));
+  writeCondensed(root + "/plan/condensed-lane.bin", ofLane(transitPlan(), {1}));
   writeJournal(root + "/journal/begun.bin", {{Event::Filled, 0, 0, 0, 0},
                                              {Event::Landed, 0, 1, 2, 0},
                                              {Event::Stopped, 0, 0, 0, 0}});

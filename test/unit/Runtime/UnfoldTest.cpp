@@ -1,7 +1,7 @@
 // Plans of one lane: who reads one finds the plan of all lanes, and damaged
 // tables are refused.
 
-#include "PlanFixture.h"
+#include "LaneFixture.h"
 
 #include "core/plan/Condense.h"
 #include "core/plan/Unfold.h"
@@ -15,19 +15,6 @@ using namespace etc::plan;
 using namespace etc::plan::test;
 
 namespace {
-
-/// A plan of one of three lanes, which split the first axis of all tensors but
-/// those of `shared`.
-fb::PlanT ofLane(fb::PlanT plan, std::vector<uint32_t> shared = {}) {
-  plan.features |= kLanesFeature;
-  plan.lanes = std::make_unique<fb::LanesT>();
-  plan.lanes->count = 3;
-  plan.lanes->axes.assign(plan.tensors.size(), 0);
-  plan.lanes->view_axes.assign(plan.tensors.size(), -1);
-  for (uint32_t tensor : shared)
-    plan.lanes->axes[tensor] = -1;
-  return plan;
-}
 
 Result<PlanFile> readPlan(std::vector<uint8_t> bytes) {
   auto owner = std::make_shared<const std::vector<uint8_t>>(std::move(bytes));
