@@ -1,10 +1,12 @@
 #include "job/PeerControl.h"
 
+#include "core/plan/SystemError.h"
 #include "core/transport/Collectives.h"
 #include "job/PeerMeeting.h"
 #include "job/PeerTraffic.h"
 
 #include <algorithm>
+#include <sys/eventfd.h>
 
 using namespace etc::runtime;
 
@@ -17,8 +19,10 @@ constexpr auto kSettlingTime = Milliseconds(2000);
 
 class PeerControl final : public Control {
 public:
-  PeerControl(const PeerControlOptions &options, PeerChannels channels)
-      : devices(options.devices), traffic(options, std::move(channels)) {}
+  PeerControl(const PeerControlOptions &options, PeerChannels channels,
+              Socket wake)
+      : devices(options.devices),
+        traffic(options, std::move(channels), std::move(wake)) {}
 
   ~PeerControl() override {
     if (hasFailed)
@@ -192,10 +196,17 @@ Status etc::runtime::giveUp(Control &control, uint32_t device,
 
 Result<std::unique_ptr<Control>>
 etc::runtime::connectPeerControl(const PeerControlOptions &options) {
+  // Without it, who waits would not hear that this process gave up.
+  Socket wake(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+  if (!wake.isOpen())
+    return Status(ErrorKind::Usage,
+                  text("cannot watch for the end of a change: ",
+                       plan::describeSystemError(errno)));
   Result<PeerChannels> channels = meetPeers(options);
   if (!channels)
     return channels.status();
-  auto control = std::make_unique<PeerControl>(options, std::move(*channels));
+  auto control = std::make_unique<PeerControl>(options, std::move(*channels),
+                                               std::move(wake));
   const Member self{options.rank,
                     static_cast<uint32_t>(options.devices.size())};
   if (Status s = barrier(*control, self, options.deadline); !s.ok())

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 using namespace etc::runtime;
@@ -13,9 +12,8 @@ using End = PeerChannel::End;
 constexpr auto kGoodbyeTime = std::chrono::seconds(2);
 
 PeerTraffic::PeerTraffic(const PeerControlOptions &given,
-                         PeerChannels connected)
-    : options(given), wake(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
-      channels(std::move(connected)) {
+                         PeerChannels connected, Socket event)
+    : options(given), wake(std::move(event)), channels(std::move(connected)) {
   if (options.beat.count() > 0)
     ticker.emplace(options.beat,
                    [this](Milliseconds elapsed) { tick(elapsed); });
@@ -26,7 +24,6 @@ PeerTraffic::~PeerTraffic() {
   std::lock_guard lock(mutex);
   if (!isGivenUp)
     sayLastWords([](PeerChannel &channel) { channel.addGoodbye(); });
-  ::close(wake);
 }
 
 Status PeerTraffic::send(uint32_t peer, std::string_view message) {
@@ -56,7 +53,7 @@ End PeerTraffic::endOf(uint32_t peer) {
 }
 
 void PeerTraffic::move(Milliseconds longest) {
-  std::vector<pollfd> entries{{wake, POLLIN, 0}};
+  std::vector<pollfd> entries{{wake.fd(), POLLIN, 0}};
   {
     std::lock_guard lock(mutex);
     for (const auto &[peer, channel] : channels)
@@ -71,7 +68,7 @@ void PeerTraffic::move(Milliseconds longest) {
     return;
   uint64_t count;
   if (entries.front().revents)
-    (void)!::read(wake, &count, sizeof count);
+    (void)!::read(wake.fd(), &count, sizeof count);
   std::lock_guard lock(mutex);
   auto entry = entries.begin() + 1;
   for (auto &[peer, channel] : channels) {
@@ -88,7 +85,7 @@ void PeerTraffic::move(Milliseconds longest) {
 
 void PeerTraffic::wakeUp() const {
   const uint64_t one = 1;
-  (void)!::write(wake, &one, sizeof one);
+  (void)!::write(wake.fd(), &one, sizeof one);
 }
 
 Status PeerTraffic::check() {

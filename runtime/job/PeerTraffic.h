@@ -22,7 +22,9 @@ namespace etc::runtime {
 /// called by any thread.
 class PeerTraffic {
 public:
-  PeerTraffic(const PeerControlOptions &options, PeerChannels channels);
+  /// `wake` is an eventfd.
+  PeerTraffic(const PeerControlOptions &options, PeerChannels channels,
+              Socket wake);
   /// Says goodbye.
   ~PeerTraffic();
   PeerTraffic(const PeerTraffic &) = delete;
@@ -83,7 +85,7 @@ private:
   void wakeUp() const;
 
   const PeerControlOptions options;
-  const int wake; // readable where whoever waits should look again
+  const Socket wake; // readable where whoever waits should look again
   std::mutex mutex;
   PeerChannels channels;
   std::optional<Failure> own; // that this process gave up with

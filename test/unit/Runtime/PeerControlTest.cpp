@@ -67,6 +67,23 @@ TEST_F(PeerControlTest, MessagesArriveInOrder) {
   });
 }
 
+/// With whatever room, a process has control or says why not, at once.
+TEST_F(PeerControlTest, DescriptorsThatAreNotThere) {
+  std::string first;
+  for (rlim_t room = 0; room != 8; ++room) {
+    const etc::test::DescriptorLimit limit(etc::test::nextDescriptor() + room);
+    auto control = connectPeerControl(options(0, 1));
+    if (room == 0)
+      first = control.status().message();
+    EXPECT_TRUE(control ||
+                control.status().message().ends_with(
+                    "Too many open files; raise the limit (ulimit -n)"))
+        << control.status().message();
+  }
+  EXPECT_EQ(first, "cannot watch for the end of a change: Too many open files; "
+                   "raise the limit (ulimit -n)");
+}
+
 TEST_F(PeerControlTest, AllMeetAtRankZero) {
   std::atomic<int> here{0};
   onRanks(5, [&](std::unique_ptr<Control> control, uint32_t rank) {
