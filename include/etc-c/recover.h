@@ -67,8 +67,11 @@ typedef struct etc_recovery_options {
 
 typedef struct etc_recovery etc_recovery;
 
-/* Sets the size and the defaults. */
-ETC_API void etc_recovery_options_init(etc_recovery_options *options);
+/* Sets the size that this header knows, and the defaults. */
+static inline void etc_recovery_options_init(etc_recovery_options *options) {
+  memset(options, 0, sizeof *options);
+  options->struct_size = sizeof *options;
+}
 
 /* The options are copied. */
 ETC_API etc_error *etc_recovery_create(const etc_recovery_options *options,

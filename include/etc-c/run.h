@@ -26,6 +26,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -295,8 +296,11 @@ typedef struct etc_options {
       tail_bytes_per_second; /* since 8; sent at most, until finish; 0: any */
 } etc_options;
 
-/* Sets the size and the defaults. */
-ETC_API void etc_options_init(etc_options *options);
+/* Sets the size that this header knows, and the defaults. */
+static inline void etc_options_init(etc_options *options) {
+  memset(options, 0, sizeof *options);
+  options->struct_size = sizeof *options;
+}
 
 /* A tensor that the caller owns. */
 typedef struct etc_tensor {

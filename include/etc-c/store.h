@@ -48,8 +48,11 @@ typedef struct etc_job_store_options {
 
 typedef struct etc_job_store etc_job_store;
 
-/* Sets the size and the defaults. */
-ETC_API void etc_job_store_options_init(etc_job_store_options *options);
+/* Sets the size that this header knows, and the defaults. */
+static inline void etc_job_store_options_init(etc_job_store_options *options) {
+  memset(options, 0, sizeof *options);
+  options->struct_size = sizeof *options;
+}
 
 /* Joins, or founds the store. The options are copied. */
 ETC_API etc_error *etc_job_store_open(const etc_job_store_options *options,

@@ -64,12 +64,13 @@ Status copyOut(const Struct &value, Struct *target, const char *name) {
 }
 
 template <typename Struct>
-Result<Struct> copyIn(const Struct *source, Struct value, const char *name) {
+Result<Struct> copyIn(const Struct *source, const char *name) {
   if (!source)
     return Status(ErrorKind::Usage, text(name, ": is NULL"));
   if (source->struct_size < sizeof(uint32_t))
     return Status(ErrorKind::Usage,
                   text(name, ": struct_size is not set to sizeof(", name, ")"));
+  Struct value{};
   std::memcpy(&value, source,
               std::min<size_t>(source->struct_size, sizeof value));
   return value;

@@ -4,15 +4,7 @@
 
 using namespace etc::runtime;
 
-static etc_options defaultOptions() {
-  etc_options options{};
-  options.struct_size = sizeof options;
-  return options;
-}
-
 extern "C" {
-
-void etc_options_init(etc_options *options) { *options = defaultOptions(); }
 
 etc_error *etc_migration_create(const etc_plan *plan,
                                 const etc_options *options,
@@ -21,8 +13,7 @@ etc_error *etc_migration_create(const etc_plan *plan,
     if (!plan || !migration)
       return Status(ErrorKind::Usage,
                     "etc_migration_create: an argument is NULL");
-    Result<etc_options> given =
-        copyIn(options, defaultOptions(), "etc_options");
+    Result<etc_options> given = copyIn(options, "etc_options");
     if (!given)
       return given.status();
     Result<MigrationOptions> checked =
@@ -43,7 +34,7 @@ etc_error *etc_migration_register(etc_migration *migration, const char *type,
     if (!type || !name)
       return Status(ErrorKind::Usage,
                     "etc_migration_register: an argument is NULL");
-    Result<etc_tensor> given = copyIn(tensor, etc_tensor{}, "etc_tensor");
+    Result<etc_tensor> given = copyIn(tensor, "etc_tensor");
     if (!given)
       return given.status();
     return migration->migration->registerTensor(type, name, *given);

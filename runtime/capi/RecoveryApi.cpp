@@ -8,12 +8,6 @@ struct etc_recovery {
   std::unique_ptr<Recovery> recovery;
 };
 
-static etc_recovery_options defaultOptions() {
-  etc_recovery_options options{};
-  options.struct_size = sizeof options;
-  return options;
-}
-
 /// After the agreement: what it says.
 template <typename Body>
 static etc_error *whenAgreed(const etc_recovery *recovery, Body body) {
@@ -35,17 +29,13 @@ static Status assign(const Result<T> &value, U *to) {
 
 extern "C" {
 
-void etc_recovery_options_init(etc_recovery_options *options) {
-  *options = defaultOptions();
-}
-
 etc_error *etc_recovery_create(const etc_recovery_options *options,
                                etc_recovery **recovery) {
   return guarded([&]() -> Status {
     if (!recovery)
       return Status(ErrorKind::Usage,
                     "etc_recovery_create: an argument is NULL");
-    auto given = copyIn(options, defaultOptions(), "etc_recovery_options");
+    auto given = copyIn(options, "etc_recovery_options");
     if (!given)
       return given.status();
     Result<RecoveryOptions> checked = checkOptions(*given);

@@ -17,12 +17,6 @@ struct etc_job_store {
   std::string contact; // returned last
 };
 
-static etc_job_store_options defaultOptions() {
-  etc_job_store_options options{};
-  options.struct_size = sizeof options;
-  return options;
-}
-
 static Result<Milliseconds> readTime(const char *name, double seconds,
                                      double otherwise) {
   if (!(seconds >= 0 && seconds < 1e9))
@@ -83,17 +77,13 @@ static Status assign(Result<std::string> got, etc_value *value) {
 
 extern "C" {
 
-void etc_job_store_options_init(etc_job_store_options *options) {
-  *options = defaultOptions();
-}
-
 etc_error *etc_job_store_open(const etc_job_store_options *options,
                               etc_job_store **job_store) {
   return guarded([&]() -> Status {
     if (!job_store)
       return Status(ErrorKind::Usage,
                     "etc_job_store_open: an argument is NULL");
-    auto given = copyIn(options, defaultOptions(), "etc_job_store_options");
+    auto given = copyIn(options, "etc_job_store_options");
     if (!given)
       return given.status();
     auto made = open(*given);
