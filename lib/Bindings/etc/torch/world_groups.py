@@ -33,17 +33,7 @@ class Union:
         self._group = torch_groups.make_gloo(group_store, rank, size, seconds)
 
     def gather(self, packed: bytes) -> list[bytes]:
-        sizes = self._all(torch.tensor([len(packed)]))
-        longest = max(int(size) for size in sizes)
-        room = bytearray(packed.ljust(max(longest, 1), b"\0"))
-        padded = torch.frombuffer(room, dtype=torch.uint8)
-        parts = self._all(padded)
-        return [p[: int(n)].numpy().tobytes() for p, n in zip(parts, sizes)]
-
-    def _all(self, mine: torch.Tensor) -> list[torch.Tensor]:
-        parts = [torch.empty_like(mine) for _ in range(self.size)]
-        self._group.allgather([parts], [mine]).wait()
-        return parts
+        return torch_groups.gather(self._group, packed)
 
     def largest(self, value: int) -> int:
         """Of the values of all."""
