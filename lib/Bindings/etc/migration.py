@@ -293,7 +293,7 @@ class Migration:
 
     def _run(self) -> Tensors:
         self._begin("run")
-        if not self.plan.summary.deferred_rounds:
+        if not self.plan._deferred_rounds:
             return self._complete(self._handle.run)
         self._is_apart = True
         try:

@@ -285,6 +285,11 @@ class Plan:
         return Summary(figures, text.rstrip("\n"))
 
     @functools.cached_property
+    def _deferred_rounds(self) -> int:
+        """The summary's, without its text, for which the planner reads the whole plan."""
+        return int(self._handle.summary()["deferred_rounds"])
+
+    @functools.cached_property
     def certificates(self) -> list[dict[str, Any]]:
         """The proofs of the summary's bounds: quantity, scope, bytes, covers,
         bound_bytes, row_duals and column_duals; docs/plan-format.md has them."""
