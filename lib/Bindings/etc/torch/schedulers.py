@@ -87,6 +87,8 @@ def _others(groups: set[int], passed: set[int]) -> list[Any]:
     for kind in kinds:
         kinds += kind.__subclasses__()
     wanted = set(kinds)
-    found = [each for each in gc.get_objects() if type(each) in wanted]
+    # Objects refer to their classes. A list of all objects would take twice as long, and
+    # count each: processes that were forked would get copies of all that they share.
+    found = [each for each in gc.get_referrers(*kinds) if type(each) in wanted]
     found = [each for each in found if id(each) not in passed]
     return [o for o in found if groups & _groups(getattr(o, "optimizer", None))]
