@@ -147,6 +147,20 @@ class Mistakes(unittest.TestCase):
             self.assertRegex(said, "^rank 1: waits: is an option neither of")
             self.assertEqual(gone, [])
 
+    def test_options_that_differ(self):
+        """Ranks that wait for what others leave out would do so until they time out."""
+        for options, said_of in (
+            ({"verify": False}, "verify: is true on rank 1, false on rank 0"),
+            (
+                {"types": {"param.fp32"}},
+                r'types: is not passed on rank 1, \["param.fp32"\]',
+            ),
+        ):
+            results = ranks.run(WORLD, with_an_option, options, [0])
+            for said, gone in ranks.must(results):
+                self.assertRegex(said, f"^{said_of}.*; pass the same on all ranks$")
+                self.assertEqual(gone, [])
+
     def test_an_option_of_another_kind(self):
         results = ranks.run(WORLD, with_an_option, {"mode": "fast"}, [0, 1])
         for said, gone in ranks.must(results):

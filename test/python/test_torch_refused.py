@@ -71,7 +71,7 @@ def groups_of_wrong_members():
     return start(jobs.make_mesh(FLAT, "fsdp")), target(mesh), {}
 
 
-def a_plan_of_another_revision():
+def another_cluster_on_one_rank():
     before, after, _ = onto(SQUARE, "fsdp", "tp")
     return before, after, {"cluster": "1x4" if dist.get_rank() == 3 else "2x2"}
 
@@ -267,7 +267,7 @@ CASES = {
     dimensions_that_one_rank_swaps: r"make it of one DeviceMesh on all ranks",
     dimensions_of_hsdp_swapped: MOVES,
     groups_of_wrong_members: MESH + r"|placements \(S\(0\)\) give; distribute it again",
-    a_plan_of_another_revision: r"participants have different plans",
+    another_cluster_on_one_rank: r"^cluster: is .1x4. on rank 3, .2x2. on rank 0; pass",
     layers_that_swap_parts: r"blocks\.[01]\.down\.weight .*: is not what it was before "
     r"the change, and 1 more",
     layers_swapped_in_a_replica: r"blocks\.[01]\.down\.weight .*: ranks 0 and 2 have "

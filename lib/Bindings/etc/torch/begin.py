@@ -9,8 +9,9 @@ import torch
 
 from etc.migration import Migration
 from etc.report import Report
-from etc.torch import carried, proof, zero
+from etc.torch import proof, zero
 from etc.torch import ranks as job
+from etc.torch.agreement import agree
 from etc.torch.entries import Entry, layers_of
 from etc.torch.layout import UNFINISHED, Layout, read_entries, reader_of
 from etc.torch.move import (
@@ -26,7 +27,6 @@ from etc.torch.move import (
     uncollected,
 )
 from etc.torch.optimizers import members, named
-from etc.torch.planning import plan
 from etc.torch.retired import retire
 
 
@@ -53,9 +53,7 @@ def begin(
         curr = layout_of(after, prev, None)
         if any(isinstance(side.source[1], zero.Partitions) for side in (prev, curr)):
             raise ValueError("begin: a DeepSpeed engine can't wait in its step; use move")
-        put = carried.collect(prev, curr)
-        planned = plan(prev, curr, **given)
-        expected = proof.sums(prev.entries.values) if verify else None
+        planned, kept, expected = agree(prev, curr, given, verify)
         migration = None
         if job.rank() in planned.participants:
             migration = prepare_move(planned, prev, curr, options)
@@ -68,7 +66,7 @@ def begin(
             model, optimizer = curr.source
             if optimizer is not None:
                 reader_of(optimizer).finish(model, optimizer, prev.optimizer)
-            put(device_of(curr.entries.values()))
+            kept.put(device_of(curr.entries.values()))
         tail._keep_buffers()
         tail._expect(*curr.source)
         return tail

@@ -3,7 +3,7 @@ extra states of modules, and buffers that are not persistent."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -13,63 +13,68 @@ from etc.torch.described import is_equal
 from etc.torch.layout import Layout
 from etc.torch.optimizers import name_of
 from etc.torch.ranks import on_every_rank, pack
-from etc.torch.transient import Transient
+from etc.torch.transient import Forms, Transient
 
 
-class _Said(NamedTuple):
+class Said(NamedTuple):
     """What a rank tells the others."""
 
     before: list[tuple[str, Any]] | None
     """The names and states of its objects; None where it has no model."""
     after: list[tuple[str, bool]] | None
     """The names of its new objects, and whether they have a state."""
-    buffers: dict[str, torch.Tensor]
+    buffers: tuple[Forms, Forms]
     extra: dict[str, bytes] | None
     wanted: set[str] | None
 
 
-def collect(prev: Layout, curr: Layout) -> Callable[[torch.device], None]:
-    """Reads it on all ranks; what is returned puts it into this rank's new objects.
-    Collective.
+class Carried:
+    """What this rank has of it before, and is to have."""
 
-    Raises:
-        ValueError: on every rank, where a state differs between ranks or has no object
-            after, where a buffer is on no rank, or where one on the meta device can't get
-            memory.
-    """
-    buffers = Transient(prev.source[0], curr.source[0])
-    buffers.check(on_every_rank(buffers.forms))
+    def __init__(self, prev: Layout, curr: Layout) -> None:
+        self._prev, self._curr = prev, curr
+        self._buffers = Transient(prev.source[0], curr.source[0])
+        self._states: list[tuple[str, Any]] = []
+        self._extra: dict[str, bytes] = {}
 
-    def read() -> _Said:
+    def told(self) -> Said:
+        """For all ranks to hear."""
+        prev, curr = self._prev, self._curr
         schedulers.check(prev, curr)
         _check_memory(prev)
         receivers.ready(curr.source[0])
-        return _Said(
+        return Said(
             before=None if prev.source[0] is None else list(map(_state, prev.others)),
             after=None if curr.source[0] is None else list(map(_form, curr.others)),
-            buffers=buffers.told(),
+            buffers=self._buffers.forms(),
             extra=extra_states.told(prev.source[0]),
             wanted=extra_states.wanted(curr.source[0]),
         )
 
-    gathered = on_every_rank(read)
-    states = _agreed([said.before for said in gathered])
-    for rank, said in enumerate(gathered):
-        if said.after is not None:
-            _check_objects(rank, said.after, states)
-    buffers.hear([said.buffers for said in gathered])
-    extra = extra_states.agreed(
-        [said.extra for said in gathered], [said.wanted for said in gathered]
-    )
+    def hear(self, said: Sequence[Said]) -> None:
+        """Keeps what all ranks say together. Collective, since a rank may lack buffers.
 
-    def put(device: torch.device) -> None:
-        buffers.put(device)
-        receivers.settle(curr.source[0])
-        extra_states.put(curr.source[0], extra)
-        for other, (_, state) in zip(curr.others, states):
+        Raises ValueError where a state differs between ranks or has no object after,
+        where a buffer is on no rank, or where one on the meta device can't get memory.
+        """
+        self._buffers.check([each.buffers for each in said])
+        self._states = _agreed([each.before for each in said])
+        for rank, each in enumerate(said):
+            if each.after is not None:
+                _check_objects(rank, each.after, self._states)
+        self._extra = extra_states.agreed(
+            [each.extra for each in said], [each.wanted for each in said]
+        )
+        told = on_every_rank(self._buffers.told) if self._buffers.are_missing else []
+        self._buffers.hear(told)
+
+    def put(self, device: torch.device) -> None:
+        """Gives it to this rank's new objects."""
+        self._buffers.put(device)
+        receivers.settle(self._curr.source[0])
+        extra_states.put(self._curr.source[0], self._extra)
+        for other, (_, state) in zip(self._curr.others, self._states):
             other.load_state_dict(state)
-
-    return put
 
 
 def _check_memory(prev: Layout) -> None:

@@ -18,12 +18,12 @@ from etc.report import Report
 from etc.request_fields import RequestFields
 from etc.state import Tensors
 from etc.tensors import DTYPES
-from etc.torch import carried, dtypes, proof, zero
+from etc.torch import dtypes, proof, zero
 from etc.torch import ranks as job
+from etc.torch.agreement import agree
 from etc.torch.entries import Entry
 from etc.torch.layout import Layout, layout, read_again, read_entries, reader_of
 from etc.torch.placements import local_of
-from etc.torch.planning import plan
 from etc.torch.retired import retire
 
 # What `plan` takes, of the keywords of `move`.
@@ -120,25 +120,23 @@ def _move(
     given = {name: options.pop(name) for name in PLANNED if name in options}
     prev = layout_of(before, None, was)
     curr = layout_of(after, prev, None)
-    put = carried.collect(prev, curr)
-    planned = plan(prev, curr, **given)
-    expected = proof.sums(prev.entries.values) if verify else {}
+    planned, kept, expected = agree(prev, curr, given, verify)
     migration = None
     if job.rank() in planned.participants:
         migration = prepare_move(planned, prev, curr, options)
     drop_gradients(prev.source[0])
     with naming(migration), torch.no_grad():
-        kept = {} if migration is None else _migrate(migration, moved is not None)
+        found = {} if migration is None else _migrate(migration, moved is not None)
         retire(prev.source[0])
         for key, entry in curr.entries.items():
-            fill(entry, kept.get(key))
+            fill(entry, found.get(key))
         model, optimizer = curr.source
         if optimizer is not None:
             reader_of(optimizer).finish(model, optimizer, prev.optimizer)
-        put(device_of(curr.entries.values()))
+        kept.put(device_of(curr.entries.values()))
         if moved is not None:
             moved()
-        if verify:
+        if expected is not None:
             proof.check(expected, lambda: read_entries(model, optimizer)[1])
     return None if migration is None else migration.report
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from array import array
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
@@ -24,20 +24,20 @@ from etc.torch.spans import Box
 
 Sums = dict[tuple[str, str], int]
 Parts = dict[tuple[str, str], tuple[tuple[Box, ...], int]]
+Told = tuple[bytes, "array[int]", "array[int]"]
+"""The keys, packed, since most ranks say the same; the boxes of each; and their sums."""
 _Weights = Callable[[int, int, int, Any], torch.Tensor]
 
 # Elements at a time: temporaries stay in the cache.
 _BLOCK = 1 << 17
 
 
-def sums(entries: Callable[[], Iterable[Entry]], given: Parts | None = None) -> Sums:
-    """Of every whole tensor, by type and name. Collective; each rank reads its entries,
-    except those whose parts are given.
+def sums(said: Sequence[Told]) -> Sums:
+    """Of every whole tensor, by type and name, of what all ranks tell.
 
-    Raises a ValueError on all ranks where two ranks have the same part with different
-    contents.
+    Raises a ValueError where two ranks have the same part with different contents.
     """
-    found, different, is_buffer = _compared(entries, given)
+    found, different, is_buffer = _compared(said)
     if different:
         reason = "as if one had skipped a step; make them equal"
         if is_buffer:
@@ -50,10 +50,11 @@ def sums(entries: Callable[[], Iterable[Entry]], given: Parts | None = None) -> 
 def check(
     before: Sums, entries: Callable[[], Iterable[Entry]], given: Parts | None = None
 ) -> None:
-    """Compares with what was before the change. Collective, as `sums`.
+    """Compares with what was before the change. Collective; each rank reads its entries,
+    except those whose parts are given.
 
     Raises VerificationError on all ranks where a tensor is not what it was."""
-    after, different, _ = _compared(entries, given)
+    after, different, _ = _compared(on_every_rank(lambda: told(entries(), given)))
     wrong = [key for key in before if before[key] != after.get(key)]
     wrong += [key for key in after if key not in before]
     if wrong and not different:
@@ -67,22 +68,21 @@ def check(
         )
 
 
-def _compared(
-    entries: Callable[[], Iterable[Entry]], given: Parts | None
-) -> tuple[Sums, str, bool]:
+def told(entries: Iterable[Entry], given: Parts | None = None) -> Told:
+    """What this rank tells of its entries."""
+    tensors = list(entries)
+    parts = parts_of(tensors, given)
+    boxes = pack_boxes(held for held, _ in parts.values())
+    keys = pack((list(parts), [each.key for each in tensors if each.is_buffer]))
+    return keys, boxes, array("Q", (s for _, s in parts.values()))
+
+
+def _compared(said: Sequence[Told]) -> tuple[Sums, str, bool]:
     """The sums, the first replicas that differ, and whether they are of a buffer."""
-
-    def read() -> tuple[bytes, array[int], array[int]]:
-        tensors = list(entries())
-        parts = parts_of(tensors, given)
-        boxes = pack_boxes(held for held, _ in parts.values())
-        keys = pack((list(parts), [each.key for each in tensors if each.is_buffer]))
-        return keys, boxes, array("Q", (s for _, s in parts.values()))
-
     found: dict[tuple[str, str], dict[bytes, tuple[int, int]]] = {}
     different, is_buffer = "", False
     keys_of = functools.cache(unpack)
-    for rank, (keys, boxes, values) in enumerate(on_every_rank(read)):
+    for rank, (keys, boxes, values) in enumerate(said):
         names, buffers = keys_of(keys)
         for key, part, value in zip(names, rows_of(boxes), values):
             known = found.setdefault(key, {}).setdefault(part, (value, rank))

@@ -28,6 +28,9 @@ class Peers(Protocol):
     def gather(self, packed: bytes) -> list[bytes]:
         """What each passes, in order. Collective."""
 
+    def share(self, packed: bytes) -> bytes:
+        """What the first one passes. Collective."""
+
 
 _peers: Peers | None = None
 
@@ -82,11 +85,27 @@ def on_every_rank(make: Callable[[], T]) -> list[T]:
 def _gather(packed: bytes) -> list[bytes]:
     if _peers is not None:
         return _peers.gather(packed)
-    if "cpu:gloo" in dist.get_backend_config().split(","):
+    if _has_gloo():
         return groups.gather(dist.group.WORLD, packed)
     said: list[Any] = [None] * dist.get_world_size()
     dist.all_gather_object(said, packed)
     return said
+
+
+def from_first(packed: bytes) -> bytes:
+    """What rank 0 passes. Collective over all ranks."""
+    if _peers is not None:
+        return _peers.share(packed)
+    if _has_gloo():
+        return groups.share(dist.group.WORLD, packed)
+    said = [packed]
+    dist.broadcast_object_list(said)
+    return said[0]
+
+
+def _has_gloo() -> bool:
+    """Whether tensors in host memory go over Gloo."""
+    return "cpu:gloo" in dist.get_backend_config().split(",")
 
 
 class _Pickler(pickle.Pickler):

@@ -52,6 +52,11 @@ class Transient:
                 if problem := _why_not(form, owned):
                     raise ValueError(f"rank {rank}: {name}: {problem}")
 
+    @property
+    def are_missing(self) -> bool:
+        """Whether a rank lacks some, so that others have to tell them."""
+        return bool(self._missing)
+
     def told(self) -> dict[str, torch.Tensor]:
         """What it has that others miss."""
         return {

@@ -35,6 +35,9 @@ class Union:
     def gather(self, packed: bytes) -> list[bytes]:
         return torch_groups.gather(self._group, packed)
 
+    def share(self, packed: bytes) -> bytes:
+        return torch_groups.share(self._group, packed)
+
     def largest(self, value: int) -> int:
         """Of the values of all."""
         tensor = torch.tensor([value])

@@ -33,12 +33,23 @@ def _by_process(group: Any, mine: torch.Tensor) -> torch.Tensor:
     to_first.rootRank = 0
     outputs = [list(parts)] if group.rank() == 0 else []
     group.gather(outputs, [mine], to_first).wait()
-    share(group, parts)
+    _share(group, parts)
     return parts
 
 
-def share(group: Any, tensor: torch.Tensor) -> None:
-    """Gives all processes of a group what the first one has. Collective."""
+def share(group: Any, packed: bytes) -> bytes:
+    """What the first process of a group of Gloo passes. Collective."""
+    length = torch.tensor([len(packed)])
+    _share(group, length)
+    room = torch.empty(int(length), dtype=torch.uint8)
+    if group.rank() == 0 and packed:
+        room = torch.frombuffer(bytearray(packed), dtype=torch.uint8)
+    if len(room):
+        _share(group, room)
+    return room.numpy().tobytes()
+
+
+def _share(group: Any, tensor: torch.Tensor) -> None:
     from_first = dist.BroadcastOptions()
     from_first.rootRank = from_first.rootTensor = 0
     group.broadcast([tensor], from_first).wait()
