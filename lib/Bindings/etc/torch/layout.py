@@ -249,9 +249,10 @@ def _check_apart(entries: list[Entry], are_ranges: bool) -> None:
                 f"wrappers put in; rename one"
             )
         names.add((entry.kind, entry.name))
-        if entry.local is None or not entry.local.numel() or are_ranges:
+        local = None if are_ranges else entry.local
+        if local is None or not local.numel():
             continue
-        place = entry.local.device, entry.local.data_ptr()
+        place = local.device, local.data_ptr()
         owner = owners.setdefault(place, entry.label)
         if owner != entry.label:
             raise ValueError(

@@ -248,12 +248,13 @@ def device_of(entries: Iterable[Entry]) -> torch.device:
 
 def fill(entry: Entry, new: torch.Tensor | None) -> None:
     """Puts a new local tensor into its place; where it has none, it has no elements."""
-    if entry.local is None:
+    local = entry.local
+    if local is None:
         if new is None:
-            local = local_of(entry.like)
-            new = local.new_empty(
-                local.shape, dtype=dtypes.named(entry.dtype), device=device_of([entry])
+            like = local_of(entry.like)
+            new = like.new_empty(
+                like.shape, dtype=dtypes.named(entry.dtype), device=device_of([entry])
             )
         entry.place(entry.wrap(new))
-    elif new is not None and new.data_ptr() != entry.local.data_ptr():
-        entry.local.copy_(new.view(-1))  # what stays where it was
+    elif new is not None and new.data_ptr() != local.data_ptr():
+        local.copy_(new.view(-1))  # what stays where it was

@@ -105,8 +105,9 @@ def parts_of(entries: Iterable[Entry], given: Parts | None = None) -> Parts:
     found = dict(given or {})
     for entry in entries:
         boxes = planned_boxes(entry)
-        if entry.key not in found and boxes and entry.local is not None:
-            found[entry.key] = boxes, _sum(entry.local, boxes, weights)
+        local = entry.local if boxes and entry.key not in found else None
+        if local is not None:
+            found[entry.key] = boxes, _sum(local, boxes, weights)
     return found
 
 
