@@ -15,6 +15,7 @@
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -258,20 +259,36 @@ std::vector<A> subtract(const std::vector<A> &boxes, const B &part) {
   return rest;
 }
 
-/// The axis along which the boxes begin at most places.
-template <BoxLike B> unsigned widestAxis(const std::vector<B> &boxes) {
-  std::vector<int64_t> begins(boxes.size());
-  unsigned widest = 0;
-  ptrdiff_t most = 0;
-  for (unsigned axis = 0; axis != boxes.front().rank(); ++axis) {
-    std::transform(boxes.begin(), boxes.end(), begins.begin(),
-                   [&](const B &box) { return box[axis].begin; });
-    std::sort(begins.begin(), begins.end());
-    auto places = std::unique(begins.begin(), begins.end()) - begins.begin();
-    if (places > most)
-      std::tie(widest, most) = std::pair(axis, places);
+/// How many pairs of boxes meet along an axis.
+template <BoxLike B>
+int64_t countMeetings(const std::vector<B> &boxes, unsigned axis) {
+  std::vector<int64_t> begins, ends;
+  for (const B &box : boxes) {
+    begins.push_back(box[axis].begin);
+    ends.push_back(box[axis].end);
   }
-  return widest;
+  std::sort(begins.begin(), begins.end());
+  std::sort(ends.begin(), ends.end());
+  // Each meets those that begin before it ends, but for those that begin
+  // before it and itself.
+  int64_t meetings = 0, begun = 0;
+  const auto count = static_cast<int64_t>(boxes.size());
+  for (int64_t i = 0; i != count; ++i) {
+    while (begun != count && begins[begun] < ends[i])
+      ++begun;
+    meetings += begun - i - 1;
+  }
+  return meetings;
+}
+
+/// The axis along which the fewest boxes meet.
+template <BoxLike B> unsigned sparsestAxis(const std::vector<B> &boxes) {
+  unsigned sparsest = 0;
+  int64_t fewest = std::numeric_limits<int64_t>::max();
+  for (unsigned axis = 0; axis != boxes.front().rank(); ++axis)
+    if (const int64_t meetings = countMeetings(boxes, axis); meetings < fewest)
+      std::tie(sparsest, fewest) = std::pair(axis, meetings);
+  return sparsest;
 }
 
 /// The positions of two boxes that share an element, the lower one first;
@@ -281,8 +298,8 @@ std::optional<std::pair<size_t, size_t>>
 findOverlap(const std::vector<B> &boxes) {
   if (boxes.size() < 2 || boxes.front().rank() == 0)
     return std::nullopt;
-  // A sweep along an axis: only boxes whose spans meet there are compared.
-  const unsigned axis = widestAxis(boxes);
+  // A sweep along an axis: only boxes that meet there are compared.
+  const unsigned axis = sparsestAxis(boxes);
   std::vector<size_t> order(boxes.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {

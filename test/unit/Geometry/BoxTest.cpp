@@ -108,6 +108,18 @@ TEST(BoxTest, TwoThatOverlapAreNamed) {
             (Found{0, 2}));
 }
 
+/// They begin at as many places along both axes, and all meet along the first:
+/// five billion comparisons, if that is the one to sweep along.
+TEST(BoxTest, StairsAreSweptAlongTheSparserAxis) {
+  constexpr int64_t kSteps = 100'000;
+  std::vector<Box> stairs;
+  for (int64_t i = 0; i != kSteps; ++i)
+    stairs.push_back(Box{{i, kSteps}, {i, i + 1}});
+  EXPECT_EQ(findOverlap(stairs), std::nullopt);
+  stairs.push_back(Box{{kSteps - 1, kSteps}, {7, 8}});
+  EXPECT_EQ(findOverlap(stairs), (std::pair<size_t, size_t>{7, kSteps}));
+}
+
 namespace {
 /// A box that also has a name, as the planner's pieces do.
 struct Named {
