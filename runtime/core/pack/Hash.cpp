@@ -1,19 +1,14 @@
 #include "core/pack/Hash.h"
 
-#include <cstring>
+#include "core/pack/HashVectors.h"
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#define ETC_HAS_VECTOR_BUILD 1
-#include <immintrin.h>
-#endif
+#include <cstring>
 
 using namespace etc::runtime;
 
 /// The shares of so many words, of which the first has this key.
 using WordHasher = uint64_t (*)(const std::byte *data, uint64_t words,
                                 uint64_t key);
-
-constexpr uint64_t kKeyStep = sizeof(uint64_t) * kPositionKey;
 
 static uint64_t hashPlainly(const std::byte *data, uint64_t words,
                             uint64_t key) {
@@ -36,8 +31,7 @@ static void askFor(const std::byte *data) {
   _mm_prefetch(reinterpret_cast<const char *>(data + kAhead), _MM_HINT_T0);
 }
 
-// Compilers do not see that the product has 32-bit factors, and make three of
-// it. Two sums do not wait for each other.
+// Two sums do not wait for each other.
 __attribute__((target("avx2"))) static uint64_t
 hashBy32Bytes(const std::byte *data, uint64_t words, uint64_t key) {
   constexpr uint64_t lanes = 4, turn = 4 * lanes;
@@ -70,35 +64,24 @@ hashBy32Bytes(const std::byte *data, uint64_t words, uint64_t key) {
          hashPlainly(data, words % turn, key + turns * turn * kKeyStep);
 }
 
-using Words = uint64_t __attribute__((vector_size(64)));
-
 // The same with registers twice as wide, which is twice as fast in the cache.
 __attribute__((target("avx512f"))) static uint64_t
 hashBy64Bytes(const std::byte *data, uint64_t words, uint64_t key) {
   constexpr uint64_t lanes = 8, turn = 4 * lanes;
-  Words keys, sums[2] = {};
-  for (uint64_t lane = 0; lane != lanes; ++lane)
-    keys[lane] = key + lane * kKeyStep;
+  Words64 keys = keysFrom(key), sums[2] = {};
   const uint64_t turns = words / turn;
   for (uint64_t i = 0; i != turns; ++i) {
     for (int k = 0; k != 4; ++k) {
       askFor(data);
-      Words word;
+      Words64 word;
       std::memcpy(&word, data, sizeof word);
-      const Words keyed = word ^ keys;
-      // The unmasked form is one that GCC 12 warns of.
-      sums[k % 2] += (Words)_mm512_maskz_mul_epu32(0xff, (__m512i)keyed,
-                                                   (__m512i)(keyed >> 32)) +
-                     (word << 32 | word >> 32);
+      sums[k % 2] += hashWords64(word, keys);
       keys += lanes * kKeyStep;
       data += sizeof word;
     }
   }
-  sums[0] += sums[1];
-  uint64_t sum = hashPlainly(data, words % turn, key + turns * turn * kKeyStep);
-  for (uint64_t lane = 0; lane != lanes; ++lane)
-    sum += sums[0][lane];
-  return sum;
+  return sumOf(sums[0] + sums[1]) +
+         hashPlainly(data, words % turn, key + turns * turn * kKeyStep);
 }
 #endif
 

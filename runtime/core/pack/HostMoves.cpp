@@ -2,6 +2,7 @@
 
 #include "core/pack/Copy.h"
 #include "core/pack/Hash.h"
+#include "core/pack/HashedRows.h"
 #include "core/pack/HostCast.h"
 #include "core/pack/HostCopy.h"
 
@@ -80,8 +81,27 @@ private:
   uint64_t hashed = 0, total = 0;
 };
 
+/// Packs rows, which are hashed on their way.
+uint64_t gatherRows(const Move &move) {
+  Move sweep = move; // over the axes outside of the innermost one
+  Rows rows{nullptr, nullptr, 1, move.runBytes, move.runBytes, move.runBytes};
+  if (move.axes > 0) {
+    rows.count = move.extent[--sweep.axes];
+    rows.fromStride = move.fromStride[sweep.axes];
+  }
+  uint64_t sum = 0, position = move.position;
+  forEachRun(sweep, [&](uint64_t from, uint64_t to) {
+    rows.to = pointer(to), rows.from = pointer(from);
+    sum += copyHashed(rows, position);
+    position += rows.count * rows.bytes;
+  });
+  return sum;
+}
+
 /// Packs: what was written is hashed, and read again by whoever sends it.
 uint64_t gatherHashed(const Move &move) {
+  if (suitHashing(move.runBytes))
+    return gatherRows(move);
   PackedHash hash(move, move.to);
   const uint64_t stride =
       move.axes > 0 ? move.fromStride[move.axes - 1] : kReadAhead;

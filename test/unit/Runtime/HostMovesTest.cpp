@@ -96,6 +96,44 @@ TEST_F(HostMoves, PackedCopiesHashWhatTheyCopy) {
   }
 }
 
+/// Random boxes of up to three axes, packed from wherever they begin, against
+/// a plain copy of their rows and the hash of the whole.
+TEST_F(HostMoves, PackedBoxesHashWhatTheyCopy) {
+  Data source = bytes(1 << 20);
+  for (int i = 0; i != 400; ++i) {
+    // Whole vectors, whole units of the hash, and anything.
+    const auto unit = static_cast<int64_t>(i % 3 == 0   ? 64
+                                           : i % 3 == 1 ? 16
+                                                        : 1);
+    const auto width = static_cast<int64_t>(number(1, 40)) * unit;
+    const auto gap = static_cast<int64_t>(number(0, 3) * number(0, 300));
+    const auto rows = static_cast<int64_t>(number(1, 12));
+    const auto planes = static_cast<int64_t>(number(1, 5));
+    const auto margin = static_cast<int64_t>(number(0, 3));
+    Box whole{{0, planes}, {0, rows + margin}, {0, width + gap}};
+    Box part{{0, planes}, {margin, rows + margin}, {gap, width + gap}};
+    const uint64_t size = volume(part), readFrom = number(0, 130);
+    const uint64_t writeTo = number(0, 130), position = number(0, 1000) * 16;
+    Data packed(size + 260), expected = packed;
+    Move move =
+        copyMove({&source[readFrom], whole}, {&packed[writeTo], part}, part, 1);
+    move.sum = 0, move.position = position;
+    uint64_t sum = 0;
+    runMoves({&move, 1}, {&sum, 1});
+    std::byte *to = &expected[writeTo];
+    for (int64_t plane = 0; plane != planes; ++plane)
+      for (int64_t row = margin; row != rows + margin; ++row, to += width)
+        std::memcpy(to,
+                    &source[readFrom + gap +
+                            (plane * (rows + margin) + row) * (width + gap)],
+                    width);
+    EXPECT_TRUE(packed == expected)
+        << describe(part) << " of " << describe(whole);
+    EXPECT_EQ(sum, hashBytes(&expected[writeTo], size, position))
+        << describe(part) << " of " << describe(whole);
+  }
+}
+
 TEST_F(HostMoves, CastsOfAnyBitsAndPlaces) {
   Data source = bytes(4 * 700 + 64);
   for (int i = 0; i != 200; ++i) // infinities and what is not a number
