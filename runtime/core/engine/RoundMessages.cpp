@@ -36,7 +36,7 @@ void RoundMessages::begin(uint32_t round, Slabs slabs, const Keeping &keeping) {
   auto open = [&](std::span<std::byte> slab, const Staging::Lay *lay,
                   uint32_t slot) {
     return Message{lay ? slab.data() + lay->messages[slot] : nullptr,
-                   MessagePieces(lay ? lay->alignment : 1),
+                   MessagePieces(lay ? lay->alignment : 1, pieceBytes),
                    {},
                    {},
                    {}};
@@ -72,7 +72,7 @@ std::byte *RoundMessages::append(Message &message, uint64_t bytes,
 /// The part's own memory where a piece can be it, else null.
 std::byte *RoundMessages::directMemory(BoxView part, unsigned elementBytes,
                                        Region region) const {
-  if (!isDirect(region.box, part, elementBytes))
+  if (!isDirect(region.box, part, elementBytes, pieceBytes))
     return nullptr;
   return region.data +
          shapeOfRuns(region.box, part, part).fromIndex * elementBytes;

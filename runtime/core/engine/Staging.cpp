@@ -2,21 +2,27 @@
 
 #include "core/pack/Parts.h"
 
+#include <algorithm>
+
 using namespace etc;
 using namespace etc::runtime;
 using etc::plan::Side;
 using etc::plan::fb::Op;
 using etc::plan::fb::OpKind;
 
-/// From here on a copy costs more than a piece of its own.
 constexpr uint64_t kOwnPiece = 256 << 10;
+
+uint64_t etc::runtime::ownPieceBytes(uint64_t pieceBytes) {
+  // A part has about half of what a piece should have at most, or more.
+  return pieceBytes > 0 ? std::min(kOwnPiece, pieceBytes / 2) : kOwnPiece;
+}
 
 static uint64_t roundUp(uint64_t bytes, uint64_t unit) {
   return (bytes + unit - 1) / unit * unit;
 }
 
 MessagePieces::Place MessagePieces::add(uint64_t bytes, bool isDirect) {
-  const bool isSmall = bytes < kOwnPiece;
+  const bool isSmall = bytes < ownPiece;
   Place place{!isSmall || !isOpen, 0};
   if (!isDirect) {
     place.offset = place.isNew ? roundUp(staged, alignment) : staged;
@@ -27,9 +33,10 @@ MessagePieces::Place MessagePieces::add(uint64_t bytes, bool isDirect) {
   return place;
 }
 
-bool etc::runtime::isDirect(BoxView around, BoxView part,
-                            unsigned elementBytes) {
-  return volume(part) * elementBytes >= kOwnPiece && isContiguous(around, part);
+bool etc::runtime::isDirect(BoxView around, BoxView part, unsigned elementBytes,
+                            uint64_t pieceBytes) {
+  return volume(part) * elementBytes >= ownPieceBytes(pieceBytes) &&
+         isContiguous(around, part);
 }
 
 /// The box that a message's op is a part of at this end.
@@ -47,7 +54,7 @@ Staging::Lay Staging::layOutAt(uint32_t round, OpKind kind,
                                uint64_t alignment) const {
   const auto &stated = index.program(program);
   std::vector<MessagePieces> messages(stated.peers()->size(),
-                                      MessagePieces(alignment));
+                                      MessagePieces(alignment, pieceBytes));
   for (const Op *op : *stated.rounds()->Get(round)->ops()) {
     if (op->kind() != kind)
       continue;
@@ -55,8 +62,9 @@ Staging::Lay Staging::layOutAt(uint32_t round, OpKind kind,
     const unsigned size = index.elementBytes(op->tensor());
     forEachPart(index.opBox(*op), index.opBytes(*op),
                 pieceBytes > 0 ? pieceBytes : ~uint64_t{0}, [&](BoxView part) {
-                  messages[op->peer()].add(volume(part) * size,
-                                           isDirect(around, part, size));
+                  messages[op->peer()].add(
+                      volume(part) * size,
+                      isDirect(around, part, size, pieceBytes));
                 });
   }
   Lay lay{alignment, 0, 0, {}};

@@ -18,6 +18,10 @@ constexpr uint64_t kSlabAlignment = 256;
 /// so aligned.
 constexpr uint64_t kPieceAlignment = 16;
 
+/// From here on a copy costs more than a piece of its own. Where the transport
+/// cuts large ops into pieces, these are hardly ever below it.
+uint64_t ownPieceBytes(uint64_t pieceBytes);
+
 /// The pieces of one message, op by op. A large op is a piece of its own; runs
 /// of small ones are packed into one. Both ends have the same ops, so they cut
 /// alike; which pieces are staged is each end's own affair.
@@ -28,7 +32,9 @@ public:
     uint64_t offset; // in the slab, from the message's part of it
   };
 
-  explicit MessagePieces(uint64_t alignment) : alignment(alignment) {}
+  /// `pieceBytes`: see Transport::pieceBytes().
+  MessagePieces(uint64_t alignment, uint64_t pieceBytes)
+      : alignment(alignment), ownPiece(ownPieceBytes(pieceBytes)) {}
 
   /// The next op, or part of one; `isDirect` where the tensor is the piece.
   Place add(uint64_t bytes, bool isDirect);
@@ -37,13 +43,14 @@ public:
   uint64_t stagedBytes() const { return staged; }
 
 private:
-  uint64_t alignment;
+  uint64_t alignment, ownPiece;
   uint64_t bytes_ = 0, staged = 0;
   bool isOpen = false; // the last piece takes more small ops
 };
 
 /// Whether a part of a shard's box can be a piece where it is.
-bool isDirect(BoxView around, BoxView part, unsigned elementBytes);
+bool isDirect(BoxView around, BoxView part, unsigned elementBytes,
+              uint64_t pieceBytes);
 
 /// What each round of a program has in its slabs: messages one after the other,
 /// those of even rounds from the beginning and those of odd ones up to the end,

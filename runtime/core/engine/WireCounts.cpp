@@ -24,7 +24,7 @@ RoundCounts countRound(const PlanIndex &index, uint32_t program,
   for (OpKind kind : {OpKind::send, OpKind::recv}) {
     // Which pieces are staged makes no difference to their number.
     std::vector<MessagePieces> messages(stated.peers()->size(),
-                                        MessagePieces(1));
+                                        MessagePieces(1, 0));
     uint64_t pieces = 0;
     for (const Op *op : *stated.rounds()->Get(round)->ops())
       if (op->kind() == kind)

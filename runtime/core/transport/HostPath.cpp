@@ -15,6 +15,8 @@ namespace {
 
 /// How long copies may take to end after an error.
 constexpr std::chrono::seconds kLastWait{5};
+/// A copy engine needs as much before it is fast.
+constexpr uint64_t kPieceBytes = 1 << 20;
 
 /// A part of a piece that fits into a buffer.
 struct Part {
@@ -85,7 +87,7 @@ public:
         driver.cuStreamDestroy_v2(stream);
   }
 
-  uint64_t pieceBytes() const override { return hosts->pieceBytes(); }
+  uint64_t pieceBytes() const override { return kPieceBytes; }
 
   Status prepare(const Preparation &plan, const Deadline &deadline) override {
     if (Status s = context.enter(); !s.ok())

@@ -16,8 +16,9 @@ using namespace etc::runtime;
 
 namespace {
 
-/// It fits into the second-level cache of a core.
-constexpr uint64_t kPieceBytes = 1 << 20;
+/// It fits into the second-level cache of a core, with what the kernel makes of
+/// it.
+constexpr uint64_t kPieceBytes = 256 << 10;
 
 /// A message on its way out or in, piece by piece.
 template <typename Message> struct Progress {

@@ -44,7 +44,7 @@ RoundOverlap overlapOf(const PlanIndex &index, Mode mode) {
 
 TEST(Staging, PiecesBeginAtMultiplesOfSixteen) {
   constexpr uint64_t large = 300'000;
-  MessagePieces pieces(kPieceAlignment);
+  MessagePieces pieces(kPieceAlignment, 0);
   // Small ones share a piece, without gaps.
   EXPECT_EQ(pieces.add(10, false).offset, 0u);
   MessagePieces::Place second = pieces.add(3, false);
@@ -57,6 +57,20 @@ TEST(Staging, PiecesBeginAtMultiplesOfSixteen) {
   EXPECT_EQ(third.offset, 16u);
   EXPECT_EQ(pieces.add(5, false).offset, 16 + large + 16);
   EXPECT_EQ(pieces.bytes(), 10 + 3 + large + large + 1 + 5);
+}
+
+TEST(Staging, PartsOfLargeOpsAreNotPackedTogether) {
+  constexpr uint64_t most = 1000; // of a piece
+  MessagePieces pieces(kPieceAlignment, most);
+  EXPECT_TRUE(pieces.add(most / 2, false).isNew);
+  EXPECT_TRUE(pieces.add(most / 2, false).isNew);
+  EXPECT_TRUE(pieces.add(most / 2 - 1, false).isNew);
+  EXPECT_FALSE(pieces.add(1, false).isNew);
+  const etc::Box around{{0, 10}, {0, 100}}, half{{0, 5}, {0, 100}},
+      less{{0, 4}, {0, 100}}, strided{{0, 10}, {0, 99}};
+  EXPECT_TRUE(isDirect(around, half, 1, most));
+  EXPECT_FALSE(isDirect(around, less, 1, most));
+  EXPECT_FALSE(isDirect(around, strided, 1, most));
 }
 
 TEST(Staging, RoundsTakeTurnsAtTheEndsOfASlab) {
