@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <memory>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -110,6 +111,33 @@ Socket openSocket(const addrinfo &info) {
                          info.ai_protocol));
 }
 
+/// Whether a connection ends where it begins.
+bool isWithinHost(const Socket &socket) {
+  sockaddr_storage own{}, peer{};
+  socklen_t ownLength = sizeof own, peerLength = sizeof peer;
+  if (::getsockname(socket.fd(), reinterpret_cast<sockaddr *>(&own),
+                    &ownLength) != 0 ||
+      ::getpeername(socket.fd(), reinterpret_cast<sockaddr *>(&peer),
+                    &peerLength) != 0)
+    return false;
+  if (own.ss_family == AF_INET6)
+    return std::memcmp(&reinterpret_cast<sockaddr_in6 &>(own).sin6_addr,
+                       &reinterpret_cast<sockaddr_in6 &>(peer).sin6_addr,
+                       sizeof(in6_addr)) == 0;
+  const auto &here = reinterpret_cast<sockaddr_in &>(own).sin_addr;
+  const auto &there = reinterpret_cast<sockaddr_in &>(peer).sin_addr;
+  return here.s_addr == there.s_addr ||
+         ntohl(there.s_addr) >> 24 == IN_LOOPBACKNET;
+}
+
+/// Within a host no network is to be shared: an algorithm that spaces out what
+/// is sent (BBR) only sets timers. Where a kernel refuses, nothing changes.
+void sendAtOnce(const Socket &socket) {
+  constexpr std::string_view plain = "reno"; // every kernel has it
+  ::setsockopt(socket.fd(), IPPROTO_TCP, TCP_CONGESTION, plain.data(),
+               plain.size());
+}
+
 uint16_t portOf(const Socket &socket) {
   sockaddr_storage name{};
   socklen_t length = sizeof name;
@@ -174,6 +202,8 @@ Result<Socket> etc::runtime::connectTo(const Address &address,
                            describeSystemError(errno)));
       if (socket.isOpen() && connectOnce(socket, *info, deadline)) {
         setUp(socket.fd());
+        if (isWithinHost(socket))
+          sendAtOnce(socket);
         return socket;
       }
     }

@@ -9,6 +9,8 @@
 
 #include <csignal>
 #include <cstring>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <random>
 #include <thread>
 
@@ -248,5 +250,23 @@ INSTANTIATE_TEST_SUITE_P(Tcp, TcpTransportTest, testing::Bool(),
                          [](const auto &info) {
                            return info.param ? "Encrypted" : "Clear";
                          });
+
+/// Whatever this host's default is.
+TEST(TcpTransport, NothingIsPacedWithinAHost) {
+  for (const char *host : {"127.0.0.1", "127.0.1.1", "::1"}) {
+    Address address{host, 0};
+    Result<Socket> listener = listenAt(address);
+    if (!listener)
+      continue; // a machine without IPv6
+    Result<Socket> socket = connectTo(address, Clock::now() + kPatience);
+    ASSERT_TRUE(socket) << socket.status().message();
+    char name[16] = "";
+    socklen_t length = sizeof name;
+    ASSERT_EQ(
+        ::getsockopt(socket->fd(), IPPROTO_TCP, TCP_CONGESTION, name, &length),
+        0);
+    EXPECT_STREQ(name, "reno") << host;
+  }
+}
 
 } // namespace
