@@ -2,7 +2,6 @@
  * process from the previous to the current configuration. Does not need LLVM.
  *
  * A migration, on every participant:
- *
  *   etc_plan_open("m.etcplan", &plan);
  *   etc_migration_create(plan, &options, &migration);
  *   etc_migration_register(migration, "param", name, &tensor);   // for each
@@ -10,13 +9,10 @@
  *   etc_migration_run(migration);         // the pause
  *   etc_migration_finish(migration);      // what the plan defers
  *   etc_migration_tensor(migration, i, &data, &stayed);          // for each
- *
  * Errors. Functions that can fail return NULL on success, or an etc_error,
  * which the caller frees. Messages are one line and state what is wrong.
- *
  * Threads. Any thread may read a plan. A migration may be used by one thread
  * at a time, except by etc_migration_abort*() and etc_migration_outcome().
- *
  * Versions. Functions and fields are added, never changed or removed. Structs
  * that may grow begin with their size, so that programs built against an older
  * header continue to work. ETC_RUN_API_VERSION counts the additions. */
