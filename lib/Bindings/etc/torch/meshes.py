@@ -18,7 +18,8 @@ def check_mesh(label: str, mesh: Any, was: int | None = None) -> None:
     is not the present one: its process groups are gone then.
     """
     world = job.size()
-    ranks = mesh.mesh.flatten().tolist()
+    array = mesh.mesh  # PyTorch computes it each time
+    ranks = array.flatten().tolist()
     beyond = [rank for rank in ranks if not 0 <= rank < world]
     if beyond and was is None:
         raise ValueError(
@@ -28,11 +29,11 @@ def check_mesh(label: str, mesh: Any, was: int | None = None) -> None:
         )
     if len(set(ranks)) != len(ranks):
         raise ValueError(
-            f"{label}: its DeviceMesh lists a rank twice in {mesh.mesh.tolist()}; make "
+            f"{label}: its DeviceMesh lists a rank twice in {array.tolist()}; make "
             f"the mesh again"
         )
     rank = job.rank() if was is None else was
-    here = (mesh.mesh == rank).nonzero().flatten().tolist()
+    here = (array == rank).nonzero().flatten().tolist()
     coordinate = list(mesh.get_coordinate() or ())
     if coordinate != here:
         raise ValueError(
@@ -41,18 +42,18 @@ def check_mesh(label: str, mesh: Any, was: int | None = None) -> None:
             f"changed; make the mesh again, or pass was= if it is the one before"
         )
     for axis in range(mesh.ndim if coordinate else 0):
-        _check_line(label, mesh, axis, here, was is None)
+        line = array
+        for other in reversed(range(mesh.ndim)):
+            if other != axis:
+                line = line.select(other, here[other])
+        _check_line(label, mesh, axis, line.tolist(), was is None)
 
 
 def _check_line(
-    label: str, mesh: Any, axis: int, here: list[int], is_present: bool
+    label: str, mesh: Any, axis: int, line: list[int], is_present: bool
 ) -> None:
-    """PyTorch sorts the ranks of a group."""
-    line: Any = mesh.mesh
-    for other in reversed(range(mesh.ndim)):
-        if other != axis:
-            line = line.select(other, here[other])
-    group = sorted(line.tolist())
+    """`line`: the ranks along an axis through this one. PyTorch sorts those of a group."""
+    group = sorted(line)
     if is_present:
         try:
             group = dist.get_process_group_ranks(mesh.get_group(axis))
@@ -61,10 +62,10 @@ def _check_line(
                 f"{label}: a process group of its DeviceMesh is gone; make the mesh "
                 f"again after init_process_group, or pass was= if it is the one before"
             ) from None
-    if line.tolist() != group:
+    if line != group:
         raise ValueError(
             f"{label}: dimension {_name(mesh, axis)} of its DeviceMesh lists ranks "
-            f"{line.tolist()}, its process group {group}, so that collectives take "
+            f"{line}, its process group {group}, so that collectives take "
             f"one rank's shard for another's; list ranks in ascending order"
         )
 
