@@ -2,11 +2,15 @@
 anything moves."""
 
 import gc
+import math
 import unittest
+from collections import deque
+from dataclasses import dataclass
 
 import etc.torch
 import ranks
 import torch
+import torch.distributed as dist
 import torch_jobs as jobs
 from torch.optim import lr_scheduler as schedulers
 from torch_states import MOVES, WORLD, check, job, meshes
@@ -106,7 +110,60 @@ def a_scaler_enabled():
     return with_scalers(True, True)
 
 
+class Kept:
+    """An object with a state of any kind."""
+
+    def __init__(self, state):
+        self.state = state
+
+    def state_dict(self):
+        return {"kept": self.state}
+
+    def load_state_dict(self, state):
+        self.state = state["kept"]
+
+
+@dataclass
+class Losses:
+    last: torch.Tensor
+
+
+def with_a_state(make):
+    before, after = job()
+    return (*before, Kept(make())), (*after, Kept(None))
+
+
+def a_state_that_is_no_number():
+    return with_a_state(
+        lambda: [math.nan, torch.tensor([math.nan, 1.0]), deque([math.nan])]
+    )
+
+
+def a_queue_of_tensors():
+    return with_a_state(lambda: deque([torch.arange(3)], maxlen=4))
+
+
+def an_object_of_tensors():
+    return with_a_state(lambda: Losses(torch.ones(2)))
+
+
+def an_object_of_tensors_that_differ():
+    return with_a_state(lambda: Losses(torch.full((2,), float(dist.get_rank()))))
+
+
+def a_queue_of_tensors_in_an_optimizer():
+    before, after = job()
+    for state in before[1].state.values():
+        state["losses"] = deque([torch.ones(2)])
+    return before, after
+
+
 CASES = {
+    a_state_that_is_no_number: MOVES,
+    a_queue_of_tensors: MOVES,
+    an_object_of_tensors: MOVES,
+    an_object_of_tensors_that_differ: r"Kept: its state differs between ranks 0 and 1; ",
+    a_queue_of_tensors_in_an_optimizer: r"\(losses\): the optimizer keeps a deque of tensors",
     a_scaler_enabled_after_alone: r"GradScaler has a state after and none before, .* alike",
     a_scaler_enabled: MOVES,
     the_same_scheduler: r"StepLR: is one of another optimizer than the new one, ",

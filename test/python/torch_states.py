@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 import etc.torch
 import ranks
 import torch
@@ -84,7 +86,7 @@ def gathered(side):
     for each in optimizers:
         for parameter, states in getattr(each, "state", {}).items():
             for kind, value in states.items():
-                if isinstance(value, list):
+                if isinstance(value, (list, deque)):
                     continue
                 is_sharded = kind == "seen" and hasattr(value, "device_mesh")
                 kind += " of a mesh" if is_sharded else ""

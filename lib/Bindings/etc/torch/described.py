@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+
+SEQUENCES = (list, tuple, deque)
 
 
 @dataclass
@@ -64,16 +67,25 @@ class Described:
 
 
 def is_equal(a: Any, b: Any) -> bool:
-    """Of values that may have tensors in them."""
+    """Of values that may have tensors in them; what is not a number equals itself."""
     if isinstance(a, torch.Tensor) or isinstance(b, torch.Tensor):
-        return type(a) is type(b) and a.dtype == b.dtype and torch.equal(a, b)
+        is_alike = type(a) is type(b) and a.dtype == b.dtype and a.shape == b.shape
+        return is_alike and (torch.equal(a, b) or _is_same(a, b))
     if isinstance(a, Mapping) and isinstance(b, Mapping):
         return a.keys() == b.keys() and all(is_equal(a[k], b[k]) for k in a)
-    if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
+    if isinstance(a, SEQUENCES) and isinstance(b, SEQUENCES):
         return len(a) == len(b) and all(map(is_equal, a, b))
     if hasattr(a, "shape") and hasattr(b, "shape"):  # of numpy
-        return bool(a.shape == b.shape and ((a == b) | ((a != a) & (b != b))).all())
-    return bool(a == b) or (a != a and b != b)
+        return bool(a.shape == b.shape and _is_same(a, b))
+    try:
+        return bool(a == b) or (a != a and b != b)
+    except Exception:  # tensors inside, as in a dataclass, have no truth
+        attributes = [getattr(each, "__dict__", None) for each in (a, b)]
+        return None not in attributes and is_equal(*attributes)
+
+
+def _is_same(a: Any, b: Any) -> bool:
+    return bool(((a == b) | ((a != a) & (b != b))).all())
 
 
 def _number(value: Any) -> Any:

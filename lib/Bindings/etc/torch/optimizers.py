@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import torch
@@ -182,7 +182,9 @@ def _check_sendable(label: str, value: Any) -> None:
 
 def _has_tensors(value: Any) -> bool:
     """Whether tensors are inside of a state, where they would not be sharded."""
-    if not isinstance(value, (Mapping, list, tuple)):
+    if not isinstance(value, Collection) or isinstance(value, (str, bytes)):
+        return False
+    if hasattr(value, "shape"):  # a tensor itself, or an array
         return False
     inside = value.values() if isinstance(value, Mapping) else value
     return any(isinstance(each, torch.Tensor) or _has_tensors(each) for each in inside)
