@@ -205,27 +205,44 @@ def a_layout_of_before_the_first_step(rank, store, begin):
 
 
 class Failing:
+    """On some ranks."""
+
+    def __init__(self, on):
+        self.fails = dist.get_rank() in on
+
     def state_dict(self):
         return {}
 
     def load_state_dict(self, _):
-        raise RuntimeError("no state was expected")
+        if self.fails:
+            raise RuntimeError("no state was expected")
 
 
-def an_error_after_all_has_moved(rank, store):
+def an_error_after_all_has_moved(rank, store, on):
     """What this rank holds then, as the error says."""
     jobs.join(rank, store, WORLD)
     before, after = job()
     try:
-        etc.torch.move((*before, Failing()), (*after, Failing()), timeout=60)
-    except RuntimeError as error:
+        etc.torch.move((*before, Failing(on)), (*after, Failing(on)), timeout=60)
+    except (RuntimeError, ValueError) as error:
         return str(error), error.migration.outcome
 
 
 class Errors(unittest.TestCase):
     def test_they_say_what_a_rank_holds(self):
-        results = ranks.must(ranks.run(WORLD, an_error_after_all_has_moved))
-        self.assertEqual(results, [("no state was expected", "new")] * WORLD)
+        results = ranks.run(WORLD, an_error_after_all_has_moved, range(WORLD))
+        expected = [("no state was expected", "new")] * WORLD
+        self.assertEqual(ranks.must(results), expected)
+
+    def test_others_hear_of_them(self):
+        """At once, and not when they time out."""
+        results = ranks.run(WORLD, an_error_after_all_has_moved, [1], timeout=60)
+        (said, outcome), own = ranks.must(results)
+        self.assertEqual(own, ("no state was expected", "new"))
+        self.assertEqual(outcome, "new")
+        self.assertRegex(
+            said, "^rank 1: RuntimeError while .*: no state was expected; "
+        )
 
 
 class Layouts(unittest.TestCase):

@@ -21,6 +21,7 @@ from etc.tensors import DTYPES
 from etc.torch import dtypes, proof, zero
 from etc.torch import ranks as job
 from etc.torch.agreement import agree
+from etc.torch.carried import Carried
 from etc.torch.entries import Entry
 from etc.torch.layout import Layout, layout, read_again, read_entries, reader_of
 from etc.torch.placements import local_of
@@ -127,6 +128,22 @@ def _move(
     drop_gradients(prev.source[0])
     with naming(migration), torch.no_grad():
         found = {} if migration is None else _migrate(migration, moved is not None)
+        failure = _take_over(prev, curr, found, kept)
+        if failure is None and moved is not None:
+            moved()
+        if expected is not None:
+            _compare(expected, curr, failure)
+        if failure is not None:
+            raise failure
+    return None if migration is None else migration.report
+
+
+def _take_over(
+    prev: Layout, curr: Layout, found: dict[tuple[str, str], Any], kept: Carried
+) -> Exception | None:
+    """Puts all that has come into this rank's new objects. What they raise is returned:
+    the others wait to compare."""
+    try:
         retire(prev.source[0])
         for key, entry in curr.entries.items():
             fill(entry, found.get(key))
@@ -134,11 +151,28 @@ def _move(
         if optimizer is not None:
             reader_of(optimizer).finish(model, optimizer, prev.optimizer)
         kept.put(device_of(curr.entries.values()))
-        if moved is not None:
-            moved()
-        if expected is not None:
-            proof.check(expected, lambda: read_entries(model, optimizer)[1])
-    return None if migration is None else migration.report
+    except Exception as error:
+        return error
+    return None
+
+
+def _compare(expected: proof.Sums, curr: Layout, failure: Exception | None) -> None:
+    """The new state with what it was; or tells the others of this rank's failure."""
+
+    def entries() -> list[Entry]:
+        if failure is None:
+            return read_entries(*curr.source)[1]
+        raise RuntimeError(
+            f"{type(failure).__name__} while its new objects took over their states: "
+            f"{failure}; the state of this job is not to be used, so go back to a "
+            f"checkpoint"
+        )
+
+    try:
+        proof.check(expected, entries)
+    except Exception:
+        if failure is None:
+            raise
 
 
 def check_options(options: dict[str, Any]) -> None:
