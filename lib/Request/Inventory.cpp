@@ -324,7 +324,8 @@ std::optional<std::vector<int64_t>> Inventory::getDevices() const {
   return list.empty() || list.front() < 0 ? std::nullopt : std::optional(list);
 }
 
-static void makeSide(Inventory inventory, const Field &field, SideSpec &side) {
+void etc::request::sideOfInventory(Inventory inventory, const Field &field,
+                                   SideSpec &side) {
   side.parallel = Parallelism();
   side.parallel.dp = inventory.devices.size();
   side.devices = inventory.getDevices();
@@ -337,7 +338,7 @@ Error etc::request::inventoryOfFile(StringRef path, const Field &field,
   llvm::Expected<Inventory> inventory = readInventory(path, field);
   if (!inventory)
     return inventory.takeError();
-  makeSide(std::move(*inventory), field, side);
+  sideOfInventory(std::move(*inventory), field, side);
   return Error::success();
 }
 
@@ -349,6 +350,6 @@ Error json::readSideInventory(const Input &input, SideSpec &side) {
   llvm::Expected<Inventory> inventory = readInventory(input);
   if (!inventory)
     return inventory.takeError();
-  makeSide(std::move(*inventory), input.field, side);
+  sideOfInventory(std::move(*inventory), input.field, side);
   return Error::success();
 }

@@ -1,9 +1,14 @@
 //===- SideFile.cpp - A side that a file describes ------------------------===//
 
+#include "etc/Request/Inventory.h"
 #include "etc/Request/Request.h"
 
 #include "core/plan/PlanFile.h"
+#include "core/plan/PlanIndex.h"
 
+#include "llvm/ADT/DenseMap.h"
+
+using namespace etc;
 using namespace etc::request;
 using llvm::Error;
 using llvm::StringRef;
@@ -12,7 +17,7 @@ bool etc::request::namesSideFile(StringRef text) {
   return text.ends_with(".json") || text.ends_with(".etcplan");
 }
 
-static Parallelism parallelismOf(const etc::plan::fb::Configuration &from) {
+static Parallelism parallelismOf(const plan::fb::Configuration &from) {
   Parallelism parallel;
   parallel.pp = from.pp();
   parallel.tp = from.tp();
@@ -22,7 +27,7 @@ static Parallelism parallelismOf(const etc::plan::fb::Configuration &from) {
   // As a request says it: as many as tp where nothing else is said.
   parallel.etp = from.etp() == from.tp() ? 0 : from.etp();
   parallel.vpp = from.vpp();
-  parallel.order = from.order() == etc::plan::fb::RankOrder::tp_cp_ep_pp_dp
+  parallel.order = from.order() == plan::fb::RankOrder::tp_cp_ep_pp_dp
                        ? RankOrder::TpCpEpPpDp
                        : RankOrder::TpCpEpDpPp;
   if (from.stages())
@@ -32,6 +37,63 @@ static Parallelism parallelismOf(const etc::plan::fb::Configuration &from) {
   parallel.mtpStage = from.mtp_stage();
   parallel.fsdp = from.fsdp();
   return parallel;
+}
+
+namespace {
+/// Lists what the current roles of a plan hold.
+class HoldingsLister {
+public:
+  explicit HoldingsLister(const plan::fb::Plan &plan) : index(plan) {}
+  Inventory list();
+
+private:
+  int64_t addTensor(uint32_t number);
+  int64_t addShard(plan::Holding holding);
+
+  const plan::PlanIndex index;
+  Inventory inventory;
+  /// By their numbers in the plan, which has those of the side before, too.
+  llvm::DenseMap<uint32_t, int64_t> tensors, shards;
+};
+} // namespace
+
+int64_t HoldingsLister::addTensor(uint32_t number) {
+  auto [entry, isNew] = tensors.try_emplace(number, inventory.tensors.size());
+  if (isNew) {
+    const plan::fb::Tensor &from = index.tensor(number);
+    Inventory::Tensor &tensor = inventory.tensors.emplace_back();
+    tensor.name = from.name()->str();
+    tensor.type = from.type()->str();
+    tensor.dtype = plan::fb::EnumNameDType(from.dtype());
+    tensor.shape.assign(from.shape()->begin(), from.shape()->end());
+  }
+  return entry->second;
+}
+
+int64_t HoldingsLister::addShard(plan::Holding holding) {
+  auto [entry, isNew] =
+      shards.try_emplace(holding.shard, inventory.shards.size());
+  if (isNew) {
+    Inventory::Shard &shard = inventory.shards.emplace_back();
+    shard.tensors.push_back(addTensor(holding.tensor));
+    for (uint32_t box = 0; box < index.boxCount(holding.shard); ++box)
+      shard.boxes.emplace_back(index.shardBox(holding.shard, box));
+  }
+  return entry->second;
+}
+
+Inventory HoldingsLister::list() {
+  for (uint32_t device : *index.plan().curr_placement()) {
+    Inventory::Device &role = inventory.devices.emplace_back();
+    role.device = device;
+    const std::optional<uint32_t> rank = index.rankOf(device);
+    if (!rank)
+      continue; // a role that holds nothing
+    const uint32_t program = index.participant(*rank).program;
+    for (plan::Holding holding : index.holdings(program, plan::Side::Curr))
+      role.has.push_back(addShard(holding));
+  }
+  return std::move(inventory);
 }
 
 Error etc::request::planOfFile(StringRef path, const Field &field,
@@ -46,6 +108,10 @@ Error etc::request::planOfFile(StringRef path, const Field &field,
                                 "; name the whole plan");
   if (last.model()->size() == 0)
     return malformed(field, path + ": does not say its model; plan it again");
+  if (last.curr()->inventory()) {
+    sideOfInventory(HoldingsLister(last).list(), field, side);
+    return Error::success();
+  }
   side.parallel = parallelismOf(*last.curr());
   side.devices.emplace(last.curr_placement()->begin(),
                        last.curr_placement()->end());

@@ -345,7 +345,9 @@ struct Overrides {
   }
 };
 
-/// Makes a side of the devices of an inventory.
+/// Makes a side of what an inventory says that devices or roles hold.
+void sideOfInventory(Inventory inventory, const Field &field, SideSpec &side);
+/// The same of a file.
 llvm::Error inventoryOfFile(llvm::StringRef path, const Field &field,
                             SideSpec &side);
 /// Makes a side of what a plan ends in, on the devices that it placed it on.
