@@ -248,6 +248,39 @@ class Verbs(unittest.TestCase):
             bytes,
         )
 
+    def test_chain_of_inventories(self):
+        """A request that begins where a plan ends that has no configuration."""
+        shape = {"name": "weight", "type": "param", "dtype": "bf16", "shape": [10, 4]}
+        whole = {"format": "etc-inventory", "version": 1, "tensors": [shape]}
+
+        def rows(*bounds):
+            shards = [{"tensor": 0, "boxes": [[each, [0, 4]]]} for each in bounds]
+            roles = [{"has": [number]} for number in range(len(shards))]
+            return {"inventory": {**whole, "shards": shards, "roles": roles}}
+
+        first = etc.plan(prev=rows([0, 10]), curr=rows([0, 5], [5, 10]), cluster="1x3")
+        first.save(self.path("m.etcplan"))
+        curr = rows([0, 4], [4, 8], [8, 10])
+        second = etc.plan(prev=first, curr=curr, cluster="1x3")
+        # Rows 4; 8 and 9.
+        self.assertEqual(second.summary.moved_bytes, 3 * 4 * 2)
+        self.assertEqual(second.placement["prev"], first.placement["curr"])
+        for device in first.placement["curr"]:
+            held = first.curr_tensors(device)
+            self.assertEqual(second.prev_tensors(device), held)
+        with open(self.path("curr.json"), "w", encoding="utf-8") as file:
+            json.dump(curr["inventory"], file)
+        self.compare(
+            second.to_bytes,
+            (
+                f"--prev={self.path('m.etcplan')}",
+                f"--curr={self.path('curr.json')}",
+                "--cluster=1x3",
+                "--emit=plan",
+            ),
+            bytes,
+        )
+
     def test_slices(self):
         """The slice of each rank; what needs the whole plan says so."""
         request = {"model": "gpt2", "prev": "PP2TP2", "curr": "PP4DP2+zero1"}
@@ -258,6 +291,8 @@ class Verbs(unittest.TestCase):
             for role in (part.prev_role, part.curr_role):
                 with self.assertRaisesRegex(etc.UsageError, "a slice has no placements"):
                     role(plan.placement["curr"][rank])
+            with self.assertRaisesRegex(etc.UsageError, "use the whole plan"):
+                etc.plan(model="gpt2", prev=part, curr="PP2TP2", cluster="2x4")
             self.assertIsNone(part.summary.time)
             done = self.etc_opt(
                 self.path("m.etcplan"), "--emit=plan", f"--slice={rank}"

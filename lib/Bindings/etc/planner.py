@@ -40,8 +40,8 @@ def plan(
             of "tensors"; or the path of a JSON file with one, or of a Hugging Face
             config.json.
         prev, curr: the configurations: "PP4TP2DP3", a dictionary such as {"pp": 4,
-            "tp": 2, "devices": [...]}, or a Plan: its resulting configuration,
-            on its devices.
+            "tp": 2, "devices": [...]}, or a Plan: its resulting configuration or
+            inventory, on its devices.
         cluster: "6x4" (nodes x devices per node), "4,4,8" or [4, 4, 8] (the devices of
             each node), or a dictionary. "6x4@h100" also names what links and NICs
             carry: a cluster that is shipped, or a file.
@@ -155,9 +155,37 @@ def _read_model(model: str | Mapping[str, Any] | Path) -> Any:
 
 
 def _read_layout(layout: Layout) -> Any:
-    if isinstance(layout, Plan):
-        return {"parallel": layout.curr, "devices": layout.placement["curr"]}
-    return layout
+    if not isinstance(layout, Plan):
+        return layout
+    if not layout.placement["curr"]:
+        raise UsageError("a slice cannot be continued from; use the whole plan")
+    if layout.configuration["curr"]["inventory"]:
+        return {"inventory": _inventory_of(layout)}
+    return {"parallel": layout.curr, "devices": layout.placement["curr"]}
+
+
+def _inventory_of(plan: Plan) -> dict[str, Any]:
+    """What the roles of the resulting inventory hold, on their devices."""
+    tensors: dict[Any, int] = {}  # numbers, in order
+    shards: dict[Any, int] = {}
+    roles = []
+    for device in plan.placement["curr"]:
+        has = []
+        for kind, named in plan.curr_tensors(device).items():
+            for name, spec in named.items():
+                tensor = (name, kind, spec.dtype, spec.global_shape)
+                number = tensors.setdefault(tensor, len(tensors))
+                has.append(shards.setdefault((number, spec.boxes), len(shards)))
+        roles.append({"device": device, "has": has})
+    return {
+        "format": "etc-inventory",
+        "version": 1,
+        "tensors": [
+            dict(zip(("name", "type", "dtype", "shape"), tensor)) for tensor in tensors
+        ],
+        "shards": [{"tensor": number, "boxes": boxes} for number, boxes in shards],
+        "roles": roles,
+    }
 
 
 def _read_cluster(cluster: str | Mapping[str, Any] | Sequence[int]) -> Any:
