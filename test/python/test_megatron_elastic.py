@@ -35,14 +35,14 @@ def trained(rank, store, count, active, sizes, changes, settings, options=None):
     options = dict(options or {})
     if options.pop("breaks", None) == rank:
         break_a_migration()
+    fail_once(options.pop("fails", ()), rank)
     pretrain = etc.megatron.elastic(
         megatron_training.pretrain,
         changes.get,
         store=store,
         cluster=f"1x{count}",
         active=active,
-        timeout=60,
-        **options,
+        **{"timeout": 60, **options},
     )
     signature = inspect.signature(megatron_training.pretrain)
     assert inspect.signature(pretrain) == signature, "as others that wrap it look at it"
@@ -69,6 +69,27 @@ def break_a_migration():
         return whole(migration)
 
     etc.Migration.run = broken
+
+
+def fail_once(fails, rank):
+    """In `fails` are a function that hands over, the rank where it fails, and how."""
+    for name, where, error in fails:
+        if where in (rank, "every"):
+            owner = etc.megatron.change
+            *path, name = name.split(".")
+            for each in path:
+                owner = getattr(owner, each)
+            patch(owner, name, error)
+
+
+def patch(owner, name, error):
+    whole = getattr(owner, name)
+
+    def failing(*args):
+        setattr(owner, name, whole)
+        raise error
+
+    setattr(owner, name, failing)
 
 
 class Unanswering:
@@ -152,6 +173,24 @@ class Elastic(unittest.TestCase):
                 )
                 for _, _, _, said in found:
                     self.assertEqual(len(said), 1)
+
+    def test_an_error_before_a_safe_move_goes_on_as_before(self):
+        """At all ranks, and at one that the others hear of; so do those that join."""
+        fails = [
+            ("Change._check_state", 1, ValueError("not as prepared")),
+            ("buffers.gather", "every", ValueError("differs")),
+            ("without_optimizer", 0, ValueError("no scheduler")),
+        ]
+        changes = dict.fromkeys(range(2, 6), "PP2TP2")
+        found = self.check(
+            4, 2, {"pp": 2}, changes, 1e-5, mode="safe", timeout=20, fails=fails
+        )
+        for log, place, _, said in found:
+            self.assertIsNotNone(place)
+            self.assertEqual(len(said), 3)
+            if len(log) == STEPS:  # it trained from the first one on
+                for text, (_, _, error) in zip(said, fails):
+                    self.assertIn(str(error), text)
 
     def test_an_error_in_eager_mode_raises(self):
         with self.assertRaisesRegex(AssertionError, "abort"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, Mapping, Optional
 
@@ -96,25 +97,26 @@ class Change:
         """Moves the state and leaves the old groups. Collective. Of a plan that defers
         state, the parameters alone, unless the mode is safe."""
         rank = self._rank("prev")
-        if rank is not None:
-            self._hand_over(rank, iteration, consumed_samples, progress)
+        handed = iteration, consumed_samples, progress
         state: State
         if self._agreement.mode == "eager":
+            self._hand_over(rank, *handed)
             self._let_go()
             state = self._migration.run()
         else:
-            state = self._run_safely(rank)
+            state = self._run_safely(rank, *handed)
             self._let_go()
         self._state = {}
         leave_groups()
         return Handover.from_bytes(self._meeting.get("handover")), state
 
-    def _run_safely(self, rank: Optional[int]) -> State:
+    def _run_safely(self, rank: Optional[int], *handed: Any) -> State:
         """Either all processes that train have the new state, or it raises. Nothing is
         deferred: once the old model is gone there is no way back to it."""
         error: Optional[BaseException] = None
         state: State = {}
         try:
+            self._hand_over(rank, *handed)
             self._migration.run()
             state = self._migration.finish()
         except Exception as raised:
@@ -148,31 +150,55 @@ class Change:
 
     def _hand_over(
         self,
-        rank: int,
+        rank: Optional[int],
         iteration: int,
         consumed_samples: int,
         progress: Mapping[str, Any],
     ) -> None:
-        for chunk in self._model:
-            if chunk.ddp_config.overlap_param_gather:
-                chunk.start_param_sync(force_sync=True)  # the last step's results
-        self._check_state()
-        steps: list[Any] = [None] * len(self._prev)
-        dist.all_gather_object(steps, step_of(self._optimizer))
-        carried = buffers.gather(self._model)
-        if rank == 0:
-            handover = Handover(
-                iteration,
-                consumed_samples,
-                common_step(steps),
-                without_optimizer(self._scheduler, self._optimizer),
-                scaler_state(self._optimizer),
-                Wrapping.of(self._model[0], self._optimizer),
-                carried,
-                dict(progress),
-            )
-            self._meeting.set("handover", handover.to_bytes())
-        self._meeting.set(f"rng/{rank}", rng.capture())
+        """What is equal on all ranks, by those that train. After an error here no other
+        process waits for this one in the move."""
+        if rank is None:
+            return
+        with ExitStack() as on_error:
+            on_error.push(self._migration)
+            for chunk in self._model:
+                if chunk.ddp_config.overlap_param_gather:
+                    chunk.start_param_sync(force_sync=True)  # the last step's results
+            step = self._common_step()
+            carried = buffers.gather(self._model)
+            if rank == 0:
+                handover = Handover(
+                    iteration,
+                    consumed_samples,
+                    step,
+                    without_optimizer(self._scheduler, self._optimizer),
+                    scaler_state(self._optimizer),
+                    Wrapping.of(self._model[0], self._optimizer),
+                    carried,
+                    dict(progress),
+                )
+                self._meeting.set("handover", handover.to_bytes())
+            self._meeting.set(f"rng/{rank}", rng.capture())
+            on_error.pop_all()
+
+    def _common_step(self) -> Optional[int]:
+        """That of all optimizers; raises on all ranks if the state of one is not what
+        was prepared. Collective over the default group."""
+        step: Optional[int] = None
+        error: Optional[Exception] = None
+        try:
+            self._check_state()
+            step = step_of(self._optimizer)
+        except Exception as raised:
+            error = raised
+        said: list[Any] = [None] * len(self._prev)
+        dist.all_gather_object(said, (step, None if error is None else str(error)))
+        if error is not None:
+            raise error
+        for rank, (_, text) in enumerate(said):
+            if text is not None:
+                raise PeerError(f"rank {rank}: {text}")
+        return common_step([step for step, _ in said])
 
     def _let_go(self) -> None:
         """The old model is not trained any more."""
