@@ -4,7 +4,6 @@ import subprocess
 
 import lit.formats
 from lit.llvm import llvm_config
-from lit.llvm.subst import ToolSubst
 
 config.name = "ETC"
 config.test_format = lit.formats.ShTest(execute_external=False)
@@ -19,10 +18,8 @@ llvm_config.with_system_environment(["HOME", "TMPDIR", "ASAN_OPTIONS", "UBSAN_OP
 llvm_config.with_environment("FILECHECK_OPTS", "-enable-var-scope")
 llvm_config.with_environment("PATH", config.llvm_tools_dir, append_path=True)
 
-# With ETC_VERIFY_ROUNDTRIP=1 every test also prints and reads back each module that it parses.
-roundtrip = os.environ.get("ETC_VERIFY_ROUNDTRIP", "0") not in ("", "0")
 tools = [
-    ToolSubst("etc-opt", extra_args=["--verify-roundtrip"] if roundtrip else []),
+    "etc-opt",
     "etc-run",
     "etc-run-faulty",
     "etc-write-checkpoint",

@@ -172,9 +172,8 @@ static Json resourcesJson(const ReportInput &input, const Workload &work) {
 /// What the plan says of its time, where that is about the same cluster.
 static Json ownTimeJson(const ReportInput &input) {
   const fb::Resources *resources = input.index.plan().resources();
-  return resources && input.cluster.name == resources->name()->str()
-             ? timeJson(input.index)
-             : Json();
+  return resources && isOf(*resources, input.cluster) ? timeJson(input.index)
+                                                      : Json();
 }
 
 static Json predictedJson(const ReportInput &input, const Workload &work) {

@@ -3,6 +3,7 @@
 #include "core/plan/InputFile.h"
 #include "view/simulate/ShippedClusters.h"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include <filesystem>
@@ -114,6 +115,24 @@ Cluster etc::runtime::clusterOf(const plan::fb::Resources &resources) {
   cluster.packRate = toDouble(resources.pack_rate());
   cluster.acknowledgementShare = resources.acknowledgements() * partPerMillion;
   return cluster;
+}
+
+bool etc::runtime::isOf(const plan::fb::Resources &resources,
+                        const Cluster &cluster) {
+  const Cluster stated = clusterOf(resources);
+  // Of a byte a second, a nanosecond, or a millionth.
+  auto isNear = [](double a, double b, double unit) {
+    return std::abs(a - b) < unit;
+  };
+  return stated.name == cluster.name &&
+         stated.portsPerNode == cluster.portsPerNode &&
+         isNear(stated.linkRate, cluster.linkRate, 1) &&
+         isNear(stated.portRate, cluster.portRate, 1) &&
+         isNear(stated.packRate, cluster.packRate, 1) &&
+         isNear(stated.linkLatency, cluster.linkLatency, 1e-9) &&
+         isNear(stated.portLatency, cluster.portLatency, 1e-9) &&
+         isNear(stated.acknowledgementShare, cluster.acknowledgementShare,
+                1e-6);
 }
 
 Result<Cluster> etc::runtime::parseCluster(std::string_view description,

@@ -42,6 +42,9 @@ plan::Result<Cluster> readCluster(const std::string &nameOrPath);
 
 /// What a plan states of its cluster.
 Cluster clusterOf(const plan::fb::Resources &resources);
+/// Whether that is this cluster, name and rates, as exactly as plans state
+/// them.
+bool isOf(const plan::fb::Resources &resources, const Cluster &cluster);
 
 /// The cluster that a description in JSON says. Errors begin with `place`.
 plan::Result<Cluster> parseCluster(std::string_view text,
