@@ -89,6 +89,24 @@ def a_plateau_that_nobody_refers_to():
     return with_scheduler(make, make)
 
 
+def a_scheduler_left_behind():
+    before, after = job(steps=1)
+    kept.append(schedulers.StepLR(before[1], 1))
+    return before, after
+
+
+def a_deleted_scheduler():
+    before, after = job(steps=1)
+    schedulers.StepLR(before[1], 1)
+    return before, after
+
+
+def a_deleted_scheduler_and_its_mark():
+    before, after = a_deleted_scheduler()
+    del before[1].step
+    return before, after
+
+
 def a_plateau():
     def make(optimizer, *_):
         return [schedulers.ReduceLROnPlateau(optimizer)]
@@ -168,7 +186,11 @@ CASES = {
     a_scaler_enabled: MOVES,
     the_same_scheduler: r"StepLR: is one of another optimizer than the new one, ",
     a_plateau_left_behind: r"a ReduceLROnPlateau sets its learning rate, .* both sides",
-    one_of_two_schedulers: r"a LinearLR sets its learning rate, .* both sides",
+    one_of_two_schedulers: r"a LinearLR sets its learning rate, .* both sides, .*"
+    r"or del one that is done$",
+    a_scheduler_left_behind: r"a StepLR sets its learning rate, .* done, and its mark",
+    a_deleted_scheduler: r"a scheduler sets its learning .* mark: del optimizer\.step$",
+    a_deleted_scheduler_and_its_mark: MOVES,
     a_sequence_of_schedulers: MOVES,
     a_plateau: MOVES,
     a_container_of_schedulers: MOVES,

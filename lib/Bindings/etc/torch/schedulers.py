@@ -33,11 +33,12 @@ def check(prev: Layout, curr: Layout) -> None:
         gc.collect()
         left = _others(groups, passed)
     if has_none or left:
+        mark = ", and its mark: del optimizer.step" if has_none else ""
         raise ValueError(
             f"optimizer: a {name_of(left[0]) if left else 'scheduler'} sets its learning "
             f"rate, and would go on with the optimizer before; pass it on both sides, as "
             f"in move((model, optimizer, scheduler), (new_model, new_optimizer, "
-            f"new_scheduler)), or del one that is done"
+            f"new_scheduler)), or del one that is done{mark}"
         )
     groups = _groups(curr.source[1])
     for other in curr.others:
