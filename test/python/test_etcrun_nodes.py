@@ -44,8 +44,9 @@ class Agents(unittest.IsolatedAsyncioTestCase):
     async def end(self, number):
         """As if its process had been killed."""
         node = self.nodes[number]
-        self.tasks[number].cancel()
-        await asyncio.gather(self.tasks[number], return_exceptions=True)
+        while not self.tasks[number].done():  # wait_for may lose it before Python 3.12
+            self.tasks[number].cancel()
+            await asyncio.wait([self.tasks[number]], timeout=1)
         node._server.close()
         node._clock.cancel()
         for link in node._links.values():
