@@ -87,6 +87,72 @@ class Jobs(unittest.TestCase):
         self.assertEqual({seeds[pid] for pid in workers}, {0})
         self.assertNotIn(0, [seeds[pid] for pid in seeds.keys() - workers.keys()])
 
+    def lonely(self, *script, limit=1):
+        """A job of one node, and maybe another one that waits."""
+        options = ["--nnodes=1", "--max-restarts=1", f"--rdzv-conf={CONF}"]
+        cluster = Cluster(limit, script=list(script), options=options)
+        self.addCleanup(cluster.stop)
+        cluster.start(0)
+        return cluster
+
+    def kill_all(self, cluster):
+        victims = cluster.living()
+        for pid in victims:
+            os.kill(pid, signal.SIGKILL)
+        return set(victims)
+
+    def check_restored(self, cluster, victims):
+        """By all that came after them, and no step is made that was in the checkpoint."""
+        restored = [e for e in cluster.events() if e["event"] == "restored"]
+        self.assertEqual({e["pid"] for e in restored}, set(cluster.begun()) - victims)
+        self.assertTrue(all(e["version"] >= 5 for e in restored), restored)
+        later = [e for e in cluster.events() if e["event"] == "step"]
+        later = [e["step"] for e in later if e["pid"] not in victims]
+        self.assertEqual(min(later), restored[0]["version"])
+
+    def test_the_state_of_a_job_whose_members_all_die_is_restored(self):
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        cluster = self.lonely("--steps=20", f"--checkpoints={folder}")
+        cluster.wait_for_steps(8)
+        victims = self.kill_all(cluster)
+        self.check(cluster, 20)
+        self.check_restored(cluster, victims)
+
+    def test_a_node_that_only_waited_knows_that_there_was_state(self):
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        cluster = self.lonely("--steps=60", f"--checkpoints={folder}", limit=2)
+        cluster.wait_for_steps(2)
+        cluster.start(1)
+        cluster.wait_for(lambda: len(cluster.begun()) == 4, "processes that wait")
+        cluster.wait_for_steps(6)
+        victims = {pid for pid, node in cluster.living().items() if node == 0}
+        cluster.kill_node(0)
+        self.check(cluster, 60, n0=-signal.SIGKILL)
+        self.check_restored(cluster, victims)
+
+    def test_a_job_whose_members_all_die_says_that_its_state_is_lost(self):
+        cluster = self.lonely("--steps=20")
+        cluster.wait_for_steps(3)
+        victims = self.kill_all(cluster)
+        self.assertEqual(cluster.join(), {0: 1})
+        self.assertIn("all state is lost, since no process", cluster.output())
+        made = [e["pid"] for e in cluster.events() if e["event"] == "step"]
+        self.assertLessEqual(set(made), victims)
+
+    def test_a_job_whose_members_all_die_before_a_step_starts_again(self):
+        """Nothing is lost, and no checkpoint is asked for: there is none."""
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        cluster = self.lonely("--steps=4", "--pace=2", f"--checkpoints={folder}")
+        cluster.wait_for(
+            lambda: sum(e["event"] == "changed" for e in cluster.events()) == 2,
+            "both in a world",
+        )
+        victims = self.kill_all(cluster)
+        self.check(cluster, 4)
+        seen = [(e["pid"], e["event"]) for e in cluster.events()]
+        self.assertNotIn("restored", [event for _, event in seen])
+        self.assertFalse([p for p, event in seen if event == "step" and p in victims])
+
     def test_hosts_have_networks_of_their_own(self):
         """Two namespaces, in which this machine's name is no address for others."""
         try:

@@ -95,6 +95,23 @@ class Decisions(unittest.TestCase):
         job.arrive(*job.everyone(), failed=True)
         self.assertEqual(keys(job.tell().world), ["n0/0/0", "n0/1/0", "n1/1/0"])
 
+    def test_a_world_after_a_step_says_so_also_by_another_leader(self):
+        """Else nobody would know that a world without state has lost it."""
+        job = Job(2)
+        self.assertFalse(job.start().has_trained)
+        for node in job.nodes:
+            node.members = [Member(local, 1, "arrived") for local in range(2)]
+        self.assertFalse(job.tell().world.has_trained)
+        job.nodes[1].has_trained = True
+        job.tell()
+        for leader in (job.council, Council(job.rules, job.council.world, set())):
+            job.council = leader
+            for node in job.nodes:
+                node.members = [
+                    Member(m.local, m.life + 1, "arrived") for m in node.members
+                ]
+            self.assertTrue(job.tell().world.has_trained)
+
     def test_a_drain_waits_for_the_boundary(self):
         job = Job(2)
         job.start()

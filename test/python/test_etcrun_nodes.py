@@ -63,6 +63,15 @@ class Agents(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(sorted(self.nodes[0]._links), ["n1", "n2"])
         self.assertEqual([n.report.order for n in self.nodes], [0, 1, 2])
 
+    async def test_all_know_that_the_job_has_made_a_step(self):
+        """Also one that comes later: it may be the only one that is left."""
+        self.nodes[1].report.has_trained = True
+        self.nodes[1].changed()
+        await self.until(lambda: self.nodes[2].report.has_trained)
+        self.endpoints.append(("127.0.0.1", free_port()))
+        await self.start(3)
+        await self.until(lambda: self.nodes[3].report.has_trained)
+
     async def test_a_cut_connection_is_made_again(self):
         links = self.nodes[0]._links
         before = dict(links)

@@ -53,6 +53,8 @@ class Council:
         self._rules = rules
         self.awaited = awaited
         """Agents that have not reported to this leader yet."""
+        self.has_trained = False
+        """Whether any agent has ever known of a step."""
         self._nodes: dict[str, Report] = {}
         self._gone: dict[str, tuple[Report | None, bool]] = {}
         """Agents that were lost: the last report; whether they were silent only."""
@@ -66,6 +68,7 @@ class Council:
         if known is None or _arrivals(known) != _arrivals(report):
             self._changed_at = now
         self._nodes[report.id] = deepcopy(report)
+        self.has_trained |= report.has_trained
         self._gone.pop(report.id, None)
         self.awaited.discard(report.id)
         if self._first_failed is None:
@@ -216,7 +219,15 @@ class Council:
         if members:
             first = next(n for (n, _), _ in listed)
             host, port = first.host, first.store_port
-        world = World(generation, members, host, port, repeats, self._first_failed)
+        world = World(
+            generation,
+            members,
+            host,
+            port,
+            repeats,
+            self._first_failed,
+            self.has_trained,
+        )
         self.world = world
         self._first_failed = None
         self._waits_since = None

@@ -58,6 +58,8 @@ class Report:
     store_port: int
     """Of its TCPStore."""
     draining: bool = False
+    has_trained: bool = False
+    """It knows of a step that the job has made."""
     members: list[Member] = field(default_factory=list)
 
 
@@ -89,6 +91,8 @@ class World:
     """How often these members have met again at the same step."""
     first_failed: str | None = None
     """The member that failed first in the last world."""
+    has_trained: bool = False
+    """The job has made a step: where no member holds state, it is lost."""
 
 
 def key_of(node: Report, member: Member) -> str:

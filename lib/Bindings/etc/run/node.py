@@ -190,6 +190,8 @@ class Node:
         if message["t"] == "view":
             self._nodes = message["nodes"]
             self._lost = {}
+            # So that the job knows it even if only this agent is left.
+            self.report.has_trained |= message["has_trained"]
             for node in self._nodes:
                 if node["id"] == self.report.id:
                     self.report.order = node["order"]
@@ -287,7 +289,10 @@ class Node:
         if report is self.report and report.order < 0:
             report.order = 0
             self._list(report)
+        is_known = self._council.has_trained
         self._council.update(report, time.monotonic())
+        if self._council.has_trained and not is_known:
+            self._tell_view()
         self._act(self._council.decide(time.monotonic()))
 
     def _list(self, report: Report) -> None:
@@ -309,8 +314,14 @@ class Node:
         self._act(self._council.decide(time.monotonic()))
 
     def _tell_view(self) -> None:
-        world = pack(self.world) if self.world else None
-        self._tell({"t": "view", "nodes": self._nodes, "world": world}, False)
+        assert self._council is not None
+        view = {
+            "t": "view",
+            "nodes": self._nodes,
+            "world": pack(self.world) if self.world else None,
+            "has_trained": self._council.has_trained,
+        }
+        self._tell(view, False)
 
     def _act(self, decisions: Decisions) -> None:
         if self._was_stopped():

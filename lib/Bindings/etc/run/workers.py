@@ -124,6 +124,7 @@ class Workers:
         for name, value in message.items():
             if hasattr(member, name):
                 setattr(member, name, value)
+        self._report.has_trained |= member.version > 0
         if member.phase == "arrived" and member.draining:
             self._drain(member)
         self._changed()

@@ -86,6 +86,7 @@ class World:
         self._agreed = 0
         self._error: BaseException | None = None
         self._ready = False
+        self._has_stepped = False
         self._updates: tuple[Callable[[], Any], ...] = ()
         self._snapshot: Snapshot | None = None
         self._apply: Callable[[Change], Any] | None = None
@@ -156,6 +157,9 @@ class World:
         for update in self._updates:
             update()
         self.version += 1
+        if not self._has_stepped:  # from now on, there is something to lose
+            self._has_stepped = True
+            self._link.send({"t": "stepped", "version": self.version})
         self._ready, self._updates = False, ()
         self._remember()
 

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 
 Build = Callable[["Change"], Any]
 
+ALL_IS_LOST = (
+    "apply: all state is lost, since no process that held any is left; pass restore, "
+    "which reads a checkpoint and returns its number of steps (0 to begin again)"
+)
+
 
 class Change:
     """From one set of members to another. Between `poll` and the end of `apply` nothing
@@ -41,9 +46,10 @@ class Change:
         """Of this process after it; for one that leaves, `size` or more."""
         self._newest = self._find_newest()
         self._is_new = self._newest is None
+        self._is_lost = self._is_new and world["has_trained"]
 
     def _find_newest(self) -> tuple[int, int] | None:
-        """(version, layout) of the state that goes on; None at the start."""
+        """(version, layout) of the state that goes on; None if nobody holds any."""
         held = [m for m in self._members if m["layout"] >= 0]
         # Who has all gradients of the next step catches up.
         newest = max((m["version"] for m in held), default=-1)
@@ -86,7 +92,8 @@ class Change:
             build: build(change) returns a module, or a tuple of a module, its optimizer
                 and objects with state_dict() and load_state_dict(), made on
                 `change.device` with a mesh of `change.enter`. It may be called again.
-            restore: where members that are lost held state that nobody else has:
+            restore: where members that are lost held state that nobody else has, and
+                where all members of a job that has made a step are lost:
                 restore(*objects) reads all of it from a checkpoint, into objects with
                 memory, and returns its version. Without it, that is an error.
 
@@ -94,7 +101,8 @@ class Change:
             What `build` returned, with its state.
 
         Raises:
-            UnsatisfiableError: state is lost; the message names a tensor.
+            UnsatisfiableError: state is lost; the message names a tensor, unless all
+                of it is lost.
             VerificationError: a tensor is not what it was.
         """
         world = self._world
@@ -118,11 +126,15 @@ class Change:
         world = self._world
         if not self.size:
             world._leave()
+        if self._is_lost and restore is None:
+            raise UnsatisfiableError(ALL_IS_LOST)
         self._meet()
         before = self._catch_up()
         after = None if self.leaving else self._build(build)
         self._made()
         if self._newest is None:
+            if self._is_lost and restore is not None and after is not None:
+                world.version = restore(*after)
             self._hold(after)
         else:
             try:
