@@ -187,6 +187,24 @@ class Jobs(unittest.TestCase):
         cluster.wait_for_steps(3, size=4)
         self.check(cluster, 60)
 
+    def test_a_drain_below_min_nodes_waits_for_another_node(self):
+        """And says so; a node that joins receives what the drained one holds."""
+        conf = CONF.replace("last_call_timeout=30", "last_call_timeout=3")
+        options = ["--nnodes=2:3", f"--rdzv-conf={conf}", "--shutdown-timeout=200"]
+        cluster = Cluster(3, script=["--steps=40"], options=options)
+        self.addCleanup(cluster.stop)
+        for node in range(2):
+            cluster.start(node)
+        cluster.wait_for_steps(3)
+        os.kill(cluster.agents[1].pid, signal.SIGTERM)
+        said = "needs 2 nodes (--nnodes), and would go on with 1; all workers wait"
+        cluster.wait_for(lambda: said in cluster.output(), said)
+        self.assertTrue(cluster.agents[1].is_alive())
+        cluster.start(2)
+        cluster.wait_for_steps(3, size=4)
+        self.check(cluster, 40)
+        self.assertEqual(cluster.lost_steps(), [])
+
     def test_a_worker_is_stopped(self):
         """Its agent gives it up, and the collectives behind it end."""
         cluster = self.cluster(2, 30)

@@ -124,6 +124,22 @@ class Decisions(unittest.TestCase):
         self.assertEqual([m.role for m in world.members], ["stay"] * 2 + ["leave"] * 2)
         self.assertEqual(world.members[0].key, "n1/0/0")
 
+    def test_a_drain_below_min_nodes_says_what_it_waits_for(self):
+        job = Job(2, min_nodes=2, max_nodes=3, last_call=0.0)
+        job.start()
+        job.nodes[1].draining = True
+        for member in job.nodes[1].members:
+            member.draining = True
+        self.assertEqual(job.tell().lacks, "")
+        job.arrive(*job.everyone())
+        decisions = job.tell()
+        self.assertIsNone(decisions.world)
+        self.assertIn("and would go on with 1", decisions.lacks)
+        job.nodes.append(job.node(2, 2))
+        job.arrive(*job.nodes[2].members)
+        roles = [m.role for m in job.tell().world.members]
+        self.assertEqual(roles, ["stay"] * 4 + ["leave"] * 2)
+
     def test_a_death_in_a_change_keeps_who_leaves(self):
         job = Job(2)
         job.start()
@@ -193,7 +209,7 @@ class Decisions(unittest.TestCase):
         self.assertEqual([m.role for m in world.members], ["stay"] * 4)
 
     def test_who_fails_when_others_are_done_waits_for_nobody(self):
-        job = Job(1)
+        job = Job(2, workers=1, min_nodes=2)
         for member in job.everyone():
             member.multiple = 2
         job.start()

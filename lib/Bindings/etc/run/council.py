@@ -154,8 +154,7 @@ class Council:
             return
         kept = [(n, m) for n, m in alive.values() if not m.draining] + joiners
         leaving = [(n, m) for n, m in alive.values() if m.draining]
-        nodes = {n.id for n, _ in kept}
-        if self.has_quorum and (not kept or len(nodes) >= self._rules.min_nodes):
+        if self.has_quorum:
             waits = kept and "done" not in self._phases_of_stays()
             decisions.lacks = self._too_few(kept) if waits else ""
             if not decisions.lacks:
@@ -163,13 +162,19 @@ class Council:
 
     def _too_few(self, members: list[tuple[Report, Member]]) -> str:
         """A world without ranks would have no place for the state."""
+        nodes, needed = len({n.id for n, _ in members}), self._rules.min_nodes
+        if nodes < needed:
+            return (
+                f"the job needs {needed} nodes (--nnodes), and would go on with "
+                f"{nodes}; all workers wait for others"
+            )
         multiple = self._multiple()
-        if len(members) >= multiple:
-            return ""
-        return (
-            f"{len(members)} workers are too few for multiple_of={multiple}; "
-            f"they wait for others"
-        )
+        if len(members) < multiple:
+            return (
+                f"{len(members)} workers are too few for multiple_of={multiple}; "
+                f"they wait for others"
+            )
+        return ""
 
     def _give_up_late(
         self,
