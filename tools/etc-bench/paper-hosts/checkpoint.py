@@ -1,5 +1,5 @@
-"""The floor of any checkpoint path: every shard written once, every new shard's bytes
-read, nothing else.
+"""Plain files as a checkpoint path: every shard is written once, and every new shard's
+bytes are read.
 
 As a module it works out who writes and reads what. As a program it is one host of such
 a run:

@@ -1,4 +1,4 @@
-"""The least that any checkpoint path does, without format or resharding.
+"""Plain files as a checkpoint path, without a format or resharding.
 
 Writes all previous shards, each once; reads as many bytes as all current shards have.
 """
