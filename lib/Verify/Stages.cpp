@@ -63,14 +63,20 @@ static bool takes(const PassStages &row, Stage stage) {
   return row.takes <= stage && stage <= row.until;
 }
 
+/// Whether a pass is the one to run for some of what another reads.
+static bool feeds(const PassStages &row, const PassStages &reader) {
+  return passThatAdds(row.adds & reader.reads) == row.pass;
+}
+
 /// "etc-build-workloads, etc-build-cost-matrix": what leads from a stage to one
-/// that the pass takes.
+/// that the pass takes, with what it reads.
 static std::string passesBetween(Stage stage, const PassStages &row) {
   std::string list;
   for (const PassStages &next : table) {
     if (takes(row, stage))
       break;
-    if (!takes(next, stage) || !(next.isNeeded || takes(row, next.leaves)))
+    if (!takes(next, stage) ||
+        !(next.isNeeded || takes(row, next.leaves) || feeds(next, row)))
       continue;
     list += (list.empty() ? "" : ", ") + next.pass.str();
     stage = next.leaves;
