@@ -106,7 +106,7 @@ bool Hub::isOver() {
   };
   const bool allGone = std::all_of(guests.begin(), guests.end(), isGone);
   const Clock::time_point now = Clock::now();
-  if (told && isAwaited(now))
+  if (told && isAwaited())
     return now - *told > kLatecomers;
   if (told)
     return allGone || now - *told > kFarewell;
@@ -115,8 +115,8 @@ bool Hub::isOver() {
 
 /// Whether a process may still come that does not know why all were stopped.
 /// That of the hub does not any more once the hub ends.
-bool Hub::isAwaited(Clock::time_point now) const {
-  if (isOpen || now - start > options.times.meeting)
+bool Hub::isAwaited() const {
+  if (isOpen)
     return false;
   for (uint32_t rank = isEnding ? 1 : 0; rank != options.rankCount; ++rank)
     if (!guests.contains(rank) && !turnedAway.contains(rank))

@@ -78,7 +78,7 @@ private:
   void noteGivenUp();
   void note(const Status &failure);
   bool isOver();
-  bool isAwaited(Clock::time_point now) const;
+  bool isAwaited() const;
   Socket takeConnection();
   void greet(Clock::time_point now);
   void hearNewcomers(Clock::time_point now);

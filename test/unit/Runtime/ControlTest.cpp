@@ -366,6 +366,16 @@ TEST_F(ControlTest, WhoComesLateLearnsWhyAllWereStopped) {
     EXPECT_EQ(Client::join(options(rank, 3)).status().message(), why);
 }
 
+TEST_F(ControlTest, WhoComesAfterTheMeetingLearnsWhoWasMissing) {
+  open(3, Milliseconds(100));
+  const std::string why = "not all of the 3 processes met here within 0.1 s; "
+                          "missing: ranks 1, 2";
+  EXPECT_EQ(Client::join(options(0, 3)).status().message(), why);
+  times.meeting = kPatience; // they come at any time
+  for (uint32_t rank : {1, 2})
+    EXPECT_EQ(Client::join(options(rank, 3)).status().message(), why);
+}
+
 TEST_F(ControlTest, Addresses) {
   EXPECT_EQ(parseAddress("host:80")->describe(), "host:80");
   for (const char *wrong : {"", "host", "host:", ":80", "host:0", "host:x",
