@@ -205,10 +205,11 @@ void Client::watch() {
   if (!stopped || isHandled || isLeaving || now - *stopped < kStuck)
     return;
   isHandled = true;
-  Status why = cause.value_or(Status(ErrorKind::Peer, "stopped"));
+  const Status why = cause.value_or(Status(ErrorKind::Peer, "stopped"));
+  const bool isLost = isHubLost_;
   lock.unlock();
   if (options.onStuck)
-    options.onStuck(why);
+    options.onStuck(why, isLost);
 }
 
 void Client::send(FrameKind kind, std::string_view payload) {

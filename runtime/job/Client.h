@@ -19,7 +19,7 @@ struct ClientOptions {
   DescribeLoss describeLoss;
   /// Called by another thread when this process has been told to stop, and has
   /// not done so for a while. It does not return.
-  std::function<void(const Status &cause)> onStuck;
+  std::function<void(const Status &cause, bool isHubLost)> onStuck;
   /// Called with every sign of life, by another thread; may be empty.
   std::function<void()> onBeat = {};
 };

@@ -120,8 +120,9 @@ class NetworkRun:
         lines = [line for _, _, err in results for line in err.splitlines()]
         for code, _, err in results:
             fault_matrix.require(code in (0, 2, 3), f"P3: exits {code}: {err}")
-        # Each side of a cut has nobody on the other to tell for it; before all have met, each process is alone.
-        alone = re.compile(r"not all of the \d+ processes met at|no welcome from|nobody answers at")
+        # Each side of a cut has nobody on the other to tell for it; before all have met, each process is alone, and so
+        # is each that has lost rank 0.
+        alone = re.compile(r"not all of the \d+ processes met at|no welcome from|nobody answers at|: device 0: ")
         fault_matrix.require(len([line for line in lines if not alone.search(line)]) <= 2, f"P3: says {lines}")
         left, text = self.status()
         return left, self.recover(left, text), seconds

@@ -9,6 +9,7 @@
 #include "core/plan/SystemError.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <type_traits>
 #include <unistd.h>
@@ -130,9 +131,10 @@ Result<std::unique_ptr<Client>> join(const PlanIndex &index, uint32_t rank,
         std::move(meeting.listener),
         HubOptions{describe(meeting, options), meeting.secret,
                    index.rankCount(), times, describeLosses(index)});
-  auto endNow = [&outcome, &session](const Status &cause) {
+  auto endNow = [&outcome, &session](const Status &cause, bool isHubLost) {
     outcome.set(cause);
-    ::_exit(session.isReporter ? fail(cause) : exitCode(cause));
+    const bool tells = session.isReporter && session.isReporter(isHubLost);
+    ::_exit(tells ? fail(cause) : exitCode(cause));
   };
   return Client::join({meeting.address, meeting.secret,
                        makeHello(index, rank, runOptions), times,
@@ -147,7 +149,6 @@ void failWith(const Status &status, Outcome &outcome, Session &session) {
   if (session.hub && !session.client)
     session.hub->giveUp(status);
   outcome.set(session.client ? session.client->fail(status) : status);
-  outcome.isHubLost = session.client && session.client->isHubLost();
 }
 
 void runGuarded(const PlanIndex &index, uint32_t rank, Meeting &meeting,
@@ -237,6 +238,15 @@ static void gatherOutcomes(const PlanIndex &index, Member self,
   }
 }
 
+/// Whether this process tells the user where rank 0 is lost. Others may be lost
+/// with it, so nobody knows who is left: in a directory, it is the one that
+/// removes rank 0's file; without one, each tells.
+static bool claimsReport(const Options &options) {
+  return options.rendezvous.empty() ||
+         ::unlink(meetingFile(options.rendezvous).c_str()) == 0 ||
+         errno != ENOENT;
+}
+
 RunResult etc::run::runLaunched(const PlanIndex &index, Member self,
                                 const Options &options,
                                 const RunOptions &runOptions) {
@@ -248,20 +258,22 @@ RunResult etc::run::runLaunched(const PlanIndex &index, Member self,
   }
   Outcome mine;
   Session session;
-  session.isReporter = self.rank == 0;
+  session.isReporter = [&](bool isHubLost) {
+    return self.rank == 0 || (isHubLost && claimsReport(options));
+  };
   runRank(index, self.rank, *meeting, options, runOptions, mine, session);
   if (!session.client)
     session.hub.reset(); // the others are told why, which have to find it
-  if (self.rank == 0 && !options.rendezvous.empty())
-    ::unlink(meetingFile(options.rendezvous).c_str());
   result.status = mine.status();
   result.told = mine.told();
   const bool hasMigrated =
       result.status.ok() || result.status.kind() == ErrorKind::Verification;
   if (hasMigrated)
     gatherOutcomes(index, self, mine, session, options, result);
-  // Rank 0 tells the user; the next one does where rank 0 is gone.
-  const bool isReporter = self.rank == (mine.isHubLost ? 1u : 0u);
-  result.isSilent = session.client && !isReporter;
+  const bool hasFailed = !result.status.ok() || !result.told.ok();
+  result.isSilent = hasFailed && session.client &&
+                    !session.isReporter(session.client->isHubLost());
+  if (self.rank == 0 && !options.rendezvous.empty())
+    ::unlink(meetingFile(options.rendezvous).c_str());
   return result;
 }

@@ -9,6 +9,7 @@
 #include "core/engine/DeviceRun.h"
 #include "job/Client.h"
 
+#include <functional>
 #include <optional>
 
 namespace etc::run {
@@ -30,7 +31,6 @@ struct Outcome {
   plan::ErrorKind kind = plan::ErrorKind::Peer;
   char message[1000] = "ended without a result";
   uint32_t round = ~uint32_t{0}; // the one it is in
-  bool isHubLost = false;
   bool isSet = false;
   bool isUntold = false;
 
@@ -48,8 +48,9 @@ struct Session {
   std::unique_ptr<runtime::Client> client;
   runtime::Connections connections;
   std::atomic<bool> isStopped{false}; // while they are made
-  /// Whether the process itself tells the user what ends it.
-  bool isReporter = false;
+  /// Whether the process itself tells the user what ends it, given whether rank
+  /// 0 is lost. Empty where another process tells in any case.
+  std::function<bool(bool isHubLost)> isReporter = {};
 
   ~Session();
 };
