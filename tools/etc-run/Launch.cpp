@@ -84,7 +84,7 @@ public:
          const RunOptions &runOptions, Meeting &meeting)
       : index(index), options(options), runOptions(runOptions),
         meeting(meeting), outcomes(index.rankCount()), beats(index.rankCount()),
-        progress(1) {}
+        isDone(index.rankCount()), progress(1) {}
 
   RunResult run() {
     SignalGuard guard;
@@ -145,12 +145,13 @@ private:
       Session session;
       runRank(index, rank, meeting, options, own, outcomes[rank], session,
               &beats[rank]);
+      isDone[rank] = true; // the session may wait for others
     }
     ::_exit(outcomes[rank].kind == ErrorKind::None ? 0 : 1);
   }
 
-  /// Waits until all have ended, or one has failed and the others had their
-  /// time.
+  /// Waits until all have ended, or one has failed or is late and the others
+  /// had their time.
   void supervise() {
     ProgressLine line(index, progress[0], options.progress);
     std::optional<Clock::time_point> deadline;
@@ -158,7 +159,8 @@ private:
       listen();
       if (hasFailure() && !deadline)
         deadline = Clock::now() + kGrace;
-      if (deadline && Clock::now() > *deadline)
+      wasLate = isLate();
+      if (wasLate || (deadline && Clock::now() > *deadline))
         return;
       line.update();
       std::this_thread::sleep_for(kPollInterval);
@@ -199,6 +201,19 @@ private:
     return child.isRunning && listening.now() - child.heard > options.silence;
   }
 
+  /// What one may take to check and write its state after another has.
+  Milliseconds lateness() const {
+    return options.timeout + stateTime(index, options);
+  }
+
+  /// Whether a process has been done for so long that all should be.
+  bool isLate() {
+    for (uint32_t rank = 0; !firstDone && rank != children.size(); ++rank)
+      if (isDone[rank])
+        firstDone = listening.now();
+    return firstDone && listening.now() - *firstDone > lateness();
+  }
+
   bool hasFailure() const {
     for (const Child &child : children)
       if (isSilent(child) || (!child.isRunning && child.state != 0))
@@ -233,6 +248,14 @@ private:
                                        WEXITSTATUS(child.state));
   }
 
+  /// What was wrong with a process that was ended here.
+  std::string describeWait() const {
+    if (wasLate)
+      return text("not done ", lateness().count() / 1000.0,
+                  " s after another device");
+    return text("no sign of life for ", options.silence.count() / 1000.0, " s");
+  }
+
   /// A process that crashed comes before what rank 0 found out, and that before
   /// what others say.
   Status findCause() {
@@ -248,11 +271,10 @@ private:
           !status.ok() && !children[rank].wasStopped)
         return status;
     for (uint32_t rank = 0; rank != children.size(); ++rank)
-      if (children[rank].wasStopped)
+      if (children[rank].wasStopped && !(wasLate && isDone[rank]))
         return Status(ErrorKind::Peer,
-                      text(describeLosses(index)(rank, outcomes[rank].round),
-                           ": no sign of life for ",
-                           options.silence.count() / 1000.0, " s"));
+                      describeLosses(index)(rank, outcomes[rank].round) + ": " +
+                          describeWait());
     return Status::success();
   }
 
@@ -262,9 +284,12 @@ private:
   Meeting &meeting;
   SharedArray<Outcome> outcomes;
   SharedArray<std::atomic<uint32_t>> beats;
+  SharedArray<std::atomic<bool>> isDone; // but for its session
   SharedArray<Progress> progress;
   std::vector<Child> children;
   ListeningTime listening{kStep};
+  std::optional<Clock::time_point> firstDone; // of the listening time
+  bool wasLate = false;
 };
 
 } // namespace
