@@ -240,7 +240,10 @@ int etc::runtime::connectError(const Socket &socket) {
 Socket etc::runtime::accept(const Socket &listener) {
   Socket socket(
       ::accept4(listener.fd(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-  if (socket.isOpen())
+  if (socket.isOpen()) {
     setUp(socket.fd());
+    if (isWithinHost(socket))
+      sendAtOnce(socket);
+  }
   return socket;
 }

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <random>
 #include <thread>
 
@@ -258,14 +259,19 @@ TEST(TcpTransport, NothingIsPacedWithinAHost) {
     Result<Socket> listener = listenAt(address);
     if (!listener)
       continue; // a machine without IPv6
-    Result<Socket> socket = connectTo(address, Clock::now() + kPatience);
-    ASSERT_TRUE(socket) << socket.status().message();
-    char name[16] = "";
-    socklen_t length = sizeof name;
-    ASSERT_EQ(
-        ::getsockopt(socket->fd(), IPPROTO_TCP, TCP_CONGESTION, name, &length),
-        0);
-    EXPECT_STREQ(name, "reno") << host;
+    Result<Socket> from = connectTo(address, Clock::now() + kPatience);
+    ASSERT_TRUE(from) << from.status().message();
+    pollfd entry{listener->fd(), POLLIN, 0};
+    ASSERT_EQ(::poll(&entry, 1, 10'000), 1);
+    Socket to = accept(*listener);
+    for (const Socket *end : {&*from, &to}) {
+      char name[16] = "";
+      socklen_t length = sizeof name;
+      ASSERT_EQ(
+          ::getsockopt(end->fd(), IPPROTO_TCP, TCP_CONGESTION, name, &length),
+          0);
+      EXPECT_STREQ(name, "reno") << host;
+    }
   }
 }
 
