@@ -1,6 +1,8 @@
 """Agents find each other, and again after a connection or the leader is lost: over sockets, without workers."""
 
 import asyncio
+import contextlib
+import random
 import socket
 import unittest
 import unittest.mock
@@ -13,9 +15,12 @@ from etc.run.node import Excluded, Node, Settings
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """Below those that the system gives to connections, which may take it again."""
+    while True:
+        port = random.randrange(20_000, 32_000)
+        with contextlib.suppress(OSError), socket.socket() as probe:
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 class Agents(unittest.IsolatedAsyncioTestCase):
