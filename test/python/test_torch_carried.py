@@ -12,6 +12,7 @@ import ranks
 import torch
 import torch.distributed as dist
 import torch_jobs as jobs
+from etc.torch.move import move_and_tell
 from torch.optim import lr_scheduler as schedulers
 from torch_states import MOVES, WORLD, check, job, meshes
 
@@ -250,7 +251,32 @@ def an_error_after_all_has_moved(rank, store, on):
         return str(error), error.migration.outcome
 
 
+def an_error_in_a_world(rank, store):
+    """Where a process is told as soon as it has its state, others end with its groups."""
+    jobs.join(rank, store, WORLD)
+    before, after = job()
+    told = []
+    try:
+        move_and_tell(
+            (*before, Failing([1])),
+            (*after, Failing([1])),
+            lambda: told.append("new"),
+            timeout=60,
+        )
+    except Exception as error:
+        dist.destroy_process_group()
+        return isinstance(error, RuntimeError), str(error), told
+
+
 class Errors(unittest.TestCase):
+    def test_others_of_a_world_end_with_its_groups(self):
+        """A RuntimeError is what a World survives."""
+        results = ranks.must(ranks.run(WORLD, an_error_in_a_world, timeout=60))
+        (is_survived, said, told), own = results
+        self.assertEqual(own, (True, "no state was expected", []))
+        self.assertTrue(is_survived, said)
+        self.assertEqual(told, ["new"])
+
     def test_they_say_what_a_rank_holds(self):
         results = ranks.run(WORLD, an_error_after_all_has_moved, range(WORLD))
         expected = [("no state was expected", "new")] * WORLD

@@ -91,7 +91,8 @@ def move_and_tell(
 ) -> Report | None:
     """`move`, which calls `moved` as soon as `after` has all of its state on this rank:
     what it raises later is of other ranks. It goes on after an error that leaves the
-    state new."""
+    state new. Where `after` refuses its state, it raises that at once, and the others
+    wait until this process ends its groups, so that only they blame another one."""
     with uncollected():
         return _move(before, after, moved, was, verify, options)
 
@@ -131,7 +132,7 @@ def _move(
         failure = _take_over(prev, curr, found, kept)
         if failure is None and moved is not None:
             moved()
-        if expected is not None:
+        if expected is not None and (failure is None or moved is None):
             _compare(expected, curr, failure)
         if failure is not None:
             raise failure
