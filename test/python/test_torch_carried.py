@@ -4,6 +4,7 @@ anything moves."""
 import gc
 import math
 import unittest
+import weakref
 from collections import deque
 from dataclasses import dataclass
 
@@ -268,7 +269,25 @@ def an_error_in_a_world(rank, store):
         return isinstance(error, RuntimeError), str(error), told
 
 
+def what_an_error_keeps(rank, store):
+    """Of what was passed, when it is over; PyTorch's own objects wait for gc anyway."""
+    jobs.join(rank, store, WORLD)
+    before, after = job()
+    after = (*after, Failing([0, 1]))
+    new = weakref.ref(after[-1])
+    gc.disable()
+    try:
+        etc.torch.move((*before, Failing([0, 1])), after)
+    except RuntimeError:
+        del before, after
+    return new() is not None
+
+
 class Errors(unittest.TestCase):
+    def test_they_keep_no_tensors(self):
+        results = ranks.must(ranks.run(WORLD, what_an_error_keeps))
+        self.assertEqual(results, [False] * WORLD)
+
     def test_others_of_a_world_end_with_its_groups(self):
         """A RuntimeError is what a World survives."""
         results = ranks.must(ranks.run(WORLD, an_error_in_a_world, timeout=60))

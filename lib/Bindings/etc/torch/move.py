@@ -135,7 +135,10 @@ def _move(
         if expected is not None and (failure is None or moved is None):
             _compare(expected, curr, failure)
         if failure is not None:
-            raise failure
+            try:
+                raise failure
+            finally:
+                del failure  # its traceback has this frame, which has all tensors
     return None if migration is None else migration.report
 
 
