@@ -1,5 +1,8 @@
 """What is passed by mistake: the message, one line on all ranks, says what to pass."""
 
+import json
+import os
+import tempfile
 import unittest
 
 import etc.torch
@@ -131,6 +134,20 @@ def with_an_option(rank, store, options, on):
     return said, [n for n, p in before[0].named_parameters() if p.grad is None]
 
 
+CLUSTER = {
+    "name": "a lab",
+    "link": {"bytes_per_second": 450e9, "latency_seconds": 5e-6},
+    "port": {"per_node": 8, "bytes_per_second": 50e9, "latency_seconds": 15e-6},
+    "pack": {"bytes_per_second": 1300e9},
+}
+
+
+def with_a_file(rank, store, on, folder):
+    """What is said where some ranks alone find the description of the cluster."""
+    os.chdir(folder if rank in on else os.path.dirname(folder))
+    return with_an_option(rank, store, {"cluster": f"1x{WORLD}@lab.json"}, range(WORLD))
+
+
 class Mistakes(unittest.TestCase):
     def test_them(self):
         check(self, CASES)
@@ -160,6 +177,19 @@ class Mistakes(unittest.TestCase):
             for said, gone in ranks.must(results):
                 self.assertRegex(said, f"^{said_of}.*; pass the same on all ranks$")
                 self.assertEqual(gone, [])
+
+    def test_a_file_that_the_first_rank_lacks(self):
+        """It plans for all; the others do not wait for it."""
+        with tempfile.TemporaryDirectory() as outside:
+            folder = os.path.join(outside, "inside")
+            os.mkdir(folder)
+            with open(os.path.join(folder, "lab.json"), "w", encoding="utf-8") as file:
+                json.dump(CLUSTER, file)
+            results = ranks.must(ranks.run(WORLD, with_a_file, [1], folder, timeout=60))
+        (said, gone), (other, kept) = results
+        self.assertRegex(said, "lab.json")
+        self.assertEqual(other, f"rank 0: {said}")
+        self.assertEqual(gone + kept, [])
 
     def test_an_option_of_another_kind(self):
         results = ranks.run(WORLD, with_an_option, {"mode": "fast"}, [0, 1])

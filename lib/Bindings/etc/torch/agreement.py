@@ -6,12 +6,14 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from etc.errors import PlanError
 from etc.plans import Plan
 from etc.torch import proof
 from etc.torch import ranks as job
 from etc.torch.carried import Carried
 from etc.torch.layout import Layout
 from etc.torch.planning import plan
+from etc.torch.ranks import pack, unpack
 
 
 def agree(
@@ -25,9 +27,10 @@ def agree(
 
     Raises:
         ValueError: on every rank, where ranks contradict each other.
-        etc.PlanError, etc.UnsatisfiableError: what `plan` raises, on every rank.
+        etc.PlanError, etc.UnsatisfiableError: what `plan` raises, on every rank; the
+            first one as well where rank 0 alone can't plan.
     """
-    made, failure = _plan_for_all(prev, curr, given)
+    made, problem = _plan_for_all(prev, curr, given)
     kept = Carried(prev, curr)
 
     def read() -> tuple[dict[str, str], Any, Any]:
@@ -37,25 +40,26 @@ def agree(
     options, carried, parts = zip(*job.on_every_rank(read))
     _check_same(options)
     kept.hear(carried)
-    packed = job.from_first(made.to_bytes() if made else b"")
-    if failure is not None:
-        raise failure
+    told = pack((made.to_bytes() if made else b"", problem))
+    packed, problem = unpack(job.from_first(told))
+    if problem:
+        plan(prev, curr, **given)  # raises the same, unless rank 0 alone lacks a file
+        raise PlanError(f"rank 0: {problem}")
     if made is None:
-        # Where rank 0 can't plan, this rank can't either, and says so itself.
-        made = Plan.from_bytes(packed) if packed else plan(prev, curr, **given)
+        made = Plan.from_bytes(packed)
     return made, kept, proof.sums(parts) if verify else None
 
 
 def _plan_for_all(
     prev: Layout, curr: Layout, given: Mapping[str, Any]
-) -> tuple[Plan | None, Exception | None]:
+) -> tuple[Plan | None, str]:
     """On rank 0, the plan, or why there is none: the others wait for this rank."""
     if job.rank() != 0:
-        return None, None
+        return None, ""
     try:
-        return plan(prev, curr, **given), None
+        return plan(prev, curr, **given), ""
     except Exception as error:
-        return None, error
+        return None, str(error) or repr(error)
 
 
 def _named(options: Mapping[str, Any]) -> dict[str, str]:
