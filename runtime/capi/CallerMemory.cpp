@@ -207,7 +207,7 @@ Result<Buffer> CallerMemory::takeNamed(uint64_t bytes,
 
 void CallerMemory::noteTransfers(bool areUnderWay) {
   areTransfersUnderWay = areUnderWay;
-  if (areUnderWay)
+  if (areUnderWay || isAbandoned)
     return;
   for (auto [shard, buffer] : std::exchange(kept, {}))
     tell(shard, buffer);

@@ -34,7 +34,8 @@ public:
   /// Called when the migration is over: current shards are the caller's now.
   void handOver() { isHandedOver = true; }
   void keepForLater() override;
-  /// Nothing goes back any more: the device may still write to it.
+  /// Nothing goes back any more, nor what was kept until transfers end: the
+  /// device may still write to it, and a release may wait for the device.
   void abandon() { isAbandoned = true; }
 
   bool reuses() const override {

@@ -89,6 +89,28 @@ TEST_F(CallerMemoryTest, TheCallerIsToldWhenNoTransferIsUnderWay) {
   EXPECT_EQ(released.size(), 1u);
 }
 
+/// The GPU hangs, and to free its memory would wait for it: nobody is told of
+/// staging and transit either.
+TEST_F(CallerMemoryTest, TheCallerIsNotToldAfterAnAbandon) {
+  alignas(64) static std::byte staging[64];
+  callbacks.allocate = [](void *, const etc_tensor_info *, uint64_t) -> void * {
+    return staging;
+  };
+  for (bool isAbandoned : {false, true}) {
+    released.clear();
+    CallerMemory memory(index, 0, callbacks, fallback);
+    Allocator &allocator = memory;
+    allocator.noteTransfers(true);
+    Result<Buffer> buffer = allocator.allocate(sizeof staging);
+    ASSERT_TRUE(buffer.ok());
+    allocator.release(*buffer);
+    if (isAbandoned)
+      memory.abandon();
+    allocator.keepForLater();
+    EXPECT_EQ(released.size(), isAbandoned ? 0u : 1u);
+  }
+}
+
 TEST_F(CallerMemoryTest, OverlapsAreRefused) {
   alignas(64) static std::byte first[64], second[64], free[256];
   static std::byte *next = nullptr;
