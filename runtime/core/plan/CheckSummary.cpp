@@ -179,9 +179,6 @@ private:
     const auto &placement = isCurr ? *index.plan().curr_placement()
                                    : *index.plan().prev_placement();
     const std::string path = isCurr ? "curr_placement" : "prev_placement";
-    // A previous state that is an inventory has no ranks.
-    if (!isCurr && placement.size() == 0)
-      return Status::success();
     std::vector<uint32_t> devices(placement.begin(), placement.end());
     std::sort(devices.begin(), devices.end());
     auto twice = std::adjacent_find(devices.begin(), devices.end());

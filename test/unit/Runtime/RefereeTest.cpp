@@ -293,6 +293,14 @@ TEST(Referee, R7Placement) {
   plan.nodes = {4};
   plan.curr_placement = {3, 1, 2};
   EXPECT_EQ(judge(plan), "curr_placement[0]: device 3 is no participant");
+  // An inventory has a rank for each device, too.
+  plan = twoStagePlan();
+  plan.prev_placement.clear();
+  plan.prev = grid(1, 1, /*dp=*/4);
+  plan.prev->inventory = true;
+  EXPECT_EQ(judge(plan), "prev_placement: 0 entries, prev has 4 ranks");
+  EXPECT_EQ(checkPlan(*fb::GetPlan(packPlan(plan).data())).message(),
+            "prev_placement: device 0 holds previous state and has no rank");
 }
 
 TEST(Referee, R9TransitArrivesBeforeItLeaves) {
