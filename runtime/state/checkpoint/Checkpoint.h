@@ -15,8 +15,9 @@ namespace etc::runtime {
 /// A directory of safetensors files, in one of two forms:
 ///
 /// - of whole tensors under their global names, a file of one state type, which
-///   its name begins with (param.safetensors, exp_avg-00001-of-00002.
-///   safetensors; model.safetensors has params, and may have an index),
+///   is its name before a "-" or ".safetensors" (param.bf16.safetensors,
+///   exp_avg-00001-of-00002.safetensors; model.safetensors has the type param,
+///   and may have an index),
 /// - of devices' shards, as WriteState.h writes them, with an inventory.
 ///
 /// Threads may read at once.

@@ -27,10 +27,13 @@ static Result<MappedFile> openIndex(const std::string &path) {
   return file;
 }
 
-/// The state type of a file of whole tensors.
+/// The state type of a file of whole tensors, or of an index of such files;
+/// types may have dots.
 static std::string typeOf(std::string_view fileName) {
-  const std::string stem(fileName.substr(0, fileName.find_first_of("-.")));
-  return stem == "model" ? "param" : stem;
+  fileName.remove_suffix(fileName.ends_with(kListSuffix) ? kListSuffix.size()
+                                                         : kFileSuffix.size());
+  const std::string type(fileName.substr(0, fileName.find('-')));
+  return type == "model" ? "param" : type;
 }
 
 /// "device-12.safetensors".

@@ -9,6 +9,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <utility>
 
 using namespace etc;
 using namespace etc::runtime;
@@ -86,8 +87,8 @@ TEST(SafeTensors, WhatIsWrongIsNamed) {
 
 class CheckpointTest : public testing::Test {
 protected:
-  CheckpointTest()
-      : bytes(etc::plan::packPlan(twoStagePlan())),
+  explicit CheckpointTest(etc::plan::fb::PlanT plan = twoStagePlan())
+      : bytes(etc::plan::packPlan(std::move(plan))),
         index(*etc::plan::fb::GetPlan(bytes.data())) {}
 
   void SetUp() override {
@@ -145,6 +146,44 @@ TEST_F(CheckpointTest, WhatIsMissingIsNamed) {
             "/proc/self/task: no checkpoint is here; expected files such as "
             "param.safetensors, or those that etc-run --out=/proc/self/task "
             "writes");
+}
+
+/// Of requests that PyTorch's modules make.
+etc::plan::fb::PlanT planOfDottedTypes() {
+  etc::plan::fb::PlanT plan = twoStagePlan();
+  for (const auto &tensor : plan.tensors)
+    tensor->type += tensor->type == "param" ? ".bf16" : ".fp32";
+  return plan;
+}
+
+class DottedTypesTest : public CheckpointTest {
+protected:
+  DottedTypesTest() : CheckpointTest(planOfDottedTypes()) {}
+
+  std::string checkAll() const {
+    auto checkpoint = Checkpoint::open(directory);
+    Status status = checkpoint.status();
+    for (uint32_t t = 0; status.ok() && t != index.plan().tensors()->size();
+         ++t)
+      status = checkpoint->check(index, t);
+    return status.message();
+  }
+  void rename(const std::string &from, const std::string &to) const {
+    std::filesystem::rename(directory + "/" + from, directory + "/" + to);
+  }
+};
+
+TEST_F(DottedTypesTest, AreTheNamesOfFiles) {
+  EXPECT_EQ(checkAll(), "");
+  // In parts.
+  rename("param.bf16.safetensors", "param.bf16-00001-of-00001.safetensors");
+  EXPECT_EQ(checkAll(), "");
+  // Where an index says which files count, others of the type do not.
+  writeFile(directory + "/param.bf16-00002-of-00002.safetensors", "short");
+  writeFile(directory + "/param.bf16.safetensors.index.json",
+            R"({"weight_map": {"layer.weight": )"
+            R"("param.bf16-00001-of-00001.safetensors"}})");
+  EXPECT_EQ(checkAll(), "");
 }
 
 } // namespace
