@@ -9,6 +9,7 @@
 #include "state/inventory/Begun.h"
 
 #include <limits>
+#include <tuple>
 
 using namespace etc;
 using namespace mlir;
@@ -45,6 +46,28 @@ static Error linkTo(const Request &before, Request &request) {
   return Error::success();
 }
 
+static bool haveSameRates(const request::ClusterRates &a,
+                          const request::ClusterRates &b) {
+  auto all = [](const request::ClusterRates &it) {
+    return std::tuple(it.linkRate, it.linkLatency, it.nics, it.nicRate,
+                      it.nicLatency, it.packRate, it.acks);
+  };
+  return all(a) == all(b);
+}
+
+/// A request that names no rates has those of the request before, which names
+/// them itself or has them from one before.
+static Error linkRates(const Request &before, Request &request) {
+  if (request.rates.assumed)
+    request.rates = before.rates;
+  if (before.rates.assumed || haveSameRates(before.rates, request.rates))
+    return Error::success();
+  return refuse(request, "cluster",
+                "expected the rates of a request before, \"" +
+                    before.rates.name + "\", got \"" + request.rates.name +
+                    "\"; name the same here, or none");
+}
+
 /// What the requests of a chain have in common.
 static Error checkTogether(const Request &before, const Request &request) {
   if (!isSameModel(before.model, request.model))
@@ -77,7 +100,13 @@ Error etc::linkChain(Chain &chain) {
     if (number)
       if (Error error = checkTogether(chain[number - 1], request))
         return error;
+    if (number)
+      if (Error error = linkRates(chain[number - 1], request))
+        return error;
   }
+  for (Request &request : chain)
+    if (request.rates.assumed)
+      request.rates = chain.back().rates;
   return Error::success();
 }
 

@@ -332,6 +332,12 @@ class Verbs(unittest.TestCase):
         wrong = [chain[0], {**chain[1], "cluster": "1x8"}]
         with self.assertRaisesRegex(etc.PlanError, r"requests\[1\]: cluster: expected"):
             etc.chain(wrong)
+        wrong = [{**chain[i], "cluster": f"2x4@{('h100', 'gb200')[i]}"} for i in (0, 1)]
+        with self.assertRaisesRegex(
+            etc.PlanError,
+            r"requests\[1\]: cluster: expected the rates .*; name the same here, or none$",
+        ):
+            etc.chain(wrong)
         with self.assertRaisesRegex(etc.PlanError, r"requests\[1\]: .*curr"):
             etc.chain([chain[0], {**chain[1], "curr": "XX"}])
         with self.assertRaisesRegex(etc.PlanError, "journal: .* holds no journal"):

@@ -26,7 +26,7 @@ using Chain = std::vector<request::Request>;
 /// one before ends, and checks each by request::checkRequest and that they go
 /// together: of one model, cluster and set of types, under the policy "best",
 /// and a device that failed in one has failed in all after it. Their own `prev`
-/// may be absent.
+/// may be absent. Rates that one of them names are those of all.
 llvm::Error linkChain(Chain &chain);
 
 /// Whether the first migration of a chain may still be composed with others:
