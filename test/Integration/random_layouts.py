@@ -314,7 +314,7 @@ def plan_inventories(etc_opt, etc_run, case, document, folder, side):
 
 
 def is_of_lane(file):
-    """Whether a plan file states one lane: bit 8 of `features`, the second field of its table."""
+    """Whether a plan file states one lane: flag 8 of `features`, the second field of its table."""
     content = file.read_bytes()
     (root,) = struct.unpack_from("<I", content)
     (back,) = struct.unpack_from("<i", content, root)

@@ -176,7 +176,7 @@ Status ProgramChecker::checkTransit(const std::string &path,
   if (!program.transit_shards())
     return Status::success();
   if (!(plan.features() & kTransitFeature))
-    return malformed(path, ".transit_shards: features lacks bit 2");
+    return malformed(path, ".transit_shards: features lacks flag 2");
   return checkHoldings(path + ".transit_shards", *program.transit_shards(),
                        /*isCurr=*/true);
 }

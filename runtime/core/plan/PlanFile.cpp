@@ -128,7 +128,7 @@ static Status checkVersion(std::span<const uint8_t> bytes) {
   const auto features =
       rootField<uint64_t>(bytes, fb::Plan::VT_FEATURES, 0).value_or(0);
   if (const uint64_t unknown = features & ~kPlanFeatures)
-    return malformed("needs features that this build does not know (bits ",
+    return malformed("needs features that this build does not know (flags ",
                      hex(unknown), ")", remedy);
   return Status::success();
 }
@@ -163,12 +163,12 @@ static Status checkAlignment(const fb::Plan &plan) {
 
 static Status checkFeatures(const fb::Plan &plan) {
   if ((plan.slice() != nullptr) != ((plan.features() & kSliceFeature) != 0))
-    return malformed("features: a slice has bit 1, and no other plan");
+    return malformed("features: a slice has flag 1, and no other plan");
   if ((plan.condensed() != nullptr) !=
       ((plan.features() & kCondensedFeature) != 0))
-    return malformed("features: a condensed plan has bit 16, and no other");
+    return malformed("features: a condensed plan has flag 16, and no other");
   if ((plan.lanes() != nullptr) != ((plan.features() & kLanesFeature) != 0))
-    return malformed("features: a plan of lanes has bit 8, and no other");
+    return malformed("features: a plan of lanes has flag 8, and no other");
   return Status::success();
 }
 

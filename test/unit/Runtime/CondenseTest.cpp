@@ -198,9 +198,9 @@ TEST(CondenseTest, MalformedTables) {
   };
   const Case cases[] = {
       {[](fb::PlanT &p) { p.features = 0; },
-       "features: a condensed plan has bit 16, and no other"},
+       "features: a condensed plan has flag 16, and no other"},
       {[](fb::PlanT &p) { p.condensed.reset(); },
-       "features: a condensed plan has bit 16, and no other"},
+       "features: a condensed plan has flag 16, and no other"},
       {[](fb::PlanT &p) { p.condensed->flows[0].mutate_count(0); },
        "condensed.flows[0]: 0 from 0 on, of 12"},
       {[](fb::PlanT &p) { p.condensed->flows[0].mutate_first(~0u); },

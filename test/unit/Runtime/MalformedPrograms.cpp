@@ -92,7 +92,7 @@ const std::vector<MalformedPlan> kMalformedPrograms = {
      "programs[0].rounds[0].ops[2]: the program holds no transit shard of "
      "layer.weight (param)"},
     {"TransitUnannounced", transitPlan, [](fb::PlanT &p) { p.features = 0; },
-     "programs[1].transit_shards: features lacks bit 2"},
+     "programs[1].transit_shards: features lacks flag 2"},
     {"TransitShardBeyond", transitPlan,
      [](fb::PlanT &p) { p.programs[1]->transit_shards[0] = 100; },
      "programs[1].transit_shards[0]: 100 is not in [0, 3)"},

@@ -12,13 +12,13 @@ const std::vector<MalformedPlan> kMalformedTables = {
      "format version 0, this build reads 2; write it again with etc-opt "
      "--emit=plan"},
     {"UnknownFeature", twoStagePlan, [](fb::PlanT &p) { p.features = 32; },
-     "needs features that this build does not know (bits "
+     "needs features that this build does not know (flags "
      "0x0000000000000020); write it again with etc-opt --emit=plan"},
     {"SliceFeature", twoStagePlan, [](fb::PlanT &p) { p.features = 1; },
-     "features: a slice has bit 1, and no other plan"},
+     "features: a slice has flag 1, and no other plan"},
     {"ManyFeatures", twoStagePlan,
      [](fb::PlanT &p) { p.features = ~uint64_t{0}; },
-     "needs features that this build does not know (bits "
+     "needs features that this build does not know (flags "
      "0xffffffffffffffe4); write it again with etc-opt --emit=plan"},
     {"TooManyDevices", twoStagePlan,
      [](fb::PlanT &p) { p.nodes.back() = 0xffffffff; },

@@ -148,7 +148,7 @@ TEST_F(PlanFileTest, VersionAndFeatures) {
   plan = twoStagePlan();
   plan.features = 32 + 4; // of a later build, and of an earlier one
   EXPECT_EQ(judge(plan),
-            "needs features that this build does not know (bits "
+            "needs features that this build does not know (flags "
             "0x0000000000000024); write it again with etc-opt --emit=plan");
   // Their tables may be others, too.
   bytes = packPlan(plan);

@@ -135,9 +135,9 @@ TEST(SliceTest, MalformedSlices) {
   };
   const Case cases[] = {
       {[](fb::PlanT &p) { p.features = 0; },
-       "features: a slice has bit 1, and no other plan"},
+       "features: a slice has flag 1, and no other plan"},
       {[](fb::PlanT &p) { p.slice.reset(); },
-       "features: a slice has bit 1, and no other plan"},
+       "features: a slice has flag 1, and no other plan"},
       {[](fb::PlanT &p) {
          p.participants = {0, 1, 2, 3};
        },

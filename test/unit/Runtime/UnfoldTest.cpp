@@ -107,9 +107,9 @@ TEST(UnfoldTest, MalformedTables) {
   };
   const Case cases[] = {
       {[](fb::PlanT &p) { p.features = 0; },
-       "features: a plan of lanes has bit 8, and no other"},
+       "features: a plan of lanes has flag 8, and no other"},
       {[](fb::PlanT &p) { p.lanes.reset(); },
-       "features: a plan of lanes has bit 8, and no other"},
+       "features: a plan of lanes has flag 8, and no other"},
       {[](fb::PlanT &p) { p.lanes->count = 1; },
        "lanes.count: 1 is not in [2, 4096]"},
       {[](fb::PlanT &p) { p.lanes->count = ~0u; },
