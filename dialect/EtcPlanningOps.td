@@ -163,8 +163,8 @@ def Etc_RoleBoundOp : Etc_StageOp<"role_bound"> {
     - `each`: each of them receives what its roles lack; `rate` is that of their NICs or, of devices, of their links
       and NICs.
     - `others`: what none of them holds leaves the other nodes, each byte once; `rate` is that of the NICs of these.
-    - `fewest`: the fewest nodes that `place = pack` allows do not hold all bytes; `rate` is that of their NICs. It
-      takes no duals.
+    - `fewest`: the most nodes that roles can be on, with `place = pack` as few as hold all groups, do not hold all
+      bytes; `rate` is that of their NICs. It takes no duals.
 
     A content is all bytes, in the types that move, that the same roles need, a tied copy and its twin together. A role
     counts a content by the bytes / the ranks that can share one arrival, rounded down: those of one cell, or for

@@ -254,7 +254,7 @@ int64_t RoleBoundChecker::heldBy(size_t column) const {
   return bytes;
 }
 
-/// What no choice of the fewest nodes holds.
+/// What the most nodes that roles can be on don't hold, whichever they are.
 int64_t RoleBoundChecker::countFewest() const {
   SmallVector<int64_t> held;
   for (auto [number, column] : llvm::enumerate(columns))

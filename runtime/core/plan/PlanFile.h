@@ -21,11 +21,11 @@ constexpr uint64_t kSliceFeature = 1;
 /// Devices pass on what they do not keep.
 constexpr uint64_t kTransitFeature = 2;
 /// Programs state steps of flows in place of rounds, and tensors are stated by
-/// template (plan/Condense.h). Bit 4 was an earlier form.
+/// template (plan/Condense.h). Flag 4 was an earlier form.
 constexpr uint64_t kCondensedFeature = 16;
 /// The tables are those of one lane (plan/Unfold.h).
 constexpr uint64_t kLanesFeature = 8;
-/// The feature bits that this build knows.
+/// The flags of features that this build knows.
 constexpr uint64_t kPlanFeatures =
     kSliceFeature | kTransitFeature | kCondensedFeature | kLanesFeature;
 
@@ -33,9 +33,11 @@ constexpr uint64_t kPlanFeatures =
 /// moving it keeps pointers valid.
 class PlanFile {
 public:
-  /// Maps a file and checks identifier, FlatBuffers structure, version,
-  /// features, hash and tables (checkFormat). The message of an error begins
-  /// with the path. Ask checkPlan next whether the plan obeys the rules.
+  /// Maps a file and checks, in this order, its identifier, its version and
+  /// features, its FlatBuffers structure and alignment, that it has the tables
+  /// that the features say, its hash, and its tables (checkFormat). The message
+  /// of an error begins with the path. Ask checkPlan next whether the plan
+  /// obeys the rules.
   static Result<PlanFile> open(const std::string &path);
   /// The same of bytes in memory, aligned to 8, which `owner` keeps.
   static Result<PlanFile> read(std::span<const uint8_t> bytes,
