@@ -11,7 +11,9 @@ import torch.distributed as dist
 from etc.torch.world_groups import Groups
 
 FOREVER = 1000.0  # seconds: nothing here ends by the time-out of a group
-fork = multiprocessing.get_context("fork")
+# Not forked from here: groups have threads, and their locks would stay held in a child.
+clean = multiprocessing.get_context("forkserver")
+clean.set_forkserver_preload([__name__])
 
 
 def serve(pipe):
@@ -21,32 +23,56 @@ def serve(pipe):
     pipe.recv()
 
 
+def make(groups, address, generation, number, size):
+    place = number, size, size
+    groups.make("gloo", address, generation, place, FOREVER)
+    groups.made()
+
+
+def make_as_peer(*arguments):
+    make(Groups(), *arguments)
+
+
+def make_the_next_one(address):
+    groups = Groups()
+    with mock.patch.object(dist, "init_process_group", side_effect=RuntimeError):
+        try:
+            make(groups, address, 1, 1, 2)
+        except RuntimeError:
+            groups.destroy()
+    make(groups, address, 2, 1, 2)
+    check(groups)
+
+
+def check(groups):
+    total = torch.ones(1)
+    dist.all_reduce(total)
+    assert total.item() == 2, total
+    assert groups.control.largest(3) == 3
+
+
 class Making(unittest.TestCase):
     def setUp(self):
-        pipe, theirs = fork.Pipe()
-        agent = fork.Process(target=serve, args=(theirs,), daemon=True)
+        pipe, theirs = clean.Pipe()
+        agent = clean.Process(target=serve, args=(theirs,), daemon=True)
         agent.start()
+        self.addCleanup(pipe.close)  # open until then: the agent waits at its end
         self.addCleanup(agent.terminate)
         self.address = "127.0.0.1", pipe.recv()
         self.groups = Groups()
         self.addCleanup(self.groups.destroy)
 
-    def make(self, generation, number, size):
-        place = number, size, size
-        self.groups.make("gloo", self.address, generation, place, FOREVER)
-        self.groups.made()
-
     def fails(self, generation=1, number=0):
         """Whether making groups ends when a member is lost that never connects."""
         told = []
 
-        def make():
+        def attempt():
             try:
-                self.make(generation, number, 2)
+                make(self.groups, self.address, generation, number, 2)
             except RuntimeError as error:
                 told.append(error)
 
-        thread = threading.Thread(target=make, daemon=True)
+        thread = threading.Thread(target=attempt, daemon=True)
         thread.start()
         thread.join(1)
         self.groups.void(generation)
@@ -56,7 +82,7 @@ class Making(unittest.TestCase):
     def test_a_generation_that_was_lost_before_is_not_begun(self):
         self.groups.void(1)
         with self.assertRaisesRegex(RuntimeError, "generation 1 has failed"):
-            self.make(1, 0, 2)
+            make(self.groups, self.address, 1, 0, 2)
 
     def test_a_loss_ends_the_wait_for_a_peer(self):
         self.assertTrue(self.fails())
@@ -70,7 +96,8 @@ class Making(unittest.TestCase):
         store = dist.TCPStore(*self.address, is_master=False)
         for number in range(2):
             before = store.num_keys()
-            peer = fork.Process(target=self.make, args=(number + 1, 1 - number, 2))
+            arguments = self.address, number + 1, 1 - number, 2
+            peer = clean.Process(target=make_as_peer, args=arguments)
             peer.start()
             while store.num_keys() == before:
                 time.sleep(0.1)
@@ -81,15 +108,15 @@ class Making(unittest.TestCase):
             self.groups.destroy()
 
     def test_a_loss_ends_the_wait_for_a_group_that_is_made_later(self):
-        fork.Process(target=self.make, args=(1, 1, 2)).start()
-        self.make(1, 0, 2)
+        clean.Process(target=make_as_peer, args=(self.address, 1, 1, 2)).start()
+        make(self.groups, self.address, 1, 0, 2)
         threading.Timer(0.5, self.groups.void, [1]).start()
         with self.assertRaises(RuntimeError):
             dist.new_group([0, 1])
 
     def test_the_next_groups_work_where_the_default_group_was_not_made(self):
         """Only this process has begun its default group when the other one fails."""
-        other = fork.Process(target=self.other)
+        other = clean.Process(target=make_the_next_one, args=(self.address,))
         other.start()
         init = dist.init_process_group
 
@@ -99,28 +126,9 @@ class Making(unittest.TestCase):
 
         with mock.patch.object(dist, "init_process_group", begin):
             with self.assertRaises(RuntimeError):
-                self.make(1, 0, 2)
+                make(self.groups, self.address, 1, 0, 2)
         self.groups.destroy()
-        self.make(2, 0, 2)
-        self.check()
+        make(self.groups, self.address, 2, 0, 2)
+        check(self.groups)
         other.join(60)
         self.assertEqual(other.exitcode, 0)
-
-    def other(self):
-        self.groups = Groups()
-        with mock.patch.object(dist, "init_process_group", side_effect=RuntimeError):
-            with self.assertRaises(RuntimeError):
-                self.make(1, 1, 2)
-        self.groups.destroy()
-        self.make(2, 1, 2)
-        self.check()
-
-    def check(self):
-        total = torch.ones(1)
-        dist.all_reduce(total)
-        self.assertEqual(total.item(), 2)
-        self.assertEqual(self.groups.control.largest(3), 3)
-
-
-if __name__ == "__main__":
-    unittest.main()
