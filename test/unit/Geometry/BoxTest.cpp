@@ -32,9 +32,11 @@ TEST(BoxTest, WhatIsMovedFromHasNoAxes) {
     Box box = boxOfRank(rank);
     Box moved = std::move(box);
     EXPECT_EQ(moved, boxOfRank(rank));
+    // NOLINTNEXTLINE(bugprone-use-after-move): the subject of this test
     EXPECT_EQ(box.rank(), 0u);
     box = std::move(moved);
     EXPECT_EQ(box, boxOfRank(rank));
+    // NOLINTNEXTLINE(bugprone-use-after-move)
     EXPECT_EQ(moved.rank(), 0u);
   }
 }
