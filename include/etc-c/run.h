@@ -2,6 +2,7 @@
  * process from the previous to the current configuration. Does not need LLVM.
  *
  * A migration, on every participant:
+ *
  *   etc_plan_open("m.etcplan", &plan);
  *   etc_migration_create(plan, &options, &migration);
  *   etc_migration_register(migration, "param", name, &tensor);   // for each
@@ -9,10 +10,13 @@
  *   etc_migration_run(migration);         // the pause
  *   etc_migration_finish(migration);      // what the plan defers
  *   etc_migration_tensor(migration, i, &data, &stayed);          // for each
+ *
  * Errors. Functions that can fail return NULL on success, or an etc_error,
  * which the caller frees. Messages are one line and state what is wrong.
+ *
  * Threads. Any thread may read a plan. A migration may be used by one thread
  * at a time, except by etc_migration_abort*() and etc_migration_outcome().
+ *
  * Versions. Functions and fields are added, never changed or removed. Structs
  * that may grow begin with their size, so that programs built against an older
  * header continue to work. ETC_RUN_API_VERSION counts the additions. */
@@ -31,8 +35,7 @@ extern "C" {
 #define ETC_API __attribute__((visibility("default")))
 #define ETC_RUN_API_VERSION 8
 
-/* The library's ETC_RUN_API_VERSION, which must be at least that of this
- * header. */
+/* The library's, which must be at least that of this header. */
 ETC_API uint32_t etc_run_api_version(void);
 /* "0.1.0". */
 ETC_API const char *etc_run_version(void);
@@ -70,8 +73,7 @@ typedef enum etc_dtype {
 
 #define ETC_MAX_AXES 8
 
-/* The shard of one tensor that a device holds. Strings are valid as long as the
- * plan. */
+/* A device's shard of one tensor. Strings are valid as long as the plan. */
 typedef struct etc_tensor_info {
   uint32_t struct_size; /* sizeof(etc_tensor_info), set by the caller */
   etc_dtype dtype;
@@ -199,8 +201,7 @@ ETC_API uint32_t etc_plan_world(const etc_plan *plan, etc_side side);
 ETC_API uint32_t etc_plan_placement(const etc_plan *plan, etc_side side,
                                     uint32_t rank);
 
-/* The tensors that a participant holds on one side. Fills in a struct whose
- * struct_size is set. */
+/* The tensors that a participant holds on one side; struct_size is set. */
 ETC_API size_t etc_plan_tensor_count(const etc_plan *plan, etc_side side,
                                      uint32_t participant);
 ETC_API etc_error *etc_plan_tensor(const etc_plan *plan, etc_side side,
@@ -287,9 +288,8 @@ typedef struct etc_options {
   /* A participant that gives no sign of life for this long is given up, from
    * prepare to the end. A thread sends four a second. 0: 5; negative: never. */
   double silence_seconds;
-  double meeting_seconds; /* since 6; of prepare; 0: timeout_seconds */
-  double
-      tail_bytes_per_second; /* since 8; sent at most, until finish; 0: any */
+  double meeting_seconds;       /* since 6; of prepare; 0: timeout_seconds */
+  double tail_bytes_per_second; /* since 8; at most, until finish; 0: any */
 } etc_options;
 
 /* Sets the size that this header knows, and the defaults. */
