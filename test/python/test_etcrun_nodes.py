@@ -101,6 +101,21 @@ class Agents(unittest.IsolatedAsyncioTestCase):
         await self.end(0)
         await self.until(lambda: list(self.nodes[1]._links) == ["n2"])
 
+    async def test_a_leader_that_ends_reports_no_deaths(self):
+        """Its tasks are cancelled one after the other (etc.run.agent). If it told n2 of n1's end, n2 would go on alone."""
+        serving = {
+            task.get_coro().cr_frame.f_locals["node"]: task
+            for task in asyncio.all_tasks()
+            if task.get_coro().__qualname__ == "Node._accept"
+        }
+        self.nodes[0]._server.close()
+        with self.assertNoLogs("asyncio", "ERROR"):
+            for node in ("n1", "n2"):
+                serving[node].cancel()
+            await asyncio.wait(serving.values())
+            await self.end(0)
+            await self.until(lambda: list(self.nodes[1]._links) == ["n2"])
+
     async def test_a_leader_that_hung_up_is_dead_where_its_address_is_gone_too(self):
         """As that of a container is: two nodes go on, of which one would be cut off."""
         connect = wire.connect

@@ -256,6 +256,8 @@ class Node:
                 link.send({"t": "excluded"})
         except (KeyError, TypeError, ValueError):
             pass  # no agent of this version
+        except asyncio.CancelledError:
+            node = ""  # this agent ends, not that one
         finally:
             link.close()
             if node and self._links.get(node) is link:
