@@ -97,6 +97,15 @@ class Agents(unittest.IsolatedAsyncioTestCase):
         await self.end(0)
         await self.until(lambda: list(self.nodes[1]._links) == ["n2"])
 
+    async def test_a_leader_that_was_stopped_gives_nobody_up(self):
+        self.nodes[0]._cut = "this node was stopped for 18 s"
+        for link in self.nodes[0]._links.values():
+            link._reader.set_exception(wire.Silence("no sign of life"))
+        with self.assertRaisesRegex(Excluded, "stopped for 18 s"):
+            await self.tasks[0]
+        await self.end(0)
+        await self.until(lambda: list(self.nodes[1]._links) == ["n2"])
+
     async def test_the_next_one_leads(self):
         await self.end(0)
         await self.until(lambda: list(self.nodes[1]._links) == ["n2"])

@@ -252,7 +252,9 @@ class Node:
                 self._hear(report)
         except (ConnectionError, OSError) as error:
             silent = isinstance(error, wire.Silence)
-            if silent and self._council is not None:
+            # From Python 3.12 on, messages that came while this agent was stopped are
+            # later than the time-out.
+            if silent and self._council is not None and not self._was_stopped():
                 link.send({"t": "excluded"})
         except (KeyError, TypeError, ValueError):
             pass  # no agent of this version
