@@ -168,7 +168,7 @@ class Cluster:
         """{pid: node} of the workers."""
         found = {}
         for event in self.events():
-            if event["event"] == "begin" and _lives(event["pid"]):
+            if event["event"] == "begin" and _lives(event["pid"], event["time"]):
                 found[event["pid"]] = self.hosts.index(event["host"])
         return found
 
@@ -204,12 +204,16 @@ class Cluster:
         return wrong[:5]
 
 
-def _lives(pid: int) -> bool:
+def _lives(pid: int, time_of_life: float) -> bool:
+    """Whether it is the process that lived then, and not a later one of that number."""
     try:
         with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] not in ("Z", "X")
+            fields = file.read().rpartition(")")[2].split()
     except OSError:
         return False
+    booted = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
+    started = booted + int(fields[19]) / os.sysconf("SC_CLK_TCK")
+    return fields[0] not in ("Z", "X") and started < time_of_life + 0.1
 
 
 def _free_port() -> int:
