@@ -1,6 +1,8 @@
 """The process groups of a generation where one of its processes is lost while they are made."""
 
 import multiprocessing
+import os
+import socket
 import threading
 import time
 import unittest
@@ -49,6 +51,34 @@ def check(groups):
     dist.all_reduce(total)
     assert total.item() == 2, total
     assert groups.control.largest(3) == 3
+
+
+class Cutting(unittest.TestCase):
+    def test_no_send_fails(self):
+        """Gloo would lose it, and its collective would end at the time-out. Nor is anything lost that was sent before."""
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            mine = self.enterContext(socket.create_connection(server.getsockname()))
+            peer = self.enterContext(server.accept()[0])
+        groups = Groups()
+        groups._generation = 1
+        groups._sockets = {os.fstat(mine.fileno()).st_ino}
+        received = []
+
+        def receive(seconds):
+            peer.send(b"a")
+            received.append(mine.recv(1))
+
+        with mock.patch.object(time, "sleep", receive):
+            groups.void(1)
+        self.assertEqual(received, [b"a"])
+        self.assertEqual(mine.recv(1), b"")
+        mine.send(b"b")
+        self.assertEqual(peer.recv(1), b"b")
+        groups.destroy()
+        mine.close()
+        for _ in range(3):
+            peer.send(b"c")
+            time.sleep(0.1)
 
 
 class Making(unittest.TestCase):

@@ -7,6 +7,7 @@ import datetime
 import os
 import socket
 import threading
+import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -19,6 +20,9 @@ from etc.torch_private.stores import join_store
 T = TypeVar("T")
 Inode = int
 Address = tuple[str, int]
+
+QUIET = 0.05
+"""Seconds in which messages arrive that were under way when a member was lost."""
 
 
 class Union:
@@ -61,6 +65,10 @@ class Groups:
         """Connections that were there before them."""
         self._sockets: set[Inode] | None = None
         """Those of these groups, once all are there."""
+        self._held: list[socket.socket] = []
+        """Copies of those that were cut. Gloo closes a connection that it can't read,
+        and loses a send that fails before it has noticed: the collective at the other
+        end would end at its time-out only. So these stay open until all have ended."""
         self.union: Union | None = None
         self.control: Union | None = None
 
@@ -78,6 +86,8 @@ class Groups:
         groups that are made later, for meshes say."""
         number, stays, size = place
         with self._lock:
+            while self._held:
+                self._held.pop().close()
             self._generation = generation
             self._before, self._sockets = set(_connections()), None
         torch_groups.create_gloo_by(self._wait_for)
@@ -144,12 +154,16 @@ class Groups:
         and no more are made. Otherwise a collective behind a process that was stopped,
         or whose network failed, would end at the group's time-out.
 
-        torch can abort NCCL's groups; connections of Gloo's are shut down."""
+        torch can abort NCCL's groups; those of Gloo's can't receive any more."""
         with self._lock:
             self._void = max(self._void, generation)
             ours = self._generation
         if not ours or generation < ours:
             return
+        time.sleep(QUIET)
+        with self._lock:
+            if self._generation != ours:
+                return
         self._cut()
         if dist.is_initialized() and "nccl" in str(dist.get_backend()):
             with contextlib.suppress(Exception):
@@ -159,14 +173,23 @@ class Groups:
         with self._lock:
             if not self._generation:
                 return
+            held = {_inode(copy) for copy in self._held}
             for inode, descriptor in _connections().items():
                 is_theirs = self._sockets is None or inode in self._sockets
-                if is_theirs and inode not in self._before:
-                    _shut_down(inode, descriptor)
+                if is_theirs and inode not in self._before | held:
+                    self._hold(inode, descriptor)
+
+    def _hold(self, inode: Inode, descriptor: int) -> None:
+        """Unless its owner has closed it, and the number is another one's now."""
+        with contextlib.suppress(OSError):
+            copy = _copied(descriptor)
+            if _inode(copy) == inode:
+                copy.shutdown(socket.SHUT_RD)
+                self._held.append(copy)
 
     def destroy(self) -> None:
-        """After the last collective, or after a failure: whoever still waits for this
-        process gets an error."""
+        """After the last collective, or after a failure: what this process still waits
+        for ends. The others hear of a failure by `void`."""
         self._cut()
         with self._lock:
             self._generation = 0
@@ -189,13 +212,6 @@ def _connections() -> dict[Inode, int]:
         except OSError:
             continue
     return found
-
-
-def _shut_down(inode: Inode, descriptor: int) -> None:
-    """Unless its owner has closed it, and the number is another one's now."""
-    with contextlib.suppress(OSError), _copied(descriptor) as copy:
-        if _inode(copy) == inode:
-            copy.shutdown(socket.SHUT_RDWR)
 
 
 def _copied(descriptor: int) -> socket.socket:
