@@ -45,11 +45,11 @@ TensorTable::TensorTable(MigrationOp migration)
   for (TensorOp tensor : migration.getOps<TensorOp>())
     addTensor(tensor);
   for (auto [info, tensor] : llvm::zip_equal(infos, tensors))
-    if (std::optional<StringRef> twin = TensorOp(tensor).getTiedTo())
+    if (std::optional<StringRef> primary = TensorOp(tensor).getTiedTo())
       for (auto [index, other] : llvm::enumerate(tensors))
-        if (TensorOp(other).getName() == *twin &&
+        if (TensorOp(other).getName() == *primary &&
             infos[index].types == info.types)
-          info.twin = index;
+          info.primary = index;
 }
 
 void TensorTable::addTensor(TensorOp tensor) {

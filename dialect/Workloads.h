@@ -27,8 +27,8 @@ public:
   unsigned size() const { return tensors.size(); }
   TensorOp operator[](unsigned tensor) const { return tensors[tensor]; }
   /// The tensor that a tied copy equals, in the same types.
-  std::optional<unsigned> getTwin(unsigned tensor) const {
-    return infos[tensor].twin;
+  std::optional<unsigned> getPrimary(unsigned tensor) const {
+    return infos[tensor].primary;
   }
 
   /// All of a tensor on one side.
@@ -125,7 +125,7 @@ private:
     llvm::SmallBitVector types, movedTypes;
     int64_t bytes = 0, movedBytes = 0, urgentBytes = 0;
     bool hasGradient = false; ///< has parameters or buffers
-    std::optional<unsigned> twin;
+    std::optional<unsigned> primary;
   };
   void addTensor(TensorOp tensor);
   void appendAll(WorkloadAttr id, const llvm::SmallBitVector &types,

@@ -26,7 +26,7 @@ public:
 private:
   /// Those of a tensor and of its twin.
   Shares &sharesOf(Piece &piece) {
-    piece.tensor = table.getTwin(piece.tensor).value_or(piece.tensor);
+    piece.tensor = table.getPrimary(piece.tensor).value_or(piece.tensor);
     return shares[{piece.tensor, piece.layer, piece.expert}];
   }
   void addHeld(llvm::ArrayRef<Piece> pieces);

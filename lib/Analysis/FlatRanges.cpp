@@ -63,12 +63,12 @@ bool Buffers::isSharedCopy(unsigned tensor) const {
     return false;
   bool isShared = false, embedsMore = false;
   for (unsigned other = 0; other < table.size(); ++other) {
-    bool isCopy = table.getTwin(other).has_value();
-    isShared |= isCopy && (other == tensor || table.getTwin(other) == tensor);
+    bool isCopy = table.getPrimary(other).has_value();
+    isShared |= isCopy && (other == tensor || table.getPrimary(other) == tensor);
     embedsMore |= isCopy && table.getPart(other) == Part::Mtp &&
                   TensorOp(table[other]).isOn(parallel);
   }
-  bool isOutput = table.getTwin(tensor) && table.getPart(tensor) == Part::Head;
+  bool isOutput = table.getPrimary(tensor) && table.getPart(tensor) == Part::Head;
   return isShared && !(isOutput && embedsMore);
 }
 

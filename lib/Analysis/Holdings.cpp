@@ -49,7 +49,7 @@ std::optional<unsigned> etc::getSource(const TensorTable &table,
                                        const Holdings &prev, unsigned tensor) {
   if (prev.has(tensor))
     return tensor;
-  std::optional<unsigned> twin = table.getTwin(tensor);
+  std::optional<unsigned> twin = table.getPrimary(tensor);
   return twin && prev.has(*twin) ? twin : std::nullopt;
 }
 

@@ -42,7 +42,7 @@ public:
 private:
   using Key = std::tuple<unsigned, int64_t, int64_t>;
   Key keyOf(const Piece &piece) const {
-    return {table.getTwin(piece.tensor).value_or(piece.tensor), piece.layer,
+    return {table.getPrimary(piece.tensor).value_or(piece.tensor), piece.layer,
             piece.expert};
   }
   void addHeld(ArrayRef<Piece> pieces, int64_t role);

@@ -45,7 +45,7 @@ private:
         static_cast<unsigned>(plan.tensors[op.tensor()]->shape.size()));
   }
   Piece twinOf(Piece piece) const {
-    piece.tensor = table.getTwin(piece.tensor).value_or(piece.tensor);
+    piece.tensor = table.getPrimary(piece.tensor).value_or(piece.tensor);
     return piece;
   }
   void writePaperPolicy();

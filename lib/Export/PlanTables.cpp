@@ -97,7 +97,7 @@ void PlanTables::addTensor(const Piece &piece) {
   numbers[keyOf(piece)] = number;
   // Twins are equal element by element, so a tied copy has the shapes of its
   // primary on either side, also where it comes or goes.
-  std::optional<unsigned> twin = table.getTwin(piece.tensor);
+  std::optional<unsigned> twin = table.getPrimary(piece.tensor);
   TensorOp primary = table[twin.value_or(piece.tensor)];
   ArrayRef<int64_t> shape = primary.getShape(),
                     prevShape = primary.getShapeOn(Side::Prev);

@@ -67,7 +67,7 @@ LogicalResult etc::checkTarget(MigrationOp migration,
                             : wholeTensors(migration, table, Side::Prev);
   for (const auto &[key, pieces] : held) {
     const unsigned tensor = std::get<0>(key);
-    if (table.getTwin(tensor))
+    if (table.getPrimary(tensor))
       continue; // its twin has the content
     auto found = taken.find(key);
     // Rows of padding are no state: the target may have fewer.

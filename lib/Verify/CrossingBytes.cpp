@@ -9,7 +9,7 @@
 using namespace etc;
 
 CrossingBytes::Side &CrossingBytes::sideOf(Piece &piece) {
-  piece.tensor = table.getTwin(piece.tensor).value_or(piece.tensor);
+  piece.tensor = table.getPrimary(piece.tensor).value_or(piece.tensor);
   return sides[{piece.tensor, piece.layer, piece.expert}];
 }
 

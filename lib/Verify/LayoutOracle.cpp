@@ -102,7 +102,7 @@ LayoutOracle::LayoutOracle(MigrationOp migration, const TensorTable &table)
   }
   for (unsigned tensor = 0; tensor < table.size(); ++tensor)
     sources.push_back(
-        isOnPrev(tensor) ? tensor : table.getTwin(tensor).value_or(tensor));
+        isOnPrev(tensor) ? tensor : table.getPrimary(tensor).value_or(tensor));
 }
 
 /// A box of the planning shape as three axes.

@@ -74,7 +74,7 @@ public:
 
 private:
   void add(const Piece &piece, const Piece &box, bool isNeed, int64_t role) {
-    const unsigned tensor = table.getTwin(piece.tensor).value_or(piece.tensor);
+    const unsigned tensor = table.getPrimary(piece.tensor).value_or(piece.tensor);
     claims[{tensor, piece.layer, piece.expert}].push_back(
         {{box.outer, box.cut, box.inner}, isNeed, role});
   }
