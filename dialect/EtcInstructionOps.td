@@ -92,10 +92,10 @@ class Etc_MessageOp<string mnemonic, string peer, list<MemoryEffect> effects>
                                    DeclareOpInterfaceMethods<Etc_InstructionOpInterface>,
                                    DeclareOpInterfaceMethods<Etc_TransferOpInterface, ["getPeer"]>]> {
   let arguments = (ins Etc_WorkloadArrayAttr:$wid, StrArrayAttr:$wt, Etc_DeviceType:$sid,
-                       Etc_DeviceType:$did, UnitAttr:$tied,
+                       Etc_DeviceType:$did,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntMinValue<1>]>>:$hop, UnitAttr:$transit);
   let assemblyFormat = [{
-    custom<Workloads>($wid) custom<Types>($wt) $sid `to` $did (`of_twin` $tied^)? (`hop` $hop^)? (`transit` $transit^)?
+    custom<Workloads>($wid) custom<Types>($wt) $sid `to` $did (`hop` $hop^)? (`transit` $transit^)?
     attr-dict
   }];
   let extraClassDefinition = "::mlir::Value $cppClass::getPeer() { return " # peer # "(); }";
@@ -113,9 +113,9 @@ def Etc_SendOp : Etc_MessageOp<"send", "getDid", [MemRead<Etc_PreviousState>, Me
                                                    MemRead<Etc_TransitState>, MemWrite<Etc_Network>]> {
   let summary = "sends workloads to another device";
   let description = [{
-    Reads the previous state of `sid`. With `of_twin`, the ids name tied copies at the destination and the bytes come
-    from the tensors they are tied to. With `hop`, it is a relay: it reads the current state, what arrived with one hop
-    less in an earlier round; with `transit`, what arrived to be passed on only.
+    Reads the previous state of `sid`: of a tied tensor that it does not hold, the first twin that it holds. With `hop`,
+    it is a relay: it reads the current state, what arrived with one hop less in an earlier round; with `transit`, what
+    arrived to be passed on only.
 
     Example:
 
@@ -142,23 +142,18 @@ def Etc_RecvOp : Etc_MessageOp<"recv", "getSid", [MemRead<Etc_Network>, MemWrite
   }];
 }
 
-def Etc_ReferOp : Etc_InstructionOp<"refer", [MemoryEffects<[MemRead<Etc_PreviousState>, MemWrite<Etc_CurrentState>]>,
-                                              DeclareOpInterfaceMethods<Etc_InstructionOpInterface>]> {
+def Etc_ReferOp : Etc_LocalOp<"refer", [MemRead<Etc_PreviousState>, MemWrite<Etc_CurrentState>]> {
   let summary = "keeps workloads where they are";
   let description = [{
     Binds what the device holds already to the current state: no bytes move. A whole shard keeps its memory; a part of
-    one is copied within the device. With `of_twin`, the ids name tied copies made from the tensors they are tied to.
+    one is copied within the device. A tied tensor that the device does not hold is copied from the first twin that it
+    holds.
 
     Example:
 
     ```mlir
     etc.refer [L0..3] [param, master, exp_avg, exp_avg_sq] on %self
     ```
-  }];
-  let arguments = (ins Etc_WorkloadArrayAttr:$wid, StrArrayAttr:$wt, Etc_DeviceType:$device,
-                       UnitAttr:$tied);
-  let assemblyFormat = [{
-    custom<Workloads>($wid) custom<Types>($wt) `on` $device (`of_twin` $tied^)? attr-dict
   }];
 }
 

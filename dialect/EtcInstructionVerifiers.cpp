@@ -97,9 +97,6 @@ static LogicalResult verifyTransfer(TransferOpInterface op, Value own,
            << "expected its " << end << " to be the program's own device";
   if (op.getPeer() == self)
     return op->emitOpError("sends to itself, expected etc.refer");
-  if (op.getTied() && op.getHop())
-    return op->emitOpError(
-        "relays what arrived as the tied copy itself, expected no 'of_twin'");
   return verifyInstruction(op);
 }
 

@@ -35,7 +35,6 @@ def Etc_TransferOpInterface : OpInterface<"TransferOpInterface", [Etc_Instructio
   let methods = [
     InterfaceMethod<"The source.", "::mlir::Value", "getSid">,
     InterfaceMethod<"The destination.", "::mlir::Value", "getDid">,
-    InterfaceMethod<"Whether the bytes are read from the twin of a tied copy.", "bool", "getTied">,
     InterfaceMethod<"How often the bytes have been received before they are sent; none: they are of the previous state.",
                     "std::optional<uint64_t>", "getHop">,
     InterfaceMethod<"Whether this end only passes the bytes on: they are not of its current state.", "bool",

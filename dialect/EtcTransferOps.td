@@ -47,21 +47,20 @@ def Etc_DemandsOp : Etc_ListOp<"demands"> {
 def Etc_DemandOp : Etc_EntryOp<"demand", "DemandsOp", ["isOrdered"]> {
   let summary = "what some devices lack, and the previous roles that have it";
   let description = [{
-    Each of the `devices` lacks all of the workloads, and any living device of each of the `holders` has all of them. A
-    holder without a replica stands for all of its role's replicas. With `of_twin` the ids name tied copies, and
-    what the holders have are the tensors that they are tied to. Parts of one tensor are cut in the order of their ids.
+    Each of the `devices` lacks all of the workloads, and any living device of each of the `holders` has all of them, or
+    of tied tensors that equal them. A holder without a replica stands for all of its role's replicas. Parts of one
+    tensor are cut in the order of their ids.
 
     Example:
 
     ```mlir
-    etc.demand [head/output_layer.weight] [master] on [3] held_by [P0T0] of_twin
+    etc.demand [head/output_layer.weight] [master] on [3] held_by [P0T0]
     ```
   }];
   let arguments = (ins Etc_WorkloadArrayAttr:$wid, StrArrayAttr:$wt, DenseI64ArrayAttr:$devices,
-                       Etc_RoleArrayAttr:$holders, UnitAttr:$tied);
+                       Etc_RoleArrayAttr:$holders);
   let assemblyFormat = [{
-    custom<Workloads>($wid) custom<Types>($wt) `on` $devices `held_by` custom<Roles>($holders) (`of_twin` $tied^)?
-    attr-dict
+    custom<Workloads>($wid) custom<Types>($wt) `on` $devices `held_by` custom<Roles>($holders) attr-dict
   }];
   let extraClassDefinition = "bool $cppClass::isOrdered() { return true; }";
 }
@@ -94,8 +93,8 @@ def Etc_TransferOp : Etc_EntryOp<"transfer", "TransfersOp"> {
   let summary = "workloads that go from devices to others";
   let description = [{
     Entry i of `destinations` receives all of the workloads from entry i of `sources`. Without `hop` the source reads its
-    previous state; with it, the current state that arrived with one hop less, or what arrived in transit. With `of_twin`
-    the ids name tied copies, which are read from the tensors that they are tied to.
+    previous state, where a tied tensor that it does not hold is read from a twin that it holds; with `hop`, the current
+    state that arrived with one hop less, or what arrived in transit.
 
     Example:
 
@@ -104,12 +103,12 @@ def Etc_TransferOp : Etc_EntryOp<"transfer", "TransfersOp"> {
     ```
   }];
   let arguments = (ins Etc_WorkloadArrayAttr:$wid, StrArrayAttr:$wt, DenseI64ArrayAttr:$sources,
-                       DenseI64ArrayAttr:$destinations, UnitAttr:$tied,
+                       DenseI64ArrayAttr:$destinations,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntMinValue<1>]>>:$hop,
                        UnitAttr:$from_transit, UnitAttr:$to_transit);
   let assemblyFormat = [{
     custom<Workloads>($wid) custom<Types>($wt) `from` (`transit` $from_transit^)? $sources
-    `to` (`transit` $to_transit^)? $destinations (`of_twin` $tied^)? (`hop` $hop^)? attr-dict
+    `to` (`transit` $to_transit^)? $destinations (`hop` $hop^)? attr-dict
   }];
 }
 

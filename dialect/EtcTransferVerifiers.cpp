@@ -60,9 +60,6 @@ LogicalResult TransferOp::verify() {
     if (source == destination)
       return emitOpError() << "device " << source << " sends to itself";
   }
-  if (getTied() && getHop())
-    return emitOpError(
-        "relays what arrived as the tied copy itself, expected no 'of_twin'");
   if (getFromTransit() && !getHop())
     return emitOpError("passes on what has arrived, expected a 'hop'");
   return success();

@@ -50,6 +50,22 @@ TensorTable::TensorTable(MigrationOp migration)
         if (TensorOp(other).getName() == *primary &&
             infos[index].types == info.types)
           info.primary = index;
+  addTwins();
+}
+
+void TensorTable::addTwins() {
+  std::map<unsigned, SmallVector<unsigned>> groups; // by primary
+  for (auto [index, info] : llvm::enumerate(infos))
+    if (info.primary)
+      groups[*info.primary].push_back(index);
+  for (auto &[primary, group] : groups) {
+    group.push_back(primary);
+    llvm::sort(group);
+    for (unsigned tensor : group)
+      for (unsigned other : group)
+        if (other != tensor)
+          infos[tensor].twins.push_back(other);
+  }
 }
 
 void TensorTable::addTensor(TensorOp tensor) {

@@ -30,6 +30,11 @@ public:
   std::optional<unsigned> getPrimary(unsigned tensor) const {
     return infos[tensor].primary;
   }
+  /// The tensors that equal this one, in the same types: the one that it is
+  /// tied to, and other copies; ascending.
+  llvm::ArrayRef<unsigned> getTwins(unsigned tensor) const {
+    return infos[tensor].twins;
+  }
 
   /// All of a tensor on one side.
   Piece getWhole(unsigned tensor, int64_t layer, int64_t expert,
@@ -126,8 +131,10 @@ private:
     int64_t bytes = 0, movedBytes = 0, urgentBytes = 0;
     bool hasGradient = false; ///< has parameters or buffers
     std::optional<unsigned> primary;
+    llvm::SmallVector<unsigned, 0> twins;
   };
   void addTensor(TensorOp tensor);
+  void addTwins();
   void appendAll(WorkloadAttr id, const llvm::SmallBitVector &types,
                  llvm::SmallVectorImpl<Piece> &pieces) const;
   void appendPieces(WorkloadAttr id, unsigned tensor,

@@ -131,8 +131,8 @@ typedef struct etc_certificate {
   etc_quantity quantity;
   etc_scope scope;
   etc_counted counted;
-  /* Whether the bound holds for plans that relay, that make a tied copy from
-   * its twin though it has holders, that cast what this plan moves. */
+  /* Whether the bound holds for plans that relay, in which a node receives
+   * the content of tied tensors once, that cast what this plan moves. */
   uint32_t covers_relays, covers_twins, covers_recomputation, reserved;
   uint64_t bound_bytes;
   const uint64_t *row_duals, *column_duals;

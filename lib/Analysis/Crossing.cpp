@@ -46,13 +46,9 @@ void EnteringCounter::addHeld(llvm::ArrayRef<Piece> pieces) {
 
 /// Padding that the previous side did not have is made, not moved.
 void EnteringCounter::addNeeded(llvm::ArrayRef<Piece> pieces) {
-  for (Piece piece : pieces) {
-    const Piece all = table.getWhole(
-        getSource(table, holdings.prev, piece.tensor).value_or(piece.tensor),
-        piece.layer, piece.expert, Side::Prev);
-    if (std::optional<Piece> old = intersect(piece, all))
+  for (const Piece &piece : pieces)
+    if (std::optional<Piece> old = getOldPart(table, holdings.prev, piece))
       sharesOf(*old).needed.push_back(*old);
-  }
 }
 
 void EnteringCounter::addPrev(int64_t role) {

@@ -64,11 +64,13 @@ bool Buffers::isSharedCopy(unsigned tensor) const {
   bool isShared = false, embedsMore = false;
   for (unsigned other = 0; other < table.size(); ++other) {
     bool isCopy = table.getPrimary(other).has_value();
-    isShared |= isCopy && (other == tensor || table.getPrimary(other) == tensor);
+    isShared |=
+        isCopy && (other == tensor || table.getPrimary(other) == tensor);
     embedsMore |= isCopy && table.getPart(other) == Part::Mtp &&
                   TensorOp(table[other]).isOn(parallel);
   }
-  bool isOutput = table.getPrimary(tensor) && table.getPart(tensor) == Part::Head;
+  bool isOutput =
+      table.getPrimary(tensor) && table.getPart(tensor) == Part::Head;
   return isShared && !(isOutput && embedsMore);
 }
 

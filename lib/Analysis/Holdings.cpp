@@ -45,12 +45,36 @@ BothHoldings::BothHoldings(MigrationOp migration,
     : BothHoldings(migration,
                    analyses.getAnalysis<TensorTable, MigrationOp>()) {}
 
-std::optional<unsigned> etc::getSource(const TensorTable &table,
-                                       const Holdings &prev, unsigned tensor) {
+llvm::SmallVector<unsigned, 2> etc::getSources(const TensorTable &table,
+                                               const Holdings &prev,
+                                               unsigned tensor) {
+  llvm::SmallVector<unsigned, 2> sources;
   if (prev.has(tensor))
-    return tensor;
-  std::optional<unsigned> twin = table.getPrimary(tensor);
-  return twin && prev.has(*twin) ? twin : std::nullopt;
+    sources.push_back(tensor);
+  for (unsigned twin : table.getTwins(tensor))
+    if (prev.has(twin))
+      sources.push_back(twin);
+  return sources;
+}
+
+unsigned etc::findRead(const TensorTable &table, const Holdings &prev,
+                       int64_t role, const Piece &piece) {
+  if (role < 0 || table.getTwins(piece.tensor).empty())
+    return piece.tensor;
+  for (unsigned source : getSources(table, prev, piece.tensor))
+    if (subtract(ArrayRef(piece), prev.find(role, source, piece)).empty())
+      return source;
+  return piece.tensor;
+}
+
+std::optional<Piece> etc::getOldPart(const TensorTable &table,
+                                     const Holdings &prev, const Piece &piece) {
+  const llvm::SmallVector<unsigned, 2> sources =
+      getSources(table, prev, piece.tensor);
+  if (sources.empty())
+    return std::nullopt;
+  return intersect(piece, table.getWhole(sources.front(), piece.layer,
+                                         piece.expert, Side::Prev));
 }
 
 HolderIndex::HolderIndex(const Holdings &holdings) {
@@ -91,4 +115,31 @@ ArrayRef<HolderIndex::Entry> HolderIndex::find(unsigned tensor,
   const auto &[entries, search] = it->second;
   const auto [first, last] = search.find(piece);
   return ArrayRef(entries).slice(first, last - first);
+}
+
+/// What a holder has of one tensor is disjoint; of twins, it need not be.
+void HolderIndex::forHolders(
+    const Piece &piece, ArrayRef<unsigned> tensors,
+    llvm::function_ref<void(Holder, int64_t)> function) const {
+  std::map<Holder, llvm::SmallVector<Piece>> lacking; // where there are twins
+  for (unsigned tensor : tensors)
+    for (const Entry &entry : find(tensor, piece)) {
+      std::optional<Piece> shared = intersect(piece, entry.piece);
+      if (!shared)
+        continue;
+      for (Holder holder : entry.holders) {
+        if (tensors.size() == 1) {
+          function(holder, shared->size());
+          continue;
+        }
+        auto &rest = lacking.try_emplace(holder, 1, piece).first->second;
+        rest = subtract(rest, ArrayRef(entry.piece));
+      }
+    }
+  for (const auto &[holder, rest] : lacking) {
+    int64_t elements = piece.size();
+    for (const Piece &left : rest)
+      elements -= left.size();
+    function(holder, elements);
+  }
 }

@@ -7,32 +7,41 @@
 using namespace etc;
 using llvm::SmallVector;
 
+/// Moves what a device holds of lacking pieces to those that are kept.
+static void takeKept(SmallVector<Piece> &lacking, llvm::ArrayRef<Piece> held,
+                     SmallVector<Piece, 0> &kept) {
+  for (const Piece &one : held) {
+    SmallVector<Piece> rest;
+    for (const Piece &part : lacking) {
+      std::optional<Piece> common = intersect(part, one);
+      if (common)
+        kept.push_back(*common);
+      llvm::append_range(rest, common ? subtract(part, *common)
+                                      : SmallVector<Piece>{part});
+    }
+    lacking = std::move(rest);
+  }
+}
+
 /// Splits a current piece into what is kept, what is lacking, and what is new.
 bool NeedsTable::addPiece(const Piece &piece, int64_t own, Needs &needs) {
-  std::optional<unsigned> source = getSource(table, prev, piece.tensor);
-  if (!source) {
+  const SmallVector<unsigned, 2> sources =
+      getSources(table, prev, piece.tensor);
+  if (sources.empty()) {
     unsourced = table.getName(piece);
     return false;
   }
-  Piece all = table.getWhole(*source, piece.layer, piece.expert, Side::Prev);
+  Piece all =
+      table.getWhole(sources.front(), piece.layer, piece.expert, Side::Prev);
   llvm::append_range(needs.zeroed, subtract(piece, all));
   std::optional<Piece> common = intersect(piece, all);
   if (!common)
     return true;
   SmallVector<Piece> lacking = {*common};
   if (own >= 0)
-    for (const Piece &held : prev.find(own, *source, piece)) {
-      SmallVector<Piece> rest;
-      for (const Piece &part : lacking) {
-        std::optional<Piece> kept = intersect(part, held);
-        if (kept)
-          (*source == piece.tensor ? needs.kept : needs.keptTied)
-              .push_back(*kept);
-        llvm::append_range(rest, kept ? subtract(part, *kept)
-                                      : SmallVector<Piece>{part});
-      }
-      lacking = std::move(rest);
-    }
+    for (unsigned source : sources)
+      takeKept(lacking, prev.find(own, source, piece),
+               source == piece.tensor ? needs.kept : needs.keptTied[source]);
   llvm::append_range(needs.lacking, lacking);
   return true;
 }

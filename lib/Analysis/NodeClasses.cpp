@@ -75,18 +75,16 @@ static int64_t unionSize(const Piece &piece, ArrayRef<Piece> parts) {
 }
 
 void Coverage::add(const Piece &piece, Places placesOf, Add add) const {
-  std::optional<unsigned> source = getSource(table, prev, piece.tensor);
-  if (!source)
-    return;
   std::map<int64_t, SmallVector<Piece>> parts;
-  for (const HolderIndex::Entry &entry : holders.find(*source, piece)) {
-    if (!intersect(piece, entry.piece))
-      continue;
-    for (Holder holder : entry.holders)
-      for (int64_t place : placesOf(holder))
-        if (parts[place].empty() || parts[place].back() != entry.piece)
-          parts[place].push_back(entry.piece);
-  }
+  for (unsigned source : getSources(table, prev, piece.tensor))
+    for (const HolderIndex::Entry &entry : holders.find(source, piece)) {
+      if (!intersect(piece, entry.piece))
+        continue;
+      for (Holder holder : entry.holders)
+        for (int64_t place : placesOf(holder))
+          if (parts[place].empty() || parts[place].back() != entry.piece)
+            parts[place].push_back(entry.piece);
+    }
   int64_t bytes = table.getMovedBytes(piece) / piece.size();
   for (const auto &[place, list] : parts)
     add(place, unionSize(piece, list) * bytes);
@@ -179,11 +177,8 @@ static std::vector<Need> listNeeds(const TensorTable &table,
   std::vector<Need> needs;
   const auto add = [&](ArrayRef<Piece> pieces, int64_t needer) {
     for (const Piece &piece : pieces)
-      if (auto source = getSource(table, prev, piece.tensor))
-        if (auto old =
-                intersect(piece, table.getWhole(*source, piece.layer,
-                                                piece.expert, Side::Prev)))
-          needs.push_back({*old, static_cast<int32_t>(needer)});
+      if (auto old = getOldPart(table, prev, piece))
+        needs.push_back({*old, static_cast<int32_t>(needer)});
   };
   for (int64_t pool = 0; pool < curr.getPools(); ++pool)
     add(curr.getShared(pool), pool);

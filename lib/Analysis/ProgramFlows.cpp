@@ -169,6 +169,9 @@ ProgramFlows::ProgramFlows(MigrationOp, AnalysisManager &analyses)
       prev(analyses.getAnalysis<BothHoldings, MigrationOp>().prev),
       curr(analyses.getAnalysis<BothHoldings, MigrationOp>().curr) {
   const auto &programs = analyses.getAnalysis<DevicePrograms, MigrationOp>();
+  llvm::append_range(itemOf, llvm::seq(table.size()));
+  for (const DeviceProgram &program : programs.getPrograms())
+    addJoined(program);
   for (auto [index, program] : llvm::enumerate(programs.getPrograms()))
     addProgram(index, program);
   numbers.clear();
@@ -203,9 +206,31 @@ std::optional<unsigned> ProgramFlows::find(const Piece &piece) const {
   return item - items.begin();
 }
 
-Piece ProgramFlows::sourceOf(const Piece &piece) const {
+/// The twins of what is made from one of them go by the first of them that is
+/// of the previous side.
+void ProgramFlows::addJoined(const DeviceProgram &program) {
+  for (const Instruction &instruction : program.instructions) {
+    const bool reads =
+        instruction.action == Action::Refer ||
+        (instruction.action == Action::Send && instruction.hop == 0);
+    for (const Piece &piece : instruction.pieces) {
+      const ArrayRef<unsigned> twins = table.getTwins(piece.tensor);
+      if (!reads || twins.empty() ||
+          findRead(table, prev, program.prev, piece) == piece.tensor)
+        continue;
+      const SmallVector<unsigned, 2> sources =
+          getSources(table, prev, piece.tensor);
+      const unsigned item = *llvm::min_element(sources);
+      for (unsigned twin : twins)
+        itemOf[twin] = item;
+      itemOf[piece.tensor] = item;
+    }
+  }
+}
+
+Piece ProgramFlows::ofItem(const Piece &piece) const {
   Piece source = piece;
-  source.tensor = getSource(table, prev, piece.tensor).value_or(piece.tensor);
+  source.tensor = itemOf[piece.tensor];
   return source;
 }
 
@@ -240,32 +265,43 @@ static void forShards(const Holdings &holdings, int64_t role,
     }
 }
 
-void ProgramFlows::addPrev(unsigned program, ArrayRef<Piece> shard) {
-  ItemFlow &flow = flowOf(program, shard.front());
-  flow.releasedPieces = shard;
-  for (const Piece &piece : shard) {
-    memories[program].prev += table.getBytes(piece);
-    flow.released += piece.size();
-  }
+/// A whole previous shard that is the whole current one is bound.
+bool ProgramFlows::isBound(const DeviceProgram &program,
+                           const Piece &piece) const {
+  if (program.prev < 0 || program.curr < 0)
+    return false;
+  const ArrayRef<Piece> shard = prev.find(program.prev, piece.tensor, piece);
+  return !shard.empty() &&
+         curr.find(program.curr, piece.tensor, piece) == shard;
 }
 
-/// A whole previous shard that is the whole current one is bound.
+void ProgramFlows::addPrev(unsigned index, const DeviceProgram &program,
+                           ArrayRef<Piece> shard) {
+  ItemFlow &flow = flowOf(index, ofItem(shard.front()));
+  for (const Piece &piece : shard)
+    memories[index].prev += table.getBytes(piece);
+  if (isBound(program, shard.front()))
+    return;
+  for (const Piece &piece : shard)
+    flow.released += piece.size();
+  if (flow.releasedPieces.empty()) {
+    flow.releasedPieces = shard;
+    return;
+  }
+  SmallVector<Piece, 0> &all = several.emplace_back(flow.releasedPieces);
+  llvm::append_range(all, shard);
+  flow.releasedPieces = all;
+}
+
 void ProgramFlows::addCurr(unsigned index, const DeviceProgram &program,
                            ArrayRef<Piece> shard) {
-  const Piece &first = shard.front();
-  const bool isBound = program.prev >= 0 &&
-                       prev.find(program.prev, first.tensor, first) == shard;
-  ItemFlow &flow = flowOf(index, sourceOf(first));
+  const bool isKept = isBound(program, shard.front());
+  ItemFlow &flow = flowOf(index, ofItem(shard.front()));
   for (const Piece &piece : shard) {
     memories[index].curr += table.getBytes(piece);
     memories[index].gradients += table.getGradientBytes(piece);
-    flow.allocated += isBound ? 0 : piece.size();
+    flow.allocated += isKept ? 0 : piece.size();
   }
-  if (!isBound)
-    return;
-  flow.bound = true;
-  flow.released = 0;
-  flow.releasedPieces = {};
 }
 
 void ProgramFlows::addSteps(unsigned index, const DeviceProgram &program) {
@@ -285,10 +321,9 @@ void ProgramFlows::addSteps(unsigned index, const DeviceProgram &program) {
         memory.received += piece.size() * typesBytes;
         memory.urgentReceived += piece.size() * urgentBytes;
       }
-      const Piece source = sourceOf(piece);
-      ItemFlow &flow = flowOf(index, source);
-      const bool binds = flow.bound && instruction.action == Action::Refer &&
-                         piece.tensor == source.tensor;
+      ItemFlow &flow = flowOf(index, ofItem(piece));
+      const bool binds =
+          instruction.action == Action::Refer && isBound(program, piece);
       flow.steps.push_back(
           {&instruction, static_cast<unsigned>(order), binds, &piece});
     }
@@ -298,7 +333,7 @@ void ProgramFlows::addSteps(unsigned index, const DeviceProgram &program) {
 void ProgramFlows::addProgram(unsigned index, const DeviceProgram &program) {
   memories.emplace_back();
   forShards(prev, program.prev,
-            [&](ArrayRef<Piece> shard) { addPrev(index, shard); });
+            [&](ArrayRef<Piece> shard) { addPrev(index, program, shard); });
   forShards(curr, program.curr,
             [&](ArrayRef<Piece> shard) { addCurr(index, program, shard); });
   addSteps(index, program);

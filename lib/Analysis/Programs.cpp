@@ -97,9 +97,8 @@ void DevicePrograms::addProgram(const Behaviour &behaviour, Members &members) {
     for (const Exchange &exchange : list) {
       const Transfer &transfer = transfers[exchange.transfer];
       program.instructions.push_back(
-          {exchange.receives ? Action::Recv : Action::Send, transfer.tied,
-           transfer.hop, static_cast<unsigned>(peer + 1), transfer.types,
-           transfer.pieces,
+          {exchange.receives ? Action::Recv : Action::Send, transfer.hop,
+           static_cast<unsigned>(peer + 1), transfer.types, transfer.pieces,
            exchange.receives ? transfer.toTransit : transfer.fromTransit});
     }
   program.devices.push_back(std::move(members.devices));
@@ -112,16 +111,17 @@ const DevicePrograms::Local &DevicePrograms::localOf(const Needs &part) {
   Local &local = entry->second;
   if (!isNew)
     return local;
-  addByTypes(Action::Refer, /*tied=*/false, part.kept, local);
-  addByTypes(Action::Refer, /*tied=*/true, part.keptTied, local);
-  addByTypes(Action::Derive, /*tied=*/false, part.lacking, local);
-  addByTypes(Action::Zero, /*tied=*/false, part.zeroed, local);
+  addByTypes(Action::Refer, part.kept, local);
+  for (const auto &[twin, pieces] : part.keptTied)
+    addByTypes(Action::Refer, pieces, local);
+  addByTypes(Action::Derive, part.lacking, local);
+  addByTypes(Action::Zero, part.zeroed, local);
   return local;
 }
 
 /// One instruction for all tensors that have the same types, of all or of those
 /// that are derived.
-void DevicePrograms::addByTypes(Action action, bool tied, ArrayRef<Piece> list,
+void DevicePrograms::addByTypes(Action action, ArrayRef<Piece> list,
                                 Local &local) {
   std::map<SmallVector<unsigned>, SmallVector<Piece, 0>> byTypes;
   for (const Piece &piece : list) {
@@ -135,7 +135,7 @@ void DevicePrograms::addByTypes(Action action, bool tied, ArrayRef<Piece> list,
     llvm::SmallBitVector types(table.getTypeCount());
     for (unsigned type : numbers)
       types.set(type);
-    local.push_back({action, tied, /*hop=*/0, /*peer=*/0, std::move(types),
+    local.push_back({action, /*hop=*/0, /*peer=*/0, std::move(types),
                      pieces.emplace_back(std::move(ofTypes))});
   }
 }

@@ -83,16 +83,9 @@ void ContentLister::addHeld(ArrayRef<Piece> pieces, int64_t role) {
 
 /// Padding that is new is made, not moved.
 void ContentLister::addNeeded(ArrayRef<Piece> pieces, int64_t role) {
-  for (const Piece &piece : pieces) {
-    std::optional<unsigned> source =
-        getSource(table, holdings.prev, piece.tensor);
-    if (!source)
-      continue;
-    const Piece whole =
-        table.getWhole(*source, piece.layer, piece.expert, Side::Prev);
-    if (std::optional<Piece> old = intersect(piece, whole))
+  for (const Piece &piece : pieces)
+    if (auto old = getOldPart(table, holdings.prev, piece))
       marksOf[keyOf(piece)].needed.push_back({boxOf(*old), role});
-  }
 }
 
 void ContentLister::read() {

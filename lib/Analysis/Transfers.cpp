@@ -17,7 +17,7 @@ TransferTable::TransferTable(MigrationOp migration, AnalysisManager &analyses) {
   for (TransferOp op :
        migration.getOnly<TransfersOp>().getBody().getOps<TransferOp>()) {
     llvm::SmallBitVector types = table.getTypes(op.getWt());
-    transfers.push_back({table.expand(op.getWid(), types), types, op.getTied(),
+    transfers.push_back({table.expand(op.getWid(), types), types,
                          static_cast<unsigned>(op.getHop().value_or(0)),
                          op.getFromTransit(), op.getToTransit(),
                          op.getSources(), op.getDestinations()});
@@ -36,7 +36,7 @@ void TransferTable::addDemands(DemandsOp demands, AnalysisManager &analyses) {
     ArrayRef<int64_t> all = op.getDevices();
     const auto &sources =
         firstHolders.emplace_back(all.size(), *llvm::min_element(holders));
-    transfers.push_back({table.expand(op.getWid(), types), types, op.getTied(),
+    transfers.push_back({table.expand(op.getWid(), types), types,
                          /*hop=*/0, /*fromTransit=*/false, /*toTransit=*/false,
                          sources, all});
   }

@@ -8,6 +8,8 @@
 #include "core/plan/PlanFile.h"
 #include "core/plan/Referee.h"
 #include "dialect/ModelName.h"
+#include "etc/Analysis/Devices.h"
+#include "etc/Analysis/Holdings.h"
 #include "etc/Export/Export.h"
 #include "etc/Transforms/PaperVolumes.h"
 #include "etc/Verify/PlanCertificates.h"
@@ -31,8 +33,13 @@ private:
   void writeRound(RoundOp op, fb::RoundT &round);
   void writeInstruction(InstructionOpInterface op, std::vector<fb::Op> &ops);
   /// What the operations of an instruction read, beside their tensor.
-  enum class Reads : unsigned { Itself, Twin, DerivationSource, Nothing };
-  ArrayRef<fb::Op> namedOps(ArrayAttr ids, ArrayAttr names, Reads reads);
+  enum class Reads : unsigned { Itself, DerivationSource, Nothing };
+  struct NamedOps {
+    std::vector<fb::Op> ops;
+    std::vector<Piece> tied; ///< where any are, the piece of each op
+  };
+  const NamedOps &namedOps(ArrayAttr ids, ArrayAttr names, Reads reads);
+  uint32_t sourceOf(int64_t device, const Piece &piece, uint32_t tensor);
   void listTransit(ProgramOp program, fb::ProgramT &entry);
   void account(ProgramOp program, const fb::ProgramT &entry);
   void accountRound(ProgramOp program, const fb::RoundT &round,
@@ -44,10 +51,6 @@ private:
         plan.bounds.data() + op.box(),
         static_cast<unsigned>(plan.tensors[op.tensor()]->shape.size()));
   }
-  Piece twinOf(Piece piece) const {
-    piece.tensor = table.getPrimary(piece.tensor).value_or(piece.tensor);
-    return piece;
-  }
   void writePaperPolicy();
   LogicalResult checkShards();
 
@@ -58,9 +61,9 @@ private:
   PlanShards shards;
   /// By ids, types and what is read: tensors, sources and boxes, which both
   /// ends of a message share. The rest is of the instruction.
-  llvm::DenseMap<std::tuple<Attribute, Attribute, unsigned>,
-                 std::vector<fb::Op>>
-      named;
+  llvm::DenseMap<std::tuple<Attribute, Attribute, unsigned>, NamedOps> named;
+  /// Who holds what, once a tied tensor is read.
+  std::optional<std::pair<Holdings, Devices>> before;
   SmallVector<uint32_t> nodeOf;
   uint64_t sent = 0, received = 0; // of one device of the program at hand
   uint64_t needed = 0; // bytes of the previous state, of the types that move
@@ -108,51 +111,75 @@ static fb::OpKind kindOf(Operation *op) {
   return isa<ZeroOp>(op) ? fb::OpKind::zero : fb::OpKind::release;
 }
 
-ArrayRef<fb::Op> PlanExporter::namedOps(ArrayAttr ids, ArrayAttr names,
-                                        Reads reads) {
+const PlanExporter::NamedOps &
+PlanExporter::namedOps(ArrayAttr ids, ArrayAttr names, Reads reads) {
   auto [entry, isNew] =
       named.try_emplace(std::tuple(ids, names, static_cast<unsigned>(reads)));
-  std::vector<fb::Op> &ops = entry->second;
+  NamedOps &named = entry->second;
   if (!isNew)
-    return ops;
+    return named;
   const llvm::SmallBitVector types = table.getTypes(names);
-  for (const Piece &piece : table.expand(ids, types)) {
+  const SmallVector<Piece> pieces = table.expand(ids, types);
+  const bool areTied = llvm::any_of(pieces, [&](const Piece &piece) {
+    return !table.getTwins(piece.tensor).empty();
+  });
+  for (const Piece &piece : pieces) {
     const uint32_t box = reads == Reads::Nothing ? 0 : tables.getBox(piece);
     for (unsigned type : types.set_bits()) {
       uint32_t tensor = tables.getTensor(piece, type), source = tensor;
-      if (reads == Reads::Twin)
-        source = tables.getTensor(twinOf(piece), type);
       if (reads == Reads::DerivationSource)
         source = tables.getTensor(
             piece, *table.getDerivationSource(piece.tensor, type));
-      ops.push_back(
+      named.ops.push_back(
           fb::Op(fb::OpKind::send, false, false, 0, tensor, source, box));
+      if (areTied)
+        named.tied.push_back(piece);
     }
   }
-  return ops;
+  return named;
+}
+
+/// The tensor that a device reads for one that may be tied.
+uint32_t PlanExporter::sourceOf(int64_t device, const Piece &piece,
+                                uint32_t tensor) {
+  if (table.getTwins(piece.tensor).empty())
+    return tensor;
+  if (!before)
+    before.emplace(Holdings(migration, table, Side::Prev), migration);
+  const auto &[prev, devices] = *before;
+  Piece source = piece;
+  source.tensor = findRead(table, prev, devices.getPrevRole(device), piece);
+  return tables.getTensor(source, tables.getType(tensor));
 }
 
 void PlanExporter::writeInstruction(InstructionOpInterface op,
                                     std::vector<fb::Op> &ops) {
   const fb::OpKind kind = kindOf(op);
   uint32_t peer = 0;
-  bool tied = false, relays = false, transit = false;
+  bool relays = false, transit = false;
+  bool readsPrev = kind == fb::OpKind::refer;
+  auto program = op->getParentOfType<ProgramOp>();
+  int64_t reader = program.getDevices().front();
   if (auto transfer = dyn_cast<TransferOpInterface>(op.getOperation())) {
     peer = cast<BlockArgument>(transfer.getPeer()).getArgNumber() - 1;
-    tied = transfer.getTied();
     transit = transfer.getTransit();
-    relays = kind == fb::OpKind::send && transfer.getHop() && !transit;
-  } else if (auto refer = dyn_cast<ReferOp>(op.getOperation())) {
-    tied = refer.getTied();
+    readsPrev = !transfer.getHop();
+    // What the devices of one transfer read is the same.
+    if (kind == fb::OpKind::recv)
+      reader = program.getDevices(transfer.getPeer()).front();
+    relays = kind == fb::OpKind::send && !readsPrev && !transit;
   } else if (auto release = dyn_cast<ReleaseOp>(op.getOperation())) {
     transit = release.getTransit();
   }
   const Reads reads = kind == fb::OpKind::release  ? Reads::Nothing
                       : kind == fb::OpKind::derive ? Reads::DerivationSource
-                      : tied                       ? Reads::Twin
                                                    : Reads::Itself;
-  for (const fb::Op &one : namedOps(op.getWid(), op.getWt(), reads))
-    ops.emplace_back(kind, relays, transit, peer, one.tensor(), one.source(),
+  const NamedOps &named = namedOps(op.getWid(), op.getWt(), reads);
+  const bool areTied = readsPrev && !named.tied.empty();
+  for (auto [i, one] : llvm::enumerate(named.ops))
+    ops.emplace_back(kind, relays, transit, peer, one.tensor(),
+                     areTied ? sourceOf(reader, named.tied[i], one.tensor())
+                             : one.source(),
                      one.box());
 }
 

@@ -9,8 +9,8 @@
 using namespace etc;
 namespace fb = etc::plan::fb;
 
-/// Whether a tied copy has holders of its own: its twin is then no source of it
-/// in any cost.
+/// Whether a tied copy has holders of its own: what enters a node of it then
+/// counts apart from what enters of its twin.
 static bool hasTwinsApart(const fb::PlanT &plan) {
   for (const auto &program : plan.programs)
     for (uint32_t shard : program->prev_shards)
@@ -48,7 +48,7 @@ certificateOf(CertificateOp op, uint64_t needed, const fb::PlanT &plan) {
     certificate->bound = boundWithRelays(plan, certificate->bound);
   // Nothing undercuts zero.
   const bool isZero = certificate->bound == 0;
-  certificate->covers_twins = isZero || !hasTwinsApart(plan);
+  certificate->covers_twins = isZero || isOfDevices || !hasTwinsApart(plan);
   certificate->covers_recomputation = isZero || !movesCasts(plan);
   return certificate;
 }

@@ -9,28 +9,27 @@ using namespace etc;
 using namespace etc::layout;
 using request::Parallelism;
 
-/// The tensor that another is tied to, in the same types.
-static std::optional<unsigned> twinOf(const model::Model &model,
-                                      const model::TensorTemplate &tensor) {
-  if (tensor.tiedTo.empty())
-    return std::nullopt;
-  for (unsigned i = 0; i < model.tensors.size(); ++i)
-    if (model.tensors[i].name == tensor.tiedTo &&
-        model.tensors[i].types == tensor.types)
-      return i;
-  return std::nullopt;
+/// Whether two tensors are equal, element by element, in the same types.
+static bool areTwins(const model::TensorTemplate &a,
+                     const model::TensorTemplate &b) {
+  auto primaryOf = [](const model::TensorTemplate &tensor) {
+    return tensor.tiedTo.empty() ? tensor.name : tensor.tiedTo;
+  };
+  return primaryOf(a) == primaryOf(b) && a.types == b.types;
 }
 
-std::optional<unsigned> etc::layout::sourceTensor(const model::Model &model,
-                                                  const Parallelism &prev,
-                                                  unsigned tensor) {
+std::vector<unsigned> etc::layout::sourceTensors(const model::Model &model,
+                                                 const Parallelism &prev,
+                                                 unsigned tensor) {
   const model::TensorTemplate &wanted = model.tensors[tensor];
+  std::vector<unsigned> sources;
   if (existsOn(wanted, prev))
-    return tensor;
-  std::optional<unsigned> twin = twinOf(model, wanted);
-  if (twin && existsOn(model.tensors[*twin], prev))
-    return twin;
-  return std::nullopt;
+    sources.push_back(tensor);
+  for (unsigned i = 0; i < model.tensors.size(); ++i)
+    if (const model::TensorTemplate &other = model.tensors[i];
+        i != tensor && areTwins(wanted, other) && existsOn(other, prev))
+      sources.push_back(i);
+  return sources;
 }
 
 namespace {
@@ -53,16 +52,18 @@ int64_t etc::layout::overlapBytes(const model::Model &model,
   Held held = indexByTensor(before);
   int64_t bytes = 0;
   for (const HeldBox &wanted : holdings(model, curr, currRole)) {
-    std::optional<unsigned> source = sourceTensor(model, prev, wanted.tensor);
-    if (!source)
-      continue;
-    auto found = held.find({*source, wanted.layer, wanted.expert});
-    if (found == held.end())
-      continue;
-    // The boxes of one role are disjoint.
-    for (const Box *box : found->second)
-      bytes += sharedVolume(wanted.box, *box) *
-               model.bytesPerElement(model.tensors[wanted.tensor]);
+    std::vector<Box> rest = {wanted.box};
+    for (unsigned source : sourceTensors(model, prev, wanted.tensor)) {
+      auto found = held.find({source, wanted.layer, wanted.expert});
+      if (found == held.end())
+        continue;
+      for (const Box *box : found->second)
+        rest = subtract(rest, *box);
+    }
+    uint64_t elements = volume(wanted.box);
+    for (const Box &left : rest)
+      elements -= volume(left);
+    bytes += elements * model.bytesPerElement(model.tensors[wanted.tensor]);
   }
   return bytes;
 }

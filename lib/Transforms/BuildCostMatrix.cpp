@@ -128,17 +128,15 @@ ByteCosts::ByteCosts(MigrationOp migration, const TensorTable &table,
     addRange(role);
 }
 
-/// Tells what every holder has of a current piece, in bytes.
+/// Tells what every holder has of a current piece, in bytes. Twins are all held
+/// by pools, or all by single roles.
 void ByteCosts::addPiece(
     const Piece &piece, llvm::function_ref<void(Holder, int64_t)> share) const {
-  std::optional<unsigned> source = getSource(table, prev, piece.tensor);
-  if (!source)
-    return;
-  int64_t bytes = table.getMovedBytes(piece) / piece.size();
-  for (const HolderIndex::Entry &entry : holders.find(*source, piece))
-    if (std::optional<Piece> shared = intersect(piece, entry.piece))
-      for (Holder holder : entry.holders)
-        share(holder, shared->size() * bytes);
+  const int64_t bytes = table.getMovedBytes(piece) / piece.size();
+  holders.forHolders(piece, getSources(table, prev, piece.tensor),
+                     [&](Holder holder, int64_t elements) {
+                       share(holder, elements * bytes);
+                     });
 }
 
 void ByteCosts::addPool(int64_t pool) {

@@ -70,7 +70,27 @@ static void createDemand(OpBuilder &builder, MigrationOp migration,
   DemandOp::create(builder, migration.getFieldLoc({"curr"}),
                    foldInOrder(fragment, table),
                    table.getTypeNames(fragment.types), devices,
-                   builder.getArrayAttr(holders), fragment.tied);
+                   builder.getArrayAttr(holders));
+}
+
+/// The devices of equal needs that get the same from the same holders: nodes
+/// may differ in twins.
+static SmallVector<std::pair<ArrayRef<Fragment>, SmallVector<int64_t>>, 1>
+groupByFragments(const Needs &needs, ArrayRef<int64_t> devices,
+                 const Fleet &fleet, FragmentTable &fragments) {
+  SmallVector<std::pair<ArrayRef<Fragment>, SmallVector<int64_t>>, 1> groups;
+  for (int64_t device : devices) {
+    const ArrayRef<Fragment> list = fragments.get(needs, fleet.getNode(device));
+    auto it = llvm::find_if(groups, [&](const auto &group) {
+      return group.first.data() == list.data();
+    });
+    if (it == groups.end()) {
+      groups.push_back({list, {}});
+      it = std::prev(groups.end());
+    }
+    it->second.push_back(device);
+  }
+  return groups;
 }
 
 LogicalResult BuildDemands::runOnMigration(MigrationOp migration) {
@@ -90,16 +110,18 @@ LogicalResult BuildDemands::runOnMigration(MigrationOp migration) {
   OpBuilder builder = OpBuilder::atBlockEnd(&migration.getBody().front());
   auto list = DemandsOp::create(builder, migration.getFieldLoc({"curr"}));
   builder.setInsertionPointToEnd(&list.getBody().emplaceBlock());
-  FragmentTable fragments(table, getAnalysis<BothHoldings>().prev);
+  FragmentTable fragments(table, getAnalysis<BothHoldings>().prev, fleet);
   SmallVector<const Fragment *> lost;
   for (auto &[part, devices] : takers)
-    for (const Fragment &fragment : fragments.get(*part)) {
-      if (fleet.findHolders(fragment).empty())
-        lost.push_back(&fragment);
-      else
-        createDemand(builder, migration, table, fragment, devices);
-      ++demands;
-    }
+    for (auto &[list, alike] :
+         groupByFragments(*part, devices, fleet, fragments))
+      for (const Fragment &fragment : list) {
+        if (fleet.findHolders(fragment).empty())
+          lost.push_back(&fragment);
+        else
+          createDemand(builder, migration, table, fragment, alike);
+        ++demands;
+      }
   if (!lost.empty())
     return reportLost(migration, table, lost);
   markAnalysesPreserved<TensorTable, BothHoldings, Devices, DeviceNeeds,

@@ -3,6 +3,7 @@
 #include "etc/Transforms/PlacementVolumes.h"
 
 #include "etc/Analysis/Fragments.h"
+#include "etc/Analysis/MigrationFleet.h"
 
 #include "llvm/ADT/BitVector.h"
 
@@ -38,14 +39,15 @@ struct PlacementVolumes::Tables {
       : curr(migration.getCurr()), table(migration),
         prevHeld(migration, table, Side::Prev),
         currHeld(migration, table, Side::Curr), devices(migration),
-        needs(table, prevHeld, currHeld), fragments(table, prevHeld),
-        nodes(devices, prevHeld) {}
+        needs(table, prevHeld, currHeld), fleet(migration),
+        fragments(table, prevHeld, fleet), nodes(devices, prevHeld) {}
 
   ParallelAttr curr;
   TensorTable table;
   Holdings prevHeld, currHeld;
   Devices devices;
   NeedsTable needs;
+  MigrationFleet fleet;
   FragmentTable fragments;
   NodeHolders nodes;
 };
@@ -56,8 +58,8 @@ PlacementVolumes::PlacementVolumes(MigrationOp migration)
 PlacementVolumes::~PlacementVolumes() = default;
 
 std::optional<Volumes> PlacementVolumes::of(ArrayRef<int64_t> placement) {
-  auto &[curr, table, prevHeld, currHeld, devices, needs, fragments, nodes] =
-      *tables;
+  auto &[curr, table, prevHeld, currHeld, devices, needs, fleet, fragments,
+         nodes] = *tables;
   Volumes volumes;
   for (auto [rank, device] : llvm::enumerate(placement)) {
     std::optional<NeedsTable::Parts> parts =
@@ -66,7 +68,8 @@ std::optional<Volumes> PlacementVolumes::of(ArrayRef<int64_t> placement) {
       return std::nullopt;
     int64_t received = 0;
     for (const Needs *wanted : *parts)
-      for (const Fragment &fragment : fragments.get(*wanted)) {
+      for (const Fragment &fragment :
+           fragments.get(*wanted, devices.getNode(device))) {
         received += fragment.bytes;
         if (!nodes.hold(devices.getNode(device), fragment))
           volumes.internode += fragment.bytes;

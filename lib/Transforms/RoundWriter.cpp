@@ -9,8 +9,7 @@ using namespace mlir;
 static constexpr unsigned releaseOrder = ~0u, passedOnOrder = ~0u - 1;
 
 static Instruction makeRelease(bool transit) {
-  return {Action::Release, /*tied=*/false, /*hop=*/0, /*peer=*/0, {}, {},
-          transit};
+  return {Action::Release, /*hop=*/0, /*peer=*/0, {}, {}, transit};
 }
 
 RoundWriter::RoundWriter(const ProgramFlows &flows,
@@ -85,13 +84,13 @@ static void createOp(OpBuilder &builder, ProgramOp program,
   Value peer = program.getBody().getArgument(instruction.peer);
   IntegerAttr hop = instruction.hop ? builder.getI64IntegerAttr(instruction.hop)
                                     : IntegerAttr();
-  const bool tied = instruction.tied, transit = instruction.transit;
+  const bool transit = instruction.transit;
   switch (instruction.action) {
   case Action::Release:
     ReleaseOp::create(builder, loc, ids, types, self, transit);
     return;
   case Action::Refer:
-    ReferOp::create(builder, loc, ids, types, self, tied);
+    ReferOp::create(builder, loc, ids, types, self);
     return;
   case Action::Derive:
     DeriveOp::create(builder, loc, ids, types, self);
@@ -100,10 +99,10 @@ static void createOp(OpBuilder &builder, ProgramOp program,
     ZeroOp::create(builder, loc, ids, types, self);
     return;
   case Action::Send:
-    SendOp::create(builder, loc, ids, types, self, peer, tied, hop, transit);
+    SendOp::create(builder, loc, ids, types, self, peer, hop, transit);
     return;
   case Action::Recv:
-    RecvOp::create(builder, loc, ids, types, peer, self, tied, hop, transit);
+    RecvOp::create(builder, loc, ids, types, peer, self, hop, transit);
     return;
   }
 }

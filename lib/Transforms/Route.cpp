@@ -118,7 +118,8 @@ LogicalResult Route::runOnMigration(MigrationOp migration) {
   SmallVector<llvm::SmallBitVector, 2> groups = {all};
   if (defers)
     groups = {urgent, table.getDeferredTypes()};
-  TransferWriter writer(list, table);
+  TransferWriter writer(list, table, getAnalysis<BothHoldings>().prev,
+                        getAnalysis<Devices>());
   for (const llvm::SmallBitVector &types : groups) {
     ListedDemands listed(list, table, types);
     for (const Fragment &fragment : listed.fragments)

@@ -16,22 +16,34 @@ ListedDemands::ListedDemands(DemandsOp list, const TensorTable &table,
   }
 }
 
-TransferWriter::TransferWriter(DemandsOp list, const TensorTable &table)
-    : builder(list), loc(list.getLoc()), table(table) {
+TransferWriter::TransferWriter(DemandsOp list, const TensorTable &table,
+                               const Holdings &prev, const Devices &devices)
+    : builder(list), loc(list.getLoc()), table(table), prev(prev),
+      devices(devices) {
   auto transfers = TransfersOp::create(builder, loc);
   builder.setInsertionPointToEnd(&transfers.getBody().emplaceBlock());
 }
 
+/// The tensor that a source reads: all of a fragment is of one where any of it
+/// is tied. A relay has what it received.
+unsigned TransferWriter::tensorOf(const Source &source,
+                                  const Fragment &fragment) const {
+  const Piece &piece = fragment.pieces.front();
+  return source.hop > 0
+             ? piece.tensor
+             : findRead(table, prev, devices.getPrevRole(source.device), piece);
+}
+
 /// One transfer for all destinations of a hop that keep what they receive, or
-/// do not.
+/// do not, from sources that read the same.
 void TransferWriter::write(const Demand &demand, ArrayRef<Source> sources,
                            DemandOp op) {
-  using Kind = std::tuple<unsigned, bool, bool>;
+  using Kind = std::tuple<unsigned, bool, bool, unsigned>;
   std::map<Kind, std::pair<SmallVector<int64_t>, SmallVector<int64_t>>> byHop;
   for (auto [source, destination] :
        llvm::zip_equal(sources, demand.destinations)) {
-    auto &[from, to] =
-        byHop[{source.hop, source.fromTransit, source.toTransit}];
+    auto &[from, to] = byHop[{source.hop, source.fromTransit, source.toTransit,
+                              tensorOf(source, *demand.fragment)}];
     from.push_back(source.device);
     to.push_back(destination);
   }
@@ -44,10 +56,8 @@ void TransferWriter::write(const Demand &demand, ArrayRef<Source> sources,
                                       fragment.types),
             types = table.getTypeNames(fragment.types);
   for (const auto &[kind, ends] : byHop) {
-    const auto [hop, fromTransit, toTransit] = kind;
-    // A relay has the copy itself.
+    const auto [hop, fromTransit, toTransit, read] = kind;
     TransferOp::create(builder, loc, ids, types, ends.first, ends.second,
-                       fragment.tied && hop == 0,
                        hop ? builder.getI64IntegerAttr(hop) : IntegerAttr(),
                        fromTransit, toTransit);
   }

@@ -4,6 +4,7 @@
 #ifndef ETC_LIB_TRANSFORMS_TRANSFERWRITER_H
 #define ETC_LIB_TRANSFORMS_TRANSFERWRITER_H
 
+#include "etc/Analysis/Devices.h"
 #include "etc/Analysis/Fragments.h"
 #include "etc/Optimize/Sources/Solver.h"
 
@@ -27,16 +28,20 @@ struct ListedDemands {
 /// Writes the transfers of demands with their sources.
 class TransferWriter {
 public:
-  TransferWriter(DemandsOp list, const TensorTable &table);
+  TransferWriter(DemandsOp list, const TensorTable &table, const Holdings &prev,
+                 const Devices &devices);
   /// All that was listed.
   void write(const SourcedDemands &sourced, const ListedDemands &listed);
 
 private:
   void write(const Demand &demand, llvm::ArrayRef<Source> sources, DemandOp op);
+  unsigned tensorOf(const Source &source, const Fragment &fragment) const;
 
   mlir::OpBuilder builder;
   const mlir::Location loc;
   const TensorTable &table;
+  const Holdings &prev;
+  const Devices &devices;
 };
 
 } // namespace etc

@@ -99,26 +99,27 @@ private:
 };
 } // namespace
 
-/// Bytes of current pieces that columns have at least once. `columnsOf` are
-/// those of every holder.
+/// Bytes of current pieces that columns have at least once, of them or of
+/// twins. `columnsOf` are those of every holder.
 BenefitCounter::ByColumn BenefitCounter::count(ArrayRef<Piece> pieces,
                                                const HeldPieces &held,
                                                ColumnsOf columnsOf) const {
   llvm::DenseMap<unsigned, int64_t> benefits;
-  for (Piece piece : pieces) {
+  for (const Piece &piece : pieces) {
     const int64_t bytes = bytesOfElement(piece);
-    piece.tensor = oracle.sourceOf(piece.tensor);
-    auto ofTensor = held.find({piece.tensor, piece.layer, piece.expert});
-    if (ofTensor == held.end())
-      continue;
     Tally tally(piece);
-    const auto &[list, search] = ofTensor->second;
-    const auto [first, last] = search.find(piece);
-    for (const Held &other : ArrayRef(list).slice(first, last - first))
-      if (intersects(piece, other.piece))
-        for (int64_t holder : other.holders)
-          for (unsigned column : columnsOf[holder])
-            tally.add(other.piece, column);
+    for (unsigned source : oracle.sourcesOf(piece.tensor)) {
+      auto ofTensor = held.find({source, piece.layer, piece.expert});
+      if (ofTensor == held.end())
+        continue;
+      const auto &[list, search] = ofTensor->second;
+      const auto [first, last] = search.find(piece);
+      for (const Held &other : ArrayRef(list).slice(first, last - first))
+        if (intersects(piece, other.piece))
+          for (int64_t holder : other.holders)
+            for (unsigned column : columnsOf[holder])
+              tally.add(other.piece, column);
+    }
     tally.forColumns([&](unsigned column, int64_t elements) {
       benefits[column] += elements * bytes;
     });

@@ -35,15 +35,10 @@ LogicalResult etc::checkDerivations(const Replay &replay) {
 }
 
 static LogicalResult checkZero(const Replay &replay, const Access &zero) {
-  const LayoutOracle &oracle = replay.getOracle();
   const TensorTable &table = replay.getTable();
-  Piece source = zero.piece;
-  source.tensor = oracle.sourceOf(zero.piece.tensor);
-  if (!oracle.isOnPrev(source.tensor))
-    return success();
-  std::optional<Piece> known =
-      intersect(source, table.getWhole(source.tensor, source.layer,
-                                       source.expert, Side::Prev));
+  std::optional<Piece> known = replay.getOracle().wholeOnPrev(zero.piece);
+  if (known)
+    known = intersect(zero.piece, *known);
   if (!known)
     return success();
   return Refusal(zero.op, Rule::Zeroes)

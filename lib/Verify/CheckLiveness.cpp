@@ -5,13 +5,6 @@
 using namespace etc;
 using namespace mlir;
 
-/// Whether an instruction says that it reads a twin.
-static bool saysTied(InstructionOpInterface op) {
-  if (auto transfer = dyn_cast<TransferOpInterface>(op.getOperation()))
-    return transfer.getTied();
-  return cast<ReferOp>(op.getOperation()).getTied();
-}
-
 /// Of the previous state: the device held it, and has not released it.
 static LogicalResult checkReads(const Replay &replay, const Shard &shard) {
   const TensorTable &table = replay.getTable();
@@ -22,11 +15,6 @@ static LogicalResult checkReads(const Replay &replay, const Shard &shard) {
              << "reads '" << table.getName(read.piece) << "' "
              << replay.showBox(read.piece)
              << ", which the device does not hold";
-    if (read.isTied != saysTied(read.op))
-      return Refusal(read.op, Rule::Liveness)
-             << "reads '" << table.getName(read.piece) << "' "
-             << (read.isTied ? "for its tied copy, without of_twin"
-                             : "of_twin, for no tied copy of it");
     if (released >= 0 && read.round > released)
       return Refusal(read.op, Rule::Liveness)
              << "reads '" << table.getName(read.piece) << "' in round "

@@ -20,10 +20,11 @@ void CrossingBytes::addHolder(int64_t prevRole) {
 
 /// Padding that is new is made, not moved.
 void CrossingBytes::addNeeder(int64_t currRole) {
-  for (Piece piece : oracle.holdings(etc::Side::Curr, currRole)) {
-    const Piece old = table.getWhole(oracle.sourceOf(piece.tensor), piece.layer,
-                                     piece.expert, etc::Side::Prev);
-    if (std::optional<Piece> common = intersect(piece, old))
+  for (const Piece &piece : oracle.holdings(etc::Side::Curr, currRole)) {
+    const std::optional<Piece> old = oracle.wholeOnPrev(piece);
+    if (!old)
+      continue;
+    if (std::optional<Piece> common = intersect(piece, *old))
       sideOf(*common).needed.push_back(*common);
   }
 }

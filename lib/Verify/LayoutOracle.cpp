@@ -100,9 +100,21 @@ LayoutOracle::LayoutOracle(MigrationOp migration, const TensorTable &table)
     else
       model.pools.resize(parallel.getPools());
   }
-  for (unsigned tensor = 0; tensor < table.size(); ++tensor)
-    sources.push_back(
-        isOnPrev(tensor) ? tensor : table.getPrimary(tensor).value_or(tensor));
+  sources.resize(table.size());
+  for (unsigned tensor = 0; tensor < table.size(); ++tensor) {
+    if (isOnPrev(tensor))
+      sources[tensor].push_back(tensor);
+    for (unsigned twin : table.getTwins(tensor))
+      if (isOnPrev(twin))
+        sources[tensor].push_back(twin);
+  }
+}
+
+std::optional<Piece> LayoutOracle::wholeOnPrev(const Piece &piece) const {
+  const ArrayRef<unsigned> found = sources[piece.tensor];
+  if (found.empty())
+    return std::nullopt;
+  return table.getWhole(found.front(), piece.layer, piece.expert, Side::Prev);
 }
 
 /// A box of the planning shape as three axes.

@@ -72,7 +72,7 @@ RoleShards::RoleShards(const PlanIndex &index, Side side) {
 
 namespace {
 
-/// Who has shards of a previous tensor.
+/// Who has shards of a previous tensor, or of its twins.
 struct Holders {
   std::map<uint64_t, Shards> ofGroups, ofColumns;
 };
@@ -86,7 +86,6 @@ public:
 private:
   void group(const Columns &columns);
   void listHolders(const Columns &columns);
-  uint32_t sourceOf(uint32_t tensor) const;
   uint64_t overlap(uint32_t shard, const Shards &others) const;
   void add(uint32_t shard, std::map<uint64_t, uint64_t> &onColumns,
            const std::function<void(uint64_t, uint64_t)> &addToGroup);
@@ -94,7 +93,7 @@ private:
   const PlanIndex &index;
   const RoleShards prev, curr;
   PlanBenefits &benefits;
-  std::vector<Holders> holders;               ///< [tensor]
+  std::vector<Holders> holders;               ///< [tensor], of primaries
   std::vector<std::vector<uint64_t>> poolsOf; ///< [group] of previous pools
 };
 
@@ -132,7 +131,7 @@ void BenefitReader::group(const Columns &columns) {
 void BenefitReader::listHolders(const Columns &columns) {
   holders.resize(index.plan().tensors()->size());
   auto tensorOf = [&](uint32_t shard) {
-    return index.plan().shards()->Get(shard)->tensor();
+    return index.primary(index.plan().shards()->Get(shard)->tensor());
   };
   for (size_t group = 0; group != poolsOf.size(); ++group)
     for (uint64_t pool : poolsOf[group])
@@ -150,13 +149,6 @@ void BenefitReader::listHolders(const Columns &columns) {
         std::sort(shards.begin(), shards.end());
         shards.erase(std::unique(shards.begin(), shards.end()), shards.end());
       }
-}
-
-/// A tied copy that nobody held is made from its twin.
-uint32_t BenefitReader::sourceOf(uint32_t tensor) const {
-  const Holders &own = holders[tensor];
-  return own.ofGroups.empty() && own.ofColumns.empty() ? index.primary(tensor)
-                                                       : tensor;
 }
 
 /// Elements of a box that lie in at least one of the others.
@@ -201,7 +193,7 @@ void BenefitReader::add(
   const uint32_t tensor = index.plan().shards()->Get(shard)->tensor();
   if (index.tensor(tensor).is_derived())
     return;
-  const Holders &source = holders[sourceOf(tensor)];
+  const Holders &source = holders[index.primary(tensor)];
   const uint64_t bytes = index.elementBytes(tensor);
   std::map<uint64_t, uint64_t> ofGroups;
   for (const auto &[group, shards] : source.ofGroups)

@@ -120,12 +120,12 @@ void Replay::addTransfer(TransferOpInterface transfer, int64_t round,
                          const ReadIds::Read &read) {
   auto op = cast<InstructionOpInterface>(transfer.getOperation());
   const unsigned peer = cast<BlockArgument>(transfer.getPeer()).getArgNumber();
-  const bool isSend = isa<SendOp>(op.getOperation()), tied = transfer.getTied(),
+  const bool isSend = isa<SendOp>(op.getOperation()),
              isTransit = transfer.getTransit();
   const int64_t hop = transfer.getHop().value_or(0);
   auto &messages = (isSend ? exchanges.sends : exchanges.recvs)[peer];
   forEach(read, [&](unsigned type, const Piece &piece) {
-    messages.push_back({round, &piece, hop, type, tied});
+    messages.push_back({round, &piece, hop, type});
     const Access access{piece, round, op};
     if (isTransit) {
       Transit &transit = transits[keyOf(type, piece)];
@@ -142,17 +142,21 @@ void Replay::addTransfer(TransferOpInterface transfer, int64_t round,
   });
 }
 
-/// A tied copy that does not exist yet is read from its twin.
+/// A tied tensor that the device does not hold is read from the first twin that
+/// it holds.
 void Replay::addRead(unsigned type, const Access &access) {
-  const unsigned source = oracle.sourceOf(access.piece.tensor);
-  if (source == access.piece.tensor) {
-    shardOf(type, access.piece).reads.push_back(access);
-    return;
-  }
-  Piece &twin = twins.emplace_back(access.piece);
-  twin.tensor = source;
-  shardOf(type, twin)
-      .reads.push_back({twin, access.round, access.op, /*isTied=*/true});
+  const ArrayRef<unsigned> others = table.getTwins(access.piece.tensor);
+  if (!others.empty() && !isCovered(access.piece, findPrev(access.piece)))
+    for (unsigned other : others) {
+      Piece twin = access.piece;
+      twin.tensor = other;
+      if (!isCovered(twin, findPrev(twin)))
+        continue;
+      const Piece &read = twins.emplace_back(twin);
+      shardOf(type, read).reads.push_back({read, access.round, access.op});
+      return;
+    }
+  shardOf(type, access.piece).reads.push_back(access);
 }
 
 /// A whole previous shard that one round refers to as the whole current one

@@ -24,16 +24,14 @@ struct Message {
   /// What it relays arrived with one hop less; the first has 0.
   int64_t hop;
   unsigned type;
-  bool tied;
 
   auto operator<=>(const Message &other) const {
-    return std::tie(round, type, *piece, tied, hop) <=>
-           std::tie(other.round, other.type, *other.piece, other.tied,
-                    other.hop);
+    return std::tie(round, type, *piece, hop) <=>
+           std::tie(other.round, other.type, *other.piece, other.hop);
   }
   bool operator==(const Message &other) const {
-    return round == other.round && type == other.type && tied == other.tied &&
-           hop == other.hop && (piece == other.piece || *piece == *other.piece);
+    return round == other.round && type == other.type && hop == other.hop &&
+           (piece == other.piece || *piece == *other.piece);
   }
 };
 
@@ -53,8 +51,6 @@ struct Access {
   const Piece &piece; ///< of the tables, or of the replay
   int64_t round;
   InstructionOpInterface op;
-  /// Of a read, whether it is of a twin: the piece is named as that.
-  bool isTied = false;
 };
 
 /// What a device receives of a tensor to pass it on: its receives, its sends

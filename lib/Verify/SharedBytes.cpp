@@ -74,7 +74,8 @@ public:
 
 private:
   void add(const Piece &piece, const Piece &box, bool isNeed, int64_t role) {
-    const unsigned tensor = table.getPrimary(piece.tensor).value_or(piece.tensor);
+    const unsigned tensor =
+        table.getPrimary(piece.tensor).value_or(piece.tensor);
     claims[{tensor, piece.layer, piece.expert}].push_back(
         {{box.outer, box.cut, box.inner}, isNeed, role});
   }
@@ -88,9 +89,10 @@ private:
 /// Padding that is new is made, not moved.
 void ClaimReader::addNeeded(int64_t role) {
   for (const Piece &piece : oracle.holdings(Side::Curr, role)) {
-    const Piece old = table.getWhole(oracle.sourceOf(piece.tensor), piece.layer,
-                                     piece.expert, Side::Prev);
-    if (std::optional<Piece> common = intersect(piece, old))
+    const std::optional<Piece> old = oracle.wholeOnPrev(piece);
+    if (!old)
+      continue;
+    if (std::optional<Piece> common = intersect(piece, *old))
       add(piece, *common, true, role);
   }
 }

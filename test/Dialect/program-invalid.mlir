@@ -192,16 +192,6 @@ etc.migration @transit_without_hop PP2 to PP1 nodes [2] layers 4 types [param : 
 
 // -----
 
-etc.migration @relayed_twin PP2 to PP1 nodes [2] layers 4 types [param : bf16] {
-  etc.tensor "decoder.layers.{layer}.weight" in layer [4]
-  etc.program @a P0T0 from P0T0 (%self = [0], %p1 = [1]) {
-    // expected-error @+1 {{relays what arrived as the tied copy itself, expected no 'of_twin'}}
-    etc.send [L0] [param] %self to %p1 of_twin hop 1
-  }
-}
-
-// -----
-
 etc.migration @late_round PP2 to PP1 nodes [2] layers 4 types [param : bf16] {
   etc.program @a P0T0 from P0T0 (%self = [0]) {
     // expected-error @+1 {{round 9223372036854775807 is not in [0, 1048576)}}

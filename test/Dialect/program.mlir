@@ -35,10 +35,10 @@ etc.migration @programs PP2DP2 to PP1DP2 nodes [4] layers 8
     // Rounds ascend, and need not be dense.
     // CHECK-NEXT: etc.round 7 {
     etc.round 7 {
-      // CHECK-NEXT: etc.send [head/output_layer.weight] [param, master] %self to %p1 of_twin
-      etc.send [head/output_layer.weight] [param, master] %a to %b of_twin
-      // CHECK-NEXT: etc.recv [L0.a] [param] %p1 to %self of_twin
-      etc.recv [L0.a] [param] %b to %a of_twin
+      // CHECK-NEXT: etc.send [head/output_layer.weight] [param, master] %self to %p1
+      etc.send [head/output_layer.weight] [param, master] %a to %b
+      // CHECK-NEXT: etc.recv [L0.a] [param] %p1 to %self
+      etc.recv [L0.a] [param] %b to %a
       // CHECK-NEXT: etc.recv [L1.a] [param] %p1 to %self hop 1
       etc.recv [L1.a] [param] %b to %a hop 1
       // CHECK-NEXT: etc.send [L1.a] [param] %self to %p1 hop 2
@@ -49,8 +49,8 @@ etc.migration @programs PP2DP2 to PP1DP2 nodes [4] layers 8
       etc.send [L2.a] [param] %a to %b hop 2 transit
       // CHECK-NEXT: etc.release [L2.a] [param] on %self transit
       etc.release [L2.a] [param] on %a transit
-      // CHECK-NEXT: etc.refer [head/output_layer.weight] [param] on %self of_twin
-      etc.refer [head/output_layer.weight] [param] on %a of_twin
+      // CHECK-NEXT: etc.refer [head/output_layer.weight] [param] on %self
+      etc.refer [head/output_layer.weight] [param] on %a
     }
   }
 

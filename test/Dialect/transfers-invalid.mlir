@@ -207,16 +207,6 @@ etc.migration @m PP2 to DP2 nodes [3] layers 2 types [master : f32] {
 etc.migration @m PP2 to DP2 nodes [3] layers 2 types [master : f32] {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4, 2] split 0
   etc.transfers {
-    // expected-error @+1 {{'etc.transfer' op relays what arrived as the tied copy itself, expected no 'of_twin'}}
-    etc.transfer [L1] [master] from [1] to [0] of_twin hop 1
-  }
-}
-
-// -----
-
-etc.migration @m PP2 to DP2 nodes [3] layers 2 types [master : f32] {
-  etc.tensor "decoder.layers.{layer}.weight" in layer [4, 2] split 0
-  etc.transfers {
     // expected-error @+1 {{'etc.transfer' op attribute 'hop' failed to satisfy constraint: 64-bit signless integer attribute whose minimum value is 1}}
     etc.transfer [L1] [master] from [1] to [0] hop 0
   }

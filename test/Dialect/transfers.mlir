@@ -12,8 +12,8 @@ etc.migration @moves PP2TP2DP2 to PP1TP2DP2 nodes [8] layers 4 types [param : bf
   etc.demands {
     // CHECK-NEXT: etc.demand [L2..3.a] [param, master] on [0, 1] held_by [P1T0]{{$}}
     etc.demand [L2..3.a] [param, master] on [0, 1] held_by [P1T0]
-    // CHECK-NEXT: etc.demand [head/output.weight[0:3]] [master] on [5] held_by [P0T0, P0T1] of_twin
-    etc.demand [head/output.weight[0:3]] [master] on [5] held_by [P0T0, P0T1] of_twin
+    // CHECK-NEXT: etc.demand [head/output.weight[0:3]] [master] on [5] held_by [P0T0, P0T1]
+    etc.demand [head/output.weight[0:3]] [master] on [5] held_by [P0T0, P0T1]
     // CHECK-NEXT: }
   }
 
@@ -24,8 +24,8 @@ etc.migration @moves PP2TP2DP2 to PP1TP2DP2 nodes [8] layers 4 types [param : bf
     etc.transfer [L2.a] [master] from [4, 4] to [0, 1]
     // CHECK-NEXT: etc.transfer [L2.a] [master] from [0] to [2] hop 1
     etc.transfer [L2.a] [master] from [0] to [2] hop 1
-    // CHECK-NEXT: etc.transfer [head] [master] from [0] to [5] of_twin
-    etc.transfer [head] [master] from [0] to [5] of_twin
+    // CHECK-NEXT: etc.transfer [head] [master] from [0] to [5]
+    etc.transfer [head] [master] from [0] to [5]
     // CHECK-NEXT: }
   }
 

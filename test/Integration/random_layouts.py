@@ -30,12 +30,9 @@ import sys
 import tempfile
 import traceback
 
-import numpy
-from scipy.optimize import linear_sum_assignment
-
 sys.path.append(str(pathlib.Path(__file__).parent / "Inputs"))
-import megatron
 import random_requests
+from layout_case import Case
 from replay import World, Wrong, check, shard_indices
 
 VERIFY = "--pass-pipeline=builtin.module(etc.migration(etc-verify-plan))"
@@ -47,12 +44,6 @@ REFUSALS = {
     "budget": r"error: memory budget: \S+ is infeasible; the least found is \S+x",
     "paper": r"the paper's (method|policy)",
 }
-SIZE = {"param": 2, "master": 4, "exp_avg": 4, "exp_avg_sq": 4, "buffer": 4}
-
-
-def best(kept):
-    """The most that an assignment keeps."""
-    return int(kept[linear_sum_assignment(kept, maximize=True)].sum())
 
 
 def run(command):
@@ -60,105 +51,6 @@ def run(command):
         return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
     except subprocess.TimeoutExpired:
         raise Wrong(f"{pathlib.Path(command[0]).name} takes more than {SECONDS} seconds") from None
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# What ranks hold, and what that makes of a request
-# ----------------------------------------------------------------------------------------------------------------------
-
-
-class Case:
-    """A request, and the inventories of both sides."""
-
-    def __init__(self, request, options, lanes=()):
-        self.request, self.options, self.lanes = request, options, lanes
-        self.model = megatron.Model(request["model"])
-        self.parallel = {}
-        for side in ("prev", "curr"):
-            spec = {key: value for key, value in request[side].items() if key != "devices"}
-            self.parallel[side] = megatron.Parallel(**spec)
-        self.inventories = {
-            side: [megatron.inventory(self.model, parallel, rank, request["types"]) for rank in range(parallel.world())]
-            for side, parallel in self.parallel.items()}
-        self.dead = set(request["failed"])
-        self.unusable = self.dead | set(request["leaving"])
-
-    def known_rows(self):
-        """The rows of each vocabulary before."""
-        rows = self.model.padded_vocab(self.parallel["prev"].tp)
-        return {name: rows for name in (megatron.WORDS, "mtp." + megatron.WORDS, "output_layer.weight")}
-
-    def source(self, label):
-        """The previous tensor that a current one is filled from: its twin if nothing has its own name."""
-        return label if label in self.before else (megatron.WORDS, label[1])
-
-    def bitmaps(self):
-        """What each rank has before and needs after, as rows over all elements; and the bytes of each element."""
-        self.before = {label for held in self.inventories["prev"] for label in held}
-        limit = {name: rows * self.model.hidden for name, rows in self.known_rows().items()}
-        sizes = {}
-        for held in self.inventories["prev"] + self.inventories["curr"]:
-            for label, indices in held.items():
-                sizes[label] = max(sizes.get(label, 0), int(indices.max()) + 1)
-        offsets, total = {}, 0
-        for label, size in sizes.items():
-            offsets[label], total = total, total + size
-        # Parameters are cast where their masters land, unless the two are cut in different ways.
-        cast = (self.request["derive"] == "param" and "master" in self.request["types"]
-                and not any(parallel.zero1 for parallel in self.parallel.values()))
-        weights = numpy.zeros(total)
-        for label, offset in offsets.items():
-            weights[offset:offset + sizes[label]] = 0 if cast and label[1] == "param" else SIZE[label[1]]
-        has = numpy.zeros((len(self.inventories["prev"]), total), bool)
-        for row, held in zip(has, self.inventories["prev"]):
-            for label, indices in held.items():
-                row[offsets[label] + indices] = True
-        # A copy that is new is filled from its twin, and counted there, apart from what the twin itself takes.
-        needs = []
-        for held in self.inventories["curr"]:
-            wanted = numpy.zeros(total, numpy.int8)
-            for label, indices in held.items():
-                known = indices[indices < limit[label[0]]] if label[0] in limit else indices
-                wanted[offsets[self.source(label)] + known] += 1
-            needs.append(wanted)
-        return has, numpy.array(needs), weights
-
-    def study(self):
-        """Whether state is lost, and the least bytes that must move, in all and between nodes."""
-        has, needs, weights = self.bitmaps()
-        rank_of = {device: rank for rank, device in enumerate(self.request["prev"]["devices"])}
-        living = [rank for device, rank in rank_of.items() if device not in self.dead]
-        self.is_lost = bool((needs.any(0) & ~has[living].any(0)).any())
-        self.assign(has, needs * weights, rank_of)
-
-    def assign(self, has, needs, rank_of):
-        """Exact assignments by what each rank finds on a device itself, and on the device's node."""
-        request, nodes, needed = self.request, self.request["cluster"]["nodes"], int(needs.sum())
-        own = needs @ numpy.vstack([has, numpy.zeros_like(has[:1])]).T
-        near, devices, node_of, first = [], [], [], 0
-        for node, count in enumerate(nodes):
-            here = range(first, first + count)
-            held = has[[rank_of[device] for device in here if device in rank_of and device not in self.dead]].any(0)
-            near.append(needs @ held)
-            devices += [device for device in here if device not in self.unusable]
-            node_of += [node] * count
-            first += count
-        own = own[:, [rank_of.get(device, -1) for device in devices]].astype(numpy.int64)
-        near = numpy.array(near).T[:, [node_of[device] for device in devices]].astype(numpy.int64)
-        self.bound = {"moved_bytes": needed - best(own), "internode_bytes": needed - best(near)}
-        counts, largest = (needs > 0).sum(0), max(nodes)
-        self.sharing = [(min(count, largest), int(needs[:, counts == count].sum()))
-                        for count in sorted(set(counts.tolist()) - {0}, reverse=True)]
-        self.between = {(rank, device): needed_of_rank - int(near[rank, column])
-                        for rank, needed_of_rank in enumerate(needs.sum(1).astype(int).tolist())
-                        for column, device in enumerate(devices)}
-        if fixed := request["curr"].get("devices"):
-            rows, columns = range(len(fixed)), [devices.index(device) for device in fixed]
-        else:
-            more, less = (own, near) if self.options else (near, own)
-            rows, columns = linear_sum_assignment(more.astype(float) * 2**24 + less, maximize=True)
-        self.least = needed - int(own[rows, columns].sum())
-        self.least_between = needed - int(near[rows, columns].sum())
 
 
 def refusal(completed):

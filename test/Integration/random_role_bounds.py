@@ -27,7 +27,7 @@ sys.path += [str(here), str(here / "Inputs"), str(here.parent / "unit" / "Optimi
 import megatron
 import random_requests
 from lp_oracle import least_time
-from random_layouts import SIZE, Case
+from layout_case import SIZE, Case
 
 MOST_MAPS = 6000
 SLACK = 1 + 1e-9

@@ -56,10 +56,9 @@ etc.migration @new_copy PP1 to PP2 nodes [2] layers 2 types [master : f32] stage
 
 // -----
 
-// One that is there already overlaps by its own name alone: c_10 = norm 4 + head 32 = 36 elements of 4 bytes, though
-// P0T0 holds the head's twin.
+// So does one that is there already: c_10 = 4 elements of the norm, of 4 bytes, since P0T0 holds the head's twin.
 // CHECK-LABEL: etc.migration @old_copy
-// CHECK:       etc.cost_matrix bytes #etc.matrix<[0, 144], [144, 0]>
+// CHECK:       etc.cost_matrix bytes #etc.matrix<[0, 16], [16, 0]>
 etc.migration @old_copy PP2 to PP2 nodes [2] layers 2 types [master : f32] stage workloads {
   etc.tensor "embedding.weight" in embed [8, 4] split 0
   etc.tensor "decoder.layers.{layer}.norm.weight" in layer [4]

@@ -70,7 +70,7 @@ etc.migration @padding TP2 to TP2 nodes [2] layers 1 types [master : f32] stage 
 // CHECK-LABEL: etc.migration @new_copy
 // CHECK:       etc.demands {
 // CHECK-NEXT:    etc.demand [embed.b] [master] on [0] held_by [P0T1]{{$}}
-// CHECK-NEXT:    etc.demand [head.a] [master] on [1] held_by [P0T0] of_twin
+// CHECK-NEXT:    etc.demand [head.a] [master] on [1] held_by [P0T0]
 // CHECK-NEXT:  }
 etc.migration @new_copy TP2 to PP2 nodes [2] layers 2 types [master : f32] stage placement {
   etc.tensor "embedding.weight" in embed [4, 2] split 0
@@ -81,6 +81,44 @@ etc.migration @new_copy TP2 to PP2 nodes [2] layers 2 types [master : f32] stage
   etc.workload curr P0T0 [embed, L0]
   etc.workload curr P1T0 [L1, head]
   etc.placement [0, 1]
+}
+
+// -----
+
+// A device that holds a twin of a tied tensor keeps it. Others get the tensor from its own holders (device 4), unless only
+// a twin is on their node (device 3).
+// CHECK-LABEL: etc.migration @twins
+// CHECK:       etc.demands {
+// CHECK-NEXT:    etc.demand [L1] [master] on [0] held_by [P1T0]
+// CHECK-NEXT:    etc.demand [L0] [master] on [2] held_by [P0T0]
+// CHECK-NEXT:    etc.demand [L0] [master] on [3] held_by [P0T0]
+// CHECK-NEXT:    etc.demand [L1] [master] on [3] held_by [P1T0]
+// CHECK-NEXT:    etc.demand [embed] [master] on [3] held_by [P1T0]
+// CHECK-NEXT:    etc.demand [embed, L0] [master] on [4] held_by [P0T0]
+// CHECK-NEXT:    etc.demand [L1] [master] on [4] held_by [P1T0]
+// CHECK-NEXT:  }
+etc.migration @twins PP2 on [0, 2] to DP4 nodes [2, 2, 1] layers 2 types [master : f32] stage placement {
+  etc.tensor "embedding.weight" in embed [4, 2] split 0
+  etc.tensor "decoder.layers.{layer}.norm.weight" in layer [2]
+  etc.tensor "output.weight" in head [4, 2] split 0 tied_to "embedding.weight"
+  etc.workload prev P0T0 [embed, L0]
+  etc.workload prev P1T0 [L1, head]
+  etc.workload curr P0T0 [embed, L0..1]
+  etc.placement [0, 2, 3, 4]
+}
+
+// -----
+
+// Where all holders of a tied tensor are dead, a twin is the source.
+// CHECK-LABEL: etc.migration @dead_holder
+// CHECK:       etc.demand [embed] [master] on [4] held_by [P1T0]
+etc.migration @dead_holder PP2DP2 on [0, 1, 2, 3] to DP2 nodes [1, 1, 1, 1, 1] failed [0, 1] layers 2 types [master : f32] stage placement {
+  etc.tensor "embedding.weight" in embed [4, 2] split 0
+  etc.tensor "output.weight" in head [4, 2] split 0 tied_to "embedding.weight"
+  etc.workload prev P0T0 [embed]
+  etc.workload prev P1T0 [head]
+  etc.workload curr P0T0 [embed]
+  etc.placement [3, 4]
 }
 
 // -----

@@ -78,8 +78,8 @@ etc.migration @alone PP2 to PP1 nodes [2] layers 2 types [param : bf16 from mast
 // A tied copy that is made from its twin is derived from its own master.
 // CHECK-LABEL: etc.migration @tied
 // LOWER: etc.derive [L1, head] [param] on %self
-// LOWER: etc.recv [head] [master] %p1 to %self of_twin
-// PLAN: etc.recv [head] [master] %p1 to %self of_twin
+// LOWER: etc.recv [head] [master] %p1 to %self
+// PLAN: etc.recv [head] [master] %p1 to %self
 // PLAN: etc.derive [head] [param] on %self
 etc.migration @tied PP1 to PP2 on [0, 1] nodes [2] layers 2 types [param : bf16 from master, master : f32] {
   etc.tensor "embedding.word_embeddings.weight" in embed [4, 2] split 0

@@ -310,7 +310,7 @@ etc.migration @padding TP2 to TP2 nodes [2] layers 1 types [master : f32] stage 
 // CHECK-NEXT:    }
 // CHECK-NEXT:    etc.round 1 {
 // CHECK-NEXT:      etc.refer [embed.a] [master] on %self
-// CHECK-NEXT:      etc.send [head.a] [master] %self to %p1 of_twin
+// CHECK-NEXT:      etc.send [head.a] [master] %self to %p1
 // CHECK-NEXT:      etc.recv [embed.b] [master] %p1 to %self
 // CHECK-NEXT:      etc.release [embed.a] [master] on %self
 // CHECK-NEXT:    }
@@ -321,9 +321,9 @@ etc.migration @padding TP2 to TP2 nodes [2] layers 1 types [master : f32] stage 
 // CHECK-NEXT:      etc.release [L0] [master] on %self
 // CHECK-NEXT:    }
 // CHECK-NEXT:    etc.round 1 {
-// CHECK-NEXT:      etc.refer [head.b] [master] on %self of_twin
+// CHECK-NEXT:      etc.refer [head.b] [master] on %self
 // CHECK-NEXT:      etc.send [embed.b] [master] %self to %p1
-// CHECK-NEXT:      etc.recv [head.a] [master] %p1 to %self of_twin
+// CHECK-NEXT:      etc.recv [head.a] [master] %p1 to %self
 // CHECK-NEXT:      etc.release [embed.b] [master] on %self
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }

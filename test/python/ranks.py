@@ -110,6 +110,8 @@ def value(name: str, spec: Any) -> Any:
     import torch
     from etc.tensors import DTYPES
 
+    # A tied copy has the contents of what it is a copy of.
+    name = name.replace("output_layer.weight", "embedding.word_embeddings.weight")
     parts = []
     for box in spec.boxes:
         place = torch.full((), len(name), dtype=torch.int64)

@@ -4,7 +4,7 @@
 #define ETC_ANALYSIS_FRAGMENTS_H
 
 #include "etc/Analysis/Needs.h"
-#include "etc/Optimize/Sources/Fragment.h"
+#include "etc/Optimize/Sources/Fleet.h"
 
 namespace etc {
 
@@ -12,15 +12,17 @@ namespace etc {
 class FragmentTable {
 public:
   /// Of tables that outlive it.
-  FragmentTable(const TensorTable &table, const Holdings &prev)
-      : table(table), prev(prev), holders(prev) {}
+  FragmentTable(const TensorTable &table, const Holdings &prev,
+                const Fleet &fleet)
+      : table(table), prev(prev), fleet(fleet), holders(prev) {}
 
-  /// Of what is lacking, by types and holders.
-  llvm::ArrayRef<Fragment> get(const Needs &needs);
+  /// Of what a device of a node lacks, by types and holders: the same list for
+  /// all nodes on which it is the same.
+  llvm::ArrayRef<Fragment> get(const Needs &needs, int64_t node);
 
 private:
-  /// Tied or not, the numbers of the types, the holders.
-  using Key = std::tuple<bool, llvm::SmallVector<unsigned>,
+  /// The twin that is read, if any; the numbers of the types; the holders.
+  using Key = std::tuple<std::optional<unsigned>, llvm::SmallVector<unsigned>,
                          llvm::SmallVector<Holder, 0>>;
   using PiecesByKey = std::map<Key, llvm::SmallVector<Piece, 0>>;
   /// The entry of the piece before, which is mostly that of the next one, too.
@@ -28,12 +30,31 @@ private:
     unsigned tensor = 0;
     PiecesByKey::value_type *entry = nullptr;
   };
-  void addLacking(const Piece &piece, PiecesByKey &byKey, Last &last) const;
+  /// A part of a piece that has twins, and who reads which tensor for it.
+  struct TiedPart {
+    Piece piece;
+    llvm::SmallVector<std::pair<unsigned, llvm::SmallVector<Holder, 0>>, 2>
+        ofTensors;
+  };
+  using TiedParts = llvm::SmallVector<TiedPart, 0>;
+  bool isOn(int64_t node, llvm::ArrayRef<Holder> holders) const;
+  void cutTied(const Piece &piece, llvm::ArrayRef<unsigned> sources,
+               TiedParts &parts) const;
+  const TiedParts &getTied(const Needs &needs);
+  unsigned choose(const TiedPart &part, int64_t node) const;
+  void addPart(unsigned source, const Piece &piece,
+               llvm::SmallVector<Holder, 0> holders, PiecesByKey &byKey,
+               Last &last) const;
 
   const TensorTable &table;
   const Holdings &prev;
+  const Fleet &fleet;
   const HolderIndex holders;
-  std::map<const Needs *, std::vector<Fragment>> ofNeeds;
+  std::map<const Needs *, TiedParts> tied;
+  /// By needs, and by what is chosen of tied parts.
+  std::map<std::pair<const Needs *, llvm::SmallVector<unsigned, 0>>,
+           std::vector<Fragment>>
+      ofNeeds;
 };
 
 /// The ids of a demand for the fragment: the coarsest that keep its pieces, and

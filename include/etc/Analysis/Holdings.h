@@ -63,10 +63,22 @@ struct BothHoldings {
   Holdings prev, curr;
 };
 
-/// The tensor of the previous side that a current one is filled from: its own
-/// name, else the twin it is tied to; none where neither exists.
-std::optional<unsigned> getSource(const TensorTable &table,
-                                  const Holdings &prev, unsigned tensor);
+/// The tensors of the previous side that have the content of a current one:
+/// itself, then its twins, of these the ones that exist. A device reads the
+/// first one that it holds.
+llvm::SmallVector<unsigned, 2>
+getSources(const TensorTable &table, const Holdings &prev, unsigned tensor);
+
+/// The tensor that a device of a previous role reads for a piece of a current
+/// one: the first source of which it holds all that the piece names, or, where
+/// it holds none so, the tensor itself.
+unsigned findRead(const TensorTable &table, const Holdings &prev, int64_t role,
+                  const Piece &piece);
+
+/// The part of a current piece that is not padding that the previous side
+/// lacks; nothing where that side has none of the content.
+std::optional<Piece> getOldPart(const TensorTable &table, const Holdings &prev,
+                                const Piece &piece);
 
 /// Everything that one side holds, by tensor.
 class HolderIndex {
@@ -80,6 +92,12 @@ public:
   /// Of the tensor that `piece` is a part of, named `tensor`, all pieces that
   /// it meets, and maybe others.
   llvm::ArrayRef<Entry> find(unsigned tensor, const Piece &piece) const;
+
+  /// Tells of holders how many elements of a piece each has, of any of the
+  /// tensors: of a single one in several calls, one for each box.
+  void
+  forHolders(const Piece &piece, llvm::ArrayRef<unsigned> tensors,
+             llvm::function_ref<void(Holder, int64_t elements)> function) const;
 
 private:
   using TensorKey = std::tuple<unsigned, int64_t, int64_t>;

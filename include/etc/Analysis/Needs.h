@@ -15,7 +15,8 @@ namespace etc {
 /// a part of it.
 struct Needs {
   llvm::SmallVector<Piece, 0> kept;
-  llvm::SmallVector<Piece, 0> keptTied;
+  /// What is made from a twin that the device holds, by the twin's number.
+  std::map<unsigned, llvm::SmallVector<Piece, 0>> keptTied;
   llvm::SmallVector<Piece, 0> zeroed;
   /// What neither is kept nor is new.
   llvm::SmallVector<Piece, 0> lacking;

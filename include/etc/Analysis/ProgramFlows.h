@@ -71,9 +71,9 @@ struct ItemFlow {
   int64_t allocated =
       0; ///< current tensors that are not bound to previous memory
   int64_t released = 0; ///< previous tensors that are not bound
-  bool bound = false;   ///< the whole previous shard becomes the current one
   llvm::SmallVector<Step, 1> steps;
-  llvm::ArrayRef<Piece> releasedPieces; ///< of the previous holdings
+  /// Of the previous holdings, or of several tensors, which are twins.
+  llvm::ArrayRef<Piece> releasedPieces;
 
   int64_t getSent(const Portion &portion) const;
   int64_t getReceived(const Portion &portion) const;
@@ -147,7 +147,8 @@ struct ProgramMemory {
 };
 
 /// An *item* is a previous tensor of a layer, with everything that is made from
-/// it: itself, and tied copies that do not exist yet.
+/// it: itself, and twins; where a device makes one of two previous tensors from
+/// the other, both are one item.
 class ProgramFlows {
 public:
   ProgramFlows(MigrationOp migration, mlir::AnalysisManager &analyses);
@@ -190,16 +191,21 @@ private:
   };
   void addProgram(unsigned index, const DeviceProgram &program);
   void addSteps(unsigned index, const DeviceProgram &program);
-  void addPrev(unsigned program, llvm::ArrayRef<Piece> shard);
+  void addPrev(unsigned index, const DeviceProgram &program,
+               llvm::ArrayRef<Piece> shard);
   void addCurr(unsigned index, const DeviceProgram &program,
                llvm::ArrayRef<Piece> shard);
+  bool isBound(const DeviceProgram &program, const Piece &piece) const;
   ItemFlow &flowOf(unsigned program, const Piece &piece);
-  /// What the item of a current piece is made from.
-  Piece sourceOf(const Piece &piece) const;
+  void addJoined(const DeviceProgram &program);
+  /// The piece as one of the tensor that its item goes by.
+  Piece ofItem(const Piece &piece) const;
 
   const TensorTable &table;
   const Holdings &prev, &curr;
   std::vector<ProgramMemory> memories;
+  llvm::SmallVector<unsigned> itemOf; ///< [tensor], the tensor of its item
+  std::deque<llvm::SmallVector<Piece, 0>> several; ///< pieces of twins
   llvm::DenseMap<Key, size_t> numbers; ///< of items, until all are there
   std::vector<Item> items;             ///< in order
 };

@@ -15,8 +15,6 @@ enum class Action { Refer, Derive, Zero, Send, Recv, Release };
 /// What a device does to some pieces, in some types.
 struct Instruction {
   Action action;
-  /// The pieces are tied copies, and their twins are read.
-  bool tied;
   /// Of a transfer, how often the pieces have been received before.
   unsigned hop;
   /// With whom: a number among the program's lists of devices, 0 its own.
@@ -69,8 +67,7 @@ private:
                         llvm::SmallVectorImpl<int64_t> &order) const;
   void addProgram(const Behaviour &behaviour, Members &members);
   const Local &localOf(const Needs &part);
-  void addByTypes(Action action, bool tied, llvm::ArrayRef<Piece> pieces,
-                  Local &local);
+  void addByTypes(Action action, llvm::ArrayRef<Piece> pieces, Local &local);
 
   const TensorTable &table;
   const Devices &devices;

@@ -15,8 +15,6 @@ namespace etc {
 struct Transfer {
   llvm::SmallVector<Piece> pieces;
   llvm::SmallBitVector types;
-  /// The pieces are tied copies, which are read from their twins.
-  bool tied;
   /// How often the pieces have been received before they are sent.
   unsigned hop;
   /// Whether sources, or destinations, only pass the pieces on.

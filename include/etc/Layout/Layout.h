@@ -125,15 +125,15 @@ std::vector<HeldBox> holdings(const model::Model &model,
 /// The bytes of the boxes in the types that their tensors are laid out for.
 int64_t bytesOf(llvm::ArrayRef<HeldBox> held, const model::Model &model);
 
-/// The tensor of the previous side that a current tensor is filled from: the
-/// one of its own name; the primary it is tied to only if prev has none of its
-/// own name; none if prev has neither.
-std::optional<unsigned> sourceTensor(const model::Model &model,
-                                     const request::Parallelism &prev,
-                                     unsigned tensor);
+/// The tensors of the previous side that have the content of a current tensor:
+/// the one of its own name, then those that are tied to it or to the same
+/// primary; of these the ones that prev has.
+std::vector<unsigned> sourceTensors(const model::Model &model,
+                                    const request::Parallelism &prev,
+                                    unsigned tensor);
 
 /// The bytes, in all types, of curr's role that a device which holds prev's
-/// role has already: every current box against its sourceTensor's.
+/// role has already: every current box against those of its sourceTensors.
 int64_t overlapBytes(const model::Model &model,
                      const request::Parallelism &prev, Role prevRole,
                      const request::Parallelism &curr, Role currRole);

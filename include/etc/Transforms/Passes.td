@@ -23,8 +23,7 @@ def BuildCostMatrixPass : Etc_Pass<"etc-build-cost-matrix"> {
   let summary = "Count what a previous role lacks of a current one";
   let description = [{
     Adds the cost matrix twice: in the paper's units (layers x slices), and in exact bytes of every tensor and type.
-    `c_ij = |curr_i| - |curr_i and prev_j|`. A tied copy overlaps with its twin only where the previous side has no
-    tensor of its own name. Planning uses the bytes.
+    `c_ij = |curr_i| - |curr_i and prev_j|`. Tied tensors are the same bytes. Planning uses exact bytes.
   }];
 }
 

@@ -31,8 +31,14 @@ public:
   Pieces getOwn(Side side, int64_t role) const;
   /// Whether the previous side has the tensor at all.
   bool isOnPrev(unsigned tensor) const;
-  /// The previous tensor that a current one is made from, itself or its twin.
-  unsigned sourceOf(unsigned tensor) const { return sources[tensor]; }
+  /// The previous tensors that a current one can be made from: itself and its
+  /// twins, of these the ones that exist.
+  llvm::ArrayRef<unsigned> sourcesOf(unsigned tensor) const {
+    return sources[tensor];
+  }
+  /// All of what the previous side has of a current piece's tensor, or of a
+  /// twin; nothing where it has none.
+  std::optional<Piece> wholeOnPrev(const Piece &piece) const;
   /// The number of a rank's role, by Megatron's rank order.
   static int64_t roleOfRank(ParallelAttr parallel, int64_t rank);
 
@@ -60,9 +66,9 @@ private:
 
   const TensorTable &table;
   SideModel sides[2];
-  llvm::SmallVector<int64_t> cutAxes;  ///< by tensor
-  llvm::SmallVector<unsigned> sources; ///< by tensor
-  llvm::DenseSet<unsigned> held;       ///< the tensors of a previous inventory
+  llvm::SmallVector<int64_t> cutAxes;                  ///< by tensor
+  std::vector<llvm::SmallVector<unsigned, 1>> sources; ///< by tensor
+  llvm::DenseSet<unsigned> held; ///< the tensors of a previous inventory
 };
 
 } // namespace etc

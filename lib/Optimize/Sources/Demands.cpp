@@ -30,8 +30,8 @@ static bool isLess(const Fragment *a, const Fragment *b) {
   auto typesOf = [](const Fragment &fragment) {
     return SmallVector<unsigned>(fragment.types.set_bits());
   };
-  auto first = std::tie(a->tied, a->bytes, a->holders, a->pieces),
-       second = std::tie(b->tied, b->bytes, b->holders, b->pieces);
+  auto first = std::tie(a->bytes, a->holders, a->pieces),
+       second = std::tie(b->bytes, b->holders, b->pieces);
   return first != second ? first < second : typesOf(*a) < typesOf(*b);
 }
 
@@ -50,8 +50,7 @@ SmallVector<SmallVector<unsigned>> Demands::groupAlike(bool hasRanges) const {
 
 /// None of the pieces.
 static Fragment emptyLike(const Fragment &fragment) {
-  return {{},          fragment.types, fragment.tied, fragment.holders,
-          /*bytes=*/0, fragment.unit};
+  return {{}, fragment.types, fragment.holders, /*bytes=*/0, fragment.unit};
 }
 
 static void append(Fragment &fragment, const Piece &piece) {
@@ -197,12 +196,12 @@ void Demands::addParts(const Demand &from, std::vector<Fragment> parts) {
 namespace {
 /// What makes pieces of several demands the same bytes.
 using TakenKey =
-    std::tuple<Piece, bool, SmallVector<unsigned>, SmallVector<Holder, 0>>;
+    std::tuple<Piece, SmallVector<unsigned>, SmallVector<Holder, 0>>;
 } // namespace
 
 static TakenKey keyOf(const Fragment &fragment, const Piece &piece) {
-  return {piece, fragment.tied,
-          SmallVector<unsigned>(fragment.types.set_bits()), fragment.holders};
+  return {piece, SmallVector<unsigned>(fragment.types.set_bits()),
+          fragment.holders};
 }
 
 Demands Demands::splitByTakers(const TensorSet &apart) const {

@@ -36,8 +36,8 @@ private:
 
 } // namespace
 
-/// A tied copy that has holders of its own: bounds do not count its twin among
-/// its sources.
+/// A tied copy that has holders of its own: bounds between nodes count it apart
+/// from its twin.
 static std::optional<uint32_t> findTwinApart(const PlanIndex &index) {
   for (const fb::Program *program : *index.plan().programs())
     for (uint32_t shard : *program->prev_shards()) {
@@ -60,7 +60,8 @@ static std::optional<uint32_t> findCast(const PlanIndex &index) {
 Status BoundChecker::checkCover(const fb::Certificate &certificate) const {
   if (certificate.bound() == 0)
     return Status::success();
-  if (certificate.covers_twins())
+  if (certificate.covers_twins() &&
+      certificate.quantity() == fb::Quantity::internode_bytes)
     if (auto tensor = findTwinApart(index))
       return malformed(".covers_twins: ", index.describeTensor(*tensor),
                        " has holders of its own, and counts apart");

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 
+using namespace etc;
 using namespace etc::runtime;
 using etc::plan::Holding;
 using etc::plan::PlanIndex;
@@ -50,22 +52,27 @@ public:
             derived[op->tensor()] = true;
     for (uint32_t role = 0; role != prev.roles.size(); ++role)
       for (Holding h : index.holdings(prev.roles[role].program, Side::Prev))
-        holders[h.tensor].push_back({role, h.shard});
+        holders[index.primary(h.tensor)].push_back({role, h.shard});
   }
 
   /// What every previous role lacks of a current one.
   std::vector<uint64_t> row(uint32_t role, size_t columns) const {
-    uint64_t all = 0;
+    uint64_t bytes = 0;
     std::vector<uint64_t> shared(columns);
     for (Holding h : index.holdings(curr.roles[role].program, Side::Curr)) {
       if (derived[h.tensor])
         continue;
-      all += index.shardBytes(h.shard);
-      for (auto [column, shard] : holders[sourceOf(h.tensor)])
-        shared[column] += commonBytes(h.shard, shard);
+      bytes += index.shardBytes(h.shard);
+      const auto &all = holders[index.primary(h.tensor)];
+      for (size_t first = 0, last = 0; first != all.size(); first = last) {
+        while (last != all.size() && all[last].role == all[first].role)
+          ++last;
+        shared[all[first].role] +=
+            commonBytes(h.shard, std::span(all).subspan(first, last - first));
+      }
     }
-    for (uint64_t &bytes : shared)
-      bytes = all - bytes;
+    for (uint64_t &common : shared)
+      common = bytes - common;
     return shared;
   }
 
@@ -74,24 +81,27 @@ private:
     uint32_t role, shard;
   };
 
-  /// A tied copy that nobody holds yet is made from its twin.
-  uint32_t sourceOf(uint32_t tensor) const {
-    return holders[tensor].empty() ? index.primary(tensor) : tensor;
-  }
-
-  uint64_t commonBytes(uint32_t a, uint32_t b) const {
+  /// Bytes of a shard that a role holds, of its tensor or of twins of it.
+  uint64_t commonBytes(uint32_t shard, std::span<const Holder> held) const {
     uint64_t elements = 0;
-    for (uint32_t i = 0; i != index.boxCount(a); ++i)
-      for (uint32_t j = 0; j != index.boxCount(b); ++j)
-        elements += sharedVolume(index.shardBox(a, i), index.shardBox(b, j));
+    for (uint32_t i = 0; i != index.boxCount(shard); ++i) {
+      const BoxView whole = index.shardBox(shard, i);
+      std::vector<Box> rest = {Box(whole)};
+      for (const Holder &holder : held)
+        for (uint32_t j = 0; j != index.boxCount(holder.shard); ++j)
+          rest = subtract(rest, index.shardBox(holder.shard, j));
+      elements += volume(whole);
+      for (const Box &left : rest)
+        elements -= volume(left);
+    }
     return elements *
-           index.elementBytes(index.plan().shards()->Get(a)->tensor());
+           index.elementBytes(index.plan().shards()->Get(shard)->tensor());
   }
 
   const PlanIndex &index;
   const RoleTable &curr;
   std::vector<bool> derived;
-  std::vector<std::vector<Holder>> holders; // by tensor
+  std::vector<std::vector<Holder>> holders; // by primary tensor
 };
 
 void addPairs(const PlanIndex &index, const RoleTable &prev,

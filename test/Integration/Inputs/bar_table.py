@@ -95,13 +95,6 @@ def differences(command, folder):
     less = row.volumes(*anywhere)[0] - row.volumes(*anywhere, vocabulary=VOCABULARY)[0]
     rows = less / (HIDDEN * 14)
     print(f"2,4,1 -> 2,8,1 padded per side: {less} bytes less, {rows:g} rows of the vocabulary")
-    # How much of the copy the surviving devices of the last stage's roles could fill from the embedding they hold.
-    for name, share in (("2,8,1 -> 2,4,1", 2), ("2,4,2 -> 2,4,1", 1), ("4,4,1 -> 4,2,1", 2)):
-        row = Row(command, folder, name)
-        draining = ",".join(map(str, range(row.worlds[1], row.worlds[0])))
-        moved = row.volumes(*anywhere, f"--draining={draining}")[0]
-        table = padded(row.tp) * HIDDEN * 14 // share
-        print(f"{name} survivors given, with the tied copy from its twin: {(moved - table) / 1e9:.2f}")
 
 
 if __name__ == "__main__":

@@ -62,13 +62,17 @@ def held(model, parallel, p, t):
     return result
 
 
-def overlap(curr, prev, prev_has_head):
+TIED = ("word_embeddings", "output_layer")
+
+
+def overlap(curr, prev):
+    """Elements that a device has of a role; of tied tensors, whichever of them it holds."""
     elements = 0
     for name, (begin, end, width) in curr.items():
-        source = "word_embeddings" if name == "output_layer" and not prev_has_head else name
-        if source in prev:
-            other = prev[source]
-            elements += max(0, min(end, other[1]) - max(begin, other[0])) * width
+        held = [prev[other] for other in (TIED if name in TIED else (name,)) if other in prev]
+        # A rank that has both has the same rows of them.
+        if held:
+            elements += max(0, min(end, held[0][1]) - max(begin, held[0][0])) * width
     return elements
 
 
@@ -82,14 +86,14 @@ def least_moved_bytes(model, prev, curr, types=tuple(BYTES), unusable=()):
     """`model` has layers, hidden, vocab and seq; `unusable` lists the previous ranks that can take no current role."""
     holders = [held for rank, held in enumerate(ranks(model, prev)) if rank not in unusable]
     takers = ranks(model, curr)
-    kept = numpy.array([[overlap(c, p, prev[0] > 1) for p in holders] for c in takers])
+    kept = numpy.array([[overlap(c, p) for p in holders] for c in takers])
     rows, columns = linear_sum_assignment(kept, maximize=True)
     # Rows of padding that are new have no source.
     known = padded(model.vocab, prev[1])
     needed = 0
     for rank in takers:
         for name, (begin, end, width) in rank.items():
-            if name in ("word_embeddings", "output_layer"):
+            if name in TIED:
                 end = max(begin, min(end, known))
             needed += (end - begin) * width
     return int(needed - kept[rows, columns].sum()) * sum(BYTES[name] for name in types)

@@ -127,7 +127,7 @@ def change_peer(plan, rng):
 def refer_to_zero(plan, rng):
     """Zeroes take the place of state that is there."""
     op = choose(rng, plan.of("refer"))
-    line = op and plan.lines[op.line].replace("etc.refer", "etc.zero").replace(" of_twin", "")
+    line = op and plan.lines[op.line].replace("etc.refer", "etc.zero")
     return op and plan.replaced(op.line, line)
 
 

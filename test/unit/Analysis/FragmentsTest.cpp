@@ -40,7 +40,7 @@ protected:
     auto op = DemandOp::create(
         builder, migration.getLoc(), foldInOrder(fragment, table),
         table.getTypeNames(fragment.types), ArrayRef<int64_t>{2},
-        builder.getArrayAttr(migration.getPrev().getPool(1)), fragment.tied);
+        builder.getArrayAttr(migration.getPrev().getPool(1)));
     Fragment read = readFragment(op, table);
     op.erase();
     return read;
@@ -87,7 +87,6 @@ TEST_F(FragmentsTest, DemandsKeepPiecesAndTheirOrder) {
     Fragment fragment;
     fragment.types.resize(2);
     fragment.types.set(1);
-    fragment.tied = seed % 2;
     fragment.holders = {{true, 1}};
     fragment.unit = 4;
     fragment.bytes = 0;
@@ -103,7 +102,6 @@ TEST_F(FragmentsTest, DemandsKeepPiecesAndTheirOrder) {
     ASSERT_TRUE(read.pieces == fragment.pieces) << "seed " << seed;
     EXPECT_EQ(read.bytes, fragment.bytes) << "seed " << seed;
     EXPECT_EQ(read.unit, fragment.unit);
-    EXPECT_EQ(read.tied, fragment.tied);
     EXPECT_TRUE(read.holders == fragment.holders);
   }
 }

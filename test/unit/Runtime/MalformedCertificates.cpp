@@ -117,14 +117,14 @@ const std::vector<MalformedPlan> kMalformedCertificates = {
      [](fb::PlanT &p) { p.certificates[0]->covers_recomputation = true; },
      "certificates[0].covers_recomputation: layer.weight (param) could be "
      "cast, and counts"},
-    {"TwinNotCovered", certifiedRelayPlan,
+    {"TwinNotCovered", certifiedPlan,
      [](fb::PlanT &p) {
-       p.tensors.push_back(std::make_unique<fb::TensorT>(*p.tensors[0]));
-       p.tensors[2]->name = "twin";
-       p.tensors[0]->tied_to = 2;
+       p.tensors.push_back(std::make_unique<fb::TensorT>(*p.tensors[1]));
+       p.tensors.back()->name = "twin";
+       p.tensors[1]->tied_to = static_cast<int32_t>(p.tensors.size() - 1);
      },
-     "certificates[0].covers_twins: w (master) has holders of its own, and "
-     "counts apart"},
+     "certificates[1].covers_twins: layer.weight (param) has holders of its "
+     "own, and counts apart"},
     {"RelaysNotCovered", certifiedRelayPlan,
      [](fb::PlanT &p) { p.certificates[1]->covers_relays = false; },
      "summary.bound_internode_bytes: does not hold for plans with relays, of "

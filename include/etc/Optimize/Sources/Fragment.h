@@ -22,9 +22,7 @@ struct Fragment {
   llvm::SmallVector<Piece, 0> pieces;
   /// The types that move, of all the pieces.
   llvm::SmallBitVector types;
-  /// The pieces are tied copies, to be read from their twins.
-  bool tied;
-  /// Ascending, each has all of the pieces.
+  /// Ascending, each has all of the pieces, or of twins of them.
   llvm::SmallVector<Holder, 0> holders;
   int64_t bytes; ///< in the types that move
   int64_t unit;  ///< bytes of an element, in these types

@@ -114,7 +114,6 @@ static Fragment twoPieces() {
   return {
       {{0, 0, 0, {0, 1}, {0, 3}, {0, 4}}, {1, 0, 0, {0, 1}, {5, 7}, {0, 1}}},
       llvm::SmallBitVector(1, true),
-      false,
       {},
       14 * 6,
       6};

@@ -49,7 +49,6 @@ Case drawCase(std::mt19937 &random) {
     Fragment fragment;
     fragment.pieces = {{0, number, 0, {0, draw(3)}, {0, width}, {0, draw(3)}}};
     fragment.types.resize(1, true);
-    fragment.tied = false;
     fragment.unit = 4;
     fragment.bytes = 4 * fragment.pieces.front().size();
     fragment.holders = {{true, draw(roles) - 1}};
@@ -204,7 +203,6 @@ TEST(Solver, PassesOnAlongAChain) {
   Fragment fragment;
   fragment.pieces = {{0, 0, 0, {0, 1}, {0, width}, {0, 1}}};
   fragment.types.resize(1, true);
-  fragment.tied = false;
   fragment.unit = 4;
   fragment.bytes = 4 * width;
   fragment.holders = {{true, 0}};
@@ -223,7 +221,6 @@ TEST(Solver, LeavesOutWhatIsTooLargeToPassOn) {
     fragment.pieces = {
         {0, layer, 0, {0, bytes / width / 4}, {0, width}, {0, 1}}};
     fragment.types.resize(1, true);
-    fragment.tied = false;
     fragment.unit = 4;
     fragment.bytes = bytes;
     fragment.holders = {{true, pool}};
