@@ -10,6 +10,7 @@ from unittest import mock
 
 import torch
 import torch.distributed as dist
+from etc.torch import world_groups
 from etc.torch.world_groups import Groups
 
 FOREVER = 1000.0  # seconds: nothing here ends by the time-out of a group
@@ -79,6 +80,48 @@ class Cutting(unittest.TestCase):
         for _ in range(3):
             peer.send(b"c")
             time.sleep(0.1)
+
+
+class Aborting(unittest.TestCase):
+    """Of NCCL's groups, whose destruction waits for their collectives."""
+
+    def setUp(self):
+        aborted = threading.Event()
+        self.waited = []
+        self.groups = Groups()
+        self.groups._generation = 1
+        self.groups._sockets = set()
+        for module, name, value in (
+            (dist, "is_initialized", lambda: True),
+            (dist, "get_backend", lambda: "cpu:gloo,cuda:nccl"),
+            (dist, "destroy_process_group", lambda: self.waited.append(aborted.wait(5))),
+            (world_groups.torch_groups, "abort_groups", aborted.set),
+        ):
+            self.enterContext(mock.patch.object(module, name, value))
+
+    def test_a_step_that_fails_before_the_loss_is_dealt_with(self):
+        reading = threading.Thread(target=self.groups.void, args=(1,))
+        reading.start()
+        self.groups.destroy(failed=True)
+        reading.join()
+        self.assertEqual(self.waited, [True])
+
+    def test_a_loss_between_steps(self):
+        """When the next world has come before it was dealt with."""
+        reading = threading.Thread(target=self.groups.void, args=(1,))
+        with mock.patch.object(world_groups, "QUIET", 1.0):
+            reading.start()
+            time.sleep(0.2)
+            self.groups.destroy()
+        reading.join()
+        self.assertEqual(self.waited, [True])
+
+    def test_collectives_that_have_ended_are_not_aborted(self):
+        with mock.patch.object(world_groups.torch_groups, "abort_groups") as abort:
+            self.groups._void = 0
+            with mock.patch.object(dist, "destroy_process_group"):
+                self.groups.destroy()
+        abort.assert_not_called()
 
 
 class Making(unittest.TestCase):

@@ -179,7 +179,7 @@ class World:
         """Waits for the next world."""
         error, self._error = self._error, None
         if error is not None:
-            self._groups.destroy()
+            self._groups.destroy(failed=True)
         held = self._held
         self._link.send(
             {

@@ -165,9 +165,7 @@ class Groups:
             if self._generation != ours:
                 return
         self._cut()
-        if dist.is_initialized() and "nccl" in str(dist.get_backend()):
-            with contextlib.suppress(Exception):
-                torch_groups.abort_groups()
+        _abort()
 
     def _cut(self) -> None:
         with self._lock:
@@ -187,16 +185,26 @@ class Groups:
                 copy.shutdown(socket.SHUT_RD)
                 self._held.append(copy)
 
-    def destroy(self) -> None:
+    def destroy(self, failed: bool = False) -> None:
         """After the last collective, or after a failure: what this process still waits
         for ends. The others hear of a failure by `void`."""
         self._cut()
         with self._lock:
+            failed |= 0 < self._generation <= self._void
             self._generation = 0
         self.union = self.control = None
+        if failed:  # from now on, `void` leaves these groups alone
+            _abort()
         if dist.is_initialized():
             with contextlib.suppress(Exception):
                 dist.destroy_process_group()
+
+
+def _abort() -> None:
+    """Otherwise the end of NCCL's groups would wait for their collectives."""
+    if dist.is_initialized() and "nccl" in str(dist.get_backend()):
+        with contextlib.suppress(Exception):
+            torch_groups.abort_groups()
 
 
 def _connections() -> dict[Inode, int]:
