@@ -1,11 +1,13 @@
 """The process groups of a generation where one of its processes is lost while they are made."""
 
+import contextlib
 import multiprocessing
 import os
 import socket
 import threading
 import time
 import unittest
+import warnings
 from unittest import mock
 
 import torch
@@ -80,6 +82,28 @@ class Cutting(unittest.TestCase):
         for _ in range(3):
             peer.send(b"c")
             time.sleep(0.1)
+
+
+    def test_a_number_that_was_given_away_is_left_alone(self):
+        """Its owner has closed the connection: another file or connection has it."""
+        server = self.enterContext(socket.create_server(("127.0.0.1", 0)))
+        file = self.enterContext(open(os.devnull))
+        groups = Groups()
+        before = os.listdir("/proc/self/fd")
+        with self.assertNoResourceWarning():
+            groups._hold(1, file.fileno())
+            groups._hold(1, server.fileno())  # of another inode
+            with socket.socket() as alone:  # nothing to shut down
+                groups._hold(os.fstat(alone.fileno()).st_ino, alone.fileno())
+        self.assertEqual(os.listdir("/proc/self/fd"), before)
+        self.assertEqual(groups._held, [])
+
+    @contextlib.contextmanager
+    def assertNoResourceWarning(self):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always", ResourceWarning)
+            yield
+        self.assertEqual(told, [])
 
 
 class Aborting(unittest.TestCase):

@@ -180,10 +180,12 @@ class Groups:
     def _hold(self, inode: Inode, descriptor: int) -> None:
         """Unless its owner has closed it, and the number is another one's now."""
         with contextlib.suppress(OSError):
-            copy = _copied(descriptor)
-            if _inode(copy) == inode:
-                copy.shutdown(socket.SHUT_RD)
-                self._held.append(copy)
+            with contextlib.ExitStack() as unless_cut:
+                copy = unless_cut.enter_context(_copied(descriptor))
+                if _inode(copy) == inode:
+                    copy.shutdown(socket.SHUT_RD)
+                    self._held.append(copy)
+                    unless_cut.pop_all()
 
     def destroy(self, failed: bool = False) -> None:
         """After the last collective, or after a failure: what this process still waits
@@ -223,7 +225,12 @@ def _connections() -> dict[Inode, int]:
 
 
 def _copied(descriptor: int) -> socket.socket:
-    return socket.socket(fileno=os.dup(descriptor))
+    number = os.dup(descriptor)
+    try:
+        return socket.socket(fileno=number)
+    except OSError:
+        os.close(number)
+        raise
 
 
 def _inode(of: socket.socket) -> Inode:
