@@ -14,6 +14,7 @@ Under etcrun. See docs/etcrun.md.
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -91,6 +92,7 @@ class World:
         self._snapshot: Snapshot | None = None
         self._apply: Callable[[Change], Any] | None = None
         self._link = AgentLink(self._voided)
+        self._pid = os.getpid()
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, self._drain)
 
@@ -231,5 +233,9 @@ class World:
         self._groups.void(generation)
 
     def _drain(self, number: int, frame: Any) -> None:
-        """SIGTERM to this process alone."""
+        """SIGTERM to this process alone. A child that it forked ends."""
+        if os.getpid() != self._pid:
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+            return
         self._link.send({"t": "drain"})
