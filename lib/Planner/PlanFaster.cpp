@@ -1,6 +1,7 @@
 //===- PlanFaster.cpp - Routes of least time, or sources by bytes ---------===//
 
 #include "RunPasses.h"
+#include "core/plan/PeakRatios.h"
 #include "core/plan/PlanIndex.h"
 #include "view/simulate/PlanTime.h"
 
@@ -14,6 +15,9 @@ using request::Request;
 /// What rounds may add to the time of the busiest link or NIC before it is
 /// worth planning once more, in percent.
 static constexpr int64_t worthwhilePercent = 105;
+/// Without a budget, a plan whose peak is more than the one of these over the
+/// larger state gives way to one that keeps the other.
+static constexpr double tooLarge = 1.1, defaultBudget = 1.05;
 
 namespace {
 /// Plans whose diagnostics wait until it is known whether they are wanted.
@@ -36,6 +40,16 @@ public:
                         [](MigrationOp it) { return it->hasAttr(byTimeMark); });
   }
   bool isOnePlan() const { return planned->plans.size() == 1; }
+  /// The worst peak of a device over its larger state.
+  double getPeak() const {
+    double worst = 1;
+    for (ArrayRef<uint8_t> bytes : planned->plans)
+      worst = std::max(
+          worst,
+          plan::peakRatios(plan::PlanIndex(*plan::fb::GetPlan(bytes.data())))
+              .peak);
+    return worst;
+  }
   /// Of migrations that follow each other.
   runtime::PlanTime getTime() const {
     runtime::PlanTime sum;
@@ -75,6 +89,11 @@ static bool isNearlyBest(const runtime::PlanTime &time) {
                                      worthwhilePercent * time.portSeconds;
 }
 
+static bool hasBudget(ArrayRef<Request> requests) {
+  return llvm::any_of(
+      requests, [](const Request &it) { return it.memoryBudget.has_value(); });
+}
+
 /// The pause comes first: what is deferred stops nobody.
 static bool isLess(const runtime::PlanTime &a, const runtime::PlanTime &b) {
   return std::pair(a.pauseSeconds, a.predictedSeconds) <
@@ -92,16 +111,20 @@ FailureOr<PlannedRequest> etc::planFaster(MLIRContext &context,
     return byTime.take();
   const runtime::PlanTime time =
       byTime.isGood() ? byTime.getTime() : runtime::PlanTime();
-  if (byTime.isGood() && isNearlyBest(time))
+  const bool isTooLarge =
+      byTime.isGood() && !hasBudget(requests) && byTime.getPeak() > tooLarge;
+  if (byTime.isGood() && !isTooLarge && isNearlyBest(time))
     return byTime.take();
   for (Request &request : requests)
     if (request.isByTime())
       request.objective = "internode";
   PlanOptions faster = options;
-  if (byTime.isGood() && byTime.isOnePlan())
+  if (byTime.isGood() && !isTooLarge && byTime.isOnePlan())
     faster.fasterThan =
         time.pauseSeconds > 0 ? time.pauseSeconds : time.predictedSeconds;
   Attempt byBytes(context, requests, faster, plan);
-  const bool isFaster = byBytes.isGood() && isLess(byBytes.getTime(), time);
-  return byTime.isGood() && !isFaster ? byTime.take() : byBytes.take();
+  const bool isBetter =
+      byBytes.isGood() && ((isTooLarge && byBytes.getPeak() <= defaultBudget) ||
+                           isLess(byBytes.getTime(), time));
+  return byTime.isGood() && !isBetter ? byTime.take() : byBytes.take();
 }

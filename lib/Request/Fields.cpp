@@ -232,7 +232,7 @@ static std::vector<RequestField> makeTable() {
       {.name = "memory_budget",
        .help = "Live bytes a device, staging included",
        .example = "bytes|1.05x",
-       .otherwise = "1.05x max(prev, curr), or the least found",
+       .otherwise = "1.05x max(prev, curr), or 2% above the least found",
        .python = "Union[int, str]",
        .stored = OwnReader{.read = readBudget}},
       {.name = "reserve",

@@ -31,8 +31,9 @@ private:
 };
 } // namespace
 
-/// Without a budget: 1.05 x max(prev, curr).
-static constexpr int64_t defaultBudgetPpm = 1050000;
+/// Without a budget: 1.05 x max(prev, curr) or, where no rounds that are found
+/// keep this, some parts in a million above the least.
+static constexpr int64_t defaultBudgetPpm = 1050000, aboveLeastPpm = 20000;
 
 static rounds::Budget budgetOf(MigrationOp migration) {
   if (auto bytes = migration.getBudgetBytes())
@@ -91,10 +92,17 @@ LogicalResult ScheduleChunks::checkTime(MigrationOp migration,
 
 LogicalResult ScheduleChunks::runOnMigration(MigrationOp migration) {
   const auto &flows = getAnalysis<ProgramFlows>();
-  const rounds::Budget budget = budgetOf(migration);
+  rounds::Budget budget = budgetOf(migration);
   const std::vector<rounds::ClassTotals> totals = totalsOf(flows);
   Schedule schedule = findSchedule(budget, totals, flows);
   const rounds::Found &found = schedule.found;
+  const bool isGiven = migration.getBudgetBytes() || migration.getBudgetPpm();
+  // Rounds of the least peak may be very many.
+  if (!isGiven && !found.isWithin) {
+    budget = rounds::keptBy(found.solution, totals, budget);
+    budget.amount += budget.amount * aboveLeastPpm / 1'000'000;
+    schedule = findSchedule(budget, totals, flows);
+  }
   if (failed(checkTime(migration, schedule)))
     return failure();
   if (byTime && migration.getResources() && found.isWithin) {
@@ -110,7 +118,6 @@ LogicalResult ScheduleChunks::runOnMigration(MigrationOp migration) {
                      {resources, flows, programs, devices}, transfers))
       migration->setDiscardableAttr(byTimeMark, UnitAttr::get(&getContext()));
   }
-  const bool isGiven = migration.getBudgetBytes() || migration.getBudgetPpm();
   if (isGiven && !found.isWithin)
     return refuseBudget(migration, budget,
                         rounds::keptBy(found.solution, totals, budget));

@@ -124,8 +124,8 @@ def ScheduleChunksPass : Etc_Pass<"etc-schedule-chunks"> {
     on every device: current tensors are allocated in the round that first writes them, previous ones released in the
     round that last reads them. Flows progress in proportion, so that memory comes free as fast as it is taken.
     Tensors that do not fit a round's staging slab are cut. What is derived comes in a later round than its source, and
-    what is relayed in a later round than it arrives. Without a budget, 1.05 x max(prev, curr) or the least that is
-    feasible. With `by-time`, what is sent on is also scheduled in as many rounds as its chain needs to progress as a
+    what is relayed in a later round than it arrives. Without a budget, 1.05 x max(prev, curr) or, where no
+    rounds that are found keep this, 2% above the least. With `by-time`, what is sent on is also scheduled in as many rounds as its chain needs to progress as a
     pipeline (a chain of h hops takes (K + h) / K of the time of its bytes in K rounds), and in rounds that are level on
     all links and NICs; where that is estimated to be faster, by a hundredth at least, it is taken, and the migration is
     marked `etc.by_time`. Where devices make more

@@ -54,8 +54,8 @@ class RequestFields(TypedDict, total=False):
     bytes alone; or all bytes. Default: time."""
 
     memory_budget: Optional[Union[int, str]]
-    """Live bytes a device, staging included. Default: 1.05x max(prev, curr), or the
-    least found."""
+    """Live bytes a device, staging included. Default: 1.05x max(prev, curr), or 2%
+    above the least found."""
 
     reserve: Optional[int]
     """Bytes of a memory budget in bytes that the migration leaves free, for what else a
