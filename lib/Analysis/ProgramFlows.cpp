@@ -102,9 +102,9 @@ int64_t ItemFlow::sumDerivedWhole(unsigned type) const {
 bool ItemFlow::isLike(
     const ItemFlow &other,
     llvm::function_ref<bool(const Step &, const Step &)> steps) const {
-  return std::tie(program, allocated, released, ofTypes) ==
+  return std::tie(program, allocated, released, ofTypes, later) ==
              std::tie(other.program, other.allocated, other.released,
-                      other.ofTypes) &&
+                      other.ofTypes, other.later) &&
          llvm::equal(this->steps, other.steps, steps);
 }
 
@@ -112,9 +112,37 @@ int64_t ItemFlow::getAllocated(const Portion &portion) const {
   if (portion.derives)
     return find(portion.type).derivedWhole;
   const OfType it = find(portion.type);
-  return portion.chunk == 0 && portion.hop == it.firstHop
-             ? allocated - it.derivedWhole
-             : 0;
+  if (portion.chunk != 0)
+    return 0;
+  const bool isFirst = portion.hop == it.firstHop;
+  int64_t elements = isFirst ? allocated - it.derivedWhole : 0;
+  for (const Later &tensor : later)
+    if (tensor.type == portion.type) {
+      elements -= isFirst ? tensor.elements : 0;
+      elements += tensor.hop == portion.hop ? tensor.elements : 0;
+    }
+  return elements;
+}
+
+/// What the steps write of a tensor is all of it.
+void ItemFlow::addLater(unsigned type) {
+  struct Written {
+    std::optional<unsigned> hop;
+    int64_t elements = 0;
+  };
+  std::map<unsigned, Written> tensors;
+  for (const Step &step : steps) {
+    if (!step.isOf(type) || step.isSend() || step.isTransit())
+      continue;
+    Written &written = tensors[step.piece->tensor];
+    written.elements += step.piece->size();
+    if (step.writesMoved())
+      written.hop =
+          std::min(written.hop.value_or(step.getHop()), step.getHop());
+  }
+  for (const auto &[tensor, written] : tensors)
+    if (written.hop && *written.hop > find(type).firstHop)
+      later.push_back({type, *written.hop, written.elements});
 }
 
 unsigned ItemFlow::getLastHop(unsigned type) const {
@@ -160,6 +188,11 @@ void ItemFlow::close(unsigned types) {
   for (unsigned type = 0; type < types; ++type)
     ofTypes.push_back(
         {findFirstHop(type), sumDerivedWhole(type), findPassing(type)});
+  const bool hasTwins = llvm::any_of(steps, [&](const Step &step) {
+    return step.piece->tensor != steps.front().piece->tensor;
+  });
+  for (unsigned type = 0; hasTwins && type < types; ++type)
+    addLater(type);
   if (llvm::all_of(ofTypes, [](const OfType &it) { return it == OfType(); }))
     ofTypes.clear();
 }

@@ -4,10 +4,31 @@
 
 #include "RelayBound.h"
 
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace etc;
 namespace fb = etc::plan::fb;
+
+static uint32_t primaryOf(const fb::PlanT &plan, uint32_t shard) {
+  const uint32_t tensor = plan.shards[shard].tensor();
+  const int32_t primary = plan.tensors[tensor]->tied_to;
+  return primary < 0 ? tensor : primary;
+}
+
+/// Whether a device needs two tensors of one content, which it is counted to
+/// receive apart.
+static bool needsTwins(const fb::PlanT &plan) {
+  if (llvm::all_of(plan.tensors,
+                   [](const auto &tensor) { return tensor->tied_to < 0; }))
+    return false;
+  return llvm::any_of(plan.programs, [&](const auto &program) {
+    llvm::DenseSet<uint32_t> seen;
+    return llvm::any_of(program->curr_shards, [&](uint32_t shard) {
+      return !seen.insert(primaryOf(plan, shard)).second;
+    });
+  });
+}
 
 /// Whether a tied copy has holders of its own: what enters a node of it then
 /// counts apart from what enters of its twin.
@@ -48,7 +69,8 @@ certificateOf(CertificateOp op, uint64_t needed, const fb::PlanT &plan) {
     certificate->bound = boundWithRelays(plan, certificate->bound);
   // Nothing undercuts zero.
   const bool isZero = certificate->bound == 0;
-  certificate->covers_twins = isZero || isOfDevices || !hasTwinsApart(plan);
+  certificate->covers_twins =
+      isZero || (!needsTwins(plan) && (isOfDevices || !hasTwinsApart(plan)));
   certificate->covers_recomputation = isZero || !movesCasts(plan);
   return certificate;
 }

@@ -58,8 +58,22 @@ void PlanTables::numberTensors() {
   Names byName;
   for (unsigned tensor = 0; tensor < table.size(); ++tensor)
     byName[TensorOp(table[tensor]).getName()].push_back(tensor);
-  for (const auto &[key, piece] : ordered)
+  for (const auto &[key, piece] : ordered) {
     linkSources(piece, byName);
+    linkPrimary(piece);
+  }
+}
+
+/// A copy may come before the tensor that it is tied to.
+void PlanTables::linkPrimary(Piece piece) {
+  const Piece copy = piece;
+  const std::optional<unsigned> primary = table.getPrimary(piece.tensor);
+  if (!primary)
+    return;
+  piece.tensor = *primary;
+  if (numbers.contains(keyOf(piece)))
+    for (unsigned type : table.getTypes(copy.tensor).set_bits())
+      plan.tensors[getTensor(copy, type)]->tied_to = getTensor(piece, type);
 }
 
 /// What a tensor is a cast of, also where that is laid out in another way.
@@ -101,8 +115,6 @@ void PlanTables::addTensor(const Piece &piece) {
   TensorOp primary = table[twin.value_or(piece.tensor)];
   ArrayRef<int64_t> shape = primary.getShape(),
                     prevShape = primary.getShapeOn(Side::Prev);
-  Piece twinPiece = piece;
-  twinPiece.tensor = twin.value_or(piece.tensor);
   auto states = llvm::to_vector(migration.getTypes().getAsRange<StateAttr>());
   for (unsigned type : table.getTypes(piece.tensor).set_bits()) {
     StateAttr state = states[type];
@@ -115,8 +127,6 @@ void PlanTables::addTensor(const Piece &piece) {
       entry->prev_shape = prevShape;
     if (std::optional<ArrayRef<int64_t>> view = primary.getView())
       entry->view = *view;
-    if (twin)
-      entry->tied_to = getTensor(twinPiece, type);
     entry->pattern = getPattern(TensorOp(table[piece.tensor]).getName());
     entry->is_derived =
         table.getDerivationSource(piece.tensor, type).has_value();

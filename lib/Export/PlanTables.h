@@ -45,6 +45,7 @@ private:
   /// Tensors of the table by their whole names.
   using Names = llvm::StringMap<llvm::SmallVector<unsigned, 1>>;
   void linkSources(const Piece &piece, const Names &byName);
+  void linkPrimary(Piece piece);
 
   MigrationOp migration;
   const TensorTable &table;

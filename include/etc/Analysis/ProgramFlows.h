@@ -78,7 +78,7 @@ struct ItemFlow {
   int64_t getSent(const Portion &portion) const;
   int64_t getReceived(const Portion &portion) const;
   /// A tensor is allocated when it is first written: with the derives only if
-  /// these write all of it.
+  /// these write all of it. Of twins, one may come with a later hop.
   int64_t getAllocated(const Portion &portion) const;
   /// What the device only passes on is allocated when the first of it arrives,
   /// and freed when the last of it has been sent.
@@ -117,6 +117,13 @@ private:
     int64_t elements = 0;
     bool operator==(const Passing &) const = default;
   };
+  /// A current tensor that is first written with a later hop than another one.
+  struct Later {
+    unsigned type, hop;
+    int64_t elements;
+    bool operator==(const Later &) const = default;
+  };
+  void addLater(unsigned type);
   /// Of one type.
   struct OfType {
     unsigned firstHop =
@@ -134,6 +141,7 @@ private:
   int64_t sumDerivedWhole(unsigned type) const;
 
   std::vector<OfType> ofTypes; ///< empty where there is nothing to say
+  llvm::SmallVector<Later, 0> later;
 };
 
 /// Bytes of state on every device of a program, those that it transfers, and

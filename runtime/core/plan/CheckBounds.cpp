@@ -48,6 +48,24 @@ static std::optional<uint32_t> findTwinApart(const PlanIndex &index) {
   return std::nullopt;
 }
 
+/// A tied copy that a device needs beside a twin: it is counted to receive
+/// both.
+static std::optional<uint32_t> findNeededTwin(const PlanIndex &index) {
+  std::vector<uint32_t> copies;
+  for (uint32_t t = 0; t != index.plan().tensors()->size(); ++t)
+    if (index.tensor(t).tied_to() >= 0)
+      copies.push_back(t);
+  for (uint32_t p = 0; p != index.programCount(); ++p)
+    for (uint32_t copy : copies)
+      if (index.find(p, Side::Curr, copy))
+        for (uint32_t twin : copies)
+          if (index.find(p, Side::Curr, index.primary(copy)) ||
+              (twin != copy && index.primary(twin) == index.primary(copy) &&
+               index.find(p, Side::Curr, twin)))
+            return copy;
+  return std::nullopt;
+}
+
 /// A tensor that moves although it could be cast.
 static std::optional<uint32_t> findCast(const PlanIndex &index) {
   for (uint32_t t = 0; t != index.plan().tensors()->size(); ++t)
@@ -65,6 +83,10 @@ Status BoundChecker::checkCover(const fb::Certificate &certificate) const {
     if (auto tensor = findTwinApart(index))
       return malformed(".covers_twins: ", index.describeTensor(*tensor),
                        " has holders of its own, and counts apart");
+  if (certificate.covers_twins())
+    if (auto tensor = findNeededTwin(index))
+      return malformed(".covers_twins: ", index.describeTensor(*tensor),
+                       " is needed beside its twin, and counts apart");
   if (certificate.covers_recomputation())
     if (auto tensor = findCast(index))
       return malformed(".covers_recomputation: ", index.describeTensor(*tensor),

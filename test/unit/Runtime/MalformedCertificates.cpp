@@ -117,11 +117,16 @@ const std::vector<MalformedPlan> kMalformedCertificates = {
      [](fb::PlanT &p) { p.certificates[0]->covers_recomputation = true; },
      "certificates[0].covers_recomputation: layer.weight (param) could be "
      "cast, and counts"},
+    {"NeededTwinNotCovered", certifiedPlan,
+     [](fb::PlanT &p) { p.certificates[0]->covers_twins = true; },
+     "certificates[0].covers_twins: head.weight (param) is needed beside its "
+     "twin, and counts apart"},
     {"TwinNotCovered", certifiedPlan,
      [](fb::PlanT &p) {
        p.tensors.push_back(std::make_unique<fb::TensorT>(*p.tensors[1]));
        p.tensors.back()->name = "twin";
        p.tensors[1]->tied_to = static_cast<int32_t>(p.tensors.size() - 1);
+       p.certificates[1]->covers_twins = true;
      },
      "certificates[1].covers_twins: layer.weight (param) has holders of its "
      "own, and counts apart"},

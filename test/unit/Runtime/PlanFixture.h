@@ -225,11 +225,9 @@ certificate(fb::Quantity quantity, std::vector<uint64_t> rows,
 inline fb::PlanT certifiedPlan() {
   fb::PlanT plan = twoStagePlan();
   for (fb::Quantity quantity :
-       {fb::Quantity::moved_bytes, fb::Quantity::internode_bytes}) {
+       {fb::Quantity::moved_bytes, fb::Quantity::internode_bytes})
     plan.certificates.push_back(
         certificate(quantity, {48, 48}, {0, 16}, /*bound=*/144));
-    plan.certificates.back()->covers_twins = true;
-  }
   plan.certificates[0]->covers_relays = true;
   plan.summary->bound_moved_bytes = plan.summary->bound_internode_bytes = 144;
   plan.summary->bound_bottleneck_bytes = 36;
