@@ -3,6 +3,7 @@
 import contextlib
 import multiprocessing
 import os
+import resource
 import socket
 import threading
 import time
@@ -56,6 +57,29 @@ def check(groups):
     assert groups.control.largest(3) == 3
 
 
+def cut_with(spare):
+    """Ten connections, where only `spare` descriptors can be opened."""
+    groups = Groups()
+    groups._before = set(world_groups._connections())
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        ends = []
+        for _ in range(10):
+            ends.append(socket.create_connection(server.getsockname(), timeout=1))
+            ends.append(server.accept()[0])
+    groups._generation = 1
+    groups._sockets = {os.fstat(mine.fileno()).st_ino for mine in ends[::2]}
+    above_all = max(map(int, os.listdir("/proc/self/fd"))) + 1
+    while (free := os.dup(0)) < above_all:
+        pass  # so that none is free below
+    os.close(free)
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (free + spare, limit))
+    groups.void(1)
+    assert all(mine.recv(1) == b"" for mine in ends[::2])
+    assert len(groups._held) == spare, len(groups._held)
+    groups.destroy()
+
+
 class Cutting(unittest.TestCase):
     def test_no_send_fails(self):
         """Gloo would lose it, and its collective would end at the time-out. Nor is anything lost that was sent before."""
@@ -83,6 +107,15 @@ class Cutting(unittest.TestCase):
             peer.send(b"c")
             time.sleep(0.1)
 
+
+    def test_nothing_is_needed_of_a_process_that_may_open_no_more(self):
+        """Each connection is cut, although not all of them can be held."""
+        for spare in range(3):
+            with self.subTest(spare=spare):
+                test = clean.Process(target=cut_with, args=(spare,))
+                test.start()
+                test.join(60)
+                self.assertEqual(test.exitcode, 0)
 
     def test_a_number_that_was_given_away_is_left_alone(self):
         """Its owner has closed the connection: another file or connection has it."""

@@ -1,5 +1,6 @@
 """A training process and its agent: what one tells the other. The agent is a socket."""
 
+import errno
 import json
 import multiprocessing
 import os
@@ -32,6 +33,14 @@ class Telling(unittest.TestCase):
 
     def hear(self):
         return json.loads(self.heard.readline())
+
+    def test_an_error_as_groups_are_ended_does_not_hide_the_agent(self):
+        world = {"t": "world", "world": {}}
+        failure = OSError(errno.EMFILE, "too many open files")
+        with mock.patch.object(self.world._groups, "void", side_effect=failure):
+            for message in ({"t": "want", "generation": 1, "void": True}, world):
+                self.agent.send(json.dumps(message).encode() + b"\n")
+            self.assertEqual(self.world._link.wait(), world)
 
     def test_sigterm_drains(self):
         os.kill(os.getpid(), signal.SIGTERM)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import queue
@@ -65,4 +66,5 @@ class AgentLink:
     def _want(self, generation: int, void: bool) -> None:
         self.wanted = max(self.wanted, generation)
         if void:
-            self._voided(generation)
+            with contextlib.suppress(OSError):  # what hangs ends at its time-out
+                self._voided(generation)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import errno
 import os
+import resource
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 import torch
@@ -23,6 +25,8 @@ Address = tuple[str, int]
 
 QUIET = 0.05
 """Seconds in which messages arrive that were under way when a member was lost."""
+
+NO_MORE = errno.EMFILE, errno.ENFILE
 
 
 class Union:
@@ -68,7 +72,8 @@ class Groups:
         self._held: list[socket.socket] = []
         """Copies of those that were cut. Gloo closes a connection that it can't read,
         and loses a send that fails before it has noticed: the collective at the other
-        end would end at its time-out only. So these stay open until all have ended."""
+        end would end at its time-out only. So these stay open until all have ended,
+        as long as this process may open others."""
         self.union: Union | None = None
         self.control: Union | None = None
 
@@ -179,13 +184,29 @@ class Groups:
 
     def _hold(self, inode: Inode, descriptor: int) -> None:
         """Unless its owner has closed it, and the number is another one's now."""
-        with contextlib.suppress(OSError):
-            with contextlib.ExitStack() as unless_cut:
-                copy = unless_cut.enter_context(_copied(descriptor))
-                if _inode(copy) == inode:
-                    copy.shutdown(socket.SHUT_RD)
-                    self._held.append(copy)
-                    unless_cut.pop_all()
+        with contextlib.suppress(OSError), contextlib.ExitStack() as unless_cut:
+            copy = self._copied(descriptor)
+            if copy is None:  # to end what hangs is worth more than to hold
+                with _borrowed(descriptor) as theirs:
+                    _shut(theirs, inode)
+                return
+            unless_cut.enter_context(copy)
+            if _shut(copy, inode):
+                self._held.append(copy)
+                unless_cut.pop_all()
+
+    def _copied(self, descriptor: int) -> socket.socket | None:
+        """In the place of the oldest copy if this process may open no more; None where
+        there is none."""
+        while True:
+            try:
+                return _copied(descriptor)
+            except OSError as error:
+                if error.errno not in NO_MORE:
+                    raise
+                if not self._held:
+                    return None
+                self._held.pop(0).close()
 
     def destroy(self, failed: bool = False) -> None:
         """After the last collective, or after a failure: what this process still waits
@@ -210,18 +231,47 @@ def _abort() -> None:
 
 
 def _connections() -> dict[Inode, int]:
-    """The TCP connections of this process: descriptors by inode."""
+    """The TCP connections of this process: descriptors by inode. Opens none if this
+    process may not."""
     found = {}
-    for name in os.listdir("/proc/self/fd"):
+    for number in _descriptors():
         try:
-            if os.readlink(f"/proc/self/fd/{name}").startswith("socket:"):
-                with _copied(int(name)) as copy:
-                    if copy.family in (socket.AF_INET, socket.AF_INET6):
-                        copy.getpeername()  # not of a socket that listens
-                        found[_inode(copy)] = int(name)
+            if os.readlink(f"/proc/self/fd/{number}").startswith("socket:"):
+                with _borrowed(number) as theirs:
+                    if theirs.family in (socket.AF_INET, socket.AF_INET6):
+                        theirs.getpeername()  # not of a socket that listens
+                        found[_inode(theirs)] = number
         except OSError:
             continue
     return found
+
+
+def _descriptors() -> Iterable[int]:
+    """Or the numbers that they may have."""
+    try:
+        return map(int, os.listdir("/proc/self/fd"))
+    except OSError as error:
+        if error.errno not in NO_MORE:
+            raise
+        return range(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+
+
+@contextlib.contextmanager
+def _borrowed(descriptor: int) -> Iterator[socket.socket]:
+    """Without a copy: its owner may close it at any time."""
+    theirs = socket.socket(fileno=descriptor)
+    try:
+        yield theirs
+    finally:
+        theirs.detach()
+
+
+def _shut(connection: socket.socket, inode: Inode) -> bool:
+    """Whether it is the one that was meant."""
+    is_meant = _inode(connection) == inode
+    if is_meant:
+        connection.shutdown(socket.SHUT_RD)
+    return is_meant
 
 
 def _copied(descriptor: int) -> socket.socket:
