@@ -162,6 +162,27 @@ class Agents(unittest.IsolatedAsyncioTestCase):
         self.assertGreater(wire.LIMIT, 1 << 20)
 
 
+class Ending(unittest.TestCase):
+    def test_a_message_that_comes_at_the_end_prolongs_nothing(self):
+        """An agent would live on as a thread that leads, and answers nobody."""
+
+        async def follow(link):
+            while True:
+                await link.receive(20.0)
+
+        async def end():
+            reader = asyncio.StreamReader()
+            following = asyncio.ensure_future(follow(wire.Link(reader, None)))
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            reader.feed_data(b'{"t": "beat"}\n')
+            await asyncio.sleep(0)  # the line has been read, and not been received
+            await wire.end_other_tasks()
+            return following.cancelled()
+
+        self.assertTrue(asyncio.run(end()))
+
+
 class Addresses(unittest.TestCase):
     def test_an_interface_is_found_by_its_address(self):
         self.assertEqual(interface_of("127.0.0.1"), "lo")

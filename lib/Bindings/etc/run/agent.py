@@ -18,6 +18,7 @@ import time
 import uuid
 from typing import Any
 
+from etc.run import wire
 from etc.run.addresses import interface_of
 from etc.run.members import Report
 from etc.run.node import Excluded, Node, Settings
@@ -212,10 +213,8 @@ class EtcAgent(Agent):
         served.set()
         self._loop.create_task(self._meet())
         self._loop.run_forever()
-        left = asyncio.all_tasks(self._loop)
-        for task in left:
-            task.cancel()
-        self._loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+        self._node.close()
+        self._loop.run_until_complete(wire.end_other_tasks())
 
     async def _meet(self) -> None:
         try:

@@ -81,6 +81,10 @@ class Node:
         )
         self._clock = asyncio.ensure_future(self._tick())
 
+    def close(self) -> None:
+        """Listens no more."""
+        self._server.close()
+
     def changed(self) -> None:
         """Something in the report is new."""
         if self._council is not None:

@@ -60,6 +60,15 @@ class Link:
         self._writer.close()
 
 
+async def end_other_tasks() -> None:
+    """Of this loop. Before Python 3.12, one that receives a message as it is cancelled
+    goes on."""
+    while left := asyncio.all_tasks() - {asyncio.current_task()}:
+        for task in left:
+            task.cancel()
+        await asyncio.wait(left, timeout=0.1)
+
+
 class Silence(ConnectionError):
     """The other side may live or not."""
 
