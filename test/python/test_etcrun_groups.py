@@ -108,6 +108,45 @@ class Cutting(unittest.TestCase):
             time.sleep(0.1)
 
 
+    def test_the_next_groups_are_not_cut_with_the_last_ones(self):
+        """Which are destroyed, while the next ones are made, as they are being cut."""
+        server = self.enterContext(socket.create_server(("127.0.0.1", 0)))
+        mine = self.enterContext(socket.create_connection(server.getsockname()))
+        groups = Groups()
+        groups._generation = 1
+        groups._sockets = set()
+        cut = groups._cut
+
+        def make_the_next_ones():
+            with groups._lock:
+                groups._generation = 2
+                groups._sockets = {os.fstat(mine.fileno()).st_ino}
+
+        training = threading.Thread(target=make_the_next_ones)
+
+        def cut_late():
+            training.start()
+            training.join(0.5)
+            cut()
+
+        with mock.patch.object(groups, "_cut", cut_late):
+            groups.void(1)
+        training.join()
+        mine.settimeout(0.2)
+        with self.assertRaises(TimeoutError):
+            mine.recv(1)
+
+    def test_a_loss_that_is_told_twice_ends_groups_once(self):
+        groups = Groups()
+        groups._generation = 1
+        groups._sockets = set()
+        with mock.patch.object(groups, "_cut") as cut:
+            groups.void(1)
+            groups.void(1)
+            groups._generation = 2
+            groups.void(2)
+        self.assertEqual(cut.call_count, 2)
+
     def test_nothing_is_needed_of_a_process_that_may_open_no_more(self):
         """Each connection is cut, although not all of them can be held."""
         for spare in range(3):

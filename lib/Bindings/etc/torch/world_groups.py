@@ -65,6 +65,8 @@ class Groups:
         """The last generation in which a member failed."""
         self._generation = 0
         """Of these groups, also while they are made; 0 where there are none."""
+        self._ended = 0
+        """The last generation whose collectives `void` has ended."""
         self._before: set[Inode] = set()
         """Connections that were there before them."""
         self._sockets: set[Inode] | None = None
@@ -163,24 +165,23 @@ class Groups:
         with self._lock:
             self._void = max(self._void, generation)
             ours = self._generation
-        if not ours or generation < ours:
-            return
-        time.sleep(QUIET)
-        with self._lock:
-            if self._generation != ours:
+            if not ours or generation < ours or self._ended == ours:
                 return
-        self._cut()
-        _abort()
+        time.sleep(QUIET)
+        with self._lock:  # so that no others can be made, and ended with them
+            if self._generation == ours:
+                self._cut()
+                _abort()
+                self._ended = ours
 
     def _cut(self) -> None:
-        with self._lock:
-            if not self._generation:
-                return
-            held = {_inode(copy) for copy in self._held}
-            for inode, descriptor in _connections().items():
-                is_theirs = self._sockets is None or inode in self._sockets
-                if is_theirs and inode not in self._before | held:
-                    self._hold(inode, descriptor)
+        if not self._generation:
+            return
+        held = {_inode(copy) for copy in self._held}
+        for inode, descriptor in _connections().items():
+            is_theirs = self._sockets is None or inode in self._sockets
+            if is_theirs and inode not in self._before | held:
+                self._hold(inode, descriptor)
 
     def _hold(self, inode: Inode, descriptor: int) -> None:
         """Unless its owner has closed it, and the number is another one's now."""
@@ -211,8 +212,8 @@ class Groups:
     def destroy(self, failed: bool = False) -> None:
         """After the last collective, or after a failure: what this process still waits
         for ends. The others hear of a failure by `void`."""
-        self._cut()
         with self._lock:
+            self._cut()
             failed |= 0 < self._generation <= self._void
             self._generation = 0
         self.union = self.control = None
