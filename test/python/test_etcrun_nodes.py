@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import random
 import socket
+import tempfile
 import unittest
 import unittest.mock
 
@@ -12,6 +13,7 @@ from etc.run.addresses import interface_of, read_endpoints
 from etc.run.council import Rules
 from etc.run.members import Report
 from etc.run.node import Excluded, Node, Settings
+from etc.run.workers import Workers
 
 
 def free_port():
@@ -181,6 +183,26 @@ class Ending(unittest.TestCase):
             return following.cancelled()
 
         self.assertTrue(asyncio.run(end()))
+
+
+    def test_a_worker_that_lives_on_causes_no_error(self):
+        """Or a child of its own, which has its connection."""
+
+        async def end(path):
+            report = Report("n0", -1, "", "127.0.0.1", 1, 0)
+            workers = Workers(report, lambda: None)
+            await workers.serve(path)
+            workers.expect(0, 0)
+            _, writer = await asyncio.open_unix_connection(path)
+            writer.write(b'{"local": 0, "life": 0}\n')
+            while not workers._links:
+                await asyncio.sleep(0.01)
+            await wire.end_other_tasks()
+            writer.close()
+
+        with tempfile.TemporaryDirectory() as folder:
+            with self.assertNoLogs("asyncio", "ERROR"):
+                asyncio.run(end(f"{folder}/agent"))
 
 
 class Addresses(unittest.TestCase):

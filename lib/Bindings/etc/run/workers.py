@@ -108,6 +108,8 @@ class Workers:
                 self._hear(member, await link.receive())
         except (OSError, KeyError):
             pass  # its exit is what counts
+        except asyncio.CancelledError:
+            pass  # this agent ends
         finally:
             link.close()
 
