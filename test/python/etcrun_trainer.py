@@ -126,7 +126,7 @@ def main():
     parser.add_argument("--checkpoints", type=pathlib.Path)
     args = parser.parse_args()
     faulthandler.register(signal.SIGUSR1)
-    log = open(args.out / f"{os.getpid()}.jsonl", "w", buffering=1)
+    log = open(args.out / f"{os.getpid()}.jsonl", "a", buffering=1)
 
     def note(**fields):
         log.write(json.dumps({"time": time.time(), **fields}) + "\n")
