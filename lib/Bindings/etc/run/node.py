@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -70,6 +71,8 @@ class Node:
         """What followed from the last decisions."""
         self._tried = -1
         self._ticked = time.monotonic()
+        self._paused = -math.inf
+        """When it was stopped, or had no processor time, for a fifth of `silence`."""
         self._cut = ""
         """Why this agent must not decide any more."""
 
@@ -243,7 +246,7 @@ class Node:
         try:
             await wire.accept(link, self._settings.token)
             while True:
-                message = await link.receive(self._settings.silence)
+                message = await self._receive(link)
                 if message["t"] != "report":
                     continue
                 if self._council is None:
@@ -256,8 +259,6 @@ class Node:
                 self._hear(report)
         except (ConnectionError, OSError) as error:
             silent = isinstance(error, wire.Silence)
-            # From Python 3.12 on, messages that came while this agent was stopped are
-            # later than the time-out.
             if silent and self._council is not None and not self._was_stopped():
                 link.send({"t": "excluded"})
         except (KeyError, TypeError, ValueError):
@@ -370,8 +371,21 @@ class Node:
             self._ticked = time.monotonic()
             await asyncio.sleep(min(0.2, self._settings.silence / 20))
 
+    async def _receive(self, link: Link) -> Message:
+        """The next message. A time-out that passes while this agent is stopped does not
+        count: from Python 3.12 on, it comes before messages that have arrived."""
+        try:
+            return await link.receive(self._settings.silence)
+        except wire.Silence:
+            self._was_stopped()
+            if time.monotonic() - self._paused > self._settings.silence:
+                raise
+            return await link.receive(self._settings.silence)
+
     def _was_stopped(self) -> bool:
         stopped = time.monotonic() - self._ticked
+        if stopped > 0.2 * self._settings.silence:
+            self._paused = time.monotonic()
         if stopped > 0.8 * self._settings.silence and not self._cut:
             self._cut = f"this node was stopped for {stopped:.1f} s"
         return bool(self._cut)
