@@ -89,8 +89,8 @@ class Groups:
     ) -> None:
         """`place`: this process's number among all, how many stay, how many there are.
 
-        Raises RuntimeError where another process fails meanwhile, or has failed. So do
-        groups that are made later, for meshes say."""
+        Raises RuntimeError where another process fails meanwhile, or has failed. So
+        does torch where it makes groups of Gloo later, for meshes say."""
         number, stays, size = place
         with self._lock:
             while self._held:
@@ -147,7 +147,8 @@ class Groups:
         return made[0]
 
     def made(self) -> None:
-        """All groups are there: connections that come later are not torch's."""
+        """The groups are there. Connections that come later are left alone, be it the
+        trainer's own, or those of groups that it makes in its loop."""
         with self._lock:
             self._sockets = set(_connections()) - self._before
 
@@ -158,10 +159,11 @@ class Groups:
 
     def void(self, generation: int) -> None:
         """A member of `generation` failed: what hangs in its groups ends, in any thread,
-        and no more are made. Otherwise a collective behind a process that was stopped,
-        or whose network failed, would end at the group's time-out.
+        and no more are made of Gloo. Otherwise a collective behind a process that was
+        stopped, or whose network failed, would end at the group's time-out.
 
-        torch can abort NCCL's groups; those of Gloo's can't receive any more."""
+        torch can abort NCCL's groups. Gloo's can't receive any more, on connections
+        that were there when `made` was called, or now if it was not."""
         with self._lock:
             self._void = max(self._void, generation)
             ours = self._generation
