@@ -2,9 +2,9 @@
 
     PYTHONPATH=Megatron-LM torchrun --nproc-per-node=2 pretrain_on_host.py SCRIPT ARGUMENTS
 
-What megatron.training asks of CUDA beyond what Megatron-Core does (on_host.py), the host answers. Left out: pinned memory,
-the check for a captured CUDA graph, the warm-up of fused kernels, and their compilation; memory statistics are 0. Needs
---distributed-backend gloo and --transformer-impl local.
+What megatron.training asks of CUDA beyond what Megatron-Core does (on_host.py), the host answers. Left out: pinned
+memory, the check for a captured CUDA graph, the warm-up of fused kernels and their compilation, and the device of a
+process group; memory statistics are 0. Needs --distributed-backend gloo and --transformer-impl local.
 """
 
 import os
