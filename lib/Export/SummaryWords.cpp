@@ -20,9 +20,10 @@ static constexpr SummaryWord table[] = {
      "the vocabulary that is new."},
     {"bound", "What the certificates prove: whatever roles devices take, a "
               "plan moves at least the first number of bytes, and at least the "
-              "second between nodes, unless a tied copy feeds its twin. "
-              "\"Without relays\" and \"without recomputation\" name plans "
-              "that the bound does not cover."},
+              "second between nodes. \"Tied copies apart\", \"without relays\" "
+              "and \"without recomputation\" name plans that the bound does "
+              "not cover: the first, those in which one of several equal "
+              "tensors is received for all."},
     {"paper", "What the paper's method would move for the same request, and "
               "what its busiest device would receive."},
     {"busiest", "The most that one device sends, and the most that one "
