@@ -21,10 +21,14 @@ struct BlockSum {
   __device__ void goOnAt(uint32_t next, unsigned long long *sums) {
     if (next == at)
       return;
-    if (at != kNoSum && value != 0)
-      atomicAdd(&sums[at], value);
+    addTo(sums);
     value = 0;
     at = next;
+  }
+
+  __device__ void addTo(unsigned long long *sums) const {
+    if (at != kNoSum && value != 0)
+      atomicAdd(&sums[at], value);
   }
 };
 
@@ -59,6 +63,8 @@ extern "C" __global__ void __launch_bounds__(kBlockThreads)
     // looks at `position` between here and there.
   }
   __syncthreads();
+  // Nothing is written to shared memory any more: compiled, all threads read
+  // `ofBlock` before they know whether they are the first.
   if (threadIdx.x == 0)
-    ofBlock.goOnAt(kNoSum, sums);
+    ofBlock.addTo(sums);
 }
