@@ -18,7 +18,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,7 @@ from etc.torch.world_agent import AgentLink
 from etc.torch.world_change import Change
 from etc.torch.world_groups import Groups
 from etc.torch.world_snapshot import Snapshot
+from etc.torch_private import nccl
 
 
 class Left(SystemExit):
@@ -71,6 +72,8 @@ class World:
     ) -> None:
         if multiple_of < 1:
             raise ValueError(f"multiple_of: expected 1 or more, got {multiple_of}")
+        if device == "cuda":
+            nccl.outlive_peers()
         self.device = device
         self.version = 0
         """How many steps the state has seen."""
@@ -128,6 +131,7 @@ class World:
         gradients to catch up. `updates` must not communicate."""
         if self._groups.control is None:
             raise UsageError("commit: call poll and apply its change first")
+        self._groups.settle()
         self._updates, self._ready = updates, True
         self._agreed = self._groups.control.largest(self._link.wanted)
         self._update()
@@ -136,6 +140,7 @@ class World:
         """The job is done: every member calls it, after the same step."""
         while self._groups.control is not None:
             try:
+                nccl.settle()
                 self._groups.control.largest(0)
                 break
             except RuntimeError as error:  # others may need what this process holds
@@ -180,7 +185,10 @@ class World:
     def _arrive(self) -> dict[str, Any]:
         """Waits for the next world."""
         error, self._error = self._error, None
-        if error is not None:
+        if error is None:
+            with suppress(RuntimeError):  # of collectives after the step
+                nccl.settle()
+        else:
             self._groups.destroy(failed=True)
         held = self._held
         self._link.send(

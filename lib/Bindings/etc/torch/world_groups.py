@@ -17,6 +17,7 @@ import torch
 import torch.distributed as dist
 
 from etc.torch_private import groups as torch_groups
+from etc.torch_private import nccl
 from etc.torch_private.stores import join_store
 
 T = TypeVar("T")
@@ -149,6 +150,9 @@ class Groups:
     def made(self) -> None:
         """The groups are there. Connections that come later are left alone, be it the
         trainer's own, or those of groups that it makes in its loop."""
+        if nccl.backends():
+            device = torch.cuda.current_device()
+            self._wait_for(lambda: nccl.connect(device))
         with self._lock:
             self._sockets = set(_connections()) - self._before
 
@@ -156,6 +160,12 @@ class Groups:
         """Raises RuntimeError if another member of this generation has failed."""
         if self._generation and self._void >= self._generation:
             raise RuntimeError(f"a member of generation {self._generation} has failed")
+
+    def settle(self) -> None:
+        """Waits until the collectives of this step have ended. Raises RuntimeError if one
+        was ended, or if another member has failed."""
+        nccl.settle()
+        self.check()
 
     def void(self, generation: int) -> None:
         """A member of `generation` failed: what hangs in its groups ends, in any thread,
@@ -173,7 +183,7 @@ class Groups:
         with self._lock:  # so that no others can be made, and ended with them
             if self._generation == ours:
                 self._cut()
-                _abort()
+                nccl.abort()  # torch's registry is the trainer's thread's
                 self._ended = ours
 
     def _cut(self) -> None:
@@ -212,14 +222,16 @@ class Groups:
                 self._held.pop(0).close()
 
     def destroy(self, failed: bool = False) -> None:
-        """After the last collective, or after a failure: what this process still waits
-        for ends. The others hear of a failure by `void`."""
+        """After the last collective has ended on all members, or after a failure: what
+        this process still waits for ends. The others hear of a failure by `void`."""
         with self._lock:
             self._cut()
             failed |= 0 < self._generation <= self._void
             self._generation = 0
         self.union = self.control = None
-        if failed:  # from now on, `void` leaves these groups alone
+        # From now on, `void` leaves these groups alone. Without an abort, NCCL's would
+        # wait for others to end theirs.
+        if failed or nccl.backends():
             _abort()
         if dist.is_initialized():
             with contextlib.suppress(Exception):
@@ -227,8 +239,8 @@ class Groups:
 
 
 def _abort() -> None:
-    """Otherwise the end of NCCL's groups would wait for their collectives."""
-    if dist.is_initialized() and "nccl" in str(dist.get_backend()):
+    if dist.is_initialized() and nccl.backends():
+        nccl.abort()
         with contextlib.suppress(Exception):
             torch_groups.abort_groups()
 
