@@ -27,6 +27,8 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
 from elastic.hosts import Hosts  # noqa: E402
 
 TRAINER = str(pathlib.Path(etcrun_trainer.__file__))
+START = "spawn" if etcrun_trainer.DEVICE == "cuda" else "fork"
+"""CUDA may not be used in a fork of a process that has asked for GPUs."""
 LONG = 25.0
 """Seconds after which it is worth knowing what workers do."""
 
@@ -86,7 +88,7 @@ class Cluster:
             [
                 f"--nproc-per-node={self.workers}",
                 "--run-path",
-                "--start-method=fork",
+                f"--start-method={START}",
                 "--rdzv-id=test",
                 f"--rdzv-endpoint={endpoints}",
                 f"--local-addr={self.hosts[node]}",

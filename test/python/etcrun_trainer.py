@@ -4,7 +4,8 @@
         [--checkpoints=FOLDER]
 
 With --checkpoints there are no replicas, and a death loses state. Every process writes
-lines of JSON to a file of its own: losses, changes, its end.
+lines of JSON to a file of its own: losses, changes, its end. With ETC_TORCH_DEVICE=cuda
+it trains on a GPU, which processes share, over NCCL.
 """
 
 from __future__ import annotations
@@ -15,15 +16,18 @@ import json
 import os
 import pathlib
 import signal
+import sys
 import time
 
 import etc.torch
 import torch
 import torch.distributed as dist
 import torch.distributed.checkpoint as dcp
+from ranks import take_gpu
 from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
 from torch.distributed.fsdp import fully_shard
 
+DEVICE = os.environ.get("ETC_TORCH_DEVICE", "cpu")
 WIDTH, BATCH = 24, 48
 
 
@@ -34,8 +38,9 @@ def make_model():
 
 def build(change, replicas=2):
     torch.manual_seed(0)
-    with torch.device(change.device):
-        model = make_model()
+    # A GPU would draw other numbers than the process whose losses are compared.
+    with torch.device("meta" if change.device == "meta" else "cpu"):
+        model = make_model().to(change.device)
     if change.size % replicas:
         replicas = 1
     mesh = change.enter((replicas, change.size // replicas), ("replicate", "shard"))
@@ -140,7 +145,10 @@ def main():
         note(event="restored", version=version)
         return version
 
-    with etc.torch.World(multiple_of=args.multiple, timeout=args.timeout) as world:
+    if DEVICE == "cuda":
+        take_gpu(os.getpid(), sys.maxsize)
+    options = {"multiple_of": args.multiple, "timeout": args.timeout}
+    with etc.torch.World(device=DEVICE, **options) as world:
         while world.version < args.steps:
             if change := world.poll():
                 note(event="change", generation=change.generation)
@@ -154,7 +162,7 @@ def main():
                 time.sleep(args.pace)
                 if step == args.raise_at and world.rank == 0:
                     raise RuntimeError("an error of the trainer's own")
-                batch = batch_of(step).chunk(world.size)[world.rank]
+                batch = batch_of(step).chunk(world.size)[world.rank].to(DEVICE)
                 loss = loss_of(model, batch)
                 optimizer.zero_grad()
                 # The mean over ranks of equal parts is that of the batch.
