@@ -186,20 +186,20 @@ class Aborting(unittest.TestCase):
         aborted = threading.Event()
         self.waited = []
         self.groups = Groups()
-        self.groups._generation = 1
+        self.groups._generation, self.groups._seconds = 1, 5.0
         self.groups._sockets = set()
         for module, name, value in (
             (dist, "is_initialized", lambda: True),
             (nccl, "backends", lambda: [mock.Mock(abort=aborted.set)]),
             (dist, "destroy_process_group", lambda: self.waited.append(aborted.wait(5))),
-            (world_groups.torch_groups, "abort_groups", lambda: None),
+            (world_groups.torch_groups, "forget_groups", lambda: None),
         ):
             self.enterContext(mock.patch.object(module, name, value))
 
     def test_a_step_that_fails_before_the_loss_is_dealt_with(self):
         reading = threading.Thread(target=self.groups.void, args=(1,))
         reading.start()
-        self.groups.destroy(failed=True)
+        self.groups.destroy()
         reading.join()
         self.assertEqual(self.waited, [True])
 

@@ -1,5 +1,6 @@
 """What `World` does where its groups are NCCL's; NCCL itself is a double here."""
 
+import contextlib
 import os
 import threading
 import time
@@ -12,7 +13,6 @@ import torch
 import torch.distributed as dist
 from etc.errors import UsageError
 from etc.torch.world_groups import Groups
-from etc.torch_private import groups as torch_groups
 from etc.torch_private import nccl
 
 
@@ -24,6 +24,18 @@ class Backend:
         self.first = first
         self.aborted = threading.Event()
         self.error = "SUCCESS"
+        self.makes_kernels = threading.Event()
+        self.makes_kernels.set()
+
+    def allreduce(self, tensors):
+        """Connects first, which no abort ends."""
+        self.makes_kernels.wait()
+        self.aborted.clear()
+        tensors[0] *= self.size()
+        return types.SimpleNamespace(wait=lambda: None)
+
+    def size(self):
+        return 2
 
     def abort(self):
         self.aborted.set()
@@ -41,9 +53,15 @@ class Gpu(unittest.TestCase):
         self.patch(nccl, "backends", lambda: self.backends)
         self.patch(torch.cuda, "is_initialized", lambda: True)
         self.patch(torch.cuda, "current_device", lambda: 0)
+        self.patch(torch.cuda, "set_device", lambda device: None)
+        self.patch(torch.cuda, "Stream", lambda device: None)
+        self.patch(torch.cuda, "stream", contextlib.nullcontext)
+        self.event = self.patch(torch.cuda, "Event", mock.Mock())()
+        ones = torch.ones
+        self.patch(torch, "ones", lambda *shape, **_: ones(*shape))
         self.synchronize = self.patch(torch.cuda, "synchronize", mock.Mock())
         self.groups = Groups()
-        self.groups._generation = 1
+        self.groups._generation, self.groups._seconds = 1, 5.0
         self.addCleanup(self.groups.destroy)
 
     def patch(self, *where):
@@ -68,15 +86,23 @@ class Ending(Gpu):
         self.groups.void(1)
         self.assertLess(time.monotonic() - begin, 4)
 
+    def test_an_error_of_its_own_ends_the_step_elsewhere_too(self):
+        self.groups.end()
+        self.assertTrue(all(backend.aborted.is_set() for backend in self.backends))
+        self.groups.check()
+
+    def test_an_abort_that_does_not_end_holds_nobody_up(self):
+        self.backends[1].aborted = mock.Mock(wait=lambda _: time.sleep(60))
+        self.groups._seconds = 0.5
+        begin = time.monotonic()
+        self.groups.void(1)
+        self.groups.destroy()
+        self.assertLess(time.monotonic() - begin, 20)
+
     def test_torch_can_begin_again_after_a_failure(self):
-        for failing in ("abort_groups", ""):
-            if not dist.is_initialized():
-                store = dist.HashStore()
-                dist.init_process_group("gloo", store=store, rank=0, world_size=1)
-            error = mock.Mock(side_effect=RuntimeError)
-            with mock.patch.object(torch_groups, failing or "make_gloo", error):
-                self.groups.destroy(failed=True)
-            self.assertFalse(dist.is_initialized())
+        with mock.patch.object(dist, "destroy_process_group", side_effect=RuntimeError):
+            self.groups.destroy()
+        self.assertFalse(dist.is_initialized())
 
 
 class Step(Gpu):
@@ -118,25 +144,68 @@ class Step(Gpu):
 
 
 class Connecting(Gpu):
+    def fails(self, message, make):
+        with self.assertRaisesRegex(RuntimeError, message):
+            make()
+
+    def test_each_group_once(self):
+        self.groups.connect()
+        self.assertEqual(self.groups._connected, self.backends)
+        for backend in self.backends:
+            backend.error = "COMM_ERROR"
+        self.groups.made()
+
     def test_a_loss_ends_the_wait_for_a_peer(self):
-        """For which NCCL waits forever."""
-        forever = threading.Event()
-        self.addCleanup(forever.set)
-        self.patch(nccl, "connect", lambda device: forever.wait())
+        """NCCL's goes on, and where it ends later, no kernel stays on the GPU."""
+        group = self.backends[0]
+        group.makes_kernels.clear()
         timer = threading.Timer(0.3, self.groups.void, [1])
         timer.start()
-        with self.assertRaisesRegex(RuntimeError, "generation 1 has failed"):
-            self.groups.made()
+        self.fails("generation 1 has failed", self.groups.made)
         timer.join()
+        self.groups._generation = 2
+        group.makes_kernels.set()
+        self.assertTrue(group.aborted.wait(5))
+
+    def test_a_loss_ends_the_wait_for_the_gpu(self):
+        self.event.query.return_value = False
+        threading.Timer(0.3, self.groups.void, [1]).start()
+        self.fails("generation 1 has failed", self.groups.made)
+
+    def test_a_group_that_was_ended_is_not_connected(self):
+        self.backends[1].error = "TIMEOUT"
+        self.fails("TIMEOUT", self.groups.made)
+
+    def test_a_wrong_result_is_not_connected(self):
+        self.backends[1].size = lambda: 1 + self.event.query.call_count
+        self.fails("could not be connected", self.groups.made)
 
 
 class Settings(unittest.TestCase):
-    def test_what_the_user_set_stays(self):
-        name = "TORCH_NCCL_ASYNC_ERROR_HANDLING"
-        with mock.patch.dict(os.environ, {name: "1"}):
+    name = "TORCH_NCCL_ASYNC_ERROR_HANDLING"
+
+    def test_what_would_end_the_process_is_changed(self):
+        with mock.patch.dict(os.environ, {self.name: "1"}):
+            with self.assertWarnsRegex(UserWarning, f"{self.name} is 1, with which"):
+                nccl.outlive_peers()
+            self.assertEqual(os.environ[self.name], "2")
+
+    def test_what_the_user_set_otherwise_stays(self):
+        with mock.patch.dict(os.environ, {"TORCH_FR_BUFFER_SIZE": "2000"}):
             nccl.outlive_peers()
-            self.assertEqual(os.environ[name], "1")
+            self.assertEqual(os.environ["TORCH_FR_BUFFER_SIZE"], "2000")
             self.assertEqual(os.environ["TORCH_NCCL_ENABLE_MONITORING"], "0")
+            self.assertEqual(os.environ[self.name], "2")
+
+    def test_each_process_has_its_gpu(self):
+        with (
+            mock.patch.dict(os.environ, {"LOCAL_RANK": "5"}),
+            mock.patch.object(torch.cuda, "is_available", lambda: True),
+            mock.patch.object(torch.cuda, "device_count", lambda: 4),
+            mock.patch.object(torch.cuda, "set_device") as chosen,
+        ):
+            nccl.outlive_peers()
+            chosen.assert_called_once_with(1)
 
     def test_a_torch_that_does_not_tell_of_errors(self):
         with mock.patch.object(dist, "ProcessGroupNCCL", object, create=True):

@@ -129,7 +129,10 @@ class Names(unittest.TestCase):
         group = dist.new_group([0])  # as meshes do
         options = group._get_backend(torch.device("cpu")).options
         self.assertEqual(options._timeout, limit)
-        groups.abort_groups()
+        groups.forget_groups()
+        self.assertFalse(dist.is_initialized())
+        dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        dist.destroy_process_group()
 
 
 if __name__ == "__main__":

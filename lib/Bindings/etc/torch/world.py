@@ -72,8 +72,6 @@ class World:
     ) -> None:
         if multiple_of < 1:
             raise ValueError(f"multiple_of: expected 1 or more, got {multiple_of}")
-        if device == "cuda":
-            nccl.outlive_peers()
         self.device = device
         self.version = 0
         """How many steps the state has seen."""
@@ -84,6 +82,8 @@ class World:
         self.timeout = timeout
         self.options = {"mode": "safe", **options}
         self.backend = backend or ("cpu:gloo,cuda:nccl" if device == "cuda" else "gloo")
+        if "nccl" in self.backend:
+            nccl.outlive_peers()
         self._multiple = multiple_of
         self._held: Held | None = None
         self._groups = Groups()
@@ -93,6 +93,8 @@ class World:
         self._has_stepped = False
         self._updates: tuple[Callable[[], Any], ...] = ()
         self._snapshot: Snapshot | None = None
+        self._is_torn = False
+        """Whether a step has failed, and what it changed is neither completed nor undone."""
         self._apply: Callable[[Change], Any] | None = None
         self._link = AgentLink(self._voided)
         self._pid = os.getpid()
@@ -171,16 +173,22 @@ class World:
         self._remember()
 
     def _remember(self) -> None:
-        """The boundary of a step, to which a failure leads back."""
-        self._snapshot = Snapshot(self._held.objects[2:] if self._held else ())
+        """The boundary of a step."""
+        self._snapshot = Snapshot(self._held.objects if self._held else ())
+        self._is_torn = False
+
+    def _undo(self) -> None:
+        """Leads back to that boundary, after a step that failed."""
+        if self._is_torn and self._snapshot is not None:
+            self._snapshot.restore()
+        self._is_torn = False
 
     def _hold(self, held: Held | None) -> None:
         self._held = held
 
     def _fail(self, error: BaseException) -> None:
-        self._error = error
-        if self._snapshot is not None:
-            self._snapshot.restore()
+        self._error, self._is_torn = error, True
+        self._groups.end()
 
     def _arrive(self) -> dict[str, Any]:
         """Waits for the next world."""
@@ -189,7 +197,7 @@ class World:
             with suppress(RuntimeError):  # of collectives after the step
                 nccl.settle()
         else:
-            self._groups.destroy(failed=True)
+            self._groups.destroy()
         held = self._held
         self._link.send(
             {

@@ -66,5 +66,5 @@ class AgentLink:
     def _want(self, generation: int, void: bool) -> None:
         self.wanted = max(self.wanted, generation)
         if void:
-            with contextlib.suppress(OSError):  # what hangs ends at its time-out
+            with contextlib.suppress(Exception):  # what hangs ends at its time-out
                 self._voided(generation)

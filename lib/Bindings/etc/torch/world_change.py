@@ -77,9 +77,11 @@ class Change:
                 f"enter: a mesh of {list(shape)} has {math.prod(shape)} ranks, and the "
                 f"job has {self.size} members"
             )
-        return init_device_mesh(
+        mesh = init_device_mesh(
             self._world.device, tuple(shape), mesh_dim_names=tuple(names)
         )
+        self._world._groups.connect()
+        return mesh
 
     def apply(self, build: Build, restore: Callable[..., int] | None = None) -> Any:
         """Brings this process into the new generation, and its state with it.
@@ -169,6 +171,8 @@ class Change:
         version, layout = self._newest
         if world.version == version - 1 and world._ready:
             world._update()
+        else:
+            world._undo()
         held = world._held
         is_newest = held and world.version == version and held.layout == layout
         world.version = version
@@ -229,6 +233,7 @@ class Change:
             return None
         self._is_new = True
         after = self._build(build)
+        self._made()
         self._world.version = restore(*after)
         self._hold(after)
         return after

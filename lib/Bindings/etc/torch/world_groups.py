@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import errno
+import functools
 import os
 import resource
 import socket
@@ -70,6 +71,10 @@ class Groups:
         """The last generation whose collectives `void` has ended."""
         self._before: set[Inode] = set()
         """Connections that were there before them."""
+        self._seconds = 0.0
+        """Their time-out."""
+        self._connected: list[Any] = []
+        """Those of NCCL that are."""
         self._sockets: set[Inode] | None = None
         """Those of these groups, once all are there."""
         self._held: list[socket.socket] = []
@@ -96,8 +101,9 @@ class Groups:
         with self._lock:
             while self._held:
                 self._held.pop().close()
-            self._generation = generation
+            self._generation, self._seconds = generation, seconds
             self._before, self._sockets = set(_connections()), None
+            self._connected = []
         torch_groups.create_gloo_by(self._wait_for)
         limit = datetime.timedelta(seconds=seconds)
         torch_groups.limit_groups(limit)
@@ -122,6 +128,16 @@ class Groups:
             world_size=stays,
             timeout=limit,
         )
+        self.connect()
+
+    def connect(self) -> None:
+        """Groups of NCCL that are new. NCCL's wait for a peer has no end, so it is not
+        the trainer's thread that waits."""
+        for group in nccl.backends():
+            if group not in self._connected:
+                device, check = torch.cuda.current_device(), self._check_of()
+                self._wait_for(functools.partial(nccl.connect, group, device, check))
+                self._connected.append(group)
 
     def _wait_for(self, make: Callable[[], T]) -> T:
         """make(), in a thread that is left behind where a member of this generation has
@@ -150,16 +166,23 @@ class Groups:
     def made(self) -> None:
         """The groups are there. Connections that come later are left alone, be it the
         trainer's own, or those of groups that it makes in its loop."""
-        if nccl.backends():
-            device = torch.cuda.current_device()
-            self._wait_for(lambda: nccl.connect(device))
+        self.connect()
         with self._lock:
             self._sockets = set(_connections()) - self._before
 
     def check(self) -> None:
         """Raises RuntimeError if another member of this generation has failed."""
-        if self._generation and self._void >= self._generation:
-            raise RuntimeError(f"a member of generation {self._generation} has failed")
+        self._check_of()()
+
+    def _check_of(self) -> Callable[[], None]:
+        """`check`, and that of this generation after another one has begun."""
+        generation = self._generation
+
+        def check() -> None:
+            if generation and self._void >= generation:
+                raise RuntimeError(f"a member of generation {generation} has failed")
+
+        return check
 
     def settle(self) -> None:
         """Waits until the collectives of this step have ended. Raises RuntimeError if one
@@ -180,11 +203,22 @@ class Groups:
             if not ours or generation < ours or self._ended == ours:
                 return
         time.sleep(QUIET)
+        self._end(ours)
+
+    def end(self) -> None:
+        """What this process still waits for ends, after an error of its own. Its groups
+        stay, to be destroyed."""
+        if self._generation:
+            self._end(self._generation)
+
+    def _end(self, generation: int) -> None:
         with self._lock:  # so that no others can be made, and ended with them
-            if self._generation == ours:
-                self._cut()
-                nccl.abort()  # torch's registry is the trainer's thread's
-                self._ended = ours
+            if self._generation != generation or self._ended == generation:
+                return
+            self._cut()
+            self._ended = generation
+            groups = nccl.backends()  # torch's registry stays the trainer's thread's
+        nccl.abort(groups, self._seconds)
 
     def _cut(self) -> None:
         if not self._generation:
@@ -221,28 +255,23 @@ class Groups:
                     return None
                 self._held.pop(0).close()
 
-    def destroy(self, failed: bool = False) -> None:
+    def destroy(self) -> None:
         """After the last collective has ended on all members, or after a failure: what
         this process still waits for ends. The others hear of a failure by `void`."""
         with self._lock:
             self._cut()
-            failed |= 0 < self._generation <= self._void
             self._generation = 0
+        # From now on, `void` leaves these groups alone.
         self.union = self.control = None
-        # From now on, `void` leaves these groups alone. Without an abort, NCCL's would
-        # wait for others to end theirs.
-        if failed or nccl.backends():
-            _abort()
-        if dist.is_initialized():
-            with contextlib.suppress(Exception):
-                dist.destroy_process_group()
-
-
-def _abort() -> None:
-    if dist.is_initialized() and nccl.backends():
-        nccl.abort()
+        self._connected = []
+        if not dist.is_initialized():
+            return
+        # Otherwise the end of NCCL's would wait for other members to end theirs.
+        nccl.abort(nccl.backends(), self._seconds)
         with contextlib.suppress(Exception):
-            torch_groups.abort_groups()
+            dist.destroy_process_group()
+        if dist.is_initialized():
+            torch_groups.forget_groups()
 
 
 def _connections() -> dict[Inode, int]:

@@ -10,11 +10,40 @@ from typing import Any
 import torch
 
 
+class Buffer:
+    """One of a module, and its contents at the boundary of a step. A forward pass that
+    fails may have changed it, and on GPUs have written what was in memory. (That torch
+    counts a tensor's versions does not help: batch norm's statistics keep theirs.)"""
+
+    def __init__(self, module: torch.nn.Module, name: str, tensor: torch.Tensor) -> None:
+        self._module, self._name, self._tensor = module, name, tensor
+        self._contents = _local(tensor).detach().clone()
+
+    def restore(self) -> None:
+        local = _local(self._tensor)
+        if local.untyped_storage().size() == 0 < local.numel():
+            return  # released in a change
+        with torch.inference_mode() if local.is_inference() else torch.no_grad():
+            local.copy_(self._contents)
+        self._module._buffers[self._name] = self._tensor
+
+
 class Snapshot:
-    """Random number generators, and objects with a state, at the boundary of a step."""
+    """Random number generators, buffers, and objects with a state, at the boundary of a
+    step. `objects`: what `build` returned; none where this process has no state."""
 
     def __init__(self, objects: tuple[Any, ...]) -> None:
-        self._objects = [(each, copy.deepcopy(each.state_dict())) for each in objects]
+        self._buffers = [
+            Buffer(module, name, tensor)
+            for root in objects[:1]
+            for module in root.modules()
+            for name, tensor in module._buffers.items()
+            if tensor is not None and not tensor.is_meta
+        ]
+        self._objects = [
+            (each, copy.deepcopy(each.state_dict()))
+            for each in objects[2:]  # behind the module and the optimizer
+        ]
         self._torch = torch.get_rng_state()
         self._cuda = (
             torch.cuda.get_rng_state() if torch.cuda.is_initialized() else None
@@ -24,6 +53,8 @@ class Snapshot:
         self._numpy = numpy.random.get_state() if numpy else None
 
     def restore(self) -> None:
+        for buffer in self._buffers:
+            buffer.restore()
         for each, state in self._objects:
             each.load_state_dict(copy.deepcopy(state))
         self.restore_random()
@@ -35,3 +66,7 @@ class Snapshot:
         random.setstate(self._python)
         if self._numpy is not None:
             sys.modules["numpy"].random.set_state(self._numpy)
+
+
+def _local(tensor: torch.Tensor) -> torch.Tensor:
+    return getattr(tensor, "_local_tensor", tensor)

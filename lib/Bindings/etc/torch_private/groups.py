@@ -117,6 +117,21 @@ def forget_names() -> None:
         distributed_c10d._world.group_count = 0
 
 
-def abort_groups() -> None:
-    """Ends the collectives of groups that can be ended (NCCL)."""
-    distributed_c10d._abort_process_group()
+def forget_groups() -> None:
+    """As torch does at the end of `destroy_process_group`, and fails to do where it is
+    interrupted: without it, there can be no other default group."""
+    distributed_c10d._update_default_pg(None)
+    world = distributed_c10d._world
+    for name in (
+        "pg_map",
+        "pg_names",
+        "pg_group_ranks",
+        "pg_backend_config",
+        "pg_to_tag",
+        "tags_to_pg",
+        "pg_coalesce_state",
+        "pg_flight_recorder_hooks",
+    ):
+        getattr(world, name, {}).clear()
+    distributed_c10d._unregister_all_process_groups()
+    world.group_count = 0
