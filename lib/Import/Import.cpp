@@ -169,6 +169,8 @@ private:
                     const request::SideSpec &side,
                     const std::optional<InventoryTensors> &held,
                     const std::string &type) const;
+  std::string primaryOf(const model::TensorTemplate &tensor,
+                        const std::string &type) const;
 
   OpBuilder &builder;
   Location loc;
@@ -219,6 +221,26 @@ SideShape TensorWriter::shapeOn(const model::TensorTemplate &tensor,
              : std::nullopt;
 }
 
+/// Of a tied copy: the tensor that it is tied to or, if the inventories do not
+/// list that one, the first copy that they list; empty for this one.
+std::string TensorWriter::primaryOf(const model::TensorTemplate &tensor,
+                                    const std::string &type) const {
+  auto isListed = [&](const model::TensorTemplate &one) {
+    return model.isOf(one, type) &&
+           (shapeOn(one, request.prev, prevHeld, type) ||
+            shapeOn(one, request.curr, currHeld, type));
+  };
+  const auto primary = llvm::find_if(model.tensors, [&](const auto &one) {
+    return one.name == tensor.tiedTo;
+  });
+  if (primary != model.tensors.end() && isListed(*primary))
+    return tensor.tiedTo;
+  const auto first = llvm::find_if(model.tensors, [&](const auto &one) {
+    return one.tiedTo == tensor.tiedTo && isListed(one);
+  });
+  return first->name == tensor.name ? "" : first->name;
+}
+
 /// The types of an inventory need not be held alike: each is a tensor of its
 /// own.
 void TensorWriter::run() const {
@@ -234,6 +256,8 @@ void TensorWriter::run() const {
         continue;
       model::TensorTemplate alone = tensor;
       alone.types = {type.name};
+      if (!tensor.tiedTo.empty())
+        alone.tiedTo = primaryOf(tensor, type.name);
       create(alone, shapeOn(tensor, request.prev, prevHeld, type.name),
              shapeOn(tensor, request.curr, currHeld, type.name));
     }
