@@ -25,10 +25,9 @@ void RoundWriter::statePeaks(unsigned index, ProgramOp op) {
   Watermark eager{memory.prev}, safe{memory.prev};
   int64_t sent = 0, received = 0;
   // A program may end before the tail begins.
-  SmallVector<Bytes> &rounds = bytes[index];
-  if (hasTail() && std::ssize(rounds) <= firstDeferred)
-    rounds.resize(firstDeferred + 1);
-  for (auto [number, round] : llvm::enumerate(rounds)) {
+  if (hasTail() && std::ssize(bytes) <= firstDeferred)
+    bytes.resize(firstDeferred + 1);
+  for (auto [number, round] : llvm::enumerate(bytes)) {
     const bool isTail = static_cast<int64_t>(number) >= firstDeferred;
     if (static_cast<int64_t>(number) == firstDeferred) {
       eager.beginTail();

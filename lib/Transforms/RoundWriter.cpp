@@ -15,16 +15,24 @@ static Instruction makeRelease(bool transit) {
 RoundWriter::RoundWriter(const ProgramFlows &flows,
                          ArrayRef<DeviceProgram> programs)
     : flows(flows), programs(programs), folded(flows.getTable()),
-      shares(programs.size()), bytes(programs.size()) {}
+      placedOf(flows.getItemCount()), flowsOf(programs.size()) {
+  for (unsigned item = 0; item < flows.getItemCount(); ++item)
+    for (auto [number, flow] : llvm::enumerate(flows.getFlows(item)))
+      flowsOf[flow.program].push_back({item, static_cast<unsigned>(number)});
+}
 
-const Piece *RoundWriter::findPart(const Step &step, const Portion &portion) {
-  if (!step.isTransfer() || portion.chunks == 1)
-    return step.piece;
-  const Piece *&part = partOfWhole[{step.piece, portion.chunk, portion.chunks}];
-  if (!part)
-    part =
-        &parts.emplace_back(partOf(*step.piece, portion.chunk, portion.chunks));
-  return part;
+void RoundWriter::add(unsigned item, const Portion &portion, int64_t round) {
+  if (flows.getTable().isDeferred(portion.type))
+    firstDeferred = std::min(firstDeferred, round);
+  placedOf[item].push_back({portion, round});
+}
+
+size_t RoundWriter::findParts(const Piece &whole, int64_t chunks) {
+  auto [first, isNew] = firstPart.try_emplace({&whole, chunks}, parts.size());
+  if (isNew)
+    for (int64_t number = 0; number < chunks; ++number)
+      parts.push_back(&*distinct.insert(partOf(whole, number, chunks)).first);
+  return first->second;
 }
 
 /// Whether a step is done with a portion.
@@ -35,37 +43,47 @@ static bool isIn(const Step &step, const Portion &portion) {
                                               : portion.isFirst();
 }
 
-void RoundWriter::add(unsigned item, const Portion &portion, int64_t round) {
-  const unsigned type = portion.type;
-  const int64_t size = flows.getTable().getTypeBytes(type);
-  if (flows.getTable().isDeferred(type))
-    firstDeferred = std::min(firstDeferred, round);
-  for (const ItemFlow &flow : flows.getFlows(item)) {
-    std::vector<Share> &list = shares[flow.program];
-    SmallVector<Bytes> &ofRounds = bytes[flow.program];
-    if (round >= std::ssize(ofRounds))
-      ofRounds.resize(round + 1);
-    Bytes &account = ofRounds[round];
-    account.sent += flow.getSent(portion) * size;
-    account.received += flow.getReceived(portion) * size;
+RoundWriter::Bytes &RoundWriter::accountOf(int64_t round) {
+  if (round >= std::ssize(bytes))
+    bytes.resize(round + 1);
+  return bytes[round];
+}
+
+void RoundWriter::addFlow(const ItemFlow &flow, ArrayRef<Placed> all) {
+  // Most portions are cut like those before.
+  SmallVector<std::pair<int64_t, size_t>, 8> lastParts(flow.steps.size());
+  for (const auto &[portion, round] : all) {
+    const unsigned type = portion.type;
+    const int64_t size = flows.getTable().getTypeBytes(type),
+                  passedOn = flow.getPassedOn(portion);
+    Bytes &account = accountOf(round);
     account.allocated += flow.getAllocated(portion) * size;
     account.released += flow.getReleased(portion) * size;
     account.arrived += flow.getArrived(portion) * size;
-    account.passedOn += flow.getPassedOn(portion) * size;
-    for (const Step &step : flow.steps) {
+    account.passedOn += passedOn * size;
+    for (auto [step, last] : llvm::zip_equal(flow.steps, lastParts)) {
       if (!isIn(step, portion))
         continue;
-      const Piece *part = findPart(step, portion);
-      if (part->size() > 0)
-        list.push_back({step.binds ? 0 : round, step.order, type, part});
+      const bool isCut = step.isTransfer();
+      const int64_t chunks = isCut ? portion.chunks : 1;
+      if (last.first != chunks)
+        last = {chunks, findParts(*step.piece, chunks)};
+      const Piece *part = parts[last.second + (isCut ? portion.chunk : 0)];
+      const int64_t elements = part->size();
+      if (elements == 0)
+        continue;
+      account.sent += step.isSend() ? elements * size : 0;
+      account.received += step.isRecv() ? elements * size : 0;
+      shares.push_back({step.binds ? 0 : round, step.order, type, part});
     }
     if (portion.isLast())
       for (const Piece &piece : flow.releasedPieces)
-        list.push_back({round, releaseOrder, type, &piece});
-    if (flow.getPassedOn(portion) > 0)
+        shares.push_back({round, releaseOrder, type, findWhole(piece)});
+    if (passedOn > 0)
       for (const Step &step : flow.steps)
         if (step.isRecv() && step.isTransit() && step.isOf(type))
-          list.push_back({round, passedOnOrder, type, step.piece});
+          shares.push_back(
+              {round, passedOnOrder, type, findWhole(*step.piece)});
   }
 }
 
@@ -117,7 +135,7 @@ void RoundWriter::writeStep(OpBuilder &builder, ProgramOp program,
         takeAlike(rest, [](const Share &share) { return share.type; });
     rest = rest.drop_front(ofType.size());
     auto isSame = [](const Piece *piece, const Share &share) {
-      return *piece == *share.piece;
+      return piece == share.piece;
     };
     auto it = llvm::find_if(alike, [&](const auto &entry) {
       return llvm::equal(entry.first, ofType, isSame);
@@ -138,13 +156,16 @@ void RoundWriter::writeStep(OpBuilder &builder, ProgramOp program,
 
 void RoundWriter::write(unsigned index, ProgramOp op) {
   const std::vector<Instruction> &instructions = programs[index].instructions;
+  shares.clear();
+  bytes.clear();
+  for (const auto &[item, number] : flowsOf[index])
+    addFlow(flows.getFlows(item)[number], placedOf[item]);
   // Shares come item by item, which both ends of a message keep.
-  llvm::stable_sort(shares[index], [](const Share &a, const Share &b) {
-    return a.key() < b.key();
-  });
+  llvm::stable_sort(
+      shares, [](const Share &a, const Share &b) { return a.key() < b.key(); });
   OpBuilder builder = OpBuilder::atBlockEnd(&op.getBody().front());
   RoundOp round;
-  for (ArrayRef<Share> rest = shares[index]; !rest.empty();) {
+  for (ArrayRef<Share> rest = shares; !rest.empty();) {
     ArrayRef<Share> step = takeAlike(rest, [](const Share &share) {
       return std::pair(share.round, share.order);
     });
@@ -163,6 +184,5 @@ void RoundWriter::write(unsigned index, ProgramOp op) {
                         : instructions[order],
               step);
   }
-  shares[index] = {}; // its memory serves the next one
   statePeaks(index, op);
 }
