@@ -267,6 +267,13 @@ void Folder::join(SmallVector<Piece> &pieces) const {
 }
 
 ArrayAttr Folder::fold(SmallVector<Piece> pieces) const {
+  // Most lists are of one piece, and most pieces are a part of a tensor, which
+  // nothing becomes one with.
+  if (pieces.size() == 1)
+    if (const Entry entry = entryOf(pieces.front()); entry.ranges)
+      return ArrayAttr::get(
+          TensorOp(table[0]).getContext(),
+          toId(entry, pieces.front().layer, pieces.front().layer));
   join(pieces);
   std::sort(pieces.begin(), pieces.end(), [&](const Piece &a, const Piece &b) {
     auto aPlace = place(a), bPlace = place(b);

@@ -57,6 +57,7 @@ DevicePrograms::DevicePrograms(MigrationOp, AnalysisManager &analyses)
     for (auto [list, peer] : llvm::zip_equal(members.peers, peers))
       list.push_back(peer);
   }
+  programs.reserve(classes.size());
   for (bool isIdle : {false, true})
     for (auto &[behaviour, members] : classes)
       if ((behaviour.curr < 0) == isIdle)

@@ -14,10 +14,13 @@ TransferTable::TransferTable(MigrationOp migration, AnalysisManager &analyses) {
     addDemands(demands, analyses);
     return;
   }
-  for (TransferOp op :
-       migration.getOnly<TransfersOp>().getBody().getOps<TransferOp>()) {
+  auto ops = migration.getOnly<TransfersOp>().getBody().getOps<TransferOp>();
+  transfers.reserve(std::distance(ops.begin(), ops.end()));
+  for (TransferOp op : ops) {
     llvm::SmallBitVector types = table.getTypes(op.getWt());
-    transfers.push_back({table.expand(op.getWid(), types), types,
+    // Without the room that a list has when it has grown.
+    const SmallVector<Piece> pieces = table.expand(op.getWid(), types);
+    transfers.push_back({pieces, types,
                          static_cast<unsigned>(op.getHop().value_or(0)),
                          op.getFromTransit(), op.getToTransit(),
                          op.getSources(), op.getDestinations()});

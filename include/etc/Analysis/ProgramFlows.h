@@ -67,6 +67,12 @@ bool isAlike(const Step &a, const Step &b);
 /// What one program does with one item, in elements of one type. The types of a
 /// tensor are held alike, but not moved alike.
 struct ItemFlow {
+  ItemFlow() = default;
+  // Vectors that grow copy what may throw when it is moved, as SmallVectors
+  // may.
+  ItemFlow(ItemFlow &&) noexcept = default;
+  ItemFlow &operator=(ItemFlow &&) noexcept = default;
+
   unsigned program;
   int64_t allocated =
       0; ///< current tensors that are not bound to previous memory

@@ -194,33 +194,52 @@ void Demands::addParts(const Demand &from, std::vector<Fragment> parts) {
 }
 
 namespace {
-/// What makes pieces of several demands the same bytes.
-using TakenKey =
-    std::tuple<Piece, SmallVector<unsigned>, SmallVector<Holder, 0>>;
+/// What makes pieces of several demands the same bytes: the piece, and a number
+/// for the types and the holders.
+using TakenKey = std::pair<Piece, size_t>;
+
+/// Lists of devices that somebody else keeps.
+struct Before {
+  using Key = std::pair<bool, ArrayRef<int64_t>>;
+  bool operator()(const Key &a, const Key &b) const {
+    return a.first != b.first
+               ? a.first < b.first
+               : std::lexicographical_compare(a.second.begin(), a.second.end(),
+                                              b.second.begin(), b.second.end());
+  }
+};
 } // namespace
 
-static TakenKey keyOf(const Fragment &fragment, const Piece &piece) {
-  return {piece, SmallVector<unsigned>(fragment.types.set_bits()),
-          fragment.holders};
-}
-
 Demands Demands::splitByTakers(const TensorSet &apart) const {
+  std::map<std::pair<SmallVector<unsigned>, SmallVector<Holder, 0>>, size_t>
+      kinds;
   std::map<TakenKey, SmallVector<int64_t>> takers;
-  for (const Demand &demand : list)
-    for (const Piece &piece : demand.fragment->pieces)
-      llvm::append_range(takers[keyOf(*demand.fragment, piece)],
-                         demand.destinations);
+  std::vector<SmallVector<int64_t> *> takersOf; // piece by piece
+  for (const Demand &demand : list) {
+    const Fragment &whole = *demand.fragment;
+    const size_t kind =
+        kinds
+            .try_emplace(
+                {SmallVector<unsigned>(whole.types.set_bits()), whole.holders},
+                kinds.size())
+            .first->second;
+    for (const Piece &piece : whole.pieces) {
+      takersOf.push_back(&takers[{piece, kind}]);
+      llvm::append_range(*takersOf.back(), demand.destinations);
+    }
+  }
   for (auto &[key, devices] : takers)
     llvm::sort(devices);
   Demands split;
+  auto next = takersOf.begin();
   for (const Demand &demand : list) {
     const Fragment &whole = *demand.fragment;
-    std::map<std::pair<bool, SmallVector<int64_t>>, size_t> numbers;
+    std::map<Before::Key, size_t, Before> numbers;
     std::vector<Fragment> parts;
     for (const Piece &piece : whole.pieces) {
       const bool isApart = apart.contains(tensorOf(piece));
-      auto [entry, isNew] = numbers.try_emplace(
-          {isApart, takers.find(keyOf(whole, piece))->second}, parts.size());
+      auto [entry, isNew] =
+          numbers.try_emplace({isApart, **next++}, parts.size());
       if (isNew)
         parts.push_back(emptyLike(whole));
       append(parts[entry->second], piece);
