@@ -34,6 +34,12 @@ static LogicalResult verifyBindings(ProgramOp op) {
   return success();
 }
 
+static LogicalResult verifyIsInstruction(Operation &op) {
+  if (isa<RoundOp, InstructionOpInterface>(op))
+    return success();
+  return op.emitOpError("is no instruction, but in a program");
+}
+
 /// Rounds are in order. Nothing but rounds and instructions is there: every
 /// device that an instruction names is an argument, bound to a list.
 static LogicalResult verifyBody(ProgramOp op) {
@@ -53,12 +59,15 @@ static LogicalResult verifyBody(ProgramOp op) {
              << "round " << index << " is not deferred, but one before it is";
     isDeferred = round.getDeferred();
   }
-  WalkResult result = op.getBody().walk([](Operation *inner) -> WalkResult {
-    if (isa<RoundOp, InstructionOpInterface>(inner))
-      return WalkResult::advance();
-    return inner->emitOpError("is no instruction, but in a program");
-  });
-  return failure(result.wasInterrupted());
+  for (Operation &inner : op.getBody().getOps()) {
+    if (failed(verifyIsInstruction(inner)))
+      return failure();
+    if (auto round = dyn_cast<RoundOp>(inner))
+      for (Operation &instruction : round.getBody().getOps())
+        if (failed(verifyIsInstruction(instruction)))
+          return failure();
+  }
+  return success();
 }
 
 LogicalResult ProgramOp::verify() {

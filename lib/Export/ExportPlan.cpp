@@ -31,14 +31,14 @@ private:
   void writeWorld(PlacementOp placement);
   void writeProgram(ProgramOp program);
   void writeRound(RoundOp op, fb::RoundT &round);
-  void writeInstruction(InstructionOpInterface op, std::vector<fb::Op> &ops);
+  void writeInstruction(InstructionOpInterface op);
   /// What the operations of an instruction read, beside their tensor.
   enum class Reads : unsigned { Itself, DerivationSource, Nothing };
+  /// Some of `namedOps`.
   struct NamedOps {
-    std::vector<fb::Op> ops;
-    std::vector<Piece> tied; ///< where any are, the piece of each op
+    uint32_t first = 0, count = 0;
   };
-  const NamedOps &namedOps(ArrayAttr ids, ArrayAttr names, Reads reads);
+  NamedOps findOps(ArrayAttr ids, ArrayAttr names, Reads reads);
   uint32_t sourceOf(int64_t device, const Piece &piece, uint32_t tensor);
   void listTransit(ProgramOp program, fb::ProgramT &entry);
   void account(ProgramOp program, const fb::ProgramT &entry);
@@ -62,6 +62,10 @@ private:
   /// By ids, types and what is read: tensors, sources and boxes, which both
   /// ends of a message share. The rest is of the instruction.
   llvm::DenseMap<std::tuple<Attribute, Attribute, unsigned>, NamedOps> named;
+  std::vector<fb::Op> namedOps;
+  /// By the first op: where any tensor is tied, the piece of each op.
+  llvm::DenseMap<uint32_t, std::vector<Piece>> tied;
+  std::vector<fb::Op> ops; ///< of the round at hand
   /// Who holds what, once a tied tensor is read.
   std::optional<std::pair<Holdings, Devices>> before;
   SmallVector<uint32_t> nodeOf;
@@ -111,13 +115,14 @@ static fb::OpKind kindOf(Operation *op) {
   return isa<ZeroOp>(op) ? fb::OpKind::zero : fb::OpKind::release;
 }
 
-const PlanExporter::NamedOps &
-PlanExporter::namedOps(ArrayAttr ids, ArrayAttr names, Reads reads) {
+PlanExporter::NamedOps PlanExporter::findOps(ArrayAttr ids, ArrayAttr names,
+                                             Reads reads) {
   auto [entry, isNew] =
       named.try_emplace(std::tuple(ids, names, static_cast<unsigned>(reads)));
-  NamedOps &named = entry->second;
+  NamedOps &found = entry->second;
   if (!isNew)
-    return named;
+    return found;
+  found.first = namedOps.size();
   const llvm::SmallBitVector types = table.getTypes(names);
   const SmallVector<Piece> pieces = table.expand(ids, types);
   const bool areTied = llvm::any_of(pieces, [&](const Piece &piece) {
@@ -130,13 +135,14 @@ PlanExporter::namedOps(ArrayAttr ids, ArrayAttr names, Reads reads) {
       if (reads == Reads::DerivationSource)
         source = tables.getTensor(
             piece, *table.getDerivationSource(piece.tensor, type));
-      named.ops.push_back(
+      namedOps.push_back(
           fb::Op(fb::OpKind::send, false, false, 0, tensor, source, box));
       if (areTied)
-        named.tied.push_back(piece);
+        tied[found.first].push_back(piece);
     }
   }
-  return named;
+  found.count = namedOps.size() - found.first;
+  return found;
 }
 
 /// The tensor that a device reads for one that may be tied.
@@ -152,21 +158,18 @@ uint32_t PlanExporter::sourceOf(int64_t device, const Piece &piece,
   return tables.getTensor(source, tables.getType(tensor));
 }
 
-void PlanExporter::writeInstruction(InstructionOpInterface op,
-                                    std::vector<fb::Op> &ops) {
+void PlanExporter::writeInstruction(InstructionOpInterface op) {
   const fb::OpKind kind = kindOf(op);
   uint32_t peer = 0;
   bool relays = false, transit = false;
   bool readsPrev = kind == fb::OpKind::refer;
-  auto program = op->getParentOfType<ProgramOp>();
-  int64_t reader = program.getDevices().front();
+  Value sender; // where it is another device
   if (auto transfer = dyn_cast<TransferOpInterface>(op.getOperation())) {
     peer = cast<BlockArgument>(transfer.getPeer()).getArgNumber() - 1;
     transit = transfer.getTransit();
     readsPrev = !transfer.getHop();
-    // What the devices of one transfer read is the same.
     if (kind == fb::OpKind::recv)
-      reader = program.getDevices(transfer.getPeer()).front();
+      sender = transfer.getPeer();
     relays = kind == fb::OpKind::send && !readsPrev && !transit;
   } else if (auto release = dyn_cast<ReleaseOp>(op.getOperation())) {
     transit = release.getTransit();
@@ -174,20 +177,30 @@ void PlanExporter::writeInstruction(InstructionOpInterface op,
   const Reads reads = kind == fb::OpKind::release  ? Reads::Nothing
                       : kind == fb::OpKind::derive ? Reads::DerivationSource
                                                    : Reads::Itself;
-  const NamedOps &named = namedOps(op.getWid(), op.getWt(), reads);
-  const bool areTied = readsPrev && !named.tied.empty();
-  for (auto [i, one] : llvm::enumerate(named.ops))
+  const NamedOps found = findOps(op.getWid(), op.getWt(), reads);
+  const auto pieces = readsPrev ? tied.find(found.first) : tied.end();
+  const bool areTied = pieces != tied.end();
+  int64_t reader = 0;
+  if (areTied) {
+    // What the devices of one transfer read is the same.
+    auto program = op->getParentOfType<ProgramOp>();
+    reader = program.getDevices(sender ? sender : program.getSelf()).front();
+  }
+  for (uint32_t i = 0; i != found.count; ++i) {
+    const fb::Op &one = namedOps[found.first + i];
     ops.emplace_back(kind, relays, transit, peer, one.tensor(),
-                     areTied ? sourceOf(reader, named.tied[i], one.tensor())
+                     areTied ? sourceOf(reader, pieces->second[i], one.tensor())
                              : one.source(),
                      one.box());
+  }
 }
 
 /// Both ends of a message list the same sequence, since both sort it.
 void PlanExporter::writeRound(RoundOp op, fb::RoundT &round) {
+  ops.clear();
   for (auto instruction : op.getBody().getOps<InstructionOpInterface>())
-    writeInstruction(instruction, round.ops);
-  llvm::stable_sort(round.ops, [&](const fb::Op &a, const fb::Op &b) {
+    writeInstruction(instruction);
+  llvm::stable_sort(ops, [&](const fb::Op &a, const fb::Op &b) {
     // Only releases of one tensor may differ in the last.
     auto keyOf = [](const fb::Op &op) {
       return std::tuple(op.kind(), op.peer(), op.tensor(),
@@ -197,20 +210,20 @@ void PlanExporter::writeRound(RoundOp op, fb::RoundT &round) {
     return aKey != bKey ? aKey < bKey : boxOf(a) < boxOf(b);
   });
   // A shard of several boxes is released once.
-  auto last = std::unique(
-      round.ops.begin(), round.ops.end(), [](const fb::Op &a, const fb::Op &b) {
+  auto last =
+      std::unique(ops.begin(), ops.end(), [](const fb::Op &a, const fb::Op &b) {
         return a.kind() == fb::OpKind::release && b.kind() == a.kind() &&
                b.tensor() == a.tensor() && b.transit() == a.transit();
       });
-  round.ops.erase(last, round.ops.end());
+  round.ops.assign(ops.begin(), last);
 }
 
 /// What a program passes on is what it releases of it.
 void PlanExporter::listTransit(ProgramOp program, fb::ProgramT &entry) {
-  program.walk([&](ReleaseOp release) {
-    if (release.getTransit())
-      shards.list(release.getWid(), release.getWt(), entry.transit_shards);
-  });
+  for (RoundOp round : program.getBody().getOps<RoundOp>())
+    for (ReleaseOp release : round.getBody().getOps<ReleaseOp>())
+      if (release.getTransit())
+        shards.list(release.getWid(), release.getWt(), entry.transit_shards);
   if (!entry.transit_shards.empty())
     plan.features |= plan::kTransitFeature;
 }
@@ -348,6 +361,9 @@ FailureOr<std::vector<uint8_t>> PlanExporter::run() {
   writeWorld(migration.getOnly<PlacementOp>());
   for (ProgramOp program : migration.getOps<ProgramOp>())
     writeProgram(program);
+  // Their memory serves what follows.
+  named = decltype(named)();
+  namedOps = decltype(namedOps)();
   writeCertificates(migration, needed, plan);
   writePaperPolicy();
   plan.deferred_rounds = migration.countDeferredRounds();

@@ -17,7 +17,7 @@ class ReadIds {
 public:
   struct Read {
     llvm::SmallBitVector types;
-    llvm::SmallVector<Piece, 0> pieces;
+    llvm::SmallVector<Piece, 1> pieces; ///< mostly one
   };
   explicit ReadIds(const TensorTable &table) : table(table) {}
 
