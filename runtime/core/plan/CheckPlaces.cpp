@@ -66,17 +66,19 @@ private:
   }
 
   Status checkHeld(uint32_t tensor, Side side) const {
-    if (index.find(program, side, tensor))
-      return Status::success();
+    return index.find(program, side, tensor) ? Status::success()
+                                             : failHeld(tensor, side);
+  }
+  Status failHeld(uint32_t tensor, Side side) const {
     return malformed("the program holds no ", sideName(side), " shard of ",
                      index.describeTensor(tensor));
   }
 
   Status checkBox(const fb::Op &op, uint32_t tensor, Side side) const {
-    if (Status s = checkHeld(tensor, side); !s.ok())
-      return s;
-    size_t position = *index.find(program, side, tensor);
-    uint32_t shard = index.holdings(program, side)[position].shard;
+    const std::optional<size_t> position = index.find(program, side, tensor);
+    if (!position)
+      return failHeld(tensor, side);
+    uint32_t shard = index.holdings(program, side)[*position].shard;
     if (index.boxAround(shard, index.opBox(op)))
       return Status::success();
     return malformed(describe(index.opBox(op)),

@@ -100,10 +100,13 @@ private:
     return BoxView::ofBounds(oldBounds.data() + op.box(), rankOf(op.tensor()));
   }
   bool isInOrder(const fb::ProgramT &program) const;
-  Whole wholeOf(const Part &part) const;
+  /// A release has none.
+  BoxView boxOf(const Part &part) const {
+    return part.op.kind() == fb::OpKind::release ? BoxView() : oldBox(part.op);
+  }
   std::vector<Part> sortParts(const fb::ProgramT &program) const;
   template <typename Function>
-  void joinParts(std::span<const Part> parts, Function function) const;
+  void joinParts(std::span<const Part> parts, Function function);
   void addRow(const Whole &whole, StepRows &rows);
   std::vector<Use> collect(const fb::ProgramT &program);
   void keepRounds(fb::ProgramT &program);
@@ -119,6 +122,8 @@ private:
   std::vector<uint32_t> flowRows; // numbers in `rows`
   std::vector<fb::Run> flowRuns;
   Lists flows;
+  Whole whole;                        // the one at hand
+  std::vector<int64_t> begins;        // of its parts
   std::vector<uint32_t> splitNumbers; // a box and a cut, one after the other
   std::vector<fb::Run> splitRuns;
   Lists splits;
@@ -163,39 +168,41 @@ static bool isCutByRule(BoxView whole, unsigned axis,
   return true;
 }
 
-Whole Condenser::wholeOf(const Part &part) const {
-  const bool hasBox = part.op.kind() != fb::OpKind::release;
-  return {part.op, hasBox ? Box(oldBox(part.op)) : Box(), {part.round}};
-}
-
 /// Calls a function with the operations of one key, joined where the rule parts
 /// them again.
 template <typename Function>
-void Condenser::joinParts(std::span<const Part> parts,
-                          Function function) const {
+void Condenser::joinParts(std::span<const Part> parts, Function function) {
+  auto begin = [&](const Part &part) {
+    whole.op = part.op;
+    whole.box = Box(boxOf(part));
+    whole.rounds.assign(1, part.round);
+  };
   for (size_t first = 0, next; first != parts.size(); first = next) {
-    Whole whole = wholeOf(parts[first]);
-    std::vector<int64_t> begins;
+    begin(parts[first]);
+    begins.clear();
     std::optional<unsigned> axis;
     for (next = first + 1;
          next != parts.size() && parts[next].round > whole.rounds.back();
          ++next) {
-      const Whole part = wholeOf(parts[next]);
-      const auto along = axisOfNext(whole.box, part.box);
+      const BoxView box = boxOf(parts[next]);
+      const auto along = axisOfNext(whole.box, box);
       if (!along || (axis && *axis != *along))
         break;
       if (!axis)
         begins.push_back(whole.box[*along].begin);
       axis = along;
-      begins.push_back(part.box[*axis].begin);
-      whole.box[*axis].end = part.box[*axis].end;
+      begins.push_back(box[*axis].begin);
+      whole.box[*axis].end = box[*axis].end;
       whole.rounds.push_back(parts[next].round);
     }
-    if (!axis || isCutByRule(whole.box, *axis, begins))
+    if (!axis || isCutByRule(whole.box, *axis, begins)) {
       function(whole);
-    else
-      for (size_t i = first; i != next; ++i)
-        function(wholeOf(parts[i]));
+      continue;
+    }
+    for (size_t i = first; i != next; ++i) {
+      begin(parts[i]);
+      function(whole);
+    }
   }
 }
 
@@ -203,6 +210,10 @@ void Condenser::joinParts(std::span<const Part> parts,
 /// each other along its axis.
 std::vector<Part> Condenser::sortParts(const fb::ProgramT &program) const {
   std::vector<Part> parts;
+  size_t count = 0;
+  for (const auto &round : program.rounds)
+    count += round->ops.size();
+  parts.reserve(count);
   for (uint32_t round = 0; round != program.rounds.size(); ++round)
     for (const fb::Op &op : program.rounds[round]->ops)
       parts.push_back({op, round, keyOf(op)});

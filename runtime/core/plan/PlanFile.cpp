@@ -281,14 +281,22 @@ Status etc::plan::sealPlan(std::span<uint8_t> buffer) {
   return Status::success();
 }
 
-/// Mostly enough for all of a plan, of which instructions are most: a builder
-/// that grows copies what it has.
+/// Mostly enough for all of a plan, of which instructions are most, or shards:
+/// a builder that grows copies what it has.
 static size_t estimateSize(const fb::PlanT &plan) {
-  size_t instructions = 0;
-  for (const auto &program : plan.programs)
+  size_t instructions = 0, holdings = 0;
+  for (const auto &program : plan.programs) {
     for (const auto &round : program->rounds)
       instructions += round->ops.size();
-  return 1024 + 2 * sizeof(fb::Op) * instructions;
+    holdings += program->prev_shards.size() + program->curr_shards.size() +
+                program->transit_shards.size();
+  }
+  constexpr size_t kTensor = 256; // with its names and shapes
+  const size_t shards = sizeof(fb::Shard) * plan.shards.size() +
+                        sizeof(uint32_t) * (plan.boxes.size() + holdings),
+               bounds = sizeof(int64_t) * plan.bounds.size();
+  return 1024 + 2 * (sizeof(fb::Op) * instructions + shards + bounds) +
+         kTensor * plan.tensors.size();
 }
 
 std::vector<uint8_t> etc::plan::packPlan(fb::PlanT plan) {

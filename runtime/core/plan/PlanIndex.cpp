@@ -21,6 +21,14 @@ const char *etc::plan::sideName(Side side) {
   return "transit";
 }
 
+/// Of a sorted list, for each number between its first and its last.
+static double countPerTensor(const std::vector<Holding> &all) {
+  if (all.empty() || all.front().tensor == all.back().tensor)
+    return 0;
+  return static_cast<double>(all.size() - 1) /
+         (all.back().tensor - all.front().tensor);
+}
+
 /// `shards` may be null: the program has none.
 static std::vector<Holding>
 collectHoldings(const fb::Plan &plan,
@@ -54,9 +62,12 @@ PlanIndex::PlanIndex(const fb::Plan &plan)
     const fb::Program &entry = program(p);
     for (auto [side, shards] : {std::pair(Side::Prev, entry.prev_shards()),
                                 {Side::Curr, entry.curr_shards()},
-                                {Side::Transit, entry.transit_shards()}})
+                                {Side::Transit, entry.transit_shards()}}) {
+      std::vector<Holding> all = collectHoldings(plan, shards);
+      const double perTensor = countPerTensor(all);
       holdings_[static_cast<size_t>(side)].push_back(
-          collectHoldings(plan, shards));
+          {std::move(all), perTensor});
+    }
     for (uint32_t i = 0; i != program(p).devices()->size(); ++i)
       participants_[*rankOf(program(p).devices()->Get(i))] = {p, i};
   }
@@ -82,21 +93,16 @@ uint64_t PlanIndex::sumShard(uint32_t shard) const {
                   elementBytes(plan_->shards()->Get(shard)->tensor()));
 }
 
-/// Where the tensors of a sorted list would be if they were evenly spaced.
-/// Those of a stage mostly are, by and large.
-static size_t guessPosition(std::span<const Holding> all, uint32_t tensor) {
-  const uint64_t spread = all.back().tensor - all.front().tensor;
-  return spread == 0
-             ? 0
-             : (tensor - all.front().tensor) * (all.size() - 1) / spread;
-}
-
 std::optional<size_t> PlanIndex::find(uint32_t program, Side side,
                                       uint32_t tensor) const {
-  std::span<const Holding> all = holdings(program, side);
+  const auto &[all, perTensor] = holdings_[static_cast<size_t>(side)][program];
   if (all.empty() || tensor < all.front().tensor || tensor > all.back().tensor)
     return std::nullopt;
-  const size_t guess = guessPosition(all, tensor);
+  // Where it would be if they were evenly spaced. Those of a stage mostly are,
+  // by and large.
+  const size_t guess =
+      std::min(static_cast<size_t>((tensor - all.front().tensor) * perTensor),
+               all.size() - 1);
   // From the guess on in steps that double, until the tensor is between.
   size_t first = guess, end = guess + 1;
   for (size_t step = 1; all[first].tensor > tensor; step *= 2) {

@@ -96,7 +96,7 @@ public:
   }
   /// Sorted by tensor.
   std::span<const Holding> holdings(uint32_t program, Side side) const {
-    return holdings_[static_cast<size_t>(side)][program];
+    return holdings_[static_cast<size_t>(side)][program].all;
   }
   /// The position of a tensor in holdings().
   std::optional<size_t> find(uint32_t program, Side side,
@@ -145,8 +145,13 @@ private:
   const int64_t *bounds_;
   std::vector<TensorFacts> facts_;
   std::vector<uint64_t> shardBytes_;
+  /// Of one program on one side.
+  struct Holdings {
+    std::vector<Holding> all;
+    double perTensor; ///< how many there are for each number of a tensor
+  };
   /// By side and program.
-  std::array<std::vector<std::vector<Holding>>, 3> holdings_;
+  std::array<std::vector<Holdings>, 3> holdings_;
   World world_;
   std::vector<Participant> participants_;
   std::vector<uint64_t> nodeEnds_;
