@@ -168,8 +168,8 @@ Status NcclCommunicator::connect(const NcclOptions &options, nccl::UniqueId id,
   // All pairs have as many channels as the pair that has least: one across
   // nodes. Where nobody says how many these have, NCCL takes fewer the more
   // ranks there are (ncclTopoComputeP2pChannels and ncclTopoGetNchannels in
-  // src/graph/paths.cc): one from 17 ranks on in 2.28, from 33 on in 2.30,
-  // inside a node too.
+  // src/graph/paths.cc): one for more than twice as many ranks as channels in
+  // 2.28, for more than four times as many in 2.30, inside a node too.
   if (nccl.version >= 22800)
     config.nChannelsPerNetPeer = channels;
   deadline = options.deadline;
