@@ -13,6 +13,8 @@
 #include "etc/Request/States.h"
 
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace etc;
 using namespace mlir;
@@ -169,8 +171,7 @@ private:
                     const request::SideSpec &side,
                     const std::optional<InventoryTensors> &held,
                     const std::string &type) const;
-  std::string primaryOf(const model::TensorTemplate &tensor,
-                        const std::string &type) const;
+  llvm::StringMap<std::string> findStandIns() const;
 
   OpBuilder &builder;
   Location loc;
@@ -221,30 +222,30 @@ SideShape TensorWriter::shapeOn(const model::TensorTemplate &tensor,
              : std::nullopt;
 }
 
-/// Of a tied copy: the tensor that it is tied to or, if the inventories do not
-/// list that one, the first copy that they list; empty for this one.
-std::string TensorWriter::primaryOf(const model::TensorTemplate &tensor,
-                                    const std::string &type) const {
-  auto isListed = [&](const model::TensorTemplate &one) {
-    return model.isOf(one, type) &&
-           (shapeOn(one, request.prev, prevHeld, type) ||
-            shapeOn(one, request.curr, currHeld, type));
-  };
-  const auto primary = llvm::find_if(model.tensors, [&](const auto &one) {
-    return one.name == tensor.tiedTo;
-  });
-  if (primary != model.tensors.end() && isListed(*primary))
-    return tensor.tiedTo;
-  const auto first = llvm::find_if(model.tensors, [&](const auto &one) {
-    return one.tiedTo == tensor.tiedTo && isListed(one);
-  });
-  return first->name == tensor.name ? "" : first->name;
+/// By a tensor of which the inventories list copies, and not itself, in any
+/// type: the first of these copies, which takes its place.
+llvm::StringMap<std::string> TensorWriter::findStandIns() const {
+  llvm::StringSet<> listed;
+  for (const model::TensorTemplate &tensor : model.tensors)
+    for (const model::StateType &type : model.types)
+      if (model.isOf(tensor, type.name) &&
+          (shapeOn(tensor, request.prev, prevHeld, type.name) ||
+           shapeOn(tensor, request.curr, currHeld, type.name)))
+        listed.insert(tensor.name);
+  llvm::StringMap<std::string> standIns;
+  for (const model::TensorTemplate &tensor : model.tensors)
+    if (!tensor.tiedTo.empty() && listed.contains(tensor.name) &&
+        !listed.contains(tensor.tiedTo))
+      standIns.try_emplace(tensor.tiedTo, tensor.name);
+  return standIns;
 }
 
 /// The types of an inventory need not be held alike: each is a tensor of its
 /// own.
 void TensorWriter::run() const {
   const bool byType = prevHeld || currHeld;
+  const llvm::StringMap<std::string> standIns =
+      byType ? findStandIns() : llvm::StringMap<std::string>();
   for (const model::TensorTemplate &tensor : model.tensors) {
     if (!byType) {
       create(tensor, shapeOn(tensor, request.prev, prevHeld, ""),
@@ -256,8 +257,8 @@ void TensorWriter::run() const {
         continue;
       model::TensorTemplate alone = tensor;
       alone.types = {type.name};
-      if (!tensor.tiedTo.empty())
-        alone.tiedTo = primaryOf(tensor, type.name);
+      if (auto it = standIns.find(tensor.tiedTo); it != standIns.end())
+        alone.tiedTo = it->second == tensor.name ? "" : it->second;
       create(alone, shapeOn(tensor, request.prev, prevHeld, type.name),
              shapeOn(tensor, request.curr, currHeld, type.name));
     }
