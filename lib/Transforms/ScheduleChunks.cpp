@@ -27,7 +27,12 @@ struct ScheduleChunks : ::etc::impl::ScheduleChunksPassBase<ScheduleChunks> {
   LogicalResult runOnMigration(MigrationOp migration) override;
 
 private:
-  LogicalResult checkTime(MigrationOp migration, const Schedule &schedule);
+  /// An error if the pause is surely no shorter than what is wanted.
+  LogicalResult checkTime(MigrationOp migration, double seconds);
+  LogicalResult checkPorts(MigrationOp migration);
+  LogicalResult checkRounds(MigrationOp migration, const Schedule &schedule);
+  RoundTimes getTimes(MigrationOp migration);
+  Effort getEffort(int64_t transfers) const;
 };
 } // namespace
 
@@ -74,15 +79,22 @@ static int64_t countTransfers(const ProgramFlows &flows,
 /// The share of a bound that a simulation may be below, for how it rounds.
 static constexpr double tolerance = 1e-4;
 
-LogicalResult ScheduleChunks::checkTime(MigrationOp migration,
-                                        const Schedule &schedule) {
-  if (fasterThan == 0 || !migration.getResources())
-    return success();
-  const double seconds = findEarliestPause(
-      {migration.getResourcesAttr(), getAnalysis<ProgramFlows>(),
-       getAnalysis<DevicePrograms>().getPrograms(), getAnalysis<Devices>(),
-       getAnalysis<BothHoldings>()},
-      schedule.found.solution, schedule.chunks);
+/// Above so many transfers trials take long.
+static constexpr int64_t manyTransfers = 50'000;
+
+Effort ScheduleChunks::getEffort(int64_t transfers) const {
+  if (transfers > mostTransfers)
+    return Effort::Least;
+  return transfers > manyTransfers ? Effort::Less : Effort::Full;
+}
+
+RoundTimes ScheduleChunks::getTimes(MigrationOp migration) {
+  return {migration.getResourcesAttr(), getAnalysis<ProgramFlows>(),
+          getAnalysis<DevicePrograms>().getPrograms(), getAnalysis<Devices>(),
+          getAnalysis<BothHoldings>()};
+}
+
+LogicalResult ScheduleChunks::checkTime(MigrationOp migration, double seconds) {
   if ((1 - tolerance) * seconds < fasterThan)
     return success();
   return emitError(migration.getLoc(), "takes at least ")
@@ -90,7 +102,26 @@ LogicalResult ScheduleChunks::checkTime(MigrationOp migration,
          << llvm::formatv("{0:f9}", fasterThan.getValue()) << " s";
 }
 
+/// Whatever the rounds are, and so before they are looked for.
+LogicalResult ScheduleChunks::checkPorts(MigrationOp migration) {
+  if (fasterThan == 0 || !migration.getResources())
+    return success();
+  return checkTime(migration, getTimes(migration).getPortSeconds());
+}
+
+LogicalResult ScheduleChunks::checkRounds(MigrationOp migration,
+                                          const Schedule &schedule) {
+  if (fasterThan == 0 || !migration.getResources())
+    return success();
+  const RoundTimes times = getTimes(migration);
+  return checkTime(migration,
+                   findEarliestPause(times.getRates(), schedule.found.solution,
+                                     schedule.chunks));
+}
+
 LogicalResult ScheduleChunks::runOnMigration(MigrationOp migration) {
+  if (failed(checkPorts(migration)))
+    return failure();
   const auto &flows = getAnalysis<ProgramFlows>();
   rounds::Budget budget = budgetOf(migration);
   const std::vector<rounds::ClassTotals> totals = totalsOf(flows);
@@ -103,19 +134,18 @@ LogicalResult ScheduleChunks::runOnMigration(MigrationOp migration) {
     budget.amount += budget.amount * aboveLeastPpm / 1'000'000;
     schedule = findSchedule(budget, totals, flows);
   }
-  if (failed(checkTime(migration, schedule)))
+  if (failed(checkRounds(migration, schedule)))
     return failure();
   if (byTime && migration.getResources() && found.isWithin) {
     const auto programs = getAnalysis<DevicePrograms>().getPrograms();
-    const auto &devices = getAnalysis<Devices>();
-    const auto resources = migration.getResourcesAttr();
-    const int64_t transfers = countTransfers(flows, programs);
-    if (transfers > mostTransfers)
+    const Effort effort = getEffort(countTransfers(flows, programs));
+    const bool isShorter = shorten(
+        schedule, budget, totals, flows, getTimes(migration),
+        {migration.getResourcesAttr(), flows, programs, getAnalysis<Devices>()},
+        effort);
+    if (effort == Effort::Least)
       migration->removeDiscardableAttr(byTimeMark);
-    else if (shorten(schedule, budget, totals, flows,
-                     {resources, flows, programs, devices,
-                      getAnalysis<BothHoldings>()},
-                     {resources, flows, programs, devices}, transfers))
+    else if (isShorter)
       migration->setDiscardableAttr(byTimeMark, UnitAttr::get(&getContext()));
   }
   if (isGiven && !found.isWithin)

@@ -19,16 +19,16 @@ class Poser {
 public:
   Poser(const ProgramFlows &flows, const ItemKinds &kinds)
       : flows(flows), kinds(kinds) {}
-  /// Of rounds that are level on all ports.
+  /// Of rounds that are level on all ports, each in so many parts at least.
   Poser(const ProgramFlows &flows, const ItemKinds &kinds,
         ArrayRef<rounds::ClassTotals> totals, const PortLoads &loads,
-        double portSeconds)
+        double portSeconds, int64_t parts)
       : flows(flows), kinds(kinds), totals(totals), loads(&loads),
-        portSeconds(portSeconds) {}
+        portSeconds(portSeconds), parts(parts) {}
 
-  int64_t getParts() const { return loads ? partsOfLevelRound : partsOfRound; }
+  int64_t getParts() const { return parts; }
   rounds::Problem operator()(std::vector<rounds::ClassMemory> memory) {
-    CutFlows cut(flows, kinds, memory, getParts());
+    CutFlows cut(flows, kinds, memory, parts);
     if (loads) {
       loads->addTo(cut.problem, cut.chunks, kinds);
       cut.problem.roundTime = rounds::shareOfRound(
@@ -56,6 +56,7 @@ private:
   ArrayRef<rounds::ClassTotals> totals;
   const PortLoads *loads = nullptr;
   double portSeconds = 0;
+  const int64_t parts = partsOfRound;
   /// Of the problem that was posed last.
   std::vector<rounds::ClassMemory> classes;
   std::vector<Chunk> chunks;
@@ -70,6 +71,12 @@ constexpr std::array<int64_t, 7> portionsToTry = {32,  64,  96, 128,
 /// Level rounds are nearly as good with one number as with the next.
 constexpr std::array<int64_t, 5> portionsOfLevel = {32, 64, 128, 192, 384};
 
+/// Of migrations so large that they get one trial, in no more parts than few
+/// rounds have. It is taken if it makes hardly more units, which is what
+/// planning takes its time for.
+constexpr std::array<int64_t, 1> portionsOfLargest = {32};
+static constexpr double hardlyMore = 1.1;
+
 /// Rounds that add no more than this to the time of the busiest link or NIC are
 /// not improved upon.
 static constexpr double goodEnough = 1.02;
@@ -79,10 +86,10 @@ namespace {
 class Shortener {
 public:
   Shortener(const rounds::Budget &budget, ArrayRef<rounds::ClassTotals> totals,
-            const RoundTimes &times, int64_t transfers)
+            const RoundTimes &times, Effort effort)
       : budget(budget), totals(totals), times(times), floor(times, totals),
-        pipelined(times.countPortions(totals)),
-        isLarge(transfers > manyTransfers) {}
+        pipelined(effort == Effort::Least ? 1 : times.countPortions(totals)),
+        effort(effort) {}
 
   /// Replaces the schedule by the one that costs least of those on trial, if it
   /// costs at least a hundredth less. Returns whether it does.
@@ -90,12 +97,16 @@ public:
                ArrayRef<int64_t> portions) const;
   /// The portions of trials of level rounds.
   ArrayRef<int64_t> getPortionsOfLevel() const {
+    if (effort == Effort::Least)
+      return portionsOfLargest;
     return ArrayRef(portionsOfLevel)
-        .take_front(isLarge ? fewTrials : portionsOfLevel.size());
+        .take_front(effort == Effort::Less ? fewTrials
+                                           : portionsOfLevel.size());
   }
   /// Whether another kind of trials is worth its time.
   bool needsOthers(double seconds) const {
-    return !isLarge && seconds > nearEnough * times.getPortSeconds();
+    return effort == Effort::Full &&
+           seconds > nearEnough * times.getPortSeconds();
   }
 
 private:
@@ -109,8 +120,7 @@ private:
   /// Where less than both is left to gain, a factor and seconds, two trials in
   /// vain end the search, which would take longer than it could gain.
   static constexpr double nearEnough = 1.06, fewSeconds = 0.005;
-  /// Where devices make so many, trials take long, and only so many are made.
-  static constexpr int64_t manyTransfers = 50'000;
+  /// Where trials take long, only so many are made.
   static constexpr size_t fewTrials = 2;
 
   const rounds::Budget &budget;
@@ -118,7 +128,7 @@ private:
   const RoundTimes &times;
   const TimeFloor floor;
   const int64_t pipelined; ///< portions of what is sent on
-  const bool isLarge;
+  const Effort effort;
 };
 } // namespace
 
@@ -133,6 +143,9 @@ bool Shortener::shorten(Schedule &schedule, Poser poser,
                         ArrayRef<int64_t> portions) const {
   std::optional<rounds::Found> best;
   RoundTimes::Seconds least = schedule.seconds;
+  const double mostUnits = effort == Effort::Least
+                               ? hardlyMore * double(schedule.chunks.size())
+                               : std::numeric_limits<double>::infinity();
   const ArrayRef<int64_t> first(&pipelined, pipelined > 1 ? 1 : 0);
   int inVain = 0;
   for (int64_t number : llvm::concat<const int64_t>(first, portions)) {
@@ -148,7 +161,8 @@ bool Shortener::shorten(Schedule &schedule, Poser poser,
     const RoundTimes::Seconds seconds =
         times.secondsOf(found.solution, poser.chunksOf(found.memory));
     ++inVain;
-    if (!found.isWithin || seconds.getCost() >= most)
+    if (!found.isWithin || seconds.getCost() >= most ||
+        double(found.solution.roundOf.size()) > mostUnits)
       continue;
     least = seconds;
     best = std::move(found);
@@ -175,15 +189,17 @@ Schedule etc::findSchedule(const rounds::Budget &budget,
 bool etc::shorten(Schedule &schedule, const rounds::Budget &budget,
                   ArrayRef<rounds::ClassTotals> totals,
                   const ProgramFlows &flows, const RoundTimes &times,
-                  const PortLoads &loads, int64_t transfers) {
+                  const PortLoads &loads, Effort effort) {
   schedule.seconds = times.secondsOf(schedule.found.solution, schedule.chunks);
   if (schedule.seconds.pause <= goodEnough * times.getPortSeconds())
     return false;
   const std::vector<rounds::ClassTotals> urgent = urgentOf(totals, flows);
   const ItemKinds &kinds = times.getRates().getKinds();
-  const Shortener shortener(budget, totals, times, transfers);
+  const Shortener shortener(budget, totals, times, effort);
   bool isShorter = shortener.shorten(
-      schedule, Poser(flows, kinds, urgent, loads, times.getPortSeconds()),
+      schedule,
+      Poser(flows, kinds, urgent, loads, times.getPortSeconds(),
+            effort == Effort::Least ? partsOfRound : partsOfLevelRound),
       shortener.getPortionsOfLevel());
   if (shortener.needsOthers(schedule.seconds.pause))
     isShorter |=

@@ -23,14 +23,17 @@ Schedule findSchedule(const rounds::Budget &budget,
                       llvm::ArrayRef<rounds::ClassTotals> totals,
                       const ProgramFlows &flows);
 
+/// What is tried: all, or less where devices make so many transfers that trials
+/// take long; the least is a single trial.
+enum class Effort { Full, Less, Least };
+
 /// Replaces a schedule that is within the budget by one that takes less time,
 /// if there is one: of level rounds, or, where these do not come near the time
-/// of the busiest port, of others. Returns whether it does. Where devices make
-/// many `transfers`, less is tried.
+/// of the busiest port, of others. Returns whether it does.
 bool shorten(Schedule &schedule, const rounds::Budget &budget,
              llvm::ArrayRef<rounds::ClassTotals> totals,
              const ProgramFlows &flows, const RoundTimes &times,
-             const PortLoads &loads, int64_t transfers);
+             const PortLoads &loads, Effort effort);
 
 } // namespace etc
 

@@ -129,9 +129,10 @@ def ScheduleChunksPass : Etc_Pass<"etc-schedule-chunks"> {
     pipeline (a chain of h hops takes (K + h) / K of the time of its bytes in K rounds), and in rounds that are level on
     all links and NICs; where that is estimated to be faster, by a hundredth at least, it is taken, and the migration is
     marked `etc.by_time`. Where devices make more
-    than `most-transfers` sends and receives of tensors, that is not tried, and a mark of `etc-route` is removed: planning
-    would take longer than the pause that it shortens. With `faster-than`, a schedule whose pause is surely no shorter is
-    an error.
+    than `most-transfers` sends and receives of tensors, one kind of level rounds alone is tried, and taken if it cuts
+    them into hardly more chunks; a mark of `etc-route` is removed, since planning once more would take longer than the
+    pause that it could shorten. With `faster-than`, a pause that is surely no shorter, because of the busiest link or NIC
+    or of the rounds, is an error.
 
     ```mlir
     etc.cut [L4..7] [master] rounds [0, 1]
@@ -140,7 +141,7 @@ def ScheduleChunksPass : Etc_Pass<"etc-schedule-chunks"> {
   let options = [Option<"byTime", "by-time", "bool", "false",
                         "More rounds where what is sent on is then faster">,
                  Option<"mostTransfers", "most-transfers", "int64_t", "524288",
-                        "Sends and receives above which rounds are not compared by their time">,
+                        "Sends and receives above which few rounds are compared by their time">,
                  Option<"fasterThan", "faster-than", "double", "0",
                         "Seconds: only a schedule that may take less is wanted (0: any is)">];
   let statistics = [Statistic<"rounds", "rounds", "Number of rounds">];
