@@ -71,10 +71,8 @@ constexpr std::array<int64_t, 7> portionsToTry = {32,  64,  96, 128,
 /// Level rounds are nearly as good with one number as with the next.
 constexpr std::array<int64_t, 5> portionsOfLevel = {32, 64, 128, 192, 384};
 
-/// Of migrations so large that they get one trial, in no more parts than few
-/// rounds have. It is taken if it makes hardly more units, which is what
-/// planning takes its time for.
-constexpr std::array<int64_t, 1> portionsOfLargest = {32};
+/// Migrations of the least effort have no more parts in a round than few rounds
+/// have, and hardly more units, which is what planning takes its time for.
 static constexpr double hardlyMore = 1.1;
 
 /// Rounds that add no more than this to the time of the busiest link or NIC are
@@ -95,13 +93,10 @@ public:
   /// costs at least a hundredth less. Returns whether it does.
   bool shorten(Schedule &schedule, Poser poser,
                ArrayRef<int64_t> portions) const;
-  /// The portions of trials of level rounds.
+  /// The portions of trials of level rounds: fewer where these take long.
   ArrayRef<int64_t> getPortionsOfLevel() const {
-    if (effort == Effort::Least)
-      return portionsOfLargest;
-    return ArrayRef(portionsOfLevel)
-        .take_front(effort == Effort::Less ? fewTrials
-                                           : portionsOfLevel.size());
+    constexpr size_t trials[] = {portionsOfLevel.size(), 2, 1};
+    return ArrayRef(portionsOfLevel).take_front(trials[unsigned(effort)]);
   }
   /// Whether another kind of trials is worth its time.
   bool needsOthers(double seconds) const {
@@ -120,8 +115,6 @@ private:
   /// Where less than both is left to gain, a factor and seconds, two trials in
   /// vain end the search, which would take longer than it could gain.
   static constexpr double nearEnough = 1.06, fewSeconds = 0.005;
-  /// Where trials take long, only so many are made.
-  static constexpr size_t fewTrials = 2;
 
   const rounds::Budget &budget;
   ArrayRef<rounds::ClassTotals> totals;
