@@ -136,9 +136,7 @@ bool Shortener::shorten(Schedule &schedule, Poser poser,
                         ArrayRef<int64_t> portions) const {
   std::optional<rounds::Found> best;
   RoundTimes::Seconds least = schedule.seconds;
-  const double mostUnits = effort == Effort::Least
-                               ? hardlyMore * double(schedule.chunks.size())
-                               : std::numeric_limits<double>::infinity();
+  const double mostUnits = hardlyMore * double(schedule.chunks.size());
   const ArrayRef<int64_t> first(&pipelined, pipelined > 1 ? 1 : 0);
   int inVain = 0;
   for (int64_t number : llvm::concat<const int64_t>(first, portions)) {
@@ -155,7 +153,8 @@ bool Shortener::shorten(Schedule &schedule, Poser poser,
         times.secondsOf(found.solution, poser.chunksOf(found.memory));
     ++inVain;
     if (!found.isWithin || seconds.getCost() >= most ||
-        double(found.solution.roundOf.size()) > mostUnits)
+        (effort == Effort::Least &&
+         double(found.solution.roundOf.size()) > mostUnits))
       continue;
     least = seconds;
     best = std::move(found);
