@@ -42,6 +42,28 @@ const char *const etc::helpOverview =
     "input.\n";
 
 namespace {
+/// Devices [first, last], of no cluster larger than requests may have.
+constexpr int64_t mostDevice = (int64_t(1) << 20) - 1;
+struct DeviceRange {
+  int64_t first = 0, last = 0;
+};
+
+struct DeviceRangeParser : cl::parser<DeviceRange> {
+  using parser::parser;
+
+  bool parse(cl::Option &option, llvm::StringRef, llvm::StringRef text,
+             DeviceRange &range) {
+    const auto [first, last] = text.split('-');
+    const bool isRange = first.size() != text.size();
+    if (first.getAsInteger(10, range.first) ||
+        (isRange ? last : first).getAsInteger(10, range.last) ||
+        range.last < range.first || range.last > mostDevice)
+      return option.error("expected devices such as 0-7,12, got '" + text +
+                          "'");
+    return false;
+  }
+};
+
 /// An option for a field of a request; the texts are what it points to.
 struct FieldOption {
   const std::string name, value, help;
@@ -109,8 +131,9 @@ struct Options {
       "trust-bytecode", cl::Hidden, cl::cat(category),
       cl::desc("Read MLIR bytecode too, of your own making only: MLIR does not "
                "bound what damaged bytecode takes")};
-  cl::list<int64_t> devices{
-      "devices", cl::CommaSeparated, cl::cat(category), cl::value_desc("list"),
+  cl::list<DeviceRange, bool, DeviceRangeParser> devices{
+      "devices", cl::CommaSeparated, cl::cat(category),
+      cl::value_desc("0-7,12"),
       cl::desc("JSON of these devices only; needed above 1024 devices")};
 
   cl::opt<bool> twoStage{
@@ -214,7 +237,10 @@ PlannerOptions etc::readPlannerOptions() {
     result.whichNodes = o.whichNodes;
   result.rates = given(o.rates);
   if (o.devices.getNumOccurrences())
-    result.devices = std::vector<int64_t>(o.devices.begin(), o.devices.end());
+    result.devices.emplace();
+  for (const DeviceRange &range : o.devices)
+    for (int64_t device = range.first; device <= range.last; ++device)
+      result.devices->push_back(device);
   result.explain = o.explain;
   result.requestFields = o.requestFields;
   for (const FieldOption &field : o.fields)
