@@ -221,6 +221,7 @@ class Ending(unittest.TestCase):
 class Addresses(unittest.TestCase):
     def test_an_interface_is_found_by_its_address(self):
         self.assertEqual(interface_of("127.0.0.1"), "lo")
+        self.assertEqual(interface_of("localhost"), "lo")
         self.assertIsNone(interface_of("192.0.2.1"))
 
     def test_endpoints_are_read(self):

@@ -60,7 +60,12 @@ def listening_port(host: str, endpoints: list[Address]) -> int:
 
 
 def interface_of(address: str) -> str | None:
-    """The network interface that has this address; None where it is a further one."""
+    """The network interface that has this address, or that of this name; None where it
+    is a further one."""
+    try:
+        address = socket.gethostbyname(address)
+    except OSError:
+        return None
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         for _, name in socket.if_nameindex():
             request = struct.pack("256s", name.encode()[:15])
