@@ -41,25 +41,40 @@ struct Setting {
       ranks; // of those that run on this host, as far as is known
 };
 
-/// A slice is run by the process of its rank, which keeps nothing that needs
-/// the whole plan.
-static Status checkSliceRuns(const PlanIndex &index, const Setting &setting,
-                             const Options &options) {
+static std::string describeSlice(const etc::plan::fb::Slice &slice,
+                                 const Options &options) {
+  return text(options.plan, ": is the slice of rank ", slice.rank());
+}
+
+/// A slice has what one rank moves; of the others it has names.
+static Status checkSliceSuffices(const PlanIndex &index,
+                                 const Options &options) {
   const auto *slice = index.plan().slice();
   if (!slice)
     return Status::success();
-  const std::string what =
-      text(options.plan, ": is the slice of rank ", slice->rank());
-  if (!setting.launched || setting.launched->rank != slice->rank())
-    return Status(ErrorKind::Usage,
-                  text(what, "; start a process for each rank with torchrun, "
-                             "srun or mpirun, each with its slice"));
-  if (!options.journal.empty() || !options.report.empty() ||
-      !options.in.empty() || !options.out.empty() || options.dryRun)
-    return Status(ErrorKind::Usage,
-                  text(what, "; --journal, --report, --in, --out and --dry-run "
-                             "need the whole plan"));
-  return Status::success();
+  const char *option = options.dryRun             ? "--dry-run"
+                       : !options.in.empty()      ? "--in"
+                       : !options.out.empty()     ? "--out"
+                       : !options.journal.empty() ? "--journal"
+                       : !options.report.empty()  ? "--report"
+                                                  : nullptr;
+  if (!option)
+    return Status::success();
+  return Status(ErrorKind::Usage,
+                text(describeSlice(*slice, options), "; ", option,
+                     " needs the whole plan, so name that"));
+}
+
+/// A slice is run by the process of its rank.
+static Status checkSliceRuns(const PlanIndex &index, const Setting &setting,
+                             const Options &options) {
+  const auto *slice = index.plan().slice();
+  if (!slice || (setting.launched && setting.launched->rank == slice->rank()))
+    return Status::success();
+  return Status(ErrorKind::Usage,
+                text(describeSlice(*slice, options),
+                     "; start a process for each rank with torchrun, srun or "
+                     "mpirun, each with its slice"));
 }
 
 static Result<Setting> findSetting(const PlanIndex &index,
@@ -212,6 +227,8 @@ static int foretell(const PlanIndex &index, const Options &options) {
 
 static int migrate(const PlanIndex &index, const etc::plan::PlanFile &file,
                    const Options &options) {
+  if (Status s = checkSliceSuffices(index, options); !s.ok())
+    return fail(s);
   if (Status s = checkReportFile(options); !s.ok())
     return fail(s);
   if (Status s = checkTraceFile(options.trace); !s.ok())
