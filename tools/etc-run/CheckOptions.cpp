@@ -53,6 +53,11 @@ Status etc::run::checkTogether(const Options &options) {
       options.transport == TransportKind::Tcp)
     return usage("--transport=tcp moves host memory; use --transport=nccl for "
                  "GPUs, or --transport=local for all devices on one");
+  if (options.ceiling && options.memory == MemoryKind::Cuda &&
+      options.transport == TransportKind::Local)
+    return usage("--ceiling measures bare messages, and devices that share a "
+                 "process and its GPUs send none; remove it, or use "
+                 "--transport=nccl or --memory=host");
   if (options.usesGpu() && !(options.journal.empty() && options.from.empty()))
     return usage(options.journal.empty() ? "--from" : "--journal",
                  " is for state in host memory, which can outlive a process; "

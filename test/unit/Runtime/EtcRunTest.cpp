@@ -51,6 +51,10 @@ TEST_F(EtcRun, RefusesWrongUse) {
            Case{"--memory=cuda --transport=tcp m",
                 "--transport=tcp moves host memory; use --transport=nccl for "
                 "GPUs, or --transport=local for all devices on one"},
+           Case{"--ceiling --memory=cuda m",
+                "--ceiling measures bare messages, and devices that share a "
+                "process and its GPUs send none; remove it, or use "
+                "--transport=nccl or --memory=host"},
            Case{"--timeout=soon m",
                 "--timeout=soon: expected --timeout=SECONDS"},
            Case{"--launch=2 m",
