@@ -112,7 +112,8 @@ void printText(const std::vector<DeviceForecast> &devices, LinkBytes bytes,
             << "\nmoves between nodes  " << formatBytes(bytes.betweenNodes)
             << "\npeak of a device     " << formatBytes(peak) << "\n";
   if (!cluster) {
-    std::cout << "time                 --cluster=FILE says on which cluster\n";
+    std::cout << "time                 --cluster=NAME|FILE says on which "
+                 "cluster\n";
     return;
   }
   std::cout << "time                 " << formatNumber(forecast.seconds, 4)
