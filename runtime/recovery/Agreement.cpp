@@ -111,10 +111,16 @@ private:
                        from, " is of devices ", describeDevices(members)));
   }
 
-  Status late() const {
-    const std::string why = lastCheck.ok()
-                                ? "no process that holds state has decided"
-                                : lastCheck.message();
+  /// What keeps those that are here from going on, also where it was never this
+  /// process's turn to look. One that holds nothing can't tell.
+  Status late() {
+    std::string why = "no process that holds state has decided";
+    if (!options.self.holdsNothing()) {
+      if (Status s = hear(); !s.ok())
+        return s;
+      if (Status s = options.check(presentMembers()); !s.ok())
+        why = s.message();
+    }
     return Status(
         ErrorKind::Peer,
         text("no recovery within ", options.deadline.seconds(), " s: ", why));
@@ -218,12 +224,16 @@ private:
            Deadline::Clock::now() >= end + kTurn * before;
   }
 
-  Status propose() {
+  std::vector<RecoveryMember> presentMembers() const {
     std::vector<RecoveryMember> members;
     for (const auto &[device, member] : present)
       members.push_back(member);
-    lastCheck = options.check(members);
-    if (!lastCheck.ok())
+    return members;
+  }
+
+  Status propose() {
+    const std::vector<RecoveryMember> members = presentMembers();
+    if (!options.check(members).ok())
       return Status::success(); // others may come yet
     return options.rendezvous
         ->putFirst(keyOf(generation, "members"), formatMembers(members))
@@ -235,7 +245,6 @@ private:
   std::map<uint32_t, RecoveryMember> present;
   bool isAnnounced = false;
   Deadline::Clock::time_point begin, lastCame;
-  Status lastCheck = Status::success();
 };
 
 } // namespace

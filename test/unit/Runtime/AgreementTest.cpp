@@ -219,6 +219,24 @@ TEST_F(AgreementTest, WhatIsLostIsNamedInTime) {
   EXPECT_EQ(status.message(), "no recovery within 0.5 s: nobody holds w, of 1");
 }
 
+/// Also by whoever had no turn to look for it: its patience is longer.
+TEST_F(AgreementTest, WhatIsLostIsNamedBeforeItsTurn) {
+  AgreementOptions patient = options(member(1, 3), kPatience);
+  patient.deadline = Deadline(Milliseconds(0));
+  patient.check = [](const auto &members) {
+    return Status(ErrorKind::Usage,
+                  "nobody holds w, of " + std::to_string(members.size()));
+  };
+  ASSERT_TRUE(store.put(keyOf(1, "held/2"), formatMember(member(2, 3))).ok());
+  EXPECT_EQ(agree(patient).status().message(),
+            "no recovery within 0 s: nobody holds w, of 2");
+
+  // Nothing is: the one before it had its turn.
+  patient.check = [](const auto &) { return Status::success(); };
+  EXPECT_EQ(agree(patient).status().message(),
+            "no recovery within 0 s: no process that holds state has decided");
+}
+
 TEST_F(AgreementTest, NobodyWhoHoldsStateDecides) {
   AgreementOptions alone = options({1, 101, 0, {}}, kShort);
   alone.deadline = Deadline(Milliseconds(200));
