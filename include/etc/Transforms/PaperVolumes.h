@@ -8,8 +8,10 @@
 namespace etc {
 
 /// The volumes of `--policy=paper`, coalesced, for this request. Nothing where
-/// the paper does not define its method: above 1024 roles on a side, or where
-/// the request fixes the devices. Needs the workloads.
+/// the paper does not define its method: for more than PP, TP and DP, uneven or
+/// interleaved stages, ranks in another order, the distributed optimizer, FSDP,
+/// inventories, or above 1024 roles on a side. Nothing either where the request
+/// fixes the devices. Needs the workloads.
 std::optional<Volumes> paperVolumes(MigrationOp migration);
 
 } // namespace etc
