@@ -68,7 +68,7 @@ typedef struct etc_recovery_options {
 typedef struct etc_recovery etc_recovery;
 
 /* Sets the size that this header knows, and the defaults. */
-static inline void etc_recovery_options_init(etc_recovery_options *options) {
+static __inline void etc_recovery_options_init(etc_recovery_options *options) {
   memset(options, 0, sizeof *options);
   options->struct_size = sizeof *options;
 }

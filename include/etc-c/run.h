@@ -293,7 +293,7 @@ typedef struct etc_options {
 } etc_options;
 
 /* Sets the size that this header knows, and the defaults. */
-static inline void etc_options_init(etc_options *options) {
+static __inline void etc_options_init(etc_options *options) {
   memset(options, 0, sizeof *options);
   options->struct_size = sizeof *options;
 }

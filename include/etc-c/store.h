@@ -49,7 +49,8 @@ typedef struct etc_job_store_options {
 typedef struct etc_job_store etc_job_store;
 
 /* Sets the size that this header knows, and the defaults. */
-static inline void etc_job_store_options_init(etc_job_store_options *options) {
+static __inline void
+etc_job_store_options_init(etc_job_store_options *options) {
   memset(options, 0, sizeof *options);
   options->struct_size = sizeof *options;
 }
