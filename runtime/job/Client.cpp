@@ -19,15 +19,19 @@ constexpr Milliseconds kPoll{50};
 
 } // namespace
 
-Result<std::unique_ptr<Client>> Client::join(ClientOptions options) {
+Result<std::unique_ptr<Client>> Client::join(ClientOptions options,
+                                             bool *areAllTold) {
   auto deadline = Clock::now() + options.times.meeting;
   Result<Socket> socket = connectTo(options.address, deadline);
   if (!socket)
     return socket.status();
   std::unique_ptr<Client> client(
       new Client(std::move(options), std::move(*socket)));
-  if (Status s = client->awaitWelcome(); !s.ok())
+  if (Status s = client->awaitWelcome(); !s.ok()) {
+    if (areAllTold)
+      *areAllTold = client->isCauseOfAll();
     return s;
+  }
   return client;
 }
 
@@ -138,8 +142,10 @@ void Client::handle(const Frame &frame) {
       values[pair->first] = pair->second;
     break;
   case FrameKind::Cause:
-    if (!cause)
+    if (!cause) {
       cause = parseFailure(frame.payload);
+      isOfAll = stopped.has_value();
+    }
     break;
   case FrameKind::Stop:
     lock.unlock();
@@ -290,6 +296,11 @@ void Client::leave() {
     isLeaving = isHandled = true;
   }
   send(FrameKind::Bye, {});
+}
+
+bool Client::isCauseOfAll() const {
+  std::lock_guard lock(mutex);
+  return isOfAll;
 }
 
 bool Client::isHubLost() const {

@@ -29,8 +29,10 @@ struct ClientOptions {
 class Client {
 public:
   /// Connects, and waits until all processes are there. Errors are those of the
-  /// meeting.
-  static Result<std::unique_ptr<Client>> join(ClientOptions options);
+  /// meeting; `areAllTold` is set if the hub told this one to all, its own
+  /// process included.
+  static Result<std::unique_ptr<Client>> join(ClientOptions options,
+                                              bool *areAllTold = nullptr);
   /// Says goodbye if leave() was not called. Signs of life go on until here.
   ~Client();
 
@@ -65,6 +67,7 @@ private:
 
   explicit Client(ClientOptions options, Socket socket);
   Status awaitWelcome();
+  bool isCauseOfAll() const;
   void run();
   void receive();
   void handle(const Frame &frame);
@@ -89,6 +92,7 @@ private:
   std::optional<Clock::time_point> stopped, ending;
   bool isWelcome = false, isHandled = false, isLeaving = false;
   bool hasTold = false;
+  bool isOfAll = false; // the cause: all are stopped for it
   bool isHubLost_ = false;
   uint32_t round = ~uint32_t{0}, hubRound = ~uint32_t{0};
   ListeningTime listening;

@@ -177,7 +177,7 @@ void Hub::admit(Newcomer &newcomer) {
   if (!hello)
     return;
   if (isOpen)
-    return tell(newcomer,
+    return tell(newcomer, false,
                 usage("the processes have met, and one is rank ", hello->rank));
   if (verdict)
     return refuse(newcomer, *hello, *verdict);
@@ -198,15 +198,15 @@ void Hub::admit(Newcomer &newcomer) {
     welcomeAll();
 }
 
-void Hub::tell(Newcomer &newcomer, const Status &why) {
-  std::string out = formatFrame(FrameKind::Stop, {}) +
-                    formatFrame(FrameKind::Cause, formatFailure(why));
+void Hub::tell(Newcomer &newcomer, bool areAllStopped, const Status &why) {
+  std::string out = areAllStopped ? formatFrame(FrameKind::Stop, {}) : "";
+  out += formatFrame(FrameKind::Cause, formatFailure(why));
   (void)newcomer.socket.send(out);
 }
 
 /// One of the job that cannot take part: it is told why, and so are all.
 void Hub::refuse(Newcomer &newcomer, const Hello &hello, const Status &why) {
-  tell(newcomer, why);
+  tell(newcomer, true, why);
   turnedAway.insert(hello.rank);
   if (stopped)
     return;

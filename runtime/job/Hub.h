@@ -83,7 +83,8 @@ private:
   void greet(Clock::time_point now);
   void hearNewcomers(Clock::time_point now);
   void admit(Newcomer &newcomer);
-  void tell(Newcomer &newcomer, const Status &why);
+  /// Why it cannot take part, and whether all are stopped for that.
+  void tell(Newcomer &newcomer, bool areAllStopped, const Status &why);
   void refuse(Newcomer &newcomer, const Hello &hello, const Status &why);
   void welcomeAll();
   Status compareHellos() const;

@@ -138,10 +138,12 @@ Result<std::unique_ptr<Client>> join(const PlanIndex &index, uint32_t rank,
   };
   return Client::join({meeting.address, meeting.secret,
                        makeHello(index, rank, runOptions), times,
-                       describeLosses(index), endNow, [beats] {
+                       describeLosses(index), endNow,
+                       [beats] {
                          if (beats)
                            ++*beats;
-                       }});
+                       }},
+                      &session.areAllTold);
 }
 
 /// Tells the others, where that is possible, and notes what all were told.
@@ -271,8 +273,11 @@ RunResult etc::run::runLaunched(const PlanIndex &index, Member self,
   if (hasMigrated)
     gatherOutcomes(index, self, mine, session, options, result);
   const bool hasFailed = !result.status.ok() || !result.told.ok();
-  result.isSilent = hasFailed && session.client &&
-                    !session.isReporter(session.client->isHubLost());
+  if (session.client)
+    result.isSilent =
+        hasFailed && !session.isReporter(session.client->isHubLost());
+  else
+    result.isSilent = session.areAllTold && !session.isReporter(false);
   if (self.rank == 0 && !options.rendezvous.empty())
     ::unlink(meetingFile(options.rendezvous).c_str());
   return result;

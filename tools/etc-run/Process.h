@@ -48,6 +48,7 @@ struct Session {
   std::unique_ptr<runtime::Client> client;
   runtime::Connections connections;
   std::atomic<bool> isStopped{false}; // while they are made
+  bool areAllTold = false; // also rank 0, why the processes could not meet
   /// Whether the process itself tells the user what ends it, given whether rank
   /// 0 is lost. Empty where another process tells in any case.
   std::function<bool(bool isHubLost)> isReporter = {};

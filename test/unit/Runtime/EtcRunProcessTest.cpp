@@ -254,6 +254,18 @@ TEST_F(EtcRunLaunched, Runs) {
   EXPECT_TRUE(std::filesystem::is_empty(meeting));
 }
 
+TEST_F(EtcRunLaunched, OneTellsWhyTheyDoNotMeet) {
+  std::vector<std::string> plans(4, write(twoStagePlan()));
+  plans[2].insert(0, "--mode=safe ");
+  Ended ended = launch(here, 0, plans);
+  EXPECT_EQ(count(ended.out, "exit 2\n"), 4) << ended.out;
+  EXPECT_EQ(count(ended.out, "etc-run: "), 1) << ended.out;
+  EXPECT_NE(ended.out.find("etc-run: rank 2 has another --mode than rank 0; "
+                           "give every process the same\n"),
+            std::string::npos)
+      << ended.out;
+}
+
 TEST_F(EtcRunLaunched, AllLearnOfAHostThatDoesNotResolve) {
   for (int rank : {0, 2}) {
     auto hosts = here;
