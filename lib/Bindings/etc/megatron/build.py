@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 from dataclasses import dataclass, field
 from typing import Any, Callable, Mapping, Optional
 
@@ -40,7 +41,7 @@ class Build:
 
 @dataclass
 class Wrapping:
-    """How the old model was wrapped."""
+    """How a model is wrapped."""
 
     ddp_config: Any
     optimizer_config: Any
@@ -57,6 +58,14 @@ class Wrapping:
         config = copy.copy(optimizer.config)
         config.timers = None  # they belong to a process
         return cls(chunk.ddp_config, config, inner)
+
+    def changed_by(self, build: Build) -> Wrapping:
+        """That of the new model."""
+        return dataclasses.replace(
+            self,
+            ddp_config=build.ddp_config or self.ddp_config,
+            optimizer_config=build.optimizer_config or self.optimizer_config,
+        )
 
 
 class Shapes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, Mapping, Optional
@@ -266,7 +265,7 @@ class Reconfiguration(Change):
             must_seed=False,
         )
         rank = self._rank("curr")
-        wrapping = self._wrapping(handover)
+        wrapping = handover.wrapping.changed_by(self._build)
         if rank is not None:
             self._take_role(trainer, rank, handover, wrapping, state)
 
@@ -281,15 +280,6 @@ class Reconfiguration(Change):
             ddp.skip_gather(trainer.model)
             trainer._rest = lambda: complete(self._migration.finish())
         return trainer
-
-    def _wrapping(self, handover: Handover) -> Wrapping:
-        build = self._build
-        return dataclasses.replace(
-            handover.wrapping,
-            ddp_config=build.ddp_config or handover.wrapping.ddp_config,
-            optimizer_config=build.optimizer_config
-            or handover.wrapping.optimizer_config,
-        )
 
     def _take_role(
         self,

@@ -8,9 +8,10 @@ import torch
 import torch.distributed as dist
 
 from etc.describe import Description
+from etc.megatron.configs import check_ddp_config, check_optimizer_config
 from etc.megatron.grid import layout_of, order_of, read_grid, stages_of
 from etc.megatron.modules import Parameter, parameters_of, unwrapped
-from etc.megatron.states import check_optimizer, slots_of, tensors_of
+from etc.megatron.states import check_optimizer, parts_of, slots_of, tensors_of
 from etc.megatron.table import expert_count, layer_count, summary_of, table_of
 from etc.tensors import NAMES
 
@@ -110,14 +111,22 @@ def _try_reading(
     chunks: Sequence[Any], grid: Mapping[str, int], optimizer: Any
 ) -> tuple[list[list[Parameter]], dict[str, dict[str, torch.Tensor]], Optional[str]]:
     """Parameters and tensors, or the error: all ranks must reach the gathering."""
+    ddp_config = getattr(chunks[0], "ddp_config", None)
     try:
         if optimizer is not None:
-            check_optimizer(optimizer, getattr(chunks[0], "ddp_config", None))
+            _check_optimizer(optimizer, ddp_config)
         parameters = parameters_of(chunks, grid)
-        _check_ranges(parameters, getattr(chunks[0], "ddp_config", None))
+        _check_ranges(parameters, ddp_config)
         return parameters, read_tensors(parameters, optimizer), None
     except ValueError as error:
         return [], {}, str(error)
+
+
+def _check_optimizer(optimizer: Any, ddp_config: Any) -> None:
+    check_optimizer(optimizer)
+    for part in parts_of(optimizer):
+        check_optimizer_config(part.config)
+    check_ddp_config(ddp_config)
 
 
 def _check_ranges(

@@ -12,6 +12,7 @@ from etc.megatron import rng
 from etc.megatron.batch import Batches
 from etc.megatron.build import Build, Wrapping
 from etc.megatron.change import Agreement, Change, Reconfiguration
+from etc.megatron.configs import check_build, check_wrapping
 from etc.megatron.describe import describe_live, shards_of
 from etc.megatron.grid import SIZES, Layout, read_layout
 from etc.megatron.handover import without_optimizer
@@ -125,7 +126,9 @@ def prepare_change(
     batches = Batches.of_trainer(global_batch, micro_batch)
     batches.check(curr["dp"])
     rng.check_tracker()
+    check_build(build)
     wrapping = Wrapping.of(chunks[0], optimizer)
+    new = wrapping.changed_by(build)
     without_optimizer(opt_param_scheduler, optimizer)
     device = dist.get_rank() if device is None else device
     described = describe_live(
@@ -136,7 +139,9 @@ def prepare_change(
         vocab_size=vocab_size,
         vocab_multiple=vocab_multiple,
     )
-    curr.update(shards_of(build.ddp_config or wrapping.ddp_config))
+    precision, rows = described.fields["precision"], described.model["tensors"]
+    check_wrapping(wrapping, new, precision, rows)
+    curr.update(shards_of(new.ddp_config))
     if plan is None:
         plan = described.plan(curr=curr, cluster=cluster, **dict(request or {}))
     _check_plan(plan, curr)
@@ -188,7 +193,9 @@ def join(
 
     Raises:
         PeerError: no change needed it within `timeout` seconds.
+        ValueError: `build` has a configuration that cannot be migrated.
     """
+    check_build(build)
     meeting = Meeting.invited(store, timeout, device)
     return invited(Reconfiguration, meeting, device, build, memory, host)
 

@@ -30,7 +30,7 @@ class Slot:
     is_master: bool
 
 
-def check_optimizer(optimizer: Any, ddp_config: Any) -> None:
+def check_optimizer(optimizer: Any) -> None:
     """Raises ValueError if the optimizer keeps state in an unsupported way."""
     for part in parts_of(optimizer):
         if type(part).__name__ not in KNOWN:
@@ -38,27 +38,6 @@ def check_optimizer(optimizer: Any, ddp_config: Any) -> None:
                 f"optimizer: {type(part).__name__} is not read; expected one of "
                 f"{', '.join(KNOWN)}"
             )
-        _check_config(part.config)
-    for name, value, wanted in (
-        ("use_megatron_fsdp", False, "use_distributed_optimizer"),
-        ("pad_buckets_for_high_nccl_busbw", False, "the usual padding of buckets"),
-        ("num_distributed_optimizer_instances", 1, "one instance"),
-    ):
-        if getattr(ddp_config, name, value) != value:
-            raise ValueError(f"ddp_config: {name} is not migrated; use {wanted}")
-
-
-def _check_config(config: Any) -> None:
-    if config.optimizer != "adam":
-        raise ValueError(f"optimizer: {config.optimizer} is not migrated; use adam")
-    for name in ("optimizer_cpu_offload", "use_precision_aware_optimizer"):
-        if getattr(config, name, False):
-            raise ValueError(f"optimizer: {name} is not migrated; switch it off")
-    if getattr(config, "overlap_param_gather_with_optimizer_step", False):
-        raise ValueError(
-            "optimizer: overlap_param_gather_with_optimizer_step deals out ranges in "
-            "another way, which is not migrated; switch it off"
-        )
 
 
 def parts_of(optimizer: Any) -> list[Any]:
