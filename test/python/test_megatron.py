@@ -237,26 +237,6 @@ def generators(rank, store, settings, seed):
 class Refusals(unittest.TestCase):
     """One line, which names what it is about."""
 
-    def test_a_batch_that_the_ranks_do_not_divide(self):
-        from etc.megatron import check_batch
-
-        check_batch(96, 4, 2)
-        for arguments, words in (
-            (
-                (96, 5, 2),
-                "global batch 96 is not divisible by DP 5 x micro batch 2; nearest "
-                "that are: 90, 100",
-            ),
-            (
-                (3, 4, 2),
-                "global batch 3 is not divisible by DP 4 x micro batch 2; nearest "
-                "that is: 8",
-            ),
-        ):
-            with self.assertRaises(etc.UnsatisfiableError) as raised:
-                check_batch(*arguments)
-            self.assertEqual(str(raised.exception), words)
-
     def refused(self, what, settings=None, prev="PP1", curr="PP1", count=1):
         settings = settings or Settings()
         results = run(count, refusal, what, prev, curr, settings)
@@ -275,13 +255,6 @@ class Refusals(unittest.TestCase):
             "curr: expected sizes such as", self.refused("", curr="PP1+zero1")
         )
         self.assertIn("curr: unknown 'tpp'", self.refused("", curr={"tpp": 2}))
-
-    def test_a_ramp_of_batches(self):
-        from etc.megatron.batch import Batches
-
-        Batches(16, 2, [4, 4, 100]).check(2)
-        with self.assertRaisesRegex(etc.UnsatisfiableError, "global batch 4 is not"):
-            Batches(16, 2, [4, 4, 100]).check(4)
 
     def test_state_that_is_not_moved(self):
         words = self.refused("freeze", prev="PP2", curr="TP2", count=2)

@@ -22,6 +22,21 @@ def check_batch(global_batch: int, dp: int, micro_batch: int) -> None:
     )
 
 
+def _check_last(global_batch: int, start: int, increment: int) -> None:
+    """Raises UnsatisfiableError unless a ramp leads to this size."""
+    steps, rest = divmod(global_batch - start, increment)
+    if steps > 0 and rest == 0:
+        return
+    below = start + max(steps, 0) * increment
+    near = f"that are: {below}, {below + increment}"
+    if below == start:
+        near = f"that is: {start + increment}"
+    raise UnsatisfiableError(
+        f"global batch {global_batch} is not reached by the ramp from {start} in steps "
+        f"of {increment}; nearest {near}"
+    )
+
+
 class Batches:
     """Global and micro batch size, in samples, and a ramp of the global size."""
 
@@ -36,6 +51,7 @@ class Batches:
         cls, global_batch: Optional[int], micro_batch: Optional[int]
     ) -> Batches:
         """The given sizes, otherwise those of Megatron-Core's micro-batch calculator.
+        Its ramp goes on, to the given size if there is one.
 
         Raises ValueError if neither is available.
         """
@@ -45,14 +61,15 @@ class Batches:
         ramp = None
         if calculator is not None:
             micro_batch = micro_batch or calculator.micro_batch_size
-            if global_batch is None:
-                names = ("start_global_batch_size", "batch_size_increment")
-                if hasattr(calculator, names[0]):
-                    ramp = [getattr(calculator, name) for name in names]
-                    ramp.append(calculator.ramup_samples)  # Megatron's spelling
-                    global_batch = calculator.global_batch_size
-                else:
-                    global_batch = calculator.current_global_batch_size
+            current = calculator.current_global_batch_size
+            last = getattr(calculator, "global_batch_size", current)
+            if current != last:
+                ramp = [
+                    calculator.start_global_batch_size,
+                    calculator.batch_size_increment,
+                    calculator.ramup_samples,  # Megatron's spelling
+                ]
+            global_batch = global_batch or last
         if global_batch is None or micro_batch is None:
             raise ValueError(
                 "global_batch, micro_batch: pass both, or initialize Megatron-Core's "
@@ -64,6 +81,7 @@ class Batches:
         """Checks the batch of every step of the ramp; see `check_batch`."""
         if self.ramp:
             start, increment, _ = self.ramp
+            _check_last(self.global_batch, start, increment)
             for batch in range(start, self.global_batch, increment):
                 check_batch(batch, dp, self.micro_batch)
         check_batch(self.global_batch, dp, self.micro_batch)

@@ -57,7 +57,7 @@ def prepare(
             With {"defer": "optimizer"} the optimizer follows in `Trainer.finish`,
             unless mode is "safe".
         global_batch, micro_batch: in samples; None takes them from Megatron-Core's
-            micro-batch calculator, with its ramp.
+            micro-batch calculator. A ramp goes on, and ends in global_batch.
         vocab_size, vocab_multiple: the vocabulary without padding, if model_provider
             pads it to a multiple of vocab_multiple x TP.
         device: this process's number in the cluster; None means its rank.
