@@ -7,6 +7,7 @@ import os
 import sys
 import unittest
 import warnings
+from types import SimpleNamespace
 
 import etc.megatron
 import megatron_training
@@ -208,6 +209,15 @@ class Elastic(unittest.TestCase):
         more = etc.megatron.Wanted("DP2", ("--micro-batch-size", "1"))
         self.check(2, 2, {"pp": 2}, {2: more}, 1e-5)
 
+    def test_arguments_that_a_change_can_not_have(self):
+        for sizes, more, words in (
+            ("TP2", ("--use-distributed-optimizer",), "which is not migrated"),
+            ("DP2", ("--global-batch-size", "6"), "global batch 6 is not divisible"),
+        ):
+            changes = {2: etc.megatron.Wanted(sizes, more)}
+            with self.assertRaisesRegex(AssertionError, words):
+                run(2, trained, 2, 2, {"pp": 2}, changes, Settings())
+
     def test_what_is_not_the_training_loop(self):
         os.environ.update(RANK="0", WORLD_SIZE="1")
         with self.assertRaisesRegex(ValueError, "has no setup_model_and_optimizer"):
@@ -229,6 +239,21 @@ class Arguments(unittest.TestCase):
             self.assertEqual(made[made.index(option) + 1], size)
         self.assertNotIn("--use-tp-pp-dp-mapping", made)
         self.assertEqual(made[-4:], ["--padded-vocab-size", "256", "--lr", "2"])
+
+    def test_that_change_the_state(self):
+        from etc.megatron.arguments import check_further
+
+        args = SimpleNamespace(use_distributed_optimizer=True, optimizer="adam")
+        same = ("--use-distributed-optimizer", "--optimizer", "adam", "--lr", "2")
+        check_further((*same, "--optimizer=adam"), args)
+        for further in (
+            ("--optimizer", "sgd"),
+            ("--optimizer=sgd",),
+            ("--lr", "2", "--ddp-pad-buckets-for-high-nccl-busbw"),
+            ("--num-distributed-optimizer-instances", "2"),
+        ):
+            with self.assertRaisesRegex(ValueError, "which is not migrated; leave it"):
+                check_further(further, args)
 
 
 if __name__ == "__main__":

@@ -26,6 +26,28 @@ PIPELINE_FIRST = "--use-tp-pp-dp-mapping"
 VOCABULARY = "--padded-vocab-size"
 # Other names of the same.
 OLD = ("--num-layers-per-virtual-pipeline-stage",)
+# What decides which state there is, and where. The first ones have a value.
+VALUED = (
+    "--optimizer",
+    "--num-distributed-optimizer-instances",
+    "--ddp-bucket-size",
+    "--ddp-num-buckets",
+)
+STATE = (
+    *VALUED,
+    "--use-distributed-optimizer",
+    "--overlap-grad-reduce",
+    "--overlap-param-gather-with-optimizer-step",
+    "--ddp-pad-buckets-for-high-nccl-busbw",
+    "--optimizer-cpu-offload",
+    "--use-precision-aware-optimizer",
+    "--use-megatron-fsdp",
+    "--use-custom-fsdp",
+    "--use-torch-fsdp2",
+    "--moe-use-legacy-grouped-gemm",
+    "--bf16",
+    "--fp16",
+)
 
 
 def rewritten(
@@ -56,6 +78,23 @@ def rewritten(
     if vocabulary is not None:
         made += [VOCABULARY, str(vocabulary)]
     return made + list(further)
+
+
+def check_further(further: Sequence[str], args: Any) -> None:
+    """Raises ValueError if arguments that a change adds give the optimizer other state
+    than the job's `args`: no plan of an elastic job follows that."""
+    for place, argument in enumerate(further):
+        option, equals, value = argument.partition("=")
+        if option not in STATE:
+            continue
+        now = getattr(args, option.lstrip("-").replace("-", "_"), None)
+        if option in VALUED and not equals:
+            value = further[place + 1]
+        if str(now) != value if option in VALUED else not now:
+            raise ValueError(
+                f"arguments: {option} changes the optimizer's state or where it is, "
+                f"which is not migrated; leave it as it is"
+            )
 
 
 def value_of(arguments: Sequence[str], option: str) -> Optional[str]:

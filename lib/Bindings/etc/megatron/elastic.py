@@ -24,7 +24,7 @@ from typing import Any, Optional, Union
 
 import torch.distributed as dist
 
-from etc.megatron.arguments import set_rank, value_of
+from etc.megatron.arguments import check_further, set_rank, value_of
 from etc.megatron.build import Build
 from etc.megatron.grid import Layout, read_layout
 from etc.megatron.meeting import Meeting, end
@@ -267,9 +267,9 @@ class _Job:
     ) -> Optional[Reentry]:
         """None where it can't be done, and training may go on."""
         options, args = self.options, self.module.get_args()
-        micro_batch = value_of(wanted.arguments, "--micro-batch-size")
         change, error = None, None
         try:
+            check_further(wanted.arguments, args)
             change = prepare_change(
                 Reentry,
                 *objects,
@@ -283,7 +283,8 @@ class _Job:
                 timeout=options.timeout,
                 mode=options.mode,
                 arguments=wanted.arguments,
-                micro_batch=int(micro_batch) if micro_batch else None,
+                global_batch=_batch_of(wanted.arguments, "global"),
+                micro_batch=_batch_of(wanted.arguments, "micro"),
             )
         except Exception as raised:
             if options.mode != "safe":
@@ -339,6 +340,11 @@ def _build_of(args: Any) -> Build:
         _no_provider,
         data_parallel_random_init=getattr(args, "data_parallel_random_init", False),
     )
+
+
+def _batch_of(arguments: tuple[str, ...], name: str) -> Optional[int]:
+    value = value_of(arguments, f"--{name}-batch-size")
+    return int(value) if value else None
 
 
 def _warn(error: BaseException) -> None:
