@@ -2,11 +2,8 @@
 
 #include "core/plan/Certificates.h"
 #include "core/plan/Configuration.h"
-#include "core/plan/PeakRatios.h"
-#include "core/plan/Relays.h"
 #include "core/plan/TimeBound.h"
 #include "etc/Export/PlanText.h"
-#include "view/simulate/PlanTime.h"
 
 #include "llvm/Support/Format.h"
 
@@ -98,8 +95,9 @@ static void writeRoleBound(const plan::PlanIndex &index,
 }
 
 /// The bound with its witness, and on which cluster.
-static void writeTime(const plan::PlanIndex &index, llvm::raw_ostream &os) {
-  const std::optional<runtime::PlanTime> time = runtime::timeOf(index);
+static void writeTime(const PlanFacts &facts, llvm::raw_ostream &os) {
+  const plan::PlanIndex &index = facts.getIndex();
+  const std::optional<runtime::PlanTime> &time = facts.getTime();
   if (!time)
     return;
   const fb::Resources &resources = *index.plan().resources();
@@ -119,9 +117,14 @@ static void writeTime(const plan::PlanIndex &index, llvm::raw_ostream &os) {
 }
 
 void etc::writeSummary(const fb::Plan &plan, llvm::raw_ostream &os) {
-  plan::PlanIndex index(plan);
+  writeSummary(PlanFacts(plan), os);
+}
+
+void etc::writeSummary(const PlanFacts &facts, llvm::raw_ostream &os) {
+  const plan::PlanIndex &index = facts.getIndex();
+  const fb::Plan &plan = facts.getPlan();
   const fb::Summary &s = *plan.summary();
-  plan::PeakRatios ratios = plan::peakRatios(index);
+  const plan::PeakRatios &ratios = facts.getPeakRatios();
   const uint64_t stays = s.moved_bytes() - s.transit_bytes();
   uint64_t held = stays + s.kept_bytes() + s.zeroed_bytes() + s.derived_bytes();
   auto share = [&](uint64_t bytes) {
@@ -142,7 +145,7 @@ void etc::writeSummary(const fb::Plan &plan, llvm::raw_ostream &os) {
     os << ", derives " << formatBytes(s.derived_bytes()) << " where it lands";
   if (s.zeroed_bytes())
     os << ", zeroes " << formatBytes(s.zeroed_bytes()) << " of new padding";
-  const uint64_t relayed = plan::relayedBytes(index);
+  const uint64_t relayed = facts.getRelayedBytes();
   const plan::Exceptions exceptions = plan::exceptionsOf(plan);
   bool isLeast = s.bound_moved_bytes() == stays &&
                  s.bound_internode_bytes() == s.internode_bytes();
@@ -160,7 +163,7 @@ void etc::writeSummary(const fb::Plan &plan, llvm::raw_ostream &os) {
        << formatBytes(paper->max_recv_bytes()) << "\n";
   os << "  busiest  sends " << formatBytes(s.max_send_bytes()) << ", receives "
      << formatBytes(s.max_recv_bytes()) << "\n";
-  writeTime(index, os);
+  writeTime(facts, os);
   if (relayed)
     os << "  relays   pass on " << formatBytes(relayed)
        << " that they have just received\n";

@@ -14,13 +14,14 @@ void etc::writeExplanation(const request::Request &request,
   uint64_t moved = 0, internode = 0;
   for (auto [bytes, migration] :
        llvm::zip_equal(planned.plans, planned.module->getOps<MigrationOp>())) {
-    const plan::fb::Plan &plan = *plan::fb::GetPlan(bytes.data());
-    writeSummary(plan, os);
+    const PlanFacts facts(*plan::fb::GetPlan(bytes.data()));
+    writeSummary(facts, os);
     if (std::optional<Price> price =
-            priceOf(migration, plan, request.isTotalFirst()))
+            priceOf(migration, facts, request.isTotalFirst()))
       writePrice(*price, os);
-    moved += plan.summary()->moved_bytes();
-    internode += plan.summary()->internode_bytes();
+    const plan::fb::Summary &summary = *facts.getPlan().summary();
+    moved += summary.moved_bytes();
+    internode += summary.internode_bytes();
   }
   if (planned.plans.size() > 1)
     os << "in all: moves " << formatBytes(moved) << ", "

@@ -14,13 +14,14 @@
 
 using namespace etc;
 
-std::optional<Price> etc::priceOf(MigrationOp migration,
-                                  const plan::fb::Plan &plan, bool totalFirst) {
+/// Of a plan with this summary.
+static std::optional<Price> findPrice(MigrationOp migration,
+                                      const plan::fb::Summary &s,
+                                      bool hasRelays, bool totalFirst) {
   std::optional<Place> place = migration.getPlace();
   if (!place || *place == Place::Any || migration.getCurrDevices())
     return std::nullopt;
-  const plan::fb::Summary &s = *plan.summary();
-  Price price{*place, plan::relayedBytes(plan::PlanIndex(plan)) != 0, {}};
+  Price price{*place, hasRelays, {}};
   // At both bounds there is nothing that a trial could find.
   if (s.moved_bytes() == s.bound_moved_bytes() &&
       s.internode_bytes() == s.bound_internode_bytes()) {
@@ -54,6 +55,18 @@ std::optional<Price> etc::priceOf(MigrationOp migration,
   price.bytes->moved *= lanes;
   price.bytes->internode *= lanes;
   return price;
+}
+
+std::optional<Price> etc::priceOf(MigrationOp migration,
+                                  const plan::fb::Plan &plan, bool totalFirst) {
+  return findPrice(migration, *plan.summary(),
+                   plan::relayedBytes(plan::PlanIndex(plan)) != 0, totalFirst);
+}
+
+std::optional<Price> etc::priceOf(MigrationOp migration, const PlanFacts &facts,
+                                  bool totalFirst) {
+  return findPrice(migration, *facts.getPlan().summary(),
+                   facts.getRelayedBytes() != 0, totalFirst);
 }
 
 /// "12.00 GB more", "3 B less", "0 B more".

@@ -123,11 +123,7 @@ static std::optional<Price> priceOfOnly(const request::Request &request,
 
 static int emit(const PlannerOptions &options, const request::Request &request,
                 PlannedRequest &planned) {
-  // A summary is of all lanes.
-  const Plans files = writesFiles(options) ? planned.plans : Plans();
-  if (!options.quiet)
-    unfoldLanes(planned);
-  const Plans &plans = writesFiles(options) ? files : planned.plans;
+  const Plans &plans = planned.plans;
   std::string summary;
   llvm::raw_string_ostream summaryStream(summary);
   if (!options.quiet || options.emit == Emit::Summary ||

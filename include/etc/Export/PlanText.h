@@ -3,7 +3,7 @@
 #ifndef ETC_EXPORT_PLANTEXT_H
 #define ETC_EXPORT_PLANTEXT_H
 
-#include "core/plan/plan_generated.h"
+#include "etc/Export/PlanFacts.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -25,6 +25,7 @@ void writeJson(const plan::fb::Plan &plan,
 
 /// What the plan does, in a few lines for people.
 void writeSummary(const plan::fb::Plan &plan, llvm::raw_ostream &os);
+void writeSummary(const PlanFacts &facts, llvm::raw_ostream &os);
 
 } // namespace etc
 

@@ -3,8 +3,8 @@
 #ifndef ETC_PLANNER_PRICE_H
 #define ETC_PLANNER_PRICE_H
 
-#include "core/plan/plan_generated.h"
 #include "dialect/Etc.h"
+#include "etc/Export/PlanFacts.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -35,6 +35,8 @@ struct Price {
 /// The price of a migration that was planned, and of which `plan` is the plan.
 /// Nothing where roles may go anywhere anyway, or devices are given.
 std::optional<Price> priceOf(MigrationOp migration, const plan::fb::Plan &plan,
+                             bool totalFirst);
+std::optional<Price> priceOf(MigrationOp migration, const PlanFacts &facts,
                              bool totalFirst);
 
 /// As a line of the summary.

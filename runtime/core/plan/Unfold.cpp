@@ -23,6 +23,8 @@ public:
         count(plan.lanes->count), boxes(plan.bounds) {}
 
   void run();
+  /// Of a plan whose programs hold and do nothing.
+  void runOutline();
 
 private:
   bool isShared(uint32_t tensor) const { return lanes.axes[tensor] < 0; }
@@ -243,10 +245,14 @@ void Unfolder::unfoldSummary() {
 }
 
 void Unfolder::run() {
-  unfoldBound(plan.time_bound);
-  unfoldBound(plan.pause_bound);
   nameShifts();
   unfoldShards();
+  runOutline();
+}
+
+void Unfolder::runOutline() {
+  unfoldBound(plan.time_bound);
+  unfoldBound(plan.pause_bound);
   unfoldPrograms();
   unfoldCertificates();
   unfoldSummary();
@@ -254,11 +260,32 @@ void Unfolder::run() {
   unfoldTensors(); // last: the steps of boxes are the extents of lanes
 }
 
+static void dropLanes(fb::PlanT &plan) {
+  plan.lanes.reset();
+  plan.features &= ~kLanesFeature;
+}
+
 fb::PlanT etc::plan::unfoldPlan(const fb::Plan &plan) {
   fb::PlanT unfolded;
   plan.UnPackTo(&unfolded);
   Unfolder(plan, unfolded).run();
-  unfolded.lanes.reset();
-  unfolded.features &= ~kLanesFeature;
+  dropLanes(unfolded);
+  return unfolded;
+}
+
+fb::PlanT etc::plan::unfoldOutline(const fb::Plan &plan) {
+  fb::PlanT unfolded;
+  plan.UnPackTo(&unfolded);
+  unfolded.shards.clear();
+  unfolded.boxes.clear();
+  unfolded.bounds.clear();
+  for (const auto &program : unfolded.programs) {
+    program->rounds.clear();
+    for (auto *shards : {&program->prev_shards, &program->curr_shards,
+                         &program->transit_shards})
+      shards->clear();
+  }
+  Unfolder(plan, unfolded).runOutline();
+  dropLanes(unfolded);
   return unfolded;
 }

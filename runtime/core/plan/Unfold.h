@@ -20,6 +20,9 @@ Status checkLanes(const fb::Plan &plan, uint64_t planBytes, uint64_t fileBytes);
 /// The plan of all lanes, without `lanes`, of one that passed checkLanes. The
 /// result is to pass checkFormat.
 fb::PlanT unfoldPlan(const fb::Plan &plan);
+/// The same without what programs hold and do: no rounds, shards and boxes. It
+/// serves the lookups of devices, and does not pass checkFormat.
+fb::PlanT unfoldOutline(const fb::Plan &plan);
 
 } // namespace etc::plan
 

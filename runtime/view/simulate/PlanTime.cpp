@@ -83,11 +83,21 @@ static double endOf(const RoundEnds &ends, size_t rounds) {
   return last;
 }
 
+bool etc::runtime::isSimulated(const Workload &work) {
+  return isQuickToSimulate(work, kStepsOfSummary);
+}
+
 std::optional<PlanTime> etc::runtime::timeOf(const PlanIndex &index) {
   if (!index.plan().resources())
     return std::nullopt;
+  return timeOf(index, workloadOf(index));
+}
+
+std::optional<PlanTime> etc::runtime::timeOf(const PlanIndex &index,
+                                             const Workload &work) {
+  if (!index.plan().resources())
+    return std::nullopt;
   const Cluster cluster = clusterOf(*index.plan().resources());
-  const Workload work = workloadOf(index);
   const RoundEnds ends = predictRounds(index, work, cluster, kStepsOfSummary);
   PlanTime time{plan::boundSeconds(index.plan().time_bound()),
                 busiestPortSeconds(index, work, cluster),

@@ -34,6 +34,11 @@ struct PlanTime {
 };
 /// Nothing where the plan states no rates.
 std::optional<PlanTime> timeOf(const plan::PlanIndex &index);
+/// The same for what its devices do, and whether that is simulated. Where it is
+/// not, the plan is asked for nothing but its devices.
+std::optional<PlanTime> timeOf(const plan::PlanIndex &index,
+                               const Workload &work);
+bool isSimulated(const Workload &work);
 
 } // namespace etc::runtime
 

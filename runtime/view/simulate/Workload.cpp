@@ -72,3 +72,23 @@ Workload etc::runtime::workloadOf(const PlanIndex &index) {
   }
   return work;
 }
+
+Workload etc::runtime::workloadOfLanes(const PlanIndex &lane, uint32_t count) {
+  Workload work = workloadOf(lane);
+  for (std::vector<DeviceStep> &steps : work.steps) {
+    std::vector<DeviceStep> all;
+    all.reserve(steps.size() * count);
+    for (const DeviceStep &step : steps)
+      all.insert(all.end(), count, step);
+    steps = std::move(all);
+  }
+  for (std::vector<SimulatedMessage> &messages : work.messages) {
+    std::vector<SimulatedMessage> all;
+    all.reserve(messages.size() * count);
+    for (const auto &[from, to, bytes] : messages)
+      for (uint32_t i = 0; i != count; ++i)
+        all.push_back({from * count + i, to * count + i, bytes});
+    messages = std::move(all);
+  }
+  return work;
+}

@@ -29,6 +29,8 @@ struct Workload {
 };
 
 Workload workloadOf(const plan::PlanIndex &index);
+/// Of all `count` lanes of a plan that states one: each does what it does.
+Workload workloadOfLanes(const plan::PlanIndex &lane, uint32_t count);
 
 } // namespace etc::runtime
 
