@@ -5,11 +5,10 @@
 
 namespace etc {
 
-/// Asks for huge pages: under the 32 MiB in which the heap begins, which is all
-/// that a small plan takes, and with mimalloc under all of it. Page by page, an
-/// eighth of the time of a small plan goes into faults, and a fifth of that of
-/// a large one, whose IR is walked in no order of addresses. Up to a fifth more
-/// memory is resident; where the kernel has no huge pages, nothing changes.
+/// Asks for huge pages under the 32 MiB in which the heap begins, which is all
+/// that a small plan takes: page by page, an eighth of its time goes into
+/// faults. Up to as much more memory is resident; where the kernel has no huge
+/// pages, nothing changes.
 void useHugePages();
 
 } // namespace etc
