@@ -93,7 +93,7 @@ void Unfolder::nameShifts() {
   std::map<std::tuple<size_t, int, int64_t>, uint32_t> numbers;
   for (uint32_t t = 0; t != plan.tensors.size(); ++t) {
     const std::vector<int64_t> &shape = plan.tensors[t]->shape;
-    const int axis = lanes.axes[t];
+    const int8_t axis = lanes.axes[t];
     const std::tuple key(shape.size(), axis, axis < 0 ? 0 : shape[axis]);
     shiftOf.push_back(numbers.try_emplace(key, numbers.size()).first->second);
   }
@@ -102,7 +102,7 @@ void Unfolder::nameShifts() {
 /// Finds a box of the first lane in all of them.
 uint32_t Unfolder::shiftAnew(uint32_t offset, uint32_t tensor) {
   const std::vector<int64_t> &shape = plan.tensors[tensor]->shape;
-  const int axis = lanes.axes[tensor];
+  const int8_t axis = lanes.axes[tensor];
   Box box(BoxView::ofBounds(plan.bounds.data() + offset,
                             static_cast<unsigned>(shape.size())));
   const auto first = static_cast<uint32_t>(shifted.size());
