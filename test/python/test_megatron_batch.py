@@ -27,6 +27,18 @@ class Divisible(unittest.TestCase):
                 check_batch(*arguments)
             self.assertEqual(str(raised.exception), words)
 
+    def test_sizes_that_are_not_positive(self):
+        from etc.megatron.batch import Batches
+
+        for sizes, words in (
+            ((0, 2), "global_batch: expected a positive size, got 0"),
+            ((-8, 2), "global_batch: expected a positive size, got -8"),
+            ((8, -2), "micro_batch: expected a positive size, got -2"),
+            ((8, 0), "micro_batch: expected a positive size, got 0"),
+        ):
+            with self.assertRaisesRegex(ValueError, words):
+                Batches(*sizes).check(2)
+
     def test_a_ramp_of_batches(self):
         from etc.megatron.batch import Batches
 
@@ -66,6 +78,11 @@ class Ramps(unittest.TestCase):
     def test_it_goes_on_to_the_batch_that_is_passed(self):
         self.assertEqual(self.sizes(8, global_batch=8), [4, 6, 8])
         self.assertEqual(self.sizes(8, global_batch=12), [4, 8, 12])
+
+    def test_a_batch_of_0_is_not_the_trainers(self):
+        for name in ("global", "micro"):
+            with self.assertRaisesRegex(AssertionError, f"{name}_batch: expected a"):
+                self.sizes(108, **{f"{name}_batch": 0})
 
     def test_when_it_is_over_any_batch_will_do(self):
         self.assertEqual(self.sizes(108, global_batch=2), [2, 2, 2])

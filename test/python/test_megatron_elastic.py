@@ -213,6 +213,7 @@ class Elastic(unittest.TestCase):
         for sizes, more, words in (
             ("TP2", ("--use-distributed-optimizer",), "which is not migrated"),
             ("DP2", ("--global-batch-size", "6"), "global batch 6 is not divisible"),
+            ("DP2", ("--global-batch-size", "0"), "expected a positive number"),
         ):
             changes = {2: etc.megatron.Wanted(sizes, more)}
             with self.assertRaisesRegex(AssertionError, words):
@@ -254,6 +255,28 @@ class Arguments(unittest.TestCase):
         ):
             with self.assertRaisesRegex(ValueError, "which is not migrated; leave it"):
                 check_further(further, args)
+
+    def test_without_a_value(self):
+        from etc.megatron.arguments import check_further, value_of
+
+        args = SimpleNamespace(optimizer="adam", ddp_bucket_size=None)
+        for option in ("--optimizer", "--ddp-bucket-size"):
+            with self.assertRaisesRegex(ValueError, f"{option} has no value"):
+                check_further((option,), args)
+        with self.assertRaisesRegex(ValueError, "--lr has no value"):
+            value_of(("--lr=1", "--lr"), "--lr")
+
+    def test_sizes(self):
+        from etc.megatron.arguments import size_of
+
+        option = "--global-batch-size"
+        self.assertEqual(size_of((option, "8", f"{option}=16"), option), 16)
+        self.assertIsNone(size_of(("--lr", "1"), option))
+        for value in ("0", "-8", "8.0", "", "--lr"):
+            with self.assertRaisesRegex(ValueError, "expected a positive number, got"):
+                size_of((f"{option}={value}",), option)
+        with self.assertRaisesRegex(ValueError, "has no value"):
+            size_of((option,), option)
 
 
 if __name__ == "__main__":

@@ -84,13 +84,14 @@ def check_further(further: Sequence[str], args: Any) -> None:
     """Raises ValueError if arguments that a change adds give the optimizer other state
     than the job's `args`: no plan of an elastic job follows that."""
     for place, argument in enumerate(further):
-        option, equals, value = argument.partition("=")
+        option = argument.partition("=")[0]
         if option not in STATE:
             continue
         now = getattr(args, option.lstrip("-").replace("-", "_"), None)
-        if option in VALUED and not equals:
-            value = further[place + 1]
-        if str(now) != value if option in VALUED else not now:
+        is_same = now
+        if option in VALUED:
+            is_same = str(now) == _value_at(further, place)
+        if not is_same:
             raise ValueError(
                 f"arguments: {option} changes the optimizer's state or where it is, "
                 f"which is not migrated; leave it as it is"
@@ -98,18 +99,40 @@ def check_further(further: Sequence[str], args: Any) -> None:
 
 
 def value_of(arguments: Sequence[str], option: str) -> Optional[str]:
-    """The last value of an option, "--option value" or "--option=value"."""
+    """The last value of an option, "--option value" or "--option=value". Raises
+    ValueError if it has none."""
     found = None
     for place, argument in enumerate(arguments):
-        name, equals, value = argument.partition("=")
-        if name == option:
-            found = value if equals else arguments[place + 1]
+        if argument.partition("=")[0] == option:
+            found = _value_at(arguments, place)
     return found
+
+
+def size_of(arguments: Sequence[str], option: str) -> Optional[int]:
+    """The same, of an option that is a number of samples. Raises ValueError unless it
+    is positive."""
+    value = value_of(arguments, option)
+    if value is None:
+        return None
+    if not value.isdecimal() or int(value) == 0:
+        raise ValueError(
+            f"arguments: {option}: expected a positive number, got {value!r}"
+        )
+    return int(value)
 
 
 def set_rank(rank: int, world: int) -> None:
     """In the environment, where Megatron reads both."""
     os.environ["RANK"], os.environ["WORLD_SIZE"] = str(rank), str(world)
+
+
+def _value_at(arguments: Sequence[str], place: int) -> str:
+    option, equals, value = arguments[place].partition("=")
+    if equals:
+        return value
+    if place + 1 == len(arguments):
+        raise ValueError(f"arguments: {option} has no value")
+    return arguments[place + 1]
 
 
 def _without(argv: Sequence[str], sized: set[str], flags: set[str]) -> list[str]:

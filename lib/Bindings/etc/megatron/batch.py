@@ -9,7 +9,11 @@ from etc.errors import UnsatisfiableError
 
 def check_batch(global_batch: int, dp: int, micro_batch: int) -> None:
     """Raises UnsatisfiableError, with the nearest valid sizes, unless `global_batch`
-    samples are a whole number of micro batches on each of `dp` ranks."""
+    samples are a whole number of micro batches on each of `dp` ranks; ValueError if a
+    size is not positive."""
+    for name, size in (("global", global_batch), ("micro", micro_batch)):
+        if size < 1:
+            raise ValueError(f"{name}_batch: expected a positive size, got {size}")
     unit = dp * micro_batch
     rest = global_batch % unit
     if rest == 0:
@@ -60,7 +64,8 @@ class Batches:
         calculator = module._GLOBAL_NUM_MICROBATCHES_CALCULATOR
         ramp = None
         if calculator is not None:
-            micro_batch = micro_batch or calculator.micro_batch_size
+            if micro_batch is None:
+                micro_batch = calculator.micro_batch_size
             current = calculator.current_global_batch_size
             last = getattr(calculator, "global_batch_size", current)
             if current != last:
@@ -69,7 +74,8 @@ class Batches:
                     calculator.batch_size_increment,
                     calculator.ramup_samples,  # Megatron's spelling
                 ]
-            global_batch = global_batch or last
+            if global_batch is None:
+                global_batch = last
         if global_batch is None or micro_batch is None:
             raise ValueError(
                 "global_batch, micro_batch: pass both, or initialize Megatron-Core's "
@@ -79,12 +85,13 @@ class Batches:
 
     def check(self, dp: int) -> None:
         """Checks the batch of every step of the ramp; see `check_batch`."""
+        steps = [self.global_batch]
         if self.ramp:
             start, increment, _ = self.ramp
             _check_last(self.global_batch, start, increment)
-            for batch in range(start, self.global_batch, increment):
-                check_batch(batch, dp, self.micro_batch)
-        check_batch(self.global_batch, dp, self.micro_batch)
+            steps = [*range(start, self.global_batch, increment), self.global_batch]
+        for batch in steps:
+            check_batch(batch, dp, self.micro_batch)
 
     def configure(self, rank: int, dp: int, consumed_samples: int) -> None:
         """Sets Megatron-Core's calculator for the new configuration."""

@@ -24,7 +24,7 @@ from typing import Any, Optional, Union
 
 import torch.distributed as dist
 
-from etc.megatron.arguments import check_further, set_rank, value_of
+from etc.megatron.arguments import check_further, set_rank, size_of
 from etc.megatron.build import Build
 from etc.megatron.grid import Layout, read_layout
 from etc.megatron.meeting import Meeting, end
@@ -283,8 +283,8 @@ class _Job:
                 timeout=options.timeout,
                 mode=options.mode,
                 arguments=wanted.arguments,
-                global_batch=_batch_of(wanted.arguments, "global"),
-                micro_batch=_batch_of(wanted.arguments, "micro"),
+                global_batch=size_of(wanted.arguments, "--global-batch-size"),
+                micro_batch=size_of(wanted.arguments, "--micro-batch-size"),
             )
         except Exception as raised:
             if options.mode != "safe":
@@ -340,11 +340,6 @@ def _build_of(args: Any) -> Build:
         _no_provider,
         data_parallel_random_init=getattr(args, "data_parallel_random_init", False),
     )
-
-
-def _batch_of(arguments: tuple[str, ...], name: str) -> Optional[int]:
-    value = value_of(arguments, f"--{name}-batch-size")
-    return int(value) if value else None
 
 
 def _warn(error: BaseException) -> None:
