@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import etc.megatron
 import megatron_training
+import torch
 import torch.distributed as dist
 from megatron_jobs import EXPERTS, Settings, run
 from megatron_training import WRITERS
@@ -244,17 +245,43 @@ class Arguments(unittest.TestCase):
     def test_that_change_the_state(self):
         from etc.megatron.arguments import check_further
 
-        args = SimpleNamespace(use_distributed_optimizer=True, optimizer="adam")
+        args = SimpleNamespace(
+            use_distributed_optimizer=True,
+            optimizer="adam",
+            fp8="e4m3",
+            exp_avg_dtype=torch.bfloat16,
+            data_parallel_sharding_strategy="no_shard",
+        )
         same = ("--use-distributed-optimizer", "--optimizer", "adam", "--lr", "2")
-        check_further((*same, "--optimizer=adam"), args)
+        more = ("--fp8-format=e4m3", "--exp-avg-dtype", "bf16")
+        check_further((*same, "--optimizer=adam", *more), args)
         for further in (
             ("--optimizer", "sgd"),
             ("--optimizer=sgd",),
             ("--lr", "2", "--ddp-pad-buckets-for-high-nccl-busbw"),
             ("--num-distributed-optimizer-instances", "2"),
+            ("--data-parallel-sharding-strategy", "optim"),
+            ("--exp-avg-dtype", "fp32"),
+            ("--exp-avg-sq-dtype", "fp16"),
+            ("--main-params-dtype", "fp16"),
+            ("--main-grads-dtype", "bf16"),
+            ("--fp8-param-gather",),
+            ("--fp8-format", "hybrid"),
         ):
             with self.assertRaisesRegex(ValueError, "which is not migrated; leave it"):
                 check_further(further, args)
+
+    def test_that_set_the_configuration(self):
+        from etc.megatron.arguments import check_further
+
+        for further in (
+            ("--tensor-model-parallel-size", "2"),
+            ("--lr=2", "--expert-model-parallel-size=2"),
+            ("--use-tp-pp-dp-mapping",),
+            ("--padded-vocab-size", "256"),
+        ):
+            with self.assertRaisesRegex(ValueError, "is set by the change itself"):
+                check_further(further, SimpleNamespace())
 
     def test_without_a_value(self):
         from etc.megatron.arguments import check_further, value_of

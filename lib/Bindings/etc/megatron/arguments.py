@@ -26,28 +26,57 @@ PIPELINE_FIRST = "--use-tp-pp-dp-mapping"
 VOCABULARY = "--padded-vocab-size"
 # Other names of the same.
 OLD = ("--num-layers-per-virtual-pipeline-stage",)
-# What decides which state there is, and where. The first ones have a value.
-VALUED = (
-    "--optimizer",
-    "--num-distributed-optimizer-instances",
-    "--ddp-bucket-size",
-    "--ddp-num-buckets",
-)
-STATE = (
-    *VALUED,
-    "--use-distributed-optimizer",
-    "--overlap-grad-reduce",
-    "--overlap-param-gather-with-optimizer-step",
-    "--ddp-pad-buckets-for-high-nccl-busbw",
-    "--optimizer-cpu-offload",
-    "--use-precision-aware-optimizer",
-    "--use-megatron-fsdp",
-    "--use-custom-fsdp",
-    "--use-torch-fsdp2",
-    "--moe-use-legacy-grouped-gemm",
-    "--bf16",
-    "--fp16",
-)
+CONFIGURATION = (*SIZED.values(), *FLAGS.values(), PIPELINE_FIRST, VOCABULARY, *OLD)
+# What decides which state the optimizer has, in which number format, and which rank has
+# it. These have a value; they are fields of the arguments under the names behind them.
+VALUED = {
+    "--optimizer": "optimizer",
+    "--optimizer-offload-fraction": "optimizer_offload_fraction",
+    "--fp8-format": "fp8",
+    "--fp8-recipe": "fp8_recipe",
+    "--fp4-format": "fp4",
+    "--fp4-recipe": "fp4_recipe",
+    "--te-precision-config-file": "te_precision_config_file",
+    "--main-grads-dtype": "main_grads_dtype",
+    "--main-params-dtype": "main_params_dtype",
+    "--exp-avg-dtype": "exp_avg_dtype",
+    "--exp-avg-sq-dtype": "exp_avg_sq_dtype",
+    "--num-distributed-optimizer-instances": "num_distributed_optimizer_instances",
+    "--ddp-bucket-size": "ddp_bucket_size",
+    "--ddp-num-buckets": "ddp_num_buckets",
+    "--data-parallel-sharding-strategy": "data_parallel_sharding_strategy",
+    "--outer-dp-sharding-strategy": "outer_dp_sharding_strategy",
+    "--yaml-cfg": "yaml_cfg",
+}
+# These have none.
+SWITCHES = {
+    "--bf16": "bf16",
+    "--fp16": "fp16",
+    "--fp8-param-gather": "fp8_param_gather",
+    "--fp4-param-gather": "fp4_param",
+    "--first-last-layers-bf16": "first_last_layers_bf16",
+    "--use-precision-aware-optimizer": "use_precision_aware_optimizer",
+    "--optimizer-cpu-offload": "optimizer_cpu_offload",
+    "--use-torch-optimizer-for-cpu-offload": "use_torch_optimizer_for_cpu_offload",
+    "--use-distributed-optimizer": "use_distributed_optimizer",
+    "--overlap-grad-reduce": "overlap_grad_reduce",
+    "--overlap-param-gather-with-optimizer-step": (
+        "overlap_param_gather_with_optimizer_step"
+    ),
+    "--ddp-pad-buckets-for-high-nccl-busbw": "ddp_pad_buckets_for_high_nccl_busbw",
+    "--use-megatron-fsdp": "use_megatron_fsdp",
+    "--use-custom-fsdp": "use_custom_fsdp",
+    "--use-torch-fsdp2": "use_torch_fsdp2",
+    "--enable-full-sharding-in-hsdp": "enable_full_sharding_in_hsdp",
+    "--moe-use-legacy-grouped-gemm": "moe_use_legacy_grouped_gemm",
+}
+# Arguments parsed by Megatron have torch's types in the place of these names.
+DTYPES = {
+    "torch.float32": "fp32",
+    "torch.float16": "fp16",
+    "torch.bfloat16": "bf16",
+    "torch.uint8": "fp8",
+}
 
 
 def rewritten(
@@ -81,16 +110,21 @@ def rewritten(
 
 
 def check_further(further: Sequence[str], args: Any) -> None:
-    """Raises ValueError if arguments that a change adds give the optimizer other state
-    than the job's `args`: no plan of an elastic job follows that."""
+    """Raises ValueError if arguments that a change adds set its configuration, which
+    has to be the plan's, or give the optimizer other state than the job's `args`: no
+    plan of an elastic job follows that."""
     for place, argument in enumerate(further):
         option = argument.partition("=")[0]
-        if option not in STATE:
-            continue
-        now = getattr(args, option.lstrip("-").replace("-", "_"), None)
-        is_same = now
+        if option in CONFIGURATION:
+            raise ValueError(
+                f"arguments: {option} is set by the change itself; pass it in curr, or "
+                f"leave it out"
+            )
         if option in VALUED:
-            is_same = str(now) == _value_at(further, place)
+            now = str(getattr(args, VALUED[option], None))
+            is_same = DTYPES.get(now, now) == _value_at(further, place)
+        else:
+            is_same = option not in SWITCHES or getattr(args, SWITCHES[option], False)
         if not is_same:
             raise ValueError(
                 f"arguments: {option} changes the optimizer's state or where it is, "
