@@ -224,6 +224,10 @@ class Addresses(unittest.TestCase):
         self.assertEqual(interface_of("localhost"), "lo")
         self.assertIsNone(interface_of("192.0.2.1"))
 
+    def test_what_cannot_be_a_name_is_of_no_interface(self):
+        for name in ("a..b", "a" * 64):
+            self.assertIsNone(interface_of(name))
+
     def test_endpoints_are_read(self):
         found = read_endpoints("127.0.0.1:5,127.0.0.2")
         self.assertEqual(found, [("127.0.0.1", 5), ("127.0.0.2", 29400)])

@@ -64,7 +64,7 @@ def interface_of(address: str) -> str | None:
     is a further one."""
     try:
         address = socket.gethostbyname(address)
-    except OSError:
+    except (OSError, UnicodeError):  # no name at all is the latter
         return None
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         for _, name in socket.if_nameindex():
