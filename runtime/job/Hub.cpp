@@ -206,21 +206,19 @@ void Hub::tell(Newcomer &newcomer, bool areAllStopped, const Status &why) {
 
 /// One of the job that cannot take part: it is told why, and so are all.
 void Hub::refuse(Newcomer &newcomer, const Hello &hello, const Status &why) {
+  if (!stopped) {
+    note(why);
+    sendCause(why); // nothing explains it better
+  }
   tell(newcomer, true, why);
   turnedAway.insert(hello.rank);
-  if (stopped)
-    return;
-  firstFault = why;
-  stop();
 }
 
 void Hub::welcomeAll() {
+  if (Status s = compareHellos(); !s.ok())
+    return note(s);
   isOpen = true;
   spare.close();
-  if (Status s = compareHellos(); !s.ok()) {
-    firstFault = s;
-    return stop();
-  }
   std::vector<Hello> hellos;
   for (auto &[rank, guest] : guests) {
     hellos.push_back(guest.hello);
@@ -317,10 +315,8 @@ void Hub::watch(Clock::time_point now) {
   }
   if (now >= nextBeat) {
     nextBeat = now + options.times.beat;
-    auto first = guests.find(0);
     if (isOpen && !stopped)
-      sendToAll(FrameKind::Beat,
-                formatRound(first == guests.end() ? 0 : first->second.round));
+      sendToAll(FrameKind::Beat, formatRound(guests.at(0).round));
   }
   for (auto &[rank, guest] : guests)
     if (isOpen && !stopped && !guest.isDone &&
@@ -376,6 +372,9 @@ Status Hub::findCause() const {
 void Hub::sendCause(const Status &cause) {
   told = Clock::now();
   verdict = cause;
+  // A launcher may end all of them once the first has ended.
+  if (!isOpen && options.onUnmet)
+    options.onUnmet(cause);
   sendToAll(FrameKind::Cause, formatFailure(cause));
 }
 

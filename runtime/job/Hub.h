@@ -35,6 +35,9 @@ struct HubOptions {
   uint32_t rankCount = 0;
   ControlTimes times;
   DescribeLoss describeLoss;
+  /// Called by the hub's thread with why the processes cannot meet, before any
+  /// of them is told; may be empty.
+  std::function<void(const Status &why)> onUnmet = {};
 };
 
 /// Brings the processes together, compares what they are about to do, passes
@@ -109,7 +112,7 @@ private:
   std::map<std::string, std::string> values;
   std::multimap<std::string, uint32_t> waiting; // ranks, by key
 
-  bool isOpen = false; // all are there
+  bool isOpen = false; // all are there, and agree
   bool isFull = false; // out of descriptors for more
   std::atomic<bool> isEnding = false;
   Clock::time_point start, nextBeat;

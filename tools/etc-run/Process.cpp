@@ -130,7 +130,8 @@ Result<std::unique_ptr<Client>> join(const PlanIndex &index, uint32_t rank,
     session.hub = std::make_unique<Hub>(
         std::move(meeting.listener),
         HubOptions{describe(meeting, options), meeting.secret,
-                   index.rankCount(), times, describeLosses(index)});
+                   index.rankCount(), times, describeLosses(index),
+                   session.onUnmet});
   auto endNow = [&outcome, &session](const Status &cause, bool isHubLost) {
     outcome.set(cause);
     const bool tells = session.isReporter && session.isReporter(isHubLost);
@@ -259,9 +260,14 @@ RunResult etc::run::runLaunched(const PlanIndex &index, Member self,
     return result;
   }
   Outcome mine;
+  bool isTold = false;
   Session session;
   session.isReporter = [&](bool isHubLost) {
     return self.rank == 0 || (isHubLost && claimsReport(options));
+  };
+  session.onUnmet = [&isTold](const Status &why) {
+    (void)fail(why);
+    isTold = true;
   };
   runRank(index, self.rank, *meeting, options, runOptions, mine, session);
   if (!session.client)
@@ -277,7 +283,8 @@ RunResult etc::run::runLaunched(const PlanIndex &index, Member self,
     result.isSilent =
         hasFailed && !session.isReporter(session.client->isHubLost());
   else
-    result.isSilent = session.areAllTold && !session.isReporter(false);
+    result.isSilent =
+        isTold || (session.areAllTold && !session.isReporter(false));
   if (self.rank == 0 && !options.rendezvous.empty())
     ::unlink(meetingFile(options.rendezvous).c_str());
   return result;

@@ -52,6 +52,9 @@ struct Session {
   /// Whether the process itself tells the user what ends it, given whether rank
   /// 0 is lost. Empty where another process tells in any case.
   std::function<bool(bool isHubLost)> isReporter = {};
+  /// Tells the user, at rank 0, why the processes cannot meet: before the
+  /// others know, with which a launcher may end all. Empty as above.
+  std::function<void(const plan::Status &why)> onUnmet = {};
 
   ~Session();
 };
