@@ -6,6 +6,7 @@ work is done by Megatron-Core.
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import os
 import sys
 from typing import Any
@@ -49,10 +50,14 @@ def parse_args() -> Any:
         "expert-tensor-parallel-size",
         "num-virtual-stages-per-pipeline-rank",
         "padded-vocab-size",
+        "global-batch-size",
         "micro-batch-size",
         "train-iters",
+        "train-samples",
     ):
         parser.add_argument(f"--{name}", type=int)
+    parser.add_argument("--rampup-batch-size", nargs=3)
+    parser.add_argument("--log-interval", type=int, default=1)
     parser.add_argument("--load")
     parser.add_argument("--sequence-parallel", action="store_true")
     args = parser.parse_args()
@@ -69,7 +74,25 @@ def parse_args() -> Any:
 
 
 class Trained(Job):
-    """Counts samples as the arguments do."""
+    """Counts samples as the arguments do, and has the batches of the calculator."""
+
+    def start(self, sizes: dict[str, int]) -> None:
+        super().start(sizes)
+        args, settings = get_args(), self.settings
+        microbatches.reconfigure_num_microbatches_calculator(
+            args.rank,
+            args.rampup_batch_size,
+            settings.global_batch,
+            settings.micro_batch,
+            args.data_parallel_size,
+        )
+
+    def step(self) -> None:
+        args = get_args()
+        microbatches.update_num_microbatches(args.consumed_train_samples)
+        batch = microbatches.get_current_global_batch_size()
+        self.settings = dataclasses.replace(self.settings, global_batch=batch)
+        super().step()
 
     def increment(self) -> int:
         args = get_args()
@@ -77,16 +100,45 @@ class Trained(Job):
         return count * self.settings.micro_batch * args.data_parallel_size
 
 
-def initialize_megatron(settings: Settings, store: Any) -> None:
+def initialize_megatron(settings: Settings, store: Any) -> Settings:
+    """The settings that the arguments turn these into."""
     global _ARGS
     assert _ARGS is None, "args is already initialized."
     _ARGS = args = parse_args()
-    settings.micro_batch = args.micro_batch_size or settings.micro_batch
+    if args.train_iters:
+        assert args.train_samples is None, "expected iteration-based training"
+        assert args.rampup_batch_size is None, "expected no batch-size rampup"
+    args.micro_batch_size = args.micro_batch_size or settings.micro_batch
+    if args.global_batch_size is None:
+        args.global_batch_size = args.micro_batch_size * args.data_parallel_size
+    model = dict(settings.model)
     if args.sequence_parallel:
-        settings.model = {**settings.model, "sequence_parallel": True}
+        model["sequence_parallel"] = True
     dist.init_process_group(
         "gloo", store=store, rank=args.rank, world_size=args.world_size
     )
+    return dataclasses.replace(
+        settings,
+        micro_batch=args.micro_batch_size,
+        global_batch=args.global_batch_size,
+        model=model,
+    )
+
+
+def update_train_iters(args: Any) -> None:
+    """As Megatron counts them: from the first sample."""
+    if args.train_iters:
+        return
+    iterations = consumed = 0
+    ramp = args.rampup_batch_size
+    while ramp and consumed <= int(ramp[2]) and consumed <= args.train_samples:
+        microbatches.update_num_microbatches(consumed, consistency_check=False)
+        consumed += microbatches.get_current_global_batch_size()
+        iterations += 1
+    microbatches.update_num_microbatches(0, consistency_check=False)
+    if args.train_samples > consumed:
+        iterations += (args.train_samples - consumed) // args.global_batch_size
+    args.train_iters = iterations
 
 
 def destroy_global_state() -> None:
@@ -108,6 +160,7 @@ def setup_model_and_optimizer(job: Job) -> tuple[Any, Any, Any]:
             "vpp": args.num_virtual_stages_per_pipeline_rank or 1,
         }
     )
+    update_train_iters(args)
     assert args.load is None or not args.load, "there is no checkpoint to be loaded"
     args.iteration = args.num_floating_point_operations_so_far = 0
     return job.model, job.optimizer, job.scheduler
@@ -120,13 +173,13 @@ def train(job: Job, objects: tuple[Any, Any, Any], log: dict[int, Any]) -> int:
     operations = args.num_floating_point_operations_so_far
     job.consumed = args.consumed_train_samples
     while iteration < args.train_iters:
-        microbatches.update_num_microbatches(args.consumed_train_samples)
         rate = job.optimizer.param_groups[0]["lr"]
         job.step()
         iteration += 1
         operations += 1
         args.consumed_train_samples += job.increment()
-        log[iteration] = (job.losses[-1], rate)
+        if iteration % args.log_interval == 0:
+            log[iteration] = (job.losses[-1], rate, job.settings.global_batch)
         if args.writer is not None:
             args.writer.rates.append(rate)
         if checkpoint_and_decide_exit(*objects, iteration, operations, {}, None):
@@ -148,8 +201,8 @@ def checkpoint_and_decide_exit(
 
 
 def pretrain(settings: Settings, log: dict[int, Any], store: Any = None) -> int:
-    """`log` gets the loss and the learning rate of every step of this process."""
-    initialize_megatron(settings, store)
-    job = Trained(settings)
+    """`log` gets the loss, the learning rate and the global batch of every step of
+    this process."""
+    job = Trained(initialize_megatron(settings, store))
     objects = setup_model_and_optimizer(job)
     return train(job, objects, log)

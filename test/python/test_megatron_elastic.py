@@ -17,24 +17,26 @@ from megatron_jobs import EXPERTS, Settings, run
 from megatron_training import WRITERS
 
 STEPS = 8
+LINE = (f"--train-iters={STEPS}", "--global-batch-size=8")
 
 
-def arguments(sizes):
+def arguments(sizes, line):
     options = {"tp": "tensor-model", "pp": "pipeline-model", "ep": "expert-model"}
     options["cp"] = "context"
-    made = ["pretrain", f"--train-iters={STEPS}"]
+    made = ["pretrain", *line]
     for name, size in sizes.items():
         made += [f"--{options[name]}-parallel-size", str(size)]
     return made
 
 
 def trained(rank, store, count, active, sizes, changes, settings, options=None):
-    """{step: (loss, learning rate)} of this process, its place at the end, and what it
-    was warned of."""
+    """{step: (loss, learning rate, global batch)} of this process, its place at the
+    end, and what it was warned of."""
     os.environ.update(RANK=str(rank), WORLD_SIZE=str(count), ETC_HOST="127.0.0.1")
-    sys.argv[:] = arguments(sizes)
-    log = {}
     options = dict(options or {})
+    began = arguments(sizes, options.pop("line", LINE))
+    sys.argv[:] = began
+    log = {}
     if options.pop("breaks", None) == rank:
         break_a_migration()
     fail_once(options.pop("fails", ()), rank)
@@ -51,8 +53,8 @@ def trained(rank, store, count, active, sizes, changes, settings, options=None):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         made = pretrain(settings, log)
-    assert made in (None, STEPS), made
-    assert sys.argv == arguments(sizes) and os.environ["RANK"] == str(rank)
+    assert made is None or made in log, made
+    assert sys.argv == began and os.environ["RANK"] == str(rank)
     place = None
     if made is not None:
         place = dist.get_rank(), megatron_training.get_args().data_parallel_size
@@ -94,6 +96,12 @@ def patch(owner, name, error):
     setattr(owner, name, failing)
 
 
+def batches(line, changes):
+    """The global batch of each step of two processes."""
+    found = run(2, trained, 2, 2, {"pp": 2}, changes, Settings(), {"line": line})
+    return [batch for _, (_, _, batch) in sorted(found[0][0].items())]
+
+
 class Unanswering:
     def get(self, step):
         raise TypeError(f"no answer for {step}")
@@ -103,14 +111,15 @@ class Elastic(unittest.TestCase):
     def check(self, count, active, sizes, changes, tolerance, settings=None, **others):
         settings = Settings(**(settings or {}))
         found = run(count, trained, count, active, sizes, changes, settings, others)
-        expected = run(active, trained, active, active, sizes, {}, settings)[0][0]
+        line = {"line": others.get("line", LINE)}
+        expected = run(active, trained, active, active, sizes, {}, settings, line)[0][0]
         self.assertEqual(sorted(expected), list(range(1, STEPS + 1)))
         self.assertLess(expected[STEPS][0], expected[1][0])
         steps = set()
         for log, *_ in found:
             steps |= log.keys()
-            for step, (loss, rate) in log.items():
-                self.assertEqual(rate, expected[step][1], step)
+            for step, (loss, *others) in log.items():
+                self.assertEqual(others, list(expected[step][1:]), step)
                 self.assertAlmostEqual(loss, expected[step][0], delta=tolerance)
         self.assertEqual(sorted(steps), sorted(expected))
         return found
@@ -215,10 +224,22 @@ class Elastic(unittest.TestCase):
             ("TP2", ("--use-distributed-optimizer",), "which is not migrated"),
             ("DP2", ("--global-batch-size", "6"), "global batch 6 is not divisible"),
             ("DP2", ("--global-batch-size", "0"), "expected a positive number"),
+            ("DP2", ("--rampup-batch-size", *"248"), "cannot change; the ramp"),
         ):
             changes = {2: etc.megatron.Wanted(sizes, more)}
             with self.assertRaisesRegex(AssertionError, words):
                 run(2, trained, 2, 2, {"pp": 2}, changes, Settings())
+
+    def test_arguments_stay_also_for_a_process_that_joins_later(self):
+        more = etc.megatron.Wanted("TP2", ("--log-interval=2", "--micro-batch-size=1"))
+        changes = {2: more, 4: "PP2TP2"}
+        found = run(4, trained, 4, 2, {"pp": 2}, changes, Settings())
+        self.assertEqual([sorted(log) for log, *_ in found[2:]], [[6, 8], [6, 8]])
+
+    def test_the_global_batch_stays_where_no_argument_says_it(self):
+        """It was Megatron's, one micro batch for each replica."""
+        line = (f"--train-iters={STEPS}",)
+        self.check(2, 2, {}, {2: "PP2"}, 1e-5, line=line)
 
     def test_what_is_not_the_training_loop(self):
         os.environ.update(RANK="0", WORLD_SIZE="1")
@@ -226,21 +247,60 @@ class Elastic(unittest.TestCase):
             etc.megatron.elastic(trained, {}.get, store=None, cluster="1x1")
 
 
+class Ramp(unittest.TestCase):
+    """Of the global batch, from 4 to 16 in steps of 4, over 24 samples."""
+
+    LINE = "--train-samples=92 --global-batch-size=16 --rampup-batch-size 4 4 24".split()
+    IN_RAMP = [4, 4, 8, 12]
+
+    def test_it_goes_on(self):
+        expected = self.IN_RAMP + 4 * [16]
+        self.assertEqual(batches(self.LINE, {}), expected)
+        self.assertEqual(batches(self.LINE, {2: "TP2", 6: "DP2"}), expected)
+
+    def test_it_goes_on_to_another_batch(self):
+        """Over the same samples, so in longer steps."""
+        more = etc.megatron.Wanted("TP2", ("--global-batch-size", "8"))
+        expected = [4, 4, 4, 4, 4, 4, *(8 * [8])]
+        self.assertEqual(batches(self.LINE, {1: more, 8: "DP2"}), expected)
+
+    def test_a_batch_that_it_does_not_reach(self):
+        for batch in ("10", "4"):
+            more = etc.megatron.Wanted("TP2", ("--global-batch-size", batch))
+            with self.assertRaisesRegex(AssertionError, "is not reached by the ramp"):
+                batches(self.LINE, {2: more})
+
+    def test_another_batch_when_it_is_over(self):
+        """Until as many samples are consumed as before, and through a later change."""
+        for batch in (10, 4):
+            more = etc.megatron.Wanted("TP2", ("--global-batch-size", str(batch)))
+            expected = [*self.IN_RAMP, 16, *(48 // batch * [batch])]
+            self.assertEqual(batches(self.LINE, {5: more, 7: "PP2"}), expected)
+
+
 class Arguments(unittest.TestCase):
     def test_of_another_configuration(self):
         from etc.megatron.arguments import rewritten
+        from etc.megatron.batch import Batches
         from etc.megatron.grid import read_layout
 
         argv = ["--lr=1", "--tensor-model-parallel-size=2", "--load", "x"]
         argv += ["--pipeline-model-parallel-size", "4", "--use-tp-pp-dp-mapping"]
-        made = rewritten(argv, read_layout("PP2DP3"), 256, ("--lr", "2"))
+        argv += ["--rampup-batch-size", *"248", "--exit-interval", "9"]
+        more = ("--lr", "2")
+        made = rewritten(argv, read_layout("PP2DP3"), 256, more, Batches(12, 2))
         sizes = "tensor 1 pipeline 2".split()
-        self.assertEqual(made[:3], ["--lr=1", "--load", "x"])
+        first = ["--lr=1", "--load", "x", "--exit-interval", "9"]
+        self.assertEqual(made[:5], first)
         for name, size in zip(sizes[::2], sizes[1::2]):
             option = f"--{name}-model-parallel-size"
             self.assertEqual(made[made.index(option) + 1], size)
         self.assertNotIn("--use-tp-pp-dp-mapping", made)
-        self.assertEqual(made[-4:], ["--padded-vocab-size", "256", "--lr", "2"])
+        last = ["--global-batch-size", "12", "--micro-batch-size", "2"]
+        self.assertEqual(made[-8:], ["--padded-vocab-size", "256", *more, *last])
+        ramp = Batches(12, 2, [2, 4, 8])
+        made = rewritten(argv, read_layout("PP2DP3"), 256, more, ramp)
+        self.assertEqual(made[3:7], ["--rampup-batch-size", *"248"])
 
     def test_that_change_the_state(self):
         from etc.megatron.arguments import check_further

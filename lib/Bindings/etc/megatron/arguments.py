@@ -6,6 +6,8 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Optional
 
+from etc.megatron.batch import Batches
+
 # By field of a configuration. Megatron takes the last of several values.
 SIZED = {
     "tp": "--tensor-model-parallel-size",
@@ -27,6 +29,10 @@ VOCABULARY = "--padded-vocab-size"
 # Other names of the same.
 OLD = ("--num-layers-per-virtual-pipeline-stage",)
 CONFIGURATION = (*SIZED.values(), *FLAGS.values(), PIPELINE_FIRST, VOCABULARY, *OLD)
+GLOBAL_BATCH = "--global-batch-size"
+MICRO_BATCH = "--micro-batch-size"
+# With the number of their values. The second one is of later versions.
+RAMPS = {"--rampup-batch-size": 3, "--step-batch-size-schedule": 1}
 # What decides which state the optimizer has, in which number format, and which rank has
 # it. These have a value; they are fields of the arguments under the names behind them.
 VALUED = {
@@ -84,19 +90,24 @@ def rewritten(
     layout: Mapping[str, Any],
     vocabulary: Optional[int],
     further: Sequence[str],
+    batches: Batches,
 ) -> list[str]:
     """A command line whose job has the configuration `layout`.
 
     Args:
-        argv: that of the old configuration.
+        argv: that of the job's first configuration.
         layout: as `grid.read_layout` returns it.
         vocabulary: the number of rows of the embedding, which Megatron would pad by
             the tensor-parallel size otherwise; None leaves it to Megatron.
         further: other arguments that take effect.
+        batches: the sizes that were checked. Without a ramp, as when it is over, the
+            command line has none: Megatron would check it against the new size.
     """
-    sized = {*SIZED.values(), VOCABULARY, *OLD}
-    flags = {*FLAGS.values(), PIPELINE_FIRST}
-    made = _without(argv, sized, flags)
+    replaced = dict.fromkeys((*SIZED.values(), VOCABULARY, *OLD), 1)
+    replaced.update(dict.fromkeys((*FLAGS.values(), PIPELINE_FIRST), 0))
+    if not batches.ramp:
+        replaced.update(RAMPS)
+    made = _without(argv, replaced)
     for name, option in SIZED.items():
         value = layout.get(name)
         if value is not None and (name != "vpp" or value > 1):
@@ -106,7 +117,9 @@ def rewritten(
         made.append(PIPELINE_FIRST)
     if vocabulary is not None:
         made += [VOCABULARY, str(vocabulary)]
-    return made + list(further)
+    made += further
+    made += [GLOBAL_BATCH, str(batches.global_batch)]
+    return made + [MICRO_BATCH, str(batches.micro_batch)]
 
 
 def check_further(further: Sequence[str], args: Any) -> None:
@@ -119,6 +132,11 @@ def check_further(further: Sequence[str], args: Any) -> None:
             raise ValueError(
                 f"arguments: {option} is set by the change itself; pass it in curr, or "
                 f"leave it out"
+            )
+        if option in RAMPS:
+            raise ValueError(
+                f"arguments: {option} cannot change; the ramp of the job goes on, to "
+                f"{GLOBAL_BATCH}"
             )
         if option in VALUED:
             now = str(getattr(args, VALUED[option], None))
@@ -169,15 +187,16 @@ def _value_at(arguments: Sequence[str], place: int) -> str:
     return arguments[place + 1]
 
 
-def _without(argv: Sequence[str], sized: set[str], flags: set[str]) -> list[str]:
+def _without(argv: Sequence[str], options: Mapping[str, int]) -> list[str]:
+    """What is left without these options, each with as many values."""
     left: list[str] = []
-    is_value = False
+    values = 0
     for argument in argv:
         name, equals, _ = argument.partition("=")
-        if is_value:
-            is_value = False
-        elif name in sized:
-            is_value = not equals
-        elif argument not in flags:
+        if values:
+            values -= 1
+        elif name in options:
+            values = 0 if equals else options[name]
+        else:
             left.append(argument)
     return left

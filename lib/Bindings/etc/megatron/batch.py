@@ -1,8 +1,8 @@
-"""Checks that a global batch is divisible among the new data-parallel ranks."""
+"""The batch of a new configuration: whether the ranks divide it, its ramp, its steps."""
 
 from __future__ import annotations
 
-from typing import Optional, Sequence
+from typing import Any, Optional, Sequence
 
 from etc.errors import UnsatisfiableError
 
@@ -101,3 +101,18 @@ class Batches:
             rank, self.ramp, self.global_batch, self.micro_batch, dp
         )
         calculator.update_num_microbatches(consumed_samples, consistency_check=False)
+
+
+def iterations_of(args: Any, iteration: int, consumed_samples: int) -> int:
+    """The last iteration of a job that ends after `args.train_samples`, by Megatron-
+    Core's calculator. Megatron counts as if all iterations had had the batches of its
+    present arguments."""
+    from megatron.core import num_microbatches_calculator as calculator
+
+    ramp = getattr(args, "rampup_batch_size", None)
+    while ramp and consumed_samples <= min(int(ramp[2]), args.train_samples):
+        calculator.update_num_microbatches(consumed_samples, consistency_check=False)
+        consumed_samples += calculator.get_current_global_batch_size()
+        iteration += 1
+    left = max(args.train_samples - consumed_samples, 0)
+    return iteration + left // args.global_batch_size

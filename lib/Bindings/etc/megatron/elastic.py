@@ -24,7 +24,13 @@ from typing import Any, Optional, Union
 
 import torch.distributed as dist
 
-from etc.megatron.arguments import check_further, set_rank, size_of
+from etc.megatron.arguments import (
+    GLOBAL_BATCH,
+    MICRO_BATCH,
+    check_further,
+    set_rank,
+    size_of,
+)
 from etc.megatron.build import Build
 from etc.megatron.grid import Layout, read_layout
 from etc.megatron.meeting import Meeting, end
@@ -139,6 +145,8 @@ class _Job:
         self.module, self.ask, self.store = module, ask, store
         self.device, self.options = device, options
         self.change: Optional[Reentry] = None
+        self.argv: list[str] = []
+        self.arguments: tuple[str, ...] = ()  # that changes so far have added
         self.runs = 0
 
     def run(
@@ -150,6 +158,7 @@ class _Job:
         kwargs: dict[str, Any],
     ) -> Any:
         self.runs += 1
+        self.argv, self.arguments = sys.argv[1:], ()
         with _restored():
             if rank >= world:
                 if not self._join():
@@ -239,14 +248,22 @@ class _Job:
             return
         progress = {"num_floating_point_operations_so_far": operations}
         try:
-            change.leave(self.module, args, iteration, progress)
+            self._leave(change, args, iteration, progress)
         except Exception as error:
             if not change.intact:
                 raise
             _warn(error)
             return
-        self.change = change if change.rank is not None else None
         raise _Unwinding
+
+    def _leave(
+        self, change: Reentry, args: Any, iteration: int, progress: Mapping[str, Any]
+    ) -> None:
+        change.leave(self.module, args, iteration, progress)
+        self.arguments = change.arguments
+        if change.rank is not None:
+            sys.argv[1:] = change.command_line(self.argv)
+            self.change = change
 
     def _ask(self, iteration: int) -> Optional[Wanted]:
         said: list[Any] = [None]
@@ -282,9 +299,9 @@ class _Job:
                 host=options.host,
                 timeout=options.timeout,
                 mode=options.mode,
-                arguments=wanted.arguments,
-                global_batch=size_of(wanted.arguments, "--global-batch-size"),
-                micro_batch=size_of(wanted.arguments, "--micro-batch-size"),
+                arguments=(*self.arguments, *wanted.arguments),
+                global_batch=size_of(wanted.arguments, GLOBAL_BATCH),
+                micro_batch=size_of(wanted.arguments, MICRO_BATCH),
             )
         except Exception as raised:
             if options.mode != "safe":
@@ -312,14 +329,11 @@ class _Job:
                 change = invited(
                     Reentry, meeting, self.device, _NO_BUILD, None, self.options.host
                 )
-                change.leave(self.module, None, 0, {})
+                self._leave(change, None, 0, {})
             except Exception as error:
                 if self.options.mode != "safe":
                     raise
                 _warn(error)
-                continue
-            if change.rank is not None:
-                self.change = change
         return True
 
     def _end(self) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Optional
 
@@ -11,6 +10,7 @@ import torch
 
 from etc.megatron import buffers
 from etc.megatron.arguments import rewritten, set_rank
+from etc.megatron.batch import iterations_of
 from etc.megatron.build import Shapes, check_all_used, load_optimizer
 from etc.megatron.change import Change
 from etc.megatron.grid import read_grid
@@ -38,6 +38,11 @@ class Reentry(Change):
         """In the new configuration; None where this process has no role."""
         return self._rank("curr")
 
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """All that this change and those before it add to the command line."""
+        return self._agreement.arguments
+
     def store(self) -> Any:
         """For the new default group."""
         return self._meeting.store("world")
@@ -58,16 +63,22 @@ class Reentry(Change):
             _close_writers(module)
             module.destroy_global_state()
         _forget_start(module)
-        rank, agreement = self.rank, self._agreement
+        rank = self.rank
         if rank is None:
             # The others finish before they arrive, and that takes all.
             self._migration.finish()
             self._meeting.arrive(True, len(self._curr))
             return
         set_rank(rank, len(self._curr))
+
+    def command_line(self, argv: Sequence[str]) -> list[str]:
+        """For Megatron's new parser; `argv` are the arguments that the job began with.
+        After `leave`."""
+        assert self._handover is not None
         vocabulary = self._handover.progress.get("padded_vocab_size")
-        sys.argv[1:] = rewritten(
-            sys.argv[1:], agreement.curr, vocabulary, agreement.arguments
+        agreed = self._agreement
+        return rewritten(
+            argv, agreed.curr, vocabulary, agreed.arguments, agreed.batches
         )
 
     def set_up(self, module: Any, build: Callable[[], Any]) -> Any:
@@ -83,7 +94,10 @@ class Reentry(Change):
         args.iteration = handover.iteration
         for name, value in handover.progress.items():
             setattr(args, name, value)
-        _update_microbatches(handover.consumed_samples)
+        samples = handover.consumed_samples
+        if getattr(args, "train_samples", None):
+            args.train_iters = iterations_of(args, args.iteration, samples)
+        _update_microbatches(samples)
         assert self.rank is not None
         self._restore_generators(self.rank)
         self._handover = None
