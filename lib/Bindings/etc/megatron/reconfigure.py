@@ -144,7 +144,7 @@ def prepare_change(
     curr.update(shards_of(new.ddp_config))
     if plan is None:
         plan = described.plan(curr=curr, cluster=cluster, **dict(request or {}))
-    _check_plan(plan, curr)
+    _check_plan(plan, described.layout, curr)
     meeting = Meeting.called(store, timeout, plan)
     memory = next(iter(described.tensors["param"].values())).device
     agreement = Agreement(
@@ -163,15 +163,26 @@ def prepare_change(
     return change
 
 
-def _check_plan(plan: Plan, layout: Mapping[str, Any]) -> None:
-    planned = plan.configuration["curr"]
-    wanted = {"etp": layout.get("tp", 1), **layout}
+def _check_plan(plan: Plan, prev: Mapping[str, Any], curr: Mapping[str, Any]) -> None:
+    """Raises ValueError unless the plan leads from one of these to the other."""
+    _check_side(plan, "prev", f"plan: begins in {plan.prev}, the trainer has", prev)
+    _check_side(plan, "curr", f"plan: ends in {plan.curr}, curr has", curr)
+    planned, devices = plan.placement["prev"], list(prev["devices"])
+    if planned != devices:
+        raise ValueError(
+            f"plan: begins on devices {planned}, the trainer is on devices {devices}"
+        )
+
+
+def _check_side(plan: Plan, side: str, text: str, layout: Mapping[str, Any]) -> None:
+    planned = plan.configuration[side]
+    wanted = {"etp": layout.get("tp", 1), "distributed_optimizer": False, **layout}
     for name in SIZES:
         if wanted.get(name, 1) != planned[name]:
-            raise ValueError(
-                f"plan: ends in {plan.curr}, curr has {name.upper()} "
-                f"{wanted.get(name, 1)}"
-            )
+            raise ValueError(f"{text} {name.upper()} {wanted.get(name, 1)}")
+    for name in ("order", "distributed_optimizer"):
+        if wanted[name] != planned[name]:
+            raise ValueError(f"{text} {name} {wanted[name]}")
 
 
 def join(
