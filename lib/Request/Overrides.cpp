@@ -91,26 +91,6 @@ static Node listNode(StringRef text, Node (*element)(StringRef)) {
   return node;
 }
 
-/// Of devices and ranges of them, as in 0-7,12. What is neither stays a text,
-/// for the reader to refuse, and so does a range beyond all clusters.
-static Node devicesNode(StringRef text) {
-  Node list = listNode(text, numberNode), node = list;
-  node.elements.clear();
-  for (Node &element : list.elements) {
-    const auto [first, last] = StringRef(element.text).split('-');
-    const Node from = numberNode(first), to = numberNode(last);
-    if (from.kind != Kind::Integer || to.kind != Kind::Integer ||
-        from.integer > to.integer || to.integer > deviceBounds.most ||
-        node.elements.size() > size_t(maxDevices)) {
-      node.elements.push_back(std::move(element));
-      continue;
-    }
-    for (int64_t device = from.integer; device <= to.integer; ++device)
-      node.elements.push_back(numberNode(std::to_string(device)));
-  }
-  return node;
-}
-
 namespace {
 /// The JSON for an option's text.
 struct NodeMaker {
@@ -125,9 +105,10 @@ struct NodeMaker {
   template <typename Owner> Node operator()(bool Owner::*) const {
     return truthNode(text);
   }
+  /// Ranges of devices, which only options have.
   template <typename Owner>
   Node operator()(std::vector<int64_t> Owner::*) const {
-    return devicesNode(text);
+    return textNode(text);
   }
   Node operator()(const OwnReader &own) const {
     switch (own.written) {

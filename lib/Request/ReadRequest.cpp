@@ -1,6 +1,7 @@
 //===- ReadRequest.cpp - Requests from JSON -------------------------------===//
 
 #include "Reader.h"
+#include "etc/Request/Devices.h"
 #include "etc/Request/Fields.h"
 
 #include "llvm/ADT/StringMap.h"
@@ -86,6 +87,8 @@ static Error readValue(const RequestField &, const Input &input, bool &truth) {
 
 static Error readValue(const RequestField &, const Input &input,
                        std::vector<int64_t> &devices) {
+  if (input.field.where.isCommandLine())
+    return store(parseDevices(input.node.text, input.field), devices);
   if (Error error = readIntegers(input, deviceBounds, devices))
     return error;
   return store(sortedDevices(std::move(devices), input.field), devices);

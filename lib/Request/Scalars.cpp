@@ -59,13 +59,17 @@ etc::request::parseIntegers(llvm::StringRef text, Bounds bounds,
   return numbers;
 }
 
+llvm::Error etc::request::listedTwice(int64_t device, const Field &field) {
+  return malformed(field, "device " + Twine(device) +
+                              " is listed twice; list every device once");
+}
+
 llvm::Expected<std::vector<int64_t>>
 etc::request::sortedDevices(std::vector<int64_t> devices, const Field &field) {
   llvm::sort(devices);
   auto twice = std::adjacent_find(devices.begin(), devices.end());
   if (twice != devices.end())
-    return malformed(field, "device " + Twine(*twice) +
-                                " is listed twice; list every device once");
+    return listedTwice(*twice, field);
   return devices;
 }
 

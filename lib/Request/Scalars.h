@@ -30,6 +30,9 @@ llvm::Expected<int64_t> parseInteger(llvm::StringRef text, Bounds bounds,
 llvm::Expected<std::vector<int64_t>>
 parseIntegers(llvm::StringRef text, Bounds bounds, const Field &field);
 
+/// A device may stand in a list once.
+llvm::Error listedTwice(int64_t device, const Field &field);
+
 /// Sorts a list of devices; one that is listed twice is Malformed.
 llvm::Expected<std::vector<int64_t>> sortedDevices(std::vector<int64_t> devices,
                                                    const Field &field);

@@ -91,11 +91,13 @@ int etc::checkOutput(const PlannerOptions &options, int64_t clusterDevices) {
     return malformed("--hosts needs --emit=ranks");
   if (options.devices && options.emit != Emit::Json)
     return malformed("--devices needs --emit=json");
-  for (int64_t device : options.devices.value_or(std::vector<int64_t>()))
-    if (device < 0 || device >= clusterDevices)
-      return malformed("--devices: " + Twine(device) +
-                       " is not one of the cluster's " + Twine(clusterDevices) +
-                       " devices");
+  if (options.devices)
+    for (const request::DeviceRange &range : *options.devices)
+      if (range.last >= clusterDevices)
+        return malformed(
+            "--devices: " + Twine(std::max(range.first, clusterDevices)) +
+            " is not one of the cluster's " + Twine(clusterDevices) +
+            " devices");
   bool asks = options.frontier || options.whichNodes;
   if (options.rates && !asks && options.emit != Emit::Report)
     return malformed("--rates needs --emit=report, --frontier or "

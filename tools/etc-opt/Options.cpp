@@ -42,24 +42,16 @@ const char *const etc::helpOverview =
     "input.\n";
 
 namespace {
-/// Devices [first, last], of no cluster larger than requests may have.
-constexpr int64_t mostDevice = (int64_t(1) << 20) - 1;
-struct DeviceRange {
-  int64_t first = 0, last = 0;
-};
-
-struct DeviceRangeParser : cl::parser<DeviceRange> {
+struct DeviceRangeParser : cl::parser<request::DeviceRange> {
   using parser::parser;
 
   bool parse(cl::Option &option, llvm::StringRef, llvm::StringRef text,
-             DeviceRange &range) {
-    const auto [first, last] = text.split('-');
-    const bool isRange = first.size() != text.size();
-    if (first.getAsInteger(10, range.first) ||
-        (isRange ? last : first).getAsInteger(10, range.last) ||
-        range.last < range.first || range.last > mostDevice)
-      return option.error("expected devices such as 0-7,12, got '" + text +
-                          "'");
+             request::DeviceRange &range) {
+    std::optional<request::DeviceRange> parsed =
+        request::parseDeviceRange(text);
+    if (!parsed)
+      return option.error(request::expectedDeviceRange(text));
+    range = *parsed;
     return false;
   }
 };
@@ -131,7 +123,7 @@ struct Options {
       "trust-bytecode", cl::Hidden, cl::cat(category),
       cl::desc("Read MLIR bytecode too, of your own making only: MLIR does not "
                "bound what damaged bytecode takes")};
-  cl::list<DeviceRange, bool, DeviceRangeParser> devices{
+  cl::list<request::DeviceRange, bool, DeviceRangeParser> devices{
       "devices", cl::CommaSeparated, cl::cat(category),
       cl::value_desc("0-7,12"),
       cl::desc("JSON of these devices only; needed above 1024 devices")};
@@ -237,10 +229,7 @@ PlannerOptions etc::readPlannerOptions() {
     result.whichNodes = o.whichNodes;
   result.rates = given(o.rates);
   if (o.devices.getNumOccurrences())
-    result.devices.emplace();
-  for (const DeviceRange &range : o.devices)
-    for (int64_t device = range.first; device <= range.last; ++device)
-      result.devices->push_back(device);
+    result.devices.emplace(o.devices.begin(), o.devices.end());
   result.explain = o.explain;
   result.requestFields = o.requestFields;
   for (const FieldOption &field : o.fields)
@@ -260,6 +249,12 @@ bool PlannerOptions::describesRequest() const {
       overrides.values, [](auto &given) { return given.first != "hosts"; });
   return twoStage || frontier || whichNodes || isPlanned || journal ||
          !following.empty();
+}
+
+std::optional<std::vector<int64_t>> PlannerOptions::listDevices() const {
+  if (!devices)
+    return std::nullopt;
+  return request::devicesOf(*devices);
 }
 
 bool PlannerOptions::isModule() const {

@@ -4,6 +4,7 @@
 #define ETC_TOOLS_ETCOPT_OPTIONS_H
 
 #include "dialect/Etc.h"
+#include "etc/Request/Devices.h"
 #include "etc/Request/Request.h"
 
 #include <cstdint>
@@ -36,7 +37,8 @@ struct PlannerOptions {
   std::optional<int64_t> whichNodes;
   /// "50,450": see Rates.h.
   std::optional<std::string> rates;
-  std::optional<std::vector<int64_t>> devices;
+  /// Of the cluster once checkOutput has passed; some perhaps several times.
+  std::optional<std::vector<request::DeviceRange>> devices;
   request::Overrides overrides;
   /// Print what the lines of a summary mean.
   bool explain = false;
@@ -47,6 +49,8 @@ struct PlannerOptions {
   bool isRequest() const;
   /// Whether an option says what to plan.
   bool describesRequest() const;
+  /// Those of which JSON is asked for, where these are not all.
+  std::optional<std::vector<int64_t>> listDevices() const;
   /// Whether the input is IR.
   bool isModule() const;
   /// Whether the input is a plan file.

@@ -150,7 +150,7 @@ static int emit(const PlannerOptions &options, const request::Request &request,
          [&](llvm::raw_ostream &os) {
            const plan::fb::Plan &plan = *plan::fb::GetPlan(bytes.data());
            if (options.emit == Emit::Json)
-             writeJson(plan, options.devices, os);
+             writeJson(plan, options.listDevices(), os);
            else if (options.emit == Emit::Report)
              os << reportPage(plan, givenRates(options), summary,
                               priceOfOnly(request, planned));

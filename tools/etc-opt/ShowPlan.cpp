@@ -52,7 +52,7 @@ static int writePlan(const PlannerOptions &options,
   writeSummary(plan, os);
   auto write = [&](llvm::raw_ostream &os) {
     if (options.emit == Emit::Json)
-      writeJson(plan, options.devices, os);
+      writeJson(plan, options.listDevices(), os);
     else if (options.emit == Emit::Report)
       os << reportPage(plan, givenRates(options), summary);
     else

@@ -93,8 +93,8 @@ TEST(Options, MalformedValues) {
             "exit 2: etc-opt: error: --cluster: expected a positive integer, "
             "got \"\"");
   EXPECT_EQ(errorFor([](auto &o) { o.values["failed"] = "3;7"; }),
-            "exit 2: etc-opt: error: --failed: expected an integer from 0 to "
-            "1048575, got \"3;7\"");
+            "exit 2: etc-opt: error: --failed: expected devices from 0 to "
+            "1048575 or ascending ranges of them, like 0-7,12; got \"3;7\"");
   EXPECT_EQ(errorFor([](auto &o) { o.values["types"] = ""; }),
             "exit 2: etc-opt: error: --types: expected at least one type; "
             "accepted: param, master, exp_avg, exp_avg_sq");
