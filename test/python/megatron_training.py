@@ -52,6 +52,7 @@ def parse_args() -> Any:
         "padded-vocab-size",
         "global-batch-size",
         "micro-batch-size",
+        "ddp-bucket-size",
         "train-iters",
         "train-samples",
     ):
@@ -86,6 +87,13 @@ class Trained(Job):
             settings.micro_batch,
             args.data_parallel_size,
         )
+
+    def ddp_config(self) -> Any:
+        """Buckets grow with the number of replicas, as Megatron's large ones do."""
+        args, config = get_args(), super().ddp_config()
+        if config.overlap_grad_reduce:
+            config.bucket_size = args.ddp_bucket_size or 3000 * args.data_parallel_size
+        return config
 
     def step(self) -> None:
         args = get_args()

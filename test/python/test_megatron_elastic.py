@@ -241,6 +241,12 @@ class Elastic(unittest.TestCase):
         line = (f"--train-iters={STEPS}",)
         self.check(2, 2, {}, {2: "PP2"}, 1e-5, line=line)
 
+    def test_buckets_stay_where_no_argument_says_their_size(self):
+        overlap = {"overlap_grad_reduce": True}
+        settings = {"bf16": True, "distributed": True, "ddp": overlap}
+        changes = {2: "DP4", 5: "TP2DP2"}
+        self.check(4, 4, {"pp": 2}, changes, 2e-3, settings)
+
     def test_what_is_not_the_training_loop(self):
         os.environ.update(RANK="0", WORLD_SIZE="1")
         with self.assertRaisesRegex(ValueError, "has no setup_model_and_optimizer"):
@@ -291,16 +297,21 @@ class Arguments(unittest.TestCase):
         made = rewritten(argv, read_layout("PP2DP3"), 256, more, Batches(12, 2))
         sizes = "tensor 1 pipeline 2".split()
         first = ["--lr=1", "--load", "x", "--exit-interval", "9"]
-        self.assertEqual(made[:5], first)
+        self.assertEqual(made[:7], [*first, *more])
         for name, size in zip(sizes[::2], sizes[1::2]):
             option = f"--{name}-model-parallel-size"
             self.assertEqual(made[made.index(option) + 1], size)
         self.assertNotIn("--use-tp-pp-dp-mapping", made)
         last = ["--global-batch-size", "12", "--micro-batch-size", "2"]
-        self.assertEqual(made[-8:], ["--padded-vocab-size", "256", *more, *last])
+        self.assertEqual(made[-6:], ["--padded-vocab-size", "256", *last])
         ramp = Batches(12, 2, [2, 4, 8])
         made = rewritten(argv, read_layout("PP2DP3"), 256, more, ramp)
         self.assertEqual(made[3:7], ["--rampup-batch-size", *"248"])
+        buckets = {**read_layout("PP2DP3"), "bucket_size": 4000}
+        argv = ["--lr=1", "--ddp-num-buckets", "2"]
+        made = rewritten(argv, buckets, None, (), ramp)
+        self.assertNotIn("--ddp-num-buckets", made)
+        self.assertEqual(made[-6:], ["--ddp-bucket-size", "4000", *last])
 
     def test_that_change_the_state(self):
         from etc.megatron.arguments import check_further

@@ -31,6 +31,8 @@ OLD = ("--num-layers-per-virtual-pipeline-stage",)
 CONFIGURATION = (*SIZED.values(), *FLAGS.values(), PIPELINE_FIRST, VOCABULARY, *OLD)
 GLOBAL_BATCH = "--global-batch-size"
 MICRO_BATCH = "--micro-batch-size"
+BUCKET = "--ddp-bucket-size"
+BUCKETS = "--ddp-num-buckets"
 # With the number of their values. The second one is of later versions.
 RAMPS = {"--rampup-batch-size": 3, "--step-batch-size-schedule": 1}
 # What decides which state the optimizer has, in which number format, and which rank has
@@ -48,8 +50,8 @@ VALUED = {
     "--exp-avg-dtype": "exp_avg_dtype",
     "--exp-avg-sq-dtype": "exp_avg_sq_dtype",
     "--num-distributed-optimizer-instances": "num_distributed_optimizer_instances",
-    "--ddp-bucket-size": "ddp_bucket_size",
-    "--ddp-num-buckets": "ddp_num_buckets",
+    BUCKET: "ddp_bucket_size",
+    BUCKETS: "ddp_num_buckets",
     "--data-parallel-sharding-strategy": "data_parallel_sharding_strategy",
     "--outer-dp-sharding-strategy": "outer_dp_sharding_strategy",
     "--yaml-cfg": "yaml_cfg",
@@ -96,7 +98,8 @@ def rewritten(
 
     Args:
         argv: that of the job's first configuration.
-        layout: as `grid.read_layout` returns it.
+        layout: as `grid.read_layout` returns it, with the size of gradient buckets,
+            which otherwise depends on the number of replicas or of parameters.
         vocabulary: the number of rows of the embedding, which Megatron would pad by
             the tensor-parallel size otherwise; None leaves it to Megatron.
         further: other arguments that take effect.
@@ -107,7 +110,10 @@ def rewritten(
     replaced.update(dict.fromkeys((*FLAGS.values(), PIPELINE_FIRST), 0))
     if not batches.ramp:
         replaced.update(RAMPS)
-    made = _without(argv, replaced)
+    bucket = layout.get("bucket_size", "default")
+    if bucket != "default":
+        replaced.update({BUCKET: 1, BUCKETS: 1})
+    made = _without([*argv, *further], replaced)
     for name, option in SIZED.items():
         value = layout.get(name)
         if value is not None and (name != "vpp" or value > 1):
@@ -117,7 +123,8 @@ def rewritten(
         made.append(PIPELINE_FIRST)
     if vocabulary is not None:
         made += [VOCABULARY, str(vocabulary)]
-    made += further
+    if bucket != "default":
+        made += [BUCKET, str(bucket)]
     made += [GLOBAL_BATCH, str(batches.global_batch)]
     return made + [MICRO_BATCH, str(batches.micro_batch)]
 
