@@ -60,6 +60,9 @@ def parse_args() -> Any:
     parser.add_argument("--rampup-batch-size", nargs=3)
     parser.add_argument("--log-interval", type=int, default=1)
     parser.add_argument("--load")
+    parser.add_argument("--lr", type=float, default=1e-2)
+    for name in ("override", "use-checkpoint"):
+        parser.add_argument(f"--{name}-opt_param-scheduler", action="store_true")
     parser.add_argument("--sequence-parallel", action="store_true")
     args = parser.parse_args()
     args.rank, args.world_size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
@@ -79,7 +82,15 @@ class Trained(Job):
 
     def start(self, sizes: dict[str, int]) -> None:
         super().start(sizes)
-        args, settings = get_args(), self.settings
+        args, settings, scheduler = get_args(), self.settings, self.scheduler
+        scheduler.max_lr = args.lr
+        for group in self.optimizer.param_groups:
+            group["max_lr"] = args.lr
+        if args.train_iters:
+            scheduler.wd_incr_steps = args.train_iters * settings.global_batch
+        for name in ("override", "use_checkpoint"):
+            name += "_opt_param_scheduler"
+            setattr(scheduler, name, getattr(args, name))
         microbatches.reconfigure_num_microbatches_calculator(
             args.rank,
             args.rampup_batch_size,

@@ -17,6 +17,7 @@ from megatron_jobs import EXPERTS, Settings, run
 from megatron_training import WRITERS
 
 STEPS = 8
+KEEP = "--use-checkpoint-opt_param-scheduler"
 LINE = (f"--train-iters={STEPS}", "--global-batch-size=8")
 
 
@@ -222,13 +223,26 @@ class Elastic(unittest.TestCase):
     def test_arguments_that_a_change_can_not_have(self):
         for sizes, more, words in (
             ("TP2", ("--use-distributed-optimizer",), "which is not migrated"),
-            ("DP2", ("--global-batch-size", "6"), "global batch 6 is not divisible"),
+            ("DP2", ("--global-batch-size", "6", KEEP), "batch 6 is not divisible"),
+            ("DP2", ("--global-batch-size", "4"), "changes the schedule of the lear"),
+            ("DP2", ("--lr", "0.02"), "changes the schedule of the learning rate; a"),
             ("DP2", ("--global-batch-size", "0"), "expected a positive number"),
             ("DP2", ("--rampup-batch-size", *"248"), "cannot change; the ramp"),
         ):
             changes = {2: etc.megatron.Wanted(sizes, more)}
             with self.assertRaisesRegex(AssertionError, words):
                 run(2, trained, 2, 2, {"pp": 2}, changes, Settings())
+
+    def test_a_schedule_that_is_to_be_kept_or_not(self):
+        lower = ("--lr=0.001", "--override-opt_param-scheduler")
+        rates = []
+        for more in (("--global-batch-size=4", KEEP), ("--lr=0.01",), lower):
+            changes = {1: etc.megatron.Wanted("DP2", more), 2: "TP2"}
+            log = run(2, trained, 2, 2, {"pp": 2}, changes, Settings())[0][0]
+            rates.append(log[3][1])
+        self.assertGreater(rates[0], rates[1])  # fewer samples later
+        self.assertGreater(rates[1], 0.0011)
+        self.assertEqual(rates[2], 0.001)
 
     def test_arguments_stay_also_for_a_process_that_joins_later(self):
         more = etc.megatron.Wanted("TP2", ("--log-interval=2", "--micro-batch-size=1"))

@@ -28,6 +28,7 @@ from etc.megatron.arguments import (
     GLOBAL_BATCH,
     MICRO_BATCH,
     check_further,
+    check_schedule,
     set_rank,
     size_of,
 )
@@ -286,7 +287,10 @@ class _Job:
         options, args = self.options, self.module.get_args()
         change, error = None, None
         try:
+            global_batch = size_of(wanted.arguments, GLOBAL_BATCH)
+            micro_batch = size_of(wanted.arguments, MICRO_BATCH)
             check_further(wanted.arguments, args)
+            check_schedule(wanted.arguments, args)
             change = prepare_change(
                 Reentry,
                 *objects,
@@ -300,8 +304,8 @@ class _Job:
                 timeout=options.timeout,
                 mode=options.mode,
                 arguments=(*self.arguments, *wanted.arguments),
-                global_batch=size_of(wanted.arguments, GLOBAL_BATCH),
-                micro_batch=size_of(wanted.arguments, MICRO_BATCH),
+                global_batch=global_batch,
+                micro_batch=micro_batch,
             )
         except Exception as raised:
             if options.mode != "safe":
