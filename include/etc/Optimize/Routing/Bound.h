@@ -14,21 +14,29 @@ namespace etc::routing {
 enum class Direction : uint8_t { In, Out };
 
 /// A set of devices and the bytes that have to cross its border, whatever the
-/// sources, relays and rounds. A valid cut obeys
+/// sources, relays and rounds. Inner devices, of which most cuts have none,
+/// have borders of their own inside the set, and what crosses these counts,
+/// too: docs/routing.md says why. A valid cut obeys
 ///
 /// (C1) devices exist, take part, and are strictly ascending, at least one;
+/// inner devices are some of them, strictly ascending;
 ///
-/// (C2) time.bytes = the bytes of the atoms that have to cross, each once: into
-/// the set what some device of it needs and none of it holds; out of it what
-/// only devices of it hold and some device outside needs;
+/// (C2) time.bytes = the bytes of the atoms that have to cross. Into the set:
+/// as many times as there are inner devices that need the atom; where there are
+/// none, once if some device of the set needs it and none of the set holds it.
+/// Out of it: once if only devices of the set hold the atom and some device
+/// outside needs it, or if the same is true of the inner devices;
 ///
 /// (C3) time.rate = the rate at which they can: the links of the set's devices
-/// whose nodes have others that take part, and the NICs of the set's devices,
-/// each once, where devices of other nodes take part.
+/// where devices of the same node but outside the set take part, the links of
+/// inner devices where any others of the same node take part, each once, and
+/// the NICs of the set's devices, each once, where devices of other nodes take
+/// part.
 struct Cut {
   Direction direction = Direction::In;
   std::vector<int32_t> devices;
   Time time;
+  std::vector<int32_t> inner = {};
 };
 
 /// Checks (C1) to (C3), in time linear in the problem: no routing of a

@@ -89,6 +89,51 @@ TEST(BoundTest, OneNodeHasNoNics) {
             "device 1 lacks 900 B and has 900 B/s: nothing is below 1 s");
 }
 
+/// Two devices share a NIC, and each needs its own 1000 bytes, or the same.
+TEST(BoundTest, InnerDevicesCountSeparately) {
+  for (const char *atoms :
+       {"atom 1000: 0 -> 4\natom 1000: 0 -> 5\n", "atom 1000: 0 -> 4 5\n"}) {
+    const Problem problem = readCase("nodes 2 devices 4 nics 2 link 300 nic "
+                                     "100\n" +
+                                     std::string(atoms))
+                                .problem;
+    const Cut cut{Direction::In, {4, 5}, {2000, 700}, {4, 5}};
+    EXPECT_EQ(errorOf(problem, cut), "valid");
+    EXPECT_EQ(describe(problem, cut),
+              "devices 4, 5 lack 2 kB, counting devices 4, 5 separately, and "
+              "have 2 x 300 B/s + 1 x 100 B/s: nothing is below 2.857 s");
+  }
+}
+
+/// What node 1 lacks arrives at device 3; device 2 lacks what device 3 has.
+const char *const kWithinTheNode = "nodes 2 devices 2 nics 2 link 20M nic 4M\n"
+                                   "atom 169k: 0 -> 3\natom 514k: 0 1 3 -> 2\n";
+
+TEST(BoundTest, WhatTheNodeLacksAndOneDeviceOfIt) {
+  const Problem problem = readCase(kWithinTheNode).problem;
+  const Cut cut{Direction::In, {2, 3}, {683'000, 28'000'000}, {2}};
+  EXPECT_EQ(errorOf(problem, cut), "valid");
+  EXPECT_EQ(describe(problem, cut),
+            "node 1 lacks 683 kB, counting device 2 separately, and has 1 x 20 "
+            "MB/s + 2 x 4 MB/s: nothing is below 24.39 ms");
+}
+
+/// 800 bytes leave the node, 600 only devices 0 and 1, and 500 both: once.
+TEST(BoundTest, OutOfInnerDevices) {
+  const Problem problem = readCase("nodes 2 devices 4 nics 4 link 150 nic 100\n"
+                                   "atom 500: 0 1 -> 2 4\n"
+                                   "atom 600: 0 -> 3\n"
+                                   "atom 300: 2 -> 5\n"
+                                   "atom 70: 0 -> 1\n")
+                              .problem;
+  const Cut out{Direction::Out, {0, 1, 2, 3}, {1400, 700}, {0, 1}};
+  EXPECT_EQ(errorOf(problem, out), "valid");
+  EXPECT_EQ(describe(problem, out),
+            "node 0 alone holds 1.4 kB that others need, counting devices 0, 1 "
+            "separately, and has 2 x 150 B/s + 4 x 100 B/s: nothing is below "
+            "2 s");
+}
+
 TEST(BoundTest, NothingMoves) {
   EXPECT_TRUE(
       findBound(readCase("nodes 1 devices 4 nics 4 link 9 nic 1\n").problem)
@@ -102,6 +147,14 @@ TEST(BoundTest, C1Devices) {
             "devices[0]: 24 is not in [0, 24)");
   EXPECT_EQ(errorOf(problem, {Direction::In, {9, 8}, {}}),
             "devices[1]: must be strictly ascending, got 8 after 9");
+  const Cut twice{Direction::In, {8, 9}, {}, {8, 8}};
+  EXPECT_EQ(errorOf(problem, twice),
+            "inner[1]: must be strictly ascending, got 8 after 8");
+  const Cut beyond{Direction::In, {8, 9}, {}, {10}};
+  EXPECT_EQ(errorOf(problem, beyond),
+            "inner[0]: device 10 is not one of the devices");
+  const Cut none{Direction::In, {8, 9}, {}, {-1}};
+  EXPECT_EQ(errorOf(problem, none), "inner[0]: -1 is not in [0, 24)");
   problem.devices[8].status = Status::Spare;
   EXPECT_EQ(errorOf(problem, {Direction::In, {8}, {}}),
             "devices[0]: device 8 takes no part");
@@ -116,6 +169,20 @@ TEST(BoundTest, C2Bytes) {
   cut.direction = Direction::Out;
   EXPECT_EQ(errorOf(growth(), cut),
             "time.bytes: 0 bytes cross, got 96360000000");
+}
+
+TEST(BoundTest, C2BytesOfInnerDevices) {
+  const Problem problem = readCase(kWithinTheNode).problem;
+  const Cut cut{Direction::In, {2, 3}, {683'000, 28'000'000}, {3}};
+  EXPECT_EQ(errorOf(problem, cut),
+            "time.bytes: 169000 bytes cross, got 683000");
+}
+
+TEST(BoundTest, C3RateOfInnerDevices) {
+  const Problem problem = readCase(kWithinTheNode).problem;
+  const Cut cut{Direction::In, {2, 3}, {683'000, 8'000'000}, {2}};
+  EXPECT_EQ(errorOf(problem, cut),
+            "time.rate: they cross at 28000000 bytes a second, got 8000000");
 }
 
 TEST(BoundTest, C3Rate) {

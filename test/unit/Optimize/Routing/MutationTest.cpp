@@ -34,7 +34,7 @@ private:
 };
 
 Cut Mutator::mutate(const Problem &problem, Cut cut) {
-  switch (below(5)) {
+  switch (below(7)) {
   case 0:
     cut.time.bytes += 1 + below(1000);
     break;
@@ -48,6 +48,17 @@ Cut Mutator::mutate(const Problem &problem, Cut cut) {
   case 3:
     cut.devices.erase(cut.devices.begin() + below(int64_t(cut.devices.size())));
     break;
+  case 4:
+    cut.inner.push_back(
+        cut.devices[size_t(below(int64_t(cut.devices.size())))]);
+    std::sort(cut.inner.begin(), cut.inner.end());
+    break;
+  case 5:
+    if (!cut.inner.empty()) {
+      cut.inner.erase(cut.inner.begin() + below(int64_t(cut.inner.size())));
+      break;
+    }
+    [[fallthrough]];
   default:
     cut.devices.push_back(int32_t(below(int64_t(problem.devices.size()))));
     std::sort(cut.devices.begin(), cut.devices.end());
