@@ -140,15 +140,23 @@ def Etc_TimeBoundOp : Etc_StageOp<"time_bound"> {
     NIC once. Participants are the devices that live and have a role on either side. `of_pause` counts the bytes that are
     not deferred, and bounds the pause.
 
-    Example:
+    `inner` lists some of the devices, whose own links count as well where their nodes have other participants. What
+    crosses `into` the devices then counts as many times as there are inner devices that lack it, and once if none does.
+    What crosses `out_of` them counts once, with what only inner devices held and other devices need.
+
+    Examples:
 
     ```mlir
     etc.time_bound into [4, 5, 6, 7] bytes 96360000000 rate 200000000000
+    etc.time_bound into [4, 5, 6, 7] inner [4, 5] bytes 96720000000 rate 210000000000
     ```
   }];
   let arguments = (ins UnitAttr:$of_pause, Etc_Direction:$direction, DenseI64ArrayAttr:$devices,
-                       ConfinedAttr<I64Attr, [IntPositive]>:$bytes, ConfinedAttr<I64Attr, [IntPositive]>:$rate);
-  let assemblyFormat = "(`of_pause` $of_pause^)? $direction $devices `bytes` $bytes `rate` $rate attr-dict";
+                       OptionalAttr<DenseI64ArrayAttr>:$inner, ConfinedAttr<I64Attr, [IntPositive]>:$bytes,
+                       ConfinedAttr<I64Attr, [IntPositive]>:$rate);
+  let assemblyFormat = [{
+    (`of_pause` $of_pause^)? $direction $devices (`inner` $inner^)? `bytes` $bytes `rate` $rate attr-dict
+  }];
   let hasVerifier = 1;
 }
 

@@ -5,6 +5,8 @@
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 
+#include <algorithm>
+
 using namespace etc;
 using namespace mlir;
 
@@ -125,7 +127,20 @@ LogicalResult TimeBoundOp::verify() {
     return emitOpError("bounds the pause, but nothing is deferred");
   if (getDevices().empty() || !llvm::is_sorted(getDevices()))
     return emitOpError("expected devices in ascending order, at least one");
-  return verifyDevices(migration, *this, "bound", getDevices());
+  if (failed(verifyDevices(migration, *this, "bound", getDevices())))
+    return failure();
+  const std::optional<ArrayRef<int64_t>> inner = getInner();
+  if (!inner)
+    return success();
+  if (inner->empty() || !llvm::is_sorted(*inner))
+    return emitOpError("expected inner devices in ascending order, at least "
+                       "one");
+  // Ascending devices include ascending ones of them, each once.
+  if (!std::includes(getDevices().begin(), getDevices().end(), inner->begin(),
+                     inner->end()))
+    return emitOpError("expected inner devices to be some of the bound's, each "
+                       "once");
+  return success();
 }
 
 LogicalResult RoleBoundOp::verify() {

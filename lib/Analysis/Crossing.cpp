@@ -91,15 +91,16 @@ int64_t EnteringCounter::count(bool ofPause) {
 }
 
 int64_t etc::countEntering(const llvm::BitVector &devices,
+                           const llvm::BitVector &holders,
                            const TensorTable &table,
                            const BothHoldings &holdings, const Devices &fleet,
                            const DeviceNeeds &needs, bool ofPause) {
   EnteringCounter counter(table, holdings);
-  for (unsigned device : devices.set_bits()) {
+  for (unsigned device : holders.set_bits())
     if (fleet.getPrevRole(device) >= 0)
       counter.addPrev(fleet.getPrevRole(device));
+  for (unsigned device : devices.set_bits())
     if (needs.getCurrRole(device) >= 0)
       counter.addCurr(needs.getCurrRole(device));
-  }
   return counter.count(ofPause);
 }

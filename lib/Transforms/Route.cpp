@@ -23,6 +23,8 @@ struct Route : ::etc::impl::RoutePassBase<Route> {
 
 private:
   std::optional<Timing> findTiming(MigrationOp migration);
+  int64_t countCrossing(const routing::Cut &cut,
+                        const llvm::BitVector &participants, bool ofPause);
   void writeBound(MigrationOp migration, const routing::Cut &cut,
                   const Timing &timing, bool ofPause);
   SourcedDemands solve(Demands demands, bool isPaper, const Timing *timing);
@@ -57,26 +59,57 @@ std::optional<Timing> Route::findTiming(MigrationOp migration) {
   return timing;
 }
 
-/// The bytes of the cut are counted again: atoms know no twins.
+/// Atoms know no twins, so the bytes of a cut are counted by holdings. What
+/// crosses the border of the devices and that of inner ones counts as the
+/// latter.
+int64_t Route::countCrossing(const routing::Cut &cut,
+                             const llvm::BitVector &participants,
+                             bool ofPause) {
+  const bool isIn = cut.direction == routing::Direction::In;
+  auto receivers = [&](ArrayRef<int32_t> devices) {
+    llvm::BitVector set(participants.size());
+    for (int32_t device : devices)
+      set.set(device);
+    if (isIn)
+      return set;
+    llvm::BitVector others = participants;
+    return others.reset(set);
+  };
+  auto count = [&](const llvm::BitVector &needers,
+                   const llvm::BitVector &holders) {
+    return countEntering(needers, holders, getAnalysis<TensorTable>(),
+                         getAnalysis<BothHoldings>(), getAnalysis<Devices>(),
+                         getAnalysis<DeviceNeeds>(), ofPause);
+  };
+  const llvm::BitVector all = receivers(cut.devices);
+  int64_t bytes = count(all, all);
+  if (cut.inner.empty())
+    return bytes;
+  const llvm::BitVector inner = receivers(cut.inner);
+  if (!isIn)
+    return bytes + count(inner, inner) - count(all, inner);
+  bytes -= count(inner, all);
+  for (int32_t device : cut.inner)
+    bytes += count(receivers(device), receivers(device));
+  return bytes;
+}
+
 void Route::writeBound(MigrationOp migration, const routing::Cut &cut,
                        const Timing &timing, bool ofPause) {
-  const bool isIn = cut.direction == routing::Direction::In;
-  llvm::BitVector inside(timing.participants.size());
-  for (int32_t device : cut.devices)
-    inside.set(device);
-  llvm::BitVector receivers = timing.participants;
-  isIn ? receivers &= inside : receivers.reset(inside);
-  const int64_t bytes = countEntering(
-      receivers, getAnalysis<TensorTable>(), getAnalysis<BothHoldings>(),
-      getAnalysis<Devices>(), getAnalysis<DeviceNeeds>(), ofPause);
+  const int64_t bytes = countCrossing(cut, timing.participants, ofPause);
   if (bytes == 0)
     return;
   OpBuilder builder = OpBuilder::atBlockEnd(&migration.getBody().front());
+  auto numbers = [](ArrayRef<int32_t> list) {
+    return SmallVector<int64_t>(list.begin(), list.end());
+  };
   TimeBoundOp::create(
       builder, migration.getFieldLoc({"cluster", "curr"}), ofPause,
-      isIn ? Direction::In : Direction::Out,
-      SmallVector<int64_t>(cut.devices.begin(), cut.devices.end()), bytes,
-      cut.time.rate);
+      cut.direction == routing::Direction::In ? Direction::In : Direction::Out,
+      numbers(cut.devices),
+      cut.inner.empty() ? nullptr
+                        : builder.getDenseI64ArrayAttr(numbers(cut.inner)),
+      bytes, cut.time.rate);
 }
 
 SourcedDemands Route::solve(Demands demands, bool isPaper,

@@ -1,6 +1,6 @@
 //===- CheckTimeBound.cpp - V15: the witness of a time --------------------===//
 //
-// Counts again what has to cross the border of the witness, and at which rate
+// Counts again what has to cross the borders of the witness, and at which rate
 // it can, from what lib/Layout says that roles hold.
 //
 //===----------------------------------------------------------------------===//
@@ -23,6 +23,8 @@ public:
 
 private:
   LogicalResult checkDevices();
+  int64_t countLack(const llvm::BitVector &needers,
+                    const llvm::BitVector &holders) const;
   int64_t countBytes() const;
   int64_t countRate() const;
 
@@ -30,13 +32,14 @@ private:
   TimeBoundOp bound;
   /// [device] roles of those that take part, or -1.
   SmallVector<int64_t> prevRole, currRole;
-  llvm::BitVector isInside;
+  llvm::BitVector isInside, isInner;
 };
 } // namespace
 
 BoundChecker::BoundChecker(const PlanUnderTest &plan, TimeBoundOp bound)
     : plan(plan), bound(bound), prevRole(plan.nodeOf.size(), -1),
-      currRole(plan.nodeOf.size(), -1), isInside(plan.nodeOf.size()) {
+      currRole(plan.nodeOf.size(), -1), isInside(plan.nodeOf.size()),
+      isInner(plan.nodeOf.size()) {
   MigrationOp migration = plan.migration;
   for (auto [rank, device] : llvm::enumerate(migration.getPrevPlacement()))
     prevRole[device] = LayoutOracle::roleOfRank(migration.getPrev(), rank);
@@ -47,6 +50,8 @@ BoundChecker::BoundChecker(const PlanUnderTest &plan, TimeBoundOp bound)
     currRole[device] = LayoutOracle::roleOfRank(migration.getCurr(), rank);
   for (int64_t device : bound.getDevices())
     isInside.set(device);
+  for (int64_t device : bound.getInner().value_or(ArrayRef<int64_t>()))
+    isInner.set(device);
 }
 
 LogicalResult BoundChecker::checkDevices() {
@@ -57,27 +62,50 @@ LogicalResult BoundChecker::checkDevices() {
   return success();
 }
 
-/// What only devices of a set held and others need enters the others.
-int64_t BoundChecker::countBytes() const {
-  const bool isInto = TimeBoundOp(bound).getDirection() == Direction::In;
-  std::set<int64_t> holders, needers;
-  for (size_t device = 0; device < prevRole.size(); ++device) {
-    if (isInside.test(device) != isInto)
-      continue;
+/// What some devices need and others did not hold.
+int64_t BoundChecker::countLack(const llvm::BitVector &needers,
+                                const llvm::BitVector &holders) const {
+  std::set<int64_t> prevRoles, currRoles;
+  for (unsigned device : holders.set_bits())
     if (prevRole[device] >= 0)
-      holders.insert(prevRole[device]);
+      prevRoles.insert(prevRole[device]);
+  for (unsigned device : needers.set_bits())
     if (currRole[device] >= 0)
-      needers.insert(currRole[device]);
-  }
+      currRoles.insert(currRole[device]);
   CrossingBytes bytes(plan.table, plan.oracle);
-  for (int64_t role : holders)
+  for (int64_t role : prevRoles)
     bytes.addHolder(role);
-  for (int64_t role : needers)
+  for (int64_t role : currRoles)
     bytes.addNeeder(role);
   return bytes.count(TimeBoundOp(bound).getOfPause());
 }
 
-/// Links lead to further participants of the node, NICs to other nodes'.
+/// What only devices of a set held and others need enters the others. A byte
+/// that leaves the set and the inner devices may do so at once; each inner
+/// device has to receive a byte by itself.
+int64_t BoundChecker::countBytes() const {
+  if (TimeBoundOp(bound).getDirection() == Direction::Out) {
+    llvm::BitVector others = isInside, notInner = isInner;
+    others.flip();
+    notInner.flip();
+    int64_t bytes = countLack(others, others);
+    if (isInner.any())
+      bytes += countLack(notInner, notInner) - countLack(others, notInner);
+    return bytes;
+  }
+  int64_t bytes = countLack(isInside, isInside);
+  if (isInner.any())
+    bytes -= countLack(isInner, isInside);
+  for (unsigned device : isInner.set_bits()) {
+    llvm::BitVector alone(isInner.size());
+    alone.set(device);
+    bytes += countLack(alone, alone);
+  }
+  return bytes;
+}
+
+/// Links lead to further participants of the node, those of inner devices to
+/// any; NICs lead to other nodes'.
 int64_t BoundChecker::countRate() const {
   MigrationOp migration = plan.migration;
   const ResourcesAttr resources = migration.getResourcesAttr();
@@ -96,7 +124,8 @@ int64_t BoundChecker::countRate() const {
     for (int64_t i = 0; i < size; ++i)
       if (isInside.test(first + i)) {
         nics.insert(std::min(resources.getNics(), size) * i / size);
-        if (outsideOf[node] > 0)
+        if (outsideOf[node] > 0 ||
+            (isInner.test(first + i) && participants > 1))
           rate += resources.getLinkRate();
       }
     if (participants < all)

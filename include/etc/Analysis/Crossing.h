@@ -9,10 +9,11 @@
 
 namespace etc {
 
-/// The bytes that some of the devices need and none of them held, in the types
-/// that move, or in those that do in the pause: each once, a tied copy and its
-/// twin together.
-int64_t countEntering(const llvm::BitVector &devices, const TensorTable &table,
+/// The bytes that some of the devices need and none of `holders` held, in the
+/// types that move, or in those that do in the pause: each once, a tied copy
+/// and its twin together.
+int64_t countEntering(const llvm::BitVector &devices,
+                      const llvm::BitVector &holders, const TensorTable &table,
                       const BothHoldings &holdings, const Devices &fleet,
                       const DeviceNeeds &needs, bool ofPause = false);
 
