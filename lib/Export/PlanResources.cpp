@@ -2,6 +2,8 @@
 
 #include "PlanResources.h"
 
+#include "core/plan/PlanFile.h"
+
 using namespace etc;
 namespace fb = etc::plan::fb;
 
@@ -29,6 +31,8 @@ static std::unique_ptr<fb::TimeBoundT> timeBoundOf(TimeBoundOp op) {
   bound->devices.assign(op.getDevices().begin(), op.getDevices().end());
   bound->bytes = op.getBytes();
   bound->rate = op.getRate();
+  if (auto inner = op.getInner())
+    bound->inner.assign(inner->begin(), inner->end());
   return bound;
 }
 
@@ -51,4 +55,7 @@ void etc::writeResources(MigrationOp migration, fb::PlanT &plan) {
   plan.time_bound = timeBoundOf(migration.getTimeBound(/*ofPause=*/false));
   plan.pause_bound = timeBoundOf(migration.getTimeBound(/*ofPause=*/true));
   plan.role_bound = roleBoundOf(migration.getOnly<RoleBoundOp>());
+  for (const auto &bound : {&plan.time_bound, &plan.pause_bound})
+    if (*bound && !(*bound)->inner.empty())
+      plan.features |= plan::kInnerFeature;
 }

@@ -178,7 +178,9 @@ LogicalResult FileChecker::checkTimeBound(const std::string &name,
     return comparison.words(name, file ? "present" : "absent",
                             wanted ? "present" : "absent");
   if (failed(comparison.lists(name + ".devices", numbersOf(file->devices()),
-                              wanted.getDevices())))
+                              wanted.getDevices())) ||
+      failed(comparison.lists(name + ".inner", numbersOf(file->inner()),
+                              wanted.getInner().value_or(ArrayRef<int64_t>()))))
     return failure();
   return comparison.numbers(
       name + ".",

@@ -1,7 +1,7 @@
 //===- PlanTimeBounds.cpp - The witnesses of time in a plan file ----------===//
 //
 // What V15 counts of the IR, by the plan's own shards: what has to cross the
-// border of a witness, and at which rate it can.
+// borders of a witness, and at which rate it can.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,23 +27,46 @@ public:
 
 private:
   using Marks = std::map<uint32_t, std::vector<Mark<Box>>>; ///< by tensor
+  using Ranks = std::vector<bool>;                          ///< [rank]
 
+  /// What lanes need alike counts once, unless each needs its own.
+  enum class Alike : uint8_t { Once, Each };
+
+  Ranks ranksOf(const flatbuffers::Vector<uint32_t> *devices) const;
+  std::set<uint32_t> programsOf(const Ranks &ranks) const;
+  uint64_t countLack(const Ranks &needers, const Ranks &holders, bool ofPause,
+                     Alike alike = Alike::Once) const;
   uint64_t countRate() const;
   void addBoxes(Side side, const std::set<uint32_t> &programs,
                 bool (*counts)(const fb::Tensor &), Marks &marks) const;
 
   const PlanIndex &index;
   const fb::TimeBound &bound;
-  std::vector<bool> isInside; ///< [rank]
+  Ranks isInside, isInner;
 };
 
 } // namespace
 
 BorderCount::BorderCount(const PlanIndex &index, const fb::TimeBound &bound)
-    : index(index), bound(bound), isInside(index.rankCount()) {
-  for (uint32_t device : *bound.devices())
-    if (auto rank = index.rankOf(device))
-      isInside[*rank] = true;
+    : index(index), bound(bound), isInside(ranksOf(bound.devices())),
+      isInner(ranksOf(bound.inner())) {}
+
+BorderCount::Ranks
+BorderCount::ranksOf(const flatbuffers::Vector<uint32_t> *devices) const {
+  Ranks ranks(index.rankCount());
+  if (devices)
+    for (uint32_t device : *devices)
+      if (auto rank = index.rankOf(device))
+        ranks[*rank] = true;
+  return ranks;
+}
+
+std::set<uint32_t> BorderCount::programsOf(const Ranks &ranks) const {
+  std::set<uint32_t> programs;
+  for (uint32_t rank = 0; rank != index.rankCount(); ++rank)
+    if (ranks[rank])
+      programs.insert(index.participant(rank).program);
+  return programs;
 }
 
 /// A tied copy and its twin are one tensor. Padding that is new is made, not
@@ -68,43 +91,70 @@ void BorderCount::addBoxes(Side side, const std::set<uint32_t> &programs,
   }
 }
 
-/// What only devices of a set held and others need enters the others.
-uint64_t BorderCount::countBytes(bool ofPause) const {
-  std::set<uint32_t> programs;
-  for (uint32_t rank = 0; rank != index.rankCount(); ++rank)
-    if (isInside[rank] != bound.outgoing())
-      programs.insert(index.participant(rank).program);
+/// What some ranks need and others did not hold.
+uint64_t BorderCount::countLack(const Ranks &needers, const Ranks &holders,
+                                bool ofPause, Alike alike) const {
   auto moves = [](const fb::Tensor &t) { return !t.is_derived(); };
   auto movesInPause = [](const fb::Tensor &t) {
     return !t.is_derived() && !t.deferred();
   };
   Marks marks;
-  for (Side side : {Side::Prev, Side::Curr})
-    if (ofPause)
-      addBoxes(side, programs, movesInPause, marks);
-    else
-      addBoxes(side, programs, moves, marks);
-  // Of a plan of one lane, the parts of all: what these have alike, they need
-  // once.
+  addBoxes(Side::Prev, programsOf(holders), ofPause ? movesInPause : moves,
+           marks);
+  addBoxes(Side::Curr, programsOf(needers), ofPause ? movesInPause : moves,
+           marks);
+  // Of a plan of one lane, the parts of all.
   const fb::Lanes *lanes = index.plan().lanes();
   uint64_t bytes = 0;
-  for (auto &[tensor, boxes] : marks)
+  for (auto &[tensor, boxes] : marks) {
+    const bool isOfAll =
+        lanes && (alike == Alike::Each || lanes->axes()->Get(tensor) >= 0);
     bytes += countUncovered(std::move(boxes)) * index.elementBytes(tensor) *
-             (lanes && lanes->axes()->Get(tensor) >= 0 ? lanes->count() : 1);
+             (isOfAll ? lanes->count() : 1);
+  }
   return bytes;
 }
 
-/// Links lead to further participants of the node, NICs to other nodes'.
+/// What only devices of a set held and others need enters the others. A byte
+/// that leaves the set and the inner devices may do so at once; each inner
+/// device has to receive a byte by itself.
+uint64_t BorderCount::countBytes(bool ofPause) const {
+  if (bound.outgoing()) {
+    Ranks others = isInside, notInner = isInner;
+    others.flip();
+    notInner.flip();
+    uint64_t bytes = countLack(others, others, ofPause);
+    if (bound.inner())
+      bytes += countLack(notInner, notInner, ofPause) -
+               countLack(others, notInner, ofPause);
+    return bytes;
+  }
+  uint64_t bytes = countLack(isInside, isInside, ofPause);
+  if (bound.inner())
+    bytes -= countLack(isInner, isInside, ofPause);
+  for (uint32_t rank = 0; rank != index.rankCount(); ++rank)
+    if (isInner[rank]) {
+      Ranks alone(index.rankCount());
+      alone[rank] = true;
+      bytes += countLack(alone, alone, ofPause, Alike::Each);
+    }
+  return bytes;
+}
+
+/// Links lead to further participants of the node, those of inner devices to
+/// any, lanes included; NICs lead to other nodes'.
 uint64_t BorderCount::countRate() const {
   const fb::Plan &plan = index.plan();
   const fb::Resources &resources = *plan.resources();
+  const uint64_t lanes = plan.lanes() ? plan.lanes()->count() : 1;
   std::map<uint32_t, std::vector<uint32_t>> insiders; // by node
-  std::map<uint32_t, uint32_t> participants;
+  std::map<uint32_t, uint32_t> participants, inner;
   for (uint32_t rank = 0; rank != index.rankCount(); ++rank) {
     const uint32_t device = index.device(rank), node = index.nodeOf(device);
     ++participants[node];
     if (isInside[rank])
       insiders[node].push_back(device);
+    inner[node] += isInner[rank];
   }
   uint64_t rate = 0;
   uint32_t node = 0, first = 0;
@@ -112,6 +162,8 @@ uint64_t BorderCount::countRate() const {
     const std::vector<uint32_t> &devices = insiders[node];
     if (devices.size() < participants[node])
       rate += devices.size() * resources.link_rate();
+    else if (participants[node] * lanes > 1)
+      rate += inner[node] * resources.link_rate();
     if (participants[node] < index.rankCount()) {
       std::set<uint64_t> nics;
       for (uint32_t device : devices)
@@ -122,7 +174,7 @@ uint64_t BorderCount::countRate() const {
     first += size;
     ++node;
   }
-  return rate * (plan.lanes() ? plan.lanes()->count() : 1);
+  return rate * lanes;
 }
 
 Status BorderCount::check(bool ofPause) const {

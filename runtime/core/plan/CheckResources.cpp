@@ -2,6 +2,8 @@
 
 #include "core/plan/FormatRules.h"
 
+#include <algorithm>
+
 using namespace etc::plan;
 
 /// Rates are divided by, and numbers of NICs multiplied with those of devices.
@@ -40,6 +42,22 @@ static Status checkCrossing(const std::string &name,
     return outOfRange(item(list, last), cells.Get(last), count);
   return checkAmounts(name.c_str(), {{"bytes", bytes, 1, INT64_MAX},
                                      {"rate", rate, 1, INT64_MAX}});
+}
+
+/// Ascending devices include ascending ones of them, each once.
+static Status checkInner(const std::string &name, const fb::TimeBound &bound) {
+  const flatbuffers::Vector<uint32_t> *inner = bound.inner();
+  if (!inner)
+    return Status::success();
+  const std::string list = name + ".inner";
+  if (inner->size() == 0)
+    return malformed(list, ": at least one is needed");
+  if (Status s = checkAscending(list, *inner); !s.ok())
+    return s;
+  if (!std::includes(bound.devices()->begin(), bound.devices()->end(),
+                     inner->begin(), inner->end()))
+    return malformed(list, ": some are not in devices");
+  return Status::success();
 }
 
 static Status checkRoleBound(const fb::Plan &plan, uint64_t devices) {
@@ -82,6 +100,8 @@ Status etc::plan::checkResources(const fb::Plan &plan) {
     if (Status s = checkCrossing(name, *bound->devices(), bound->bytes(),
                                  bound->rate(), devices, "devices");
         !s.ok())
+      return s;
+    if (Status s = checkInner(name, *bound); !s.ok())
       return s;
   }
   return checkRoleBound(plan, devices);

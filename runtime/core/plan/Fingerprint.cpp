@@ -224,6 +224,8 @@ static void addResources(Words &words, const fb::Plan &plan) {
     words.add(bound->devices());
     words.add(bound->bytes());
     words.add(bound->rate());
+    if (bound->inner())
+      words.add(bound->inner());
   }
   if (const fb::RoleBound *bound = plan.role_bound()) {
     for (uint64_t field :

@@ -169,6 +169,11 @@ static Status checkFeatures(const fb::Plan &plan) {
     return malformed("features: a condensed plan has flag 16, and no other");
   if ((plan.lanes() != nullptr) != ((plan.features() & kLanesFeature) != 0))
     return malformed("features: a plan of lanes has flag 8, and no other");
+  const bool hasInner = (plan.time_bound() && plan.time_bound()->inner()) ||
+                        (plan.pause_bound() && plan.pause_bound()->inner());
+  if (hasInner != ((plan.features() & kInnerFeature) != 0))
+    return malformed("features: a plan whose bounds of time have inner devices "
+                     "has flag 32, and no other");
   return Status::success();
 }
 

@@ -25,9 +25,12 @@ constexpr uint64_t kTransitFeature = 2;
 constexpr uint64_t kCondensedFeature = 16;
 /// The tables are those of one lane (plan/Unfold.h).
 constexpr uint64_t kLanesFeature = 8;
+/// A bound of time has inner devices.
+constexpr uint64_t kInnerFeature = 32;
 /// The flags of features that this build knows.
-constexpr uint64_t kPlanFeatures =
-    kSliceFeature | kTransitFeature | kCondensedFeature | kLanesFeature;
+constexpr uint64_t kPlanFeatures = kSliceFeature | kTransitFeature |
+                                   kCondensedFeature | kLanesFeature |
+                                   kInnerFeature;
 
 /// An open plan, mapped from a file. The mapping lives as long as the object;
 /// moving it keeps pointers valid.

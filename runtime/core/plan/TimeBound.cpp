@@ -37,6 +37,9 @@ static Border borderOf(const PlanIndex &index, const fb::TimeBound &bound) {
     first.push_back(first.back() + count);
   std::vector<uint64_t> participants(plan.nodes()->size()),
       insiders(plan.nodes()->size());
+  std::set<uint32_t> inner;
+  if (bound.inner())
+    inner.insert(bound.inner()->begin(), bound.inner()->end());
   for (uint32_t device : *plan.participants())
     ++participants[index.nodeOf(device)];
   for (uint32_t device : inside)
@@ -47,10 +50,10 @@ static Border borderOf(const PlanIndex &index, const fb::TimeBound &bound) {
     const uint32_t node = index.nodeOf(device);
     const uint64_t size = plan.nodes()->Get(node);
     border.nodes.insert(node);
-    if (insiders[node] < participants[node]) {
-      border.hasWholeNodes = false;
+    const bool isWhole = insiders[node] == participants[node];
+    border.hasWholeNodes &= isWhole;
+    if (inner.contains(device) ? participants[node] > 1 : !isWhole)
       ++border.links;
-    }
     if (participants[node] < plan.participants()->size())
       nics.emplace(node, std::min<uint64_t>(plan.resources()->nics(), size) *
                              (device - first[node]) / size);
@@ -100,6 +103,12 @@ std::string etc::plan::describeBound(const PlanIndex &index,
            " that others need,";
   else
     out += std::string(isPlural ? " lack " : " lacks ") + bytes;
+  if (const auto *inner = bound->inner()) {
+    out += bound->outgoing() ? "" : ",";
+    out += inner->size() == bound->devices()->size()
+               ? " counted separately,"
+               : " counting " + listed("device", *inner) + " separately,";
+  }
   out += isPlural ? " and have " : " and has ";
   std::string resources;
   for (auto [count, rate] :

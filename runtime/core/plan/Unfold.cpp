@@ -227,8 +227,10 @@ void Unfolder::unfoldCertificates() {
 
 /// The bytes and the rate are those of all lanes already.
 void Unfolder::unfoldBound(std::unique_ptr<fb::TimeBoundT> &bound) const {
-  if (bound)
-    bound->devices = repeat(bound->devices);
+  if (!bound)
+    return;
+  bound->devices = repeat(bound->devices);
+  bound->inner = repeat(bound->inner);
 }
 
 /// What one device sends, receives or holds is the same in all lanes.

@@ -2901,6 +2901,7 @@ struct TimeBoundT : public flatbuffers::NativeTable {
   std::vector<uint32_t> devices{};
   uint64_t bytes = 0;
   uint64_t rate = 0;
+  std::vector<uint32_t> inner{};
 };
 
 struct TimeBound FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
@@ -2910,7 +2911,8 @@ struct TimeBound FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_OUTGOING = 4,
     VT_DEVICES = 6,
     VT_BYTES = 8,
-    VT_RATE = 10
+    VT_RATE = 10,
+    VT_INNER = 12
   };
   bool outgoing() const {
     return GetField<uint8_t>(VT_OUTGOING, 0) != 0;
@@ -2936,6 +2938,12 @@ struct TimeBound FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   bool mutate_rate(uint64_t _rate = 0) {
     return SetField<uint64_t>(VT_RATE, _rate, 0);
   }
+  const flatbuffers::Vector<uint32_t> *inner() const {
+    return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_INNER);
+  }
+  flatbuffers::Vector<uint32_t> *mutable_inner() {
+    return GetPointer<flatbuffers::Vector<uint32_t> *>(VT_INNER);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint8_t>(verifier, VT_OUTGOING, 1) &&
@@ -2943,6 +2951,8 @@ struct TimeBound FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            verifier.VerifyVector(devices()) &&
            VerifyField<uint64_t>(verifier, VT_BYTES, 8) &&
            VerifyField<uint64_t>(verifier, VT_RATE, 8) &&
+           VerifyOffset(verifier, VT_INNER) &&
+           verifier.VerifyVector(inner()) &&
            verifier.EndTable();
   }
   TimeBoundT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
@@ -2966,6 +2976,9 @@ struct TimeBoundBuilder {
   void add_rate(uint64_t rate) {
     fbb_.AddElement<uint64_t>(TimeBound::VT_RATE, rate, 0);
   }
+  void add_inner(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> inner) {
+    fbb_.AddOffset(TimeBound::VT_INNER, inner);
+  }
   explicit TimeBoundBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -2983,10 +2996,12 @@ inline flatbuffers::Offset<TimeBound> CreateTimeBound(
     bool outgoing = false,
     flatbuffers::Offset<flatbuffers::Vector<uint32_t>> devices = 0,
     uint64_t bytes = 0,
-    uint64_t rate = 0) {
+    uint64_t rate = 0,
+    flatbuffers::Offset<flatbuffers::Vector<uint32_t>> inner = 0) {
   TimeBoundBuilder builder_(_fbb);
   builder_.add_rate(rate);
   builder_.add_bytes(bytes);
+  builder_.add_inner(inner);
   builder_.add_devices(devices);
   builder_.add_outgoing(outgoing);
   return builder_.Finish();
@@ -2997,14 +3012,17 @@ inline flatbuffers::Offset<TimeBound> CreateTimeBoundDirect(
     bool outgoing = false,
     const std::vector<uint32_t> *devices = nullptr,
     uint64_t bytes = 0,
-    uint64_t rate = 0) {
+    uint64_t rate = 0,
+    const std::vector<uint32_t> *inner = nullptr) {
   auto devices__ = devices ? _fbb.CreateVector<uint32_t>(*devices) : 0;
+  auto inner__ = inner ? _fbb.CreateVector<uint32_t>(*inner) : 0;
   return etc::plan::fb::CreateTimeBound(
       _fbb,
       outgoing,
       devices__,
       bytes,
-      rate);
+      rate,
+      inner__);
 }
 
 flatbuffers::Offset<TimeBound> CreateTimeBound(flatbuffers::FlatBufferBuilder &_fbb, const TimeBoundT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
@@ -4588,6 +4606,7 @@ inline void TimeBound::UnPackTo(TimeBoundT *_o, const flatbuffers::resolver_func
   { auto _e = devices(); if (_e) { _o->devices.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->devices[_i] = _e->Get(_i); } } }
   { auto _e = bytes(); _o->bytes = _e; }
   { auto _e = rate(); _o->rate = _e; }
+  { auto _e = inner(); if (_e) { _o->inner.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->inner[_i] = _e->Get(_i); } } }
 }
 
 inline flatbuffers::Offset<TimeBound> TimeBound::Pack(flatbuffers::FlatBufferBuilder &_fbb, const TimeBoundT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
@@ -4602,12 +4621,14 @@ inline flatbuffers::Offset<TimeBound> CreateTimeBound(flatbuffers::FlatBufferBui
   auto _devices = _fbb.CreateVector(_o->devices);
   auto _bytes = _o->bytes;
   auto _rate = _o->rate;
+  auto _inner = _o->inner.size() ? _fbb.CreateVector(_o->inner) : 0;
   return etc::plan::fb::CreateTimeBound(
       _fbb,
       _outgoing,
       _devices,
       _bytes,
-      _rate);
+      _rate,
+      _inner);
 }
 
 inline RoleBoundT *RoleBound::UnPack(const flatbuffers::resolver_function_t *_resolver) const {

@@ -22,6 +22,15 @@ static fb::PlanT timedPlan() {
   return plan;
 }
 
+/// Its bound is of two devices, one of them an inner one.
+static fb::PlanT innerPlan() {
+  fb::PlanT plan = timedPlan();
+  plan.time_bound->devices = {0, 1};
+  plan.time_bound->inner = {1};
+  plan.features = kInnerFeature;
+  return plan;
+}
+
 const std::vector<MalformedPlan> kMalformedCertificates = {
     {"RateOfZero", timedPlan, [](fb::PlanT &p) { p.resources->nic_rate = 0; },
      "resources.nic_rate: 0 is not in [1, 1125899906842624]"},
@@ -44,6 +53,23 @@ const std::vector<MalformedPlan> kMalformedCertificates = {
     {"BoundWithoutRate", timedPlan,
      [](fb::PlanT &p) { p.time_bound->rate = 0; },
      "time_bound.rate: 0 is not in [1, 9223372036854775807]"},
+    {"InnerUnannounced", innerPlan, [](fb::PlanT &p) { p.features = 0; },
+     "features: a plan whose bounds of time have inner devices has flag 32, "
+     "and no other"},
+    {"InnerAnnouncedOnly", innerPlan,
+     [](fb::PlanT &p) { p.time_bound->inner.clear(); },
+     "features: a plan whose bounds of time have inner devices has flag 32, "
+     "and no other"},
+    {"InnerTwice", innerPlan,
+     [](fb::PlanT &p) {
+       p.time_bound->inner = {1, 1};
+     },
+     "time_bound.inner[1]: 1 after 1, devices ascend"},
+    {"InnerOutside", innerPlan,
+     [](fb::PlanT &p) {
+       p.time_bound->inner = {1, 2};
+     },
+     "time_bound.inner: some are not in devices"},
     {"RoleBoundWithoutResources", timedPlan,
      [](fb::PlanT &p) {
        p.time_bound.reset();

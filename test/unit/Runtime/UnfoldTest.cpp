@@ -90,6 +90,8 @@ TEST(UnfoldTest, BoundsOfTimeHaveTheDevicesOfAllLanes) {
   plan.time_bound->devices = {0, 2};
   plan.time_bound->bytes = 100;
   plan.time_bound->rate = 7;
+  plan.time_bound->inner = {2};
+  plan.features |= kInnerFeature;
   const Result<PlanFile> file = readPlan(packPlan(std::move(plan)));
   ASSERT_EQ(file.status().message(), "");
   const fb::TimeBound &bound = *file->plan().time_bound();
@@ -98,6 +100,9 @@ TEST(UnfoldTest, BoundsOfTimeHaveTheDevicesOfAllLanes) {
   const std::vector<uint32_t> devices(bound.devices()->begin(),
                                       bound.devices()->end());
   EXPECT_EQ(devices, (std::vector<uint32_t>{0, 1, 2, 6, 7, 8}));
+  const std::vector<uint32_t> inner(bound.inner()->begin(),
+                                    bound.inner()->end());
+  EXPECT_EQ(inner, (std::vector<uint32_t>{6, 7, 8}));
 }
 
 TEST(UnfoldTest, MalformedTables) {

@@ -101,6 +101,23 @@ TEST(PlanCertificates, BoundsOfTimeAreCountedAgain) {
   // Device 0 alone lacks as much, and has a link to its neighbour, too.
   EXPECT_EQ(withBounds([](fb::PlanT &p) { p.pause_bound->devices = {0}; }),
             "pause_bound.rate: is 20, 110 bytes a second can cross");
+  // What device 0 lacks of the node's counts as well, and its link.
+  auto inner = [&](uint64_t bytes, uint64_t rate, bool outgoing = false) {
+    return withBounds([&](fb::PlanT &p) {
+      p.features |= kInnerFeature;
+      p.pause_bound->inner = {0};
+      p.pause_bound->bytes = bytes;
+      p.pause_bound->rate = rate;
+      p.pause_bound->outgoing = outgoing;
+    });
+  };
+  EXPECT_EQ(inner(16, 120), "");
+  EXPECT_EQ(inner(17, 120), "pause_bound.bytes: is 17, 16 have to cross");
+  EXPECT_EQ(inner(16, 20),
+            "pause_bound.rate: is 20, 120 bytes a second can cross");
+  EXPECT_EQ(inner(16, 120, /*outgoing=*/true), "");
+  EXPECT_EQ(inner(17, 120, /*outgoing=*/true),
+            "pause_bound.bytes: is 17, 16 have to cross");
   // All of the embedding's rows 3 and 4, and as many of the head, leave.
   EXPECT_EQ(withBounds([](fb::PlanT &p) { p.pause_bound->outgoing = true; }),
             "");
