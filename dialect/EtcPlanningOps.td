@@ -140,9 +140,10 @@ def Etc_TimeBoundOp : Etc_StageOp<"time_bound"> {
     NIC once. Participants are the devices that live and have a role on either side. `of_pause` counts the bytes that are
     not deferred, and bounds the pause.
 
-    `inner` lists some of the devices, whose own links count as well where their nodes have other participants. What
-    crosses `into` the devices then counts as many times as there are inner devices that lack it, and once if none does.
-    What crosses `out_of` them counts once, with what only inner devices held and other devices need.
+    `inner` lists some of the devices, whose own links count as well where their nodes have other participants. Bytes that
+    inner devices lack then count once for each of these, even if another of the devices held them; other bytes that
+    cross `into` the devices count once. What crosses `out_of` them counts once, with what only inner devices held and
+    other devices need.
 
     Examples:
 

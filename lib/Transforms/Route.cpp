@@ -25,7 +25,7 @@ private:
   std::optional<Timing> findTiming(MigrationOp migration);
   int64_t countCrossing(const routing::Cut &cut,
                         const llvm::BitVector &participants, bool ofPause);
-  void writeBound(MigrationOp migration, const routing::Cut &cut,
+  void writeBound(MigrationOp migration, ArrayRef<routing::Cut> cuts,
                   const Timing &timing, bool ofPause);
   SourcedDemands solve(Demands demands, bool isPaper, const Timing *timing);
 };
@@ -94,10 +94,19 @@ int64_t Route::countCrossing(const routing::Cut &cut,
   return bytes;
 }
 
-void Route::writeBound(MigrationOp migration, const routing::Cut &cut,
+/// The cut that is slowest once its bytes are counted again.
+void Route::writeBound(MigrationOp migration, ArrayRef<routing::Cut> cuts,
                        const Timing &timing, bool ofPause) {
-  const int64_t bytes = countCrossing(cut, timing.participants, ofPause);
-  if (bytes == 0)
+  routing::Cut cut;
+  for (const routing::Cut &candidate : cuts) {
+    const int64_t bytes =
+        countCrossing(candidate, timing.participants, ofPause);
+    if (const routing::Time time{bytes, candidate.time.rate}; time > cut.time) {
+      cut = candidate;
+      cut.time = time;
+    }
+  }
+  if (cut.devices.empty())
     return;
   OpBuilder builder = OpBuilder::atBlockEnd(&migration.getBody().front());
   auto numbers = [](ArrayRef<int32_t> list) {
@@ -109,7 +118,7 @@ void Route::writeBound(MigrationOp migration, const routing::Cut &cut,
       numbers(cut.devices),
       cut.inner.empty() ? nullptr
                         : builder.getDenseI64ArrayAttr(numbers(cut.inner)),
-      bytes, cut.time.rate);
+      cut.time.bytes, cut.time.rate);
 }
 
 SourcedDemands Route::solve(Demands demands, bool isPaper,
@@ -161,8 +170,8 @@ LogicalResult Route::runOnMigration(MigrationOp migration) {
     const std::optional<Timing> own = forTypes(timing, table, types);
     const SourcedDemands sourced =
         solve(std::move(listed.demands), isPaper, own ? &*own : nullptr);
-    if (sourced.bound && types != table.getDeferredTypes())
-      writeBound(migration, *sourced.bound, *timing, defers);
+    if (timing && types != table.getDeferredTypes())
+      writeBound(migration, sourced.bounds, *timing, defers);
     if (sourced.isRouted)
       migration->setDiscardableAttr(byTimeMark, UnitAttr::get(&getContext()));
     routed += sourced.isRouted;
@@ -170,10 +179,11 @@ LogicalResult Route::runOnMigration(MigrationOp migration) {
     parts += sourced.demands.size();
   }
   if (defers && timing) // of all that moves, one after the other
-    if (auto bound = solveInTurn(ListedDemands(list, table, all).demands,
-                                 getAnalysis<MigrationFleet>(), &*timing)
-                         .bound)
-      writeBound(migration, *bound, *timing, /*ofPause=*/false);
+    writeBound(migration,
+               solveInTurn(ListedDemands(list, table, all).demands,
+                           getAnalysis<MigrationFleet>(), &*timing)
+                   .bounds,
+               *timing, /*ofPause=*/false);
   list.erase();
   markAnalysesPreserved<TensorTable, BothHoldings, Devices, DeviceNeeds,
                         MigrationFleet>();

@@ -1,5 +1,6 @@
 // The slowest of the cuts that are looked at.
 
+#include "FindInner.h"
 #include "Nodes.h"
 #include "etc/Optimize/Routing/Solver.h"
 
@@ -19,14 +20,15 @@ constexpr int64_t kMostComparisons = 4'000'000;
 class BoundFinder {
 public:
   explicit BoundFinder(const Problem &problem)
-      : problem(problem), participants(findParticipants(problem)) {
+      : problem(problem), nodeSets{findParticipants(problem), {}, {}} {
     for (const Atom &atom : problem.atoms) {
-      holderNodes.push_back(nodesOf(problem.holdersOf(atom)));
-      neederNodes.push_back(nodesOf(problem.needersOf(atom)));
+      nodeSets.holders.push_back(nodesOf(problem.holdersOf(atom)));
+      nodeSets.needers.push_back(nodesOf(problem.needersOf(atom)));
     }
   }
 
-  Cut find();
+  Cut findPlain();
+  std::vector<Cut> find();
 
 private:
   Set nodesOf(const Set &devices) const;
@@ -39,8 +41,7 @@ private:
   std::vector<Set> joinSets(const std::vector<Set> &sets) const;
 
   const Problem &problem;
-  const std::vector<Set> participants;       ///< [node]
-  std::vector<Set> holderNodes, neederNodes; ///< [atom]
+  NodeSets nodeSets;
   Cut best;
 };
 
@@ -54,8 +55,8 @@ Set BoundFinder::nodesOf(const Set &devices) const {
 Set BoundFinder::devicesOf(const Set &nodes) const {
   Set devices;
   for (int32_t node : nodes)
-    devices.insert(devices.end(), participants[node].begin(),
-                   participants[node].end());
+    devices.insert(devices.end(), nodeSets.participants[node].begin(),
+                   nodeSets.participants[node].end());
   std::sort(devices.begin(), devices.end());
   return devices;
 }
@@ -67,15 +68,15 @@ int64_t BoundFinder::rateOf(const Set &devices) const {
   for (int32_t device : devices)
     ++counts[problem.nodeOf(device)];
   size_t all = 0;
-  for (const Set &list : participants)
+  for (const Set &list : nodeSets.participants)
     all += list.size();
   int64_t rate = 0;
   std::set<int32_t> nics;
   for (int32_t device : devices) {
     const int32_t node = problem.nodeOf(device);
-    if (counts[node] < participants[node].size())
+    if (counts[node] < nodeSets.participants[node].size())
       rate += problem.devices[device].linkRate;
-    if (participants[node].size() < all &&
+    if (nodeSets.participants[node].size() < all &&
         nics.insert(problem.devices[device].nic).second)
       rate += problem.nics[problem.devices[device].nic].rate;
   }
@@ -98,13 +99,13 @@ void BoundFinder::offerIn() {
   for (size_t i = 0; i < problem.atoms.size(); ++i) {
     for (int32_t device : problem.needersOf(problem.atoms[i]))
       ofDevice[device] += problem.atoms[i].bytes;
-    for (int32_t node : neederNodes[i])
-      if (!std::binary_search(holderNodes[i].begin(), holderNodes[i].end(),
-                              node))
+    for (int32_t node : nodeSets.needers[i])
+      if (!std::binary_search(nodeSets.holders[i].begin(),
+                              nodeSets.holders[i].end(), node))
         ofNode[node] += problem.atoms[i].bytes;
   }
   for (size_t node = 0; node < ofNode.size(); ++node)
-    offer(Direction::In, participants[node], ofNode[node]);
+    offer(Direction::In, nodeSets.participants[node], ofNode[node]);
   for (size_t device = 0; device < ofDevice.size(); ++device)
     offer(Direction::In, {int32_t(device)}, ofDevice[device]);
 }
@@ -175,9 +176,9 @@ void BoundFinder::offerOut(const std::vector<Set> &holders,
   }
 }
 
-Cut BoundFinder::find() {
+Cut BoundFinder::findPlain() {
   offerIn();
-  offerOut(holderNodes, neederNodes, /*ofNodes=*/true);
+  offerOut(nodeSets.holders, nodeSets.needers, /*ofNodes=*/true);
   std::vector<Set> holders, needers;
   for (const Atom &atom : problem.atoms) {
     holders.push_back(problem.holdersOf(atom));
@@ -187,8 +188,28 @@ Cut BoundFinder::find() {
   return best;
 }
 
+std::vector<Cut> BoundFinder::find() {
+  std::vector<Cut> cuts = {findPlain()};
+  if (best.devices.empty())
+    return {};
+  if (Cut inner = findInner(problem, nodeSets, best); !inner.inner.empty())
+    cuts.push_back(std::move(inner));
+  return cuts;
+}
+
 } // namespace
 
-Cut findBound(const Problem &problem) { return BoundFinder(problem).find(); }
+std::vector<Cut> findBounds(const Problem &problem) {
+  return BoundFinder(problem).find();
+}
+
+Time findTarget(const Problem &problem) {
+  return BoundFinder(problem).findPlain().time;
+}
+
+Cut findBound(const Problem &problem) {
+  std::vector<Cut> cuts = findBounds(problem);
+  return cuts.empty() ? Cut{} : std::move(cuts.back());
+}
 
 } // namespace etc::routing

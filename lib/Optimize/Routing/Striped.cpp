@@ -43,7 +43,7 @@ static bool isBetter(const Solution &one, const Solution &other) {
 /// Trades are taken where they save an eighth: they make more and smaller hops,
 /// which fill rounds less evenly.
 Solution solveStriped(const Problem &problem) {
-  const Time target = withSlack(findBound(problem).time);
+  const Time target = withSlack(findTarget(problem));
   Solution best = solveFirstHolder(problem);
   for (Order order : {Order::Together, Order::InTurn}) {
     Solution striped = solveInOrder(problem, target, order);

@@ -213,9 +213,12 @@ std::string describe(const Problem &problem, const Cut &cut) {
     out += isPlural ? " alone hold " : " alone holds ";
   out += scaled(double(cut.time.bytes), {"B", "kB", "MB", "GB", "TB"});
   out += cut.direction == Direction::In ? "" : " that others need,";
-  if (!cut.inner.empty())
-    out += (cut.direction == Direction::In ? ", counting " : " counting ") +
-           listed("device", cut.inner) + " separately,";
+  if (!cut.inner.empty()) {
+    out += cut.direction == Direction::In ? "," : "";
+    out += cut.inner == cut.devices
+               ? " counted separately,"
+               : " counting " + listed("device", cut.inner) + " separately,";
+  }
   out += isPlural ? " and have " : " and has ";
   std::string resources;
   for (const auto &counts :

@@ -220,9 +220,8 @@ routing::Problem Router::withAll() const {
   return all;
 }
 
-std::optional<routing::Cut> Router::findBound() const {
-  routing::Cut cut = routing::findBound(withAll());
-  return cut.devices.empty() ? std::nullopt : std::optional(std::move(cut));
+std::vector<routing::Cut> Router::findBounds() const {
+  return routing::findBounds(withAll());
 }
 
 routing::Time Router::timeOf(const SourcedDemands &sourced) const {
@@ -304,14 +303,14 @@ static bool isNear(const routing::Time &time, const routing::Time &bound) {
 }
 
 std::optional<SourcedDemands>
-Router::route(const SourcedDemands &sourced) const {
-  const routing::Time before = timeOf(sourced),
-                      bound = routing::findBound(withAll()).time;
-  if (!isMuchLess(bound, before))
+Router::route(const SourcedDemands &sourced,
+              const std::vector<routing::Cut> &bounds) const {
+  const routing::Time before = timeOf(sourced);
+  if (bounds.empty() || !isMuchLess(bounds.back().time, before))
     return std::nullopt;
   const routing::Solution plain = routing::solveStriped(problem);
   std::optional<SourcedDemands> routed;
-  if (timing.transitPpm > 0 && !isNear(plain.time, bound))
+  if (timing.transitPpm > 0 && !isNear(plain.time, bounds.front().time))
     routed =
         passOn(plain.time,
                scalePpm(sourced.choice.cost.getBusiest(), timing.transitPpm),

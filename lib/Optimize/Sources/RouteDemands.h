@@ -19,16 +19,17 @@ public:
   Router(const Demands &demands, const Fleet &fleet, const Timing &timing,
          TensorSet direct = {});
 
-  /// The slowest cut, where all participants may pass on what they receive;
-  /// nothing where nothing moves.
-  std::optional<routing::Cut> findBound() const;
+  /// routing::findBounds, where all participants may pass on what they receive.
+  std::vector<routing::Cut> findBounds() const;
   /// What the slowest link or NIC takes.
   routing::Time timeOf(const SourcedDemands &sourced) const;
   /// The same demands along the routes that lib/Optimize/Routing finds, cut
   /// where these divide them; nothing where they would not be faster than
   /// `sourced`, or send more between nodes although links are fast. With
-  /// transit as far as the timing allows it.
-  std::optional<SourcedDemands> route(const SourcedDemands &sourced) const;
+  /// transit as far as the timing allows it. `bounds` are those of findBounds.
+  std::optional<SourcedDemands>
+  route(const SourcedDemands &sourced,
+        const std::vector<routing::Cut> &bounds) const;
 
 private:
   using DeviceSet = std::vector<int32_t>;

@@ -38,13 +38,13 @@ SourcedDemands etc::solveSources(Demands demands, const Fleet &fleet,
   if (!timing || sourced.demands.size() == 0)
     return sourced;
   const Router router(sourced.demands, fleet, *timing);
-  std::optional<routing::Cut> bound = router.findBound();
+  std::vector<routing::Cut> bounds = router.findBounds();
   if (timing->choosesRoutes)
-    if (auto routed = router.route(sourced)) {
+    if (auto routed = router.route(sourced, bounds)) {
       sourced = std::move(*routed);
       sourced.isRouted = true;
     }
-  sourced.bound = std::move(bound);
+  sourced.bounds = std::move(bounds);
   return sourced;
 }
 
@@ -53,6 +53,6 @@ SourcedDemands etc::solveInTurn(Demands demands, const Fleet &fleet,
   SourceChoice choice = chooseHolders(demands, fleet);
   SourcedDemands sourced = {std::move(demands), std::move(choice)};
   if (timing && sourced.demands.size() > 0)
-    sourced.bound = Router(sourced.demands, fleet, *timing).findBound();
+    sourced.bounds = Router(sourced.demands, fleet, *timing).findBounds();
   return sourced;
 }

@@ -10,9 +10,19 @@ namespace etc::routing {
 
 /// The slowest of these cuts: into each node and each device; out of the
 /// holders of an atom, of each of them alone, and of all that are joined by
-/// such sets, each time as devices and as whole nodes. No device where nothing
+/// such sets, each time as devices and as whole nodes; into the devices of a
+/// NIC and into and out of a node, with inner devices. No device where nothing
 /// has to move.
 Cut findBound(const Problem &problem);
+
+/// The slowest of these cuts without inner devices and, if one with them is
+/// slower, that one: who counts tied copies as the same bytes may find fewer,
+/// and of the second more so. Empty where nothing has to move.
+std::vector<Cut> findBounds(const Problem &problem);
+
+/// The time that solvers aim at: of the slowest cut without inner devices. Aims
+/// that few routes can reach make them slower as often as faster.
+Time findTarget(const Problem &problem);
 
 /// The time of the resource that takes longest for its bytes.
 Time findSlowest(const Problem &problem, const Loads &loads);

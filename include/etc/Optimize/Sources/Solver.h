@@ -67,9 +67,10 @@ struct SourceChoice {
 struct SourcedDemands {
   Demands demands;
   SourceChoice choice;
-  /// The slowest of the cuts that no routing is faster than, and whether routes
-  /// replaced the sources that bytes decide; only with `Timing`.
-  std::optional<routing::Cut> bound = std::nullopt;
+  /// The slowest of the cuts that no routing is faster than, without and with
+  /// inner devices, and whether routes replaced the sources that bytes decide;
+  /// only with `Timing`.
+  std::vector<routing::Cut> bounds = {};
   bool isRouted = false;
 };
 

@@ -100,9 +100,17 @@ TEST(BoundTest, InnerDevicesCountSeparately) {
     const Cut cut{Direction::In, {4, 5}, {2000, 700}, {4, 5}};
     EXPECT_EQ(errorOf(problem, cut), "valid");
     EXPECT_EQ(describe(problem, cut),
-              "devices 4, 5 lack 2 kB, counting devices 4, 5 separately, and "
-              "have 2 x 300 B/s + 1 x 100 B/s: nothing is below 2.857 s");
+              "devices 4, 5 lack 2 kB, counted separately, and have 2 x 300 "
+              "B/s + 1 x 100 B/s: nothing is below 2.857 s");
   }
+}
+
+TEST(BoundTest, InnerDevicesAreFound) {
+  const Cut shared = findBound(readCase("nodes 2 devices 4 nics 2 link 300 nic "
+                                        "100\natom 1000: 0 6 -> 4 5\n")
+                                   .problem);
+  EXPECT_EQ(shared.inner, (std::vector<int32_t>{4, 5}));
+  EXPECT_EQ(shared.time, (Time{2000, 700}));
 }
 
 /// What node 1 lacks arrives at device 3; device 2 lacks what device 3 has.
@@ -111,6 +119,7 @@ const char *const kWithinTheNode = "nodes 2 devices 2 nics 2 link 20M nic 4M\n"
 
 TEST(BoundTest, WhatTheNodeLacksAndOneDeviceOfIt) {
   const Problem problem = readCase(kWithinTheNode).problem;
+  EXPECT_EQ(findBound(problem).time, (Time{683'000, 28'000'000}));
   const Cut cut{Direction::In, {2, 3}, {683'000, 28'000'000}, {2}};
   EXPECT_EQ(errorOf(problem, cut), "valid");
   EXPECT_EQ(describe(problem, cut),

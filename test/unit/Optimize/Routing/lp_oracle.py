@@ -9,7 +9,7 @@ solved without transit and with it. Checked of every instance: the cut is at mos
 most the least without; and no route is faster than its least. Printed: how far cuts and routes are from it. With --nvlink only
 instances count whose links are at least four times as fast as their NICs; 95% of their cuts have to be within 1%, and
 of each other the cause is printed: the resources on which the program's dual solution has a price. A cut prices those of
-one set of devices, all bytes alike; where the dual has other prices, no cut is as high. Of files it prints a line each:
+one set of devices and of inner ones; where the dual has other prices, no cut is as high. Of files it prints a line each:
 the cut, the programs with transit and over paths, and the routes. Paths lead from a holder, over a device of its node or
 none, through a NIC of each to a node that lacks the atom and needs it, and over links there; what a node holds it receives
 over links only. Exits with 77, "skipped", where
