@@ -9,6 +9,7 @@
 
 #include "core/plan/Unfold.h"
 #include "etc/Planner/Lanes.h"
+#include "etc/Verify/PlanCertificates.h"
 
 using namespace etc;
 using namespace etc::test;
@@ -144,6 +145,35 @@ TEST_F(LanesTest, OtherFilesAreNot) {
   EXPECT_TRUE(names(ofPlan([](auto &it) { it.lanes->count = 4; }), "4"));
   EXPECT_TRUE(
       names(ofPlan([](auto &it) { ++it.lanes->internode_bound; }), "bound"));
+}
+
+/// Links as slow as NICs: the bound counts a device of the lane separately.
+TEST_F(LanesTest, InnerDevicesOfBoundsAreThoseOfAllLanes) {
+  Options slow = sharded;
+  slow.erase("draining");
+  slow["prev"] = "PP4TP2+zero1";
+  slow["curr"] = "PP4TP2DP2+zero1";
+  slow["cluster"] = "4x4@paper-cluster-a";
+  PlanOptions how;
+  how.lanesFrom = 1;
+  how.keepsLanes = true;
+  migrations.clear();
+  plan(slow, how);
+  ASSERT_TRUE(file().lanes() && file().time_bound()->inner());
+  const uint32_t inner = file().time_bound()->inner()->Get(0);
+  const plan::fb::PlanT all = plan::unfoldPlan(file());
+  EXPECT_EQ(all.time_bound->inner,
+            (std::vector<uint32_t>{2 * inner, 2 * inner + 1}));
+
+  const auto judge = [](plan::fb::PlanT plan) {
+    const std::vector<uint8_t> bytes = plan::packPlan(std::move(plan));
+    const plan::PlanIndex index(*plan::fb::GetPlan(bytes.data()));
+    return verifyCertificates(index).message();
+  };
+  EXPECT_EQ(judge(all), "");
+  plan::fb::PlanT other = all;
+  other.time_bound->inner.pop_back();
+  EXPECT_NE(judge(other), "");
 }
 
 /// Requests whose lanes are not alike are planned as they are.
