@@ -1,7 +1,8 @@
 // Simulated times, with the arithmetic worked out.
 
-#include "PlanFixture.h"
+#include "LaneFixture.h"
 
+#include "core/plan/Unfold.h"
 #include "view/simulate/Memory.h"
 #include "view/simulate/Network.h"
 #include "view/simulate/Simulator.h"
@@ -10,6 +11,8 @@
 
 #include <fstream>
 #include <map>
+#include <set>
+#include <tuple>
 
 using namespace etc::runtime;
 using namespace etc::plan::test;
@@ -120,6 +123,34 @@ TEST(Simulator, TellsWhenEachRankEndsARound) {
   EXPECT_DOUBLE_EQ((ends.at({0, 0})), 6);
   EXPECT_DOUBLE_EQ((ends.at({2, 1})), 10);
   EXPECT_DOUBLE_EQ((ends.at({1, 1})), 11);
+}
+
+TEST(Workload, OfALaneIsThatOfAllOnceUnfolded) {
+  const auto listed = [](const std::vector<SimulatedMessage> &messages) {
+    std::multiset<std::tuple<uint32_t, uint32_t, uint64_t>> out;
+    for (const auto &[from, to, bytes] : messages)
+      out.emplace(from, to, bytes);
+    return out;
+  };
+  for (fb::PlanT (*make)() : {twoStagePlan, relayPlan, transitPlan}) {
+    const OpenPlan lane(ofLane(make()));
+    const OpenPlan all(etc::plan::unfoldPlan(lane.index.plan()));
+    const Workload ofLanes = workloadOfLanes(lane.index, 3);
+    const Workload wanted = workloadOf(all.index);
+    ASSERT_EQ(ofLanes.steps.size(), wanted.steps.size());
+    for (size_t round = 0; round != wanted.steps.size(); ++round) {
+      EXPECT_EQ(listed(ofLanes.messages[round]),
+                listed(wanted.messages[round]));
+      ASSERT_EQ(ofLanes.steps[round].size(), wanted.steps[round].size());
+      for (size_t rank = 0; rank != wanted.steps[round].size(); ++rank) {
+        const DeviceStep &step = ofLanes.steps[round][rank],
+                         &other = wanted.steps[round][rank];
+        EXPECT_EQ(
+            std::tie(step.packBytes, step.unpackBytes, step.copyBytes),
+            std::tie(other.packBytes, other.unpackBytes, other.copyBytes));
+      }
+    }
+  }
 }
 
 TEST(Simulator, DevicesOfANodeShareItsPort) {
