@@ -26,12 +26,12 @@ void PlanFacts::takeLanes(const plan::PlanIndex &lane, uint32_t count) {
   time = needsRounds ? runtime::timeOf(*index) : runtime::timeOf(*index, work);
 }
 
-PlanFacts::PlanFacts(const fb::Plan &plan) {
+PlanFacts::PlanFacts(const fb::Plan &plan, const runtime::PlanTime *known) {
   if (plan.lanes()) {
     takeLanes(plan::PlanIndex(plan), plan.lanes()->count());
     return;
   }
   index.emplace(plan);
   look(*index);
-  time = runtime::timeOf(*index);
+  time = known ? std::optional(*known) : runtime::timeOf(*index);
 }

@@ -12,9 +12,11 @@ using namespace mlir;
 void etc::writeExplanation(const request::Request &request,
                            PlannedRequest &planned, raw_ostream &os) {
   uint64_t moved = 0, internode = 0;
-  for (auto [bytes, migration] :
-       llvm::zip_equal(planned.plans, planned.module->getOps<MigrationOp>())) {
-    const PlanFacts facts(*plan::fb::GetPlan(bytes.data()));
+  const bool isTimed = planned.times.size() == planned.plans.size();
+  for (auto [i, bytes, migration] :
+       llvm::enumerate(planned.plans, planned.module->getOps<MigrationOp>())) {
+    const PlanFacts facts(*plan::fb::GetPlan(bytes.data()),
+                          isTimed ? &planned.times[i] : nullptr);
     writeSummary(facts, os);
     if (std::optional<Price> price =
             priceOf(migration, facts, request.isTotalFirst()))

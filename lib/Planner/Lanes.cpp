@@ -246,6 +246,7 @@ static std::vector<uint8_t> stateLanes(ArrayRef<uint8_t> bytes,
 
 LogicalResult etc::stateLanes(PlannedRequest &planned, const Request &lane,
                               const Request &all) {
+  planned.times.clear(); // of a lane
   for (auto [bytes, migration] :
        llvm::zip_equal(planned.plans, planned.module->getOps<MigrationOp>())) {
     bytes = ::stateLanes(bytes, all);

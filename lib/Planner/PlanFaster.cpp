@@ -50,17 +50,20 @@ public:
               .peak);
     return worst;
   }
-  /// Of migrations that follow each other.
-  runtime::PlanTime getTime() const {
-    runtime::PlanTime sum;
+  /// Of migrations that follow each other; all of one request state rates.
+  runtime::PlanTime findTime() {
+    planned->times.clear();
     for (ArrayRef<uint8_t> bytes : planned->plans)
       if (auto time = runtime::timeOf(
-              plan::PlanIndex(*plan::fb::GetPlan(bytes.data())))) {
-        sum.portSeconds += time->portSeconds;
-        sum.predictedSeconds += time->predictedSeconds;
-        sum.pauseBoundSeconds += time->pauseBoundSeconds;
-        sum.pauseSeconds += time->pauseSeconds;
-      }
+              plan::PlanIndex(*plan::fb::GetPlan(bytes.data()))))
+        planned->times.push_back(*time);
+    runtime::PlanTime sum;
+    for (const runtime::PlanTime &time : planned->times) {
+      sum.portSeconds += time.portSeconds;
+      sum.predictedSeconds += time.predictedSeconds;
+      sum.pauseBoundSeconds += time.pauseBoundSeconds;
+      sum.pauseSeconds += time.pauseSeconds;
+    }
     return sum;
   }
   FailureOr<PlannedRequest> take() {
@@ -110,7 +113,7 @@ FailureOr<PlannedRequest> etc::planFaster(MLIRContext &context,
   if (byTime.isGood() && !byTime.isMarked())
     return byTime.take();
   const runtime::PlanTime time =
-      byTime.isGood() ? byTime.getTime() : runtime::PlanTime();
+      byTime.isGood() ? byTime.findTime() : runtime::PlanTime();
   const bool isTooLarge =
       byTime.isGood() && !hasBudget(requests) && byTime.getPeak() > tooLarge;
   if (byTime.isGood() && !isTooLarge && isNearlyBest(time))
@@ -125,6 +128,6 @@ FailureOr<PlannedRequest> etc::planFaster(MLIRContext &context,
   Attempt byBytes(context, requests, faster, plan);
   const bool isBetter =
       byBytes.isGood() && ((isTooLarge && byBytes.getPeak() <= defaultBudget) ||
-                           isLess(byBytes.getTime(), time));
+                           isLess(byBytes.findTime(), time));
   return byTime.isGood() && !isBetter ? byTime.take() : byBytes.take();
 }

@@ -15,8 +15,9 @@ namespace etc {
 /// operations of the others are not written out for it.
 class PlanFacts {
 public:
-  /// Refers to the plan.
-  explicit PlanFacts(const plan::fb::Plan &plan);
+  /// Refers to the plan. `known` is what it takes, if that is known.
+  explicit PlanFacts(const plan::fb::Plan &plan,
+                     const runtime::PlanTime *known = nullptr);
   PlanFacts(const PlanFacts &) = delete;
   PlanFacts &operator=(const PlanFacts &) = delete;
 

@@ -5,6 +5,7 @@
 
 #include "dialect/Etc.h"
 #include "etc/Request/Request.h"
+#include "view/simulate/PlanTime.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -24,6 +25,8 @@ using Plans = std::vector<std::vector<uint8_t>>;
 struct PlannedRequest {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   Plans plans;
+  /// What each plan takes, where that was asked to choose them; else empty.
+  std::vector<runtime::PlanTime> times = {};
 };
 
 /// How to plan, beyond what requests say.
