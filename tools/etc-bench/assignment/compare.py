@@ -4,10 +4,9 @@
 usage: compare.py PATH/etc-bench-assignment [--repetitions N] [--roles MIN MAX]
 
 Against SciPy, ours is the whole way from two configurations to who sits where. SciPy gets its matrix for free: only the
-call is timed, and it minimises the negative weights, so that it has nothing to convert. Where no two roles are alike
-(the last case), SciPy is left out: its matrix alone would take 2 GiB, and minutes. Against LEMON (where it was found
-when the benchmark was built) both solve the class graph, built beforehand; the faster of LEMON's network simplex and
-cost scaling counts.
+call is timed, and it minimises the negative weights, so that it has nothing to convert. Against LEMON (where it was
+found when the benchmark was built) both solve the class graph, built beforehand; the faster of LEMON's network simplex
+and cost scaling counts.
 
 All run N times, in turn; ratios are those of the medians. The bytes that all keep must be equal. 16384 roles take SciPy a
 matrix of 2 GiB.
@@ -81,13 +80,8 @@ class Case:
             if f"solve:{method}/{name}" in names
         ]
 
-    def has_twins(self):
-        return self.curr[2] > 1 or self.roles <= 4096
-
     def compare(self, binary, repetitions):
-        matrix = (
-            cost_matrix(self.prev, self.curr, self.layers) if self.has_twins() else None
-        )
+        matrix = cost_matrix(self.prev, self.curr, self.layers)
         times = {}
         for _ in range(repetitions):
             runs = {
@@ -96,8 +90,7 @@ class Case:
             }
             for method in self.lemon:
                 runs[method] = measure(binary, f"solve:{method}/{self.name}")
-            if matrix is not None:
-                runs["scipy"] = scipy_run(matrix)
+            runs["scipy"] = scipy_run(matrix)
             if len({kept for _, kept in runs.values()}) != 1:
                 raise SystemExit(f"{self.name}: not all keep the same: {runs}")
             for key, (milliseconds, _) in runs.items():
@@ -110,19 +103,19 @@ def ratio(value, base):
 
 
 def print_json(roles, title, times):
-    """All runs of a case in milliseconds; none where a solver was left out."""
+    """All runs of a case in milliseconds; none of LEMON where it was not built."""
     print(json.dumps({"roles": roles, "case": title, **times}), flush=True)
 
 
 def print_row(roles, title, times):
     times = {key: statistics.median(values) for key, values in times.items() if values}
-    scipy, lemon = times.get("scipy"), times.get("lemon")
+    scipy, lemon = times["scipy"], times.get("lemon")
     cells = [
         roles,
         title,
         f"{times['ours']:.3f}",
-        f"{scipy:.2f}" if scipy else "-",
-        ratio(scipy, times["ours"]) if scipy else "-",
+        f"{scipy:.2f}",
+        ratio(scipy, times["ours"]),
         f"{times['alone']:.3f}",
         f"{lemon:.3f}" if lemon else "-",
         ratio(lemon, times["alone"]) if lemon else "-",
