@@ -1,7 +1,7 @@
-// An inner device is worth its link only if it lacks more for each byte a second
-// than the slowest cut: a mean is not above its largest part. Out of a node, all
-// are looked at where what stays in it takes one of their links longer than
-// that. Where links are fast, few are, so little is looked at.
+// An inner device is worth its link only if it lacks more for each byte a
+// second than the slowest cut: a mean is not above its largest part. Out of a
+// node, all are looked at where what stays in it takes one of their links
+// longer than that. Where links are fast, few are, so little is looked at.
 
 #include "FindInner.h"
 
