@@ -237,6 +237,7 @@ std::vector<Set> InnerFinder::findHolders() const {
       holders[node].insert(problem.holdersOf(problem.atoms[i]).begin(),
                            problem.holdersOf(problem.atoms[i]).end());
   std::vector<Set> candidates;
+  candidates.reserve(holders.size());
   for (const std::set<int32_t> &set : holders)
     candidates.emplace_back(set.begin(), set.end());
   return candidates;

@@ -80,7 +80,7 @@ class Systems:
             if way == ETC:
                 continue
             ratios = [self.ratio(way, case) for case in self.cases]
-            faster = sum(ratio < 1 for ratio in ratios)
+            faster = sum(round(ratio, 2) < 1 for ratio in ratios)
             lines.append(f"- {way}: {min(ratios):.2f} to {max(ratios):.2f} times as long as "
                          f"etc; faster in {faster} of {len(ratios)} changes.")
         return "\n".join(lines)
