@@ -147,6 +147,9 @@ void Client::handle(const Frame &frame) {
       isOfAll = stopped.has_value();
     }
     break;
+  case FrameKind::Bye:
+    isDismissed = true;
+    break;
   case FrameKind::Stop:
     lock.unlock();
     stop();
@@ -175,7 +178,7 @@ void Client::loseHub(const std::string &how) {
     std::lock_guard lock(mutex);
     socket.close();
     if (isLeaving)
-      return;
+      return changed.notify_all();
     if (!cause) {
       cause = Status(ErrorKind::Peer,
                      isWelcome ? options.describeLoss(0, hubRound) + ": " + how
@@ -210,9 +213,12 @@ void Client::watch() {
   std::unique_lock lock(mutex);
   if (!stopped || isHandled || isLeaving || now - *stopped < kStuck)
     return;
+  const bool isHubSilent = options.goodbye > Milliseconds(0) && !isDismissed;
+  if (isHubSilent && socket.isOpen() && now - *stopped < options.goodbye)
+    return;
   isHandled = true;
   const Status why = cause.value_or(Status(ErrorKind::Peer, "stopped"));
-  const bool isLost = isHubLost_;
+  const bool isLost = isHubLost_ || isHubSilent;
   lock.unlock();
   if (options.onStuck)
     options.onStuck(why, isLost);
@@ -296,6 +302,13 @@ void Client::leave() {
     isLeaving = isHandled = true;
   }
   send(FrameKind::Bye, {});
+}
+
+bool Client::awaitGoodbye(Milliseconds timeout) {
+  std::unique_lock lock(mutex);
+  changed.wait_for(lock, timeout,
+                   [&] { return isDismissed || !socket.isOpen(); });
+  return isDismissed;
 }
 
 bool Client::isCauseOfAll() const {

@@ -18,10 +18,12 @@ struct ClientOptions {
   ControlTimes times;
   DescribeLoss describeLoss;
   /// Called by another thread when this process has been told to stop, and has
-  /// not done so for a while. It does not return.
+  /// not done so for a while. It ends the process, unless that is about to end.
   std::function<void(const Status &cause, bool isHubLost)> onStuck;
   /// Called with every sign of life, by another thread; may be empty.
   std::function<void()> onBeat = {};
+  /// How long a process that is stuck waits for the hub's goodbye.
+  Milliseconds goodbye{0};
 };
 
 /// Sends signs of life, and hears when to stop. All functions can be called by
@@ -59,6 +61,8 @@ public:
   Status fail(const Status &failure);
   /// This process is done.
   void leave();
+  /// After leave(): waits for the hub's goodbye. Whether it came.
+  bool awaitGoodbye(Milliseconds timeout);
   /// Whether rank 0 cannot tell the user what happened.
   bool isHubLost() const;
 
@@ -94,6 +98,7 @@ private:
   bool hasTold = false;
   bool isOfAll = false; // the cause: all are stopped for it
   bool isHubLost_ = false;
+  bool isDismissed = false; // the hub has said goodbye
   uint32_t round = ~uint32_t{0}, hubRound = ~uint32_t{0};
   ListeningTime listening;
   Clock::time_point heard; // of the listening time

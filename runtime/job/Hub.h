@@ -47,7 +47,7 @@ class Hub {
 public:
   Hub(Socket listener, HubOptions options);
   /// Waits until every process has said that it is done, or all were stopped
-  /// and know why.
+  /// and know why. Says goodbye: by now, this process has told the user.
   ~Hub();
 
   /// This process cannot take part, and has no other way to say so: all are
@@ -82,6 +82,7 @@ private:
   void note(const Status &failure);
   bool isOver();
   bool isAwaited() const;
+  static Socket duplicate(const Socket &socket);
   Socket takeConnection();
   void greet(Clock::time_point now);
   void hearNewcomers(Clock::time_point now);

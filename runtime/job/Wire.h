@@ -43,7 +43,7 @@ enum class FrameKind : uint32_t {
   Failed = 6,  // member: gives up; payload: a failure
   Stop = 7,    // hub: everybody gives up
   Cause = 8,   // hub: why; payload: a failure
-  Bye = 9,     // member: done
+  Bye = 9,     // member: done; hub: its process has told the user
 };
 
 struct Frame {

@@ -44,17 +44,26 @@ Status Outcome::told() const {
   return isUntold ? Status(ErrorKind::Usage, message) : Status::success();
 }
 
-Session::~Session() {
+void Session::leave() {
   if (client)
     client->onStop({});
   connections.transport.reset(); // it may ask the control
   connections.control.reset();
-  // The hub waits for everybody to say goodbye, this process included, which
-  // gives signs of life all the while.
   if (client)
     client->leave();
+}
+
+Session::~Session() {
+  if (isEnding.test_and_set())
+    while (true)
+      ::pause();
+  // The hub waits for everybody to say goodbye, this process included, which
+  // gives signs of life all the while.
+  leave();
   hub.reset();
   client.reset();
+  if (!meetingFile.empty())
+    ::unlink(meetingFile.c_str());
 }
 
 Milliseconds etc::run::stateTime(const PlanIndex &index,
@@ -133,9 +142,13 @@ Result<std::unique_ptr<Client>> join(const PlanIndex &index, uint32_t rank,
                    index.rankCount(), times, describeLosses(index),
                    session.onUnmet});
   auto endNow = [&outcome, &session](const Status &cause, bool isHubLost) {
+    if (session.isEnding.test_and_set())
+      return;
     outcome.set(cause);
     const bool tells = session.isReporter && session.isReporter(isHubLost);
-    ::_exit(tells ? fail(cause) : exitCode(cause));
+    const int code = tells ? fail(cause) : exitCode(cause);
+    session.hub.reset(); // the others may end
+    ::_exit(code);
   };
   return Client::join({meeting.address, meeting.secret,
                        makeHello(index, rank, runOptions), times,
@@ -143,7 +156,8 @@ Result<std::unique_ptr<Client>> join(const PlanIndex &index, uint32_t rank,
                        [beats] {
                          if (beats)
                            ++*beats;
-                       }},
+                       },
+                       rank == 0 ? Milliseconds(0) : session.goodbye},
                       &session.areAllTold);
 }
 
@@ -250,6 +264,18 @@ static bool claimsReport(const Options &options) {
          errno != ENOENT;
 }
 
+/// How long rank 0 may take to tell the user what all were told.
+static constexpr Milliseconds kTelling{5000};
+
+/// Whether rank 0 tells the user. A launcher may end it once any other process
+/// has ended, so these wait until it has told.
+static bool tellsRankZero(Session &session) {
+  if (session.isReporter(session.client->isHubLost()))
+    return false;
+  session.leave();
+  return session.client->awaitGoodbye(kTelling) || !session.isReporter(true);
+}
+
 RunResult etc::run::runLaunched(const PlanIndex &index, Member self,
                                 const Options &options,
                                 const RunOptions &runOptions) {
@@ -259,16 +285,26 @@ RunResult etc::run::runLaunched(const PlanIndex &index, Member self,
     result.status = meeting.status();
     return result;
   }
-  Outcome mine;
-  bool isTold = false;
-  Session session;
-  session.isReporter = [&](bool isHubLost) {
+  struct Part {
+    Outcome mine;
+    Session session;
+  };
+  auto part = std::make_shared<Part>();
+  Outcome &mine = part->mine;
+  Session &session = part->session;
+  session.goodbye = kTelling;
+  session.isReporter = [self, &options](bool isHubLost) {
     return self.rank == 0 || (isHubLost && claimsReport(options));
   };
-  session.onUnmet = [&isTold](const Status &why) {
+  session.onUnmet = [&session](const Status &why) {
     (void)fail(why);
-    isTold = true;
+    session.isTold = true;
   };
+  if (self.rank == 0) {
+    result.part = part;
+    if (!options.rendezvous.empty())
+      session.meetingFile = meetingFile(options.rendezvous);
+  }
   runRank(index, self.rank, *meeting, options, runOptions, mine, session);
   if (!session.client)
     session.hub.reset(); // the others are told why, which have to find it
@@ -280,12 +316,9 @@ RunResult etc::run::runLaunched(const PlanIndex &index, Member self,
     gatherOutcomes(index, self, mine, session, options, result);
   const bool hasFailed = !result.status.ok() || !result.told.ok();
   if (session.client)
-    result.isSilent =
-        hasFailed && !session.isReporter(session.client->isHubLost());
+    result.isSilent = hasFailed && tellsRankZero(session);
   else
     result.isSilent =
-        isTold || (session.areAllTold && !session.isReporter(false));
-  if (self.rank == 0 && !options.rendezvous.empty())
-    ::unlink(meetingFile(options.rendezvous).c_str());
+        session.isTold || (session.areAllTold && !session.isReporter(false));
   return result;
 }

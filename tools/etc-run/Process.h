@@ -22,6 +22,9 @@ struct RunResult {
   bool isSilent = false; // another process tells the user
   /// Of what is written when the migration is over: state, figures, trace.
   plan::Status told = plan::Status::success();
+  /// At rank 0, its part in the job, which ends after the user is told: then
+  /// the others end.
+  std::shared_ptr<void> part = {};
 };
 
 /// How a process's device fared. Plain data: it travels to whoever prints the
@@ -49,6 +52,12 @@ struct Session {
   runtime::Connections connections;
   std::atomic<bool> isStopped{false}; // while they are made
   bool areAllTold = false; // also rank 0, why the processes could not meet
+  bool isTold = false;     // the user, of that
+  /// Where other processes end once the user is told: how long one that leaves
+  /// that to rank 0 waits for it.
+  runtime::Milliseconds goodbye{0};
+  std::string meetingFile;   // rank 0's, removed at the end; empty: none
+  std::atomic_flag isEnding; // by the thread that set it
   /// Whether the process itself tells the user what ends it, given whether rank
   /// 0 is lost. Empty where another process tells in any case.
   std::function<bool(bool isHubLost)> isReporter = {};
@@ -56,6 +65,8 @@ struct Session {
   /// others know, with which a launcher may end all. Empty as above.
   std::function<void(const plan::Status &why)> onUnmet = {};
 
+  /// Says that this process is done.
+  void leave();
   ~Session();
 };
 

@@ -266,51 +266,6 @@ TEST_F(EtcRunLaunched, OneTellsWhyTheyDoNotMeet) {
       << ended.out;
 }
 
-/// As launchers do, which end all processes once the first one has ended.
-TEST_F(EtcRunLaunched, RankZeroTellsBeforeOthersEnd) {
-  const std::string plan = write(twoStagePlan()), log = directory / "log";
-  struct Case {
-    std::string why;
-    std::vector<std::string> processes;
-    std::string timeout = "30";
-  };
-  for (const Case &given :
-       {Case{"not all of the 4 processes met in " + meeting.string() +
-                 " within 1 s; missing: rank 3",
-             {"RANK=0", "RANK=1", "RANK=2"},
-             "1"},
-        Case{"two processes are rank 2",
-             {"RANK=0", "RANK=1", "RANK=2", "RANK=2"}},
-        Case{"rank 3 has another --mode than rank 0; give every process the "
-             "same",
-             {"RANK=0", "RANK=1", "RANK=2", "RANK=3 MODE=--mode=safe"}}}) {
-    std::vector<pid_t> processes;
-    for (const std::string &variables : given.processes) {
-      const std::string command =
-          variables + "; export RANK WORLD_SIZE=4; exec " ETC_RUN_BINARY +
-          " $MODE --transport=tcp --host=127.0.0.1 --timeout=" + given.timeout +
-          " --rendezvous=" + meeting.string() + " " + plan + " >>" + log +
-          " 2>&1";
-      processes.push_back(::fork());
-      if (processes.back() == 0) {
-        ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
-        ::_exit(127);
-      }
-    }
-    const pid_t first = ::wait(nullptr);
-    for (pid_t process : processes)
-      if (process != first)
-        ::kill(process, SIGTERM);
-    while (::wait(nullptr) > 0)
-      ;
-    std::stringstream said;
-    said << std::ifstream(log).rdbuf();
-    EXPECT_EQ(said.str(), "etc-run: " + given.why + "\n");
-    std::filesystem::remove(log);
-    std::filesystem::remove(meeting / "etc-run-control");
-  }
-}
-
 TEST_F(EtcRunLaunched, AllLearnOfAHostThatDoesNotResolve) {
   for (int rank : {0, 2}) {
     auto hosts = here;
