@@ -83,7 +83,7 @@ class Trained(Job):
     def start(self, sizes: dict[str, int]) -> None:
         super().start(sizes)
         args, settings, scheduler = get_args(), self.settings, self.scheduler
-        scheduler.max_lr = args.lr
+        self.optimizer.config.lr = scheduler.max_lr = args.lr
         for group in self.optimizer.param_groups:
             group["max_lr"] = args.lr
         if args.train_iters:

@@ -10,7 +10,7 @@ import torch
 import torch.distributed as dist
 
 from etc.errors import PeerError
-from etc.megatron import buffers, ddp, rng
+from etc.megatron import buffers, ddp, param_groups, rng
 from etc.megatron.batch import Batches
 from etc.megatron.build import Build, Wrapping, build_chunks, build_optimizer
 from etc.megatron.describe import read_tensors
@@ -165,6 +165,7 @@ class Change:
                     chunk.start_param_sync(force_sync=True)  # the last step's results
             step = self._common_step()
             carried = buffers.gather(self._model)
+            rates = param_groups.gather(self._optimizer)
             if rank == 0:
                 handover = Handover(
                     iteration,
@@ -172,6 +173,7 @@ class Change:
                     step,
                     without_optimizer(self._scheduler, self._optimizer),
                     scaler_state(self._optimizer),
+                    rates,
                     Wrapping.of(self._model[0], self._optimizer),
                     carried,
                     dict(progress),
@@ -317,6 +319,9 @@ class Reconfiguration(Change):
             self._build, wrapping, trainer.model, state, handover.optimizer_step
         )
         load_scaler(trainer.optimizer, handover.scaler)
+        old, new = handover.wrapping.optimizer_config, wrapping.optimizer_config
+        if param_groups.same_sources(old, new):
+            param_groups.give(handover.rates, trainer.optimizer)
         trainer.opt_param_scheduler = attach(handover.scheduler, trainer.optimizer)
 
     def _take_generators(self, rank: int) -> bool:

@@ -10,6 +10,7 @@ from typing import Any, Mapping, Optional, Sequence
 import torch
 
 from etc.megatron.build import Wrapping
+from etc.megatron.param_groups import Rates
 from etc.megatron.states import parts_of
 
 
@@ -24,6 +25,8 @@ class Handover:
     """The opt_param_scheduler without its optimizer, or None."""
     scaler: Any
     """The state of the loss scaler, or None."""
+    rates: Rates
+    """Of the optimizer's groups of parameters."""
     wrapping: Wrapping
     buffers: Mapping[str, torch.Tensor]
     """State of the model that is no parameter, under global names."""

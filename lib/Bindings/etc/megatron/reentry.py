@@ -8,7 +8,7 @@ from typing import Any, Optional
 
 import torch
 
-from etc.megatron import buffers
+from etc.megatron import buffers, param_groups
 from etc.megatron.arguments import rewritten, set_rank
 from etc.megatron.batch import iterations_of
 from etc.megatron.build import Shapes, check_all_used, load_optimizer
@@ -90,6 +90,8 @@ class Reentry(Change):
             model, optimizer, scheduler = build()
         self._load(model, optimizer, handover)
         if handover.scheduler is not None:
+            if not _are_new(handover, optimizer, scheduler):
+                param_groups.give(handover.rates, optimizer)
             scheduler.load_state_dict(handover.scheduler.state_dict())
         args.iteration = handover.iteration
         for name, value in handover.progress.items():
@@ -121,6 +123,16 @@ class Reentry(Change):
         buffers.write(model, handover.buffers)
         load_optimizer(optimizer, model, state, handover.optimizer_step)
         load_scaler(optimizer, handover.scaler)
+
+
+def _are_new(handover: Handover, optimizer: Any, scheduler: Any) -> bool:
+    """Whether the change asks for the learning rates of its arguments. Where the job
+    has the option already, its first rates may be a checkpoint's."""
+    if not getattr(scheduler, "override_opt_param_scheduler", False):
+        return False
+    old = handover.wrapping.optimizer_config
+    is_new = not getattr(handover.scheduler, "override_opt_param_scheduler", False)
+    return is_new or not param_groups.same_sources(old, optimizer.config)
 
 
 @contextmanager

@@ -1,0 +1,131 @@
+"""The schedule of the learning rate in Megatron's training loop, through changes of its configuration."""
+
+import unittest
+from types import SimpleNamespace
+
+import etc.megatron
+import megatron_training
+from megatron_jobs import EXPERTS, Settings, begin, change_of, run
+from test_megatron_elastic import KEEP, STEPS, trained
+
+OVERRIDE = "--override-opt_param-scheduler"
+# The rate falls in the steps 2 to 6.
+LINE = (f"--train-iters={STEPS}", "--global-batch-size=4", "--micro-batch-size=1")
+
+
+def Wanted(sizes, *more):
+    return etc.megatron.Wanted(sizes, more)
+
+
+def loaded(rank, store, count, active, sizes, changes, settings, line):
+    """`trained`, whose first optimizer has another learning rate, as from a checkpoint."""
+    set_up = megatron_training.setup_model_and_optimizer
+    is_first = rank < active
+
+    def setup_model_and_optimizer(job):
+        nonlocal is_first
+        objects = set_up(job)
+        if is_first:
+            is_first = False
+            for group in objects[1].param_groups:
+                group.update(max_lr=0.02, min_lr=0.005)
+            objects[2].step(0)
+        return objects
+
+    megatron_training.setup_model_and_optimizer = setup_model_and_optimizer
+    return trained(rank, store, count, active, sizes, changes, settings, {"line": line})
+
+
+def rates(changes, line=LINE, body=None, count=2, settings=None):
+    """The learning rate of each step, of all processes: they have the same."""
+    options = ({"line": line},) if body is None else (line,)
+    settings = Settings(**(settings or {}))
+    found = run(
+        count, body or trained, count, 2, {"pp": 2}, changes, settings, *options
+    )
+    made = {}
+    for log, *_ in found:
+        for step, (_, rate, _) in log.items():
+            assert made.setdefault(step, rate) == rate, (step, rate, made)
+    return [made[step] for step in sorted(made)]
+
+
+class Rates(unittest.TestCase):
+    def test_of_a_checkpoint(self):
+        """Also of processes that join; and with an option that the job has from its beginning."""
+        for line in (LINE, (*LINE, KEEP), (*LINE, OVERRIDE)):
+            expected = rates({}, line, loaded)
+            self.assertEqual(expected[7], 0.005)
+            changes = {2: "PP2TP2", 4: "DP4", 6: "TP2"}
+            self.assertEqual(rates(changes, line, loaded, 4), expected)
+
+    def test_of_a_checkpoint_with_experts(self):
+        settings = {"model": EXPERTS}
+        expected = rates({}, LINE, loaded, 2, settings)
+        changes = {2: {"dp": 2, "ep": 2}, 4: "PP2"}
+        self.assertEqual(rates(changes, LINE, loaded, 2, settings), expected)
+
+    def test_that_are_kept(self):
+        changes = {2: Wanted("DP2", "--lr=0.001", KEEP), 4: "TP2"}
+        self.assertEqual(rates(changes), rates({}))
+
+    def test_of_new_arguments(self):
+        """Once, and again where the option is there already; between them a change without any."""
+        changes = {1: Wanted("DP2", "--lr=0.001", OVERRIDE), 2: "TP2"}
+        changes[3] = Wanted("DP2", "--lr=0.01")
+        expected = rates({})
+        for body in (None, loaded):
+            made = rates(changes, LINE, body)
+            self.assertEqual(made, [0.0, 0.001, 0.001, *expected[3:]])
+
+    def test_without_a_training_loop(self):
+        self.assertEqual(run(1, prepared)[0], [0.02, 0.02])
+
+
+def prepared(rank, store):
+    job = begin(rank, store, "PP1", Settings())
+    job.train(3)
+    for group in job.optimizer.param_groups:
+        group["max_lr"] = 0.02
+    job.scheduler.num_steps = job.scheduler.lr_warmup_steps
+    change = change_of(job, rank, store, "PP1", 1)
+    job.take(change.run(job.iteration, job.consumed))
+    return [group["lr"] for group in job.optimizer.param_groups]
+
+
+class Groups(unittest.TestCase):
+    """Of parameters: their rates are those of the same group."""
+
+    def test_are_matched(self):
+        from etc.megatron import param_groups
+
+        def optimizer(*groups):
+            names = ("max_lr", "is_expert_parallel", "wd_mult", "default_config")
+            rows = [dict(zip(names, group)) for group in groups]
+            return SimpleNamespace(param_groups=rows)
+
+        old = optimizer(
+            (1, False, 1.0, True),
+            (2, False, 0.0, True),
+            (3, False, 1.0, False),
+            (4, False, 1.0, False),
+        )
+        known = {
+            key: param_groups._rates(g)
+            for key, g in param_groups._keyed(old.param_groups)
+        }
+        new = optimizer(
+            (9, False, 0.0, True),
+            (9, True, 1.0, True),
+            (9, False, 1.0, False),
+            (9, False, 1.0, False),
+            (9, False, 2.0, True),
+        )
+        param_groups.give(known, new)
+        self.assertEqual(
+            [group["max_lr"] for group in new.param_groups], [2, 1, 3, 4, 9]
+        )
+
+
+if __name__ == "__main__":
+    unittest.main()
