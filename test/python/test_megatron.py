@@ -277,22 +277,6 @@ class Refusals(unittest.TestCase):
         words = self.refused("buffer", prev="DP2", curr="PP2", count=2)
         self.assertIn("norm.seen: is a buffer that differs between ranks 0 and", words)
 
-    def test_a_plan_for_another_configuration(self):
-        pipeline_first = {"pp": 2, "order": "tp-cp-ep-pp-dp"}
-        for prev, curr, words in (
-            ("PP2", "TP2", "ends in PP2, curr has TP 2"),
-            ("TP2", "PP2", "begins in PP2, the trainer has TP 2"),
-            ("PP2", pipeline_first, "ends in PP2, curr has order tp-cp-ep-pp-dp"),
-        ):
-            said = self.refused("plan", prev=prev, curr=curr, count=2)
-            self.assertEqual(said, f"ValueError: plan: {words}")
-        said = self.refused("sharded plan", prev="PP2", curr="PP2", count=2)
-        self.assertIn("+zero1, curr has distributed_optimizer False", said)
-
-    def test_a_plan_for_other_devices(self):
-        said = self.refused("plan on swapped devices", prev="PP2", curr="PP2", count=2)
-        self.assertIn("begins on devices [1, 0], the trainer is on devices [0,", said)
-
     def test_a_scheduler_that_is_missing(self):
         words = self.refused("no scheduler")
         self.assertIn("opt_param_scheduler: None, and a learning rate is", words)
@@ -343,17 +327,6 @@ STRANGE = {
 }
 
 
-def plan_to(prev="PP2", curr="PP2"):
-    return etc.plan(model="gpt2", prev=prev, curr=curr, cluster="1x2")
-
-
-PLANS = {
-    "plan": plan_to,
-    "sharded plan": lambda: plan_to(curr={"pp": 2, "distributed_optimizer": True}),
-    "plan on swapped devices": lambda: plan_to({"pp": 2, "devices": [1, 0]}),
-}
-
-
 def refusal(rank, store, what, prev, curr, settings):
     """What a change is refused with."""
     job = begin(rank, store, prev, settings)
@@ -370,8 +343,7 @@ def refusal(rank, store, what, prev, curr, settings):
     elif what in STRANGE:
         STRANGE[what](job)
     try:
-        options = {"plan": PLANS[what]()} if what in PLANS else {}
-        change = change_of(job, rank, store, curr, 8, **options)
+        change = change_of(job, rank, store, curr, 8)
         if what == "other vocabulary":
             settings.vocab = 64
         if what == "first step":

@@ -65,6 +65,14 @@ def dense(order: str) -> list[str]:
     return [name for name in order.split("-") if name != "ep"]
 
 
+def same_order(left: str, right: str, sizes: Mapping[str, int]) -> bool:
+    """Whether each rank has the same coordinates: sizes of 1 have no effect."""
+    first, second = (
+        [name for name in dense(order) if sizes[name] > 1] for order in (left, right)
+    )
+    return first == second
+
+
 def _rank(grid: Mapping[str, int], order: str) -> int:
     rank, stride = 0, 1
     for name in dense(order):

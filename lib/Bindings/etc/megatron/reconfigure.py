@@ -14,7 +14,7 @@ from etc.megatron.build import Build, Wrapping
 from etc.megatron.change import Agreement, Change, Reconfiguration
 from etc.megatron.configs import check_build, check_wrapping
 from etc.megatron.describe import describe_live, shards_of
-from etc.megatron.grid import SIZES, Layout, read_layout
+from etc.megatron.grid import SIZES, Layout, read_layout, same_order
 from etc.megatron.handover import without_optimizer
 from etc.megatron.meeting import Meeting
 from etc.megatron.trainer import Trainer
@@ -180,9 +180,11 @@ def _check_side(plan: Plan, side: str, text: str, layout: Mapping[str, Any]) -> 
     for name in SIZES:
         if wanted.get(name, 1) != planned[name]:
             raise ValueError(f"{text} {name.upper()} {wanted.get(name, 1)}")
-    for name in ("order", "distributed_optimizer"):
-        if wanted[name] != planned[name]:
-            raise ValueError(f"{text} {name} {wanted[name]}")
+    if not same_order(wanted["order"], planned["order"], planned):
+        raise ValueError(f"{text} order {wanted['order']}")
+    name = "distributed_optimizer"
+    if wanted[name] != planned[name]:
+        raise ValueError(f"{text} {name} {wanted[name]}")
 
 
 def join(
