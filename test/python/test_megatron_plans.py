@@ -7,6 +7,7 @@ import etc
 from megatron_jobs import Settings, begin, change_of, run
 
 PIPELINE_FIRST = "tp-cp-ep-pp-dp"
+SPLIT = "first_stage_layers"
 
 
 def answer(rank, store, prev, curr, made_of, made_for, settings):
@@ -51,6 +52,13 @@ class PassedPlans(unittest.TestCase):
                 {},
                 "begins in PP2, the trainer has TP 2",
             ),
+            (
+                "DP2",
+                "PP2",
+                {"fsdp": 2},
+                {},
+                "begins in PP1FSDP2, the trainer has FSDP 1",
+            ),
         ):
             said = self.answers(prev, curr, made_of, made_for)
             self.assertEqual(said, f"plan: {words}")
@@ -69,10 +77,52 @@ class PassedPlans(unittest.TestCase):
         said = self.answers("PP2", "PP2", made_for={"distributed_optimizer": True})
         self.assertIn("+zero1, curr has distributed_optimizer False", said)
 
+    def test_with_buckets_of_another_size(self):
+        settings = {"bf16": True, "distributed": True}
+        settings["ddp"] = {"overlap_grad_reduce": True, "bucket_size": 3000}
+        other = {"bucket_size": 5000}
+        self.assertEqual(
+            self.answers("PP2", "DP2", made_for=other, **settings),
+            "plan: ends in PP1DP2+zero1+buckets=5000, curr has bucket_size 3000, by "
+            "ddp_config",
+        )
+        said = self.answers("DP2", "PP2", made_of=other, **settings)
+        self.assertIn("buckets=5000, the trainer has bucket_size 3000, by ddp", said)
+        self.assertEqual(self.answers("PP2", "DP2", **settings), "moved")
+        settings["ddp"] = {}
+        said = self.answers("PP2", "DP2", made_for=other, **settings)
+        self.assertIn("curr has no bucket_size, by ddp_config", said)
+
+    def test_with_the_default_size_of_buckets(self):
+        settings = {"bf16": True, "distributed": True}
+        settings["ddp"] = {"overlap_grad_reduce": True}
+        default = {"bucket_size": "default"}
+        said = self.answers("PP2", "DP2", default, default, **settings)
+        self.assertEqual(said, "moved")
+
+    def test_with_other_stages(self):
+        uneven = {SPLIT: 1}
+        said = self.answers("DP2", "PP2", made_for=uneven)
+        self.assertIn("ends in PP2+stages=1:3, curr has no first_stage_layers", said)
+        curr = {"pp": 2, SPLIT: 3}
+        said = self.answers("DP2", curr, made_for=uneven)
+        self.assertIn("+stages=1:3, curr has first_stage_layers 3", said)
+        said = self.answers("PP2", "TP2", made_of=uneven)
+        self.assertIn("+stages=1:3, the trainer has no first_stage_layers", said)
+
+    def test_with_the_same_stages_in_other_words(self):
+        even = {"pp": 2, SPLIT: 2}
+        said = self.answers("DP2", even, made_for={"last_stage_layers": 2})
+        self.assertEqual(said, "moved")
+
     def test_on_other_devices(self):
         swapped = {"devices": [1, 0]}
         said = self.answers("PP2", "PP2", made_of=swapped)
         self.assertIn("begins on devices [1, 0], the trainer is on devices [0,", said)
+        curr = {"pp": 2, "devices": [0, 1]}
+        said = self.answers("DP2", curr, made_for=swapped)
+        self.assertEqual(said, "plan: ends on devices [1, 0], curr has devices [0, 1]")
+        self.assertEqual(self.answers("DP2", "PP2", made_for=swapped), "moved")
 
 
 if __name__ == "__main__":

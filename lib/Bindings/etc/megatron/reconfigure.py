@@ -14,9 +14,10 @@ from etc.megatron.build import Build, Wrapping
 from etc.megatron.change import Agreement, Change, Reconfiguration
 from etc.megatron.configs import check_build, check_wrapping
 from etc.megatron.describe import describe_live, shards_of
-from etc.megatron.grid import SIZES, Layout, read_layout, same_order
+from etc.megatron.grid import Layout, read_layout
 from etc.megatron.handover import without_optimizer
 from etc.megatron.meeting import Meeting
+from etc.megatron.plan_check import check_plan, check_stages
 from etc.megatron.trainer import Trainer
 from etc.plans import Plan
 
@@ -142,9 +143,12 @@ def prepare_change(
     precision, rows = described.fields["precision"], described.model["tensors"]
     check_wrapping(wrapping, new, precision, rows)
     curr.update(shards_of(new.ddp_config))
+    passed = plan
     if plan is None:
         plan = described.plan(curr=curr, cluster=cluster, **dict(request or {}))
-    _check_plan(plan, described.layout, curr)
+    check_plan(plan, described.layout, curr)
+    if passed is not None:
+        check_stages(passed, described, curr)
     meeting = Meeting.called(store, timeout, plan)
     memory = next(iter(described.tensors["param"].values())).device
     agreement = Agreement(
@@ -161,30 +165,6 @@ def prepare_change(
     change = kind(agreement, meeting, device, memory, build, described.tensors, host)
     change._trains(chunks, optimizer, opt_param_scheduler)
     return change
-
-
-def _check_plan(plan: Plan, prev: Mapping[str, Any], curr: Mapping[str, Any]) -> None:
-    """Raises ValueError unless the plan leads from one of these to the other."""
-    _check_side(plan, "prev", f"plan: begins in {plan.prev}, the trainer has", prev)
-    _check_side(plan, "curr", f"plan: ends in {plan.curr}, curr has", curr)
-    planned, devices = plan.placement["prev"], list(prev["devices"])
-    if planned != devices:
-        raise ValueError(
-            f"plan: begins on devices {planned}, the trainer is on devices {devices}"
-        )
-
-
-def _check_side(plan: Plan, side: str, text: str, layout: Mapping[str, Any]) -> None:
-    planned = plan.configuration[side]
-    wanted = {"etp": layout.get("tp", 1), "distributed_optimizer": False, **layout}
-    for name in SIZES:
-        if wanted.get(name, 1) != planned[name]:
-            raise ValueError(f"{text} {name.upper()} {wanted.get(name, 1)}")
-    if not same_order(wanted["order"], planned["order"], planned):
-        raise ValueError(f"{text} order {wanted['order']}")
-    name = "distributed_optimizer"
-    if wanted[name] != planned[name]:
-        raise ValueError(f"{text} {name} {wanted[name]}")
 
 
 def join(
