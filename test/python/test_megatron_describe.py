@@ -35,6 +35,28 @@ class Describing(unittest.TestCase):
         self.assertEqual(layers["decoder.layers.{layer}.mlp.router.weight"], [2, 4])
         self.assertEqual(layers["decoder.layers.{layer}.mlp.linear_fc1.weight"], [0, 2])
 
+    def test_buckets_that_differ_between_stages(self):
+        ddp = {"overlap_grad_reduce": True}
+        said = run(2, refusal, "PP2", Settings(bf16=True, distributed=True, ddp=ddp))
+        words = (
+            "ddp_config: bucket_size is 3000 on rank 0 and 3001 on rank 1, as by "
+            "--ddp-num-buckets with stages of different sizes; use --ddp-bucket-size"
+        )
+        self.assertEqual(said, [words, words])
+
+
+def refusal(rank, store, prev, settings):
+    """What is wrong with buckets whose size each rank works out for itself."""
+    from megatron.core import parallel_state
+
+    settings.ddp["bucket_size"] = 3000 + rank
+    job = begin(rank, store, prev, settings)
+    try:
+        etc.describe(job.model, job.optimizer, parallel_state)
+    except ValueError as error:
+        return str(error)
+    return "described"
+
 
 def describe(rank, store, prev, settings):
     """(table, what the plan says otherwise of this rank's tensors)."""

@@ -54,6 +54,7 @@ def describe_live(
             "device": dist.get_rank() if device is None else device,
             "chunks": [[summary_of(p, grid) for p in chunk] for chunk in parameters],
             "types": list(tensors),
+            "bucket_size": _bucket_size(chunks[0]),
             "dtypes": sorted({NAMES[p.tensor.dtype] for c in parameters for p in c}),
             "problem": problem,
         }
@@ -161,6 +162,18 @@ def _check_all(everyone: Sequence[Mapping[str, Any]]) -> None:
                 f"parameters are {', '.join(each['dtypes'])} on rank {rank}; expected "
                 f"one of bf16, fp16, fp32 throughout"
             )
+        size, others = each["bucket_size"], everyone[0]["bucket_size"]
+        if size != others:
+            raise ValueError(
+                f"ddp_config: bucket_size is {others} on rank 0 and {size} on rank "
+                f"{rank}, as by --ddp-num-buckets with stages of different sizes; use "
+                f"--ddp-bucket-size"
+            )
+
+
+def _bucket_size(chunk: Any) -> Any:
+    """That of gradient buckets, or None if there is but one bucket."""
+    return shards_of(getattr(chunk, "ddp_config", None)).get("bucket_size")
 
 
 def _in_model_order(everyone: Sequence[Mapping[str, Any]]) -> list[Any]:
