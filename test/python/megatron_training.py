@@ -15,6 +15,7 @@ import torch.distributed as dist
 from megatron_jobs import Job, Settings
 from megatron.core import num_microbatches_calculator as microbatches
 from megatron.core import parallel_state
+from megatron.core.optimizer_param_scheduler import OptimizerParamScheduler
 
 _ARGS: Any = None
 WRITERS: list[Any] = []
@@ -82,15 +83,25 @@ class Trained(Job):
 
     def start(self, sizes: dict[str, int]) -> None:
         super().start(sizes)
-        args, settings, scheduler = get_args(), self.settings, self.scheduler
-        self.optimizer.config.lr = scheduler.max_lr = args.lr
+        args, settings = get_args(), self.settings
+        self.optimizer.config.lr = args.lr
         for group in self.optimizer.param_groups:
             group["max_lr"] = args.lr
-        if args.train_iters:
-            scheduler.wd_incr_steps = args.train_iters * settings.global_batch
-        for name in ("override", "use_checkpoint"):
-            name += "_opt_param_scheduler"
-            setattr(scheduler, name, getattr(args, name))
+        self.scheduler = OptimizerParamScheduler(
+            self.optimizer,
+            init_lr=0.0,
+            max_lr=args.lr,
+            min_lr=1e-3,
+            lr_warmup_steps=3,
+            lr_decay_steps=20,
+            lr_decay_style="cosine",
+            start_wd=0.01,
+            end_wd=0.01,
+            wd_incr_steps=(args.train_iters or 0) * settings.global_batch or 20,
+            wd_incr_style="constant",
+            use_checkpoint_opt_param_scheduler=args.use_checkpoint_opt_param_scheduler,
+            override_opt_param_scheduler=args.override_opt_param_scheduler,
+        )
         microbatches.reconfigure_num_microbatches_calculator(
             args.rank,
             args.rampup_batch_size,

@@ -78,6 +78,25 @@ class Rates(unittest.TestCase):
             made = rates(changes, LINE, body)
             self.assertEqual(made, [0.0, 0.001, 0.001, *expected[3:]])
 
+    def test_of_one_option_after_the_other(self):
+        """The later one takes effect."""
+        low = ("DP2", "--lr=0.001", OVERRIDE)
+        expected = rates({})
+        changes = {
+            1: Wanted("TP2", KEEP),
+            3: Wanted(*low),
+            5: Wanted("DP2", "--lr=0.01", KEEP),
+        }
+        self.assertEqual(rates(changes), [*expected[:3], *(5 * [0.001])])
+        changes = {1: Wanted(*low), 2: "TP2", 3: Wanted("DP2", "--lr=0.01", KEEP)}
+        self.assertEqual(rates(changes), [0.0, *(7 * [0.001])])
+
+    def test_of_both_options(self):
+        with self.assertRaisesRegex(
+            AssertionError, f"{KEEP} and {OVERRIDE} exclude each other"
+        ):
+            rates({2: Wanted("DP2", KEEP, "--lr=0.001", OVERRIDE)})
+
     def test_without_a_training_loop(self):
         self.assertEqual(run(1, prepared)[0], [0.02, 0.02])
 

@@ -78,24 +78,8 @@ SWITCHES = {
     "--enable-full-sharding-in-hsdp": "enable_full_sharding_in_hsdp",
     "--moe-use-legacy-grouped-gemm": "moe_use_legacy_grouped_gemm",
 }
-# What the schedules of the learning rate and of weight decay are made from, but the batch.
-SCHEDULE = (
-    "--lr",
-    "--min-lr",
-    "--lr-decay-style",
-    "--lr-decay-iters",
-    "--lr-decay-samples",
-    "--lr-warmup-fraction",
-    "--lr-warmup-iters",
-    "--lr-warmup-samples",
-    "--weight-decay",
-    "--start-weight-decay",
-    "--end-weight-decay",
-    "--weight-decay-incr-style",
-    "--train-iters",
-    "--train-samples",
-)
-# Whose schedule is taken, the command line's or the state's; each has two spellings.
+# Whose schedule is taken, the command line's or the state's; each has two spellings, and
+# Megatron takes one of the two.
 TAKEN = {
     "--override-opt_param-scheduler": "override_opt_param_scheduler",
     "--override-opt-param-scheduler": "override_opt_param_scheduler",
@@ -137,7 +121,9 @@ def rewritten(
     bucket = layout.get("bucket_size", "default")
     if bucket != "default":
         replaced.update({BUCKET: 1, BUCKETS: 1})
-    made = _without([*argv, *further], replaced)
+    line = [*argv, *further]
+    replaced.update(dict.fromkeys(_overruled(line), 0))
+    made = _without(line, replaced)
     for name, option in SIZED.items():
         value = layout.get(name)
         if value is not None and (name != "vpp" or value > 1):
@@ -181,26 +167,6 @@ def check_further(further: Sequence[str], args: Any) -> None:
             )
 
 
-def check_schedule(further: Sequence[str], args: Any) -> None:
-    """Raises ValueError if arguments that a change adds give the job's `args` another
-    schedule, and none says whose is taken: Megatron asserts that they are equal."""
-    names = {argument.partition("=")[0] for argument in further}
-    if any(name in names or getattr(args, TAKEN[name], False) for name in TAKEN):
-        return
-    options = list(SCHEDULE)
-    if not getattr(args, "train_samples", None):
-        options.append(GLOBAL_BATCH)  # steps of the schedule are samples
-    for option in options:
-        value = value_of(further, option)
-        now = getattr(args, option.lstrip("-").replace("-", "_"), None)
-        if value is not None and not _is_same(now, value):
-            raise ValueError(
-                f"arguments: {option} changes the schedule of the learning rate; add "
-                f"--override-opt_param-scheduler for the schedule of the new "
-                f"arguments, or --use-checkpoint-opt_param-scheduler for the old one"
-            )
-
-
 def value_of(arguments: Sequence[str], option: str) -> Optional[str]:
     """The last value of an option, "--option value" or "--option=value". Raises
     ValueError if it has none."""
@@ -229,11 +195,10 @@ def set_rank(rank: int, world: int) -> None:
     os.environ["RANK"], os.environ["WORLD_SIZE"] = str(rank), str(world)
 
 
-def _is_same(now: Any, value: str) -> bool:
-    try:
-        return float(now) == float(value)
-    except (TypeError, ValueError):
-        return str(now) == value
+def _overruled(line: Sequence[str]) -> list[str]:
+    """The options whose opposite a later change has added."""
+    taken = [TAKEN[argument] for argument in line if argument in TAKEN]
+    return [option for option in TAKEN if taken and TAKEN[option] != taken[-1]]
 
 
 def _value_at(arguments: Sequence[str], place: int) -> str:

@@ -28,7 +28,6 @@ from etc.megatron.arguments import (
     GLOBAL_BATCH,
     MICRO_BATCH,
     check_further,
-    check_schedule,
     set_rank,
     size_of,
 )
@@ -37,6 +36,7 @@ from etc.megatron.grid import Layout, read_layout
 from etc.megatron.meeting import Meeting, end
 from etc.megatron.reconfigure import invited, prepare_change
 from etc.megatron.reentry import Reentry
+from etc.megatron.schedule import check_schedule
 
 HOOKS = (
     "setup_model_and_optimizer",
