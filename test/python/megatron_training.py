@@ -41,7 +41,7 @@ def get_tensorboard_writer() -> Any:
     return get_args().writer
 
 
-def parse_args() -> Any:
+def parse_args(extra_args_provider: Any = None) -> Any:
     parser = argparse.ArgumentParser(allow_abbrev=False)
     for name in (
         "tensor-model-parallel-size",
@@ -65,6 +65,8 @@ def parse_args() -> Any:
     for name in ("override", "use-checkpoint"):
         parser.add_argument(f"--{name}-opt_param-scheduler", action="store_true")
     parser.add_argument("--sequence-parallel", action="store_true")
+    if extra_args_provider is not None:
+        parser = extra_args_provider(parser)
     args = parser.parse_args()
     args.rank, args.world_size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
     for name in ("tensor", "pipeline"):
@@ -74,7 +76,6 @@ def parse_args() -> Any:
     model = args.tensor_model_parallel_size * args.pipeline_model_parallel_size
     args.data_parallel_size = args.world_size // (model * args.context_parallel_size)
     args.consumed_train_samples = args.skipped_train_samples = 0
-    args.writer = Writer(args.rank) if args.rank == args.world_size - 1 else None
     return args
 
 
@@ -130,11 +131,14 @@ class Trained(Job):
         return count * self.settings.micro_batch * args.data_parallel_size
 
 
-def initialize_megatron(settings: Settings, store: Any) -> Settings:
+def initialize_megatron(
+    settings: Settings, store: Any, extra_args_provider: Any = None
+) -> Settings:
     """The settings that the arguments turn these into."""
     global _ARGS
     assert _ARGS is None, "args is already initialized."
-    _ARGS = args = parse_args()
+    _ARGS = args = parse_args(extra_args_provider)
+    args.writer = Writer(args.rank) if args.rank == args.world_size - 1 else None
     if args.train_iters:
         assert args.train_samples is None, "expected iteration-based training"
         assert args.rampup_batch_size is None, "expected no batch-size rampup"
@@ -230,9 +234,14 @@ def checkpoint_and_decide_exit(
     return False
 
 
-def pretrain(settings: Settings, log: dict[int, Any], store: Any = None) -> int:
+def pretrain(
+    settings: Settings,
+    log: dict[int, Any],
+    extra_args_provider: Any = None,
+    store: Any = None,
+) -> int:
     """`log` gets the loss, the learning rate and the global batch of every step of
     this process."""
-    job = Trained(initialize_megatron(settings, store))
+    job = Trained(initialize_megatron(settings, store, extra_args_provider))
     objects = setup_model_and_optimizer(job)
     return train(job, objects, log)

@@ -1,5 +1,6 @@
 """The schedule of the learning rate in Megatron's training loop, through changes of its configuration."""
 
+import os
 import unittest
 from types import SimpleNamespace
 
@@ -110,6 +111,55 @@ def prepared(rank, store):
     change = change_of(job, rank, store, "PP1", 1)
     job.take(change.run(job.iteration, job.consumed))
     return [group["lr"] for group in job.optimizer.param_groups]
+
+
+class Parser(unittest.TestCase):
+    def test_what_it_does_not_take(self):
+        """Before the move; in safe mode training goes on."""
+        for more, words in (
+            ("--tensor-model=2", "arguments: unrecognized arguments: --tensor-model=2"),
+            (
+                "--log-interval=often",
+                "argument --log-interval: invalid int value: 'often'",
+            ),
+        ):
+            changes = {2: Wanted("DP2", more)}
+            with self.assertRaisesRegex(AssertionError, words):
+                rates(changes)
+            options = {"line": LINE, "mode": "safe"}
+            for log, _, _, said in run(
+                2, trained, 2, 2, {"pp": 2}, changes, Settings(), options
+            ):
+                self.assertEqual(len(log), STEPS)
+                self.assertIn(words, said[0])
+
+    def test_options_of_the_script(self):
+        from etc.megatron.parsed import check_parsed, parser_of
+
+        def script(parser):
+            parser.add_argument("--mine", type=int)
+            return parser
+
+        def parses(settings, store=None):
+            """By itself."""
+
+        os.environ.update(RANK="0", WORLD_SIZE="1")
+        pretrain = megatron_training.pretrain
+        given = (
+            megatron_training,
+            pretrain,
+            (None, None),
+            {"extra_args_provider": script},
+        )
+        check_parsed(parser_of(*given), ["--lr=1"], ["--mine=2"])
+        with self.assertRaisesRegex(
+            ValueError, "argument --mine: expected one argument"
+        ):
+            check_parsed(parser_of(*given), ["--lr=1"], ["--mine"])
+        with self.assertRaisesRegex(ValueError, "unrecognized arguments: --other"):
+            check_parsed(parser_of(*given), ["--lr=1"], ["--other"])
+        check_parsed(parser_of(*given), ["--other"], ["--another"])  # who knows
+        self.assertIsNone(parser_of(megatron_training, parses, (None,), {}))
 
 
 class Groups(unittest.TestCase):

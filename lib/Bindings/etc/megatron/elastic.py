@@ -34,6 +34,7 @@ from etc.megatron.arguments import (
 from etc.megatron.build import Build
 from etc.megatron.grid import Layout, read_layout
 from etc.megatron.meeting import Meeting, end
+from etc.megatron.parsed import Parse, check_parsed, parser_of
 from etc.megatron.reconfigure import invited, prepare_change
 from etc.megatron.reentry import Reentry
 from etc.megatron.schedule import check_schedule
@@ -146,6 +147,7 @@ class _Job:
         self.module, self.ask, self.store = module, ask, store
         self.device, self.options = device, options
         self.change: Optional[Reentry] = None
+        self.parse: Optional[Parse] = None
         self.argv: list[str] = []
         self.arguments: tuple[str, ...] = ()  # that changes so far have added
         self.runs = 0
@@ -160,6 +162,7 @@ class _Job:
     ) -> Any:
         self.runs += 1
         self.argv, self.arguments = sys.argv[1:], ()
+        self.parse = parser_of(self.module, pretrain, args, kwargs)
         with _restored():
             if rank >= world:
                 if not self._join():
@@ -291,6 +294,8 @@ class _Job:
             micro_batch = size_of(wanted.arguments, MICRO_BATCH)
             check_further(wanted.arguments, args)
             check_schedule(wanted.arguments, args)
+            line = [*self.argv, *self.arguments]
+            check_parsed(self.parse, line, wanted.arguments)
             change = prepare_change(
                 Reentry,
                 *objects,
