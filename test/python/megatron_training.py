@@ -62,6 +62,7 @@ def parse_args(extra_args_provider: Any = None) -> Any:
     parser.add_argument("--log-interval", type=int, default=1)
     parser.add_argument("--load")
     parser.add_argument("--lr", type=float, default=1e-2)
+    parser.add_argument("--min-lr", type=float, default=1e-3)
     for name in ("override", "use-checkpoint"):
         parser.add_argument(f"--{name}-opt_param-scheduler", action="store_true")
     parser.add_argument("--sequence-parallel", action="store_true")
@@ -86,13 +87,14 @@ class Trained(Job):
         super().start(sizes)
         args, settings = get_args(), self.settings
         self.optimizer.config.lr = args.lr
+        self.optimizer.config.min_lr = args.min_lr
         for group in self.optimizer.param_groups:
-            group["max_lr"] = args.lr
+            group.update(max_lr=args.lr, min_lr=args.min_lr)
         self.scheduler = OptimizerParamScheduler(
             self.optimizer,
             init_lr=0.0,
             max_lr=args.lr,
-            min_lr=1e-3,
+            min_lr=args.min_lr,
             lr_warmup_steps=3,
             lr_decay_steps=20,
             lr_decay_style="cosine",

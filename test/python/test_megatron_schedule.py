@@ -162,6 +162,86 @@ class Parser(unittest.TestCase):
         self.assertIsNone(parser_of(megatron_training, parses, (None,), {}))
 
 
+class Refused(unittest.TestCase):
+    """Before the move: what Megatron asserts of its arguments or its scheduler."""
+
+    def test_in_the_training_loop(self):
+        for more, words in (
+            (
+                ("--lr=0.0005", OVERRIDE),
+                "--lr 0.0005 is less than --min-lr 0.001; pass both",
+            ),
+            (
+                ("--train-samples=40", OVERRIDE),
+                "--train-samples is not for a job with --train-iters",
+            ),
+        ):
+            with self.assertRaisesRegex(AssertionError, words):
+                rates({2: Wanted("DP2", *more)})
+
+    def test_of_arguments(self):
+        from etc.megatron.schedule import check_schedule
+
+        steps = SimpleNamespace(
+            train_iters=8, lr=0.01, min_lr=0.001, lr_decay_iters=8, lr_warmup_iters=3
+        )
+        samples = SimpleNamespace(
+            train_iters=4, train_samples=32, lr_decay_samples=24, lr_warmup_fraction=0.1
+        )
+        for args, more, words in (
+            (steps, ("--min-lr", "0.02"), "--lr 0.01 is less than --min-lr 0.02"),
+            (
+                steps,
+                ("--lr-warmup-init", "0.02"),
+                "--lr 0.01 is less than --lr-warmup-init",
+            ),
+            (
+                steps,
+                ("--lr-warmup-samples", "4"),
+                "--lr-warmup-samples is not for a job with",
+            ),
+            (
+                steps,
+                ("--lr-warmup-iters", "8"),
+                "has 8 iters of warm-up, and 8 until its end",
+            ),
+            (
+                steps,
+                ("--train-iters", "3"),
+                "has 3 iters of warm-up, and 3 until its end",
+            ),
+            (
+                steps,
+                ("--lr-warmup-fraction", "0.1"),
+                "--lr-warmup-fraction and --lr-warmup-iters excl",
+            ),
+            (
+                samples,
+                ("--train-iters", "4"),
+                "--train-iters is not for a job with --train-samples",
+            ),
+            (
+                samples,
+                ("--lr-warmup-fraction", "1"),
+                "has 24 samples of warm-up, and 24 until",
+            ),
+            (
+                samples,
+                ("--lr-warmup-samples", "8"),
+                "--lr-warmup-fraction and --lr-warmup-samples e",
+            ),
+        ):
+            with self.assertRaisesRegex(ValueError, words):
+                check_schedule((*more, OVERRIDE), args)
+        check_schedule(
+            ("--lr=0.0005", "--min-lr=0.0001", "--train-iters=4", OVERRIDE), steps
+        )
+        check_schedule(("--train-iters=3", "--lr-decay-iters=12", OVERRIDE), steps)
+        check_schedule(
+            ("--train-samples=16", "--lr-decay-samples=16", OVERRIDE), samples
+        )
+
+
 class Groups(unittest.TestCase):
     """Of parameters: their rates are those of the same group."""
 
