@@ -242,6 +242,43 @@ class Refused(unittest.TestCase):
         )
 
 
+class Same(unittest.TestCase):
+    """Megatron compares samples, which are products of iterations and the batch."""
+
+    def test_a_longer_batch_in_fewer_iterations(self):
+        more = ("--global-batch-size=8", f"--train-iters={STEPS // 2}")
+        changes = {1: Wanted("DP2", *more)}
+        self.assertEqual(len(rates(changes)), STEPS // 2)
+        with self.assertRaisesRegex(
+            AssertionError, "--train-iters changes the schedule"
+        ):
+            rates({1: Wanted("DP2", more[1])})
+
+    def test_of_arguments(self):
+        from etc.megatron.schedule import check_schedule
+
+        batch = ("--global-batch-size", "8")
+        names = ("lr_warmup_iters", "lr_warmup_fraction", "lr_decay_iters")
+        for given, more in (
+            ((2, None, 8), ("--lr-warmup-iters=1",)),
+            ((0, 0.25, 8), ("--lr-warmup-fraction=0.25",)),
+            ((0, None, 16), ("--lr-decay-iters", "8")),
+        ):
+            args = SimpleNamespace(
+                train_iters=8, global_batch_size=4, lr=1, **dict(zip(names, given))
+            )
+            check_schedule((*batch, "--train-iters=4", *more), args)
+            for further in (
+                (*batch, *more),
+                (*batch, "--train-iters=5", *more),
+                (*batch, "--train-iters=4", "--lr", "2", *more),
+            ):
+                with self.assertRaisesRegex(
+                    ValueError, "changes the schedule of the learning"
+                ):
+                    check_schedule(further, args)
+
+
 class Groups(unittest.TestCase):
     """Of parameters: their rates are those of the same group."""
 

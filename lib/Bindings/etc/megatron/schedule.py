@@ -8,24 +8,16 @@ from typing import Any, Optional
 
 from etc.megatron.arguments import GLOBAL_BATCH, TAKEN, value_of
 
-# What the schedules of the learning rate and of weight decay are made from, but the batch.
+# What the schedules of the learning rate and of weight decay are made from, but steps.
 SCHEDULE = (
     "--lr",
     "--min-lr",
     "--lr-decay-style",
-    "--lr-decay-iters",
-    "--lr-decay-samples",
-    "--lr-warmup-fraction",
-    "--lr-warmup-iters",
-    "--lr-warmup-samples",
     "--weight-decay",
     "--start-weight-decay",
     "--end-weight-decay",
     "--weight-decay-incr-style",
-    "--train-iters",
-    "--train-samples",
 )
-
 # A job counts either in iterations or in samples.
 COUNTS = {
     "train_iters": ("--train-samples", "--lr-decay-samples", "--lr-warmup-samples"),
@@ -49,18 +41,18 @@ def check_schedule(further: Sequence[str], args: Any) -> None:
     _check_warmup(further, args, unit)
     if taken or any(getattr(args, name, False) for name in TAKEN.values()):
         return
-    options = list(SCHEDULE)
-    if not getattr(args, "train_samples", None):
-        options.append(GLOBAL_BATCH)  # steps of the schedule are samples
-    for option in options:
-        value = value_of(further, option)
-        now = getattr(args, _field(option), None)
-        if value is not None and not _is_same(now, value):
-            raise ValueError(
-                f"arguments: {option} changes the schedule of the learning rate; add "
-                f"--override-opt_param-scheduler for the schedule of the new "
-                f"arguments, or --use-checkpoint-opt_param-scheduler for the old one"
-            )
+    changed = [option for option in SCHEDULE if not _is_kept(further, args, option)]
+    if _samples(further, args, unit) != _samples((), args, unit):
+        what = unit.replace("train_", "")
+        options = [f"--{name}-{what}" for name in ("train", "lr-decay", "lr-warmup")]
+        options += ["--lr-warmup-fraction", GLOBAL_BATCH]
+        changed += [option for option in options if not _is_kept(further, args, option)]
+    if changed:
+        raise ValueError(
+            f"arguments: {changed[0]} changes the schedule of the learning rate; add "
+            f"--override-opt_param-scheduler for the schedule of the new arguments, or "
+            f"--use-checkpoint-opt_param-scheduler for the old one"
+        )
 
 
 def _check_count(further: Sequence[str], unit: str) -> None:
@@ -82,26 +74,48 @@ def _check_bounds(further: Sequence[str], args: Any) -> None:
 
 
 def _check_warmup(further: Sequence[str], args: Any, unit: str) -> None:
-    """As Megatron's get_optimizer_param_scheduler has the steps, without the batch."""
     what = unit.replace("train_", "")
-    whole, decay = f"--train-{what}", f"--lr-decay-{what}"
-    warmup = _number(further, args, f"--lr-warmup-{what}") or 0
-    fraction = _number(further, args, "--lr-warmup-fraction")
-    steps = _number(further, args, decay)
-    by_default = getattr(args, _field(decay), None) in (None, getattr(args, unit, None))
-    if by_default and value_of(further, decay) is None:
-        steps = _number(further, args, whole)
-    if fraction is not None and warmup:
+    has_warmup = _number(further, args, f"--lr-warmup-{what}")
+    if has_warmup and _number(further, args, "--lr-warmup-fraction") is not None:
         raise ValueError(
             f"arguments: --lr-warmup-fraction and --lr-warmup-{what} exclude each other"
         )
-    if fraction is not None and steps is not None:
-        warmup = fraction * steps
-    if steps is not None and not warmup < steps:
+    _, decay, warmup = _steps(further, args, unit)
+    if decay is not None and not warmup < decay:
         raise ValueError(
             f"arguments: the learning rate has {warmup:g} {what} of warm-up, and "
-            f"{steps:g} until its end; expected fewer of warm-up"
+            f"{decay:g} until its end; expected fewer of warm-up"
         )
+
+
+def _samples(
+    further: Sequence[str], args: Any, unit: str
+) -> tuple[Optional[float], ...]:
+    """The steps of Megatron's scheduler, which it compares."""
+    steps = _steps(further, args, unit)
+    batch = _number(further, args, GLOBAL_BATCH)
+    if unit == "train_samples" or batch is None:
+        return steps
+    return tuple(None if count is None else count * batch for count in steps)
+
+
+def _steps(
+    further: Sequence[str], args: Any, unit: str
+) -> tuple[Optional[float], Optional[float], float]:
+    """Of the job, of the decay, and of the warm-up, as Megatron's
+    get_optimizer_param_scheduler has them, without the batch."""
+    what = unit.replace("train_", "")
+    option = f"--lr-decay-{what}"
+    whole = _number(further, args, f"--train-{what}")
+    decay = _number(further, args, option)
+    by_default = (None, getattr(args, unit, None))
+    if getattr(args, _field(option), None) in by_default:
+        decay = whole if value_of(further, option) is None else decay
+    warmup = _number(further, args, f"--lr-warmup-{what}") or 0.0
+    fraction = _number(further, args, "--lr-warmup-fraction")
+    if fraction is not None and decay is not None:
+        warmup = fraction * decay
+    return whole, decay, warmup
 
 
 def _number(further: Sequence[str], args: Any, option: str) -> Optional[float]:
@@ -121,8 +135,10 @@ def _field(option: str) -> str:
     return option.lstrip("-").replace("-", "_")
 
 
-def _is_same(now: Any, value: str) -> bool:
+def _is_kept(further: Sequence[str], args: Any, option: str) -> bool:
+    value = value_of(further, option)
+    now: Any = getattr(args, _field(option), None)
     try:
-        return float(now) == float(value)
+        return value is None or float(now) == float(value)
     except (TypeError, ValueError):
         return str(now) == value
