@@ -236,13 +236,9 @@ class Bench:
         return json.loads(call([self.run_tool, "--json", *options, plan]))
 
     def leave_out(self, reason: str) -> None:
-        """Ends a subject that can't be measured here."""
+        """Ends a subject that can't be made here, or need not be."""
         print(f"{self.subject}: {reason}", file=sys.stderr)
         sys.exit(LEFT_OUT)
-
-    def keep(self) -> None:
-        """Ends a subject whose published figures stand."""
-        self.json.write_text(json.dumps(self.published, indent=1) + "\n")
 
     def finish(self) -> None:
         """Writes the JSON and prints the tables."""
