@@ -37,6 +37,7 @@ uint64_t peakOf(const etc::plan::fb::Program &program, const Options &options) {
 }
 
 std::vector<DeviceForecast> forecastDevices(const PlanIndex &index,
+                                            const Workload &work,
                                             const Options &options) {
   std::vector<DeviceForecast> devices;
   for (uint32_t rank = 0; rank != index.rankCount(); ++rank) {
@@ -45,7 +46,7 @@ std::vector<DeviceForecast> forecastDevices(const PlanIndex &index,
     devices.back().peakBytes =
         peakOf(index.program(index.participant(rank).program), options);
   }
-  for (const auto &round : workloadOf(index).messages)
+  for (const auto &round : work.messages)
     for (const SimulatedMessage &message : round) {
       devices[message.from].sentBytes += message.bytes;
       devices[message.to].receivedBytes += message.bytes;
@@ -126,8 +127,9 @@ void printText(const std::vector<DeviceForecast> &devices, LinkBytes bytes,
 } // namespace
 
 /// Simulates, and writes down every round where the options name a file.
-static Status predict(const PlanIndex &index, const Cluster &cluster,
-                      const Options &options, Forecast &forecast) {
+static Status predict(const PlanIndex &index, const Workload &work,
+                      const Cluster &cluster, const Options &options,
+                      Forecast &forecast) {
   std::vector<std::vector<RoundMemory>> memory;
   for (uint32_t program = 0; program != index.programCount(); ++program)
     memory.push_back(memoryOf(index, program));
@@ -141,12 +143,13 @@ static Status predict(const PlanIndex &index, const Cluster &cluster,
                       ofProgram[round].during, ofProgram[round].after});
     begins[rank] = seconds;
   };
-  forecast = simulate(index, cluster, note);
+  forecast = simulate(index, work, cluster, note);
   return options.trace.empty() ? Status::success()
                                : writePrediction(options.trace, rounds);
 }
 
 Status etc::run::printForecast(const PlanIndex &index, const Options &options) {
+  const Workload work = workloadOf(index);
   std::optional<Cluster> cluster;
   Forecast forecast;
   if (!options.cluster.empty()) {
@@ -154,11 +157,11 @@ Status etc::run::printForecast(const PlanIndex &index, const Options &options) {
     if (!read)
       return read.status();
     cluster = *read;
-    if (Status s = predict(index, *cluster, options, forecast); !s.ok())
+    if (Status s = predict(index, work, *cluster, options, forecast); !s.ok())
       return s;
   }
-  LinkBytes bytes = countLinkBytes(index);
-  auto devices = forecastDevices(index, options);
+  LinkBytes bytes = countLinkBytes(index, work);
+  auto devices = forecastDevices(index, work, options);
   if (options.json)
     printJson(index, devices, bytes, cluster, forecast, options);
   else

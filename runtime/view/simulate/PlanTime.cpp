@@ -67,7 +67,7 @@ RoundEnds etc::runtime::predictRounds(const PlanIndex &index,
           index.rankCount(), std::vector<double>(work.messages.size())),
       true};
   const Forecast forecast = simulate(
-      index, cluster, [&](uint32_t rank, uint32_t round, double seconds) {
+      index, work, cluster, [&](uint32_t rank, uint32_t round, double seconds) {
         result.seconds[rank][round] = seconds;
       });
   result.busiestPortSeconds = forecast.busiestPortSeconds;

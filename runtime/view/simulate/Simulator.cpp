@@ -29,9 +29,9 @@ struct Device {
 
 class Simulation {
 public:
-  Simulation(const PlanIndex &index, const Cluster &cluster,
-             const OnRoundEnd &onRoundEnd)
-      : cluster(cluster), onRoundEnd(onRoundEnd), work(workloadOf(index)),
+  Simulation(const PlanIndex &index, const Workload &work,
+             const Cluster &cluster, const OnRoundEnd &onRoundEnd)
+      : cluster(cluster), onRoundEnd(onRoundEnd), work(work),
         ports(index, cluster, network), devices(index.rankCount()),
         ofRank(work.messages.size()) {
     for (uint32_t round = 0; round != work.messages.size(); ++round)
@@ -155,7 +155,7 @@ private:
 
   const Cluster &cluster;
   const OnRoundEnd &onRoundEnd;
-  const Workload work;
+  const Workload &work;
   Network network;
   const Ports ports;
   std::vector<Flight> flights;
@@ -169,9 +169,10 @@ private:
 
 } // namespace
 
-LinkBytes etc::runtime::countLinkBytes(const PlanIndex &index) {
+LinkBytes etc::runtime::countLinkBytes(const PlanIndex &index,
+                                       const Workload &work) {
   LinkBytes bytes;
-  for (const auto &round : workloadOf(index).messages)
+  for (const auto &round : work.messages)
     for (const SimulatedMessage &message : round)
       (index.nodeOf(index.device(message.from)) ==
                index.nodeOf(index.device(message.to))
@@ -198,8 +199,9 @@ double etc::runtime::busiestPortSeconds(const PlanIndex &index,
   return most;
 }
 
-Forecast etc::runtime::simulate(const PlanIndex &index, const Cluster &cluster,
+Forecast etc::runtime::simulate(const PlanIndex &index, const Workload &work,
+                                const Cluster &cluster,
                                 const OnRoundEnd &onRoundEnd) {
-  return {Simulation(index, cluster, onRoundEnd).run(),
-          busiestPortSeconds(index, workloadOf(index), cluster)};
+  return {Simulation(index, work, cluster, onRoundEnd).run(),
+          busiestPortSeconds(index, work, cluster)};
 }

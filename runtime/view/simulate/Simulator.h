@@ -15,7 +15,7 @@ struct LinkBytes {
   uint64_t insideNodes = 0;
   uint64_t betweenNodes = 0;
 };
-LinkBytes countLinkBytes(const plan::PlanIndex &index);
+LinkBytes countLinkBytes(const plan::PlanIndex &index, const Workload &work);
 
 struct Forecast {
   double seconds = 0;
@@ -36,8 +36,8 @@ using OnRoundEnd =
 /// are ready and its latency has passed, and shares ports fairly with the
 /// others; a device that has everything, and has copied what it keeps, unpacks
 /// and answers; one that has all answers begins its next round.
-Forecast simulate(const plan::PlanIndex &index, const Cluster &cluster,
-                  const OnRoundEnd &onRoundEnd = {});
+Forecast simulate(const plan::PlanIndex &index, const Workload &work,
+                  const Cluster &cluster, const OnRoundEnd &onRoundEnd = {});
 
 } // namespace etc::runtime
 

@@ -105,7 +105,7 @@ TEST(Simulator, RelaysFollowEachOther) {
   // its answer at 11.
   OpenPlan plan(relayPlan());
   Cluster cluster{"", 16, 1, 1, 1, 1, 32};
-  Forecast forecast = simulate(plan.index, cluster);
+  Forecast forecast = simulate(plan.index, workloadOf(plan.index), cluster);
   EXPECT_DOUBLE_EQ(forecast.seconds, 11);
   EXPECT_DOUBLE_EQ(forecast.busiestPortSeconds, 2);
 }
@@ -115,7 +115,7 @@ TEST(Simulator, TellsWhenEachRankEndsARound) {
   OpenPlan plan(relayPlan());
   Cluster cluster{"", 16, 1, 1, 1, 1, 32};
   std::map<std::pair<uint32_t, uint32_t>, double> ends;
-  simulate(plan.index, cluster,
+  simulate(plan.index, workloadOf(plan.index), cluster,
            [&](uint32_t rank, uint32_t round, double seconds) {
              EXPECT_TRUE(ends.insert({{rank, round}, seconds}).second);
            });
@@ -163,11 +163,11 @@ TEST(Simulator, DevicesOfANodeShareItsPort) {
   // start at 15, end at 23; 0 and 1 unpack until 25; the answers come at 25.5.
   OpenPlan plan(twoStagePlan());
   Cluster cluster{"", 1000, 0, 1, 8, 0.5, 16};
-  Forecast forecast = simulate(plan.index, cluster);
+  Forecast forecast = simulate(plan.index, workloadOf(plan.index), cluster);
   EXPECT_DOUBLE_EQ(forecast.seconds, 25.5);
   // Out of the second node, and into the first: 2 x (16 + 32) bytes.
   EXPECT_DOUBLE_EQ(forecast.busiestPortSeconds, 12);
-  LinkBytes bytes = countLinkBytes(plan.index);
+  LinkBytes bytes = countLinkBytes(plan.index, workloadOf(plan.index));
   EXPECT_EQ(bytes.insideNodes, 0u);
   EXPECT_EQ(bytes.betweenNodes, 160u);
 }
@@ -177,7 +177,8 @@ TEST(Simulator, PortsOfTheirOwnAreTwiceAsFast) {
   // 4 s), round 1 another 4.
   OpenPlan plan(twoStagePlan());
   Cluster cluster{"", 1000, 0, 2, 8, 0.5, 16};
-  EXPECT_DOUBLE_EQ(simulate(plan.index, cluster).seconds, 17.5);
+  EXPECT_DOUBLE_EQ(
+      simulate(plan.index, workloadOf(plan.index), cluster).seconds, 17.5);
 }
 
 TEST(Memory, PeaksAreThoseOfThePlan) {
