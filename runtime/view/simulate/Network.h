@@ -37,8 +37,10 @@ private:
     double rate;
     uint32_t back = 0; // carries this one's acknowledgements
     double backShare = 0;
+    std::vector<uint32_t> flows = {}; // in Network::flows
     // While rates are worked out.
-    double room = 0, used = 0;
+    bool isAffected = false;
+    double room = 0;
     uint32_t open = 0; // flows without a rate
   };
   struct Flow {
@@ -48,13 +50,14 @@ private:
   };
 
   void share();
+  void findAffected();
   void fill();
+  void dropEnded();
 
   std::vector<Port> ports;
-  std::vector<uint32_t> busy;                 // ports with flows
-  std::vector<std::vector<uint32_t>> flowsOf; // by port, in flows
   std::vector<Flow> flows;
-  bool isShared = true; // the flows' rates are those of the present flows
+  std::vector<uint32_t> changed;  // ports of flows that have come or gone since
+  std::vector<uint32_t> affected; // ports whose flows get new rates
 };
 
 } // namespace etc::runtime

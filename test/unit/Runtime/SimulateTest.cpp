@@ -45,6 +45,23 @@ TEST(Network, FlowsShareTheTightestPort) {
   EXPECT_DOUBLE_EQ(network.nextEnd(10), 15);
 }
 
+TEST(Network, AChangeReachesFlowsThroughOthers) {
+  // a -> b and c -> b at 10 each, c -> d at 5: d is the tightest. Once a -> b
+  // has ended, c has 15 for b; once c -> d has ended too, b has its 20 of c.
+  Network network;
+  uint32_t a = network.addPort(100), b = network.addPort(20);
+  uint32_t c = network.addPort(20), d = network.addPort(5);
+  network.start(0, a, b, 10);
+  network.start(1, c, b, 40);
+  network.start(2, c, d, 10);
+  EXPECT_DOUBLE_EQ(network.nextEnd(0), 1);
+  EXPECT_EQ(network.advance(0, 1), std::vector<uint32_t>{0});
+  EXPECT_DOUBLE_EQ(network.nextEnd(1), 2);
+  EXPECT_EQ(network.advance(1, 2), std::vector<uint32_t>{2});
+  // 15 left.
+  EXPECT_DOUBLE_EQ(network.nextEnd(2), 2.75);
+}
+
 TEST(Network, WhatATightPortLeavesGoesToOthers) {
   // a sends to b (2 wide) and to c: 2 and 8 of its 10.
   Network network;
