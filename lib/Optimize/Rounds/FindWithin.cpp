@@ -39,6 +39,8 @@ public:
 private:
   bool isWithin(const Budget &budget, const Solution &solution) const;
   std::span<const int64_t> eighths() const;
+  std::optional<Found> findUnforced(const Budget &budget) const;
+  Found findForced(const Budget &budget) const;
   Found chooseStaging(const Budget &budget) const;
 
   std::span<const ClassTotals> totals;
@@ -66,10 +68,20 @@ std::span<const int64_t> Search::eighths() const {
   return turnsOver ? std::span<const int64_t>(withTurnover) : without;
 }
 
-/// The widest staging that keeps the budget throughout. Where none does: the
-/// fewest rounds of those whose peak is within the budget all the same, or else
-/// the least peak.
-Found Search::chooseStaging(const Budget &budget) const {
+/// The widest staging that keeps the budget throughout.
+std::optional<Found> Search::findUnforced(const Budget &budget) const {
+  for (const int64_t part : eighths()) {
+    Problem problem = pose(shareMemory(budget, totals, part, portions));
+    std::optional<Solution> solution = solveUnforced(problem);
+    if (solution && isWithin(budget, *solution))
+      return Found{std::move(problem.classes), std::move(*solution), true};
+  }
+  return std::nullopt;
+}
+
+/// The fewest rounds of those whose peak is within the budget although a round
+/// is forced, or else the least peak.
+Found Search::findForced(const Budget &budget) const {
   std::optional<Found> best;
   std::pair<int64_t, int32_t> bestScore;
   for (const int64_t part : eighths()) {
@@ -77,8 +89,6 @@ Found Search::chooseStaging(const Budget &budget) const {
     Found found{{}, solveList(problem), false};
     found.memory = std::move(problem.classes);
     found.isWithin = isWithin(budget, found.solution);
-    if (found.isWithin && found.solution.forced == 0)
-      return found;
     const std::pair score(found.isWithin ? 0
                                          : worstRatio(found.solution, totals),
                           found.solution.rounds);
@@ -88,6 +98,12 @@ Found Search::chooseStaging(const Budget &budget) const {
     }
   }
   return std::move(*best);
+}
+
+Found Search::chooseStaging(const Budget &budget) const {
+  if (std::optional<Found> found = findUnforced(budget))
+    return std::move(*found);
+  return findForced(budget);
 }
 
 Found Search::run(const Budget &budget) const {

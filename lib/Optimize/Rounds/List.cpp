@@ -102,7 +102,8 @@ std::vector<int64_t> findShares(const std::vector<Unit> &units,
 class Scheduler {
 public:
   explicit Scheduler(const Problem &problem);
-  Solution run();
+  /// Nothing where a round would be forced that must not be.
+  std::optional<Solution> run(bool mayForce);
 
 private:
   bool isTaken(size_t unit) const { return solution.roundOf[unit] >= 0; }
@@ -198,7 +199,7 @@ void Scheduler::takeLeastOverflow() {
   take(best->second);
 }
 
-Solution Scheduler::run() {
+std::optional<Solution> Scheduler::run(bool mayForce) {
   while (taken < units.size()) {
     if (!isTail && taken == urgent) {
       isTail = true;
@@ -207,6 +208,8 @@ Solution Scheduler::run() {
     const size_t before = taken;
     fillRound();
     if (taken == before) {
+      if (!mayForce)
+        return std::nullopt;
       takeLeastOverflow();
       ++solution.forced;
       fillRound();
@@ -220,6 +223,12 @@ Solution Scheduler::run() {
 
 } // namespace
 
-Solution solveList(const Problem &problem) { return Scheduler(problem).run(); }
+Solution solveList(const Problem &problem) {
+  return *Scheduler(problem).run(/*mayForce=*/true);
+}
+
+std::optional<Solution> solveUnforced(const Problem &problem) {
+  return Scheduler(problem).run(/*mayForce=*/false);
+}
 
 } // namespace etc::rounds

@@ -32,6 +32,8 @@ void checkSolvers(const Problem &problem, Distance &distance) {
   ASSERT_EQ(check(problem), std::nullopt);
   const Solution list = solveList(problem);
   EXPECT_EQ(verify(problem, list), std::nullopt);
+  EXPECT_EQ(solveUnforced(problem),
+            list.forced > 0 ? std::nullopt : std::optional(list));
   const std::optional<Solution> exact = solveExact(problem);
   if (!exact) {
     EXPECT_GT(list.forced, 0);
@@ -74,6 +76,19 @@ TEST(PropertyTest, TheSameTwice) {
   for (uint64_t seed = 1; seed <= 100; ++seed) {
     const Problem problem = testing::randomProblem(seed);
     EXPECT_EQ(solveList(problem), solveList(problem)) << seed;
+  }
+}
+
+// Whether units share their lists or have equal ones.
+TEST(PropertyTest, TheSameWhereListsAreShared) {
+  for (uint64_t seed = 1; seed <= 500; ++seed) {
+    const Problem problem = testing::randomDeferredProblem(seed);
+    Problem shared = problem;
+    for (size_t i = 0; i < shared.units.size(); ++i)
+      for (size_t j = 0; j < i; ++j)
+        if (shared.units[i].touches == shared.units[j].touches)
+          shared.units[i].touches = shared.units[j].touches;
+    EXPECT_EQ(solveList(shared), solveList(problem)) << seed;
   }
 }
 
