@@ -5,6 +5,7 @@
 #include "TimeFloor.h"
 
 #include <array>
+#include <limits>
 
 using namespace etc;
 using namespace mlir;
@@ -38,15 +39,11 @@ public:
     chunks = std::move(cut.chunks);
     return std::move(cut.problem);
   }
-  /// Of the units of the problem that was posed here for some memory.
-  ArrayRef<Chunk> chunksOf(const std::vector<rounds::ClassMemory> &memory) {
-    if (memory != classes)
-      (*this)(memory);
-    return chunks;
-  }
-  std::vector<Chunk> takeChunks(const rounds::Found &found) && {
+  /// Of the units of the problem that was solved for what is found.
+  std::vector<Chunk> takeChunks(const rounds::Found &found) {
     if (found.memory != classes)
       (*this)(found.memory);
+    classes.clear();
     return std::move(chunks);
   }
 
@@ -134,38 +131,36 @@ bool Shortener::isEnough(double seconds, int inVain) const {
 
 bool Shortener::shorten(Schedule &schedule, Poser poser,
                         ArrayRef<int64_t> portions) const {
-  std::optional<rounds::Found> best;
-  RoundTimes::Seconds least = schedule.seconds;
+  bool isShorter = false;
+  RoundTimes::Seconds &least = schedule.seconds;
   const double mostUnits = hardlyMore * double(schedule.chunks.size());
   const ArrayRef<int64_t> first(&pipelined, pipelined > 1 ? 1 : 0);
   int inVain = 0;
+  // No more portions than these are worth a trial.
+  int64_t hopeless = std::numeric_limits<int64_t>::max();
   for (int64_t number : llvm::concat<const int64_t>(first, portions)) {
     if (isEnough(least.pause, inVain))
       break;
     const double most = 0.99 * least.getCost();
-    if (isHopeless(number, poser, most)) {
+    if (number >= hopeless || isHopeless(number, poser, most)) {
+      hopeless = std::min(hopeless, number);
       ++inVain;
       continue;
     }
     rounds::Found found =
         rounds::findWithin(budget, totals, std::ref(poser), number);
-    const RoundTimes::Seconds seconds =
-        times.secondsOf(found.solution, poser.chunksOf(found.memory));
+    std::vector<Chunk> chunks = poser.takeChunks(found);
+    const RoundTimes::Seconds seconds = times.secondsOf(found.solution, chunks);
     ++inVain;
     if (!found.isWithin || seconds.getCost() >= most ||
         (effort == Effort::Least &&
          double(found.solution.roundOf.size()) > mostUnits))
       continue;
-    least = seconds;
-    best = std::move(found);
+    schedule = {std::move(found), std::move(chunks), seconds};
+    isShorter = true;
     inVain = 0;
   }
-  if (!best)
-    return false;
-  schedule.chunks = std::move(poser).takeChunks(*best);
-  schedule.found = std::move(*best);
-  schedule.seconds = least;
-  return true;
+  return isShorter;
 }
 
 Schedule etc::findSchedule(const rounds::Budget &budget,
@@ -174,7 +169,7 @@ Schedule etc::findSchedule(const rounds::Budget &budget,
   const ItemKinds kinds(flows);
   Poser poser(flows, kinds);
   rounds::Found found = rounds::findWithin(budget, totals, std::ref(poser));
-  std::vector<Chunk> chunks = std::move(poser).takeChunks(found);
+  std::vector<Chunk> chunks = poser.takeChunks(found);
   return {std::move(found), std::move(chunks), {}};
 }
 

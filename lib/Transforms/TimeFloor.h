@@ -21,7 +21,7 @@ public:
             llvm::ArrayRef<rounds::ClassTotals> totals);
 
   /// No schedule costs less that is found for so many portions, if a round
-  /// carries at least so many parts.
+  /// carries at least so many parts. More portions do not cost less.
   double findCost(int64_t portions, int64_t parts) const;
 
 private:

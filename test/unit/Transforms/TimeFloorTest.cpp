@@ -94,6 +94,10 @@ TEST_P(TimeFloorTest, IsBelowWhatRoundsTake) {
   ASSERT_EQ(all.size(), 10u);
   for (const Costs &it : all)
     EXPECT_LE((1 - 1e-6) * it.floor, it.found) << it.portions << " portions";
+  for (auto [it, next] : llvm::zip(all, ArrayRef(all).drop_front()))
+    if (it.portions < next.portions) {
+      EXPECT_LE(it.floor, next.floor) << next.portions << " portions";
+    }
   EXPECT_GE(all.back().floor, GetParam().share * all.back().found);
 }
 

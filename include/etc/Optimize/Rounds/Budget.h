@@ -87,6 +87,12 @@ struct Found {
 Found findWithin(const Budget &budget, std::span<const ClassTotals> totals,
                  const Pose &pose, int64_t portions = 1);
 
+/// The same without schedules that were made for another budget. Where there is
+/// a schedule already, none of these is better: they are of smaller rounds than
+/// the budget has room for.
+Found findStaging(const Budget &budget, std::span<const ClassTotals> totals,
+                  const Pose &pose, int64_t portions);
+
 /// The portions in which a chain of `hops` takes least time: a pipeline of K
 /// portions takes (K + hops) / K of the time of its bytes, and a round for
 /// each. `bytes` are those of the busiest class, `rate` what it sends in a
