@@ -148,7 +148,7 @@ bool Shortener::shorten(Schedule &schedule, Poser poser,
       continue;
     }
     rounds::Found found =
-        rounds::findWithin(budget, totals, std::ref(poser), number);
+        rounds::findStaging(budget, totals, std::ref(poser), number);
     std::vector<Chunk> chunks = poser.takeChunks(found);
     const RoundTimes::Seconds seconds = times.secondsOf(found.solution, chunks);
     ++inVain;

@@ -35,13 +35,13 @@ public:
       : totals(totals), pose(pose), portions(portions) {}
 
   Found run(const Budget &budget) const;
+  Found chooseStaging(const Budget &budget) const;
 
 private:
   bool isWithin(const Budget &budget, const Solution &solution) const;
   std::span<const int64_t> eighths() const;
   std::optional<Found> findUnforced(const Budget &budget) const;
   Found findForced(const Budget &budget) const;
-  Found chooseStaging(const Budget &budget) const;
 
   std::span<const ClassTotals> totals;
   const Pose &pose;
@@ -135,6 +135,11 @@ Found Search::run(const Budget &budget) const {
 Found findWithin(const Budget &budget, std::span<const ClassTotals> totals,
                  const Pose &pose, int64_t portions) {
   return Search(totals, pose, portions).run(budget);
+}
+
+Found findStaging(const Budget &budget, std::span<const ClassTotals> totals,
+                  const Pose &pose, int64_t portions) {
+  return Search(totals, pose, portions).chooseStaging(budget);
 }
 
 } // namespace etc::rounds

@@ -93,6 +93,11 @@ Found findWithin(const Budget &budget, std::span<const ClassTotals> totals,
 Found findStaging(const Budget &budget, std::span<const ClassTotals> totals,
                   const Pose &pose, int64_t portions);
 
+/// The same without what was made for other budgets. That is many searches, and
+/// where there is a schedule to compare with, hardly ever one that is better.
+Found findStaging(const Budget &budget, std::span<const ClassTotals> totals,
+                  const Pose &pose, int64_t portions = 1);
+
 /// The portions in which a chain of `hops` takes least time: a pipeline of K
 /// portions takes (K + hops) / K of the time of its bytes, and a round for
 /// each. `bytes` are those of the busiest class, `rate` what it sends in a

@@ -157,11 +157,14 @@ Problem Ring::pose(std::vector<ClassMemory> classes) const {
   return problem;
 }
 
-Found find(const Budget &budget, const Ring &ring) {
-  Found found =
-      findWithin(budget, ring.totals(), [&](std::vector<ClassMemory> classes) {
+Found find(const Budget &budget, const Ring &ring,
+           decltype(findWithin) &search = findWithin) {
+  Found found = search(
+      budget, ring.totals(),
+      [&](std::vector<ClassMemory> classes) {
         return ring.pose(std::move(classes));
-      });
+      },
+      /*portions=*/1);
   EXPECT_EQ(verify(ring.pose(found.memory), found.solution), std::nullopt);
   return found;
 }
@@ -187,6 +190,18 @@ TEST(FindWithin, SaysTheLeastThatItFound) {
   EXPECT_FALSE(found.isWithin);
   const Budget kept = keptBy(found.solution, ring.totals(), tight);
   EXPECT_GE(kept.amount, 1'250'000);
+}
+
+// Two devices with two tensors each, of which one has to be there twice: where
+// half of the state is to spare, what was made for less fits.
+TEST(FindStaging, TriesNoOtherBudget) {
+  const Ring ring{2, 2, kMega};
+  const Budget budget = ratio(1'550'000);
+  EXPECT_TRUE(find(budget, ring).isWithin);
+  EXPECT_FALSE(find(budget, ring, findStaging).isWithin);
+  const Budget ample = ratio(2'000'000);
+  EXPECT_EQ(find(ample, ring, findStaging).solution,
+            find(ample, ring).solution);
 }
 
 // A budget that a message names is met when it is asked for, and so is any that
