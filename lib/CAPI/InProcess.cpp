@@ -60,6 +60,8 @@ static Answer answerWith(
     llvm::function_ref<LogicalResult(MLIRContext &, raw_ostream &)> verb) {
   Answer answer;
   MLIRContext context(MLIRContext::Threading::DISABLED);
+  // The constructor leaves attributes and types their locks.
+  context.disableMultithreading();
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
     // The first is the cause.
     if (answer.error.empty())

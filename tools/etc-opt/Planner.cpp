@@ -173,6 +173,8 @@ int etc::runPlanner(const PlannerOptions &options) {
   // only delay that: neither it nor its context is freed.
   static MLIRContext &context =
       *new MLIRContext(MLIRContext::Threading::DISABLED);
+  // The constructor leaves attributes and types their locks.
+  context.disableMultithreading();
   ScopedDiagnosticHandler handler(&context, printDiagnostic);
   if (options.frontier)
     return writeFrontier(context, request, options);
