@@ -17,25 +17,35 @@ static bool isBound(const Replay &replay, InstructionOpInterface op,
                       });
 }
 
-LogicalResult etc::checkDeferred(const Replay &replay) {
+/// The instructions of a deferred round have deferred types alone, those of
+/// another one have none.
+static LogicalResult checkRound(const Replay &replay, RoundOp round) {
   const TensorTable &table = replay.getTable();
+  for (auto op : round.getBody().getOps<InstructionOpInterface>()) {
+    const llvm::SmallBitVector types = table.getTypes(op.getWt());
+    llvm::SmallBitVector deferred = types;
+    deferred &= table.getDeferredTypes();
+    if (round.getDeferred() ? deferred == types : deferred.none())
+      continue;
+    if (round.getDeferred())
+      return Refusal(op, Rule::Deferred)
+             << "is in the deferred round " << round.getIndex()
+             << ", but has types that are not deferred";
+    if (!isBound(replay, op, deferred))
+      return Refusal(op, Rule::Deferred)
+             << "has deferred types, but round " << round.getIndex()
+             << " is not deferred";
+  }
+  return success();
+}
+
+LogicalResult etc::checkDeferred(const Replay &replay) {
+  const bool hasDeferred = replay.getTable().getDeferredTypes().any();
   ProgramOp program = replay.getProgram();
   for (RoundOp round : program.getBody().getOps<RoundOp>())
-    for (auto op : round.getBody().getOps<InstructionOpInterface>()) {
-      const llvm::SmallBitVector types = table.getTypes(op.getWt());
-      llvm::SmallBitVector deferred = types;
-      deferred &= table.getDeferredTypes();
-      if (round.getDeferred() ? deferred == types : deferred.none())
-        continue;
-      if (round.getDeferred())
-        return Refusal(op, Rule::Deferred)
-               << "is in the deferred round " << round.getIndex()
-               << ", but has types that are not deferred";
-      if (!isBound(replay, op, deferred))
-        return Refusal(op, Rule::Deferred)
-               << "has deferred types, but round " << round.getIndex()
-               << " is not deferred";
-    }
+    if ((hasDeferred || round.getDeferred()) &&
+        failed(checkRound(replay, round)))
+      return failure();
   return success();
 }
 
