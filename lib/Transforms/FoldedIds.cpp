@@ -7,32 +7,36 @@ using namespace mlir;
 
 const FoldedIds::TypeSet &
 FoldedIds::getTypeSet(const llvm::SmallBitVector &types) {
-  auto [entry, isNew] = typeSets.try_emplace(types);
-  if (isNew) {
-    const bool ofAllTensors =
-        llvm::none_of(llvm::seq(table.size()), [&](unsigned tensor) {
-          return types.test(table.getTypes(tensor)); // one that it lacks
-        });
-    entry->second = {table.getTypeNames(types), ofAllTensors};
-  }
-  return entry->second;
+  const auto *known = llvm::find_if(
+      typeSets, [&](const TypeSet &set) { return set.types == types; });
+  if (known != typeSets.end())
+    return *known;
+  const bool isOfAllTensors =
+      llvm::none_of(llvm::seq(table.size()), [&](unsigned tensor) {
+        return types.test(table.getTypes(tensor)); // one that it lacks
+      });
+  const auto number = static_cast<uint32_t>(typeSets.size() + 1);
+  return typeSets.emplace_back(
+      TypeSet{types, table.getTypeNames(types), isOfAllTensors ? 0 : number});
 }
 
-FoldedIds::Names FoldedIds::fold(ArrayRef<const Piece *> pieces,
+FoldedIds::Names FoldedIds::fold(ArrayRef<uint32_t> numbers,
                                  const llvm::SmallBitVector &types) {
   const TypeSet &set = getTypeSet(types);
-  key.assign({set.ofAllTensors ? nullptr : set.names.getAsOpaquePointer()});
-  key.append(pieces.begin(), pieces.end());
+  key.assign({set.number});
+  key.append(numbers.begin(), numbers.end());
   const llvm::StringRef bytes(reinterpret_cast<const char *>(key.data()),
-                              key.size() * sizeof(const void *));
+                              key.size() * sizeof(uint32_t));
   const auto place = known.find(
       bytes, [&](uint32_t place) { return words.data() + place + 1; });
   if (place)
-    return {ArrayAttr::getFromOpaquePointer(words[*place]), set.names};
-  const ArrayAttr ids = foldWorkloads(
-      table, llvm::to_vector(llvm::make_pointee_range(pieces)), types);
+    return {ids[words[*place]], set.names};
+  SmallVector<Piece> pieces;
+  for (uint32_t number : numbers)
+    pieces.push_back(parts.getPiece(number));
   known.add(bytes, words.size());
-  words.push_back(ids.getAsOpaquePointer());
+  words.push_back(ids.size());
   words.insert(words.end(), key.begin(), key.end());
-  return {ids, set.names};
+  ids.push_back(foldWorkloads(table, std::move(pieces), types));
+  return {ids.back(), set.names};
 }

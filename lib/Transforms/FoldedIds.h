@@ -3,6 +3,7 @@
 #ifndef ETC_LIB_TRANSFORMS_FOLDEDIDS_H
 #define ETC_LIB_TRANSFORMS_FOLDEDIDS_H
 
+#include "PartTable.h"
 #include "core/plan/BytesTable.h"
 #include "dialect/Workloads.h"
 
@@ -10,35 +11,39 @@
 
 namespace etc {
 
-/// Both ends of a message list the same pieces, and several types do, so most
+/// Both ends of a message list the same parts, and several types do, so most
 /// lists of instructions come often.
 class FoldedIds {
 public:
-  using Pieces = llvm::SmallVector<const Piece *, 4>;
   struct Names {
     mlir::ArrayAttr ids, types;
   };
-  explicit FoldedIds(const TensorTable &table) : table(table) {}
+  FoldedIds(const TensorTable &table, const PartTable &parts)
+      : table(table), parts(parts) {}
 
-  /// The names of pieces, which outlive this, beside some types. Equal pieces
-  /// are one.
-  Names fold(llvm::ArrayRef<const Piece *> pieces,
+  /// The names of parts beside some types.
+  Names fold(llvm::ArrayRef<uint32_t> numbers,
              const llvm::SmallBitVector &types);
 
 private:
   struct TypeSet {
+    llvm::SmallBitVector types;
     mlir::ArrayAttr names;
-    bool ofAllTensors; ///< ids say the same beside all that are
+    /// Of its ids: 0 of all sets that all tensors have, beside which ids say
+    /// the same.
+    uint32_t number;
   };
   const TypeSet &getTypeSet(const llvm::SmallBitVector &types);
 
   const TensorTable &table;
-  llvm::DenseMap<llvm::SmallBitVector, TypeSet> typeSets;
-  /// By types (null: any that all tensors have) and pieces. Each list is next
-  /// to its ids.
+  const PartTable &parts;
+  llvm::SmallVector<TypeSet, 4> typeSets; ///< there are a few
+  /// By the number of the types and the parts. Each list is behind the number
+  /// of its ids.
   plan::BytesTable known;
-  std::vector<const void *> words; ///< ids, types, pieces, and again
-  llvm::SmallVector<const void *, 16> key;
+  std::vector<uint32_t> words; ///< ids, types, parts, and again
+  std::vector<mlir::ArrayAttr> ids;
+  llvm::SmallVector<uint32_t, 16> key;
 };
 
 } // namespace etc

@@ -67,30 +67,33 @@ ProgramOp ProgramBuilder::create(const DeviceProgram &program) {
 }
 
 /// All chunks of an item in one type at all hops, then what is derived.
-static void addCut(RoundWriter &writer, unsigned item, unsigned type,
+static void addCut(SmallVectorImpl<RoundWriter::Placed> &placed, unsigned type,
                    CutOp cut) {
   for (unsigned hop = 0; hop < cut.getRounds().size(); ++hop) {
     ArrayRef<int64_t> rounds = cut.getRoundsOf(hop);
     for (auto [chunk, round] : llvm::enumerate(rounds))
-      writer.add(item,
-                 {type, static_cast<int64_t>(chunk), std::ssize(rounds), hop,
-                  /*derives=*/false},
-                 round);
+      placed.push_back({{type, static_cast<int64_t>(chunk), std::ssize(rounds),
+                         hop, /*derives=*/false},
+                        round});
   }
-  if (cut.getDerived())
-    writer.add(item, {type, 0, 1, /*hop=*/0, /*derives=*/true},
-               *cut.getDerived());
+  if (std::optional<uint64_t> round = cut.getDerived())
+    placed.push_back({{type, 0, 1, /*hop=*/0, /*derives=*/true},
+                      static_cast<int64_t>(*round)});
 }
 
 LogicalResult LowerToInstructions::runOnMigration(MigrationOp migration) {
   const auto &flows = getAnalysis<ProgramFlows>();
   ArrayRef<DeviceProgram> list = getAnalysis<DevicePrograms>().getPrograms();
   const RoundTable table(migration, flows);
-  RoundWriter writer(flows, list);
-  for (unsigned item = 0; item < flows.getItemCount(); ++item)
+  RoundWriter writer(&getContext(), flows, list);
+  SmallVector<RoundWriter::Placed> placed;
+  for (unsigned item = 0; item < flows.getItemCount(); ++item) {
+    placed.clear();
     for (unsigned type = 0; type < flows.getTable().getTypeCount(); ++type)
       if (CutOp cut = table.find(item, type))
-        addCut(writer, item, type, cut);
+        addCut(placed, type, cut);
+    writer.add(item, placed);
+  }
   ProgramBuilder builder(migration);
   for (auto [index, program] : llvm::enumerate(list))
     writer.write(index, builder.create(program));
