@@ -3,7 +3,6 @@
 #include "Benefits.h"
 
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/DenseSet.h"
 
 #include <set>
 
@@ -77,24 +76,24 @@ public:
   explicit Tally(const Piece &piece) : piece(piece) {}
 
   void add(const Piece &held, unsigned column) {
-    if (!isWhole.empty() && isWhole.contains(column))
-      return;
     if (contains(held, piece))
-      isWhole.insert(column);
+      whole.push_back(column);
     else
       parts[column].push_back(held);
   }
-  template <typename Function> void forColumns(Function function) const {
-    for (unsigned column : isWhole)
+  template <typename Function> void forColumns(Function function) {
+    std::sort(whole.begin(), whole.end());
+    whole.erase(llvm::unique(whole), whole.end());
+    for (unsigned column : whole)
       function(column, piece.size());
     for (const auto &[column, list] : parts)
-      if (!isWhole.contains(column))
+      if (!llvm::binary_search(whole, column))
         function(column, piece.size() - sizeOf(subtract({piece}, list)));
   }
 
 private:
   Piece piece;
-  llvm::DenseSet<unsigned> isWhole; ///< columns that have all of it
+  SmallVector<unsigned> whole; ///< columns that have all of it
   llvm::DenseMap<unsigned, SmallVector<Piece, 2>> parts;
 };
 } // namespace

@@ -27,10 +27,9 @@ static LogicalResult checkDerive(const Replay &replay, unsigned type,
 LogicalResult etc::checkDerivations(const Replay &replay) {
   for (const auto &[key, shard] : replay.getShards())
     for (const Access &write : shard.writes)
-      if (InstructionOpInterface op = write.op;
-          isa<DeriveOp>(op.getOperation()))
-        if (failed(checkDerive(replay, std::get<0>(key), write)))
-          return failure();
+      if (isa<DeriveOp>(write.op) &&
+          failed(checkDerive(replay, std::get<0>(key), write)))
+        return failure();
   return success();
 }
 
@@ -50,8 +49,7 @@ static LogicalResult checkZero(const Replay &replay, const Access &zero) {
 LogicalResult etc::checkZeroes(const Replay &replay) {
   for (const auto &[key, shard] : replay.getShards())
     for (const Access &write : shard.writes)
-      if (InstructionOpInterface op = write.op; isa<ZeroOp>(op.getOperation()))
-        if (failed(checkZero(replay, write)))
-          return failure();
+      if (isa<ZeroOp>(write.op) && failed(checkZero(replay, write)))
+        return failure();
   return success();
 }

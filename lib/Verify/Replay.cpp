@@ -63,9 +63,10 @@ Replay::Replay(ProgramOp program, const TensorTable &table,
   exchanges.recvs.resize(program.getBindings().size());
   exchanges.passedBytes.resize(program.getBindings().size());
   for (RoundOp round : program.getBody().getOps<RoundOp>()) {
-    for (auto instruction : round.getBody().getOps<InstructionOpInterface>())
-      add(instruction, round.getIndex());
-    rounds = round.getIndex() + 1;
+    const int64_t number = round.getIndex();
+    for (Operation &op : round.getBody().getOps())
+      add(&op, number);
+    rounds = number + 1;
   }
   // Not llvm::sort, which takes qsort for what is trivially copied.
   for (auto *side : {&exchanges.sends, &exchanges.recvs})
@@ -91,55 +92,77 @@ static void forEach(const ReadIds::Read &read, Function function) {
       function(type, piece);
 }
 
-void Replay::add(InstructionOpInterface op, int64_t round) {
-  const ReadIds::Read &read = tables.ids.read(op.getWid(), op.getWt());
-  if (auto transfer = dyn_cast<TransferOpInterface>(op.getOperation()))
-    return addTransfer(transfer, round, read);
-  auto release = dyn_cast<ReleaseOp>(op.getOperation());
-  if (release && release.getTransit())
-    return forEach(read, [&](unsigned type, const Piece &piece) {
-      transits[keyOf(type, piece)].releases.push_back({piece, round, op});
-    });
-  if (release)
-    return forEach(read, [&](unsigned type, const Piece &piece) {
-      shardOf(type, piece).releases.push_back({piece, round, op});
-    });
-  const bool isRefer = isa<ReferOp>(op.getOperation());
-  forEach(read, [&](unsigned type, const Piece &piece) {
-    const Access access{piece, round, op};
-    shardOf(type, piece).writes.push_back(access);
-    if (!isRefer)
-      return;
-    if (!table.getDerivationSource(piece.tensor, type))
-      exchanges.keptBytes += bytesOf(piece, type);
-    addRead(type, access);
-  });
+static unsigned numberOf(Value peer) {
+  return cast<BlockArgument>(peer).getArgNumber();
 }
 
-void Replay::addTransfer(TransferOpInterface transfer, int64_t round,
-                         const ReadIds::Read &read) {
-  auto op = cast<InstructionOpInterface>(transfer.getOperation());
-  const unsigned peer = cast<BlockArgument>(transfer.getPeer()).getArgNumber();
-  const bool isSend = isa<SendOp>(op.getOperation()),
-             isTransit = transfer.getTransit();
-  const int64_t hop = transfer.getHop().value_or(0);
-  auto &messages = (isSend ? exchanges.sends : exchanges.recvs)[peer];
-  forEach(read, [&](unsigned type, const Piece &piece) {
-    messages.push_back({round, &piece, hop, type});
-    const Access access{piece, round, op};
-    if (isTransit) {
-      Transit &transit = transits[keyOf(type, piece)];
-      (isSend ? transit.reads : transit.writes).push_back(access);
-      if (!isSend && hop == 0)
-        exchanges.passedBytes[peer] += bytesOf(piece, type);
-    } else if (!isSend) {
-      shardOf(type, piece).writes.push_back(access);
-    } else if (hop > 0) {
-      shardOf(type, piece).relays.push_back(access);
-    } else {
-      addRead(type, access);
-    }
-  });
+void Replay::add(Operation *op, int64_t round) {
+  if (auto send = dyn_cast<SendOp>(op))
+    addSend(send, round);
+  else if (auto recv = dyn_cast<RecvOp>(op))
+    addRecv(recv, round);
+  else if (auto release = dyn_cast<ReleaseOp>(op))
+    addRelease(release, round);
+  else
+    addWrite(cast<InstructionOpInterface>(op), round);
+}
+
+void Replay::addSend(SendOp op, int64_t round) {
+  const int64_t hop = op.getHop().value_or(0);
+  const bool isTransit = op.getTransit();
+  auto &messages = exchanges.sends[numberOf(op.getDid())];
+  forEach(tables.ids.read(op.getWid(), op.getWt()),
+          [&](unsigned type, const Piece &piece) {
+            messages.push_back({round, &piece, hop, type});
+            const Access access{piece, round, op};
+            if (isTransit)
+              transits[keyOf(type, piece)].reads.push_back(access);
+            else if (hop > 0)
+              shardOf(type, piece).relays.push_back(access);
+            else
+              addRead(type, access);
+          });
+}
+
+void Replay::addRecv(RecvOp op, int64_t round) {
+  const int64_t hop = op.getHop().value_or(0);
+  const bool isTransit = op.getTransit();
+  const unsigned peer = numberOf(op.getSid());
+  auto &messages = exchanges.recvs[peer];
+  forEach(tables.ids.read(op.getWid(), op.getWt()),
+          [&](unsigned type, const Piece &piece) {
+            messages.push_back({round, &piece, hop, type});
+            auto &writes = isTransit ? transits[keyOf(type, piece)].writes
+                                     : shardOf(type, piece).writes;
+            writes.push_back({piece, round, op});
+            if (isTransit && hop == 0)
+              exchanges.passedBytes[peer] += bytesOf(piece, type);
+          });
+}
+
+void Replay::addRelease(ReleaseOp op, int64_t round) {
+  const bool isTransit = op.getTransit();
+  forEach(tables.ids.read(op.getWid(), op.getWt()),
+          [&](unsigned type, const Piece &piece) {
+            auto &releases = isTransit ? transits[keyOf(type, piece)].releases
+                                       : shardOf(type, piece).releases;
+            releases.push_back({piece, round, op});
+          });
+}
+
+/// What stays, is derived or zeroed.
+void Replay::addWrite(InstructionOpInterface op, int64_t round) {
+  const bool isRefer = isa<ReferOp>(op.getOperation());
+  forEach(tables.ids.read(op.getWid(), op.getWt()),
+          [&](unsigned type, const Piece &piece) {
+            const Access access{piece, round, op};
+            shardOf(type, piece).writes.push_back(access);
+            if (!isRefer)
+              return;
+            if (!table.getDerivationSource(piece.tensor, type))
+              exchanges.keptBytes += bytesOf(piece, type);
+            addRead(type, access);
+          });
 }
 
 /// A tied tensor that the device does not hold is read from the first twin that
@@ -167,8 +190,7 @@ bool Replay::isBound(const Shard &shard) const {
   const int64_t round = shard.writes.front().round;
   SmallVector<Piece> written;
   for (const Access &write : shard.writes) {
-    InstructionOpInterface op = write.op;
-    if (!isa<ReferOp>(op.getOperation()) || write.round != round)
+    if (!isa<ReferOp>(write.op) || write.round != round)
       return false;
     written.push_back(write.piece);
   }

@@ -50,7 +50,7 @@ struct Exchanges {
 struct Access {
   const Piece &piece; ///< of the tables, or of the replay
   int64_t round;
-  InstructionOpInterface op;
+  mlir::Operation *op;
 };
 
 /// What a device receives of a tensor to pass it on: its receives, its sends
@@ -119,9 +119,11 @@ public:
   std::string showBox(const Piece &piece) const;
 
 private:
-  void add(InstructionOpInterface op, int64_t round);
-  void addTransfer(TransferOpInterface op, int64_t round,
-                   const ReadIds::Read &read);
+  void add(mlir::Operation *op, int64_t round);
+  void addSend(SendOp op, int64_t round);
+  void addRecv(RecvOp op, int64_t round);
+  void addRelease(ReleaseOp op, int64_t round);
+  void addWrite(InstructionOpInterface op, int64_t round);
   void addRead(unsigned type, const Access &access);
   Shard &shardOf(unsigned type, const Piece &piece);
   bool isBound(const Shard &shard) const;
