@@ -15,7 +15,8 @@ def Etc_ProgramOp : Etc_StageOp<"program", [IsolatedFromAbove, NoTerminator, Sin
   let summary = "the instructions of a class of devices";
   let description = [{
     Devices that do the same are one program. Its block arguments are devices bound to parallel lists: entry i of
-    `%self` is replica i, and entry i of a peer's list is the device that replica i means by it. `curr` and `prev` are
+    `%self` is replica i, and entry i of a peer's list is the device that replica i means by it. Instructions are those
+    of `%self`, which they do not name. `curr` and `prev` are
     the roles the devices take and had, `none` where there is none.
 
     Once scheduled, a program states the bytes of its two staging slabs and the proved peaks of live bytes: `peak`
@@ -27,11 +28,11 @@ def Etc_ProgramOp : Etc_StageOp<"program", [IsolatedFromAbove, NoTerminator, Sin
     ```mlir
     etc.program @"P0T0 <- P0T0" P0T0 from P0T0 (%self = [0, 4], %p1 = [1, 5]) {
       etc.round 0 {
-        etc.refer [L0..3] [param, master] on %self
-        etc.recv [L4..7] [param] %p1 to %self
+        etc.refer [L0..3] [param, master]
+        etc.recv [L4..7] [param] from %p1
       }
       etc.round 1 {
-        etc.recv [L4..7] [master] %p1 to %self
+        etc.recv [L4..7] [master] from %p1
       }
     }
     ```
@@ -87,57 +88,54 @@ class Etc_InstructionOp<string mnemonic, list<Trait> traits = []>
   let hasVerifier = 1;
 }
 
-class Etc_MessageOp<string mnemonic, string peer, list<MemoryEffect> effects>
+class Etc_MessageOp<string mnemonic, string preposition, list<MemoryEffect> effects>
     : Etc_InstructionOp<mnemonic, [MemoryEffects<effects>,
                                    DeclareOpInterfaceMethods<Etc_InstructionOpInterface>,
-                                   DeclareOpInterfaceMethods<Etc_TransferOpInterface, ["getPeer"]>]> {
-  let arguments = (ins Etc_WorkloadArrayAttr:$wid, StrArrayAttr:$wt, Etc_DeviceType:$sid,
-                       Etc_DeviceType:$did,
+                                   DeclareOpInterfaceMethods<Etc_TransferOpInterface>]> {
+  let arguments = (ins Etc_WorkloadArrayAttr:$wid, StrArrayAttr:$wt, Etc_DeviceType:$peer,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntMinValue<1>]>>:$hop, UnitAttr:$transit);
-  let assemblyFormat = [{
-    custom<Workloads>($wid) custom<Types>($wt) $sid `to` $did (`hop` $hop^)? (`transit` $transit^)?
-    attr-dict
+  let assemblyFormat = "custom<Workloads>($wid) custom<Types>($wt) `" # preposition # [{` $peer
+    (`hop` $hop^)? (`transit` $transit^)? attr-dict
   }];
-  let extraClassDefinition = "::mlir::Value $cppClass::getPeer() { return " # peer # "(); }";
 }
 
 class Etc_LocalOp<string mnemonic, list<MemoryEffect> effects>
     : Etc_InstructionOp<mnemonic, [MemoryEffects<effects>,
                                    DeclareOpInterfaceMethods<Etc_InstructionOpInterface>]> {
-  let arguments = (ins Etc_WorkloadArrayAttr:$wid, StrArrayAttr:$wt, Etc_DeviceType:$device);
-  let assemblyFormat = "custom<Workloads>($wid) custom<Types>($wt) `on` $device attr-dict";
+  let arguments = (ins Etc_WorkloadArrayAttr:$wid, StrArrayAttr:$wt);
+  let assemblyFormat = "custom<Workloads>($wid) custom<Types>($wt) attr-dict";
 }
 
 // A relay reads the current state.
-def Etc_SendOp : Etc_MessageOp<"send", "getDid", [MemRead<Etc_PreviousState>, MemRead<Etc_CurrentState>,
+def Etc_SendOp : Etc_MessageOp<"send", "to", [MemRead<Etc_PreviousState>, MemRead<Etc_CurrentState>,
                                                    MemRead<Etc_TransitState>, MemWrite<Etc_Network>]> {
   let summary = "sends workloads to another device";
   let description = [{
-    Reads the previous state of `sid`: of a tied tensor that it does not hold, the first twin that it holds. With `hop`,
+    Reads the previous state: of a tied tensor that the device does not hold, the first twin that it holds. With `hop`,
     it is a relay: it reads the current state, what arrived with one hop less in an earlier round; with `transit`, what
     arrived to be passed on only.
 
     Example:
 
     ```mlir
-    etc.send [L4..7.a] [param, master] %self to %p1
-    etc.send [L4..7.a] [param, master] %self to %p2 hop 1
-    etc.send [L4..7.b] [param, master] %self to %p2 hop 1 transit
+    etc.send [L4..7.a] [param, master] to %p1
+    etc.send [L4..7.a] [param, master] to %p2 hop 1
+    etc.send [L4..7.b] [param, master] to %p2 hop 1 transit
     ```
   }];
 }
 
-def Etc_RecvOp : Etc_MessageOp<"recv", "getSid", [MemRead<Etc_Network>, MemWrite<Etc_CurrentState>,
+def Etc_RecvOp : Etc_MessageOp<"recv", "from", [MemRead<Etc_Network>, MemWrite<Etc_CurrentState>,
                                                    MemWrite<Etc_TransitState>]> {
   let summary = "receives workloads from another device";
   let description = [{
-    Writes the current state of `did`; with `transit`, memory that is freed when the bytes have been passed on. The
+    Writes the current state; with `transit`, memory that is freed when the bytes have been passed on. The
     peer's program holds the matching `etc.send`, of the same `hop`.
 
     Example:
 
     ```mlir
-    etc.recv [L4..7.a] [param, master] %p1 to %self
+    etc.recv [L4..7.a] [param, master] from %p1
     ```
   }];
 }
@@ -152,7 +150,7 @@ def Etc_ReferOp : Etc_LocalOp<"refer", [MemRead<Etc_PreviousState>, MemWrite<Etc
     Example:
 
     ```mlir
-    etc.refer [L0..3] [param, master, exp_avg, exp_avg_sq] on %self
+    etc.refer [L0..3] [param, master, exp_avg, exp_avg_sq]
     ```
   }];
 }
@@ -165,7 +163,7 @@ def Etc_ZeroOp : Etc_LocalOp<"zero", [MemWrite<Etc_CurrentState>]> {
     Example:
 
     ```mlir
-    etc.zero [embed/embedding.word_embeddings.weight[50432:50688]] [param] on %self
+    etc.zero [embed/embedding.word_embeddings.weight[50432:50688]] [param]
     ```
   }];
 }
@@ -179,7 +177,7 @@ def Etc_DeriveOp : Etc_LocalOp<"derive", [MemRead<Etc_CurrentState>, MemWrite<Et
     Example:
 
     ```mlir
-    etc.derive [L4..7.a] [param] on %self
+    etc.derive [L4..7.a] [param]
     ```
   }];
 }
@@ -194,11 +192,11 @@ def Etc_ReleaseOp : Etc_InstructionOp<"release", [MemoryEffects<[MemFree<Etc_Pre
     Example:
 
     ```mlir
-    etc.release [L4..7] [param] on %self
+    etc.release [L4..7] [param]
     ```
   }];
-  let arguments = (ins Etc_WorkloadArrayAttr:$wid, StrArrayAttr:$wt, Etc_DeviceType:$device, UnitAttr:$transit);
-  let assemblyFormat = "custom<Workloads>($wid) custom<Types>($wt) `on` $device (`transit` $transit^)? attr-dict";
+  let arguments = (ins Etc_WorkloadArrayAttr:$wid, StrArrayAttr:$wt, UnitAttr:$transit);
+  let assemblyFormat = "custom<Workloads>($wid) custom<Types>($wt) (`transit` $transit^)? attr-dict";
 }
 
 #endif // ETC_DIALECT_INSTRUCTION_OPS_TD

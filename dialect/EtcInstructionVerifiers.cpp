@@ -97,39 +97,25 @@ static LogicalResult verifyInstruction(InstructionOpInterface op) {
   return verifyTypes(op, op.getWt());
 }
 
-/// One end of a transfer is the program's own device.
-static LogicalResult verifyTransfer(TransferOpInterface op, Value own,
-                                    StringRef end) {
-  Value self = op->getParentOfType<ProgramOp>().getSelf();
-  if (own != self)
-    return op->emitOpError()
-           << "expected its " << end << " to be the program's own device";
-  if (op.getPeer() == self)
-    return op->emitOpError("sends to itself, expected etc.refer");
+static LogicalResult verifyTransfer(TransferOpInterface op) {
+  if (op.getPeer() == op->getParentOfType<ProgramOp>().getSelf())
+    return op->emitOpError("is between a device and itself, expected etc.refer");
   return verifyInstruction(op);
 }
 
 LogicalResult SendOp::verify() {
   if (getTransit() && !getHop())
     return emitOpError("passes on what has arrived, expected a 'hop'");
-  return verifyTransfer(*this, getSid(), "source");
-}
-LogicalResult RecvOp::verify() {
-  return verifyTransfer(*this, getDid(), "destination");
+  return verifyTransfer(*this);
 }
 
-/// A local instruction is on the program's own device.
-static LogicalResult verifyLocal(InstructionOpInterface op, Value device) {
-  if (device != op->getParentOfType<ProgramOp>().getSelf())
-    return op->emitOpError("expected to be on the program's own device");
-  return verifyInstruction(op);
-}
-
-LogicalResult ReferOp::verify() { return verifyLocal(*this, getDevice()); }
-LogicalResult ZeroOp::verify() { return verifyLocal(*this, getDevice()); }
+LogicalResult RecvOp::verify() { return verifyTransfer(*this); }
+LogicalResult ReferOp::verify() { return verifyInstruction(*this); }
+LogicalResult ZeroOp::verify() { return verifyInstruction(*this); }
+LogicalResult ReleaseOp::verify() { return verifyInstruction(*this); }
 
 LogicalResult DeriveOp::verify() {
-  if (failed(verifyLocal(*this, getDevice())))
+  if (failed(verifyInstruction(*this)))
     return failure();
   auto migration = (*this)->getParentOfType<MigrationOp>();
   for (auto name : getWt().getAsRange<StringAttr>())
@@ -140,5 +126,3 @@ LogicalResult DeriveOp::verify() {
                                    : " from one of the migration's types");
   return success();
 }
-
-LogicalResult ReleaseOp::verify() { return verifyLocal(*this, getDevice()); }

@@ -23,23 +23,21 @@ def Etc_WorkloadsOpInterface : OpInterface<"WorkloadsOpInterface"> {
 def Etc_InstructionOpInterface : OpInterface<"InstructionOpInterface", [Etc_WorkloadsOpInterface]> {
   let cppNamespace = "::etc";
   let description = [{
-    A migration instruction: it does something to workloads (`wid`) of some types (`wt`) on a device.
+    A migration instruction: the devices of a program do something to workloads (`wid`) of some types (`wt`).
   }];
 }
 
 def Etc_TransferOpInterface : OpInterface<"TransferOpInterface", [Etc_InstructionOpInterface]> {
   let cppNamespace = "::etc";
   let description = [{
-    An instruction that carries bytes from one device (`sid`) to another (`did`).
+    An instruction that is one end of bytes that go from one device to another.
   }];
   let methods = [
-    InterfaceMethod<"The source.", "::mlir::Value", "getSid">,
-    InterfaceMethod<"The destination.", "::mlir::Value", "getDid">,
+    InterfaceMethod<"The other end.", "::mlir::Value", "getPeer">,
     InterfaceMethod<"How often the bytes have been received before they are sent; none: they are of the previous state.",
                     "std::optional<uint64_t>", "getHop">,
     InterfaceMethod<"Whether this end only passes the bytes on: they are not of its current state.", "bool",
                     "getTransit">,
-    InterfaceMethod<"The end that is not this program's own device.", "::mlir::Value", "getPeer">,
   ];
 }
 

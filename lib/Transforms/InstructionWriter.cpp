@@ -36,31 +36,30 @@ void InstructionWriter::write(mlir::Block &block, ProgramOp program,
                               FoldedIds::Names names) {
   const auto [ids, types] = names;
   const Location loc = program.getLoc();
-  const Value self = program.getSelf(),
-              peer = program.getBody().getArgument(instruction.peer);
+  const Value peer = program.getBody().getArgument(instruction.peer);
   const IntegerAttr hop = getHop(instruction.hop);
   const UnitAttr transit = instruction.transit ? unit : UnitAttr();
   switch (instruction.action) {
   case Action::Refer:
-    return append(block, refer, loc, self,
+    return append(block, refer, loc, {},
                   ReferOp::Properties{.wid = ids, .wt = types});
   case Action::Derive:
-    return append(block, derive, loc, self,
+    return append(block, derive, loc, {},
                   DeriveOp::Properties{.wid = ids, .wt = types});
   case Action::Zero:
-    return append(block, zero, loc, self,
+    return append(block, zero, loc, {},
                   ZeroOp::Properties{.wid = ids, .wt = types});
   case Action::Send:
-    return append(block, send, loc, {self, peer},
+    return append(block, send, loc, peer,
                   SendOp::Properties{
                       .hop = hop, .transit = transit, .wid = ids, .wt = types});
   case Action::Recv:
-    return append(block, recv, loc, {peer, self},
+    return append(block, recv, loc, peer,
                   RecvOp::Properties{
                       .hop = hop, .transit = transit, .wid = ids, .wt = types});
   case Action::Release:
     return append(
-        block, release, loc, self,
+        block, release, loc, {},
         ReleaseOp::Properties{.transit = transit, .wid = ids, .wt = types});
   }
 }

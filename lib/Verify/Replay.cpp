@@ -110,7 +110,7 @@ void Replay::add(Operation *op, int64_t round) {
 void Replay::addSend(SendOp op, int64_t round) {
   const int64_t hop = op.getHop().value_or(0);
   const bool isTransit = op.getTransit();
-  auto &messages = exchanges.sends[numberOf(op.getDid())];
+  auto &messages = exchanges.sends[numberOf(op.getPeer())];
   forEach(tables.ids.read(op.getWid(), op.getWt()),
           [&](unsigned type, const Piece &piece) {
             messages.push_back({round, &piece, hop, type});
@@ -127,7 +127,7 @@ void Replay::addSend(SendOp op, int64_t round) {
 void Replay::addRecv(RecvOp op, int64_t round) {
   const int64_t hop = op.getHop().value_or(0);
   const bool isTransit = op.getTransit();
-  const unsigned peer = numberOf(op.getSid());
+  const unsigned peer = numberOf(op.getPeer());
   auto &messages = exchanges.recvs[peer];
   forEach(tables.ids.read(op.getWid(), op.getWt()),
           [&](unsigned type, const Piece &piece) {

@@ -17,21 +17,21 @@ etc.migration @ids TP2 to TP2 nodes [2] layers 4 types [param : bf16, master : f
   etc.program @"none <- P0T0" none from P0T0 (%self = [0], %p1 = [1]) {
     etc.round 0 {
       // CHECK-NEXT: etc.round 0 {
-      // CHECK-NEXT: etc.send [L0] [param, master] %self to %p1
-      etc.send [L0.*, L0.a..b] [master, param] %self to %p1
+      // CHECK-NEXT: etc.send [L0] [param, master] to %p1
+      etc.send [L0.*, L0.a..b] [master, param] to %p1
       // Equal instructions are two, and nothing is dead.
-      // CHECK-NEXT: etc.send [L0] [param, master] %self to %p1
-      etc.send [L0] [param, master] %self to %p1
-      // CHECK-NEXT: etc.recv [L1] [param] %p1 to %self
-      etc.recv [L1] [param] %p1 to %self
-      // CHECK-NEXT: etc.refer [L1] [master] on %self
-      etc.refer [L1] [master] on %self
-      // CHECK-NEXT: etc.zero [L2..3] [master] on %self
-      etc.zero [L2, L3] [master] on %self
-      // CHECK-NEXT: etc.release [L3] [param] on %self
-      // CHECK-NEXT: etc.release [L3] [param] on %self
-      etc.release [L3] [param] on %self
-      etc.release [L3] [param] on %self
+      // CHECK-NEXT: etc.send [L0] [param, master] to %p1
+      etc.send [L0] [param, master] to %p1
+      // CHECK-NEXT: etc.recv [L1] [param] from %p1
+      etc.recv [L1] [param] from %p1
+      // CHECK-NEXT: etc.refer [L1] [master]
+      etc.refer [L1] [master]
+      // CHECK-NEXT: etc.zero [L2..3] [master]
+      etc.zero [L2, L3] [master]
+      // CHECK-NEXT: etc.release [L3] [param]
+      // CHECK-NEXT: etc.release [L3] [param]
+      etc.release [L3] [param]
+      etc.release [L3] [param]
       // CHECK-NEXT: }
     }
   }

@@ -4,7 +4,7 @@ etc.migration @no_source PP2 to PP1 nodes [2] layers 4
     types [param : bf16 from master, master : f32] {
   etc.program @a P0T0 from P0T0 (%self = [0]) {
     // expected-error @+1 {{type 'master' is not derived from one of the migration's types}}
-    etc.derive [L0] [param, master] on %self
+    etc.derive [L0] [param, master]
   }
 }
 
@@ -13,7 +13,7 @@ etc.migration @no_source PP2 to PP1 nodes [2] layers 4
 etc.migration @source_elsewhere PP2 to PP1 nodes [2] layers 4 types [param : bf16 from master] {
   etc.program @a P0T0 from P0T0 (%self = [0]) {
     // expected-error @+1 {{type 'param' is not derived from one of the migration's types}}
-    etc.derive [L0] [param] on %self
+    etc.derive [L0] [param]
   }
 }
 
@@ -23,7 +23,7 @@ etc.migration @none PP2 to PP1 nodes [2] layers 4
     types [param : bf16 from master, master : f32] derive none {
   etc.program @a P0T0 from P0T0 (%self = [0]) {
     // expected-error @+1 {{type 'param' is not derived under 'derive none'}}
-    etc.derive [L0] [param] on %self
+    etc.derive [L0] [param]
   }
 }
 
@@ -33,17 +33,7 @@ etc.migration @unknown PP2 to PP1 nodes [2] layers 4
     types [param : bf16 from master, master : f32] {
   etc.program @a P0T0 from P0T0 (%self = [0]) {
     // expected-error @+1 {{type 'mean' is not one of the migration's}}
-    etc.derive [L0] [mean] on %self
-  }
-}
-
-// -----
-
-etc.migration @peer PP2 to PP1 nodes [2] layers 4
-    types [param : bf16 from master, master : f32] {
-  etc.program @a P0T0 from P0T0 (%self = [0], %p1 = [1]) {
-    // expected-error @+1 {{'etc.derive' op expected to be on the program's own device}}
-    etc.derive [L0] [param] on %p1
+    etc.derive [L0] [mean]
   }
 }
 

@@ -11,14 +11,14 @@ etc.migration @derived PP2 to PP1 nodes [2] layers 8
   // CHECK: etc.program
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 (%self = [0], %p1 = [1]) {
     // Before it is scheduled.
-    // CHECK-NEXT: etc.recv [L4..7] [master] %p1 to %self{{$}}
-    etc.recv [L4..7] [master] %p1 to %self
-    // CHECK-NEXT: etc.derive [L4..7] [param] on %self{{$}}
-    etc.derive [L4..7] [param] on %self
+    // CHECK-NEXT: etc.recv [L4..7] [master] from %p1{{$}}
+    etc.recv [L4..7] [master] from %p1
+    // CHECK-NEXT: etc.derive [L4..7] [param]{{$}}
+    etc.derive [L4..7] [param]
     // CHECK-NEXT: etc.round 1 {
     etc.round 1 {
-      // CHECK-NEXT: etc.derive [L5/mlp.linear_fc1.weight[8:16]] [param] on %self{{$}}
-      etc.derive [L5/mlp.linear_fc1.weight[8:16]] [param] on %self
+      // CHECK-NEXT: etc.derive [L5/mlp.linear_fc1.weight[8:16]] [param]{{$}}
+      etc.derive [L5/mlp.linear_fc1.weight[8:16]] [param]
     }
   }
 }

@@ -73,7 +73,7 @@ etc.migration @stray_round PP2 to PP1 nodes [2] layers 4 types [param : bf16] {
 etc.migration @no_workload PP2 to PP1 nodes [2] layers 4 types [param : bf16] {
   etc.program @a P0T0 from P0T0 (%self = [0]) {
     // expected-error @+1 {{expected at least one workload and one type}}
-    etc.refer [] [param] on %self
+    etc.refer [] [param]
   }
 }
 
@@ -82,7 +82,7 @@ etc.migration @no_workload PP2 to PP1 nodes [2] layers 4 types [param : bf16] {
 etc.migration @no_type PP2 to PP1 nodes [2] layers 4 types [param : bf16] {
   etc.program @a P0T0 from P0T0 (%self = [0]) {
     // expected-error @+1 {{expected at least one workload and one type}}
-    etc.refer [L0] [] on %self
+    etc.refer [L0] []
   }
 }
 
@@ -91,7 +91,7 @@ etc.migration @no_type PP2 to PP1 nodes [2] layers 4 types [param : bf16] {
 etc.migration @type PP2 to PP1 nodes [2] layers 4 types [param : bf16] {
   etc.program @a P0T0 from P0T0 (%self = [0]) {
     // expected-error @+1 {{type 'master' is not one of the migration's}}
-    etc.refer [L0] [param, master] on %self
+    etc.refer [L0] [param, master]
   }
 }
 
@@ -100,74 +100,33 @@ etc.migration @type PP2 to PP1 nodes [2] layers 4 types [param : bf16] {
 etc.migration @layer PP2 to PP1 nodes [2] layers 4 types [param : bf16] {
   etc.program @a P0T0 from P0T0 (%self = [0]) {
     // expected-error @+1 {{layer 4 is not in [0, 4)}}
-    etc.release [L4] [param] on %self
+    etc.release [L4] [param]
   }
 }
 
 // -----
 
-etc.migration @source PP2 to PP1 nodes [2] layers 4 types [param : bf16] {
+etc.migration @from_itself PP2 to PP1 nodes [2] layers 4 types [param : bf16] {
   etc.program @a P0T0 from P0T0 (%self = [0], %p1 = [1]) {
-    // expected-error @+1 {{expected its source to be the program's own device}}
-    etc.send [L0] [param] %p1 to %self
+    // expected-error @+1 {{'etc.recv' op is between a device and itself, expected etc.refer}}
+    etc.recv [L0] [param] from %self
   }
 }
 
 // -----
 
-etc.migration @destination PP2 to PP1 nodes [2] layers 4 types [param : bf16] {
-  etc.program @a P0T0 from P0T0 (%self = [0], %p1 = [1]) {
-    // expected-error @+1 {{expected its destination to be the program's own device}}
-    etc.recv [L0] [param] %self to %p1
-  }
-}
-
-// -----
-
-etc.migration @itself PP2 to PP1 nodes [2] layers 4 types [param : bf16] {
+etc.migration @to_itself PP2 to PP1 nodes [2] layers 4 types [param : bf16] {
   etc.program @a P0T0 from P0T0 (%self = [0]) {
-    // expected-error @+1 {{sends to itself, expected etc.refer}}
-    etc.send [L0] [param] %self to %self
-  }
-}
-
-// -----
-
-etc.migration @refer PP2 to PP1 nodes [2] layers 4 types [param : bf16] {
-  etc.program @a P0T0 from P0T0 (%self = [0], %p1 = [1]) {
-    // expected-error @+1 {{'etc.refer' op expected to be on the program's own device}}
-    etc.refer [L0] [param] on %p1
-  }
-}
-
-// -----
-
-etc.migration @zero PP2 to PP1 nodes [2] layers 4 types [param : bf16] {
-  etc.program @a P0T0 from P0T0 (%self = [0], %p1 = [1]) {
-    etc.round 0 {
-      // expected-error @+1 {{'etc.zero' op expected to be on the program's own device}}
-      etc.zero [L0] [param] on %p1
-    }
-  }
-}
-
-// -----
-
-etc.migration @release PP2 to PP1 nodes [2] layers 4 types [param : bf16] {
-  etc.program @a P0T0 from P0T0 (%self = [0], %p1 = [1]) {
-    etc.round 0 {
-      // expected-error @+1 {{'etc.release' op expected to be on the program's own device}}
-      etc.release [L0] [param] on %p1
-    }
+    // expected-error @+1 {{'etc.send' op is between a device and itself, expected etc.refer}}
+    etc.send [L0] [param] to %self
   }
 }
 
 // -----
 
 etc.migration @stray PP2 to PP1 nodes [2] layers 4 types [param : bf16] {
-  %device = builtin.unrealized_conversion_cast to !etc.device
   // expected-error @+1 {{expects parent op to be one of 'etc.program, etc.round'}}
-  etc.refer [L0] [param] on %device
+  etc.refer [L0] [param]
 }
 
 // -----
@@ -176,7 +135,7 @@ etc.migration @no_hop PP2 to PP1 nodes [2] layers 4 types [param : bf16] {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.program @a P0T0 from P0T0 (%self = [0], %p1 = [1]) {
     // expected-error @+1 {{attribute 'hop' failed to satisfy constraint: 64-bit signless integer attribute whose minimum value is 1}}
-    etc.send [L0] [param] %self to %p1 hop 0
+    etc.send [L0] [param] to %p1 hop 0
   }
 }
 
@@ -186,7 +145,7 @@ etc.migration @transit_without_hop PP2 to PP1 nodes [2] layers 4 types [param : 
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.program @a P0T0 from P0T0 (%self = [0], %p1 = [1]) {
     // expected-error @+1 {{passes on what has arrived, expected a 'hop'}}
-    etc.send [L0] [param] %self to %p1 transit
+    etc.send [L0] [param] to %p1 transit
   }
 }
 
@@ -241,7 +200,7 @@ etc.migration @unbound_peer PP2 to PP1 nodes [2] layers 4 types [param : bf16] {
     etc.round 0 {
       // expected-error @+1 {{is no instruction, but in a program}}
       %device = builtin.unrealized_conversion_cast to !etc.device
-      etc.recv [L0] [param] %device to %self
+      etc.recv [L0] [param] from %device
     }
   }
 }

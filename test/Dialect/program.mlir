@@ -13,12 +13,12 @@ etc.migration @programs PP2DP2 to PP1DP2 nodes [4] layers 8
   // Without rounds, as etc-lower-to-instructions leaves it.
   // CHECK: etc.program @"P0T0 <- P0T0" P0T0 from P0T0 (%self = [0, 1], %p1 = [2, 3]) {
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 (%self = [0, 1], %p1 = [2, 3]) {
-    // CHECK-NEXT: etc.refer [L0..3] [param, master] on %self{{$}}
-    etc.refer [L0..3] [param, master] on %self
-    // CHECK-NEXT: etc.recv [L4..7] [param, master] %p1 to %self{{$}}
-    etc.recv [L4..7] [param, master] %p1 to %self
-    // CHECK-NEXT: etc.zero [embed/embedding.word_embeddings.weight[128:256]] [param, master] on %self
-    etc.zero [embed/embedding.word_embeddings.weight[128:256]] [param, master] on %self
+    // CHECK-NEXT: etc.refer [L0..3] [param, master]{{$}}
+    etc.refer [L0..3] [param, master]
+    // CHECK-NEXT: etc.recv [L4..7] [param, master] from %p1{{$}}
+    etc.recv [L4..7] [param, master] from %p1
+    // CHECK-NEXT: etc.zero [embed/embedding.word_embeddings.weight[128:256]] [param, master]
+    etc.zero [embed/embedding.word_embeddings.weight[128:256]] [param, master]
   }
 
   // With rounds, slabs and peaks. Arguments are renamed, %self first.
@@ -26,31 +26,31 @@ etc.migration @programs PP2DP2 to PP1DP2 nodes [4] layers 8
   etc.program @"P0T0 <- P1T0" none from P1T0 slabs 4096, 0 peak 123 safe 456 (%a = [2, 3], %b = [0, 1]) {
     // CHECK-NEXT: etc.round 0 {
     etc.round 0 {
-      // CHECK-NEXT: etc.send [L4..5] [param] %self to %p1{{$}}
-      etc.send [L4..5] [param] %a to %b
-      // CHECK-NEXT: etc.release [L4..5] [param] on %self{{$}}
-      etc.release [L4..5] [param] on %a
+      // CHECK-NEXT: etc.send [L4..5] [param] to %p1{{$}}
+      etc.send [L4..5] [param] to %b
+      // CHECK-NEXT: etc.release [L4..5] [param]{{$}}
+      etc.release [L4..5] [param]
       // CHECK-NEXT: }
     }
     // Rounds ascend, and need not be dense.
     // CHECK-NEXT: etc.round 7 {
     etc.round 7 {
-      // CHECK-NEXT: etc.send [head/output_layer.weight] [param, master] %self to %p1
-      etc.send [head/output_layer.weight] [param, master] %a to %b
-      // CHECK-NEXT: etc.recv [L0.a] [param] %p1 to %self
-      etc.recv [L0.a] [param] %b to %a
-      // CHECK-NEXT: etc.recv [L1.a] [param] %p1 to %self hop 1
-      etc.recv [L1.a] [param] %b to %a hop 1
-      // CHECK-NEXT: etc.send [L1.a] [param] %self to %p1 hop 2
-      etc.send [L1.a] [param] %a to %b hop 2
-      // CHECK-NEXT: etc.recv [L2.a] [param] %p1 to %self hop 1 transit
-      etc.recv [L2.a] [param] %b to %a hop 1 transit
-      // CHECK-NEXT: etc.send [L2.a] [param] %self to %p1 hop 2 transit
-      etc.send [L2.a] [param] %a to %b hop 2 transit
-      // CHECK-NEXT: etc.release [L2.a] [param] on %self transit
-      etc.release [L2.a] [param] on %a transit
-      // CHECK-NEXT: etc.refer [head/output_layer.weight] [param] on %self
-      etc.refer [head/output_layer.weight] [param] on %a
+      // CHECK-NEXT: etc.send [head/output_layer.weight] [param, master] to %p1
+      etc.send [head/output_layer.weight] [param, master] to %b
+      // CHECK-NEXT: etc.recv [L0.a] [param] from %p1
+      etc.recv [L0.a] [param] from %b
+      // CHECK-NEXT: etc.recv [L1.a] [param] from %p1 hop 1
+      etc.recv [L1.a] [param] from %b hop 1
+      // CHECK-NEXT: etc.send [L1.a] [param] to %p1 hop 2
+      etc.send [L1.a] [param] to %b hop 2
+      // CHECK-NEXT: etc.recv [L2.a] [param] from %p1 hop 1 transit
+      etc.recv [L2.a] [param] from %b hop 1 transit
+      // CHECK-NEXT: etc.send [L2.a] [param] to %p1 hop 2 transit
+      etc.send [L2.a] [param] to %b hop 2 transit
+      // CHECK-NEXT: etc.release [L2.a] [param] transit
+      etc.release [L2.a] [param] transit
+      // CHECK-NEXT: etc.refer [head/output_layer.weight] [param]
+      etc.refer [head/output_layer.weight] [param]
     }
   }
 

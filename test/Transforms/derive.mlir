@@ -20,17 +20,17 @@ etc.migration @derived PP2 to PP1 nodes [2] layers 2
 
 // The derive comes after the round that receives its source. At the sender, nothing holds the parameter back.
 // PLAN-LABEL: etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 32 peak 232 safe 248
-// PLAN: etc.recv [L1] [master] %p1 to %self
+// PLAN: etc.recv [L1] [master] from %p1
 // PLAN-NEXT: }
 // PLAN-NEXT: etc.round {{[0-9]+}} {
-// PLAN-NEXT: etc.derive [L1] [param] on %self
+// PLAN-NEXT: etc.derive [L1] [param]
 // PLAN-LABEL: etc.program @"none <- P1T0" none from P1T0 slabs 32, 0 peak 80 safe 80
 // PLAN-NEXT: etc.round 0 {
-// PLAN-NEXT: etc.release [L1] [param] on %self
+// PLAN-NEXT: etc.release [L1] [param]
 // PLAN-NEXT: }
 // PLAN-NEXT: etc.round {{[0-9]+}} {
-// PLAN-NEXT: etc.send [L1] [master] %self to %p1
-// PLAN-NEXT: etc.release [L1] [master] on %self
+// PLAN-NEXT: etc.send [L1] [master] to %p1
+// PLAN-NEXT: etc.release [L1] [master]
 
 // -----
 
@@ -38,8 +38,8 @@ etc.migration @derived PP2 to PP1 nodes [2] layers 2
 // CHECK: etc.cost_matrix bytes #etc.matrix<[72, 120]>
 // CHECK: etc.certificate device kept 96 u [96] v [0, 0]
 // CHECK-NOT: etc.derive
-// LOWER: etc.recv [L1] [param, master] %p1 to %self
-// LOWER: etc.send [L1] [param, master] %self to %p1
+// LOWER: etc.recv [L1] [param, master] from %p1
+// LOWER: etc.send [L1] [param, master] to %p1
 etc.migration @none PP2 to PP1 nodes [2] layers 2
     types [param : bf16 from master, master : f32] derive none {
   etc.tensor "embedding.word_embeddings.weight" in embed [6, 2] prev [4, 2] split 0
@@ -50,14 +50,14 @@ etc.migration @none PP2 to PP1 nodes [2] layers 2
 
 // Half of a tensor stays. It is copied, and the old shard released, before the other half can be derived.
 // CHECK-LABEL: etc.migration @part
-// LOWER: etc.refer [L0.a] [param, master] on %self
-// LOWER-NEXT: etc.derive [L0.b] [param] on %self
-// LOWER-NEXT: etc.recv [L0.b] [master] %p1 to %self
+// LOWER: etc.refer [L0.a] [param, master]
+// LOWER-NEXT: etc.derive [L0.b] [param]
+// LOWER-NEXT: etc.recv [L0.b] [master] from %p1
 // PLAN-LABEL: etc.program @"P0T0 <- P0T0"
 // PLAN-NEXT: etc.round 0 {
-// PLAN-NEXT: etc.refer [L0.a] [param] on %self
-// PLAN-NEXT: etc.release [L0.a] [param] on %self
-// PLAN: etc.derive [L0.b] [param] on %self
+// PLAN-NEXT: etc.refer [L0.a] [param]
+// PLAN-NEXT: etc.release [L0.a] [param]
+// PLAN: etc.derive [L0.b] [param]
 etc.migration @part TP2 to TP1 nodes [2] layers 1 types [param : bf16 from master, master : f32] {
   etc.tensor "decoder.layers.{layer}.mlp.linear_fc1.weight" in layer [4, 2] split 0
 }
@@ -68,7 +68,7 @@ etc.migration @part TP2 to TP1 nodes [2] layers 1 types [param : bf16 from maste
 // CHECK-LABEL: etc.migration @alone
 // CHECK: etc.cost_matrix bytes #etc.matrix<[16, 16]>
 // CHECK-NOT: etc.derive
-// LOWER: etc.recv [L1] [param] %p1 to %self
+// LOWER: etc.recv [L1] [param] from %p1
 etc.migration @alone PP2 to PP1 nodes [2] layers 2 types [param : bf16 from master] {
   etc.tensor "decoder.layers.{layer}.mlp.linear_fc1.weight" in layer [4, 2] split 0
 }
@@ -77,10 +77,10 @@ etc.migration @alone PP2 to PP1 nodes [2] layers 2 types [param : bf16 from mast
 
 // A tied copy that is made from its twin is derived from its own master.
 // CHECK-LABEL: etc.migration @tied
-// LOWER: etc.derive [L1, head] [param] on %self
-// LOWER: etc.recv [head] [master] %p1 to %self
-// PLAN: etc.recv [head] [master] %p1 to %self
-// PLAN: etc.derive [head] [param] on %self
+// LOWER: etc.derive [L1, head] [param]
+// LOWER: etc.recv [head] [master] from %p1
+// PLAN: etc.recv [head] [master] from %p1
+// PLAN: etc.derive [head] [param]
 etc.migration @tied PP1 to PP2 on [0, 1] nodes [2] layers 2 types [param : bf16 from master, master : f32] {
   etc.tensor "embedding.word_embeddings.weight" in embed [4, 2] split 0
   etc.tensor "decoder.layers.{layer}.mlp.linear_fc1.weight" in layer [4, 2] split 0

@@ -5,35 +5,35 @@
 // CHECK-LABEL: etc.migration @kept_and_fed
 // CHECK:       etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 16, 0 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [0], %p1 = [1]) {
 // CHECK-NEXT:    etc.round 0 {
-// CHECK-NEXT:      etc.refer [L0.*] [param, master] on %self
-// CHECK-NEXT:      etc.send [L0.*] [param] %self to %p1
+// CHECK-NEXT:      etc.refer [L0.*] [param, master]
+// CHECK-NEXT:      etc.send [L0.*] [param] to %p1
 // CHECK-NEXT:    }
 // CHECK-NEXT:    etc.round 1 {
-// CHECK-NEXT:      etc.send [L0.*] [master] %self to %p1
+// CHECK-NEXT:      etc.send [L0.*] [master] to %p1
 // CHECK-NEXT:    }
 // CHECK-NEXT:    etc.round 2 {
-// CHECK-NEXT:      etc.refer [L0.a] [param] on %self
-// CHECK-NEXT:      etc.send [L0.b] [param] %self to %p1
-// CHECK-NEXT:      etc.release [L0.a..b] [param] on %self
+// CHECK-NEXT:      etc.refer [L0.a] [param]
+// CHECK-NEXT:      etc.send [L0.b] [param] to %p1
+// CHECK-NEXT:      etc.release [L0.a..b] [param]
 // CHECK-NEXT:    }
 // CHECK-NEXT:    etc.round 3 {
-// CHECK-NEXT:      etc.refer [L0.a] [master] on %self
-// CHECK-NEXT:      etc.send [L0.b] [master] %self to %p1
-// CHECK-NEXT:      etc.release [L0.a..b] [master] on %self
+// CHECK-NEXT:      etc.refer [L0.a] [master]
+// CHECK-NEXT:      etc.send [L0.b] [master] to %p1
+// CHECK-NEXT:      etc.release [L0.a..b] [master]
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
 // CHECK-NEXT:  etc.program @"P0T1 <- none" P0T1 from none slabs 0, 16 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [1], %p1 = [0]) {
 // CHECK-NEXT:    etc.round 0 {
-// CHECK-NEXT:      etc.recv [L0.*] [param] %p1 to %self
+// CHECK-NEXT:      etc.recv [L0.*] [param] from %p1
 // CHECK-NEXT:    }
 // CHECK-NEXT:    etc.round 1 {
-// CHECK-NEXT:      etc.recv [L0.*] [master] %p1 to %self
+// CHECK-NEXT:      etc.recv [L0.*] [master] from %p1
 // CHECK-NEXT:    }
 // CHECK-NEXT:    etc.round 2 {
-// CHECK-NEXT:      etc.recv [L0.b] [param] %p1 to %self
+// CHECK-NEXT:      etc.recv [L0.b] [param] from %p1
 // CHECK-NEXT:    }
 // CHECK-NEXT:    etc.round 3 {
-// CHECK-NEXT:      etc.recv [L0.b] [master] %p1 to %self
+// CHECK-NEXT:      etc.recv [L0.b] [master] from %p1
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
 etc.migration @kept_and_fed TP1 to TP2 nodes [2] layers 1 types [param : bf16, master : f32] stage placement {
@@ -51,13 +51,13 @@ etc.migration @kept_and_fed TP1 to TP2 nodes [2] layers 1 types [param : bf16, m
 // CHECK-LABEL: etc.migration @copied
 // CHECK:       etc.program @"P0T0 <- none" P0T0 from none slabs 0, 8 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [1], %p1 = [0]) {
 // CHECK-NEXT:    etc.round 0 {
-// CHECK-NEXT:      etc.recv [L0] [master] %p1 to %self
+// CHECK-NEXT:      etc.recv [L0] [master] from %p1
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
 // CHECK-NEXT:  etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 8, 0 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [0], %p1 = [1]) {
 // CHECK-NEXT:    etc.round 0 {
-// CHECK-NEXT:      etc.refer [L0] [master] on %self
-// CHECK-NEXT:      etc.send [L0] [master] %self to %p1
+// CHECK-NEXT:      etc.refer [L0] [master]
+// CHECK-NEXT:      etc.send [L0] [master] to %p1
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
 etc.migration @copied DP1 to DP2 nodes [2] layers 1 types [master : f32] stage placement {
@@ -73,16 +73,16 @@ etc.migration @copied DP1 to DP2 nodes [2] layers 1 types [master : f32] stage p
 // CHECK-LABEL: etc.migration @replicas
 // CHECK:       etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 8 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [0, 1], %p1 = [2, 3]) {
 // CHECK-NEXT:    etc.round 0 {
-// CHECK-NEXT:      etc.refer [L0] [master] on %self
+// CHECK-NEXT:      etc.refer [L0] [master]
 // CHECK-NEXT:    }
 // CHECK-NEXT:    etc.round 1 {
-// CHECK-NEXT:      etc.recv [L1] [master] %p1 to %self
+// CHECK-NEXT:      etc.recv [L1] [master] from %p1
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
 // CHECK-NEXT:  etc.program @"none <- P1T0" none from P1T0 slabs 8, 0 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [2, 3], %p1 = [0, 1]) {
 // CHECK-NEXT:    etc.round 1 {
-// CHECK-NEXT:      etc.send [L1] [master] %self to %p1
-// CHECK-NEXT:      etc.release [L1] [master] on %self
+// CHECK-NEXT:      etc.send [L1] [master] to %p1
+// CHECK-NEXT:      etc.release [L1] [master]
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
 etc.migration @replicas PP2DP2 to DP2 nodes [4] layers 2 types [master : f32] stage placement {
@@ -99,18 +99,18 @@ etc.migration @replicas PP2DP2 to DP2 nodes [4] layers 2 types [master : f32] st
 // CHECK-LABEL: etc.migration @same_node
 // CHECK:       etc.program @"P0T0 <- none" P0T0 from none slabs 0, 8 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [3], %p1 = [2]) {
 // CHECK-NEXT:    etc.round 0 {
-// CHECK-NEXT:      etc.recv [L0] [master] %p1 to %self
+// CHECK-NEXT:      etc.recv [L0] [master] from %p1
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
 // CHECK-NEXT:  etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 0 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [0]) {
 // CHECK-NEXT:    etc.round 0 {
-// CHECK-NEXT:      etc.refer [L0] [master] on %self
+// CHECK-NEXT:      etc.refer [L0] [master]
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
 // CHECK-NEXT:  etc.program @"P0T0 <- P0T0 #2" P0T0 from P0T0 slabs 8, 0 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [2], %p1 = [3]) {
 // CHECK-NEXT:    etc.round 0 {
-// CHECK-NEXT:      etc.refer [L0] [master] on %self
-// CHECK-NEXT:      etc.send [L0] [master] %self to %p1
+// CHECK-NEXT:      etc.refer [L0] [master]
+// CHECK-NEXT:      etc.send [L0] [master] to %p1
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
 etc.migration @same_node DP2 on [0, 2] to DP3 nodes [2, 2] layers 1 types [master : f32] stage placement {
@@ -126,14 +126,14 @@ etc.migration @same_node DP2 on [0, 2] to DP3 nodes [2, 2] layers 1 types [maste
 // CHECK-LABEL: etc.migration @shared_load
 // CHECK:       etc.program @"P0T0 <- none" P0T0 from none slabs 0, 8 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [2, 3, 4, 5], %p1 = [0, 1, 0, 1]) {
 // CHECK-NEXT:    etc.round 0 {
-// CHECK-NEXT:      etc.recv [L0] [master] %p1 to %self
+// CHECK-NEXT:      etc.recv [L0] [master] from %p1
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
 // CHECK-NEXT:  etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 16, 0 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [0, 1], %p1 = [2, 3], %p2 = [4, 5]) {
 // CHECK-NEXT:    etc.round 0 {
-// CHECK-NEXT:      etc.refer [L0] [master] on %self
-// CHECK-NEXT:      etc.send [L0] [master] %self to %p1
-// CHECK-NEXT:      etc.send [L0] [master] %self to %p2
+// CHECK-NEXT:      etc.refer [L0] [master]
+// CHECK-NEXT:      etc.send [L0] [master] to %p1
+// CHECK-NEXT:      etc.send [L0] [master] to %p2
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
 etc.migration @shared_load DP2 to DP6 nodes [1, 1, 1, 1, 1, 1] layers 1 types [master : f32] policy paper stage placement {
@@ -149,21 +149,21 @@ etc.migration @shared_load DP2 to DP6 nodes [1, 1, 1, 1, 1, 1] layers 1 types [m
 // CHECK-LABEL: etc.migration @relays
 // CHECK:       etc.program @"P0T0 <- none" P0T0 from none slabs 8, 8 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [2, 3], %p1 = [4, 5], %p2 = [0, 1]) {
 // CHECK-NEXT:    etc.round 0 {
-// CHECK-NEXT:      etc.recv [L0] [master] %p2 to %self{{$}}
+// CHECK-NEXT:      etc.recv [L0] [master] from %p2{{$}}
 // CHECK-NEXT:    }
 // CHECK-NEXT:    etc.round 1 {
-// CHECK-NEXT:      etc.send [L0] [master] %self to %p1 hop 1
+// CHECK-NEXT:      etc.send [L0] [master] to %p1 hop 1
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
 // CHECK-NEXT:  etc.program @"P0T0 <- none #2" P0T0 from none slabs 0, 8 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [4, 5], %p1 = [2, 3]) {
 // CHECK-NEXT:    etc.round 1 {
-// CHECK-NEXT:      etc.recv [L0] [master] %p1 to %self hop 1
+// CHECK-NEXT:      etc.recv [L0] [master] from %p1 hop 1
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
 // CHECK-NEXT:  etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 8, 0 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [0, 1], %p1 = [2, 3]) {
 // CHECK-NEXT:    etc.round 0 {
-// CHECK-NEXT:      etc.refer [L0] [master] on %self
-// CHECK-NEXT:      etc.send [L0] [master] %self to %p1{{$}}
+// CHECK-NEXT:      etc.refer [L0] [master]
+// CHECK-NEXT:      etc.send [L0] [master] to %p1{{$}}
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
 etc.migration @relays DP2 to DP6 nodes [1, 1, 1, 1, 1, 1] layers 1 types [master : f32] stage placement {
@@ -179,29 +179,29 @@ etc.migration @relays DP2 to DP6 nodes [1, 1, 1, 1, 1, 1] layers 1 types [master
 // CHECK-LABEL: etc.migration @relays_in_nodes
 // CHECK:       etc.program @"P0T0 <- none" P0T0 from none slabs 8, 8 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [1], %p1 = [2], %p2 = [0]) {
 // CHECK-NEXT:    etc.round 0 {
-// CHECK-NEXT:      etc.recv [L0] [master] %p2 to %self{{$}}
+// CHECK-NEXT:      etc.recv [L0] [master] from %p2{{$}}
 // CHECK-NEXT:    }
 // CHECK-NEXT:    etc.round 1 {
-// CHECK-NEXT:      etc.send [L0] [master] %self to %p1 hop 1
+// CHECK-NEXT:      etc.send [L0] [master] to %p1 hop 1
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
 // CHECK-NEXT:  etc.program @"P0T0 <- none #2" P0T0 from none slabs 8, 8 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [2], %p1 = [3], %p2 = [1]) {
 // CHECK-NEXT:    etc.round 1 {
-// CHECK-NEXT:      etc.recv [L0] [master] %p2 to %self hop 1
+// CHECK-NEXT:      etc.recv [L0] [master] from %p2 hop 1
 // CHECK-NEXT:    }
 // CHECK-NEXT:    etc.round 2 {
-// CHECK-NEXT:      etc.send [L0] [master] %self to %p1 hop 2
+// CHECK-NEXT:      etc.send [L0] [master] to %p1 hop 2
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
 // CHECK-NEXT:  etc.program @"P0T0 <- none #3" P0T0 from none slabs 0, 8 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [3], %p1 = [2]) {
 // CHECK-NEXT:    etc.round 2 {
-// CHECK-NEXT:      etc.recv [L0] [master] %p1 to %self hop 2
+// CHECK-NEXT:      etc.recv [L0] [master] from %p1 hop 2
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
 // CHECK-NEXT:  etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 8, 0 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [0], %p1 = [1]) {
 // CHECK-NEXT:    etc.round 0 {
-// CHECK-NEXT:      etc.refer [L0] [master] on %self
-// CHECK-NEXT:      etc.send [L0] [master] %self to %p1{{$}}
+// CHECK-NEXT:      etc.refer [L0] [master]
+// CHECK-NEXT:      etc.send [L0] [master] to %p1{{$}}
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
 etc.migration @relays_in_nodes DP1 to DP4 nodes [2, 2] layers 1 types [master : f32] stage placement {
@@ -217,50 +217,50 @@ etc.migration @relays_in_nodes DP1 to DP4 nodes [2, 2] layers 1 types [master : 
 // CHECK-LABEL: etc.migration @relays_last
 // CHECK:       etc.program @"P0T0 <- none" P0T0 from none slabs 8, 8 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [3], %p1 = [0], %p2 = [1], %p3 = [2]) {
 // CHECK-NEXT:    etc.round 1 {
-// CHECK-NEXT:      etc.recv [L0] [master] %p3 to %self hop 1
+// CHECK-NEXT:      etc.recv [L0] [master] from %p3 hop 1
 // CHECK-NEXT:    }
 // CHECK-NEXT:    etc.round 2 {
-// CHECK-NEXT:      etc.send [L0] [master] %self to %p2 hop 2
+// CHECK-NEXT:      etc.send [L0] [master] to %p2 hop 2
 // CHECK-NEXT:    }
 // CHECK-NEXT:    etc.round 4 {
-// CHECK-NEXT:      etc.recv [L1] [master] %p3 to %self hop 1
+// CHECK-NEXT:      etc.recv [L1] [master] from %p3 hop 1
 // CHECK-NEXT:    }
 // CHECK-NEXT:    etc.round 5 {
-// CHECK-NEXT:      etc.send [L1] [master] %self to %p1 hop 2
+// CHECK-NEXT:      etc.send [L1] [master] to %p1 hop 2
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
 // CHECK-NEXT:  etc.program @"P0T0 <- none #2" P0T0 from none slabs 8, 8 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [2], %p1 = [3], %p2 = [0], %p3 = [1]) {
 // CHECK-NEXT:    etc.round 0 {
-// CHECK-NEXT:      etc.recv [L0] [master] %p2 to %self{{$}}
+// CHECK-NEXT:      etc.recv [L0] [master] from %p2{{$}}
 // CHECK-NEXT:    }
 // CHECK-NEXT:    etc.round 1 {
-// CHECK-NEXT:      etc.send [L0] [master] %self to %p1 hop 1
+// CHECK-NEXT:      etc.send [L0] [master] to %p1 hop 1
 // CHECK-NEXT:    }
 // CHECK-NEXT:    etc.round 3 {
-// CHECK-NEXT:      etc.recv [L1] [master] %p3 to %self{{$}}
+// CHECK-NEXT:      etc.recv [L1] [master] from %p3{{$}}
 // CHECK-NEXT:    }
 // CHECK-NEXT:    etc.round 4 {
-// CHECK-NEXT:      etc.send [L1] [master] %self to %p1 hop 1
+// CHECK-NEXT:      etc.send [L1] [master] to %p1 hop 1
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
 // CHECK-NEXT:  etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 8, 8 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [0], %p1 = [2], %p2 = [3]) {
 // CHECK-NEXT:    etc.round 0 {
-// CHECK-NEXT:      etc.refer [L0] [master] on %self
-// CHECK-NEXT:      etc.send [L0] [master] %self to %p1{{$}}
+// CHECK-NEXT:      etc.refer [L0] [master]
+// CHECK-NEXT:      etc.send [L0] [master] to %p1{{$}}
 // CHECK-NEXT:    }
 // CHECK-NEXT:    etc.round 5 {
-// CHECK-NEXT:      etc.recv [L1] [master] %p2 to %self hop 2
+// CHECK-NEXT:      etc.recv [L1] [master] from %p2 hop 2
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
 // CHECK-NEXT:  etc.program @"P0T0 <- P1T0" P0T0 from P1T0 slabs 8, 8 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [1], %p1 = [2], %p2 = [3]) {
 // CHECK-NEXT:    etc.round 0 {
-// CHECK-NEXT:      etc.refer [L1] [master] on %self
+// CHECK-NEXT:      etc.refer [L1] [master]
 // CHECK-NEXT:    }
 // CHECK-NEXT:    etc.round 2 {
-// CHECK-NEXT:      etc.recv [L0] [master] %p2 to %self hop 2
+// CHECK-NEXT:      etc.recv [L0] [master] from %p2 hop 2
 // CHECK-NEXT:    }
 // CHECK-NEXT:    etc.round 3 {
-// CHECK-NEXT:      etc.send [L1] [master] %self to %p1{{$}}
+// CHECK-NEXT:      etc.send [L1] [master] to %p1{{$}}
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
 etc.migration @relays_last PP2 to DP4 nodes [4] layers 2 types [master : f32] stage placement {
@@ -277,17 +277,17 @@ etc.migration @relays_last PP2 to DP4 nodes [4] layers 2 types [master : f32] st
 // CHECK-LABEL: etc.migration @padding
 // CHECK:       etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 8 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [0], %p1 = [1]) {
 // CHECK-NEXT:    etc.round 0 {
-// CHECK-NEXT:      etc.refer [embed/embedding.weight[0:2]] [master] on %self
-// CHECK-NEXT:      etc.recv [embed/embedding.weight[2:3]] [master] %p1 to %self
-// CHECK-NEXT:      etc.release [embed/embedding.weight[0:2]] [master] on %self
+// CHECK-NEXT:      etc.refer [embed/embedding.weight[0:2]] [master]
+// CHECK-NEXT:      etc.recv [embed/embedding.weight[2:3]] [master] from %p1
+// CHECK-NEXT:      etc.release [embed/embedding.weight[0:2]] [master]
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
 // CHECK-NEXT:  etc.program @"P0T1 <- P0T1" P0T1 from P0T1 slabs 8, 0 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [1], %p1 = [0]) {
 // CHECK-NEXT:    etc.round 0 {
-// CHECK-NEXT:      etc.refer [embed/embedding.weight[3:4]] [master] on %self
-// CHECK-NEXT:      etc.zero [embed/embedding.weight[4:6]] [master] on %self
-// CHECK-NEXT:      etc.send [embed/embedding.weight[2:3]] [master] %self to %p1
-// CHECK-NEXT:      etc.release [embed/embedding.weight[2:4]] [master] on %self
+// CHECK-NEXT:      etc.refer [embed/embedding.weight[3:4]] [master]
+// CHECK-NEXT:      etc.zero [embed/embedding.weight[4:6]] [master]
+// CHECK-NEXT:      etc.send [embed/embedding.weight[2:3]] [master] to %p1
+// CHECK-NEXT:      etc.release [embed/embedding.weight[2:4]] [master]
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
 etc.migration @padding TP2 to TP2 nodes [2] layers 1 types [master : f32] stage placement {
@@ -305,26 +305,26 @@ etc.migration @padding TP2 to TP2 nodes [2] layers 1 types [master : f32] stage 
 // CHECK-LABEL: etc.migration @new_copy
 // CHECK:       etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 16, 16 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [0], %p1 = [1]) {
 // CHECK-NEXT:    etc.round 0 {
-// CHECK-NEXT:      etc.refer [L0] [master] on %self
-// CHECK-NEXT:      etc.release [L1] [master] on %self
+// CHECK-NEXT:      etc.refer [L0] [master]
+// CHECK-NEXT:      etc.release [L1] [master]
 // CHECK-NEXT:    }
 // CHECK-NEXT:    etc.round 1 {
-// CHECK-NEXT:      etc.refer [embed.a] [master] on %self
-// CHECK-NEXT:      etc.send [head.a] [master] %self to %p1
-// CHECK-NEXT:      etc.recv [embed.b] [master] %p1 to %self
-// CHECK-NEXT:      etc.release [embed.a] [master] on %self
+// CHECK-NEXT:      etc.refer [embed.a] [master]
+// CHECK-NEXT:      etc.send [head.a] [master] to %p1
+// CHECK-NEXT:      etc.recv [embed.b] [master] from %p1
+// CHECK-NEXT:      etc.release [embed.a] [master]
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
 // CHECK-NEXT:  etc.program @"P1T0 <- P0T1" P1T0 from P0T1 slabs 16, 16 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [1], %p1 = [0]) {
 // CHECK-NEXT:    etc.round 0 {
-// CHECK-NEXT:      etc.refer [L1] [master] on %self
-// CHECK-NEXT:      etc.release [L0] [master] on %self
+// CHECK-NEXT:      etc.refer [L1] [master]
+// CHECK-NEXT:      etc.release [L0] [master]
 // CHECK-NEXT:    }
 // CHECK-NEXT:    etc.round 1 {
-// CHECK-NEXT:      etc.refer [head.b] [master] on %self
-// CHECK-NEXT:      etc.send [embed.b] [master] %self to %p1
-// CHECK-NEXT:      etc.recv [head.a] [master] %p1 to %self
-// CHECK-NEXT:      etc.release [embed.b] [master] on %self
+// CHECK-NEXT:      etc.refer [head.b] [master]
+// CHECK-NEXT:      etc.send [embed.b] [master] to %p1
+// CHECK-NEXT:      etc.recv [head.a] [master] from %p1
+// CHECK-NEXT:      etc.release [embed.b] [master]
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
 etc.migration @new_copy TP2 to PP2 nodes [2] layers 2 types [master : f32] stage placement {
@@ -344,13 +344,13 @@ etc.migration @new_copy TP2 to PP2 nodes [2] layers 2 types [master : f32] stage
 // CHECK-LABEL: etc.migration @gone
 // CHECK:       etc.program @"P0T0 <- none" P0T0 from none slabs 0, 8 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [2], %p1 = [1]) {
 // CHECK-NEXT:    etc.round 0 {
-// CHECK-NEXT:      etc.recv [L0] [master] %p1 to %self
+// CHECK-NEXT:      etc.recv [L0] [master] from %p1
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
 // CHECK-NEXT:  etc.program @"none <- P0T0" none from P0T0 slabs 8, 0 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [1], %p1 = [2]) {
 // CHECK-NEXT:    etc.round 0 {
-// CHECK-NEXT:      etc.send [L0] [master] %self to %p1
-// CHECK-NEXT:      etc.release [L0] [master] on %self
+// CHECK-NEXT:      etc.send [L0] [master] to %p1
+// CHECK-NEXT:      etc.release [L0] [master]
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
 etc.migration @gone DP2 to DP1 nodes [3] failed [0] draining [1] layers 1 types [master : f32] stage placement {
@@ -366,12 +366,12 @@ etc.migration @gone DP2 to DP1 nodes [3] failed [0] draining [1] layers 1 types 
 // CHECK-LABEL: etc.migration @nothing
 // CHECK:       etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 0 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [0]) {
 // CHECK-NEXT:    etc.round 0 {
-// CHECK-NEXT:      etc.refer [L0] [master] on %self
+// CHECK-NEXT:      etc.refer [L0] [master]
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
 // CHECK-NEXT:  etc.program @"P1T0 <- P1T0" P1T0 from P1T0 slabs 0, 0 peak {{[0-9]+}} safe {{[0-9]+}} (%self = [1]) {
 // CHECK-NEXT:    etc.round 0 {
-// CHECK-NEXT:      etc.refer [L1] [master] on %self
+// CHECK-NEXT:      etc.refer [L1] [master]
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
 etc.migration @nothing PP2 to PP2 nodes [2] layers 2 types [master : f32] stage placement {

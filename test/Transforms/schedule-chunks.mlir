@@ -9,7 +9,7 @@
 // CHECK-LABEL: etc.migration @bound
 // CHECK:       etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 0 peak 2048 safe 2048 (%self = [0]) {
 // CHECK-NEXT:    etc.round 0 {
-// CHECK-NEXT:      etc.refer [L0..1] [master] on %self
+// CHECK-NEXT:      etc.refer [L0..1] [master]
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
 etc.migration @bound PP1 to PP1 nodes [1] layers 2 types [master : f32] stage routed {
@@ -33,19 +33,19 @@ etc.migration @bound PP1 to PP1 nodes [1] layers 2 types [master : f32] stage ro
 // CHECK-LABEL: etc.migration @chunks
 // CHECK:       etc.program @"P0T0 <- none" P0T0 from none slabs 0, 8192 peak 20480 safe 20480 (%self = [1], %p1 = [0]) {
 // CHECK-NEXT:    etc.round 0 {
-// CHECK-NEXT:      etc.recv [L0/weight[0:8]] [master] %p1 to %self
+// CHECK-NEXT:      etc.recv [L0/weight[0:8]] [master] from %p1
 // CHECK-NEXT:    }
 // CHECK-NEXT:    etc.round 1 {
-// CHECK-NEXT:      etc.recv [L0/weight[8:12]] [master] %p1 to %self
+// CHECK-NEXT:      etc.recv [L0/weight[8:12]] [master] from %p1
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
 // CHECK-NEXT:  etc.program @"none <- P0T0" none from P0T0 slabs 8192, 0 peak 20480 safe 20480 (%self = [0], %p1 = [1]) {
 // CHECK-NEXT:    etc.round 0 {
-// CHECK-NEXT:      etc.send [L0/weight[0:8]] [master] %self to %p1
+// CHECK-NEXT:      etc.send [L0/weight[0:8]] [master] to %p1
 // CHECK-NEXT:    }
 // CHECK-NEXT:    etc.round 1 {
-// CHECK-NEXT:      etc.send [L0/weight[8:12]] [master] %self to %p1
-// CHECK-NEXT:      etc.release [L0] [master] on %self
+// CHECK-NEXT:      etc.send [L0/weight[8:12]] [master] to %p1
+// CHECK-NEXT:      etc.release [L0] [master]
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
 etc.migration @chunks PP1 to PP1 nodes [2] layers 1 types [master : f32] stage routed
@@ -71,20 +71,20 @@ etc.migration @chunks PP1 to PP1 nodes [2] layers 1 types [master : f32] stage r
 // CHECK-LABEL: etc.migration @halves
 // CHECK:       etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 4096, 0 peak 28672 safe 28672 (%self = [0], %p1 = [1]) {
 // CHECK-NEXT:    etc.round 0 {
-// CHECK-NEXT:      etc.refer [L0.a] [master] on %self
-// CHECK-NEXT:      etc.send [L0/weight[8:12]] [master] %self to %p1
+// CHECK-NEXT:      etc.refer [L0.a] [master]
+// CHECK-NEXT:      etc.send [L0/weight[8:12]] [master] to %p1
 // CHECK-NEXT:    }
 // CHECK-NEXT:    etc.round 1 {
-// CHECK-NEXT:      etc.send [L0/weight[12:16]] [master] %self to %p1
-// CHECK-NEXT:      etc.release [L0] [master] on %self
+// CHECK-NEXT:      etc.send [L0/weight[12:16]] [master] to %p1
+// CHECK-NEXT:      etc.release [L0] [master]
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
 // CHECK-NEXT:  etc.program @"P0T1 <- none" P0T1 from none slabs 0, 4096 peak 12288 safe 12288 (%self = [1], %p1 = [0]) {
 // CHECK-NEXT:    etc.round 0 {
-// CHECK-NEXT:      etc.recv [L0/weight[8:12]] [master] %p1 to %self
+// CHECK-NEXT:      etc.recv [L0/weight[8:12]] [master] from %p1
 // CHECK-NEXT:    }
 // CHECK-NEXT:    etc.round 1 {
-// CHECK-NEXT:      etc.recv [L0/weight[12:16]] [master] %p1 to %self
+// CHECK-NEXT:      etc.recv [L0/weight[12:16]] [master] from %p1
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
 etc.migration @halves TP1 to TP2 nodes [2] layers 1 types [master : f32] stage routed {
@@ -109,24 +109,24 @@ etc.migration @halves TP1 to TP2 nodes [2] layers 1 types [master : f32] stage r
 // CHECK-LABEL: etc.migration @exchange
 // CHECK:       etc.program @"P0T0 <- P1T0" P0T0 from P1T0 slabs 32768, 32768 peak 196608 safe 196608 (%self = [1], %p1 = [0]) {
 // CHECK-NEXT:    etc.round 0 {
-// CHECK-NEXT:      etc.send [L1/weight[0:32]] [master] %self to %p1
-// CHECK-NEXT:      etc.recv [L0/weight[0:32]] [master] %p1 to %self
+// CHECK-NEXT:      etc.send [L1/weight[0:32]] [master] to %p1
+// CHECK-NEXT:      etc.recv [L0/weight[0:32]] [master] from %p1
 // CHECK-NEXT:    }
 // CHECK-NEXT:    etc.round 1 {
-// CHECK-NEXT:      etc.send [L1/weight[32:64]] [master] %self to %p1
-// CHECK-NEXT:      etc.recv [L0/weight[32:64]] [master] %p1 to %self
-// CHECK-NEXT:      etc.release [L1] [master] on %self
+// CHECK-NEXT:      etc.send [L1/weight[32:64]] [master] to %p1
+// CHECK-NEXT:      etc.recv [L0/weight[32:64]] [master] from %p1
+// CHECK-NEXT:      etc.release [L1] [master]
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
 // CHECK-NEXT:  etc.program @"P1T0 <- P0T0" P1T0 from P0T0 slabs 32768, 32768 peak 196608 safe 196608 (%self = [0], %p1 = [1]) {
 // CHECK-NEXT:    etc.round 0 {
-// CHECK-NEXT:      etc.send [L0/weight[0:32]] [master] %self to %p1
-// CHECK-NEXT:      etc.recv [L1/weight[0:32]] [master] %p1 to %self
+// CHECK-NEXT:      etc.send [L0/weight[0:32]] [master] to %p1
+// CHECK-NEXT:      etc.recv [L1/weight[0:32]] [master] from %p1
 // CHECK-NEXT:    }
 // CHECK-NEXT:    etc.round 1 {
-// CHECK-NEXT:      etc.send [L0/weight[32:64]] [master] %self to %p1
-// CHECK-NEXT:      etc.recv [L1/weight[32:64]] [master] %p1 to %self
-// CHECK-NEXT:      etc.release [L0] [master] on %self
+// CHECK-NEXT:      etc.send [L0/weight[32:64]] [master] to %p1
+// CHECK-NEXT:      etc.recv [L1/weight[32:64]] [master] from %p1
+// CHECK-NEXT:      etc.release [L0] [master]
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
 etc.migration @exchange PP2 to PP2 on [1, 0] nodes [2] layers 2 types [master : f32] stage routed
@@ -154,19 +154,19 @@ etc.migration @exchange PP2 to PP2 on [1, 0] nodes [2] layers 2 types [master : 
 // CHECK-LABEL: etc.migration @new_copy
 // CHECK:       etc.program @"P0T0 <- none" P0T0 from none slabs 0, 1024 peak 2048 safe 2048 (%self = [1], %p1 = [0]) {
 // CHECK-NEXT:    etc.round 0 {
-// CHECK-NEXT:      etc.recv [embed] [master] %p1 to %self
+// CHECK-NEXT:      etc.recv [embed] [master] from %p1
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
 // CHECK-NEXT:  etc.program @"P1T0 <- none" P1T0 from none slabs 0, 1024 peak 2048 safe 2048 (%self = [2], %p1 = [0]) {
 // CHECK-NEXT:    etc.round 0 {
-// CHECK-NEXT:      etc.recv [head] [master] %p1 to %self
+// CHECK-NEXT:      etc.recv [head] [master] from %p1
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
 // CHECK-NEXT:  etc.program @"none <- P0T0" none from P0T0 slabs 2048, 0 peak 3072 safe 3072 (%self = [0], %p1 = [1], %p2 = [2]) {
 // CHECK-NEXT:    etc.round 0 {
-// CHECK-NEXT:      etc.send [embed] [master] %self to %p1
-// CHECK-NEXT:      etc.send [head] [master] %self to %p2
-// CHECK-NEXT:      etc.release [embed] [master] on %self
+// CHECK-NEXT:      etc.send [embed] [master] to %p1
+// CHECK-NEXT:      etc.send [head] [master] to %p2
+// CHECK-NEXT:      etc.release [embed] [master]
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
 etc.migration @new_copy PP1 to PP2 on [1, 2] nodes [3] layers 2 types [master : f32] stage routed {
@@ -194,14 +194,14 @@ etc.migration @new_copy PP1 to PP2 on [1, 2] nodes [3] layers 2 types [master : 
 // CHECK-LABEL: etc.migration @padding
 // CHECK:       etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 0 peak 104 safe 120 (%self = [0]) {
 // CHECK-NEXT:    etc.round 0 {
-// CHECK-NEXT:      etc.refer [embed/embedding.weight[0:4]] [param] on %self
-// CHECK-NEXT:      etc.zero [embed/embedding.weight[4:6]] [param] on %self
-// CHECK-NEXT:      etc.release [embed/embedding.weight[0:4]] [param] on %self
+// CHECK-NEXT:      etc.refer [embed/embedding.weight[0:4]] [param]
+// CHECK-NEXT:      etc.zero [embed/embedding.weight[4:6]] [param]
+// CHECK-NEXT:      etc.release [embed/embedding.weight[0:4]] [param]
 // CHECK-NEXT:    }
 // CHECK-NEXT:    etc.round 1 {
-// CHECK-NEXT:      etc.refer [embed/embedding.weight[0:4]] [master] on %self
-// CHECK-NEXT:      etc.zero [embed/embedding.weight[4:6]] [master] on %self
-// CHECK-NEXT:      etc.release [embed/embedding.weight[0:4]] [master] on %self
+// CHECK-NEXT:      etc.refer [embed/embedding.weight[0:4]] [master]
+// CHECK-NEXT:      etc.zero [embed/embedding.weight[4:6]] [master]
+// CHECK-NEXT:      etc.release [embed/embedding.weight[0:4]] [master]
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
 etc.migration @padding PP1 to PP1 nodes [1] layers 1 types [param : bf16, master : f32] stage routed {
@@ -224,23 +224,23 @@ etc.migration @padding PP1 to PP1 nodes [1] layers 1 types [param : bf16, master
 // CHECK-LABEL: etc.migration @relayed
 // CHECK:       etc.program @"P0T0 <- none" P0T0 from none slabs 4096, 4096 peak 20480 safe 20480 (%self = [1], %p1 = [2], %p2 = [0])
 // CHECK-NEXT:    etc.round 0 {
-// CHECK-NEXT:      etc.recv [L0/weight[0:4]] [master] %p2 to %self
+// CHECK-NEXT:      etc.recv [L0/weight[0:4]] [master] from %p2
 // CHECK-NEXT:    }
 // CHECK-NEXT:    etc.round 1 {
-// CHECK-NEXT:      etc.send [L0/weight[0:4]] [master] %self to %p1 hop 1
-// CHECK-NEXT:      etc.recv [L0/weight[4:8]] [master] %p2 to %self
+// CHECK-NEXT:      etc.send [L0/weight[0:4]] [master] to %p1 hop 1
+// CHECK-NEXT:      etc.recv [L0/weight[4:8]] [master] from %p2
 // CHECK-NEXT:    }
 // CHECK-NEXT:    etc.round 2 {
-// CHECK-NEXT:      etc.send [L0/weight[4:8]] [master] %self to %p1 hop 1
-// CHECK-NEXT:      etc.recv [L0/weight[8:12]] [master] %p2 to %self
+// CHECK-NEXT:      etc.send [L0/weight[4:8]] [master] to %p1 hop 1
+// CHECK-NEXT:      etc.recv [L0/weight[8:12]] [master] from %p2
 // CHECK-NEXT:    }
 // CHECK-NEXT:    etc.round 3 {
-// CHECK-NEXT:      etc.send [L0/weight[8:12]] [master] %self to %p1 hop 1
+// CHECK-NEXT:      etc.send [L0/weight[8:12]] [master] to %p1 hop 1
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
 // CHECK-NEXT:  etc.program @"P0T0 <- none #2" P0T0 from none slabs 0, 4096 peak 16384 safe 16384
 // CHECK-NEXT:    etc.round 1 {
-// CHECK-NEXT:      etc.recv [L0/weight[0:4]] [master] %p1 to %self hop 1
+// CHECK-NEXT:      etc.recv [L0/weight[0:4]] [master] from %p1 hop 1
 etc.migration @relayed DP1 to DP3 nodes [3] layers 1 types [master : f32] stage routed
     attributes {budget_bytes = 20480 : i64} {
   etc.tensor "decoder.layers.{layer}.weight" in layer [12, 256]

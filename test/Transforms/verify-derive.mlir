@@ -9,25 +9,25 @@ etc.migration @whole TP2 to TP1 nodes [2] layers 1 types [param : bf16 from mast
   etc.placement [0]
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 80 safe 88 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0.a] [param] on %self
-      etc.release [L0.a] [param] on %self
+      etc.refer [L0.a] [param]
+      etc.release [L0.a] [param]
     }
     etc.round 1 {
-      etc.refer [L0.a] [master] on %self
-      etc.recv [L0.b] [master] %p1 to %self
-      etc.release [L0.a] [master] on %self
+      etc.refer [L0.a] [master]
+      etc.recv [L0.b] [master] from %p1
+      etc.release [L0.a] [master]
     }
     etc.round 2 {
-      etc.derive [L0.b] [param] on %self
+      etc.derive [L0.b] [param]
     }
   }
   etc.program @"none <- P0T1" none from P0T1 slabs 16, 0 peak 40 safe 40 (%self = [1], %p1 = [0]) {
     etc.round 0 {
-      etc.release [L0.b] [param] on %self
+      etc.release [L0.b] [param]
     }
     etc.round 1 {
-      etc.send [L0.b] [master] %self to %p1
-      etc.release [L0.b] [master] on %self
+      etc.send [L0.b] [master] to %p1
+      etc.release [L0.b] [master]
     }
   }
 }
@@ -42,24 +42,24 @@ etc.migration @same_round TP2 to TP1 nodes [2] layers 1 types [param : bf16 from
   etc.placement [0]
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 80 safe 88 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0.a] [param] on %self
-      etc.release [L0.a] [param] on %self
+      etc.refer [L0.a] [param]
+      etc.release [L0.a] [param]
     }
     etc.round 1 {
-      etc.refer [L0.a] [master] on %self
-      etc.recv [L0.b] [master] %p1 to %self
+      etc.refer [L0.a] [master]
+      etc.recv [L0.b] [master] from %p1
       // expected-error @+1 {{derives param of 'decoder.layers.0.mlp.linear_fc1.weight' [2:4] in round 1, before which its master is not complete}}
-      etc.derive [L0.b] [param] on %self
-      etc.release [L0.a] [master] on %self
+      etc.derive [L0.b] [param]
+      etc.release [L0.a] [master]
     }
   }
   etc.program @"none <- P0T1" none from P0T1 slabs 16, 0 peak 40 safe 40 (%self = [1], %p1 = [0]) {
     etc.round 0 {
-      etc.release [L0.b] [param] on %self
+      etc.release [L0.b] [param]
     }
     etc.round 1 {
-      etc.send [L0.b] [master] %self to %p1
-      etc.release [L0.b] [master] on %self
+      etc.send [L0.b] [master] to %p1
+      etc.release [L0.b] [master]
     }
   }
 }
@@ -74,26 +74,26 @@ etc.migration @too_much TP2 to TP1 nodes [2] layers 1 types [param : bf16 from m
   etc.placement [0]
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 80 safe 88 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0.a] [param] on %self
-      etc.release [L0.a] [param] on %self
+      etc.refer [L0.a] [param]
+      etc.release [L0.a] [param]
     }
     etc.round 1 {
-      etc.refer [L0.a] [master] on %self
-      etc.recv [L0.b] [master] %p1 to %self
-      etc.release [L0.a] [master] on %self
+      etc.refer [L0.a] [master]
+      etc.recv [L0.b] [master] from %p1
+      etc.release [L0.a] [master]
     }
     etc.round 2 {
       // expected-error @+1 {{writes param of 'decoder.layers.0.mlp.linear_fc1.weight' [0:4] a second time}}
-      etc.derive [L0] [param] on %self
+      etc.derive [L0] [param]
     }
   }
   etc.program @"none <- P0T1" none from P0T1 slabs 16, 0 peak 40 safe 40 (%self = [1], %p1 = [0]) {
     etc.round 0 {
-      etc.release [L0.b] [param] on %self
+      etc.release [L0.b] [param]
     }
     etc.round 1 {
-      etc.send [L0.b] [master] %self to %p1
-      etc.release [L0.b] [master] on %self
+      etc.send [L0.b] [master] to %p1
+      etc.release [L0.b] [master]
     }
   }
 }
@@ -109,22 +109,22 @@ etc.migration @forgotten TP2 to TP1 nodes [2] layers 1 types [param : bf16 from 
   // expected-error @+1 {{never writes param of 'decoder.layers.0.mlp.linear_fc1.weight' from position 2 on, of [0:4]}}
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 80 safe 88 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0.a] [param] on %self
-      etc.release [L0.a] [param] on %self
+      etc.refer [L0.a] [param]
+      etc.release [L0.a] [param]
     }
     etc.round 1 {
-      etc.refer [L0.a] [master] on %self
-      etc.recv [L0.b] [master] %p1 to %self
-      etc.release [L0.a] [master] on %self
+      etc.refer [L0.a] [master]
+      etc.recv [L0.b] [master] from %p1
+      etc.release [L0.a] [master]
     }
   }
   etc.program @"none <- P0T1" none from P0T1 slabs 16, 0 peak 40 safe 40 (%self = [1], %p1 = [0]) {
     etc.round 0 {
-      etc.release [L0.b] [param] on %self
+      etc.release [L0.b] [param]
     }
     etc.round 1 {
-      etc.send [L0.b] [master] %self to %p1
-      etc.release [L0.b] [master] on %self
+      etc.send [L0.b] [master] to %p1
+      etc.release [L0.b] [master]
     }
   }
 }
@@ -140,25 +140,25 @@ etc.migration @kept_of_all TP2 to TP1 nodes [2] layers 1 types [param : bf16 fro
   etc.placement [0]
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 80 safe 88 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0.a] [param] on %self
-      etc.release [L0.a] [param] on %self
+      etc.refer [L0.a] [param]
+      etc.release [L0.a] [param]
     }
     etc.round 1 {
-      etc.refer [L0.a] [master] on %self
-      etc.recv [L0.b] [master] %p1 to %self
-      etc.release [L0.a] [master] on %self
+      etc.refer [L0.a] [master]
+      etc.recv [L0.b] [master] from %p1
+      etc.release [L0.a] [master]
     }
     etc.round 2 {
-      etc.derive [L0.b] [param] on %self
+      etc.derive [L0.b] [param]
     }
   }
   etc.program @"none <- P0T1" none from P0T1 slabs 16, 0 peak 40 safe 40 (%self = [1], %p1 = [0]) {
     etc.round 0 {
-      etc.release [L0.b] [param] on %self
+      etc.release [L0.b] [param]
     }
     etc.round 1 {
-      etc.send [L0.b] [master] %self to %p1
-      etc.release [L0.b] [master] on %self
+      etc.send [L0.b] [master] to %p1
+      etc.release [L0.b] [master]
     }
   }
 }

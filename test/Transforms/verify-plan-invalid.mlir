@@ -9,13 +9,13 @@ etc.migration @no_rounds PP2 to PP1 nodes [3] layers 2 types [master : f32] stag
   etc.certificate node kept 32 u [32] v [0] members [3]
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
     // expected-error @+1 {{is not in a round}}
-    etc.refer [L0] [master] on %self
-    etc.recv [L1] [master] %p1 to %self
+    etc.refer [L0] [master]
+    etc.recv [L1] [master] from %p1
   }
   etc.program @"none <- P1T0" none from P1T0 slabs 16, 0 peak 32 safe 32 (%self = [1], %p1 = [0]) {
     etc.round 0 {
-      etc.send [L1] [master] %self to %p1
-      etc.release [L1] [master] on %self
+      etc.send [L1] [master] to %p1
+      etc.release [L1] [master]
     }
   }
 }
@@ -32,13 +32,13 @@ etc.migration @missing_receive PP2 to PP1 nodes [3] layers 2 types [master : f32
   // expected-error @+1 {{never writes master of 'decoder.layers.1.weight' from position 0 on, of [0:4]}}
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0] [master] on %self
+      etc.refer [L0] [master]
     }
   }
   etc.program @"none <- P1T0" none from P1T0 slabs 16, 0 peak 32 safe 32 (%self = [1], %p1 = [0]) {
     etc.round 0 {
-      etc.send [L1] [master] %self to %p1
-      etc.release [L1] [master] on %self
+      etc.send [L1] [master] to %p1
+      etc.release [L1] [master]
     }
   }
 }
@@ -55,14 +55,14 @@ etc.migration @part_missing PP2 to PP1 nodes [3] layers 2 types [master : f32] s
   // expected-error @+1 {{never writes master of 'decoder.layers.1.weight' from position 2 on, of [0:4]}}
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0] [master] on %self
-      etc.recv [L1/weight[0:2]] [master] %p1 to %self
+      etc.refer [L0] [master]
+      etc.recv [L1/weight[0:2]] [master] from %p1
     }
   }
   etc.program @"none <- P1T0" none from P1T0 slabs 16, 0 peak 32 safe 32 (%self = [1], %p1 = [0]) {
     etc.round 0 {
-      etc.send [L1] [master] %self to %p1
-      etc.release [L1] [master] on %self
+      etc.send [L1] [master] to %p1
+      etc.release [L1] [master]
     }
   }
 }
@@ -79,14 +79,14 @@ etc.migration @hole PP2 to PP1 nodes [3] layers 2 types [master : f32] stage ins
   // expected-error @+1 {{never writes master of 'decoder.layers.1.weight' from position 1 on, of [0:4]}}
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0] [master] on %self
-      etc.recv [L1/weight[0:1], L1/weight[2:4]] [master] %p1 to %self
+      etc.refer [L0] [master]
+      etc.recv [L1/weight[0:1], L1/weight[2:4]] [master] from %p1
     }
   }
   etc.program @"none <- P1T0" none from P1T0 slabs 16, 0 peak 32 safe 32 (%self = [1], %p1 = [0]) {
     etc.round 0 {
-      etc.send [L1] [master] %self to %p1
-      etc.release [L1] [master] on %self
+      etc.send [L1] [master] to %p1
+      etc.release [L1] [master]
     }
   }
 }
@@ -102,16 +102,16 @@ etc.migration @double_write PP2 to PP1 nodes [3] layers 2 types [master : f32] s
   etc.certificate node kept 32 u [32] v [0] members [3]
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0] [master] on %self
-      etc.recv [L1/weight[0:3]] [master] %p1 to %self
+      etc.refer [L0] [master]
+      etc.recv [L1/weight[0:3]] [master] from %p1
       // expected-error @+1 {{writes master of 'decoder.layers.1.weight' [2:4] a second time}}
-      etc.recv [L1/weight[2:4]] [master] %p1 to %self
+      etc.recv [L1/weight[2:4]] [master] from %p1
     }
   }
   etc.program @"none <- P1T0" none from P1T0 slabs 16, 0 peak 32 safe 32 (%self = [1], %p1 = [0]) {
     etc.round 0 {
-      etc.send [L1] [master] %self to %p1
-      etc.release [L1] [master] on %self
+      etc.send [L1] [master] to %p1
+      etc.release [L1] [master]
     }
   }
 }
@@ -127,15 +127,15 @@ etc.migration @outside PP2 to PP1 nodes [3] layers 2 types [master : f32] stage 
   etc.certificate node kept 32 u [32] v [0] members [3]
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0] [master] on %self
+      etc.refer [L0] [master]
       // expected-error @+1 {{writes master of 'decoder.layers.1.weight' [0:8] outside of the role's}}
-      etc.recv [L1/weight[0:8]] [master] %p1 to %self
+      etc.recv [L1/weight[0:8]] [master] from %p1
     }
   }
   etc.program @"none <- P1T0" none from P1T0 slabs 16, 0 peak 32 safe 32 (%self = [1], %p1 = [0]) {
     etc.round 0 {
-      etc.send [L1] [master] %self to %p1
-      etc.release [L1] [master] on %self
+      etc.send [L1] [master] to %p1
+      etc.release [L1] [master]
     }
   }
 }
@@ -154,15 +154,15 @@ etc.migration @foreign_tensor PP2 to PP1 nodes [3] layers 2 types [master : f32]
   // expected-error @+1 {{writes 4 tensors, its role has 3}}
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [embed, L0] [master] on %self
-      etc.zero [head] [master] on %self
-      etc.recv [L1] [master] %p1 to %self
+      etc.refer [embed, L0] [master]
+      etc.zero [head] [master]
+      etc.recv [L1] [master] from %p1
     }
   }
   etc.program @"none <- P1T0" none from P1T0 slabs 16, 0 peak 32 safe 32 (%self = [1], %p1 = [0]) {
     etc.round 0 {
-      etc.send [L1] [master] %self to %p1
-      etc.release [L1] [master] on %self
+      etc.send [L1] [master] to %p1
+      etc.release [L1] [master]
     }
   }
 }
@@ -178,15 +178,15 @@ etc.migration @foreign_read PP2 to PP1 nodes [3] layers 2 types [master : f32] s
   etc.certificate node kept 32 u [32] v [0] members [3]
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0] [master] on %self
-      etc.recv [L1] [master] %p1 to %self
+      etc.refer [L0] [master]
+      etc.recv [L1] [master] from %p1
     }
   }
   etc.program @"none <- P1T0" none from P1T0 slabs 16, 0 peak 32 safe 32 (%self = [1], %p1 = [0]) {
     etc.round 0 {
       // expected-error @+1 {{reads 'decoder.layers.0.weight' [0:4], which the device does not hold}}
-      etc.send [L0] [master] %self to %p1
-      etc.release [L1] [master] on %self
+      etc.send [L0] [master] to %p1
+      etc.release [L1] [master]
     }
   }
 }
@@ -202,15 +202,15 @@ etc.migration @foreign_release PP2 to PP1 nodes [3] layers 2 types [master : f32
   etc.certificate node kept 32 u [32] v [0] members [3]
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0] [master] on %self
-      etc.recv [L1] [master] %p1 to %self
+      etc.refer [L0] [master]
+      etc.recv [L1] [master] from %p1
     }
   }
   etc.program @"none <- P1T0" none from P1T0 slabs 16, 0 peak 32 safe 32 (%self = [1], %p1 = [0]) {
     etc.round 0 {
-      etc.send [L1] [master] %self to %p1
+      etc.send [L1] [master] to %p1
       // expected-error @+1 {{releases 'decoder.layers.0.weight', of which the device holds something else}}
-      etc.release [L0] [master] on %self
+      etc.release [L0] [master]
     }
   }
 }
@@ -226,15 +226,15 @@ etc.migration @part_release PP2 to PP1 nodes [3] layers 2 types [master : f32] s
   etc.certificate node kept 32 u [32] v [0] members [3]
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0] [master] on %self
-      etc.recv [L1] [master] %p1 to %self
+      etc.refer [L0] [master]
+      etc.recv [L1] [master] from %p1
     }
   }
   etc.program @"none <- P1T0" none from P1T0 slabs 16, 0 peak 32 safe 32 (%self = [1], %p1 = [0]) {
     etc.round 0 {
-      etc.send [L1] [master] %self to %p1
+      etc.send [L1] [master] to %p1
       // expected-error @+1 {{releases 'decoder.layers.1.weight', of which the device holds something else}}
-      etc.release [L1/weight[0:2]] [master] on %self
+      etc.release [L1/weight[0:2]] [master]
     }
   }
 }
@@ -250,16 +250,16 @@ etc.migration @double_release PP2 to PP1 nodes [3] layers 2 types [master : f32]
   etc.certificate node kept 32 u [32] v [0] members [3]
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0] [master] on %self
-      etc.recv [L1] [master] %p1 to %self
+      etc.refer [L0] [master]
+      etc.recv [L1] [master] from %p1
     }
   }
   etc.program @"none <- P1T0" none from P1T0 slabs 16, 0 peak 32 safe 32 (%self = [1], %p1 = [0]) {
     etc.round 0 {
-      etc.send [L1] [master] %self to %p1
-      etc.release [L1] [master] on %self
+      etc.send [L1] [master] to %p1
+      etc.release [L1] [master]
       // expected-error @+1 {{releases 'decoder.layers.1.weight' a second time}}
-      etc.release [L1] [master] on %self // again
+      etc.release [L1] [master] // again
     }
   }
 }
@@ -276,15 +276,15 @@ etc.migration @bound_release PP2 to PP1 nodes [3] layers 2 types [master : f32] 
   // expected-error @+1 {{releases 'decoder.layers.0.weight', whose memory the current state is bound to}}
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0] [master] on %self
-      etc.recv [L1] [master] %p1 to %self
-      etc.release [L0] [master] on %self
+      etc.refer [L0] [master]
+      etc.recv [L1] [master] from %p1
+      etc.release [L0] [master]
     }
   }
   etc.program @"none <- P1T0" none from P1T0 slabs 16, 0 peak 32 safe 32 (%self = [1], %p1 = [0]) {
     etc.round 0 {
-      etc.send [L1] [master] %self to %p1
-      etc.release [L1] [master] on %self
+      etc.send [L1] [master] to %p1
+      etc.release [L1] [master]
     }
   }
 }
@@ -300,17 +300,17 @@ etc.migration @read_after_release PP2 to PP1 nodes [3] layers 2 types [master : 
   etc.certificate node kept 32 u [32] v [0] members [3]
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0] [master] on %self
-      etc.recv [L1] [master] %p1 to %self
+      etc.refer [L0] [master]
+      etc.recv [L1] [master] from %p1
     }
   }
   etc.program @"none <- P1T0" none from P1T0 slabs 16, 0 peak 32 safe 32 (%self = [1], %p1 = [0]) {
     etc.round 0 {
-      etc.release [L1] [master] on %self
+      etc.release [L1] [master]
     }
     etc.round 1 {
       // expected-error @+1 {{reads 'decoder.layers.1.weight' in round 1, after its release in round 0}}
-      etc.send [L1] [master] %self to %p1
+      etc.send [L1] [master] to %p1
     }
   }
 }
@@ -326,15 +326,15 @@ etc.migration @send_slab PP2 to PP1 nodes [3] layers 2 types [master : f32] stag
   etc.certificate node kept 32 u [32] v [0] members [3]
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0] [master] on %self
-      etc.recv [L1] [master] %p1 to %self
+      etc.refer [L0] [master]
+      etc.recv [L1] [master] from %p1
     }
   }
   // expected-error @+1 {{states a send slab of 12 bytes, it is 16}}
   etc.program @"none <- P1T0" none from P1T0 slabs 12, 0 peak 32 safe 32 (%self = [1], %p1 = [0]) {
     etc.round 0 {
-      etc.send [L1] [master] %self to %p1
-      etc.release [L1] [master] on %self
+      etc.send [L1] [master] to %p1
+      etc.release [L1] [master]
     }
   }
 }
@@ -351,14 +351,14 @@ etc.migration @recv_slab PP2 to PP1 nodes [3] layers 2 types [master : f32] stag
   // expected-error @+1 {{states a receive slab of 20 bytes, it is 16}}
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 20 peak 48 safe 48 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0] [master] on %self
-      etc.recv [L1] [master] %p1 to %self
+      etc.refer [L0] [master]
+      etc.recv [L1] [master] from %p1
     }
   }
   etc.program @"none <- P1T0" none from P1T0 slabs 16, 0 peak 32 safe 32 (%self = [1], %p1 = [0]) {
     etc.round 0 {
-      etc.send [L1] [master] %self to %p1
-      etc.release [L1] [master] on %self
+      etc.send [L1] [master] to %p1
+      etc.release [L1] [master]
     }
   }
 }
@@ -375,14 +375,14 @@ etc.migration @peak PP2 to PP1 nodes [3] layers 2 types [master : f32] stage ins
   // expected-error @+1 {{states a peak of 47 bytes, it is 48}}
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 47 safe 48 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0] [master] on %self
-      etc.recv [L1] [master] %p1 to %self
+      etc.refer [L0] [master]
+      etc.recv [L1] [master] from %p1
     }
   }
   etc.program @"none <- P1T0" none from P1T0 slabs 16, 0 peak 32 safe 32 (%self = [1], %p1 = [0]) {
     etc.round 0 {
-      etc.send [L1] [master] %self to %p1
-      etc.release [L1] [master] on %self
+      etc.send [L1] [master] to %p1
+      etc.release [L1] [master]
     }
   }
 }
@@ -399,14 +399,14 @@ etc.migration @safe_peak PP2 to PP1 nodes [3] layers 2 types [master : f32] stag
   // expected-error @+1 {{states a safe peak of 49 bytes, it is 48}}
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 49 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0] [master] on %self
-      etc.recv [L1] [master] %p1 to %self
+      etc.refer [L0] [master]
+      etc.recv [L1] [master] from %p1
     }
   }
   etc.program @"none <- P1T0" none from P1T0 slabs 16, 0 peak 32 safe 32 (%self = [1], %p1 = [0]) {
     etc.round 0 {
-      etc.send [L1] [master] %self to %p1
-      etc.release [L1] [master] on %self
+      etc.send [L1] [master] to %p1
+      etc.release [L1] [master]
     }
   }
 }
@@ -422,17 +422,17 @@ etc.migration @late_release PP2 to PP1 nodes [3] layers 2 types [master : f32] s
   etc.certificate node kept 32 u [32] v [0] members [3]
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0] [master] on %self
-      etc.recv [L1] [master] %p1 to %self
+      etc.refer [L0] [master]
+      etc.recv [L1] [master] from %p1
     }
   }
   // expected-error @+1 {{states a peak of 16 bytes, it is 32}}
   etc.program @"none <- P1T0" none from P1T0 slabs 16, 0 peak 16 safe 32 (%self = [1], %p1 = [0]) {
     etc.round 0 {
-      etc.send [L1] [master] %self to %p1
+      etc.send [L1] [master] to %p1
     }
     etc.round 1 {
-      etc.release [L1] [master] on %self
+      etc.release [L1] [master]
     }
   }
 }
@@ -448,8 +448,8 @@ etc.migration @two_programs PP2 to PP1 nodes [3] layers 2 types [master : f32] s
   etc.certificate node kept 32 u [32] v [0] members [3]
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0] [master] on %self
-      etc.recv [L1] [master] %p1 to %self
+      etc.refer [L0] [master]
+      etc.recv [L1] [master] from %p1
     }
   }
   etc.program @"again" none from P1T0 slabs 0, 0 peak 16 safe 16 (%self = [1]) {
@@ -457,8 +457,8 @@ etc.migration @two_programs PP2 to PP1 nodes [3] layers 2 types [master : f32] s
   // expected-error @+1 {{device 1 has a program already}}
   etc.program @"none <- P1T0" none from P1T0 slabs 16, 0 peak 32 safe 32 (%self = [1], %p1 = [0]) {
     etc.round 0 {
-      etc.send [L1] [master] %self to %p1
-      etc.release [L1] [master] on %self
+      etc.send [L1] [master] to %p1
+      etc.release [L1] [master]
     }
   }
 }
@@ -474,14 +474,14 @@ etc.migration @no_placement PP2 to PP1 nodes [3] layers 2 types [master : f32] s
   etc.certificate node kept 32 u [32] v [0] members [3]
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0] [master] on %self
-      etc.recv [L1] [master] %p1 to %self
+      etc.refer [L0] [master]
+      etc.recv [L1] [master] from %p1
     }
   }
   etc.program @"none <- P1T0" none from P1T0 slabs 16, 0 peak 32 safe 32 (%self = [1], %p1 = [0]) {
     etc.round 0 {
-      etc.send [L1] [master] %self to %p1
-      etc.release [L1] [master] on %self
+      etc.send [L1] [master] to %p1
+      etc.release [L1] [master]
     }
   }
 }
@@ -498,14 +498,14 @@ etc.migration @dead PP2 to PP1 nodes [3] failed [0] layers 2 types [master : f32
   etc.certificate node kept 32 u [32] v [0] members [3]
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0] [master] on %self
-      etc.recv [L1] [master] %p1 to %self
+      etc.refer [L0] [master]
+      etc.recv [L1] [master] from %p1
     }
   }
   etc.program @"none <- P1T0" none from P1T0 slabs 16, 0 peak 32 safe 32 (%self = [1], %p1 = [0]) {
     etc.round 0 {
-      etc.send [L1] [master] %self to %p1
-      etc.release [L1] [master] on %self
+      etc.send [L1] [master] to %p1
+      etc.release [L1] [master]
     }
   }
 }
@@ -522,14 +522,14 @@ etc.migration @draining PP2 to PP1 nodes [3] draining [0] layers 2 types [master
   etc.certificate node kept 32 u [32] v [0] members [3]
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0] [master] on %self
-      etc.recv [L1] [master] %p1 to %self
+      etc.refer [L0] [master]
+      etc.recv [L1] [master] from %p1
     }
   }
   etc.program @"none <- P1T0" none from P1T0 slabs 16, 0 peak 32 safe 32 (%self = [1], %p1 = [0]) {
     etc.round 0 {
-      etc.send [L1] [master] %self to %p1
-      etc.release [L1] [master] on %self
+      etc.send [L1] [master] to %p1
+      etc.release [L1] [master]
     }
   }
 }
@@ -546,8 +546,8 @@ etc.migration @idle_holder PP2 to PP1 nodes [3] layers 2 types [master : f32] st
   etc.certificate node kept 32 u [32] v [0] members [3]
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0] [master] on %self
-      etc.recv [L1] [master] %p1 to %self
+      etc.refer [L0] [master]
+      etc.recv [L1] [master] from %p1
     }
   }
 }
@@ -564,14 +564,14 @@ etc.migration @idle_taker PP2 to PP1 nodes [3] layers 2 types [master : f32] sta
   etc.certificate node kept 32 u [32] v [0] members [3]
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0] [master] on %self
-      etc.recv [L1] [master] %p1 to %self
+      etc.refer [L0] [master]
+      etc.recv [L1] [master] from %p1
     }
   }
   etc.program @"none <- P1T0" none from P1T0 slabs 16, 0 peak 32 safe 32 (%self = [1], %p1 = [0]) {
     etc.round 0 {
-      etc.send [L1] [master] %self to %p1
-      etc.release [L1] [master] on %self
+      etc.send [L1] [master] to %p1
+      etc.release [L1] [master]
     }
   }
 }
@@ -587,15 +587,15 @@ etc.migration @wrong_prev_role PP2 to PP1 nodes [3] layers 2 types [master : f32
   etc.certificate node kept 32 u [32] v [0] members [3]
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0] [master] on %self
-      etc.recv [L1] [master] %p1 to %self
+      etc.refer [L0] [master]
+      etc.recv [L1] [master] from %p1
     }
   }
   // expected-error @+1 {{device 1 is prev rank 1, expected the role P1T0}}
   etc.program @"none <- P1T0" none from P0T0 slabs 16, 0 peak 32 safe 32 (%self = [1], %p1 = [0]) {
     etc.round 0 {
-      etc.send [L1] [master] %self to %p1
-      etc.release [L1] [master] on %self
+      etc.send [L1] [master] to %p1
+      etc.release [L1] [master]
     }
   }
 }
@@ -612,14 +612,14 @@ etc.migration @wrong_curr_role PP2 to PP1 nodes [3] layers 2 types [master : f32
   // expected-error @+1 {{device 0 is curr rank 0, expected the role P0T0}}
   etc.program @"P0T0 <- P0T0" none from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0] [master] on %self
-      etc.recv [L1] [master] %p1 to %self
+      etc.refer [L0] [master]
+      etc.recv [L1] [master] from %p1
     }
   }
   etc.program @"none <- P1T0" none from P1T0 slabs 16, 0 peak 32 safe 32 (%self = [1], %p1 = [0]) {
     etc.round 0 {
-      etc.send [L1] [master] %self to %p1
-      etc.release [L1] [master] on %self
+      etc.send [L1] [master] to %p1
+      etc.release [L1] [master]
     }
   }
 }
@@ -636,14 +636,14 @@ etc.migration @stranger PP2 to PP1 nodes [3] layers 2 types [master : f32] stage
   etc.certificate node kept 32 u [32] v [0] members [3]
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0] [master] on %self
-      etc.recv [L1] [master] %p1 to %self
+      etc.refer [L0] [master]
+      etc.recv [L1] [master] from %p1
     }
   }
   etc.program @"none <- P1T0" none from P1T0 slabs 16, 0 peak 32 safe 32 (%self = [1], %p1 = [0]) {
     etc.round 0 {
-      etc.send [L1] [master] %self to %p1
-      etc.release [L1] [master] on %self
+      etc.send [L1] [master] to %p1
+      etc.release [L1] [master]
     }
   }
   etc.program @"stranger" none from P1T0 slabs 0, 0 peak 16 safe 16 (%self = [2]) {
@@ -662,14 +662,14 @@ etc.migration @idle_peer PP2 to PP1 nodes [3] layers 2 types [master : f32] stag
   // expected-error @+1 {{device 0 has peer 2, which has no program}}
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [2]) {
     etc.round 0 {
-      etc.refer [L0] [master] on %self
-      etc.recv [L1] [master] %p1 to %self
+      etc.refer [L0] [master]
+      etc.recv [L1] [master] from %p1
     }
   }
   etc.program @"none <- P1T0" none from P1T0 slabs 16, 0 peak 32 safe 32 (%self = [1], %p1 = [0]) {
     etc.round 0 {
-      etc.send [L1] [master] %self to %p1
-      etc.release [L1] [master] on %self
+      etc.send [L1] [master] to %p1
+      etc.release [L1] [master]
     }
   }
 }
@@ -686,20 +686,20 @@ etc.migration @wrong_peer PP2 to DP2 nodes [3] layers 2 types [master : f32] sta
   etc.certificate node kept 32 u [32] v [0] members [3]
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0] [master] on %self
-      etc.recv [L1] [master] %p1 to %self
+      etc.refer [L0] [master]
+      etc.recv [L1] [master] from %p1
     }
   }
   // expected-error @+1 {{device 2 has peer 1, which does not know it}}
   etc.program @"P0T0 <- none" P0T0 from none slabs 0, 32 peak 64 safe 64 (%self = [2], %p1 = [1]) {
     etc.round 0 {
-      etc.recv [L0..1] [master] %p1 to %self
+      etc.recv [L0..1] [master] from %p1
     }
   }
   etc.program @"none <- P1T0" none from P1T0 slabs 16, 0 peak 32 safe 32 (%self = [1], %p1 = [0]) {
     etc.round 0 {
-      etc.send [L1] [master] %self to %p1
-      etc.release [L1] [master] on %self
+      etc.send [L1] [master] to %p1
+      etc.release [L1] [master]
     }
   }
 }
@@ -716,14 +716,14 @@ etc.migration @missing_send PP2 to PP1 nodes [3] layers 2 types [master : f32] s
   // expected-note @+1 {{the program of device 0}}
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0] [master] on %self
-      etc.recv [L1] [master] %p1 to %self
+      etc.refer [L0] [master]
+      etc.recv [L1] [master] from %p1
     }
   }
   // expected-error @+1 {{device 1 sends 0 pieces to 0, which does not receive the same 1 in the same rounds}}
   etc.program @"none <- P1T0" none from P1T0 slabs 0, 0 peak 16 safe 16 (%self = [1], %p1 = [0]) {
     etc.round 0 {
-      etc.release [L1] [master] on %self
+      etc.release [L1] [master]
     }
   }
 }
@@ -740,17 +740,17 @@ etc.migration @other_round PP2 to PP1 nodes [3] layers 2 types [master : f32] st
   // expected-note @+1 {{the program of device 0}}
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0] [master] on %self
+      etc.refer [L0] [master]
     }
     etc.round 1 {
-      etc.recv [L1] [master] %p1 to %self
+      etc.recv [L1] [master] from %p1
     }
   }
   // expected-error @+1 {{device 1 sends 1 pieces to 0, which does not receive the same 1 in the same rounds}}
   etc.program @"none <- P1T0" none from P1T0 slabs 16, 0 peak 32 safe 32 (%self = [1], %p1 = [0]) {
     etc.round 0 {
-      etc.send [L1] [master] %self to %p1
-      etc.release [L1] [master] on %self
+      etc.send [L1] [master] to %p1
+      etc.release [L1] [master]
     }
   }
 }
@@ -767,15 +767,15 @@ etc.migration @other_pieces PP2 to PP1 nodes [3] layers 2 types [master : f32] s
   // expected-note @+1 {{the program of device 0}}
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0] [master] on %self
-      etc.recv [L1] [master] %p1 to %self
+      etc.refer [L0] [master]
+      etc.recv [L1] [master] from %p1
     }
   }
   // expected-error @+1 {{device 1 sends 2 pieces to 0, which does not receive the same 1 in the same rounds}}
   etc.program @"none <- P1T0" none from P1T0 slabs 16, 0 peak 32 safe 32 (%self = [1], %p1 = [0]) {
     etc.round 0 {
-      etc.send [L1/weight[0:2], L1/weight[2:4]] [master] %self to %p1
-      etc.release [L1] [master] on %self
+      etc.send [L1/weight[0:2], L1/weight[2:4]] [master] to %p1
+      etc.release [L1] [master]
     }
   }
 }
@@ -791,14 +791,14 @@ etc.migration @no_certificate PP2 to PP1 nodes [3] layers 2 types [master : f32]
   etc.certificate node kept 32 u [32] v [0] members [3]
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0] [master] on %self
-      etc.recv [L1] [master] %p1 to %self
+      etc.refer [L0] [master]
+      etc.recv [L1] [master] from %p1
     }
   }
   etc.program @"none <- P1T0" none from P1T0 slabs 16, 0 peak 32 safe 32 (%self = [1], %p1 = [0]) {
     etc.round 0 {
-      etc.send [L1] [master] %self to %p1
-      etc.release [L1] [master] on %self
+      etc.send [L1] [master] to %p1
+      etc.release [L1] [master]
     }
   }
 }
@@ -814,14 +814,14 @@ etc.migration @no_node_certificate PP2 to PP1 nodes [3] layers 2 types [master :
   etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0] [master] on %self
-      etc.recv [L1] [master] %p1 to %self
+      etc.refer [L0] [master]
+      etc.recv [L1] [master] from %p1
     }
   }
   etc.program @"none <- P1T0" none from P1T0 slabs 16, 0 peak 32 safe 32 (%self = [1], %p1 = [0]) {
     etc.round 0 {
-      etc.send [L1] [master] %self to %p1
-      etc.release [L1] [master] on %self
+      etc.send [L1] [master] to %p1
+      etc.release [L1] [master]
     }
   }
 }
@@ -838,14 +838,14 @@ etc.migration @weak_dual PP2 to PP1 nodes [3] layers 2 types [master : f32] stag
   etc.certificate node kept 32 u [32] v [0] members [3]
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0] [master] on %self
-      etc.recv [L1] [master] %p1 to %self
+      etc.refer [L0] [master]
+      etc.recv [L1] [master] from %p1
     }
   }
   etc.program @"none <- P1T0" none from P1T0 slabs 16, 0 peak 32 safe 32 (%self = [1], %p1 = [0]) {
     etc.round 0 {
-      etc.send [L1] [master] %self to %p1
-      etc.release [L1] [master] on %self
+      etc.send [L1] [master] to %p1
+      etc.release [L1] [master]
     }
   }
 }
@@ -862,14 +862,14 @@ etc.migration @dear_dual PP2 to PP1 nodes [3] layers 2 types [master : f32] stag
   etc.certificate node kept 32 u [32] v [0] members [3]
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0] [master] on %self
-      etc.recv [L1] [master] %p1 to %self
+      etc.refer [L0] [master]
+      etc.recv [L1] [master] from %p1
     }
   }
   etc.program @"none <- P1T0" none from P1T0 slabs 16, 0 peak 32 safe 32 (%self = [1], %p1 = [0]) {
     etc.round 0 {
-      etc.send [L1] [master] %self to %p1
-      etc.release [L1] [master] on %self
+      etc.send [L1] [master] to %p1
+      etc.release [L1] [master]
     }
   }
 }
@@ -886,14 +886,14 @@ etc.migration @claim PP2 to PP1 nodes [3] layers 2 types [master : f32] stage in
   etc.certificate node kept 32 u [32] v [0] members [3]
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0] [master] on %self
-      etc.recv [L1] [master] %p1 to %self
+      etc.refer [L0] [master]
+      etc.recv [L1] [master] from %p1
     }
   }
   etc.program @"none <- P1T0" none from P1T0 slabs 16, 0 peak 32 safe 32 (%self = [1], %p1 = [0]) {
     etc.round 0 {
-      etc.send [L1] [master] %self to %p1
-      etc.release [L1] [master] on %self
+      etc.send [L1] [master] to %p1
+      etc.release [L1] [master]
     }
   }
 }
@@ -910,14 +910,14 @@ etc.migration @members PP2 to PP1 nodes [3] layers 2 types [master : f32] stage 
   etc.certificate node kept 32 u [32] v [0] members [3]
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0] [master] on %self
-      etc.recv [L1] [master] %p1 to %self
+      etc.refer [L0] [master]
+      etc.recv [L1] [master] from %p1
     }
   }
   etc.program @"none <- P1T0" none from P1T0 slabs 16, 0 peak 32 safe 32 (%self = [1], %p1 = [0]) {
     etc.round 0 {
-      etc.send [L1] [master] %self to %p1
-      etc.release [L1] [master] on %self
+      etc.send [L1] [master] to %p1
+      etc.release [L1] [master]
     }
   }
 }
@@ -934,14 +934,14 @@ etc.migration @columns PP2 to PP1 nodes [3] layers 2 types [master : f32] stage 
   etc.certificate node kept 32 u [32] v [0, 0] members [3, 0]
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0] [master] on %self
-      etc.recv [L1] [master] %p1 to %self
+      etc.refer [L0] [master]
+      etc.recv [L1] [master] from %p1
     }
   }
   etc.program @"none <- P1T0" none from P1T0 slabs 16, 0 peak 32 safe 32 (%self = [1], %p1 = [0]) {
     etc.round 0 {
-      etc.send [L1] [master] %self to %p1
-      etc.release [L1] [master] on %self
+      etc.send [L1] [master] to %p1
+      etc.release [L1] [master]
     }
   }
 }
@@ -959,20 +959,20 @@ etc.migration @relayed_early DP1 to DP3 nodes [3] layers 1 types [master : f32] 
   etc.certificate node kept 48 u [16] v [0] members [3]
   etc.program @"P0T0 <- none" P0T0 from none slabs 16, 16 peak 48 safe 48 (%self = [1], %p1 = [2], %p2 = [0]) {
     etc.round 0 {
-      etc.recv [L0] [master] %p2 to %self
+      etc.recv [L0] [master] from %p2
       // expected-error @+1 {{relays 'decoder.layers.0.weight' [0:4] in round 0, before which it has not arrived}}
-      etc.send [L0] [master] %self to %p1 hop 1
+      etc.send [L0] [master] to %p1 hop 1
     }
   }
   etc.program @"P0T0 <- none #2" P0T0 from none slabs 0, 16 peak 32 safe 32 (%self = [2], %p1 = [1]) {
     etc.round 1 {
-      etc.recv [L0] [master] %p1 to %self hop 1
+      etc.recv [L0] [master] from %p1 hop 1
     }
   }
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 16, 0 peak 32 safe 32 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0] [master] on %self
-      etc.send [L0] [master] %self to %p1
+      etc.refer [L0] [master]
+      etc.send [L0] [master] to %p1
     }
   }
 }
@@ -991,22 +991,22 @@ etc.migration @relayed_after_all DP1 to DP3 nodes [3] layers 1 types [master : f
   // expected-error @+1 {{device 1 sends 1 pieces to 2, which does not receive the same 1 in the same rounds}}
   etc.program @"P0T0 <- none" P0T0 from none slabs 16, 16 peak 48 safe 48 (%self = [1], %p1 = [2], %p2 = [0]) {
     etc.round 0 {
-      etc.recv [L0] [master] %p2 to %self
+      etc.recv [L0] [master] from %p2
     }
     etc.round 1 {
-      etc.send [L0] [master] %self to %p1 hop 1
+      etc.send [L0] [master] to %p1 hop 1
     }
   }
   // expected-note @+1 {{the program of device 2}}
   etc.program @"P0T0 <- none #2" P0T0 from none slabs 0, 16 peak 32 safe 32 (%self = [2], %p1 = [1]) {
     etc.round 1 {
-      etc.recv [L0] [master] %p1 to %self
+      etc.recv [L0] [master] from %p1
     }
   }
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 16, 0 peak 32 safe 32 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0] [master] on %self
-      etc.send [L0] [master] %self to %p1
+      etc.refer [L0] [master]
+      etc.send [L0] [master] to %p1
     }
   }
 }
@@ -1025,22 +1025,22 @@ etc.migration @another_hop DP1 to DP3 nodes [3] layers 1 types [master : f32] st
   // expected-error @+1 {{device 1 sends 1 pieces to 2, which does not receive the same 1 in the same rounds}}
   etc.program @"P0T0 <- none" P0T0 from none slabs 16, 16 peak 48 safe 48 (%self = [1], %p1 = [2], %p2 = [0]) {
     etc.round 0 {
-      etc.recv [L0] [master] %p2 to %self
+      etc.recv [L0] [master] from %p2
     }
     etc.round 1 {
-      etc.send [L0] [master] %self to %p1 hop 1
+      etc.send [L0] [master] to %p1 hop 1
     }
   }
   // expected-note @+1 {{the program of device 2}}
   etc.program @"P0T0 <- none #2" P0T0 from none slabs 0, 16 peak 32 safe 32 (%self = [2], %p1 = [1]) {
     etc.round 1 {
-      etc.recv [L0] [master] %p1 to %self hop 2
+      etc.recv [L0] [master] from %p1 hop 2
     }
   }
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 16, 0 peak 32 safe 32 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0] [master] on %self
-      etc.send [L0] [master] %self to %p1
+      etc.refer [L0] [master]
+      etc.send [L0] [master] to %p1
     }
   }
 }
@@ -1058,22 +1058,22 @@ etc.migration @relays_what_it_kept DP1 to DP3 nodes [3] layers 1 types [master :
   etc.certificate node kept 48 u [16] v [0] members [3]
   etc.program @"P0T0 <- none" P0T0 from none slabs 16, 16 peak 48 safe 48 (%self = [1], %p1 = [2], %p2 = [0]) {
     etc.round 0 {
-      etc.recv [L0] [master] %p2 to %self
+      etc.recv [L0] [master] from %p2
     }
     etc.round 1 {
-      etc.send [L0] [master] %self to %p1 hop 1
+      etc.send [L0] [master] to %p1 hop 1
     }
   }
   etc.program @"P0T0 <- none #2" P0T0 from none slabs 0, 16 peak 32 safe 32 (%self = [2], %p1 = [1]) {
     etc.round 1 {
-      etc.recv [L0] [master] %p1 to %self hop 1
+      etc.recv [L0] [master] from %p1 hop 1
     }
   }
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 16, 0 peak 32 safe 32 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0] [master] on %self
+      etc.refer [L0] [master]
       // expected-error @+1 {{relays 'decoder.layers.0.weight' [0:4] in round 0, before which it has not arrived}}
-      etc.send [L0] [master] %self to %p1 hop 1
+      etc.send [L0] [master] to %p1 hop 1
     }
   }
 }
@@ -1090,14 +1090,14 @@ etc.migration @beyond_bytes PP2 to PP1 nodes [3] layers 2 types [master : f32] s
   // expected-error @+1 {{peaks at 48 bytes, the memory budget allows 47 (V9)}}
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0] [master] on %self
-      etc.recv [L1] [master] %p1 to %self
+      etc.refer [L0] [master]
+      etc.recv [L1] [master] from %p1
     }
   }
   etc.program @"none <- P1T0" none from P1T0 slabs 16, 0 peak 32 safe 32 (%self = [1], %p1 = [0]) {
     etc.round 0 {
-      etc.send [L1] [master] %self to %p1
-      etc.release [L1] [master] on %self
+      etc.send [L1] [master] to %p1
+      etc.release [L1] [master]
     }
   }
 }
@@ -1114,14 +1114,14 @@ etc.migration @beyond_ratio PP2 to PP1 nodes [3] layers 2 types [master : f32] s
   // expected-error @+1 {{peaks at 48 bytes, the memory budget allows 47 (V9)}}
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0] [master] on %self
-      etc.recv [L1] [master] %p1 to %self
+      etc.refer [L0] [master]
+      etc.recv [L1] [master] from %p1
     }
   }
   etc.program @"none <- P1T0" none from P1T0 slabs 16, 0 peak 32 safe 32 (%self = [1], %p1 = [0]) {
     etc.round 0 {
-      etc.send [L1] [master] %self to %p1
-      etc.release [L1] [master] on %self
+      etc.send [L1] [master] to %p1
+      etc.release [L1] [master]
     }
   }
 }
@@ -1138,14 +1138,14 @@ etc.migration @beside_the_sketch PP2 to PP1 nodes [3] layers 2 types [master : f
   etc.certificate node kept 32 u [32] v [0] members [3]
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0] [master] on %self
-      etc.recv [L1] [master] %p1 to %self
+      etc.refer [L0] [master]
+      etc.recv [L1] [master] from %p1
     }
   }
   etc.program @"none <- P1T0" none from P1T0 slabs 16, 0 peak 32 safe 32 (%self = [1], %p1 = [0]) {
     etc.round 0 {
-      etc.send [L1] [master] %self to %p1
-      etc.release [L1] [master] on %self
+      etc.send [L1] [master] to %p1
+      etc.release [L1] [master]
     }
   }
 }
@@ -1162,14 +1162,14 @@ etc.migration @loose_dual PP2 to PP1 nodes [3] layers 2 types [master : f32] sta
   etc.certificate node kept 40 u [40] v [0] members [3]
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0] [master] on %self
-      etc.recv [L1] [master] %p1 to %self
+      etc.refer [L0] [master]
+      etc.recv [L1] [master] from %p1
     }
   }
   etc.program @"none <- P1T0" none from P1T0 slabs 16, 0 peak 32 safe 32 (%self = [1], %p1 = [0]) {
     etc.round 0 {
-      etc.send [L1] [master] %self to %p1
-      etc.release [L1] [master] on %self
+      etc.send [L1] [master] to %p1
+      etc.release [L1] [master]
     }
   }
 }
@@ -1187,14 +1187,14 @@ etc.migration @less_than_the_bound PP2 to PP1 nodes [3] layers 2 types [master :
   etc.certificate node kept 48 u [48] v [0] members [3]
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 32 peak 80 safe 80 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0] [master] on %self
-      etc.recv [L1, final] [master] %p1 to %self
+      etc.refer [L0] [master]
+      etc.recv [L1, final] [master] from %p1
     }
   }
   etc.program @"none <- P1T0" none from P1T0 slabs 32, 0 peak 64 safe 64 (%self = [1], %p1 = [0]) {
     etc.round 0 {
-      etc.send [L1, final] [master] %self to %p1
-      etc.release [L1, final] [master] on %self
+      etc.send [L1, final] [master] to %p1
+      etc.release [L1, final] [master]
     }
   }
 }
@@ -1211,14 +1211,14 @@ etc.migration @no_slabs PP2 to PP1 nodes [3] layers 2 types [master : f32] stage
   // expected-error @+1 {{states no send slab, it is 0 bytes (V8)}}
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 peak 48 safe 48 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0] [master] on %self
-      etc.recv [L1] [master] %p1 to %self
+      etc.refer [L0] [master]
+      etc.recv [L1] [master] from %p1
     }
   }
   etc.program @"none <- P1T0" none from P1T0 slabs 16, 0 peak 32 safe 32 (%self = [1], %p1 = [0]) {
     etc.round 0 {
-      etc.send [L1] [master] %self to %p1
-      etc.release [L1] [master] on %self
+      etc.send [L1] [master] to %p1
+      etc.release [L1] [master]
     }
   }
 }
@@ -1234,14 +1234,14 @@ etc.migration @no_pair PP2 to PP1 nodes [3] layers 2 types [master : f32] stage 
   etc.certificate node kept 32 u [32] v [0] members [3]
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0] [master] on %self
-      etc.recv [L1] [master] %p1 to %self
+      etc.refer [L0] [master]
+      etc.recv [L1] [master] from %p1
     }
   }
   etc.program @"none <- P1T0" none from P1T0 slabs 16, 0 peak 32 safe 32 (%self = [1], %p1 = [0]) {
     etc.round 0 {
-      etc.send [L1] [master] %self to %p1
-      etc.release [L1] [master] on %self
+      etc.send [L1] [master] to %p1
+      etc.release [L1] [master]
     }
   }
 }
@@ -1258,14 +1258,14 @@ etc.migration @not_the_papers PP2 to PP1 nodes [3] layers 2 types [master : f32]
   etc.certificate node kept 32 u [32] v [0] members [3]
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0] [master] on %self
-      etc.recv [L1] [master] %p1 to %self
+      etc.refer [L0] [master]
+      etc.recv [L1] [master] from %p1
     }
   }
   etc.program @"none <- P1T0" none from P1T0 slabs 16, 0 peak 32 safe 32 (%self = [1], %p1 = [0]) {
     etc.round 0 {
-      etc.send [L1] [master] %self to %p1
-      etc.release [L1] [master] on %self
+      etc.send [L1] [master] to %p1
+      etc.release [L1] [master]
     }
   }
 }

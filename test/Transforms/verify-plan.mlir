@@ -2,8 +2,8 @@
 
 // What is right passes unchanged. verify-plan-invalid.mlir breaks this plan in every way.
 // CHECK-LABEL: etc.migration @two_stages_to_one
-// CHECK:       etc.recv [L1] [master] %p1 to %self
-// CHECK:       etc.release [L1] [master] on %self
+// CHECK:       etc.recv [L1] [master] from %p1
+// CHECK:       etc.release [L1] [master]
 etc.migration @two_stages_to_one PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.pair P0T0 replicas [0] from P0T0 replicas [0]
@@ -12,14 +12,14 @@ etc.migration @two_stages_to_one PP2 to PP1 nodes [3] layers 2 types [master : f
   etc.certificate node kept 32 u [32] v [0] members [3]
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0] [master] on %self
-      etc.recv [L1] [master] %p1 to %self
+      etc.refer [L0] [master]
+      etc.recv [L1] [master] from %p1
     }
   }
   etc.program @"none <- P1T0" none from P1T0 slabs 16, 0 peak 32 safe 32 (%self = [1], %p1 = [0]) {
     etc.round 0 {
-      etc.send [L1] [master] %self to %p1
-      etc.release [L1] [master] on %self
+      etc.send [L1] [master] to %p1
+      etc.release [L1] [master]
     }
   }
 }
@@ -37,16 +37,16 @@ etc.migration @fixed PP2 to PP2 on [1, 0] nodes [2] layers 2 types [master : f32
   etc.certificate node kept 32 u [16, 16] v [0] members [2]
   etc.program @"P0T0 <- P1T0" P0T0 from P1T0 slabs 16, 16 peak 64 safe 64 (%self = [1], %p1 = [0]) {
     etc.round 0 {
-      etc.send [L1] [master] %self to %p1
-      etc.recv [L0] [master] %p1 to %self
-      etc.release [L1] [master] on %self
+      etc.send [L1] [master] to %p1
+      etc.recv [L0] [master] from %p1
+      etc.release [L1] [master]
     }
   }
   etc.program @"P1T0 <- P0T0" P1T0 from P0T0 slabs 16, 16 peak 64 safe 64 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.send [L0] [master] %self to %p1
-      etc.recv [L1] [master] %p1 to %self
-      etc.release [L0] [master] on %self
+      etc.send [L0] [master] to %p1
+      etc.recv [L1] [master] from %p1
+      etc.release [L0] [master]
     }
   }
 }
@@ -55,7 +55,7 @@ etc.migration @fixed PP2 to PP2 on [1, 0] nodes [2] layers 2 types [master : f32
 
 // Device 1 passes on what it received a round before. On the node nothing but the relay brings it to device 2.
 // CHECK-LABEL: etc.migration @relayed
-// CHECK:       etc.send [L0] [master] %self to %p1 hop 1
+// CHECK:       etc.send [L0] [master] to %p1 hop 1
 etc.migration @relayed DP1 to DP3 nodes [3] layers 1 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]
   etc.pair P0T0 replicas [0] from none on [1]
@@ -66,21 +66,21 @@ etc.migration @relayed DP1 to DP3 nodes [3] layers 1 types [master : f32] stage 
   etc.certificate node kept 48 u [16] v [0] members [3]
   etc.program @"P0T0 <- none" P0T0 from none slabs 16, 16 peak 48 safe 48 (%self = [1], %p1 = [2], %p2 = [0]) {
     etc.round 0 {
-      etc.recv [L0] [master] %p2 to %self
+      etc.recv [L0] [master] from %p2
     }
     etc.round 1 {
-      etc.send [L0] [master] %self to %p1 hop 1
+      etc.send [L0] [master] to %p1 hop 1
     }
   }
   etc.program @"P0T0 <- none #2" P0T0 from none slabs 0, 16 peak 32 safe 32 (%self = [2], %p1 = [1]) {
     etc.round 1 {
-      etc.recv [L0] [master] %p1 to %self hop 1
+      etc.recv [L0] [master] from %p1 hop 1
     }
   }
   etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 16, 0 peak 32 safe 32 (%self = [0], %p1 = [1]) {
     etc.round 0 {
-      etc.refer [L0] [master] on %self
-      etc.send [L0] [master] %self to %p1
+      etc.refer [L0] [master]
+      etc.send [L0] [master] to %p1
     }
   }
 }

@@ -29,85 +29,85 @@ module {
     etc.placement [0, 1, 2, 3]
     etc.program @"P0T0D0 <- P0T0" P0T0D0 from P0T0 slabs 128, 64 peak 576 safe 800 (%self = [0], %p1 = [1], %p2 = [2], %p3 = [3]) {
       etc.round 0 {
-        etc.send [embed.a] [master] %self to %p2
-        etc.send [embed.b] [master] %self to %p3
-        etc.release [embed] [master] on %self
+        etc.send [embed.a] [master] to %p2
+        etc.send [embed.b] [master] to %p3
+        etc.release [embed] [master]
       }
       etc.round 1 {
-        etc.refer [embed.a] [param] on %self
-        etc.send [embed.b] [param] %self to %p1
-        etc.send [embed.a] [param] %self to %p2
-        etc.send [embed.b] [param] %self to %p3
-        etc.release [embed] [param] on %self
+        etc.refer [embed.a] [param]
+        etc.send [embed.b] [param] to %p1
+        etc.send [embed.a] [param] to %p2
+        etc.send [embed.b] [param] to %p3
+        etc.release [embed] [param]
       }
       etc.round 2 {
-        etc.refer [L0.a] [param] on %self
-        etc.send [L0.b] [param] %self to %p1
-        etc.send [L0.a] [param] %self to %p2
-        etc.send [L0.b] [param] %self to %p3
-        etc.release [L0] [param] on %self
+        etc.refer [L0.a] [param]
+        etc.send [L0.b] [param] to %p1
+        etc.send [L0.a] [param] to %p2
+        etc.send [L0.b] [param] to %p3
+        etc.release [L0] [param]
       }
       etc.round 3 {
-        etc.recv [L1.a] [param] %p1 to %self
+        etc.recv [L1.a] [param] from %p1
       }
       etc.round 4 {
-        etc.refer [L0.a] [master] on %self
-        etc.send [L0.b] [master] %self to %p1
-        etc.release [L0] [master] on %self
+        etc.refer [L0.a] [master]
+        etc.send [L0.b] [master] to %p1
+        etc.release [L0] [master]
       }
       etc.round 5 {
-        etc.recv [L1.a] [master] %p1 to %self
+        etc.recv [L1.a] [master] from %p1
       }
     }
     etc.program @"P0T0D1 <- none" P0T0D1 from none slabs 0, 64 peak 224 safe 224 (%self = [2], %p1 = [0], %p2 = [1]) {
       etc.round 0 {
-        etc.recv [embed.a] [master] %p1 to %self
+        etc.recv [embed.a] [master] from %p1
       }
       etc.round 1 {
-        etc.recv [embed.a] [param] %p1 to %self
+        etc.recv [embed.a] [param] from %p1
       }
       etc.round 2 {
-        etc.recv [L0.a] [param] %p1 to %self
+        etc.recv [L0.a] [param] from %p1
       }
       etc.round 3 {
-        etc.recv [L1.a] [param] %p2 to %self
+        etc.recv [L1.a] [param] from %p2
       }
     }
     etc.program @"P0T1D0 <- P1T0" P0T1D0 from P1T0 slabs 96, 64 peak 512 safe 576 (%self = [1], %p1 = [0], %p2 = [2], %p3 = [3]) {
       etc.round 1 {
-        etc.recv [embed.b] [param] %p1 to %self
+        etc.recv [embed.b] [param] from %p1
       }
       etc.round 2 {
-        etc.recv [L0.b] [param] %p1 to %self
+        etc.recv [L0.b] [param] from %p1
       }
       etc.round 3 {
-        etc.refer [L1.b] [param] on %self
-        etc.send [L1.a] [param] %self to %p1
-        etc.send [L1.a] [param] %self to %p2
-        etc.send [L1.b] [param] %self to %p3
-        etc.release [L1] [param] on %self
+        etc.refer [L1.b] [param]
+        etc.send [L1.a] [param] to %p1
+        etc.send [L1.a] [param] to %p2
+        etc.send [L1.b] [param] to %p3
+        etc.release [L1] [param]
       }
       etc.round 4 {
-        etc.recv [L0.b] [master] %p1 to %self
+        etc.recv [L0.b] [master] from %p1
       }
       etc.round 5 {
-        etc.refer [L1.b] [master] on %self
-        etc.send [L1.a] [master] %self to %p1
-        etc.release [L1] [master] on %self
+        etc.refer [L1.b] [master]
+        etc.send [L1.a] [master] to %p1
+        etc.release [L1] [master]
       }
     }
     etc.program @"P0T1D1 <- none" P0T1D1 from none slabs 0, 64 peak 224 safe 224 (%self = [3], %p1 = [0], %p2 = [1]) {
       etc.round 0 {
-        etc.recv [embed.b] [master] %p1 to %self
+        etc.recv [embed.b] [master] from %p1
       }
       etc.round 1 {
-        etc.recv [embed.b] [param] %p1 to %self
+        etc.recv [embed.b] [param] from %p1
       }
       etc.round 2 {
-        etc.recv [L0.b] [param] %p1 to %self
+        etc.recv [L0.b] [param] from %p1
       }
       etc.round 3 {
-        etc.recv [L1.b] [param] %p2 to %self
+        etc.recv [L1.b] [param] from %p2
       }
     }
   }
