@@ -50,6 +50,7 @@ def Etc_ProgramOp : Etc_StageOp<"program", [IsolatedFromAbove, NoTerminator, Sin
     custom<BoundRegion>($bindings, $body) attr-dict
   }];
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     /// The devices of the class, replica by replica.
     llvm::ArrayRef<int64_t> getDevices() {
@@ -83,10 +84,9 @@ def Etc_CurrentState : Resource<"::etc::CurrentState">;
 def Etc_TransitState : Resource<"::etc::TransitState">;
 def Etc_Network : Resource<"::etc::Network">;
 
+// Programs verify their instructions.
 class Etc_InstructionOp<string mnemonic, list<Trait> traits = []>
-    : Etc_Op<mnemonic, [ParentOneOf<["ProgramOp", "RoundOp"]>] # traits> {
-  let hasVerifier = 1;
-}
+    : Etc_Op<mnemonic, [ParentOneOf<["ProgramOp", "RoundOp"]>] # traits>;
 
 class Etc_MessageOp<string mnemonic, string preposition, list<MemoryEffect> effects>
     : Etc_InstructionOp<mnemonic, [MemoryEffects<effects>,

@@ -9,6 +9,7 @@
 #include "dialect/Verifiers.h"
 #include "dialect/Workloads.h"
 
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace etc;
@@ -34,15 +35,8 @@ static LogicalResult verifyBindings(ProgramOp op) {
   return success();
 }
 
-static LogicalResult verifyIsInstruction(Operation &op) {
-  if (isa<RoundOp, InstructionOpInterface>(op))
-    return success();
-  return op.emitOpError("is no instruction, but in a program");
-}
-
-/// Rounds are in order. Nothing but rounds and instructions is there: every
-/// device that an instruction names is an argument, bound to a list.
-static LogicalResult verifyBody(ProgramOp op) {
+/// Rounds are in order.
+static LogicalResult verifyRounds(ProgramOp op) {
   int64_t next = 0;
   bool isDeferred = false;
   for (RoundOp round : op.getBody().getOps<RoundOp>()) {
@@ -58,14 +52,6 @@ static LogicalResult verifyBody(ProgramOp op) {
       return round.emitOpError()
              << "round " << index << " is not deferred, but one before it is";
     isDeferred = round.getDeferred();
-  }
-  for (Operation &inner : op.getBody().getOps()) {
-    if (failed(verifyIsInstruction(inner)))
-      return failure();
-    if (auto round = dyn_cast<RoundOp>(inner))
-      for (Operation &instruction : round.getBody().getOps())
-        if (failed(verifyIsInstruction(instruction)))
-          return failure();
   }
   return success();
 }
@@ -87,42 +73,83 @@ LogicalResult ProgramOp::verify() {
       (getPrev() && failed(verifyRole(*this, Side::Prev, *getPrev()))))
     return failure();
   return success(succeeded(verifyBindings(*this)) &&
-                 succeeded(verifyBody(*this)));
+                 succeeded(verifyRounds(*this)));
+}
+
+//===----------------------------------------------------------------------===//
+// Instructions
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Verifies the instructions of one program: there are very many, and most have
+/// the types of others.
+class InstructionVerifier {
+public:
+  explicit InstructionVerifier(ProgramOp program)
+      : migration(cast<MigrationOp>(program->getParentOp())),
+        self(program.getSelf()) {}
+
+  /// Of a program or a round.
+  LogicalResult verify(Region &body);
+
+private:
+  LogicalResult verify(Operation &op);
+  LogicalResult verify(TransferOpInterface op) const;
+  LogicalResult verify(DeriveOp op);
+
+  MigrationOp migration;
+  const Value self;
+  llvm::DenseSet<ArrayAttr> known; ///< lists of the migration's types
+};
+} // namespace
+
+LogicalResult InstructionVerifier::verify(TransferOpInterface op) const {
+  if (op.getPeer() == self)
+    return op->emitOpError(
+        "is between a device and itself, expected etc.refer");
+  if (isa<SendOp>(op) && op.getTransit() && !op.getHop())
+    return op->emitOpError("passes on what has arrived, expected a 'hop'");
+  return success();
+}
+
+LogicalResult InstructionVerifier::verify(DeriveOp op) {
+  for (auto name : op.getWt().getAsRange<StringAttr>())
+    if (!migration.getDerivationSource(*migration.lookupType(name)))
+      return op.emitOpError()
+             << "type '" << name.getValue() << "' is not derived"
+             << (migration.getDeriveNone()
+                     ? " under 'derive none'"
+                     : " from one of the migration's types");
+  return success();
 }
 
 /// The types are the migration's; an instruction without ids says nothing.
-static LogicalResult verifyInstruction(InstructionOpInterface op) {
-  if (op.getWid().empty() || op.getWt().empty())
-    return op->emitOpError("expected at least one workload and one type");
-  return verifyTypes(op, op.getWt());
-}
-
-static LogicalResult verifyTransfer(TransferOpInterface op) {
-  if (op.getPeer() == op->getParentOfType<ProgramOp>().getSelf())
-    return op->emitOpError("is between a device and itself, expected etc.refer");
-  return verifyInstruction(op);
-}
-
-LogicalResult SendOp::verify() {
-  if (getTransit() && !getHop())
-    return emitOpError("passes on what has arrived, expected a 'hop'");
-  return verifyTransfer(*this);
-}
-
-LogicalResult RecvOp::verify() { return verifyTransfer(*this); }
-LogicalResult ReferOp::verify() { return verifyInstruction(*this); }
-LogicalResult ZeroOp::verify() { return verifyInstruction(*this); }
-LogicalResult ReleaseOp::verify() { return verifyInstruction(*this); }
-
-LogicalResult DeriveOp::verify() {
-  if (failed(verifyInstruction(*this)))
+LogicalResult InstructionVerifier::verify(Operation &op) {
+  auto instruction = dyn_cast<InstructionOpInterface>(op);
+  if (!instruction)
+    return op.emitOpError("is no instruction, but in a program");
+  const ArrayAttr types = instruction.getWt();
+  if (instruction.getWid().empty() || types.empty())
+    return op.emitOpError("expected at least one workload and one type");
+  if (known.insert(types).second && failed(verifyTypes(&op, types)))
     return failure();
-  auto migration = (*this)->getParentOfType<MigrationOp>();
-  for (auto name : getWt().getAsRange<StringAttr>())
-    if (!migration.getDerivationSource(*migration.lookupType(name)))
-      return emitOpError() << "type '" << name.getValue() << "' is not derived"
-                           << (migration.getDeriveNone()
-                                   ? " under 'derive none'"
-                                   : " from one of the migration's types");
+  if (auto transfer = dyn_cast<TransferOpInterface>(op))
+    return verify(transfer);
+  auto derive = dyn_cast<DeriveOp>(op);
+  return derive ? verify(derive) : success();
+}
+
+LogicalResult InstructionVerifier::verify(Region &body) {
+  for (Operation &op : body.getOps()) {
+    auto round = dyn_cast<RoundOp>(op);
+    if (failed(round ? verify(round.getBody()) : verify(op)))
+      return failure();
+  }
   return success();
+}
+
+/// Nothing but rounds and instructions is there: every device that an
+/// instruction names is an argument, bound to a list.
+LogicalResult ProgramOp::verifyRegions() {
+  return InstructionVerifier(*this).verify(getBody());
 }
