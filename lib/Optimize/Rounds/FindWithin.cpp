@@ -40,6 +40,8 @@ public:
 private:
   bool isWithin(const Budget &budget, const Solution &solution) const;
   std::span<const int64_t> eighths() const;
+  std::vector<std::vector<ClassMemory>>
+  listStagings(const Budget &budget) const;
   std::optional<Found> findUnforced(const Budget &budget) const;
   Found findForced(const Budget &budget) const;
 
@@ -68,10 +70,23 @@ std::span<const int64_t> Search::eighths() const {
   return turnsOver ? std::span<const int64_t>(withTurnover) : without;
 }
 
+/// What to try, the widest first. Where portions are small, several eighths
+/// leave the same.
+std::vector<std::vector<ClassMemory>>
+Search::listStagings(const Budget &budget) const {
+  std::vector<std::vector<ClassMemory>> stagings;
+  for (const int64_t part : eighths())
+    if (std::vector<ClassMemory> memory =
+            shareMemory(budget, totals, part, portions);
+        std::find(stagings.begin(), stagings.end(), memory) == stagings.end())
+      stagings.push_back(std::move(memory));
+  return stagings;
+}
+
 /// The widest staging that keeps the budget throughout.
 std::optional<Found> Search::findUnforced(const Budget &budget) const {
-  for (const int64_t part : eighths()) {
-    Problem problem = pose(shareMemory(budget, totals, part, portions));
+  for (std::vector<ClassMemory> &memory : listStagings(budget)) {
+    Problem problem = pose(std::move(memory));
     std::optional<Solution> solution = solveUnforced(problem);
     if (solution && isWithin(budget, *solution))
       return Found{std::move(problem.classes), std::move(*solution), true};
@@ -84,8 +99,8 @@ std::optional<Found> Search::findUnforced(const Budget &budget) const {
 Found Search::findForced(const Budget &budget) const {
   std::optional<Found> best;
   std::pair<int64_t, int32_t> bestScore;
-  for (const int64_t part : eighths()) {
-    Problem problem = pose(shareMemory(budget, totals, part, portions));
+  for (std::vector<ClassMemory> &memory : listStagings(budget)) {
+    Problem problem = pose(std::move(memory));
     Found found{{}, solveList(problem), false};
     found.memory = std::move(problem.classes);
     found.isWithin = isWithin(budget, found.solution);
