@@ -41,21 +41,17 @@ public:
   }
   bool isOnePlan() const { return planned->plans.size() == 1; }
   /// The worst peak of a device over its larger state.
-  double getPeak() const {
+  double getPeak() {
     double worst = 1;
-    for (ArrayRef<uint8_t> bytes : planned->plans)
-      worst = std::max(
-          worst,
-          plan::peakRatios(plan::PlanIndex(*plan::fb::GetPlan(bytes.data())))
-              .peak);
+    for (const plan::PlanIndex &index : getIndices())
+      worst = std::max(worst, plan::peakRatios(index).peak);
     return worst;
   }
   /// Of migrations that follow each other; all of one request state rates.
   runtime::PlanTime findTime() {
     planned->times.clear();
-    for (ArrayRef<uint8_t> bytes : planned->plans)
-      if (auto time = runtime::timeOf(
-              plan::PlanIndex(*plan::fb::GetPlan(bytes.data()))))
+    for (const plan::PlanIndex &index : getIndices())
+      if (auto time = runtime::timeOf(index))
         planned->times.push_back(*time);
     runtime::PlanTime sum;
     for (const runtime::PlanTime &time : planned->times) {
@@ -73,9 +69,17 @@ public:
   }
 
 private:
+  ArrayRef<plan::PlanIndex> getIndices() {
+    if (indices.empty())
+      for (ArrayRef<uint8_t> bytes : planned->plans)
+        indices.emplace_back(*plan::fb::GetPlan(bytes.data()));
+    return indices;
+  }
+
   MLIRContext &context;
   std::vector<Diagnostic> diagnostics;
   FailureOr<PlannedRequest> planned = failure();
+  std::vector<plan::PlanIndex> indices; ///< of the plans, once asked for
 };
 } // namespace
 

@@ -7,7 +7,7 @@ using namespace etc::plan;
 static Status checkOp(const PlanIndex &index, uint32_t program, bool isTail,
                       const fb::Op &op) {
   for (uint32_t tensor : {op.tensor(), op.source()}) {
-    const bool isDeferred = index.tensor(tensor).deferred();
+    const bool isDeferred = index.isDeferred(tensor);
     if (isTail && !isDeferred)
       return malformed("is deferred, but ", index.describeTensor(tensor),
                        " is not");

@@ -48,20 +48,20 @@ private:
   Status checkSource(const fb::Op &op) const {
     if (op.source() == op.tensor() && op.kind() != fb::OpKind::derive)
       return Status::success();
-    const std::string name = index.describeTensor(op.source());
+    auto name = [&] { return index.describeTensor(op.source()); };
     if (op.kind() == fb::OpKind::derive) {
       if (index.tensor(op.tensor()).derived_from() ==
           static_cast<int64_t>(op.source()))
         return Status::success();
-      return malformed("source ", name, " is not what ",
+      return malformed("source ", name(), " is not what ",
                        index.describeTensor(op.tensor()), " is derived from");
     }
     if (op.kind() == fb::OpKind::zero || op.kind() == fb::OpKind::release)
-      return malformed("source ", name, " is not ",
+      return malformed("source ", name(), " is not ",
                        index.describeTensor(op.tensor()), ", the op's tensor");
     if (index.primary(op.source()) == index.primary(op.tensor()))
       return Status::success();
-    return malformed("source ", name, " is not tied to ",
+    return malformed("source ", name(), " is not tied to ",
                      index.describeTensor(op.tensor()));
   }
 

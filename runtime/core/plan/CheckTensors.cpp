@@ -3,7 +3,7 @@
 #include "core/plan/FormatRules.h"
 
 #include <algorithm>
-#include <map>
+#include <unordered_map>
 
 using namespace etc;
 using namespace etc::plan;
@@ -133,8 +133,23 @@ static Status checkLinks(const fb::Plan &plan, uint32_t index) {
   return checkDerivation(plan, entry);
 }
 
+namespace {
+
+/// A name and a type.
+using TensorName = std::pair<std::string_view, std::string_view>;
+
+struct HashName {
+  size_t operator()(const TensorName &name) const {
+    const std::hash<std::string_view> hash;
+    return 31 * hash(name.first) + hash(name.second);
+  }
+};
+
+} // namespace
+
 Status etc::plan::checkTensors(const fb::Plan &plan) {
-  std::map<std::pair<std::string_view, std::string_view>, uint32_t> seen;
+  std::unordered_map<TensorName, uint32_t, HashName> seen;
+  seen.reserve(plan.tensors()->size());
   for (uint32_t t = 0; t != plan.tensors()->size(); ++t) {
     const fb::Tensor &entry = *plan.tensors()->Get(t);
     if (!isPrintable(entry.name()->string_view()) ||

@@ -52,7 +52,8 @@ PlanIndex::PlanIndex(const fb::Plan &plan)
     facts_.push_back(
         {facts.tied_to() < 0 ? t : static_cast<uint32_t>(facts.tied_to()),
          static_cast<uint16_t>(facts.shape()->size()),
-         static_cast<uint16_t>(etc::plan::elementBytes(facts.dtype()))});
+         static_cast<uint8_t>(etc::plan::elementBytes(facts.dtype())),
+         facts.deferred()});
   }
   shardBytes_.reserve(plan.shards()->size());
   for (uint32_t shard = 0; shard != plan.shards()->size(); ++shard)
@@ -103,6 +104,8 @@ std::optional<size_t> PlanIndex::find(uint32_t program, Side side,
   const size_t guess =
       std::min(static_cast<size_t>((tensor - all.front().tensor) * perTensor),
                all.size() - 1);
+  if (all[guess].tensor == tensor)
+    return guess;
   // From the guess on in steps that double, until the tensor is between.
   size_t first = guess, end = guess + 1;
   for (size_t step = 1; all[first].tensor > tensor; step *= 2) {

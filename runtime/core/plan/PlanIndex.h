@@ -65,6 +65,7 @@ public:
   unsigned elementBytes(uint32_t tensor) const {
     return facts_[tensor].elementBytes;
   }
+  bool isDeferred(uint32_t tensor) const { return facts_[tensor].isDeferred; }
   /// The tensor that `tensor` is a copy of, or itself.
   uint32_t primary(uint32_t tensor) const { return facts_[tensor].primary; }
   /// "embedding.weight (param)".
@@ -130,7 +131,8 @@ private:
   struct TensorFacts {
     uint32_t primary;
     uint16_t rank;
-    uint16_t elementBytes;
+    uint8_t elementBytes;
+    bool isDeferred;
   };
 
   uint64_t sumShard(uint32_t shard) const;

@@ -16,6 +16,8 @@ std::string etc::plan::opPath(uint32_t program, uint32_t round, uint32_t op) {
 Writes etc::plan::collectWrites(const PlanIndex &index, uint32_t program,
                                 Side side) {
   Writes writes(index.holdings(program, side).size());
+  if (writes.empty()) // transit, of most programs
+    return writes;
   for (uint32_t r = 0; r != roundsOf(index, program); ++r) {
     const auto &ops = opsOf(index, program, r);
     for (uint32_t o = 0; o != ops.size(); ++o)
