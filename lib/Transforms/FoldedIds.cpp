@@ -27,14 +27,14 @@ FoldedIds::Names FoldedIds::fold(ArrayRef<uint32_t> numbers,
   key.append(numbers.begin(), numbers.end());
   const llvm::StringRef bytes(reinterpret_cast<const char *>(key.data()),
                               key.size() * sizeof(uint32_t));
-  const auto place = known.find(
-      bytes, [&](uint32_t place) { return words.data() + place + 1; });
-  if (place)
-    return {ids[words[*place]], set.names};
+  const auto next = static_cast<uint32_t>(words.size());
+  const uint32_t place = known.findOrAdd(
+      bytes, next, [&](uint32_t place) { return words.data() + place + 1; });
+  if (place != next)
+    return {ids[words[place]], set.names};
   SmallVector<Piece> pieces;
   for (uint32_t number : numbers)
     pieces.push_back(parts.getPiece(number));
-  known.add(bytes, words.size());
   words.push_back(ids.size());
   words.insert(words.end(), key.begin(), key.end());
   ids.push_back(foldWorkloads(table, std::move(pieces), types));

@@ -21,12 +21,11 @@ public:
   uint32_t add(BoxView box) {
     const std::string_view key(reinterpret_cast<const char *>(box.begin()),
                                box.rank() * sizeof(Span));
-    const auto known = offsets.find(
-        key, [&](uint32_t offset) { return bounds.data() + offset; });
-    if (known)
-      return *known;
-    const auto offset = static_cast<uint32_t>(bounds.size());
-    offsets.add(key, offset);
+    const auto next = static_cast<uint32_t>(bounds.size());
+    const uint32_t offset = offsets.findOrAdd(
+        key, next, [&](uint32_t known) { return bounds.data() + known; });
+    if (offset != next)
+      return offset;
     for (Span span : Box(box)) {
       bounds.push_back(span.begin);
       bounds.push_back(span.end);

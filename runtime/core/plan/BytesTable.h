@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -15,29 +14,26 @@ namespace etc::plan {
 /// place here and, where the hashes agree, these bytes.
 class BytesTable {
 public:
-  /// `bytesOf` says where the bytes of a number begin.
+  /// The number of some bytes. New ones get `number`, and are to be kept from
+  /// then on. `bytesOf` says where the bytes of a number begin.
   template <typename BytesOf>
-  std::optional<uint32_t> find(std::string_view bytes, BytesOf bytesOf) const {
-    if (places.empty())
-      return std::nullopt;
-    const Place wanted = placeOf(bytes, 0);
-    for (size_t i = wanted.hash & mask();; i = (i + 1) & mask()) {
+  uint32_t findOrAdd(std::string_view bytes, uint32_t number, BytesOf bytesOf) {
+    if (2 * (count + 1) > places.size())
+      grow();
+    const Place wanted{
+        static_cast<uint32_t>(std::hash<std::string_view>()(bytes)),
+        static_cast<uint32_t>(bytes.size()), number};
+    size_t i = wanted.hash & mask();
+    for (; places[i].size != kFree; i = (i + 1) & mask()) {
       const Place &it = places[i];
-      if (it.size == kFree)
-        return std::nullopt;
       if (it.hash == wanted.hash && it.size == wanted.size &&
           std::string_view(reinterpret_cast<const char *>(bytesOf(it.number)),
                            it.size) == bytes)
         return it.number;
     }
-  }
-
-  /// Of bytes that are not there yet.
-  void add(std::string_view bytes, uint32_t number) {
-    if (2 * (count + 1) > places.size())
-      grow();
-    put(placeOf(bytes, number));
+    places[i] = wanted;
     ++count;
+    return number;
   }
 
 private:
@@ -46,10 +42,6 @@ private:
     uint32_t hash, size = kFree, number;
   };
 
-  static Place placeOf(std::string_view bytes, uint32_t number) {
-    return {static_cast<uint32_t>(std::hash<std::string_view>()(bytes)),
-            static_cast<uint32_t>(bytes.size()), number};
-  }
   size_t mask() const { return places.size() - 1; }
   void put(const Place &place) {
     size_t i = place.hash & mask();

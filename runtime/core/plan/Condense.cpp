@@ -1,6 +1,5 @@
 #include "core/plan/Condense.h"
 
-#include "core/plan/BoxTable.h"
 #include "core/plan/CondenseShards.h"
 #include "core/plan/CondensedOrder.h"
 #include "core/plan/Lists.h"
@@ -28,16 +27,15 @@ public:
   uint32_t add(const Row &row) {
     const std::string_view key(reinterpret_cast<const char *>(&row),
                                sizeof row);
-    auto number =
-        numbers.find(key, [&](uint32_t other) { return &rows[other]; });
-    if (!number) {
-      number = static_cast<uint32_t>(rows.size());
-      numbers.add(key, *number);
+    const auto next = static_cast<uint32_t>(rows.size());
+    const uint32_t number = numbers.findOrAdd(
+        key, next, [&](uint32_t other) { return &rows[other]; });
+    if (number == next) {
       rows.push_back(row);
       uses.push_back(0);
     }
-    ++uses[*number];
-    return *number;
+    ++uses[number];
+    return number;
   }
   const Row &operator[](uint32_t number) const { return rows[number]; }
   uint32_t getUses(uint32_t number) const { return uses[number]; }
@@ -62,15 +60,16 @@ Key keyOf(const fb::Op &op) {
 
 /// An operation and its round.
 struct Part {
-  fb::Op op;
+  const fb::Op *op;
   uint32_t round;
   Key key;
 };
 
-/// An operation, or the parts of one: a whole box, and its rounds.
-struct Whole {
-  fb::Op op;
+/// Parts that follow each other along an axis, in rounds that ascend.
+struct Joined {
   Box box;
+  unsigned axis;
+  std::vector<int64_t> begins; // of the parts
   std::vector<uint32_t> rounds;
 };
 
@@ -86,8 +85,8 @@ using StepRows = std::vector<std::pair<fb::Step, Row>>;
 class Condenser {
 public:
   explicit Condenser(fb::PlanT &plan)
-      : plan(plan), oldBounds(std::move(plan.bounds)), boxes(plan.bounds),
-        cuts(out.rounds, out.cuts), flows(flowRows, flowRuns),
+      : plan(plan), boxes(plan.bounds), cuts(out.rounds, out.cuts),
+        cutOfRound(plan.forecast.size(), kNone), flows(flowRows, flowRuns),
         splits(splitNumbers, splitRuns) {}
 
   void run();
@@ -97,33 +96,41 @@ private:
     return plan.tensors[tensor]->shape.size();
   }
   BoxView oldBox(const fb::Op &op) const {
-    return BoxView::ofBounds(oldBounds.data() + op.box(), rankOf(op.tensor()));
+    return boxes.oldBox(op.box(), rankOf(op.tensor()));
   }
   bool isInOrder(const fb::ProgramT &program) const;
   /// A release has none.
   BoxView boxOf(const Part &part) const {
-    return part.op.kind() == fb::OpKind::release ? BoxView() : oldBox(part.op);
+    return part.op->kind() == fb::OpKind::release ? BoxView()
+                                                  : oldBox(*part.op);
   }
+  uint32_t moveBox(const fb::Op &op) {
+    return op.kind() == fb::OpKind::release
+               ? 0
+               : boxes.move(op.box(), rankOf(op.tensor()));
+  }
+  uint32_t cutOf(uint32_t round);
   std::vector<Part> sortParts(const fb::ProgramT &program) const;
-  template <typename Function>
-  void joinParts(std::span<const Part> parts, Function function);
-  void addRow(const Whole &whole, StepRows &rows);
+  size_t join(std::span<const Part> parts);
+  void addRows(std::span<const Part> parts, StepRows &rows);
   std::vector<Use> collect(const fb::ProgramT &program);
   void keepRounds(fb::ProgramT &program);
-  void writeSteps(std::vector<Use> uses, fb::ProgramT &program);
+  void writeStep(std::span<Use> uses, fb::ProgramT &program);
+  void writeSteps(std::span<Use> uses, fb::ProgramT &program);
   void writeFlows();
 
+  static constexpr uint32_t kNone = ~uint32_t{0};
+
   fb::PlanT &plan;
-  const std::vector<int64_t> oldBounds;
-  BoxTable boxes;
+  MovedBoxes boxes;
   fb::CondensedT out;
   Lists cuts;
+  std::vector<uint32_t> cutOfRound; // alone, as most are; kNone: not yet
   Rows rows;
   std::vector<uint32_t> flowRows; // numbers in `rows`
   std::vector<fb::Run> flowRuns;
   Lists flows;
-  Whole whole;                        // the one at hand
-  std::vector<int64_t> begins;        // of its parts
+  Joined joined;                      // what is at hand
   std::vector<uint32_t> splitNumbers; // a box and a cut, one after the other
   std::vector<fb::Run> splitRuns;
   Lists splits;
@@ -134,7 +141,7 @@ private:
 /// Whether the rules that order operations leave no choice.
 bool Condenser::isInOrder(const fb::ProgramT &program) const {
   auto rankOfTensor = [&](uint32_t tensor) { return rankOf(tensor); };
-  const OpOrder isLess(oldBounds.data(), rankOfTensor);
+  const OpOrder isLess(boxes.oldBounds(), rankOfTensor);
   for (const auto &round : program.rounds)
     for (size_t i = 1; i < round->ops.size(); ++i)
       if (!isLess(round->ops[i - 1], round->ops[i]))
@@ -156,54 +163,41 @@ static std::optional<unsigned> axisOfNext(BoxView whole, BoxView next) {
   return axis;
 }
 
-/// Whether the rule gives the parts, of which `begins` are the first positions.
-static bool isCutByRule(BoxView whole, unsigned axis,
-                        const std::vector<int64_t> &begins) {
-  const auto parts = static_cast<uint32_t>(begins.size());
-  if (cutAxis(whole, parts) != axis)
+/// Whether the rule gives the parts.
+static bool isCutByRule(const Joined &joined) {
+  const auto parts = static_cast<uint32_t>(joined.begins.size());
+  if (cutAxis(joined.box, parts) != joined.axis)
     return false;
   for (uint32_t i = 0; i != parts; ++i)
-    if (partOf(whole[axis], i, parts).begin != begins[i])
+    if (partOf(joined.box[joined.axis], i, parts).begin != joined.begins[i])
       return false;
   return true;
 }
 
-/// Calls a function with the operations of one key, joined where the rule parts
-/// them again.
-template <typename Function>
-void Condenser::joinParts(std::span<const Part> parts, Function function) {
-  auto begin = [&](const Part &part) {
-    whole.op = part.op;
-    whole.box = Box(boxOf(part));
-    whole.rounds.assign(1, part.round);
-  };
-  for (size_t first = 0, next; first != parts.size(); first = next) {
-    begin(parts[first]);
-    begins.clear();
-    std::optional<unsigned> axis;
-    for (next = first + 1;
-         next != parts.size() && parts[next].round > whole.rounds.back();
-         ++next) {
-      const BoxView box = boxOf(parts[next]);
-      const auto along = axisOfNext(whole.box, box);
-      if (!along || (axis && *axis != *along))
-        break;
+/// Joins as many of the first parts as follow each other, and returns how many;
+/// one leaves `joined` as it is.
+size_t Condenser::join(std::span<const Part> parts) {
+  size_t count = 1;
+  for (; count != parts.size() && parts[count].round > parts[count - 1].round;
+       ++count) {
+    const BoxView box = boxOf(parts[count]);
+    if (count == 1) {
+      const BoxView first = boxOf(parts[0]);
+      const auto axis = axisOfNext(first, box);
       if (!axis)
-        begins.push_back(whole.box[*along].begin);
-      axis = along;
-      begins.push_back(box[*axis].begin);
-      whole.box[*axis].end = box[*axis].end;
-      whole.rounds.push_back(parts[next].round);
+        break;
+      joined.box = Box(first);
+      joined.axis = *axis;
+      joined.begins.assign(1, first[*axis].begin);
+      joined.rounds.assign(1, parts[0].round);
+    } else if (axisOfNext(joined.box, box) != joined.axis) {
+      break;
     }
-    if (!axis || isCutByRule(whole.box, *axis, begins)) {
-      function(whole);
-      continue;
-    }
-    for (size_t i = first; i != next; ++i) {
-      begin(parts[i]);
-      function(whole);
-    }
+    joined.begins.push_back(box[joined.axis].begin);
+    joined.box[joined.axis].end = box[joined.axis].end;
+    joined.rounds.push_back(parts[count].round);
   }
+  return count;
 }
 
 /// Pieces that are cut over the same rounds interleave; parts of one follow
@@ -216,12 +210,12 @@ std::vector<Part> Condenser::sortParts(const fb::ProgramT &program) const {
   parts.reserve(count);
   for (uint32_t round = 0; round != program.rounds.size(); ++round)
     for (const fb::Op &op : program.rounds[round]->ops)
-      parts.push_back({op, round, keyOf(op)});
+      parts.push_back({&op, round, keyOf(op)});
   std::sort(parts.begin(), parts.end(), [&](const Part &a, const Part &b) {
     if (a.key != b.key)
       return a.key < b.key;
-    if (a.op.kind() != fb::OpKind::release && a.op.box() != b.op.box())
-      if (const auto order = oldBox(a.op) <=> oldBox(b.op); order != 0)
+    if (a.op->kind() != fb::OpKind::release && a.op->box() != b.op->box())
+      if (const auto order = oldBox(*a.op) <=> oldBox(*b.op); order != 0)
         return order < 0;
     return a.round < b.round;
   });
@@ -237,27 +231,45 @@ static fb::Step stepOf(const fb::Op &op) {
   return {op.kind(), op.from_curr(), op.transit(), op.peer(), 0};
 }
 
-/// Adds an operation, in a row with those of the tensors before.
-void Condenser::addRow(const Whole &whole, StepRows &found) {
-  const uint32_t box =
-      whole.op.kind() == fb::OpKind::release ? 0 : boxes.add(whole.box);
-  const Row next{whole.op.tensor(), whole.op.source(), box,
-                 cuts.add(whole.rounds), 1};
-  const fb::Step step = stepOf(whole.op);
+uint32_t Condenser::cutOf(uint32_t round) {
+  uint32_t &cut = cutOfRound[round];
+  if (cut == kNone)
+    cut = cuts.add({&round, 1});
+  return cut;
+}
+
+/// Adds a piece, in a row with those of the tensors before.
+static void addRow(const fb::Op &op, uint32_t box, uint32_t cut,
+                   StepRows &found) {
+  const fb::Step step = stepOf(op);
   auto continues = [&](const std::pair<fb::Step, Row> &entry) {
     const Row &row = entry.second;
-    return isSame(entry.first, step) && row.box == next.box &&
-           row.cut == next.cut && row.tensor + row.count == next.tensor &&
-           row.source + row.count == next.source;
+    return row.tensor + row.count == op.tensor() &&
+           row.source + row.count == op.source() && row.box == box &&
+           row.cut == cut && isSame(entry.first, step);
   };
   // A tensor may have several boxes, each of which goes on with the next one.
   constexpr std::ptrdiff_t kNear = 8;
   const auto from = found.size() > kNear ? found.end() - kNear : found.begin();
   auto row = std::find_if(from, found.end(), continues);
   if (row == found.end())
-    found.emplace_back(step, next);
+    found.emplace_back(step, Row{op.tensor(), op.source(), box, cut, 1});
   else
     ++row->second.count;
+}
+
+/// Adds the operations of one key, joined where the rule parts them again.
+void Condenser::addRows(std::span<const Part> parts, StepRows &found) {
+  while (!parts.empty()) {
+    const size_t count = join(parts);
+    if (count > 1 && isCutByRule(joined))
+      addRow(*parts[0].op, boxes.add(joined.box), cuts.add(joined.rounds),
+             found);
+    else
+      for (const Part &part : parts.first(count))
+        addRow(*part.op, moveBox(*part.op), cutOf(part.round), found);
+    parts = parts.subspan(count);
+  }
 }
 
 /// The uses of a program, those of tensors in a row as one.
@@ -268,8 +280,7 @@ std::vector<Use> Condenser::collect(const fb::ProgramT &program) {
     for (end = first + 1;
          end != parts.size() && parts[end].key == parts[first].key;)
       ++end;
-    joinParts(std::span(parts).subspan(first, end - first),
-              [&](const Whole &whole) { addRow(whole, found); });
+    addRows(std::span(parts).subspan(first, end - first), found);
   }
   std::vector<Use> uses;
   uses.reserve(found.size());
@@ -283,28 +294,38 @@ void Condenser::keepRounds(fb::ProgramT &program) {
     for (fb::Op &op : round->ops)
       if (op.kind() != fb::OpKind::release)
         op = fb::Op(op.kind(), op.from_curr(), op.transit(), op.peer(),
-                    op.tensor(), op.source(), boxes.add(oldBox(op)));
+                    op.tensor(), op.source(), moveBox(op));
 }
 
 /// Rows that equally many use are mostly those of the same programs: they
 /// become one flow.
-void Condenser::writeSteps(std::vector<Use> uses, fb::ProgramT &program) {
-  auto keyOfUse = [&](const Use &use) {
-    return std::tuple(use.step.kind(), use.step.from_curr(), use.step.transit(),
-                      use.step.peer(), rows.getUses(use.row));
-  };
+void Condenser::writeStep(std::span<Use> uses, fb::ProgramT &program) {
+  auto countOf = [&](const Use &use) { return rows.getUses(use.row); };
   std::stable_sort(uses.begin(), uses.end(), [&](const Use &a, const Use &b) {
-    return keyOfUse(a) < keyOfUse(b);
+    return countOf(a) < countOf(b);
   });
   for (size_t first = 0, end; first != uses.size(); first = end) {
     std::vector<uint32_t> flow;
     for (end = first;
-         end != uses.size() && keyOfUse(uses[end]) == keyOfUse(uses[first]);
+         end != uses.size() && countOf(uses[end]) == countOf(uses[first]);
          ++end)
       flow.push_back(uses[end].row);
     fb::Step step = uses[first].step;
     step.mutate_flow(flows.add(flow));
     program.steps.push_back(step);
+  }
+}
+
+/// Parts are sorted by their steps first.
+void Condenser::writeSteps(std::span<Use> uses, fb::ProgramT &program) {
+  while (!uses.empty()) {
+    const auto end =
+        std::find_if(uses.begin(), uses.end(), [&](const Use &use) {
+          return !isSame(use.step, uses.front().step);
+        });
+    const auto count = static_cast<size_t>(end - uses.begin());
+    writeStep(uses.first(count), program);
+    uses = uses.subspan(count);
   }
 }
 
@@ -346,9 +367,9 @@ void Condenser::run() {
       keepRounds(*program);
   }
   for (size_t p = 0; p != uses.size(); ++p)
-    writeSteps(std::move(uses[p]), *plan.programs[p]);
+    writeSteps(uses[p], *plan.programs[p]);
   writeFlows();
-  condenseShards(plan, oldBounds, boxes, out);
+  condenseShards(plan, boxes, out);
   plan.condensed = std::make_unique<fb::CondensedT>(std::move(out));
   plan.features |= kCondensedFeature;
 }

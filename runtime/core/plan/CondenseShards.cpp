@@ -8,8 +8,7 @@
 using namespace etc;
 using namespace etc::plan;
 
-static void shareBoxes(fb::PlanT &plan, const std::vector<int64_t> &oldBounds,
-                       BoxTable &boxes) {
+static void shareBoxes(fb::PlanT &plan, MovedBoxes &boxes) {
   std::vector<uint32_t> shared, list;
   std::vector<fb::Run> runs;
   Lists lists(shared, runs);
@@ -17,8 +16,7 @@ static void shareBoxes(fb::PlanT &plan, const std::vector<int64_t> &oldBounds,
     const unsigned rank = plan.tensors[shard.tensor()]->shape.size();
     list.clear();
     for (uint32_t i = 0; i != shard.box_count(); ++i)
-      list.push_back(boxes.add(BoxView::ofBounds(
-          oldBounds.data() + plan.boxes[shard.first_box() + i], rank)));
+      list.push_back(boxes.move(plan.boxes[shard.first_box() + i], rank));
     auto first = static_cast<uint32_t>(shared.size());
     if (list.size() <= kMostSharedBoxes)
       first = runs[lists.add(list)].first();
@@ -50,10 +48,9 @@ static void divide(std::vector<uint32_t> &shards,
   shards = {};
 }
 
-void etc::plan::condenseShards(fb::PlanT &plan,
-                               const std::vector<int64_t> &oldBounds,
-                               BoxTable &boxes, fb::CondensedT &out) {
-  shareBoxes(plan, oldBounds, boxes);
+void etc::plan::condenseShards(fb::PlanT &plan, MovedBoxes &boxes,
+                               fb::CondensedT &out) {
+  shareBoxes(plan, boxes);
   Holders holders(plan.shards.size());
   for (const auto &program : plan.programs) {
     for (uint32_t shard : program->prev_shards)

@@ -3,7 +3,7 @@
 #ifndef ETC_PLAN_CONDENSESHARDS_H
 #define ETC_PLAN_CONDENSESHARDS_H
 
-#include "core/plan/BoxTable.h"
+#include "core/plan/MovedBoxes.h"
 #include "core/plan/plan_generated.h"
 
 #include <vector>
@@ -15,9 +15,7 @@ namespace etc::plan {
 constexpr uint32_t kMostSharedBoxes = 8;
 
 /// States what programs hold as lists of shards, and lists of boxes once.
-/// Boxes, of `oldBounds` so far, go to `boxes`.
-void condenseShards(fb::PlanT &plan, const std::vector<int64_t> &oldBounds,
-                    BoxTable &boxes, fb::CondensedT &out);
+void condenseShards(fb::PlanT &plan, MovedBoxes &boxes, fb::CondensedT &out);
 
 /// Gives each shard boxes of its own again, behind those of the shards before.
 void expandShards(fb::PlanT &plan);

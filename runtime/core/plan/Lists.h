@@ -21,12 +21,12 @@ public:
   uint32_t add(std::span<const uint32_t> list) {
     const std::string_view key(reinterpret_cast<const char *>(list.data()),
                                list.size_bytes());
-    const auto same = known.find(
-        key, [&](uint32_t run) { return numbers.data() + runs[run].first(); });
-    if (same)
-      return *same;
-    const auto number = static_cast<uint32_t>(runs.size());
-    known.add(key, number);
+    const auto next = static_cast<uint32_t>(runs.size());
+    const uint32_t number = known.findOrAdd(key, next, [&](uint32_t run) {
+      return numbers.data() + runs[run].first();
+    });
+    if (number != next)
+      return number;
     runs.emplace_back(numbers.size(), list.size());
     numbers.insert(numbers.end(), list.begin(), list.end());
     return number;
