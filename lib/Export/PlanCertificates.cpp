@@ -10,19 +10,23 @@
 using namespace etc;
 namespace fb = etc::plan::fb;
 
+static bool isTied(const fb::PlanT &plan, uint32_t shard) {
+  return plan.tensors[plan.shards[shard].tensor()]->tied_to >= 0;
+}
+
 static uint32_t primaryOf(const fb::PlanT &plan, uint32_t shard) {
   const uint32_t tensor = plan.shards[shard].tensor();
-  const int32_t primary = plan.tensors[tensor]->tied_to;
-  return primary < 0 ? tensor : primary;
+  return isTied(plan, shard) ? plan.tensors[tensor]->tied_to : tensor;
 }
 
 /// Whether a device needs two tensors of one content, which it is counted to
 /// receive apart.
 static bool needsTwins(const fb::PlanT &plan) {
-  if (llvm::all_of(plan.tensors,
-                   [](const auto &tensor) { return tensor->tied_to < 0; }))
-    return false;
   return llvm::any_of(plan.programs, [&](const auto &program) {
+    // A device has one shard of a tensor, so that one of two twins is a copy.
+    if (llvm::none_of(program->curr_shards,
+                      [&](uint32_t shard) { return isTied(plan, shard); }))
+      return false;
     llvm::DenseSet<uint32_t> seen;
     return llvm::any_of(program->curr_shards, [&](uint32_t shard) {
       return !seen.insert(primaryOf(plan, shard)).second;
@@ -35,7 +39,7 @@ static bool needsTwins(const fb::PlanT &plan) {
 static bool hasTwinsApart(const fb::PlanT &plan) {
   for (const auto &program : plan.programs)
     for (uint32_t shard : program->prev_shards)
-      if (plan.tensors[plan.shards[shard].tensor()]->tied_to >= 0)
+      if (isTied(plan, shard))
         return true;
   return false;
 }

@@ -162,8 +162,9 @@ void PlanTables::listShards(ArrayRef<Piece> pieces,
           ? shape[0]
           : shapes.try_emplace(shape, severalBoxes + shapes.size())
                 .first->second;
+  const uint32_t first = numbers.at(keyOf(pieces.front()));
   for (unsigned type : types.set_bits()) {
-    uint32_t tensor = getTensor(pieces.front(), type);
+    const uint32_t tensor = first + ranks[pieces.front().tensor][type];
     auto [it, isNew] = shards.try_emplace({tensor, number}, plan.shards.size());
     if (isNew) {
       plan.shards.push_back(fb::Shard(tensor, plan.boxes.size(), shape.size()));
