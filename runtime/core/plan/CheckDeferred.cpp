@@ -20,11 +20,12 @@ static Status checkOp(const PlanIndex &index, uint32_t program, bool isTail,
 }
 
 Status etc::plan::checkDeferred(const PlanIndex &index, uint32_t program) {
-  for (uint32_t r = 0; r != roundsOf(index, program); ++r)
-    for (uint32_t o = 0; o != opsOf(index, program, r).size(); ++o)
-      if (Status s = checkOp(index, program, r >= index.firstDeferredRound(),
-                             *opsOf(index, program, r).Get(o));
-          !s.ok())
+  for (uint32_t r = 0; r != roundsOf(index, program); ++r) {
+    const auto &ops = opsOf(index, program, r);
+    const bool isTail = r >= index.firstDeferredRound();
+    for (uint32_t o = 0; o != ops.size(); ++o)
+      if (Status s = checkOp(index, program, isTail, *ops.Get(o)); !s.ok())
         return s.at(opPath(program, r, o));
+  }
   return Status::success();
 }

@@ -19,10 +19,12 @@ public:
   Status run() {
     if (shards.empty()) // of most programs
       return Status::success();
-    for (uint32_t r = 0; r != roundsOf(index, program); ++r)
-      for (uint32_t o = 0; o != opsOf(index, program, r).size(); ++o)
-        if (Status s = check(r, *opsOf(index, program, r).Get(o)); !s.ok())
+    for (uint32_t r = 0; r != roundsOf(index, program); ++r) {
+      const auto &ops = opsOf(index, program, r);
+      for (uint32_t o = 0; o != ops.size(); ++o)
+        if (Status s = check(r, *ops.Get(o)); !s.ok())
           return s.at(opPath(program, r, o));
+    }
     for (size_t i = 0; i != shards.size(); ++i)
       if (Status s = checkEnd(i); !s.ok())
         return s;
@@ -70,19 +72,20 @@ private:
   /// A write behind the release would allocate the shard a second time.
   Status checkEnd(size_t position) const {
     const Uses &uses = shards[position];
-    const std::string name =
-        text("programs[", program, "]: the transit shard of ",
-             index.describeTensor(
-                 index.holdings(program, Side::Transit)[position].tensor));
+    auto name = [&] {
+      return text("programs[", program, "]: the transit shard of ",
+                  index.describeTensor(
+                      index.holdings(program, Side::Transit)[position].tensor));
+    };
     if (uses.lastRead == kNever)
-      return malformed(name, " is never passed on");
+      return malformed(name(), " is never passed on");
     if (uses.released == kNever)
-      return malformed(name, " is never released");
+      return malformed(name(), " is never released");
     uint32_t last = uses.lastRead;
     for (const Write &write : writes[position])
       last = std::max(last, write.round);
     if (uses.released < last)
-      return malformed(name, " is released in round ", uses.released,
+      return malformed(name(), " is released in round ", uses.released,
                        ", and used in round ", last);
     return Status::success();
   }
