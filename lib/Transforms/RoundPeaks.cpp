@@ -25,21 +25,22 @@ void RoundWriter::statePeaks(unsigned index, ProgramOp op) {
   Watermark eager{memory.prev}, safe{memory.prev};
   int64_t sent = 0, received = 0;
   // A program may end before the tail begins.
-  if (hasTail() && std::ssize(bytes) <= firstDeferred)
-    bytes.resize(firstDeferred + 1);
-  for (auto [number, round] : llvm::enumerate(bytes)) {
+  if (hasTail() && std::ssize(rounds) <= firstDeferred)
+    rounds.resize(firstDeferred + 1);
+  for (auto [number, round] : llvm::enumerate(rounds)) {
+    const Bytes &bytes = round.bytes;
     const bool isTail = static_cast<int64_t>(number) >= firstDeferred;
     if (static_cast<int64_t>(number) == firstDeferred) {
       eager.beginTail();
       safe.beginTail();
     }
-    eager.take(round.allocated + round.arrived, isTail);
-    safe.take(round.allocated + round.arrived, isTail);
+    eager.take(bytes.allocated + bytes.arrived, isTail);
+    safe.take(bytes.allocated + bytes.arrived, isTail);
     // In safe mode nothing previous is released.
-    eager.live -= round.released + round.passedOn;
-    safe.live -= round.passedOn;
-    sent = std::max(sent, round.sent);
-    received = std::max(received, round.received);
+    eager.live -= bytes.released + bytes.passedOn;
+    safe.live -= bytes.passedOn;
+    sent = std::max(sent, bytes.sent);
+    received = std::max(received, bytes.received);
   }
   op.setSendSlab(sent);
   op.setRecvSlab(received);

@@ -46,29 +46,28 @@ static bool isIn(const Step &step, const Portion &portion) {
                                               : portion.isFirst();
 }
 
-RoundWriter::Bytes &RoundWriter::accountOf(int64_t round) {
-  if (round >= std::ssize(bytes))
-    bytes.resize(round + 1);
-  return bytes[round];
+RoundWriter::Round &RoundWriter::roundOf(int64_t number) {
+  if (number >= std::ssize(rounds))
+    rounds.resize(number + 1);
+  return rounds[number];
 }
 
 void RoundWriter::addPortion(const FlowOfItem &at, const Column &placed) {
   const ItemFlow &flow = flows.getFlows(at.item)[at.flow];
   const Portion &portion = placed.portion;
   const unsigned type = portion.type;
-  const auto round = static_cast<uint32_t>(placed.round);
   const int64_t size = flows.getTable().getTypeBytes(type),
                 passedOn = flow.getPassedOn(portion);
-  Bytes &account = accountOf(round);
-  account.allocated += flow.getAllocated(portion) * size;
-  account.released += flow.getReleased(portion) * size;
-  account.arrived += flow.getArrived(portion) * size;
-  account.passedOn += passedOn * size;
+  auto &[shares, bytes] = roundOf(placed.round);
+  bytes.allocated += flow.getAllocated(portion) * size;
+  bytes.released += flow.getReleased(portion) * size;
+  bytes.arrived += flow.getArrived(portion) * size;
+  bytes.passedOn += passedOn * size;
   const uint32_t *row = rows.data() + at.rows;
   for (const Step &step : flow.steps) {
     const uint32_t whole = *row++;
     if (passedOn > 0 && step.isRecv() && step.isTransit() && step.isOf(type))
-      shares.push_back({round, passedOnOrder, type, parts.getPart(whole, 0)});
+      shares.push_back({passedOnOrder, type, parts.getPart(whole, 0)});
     if (!isIn(step, portion))
       continue;
     const uint32_t part =
@@ -76,14 +75,15 @@ void RoundWriter::addPortion(const FlowOfItem &at, const Column &placed) {
     const int64_t elements = parts.getPiece(part).size();
     if (elements == 0)
       continue;
-    account.sent += step.isSend() ? elements * size : 0;
-    account.received += step.isRecv() ? elements * size : 0;
-    shares.push_back({step.binds ? 0 : round, step.order, type, part});
+    bytes.sent += step.isSend() ? elements * size : 0;
+    bytes.received += step.isRecv() ? elements * size : 0;
+    (step.binds ? rounds.front().shares : shares)
+        .push_back({step.order, type, part});
   }
   if (!portion.isLast())
     return;
   for (size_t i = 0; i < flow.releasedPieces.size(); ++i)
-    shares.push_back({round, releaseOrder, type, parts.getPart(row[i], 0)});
+    shares.push_back({releaseOrder, type, parts.getPart(row[i], 0)});
 }
 
 /// The elements at the front that have the first one's `key`.
@@ -121,35 +121,40 @@ void RoundWriter::writeStep(mlir::Block &block, ProgramOp program,
   }
 }
 
+void RoundWriter::writeRound(unsigned index, ProgramOp program,
+                             int64_t number) {
+  std::vector<Share> &shares = rounds[number].shares;
+  // Shares come item by item, which both ends of a message keep.
+  llvm::stable_sort(
+      shares, [](const Share &a, const Share &b) { return a.key() < b.key(); });
+  OpBuilder builder = OpBuilder::atBlockEnd(&program.getBody().front());
+  auto round = RoundOp::create(builder, program.getLoc(), number,
+                               /*deferred=*/number >= firstDeferred);
+  mlir::Block &block = round.getBody().emplaceBlock();
+  for (ArrayRef<Share> rest = shares; !rest.empty();) {
+    ArrayRef<Share> step =
+        takeAlike(rest, [](const Share &share) { return share.order; });
+    rest = rest.drop_front(step.size());
+    const unsigned order = step.front().order;
+    const bool isRelease = order >= passedOnOrder;
+    writeStep(block, program,
+              isRelease ? makeRelease(order == passedOnOrder)
+                        : programs[index].instructions[order],
+              step);
+  }
+}
+
 void RoundWriter::write(unsigned index, ProgramOp op) {
-  const std::vector<Instruction> &instructions = programs[index].instructions;
-  shares.clear();
-  bytes.clear();
+  // Lists keep their room from program to program.
+  for (Round &round : rounds) {
+    round.shares.clear();
+    round.bytes = {};
+  }
   for (const FlowOfItem &flow : flowsOf[index])
     for (const Column &placed : placedOf[flow.item])
       addPortion(flow, placed);
-  // Shares come item by item, which both ends of a message keep.
-  llvm::stable_sort(shares, [](const Share &a, const Share &b) {
-    return std::pair(a.place(), a.type) < std::pair(b.place(), b.type);
-  });
-  OpBuilder builder = OpBuilder::atBlockEnd(&op.getBody().front());
-  RoundOp round;
-  for (ArrayRef<Share> rest = shares; !rest.empty();) {
-    ArrayRef<Share> step =
-        takeAlike(rest, [](const Share &share) { return share.place(); });
-    rest = rest.drop_front(step.size());
-    const int64_t number = step.front().round;
-    const unsigned order = step.front().order;
-    if (!round || static_cast<int64_t>(round.getIndex()) != number) {
-      round = RoundOp::create(builder, op.getLoc(), number,
-                              /*deferred=*/number >= firstDeferred);
-      round.getBody().emplaceBlock();
-    }
-    const bool isRelease = order >= passedOnOrder;
-    writeStep(round.getBody().front(), op,
-              isRelease ? makeRelease(order == passedOnOrder)
-                        : instructions[order],
-              step);
-  }
+  for (int64_t number = 0; number < std::ssize(rounds); ++number)
+    if (!rounds[number].shares.empty())
+      writeRound(index, op, number);
   statePeaks(index, op);
 }

@@ -44,16 +44,21 @@ private:
   /// What one instruction, by its order, does in one round; the release comes
   /// last.
   struct Share {
-    uint32_t round, order, type, part;
-    auto place() const { return uint64_t(round) << 32 | order; }
+    uint32_t order, type, part;
+    auto key() const { return std::pair(order, type); }
   };
-  /// Bytes of one round.
   struct Bytes {
     int64_t allocated = 0, released = 0, sent = 0, received = 0;
     int64_t arrived = 0, passedOn = 0; ///< what does not stay
   };
-  Bytes &accountOf(int64_t round);
+  /// Of the program that is being written.
+  struct Round {
+    std::vector<Share> shares;
+    Bytes bytes;
+  };
+  Round &roundOf(int64_t number);
   void addPortion(const FlowOfItem &at, const Column &placed);
+  void writeRound(unsigned index, ProgramOp program, int64_t number);
   void writeStep(mlir::Block &block, ProgramOp program,
                  const Instruction &instruction, llvm::ArrayRef<Share> shares);
   void statePeaks(unsigned index, ProgramOp op);
@@ -67,9 +72,7 @@ private:
   std::vector<llvm::SmallVector<Column, 0>> placedOf;    ///< [item]
   std::vector<llvm::SmallVector<FlowOfItem, 0>> flowsOf; ///< [program]
   std::vector<uint32_t> rows; ///< of pieces in `parts`
-  /// Of the program that is being written.
-  std::vector<Share> shares;
-  llvm::SmallVector<Bytes> bytes; ///< [round]
+  std::vector<Round> rounds;
   /// Of the instruction that is being written.
   llvm::SmallVector<uint32_t> numbers;
   /// Round; nothing is deferred where there is none of the number.
