@@ -164,7 +164,8 @@ bool Folder::isWhole(ArrayRef<Entry> entries, bool ofExperts,
 /// The ids of one expert, or of what is not of experts, without the layer. An
 /// entry that is all of it stands alone.
 Entries Folder::foldAlike(ArrayRef<Piece> pieces) const {
-  Entries entries, groups;
+  Entries entries;
+  SmallVector<Entry, 2> groups; // mostly one
   entries.reserve(pieces.size());
   int64_t layer = pieces.front().layer;
   for (const Piece &piece : pieces) {
