@@ -26,8 +26,8 @@ public:
   }
   /// The column of a chunk of `chunks`, for all pieces that are added next.
   unsigned addColumn(int64_t chunk, int64_t chunks);
-  /// The row of a piece, which outlives the item; without parts of it unless
-  /// `isCut`.
+  /// The row of a piece, which outlives the item; without its parts unless
+  /// `isCut`, which a piece always is or never.
   uint32_t addRow(const Piece &piece, bool isCut);
 
   uint32_t getPart(uint32_t row, unsigned column) const {
