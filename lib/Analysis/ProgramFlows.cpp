@@ -7,9 +7,7 @@
 using namespace etc;
 using namespace mlir;
 
-/// Along the outermost axis that is long enough, so that the parts of what is
-/// contiguous are contiguous; where none is, along the longest.
-static unsigned chunkAxis(const Piece &piece, int64_t chunks) {
+unsigned etc::chunkAxis(const Piece &piece, int64_t chunks) {
   unsigned longest = Piece::Outer;
   for (unsigned axis = 0; axis < Piece::rank(); ++axis) {
     if (piece[axis].size() >= chunks)
@@ -22,7 +20,7 @@ static unsigned chunkAxis(const Piece &piece, int64_t chunks) {
 
 /// Rounded up: a tensor is allocated with its first chunk, so that is never
 /// empty.
-static Span chunkOf(Span whole, int64_t chunk, int64_t chunks) {
+Span etc::chunkOf(Span whole, int64_t chunk, int64_t chunks) {
   auto positionOf = [&](int64_t number) {
     return whole.begin + static_cast<int64_t>(
                              llvm::divideCeil(whole.size() * number, chunks));

@@ -10,6 +10,8 @@ using rounds::ClassTotals;
 using rounds::Unit;
 
 namespace {
+using Touches = rounds::SharedList<rounds::Touch>;
+
 class Cutter {
 public:
   Cutter(const ProgramFlows &flows, int64_t parts, CutFlows &cut)
@@ -25,7 +27,9 @@ public:
 private:
   void addMoves(unsigned item, unsigned type);
   void addDerives(unsigned item, ArrayRef<int32_t> last);
-  Unit &addUnit(unsigned item, const Portion &portion);
+  void addHop(unsigned item, Portion portion);
+  Touches touchesOf(unsigned item, const Portion &portion) const;
+  Unit &addUnit(unsigned item, const Portion &portion, Touches touches);
 
   const ProgramFlows &flows;
   const int64_t parts;
@@ -59,11 +63,8 @@ int64_t etc::countChunks(const ProgramFlows &flows,
   return count;
 }
 
-Unit &Cutter::addUnit(unsigned item, const Portion &portion) {
+Touches Cutter::touchesOf(unsigned item, const Portion &portion) const {
   const int64_t size = flows.getTable().getTypeBytes(portion.type);
-  cut.chunks.push_back({item, portion});
-  Unit &unit = cut.problem.units.emplace_back();
-  unit.isDeferred = flows.getTable().isDeferred(portion.type);
   std::vector<rounds::Touch> touches;
   touches.reserve(flows.getFlows(item).size());
   for (const ItemFlow &flow : flows.getFlows(item))
@@ -72,7 +73,13 @@ Unit &Cutter::addUnit(unsigned item, const Portion &portion) {
          (flow.getAllocated(portion) + flow.getArrived(portion)) * size,
          (flow.getReleased(portion) + flow.getPassedOn(portion)) * size,
          flow.getSent(portion) * size, flow.getReceived(portion) * size});
-  unit.touches = std::move(touches);
+  return touches;
+}
+
+Unit &Cutter::addUnit(unsigned item, const Portion &portion, Touches touches) {
+  cut.chunks.push_back({item, portion});
+  Unit &unit = cut.problem.units.emplace_back(Unit{std::move(touches)});
+  unit.isDeferred = flows.getTable().isDeferred(portion.type);
   return unit;
 }
 
@@ -82,28 +89,43 @@ void Cutter::addDerives(unsigned item, ArrayRef<int32_t> last) {
     if (llvm::none_of(flows.getFlows(item),
                       [&](const ItemFlow &flow) { return flow.derives(type); }))
       continue;
-    Unit &unit = addUnit(item, {type, 0, 1, /*hop=*/0, /*derives=*/true});
+    const Portion portion = {type, 0, 1, /*hop=*/0, /*derives=*/true};
+    Unit &unit = addUnit(item, portion, touchesOf(item, portion));
     unit.before = last[type];
     unit.after = last[*flows.getTable().getDerivationSource(
         flows.getTensor(item), type)];
   }
 }
 
-/// The units of what moves of one item in one type, chunk by chunk; a chunk is
-/// sent on in a later round than it arrives.
+/// A chunk is sent on in a later round than it arrives. Memory is allocated and
+/// released with the first and the last: those between do the same to it if
+/// they are of one size.
+void Cutter::addHop(unsigned item, Portion portion) {
+  ChunkSizes sizes(flows.getFlows(item), portion);
+  SmallVector<Touches, 2> inner; // of each size
+  auto findTouches = [&]() {
+    if (portion.chunk == 0 || portion.chunk == portion.chunks - 1)
+      return touchesOf(item, portion);
+    const unsigned number = sizes.number(portion.chunk);
+    if (number == inner.size())
+      inner.push_back(touchesOf(item, portion));
+    return inner[number];
+  };
+  for (; portion.chunk < portion.chunks; ++portion.chunk) {
+    const int32_t number = getNext();
+    Unit &unit = addUnit(item, portion, findTouches());
+    if (portion.chunk > 0)
+      unit.before = number - 1;
+    if (portion.hop > 0)
+      unit.after = number - static_cast<int32_t>(portion.chunks);
+  }
+}
+
 void Cutter::addMoves(unsigned item, unsigned type) {
-  const unsigned lastHop = findLastHop(flows.getFlows(item), type);
   const int64_t count =
       countChunks(flows, cut.problem.classes, parts, item, type);
-  for (unsigned hop = 0; hop <= lastHop; ++hop)
-    for (int64_t chunk = 0; chunk < count; ++chunk) {
-      const int32_t number = getNext();
-      Unit &unit = addUnit(item, {type, chunk, count, hop, /*derives=*/false});
-      if (chunk > 0)
-        unit.before = number - 1;
-      if (hop > 0)
-        unit.after = number - static_cast<int32_t>(count);
-    }
+  for (unsigned hop = 0; hop <= findLastHop(flows.getFlows(item), type); ++hop)
+    addHop(item, {type, 0, count, hop, /*derives=*/false});
 }
 
 /// The units of one item: for every type the chunks that move, then what is
@@ -150,23 +172,6 @@ CutFlows::CutFlows(const ProgramFlows &flows, const ItemKinds &kinds,
     cutter.addItem(item);
     end = cutter.getNext();
   }
-}
-
-std::vector<unsigned> etc::findFirstsAlike(ArrayRef<Chunk> chunks,
-                                           const ItemKinds &kinds) {
-  std::vector<std::optional<unsigned>> firstOf(kinds.size());
-  std::vector<unsigned> firsts;
-  firsts.reserve(chunks.size());
-  unsigned ofItem = 0; // the first unit of the item
-  for (auto [unit, chunk] : llvm::enumerate(chunks)) {
-    if (chunk.item != chunks[ofItem].item)
-      ofItem = unit;
-    std::optional<unsigned> &first = firstOf[kinds[chunk.item]];
-    if (!first)
-      first = ofItem;
-    firsts.push_back(*first + (unit - ofItem));
-  }
-  return firsts;
 }
 
 std::vector<ClassTotals> etc::totalsOf(const ProgramFlows &flows) {

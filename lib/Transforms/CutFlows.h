@@ -8,16 +8,10 @@
 #ifndef ETC_LIB_TRANSFORMS_CUTFLOWS_H
 #define ETC_LIB_TRANSFORMS_CUTFLOWS_H
 
-#include "ItemKinds.h"
+#include "ChunksAlike.h"
 #include "etc/Optimize/Rounds/Budget.h"
 
 namespace etc {
-
-/// What a unit of the problem stands for.
-struct Chunk {
-  unsigned item;
-  Portion portion;
-};
 
 /// Into how many chunks an item is cut in one type: so many that each is at
 /// most one of `parts` of what a round of each class carries.
@@ -37,11 +31,6 @@ struct CutFlows {
   rounds::Problem problem;
   std::vector<Chunk> chunks; ///< [units]
 };
-
-/// For every unit, the first one that does the same: to the first item of the
-/// kind. The units of an item follow each other.
-std::vector<unsigned> findFirstsAlike(llvm::ArrayRef<Chunk> chunks,
-                                      const ItemKinds &kinds);
 
 /// What each program does to memory in all.
 std::vector<rounds::ClassTotals> totalsOf(const ProgramFlows &flows);

@@ -123,7 +123,7 @@ std::vector<rounds::Load> PortLoads::Sums::take() {
 void PortLoads::addTo(rounds::Problem &problem, ArrayRef<Chunk> chunks,
                       const ItemKinds &kinds) const {
   problem.ports = ports;
-  const std::vector<unsigned> firsts = findFirstsAlike(chunks, kinds);
+  const std::vector<unsigned> firsts = findFirstsAlike(flows, chunks, kinds);
   Sums sums(*this);
   for (auto [number, chunk] : llvm::enumerate(chunks)) {
     rounds::Unit &unit = problem.units[number];

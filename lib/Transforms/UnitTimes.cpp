@@ -49,7 +49,7 @@ TransferRates::TransferRates(ResourcesAttr resources, const ProgramFlows &flows,
 }
 
 UnitTimes::UnitTimes(const TransferRates &rates, ArrayRef<Chunk> chunks)
-    : firsts(findFirstsAlike(chunks, rates.getKinds())) {
+    : firsts(findFirstsAlike(rates.getFlows(), chunks, rates.getKinds())) {
   starts.reserve(chunks.size() + 1);
   for (auto [unit, chunk] : llvm::enumerate(chunks)) {
     starts.push_back(getNext());

@@ -17,6 +17,14 @@
 
 namespace etc {
 
+/// The axis along which a piece is cut: the outermost one that is long enough,
+/// so that the parts of what is contiguous are contiguous; where none is, the
+/// longest.
+unsigned chunkAxis(const Piece &piece, int64_t chunks);
+
+/// The positions of that axis that go in chunk `chunk`.
+Span chunkOf(Span whole, int64_t chunk, int64_t chunks);
+
 /// The part of a piece that goes in chunk `chunk` of `chunks`; may be empty,
 /// but not the first.
 Piece partOf(const Piece &piece, int64_t chunk, int64_t chunks);
