@@ -119,9 +119,12 @@ class Ends(unittest.TestCase):
         def body(rank, store, end):
             device = plan.participants[rank]
             state = ranks.make(plan.prev_tensors(device))
+            # Who fails while another is in the pause ends that one's run.
+            all_paused = threading.Event()
 
             def allocate(kind, name, spec):
                 if end == "allocate" and rank == 3 and kind != "param":
+                    assert all_paused.wait(60)
                     raise MemoryError("no room")
                 return torch.empty(spec.shape, dtype=DTYPES[spec.dtype])
 
@@ -132,6 +135,7 @@ class Ends(unittest.TestCase):
                 migration.run()
                 store.set(f"paused/{rank}", "")
                 store.wait([f"paused/{other}" for other in range(8)])
+                all_paused.set()
                 if end == "allocate":
                     last = list(plan.curr_tensors(device).items())[-1]
                     with self.assertRaisesRegex((MemoryError, etc.PeerError), "no room"):
