@@ -5,7 +5,7 @@
 using namespace etc;
 using namespace etc::plan;
 
-static std::vector<BoxView> boxesOf(const std::vector<Write> &writes) {
+static std::vector<BoxView> boxesOf(std::span<const Write> writes) {
   std::vector<BoxView> boxes;
   boxes.reserve(writes.size());
   for (const Write &write : writes)
@@ -27,7 +27,7 @@ static bool areFewAndDisjoint(const std::vector<BoxView> &boxes) {
 }
 
 static Status checkHolding(const PlanIndex &index, uint32_t program,
-                           Holding holding, const std::vector<Write> &writes) {
+                           Holding holding, std::span<const Write> writes) {
   auto where = [&] {
     return text("programs[", program, "] (device ",
                 index.program(program).devices()->Get(0), ")");

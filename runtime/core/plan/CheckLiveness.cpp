@@ -22,22 +22,27 @@ public:
   Status run() {
     for (uint32_t r = 0; r != roundsOf(index, program); ++r) {
       // Releases come last in a round, wherever they are listed.
-      if (Status s = forOps(r, &LivenessChecker::checkRead); !s.ok())
+      if (Status s = checkOps(r, /*areReleases=*/false); !s.ok())
         return s;
-      if (Status s = forOps(r, &LivenessChecker::checkRelease); !s.ok())
+      if (Status s = checkOps(r, /*areReleases=*/true); !s.ok())
         return s;
     }
     return Status::success();
   }
 
 private:
-  using Check = Status (LivenessChecker::*)(uint32_t round, const fb::Op &op);
-
-  Status forOps(uint32_t round, Check check) {
+  /// The releases of a round, or all others.
+  Status checkOps(uint32_t round, bool areReleases) {
     const auto &ops = opsOf(index, program, round);
-    for (uint32_t o = 0; o != ops.size(); ++o)
-      if (Status s = (this->*check)(round, *ops.Get(o)); !s.ok())
+    for (uint32_t o = 0; o != ops.size(); ++o) {
+      const fb::Op &op = *ops.Get(o);
+      if ((op.kind() == fb::OpKind::release) != areReleases)
+        continue;
+      if (Status s =
+              areReleases ? checkRelease(round, op) : checkRead(round, op);
+          !s.ok())
         return s.at(opPath(program, round, o));
+    }
     return Status::success();
   }
 
@@ -81,7 +86,7 @@ private:
   }
 
   Status checkRelease(uint32_t round, const fb::Op &op) {
-    if (op.kind() != fb::OpKind::release || op.transit())
+    if (op.transit())
       return Status::success();
     size_t position = *index.find(program, Side::Prev, op.tensor());
     if (released[position] != kNever)

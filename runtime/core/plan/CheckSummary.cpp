@@ -155,18 +155,22 @@ private:
                  std::max(totals.maxSend, totals.maxRecv));
   }
 
+  /// Paths are made up for errors only: there may be many rounds.
+  static Status under(uint32_t round, const Status &error) {
+    return {error.kind(), text("forecast[", round, "]", error.message())};
+  }
+
   Status checkForecast() const {
     for (uint32_t r = 0; r != rounds.size(); ++r) {
       const fb::RoundForecast &stated = *index.plan().forecast()->Get(r);
-      const std::string path = text("forecast[", r, "]");
-      if (Status s = compare(path + ".moved_bytes", rounds[r].moved,
-                             stated.moved_bytes());
+      if (Status s =
+              compare(".moved_bytes", rounds[r].moved, stated.moved_bytes());
           !s.ok())
-        return s;
-      if (Status s = compare(path + ".max_port_bytes", rounds[r].busiest,
+        return under(r, s);
+      if (Status s = compare(".max_port_bytes", rounds[r].busiest,
                              stated.max_port_bytes());
           !s.ok())
-        return s;
+        return under(r, s);
     }
     return Status::success();
   }

@@ -13,26 +13,36 @@ std::string etc::plan::opPath(uint32_t program, uint32_t round, uint32_t op) {
   return text("programs[", program, "].rounds[", round, "].ops[", op, "]");
 }
 
-Writes etc::plan::collectWrites(const PlanIndex &index, uint32_t program,
-                                Side side) {
-  Writes writes(index.holdings(program, side).size());
-  if (writes.empty()) // transit, of most programs
-    return writes;
+Writes::Writes(const PlanIndex &index, uint32_t program, Side side)
+    : ends(index.holdings(program, side).size() + 1) {
+  if (ends.size() == 1) // transit, of most programs
+    return;
+  std::vector<std::pair<uint32_t, Write>> found; // with its holding
   for (uint32_t r = 0; r != roundsOf(index, program); ++r) {
     const auto &ops = opsOf(index, program, r);
-    for (uint32_t o = 0; o != ops.size(); ++o)
-      if (isWrite(*ops.Get(o)) && targetSide(*ops.Get(o)) == side)
-        writes[*index.find(program, side, ops.Get(o)->tensor())].push_back(
-            {r, o, index.opBox(*ops.Get(o))});
+    for (uint32_t o = 0; o != ops.size(); ++o) {
+      const fb::Op &op = *ops.Get(o);
+      if (!isWrite(op) || targetSide(op) != side)
+        continue;
+      const auto holding =
+          static_cast<uint32_t>(*index.find(program, side, op.tensor()));
+      found.push_back({holding, {r, o, index.opBox(op)}});
+      ++ends[holding + 1];
+    }
   }
-  return writes;
+  for (size_t holding = 1; holding != ends.size(); ++holding)
+    ends[holding] += ends[holding - 1];
+  all.resize(found.size());
+  std::vector<uint32_t> next = ends;
+  for (const auto &[holding, write] : found)
+    all[next[holding]++] = write;
 }
 
 static Status checkProgram(const PlanIndex &index, uint32_t program) {
   if (Status s = checkPlaces(index, program); !s.ok())
     return s;
-  const Writes writes = collectWrites(index, program, Side::Curr),
-               passed = collectWrites(index, program, Side::Transit);
+  const Writes writes(index, program, Side::Curr),
+      passed(index, program, Side::Transit);
   if (Status s = checkCoverage(index, program, Side::Curr, writes); !s.ok())
     return s;
   if (Status s = checkCoverage(index, program, Side::Transit, passed); !s.ok())

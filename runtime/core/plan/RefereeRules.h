@@ -19,15 +19,26 @@ struct Write {
   BoxView box;
 };
 
-/// What a program writes: for every holding of a side, in its order, the writes
-/// to it, ascending by round.
-using Writes = std::vector<std::vector<Write>>;
+/// What a program that obeys R2 writes: for every holding of a side, in its
+/// order, the writes to it, ascending by round. All are in one list: there are
+/// many holdings, of a write or two each.
+class Writes {
+public:
+  Writes(const PlanIndex &index, uint32_t program, Side side);
+
+  std::span<const Write> operator[](size_t holding) const {
+    return std::span(all).subspan(ends[holding],
+                                  ends[holding + 1] - ends[holding]);
+  }
+
+private:
+  std::vector<Write> all;
+  std::vector<uint32_t> ends; ///< in `all`, of the holdings before
+};
 
 /// R2: every op names a source that it may read and boxes of shards that the
 /// program holds.
 Status checkPlaces(const PlanIndex &index, uint32_t program);
-/// Sorts out the writes of a program that obeys R2.
-Writes collectWrites(const PlanIndex &index, uint32_t program, Side side);
 /// R1: every element of every current and every transit shard is written
 /// exactly once.
 Status checkCoverage(const PlanIndex &index, uint32_t program, Side side,
