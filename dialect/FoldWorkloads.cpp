@@ -66,6 +66,7 @@ private:
   }
   void join(SmallVector<Piece> &pieces) const;
   Entry entryOf(const Piece &piece) const;
+  bool standsAlone(const Piece &piece) const;
   Entries foldAlike(ArrayRef<Piece> pieces) const;
   Entries foldExperts(ArrayRef<Piece> pieces) const;
   Entries foldLayer(ArrayRef<Piece> pieces) const;
@@ -114,6 +115,17 @@ Entry Folder::entryOf(const Piece &piece) const {
   if (!inRows)
     entry.addRange(piece.inner);
   return entry;
+}
+
+/// Whether no group is of this tensor only, so that a list of this piece has
+/// the id of the piece.
+bool Folder::standsAlone(const Piece &piece) const {
+  const unsigned tensor = piece.tensor;
+  const auto block =
+      members(table.getPart(tensor), table.isOfExpert(tensor), piece.layer);
+  return llvm::any_of(block, [&](unsigned other) {
+    return other != tensor && table.isSplit(other) == table.isSplit(tensor);
+  });
 }
 
 /// Replaces the entries of single tensors that together are `group` by `group`.
@@ -269,9 +281,10 @@ void Folder::join(SmallVector<Piece> &pieces) const {
 
 ArrayAttr Folder::fold(SmallVector<Piece> pieces) const {
   // Most lists are of one piece, and most pieces are a part of a tensor, which
-  // nothing becomes one with.
+  // nothing becomes one with, or of one of several tensors.
   if (pieces.size() == 1)
-    if (const Entry entry = entryOf(pieces.front()); entry.ranges)
+    if (const Entry entry = entryOf(pieces.front());
+        entry.ranges || standsAlone(pieces.front()))
       return ArrayAttr::get(
           TensorOp(table[0]).getContext(),
           toId(entry, pieces.front().layer, pieces.front().layer));
