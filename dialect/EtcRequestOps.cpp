@@ -46,10 +46,14 @@ bool MigrationOp::hasPart(Side side, int64_t chunk, ::etc::Part part) {
       return tensor.getPart() == ::etc::Part::Mtp;
     });
   };
-  if (part != ::etc::Part::Final || !predictsMore())
-    return chunk == last;
+  const bool isLast = chunk == last;
+  if (part != ::etc::Part::Final)
+    return isLast;
   auto [begin, end] = getChunk(side, chunk);
-  return begin < end && end == static_cast<int64_t>(getLayers());
+  const bool endsLayers =
+      begin < end && end == static_cast<int64_t>(getLayers());
+  // All tensors are looked at only where it makes a difference.
+  return isLast == endsLayers || !predictsMore() ? isLast : endsLayers;
 }
 
 SmallVector<std::pair<int64_t, int64_t>>
