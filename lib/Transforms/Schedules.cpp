@@ -61,8 +61,8 @@ private:
 } // namespace
 
 /// Into how many portions flows are divided on trial. What the memory budget
-/// allows decides only which of these differ, so that a larger budget has the
-/// rounds of a smaller one to choose from.
+/// allows decides only which of these differ, so that a larger budget nearly
+/// always has the rounds of a smaller one to choose from.
 constexpr std::array<int64_t, 7> portionsToTry = {32,  64,  96, 128,
                                                   192, 256, 384};
 /// Level rounds are nearly as good with one number as with the next.

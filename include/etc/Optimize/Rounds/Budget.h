@@ -87,16 +87,11 @@ struct Found {
 Found findWithin(const Budget &budget, std::span<const ClassTotals> totals,
                  const Pose &pose, int64_t portions = 1);
 
-/// The same without schedules that were made for another budget. Where there is
-/// a schedule already, none of these is better: they are of smaller rounds than
-/// the budget has room for.
+/// The same without schedules that were made for other budgets, which are many
+/// searches. It may miss a budget that findWithin keeps, so it is for trials,
+/// where there is a schedule already.
 Found findStaging(const Budget &budget, std::span<const ClassTotals> totals,
                   const Pose &pose, int64_t portions);
-
-/// The same without what was made for other budgets. That is many searches, and
-/// where there is a schedule to compare with, hardly ever one that is better.
-Found findStaging(const Budget &budget, std::span<const ClassTotals> totals,
-                  const Pose &pose, int64_t portions = 1);
 
 /// The portions in which a chain of `hops` takes least time: a pipeline of K
 /// portions takes (K + hops) / K of the time of its bytes, and a round for
