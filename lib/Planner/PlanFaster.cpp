@@ -62,6 +62,8 @@ public:
     }
     return sum;
   }
+  /// Memory that the next plan can use.
+  void dropIndices() { indices = {}; }
   FailureOr<PlannedRequest> take() {
     for (Diagnostic &diagnostic : diagnostics)
       context.getDiagEngine().emit(std::move(diagnostic));
@@ -129,6 +131,7 @@ FailureOr<PlannedRequest> etc::planFaster(MLIRContext &context,
   if (byTime.isGood() && !isTooLarge && byTime.isOnePlan())
     faster.fasterThan =
         time.pauseSeconds > 0 ? time.pauseSeconds : time.predictedSeconds;
+  byTime.dropIndices();
   Attempt byBytes(context, requests, faster, plan);
   const bool isBetter =
       byBytes.isGood() && ((isTooLarge && byBytes.getPeak() <= defaultBudget) ||
