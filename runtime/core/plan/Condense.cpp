@@ -8,6 +8,7 @@
 #include "core/plan/Templates.h"
 
 #include <algorithm>
+#include <cassert>
 #include <optional>
 #include <span>
 
@@ -232,6 +233,7 @@ static fb::Step stepOf(const fb::Op &op) {
 }
 
 uint32_t Condenser::cutOf(uint32_t round) {
+  assert(round < cutOfRound.size() && "a plan has a forecast for each round");
   uint32_t &cut = cutOfRound[round];
   if (cut == kNone)
     cut = cuts.add({&round, 1});

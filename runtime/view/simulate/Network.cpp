@@ -63,8 +63,9 @@ void Network::share() {
   for (uint32_t number : affected) {
     Port &port = ports[number];
     double used = 0;
-    for (uint32_t i : ports[port.back].flows)
-      used += flows[i].rate * port.backShare;
+    if (port.backShare > 0)
+      for (uint32_t i : ports[port.back].flows)
+        used += flows[i].rate * port.backShare;
     port.room = port.rate - used;
   }
   fill();
