@@ -121,6 +121,19 @@ class Agents(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(self.nodes[0]._links, links)
         self.assertFalse(any(task.done() for task in self.tasks))
 
+    async def test_a_time_out_that_passed_while_an_agent_was_stopped_does_not_count(self):
+        """It follows again, as the leader did not give it up."""
+        leader = self.nodes[1]._leader
+        self.nodes[1]._ticked -= 17
+        reader = leader._reader
+        reader.set_exception(wire.Silence("no sign of life"))
+        await asyncio.sleep(0)
+        reader._exception = None
+        await asyncio.sleep(0.5)
+        await self.until(lambda: not self.nodes[1]._cut)
+        self.assertIs(self.nodes[1]._leader, leader)
+        self.assertFalse(any(task.done() for task in self.tasks))
+
     async def test_the_next_one_leads(self):
         await self.end(0)
         await self.until(lambda: list(self.nodes[1]._links) == ["n2"])

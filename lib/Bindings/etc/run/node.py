@@ -156,7 +156,7 @@ class Node:
         did_lead = False
         try:
             while True:
-                message = await link.receive(self._settings.silence)
+                message = await self._receive(link)
                 if message["t"] == "redirect":
                     await asyncio.sleep(0.2)
                     if not message["leader"] or redirects > 2:
