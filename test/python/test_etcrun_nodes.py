@@ -244,8 +244,12 @@ class Addresses(unittest.TestCase):
     def test_endpoints_are_read(self):
         found = read_endpoints("127.0.0.1:5,127.0.0.2")
         self.assertEqual(found, [("127.0.0.1", 5), ("127.0.0.2", 29400)])
-        with self.assertRaisesRegex(ValueError, "x:y: the port is no number"):
-            read_endpoints("x:y")
+        for port in ("y", "0", "65536", "\u00b2"):
+            with self.assertRaisesRegex(ValueError, f"x:{port}: expected a port from"):
+                read_endpoints(f"x:{port}")
+        for host in ("a..b", 70 * "a"):
+            with self.assertRaisesRegex(ValueError, f"{host} can't name a host"):
+                read_endpoints(host)
 
 
 if __name__ == "__main__":

@@ -62,6 +62,9 @@ Status etc::run::checkTogether(const Options &options) {
     return usage(options.journal.empty() ? "--from" : "--journal",
                  " is for state in host memory, which can outlive a process; "
                  "use --transport=tcp or local with --memory=host");
+  if (options.ceiling && options.dryRun)
+    return usage("--ceiling measures bare messages, and --dry-run sends none; "
+                 "remove one of them");
   if (options.encrypt && options.transport != TransportKind::Tcp)
     return usage("--encrypt is for --transport=tcp");
   if (!options.cluster.empty() && !options.dryRun && options.report.empty())

@@ -55,6 +55,9 @@ TEST_F(EtcRun, RefusesWrongUse) {
                 "--ceiling measures bare messages, and devices that share a "
                 "process and its GPUs send none; remove it, or use "
                 "--transport=nccl or --memory=host"},
+           Case{"--ceiling --dry-run m",
+                "--ceiling measures bare messages, and --dry-run sends none; "
+                "remove one of them"},
            Case{"--timeout=soon m",
                 "--timeout=soon: expected --timeout=SECONDS"},
            Case{"--launch=2 m",

@@ -23,12 +23,16 @@ def read_endpoints(text: str) -> list[Address]:
         host, _, port = part.strip().rpartition(":")
         if not host:
             host, port = port, str(PORT)
-        if not port.isdigit():
-            raise ValueError(f"--rdzv-endpoint: {part}: the port is no number")
+        if not port.isdecimal() or not 0 < int(port) < 65536:
+            raise ValueError(
+                f"--rdzv-endpoint: {part}: expected a port from 1 to 65535, got {port}"
+            )
         try:
             answers = socket.getaddrinfo(host, int(port), socket.AF_INET)
         except OSError as error:
             raise ValueError(f"--rdzv-endpoint: {host}: {error.strerror}") from None
+        except UnicodeError:  # an empty part between dots, or one that is too long
+            raise ValueError(f"--rdzv-endpoint: {host} can't name a host") from None
         found += [(str(a[4][0]), int(port)) for a in answers]
     return list(dict.fromkeys(found))
 
