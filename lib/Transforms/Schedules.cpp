@@ -76,6 +76,10 @@ static constexpr double hardlyMore = 1.1;
 /// not improved upon.
 static constexpr double goodEnough = 1.02;
 
+/// Up to so many chunks, a trial that misses the budget is made again for other
+/// budgets: fifteen searches or more, which hardly ever gain anything.
+static constexpr size_t fewChunks = 2048;
+
 namespace {
 /// Looks for a schedule of smaller rounds that takes less time.
 class Shortener {
@@ -136,6 +140,8 @@ bool Shortener::shorten(Schedule &schedule, Poser poser,
   const double mostUnits = hardlyMore * double(schedule.chunks.size());
   const ArrayRef<int64_t> first(&pipelined, pipelined > 1 ? 1 : 0);
   int inVain = 0;
+  const bool areFew = schedule.chunks.size() <= fewChunks;
+  auto *const search = areFew ? rounds::findWithin : rounds::findStaging;
   // No more portions than these are worth a trial.
   int64_t hopeless = std::numeric_limits<int64_t>::max();
   for (int64_t number : llvm::concat<const int64_t>(first, portions)) {
@@ -147,8 +153,7 @@ bool Shortener::shorten(Schedule &schedule, Poser poser,
       ++inVain;
       continue;
     }
-    rounds::Found found =
-        rounds::findStaging(budget, totals, std::ref(poser), number);
+    rounds::Found found = search(budget, totals, std::ref(poser), number);
     std::vector<Chunk> chunks = poser.takeChunks(found);
     const RoundTimes::Seconds seconds = times.secondsOf(found.solution, chunks);
     ++inVain;
