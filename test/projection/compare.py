@@ -60,7 +60,6 @@ def report_changes(was, now):
 
 def report_worse(was, now):
     """Prints the plans that are worse, and the means; returns whether any is."""
-    now = {name: plan for name, plan in now.items() if name in was}
     worse = {name: found for name, plan in now.items() if (found := faults(was[name], plan))}
     for name, found in worse.items():
         print(f"worse: {name}: {'; '.join(found)}")
