@@ -30,6 +30,8 @@ def ratio(now, was):
 
 def faults(was, now):
     """What is worse about a plan than it was."""
+    if was is None:
+        return ["has no line in baseline.txt; add its first plan"]
     if was.request != now.request:
         return [f"is a plan of another request ({was.request} -> {now.request})"]
     found = [f"{field} {getattr(was, field)} -> {getattr(now, field)} bytes"
@@ -60,11 +62,13 @@ def report_changes(was, now):
 
 def report_worse(was, now):
     """Prints the plans that are worse, and the means; returns whether any is."""
-    worse = {name: found for name, plan in now.items() if (found := faults(was[name], plan))}
+    worse = {name: found for name, plan in now.items() if (found := faults(was.get(name), plan))}
     for name, found in worse.items():
         print(f"worse: {name}: {'; '.join(found)}")
+    total = len(now)
+    now = {name: plan for name, plan in now.items() if name in was}
     means = {field: geometric_mean(was, now, field) for field in ("port", "seconds")}
     equal = sum(same(was[name], plan) for name, plan in now.items())
-    print(f"against the baseline: {equal} of {len(now)} equal, {len(now) - equal - len(worse)} changed, "
+    print(f"against the baseline: {equal} of {total} equal, {total - equal - len(worse)} changed, "
           f"{len(worse)} worse; geometric means: port {means['port']:.6f} x, time {means['seconds']:.6f} x")
     return bool(worse) or max(means.values()) > 1 + 1e-9

@@ -44,6 +44,11 @@ class CompareTest(unittest.TestCase):
         self.assertTrue(compare.report_worse({"a": WAS, "b": WAS}, {"a": changed(port=201), "b": WAS}))
         self.assertFalse(compare.report_worse({"a": WAS, "b": WAS}, {"a": changed(port=201), "b": changed(port=199)}))
 
+    def test_a_plan_without_a_baseline_is_worse(self):
+        self.assertEqual(compare.faults(None, WAS), ["has no line in baseline.txt; add its first plan"])
+        self.assertTrue(compare.report_worse({"a": WAS}, {"a": WAS, "b": WAS}))
+        self.assertFalse(compare.report_worse({"a": WAS, "b": WAS}, {"a": WAS}))
+
     def test_a_plan_of_another_request_is_worse(self):
         self.assertTrue(compare.faults(WAS, changed(request="4567")))
 
