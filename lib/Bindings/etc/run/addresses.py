@@ -32,7 +32,9 @@ def read_endpoints(text: str) -> list[Address]:
         except OSError as error:
             raise ValueError(f"--rdzv-endpoint: {host}: {error.strerror}") from None
         except UnicodeError:  # an empty part between dots, or one that is too long
-            raise ValueError(f"--rdzv-endpoint: {host} can't name a host") from None
+            raise ValueError(
+                f"--rdzv-endpoint: {host} can't name a host; expected HOST[:PORT]"
+            ) from None
         found += [(str(a[4][0]), int(port)) for a in answers]
     return list(dict.fromkeys(found))
 
