@@ -22,6 +22,8 @@ public:
   void add(unsigned unit);
   /// `beginning` is what a round costs by itself, in seconds.
   void endRound(double beginning);
+  /// All devices go on together, as after the pause.
+  void waitForAll() { ends.assign(ends.size(), getEnd()); }
   double getEnd() const { return *llvm::max_element(ends); }
   /// Seconds of the busiest link or NIC in the open round.
   double getBusiest() const;

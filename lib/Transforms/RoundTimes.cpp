@@ -64,8 +64,11 @@ RoundTimes::Seconds RoundTimes::secondsOf(const rounds::Solution &solution,
   RoundClock clock(rates, units);
   std::optional<double> pause;
   for (ArrayRef<unsigned> numbers : byRound) {
-    if (flows.getTable().isDeferred(chunks[numbers.front()].portion.type))
-      pause = pause.value_or(clock.getEnd());
+    if (!pause &&
+        flows.getTable().isDeferred(chunks[numbers.front()].portion.type)) {
+      pause = clock.getEnd();
+      clock.waitForAll();
+    }
     for (unsigned number : numbers)
       clock.add(number);
     clock.endRound(getBeginning());

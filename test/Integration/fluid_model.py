@@ -99,6 +99,7 @@ class Plan:
     def __init__(self, data):
         self.tensors, self.shards = data["tensors"], data["shards"]
         self.nodes = data["world"]["nodes"]
+        self.pause = data["pause"]["rounds"] if "pause" in data else None
         self.steps, self.rounds = {}, 0
         for device in data["devices"]:
             steps = [self.step(device, operations) for operations in device["rounds"]]
@@ -173,7 +174,7 @@ class World:
             for i in range(size):
                 self.place[first + i] = (node, i * count // size)
             first += size
-        self.posted, self.gates = {}, {}
+        self.posted, self.gates, self.pauseEnded = {}, {}, Gate(len(plan.steps))
 
     # Processes yield ("for", seconds) or a gate.
     def go(self, process):
@@ -227,6 +228,9 @@ class World:
 
     def device(self, device, keys):
         for round_ in range(self.plan.rounds):
+            if round_ == self.plan.pause:
+                self.open(self.pauseEnded)
+                yield self.pauseEnded
             step = self.plan.steps[device][round_] if round_ < len(self.plan.steps[device]) else Step()
             yield ("for", step.packed / self.pack)
             for key in keys[round_, device]:
@@ -321,6 +325,7 @@ def request(rng):
         f"--cluster={nodes}x{size}",
         f"--objective={rng.choice(('time', 'time', 'internode'))}",
         f"--memory-budget={rng.choice(('1.05x', '1.2x', '2x'))}",
+        *rng.choice(((), (), ("--defer=optimizer",))),
     ]
     return arguments
 

@@ -23,7 +23,7 @@ static bool isQuickToSimulate(const Workload &work, double mostSteps) {
 
 /// When each device ends each round if a round takes a device as long as the
 /// ports of its messages are busy with all that goes through them, once both
-/// ends have finished the round before.
+/// ends have finished the round before; the first deferred round waits for all.
 static std::vector<std::vector<double>> estimateEnds(const PlanIndex &index,
                                                      const Workload &work,
                                                      const Cluster &cluster) {
@@ -32,6 +32,8 @@ static std::vector<std::vector<double>> estimateEnds(const PlanIndex &index,
   std::vector<double> ends(index.rankCount());
   std::vector<std::vector<double>> seconds(ends.size());
   for (const auto &messages : work.messages) {
+    if (!ends.empty() && seconds.front().size() == index.firstDeferredRound())
+      std::ranges::fill(ends, *std::ranges::max_element(ends));
     std::unordered_map<uint32_t, double> busy; // seconds by port
     for (const SimulatedMessage &it : messages) {
       const Route route = ports.route(it.from, it.to);

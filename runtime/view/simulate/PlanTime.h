@@ -13,7 +13,7 @@ namespace etc::runtime {
 
 /// By simulation; where that would take long, a round takes a device as long as
 /// the ports of its messages are busy, once both ends of each have ended the
-/// round before.
+/// round before, and all devices the pause before the first deferred round.
 struct RoundEnds {
   std::vector<std::vector<double>> seconds; ///< [ranks][rounds], from the start
   bool isSimulated = false;

@@ -32,6 +32,7 @@ public:
   Simulation(const PlanIndex &index, const Workload &work,
              const Cluster &cluster, const OnRoundEnd &onRoundEnd)
       : cluster(cluster), onRoundEnd(onRoundEnd), work(work),
+        firstDeferred(index.firstDeferredRound()),
         ports(index, cluster, network), devices(index.rankCount()),
         ofRank(work.messages.size()) {
     for (uint32_t round = 0; round != work.messages.size(); ++round)
@@ -46,7 +47,7 @@ public:
 
   double run() {
     for (uint32_t rank = 0; rank != devices.size(); ++rank)
-      beginRound(rank);
+      goOn(rank);
     while (true) {
       double next = std::min(events.empty() ? kNever : events.top().time,
                              network.nextEnd(now));
@@ -80,10 +81,21 @@ private:
     events.push({now + seconds, made++, kind, subject});
   }
 
+  /// To the next round. Those of the tail begin once all devices have ended the
+  /// pause.
+  void goOn(uint32_t rank) {
+    const uint32_t round = devices[rank].round;
+    if (round == work.steps.size())
+      return;
+    if (round != firstDeferred)
+      return beginRound(rank);
+    if (++waiting == devices.size())
+      for (uint32_t other = 0; other != devices.size(); ++other)
+        beginRound(other);
+  }
+
   void beginRound(uint32_t rank) {
     Device &device = devices[rank];
-    if (device.round == work.steps.size())
-      return;
     const DeviceStep &step = work.steps[device.round][rank];
     device.isUnpacked = false;
     device.arrivals = 1;
@@ -150,12 +162,14 @@ private:
     if (onRoundEnd)
       onRoundEnd(rank, device.round, now);
     ++device.round;
-    beginRound(rank);
+    goOn(rank);
   }
 
   const Cluster &cluster;
   const OnRoundEnd &onRoundEnd;
   const Workload &work;
+  const uint32_t firstDeferred; ///< round
+  uint32_t waiting = 0;         ///< devices that have ended the pause
   Network network;
   const Ports ports;
   std::vector<Flight> flights;

@@ -35,7 +35,8 @@ using OnRoundEnd =
 /// Discrete events: a device packs its round; a message starts when both ends
 /// are ready and its latency has passed, and shares ports fairly with the
 /// others; a device that has everything, and has copied what it keeps, unpacks
-/// and answers; one that has all answers begins its next round.
+/// and answers; one that has all answers begins its next round, the first
+/// deferred one when all devices have ended the pause.
 Forecast simulate(const plan::PlanIndex &index, const Workload &work,
                   const Cluster &cluster, const OnRoundEnd &onRoundEnd = {});
 

@@ -5,6 +5,7 @@
 #include "core/plan/Unfold.h"
 #include "view/simulate/Memory.h"
 #include "view/simulate/Network.h"
+#include "view/simulate/PlanTime.h"
 #include "view/simulate/Simulator.h"
 
 #include <gtest/gtest.h>
@@ -187,6 +188,41 @@ TEST(Simulator, DevicesOfANodeShareItsPort) {
   LinkBytes bytes = countLinkBytes(plan.index, workloadOf(plan.index));
   EXPECT_EQ(bytes.insideNodes, 0u);
   EXPECT_EQ(bytes.betweenNodes, 160u);
+}
+
+TEST(Simulator, TheTailWaitsForAllDevices) {
+  // As above, but round 1 is deferred: devices 2 and 3 begin it when 0 and 1
+  // have their answers, half a second later.
+  fb::PlanT made = twoStagePlan();
+  made.deferred_rounds = 1;
+  OpenPlan plan(std::move(made));
+  Cluster cluster{"", 1000, 0, 1, 8, 0.5, 16};
+  std::map<uint32_t, double> pauseEnds;
+  const Forecast forecast =
+      simulate(plan.index, workloadOf(plan.index), cluster,
+               [&](uint32_t rank, uint32_t round, double seconds) {
+                 if (round == 0)
+                   pauseEnds[rank] = seconds;
+               });
+  EXPECT_DOUBLE_EQ(pauseEnds.at(2), 12.5);
+  EXPECT_DOUBLE_EQ(pauseEnds.at(0), 13);
+  EXPECT_DOUBLE_EQ(forecast.seconds, 26);
+}
+
+TEST(PlanTime, TheTailWaitsForAllDevicesInTheEstimateToo) {
+  // Without latency: round 0 keeps a port busy for 12 s between two devices,
+  // round 1 for 4 s between others, which would not have to wait.
+  fb::PlanT made = twoStagePlan();
+  made.deferred_rounds = 1;
+  OpenPlan plan(std::move(made));
+  const Workload work{
+      std::vector(2, std::vector<DeviceStep>(plan.index.rankCount())),
+      {{{0, 1, 192}}, {{2, 3, 64}}}};
+  Cluster cluster{"", 16, 0, 1, 1, 0, 32};
+  const RoundEnds ends = predictRounds(plan.index, work, cluster, 0);
+  EXPECT_FALSE(ends.isSimulated);
+  EXPECT_DOUBLE_EQ(ends.seconds[2][0], 0);
+  EXPECT_DOUBLE_EQ(ends.seconds[2][1], 16);
 }
 
 TEST(Simulator, PortsOfTheirOwnAreTwiceAsFast) {
