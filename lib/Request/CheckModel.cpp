@@ -21,12 +21,13 @@ Field etc::request::fieldAt(const SourceLocation &where, StringRef name) {
   return {where, ("--" + option).str()};
 }
 
-std::string etc::request::useDivisor(StringRef name, int64_t number,
-                                     int64_t wanted) {
-  int64_t below = wanted - 1, above = wanted + 1;
-  while (below > 0 && number % below != 0)
+std::string
+etc::request::useNearest(StringRef name, int64_t most, int64_t wanted,
+                         llvm::function_ref<bool(int64_t)> isValid) {
+  int64_t below = std::min(wanted - 1, most), above = wanted + 1;
+  while (below > 0 && !isValid(below))
     --below;
-  while (above < number && number % above != 0)
+  while (above <= most && !isValid(above))
     ++above;
   std::string text = "use ";
   auto append = [&](int64_t value) {
@@ -35,9 +36,15 @@ std::string etc::request::useDivisor(StringRef name, int64_t number,
   };
   if (below > 0)
     append(below);
-  if (above <= number)
+  if (above <= most)
     append(above);
   return text;
+}
+
+std::string etc::request::useDivisor(StringRef name, int64_t number,
+                                     int64_t wanted) {
+  return useNearest(name, number, wanted,
+                    [&](int64_t it) { return number % it == 0; });
 }
 
 //===----------------------------------------------------------------------===//

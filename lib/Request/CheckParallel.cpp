@@ -117,35 +117,47 @@ static std::vector<Divided> dividedByTp(const ModelSpec &model) {
   return all;
 }
 
+/// What divides all `common` rows and heads may still not divide over key-value
+/// heads: `tp` is a divisor or a multiple of these, and so are the rows.
+static bool fitsKeyValueHeads(const ModelSpec &model, int64_t tp) {
+  if (model.family == "table" || model.traits.latentAttention)
+    return true;
+  const int64_t groups = model.keyValueHeads();
+  const int64_t rows = (model.heads + 2 * groups) * model.channels();
+  return (groups % tp == 0 || tp % groups == 0) && rows % tp == 0;
+}
+
 static Error checkTensorParallel(const ModelSpec &model,
                                  const Parallelism &parallel,
                                  const Field &field) {
   int64_t tp = parallel.tp, common = 0;
   std::vector<Divided> all = dividedByTp(model);
-  // The remedy must do for all of them.
   for (const Divided &entry : all)
     common = std::gcd(common, entry.size);
+  // Which does for all of them.
+  auto remedy = [&] {
+    return "; " + useNearest("tp", common, tp, [&](int64_t other) {
+             return common % other == 0 && fitsKeyValueHeads(model, other);
+           });
+  };
   for (const Divided &entry : all)
     if (entry.size % tp != 0)
       return unsatisfiable(field, entry.tensor + ": " + Twine(entry.size) +
                                       " " + entry.what +
                                       " do not divide over tp = " + Twine(tp) +
-                                      "; " + useDivisor("tp", common, tp));
-  if (model.family == "table" || model.traits.latentAttention)
+                                      remedy());
+  if (fitsKeyValueHeads(model, tp))
     return Error::success();
-  int64_t groups = model.keyValueHeads();
+  const int64_t groups = model.keyValueHeads();
+  const StringRef tensor = "self_attention.linear_qkv.weight: ";
   if (groups % tp != 0 && tp % groups != 0)
     return unsatisfiable(
-        field, "self_attention.linear_qkv.weight: tp = " + Twine(tp) +
+        field, tensor + "tp = " + Twine(tp) +
                    " is neither a divisor nor a multiple of " + Twine(groups) +
-                   " key-value heads; " + useDivisor("tp", groups, tp));
-  int64_t rows = (model.heads + 2 * groups) * model.channels();
-  if (rows % tp != 0)
-    return unsatisfiable(field,
-                         "self_attention.linear_qkv.weight: " + Twine(rows) +
-                             " rows do not divide over tp = " + Twine(tp) +
-                             "; " + useDivisor("tp", groups, tp));
-  return Error::success();
+                   " key-value heads" + remedy());
+  return unsatisfiable(
+      field, tensor + Twine((model.heads + 2 * groups) * model.channels()) +
+                 " rows do not divide over tp = " + Twine(tp) + remedy());
 }
 
 //===----------------------------------------------------------------------===//

@@ -17,7 +17,10 @@ llvm::Error checkHosts(const Request &request, const Field &field);
 llvm::Error checkDraining(const Request &request, const Field &field);
 llvm::Error checkTypes(const Request &request, const Field &field);
 
-/// `use tp = 4 or tp = 8`: the divisors of `number` next to `wanted`.
+/// `use tp = 4 or tp = 8`: the valid numbers up to `most` next to `wanted`.
+std::string useNearest(llvm::StringRef name, int64_t most, int64_t wanted,
+                       llvm::function_ref<bool(int64_t)> isValid);
+/// The same of the divisors of `number`.
 std::string useDivisor(llvm::StringRef name, int64_t number, int64_t wanted);
 
 /// Whether the sizes of a model go together, and can be counted.

@@ -47,6 +47,27 @@ TEST(Check, HeadsAndFfnDivideOverTensorParallelRanks) {
             "do not divide over tp = 8; use tp = 4");
 }
 
+TEST(Check, ARemedyDoesForKeyValueHeadsToo) {
+  // 96 heads of which 8 are key-value heads: 6 divides the 96, 12 does too, but
+  // neither divides 8 nor is a multiple.
+  for (const auto &[tp, remedy] :
+       {std::pair("5", "4 or tp = 8"), std::pair("7", "4 or tp = 8"),
+        std::pair("10", "8 or tp = 16")})
+    EXPECT_NE(checkOf(std::string("{\"model\": {\"preset\": "
+                                  "\"nemotron4-340b\"},\n\"prev\": \"TP") +
+                      tp + "\", \"curr\": \"TP4\", \"cluster\": {\"nodes\": "
+                      "[12]}}")
+                  .find(std::string("; use tp = ") + remedy),
+              std::string::npos)
+        << tp;
+  EXPECT_NE(checkOf("{\"model\": {\"preset\": \"nemotron4-340b\"},\n"
+                    "\"prev\": \"TP12\", \"curr\": \"TP4\", "
+                    "\"cluster\": {\"nodes\": [12]}}")
+                .find("neither a divisor nor a multiple of 8 key-value heads; "
+                      "use tp = 8 or tp = 16"),
+            std::string::npos);
+}
+
 TEST(Check, HeadsDivideHidden) {
   EXPECT_EQ(checkOf("{\"model\": {\"preset\": \"gpt2\", \"heads\": 11},\n"
                     "\"prev\": \"PP1\", \"curr\": \"TP8\", "
