@@ -13,7 +13,7 @@ using namespace etc;
 namespace fb = etc::plan::fb;
 
 std::string etc::formatBytes(uint64_t bytes) {
-  const char *units[] = {"B", "KB", "MB", "GB", "TB", "PB"};
+  const char *units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
   double value = bytes;
   unsigned unit = 0;
   for (; value >= 999.995 && unit < 5; ++unit)

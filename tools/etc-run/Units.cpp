@@ -9,7 +9,7 @@ std::string etc::run::formatNumber(double value, int decimals) {
 }
 
 std::string etc::run::formatBytes(uint64_t bytes) {
-  const char *const units[] = {"KB", "MB", "GB", "TB", "PB"};
+  const char *const units[] = {"kB", "MB", "GB", "TB", "PB"};
   if (bytes < 1000)
     return std::to_string(bytes) + " B";
   double value = static_cast<double>(bytes) / 1000;

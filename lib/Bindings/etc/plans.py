@@ -122,7 +122,7 @@ class Summary(_Figures):
 
 def _format_bytes(count: int) -> str:
     value = float(count)
-    for unit in ("B", "KB", "MB", "GB", "TB"):
+    for unit in ("B", "kB", "MB", "GB", "TB"):
         if value < 999.995:
             break
         value /= 1000

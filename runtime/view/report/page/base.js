@@ -4,7 +4,7 @@
 // ---- Numbers with units, as etc-opt prints them.
 
 function bytes(value) {
-  const units = ['B', 'KB', 'MB', 'GB', 'TB', 'PB'];
+  const units = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
   let unit = 0;
   for (; value >= 999.995 && unit < 5; ++unit) value /= 1000;
   return value.toFixed(unit === 0 ? 0 : 2) + ' ' + units[unit];
