@@ -216,7 +216,10 @@ def check_drawing(path: str, *texts: str) -> None:
     )
     shown += "".join(f"\n{attrs.get('aria-label') or ''}" for _, attrs in page.elements)
     for text in texts:
-        expect(text in shown, f"{text!r} is not on the page")
+        if text.startswith("!"):
+            expect(text[1:] not in shown, f"{text[1:]!r} is on the page")
+        else:
+            expect(text in shown, f"{text!r} is not on the page")
     print(f"{charts} charts are drawn")
 
 

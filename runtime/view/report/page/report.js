@@ -87,6 +87,10 @@ function drawTensors(root) {
 }
 
 function declareSections() {
+  const T = D.time || {};
+  const bounds = [
+    T.roles_bound_s && 'one for all roles that the request allows', T.bound_s && 'one for the chosen roles'
+  ].filter(Boolean);
   section(
       'totals', 'Totals',
       'The bound is the least over all assignments of roles to devices, proved by dual certificates that etc-opt checks' +
@@ -99,8 +103,9 @@ function declareSections() {
       drawTotals);
   section(
       'time', 'Where time goes',
-      'What no plan is below, what the busiest link or NIC needs at its full rate, and what the simulator predicts. ' +
-          'Bounds hold for all sources, relays and rounds: the first for all roles that the request allows.',
+      (bounds.length ? 'What no plan is below, what' : 'What') +
+          ' the busiest link or NIC needs at its full rate, and what the simulator predicts.' +
+          (bounds.length ? ' Bounds hold for all sources, relays and rounds: ' + bounds.join(', ') + '.' : ''),
       drawTime);
   section(
       'placement', 'What changes',

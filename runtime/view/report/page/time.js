@@ -111,10 +111,13 @@ function nextSteps() {
   if (price) list.push(price);
   if (T && T.assumed)
     list.unshift('The cluster is assumed. Name yours with --cluster=NODESxDEVICES@NAME: all times depend on it.');
-  if (S.deferred_rounds === 0 && port > 0)
+  const laterBytes = D.tensors.filter((t) => !/^(param|buffer)\b/.test(t.type)).reduce((sum, t) => sum + t.moved, 0);
+  if (S.deferred_rounds === 0 && laterBytes > 0)
     list.push('Only parameters are needed for the next step: --defer=optimizer moves the rest after the pause.');
   if (!steps.length)
-    list.unshift('Bytes, routes and rounds are within 5% of what is proved to be possible; a faster migration needs fewer bytes or faster NICs.');
+    list.unshift(T && T.bound_s && T.roles_bound_s ?
+        'Roles, routes and rounds are within 5% of what is proved to be possible; a faster migration needs fewer bytes or faster NICs.' :
+        'Rounds add less than 5% to the busiest link or NIC. Routes and roles have no bound here to compare them with.');
   return list;
 }
 
