@@ -142,19 +142,18 @@ static Error checkTensorParallel(const ModelSpec &model,
   };
   for (const Divided &entry : all)
     if (entry.size % tp != 0)
-      return unsatisfiable(field, entry.tensor + ": " + Twine(entry.size) +
-                                      " " + entry.what +
-                                      " do not divide over tp = " + Twine(tp) +
-                                      remedy());
+      return unsatisfiable(
+          field, entry.tensor + ": " + Twine(entry.size) + " " + entry.what +
+                     " do not divide over tp = " + Twine(tp) + remedy());
   if (fitsKeyValueHeads(model, tp))
     return Error::success();
   const int64_t groups = model.keyValueHeads();
   const StringRef tensor = "self_attention.linear_qkv.weight: ";
   if (groups % tp != 0 && tp % groups != 0)
-    return unsatisfiable(
-        field, tensor + "tp = " + Twine(tp) +
-                   " is neither a divisor nor a multiple of " + Twine(groups) +
-                   " key-value heads" + remedy());
+    return unsatisfiable(field, tensor + "tp = " + Twine(tp) +
+                                    " is neither a divisor nor a multiple of " +
+                                    Twine(groups) + " key-value heads" +
+                                    remedy());
   return unsatisfiable(
       field, tensor + Twine((model.heads + 2 * groups) * model.channels()) +
                  " rows do not divide over tp = " + Twine(tp) + remedy());

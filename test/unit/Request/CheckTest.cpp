@@ -55,7 +55,8 @@ TEST(Check, ARemedyDoesForKeyValueHeadsToo) {
         std::pair("10", "8 or tp = 16")})
     EXPECT_NE(checkOf(std::string("{\"model\": {\"preset\": "
                                   "\"nemotron4-340b\"},\n\"prev\": \"TP") +
-                      tp + "\", \"curr\": \"TP4\", \"cluster\": {\"nodes\": "
+                      tp +
+                      "\", \"curr\": \"TP4\", \"cluster\": {\"nodes\": "
                       "[12]}}")
                   .find(std::string("; use tp = ") + remedy),
               std::string::npos)
