@@ -26,7 +26,7 @@ enum class Status : uint8_t {
   Usable,   ///< may hold, need and pass on
   Draining, ///< may hold and pass on
   Failed,   ///< takes no part
-  Spare,    ///< has no state on either side, and takes no part
+  Spare,    ///< neither holds nor needs an atom; takes no part
 };
 
 /// A port to other nodes. Devices that name the same NIC share it.
