@@ -5,6 +5,7 @@
   PP2 -> PP2TP2          the only change after which sums are made in another order
   DP2 -> PP2DP2          one is killed before the others are ready: DP2 -> PP1 -> PP2
   PP2 -> PP4             processes that join were ready before the decision
+  DP2 -> PP2             the file asked for it before the launcher started
 """
 
 import json
@@ -148,6 +149,22 @@ def wait_for(out, what, process):
     raise AssertionError(f"the trainer ended with {process.returncode}")
 
 
+def check_control_beforehand(out, reference):
+    """What the file says before the launcher starts is followed, too."""
+    control = out / "next"
+    control.write_text("PP2\n")
+    process = subprocess.Popen(command(out, "--start=DP2", "--iterations=300",
+                                       f"--control={control}"))
+    try:
+        change = wait_for(out, lambda e: e["event"] == "change", process)
+    finally:
+        process.terminate()
+        process.wait()
+    assert change["configuration"] == "PP2" and change["iteration"] > 1, change
+    got = losses(events(out))[:20]
+    assert got == reference[:len(got)]
+
+
 def check_control(out, reference):
     """Asked for by a file and SIGUSR1; one is killed while the change is prepared."""
     control = out / "next"
@@ -199,6 +216,9 @@ class Elastic(unittest.TestCase):
 
     def test_processes_started_ahead(self):
         self.in_folder(check_ahead)
+
+    def test_control_beforehand(self):
+        self.in_folder(check_control_beforehand)
 
     def test_control(self):
         self.in_folder(check_control)

@@ -44,7 +44,8 @@ class Step:
 
 class Launcher:
     """`schedule` is worked off in order; `control` is a file that says the next
-    configuration, read when the launcher gets SIGUSR1 or the file changes."""
+    configuration, read once training has begun, and again when the launcher gets SIGUSR1
+    or the file changes."""
 
     def __init__(self, options: argparse.Namespace, hosts: Hosts):
         self.options, self.hosts = options, hosts
@@ -60,7 +61,8 @@ class Launcher:
         self.slowed = 0  # the last iteration beside which processes got ready to join
         self.schedule = [Step(**step) for step in options.schedule]
         self.dead: List[int] = []
-        self.asked, self.seen = False, self.modified()
+        self.asked = False
+        self.seen: Optional[int] = None  # when what has been read was written
         self.store.set("progress", "0")
         self.store.set("settings", json.dumps({
             "model": dataclasses.asdict(self.model), "out": str(self.out),
@@ -201,6 +203,8 @@ class Launcher:
     def follow_control(self) -> None:
         modified = self.modified()
         if not self.asked and modified == self.seen:
+            return
+        if not self.progress():
             return
         self.asked, self.seen = False, modified
         try:
