@@ -199,6 +199,21 @@ class Generators(unittest.TestCase):
         self.assertIsNone(source_of(role(1, 0, 2), prev, True))
         self.assertIsNone(source_of(role(0, 1, 0), prev, False))
 
+    def test_new_replicas_with_seeds_of_their_own(self):
+        from etc.megatron.rng import roles_of, source_of, unseeded_roles
+
+        prev, curr = [
+            {"tp": 2, "cp": 1, "dp": dp, "pp": 1, "order": "tp-cp-ep-dp-pp"}
+            for dp in (1, 3)
+        ]
+        sides = roles_of(list(range(2)), prev), roles_of(list(range(6)), curr)
+        self.assertEqual(unseeded_roles(*sides, curr, False), [])
+        self.assertEqual(
+            unseeded_roles(*sides, curr, True), ["P0T0D1", "P0T0D2", "P0T1D1", "P0T1D2"]
+        )
+        # Context-parallel ranks of a replica have one seed.
+        self.assertEqual(source_of({**sides[1][1], "cp": 1}, sides[0], True), 1)
+
 
 def generators(rank, store, settings, seed):
     from etc.megatron import rng

@@ -336,6 +336,5 @@ class Reconfiguration(Change):
 
     def _unseeded(self) -> list[str]:
         by_replica = self._build.data_parallel_random_init
-        ranks = rng.unseeded_roles(self._prev, self._curr, by_replica)
-        curr = self._agreement.curr
-        return sorted({rng.label(self._curr[rank], curr) for rank in ranks})
+        layout = self._agreement.curr
+        return rng.unseeded_roles(self._prev, self._curr, layout, by_replica)

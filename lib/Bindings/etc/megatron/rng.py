@@ -1,8 +1,9 @@
 """Random number generators, which belong to roles and move with them.
 
-A role is a stage and a tensor rank, with experts also an expert rank: Megatron-Core
-seeds by these. A role that did not exist before must be seeded by the trainer, because
-the state of another role would repeat its numbers.
+A role is a stage and a tensor rank, with experts also an expert rank, and with
+data_parallel_random_init also a replica: Megatron seeds by these. A role that did not
+exist before must be seeded by the trainer, because the state of another role would
+repeat its numbers.
 """
 
 from __future__ import annotations
@@ -39,26 +40,32 @@ def source_of(role: Role, prev: Roles, by_replica: bool) -> Optional[int]:
 
     `by_replica`: replicas are seeded separately (Megatron's data_parallel_random_init).
     """
+    names = ("pp", "tp", "ep", "dp") if by_replica else ("pp", "tp", "ep")
     same = [
         rank
         for rank, other in prev.items()
-        if all(other[name] == role[name] for name in ("pp", "tp", "ep"))
+        if all(other[name] == role[name] for name in names)
     ]
     for rank in same:
         if all(prev[rank][name] == role[name] for name in ("dp", "cp")):
             return rank
-    return None if by_replica or not same else min(same)
+    return min(same) if same else None
 
 
-def label(role: Role, layout: Mapping[str, Any]) -> str:
-    """ "P0T1", with experts "P0T1E0"."""
+def label(role: Role, layout: Mapping[str, Any], by_replica: bool) -> str:
+    """ "P0T1", with experts "P0T1E0", with a seed for each replica "P0T1D2"."""
     expert = f"E{role['ep']}" if layout.get("ep", 1) > 1 else ""
-    return f"P{role['pp']}T{role['tp']}{expert}"
+    replica = f"D{role['dp']}" if by_replica else ""
+    return f"P{role['pp']}T{role['tp']}{expert}{replica}"
 
 
-def unseeded_roles(prev: Roles, curr: Roles, by_replica: bool) -> list[int]:
-    """The new ranks whose role had no generators before."""
-    return [r for r, role in curr.items() if source_of(role, prev, by_replica) is None]
+def unseeded_roles(
+    prev: Roles, curr: Roles, layout: Mapping[str, Any], by_replica: bool
+) -> list[str]:
+    """The labels of the roles of `curr`, a configuration of `layout`, that had no
+    generators before."""
+    new = [r for r in curr.values() if source_of(r, prev, by_replica) is None]
+    return sorted({label(role, layout, by_replica) for role in new})
 
 
 def tracker() -> Any:

@@ -27,7 +27,8 @@ class Trainer:
     plan: Plan
     report: Report
     unseeded: list[str]
-    """The roles of all processes whose generators the trainer has to seed: "P0T1"."""
+    """The roles of all processes whose generators the trainer has to seed: "P0T1",
+    with data_parallel_random_init "P0T1D2"."""
     must_seed: bool
     """Whether this process's is one of them, and nobody seeded it yet."""
     _rest: Optional[Callable[[], None]] = field(default=None, repr=False)
