@@ -92,6 +92,20 @@ class Rates(unittest.TestCase):
         changes = {1: Wanted(*low), 2: "TP2", 3: Wanted("DP2", "--lr=0.01", KEEP)}
         self.assertEqual(rates(changes), [0.0, *(7 * [0.001])])
 
+    def test_what_an_argument_changes(self):
+        from etc.megatron.schedule import check_schedule
+
+        args = SimpleNamespace(lr=0.01, min_lr=0.0, weight_decay=0.1, train_iters=8)
+        for more, words in (
+            ("--lr=0.02", "--lr changes the schedule of the learning rate; add"),
+            ("--train-iters=9", "--train-iters changes the schedule of the learning r"),
+            ("--weight-decay=0", "--weight-decay changes the schedule of weight decay;"),
+            ("--end-weight-decay=0", "-decay changes the schedule of weight decay; add"),
+        ):
+            with self.assertRaisesRegex(ValueError, words):
+                check_schedule([more], args)
+        check_schedule(["--weight-decay=0.1"], args)
+
     def test_of_both_options(self):
         with self.assertRaisesRegex(
             AssertionError, f"{KEEP} and {OVERRIDE} exclude each other"

@@ -1,5 +1,5 @@
-"""Whether the arguments of a change give a schedule of the learning rate that Megatron's
-training loop can go on with."""
+"""Whether the arguments of a change give schedules of the learning rate and of weight
+decay that Megatron's training loop can go on with."""
 
 from __future__ import annotations
 
@@ -48,8 +48,9 @@ def check_schedule(further: Sequence[str], args: Any) -> None:
         options += ["--lr-warmup-fraction", GLOBAL_BATCH]
         changed += [option for option in options if not _is_kept(further, args, option)]
     if changed:
+        what = "weight decay" if "weight-decay" in changed[0] else "the learning rate"
         raise ValueError(
-            f"arguments: {changed[0]} changes the schedule of the learning rate; add "
+            f"arguments: {changed[0]} changes the schedule of {what}; add "
             f"--override-opt_param-scheduler for the schedule of the new arguments, or "
             f"--use-checkpoint-opt_param-scheduler for the old one"
         )
