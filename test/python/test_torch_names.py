@@ -11,6 +11,7 @@ import etc
 import torch
 import torch.distributed as dist
 import torch_ranks
+from etc.run.main import read_settings
 from etc.torch_private import agent as run
 from etc.torch_private import groups, stores, tensors
 
@@ -62,6 +63,11 @@ class Names(unittest.TestCase):
 
     def test_conf_is_pairs(self):
         self.assertEqual(run.parse_conf("a=1,b=2"), {"a": "1", "b": "2"})
+
+    def test_conf_has_keys_of_etcrun_alone(self):
+        words = "timeout is none of grace, .*; etcrun does not support torchrun's keys"
+        with self.assertRaisesRegex(ValueError, words):
+            read_settings(run.parse(["--rdzv-conf=timeout=9", "a.py"]), None)
 
     def test_redirections_are_of_one_rank(self):
         args = run.parse(["--nproc-per-node=2", "--redirects=1:3", "a.py"])

@@ -37,7 +37,10 @@ def read_settings(args: Any, config: Any) -> tuple[Settings, float]:
     conf = torch_agent.parse_conf(args.rdzv_conf)
     for name in conf:
         if name not in CONF:
-            raise ValueError(f"--rdzv-conf: {name} is none of {', '.join(CONF)}")
+            raise ValueError(
+                f"--rdzv-conf: {name} is none of {', '.join(CONF)}; etcrun does not "
+                f"support torchrun's keys"
+            )
     try:
         seconds = {name: float(value) for name, value in conf.items()}
     except ValueError:
