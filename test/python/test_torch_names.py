@@ -20,6 +20,7 @@ ROOT = pathlib.Path(etc.__file__).parent
 # Objects of torch, and what they have that begins as names of this package's own do.
 TORCH = {"c10d", "distributed_c10d", "torch", "dist"}
 THEIRS = {
+    "_buffers",
     "_local_tensor",
     "_non_persistent_buffers_set",
     "_plugins",
@@ -36,7 +37,10 @@ def private_names(path):
             names = [*node.module.split("."), *(alias.name for alias in node.names)]
             yield from (n for n in names if n[0] == "_" or n == "distributed_c10d")
         if isinstance(node, ast.Attribute) and node.attr in THEIRS:
-            yield node.attr
+            if not (isinstance(node.value, ast.Name) and node.value.id == "self"):
+                yield node.attr
+        if isinstance(node, ast.Constant) and str(node.value).strip(".") in THEIRS:
+            yield str(node.value)
         if isinstance(node, ast.Attribute) and node.attr[0] == "_":
             if isinstance(node.value, ast.Name) and node.value.id in TORCH:
                 yield f"{node.value.id}.{node.attr}"
@@ -90,6 +94,9 @@ class Names(unittest.TestCase):
             sorted(saved), [n for n in sorted(module.state_dict()) if n in saved]
         )
         self.assertEqual(len(saved), 3)
+        del module.running_mean
+        tensors.put_buffer(module, "running_mean", saved["running_mean"])
+        self.assertIn("running_mean", module.state_dict())
         optimizer = torch.optim.SGD(module.parameters(), lr=1.0)
         self.assertFalse(tensors.has_scheduler(optimizer))
         torch.optim.lr_scheduler.StepLR(optimizer, 1)

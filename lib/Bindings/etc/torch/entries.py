@@ -15,10 +15,7 @@ from etc.torch import dtypes
 from etc.torch.kinds import check_kind, of_kind
 from etc.torch.placements import boxes_of, is_dtensor, local_of
 from etc.torch.spans import Box
-from etc.torch_private.tensors import compiled_by, saved_buffers, swap
-
-# What wrappers put into the names of what they wrap.
-WRAPPERS = ("_orig_mod.", "_checkpoint_wrapped_module.", "_fsdp_wrapped_module.")
+from etc.torch_private.tensors import WRAPPERS, compiled_by, saved_buffers, swap
 
 # What DeepSpeed gives parameters whose optimizer states, or which themselves, it
 # partitions: stages 1 and 2, and 3.

@@ -9,6 +9,9 @@ from typing import Any
 
 import torch
 
+from etc.torch.placements import local_of
+from etc.torch_private.tensors import put_buffer
+
 
 class Buffer:
     """One of a module, and its contents at the boundary of a step. A forward pass that
@@ -17,15 +20,15 @@ class Buffer:
 
     def __init__(self, module: torch.nn.Module, name: str, tensor: torch.Tensor) -> None:
         self._module, self._name, self._tensor = module, name, tensor
-        self._contents = _local(tensor).detach().clone()
+        self._contents = local_of(tensor).clone()
 
     def restore(self) -> None:
-        local = _local(self._tensor)
+        local = local_of(self._tensor)
         if local.untyped_storage().size() == 0 < local.numel():
             return  # released in a change
         with torch.inference_mode() if local.is_inference() else torch.no_grad():
             local.copy_(self._contents)
-        self._module._buffers[self._name] = self._tensor
+        put_buffer(self._module, self._name, self._tensor)
 
 
 class Snapshot:
@@ -37,8 +40,10 @@ class Snapshot:
             Buffer(module, name, tensor)
             for root in objects[:1]
             for module in root.modules()
-            for name, tensor in module._buffers.items()
-            if tensor is not None and not tensor.is_meta
+            for name, tensor in module.named_buffers(
+                recurse=False, remove_duplicate=False
+            )
+            if not tensor.is_meta
         ]
         self._objects = [
             (each, copy.deepcopy(each.state_dict()))
@@ -66,7 +71,3 @@ class Snapshot:
         random.setstate(self._python)
         if self._numpy is not None:
             sys.modules["numpy"].random.set_state(self._numpy)
-
-
-def _local(tensor: torch.Tensor) -> torch.Tensor:
-    return getattr(tensor, "_local_tensor", tensor)

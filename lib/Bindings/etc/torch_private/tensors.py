@@ -9,6 +9,9 @@ from typing import Any
 
 import torch
 
+# What wrappers put into the names of what they wrap.
+WRAPPERS = ("_orig_mod.", "_checkpoint_wrapped_module.", "_fsdp_wrapped_module.")
+
 
 def local_tensor(tensor: Any) -> torch.Tensor:
     """A DTensor's part on this rank: the tensor itself, not a view with a gradient."""
@@ -42,6 +45,11 @@ def saved_buffers(module: torch.nn.Module) -> Iterator[tuple[str, torch.Tensor]]
     for name, buffer in module._buffers.items():
         if buffer is not None and name not in module._non_persistent_buffers_set:
             yield name, buffer
+
+
+def put_buffer(module: torch.nn.Module, name: str, buffer: torch.Tensor) -> None:
+    """Makes it the module's again, also where a forward pass has deleted it."""
+    module._buffers[name] = buffer
 
 
 def compiled_by(module: torch.nn.Module) -> torch.nn.Module | None:
