@@ -2,8 +2,8 @@
 
 usage: mutate_role_bounds.py etc-opt [--count=40] [--seed=1]
 
-Plans of a few requests, each with `count` mutations: a number of the bound that is a little or far off, a node or device
-that is left out, nodes for devices. Printed: the seed, how many are refused, and those that are not.
+Plans of a few requests, each with `count` mutations: a number of the bound that is a little or far off, a node or
+device that is left out, nodes for devices. Printed: the seed, how many are refused, and those that are not.
 """
 
 import argparse

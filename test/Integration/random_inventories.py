@@ -1,7 +1,7 @@
 """From any layout to any layout: random inventories to random inventories, planned, replayed and executed.
 
-Every case is a request of Inputs/random_holders.py: uneven and empty shards, several cuts of one tensor, boxes that
-no grid has, replicas, failed devices, roles with devices and without. etc-opt plans and proves it; every role holds what
+Every case is a request of Inputs/random_holders.py: uneven and empty shards, several cuts of one tensor, boxes that no
+grid has, replicas, failed devices, roles with devices and without. etc-opt plans and proves it; every role holds what
 the request says, the plan's JSON is carried out on arrays (Inputs/replay.py), its bytes, in all and between nodes, and
 its certified bounds are compared with exact assignments by SciPy, etc-verify-plan judges some plans again as text, and
 etc-run executes the plan file and checks it bit for bit.

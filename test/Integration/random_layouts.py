@@ -9,8 +9,8 @@ and checks it bit for bit.
     random_layouts.py etc-opt etc-run                            1000 cases, in one or two minutes on two cores
     random_layouts.py etc-opt etc-run --count=100000             the long run, in about two hours
     random_layouts.py etc-opt etc-run --seed=1234 --count=1      one case again
-    random_layouts.py etc-opt etc-run --lanes                    requests whose tensor-parallel ranks do the same, planned
-                                                                 for one of them
+    random_layouts.py etc-opt etc-run --lanes                    requests whose tensor-parallel ranks do the same,
+                                                                 planned for one of them
 
 A request that can't be met is drawn again and counted, if it is refused in words that are known here; that state is
 lost is checked. A failing case prints its seed and its request.
@@ -118,8 +118,8 @@ def check_inventories(case, world):
 
 
 def check_bytes(case, world):
-    """With any place for a rank, a plan moves exactly what an assignment by both objectives moves, were there no relays;
-    another only where relays then leave nine tenths of its bytes between nodes, or less."""
+    """With any place for a rank, a plan moves exactly what an assignment by both objectives moves, were there no
+    relays; another only where relays then leave nine tenths of its bytes between nodes, or less."""
     summary, request = world.document["summary"], case.request
     bound = summary["bound"]
     check(bound["moved_bytes"] <= world.moved and bound["internode_bytes"] <= world.between_nodes,

@@ -1,8 +1,9 @@
-"""The objective `time` against `internode`: what is predicted is never longer, and the bound of the roles is never passed.
+"""The objective `time` against `internode`: predictions are never longer, and the bound of the roles is never passed.
 
 Every case is a random pair of configurations of a model of real size, on 2 to 16 nodes, at the rates of a shipped
-cluster. It is planned with both objectives; etc-run predicts both plans. With `time` a plan takes at most ALLOWED
-times as long, moves no more bytes between nodes unless links are slow, and its busiest link or NIC is no faster than its bound.
+cluster. It is planned with both objectives; etc-run predicts both plans. With `time` a plan takes at most ALLOWED times
+as long, moves no more bytes between nodes unless links are slow, and its busiest link or NIC is no faster than its
+bound.
 
     random_routes.py etc-opt etc-run                             12 cases
     random_routes.py etc-opt etc-run --count=500                 the long run, in a quarter of an hour

@@ -83,7 +83,8 @@ def cut_with(spare):
 
 class Cutting(unittest.TestCase):
     def test_no_send_fails(self):
-        """Gloo would lose it, and its collective would end at the time-out. Nor is anything lost that was sent before."""
+        """Gloo would lose it, and its collective would end at the time-out. Nor is
+        anything lost that was sent before."""
         with socket.create_server(("127.0.0.1", 0)) as server:
             mine = self.enterContext(socket.create_connection(server.getsockname()))
             peer = self.enterContext(server.accept()[0])

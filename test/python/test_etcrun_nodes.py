@@ -139,7 +139,8 @@ class Agents(unittest.IsolatedAsyncioTestCase):
         await self.until(lambda: list(self.nodes[1]._links) == ["n2"])
 
     async def test_a_leader_that_ends_reports_no_deaths(self):
-        """Its tasks are cancelled one after the other (etc.run.agent). If it told n2 of n1's end, n2 would go on alone."""
+        """Its tasks are cancelled one after the other (etc.run.agent). If it told n2 of
+        n1's end, n2 would go on alone."""
         serving = {
             task.get_coro().cr_frame.f_locals["node"]: task
             for task in asyncio.all_tasks()

@@ -137,8 +137,8 @@ def averaged(rank, store):
 
 
 def compiled(rank, store):
-    """The losses of a job whose first step after a change is compiled and waits for its states, and those of one without
-    a change."""
+    """The losses of a job whose first step after a change is compiled and waits for its
+    states, and those of one without a change."""
     warnings.simplefilter("ignore")
     jobs.join(rank, store, 2)
     shards = jobs.make_mesh([0, 1], "fsdp")

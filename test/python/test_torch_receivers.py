@@ -1,5 +1,5 @@
-"""New tensors on the meta device get memory and stay what they are: with their hooks, their kinds, and all that refers to
-them. What can't is refused while the state before is still whole."""
+"""New tensors on the meta device get memory and stay what they are: with their hooks, their kinds, and all that refers
+to them. What can't is refused while the state before is still whole."""
 
 import unittest
 import weakref

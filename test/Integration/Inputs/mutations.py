@@ -1,4 +1,4 @@
-"""Ways to break a plan in its IR. Each returns the lines of a broken plan, or None where the plan offers no place for it.
+"""Ways to break a plan in its IR. Each returns the lines of a broken plan, or None where it offers no place for it.
 
 What a kind does breaks every plan that it applies to; the reason stands beside it. The order of messages within a round
 is no such thing: in IR a round is a set, and the plan file has both ends in one order.

@@ -1,7 +1,8 @@
 """Random tables of tensors, and random ways to lay them out over roles.
 
-A layout is {(name, type): boxes} for each role: every element has a holder, boxes of a role are disjoint, and a role may
-hold nothing. Among them are those of torch: axis 0 in torch.chunk's uneven rows, several cuts of one tensor, replicas.
+A layout is {(name, type): boxes} for each role: every element has a holder, boxes of a role are disjoint, and a role
+may hold nothing. Among them are those of torch: axis 0 in torch.chunk's uneven rows, several cuts of one tensor,
+replicas.
 """
 
 import itertools

@@ -8,8 +8,8 @@ call is timed, and it minimises the negative weights, so that it has nothing to 
 found when the benchmark was built) both solve the class graph, built beforehand; the faster of LEMON's network simplex
 and cost scaling counts.
 
-All run N times, in turn; ratios are those of the medians. The bytes that all keep must be equal. 16384 roles take SciPy a
-matrix of 2 GiB.
+All run N times, in turn; ratios are those of the medians. The bytes that all keep must be equal. 16384 roles take SciPy
+a matrix of 2 GiB.
 """
 
 import argparse

@@ -73,8 +73,9 @@ def layout(
     Args:
         model: a module, or a state dict {name: tensor}: DTensors of any device mesh
             over the job's ranks, and plain tensors, of which a rank that has one has
-            all; or an engine of DeepSpeed's, which has its optimizer and scheduler. None on a rank that has nothing. Tensors may be on the meta device,
-            where they only say what is wanted.
+            all; or an engine of DeepSpeed's, which has its optimizer and scheduler.
+            None on a rank that has nothing. Tensors may be on the meta device, where
+            they only say what is wanted.
         optimizer: the torch optimizer of the module's parameters, or a list of several,
             each with parameters of its own.
         *others: objects with state_dict() and load_state_dict() whose state is the

@@ -6,14 +6,13 @@ usage: lp_oracle.py PATH/etc-routing-cases [--count=300] [--seed=1] [--nvlink]
 The linear program gives what no routing can go below, with relays and splits as fine as can be: for each atom and each
 device that needs it a flow from the holders, where flows of one atom share what they carry (network coding). It is
 solved without transit and with it. Checked of every instance: the cut is at most the least with transit, which is at
-most the least without; and no route is faster than its least. Printed: how far cuts and routes are from it. With --nvlink only
-instances count whose links are at least four times as fast as their NICs; 95% of their cuts have to be within 1%, and
-of each other the cause is printed: the resources on which the program's dual solution has a price. A cut prices those of
-one set of devices and of inner ones; where the dual has other prices, no cut is as high. Of files it prints a line each:
-the cut, the programs with transit and over paths, and the routes. Paths lead from a holder, over a device of its node or
-none, through a NIC of each to a node that lacks the atom and needs it, and over links there; what a node holds it receives
-over links only. Exits with 77, "skipped", where
-SciPy is not installed.
+most the least without; and no route is faster than its least. Printed: how far cuts and routes are from it. With
+--nvlink only instances count whose links are at least four times as fast as their NICs; 95% of their cuts have to be
+within 1%, and of each other the cause is printed: the resources on which the program's dual solution has a price. A cut
+prices those of one set of devices and of inner ones; where the dual has other prices, no cut is as high. Of files it
+prints a line each: the cut, the programs with transit and over paths, and the routes. Paths lead from a holder, over a
+device of its node or none, through a NIC of each to a node that lacks the atom and needs it, and over links there; what
+a node holds it receives over links only. Exits with 77, "skipped", where SciPy is not installed.
 """
 
 import argparse
