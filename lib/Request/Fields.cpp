@@ -7,6 +7,7 @@
 #include "etc/Request/States.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace etc::request;
 using namespace etc::request::json;
@@ -73,8 +74,10 @@ static llvm::Error checkDefer(const Request &request, const Field &field) {
                                 "the forward pass needs all that moves; leave "
                                 "this out");
   if (llvm::all_of(request.types, isParameters))
-    return unsatisfiable(field, "the only type is 'param', so nothing is left "
-                                "to defer; leave this out");
+    return unsatisfiable(field, "the forward pass reads all types (" +
+                                    llvm::join(request.types, ", ") +
+                                    "), so nothing is left to defer; leave "
+                                    "this out");
   return llvm::Error::success();
 }
 
