@@ -191,14 +191,17 @@ class Describing(unittest.TestCase):
         odd = stage(0, says=False)
         odd.layers[0].down.weight = nn.Parameter(torch.zeros(4, 8))
         self.refuse(
-            "layers.{layer}.down.weight: has shape [4, 8] on this rank and",
+            "layers.{layer}.down.weight: has shape [4, 8] on this rank and [8, 16] in the "
+            "meta model; expected them to differ by a factor of tp = 2 in one axis; "
+            "build the meta model with this one's sizes, but all parallel sizes 1",
             odd,
             None,
             grid(),
             meta=meta(False),
         )
         self.refuse(
-            "embedding.weight: replicated over tp = 2; expected [64, 8] of",
+            "embedding.weight: replicated over tp = 2; expected [64, 8] of [64, 8] on "
+            "this rank, got [32, 8]; pass another axis in splits, or a meta model of",
             stage(0),
             None,
             grid(),

@@ -126,7 +126,8 @@ def _inferred(
         return axes[0]
     raise ValueError(
         f"{template}: has shape {list(local)} on this rank and {list(shape)} in the "
-        f"meta model; expected them to differ by a factor of tp = {tp} in one axis"
+        f"meta model; expected them to differ by a factor of tp = {tp} in one axis; "
+        f"build the meta model with this one's sizes, but all parallel sizes 1"
     )
 
 
@@ -148,5 +149,6 @@ def _check(
         how = "replicated" if axis is None else f"sharded along axis {axis}"
         raise ValueError(
             f"{template}: {how} over tp = {tp}; expected {list(expected)} of "
-            f"{list(shape)} on this rank, got {list(local)}"
+            f"{list(shape)} on this rank, got {list(local)}; pass another axis in "
+            f"splits, or a meta model of this one's sizes"
         )
