@@ -16,8 +16,8 @@ static constexpr SummaryWord table[] = {
     {"keeps",
      "What stays on its device and is bound to the new role without "
      "being sent. \"Derives\" is what is cast from another type where "
-     "that one lands, instead of being moved; \"zeroes\" is padding of "
-     "the vocabulary that is new."},
+     "that one lands, instead of being moved (nothing, where a side is an "
+     "inventory); \"zeroes\" is padding of the vocabulary that is new."},
     {"bound", "What the certificates prove: whatever roles devices take, a "
               "plan moves at least the first number of bytes, and at least the "
               "second between nodes. \"Tied copies apart\", \"without relays\" "
