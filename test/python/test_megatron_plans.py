@@ -2,6 +2,8 @@
 moves."""
 
 import unittest
+from types import SimpleNamespace
+from unittest import mock
 
 import etc
 from megatron_jobs import Settings, begin, change_of, run
@@ -33,6 +35,18 @@ def answer(rank, store, prev, curr, made_of, made_for, settings):
     job.take(change.run(job.iteration, job.consumed))
     job.train(1)
     return "moved"
+
+
+def compare_stages(layers, made_for, curr):
+    """Without a planner, those of a plan and of the change that it is passed to."""
+    from etc.megatron import plan_check
+
+    sizes = {"layers": layers, "hidden": 8, "heads": 2, "vocab": 16, "seq": 4}
+    plan = etc.plan(model=sizes, prev="PP1", curr=made_for, cluster=[8])
+    alone = {"pp": 1, "vpp": 1}
+    job = SimpleNamespace(layout=alone, model={"layers": layers})
+    with mock.patch.object(plan_check, "planner", return_value=None):
+        plan_check.check_stages(plan, job, {**alone, **curr})
 
 
 class PassedPlans(unittest.TestCase):
@@ -114,6 +128,31 @@ class PassedPlans(unittest.TestCase):
         even = {"pp": 2, SPLIT: 2}
         said = self.answers("DP2", even, made_for={"last_stage_layers": 2})
         self.assertEqual(said, "moved")
+
+    def test_with_stages_where_there_is_no_planner(self):
+        first, last = "first_stage_layers", "last_stage_layers"
+        embedding, loss = "account_for_embedding", "account_for_loss"
+        for layers, curr in (
+            (12, {"pp": 3, first: 2}),
+            (12, {"pp": 3, last: 4}),
+            (12, {"pp": 3, first: 2, last: 4}),
+            (12, {"pp": 3, first: 4}),
+            (12, {"pp": 3, "vpp": 2, first: 6, last: 2}),
+            (12, {"pp": 2, first: 3}),
+            (13, {"pp": 3, embedding: True, loss: True}),
+            (14, {"pp": 4, "vpp": 2, embedding: True, loss: True}),
+            (14, {"pp": 5, embedding: True}),
+            (12, {"pp": 3, embedding: False}),
+        ):
+            with self.subTest(layers=layers, curr=curr):
+                compare_stages(layers, curr, curr)
+        for made_for, curr in (
+            ({"pp": 3, first: 2}, {"pp": 3, first: 4}),
+            ({"pp": 3, first: 2}, {"pp": 3, last: 2}),
+            ({"pp": 3}, {"pp": 3, first: 2}),
+        ):
+            with self.assertRaisesRegex(ValueError, "curr has (fir|la)st_stage_layers"):
+                compare_stages(12, made_for, curr)
 
     def test_on_other_devices(self):
         swapped = {"devices": [1, 0]}

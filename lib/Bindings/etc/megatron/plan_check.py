@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Mapping
+from typing import Any, Mapping, Optional
 
 from etc.describe import Description
 from etc.megatron.grid import SIZES, STAGES, same_order
+from etc.megatron.stages import split_layers
 from etc.planner import plan as make_plan
 from etc.plans import Plan, planner
 
@@ -79,21 +80,32 @@ def _check_stages(
     layout: Mapping[str, Any],
     model: Mapping[str, Any],
 ) -> None:
-    """Different fields may cut the layers in the same way, which the planner knows."""
+    """Different fields may cut the layers in the same way."""
     split = {n: layout[n] for n in STAGES if layout.get(n) is not None}
-    wanted: dict[str, str] = {}
-    if split:
-        if planner() is None:
-            return  # the new model shows it
-        grid = {"pp": layout["pp"], "vpp": layout["vpp"], **split}
-        made = make_plan(
-            model=model, prev="PP1", curr=grid, cluster=[layout["pp"]], types=["param"]
-        )
-        wanted = _options(made.curr)
+    wanted = _options_of(split, layout, model) if split else {}
+    if wanted is None:
+        return  # the new model shows it
     if any(wanted.get(name) != options.get(name) for name in ("stages", "mtp")):
         says = [f"{name} {value}" for name, value in split.items()]
         says = says or [f"no {name}" for name in STAGES]
         raise ValueError(f"{text} {', '.join(says)}")
+
+
+def _options_of(
+    split: Mapping[str, Any], layout: Mapping[str, Any], model: Mapping[str, Any]
+) -> Optional[dict[str, str]]:
+    """What a label says of stages that are cut by the fields `split`. None where the
+    planner alone could tell, and is not installed."""
+    if planner() is None:
+        chunks = split_layers(layout, model["layers"])
+        if chunks is None:
+            return None
+        return {"stages": ":".join(map(str, chunks))} if chunks else {}
+    grid = {"pp": layout["pp"], "vpp": layout["vpp"], **split}
+    made = make_plan(
+        model=model, prev="PP1", curr=grid, cluster=[layout["pp"]], types=["param"]
+    )
+    return _options(made.curr)
 
 
 def _check_devices(plan: Plan, prev: Any, curr: Any) -> None:
