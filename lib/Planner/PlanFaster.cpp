@@ -34,7 +34,7 @@ public:
   }
 
   bool isGood() const { return succeeded(planned); }
-  /// Whether it may be another plan than that by bytes.
+  /// Whether a plan by bytes could be faster.
   bool isMarked() {
     return llvm::any_of(planned->module->getOps<MigrationOp>(),
                         [](MigrationOp it) { return it->hasAttr(byTimeMark); });

@@ -88,6 +88,18 @@ Effort ScheduleChunks::getEffort(int64_t transfers) const {
   return transfers > manyTransfers ? Effort::Less : Effort::Full;
 }
 
+/// A plan by bytes of the same transfers has the rounds that were shortened.
+/// What this gains in the simulator has been within a few hundredths of the
+/// estimate in random requests.
+static constexpr double clearlyLonger = 1.06;
+
+/// Whether rounds that were shortened could be found to take longer.
+static bool isDoubtful(const RoundTimes::Seconds &before,
+                       const RoundTimes::Seconds &now) {
+  return now.getCost() < before.getCost() &&
+         before.pause < clearlyLonger * now.pause;
+}
+
 RoundTimes ScheduleChunks::getTimes(MigrationOp migration) {
   return {migration.getResourcesAttr(), getAnalysis<ProgramFlows>(),
           getAnalysis<DevicePrograms>().getPrograms(), getAnalysis<Devices>(),
@@ -139,13 +151,13 @@ LogicalResult ScheduleChunks::runOnMigration(MigrationOp migration) {
   if (byTime && migration.getResources() && found.isWithin) {
     const auto programs = getAnalysis<DevicePrograms>().getPrograms();
     const Effort effort = getEffort(countTransfers(flows, programs));
-    const bool isShorter = shorten(
+    const RoundTimes::Seconds before = shorten(
         schedule, budget, totals, flows, getTimes(migration),
         {migration.getResourcesAttr(), flows, programs, getAnalysis<Devices>()},
         effort);
     if (effort == Effort::Least)
       migration->removeDiscardableAttr(byTimeMark);
-    else if (isShorter)
+    else if (isDoubtful(before, schedule.seconds))
       migration->setDiscardableAttr(byTimeMark, UnitAttr::get(&getContext()));
   }
   if (isGiven && !found.isWithin)

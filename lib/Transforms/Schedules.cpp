@@ -91,8 +91,8 @@ public:
         effort(effort) {}
 
   /// Replaces the schedule by the one that costs least of those on trial, if it
-  /// costs at least a hundredth less. Returns whether it does.
-  bool shorten(Schedule &schedule, Poser poser,
+  /// costs at least a hundredth less.
+  void shorten(Schedule &schedule, Poser poser,
                ArrayRef<int64_t> portions) const;
   /// The portions of trials of level rounds: fewer where these take long.
   ArrayRef<int64_t> getPortionsOfLevel() const {
@@ -133,9 +133,8 @@ bool Shortener::isEnough(double seconds, int inVain) const {
           seconds <= std::min(nearEnough * port, enough + fewSeconds));
 }
 
-bool Shortener::shorten(Schedule &schedule, Poser poser,
+void Shortener::shorten(Schedule &schedule, Poser poser,
                         ArrayRef<int64_t> portions) const {
-  bool isShorter = false;
   RoundTimes::Seconds &least = schedule.seconds;
   const double mostUnits = hardlyMore * double(schedule.chunks.size());
   const ArrayRef<int64_t> first(&pipelined, pipelined > 1 ? 1 : 0);
@@ -162,10 +161,8 @@ bool Shortener::shorten(Schedule &schedule, Poser poser,
          double(found.solution.roundOf.size()) > mostUnits))
       continue;
     schedule = {std::move(found), std::move(chunks), seconds};
-    isShorter = true;
     inVain = 0;
   }
-  return isShorter;
 }
 
 Schedule etc::findSchedule(const rounds::Budget &budget,
@@ -178,23 +175,23 @@ Schedule etc::findSchedule(const rounds::Budget &budget,
   return {std::move(found), std::move(chunks), {}};
 }
 
-bool etc::shorten(Schedule &schedule, const rounds::Budget &budget,
-                  ArrayRef<rounds::ClassTotals> totals,
-                  const ProgramFlows &flows, const RoundTimes &times,
-                  const PortLoads &loads, Effort effort) {
-  schedule.seconds = times.secondsOf(schedule.found.solution, schedule.chunks);
-  if (schedule.seconds.pause <= goodEnough * times.getPortSeconds())
-    return false;
+RoundTimes::Seconds
+etc::shorten(Schedule &schedule, const rounds::Budget &budget,
+             ArrayRef<rounds::ClassTotals> totals, const ProgramFlows &flows,
+             const RoundTimes &times, const PortLoads &loads, Effort effort) {
+  const RoundTimes::Seconds given = schedule.seconds =
+      times.secondsOf(schedule.found.solution, schedule.chunks);
+  if (given.pause <= goodEnough * times.getPortSeconds())
+    return given;
   const std::vector<rounds::ClassTotals> urgent = urgentOf(totals, flows);
   const ItemKinds &kinds = times.getRates().getKinds();
   const Shortener shortener(budget, totals, times, effort);
-  bool isShorter = shortener.shorten(
-      schedule,
-      Poser(flows, kinds, urgent, loads, times.getPortSeconds(),
-            effort == Effort::Least ? partsOfRound : partsOfLevelRound),
-      shortener.getPortionsOfLevel());
+  shortener.shorten(schedule,
+                    Poser(flows, kinds, urgent, loads, times.getPortSeconds(),
+                          effort == Effort::Least ? partsOfRound
+                                                  : partsOfLevelRound),
+                    shortener.getPortionsOfLevel());
   if (shortener.needsOthers(schedule.seconds.pause))
-    isShorter |=
-        shortener.shorten(schedule, Poser(flows, kinds), portionsToTry);
-  return isShorter;
+    shortener.shorten(schedule, Poser(flows, kinds), portionsToTry);
+  return given;
 }

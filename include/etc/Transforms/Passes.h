@@ -24,8 +24,9 @@ enum class DefragmentPolicy {
 #define GEN_PASS_REGISTRATION
 #include "etc/Transforms/Passes.h.inc"
 
-/// Marks a migration for which `by-time` changed routes or rounds, and which is
-/// small enough to be planned once more, by bytes.
+/// Marks a migration for which a plan by bytes could be faster, since `by-time`
+/// changed routes, or rounds by less than estimates may be off, and which is
+/// small enough to be planned once more.
 inline constexpr llvm::StringLiteral byTimeMark = "etc.by_time";
 
 /// How the default policy plans.
