@@ -145,6 +145,8 @@ void ItemFlow::addLater(unsigned type) {
 
 unsigned ItemFlow::getLastHop(unsigned type) const {
   unsigned last = 0;
+  if (lastHop == 0)
+    return last;
   for (const Step &step : steps)
     if (step.isOf(type))
       last = std::max(last, step.getHop());
@@ -178,10 +180,12 @@ ItemFlow::Passing ItemFlow::findPassing(unsigned type) const {
 
 /// Most flows bring what they bring at once, and derive and pass on nothing.
 void ItemFlow::close(unsigned types) {
+  for (const Step &step : steps)
+    lastHop = std::max(lastHop, step.getHop());
   const bool isPlain = llvm::none_of(steps, [](const Step &step) {
-    return step.isDerive() || step.isTransit() || step.getHop() > 0;
+    return step.isDerive() || step.isTransit();
   });
-  if (isPlain)
+  if (isPlain && lastHop == 0)
     return;
   for (unsigned type = 0; type < types; ++type)
     ofTypes.push_back(

@@ -154,6 +154,7 @@ private:
   Passing findPassing(unsigned type) const;
   int64_t sumDerivedWhole(unsigned type) const;
 
+  unsigned lastHop = 0;        ///< of all types
   std::vector<OfType> ofTypes; ///< empty where there is nothing to say
   llvm::SmallVector<Later, 0> later;
 };
