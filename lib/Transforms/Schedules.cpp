@@ -186,11 +186,11 @@ etc::shorten(Schedule &schedule, const rounds::Budget &budget,
   const std::vector<rounds::ClassTotals> urgent = urgentOf(totals, flows);
   const ItemKinds &kinds = times.getRates().getKinds();
   const Shortener shortener(budget, totals, times, effort);
-  shortener.shorten(schedule,
-                    Poser(flows, kinds, urgent, loads, times.getPortSeconds(),
-                          effort == Effort::Least ? partsOfRound
-                                                  : partsOfLevelRound),
-                    shortener.getPortionsOfLevel());
+  shortener.shorten(
+      schedule,
+      Poser(flows, kinds, urgent, loads, times.getPortSeconds(),
+            effort == Effort::Least ? partsOfRound : partsOfLevelRound),
+      shortener.getPortionsOfLevel());
   if (shortener.needsOthers(schedule.seconds.pause))
     shortener.shorten(schedule, Poser(flows, kinds), portionsToTry);
   return given;

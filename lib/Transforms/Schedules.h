@@ -29,7 +29,8 @@ enum class Effort { Full, Less, Least };
 
 /// Replaces a schedule that is within the budget by one that takes less time,
 /// if there is one: of level rounds, or, where these do not come near the time
-/// of the busiest port, of others. Returns the seconds of the one that was given.
+/// of the busiest port, of others. Returns the seconds of the one that was
+/// given.
 RoundTimes::Seconds shorten(Schedule &schedule, const rounds::Budget &budget,
                             llvm::ArrayRef<rounds::ClassTotals> totals,
                             const ProgramFlows &flows, const RoundTimes &times,
