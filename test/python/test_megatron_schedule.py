@@ -185,6 +185,7 @@ class Refused(unittest.TestCase):
                 ("--lr=0.0005", OVERRIDE),
                 "--lr 0.0005 is less than --min-lr 0.001; pass both",
             ),
+            (("--min-lr=-0.1", OVERRIDE), "--min-lr -0.1 is negative; pass 0 or a pos"),
             (
                 ("--train-samples=40", OVERRIDE),
                 "--train-samples is not for a job with --train-iters",

@@ -18,6 +18,8 @@ SCHEDULE = (
     "--end-weight-decay",
     "--weight-decay-incr-style",
 )
+WEIGHT_STYLE = "--weight-decay-incr-style"
+ENDS = ("--start-weight-decay", "--end-weight-decay")
 # A job counts either in iterations or in samples.
 COUNTS = {
     "train_iters": ("--train-samples", "--lr-decay-samples", "--lr-warmup-samples"),
@@ -37,8 +39,10 @@ def check_schedule(further: Sequence[str], args: Any) -> None:
         )
     unit = "train_samples" if getattr(args, "train_samples", None) else "train_iters"
     _check_count(further, unit)
-    _check_bounds(further, args)
+    _check_rate(further, args)
+    _check_decay(further, args, unit)
     _check_warmup(further, args, unit)
+    _check_weight_decay(further, args)
     if taken or any(getattr(args, name, False) for name in TAKEN.values()):
         return
     changed = [option for option in SCHEDULE if not _is_kept(further, args, option)]
@@ -64,14 +68,31 @@ def _check_count(further: Sequence[str], unit: str) -> None:
             )
 
 
-def _check_bounds(further: Sequence[str], args: Any) -> None:
+def _check_rate(further: Sequence[str], args: Any) -> None:
     rate = _number(further, args, "--lr")
     for option in ("--min-lr", "--lr-warmup-init"):
         low = _number(further, args, option)
-        if rate is not None and low is not None and low > rate:
+        if rate is not None and low is not None and not low <= rate:
             raise ValueError(
                 f"arguments: --lr {rate:g} is less than {option} {low:g}; pass both"
             )
+    _check_not_negative(further, args, "--min-lr")
+
+
+def _check_decay(further: Sequence[str], args: Any, unit: str) -> None:
+    what = unit.replace("train_", "")
+    whole, decay, _ = _steps(further, args, unit)
+    for option, count in ((f"--train-{what}", whole), (f"--lr-decay-{what}", decay)):
+        if count is not None and not count > 0:
+            raise ValueError(
+                f"arguments: {option} {count:g} leaves no steps; pass a positive number"
+            )
+    annealing = f"--lr-wsd-decay-{what}"
+    is_wsd = _value(further, args, "--lr-decay-style") == "WSD"
+    if is_wsd and _value(further, args, annealing) is None:
+        raise ValueError(
+            f"arguments: --lr-decay-style WSD needs {annealing}; pass both"
+        )
 
 
 def _check_warmup(further: Sequence[str], args: Any, unit: str) -> None:
@@ -86,6 +107,52 @@ def _check_warmup(further: Sequence[str], args: Any, unit: str) -> None:
         raise ValueError(
             f"arguments: the learning rate has {warmup:g} {what} of warm-up, and "
             f"{decay:g} until its end; expected fewer of warm-up"
+        )
+
+
+def _check_weight_decay(further: Sequence[str], args: Any) -> None:
+    """Megatron's arguments have both ends also where the style is constant, and its
+    command line has none."""
+    style = _value(further, args, WEIGHT_STYLE)
+    if style is None:
+        return
+    now = getattr(args, _field(WEIGHT_STYLE), None)
+    if style == "constant":
+        _check_constant(further, now in (None, "constant"))
+        _check_not_negative(further, args, "--weight-decay")
+        return
+    for option in ENDS:
+        if _value(further, None if now == "constant" else args, option) is None:
+            raise ValueError(
+                f"arguments: {WEIGHT_STYLE} {style} needs {option}; pass both"
+            )
+        _check_not_negative(further, args, option)
+    start, end = (_number(further, args, option) for option in ENDS)
+    if start is not None and end is not None and not end >= start:
+        raise ValueError(
+            f"arguments: {ENDS[1]} {end:g} is less than {ENDS[0]} {start:g}; pass both"
+        )
+
+
+def _check_constant(further: Sequence[str], was_constant: bool) -> None:
+    for option in ENDS:
+        if value_of(further, option) is not None:
+            raise ValueError(
+                f"arguments: {option} is not for {WEIGHT_STYLE} constant; pass "
+                f"--weight-decay in its place"
+            )
+    if not was_constant:
+        raise ValueError(
+            f"arguments: {WEIGHT_STYLE} constant is not for a job with {ENDS[0]}; leave "
+            f"it out, and pass the same {ENDS[0]} and {ENDS[1]}"
+        )
+
+
+def _check_not_negative(further: Sequence[str], args: Any, option: str) -> None:
+    value = _number(further, args, option)
+    if value is not None and not value >= 0:
+        raise ValueError(
+            f"arguments: {option} {value:g} is negative; pass 0 or a positive number"
         )
 
 
@@ -122,13 +189,16 @@ def _steps(
 def _number(further: Sequence[str], args: Any, option: str) -> Optional[float]:
     """The value that an option will have; None where it has none, or no number, which
     Megatron's parser reports."""
-    value: Any = value_of(further, option)
-    if value is None:
-        value = getattr(args, _field(option), None)
     try:
-        return float(value)
+        return float(_value(further, args, option))
     except (TypeError, ValueError):
         return None
+
+
+def _value(further: Sequence[str], args: Any, option: str) -> Any:
+    """The one that an option will have; None where it has none."""
+    value = value_of(further, option)
+    return getattr(args, _field(option), None) if value is None else value
 
 
 def _field(option: str) -> str:
