@@ -165,7 +165,8 @@ class Groups:
 
     def made(self) -> None:
         """The groups are there. Connections that come later are left alone, be it the
-        trainer's own, or those of groups that it makes in its loop."""
+        trainer's own, or those of groups that it makes in its loop. Those that `build`
+        opened count as Gloo's: no process knows the ports of the others."""
         self.connect()
         with self._lock:
             self._sockets = set(_connections()) - self._before
