@@ -9,6 +9,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <iomanip>
@@ -135,30 +136,43 @@ static Status checkVersion(std::span<const uint8_t> bytes) {
 
 /// FlatBuffers' verifier looks at where a list begins, not at whether its
 /// 8-byte elements are where such may be read. Empty lists are anywhere.
-static Status checkAlignment(const fb::Plan &plan) {
+static bool areAligned(const auto *...lists) {
   auto isAligned = [](const auto *list) {
     return !list || list->size() == 0 ||
            reinterpret_cast<uintptr_t>(list->Data()) % 8 == 0;
   };
-  bool areAligned = isAligned(plan.bounds()) && isAligned(plan.forecast());
-  for (uint32_t c = 0; plan.certificates() && c != plan.certificates()->size();
-       ++c)
-    areAligned = areAligned &&
-                 isAligned(plan.certificates()->Get(c)->row_duals()) &&
-                 isAligned(plan.certificates()->Get(c)->column_duals());
-  auto look =
-      [&](const flatbuffers::Vector<flatbuffers::Offset<fb::Tensor>> &tensors) {
-        for (const fb::Tensor *tensor : tensors)
-          areAligned = areAligned && isAligned(tensor->shape()) &&
-                       isAligned(tensor->view()) &&
-                       isAligned(tensor->prev_shape());
-      };
-  look(*plan.tensors());
+  return (isAligned(lists) && ...);
+}
+
+static bool areAligned(
+    const flatbuffers::Vector<flatbuffers::Offset<fb::Tensor>> &tensors) {
+  return std::ranges::all_of(tensors, [](const fb::Tensor *tensor) {
+    return areAligned(tensor->shape(), tensor->view(), tensor->prev_shape());
+  });
+}
+
+/// Of each list of longs, and of structs of them.
+static bool isAligned(const fb::Plan &plan) {
+  if (!areAligned(plan.bounds(), plan.forecast()) ||
+      !areAligned(*plan.tensors()))
+    return false;
+  if (plan.certificates())
+    for (const fb::Certificate *entry : *plan.certificates())
+      if (!areAligned(entry->row_duals(), entry->column_duals()))
+        return false;
+  if (const fb::RoleBound *bound = plan.role_bound())
+    if (!areAligned(bound->row_duals(), bound->column_duals()))
+      return false;
   if (plan.condensed())
     for (const fb::TensorTemplate *entry : *plan.condensed()->templates())
-      look(*entry->tensors());
-  return areAligned ? Status::success()
-                    : damaged("a list of 8-byte numbers is not aligned");
+      if (!areAligned(*entry->tensors()))
+        return false;
+  return !plan.slice() || areAligned(plan.slice()->path());
+}
+
+static Status checkAlignment(const fb::Plan &plan) {
+  return isAligned(plan) ? Status::success()
+                         : damaged("a list of 8-byte numbers is not aligned");
 }
 
 static Status checkFeatures(const fb::Plan &plan) {

@@ -122,18 +122,85 @@ TEST_F(PlanFileTest, SealedDamageIsHarmless) {
       }
 }
 
-/// Found by PlanFuzzer: the verifier lets it pass, reading it is undefined.
-TEST_F(PlanFileTest, MisalignedListsAreNoticed) {
-  std::vector<uint8_t> bytes = packPlan(twoStagePlan());
-  auto *tensor = reinterpret_cast<flatbuffers::Table *>(
-      fb::GetMutablePlan(bytes.data())->mutable_tensors()->GetMutableObject(0));
-  uint8_t *shape = tensor->GetAddressOf(fb::Tensor::VT_SHAPE);
-  auto offset = flatbuffers::ReadScalar<flatbuffers::uoffset_t>(shape);
-  flatbuffers::WriteScalar<flatbuffers::uoffset_t>(shape, offset + 4);
-  EXPECT_EQ(checkPlanBytes(bytes).message(),
-            "truncated or damaged: a list of 8-byte numbers is not aligned; "
-            "write it again with etc-opt --emit=plan");
+/// certifiedPlan() with something in each list of 8-byte numbers. The first
+/// number of each is also a length, once the list begins there.
+static fb::PlanT planOfLists() {
+  fb::PlanT plan = certifiedPlan();
+  plan.tensors[0]->view = {1, 24};
+  plan.tensors[0]->prev_shape = {1, 20};
+  plan.bounds.insert(plan.bounds.begin(), {1, 2});
+  plan.certificates[0]->row_duals = plan.certificates[0]->column_duals = {1, 2};
+  plan.forecast[0] = fb::RoundForecast(1, 0);
+  plan.role_bound = std::make_unique<fb::RoleBoundT>();
+  plan.role_bound->row_duals = plan.role_bound->column_duals = {1, 2};
+  plan.slice = std::make_unique<fb::SliceT>();
+  plan.slice->path = {1, 2};
+  plan.condensed = std::make_unique<fb::CondensedT>();
+  auto entry = std::make_unique<fb::TensorTemplateT>();
+  entry->tensors.push_back(std::make_unique<fb::TensorT>(*plan.tensors[0]));
+  plan.condensed->templates.push_back(std::move(entry));
+  return plan;
 }
+
+struct MisalignedList {
+  const char *name;
+  const void *(*tableOf)(const fb::Plan &plan);
+  flatbuffers::voffset_t field;
+};
+
+class MisalignedListTest : public testing::TestWithParam<MisalignedList> {};
+
+/// Found by PlanFuzzer: the verifier lets it pass, reading it is undefined.
+TEST_P(MisalignedListTest, IsNoticed) {
+  std::vector<uint8_t> bytes = packPlan(planOfLists());
+  const std::string message =
+      "truncated or damaged: a list of 8-byte numbers is not aligned; write it "
+      "again with etc-opt --emit=plan";
+  EXPECT_NE(checkPlanBytes(bytes).message(), message);
+  const void *table = GetParam().tableOf(*fb::GetPlan(bytes.data()));
+  uint8_t *list = static_cast<flatbuffers::Table *>(const_cast<void *>(table))
+                      ->GetAddressOf(GetParam().field);
+  auto offset = flatbuffers::ReadScalar<flatbuffers::uoffset_t>(list);
+  flatbuffers::WriteScalar<flatbuffers::uoffset_t>(list, offset + 4);
+  EXPECT_EQ(checkPlanBytes(bytes).message(), message);
+}
+
+using TableOf = const void *(*)(const fb::Plan &plan);
+constexpr TableOf ofPlan = [](const fb::Plan &p) -> const void * { return &p; };
+constexpr TableOf ofTensor = [](const fb::Plan &p) -> const void * {
+  return p.tensors()->Get(0);
+};
+constexpr TableOf ofTemplate = [](const fb::Plan &p) -> const void * {
+  return p.condensed()->templates()->Get(0)->tensors()->Get(0);
+};
+constexpr TableOf ofCertificate = [](const fb::Plan &p) -> const void * {
+  return p.certificates()->Get(0);
+};
+constexpr TableOf ofRoleBound = [](const fb::Plan &p) -> const void * {
+  return p.role_bound();
+};
+constexpr TableOf ofSlice = [](const fb::Plan &p) -> const void * {
+  return p.slice();
+};
+
+constexpr MisalignedList misalignedLists[] = {
+    {"bounds", ofPlan, fb::Plan::VT_BOUNDS},
+    {"forecast", ofPlan, fb::Plan::VT_FORECAST},
+    {"shape", ofTensor, fb::Tensor::VT_SHAPE},
+    {"view", ofTensor, fb::Tensor::VT_VIEW},
+    {"prev_shape", ofTensor, fb::Tensor::VT_PREV_SHAPE},
+    {"condensed_shape", ofTemplate, fb::Tensor::VT_SHAPE},
+    {"certificate_row_duals", ofCertificate, fb::Certificate::VT_ROW_DUALS},
+    {"certificate_column_duals", ofCertificate,
+     fb::Certificate::VT_COLUMN_DUALS},
+    {"role_bound_row_duals", ofRoleBound, fb::RoleBound::VT_ROW_DUALS},
+    {"role_bound_column_duals", ofRoleBound, fb::RoleBound::VT_COLUMN_DUALS},
+    {"slice_path", ofSlice, fb::Slice::VT_PATH},
+};
+
+INSTANTIATE_TEST_SUITE_P(PlanFile, MisalignedListTest,
+                         testing::ValuesIn(misalignedLists),
+                         [](const auto &test) { return test.param.name; });
 
 TEST_F(PlanFileTest, VersionAndFeatures) {
   fb::PlanT plan = twoStagePlan();
