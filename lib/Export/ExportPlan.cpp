@@ -367,6 +367,9 @@ FailureOr<std::vector<uint8_t>> PlanExporter::run() {
   writeCertificates(migration, needed, plan);
   writePaperPolicy();
   plan.deferred_rounds = migration.countDeferredRounds();
+  if (plan.deferred_rounds == 0) // of deferred types, nothing moves
+    for (auto &program : plan.programs)
+      program->tail_peak = program->tail_peak_safe = 0;
   plan.gradient_bytes = migration.getGradientBytes().value_or(0);
   if (failed(checkShards()))
     return failure();

@@ -118,8 +118,12 @@ LogicalResult etc::checkMemory(const Replay &replay) {
   if (failed(expect("safe peak", program.getPeakSafe(),
                     footprint.getPeak(/*isSafe=*/true) + slabs)))
     return failure();
-  if (!replay.getMigration().getDeferred())
+  if (!replay.getMigration().getDeferred()) {
+    if (program.getTailPeak() || program.getTailPeakSafe())
+      return Refusal(program, Rule::Memory)
+             << "states the peak of a tail, but nothing is deferred";
     return success();
+  }
   const int64_t beside = slabs + footprint.gradients;
   if (failed(expect("tail peak", program.getTailPeak(),
                     footprint.getPeak(/*isSafe=*/false, /*isTail=*/true) +

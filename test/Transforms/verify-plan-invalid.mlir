@@ -413,6 +413,30 @@ etc.migration @safe_peak PP2 to PP1 nodes [3] layers 2 types [master : f32] stag
 
 // -----
 
+// Nothing is deferred.
+etc.migration @tail_of_nothing PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
+  etc.tensor "decoder.layers.{layer}.weight" in layer [4]
+  etc.pair P0T0 replicas [0] from P0T0 replicas [0]
+  etc.placement [0]
+  etc.certificate device kept 16 u [16] v [0, 0] members [1, 1]
+  etc.certificate node kept 32 u [32] v [0] members [3]
+  // expected-error @+1 {{states the peak of a tail, but nothing is deferred}}
+  etc.program @"P0T0 <- P0T0" P0T0 from P0T0 slabs 0, 16 peak 48 safe 48 tail 48 safe 48 (%self = [0], %p1 = [1]) {
+    etc.round 0 {
+      etc.refer [L0] [master]
+      etc.recv [L1] [master] from %p1
+    }
+  }
+  etc.program @"none <- P1T0" none from P1T0 slabs 16, 0 peak 32 safe 32 (%self = [1], %p1 = [0]) {
+    etc.round 0 {
+      etc.send [L1] [master] to %p1
+      etc.release [L1] [master]
+    }
+  }
+}
+
+// -----
+
 // What is freed a round late counts until then: state is 16 bytes, staging 16, whatever is stated.
 etc.migration @late_release PP2 to PP1 nodes [3] layers 2 types [master : f32] stage instructions {
   etc.tensor "decoder.layers.{layer}.weight" in layer [4]

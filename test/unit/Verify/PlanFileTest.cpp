@@ -137,6 +137,23 @@ TEST_F(Boundaries, FileHasDeferredState) {
             "internal error: programs[0].tail_peak is");
 }
 
+TEST_F(Boundaries, FileHasNoTailWhereNoDeferredStateMoves) {
+  Options options = usual;
+  options["defer"] = "optimizer";
+  options["curr"] = "PP2TP2";
+  plan(options);
+  EXPECT_EQ(ofFile([](PlanT &f) {
+              EXPECT_EQ(f.deferred_rounds, 0u);
+              for (const auto &program : f.programs) {
+                EXPECT_EQ(program->tail_peak, 0u);
+                EXPECT_EQ(program->tail_peak_safe, 0u);
+              }
+            }),
+            "");
+  EXPECT_EQ(ofFile([](PlanT &f) { f.programs[0]->tail_peak_safe = 8; }),
+            inFile("programs[0].tail_peak_safe", "8", "0"));
+}
+
 TEST_F(Boundaries, FileHasProgramsAndDuals) {
   plan(usual);
   EXPECT_EQ(ofFile([](PlanT &f) { f.programs.pop_back(); }).substr(0, 37),
