@@ -3,6 +3,7 @@
 #include "etc/Request/Inventory.h"
 #include "etc/Request/Request.h"
 
+#include "core/plan/IsPlanFile.h"
 #include "core/plan/PlanFile.h"
 #include "core/plan/PlanIndex.h"
 
@@ -14,7 +15,14 @@ using llvm::Error;
 using llvm::StringRef;
 
 bool etc::request::namesSideFile(StringRef text) {
-  return text.ends_with(".json") || text.ends_with(".etcplan");
+  if (text.ends_with(".json") || text.ends_with(".etcplan"))
+    return true;
+  // A configuration is one, whatever files there are.
+  llvm::Expected<Parallelism> shorthand = parseParallelism(text, Field());
+  if (shorthand)
+    return false;
+  llvm::consumeError(shorthand.takeError());
+  return plan::isPlanFile(text.str());
 }
 
 static Parallelism parallelismOf(const plan::fb::Configuration &from) {
@@ -123,6 +131,7 @@ Error etc::request::planOfFile(StringRef path, const Field &field,
 
 Error etc::request::sideOfFile(StringRef path, const Field &field,
                                SideSpec &side) {
-  return path.ends_with(".etcplan") ? planOfFile(path, field, side)
-                                    : inventoryOfFile(path, field, side);
+  return path.ends_with(".etcplan") || plan::isPlanFile(path.str())
+             ? planOfFile(path, field, side)
+             : inventoryOfFile(path, field, side);
 }

@@ -2,6 +2,7 @@
 
 #include "Options.h"
 
+#include "core/plan/IsPlanFile.h"
 #include "etc/Request/Fields.h"
 
 #include "llvm/Support/CommandLine.h"
@@ -263,5 +264,6 @@ bool PlannerOptions::isModule() const {
 }
 
 bool PlannerOptions::isPlan() const {
-  return llvm::StringRef(input).ends_with(".etcplan");
+  return llvm::StringRef(input).ends_with(".etcplan") ||
+         plan::isPlanFile(input);
 }

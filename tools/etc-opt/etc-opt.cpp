@@ -110,14 +110,14 @@ int main(int argc, char **argv) {
     etc::request::writeRequestFields(llvm::outs());
     return 0;
   }
+  if (options.isPlan())
+    return etc::showPlan(options);
   if (options.isModule() && options.isRequest()) {
     llvm::errs() << "etc-opt: error: " << options.input
                  << ": options of a request do not apply to IR; give a request "
                     "in JSON, or a --pass-pipeline\n";
     return 2;
   }
-  if (options.isPlan())
-    return etc::showPlan(options);
   if (options.isRequest())
     return etc::runPlanner(options);
   return runPasses(options, argc, argv, registry);

@@ -353,11 +353,12 @@ llvm::Error inventoryOfFile(llvm::StringRef path, const Field &field,
 /// Makes a side of what a plan ends in, on the devices that it placed it on.
 llvm::Error planOfFile(llvm::StringRef path, const Field &field,
                        SideSpec &side);
-/// Makes a side of a file that is one of these by its name. Errors of all
-/// three are Malformed.
+/// Makes a side of a file that is one of these: a plan by its content or its
+/// name. Errors of all three are Malformed.
 llvm::Error sideOfFile(llvm::StringRef path, const Field &field,
                        SideSpec &side);
-/// Whether the name ends in .json (an inventory) or .etcplan.
+/// Whether this is no configuration, but ends like a file of these or is a
+/// plan.
 bool namesSideFile(llvm::StringRef text);
 
 /// Parses the shorthand of a configuration, as Parallelism::str() writes it:
