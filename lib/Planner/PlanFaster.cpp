@@ -98,9 +98,11 @@ static bool isNearlyBest(const runtime::PlanTime &time) {
                                      worthwhilePercent * time.portSeconds;
 }
 
-static bool hasBudget(ArrayRef<Request> requests) {
+/// Of one plan of a chain, the budget is that of the last request.
+static bool hasBudget(ArrayRef<Request> requests, bool areOnePlan) {
   return llvm::any_of(
-      requests, [](const Request &it) { return it.memoryBudget.has_value(); });
+      areOnePlan ? requests.take_back() : requests,
+      [](const Request &it) { return it.memoryBudget.has_value(); });
 }
 
 /// The pause comes first: what is deferred stops nobody.
@@ -120,8 +122,9 @@ FailureOr<PlannedRequest> etc::planFaster(MLIRContext &context,
     return byTime.take();
   const runtime::PlanTime time =
       byTime.isGood() ? byTime.findTime() : runtime::PlanTime();
-  const bool isTooLarge =
-      byTime.isGood() && !hasBudget(requests) && byTime.getPeak() > tooLarge;
+  const bool isTooLarge = byTime.isGood() &&
+                          !hasBudget(requests, byTime.isOnePlan()) &&
+                          byTime.getPeak() > tooLarge;
   if (byTime.isGood() && !isTooLarge && isNearlyBest(time))
     return byTime.take();
   for (Request &request : requests)
