@@ -73,7 +73,8 @@ set(CPACK_DEBIAN_ETCPLANNER_PACKAGE_NAME etc-planner)
 set(CPACK_DEBIAN_ETCRUNTIME_PACKAGE_NAME etc-runtime)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME etc-dev)
 set(CPACK_COMPONENT_ETCPLANNER_DESCRIPTION "Plans how the state of a training job moves between configurations
- etc-opt turns a request into a plan with a proof that no plan moves less.")
+ etc-opt turns a request into a verified plan, with certified lower bounds on
+ the bytes moved and on the time.")
 set(CPACK_COMPONENT_ETCRUNTIME_DESCRIPTION "Executes plans that etc-opt wrote
  etc-run moves state between threads, processes and GPUs, and checks it; it
  needs neither MLIR nor LLVM.")
@@ -82,6 +83,4 @@ set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "Headers to plan and to migrate in a
 # libetc-plan stands on libetc-run.
 set(CPACK_DEBIAN_ETCPLANNER_PACKAGE_DEPENDS "etc-runtime (= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "etc-planner (= ${PROJECT_VERSION})")
-# libetc-plan stands on libetc-run.
-set(CPACK_DEBIAN_ETCPLANNER_PACKAGE_DEPENDS "etc-runtime (= ${PROJECT_VERSION})")
 include(CPack)
