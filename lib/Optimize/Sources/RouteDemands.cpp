@@ -256,7 +256,7 @@ static int64_t scalePpm(int64_t bytes, int64_t ppm) {
 }
 
 /// Tensors of which a device without a need of them receives more than so much,
-/// in one type.
+/// on average per type of a fragment.
 static TensorSet findLarge(const SourcedDemands &sourced, int64_t most) {
   std::map<std::pair<int64_t, TensorKey>, int64_t> passed;
   for (auto [number, sources] : llvm::enumerate(sourced.choice.sources)) {
