@@ -82,40 +82,82 @@ static std::string describeUnbegun(const PlanIndex &index,
                   : text("; etc-run resume ", options.journal, " starts over"));
 }
 
+static bool countsAsFailed(const Options &options, uint32_t device) {
+  return std::find(options.failed.begin(), options.failed.end(), device) !=
+         options.failed.end();
+}
+
+/// What can be done without devices that count as failed: resume and rollback
+/// need the files of all.
+static std::string describeWayWithout(const Options &options) {
+  std::string list;
+  for (uint32_t device : options.failed)
+    list += text(list.empty() ? "" : ",", device);
+  return text("etc-run inventory ", options.journal, " --failed=", list,
+              " lists what is left to plan from");
+}
+
+/// What etc-run can do with the files of all devices, and without.
+static std::string describeWay(const Options &options,
+                               const std::string &ofAll) {
+  return options.failed.empty()
+             ? ofAll
+             : text(ofAll,
+                    ", with the files of all devices; without those of "
+                    "the failed ones, ",
+                    describeWayWithout(options));
+}
+
+/// Where all devices that are left are done.
+static std::string describeDone(const Options &options, const char *which) {
+  return options.failed.empty()
+             ? text(which, ": every device has the ", which, " configuration")
+             : text(which, ": every device but the failed ones has the ", which,
+                    " configuration; ", describeWayWithout(options));
+}
+
 /// The first word is the state that the migration ended in; scripts rely on it.
 static std::string describeWhole(const PlanIndex &index, const Options &options,
                                  const Keeping &keeping) {
   const std::string &directory = options.journal;
-  const std::vector<Standing> &all = keeping.standings;
-  auto every = [&](auto test) {
-    return std::all_of(all.begin(), all.end(), test);
-  };
+  std::vector<Standing> left;
+  for (uint32_t rank = 0; rank != index.rankCount(); ++rank)
+    if (!countsAsFailed(options, index.device(rank)))
+      left.push_back(keeping.standings[rank]);
   auto count = [&](auto test) {
-    return std::count_if(all.begin(), all.end(), test);
+    return static_cast<size_t>(std::count_if(left.begin(), left.end(), test));
   };
-  auto isRolledBack = [](const Standing &s) { return s.isRolledBack; };
-  auto isCommitted = [](const Standing &s) { return s.isCommitted; };
-  if (every(isCommitted))
-    return "new: every device has the new configuration";
+  const size_t rolledBack =
+                   count([](const Standing &s) { return s.isRolledBack; }),
+               committed =
+                   count([](const Standing &s) { return s.isCommitted; }),
+               begun = count([](const Standing &s) { return s.landed > 0; });
+  if (committed == left.size())
+    return describeDone(options, "new");
   if (keeping.isDecided())
-    return text("new: committed; etc-run resume ", directory, " completes ",
-                all.size() - count(isCommitted), " of ", all.size(),
-                " devices");
-  if (every(isRolledBack))
-    return "old: every device has the old configuration";
-  if (count(isRolledBack) > 0)
-    return text("old: rolled back in part; etc-run rollback ", directory,
-                " completes it");
-  if (every([](const Standing &s) { return s.landed == 0; }))
-    return text("old: nothing has landed; etc-run resume ", directory,
-                " starts over, etc-run rollback ", directory, " gives up");
-  const bool canGoBack = checkRollBack(index, keeping).ok();
-  return text("resumable: etc-run resume ", directory, " goes on",
-              canGoBack ? text(", etc-run rollback ", directory, " goes back")
-              : options.failed.empty()
-                  ? "; the old configuration is released in part"
-                  : "; the old configuration is not whole without the failed "
-                    "devices");
+    return describeWay(options,
+                       text("new: committed; etc-run resume ", directory,
+                            " completes ", left.size() - committed, " of ",
+                            index.rankCount(), " devices"));
+  if (rolledBack == left.size())
+    return describeDone(options, "old");
+  if (rolledBack > 0)
+    return describeWay(options,
+                       text("old: rolled back in part; etc-run rollback ",
+                            directory, " completes it"));
+  if (begun == 0)
+    return describeWay(options,
+                       text("old: nothing has landed; etc-run resume ",
+                            directory, " starts over, etc-run rollback ",
+                            directory, " gives up"));
+  const std::string resumes =
+      text("resumable: etc-run resume ", directory, " goes on");
+  if (!options.failed.empty())
+    return describeWay(options, resumes);
+  return text(resumes,
+              checkRollBack(index, keeping).ok()
+                  ? text(", etc-run rollback ", directory, " goes back")
+                  : "; the old configuration is released in part");
 }
 
 /// The bytes themselves, as far as the formula filled them.
@@ -146,7 +188,8 @@ Status etc::run::printStatus(const PlanIndex &index, const Options &options) {
             << "\n";
   for (uint32_t rank = 0; rank != index.rankCount(); ++rank)
     std::cout << "device " << index.device(rank) << ": "
-              << ((*standings)[rank]
+              << (countsAsFailed(options, index.device(rank)) ? "failed"
+                  : (*standings)[rank]
                       ? describeDevice(index, rank, keeping.standings[rank])
                       : "no journal")
               << "\n";
