@@ -12,6 +12,12 @@ static Status refuse(const std::string &why) {
 }
 
 static Status checkReleases(const PlanIndex &index, const Keeping &keeping) {
+  const std::vector<Standing> &all = keeping.standings;
+  if (std::all_of(all.begin(), all.end(),
+                  [](const Standing &s) { return s.isCommitted; }))
+    return refuse(text("the migration is complete; plan the way back as a new "
+                       "one, with etc-opt --prev=",
+                       keeping.journals, "/plan.etcplan"));
   if (keeping.isDecided())
     return refuse("the migration is committed; etc-run resume completes it");
   for (uint32_t rank = 0; rank != index.rankCount(); ++rank) {

@@ -211,8 +211,9 @@ TEST_F(Malformed, Directories) {
          "it");
   expect("--journal=m.etcplan m.etcplan",
          "m.etcplan: cannot make it: Not a directory");
-  expect("rollback j", "cannot roll back: the migration is committed; etc-run "
-                       "resume completes it");
+  expect("rollback j",
+         "cannot roll back: the migration is complete; plan the way back as a "
+         "new one, with etc-opt --prev=j/plan.etcplan");
   expect("status j --failed=9",
          "--failed: device 9 takes no part in the migration");
   expect("status j k", "one directory at a time: j and k");
