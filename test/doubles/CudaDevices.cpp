@@ -38,6 +38,11 @@ bool isKnown(int number) {
 
 int etc::test::currentDevice() { return device; }
 
+bool etc::test::canAccess(Device number, Device peer) {
+  return isKnown(number) && isKnown(peer) &&
+         (number == peer || !std::getenv("ETC_DOUBLE_NO_PEERS"));
+}
+
 Module *etc::test::findModule(void *handle, int ofDevice) {
   std::lock_guard lock(mutex);
   auto *module = static_cast<Module *>(handle);
@@ -89,6 +94,7 @@ int cuDriverGetVersion(int *version) { return *version = 13000, Success; }
 int cuGetErrorString(int code, const char **text) {
   *text = code == OutOfMemory      ? "out of memory"
           : code == NotInitialized ? "initialization error"
+          : code == InvalidDevice  ? "invalid device ordinal"
           : code == InvalidContext ? "invalid device context"
           : code == InvalidHandle  ? "invalid resource handle"
           : code == NotFound       ? "named symbol not found"
@@ -124,6 +130,12 @@ int cuDeviceGetAttribute(int *value, int attribute, Device) {
     *value = 2;
     return Success;
   }
+}
+/// Not of itself, which takes no peer.
+int cuDeviceCanAccessPeer(int *isPossible, Device number, Device peer) {
+  if (!isKnown(number) || !isKnown(peer))
+    return InvalidDevice;
+  return *isPossible = number != peer && canAccess(number, peer), Success;
 }
 
 int cuDevicePrimaryCtxRetain(ContextHandle *context, Device number) {

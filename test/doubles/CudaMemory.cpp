@@ -283,12 +283,23 @@ int cuMemUnmap(Address data, size_t bytes) {
 }
 int cuMemSetAccess(Address data, size_t bytes, const CudaAccess *access,
                    size_t count) {
-  constexpr int readWrite = 3;
-  const int device = DeviceMemory::get().deviceOf(data);
+  constexpr int readWrite = 3, onDevice = 1;
+  DeviceMemory &memory = DeviceMemory::get();
+  const int owner = memory.deviceOf(data);
+  bool isForOwner = false;
+  for (size_t i = 0; i != count; ++i) {
+    const auto &[location, flags] = access[i];
+    if (location.type != onDevice || flags != readWrite)
+      return misuse("access of another kind than a device's is granted");
+    if (!canAccess(location.id, owner))
+      return misuse("access is granted to a device that cannot have it");
+    isForOwner |= location.id == owner;
+  }
+  if (!isForOwner)
+    return misuse("no device may use its pages");
   for (size_t i = 0; i != count; ++i)
-    if (access[i].location.id == device && access[i].flags == readWrite)
-      return DeviceMemory::get().setAccess(data, bytes), Success;
-  return misuse("no device may use its pages");
+    memory.addAccess(data, bytes, access[i].location.id);
+  return Success;
 }
 
 } // extern "C"

@@ -34,6 +34,10 @@ enum Attribute : int {
   VirtualMemoryManagement = 102,
 };
 
+/// Whether a GPU's kernels can use memory of another one. As with CUDA, that
+/// takes more: who has the memory grants it.
+bool canAccess(Device device, Device peer);
+
 /// The device of the calling thread's context, or -1.
 int currentDevice();
 

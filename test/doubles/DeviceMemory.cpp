@@ -90,7 +90,7 @@ bool DeviceMemory::map(Address data, Mapping mapping) {
     entry.bytes = static_cast<uint32_t>(
         std::min(kPageBytes, mapping.bytes - i * kPageBytes));
     entry.device = static_cast<int16_t>(mapping.device);
-    entry.hasAccess = mapping.hasAccess;
+    entry.access = mapping.hasAccess ? bitOf(mapping.device) : 0;
     entry.page = mapping.first + i + 1;
   }
   mapped += static_cast<unsigned>(count);
@@ -100,9 +100,9 @@ bool DeviceMemory::map(Address data, Mapping mapping) {
   return true;
 }
 
-void DeviceMemory::setAccess(Address data, size_t bytes) {
+void DeviceMemory::addAccess(Address data, size_t bytes, int device) {
   for (size_t at = 0; at < bytes; at += kPageBytes)
-    entryOf(data + at).hasAccess = true;
+    entryOf(data + at).access |= bitOf(device);
 }
 
 bool DeviceMemory::unmap(Address data, size_t bytes) {
@@ -112,7 +112,7 @@ bool DeviceMemory::unmap(Address data, size_t bytes) {
     if (entry.page == 0)
       return false;
     entry.page = 0;
-    entry.hasAccess = false;
+    entry.access = 0;
     --mapped;
   }
   if (isForHost)
@@ -136,8 +136,8 @@ std::byte *DeviceMemory::translate(Address data, size_t bytes, int device,
   const Entry &entry = entryOf(data);
   const uint64_t page = entry.page;
   const size_t within = (data - window) % kPageBytes;
-  if (page == 0 || !entry.hasAccess ||
-      (device >= 0 && entry.device != device) || within >= entry.bytes)
+  const uint64_t users = device < 0 ? ~uint64_t{0} : bitOf(device);
+  if (page == 0 || (entry.access & users) == 0 || within >= entry.bytes)
     return nullptr;
   contiguous = std::min<size_t>(bytes, entry.bytes - within);
   return Segment::get().pages() + (page - 1) * kPageBytes + within;

@@ -21,6 +21,7 @@ enum Result : int {
   InvalidValue = 1,
   OutOfMemory = 2,
   NotInitialized = 3,
+  InvalidDevice = 101,
   InvalidContext = 201,
   InvalidHandle = 400,
   NotFound = 500,
@@ -41,6 +42,10 @@ struct Range {
     return other.data < data + bytes && data < other.data + other.bytes;
   }
 };
+
+/// A device, in a set of devices.
+static_assert(kMaxDevices <= 64);
+constexpr uint64_t bitOf(int device) { return uint64_t{1} << device; }
 
 /// All addresses are of one window, which host code may not touch: a GPU's
 /// memory is no host's. With ETC_DOUBLE_HOST_ACCESS set it may, for frameworks
@@ -66,16 +71,16 @@ public:
     uint64_t first; // page of the segment
     size_t bytes;   // that can be used
     int device;
-    bool hasAccess; // cuMemSetAccess() was called
+    bool hasAccess; // before cuMemSetAccess() is called
   };
   /// False where a page is there already.
   bool map(Address data, Mapping mapping);
-  void setAccess(Address data, size_t bytes);
+  void addAccess(Address data, size_t bytes, int device);
   /// False where none is there.
   bool unmap(Address data, size_t bytes);
 
   /// Where `bytes` of a device's memory are; how many of them, which ends with
-  /// the page. Null where they are not that device's, or nobody's.
+  /// the page. Null where that device, or any, has no access to them.
   std::byte *translate(Address data, size_t bytes, int device,
                        size_t &contiguous) const;
   /// The same of an access that lies in one page.
@@ -97,7 +102,7 @@ private:
     std::atomic<uint64_t> page{0}; // number + 1, 0 for none
     std::atomic<uint32_t> bytes{0};
     std::atomic<int16_t> device{0};
-    std::atomic<bool> hasAccess{false};
+    std::atomic<uint64_t> access{0}; // of devices
   };
   void hide(Address data, size_t bytes);
   Entry &entryOf(Address data) const {

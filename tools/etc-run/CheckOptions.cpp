@@ -52,7 +52,7 @@ Status etc::run::checkTogether(const Options &options) {
   if (options.memory == MemoryKind::Cuda &&
       options.transport == TransportKind::Tcp)
     return usage("--transport=tcp moves host memory; use --transport=nccl for "
-                 "GPUs, or --transport=local for all devices on one");
+                 "GPUs, or --transport=local for all devices in one process");
   if (options.ceiling && options.memory == MemoryKind::Cuda &&
       options.transport == TransportKind::Local)
     return usage("--ceiling measures bare messages, and devices that share a "

@@ -12,6 +12,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <set>
 #include <string>
 
 using namespace etc::run;
@@ -68,6 +69,16 @@ Status etc::run::checkDevices(const Options &options) {
   return Status::success();
 }
 
+/// GPUs of the ranks to which a rank sends: as threads of one process, these
+/// copy from its tensors.
+static std::vector<unsigned> readersOf(const PlanIndex &index, uint32_t rank,
+                                       unsigned gpus) {
+  std::set<unsigned> readers;
+  for (uint32_t target : findPeers(index, rank).targets)
+    readers.insert(target % gpus);
+  return {readers.begin(), readers.end()};
+}
+
 Result<std::unique_ptr<Worker>> etc::run::makeWorker(const PlanIndex &index,
                                                      const Options &options,
                                                      const Keeping &keeping,
@@ -77,7 +88,10 @@ Result<std::unique_ptr<Worker>> etc::run::makeWorker(const PlanIndex &index,
   Result<unsigned> gpus = countGpus();
   if (!gpus)
     return gpus.status();
-  return makeCudaWorker(localRank(options, rank) % *gpus);
+  const std::vector<unsigned> readers =
+      options.transport == TransportKind::Local ? readersOf(index, rank, *gpus)
+                                                : std::vector<unsigned>{};
+  return makeCudaWorker(localRank(options, rank) % *gpus, readers);
 }
 
 static std::vector<uint32_t> devicesOf(const PlanIndex &index) {

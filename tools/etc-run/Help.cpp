@@ -15,7 +15,7 @@ its own result, bit for bit, without asking another.
   etc-opt --model=gpt2 --prev=PP2TP2 --curr=PP4TP2 --cluster=2x4 --emit=plan -o m.etcplan
   etc-run m.etcplan                               all devices as threads, here
   etc-run --launch=8 --transport=tcp m.etcplan   as 8 local processes
-  etc-run --memory=cuda m.etcplan                 all devices on one GPU
+  etc-run --memory=cuda m.etcplan                 all devices as threads, on GPUs
   etc-run --report=report.html m.etcplan          with a page to look at
   etc-run --in=old --out=new m.etcplan            a checkpoint, file to file
   srun -n 8 etc-run --transport=nccl --rendezvous=/nfs/empty m.etcplan

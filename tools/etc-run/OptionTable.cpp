@@ -69,7 +69,8 @@ const Option kOptions[] = {
      }},
     {"--memory", "host|cuda",
      "where the devices of --transport=local live: host memory\n"
-     "(default), or all on GPUs of this host, in turn",
+     "(default), or this host's GPUs, in turn, each with access to\n"
+     "the memory of those from which it receives",
      [](Options &o, std::string_view v) {
        return choose(v, o.memory,
                      {{"host", MemoryKind::Host}, {"cuda", MemoryKind::Cuda}});

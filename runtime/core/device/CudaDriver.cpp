@@ -28,6 +28,7 @@ static const char *lookUp(const SharedLibrary &library, Driver &driver) {
   ETC_FIND(cuDeviceGet)
   ETC_FIND(cuDeviceGetName)
   ETC_FIND(cuDeviceGetAttribute)
+  ETC_FIND(cuDeviceCanAccessPeer)
   ETC_FIND(cuDevicePrimaryCtxRetain)
   ETC_FIND(cuCtxSetCurrent)
   ETC_FIND(cuCtxGetCurrent)

@@ -70,6 +70,7 @@ struct Driver {
   Code (*cuDeviceGet)(Device *, int);
   Code (*cuDeviceGetName)(char *, int, Device);
   Code (*cuDeviceGetAttribute)(int *, int, Device);
+  Code (*cuDeviceCanAccessPeer)(int *, Device, Device);
   Code (*cuDevicePrimaryCtxRetain)(Context *, Device);
   Code (*cuCtxSetCurrent)(Context);
   Code (*cuCtxGetCurrent)(Context *);

@@ -1,19 +1,38 @@
 #include "core/device/CudaPages.h"
 
+#include <algorithm>
+
 using namespace etc::runtime;
 
 static cuda::Address address(std::byte *data) {
   return reinterpret_cast<cuda::Address>(data);
 }
 
-CudaPages::CudaPages(const cuda::Driver &driver, cuda::Device device)
+/// Of pages on a device.
+static size_t granularityOf(const cuda::Driver &driver,
+                            cuda::PageProperties properties,
+                            cuda::Location location) {
+  properties.location = location;
+  constexpr int minimum = 0;
+  size_t bytes = 0;
+  return driver.cuMemGetAllocationGranularity(&bytes, &properties, minimum) ==
+                 cuda::kSuccess
+             ? bytes
+             : size_t{2} << 20;
+}
+
+CudaPages::CudaPages(const cuda::Driver &driver, cuda::Device device,
+                     std::span<const cuda::Device> readers)
     : driver(driver) {
   properties.type = cuda::kPinned;
   properties.location = {cuda::kOnDevice, device};
-  constexpr int minimum = 0;
-  if (driver.cuMemGetAllocationGranularity(&granularity, &properties,
-                                           minimum) != cuda::kSuccess)
-    granularity = size_t{2} << 20;
+  accesses.push_back({properties.location, cuda::kReadWrite});
+  for (cuda::Device reader : readers)
+    accesses.push_back({{cuda::kOnDevice, reader}, cuda::kReadWrite});
+  // What all of them can map.
+  for (const cuda::Access &access : accesses)
+    granularity = std::max(granularity,
+                           granularityOf(driver, properties, access.location));
 }
 
 CudaPages::~CudaPages() {
@@ -56,10 +75,9 @@ Status CudaPages::map(Page page, std::byte *at) {
       driver.cuMemMap(address(at), granularity, 0, page, 0), "cannot map");
   if (!status.ok())
     return status;
-  cuda::Access access{properties.location, cuda::kReadWrite};
-  return driver.check(
-      driver.cuMemSetAccess(address(at), granularity, &access, 1),
-      "cannot map");
+  return driver.check(driver.cuMemSetAccess(address(at), granularity,
+                                            accesses.data(), accesses.size()),
+                      "cannot map");
 }
 
 void CudaPages::unmap(Page, std::byte *at) {

@@ -7,13 +7,17 @@
 #include "core/device/CudaDriver.h"
 #include "core/memory/PageSource.h"
 
+#include <span>
 #include <vector>
 
 namespace etc::runtime {
 
 class CudaPages final : public PageSource {
 public:
-  CudaPages(const cuda::Driver &driver, cuda::Device device);
+  /// Kernels of `device` and of `readers`, which have access to its memory, may
+  /// use the pages.
+  CudaPages(const cuda::Driver &driver, cuda::Device device,
+            std::span<const cuda::Device> readers);
   ~CudaPages() override;
   CudaPages(const CudaPages &) = delete;
   CudaPages &operator=(const CudaPages &) = delete;
@@ -36,6 +40,7 @@ private:
 
   const cuda::Driver &driver;
   cuda::PageProperties properties{};
+  std::vector<cuda::Access> accesses;
   size_t granularity = 0;
   std::vector<Space> spaces;
 };

@@ -7,6 +7,7 @@
 #include "core/memory/PageArena.h"
 
 #include <chrono>
+#include <span>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -27,11 +28,12 @@ constexpr std::chrono::seconds kLastWait{5};
 
 class CudaWorker final : public Worker {
 public:
-  explicit CudaWorker(const cuda::DeviceContext &context)
+  CudaWorker(const cuda::DeviceContext &context,
+             std::span<const cuda::Device> readers)
       : context(context), driver(context.driver()) {
     const cuda::Device device = context.device();
     if (CudaPages::areSupported(driver, device)) {
-      pages = std::make_unique<CudaPages>(driver, device);
+      pages = std::make_unique<CudaPages>(driver, device, readers);
       arena = std::make_unique<PageArena>(*pages);
     } else {
       pool = std::make_unique<CudaPool>(context);
@@ -262,7 +264,44 @@ private:
 
 } // namespace
 
-Result<std::unique_ptr<Worker>> etc::runtime::makeCudaWorker(unsigned ordinal) {
+/// Whether kernels of `reader` can use pages of `device`.
+static Status checkAccess(const cuda::Driver &driver, cuda::Device device,
+                          cuda::Device reader) {
+  int isPossible = 0;
+  Status status =
+      driver.check(driver.cuDeviceCanAccessPeer(&isPossible, reader, device),
+                   "cannot ask for access between GPUs");
+  if (!status.ok() || (isPossible && CudaPages::areSupported(driver, device)))
+    return status;
+  return Status(ErrorKind::Usage,
+                etc::plan::text(
+                    "GPU ", reader, " cannot access the memory of GPU ", device,
+                    ", from which it receives; set CUDA_VISIBLE_DEVICES=0, "
+                    "or start processes with --launch=N --transport=nccl"));
+}
+
+static Result<std::vector<cuda::Device>>
+findReaders(const cuda::Driver &driver, cuda::Device device,
+            std::span<const unsigned> ordinals) {
+  std::vector<cuda::Device> readers;
+  for (unsigned ordinal : ordinals) {
+    cuda::Device reader = 0;
+    Status status =
+        driver.check(driver.cuDeviceGet(&reader, static_cast<int>(ordinal)),
+                     "no such device");
+    if (status.ok() && reader != device)
+      status = checkAccess(driver, device, reader);
+    if (!status.ok())
+      return status;
+    if (reader != device)
+      readers.push_back(reader);
+  }
+  return readers;
+}
+
+Result<std::unique_ptr<Worker>>
+etc::runtime::makeCudaWorker(unsigned ordinal,
+                             std::span<const unsigned> readers) {
   const Result<cuda::Driver> &driver = cuda::findDriver();
   if (!driver)
     return driver.status();
@@ -275,7 +314,10 @@ Result<std::unique_ptr<Worker>> etc::runtime::makeCudaWorker(unsigned ordinal) {
       cuda::DeviceContext::open(*driver, ordinal);
   if (!context)
     return context.status();
-  auto worker = std::make_unique<CudaWorker>(*context);
+  auto devices = findReaders(*driver, context->device(), readers);
+  if (!devices)
+    return devices.status();
+  auto worker = std::make_unique<CudaWorker>(*context, *devices);
   if (Status s = worker->start(); !s.ok())
     return s;
   return std::unique_ptr<Worker>(std::move(worker));

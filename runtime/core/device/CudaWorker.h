@@ -7,12 +7,15 @@
 #include "core/device/Worker.h"
 
 #include <memory>
+#include <span>
 
 namespace etc::runtime {
 
-/// A worker on a GPU; several on one GPU are its virtual devices. The error, of
-/// kind Usage, says what is missing.
-Result<std::unique_ptr<Worker>> makeCudaWorker(unsigned ordinal);
+/// A worker on a GPU; several on one GPU are its virtual devices. Workers of
+/// this process on the GPUs `readers` read its memory. The error, of kind
+/// Usage, says what is missing.
+Result<std::unique_ptr<Worker>>
+makeCudaWorker(unsigned ordinal, std::span<const unsigned> readers = {});
 
 } // namespace etc::runtime
 

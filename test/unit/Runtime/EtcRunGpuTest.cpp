@@ -79,6 +79,22 @@ TEST_F(EtcRunGpu, VirtualDevicesRun) {
   EXPECT_NE(ended.out.find(kVerified), std::string::npos) << ended.out;
 }
 
+TEST_F(EtcRunGpu, ThreadsOnSeveralGpusReadEachOthers) {
+  for (const char *gpus : {"ETC_DOUBLE_GPUS=2", "ETC_DOUBLE_GPUS=8"}) {
+    Ended ended = migrate(gpus);
+    EXPECT_EQ(ended.code, 0) << ended.out;
+    EXPECT_NE(ended.out.find(kVerified), std::string::npos) << ended.out;
+  }
+  // Of two GPUs, none receives from the other one.
+  Ended ended = migrate("ETC_DOUBLE_GPUS=2 ETC_DOUBLE_NO_PEERS=1");
+  EXPECT_EQ(ended.code, 0) << ended.out;
+  ended = migrate("ETC_DOUBLE_GPUS=8 ETC_DOUBLE_NO_PEERS=1");
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_TRUE(ended.out.starts_with("etc-run: GPU 2 cannot access the memory "
+                                    "of GPU 0, from which it receives; "))
+      << ended.out;
+}
+
 TEST_F(EtcRunGpu, ThreadsTakeAllGpus) {
   // The place that a launcher gave to this process is not its threads'.
   Ended ended = migrate("LOCAL_RANK=0 ETC_DOUBLE_GPUS=2 ETC_DOUBLE_LOST_GPU=1");

@@ -50,7 +50,7 @@ TEST_F(EtcRun, RefusesWrongUse) {
                 "--transport=mpi: expected --transport=local|tcp|nccl"},
            Case{"--memory=cuda --transport=tcp m",
                 "--transport=tcp moves host memory; use --transport=nccl for "
-                "GPUs, or --transport=local for all devices on one"},
+                "GPUs, or --transport=local for all devices in one process"},
            Case{"--ceiling --memory=cuda m",
                 "--ceiling measures bare messages, and devices that share a "
                 "process and its GPUs send none; remove it, or use "

@@ -80,6 +80,38 @@ TEST_F(GpuTest, VirtualDevicesShareAGpu) {
   EXPECT_EQ(mappedPages(), pages);
 }
 
+/// Each kernel copies from tensors of another GPU, whose worker grants that.
+TEST_F(GpuTest, DevicesOfOneProcessReadEachOthersGpus) {
+  const unsigned pages = mappedPages();
+  for (auto plan : {twoStagePlan(), relayPlan(), transitPlan()}) {
+    OpenPlan open(std::move(plan));
+    const unsigned gpus[] = {0, 1, 2};
+    LocalOutcome outcome =
+        runLocally(open.index, quickly(), [&](uint32_t rank) {
+          return makeCudaWorker(rank % std::size(gpus), gpus);
+        });
+    expectProved(outcome, open.index);
+  }
+  EXPECT_EQ(mappedPages(), pages);
+}
+
+/// Their memory may be there, but not for others; and memory of the driver's
+/// pool is for its own GPU.
+TEST_F(GpuTest, GpusWithoutAccessAreRefused) {
+  for (const char *missing : {"ETC_DOUBLE_NO_PEERS", "ETC_DOUBLE_NO_PAGES"}) {
+    ::setenv(missing, "1", 1);
+    const unsigned both[] = {0, 1}, own[] = {0};
+    EXPECT_EQ(
+        makeCudaWorker(0, both).status().message(),
+        "GPU 1 cannot access the memory of GPU 0, from which it receives; "
+        "set CUDA_VISIBLE_DEVICES=0, or start processes with --launch=N "
+        "--transport=nccl")
+        << missing;
+    EXPECT_TRUE(makeCudaWorker(0, own).status().ok()) << missing;
+    ::unsetenv(missing);
+  }
+}
+
 /// Memory of the driver's pool is there in the order of one stream.
 TEST_F(GpuTest, DevicesWithoutPagesRunInEveryOrder) {
   ::setenv("ETC_DOUBLE_NO_PAGES", "1", 1);
