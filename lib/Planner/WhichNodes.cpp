@@ -8,6 +8,7 @@
 #include "mlir/IR/Diagnostics.h"
 
 #include <limits>
+#include <numeric>
 
 using namespace etc;
 using namespace mlir;
@@ -65,10 +66,10 @@ static void sortAnswers(std::vector<NodesAnswer> &answers, bool totalFirst) {
   });
 }
 
-/// The number of devices that stay at least, whichever nodes leave.
-static int64_t countStaying(const request::Request &request, int64_t count) {
+/// The number of usable devices of each node that has some, ascending.
+static std::vector<int64_t> countUsable(const request::Request &request) {
   std::vector<int64_t> usable;
-  int64_t device = 0, stay = 0;
+  int64_t device = 0;
   for (int64_t size : request.nodes) {
     int64_t number = 0;
     for (int64_t end = device + size; device < end; ++device)
@@ -77,9 +78,31 @@ static int64_t countStaying(const request::Request &request, int64_t count) {
       usable.push_back(number);
   }
   llvm::sort(usable);
-  for (size_t i = count; i < usable.size(); ++i)
-    stay += usable[i];
-  return stay;
+  return usable;
+}
+
+/// Whether enough devices stay, whichever nodes leave.
+static LogicalResult checkRoom(Location at, const request::Request &request,
+                               int64_t count, StringRef asked) {
+  const std::vector<int64_t> usable = countUsable(request);
+  if (count > static_cast<int64_t>(usable.size()))
+    return emitError(at)
+           << asked << ": " << count
+           << " nodes cannot be given back, since the cluster has "
+           << usable.size()
+           << (usable.size() == request.nodes.size()
+                   ? ""
+                   : " with devices that neither fail nor leave")
+           << "; give back fewer";
+  const request::Parallelism &curr = request.curr.parallel;
+  const int64_t stay =
+      std::accumulate(usable.begin() + count, usable.end(), int64_t{0});
+  if (stay < curr.world())
+    return emitError(at) << asked << ": " << curr.str() << " needs "
+                         << curr.world() << " devices, but only " << stay
+                         << " stay without " << count
+                         << " of the nodes; give back fewer, or lower curr";
+  return success();
 }
 
 FailureOr<WhichNodes> etc::findWhichNodes(MLIRContext &context,
@@ -88,14 +111,8 @@ FailureOr<WhichNodes> etc::findWhichNodes(MLIRContext &context,
                                           const std::optional<Rates> &rates,
                                           int64_t count, StringRef asked) {
   const Location nowhere = UnknownLoc::get(&context);
-  const request::Parallelism &curr = request.curr.parallel;
-  if (int64_t stay = countStaying(request, count); stay < curr.world()) {
-    emitError(nowhere) << asked << ": " << curr.str() << " needs "
-                       << curr.world() << " devices, but only " << stay
-                       << " stay without " << count
-                       << " of the nodes; give back fewer, or lower curr";
+  if (failed(checkRoom(nowhere, request, count, asked)))
     return failure();
-  }
   // Placements are tried on its IR, which has to be of all lanes.
   PlanOptions whole = options;
   whole.lanesFrom = std::numeric_limits<int64_t>::max();
