@@ -47,8 +47,7 @@ static int checkTwoStage(const PlannerOptions &options,
   return 0;
 }
 
-/// Several requests that follow each other.
-static int checkChain(const PlannerOptions &options, const request::Request &) {
+int etc::checkChain(const PlannerOptions &options) {
   if (options.following.empty()) {
     if (!options.coalesce || options.journal)
       return malformed(Twine(options.journal ? "--journal" : "--coalesce") +
@@ -137,7 +136,7 @@ static int checkQuestion(const PlannerOptions &options,
 
 int etc::checkOptions(const PlannerOptions &options,
                       const request::Request &request) {
-  for (auto *check : {checkChain, checkPolicy, checkTwoStage, checkQuestion})
+  for (auto *check : {checkPolicy, checkTwoStage, checkQuestion})
     if (int status = check(options, request))
       return status;
   return checkOutput(options, request.deviceCount());

@@ -7,6 +7,11 @@
 
 namespace etc {
 
+/// Whether the options suit several requests that follow each other, or one;
+/// else says why not and returns the exit status. Before the requests are
+/// linked, which rejects what an option put into each of them.
+int checkChain(const PlannerOptions &options);
+
 /// Whether the options go together with the request, its policy and each other;
 /// else says why not and returns the exit status.
 int checkOptions(const PlannerOptions &options,

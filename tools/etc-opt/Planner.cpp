@@ -161,6 +161,8 @@ static int emit(const PlannerOptions &options, const request::Request &request,
 }
 
 int etc::runPlanner(const PlannerOptions &options) {
+  if (int status = checkChain(options))
+    return status;
   Chain chain;
   if (llvm::Error error = readRequests(options, chain))
     return request::reportError(std::move(error), llvm::errs());
