@@ -365,8 +365,8 @@ typedef enum etc_outcome {
   ETC_NOT_BEGUN = 0, /* no round has begun: the previous state is unchanged */
   ETC_OLD = 1,       /* rounds have begun, and the previous state is complete */
   ETC_NEW = 2,       /* committed: the current state is complete */
-  ETC_MIXED = 3,     /* previous tensors were released: the others are complete,
-                        the released ones with receivers (docs/python.md) */
+  ETC_MIXED = 3,     /* previous tensors were released: the others are complete;
+                        docs/python.md says where the released ones are */
   ETC_UNREADABLE = 4 /* operations on the GPU did not complete */
 } etc_outcome;
 

@@ -237,10 +237,10 @@ class Migration:
 
         "not begun": the previous state, untouched. "old": the previous state,
         complete, although rounds have begun. "new": the current state. "mixed": in
-        eager mode, what remains of the previous state; released tensors are with their
-        receivers, or lost where these were only to pass them on. "unreadable":
-        operations on a GPU did not complete, and nothing that it holds can be read.
-        After an error participants may differ.
+        eager mode, what remains of the previous state; what was released is in
+        `received` or `state` of this participant or of others, or in transit, which
+        `etc.recover` uses. "unreadable": operations on a GPU did not complete, and
+        nothing that it holds can be read. After an error participants may differ.
         """
         return OUTCOMES[self._handle.outcome()]
 
