@@ -13,7 +13,7 @@ function(etc_kernel_command architecture output variable)
   set(runtime "${CMAKE_CURRENT_SOURCE_DIR}/../..")
   set(version 12.9)
   if(architecture MATCHES compute)
-    set(version 12.0) # drivers load PTX of their own version and below
+    set(version 12.0) # drivers load PTX of their own version and below, and machine code of their major version
   endif()
   file(GLOB nvrtc "${ETC_NVRTC_DIR}/${version}/libnvrtc.so.*")
   set(${variable} "" PARENT_SCOPE)
@@ -76,8 +76,8 @@ function(etc_embed_kernels source)
     list(JOIN left_out ", " names)
     set(note "GPU kernels left out: ${names}; run tools/dev/kernels, which fetches a compiler for them, and build again")
   elseif(NOT has_nvrtc)
-    string(CONCAT note "GPU kernels were built by ${ETC_NVCC}, for drivers of its version of CUDA and later; for all of "
-           "CUDA 12 and 13 run tools/dev/kernels and build again")
+    string(CONCAT note "GPU kernels were built by ${ETC_NVCC}, for drivers of its major version of CUDA and later (PTX: "
+           "of its version and later); for all of CUDA 12 and 13 run tools/dev/kernels and build again")
   endif()
   if(note)
     file(WRITE "${notes}" "${note}\n")
