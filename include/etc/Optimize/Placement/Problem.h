@@ -29,8 +29,8 @@ struct Device {
 /// Where tensor-parallel groups may be.
 enum class Policy : uint8_t {
   Any,  ///< anywhere
-  Tp,   ///< on as few nodes as a group takes
-  Pack, ///< the same, and all of them on the fewest nodes
+  Tp,   ///< inside a node; a larger one on no more than it takes of the largest
+  Pack, ///< the same, and all on the fewest nodes that hold the groups
 };
 
 /// Every rank gets a usable device of its own, so that the most bytes need not

@@ -34,7 +34,7 @@ struct PortRates {
 /// What the time of transfers depends on.
 struct Timing {
   PortRates rates;
-  /// The devices that have a part of the state before or after.
+  /// The devices that have a role before or after.
   llvm::BitVector participants;
   /// Whether routes are chosen by their time.
   bool choosesRoutes;
