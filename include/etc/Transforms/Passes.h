@@ -25,7 +25,7 @@ enum class DefragmentPolicy {
 #include "etc/Transforms/Passes.h.inc"
 
 /// Marks a migration for which a plan by bytes could be faster, since `by-time`
-/// changed routes, or rounds by less than estimates may be off, and which is
+/// changed routes, or rounds by no more than estimates may be off, and which is
 /// small enough to be planned once more.
 inline constexpr llvm::StringLiteral byTimeMark = "etc.by_time";
 

@@ -128,7 +128,8 @@ def ScheduleChunksPass : Etc_Pass<"etc-schedule-chunks"> {
     rounds that are found keep this, 2% above the least. With `by-time`, what is sent on is also scheduled in as many rounds as its chain needs to progress as a
     pipeline (a chain of h hops takes (K + h) / K of the time of its bytes in K rounds), and in rounds that are level on
     all links and NICs; where that is estimated to be faster, by a hundredth at least, it is taken, and the migration is
-    marked `etc.by_time` unless the pause is estimated to be shorter by 6% at least, more than such estimates are off.
+    marked `etc.by_time` unless the pause was at least 1.06 times as long and is at most 1.5 times the time of the busiest
+    link or NIC, by an estimate that is then off by less.
     Where devices make more
     than `most-transfers` sends and receives of tensors, one kind of level rounds alone is tried, and taken if it cuts
     them into hardly more chunks; a mark of `etc-route` is removed, since planning once more would take longer than the
