@@ -127,6 +127,19 @@ static bool fitsKeyValueHeads(const ModelSpec &model, int64_t tp) {
   return (groups % tp == 0 || tp % groups == 0) && rows % tp == 0;
 }
 
+/// Without an etp, routed experts are divided over tp ranks as well.
+static bool dividesExperts(const ModelSpec &model, const Parallelism &parallel,
+                           int64_t tp) {
+  if (parallel.etp != 0)
+    return true;
+  if (model.family != "table")
+    return model.experts.ffn % tp == 0;
+  return llvm::all_of(model.tensors, [&](const TensorSpec &row) {
+    return row.split < 0 || !StringRef(row.name).contains("{expert}") ||
+           row.shape[row.split] % tp == 0;
+  });
+}
+
 static Error checkTensorParallel(const ModelSpec &model,
                                  const Parallelism &parallel,
                                  const Field &field) {
@@ -137,7 +150,8 @@ static Error checkTensorParallel(const ModelSpec &model,
   // Which does for all of them.
   auto remedy = [&] {
     return "; " + useNearest("tp", common, tp, [&](int64_t other) {
-             return common % other == 0 && fitsKeyValueHeads(model, other);
+             return common % other == 0 && fitsKeyValueHeads(model, other) &&
+                    dividesExperts(model, parallel, other);
            });
   };
   for (const Divided &entry : all)

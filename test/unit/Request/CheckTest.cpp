@@ -69,6 +69,17 @@ TEST(Check, ARemedyDoesForKeyValueHeadsToo) {
             std::string::npos);
 }
 
+TEST(Check, ARemedyDoesForRoutedExpertsToo) {
+  // 6 divides the 24 heads, but not the 1408 rows of an expert.
+  EXPECT_NE(
+      checkOf("{\"model\": {\"preset\": \"mixtral-8x7b\", \"hidden\": 3072,"
+              " \"heads\": 24, \"kv_heads\": 24, \"expert_ffn\": 1408},\n"
+              "\"prev\": \"PP1\", \"curr\": \"TP5\", "
+              "\"cluster\": {\"nodes\": [8]}}")
+          .find("over tp = 5; use tp = 4 or tp = 8"),
+      std::string::npos);
+}
+
 TEST(Check, HeadsDivideHidden) {
   EXPECT_EQ(checkOf("{\"model\": {\"preset\": \"gpt2\", \"heads\": 11},\n"
                     "\"prev\": \"PP1\", \"curr\": \"TP8\", "
