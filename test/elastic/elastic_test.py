@@ -8,6 +8,7 @@
   DP2 -> PP2             the file asked for it before the launcher started
 """
 
+import argparse
 import json
 import os
 import pathlib
@@ -28,10 +29,12 @@ TOOLS = pathlib.Path(__file__).resolve().parents[2] / "tools"
 sys.path.insert(0, str(TOOLS))
 
 from elastic import adam  # noqa: E402
+from elastic.change import Change  # noqa: E402
 from elastic.config import Model, Parallel, Training  # noqa: E402
 from elastic.data import Corpus  # noqa: E402
 from elastic.groups import Place  # noqa: E402
 from elastic.iteration import Iteration  # noqa: E402
+from elastic.launcher import Launcher, Step  # noqa: E402
 from elastic.model import Stage  # noqa: E402
 from elastic.tensors import first_state, stage_tensors  # noqa: E402
 
@@ -165,6 +168,52 @@ def check_control_beforehand(out, reference):
     assert got == reference[:len(got)]
 
 
+class Ticks(Launcher):
+    """A launcher without processes, whose changes take some ticks each."""
+
+    def __init__(self, control):
+        self.options = argparse.Namespace(start="PP2", devices=None, control=control)
+        self.schedule, self.asked, self.seen = [Step(at=1, to="DP2")], False, None
+        self.workers, self.ticks, self.begun = {0: None}, 0, []
+
+    def check(self, parallel):
+        pass
+
+    def enter(self, change):
+        self.change, self.until = change, self.ticks + 10
+
+    def reap(self):
+        self.ticks += 1
+        if self.ticks > 50:
+            self.workers = {}
+
+    def told(self, change, what):
+        return self.ticks > self.until
+
+    def progress(self):
+        return 1
+
+    def go_to(self, parallel, step=None, lost_at=None):
+        assert self.change is self.current, f"{parallel} begins in another change"
+        self.begun.append(str(parallel))
+        self.enter(Change(self.change.epoch + 1, str(parallel), [], "", [], 0, []))
+
+
+def check_one_at_a_time(out, reference):
+    """The schedule and the file ask for a change in the same tick."""
+    control = out / "next"
+    control.write_text("PP4\n")
+    launcher = Ticks(control)
+    handlers = {number: signal.getsignal(number)
+                for number in (signal.SIGUSR1, signal.SIGTERM)}
+    try:
+        launcher.run()
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    assert launcher.begun == ["DP2", "PP4"], launcher.begun
+
+
 def check_control(out, reference):
     """Asked for by a file and SIGUSR1; one is killed while the change is prepared."""
     control = out / "next"
@@ -219,6 +268,9 @@ class Elastic(unittest.TestCase):
 
     def test_control_beforehand(self):
         self.in_folder(check_control_beforehand)
+
+    def test_one_change_at_a_time(self):
+        self.in_folder(check_one_at_a_time)
 
     def test_control(self):
         self.in_folder(check_control)

@@ -82,10 +82,10 @@ class Launcher:
         self.enter(self.current)
         while self.workers:
             time.sleep(0.01)
-            self.reap()
-            if self.idle():
-                self.follow_schedule()
-                self.follow_control()
+            for follow in (self.follow_schedule, self.follow_control):
+                self.reap()
+                if self.workers and self.idle():  # the other may have begun a change
+                    follow()
 
     def check(self, parallel: Parallel) -> None:
         self.model.check(parallel)
