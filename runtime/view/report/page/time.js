@@ -91,6 +91,34 @@ function priceSentence(price) {
       parts.join(', ')}, but may split tensor-parallel groups or leave nodes half empty.`;
 }
 
+/** Whether the plan does what the paper's method does, which defers nothing. */
+function isOfPaper() {
+  const paper = S.paper_policy;
+  return paper !== null &&
+      ['moved_bytes', 'internode_bytes', 'max_recv_bytes'].every((name) => paper[name] === S[name]);
+}
+
+/** The planner defers where parameters are among the types, and others move. */
+function deferSentence() {
+  const hasParameters = D.tensors.some((tensor) => /^param(\.|$)/.test(tensor.type));
+  const movesOthers = D.tensors.some(
+      (tensor) => !/^(param(\..*)?|buffer)$/.test(tensor.type) && tensor.moved > 0);
+  if (S.deferred_rounds > 0 || !hasParameters || !movesOthers || isOfPaper()) return null;
+  return 'Only parameters are needed for the next step: --defer=optimizer (without --derive=param) moves the rest after the pause.';
+}
+
+/** What is near its bound, where nothing is far from one. */
+function nearSentence() {
+  const T = D.time, routes = T && T.bound_s > 0, roles = T && T.roles_bound_s > 0;
+  if (!S.moved_bytes) return null;
+  if (routes && roles)
+    return 'Roles, routes and rounds are within 5% of what is proved to be possible; a faster migration needs fewer bytes or faster NICs.';
+  if (routes)
+    return 'Routes and rounds are within 5% of the bound for these roles. Other roles have no bound here to compare them with.';
+  return `Rounds add less than 5% to the busiest link or NIC. ${
+      roles ? 'Routes have' : 'Routes and roles have'} no bound here to compare them with.`;
+}
+
 /** Sentences about what would make the migration faster, the largest gain first. */
 function nextSteps() {
   const T = D.time, port = D.resources.length ? D.resources[0].seconds : 0, steps = [];
@@ -111,19 +139,15 @@ function nextSteps() {
   if (price) list.push(price);
   if (T && T.assumed)
     list.unshift('The cluster is assumed. Name yours with --cluster=NODESxDEVICES@NAME: all times depend on it.');
-  const laterBytes = D.tensors.filter((t) => !/^(param|buffer)\b/.test(t.type)).reduce((sum, t) => sum + t.moved, 0);
-  if (S.deferred_rounds === 0 && laterBytes > 0)
-    list.push('Only parameters are needed for the next step: --defer=optimizer moves the rest after the pause.');
-  if (!steps.length)
-    list.unshift(T && T.bound_s && T.roles_bound_s ?
-        'Roles, routes and rounds are within 5% of what is proved to be possible; a faster migration needs fewer bytes or faster NICs.' :
-        'Rounds add less than 5% to the busiest link or NIC. Routes and roles have no bound here to compare them with.');
+  const defer = deferSentence(), near = steps.length ? null : nearSentence();
+  if (defer) list.push(defer);
+  if (near) list.unshift(near);
   return list;
 }
 
 function drawTime(root) {
   drawTimeBars(root);
   drawPorts(root);
-  root.append(h('h3', {}, 'What to do next'),
-      h('ul', {class: 'next'}, nextSteps().map((text) => h('li', {}, text))));
+  const list = nextSteps().map((text) => h('li', {}, text));
+  if (list.length) root.append(h('h3', {}, 'What to do next'), h('ul', {class: 'next'}, list));
 }
