@@ -46,17 +46,6 @@ static uint32_t nodesInUse(const fb::Plan &plan, const plan::PlanIndex &index) {
   return std::unique(nodes.begin(), nodes.end()) - nodes.begin();
 }
 
-/// Whether parameters that are casts move, because a side is an inventory.
-static bool movesCastsOfInventory(const fb::Plan &plan) {
-  if (!plan.prev()->inventory() && !plan.curr()->inventory())
-    return false;
-  const auto isCast = [](const fb::Tensor *tensor) {
-    return tensor->derived_from() >= 0;
-  };
-  return plan.summary()->moved_bytes() > 0 &&
-         std::any_of(plan.tensors()->begin(), plan.tensors()->end(), isCast);
-}
-
 /// What plans that the bounds do not hold for may do.
 static llvm::StringRef describeExceptions(const plan::Exceptions &exceptions) {
   if (exceptions.relays && exceptions.recomputation)
@@ -131,7 +120,8 @@ void etc::writeSummary(const fb::Plan &plan, llvm::raw_ostream &os) {
   writeSummary(PlanFacts(plan), os);
 }
 
-void etc::writeSummary(const PlanFacts &facts, llvm::raw_ostream &os) {
+void etc::writeSummary(const PlanFacts &facts, llvm::raw_ostream &os,
+                       bool derives) {
   const plan::PlanIndex &index = facts.getIndex();
   const fb::Plan &plan = facts.getPlan();
   const fb::Summary &s = *plan.summary();
@@ -154,7 +144,7 @@ void etc::writeSummary(const PlanFacts &facts, llvm::raw_ostream &os) {
      << llvm::format(" (%.1f%%)", share(s.kept_bytes())) << " in place";
   if (s.derived_bytes())
     os << ", derives " << formatBytes(s.derived_bytes()) << " where it lands";
-  if (movesCastsOfInventory(plan))
+  if (derives && facts.movesCastsOfInventory())
     os << ", derives nothing of an inventory";
   if (s.zeroed_bytes())
     os << ", zeroes " << formatBytes(s.zeroed_bytes()) << " of new padding";

@@ -17,7 +17,7 @@ void etc::writeExplanation(const request::Request &request,
        llvm::enumerate(planned.plans, planned.module->getOps<MigrationOp>())) {
     const PlanFacts facts(*plan::fb::GetPlan(bytes.data()),
                           isTimed ? &planned.times[i] : nullptr);
-    writeSummary(facts, os);
+    writeSummary(facts, os, /*derives=*/!migration.getDeriveNone());
     if (std::optional<Price> price =
             priceOf(migration, facts, request.isTotalFirst()))
       writePrice(*price, os);

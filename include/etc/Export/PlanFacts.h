@@ -26,6 +26,8 @@ public:
   const plan::fb::Plan &getPlan() const { return index->plan(); }
   uint64_t getRelayedBytes() const { return relayedBytes; }
   const plan::PeakRatios &getPeakRatios() const { return peakRatios; }
+  /// Whether parameters move that could be cast, were no side an inventory.
+  bool movesCastsOfInventory() const;
   /// Nothing where the plan states no rates.
   const std::optional<runtime::PlanTime> &getTime() const { return time; }
 

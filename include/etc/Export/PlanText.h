@@ -25,7 +25,10 @@ void writeJson(const plan::fb::Plan &plan,
 
 /// What the plan does, in a few lines for people.
 void writeSummary(const plan::fb::Plan &plan, llvm::raw_ostream &os);
-void writeSummary(const PlanFacts &facts, llvm::raw_ostream &os);
+/// `derives` says that the request would cast what it can, which a plan of an
+/// inventory does not show.
+void writeSummary(const PlanFacts &facts, llvm::raw_ostream &os,
+                  bool derives = false);
 
 } // namespace etc
 
