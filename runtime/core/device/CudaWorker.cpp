@@ -276,8 +276,9 @@ static Status checkAccess(const cuda::Driver &driver, cuda::Device device,
   return Status(ErrorKind::Usage,
                 etc::plan::text(
                     "GPU ", reader, " cannot access the memory of GPU ", device,
-                    ", from which it receives; set CUDA_VISIBLE_DEVICES=0, "
-                    "or start processes with --launch=N --transport=nccl"));
+                    ", from which it receives; make one GPU visible with "
+                    "CUDA_VISIBLE_DEVICES, or start processes with --launch=N "
+                    "--transport=nccl"));
 }
 
 static Result<std::vector<cuda::Device>>

@@ -104,8 +104,8 @@ TEST_F(GpuTest, GpusWithoutAccessAreRefused) {
     EXPECT_EQ(
         makeCudaWorker(0, both).status().message(),
         "GPU 1 cannot access the memory of GPU 0, from which it receives; "
-        "set CUDA_VISIBLE_DEVICES=0, or start processes with --launch=N "
-        "--transport=nccl")
+        "make one GPU visible with CUDA_VISIBLE_DEVICES, or start processes "
+        "with --launch=N --transport=nccl")
         << missing;
     EXPECT_TRUE(makeCudaWorker(0, own).status().ok()) << missing;
     ::unsetenv(missing);
