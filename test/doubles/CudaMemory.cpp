@@ -209,8 +209,9 @@ int cuMemFreeHost(void *data) {
 }
 
 int cuMemGetAllocationGranularity(size_t *bytes,
-                                  const CudaAllocationProperties *, int) {
-  return *bytes = kPageBytes, Success;
+                                  const CudaAllocationProperties *properties,
+                                  int) {
+  return *bytes = granularityOf(properties->location.id), Success;
 }
 int cuMemAddressReserve(Address *data, size_t bytes, size_t, Address,
                         unsigned long long) {
@@ -228,11 +229,11 @@ int cuMemCreate(unsigned long long *handle, size_t bytes,
                 const CudaAllocationProperties *properties,
                 unsigned long long) {
   constexpr int pinned = 1, onDevice = 1;
-  if (bytes == 0 || bytes % kPageBytes != 0 || properties->type != pinned ||
-      properties->location.type != onDevice)
+  const int device = properties->location.id;
+  if (bytes == 0 || bytes % granularityOf(device) != 0 ||
+      properties->type != pinned || properties->location.type != onDevice)
     return misuse("pages of another kind than the device's are created");
   logCall("create", "cuMemCreate");
-  const int device = properties->location.id;
   const int64_t first = DeviceMemory::get().create(device, bytes / kPageBytes);
   if (first < 0)
     return OutOfMemory;
@@ -286,6 +287,8 @@ int cuMemSetAccess(Address data, size_t bytes, const CudaAccess *access,
   constexpr int readWrite = 3, onDevice = 1;
   DeviceMemory &memory = DeviceMemory::get();
   const int owner = memory.deviceOf(data);
+  if (bytes == 0 || owner < 0 || !memory.isMapped(data, bytes, owner))
+    return misuse("access is granted to memory that is not mapped");
   bool isForOwner = false;
   for (size_t i = 0; i != count; ++i) {
     const auto &[location, flags] = access[i];
@@ -293,6 +296,9 @@ int cuMemSetAccess(Address data, size_t bytes, const CudaAccess *access,
       return misuse("access of another kind than a device's is granted");
     if (!canAccess(location.id, owner))
       return misuse("access is granted to a device that cannot have it");
+    if (data % granularityOf(location.id) != 0 ||
+        bytes % granularityOf(location.id) != 0)
+      return misuse("access is granted to pages that a device cannot map");
     isForOwner |= location.id == owner;
   }
   if (!isForOwner)

@@ -27,15 +27,16 @@ DeviceMemory::DeviceMemory()
     : isForHost(std::getenv("ETC_DOUBLE_HOST_ACCESS") != nullptr) {
   const auto space =
       reinterpret_cast<Address>(takeAddresses(kWindowBytes, PROT_NONE));
-  window = (space + kPageBytes - 1) / kPageBytes * kPageBytes;
-  cursor = window + kPageBytes;
+  window = (space + kWidestPages - 1) / kWidestPages * kWidestPages;
+  cursor = window + kWidestPages;
   entries = static_cast<Entry *>(takeAddresses(
       kWindowBytes / kPageBytes * sizeof(Entry), PROT_READ | PROT_WRITE));
 }
 
-/// A page without memory behind each: an access past the end hits it.
+/// A page without memory behind each: an access past the end hits it. The next
+/// one begins where pages of every device can.
 static size_t reservedBytes(size_t bytes) {
-  return (bytes + 2 * kPageBytes - 1) / kPageBytes * kPageBytes;
+  return (bytes + kPageBytes + kWidestPages - 1) / kWidestPages * kWidestPages;
 }
 
 Address DeviceMemory::reserve(size_t bytes) {
@@ -49,7 +50,7 @@ Address DeviceMemory::reserve(size_t bytes) {
     return data;
   }
   const Address data = cursor;
-  if (data + size > window + kWindowBytes - kPageBytes)
+  if (data + size > window + kWindowBytes - kWidestPages)
     return 0;
   cursor += size;
   return data;
@@ -97,6 +98,13 @@ bool DeviceMemory::map(Address data, Mapping mapping) {
   if (isForHost)
     Segment::get().showPages(mapping.first, count * kPageBytes,
                              reinterpret_cast<void *>(data));
+  return true;
+}
+
+bool DeviceMemory::isMapped(Address data, size_t bytes, int device) const {
+  for (size_t at = 0; at < bytes; at += kPageBytes)
+    if (deviceOf(data + at) != device)
+      return false;
   return true;
 }
 

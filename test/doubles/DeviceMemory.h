@@ -43,6 +43,12 @@ struct Range {
   }
 };
 
+/// What pages of a device are multiples of: devices of one host may differ.
+constexpr size_t granularityOf(int device) {
+  return device % 2 == 0 ? kPageBytes : 2 * kPageBytes;
+}
+constexpr size_t kWidestPages = granularityOf(1);
+
 /// A device, in a set of devices.
 static_assert(kMaxDevices <= 64);
 constexpr uint64_t bitOf(int device) { return uint64_t{1} << device; }
@@ -75,6 +81,8 @@ public:
   };
   /// False where a page is there already.
   bool map(Address data, Mapping mapping);
+  /// Whether all of it is memory of that device.
+  bool isMapped(Address data, size_t bytes, int device) const;
   void addAccess(Address data, size_t bytes, int device);
   /// False where none is there.
   bool unmap(Address data, size_t bytes);

@@ -47,6 +47,30 @@ TEST_F(GpuTest, BuffersComeAndGoByThePage) {
   EXPECT_EQ(mappedPages(), before);
 }
 
+/// A mistake in the order of the calls is not to pass here.
+TEST_F(GpuTest, AccessIsGrantedToMappedPages) {
+  const cuda::Driver &driver = *cuda::findDriver();
+  const cuda::Access access{{cuda::kOnDevice, 0}, cuda::kReadWrite};
+  cuda::PageProperties properties{};
+  properties.type = cuda::kPinned;
+  properties.location = access.location;
+  constexpr size_t page = 1 << 16;
+  cuda::Address data = 0;
+  cuda::PageHandle handle = 0;
+  ASSERT_EQ(driver.cuMemAddressReserve(&data, 2 * page, page, 0, 0), 0);
+  ASSERT_EQ(driver.cuMemCreate(&handle, page, &properties, 0), 0);
+  const char *refusal = "access is granted to memory that is not mapped";
+  EXPECT_NE(driver.cuMemSetAccess(data, page, &access, 1), 0);
+  EXPECT_EQ(etc::test::takeFault(), refusal);
+  ASSERT_EQ(driver.cuMemMap(data, page, 0, handle, 0), 0);
+  EXPECT_NE(driver.cuMemSetAccess(data, 2 * page, &access, 1), 0);
+  EXPECT_EQ(etc::test::takeFault(), refusal);
+  EXPECT_EQ(driver.cuMemSetAccess(data, page, &access, 1), 0);
+  driver.cuMemUnmap(data, page);
+  driver.cuMemRelease(handle);
+  driver.cuMemAddressFree(data, 2 * page);
+}
+
 /// A job that changes often would fill its GPUs with kernels.
 TEST_F(GpuTest, AWorkerLeavesNoKernelsBehind) {
   const unsigned before = modules();
