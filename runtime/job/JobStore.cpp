@@ -2,7 +2,6 @@
 
 #include "core/net/OwnAddress.h"
 
-#include <random>
 #include <unistd.h>
 
 using namespace etc::runtime;
@@ -20,11 +19,6 @@ constexpr Milliseconds kLook{10};
 /// How many times the silence an answer may take: a hub may fail, and then the
 /// next one.
 constexpr int kPatience = 4;
-
-uint64_t randomNumber() {
-  std::random_device random;
-  return uint64_t{random()} << 32 | random();
-}
 
 /// "SECRET@HOST:PORT,HOST:PORT"
 struct Contact {
@@ -63,7 +57,7 @@ void addMembers(Rendezvous &first, std::vector<std::string> &addresses) {
 
 } // namespace
 
-JobStore::JobStore(const StoreMember &self, Socket listener,
+JobStore::JobStore(const JobProcess &self, Socket listener,
                    const std::string &secretText, const Secret &secret,
                    Milliseconds silence)
     : secretText(secretText), address(self.address), silence(silence),
@@ -93,8 +87,8 @@ JobStore::open(const JobStoreOptions &options) {
   Result<Secret> secret = makeSecret(contact->secret);
   if (!secret)
     return secret.status();
-  StoreMember self;
-  self.process = randomNumber();
+  JobProcess self;
+  self.process = newProcessNumber();
   self.device = options.device;
   self.address = address.describe();
   std::unique_ptr<JobStore> made(new JobStore(
@@ -173,7 +167,7 @@ std::string JobStore::describe() const {
   return text("the job's store has no answer within ",
               kPatience * silence.count() / 1000.0,
               " s: this process reaches less than half of the ",
-              node->members().size(), " processes");
+              node->members().processes().size(), " processes");
 }
 
 Status JobStore::put(const std::string &key, const std::string &value) {
@@ -223,7 +217,7 @@ Result<std::string> JobStore::get(const std::string &key,
 std::string JobStore::contact() const {
   std::lock_guard lock(mutex);
   std::string text = secretText + "@" + address;
-  for (const StoreMember &member : node->members())
+  for (const JobProcess &member : node->members().processes())
     if (member.address != address)
       text += "," + member.address;
   return text;
@@ -231,8 +225,5 @@ std::string JobStore::contact() const {
 
 std::vector<uint32_t> JobStore::devices() const {
   std::lock_guard lock(mutex);
-  std::vector<uint32_t> devices;
-  for (const StoreMember &member : node->members())
-    devices.push_back(member.device);
-  return devices;
+  return node->members().devices();
 }

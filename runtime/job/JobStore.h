@@ -60,7 +60,7 @@ public:
   void closeAfterFork();
 
 private:
-  JobStore(const StoreMember &self, Socket listener,
+  JobStore(const JobProcess &self, Socket listener,
            const std::string &secretText, const Secret &secret,
            Milliseconds silence);
   Status begin(const JobStoreOptions &options, const std::string &known);

@@ -1,9 +1,7 @@
 #include "job/PeerChannel.h"
 
 #include "core/transport/Control.h"
-
-#include <algorithm>
-#include <cstring>
+#include "job/Bytes.h"
 
 using namespace etc::runtime;
 
@@ -20,26 +18,23 @@ static_assert(Control::kMostBytes < kDecision);
 
 constexpr uint32_t kNobody = ~uint32_t{0};
 
-template <typename T> std::string bytesOf(const T &value) {
-  return {reinterpret_cast<const char *>(&value), sizeof value};
-}
-
 } // namespace
 
 void PeerChannel::add(std::string_view message) {
-  out += bytesOf(Header{static_cast<uint32_t>(message.size()), generation});
+  putBytes(out, Header{static_cast<uint32_t>(message.size()), generation});
   out += message;
 }
 void PeerChannel::addSignal(uint32_t signal) {
-  out += bytesOf(Header{signal, generation});
+  putBytes(out, Header{signal, generation});
 }
 void PeerChannel::addBeat() { addSignal(kBeat); }
 void PeerChannel::addDecision() { addSignal(kDecision); }
 void PeerChannel::addGoodbye() { addSignal(kGoodbye); }
 void PeerChannel::addGivingUp(const Failure &failure) {
   addSignal(kGivingUp);
-  add(bytesOf(failure.excluded.value_or(kNobody)) +
-      failure.cause.substr(0, Control::kMostCauseBytes));
+  std::string why;
+  putBytes(why, failure.excluded.value_or(kNobody));
+  add(why + failure.cause.substr(0, Control::kMostCauseBytes));
 }
 
 void PeerChannel::flush() {
@@ -86,17 +81,13 @@ void PeerChannel::handleMessage(std::string message) {
   if (!isGivingUp)
     return inbox.push_back(std::move(message));
   uint32_t excluded = kNobody;
-  end_ = message.size() < sizeof excluded ? End::Lost : End::GaveUp;
+  ByteReader in(message);
+  end_ = in.take(excluded) ? End::GaveUp : End::Lost;
   if (end_ == End::Lost)
     return;
-  std::memcpy(&excluded, message.data(), sizeof excluded);
   if (excluded != kNobody)
     failure_.excluded = excluded;
-  failure_.cause = message.substr(sizeof excluded);
-  // One line, whatever came.
-  std::replace_if(
-      failure_.cause.begin(), failure_.cause.end(),
-      [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
+  failure_.cause = oneLine(in.rest);
 }
 
 void PeerChannel::parse() {

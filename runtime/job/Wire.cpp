@@ -1,6 +1,7 @@
 #include "job/Wire.h"
 
-#include <algorithm>
+#include "job/Bytes.h"
+
 #include <cstring>
 
 using namespace etc::runtime;
@@ -12,20 +13,6 @@ constexpr size_t kHeaderBytes = 8;
 constexpr size_t kLongestMessage = 4000;
 
 static_assert(sizeof(Hello) == 48, "the format has no padding");
-
-template <typename T> static void put(std::string &out, const T &value) {
-  out.append(reinterpret_cast<const char *>(&value), sizeof value);
-}
-
-/// Takes a number off the front.
-static std::optional<uint32_t> takeNumber(std::string_view &payload) {
-  uint32_t value;
-  if (payload.size() < sizeof value)
-    return std::nullopt;
-  std::memcpy(&value, payload.data(), sizeof value);
-  payload.remove_prefix(sizeof value);
-  return value;
-}
 
 void etc::runtime::setStanding(Hello &hello, const Standing &standing) {
   hello.landed = standing.landed;
@@ -60,61 +47,59 @@ std::optional<Hello> etc::runtime::parseHello(std::string_view bytes) {
 std::string etc::runtime::formatFrame(FrameKind kind,
                                       std::string_view payload) {
   std::string out;
-  put(out, static_cast<uint32_t>(kind));
-  put(out, static_cast<uint32_t>(payload.size()));
+  putBytes(out, static_cast<uint32_t>(kind));
+  putBytes(out, static_cast<uint32_t>(payload.size()));
   return out.append(payload);
 }
 
 std::string etc::runtime::formatRound(uint32_t round) {
   std::string out;
-  put(out, round);
+  putBytes(out, round);
   return out;
 }
 
 std::optional<uint32_t> etc::runtime::parseRound(std::string_view payload) {
-  return payload.size() == sizeof(uint32_t) ? takeNumber(payload)
-                                            : std::nullopt;
+  uint32_t round = 0;
+  ByteReader in(payload);
+  return in.take(round) && in.rest.empty() ? std::optional(round)
+                                           : std::nullopt;
 }
 
 std::string etc::runtime::formatPair(std::string_view key,
                                      std::string_view value) {
   std::string out;
-  put(out, static_cast<uint32_t>(key.size()));
-  return out.append(key).append(value);
+  putText(out, key);
+  return out.append(value);
 }
 
 std::optional<std::pair<std::string, std::string>>
 etc::runtime::parsePair(std::string_view payload) {
-  std::optional<uint32_t> length = takeNumber(payload);
-  if (!length || *length > payload.size())
+  std::string key;
+  ByteReader in(payload);
+  if (!in.take(key, kLargestPayload * 8))
     return std::nullopt;
-  return std::pair(std::string(payload.substr(0, *length)),
-                   std::string(payload.substr(*length)));
+  return std::pair(std::move(key), std::string(in.rest));
 }
 
 std::string etc::runtime::formatFailure(const Status &failure) {
   std::string out;
-  put(out, static_cast<uint32_t>(failure.kind()));
+  putBytes(out, static_cast<uint32_t>(failure.kind()));
   return out.append(failure.message(), 0, kLongestMessage);
 }
 
 std::optional<Status> etc::runtime::parseFailure(std::string_view payload) {
-  std::optional<uint32_t> kind = takeNumber(payload);
-  if (!kind || *kind < static_cast<uint32_t>(ErrorKind::Usage) ||
-      *kind > static_cast<uint32_t>(ErrorKind::Peer))
+  uint32_t kind = 0;
+  ByteReader in(payload);
+  if (!in.take(kind) || kind < static_cast<uint32_t>(ErrorKind::Usage) ||
+      kind > static_cast<uint32_t>(ErrorKind::Peer))
     return std::nullopt;
-  std::string message(payload);
-  // One line, whatever came.
-  std::replace_if(
-      message.begin(), message.end(),
-      [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
-  return Status(static_cast<ErrorKind>(*kind), std::move(message));
+  return Status(static_cast<ErrorKind>(kind), oneLine(in.rest));
 }
 
 std::string etc::runtime::formatWelcome(const std::vector<Hello> &hellos) {
   std::string out;
   for (const Hello &hello : hellos)
-    put(out, hello);
+    putBytes(out, hello);
   return out;
 }
 
@@ -154,20 +139,20 @@ static std::optional<uint32_t> largestPayload(uint32_t kind) {
 }
 
 Result<std::optional<Frame>> FrameReader::next() {
-  std::string_view rest = buffer;
-  if (rest.size() < kHeaderBytes)
+  ByteReader in(buffer);
+  uint32_t kind = 0, length = 0;
+  if (!in.take(kind) || !in.take(length))
     return std::optional<Frame>();
-  const uint32_t kind = *takeNumber(rest), length = *takeNumber(rest);
   std::optional<uint32_t> largest = largestPayload(kind);
   if (!largest)
     return etc::plan::malformed("a control frame of unknown kind ", kind);
   if (length > *largest)
     return etc::plan::malformed("a control frame of ", length,
                                 " bytes, at most ", *largest, " are allowed");
-  if (rest.size() < length)
+  if (in.rest.size() < length)
     return std::optional<Frame>();
   Frame frame{static_cast<FrameKind>(kind),
-              std::string(rest.substr(0, length))};
+              std::string(in.rest.substr(0, length))};
   buffer.erase(0, kHeaderBytes + length);
   return std::optional<Frame>(std::move(frame));
 }

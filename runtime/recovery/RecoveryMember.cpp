@@ -1,8 +1,9 @@
 #include "recovery/RecoveryMember.h"
 
+#include "job/Membership.h"
+
 #include <charconv>
 #include <mutex>
-#include <random>
 #include <sstream>
 #include <unistd.h>
 #include <utility>
@@ -26,10 +27,8 @@ uint64_t etc::runtime::processNumber() {
   static std::mutex mutex;
   static std::pair<pid_t, uint64_t> known{0, 0};
   std::lock_guard lock(mutex);
-  if (known.first != ::getpid()) {
-    std::random_device random;
-    known = {::getpid(), uint64_t{random()} << 32 | random()};
-  }
+  if (known.first != ::getpid())
+    known = {::getpid(), newProcessNumber()};
   return known.second;
 }
 

@@ -31,7 +31,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const StoreMessage &told = **message;
     bytes += told.key.size() + told.value.size();
     require(told.key.size() <= kMostKeyBytes);
-    require(told.members.size() <= kMostMembers);
+    require(told.members.processes().size() <= kMostJobProcesses);
     requireRoundTrip(told);
   }
   require(bytes <= size);

@@ -102,7 +102,7 @@ int main(int argc, char **argv) {
         first + "hello" + last + std::string(4, '\0') + "lost");
   StoreMessage members;
   members.kind = StoreKind::Members;
-  members.members = {{1, 11, 0, "a:1"}, {2, 12, 3, "b:2"}};
+  members.members = {1, {{1, 11, 0, "a:1"}, {2, 12, 3, "b:2"}}};
   StoreMessage put;
   put.kind = StoreKind::Put;
   put.key = "key";

@@ -63,10 +63,8 @@ void StoreNode::probe(uint64_t number, Peer &peer, Milliseconds time) {
   if (!peer.probe) {
     if (peer.untilProbe.count() > 0)
       return;
-    const auto who = std::find_if(
-        members_.begin(), members_.end(),
-        [&](const StoreMember &each) { return each.number == number; });
-    peer.probe = std::make_unique<StoreLink>(who->address, secret);
+    peer.probe =
+        std::make_unique<StoreLink>(members_.find(number)->address, secret);
     peer.probe->send(hello());
   }
   peer.probe->receive(time);
@@ -84,14 +82,11 @@ void StoreNode::probe(uint64_t number, Peer &peer, Milliseconds time) {
 void StoreNode::hearProbe(Peer &peer, const StoreMessage &members) {
   const bool isTaken = members.number != 0;
   const bool isLater = members.flag != 0 && members.term > term;
-  const auto other = std::find_if(
-      members.members.begin(), members.members.end(),
-      [&](const StoreMember &each) { return each.number == members.hub; });
+  const JobProcess *other = members.members.findHub();
   if (isTaken && (!wasOpen || isLater)) {
     better = std::move(peer.probe);
     betterMembers = members;
-  } else if (!isTaken && isLater && other != members.members.end() &&
-             other->process != self.process) {
+  } else if (!isTaken && isLater && other && other->process != self.process) {
     betterHub = *other;
   }
   peer.probe.reset();
@@ -100,15 +95,10 @@ void StoreNode::hearProbe(Peer &peer, const StoreMessage &members) {
 
 /// Whether this hub speaks for all; who is given up.
 void StoreNode::judge() {
-  const auto isConnected = [&](const StoreMember &member) {
+  const bool hasMajority = members_.areMost([&](const JobProcess &member) {
     const auto it = peers.find(member.number);
     return it == peers.end() || (it->second.link && it->second.isReady);
-  };
-  const auto connected =
-      std::count_if(members_.begin(), members_.end(), isConnected);
-  const auto half = 2 * connected - static_cast<int64_t>(members_.size());
-  const bool hasMajority =
-      half > 0 || (half == 0 && isConnected(members_.front()));
+  });
   std::vector<uint64_t> lost;
   bool isSure = hasMajority;
   for (const auto &[number, peer] : peers) {
@@ -128,9 +118,7 @@ void StoreNode::judge() {
 void StoreNode::remove(uint64_t number) {
   table->leave(number);
   peers.erase(number);
-  std::erase_if(members_, [&](const StoreMember &member) {
-    return member.number == number;
-  });
+  members_.remove(number);
   hasChanged = true;
 }
 

@@ -4,12 +4,9 @@
 #define ETC_RUNTIME_JOB_STORE_STOREMESSAGE_H
 
 #include "core/plan/Status.h"
+#include "job/Membership.h"
 
-#include <cstdint>
 #include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
 
 namespace etc::runtime {
 
@@ -18,20 +15,10 @@ using plan::Result;
 using plan::Status;
 using plan::text;
 
-/// A process that takes part.
-struct StoreMember {
-  uint64_t number = 0;  // in the order in which they joined, from 1; 0: not yet
-  uint64_t process = 0; // that no other process has
-  uint32_t device = 0;
-  std::string address; // at which it listens
-
-  bool operator==(const StoreMember &) const = default;
-};
-
 enum class StoreKind : uint8_t {
   Join = 1, // first on each connection: `term`, `flag` (a HubState), itself
-  Members,  // `term`, the `hub`, `flag`: it is open; `number`: the receiver's,
-            // or 0 where the sender is not the hub
+  Members,  // `term`, `flag`: the hub is open; `number`: the receiver's, or 0
+            // where the sender is not the hub
   Put,      // sets a value; `number`: its order, 0 where it has none yet
   Stored,   // a Put's order
   First,    // sets a key that has no value yet
@@ -57,9 +44,9 @@ enum class HubState : uint8_t { None, NeverOpen, WasOpen };
 struct StoreMessage {
   StoreKind kind = StoreKind::Beat;
   uint8_t flag = 0;
-  uint64_t term = 0, number = 0, hub = 0;
+  uint64_t term = 0, number = 0;
   std::string key, value;
-  std::vector<StoreMember> members;
+  Membership members;
 
   bool operator==(const StoreMessage &) const = default;
 };
@@ -67,7 +54,6 @@ struct StoreMessage {
 /// The largest values are plans.
 constexpr uint32_t kMostStoreBytes = 1 << 26;
 constexpr uint32_t kMostKeyBytes = 4096;
-constexpr uint32_t kMostMembers = 1 << 16;
 
 /// A length of four bytes, and the message.
 std::string formatStoreMessage(const StoreMessage &message);

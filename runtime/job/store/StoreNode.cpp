@@ -13,8 +13,8 @@ constexpr Milliseconds kBeat{250};
 constexpr size_t kMostNewcomers = 256;
 constexpr Milliseconds kGreeting{10'000};
 
-std::deque<StoreMember> contactsAt(const std::vector<std::string> &addresses) {
-  std::deque<StoreMember> contacts;
+std::deque<JobProcess> contactsAt(const std::vector<std::string> &addresses) {
+  std::deque<JobProcess> contacts;
   for (const std::string &address : addresses)
     contacts.push_back({0, 0, 0, address});
   return contacts;
@@ -22,14 +22,13 @@ std::deque<StoreMember> contactsAt(const std::vector<std::string> &addresses) {
 
 } // namespace
 
-StoreNode::StoreNode(StoreMember self, Socket listener, Secret secret,
+StoreNode::StoreNode(JobProcess self, Socket listener, Secret secret,
                      Milliseconds silence)
     : self(std::move(self)), listener(std::move(listener)), secret(secret),
       silence(silence) {}
 
 void StoreNode::found() {
-  self.number = lastNumber = 1;
-  members_ = {self};
+  self = members_.admit(self);
   takeOver();
   stepHub(Milliseconds(0));
 }
@@ -65,7 +64,7 @@ StoreMessage StoreNode::hello() const {
   message.term = term;
   message.number = self.number;
   message.flag = static_cast<uint8_t>(state());
-  message.members = {self};
+  message.members = {0, {self}};
   return message;
 }
 
@@ -73,7 +72,6 @@ StoreMessage StoreNode::describe(uint64_t receiver) const {
   StoreMessage message;
   message.kind = StoreKind::Members;
   message.term = term;
-  message.hub = hub;
   message.number = receiver;
   message.flag = isOpen_;
   message.members = members_;
@@ -162,8 +160,8 @@ void StoreNode::acceptNewcomers(Milliseconds time) {
     newcomer.age += time;
     newcomer.link.receive(time);
     if (const std::optional<StoreMessage> message = newcomer.link.next()) {
-      const bool isJoin =
-          message->kind == StoreKind::Join && message->members.size() == 1;
+      const bool isJoin = message->kind == StoreKind::Join &&
+                          message->members.processes().size() == 1;
       if (isJoin)
         greet(newcomer, *message);
       newcomer.isOver |= !isJoin;
@@ -176,7 +174,7 @@ void StoreNode::acceptNewcomers(Milliseconds time) {
 }
 
 void StoreNode::greet(Newcomer &newcomer, const StoreMessage &join) {
-  const StoreMember &who = join.members.front();
+  const JobProcess &who = join.members.processes().front();
   if (table && yieldsTo(join)) {
     searchFor({who});
     return;
@@ -201,24 +199,16 @@ bool StoreNode::yieldsTo(const StoreMessage &join) const {
   return false;
 }
 
-void StoreNode::admit(Newcomer &newcomer, const StoreMember &who) {
-  auto known =
-      std::find_if(members_.begin(), members_.end(), [&](const auto &each) {
-        return each.process == who.process;
-      });
-  if (known == members_.end()) {
-    members_.push_back(who);
-    known = members_.end() - 1;
-    known->number = ++lastNumber;
-  }
+void StoreNode::admit(Newcomer &newcomer, const JobProcess &who) {
+  const uint64_t number = members_.admit(who).number;
   newcomer.isOver = true;
-  if (known->process == self.process)
+  if (who.process == self.process)
     return;
-  Peer &peer = peers[known->number];
+  Peer &peer = peers[number];
   peer = {};
   peer.link = std::make_unique<StoreLink>(std::move(newcomer.link));
-  peer.link->send(describe(known->number));
-  table->join(known->number);
+  peer.link->send(describe(number));
+  table->join(number);
   hasChanged = true;
 }
 
@@ -228,12 +218,9 @@ void StoreNode::admit(Newcomer &newcomer, const StoreMember &who) {
 
 void StoreNode::adopt(const StoreMessage &members) {
   term = members.term;
-  hub = members.hub;
   self.number = members.number;
   isOpen_ = members.flag != 0;
-  members_ = members.members;
-  if (!members_.empty())
-    lastNumber = std::max(lastNumber, members_.back().number);
+  members_.adopt(members.members);
 }
 
 void StoreNode::follow(std::unique_ptr<StoreLink> link,
@@ -266,7 +253,7 @@ void StoreNode::stepMember(Milliseconds time) {
 // A search
 //===----------------------------------------------------------------------===//
 
-void StoreNode::searchFor(std::deque<StoreMember> who) {
+void StoreNode::searchFor(std::deque<JobProcess> who) {
   table.reset();
   peers.clear();
   hubLink.reset();
@@ -274,19 +261,10 @@ void StoreNode::searchFor(std::deque<StoreMember> who) {
   searching.emplace(hello(), std::move(who), secret, silence / 2);
 }
 
-/// Those that joined before this one are asked, the hub first: it may be there
-/// and the connection not.
 void StoreNode::search(bool isHubSilent) {
-  std::deque<StoreMember> who;
-  for (const StoreMember &member : members_)
-    if (member.number == hub && !isHubSilent)
-      who.push_front(member);
-    else if (member.number < self.number && member.number != hub)
-      who.push_back(member);
-  const uint64_t lost = hub;
-  searchFor(std::move(who));
+  searchFor(members_.before(self.number, isHubSilent));
   if (isHubSilent)
-    searching->giveUp(lost);
+    searching->giveUp(members_.hub);
 }
 
 void StoreNode::stepSearch(Milliseconds time) {
@@ -297,9 +275,8 @@ void StoreNode::stepSearch(Milliseconds time) {
     return follow(std::move(found->hub), found->members);
   if (!isMember())
     return searchFor(contacts); // it has nobody else to ask
-  std::erase_if(members_, [&](const StoreMember &member) {
-    return searching->dead().contains(member.number);
-  });
+  for (uint64_t number : searching->dead())
+    members_.remove(number);
   const std::set<uint64_t> silent = searching->silent();
   takeOver();
   for (auto &[number, peer] : peers)
@@ -309,14 +286,14 @@ void StoreNode::stepSearch(Milliseconds time) {
 
 void StoreNode::takeOver() {
   searching.reset();
-  hub = self.number;
+  members_.hub = self.number;
   ++term;
   table = std::make_unique<StoreTable>(
       self.number, [this](uint64_t member, const StoreMessage &message) {
         answer(member, message);
       });
   table->setTerm(term);
-  for (const StoreMember &member : members_)
+  for (const JobProcess &member : members_.processes())
     if (member.number != self.number)
       peers[member.number].untilProbe = 2 * kBeat; // they come by themselves
   for (const StoreMessage &message : client_.repeat())

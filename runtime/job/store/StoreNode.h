@@ -21,7 +21,7 @@ namespace etc::runtime {
 /// For one thread at a time. It never waits.
 class StoreNode {
 public:
-  StoreNode(StoreMember self, Socket listener, Secret secret,
+  StoreNode(JobProcess self, Socket listener, Secret secret,
             Milliseconds silence);
 
   /// The first process of all.
@@ -47,8 +47,7 @@ public:
   /// Of a hub or of the one that is known.
   bool isOpen() const { return isOpen_; }
   uint64_t number() const { return self.number; }
-  /// In the order in which they joined.
-  const std::vector<StoreMember> &members() const { return members_; }
+  const Membership &members() const { return members_; }
 
 private:
   /// Another member, as the hub has it.
@@ -73,7 +72,7 @@ private:
 
   void acceptNewcomers(Milliseconds time);
   void greet(Newcomer &newcomer, const StoreMessage &join);
-  void admit(Newcomer &newcomer, const StoreMember &who);
+  void admit(Newcomer &newcomer, const JobProcess &who);
   bool yieldsTo(const StoreMessage &join) const;
 
   void stepHub(Milliseconds time);
@@ -89,20 +88,20 @@ private:
   void follow(std::unique_ptr<StoreLink> link, const StoreMessage &members);
   void stepSearch(Milliseconds time);
   void search(bool isHubSilent);
-  void searchFor(std::deque<StoreMember> who);
+  void searchFor(std::deque<JobProcess> who);
   void takeOver();
 
   void beat(Milliseconds time);
 
-  StoreMember self;
+  JobProcess self;
   Socket listener;
   const Secret secret;
   const Milliseconds silence;
   bool isFull = false; ///< out of descriptors: who connects waits
   std::list<Newcomer> newcomers;
   StoreClient client_;
-  std::vector<StoreMember> members_;
-  uint64_t term = 0, hub = 0, lastNumber = 0;
+  Membership members_;
+  uint64_t term = 0;
   bool isOpen_ = false, wasOpen = false, hasChanged = false;
   Milliseconds sinceBeat{};
 
@@ -112,13 +111,13 @@ private:
   /// Found while peers are walked over: the hub to go to.
   std::unique_ptr<StoreLink> better;
   StoreMessage betterMembers;
-  std::optional<StoreMember> betterHub;
+  std::optional<JobProcess> betterHub;
 
   // As a member.
   std::unique_ptr<StoreLink> hubLink;
   // Or neither.
   std::optional<StoreSearch> searching;
-  std::deque<StoreMember> contacts;
+  std::deque<JobProcess> contacts;
 };
 
 } // namespace etc::runtime

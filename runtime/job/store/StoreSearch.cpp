@@ -50,12 +50,10 @@ void StoreSearch::askAgain() {
 std::optional<StoreSearch::Found> StoreSearch::hear(StoreMessage message) {
   if (message.number != 0)
     return Found{std::move(link), std::move(message)};
-  if (message.hub == hello.number && message.hub != 0)
+  if (message.members.hub == hello.number && hello.number != 0)
     return Found{};
-  const auto hub = std::find_if(
-      message.members.begin(), message.members.end(),
-      [&](const StoreMember &each) { return each.number == message.hub; });
-  const bool isNews = hub != message.members.end() && ++hops < kMostHops &&
+  const JobProcess *hub = message.members.findHub();
+  const bool isNews = hub && ++hops < kMostHops &&
                       !gone.contains(hub->number) &&
                       hub->number != who.front().number;
   if (!isNews) {

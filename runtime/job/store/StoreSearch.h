@@ -22,7 +22,7 @@ public:
 
   /// `hello` is what this process says; `who` are those to ask, each with its
   /// number, or 0. After `patience` without an answer the next one is asked.
-  StoreSearch(StoreMessage hello, std::deque<StoreMember> who, Secret secret,
+  StoreSearch(StoreMessage hello, std::deque<JobProcess> who, Secret secret,
               Milliseconds patience)
       : hello(std::move(hello)), who(std::move(who)), secret(secret),
         patience(patience) {}
@@ -45,7 +45,7 @@ private:
   std::optional<Found> hear(StoreMessage message);
 
   const StoreMessage hello;
-  std::deque<StoreMember> who; // the first is asked now
+  std::deque<JobProcess> who; // the first is asked now
   const Secret secret;
   const Milliseconds patience;
   std::set<uint64_t> gone, dead_;

@@ -132,10 +132,9 @@ TEST(StoreMessage, ComesBack) {
   message.flag = 1;
   message.term = 7;
   message.number = 8;
-  message.hub = 9;
   message.key = "key";
   message.value = std::string(100'000, 'x');
-  message.members = {{1, 2, 3, "127.0.0.1:4"}, {5, 6, 7, "[::1]:8"}};
+  message.members = {5, {{1, 2, 3, "127.0.0.1:4"}, {5, 6, 7, "[::1]:8"}}};
   StoreReader reader;
   const std::string bytes = formatStoreMessage(message);
   reader.buffer() = bytes.substr(0, 7);
