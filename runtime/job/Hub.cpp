@@ -14,12 +14,15 @@ constexpr Milliseconds kFarewell{1000};
 /// How long processes may still come that learn why all were stopped.
 constexpr Milliseconds kLatecomers{3000};
 constexpr Milliseconds kPoll{50};
+/// How long a connection may take to say who it is.
+constexpr Milliseconds kGreeting{5000};
 
 } // namespace
 
 Hub::Hub(Socket listener, HubOptions given)
     : listener(std::move(listener)), spare(duplicate(this->listener)),
-      options(std::move(given)), start(Clock::now()), nextBeat(start),
+      options(std::move(given)), strangers(sizeof(Hello), false, kGreeting),
+      start(Clock::now()), nextBeat(start),
       listening(std::max(2 * options.times.beat, 2 * kPoll)),
       thread([this] { run(); }) {}
 
@@ -40,7 +43,7 @@ void Hub::run() {
     const Clock::time_point now = Clock::now();
     listening.look();
     noteGivenUp();
-    greet(now);
+    greet();
     for (auto &[rank, guest] : guests)
       if (guest.socket.isOpen())
         listen(guest);
@@ -79,8 +82,7 @@ void Hub::wait() {
   // waits.
   if (!isFull || (stopped && spare.isOpen()))
     entries.push_back({listener.fd(), POLLIN, 0});
-  for (const Newcomer &newcomer : newcomers)
-    entries.push_back({newcomer.socket.fd(), POLLIN, 0});
+  strangers.addEntries(entries);
   for (const auto &[rank, guest] : guests)
     if (guest.socket.isOpen())
       entries.push_back(

@@ -5,13 +5,12 @@
 #define ETC_RUNTIME_JOB_HUB_H
 
 #include "core/net/Secret.h"
-#include "core/net/Socket.h"
+#include "core/transport/Strangers.h"
 #include "job/ListeningTime.h"
 #include "job/Wire.h"
 
 #include <atomic>
 #include <functional>
-#include <list>
 #include <map>
 #include <mutex>
 #include <set>
@@ -57,12 +56,6 @@ public:
 private:
   using Clock = std::chrono::steady_clock;
 
-  /// A connection that has not said who it is.
-  struct Newcomer {
-    Socket socket;
-    std::string in;
-    Clock::time_point deadline;
-  };
   /// A process.
   struct Guest {
     Socket socket;
@@ -84,12 +77,11 @@ private:
   bool isAwaited() const;
   static Socket duplicate(const Socket &socket);
   Socket takeConnection();
-  void greet(Clock::time_point now);
-  void hearNewcomers(Clock::time_point now);
-  void admit(Newcomer &newcomer);
+  void greet();
+  void admit(Socket &socket, const std::string &said);
   /// Why it cannot take part, and whether all are stopped for that.
-  void tell(Newcomer &newcomer, bool areAllStopped, const Status &why);
-  void refuse(Newcomer &newcomer, const Hello &hello, const Status &why);
+  static void tell(Socket &socket, bool areAllStopped, const Status &why);
+  void refuse(Socket &socket, const Hello &hello, const Status &why);
   void welcomeAll();
   Status compareHellos() const;
   void listen(Guest &guest);
@@ -107,7 +99,7 @@ private:
   Socket listener;
   Socket spare; // a descriptor for those that are told why they can't take part
   const HubOptions options;
-  std::list<Newcomer> newcomers;
+  Strangers strangers;
   std::map<uint32_t, Guest> guests; // by rank
   std::set<uint32_t> turnedAway;    // ranks that were told why
   std::map<std::string, std::string> values;

@@ -9,18 +9,9 @@
 
 using namespace etc::runtime;
 
-namespace {
-
-/// Connections that have not said who they are, and how long they may take. The
-/// oldest one goes when there are more: a process says so at once.
-constexpr size_t kNewcomers = 256;
-constexpr Milliseconds kGreeting{5000};
-
-template <typename... Parts> Status usage(const Parts &...parts) {
+template <typename... Parts> static Status usage(const Parts &...parts) {
   return Status(ErrorKind::Usage, text(parts...));
 }
-
-} // namespace
 
 Socket Hub::duplicate(const Socket &socket) {
   return Socket(::fcntl(socket.fd(), F_DUPFD_CLOEXEC, 0));
@@ -39,80 +30,70 @@ Socket Hub::takeConnection() {
 
 /// Takes connections and hears who they are. Who does not know the token can't
 /// say anything.
-void Hub::greet(Clock::time_point now) {
-  for (size_t i = 0; i != kNewcomers; ++i) {
+void Hub::greet() {
+  for (size_t i = 0; i != kMostStrangers; ++i) {
     Socket socket = takeConnection();
     if (!socket.isOpen())
       break;
-    socket.secure(TlsSide::Accepting, options.secret);
-    newcomers.push_back({std::move(socket), {}, now + kGreeting});
+    strangers.add(std::move(socket), &options.secret);
   }
-  hearNewcomers(now);
-  while (newcomers.size() > kNewcomers)
-    newcomers.pop_front();
+  strangers.hear([&](Socket &socket, const std::string &said) {
+    // Once all are stopped, it hears why when that is known.
+    const bool isHandled = !stopped || verdict;
+    if (isHandled)
+      admit(socket, said);
+    return isHandled;
+  });
   // Strangers leave some time.
-  if (isFull && newcomers.empty() && !isOpen && !stopped) {
+  if (isFull && strangers.isEmpty() && !isOpen && !stopped) {
     firstFault = usage("cannot take the connections of ", options.rankCount,
                        " processes: ", plan::describeSystemError(EMFILE));
     stop();
   }
-  if (!spare.isOpen() && !isOpen && newcomers.empty())
+  if (!spare.isOpen() && !isOpen && strangers.isEmpty())
     spare = duplicate(listener);
 }
 
-void Hub::hearNewcomers(Clock::time_point now) {
-  for (auto it = newcomers.begin(); it != newcomers.end();) {
-    const bool isAlive = it->socket.receive(it->in);
-    // Once all are stopped, it hears why when that is known.
-    const bool isHandled =
-        it->in.size() >= sizeof(Hello) && (!stopped || verdict);
-    if (isHandled)
-      admit(*it);
-    it = isHandled || !isAlive || now > it->deadline ? newcomers.erase(it)
-                                                     : std::next(it);
-  }
-}
-
-void Hub::admit(Newcomer &newcomer) {
+void Hub::admit(Socket &socket, const std::string &said) {
   std::optional<Hello> hello =
-      parseHello(std::string_view(newcomer.in).substr(0, sizeof(Hello)));
+      parseHello(std::string_view(said).substr(0, sizeof(Hello)));
   if (!hello)
     return;
   if (isOpen)
-    return tell(newcomer, false,
+    return tell(socket, false,
                 usage("the processes have met, and one is rank ", hello->rank));
   if (verdict)
-    return refuse(newcomer, *hello, *verdict);
+    return refuse(socket, *hello, *verdict);
   if (hello->rank >= options.rankCount || hello->rankCount != options.rankCount)
-    return refuse(newcomer, *hello,
+    return refuse(socket, *hello,
                   usage("a process is rank ", hello->rank, " of ",
                         hello->rankCount, ", the plan needs ",
                         options.rankCount));
   if (guests.contains(hello->rank))
-    return refuse(newcomer, *hello,
+    return refuse(socket, *hello,
                   usage("two processes are rank ", hello->rank));
   Guest &guest = guests[hello->rank];
-  guest.socket = std::move(newcomer.socket);
+  guest.socket = std::move(socket);
   guest.hello = *hello;
   guest.heard = listening.now();
-  guest.reader.feed(std::string_view(newcomer.in).substr(sizeof(Hello)));
+  guest.reader.feed(std::string_view(said).substr(sizeof(Hello)));
   if (guests.size() == options.rankCount)
     welcomeAll();
 }
 
-void Hub::tell(Newcomer &newcomer, bool areAllStopped, const Status &why) {
+void Hub::tell(Socket &socket, bool areAllStopped, const Status &why) {
   std::string out = areAllStopped ? formatFrame(FrameKind::Stop, {}) : "";
   out += formatFrame(FrameKind::Cause, formatFailure(why));
-  (void)newcomer.socket.send(out);
+  (void)socket.send(out);
 }
 
 /// One of the job that cannot take part: it is told why, and so are all.
-void Hub::refuse(Newcomer &newcomer, const Hello &hello, const Status &why) {
+void Hub::refuse(Socket &socket, const Hello &hello, const Status &why) {
   if (!stopped) {
     note(why);
     sendCause(why); // nothing explains it better
   }
-  tell(newcomer, true, why);
+  tell(socket, true, why);
   turnedAway.insert(hello.rank);
 }
 

@@ -1,6 +1,6 @@
 #include "job/HubMeeting.h"
 
-#include "core/net/OwnAddress.h"
+#include "core/transport/Reach.h"
 #include "job/PrivateFile.h"
 
 #include <algorithm>
@@ -18,17 +18,13 @@ std::string etc::runtime::meetingFile(const std::string &directory) {
 /// Listens at an address of this host, for who knows the token.
 static Result<HubMeeting> openAt(const std::string &host,
                                  const std::string &token) {
-  HubMeeting meeting;
-  meeting.address.host = host;
   Result<Secret> secret = makeSecret(token);
   if (!secret)
     return secret.status();
-  meeting.secret = *secret;
-  Result<Socket> listener = listenAt(meeting.address);
+  Result<Listener> listener = listenAtHost(host);
   if (!listener)
     return listener.status();
-  meeting.listener = std::move(*listener);
-  return meeting;
+  return HubMeeting{listener->address, *secret, std::move(listener->socket)};
 }
 
 Result<HubMeeting> etc::runtime::makeLocalMeeting() {
@@ -45,14 +41,6 @@ constexpr Milliseconds kRefusalStays{3000};
 constexpr Milliseconds kAnswer{1000};
 /// The first line of a file that says why, in place of an address.
 constexpr char kRefused[] = "refused";
-
-Result<HubMeeting> openMeeting(const std::string &ownHost,
-                               const std::string &token) {
-  Result<std::string> host = findOwnAddress(ownHost);
-  if (!host)
-    return host.status();
-  return openAt(*host, token);
-}
 
 /// The others wait for rank 0, which cannot take part: they learn why.
 void refuseMeeting(const std::string &path, const Status &why,
@@ -90,7 +78,7 @@ Result<HubMeeting> etc::runtime::offerMeeting(const MeetingPlace &place) {
   const std::string path = meetingFile(place.directory);
   ::unlink(path.c_str()); // what a run that was killed has left
   const std::string token = randomSecretText();
-  Result<HubMeeting> meeting = openMeeting(place.host, token);
+  Result<HubMeeting> meeting = openAt(place.host, token);
   if (!meeting) {
     refuseMeeting(path, meeting.status(), place.timeout);
     return meeting;

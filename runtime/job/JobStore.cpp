@@ -1,6 +1,6 @@
 #include "job/JobStore.h"
 
-#include "core/net/OwnAddress.h"
+#include "core/transport/Reach.h"
 
 #include <unistd.h>
 
@@ -66,16 +66,13 @@ JobStore::JobStore(const JobProcess &self, Socket listener,
 
 Result<std::unique_ptr<JobStore>>
 JobStore::open(const JobStoreOptions &options) {
-  Result<std::string> host = findOwnAddress(options.host);
-  if (!host)
-    return host.status();
-  Address address{*host, 0};
-  Result<Socket> listener = listenAt(address);
+  Result<Listener> listener = listenAtHost(options.host);
   if (!listener)
     return listener.status();
+  const std::string address = listener->address.describe();
   std::string known = options.contact;
   if (known.empty()) {
-    const std::string mine = randomSecretText() + "@" + address.describe();
+    const std::string mine = randomSecretText() + "@" + address;
     Result<std::string> first = options.first->putFirst(kFirst, mine);
     if (!first)
       return first.status();
@@ -90,9 +87,10 @@ JobStore::open(const JobStoreOptions &options) {
   JobProcess self;
   self.process = newProcessNumber();
   self.device = options.device;
-  self.address = address.describe();
-  std::unique_ptr<JobStore> made(new JobStore(
-      self, std::move(*listener), contact->secret, *secret, options.silence));
+  self.address = address;
+  std::unique_ptr<JobStore> made(new JobStore(self, std::move(listener->socket),
+                                              contact->secret, *secret,
+                                              options.silence));
   if (Status s = made->begin(options, known); !s.ok())
     return s;
   return made;

@@ -1,24 +1,17 @@
 #include "job/PeerMeeting.h"
 
-#include "core/net/OwnAddress.h"
 #include "core/net/Secret.h"
-#include "core/plan/SystemError.h"
+#include "core/transport/Reach.h"
+#include "core/transport/Strangers.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
-#include <list>
 #include <poll.h>
 #include <set>
 
 using namespace etc::runtime;
-using Clock = std::chrono::steady_clock;
 
 namespace {
-
-/// So long a stranger may take to say who it is; so many may do that at once.
-constexpr auto kPatience = std::chrono::seconds(10);
-constexpr size_t kStrangers = 256;
 
 /// What a connection begins with, from the higher rank.
 struct Introduction {
@@ -30,13 +23,6 @@ struct Introduction {
 std::string bytesOf(const Introduction &introduction) {
   return {reinterpret_cast<const char *>(&introduction), sizeof introduction};
 }
-
-/// A connection that has not said who it is.
-struct Stranger {
-  Socket socket;
-  std::string said;
-  Clock::time_point deadline;
-};
 
 class Meeting {
 public:
@@ -88,15 +74,12 @@ private:
   Status listen() {
     if (peers.empty() || *peers.rbegin() < options.rank)
       return Status::success();
-    Result<std::string> host = findOwnAddress(options.host);
-    if (!host)
-      return host.status();
-    Address address{*host, 0};
-    Result<Socket> opened = listenAt(address);
+    Result<Listener> opened = listenAtHost(options.host);
     if (!opened)
       return opened.status();
-    listener = std::move(*opened);
-    return options.rendezvous->put(keyOf(options.rank), address.describe());
+    listener = std::move(opened->socket);
+    return options.rendezvous->put(keyOf(options.rank),
+                                   opened->address.describe());
   }
 
   Status connect(uint32_t peer) {
@@ -107,14 +90,10 @@ private:
     Result<Address> address = parseAddress(*where);
     if (!address)
       return address.status();
-    Result<Socket> socket = connectTo(*address, soon());
-    while (!socket && socket.status().kind() == ErrorKind::Peer) {
-      if (Status s = checkWait(peer); !s.ok())
-        return isCalledOff().ok() ? unreachable(peer, *address) : s;
-      socket = connectTo(*address, soon());
-    }
+    Result<Socket> socket = reach(text("device ", options.devices[peer]),
+                                  *address, options.deadline, options.check);
     if (!socket)
-      return socket.status().at(text("device ", options.devices[peer]));
+      return socket.status();
     socket->secure(TlsSide::Connecting, secret);
     Introduction mine;
     mine.from = options.rank;
@@ -131,17 +110,12 @@ private:
         return s;
       waitForSomeone();
       introduceAll();
-      if (Socket socket = accept(listener); socket.isOpen()) {
-        socket.secure(TlsSide::Accepting, secret);
-        strangers.push_back({std::move(socket), {}, Clock::now() + kPatience});
-      } else if (etc::plan::isOutOfDescriptors(errno))
-        return Status(ErrorKind::Usage,
-                      "cannot take the connections of other devices: " +
-                          etc::plan::describeSystemError(errno));
-      std::erase_if(strangers,
-                    [&](Stranger &stranger) { return !listenTo(stranger); });
-      if (strangers.size() > kStrangers)
-        strangers.pop_front();
+      if (Status s = strangers.take(listener, &secret); !s.ok())
+        return s;
+      strangers.hear([&](Socket &socket, const std::string &said) {
+        judge(socket, said);
+        return true;
+      });
       if (later > options.generation)
         return Status(ErrorKind::Excluded,
                       text("the others went on without this process: it is at "
@@ -151,22 +125,9 @@ private:
     return Status::success();
   }
 
-  Status isCalledOff() const {
-    return options.check ? options.check() : Status::success();
-  }
-
-  Status unreachable(uint32_t peer, const Address &address) const {
-    return Status(
-        ErrorKind::Peer,
-        text("device ", options.devices[peer], " does not answer at ",
-             address.describe(), " within ", options.deadline.seconds(),
-             " s; --host (host in C and Python) sets the address that others "
-             "reach it at"));
-  }
-
   /// An error where there is a reason to wait for a peer no longer.
   Status checkWait(uint32_t peer) const {
-    if (Status s = isCalledOff(); !s.ok())
+    if (Status s = options.check ? options.check() : Status::success(); !s.ok())
       return s;
     if (options.deadline.isOver())
       return Status(ErrorKind::Peer, text("device ", options.devices[peer],
@@ -174,15 +135,10 @@ private:
                                           options.deadline.seconds(), " s"));
     return Status::success();
   }
-  Clock::time_point soon() const {
-    return std::min(options.deadline.time(),
-                    Clock::now() + std::chrono::seconds(2));
-  }
 
   void waitForSomeone() const {
     std::vector<pollfd> entries{{listener.fd(), POLLIN, 0}};
-    for (const Stranger &stranger : strangers)
-      entries.push_back({stranger.socket.fd(), POLLIN, 0});
+    strangers.addEntries(entries);
     for (const auto &[peer, channel] : channels)
       if (channel.end() == PeerChannel::End::None)
         entries.push_back({channel.fd(), POLLIN, 0});
@@ -199,14 +155,10 @@ private:
     }
   }
 
-  /// Whether the stranger may go on talking. It stops being one where it is a
-  /// peer that is still missing.
-  bool listenTo(Stranger &stranger) {
-    const bool isOpen = stranger.socket.receive(stranger.said);
-    if (stranger.said.size() < sizeof(Introduction))
-      return isOpen && Clock::now() < stranger.deadline;
+  /// Takes up a peer that is still missing.
+  void judge(Socket &socket, const std::string &said) {
     Introduction theirs;
-    std::memcpy(&theirs, stranger.said.data(), sizeof theirs);
+    std::memcpy(&theirs, said.data(), sizeof theirs);
     const Introduction expected;
     const bool isPeer =
         std::equal(std::begin(theirs.magic), std::end(theirs.magic),
@@ -214,16 +166,14 @@ private:
         theirs.to == options.rank && theirs.from > options.rank &&
         peers.count(theirs.from);
     if (!isPeer)
-      return false;
+      return;
     later = std::max(later, theirs.generation);
     if (theirs.generation == options.generation)
       channels.emplace(theirs.from,
-                       PeerChannel(std::move(stranger.socket),
-                                   options.generation,
-                                   stranger.said.substr(sizeof theirs)));
+                       PeerChannel(std::move(socket), options.generation,
+                                   said.substr(sizeof theirs)));
     else if (theirs.generation < options.generation)
-      refuse(std::move(stranger.socket), theirs);
-    return false;
+      refuse(std::move(socket), theirs);
   }
 
   /// Tells a process of an earlier change that it is over.
@@ -245,7 +195,7 @@ private:
   Secret secret;
   uint32_t later = 0; // the latest generation that a peer came from
   Socket listener;
-  std::list<Stranger> strangers;
+  Strangers strangers{sizeof(Introduction)};
   PeerChannels channels;
 };
 

@@ -1,23 +1,16 @@
 #include "core/transport/TcpMeeting.h"
 
-#include "core/net/OwnAddress.h"
-#include "core/plan/SystemError.h"
+#include "core/transport/Reach.h"
+#include "core/transport/Strangers.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
-#include <list>
 #include <poll.h>
 #include <set>
 
 using namespace etc::runtime;
-using Clock = std::chrono::steady_clock;
 
 namespace {
-
-/// So long a stranger may take to say who it is; so many may do that at once.
-constexpr auto kPatience = std::chrono::seconds(10);
-constexpr size_t kStrangers = 256;
 
 /// What a receiver tells a sender.
 struct Invitation {
@@ -32,14 +25,6 @@ struct Introduction {
   char magic[8] = {'E', 'T', 'C', 'D', 'A', 'T', 'A', '1'};
   uint32_t from = 0, to = 0;
   Secret ticket;
-};
-
-/// A connection that has not said who it is.
-struct Stranger {
-  Socket socket;
-  Introduction said;
-  size_t bytes = 0;
-  Clock::time_point deadline;
 };
 
 template <typename T> std::span<const std::byte> bytesOf(const T &value) {
@@ -73,22 +58,18 @@ private:
   Status invite() {
     if (missing.empty())
       return Status::success();
-    Result<std::string> host = findOwnAddress(options.host);
-    if (!host)
-      return host.status();
-    Address address{*host, 0};
-    Result<Socket> opened = listenAt(address);
+    Result<Listener> opened = listenAtHost(options.host);
     if (!opened)
       return opened.status();
-    listener = std::move(*opened);
+    listener = std::move(opened->socket);
     Result<Secret> made = makeSecret(randomSecretText());
     if (!made)
       return made.status();
     Invitation invitation;
     invitation.ticket = ticket = *made;
-    invitation.port = address.port;
+    invitation.port = opened->address.port;
     invitation.isEncrypted = options.isEncrypted;
-    host->copy(invitation.host, sizeof invitation.host - 1);
+    opened->address.host.copy(invitation.host, sizeof invitation.host - 1);
     for (uint32_t source : missing)
       if (Status s = options.control->send(source, bytesOf(invitation));
           !s.ok())
@@ -113,16 +94,10 @@ private:
         std::string(invitation.host,
                     ::strnlen(invitation.host, sizeof invitation.host)),
         invitation.port};
-    Result<Socket> socket = connectTo(address, soon());
-    while (!socket && socket.status().kind() == ErrorKind::Peer) {
-      if (Status s = isCalledOff(); !s.ok())
-        return s;
-      if (deadline.isOver())
-        return unreachable(target, address);
-      socket = connectTo(address, soon());
-    }
+    Result<Socket> socket = reach(text("device ", options.devices[target]),
+                                  address, deadline, isCalledOff);
     if (!socket)
-      return socket.status().at(text("device ", options.devices[target]));
+      return socket.status();
     if (options.isEncrypted)
       socket->secure(TlsSide::Connecting, invitation.ticket);
     Introduction &mine = introductions[target];
@@ -131,19 +106,6 @@ private:
     mine.ticket = invitation.ticket;
     connections.targets.emplace(target, std::move(*socket));
     return Status::success();
-  }
-
-  Status unreachable(uint32_t target, const Address &address) const {
-    return Status(
-        ErrorKind::Peer,
-        text("device ", options.devices[target], " does not answer at ",
-             address.describe(), " within ", deadline.seconds(),
-             " s; --host (host in C and Python) sets the address that others "
-             "reach it at"));
-  }
-
-  Clock::time_point soon() const {
-    return std::min(deadline.time(), Clock::now() + std::chrono::seconds(2));
   }
 
   Status meetSomeone() {
@@ -171,8 +133,7 @@ private:
     std::vector<pollfd> entries;
     if (!missing.empty())
       entries.push_back({listener.fd(), POLLIN, 0});
-    for (const Stranger &stranger : strangers)
-      entries.push_back({stranger.socket.fd(), POLLIN, 0});
+    strangers.addEntries(entries);
     for (const auto &[target, introduction] : introductions) {
       const Socket &socket = connections.targets.at(target);
       const short event = socket.isReady() ? POLLOUT : POLLIN;
@@ -193,41 +154,30 @@ private:
   }
 
   Status hearStrangers() {
-    if (Socket socket = accept(listener); socket.isOpen()) {
-      if (options.isEncrypted)
-        socket.secure(TlsSide::Accepting, ticket);
-      strangers.push_back({std::move(socket), {}, 0, Clock::now() + kPatience});
-    } else if (etc::plan::isOutOfDescriptors(errno)) {
-      return Status(ErrorKind::Usage,
-                    "cannot take the connections of other devices: " +
-                        etc::plan::describeSystemError(errno));
-    }
-    std::erase_if(strangers,
-                  [&](Stranger &stranger) { return !listenTo(stranger); });
-    if (strangers.size() > kStrangers)
-      strangers.pop_front();
-    return Status::success();
+    const Status status =
+        strangers.take(listener, options.isEncrypted ? &ticket : nullptr);
+    strangers.hear([&](Socket &socket, const std::string &said) {
+      judge(socket, said);
+      return true;
+    });
+    return status;
   }
 
-  /// Whether the stranger may go on talking. It stops being one where it is a
-  /// sender that is still missing. What comes after its introduction is state.
-  bool listenTo(Stranger &stranger) {
-    const auto count =
-        stranger.socket.read(roomOf(stranger.said).subspan(stranger.bytes));
-    stranger.bytes += count.value_or(0);
-    if (stranger.bytes != sizeof(Introduction))
-      return count && Clock::now() < stranger.deadline;
-    const Introduction &theirs = stranger.said, expected;
+  /// Takes up a sender that is still missing. What comes after its introduction
+  /// is state.
+  void judge(Socket &socket, const std::string &said) {
+    Introduction theirs;
+    std::memcpy(&theirs, said.data(), sizeof theirs);
+    const Introduction expected;
     const bool isSender =
         std::equal(std::begin(theirs.magic), std::end(theirs.magic),
                    std::begin(expected.magic)) &&
         equals(theirs.ticket, ticket) && theirs.to == options.rank &&
         missing.count(theirs.from);
     if (isSender) {
-      connections.sources.emplace(theirs.from, std::move(stranger.socket));
+      connections.sources.emplace(theirs.from, std::move(socket));
       missing.erase(theirs.from);
     }
-    return false;
   }
 
   const TcpOptions &options;
@@ -238,7 +188,7 @@ private:
   std::map<uint32_t, Introduction> introductions; // of this rank, by target
   Socket listener;
   Secret ticket;
-  std::list<Stranger> strangers;
+  Strangers strangers{sizeof(Introduction), true};
   TcpConnections connections;
 };
 

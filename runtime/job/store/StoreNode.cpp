@@ -1,6 +1,7 @@
 #include "job/store/StoreNode.h"
 
 #include "core/plan/SystemError.h"
+#include "core/transport/Strangers.h"
 
 #include <algorithm>
 
@@ -9,9 +10,6 @@ using namespace etc::runtime;
 namespace {
 
 constexpr Milliseconds kBeat{250};
-/// Connections that have not said who they are.
-constexpr size_t kMostNewcomers = 256;
-constexpr Milliseconds kGreeting{10'000};
 
 std::deque<JobProcess> contactsAt(const std::vector<std::string> &addresses) {
   std::deque<JobProcess> contacts;
@@ -147,14 +145,14 @@ void StoreNode::addEntries(std::vector<pollfd> &entries) const {
 //===----------------------------------------------------------------------===//
 
 void StoreNode::acceptNewcomers(Milliseconds time) {
-  for (size_t i = 0; i != kMostNewcomers; ++i) {
+  for (size_t i = 0; i != kMostStrangers; ++i) {
     Socket socket = accept(listener);
     isFull = !socket.isOpen() && plan::isOutOfDescriptors(errno);
     if (!socket.isOpen())
       break;
     newcomers.push_back({StoreLink(std::move(socket), secret)});
   }
-  while (newcomers.size() > kMostNewcomers)
+  while (newcomers.size() > kMostStrangers)
     newcomers.pop_front();
   for (Newcomer &newcomer : newcomers) {
     newcomer.age += time;
@@ -169,7 +167,7 @@ void StoreNode::acceptNewcomers(Milliseconds time) {
   }
   std::erase_if(newcomers, [](const Newcomer &newcomer) {
     return newcomer.isOver || newcomer.link.isOver() ||
-           newcomer.age > kGreeting;
+           newcomer.age > kStrangersTime;
   });
 }
 
