@@ -6,6 +6,8 @@
 #include "core/transport/HostPath.h"
 #include "core/transport/NcclTransport.h"
 #include "core/transport/TcpTransport.h"
+#include "job/Excluded.h"
+#include "job/ListeningTime.h"
 #include "job/PeerControl.h"
 
 #include <algorithm>
@@ -59,9 +61,6 @@ std::vector<uint32_t> devicesOf(const OpenPlan &plan) {
   return plan.index().participants();
 }
 
-/// Between two signs of life.
-constexpr Milliseconds kBeat{250};
-
 /// Stands before the reason why a participant cannot do what the others are
 /// about to do.
 const std::string kUnable = "unable: ";
@@ -110,10 +109,7 @@ static Result<Intent> awaitIntent(const BootstrapOptions &options,
     if (change == options.generation)
       return intent;
     if (change > options.generation)
-      return Status(ErrorKind::Excluded,
-                    text("the others went on without this process: it is at "
-                         "change ",
-                         options.generation, ", they are at ", change));
+      return excluded(options.generation, change);
     if (deadline.isOver())
       return Status(ErrorKind::Peer, text("still at change ", change));
     std::this_thread::sleep_for(Milliseconds(20));
@@ -190,7 +186,7 @@ connectControl(const OpenPlan &plan, const BootstrapOptions &options,
   control.host = options.host;
   control.deadline = deadline;
   control.generation = options.generation;
-  control.beat = kBeat;
+  control.beat = kBeatTime;
   control.silence = options.silence;
   control.rendezvous = &rendezvous;
   control.check = [&] { return rendezvous.check(); };

@@ -38,8 +38,8 @@ Result<std::unique_ptr<Client>> Client::join(ClientOptions options,
 Client::Client(ClientOptions given, Socket connected)
     : options(std::move(given)), socket(std::move(connected)),
       out(reinterpret_cast<const char *>(&options.hello), sizeof(Hello)),
-      listening(std::max(2 * options.times.beat, 2 * kPoll)),
-      heard(listening.now()), nextBeat(Clock::now()) {
+      listening(std::max(options.times.beat, kPoll)), heard(listening.now()),
+      nextBeat(Clock::now()) {
   socket.secure(TlsSide::Connecting, options.secret);
   if (::pipe2(wake, O_CLOEXEC | O_NONBLOCK) != 0)
     wake[0] = wake[1] = -1;

@@ -23,7 +23,7 @@ Hub::Hub(Socket listener, HubOptions given)
     : listener(std::move(listener)), spare(duplicate(this->listener)),
       options(std::move(given)), strangers(sizeof(Hello), false, kGreeting),
       start(Clock::now()), nextBeat(start),
-      listening(std::max(2 * options.times.beat, 2 * kPoll)),
+      listening(std::max(options.times.beat, kPoll)),
       thread([this] { run(); }) {}
 
 Hub::~Hub() {

@@ -21,8 +21,8 @@ namespace etc::runtime {
 /// How patient the control channel is.
 struct ControlTimes {
   Milliseconds meeting{300'000}; // until all processes are there
-  Milliseconds beat{250};        // between two signs of life
-  Milliseconds silence{10'000};  // after which a process counts as lost
+  Milliseconds beat{kBeatTime};
+  Milliseconds silence{10'000}; // after which a process counts as lost
 };
 
 /// Says in words where a rank was when it was lost: "device 3: round 2: ...".

@@ -2,6 +2,7 @@
 
 #include "core/plan/SystemError.h"
 #include "core/transport/Collectives.h"
+#include "job/Excluded.h"
 #include "job/PeerMeeting.h"
 #include "job/PeerTraffic.h"
 
@@ -189,8 +190,7 @@ Status etc::runtime::giveUp(Control &control, uint32_t device,
   if (isOurs)
     return error;
   if (control.isExcluded())
-    return Status(ErrorKind::Excluded,
-                  "the others went on without this process: " + cause);
+    return excluded(cause);
   return cause.empty() ? error : Status(ErrorKind::Peer, cause);
 }
 

@@ -3,6 +3,7 @@
 #include "core/net/Secret.h"
 #include "core/transport/Reach.h"
 #include "core/transport/Strangers.h"
+#include "job/Excluded.h"
 
 #include <algorithm>
 #include <cstring>
@@ -117,10 +118,7 @@ private:
         return true;
       });
       if (later > options.generation)
-        return Status(ErrorKind::Excluded,
-                      text("the others went on without this process: it is at "
-                           "change ",
-                           options.generation, ", they are at ", later));
+        return excluded(options.generation, later);
     }
     return Status::success();
   }

@@ -1,5 +1,8 @@
 #include "job/PeerTraffic.h"
 
+#include "job/Excluded.h"
+#include "job/ListeningTime.h"
+
 #include <algorithm>
 #include <poll.h>
 #include <unistd.h>
@@ -104,8 +107,7 @@ std::optional<uint32_t> PeerTraffic::findLost() {
 
 Status PeerTraffic::stopped() const {
   return knowsExclusion()
-             ? Status(ErrorKind::Excluded,
-                      "the others went on without this process")
+             ? excluded()
              : Status(ErrorKind::Peer, "stopped, since another device failed");
 }
 
@@ -269,10 +271,8 @@ void PeerTraffic::listen(Milliseconds elapsed) {
     while (channel.receive())
       hasCome = true;
   passOnDecision();
-  // The time in which this process was stopped, or got no turn, is not the
-  // peers'.
   if (!isGivenUp && !isDecided_)
-    judge(std::min(elapsed, 2 * options.beat));
+    judge(listened(elapsed, options.beat));
   for (auto &[peer, channel] : channels) {
     if (!isGivenUp && !channel.hasUnsent())
       channel.addBeat();

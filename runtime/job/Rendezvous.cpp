@@ -1,5 +1,7 @@
 #include "job/Rendezvous.h"
 
+#include "job/Excluded.h"
+
 #include <sstream>
 
 using namespace etc::runtime;
@@ -57,8 +59,7 @@ Status ChangeRendezvous::look() {
     return Status::success(); // of an earlier change
   std::getline(in >> std::ws, cause);
   if (missing == rank || change > generation)
-    return Status(ErrorKind::Excluded,
-                  "the others went on without this process: " + cause);
+    return excluded(cause);
   return Status(ErrorKind::Peer, cause);
 }
 

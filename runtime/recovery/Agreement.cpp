@@ -1,5 +1,7 @@
 #include "recovery/Agreement.h"
 
+#include "job/Excluded.h"
+
 #include <algorithm>
 #include <map>
 #include <thread>
@@ -91,7 +93,7 @@ private:
         });
     std::optional<Result<Agreement>> result;
     if (own == members.end())
-      result = excluded(generation, members);
+      result = excludedBy(generation, members);
     else if (formatMember(*own) != formatMember(self))
       result = Status(ErrorKind::Excluded,
                       text("the others went on with what this process held "
@@ -104,11 +106,10 @@ private:
     return isExcluded && self.holdsNothing() ? std::nullopt : result;
   }
 
-  static Status excluded(uint32_t from,
-                         const std::vector<RecoveryMember> &members) {
-    return Status(ErrorKind::Excluded,
-                  text("the others went on without this process: recovery ",
-                       from, " is of devices ", describeDevices(members)));
+  static Status excludedBy(uint32_t recovery,
+                           const std::vector<RecoveryMember> &members) {
+    return excluded(text("recovery ", recovery, " is of devices ",
+                         describeDevices(members)));
   }
 
   /// What keeps those that are here from going on, also where it was never this
@@ -167,7 +168,7 @@ private:
     if (!later)
       return later.status();
     if (*later)
-      return excluded(generation + 1, **later);
+      return excludedBy(generation + 1, **later);
     return Agreement{generation, std::move(members)};
   }
 

@@ -23,8 +23,6 @@ using Clock = std::chrono::steady_clock;
 namespace {
 
 constexpr auto kPollInterval = std::chrono::milliseconds(2);
-/// What counts of the time between two looks at the children.
-constexpr auto kStep = std::chrono::milliseconds(500);
 /// How long the others may take to end by themselves once one has failed.
 constexpr auto kGrace = std::chrono::milliseconds(2500);
 
@@ -287,7 +285,7 @@ private:
   SharedArray<std::atomic<bool>> isDone; // but for its session
   SharedArray<Progress> progress;
   std::vector<Child> children;
-  ListeningTime listening{kStep};
+  ListeningTime listening;
   std::optional<Clock::time_point> firstDone; // of the listening time
   bool wasLate = false;
 };

@@ -134,7 +134,7 @@ Result<std::unique_ptr<Client>> join(const PlanIndex &index, uint32_t rank,
                                      const RunOptions &runOptions,
                                      Outcome &outcome, Session &session,
                                      std::atomic<uint32_t> *beats) {
-  const ControlTimes times{options.timeout, Milliseconds(250), options.silence};
+  const ControlTimes times{options.timeout, kBeatTime, options.silence};
   if (rank == 0)
     session.hub = std::make_unique<Hub>(
         std::move(meeting.listener),

@@ -2,14 +2,13 @@
 
 #include "core/plan/SystemError.h"
 #include "core/transport/Strangers.h"
+#include "job/ListeningTime.h"
 
 #include <algorithm>
 
 using namespace etc::runtime;
 
 namespace {
-
-constexpr Milliseconds kBeat{250};
 
 std::deque<JobProcess> contactsAt(const std::vector<std::string> &addresses) {
   std::deque<JobProcess> contacts;
@@ -100,9 +99,7 @@ void StoreNode::drop(uint64_t number) { tell(client_.drop(number)); }
 //===----------------------------------------------------------------------===//
 
 void StoreNode::step(Milliseconds elapsed) {
-  // The time in which this process was stopped, or got no turn, is not that of
-  // others.
-  const Milliseconds time = std::min(elapsed, 2 * kBeat);
+  const Milliseconds time = listened(elapsed);
   acceptNewcomers(time);
   if (table)
     stepHub(time);
@@ -115,7 +112,7 @@ void StoreNode::step(Milliseconds elapsed) {
 
 void StoreNode::beat(Milliseconds time) {
   sinceBeat += time;
-  if (sinceBeat < kBeat)
+  if (sinceBeat < kBeatTime)
     return;
   sinceBeat = {};
   if (hubLink)
@@ -279,7 +276,7 @@ void StoreNode::stepSearch(Milliseconds time) {
   takeOver();
   for (auto &[number, peer] : peers)
     if (silent.contains(number)) // they had their time
-      peer.missing = silence + kBeat;
+      peer.missing = silence + kBeatTime;
 }
 
 void StoreNode::takeOver() {
@@ -291,9 +288,10 @@ void StoreNode::takeOver() {
         answer(member, message);
       });
   table->setTerm(term);
+  // The others come by themselves.
   for (const JobProcess &member : members_.processes())
     if (member.number != self.number)
-      peers[member.number].untilProbe = 2 * kBeat; // they come by themselves
+      peers[member.number].untilProbe = 2 * kBeatTime;
   for (const StoreMessage &message : client_.repeat())
     table->handle(self.number, message);
 }
