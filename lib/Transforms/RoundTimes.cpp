@@ -7,11 +7,25 @@
 using namespace etc;
 using namespace mlir;
 
+static std::vector<Chunk> listUrgent(const ProgramFlows &flows) {
+  std::vector<Chunk> chunks;
+  for (unsigned item = 0; item < flows.getItemCount(); ++item)
+    for (unsigned type = 0; type < flows.getTable().getTypeCount(); ++type) {
+      if (flows.getTable().isDeferred(type))
+        continue;
+      const unsigned last = findLastHop(flows.getFlows(item), type);
+      for (unsigned hop = 0; hop <= last; ++hop)
+        chunks.push_back({item, {type, 0, 1, hop, /*derives=*/false}});
+    }
+  return chunks;
+}
+
 RoundTimes::RoundTimes(ResourcesAttr resources, const ProgramFlows &flows,
                        ArrayRef<DeviceProgram> programs, const Devices &devices,
                        const BothHoldings &holdings)
     : resources(resources), flows(flows),
       rates(resources, flows, programs, devices, holdings),
+      urgent(rates, listUrgent(flows)),
       // Messages, their acknowledgements, and some 10 us of the device's own.
       beginning(2 * resources.getNicLatency() + 10'000),
       portSeconds(findPortSeconds()) {}
@@ -33,24 +47,9 @@ int64_t RoundTimes::countPortions(ArrayRef<rounds::ClassTotals> totals) const {
   return urgent == 0 ? 1 : llvm::divideCeil(bytes, urgent) * portions;
 }
 
-std::vector<Chunk> RoundTimes::getUrgent() const {
-  std::vector<Chunk> chunks;
-  for (unsigned item = 0; item < flows.getItemCount(); ++item)
-    for (unsigned type = 0; type < flows.getTable().getTypeCount(); ++type) {
-      if (flows.getTable().isDeferred(type))
-        continue;
-      const unsigned last = findLastHop(flows.getFlows(item), type);
-      for (unsigned hop = 0; hop <= last; ++hop)
-        chunks.push_back({item, {type, 0, 1, hop, /*derives=*/false}});
-    }
-  return chunks;
-}
-
 double RoundTimes::findPortSeconds() const {
-  const std::vector<Chunk> chunks = getUrgent();
-  const UnitTimes units(rates, chunks);
-  RoundClock clock(rates, units);
-  for (unsigned unit = 0; unit < chunks.size(); ++unit)
+  RoundClock clock(rates, urgent);
+  for (unsigned unit = 0; unit < urgent.size(); ++unit)
     clock.add(unit);
   return clock.getBusiest();
 }

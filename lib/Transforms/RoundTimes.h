@@ -40,7 +40,7 @@ public:
   /// What a round takes beside its bytes, in seconds.
   double getBeginning() const { return 1e-9 * double(beginning); }
   /// All transfers that are not deferred, each whole.
-  std::vector<Chunk> getUrgent() const;
+  const UnitTimes &getUrgent() const { return urgent; }
 
 private:
   double findPortSeconds() const;
@@ -48,6 +48,7 @@ private:
   ResourcesAttr resources;
   const ProgramFlows &flows;
   TransferRates rates;
+  UnitTimes urgent;
   int64_t beginning; ///< of a round, in nanoseconds
   double portSeconds;
 };

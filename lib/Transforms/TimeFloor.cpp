@@ -8,10 +8,9 @@ using namespace mlir;
 /// Of all that is not deferred.
 static std::vector<DeviceLoad> findLoads(const RoundTimes &times) {
   const TransferRates &rates = times.getRates();
-  const std::vector<Chunk> chunks = times.getUrgent();
-  const UnitTimes units(rates, chunks);
+  const UnitTimes &units = times.getUrgent();
   std::vector<DeviceLoad> loads(rates.getDeviceCount());
-  for (unsigned unit = 0; unit < chunks.size(); ++unit)
+  for (unsigned unit = 0; unit < units.size(); ++unit)
     for (const UnitTimes::Sending &it : units.getSendings(unit))
       for (const Way &way : rates.getWays(it.ways)) {
         const double seconds = it.secondsOf(way);

@@ -73,6 +73,7 @@ class UnitTimes {
 public:
   UnitTimes(const TransferRates &rates, llvm::ArrayRef<Chunk> chunks);
 
+  unsigned size() const { return firsts.size(); }
   /// By all devices of a program.
   struct Sending {
     unsigned ways;    ///< their number

@@ -1,7 +1,9 @@
 #include "Flows.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <optional>
 #include <unordered_map>
 
 namespace etc::rounds {
@@ -32,6 +34,7 @@ public:
 
   int64_t getWeight(size_t unit) const { return weights[listOf[unit]]; }
   size_t getPattern(size_t unit) const { return patternOf[listOf[unit]]; }
+  size_t countPatterns() const { return patterns.size(); }
   /// That of units of both.
   size_t merge(size_t one, size_t other);
 
@@ -108,16 +111,21 @@ std::vector<size_t> numberFlows(const std::vector<Unit> &units, Lists &lists) {
       patterns[firsts[i]] =
           lists.merge(patterns[firsts[i]], lists.getPattern(i));
   }
-  std::map<std::pair<size_t, bool>, size_t> numbers;
+  std::vector<std::array<std::optional<size_t>, 2>> numbers(
+      lists.countPatterns());
+  size_t count = 0;
   std::vector<size_t> flows;
   flows.reserve(units.size());
-  for (size_t i = 0; i < units.size(); ++i)
-    flows.push_back(firsts[i] != i
-                        ? flows[firsts[i]]
-                        : numbers
-                              .try_emplace({patterns[i], units[i].isDeferred},
-                                           numbers.size())
-                              .first->second);
+  for (size_t i = 0; i < units.size(); ++i) {
+    if (firsts[i] != i) {
+      flows.push_back(flows[firsts[i]]);
+      continue;
+    }
+    std::optional<size_t> &number = numbers[patterns[i]][units[i].isDeferred];
+    if (!number)
+      number = count++;
+    flows.push_back(*number);
+  }
   return flows;
 }
 

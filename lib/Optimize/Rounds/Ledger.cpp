@@ -8,21 +8,26 @@ Ledger::Ledger(const Problem &problem)
     : classes(problem.classes), roundTime(problem.roundTime),
       occupied(size_t(problem.ports)) {
   states.reserve(classes.size());
-  for (const ClassMemory &memory : classes)
-    states.push_back({memory.prev, 0, 0, 0, 0, memory.prev, 0, 0});
+  rooms.reserve(classes.size());
+  for (const ClassMemory &memory : classes) {
+    states.push_back({.live = memory.prev, .mostLive = memory.prev});
+    rooms.push_back(openRoom(rooms.size()));
+  }
+}
+
+Ledger::Room Ledger::openRoom(size_t deviceClass) const {
+  const ClassMemory &memory = classes[deviceClass];
+  return {memory.limit - memory.sendSlab - memory.recvSlab -
+              (isTail ? memory.beside : 0) - states[deviceClass].live,
+          memory.sendSlab, memory.recvSlab};
 }
 
 int64_t Ledger::overflow(const Unit &unit) const {
   int64_t worst = INT64_MIN;
-  for (const Touch &touch : unit.touches) {
-    const State &state = states[size_t(touch.deviceClass)];
-    const ClassMemory &memory = classes[size_t(touch.deviceClass)];
+  for (const Touch &touch : unit.touches)
     if (touch.allocated)
-      worst =
-          std::max(worst, state.live + state.allocated + touch.allocated +
-                              (isTail ? memory.beside : 0) + memory.sendSlab +
-                              memory.recvSlab - memory.limit);
-  }
+      worst = std::max(worst, touch.allocated -
+                                  rooms[size_t(touch.deviceClass)].allocated);
   return worst;
 }
 
@@ -36,45 +41,52 @@ bool Ledger::keepsRoundTime(const Unit &unit) const {
 
 bool Ledger::fits(const Unit &unit) const {
   for (const Touch &touch : unit.touches) {
-    const State &state = states[size_t(touch.deviceClass)];
-    const ClassMemory &memory = classes[size_t(touch.deviceClass)];
-    if (state.sent + touch.sent > memory.sendSlab ||
-        state.received + touch.received > memory.recvSlab)
+    const Room &room = rooms[size_t(touch.deviceClass)];
+    if (touch.sent > room.sent || touch.received > room.received ||
+        (touch.allocated && touch.allocated > room.allocated))
       return false;
   }
-  return keepsRoundTime(unit) && overflow(unit) <= 0;
+  return keepsRoundTime(unit);
 }
 
 void Ledger::take(const Unit &unit) {
   for (const Touch &touch : unit.touches) {
     State &state = states[size_t(touch.deviceClass)];
+    Room &room = rooms[size_t(touch.deviceClass)];
     state.allocated += touch.allocated;
     state.released += touch.released;
-    state.sent += touch.sent;
-    state.received += touch.received;
+    room.allocated -= touch.allocated;
+    room.sent -= touch.sent;
+    room.received -= touch.received;
   }
   for (const Load &load : unit.loads)
     occupied[size_t(load.port)] += load.time;
 }
 
 void Ledger::closeRound() {
-  for (State &state : states) {
-    state.mostSent = std::max(state.mostSent, state.sent);
-    state.mostReceived = std::max(state.mostReceived, state.received);
+  for (size_t i = 0; i < states.size(); ++i) {
+    State &state = states[i];
+    state.mostSent =
+        std::max(state.mostSent, classes[i].sendSlab - rooms[i].sent);
+    state.mostReceived =
+        std::max(state.mostReceived, classes[i].recvSlab - rooms[i].received);
     state.live += state.allocated;
     state.mostLive = std::max(state.mostLive, state.live);
     if (isTail)
       state.mostInTail = std::max(state.mostInTail, state.live);
     state.live -= state.released;
-    state.allocated = state.released = state.sent = state.received = 0;
+    state.allocated = state.released = 0;
+    rooms[i] = openRoom(i);
   }
   std::fill(occupied.begin(), occupied.end(), 0);
 }
 
 void Ledger::beginTail() {
   isTail = true;
-  for (State &state : states)
-    state.mostInTail = state.live;
+  for (size_t i = 0; i < states.size(); ++i) {
+    states[i].mostInTail = states[i].live;
+    rooms[i] = openRoom(i);
+  }
 }
 
 void Ledger::finish(Solution &solution) const {

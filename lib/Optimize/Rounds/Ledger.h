@@ -24,15 +24,21 @@ public:
   void finish(Solution &solution) const;
 
 private:
+  /// What the open round may still take; negative where it holds too much.
+  struct Room {
+    int64_t allocated, sent, received;
+  };
   struct State {
-    int64_t live, allocated, released, sent, received;
-    int64_t mostLive, mostSent, mostReceived;
+    int64_t live, allocated = 0, released = 0;
+    int64_t mostLive, mostSent = 0, mostReceived = 0;
     int64_t mostInTail = 0;
   };
   bool keepsRoundTime(const Unit &unit) const;
+  Room openRoom(size_t deviceClass) const;
 
   const std::vector<ClassMemory> &classes;
-  std::vector<State> states;
+  std::vector<State> states; ///< [classes]
+  std::vector<Room> rooms;   ///< [classes]
   const int64_t roundTime;
   std::vector<int64_t> occupied; ///< [ports], in the open round
   bool isTail = false;

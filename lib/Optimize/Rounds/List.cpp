@@ -2,13 +2,12 @@
 // first.
 
 #include "Flows.h"
+#include "Heads.h"
 #include "Ledger.h"
 #include "etc/Optimize/Rounds/Solver.h"
 
 #include <algorithm>
-#include <functional>
-#include <queue>
-#include <tuple>
+#include <utility>
 
 namespace etc::rounds {
 namespace {
@@ -37,6 +36,7 @@ private:
     size_t next = 0;           ///< all before it are taken
   };
   std::vector<Flow> flows;
+  Heads heads; ///< of flows, in the open round
   size_t taken = 0;
   bool isTail = false;
   size_t urgent = 0; ///< units that are not deferred
@@ -81,21 +81,22 @@ std::optional<size_t> Scheduler::head(size_t flow) {
 /// Takes what fits, the flow that is furthest behind first. A unit that does
 /// not fit holds up those of its flow that come after it.
 void Scheduler::fillRound() {
-  using Candidate = std::tuple<int64_t, size_t, size_t>; // share, unit, flow
-  std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> heads;
-  auto push = [&](size_t flow) {
-    if (const std::optional<size_t> unit = head(flow))
-      heads.emplace(shareOf[*unit], *unit, flow);
-  };
+  heads.clear();
   for (size_t flow = 0; flow < flows.size(); ++flow)
-    push(flow);
+    if (const std::optional<size_t> unit = head(flow))
+      heads.add({shareOf[*unit], *unit, flow});
+  heads.order();
   while (!heads.empty()) {
-    const auto [share, unit, flow] = heads.top();
-    heads.pop();
-    if (!isReady(unit) || !ledger.fits(units[unit]))
+    const auto [share, unit, flow] = heads.first();
+    if (!isReady(unit) || !ledger.fits(units[unit])) {
+      heads.removeFirst();
       continue;
+    }
     take(unit);
-    push(flow);
+    if (const std::optional<size_t> next = head(flow))
+      heads.replaceFirst({shareOf[*next], *next, flow});
+    else
+      heads.removeFirst();
   }
 }
 
