@@ -5,6 +5,7 @@
 
 #include "capi/OpenPlan.h"
 #include "core/plan/SystemError.h"
+#include "core/transport/Deadline.h"
 
 #include "etc-c/recover.h"
 
@@ -74,6 +75,17 @@ Result<Struct> copyIn(const Struct *source, const char *name) {
   std::memcpy(&value, source,
               std::min<size_t>(source->struct_size, sizeof value));
   return value;
+}
+
+/// A number of seconds of an options struct.
+inline Result<Milliseconds> readTime(const char *name, double seconds,
+                                     double otherwise) {
+  if (!(seconds >= 0 && seconds < 1e9))
+    return Status(
+        ErrorKind::Usage,
+        text(name, " ", seconds, ": expected seconds, or 0 for the default"));
+  return Milliseconds(static_cast<int64_t>(
+      std::max(1.0, (seconds > 0 ? seconds : otherwise) * 1000)));
 }
 
 inline Side sideOf(etc_side side) {

@@ -10,15 +10,6 @@ static Status refuse(const std::string &what) {
   return Status(ErrorKind::Usage, what);
 }
 
-static Result<Milliseconds> readTime(const char *name, double seconds,
-                                     double otherwise) {
-  if (!(seconds >= 0 && seconds < 1e9))
-    return refuse(
-        text(name, " ", seconds, ": expected seconds, or 0 for the default"));
-  return Milliseconds(static_cast<int64_t>(
-      std::max(1.0, (seconds > 0 ? seconds : otherwise) * 1000)));
-}
-
 Result<RecoveryOptions>
 etc::runtime::checkOptions(const etc_recovery_options &given) {
   RecoveryOptions options;

@@ -17,16 +17,6 @@ struct etc_job_store {
   std::string contact; // returned last
 };
 
-static Result<Milliseconds> readTime(const char *name, double seconds,
-                                     double otherwise) {
-  if (!(seconds >= 0 && seconds < 1e9))
-    return Status(
-        ErrorKind::Usage,
-        text(name, " ", seconds, ": expected seconds, or 0 for the default"));
-  return Milliseconds(static_cast<int64_t>(
-      std::max(1.0, (seconds > 0 ? seconds : otherwise) * 1000)));
-}
-
 /// Where processes find each other; null: by the contact.
 static Result<std::unique_ptr<Rendezvous>>
 findFirst(const etc_job_store_options &options, const std::atomic<bool> &stop) {

@@ -17,8 +17,7 @@ static_assert(sizeof(Hello) == 48, "the format has no padding");
 void etc::runtime::setStanding(Hello &hello, const Standing &standing) {
   hello.landed = standing.landed;
   hello.acknowledged = standing.acknowledged;
-  hello.flags = standing.isFilled | standing.isPrepared << 1 |
-                standing.isDecided << 2 | standing.isCommitted << 3;
+  hello.flags = standing.told();
 }
 
 Standing etc::runtime::standingOf(const Hello &hello) {
@@ -26,10 +25,7 @@ Standing etc::runtime::standingOf(const Hello &hello) {
   standing.landed = hello.landed;
   standing.acknowledged = hello.acknowledged;
   standing.released = hello.mode == Mode::Eager ? hello.acknowledged : 0;
-  standing.isFilled = hello.flags & 1;
-  standing.isPrepared = hello.flags & 2;
-  standing.isDecided = hello.flags & 4;
-  standing.isCommitted = hello.flags & 8;
+  standing.hear(hello.flags);
   return standing;
 }
 

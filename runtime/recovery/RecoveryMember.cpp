@@ -32,17 +32,12 @@ uint64_t etc::runtime::processNumber() {
   return known.second;
 }
 
-static uint32_t flagsOf(const Standing &standing) {
-  return standing.isFilled | standing.isPrepared << 1 |
-         standing.isDecided << 2 | standing.isCommitted << 3;
-}
-
 std::string etc::runtime::formatMember(const RecoveryMember &member) {
   std::ostringstream out;
   out << member.device << ' ' << member.process << ' ' << member.version << ' '
       << member.claims.size();
   for (const Claim &claim : member.claims)
-    out << ' ' << claim.plan << ' ' << flagsOf(claim.standing) << ' '
+    out << ' ' << claim.plan << ' ' << claim.standing.told() << ' '
         << claim.standing.landed << ' ' << claim.standing.acknowledged << ' '
         << claim.standing.released;
   return out.str();
@@ -80,11 +75,9 @@ bool readClaim(NumberReader &in, Claim &claim) {
   if (!in.read(claim.plan) || !in.read(flags) || !in.read(standing.landed) ||
       !in.read(standing.acknowledged) || !in.read(standing.released))
     return false;
-  standing.isFilled = flags & 1;
-  standing.isPrepared = flags & 2;
-  standing.isDecided = flags & 4;
-  standing.isCommitted = flags & 8;
-  return flags < 16 && standing.acknowledged <= standing.landed &&
+  standing.hear(flags);
+  return flags >> Standing::kToldBits == 0 &&
+         standing.acknowledged <= standing.landed &&
          standing.released <= standing.acknowledged;
 }
 

@@ -70,6 +70,18 @@ struct Standing {
   bool isCommitted = false;
   bool isRolledBack = false;
   bool isStopped = false;
+
+  /// What other processes are told beside how many rounds.
+  static constexpr uint32_t kToldBits = 4;
+  uint32_t told() const {
+    return isFilled | isPrepared << 1 | isDecided << 2 | isCommitted << 3;
+  }
+  void hear(uint32_t told) {
+    isFilled = told & 1;
+    isPrepared = told & 2;
+    isDecided = told & 4;
+    isCommitted = told & 8;
+  }
 };
 
 struct JournalContents {

@@ -2,44 +2,32 @@
 
 using namespace etc::runtime;
 
-static StoreMessage say(StoreKind kind, const std::string &key,
-                        const std::string &value, uint64_t number = 0,
-                        bool flag = false) {
-  StoreMessage message;
-  message.kind = kind;
-  message.key = key;
-  message.value = value;
-  message.number = number;
-  message.flag = flag;
-  return message;
-}
-
 StoreMessage StoreClient::put(const std::string &key,
                               const std::string &value) {
   Own &own = puts[key];
   own.value = value;
   own.order = 0;
   ++own.unordered;
-  return say(StoreKind::Put, key, value);
+  return storeMessage(StoreKind::Put, key, value);
 }
 
 StoreMessage StoreClient::propose(const std::string &key,
                                   const std::string &value) {
   const std::string &first = proposals.try_emplace(key, value).first->second;
-  return say(StoreKind::First, key, first);
+  return storeMessage(StoreKind::First, key, first);
 }
 
 StoreMessage StoreClient::ask(uint64_t number, const std::string &key,
                               bool isWaiting) {
   requests[number] = {key, false, std::nullopt};
   waits[number] = isWaiting;
-  return say(StoreKind::Get, key, {}, number, isWaiting);
+  return storeMessage(StoreKind::Get, key, {}, number, isWaiting);
 }
 
 StoreMessage StoreClient::drop(uint64_t number) {
   requests.erase(number);
   waits.erase(number);
-  return say(StoreKind::Drop, {}, {}, number);
+  return storeMessage(StoreKind::Drop, {}, {}, number);
 }
 
 std::optional<StoreMessage> StoreClient::handle(const StoreMessage &message) {
@@ -53,7 +41,7 @@ std::optional<StoreMessage> StoreClient::handle(const StoreMessage &message) {
     Choice &choice = choices[message.key];
     if (!choice.isFinal)
       choice = {message.value, message.term, false};
-    return say(StoreKind::Have, message.key, {}, message.number);
+    return storeMessage(StoreKind::Have, message.key, {}, message.number);
   } else if (message.kind == StoreKind::Decided) {
     choices[message.key] = {message.value, message.term, true};
     proposals.erase(message.key);
@@ -71,20 +59,21 @@ std::optional<StoreMessage> StoreClient::handle(const StoreMessage &message) {
 std::vector<StoreMessage> StoreClient::repeat() {
   std::vector<StoreMessage> all;
   for (const auto &[key, choice] : choices) {
-    all.push_back(say(StoreKind::Known, key, choice.value, 0, choice.isFinal));
+    all.push_back(
+        storeMessage(StoreKind::Known, key, choice.value, 0, choice.isFinal));
     all.back().term = choice.term;
   }
   for (auto &[key, own] : puts) {
     own.unordered = own.order == 0; // what the hub before got is not answered
-    all.push_back(say(StoreKind::Put, key, own.value, own.order));
+    all.push_back(storeMessage(StoreKind::Put, key, own.value, own.order));
   }
   for (const auto &[key, value] : proposals)
-    all.push_back(say(StoreKind::First, key, value));
+    all.push_back(storeMessage(StoreKind::First, key, value));
   for (const auto &[number, request] : requests)
     if (!request.value)
-      all.push_back(
-          say(StoreKind::Get, request.key, {}, number, waits.at(number)));
-  all.push_back(say(StoreKind::Ready, {}, {}));
+      all.push_back(storeMessage(StoreKind::Get, request.key, {}, number,
+                                 waits.at(number)));
+  all.push_back(storeMessage(StoreKind::Ready, {}, {}));
   return all;
 }
 

@@ -31,6 +31,18 @@ std::optional<StoreMessage> parse(std::string_view bytes) {
 
 } // namespace
 
+StoreMessage etc::runtime::storeMessage(StoreKind kind, const std::string &key,
+                                        const std::string &value,
+                                        uint64_t number, bool flag) {
+  StoreMessage message;
+  message.kind = kind;
+  message.key = key;
+  message.value = value;
+  message.number = number;
+  message.flag = flag;
+  return message;
+}
+
 std::string etc::runtime::formatStoreMessage(const StoreMessage &message) {
   std::string body;
   putBytes(body, message.kind);

@@ -51,6 +51,11 @@ struct StoreMessage {
   bool operator==(const StoreMessage &) const = default;
 };
 
+/// One that is about a value.
+StoreMessage storeMessage(StoreKind kind, const std::string &key,
+                          const std::string &value, uint64_t number = 0,
+                          bool flag = false);
+
 /// The largest values are plans.
 constexpr uint32_t kMostStoreBytes = 1 << 26;
 constexpr uint32_t kMostKeyBytes = 4096;

@@ -5,18 +5,6 @@
 
 using namespace etc::runtime;
 
-static StoreMessage about(StoreKind kind, const std::string &key,
-                          const std::string &value, uint64_t number = 0,
-                          bool flag = false) {
-  StoreMessage message;
-  message.kind = kind;
-  message.key = key;
-  message.value = value;
-  message.number = number;
-  message.flag = flag;
-  return message;
-}
-
 void StoreTable::handle(uint64_t from, const StoreMessage &message) {
   switch (message.kind) {
   case StoreKind::Put:
@@ -45,7 +33,7 @@ void StoreTable::put(uint64_t from, const StoreMessage &message) {
   const uint64_t order = message.number ? message.number : lastOrder + 1;
   lastOrder = std::max(lastOrder, order);
   if (!message.number)
-    answer(from, about(StoreKind::Stored, message.key, {}, order));
+    answer(from, storeMessage(StoreKind::Stored, message.key, {}, order));
   Value &value = values[message.key];
   if (order < value.order)
     return; // another one set it since
@@ -67,7 +55,8 @@ void StoreTable::recall(uint64_t from, const StoreMessage &message) {
 
 void StoreTable::propose(uint64_t from, const StoreMessage &message) {
   if (const auto it = decided.find(message.key); it != decided.end())
-    return answer(from, about(StoreKind::Decided, it->first, it->second));
+    return answer(from,
+                  storeMessage(StoreKind::Decided, it->first, it->second));
   if (!proposals.contains(message.key))
     choose(message.key, message.value, term);
 }
@@ -83,7 +72,7 @@ void StoreTable::choose(const std::string &key, const std::string &value,
 void StoreTable::learn(uint64_t member, const std::string &key,
                        const Proposal &proposal) {
   StoreMessage message =
-      about(StoreKind::Learn, key, proposal.value, proposal.number);
+      storeMessage(StoreKind::Learn, key, proposal.value, proposal.number);
   message.term = term;
   answer(member, message);
 }
@@ -111,8 +100,8 @@ void StoreTable::settle() {
 void StoreTable::decide(const std::string &key, const std::string &value) {
   decided.emplace(key, value);
   for (uint64_t member : members)
-    answer(member, about(StoreKind::Decided, key, value));
-  answer(self, about(StoreKind::Decided, key, value));
+    answer(member, storeMessage(StoreKind::Decided, key, value));
+  answer(self, storeMessage(StoreKind::Decided, key, value));
   answerWaiting(key, value);
 }
 
@@ -125,21 +114,22 @@ void StoreTable::answerWaiting(const std::string &key,
   waiting.erase(it);
   for (const Request &request : requests)
     answer(request.member,
-           about(StoreKind::Value, key, value, request.number, true));
+           storeMessage(StoreKind::Value, key, value, request.number, true));
 }
 
 void StoreTable::get(uint64_t from, const StoreMessage &message) {
   const auto final = decided.find(message.key);
   const auto value = values.find(message.key);
   if (final != decided.end())
-    return answer(from, about(StoreKind::Value, message.key, final->second,
-                              message.number, true));
+    return answer(from, storeMessage(StoreKind::Value, message.key,
+                                     final->second, message.number, true));
   if (value != values.end())
-    return answer(from, about(StoreKind::Value, message.key,
-                              value->second.value, message.number, true));
+    return answer(from,
+                  storeMessage(StoreKind::Value, message.key,
+                               value->second.value, message.number, true));
   if (message.flag)
     waiting[message.key].push_back({from, message.number});
-  answer(from, about(StoreKind::Value, message.key, {}, message.number));
+  answer(from, storeMessage(StoreKind::Value, message.key, {}, message.number));
 }
 
 void StoreTable::drop(const Request &request) {
@@ -158,7 +148,7 @@ void StoreTable::join(uint64_t member) {
   leave(member); // what it asked over a connection before it asks again
   members.insert(member);
   for (const auto &[key, value] : decided)
-    answer(member, about(StoreKind::Decided, key, value));
+    answer(member, storeMessage(StoreKind::Decided, key, value));
   for (auto &[key, proposal] : proposals) {
     proposal.missing.insert(member);
     learn(member, key, proposal);
