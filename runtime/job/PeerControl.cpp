@@ -207,8 +207,8 @@ etc::runtime::connectPeerControl(const PeerControlOptions &options) {
     return channels.status();
   auto control = std::make_unique<PeerControl>(options, std::move(*channels),
                                                std::move(wake));
-  const Member self{options.rank,
-                    static_cast<uint32_t>(options.devices.size())};
+  const RankAndCount self{options.rank,
+                          static_cast<uint32_t>(options.devices.size())};
   if (Status s = barrier(*control, self, options.deadline); !s.ok())
     return giveUp(*control, options.devices[options.rank], s);
   return std::unique_ptr<Control>(std::move(control));

@@ -23,14 +23,14 @@ std::optional<uint32_t> etc::run::readNumber(const char *variable) {
                                              : std::nullopt;
 }
 
-std::optional<Member> etc::run::findLaunchedMember() {
+std::optional<RankAndCount> etc::run::findLaunchedRank() {
   for (auto [rankName, countName] :
        {std::pair("RANK", "WORLD_SIZE"),
         std::pair("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
         std::pair("SLURM_PROCID", "SLURM_NTASKS")}) {
     auto rank = readNumber(rankName), count = readNumber(countName);
     if (rank && count && *rank < *count)
-      return Member{*rank, *count};
+      return RankAndCount{*rank, *count};
   }
   return std::nullopt;
 }
@@ -70,7 +70,8 @@ static Result<Meeting> meetIn(const Options &options, uint32_t rank) {
   return takeMeeting(place, rank);
 }
 
-Result<Meeting> etc::run::findMeeting(Member self, const Options &options) {
+Result<Meeting> etc::run::findMeeting(RankAndCount self,
+                                      const Options &options) {
   if (!options.rendezvous.empty())
     return meetIn(options, self.rank);
   Result<Address> address = findAddress(options);

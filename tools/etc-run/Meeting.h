@@ -25,11 +25,12 @@ std::optional<uint32_t> readNumber(const char *variable);
 
 /// A process's place among those that a launcher started, from the environment
 /// that torchrun, Open MPI or Slurm sets.
-std::optional<runtime::Member> findLaunchedMember();
+std::optional<runtime::RankAndCount> findLaunchedRank();
 
 /// For a process that a launcher started: address and secret come from the file
 /// in --rendezvous, else from the command line or the environment.
-plan::Result<Meeting> findMeeting(runtime::Member self, const Options &options);
+plan::Result<Meeting> findMeeting(runtime::RankAndCount self,
+                                  const Options &options);
 
 } // namespace etc::run
 

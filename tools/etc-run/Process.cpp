@@ -235,7 +235,7 @@ void etc::run::runRank(const PlanIndex &index, uint32_t rank, Meeting &meeting,
 }
 
 /// Rank 0 learns how all others fared, when none has failed to migrate.
-static void gatherOutcomes(const PlanIndex &index, Member self,
+static void gatherOutcomes(const PlanIndex &index, RankAndCount self,
                            const Outcome &mine, Session &session,
                            const Options &options, RunResult &result) {
   std::vector<Outcome> all(self.rank == 0 ? self.count : 0);
@@ -276,7 +276,7 @@ static bool tellsRankZero(Session &session) {
   return session.client->awaitGoodbye(kTelling) || !session.isReporter(true);
 }
 
-RunResult etc::run::runLaunched(const PlanIndex &index, Member self,
+RunResult etc::run::runLaunched(const PlanIndex &index, RankAndCount self,
                                 const Options &options,
                                 const RunOptions &runOptions) {
   RunResult result;

@@ -85,7 +85,7 @@ void runRank(const plan::PlanIndex &index, uint32_t rank, Meeting &meeting,
 
 /// The run of a process that a launcher started. Reports are complete at rank
 /// 0, and empty elsewhere.
-RunResult runLaunched(const plan::PlanIndex &index, runtime::Member self,
+RunResult runLaunched(const plan::PlanIndex &index, runtime::RankAndCount self,
                       const Options &options,
                       const runtime::RunOptions &runOptions);
 

@@ -36,7 +36,7 @@ using namespace etc::runtime;
 
 /// Where the plan's participants run.
 struct Setting {
-  std::optional<Member> launched; // by torchrun, srun or mpirun
+  std::optional<RankAndCount> launched; // by torchrun, srun or mpirun
   std::vector<uint32_t>
       ranks; // of those that run on this host, as far as is known
 };
@@ -96,7 +96,7 @@ static Result<Setting> findSetting(const PlanIndex &index,
     return Status(ErrorKind::Usage,
                   text(count, "--launch=", options.launch, " starts ",
                        options.launch, "; use --launch=", needed));
-  setting.launched = findLaunchedMember();
+  setting.launched = findLaunchedRank();
   if (!setting.launched)
     return Status(ErrorKind::Usage,
                   text(count, "and no launcher started this one; use --launch=",

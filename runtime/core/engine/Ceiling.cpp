@@ -136,7 +136,7 @@ void layOut(Traffic &sends, Traffic &recvs, size_t round, Group &group) {
 } // namespace
 
 /// All rounds once, in seconds.
-static Result<double> sendAll(std::span<Group> groups, Member self,
+static Result<double> sendAll(std::span<Group> groups, RankAndCount self,
                               Control &control, Transport &transport,
                               Worker &worker, Milliseconds timeout) {
   if (Status s = barrier(control, self, timeout); !s.ok())
@@ -159,8 +159,8 @@ static Result<double> sendAll(std::span<Group> groups, Member self,
   return spent.count();
 }
 
-Result<double> etc::runtime::measureCeiling(const PlanIndex &index, Member self,
-                                            Control &control,
+Result<double> etc::runtime::measureCeiling(const PlanIndex &index,
+                                            RankAndCount self, Control &control,
                                             Transport &transport,
                                             Worker &worker,
                                             Milliseconds timeout) {

@@ -16,7 +16,7 @@ namespace etc::runtime {
 /// parts) is one plain copy too. Over threads every message is one plain copy.
 /// All ranks call it together. Returns the seconds from the common start to
 /// this rank's end: the median of three times.
-Result<double> measureCeiling(const plan::PlanIndex &index, Member self,
+Result<double> measureCeiling(const plan::PlanIndex &index, RankAndCount self,
                               Control &control, Transport &transport,
                               Worker &worker, Milliseconds timeout);
 

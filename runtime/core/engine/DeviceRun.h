@@ -141,7 +141,7 @@ private:
   Status conclude(const Status &status);
 
   const PlanIndex &index;
-  const Member self;
+  const RankAndCount self;
   const uint32_t program;
   const RunOptions options;
   Control &control;

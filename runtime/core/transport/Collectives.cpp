@@ -8,7 +8,8 @@ using namespace etc::runtime;
 constexpr Milliseconds kGrace{2000};
 
 /// Rank 0 hears from all.
-static Status arrive(Control &control, Member self, const Deadline &deadline) {
+static Status arrive(Control &control, RankAndCount self,
+                     const Deadline &deadline) {
   if (self.rank != 0)
     return control.send(0, {});
   for (uint32_t rank = 1; rank != self.count; ++rank)
@@ -17,7 +18,7 @@ static Status arrive(Control &control, Member self, const Deadline &deadline) {
   return Status::success();
 }
 
-Status etc::runtime::barrier(Control &control, Member self,
+Status etc::runtime::barrier(Control &control, RankAndCount self,
                              const Deadline &deadline) {
   if (Status s = arrive(control, self, deadline); !s.ok())
     return s;
@@ -29,7 +30,7 @@ Status etc::runtime::barrier(Control &control, Member self,
   return Status::success();
 }
 
-Status etc::runtime::decideTogether(Control &control, Member self,
+Status etc::runtime::decideTogether(Control &control, RankAndCount self,
                                     const Deadline &deadline,
                                     const std::function<Status()> &decide) {
   if (self.rank != 0)
@@ -39,7 +40,7 @@ Status etc::runtime::decideTogether(Control &control, Member self,
   return control.decide(decide);
 }
 
-Status etc::runtime::gather(Control &control, Member self,
+Status etc::runtime::gather(Control &control, RankAndCount self,
                             std::span<const std::byte> mine,
                             std::span<std::byte> all,
                             const Deadline &deadline) {

@@ -10,23 +10,25 @@
 namespace etc::runtime {
 
 /// A participant's place among all of them.
-struct Member {
+struct RankAndCount {
   uint32_t rank;
   uint32_t count;
 };
 
 /// Returns when every participant has called it.
-Status barrier(Control &control, Member self, const Deadline &deadline);
+Status barrier(Control &control, RankAndCount self, const Deadline &deadline);
 
 /// A barrier that all leave, or none does. `decide` is called by rank 0 when
 /// all others are there; after an error of it none goes on.
-Status decideTogether(Control &control, Member self, const Deadline &deadline,
+Status decideTogether(Control &control, RankAndCount self,
+                      const Deadline &deadline,
                       const std::function<Status()> &decide);
 
 /// Collects equally long records at rank 0: `all` holds those of all ranks in
 /// order there, and is empty elsewhere.
-Status gather(Control &control, Member self, std::span<const std::byte> mine,
-              std::span<std::byte> all, const Deadline &deadline);
+Status gather(Control &control, RankAndCount self,
+              std::span<const std::byte> mine, std::span<std::byte> all,
+              const Deadline &deadline);
 
 /// The hash of a message from or to a peer.
 struct PeerHash {

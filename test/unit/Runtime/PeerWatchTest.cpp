@@ -194,7 +194,7 @@ TEST_F(PeerWatchTest, WhoIsTooLateIsNamedToAll) {
 TEST_F(PeerWatchTest, WhoHasTheDecisionPassesItOn) {
   constexpr uint32_t count = 4;
   start(count, [&](std::unique_ptr<Control> control, uint32_t rank) {
-    const Member self{rank, count};
+    const RankAndCount self{rank, count};
     if (rank == 1)
       (void)await("slow");
     Status status = decideTogether(*control, self, kPatience,
