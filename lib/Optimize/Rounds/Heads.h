@@ -3,6 +3,7 @@
 #ifndef ETC_LIB_OPTIMIZE_ROUNDS_HEADS_H
 #define ETC_LIB_OPTIMIZE_ROUNDS_HEADS_H
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -21,29 +22,58 @@ struct Head {
   }
 };
 
-/// A heap, least first. std::priority_queue cannot replace its first element,
-/// which is what happens to most of them.
+/// Least first. Most heads are held up in one round and the next: they wait in
+/// order. Those that follow what is taken are a heap; std::priority_queue
+/// cannot replace its first element, which is what happens to most of them.
 class Heads {
 public:
-  void clear() { heap.clear(); }
-  bool empty() const { return heap.empty(); }
-  const Head &first() const { return heap.front(); }
-
-  /// Without order, until `order` is called.
-  void add(const Head &head) { heap.push_back(head); }
-  void order() {
-    for (size_t i = heap.size() / 2; i-- > 0;)
-      sink(i, heap[i]);
+  Heads() = default;
+  /// In any order.
+  explicit Heads(std::vector<Head> all) : waiting(std::move(all)) {
+    std::sort(waiting.begin(), waiting.end());
   }
-  void replaceFirst(const Head &head) { sink(0, head); }
+
+  bool empty() const { return next == waiting.size() && heap.empty(); }
+  const Head &first() const {
+    return isInHeap() ? heap.front() : waiting[next];
+  }
+
+  /// By one that is greater, as are all that are still to come.
+  void replaceFirst(const Head &head) {
+    if (isInHeap())
+      return sink(0, head);
+    ++next;
+    heap.push_back(head);
+    std::push_heap(heap.begin(), heap.end(),
+                   [](const Head &a, const Head &b) { return b < a; });
+  }
   void removeFirst() {
+    if (!isInHeap()) {
+      ++next;
+      return;
+    }
     const Head last = heap.back();
     heap.pop_back();
     if (!heap.empty())
       sink(0, last);
   }
+  /// The first waits for the next round.
+  void holdUpFirst() {
+    const Head head = first();
+    removeFirst();
+    waiting[heldUp++] = head; // they ascend, and are no more than were there
+  }
+  /// Once none is left in this round.
+  void openRound() {
+    waiting.resize(heldUp);
+    next = heldUp = 0;
+  }
 
 private:
+  bool isInHeap() const {
+    return !heap.empty() &&
+           (next == waiting.size() || heap.front() < waiting[next]);
+  }
   /// Puts `head` at `hole` or below.
   void sink(size_t hole, const Head head) {
     for (size_t child; (child = 2 * hole + 1) < heap.size(); hole = child) {
@@ -56,6 +86,9 @@ private:
     heap[hole] = head;
   }
 
+  std::vector<Head> waiting;
+  size_t next = 0;   ///< of those that wait, the first to come in this round
+  size_t heldUp = 0; ///< of those that wait, how many do for the next one
   std::vector<Head> heap;
 };
 

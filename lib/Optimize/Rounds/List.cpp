@@ -36,7 +36,7 @@ private:
     size_t next = 0;           ///< all before it are taken
   };
   std::vector<Flow> flows;
-  Heads heads; ///< of flows, in the open round
+  Heads heads; ///< of flows
   size_t taken = 0;
   bool isTail = false;
   size_t urgent = 0; ///< units that are not deferred
@@ -51,6 +51,11 @@ Scheduler::Scheduler(const Problem &problem)
       flows.resize(of.flows[i] + 1);
     flows[of.flows[i]].units.push_back(i);
   }
+  std::vector<Head> all;
+  all.reserve(flows.size());
+  for (size_t i = 0; i < flows.size(); ++i)
+    all.push_back({shareOf[flows[i].units.front()], flows[i].units.front(), i});
+  heads = Heads(std::move(all));
   solution.roundOf.assign(units.size(), -1);
   urgent = size_t(std::count_if(units.begin(), units.end(),
                                 [](const Unit &it) { return !it.isDeferred; }));
@@ -81,23 +86,22 @@ std::optional<size_t> Scheduler::head(size_t flow) {
 /// Takes what fits, the flow that is furthest behind first. A unit that does
 /// not fit holds up those of its flow that come after it.
 void Scheduler::fillRound() {
-  heads.clear();
-  for (size_t flow = 0; flow < flows.size(); ++flow)
-    if (const std::optional<size_t> unit = head(flow))
-      heads.add({shareOf[*unit], *unit, flow});
-  heads.order();
   while (!heads.empty()) {
     const auto [share, unit, flow] = heads.first();
-    if (!isReady(unit) || !ledger.fits(units[unit])) {
-      heads.removeFirst();
-      continue;
+    // One that was forced is taken already.
+    if (!isTaken(unit)) {
+      if (!isReady(unit) || !ledger.fits(units[unit])) {
+        heads.holdUpFirst();
+        continue;
+      }
+      take(unit);
     }
-    take(unit);
     if (const std::optional<size_t> next = head(flow))
       heads.replaceFirst({shareOf[*next], *next, flow});
     else
       heads.removeFirst();
   }
+  heads.openRound();
 }
 
 void Scheduler::takeLeastOverflow() {
