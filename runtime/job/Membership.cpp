@@ -26,6 +26,11 @@ const JobProcess *Membership::find(uint64_t number) const {
   return it == processes_.end() ? nullptr : &*it;
 }
 
+bool Membership::knows(const JobProcess &who) const {
+  return std::ranges::find(processes_, who.process, &JobProcess::process) !=
+         processes_.end();
+}
+
 const JobProcess &Membership::admit(const JobProcess &who) {
   const auto known =
       std::ranges::find(processes_, who.process, &JobProcess::process);

@@ -44,6 +44,7 @@ public:
   const JobProcess *find(uint64_t number) const;
   const JobProcess *findHub() const { return find(hub); }
 
+  bool knows(const JobProcess &who) const;
   /// Takes in a process, which gets the next number unless it is known.
   const JobProcess &admit(const JobProcess &who);
   void remove(uint64_t number);

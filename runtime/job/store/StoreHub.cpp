@@ -93,16 +93,23 @@ void StoreNode::hearProbe(Peer &peer, const StoreMessage &members) {
   peer.untilProbe = kProbe;
 }
 
-/// Whether this hub speaks for all; who is given up.
-void StoreNode::judge() {
-  const bool hasMajority = members_.areMost([&](const JobProcess &member) {
+bool StoreNode::hearsMost(Milliseconds since) const {
+  return members_.areMost([&](const JobProcess &member) {
     const auto it = peers.find(member.number);
-    return it == peers.end() || (it->second.link && it->second.isReady);
+    return it == peers.end() || (it->second.link && it->second.isReady &&
+                                 it->second.link->silence() < since);
   });
+}
+
+/// Whether this hub speaks for all; who is given up. Of those that are cut off
+/// at one time, one is silent for too long before the others are: it is given
+/// up only by a majority that was heard after that.
+void StoreNode::judge() {
   std::vector<uint64_t> lost;
-  bool isSure = hasMajority;
+  bool isSure = true;
   for (const auto &[number, peer] : peers) {
-    if (hasMajority && !peer.link && peer.missing > silence)
+    if (!peer.link && peer.missing > silence &&
+        hearsMost(peer.missing - silence))
       lost.push_back(number);
     else if (!peer.link || !peer.isReady || peer.link->silence() > silence / 2)
       isSure = false;

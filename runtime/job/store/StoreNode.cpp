@@ -161,6 +161,8 @@ void StoreNode::acceptNewcomers(Milliseconds time) {
         greet(newcomer, *message);
       newcomer.isOver |= !isJoin;
     }
+    if (newcomer.who)
+      admitWaiting(newcomer, time);
   }
   std::erase_if(newcomers, [](const Newcomer &newcomer) {
     return newcomer.isOver || newcomer.link.isOver() ||
@@ -178,7 +180,19 @@ void StoreNode::greet(Newcomer &newcomer, const StoreMessage &join) {
     return newcomer.link.send(describe(0)); // it closes the connection then
   if (join.term > term)
     table->setTerm(term = join.term + 1);
-  admit(newcomer, who);
+  if (members_.knows(who))
+    admit(newcomer, who);
+  else
+    newcomer.who = who;
+}
+
+/// A new member counts: with it, one that is cut off from most would speak for
+/// all. So they have to be heard after it came.
+void StoreNode::admitWaiting(Newcomer &newcomer, Milliseconds time) {
+  newcomer.waited += time;
+  newcomer.isOver |= !table;
+  if (!newcomer.isOver && hearsMost(newcomer.waited))
+    admit(newcomer, *newcomer.who);
 }
 
 /// Of two that think that they are the hub.

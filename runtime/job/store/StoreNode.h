@@ -60,7 +60,8 @@ private:
   };
   struct Newcomer {
     StoreLink link;
-    Milliseconds age{};
+    Milliseconds age{}, waited{};
+    std::optional<JobProcess> who{}; // it has said, and waits to be admitted
     bool isOver = false;
   };
 
@@ -72,6 +73,7 @@ private:
 
   void acceptNewcomers(Milliseconds time);
   void greet(Newcomer &newcomer, const StoreMessage &join);
+  void admitWaiting(Newcomer &newcomer, Milliseconds time);
   void admit(Newcomer &newcomer, const JobProcess &who);
   bool yieldsTo(const StoreMessage &join) const;
 
@@ -79,6 +81,8 @@ private:
   void hear(uint64_t number, Peer &peer, Milliseconds time);
   void probe(uint64_t number, Peer &peer, Milliseconds time);
   void hearProbe(Peer &peer, const StoreMessage &members);
+  /// Whether this hub has heard most members, itself included, since.
+  bool hearsMost(Milliseconds since) const;
   void judge();
   void remove(uint64_t number);
   void spread();

@@ -247,6 +247,34 @@ TEST_F(JobStoreTest, AMinorityDecidesNothing) {
   EXPECT_EQ(children[4]->ask("get chosen 60000"), value);
 }
 
+/// The hub gives up nobody where most are silent, though one is silent for too
+/// long before the others are.
+TEST_F(JobStoreTest, AHubInTheMinorityDecidesNothing) {
+  start(5);
+  for (int i = 2; i != 5; ++i)
+    children[i]->signal(SIGSTOP);
+  EXPECT_EQ(children[1]->ask("first chosen 1").substr(0, 2), "no");
+  EXPECT_EQ(children[0]->ask("devices"), "0 1 2 3 4 ");
+  for (int i = 2; i != 5; ++i)
+    children[i]->signal(SIGCONT);
+  EXPECT_EQ(children[3]->ask("first chosen 3"), "1");
+}
+
+/// Who comes meanwhile is not one more that speaks for all.
+TEST_F(JobStoreTest, AMinorityTakesNobodyIn) {
+  start(3);
+  const std::string contact = children[0]->ask("contact");
+  for (int i = 1; i != 3; ++i)
+    children[i]->signal(SIGSTOP);
+  Child &late = add(7, contact);
+  late.tell("first chosen 7");
+  EXPECT_EQ(children[0]->ask("first chosen 0").substr(0, 2), "no");
+  EXPECT_EQ(children[0]->ask("devices"), "0 1 2 ");
+  for (int i = 1; i != 3; ++i)
+    children[i]->signal(SIGCONT);
+  EXPECT_EQ(late.hear(), "0");
+}
+
 /// Without the directory: by what any of the members knows.
 TEST_F(JobStoreTest, ANewProcessNeedsOneThatIsThere) {
   start(3);
