@@ -94,11 +94,14 @@ int64_t Route::countCrossing(const routing::Cut &cut,
   return bytes;
 }
 
-/// The cut that is slowest once its bytes are counted again.
+/// The cut that is slowest once its bytes are counted again. There are no more
+/// of them then, so not all cuts have to be.
 void Route::writeBound(MigrationOp migration, ArrayRef<routing::Cut> cuts,
                        const Timing &timing, bool ofPause) {
   routing::Cut cut;
   for (const routing::Cut &candidate : cuts) {
+    if (candidate.time <= cut.time)
+      continue;
     const int64_t bytes =
         countCrossing(candidate, timing.participants, ofPause);
     if (const routing::Time time{bytes, candidate.time.rate}; time > cut.time) {

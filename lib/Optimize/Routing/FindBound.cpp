@@ -5,6 +5,7 @@
 #include "etc/Optimize/Routing/Solver.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <numeric>
 #include <set>
@@ -43,6 +44,7 @@ private:
   const Problem &problem;
   NodeSets nodeSets;
   Cut best;
+  std::array<Cut, 2> bestOf; ///< [direction]
 };
 
 Set BoundFinder::nodesOf(const Set &devices) const {
@@ -89,8 +91,10 @@ void BoundFinder::offer(Direction direction, const Set &devices,
   const int64_t rate = bytes > 0 ? rateOf(devices) : 0;
   if (rate == 0)
     return;
-  if (const Time time{bytes, rate}; time > best.time)
-    best = {direction, devices, time};
+  const Time time{bytes, rate};
+  for (Cut *cut : {&best, &bestOf[size_t(direction)]})
+    if (time > cut->time)
+      *cut = {direction, devices, time};
 }
 
 void BoundFinder::offerIn() {
@@ -192,6 +196,9 @@ std::vector<Cut> BoundFinder::find() {
   std::vector<Cut> cuts = {findPlain()};
   if (best.devices.empty())
     return {};
+  Cut &other = bestOf[best.direction == Direction::In ? 1 : 0];
+  if (!other.devices.empty())
+    cuts.push_back(std::move(other));
   if (Cut inner = findInner(problem, nodeSets, best); !inner.inner.empty())
     cuts.push_back(std::move(inner));
   return cuts;
@@ -207,9 +214,15 @@ Time findTarget(const Problem &problem) {
   return BoundFinder(problem).findPlain().time;
 }
 
+Cut findSlowest(const std::vector<Cut> &cuts) {
+  auto it = std::max_element(
+      cuts.begin(), cuts.end(),
+      [](const Cut &a, const Cut &b) { return a.time < b.time; });
+  return it == cuts.end() ? Cut{} : *it;
+}
+
 Cut findBound(const Problem &problem) {
-  std::vector<Cut> cuts = findBounds(problem);
-  return cuts.empty() ? Cut{} : std::move(cuts.back());
+  return findSlowest(findBounds(problem));
 }
 
 } // namespace etc::routing

@@ -306,7 +306,7 @@ std::optional<SourcedDemands>
 Router::route(const SourcedDemands &sourced,
               const std::vector<routing::Cut> &bounds) const {
   const routing::Time before = timeOf(sourced);
-  if (bounds.empty() || !isMuchLess(bounds.back().time, before))
+  if (bounds.empty() || !isMuchLess(routing::findSlowest(bounds).time, before))
     return std::nullopt;
   const routing::Solution plain = routing::solveStriped(problem);
   std::optional<SourcedDemands> routed;

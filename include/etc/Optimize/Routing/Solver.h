@@ -15,10 +15,14 @@ namespace etc::routing {
 /// has to move.
 Cut findBound(const Problem &problem);
 
-/// The slowest of these cuts without inner devices and, if one with them is
-/// slower, that one: who counts tied copies as the same bytes may find fewer,
-/// and of the second more so. Empty where nothing has to move.
+/// The slowest of these cuts without inner devices; the slowest such cut in the
+/// other direction; and, if one with inner devices is slower, that one: who
+/// counts tied copies as the same bytes may find fewer, and of any of these
+/// more so than of the others. Empty where nothing has to move.
 std::vector<Cut> findBounds(const Problem &problem);
+
+/// The first of those that take longest; without devices where there are none.
+Cut findSlowest(const std::vector<Cut> &cuts);
 
 /// The time that solvers aim at: of the slowest cut without inner devices. Aims
 /// that few routes can reach make them slower as often as faster.
