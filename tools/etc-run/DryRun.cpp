@@ -80,7 +80,10 @@ void printJson(const PlanIndex &index,
                const std::vector<DeviceForecast> &devices, LinkBytes bytes,
                const std::optional<Cluster> &cluster, Forecast forecast,
                const Options &options) {
-  const bool hasBound = index.plan().time_bound() != nullptr;
+  // It is about the rates that the plan states.
+  const etc::plan::fb::TimeBound *bound = index.plan().time_bound();
+  if (bound && cluster && !hasPortsOf(*index.plan().resources(), *cluster))
+    bound = nullptr;
   Json list = Json::array();
   for (const DeviceForecast &device : devices)
     list.push_back(deviceObject(device));
@@ -94,10 +97,8 @@ void printJson(const PlanIndex &index,
       {"seconds", cluster ? Json(forecast.seconds) : Json()},
       {"busiest_port_seconds",
        cluster ? Json(forecast.busiestPortSeconds) : Json()},
-      {"bound_seconds",
-       hasBound ? Json(etc::plan::boundSeconds(index.plan().time_bound()))
-                : Json()},
-      {"witness", etc::plan::describeBound(index, index.plan().time_bound())},
+      {"bound_seconds", bound ? Json(etc::plan::boundSeconds(bound)) : Json()},
+      {"witness", etc::plan::describeBound(index, bound)},
       {"devices", list}};
   if (options.transport == TransportKind::Nccl)
     out["nccl"] = wireObject(countWire(index, options.mode));

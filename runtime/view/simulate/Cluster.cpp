@@ -117,17 +117,23 @@ Cluster etc::runtime::clusterOf(const plan::fb::Resources &resources) {
   return cluster;
 }
 
+/// Units are a byte a second, a nanosecond, or a millionth.
+static bool isNear(double a, double b, double unit) {
+  return std::abs(a - b) < unit;
+}
+
+bool etc::runtime::hasPortsOf(const plan::fb::Resources &resources,
+                              const Cluster &cluster) {
+  const Cluster stated = clusterOf(resources);
+  return stated.portsPerNode == cluster.portsPerNode &&
+         isNear(stated.linkRate, cluster.linkRate, 1) &&
+         isNear(stated.portRate, cluster.portRate, 1);
+}
+
 bool etc::runtime::isOf(const plan::fb::Resources &resources,
                         const Cluster &cluster) {
   const Cluster stated = clusterOf(resources);
-  // Of a byte a second, a nanosecond, or a millionth.
-  auto isNear = [](double a, double b, double unit) {
-    return std::abs(a - b) < unit;
-  };
-  return stated.name == cluster.name &&
-         stated.portsPerNode == cluster.portsPerNode &&
-         isNear(stated.linkRate, cluster.linkRate, 1) &&
-         isNear(stated.portRate, cluster.portRate, 1) &&
+  return stated.name == cluster.name && hasPortsOf(resources, cluster) &&
          isNear(stated.packRate, cluster.packRate, 1) &&
          isNear(stated.linkLatency, cluster.linkLatency, 1e-9) &&
          isNear(stated.portLatency, cluster.portLatency, 1e-9) &&

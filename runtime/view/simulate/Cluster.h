@@ -42,6 +42,9 @@ plan::Result<Cluster> readCluster(const std::string &nameOrPath);
 
 /// What a plan states of its cluster.
 Cluster clusterOf(const plan::fb::Resources &resources);
+/// Whether its links and ports have this cluster's numbers and rates, so that
+/// the plan's bounds of time hold there.
+bool hasPortsOf(const plan::fb::Resources &resources, const Cluster &cluster);
 /// Whether that is this cluster, name and rates, as exactly as plans state
 /// them.
 bool isOf(const plan::fb::Resources &resources, const Cluster &cluster);
