@@ -4,6 +4,7 @@
 
 #include "PlanBenefits.h"
 #include "PlanRelays.h"
+#include "PlanRoleBound.h"
 #include "PlanTimeBounds.h"
 
 #include <algorithm>
@@ -163,7 +164,9 @@ static Status verifyAll(const PlanIndex &index,
 Status etc::verifyCertificates(const PlanIndex &index) {
   if (Status s = verifyAll(index, {verifyDuals, verifyRelays}); !s.ok())
     return s;
-  return verifyTimeBounds(index);
+  if (Status s = verifyTimeBounds(index); !s.ok())
+    return s;
+  return verifyRoleBound(index);
 }
 
 Status etc::verifyRelayBounds(const PlanIndex &index) {

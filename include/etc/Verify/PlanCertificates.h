@@ -11,10 +11,11 @@ namespace etc {
 /// Checks that the certificates of a plan prove their bounds, by the plan's own
 /// shards: a role and a column share no more bytes than their two duals, and
 /// no more than a bound with relays has to enter nodes; and bounds of time, of
-/// all that moves and of the pause, count what has to cross their borders. The
-/// plan must have passed the referee, which adds duals up. Nothing here knows
-/// how duals or borders are found. Takes time linear in the shards that have
-/// bytes in common.
+/// all that moves and of the pause, count what has to cross their borders. Of a
+/// bound of time over all roles it only checks that this plan is not faster:
+/// its proof needs the request. The plan must have passed the referee, which
+/// adds duals up. Nothing here knows how duals or borders are found. Takes time
+/// linear in the shards that have bytes in common, and in the messages.
 plan::Status verifyCertificates(const plan::PlanIndex &index);
 
 /// The part of it that no rule of etc-verify-plan has checked when a plan is

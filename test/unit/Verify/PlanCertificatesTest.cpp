@@ -123,6 +123,30 @@ TEST(PlanCertificates, BoundsOfTimeAreCountedAgain) {
             "");
 }
 
+// A file shows of the bound over all roles whether its own plan is faster. Two
+// devices of node 1 send 48 bytes each, over one NIC.
+TEST(PlanCertificates, NoPlanIsFasterThanItsBoundOverAllRoles) {
+  auto withBound = [](uint64_t bytes, uint64_t rate) {
+    fb::PlanT plan = twoStagePlan();
+    plan.resources = std::make_unique<fb::ResourcesT>();
+    plan.resources->name = "made";
+    plan.resources->link_rate = 100;
+    plan.resources->nics = 1;
+    plan.resources->nic_rate = 10;
+    plan.resources->pack_rate = 1000;
+    plan.role_bound = std::make_unique<fb::RoleBoundT>();
+    plan.role_bound->of_nodes = true;
+    plan.role_bound->inside = {0};
+    plan.role_bound->bytes = bytes;
+    plan.role_bound->rate = rate;
+    return verdict(std::move(plan));
+  };
+  EXPECT_EQ(withBound(96, 10), "");
+  EXPECT_EQ(withBound(97, 10),
+            "role_bound: is 97 bytes at 10 bytes a second, but no link or NIC "
+            "of the plan itself needs as long");
+}
+
 // Two devices of a node need each of the 144 bytes, which enter it once.
 TEST(PlanCertificates, RelaysBringBytesToANodeOnce) {
   auto withBound = [](uint64_t bound) {
