@@ -3,7 +3,6 @@
 #ifndef ETC_RUNTIME_CORE_PACK_HOSTCOPY_H
 #define ETC_RUNTIME_CORE_PACK_HOSTCOPY_H
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -14,31 +13,24 @@ namespace etc::runtime {
 void copyAhead(std::byte *to, const std::byte *from, uint64_t bytes,
                uint64_t ahead);
 
-/// Copies runs, of one length, that write past the cache: what is written is
-/// not read first, and what others have in the cache stays. Runs are taken four
-/// at a time, side by side, and a long one is four of a page each: memory
-/// answers several streams in less time than one.
+/// Copies runs, of one length that is not zero, past the cache: what is written
+/// is not read first, and what others have in the cache stays. One run comes
+/// after the other, not several side by side: a processor takes addresses with
+/// equal low twelve bits for the same, and lets reads of one run wait for
+/// writes of another, for as long as memory takes.
 class StreamingCopy {
 public:
-  explicit StreamingCopy(uint64_t runBytes) : runBytes(runBytes) {}
+  explicit StreamingCopy(uint64_t runBytes);
   /// Whoever is told of the copy after this sees it.
   ~StreamingCopy();
   StreamingCopy(const StreamingCopy &) = delete;
   StreamingCopy &operator=(const StreamingCopy &) = delete;
 
-  /// The run may be read and written as late as at the end of this object.
   void add(std::byte *to, const std::byte *from);
 
 private:
-  static constexpr unsigned kStreams = 4;
-
-  void addLong(std::byte *to, const std::byte *from);
-  void flush();
-
-  const uint64_t runBytes;
-  unsigned waiting = 0;
-  std::array<std::byte *, kStreams> to;
-  std::array<const std::byte *, kStreams> from;
+  const uint64_t runBytes, runsAhead;
+  const std::byte *last = nullptr; // run that was read
 };
 
 } // namespace etc::runtime
