@@ -190,11 +190,12 @@ TEST_P(TcpTransportTest, AbortEndsEveryWait) {
 }
 
 TEST_P(TcpTransportTest, AReceiverThatIsSilentIsNamed) {
-  onRanks(2, [](Transport &transport, uint32_t rank) {
+  // More than the buffers of a connection hold. Made before the receiver's
+  // silence begins: where memory is slow to come, it takes longer than that.
+  const std::vector<std::byte> bytes(100'000'000);
+  onRanks(2, [&](Transport &transport, uint32_t rank) {
     if (rank == 1)
       return std::this_thread::sleep_for(Milliseconds(400));
-    // More than the buffers of a connection hold.
-    std::vector<std::byte> bytes(100'000'000);
     Bytes piece = bytes;
     Outgoing message{1, bytes.size(), {&piece, 1}, {}};
     ASSERT_TRUE(transport.post({&message, 1}, {}).ok());
