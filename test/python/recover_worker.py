@@ -267,7 +267,7 @@ class Worker:
     def held(self) -> dict:
         """{(type, name): boxes} of the previous tensors that a failed migration left,
         which are those of the step."""
-        self.job._give_up()
+        self.job._give_up("etc.recover is about to be called")
         boxes: dict[tuple[str, str], list] = {}
         for each in self.job.holdings():
             is_new = not isinstance(each, Whole) and each.outcome == "new"

@@ -230,6 +230,46 @@ class Recover(unittest.TestCase):
                 for rank in others:
                     self.assertEqual(results[rank], ([], 4, others))
 
+    def test_recovery_ends_what_is_prepared(self):
+        """Who fails between prepare and run is not waited for, and what was prepared
+        does not run afterwards, from tensors that are not the job's any more."""
+        base = plan_of("PP2DP2")
+        plan = plan_of("PP2DP2", "TP2DP2")
+
+        def body(rank, store):
+            job = training.start(rank, store, base, step=3)
+            migration = job.prepare(plan)
+            begin = time.monotonic()
+            if rank:
+                with self.assertRaisesRegex(etc.PeerError, "0: .*recover was called"):
+                    migration.run()
+            waited = time.monotonic() - begin
+            etc.recover(job, "PP2DP2", devices=range(4), **OPTIONS)
+            with self.assertRaises((etc.PeerError, etc.UsageError)):
+                migration.run()
+            training.train(job)
+            return training.wrong(job), job.version, waited < 10
+
+        self.assertEqual(ranks.must(self.run_job(4, body)), [([], 4, True)] * 4)
+
+    def test_one_migration_at_a_time(self):
+        """Who prepares another one does not run the one before."""
+        base = plan_of("PP2DP2")
+        plan = plan_of("PP2DP2", "TP2DP2")
+
+        def body(rank, store):
+            job = training.start(rank, store, base, step=3)
+            first = job.prepare(plan)
+            second = job.prepare(plan)
+            with self.assertRaises((etc.PeerError, etc.UsageError)):
+                first.run()
+            second.run()
+            training.train(job)
+            return training.wrong(job), job.version, first.outcome
+
+        expected = [([], 4, "not begun")] * 4
+        self.assertEqual(ranks.must(self.run_job(4, body)), expected)
+
     def test_lost_state(self):
         """It is named, and read from a checkpoint of a step that is complete so. Where
         the embedding is lost with its tied copy, the checkpoint has one of them."""

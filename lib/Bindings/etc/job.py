@@ -158,8 +158,10 @@ class Job:
 
     def prepare(self, plan: Plan, **options: Any) -> Migration:
         """`etc.prepare` from the state that this process holds. When the migration
-        has run, `state` is its result; after an error, what it left."""
+        has run, `state` is its result; after an error, what it left. One that was
+        prepared before and has not run is closed."""
         base = self._settled()
+        self._give_up("another one is prepared")
         self._migration = self._incoming = None
         rank = plan.rank_of(self.device)
         # All participants count the attempts at one plan alike, whoever else counted
@@ -196,16 +198,12 @@ class Job:
             return [self._base]
         return [self._base, migration]
 
-    def _give_up(self) -> None:
-        """A migration whose deferred state is under way goes no further."""
-        migration = self._migration
-        if migration is None or not migration._has_run or migration.outcome == "new":
-            return
-        migration.abort()
-        try:
-            migration.finish()
-        except Exception:  # the failure that this is about
-            pass
+    def _give_up(self, cause: str) -> None:
+        """A migration that is not over goes no further: the others, which may wait for
+        this process, learn the cause. Nor may it run later, from tensors that
+        something else has moved. Raises UsageError while another thread runs it."""
+        if self._migration is not None:
+            self._migration._end(cause)
 
     def _has_begun(self) -> bool:
         migration = self._migration

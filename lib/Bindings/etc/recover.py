@@ -61,8 +61,8 @@ def recover(
     of the configurations that fits. If this fails too, because another process fails,
     call it again: what a process holds is never lost by that.
 
-    Deferred state that is still under way stops where it is, on all processes, and
-    counts like that of any migration that failed.
+    A migration that is not over, prepared or with deferred state under way, stops where
+    it is, on all processes, and counts like any migration that failed.
 
     A process that was stopped and comes back after the others agreed raises Excluded.
     It can join the next recovery with a new Job, which holds nothing.
@@ -88,7 +88,7 @@ def recover(
         UnsatisfiableError: none of the configurations fits.
     """
     adapter = StoreAdapter(job.store)
-    job._give_up()
+    job._give_up("etc.recover was called")
     held = job.holdings()
     handle = _run.Recovery(
         device=job.device,
