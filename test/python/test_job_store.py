@@ -9,7 +9,7 @@ import ranks
 import training
 
 try:
-    import torch  # noqa: F401
+    import torch.distributed as dist
 except ImportError:
     raise unittest.SkipTest("PyTorch is not installed") from None
 
@@ -51,6 +51,24 @@ class JobStore(unittest.TestCase):
             etc.JobStore(None, 0)
         with self.assertRaisesRegex(etc.UsageError, "contact: expected"):
             etc.JobStore(None, 0, contact="nobody", host=training.HOST)
+
+    def test_a_file_that_nobody_else_keeps(self):
+        """Who comes after all others finds them. PyTorch removes a FileStore's file when
+        as many have dropped it as it is for."""
+
+        def body(rank, first):
+            path = f"{first.path}-of-two"
+            if rank == 2:
+                first.wait(["0", "1"])
+            store = etc.JobStore(dist.FileStore(path, 2), rank, host=training.HOST)
+            first.set(str(rank), "x")
+            store.set(f"mine/{rank}", str(rank))
+            got = [store.get(f"mine/{other}") for other in range(3)]
+            leave_together(store, rank, range(3))
+            return got
+
+        results = ranks.must(ranks.run(3, body))
+        self.assertEqual(results, [[b"0", b"1", b"2"]] * 3)
 
     def test_recovery_without_the_hub(self):
         """The hub is killed; a newcomer knows one of those who are left, and no store

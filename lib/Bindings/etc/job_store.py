@@ -62,6 +62,9 @@ class JobStore:
     ) -> None:
         if (first is None) == (contact is None):
             raise ValueError("pass either a first store or a contact")
+        # A FileStore of a number of processes removes its file when all have dropped it:
+        # who joins later would found a store of its own.
+        self._first = first
         adapter = StoreAdapter(first) if first is not None else None
         self._timeout = timeout
         self._owner = os.getpid()
@@ -125,6 +128,7 @@ class JobStore:
     def close(self) -> None:
         """Leaves. No other thread may be using the store."""
         self._handle.close()
+        self._first = None
 
 
 def _bytes(value: Any) -> bytes:
