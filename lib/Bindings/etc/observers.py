@@ -50,7 +50,7 @@ class Observers:
             f"{len(self.errors)} exceptions (migration.observer_errors), the first: "
             f"{type(first).__name__}: {first}",
             RuntimeWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
     def _call(self, observer: Callable[..., None], *arguments: Any) -> None:
