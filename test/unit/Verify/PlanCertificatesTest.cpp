@@ -70,17 +70,22 @@ TEST(PlanCertificates, BarredDevicesNeedNoDual) {
   EXPECT_EQ(verdict(std::move(plan)), "");
 }
 
+/// Of every node, with rates in bytes a second.
+void addResources(fb::PlanT &plan, uint32_t nics) {
+  plan.resources = std::make_unique<fb::ResourcesT>();
+  plan.resources->name = "made";
+  plan.resources->link_rate = 100;
+  plan.resources->nics = nics;
+  plan.resources->nic_rate = 10;
+  plan.resources->pack_rate = 1000;
+}
+
 // Node 0 lacks 16 bytes of the layer and 32 of its master, which its two
 // devices receive over a NIC each. The master is deferred.
 TEST(PlanCertificates, BoundsOfTimeAreCountedAgain) {
   auto withBounds = [](auto change) {
     fb::PlanT plan = deferredPlan();
-    plan.resources = std::make_unique<fb::ResourcesT>();
-    plan.resources->name = "made";
-    plan.resources->link_rate = 100;
-    plan.resources->nics = 2;
-    plan.resources->nic_rate = 10;
-    plan.resources->pack_rate = 1000;
+    addResources(plan, /*nics=*/2);
     for (auto [bound, bytes] :
          {std::pair(&plan.time_bound, 48), std::pair(&plan.pause_bound, 16)}) {
       *bound = std::make_unique<fb::TimeBoundT>();
@@ -128,12 +133,7 @@ TEST(PlanCertificates, BoundsOfTimeAreCountedAgain) {
 TEST(PlanCertificates, NoPlanIsFasterThanItsBoundOverAllRoles) {
   auto withBound = [](uint64_t bytes, uint64_t rate) {
     fb::PlanT plan = twoStagePlan();
-    plan.resources = std::make_unique<fb::ResourcesT>();
-    plan.resources->name = "made";
-    plan.resources->link_rate = 100;
-    plan.resources->nics = 1;
-    plan.resources->nic_rate = 10;
-    plan.resources->pack_rate = 1000;
+    addResources(plan, /*nics=*/1);
     plan.role_bound = std::make_unique<fb::RoleBoundT>();
     plan.role_bound->of_nodes = true;
     plan.role_bound->inside = {0};
