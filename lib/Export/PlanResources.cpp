@@ -36,7 +36,20 @@ static std::unique_ptr<fb::TimeBoundT> timeBoundOf(TimeBoundOp op) {
   return bound;
 }
 
-static std::unique_ptr<fb::RoleBoundT> roleBoundOf(RoleBoundOp op) {
+static fb::Place placeOf(MigrationOp migration) {
+  switch (migration.getPlace().value_or(Place::Any)) {
+  case Place::Any:
+    return fb::Place::any;
+  case Place::Tp:
+    return fb::Place::tp;
+  case Place::Pack:
+    return fb::Place::pack;
+  }
+  llvm_unreachable("unknown place");
+}
+
+static std::unique_ptr<fb::RoleBoundT> roleBoundOf(MigrationOp migration) {
+  RoleBoundOp op = migration.getOnly<RoleBoundOp>();
   if (!op)
     return nullptr;
   auto bound = std::make_unique<fb::RoleBoundT>();
@@ -47,6 +60,7 @@ static std::unique_ptr<fb::RoleBoundT> roleBoundOf(RoleBoundOp op) {
   bound->rate = op.getRate();
   bound->row_duals.assign(op.getU().begin(), op.getU().end());
   bound->column_duals.assign(op.getV().begin(), op.getV().end());
+  bound->place = placeOf(migration);
   return bound;
 }
 
@@ -54,7 +68,7 @@ void etc::writeResources(MigrationOp migration, fb::PlanT &plan) {
   plan.resources = resourcesOf(migration.getResourcesAttr());
   plan.time_bound = timeBoundOf(migration.getTimeBound(/*ofPause=*/false));
   plan.pause_bound = timeBoundOf(migration.getTimeBound(/*ofPause=*/true));
-  plan.role_bound = roleBoundOf(migration.getOnly<RoleBoundOp>());
+  plan.role_bound = roleBoundOf(migration);
   for (const auto &bound : {&plan.time_bound, &plan.pause_bound})
     if (*bound && !(*bound)->inner.empty())
       plan.features |= plan::kInnerFeature;

@@ -1,94 +1,161 @@
 //===- PlanRoleBound.cpp - The bound over all roles in a plan file --------===//
+//
+// The facts of the proof, from the plan's own shards.
+//
+//===----------------------------------------------------------------------===//
 
 #include "PlanRoleBound.h"
 
+#include "RoleBoundProof.h"
+#include "core/plan/Configuration.h"
+
 #include <algorithm>
-#include <array>
-#include <map>
-#include <utility>
-#include <vector>
 
 using namespace etc;
 using namespace etc::plan;
 namespace fb = etc::plan::fb;
 
+Place etc::placeOf(fb::Place place) {
+  switch (place) {
+  case fb::Place::pack:
+    return Place::Pack;
+  case fb::Place::tp:
+    return Place::Tp;
+  case fb::Place::any:
+    break;
+  }
+  return Place::Any;
+}
+
+//===----------------------------------------------------------------------===//
+// What roles need and held
+//===----------------------------------------------------------------------===//
+
 namespace {
 
-/// What a plan's own messages take of links and NICs.
-class PortLoads {
+/// The claims of all roles, of each from the first program that has it.
+class ClaimReader {
 public:
-  explicit PortLoads(const PlanIndex &index);
-
-  /// The most bytes that one link sends or receives, and one NIC.
-  std::pair<uint64_t, uint64_t> findMost() const { return {link, nic}; }
+  explicit ClaimReader(const PlanIndex &index) : index(index) {}
+  SharedBytes run();
 
 private:
-  void add(uint32_t from, uint32_t to, uint64_t bytes);
-  uint64_t nicOf(uint32_t device, uint32_t node) const;
+  void addRoles(etc::plan::Side side);
+  void add(uint32_t shard, bool isNeed, int64_t role);
 
   const PlanIndex &index;
-  std::vector<uint32_t> firstOf; ///< [node]
-  /// By link (a device), or by node and NIC: bytes out and in.
-  std::map<std::pair<uint32_t, uint64_t>, std::array<uint64_t, 2>> links, nics;
-  uint64_t link = 0, nic = 0;
+  std::vector<std::vector<Claim>> claims; ///< [tensor], of primaries
 };
 
 } // namespace
 
-PortLoads::PortLoads(const PlanIndex &index) : index(index) {
-  uint32_t first = 0;
-  for (uint32_t size : index.nodes()) {
-    firstOf.push_back(first);
-    first += size;
-  }
+/// Padding that is new is made, not moved.
+void ClaimReader::add(uint32_t shard, bool isNeed, int64_t role) {
+  const uint32_t tensor = index.plan().shards()->Get(shard)->tensor();
+  if (index.tensor(tensor).is_derived())
+    return;
+  const uint32_t source = index.primary(tensor);
+  const fb::Tensor &primary = index.tensor(source);
+  const Box old = boxOfShape(primary.prev_shape() ? *primary.prev_shape()
+                                                  : *primary.shape());
+  for (uint32_t i = 0; i != index.boxCount(shard); ++i)
+    if (auto common = intersect(Box(index.shardBox(shard, i)), old))
+      claims[source].push_back({std::move(*common), isNeed, role});
+}
+
+void ClaimReader::addRoles(etc::plan::Side side) {
+  const bool isPrev = side == etc::plan::Side::Prev;
+  const fb::Configuration &grid =
+      isPrev ? *index.plan().prev() : *index.plan().curr();
+  std::set<uint64_t> known;
   for (uint32_t p = 0; p != index.programCount(); ++p) {
-    const fb::Program &program = index.program(p);
-    std::map<uint32_t, uint64_t> bytesOfSlot;
-    for (const fb::Round *round : *program.rounds())
-      for (const fb::Op *op : *round->ops())
-        if (op->kind() == fb::OpKind::send)
-          bytesOfSlot[op->peer()] += index.opBytes(*op);
-    for (auto [slot, bytes] : bytesOfSlot)
-      for (uint32_t i = 0; i != program.devices()->size(); ++i)
-        add(program.devices()->Get(i),
-            program.peers()->Get(slot)->devices()->Get(i), bytes);
+    const fb::Role *role =
+        isPrev ? index.program(p).prev_role() : index.program(p).curr_role();
+    const auto number = role ? numberOfRole(grid, *role) : std::nullopt;
+    if (!number || !known.insert(*number).second)
+      continue;
+    for (const Holding &holding : index.holdings(p, side))
+      add(holding.shard, !isPrev, static_cast<int64_t>(*number));
   }
 }
 
-uint64_t PortLoads::nicOf(uint32_t device, uint32_t node) const {
-  const uint64_t size = index.nodes()[node];
-  return std::min<uint64_t>(index.plan().resources()->nics(), size) *
-         (device - firstOf[node]) / size;
+SharedBytes ClaimReader::run() {
+  claims.resize(index.plan().tensors()->size());
+  addRoles(etc::plan::Side::Prev);
+  addRoles(etc::plan::Side::Curr);
+  ClaimedBytes bytesOf;
+  for (uint32_t tensor = 0; tensor != claims.size(); ++tensor)
+    if (!claims[tensor].empty())
+      addClaims(std::move(claims[tensor]), index.elementBytes(tensor), bytesOf);
+  return countShared(bytesOf);
 }
 
-void PortLoads::add(uint32_t from, uint32_t to, uint64_t bytes) {
-  const uint32_t nodes[] = {index.nodeOf(from), index.nodeOf(to)};
-  const bool isInside = nodes[0] == nodes[1];
-  uint64_t &most = isInside ? link : nic;
-  for (int end : {0, 1}) {
-    const uint32_t device = end == 0 ? from : to;
-    uint64_t &load = isInside
-                         ? links[{device, 0}][end]
-                         : nics[{nodes[end], nicOf(device, nodes[end])}][end];
-    most = std::max(most, load += bytes);
-  }
+//===----------------------------------------------------------------------===//
+// The cluster
+//===----------------------------------------------------------------------===//
+
+static void readDevices(const PlanIndex &index, RoleBoundFacts &facts) {
+  facts.nodes.assign(index.nodes().begin(), index.nodes().end());
+  int64_t devices = 0;
+  for (int64_t size : facts.nodes)
+    devices += size;
+  facts.prevRole.assign(devices, -1);
+  facts.canTakeRole.assign(devices, true);
+  if (const auto *barred = index.plan().barred())
+    for (uint32_t device : *barred)
+      facts.canTakeRole[device] = false;
+  for (const fb::Program *program : *index.plan().programs())
+    if (program->prev_role())
+      if (auto role = numberOfRole(*index.plan().prev(), *program->prev_role()))
+        for (uint32_t device : *program->devices())
+          facts.prevRole[device] = static_cast<int64_t>(*role);
+}
+
+static RoleBoundFacts readFacts(const PlanIndex &index) {
+  const fb::Plan &plan = index.plan();
+  const fb::Configuration &curr = *plan.curr();
+  const fb::Resources &resources = *plan.resources();
+  RoleBoundFacts facts;
+  readDevices(index, facts);
+  facts.place = placeOf(plan.role_bound()->place());
+  facts.linkRate = static_cast<int64_t>(resources.link_rate());
+  facts.nicRate = static_cast<int64_t>(resources.nic_rate());
+  facts.nics = resources.nics();
+  facts.prevRoles = static_cast<int64_t>(roleCount(*plan.prev()));
+  facts.currRoles = static_cast<int64_t>(roleCount(curr));
+  for (uint32_t rank = 0; rank != plan.curr_placement()->size(); ++rank)
+    facts.currRole.push_back(static_cast<int64_t>(roleOfRank(curr, rank)));
+  facts.tensorParallel = curr.tp();
+  facts.replicas = static_cast<int64_t>(replicasOfRole(curr));
+  facts.shared = ClaimReader(index).run();
+  return facts;
+}
+
+/// Numbers that no signed one is are none that the proof finds.
+static std::vector<int64_t> numbersOf(const flatbuffers::Vector<uint64_t> *v) {
+  return v ? std::vector<int64_t>(v->begin(), v->end())
+           : std::vector<int64_t>();
+}
+
+static StatedRoleBound read(const fb::RoleBound &bound) {
+  return {bound.of_nodes(),
+          bound.witness() == fb::RoleWitness::each     ? Witness::Each
+          : bound.witness() == fb::RoleWitness::others ? Witness::Others
+                                                       : Witness::Fewest,
+          {bound.inside()->begin(), bound.inside()->end()},
+          numbersOf(bound.row_duals()),
+          numbersOf(bound.column_duals()),
+          static_cast<int64_t>(bound.bytes()),
+          static_cast<int64_t>(bound.rate())};
 }
 
 Status etc::verifyRoleBound(const PlanIndex &index) {
   const fb::RoleBound *bound = index.plan().role_bound();
   if (!bound)
     return Status::success();
-  const fb::Resources &resources = *index.plan().resources();
-  const auto [link, nic] = PortLoads(index).findMost();
-  auto isReached = [&](uint64_t bytes, uint64_t rate) {
-    return static_cast<unsigned __int128>(bytes) * bound->rate() >=
-           static_cast<unsigned __int128>(bound->bytes()) * rate;
-  };
-  if (isReached(link, resources.link_rate()) ||
-      isReached(nic, resources.nic_rate()))
-    return Status::success();
-  return malformed("role_bound: is ", bound->bytes(), " bytes at ",
-                   bound->rate(),
-                   " bytes a second, but no link or NIC of the plan itself "
-                   "needs as long");
+  if (index.plan().prev()->inventory() || index.plan().curr()->inventory())
+    return malformed("role_bound: is about an inventory, which has no roles");
+  if (auto flaw = findFlaw(readFacts(index), read(*bound)))
+    return malformed("role_bound: ", *flaw);
+  return Status::success();
 }

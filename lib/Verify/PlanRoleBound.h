@@ -5,13 +5,15 @@
 
 #include "core/plan/PlanIndex.h"
 #include "core/plan/Status.h"
+#include "dialect/Etc.h"
 
 namespace etc {
 
-/// Checks that the plan itself is no faster than its bound over all roles: some
-/// link or NIC needs as long for its bytes. The rest of the proof depends on
-/// the request's place, which no file states.
+/// Checks the proof of a plan's bound over all roles, by the plan's own shards
+/// and for the place that the bound states: what V17 checks of the IR.
 plan::Status verifyRoleBound(const plan::PlanIndex &index);
+
+Place placeOf(plan::fb::Place place);
 
 } // namespace etc
 

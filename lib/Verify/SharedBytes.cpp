@@ -11,50 +11,61 @@
 
 using namespace etc;
 
-namespace {
-/// What a role needs or held of a tensor.
-struct Claim {
-  std::array<Span, 3> box;
-  bool isNeed;
-  int64_t role;
-
-  auto key() const {
-    return std::tuple(box[0].begin, box[0].end, box[1].begin, box[1].end,
-                      box[2].begin, box[2].end, isNeed, role);
-  }
-  bool operator<(const Claim &other) const { return key() < other.key(); }
-  bool operator==(const Claim &other) const { return key() == other.key(); }
-};
-
 using Claims = std::vector<Claim>;
-} // namespace
 
-static void addCell(const Claims &open, int64_t bytes, SharedBytes &shared) {
+std::strong_ordering Claim::operator<=>(const Claim &other) const {
+  if (const auto order = BoxView(box) <=> BoxView(other.box); order != 0)
+    return order;
+  return std::tie(isNeed, role) <=> std::tie(other.isNeed, other.role);
+}
+
+static void addCell(const std::vector<const Claim *> &open, int64_t bytes,
+                    SharedBytes &shared) {
   std::set<int64_t> needers, holders;
-  for (const Claim &claim : open)
-    (claim.isNeed ? needers : holders).insert(claim.role);
+  for (const Claim *claim : open)
+    (claim->isNeed ? needers : holders).insert(claim->role);
   if (!needers.empty())
     shared[{{needers.begin(), needers.end()},
             {holders.begin(), holders.end()}}] += bytes;
 }
 
-static void sweep(const Claims &claims, unsigned axis, int64_t bytes,
-                  SharedBytes &shared) {
-  if (axis == 3)
+static void sweep(const std::vector<const Claim *> &claims, unsigned axis,
+                  int64_t bytes, SharedBytes &shared) {
+  if (axis == claims.front()->box.rank())
     return addCell(claims, bytes, shared);
   std::set<int64_t> ends;
-  for (const Claim &claim : claims)
-    ends.insert({claim.box[axis].begin, claim.box[axis].end});
+  for (const Claim *claim : claims)
+    ends.insert({claim->box[axis].begin, claim->box[axis].end});
   for (auto it = ends.begin(); it != ends.end() && std::next(it) != ends.end();
        ++it) {
-    Claims open;
-    for (const Claim &claim : claims)
-      if (claim.box[axis].begin <= *it && *it < claim.box[axis].end)
+    std::vector<const Claim *> open;
+    for (const Claim *claim : claims)
+      if (claim->box[axis].begin <= *it && *it < claim->box[axis].end)
         open.push_back(claim);
     if (std::any_of(open.begin(), open.end(),
-                    [](const Claim &claim) { return claim.isNeed; }))
+                    [](const Claim *claim) { return claim->isNeed; }))
       sweep(open, axis + 1, bytes * (*std::next(it) - *it), shared);
   }
+}
+
+void etc::addClaims(Claims claims, int64_t elementBytes,
+                    ClaimedBytes &bytesOf) {
+  std::sort(claims.begin(), claims.end());
+  claims.erase(std::unique(claims.begin(), claims.end()), claims.end());
+  bytesOf[std::move(claims)] += elementBytes;
+}
+
+SharedBytes etc::countShared(const ClaimedBytes &bytesOf) {
+  SharedBytes shared;
+  for (const auto &[claims, bytes] : bytesOf) {
+    std::vector<const Claim *> all;
+    for (const Claim &claim : claims)
+      all.push_back(&claim);
+    if (!all.empty())
+      sweep(all, 0, bytes, shared);
+  }
+  std::erase_if(shared, [](const auto &entry) { return entry.second == 0; });
+  return shared;
 }
 
 namespace {
@@ -69,8 +80,7 @@ public:
       add(piece, piece, false, role);
   }
   void addNeeded(int64_t role);
-  /// By claims: what most layers have is the same.
-  std::map<Claims, int64_t> take();
+  ClaimedBytes take();
 
 private:
   void add(const Piece &piece, const Piece &box, bool isNeed, int64_t role) {
@@ -97,14 +107,13 @@ void ClaimReader::addNeeded(int64_t role) {
   }
 }
 
-std::map<Claims, int64_t> ClaimReader::take() {
-  std::map<Claims, int64_t> bytesOf;
-  for (auto &[key, list] : claims) {
-    std::sort(list.begin(), list.end());
-    list.erase(std::unique(list.begin(), list.end()), list.end());
-    bytesOf[std::move(list)] +=
-        table.getMovedBytes({std::get<0>(key), 0, 0, {0, 1}, {0, 1}, {0, 1}});
-  }
+ClaimedBytes ClaimReader::take() {
+  ClaimedBytes bytesOf;
+  for (auto &[key, list] : claims)
+    addClaims(
+        std::move(list),
+        table.getMovedBytes({std::get<0>(key), 0, 0, {0, 1}, {0, 1}, {0, 1}}),
+        bytesOf);
   return bytesOf;
 }
 
@@ -117,9 +126,5 @@ SharedBytes etc::countShared(const TensorTable &table,
     reader.addHeld(role);
   for (int64_t role = 0; role < currRoles; ++role)
     reader.addNeeded(role);
-  SharedBytes shared;
-  for (const auto &[claims, bytes] : reader.take())
-    sweep(claims, 0, bytes, shared);
-  std::erase_if(shared, [](const auto &entry) { return entry.second == 0; });
-  return shared;
+  return countShared(reader.take());
 }

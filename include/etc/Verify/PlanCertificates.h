@@ -10,12 +10,12 @@ namespace etc {
 
 /// Checks that the certificates of a plan prove their bounds, by the plan's own
 /// shards: a role and a column share no more bytes than their two duals, and
-/// no more than a bound with relays has to enter nodes; and bounds of time, of
-/// all that moves and of the pause, count what has to cross their borders. Of a
-/// bound of time over all roles it only checks that this plan is not faster:
-/// its proof needs the request. The plan must have passed the referee, which
-/// adds duals up. Nothing here knows how duals or borders are found. Takes time
-/// linear in the shards that have bytes in common, and in the messages.
+/// no more than a bound with relays has to enter nodes; bounds of time, of all
+/// that moves and of the pause, count what has to cross their borders; and a
+/// bound of time over all roles is proved for the place that it states. The
+/// plan must have passed the referee, which adds duals up. Nothing here knows
+/// how duals or borders are found. Takes time linear in the shards that have
+/// bytes in common.
 plan::Status verifyCertificates(const plan::PlanIndex &index);
 
 /// The part of it that no rule of etc-verify-plan has checked when a plan is

@@ -69,6 +69,9 @@ static Status checkRoleBound(const fb::Plan &plan, uint64_t devices) {
   if (bound->witness() > fb::RoleWitness::MAX)
     return malformed("role_bound.witness: ", int(bound->witness()),
                      " is not one of each, others, fewest");
+  if (bound->place() > fb::Place::MAX)
+    return malformed("role_bound.place: ", int(bound->place()),
+                     " is not one of pack, tp, any");
   const uint64_t cells = bound->of_nodes() ? plan.nodes()->size() : devices;
   return checkCrossing("role_bound", *bound->inside(), bound->bytes(),
                        bound->rate(), cells);

@@ -1,5 +1,6 @@
 // R7: summary, forecast and placement follow from the programs.
 
+#include "core/plan/Configuration.h"
 #include "core/plan/RefereeRules.h"
 
 #include <algorithm>
@@ -201,6 +202,28 @@ private:
         if (!index.rankOf(placement[r]))
           return malformed(path, "[", r, "]: device ", placement[r],
                            " is no participant");
+    return checkRoles(side, placement, path);
+  }
+
+  /// A program's role is that of the rank on its devices. A device need not
+  /// have the role that its previous rank had: it may be a failed one's.
+  Status checkRoles(Side side, const flatbuffers::Vector<uint32_t> &placement,
+                    const std::string &path) const {
+    const bool isCurr = side == Side::Curr;
+    const fb::Configuration &grid =
+        isCurr ? *index.plan().curr() : *index.plan().prev();
+    for (uint32_t r = 0; r != placement.size(); ++r) {
+      const auto participant = index.rankOf(placement[r]);
+      if (!participant)
+        continue;
+      const fb::Program &program =
+          index.program(index.participant(*participant).program);
+      const fb::Role *role = isCurr ? program.curr_role() : program.prev_role();
+      if (role ? numberOfRole(grid, *role) != roleOfRank(grid, r) : isCurr)
+        return malformed(path, "[", r, "]: device ", placement[r],
+                         " has the role ", describe(role),
+                         ", which is not that of the rank");
+    }
     return Status::success();
   }
 

@@ -125,3 +125,14 @@ std::optional<Coordinates> etc::plan::coordinatesOf(const fb::Configuration &c,
   (isPipelineFirst ? place.dp : place.pp) = rank;
   return place;
 }
+
+uint64_t etc::plan::roleOfRank(const fb::Configuration &c, uint32_t rank) {
+  const std::optional<Coordinates> at = coordinatesOf(c, rank);
+  if (!at)
+    return rank;
+  const uint64_t slots = slotsOf(c), replicas = replicasOfSlot(c),
+                 inStage =
+                     at->tp + c.tp() * (at->cp + uint64_t{c.cp()} * at->dp),
+                 pool = at->pp * slots + inStage % slots;
+  return hasRanges(c) ? pool * replicas + inStage / slots : pool;
+}

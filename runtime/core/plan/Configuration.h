@@ -37,6 +37,10 @@ uint64_t replicasOfRole(const fb::Configuration &configuration);
 std::optional<uint64_t> numberOfRole(const fb::Configuration &configuration,
                                      const fb::Role &role);
 
+/// The number of a rank's role, by Megatron's rank order; of an inventory, the
+/// rank. `rank` is below worldOf().
+uint64_t roleOfRank(const fb::Configuration &configuration, uint32_t rank);
+
 /// Where a rank is in its grid.
 struct Coordinates {
   uint32_t pp, tp, dp, cp;

@@ -228,9 +228,10 @@ static void addResources(Words &words, const fb::Plan &plan) {
       words.add(bound->inner());
   }
   if (const fb::RoleBound *bound = plan.role_bound()) {
-    for (uint64_t field :
-         {uint64_t{bound->of_nodes()}, static_cast<uint64_t>(bound->witness()),
-          bound->bytes(), bound->rate()})
+    for (uint64_t field : {uint64_t{bound->of_nodes()},
+                           static_cast<uint64_t>(bound->witness()) |
+                               static_cast<uint64_t>(bound->place()) << 8,
+                           bound->bytes(), bound->rate()})
       words.add(field);
     words.add(bound->inside());
     words.add(bound->row_duals());

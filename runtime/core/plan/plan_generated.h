@@ -336,6 +336,39 @@ inline const char *EnumNameRoleWitness(RoleWitness e) {
   return EnumNamesRoleWitness()[index];
 }
 
+enum class Place : uint8_t {
+  pack = 0,
+  tp = 1,
+  any = 2,
+  MIN = pack,
+  MAX = any
+};
+
+inline const Place (&EnumValuesPlace())[3] {
+  static const Place values[] = {
+    Place::pack,
+    Place::tp,
+    Place::any
+  };
+  return values;
+}
+
+inline const char * const *EnumNamesPlace() {
+  static const char * const names[4] = {
+    "pack",
+    "tp",
+    "any",
+    nullptr
+  };
+  return names;
+}
+
+inline const char *EnumNamePlace(Place e) {
+  if (flatbuffers::IsOutRange(e, Place::pack, Place::any)) return "";
+  const size_t index = static_cast<size_t>(e);
+  return EnumNamesPlace()[index];
+}
+
 FLATBUFFERS_MANUALLY_ALIGNED_STRUCT(4) Role FLATBUFFERS_FINAL_CLASS {
  private:
   uint32_t stage_;
@@ -3036,6 +3069,7 @@ struct RoleBoundT : public flatbuffers::NativeTable {
   uint64_t rate = 0;
   std::vector<uint64_t> row_duals{};
   std::vector<uint64_t> column_duals{};
+  etc::plan::fb::Place place = etc::plan::fb::Place::pack;
 };
 
 struct RoleBound FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
@@ -3048,7 +3082,8 @@ struct RoleBound FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_BYTES = 10,
     VT_RATE = 12,
     VT_ROW_DUALS = 14,
-    VT_COLUMN_DUALS = 16
+    VT_COLUMN_DUALS = 16,
+    VT_PLACE = 18
   };
   bool of_nodes() const {
     return GetField<uint8_t>(VT_OF_NODES, 0) != 0;
@@ -3092,6 +3127,12 @@ struct RoleBound FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   flatbuffers::Vector<uint64_t> *mutable_column_duals() {
     return GetPointer<flatbuffers::Vector<uint64_t> *>(VT_COLUMN_DUALS);
   }
+  etc::plan::fb::Place place() const {
+    return static_cast<etc::plan::fb::Place>(GetField<uint8_t>(VT_PLACE, 0));
+  }
+  bool mutate_place(etc::plan::fb::Place _place = static_cast<etc::plan::fb::Place>(0)) {
+    return SetField<uint8_t>(VT_PLACE, static_cast<uint8_t>(_place), 0);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint8_t>(verifier, VT_OF_NODES, 1) &&
@@ -3104,6 +3145,7 @@ struct RoleBound FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            verifier.VerifyVector(row_duals()) &&
            VerifyOffset(verifier, VT_COLUMN_DUALS) &&
            verifier.VerifyVector(column_duals()) &&
+           VerifyField<uint8_t>(verifier, VT_PLACE, 1) &&
            verifier.EndTable();
   }
   RoleBoundT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
@@ -3136,6 +3178,9 @@ struct RoleBoundBuilder {
   void add_column_duals(flatbuffers::Offset<flatbuffers::Vector<uint64_t>> column_duals) {
     fbb_.AddOffset(RoleBound::VT_COLUMN_DUALS, column_duals);
   }
+  void add_place(etc::plan::fb::Place place) {
+    fbb_.AddElement<uint8_t>(RoleBound::VT_PLACE, static_cast<uint8_t>(place), 0);
+  }
   explicit RoleBoundBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -3156,13 +3201,15 @@ inline flatbuffers::Offset<RoleBound> CreateRoleBound(
     uint64_t bytes = 0,
     uint64_t rate = 0,
     flatbuffers::Offset<flatbuffers::Vector<uint64_t>> row_duals = 0,
-    flatbuffers::Offset<flatbuffers::Vector<uint64_t>> column_duals = 0) {
+    flatbuffers::Offset<flatbuffers::Vector<uint64_t>> column_duals = 0,
+    etc::plan::fb::Place place = etc::plan::fb::Place::pack) {
   RoleBoundBuilder builder_(_fbb);
   builder_.add_rate(rate);
   builder_.add_bytes(bytes);
   builder_.add_column_duals(column_duals);
   builder_.add_row_duals(row_duals);
   builder_.add_inside(inside);
+  builder_.add_place(place);
   builder_.add_witness(witness);
   builder_.add_of_nodes(of_nodes);
   return builder_.Finish();
@@ -3176,7 +3223,8 @@ inline flatbuffers::Offset<RoleBound> CreateRoleBoundDirect(
     uint64_t bytes = 0,
     uint64_t rate = 0,
     const std::vector<uint64_t> *row_duals = nullptr,
-    const std::vector<uint64_t> *column_duals = nullptr) {
+    const std::vector<uint64_t> *column_duals = nullptr,
+    etc::plan::fb::Place place = etc::plan::fb::Place::pack) {
   auto inside__ = inside ? _fbb.CreateVector<uint32_t>(*inside) : 0;
   auto row_duals__ = row_duals ? _fbb.CreateVector<uint64_t>(*row_duals) : 0;
   auto column_duals__ = column_duals ? _fbb.CreateVector<uint64_t>(*column_duals) : 0;
@@ -3188,7 +3236,8 @@ inline flatbuffers::Offset<RoleBound> CreateRoleBoundDirect(
       bytes,
       rate,
       row_duals__,
-      column_duals__);
+      column_duals__,
+      place);
 }
 
 flatbuffers::Offset<RoleBound> CreateRoleBound(flatbuffers::FlatBufferBuilder &_fbb, const RoleBoundT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
@@ -4647,6 +4696,7 @@ inline void RoleBound::UnPackTo(RoleBoundT *_o, const flatbuffers::resolver_func
   { auto _e = rate(); _o->rate = _e; }
   { auto _e = row_duals(); if (_e) { _o->row_duals.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->row_duals[_i] = _e->Get(_i); } } }
   { auto _e = column_duals(); if (_e) { _o->column_duals.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->column_duals[_i] = _e->Get(_i); } } }
+  { auto _e = place(); _o->place = _e; }
 }
 
 inline flatbuffers::Offset<RoleBound> RoleBound::Pack(flatbuffers::FlatBufferBuilder &_fbb, const RoleBoundT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
@@ -4664,6 +4714,7 @@ inline flatbuffers::Offset<RoleBound> CreateRoleBound(flatbuffers::FlatBufferBui
   auto _rate = _o->rate;
   auto _row_duals = _o->row_duals.size() ? _fbb.CreateVector(_o->row_duals) : 0;
   auto _column_duals = _o->column_duals.size() ? _fbb.CreateVector(_o->column_duals) : 0;
+  auto _place = _o->place;
   return etc::plan::fb::CreateRoleBound(
       _fbb,
       _of_nodes,
@@ -4672,7 +4723,8 @@ inline flatbuffers::Offset<RoleBound> CreateRoleBound(flatbuffers::FlatBufferBui
       _bytes,
       _rate,
       _row_duals,
-      _column_duals);
+      _column_duals,
+      _place);
 }
 
 inline LanesT *Lanes::UnPack(const flatbuffers::resolver_function_t *_resolver) const {

@@ -287,9 +287,15 @@ TEST(Referee, R7Placement) {
             "curr_placement: device 2 holds current state and has no rank");
   // A rank without state is one of an empty stage; it takes part all the same.
   plan = relayPlan();
-  plan.curr_placement = {0, 1, 2};
+  plan.curr_placement = {1, 2, 0};
   plan.curr = grid(/*pp=*/3, 1, 1);
+  EXPECT_EQ(judge(plan), "curr_placement[2]: device 0 has the role none, which "
+                         "is not that of the rank");
+  plan.programs[0]->curr_role = std::make_unique<fb::Role>(2, 0, -1);
   EXPECT_EQ(judge(plan), "");
+  std::swap(plan.curr_placement[0], plan.curr_placement[1]);
+  EXPECT_EQ(judge(plan), "curr_placement[0]: device 2 has the role P1T0, which "
+                         "is not that of the rank");
   plan.nodes = {4};
   plan.curr_placement = {3, 1, 2};
   EXPECT_EQ(judge(plan), "curr_placement[0]: device 3 is no participant");

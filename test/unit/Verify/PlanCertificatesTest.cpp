@@ -128,23 +128,37 @@ TEST(PlanCertificates, BoundsOfTimeAreCountedAgain) {
             "");
 }
 
-// A file shows of the bound over all roles whether its own plan is faster. Two
-// devices of node 1 send 48 bytes each, over one NIC.
-TEST(PlanCertificates, NoPlanIsFasterThanItsBoundOverAllRoles) {
-  auto withBound = [](uint64_t bytes, uint64_t rate) {
+TEST(PlanCertificates, ABoundOverAllRolesNeedsItsProof) {
+  auto withBound = [](std::vector<uint64_t> rows) {
     fb::PlanT plan = twoStagePlan();
     addResources(plan, /*nics=*/1);
     plan.role_bound = std::make_unique<fb::RoleBoundT>();
     plan.role_bound->of_nodes = true;
-    plan.role_bound->inside = {0};
-    plan.role_bound->bytes = bytes;
-    plan.role_bound->rate = rate;
+    plan.role_bound->inside = {0, 1};
+    plan.role_bound->bytes = 1;
+    plan.role_bound->rate = 20;
+    plan.role_bound->row_duals = std::move(rows);
+    plan.role_bound->column_duals = {0, 0};
     return verdict(std::move(plan));
   };
-  EXPECT_EQ(withBound(96, 10), "");
-  EXPECT_EQ(withBound(97, 10),
-            "role_bound: is 97 bytes at 10 bytes a second, but no link or NIC "
-            "of the plan itself needs as long");
+  EXPECT_EQ(withBound({}), "role_bound: has 0 values of u, expected 2");
+  EXPECT_EQ(withBound({0, 0}),
+            "role_bound: proves nothing: u[0] + v[0] is less than the 32 bytes "
+            "that role 0 finds on column 0");
+}
+
+// What is deferred is among the bytes that duals count.
+TEST(PlanCertificates, UrgentBytesAreNotAllBytes) {
+  fb::PlanT plan = deferredPlan();
+  auto certificate = std::make_unique<fb::CertificateT>();
+  certificate->counted = fb::Counted::urgent;
+  certificate->row_duals = certificate->column_duals = {1000, 1000};
+  plan.certificates.push_back(std::move(certificate));
+  const std::vector<uint8_t> bytes = packPlan(std::move(plan));
+  const PlanIndex index(*fb::GetPlan(bytes.data()));
+  EXPECT_EQ(etc::verifyCertificates(index).message(),
+            "certificates[0].counted: is urgent, but tensor 2 is deferred and "
+            "the duals count it");
 }
 
 // Two devices of a node need each of the 144 bytes, which enter it once.
