@@ -150,6 +150,17 @@ ETC_API etc_error *etc_recovery_get(etc_recovery *recovery, const char *name,
 /* NULL is ignored. */
 ETC_API void etc_recovery_free(etc_recovery *recovery);
 
+/* Without a recovery. Since 9. What a participant holds, after any outcome:
+ * which boxes of which tensors, as JSON (docs/inventory-format.md); store.h
+ * makes values. What landed in a current tensor counts, beside the previous
+ * ones that were not released. ETC_ERROR_USAGE if the outcome is
+ * ETC_UNREADABLE, and while the thread of deferred state moves. */
+ETC_API etc_error *etc_migration_inventory(const etc_migration *migration,
+                                           etc_value *json);
+/* Since 9. The same of a participant that holds all of one side of a plan. */
+ETC_API etc_error *etc_plan_inventory(const etc_plan *plan, etc_side side,
+                                      uint32_t participant, etc_value *json);
+
 #ifdef __cplusplus
 }
 #endif

@@ -114,6 +114,11 @@ public:
 
   const etc_migration *get() const { return live(); }
   int outcome() const { return etc_migration_outcome(live()); }
+  nb::bytes inventory() const {
+    const Value json(etc_value_new());
+    check(etc_migration_inventory(live(), json.get()));
+    return bytesOf(json);
+  }
 
   /// (address, whether it stayed) of a current tensor.
   nb::tuple current(size_t index) const {
@@ -384,6 +389,7 @@ void etc::python::defineMigration(nb::module_ &m) {
       .def("close", &MigrationHandle::close)
       .def("is_calling", &MigrationHandle::isCalling)
       .def("outcome", &MigrationHandle::outcome)
+      .def("inventory", &MigrationHandle::inventory)
       .def("current", &MigrationHandle::current)
       .def("report", &MigrationHandle::report);
 }

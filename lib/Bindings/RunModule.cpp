@@ -214,6 +214,14 @@ nb::list planTensors(const PlanHandle &self, int side, uint32_t participant) {
   return tensors;
 }
 
+nb::bytes planInventory(const PlanHandle &self, int side,
+                        uint32_t participant) {
+  const Value json(etc_value_new());
+  check(etc_plan_inventory(self.plan.get(), static_cast<etc_side>(side),
+                           participant, json.get()));
+  return bytesOf(json);
+}
+
 } // namespace
 
 NB_MODULE(_run, m) {
@@ -252,7 +260,8 @@ NB_MODULE(_run, m) {
       .def("nodes", &planNodes)
       .def("participants", &planParticipants)
       .def("placement", &planPlacement)
-      .def("tensors", &planTensors);
+      .def("tensors", &planTensors)
+      .def("inventory", &planInventory);
 
   defineMigration(m);
   defineRecovery(m);

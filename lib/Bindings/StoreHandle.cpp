@@ -2,8 +2,6 @@
 
 #include "StoreHandle.h"
 
-#include "etc-c/store.h"
-
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
@@ -15,17 +13,6 @@
 using namespace etc::python;
 
 namespace {
-
-struct FreeValue {
-  void operator()(etc_value *value) const { etc_value_free(value); }
-};
-using Value = std::unique_ptr<etc_value, FreeValue>;
-
-nb::bytes bytesOf(const Value &value) {
-  size_t size = 0;
-  const void *data = etc_value_data(value.get(), &size);
-  return nb::bytes(static_cast<const char *>(data), size);
-}
 
 /// The store over which processes find each other, while open() runs.
 struct FirstStore {

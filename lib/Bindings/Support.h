@@ -3,7 +3,7 @@
 #ifndef ETC_LIB_BINDINGS_SUPPORT_H
 #define ETC_LIB_BINDINGS_SUPPORT_H
 
-#include "etc-c/run.h"
+#include "etc-c/store.h"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
@@ -49,6 +49,17 @@ struct FreePlan {
   void operator()(etc_plan *plan) const { etc_plan_free(plan); }
 };
 using PlanPointer = std::unique_ptr<etc_plan, FreePlan>;
+
+struct FreeValue {
+  void operator()(etc_value *value) const { etc_value_free(value); }
+};
+using Value = std::unique_ptr<etc_value, FreeValue>;
+
+inline nb::bytes bytesOf(const Value &value) {
+  size_t size = 0;
+  const void *data = etc_value_data(value.get(), &size);
+  return nb::bytes(static_cast<const char *>(data), size);
+}
 
 } // namespace etc::python
 

@@ -59,7 +59,11 @@ public:
   /// What this device holds, and the memory of it; between calls of run().
   Standing standing() const;
   const std::byte *find(const HeldShard &held) const;
-  bool isAtTail() const { return stage == Stage::Tail; }
+  /// Whether a thread moves the rest, or all is there that finish() commits.
+  bool isAtTail() const {
+    return stage == Stage::Tail &&
+           (!run_->arrivals().isOver() || tailStatus.ok());
+  }
   bool isOnHost() const { return options.bootstrap.transport == ETC_TCP; }
   const std::shared_ptr<const OpenPlan> &openPlan() const { return plan; }
   uint32_t device() const { return index.device(options.bootstrap.rank); }

@@ -82,13 +82,9 @@ Status Recovery::add(Base base) {
 Status Recovery::hold(std::shared_ptr<const OpenPlan> plan, Side side) {
   const std::optional<uint32_t> rank =
       plan->index().rankOf(options.agreement.self.device);
-  Standing standing = standingBefore();
-  if (side == Side::Curr && rank && !plan->plan().slice())
-    standing =
-        standingAfter(plan->index()
-                          .program(plan->index().participant(*rank).program)
-                          .rounds()
-                          ->size());
+  Standing standing;
+  if (rank && !plan->plan().slice())
+    standing = standingAt(plan->index(), *rank, side);
   return add({std::move(plan), standing, nullptr, {}});
 }
 

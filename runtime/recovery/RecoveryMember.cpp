@@ -23,6 +23,14 @@ Standing etc::runtime::standingAfter(uint32_t rounds) {
   return standing;
 }
 
+Standing etc::runtime::standingAt(const plan::PlanIndex &index, uint32_t rank,
+                                  plan::Side side) {
+  if (side == plan::Side::Prev)
+    return standingBefore();
+  const uint32_t program = index.participant(rank).program;
+  return standingAfter(index.program(program).rounds()->size());
+}
+
 uint64_t etc::runtime::processNumber() {
   static std::mutex mutex;
   static std::pair<pid_t, uint64_t> known{0, 0};

@@ -4,6 +4,7 @@
 #define ETC_RUNTIME_RECOVERY_RECOVERYMEMBER_H
 
 #include "core/journal/Journal.h"
+#include "core/plan/PlanIndex.h"
 
 #include <optional>
 #include <string>
@@ -36,6 +37,10 @@ struct RecoveryMember {
 /// its current one after `rounds` rounds.
 Standing standingBefore();
 Standing standingAfter(uint32_t rounds);
+
+/// The same of a rank of a plan that has all of one side.
+Standing standingAt(const plan::PlanIndex &index, uint32_t rank,
+                    plan::Side side);
 
 /// The number of this process, the same at every call; a fork has its own.
 uint64_t processNumber();

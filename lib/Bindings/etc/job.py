@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Union
 
 from etc.errors import UsageError
+from etc.inventory import Inventory, empty
 from etc.migration import Migration
 from etc.plans import CURR, PREV, Plan
 from etc.prepare import prepare
@@ -155,6 +157,26 @@ class Job:
         tensor of it may be freed at any time, as `Migration.state` does."""
         held = self._held()
         return {k: dict(v) for k, v in held[0].state.items()} if held else {}
+
+    def inventory(self) -> Inventory:
+        """Which boxes of which tensors this process holds, of the step `version`, in
+        the format of `etc-run inventory` (docs/inventory-format.md): a request's
+        `prev`, alone or in a list with those of other processes.
+
+        Raises UsageError where `Migration.inventory` does, and if `step` has begun and
+        not ended."""
+        if self.version is None:
+            raise UsageError("inventory: the step before did not end")
+        migration = self._migration
+        held: Held | None = self._base
+        if migration is not None and self._has_begun():
+            held = migration
+        if held is None:
+            return empty(self.device)
+        if isinstance(held, Migration):
+            return held.inventory()
+        rank = held.plan.rank_of(self.device)
+        return json.loads(held.plan._handle.inventory(held.side, rank))
 
     def prepare(self, plan: Plan, **options: Any) -> Migration:
         """`etc.prepare` from the state that this process holds. When the migration

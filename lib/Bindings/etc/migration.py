@@ -10,26 +10,23 @@ from typing import TYPE_CHECKING
 
 from etc import _run
 from etc.errors import UsageError
+from etc.holdings import Holdings
 from etc.interrupts import delayed_interrupts
 from etc.lifetime import close_at_exit, close_handle, warn_of_drop
 from etc.memory import Allocate, Memory
 from etc.observers import Observers
-from etc.plans import CURR, Plan, TensorSpec
+from etc.plans import CURR, Plan
 from etc.progress import Progress
 from etc.rendezvous import Store, StoreAdapter, attempt
-from etc.report import Report
-from etc.state import Key, Tensors, by_type
+from etc.state import Tensors
 
 if TYPE_CHECKING:
     import torch
 
     from etc.state import State
 
-# In the order of etc_outcome.
-OUTCOMES = ("not begun", "old", "new", "mixed", "unreadable")
 
-
-class Migration:
+class Migration(Holdings):
     """One participant's part of a migration; created by `prepare`. May be used by one
     thread at a time, except for `abort`.
 
@@ -232,41 +229,6 @@ class Migration:
             return self._finish()
 
     @property
-    def outcome(self) -> str:
-        """What this process holds; "new" after `run`, or `finish` if state is deferred.
-
-        "not begun": the previous state, untouched. "old": the previous state,
-        complete, although rounds have begun. "new": the current state. "mixed": in
-        eager mode, what remains of the previous state; what was released is in
-        `received` or `state` of this participant or of others, or in transit, which
-        `etc.recover` uses. "unreadable": operations on a GPU did not complete, and
-        nothing that it holds can be read. After an error participants may differ.
-        """
-        return OUTCOMES[self._handle.outcome()]
-
-    @property
-    def state(self) -> Tensors:
-        """{type: {name: tensor}}: the current state if `outcome` is "new", else the
-        previous tensors that were not released.
-
-        Raises UsageError in eager mode while a thread of ETC's moves state, which
-        frees previous tensors: `run` and `wait` return what may be read."""
-        if self.outcome == "new":
-            return self._current(lambda _: True)
-        if self._is_apart and self._may_free:
-            raise UsageError(
-                "state: previous tensors are freed at any time until finish; run and "
-                "wait return what may be read"
-            )
-        return by_type(dict(self._memory.old))
-
-    @property
-    def received(self) -> Tensors:
-        """{type: {name: tensor}}: the new tensors that were created so far. Unless
-        `outcome` is "new" they may be incomplete."""
-        return by_type(dict(self._memory.new))
-
-    @property
     def observer_errors(self) -> tuple[Exception, ...]:
         """The exceptions of `progress` and `on_release`, in order."""
         return tuple(self._observers.errors)
@@ -346,19 +308,6 @@ class Migration:
         self._observers.warn()
         return result
 
-    def _current(self, wanted: Callable[[TensorSpec], bool]) -> Tensors:
-        return by_type(
-            {
-                key: self._current_tensor(i, key)
-                for i, (key, spec) in enumerate(self._specs.items())
-                if wanted(spec)
-            }
-        )
-
-    def _current_tensor(self, position: int, key: Key) -> torch.Tensor:
-        stayed = self._handle.current(position)[1]
-        return self._memory.old[key] if stayed else self._memory.new[key]
-
     def abort(self) -> None:
         """Makes `prepare`, `run`, `wait` and `finish` fail, here and at the peers.
 
@@ -366,11 +315,6 @@ class Migration:
         """
         self._is_open = False
         self._handle.abort("the migration was aborted")
-
-    @property
-    def report(self) -> Report:
-        """The figures of this device, complete after `run` and `finish`."""
-        return Report(**self._handle.report(), unfreed_bytes=self._memory.unfreed_bytes)
 
     def _prepare(self) -> None:
         is_main = threading.current_thread() is threading.main_thread()

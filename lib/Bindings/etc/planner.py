@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Union
 
 from etc.errors import UsageError
+from etc.inventory import inventory_of, is_inventory, join
 from etc.plans import Plan, planner
 from etc.request_fields import RequestFields
 
@@ -17,13 +18,14 @@ if TYPE_CHECKING:
 
 Path = Union[str, "os.PathLike[str]"]
 Layout = Union[str, Mapping[str, Any], Plan]
+Inventories = Sequence[Mapping[str, Any]]
 
 
 def plan(
     request: Mapping[str, Any] | Path | None = None,
     *,
     model: str | Mapping[str, Any] | Path | None = None,
-    prev: Layout | None = None,
+    prev: Layout | Inventories | None = None,
     curr: Layout | None = None,
     cluster: str | Mapping[str, Any] | Sequence[int] | None = None,
     **fields: Unpack[RequestFields],
@@ -41,7 +43,8 @@ def plan(
             config.json.
         prev, curr: the configurations: "PP4TP2DP3", a dictionary such as {"pp": 4,
             "tp": 2, "devices": [...]}, or a Plan: its resulting configuration or
-            inventory, on its devices.
+            inventory, on its devices. Or an inventory, such as `Migration.inventory()`
+            of one process, or a list of those of several.
         cluster: "6x4" (nodes x devices per node), "4,4,8" or [4, 4, 8] (the devices of
             each node), or a dictionary. "6x4@h100" also names what links and NICs
             carry: a cluster that is shipped, or a file.
@@ -101,7 +104,7 @@ def planner_for(verb: str) -> Any:
 def whole_request(
     request: Mapping[str, Any] | Path | None,
     model: str | Mapping[str, Any] | Path | None,
-    prev: Layout | None,
+    prev: Layout | Inventories | None,
     curr: Layout | None,
     cluster: str | Mapping[str, Any] | Sequence[int] | None,
     fields: Mapping[str, Any],
@@ -154,38 +157,18 @@ def _read_model(model: str | Mapping[str, Any] | Path) -> Any:
     return read
 
 
-def _read_layout(layout: Layout) -> Any:
+def _read_layout(layout: Layout | Inventories) -> Any:
+    if is_inventory(layout):
+        return {"inventory": layout}
+    if isinstance(layout, (list, tuple)) and all(map(is_inventory, layout)):
+        return {"inventory": join(layout)}
     if not isinstance(layout, Plan):
         return layout
     if not layout.placement["curr"]:
         raise UsageError("a slice cannot be continued from; use the whole plan")
     if layout.configuration["curr"]["inventory"]:
-        return {"inventory": _inventory_of(layout)}
+        return {"inventory": inventory_of(layout)}
     return {"parallel": layout.curr, "devices": layout.placement["curr"]}
-
-
-def _inventory_of(plan: Plan) -> dict[str, Any]:
-    """What the roles of the resulting inventory hold, on their devices."""
-    tensors: dict[Any, int] = {}  # numbers, in order
-    shards: dict[Any, int] = {}
-    roles = []
-    for device in plan.placement["curr"]:
-        has = []
-        for kind, named in plan.curr_tensors(device).items():
-            for name, spec in named.items():
-                tensor = (name, kind, spec.dtype, spec.global_shape)
-                number = tensors.setdefault(tensor, len(tensors))
-                has.append(shards.setdefault((number, spec.boxes), len(shards)))
-        roles.append({"device": device, "has": has})
-    return {
-        "format": "etc-inventory",
-        "version": 1,
-        "tensors": [
-            dict(zip(("name", "type", "dtype", "shape"), tensor)) for tensor in tensors
-        ],
-        "shards": [{"tensor": number, "boxes": boxes} for number, boxes in shards],
-        "roles": roles,
-    }
 
 
 def _read_cluster(cluster: str | Mapping[str, Any] | Sequence[int]) -> Any:

@@ -34,6 +34,11 @@ void Arrivals::stop() {
   changed.notify_all();
 }
 
+bool Arrivals::isOver() const {
+  std::lock_guard lock(mutex);
+  return isStopped;
+}
+
 uint32_t Arrivals::endedRounds() const {
   std::lock_guard lock(mutex);
   return count;

@@ -23,6 +23,7 @@ public:
   /// No further round ends.
   void stop();
 
+  bool isOver() const; // stopped
   uint32_t endedRounds() const;
   bool has(size_t position) const;
   /// Waits until the tensor is there; false where it will never be.

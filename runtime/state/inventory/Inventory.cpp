@@ -139,6 +139,13 @@ std::string etc::runtime::formatInventory(const PlanIndex &index,
          ",\n  \"devices\": " + rows(devices) + "\n}\n";
 }
 
+std::string etc::runtime::formatHeld(const PlanIndex &index, uint32_t rank,
+                                     const Standing &standing) {
+  Survivors survivors(index.rankCount());
+  survivors[rank] = standing;
+  return formatInventory(index, takeInventory(index, survivors));
+}
+
 Status etc::runtime::writeInventory(const PlanIndex &index,
                                     const Inventory &inventory,
                                     const std::string &path, Shapes shapes) {

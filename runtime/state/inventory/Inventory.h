@@ -49,6 +49,11 @@ enum class Shapes { Both, Curr };
 std::string formatInventory(const PlanIndex &index, const Inventory &inventory,
                             Shapes shapes = Shapes::Both);
 
+/// The same of one device: what a plan says that it holds after so much of the
+/// migration.
+std::string formatHeld(const PlanIndex &index, uint32_t rank,
+                       const Standing &standing);
+
 /// Writes it in one step: the file is there whole or not at all.
 Status writeInventory(const PlanIndex &index, const Inventory &inventory,
                       const std::string &path, Shapes shapes = Shapes::Both);

@@ -266,6 +266,17 @@ TEST_F(InventoryTest, BothSidesCountOnce) {
       << all;
 }
 
+TEST_F(InventoryTest, OfOneDeviceIsThatOfAllWithoutTheOthers) {
+  for (uint32_t landed : {0, 1, 2})
+    for (uint32_t rank = 0; rank != 4; ++rank) {
+      const Survivors all = after(landed, landed);
+      Survivors alone(4);
+      alone[rank] = all[rank];
+      EXPECT_EQ(formatHeld(index, rank, *all[rank]),
+                formatInventory(index, takeInventory(index, alone)));
+    }
+}
+
 TEST_F(InventoryTest, ReplicasSaveEverything) {
   Survivors survivors = after(1, 1);
   survivors[0].reset();

@@ -2,7 +2,7 @@
 
 #include "PlanFixture.h"
 
-#include "etc-c/run.h"
+#include "etc-c/store.h"
 
 #include <gtest/gtest.h>
 
@@ -63,6 +63,29 @@ protected:
     EXPECT_EQ(take(etc_migration_register(migration, type, name, &tensor)), "");
   }
 
+  /// Calls ask(value): the value, or the error's text.
+  template <typename Ask> static std::string valueOf(Ask ask) {
+    etc_value *value = etc_value_new();
+    std::string result = take(ask(value));
+    if (result.empty()) {
+      size_t size = 0;
+      const void *data = etc_value_data(value, &size);
+      result.assign(static_cast<const char *>(data), size);
+    }
+    etc_value_free(value);
+    return result;
+  }
+  static std::string inventory(const etc_migration *migration) {
+    return valueOf([&](etc_value *value) {
+      return etc_migration_inventory(migration, value);
+    });
+  }
+  std::string inventory(etc_side side, uint32_t participant) const {
+    return valueOf([&](etc_value *value) {
+      return etc_plan_inventory(plan, side, participant, value);
+    });
+  }
+
   std::string directory;
   etc_plan *plan = nullptr;
 };
@@ -87,6 +110,7 @@ TEST_F(MigrationApiTest, WhatComesTooEarlyNamesWhatComesFirst) {
       add(migration, "master", "layer.weight", ETC_FP32, master.data(), {4, 4});
     }
     ASSERT_EQ(take(etc_migration_prepare(migration)), "");
+    EXPECT_EQ(inventory(migration), inventory(ETC_PREV, rank));
     const std::string missing =
         ": the migration has not run; etc_migration_run() comes first";
     EXPECT_EQ(take(etc_migration_finish(migration)), "cannot finish" + missing);
@@ -97,11 +121,23 @@ TEST_F(MigrationApiTest, WhatComesTooEarlyNamesWhatComesFirst) {
     EXPECT_EQ(take(etc_migration_finish(migration)), "");
     EXPECT_EQ(take(etc_migration_run(migration)),
               "cannot run: the migration has run");
+    EXPECT_EQ(inventory(migration), inventory(ETC_CURR, rank));
     etc_migration_free(migration);
   };
   std::vector<std::jthread> threads;
   for (uint32_t rank = 0; rank != 4; ++rank)
     threads.emplace_back(body, rank);
+}
+
+TEST_F(MigrationApiTest, AnInventoryListsBoxes) {
+  const std::string json = inventory(ETC_PREV, 0);
+  EXPECT_NE(json.find("{\"device\": 0, \"has\": [0, 1]}"), std::string::npos)
+      << json;
+  EXPECT_NE(json, inventory(ETC_CURR, 0));
+  EXPECT_EQ(inventory(ETC_PREV, 4),
+            "inventory: the plan does not say what participant 4 holds");
+  EXPECT_EQ(take(etc_plan_inventory(plan, ETC_PREV, 0, nullptr)),
+            "inventory: an argument is NULL");
 }
 
 } // namespace
