@@ -16,9 +16,9 @@
  * State is in host memory, and is that of step boundaries: what is cast from
  * other state (`derive` of the request) may be cast anew. Memory is dense and
  * row-major, in the shapes that etc_plan_tensor() gives, and remains the
- * caller's. All came with ETC_RUN_API_VERSION 6; errors, versions of structs
- * and ownership follow the rules of run.h. A recovery is used by one thread at
- * a time. */
+ * caller's. All came with ETC_RUN_API_VERSION 6, unless stated otherwise;
+ * errors, versions of structs and ownership follow the rules of run.h. A
+ * recovery is used by one thread at a time. */
 
 #ifndef ETC_C_RECOVER_H
 #define ETC_C_RECOVER_H
@@ -34,6 +34,29 @@ extern "C" {
 typedef etc_error *(*etc_set_first)(void *context, const char *key,
                                     const void *data, size_t size,
                                     etc_value *first);
+
+/* Since 9. A box of a tensor, in the shape that it is planned with. */
+typedef struct etc_box {
+  uint32_t struct_size;
+  etc_dtype dtype;
+  const char *type, *name;
+  uint32_t axes, view_axes;
+  int64_t shape[ETC_MAX_AXES]; /* of the whole tensor */
+  int64_t begin[ETC_MAX_AXES], end[ETC_MAX_AXES];
+  /* The framework's shape of the whole tensor, where that is another one: the
+   * same elements in the same order. view_axes is 0 otherwise. */
+  int64_t view[ETC_MAX_AXES];
+} etc_box;
+
+/* Since 9. A program's own checkpoint. check says, with an error, that a box is
+ * not in it; all processes have to get the same answers. read fills `data` with
+ * the box's elements, dense and row-major. Both are called in
+ * etc_recovery_agree() and etc_recovery_fill(). */
+typedef struct etc_box_source {
+  void *context;
+  etc_error *(*check)(void *context, const etc_box *box);
+  etc_error *(*read)(void *context, const etc_box *box, void *data);
+} etc_box_source;
 
 typedef struct etc_recovery_options {
   uint32_t struct_size;
@@ -63,6 +86,8 @@ typedef struct etc_recovery_options {
    * read. */
   const char *restore_from;
   int64_t restore_version;
+  /* Since 9. Instead of restore_from, or no functions. */
+  etc_box_source restore;
 } etc_recovery_options;
 
 typedef struct etc_recovery etc_recovery;

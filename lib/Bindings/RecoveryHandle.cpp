@@ -27,9 +27,10 @@ public:
                  double timeout, const std::string &tag,
                  const std::optional<std::string> &restoreFrom,
                  int64_t restoreVersion, nb::object set, nb::object get,
-                 nb::object setFirst)
+                 nb::object setFirst, nb::object checkBox, nb::object readBox)
       : setValue(std::move(set)), getValue(std::move(get)),
-        setFirstValue(std::move(setFirst)) {
+        setFirstValue(std::move(setFirst)), checkBox(std::move(checkBox)),
+        readBox(std::move(readBox)) {
     etc_recovery_options options;
     etc_recovery_options_init(&options);
     options.device = device;
@@ -44,6 +45,8 @@ public:
     options.set_first = onSetFirst;
     options.restore_from = restoreFrom ? restoreFrom->c_str() : nullptr;
     options.restore_version = restoreVersion;
+    if (!this->readBox.is_none())
+      options.restore = {this, onCheck, onRead};
     check(etc_recovery_create(&options, &recovery));
   }
   // The address is the callbacks' context.
@@ -102,9 +105,11 @@ public:
     return reinterpret_cast<uintptr_t>(data);
   }
   void fill(const PlanHandle &next, const std::string &type,
-            const std::string &name, uintptr_t data) const {
-    check(etc_recovery_fill(recovery, next.plan.get(), type.c_str(),
-                            name.c_str(), reinterpret_cast<void *>(data)));
+            const std::string &name, uintptr_t data) {
+    call([&] {
+      return etc_recovery_fill(recovery, next.plan.get(), type.c_str(),
+                               name.c_str(), reinterpret_cast<void *>(data));
+    });
   }
 
   void put(const std::string &name, nb::bytes value) {
@@ -183,7 +188,37 @@ private:
     });
   }
 
-  nb::object setValue, getValue, setFirstValue;
+  /// Why a checkpoint does not have a box, or None.
+  static etc_error *onCheck(void *context, const etc_box *box) {
+    return guarded(context, [&](RecoveryHandle &me) -> etc_error * {
+      nb::object why = me.checkBox(describe(*box));
+      if (why.is_none())
+        return nullptr;
+      return etc_error_new(ETC_ERROR_USAGE, nb::str(why).c_str());
+    });
+  }
+
+  static etc_error *onRead(void *context, const etc_box *box, void *data) {
+    return guarded(context, [&](RecoveryHandle &me) -> etc_error * {
+      me.readBox(describe(*box), reinterpret_cast<uintptr_t>(data));
+      return nullptr;
+    });
+  }
+
+  /// (type, name, dtype, shape, view or None, box).
+  static nb::tuple describe(const etc_box &box) {
+    nb::list bounds;
+    for (uint32_t axis = 0; axis != box.axes; ++axis)
+      bounds.append(nb::make_tuple(box.begin[axis], box.end[axis]));
+    nb::object view = nb::none();
+    if (box.view_axes != 0)
+      view = toTuple(box.view, box.view_axes);
+    return nb::make_tuple(box.type, box.name, dtypeName(box.dtype),
+                          toTuple(box.shape, box.axes), view,
+                          nb::tuple(bounds));
+  }
+
+  nb::object setValue, getValue, setFirstValue, checkBox, readBox;
   std::exception_ptr raised;
   etc_recovery *recovery = nullptr;
 };
@@ -195,12 +230,13 @@ void etc::python::defineRecovery(nb::module_ &m) {
       .def(nb::init<uint32_t, const std::vector<uint32_t> &, int64_t, uint32_t,
                     double, double, const std::string &,
                     const std::optional<std::string> &, int64_t, nb::object,
-                    nb::object, nb::object>(),
+                    nb::object, nb::object, nb::object, nb::object>(),
            nb::arg("device"), nb::arg("devices"), nb::arg("version"),
            nb::arg("generation"), nb::arg("patience"), nb::arg("timeout"),
            nb::arg("tag"), nb::arg("restore_from").none(),
            nb::arg("restore_version"), nb::arg("set"), nb::arg("get"),
-           nb::arg("set_first"))
+           nb::arg("set_first"), nb::arg("check").none(),
+           nb::arg("read").none())
       .def("hold_plan", &RecoveryHandle::holdPlan)
       .def("add", &RecoveryHandle::add)
       .def("hold_migration", &RecoveryHandle::holdMigration)

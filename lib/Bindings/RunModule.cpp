@@ -18,19 +18,6 @@ using namespace etc::python;
 
 namespace {
 
-const char *dtypeName(etc_dtype dtype) {
-  static const char *const names[] = {"bf16", "fp16", "fp32",
-                                      "fp64", "i64",  "u8"};
-  return names[dtype];
-}
-
-nb::tuple toTuple(const int64_t *values, uint32_t count) {
-  nb::list list;
-  for (uint32_t i = 0; i != count; ++i)
-    list.append(values[i]);
-  return nb::tuple(list);
-}
-
 PlanPointer openPlan(const std::string &path) {
   etc_plan *plan = nullptr;
   check(etc_plan_open(path.c_str(), &plan));

@@ -45,6 +45,19 @@ inline void check(etc_error *error) {
   throw nb::python_error();
 }
 
+inline const char *dtypeName(etc_dtype dtype) {
+  static const char *const names[] = {"bf16", "fp16", "fp32",
+                                      "fp64", "i64",  "u8"};
+  return names[dtype];
+}
+
+inline nb::tuple toTuple(const int64_t *values, uint32_t count) {
+  nb::list list;
+  for (uint32_t i = 0; i != count; ++i)
+    list.append(values[i]);
+  return nb::tuple(list);
+}
+
 struct FreePlan {
   void operator()(etc_plan *plan) const { etc_plan_free(plan); }
 };

@@ -1,6 +1,8 @@
 #include "capi/Recovery.h"
 
+#include "capi/CallerSource.h"
 #include "core/plan/Fingerprint.h"
+#include "state/checkpoint/Checkpoint.h"
 
 #include <algorithm>
 
@@ -44,6 +46,10 @@ etc::runtime::checkOptions(const etc_recovery_options &given) {
   options.tag = given.tag ? given.tag : "etc";
   options.restoreFrom = given.restore_from ? given.restore_from : "";
   options.restoreVersion = given.restore_version;
+  const bool isReader = given.restore.check && given.restore.read;
+  options.restore = isReader ? given.restore : etc_box_source{};
+  if (isReader && !options.restoreFrom.empty())
+    return refuse("restore_from and restore: expected one of them");
   return options;
 }
 
@@ -54,12 +60,14 @@ Result<std::unique_ptr<Recovery>> Recovery::create(RecoveryOptions options) {
       own.store.set
           ? makeStore(own.store, own.tag, own.setFirst)
           : makeDirectoryRendezvous(own.directory, own.tag, made->isStopped);
+  if (own.restore.check)
+    made->checkpoint = makeCallerSource(own.restore);
   if (own.restoreFrom.empty())
     return made;
   Result<Checkpoint> opened = Checkpoint::open(own.restoreFrom);
   if (!opened)
     return opened.status();
-  made->checkpoint = std::move(*opened);
+  made->checkpoint = std::make_unique<Checkpoint>(std::move(*opened));
   return made;
 }
 
@@ -127,7 +135,7 @@ const Recovery::Base *Recovery::findBase(uint64_t plan) const {
 std::optional<VersionedCheckpoint> Recovery::versioned() const {
   if (!checkpoint)
     return std::nullopt;
-  return VersionedCheckpoint{&*checkpoint, options.restoreVersion};
+  return VersionedCheckpoint{checkpoint.get(), options.restoreVersion};
 }
 
 Status
@@ -258,8 +266,9 @@ Status Recovery::fill(const OpenPlan &next, const char *type, const char *name,
   auto *at = static_cast<std::byte *>(data);
   for (uint32_t b = 0; b != index.boxCount(wanted->shard); ++b) {
     const BoxView box = index.shardBox(wanted->shard, b);
-    Result<uint64_t> restored = refill(own, mayRestore ? &*checkpoint : nullptr,
-                                       index, wanted->tensor, {at, box});
+    Result<uint64_t> restored =
+        refill(own, mayRestore ? checkpoint.get() : nullptr, index,
+               wanted->tensor, {at, box});
     if (!restored)
       return restored.status();
     at += volume(box) * index.elementBytes(wanted->tensor);

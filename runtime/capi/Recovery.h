@@ -20,7 +20,8 @@ struct RecoveryOptions {
   std::string tag, directory;
   etc_store store{};
   etc_set_first setFirst = nullptr;
-  std::string restoreFrom; // empty: from nowhere
+  std::string restoreFrom;  // empty: from `restore`
+  etc_box_source restore{}; // no functions: from nowhere
   int64_t restoreVersion = 0;
 };
 
@@ -75,7 +76,7 @@ private:
   RecoveryOptions options;
   std::atomic<bool> isStopped{false};
   std::unique_ptr<Rendezvous> meeting;
-  std::optional<Checkpoint> checkpoint;
+  std::unique_ptr<const BoxSource> checkpoint;
   std::vector<Base> bases;
   Agreement agreement_;
   std::vector<uint32_t> devices_;

@@ -98,7 +98,7 @@ static std::vector<Box> takeHeld(const HeldMemory &held, const PlanIndex &to,
 }
 
 Result<uint64_t> etc::runtime::refill(const HeldMemory &held,
-                                      const Checkpoint *checkpoint,
+                                      const BoxSource *checkpoint,
                                       const PlanIndex &to, uint32_t tensor,
                                       Region region) {
   uint64_t restored = 0;

@@ -4,8 +4,7 @@
 #define ETC_RUNTIME_RECOVERY_REFILL_H
 
 #include "core/journal/HeldShards.h"
-#include "core/pack/Copy.h"
-#include "state/checkpoint/Checkpoint.h"
+#include "state/checkpoint/BoxSource.h"
 
 #include <functional>
 
@@ -27,7 +26,7 @@ const std::byte *findWhole(const HeldMemory &held, const PlanIndex &to,
 /// Fills a region of a tensor of `to` from what is held: the tensor, its tied
 /// copies, or what it is cast from. What is not held comes from the checkpoint,
 /// where there is one. Returns the bytes from the checkpoint.
-Result<uint64_t> refill(const HeldMemory &held, const Checkpoint *checkpoint,
+Result<uint64_t> refill(const HeldMemory &held, const BoxSource *checkpoint,
                         const PlanIndex &to, uint32_t tensor, Region region);
 
 } // namespace etc::runtime

@@ -98,8 +98,7 @@ private:
     if (!checkpoint || checkpoint->version != found.version)
       return nameLost(missing, found.version);
     for (const TensorBox &box : missing)
-      if (Status s = checkpoint->checkpoint->check(index, box.tensor, box.box,
-                                                   std::nullopt);
+      if (Status s = checkpoint->checkpoint->check(index, box.tensor, box.box);
           !s.ok())
         return s;
     // Devices whose own state is dropped have room for some of it. One that

@@ -4,14 +4,14 @@
 #define ETC_RUNTIME_RECOVERY_SURVEY_H
 
 #include "recovery/RecoveryMember.h"
-#include "state/checkpoint/Checkpoint.h"
+#include "state/checkpoint/BoxSource.h"
 #include "state/inventory/Inventory.h"
 
 namespace etc::runtime {
 
 /// A checkpoint, and the step that it is of.
 struct VersionedCheckpoint {
-  const Checkpoint *checkpoint; // not owned
+  const BoxSource *checkpoint; // not owned
   int64_t version;
 };
 

@@ -27,11 +27,13 @@ from etc.prepare import migrate, prepare
 from etc.questions import explain, frontier, price, two_stage, which_nodes
 from etc.recover import Recovered, recover
 from etc.report import Report
+from etc.torch_checkpoint import DistributedCheckpoint
 
 __version__ = _version()
 
 __all__ = [
     "Description",
+    "DistributedCheckpoint",
     "Excluded",
     "Job",
     "JobStore",

@@ -17,6 +17,7 @@ from etc.planner import Layout, plan
 from etc.plans import PREV, Plan
 from etc.rendezvous import StoreAdapter
 from etc.state import Tensors
+from etc.torch_checkpoint import DistributedCheckpoint, is_distributed
 
 if TYPE_CHECKING:
     import torch
@@ -51,7 +52,7 @@ def recover(
     silence: float | None = 5.0,
     encrypt: bool = False,
     mode: str = "eager",
-    restore_from: str | os.PathLike[str] | None = None,
+    restore_from: str | os.PathLike[str] | DistributedCheckpoint | None = None,
     restore_version: int = 0,
 ) -> Recovered:
     """Goes on after a failure, with the processes that are left, or with new ones.
@@ -78,8 +79,10 @@ def recover(
         timeout: until when there has to be an agreement, and the longest wait for a
             peer in a round, in seconds.
         silence, encrypt, mode: as of `prepare`.
-        restore_from: a directory of safetensors that all processes can read, with the
-            state of step `restore_version`. Only boxes that no process holds are read.
+        restore_from: a directory that all processes can read, with the state of step
+            `restore_version`: of safetensors, or of torch.distributed.checkpoint, of
+            which a `DistributedCheckpoint` says how its keys are found. Only boxes that
+            no process holds are read.
 
     Raises:
         PeerError: another process failed, or there is no agreement in time, because
@@ -88,6 +91,7 @@ def recover(
         UnsatisfiableError: none of the configurations fits.
     """
     adapter = StoreAdapter(job.store)
+    directory, checkpoint = _open_checkpoint(restore_from)
     job._give_up("etc.recover was called")
     held = job.holdings()
     handle = _run.Recovery(
@@ -98,11 +102,13 @@ def recover(
         patience=patience,
         timeout=timeout,
         tag=job.tag,
-        restore_from=None if restore_from is None else os.fspath(restore_from),
+        restore_from=directory,
         restore_version=restore_version,
         set=adapter.set,
         get=adapter.get,
         set_first=adapter.set_first,
+        check=checkpoint and checkpoint._check,
+        read=checkpoint and checkpoint._read,
     )
     for each in held:
         _hold(handle, each, job.device)
@@ -142,6 +148,17 @@ def recover(
         migration.run()
         state = migration.finish()  # what the request defers, too
     return _result(handle, job, next_plan, state, figures)
+
+
+def _open_checkpoint(
+    restore_from: str | os.PathLike[str] | DistributedCheckpoint | None,
+) -> tuple[str | None, DistributedCheckpoint | None]:
+    """(the directory of safetensors, or a checkpoint of PyTorch's)."""
+    if restore_from is None or isinstance(restore_from, DistributedCheckpoint):
+        return None, restore_from
+    if is_distributed(restore_from):
+        return None, DistributedCheckpoint(restore_from)
+    return os.fspath(restore_from), None
 
 
 def _cpu() -> torch.device:

@@ -3,7 +3,7 @@
 #ifndef ETC_RUNTIME_STATE_CHECKPOINT_CHECKPOINT_H
 #define ETC_RUNTIME_STATE_CHECKPOINT_CHECKPOINT_H
 
-#include "core/plan/PlanIndex.h"
+#include "state/checkpoint/BoxSource.h"
 #include "state/checkpoint/StateIndex.h"
 #include "state/checkpoint/StoredFile.h"
 
@@ -21,7 +21,7 @@ namespace etc::runtime {
 /// - of devices' shards, as WriteState.h writes them, with an inventory.
 ///
 /// Threads may read at once.
-class Checkpoint {
+class Checkpoint final : public BoxSource {
 public:
   /// Reads the lists of files of whole tensors, or the inventory. Errors are of
   /// kind Malformed, or Usage where there is no checkpoint.
@@ -40,15 +40,21 @@ public:
   /// Whether a tensor of the plan's previous side is there as the plan has it.
   Status check(const plan::PlanIndex &index, uint32_t tensor) const;
   /// Whether a box of it can be read.
+  Status check(const plan::PlanIndex &index, uint32_t tensor,
+               BoxView box) const override {
+    return check(index, tensor, box, std::nullopt);
+  }
   Status check(const plan::PlanIndex &index, uint32_t tensor, BoxView box,
                std::optional<uint32_t> device) const;
 
-  /// Reads the elements of `part` of a tensor, in its previous planning shape,
-  /// and no others; as far as possible from the file of `device`. Returns the
-  /// bytes.
+  Result<uint64_t> read(const plan::PlanIndex &index, uint32_t tensor,
+                        Region to, BoxView part) const override {
+    return read(index, tensor, to, part, std::nullopt);
+  }
+  /// The same, as far as possible from the file of `device`.
   Result<uint64_t> read(const plan::PlanIndex &index, uint32_t tensor,
                         Region to, BoxView part,
-                        std::optional<uint32_t> device = {}) const;
+                        std::optional<uint32_t> device) const;
 
 private:
   /// Which file has a box, and under which name.
