@@ -24,7 +24,8 @@ static Result<HubMeeting> openAt(const std::string &host,
   Result<Listener> listener = listenAtHost(host);
   if (!listener)
     return listener.status();
-  return HubMeeting{listener->address, *secret, std::move(listener->socket)};
+  return HubMeeting{listener->address, *secret, std::move(listener->socket),
+                    text(listener->address.describe(), "\n", token, "\n")};
 }
 
 Result<HubMeeting> etc::runtime::makeLocalMeeting() {
@@ -45,10 +46,11 @@ constexpr char kRefused[] = "refused";
 /// The others wait for rank 0, which cannot take part: they learn why.
 void refuseMeeting(const std::string &path, const Status &why,
                    Milliseconds timeout) {
-  if (!writePrivate(path, text(kRefused, "\n", why.message(), "\n")).ok())
+  const std::string refusal = text(kRefused, "\n", why.message(), "\n");
+  if (!writePrivate(path, refusal).ok())
     return;
   std::this_thread::sleep_for(std::min(timeout, kRefusalStays));
-  ::unlink(path.c_str());
+  (void)removePrivate(path, refusal);
 }
 
 Result<HubMeeting> readOffer(const std::string &path,
@@ -64,7 +66,7 @@ Result<HubMeeting> readOffer(const std::string &path,
   if (!parsed || !secret)
     return Status(ErrorKind::Usage,
                   path + ": is not a file of etc-run; remove it");
-  return HubMeeting{*parsed, *secret, {}};
+  return HubMeeting{*parsed, *secret, {}, content};
 }
 
 /// Whether anybody listens: rank 0 of a run that was killed does not.
@@ -83,14 +85,18 @@ Result<HubMeeting> etc::runtime::offerMeeting(const MeetingPlace &place) {
     refuseMeeting(path, meeting.status(), place.timeout);
     return meeting;
   }
-  Status written =
-      writePrivate(path, text(meeting->address.describe(), "\n", token, "\n"));
+  Status written = writePrivate(path, meeting->offer);
   if (written.ok())
     return meeting;
   // A refusal may still fit where that did not: into the listener's descriptor.
   meeting->listener.close();
   refuseMeeting(path, written, place.timeout);
   return written;
+}
+
+bool etc::runtime::withdrawMeeting(const std::string &directory,
+                                   const HubMeeting &meeting) {
+  return removePrivate(meetingFile(directory), meeting.offer);
 }
 
 /// Waits for rank 0's file. One that nobody answers for is what an earlier run

@@ -13,7 +13,8 @@ namespace etc::runtime {
 struct HubMeeting {
   Address address;
   Secret secret;
-  Socket listener; // rank 0's
+  Socket listener;        // rank 0's
+  std::string offer = {}; // what the file says of it; empty: there is none
 };
 
 /// For processes that are forked later: listens on this host alone, under a new
@@ -34,6 +35,10 @@ std::string meetingFile(const std::string &directory);
 /// user reads, or, where it cannot, why, for as long as the others need to read
 /// that.
 Result<HubMeeting> offerMeeting(const MeetingPlace &place);
+
+/// Removes the file of this meeting. False where it is gone, or is by now that
+/// of another run.
+bool withdrawMeeting(const std::string &directory, const HubMeeting &meeting);
 
 /// The others wait for that file. One that nobody answers for is what an
 /// earlier run left; rank 0 of this one is about to replace it. Refused are

@@ -117,3 +117,14 @@ etc::runtime::readPrivate(const std::string &path, uint64_t mostBytes) {
     return foreign(path, text("has ", size, " bytes, more than ", mostBytes));
   return std::optional(std::move(content));
 }
+
+bool etc::runtime::removePrivate(const std::string &path,
+                                 std::string_view content) {
+  constexpr uint64_t longest = 1 << 26; // whatever another process may write
+  Result<std::optional<std::string>> now = readPrivate(path, longest);
+  if (!now) // nobody can say whose it is
+    return true;
+  if (!*now || **now != content)
+    return false;
+  return ::unlink(path.c_str()) == 0 || errno != ENOENT;
+}

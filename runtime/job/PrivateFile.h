@@ -33,6 +33,10 @@ Result<bool> writePrivateOnce(const std::string &path,
 Result<std::optional<std::string>> readPrivate(const std::string &path,
                                                uint64_t mostBytes);
 
+/// Removes such a file, unless it is gone or has another content by now: then
+/// it is another process's, and false is returned.
+bool removePrivate(const std::string &path, std::string_view content);
+
 } // namespace etc::runtime
 
 #endif // ETC_RUNTIME_JOB_PRIVATEFILE_H

@@ -62,8 +62,8 @@ Session::~Session() {
   leave();
   hub.reset();
   client.reset();
-  if (!meetingFile.empty())
-    ::unlink(meetingFile.c_str());
+  if (withdraw)
+    withdraw();
 }
 
 Milliseconds etc::run::stateTime(const PlanIndex &index,
@@ -258,10 +258,9 @@ static void gatherOutcomes(const PlanIndex &index, RankAndCount self,
 /// Whether this process tells the user where rank 0 is lost. Others may be lost
 /// with it, so nobody knows who is left: in a directory, it is the one that
 /// removes rank 0's file; without one, each tells.
-static bool claimsReport(const Options &options) {
+static bool claimsReport(const Options &options, const Meeting &meeting) {
   return options.rendezvous.empty() ||
-         ::unlink(meetingFile(options.rendezvous).c_str()) == 0 ||
-         errno != ENOENT;
+         withdrawMeeting(options.rendezvous, meeting);
 }
 
 /// How long rank 0 may take to tell the user what all were told.
@@ -287,14 +286,16 @@ RunResult etc::run::runLaunched(const PlanIndex &index, RankAndCount self,
   }
   struct Part {
     Outcome mine;
+    Meeting meeting;
     Session session;
   };
   auto part = std::make_shared<Part>();
   Outcome &mine = part->mine;
   Session &session = part->session;
   session.goodbye = kTelling;
-  session.isReporter = [self, &options](bool isHubLost) {
-    return self.rank == 0 || (isHubLost && claimsReport(options));
+  part->meeting = std::move(*meeting);
+  session.isReporter = [self, &options, &at = part->meeting](bool isHubLost) {
+    return self.rank == 0 || (isHubLost && claimsReport(options, at));
   };
   session.onUnmet = [&session](const Status &why) {
     (void)fail(why);
@@ -303,9 +304,11 @@ RunResult etc::run::runLaunched(const PlanIndex &index, RankAndCount self,
   if (self.rank == 0) {
     result.part = part;
     if (!options.rendezvous.empty())
-      session.meetingFile = meetingFile(options.rendezvous);
+      session.withdraw = [where = options.rendezvous, &at = part->meeting] {
+        (void)withdrawMeeting(where, at);
+      };
   }
-  runRank(index, self.rank, *meeting, options, runOptions, mine, session);
+  runRank(index, self.rank, part->meeting, options, runOptions, mine, session);
   if (!session.client)
     session.hub.reset(); // the others are told why, which have to find it
   result.status = mine.status();

@@ -56,8 +56,8 @@ struct Session {
   /// Where other processes end once the user is told: how long one that leaves
   /// that to rank 0 waits for it.
   runtime::Milliseconds goodbye{0};
-  std::string meetingFile;   // rank 0's, removed at the end; empty: none
-  std::atomic_flag isEnding; // by the thread that set it
+  std::function<void()> withdraw = {}; // rank 0's file, at the end
+  std::atomic_flag isEnding;           // by the thread that set it
   /// Whether the process itself tells the user what ends it, given whether rank
   /// 0 is lost. Empty where another process tells in any case.
   std::function<bool(bool isHubLost)> isReporter = {};

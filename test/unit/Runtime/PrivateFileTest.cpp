@@ -102,6 +102,18 @@ TEST_F(PrivateFileTest, RefusesWhatIsTooLong) {
   EXPECT_EQ(refusal(), foreign("has 101 bytes, more than 100"));
 }
 
+TEST_F(PrivateFileTest, IsRemovedWhileItIsOnesOwn) {
+  const std::string path = directory / "file";
+  ASSERT_TRUE(writePrivate(path, "mine").ok());
+  EXPECT_TRUE(removePrivate(path, "mine"));
+  EXPECT_FALSE(removePrivate(path, "mine")); // gone
+  for (const char *theirs : {"other", "mine too", "min", ""}) {
+    ASSERT_TRUE(writePrivate(path, theirs).ok());
+    EXPECT_FALSE(removePrivate(path, "mine"));
+    EXPECT_EQ(*readPrivate(path, 100), theirs);
+  }
+}
+
 TEST_F(PrivateFileTest, NamesAMissingDirectory) {
   const std::string lost = directory / "none" / "key";
   EXPECT_EQ(writePrivate(lost, "").message(),
