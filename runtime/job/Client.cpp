@@ -16,23 +16,30 @@ constexpr Milliseconds kVerdict{1200};
 /// How long the last words may take to leave.
 constexpr Milliseconds kFarewell{1000};
 constexpr Milliseconds kPoll{50};
+/// Before the hub is tried again.
+constexpr Milliseconds kAgain{50};
 
 } // namespace
 
 Result<std::unique_ptr<Client>> Client::join(ClientOptions options,
                                              bool *areAllTold) {
-  auto deadline = Clock::now() + options.times.meeting;
-  Result<Socket> socket = connectTo(options.address, deadline);
-  if (!socket)
-    return socket.status();
-  std::unique_ptr<Client> client(
-      new Client(std::move(options), std::move(*socket)));
-  if (Status s = client->awaitWelcome(); !s.ok()) {
-    if (areAllTold)
-      *areAllTold = client->isCauseOfAll();
-    return s;
+  const auto deadline = Clock::now() + options.times.meeting;
+  while (true) {
+    Result<Socket> socket = connectTo(options.address, deadline);
+    if (!socket)
+      return socket.status();
+    std::unique_ptr<Client> client(new Client(options, std::move(*socket)));
+    const Status status = client->awaitWelcome(deadline);
+    if (status.ok())
+      return client;
+    if (!client->isCutOff || Clock::now() + kAgain > deadline) {
+      if (areAllTold)
+        *areAllTold = client->isCauseOfAll();
+      return status;
+    }
+    client.reset();
+    std::this_thread::sleep_for(kAgain);
   }
-  return client;
 }
 
 Client::Client(ClientOptions given, Socket connected)
@@ -59,12 +66,11 @@ Client::~Client() {
       ::close(fd);
 }
 
-Status Client::awaitWelcome() {
+Status Client::awaitWelcome(Clock::time_point deadline) {
   std::unique_lock lock(mutex);
   // The hub says who is missing; a little later one stops waiting for it.
-  const bool isAnswered =
-      changed.wait_for(lock, options.times.meeting + kVerdict,
-                       [&] { return isWelcome || cause; });
+  const bool isAnswered = changed.wait_until(
+      lock, deadline + kVerdict, [&] { return isWelcome || cause; });
   if (isWelcome)
     return Status::success();
   isHandled = true;
@@ -108,6 +114,7 @@ void Client::receive() {
     std::lock_guard lock(mutex); // another thread may be sending
     isAlive = socket.receive(bytes);
     wasReady = socket.isReady();
+    isCutOff |= socket.isCutOff();
   }
   reader.feed(bytes);
   while (true) {

@@ -30,7 +30,8 @@ struct ClientOptions {
 /// any thread.
 class Client {
 public:
-  /// Connects, and waits until all processes are there. Errors are those of the
+  /// Connects, again where the hub has too many strangers to listen to, and
+  /// waits until all processes are there. Errors are those of the
   /// meeting; `areAllTold` is set if the hub told this one to all, its own
   /// process included.
   static Result<std::unique_ptr<Client>> join(ClientOptions options,
@@ -70,7 +71,7 @@ private:
   using Clock = std::chrono::steady_clock;
 
   explicit Client(ClientOptions options, Socket socket);
-  Status awaitWelcome();
+  Status awaitWelcome(Clock::time_point deadline);
   bool isCauseOfAll() const;
   void run();
   void receive();
@@ -96,7 +97,8 @@ private:
   std::optional<Clock::time_point> stopped, ending;
   bool isWelcome = false, isHandled = false, isLeaving = false;
   bool hasTold = false;
-  bool isOfAll = false; // the cause: all are stopped for it
+  bool isOfAll = false;  // the cause: all are stopped for it
+  bool isCutOff = false; // before the hub knew who this is
   bool isHubLost_ = false;
   bool isDismissed = false; // the hub has said goodbye
   uint32_t round = ~uint32_t{0}, hubRound = ~uint32_t{0};

@@ -50,6 +50,10 @@ public:
   /// How long nothing has come.
   Milliseconds silence() const { return silence_; }
 
+  /// Of the connection: see Socket.
+  bool isReady() const { return socket.isReady(); }
+  bool isCutOff() const { return socket.isCutOff(); }
+
   bool hasUnsent() const {
     return isListening() && socket.isReady() && !out.empty();
   }

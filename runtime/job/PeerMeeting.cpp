@@ -9,6 +9,7 @@
 #include <cstring>
 #include <poll.h>
 #include <set>
+#include <thread>
 
 using namespace etc::runtime;
 
@@ -20,6 +21,9 @@ struct Introduction {
   uint32_t from = 0, to = 0;
   uint32_t generation = 0;
 };
+
+/// Before a peer is tried again.
+constexpr Milliseconds kAgain{20};
 
 std::string bytesOf(const Introduction &introduction) {
   return {reinterpret_cast<const char *>(&introduction), sizeof introduction};
@@ -45,8 +49,9 @@ public:
       if (peer < options.rank)
         if (Status s = connect(peer); !s.ok())
           return s;
-    if (Status s = acceptOthers(); !s.ok())
-      return s;
+    while (!haveAllMet())
+      if (Status s = meetSomeone(); !s.ok())
+        return s;
     return std::move(channels);
   }
 
@@ -105,22 +110,51 @@ private:
     return Status::success();
   }
 
-  Status acceptOthers() {
-    while (channels.size() != peers.size()) {
-      if (Status s = checkWait(nextMissing()); !s.ok())
+  Status meetSomeone() {
+    if (Status s = checkWait(nextMissing()); !s.ok())
+      return s;
+    waitForSomeone();
+    introduceAll();
+    if (Status s = connectAgain(); !s.ok())
+      return s;
+    if (Status s = strangers.take(listener, &secret); !s.ok())
+      return s;
+    strangers.hear([&](Socket &socket, const std::string &said) {
+      judge(socket, said);
+      return true;
+    });
+    if (later > options.generation)
+      return excluded(options.generation, later);
+    return Status::success();
+  }
+
+  /// A peer that has too many strangers closes the oldest connections, of
+  /// whomever they are.
+  Status connectAgain() {
+    for (uint32_t peer : peers) {
+      const auto known = channels.find(peer);
+      if (known == channels.end() || !known->second.isCutOff())
+        continue;
+      channels.erase(known);
+      std::this_thread::sleep_for(kAgain);
+      if (Status s = connect(peer); !s.ok())
         return s;
-      waitForSomeone();
-      introduceAll();
-      if (Status s = strangers.take(listener, &secret); !s.ok())
-        return s;
-      strangers.hear([&](Socket &socket, const std::string &said) {
-        judge(socket, said);
-        return true;
-      });
-      if (later > options.generation)
-        return excluded(options.generation, later);
     }
     return Status::success();
+  }
+
+  /// Whether a peer is connected, and each side knows that the other one has
+  /// the secret; or it is gone already.
+  bool hasMet(uint32_t peer) const {
+    const auto known = channels.find(peer);
+    return known != channels.end() &&
+           (known->second.isReady() ||
+            (known->second.end() != PeerChannel::End::None &&
+             !known->second.isCutOff()));
+  }
+  bool haveAllMet() const {
+    return std::all_of(peers.begin(), peers.end(),
+                       [&](uint32_t peer) { return hasMet(peer); });
   }
 
   /// An error where there is a reason to wait for a peer no longer.
@@ -128,9 +162,11 @@ private:
     if (Status s = options.check ? options.check() : Status::success(); !s.ok())
       return s;
     if (options.deadline.isOver())
-      return Status(ErrorKind::Peer, text("device ", options.devices[peer],
-                                          " has not connected within ",
-                                          options.deadline.seconds(), " s"));
+      return Status(ErrorKind::Peer,
+                    text("device ", options.devices[peer],
+                         channels.count(peer) ? " has not answered within "
+                                              : " has not connected within ",
+                         options.deadline.seconds(), " s"));
     return Status::success();
   }
 
@@ -185,7 +221,7 @@ private:
 
   uint32_t nextMissing() const {
     return *std::find_if(peers.begin(), peers.end(),
-                         [&](uint32_t peer) { return !channels.count(peer); });
+                         [&](uint32_t peer) { return !hasMet(peer); });
   }
 
   const PeerControlOptions &options;

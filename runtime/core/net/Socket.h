@@ -46,6 +46,10 @@ public:
   /// first.
   bool isReady() const { return !tls || tls->isOpen(); }
 
+  /// Whether a secured connection ended before it was ready, and not because
+  /// the peer refused it.
+  bool isCutOff() const { return tls && tls->isCutOff(); }
+
   /// How many bytes went or came at once, 0 where none can now; nothing at the
   /// end of the connection.
   std::optional<size_t> write(std::span<const std::byte> bytes) const;

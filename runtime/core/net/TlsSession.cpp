@@ -161,6 +161,14 @@ bool goesOn(SSL *session, int result) {
   return error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE;
 }
 
+/// Whether a call failed because the connection is gone, and not because of
+/// what the peer said.
+bool hasEnded(SSL *session, int result) {
+  const int error = SSL_get_error(session, result);
+  return error == SSL_ERROR_SYSCALL || error == SSL_ERROR_ZERO_RETURN ||
+         ERR_GET_REASON(ERR_peek_error()) == SSL_R_UNEXPECTED_EOF_WHILE_READING;
+}
+
 } // namespace
 
 void etc::runtime::letNewHandlerServeTls() {
@@ -197,8 +205,7 @@ std::optional<size_t> TlsSession::read(std::span<std::byte> bytes) {
     return std::nullopt;
   const int result =
       SSL_read_ex(session.get(), bytes.data(), bytes.size(), &count);
-  return result > 0 || goesOn(session.get(), result) ? std::optional(count)
-                                                     : std::nullopt;
+  return conclude(result, count);
 }
 
 std::optional<size_t> TlsSession::write(std::span<const std::byte> bytes) {
@@ -208,8 +215,16 @@ std::optional<size_t> TlsSession::write(std::span<const std::byte> bytes) {
     return std::nullopt;
   const int result =
       SSL_write_ex(session.get(), bytes.data(), bytes.size(), &count);
-  return result > 0 || goesOn(session.get(), result) ? std::optional(count)
-                                                     : std::nullopt;
+  return conclude(result, count);
+}
+
+std::optional<size_t> TlsSession::conclude(int result, size_t count) {
+  if (result > 0 || goesOn(session.get(), result))
+    return count;
+  if (!hasFailed)
+    isCutOff_ = !isOpen() && hasEnded(session.get(), result);
+  hasFailed = true;
+  return std::nullopt;
 }
 
 bool TlsSession::isOpen() const {

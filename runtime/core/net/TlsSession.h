@@ -38,13 +38,19 @@ public:
   /// Whether the peer has proved that it knows the secret. Nothing can be sent
   /// before.
   bool isOpen() const;
+  /// Whether the connection ended before that, without a word of the peer's: it
+  /// may have had too many, so one may connect again.
+  bool isCutOff() const { return isCutOff_; }
 
 private:
+  std::optional<size_t> conclude(int result, size_t count);
+
   struct Free {
     void operator()(ssl_st *session) const;
   };
 
   const Secret secret; // that OpenSSL asks for
+  bool hasFailed = false, isCutOff_ = false;
   std::unique_ptr<ssl_st, Free> session;
 };
 

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <poll.h>
 #include <set>
+#include <thread>
+#include <utility>
 
 using namespace etc::runtime;
 
@@ -26,6 +28,9 @@ struct Introduction {
   uint32_t from = 0, to = 0;
   Secret ticket;
 };
+
+/// Before a target is tried again.
+constexpr Milliseconds kAgain{20};
 
 template <typename T> std::span<const std::byte> bytesOf(const T &value) {
   return std::as_bytes(std::span(&value, 1));
@@ -90,22 +95,30 @@ private:
                              ? " does not encrypt state, this one does"
                              : " encrypts state, this one does not",
                          "; give all processes the same option"));
-    const Address address{
-        std::string(invitation.host,
-                    ::strnlen(invitation.host, sizeof invitation.host)),
-        invitation.port};
-    Result<Socket> socket = reach(text("device ", options.devices[target]),
-                                  address, deadline, isCalledOff);
-    if (!socket)
-      return socket.status();
-    if (options.isEncrypted)
-      socket->secure(TlsSide::Connecting, invitation.ticket);
     Introduction &mine = introductions[target];
     mine.from = options.rank;
     mine.to = target;
     mine.ticket = invitation.ticket;
-    connections.targets.emplace(target, std::move(*socket));
-    return Status::success();
+    addresses[target] = {
+        std::string(invitation.host,
+                    ::strnlen(invitation.host, sizeof invitation.host)),
+        invitation.port};
+    return reachTarget(target);
+  }
+
+  /// Introduces itself at once: a stranger that is silent may have to go.
+  Status reachTarget(uint32_t target) {
+    Result<Socket> socket = reach(text("device ", options.devices[target]),
+                                  addresses[target], deadline, isCalledOff);
+    if (!socket)
+      return socket.status();
+    if (options.isEncrypted)
+      socket->secure(TlsSide::Connecting, introductions[target].ticket);
+    connections.targets.insert_or_assign(target, std::move(*socket));
+    Result<bool> isSaid = introduce(target, introductions[target]);
+    if (isSaid && *isSaid)
+      introductions.erase(target);
+    return isSaid.status();
   }
 
   Status meetSomeone() {
@@ -121,6 +134,11 @@ private:
       if (!isSaid)
         return isSaid.status();
       it = *isSaid ? introductions.erase(it) : std::next(it);
+    }
+    for (uint32_t target : std::exchange(cutOff, {})) {
+      std::this_thread::sleep_for(kAgain);
+      if (Status s = reachTarget(target); !s.ok())
+        return s;
     }
     return missing.empty() ? Status::success() : hearStrangers();
   }
@@ -143,10 +161,16 @@ private:
     ::poll(entries.data(), entries.size(), longest);
   }
 
-  /// Whether a target has been told who this is.
-  Result<bool> introduce(uint32_t target, const Introduction &mine) const {
+  /// Whether a target has been told who this is. One that had too many
+  /// strangers is told again.
+  Result<bool> introduce(uint32_t target, const Introduction &mine) {
     // It fits the buffer of a new connection.
-    const auto count = connections.targets.at(target).write(bytesOf(mine));
+    const Socket &socket = connections.targets.at(target);
+    const auto count = socket.write(bytesOf(mine));
+    if (!count && socket.isCutOff()) {
+      cutOff.insert(target);
+      return false;
+    }
     if (!count)
       return Status(ErrorKind::Peer, text("lost the connection to device ",
                                           options.devices[target]));
@@ -186,6 +210,8 @@ private:
   const std::span<const uint32_t> targets;
   std::set<uint32_t> missing;                     // sources
   std::map<uint32_t, Introduction> introductions; // of this rank, by target
+  std::map<uint32_t, Address> addresses;          // of targets
+  std::set<uint32_t> cutOff;                      // targets, to reach again
   Socket listener;
   Secret ticket;
   Strangers strangers{sizeof(Introduction), true};
