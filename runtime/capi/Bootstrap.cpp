@@ -51,6 +51,10 @@ public:
                        : Result<std::string>(status);
   }
 
+  std::string describe(const std::string &key) const override {
+    return text("the store's key ", tag, "/", key);
+  }
+
 private:
   const etc_store store;
   const std::string tag;

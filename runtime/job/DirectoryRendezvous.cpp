@@ -48,6 +48,10 @@ public:
     return Status(ErrorKind::Peer, "stopped");
   }
 
+  std::string describe(const std::string &key) const override {
+    return pathOf(key);
+  }
+
 private:
   std::string pathOf(const std::string &key) const {
     std::string name = tag + "." + key;

@@ -20,12 +20,6 @@ constexpr Milliseconds kLook{10};
 /// next one.
 constexpr int kPatience = 4;
 
-/// "SECRET@HOST:PORT,HOST:PORT"
-struct Contact {
-  std::string secret;
-  std::vector<std::string> addresses;
-};
-
 Result<Contact> parseContact(const std::string &value) {
   Contact contact;
   const size_t at = value.find('@');
@@ -53,6 +47,40 @@ void addMembers(Rendezvous &first, std::vector<std::string> &addresses) {
       return;
     addresses.push_back(*address);
   }
+}
+
+/// Whether more have joined since `addresses` were read, which are added.
+bool findMore(const JobStoreOptions &options,
+              std::vector<std::string> &addresses) {
+  if (!options.contact.empty())
+    return false;
+  std::vector<std::string> now{addresses.front()};
+  addMembers(*options.first, now);
+  if (now.size() > addresses.size())
+    addresses.swap(now);
+  return addresses.size() > now.size();
+}
+
+/// Why a process has found no other one.
+Status describeMissing(const JobStoreOptions &options,
+                       const std::vector<std::string> &addresses,
+                       bool hasNobody) {
+  std::string all;
+  for (const std::string &address : addresses)
+    all += (all.empty() ? "" : ", ") + address;
+  if (!hasNobody)
+    return Status(ErrorKind::Peer,
+                  text("no process of the job's store answers at ", all,
+                       " within ", options.deadline.seconds(),
+                       " s; a new job needs a new tag"));
+  if (!options.contact.empty())
+    return Status(ErrorKind::Peer, text("contact names ", all,
+                                        ", where nobody listens: those "
+                                        "processes have ended"));
+  return Status(ErrorKind::Peer,
+                text(options.first->describe(kFirst), " names ", all,
+                     ", where nobody listens; if an earlier job left it, "
+                     "remove it, or use another tag or an empty directory"));
 }
 
 } // namespace
@@ -108,19 +136,34 @@ Status JobStore::begin(const JobStoreOptions &options,
   else
     node->join(contact->addresses);
   thread = std::make_unique<std::thread>([this] { run(); });
-  uint64_t number = 0;
-  {
-    std::unique_lock lock(mutex);
-    if (!changed.wait_until(lock, options.deadline.time(),
-                            [&] { return node->isMember(); }))
-      return Status(ErrorKind::Peer,
-                    text("no process of the job's store answers within ",
-                         options.deadline.seconds(),
-                         " s; a new job needs a new tag"));
-    number = node->number();
-  }
-  return options.contact.empty() ? options.first->put(keyOf(number), address)
+  Result<uint64_t> number = awaitMembership(options, std::move(*contact));
+  if (!number)
+    return number.status();
+  return options.contact.empty() ? options.first->put(keyOf(*number), address)
                                  : Status::success();
+}
+
+/// A process listens before it tells its address. Where nobody listens at any
+/// for as long as a silent process is waited for, all that told one have ended.
+/// Those that joined meanwhile are asked, too.
+Result<uint64_t> JobStore::awaitMembership(const JobStoreOptions &options,
+                                           Contact contact) {
+  std::unique_lock lock(mutex);
+  Deadline alone(silence);
+  while (!node->isMember()) {
+    changed.wait_for(lock, kTurn);
+    if (!node->isAlone())
+      alone = silence;
+    if (!options.deadline.isOver() && !alone.isOver())
+      continue;
+    lock.unlock();
+    if (options.deadline.isOver() || !findMore(options, contact.addresses))
+      return describeMissing(options, contact.addresses, alone.isOver());
+    lock.lock();
+    node->join(contact.addresses);
+    alone = silence;
+  }
+  return node->number();
 }
 
 JobStore::~JobStore() {

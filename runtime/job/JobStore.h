@@ -28,6 +28,12 @@ struct JobStoreOptions {
   std::string contact;
 };
 
+/// "SECRET@HOST:PORT,HOST:PORT"
+struct Contact {
+  std::string secret;
+  std::vector<std::string> addresses;
+};
+
 /// One process is the hub, with a copy of what may be set once in all others;
 /// what a process put it keeps as well. If the hub fails, the process that
 /// joined next takes over, at the address that it told when it joined. A thread
@@ -64,6 +70,8 @@ private:
            const std::string &secretText, const Secret &secret,
            Milliseconds silence);
   Status begin(const JobStoreOptions &options, const std::string &known);
+  Result<uint64_t> awaitMembership(const JobStoreOptions &options,
+                                   Contact contact);
   void run();
   std::string describe() const;
 

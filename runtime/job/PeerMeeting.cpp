@@ -97,7 +97,8 @@ private:
     if (!address)
       return address.status();
     Result<Socket> socket = reach(text("device ", options.devices[peer]),
-                                  *address, options.deadline, options.check);
+                                  *address, options.deadline, options.check,
+                                  options.rendezvous->describe(keyOf(peer)));
     if (!socket)
       return socket.status();
     socket->secure(TlsSide::Connecting, secret);

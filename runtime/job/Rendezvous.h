@@ -31,6 +31,8 @@ public:
   /// Waits; the error is of kind Peer where nothing comes in time.
   virtual Result<std::string> get(const std::string &key,
                                   const Deadline &deadline) = 0;
+  /// What people find a key's value under, such as a file.
+  virtual std::string describe(const std::string &key) const { return key; }
 };
 
 /// A file a key, which this user alone reads and writes. Names begin with the
@@ -57,6 +59,9 @@ public:
   }
   Result<std::string> get(const std::string &key,
                           const Deadline &deadline) override;
+  std::string describe(const std::string &key) const override {
+    return inner->describe(key);
+  }
 
   /// An error where a participant has said that it cannot take part: its cause,
   /// of kind Excluded where this process was given up. It looks now and then.

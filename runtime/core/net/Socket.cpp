@@ -147,21 +147,22 @@ uint16_t portOf(const Socket &socket) {
                    : reinterpret_cast<sockaddr_in &>(name).sin_port);
 }
 
-/// One attempt on one address.
-bool connectOnce(const Socket &socket, const addrinfo &info,
-                 Clock::time_point deadline) {
+/// One attempt on one address. Returns an error number, or 0.
+int connectOnce(const Socket &socket, const addrinfo &info,
+                Clock::time_point deadline) {
   if (::connect(socket.fd(), info.ai_addr, info.ai_addrlen) == 0)
-    return true;
+    return 0;
   if (errno != EINPROGRESS)
-    return false;
+    return errno;
   auto left = std::chrono::duration_cast<Milliseconds>(deadline - Clock::now());
   pollfd entry{socket.fd(), POLLOUT, 0};
+  if (::poll(&entry, 1, std::max<int>(1, left.count())) != 1)
+    return ETIMEDOUT;
   int error = 0;
   socklen_t length = sizeof error;
-  return ::poll(&entry, 1, std::max<int>(1, left.count())) == 1 &&
-         ::getsockopt(socket.fd(), SOL_SOCKET, SO_ERROR, &error, &length) ==
-             0 &&
-         error == 0;
+  return ::getsockopt(socket.fd(), SOL_SOCKET, SO_ERROR, &error, &length) == 0
+             ? error
+             : errno;
 }
 
 } // namespace
@@ -189,10 +190,12 @@ Result<Socket> etc::runtime::listenAt(Address &address) {
 }
 
 Result<Socket> etc::runtime::connectTo(const Address &address,
-                                       Clock::time_point deadline) {
+                                       Clock::time_point deadline,
+                                       bool *isRefused) {
   Result<Infos> infos = resolve(address);
   if (!infos)
     return infos.status();
+  int error = 0;
   do {
     for (const addrinfo *info = infos->get(); info; info = info->ai_next) {
       Socket socket = openSocket(*info);
@@ -200,7 +203,8 @@ Result<Socket> etc::runtime::connectTo(const Address &address,
         return Status(ErrorKind::Usage,
                       text("cannot connect to ", address.describe(), ": ",
                            describeSystemError(errno)));
-      if (socket.isOpen() && connectOnce(socket, *info, deadline)) {
+      error = socket.isOpen() ? connectOnce(socket, *info, deadline) : errno;
+      if (error == 0) {
         setUp(socket.fd());
         if (isWithinHost(socket))
           sendAtOnce(socket);
@@ -209,6 +213,8 @@ Result<Socket> etc::runtime::connectTo(const Address &address,
     }
     std::this_thread::sleep_for(Milliseconds(20));
   } while (Clock::now() < deadline);
+  if (isRefused)
+    *isRefused = error == ECONNREFUSED;
   return Status(ErrorKind::Peer,
                 text("nobody answers at ", address.describe()));
 }

@@ -79,10 +79,12 @@ Result<Address> parseAddress(const std::string &value);
 
 /// Listens, and sets the port that was taken. The errors are of kind Usage.
 Result<Socket> listenAt(Address &address);
-/// Tries again until the deadline; then the error is of kind Peer. Out of
-/// descriptors it is of kind Usage.
+/// Tries again until the deadline; then the error is of kind Peer, and
+/// `isRefused` says whether nobody listens there. Out of descriptors it is of
+/// kind Usage.
 Result<Socket> connectTo(const Address &address,
-                         std::chrono::steady_clock::time_point deadline);
+                         std::chrono::steady_clock::time_point deadline,
+                         bool *isRefused = nullptr);
 /// Begins to connect to the first address of a name, and does not wait.
 Result<Socket> beginConnect(const Address &address);
 /// Of such a socket: 0 once it is connected, EINPROGRESS, or why it can't be.

@@ -23,10 +23,12 @@ Result<Listener> listenAtHost(const std::string &host);
 
 /// Connects to a peer, again and again. The error is of kind Peer where it does
 /// not answer in time, and names the remedy; it is that of `check`, which is
-/// asked now and then, where there is one.
+/// asked now and then, where there is one. `source` is where the address was
+/// found, if an earlier run may have left it there.
 Result<Socket> reach(const std::string &peer, const Address &address,
                      const Deadline &deadline,
-                     const std::function<Status()> &check);
+                     const std::function<Status()> &check,
+                     const std::string &source = {});
 
 } // namespace etc::runtime
 

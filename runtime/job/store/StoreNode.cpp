@@ -31,6 +31,7 @@ void StoreNode::found() {
 }
 
 void StoreNode::join(const std::vector<std::string> &addresses) {
+  isAlone_ = false;
   contacts = contactsAt(addresses);
   searchFor(contacts);
 }
@@ -282,8 +283,10 @@ void StoreNode::stepSearch(Milliseconds time) {
     return;
   if (found->hub)
     return follow(std::move(found->hub), found->members);
-  if (!isMember())
+  if (!isMember()) {
+    isAlone_ = searching->isRefusedByAll();
     return searchFor(contacts); // it has nobody else to ask
+  }
   for (uint64_t number : searching->dead())
     members_.remove(number);
   const std::set<uint64_t> silent = searching->silent();

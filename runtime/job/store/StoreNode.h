@@ -44,6 +44,9 @@ public:
 
   bool isMember() const { return self.number != 0; }
   bool isHub() const { return table != nullptr; }
+  /// Whether nobody listened at the addresses that it was to join, the last
+  /// time that it asked all.
+  bool isAlone() const { return isAlone_; }
   /// Of a hub or of the one that is known.
   bool isOpen() const { return isOpen_; }
   uint64_t number() const { return self.number; }
@@ -122,6 +125,7 @@ private:
   // Or neither.
   std::optional<StoreSearch> searching;
   std::deque<JobProcess> contacts;
+  bool isAlone_ = false;
 };
 
 } // namespace etc::runtime

@@ -28,6 +28,7 @@ std::optional<StoreSearch::Found> StoreSearch::step(Milliseconds time) {
     dead_.insert(who.front().number);
     next();
   } else if (waited > patience) {
+    isAnySilent = true;
     next();
   } else if (link->isOver()) {
     askAgain();

@@ -37,6 +37,8 @@ public:
   const std::set<uint64_t> &silent() const { return gone; }
   /// Those that certainly are no more.
   const std::set<uint64_t> &dead() const { return dead_; }
+  /// Whether nobody listened at any address so far.
+  bool isRefusedByAll() const { return !dead_.empty() && !isAnySilent; }
   pollfd entry() const;
 
 private:
@@ -49,6 +51,7 @@ private:
   const Secret secret;
   const Milliseconds patience;
   std::set<uint64_t> gone, dead_;
+  bool isAnySilent = false;
   std::unique_ptr<StoreLink> link;
   Milliseconds waited{}, pause{};
   unsigned hops = 0; // that others sent it on

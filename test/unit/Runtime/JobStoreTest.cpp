@@ -1,5 +1,7 @@
 // A job's store in processes that fail.
 
+#include "StoreFixture.h"
+
 #include "job/JobStore.h"
 
 #include <gtest/gtest.h>
@@ -295,6 +297,45 @@ TEST_F(JobStoreTest, LaterOnesFindTheStoreWhenItsFounderIsGone) {
   children[0]->end(SIGKILL);
   EXPECT_EQ(children[1]->ask("first chosen 1"), "1");
   EXPECT_EQ(add(5).ask("get chosen 60000"), "1");
+}
+
+/// A process listens before it tells its address, so nobody need wait for one
+/// that does not.
+TEST_F(JobStoreTest, WhatAnEndedJobLeftIsNamed) {
+  test::Store first;
+  JobStoreOptions options;
+  options.host = "127.0.0.1";
+  options.silence = Milliseconds(200);
+  options.deadline = Milliseconds(60'000);
+  options.first = &first;
+  ASSERT_TRUE(
+      first.put("store/first", std::string(64, 'x') + "@127.0.0.1:1").ok());
+  ASSERT_TRUE(first.put("store/member/2", "127.0.0.1:2").ok());
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(JobStore::open(options).status().message(),
+            "store/first names 127.0.0.1:1, 127.0.0.1:2, where nobody listens; "
+            "if an earlier job left it, remove it, or use another tag or an "
+            "empty directory");
+  options.contact = std::string(64, 'x') + "@127.0.0.1:1";
+  EXPECT_EQ(JobStore::open(options).status().message(),
+            "contact names 127.0.0.1:1, where nobody listens: those processes "
+            "have ended");
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
+}
+
+/// Who does not answer may be slow.
+TEST_F(JobStoreTest, WhoIsSilentIsWaitedFor) {
+  Address address;
+  Result<Socket> listener = listenAt(address);
+  ASSERT_TRUE(listener.ok());
+  JobStoreOptions options;
+  options.host = "127.0.0.1";
+  options.silence = Milliseconds(100);
+  options.deadline = Milliseconds(1000);
+  options.contact = std::string(64, 'x') + "@" + address.describe();
+  EXPECT_EQ(JobStore::open(options).status().message(),
+            "no process of the job's store answers at " + address.describe() +
+                " within 1 s; a new job needs a new tag");
 }
 
 } // namespace

@@ -272,14 +272,17 @@ TEST_F(PeerControlTest, NamesWhoDoesNotCome) {
 }
 
 TEST_F(PeerControlTest, AnAddressThatNobodyReachesIsNamed) {
-  // What a host says that takes its own name for a loopback address.
+  // What a host says that takes its own name for a loopback address, or that an
+  // earlier run left.
   ASSERT_TRUE(store.put("job/secret", std::string(64, 'x')).ok());
   ASSERT_TRUE(store.put("job/0", "127.0.0.1:1").ok());
   PeerControlOptions other = options(1, 2);
   other.deadline = Milliseconds(50);
   EXPECT_EQ(connectPeerControl(other).status().message(),
-            "device 10 does not answer at 127.0.0.1:1 within 0.05 s; --host "
-            "(host in C and Python) sets the address that others reach it at");
+            "device 10 does not answer within 0.05 s: job/0 names 127.0.0.1:1, "
+            "where nobody listens; if an earlier run left it, remove it, or "
+            "use another tag or an empty directory; --host (host in C and "
+            "Python) sets the address that others reach it at");
 }
 
 TEST_F(PeerControlTest, AnEarlierChangeIsExcluded) {

@@ -9,6 +9,7 @@
 
 #include <csignal>
 #include <cstring>
+#include <latch>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -173,6 +174,43 @@ TEST_P(TcpTransportTest, StrangersWhoComeFirstHarmNobody) {
   onRanks(2, [](Transport &transport, uint32_t rank) {
     exchange(transport, rank, 2, 0);
   });
+}
+
+/// So many that the oldest go, while the sender waits for another receiver.
+TEST_P(TcpTransportTest, StrangersWhoComeLaterHarmNobody) {
+  LocalCluster cluster({10, 11, 12});
+  const std::vector<uint32_t> sender{0}, receivers{1, 2};
+  std::latch isInvited{1};
+  Address first;
+  std::vector<Socket> strangers; // who stay
+  auto prepare = [&](uint32_t rank, const TappedControl::Tap &tap) {
+    TappedControl control(cluster.control(rank), tap);
+    auto transport = makeTcpTransport(
+        {rank, {10, 11, 12}, "127.0.0.1", GetParam(), &control});
+    const Preparation links =
+        rank == 0 ? Preparation{receivers, {}} : Preparation{{}, sender};
+    EXPECT_EQ(transport->prepare(links, kPatience).message(), "");
+  };
+  std::jthread one([&] {
+    prepare(1, [&](const Address &address) {
+      first = address;
+      isInvited.count_down();
+    });
+  });
+  std::jthread two([&] {
+    prepare(2, [&](const Address &) {
+      isInvited.wait();
+      std::this_thread::sleep_for(Milliseconds(200)); // the sender is there
+      for (int i = 0; i != 300; ++i) {
+        auto socket = connectTo(first, Clock::now() + Milliseconds(200));
+        if (!socket)
+          break; // all have met there
+        strangers.push_back(std::move(*socket));
+      }
+      std::this_thread::sleep_for(Milliseconds(500)); // all are taken
+    });
+  });
+  prepare(0, {});
 }
 
 TEST_P(TcpTransportTest, AbortEndsEveryWait) {
