@@ -9,6 +9,7 @@
 #include "job/Excluded.h"
 #include "job/ListeningTime.h"
 #include "job/PeerControl.h"
+#include "recovery/RecoveryMember.h"
 
 #include <algorithm>
 #include <sstream>
@@ -82,10 +83,12 @@ std::string describeIntent(const OpenPlan &plan, etc_mode mode) {
 struct Intent {
   std::string words; // or why it is unable
   uint64_t tailRate = 0;
+  uint64_t process = processNumber();
 };
 
 std::string pack(uint32_t generation, const Intent &intent) {
-  return text(generation, " ", intent.tailRate, " ", intent.words);
+  return text(generation, " ", intent.tailRate, " ", intent.process, " ",
+              intent.words);
 }
 
 } // namespace
@@ -108,7 +111,7 @@ static Result<Intent> awaitIntent(const BootstrapOptions &options,
     uint32_t change = 0;
     Intent intent;
     std::istringstream in(*theirs);
-    in >> change >> intent.tailRate;
+    in >> change >> intent.tailRate >> intent.process;
     std::getline(in >> std::ws, intent.words, '\0');
     if (change == options.generation)
       return intent;
@@ -138,6 +141,22 @@ static Status compareWith(const OpenPlan &plan, const BootstrapOptions &options,
   return Status::success();
 }
 
+/// Whether this process is the last one that said what its participant is about
+/// to do. Of two, the one that came first learns it.
+static Status checkAlone(const OpenPlan &plan, const BootstrapOptions &options,
+                         ChangeRendezvous &rendezvous) {
+  Result<Intent> mine =
+      awaitIntent(options, options.rank, rendezvous, Deadline(Milliseconds(1)));
+  if (!mine || mine->process == processNumber())
+    return Status::success();
+  Status twice(ErrorKind::Usage,
+               text("two processes are participant ", options.rank, " (device ",
+                    plan.index().device(options.rank),
+                    "); each device has one"));
+  rendezvous.refuse(twice.message());
+  return twice;
+}
+
 Result<uint64_t> etc::runtime::comparePlans(const OpenPlan &plan,
                                             const BootstrapOptions &options,
                                             ChangeRendezvous &rendezvous,
@@ -155,12 +174,16 @@ Result<uint64_t> etc::runtime::comparePlans(const OpenPlan &plan,
   // Who was given up before it came need not wait.
   if (Status s = rendezvous.check(); !s.ok())
     return s;
-  uint64_t slowest = 0;
+  uint64_t slowest = options.tailRate;
   for (uint32_t rank = 0; rank != plan.index().rankCount(); ++rank) {
+    if (rank == options.rank)
+      continue;
     Result<Intent> theirs = awaitIntent(options, rank, rendezvous, deadline);
     if (!theirs && deadline.isOver()) {
       // Another one may have missed it a moment before.
       if (Status s = rendezvous.check(); !s.ok())
+        return s;
+      if (Status s = checkAlone(plan, options, rendezvous); !s.ok())
         return s;
       Status missing =
           theirs.status().at(text("participant ", rank, " (device ",
@@ -177,6 +200,8 @@ Result<uint64_t> etc::runtime::comparePlans(const OpenPlan &plan,
       slowest =
           slowest == 0 ? theirs->tailRate : std::min(slowest, theirs->tailRate);
   }
+  if (Status s = checkAlone(plan, options, rendezvous); !s.ok())
+    return s;
   return slowest;
 }
 

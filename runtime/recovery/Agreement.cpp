@@ -106,10 +106,15 @@ private:
     return isExcluded && self.holdsNothing() ? std::nullopt : result;
   }
 
-  static Status excludedBy(uint32_t recovery,
-                           const std::vector<RecoveryMember> &members) {
-    return excluded(text("recovery ", recovery, " is of devices ",
-                         describeDevices(members)));
+  Status excludedBy(uint32_t recovery,
+                    const std::vector<RecoveryMember> &members) const {
+    std::string why = text("recovery ", recovery, " is of devices ",
+                           describeDevices(members));
+    for (const RecoveryMember &member : members)
+      if (member.device == options.self.device &&
+          member.process != options.self.process)
+        why += text("; another process is device ", member.device);
+    return excluded(why);
   }
 
   /// What keeps those that are here from going on, also where it was never this

@@ -178,6 +178,42 @@ TEST_F(BootstrapTest, WhatTwoMissAtOnceIsToldOnce) {
       "participant 1 (device 1) is not there: too late");
 }
 
+/// In which another process says that it is the same participant.
+class TakenRendezvous final : public Rendezvous {
+public:
+  Status put(const std::string &key, const std::string &value) override {
+    values[key] = key == "plan/0" ? "0 0 1 another process" : value;
+    return Status::success();
+  }
+  Result<std::string> putFirst(const std::string &key,
+                               const std::string &value) override {
+    return values.emplace(key, value).first->second;
+  }
+  Result<std::string> get(const std::string &key,
+                          const Deadline &deadline) override {
+    if (values.contains(key))
+      return values[key];
+    std::this_thread::sleep_for(deadline.left());
+    return Status(ErrorKind::Peer, "no value");
+  }
+
+private:
+  std::map<std::string, std::string> values;
+};
+
+TEST_F(BootstrapTest, ADeviceHasOneProcess) {
+  BootstrapOptions options;
+  options.host = "127.0.0.1";
+  ChangeRendezvous rendezvous(std::make_unique<TakenRendezvous>(), 0, 0, stop);
+  const std::string twice =
+      "two processes are participant 0 (device 0); each device has one";
+  EXPECT_EQ(comparePlans(*plan, options, rendezvous, Milliseconds(20))
+                .status()
+                .message(),
+            twice);
+  EXPECT_TRUE(rendezvous.get("refused", Milliseconds(1))->ends_with(twice));
+}
+
 TEST_F(BootstrapTest, ALaterChangeExcludes) {
   EXPECT_EQ(compareAlone(0, 8, Milliseconds(50)).kind(), ErrorKind::Peer);
   const Status late = compareAlone(1, 7, kPatience);
