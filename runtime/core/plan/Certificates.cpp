@@ -93,7 +93,8 @@ Columns etc::plan::columnsOfNodes(const PlanIndex &index) {
 // Bytes
 //===----------------------------------------------------------------------===//
 
-uint64_t etc::plan::neededBytes(const PlanIndex &index) {
+uint64_t etc::plan::neededBytes(const PlanIndex &index,
+                                std::span<const uint64_t> copies) {
   uint64_t bytes = 0;
   for (const fb::Program *program : *index.plan().programs()) {
     uint64_t ofDevice = 0;
@@ -103,7 +104,11 @@ uint64_t etc::plan::neededBytes(const PlanIndex &index) {
              op->kind() == fb::OpKind::refer) &&
             !op->transit() && !index.tensor(op->tensor()).is_derived())
           ofDevice = addBytes(ofDevice, index.opBytes(*op));
-    bytes = addBytes(bytes, mulBytes(ofDevice, program->devices()->size()));
+    uint64_t devices = copies.empty() ? program->devices()->size() : 0;
+    if (!copies.empty())
+      for (uint32_t device : *program->devices())
+        devices += copies[*index.rankOf(device)];
+    bytes = addBytes(bytes, mulBytes(ofDevice, devices));
   }
   return bytes;
 }

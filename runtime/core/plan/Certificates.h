@@ -7,6 +7,7 @@
 #include "core/plan/PlanIndex.h"
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace etc::plan {
@@ -35,8 +36,10 @@ Columns columnsOfDevices(const PlanIndex &index);
 Columns columnsOfNodes(const PlanIndex &index);
 
 /// What current roles have in the end of tensors that move, over all devices:
-/// what is sent to them, and what they keep.
-uint64_t neededBytes(const PlanIndex &index);
+/// what is sent to them, and what they keep. `copies` says how many devices
+/// each rank stands for; empty: one each.
+uint64_t neededBytes(const PlanIndex &index,
+                     std::span<const uint64_t> copies = {});
 
 /// The most bytes that an assignment keeps by a certificate's duals. `columns`
 /// are those of its quantity.

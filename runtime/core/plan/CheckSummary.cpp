@@ -2,6 +2,7 @@
 
 #include "core/plan/Configuration.h"
 #include "core/plan/RefereeRules.h"
+#include "core/plan/Totals.h"
 
 #include <algorithm>
 
@@ -9,25 +10,10 @@ using namespace etc::plan;
 
 namespace {
 
-struct Totals {
-  uint64_t moved = 0, kept = 0, zeroed = 0, derived = 0, internode = 0,
-           transit = 0;
-  uint64_t maxSend = 0, maxRecv = 0, held = 0;
-};
-
-struct Port {
-  uint64_t moved = 0, busiest = 0;
-};
-
 class SummaryChecker {
 public:
   explicit SummaryChecker(const PlanIndex &index)
-      : index(index), rounds(index.plan().forecast()->size()) {
-    for (uint32_t rank = 0; rank != index.rankCount(); ++rank)
-      nodes.push_back(index.nodeOf(index.device(rank)));
-    for (uint32_t p = 0; p != index.programCount(); ++p)
-      addProgram(p);
-  }
+      : index(index), totals(index), rounds(totals.rounds) {}
 
   Status run() const {
     if (Status s = checkVolumes(); !s.ok())
@@ -42,66 +28,6 @@ public:
   }
 
 private:
-  void addProgram(uint32_t p) {
-    const uint64_t replicas = index.program(p).devices()->size();
-    std::vector<uint64_t> fromSlot(index.program(p).peers()->size());
-    uint64_t sent = 0, received = 0;
-    for (uint32_t r = 0; r != roundsOf(index, p); ++r) {
-      uint64_t sentNow = 0, receivedNow = 0;
-      for (const fb::Op *op : opsOf(index, p, r)) {
-        if (op->kind() == fb::OpKind::release)
-          continue;
-        uint64_t bytes = index.opBytes(*op);
-        if (op->kind() == fb::OpKind::send)
-          sentNow += bytes;
-        if (op->kind() == fb::OpKind::recv) {
-          receivedNow += bytes;
-          fromSlot[op->peer()] += bytes;
-          totals.transit += op->transit() ? replicas * bytes : 0;
-        }
-        if (uint64_t *local = localTotal(op->kind()))
-          *local += replicas * bytes;
-      }
-      rounds[r].moved += replicas * receivedNow;
-      rounds[r].busiest = std::max({rounds[r].busiest, sentNow, receivedNow});
-      sent += sentNow;
-      received += receivedNow;
-    }
-    totals.moved += replicas * received;
-    totals.maxSend = std::max(totals.maxSend, sent);
-    totals.maxRecv = std::max(totals.maxRecv, received);
-    for (Holding holding : index.holdings(p, Side::Curr))
-      totals.held += replicas * index.shardBytes(holding.shard);
-    addInternode(p, fromSlot);
-  }
-
-  uint64_t *localTotal(fb::OpKind kind) {
-    switch (kind) {
-    case fb::OpKind::refer:
-      return &totals.kept;
-    case fb::OpKind::zero:
-      return &totals.zeroed;
-    case fb::OpKind::derive:
-      return &totals.derived;
-    default:
-      return nullptr;
-    }
-  }
-
-  void addInternode(uint32_t p, const std::vector<uint64_t> &fromSlot) {
-    const fb::Program &program = index.program(p);
-    for (uint32_t i = 0; i != program.devices()->size(); ++i) {
-      uint32_t node = nodeOf(program.devices()->Get(i));
-      for (uint32_t s = 0; s != fromSlot.size(); ++s)
-        if (nodeOf(program.peers()->Get(s)->devices()->Get(i)) != node)
-          totals.internode += fromSlot[s];
-    }
-  }
-
-  uint32_t nodeOf(uint32_t participant) const {
-    return nodes[*index.rankOf(participant)];
-  }
-
   static Status compare(const std::string &path, uint64_t actual,
                         uint64_t stated) {
     return actual == stated
@@ -232,9 +158,8 @@ private:
   }
 
   const PlanIndex &index;
-  std::vector<Port> rounds;
-  std::vector<uint32_t> nodes;
-  Totals totals;
+  const Totals totals;
+  const std::vector<Totals::Round> &rounds;
 };
 
 } // namespace

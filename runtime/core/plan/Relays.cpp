@@ -12,11 +12,16 @@ static uint64_t relayedBytesOf(const PlanIndex &index,
   return bytes;
 }
 
-uint64_t etc::plan::relayedBytes(const PlanIndex &index) {
+uint64_t etc::plan::relayedBytes(const PlanIndex &index,
+                                 std::span<const uint64_t> copies) {
   uint64_t bytes = 0;
   for (uint32_t number = 0; number != index.programCount(); ++number) {
     const fb::Program &program = index.program(number);
-    bytes += relayedBytesOf(index, program) * program.devices()->size();
+    uint64_t devices = copies.empty() ? program.devices()->size() : 0;
+    if (!copies.empty())
+      for (uint32_t device : *program.devices())
+        devices += copies[*index.rankOf(device)];
+    bytes += relayedBytesOf(index, program) * devices;
   }
   return bytes;
 }

@@ -5,10 +5,14 @@
 
 #include "core/plan/PlanIndex.h"
 
+#include <span>
+
 namespace etc::plan {
 
 /// Bytes that are sent on from current state and in transit, over all devices.
-uint64_t relayedBytes(const PlanIndex &index);
+/// `copies` says how many devices each rank stands for; empty: one each.
+uint64_t relayedBytes(const PlanIndex &index,
+                      std::span<const uint64_t> copies = {});
 
 } // namespace etc::plan
 
