@@ -15,7 +15,7 @@ static Status checkStages(const fb::Configuration &c) {
   return Status::success();
 }
 
-static Status checkConfiguration(const fb::Configuration &c) {
+Status etc::plan::checkConfiguration(const fb::Configuration &c) {
   for (auto [name, size] :
        {std::pair("pp", c.pp()), std::pair("tp", c.tp()),
         std::pair("dp", c.dp()), std::pair("cp", c.cp()),

@@ -17,6 +17,8 @@ using Ulongs = flatbuffers::Vector<uint64_t>;
 /// No cluster has more, and a plan may take a table entry for each.
 constexpr uint64_t kMostDevices = uint64_t{1} << 24;
 
+/// Sizes, stages and order of one. Messages go on from its path.
+Status checkConfiguration(const fb::Configuration &configuration);
 /// Configurations, and the placement of their ranks on `deviceCount` devices.
 Status checkConfigurations(const fb::Plan &plan, uint64_t deviceCount);
 /// That a role is one of a sound configuration; none always is. Messages go on

@@ -5,6 +5,7 @@
 #include "core/plan/InputFile.h"
 #include "core/plan/SystemError.h"
 #include "core/plan/Unfold.h"
+#include "core/plan/UnfoldSections.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -160,6 +161,8 @@ static bool isAligned(const fb::Plan &plan) {
     for (const fb::Certificate *entry : *plan.certificates())
       if (!areAligned(entry->row_duals(), entry->column_duals()))
         return false;
+  if (plan.sections() && !areAligned(plan.sections()->moved_bytes()))
+    return false;
   if (const fb::RoleBound *bound = plan.role_bound())
     if (!areAligned(bound->row_duals(), bound->column_duals()))
       return false;
@@ -183,6 +186,9 @@ static Status checkFeatures(const fb::Plan &plan) {
     return malformed("features: a condensed plan has flag 16, and no other");
   if ((plan.lanes() != nullptr) != ((plan.features() & kLanesFeature) != 0))
     return malformed("features: a plan of lanes has flag 8, and no other");
+  if ((plan.sections() != nullptr) !=
+      ((plan.features() & kSectionsFeature) != 0))
+    return malformed("features: a plan of sections has flag 64, and no other");
   const bool hasInner = (plan.time_bound() && plan.time_bound()->inner()) ||
                         (plan.pause_bound() && plan.pause_bound()->inner());
   if (hasInner != ((plan.features() & kInnerFeature) != 0))
@@ -245,15 +251,27 @@ Result<PlanFile> PlanFile::read(std::span<const uint8_t> bytes,
                                      : checkFormat(stated);
   if (status.ok() && stated.condensed())
     status = file.take(expandPlan(stated));
-  if (status.ok() && stated.lanes()) {
+  if (status.ok() && (stated.lanes() || stated.sections())) {
     file.lane_ = file.bytes_;
-    status = checkLanes(file.plan(), file.lane_.size(), bytes.size());
-    if (status.ok())
-      status = file.take(unfoldPlan(*file.lane()));
+    status = file.unfold(bytes.size());
   }
   if (!status.ok())
     return status;
   return file;
+}
+
+Status PlanFile::unfold(uint64_t fileBytes) {
+  if (plan().lanes()) {
+    if (Status s = checkLanes(plan(), bytes_.size(), fileBytes); !s.ok())
+      return s;
+    if (Status s = take(unfoldPlan(plan())); !s.ok())
+      return s;
+  }
+  if (!plan().sections())
+    return Status::success();
+  if (Status s = checkSections(plan(), bytes_.size(), fileBytes); !s.ok())
+    return s;
+  return take(unfoldSections(plan()));
 }
 
 /// Maps a whole file; an empty file has no mapping.

@@ -27,10 +27,12 @@ constexpr uint64_t kCondensedFeature = 16;
 constexpr uint64_t kLanesFeature = 8;
 /// A bound of time has inner devices.
 constexpr uint64_t kInnerFeature = 32;
+/// The tables are those of one section of each kind (plan/UnfoldSections.h).
+constexpr uint64_t kSectionsFeature = 64;
 /// The flags of features that this build knows.
 constexpr uint64_t kPlanFeatures = kSliceFeature | kTransitFeature |
                                    kCondensedFeature | kLanesFeature |
-                                   kInnerFeature;
+                                   kInnerFeature | kSectionsFeature;
 
 /// An open plan, mapped from a file. The mapping lives as long as the object;
 /// moving it keeps pointers valid.
@@ -46,10 +48,11 @@ public:
   static Result<PlanFile> read(std::span<const uint8_t> bytes,
                                std::shared_ptr<const void> owner = nullptr);
 
-  /// Expanded where the file is condensed, and of all lanes where it is of one.
+  /// Expanded where the file is condensed, and of all lanes and sections where
+  /// it is of one of each.
   const fb::Plan &plan() const { return *fb::GetPlan(bytes_.data()); }
-  /// The plan of one lane that plan() was unfolded from; null where the file is
-  /// of none.
+  /// The plan of one lane, or of one section of each kind, that plan() was
+  /// unfolded from; null where the file is of none.
   const fb::Plan *lane() const {
     return lane_.empty() ? nullptr : fb::GetPlan(lane_.data());
   }
@@ -61,6 +64,8 @@ private:
       : fileBytes_(bytes), bytes_(bytes) {}
   /// Of the plan that the file states in short: its tables.
   Status take(fb::PlanT plan);
+  /// Of a plan of lanes or sections: that of all.
+  Status unfold(uint64_t fileBytes);
 
   std::span<const uint8_t> fileBytes_;
   std::span<const uint8_t> bytes_; ///< of the plan that plan() is

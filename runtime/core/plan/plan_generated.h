@@ -95,6 +95,18 @@ struct Lanes;
 struct LanesBuilder;
 struct LanesT;
 
+struct SectionKind;
+struct SectionKindBuilder;
+struct SectionKindT;
+
+struct Section;
+struct SectionBuilder;
+struct SectionT;
+
+struct Sections;
+struct SectionsBuilder;
+struct SectionsT;
+
 struct Plan;
 struct PlanBuilder;
 struct PlanT;
@@ -3375,6 +3387,404 @@ inline flatbuffers::Offset<Lanes> CreateLanesDirect(
 
 flatbuffers::Offset<Lanes> CreateLanes(flatbuffers::FlatBufferBuilder &_fbb, const LanesT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
 
+struct SectionKindT : public flatbuffers::NativeTable {
+  typedef SectionKind TableType;
+  uint32_t prev_stages = 0;
+  uint32_t curr_stages = 0;
+  uint32_t layers = 0;
+  std::vector<uint32_t> nodes{};
+};
+
+struct SectionKind FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef SectionKindT NativeTableType;
+  typedef SectionKindBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_PREV_STAGES = 4,
+    VT_CURR_STAGES = 6,
+    VT_LAYERS = 8,
+    VT_NODES = 10
+  };
+  uint32_t prev_stages() const {
+    return GetField<uint32_t>(VT_PREV_STAGES, 0);
+  }
+  bool mutate_prev_stages(uint32_t _prev_stages = 0) {
+    return SetField<uint32_t>(VT_PREV_STAGES, _prev_stages, 0);
+  }
+  uint32_t curr_stages() const {
+    return GetField<uint32_t>(VT_CURR_STAGES, 0);
+  }
+  bool mutate_curr_stages(uint32_t _curr_stages = 0) {
+    return SetField<uint32_t>(VT_CURR_STAGES, _curr_stages, 0);
+  }
+  uint32_t layers() const {
+    return GetField<uint32_t>(VT_LAYERS, 0);
+  }
+  bool mutate_layers(uint32_t _layers = 0) {
+    return SetField<uint32_t>(VT_LAYERS, _layers, 0);
+  }
+  const flatbuffers::Vector<uint32_t> *nodes() const {
+    return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_NODES);
+  }
+  flatbuffers::Vector<uint32_t> *mutable_nodes() {
+    return GetPointer<flatbuffers::Vector<uint32_t> *>(VT_NODES);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyField<uint32_t>(verifier, VT_PREV_STAGES, 4) &&
+           VerifyField<uint32_t>(verifier, VT_CURR_STAGES, 4) &&
+           VerifyField<uint32_t>(verifier, VT_LAYERS, 4) &&
+           VerifyOffsetRequired(verifier, VT_NODES) &&
+           verifier.VerifyVector(nodes()) &&
+           verifier.EndTable();
+  }
+  SectionKindT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
+  void UnPackTo(SectionKindT *_o, const flatbuffers::resolver_function_t *_resolver = nullptr) const;
+  static flatbuffers::Offset<SectionKind> Pack(flatbuffers::FlatBufferBuilder &_fbb, const SectionKindT* _o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
+};
+
+struct SectionKindBuilder {
+  typedef SectionKind Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_prev_stages(uint32_t prev_stages) {
+    fbb_.AddElement<uint32_t>(SectionKind::VT_PREV_STAGES, prev_stages, 0);
+  }
+  void add_curr_stages(uint32_t curr_stages) {
+    fbb_.AddElement<uint32_t>(SectionKind::VT_CURR_STAGES, curr_stages, 0);
+  }
+  void add_layers(uint32_t layers) {
+    fbb_.AddElement<uint32_t>(SectionKind::VT_LAYERS, layers, 0);
+  }
+  void add_nodes(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> nodes) {
+    fbb_.AddOffset(SectionKind::VT_NODES, nodes);
+  }
+  explicit SectionKindBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<SectionKind> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<SectionKind>(end);
+    fbb_.Required(o, SectionKind::VT_NODES);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<SectionKind> CreateSectionKind(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    uint32_t prev_stages = 0,
+    uint32_t curr_stages = 0,
+    uint32_t layers = 0,
+    flatbuffers::Offset<flatbuffers::Vector<uint32_t>> nodes = 0) {
+  SectionKindBuilder builder_(_fbb);
+  builder_.add_nodes(nodes);
+  builder_.add_layers(layers);
+  builder_.add_curr_stages(curr_stages);
+  builder_.add_prev_stages(prev_stages);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<SectionKind> CreateSectionKindDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    uint32_t prev_stages = 0,
+    uint32_t curr_stages = 0,
+    uint32_t layers = 0,
+    const std::vector<uint32_t> *nodes = nullptr) {
+  auto nodes__ = nodes ? _fbb.CreateVector<uint32_t>(*nodes) : 0;
+  return etc::plan::fb::CreateSectionKind(
+      _fbb,
+      prev_stages,
+      curr_stages,
+      layers,
+      nodes__);
+}
+
+flatbuffers::Offset<SectionKind> CreateSectionKind(flatbuffers::FlatBufferBuilder &_fbb, const SectionKindT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
+
+struct SectionT : public flatbuffers::NativeTable {
+  typedef Section TableType;
+  uint32_t kind = 0;
+  std::vector<uint32_t> nodes{};
+};
+
+struct Section FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef SectionT NativeTableType;
+  typedef SectionBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_KIND = 4,
+    VT_NODES = 6
+  };
+  uint32_t kind() const {
+    return GetField<uint32_t>(VT_KIND, 0);
+  }
+  bool mutate_kind(uint32_t _kind = 0) {
+    return SetField<uint32_t>(VT_KIND, _kind, 0);
+  }
+  const flatbuffers::Vector<uint32_t> *nodes() const {
+    return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_NODES);
+  }
+  flatbuffers::Vector<uint32_t> *mutable_nodes() {
+    return GetPointer<flatbuffers::Vector<uint32_t> *>(VT_NODES);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyField<uint32_t>(verifier, VT_KIND, 4) &&
+           VerifyOffsetRequired(verifier, VT_NODES) &&
+           verifier.VerifyVector(nodes()) &&
+           verifier.EndTable();
+  }
+  SectionT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
+  void UnPackTo(SectionT *_o, const flatbuffers::resolver_function_t *_resolver = nullptr) const;
+  static flatbuffers::Offset<Section> Pack(flatbuffers::FlatBufferBuilder &_fbb, const SectionT* _o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
+};
+
+struct SectionBuilder {
+  typedef Section Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_kind(uint32_t kind) {
+    fbb_.AddElement<uint32_t>(Section::VT_KIND, kind, 0);
+  }
+  void add_nodes(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> nodes) {
+    fbb_.AddOffset(Section::VT_NODES, nodes);
+  }
+  explicit SectionBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<Section> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<Section>(end);
+    fbb_.Required(o, Section::VT_NODES);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<Section> CreateSection(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    uint32_t kind = 0,
+    flatbuffers::Offset<flatbuffers::Vector<uint32_t>> nodes = 0) {
+  SectionBuilder builder_(_fbb);
+  builder_.add_nodes(nodes);
+  builder_.add_kind(kind);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<Section> CreateSectionDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    uint32_t kind = 0,
+    const std::vector<uint32_t> *nodes = nullptr) {
+  auto nodes__ = nodes ? _fbb.CreateVector<uint32_t>(*nodes) : 0;
+  return etc::plan::fb::CreateSection(
+      _fbb,
+      kind,
+      nodes__);
+}
+
+flatbuffers::Offset<Section> CreateSection(flatbuffers::FlatBufferBuilder &_fbb, const SectionT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
+
+struct SectionsT : public flatbuffers::NativeTable {
+  typedef Sections TableType;
+  std::unique_ptr<etc::plan::fb::ConfigurationT> prev{};
+  std::unique_ptr<etc::plan::fb::ConfigurationT> curr{};
+  std::vector<uint32_t> nodes{};
+  std::vector<std::unique_ptr<etc::plan::fb::SectionKindT>> kinds{};
+  std::vector<std::unique_ptr<etc::plan::fb::SectionT>> list{};
+  std::vector<int16_t> number_at{};
+  std::unique_ptr<etc::plan::fb::SummaryT> summary{};
+  std::vector<uint64_t> moved_bytes{};
+  SectionsT() = default;
+  SectionsT(const SectionsT &o);
+  SectionsT(SectionsT&&) FLATBUFFERS_NOEXCEPT = default;
+  SectionsT &operator=(SectionsT o) FLATBUFFERS_NOEXCEPT;
+};
+
+struct Sections FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef SectionsT NativeTableType;
+  typedef SectionsBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_PREV = 4,
+    VT_CURR = 6,
+    VT_NODES = 8,
+    VT_KINDS = 10,
+    VT_LIST = 12,
+    VT_NUMBER_AT = 14,
+    VT_SUMMARY = 16,
+    VT_MOVED_BYTES = 18
+  };
+  const etc::plan::fb::Configuration *prev() const {
+    return GetPointer<const etc::plan::fb::Configuration *>(VT_PREV);
+  }
+  etc::plan::fb::Configuration *mutable_prev() {
+    return GetPointer<etc::plan::fb::Configuration *>(VT_PREV);
+  }
+  const etc::plan::fb::Configuration *curr() const {
+    return GetPointer<const etc::plan::fb::Configuration *>(VT_CURR);
+  }
+  etc::plan::fb::Configuration *mutable_curr() {
+    return GetPointer<etc::plan::fb::Configuration *>(VT_CURR);
+  }
+  const flatbuffers::Vector<uint32_t> *nodes() const {
+    return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_NODES);
+  }
+  flatbuffers::Vector<uint32_t> *mutable_nodes() {
+    return GetPointer<flatbuffers::Vector<uint32_t> *>(VT_NODES);
+  }
+  const flatbuffers::Vector<flatbuffers::Offset<etc::plan::fb::SectionKind>> *kinds() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<etc::plan::fb::SectionKind>> *>(VT_KINDS);
+  }
+  flatbuffers::Vector<flatbuffers::Offset<etc::plan::fb::SectionKind>> *mutable_kinds() {
+    return GetPointer<flatbuffers::Vector<flatbuffers::Offset<etc::plan::fb::SectionKind>> *>(VT_KINDS);
+  }
+  const flatbuffers::Vector<flatbuffers::Offset<etc::plan::fb::Section>> *list() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<etc::plan::fb::Section>> *>(VT_LIST);
+  }
+  flatbuffers::Vector<flatbuffers::Offset<etc::plan::fb::Section>> *mutable_list() {
+    return GetPointer<flatbuffers::Vector<flatbuffers::Offset<etc::plan::fb::Section>> *>(VT_LIST);
+  }
+  const flatbuffers::Vector<int16_t> *number_at() const {
+    return GetPointer<const flatbuffers::Vector<int16_t> *>(VT_NUMBER_AT);
+  }
+  flatbuffers::Vector<int16_t> *mutable_number_at() {
+    return GetPointer<flatbuffers::Vector<int16_t> *>(VT_NUMBER_AT);
+  }
+  const etc::plan::fb::Summary *summary() const {
+    return GetPointer<const etc::plan::fb::Summary *>(VT_SUMMARY);
+  }
+  etc::plan::fb::Summary *mutable_summary() {
+    return GetPointer<etc::plan::fb::Summary *>(VT_SUMMARY);
+  }
+  const flatbuffers::Vector<uint64_t> *moved_bytes() const {
+    return GetPointer<const flatbuffers::Vector<uint64_t> *>(VT_MOVED_BYTES);
+  }
+  flatbuffers::Vector<uint64_t> *mutable_moved_bytes() {
+    return GetPointer<flatbuffers::Vector<uint64_t> *>(VT_MOVED_BYTES);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyOffsetRequired(verifier, VT_PREV) &&
+           verifier.VerifyTable(prev()) &&
+           VerifyOffsetRequired(verifier, VT_CURR) &&
+           verifier.VerifyTable(curr()) &&
+           VerifyOffsetRequired(verifier, VT_NODES) &&
+           verifier.VerifyVector(nodes()) &&
+           VerifyOffsetRequired(verifier, VT_KINDS) &&
+           verifier.VerifyVector(kinds()) &&
+           verifier.VerifyVectorOfTables(kinds()) &&
+           VerifyOffsetRequired(verifier, VT_LIST) &&
+           verifier.VerifyVector(list()) &&
+           verifier.VerifyVectorOfTables(list()) &&
+           VerifyOffsetRequired(verifier, VT_NUMBER_AT) &&
+           verifier.VerifyVector(number_at()) &&
+           VerifyOffsetRequired(verifier, VT_SUMMARY) &&
+           verifier.VerifyTable(summary()) &&
+           VerifyOffsetRequired(verifier, VT_MOVED_BYTES) &&
+           verifier.VerifyVector(moved_bytes()) &&
+           verifier.EndTable();
+  }
+  SectionsT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
+  void UnPackTo(SectionsT *_o, const flatbuffers::resolver_function_t *_resolver = nullptr) const;
+  static flatbuffers::Offset<Sections> Pack(flatbuffers::FlatBufferBuilder &_fbb, const SectionsT* _o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
+};
+
+struct SectionsBuilder {
+  typedef Sections Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_prev(flatbuffers::Offset<etc::plan::fb::Configuration> prev) {
+    fbb_.AddOffset(Sections::VT_PREV, prev);
+  }
+  void add_curr(flatbuffers::Offset<etc::plan::fb::Configuration> curr) {
+    fbb_.AddOffset(Sections::VT_CURR, curr);
+  }
+  void add_nodes(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> nodes) {
+    fbb_.AddOffset(Sections::VT_NODES, nodes);
+  }
+  void add_kinds(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<etc::plan::fb::SectionKind>>> kinds) {
+    fbb_.AddOffset(Sections::VT_KINDS, kinds);
+  }
+  void add_list(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<etc::plan::fb::Section>>> list) {
+    fbb_.AddOffset(Sections::VT_LIST, list);
+  }
+  void add_number_at(flatbuffers::Offset<flatbuffers::Vector<int16_t>> number_at) {
+    fbb_.AddOffset(Sections::VT_NUMBER_AT, number_at);
+  }
+  void add_summary(flatbuffers::Offset<etc::plan::fb::Summary> summary) {
+    fbb_.AddOffset(Sections::VT_SUMMARY, summary);
+  }
+  void add_moved_bytes(flatbuffers::Offset<flatbuffers::Vector<uint64_t>> moved_bytes) {
+    fbb_.AddOffset(Sections::VT_MOVED_BYTES, moved_bytes);
+  }
+  explicit SectionsBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<Sections> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<Sections>(end);
+    fbb_.Required(o, Sections::VT_PREV);
+    fbb_.Required(o, Sections::VT_CURR);
+    fbb_.Required(o, Sections::VT_NODES);
+    fbb_.Required(o, Sections::VT_KINDS);
+    fbb_.Required(o, Sections::VT_LIST);
+    fbb_.Required(o, Sections::VT_NUMBER_AT);
+    fbb_.Required(o, Sections::VT_SUMMARY);
+    fbb_.Required(o, Sections::VT_MOVED_BYTES);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<Sections> CreateSections(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    flatbuffers::Offset<etc::plan::fb::Configuration> prev = 0,
+    flatbuffers::Offset<etc::plan::fb::Configuration> curr = 0,
+    flatbuffers::Offset<flatbuffers::Vector<uint32_t>> nodes = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<etc::plan::fb::SectionKind>>> kinds = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<etc::plan::fb::Section>>> list = 0,
+    flatbuffers::Offset<flatbuffers::Vector<int16_t>> number_at = 0,
+    flatbuffers::Offset<etc::plan::fb::Summary> summary = 0,
+    flatbuffers::Offset<flatbuffers::Vector<uint64_t>> moved_bytes = 0) {
+  SectionsBuilder builder_(_fbb);
+  builder_.add_moved_bytes(moved_bytes);
+  builder_.add_summary(summary);
+  builder_.add_number_at(number_at);
+  builder_.add_list(list);
+  builder_.add_kinds(kinds);
+  builder_.add_nodes(nodes);
+  builder_.add_curr(curr);
+  builder_.add_prev(prev);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<Sections> CreateSectionsDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    flatbuffers::Offset<etc::plan::fb::Configuration> prev = 0,
+    flatbuffers::Offset<etc::plan::fb::Configuration> curr = 0,
+    const std::vector<uint32_t> *nodes = nullptr,
+    const std::vector<flatbuffers::Offset<etc::plan::fb::SectionKind>> *kinds = nullptr,
+    const std::vector<flatbuffers::Offset<etc::plan::fb::Section>> *list = nullptr,
+    const std::vector<int16_t> *number_at = nullptr,
+    flatbuffers::Offset<etc::plan::fb::Summary> summary = 0,
+    const std::vector<uint64_t> *moved_bytes = nullptr) {
+  auto nodes__ = nodes ? _fbb.CreateVector<uint32_t>(*nodes) : 0;
+  auto kinds__ = kinds ? _fbb.CreateVector<flatbuffers::Offset<etc::plan::fb::SectionKind>>(*kinds) : 0;
+  auto list__ = list ? _fbb.CreateVector<flatbuffers::Offset<etc::plan::fb::Section>>(*list) : 0;
+  auto number_at__ = number_at ? _fbb.CreateVector<int16_t>(*number_at) : 0;
+  auto moved_bytes__ = moved_bytes ? _fbb.CreateVector<uint64_t>(*moved_bytes) : 0;
+  return etc::plan::fb::CreateSections(
+      _fbb,
+      prev,
+      curr,
+      nodes__,
+      kinds__,
+      list__,
+      number_at__,
+      summary,
+      moved_bytes__);
+}
+
+flatbuffers::Offset<Sections> CreateSections(flatbuffers::FlatBufferBuilder &_fbb, const SectionsT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
+
 struct PlanT : public flatbuffers::NativeTable {
   typedef Plan TableType;
   uint32_t version = 2;
@@ -3407,6 +3817,7 @@ struct PlanT : public flatbuffers::NativeTable {
   std::unique_ptr<etc::plan::fb::CondensedT> condensed{};
   std::unique_ptr<etc::plan::fb::RoleBoundT> role_bound{};
   std::unique_ptr<etc::plan::fb::LanesT> lanes{};
+  std::unique_ptr<etc::plan::fb::SectionsT> sections{};
   PlanT() = default;
   PlanT(const PlanT &o);
   PlanT(PlanT&&) FLATBUFFERS_NOEXCEPT = default;
@@ -3446,7 +3857,8 @@ struct Plan FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_PAUSE_BOUND = 56,
     VT_CONDENSED = 58,
     VT_ROLE_BOUND = 60,
-    VT_LANES = 62
+    VT_LANES = 62,
+    VT_SECTIONS = 64
   };
   uint32_t version() const {
     return GetField<uint32_t>(VT_VERSION, 2);
@@ -3628,6 +4040,12 @@ struct Plan FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   etc::plan::fb::Lanes *mutable_lanes() {
     return GetPointer<etc::plan::fb::Lanes *>(VT_LANES);
   }
+  const etc::plan::fb::Sections *sections() const {
+    return GetPointer<const etc::plan::fb::Sections *>(VT_SECTIONS);
+  }
+  etc::plan::fb::Sections *mutable_sections() {
+    return GetPointer<etc::plan::fb::Sections *>(VT_SECTIONS);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint32_t>(verifier, VT_VERSION, 4) &&
@@ -3688,6 +4106,8 @@ struct Plan FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            verifier.VerifyTable(role_bound()) &&
            VerifyOffset(verifier, VT_LANES) &&
            verifier.VerifyTable(lanes()) &&
+           VerifyOffset(verifier, VT_SECTIONS) &&
+           verifier.VerifyTable(sections()) &&
            verifier.EndTable();
   }
   PlanT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
@@ -3789,6 +4209,9 @@ struct PlanBuilder {
   void add_lanes(flatbuffers::Offset<etc::plan::fb::Lanes> lanes) {
     fbb_.AddOffset(Plan::VT_LANES, lanes);
   }
+  void add_sections(flatbuffers::Offset<etc::plan::fb::Sections> sections) {
+    fbb_.AddOffset(Plan::VT_SECTIONS, sections);
+  }
   explicit PlanBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -3845,11 +4268,13 @@ inline flatbuffers::Offset<Plan> CreatePlan(
     flatbuffers::Offset<etc::plan::fb::TimeBound> pause_bound = 0,
     flatbuffers::Offset<etc::plan::fb::Condensed> condensed = 0,
     flatbuffers::Offset<etc::plan::fb::RoleBound> role_bound = 0,
-    flatbuffers::Offset<etc::plan::fb::Lanes> lanes = 0) {
+    flatbuffers::Offset<etc::plan::fb::Lanes> lanes = 0,
+    flatbuffers::Offset<etc::plan::fb::Sections> sections = 0) {
   PlanBuilder builder_(_fbb);
   builder_.add_vocab(vocab);
   builder_.add_hash(hash);
   builder_.add_features(features);
+  builder_.add_sections(sections);
   builder_.add_lanes(lanes);
   builder_.add_role_bound(role_bound);
   builder_.add_condensed(condensed);
@@ -3911,7 +4336,8 @@ inline flatbuffers::Offset<Plan> CreatePlanDirect(
     flatbuffers::Offset<etc::plan::fb::TimeBound> pause_bound = 0,
     flatbuffers::Offset<etc::plan::fb::Condensed> condensed = 0,
     flatbuffers::Offset<etc::plan::fb::RoleBound> role_bound = 0,
-    flatbuffers::Offset<etc::plan::fb::Lanes> lanes = 0) {
+    flatbuffers::Offset<etc::plan::fb::Lanes> lanes = 0,
+    flatbuffers::Offset<etc::plan::fb::Sections> sections = 0) {
   auto model__ = model ? _fbb.CreateString(model) : 0;
   auto nodes__ = nodes ? _fbb.CreateVector<uint32_t>(*nodes) : 0;
   auto participants__ = participants ? _fbb.CreateVector<uint32_t>(*participants) : 0;
@@ -3957,7 +4383,8 @@ inline flatbuffers::Offset<Plan> CreatePlanDirect(
       pause_bound,
       condensed,
       role_bound,
-      lanes);
+      lanes,
+      sections);
 }
 
 flatbuffers::Offset<Plan> CreatePlan(flatbuffers::FlatBufferBuilder &_fbb, const PlanT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
@@ -4765,6 +5192,142 @@ inline flatbuffers::Offset<Lanes> CreateLanes(flatbuffers::FlatBufferBuilder &_f
       _internode_bound);
 }
 
+inline SectionKindT *SectionKind::UnPack(const flatbuffers::resolver_function_t *_resolver) const {
+  auto _o = std::unique_ptr<SectionKindT>(new SectionKindT());
+  UnPackTo(_o.get(), _resolver);
+  return _o.release();
+}
+
+inline void SectionKind::UnPackTo(SectionKindT *_o, const flatbuffers::resolver_function_t *_resolver) const {
+  (void)_o;
+  (void)_resolver;
+  { auto _e = prev_stages(); _o->prev_stages = _e; }
+  { auto _e = curr_stages(); _o->curr_stages = _e; }
+  { auto _e = layers(); _o->layers = _e; }
+  { auto _e = nodes(); if (_e) { _o->nodes.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->nodes[_i] = _e->Get(_i); } } }
+}
+
+inline flatbuffers::Offset<SectionKind> SectionKind::Pack(flatbuffers::FlatBufferBuilder &_fbb, const SectionKindT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
+  return CreateSectionKind(_fbb, _o, _rehasher);
+}
+
+inline flatbuffers::Offset<SectionKind> CreateSectionKind(flatbuffers::FlatBufferBuilder &_fbb, const SectionKindT *_o, const flatbuffers::rehasher_function_t *_rehasher) {
+  (void)_rehasher;
+  (void)_o;
+  struct _VectorArgs { flatbuffers::FlatBufferBuilder *__fbb; const SectionKindT* __o; const flatbuffers::rehasher_function_t *__rehasher; } _va = { &_fbb, _o, _rehasher}; (void)_va;
+  auto _prev_stages = _o->prev_stages;
+  auto _curr_stages = _o->curr_stages;
+  auto _layers = _o->layers;
+  auto _nodes = _fbb.CreateVector(_o->nodes);
+  return etc::plan::fb::CreateSectionKind(
+      _fbb,
+      _prev_stages,
+      _curr_stages,
+      _layers,
+      _nodes);
+}
+
+inline SectionT *Section::UnPack(const flatbuffers::resolver_function_t *_resolver) const {
+  auto _o = std::unique_ptr<SectionT>(new SectionT());
+  UnPackTo(_o.get(), _resolver);
+  return _o.release();
+}
+
+inline void Section::UnPackTo(SectionT *_o, const flatbuffers::resolver_function_t *_resolver) const {
+  (void)_o;
+  (void)_resolver;
+  { auto _e = kind(); _o->kind = _e; }
+  { auto _e = nodes(); if (_e) { _o->nodes.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->nodes[_i] = _e->Get(_i); } } }
+}
+
+inline flatbuffers::Offset<Section> Section::Pack(flatbuffers::FlatBufferBuilder &_fbb, const SectionT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
+  return CreateSection(_fbb, _o, _rehasher);
+}
+
+inline flatbuffers::Offset<Section> CreateSection(flatbuffers::FlatBufferBuilder &_fbb, const SectionT *_o, const flatbuffers::rehasher_function_t *_rehasher) {
+  (void)_rehasher;
+  (void)_o;
+  struct _VectorArgs { flatbuffers::FlatBufferBuilder *__fbb; const SectionT* __o; const flatbuffers::rehasher_function_t *__rehasher; } _va = { &_fbb, _o, _rehasher}; (void)_va;
+  auto _kind = _o->kind;
+  auto _nodes = _fbb.CreateVector(_o->nodes);
+  return etc::plan::fb::CreateSection(
+      _fbb,
+      _kind,
+      _nodes);
+}
+
+inline SectionsT::SectionsT(const SectionsT &o)
+      : prev((o.prev) ? new etc::plan::fb::ConfigurationT(*o.prev) : nullptr),
+        curr((o.curr) ? new etc::plan::fb::ConfigurationT(*o.curr) : nullptr),
+        nodes(o.nodes),
+        number_at(o.number_at),
+        summary((o.summary) ? new etc::plan::fb::SummaryT(*o.summary) : nullptr),
+        moved_bytes(o.moved_bytes) {
+  kinds.reserve(o.kinds.size());
+  for (const auto &kinds_ : o.kinds) { kinds.emplace_back((kinds_) ? new etc::plan::fb::SectionKindT(*kinds_) : nullptr); }
+  list.reserve(o.list.size());
+  for (const auto &list_ : o.list) { list.emplace_back((list_) ? new etc::plan::fb::SectionT(*list_) : nullptr); }
+}
+
+inline SectionsT &SectionsT::operator=(SectionsT o) FLATBUFFERS_NOEXCEPT {
+  std::swap(prev, o.prev);
+  std::swap(curr, o.curr);
+  std::swap(nodes, o.nodes);
+  std::swap(kinds, o.kinds);
+  std::swap(list, o.list);
+  std::swap(number_at, o.number_at);
+  std::swap(summary, o.summary);
+  std::swap(moved_bytes, o.moved_bytes);
+  return *this;
+}
+
+inline SectionsT *Sections::UnPack(const flatbuffers::resolver_function_t *_resolver) const {
+  auto _o = std::unique_ptr<SectionsT>(new SectionsT());
+  UnPackTo(_o.get(), _resolver);
+  return _o.release();
+}
+
+inline void Sections::UnPackTo(SectionsT *_o, const flatbuffers::resolver_function_t *_resolver) const {
+  (void)_o;
+  (void)_resolver;
+  { auto _e = prev(); if (_e) _o->prev = std::unique_ptr<etc::plan::fb::ConfigurationT>(_e->UnPack(_resolver)); }
+  { auto _e = curr(); if (_e) _o->curr = std::unique_ptr<etc::plan::fb::ConfigurationT>(_e->UnPack(_resolver)); }
+  { auto _e = nodes(); if (_e) { _o->nodes.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->nodes[_i] = _e->Get(_i); } } }
+  { auto _e = kinds(); if (_e) { _o->kinds.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->kinds[_i] = std::unique_ptr<etc::plan::fb::SectionKindT>(_e->Get(_i)->UnPack(_resolver)); } } }
+  { auto _e = list(); if (_e) { _o->list.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->list[_i] = std::unique_ptr<etc::plan::fb::SectionT>(_e->Get(_i)->UnPack(_resolver)); } } }
+  { auto _e = number_at(); if (_e) { _o->number_at.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->number_at[_i] = _e->Get(_i); } } }
+  { auto _e = summary(); if (_e) _o->summary = std::unique_ptr<etc::plan::fb::SummaryT>(_e->UnPack(_resolver)); }
+  { auto _e = moved_bytes(); if (_e) { _o->moved_bytes.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->moved_bytes[_i] = _e->Get(_i); } } }
+}
+
+inline flatbuffers::Offset<Sections> Sections::Pack(flatbuffers::FlatBufferBuilder &_fbb, const SectionsT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
+  return CreateSections(_fbb, _o, _rehasher);
+}
+
+inline flatbuffers::Offset<Sections> CreateSections(flatbuffers::FlatBufferBuilder &_fbb, const SectionsT *_o, const flatbuffers::rehasher_function_t *_rehasher) {
+  (void)_rehasher;
+  (void)_o;
+  struct _VectorArgs { flatbuffers::FlatBufferBuilder *__fbb; const SectionsT* __o; const flatbuffers::rehasher_function_t *__rehasher; } _va = { &_fbb, _o, _rehasher}; (void)_va;
+  auto _prev = _o->prev ? CreateConfiguration(_fbb, _o->prev.get(), _rehasher) : 0;
+  auto _curr = _o->curr ? CreateConfiguration(_fbb, _o->curr.get(), _rehasher) : 0;
+  auto _nodes = _fbb.CreateVector(_o->nodes);
+  auto _kinds = _fbb.CreateVector<flatbuffers::Offset<etc::plan::fb::SectionKind>> (_o->kinds.size(), [](size_t i, _VectorArgs *__va) { return CreateSectionKind(*__va->__fbb, __va->__o->kinds[i].get(), __va->__rehasher); }, &_va );
+  auto _list = _fbb.CreateVector<flatbuffers::Offset<etc::plan::fb::Section>> (_o->list.size(), [](size_t i, _VectorArgs *__va) { return CreateSection(*__va->__fbb, __va->__o->list[i].get(), __va->__rehasher); }, &_va );
+  auto _number_at = _fbb.CreateVector(_o->number_at);
+  auto _summary = _o->summary ? CreateSummary(_fbb, _o->summary.get(), _rehasher) : 0;
+  auto _moved_bytes = _fbb.CreateVector(_o->moved_bytes);
+  return etc::plan::fb::CreateSections(
+      _fbb,
+      _prev,
+      _curr,
+      _nodes,
+      _kinds,
+      _list,
+      _number_at,
+      _summary,
+      _moved_bytes);
+}
+
 inline PlanT::PlanT(const PlanT &o)
       : version(o.version),
         features(o.features),
@@ -4792,7 +5355,8 @@ inline PlanT::PlanT(const PlanT &o)
         pause_bound((o.pause_bound) ? new etc::plan::fb::TimeBoundT(*o.pause_bound) : nullptr),
         condensed((o.condensed) ? new etc::plan::fb::CondensedT(*o.condensed) : nullptr),
         role_bound((o.role_bound) ? new etc::plan::fb::RoleBoundT(*o.role_bound) : nullptr),
-        lanes((o.lanes) ? new etc::plan::fb::LanesT(*o.lanes) : nullptr) {
+        lanes((o.lanes) ? new etc::plan::fb::LanesT(*o.lanes) : nullptr),
+        sections((o.sections) ? new etc::plan::fb::SectionsT(*o.sections) : nullptr) {
   tensors.reserve(o.tensors.size());
   for (const auto &tensors_ : o.tensors) { tensors.emplace_back((tensors_) ? new etc::plan::fb::TensorT(*tensors_) : nullptr); }
   programs.reserve(o.programs.size());
@@ -4832,6 +5396,7 @@ inline PlanT &PlanT::operator=(PlanT o) FLATBUFFERS_NOEXCEPT {
   std::swap(condensed, o.condensed);
   std::swap(role_bound, o.role_bound);
   std::swap(lanes, o.lanes);
+  std::swap(sections, o.sections);
   return *this;
 }
 
@@ -4874,6 +5439,7 @@ inline void Plan::UnPackTo(PlanT *_o, const flatbuffers::resolver_function_t *_r
   { auto _e = condensed(); if (_e) _o->condensed = std::unique_ptr<etc::plan::fb::CondensedT>(_e->UnPack(_resolver)); }
   { auto _e = role_bound(); if (_e) _o->role_bound = std::unique_ptr<etc::plan::fb::RoleBoundT>(_e->UnPack(_resolver)); }
   { auto _e = lanes(); if (_e) _o->lanes = std::unique_ptr<etc::plan::fb::LanesT>(_e->UnPack(_resolver)); }
+  { auto _e = sections(); if (_e) _o->sections = std::unique_ptr<etc::plan::fb::SectionsT>(_e->UnPack(_resolver)); }
 }
 
 inline flatbuffers::Offset<Plan> Plan::Pack(flatbuffers::FlatBufferBuilder &_fbb, const PlanT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
@@ -4914,6 +5480,7 @@ inline flatbuffers::Offset<Plan> CreatePlan(flatbuffers::FlatBufferBuilder &_fbb
   auto _condensed = _o->condensed ? CreateCondensed(_fbb, _o->condensed.get(), _rehasher) : 0;
   auto _role_bound = _o->role_bound ? CreateRoleBound(_fbb, _o->role_bound.get(), _rehasher) : 0;
   auto _lanes = _o->lanes ? CreateLanes(_fbb, _o->lanes.get(), _rehasher) : 0;
+  auto _sections = _o->sections ? CreateSections(_fbb, _o->sections.get(), _rehasher) : 0;
   return etc::plan::fb::CreatePlan(
       _fbb,
       _version,
@@ -4945,7 +5512,8 @@ inline flatbuffers::Offset<Plan> CreatePlan(flatbuffers::FlatBufferBuilder &_fbb
       _pause_bound,
       _condensed,
       _role_bound,
-      _lanes);
+      _lanes,
+      _sections);
 }
 
 inline const etc::plan::fb::Plan *GetPlan(const void *buf) {

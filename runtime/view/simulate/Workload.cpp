@@ -1,6 +1,7 @@
 #include "view/simulate/Workload.h"
 
 #include "core/pack/Copy.h"
+#include "core/plan/SectionMap.h"
 
 #include <map>
 
@@ -89,6 +90,35 @@ Workload etc::runtime::workloadOfLanes(const PlanIndex &lane, uint32_t count) {
       for (uint32_t i = 0; i != count; ++i)
         all.push_back({from * count + i, to * count + i, bytes});
     messages = std::move(all);
+  }
+  return work;
+}
+
+Workload etc::runtime::workloadOfSections(const Workload &kinds,
+                                          const PlanIndex &stated,
+                                          const PlanIndex &all) {
+  const etc::plan::SectionMap map(stated.plan());
+  Workload work;
+  work.steps.assign(kinds.steps.size(),
+                    std::vector<DeviceStep>(all.rankCount()));
+  work.messages.resize(kinds.messages.size());
+  for (uint32_t section = 0; section != map.sectionCount(); ++section) {
+    auto rankOf = [&](uint32_t rank) {
+      return *all.rankOf(map.deviceIn(section, stated.device(rank)));
+    };
+    auto isHere = [&](uint32_t rank) {
+      return map.kindOfDevice(stated.device(rank)) ==
+             static_cast<int32_t>(map.kindOf(section));
+    };
+    for (size_t round = 0; round != work.steps.size(); ++round) {
+      for (uint32_t rank = 0; rank != stated.rankCount(); ++rank)
+        if (isHere(rank))
+          work.steps[round][rankOf(rank)] = kinds.steps[round][rank];
+      for (const SimulatedMessage &it : kinds.messages[round])
+        if (isHere(it.from))
+          work.messages[round].push_back(
+              {rankOf(it.from), rankOf(it.to), it.bytes});
+    }
   }
   return work;
 }

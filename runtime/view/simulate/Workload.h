@@ -31,6 +31,10 @@ struct Workload {
 Workload workloadOf(const plan::PlanIndex &index);
 /// Of all `count` lanes of a plan that states one: each does what it does.
 Workload workloadOfLanes(const plan::PlanIndex &lane, uint32_t count);
+/// Of all sections, whose devices `all` has, of what one of each kind does.
+Workload workloadOfSections(const Workload &kinds,
+                            const plan::PlanIndex &stated,
+                            const plan::PlanIndex &all);
 
 } // namespace etc::runtime
 
