@@ -4,33 +4,68 @@
 
 #include "core/plan/PlanFile.h"
 #include "core/plan/Relays.h"
+#include "core/plan/SectionMap.h"
 #include "core/plan/Unfold.h"
+#include "core/plan/UnfoldSections.h"
 
 #include <algorithm>
 
 using namespace etc;
 namespace fb = etc::plan::fb;
 
-void PlanFacts::look(const plan::PlanIndex &stated) {
-  relayedBytes = plan::relayedBytes(stated);
+/// Of a plan of lanes and sections, for all of them.
+void PlanFacts::look(const plan::PlanIndex &stated, uint64_t lanes) {
+  std::vector<uint64_t> copies;
+  if (stated.plan().sections())
+    copies = plan::SectionMap(stated.plan()).copiesOfRanks(stated);
+  relayedBytes = plan::relayedBytes(stated, copies) * lanes;
   peakRatios = plan::peakRatios(stated);
 }
 
-/// What a device does, and what it holds, is the same in all lanes.
-void PlanFacts::takeLanes(const plan::PlanIndex &lane, uint32_t count) {
-  look(lane);
-  relayedBytes *= count;
-  const runtime::Workload work = runtime::workloadOfLanes(lane, count);
-  const bool needsRounds = runtime::isSimulated(work);
-  unfolded = plan::packPlan(needsRounds ? plan::unfoldPlan(lane.plan())
-                                        : plan::unfoldOutline(lane.plan()));
+static std::vector<uint8_t> unfold(const fb::Plan &stated, bool hasRounds) {
+  std::vector<uint8_t> bytes;
+  const fb::Plan *plan = &stated;
+  if (plan->lanes()) {
+    bytes = plan::packPlan(hasRounds ? plan::unfoldPlan(*plan)
+                                     : plan::unfoldOutline(*plan));
+    plan = fb::GetPlan(bytes.data());
+  }
+  if (plan->sections())
+    bytes = plan::packPlan(hasRounds ? plan::unfoldSections(*plan)
+                                     : plan::outlineOfSections(*plan));
+  return bytes;
+}
+
+/// What a device does, and what it holds, is the same in all lanes, and in all
+/// sections of a kind.
+void PlanFacts::takeParts(const fb::Plan &stated) {
+  const plan::PlanIndex part(stated);
+  const uint32_t lanes = stated.lanes() ? stated.lanes()->count() : 1;
+  look(part, lanes);
+  runtime::Workload work = runtime::workloadOfLanes(part, lanes);
+  unfolded = unfold(stated, /*hasRounds=*/false);
   index.emplace(*fb::GetPlan(unfolded.data()));
-  time = needsRounds ? runtime::timeOf(*index) : runtime::timeOf(*index, work);
+  if (stated.sections()) {
+    const std::vector<uint8_t> outline =
+        stated.lanes() ? plan::packPlan(plan::unfoldOutline(stated))
+                       : std::vector<uint8_t>();
+    const plan::PlanIndex kinds(outline.empty() ? stated
+                                                : *fb::GetPlan(outline.data()));
+    work = runtime::workloadOfSections(work, kinds, *index);
+  }
+  if (!runtime::isSimulated(work)) {
+    time = runtime::timeOf(*index, work);
+    return;
+  }
+  index.reset();
+  unfolded = unfold(stated, /*hasRounds=*/true);
+  index.emplace(*fb::GetPlan(unfolded.data()));
+  time = runtime::timeOf(*index);
 }
 
 PlanFacts::PlanFacts(const fb::Plan &plan, const runtime::PlanTime *known) {
-  if (plan.lanes()) {
-    takeLanes(plan::PlanIndex(plan), plan.lanes()->count());
+  if (plan.lanes() || plan.sections()) {
+    takeParts(plan);
     return;
   }
   index.emplace(plan);
@@ -57,7 +92,8 @@ bool PlanFacts::movesCastsOfInventory() const {
   if (plan.prev()->zero1() || plan.curr()->zero1() ||
       (!plan.prev()->inventory() && !plan.curr()->inventory()))
     return false;
-  // Such a plan has no lanes, so that all of its operations are there.
+  // Such a plan has no lanes and sections, so that all of its operations are
+  // there.
   return std::any_of(plan.programs()->begin(), plan.programs()->end(),
                      [&](const fb::Program *program) {
                        return receivesCasts(plan, *program);

@@ -86,7 +86,8 @@ static void addNeeds(llvm::ArrayRef<NeededBox> boxes, uint64_t elementBytes,
     needs[std::min(count, largestNode)] += sum;
 }
 
-uint64_t etc::boundWithRelays(const fb::PlanT &plan, uint64_t bound) {
+uint64_t etc::boundWithRelays(const fb::PlanT &plan, uint64_t bound,
+                              CopiesFn copies) {
   const uint64_t lanes = plan.lanes ? plan.lanes->count : 1,
                  largestNode = *llvm::max_element(plan.nodes) * lanes;
   Needs needs;
@@ -94,7 +95,9 @@ uint64_t etc::boundWithRelays(const fb::PlanT &plan, uint64_t bound) {
     // Parts are as many as lanes.
     const uint64_t parts =
         plan.lanes && plan.lanes->axes[tensor] < 0 ? 1 : lanes;
-    addNeeds(boxes, parts * plan::elementBytes(plan.tensors[tensor]->dtype),
+    addNeeds(boxes,
+             copies(tensor) * parts *
+                 plan::elementBytes(plan.tensors[tensor]->dtype),
              largestNode, needs);
   }
   uint64_t entering = 0;

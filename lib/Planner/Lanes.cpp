@@ -4,6 +4,7 @@
 
 #include "core/plan/PlanFile.h"
 #include "core/plan/Unfold.h"
+#include "core/plan/UnfoldSections.h"
 #include "etc/Export/Export.h"
 #include "etc/Model/Model.h"
 #include "etc/Request/States.h"
@@ -260,7 +261,10 @@ LogicalResult etc::stateLanes(PlannedRequest &planned, const Request &lane,
 }
 
 void etc::unfoldLanes(PlannedRequest &planned) {
-  for (std::vector<uint8_t> &bytes : planned.plans)
+  for (std::vector<uint8_t> &bytes : planned.plans) {
     if (const fb::Plan &plan = *fb::GetPlan(bytes.data()); plan.lanes())
       bytes = plan::packPlan(plan::unfoldPlan(plan));
+    if (const fb::Plan &plan = *fb::GetPlan(bytes.data()); plan.sections())
+      bytes = plan::packPlan(plan::unfoldSections(plan));
+  }
 }

@@ -6,6 +6,7 @@
 #include "etc/Export/Export.h"
 #include "etc/Import/Import.h"
 #include "etc/Planner/Lanes.h"
+#include "etc/Planner/Sections.h"
 #include "etc/Verify/Boundaries.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -94,13 +95,18 @@ static FailureOr<PlannedRequest> planAlone(MLIRContext &context,
       });
 }
 
-/// A lane's own diagnostics would name devices and sizes that nobody asked for.
-static FailureOr<PlannedRequest> planLane(MLIRContext &context,
-                                          const request::Request &lane,
-                                          const PlanOptions &options) {
+using PartFn = llvm::function_ref<FailureOr<PlannedRequest>(
+    MLIRContext &, const request::Request &, const PlanOptions &)>;
+
+/// The diagnostics of a part's request would name devices and sizes that nobody
+/// asked for.
+static FailureOr<PlannedRequest> planPart(MLIRContext &context,
+                                          const request::Request &part,
+                                          const PlanOptions &options,
+                                          PartFn plan) {
   ScopedDiagnosticHandler handler(&context,
                                   [](Diagnostic &) { return success(); });
-  return planAlone(context, lane, options);
+  return plan(context, part, options);
 }
 
 /// Import compares a side of a plan file with the request.
@@ -109,7 +115,8 @@ static LogicalResult checkPlanned(MLIRContext &context,
   return success(!request.prev.planned || importRequest(context, request));
 }
 
-FailureOr<PlannedRequest> etc::planRequest(MLIRContext &context,
+/// By one lane where lanes are alike.
+static FailureOr<PlannedRequest> planLanes(MLIRContext &context,
                                            const request::Request &request,
                                            const PlanOptions &options) {
   const std::optional<request::Request> lane =
@@ -118,12 +125,40 @@ FailureOr<PlannedRequest> etc::planRequest(MLIRContext &context,
     return planAlone(context, request, options);
   if (failed(checkPlanned(context, request)))
     return failure();
-  FailureOr<PlannedRequest> planned = planLane(context, *lane, options);
+  FailureOr<PlannedRequest> planned =
+      planPart(context, *lane, options, planAlone);
   if (failed(planned))
     return planAlone(context, request, options);
   if (failed(stateLanes(*planned, *lane, request)))
     return failure();
-  if (!options.keepsLanes)
+  return planned;
+}
+
+/// By one section of each kind where some are alike; else of all.
+static FailureOr<PlannedRequest> planSections(MLIRContext &context,
+                                              const request::Request &request,
+                                              const PlanOptions &options) {
+  const std::optional<Sections> sections =
+      sectionsOf(request, options.lanesFrom);
+  if (!sections)
+    return planLanes(context, request, options);
+  if (failed(checkPlanned(context, request)))
+    return failure();
+  FailureOr<PlannedRequest> planned =
+      planPart(context, sections->request, options, planLanes);
+  if (failed(planned))
+    return planLanes(context, request, options);
+  const FailureOr<bool> isOne = stateSections(*planned, *sections, request);
+  if (failed(isOne))
+    return failure();
+  return *isOne ? std::move(planned) : planLanes(context, request, options);
+}
+
+FailureOr<PlannedRequest> etc::planRequest(MLIRContext &context,
+                                           const request::Request &request,
+                                           const PlanOptions &options) {
+  FailureOr<PlannedRequest> planned = planSections(context, request, options);
+  if (succeeded(planned) && !options.keepsLanes)
     unfoldLanes(*planned);
   return planned;
 }

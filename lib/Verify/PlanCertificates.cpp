@@ -6,10 +6,14 @@
 #include "PlanRelays.h"
 #include "PlanRoleBound.h"
 #include "PlanTimeBounds.h"
+#include "core/plan/Configuration.h"
+#include "core/plan/SectionMap.h"
 
 #include <algorithm>
 #include <initializer_list>
 #include <limits>
+#include <map>
+#include <set>
 
 using namespace etc;
 using namespace etc::plan;
@@ -202,4 +206,56 @@ Status etc::verifyBoundOfLanes(const PlanIndex &index) {
              ? Status::success()
              : malformed("lanes.internode_bound: is ", stated, ", with relays ",
                          least, " bytes have to enter nodes");
+}
+
+/// What nodes of all sections keep by duals at most. Those without previous
+/// roles keep nothing.
+static uint64_t keptInSections(const PlanIndex &index, const SectionMap &map,
+                               const fb::Certificate &certificate) {
+  const fb::Configuration &prev = *index.plan().prev(),
+                          &curr = *index.plan().curr();
+  uint64_t kept = 0;
+  for (uint32_t role = 0; role != certificate.row_duals()->size(); ++role) {
+    const uint32_t stage = role / (roleCount(curr) / curr.pp());
+    kept += certificate.row_duals()->Get(role) * replicasOfRole(curr) *
+            map.copies(map.kindOfStage(plan::Side::Curr, stage));
+  }
+  std::map<uint32_t, std::set<uint64_t>> rolesOn; // by node
+  for (const fb::Program *program : *index.plan().programs())
+    if (program->prev_role())
+      for (uint32_t device : *program->devices())
+        rolesOn[index.nodeOf(device)].insert(
+            *numberOfRole(prev, *program->prev_role()));
+  const Columns columns = columnsOfNodes(index);
+  for (const auto &[node, roles] : rolesOn) {
+    const std::vector<uint64_t> list(roles.begin(), roles.end());
+    const size_t column =
+        std::find(columns.roles.begin(), columns.roles.end(), list) -
+        columns.roles.begin();
+    kept += certificate.column_duals()->Get(column) * index.nodes()[node] *
+            map.copies(map.kindOfNode(node));
+  }
+  return kept;
+}
+
+Status etc::verifyBoundOfSections(const PlanIndex &index) {
+  const fb::Plan &plan = index.plan();
+  const uint64_t stated = plan.sections()->summary()->bound_internode_bytes();
+  const fb::Certificate *certificate =
+      findCertificate(plan, fb::Quantity::internode_bytes);
+  if (!certificate)
+    return stated == 0
+               ? Status::success()
+               : malformed("sections.summary.bound_internode_bytes: is ",
+                           stated, " without a certificate");
+  const SectionMap map(plan);
+  const uint64_t needed = neededBytes(index, map.copiesOfRanks(index)),
+                 kept = keptInSections(index, map, *certificate),
+                 lanes = plan.lanes() ? plan.lanes()->count() : 1,
+                 least = leastEntering(
+                     index, needed > kept ? (needed - kept) * lanes : 0);
+  return stated <= least
+             ? Status::success()
+             : malformed("sections.summary.bound_internode_bytes: is ", stated,
+                         ", with relays ", least, " bytes have to enter nodes");
 }

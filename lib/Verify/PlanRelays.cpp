@@ -2,6 +2,8 @@
 
 #include "PlanRelays.h"
 
+#include "core/plan/SectionMap.h"
+
 #include <algorithm>
 #include <map>
 
@@ -33,6 +35,10 @@ static std::vector<std::vector<FinalBox>> finalBoxes(const PlanIndex &index) {
   // Of a plan of lanes, the devices that have the same in all lanes, and the
   // bytes of the parts that lanes have.
   const fb::Lanes *lanes = index.plan().lanes();
+  // Of one section of each kind, the bytes of all of them.
+  std::optional<SectionMap> sections;
+  if (index.plan().sections())
+    sections.emplace(index.plan());
   std::vector<std::vector<FinalBox>> boxes(hadHolders.size());
   for (uint32_t shard = 0; shard != shards.size(); ++shard) {
     const uint32_t tensor = shards.Get(shard)->tensor();
@@ -41,11 +47,13 @@ static std::vector<std::vector<FinalBox>> finalBoxes(const PlanIndex &index) {
     const uint32_t source = hadHolders[tensor] ? tensor : index.primary(tensor);
     const uint64_t count = lanes ? lanes->count() : 1;
     const bool isShared = lanes && lanes->axes()->Get(tensor) < 0;
+    const int32_t kind = sections ? sections->kindOfTensor(tensor) : -1;
+    const uint64_t copies = kind < 0 ? 1 : sections->copies(kind);
     for (uint32_t b = 0; b != index.boxCount(shard); ++b) {
       const BoxView box = index.shardBox(shard, b);
-      boxes[source].push_back(
-          {box, devicesOf[shard] * (isShared ? count : 1),
-           volume(box) * index.elementBytes(tensor) * (isShared ? 1 : count)});
+      boxes[source].push_back({box, devicesOf[shard] * (isShared ? count : 1),
+                               volume(box) * index.elementBytes(tensor) *
+                                   (isShared ? 1 : count) * copies});
     }
   }
   return boxes;

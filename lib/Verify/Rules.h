@@ -34,6 +34,7 @@ enum class Rule {
   Deferred,
   RoleBound,
   Lanes,
+  Sections,
 };
 
 /// The error of a broken rule, which it names behind the message.

@@ -11,6 +11,7 @@ and checks it bit for bit.
     random_layouts.py etc-opt etc-run --seed=1234 --count=1      one case again
     random_layouts.py etc-opt etc-run --lanes                    requests whose tensor-parallel ranks do the same,
                                                                  planned for one of them
+    random_layouts.py etc-opt etc-run --sections                 requests of which some stages do the same
 
 A request that can't be met is drawn again and counted, if it is refused in words that are known here; that state is
 lost is checked. A failing case prints its seed and its request.
@@ -205,32 +206,38 @@ def plan_inventories(etc_opt, etc_run, case, document, folder, side):
     execute(etc_run, out)
 
 
-def is_of_lane(file):
-    """Whether a plan file states one lane: flag 8 of `features`, the second field of its table."""
+def features_of(file):
+    """`features`, the second field of the table of a plan file."""
     content = file.read_bytes()
     (root,) = struct.unpack_from("<I", content)
     (back,) = struct.unpack_from("<i", content, root)
     (offset,) = struct.unpack_from("<H", content, root - back + 6)
-    return bool(offset and struct.unpack_from("<Q", content, root + offset)[0] & 8)
+    return struct.unpack_from("<Q", content, root + offset)[0] if offset else 0
 
 
 def try_seed(arguments):
     """(seed, refusals on the way, the request, what is wrong)."""
-    seed, etc_opt, etc_run, of_lanes = arguments
+    seed, etc_opt, etc_run, parts = arguments
     rng, refused, request, options = random.Random(seed), collections.Counter(), None, []
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         try:
             while True:
-                request, options = random_requests.draw_request(rng, of_lanes)
-                case = Case(request, options, ["--lanes-from=1"] if of_lanes else [])
+                if parts == "sections":
+                    request, options = random_requests.draw_sections(rng)
+                else:
+                    request, options = random_requests.draw_request(rng, parts == "lanes")
+                case = Case(request, options, ["--lanes-from=1"] if parts else [])
                 case.study()
                 document, reason = plan(etc_opt, case, folder)
                 if document:
                     break
                 refused[reason] += 1
             check(not case.is_lost, "state is lost, and yet there is a plan")
-            refused["of one lane"] += of_lanes and is_of_lane(folder / "plan.etcplan")
+            if parts:
+                features = features_of(folder / "plan.etcplan")
+                refused["of one lane"] += features & 8 != 0
+                refused["of sections"] += features & 64 != 0
             world = World(document)
             check_inventories(case, world)
             world.run()
@@ -256,13 +263,16 @@ def main():
     parser.add_argument("--count", type=int, default=int(os.environ.get("ETC_PROPERTY_COUNT", 1000)))
     parser.add_argument("--seed", type=int, default=int(os.environ.get("ETC_PROPERTY_SEED", 0)))
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--lanes", action="store_true", help="requests that are planned for one tensor-parallel rank")
+    parser.add_argument("--lanes", dest="parts", action="store_const", const="lanes",
+                        help="requests that are planned for one tensor-parallel rank")
+    parser.add_argument("--sections", dest="parts", action="store_const", const="sections",
+                        help="requests that are planned for one of some stages that are alike")
     options = parser.parse_args()
     print(f"{options.count} migrations from seed {options.seed} on", flush=True)
     seeds = range(options.seed, options.seed + options.count)
     failures, refusals = 0, collections.Counter()
     with multiprocessing.Pool(options.jobs) as pool:
-        work = ((seed, options.etc_opt, options.etc_run, options.lanes) for seed in seeds)
+        work = ((seed, options.etc_opt, options.etc_run, options.parts) for seed in seeds)
         for number, (seed, refused, request, wrong) in enumerate(pool.imap_unordered(try_seed, work, 4), 1):
             refusals += refused
             if wrong:
@@ -270,9 +280,9 @@ def main():
                 print(f"seed {seed}: WRONG: {wrong}\n  request: {json.dumps(request[0])} {request[1]}", flush=True)
             if number % 1000 == 0:
                 print(f"{number} tried, {failures} wrong", flush=True)
-    of_lane = refusals.pop("of one lane", 0)
-    if options.lanes:
-        print(f"{of_lane} are plans of one lane")
+    of_lane, of_sections = refusals.pop("of one lane", 0), refusals.pop("of sections", 0)
+    if options.parts:
+        print(f"{of_lane} are plans of one lane, {of_sections} of sections")
     print("drawn again: " + (", ".join(f"{n} {reason}" for reason, n in sorted(refusals.items())) or "none"))
     print(f"{options.count - failures} of {options.count} migrations as they should be, from seed {options.seed} on")
     return 1 if failures else 0

@@ -11,8 +11,8 @@
 
 namespace etc {
 
-/// What people are told of a plan. Of a large plan that states one lane, the
-/// operations of the others are not written out for it.
+/// What people are told of a plan. Of a large plan that states one lane, or one
+/// section of each kind, the operations of the others are not written out.
 class PlanFacts {
 public:
   /// Refers to the plan. `known` is what it takes, if that is known.
@@ -21,7 +21,7 @@ public:
   PlanFacts(const PlanFacts &) = delete;
   PlanFacts &operator=(const PlanFacts &) = delete;
 
-  /// Of all lanes; programs may hold and do nothing.
+  /// Of all lanes and sections; programs may hold and do nothing.
   const plan::PlanIndex &getIndex() const { return *index; }
   const plan::fb::Plan &getPlan() const { return index->plan(); }
   uint64_t getRelayedBytes() const { return relayedBytes; }
@@ -32,8 +32,8 @@ public:
   const std::optional<runtime::PlanTime> &getTime() const { return time; }
 
 private:
-  void look(const plan::PlanIndex &stated);
-  void takeLanes(const plan::PlanIndex &lane, uint32_t count);
+  void look(const plan::PlanIndex &stated, uint64_t lanes = 1);
+  void takeParts(const plan::fb::Plan &stated);
 
   std::vector<uint8_t> unfolded;
   std::optional<plan::PlanIndex> index;

@@ -40,6 +40,16 @@ mlir::LogicalResult verifyLanes(MigrationOp migration,
                                 const request::Request &lane,
                                 const request::Request &all);
 
+/// V19: a plan of `kinds`, which has one section of each kind, is right for all
+/// sections of the request `all`: by lib/Layout each stage holds before and
+/// after what that of the plan holds, as many layers further on as the section
+/// is; previous ranks are on their devices; and as many bytes as the plan
+/// states enter nodes. The migration is that of `kinds`, or of a lane of it.
+mlir::LogicalResult verifySections(MigrationOp migration,
+                                   const plan::fb::Plan &plan,
+                                   const request::Request &kinds,
+                                   const request::Request &all);
+
 } // namespace etc
 
 #endif // ETC_VERIFY_BOUNDARIES_H

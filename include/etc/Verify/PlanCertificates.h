@@ -31,6 +31,9 @@ uint64_t crossingBytes(const plan::PlanIndex &index,
 /// verifyRelayBounds of the bound that a plan of one lane states for all.
 plan::Status verifyBoundOfLanes(const plan::PlanIndex &index);
 
+/// The same of a plan of one section of each kind.
+plan::Status verifyBoundOfSections(const plan::PlanIndex &index);
+
 } // namespace etc
 
 #endif // ETC_VERIFY_PLANCERTIFICATES_H

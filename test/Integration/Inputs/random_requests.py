@@ -174,6 +174,61 @@ def widen(request, lanes):
             request[side]["devices"] = groups(request[side]["devices"])
 
 
+def split(rng, layers):
+    """Layers of stages, none of them empty."""
+    cuts = sorted(rng.sample(range(1, layers), rng.randint(0, min(2, layers - 1))))
+    return [end - begin for begin, end in zip([0, *cuts], [*cuts, layers])]
+
+
+def draw_section_grid(rng, sparse):
+    """The sizes of one stage."""
+    while True:
+        side = draw_grid(rng, sparse)
+        if side["tp"] * side["cp"] * side["dp"] <= 6:
+            return side
+
+
+def draw_sections(rng):
+    """A request whose stages come in sections, some of which are alike, on nodes of one size that sections fill."""
+    while True:
+        family = rng.choice((*DENSE, *SPARSE, LATENT))
+        sparse = family in SPARSE or (family in ("gpt", "llama", LATENT) and rng.random() < 0.5)
+        prev, curr = draw_section_grid(rng, sparse), draw_section_grid(rng, sparse)
+        if math.lcm(prev["tp"], curr["tp"]) > 12:
+            continue
+        model = draw_model(rng, family, sparse, prev, curr)
+        kinds = [(split(rng, layers), split(rng, layers)) for layers in rng.choices((1, 1, 2, 3), k=2)]
+        sections = [rng.choice(kinds) for _ in range(rng.randint(3, 6))]
+        model["layers"] = sum(sum(prev) for prev, _ in sections)
+        model["dense_layers"] = min(model.get("dense_layers", 0), model["layers"])
+        if "experts" not in model:
+            del model["dense_layers"]
+        if elements(model) <= 4 * MOST_ELEMENTS:
+            break
+    for number, side in enumerate((prev, curr)):
+        side["layers_per_stage"] = [count for section in sections for count in section[number]]
+        side["pp"] = len(side["layers_per_stage"])
+        if model["mtp_layers"] and rng.random() < 0.4:
+            side["mtp_stage"] = rng.randrange(side["pp"])
+    for side in rng.choice(((prev,), (curr,), (prev, curr))):
+        side["distributed_optimizer"] = True
+        if rng.random() < 0.3:
+            side["bucket_size"] = rng.choice((1, 100, 1000, "default"))
+    inner = [side["tp"] * side["cp"] * side["dp"] for side in (prev, curr)]
+    size = rng.choice(divisors(math.gcd(*inner)))
+    world = max(side["pp"] * ranks for side, ranks in zip((prev, curr), inner))
+    grown = sum(max(len(prev) * inner[0], len(curr) * inner[1]) for prev, curr in sections)
+    prev["devices"] = list(range(prev["pp"] * inner[0]))
+    request = {"model": model, "prev": prev, "curr": curr, "failed": [], "leaving": [],
+               "cluster": {"nodes": [size] * (max(world, rng.choice((world, grown, grown))) // size)},
+               "types": [name for name in TYPES if rng.random() < 0.7] or ["master"],
+               "derive": rng.choice(("param", "none", "none")),
+               "place": rng.choice(("any", "tp", "pack", "pack", "pack"))}
+    if rng.random() < 0.3:
+        request["memory_budget"] = f"1.{rng.randint(5, 60):02}x"
+    return request, ["--objective=total"] if rng.random() < 0.2 else []
+
+
 def draw_request(rng, of_lanes=False):
     """A request, and options that it has no field for. `of_lanes`: one whose tensor-parallel ranks do the same."""
     while True:
