@@ -26,8 +26,8 @@ uint64_t boundOfLanes(const plan::fb::PlanT &plan,
                       const plan::fb::Plan &packed);
 
 /// Writes into the sections of a plan, whose kinds and list are stated, what
-/// all sections add up to: summary, bounds and bytes of rounds. `plan` may be of
-/// a lane, `packed` is the same plan without sections.
+/// all sections add up to: summary, bounds and bytes of rounds. `plan` may be
+/// of a lane, `packed` is the same plan without sections.
 void stateTotals(plan::fb::PlanT &plan, const plan::fb::Plan &packed);
 
 } // namespace etc
