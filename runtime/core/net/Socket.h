@@ -49,6 +49,8 @@ public:
   /// Whether a secured connection ended before it was ready, and not because
   /// the peer refused it.
   bool isCutOff() const { return tls && tls->isCutOff(); }
+  /// Of a connection that failed, whether a secured one's peer refused it.
+  bool isRefused() const { return tls && !tls->isGone(); }
 
   /// How many bytes went or came at once, 0 where none can now; nothing at the
   /// end of the connection.

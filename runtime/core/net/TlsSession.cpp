@@ -222,7 +222,7 @@ std::optional<size_t> TlsSession::conclude(int result, size_t count) {
   if (result > 0 || goesOn(session.get(), result))
     return count;
   if (!hasFailed)
-    isCutOff_ = !isOpen() && hasEnded(session.get(), result);
+    isGone_ = hasEnded(session.get(), result);
   hasFailed = true;
   return std::nullopt;
 }

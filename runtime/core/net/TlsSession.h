@@ -40,7 +40,9 @@ public:
   bool isOpen() const;
   /// Whether the connection ended before that, without a word of the peer's: it
   /// may have had too many, so one may connect again.
-  bool isCutOff() const { return isCutOff_; }
+  bool isCutOff() const { return isGone_ && !isOpen(); }
+  /// Whether it ended so at any time.
+  bool isGone() const { return isGone_; }
 
 private:
   std::optional<size_t> conclude(int result, size_t count);
@@ -50,7 +52,7 @@ private:
   };
 
   const Secret secret; // that OpenSSL asks for
-  bool hasFailed = false, isCutOff_ = false;
+  bool hasFailed = false, isGone_ = false;
   std::unique_ptr<ssl_st, Free> session;
 };
 

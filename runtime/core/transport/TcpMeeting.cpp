@@ -167,7 +167,8 @@ private:
     // It fits the buffer of a new connection.
     const Socket &socket = connections.targets.at(target);
     const auto count = socket.write(bytesOf(mine));
-    if (!count && socket.isCutOff()) {
+    // It may have been cut off when it was ready already, before it was heard.
+    if (!count && !socket.isRefused()) {
       cutOff.insert(target);
       return false;
     }
