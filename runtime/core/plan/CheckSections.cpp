@@ -1,5 +1,6 @@
 // Which plans of sections can be unfolded.
 
+#include "core/plan/Certificates.h"
 #include "core/plan/FormatRules.h"
 #include "core/plan/SectionMap.h"
 #include "core/plan/UnfoldSections.h"
@@ -178,7 +179,7 @@ static Status checkTensors(const fb::Plan &plan) {
 
 namespace {
 /// What programs do stays in their section, unless both sections are the only
-/// ones of their kinds.
+/// ones of their kinds. So do tensors that are made of others.
 class ProgramChecker {
 public:
   explicit ProgramChecker(const fb::Plan &plan) : plan(plan), map(plan) {}
@@ -186,6 +187,10 @@ public:
 
 private:
   Status check(const fb::Program &program) const;
+  Status checkSources() const;
+  Status checkColumns() const;
+  /// What is of no layer is there once.
+  bool isOnce(int32_t kind) const { return kind < 0 || map.copies(kind) == 1; }
   bool mayReach(uint32_t kind, int32_t other) const {
     return other == static_cast<int32_t>(kind) ||
            (other >= 0 && map.copies(kind) == 1 && map.copies(other) == 1);
@@ -219,14 +224,45 @@ Status ProgramChecker::check(const fb::Program &program) const {
     for (uint32_t i = 0; shards && i != shards->size(); ++i) {
       const uint32_t tensor = plan.shards()->Get(shards->Get(i))->tensor();
       const int32_t other = map.kindOfTensor(tensor);
-      if (other >= 0 && !mayReach(kind, other))
+      if (other != own && !(isOnce(own) && isOnce(other)))
         return malformed(": holds ", plan.tensors()->Get(tensor)->name()->str(),
-                         ", of a layer of another kind");
+                         ", which is of no layer of its kind");
     }
   return Status::success();
 }
 
+Status ProgramChecker::checkSources() const {
+  for (uint32_t t = 0; t != plan.tensors()->size(); ++t) {
+    const fb::Tensor &tensor = *plan.tensors()->Get(t);
+    const int32_t kind = map.kindOfTensor(t);
+    for (int32_t source : {tensor.tied_to(), tensor.derived_from()})
+      if (source >= 0 && map.kindOfTensor(source) != kind &&
+          !(isOnce(kind) && isOnce(map.kindOfTensor(source))))
+        return malformed(item("tensors", t), ": is made of tensors[", source,
+                         "], which is not in its section");
+  }
+  return Status::success();
+}
+
+/// A column of the certificate between nodes is a class of nodes with the same
+/// previous roles.
+Status ProgramChecker::checkColumns() const {
+  const PlanIndex index(plan);
+  const size_t columns = columnsOfNodes(index).devices.size();
+  for (uint32_t i = 0; i != sizeOf(plan.certificates()); ++i) {
+    const fb::Certificate &it = *plan.certificates()->Get(i);
+    if (it.quantity() == fb::Quantity::internode_bytes &&
+        it.column_duals()->size() != columns)
+      return malformed(item("certificates", i),
+                       ".column_duals: ", it.column_duals()->size(),
+                       " entries, there are ", columns, " classes of nodes");
+  }
+  return Status::success();
+}
+
 Status ProgramChecker::run() const {
+  if (Status s = checkSources(); !s.ok())
+    return s;
   for (uint32_t p = 0; p != plan.programs()->size(); ++p)
     if (Status s = check(*plan.programs()->Get(p)); !s.ok())
       return under(item("programs", p), s);
@@ -243,7 +279,7 @@ Status ProgramChecker::run() const {
       if (map.kindOfDevice(list->Get(i)) < 0)
         return malformed(item(name, i), ": device ", list->Get(i),
                          " is on a node of no kind");
-  return Status::success();
+  return checkColumns();
 }
 
 Status etc::plan::checkSections(const fb::Plan &plan, uint64_t planBytes,

@@ -21,6 +21,7 @@ public:
   static constexpr int32_t kNoKind = -1;
 
   uint32_t sectionCount() const { return kinds.size(); }
+  uint32_t kindCount() const { return copies_.size(); }
   uint32_t kindOf(uint32_t section) const { return kinds[section]; }
   /// How many sections are of a kind.
   uint32_t copies(uint32_t kind) const { return copies_[kind]; }

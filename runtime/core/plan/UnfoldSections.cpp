@@ -14,6 +14,20 @@ using namespace etc::plan;
 
 namespace {
 
+/// The numbers in the plan of all: those of a section follow each other.
+struct Numbers {
+  std::vector<std::vector<uint32_t>> ofKind; ///< their numbers here
+  std::vector<uint32_t> ofNone;              ///< of no kind
+  std::vector<uint32_t> place;               ///< [here] among those, or in all
+  std::vector<bool> isOfNone;                ///< [here]
+  std::vector<uint32_t> first;               ///< [section]
+
+  void add(uint32_t number, int32_t kind);
+  uint32_t numberIn(uint32_t section, uint32_t number) const {
+    return isOfNone[number] ? place[number] : first[section] + place[number];
+  }
+};
+
 /// Writes the sections of a plan out, one after the other.
 class Unfolder {
 public:
@@ -27,6 +41,8 @@ public:
 private:
   void unfoldTensors();
   void addTensor(uint32_t tensor, uint32_t section);
+  void linkTensor(uint32_t tensor, uint32_t section);
+  void addShard(uint32_t shard, uint32_t section);
   void unfoldShards();
   void unfoldPrograms();
   std::unique_ptr<fb::ProgramT> programIn(uint32_t section,
@@ -41,7 +57,7 @@ private:
   void unfoldForecast();
 
   uint32_t tensorIn(uint32_t section, uint32_t tensor) const {
-    return tensors[ownSection(section, tensor)][tensor];
+    return tensors.numberIn(ownSection(section, tensor), tensor);
   }
   /// Where a section finds a tensor; what is of no layer is in the first.
   uint32_t ownSection(uint32_t section, uint32_t tensor) const {
@@ -49,14 +65,14 @@ private:
     return kind < 0 ? 0 : map.sectionOf(kind, section);
   }
   uint32_t shardIn(uint32_t section, uint32_t shard) const {
-    return shards[ownSection(section, old.shards[shard].tensor())][shard];
+    return shards.numberIn(ownSection(section, old.shards[shard].tensor()),
+                           shard);
   }
 
   const SectionMap map;
   const bool isOutline;
   fb::PlanT old, plan;
-  /// [section][its number here]
-  std::vector<std::vector<uint32_t>> tensors, shards;
+  Numbers tensors, shards;
 };
 
 } // namespace
@@ -65,11 +81,19 @@ private:
 // Tensors and shards
 //===----------------------------------------------------------------------===//
 
+void Numbers::add(uint32_t number, int32_t kind) {
+  isOfNone.push_back(kind < 0);
+  std::vector<uint32_t> &list = kind < 0 ? ofNone : ofKind[kind];
+  place.push_back(list.size());
+  list.push_back(number);
+}
+
 void Unfolder::addTensor(uint32_t number, uint32_t section) {
   auto tensor = std::make_unique<fb::TensorT>(*old.tensors[number]);
   if (map.kindOfTensor(number) >= 0)
     tensor->name = map.nameIn(section, number);
-  tensors[section][number] = plan.tensors.size();
+  else
+    tensors.place[number] = plan.tensors.size();
   plan.tensors.push_back(std::move(tensor));
 }
 
@@ -77,46 +101,54 @@ void Unfolder::addTensor(uint32_t number, uint32_t section) {
 /// behind the last.
 void Unfolder::unfoldTensors() {
   const auto count = static_cast<uint32_t>(old.tensors.size());
-  tensors.assign(map.sectionCount(), std::vector<uint32_t>(count));
+  tensors.ofKind.resize(map.kindCount());
+  for (uint32_t t = 0; t != count; ++t)
+    tensors.add(t, map.kindOfTensor(t));
   uint32_t firstLayer = 0;
   while (firstLayer != count && map.kindOfTensor(firstLayer) < 0)
     addTensor(firstLayer++, 0);
-  for (uint32_t section = 0; section != map.sectionCount(); ++section)
-    for (uint32_t t = firstLayer; t != count; ++t)
-      if (map.kindOfTensor(t) == static_cast<int32_t>(map.kindOf(section)))
-        addTensor(t, section);
-  for (uint32_t t = firstLayer; t != count; ++t)
-    if (map.kindOfTensor(t) < 0)
+  for (uint32_t section = 0; section != map.sectionCount(); ++section) {
+    tensors.first.push_back(plan.tensors.size());
+    for (uint32_t t : tensors.ofKind[map.kindOf(section)])
+      addTensor(t, section);
+  }
+  for (uint32_t t : tensors.ofNone)
+    if (t > firstLayer)
       addTensor(t, 0);
+  for (uint32_t t : tensors.ofNone)
+    linkTensor(t, 0);
   for (uint32_t section = 0; section != map.sectionCount(); ++section)
-    for (uint32_t t = 0; t != count; ++t) {
-      const int32_t kind = map.kindOfTensor(t);
-      if (kind < 0 ? section != 0
-                   : map.kindOf(section) != static_cast<uint32_t>(kind))
-        continue;
-      fb::TensorT &tensor = *plan.tensors[tensors[section][t]];
-      for (int32_t *source : {&tensor.tied_to, &tensor.derived_from})
-        if (*source >= 0)
-          *source = static_cast<int32_t>(tensorIn(section, *source));
-    }
+    for (uint32_t t : tensors.ofKind[map.kindOf(section)])
+      linkTensor(t, section);
 }
 
+void Unfolder::linkTensor(uint32_t number, uint32_t section) {
+  fb::TensorT &tensor = *plan.tensors[tensorIn(section, number)];
+  for (int32_t *source : {&tensor.tied_to, &tensor.derived_from})
+    if (*source >= 0)
+      *source = static_cast<int32_t>(tensorIn(section, *source));
+}
+
+void Unfolder::addShard(uint32_t number, uint32_t section) {
+  const fb::Shard &first = old.shards[number];
+  plan.shards.emplace_back(tensorIn(section, first.tensor()), plan.boxes.size(),
+                           first.box_count());
+  const auto begin = old.boxes.begin() + first.first_box();
+  plan.boxes.insert(plan.boxes.end(), begin, begin + first.box_count());
+}
+
+/// Those of no layer first.
 void Unfolder::unfoldShards() {
-  const auto count = static_cast<uint32_t>(old.shards.size());
-  shards.assign(map.sectionCount(), std::vector<uint32_t>(count));
-  for (uint32_t section = 0; section != map.sectionCount(); ++section)
-    for (uint32_t s = 0; s != count; ++s) {
-      const fb::Shard &first = old.shards[s];
-      const int32_t kind = map.kindOfTensor(first.tensor());
-      if (kind < 0 ? section != 0
-                   : map.kindOf(section) != static_cast<uint32_t>(kind))
-        continue;
-      shards[section][s] = plan.shards.size();
-      plan.shards.emplace_back(tensorIn(section, first.tensor()),
-                               plan.boxes.size(), first.box_count());
-      const auto begin = old.boxes.begin() + first.first_box();
-      plan.boxes.insert(plan.boxes.end(), begin, begin + first.box_count());
-    }
+  shards.ofKind.resize(map.kindCount());
+  for (uint32_t s = 0; s != old.shards.size(); ++s)
+    shards.add(s, map.kindOfTensor(old.shards[s].tensor()));
+  for (uint32_t s : shards.ofNone)
+    addShard(s, 0);
+  for (uint32_t section = 0; section != map.sectionCount(); ++section) {
+    shards.first.push_back(plan.shards.size());
+    for (uint32_t s : shards.ofKind[map.kindOf(section)])
+      addShard(s, section);
+  }
 }
 
 //===----------------------------------------------------------------------===//

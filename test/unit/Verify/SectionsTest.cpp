@@ -207,6 +207,26 @@ TEST_F(SectionsTest, DamagedSectionsAreRefused) {
             "summary.moved_bytes:");
   EXPECT_EQ(of([](auto &it) { ++it.summary->bound_moved_bytes; }).substr(0, 15),
             "summary.bound_m");
+  EXPECT_EQ(afterReading([](fb::PlanT &it) {
+              for (const auto &certificate : it.certificates)
+                if (certificate->quantity == fb::Quantity::internode_bytes)
+                  certificate->column_duals.clear();
+            }),
+            "certificates[1].column_duals: 0 entries, there are 4 classes of "
+            "nodes");
+  // Of a layer of the kind that four sections are of.
+  auto without = [&](bool derivedOnly) {
+    return afterReading([&](fb::PlanT &it) {
+      for (size_t t = 0; t != it.tensors.size(); ++t)
+        if (it.tensors[t]->name.find("layers.1.") != std::string::npos &&
+            (!derivedOnly || it.tensors[t]->derived_from >= 0))
+          it.sections->number_at[t] = -1;
+    });
+  };
+  EXPECT_NE(without(false).find("which is of no layer of its kind"),
+            std::string::npos);
+  EXPECT_NE(without(true).find("which is not in its section"),
+            std::string::npos);
   EXPECT_EQ(
       afterReading([](fb::PlanT &it) { it.barred = {0}; }),
       "sections: role_bound, paper_policy and barred are of all sections");
