@@ -356,11 +356,12 @@ TEST_F(EtcRun, ASlowRankZeroLeavesTheFileOfTheNextRun) {
   const std::string file = (directory / "etc-run-control").string();
   const std::string next = "127.0.0.1:1\\n" + std::string(64, 'a') + "\\n";
   const std::string command =
-      "(sleep 0.5; umask 077; printf '" + next + "' > " + file + ".next; mv " +
-      file + ".next " + file +
+      "{ (sleep 0.5; umask 077; printf '" + next + "' > " + file +
+      ".next; mv " + file + ".next " + file +
       ") & RANK=0 WORLD_SIZE=4 " ETC_RUN_BINARY
       " --transport=tcp --timeout=1 --host=127.0.0.1 --rendezvous=" +
-      directory.string() + " " + write(twoStagePlan()) + "; wait; cat " + file;
+      directory.string() + " " + write(twoStagePlan()) + "; wait; cat " + file +
+      "; }";
   const Ended ended = shell(command);
   EXPECT_NE(ended.out.find("missing: ranks 1, 2, 3\n127.0.0.1:1\n"),
             std::string::npos)

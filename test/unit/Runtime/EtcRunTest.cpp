@@ -245,7 +245,8 @@ TEST_F(EtcRun, RefusesWhatDoesNotFit) {
   constexpr int64_t rows = int64_t{1} << 40;
   uint32_t w = b.tensor("w", "param", etc::plan::fb::DType::bf16, {rows});
   uint32_t shard = b.shard(w, {{{0, rows}}});
-  auto &program = b.program(std::nullopt, std::nullopt, {0}, {});
+  const etc::plan::fb::Role role(0, 0, -1);
+  auto &program = b.program(role, role, {0}, {});
   program.prev_shards = program.curr_shards = {shard};
   b.round(program, {refer(w, b.box({{0, rows}}))});
   program.peak = program.peak_safe = 2 * rows;
