@@ -18,6 +18,8 @@ static constexpr int64_t worthwhilePercent = 105;
 /// Without a budget, a plan whose peak is more than the one of these over the
 /// larger state gives way to one that keeps the other.
 static constexpr double tooLarge = 1.1, defaultBudget = 1.05;
+/// Of a plan that is made again with less memory.
+static constexpr size_t mostBytes = 1 << 20;
 
 namespace {
 /// Plans whose diagnostics wait until it is known whether they are wanted.
@@ -111,12 +113,11 @@ static bool isLess(const runtime::PlanTime &a, const runtime::PlanTime &b) {
          std::pair(b.pauseSeconds, b.predictedSeconds);
 }
 
-FailureOr<PlannedRequest> etc::planFaster(MLIRContext &context,
-                                          std::vector<Request> requests,
-                                          const PlanOptions &options,
-                                          PlanFn plan) {
-  if (!llvm::any_of(requests, isByTime))
-    return plan(requests, options);
+/// By time, or by bytes where that is faster.
+static FailureOr<PlannedRequest> planWithin(MLIRContext &context,
+                                            std::vector<Request> requests,
+                                            const PlanOptions &options,
+                                            PlanFn plan) {
   Attempt byTime(context, requests, options, plan);
   if (byTime.isGood() && !byTime.isMarked())
     return byTime.take();
@@ -140,4 +141,43 @@ FailureOr<PlannedRequest> etc::planFaster(MLIRContext &context,
       byBytes.isGood() && ((isTooLarge && byBytes.getPeak() <= defaultBudget) ||
                            isLess(byBytes.findTime(), time));
   return byTime.isGood() && !isBetter ? byTime.take() : byBytes.take();
+}
+
+/// Half of what the budget of a request adds to the larger state, if it is a
+/// multiple of that and leaves more than the default.
+static bool halveBudget(Request &request) {
+  constexpr int64_t whole = 1'000'000;
+  std::optional<request::MemoryBudget> &budget = request.memoryBudget;
+  if (!budget || budget->unit != request::MemoryBudget::Unit::PartsPerMillion)
+    return false;
+  budget->amount = whole + (budget->amount - whole) / 2;
+  return static_cast<double>(budget->amount) >= defaultBudget * whole;
+}
+
+/// Rounds that use more memory are found by other estimates than those of the
+/// time, and may be slower. A small plan is made with less, too.
+FailureOr<PlannedRequest> etc::planFaster(MLIRContext &context,
+                                          std::vector<Request> requests,
+                                          const PlanOptions &options,
+                                          PlanFn plan) {
+  if (!llvm::any_of(requests, isByTime))
+    return plan(requests, options);
+  FailureOr<PlannedRequest> best = planWithin(context, requests, options, plan);
+  while (requests.size() == 1 && succeeded(best) &&
+         best->plans.front().size() <= mostBytes &&
+         halveBudget(requests.front())) {
+    Attempt smaller(context, requests, options,
+                    [&](ArrayRef<Request> less, const PlanOptions &options) {
+                      return planWithin(context, less.vec(), options, plan);
+                    });
+    if (!smaller.isGood())
+      break;
+    runtime::PlanTime ofBest;
+    if (auto time = runtime::timeOf(
+            plan::PlanIndex(*plan::fb::GetPlan(best->plans.front().data()))))
+      ofBest = *time;
+    if (smaller.isOnePlan() && isLess(smaller.findTime(), ofBest))
+      best = smaller.take();
+  }
+  return best;
 }
