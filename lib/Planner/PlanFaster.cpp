@@ -163,9 +163,10 @@ FailureOr<PlannedRequest> etc::planFaster(MLIRContext &context,
   if (!llvm::any_of(requests, isByTime))
     return plan(requests, options);
   FailureOr<PlannedRequest> best = planWithin(context, requests, options, plan);
-  while (requests.size() == 1 && succeeded(best) &&
+  // Of one plan of a chain, the budget is that of the last request.
+  while (succeeded(best) && best->plans.size() == 1 &&
          best->plans.front().size() <= mostBytes &&
-         halveBudget(requests.front())) {
+         halveBudget(requests.back())) {
     Attempt smaller(context, requests, options,
                     [&](ArrayRef<Request> less, const PlanOptions &options) {
                       return planWithin(context, less.vec(), options, plan);
