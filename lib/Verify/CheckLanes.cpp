@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Comparison.h"
+#include "PartRequest.h"
 #include "etc/Layout/PoolHoldings.h"
 #include "etc/Verify/Boundaries.h"
 #include "etc/Verify/PlanCertificates.h"
@@ -33,8 +33,6 @@ public:
   LogicalResult run();
 
 private:
-  static model::Model modelOf(const Request &request);
-  LogicalResult checkWords();
   LogicalResult checkDevices(const Twine &name, ArrayRef<int64_t> groups,
                              ArrayRef<int64_t> devices);
   LogicalResult checkSide(const std::string &name,
@@ -59,30 +57,9 @@ private:
 };
 } // namespace
 
-model::Model LaneChecker::modelOf(const Request &request) {
-  return model::buildModel(request.model, request.types,
-                           request.prev.parallel.distributedOptimizer ||
-                               request.curr.parallel.distributedOptimizer);
-}
-
 //===----------------------------------------------------------------------===//
 // The request
 //===----------------------------------------------------------------------===//
-
-/// What decides about a device is asked of each lane alike.
-LogicalResult LaneChecker::checkWords() {
-  if (failed(comparison.words("place", lane.place, all.place)) ||
-      failed(comparison.words("derive", lane.derive, all.derive)))
-    return failure();
-  return comparison.numbers(
-      "", {{"memory budget", lane.memoryBudget == all.memoryBudget, true},
-           {"types", lane.types == all.types, true},
-           {"deferred types", lane.defer == all.defer, true},
-           {"reserve", lane.reserve, all.reserve},
-           {"gradient bytes", lane.gradientBytes, all.gradientBytes},
-           {"link rate", lane.rates.linkRate, all.rates.linkRate},
-           {"NIC rate", lane.rates.nicRate, all.rates.nicRate}});
-}
 
 LogicalResult LaneChecker::checkDevices(const Twine &name,
                                         ArrayRef<int64_t> groups,
@@ -262,7 +239,7 @@ LogicalResult LaneChecker::checkBound() {
 }
 
 LogicalResult LaneChecker::run() {
-  if (failed(checkWords()) ||
+  if (failed(compareWords(comparison, lane, all)) ||
       failed(checkDevices("failed", lane.failed, all.failed)) ||
       failed(checkDevices("draining", lane.draining, all.draining)))
     return failure();

@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Comparison.h"
+#include "PartRequest.h"
 #include "core/plan/SectionMap.h"
 #include "etc/Layout/PoolHoldings.h"
 #include "etc/Verify/Boundaries.h"
@@ -39,7 +39,6 @@ public:
   LogicalResult run();
 
 private:
-  static model::Model modelOf(const Request &request);
   LogicalResult checkWords();
   LogicalResult checkTemplates();
   LogicalResult checkNames();
@@ -67,12 +66,6 @@ private:
 };
 } // namespace
 
-model::Model SectionChecker::modelOf(const Request &request) {
-  return model::buildModel(request.model, request.types,
-                           request.prev.parallel.distributedOptimizer ||
-                               request.curr.parallel.distributedOptimizer);
-}
-
 int64_t SectionChecker::shiftOf(uint32_t section) const {
   const fb::Sections &sections = *plan.sections();
   int64_t here = 0, there = 0;
@@ -87,19 +80,12 @@ int64_t SectionChecker::shiftOf(uint32_t section) const {
 // The request
 //===----------------------------------------------------------------------===//
 
+/// Nobody fixes or bars devices, which sections would not have alike.
 LogicalResult SectionChecker::checkWords() {
-  if (failed(comparison.words("place", kinds.place, all.place)) ||
-      failed(comparison.words("derive", kinds.derive, all.derive)))
+  if (failed(compareWords(comparison, kinds, all)))
     return failure();
   return comparison.numbers(
-      "", {{"memory budget", kinds.memoryBudget == all.memoryBudget, true},
-           {"types", kinds.types == all.types, true},
-           {"deferred types", kinds.defer == all.defer, true},
-           {"reserve", kinds.reserve, all.reserve},
-           {"gradient bytes", kinds.gradientBytes, all.gradientBytes},
-           {"link rate", kinds.rates.linkRate, all.rates.linkRate},
-           {"NICs", kinds.rates.nics, all.rates.nics},
-           {"NIC rate", kinds.rates.nicRate, all.rates.nicRate},
+      "", {{"NICs", kinds.rates.nics, all.rates.nics},
            {"failed devices", static_cast<int64_t>(all.failed.size()), 0},
            {"draining devices", static_cast<int64_t>(all.draining.size()), 0},
            {"devices of curr given", all.curr.devices.has_value(), false}});
