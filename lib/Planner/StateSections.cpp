@@ -37,7 +37,7 @@ private:
   int64_t kindOfStage(bool isCurr, int64_t stage) const;
   bool staysInKind(const fb::Program &program) const;
   void writeKinds();
-  void writeList();
+  bool writeList();
   bool writeNumbers();
   std::unique_ptr<fb::ConfigurationT>
   configurationOf(const fb::ConfigurationT &here,
@@ -106,7 +106,7 @@ void SectionWriter::writeKinds() {
 
 /// Nodes that the kind takes beside those of its previous ranks are, of each
 /// section, the next that are free.
-void SectionWriter::writeList() {
+bool SectionWriter::writeList() {
   auto free = sections.free.begin();
   for (const Sections::Section &section : sections.list) {
     auto entry = std::make_unique<fb::SectionT>();
@@ -114,11 +114,14 @@ void SectionWriter::writeList() {
     const std::vector<int64_t> &before = sections.kinds[section.kind].nodes;
     for (int64_t node : plan.sections->kinds[section.kind]->nodes) {
       const auto it = llvm::find(before, node);
+      if (it == before.end() && free == sections.free.end())
+        return false;
       entry->nodes.push_back(
           it != before.end() ? section.nodes[it - before.begin()] : *free++);
     }
     plan.sections->list.push_back(std::move(entry));
   }
+  return true;
 }
 
 /// Where names have the number of their layer.
@@ -170,12 +173,7 @@ std::optional<std::vector<uint8_t>> SectionWriter::run() {
   plan.sections->curr = configurationOf(*plan.curr, all.curr.parallel);
   plan.sections->nodes.assign(all.nodes.begin(), all.nodes.end());
   writeKinds();
-  for (const Sections::Section &section : sections.list)
-    if (plan.sections->kinds[section.kind]->nodes.size() >
-        section.nodes.size() + sections.free.size())
-      return std::nullopt;
-  writeList();
-  if (!writeNumbers())
+  if (!writeList() || !writeNumbers())
     return std::nullopt;
   plan.features |= plan::kSectionsFeature;
   plan.role_bound.reset();
