@@ -141,9 +141,8 @@ TEST_F(BootstrapTest, WhoComesTooLateIsExcluded) {
             "the others went on without this process: " + cause);
 }
 
-/// Participant 0's, at a moment at which participant 2 has just given up
-/// participant 1.
-class LateRendezvous final : public Rendezvous {
+/// What one process puts, and nobody else.
+class LoneRendezvous : public Rendezvous {
 public:
   Status put(const std::string &key, const std::string &value) override {
     values[key] = value;
@@ -157,15 +156,28 @@ public:
                           const Deadline &deadline) override {
     if (values.contains(key))
       return values[key];
-    if (key == "plan/1") {
-      std::this_thread::sleep_for(deadline.left() + Milliseconds(200));
-      values["refused"] = "0 1 participant 1 (device 1) is not there: too late";
-    }
+    miss(key, deadline);
     return Status(ErrorKind::Peer, "no value");
   }
 
-private:
+protected:
+  /// Waits for a value that does not come.
+  virtual void miss(const std::string &, const Deadline &deadline) {
+    std::this_thread::sleep_for(deadline.left());
+  }
+
   std::map<std::string, std::string> values;
+};
+
+/// Participant 0's, at a moment at which participant 2 has just given up
+/// participant 1.
+class LateRendezvous final : public LoneRendezvous {
+  void miss(const std::string &key, const Deadline &deadline) override {
+    if (key != "plan/1")
+      return;
+    std::this_thread::sleep_for(deadline.left() + Milliseconds(200));
+    values["refused"] = "0 1 participant 1 (device 1) is not there: too late";
+  }
 };
 
 TEST_F(BootstrapTest, WhatTwoMissAtOnceIsToldOnce) {
@@ -179,26 +191,11 @@ TEST_F(BootstrapTest, WhatTwoMissAtOnceIsToldOnce) {
 }
 
 /// In which another process says that it is the same participant.
-class TakenRendezvous final : public Rendezvous {
-public:
+class TakenRendezvous final : public LoneRendezvous {
   Status put(const std::string &key, const std::string &value) override {
-    values[key] = key == "plan/0" ? "0 0 1 another process" : value;
-    return Status::success();
+    return LoneRendezvous::put(key, key == "plan/0" ? "0 0 1 another process"
+                                                    : value);
   }
-  Result<std::string> putFirst(const std::string &key,
-                               const std::string &value) override {
-    return values.emplace(key, value).first->second;
-  }
-  Result<std::string> get(const std::string &key,
-                          const Deadline &deadline) override {
-    if (values.contains(key))
-      return values[key];
-    std::this_thread::sleep_for(deadline.left());
-    return Status(ErrorKind::Peer, "no value");
-  }
-
-private:
-  std::map<std::string, std::string> values;
 };
 
 TEST_F(BootstrapTest, ADeviceHasOneProcess) {
