@@ -67,6 +67,24 @@ Status readDirectory(Options &options) {
   return Status::success();
 }
 
+/// What is said of an earlier attempt that only a new one can be told.
+Status checkForVerb(const Options &options, std::string_view verb,
+                    std::string_view argument) {
+  const std::string_view name = argument.substr(0, argument.find('='));
+  if (options.verb == Verb::Run)
+    return Status::success();
+  if (name == "--from" || name == "--in")
+    return usage(name, " is for a new migration, not for an earlier one");
+  if (name == "--failed" &&
+      (options.verb == Verb::Resume || options.verb == Verb::RollBack))
+    return usage(verb,
+                 " needs the files of all devices, so leave --failed "
+                 "out; etc-run inventory ",
+                 options.journal, " ", argument,
+                 " lists what is left to plan from");
+  return Status::success();
+}
+
 } // namespace
 
 Result<Options> etc::run::parseOptions(int argc, char **argv) {
@@ -87,10 +105,8 @@ Result<Options> etc::run::parseOptions(int argc, char **argv) {
     }
   for (int i = next; i < argc; ++i) {
     std::string_view argument = argv[i];
-    for (std::string_view origin : {"--from", "--in"})
-      if (options.verb != Verb::Run &&
-          argument.substr(0, argument.find('=')) == origin)
-        return usage(origin, " is for a new migration, not for an earlier one");
+    if (Status s = checkForVerb(options, argv[1], argument); !s.ok())
+      return s;
     if (argument.starts_with("-")) {
       if (Status s = readOption(options, argument); !s.ok())
         return s;

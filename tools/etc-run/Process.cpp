@@ -266,13 +266,13 @@ static bool claimsReport(const Options &options, const Meeting &meeting) {
 /// How long rank 0 may take to tell the user what all were told.
 static constexpr Milliseconds kTelling{5000};
 
-/// Whether rank 0 tells the user. A launcher may end it once any other process
-/// has ended, so these wait until it has told.
-static bool tellsRankZero(Session &session) {
+/// Leaves when rank 0 has told the user: a launcher may end it once any other
+/// process has ended. Whether this process has to tell, since rank 0 is lost.
+static bool outlivesRankZero(Session &session) {
   if (session.isReporter(session.client->isHubLost()))
-    return false;
+    return true;
   session.leave();
-  return session.client->awaitGoodbye(kTelling) || !session.isReporter(true);
+  return !session.client->awaitGoodbye(kTelling) && session.isReporter(true);
 }
 
 RunResult etc::run::runLaunched(const PlanIndex &index, RankAndCount self,
@@ -317,9 +317,8 @@ RunResult etc::run::runLaunched(const PlanIndex &index, RankAndCount self,
       result.status.ok() || result.status.kind() == ErrorKind::Verification;
   if (hasMigrated)
     gatherOutcomes(index, self, mine, session, options, result);
-  const bool hasFailed = !result.status.ok() || !result.told.ok();
   if (session.client)
-    result.isSilent = hasFailed && tellsRankZero(session);
+    result.isSilent = !outlivesRankZero(session);
   else
     result.isSilent =
         session.isTold || (session.areAllTold && !session.isReporter(false));

@@ -51,7 +51,8 @@ static Status checkSomeAreLeft(const PlanIndex &index, const Options &options) {
     if (!countsAsFailed(options, index.device(rank)))
       return Status::success();
   return Status(ErrorKind::Usage,
-                "--failed: names all devices, so nothing is left");
+                "--failed: names all devices, so nothing is left; leave out "
+                "those whose files are here");
 }
 
 /// Takes out the devices that --failed says are gone, though not the last one.

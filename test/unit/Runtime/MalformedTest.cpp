@@ -219,6 +219,11 @@ TEST_F(Malformed, Directories) {
   expect("status j k", "one directory at a time: j and k");
   expect("resume j --from=j",
          "--from is for a new migration, not for an earlier one");
+  for (const std::string verb : {"resume", "rollback"})
+    expect(verb + " j --failed=1",
+           verb + " needs the files of all devices, so leave --failed out; "
+                  "etc-run inventory j --failed=1 lists what is left to plan "
+                  "from");
 
   write(journal, "abc");
   for (const char *verb : {"status", "resume", "rollback", "inventory"})
