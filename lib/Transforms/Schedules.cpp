@@ -2,6 +2,7 @@
 
 #include "Schedules.h"
 
+#include "RoundPoser.h"
 #include "TimeFloor.h"
 
 #include <array>
@@ -13,53 +14,6 @@ using namespace mlir;
 /// In how many parts at least a round is filled; and where it should be level.
 static constexpr int64_t partsOfRound = 2, partsOfLevelRound = 4;
 
-namespace {
-/// Poses the problem of rounds for some memory, and keeps what its units stand
-/// for.
-class Poser {
-public:
-  Poser(const ProgramFlows &flows, const ItemKinds &kinds)
-      : flows(flows), kinds(kinds) {}
-  /// Of rounds that are level on all ports, each in so many parts at least.
-  Poser(const ProgramFlows &flows, const ItemKinds &kinds,
-        ArrayRef<rounds::ClassTotals> totals, const PortLoads &loads,
-        double portSeconds, int64_t parts)
-      : flows(flows), kinds(kinds), totals(totals), loads(&loads),
-        portSeconds(portSeconds), parts(parts) {}
-
-  int64_t getParts() const { return parts; }
-  rounds::Problem operator()(std::vector<rounds::ClassMemory> memory) {
-    CutFlows cut(flows, kinds, memory, parts);
-    if (loads) {
-      loads->addTo(cut.problem, cut.chunks, kinds);
-      cut.problem.roundTime = rounds::shareOfRound(
-          static_cast<int64_t>(1e9 * portSeconds), totals, memory);
-    }
-    classes = std::move(memory);
-    chunks = std::move(cut.chunks);
-    return std::move(cut.problem);
-  }
-  /// Of the units of the problem that was solved for what is found.
-  std::vector<Chunk> takeChunks(const rounds::Found &found) {
-    if (found.memory != classes)
-      (*this)(found.memory);
-    classes.clear();
-    return std::move(chunks);
-  }
-
-private:
-  const ProgramFlows &flows;
-  const ItemKinds &kinds;
-  ArrayRef<rounds::ClassTotals> totals;
-  const PortLoads *loads = nullptr;
-  double portSeconds = 0;
-  const int64_t parts = partsOfRound;
-  /// Of the problem that was posed last.
-  std::vector<rounds::ClassMemory> classes;
-  std::vector<Chunk> chunks;
-};
-} // namespace
-
 /// Into how many portions flows are divided on trial. What the memory budget
 /// allows decides only which of these differ, so that a larger budget nearly
 /// always has the rounds of a smaller one to choose from.
@@ -67,6 +21,10 @@ constexpr std::array<int64_t, 7> portionsToTry = {32,  64,  96, 128,
                                                   192, 256, 384};
 /// Level rounds are nearly as good with one number as with the next.
 constexpr std::array<int64_t, 5> portionsOfLevel = {32, 64, 128, 192, 384};
+
+/// Where trials take long, more portions than this are left out: a trial takes
+/// as much longer as it has more, and its rounds cost more latencies.
+static constexpr int64_t mostOfLess = 128;
 
 /// Migrations of the least effort have no more parts in a round than few rounds
 /// have, and hardly more units, which is what planning takes its time for.
@@ -87,12 +45,11 @@ public:
   Shortener(const rounds::Budget &budget, ArrayRef<rounds::ClassTotals> totals,
             const RoundTimes &times, Effort effort)
       : budget(budget), totals(totals), times(times), floor(times, totals),
-        pipelined(effort == Effort::Least ? 1 : times.countPortions(totals)),
-        effort(effort) {}
+        pipelined(pipelinedOf(effort, times, totals)), effort(effort) {}
 
   /// Replaces the schedule by the one that costs least of those on trial, if it
   /// costs at least a hundredth less.
-  void shorten(Schedule &schedule, Poser poser,
+  void shorten(Schedule &schedule, RoundPoser poser,
                ArrayRef<int64_t> portions) const;
   /// The portions of trials of level rounds: fewer where these take long.
   ArrayRef<int64_t> getPortionsOfLevel() const {
@@ -106,10 +63,12 @@ public:
   }
 
 private:
+  static int64_t pipelinedOf(Effort effort, const RoundTimes &times,
+                             ArrayRef<rounds::ClassTotals> totals);
   bool isEnough(double seconds, int inVain) const;
   /// Whether no rounds of these portions cost less than `most`. What is summed
   /// up in another order differs a little.
-  bool isHopeless(int64_t number, const Poser &poser, double most) const {
+  bool isHopeless(int64_t number, const RoundPoser &poser, double most) const {
     return (1 - 1e-6) * floor.findCost(number, poser.getParts()) >= most;
   }
 
@@ -121,10 +80,18 @@ private:
   ArrayRef<rounds::ClassTotals> totals;
   const RoundTimes &times;
   const TimeFloor floor;
-  const int64_t pipelined; ///< portions of what is sent on
+  const int64_t pipelined; ///< portions of what is sent on; 1: no trial
   const Effort effort;
 };
 } // namespace
+
+int64_t Shortener::pipelinedOf(Effort effort, const RoundTimes &times,
+                               ArrayRef<rounds::ClassTotals> totals) {
+  if (effort == Effort::Least)
+    return 1;
+  const int64_t count = times.countPortions(totals);
+  return effort == Effort::Less && count > mostOfLess ? 1 : count;
+}
 
 bool Shortener::isEnough(double seconds, int inVain) const {
   const double port = times.getPortSeconds(), enough = goodEnough * port;
@@ -133,7 +100,7 @@ bool Shortener::isEnough(double seconds, int inVain) const {
           seconds <= std::min(nearEnough * port, enough + fewSeconds));
 }
 
-void Shortener::shorten(Schedule &schedule, Poser poser,
+void Shortener::shorten(Schedule &schedule, RoundPoser poser,
                         ArrayRef<int64_t> portions) const {
   RoundTimes::Seconds &least = schedule.seconds;
   const double mostUnits = hardlyMore * double(schedule.chunks.size());
@@ -169,7 +136,7 @@ Schedule etc::findSchedule(const rounds::Budget &budget,
                            ArrayRef<rounds::ClassTotals> totals,
                            const ProgramFlows &flows) {
   const ItemKinds kinds(flows);
-  Poser poser(flows, kinds);
+  RoundPoser poser(flows, kinds, partsOfRound);
   rounds::Found found = rounds::findWithin(budget, totals, std::ref(poser));
   std::vector<Chunk> chunks = poser.takeChunks(found);
   return {std::move(found), std::move(chunks), {}};
@@ -188,10 +155,11 @@ etc::shorten(Schedule &schedule, const rounds::Budget &budget,
   const Shortener shortener(budget, totals, times, effort);
   shortener.shorten(
       schedule,
-      Poser(flows, kinds, urgent, loads, times.getPortSeconds(),
-            effort == Effort::Least ? partsOfRound : partsOfLevelRound),
+      RoundPoser(flows, kinds, urgent, loads, times.getPortSeconds(),
+                 effort == Effort::Least ? partsOfRound : partsOfLevelRound),
       shortener.getPortionsOfLevel());
   if (shortener.needsOthers(schedule.seconds.pause))
-    shortener.shorten(schedule, Poser(flows, kinds), portionsToTry);
+    shortener.shorten(schedule, RoundPoser(flows, kinds, partsOfRound),
+                      portionsToTry);
   return given;
 }
