@@ -52,7 +52,7 @@ public:
                        : Result<std::string>(status);
   }
 
-  std::string describe(const std::string &key) const override {
+  std::string placeOf(const std::string &key) const override {
     return text("the store's key ", tag, "/", key);
   }
 

@@ -48,7 +48,7 @@ public:
     return Status(ErrorKind::Peer, "stopped");
   }
 
-  std::string describe(const std::string &key) const override {
+  std::string placeOf(const std::string &key) const override {
     return pathOf(key);
   }
 

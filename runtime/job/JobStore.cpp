@@ -78,7 +78,7 @@ Status describeMissing(const JobStoreOptions &options,
                                         ", where nobody listens: those "
                                         "processes have ended"));
   return Status(ErrorKind::Peer,
-                text(options.first->describe(kFirst), " names ", all,
+                text(options.first->placeOf(kFirst), " names ", all,
                      ", where nobody listens; if an earlier job left it, "
                      "remove it, or use another tag or an empty directory"));
 }

@@ -98,7 +98,7 @@ private:
       return address.status();
     Result<Socket> socket = reach(text("device ", options.devices[peer]),
                                   *address, options.deadline, options.check,
-                                  options.rendezvous->describe(keyOf(peer)));
+                                  options.rendezvous->placeOf(keyOf(peer)));
     if (!socket)
       return socket.status();
     socket->secure(TlsSide::Connecting, secret);

@@ -32,7 +32,7 @@ public:
   virtual Result<std::string> get(const std::string &key,
                                   const Deadline &deadline) = 0;
   /// What people find a key's value under, such as a file.
-  virtual std::string describe(const std::string &key) const { return key; }
+  virtual std::string placeOf(const std::string &key) const { return key; }
 };
 
 /// A file a key, which this user alone reads and writes. Names begin with the
@@ -59,8 +59,8 @@ public:
   }
   Result<std::string> get(const std::string &key,
                           const Deadline &deadline) override;
-  std::string describe(const std::string &key) const override {
-    return inner->describe(key);
+  std::string placeOf(const std::string &key) const override {
+    return inner->placeOf(key);
   }
 
   /// An error where a participant has said that it cannot take part: its cause,
