@@ -60,9 +60,14 @@ Session::~Session() {
   // The hub waits for everybody to say goodbye, this process included, which
   // gives signs of life all the while.
   leave();
+  // Who finds no file where all have met knows that this process has told the
+  // user; where they have not, who comes late is told why.
+  const bool haveMet = client != nullptr;
+  if (withdraw && haveMet)
+    withdraw();
   hub.reset();
   client.reset();
-  if (withdraw)
+  if (withdraw && !haveMet)
     withdraw();
 }
 
