@@ -1,6 +1,7 @@
 // What the page draws. Columns of numbers are lists of their own, so that large
 // plans stay small; page/plan.js reads them.
 
+#include "view/report/Advice.h"
 #include "view/report/CostMatrix.h"
 #include "view/report/DeviceRounds.h"
 #include "view/report/Report.h"
@@ -169,15 +170,14 @@ static Json resourcesJson(const ReportInput &input, const Workload &work) {
   return list;
 }
 
-/// What the plan says of its time, where that is about the same cluster.
-static Json ownTimeJson(const ReportInput &input) {
+/// Whether what the plan says of its time is about the same cluster.
+static bool hasOwnTime(const ReportInput &input) {
   const fb::Resources *resources = input.index.plan().resources();
-  return resources && isOf(*resources, input.cluster) ? timeJson(input.index)
-                                                      : Json();
+  return resources && isOf(*resources, input.cluster);
 }
 
-static Json predictedJson(const ReportInput &input, const Workload &work) {
-  const Prediction prediction = predictTimes(input.index, work, input.cluster);
+static Json predictedJson(const ReportInput &input,
+                          const Prediction &prediction) {
   Json json = timesJson(prediction.times);
   json["cluster"] = input.cluster.name;
   json["busiest_port_seconds"] = prediction.isSimulated
@@ -222,6 +222,7 @@ std::string etc::runtime::reportJson(const ReportInput &input) {
   const RoleTable prev = rolesOf(index, Side::Prev);
   const RoleTable curr = rolesOf(index, Side::Curr);
   const Workload work = workloadOf(index);
+  const Prediction prediction = predictTimes(index, work, input.cluster);
   Json programs = Json::array();
   for (uint32_t p = 0; p != index.programCount(); ++p)
     programs.push_back(programJson(index, p, prev, curr));
@@ -254,9 +255,12 @@ std::string etc::runtime::reportJson(const ReportInput &input) {
       {"rounds", roundsJson(index, work)},
       {"tracks", tracksJson(index)},
       {"tensors", tensorsJson(index)},
-      {"predicted", predictedJson(input, work)},
+      {"predicted", predictedJson(input, prediction)},
       {"resources", resourcesJson(input, work)},
-      {"time", ownTimeJson(input)},
+      {"time", hasOwnTime(input) ? timeJson(index) : Json()},
+      {"advice",
+       adviceOn(index, partsOf(index, work, input.cluster, prediction),
+                hasOwnTime(input))},
       {"price", Json::parse(input.price)},
       {"measured", measuredJson(input.measured)},
       {"notes", input.notes}};

@@ -107,42 +107,12 @@ function deferSentence() {
   return 'Only parameters are needed for the next step: --defer=optimizer (without --derive=param) moves the rest after the pause.';
 }
 
-/** What is near its bound, where nothing is far from one. */
-function nearSentence() {
-  const T = D.time, routes = T && T.bound_s > 0, roles = T && T.roles_bound_s > 0;
-  if (!S.moved_bytes) return null;
-  if (routes && roles)
-    return 'Roles, routes and rounds are within 5% of what is proved to be possible; a faster migration needs fewer bytes or faster NICs.';
-  if (routes)
-    return 'Routes and rounds are within 5% of the bound for these roles. Other roles have no bound here to compare them with.';
-  return `Rounds add less than 5% to the busiest link or NIC. ${
-      roles ? 'Routes have' : 'Routes and roles have'} no bound here to compare them with.`;
-}
-
-/** Sentences about what would make the migration faster, the largest gain first. */
+/** Sentences about what would make the migration faster. Those of D.advice have the largest gain first. */
 function nextSteps() {
-  const T = D.time, port = D.resources.length ? D.resources[0].seconds : 0, steps = [];
-  const gain = (from, to, text) => {
-    if (to > 0 && from > 1.05 * to) steps.push([from - to, text(milliseconds(from - to))]);
-  };
-  gain(predicted.seconds, port, (saved) =>
-      `Rounds add ${saved} to the busiest link or NIC. A larger --memory-budget allows fewer or fuller rounds.`);
-  if (T && T.bound_s)
-    gain(port, T.bound_s, (saved) =>
-        `Routes are ${saved} above the bound for these roles. --objective=time and a larger --memory-budget (room for transit) allow others.`);
-  if (T && T.roles_bound_s && T.bound_s)
-    gain(T.bound_s, T.roles_bound_s, (saved) =>
-        `Other roles could save ${saved} at most. --frontier and --place compare placements.`);
-  steps.sort((a, b) => b[0] - a[0]);
-  const list = steps.map((step) => step[1]);
-  const price = priceSentence(D.price);
-  if (price) list.push(price);
-  if (T && T.assumed)
-    list.unshift('The cluster is assumed. Name yours with --cluster=NODESxDEVICES@NAME: all times depend on it.');
-  const defer = deferSentence(), near = steps.length ? null : nearSentence();
-  if (defer) list.push(defer);
-  if (near) list.unshift(near);
-  return list;
+  const assumed = D.time && D.time.assumed ?
+      'The cluster is assumed. Name yours with --cluster=NODESxDEVICES@NAME: all times depend on it.' :
+      null;
+  return [assumed, ...D.advice, priceSentence(D.price), deferSentence()].filter(Boolean);
 }
 
 function drawTime(root) {
