@@ -1,5 +1,7 @@
 #include "view/report/Advice.h"
 
+#include "core/plan/PeakRatios.h"
+#include "core/plan/Relays.h"
 #include "core/plan/TimeBound.h"
 
 #include <algorithm>
@@ -55,6 +57,24 @@ static std::string localSentence(const TimeParts &parts) {
   if (parts.packing > 10 * parts.copies)
     return "Packing and unpacking" + added;
   return "Copies within devices, packing and unpacking" + added;
+}
+
+/// Without relays, all that keeps rounds apart is memory. Relays need several
+/// rounds in any case, and may leave the budget unused, which plans don't
+/// state.
+static std::string roundsSentence(const PlanIndex &index,
+                                  const TimeParts &parts) {
+  const std::string added = "Rounds add " +
+                            formatSeconds(parts.exchange - parts.oneRound) +
+                            " to what one round would take";
+  if (etc::plan::relayedBytes(index) == 0)
+    return added + ". A larger --memory-budget allows fewer or fuller rounds.";
+  char peak[32];
+  std::snprintf(peak, sizeof peak, "%.4fx", etc::plan::peakRatios(index).peak);
+  return added +
+         ", partly because devices pass bytes on. A larger --memory-budget "
+         "helps only if the plan's peak, " +
+         peak + ", is close to the present budget.";
 }
 
 namespace {
@@ -113,10 +133,7 @@ std::vector<std::string> Advice::list() const {
     gains.emplace(parts.predicted - parts.exchange, localSentence(parts));
   if (isWorth(parts.exchange, parts.oneRound))
     gains.emplace(parts.exchange - parts.oneRound,
-                  "Rounds add " +
-                      formatSeconds(parts.exchange - parts.oneRound) +
-                      " to what one round would take. A larger "
-                      "--memory-budget allows fewer or fuller rounds.");
+                  roundsSentence(index, parts));
   if (isWorth(parts.oneRound, parts.port))
     gains.emplace(parts.oneRound - parts.port,
                   "Latencies, and messages that wait for each other, add " +
