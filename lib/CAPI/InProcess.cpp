@@ -196,17 +196,18 @@ Answer etc::askTwoStage(const std::string &request, const AskOptions &options,
 
 Answer etc::askExplanation(const std::string &request,
                            const AskOptions &options) {
-  return askPlanned(request, options, writeExplanation);
+  return askPlanned(
+      request, options,
+      [](const Request &request, PlannedRequest &planned, raw_ostream &os) {
+        writeExplanation(request, planned, priceOf(request, planned), os);
+      });
 }
 
 Answer etc::askPrice(const std::string &request, const AskOptions &options) {
   return askPlanned(
       request, options,
       [](const Request &request, PlannedRequest &planned, raw_ostream &os) {
-        writePriceJson(priceOf(*planned.module->getOps<MigrationOp>().begin(),
-                               *plan::fb::GetPlan(planned.plans.front().data()),
-                               request.isTotalFirst()),
-                       os);
+        writePriceJson(priceOf(request, planned), os);
       });
 }
 

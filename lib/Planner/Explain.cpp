@@ -10,7 +10,8 @@ using namespace etc;
 using namespace mlir;
 
 void etc::writeExplanation(const request::Request &request,
-                           PlannedRequest &planned, raw_ostream &os) {
+                           PlannedRequest &planned,
+                           const std::optional<Price> &price, raw_ostream &os) {
   uint64_t moved = 0, internode = 0;
   const bool isTimed = planned.times.size() == planned.plans.size();
   for (auto [i, bytes, migration] :
@@ -18,8 +19,7 @@ void etc::writeExplanation(const request::Request &request,
     const PlanFacts facts(*plan::fb::GetPlan(bytes.data()),
                           isTimed ? &planned.times[i] : nullptr);
     writeSummary(facts, os, /*derives=*/!migration.getDeriveNone());
-    if (std::optional<Price> price =
-            priceOf(migration, facts, request.isTotalFirst()))
+    if (price)
       writePrice(*price, os);
     const plan::fb::Summary &summary = *facts.getPlan().summary();
     moved += summary.moved_bytes();

@@ -2,10 +2,13 @@
 
 #include "etc/Planner/Price.h"
 
+#include "core/plan/PlanIndex.h"
 #include "core/plan/Relays.h"
 #include "etc/Export/PlanText.h"
 #include "etc/Planner/Lanes.h"
 #include "etc/Transforms/TryPlacement.h"
+
+#include "mlir/IR/Diagnostics.h"
 
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
@@ -13,60 +16,95 @@
 #include <cmath>
 
 using namespace etc;
+using namespace mlir;
 
-/// Of a plan with this summary.
-static std::optional<Price> findPrice(MigrationOp migration,
-                                      const plan::fb::Summary &s,
-                                      bool hasRelays, bool totalFirst) {
-  std::optional<Place> place = migration.getPlace();
-  if (!place || *place == Place::Any || migration.getCurrDevices())
+/// A plan that is larger takes long to make, and is not made for its price.
+static constexpr size_t mostBytes = 4 << 20;
+
+static plan::PlanIndex indexOf(const PlannedRequest &planned) {
+  return plan::PlanIndex(*plan::fb::GetPlan(planned.plans.front().data()));
+}
+
+static std::optional<double> secondsOf(const PlannedRequest &planned) {
+  std::optional<runtime::PlanTime> time;
+  if (planned.times.empty())
+    time = runtime::timeOf(indexOf(planned));
+  else
+    time = planned.times.front();
+  if (!time)
     return std::nullopt;
-  Price price{*place, hasRelays, {}};
-  // At both bounds there is nothing that a trial could find.
-  if (s.moved_bytes() == s.bound_moved_bytes() &&
-      s.internode_bytes() == s.bound_internode_bytes()) {
-    price.hasRelays = false;
-    price.bytes.emplace();
-    return price;
-  }
+  return time->pauseSeconds > 0 ? time->pauseSeconds : time->predictedSeconds;
+}
+
+/// Of both plans.
+static std::optional<PriceBytes> comparePlans(const request::Request &request,
+                                              const PlannedRequest &planned,
+                                              MLIRContext &context) {
+  // That there is no plan is an answer, not an error.
+  ScopedDiagnosticHandler silence(&context,
+                                  [](Diagnostic &) { return success(); });
+  request::Request anywhere = request;
+  anywhere.place = "any";
+  const FailureOr<PlannedRequest> free = planRequest(context, anywhere, {});
+  if (failed(free))
+    return std::nullopt;
+  const plan::PlanIndex ownIndex = indexOf(planned), freeIndex = indexOf(*free);
+  const plan::fb::Summary &own = *ownIndex.plan().summary(),
+                          &other = *freeIndex.plan().summary();
+  PriceBytes bytes;
+  bytes.moved = static_cast<int64_t>(own.moved_bytes() - other.moved_bytes());
+  bytes.internode =
+      static_cast<int64_t>(own.internode_bytes() - other.internode_bytes());
+  const std::optional<double> seconds = secondsOf(planned),
+                              least = secondsOf(*free);
+  if (seconds && least)
+    bytes.seconds = *seconds - *least;
+  return bytes;
+}
+
+/// Of both placements, without relays.
+static std::optional<PriceBytes> comparePlacements(MigrationOp migration,
+                                                   bool totalFirst) {
   Trial trial;
   trial.totalFirst = totalFirst;
   PlacementTrials trials(migration);
-  std::optional<TrialResult> found = trials.run(trial);
-  if (!found)
-    return price;
-  // Of the plan, too, without relays.
-  auto placement = migration.getOnly<PlacementOp>();
-  const Volumes &free = found->volumes,
-                own = *trials.volumesOf(placement.getDevices());
-  price.bytes = {own.moved - free.moved, own.internode - free.internode,
-                 std::nullopt};
+  const std::optional<TrialResult> free = trials.run(trial);
+  if (!free)
+    return std::nullopt;
+  const Volumes own =
+      *trials.volumesOf(migration.getOnly<PlacementOp>().getDevices());
   int64_t lanes = 1;
-  if (auto count = migration->getAttrOfType<mlir::IntegerAttr>(lanesMark))
+  if (auto count = migration->getAttrOfType<IntegerAttr>(lanesMark))
     lanes = count.getInt();
-  const auto freeTime = trials.timeOf(found->placement),
-             ownTime = trials.timeOf(placement.getDevices());
-  if (freeTime && ownTime) {
-    price.hasRelays = false;
-    price.bytes->internode = ownTime->internode - freeTime->internode;
-    price.bytes->seconds = ownTime->seconds - freeTime->seconds;
+  PriceBytes bytes;
+  bytes.moved = lanes * (own.moved - free->volumes.moved);
+  bytes.internode = lanes * (own.internode - free->volumes.internode);
+  return bytes;
+}
+
+std::optional<Price> etc::priceOf(const request::Request &request,
+                                  PlannedRequest &planned) {
+  MigrationOp migration = *planned.module->getOps<MigrationOp>().begin();
+  const std::optional<Place> place = migration.getPlace();
+  if (planned.plans.size() != 1 || !place || *place == Place::Any ||
+      migration.getCurrDevices())
+    return std::nullopt;
+  Price price{*place, false, {}};
+  if (planned.plans.front().size() <= mostBytes) {
+    price.bytes = comparePlans(request, planned, *migration.getContext());
+    return price;
   }
-  // Of all lanes.
-  price.bytes->moved *= lanes;
-  price.bytes->internode *= lanes;
+  const plan::PlanIndex index = indexOf(planned);
+  const plan::fb::Summary &s = *index.plan().summary();
+  // At both bounds there is nothing that a trial could find.
+  if (s.moved_bytes() == s.bound_moved_bytes() &&
+      s.internode_bytes() == s.bound_internode_bytes()) {
+    price.bytes.emplace();
+    return price;
+  }
+  price.hasRelays = plan::relayedBytes(index) != 0;
+  price.bytes = comparePlacements(migration, request.isTotalFirst());
   return price;
-}
-
-std::optional<Price> etc::priceOf(MigrationOp migration,
-                                  const plan::fb::Plan &plan, bool totalFirst) {
-  return findPrice(migration, *plan.summary(),
-                   plan::relayedBytes(plan::PlanIndex(plan)) != 0, totalFirst);
-}
-
-std::optional<Price> etc::priceOf(MigrationOp migration, const PlanFacts &facts,
-                                  bool totalFirst) {
-  return findPrice(migration, *facts.getPlan().summary(),
-                   facts.getRelayedBytes() != 0, totalFirst);
 }
 
 /// "12.00 GB more", "3 B less", "0 B more".
@@ -74,9 +112,11 @@ static std::string describeBytes(int64_t bytes) {
   return formatBytes(std::abs(bytes)) + (bytes < 0 ? " less" : " more");
 }
 
-/// "12.5 ms more"; nothing below a microsecond.
+static constexpr double leastSeconds = 1e-6;
+
+/// "12.5 ms more".
 static std::string describeSeconds(double seconds) {
-  if (std::abs(seconds) < 1e-6)
+  if (std::abs(seconds) < leastSeconds)
     return "no more time";
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -90,7 +130,8 @@ void etc::writePrice(const Price &price, llvm::raw_ostream &os) {
      << " over --place=any" << (price.hasRelays ? ", without relays: " : ": ");
   if (!price.bytes)
     os << "unknown\n";
-  else if (price.bytes->moved == 0 && price.bytes->internode == 0)
+  else if (price.bytes->moved == 0 && price.bytes->internode == 0 &&
+           std::abs(price.bytes->seconds.value_or(0)) < leastSeconds)
     os << "0 B\n";
   else {
     os << describeBytes(price.bytes->moved) << " moved, "

@@ -64,7 +64,6 @@ PlacementTrials::PlacementTrials(MigrationOp migration)
   const Benefits benefits(copy, table, devices, holdings.prev, holdings.curr);
   problem = posePlacement(copy, devices, benefits);
   entering = benefits.classes.listEntering(table, holdings.prev, holdings.curr);
-  times.emplace(copy, table, holdings, devices, benefits.classes);
 }
 
 PlacementTrials::~PlacementTrials() = default;

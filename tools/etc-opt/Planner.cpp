@@ -111,24 +111,17 @@ static void writePlanFile(ArrayRef<uint8_t> plan, raw_ostream &os) {
   os << StringRef(reinterpret_cast<const char *>(bytes.data()), bytes.size());
 }
 
-/// Of one plan; stages have none.
-static std::optional<Price> priceOfOnly(const request::Request &request,
-                                        PlannedRequest &planned) {
-  if (planned.plans.size() != 1)
-    return std::nullopt;
-  return priceOf(*planned.module->getOps<MigrationOp>().begin(),
-                 *plan::fb::GetPlan(planned.plans.front().data()),
-                 request.isTotalFirst());
-}
-
 static int emit(const PlannerOptions &options, const request::Request &request,
                 PlannedRequest &planned) {
   const Plans &plans = planned.plans;
   std::string summary;
   llvm::raw_string_ostream summaryStream(summary);
+  std::optional<Price> price;
   if (!options.quiet || options.emit == Emit::Summary ||
-      options.emit == Emit::Report)
-    writeExplanation(request, planned, summaryStream);
+      options.emit == Emit::Report) {
+    price = priceOf(request, planned);
+    writeExplanation(request, planned, price, summaryStream);
+  }
   if (!options.quiet && options.emit != Emit::Summary)
     llvm::errs() << summary;
   if (options.emit == Emit::Mlir)
@@ -152,8 +145,7 @@ static int emit(const PlannerOptions &options, const request::Request &request,
            if (options.emit == Emit::Json)
              writeJson(plan, options.listDevices(), os);
            else if (options.emit == Emit::Report)
-             os << reportPage(plan, givenRates(options), summary,
-                              priceOfOnly(request, planned));
+             os << reportPage(plan, givenRates(options), summary, price);
            else
              writePlanFile(bytes, os);
          }});

@@ -4,7 +4,7 @@
 #define ETC_PLANNER_PRICE_H
 
 #include "dialect/Etc.h"
-#include "etc/Export/PlanFacts.h"
+#include "etc/Planner/PlanRequest.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -13,31 +13,29 @@
 
 namespace etc {
 
-/// Bytes more, in all and between nodes, and seconds more, if both are known of
-/// both placements: of the node or device that receives longest. Not inside
-/// Price: Clang 14 can't construct an optional of it there.
+/// Bytes more, in all and between nodes, and seconds more that are predicted,
+/// of the pause where state is deferred. Not inside Price: Clang 14 can't
+/// construct an optional of it there.
 struct PriceBytes {
   int64_t moved = 0, internode = 0;
   std::optional<double> seconds;
 };
 
-/// What a placement moves more than one where roles may go anywhere does, under
-/// the same objective; negative: less.
+/// What a plan takes more than one of the same request whose roles may go
+/// anywhere; negative: less.
 struct Price {
   Place place;
   /// Whether the plan has relays, but both sides of the price are without them.
-  /// Where seconds are known, each byte enters a node once on both.
   bool hasRelays = false;
-  /// Nothing where no plan was found with roles anywhere.
+  /// Nothing where there is no plan with roles anywhere.
   std::optional<PriceBytes> bytes;
 };
 
-/// The price of a migration that was planned, and of which `plan` is the plan.
-/// Nothing where roles may go anywhere anyway, or devices are given.
-std::optional<Price> priceOf(MigrationOp migration, const plan::fb::Plan &plan,
-                             bool totalFirst);
-std::optional<Price> priceOf(MigrationOp migration, const PlanFacts &facts,
-                             bool totalFirst);
+/// The price of the only plan of a request. Plans once more; instead of a large
+/// plan, only its placement is found, without relays and seconds. Nothing for
+/// several plans, and where roles may go anywhere anyway, or devices are given.
+std::optional<Price> priceOf(const request::Request &request,
+                             PlannedRequest &planned);
 
 /// As a line of the summary.
 void writePrice(const Price &price, llvm::raw_ostream &os);

@@ -4,7 +4,6 @@
 #define ETC_TRANSFORMS_TRYPLACEMENT_H
 
 #include "etc/Optimize/Placement/Entering.h"
-#include "etc/Transforms/PlacementTimes.h"
 #include "etc/Transforms/PlacementVolumes.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -42,10 +41,6 @@ public:
   std::optional<TrialResult> run(const Trial &trial);
   /// What a placement that is known moves; nothing as of `run`.
   std::optional<Volumes> volumesOf(llvm::ArrayRef<int64_t> placement);
-  /// How long it takes at least, with relays; nothing where that is not known.
-  std::optional<EnteringTime> timeOf(llvm::ArrayRef<int64_t> placement) const {
-    return times ? times->of(placement) : std::nullopt;
-  }
 
   /// What makes nodes interchangeable: for each node, the previous role of
   /// every device in order (-1: none), and whether it may take a role.
@@ -57,7 +52,6 @@ private:
   mlir::OwningOpRef<mlir::ModuleOp> module;
   /// Nothing where the stages before the assignment fail.
   std::optional<PlacementVolumes> volumes;
-  std::optional<PlacementTimes> times;
   placement::Problem problem; ///< without what a trial changes
   std::optional<placement::Entering> entering;
 };

@@ -232,16 +232,11 @@ bool compareRequest(InCpp &cpp, const std::string &request) {
   EXPECT_EQ(fileOf(plan.get()), InCpp::fileOf(bytes));
   EXPECT_EQ(inC(etc_planner_explain, text, nullptr),
             cpp.text(cpp.plan(request), [&](auto &it, auto &os) {
-              writeExplanation(asked, it, os);
+              writeExplanation(asked, it, priceOf(asked, it), os);
             }));
   EXPECT_EQ(inC(etc_planner_price, text, nullptr),
             cpp.text(cpp.plan(request), [&](auto &it, auto &os) {
-              MigrationOp migration =
-                  *it.module->template getOps<MigrationOp>().begin();
-              const plan::fb::Plan &plan =
-                  *plan::fb::GetPlan(it.plans.front().data());
-              writePriceJson(priceOf(migration, plan, asked.isTotalFirst()),
-                             os);
+              writePriceJson(priceOf(asked, it), os);
             }));
   comparePlan(*plan::fb::GetPlan(bytes.data()), plan.get());
   return true;
