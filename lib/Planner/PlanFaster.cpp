@@ -19,7 +19,7 @@ static constexpr int64_t worthwhilePercent = 105;
 /// larger state gives way to one that keeps the other.
 static constexpr double tooLarge = 1.1, defaultBudget = 1.05;
 /// Of a plan that is made again with less memory.
-static constexpr size_t mostBytes = 1 << 20;
+static constexpr size_t mostBytes = 4 << 20;
 
 namespace {
 /// Plans whose diagnostics wait until it is known whether they are wanted.
@@ -143,15 +143,30 @@ static FailureOr<PlannedRequest> planWithin(MLIRContext &context,
   return byTime.isGood() && !isBetter ? byTime.take() : byBytes.take();
 }
 
-/// Half of what the budget of a request adds to the larger state, if it is a
-/// multiple of that and leaves more than the default.
-static bool halveBudget(Request &request) {
-  constexpr int64_t whole = 1'000'000;
-  std::optional<request::MemoryBudget> &budget = request.memoryBudget;
+/// Whether no routing and rounds of the same roles are much faster.
+static bool isAtBound(const runtime::PlanTime &time) {
+  constexpr double much = 1.02;
+  return time.pauseSeconds > 0
+             ? time.pauseSeconds <= much * time.pauseBoundSeconds
+             : time.predictedSeconds <= much * time.boundSeconds;
+}
+
+static runtime::PlanTime timeOfOnly(const PlannedRequest &planned) {
+  return runtime::timeOf(
+             plan::PlanIndex(*plan::fb::GetPlan(planned.plans.front().data())))
+      .value_or(runtime::PlanTime());
+}
+
+/// The smaller budgets that a request is planned with, too, if its own is a
+/// multiple of the larger state.
+static ArrayRef<int64_t> smallerBudgets(const Request &request) {
+  static constexpr int64_t all[] = {1'500'000, 1'250'000, 1'100'000, 1'050'000,
+                                    1'020'000};
+  const std::optional<request::MemoryBudget> &budget = request.memoryBudget;
   if (!budget || budget->unit != request::MemoryBudget::Unit::PartsPerMillion)
-    return false;
-  budget->amount = whole + (budget->amount - whole) / 2;
-  return static_cast<double>(budget->amount) >= defaultBudget * whole;
+    return {};
+  return ArrayRef(all).drop_while(
+      [&](int64_t ppm) { return ppm >= budget->amount; });
 }
 
 /// Rounds that use more memory are found by other estimates than those of the
@@ -164,19 +179,20 @@ FailureOr<PlannedRequest> etc::planFaster(MLIRContext &context,
     return plan(requests, options);
   FailureOr<PlannedRequest> best = planWithin(context, requests, options, plan);
   // Of one plan of a chain, the budget is that of the last request.
-  while (succeeded(best) && best->plans.size() == 1 &&
-         best->plans.front().size() <= mostBytes &&
-         halveBudget(requests.back())) {
+  for (int64_t ppm : smallerBudgets(requests.back())) {
+    if (failed(best) || best->plans.size() != 1 ||
+        best->plans.front().size() > mostBytes)
+      break;
+    const runtime::PlanTime ofBest = timeOfOnly(*best);
+    if (isAtBound(ofBest))
+      break;
+    requests.back().memoryBudget->amount = ppm;
     Attempt smaller(context, requests, options,
                     [&](ArrayRef<Request> less, const PlanOptions &options) {
                       return planWithin(context, less.vec(), options, plan);
                     });
     if (!smaller.isGood())
       break;
-    runtime::PlanTime ofBest;
-    if (auto time = runtime::timeOf(
-            plan::PlanIndex(*plan::fb::GetPlan(best->plans.front().data()))))
-      ofBest = *time;
     if (smaller.isOnePlan() && isLess(smaller.findTime(), ofBest))
       best = smaller.take();
   }

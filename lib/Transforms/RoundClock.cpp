@@ -9,6 +9,12 @@ void RoundClock::add(unsigned unit) {
   for (const UnitTimes::Packing &it : units.getPackings(unit))
     for (int64_t device : rates.getDevices(it.program))
       (it.isSend ? packs[device].out : packs[device].in) += it.seconds;
+  for (const UnitTimes::Copying &it : units.getCopyings(unit))
+    for (int64_t device : rates.getDevices(it.program)) {
+      if (copies[device] == 0)
+        copying.push_back(device);
+      copies[device] += it.seconds;
+    }
   for (const UnitTimes::Sending &it : units.getSendings(unit)) {
     if (!isUsed.test(it.ways)) {
       isUsed.set(it.ways);
@@ -30,15 +36,19 @@ double RoundClock::getBusiest() const {
 }
 
 void RoundClock::endRound(double beginning) {
+  for (int64_t device : copying)
+    arrive(device, copiedAt(device));
   for (unsigned number : used)
     for (const Way &it : rates.getWays(number)) {
-      const double arrival =
+      const double there =
           std::max(ends[it.from] + packs[it.from].out,
                    ends[it.to] + packs[it.to].out) +
-          std::max(ports[it.fromPort].most(), ports[it.toPort].most()) +
-          packs[it.to].in + beginning;
-      arrivals[it.to] = std::max(arrivals[it.to], arrival);
+          std::max(ports[it.fromPort].most(), ports[it.toPort].most());
+      arrive(it.to,
+             std::max(there, copiedAt(it.to)) + packs[it.to].in + beginning);
     }
+  for (int64_t device : copying)
+    ends[device] = std::max(ends[device], arrivals[device]);
   // A device that has received all of a round answers, and a sender waits for
   // its answers.
   for (unsigned number : used)
@@ -51,5 +61,8 @@ void RoundClock::endRound(double beginning) {
           packs[it.to] = {};
     isUsed.reset(number);
   }
+  for (int64_t device : copying)
+    copies[device] = 0, packs[device] = {};
   used.clear();
+  copying.clear();
 }

@@ -9,14 +9,15 @@ namespace etc {
 
 /// Runs through rounds. A message arrives when both its devices have begun the
 /// round, and the slower of their links or NICs has carried what it has to in
-/// it; a device ends a round when it, and all that it sends to, have received
-/// all of theirs.
+/// it; meanwhile, devices copy what they keep. A device ends a round when it,
+/// and all that it sends to, have received, and copied, all of theirs.
 class RoundClock {
 public:
   RoundClock(const TransferRates &rates, const UnitTimes &units)
       : rates(rates), units(units), isUsed(rates.getWaysCount()),
         ports(rates.getPortCount()), packs(rates.getDeviceCount()),
-        ends(rates.getDeviceCount()), arrivals(rates.getDeviceCount()) {}
+        copies(rates.getDeviceCount()), ends(rates.getDeviceCount()),
+        arrivals(rates.getDeviceCount()) {}
 
   /// To the open round.
   void add(unsigned unit);
@@ -35,12 +36,22 @@ private:
     double most() const { return std::max(out, in); }
   };
 
+  void arrive(int64_t device, double seconds) {
+    arrivals[device] = std::max(arrivals[device], seconds);
+  }
+  double copiedAt(int64_t device) const {
+    return ends[device] + packs[device].out + copies[device];
+  }
+
   const TransferRates &rates;
   const UnitTimes &units;
-  /// Of the open round: ways, by number; loads of ports; what devices pack.
+  /// Of the open round: ways, by number; devices that copy; loads of ports;
+  /// what devices pack, and copy.
   llvm::BitVector isUsed;
   llvm::SmallVector<unsigned> used;
+  llvm::SmallVector<int64_t> copying;
   std::vector<Load> ports, packs;
+  std::vector<double> copies;
   std::vector<double> ends, arrivals; ///< [devices]
 };
 

@@ -22,10 +22,6 @@ constexpr std::array<int64_t, 7> portionsToTry = {32,  64,  96, 128,
 /// Level rounds are nearly as good with one number as with the next.
 constexpr std::array<int64_t, 5> portionsOfLevel = {32, 64, 128, 192, 384};
 
-/// Where trials take long, more portions than this are left out: a trial takes
-/// as much longer as it has more, and its rounds cost more latencies.
-static constexpr int64_t mostOfLess = 128;
-
 /// Migrations of the least effort have no more parts in a round than few rounds
 /// have, and hardly more units, which is what planning takes its time for.
 static constexpr double hardlyMore = 1.1;
@@ -45,7 +41,8 @@ public:
   Shortener(const rounds::Budget &budget, ArrayRef<rounds::ClassTotals> totals,
             const RoundTimes &times, Effort effort)
       : budget(budget), totals(totals), times(times), floor(times, totals),
-        pipelined(pipelinedOf(effort, times, totals)), effort(effort) {}
+        pipelined(effort == Effort::Least ? 1 : times.countPortions(totals)),
+        effort(effort) {}
 
   /// Replaces the schedule by the one that costs least of those on trial, if it
   /// costs at least a hundredth less.
@@ -63,8 +60,6 @@ public:
   }
 
 private:
-  static int64_t pipelinedOf(Effort effort, const RoundTimes &times,
-                             ArrayRef<rounds::ClassTotals> totals);
   bool isEnough(double seconds, int inVain) const;
   /// Whether no rounds of these portions cost less than `most`. What is summed
   /// up in another order differs a little.
@@ -84,14 +79,6 @@ private:
   const Effort effort;
 };
 } // namespace
-
-int64_t Shortener::pipelinedOf(Effort effort, const RoundTimes &times,
-                               ArrayRef<rounds::ClassTotals> totals) {
-  if (effort == Effort::Least)
-    return 1;
-  const int64_t count = times.countPortions(totals);
-  return effort == Effort::Less && count > mostOfLess ? 1 : count;
-}
 
 bool Shortener::isEnough(double seconds, int inVain) const {
   const double port = times.getPortSeconds(), enough = goodEnough * port;

@@ -49,22 +49,39 @@ TransferRates::TransferRates(ResourcesAttr resources, const ProgramFlows &flows,
 }
 
 UnitTimes::UnitTimes(const TransferRates &rates, ArrayRef<Chunk> chunks)
-    : firsts(findFirstsAlike(rates.getFlows(), chunks, rates.getKinds())) {
+    : firsts(findFirstsAlike(rates.getFlows(), chunks, rates.getKinds())),
+      copies(chunks.size()) {
   starts.reserve(chunks.size() + 1);
   for (auto [unit, chunk] : llvm::enumerate(chunks)) {
     starts.push_back(getNext());
+    if (chunk.portion.isFirst() || chunk.portion.derives)
+      copies.set(unit);
     if (firsts[unit] != unit)
       continue;
     for (const ItemFlow &flow : rates.getFlows().getFlows(chunk.item))
       for (const Step &step : flow.steps)
         if (step.isTransfer())
-          add(rates, flow.program, step, chunk.portion);
+          addTransfer(rates, flow.program, step, chunk.portion);
+        else
+          addCopy(rates, flow.program, step, chunk.portion);
   }
   starts.push_back(getNext());
 }
 
-void UnitTimes::add(const TransferRates &rates, unsigned program,
-                    const Step &step, const Portion &portion) {
+void UnitTimes::addCopy(const TransferRates &rates, unsigned program,
+                        const Step &step, const Portion &portion) {
+  if (step.binds || !step.isOf(portion.type) ||
+      !(step.isDerive() ? portion.derives : portion.isFirst()))
+    return;
+  const double bytes = static_cast<double>(
+      step.piece->size() *
+      rates.getFlows().getTable().getTypeBytes(portion.type));
+  copyings.push_back(
+      {program, bytes / double(rates.getResources().getPackRate())});
+}
+
+void UnitTimes::addTransfer(const TransferRates &rates, unsigned program,
+                            const Step &step, const Portion &portion) {
   const double bytes = static_cast<double>(
       elementsOf(step, portion) *
       rates.getFlows().getTable().getTypeBytes(portion.type));

@@ -85,6 +85,11 @@ public:
     bool isSend;
     double seconds;
   };
+  /// Of what stays in a device's memory, or is derived there.
+  struct Copying {
+    unsigned program;
+    double seconds;
+  };
   llvm::ArrayRef<Sending> getSendings(unsigned unit) const {
     const unsigned first = firsts[unit];
     return llvm::ArrayRef(sendings).slice(starts[first].sending,
@@ -98,18 +103,35 @@ public:
                                               starts[first].packing);
   }
 
+  /// What is kept goes with the first portion: chunks of one size are alike in
+  /// what they transfer only.
+  llvm::ArrayRef<Copying> getCopyings(unsigned unit) const {
+    if (!copies.test(unit))
+      return {};
+    const unsigned first = firsts[unit];
+    return llvm::ArrayRef(copyings).slice(starts[first].copying,
+                                          starts[first + 1].copying -
+                                              starts[first].copying);
+  }
+
 private:
   struct Start {
-    size_t sending, packing;
+    size_t sending, packing, copying;
   };
-  void add(const TransferRates &rates, unsigned program, const Step &step,
-           const Portion &portion);
-  Start getNext() const { return {sendings.size(), packings.size()}; }
+  void addTransfer(const TransferRates &rates, unsigned program,
+                   const Step &step, const Portion &portion);
+  void addCopy(const TransferRates &rates, unsigned program, const Step &step,
+               const Portion &portion);
+  Start getNext() const {
+    return {sendings.size(), packings.size(), copyings.size()};
+  }
 
   std::vector<unsigned> firsts; ///< [units]
+  llvm::BitVector copies;       ///< [units]
   std::vector<Start> starts;    ///< [units], and the end
   std::vector<Sending> sendings;
   std::vector<Packing> packings;
+  std::vector<Copying> copyings;
 };
 
 } // namespace etc

@@ -36,6 +36,8 @@ CASES = [  # model, prev, curr, nodes, cluster, further options
     ("gpt3-paper", "PP6TP4", "PP4TP2", "6x4", A),
     ("gpt3-paper", "PP4TP2DP3", "PP4TP8", "8x4", A),
     ("llama3-70b", "PP2TP4DP8", "PP2TP4DP16", "2x64", GB200),
+    ("gpt3-paper", "PP3TP4", "PP2TP2DP3", "8x8", H100),
+    ("llama3-70b", "PP2TP4DP3+zero1", "PP2TP2DP3", "6x4", H100, "--place=any"),
 ]
 BUDGETS = ("1.02x", "1.05x", "1.1x", "1.25x", "1.5x", "2x")
 ALLOWED = 1.02
