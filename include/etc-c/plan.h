@@ -99,8 +99,8 @@ ETC_API etc_error *etc_planner_explain(const char *request,
 ETC_API etc_error *etc_planner_price(const char *request,
                                      const etc_planner_options *options,
                                      etc_text **text);
-/* What the plan moves, splits and frees under each placement and objective, as
- * of etc-opt --frontier. */
+/* What the plan takes, moves, splits and frees under each placement and
+ * objective, as of etc-opt --frontier. */
 ETC_API etc_error *etc_planner_frontier(const char *request,
                                         const etc_planner_options *options,
                                         etc_text **text);

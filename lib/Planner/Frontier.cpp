@@ -18,7 +18,8 @@ namespace fb = etc::plan::fb;
 /// Whether a row is nowhere worse than another, and somewhere better.
 static bool beats(const FrontierRow &row, const FrontierRow &other) {
   auto key = [](const FrontierRow &row) {
-    return std::array{row.moved, row.internode, row.splitGroups, row.nodesUsed};
+    return std::array{row.microseconds, row.moved, row.internode,
+                      row.splitGroups, row.nodesUsed};
   };
   return row.refusal.empty() && key(row) != key(other) &&
          llvm::all_of(llvm::zip(key(row), key(other)), [](auto pair) {
@@ -72,18 +73,18 @@ static void addPlan(const fb::Plan &plan, Frontier &frontier) {
 
 /// A refusal of one placement is a row of the table, not an error.
 static void addRow(MLIRContext &context, request::Request request,
-                   const PlanOptions &options, Place place, bool totalFirst,
+                   const PlanOptions &options, Place place, StringRef objective,
                    const std::optional<Rates> &rates, Frontier &frontier) {
   FrontierRow &row = frontier.rows.emplace_back();
   row.place = place;
-  row.totalFirst = totalFirst;
+  row.objective = objective.str();
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
     if (row.refusal.empty())
       row.refusal = diagnostic.str();
     return success();
   });
   request.place = stringifyPlace(place);
-  request.objective = totalFirst ? "total" : "internode";
+  request.objective = row.objective;
   FailureOr<PlannedRequest> planned = planRequest(context, request, options);
   if (failed(planned))
     return;
@@ -101,8 +102,8 @@ FailureOr<Frontier> etc::findFrontier(MLIRContext &context,
   Frontier frontier;
   frontier.groups = request.curr.parallel.world() / request.curr.parallel.tp;
   for (Place place : {Place::Any, Place::Tp, Place::Pack})
-    for (bool totalFirst : {true, false})
-      addRow(context, request, options, place, totalFirst, rates, frontier);
+    for (StringRef objective : {"time", "total", "internode"})
+      addRow(context, request, options, place, objective, rates, frontier);
   std::vector<FrontierRow> &rows = frontier.rows;
   if (llvm::none_of(rows, [](auto &row) { return row.refusal.empty(); })) {
     emitError(UnknownLoc::get(&context)) << rows.front().refusal;

@@ -13,7 +13,7 @@ using llvm::json::OStream;
 static void writeRow(const FrontierRow &row, raw_ostream &os) {
   os << (row.isBest ? "* " : "  ")
      << llvm::format("%-5s %-10s", stringifyPlace(row.place).data(),
-                     objectiveName(row.totalFirst));
+                     row.objective.c_str());
   if (!row.refusal.empty()) {
     os << " no plan: " << row.refusal << "\n";
     return;
@@ -30,21 +30,21 @@ void etc::writeFrontier(const Frontier &frontier, raw_ostream &os) {
      << ", " << frontier.prevWorld << " -> " << frontier.currWorld
      << " devices, " << frontier.groups << " tensor-parallel groups, "
      << frontier.nodes << " nodes\n"
-     << "  place first             moves  between nodes split groups  nodes "
+     << "  place objective         moves  between nodes split groups  nodes "
         "used  nodes freed   seconds\n";
   for (const FrontierRow &row : frontier.rows)
     writeRow(row, os);
   os << llvm::format("  %-16s %12s %14s\n", "bound",
                      formatBytes(frontier.boundMoved).c_str(),
                      formatBytes(frontier.boundInternode).c_str())
-     << "* no other row is as good in all of bytes, bytes between nodes, split "
-        "groups and nodes used, and better in one\n";
+     << "* no other row is as good in all of seconds, bytes, bytes between "
+        "nodes, split groups and nodes used, and better in one\n";
 }
 
 static void writeRowJson(OStream &json, const FrontierRow &row) {
   json.object([&] {
     json.attribute("place", stringifyPlace(row.place));
-    json.attribute("objective", objectiveName(row.totalFirst));
+    json.attribute("objective", row.objective);
     if (!row.refusal.empty()) {
       json.attribute("no_plan", row.refusal);
       return;

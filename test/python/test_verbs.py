@@ -138,11 +138,14 @@ class Verbs(unittest.TestCase):
             self.assertIn(str(error), done.stderr.decode())
             return
         lines = done.stdout.decode().splitlines()
-        self.assertEqual([table_row(row) for row in found["rows"]], lines[2:8])
+        # Two lines before the rows, and two after them.
+        self.assertEqual([table_row(row) for row in found["rows"]], lines[2:-2])
+        objectives = [row["objective"] for row in found["rows"]]
+        self.assertEqual(objectives, 3 * ["time", "total", "internode"])
         bound = [found["bound"][name] for name in ("moved_bytes", "internode_bytes")]
-        self.assertEqual(lines[8].split()[0], "bound")
+        self.assertEqual(lines[-2].split()[0], "bound")
         for count in bound:
-            self.assertIn(_format_bytes(count), lines[8])
+            self.assertIn(_format_bytes(count), lines[-2])
         self.assertIn(f"{found['prev']} -> {found['curr']}, ", lines[0])
         self.assertIn(f" {found['groups']} tensor-parallel groups, ", lines[0])
 

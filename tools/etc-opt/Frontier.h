@@ -10,7 +10,7 @@
 namespace etc {
 
 /// Plans the request under every placement and objective, and writes what each
-/// moves, splits and frees. Returns the exit status.
+/// takes, moves, splits and frees. Returns the exit status.
 int writeFrontier(mlir::MLIRContext &context, const request::Request &request,
                   const PlannerOptions &options);
 

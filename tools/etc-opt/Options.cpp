@@ -108,7 +108,7 @@ struct Options {
   cl::opt<bool> frontier{
       "frontier", cl::cat(category),
       cl::desc("Instead of a plan, a table of what each placement and "
-               "objective moves, splits and frees")};
+               "objective takes, moves, splits and frees")};
   cl::opt<int64_t> whichNodes{
       "which-nodes", cl::cat(category), cl::value_desc("count"),
       cl::desc("Instead of a plan, JSON of the nodes that are cheapest to give "

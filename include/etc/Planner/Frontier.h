@@ -17,7 +17,7 @@ namespace etc {
 /// A placement and an objective, and what their plan does.
 struct FrontierRow {
   Place place;
-  bool totalFirst;
+  std::string objective;             ///< as requests name it
   std::string refusal;               ///< why there is no plan; else empty
   uint64_t moved = 0, internode = 0; ///< bytes: in all, and between nodes
   uint64_t splitGroups = 0;          ///< tensor-parallel groups over nodes
