@@ -65,12 +65,16 @@ static std::string formatSeconds(double seconds) {
   return text;
 }
 
+static const char *howFound(const runtime::PlanTime &time) {
+  return time.isSimulated ? " predicted" : " estimated";
+}
+
 /// What stops training, of the time that all takes.
 static void writePause(const plan::PlanIndex &index,
                        const runtime::PlanTime &time, llvm::raw_ostream &os) {
-  os << "  pause    " << formatSeconds(time.pauseSeconds) << " predicted, "
-     << index.firstDeferredRound() << " of " << index.plan().forecast()->size()
-     << " rounds";
+  os << "  pause    " << formatSeconds(time.pauseSeconds) << howFound(time)
+     << ", " << index.firstDeferredRound() << " of "
+     << index.plan().forecast()->size() << " rounds";
   if (!index.hasTail())
     os << ", since no deferred state moves";
   if (time.pauseBoundSeconds > 0)
@@ -102,7 +106,7 @@ static void writeTime(const PlanFacts &facts, llvm::raw_ostream &os) {
     return;
   const fb::Resources &resources = *index.plan().resources();
   os << "  time     " << formatSeconds(time->predictedSeconds)
-     << " predicted, busiest port " << formatSeconds(time->portSeconds)
+     << howFound(*time) << ", busiest port " << formatSeconds(time->portSeconds)
      << ", on " << resources.name()->str()
      << (resources.assumed() ? " (assumed; name yours with --cluster=...@NAME)"
                              : "")

@@ -31,7 +31,9 @@ static constexpr SummaryWord table[] = {
                 "needs for its bytes."},
     {"time", "How long the transfers take on the cluster named: as the "
              "simulator predicts, and what the busiest link or NIC needs for "
-             "its bytes."},
+             "its bytes. Very many messages take long to simulate; the time is "
+             "then estimated, and can be a tenth off. etc-run --dry-run "
+             "simulates it."},
     {"least", "The time that no sources, relays or rounds go below for the "
               "roles of this plan, and why: bytes that have to cross the "
               "border of some devices, and what can carry them."},

@@ -10,8 +10,8 @@
 using namespace etc::runtime;
 using etc::plan::PlanIndex;
 
-/// Some tens of milliseconds.
-constexpr double kStepsOfSummary = 3e6;
+/// Some tenths of a second.
+constexpr double kStepsOfSummary = 3e7;
 
 /// Every message in flight is looked at whenever one ends.
 static bool isQuickToSimulate(const Workload &work, double mostSteps) {
@@ -103,7 +103,7 @@ std::optional<PlanTime> etc::runtime::timeOf(const PlanIndex &index,
   const RoundEnds ends = predictRounds(index, work, cluster, kStepsOfSummary);
   PlanTime time{plan::boundSeconds(index.plan().time_bound()),
                 busiestPortSeconds(index, work, cluster),
-                endOf(ends, work.messages.size())};
+                endOf(ends, work.messages.size()), ends.isSimulated};
   if (plan::defersState(index)) {
     time.pauseBoundSeconds = plan::boundSeconds(index.plan().pause_bound());
     time.pauseSeconds = endOf(ends, index.firstDeferredRound());

@@ -27,6 +27,7 @@ struct PlanTime {
   double boundSeconds = 0; ///< no routing of its roles is below; 0: none stated
   double portSeconds = 0;  ///< of its busiest link or port
   double predictedSeconds = 0;
+  bool isSimulated = true; ///< else an estimate, of very many messages
   /// Of the rounds that are not deferred; 0 where no state is.
   double pauseBoundSeconds = 0, pauseSeconds = 0;
   /// Nothing is below, whichever roles are allowed; 0: none stated.
