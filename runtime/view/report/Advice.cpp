@@ -142,9 +142,10 @@ std::vector<std::string> Advice::list() const {
   if (routes > 0 && isWorth(parts.port, routes))
     gains.emplace(parts.port - routes,
                   "Routes are " + formatSeconds(parts.port - routes) +
-                      " above the bound for these roles. --objective=time and "
-                      "a larger --memory-budget (room for transit) allow "
-                      "others.");
+                      " above the bound for these roles. A larger "
+                      "--memory-budget has room for more transit, and other "
+                      "objectives than the default, time, choose routes by "
+                      "bytes.");
   if (routes > 0 && roles > 0 && isWorth(routes, roles))
     gains.emplace(saved(roles), here() + ", other roles could save at most " +
                                     formatSeconds(saved(roles)) + ": " +
