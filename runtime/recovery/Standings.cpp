@@ -28,6 +28,22 @@ Result<Survivors> etc::runtime::readStandings(const PlanIndex &index,
   return standings;
 }
 
+Status
+etc::runtime::checkNotes(const PlanIndex &index, const std::string &directory,
+                         const Survivors &standings,
+                         const std::function<bool(uint32_t rank)> &counts) {
+  Result<Survivors> later = readStandings(index, directory);
+  if (!later)
+    return later.status();
+  for (uint32_t rank = 0; rank != index.rankCount(); ++rank)
+    for (const std::optional<Standing> &other : standings)
+      if (counts(rank) && other)
+        if (Status s = checkNoted((*later)[rank].value_or(Standing()), *other);
+            !s.ok())
+          return s.at(journalPath(directory, index.device(rank)));
+  return Status::success();
+}
+
 Status etc::runtime::leaveOut(const PlanIndex &index,
                               const std::vector<uint32_t> &devices,
                               Survivors &standings) {

@@ -62,6 +62,22 @@ static Status dropSome(const PlanIndex &index, const Options &options,
   return status.ok() ? checkSomeAreLeft(index, options) : status;
 }
 
+/// Of the devices that are left; `needsAll`: a missing journal is a lost one.
+static Status checkJournals(const PlanIndex &index, const Options &options,
+                            const Survivors &standings, bool needsAll) {
+  auto counts = [&](uint32_t rank) {
+    return (needsAll || standings[rank]) &&
+           !countsAsFailed(options, index.device(rank));
+  };
+  Status status = checkNotes(index, options.journal, standings, counts);
+  return status.ok()
+             ? status
+             : Status(status.kind(),
+                      text(status.message(), "; etc-run inventory ",
+                           options.journal,
+                           " --failed=DEVICE lists what the others have"));
+}
+
 /// The bytes themselves, as far as the formula filled them.
 static Status checkFiles(const PlanIndex &index, const Survivors &standings,
                          const Keeping &keeping) {
@@ -82,6 +98,8 @@ Status etc::run::printStatus(const PlanIndex &index, const Options &options) {
   if (!standings)
     return standings.status();
   const Survivors all = *standings;
+  if (Status s = checkJournals(index, options, all, true); !s.ok())
+    return s;
   if (Status s = dropSome(index, options, *standings); !s.ok())
     return s;
   const Keeping keeping = keepingOfAll(index, options, all);
@@ -114,6 +132,8 @@ Status etc::run::rollBackMigration(const PlanIndex &index,
   Result<Survivors> standings = readStandings(index, options.journal);
   if (!standings)
     return standings.status();
+  if (Status s = checkJournals(index, options, *standings, true); !s.ok())
+    return s;
   const Keeping keeping = keepingOf(options, *standings);
   if (!isBegun(index, keeping))
     return Status(ErrorKind::Usage,
@@ -159,6 +179,8 @@ Status etc::run::printInventory(const PlanIndex &index,
   if (!standings)
     return standings.status();
   const Survivors all = *standings;
+  if (Status s = checkJournals(index, options, all, false); !s.ok())
+    return s;
   if (Status s = dropSome(index, options, *standings); !s.ok())
     return s;
   // Whoever has no journal has nothing.

@@ -67,6 +67,16 @@ static Status checkUnchanged(const std::string &path,
                            "again with etc-run status"));
 }
 
+Status etc::runtime::checkNoted(const Standing &noted, const Standing &other) {
+  if ((other.isDecided || other.isCommitted) && !noted.isPrepared)
+    return plan::malformed("lost its last records: the migration is committed, "
+                           "but not that this device was ready");
+  if ((other.landed > 0 || other.isPrepared) && !noted.isFilled)
+    return plan::malformed("lost its records: rounds have landed, but not the "
+                           "previous state of this device");
+  return Status::success();
+}
+
 Result<Journal> etc::runtime::openJournal(const Keeping &keeping,
                                           const PlanIndex &index, uint32_t rank,
                                           Mode mode) {
@@ -79,6 +89,9 @@ Result<Journal> etc::runtime::openJournal(const Keeping &keeping,
   header.rankCount = index.rankCount();
   header.mode = mode;
   const std::string path = journalPath(keeping.journals, header.device);
+  for (const Standing &other : keeping.standings)
+    if (Status s = checkNoted(keeping.standings[rank], other); !s.ok())
+      return s.at(path);
   // A process may have died before it made one.
   if (!keeping.isResumed() || !std::filesystem::exists(path))
     return Journal::create(

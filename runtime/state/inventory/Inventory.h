@@ -20,7 +20,8 @@ struct TensorBox {
 };
 
 /// The boxes that went with their last holder. Elements that a tied copy or the
-/// tensor it is cast from still has are not lost.
+/// tensor it is cast from still has are not lost, nor are those that the
+/// migration dropped, because the new configuration does not have them.
 std::vector<TensorBox> findLost(const PlanIndex &index,
                                 const Survivors &survivors);
 

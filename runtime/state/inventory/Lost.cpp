@@ -2,6 +2,8 @@
 
 #include "state/inventory/Inventory.h"
 
+#include <algorithm>
+
 using namespace etc;
 using namespace etc::runtime;
 
@@ -33,6 +35,39 @@ std::vector<Boxes> wholeState(const PlanIndex &index, Side side) {
       for (uint32_t b = 0; b != index.boxCount(holding.shard); ++b)
         needed[holding.tensor].emplace_back(index.shardBox(holding.shard, b));
   return needed;
+}
+
+bool isDecided(const Survivors &survivors) {
+  return std::any_of(survivors.begin(), survivors.end(), [](const auto &s) {
+    return s && (s->isDecided || s->isCommitted);
+  });
+}
+
+bool hasReleased(const PlanIndex &index, const Survivors &survivors,
+                 uint32_t rank, uint32_t tensor) {
+  return survivors[rank] && isReleased(index, index.participant(rank).program,
+                                       tensor, survivors[rank]->released);
+}
+
+/// Elements that the migration dropped, because the current state does not have
+/// them under any name, such as padding: these are over, not lost.
+std::vector<Boxes> dropped(const PlanIndex &index, const Survivors &survivors) {
+  const std::vector<Boxes> current = wholeState(index, Side::Curr);
+  std::vector<Boxes> kept(current.size()), gone(current.size());
+  for (uint32_t t = 0; t != current.size(); ++t)
+    append(kept[index.primary(t)], current[t]);
+  const bool areAll = isDecided(survivors);
+  for (uint32_t rank = 0; rank != index.rankCount(); ++rank)
+    for (etc::plan::Holding holding :
+         index.holdings(index.participant(rank).program, Side::Prev))
+      if (areAll || hasReleased(index, survivors, rank, holding.tensor))
+        for (uint32_t b = 0; b != index.boxCount(holding.shard); ++b) {
+          Boxes rest{Box(index.shardBox(holding.shard, b))};
+          for (const Box &part : kept[index.primary(holding.tensor)])
+            rest = subtract(rest, part);
+          append(gone[holding.tensor], rest);
+        }
+  return gone;
 }
 
 /// What of each tensor's `needed` is not in its `known`.
@@ -67,6 +102,9 @@ std::vector<TensorBox> etc::runtime::findLost(const PlanIndex &index,
         source >= 0)
       append(known[t], equal[index.primary(source)]);
   }
+  const std::vector<Boxes> gone = dropped(index, survivors);
+  for (uint32_t t = 0; t != held.size(); ++t)
+    append(known[t], gone[t]);
   return without(wholeState(index, Side::Prev), std::move(known));
 }
 

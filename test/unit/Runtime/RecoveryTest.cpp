@@ -123,6 +123,48 @@ TEST_F(RecoveryTest, EveryPlaceEveryMode) {
       }
 }
 
+/// Another process's damage: a journal cut anywhere, after a whole migration.
+TEST_F(RecoveryTest, NoCutJournalIsTakenForWhole) {
+  open(twoStagePlan());
+  ASSERT_EQ(runLocally(*index, options).status.message(), "");
+  const std::string whole = directory + "-whole";
+  std::filesystem::rename(directory, whole);
+  constexpr auto kDeep = std::filesystem::copy_options::recursive;
+  for (uint32_t device = 0; device != 4; ++device)
+    for (size_t kept = 40; kept < 40 + 8 * 32; kept += 11) {
+      SCOPED_TRACE(text("device ", device, ", ", kept, " bytes"));
+      std::filesystem::remove_all(directory);
+      std::filesystem::copy(whole, directory, kDeep);
+      std::filesystem::resize_file(journalPath(directory, device), kept);
+      read();
+      const Standing left = options.keeping.standings[device];
+      Status resumed = runLocally(*index, options).status;
+      EXPECT_EQ(resumed.ok(), left.isPrepared);
+      const bool isNamed =
+          resumed.message().find("lost its last records") != std::string::npos;
+      EXPECT_EQ(isNamed, !left.isPrepared) << resumed.message();
+      read();
+      if (resumed.ok())
+        checkFiles();
+    }
+  std::filesystem::remove_all(whole);
+}
+
+TEST_F(RecoveryTest, WhatOthersNotedIsHeldAgainstAJournal) {
+  Standing none, filled, landed, prepared, committed;
+  filled.isFilled = landed.isFilled = prepared.isFilled = true;
+  landed.landed = 1;
+  prepared.isPrepared = true;
+  committed = prepared;
+  committed.isCommitted = true;
+  for (const Standing &standing : {filled, landed, prepared, committed})
+    EXPECT_EQ(checkNoted(none, standing).ok(),
+              standing.landed == 0 && !standing.isPrepared);
+  for (const Standing &standing : {filled, landed, prepared, committed})
+    EXPECT_EQ(checkNoted(filled, standing).ok(), !standing.isCommitted);
+  EXPECT_TRUE(checkNoted(prepared, committed).ok());
+}
+
 TEST_F(RecoveryTest, RelaysGoOn) {
   open(relayPlan());
   failAt(2, 1);
