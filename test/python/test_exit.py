@@ -103,6 +103,36 @@ begun.wait()
     ),
 }
 
+# A process that waits for another one, which does not come, in a daemon thread.
+ALONE = """
+import sys, tempfile, threading, time
+import torch.distributed as dist
+import etc, training
+base = etc.plan(training.REQUEST, prev="DP2", curr="DP2")
+first = dist.FileStore(tempfile.mktemp(dir=sys.argv[1]), -1)
+"""
+
+RECOVER = """
+job = training.start(0, store, base)
+def work():
+    while True:
+        try:
+            etc.recover(job, "DP2", devices=range(2), request=training.REQUEST)
+        except Exception:
+            pass
+"""
+
+WAITS = {
+    "recover over a FileStore": "store = first" + RECOVER,
+    "recover over a JobStore": "store = etc.JobStore(first, 0, host='127.0.0.1')"
+    + RECOVER,
+    "prepare": """
+state = training.make(base.prev_tensors(0), 0)
+def work():
+    etc.prepare(base, state, store=first, rank=0, world_size=2, host="127.0.0.1")
+""",
+}
+
 
 class Exit(unittest.TestCase):
     def end(self, body, **request):
@@ -141,6 +171,26 @@ class Exit(unittest.TestCase):
                     self.assertEqual(status, expected, errors)
                     if expected == 1:
                         self.assertIn("ValueError: ours", errors)
+
+    def test_while_a_daemon_thread_waits(self):
+        here = os.path.dirname(os.path.abspath(__file__))
+        package = os.path.dirname(os.path.dirname(etc.__file__))
+        environment = {**os.environ, "PYTHONPATH": f"{here}{os.pathsep}{package}"}
+        end = """
+threading.Thread(target=work, daemon=True).start()
+time.sleep(0.5)
+"""
+        for name, body in WAITS.items():
+            with self.subTest(name), tempfile.TemporaryDirectory() as directory:
+                ended = subprocess.run(
+                    [sys.executable, "-W", "ignore", "-c", ALONE + body + end, directory],
+                    env=environment,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                    timeout=60,
+                )
+                self.assertEqual(ended.returncode, 0, ended.stderr)
+                self.assertNotIn("AttributeError", ended.stderr)
 
     def test_while_state_is_under_way(self):
         """The others learn what it was that ended."""

@@ -1,13 +1,22 @@
-"""Migrations whose last reference goes, or that exist when Python exits or forks."""
+"""Migrations whose last reference goes, and what is under way when Python exits or forks.
+
+Python ends daemon threads wherever they take its lock after its exit has begun, and
+where C++ has called back into Python that ends the process.
+"""
 
 from __future__ import annotations
 
 import atexit
+import functools
 import os
 import threading
+import time
 import warnings
 import weakref
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class Closable(Protocol):
@@ -17,17 +26,81 @@ class Closable(Protocol):
 
 
 _alive: weakref.WeakSet[Closable] = weakref.WeakSet()
+_calls: set[threading.Event] = set()
+_is_exiting = False
+
+
+def _must_end() -> bool:
+    """Whether Python exits and does not wait for this thread."""
+    is_main = threading.current_thread() is threading.main_thread()
+    return _is_exiting and not is_main
 
 
 def close_at_exit(migration: Closable) -> None:
     """Closes its connections before Python exits; after that no callback can run."""
+    if _must_end():
+        raise SystemExit
     _alive.add(migration)
+
+
+def ends_at_exit(function: Function) -> Function:
+    """Of C++ that waits for other processes and calls back into Python: a daemon thread
+    ends there, as by SystemExit, before Python exits."""
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **options: Any) -> Any:
+        if _must_end():
+            raise SystemExit
+        over = threading.Event()
+        _calls.add(over)
+        try:
+            return function(*arguments, **options)
+        finally:
+            _calls.discard(over)
+            over.set()
+            if _must_end():
+                raise SystemExit
+
+    return call  # type: ignore[return-value]
+
+
+def guard(callback: Callable[..., Any]) -> Callable[..., Any]:
+    """A callback of it, which is not called any more when Python exits."""
+
+    def guarded(*arguments: Any) -> Any:
+        if _must_end():
+            raise SystemExit
+        return callback(*arguments)
+
+    return guarded
+
+
+def guard_wait(
+    get: Callable[[str, float], bytes | None],
+) -> Callable[[str, float], bytes | None]:
+    """The same of one that waits for a value, for None in time: bit by bit."""
+
+    def guarded(key: str, timeout: float) -> bytes | None:
+        end = time.monotonic() + timeout
+        while True:
+            if _must_end():
+                raise SystemExit
+            left = end - time.monotonic()
+            value = get(key, max(0.0, min(left, 1.0)))
+            if value is not None or left <= 1.0:
+                return value
+
+    return guarded
 
 
 @atexit.register
 def _close_all() -> None:
+    global _is_exiting
+    _is_exiting = True
     for migration in list(_alive):
         migration._close()
+    for over in list(_calls):
+        over.wait(10)
 
 
 def close_handle(handle: Any) -> None:
@@ -56,6 +129,7 @@ def _forget_all() -> None:
     for migration in list(_alive):
         migration._is_open = False
     _alive.clear()
+    _calls.clear()
 
 
 os.register_at_fork(after_in_child=_forget_all)

@@ -147,12 +147,13 @@ class Migration(Holdings):
 
     def _close(self) -> None:
         """Ends its use by another thread, and closes the connections."""
-        if not hasattr(self, "_handle"):
+        handle = getattr(self, "_handle", None)
+        if handle is None:
             return  # prepare has failed
         self._is_open = False
-        self._handle.abort("the process exits before the migration is over")
+        handle.abort("the process exits before the migration is over")
         if self._use.acquire(timeout=10):
-            self._handle.close()
+            handle.close()  # unless `prepare` has, by another thread, as it failed
             self._use.release()
 
     @contextmanager

@@ -12,6 +12,7 @@ from etc import _run
 from etc.errors import PlanError, UnsatisfiableError
 from etc.interrupts import delayed_interrupts
 from etc.job import Held, Job
+from etc.lifetime import ends_at_exit, guard, guard_wait
 from etc.migration import Migration
 from etc.planner import Layout, plan
 from etc.plans import PREV, Plan
@@ -41,6 +42,7 @@ class Recovered:
     generation: int
 
 
+@ends_at_exit
 def recover(
     job: Job,
     curr: Layout | Sequence[Layout],
@@ -104,11 +106,11 @@ def recover(
         tag=job.tag,
         restore_from=directory,
         restore_version=restore_version,
-        set=adapter.set,
-        get=adapter.get,
-        set_first=adapter.set_first,
-        check=checkpoint and checkpoint._check,
-        read=checkpoint and checkpoint._read,
+        set=guard(adapter.set),
+        get=guard_wait(adapter.get),
+        set_first=guard(adapter.set_first),
+        check=checkpoint and guard(checkpoint._check),
+        read=checkpoint and guard(checkpoint._read),
     )
     for each in held:
         _hold(handle, each, job.device)
