@@ -3,6 +3,7 @@
 
 #include "PlanFixture.h"
 
+#include "core/engine/Keeping.h"
 #include "core/journal/JournalFormat.h"
 #include "state/inventory/Inventory.h"
 
@@ -138,6 +139,21 @@ TEST_F(JournalTest, NamesWhatIsWrong) {
   std::swap_ranges(other.begin() + kHeader, other.begin() + kHeader + kRecord,
                    other.begin() + kHeader + kRecord);
   EXPECT_EQ(message(other), "damaged: record 0 does not match its checksum");
+}
+
+TEST(StandingTest, WhatOthersNotedIsHeldAgainstAJournal) {
+  Standing none, filled, landed, prepared, committed;
+  filled.isFilled = landed.isFilled = prepared.isFilled = true;
+  landed.landed = 1;
+  prepared.isPrepared = true;
+  committed = prepared;
+  committed.isCommitted = true;
+  for (const Standing &standing : {filled, landed, prepared, committed})
+    EXPECT_EQ(checkNoted(none, standing).ok(),
+              standing.landed == 0 && !standing.isPrepared);
+  for (const Standing &standing : {filled, landed, prepared, committed})
+    EXPECT_EQ(checkNoted(filled, standing).ok(), !standing.isCommitted);
+  EXPECT_TRUE(checkNoted(prepared, committed).ok());
 }
 
 TEST_F(JournalTest, EventsHaveAnOrder) {

@@ -150,21 +150,6 @@ TEST_F(RecoveryTest, NoCutJournalIsTakenForWhole) {
   std::filesystem::remove_all(whole);
 }
 
-TEST_F(RecoveryTest, WhatOthersNotedIsHeldAgainstAJournal) {
-  Standing none, filled, landed, prepared, committed;
-  filled.isFilled = landed.isFilled = prepared.isFilled = true;
-  landed.landed = 1;
-  prepared.isPrepared = true;
-  committed = prepared;
-  committed.isCommitted = true;
-  for (const Standing &standing : {filled, landed, prepared, committed})
-    EXPECT_EQ(checkNoted(none, standing).ok(),
-              standing.landed == 0 && !standing.isPrepared);
-  for (const Standing &standing : {filled, landed, prepared, committed})
-    EXPECT_EQ(checkNoted(filled, standing).ok(), !standing.isCommitted);
-  EXPECT_TRUE(checkNoted(prepared, committed).ok());
-}
-
 TEST_F(RecoveryTest, RelaysGoOn) {
   open(relayPlan());
   failAt(2, 1);
