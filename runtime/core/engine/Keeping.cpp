@@ -67,16 +67,6 @@ static Status checkUnchanged(const std::string &path,
                            "again with etc-run status"));
 }
 
-Status etc::runtime::checkNoted(const Standing &noted, const Standing &other) {
-  if ((other.isDecided || other.isCommitted) && !noted.isPrepared)
-    return plan::malformed("lost its last records: the migration is committed, "
-                           "but not that this device was ready");
-  if ((other.landed > 0 || other.isPrepared) && !noted.isFilled)
-    return plan::malformed("lost its records: rounds have landed, but not the "
-                           "previous state of this device");
-  return Status::success();
-}
-
 Result<Journal> etc::runtime::openJournal(const Keeping &keeping,
                                           const PlanIndex &index, uint32_t rank,
                                           Mode mode) {

@@ -39,11 +39,6 @@ std::string statePath(const std::string &directory, uint32_t device);
 /// state.
 std::unique_ptr<Worker> makeHostWorker(const Keeping &keeping, uint32_t device);
 
-/// An error where a device's journal lacks what it noted before another one
-/// could note this: all have their previous state before a round lands, and are
-/// prepared before one commits.
-Status checkNoted(const Standing &noted, const Standing &other);
-
 /// A new journal, the one that a resumed run goes on with, or none.
 Result<Journal> openJournal(const Keeping &keeping, const PlanIndex &index,
                             uint32_t rank, Mode mode);

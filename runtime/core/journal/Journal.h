@@ -84,6 +84,11 @@ struct Standing {
   }
 };
 
+/// An error where a device's journal lacks what it noted before another one
+/// could note this: all have their previous state before a round lands, and are
+/// prepared before one commits.
+Status checkNoted(const Standing &noted, const Standing &other);
+
 struct JournalContents {
   JournalHeader header;
   std::vector<JournalRecord> records;

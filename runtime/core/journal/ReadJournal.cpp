@@ -80,6 +80,16 @@ Status etc::runtime::advance(Standing &standing, const JournalRecord &record) {
   return malformed("an unknown event");
 }
 
+Status etc::runtime::checkNoted(const Standing &noted, const Standing &other) {
+  if ((other.isDecided || other.isCommitted) && !noted.isPrepared)
+    return malformed("lost its last records: the migration is committed, "
+                     "but not that this device was ready");
+  if ((other.landed > 0 || other.isPrepared) && !noted.isFilled)
+    return malformed("lost its records: rounds have landed, but not the "
+                     "previous state of this device");
+  return Status::success();
+}
+
 namespace {
 
 class JournalParser {

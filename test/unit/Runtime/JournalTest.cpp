@@ -3,7 +3,6 @@
 
 #include "PlanFixture.h"
 
-#include "core/engine/Keeping.h"
 #include "core/journal/JournalFormat.h"
 #include "state/inventory/Inventory.h"
 
