@@ -190,6 +190,51 @@ class Agents(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(len(self.nodes[0]._nodes), 3)
         self.assertGreater(wire.LIMIT, 1 << 20)
 
+    async def test_what_is_no_message_is_refused_with_a_line(self):
+        for said, why in {
+            b"[" * 2000 + b"\n": "not JSON",
+            b"[" * 200_000 + b"\n": "more than 4096 bytes",
+            b"x" * 200_000: "more than 4096 bytes",
+            b"\xff\xfe\n": "not JSON",
+            b"[]\n": "no object",
+            b'{"number": 1' + b"0" * 6000 + b"}\n": "more than 4096 bytes",
+            b"{}\n": "token",
+        }.items():
+            with self.subTest(said[:9]), self.assertLogs("etcrun") as logs:
+                self.nodes[0]._strangers._told = 0.0
+                reader, writer = await asyncio.open_connection(*self.endpoints[0])
+                writer.write(said)
+                with contextlib.suppress(ConnectionError):
+                    await reader.read()
+                writer.close()
+                self.assertRegex(logs.output[0], f"127.0.0.1:.* was rejected: .*{why}")
+                self.assertEqual(len(logs.output), 1)
+        self.assertFalse(any(task.done() for task in self.tasks))
+
+    async def test_a_deep_message_of_a_member_is_malformed(self):
+        reader = asyncio.StreamReader()
+        link = wire.Link(reader, None)
+        link.trust()
+        reader.feed_data(b"[" * 200_000 + b"\n")
+        with self.assertRaises(wire.Malformed):
+            await link.receive(5.0)
+
+    async def test_strangers_that_are_silent_leave_descriptors(self):
+        """The oldest ones go, and members come in."""
+        strangers = self.nodes[0]._strangers
+        self.assertLessEqual(strangers.most, 256)
+        strangers.most = 8
+        silent = [await asyncio.open_connection(*self.endpoints[0]) for _ in range(40)]
+        for reader, _ in silent[:32]:
+            with contextlib.suppress(ConnectionError):
+                self.assertIn(b"number", await asyncio.wait_for(reader.read(), 3))
+        self.assertEqual(len(strangers._links), 8)
+        self.endpoints.append(("127.0.0.1", free_port()))
+        await self.start(3)
+        await self.until(lambda: len(self.nodes[0]._nodes) == 4)
+        for _, writer in silent:
+            writer.close()
+
 
 class Ending(unittest.TestCase):
     def test_a_message_that_comes_at_the_end_prolongs_nothing(self):

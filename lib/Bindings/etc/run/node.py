@@ -18,6 +18,7 @@ from etc.run import wire
 from etc.run.addresses import Address
 from etc.run.council import Council, Decisions, Rules
 from etc.run.members import Report, World, pack, read_report, read_world
+from etc.run.strangers import Strangers
 from etc.run.wire import Link, Message
 
 _log = logging.getLogger("etcrun")
@@ -62,6 +63,7 @@ class Node:
         self._hung_up: set[Address] = set()
         """Leaders that closed their connection to this agent, until one is made again."""
         self._council: Council | None = None
+        self._strangers = Strangers()
         self._links: dict[str, Link] = {}
         """By agent: of those that follow this one."""
         self._leader: Link | None = None
@@ -79,8 +81,9 @@ class Node:
     async def serve(self) -> None:
         """Listens to other agents."""
         host, port = self._settings.address
+        burst = max(1, self._strangers.most // 4)  # all are accepted before any goes
         self._server = await asyncio.start_server(
-            self._accept, host, port, limit=wire.LIMIT
+            self._accept, host, port, backlog=burst
         )
         self._clock = asyncio.ensure_future(self._tick())
 
@@ -244,7 +247,7 @@ class Node:
         link = Link(reader, writer)
         node, silent = "", False
         try:
-            await wire.accept(link, self._settings.token)
+            await self._strangers.greet(link, self._settings.token)
             while True:
                 message = await self._receive(link)
                 if message["t"] != "report":
@@ -261,8 +264,8 @@ class Node:
             silent = isinstance(error, wire.Silence)
             if silent and self._council is not None and not self._was_stopped():
                 link.send({"t": "excluded"})
-        except (KeyError, TypeError, ValueError):
-            pass  # no agent of this version
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            _log.warning("%s is no agent of this version: %r", link.peer, error)
         except asyncio.CancelledError:
             node = ""  # this agent ends, not that one
         finally:

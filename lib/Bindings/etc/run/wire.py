@@ -18,6 +18,8 @@ Message = dict[str, Any]
 
 # Bytes of a message: 1 024 members with their holdings are 250 kB.
 LIMIT = 1 << 22
+# The same of one from a stranger: a number and a proof.
+STRANGERS_LIMIT = 1 << 12
 # Seconds for a stranger to prove that it is none.
 PATIENCE = 5.0
 
@@ -26,12 +28,27 @@ class Refused(ConnectionError):
     """The other side is not of this job."""
 
 
+class Malformed(ConnectionError):
+    """The other side said what is no message."""
+
+
 class Link:
-    """A connection."""
+    """A connection, to a stranger until `trust`."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter):
         self._reader = reader
         self._writer = writer
+        self._arrived = bytearray()
+        self._limit = STRANGERS_LIMIT
+
+    def trust(self) -> None:
+        """From now on its messages may be long."""
+        self._limit = LIMIT
+
+    @property
+    def peer(self) -> str:
+        """Where the other side is."""
+        return ":".join(map(str, self._writer.get_extra_info("peername")[:2]))
 
     def send(self, message: Message) -> None:
         """Without waiting: a peer that does not read is noticed by its silence."""
@@ -41,20 +58,36 @@ class Link:
     async def receive(self, timeout: float | None = None) -> Message:
         """The next message. Raises ConnectionError if there is none in time."""
         try:
-            line = await asyncio.wait_for(self._reader.readline(), timeout)
+            line = await asyncio.wait_for(self._line(), timeout)
         except asyncio.TimeoutError:
             raise Silence(f"no sign of life for {timeout} s") from None
-        except ValueError:
-            raise ConnectionError(f"a message of more than {LIMIT} bytes") from None
-        if not line.endswith(b"\n"):
-            raise ConnectionError("the connection was closed")
         try:
             message = json.loads(line)
-        except ValueError:
-            raise ConnectionError("a message that is not JSON") from None
+        except (ValueError, RecursionError):
+            raise Malformed("a message that is not JSON") from None
         if not isinstance(message, dict):
-            raise ConnectionError("a message that is no object")
+            raise Malformed("a message that is no object")
         return message
+
+    async def _line(self) -> bytes:
+        """StreamReader's own has the same limit for everybody."""
+        looked = 0
+        while (end := self._arrived.find(b"\n", looked)) < 0:
+            looked = len(self._arrived)
+            if looked > self._limit:
+                raise Malformed(f"a message of more than {self._limit} bytes")
+            if not (more := await self._reader.read(1 << 16)):
+                raise ConnectionError("the connection was closed")
+            self._arrived += more
+        line = bytes(self._arrived[:end])
+        del self._arrived[: end + 1]
+        if len(line) > self._limit:
+            raise Malformed(f"a message of more than {self._limit} bytes")
+        return line
+
+    def drop(self) -> None:
+        """At once, whatever is under way."""
+        self._writer.transport.abort()
 
     def close(self) -> None:
         self._writer.close()
@@ -75,7 +108,7 @@ class Silence(ConnectionError):
 
 async def connect(host: str, port: int, token: str) -> Link:
     """To another agent. Raises OSError, and Refused if it is of another job."""
-    opening = asyncio.open_connection(host, port, limit=LIMIT)
+    opening = asyncio.open_connection(host, port)
     try:
         link = Link(*await asyncio.wait_for(opening, PATIENCE))
     except asyncio.TimeoutError:
@@ -90,6 +123,7 @@ async def connect(host: str, port: int, token: str) -> Link:
     except ConnectionError:
         link.close()
         raise
+    link.trust()
     return link
 
 
@@ -105,6 +139,7 @@ async def accept(link: Link, token: str) -> None:
         link.send({"proof": ""})  # so that a wrong token has a message
         raise
     link.send({"proof": _proof(token, "accepts", mine, theirs)})
+    link.trust()
 
 
 def _proof(token: str, what: str, *numbers: str) -> str:

@@ -26,7 +26,7 @@ class Workers:
 
     async def serve(self, path: str) -> None:
         """Listens to workers at a socket in the file system."""
-        await asyncio.start_unix_server(self._accept, path, limit=wire.LIMIT)
+        await asyncio.start_unix_server(self._accept, path)
 
     # ---- What the agent did.
 
@@ -98,6 +98,7 @@ class Workers:
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         link = Link(reader, writer)
+        link.trust()  # of the same user
         try:
             hello = await link.receive(wire.PATIENCE)
             member = self._member(hello["local"])
