@@ -152,6 +152,9 @@ llvm::ArrayRef<Fragment> FragmentTable::get(const Needs &needs, int64_t node) {
   }
   for (auto &[key, pieces] : byKey) {
     auto &[twin, numbers, holders] = key;
+    // What two devices lack is alike only if it is in the same order, and how a
+    // piece is cut depends on what else a device lacks.
+    std::sort(pieces.begin(), pieces.end());
     int64_t bytes = 0;
     for (const Piece &piece : pieces)
       bytes += table.getMovedBytes(piece);

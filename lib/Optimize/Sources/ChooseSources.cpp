@@ -178,13 +178,19 @@ SourceCost SourceChooser::leastCost() const {
   return cost;
 }
 
+/// Whether `a` is hardly more than `b`.
+static bool isAboutMost(int64_t a, int64_t b) {
+  return static_cast<__int128>(a) * 100 <=
+         static_cast<__int128>(b) * alikePercent;
+}
+
 bool SourceCost::isWorthwhile(const SourceCost &other, int64_t percent) const {
   auto isMuchLess = [&](int64_t mine, int64_t its) {
     return mine < its && static_cast<__int128>(mine) * 100 <=
                              static_cast<__int128>(its) * percent;
   };
   const int64_t busiest = getBusiest(), itsBusiest = other.getBusiest();
-  return internode <= other.internode && busiest <= itsBusiest &&
+  return internode <= other.internode && isAboutMost(busiest, itsBusiest) &&
          (isMuchLess(internode, other.internode) ||
           isMuchLess(busiest, itsBusiest));
 }
@@ -200,12 +206,8 @@ SourceChoice etc::chooseHolders(const Demands &demands, const Fleet &fleet) {
 /// Of relays that are worth it, those with the least busiest port among those
 /// with about the least bytes between nodes.
 static bool isBetter(const SourceCost &one, const SourceCost &other) {
-  auto isAbout = [](int64_t a, int64_t b) {
-    return static_cast<__int128>(a) * 100 <=
-           static_cast<__int128>(b) * alikePercent;
-  };
-  const bool areAlike = isAbout(one.internode, other.internode) &&
-                        isAbout(other.internode, one.internode);
+  const bool areAlike = isAboutMost(one.internode, other.internode) &&
+                        isAboutMost(other.internode, one.internode);
   return areAlike && one.getBusiest() != other.getBusiest()
              ? one.getBusiest() < other.getBusiest()
              : one.internode < other.internode;
