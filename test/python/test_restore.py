@@ -1,8 +1,10 @@
 """Boxes of checkpoints of torch.distributed.checkpoint, and recoveries that read them."""
 
 import os
+import shutil
 import signal
 import tempfile
+import time
 import unittest
 import warnings
 
@@ -107,6 +109,112 @@ class Restore(unittest.TestCase):
         self.assertIn("has no tensor b.x", checkpoint._check(wanted))
         with self.assertRaises(FileNotFoundError):
             etc.DistributedCheckpoint(os.path.join(self.folder, "none"))
+
+    def test_files_that_are_none(self):
+        """Nothing waits for the writer of a FIFO, and every error names its file."""
+        save({"model": {"w": torch.arange(60.0).view(10, 6)}}, self.folder)
+        [data] = [name for name in os.listdir(self.folder) if name.endswith(".distcp")]
+        size = os.path.getsize(os.path.join(self.folder, data))
+
+        def remove(path):
+            os.remove(path)
+
+        def fifo(path):
+            os.remove(path)
+            os.mkfifo(path)
+
+        def folder(path):
+            os.remove(path)
+            os.mkdir(path)
+
+        def cut(path):
+            os.truncate(path, size // 3)
+
+        def junk(path):
+            with open(path, "wb") as file:
+                file.write(b"junk")
+
+        for name, damage, why in (
+            (".metadata", fifo, "is no regular file"),
+            (".metadata", folder, "is no regular file"),
+            (".metadata", junk, "cannot read its metadata: UnpicklingError"),
+            (data, fifo, "is no regular file"),
+            (data, cut, f"has {size // 3} bytes; expected"),
+            (data, remove, "No such file"),
+        ):
+            with self.subTest(name=name, damage=damage.__name__):
+                with tempfile.TemporaryDirectory() as parent:
+                    copy = os.path.join(parent, "copy")
+                    shutil.copytree(self.folder, copy)
+                    damage(os.path.join(copy, name))
+                    with self.assertRaisesRegex((ValueError, OSError), why) as raised:
+                        etc.DistributedCheckpoint(copy)
+                    self.assertIn(copy, str(raised.exception))
+
+    def test_a_file_that_is_cut_later(self):
+        save({"w": torch.arange(60.0).view(10, 6)}, self.folder)
+        checkpoint = etc.DistributedCheckpoint(self.folder)
+        for name in os.listdir(self.folder):
+            if name.endswith(".distcp"):
+                os.truncate(os.path.join(self.folder, name), 0)
+        with self.assertRaisesRegex(ValueError, f"{self.folder}: cannot read w: .+Error"):
+            read(checkpoint, [(0, 10), (0, 6)])
+
+    def recover(self, restore_from):
+        """What all survivors raise within seconds, of a job that lost device 2."""
+        plan = etc.plan(training.REQUEST, prev="PP2TP2", curr="PP2TP2")
+        save_whole(4, self.folder)
+
+        def body(rank, store):
+            job = training.start(rank, store, plan, step=4)
+            if rank == 2:
+                os.kill(os.getpid(), signal.SIGKILL)
+            options = {**OPTIONS, "patience": 3, "restore_version": 4}
+            source = restore_from(rank, self.folder)
+            begin = time.monotonic()
+            try:
+                etc.recover(
+                    job, "PP2", devices=range(4), restore_from=source, **options
+                )
+            except Exception as error:
+                took = time.monotonic() - begin
+                return f"{type(error).__name__}: {error}", took, training.wrong(job)
+
+        return [r for r in ranks.run(4, body) if not isinstance(r, Exception)]
+
+    def test_a_key_that_raises(self):
+        """It does not look like state that may come until the time-out."""
+
+        def key(kind, name):
+            raise ValueError("my key")
+
+        def restore_from(rank, folder):
+            return etc.DistributedCheckpoint(folder, key)
+
+        results = self.recover(restore_from)
+        self.assertEqual(len(results), 3)
+        for error, took, wrong in results:
+            self.assertEqual((error, wrong), ("ValueError: my key", []))
+            self.assertLess(took, 20)
+
+    def test_a_process_that_cannot_read(self):
+        """The others learn why, and keep what they hold."""
+
+        class Broken(FileSystemReader):
+            def read_data(self, plan, planner):
+                raise EOFError
+
+        def restore_from(rank, folder):
+            return etc.DistributedCheckpoint(Broken(folder) if rank == 0 else folder)
+
+        results = self.recover(restore_from)
+        self.assertEqual(len(results), 3)
+        for error, took, wrong in results:
+            self.assertIn("cannot read", error)
+            self.assertIn("EOFError", error)
+            self.assertEqual(wrong, [])
+            self.assertLess(took, 20)
+        self.assertIn("device 0: ValueError", results[1][0])
 
     def test_lost_state(self):
         """Only what nobody holds is read, also where a tied copy is lost with it."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -96,6 +97,7 @@ def recover(
     directory, checkpoint = _open_checkpoint(restore_from)
     job._give_up("etc.recover was called")
     held = job.holdings()
+    asked = _Asked()
     handle = _run.Recovery(
         device=job.device,
         devices=sorted({*devices, job.device}),
@@ -107,9 +109,9 @@ def recover(
         restore_from=directory,
         restore_version=restore_version,
         set=guard(adapter.set),
-        get=guard_wait(adapter.get),
+        get=asked.before(guard_wait(adapter.get)),
         set_first=guard(adapter.set_first),
-        check=checkpoint and guard(checkpoint._check),
+        check=checkpoint and asked.keep(guard(checkpoint._check)),
         read=checkpoint and guard(checkpoint._read),
     )
     for each in held:
@@ -124,7 +126,11 @@ def recover(
         job._forget(version)
         return _result(handle, job, next_plan, {}, figures)
     with delayed_interrupts():
-        state = _previous(handle, base, next_plan, job.device)
+        try:
+            state = _previous(handle, base, next_plan, job.device)
+        except Exception as error:
+            _refuse(handle, job.device, error)
+            raise
         migration = Migration(
             next_plan,
             state,
@@ -150,6 +156,40 @@ def recover(
         migration.run()
         state = migration.finish()  # what the request defers, too
     return _result(handle, job, next_plan, state, figures)
+
+
+class _Asked:
+    """What the user's functions raise when a checkpoint is asked. For the agreement a
+    box is then not there, and may come; so the next look at the store raises it."""
+
+    def __init__(self) -> None:
+        self.error: BaseException | None = None
+
+    def keep(self, check: Callable[..., Any]) -> Callable[..., Any]:
+        def kept(*arguments: Any) -> Any:
+            try:
+                return check(*arguments)
+            except BaseException as error:
+                self.error = error
+                raise
+
+        return kept
+
+    def before(self, get: Callable[..., Any]) -> Callable[..., Any]:
+        def checked(*arguments: Any) -> Any:
+            if self.error is not None:
+                raise self.error
+            return get(*arguments)
+
+        return checked
+
+
+def _refuse(handle: _run.Recovery, device: int, error: Exception) -> None:
+    """Those who are about to prepare the migration wait for this process, and look for
+    this where they meet."""
+    line = " ".join(f"device {device}: {type(error).__name__}: {error}".split())
+    with suppress(Exception):  # of the store: the first error counts
+        handle.put("refused", f"{handle.generation()} -1 {line}".encode())
 
 
 def _open_checkpoint(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 import os
+import stat
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     import torch
     from torch.distributed.checkpoint import StorageReader
 
+METADATA = ".metadata"
 Box = Sequence[tuple[int, int]]
 # (type, name, dtype, shape, the framework's shape or None, box), as C gives them.
 Wanted = tuple[str, str, str, tuple[int, ...], "tuple[int, ...] | None", Box]
@@ -43,11 +45,17 @@ class DistributedCheckpoint:
 
         if isinstance(checkpoint, (str, os.PathLike)):
             self.path = os.fspath(checkpoint)
+            _check_file(os.path.join(self.path, METADATA), 1)
             self._reader: Any = FileSystemReader(self.path)
         else:
             self.path = f"the {type(checkpoint).__name__}"
             self._reader = checkpoint
-        metadata = self._reader.read_metadata()
+        try:
+            metadata = self._reader.read_metadata()
+        except Exception as error:
+            raise _unreadable(self.path, "its metadata", error) from error
+        if self._reader is not checkpoint:
+            _check_files(self.path, metadata)
         self._reader.set_up_storage_reader(metadata, True)
         self._tensors: dict[str, Any] = {
             name: entry
@@ -161,10 +169,38 @@ class DistributedCheckpoint:
                     lengths=torch.Size(end - begin for begin, end in common),
                 )
             )
-        plan = self._reader.prepare_local_plan(LoadPlan(items))
-        self._reader.read_data(plan, Into()).wait()
+        try:
+            plan = self._reader.prepare_local_plan(LoadPlan(items))
+            self._reader.read_data(plan, Into()).wait()
+        except Exception as error:
+            raise _unreadable(self.path, key, error) from error
+
+
+def _unreadable(path: str, what: str, error: Exception) -> ValueError:
+    """PyTorch's errors may have neither text nor file."""
+    return ValueError(f"{path}: cannot read {what}: {type(error).__name__}: {error}")
+
+
+def _check_file(path: str, size: int) -> None:
+    """Raises an error before PyTorch would wait for a writer, or read what has no end.
+    That it is not there is the most common one."""
+    found = os.stat(path)
+    if not stat.S_ISREG(found.st_mode):
+        raise ValueError(f"{path}: is no regular file")
+    if found.st_size < size:
+        raise ValueError(f"{path}: has {found.st_size} bytes; expected {size} or more")
+
+
+def _check_files(folder: str, metadata: Any) -> None:
+    """Of a checkpoint: that all that it names are there, and whole."""
+    ends: dict[str, int] = {}
+    for stored in (metadata.storage_data or {}).values():
+        end = stored.offset + stored.length
+        ends[stored.relative_path] = max(end, ends.get(stored.relative_path, 0))
+    for name, end in ends.items():
+        _check_file(os.path.join(folder, name), end)
 
 
 def is_distributed(path: str | os.PathLike[str]) -> bool:
     """Whether a directory is such a checkpoint."""
-    return os.path.exists(os.path.join(os.fspath(path), ".metadata"))
+    return os.path.lexists(os.path.join(os.fspath(path), METADATA))
