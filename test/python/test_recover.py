@@ -340,6 +340,36 @@ class Recover(unittest.TestCase):
         results = ranks.must(self.run_job(4, both))
         self.assertEqual(results, [([], 3, [0, 1, 2, 6])] * 4)
 
+    def test_no_plan(self):
+        """Who holds nothing, and cannot plan, learns at once why the others have none;
+        so does who has one, and waits for a process that has not."""
+        plan = plan_of("PP2DP2")
+        no_cluster = {**OPTIONS, "request": {"model": ranks.MODEL}}
+        wrong = "PlanError: request: has no cluster"
+
+        def body(rank, store):
+            job = etc.Job(store, rank, host=training.HOST)
+            if rank < 4:
+                job = training.start(rank, store, plan, step=1)
+            begin = time.monotonic()
+            with self.assertRaisesRegex(etc.UnsatisfiableError, "needs 32 devices"):
+                etc.recover(job, "TP4DP8", devices=range(5), **OPTIONS)
+            told = rank == 4, rf"device \d: {wrong}"
+            with self.assertRaisesRegex(*self.error_of(*told)):
+                etc.recover(job, "TP2", devices=range(5), **no_cluster)
+            options = no_cluster if rank == 0 else OPTIONS
+            told = rank != 0, f"device 0: {wrong}"
+            with self.assertRaisesRegex(*self.error_of(*told)):
+                etc.recover(job, "TP2", devices=range(5), **options)
+            waited = time.monotonic() - begin
+            etc.recover(job, "TP2", devices=range(5), **OPTIONS)
+            return training.wrong(job), job.version, waited < 8
+
+        self.assertEqual(ranks.must(self.run_job(5, body)), [([], 1, True)] * 5)
+
+    def error_of(self, is_told, text):
+        return (etc.PeerError, text) if is_told else (etc.PlanError, "has no cluster")
+
     def test_stopped_and_woken(self):
         """The others go on; who wakes is excluded, keeps what it held, and joins."""
         plan = plan_of("PP2DP2")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from etc import _run
-from etc.errors import PlanError, UnsatisfiableError
+from etc.errors import PeerError, PlanError, UnsatisfiableError
 from etc.interrupts import delayed_interrupts
 from etc.job import Held, Job
 from etc.lifetime import ends_at_exit, guard, guard_wait
@@ -91,7 +91,8 @@ def recover(
         PeerError: another process failed, or there is no agreement in time, because
             too few came or state is lost; the message says which.
         Excluded: the others went on without this process.
-        UnsatisfiableError: none of the configurations fits.
+        UnsatisfiableError: none of the configurations fits; processes that hold nothing
+            learn it from the others.
     """
     adapter = StoreAdapter(job.store)
     directory, checkpoint = _open_checkpoint(restore_from)
@@ -118,8 +119,9 @@ def recover(
         _hold(handle, each, job.device)
     handle.agree()
     job.generation = handle.generation()
-    job._attempts.clear()
-    next_plan, figures = _agree_on_plan(handle, request, curr, patience)
+    next_plan, figures = _agree_on_plan(
+        handle, request, curr, patience, job.device
+    )
     base = held[handle.base()] if handle.base() >= 0 else None
     version = figures["version"]
     if job.device not in next_plan.participants:
@@ -224,16 +226,44 @@ def _agree_on_plan(
     request: Mapping[str, Any],
     curr: Layout | Sequence[Layout],
     patience: float,
+    device: int,
 ) -> tuple[Plan, dict[str, int]]:
     """Every process plans for itself, except those that do not know what the others
-    hold: these get the plan from all that do, who leave the same."""
+    hold: these get the plan from all that do, who leave the same; or why there is
+    none."""
     if handle.base() < 0:
-        parts = handle.get("plan", 2 * patience).split(b"\n", 1)
-        return Plan.from_bytes(parts[1]), json.loads(parts[0])
+        head, _, data = handle.get("plan", 2 * patience).partition(b"\n")
+        figures = json.loads(head)
+        _raise_as_told(figures)
+        return Plan.from_bytes(data), figures
     figures = handle.state()
-    next_plan = _plan(handle, request, curr)
+    try:
+        next_plan = _plan(handle, request, curr)
+    except Exception as error:
+        _tell(handle, device, error)
+        raise
     handle.put("plan", json.dumps(figures).encode() + b"\n" + next_plan.to_bytes())
     return next_plan, figures
+
+
+def _tell(handle: _run.Recovery, device: int, error: Exception) -> None:
+    """Both those who wait for a plan and those who have one, and wait for this process
+    to prepare it as they do, learn why it does not."""
+    kind = type(error).__name__
+    cause = {"error": kind, "message": str(error), "device": device}
+    line = " ".join(f"device {device}: {kind}: {error}".split())
+    with suppress(Exception):  # of the store: the first error counts
+        handle.put("plan", json.dumps(cause).encode())
+        handle.put("refused", f"{handle.generation()} -1 {line}".encode())
+
+
+def _raise_as_told(figures: dict[str, Any]) -> None:
+    if "error" not in figures:
+        return
+    kind, message = figures["error"], figures["message"]
+    if kind == "UnsatisfiableError":
+        raise UnsatisfiableError(message)
+    raise PeerError(f"device {figures['device']}: {kind}: {message}")
 
 
 def _plan(
