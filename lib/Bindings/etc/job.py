@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Union
 
+from etc.attendance import Attendance, AttendedStore, enroll
 from etc.errors import UsageError
 from etc.inventory import Inventory, empty
+from etc.meeting import Attendee, Meeting, different_steps
 from etc.migration import Migration
 from etc.plans import CURR, PREV, Plan
 from etc.prepare import prepare
-from etc.rendezvous import Store
+from etc.rendezvous import Store, StoreAdapter
 from etc.state import Tensors
 
 if TYPE_CHECKING:
@@ -67,9 +70,8 @@ class Job:
         migration.run()          # job.state is the new state
         etc.recover(job, ...)    # after an exception of any of these
 
-    A process that joins a running job has no plan and no state. It counts steps all
-    the same (`with job.step(): pass`), or passes `version`, because what it receives in
-    a migration is of the step that it is at; a recovery tells it.
+    A process that joins a running job has no plan and no state: `etc.Job(store,
+    device)`. Migrations and recoveries tell it the step of what it receives.
 
     Args:
         store: a torch.distributed store with `compare_set`. It has to outlive
@@ -115,11 +117,14 @@ class Job:
         self._base: Held | None = None
         self._migration: Migration | None = None
         self._incoming: int | None = None  # the migration's step, where it has its own
-        self._attempts: dict[int, int] = {}  # by plan, since the last recovery
+        self._told: str | None = None
+        """The key of the step at which others run the migration that this process
+        receives state in."""
         if plan is not None and state is not None:
             self._base = _whole(plan, CURR if side == "curr" else PREV, state)
             if self._base is not None:
                 self._base.tensors(device)
+                enroll(store, tag, device)
 
     @property
     def version(self) -> int | None:
@@ -178,30 +183,50 @@ class Job:
         rank = held.plan.rank_of(self.device)
         return json.loads(held.plan._handle.inventory(held.side, rank))
 
-    def prepare(self, plan: Plan, **options: Any) -> Migration:
+    def prepare(
+        self, plan: Plan, *, timeout: float = 300.0, **options: Any
+    ) -> Migration:
         """`etc.prepare` from the state that this process holds. When the migration
         has run, `state` is its result; after an error, what it left. One that was
-        prepared before and has not run is closed."""
+        prepared before and has not run is closed.
+
+        Waits until all participants are there. Those that hold state have to hold it of
+        one step, at `prepare` and at `run`; `version` of the others becomes the same.
+
+        Raises what `etc.prepare` does; PeerError, too, within 10 s after a participant
+        has left the store, if that is an `etc.JobStore`; and UsageError if participants
+        hold state of different steps. After any of them it may be called again."""
         base = self._settled()
         self._give_up("another one is prepared")
-        self._migration = self._incoming = None
+        self._migration = self._incoming = self._told = None
         rank = plan.rank_of(self.device)
-        # All participants count the attempts at one plan alike, whoever else counted
-        # those at others.
-        attempt = self._attempts[plan.fingerprint] = (
-            self._attempts.get(plan.fingerprint, 0) + 1
-        )
-        self._migration = prepare(
+        enroll(self.store, self.tag, self.device)
+        adapter = StoreAdapter(self.store)
+        attendance = Attendance(self.store, self.tag, plan, self.device)
+        met = Meeting(
+            adapter, attendance, tag=self.tag, plan=plan, timeout=timeout
+        ).hold(Attendee(self.device, base is not None, self._version), self.generation)
+        self.generation = met.generation
+        store = AttendedStore(adapter, attendance, met.tag)
+        migration = prepare(
             plan,
             base.state if base is not None else {},
-            store=self.store,
+            store=store,
             rank=rank,
             world_size=len(plan.participants),
-            tag=f"{self.tag}/{self.generation}/{plan.fingerprint}/{attempt}",
+            tag=met.tag,
             host=self.host,
+            timeout=timeout,
             **options,
         )
-        return self._migration
+        store.is_over = True
+        step = f"{met.tag}/step"
+        if base is None:
+            self._version, self._told = met.version, step
+        else:
+            migration._before_run = _BeforeRun(self, step)
+        self._migration = migration
+        return migration
 
     def holdings(self) -> list[Held]:
         """What says what this process holds: the end of the last change, and the
@@ -244,8 +269,29 @@ class Job:
             raise UsageError("the last recovery has failed; call etc.recover again")
         return self._base
 
+    def _tell_step(self, key: str) -> None:
+        """Before a migration runs: training may have gone on since `prepare`."""
+        version = self.version
+        first = StoreAdapter(self.store).set_first(key, str(version).encode()).decode()
+        if first == "None" or version is None:
+            raise UsageError("the step before did not end; call etc.recover")
+        if first != str(version):
+            raise different_steps(f"this one of step {version}", f"one of step {first}")
+
+    def _hear_step(self) -> None:
+        """Of what a process that held nothing receives: the others have told it before
+        they sent anything. If it can't be read in the end, it is of no known step."""
+        if self._told is None or not self._has_begun():
+            return
+        is_over = self._migration is not None and self._migration.outcome == "new"
+        told = StoreAdapter(self.store).get(self._told, 10.0 if is_over else 0.001)
+        if told is not None or is_over:
+            self._version = int(told) if told not in (None, b"None") else None
+            self._told = None
+
     def _settle(self) -> None:
         """A migration that is complete is the base of what follows."""
+        self._hear_step()
         migration = self._migration
         if migration is not None and migration.outcome == "new":
             self._base = _whole(migration.plan, CURR, migration.state)
@@ -258,8 +304,22 @@ class Job:
         which counts until the first round."""
         self._version = self.version
         self._base, self._migration, self._incoming = base, migration, version
+        self._told = None
 
     def _forget(self, version: int) -> None:
         """The others went on from a state that this process has no part in."""
-        self._base = self._migration = self._incoming = None
+        self._base = self._migration = self._incoming = self._told = None
         self._version = version
+
+
+class _BeforeRun:
+    """Called by a migration that must not keep its job, which keeps it."""
+
+    def __init__(self, job: Job, key: str) -> None:
+        self._job = weakref.ref(job)
+        self._key = key
+
+    def __call__(self) -> None:
+        job = self._job()
+        if job is not None:
+            job._tell_step(self._key)

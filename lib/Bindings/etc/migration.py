@@ -85,6 +85,7 @@ class Migration(Holdings):
         self._is_open = False  # prepared, and not over
         self._is_apart = False  # a thread of ETC's moves state, until finish is over
         self._has_run = False
+        self._before_run: Callable[[], None] | None = None
         adapter = StoreAdapter(store)
         self._handle = _run.Migration(
             plan._handle,
@@ -248,6 +249,8 @@ class Migration(Holdings):
         self._has_run = True
         try:
             check_unmoved(self._memory.old, self._addresses, self._memory.state)
+            if self._before_run is not None:
+                self._before_run()
         except RuntimeError as error:
             self._is_open = False
             self._handle.abort(str(error))  # others need not wait for us

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from etc import _run
+from etc.attendance import enroll
 from etc.errors import PeerError, PlanError, UnsatisfiableError
 from etc.interrupts import delayed_interrupts
 from etc.job import Held, Job
@@ -94,6 +95,7 @@ def recover(
         UnsatisfiableError: none of the configurations fits; processes that hold nothing
             learn it from the others.
     """
+    enroll(job.store, job.tag, job.device)
     adapter = StoreAdapter(job.store)
     directory, checkpoint = _open_checkpoint(restore_from)
     job._give_up("etc.recover was called")
