@@ -1,8 +1,6 @@
 """Recovery inside a job: after a failure the survivors go on, in their processes."""
 
-import os
 import re
-import signal
 import tempfile
 import time
 import unittest
@@ -10,21 +8,12 @@ import unittest
 import etc
 import ranks
 import training
+from training import OPTIONS, die, plan_of
 
 try:
     import torch
 except ImportError:
     raise unittest.SkipTest("PyTorch is not installed") from None
-
-OPTIONS = {"request": training.REQUEST, "patience": 8, "timeout": 60}
-
-
-def plan_of(prev, curr=None):
-    return etc.plan(training.REQUEST, prev=prev, curr=curr or prev)
-
-
-def die():
-    os.kill(os.getpid(), signal.SIGKILL)
 
 
 class Recover(unittest.TestCase):
@@ -359,8 +348,9 @@ class Recover(unittest.TestCase):
                 etc.recover(job, "TP2", devices=range(5), **no_cluster)
             options = no_cluster if rank == 0 else OPTIONS
             told = rank != 0, f"device 0: {wrong}"
+            # All five take part: who does not would not wait for the others.
             with self.assertRaisesRegex(*self.error_of(*told)):
-                etc.recover(job, "TP2", devices=range(5), **options)
+                etc.recover(job, "DP5", devices=range(5), **options)
             waited = time.monotonic() - begin
             etc.recover(job, "TP2", devices=range(5), **OPTIONS)
             return training.wrong(job), job.version, waited < 8
