@@ -9,21 +9,12 @@ import unittest
 import etc
 import ranks
 import training
+from training import OPTIONS, die, plan_of
 
 try:
     import torch  # noqa: F401
 except ImportError:
     raise unittest.SkipTest("PyTorch is not installed") from None
-
-OPTIONS = {"request": training.REQUEST, "patience": 8, "timeout": 60}
-
-
-def plan_of(prev, curr=None):
-    return etc.plan(training.REQUEST, prev=prev, curr=curr or prev)
-
-
-def die():
-    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def join(store, device):

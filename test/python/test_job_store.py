@@ -1,12 +1,11 @@
 """A store in the processes of a job, which their deaths do not end."""
 
-import os
-import signal
 import unittest
 
 import etc
 import ranks
 import training
+from training import die
 
 try:
     import torch.distributed as dist
@@ -14,10 +13,6 @@ except ImportError:
     raise unittest.SkipTest("PyTorch is not installed") from None
 
 OPTIONS = {"request": training.REQUEST, "patience": 20, "timeout": 90}
-
-
-def die():
-    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def leave_together(store, rank, ranks):
@@ -34,7 +29,7 @@ class JobStore(unittest.TestCase):
             store.set(f"mine/{rank}", str(rank))
             got = [store.get(f"mine/{other}") for other in range(3)]
             chosen = store.compare_set("chosen", "", str(rank))
-            with self.assertRaisesRegex(ValueError, 'expected "", got \'x\''):
+            with self.assertRaisesRegex(ValueError, "expected \"\", got 'x'"):
                 store.compare_set("chosen", "x", "y")
             members = sorted(store.devices)
             leave_together(store, rank, range(3))

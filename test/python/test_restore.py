@@ -11,6 +11,7 @@ import warnings
 import etc
 import ranks
 import training
+from training import OPTIONS
 
 try:
     import torch
@@ -20,8 +21,6 @@ try:
     from torch.distributed.tensor import Shard, distribute_tensor, init_device_mesh
 except ImportError:
     raise unittest.SkipTest("needs PyTorch with DTensor") from None
-
-OPTIONS = {"request": training.REQUEST, "patience": 8, "timeout": 60}
 
 
 class CountingReader(FileSystemReader):

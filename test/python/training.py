@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import struct
 import zlib
 from typing import Any
@@ -13,6 +14,16 @@ import ranks
 
 HOST = "127.0.0.1"
 REQUEST = {"model": ranks.MODEL, "cluster": "1x8"}
+OPTIONS = {"request": REQUEST, "patience": 8, "timeout": 60}
+"""Of etc.recover."""
+
+
+def plan_of(prev: str, curr: str | None = None) -> etc.Plan:
+    return etc.plan(REQUEST, prev=prev, curr=curr or prev)
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def value(name: str, spec: Any, step: int) -> Any:
