@@ -73,6 +73,15 @@ class Names(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, words):
             read_settings(run.parse(["--rdzv-conf=timeout=9", "a.py"]), None)
 
+    def test_one_node_needs_no_endpoint(self):
+        for options in (["--standalone"], ["--nnodes=1"]):
+            args = run.parse([*options, "a.py"])
+            config, _, _ = run.configure(args)
+            settings, _ = read_settings(args, config)
+            self.assertEqual(settings.endpoints, [settings.address])
+            self.assertEqual(settings.address[0], "127.0.0.1")
+            self.assertNotEqual(settings.address[1], 0)
+
     def test_redirections_are_of_one_rank(self):
         args = run.parse(["--nproc-per-node=2", "--redirects=1:3", "a.py"])
         config, _, _ = run.configure(args)

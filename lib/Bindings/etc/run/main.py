@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from etc.torch_private import agent as torch_agent
-from etc.run.addresses import listening_port, own_host, read_endpoints
+from etc.run.addresses import Address, listening_port, own_host, read_endpoints
 from etc.run.agent import EtcAgent
 from etc.run.council import Rules
 from etc.run.node import Settings
@@ -45,7 +45,7 @@ def read_settings(args: Any, config: Any) -> tuple[Settings, float]:
         seconds = {name: float(value) for name, value in conf.items()}
     except ValueError:
         raise ValueError("--rdzv-conf: values are seconds") from None
-    endpoints = read_endpoints(endpoint_of(args, config))
+    endpoints = endpoints_of(args, config)
     host = args.local_addr or own_host(endpoints)
     address = host, listening_port(host, endpoints)
     if endpoints[0] == (host, 0):
@@ -66,8 +66,11 @@ def read_settings(args: Any, config: Any) -> tuple[Settings, float]:
     return settings, seconds.get("grace", float("inf"))
 
 
-def endpoint_of(args: Any, config: Any) -> str:
-    """Where the agents meet; without an option, as torchrun has it."""
+def endpoints_of(args: Any, config: Any) -> list[Address]:
+    """Where the agents meet; without an option, as torchrun has it: port 0 is any that
+    is free. Raises ValueError."""
     if args.standalone or (config.max_nodes == 1 and not args.rdzv_endpoint):
-        return "127.0.0.1:0"
-    return args.rdzv_endpoint or f"{args.master_addr}:{args.master_port}"
+        return [("127.0.0.1", 0)]
+    return read_endpoints(
+        args.rdzv_endpoint or f"{args.master_addr}:{args.master_port}"
+    )
