@@ -33,7 +33,7 @@ extern "C" {
 #endif
 
 #define ETC_API __attribute__((visibility("default")))
-#define ETC_RUN_API_VERSION 9
+#define ETC_RUN_API_VERSION 10
 
 /* The library's, which must be at least that of this header. */
 ETC_API uint32_t etc_run_api_version(void);

@@ -9,6 +9,7 @@
 #include "RecoveryHandle.h"
 #include "StoreHandle.h"
 #include "Support.h"
+#include "TlsHandle.h"
 
 #include <nanobind/stl/vector.h>
 
@@ -253,4 +254,5 @@ NB_MODULE(_run, m) {
   defineMigration(m);
   defineRecovery(m);
   defineStore(m);
+  defineTls(m);
 }

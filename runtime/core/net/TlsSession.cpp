@@ -169,6 +169,14 @@ bool hasEnded(SSL *session, int result) {
          ERR_GET_REASON(ERR_peek_error()) == SSL_R_UNEXPECTED_EOF_WHILE_READING;
 }
 
+/// Whether a call failed because one side could not verify what the other made
+/// with its secret.
+bool isMismatch() {
+  const int reason = ERR_GET_REASON(ERR_peek_error());
+  return reason == SSL_R_BINDER_DOES_NOT_VERIFY ||
+         reason == SSL_R_SSLV3_ALERT_ILLEGAL_PARAMETER;
+}
+
 } // namespace
 
 void etc::runtime::letNewHandlerServeTls() {
@@ -177,16 +185,26 @@ void etc::runtime::letNewHandlerServeTls() {
 
 void TlsSession::Free::operator()(ssl_st *session) const { SSL_free(session); }
 
-TlsSession::TlsSession(int fd, TlsSide side, const Secret &given)
-    : secret(given) {
+TlsSession::TlsSession(const Secret &given) : secret(given) {
   static SSL_CTX *context = makeContext();
   session.reset(context ? SSL_new(context) : nullptr);
+}
+
+TlsSession::TlsSession(int fd, TlsSide side, const Secret &given)
+    : TlsSession(given) {
   BIO *bio = session ? makeBio(fd) : nullptr;
-  if (!bio) {
-    session.reset(); // out of memory: the connection ends
+  begin(bio, bio, side);
+}
+
+void TlsSession::begin(bio_st *from, bio_st *to, TlsSide side) {
+  if (!session || !from || !to) {
+    BIO_free(from);
+    if (to != from)
+      BIO_free(to);
+    session.reset();
     return;
   }
-  SSL_set_bio(session.get(), bio, bio);
+  SSL_set_bio(session.get(), from, to);
   SSL_set_app_data(session.get(), const_cast<Secret *>(&secret));
   if (side == TlsSide::Accepting) {
     SSL_set_accept_state(session.get());
@@ -221,8 +239,10 @@ std::optional<size_t> TlsSession::write(std::span<const std::byte> bytes) {
 std::optional<size_t> TlsSession::conclude(int result, size_t count) {
   if (result > 0 || goesOn(session.get(), result))
     return count;
-  if (!hasFailed)
+  if (!hasFailed) {
     isGone_ = hasEnded(session.get(), result);
+    isOfAnotherSecret_ = isMismatch();
+  }
   hasFailed = true;
   return std::nullopt;
 }

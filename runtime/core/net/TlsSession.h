@@ -10,7 +10,8 @@
 #include <optional>
 #include <span>
 
-struct ssl_st; // of OpenSSL
+struct bio_st; // of OpenSSL
+struct ssl_st;
 
 namespace etc::runtime {
 
@@ -43,17 +44,26 @@ public:
   bool isCutOff() const { return isGone_ && !isOpen(); }
   /// Whether it ended so at any time.
   bool isGone() const { return isGone_; }
+  /// Whether it failed because the two sides do not know the same secret.
+  bool isOfAnotherSecret() const { return isOfAnotherSecret_; }
 
-private:
-  std::optional<size_t> conclude(int result, size_t count);
-
+protected:
   struct Free {
     void operator()(ssl_st *session) const;
   };
 
-  const Secret secret; // that OpenSSL asks for
-  bool hasFailed = false, isGone_ = false;
+  explicit TlsSession(const Secret &secret);
+  /// Bytes come from one and go to the other, or the same. Owns them; null is
+  /// out of memory, which ends the connection.
+  void begin(bio_st *from, bio_st *to, TlsSide side);
+
   std::unique_ptr<ssl_st, Free> session;
+
+private:
+  std::optional<size_t> conclude(int result, size_t count);
+
+  const Secret secret; // that OpenSSL asks for
+  bool hasFailed = false, isGone_ = false, isOfAnotherSecret_ = false;
 };
 
 /// In a process whose new-handler ends it: the handler is also called where TLS
