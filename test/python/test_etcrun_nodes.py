@@ -1,71 +1,19 @@
 """Agents find each other, and again after a connection or the leader is lost: over sockets, without workers."""
 
 import asyncio
-import contextlib
-import random
-import socket
 import tempfile
 import unittest
 import unittest.mock
 
 from etc.run import wire
 from etc.run.addresses import interface_of, read_endpoints
-from etc.run.council import Rules
 from etc.run.members import Report
-from etc.run.node import Excluded, Node, Settings
+from etc.run.node import Excluded
 from etc.run.workers import Workers
+from etcrun_agents import Agents, free_port
 
 
-def free_port():
-    """Below those that the system gives to connections, which may take it again."""
-    while True:
-        port = random.randrange(20_000, 32_000)
-        with contextlib.suppress(OSError), socket.socket() as probe:
-            probe.bind(("127.0.0.1", port))
-            return port
-
-
-class Agents(unittest.IsolatedAsyncioTestCase):
-    async def asyncSetUp(self):
-        self.endpoints = [("127.0.0.1", free_port()) for _ in range(3)]
-        self.nodes, self.tasks = [], []
-        for number in range(3):
-            await self.start(number)
-            await self.until(lambda: len(self.nodes[0]._nodes) == len(self.nodes))
-
-    async def start(self, number, token="t"):
-        address = self.endpoints[number]
-        rules = Rules(1, 3)
-        settings = Settings(self.endpoints, address, token, rules, silence=20.0)
-        report = Report(f"n{number}", -1, "", *address, 0)
-        node = Node(settings, report, lambda message: None)
-        await node.serve()
-        self.nodes.append(node)
-        self.tasks.append(asyncio.ensure_future(node.run()))
-        return self.tasks[-1]
-
-    async def asyncTearDown(self):
-        for number in range(len(self.nodes)):
-            await self.end(number)
-
-    async def end(self, number):
-        """As if its process had been killed."""
-        node = self.nodes[number]
-        while not self.tasks[number].done():  # wait_for may lose it before Python 3.12
-            self.tasks[number].cancel()
-            await asyncio.wait([self.tasks[number]], timeout=1)
-        node._server.close()
-        node._clock.cancel()
-        for link in node._links.values():
-            link.close()
-
-    async def until(self, met):
-        for _ in range(600):
-            if met():
-                return
-            await asyncio.sleep(0.05)
-        self.fail("not within 30 s")
-
+class Meeting(Agents):
     async def test_the_first_one_leads(self):
         self.assertEqual(sorted(self.nodes[0]._links), ["n1", "n2"])
         self.assertEqual([n.report.order for n in self.nodes], [0, 1, 2])
@@ -176,64 +124,12 @@ class Agents(unittest.IsolatedAsyncioTestCase):
         await self.start(0)
         await self.until(lambda: len(self.nodes[0]._links) == 2)
 
-    async def test_another_job_is_rejected(self):
-        self.endpoints.append(("127.0.0.1", free_port()))
-        with self.assertRaisesRegex(Excluded, "token"):
-            await (await self.start(3, token="another"))
-
-    async def test_a_stranger_changes_nothing(self):
-        reader, writer = await asyncio.open_connection(*self.endpoints[0])
-        writer.write(b'{"number": "1", "proof": "2"}\n{"t": "report"}\n')
-        self.assertIn(b"number", await reader.readline())
-        self.assertEqual(await reader.read(), b'{"proof": ""}\n')
-        writer.close()
-        self.assertEqual(len(self.nodes[0]._nodes), 3)
-        self.assertGreater(wire.LIMIT, 1 << 20)
-
-    async def test_what_is_no_message_is_refused_with_a_line(self):
-        for said, why in {
-            b"[" * 2000 + b"\n": "not JSON",
-            b"[" * 200_000 + b"\n": "more than 4096 bytes",
-            b"x" * 200_000: "more than 4096 bytes",
-            b"\xff\xfe\n": "not JSON",
-            b"[]\n": "no object",
-            b'{"number": 1' + b"0" * 6000 + b"}\n": "more than 4096 bytes",
-            b"{}\n": "token",
-        }.items():
-            with self.subTest(said[:9]), self.assertLogs("etcrun") as logs:
-                self.nodes[0]._strangers._told = 0.0
-                reader, writer = await asyncio.open_connection(*self.endpoints[0])
-                writer.write(said)
-                with contextlib.suppress(ConnectionError):
-                    await reader.read()
-                writer.close()
-                self.assertRegex(logs.output[0], f"127.0.0.1:.* was rejected: .*{why}")
-                self.assertEqual(len(logs.output), 1)
-        self.assertFalse(any(task.done() for task in self.tasks))
-
     async def test_a_deep_message_of_a_member_is_malformed(self):
         reader = asyncio.StreamReader()
         link = wire.Link(reader, None)
-        link.trust()
         reader.feed_data(b"[" * 200_000 + b"\n")
         with self.assertRaises(wire.Malformed):
             await link.receive(5.0)
-
-    async def test_strangers_that_are_silent_leave_descriptors(self):
-        """The oldest ones go, and members come in."""
-        strangers = self.nodes[0]._strangers
-        self.assertLessEqual(strangers.most, 256)
-        strangers.most = 8
-        silent = [await asyncio.open_connection(*self.endpoints[0]) for _ in range(40)]
-        for reader, _ in silent[:32]:
-            with contextlib.suppress(ConnectionError):
-                self.assertIn(b"number", await asyncio.wait_for(reader.read(), 3))
-        self.assertEqual(len(strangers._links), 8)
-        self.endpoints.append(("127.0.0.1", free_port()))
-        await self.start(3)
-        await self.until(lambda: len(self.nodes[0]._nodes) == 4)
-        for _, writer in silent:
-            writer.close()
 
 
 class Ending(unittest.TestCase):

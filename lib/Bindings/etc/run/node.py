@@ -140,11 +140,11 @@ class Node:
             return False
         try:
             link = await wire.connect(host, port, self._settings.token)
-        except wire.Refused as error:
-            raise Excluded(f"{host}:{port} rejects this agent: {error}") from None
         except OSError as error:
-            # The address of a container goes with it.
-            is_dead = isinstance(error, ConnectionRefusedError)
+            if isinstance(error, wire.Refused) and not self._nodes:
+                raise Excluded(f"{host}:{port} rejects this agent: {error}") from None
+            # The address of a container goes with it, and may be another job's.
+            is_dead = isinstance(error, (ConnectionRefusedError, wire.Refused))
             self._lose(host, port, not is_dead and (host, port) not in self._hung_up)
             await asyncio.sleep(0.2)
             return False
@@ -244,10 +244,10 @@ class Node:
     async def _accept(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        link = Link(reader, writer)
+        link = wire.secured(reader, writer, self._settings.token, accepts=True)
         node, silent = "", False
         try:
-            await self._strangers.greet(link, self._settings.token)
+            await self._strangers.greet(link)
             while True:
                 message = await self._receive(link)
                 if message["t"] != "report":
@@ -262,7 +262,8 @@ class Node:
                 self._hear(report)
         except (ConnectionError, OSError) as error:
             silent = isinstance(error, wire.Silence)
-            if silent and self._council is not None and not self._was_stopped():
+            is_follower = bool(node) and self._council is not None
+            if silent and is_follower and not self._was_stopped():
                 link.send({"t": "excluded"})
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             _log.warning("%s is no agent of this version: %r", link.peer, error)

@@ -17,7 +17,7 @@ MOST = 256
 
 class Strangers:
     """Only so many at a time, so that descriptors are left for workers: the oldest one
-    goes first. wire.accept limits how long they stay, and what they say."""
+    goes first. Link.open limits how long they stay, and what they say."""
 
     def __init__(self) -> None:
         limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
@@ -25,7 +25,7 @@ class Strangers:
         self._links: dict[Link, None] = {}
         self._told = -math.inf
 
-    async def greet(self, link: Link, token: str) -> None:
+    async def greet(self, link: Link) -> None:
         """Raises ConnectionError unless it is none."""
         if len(self._links) >= self.most:
             oldest = next(iter(self._links))
@@ -33,7 +33,7 @@ class Strangers:
             oldest.drop()
         self._links[link] = None
         try:
-            await wire.accept(link, token)
+            await link.open()
         except (wire.Malformed, wire.Refused) as error:
             self._tell(f"{link.peer} was rejected: {error}")
             raise

@@ -97,8 +97,7 @@ class Workers:
     async def _accept(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        link = Link(reader, writer)
-        link.trust()  # of the same user
+        link = Link(reader, writer)  # of the same user
         try:
             hello = await link.receive(wire.PATIENCE)
             member = self._member(hello["local"])
