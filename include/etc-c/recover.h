@@ -13,12 +13,12 @@
  *   etc_recovery_fill(recovery, next, "param", name, data); // each of them
  *   // and they migrate, with etc_recovery_generation() in etc_options.
  *
- * State is in host memory, and is that of step boundaries: what is cast from
- * other state (`derive` of the request) may be cast anew. Memory is dense and
- * row-major, in the shapes that etc_plan_tensor() gives, and remains the
- * caller's. All came with ETC_RUN_API_VERSION 6, unless stated otherwise;
- * errors, versions of structs and ownership follow the rules of run.h. A
- * recovery is used by one thread at a time. */
+ * State is that of step boundaries: what is cast from other state (`derive` of
+ * the request) may be cast anew. Memory is dense and row-major, in the shapes
+ * that etc_plan_tensor() gives, and remains the caller's. All came with
+ * ETC_RUN_API_VERSION 6, unless stated otherwise; errors, versions of structs
+ * and ownership follow the rules of run.h. A recovery is used by one thread at
+ * a time. */
 
 #ifndef ETC_C_RECOVER_H
 #define ETC_C_RECOVER_H
@@ -88,6 +88,11 @@ typedef struct etc_recovery_options {
   int64_t restore_version;
   /* Since 9. Instead of restore_from, or no functions. */
   etc_box_source restore;
+  /* Since 10. Where all of the state is: in host memory (ETC_TCP), or in that
+   * of a GPU (ETC_NCCL, and its number), as in etc_options. What the GPU does
+   * to it has to be over before etc_recovery_fill(). */
+  etc_transport transport;
+  int32_t gpu;
 } etc_recovery_options;
 
 typedef struct etc_recovery etc_recovery;
@@ -115,8 +120,8 @@ ETC_API etc_error *etc_recovery_register(etc_recovery *recovery,
                                          const void *data);
 /* This process holds what a migration left, in whatever condition. The
  * migration has to remain until the last etc_recovery_fill(). ETC_ERROR_USAGE
- * if its state is not in host memory, or if its deferred part still runs:
- * etc_migration_finish() comes first. */
+ * if its outcome is ETC_UNREADABLE, if its state is not where the options say,
+ * or if its deferred part still runs: etc_migration_finish() comes first. */
 ETC_API etc_error *etc_recovery_hold_migration(etc_recovery *recovery,
                                                const etc_migration *migration);
 

@@ -136,6 +136,9 @@ public:
   Status download(std::span<std::byte> to, const std::byte *from) override {
     return inner.download(to, from);
   }
+  Status upload(std::byte *to, std::span<const std::byte> from) override {
+    return inner.upload(to, from);
+  }
   bool isHost() const override { return inner.isHost(); }
 
 private:

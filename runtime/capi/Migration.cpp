@@ -1,35 +1,22 @@
 #include "capi/Migration.h"
 
+#include "capi/CallerDevice.h"
 #include "capi/TensorInfo.h"
-#include "core/device/CudaWorker.h"
-#include "core/device/HostWorker.h"
 #include "job/PeerControl.h"
 
 using namespace etc::runtime;
 
-/// Null for host memory: nothing starts the driver then.
-static const cuda::Driver *driverOf(const MigrationOptions &options) {
-  if (options.bootstrap.transport != ETC_NCCL || !cuda::findDriver())
-    return nullptr;
-  return &*cuda::findDriver();
-}
-
 Result<std::unique_ptr<Migration>>
 Migration::create(std::shared_ptr<const OpenPlan> plan,
                   MigrationOptions options) {
-  const cuda::KeptContext kept(driverOf(options));
-  std::unique_ptr<Worker> worker;
-  if (options.bootstrap.transport == ETC_NCCL) {
-    Result<std::unique_ptr<Worker>> made =
-        makeCudaWorker(options.bootstrap.gpu);
-    if (!made)
-      return made.status();
-    worker = std::move(*made);
-  } else {
-    worker = makeHostWorker();
-  }
+  const etc_transport transport = options.bootstrap.transport;
+  const cuda::KeptContext kept(driverOf(transport));
+  Result<std::unique_ptr<Worker>> worker =
+      makeWorker(transport, options.bootstrap.gpu);
+  if (!worker)
+    return worker.status();
   return std::unique_ptr<Migration>(
-      new Migration(std::move(plan), std::move(options), std::move(worker)));
+      new Migration(std::move(plan), std::move(options), std::move(*worker)));
 }
 
 Migration::Migration(std::shared_ptr<const OpenPlan> given,
@@ -49,7 +36,7 @@ bool Migration::hasSharedDevice() const {
 
 /// Who frees a migration before its end gives it up.
 Migration::~Migration() {
-  leaving.note(driverOf(options));
+  leaving.note(driverOf(options.bootstrap.transport));
   if (!tail.joinable())
     return;
   if (stage == Stage::Tail)
@@ -94,7 +81,7 @@ Status Migration::registerTensor(const char *type, const char *name,
 
 /// After an error nothing more is possible, and the peers' waits end.
 Status Migration::attempt(const std::function<Status()> &body, Stage next) {
-  const cuda::KeptContext kept(driverOf(options));
+  const cuda::KeptContext kept(driverOf(options.bootstrap.transport));
   Status status = Status::success();
   try {
     status = body();

@@ -65,6 +65,7 @@ public:
            (!run_->arrivals().isOver() || tailStatus.ok());
   }
   bool isOnHost() const { return options.bootstrap.transport == ETC_TCP; }
+  unsigned gpu() const { return options.bootstrap.gpu; }
   const std::shared_ptr<const OpenPlan> &openPlan() const { return plan; }
   uint32_t device() const { return index.device(options.bootstrap.rank); }
   Status current(size_t position, void **data, int *stayed) const;

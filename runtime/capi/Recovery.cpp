@@ -26,6 +26,11 @@ etc::runtime::checkOptions(const etc_recovery_options &given) {
                           given.device))
     return refuse(text("devices: this process's device ", given.device,
                        " is not among them"));
+  if (given.transport != ETC_TCP && given.transport != ETC_NCCL)
+    return refuse(
+        text("transport ", given.transport, ": expected ETC_TCP or ETC_NCCL"));
+  options.transport = given.transport;
+  options.gpu = static_cast<unsigned>(std::max(given.gpu, 0));
   auto patience = readTime("patience_seconds", given.patience_seconds, 10);
   auto timeout = readTime("timeout_seconds", given.timeout_seconds, 300);
   if (!patience || !timeout)
@@ -56,6 +61,11 @@ etc::runtime::checkOptions(const etc_recovery_options &given) {
 Result<std::unique_ptr<Recovery>> Recovery::create(RecoveryOptions options) {
   std::unique_ptr<Recovery> made(new Recovery(std::move(options)));
   const RecoveryOptions &own = made->options;
+  const cuda::KeptContext kept(driverOf(own.transport));
+  auto worker = makeWorker(own.transport, own.gpu);
+  if (!worker)
+    return worker.status();
+  made->worker = std::move(*worker);
   made->meeting =
       own.store.set
           ? makeStore(own.store, own.tag, own.setFirst)
@@ -70,6 +80,8 @@ Result<std::unique_ptr<Recovery>> Recovery::create(RecoveryOptions options) {
   made->checkpoint = std::make_unique<Checkpoint>(std::move(*opened));
   return made;
 }
+
+Recovery::~Recovery() { leaving.note(driverOf(options.transport)); }
 
 Status Recovery::add(Base base) {
   const PlanIndex &index = base.plan->index();
@@ -97,8 +109,18 @@ Status Recovery::hold(std::shared_ptr<const OpenPlan> plan, Side side) {
 }
 
 Status Recovery::hold(const Migration &migration) {
-  if (!migration.isOnHost())
-    return refuse("recovery is of state in host memory");
+  if (migration.isOnHost() != worker->isHost())
+    return refuse(migration.isOnHost()
+                      ? "the migration's state is in host memory, and the "
+                        "recovery's transport is ETC_NCCL"
+                      : "the migration's state is in a GPU's memory; set the "
+                        "recovery's transport to ETC_NCCL");
+  if (!migration.isOnHost() && migration.gpu() != options.gpu)
+    return refuse(text("the migration's state is on GPU ", migration.gpu(),
+                       ", the recovery's on GPU ", options.gpu));
+  if (migration.outcome() == ETC_UNREADABLE)
+    return refuse("what the GPU holds cannot be read, since operations on it "
+                  "did not complete: end this process");
   if (migration.isAtTail())
     return refuse("the migration's deferred part still runs: finish it first");
   return add({migration.openPlan(), migration.standing(), &migration, {}});
@@ -259,6 +281,7 @@ Status Recovery::fill(const OpenPlan &next, const char *type, const char *name,
       findPrevious(next, options.agreement.self.device, type, name);
   if (!wanted)
     return wanted.status();
+  const cuda::KeptContext kept(driverOf(options.transport));
   const PlanIndex &index = next.index();
   const HeldMemory own = held();
   const bool mayRestore =
@@ -268,7 +291,7 @@ Status Recovery::fill(const OpenPlan &next, const char *type, const char *name,
     const BoxView box = index.shardBox(wanted->shard, b);
     Result<uint64_t> restored =
         refill(own, mayRestore ? checkpoint.get() : nullptr, index,
-               wanted->tensor, {at, box});
+               wanted->tensor, {at, box}, *worker);
     if (!restored)
       return restored.status();
     at += volume(box) * index.elementBytes(wanted->tensor);

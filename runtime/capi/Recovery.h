@@ -3,6 +3,7 @@
 #ifndef ETC_RUNTIME_CAPI_RECOVERY_H
 #define ETC_RUNTIME_CAPI_RECOVERY_H
 
+#include "capi/CallerDevice.h"
 #include "capi/Migration.h"
 
 #include "recovery/Agreement.h"
@@ -16,6 +17,8 @@ namespace etc::runtime {
 /// What etc_recovery_options says, checked and copied.
 struct RecoveryOptions {
   AgreementOptions agreement;
+  etc_transport transport = ETC_TCP; // whose memory all state is in
+  unsigned gpu = 0;
   Milliseconds timeout{};
   std::string tag, directory;
   etc_store store{};
@@ -31,6 +34,7 @@ Result<RecoveryOptions> checkOptions(const etc_recovery_options &options);
 class Recovery {
 public:
   static Result<std::unique_ptr<Recovery>> create(RecoveryOptions options);
+  ~Recovery();
 
   Status hold(std::shared_ptr<const OpenPlan> plan, Side side);
   Status registerTensor(const char *type, const char *name, const void *data);
@@ -74,6 +78,8 @@ private:
   HeldMemory held() const;
 
   RecoveryOptions options;
+  cuda::KeptContext leaving; // which is restored when the worker has gone
+  std::unique_ptr<Worker> worker;
   std::atomic<bool> isStopped{false};
   std::unique_ptr<Rendezvous> meeting;
   std::unique_ptr<const BoxSource> checkpoint;

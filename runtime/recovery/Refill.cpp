@@ -1,6 +1,7 @@
 #include "recovery/Refill.h"
 
 #include "recovery/Making.h"
+#include "recovery/Slabs.h"
 
 #include <algorithm>
 
@@ -34,8 +35,8 @@ const std::byte *etc::runtime::findWhole(const HeldMemory &held,
 
 namespace {
 
-/// Fills a region of a tensor from shards of it, of its tied copies and of what
-/// it is cast from.
+/// The moves that fill a region of a tensor from shards of it, of its tied
+/// copies and of what it is cast from.
 class Refiller {
 public:
   Refiller(const HeldMemory &held, uint32_t tensor, Region region)
@@ -50,6 +51,7 @@ public:
             takeFrom(own, *making);
   }
 
+  const std::vector<Move> &moves() const { return moves_; }
   const std::vector<Box> &left() const { return missing; }
 
 private:
@@ -67,10 +69,11 @@ private:
   void takePart(ConstRegion from, BoxView part, Making making) {
     for (const Box &box : missing)
       if (std::optional<Box> common = intersect(box, part)) {
-        if (making == Making::Copy)
-          copyBox(from, region, *common, index.elementBytes(tensor));
-        else
-          castBox(from, region, *common, index.tensor(tensor).dtype());
+        moves_.push_back(
+            making == Making::Copy
+                ? copyMove(from, region, *common, index.elementBytes(tensor))
+                : castMove(from, region, *common,
+                           index.tensor(tensor).dtype()));
       }
     missing = subtract(missing, part);
   }
@@ -79,30 +82,75 @@ private:
   const PlanIndex &index;
   const uint32_t tensor; // of the held plan
   const Region region;
+  std::vector<Move> moves_;
   std::vector<Box> missing;
 };
 
 } // namespace
 
 /// Fills what it can of a region, and returns what is left of it.
-static std::vector<Box> takeHeld(const HeldMemory &held, const PlanIndex &to,
-                                 uint32_t tensor, Region region) {
+static Result<std::vector<Box>> takeHeld(const HeldMemory &held,
+                                         const PlanIndex &to, uint32_t tensor,
+                                         Region region, Worker &worker) {
   if (held.index)
     for (uint32_t t = 0; t != held.index->plan().tensors()->size(); ++t)
       if (isSame(held.index->tensor(t), to.tensor(tensor))) {
         Refiller refiller(held, t, region);
         refiller.take();
+        if (Status s = worker.run(refiller.moves(), {}); !s.ok())
+          return s;
         return refiller.left();
       }
-  return {Box(region.box)};
+  return std::vector<Box>{Box(region.box)};
+}
+
+/// Copies a packed box to a region of a device, by way of memory there.
+static Status upload(ConstRegion packed, Region to, unsigned elementBytes,
+                     Worker &worker) {
+  constexpr uint64_t kStagedBytes = uint64_t{64} << 20;
+  const std::byte *from = packed.data;
+  for (const Box &slab :
+       cutIntoSlabs(packed.box, kStagedBytes / elementBytes)) {
+    const uint64_t bytes = volume(slab) * elementBytes;
+    Result<Buffer> staged = worker.allocator().allocate(bytes);
+    if (!staged)
+      return staged.status();
+    const Move move = copyMove({staged->data, slab}, to, slab, elementBytes);
+    Status status = worker.upload(staged->data, {from, bytes});
+    if (status.ok())
+      status = worker.run({&move, 1}, {});
+    worker.allocator().release(*staged);
+    if (!status.ok())
+      return status;
+    from += bytes;
+  }
+  return Status::success();
+}
+
+static Result<uint64_t> restore(const BoxSource &checkpoint,
+                                const PlanIndex &to, uint32_t tensor,
+                                Region region, const Box &box, Worker &worker) {
+  if (worker.isHost())
+    return checkpoint.read(to, tensor, region, box);
+  const unsigned elementBytes = to.elementBytes(tensor);
+  std::vector<std::byte> packed(volume(box) * elementBytes);
+  Result<uint64_t> bytes =
+      checkpoint.read(to, tensor, {packed.data(), box}, box);
+  if (!bytes)
+    return bytes;
+  Status status = upload({packed.data(), box}, region, elementBytes, worker);
+  return status.ok() ? bytes : Result<uint64_t>(status);
 }
 
 Result<uint64_t> etc::runtime::refill(const HeldMemory &held,
                                       const BoxSource *checkpoint,
                                       const PlanIndex &to, uint32_t tensor,
-                                      Region region) {
+                                      Region region, Worker &worker) {
+  Result<std::vector<Box>> left = takeHeld(held, to, tensor, region, worker);
+  if (!left)
+    return left.status();
   uint64_t restored = 0;
-  for (const Box &box : takeHeld(held, to, tensor, region)) {
+  for (const Box &box : *left) {
     if (volume(box) == 0)
       continue;
     if (!checkpoint)
@@ -111,7 +159,8 @@ Result<uint64_t> etc::runtime::refill(const HeldMemory &held,
                          describe(box),
                          " from this device, which does not hold it; plan from "
                          "the recovery's inventory"));
-    Result<uint64_t> bytes = checkpoint->read(to, tensor, region, box);
+    Result<uint64_t> bytes =
+        restore(*checkpoint, to, tensor, region, box, worker);
     if (!bytes)
       return bytes;
     restored += *bytes;

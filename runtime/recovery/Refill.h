@@ -3,6 +3,7 @@
 #ifndef ETC_RUNTIME_RECOVERY_REFILL_H
 #define ETC_RUNTIME_RECOVERY_REFILL_H
 
+#include "core/device/Worker.h"
 #include "core/journal/HeldShards.h"
 #include "state/checkpoint/BoxSource.h"
 
@@ -10,7 +11,7 @@
 
 namespace etc::runtime {
 
-/// What a process holds, and where.
+/// What a process holds, and where on its device.
 struct HeldMemory {
   const PlanIndex *index; // of the plan that says what; not owned
   std::vector<HeldShard> shards;
@@ -25,9 +26,11 @@ const std::byte *findWhole(const HeldMemory &held, const PlanIndex &to,
 
 /// Fills a region of a tensor of `to` from what is held: the tensor, its tied
 /// copies, or what it is cast from. What is not held comes from the checkpoint,
-/// where there is one. Returns the bytes from the checkpoint.
+/// where there is one. The worker's device has the region and what is held.
+/// Returns the bytes from the checkpoint.
 Result<uint64_t> refill(const HeldMemory &held, const BoxSource *checkpoint,
-                        const PlanIndex &to, uint32_t tensor, Region region);
+                        const PlanIndex &to, uint32_t tensor, Region region,
+                        Worker &worker);
 
 } // namespace etc::runtime
 

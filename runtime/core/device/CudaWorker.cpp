@@ -169,17 +169,17 @@ public:
   }
 
   Status download(std::span<std::byte> to, const std::byte *from) override {
-    if (Status s = context.enter(); !s.ok())
-      return s;
-    Status status =
-        driver.check(driver.cuMemcpyDtoHAsync_v2(
-                         to.data(), reinterpret_cast<cuda::Address>(from),
-                         to.size(), queues[0].stream),
-                     "cannot copy to the host");
-    return status.ok()
-               ? driver.check(driver.cuStreamSynchronize(queues[0].stream),
-                              "cannot copy to the host")
-               : status;
+    return copy("cannot copy to the host", [&](cuda::Stream stream) {
+      return driver.cuMemcpyDtoHAsync_v2(
+          to.data(), reinterpret_cast<cuda::Address>(from), to.size(), stream);
+    });
+  }
+
+  Status upload(std::byte *to, std::span<const std::byte> from) override {
+    return copy("cannot copy from the host", [&](cuda::Stream stream) {
+      return driver.cuMemcpyHtoDAsync_v2(reinterpret_cast<cuda::Address>(to),
+                                         from.data(), from.size(), stream);
+    });
   }
 
   bool isHost() const override { return false; }
@@ -190,6 +190,16 @@ private:
     cuda::Stream stream = nullptr;
     std::vector<std::unique_ptr<MoveTable>> tables;
   };
+
+  /// Begins a copy on a stream, and waits for it.
+  template <typename Begin> Status copy(const char *failure, Begin begin) {
+    if (Status s = context.enter(); !s.ok())
+      return s;
+    const cuda::Stream stream = queues[0].stream;
+    if (Status s = driver.check(begin(stream), failure); !s.ok())
+      return s;
+    return driver.check(driver.cuStreamSynchronize(stream), failure);
+  }
 
   /// To free memory waits for the device, which never gets there.
   void leak() {

@@ -56,6 +56,10 @@ public:
     std::lock_guard lock(mutex);
     return inner.download(to, from);
   }
+  Status upload(std::byte *to, std::span<const std::byte> from) override {
+    std::lock_guard lock(mutex);
+    return inner.upload(to, from);
+  }
   bool isHost() const override { return inner.isHost(); }
 
 private:

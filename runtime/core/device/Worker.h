@@ -63,8 +63,10 @@ public:
   /// the process.
   virtual void abandon() {}
 
-  /// Copies a buffer's bytes to host memory.
+  /// Copies a buffer's bytes to host memory, and back. They are there on
+  /// return.
   virtual Status download(std::span<std::byte> to, const std::byte *from) = 0;
+  virtual Status upload(std::byte *to, std::span<const std::byte> from) = 0;
 
   /// Whether buffers are host memory, which everyone may read.
   virtual bool isHost() const = 0;

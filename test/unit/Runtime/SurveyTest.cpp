@@ -3,7 +3,9 @@
 
 #include "PlanFixture.h"
 
+#include "core/device/HostWorker.h"
 #include "recovery/Refill.h"
+#include "recovery/Slabs.h"
 #include "recovery/Survey.h"
 
 #include <gtest/gtest.h>
@@ -40,6 +42,7 @@ protected:
 
   std::vector<uint8_t> bytes;
   PlanIndex index;
+  std::unique_ptr<Worker> worker = makeHostWorker();
 };
 
 TEST_F(SurveyTest, TheNewestCompleteVersionIsTaken) {
@@ -120,18 +123,18 @@ TEST_F(SurveyTest, AMemberMakesWhatNobodyHoldsUnderItsName) {
   ASSERT_EQ(held.shards.size(), 1u);
   std::vector<uint16_t> made(8);
   const Box upper{{0, 2}, {0, 4}};
-  auto restored =
-      refill(held, nullptr, index, kLayer,
-             {reinterpret_cast<std::byte *>(made.data()), BoxView(upper)});
+  auto restored = refill(
+      held, nullptr, index, kLayer,
+      {reinterpret_cast<std::byte *>(made.data()), BoxView(upper)}, *worker);
   ASSERT_TRUE(restored.ok()) << restored.status().message();
   EXPECT_EQ(*restored, 0u);
   for (size_t i = 0; i != made.size(); ++i)
     EXPECT_EQ(made[i], castToBf16(static_cast<float>(i))) << i;
 
   // What it does not hold is refused.
-  restored =
-      refill(held, nullptr, index, kEmbedding,
-             {reinterpret_cast<std::byte *>(made.data()), BoxView(upper)});
+  restored = refill(
+      held, nullptr, index, kEmbedding,
+      {reinterpret_cast<std::byte *>(made.data()), BoxView(upper)}, *worker);
   EXPECT_EQ(restored.status().message(),
             "the plan takes embedding.weight (param)[0:2, 0:4] from this "
             "device, which does not hold it; plan from the recovery's "
@@ -148,11 +151,24 @@ TEST_F(SurveyTest, TwinsAreCopied) {
   held.shards = {{Side::Prev, kEmbedding, shard, false, {Box{{0, 5}, {0, 4}}}}};
   std::vector<uint16_t> made(4);
   const Box row{{3, 4}, {0, 4}};
-  auto restored =
-      refill(held, nullptr, index, kHead,
-             {reinterpret_cast<std::byte *>(made.data()), BoxView(row)});
+  auto restored = refill(
+      held, nullptr, index, kHead,
+      {reinterpret_cast<std::byte *>(made.data()), BoxView(row)}, *worker);
   ASSERT_TRUE(restored.ok()) << restored.status().message();
   EXPECT_EQ(made, (std::vector<uint16_t>{13, 14, 15, 16}));
+}
+
+TEST(Slabs, AreContiguousAndAll) {
+  const Box box{{2, 3}, {10, 15}, {0, 4}};
+  EXPECT_EQ(cutIntoSlabs(box, 8),
+            (std::vector<Box>{{{2, 3}, {10, 12}, {0, 4}},
+                              {{2, 3}, {12, 14}, {0, 4}},
+                              {{2, 3}, {14, 15}, {0, 4}}}));
+  EXPECT_EQ(cutIntoSlabs(box, 1).size(), 5u);
+  EXPECT_EQ(cutIntoSlabs(box, 100), std::vector<Box>{box});
+  const Box one{{7, 8}, {3, 4}}, scalar;
+  EXPECT_EQ(cutIntoSlabs(one, 1), std::vector<Box>{one});
+  EXPECT_EQ(cutIntoSlabs(scalar, 1), std::vector<Box>{scalar});
 }
 
 TEST_F(SurveyTest, ACommonPlanIsOneThatAllHoldersName) {
