@@ -23,8 +23,8 @@ namespace {
 class RecoveryHandle {
 public:
   RecoveryHandle(uint32_t device, const std::vector<uint32_t> &devices,
-                 int64_t version, uint32_t generation, double patience,
-                 double timeout, const std::string &tag,
+                 std::optional<int> gpu, int64_t version, uint32_t generation,
+                 double patience, double timeout, const std::string &tag,
                  const std::optional<std::string> &restoreFrom,
                  int64_t restoreVersion, nb::object set, nb::object get,
                  nb::object setFirst, nb::object checkBox, nb::object readBox)
@@ -36,6 +36,8 @@ public:
     options.device = device;
     options.devices = devices.data();
     options.device_count = devices.size();
+    options.transport = gpu ? ETC_NCCL : ETC_TCP;
+    options.gpu = gpu.value_or(0);
     options.version = version;
     options.generation = generation;
     options.patience_seconds = patience;
@@ -227,13 +229,13 @@ private:
 
 void etc::python::defineRecovery(nb::module_ &m) {
   nb::class_<RecoveryHandle>(m, "Recovery")
-      .def(nb::init<uint32_t, const std::vector<uint32_t> &, int64_t, uint32_t,
-                    double, double, const std::string &,
+      .def(nb::init<uint32_t, const std::vector<uint32_t> &, std::optional<int>,
+                    int64_t, uint32_t, double, double, const std::string &,
                     const std::optional<std::string> &, int64_t, nb::object,
                     nb::object, nb::object, nb::object, nb::object>(),
-           nb::arg("device"), nb::arg("devices"), nb::arg("version"),
-           nb::arg("generation"), nb::arg("patience"), nb::arg("timeout"),
-           nb::arg("tag"), nb::arg("restore_from").none(),
+           nb::arg("device"), nb::arg("devices"), nb::arg("gpu").none(),
+           nb::arg("version"), nb::arg("generation"), nb::arg("patience"),
+           nb::arg("timeout"), nb::arg("tag"), nb::arg("restore_from").none(),
            nb::arg("restore_version"), nb::arg("set"), nb::arg("get"),
            nb::arg("set_first"), nb::arg("check").none(),
            nb::arg("read").none())

@@ -74,7 +74,7 @@ class JobStore(unittest.TestCase):
             if rank == 4:  # comes later
                 contact = first.get("contact").decode()
                 store = etc.JobStore(None, rank, contact=contact, host=training.HOST)
-                job = etc.Job(store, rank, host=training.HOST)
+                job = training.join(rank, store)
             else:
                 store = etc.JobStore(first, rank, host=training.HOST)
                 job = training.start(rank, store, plan, step=3)

@@ -298,7 +298,7 @@ class Recover(unittest.TestCase):
 
         def body(rank, store, directory):
             if rank == 2:
-                job = etc.Job(store, rank, host=training.HOST)
+                job = training.join(rank, store)
             else:
                 job = training.start(rank, store, plan, step=4)
             restore = {"restore_from": directory, "restore_version": 4}
@@ -316,7 +316,7 @@ class Recover(unittest.TestCase):
 
         def body(rank, store):
             if rank >= 3:
-                job = etc.Job(store, rank, host=training.HOST)
+                job = training.join(rank, store)
             else:
                 job = training.start(rank, store, plan, step=2)
             done = etc.recover(job, "PP2DP2", devices=[0, 1, 2, 6], **OPTIONS)
@@ -337,7 +337,7 @@ class Recover(unittest.TestCase):
         wrong = "PlanError: request: has no cluster"
 
         def body(rank, store):
-            job = etc.Job(store, rank, host=training.HOST)
+            job = training.join(rank, store)
             if rank < 4:
                 job = training.start(rank, store, plan, step=1)
             begin = time.monotonic()
@@ -373,7 +373,7 @@ class Recover(unittest.TestCase):
                 ):
                     etc.recover(job, "PP2DP2", devices=range(4), **OPTIONS)
                 kept = training.wrong(job)
-                job = etc.Job(store, rank, host=training.HOST)
+                job = training.join(rank, store)
             else:
                 etc.recover(job, ["PP2"], devices=range(4), **OPTIONS)
                 kept = training.wrong(job)

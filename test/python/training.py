@@ -13,6 +13,8 @@ import etc
 import ranks
 
 HOST = "127.0.0.1"
+GPU: Any = None
+"""Of this process, where state is on GPUs (gpu_doubles.py)."""
 REQUEST = {"model": ranks.MODEL, "cluster": "1x8"}
 OPTIONS = {"request": REQUEST, "patience": 8, "timeout": 60}
 """Of etc.recover."""
@@ -20,6 +22,28 @@ OPTIONS = {"request": REQUEST, "patience": 8, "timeout": 60}
 
 def plan_of(prev: str, curr: str | None = None) -> etc.Plan:
     return etc.plan(REQUEST, prev=prev, curr=curr or prev)
+
+
+def take_gpu(rank: int) -> None:
+    """From here on the state of this process is on a GPU."""
+    global GPU
+    import etc.tensors
+    from gpu_doubles import gpu_of
+
+    GPU = gpu_of(rank)
+    GPU.stands_in().__enter__()
+    etc.tensors.free_storage = GPU.free
+
+
+def memory() -> Any:
+    """Where the state of this process is, as PyTorch says it."""
+    return GPU.device if GPU else "cpu"
+
+
+def misuse() -> list[str]:
+    """What the doubles of CUDA and NCCL have found."""
+    found = GPU.misuse() if GPU else ""
+    return [found] if found else []
 
 
 def die() -> None:
@@ -55,9 +79,16 @@ def start(rank: int, store: Any, plan: Any, step: int = 0, **options: Any) -> An
     """The job of a process that has its part of the plan's state, on its side."""
     specs = plan.curr_tensors(rank)
     state = make(specs, step)
-    return etc.Job(
-        store, rank, plan=plan, state=state, version=step, host=HOST, **options
-    )
+    if GPU:
+        for group in state.values():
+            group.update({name: GPU.copy(tensor) for name, tensor in group.items()})
+    options = {"host": HOST, "memory": memory(), "version": step, **options}
+    return etc.Job(store, rank, plan=plan, state=state, **options)
+
+
+def join(rank: int, store: Any) -> Any:
+    """The job of a process that holds nothing yet."""
+    return etc.Job(store, rank, host=HOST, memory=memory())
 
 
 def train(job: Any) -> None:

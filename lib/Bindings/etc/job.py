@@ -33,12 +33,12 @@ class Whole:
     side: int
     state: State
 
-    def tensors(self, device: int) -> dict[tuple[str, str], torch.Tensor]:
+    def tensors(
+        self, device: int, where: torch.device
+    ) -> dict[tuple[str, str], torch.Tensor]:
         """By (type, name): what the plan says that the device holds, after a check.
 
         Raises KeyError, TypeError or ValueError, with the name of a tensor."""
-        import torch
-
         from etc.checks import check_tensor
 
         specs = self.plan._specs(self.side, device)
@@ -48,7 +48,7 @@ class Whole:
             raise KeyError(f"state: {name} ({kind}) is {what}")
         for key, tensor in found.items():
             label = f"{key[1]} ({key[0]})"
-            check_tensor(label, tensor, specs[key], torch.device("cpu"))
+            check_tensor(label, tensor, specs[key], where)
         return found
 
 
@@ -79,8 +79,11 @@ class Job:
         device: this process's device.
         plan, state: the plan that led to the state that this process holds, and that
             state: {type: {name: tensor}}, as `plan.curr_tensors(device)` lists it;
-            with side="prev", as `plan.prev_tensors(device)`. Tensors are on the CPU.
-            Before any migration that is a plan of a configuration to itself.
+            with side="prev", as `plan.prev_tensors(device)`. Before any migration that
+            is a plan of a configuration to itself.
+        memory: where all tensors of this process are, now and later: "cpu", or a GPU
+            (a torch device), whose state moves over NCCL; the same kind in all
+            processes of the job.
         version: the trainer's step that the state is of.
         tag: the same in all processes of the job, and in no other job of the store.
         host: the name or address at which others reach this host.
@@ -94,6 +97,7 @@ class Job:
         plan: Plan | None = None,
         state: State | None = None,
         side: str = "curr",
+        memory: str | torch.device = "cpu",
         version: int = 0,
         tag: str = "etc",
         host: str | None = None,
@@ -107,8 +111,11 @@ class Job:
                 "store: expected a store with compare_set, such as "
                 "torch.distributed's FileStore, TCPStore and HashStore"
             )
+        from etc.tensors import device_of
+
         self.store = store
         self.device = device
+        self.memory = device_of(memory)
         self.tag = tag
         self.host = host
         self.generation = 0
@@ -123,7 +130,7 @@ class Job:
         if plan is not None and state is not None:
             self._base = _whole(plan, CURR if side == "curr" else PREV, state)
             if self._base is not None:
-                self._base.tensors(device)
+                self._base.tensors(device, self.memory)
                 enroll(store, tag, device)
 
     @property
@@ -196,6 +203,11 @@ class Job:
         Raises what `etc.prepare` does; PeerError, too, within 10 s after a participant
         has left the store, if that is an `etc.JobStore`; and UsageError if participants
         hold state of different steps. After any of them it may be called again."""
+        from etc.tensors import device_of
+
+        where = options.pop("device", self.memory)
+        if device_of(where) != self.memory:
+            raise ValueError(f"device: is {where}, the job's memory is {self.memory}")
         base = self._settled()
         self._give_up("another one is prepared")
         self._migration = self._incoming = self._told = None
@@ -217,6 +229,7 @@ class Job:
             tag=met.tag,
             host=self.host,
             timeout=timeout,
+            device=self.memory,
             **options,
         )
         store.is_over = True
@@ -227,6 +240,19 @@ class Job:
             migration._before_run = _BeforeRun(self, step)
         self._migration = migration
         return migration
+
+    def _check_readable(self, patience: float) -> None:
+        """Raises UsageError if what this process holds on a GPU is lost to it."""
+        from etc.tensors import wait_for
+
+        held = (self._migration, self._base)
+        if any(isinstance(h, Migration) and h.outcome == "unreadable" for h in held):
+            raise UsageError(
+                f"device {self.device}: operations on its GPU did not complete, so "
+                f"nothing that it holds can be read: end this process, and let a new one "
+                f"join"
+            )
+        wait_for(self.memory, patience)
 
     def holdings(self) -> list[Held]:
         """What says what this process holds: the end of the last change, and the

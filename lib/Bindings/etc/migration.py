@@ -237,6 +237,7 @@ class Migration(Holdings):
 
     def _begin(self, what: str) -> None:
         from etc.checks import check_unmoved
+        from etc.tensors import synchronize
 
         if self._has_run:
             rest = "; call finish()"
@@ -255,7 +256,7 @@ class Migration(Holdings):
             self._is_open = False
             self._handle.abort(str(error))  # others need not wait for us
             raise
-        self._synchronize()
+        synchronize(self._torch_device)
 
     def _run(self) -> Tensors:
         self._begin("run")
@@ -339,10 +340,3 @@ class Migration(Holdings):
             pass  # prepare has told them
         self._handle.close()
         del self._handle
-
-    def _synchronize(self) -> None:
-        """Waits until no kernel of the trainer uses memory that ETC reads or frees."""
-        if self._torch_device.type == "cuda":
-            import torch
-
-            torch.cuda.synchronize(self._torch_device)

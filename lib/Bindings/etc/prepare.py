@@ -91,7 +91,7 @@ def prepare(
         PeerError: another participant fails or does not arrive.
         Excluded: the others gave this process up.
     """
-    import torch
+    from etc.tensors import device_of
 
     if mode not in ("eager", "safe"):
         raise ValueError(f'mode: expected "eager" or "safe", got {mode!r}')
@@ -110,9 +110,6 @@ def prepare(
             f"tail_rate: expected bytes a second, below 1e15, or None for no limit, got "
             f"{tail_rate!r}"
         )
-    where = torch.device(device)
-    if where.type == "cuda" and where.index is None:
-        where = torch.device("cuda", torch.cuda.current_device())
     migration = Migration(
         plan,
         state,
@@ -124,7 +121,7 @@ def prepare(
         silence=silence,
         encrypt=encrypt,
         tail_rate=tail_rate,
-        device=where,
+        device=device_of(device),
         safe=mode == "safe",
         free=free,
         allocate=allocate,

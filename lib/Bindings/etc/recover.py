@@ -89,6 +89,8 @@ def recover(
             no process holds are read.
 
     Raises:
+        UsageError: this process's GPU has failed, or is still at work after `patience`
+            seconds, as in a collective that waits for a process that has died.
         PeerError: another process failed, or there is no agreement in time, because
             too few came or state is lost; the message says which.
         Excluded: the others went on without this process.
@@ -99,11 +101,13 @@ def recover(
     adapter = StoreAdapter(job.store)
     directory, checkpoint = _open_checkpoint(restore_from)
     job._give_up("etc.recover was called")
+    job._check_readable(patience)
     held = job.holdings()
     asked = _Asked()
     handle = _run.Recovery(
         device=job.device,
         devices=sorted({*devices, job.device}),
+        gpu=job.memory.index if job.memory.type == "cuda" else None,
         version=job.version or 0,
         generation=job.generation,
         patience=patience,
@@ -118,7 +122,7 @@ def recover(
         read=checkpoint and guard(checkpoint._read),
     )
     for each in held:
-        _hold(handle, each, job.device)
+        _hold(handle, each, job)
     handle.agree()
     job.generation = handle.generation()
     next_plan, figures = _agree_on_plan(
@@ -131,7 +135,7 @@ def recover(
         return _result(handle, job, next_plan, {}, figures)
     with delayed_interrupts():
         try:
-            state = _previous(handle, base, next_plan, job.device)
+            state = _previous(handle, base, next_plan, job)
         except Exception as error:
             _refuse(handle, job.device, error)
             raise
@@ -146,7 +150,7 @@ def recover(
             silence=silence,
             encrypt=encrypt,
             tail_rate=None,
-            device=_cpu(),
+            device=job.memory,
             safe=mode == "safe",
             free="storage",
             allocate=None,
@@ -207,17 +211,11 @@ def _open_checkpoint(
     return os.fspath(restore_from), None
 
 
-def _cpu() -> torch.device:
-    import torch
-
-    return torch.device("cpu")
-
-
-def _hold(handle: _run.Recovery, held: Held, device: int) -> None:
+def _hold(handle: _run.Recovery, held: Held, job: Job) -> None:
     if isinstance(held, Migration):
         handle.hold_migration(held._handle)
         return
-    tensors = held.tensors(device)
+    tensors = held.tensors(job.device, job.memory)
     handle.hold_plan(held.plan._handle, held.side)
     for (kind, name), tensor in tensors.items():
         handle.add(kind, name, tensor.data_ptr())
@@ -302,7 +300,7 @@ def _device_count(request: Mapping[str, Any]) -> int:
 
 
 def _previous(
-    handle: _run.Recovery, base: Held | None, next_plan: Plan, device: int
+    handle: _run.Recovery, base: Held | None, next_plan: Plan, job: Job
 ) -> dict[str, dict[str, torch.Tensor]]:
     """What the next plan takes from this device: tensors as they are where it takes
     all of one, and copies of what is left of the others."""
@@ -312,12 +310,15 @@ def _previous(
 
     known = {tensor.data_ptr(): tensor for tensor in _tensors(base)}
     state: dict[str, dict[str, torch.Tensor]] = {}
-    for (kind, name), spec in next_plan._specs(PREV, device).items():
+    for (kind, name), spec in next_plan._specs(PREV, job.device).items():
         own = known.get(handle.find(next_plan._handle, kind, name))
         if own is None or own.numel() == 0:
-            own = torch.empty(spec.shape, dtype=DTYPES[spec.dtype])
+            dtype = DTYPES[spec.dtype]
+            own = torch.empty(spec.shape, dtype=dtype, device=job.memory)
             handle.fill(next_plan._handle, kind, name, own.data_ptr())
-        state.setdefault(kind, {})[name] = own.view(spec.shape)
+        if tuple(own.shape) != spec.shape:
+            own = own.view(spec.shape)
+        state.setdefault(kind, {})[name] = own
     return state
 
 

@@ -1,0 +1,139 @@
+"""Recovery of state on GPUs: what test_recover tries, over the doubles of CUDA and NCCL."""
+
+import os
+import random
+import tempfile
+import threading
+import time
+from unittest import mock
+
+import etc
+import ranks
+import test_recover
+import torch
+import training
+from gpu_doubles import Environment
+from training import OPTIONS, plan_of
+
+
+def on_gpu(rank, store, body, node, args):
+    os.environ["NCCL_HOSTID"] = f"node {node or rank}"
+    training.take_gpu(rank)
+    result = body(rank, store, *args)
+    misuse = training.misuse()
+    if misuse:
+        raise AssertionError(misuse)
+    return result
+
+
+class RecoverOnGpus(test_recover.Recover):
+    def run_job(self, count, body, *args, node=None, **variables):
+        """Each process is a node of its own, unless all are to be one."""
+        seed = random.randrange(1 << 30)
+        with Environment(ETC_DOUBLE_SEED=str(seed), **variables):
+            results = ranks.run(count, on_gpu, body, node, args, timeout=300)
+        if any("built without GPU kernels" in str(each) for each in results):
+            self.skipTest("built without GPU kernels")
+        self.addTypeEqualityFunc(list, lambda a, b, msg=None: self.equal(a, b, seed))
+        return results
+
+    def equal(self, a, b, seed):
+        if a != b:
+            self.fail(f"{a} != {b}, ETC_DOUBLE_SEED={seed}")
+
+    def test_what_cannot_be_read_is_not_used(self):
+        """After an abort that does not come to an end: the process counts as lost, and
+        says that it has to end; another one takes its place, and what it alone held
+        comes from a checkpoint."""
+        plan = plan_of("TP2")
+        change = etc.plan(training.REQUEST, prev=plan, curr="PP2")
+
+        def body(rank, store, directory):
+            if rank == 2:
+                job = training.join(rank, store)
+            else:
+                job = training.start(rank, store, plan, step=4)
+                self.fail_in_run(job, change)
+            if rank == 1:
+                with self.assertRaisesRegex(etc.UsageError, "end this process"):
+                    etc.recover(job, "TP2", devices=range(3), **OPTIONS)
+                return job.holdings(), 4
+            restore = {"restore_from": directory, "restore_version": 4}
+            etc.recover(job, "TP2", devices=[0, 2], **OPTIONS, **restore)
+            return training.wrong(job), job.version
+
+        with tempfile.TemporaryDirectory() as directory:
+            training.save(4, directory)
+            results = self.run_job(3, body, directory)
+        self.assertEqual(ranks.must(results), [([], 4)] * 3)
+
+    def fail_in_run(self, job, plan):
+        """Device 0 gives up while device 1 waits for it, whose abort is stuck."""
+
+        def progress(done, *_):
+            if job.device == 0 and done == 0:
+                time.sleep(1)
+                migration.abort()
+
+        if job.device == 1:
+            os.environ["ETC_DOUBLE_STUCK_ABORT"] = "1"
+        migration = job.prepare(plan, mode="safe", progress=progress)
+        with self.assertRaises(etc.PeerError):
+            migration.run()
+        expected = "unreadable" if job.device == 1 else "old"
+        self.assertEqual(migration.outcome, expected)
+
+    def test_a_gpu_that_waits_for_a_peer(self):
+        """As behind a collective of training: that is said in time, and can be mended."""
+        plan = plan_of("DP2")
+
+        def body(rank, store):
+            job = training.start(rank, store, plan, step=4)
+            is_free = threading.Event()
+            with mock.patch.object(
+                torch.cuda, "synchronize", lambda _: is_free.wait()
+            ):
+                begin = time.monotonic()
+                quick = {**OPTIONS, "patience": 1}
+                with self.assertRaisesRegex(etc.UsageError, "still at work after 1 s"):
+                    etc.recover(job, "TP2", devices=range(2), **quick)
+                is_quick = time.monotonic() - begin < 5
+                is_free.set()
+                etc.recover(job, "TP2", devices=range(2), **OPTIONS)
+            return training.wrong(job), job.version, is_quick
+
+        self.assertEqual(ranks.must(self.run_job(2, body)), [([], 4, True)] * 2)
+
+    def test_a_gpu_that_has_failed(self):
+        plan = plan_of("DP2")
+
+        def body(rank, store):
+            job = training.start(rank, store, plan, step=4)
+            if rank == 1:
+                failure = mock.Mock(side_effect=RuntimeError("an illegal access"))
+                with mock.patch.object(torch.cuda, "synchronize", failure), self.assertRaisesRegex(
+                    etc.UsageError, "cannot be used any more: .* \\(an illegal access\\)"
+                ):
+                    etc.recover(job, "PP1", devices=range(2), **OPTIONS)
+                return [], 4
+            etc.recover(job, "PP1", devices=range(2), **OPTIONS)
+            return training.wrong(job), job.version
+
+        self.assertEqual(ranks.must(self.run_job(2, body)), [([], 4)] * 2)
+
+    def test_memory_is_one_for_all(self):
+        plan = plan_of("DP2")
+
+        def body(rank, store):
+            state = training.make(plan.curr_tensors(rank), 4)
+            with self.assertRaisesRegex(ValueError, "is on cpu"):
+                etc.Job(store, rank, plan=plan, state=state, memory=training.memory())
+            job = training.start(rank, store, plan, step=4)
+            with self.assertRaisesRegex(ValueError, "the job's memory is cuda"):
+                job.prepare(plan, device="cpu")
+
+        self.assertEqual(ranks.must(self.run_job(2, body)), [None] * 2)
+
+
+if __name__ == "__main__":
+    test_recover.unittest.main()
