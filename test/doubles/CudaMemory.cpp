@@ -120,6 +120,10 @@ void dropHandle(uint64_t handle) {
 
 extern "C" {
 
+int etcDoubleHolder() {
+  return __atomic_load_n(&Segment::get().header().mutex.__data.__owner,
+                         __ATOMIC_SEQ_CST);
+}
 unsigned etcDoubleMappedPages() { return DeviceMemory::get().mappedPages(); }
 void etcDoubleRead(void *host, const void *device, size_t bytes) {
   if (!copyMemory(reinterpret_cast<Address>(host),

@@ -27,6 +27,9 @@ void etcDoubleOneQueue(bool isShared);
 /// From here on calls for a device that connect, register, create, release or
 /// wait for the whole device are misuse, or no longer.
 void etcDoubleWatch(unsigned device, bool isWatched);
+/// The thread that holds the lock of the doubles, or 0. A process that is
+/// stopped with it would stop the GPUs of all others.
+int etcDoubleHolder();
 /// Copies between host memory and memory of a device, aside from all streams.
 void etcDoubleRead(void *host, const void *device, size_t bytes);
 void etcDoubleWrite(void *device, const void *host, size_t bytes);

@@ -220,8 +220,8 @@ int leave(Communicator &comm, bool isOrderly) {
   // "Even if local comm aborts, we cannot let proxy thread exit if we still
   // have peer connections. Need to wait until all other related comms call
   // abort": ncclProxyService in src/proxy.cc, whose thread commFree
-  // (src/init.cc) joins, in an abort as in a destroy. All ranks of the double
-  // are of one node.
+  // (src/init.cc) joins, in an abort as in a destroy. Its connections are those
+  // of ranks of its node.
   while (true) {
     const uint32_t seen = Segment::get().changes();
     {

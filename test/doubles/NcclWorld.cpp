@@ -90,7 +90,8 @@ bool etc::test::hasPeers(World &world, int rank) {
     const Connection &in = world.connections[other][rank];
     const bool isConnected = out.isSendMade || out.isReceiveMade ||
                              in.isSendMade || in.isReceiveMade;
-    if (other != rank && isConnected && world.isAlive(other))
+    const bool isOfNode = world.ranks[other].host == world.ranks[rank].host;
+    if (other != rank && isConnected && isOfNode && world.isAlive(other))
       return true;
   }
   return false;

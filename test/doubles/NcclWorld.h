@@ -97,7 +97,7 @@ void blame(World &world, const std::string &what);
 /// Finds that nobody can go on: all wait for transfers or connections, or have
 /// left.
 void findDeadlock(World &world);
-/// Whether a rank still has connections with one that lives.
+/// Whether a rank still has connections with one of its node that lives.
 bool hasPeers(World &world, int rank);
 
 /// The segment's letters of a world.

@@ -28,6 +28,8 @@ class Attempts:
         self.answers: dict[int, dict] = {}
         self.first: dict[int, dict] = {}
         """The answers to the first attempt."""
+        self.unreadable: list[int] = []
+        """Ended, since their GPUs have not done what an attempt began."""
 
     @property
     def are_several(self) -> bool:
@@ -53,6 +55,11 @@ class Attempts:
         return self.answers
 
     def _try_again(self, device: int, answer: dict) -> None:
+        if answer["is_unreadable"]:
+            self.unreadable.append(device)
+            del self.answers[device]
+            self.processes.pop(device).end()
+            return
         is_expected = answer["error"] in ("PeerError", "KeyboardInterrupt")
         if not is_expected or self.tries[device] == _MOST:
             raise Wrong(f"device {device}, attempt {self.tries[device]}: {answer}")

@@ -94,11 +94,12 @@ class Driver(Job):
             if not late and not fault.is_fatal and self.is_unharmed(answers):
                 self.verify()
                 return "nobody noticed"
+        is_fatal = self.end_unreadable(answers) or fault.is_fatal
         version = newest(answers)
         is_on_its_way = fault.phase in ("run", "tail") and not is_new
         expected = Expected(
             version,
-            version is None or (is_on_its_way and fault.is_fatal and mode == "eager"),
+            version is None or (is_on_its_way and is_fatal and mode == "eager"),
         )
         outcome = self.recover(fault, members, answers, expected)
         if self.gone is not None:
@@ -119,6 +120,16 @@ class Driver(Job):
             self.tell_all("check")
             self.processes[victim].process.kill()
         return []
+
+    def end_unreadable(self, answers: dict) -> bool:
+        """Ends those whose GPUs have not done what was begun: the library says so, and
+        that a new process is needed. Whether there are any."""
+        found = [d for d, a in answers.items() if a["is_unreadable"]]
+        for device in found:
+            del answers[device]
+            if device in self.processes:
+                self.give_up(device, "kill")
+        return bool(found)
 
     def check_tail(self, answers: dict) -> bool:
         """Whether all have committed, or none."""
@@ -279,6 +290,8 @@ class Driver(Job):
             self.processes, generation, {"devices": devices, "mode": mode}
         )
         answers = attempts.wait()
+        if attempts.unreadable:
+            expected.version, expected.may_lose = None, True
         if second is not None:
             self.look(fault.phase, attempts.first, second)
         if second is not None and fault.is_fatal and not attempts.are_several:

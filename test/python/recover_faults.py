@@ -12,13 +12,15 @@ every element of every process is compared, the step with the one that is the ne
 which a replica of each role is left; a process that was given up has to raise Excluded.
 Before each optimizer step a process compares its whole state with its step; while
 deferred state is under way and after it has failed, a step has to be refused. What is
-named as lost must be in no previous tensor of a survivor.
+named as lost must be in no previous tensor of a survivor. Of state on GPUs, which are
+doubles, two devices are a node; a process that cannot read its GPU ends.
 """
 
 from __future__ import annotations
 
 import argparse
 import collections
+import contextlib
 import os
 import statistics
 import sys
@@ -27,7 +29,7 @@ import time
 
 from recover_driver import Driver, Fault
 from recover_oracle import Wrong
-from recover_worker import SHAPES, Limits, Process
+from recover_worker import MEMORY, SHAPES, Limits, Process
 
 
 PHASES = ("step", "prepare", "run", "tail", "recover")
@@ -134,11 +136,32 @@ def main() -> int:
     parser.add_argument("--slow", type=float, default=1.0, help="times all limits")
     parser.add_argument("--shapes", default=",".join(SHAPES), help="configurations")
     parser.add_argument(
+        "--memory",
+        choices=("cpu", "cuda"),
+        default="cpu",
+        help="cuda: state is on GPUs, which are doubles",
+    )
+    parser.add_argument(
         "--calm", type=float, metavar="MINUTES", help="no fault: is there an alarm?"
     )
     options = parser.parse_args()
     Limits.stretch(options.slow)
     SHAPES[:] = options.shapes.split(",")  # of the processes, too, which are forks
+    MEMORY[:] = [options.memory]
+    with environment(options.memory, options.seed):
+        return run(options)
+
+
+def environment(memory: str, seed: int) -> contextlib.AbstractContextManager:
+    """Of the processes: what state on GPUs needs."""
+    if memory == "cpu":
+        return contextlib.nullcontext()
+    from gpu_doubles import Environment
+
+    return Environment(ETC_DOUBLE_SEED=str(seed))
+
+
+def run(options: argparse.Namespace) -> int:
     if options.calm:
         return 0 if stay_calm(options.seed, options.calm) else 1
     cases = [
@@ -148,7 +171,8 @@ def main() -> int:
         if phase == (options.phase or phase) and kind == (options.kind or kind)
     ]
     if not cases:
-        parser.error(f"--phase={options.phase} --kind={options.kind}: no such fault")
+        print(f"--phase={options.phase} --kind={options.kind}: no such fault")
+        return 2
     tally = Tally(options.faults)
     while tally.done < options.faults:
         run_job(options.seed + tally.done, options.per_job, cases, tally)

@@ -33,10 +33,28 @@ class Injury:
         elif self.kind == "cut":
             cut(victim, self.chance)
         else:
-            victim.signal(signal.SIGSTOP)
+            stop(victim)
         if self.kind == "pause":
             time.sleep(self.chance.uniform(0, 0.8))
             victim.signal(signal.SIGCONT)
+
+
+def stop(victim: Process) -> None:
+    """Not while it has the lock of all doubles, without which no GPU gets on."""
+    victim.signal(signal.SIGSTOP)
+    if "ETC_CUDA_DRIVER" not in os.environ or victim.process.pid is None:
+        return
+    double = ctypes.CDLL(os.environ["ETC_CUDA_DRIVER"])
+    folder = f"/proc/{victim.process.pid}"
+    while victim.process.is_alive():
+        with open(f"{folder}/stat") as file:
+            is_stopped = file.read().rpartition(")")[2].split()[0] == "T"
+        if is_stopped and not os.path.exists(f"{folder}/task/{double.etcDoubleHolder()}"):
+            return
+        if is_stopped:
+            victim.signal(signal.SIGCONT)
+            time.sleep(0.001)
+            victim.signal(signal.SIGSTOP)
 
 
 def cut(victim: Process, chance: random.Random) -> None:

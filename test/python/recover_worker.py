@@ -21,6 +21,9 @@ from recover_group import Broken, Group
 from recover_oracle import Wrong
 
 DEVICES = range(8)
+DEVICES_A_NODE = 2
+MEMORY = ["cpu"]
+"""Where state is; "cuda" is on the doubles."""
 SHAPES = ["PP2TP2DP2", "TP2DP4", "PP2DP4", "PP4DP2", "DP8", "PP2DP3", "TP2DP3", "DP6"]
 SHAPES += ["PP2DP2", "TP2DP2", "DP4", "DP3", "DP2", "PP1"]
 # A process imports nothing: a fork that joins is there at once.
@@ -56,6 +59,9 @@ class Worker:
 
     def __init__(self, device: int, path: str, contact: str | None) -> None:
         self.device = device
+        if MEMORY == ["cuda"]:
+            os.environ["NCCL_HOSTID"] = f"node {device // DEVICES_A_NODE}"
+            training.take_gpu(device)
         self.store = etc.JobStore(
             None if contact else dist.FileStore(path, len(DEVICES)),
             device,
@@ -64,13 +70,13 @@ class Worker:
             silence=Limits.silence,
             timeout=Limits.answer,
         )
-        self.job = etc.Job(self.store, device, host=training.HOST)
+        self.job = training.join(device, self.store)
         self.group: Group | None = None
         self.migration: Any = None
         self.moved: Any = None  # the migration, until a recovery
         self.parameters: dict = {}
         self.steps: dict[str, int] = {}
-        self.is_busy = False
+        self.is_busy = self.is_running = False
         self.took: float | None = None  # the last run
 
     def serve(self, pipe: Any) -> None:
@@ -120,11 +126,17 @@ class Worker:
                 "roles": [role for role in roles[1:] if role],
                 "steps": steps,
                 "took": self.took,
+                "is_unreadable": self.is_unreadable(),
                 "is_new": self.moved.outcome == "new" if self.moved else None,
                 "curr": job.plan.curr if job.plan else None,
                 "result": result,
             }
         )
+
+    def is_unreadable(self) -> bool:
+        """Whether the GPU has not done what a migration began."""
+        held = (self.job._migration, self.job._base)
+        return any(getattr(each, "outcome", None) == "unreadable" for each in held)
 
     def version(self) -> int:
         version = self.job.version
@@ -188,14 +200,16 @@ class Worker:
         from etc.tensors import DTYPES
 
         calls = 0
+        self.is_running = False  # over NCCL, prepare allocates, too
         self.migration = self.moved = None
 
         def allocate(kind: str, name: str, spec: Any) -> Any:
             nonlocal calls
-            calls += 1
+            calls += self.is_running
             if raise_at is not None and calls > raise_at * 20:
                 raise Fault
-            return torch.empty(spec.shape, dtype=DTYPES[spec.dtype])
+            dtype = DTYPES[spec.dtype]
+            return torch.empty(spec.shape, dtype=dtype, device=training.memory())
 
         def progress(*_: Any) -> None:
             time.sleep(round_pause)
@@ -217,6 +231,7 @@ class Worker:
     def run(self) -> None:
         migration, self.migration = self.migration, None
         begin = time.monotonic()
+        self.is_running = True
         if migration is not None:
             migration.run()
         self.took = time.monotonic() - begin
@@ -314,7 +329,7 @@ class Worker:
         raise Fault
 
     def check(self) -> list:
-        return training.wrong(self.job)
+        return training.wrong(self.job) + training.misuse()
 
 
 def _serve(device: int, path: str, contact: str | None, pipe: Any) -> None:
