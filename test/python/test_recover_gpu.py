@@ -27,6 +27,9 @@ def on_gpu(rank, store, body, node, args):
 
 
 class RecoverOnGpus(test_recover.Recover):
+    # It calls start, which has no place over NCCL.
+    test_no_step_before_state_is_under_way = None
+
     def run_job(self, count, body, *args, node=None, **variables):
         """Each process is a node of its own, unless all are to be one."""
         seed = random.randrange(1 << 30)
