@@ -94,7 +94,8 @@ class Driver(Job):
             if not late and not fault.is_fatal and self.is_unharmed(answers):
                 self.verify()
                 return "nobody noticed"
-        is_fatal = self.end_unreadable(answers) or fault.is_fatal
+        is_unreadable = self.end_unreadable(answers)
+        is_fatal = is_unreadable or fault.is_fatal
         version = newest(answers)
         is_on_its_way = fault.phase in ("run", "tail") and not is_new
         expected = Expected(
@@ -106,6 +107,8 @@ class Driver(Job):
             self.wake(members)
         if fault.phase == "tail":
             outcome = f"{mode}{', committed' if is_new else ''}: {outcome}"
+        if is_unreadable:
+            outcome += ", a GPU could not be read"
         return outcome + (", some a step behind" if late else "")
 
     def begin(self, phase: str, victim: int, mode: str) -> list:
