@@ -1,7 +1,6 @@
 #include "Flows.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <optional>
 #include <unordered_map>
@@ -95,10 +94,47 @@ size_t Lists::merge(size_t one, size_t other) {
   return number(std::move(both));
 }
 
+/// Others that wait for a unit are derived from what it brings.
+bool isPassedOn(const Unit &unit) {
+  return unit.after >= 0 &&
+         std::any_of(unit.touches.begin(), unit.touches.end(),
+                     [](const Touch &touch) { return touch.sent > 0; });
+}
+
+/// Numbers flows by what tells them apart.
+class FlowNumbers {
+public:
+  explicit FlowNumbers(size_t patterns) : ofPattern(patterns) {}
+
+  /// `after`: the flow that brought what this one passes on, if that counts.
+  size_t find(size_t pattern, bool isDeferred, std::optional<size_t> after) {
+    for (const Flow &it : ofPattern[pattern])
+      if (it.isDeferred == isDeferred && it.after == after)
+        return it.number;
+    ofPattern[pattern].push_back({isDeferred, after, count});
+    return count++;
+  }
+
+private:
+  struct Flow {
+    bool isDeferred;
+    std::optional<size_t> after;
+    size_t number;
+  };
+  std::vector<std::vector<Flow>> ofPattern; ///< few of each
+  size_t count = 0;
+};
+
 /// The flow of every unit: tensors whose first chunks do the same to the same
 /// classes. What is there before deferred units comes in its own order, so
 /// there tensors are in a flow for what all of their chunks do, cut or whole.
-std::vector<size_t> numberFlows(const std::vector<Unit> &units, Lists &lists) {
+///
+/// In level rounds, what a flow passes on has come with one flow. If it had
+/// come with several, which progress apart, one that is late would hold up what
+/// the others have brought. Few rounds are found with fewer flows, which open
+/// fewer tensors at a time.
+std::vector<size_t> numberFlows(const std::vector<Unit> &units, bool areLevel,
+                                Lists &lists) {
   const std::vector<size_t> firsts = findFirsts(units);
   const bool isOrdered =
       std::any_of(units.begin(), units.end(),
@@ -111,9 +147,7 @@ std::vector<size_t> numberFlows(const std::vector<Unit> &units, Lists &lists) {
       patterns[firsts[i]] =
           lists.merge(patterns[firsts[i]], lists.getPattern(i));
   }
-  std::vector<std::array<std::optional<size_t>, 2>> numbers(
-      lists.countPatterns());
-  size_t count = 0;
+  FlowNumbers numbers(lists.countPatterns());
   std::vector<size_t> flows;
   flows.reserve(units.size());
   for (size_t i = 0; i < units.size(); ++i) {
@@ -121,10 +155,10 @@ std::vector<size_t> numberFlows(const std::vector<Unit> &units, Lists &lists) {
       flows.push_back(flows[firsts[i]]);
       continue;
     }
-    std::optional<size_t> &number = numbers[patterns[i]][units[i].isDeferred];
-    if (!number)
-      number = count++;
-    flows.push_back(*number);
+    std::optional<size_t> after;
+    if (areLevel && isPassedOn(units[i]))
+      after = flows[size_t(units[i].after)];
+    flows.push_back(numbers.find(patterns[i], units[i].isDeferred, after));
   }
   return flows;
 }
@@ -152,9 +186,10 @@ std::vector<int64_t> findShares(const Lists &lists,
 
 } // namespace
 
-UnitFlows findFlows(const std::vector<Unit> &units) {
-  Lists lists(units);
-  std::vector<size_t> flows = numberFlows(units, lists);
+UnitFlows findFlows(const Problem &problem) {
+  Lists lists(problem.units);
+  std::vector<size_t> flows =
+      numberFlows(problem.units, problem.ports > 0, lists);
   std::vector<int64_t> shares = findShares(lists, flows);
   return {std::move(flows), std::move(shares)};
 }

@@ -13,8 +13,9 @@ struct UnitFlows {
   std::vector<int64_t> shares;
 };
 
-/// Units of one flow touch the same classes in the same way.
-UnitFlows findFlows(const std::vector<Unit> &units);
+/// Units of one flow touch the same classes in the same way. In level rounds,
+/// what they pass on has come with one flow.
+UnitFlows findFlows(const Problem &problem);
 
 } // namespace etc::rounds
 

@@ -44,7 +44,7 @@ private:
 
 Scheduler::Scheduler(const Problem &problem)
     : units(problem.units), ledger(problem) {
-  UnitFlows of = findFlows(units);
+  UnitFlows of = findFlows(problem);
   shareOf = std::move(of.shares);
   for (size_t i = 0; i < of.flows.size(); ++i) {
     if (of.flows[i] >= flows.size())
