@@ -108,30 +108,79 @@ bool Spread::divideLot(Lot &lot, Time target) {
   return false;
 }
 
-/// Splits lots of resources that are slower than the target.
-void Spread::divide(Time target, Order order) {
-  std::vector<std::pair<size_t, std::vector<Share>>> late;
-  auto redo = [&] {
-    for (const auto &[number, before] : late)
-      take(lots[number]);
-    for (const auto &[number, before] : late)
-      if (!divideLot(lots[number], target))
-        for (auto [option, bytes] : before)
-          put(lots[number], option, bytes);
-    late.clear();
-  };
+bool Spread::isLate(const Lot &lot, Time target) const {
+  return std::any_of(
+      lot.shares.begin(), lot.shares.end(), [&](const Share &share) {
+        return roomOf(options[lot.options][share.option].resource, target) < 0;
+      });
+}
+
+std::vector<size_t> Spread::findLate(Time target) const {
+  std::vector<size_t> numbers;
+  for (size_t number = 0; number < lots.size(); ++number)
+    if (isLate(lots[number], target))
+      numbers.push_back(number);
+  return numbers;
+}
+
+int64_t Spread::countFirstTier(const Lot &lot) const {
+  const std::vector<Option> &list = options[lot.options];
+  return std::count_if(list.begin(), list.end(), [&](const Option &it) {
+    return it.tier == list.front().tier;
+  });
+}
+
+/// Those that are late, and those that take room that these could use. Those
+/// with the least choice come first.
+std::vector<size_t> Spread::findByChoice(Time target) const {
+  std::vector<bool> isWanted(rates.size());
+  for (size_t number : findLate(target))
+    for (const Option &option : options[lots[number].options])
+      isWanted[option.resource] = true;
+  std::vector<std::pair<int64_t, size_t>> found;
   for (size_t number = 0; number < lots.size(); ++number) {
     const Lot &lot = lots[number];
-    const std::vector<Option> &list = options[lot.options];
-    if (std::any_of(lot.shares.begin(), lot.shares.end(),
-                    [&](const Share &share) {
-                      return roomOf(list[share.option].resource, target) < 0;
-                    }))
-      late.emplace_back(number, lot.shares);
-    if (order == Order::InTurn)
-      redo();
+    if (std::any_of(
+            lot.shares.begin(), lot.shares.end(), [&](const Share &share) {
+              return isWanted[options[lot.options][share.option].resource];
+            }))
+      found.emplace_back(countFirstTier(lot), number);
   }
-  redo();
+  std::sort(found.begin(), found.end());
+  std::vector<size_t> numbers;
+  for (auto [choice, number] : found)
+    numbers.push_back(number);
+  return numbers;
+}
+
+/// All make room, then each is divided, or put back where that fails.
+void Spread::divideLots(const std::vector<size_t> &numbers, Time target) {
+  std::vector<std::vector<Share>> before;
+  for (size_t number : numbers) {
+    before.push_back(lots[number].shares);
+    take(lots[number]);
+  }
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    Lot &lot = lots[numbers[i]];
+    if (!divideLot(lot, target))
+      for (auto [option, bytes] : before[i])
+        put(lot, option, bytes);
+  }
+}
+
+/// Splits lots of resources that are slower than the target.
+void Spread::divide(Time target, Order order) {
+  switch (order) {
+  case Order::InTurn:
+    for (size_t number = 0; number < lots.size(); ++number)
+      if (isLate(lots[number], target))
+        divideLots({number}, target);
+    return;
+  case Order::Together:
+    return divideLots(findLate(target), target);
+  case Order::ByChoice:
+    return divideLots(findByChoice(target), target);
+  }
 }
 
 void Spread::solve(Time target, Order order) {

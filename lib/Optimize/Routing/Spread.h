@@ -30,10 +30,12 @@ struct Lot {
   std::vector<Share> shares; ///< they add up to `bytes`
 };
 
-/// How lots that are late are split: each beside all others as they are, or
-/// after all of them have made room. The first disturbs less, and the second
-/// finds even splits where one lot is late because of others.
-enum class Order : uint8_t { InTurn, Together };
+/// How lots that are late are split: each beside all others as they are; or
+/// after all of them have made room; or after others in their way have, too,
+/// those with the least choice first. The first disturbs least, the second
+/// finds even splits where one lot is late because of others, and the third
+/// takes the fewest detours.
+enum class Order : uint8_t { InTurn, Together, ByChoice };
 
 /// Lots, and the resources that carry them.
 class Spread {
@@ -65,7 +67,12 @@ private:
   friend class SpreadFlow;
   int64_t roomOf(int32_t resource, Time target) const;
   void putWhole();
+  bool isLate(const Lot &lot, Time target) const;
+  std::vector<size_t> findLate(Time target) const;
+  int64_t countFirstTier(const Lot &lot) const;
+  std::vector<size_t> findByChoice(Time target) const;
   void divide(Time target, Order order);
+  void divideLots(const std::vector<size_t> &numbers, Time target);
   bool divideLot(Lot &lot, Time target);
   void put(Lot &lot, int32_t option, int64_t bytes);
   void take(Lot &lot);
