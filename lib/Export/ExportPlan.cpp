@@ -7,12 +7,12 @@
 #include "PlanTables.h"
 #include "core/plan/PlanFile.h"
 #include "core/plan/Referee.h"
+#include "core/proof/PlanCertificates.h"
 #include "dialect/ModelName.h"
 #include "etc/Analysis/Devices.h"
 #include "etc/Analysis/Holdings.h"
 #include "etc/Export/Export.h"
 #include "etc/Transforms/PaperVolumes.h"
-#include "etc/Verify/PlanCertificates.h"
 
 using namespace etc;
 using namespace mlir;

@@ -5,11 +5,11 @@
 #include "core/plan/PlanFile.h"
 #include "core/plan/Unfold.h"
 #include "core/plan/UnfoldSections.h"
+#include "core/proof/PlanCertificates.h"
 #include "etc/Export/Export.h"
 #include "etc/Model/Model.h"
 #include "etc/Request/States.h"
 #include "etc/Verify/Boundaries.h"
-#include "etc/Verify/PlanCertificates.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"

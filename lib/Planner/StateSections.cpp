@@ -1,6 +1,7 @@
 //===- StateSections.cpp - The plan of one section of each kind -----------===//
 
 #include "core/plan/PlanFile.h"
+#include "core/plan/TimeBound.h"
 #include "core/plan/UnfoldSections.h"
 #include "etc/Export/Export.h"
 #include "etc/Model/Model.h"
@@ -37,6 +38,7 @@ private:
   int64_t kindOfStage(bool isCurr, int64_t stage) const;
   bool staysInKind(const fb::Program &program) const;
   void writeKinds();
+  void writeRates();
   bool writeList();
   bool writeNumbers();
   std::unique_ptr<fb::ConfigurationT>
@@ -101,6 +103,20 @@ void SectionWriter::writeKinds() {
       if (ofNode == static_cast<int64_t>(number))
         entry->nodes.push_back(node);
     plan.sections->kinds.push_back(std::move(entry));
+  }
+}
+
+/// NICs at the other ends of hops are more in the plan of all sections; links
+/// are the same, since sections share no node.
+void SectionWriter::writeRates() {
+  for (auto [from, to] : {std::pair(packed.time_bound(), &plan.time_bound),
+                          {packed.pause_bound(), &plan.pause_bound}}) {
+    if (!from)
+      continue;
+    const plan::Border border = plan::borderOf(index, *from);
+    const auto ends = border.findEnds(index, from->rate());
+    (*to)->rate = plan::Border::rateOf(
+        index, {ends ? ends->links : &border.own, &border.own});
   }
 }
 
@@ -173,6 +189,7 @@ std::optional<std::vector<uint8_t>> SectionWriter::run() {
   plan.sections->curr = configurationOf(*plan.curr, all.curr.parallel);
   plan.sections->nodes.assign(all.nodes.begin(), all.nodes.end());
   writeKinds();
+  writeRates();
   if (!writeList() || !writeNumbers())
     return std::nullopt;
   plan.features |= plan::kSectionsFeature;

@@ -23,10 +23,9 @@ struct Route : ::etc::impl::RoutePassBase<Route> {
 
 private:
   std::optional<Timing> findTiming(MigrationOp migration);
-  int64_t countCrossing(const routing::Cut &cut,
-                        const llvm::BitVector &participants, bool ofPause);
+  int64_t countCrossing(const routing::Cut &cut, bool ofPause);
   void writeBound(MigrationOp migration, ArrayRef<routing::Cut> cuts,
-                  const Timing &timing, bool ofPause);
+                  bool ofPause);
   SourcedDemands solve(Demands demands, bool isPaper, const Timing *timing);
 };
 } // namespace
@@ -59,51 +58,43 @@ std::optional<Timing> Route::findTiming(MigrationOp migration) {
   return timing;
 }
 
-/// Atoms know no twins, so the bytes of a cut are counted by holdings. What
-/// crosses the border of the devices and that of inner ones counts as the
-/// latter.
-int64_t Route::countCrossing(const routing::Cut &cut,
-                             const llvm::BitVector &participants,
-                             bool ofPause) {
-  const bool isIn = cut.direction == routing::Direction::In;
-  auto receivers = [&](ArrayRef<int32_t> devices) {
-    llvm::BitVector set(participants.size());
-    for (int32_t device : devices)
+/// Atoms know no twins, so the bytes of a cut are counted by holdings.
+int64_t Route::countCrossing(const routing::Cut &cut, bool ofPause) {
+  const auto &devices = getAnalysis<Devices>();
+  const auto setOf = [&](ArrayRef<int32_t> list) {
+    llvm::BitVector set(devices.size());
+    for (int32_t device : list)
       set.set(device);
-    if (isIn)
-      return set;
-    llvm::BitVector others = participants;
-    return others.reset(set);
+    return set;
   };
+  const llvm::BitVector all = setOf(cut.devices), inner = setOf(cut.inner);
+  if (cut.direction == routing::Direction::Out)
+    return countLeaving(all, inner, getAnalysis<TensorTable>(),
+                        getAnalysis<BothHoldings>(), devices,
+                        getAnalysis<DeviceNeeds>(), ofPause);
   auto count = [&](const llvm::BitVector &needers,
                    const llvm::BitVector &holders) {
     return countEntering(needers, holders, getAnalysis<TensorTable>(),
-                         getAnalysis<BothHoldings>(), getAnalysis<Devices>(),
+                         getAnalysis<BothHoldings>(), devices,
                          getAnalysis<DeviceNeeds>(), ofPause);
   };
-  const llvm::BitVector all = receivers(cut.devices);
   int64_t bytes = count(all, all);
-  if (cut.inner.empty())
-    return bytes;
-  const llvm::BitVector inner = receivers(cut.inner);
-  if (!isIn)
-    return bytes + count(inner, inner) - count(all, inner);
-  bytes -= count(inner, all);
+  if (!cut.inner.empty())
+    bytes -= count(inner, all);
   for (int32_t device : cut.inner)
-    bytes += count(receivers(device), receivers(device));
+    bytes += count(setOf(device), setOf(device));
   return bytes;
 }
 
 /// The cut that is slowest once its bytes are counted again. There are no more
 /// of them then, so not all cuts have to be.
 void Route::writeBound(MigrationOp migration, ArrayRef<routing::Cut> cuts,
-                       const Timing &timing, bool ofPause) {
+                       bool ofPause) {
   routing::Cut cut;
   for (const routing::Cut &candidate : cuts) {
     if (candidate.time <= cut.time)
       continue;
-    const int64_t bytes =
-        countCrossing(candidate, timing.participants, ofPause);
+    const int64_t bytes = countCrossing(candidate, ofPause);
     if (const routing::Time time{bytes, candidate.time.rate}; time > cut.time) {
       cut = candidate;
       cut.time = time;
@@ -174,7 +165,7 @@ LogicalResult Route::runOnMigration(MigrationOp migration) {
     const SourcedDemands sourced =
         solve(std::move(listed.demands), isPaper, own ? &*own : nullptr);
     if (timing && types != table.getDeferredTypes())
-      writeBound(migration, sourced.bounds, *timing, defers);
+      writeBound(migration, sourced.bounds, defers);
     if (sourced.isRouted)
       migration->setDiscardableAttr(byTimeMark, UnitAttr::get(&getContext()));
     routed += sourced.isRouted;
@@ -186,7 +177,7 @@ LogicalResult Route::runOnMigration(MigrationOp migration) {
                solveInTurn(ListedDemands(list, table, all).demands,
                            getAnalysis<MigrationFleet>(), &*timing)
                    .bounds,
-               *timing, /*ofPause=*/false);
+               /*ofPause=*/false);
   list.erase();
   markAnalysesPreserved<TensorTable, BothHoldings, Devices, DeviceNeeds,
                         MigrationFleet>();

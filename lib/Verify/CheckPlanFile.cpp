@@ -1,7 +1,7 @@
 //===- CheckPlanFile.cpp - V12: a plan file against its migration ---------===//
 
 #include "FileTensors.h"
-#include "PlanRoleBound.h"
+#include "Rules.h"
 #include "dialect/ModelName.h"
 #include "etc/Verify/Boundaries.h"
 
@@ -162,8 +162,9 @@ LogicalResult FileChecker::checkRoleBound() {
   return comparison.numbers(
       "role_bound.",
       {{"of_nodes", file->of_nodes(), wanted.getLevel() == Level::Node},
-       {"place", static_cast<int64_t>(placeOf(file->place())),
-        static_cast<int64_t>(migration.getPlace().value_or(Place::Any))},
+       {"place", static_cast<int64_t>(file->place()),
+        static_cast<int64_t>(
+            placeInFile(migration.getPlace().value_or(Place::Any)))},
        {"witness", static_cast<int64_t>(file->witness()),
         static_cast<int64_t>(wanted.getWitness())},
        {"bytes", static_cast<int64_t>(file->bytes()),

@@ -4,11 +4,24 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "RoleBoundProof.h"
 #include "Rules.h"
+#include "SharedBytes.h"
+#include "core/proof/RoleBoundProof.h"
 
 using namespace etc;
 using namespace mlir;
+
+plan::fb::Place etc::placeInFile(Place place) {
+  switch (place) {
+  case Place::Pack:
+    return plan::fb::Place::pack;
+  case Place::Tp:
+    return plan::fb::Place::tp;
+  case Place::Any:
+    break;
+  }
+  return plan::fb::Place::any;
+}
 
 static void readDevices(const PlanUnderTest &plan, RoleBoundFacts &facts) {
   MigrationOp migration = plan.migration;
@@ -31,7 +44,7 @@ static RoleBoundFacts readFacts(const PlanUnderTest &plan) {
   ResourcesAttr resources = migration.getResourcesAttr();
   RoleBoundFacts facts;
   facts.nodes = migration.getNodes().vec();
-  facts.place = migration.getPlace().value_or(Place::Any);
+  facts.place = placeInFile(migration.getPlace().value_or(Place::Any));
   facts.linkRate = resources.getLinkRate();
   facts.nicRate = resources.getNicRate();
   facts.nics = resources.getNics();
@@ -50,7 +63,7 @@ static RoleBoundFacts readFacts(const PlanUnderTest &plan) {
 
 static StatedRoleBound read(RoleBoundOp op) {
   return {op.getLevel() == Level::Node,
-          op.getWitness(),
+          static_cast<plan::fb::RoleWitness>(op.getWitness()),
           op.getInside().vec(),
           op.getU().vec(),
           op.getV().vec(),

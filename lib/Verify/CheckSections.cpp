@@ -9,9 +9,9 @@
 
 #include "PartRequest.h"
 #include "core/plan/SectionMap.h"
+#include "core/proof/PlanCertificates.h"
 #include "etc/Layout/PoolHoldings.h"
 #include "etc/Verify/Boundaries.h"
-#include "etc/Verify/PlanCertificates.h"
 
 #include "llvm/ADT/StringMap.h"
 

@@ -10,6 +10,7 @@
 
 #include "llvm/ADT/BitVector.h"
 
+#include <array>
 #include <set>
 
 using namespace etc;
@@ -22,11 +23,21 @@ public:
   LogicalResult run();
 
 private:
+  bool takesPart(int64_t device) const {
+    return prevRole[device] >= 0 || currRole[device] >= 0;
+  }
   LogicalResult checkDevices();
   int64_t countLack(const llvm::BitVector &needers,
                     const llvm::BitVector &holders) const;
   int64_t countBytes() const;
-  int64_t countRate() const;
+  int64_t countLeaving() const;
+
+  /// Of a node; NICs of the devices inside and of all participants.
+  struct NodeCount {
+    int64_t participants = 0, inside = 0, inner = 0, nics = 0, allNics = 0;
+  };
+  NodeCount countNode(int64_t node, int64_t first) const;
+  std::set<int64_t> findRates() const;
 
   const PlanUnderTest &plan;
   TimeBoundOp bound;
@@ -56,7 +67,7 @@ BoundChecker::BoundChecker(const PlanUnderTest &plan, TimeBoundOp bound)
 
 LogicalResult BoundChecker::checkDevices() {
   for (int64_t device : bound.getDevices())
-    if (prevRole[device] < 0 && currRole[device] < 0)
+    if (!takesPart(device))
       return Refusal(bound, Rule::TimeBound)
              << "device " << device << " takes no part";
   return success();
@@ -80,19 +91,28 @@ int64_t BoundChecker::countLack(const llvm::BitVector &needers,
   return bytes.count(TimeBoundOp(bound).getOfPause());
 }
 
-/// What only devices of a set held and others need enters the others. A byte
-/// that leaves the set and the inner devices may do so at once; each inner
-/// device has to receive a byte by itself.
-int64_t BoundChecker::countBytes() const {
-  if (TimeBoundOp(bound).getDirection() == Direction::Out) {
-    llvm::BitVector others = isInside, notInner = isInner;
-    others.flip();
-    notInner.flip();
-    int64_t bytes = countLack(others, others);
-    if (isInner.any())
-      bytes += countLack(notInner, notInner) - countLack(others, notInner);
-    return bytes;
+/// A group each of inner devices, of the others of a node, and of all outside.
+int64_t BoundChecker::countLeaving() const {
+  LeavingGroups groups;
+  SmallVector<int32_t> groupOf(isInside.size(), LeavingGroups::kOutside);
+  for (unsigned device : isInside.set_bits())
+    groupOf[device] =
+        groups.of(plan.nodeOf[device], device, isInner.test(device));
+  groups.finish();
+  CrossingBytes bytes(plan.table, plan.oracle);
+  for (auto [device, group] : llvm::enumerate(groupOf)) {
+    if (prevRole[device] >= 0)
+      bytes.addHolder(prevRole[device], group);
+    if (currRole[device] >= 0)
+      bytes.addNeeder(currRole[device], group);
   }
+  return bytes.countLeaving(groups, TimeBoundOp(bound).getOfPause());
+}
+
+/// Each inner device has to receive a byte by itself.
+int64_t BoundChecker::countBytes() const {
+  if (TimeBoundOp(bound).getDirection() == Direction::Out)
+    return countLeaving();
   int64_t bytes = countLack(isInside, isInside);
   if (isInner.any())
     bytes -= countLack(isInner, isInside);
@@ -104,45 +124,78 @@ int64_t BoundChecker::countBytes() const {
   return bytes;
 }
 
-/// Links lead to further participants of the node, those of inner devices to
-/// any; NICs lead to other nodes'.
-int64_t BoundChecker::countRate() const {
-  MigrationOp migration = plan.migration;
-  const ResourcesAttr resources = migration.getResourcesAttr();
-  SmallVector<int64_t> insideOf(migration.getNodes().size()),
-      outsideOf(migration.getNodes().size());
-  int64_t all = 0;
-  for (size_t device = 0; device < prevRole.size(); ++device)
-    if (prevRole[device] >= 0 || currRole[device] >= 0) {
-      ++(isInside.test(device) ? insideOf : outsideOf)[plan.nodeOf[device]];
-      ++all;
-    }
-  int64_t rate = 0, first = 0;
-  for (auto [node, size] : llvm::enumerate(migration.getNodes())) {
-    const int64_t participants = insideOf[node] + outsideOf[node];
-    std::set<int64_t> nics;
-    for (int64_t i = 0; i < size; ++i)
-      if (isInside.test(first + i)) {
-        nics.insert(std::min(resources.getNics(), size) * i / size);
-        if (outsideOf[node] > 0 ||
-            (isInner.test(first + i) && participants > 1))
-          rate += resources.getLinkRate();
-      }
-    if (participants < all)
-      rate += static_cast<int64_t>(nics.size()) * resources.getNicRate();
-    first += size;
+BoundChecker::NodeCount BoundChecker::countNode(int64_t node,
+                                                int64_t first) const {
+  const int64_t size = plan.migration.getNodes()[node],
+                nics = std::min(
+                    MigrationOp(plan.migration).getResourcesAttr().getNics(),
+                    size);
+  NodeCount count;
+  std::set<int64_t> inside, all;
+  for (int64_t i = 0; i < size; ++i) {
+    if (!takesPart(first + i))
+      continue;
+    ++count.participants;
+    all.insert(nics * i / size);
+    if (!isInside.test(first + i))
+      continue;
+    ++count.inside;
+    count.inner += isInner.test(first + i);
+    inside.insert(nics * i / size);
   }
-  return rate;
+  count.nics = static_cast<int64_t>(inside.size());
+  count.allNics = static_cast<int64_t>(all.size());
+  return count;
+}
+
+/// The rates that a bound may state: of links and NICs, each of the devices or
+/// at the other end. Links lead to further participants of the node, those of
+/// inner devices to any; NICs lead to other nodes'.
+std::set<int64_t> BoundChecker::findRates() const {
+  SmallVector<NodeCount> nodes;
+  int64_t first = 0, all = 0, nodesInside = 0;
+  for (auto [node, size] :
+       llvm::enumerate(MigrationOp(plan.migration).getNodes())) {
+    nodes.push_back(countNode(static_cast<int64_t>(node), first));
+    first += size;
+    all += nodes.back().participants;
+    nodesInside += nodes.back().inside > 0;
+  }
+  std::array<int64_t, 2> links = {}, nics = {};
+  for (const NodeCount &node : nodes) {
+    const int64_t outside = node.participants - node.inside;
+    if (node.inside > 0 && outside > 0)
+      links[0] += node.inside;
+    else if (node.participants > 1)
+      links[0] += node.inner;
+    if (node.inner > 0)
+      links[1] += node.participants > 1 ? node.participants : 0;
+    else if (node.inside > 0)
+      links[1] += outside;
+    if (node.participants < all)
+      nics[0] += node.nics;
+    if (nodesInside > (node.inside > 0 ? 1 : 0))
+      nics[1] += node.allNics;
+  }
+  const ResourcesAttr resources =
+      MigrationOp(plan.migration).getResourcesAttr();
+  std::set<int64_t> rates;
+  for (int64_t link : links)
+    for (int64_t nic : nics)
+      rates.insert(link * resources.getLinkRate() +
+                   nic * resources.getNicRate());
+  return rates;
 }
 
 LogicalResult BoundChecker::run() {
   if (failed(checkDevices()))
     return failure();
-  const int64_t rate = countRate(), bytes = countBytes();
-  if (rate != static_cast<int64_t>(bound.getRate()))
+  const int64_t rate = bound.getRate(), bytes = countBytes();
+  const std::set<int64_t> rates = findRates();
+  if (!rates.contains(rate))
     return Refusal(bound, Rule::TimeBound)
-           << "states a rate of " << bound.getRate() << " bytes a second, "
-           << rate << " can cross";
+           << "states a rate of " << rate << " bytes a second, "
+           << *rates.begin() << " can cross";
   if (bytes != static_cast<int64_t>(bound.getBytes()))
     return Refusal(bound, Rule::TimeBound)
            << "states " << bound.getBytes() << " bytes, " << bytes

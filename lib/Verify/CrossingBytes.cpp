@@ -2,53 +2,80 @@
 
 #include "CrossingBytes.h"
 
-#include "Uncovered.h"
-
 #include <algorithm>
 
 using namespace etc;
 
-CrossingBytes::Side &CrossingBytes::sideOf(Piece &piece) {
+CrossingBytes::Marks &CrossingBytes::marksOf(Piece &piece) {
   piece.tensor = table.getPrimary(piece.tensor).value_or(piece.tensor);
-  return sides[{piece.tensor, piece.layer, piece.expert}];
+  return marks[{piece.tensor, piece.layer, piece.expert}];
 }
 
-void CrossingBytes::addHolder(int64_t prevRole) {
-  for (Piece piece : oracle.holdings(etc::Side::Prev, prevRole))
-    sideOf(piece).held.push_back(piece);
+void CrossingBytes::addHolder(int64_t prevRole, int32_t group) {
+  if (!known.insert({false, prevRole, group}).second)
+    return;
+  for (Piece piece : oracle.holdings(etc::Side::Prev, prevRole)) {
+    Marks &its = marksOf(piece);
+    its.push_back({piece, false, group});
+  }
 }
 
 /// Padding that is new is made, not moved.
-void CrossingBytes::addNeeder(int64_t currRole) {
+void CrossingBytes::addNeeder(int64_t currRole, int32_t group) {
+  if (!known.insert({true, currRole, group}).second)
+    return;
   for (const Piece &piece : oracle.holdings(etc::Side::Curr, currRole)) {
     const std::optional<Piece> old = oracle.wholeOnPrev(piece);
     if (!old)
       continue;
-    if (std::optional<Piece> common = intersect(piece, *old))
-      sideOf(*common).needed.push_back(*common);
+    if (std::optional<Piece> common = intersect(piece, *old)) {
+      Marks &its = marksOf(*common);
+      its.push_back({*common, true, group});
+    }
   }
 }
 
 /// Roles that hold alike list the same boxes.
-static void addMarks(std::vector<Piece> boxes, bool isNeeded,
-                     std::vector<Mark<Piece>> &marks) {
-  std::sort(boxes.begin(), boxes.end());
-  boxes.erase(std::unique(boxes.begin(), boxes.end()), boxes.end());
-  for (const Piece &box : boxes)
-    marks.push_back({box, isNeeded});
+static std::vector<Mark<Piece>> distinct(std::vector<Mark<Piece>> marks) {
+  const auto key = [](const Mark<Piece> &mark) {
+    return std::tie(mark.box, mark.isNeeded, mark.group);
+  };
+  std::sort(marks.begin(), marks.end(),
+            [&](const auto &a, const auto &b) { return key(a) < key(b); });
+  marks.erase(std::unique(marks.begin(), marks.end(),
+                          [&](const auto &a, const auto &b) {
+                            return key(a) == key(b);
+                          }),
+              marks.end());
+  return marks;
 }
 
-int64_t CrossingBytes::count(bool ofPause) const {
+int64_t CrossingBytes::count(int64_t (*elements)(Marks, const LeavingGroups *),
+                             const LeavingGroups *groups, bool ofPause) const {
   int64_t bytes = 0;
-  for (const auto &[key, side] : sides) {
-    if (side.needed.empty())
-      continue;
-    std::vector<Mark<Piece>> marks;
-    addMarks(side.held, false, marks);
-    addMarks(side.needed, true, marks);
+  for (const auto &[key, its] : marks) {
     const Piece one = {std::get<0>(key), 0, 0, {0, 1}, {0, 1}, {0, 1}};
-    bytes += countUncovered(std::move(marks)) *
+    bytes += elements(distinct(its), groups) *
              (ofPause ? table.getUrgentBytes(one) : table.getMovedBytes(one));
   }
   return bytes;
+}
+
+int64_t CrossingBytes::count(bool ofPause) const {
+  return count(
+      [](Marks its, const LeavingGroups *) {
+        return countUncovered(std::move(its));
+      },
+      nullptr, ofPause);
+}
+
+int64_t CrossingBytes::countLeaving(const LeavingGroups &groups,
+                                    bool ofPause) const {
+  return count(
+      [](Marks its, const LeavingGroups *groups) {
+        return countElements(std::move(its), [&](const Marks &open) {
+          return groups->leaves(open);
+        });
+      },
+      &groups, ofPause);
 }

@@ -3,9 +3,11 @@
 #ifndef ETC_LIB_VERIFY_CROSSINGBYTES_H
 #define ETC_LIB_VERIFY_CROSSINGBYTES_H
 
+#include "core/proof/Elements.h"
 #include "etc/Verify/LayoutOracle.h"
 
 #include <map>
+#include <set>
 
 namespace etc {
 
@@ -18,21 +20,25 @@ public:
   CrossingBytes(const TensorTable &table, const LayoutOracle &oracle)
       : table(table), oracle(oracle) {}
 
-  void addHolder(int64_t prevRole);
-  void addNeeder(int64_t currRole);
+  /// A role of a device of a group.
+  void addHolder(int64_t prevRole, int32_t group = 0);
+  void addNeeder(int64_t currRole, int32_t group = 0);
   /// Of all types that move, or of those that are not deferred.
   int64_t count(bool ofPause) const;
+  /// Those that have to leave, by the groups.
+  int64_t countLeaving(const LeavingGroups &groups, bool ofPause) const;
 
 private:
-  struct Side {
-    std::vector<Piece> held, needed;
-  };
-  Side &sideOf(Piece &piece);
+  using Marks = std::vector<Mark<Piece>>;
+  Marks &marksOf(Piece &piece);
+  int64_t count(int64_t (*elements)(Marks, const LeavingGroups *),
+                const LeavingGroups *groups, bool ofPause) const;
 
   const TensorTable &table;
   const LayoutOracle &oracle;
   /// By tensor, layer and expert.
-  std::map<std::tuple<unsigned, int64_t, int64_t>, Side> sides;
+  std::map<std::tuple<unsigned, int64_t, int64_t>, Marks> marks;
+  std::set<std::tuple<bool, int64_t, int32_t>> known; ///< needers and holders
 };
 
 } // namespace etc

@@ -10,6 +10,7 @@
 #define ETC_LIB_VERIFY_RULES_H
 
 #include "Replay.h"
+#include "core/plan/plan_generated.h"
 
 #include "llvm/ADT/DenseMap.h"
 
@@ -125,6 +126,7 @@ mlir::LogicalResult checkTimeBounds(const PlanUnderTest &plan);
 /// V17: whichever roles the request allows, as many bytes as the bound of all
 /// roles states have to arrive, at no higher rate.
 mlir::LogicalResult checkRoleBound(const PlanUnderTest &plan);
+plan::fb::Place placeInFile(Place place);
 
 } // namespace etc
 

@@ -9,10 +9,10 @@
 #include "Slices.h"
 #include "core/plan/PlanFile.h"
 #include "core/plan/Referee.h"
+#include "core/proof/PlanCertificates.h"
 #include "etc/Export/PlanText.h"
 #include "etc/Planner/Report.h"
 #include "etc/Request/Hosts.h"
-#include "etc/Verify/PlanCertificates.h"
 
 #include "llvm/Support/FileSystem.h"
 

@@ -17,6 +17,14 @@ int64_t countEntering(const llvm::BitVector &devices,
                       const BothHoldings &holdings, const Devices &fleet,
                       const DeviceNeeds &needs, bool ofPause = false);
 
+/// The bytes that have to leave the devices, in the same types, each once: that
+/// only devices of the set held and some device outside it, or on a node where
+/// none held them, needs; and that only inner devices held and another needs.
+int64_t countLeaving(const llvm::BitVector &devices,
+                     const llvm::BitVector &inner, const TensorTable &table,
+                     const BothHoldings &holdings, const Devices &fleet,
+                     const DeviceNeeds &needs, bool ofPause = false);
+
 } // namespace etc
 
 #endif // ETC_ANALYSIS_CROSSING_H

@@ -1,6 +1,8 @@
 // The slowest of the cuts that are looked at.
 
+#include "CutRates.h"
 #include "FindInner.h"
+#include "FindParts.h"
 #include "Nodes.h"
 #include "etc/Optimize/Routing/Solver.h"
 
@@ -15,13 +17,18 @@ namespace {
 
 using Set = std::vector<int32_t>;
 
+bool isSubset(const Set &set, const Set &of) {
+  return std::includes(of.begin(), of.end(), set.begin(), set.end());
+}
+
 /// So many sets are compared with each other, at most.
 constexpr int64_t kMostComparisons = 4'000'000;
 
 class BoundFinder {
 public:
   explicit BoundFinder(const Problem &problem)
-      : problem(problem), nodeSets{findParticipants(problem), {}, {}} {
+      : problem(problem), nodeSets{findParticipants(problem), {}, {}},
+        rates(problem, nodeSets.participants) {
     for (const Atom &atom : problem.atoms) {
       nodeSets.holders.push_back(nodesOf(problem.holdersOf(atom)));
       nodeSets.needers.push_back(nodesOf(problem.needersOf(atom)));
@@ -34,8 +41,8 @@ public:
 private:
   Set nodesOf(const Set &devices) const;
   Set devicesOf(const Set &nodes) const;
-  int64_t rateOf(const Set &devices) const;
   void offer(Direction direction, const Set &devices, int64_t bytes);
+  void offer(const Cut &cut);
   void offerIn();
   void offerOut(const std::vector<Set> &holders,
                 const std::vector<Set> &needers, bool ofNodes);
@@ -43,6 +50,7 @@ private:
 
   const Problem &problem;
   NodeSets nodeSets;
+  CutRates rates;
   Cut best;
   std::array<Cut, 2> bestOf; ///< [direction]
 };
@@ -63,38 +71,19 @@ Set BoundFinder::devicesOf(const Set &nodes) const {
   return devices;
 }
 
-/// Over the border of the devices: links of nodes that they don't fill, NICs
-/// where others are on other nodes.
-int64_t BoundFinder::rateOf(const Set &devices) const {
-  std::map<int32_t, size_t> counts;
-  for (int32_t device : devices)
-    ++counts[problem.nodeOf(device)];
-  size_t all = 0;
-  for (const Set &list : nodeSets.participants)
-    all += list.size();
-  int64_t rate = 0;
-  std::set<int32_t> nics;
-  for (int32_t device : devices) {
-    const int32_t node = problem.nodeOf(device);
-    if (counts[node] < nodeSets.participants[node].size())
-      rate += problem.devices[device].linkRate;
-    if (nodeSets.participants[node].size() < all &&
-        nics.insert(problem.devices[device].nic).second)
-      rate += problem.nics[problem.devices[device].nic].rate;
-  }
-  return rate;
-}
-
 void BoundFinder::offer(Direction direction, const Set &devices,
                         int64_t bytes) {
   // Nothing crosses the border of all.
-  const int64_t rate = bytes > 0 ? rateOf(devices) : 0;
+  const int64_t rate = bytes > 0 ? rates.of(devices) : 0;
   if (rate == 0)
     return;
-  const Time time{bytes, rate};
-  for (Cut *cut : {&best, &bestOf[size_t(direction)]})
-    if (time > cut->time)
-      *cut = {direction, devices, time};
+  offer({direction, devices, {bytes, rate}});
+}
+
+void BoundFinder::offer(const Cut &cut) {
+  for (Cut *known : {&best, &bestOf[size_t(cut.direction)]})
+    if (cut.time > known->time)
+      *known = cut;
 }
 
 void BoundFinder::offerIn() {
@@ -139,7 +128,8 @@ std::vector<Set> BoundFinder::joinSets(const std::vector<Set> &sets) const {
   return list;
 }
 
-/// Out of every set of holders, and out of those that such sets join.
+/// Out of every set of holders, and out of those that such sets join. What
+/// leaves a node for another one without holders counts even within the set.
 void BoundFinder::offerOut(const std::vector<Set> &holders,
                            const std::vector<Set> &needers, bool ofNodes) {
   std::map<Set, std::vector<size_t>> atoms;
@@ -167,12 +157,11 @@ void BoundFinder::offerOut(const std::vector<Set> &holders,
         continue;
       for (auto it : found->second) {
         comparisons += int64_t(it->first.size());
-        if (!std::includes(candidate.begin(), candidate.end(),
-                           it->first.begin(), it->first.end()))
+        if (!isSubset(it->first, candidate))
           continue;
         for (size_t i : it->second)
-          if (!std::includes(candidate.begin(), candidate.end(),
-                             needers[i].begin(), needers[i].end()))
+          if (!isSubset(needers[i], candidate) ||
+              !isSubset(nodeSets.needers[i], nodeSets.holders[i]))
             bytes += problem.atoms[i].bytes;
       }
     }
@@ -189,6 +178,8 @@ Cut BoundFinder::findPlain() {
     needers.push_back(problem.needersOf(atom));
   }
   offerOut(holders, needers, /*ofNodes=*/false);
+  for (const Cut &cut : findParts(problem, nodeSets, rates, best))
+    offer(cut);
   return best;
 }
 
@@ -199,7 +190,8 @@ std::vector<Cut> BoundFinder::find() {
   Cut &other = bestOf[best.direction == Direction::In ? 1 : 0];
   if (!other.devices.empty())
     cuts.push_back(std::move(other));
-  if (Cut inner = findInner(problem, nodeSets, best); !inner.inner.empty())
+  if (Cut inner = findInner(problem, nodeSets, rates, best);
+      !inner.inner.empty())
     cuts.push_back(std::move(inner));
   return cuts;
 }

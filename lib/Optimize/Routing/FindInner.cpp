@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 
 namespace etc::routing {
@@ -33,7 +34,8 @@ struct NodeAtoms {
 
 class InnerFinder {
 public:
-  InnerFinder(const Problem &problem, const NodeSets &nodes, Cut best);
+  InnerFinder(const Problem &problem, const NodeSets &nodes,
+              const CutRates &cutRates, Cut best);
   Cut find();
 
 private:
@@ -46,9 +48,11 @@ private:
   void offer(Direction direction, const Set &devices, Set inner, Time time);
   std::vector<Set> findCandidates() const;
   void offerNics(Set candidates);
+  void offerOthers(int32_t node, const Set &candidates);
   void offerIn(const std::vector<Set> &candidates);
   std::vector<Set> findHolders() const;
   void offerOut(const std::vector<Set> &candidates);
+  void offerHolders();
   int64_t countInner(Direction direction, const std::vector<InnerAtom> &atoms,
                      const Set &inner);
   Time timeOf(Direction direction, int32_t node, const NodeAtoms &its,
@@ -58,18 +62,22 @@ private:
 
   const Problem &problem;
   const NodeSets &nodes;
-  std::vector<int64_t> lacks;    ///< [device]
-  std::vector<int64_t> nicRates; ///< [node] to other nodes, of all its NICs
-  std::vector<bool> isInner;     ///< [device] while they are counted
+  const CutRates &cutRates;
+  std::vector<int64_t> lacks; ///< [device]
+  /// [node] to other nodes, of all its NICs; of those of all other nodes; and
+  /// the slower.
+  std::vector<int64_t> nicRates, otherRates, rates;
+  std::vector<bool> isInner; ///< [device] while they are counted
   int64_t looks = 0;
   Cut best;
 };
 
 InnerFinder::InnerFinder(const Problem &problem, const NodeSets &nodes,
-                         Cut best)
-    : problem(problem), nodes(nodes), lacks(problem.devices.size()),
-      nicRates(problem.nodes()), isInner(problem.devices.size()),
-      best(std::move(best)) {
+                         const CutRates &cutRates, Cut best)
+    : problem(problem), nodes(nodes), cutRates(cutRates),
+      lacks(problem.devices.size()), nicRates(problem.nodes()),
+      otherRates(problem.nodes()), rates(problem.nodes()),
+      isInner(problem.devices.size()), best(std::move(best)) {
   for (const Atom &atom : problem.atoms)
     for (int32_t device : problem.needersOf(atom))
       lacks[device] += atom.bytes;
@@ -83,6 +91,12 @@ InnerFinder::InnerFinder(const Problem &problem, const NodeSets &nodes,
   if (used > 1)
     for (int32_t nic : nics)
       nicRates[problem.nics[nic].node] += problem.nics[nic].rate;
+  const int64_t all =
+      std::accumulate(nicRates.begin(), nicRates.end(), int64_t(0));
+  for (size_t node = 0; node < rates.size(); ++node) {
+    otherRates[node] = all - nicRates[node];
+    rates[node] = std::min(nicRates[node], otherRates[node]);
+  }
 }
 
 void InnerFinder::offer(Direction direction, const Set &devices, Set inner,
@@ -104,6 +118,19 @@ std::vector<Set> InnerFinder::findCandidates() const {
   return candidates;
 }
 
+/// The NICs of all other nodes may be slower than those of the devices.
+void InnerFinder::offerOthers(int32_t node, const Set &candidates) {
+  Set devices;
+  Time time{0, otherRates[node]};
+  for (int32_t device : candidates) {
+    devices.insert(std::lower_bound(devices.begin(), devices.end(), device),
+                   device);
+    time.bytes += lacks[device];
+    time.rate += linkOf(device);
+    offer(Direction::In, devices, devices, time);
+  }
+}
+
 /// Into those of a NIC that lack most for their links: the slowest of all cuts
 /// whose devices are all inner, since those of several NICs are a mean.
 void InnerFinder::offerNics(Set candidates) {
@@ -111,13 +138,17 @@ void InnerFinder::offerNics(Set candidates) {
       candidates.begin(), candidates.end(), [&](int32_t a, int32_t b) {
         return Time{lacks[a], linkOf(a)} > Time{lacks[b], linkOf(b)};
       });
+  if (!candidates.empty())
+    if (const int32_t node = problem.nodeOf(candidates.front());
+        otherRates[node] < nicRates[node])
+      offerOthers(node, candidates);
   std::map<int32_t, std::pair<Set, Time>> byNic;
   for (int32_t device : candidates) {
     const int32_t number = problem.devices[device].nic;
     const Nic &nic = problem.nics[number];
     auto &[devices, time] = byNic[number];
     if (devices.empty())
-      time = {0, nicRates[nic.node] > 0 ? nic.rate : 0};
+      time = {0, std::min(nic.rate, rates[nic.node])};
     devices.insert(std::lower_bound(devices.begin(), devices.end(), device),
                    device);
     time.bytes += lacks[device];
@@ -145,8 +176,7 @@ int64_t InnerFinder::countInner(Direction direction,
     if (isIn)
       added -=
           std::any_of(needers.begin(), needers.end(), isMarked) ? bytes : 0;
-    else if (std::all_of(holders.begin(), holders.end(), isMarked) &&
-             !std::all_of(needers.begin(), needers.end(), isMarked))
+    else if (std::all_of(holders.begin(), holders.end(), isMarked))
       added += bytes;
   }
   for (int32_t device : inner)
@@ -157,7 +187,7 @@ int64_t InnerFinder::countInner(Direction direction,
 Time InnerFinder::timeOf(Direction direction, int32_t node,
                          const NodeAtoms &its, const Set &inner) {
   Time time{its.crossing + countInner(direction, its.atoms, inner),
-            nicRates[node]};
+            rates[node]};
   for (int32_t device : inner)
     time.rate += linkOf(device);
   return time;
@@ -260,18 +290,48 @@ void InnerFinder::offerOut(const std::vector<Set> &candidates) {
     takeOff(Direction::Out, int32_t(node), byNode[node], candidates[node]);
 }
 
+/// What only some devices of a node hold leaves one of them in any case. All
+/// inner, they are worth it only if they hold more than their links carry.
+void InnerFinder::offerHolders() {
+  std::vector<std::map<Set, int64_t>> held(nodes.participants.size());
+  std::vector<int64_t> all(held.size());
+  for (size_t i = 0; i < problem.atoms.size(); ++i)
+    if (nodes.holders[i].size() == 1) {
+      const int32_t node = nodes.holders[i].front();
+      held[node][problem.holdersOf(problem.atoms[i])] += problem.atoms[i].bytes;
+      all[node] += problem.atoms[i].bytes;
+    }
+  for (size_t node = 0; node < held.size(); ++node)
+    for (const auto &[devices, bytes] : held[node]) {
+      const int64_t rate = cutRates.ofInner(devices);
+      if (devices.size() < 2 || rate == 0 || !isWorthIt(all[node], rate) ||
+          looks > kMostLooks)
+        continue;
+      Time time{0, rate};
+      for (const auto &[others, its] : held[node]) {
+        looks += int64_t(others.size());
+        if (std::includes(devices.begin(), devices.end(), others.begin(),
+                          others.end()))
+          time.bytes += its;
+      }
+      offer(Direction::Out, devices, devices, time);
+    }
+}
+
 Cut InnerFinder::find() {
   for (Set &candidates : findCandidates())
     offerNics(std::move(candidates));
   offerIn(findCandidates());
   offerOut(findHolders());
+  offerHolders();
   return std::move(best);
 }
 
 } // namespace
 
-Cut findInner(const Problem &problem, const NodeSets &nodes, Cut best) {
-  return InnerFinder(problem, nodes, std::move(best)).find();
+Cut findInner(const Problem &problem, const NodeSets &nodes,
+              const CutRates &rates, Cut best) {
+  return InnerFinder(problem, nodes, rates, std::move(best)).find();
 }
 
 } // namespace etc::routing

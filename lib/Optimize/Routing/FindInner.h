@@ -3,6 +3,7 @@
 #ifndef ETC_LIB_OPTIMIZE_ROUTING_FINDINNER_H
 #define ETC_LIB_OPTIMIZE_ROUTING_FINDINNER_H
 
+#include "CutRates.h"
 #include "etc/Optimize/Routing/Bound.h"
 
 namespace etc::routing {
@@ -15,9 +16,11 @@ struct NodeSets {
 };
 
 /// The slowest of these cuts and of `best`: into the devices of a NIC that lack
-/// most for their links, all inner; into a node, and out of it, with inner
-/// devices that are left when those that add least are taken off one by one.
-Cut findInner(const Problem &problem, const NodeSets &nodes, Cut best);
+/// most for their links, or of all NICs of a node, all inner; out of holders,
+/// all inner; into a node, and out of it, with inner devices that are left when
+/// those that add least are taken off one by one.
+Cut findInner(const Problem &problem, const NodeSets &nodes,
+              const CutRates &rates, Cut best);
 
 } // namespace etc::routing
 

@@ -5,6 +5,7 @@
 #include "etc/Optimize/Routing/Bound.h"
 
 #include <algorithm>
+#include <array>
 #include <cinttypes>
 #include <cstdio>
 #include <map>
@@ -34,39 +35,57 @@ class Border {
 public:
   Border(const Problem &problem, const Cut &cut)
       : problem(problem), isInside(problem.devices.size()),
-        isInner(problem.devices.size()), takeParts(problem.nodes()),
-        inside(problem.nodes()) {
+        isInner(problem.devices.size()), nodes(problem.nodes()) {
     for (int32_t device : cut.devices) {
       isInside[device] = true;
-      ++inside[problem.nodeOf(device)];
+      nodesInside += nodes[problem.nodeOf(device)].inside++ == 0;
     }
-    for (int32_t device : cut.inner)
+    for (int32_t device : cut.inner) {
       isInner[device] = true;
+      ++nodes[problem.nodeOf(device)].inner;
+    }
     for (size_t device = 0; device < problem.devices.size(); ++device)
       if (problem.takesPart(int32_t(device))) {
-        ++takeParts[problem.nodeOf(int32_t(device))];
+        ++nodes[problem.nodeOf(int32_t(device))].takePart;
         ++all;
       }
   }
 
   /// How many times some border is crossed by each byte of the atom, at least.
-  int64_t crossings(const Atom &atom, Direction direction) const {
+  int64_t crossings(const Atom &atom, Direction direction) {
     return direction == Direction::In ? entries(atom) : exits(atom);
   }
-  /// Whether bytes can cross within the device's node, and between nodes.
-  bool hasLinks(int32_t device) const {
-    const int32_t node = problem.nodeOf(device);
-    return isInner[device] ? takeParts[node] > 1
-                           : inside[node] < takeParts[node];
+  /// Whether bytes can cross within the device's node, and between nodes; and
+  /// whether it may be at the other end where they do.
+  bool hasLink(int32_t device) const {
+    const Node &node = nodeOf(device);
+    return isInside[device] &&
+           (isInner[device] ? node.takePart > 1 : node.inside < node.takePart);
   }
-  bool hasNics(int32_t device) const {
-    return takeParts[problem.nodeOf(device)] < all;
+  bool hasNic(int32_t device) const {
+    return isInside[device] && nodeOf(device).takePart < all;
+  }
+  bool hasOtherLink(int32_t device) const {
+    const Node &node = nodeOf(device);
+    return node.inside > 0 &&
+           (node.inner > 0 ? node.takePart > 1 : !isInside[device]);
+  }
+  bool hasOtherNic(int32_t device) const {
+    return nodesInside > (nodeOf(device).inside > 0 ? 1 : 0);
   }
   bool isWholeNode(int32_t node) const {
-    return inside[node] == takeParts[node];
+    return nodes[node].inside == nodes[node].takePart;
   }
 
 private:
+  struct Node {
+    int64_t takePart = 0, inside = 0, inner = 0;
+    const Atom *heldOf = nullptr; ///< the last atom that was looked at
+  };
+  const Node &nodeOf(int32_t device) const {
+    return nodes[problem.nodeOf(device)];
+  }
+
   /// A hop has one receiver, so each inner device takes one of its own.
   int64_t entries(const Atom &atom) const {
     const auto &needers = problem.needersOf(atom);
@@ -77,18 +96,28 @@ private:
                    : hasAny(isInside, needers) &&
                          !hasAny(isInside, problem.holdersOf(atom));
   }
-  /// A hop out of both sets is one hop.
-  int64_t exits(const Atom &atom) const {
+  /// One hop may leave both sets. The first out of an inner holder does in any
+  /// case, and so does the first NIC's that leads to a node without holders.
+  int64_t exits(const Atom &atom) {
     const auto &holders = problem.holdersOf(atom);
     const auto &needers = problem.needersOf(atom);
-    return (hasAll(isInside, holders) && !hasAll(isInside, needers)) ||
-           (hasAll(isInner, holders) && !hasAll(isInner, needers));
+    return hasAll(isInner, holders) ||
+           (hasAll(isInside, holders) &&
+            (!hasAll(isInside, needers) || leavesNode(atom)));
+  }
+  bool leavesNode(const Atom &atom) {
+    for (int32_t device : problem.holdersOf(atom))
+      nodes[problem.nodeOf(device)].heldOf = &atom;
+    const auto &needers = problem.needersOf(atom);
+    return std::any_of(needers.begin(), needers.end(), [&](int32_t device) {
+      return nodeOf(device).heldOf != &atom;
+    });
   }
 
   const Problem &problem;
   Marks isInside, isInner;
-  std::vector<int64_t> takeParts, inside; ///< [node]
-  int64_t all = 0;
+  std::vector<Node> nodes;
+  int64_t nodesInside = 0, all = 0;
 };
 
 Message checkList(const Problem &problem, const char *name,
@@ -122,28 +151,53 @@ Message checkDevices(const Problem &problem, const Cut &cut) {
   return std::nullopt;
 }
 
-/// The NICs that bytes can cross through, by rate how many.
-std::map<int64_t, int64_t> findNics(const Problem &problem, const Cut &cut,
-                                    const Border &border) {
-  std::set<int32_t> nics;
-  for (int32_t device : cut.devices)
-    if (border.hasNics(device))
-      nics.insert(problem.devices[device].nic);
-  std::map<int64_t, int64_t> counts;
-  for (int32_t nic : nics)
-    ++counts[problem.nics[nic].rate];
-  return counts;
+using Counts = std::map<int64_t, int64_t>; ///< by rate how many
+
+int64_t rateOf(const Counts &counts) {
+  int64_t rate = 0;
+  for (auto [each, count] : counts)
+    rate += each * count;
+  return rate;
 }
 
-/// The links that bytes can cross through, by rate how many.
-std::map<int64_t, int64_t> findLinks(const Problem &problem, const Cut &cut,
-                                     const Border &border) {
-  std::map<int64_t, int64_t> counts;
-  for (int32_t device : cut.devices)
-    if (border.hasLinks(device))
-      ++counts[problem.devices[device].linkRate];
-  return counts;
-}
+/// What bytes cross through, at one end or the other.
+struct Resources {
+  std::array<Counts, 2> links, nics; ///< of the cut's devices; of the others
+
+  Resources(const Problem &problem, const Border &border) {
+    std::array<std::set<int32_t>, 2> used;
+    for (size_t i = 0; i < problem.devices.size(); ++i) {
+      const auto device = int32_t(i);
+      if (!problem.takesPart(device))
+        continue;
+      const Device &its = problem.devices[i];
+      if (border.hasLink(device))
+        ++links[0][its.linkRate];
+      if (border.hasOtherLink(device))
+        ++links[1][its.linkRate];
+      if (border.hasNic(device))
+        used[0].insert(its.nic);
+      if (border.hasOtherNic(device))
+        used[1].insert(its.nic);
+    }
+    for (size_t end : {0, 1})
+      for (int32_t nic : used[end])
+        ++nics[end][problem.nics[nic].rate];
+  }
+
+  /// The ends at which they add up to the rate: of links, and of NICs.
+  std::optional<std::array<size_t, 2>> findEnds(int64_t rate) const {
+    for (size_t ofLinks : {0, 1})
+      for (size_t ofNics : {0, 1})
+        if (rateOf(links[ofLinks]) + rateOf(nics[ofNics]) == rate)
+          return {{ofLinks, ofNics}};
+    return std::nullopt;
+  }
+  int64_t least() const {
+    return std::min(rateOf(links[0]), rateOf(links[1])) +
+           std::min(rateOf(nics[0]), rateOf(nics[1]));
+  }
+};
 
 std::string scaled(double value, std::initializer_list<const char *> units) {
   auto unit = units.begin();
@@ -180,31 +234,53 @@ std::string describeDevices(const Problem &problem, const Cut &cut,
   return listed(isWhole ? "node" : "device", list);
 }
 
+/// "2 x 20 MB/s + 1 x 4 MB/s"
+std::string listRates(const Counts &counts, std::string before, bool isOne) {
+  for (auto [rate, count] : counts) {
+    before += before.empty() ? "" : " + ";
+    before += isOne ? "" : std::to_string(count) + " x ";
+    before += scaled(double(rate), {"B/s", "kB/s", "MB/s", "GB/s"});
+  }
+  return before;
+}
+
+/// " and have 2 x 20 MB/s, and the others 1 x 4 MB/s"
+std::string describeRates(const Problem &problem, const Cut &cut,
+                          const Border &border, const char *verb) {
+  const Resources resources(problem, border);
+  const auto [ofLinks, ofNics] =
+      resources.findEnds(cut.time.rate).value_or(std::array<size_t, 2>());
+  std::array<std::string, 2> list; // by end
+  const bool isOne = cut.devices.size() == 1;
+  list[ofLinks] = listRates(resources.links[ofLinks], "", isOne && !ofLinks);
+  list[ofNics] =
+      listRates(resources.nics[ofNics], list[ofNics], isOne && !ofNics);
+  if (list[0].empty())
+    return " and the others have " + list[1];
+  return std::string(" and ") + verb + " " + list[0] +
+         (list[1].empty() ? "" : ", and the others " + list[1]);
+}
+
 } // namespace
 
 std::optional<std::string> verifyBound(const Problem &problem, const Cut &cut) {
   if (Message error = checkDevices(problem, cut))
     return error;
-  const Border border(problem, cut);
+  Border border(problem, cut);
   int64_t bytes = 0;
   for (const Atom &atom : problem.atoms)
     bytes += border.crossings(atom, cut.direction) * atom.bytes;
   if (bytes != cut.time.bytes)
     return text("time.bytes: ", bytes, " bytes cross, got ", cut.time.bytes);
-  int64_t rate = 0;
-  for (const auto &counts :
-       {findLinks(problem, cut, border), findNics(problem, cut, border)})
-    for (auto [each, count] : counts)
-      rate += each * count;
-  if (rate != cut.time.rate)
-    return text("time.rate: they cross at ", rate, " bytes a second, got ",
-                cut.time.rate);
+  const Resources resources(problem, border);
+  if (cut.time.rate <= 0 || !resources.findEnds(cut.time.rate))
+    return text("time.rate: they cross at ", resources.least(),
+                " bytes a second, got ", cut.time.rate);
   return std::nullopt;
 }
 
 std::string describe(const Problem &problem, const Cut &cut) {
   const Border border(problem, cut);
-  const bool isOne = cut.devices.size() == 1;
   bool isPlural;
   std::string out = describeDevices(problem, cut, border, isPlural);
   if (cut.direction == Direction::In)
@@ -219,16 +295,8 @@ std::string describe(const Problem &problem, const Cut &cut) {
                ? " counted separately,"
                : " counting " + listed("device", cut.inner) + " separately,";
   }
-  out += isPlural ? " and have " : " and has ";
-  std::string resources;
-  for (const auto &counts :
-       {findLinks(problem, cut, border), findNics(problem, cut, border)})
-    for (auto [rate, count] : counts) {
-      resources += resources.empty() ? "" : " + ";
-      resources += isOne ? "" : std::to_string(count) + " x ";
-      resources += scaled(double(rate), {"B/s", "kB/s", "MB/s", "GB/s"});
-    }
-  return out + resources + ": nothing is below " +
+  return out + describeRates(problem, cut, border, isPlural ? "have" : "has") +
+         ": nothing is below " +
          scaled(cut.time.seconds() * 1e6, {"us", "ms", "s"});
 }
 

@@ -4,6 +4,7 @@
 #include <cinttypes>
 #include <cstdio>
 #include <initializer_list>
+#include <map>
 #include <set>
 
 using namespace etc::plan;
@@ -21,45 +22,81 @@ double etc::plan::boundSeconds(const fb::TimeBound *bound) {
 }
 
 namespace {
-/// What bytes cross between the devices of a bound and the other participants.
-struct Border {
-  std::set<uint32_t> nodes;
-  bool hasWholeNodes = true; ///< all participants of these nodes
-  uint64_t links = 0, nics = 0;
+/// What a bound's border has to do with a node.
+struct BorderNode {
+  uint64_t participants = 0, insiders = 0, inner = 0;
+  std::set<uint64_t> nics, allNics;
 };
 } // namespace
 
-static Border borderOf(const PlanIndex &index, const fb::TimeBound &bound) {
-  const fb::Plan &plan = index.plan();
-  const flatbuffers::Vector<uint32_t> &inside = *bound.devices();
+static std::map<uint32_t, BorderNode> nodesOf(const PlanIndex &index,
+                                              const fb::TimeBound &bound) {
+  const auto isIn = [](const flatbuffers::Vector<uint32_t> *list,
+                       uint32_t device) {
+    return list && std::binary_search(list->begin(), list->end(), device);
+  };
   std::vector<uint32_t> first{0};
-  for (uint32_t count : *plan.nodes())
+  for (uint32_t count : index.nodes())
     first.push_back(first.back() + count);
-  std::vector<uint64_t> participants(plan.nodes()->size()),
-      insiders(plan.nodes()->size());
-  std::set<uint32_t> inner;
-  if (bound.inner())
-    inner.insert(bound.inner()->begin(), bound.inner()->end());
-  for (uint32_t device : *plan.participants())
-    ++participants[index.nodeOf(device)];
-  for (uint32_t device : inside)
-    ++insiders[index.nodeOf(device)];
-  Border border;
-  std::set<std::pair<uint32_t, uint64_t>> nics;
-  for (uint32_t device : inside) {
-    const uint32_t node = index.nodeOf(device);
-    const uint64_t size = plan.nodes()->Get(node);
-    border.nodes.insert(node);
-    const bool isWhole = insiders[node] == participants[node];
-    border.hasWholeNodes &= isWhole;
-    if (inner.contains(device) ? participants[node] > 1 : !isWhole)
-      ++border.links;
-    if (participants[node] < plan.participants()->size())
-      nics.emplace(node, std::min<uint64_t>(plan.resources()->nics(), size) *
-                             (device - first[node]) / size);
+  const uint64_t most = index.plan().resources()->nics();
+  std::map<uint32_t, BorderNode> nodes;
+  for (uint32_t device : index.participants()) {
+    const uint32_t number = index.nodeOf(device);
+    const uint64_t size = index.nodes()[number],
+                   nic = std::min(most, size) * (device - first[number]) / size;
+    BorderNode &node = nodes[number];
+    ++node.participants;
+    node.allNics.insert(nic);
+    node.inner += isIn(bound.inner(), device);
+    if (isIn(bound.devices(), device)) {
+      ++node.insiders;
+      node.nics.insert(nic);
+    }
   }
-  border.nics = nics.size();
+  return nodes;
+}
+
+Border etc::plan::borderOf(const PlanIndex &index, const fb::TimeBound &bound) {
+  const std::map<uint32_t, BorderNode> nodes = nodesOf(index, bound);
+  Border border;
+  for (const auto &[number, node] : nodes)
+    if (node.insiders > 0)
+      border.nodes.insert(number);
+  for (const auto &[number, node] : nodes) {
+    const bool isInside = node.insiders > 0,
+               isWhole = node.insiders == node.participants,
+               isShared = node.participants > 1 || index.plan().lanes();
+    border.hasWholeNodes &= isWhole || !isInside;
+    if (!isWhole)
+      border.own.links += node.insiders;
+    else if (isShared)
+      border.own.links += node.inner;
+    if (node.inner > 0)
+      border.other.links += isShared ? node.participants : 0;
+    else if (isInside)
+      border.other.links += node.participants - node.insiders;
+    if (node.participants < index.rankCount())
+      border.own.nics += node.nics.size();
+    if (border.nodes.size() > (isInside ? 1 : 0))
+      border.other.nics += node.allNics.size();
+  }
   return border;
+}
+
+uint64_t Border::rateOf(const PlanIndex &index, const Ends &ends) {
+  const fb::Plan &plan = index.plan();
+  return (ends.links->links * plan.resources()->link_rate() +
+          ends.nics->nics * plan.resources()->nic_rate()) *
+         (plan.lanes() ? plan.lanes()->count() : 1);
+}
+
+std::optional<Border::Ends> Border::findEnds(const PlanIndex &index,
+                                             uint64_t rate) const {
+  for (const End *links : {&own, &other})
+    for (const End *nics : {&own, &other})
+      if (rateOf(index, {links, nics}) == rate)
+        return Ends{links, nics};
+  return std::nullopt;
 }
 
 static std::string scaled(double value,
@@ -86,9 +123,42 @@ static std::string listed(const char *noun, const List &list) {
   return out;
 }
 
+/// "2 x 20 GB/s + 8 x 50 GB/s", of links and NICs.
+static std::string listRates(const fb::Resources &resources, uint64_t links,
+                             uint64_t nics) {
+  std::string out;
+  for (auto [count, rate] : {std::pair(links, resources.link_rate()),
+                             {nics, resources.nic_rate()}}) {
+    if (count == 0)
+      continue;
+    out += out.empty() ? "" : " + ";
+    out += count == 1 ? "" : std::to_string(count) + " x ";
+    out += scaled(static_cast<double>(rate),
+                  {"B/s", "kB/s", "MB/s", "GB/s", "TB/s"});
+  }
+  return out;
+}
+
+/// " and has 2 x 20 MB/s, and the others 4 MB/s"
+static std::string describeRates(const PlanIndex &index, const Border &border,
+                                 uint64_t rate, const char *verb) {
+  const Border::Ends ends =
+      border.findEnds(index, rate)
+          .value_or(Border::Ends{&border.own, &border.own});
+  const auto list = [&](const Border::End &end) {
+    return listRates(*index.plan().resources(),
+                     ends.links == &end ? end.links : 0,
+                     ends.nics == &end ? end.nics : 0);
+  };
+  const std::string own = list(border.own), other = list(border.other);
+  if (own.empty())
+    return " and the others have " + other;
+  return std::string(" and ") + verb + " " + own +
+         (other.empty() ? "" : ", and the others " + other);
+}
+
 std::string etc::plan::describeBound(const PlanIndex &index,
                                      const fb::TimeBound *bound) {
-  const fb::Plan &plan = index.plan();
   if (!bound)
     return {};
   const Border border = borderOf(index, *bound);
@@ -109,19 +179,8 @@ std::string etc::plan::describeBound(const PlanIndex &index,
                ? " counted separately,"
                : " counting " + listed("device", *inner) + " separately,";
   }
-  out += isPlural ? " and have " : " and has ";
-  std::string resources;
-  for (auto [count, rate] :
-       {std::pair(border.links, plan.resources()->link_rate()),
-        {border.nics, plan.resources()->nic_rate()}}) {
-    if (count == 0)
-      continue;
-    resources += resources.empty() ? "" : " + ";
-    resources += count == 1 ? "" : std::to_string(count) + " x ";
-    resources += scaled(static_cast<double>(rate),
-                        {"B/s", "kB/s", "MB/s", "GB/s", "TB/s"});
-  }
-  return out + resources;
+  return out +
+         describeRates(index, border, bound->rate(), isPlural ? "have" : "has");
 }
 
 double etc::plan::roleBoundSeconds(const fb::RoleBound *bound) {

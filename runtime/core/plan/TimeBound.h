@@ -5,6 +5,8 @@
 
 #include "core/plan/PlanIndex.h"
 
+#include <optional>
+#include <set>
 #include <string>
 
 namespace etc::plan {
@@ -15,6 +17,28 @@ bool defersState(const PlanIndex &index);
 /// Seconds that no routing of the plan's roles is below, of all that moves or
 /// of the pause; 0 without a bound.
 double boundSeconds(const fb::TimeBound *bound);
+
+/// What bytes cross between the devices of a bound and other participants; of
+/// a plan of one lane, in that lane.
+struct Border {
+  /// Links and NICs of the devices; and those at the other ends of the hops
+  /// that cross.
+  struct End {
+    uint64_t links = 0, nics = 0;
+  };
+  std::set<uint32_t> nodes;
+  bool hasWholeNodes = true; ///< all participants of these nodes
+  End own, other;
+
+  /// The ends whose links and NICs carry so many bytes a second; of a plan of
+  /// one lane, in all lanes.
+  struct Ends {
+    const End *links, *nics;
+  };
+  std::optional<Ends> findEnds(const PlanIndex &index, uint64_t rate) const;
+  static uint64_t rateOf(const PlanIndex &index, const Ends &ends);
+};
+Border borderOf(const PlanIndex &index, const fb::TimeBound &bound);
 
 /// Why: "node 1 lacks 96.36 GB and has 8 x 50 GB/s". Empty without a bound.
 std::string describeBound(const PlanIndex &index, const fb::TimeBound *bound);

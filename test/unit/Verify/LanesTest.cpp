@@ -8,8 +8,8 @@
 #include "BoundariesFixture.h"
 
 #include "core/plan/Unfold.h"
+#include "core/proof/PlanCertificates.h"
 #include "etc/Planner/Lanes.h"
-#include "etc/Verify/PlanCertificates.h"
 
 using namespace etc;
 using namespace etc::test;

@@ -4,7 +4,7 @@
 
 #include "../Runtime/PlanFixture.h"
 
-#include "etc/Verify/PlanCertificates.h"
+#include "core/proof/PlanCertificates.h"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 #include "BoundariesFixture.h"
 
 #include "core/plan/Referee.h"
-#include "etc/Verify/PlanCertificates.h"
+#include "core/proof/PlanCertificates.h"
 
 #include <random>
 

@@ -11,8 +11,8 @@
 #include "core/plan/Condense.h"
 #include "core/plan/Referee.h"
 #include "core/plan/UnfoldSections.h"
+#include "core/proof/PlanCertificates.h"
 #include "etc/Planner/Sections.h"
-#include "etc/Verify/PlanCertificates.h"
 
 using namespace etc;
 using namespace etc::test;

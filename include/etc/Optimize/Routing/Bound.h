@@ -24,14 +24,17 @@ enum class Direction : uint8_t { In, Out };
 /// (C2) time.bytes = the bytes of the atoms that have to cross. Into the set:
 /// as many times as there are inner devices that need the atom; where there are
 /// none, once if some device of the set needs it and none of the set holds it.
-/// Out of it: once if only devices of the set hold the atom and some device
-/// outside needs it, or if the same is true of the inner devices;
+/// Out of it: once if only devices of the set hold the atom, and some device
+/// that is outside the set or on a node without holders needs it; or if only
+/// inner devices hold it;
 ///
-/// (C3) time.rate = the rate at which they can: the links of the set's devices
-/// where devices of the same node but outside the set take part, the links of
-/// inner devices where any others of the same node take part, each once, and
-/// the NICs of the set's devices, each once, where devices of other nodes take
-/// part.
+/// (C3) time.rate = the rate at which they can, at either end of the hops that
+/// cross. Links, each once: of the set's devices where devices of the same node
+/// but outside the set take part, and of inner devices where any others of the
+/// same node do; or of the devices outside the set on its nodes, and of all
+/// devices of nodes with inner ones and further devices. NICs, each once: of
+/// the set's devices where devices of other nodes take part; or of all devices
+/// that take part and have some of the set on another node.
 struct Cut {
   Direction direction = Direction::In;
   std::vector<int32_t> devices;

@@ -71,6 +71,42 @@ TEST(BoundTest, OnlyParticipantsCount) {
   EXPECT_EQ(cut.time, (Time{1000, 200}));
 }
 
+/// Two devices that lack the same, of which all comes from one NIC: the NIC
+/// carries it once, and the two links the rest.
+TEST(BoundTest, NicsOfTheOthers) {
+  const Problem problem = readCase("nodes 1 devices 1 nics 1 link 400 nic 100\n"
+                                   "nodes 1 devices 2 nics 2 link 400 nic 100\n"
+                                   "atom 4500: 0 -> 1 2\n"
+                                   "atom 27000: 1 -> 2\n"
+                                   "atom 27000: 2 -> 1\n")
+                              .problem;
+  const Cut cut = findBound(problem);
+  EXPECT_EQ(errorOf(problem, cut), "valid");
+  EXPECT_EQ(describe(problem, cut),
+            "node 1 lacks 63 kB, counted separately, and has 2 x 400 B/s, and "
+            "the others 1 x 100 B/s: nothing is below 70 s");
+  Cut own = cut;
+  own.time.rate = 1000; // with their own two NICs, which is as true
+  EXPECT_EQ(errorOf(problem, own), "valid");
+  own.time.rate = 899;
+  EXPECT_EQ(errorOf(problem, own),
+            "time.rate: they cross at 900 bytes a second, got 899");
+}
+
+/// What leaves a node does not leave it faster than the others receive.
+TEST(BoundTest, NicsOfTheOthersReceive) {
+  const Problem problem = readCase("nodes 1 devices 2 nics 2 link 400 nic 100\n"
+                                   "nodes 1 devices 1 nics 1 link 400 nic 100\n"
+                                   "atom 20000: 0 -> 1\n"
+                                   "atom 10000: 0 -> 1 2\n")
+                              .problem;
+  const Cut out{Direction::Out, {0, 1}, {10000, 100}};
+  EXPECT_EQ(errorOf(problem, out), "valid");
+  EXPECT_EQ(describe(problem, out),
+            "node 0 alone holds 10 kB that others need, and the others have 1 "
+            "x 100 B/s: nothing is below 100 s");
+}
+
 TEST(BoundTest, SharedNicsCountOnce) {
   const Problem problem = readCase("nodes 2 devices 4 nics 2 link 900 nic 100\n"
                                    "atom 1000: 0 -> 4\n")
@@ -127,7 +163,7 @@ TEST(BoundTest, WhatTheNodeLacksAndOneDeviceOfIt) {
             "MB/s + 2 x 4 MB/s: nothing is below 24.39 ms");
 }
 
-/// 800 bytes leave the node, 600 only devices 0 and 1, and 500 both: once.
+/// 800 bytes leave the node, 670 only devices 0 and 1, and 500 both: once.
 TEST(BoundTest, OutOfInnerDevices) {
   const Problem problem = readCase("nodes 2 devices 4 nics 4 link 150 nic 100\n"
                                    "atom 500: 0 1 -> 2 4\n"
@@ -135,12 +171,44 @@ TEST(BoundTest, OutOfInnerDevices) {
                                    "atom 300: 2 -> 5\n"
                                    "atom 70: 0 -> 1\n")
                               .problem;
-  const Cut out{Direction::Out, {0, 1, 2, 3}, {1400, 700}, {0, 1}};
+  const Cut out{Direction::Out, {0, 1, 2, 3}, {1470, 700}, {0, 1}};
   EXPECT_EQ(errorOf(problem, out), "valid");
   EXPECT_EQ(describe(problem, out),
-            "node 0 alone holds 1.4 kB that others need, counting devices 0, 1 "
-            "separately, and has 2 x 150 B/s + 4 x 100 B/s: nothing is below "
-            "2 s");
+            "node 0 alone holds 1.47 kB that others need, counting devices 0, "
+            "1 separately, and has 2 x 150 B/s + 4 x 100 B/s: nothing is below "
+            "2.1 s");
+}
+
+/// Nodes 0 and 1 hold all, and exchange some: it leaves one of them as well.
+TEST(BoundTest, OutOfEachNode) {
+  const Problem problem = readCase("nodes 3 devices 1 nics 1 link 900 nic 100\n"
+                                   "atom 700: 0 -> 1\n"
+                                   "atom 500: 1 -> 0\n"
+                                   "atom 400: 0 1 -> 2\n")
+                              .problem;
+  const Cut cut = findBound(problem);
+  EXPECT_EQ(cut.time, (Time{1600, 200}));
+  EXPECT_EQ(errorOf(problem, cut), "valid");
+  EXPECT_EQ(describe(problem, cut),
+            "nodes 0, 1 alone hold 1.6 kB that others need, and have 2 x 100 "
+            "B/s: nothing is below 8 s");
+}
+
+/// Three devices of a node lack what the fourth holds: its link is slower than
+/// theirs together.
+TEST(BoundTest, LinksOfTheOthers) {
+  const Problem problem = readCase("nodes 1 devices 4 nics 4 link 400 nic 100\n"
+                                   "nodes 1 devices 1 nics 1 link 400 nic 100\n"
+                                   "atom 3000: 3 4 -> 0\n"
+                                   "atom 3000: 3 4 -> 1\n"
+                                   "atom 3000: 3 4 -> 2\n")
+                              .problem;
+  const Cut cut = findBound(problem);
+  EXPECT_EQ(cut.time, (Time{9000, 500}));
+  EXPECT_EQ(errorOf(problem, cut), "valid");
+  EXPECT_EQ(describe(problem, cut), "devices 0, 1, 2 lack 9 kB and the others "
+                                    "have 1 x 400 B/s + 1 x 100 B/s: nothing "
+                                    "is below 18 s");
 }
 
 TEST(BoundTest, NothingMoves) {
@@ -203,7 +271,7 @@ TEST(BoundTest, C3Rate) {
   cut = kIntoNode;
   cut.devices.pop_back();
   EXPECT_EQ(errorOf(growth(), cut),
-            "time.rate: they cross at 3500000000000 bytes a second, got "
+            "time.rate: they cross at 800000000000 bytes a second, got "
             "400000000000");
 }
 

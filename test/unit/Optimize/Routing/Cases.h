@@ -44,6 +44,11 @@ Case readCase(std::string_view text);
 /// as fast; some devices drain, have failed, or are spare.
 Problem randomProblem(uint64_t seed);
 
+/// Up to 4 nodes, each of up to 5 devices with NICs of any smaller number, up
+/// to 8 atoms that devices hold or need here and there. Links are at least four
+/// times as fast as NICs; one device in seven drains, has failed, or is spare.
+Problem unevenProblem(uint64_t seed);
+
 /// The problem as text that readCase reads.
 std::string writeCase(const Problem &problem);
 

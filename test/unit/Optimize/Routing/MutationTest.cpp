@@ -151,11 +151,17 @@ std::optional<Solution> Mutator::mutate(const Problem &problem,
   return solution;
 }
 
+/// Of either kind.
+Problem drawProblem(uint64_t seed) {
+  return seed % 4 < 2 ? testing::randomProblem(seed)
+                      : testing::unevenProblem(seed);
+}
+
 TEST(MutationTest, WrongCutsAreRefused) {
   const uint64_t first = etc::testing::fromEnvironment("ETC_PROPERTY_SEED", 1);
   int refused = 0;
   for (uint64_t seed = first; refused < kMutations; ++seed) {
-    Problem problem = testing::randomProblem(seed);
+    Problem problem = drawProblem(seed);
     problem.transit = true;
     const Cut cut = findBound(problem);
     if (cut.devices.empty())
@@ -178,7 +184,7 @@ TEST(MutationTest, WrongRoutesAreRefused) {
   const uint64_t first = etc::testing::fromEnvironment("ETC_PROPERTY_SEED", 1);
   int refused = 0;
   for (uint64_t seed = first; refused < kMutations; ++seed) {
-    Problem problem = testing::randomProblem(seed);
+    Problem problem = drawProblem(seed);
     problem.transit = seed % 2 == 0;
     const Solution solution = solveStriped(problem);
     if (solution.hops.empty())

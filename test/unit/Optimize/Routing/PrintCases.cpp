@@ -1,6 +1,6 @@
 // Prints instances and what the library says of them, one JSON object a line,
 // for lp_oracle.py: random ones, or those of files.
-//   etc-routing-cases COUNT FIRST_SEED
+//   etc-routing-cases COUNT FIRST_SEED [uneven]
 //   etc-routing-cases FILE...
 
 #include "Cases.h"
@@ -72,15 +72,19 @@ void print(const std::string &name, Problem problem) {
 
 int main(int argc, char **argv) {
   if (argc < 2) {
-    std::cerr << "usage: " << argv[0] << " COUNT FIRST_SEED | FILE...\n";
+    std::cerr << "usage: " << argv[0]
+              << " COUNT FIRST_SEED [uneven] | FILE...\n";
     return 2;
   }
   std::cout.precision(15);
-  if (argc == 3 && std::isdigit(static_cast<unsigned char>(argv[1][0]))) {
+  if (argc >= 3 && std::isdigit(static_cast<unsigned char>(argv[1][0]))) {
     const uint64_t count = std::strtoull(argv[1], nullptr, 10);
     const uint64_t first = std::strtoull(argv[2], nullptr, 10);
+    const bool isUneven = argc > 3 && std::string(argv[3]) == "uneven";
     for (uint64_t seed = first; seed < first + count; ++seed)
-      print("seed " + std::to_string(seed), testing::randomProblem(seed));
+      print("seed " + std::to_string(seed), isUneven
+                                                ? testing::unevenProblem(seed)
+                                                : testing::randomProblem(seed));
     return 0;
   }
   for (int i = 1; i < argc; ++i) {

@@ -31,7 +31,8 @@ TEST(PropertyTest, RandomInstances) {
                  count =
                      etc::testing::fromEnvironment("ETC_PROPERTY_COUNT", 3000);
   for (uint64_t seed = first; seed < first + count; ++seed) {
-    Problem problem = testing::randomProblem(seed);
+    Problem problem = seed % 2 == 0 ? testing::randomProblem(seed)
+                                    : testing::unevenProblem(seed);
     for (bool transit : {false, true})
       for (int64_t grain : {1, 700}) {
         SCOPED_TRACE("seed " + std::to_string(seed) +

@@ -36,9 +36,26 @@ std::vector<bool> drawDevices(Random &random, const Problem &problem) {
   return drawn;
 }
 
-std::string drawAtom(Random &random, const Problem &problem) {
-  const std::vector<bool> holds = drawDevices(random, problem),
-                          needs = drawDevices(random, problem);
+/// Devices here and there; more on some nodes than on others.
+std::vector<bool> drawUneven(Random &random, const Problem &problem) {
+  if (random.isOneIn(3))
+    return drawDevices(random, problem);
+  std::vector<int64_t> percent(size_t(problem.nodes()), random.from(2, 40));
+  if (random.isOneIn(2))
+    for (int64_t &ofNode : percent)
+      ofNode = random.from(0, 100);
+  std::vector<bool> drawn(problem.devices.size());
+  for (size_t i = 0; i < drawn.size(); ++i)
+    drawn[i] =
+        random.from(1, 100) <= percent[size_t(problem.nodeOf(int32_t(i)))];
+  return drawn;
+}
+
+using Draw = std::vector<bool> (*)(Random &, const Problem &);
+
+std::string drawAtom(Random &random, const Problem &problem, Draw draw) {
+  const std::vector<bool> holds = draw(random, problem),
+                          needs = draw(random, problem);
   std::ostringstream holders, needers;
   for (size_t i = 0; i < holds.size(); ++i) {
     const Status status = problem.devices[i].status;
@@ -53,6 +70,23 @@ std::string drawAtom(Random &random, const Problem &problem) {
          holders.str() + " ->" + needers.str() + "\n";
 }
 
+/// Gives one device in so many another status than usable.
+void drawStatuses(Random &random, Problem &cluster, int64_t devices) {
+  for (Device &device : cluster.devices)
+    if (random.isOneIn(devices))
+      device.status = random.isOneIn(3)   ? Status::Failed
+                      : random.isOneIn(2) ? Status::Spare
+                                          : Status::Draining;
+}
+
+Problem drawAtoms(Random &random, const Problem &cluster, int64_t most,
+                  Draw draw) {
+  std::string text = writeCase(cluster);
+  for (int64_t i = random.from(1, most); i > 0; --i)
+    text += drawAtom(random, cluster, draw);
+  return readCase(text).problem;
+}
+
 } // namespace
 
 Problem randomProblem(uint64_t seed) {
@@ -65,15 +99,22 @@ Problem randomProblem(uint64_t seed) {
     addNode(cluster, int32_t(perNode),
             int32_t(random.isOneIn(3) ? (perNode + 1) / 2 : perNode), link,
             nic);
-  for (Device &device : cluster.devices)
-    if (random.isOneIn(12))
-      device.status = random.isOneIn(3)   ? Status::Failed
-                      : random.isOneIn(2) ? Status::Spare
-                                          : Status::Draining;
-  std::string text = writeCase(cluster);
-  for (int64_t i = random.from(1, 6); i > 0; --i)
-    text += drawAtom(random, cluster);
-  return readCase(text).problem;
+  drawStatuses(random, cluster, 12);
+  return drawAtoms(random, cluster, 6, drawDevices);
+}
+
+Problem unevenProblem(uint64_t seed) {
+  Random random(seed);
+  Problem cluster;
+  const int64_t nodes = random.from(1, 4), nic = random.from(1, 4) * 1'000'000,
+                link = nic * random.from(4, 18);
+  for (int64_t i = 0; i < nodes; ++i) {
+    const int64_t devices = random.from(1, 5);
+    addNode(cluster, int32_t(devices), int32_t(random.from(1, devices)), link,
+            nic);
+  }
+  drawStatuses(random, cluster, 7);
+  return drawAtoms(random, cluster, 8, drawUneven);
 }
 
 } // namespace etc::routing::testing

@@ -1,15 +1,19 @@
-//===- RoleBoundProof.cpp - What proves a bound over all roles ------------===//
+// What proves a bound over all roles.
 
-#include "RoleBoundProof.h"
+#include "core/proof/RoleBoundProof.h"
 
-#include "llvm/ADT/BitVector.h"
-#include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SmallVector.h"
-#include "llvm/ADT/Twine.h"
-#include "llvm/Support/MathExtras.h"
+#include "core/plan/Status.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <set>
+#include <span>
 
 using namespace etc;
-using llvm::SmallVector;
+using plan::text;
+using plan::fb::Place;
+using Witness = plan::fb::RoleWitness;
 using Flaw = std::optional<std::string>;
 
 /// Many times what a planner states; it bounds the work for a file.
@@ -22,13 +26,13 @@ using Roles = std::vector<int64_t>;
 struct Column {
   std::set<int64_t> roles;
   int64_t capacity = 0, holders = 0;
-  SmallVector<int64_t> nics, usableNics; ///< of its nodes
+  std::vector<int64_t> nics, usableNics; ///< of its nodes
 };
 
 /// What a role has to do with a content.
 struct Portion {
   int64_t all = 0;            ///< what it counts
-  SmallVector<int64_t> found; ///< [column]
+  std::vector<int64_t> found; ///< [column]
 };
 
 class Checker {
@@ -53,21 +57,25 @@ private:
   int64_t heldBy(size_t column) const;
   int64_t countFewest() const;
   Portion portionOf(int64_t role) const;
-  int64_t lackedInside(const SmallVector<int64_t> &lacking, int64_t all) const;
+  int64_t lackedInside(const std::vector<int64_t> &lacking, int64_t all) const;
   int64_t world() const { return facts.currRole.size(); }
 
   const RoleBoundFacts &facts;
   const StatedRoleBound &bound;
-  SmallVector<int64_t> nodeOf; ///< [device]
-  SmallVector<int64_t> usable; ///< [node]
+  std::vector<int64_t> nodeOf; ///< [device]
+  std::vector<int64_t> usable; ///< [node]
   bool areGroupsWhole = false;
   std::vector<Column> columns;
-  SmallVector<size_t> columnOf; ///< [node] or [device]
-  llvm::BitVector isInside;     ///< [column]
+  std::vector<size_t> columnOf; ///< [node] or [device]
+  std::vector<bool> isInside;   ///< [column]
   /// By the roles that need it: all bytes, and those that columns lack.
-  std::map<Roles, std::pair<int64_t, SmallVector<int64_t>>> contents;
+  std::map<Roles, std::pair<int64_t, std::vector<int64_t>>> contents;
 };
 } // namespace
+
+static int64_t divideUp(int64_t whole, int64_t part) {
+  return (whole + part - 1) / part;
+}
 
 Checker::Checker(const RoleBoundFacts &facts, const StatedRoleBound &bound)
     : facts(facts), bound(bound), usable(facts.nodes.size()) {
@@ -80,27 +88,27 @@ Checker::Checker(const RoleBoundFacts &facts, const StatedRoleBound &bound)
 //===----------------------------------------------------------------------===//
 
 void Checker::readDevices() {
-  for (auto [node, size] : llvm::enumerate(facts.nodes))
-    nodeOf.append(size, node);
-  for (auto [device, canTakeRole] : llvm::enumerate(facts.canTakeRole))
-    usable[nodeOf[device]] += canTakeRole;
-  areGroupsWhole = facts.place != Place::Any &&
-                   facts.tensorParallel <= *llvm::max_element(usable);
+  for (size_t node = 0; node != facts.nodes.size(); ++node)
+    nodeOf.insert(nodeOf.end(), facts.nodes[node], node);
+  for (size_t device = 0; device != facts.canTakeRole.size(); ++device)
+    usable[nodeOf[device]] += facts.canTakeRole[device];
+  areGroupsWhole = facts.place != Place::any &&
+                   facts.tensorParallel <= *std::ranges::max_element(usable);
 }
 
 void Checker::readNodes() {
   std::vector<std::set<int64_t>> onNode(usable.size());
-  for (auto [device, role] : llvm::enumerate(facts.prevRole))
-    if (role >= 0)
-      onNode[nodeOf[device]].insert(role);
-  for (auto [node, size] : llvm::enumerate(facts.nodes)) {
+  for (size_t device = 0; device != facts.prevRole.size(); ++device)
+    if (facts.prevRole[device] >= 0)
+      onNode[nodeOf[device]].insert(facts.prevRole[device]);
+  for (size_t node = 0; node != usable.size(); ++node) {
     const std::set<int64_t> &roles = onNode[node];
-    auto it = llvm::find_if(columns, [&](auto &c) { return c.roles == roles; });
+    auto it = std::ranges::find(columns, roles, &Column::roles);
     columnOf.push_back(it - columns.begin());
     if (it == columns.end())
       columns.emplace_back().roles = roles;
     Column &column = columns[columnOf.back()];
-    const int64_t nics = std::min(facts.nics, size);
+    const int64_t nics = std::min(facts.nics, facts.nodes[node]);
     column.nics.push_back(nics);
     if (usable[node] > 0)
       column.usableNics.push_back(nics);
@@ -113,7 +121,8 @@ void Checker::readColumns() {
   else
     for (int64_t role = 0; role <= facts.prevRoles; ++role)
       columns.emplace_back().roles.insert(role);
-  for (auto [device, role] : llvm::enumerate(facts.prevRole)) {
+  for (size_t device = 0; device != facts.prevRole.size(); ++device) {
+    const int64_t role = facts.prevRole[device];
     if (!bound.isOfNodes)
       columnOf.push_back(role < 0 ? facts.prevRoles : role);
     Column &column =
@@ -126,15 +135,15 @@ void Checker::readColumns() {
 
 /// The nodes that roles can be on.
 int64_t Checker::countMostNodes() const {
-  SmallVector<int64_t> rooms(usable);
-  llvm::erase_if(rooms, [](int64_t room) { return room == 0; });
-  llvm::sort(rooms, std::greater<>());
+  std::vector<int64_t> rooms(usable);
+  std::erase(rooms, 0);
+  std::ranges::sort(rooms, std::greater<>());
   const int64_t all = rooms.size(), tp = facts.tensorParallel,
                 groups = world() / tp;
-  if (facts.place != Place::Pack)
+  if (facts.place != Place::pack)
     return all;
   if (!areGroupsWhole)
-    return std::min<int64_t>(all, groups * llvm::divideCeil(tp, rooms.front()));
+    return std::min<int64_t>(all, groups * divideUp(tp, rooms.front()));
   int64_t nodes = 0, placed = 0;
   while (placed < groups && nodes < all)
     placed += rooms[nodes++] / tp;
@@ -143,18 +152,18 @@ int64_t Checker::countMostNodes() const {
 
 int64_t Checker::capacityInside(bool inside) const {
   int64_t devices = 0;
-  for (auto [number, column] : llvm::enumerate(columns))
-    if (isInside.test(number) == inside)
-      devices += column.capacity;
+  for (size_t number = 0; number != columns.size(); ++number)
+    if (isInside[number] == inside)
+      devices += columns[number].capacity;
   return std::min(devices, world());
 }
 
 /// A device that takes part has a role before or after, and one NIC at most.
 int64_t Checker::rateOfNics(int64_t nics, bool inside) const {
   int64_t devices = capacityInside(inside);
-  for (auto [number, column] : llvm::enumerate(columns))
-    if (isInside.test(number) == inside)
-      devices += column.holders;
+  for (size_t number = 0; number != columns.size(); ++number)
+    if (isInside[number] == inside)
+      devices += columns[number].holders;
   return std::min(nics, devices) * facts.nicRate;
 }
 
@@ -162,22 +171,25 @@ int64_t Checker::countRate() const {
   if (!bound.isOfNodes) {
     const int64_t devices = capacityInside(true);
     int64_t nics = 0, link = 0;
-    for (auto [room, size] : llvm::zip_equal(usable, facts.nodes)) {
-      if (usable.size() > 1 && room > 0)
-        nics += std::min(facts.nics, size);
-      if (size > 1)
+    for (size_t node = 0; node != usable.size(); ++node) {
+      if (usable.size() > 1 && usable[node] > 0)
+        nics += std::min(facts.nics, facts.nodes[node]);
+      if (facts.nodes[node] > 1)
         link = facts.linkRate;
     }
     return devices * link + std::min(nics, devices) * facts.nicRate;
   }
-  const bool isInto = bound.witness != Witness::Others;
-  SmallVector<int64_t> nics;
-  for (auto [number, column] : llvm::enumerate(columns))
-    if (isInside.test(number) == isInto)
-      llvm::append_range(nics, isInto ? column.usableNics : column.nics);
-  llvm::sort(nics, std::greater<>());
+  const bool isInto = bound.witness != Witness::others;
+  std::vector<int64_t> nics;
+  for (size_t number = 0; number != columns.size(); ++number) {
+    const Column &column = columns[number];
+    const auto &its = isInto ? column.usableNics : column.nics;
+    if (isInside[number] == isInto)
+      nics.insert(nics.end(), its.begin(), its.end());
+  }
+  std::ranges::sort(nics, std::greater<>());
   if (isInto)
-    nics.truncate(std::min<size_t>(nics.size(), countMostNodes()));
+    nics.resize(std::min<size_t>(nics.size(), countMostNodes()));
   int64_t sum = 0;
   for (int64_t count : nics)
     sum += count;
@@ -194,7 +206,7 @@ void Checker::readContents() {
     all += bytes;
     lacking.resize(columns.size());
     for (size_t number = 0; number != columns.size(); ++number)
-      if (llvm::none_of(who.second, [&](int64_t role) {
+      if (std::ranges::none_of(who.second, [&](int64_t role) {
             return columns[number].roles.count(role) != 0;
           }))
         lacking[number] += bytes;
@@ -205,14 +217,16 @@ void Checker::readContents() {
 int64_t Checker::countTogether(const Roles &roles) const {
   if (!bound.isOfNodes)
     return 1;
-  int64_t most = *llvm::max_element(usable);
+  int64_t most = *std::ranges::max_element(usable);
   if (areGroupsWhole) {
     const int64_t tp = facts.tensorParallel;
     int64_t ofGroup = 0;
-    auto isOf = [&](int64_t it) { return llvm::binary_search(roles, it); };
+    auto isOf = [&](int64_t it) {
+      return std::ranges::binary_search(roles, it);
+    };
     for (int64_t first = 0; first < world(); first += tp) {
-      const auto group = llvm::ArrayRef(facts.currRole).slice(first, tp);
-      ofGroup = std::max<int64_t>(ofGroup, llvm::count_if(group, isOf));
+      const auto group = std::span(facts.currRole).subspan(first, tp);
+      ofGroup = std::max<int64_t>(ofGroup, std::ranges::count_if(group, isOf));
     }
     most = most / tp * ofGroup;
   }
@@ -220,11 +234,12 @@ int64_t Checker::countTogether(const Roles &roles) const {
 }
 
 /// What no column inside holds, at least.
-int64_t Checker::lackedInside(const SmallVector<int64_t> &lacking,
+int64_t Checker::lackedInside(const std::vector<int64_t> &lacking,
                               int64_t all) const {
   int64_t rest = all;
-  for (unsigned number : isInside.set_bits())
-    rest -= all - lacking[number];
+  for (size_t number = 0; number != columns.size(); ++number)
+    if (isInside[number])
+      rest -= all - lacking[number];
   return std::max<int64_t>(0, rest);
 }
 
@@ -237,14 +252,15 @@ int64_t Checker::heldBy(size_t column) const {
 
 /// What the most nodes that roles can be on don't hold, whichever they are.
 int64_t Checker::countFewest() const {
-  SmallVector<int64_t> held;
-  for (auto [number, column] : llvm::enumerate(columns))
-    held.append(column.usableNics.size(), heldBy(number));
-  llvm::sort(held, std::greater<>());
+  std::vector<int64_t> held;
+  for (size_t number = 0; number != columns.size(); ++number)
+    held.insert(held.end(), columns[number].usableNics.size(), heldBy(number));
+  std::ranges::sort(held, std::greater<>());
   int64_t bytes = 0;
   for (const auto &[roles, content] : contents)
     bytes += content.first;
-  for (int64_t part : llvm::ArrayRef(held).take_front(countMostNodes()))
+  held.resize(countMostNodes());
+  for (int64_t part : held)
     bytes -= part;
   return bytes;
 }
@@ -253,10 +269,10 @@ Portion Checker::portionOf(int64_t role) const {
   Portion portion;
   portion.found.resize(columns.size());
   for (const auto &[roles, content] : contents) {
-    if (!llvm::binary_search(roles, role))
+    if (!std::ranges::binary_search(roles, role))
       continue;
     const auto &[all, lacking] = content;
-    if (bound.witness == Witness::Others) {
+    if (bound.witness == Witness::others) {
       const int64_t ranks = roles.size() * facts.replicas;
       portion.all +=
           lackedInside(lacking, all) / std::min(ranks, capacityInside(true));
@@ -264,11 +280,11 @@ Portion Checker::portionOf(int64_t role) const {
     }
     const int64_t share = countTogether(roles);
     portion.all += all / share;
-    for (auto [found, lack] : llvm::zip_equal(portion.found, lacking))
-      found += all / share - lack / share;
+    for (size_t number = 0; number != columns.size(); ++number)
+      portion.found[number] += all / share - lacking[number] / share;
   }
   for (size_t number = 0; number < columns.size(); ++number)
-    if (!isInside.test(number))
+    if (!isInside[number])
       portion.found[number] = portion.all;
   return portion;
 }
@@ -277,50 +293,45 @@ Portion Checker::portionOf(int64_t role) const {
 // The rule
 //===----------------------------------------------------------------------===//
 
-static std::string text(const llvm::Twine &words) { return words.str(); }
-
 Flaw Checker::checkScope() const {
-  if (bound.witness != Witness::Each && !bound.isOfNodes)
+  if (bound.witness != Witness::each && !bound.isOfNodes)
     return "counts NICs of nodes, but is about devices";
   if (bound.isOfNodes && usable.size() < 2)
     return "is about a single node";
-  if (llvm::sum_of(usable) < world())
+  if (std::accumulate(usable.begin(), usable.end(), int64_t{0}) < world())
     return "is about more ranks than devices may take";
   if (facts.currRoles > kMostPairs / static_cast<int64_t>(columns.size()))
-    return text("is about more than " + llvm::Twine(kMostPairs) +
+    return text("is about more than ", kMostPairs,
                 " pairs of a role and a column");
-  const bool hasDuals = bound.witness != Witness::Fewest;
+  const bool hasDuals = bound.witness != Witness::fewest;
   const size_t rows = hasDuals ? facts.currRoles : 0,
                duals = hasDuals ? columns.size() : 0;
   if (bound.u.size() != rows)
-    return text("has " + llvm::Twine(bound.u.size()) +
-                " values of u, expected " + llvm::Twine(rows));
+    return text("has ", bound.u.size(), " values of u, expected ", rows);
   if (bound.v.size() != duals)
-    return text("has " + llvm::Twine(bound.v.size()) +
-                " values of v, expected " + llvm::Twine(duals));
+    return text("has ", bound.v.size(), " values of v, expected ", duals);
   return std::nullopt;
 }
 
 /// All cells that may take a role and hold the same are inside, or none is.
 Flaw Checker::readInside() {
   const std::string noun = bound.isOfNodes ? "node " : "device ";
-  llvm::BitVector listed(columnOf.size());
+  std::vector<bool> listed(columnOf.size());
   for (int64_t cell : bound.inside) {
     if (cell >= static_cast<int64_t>(columnOf.size()))
-      return text("is about " + noun + llvm::Twine(cell) + ", there are " +
-                  llvm::Twine(columnOf.size()));
-    listed.set(cell);
-    isInside.set(columnOf[cell]);
+      return text("is about ", noun, cell, ", there are ", columnOf.size());
+    listed[cell] = true;
+    isInside[columnOf[cell]] = true;
   }
-  const bool isFewest = bound.witness == Witness::Fewest;
+  const bool isFewest = bound.witness == Witness::fewest;
   for (unsigned cell = 0; cell < columnOf.size(); ++cell) {
     const bool isUsable =
         bound.isOfNodes ? usable[cell] > 0 : facts.canTakeRole[cell];
-    if (isUsable == listed.test(cell) ||
-        (isUsable && !isFewest && !isInside.test(columnOf[cell])))
+    if (isUsable == listed[cell] ||
+        (isUsable && !isFewest && !isInside[columnOf[cell]]))
       continue;
     return text(
-        (isUsable ? "leaves out " : "is about ") + noun + llvm::Twine(cell) +
+        (isUsable ? "leaves out " : "is about "), noun, cell,
         (isUsable ? ", which may take roles" : ", which takes no role"));
   }
   return std::nullopt;
@@ -329,43 +340,41 @@ Flaw Checker::readInside() {
 Flaw Checker::checkDuals() const {
   const auto &u = bound.u, &v = bound.v;
   auto isNegative = [](int64_t dual) { return dual < 0; };
-  if (llvm::any_of(u, isNegative) || llvm::any_of(v, isNegative))
+  if (std::ranges::any_of(u, isNegative) || std::ranges::any_of(v, isNegative))
     return "has a dual below 0";
   __int128 bytes = 0;
   for (int64_t role = 0; role < facts.currRoles; ++role) {
     const Portion portion = portionOf(role);
     bytes += static_cast<__int128>(portion.all - u[role]) * facts.replicas;
-    for (auto [number, column] : llvm::enumerate(columns))
-      if (column.capacity > 0 &&
+    for (size_t number = 0; number != columns.size(); ++number)
+      if (columns[number].capacity > 0 &&
           static_cast<__int128>(u[role]) + v[number] < portion.found[number])
-        return text("proves nothing: u[" + llvm::Twine(role) + "] + v[" +
-                    llvm::Twine(number) + "] is less than the " +
-                    llvm::Twine(portion.found[number]) + " bytes that role " +
-                    llvm::Twine(role) + " finds on column " +
-                    llvm::Twine(number));
+        return text("proves nothing: u[", role, "] + v[", number,
+                    "] is less than the ", portion.found[number],
+                    " bytes that role ", role, " finds on column ", number);
   }
-  for (auto [column, dual] : llvm::zip_equal(columns, v)) {
-    if (column.capacity == 0 && dual != 0)
+  for (size_t number = 0; number != columns.size(); ++number) {
+    const int64_t capacity = columns[number].capacity;
+    if (capacity == 0 && v[number] != 0)
       return "has a dual of a column that takes no roles";
-    bytes -= static_cast<__int128>(column.capacity) * dual;
+    bytes -= static_cast<__int128>(capacity) * v[number];
   }
   if (bytes == static_cast<__int128>(bound.bytes))
     return std::nullopt;
-  return text("states " + llvm::Twine(bound.bytes) +
-              " bytes, its duals prove " +
+  return text("states ", bound.bytes, " bytes, its duals prove ",
               (bytes > 0 && bytes < INT64_MAX
                    ? std::to_string(static_cast<int64_t>(bytes))
                    : "no such number"));
 }
 
 Flaw Checker::checkBytes() const {
-  if (bound.witness != Witness::Fewest)
+  if (bound.witness != Witness::fewest)
     return checkDuals();
   const int64_t bytes = countFewest();
   if (bytes == bound.bytes)
     return std::nullopt;
-  return text("states " + llvm::Twine(bound.bytes) + " bytes, no fewer than " +
-              llvm::Twine(bytes) + " have to arrive");
+  return text("states ", bound.bytes, " bytes, no fewer than ", bytes,
+              " have to arrive");
 }
 
 Flaw Checker::run() {
@@ -374,8 +383,8 @@ Flaw Checker::run() {
   if (Flaw flaw = readInside())
     return flaw;
   if (const int64_t rate = countRate(); rate != bound.rate)
-    return text("states a rate of " + llvm::Twine(bound.rate) +
-                " bytes a second, " + llvm::Twine(rate) + " can arrive");
+    return text("states a rate of ", bound.rate, " bytes a second, ", rate,
+                " can arrive");
   readContents();
   return checkBytes();
 }

@@ -1,7 +1,7 @@
-//===- PlanTimeBounds.h - The witnesses of time in a plan -------*- C++ -*-===//
+// The witnesses of time in a plan.
 
-#ifndef ETC_LIB_VERIFY_PLANTIMEBOUNDS_H
-#define ETC_LIB_VERIFY_PLANTIMEBOUNDS_H
+#ifndef ETC_PROOF_PLANTIMEBOUNDS_H
+#define ETC_PROOF_PLANTIMEBOUNDS_H
 
 #include "core/plan/PlanIndex.h"
 #include "core/plan/Status.h"
@@ -14,4 +14,4 @@ plan::Status verifyTimeBounds(const plan::PlanIndex &index);
 
 } // namespace etc
 
-#endif // ETC_LIB_VERIFY_PLANTIMEBOUNDS_H
+#endif // ETC_PROOF_PLANTIMEBOUNDS_H

@@ -1,15 +1,13 @@
-//===- RoleBoundProof.h - What proves a bound over all roles ----*- C++ -*-===//
+// What proves a bound over all roles.
 //
 // The one proof of V17 and of plan files: it counts again what roles find and
 // lack on columns, what the duals then prove, and at which rate it can arrive.
-//
-//===----------------------------------------------------------------------===//
 
-#ifndef ETC_LIB_VERIFY_ROLEBOUNDPROOF_H
-#define ETC_LIB_VERIFY_ROLEBOUNDPROOF_H
+#ifndef ETC_PROOF_ROLEBOUNDPROOF_H
+#define ETC_PROOF_ROLEBOUNDPROOF_H
 
-#include "SharedBytes.h"
-#include "dialect/Etc.h"
+#include "core/plan/plan_generated.h"
+#include "core/proof/Claims.h"
 
 #include <optional>
 #include <string>
@@ -21,7 +19,7 @@ struct RoleBoundFacts {
   std::vector<int64_t> nodes;    ///< devices of each
   std::vector<int64_t> prevRole; ///< [device], or -1 where it holds nothing
   std::vector<bool> canTakeRole; ///< [device]
-  Place place = Place::Any;
+  plan::fb::Place place = plan::fb::Place::any;
   int64_t linkRate = 0, nicRate = 0, nics = 0;
 
   int64_t prevRoles = 0, currRoles = 0; ///< how many there are
@@ -35,7 +33,7 @@ struct RoleBoundFacts {
 /// A bound as an op or a file states it. Numbers may be any.
 struct StatedRoleBound {
   bool isOfNodes = false;
-  Witness witness = Witness::Each;
+  plan::fb::RoleWitness witness = plan::fb::RoleWitness::each;
   std::vector<int64_t> inside, u, v;
   int64_t bytes = 0, rate = 0;
 };
@@ -46,4 +44,4 @@ std::optional<std::string> findFlaw(const RoleBoundFacts &facts,
 
 } // namespace etc
 
-#endif // ETC_LIB_VERIFY_ROLEBOUNDPROOF_H
+#endif // ETC_PROOF_ROLEBOUNDPROOF_H

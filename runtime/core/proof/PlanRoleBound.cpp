@@ -1,31 +1,17 @@
-//===- PlanRoleBound.cpp - The bound over all roles in a plan file --------===//
+// The bound over all roles in a plan file.
 //
 // The facts of the proof, from the plan's own shards.
-//
-//===----------------------------------------------------------------------===//
 
-#include "PlanRoleBound.h"
+#include "core/proof/PlanRoleBound.h"
 
-#include "RoleBoundProof.h"
 #include "core/plan/Configuration.h"
+#include "core/proof/RoleBoundProof.h"
 
-#include <algorithm>
+#include <set>
 
 using namespace etc;
 using namespace etc::plan;
 namespace fb = etc::plan::fb;
-
-Place etc::placeOf(fb::Place place) {
-  switch (place) {
-  case fb::Place::pack:
-    return Place::Pack;
-  case fb::Place::tp:
-    return Place::Tp;
-  case fb::Place::any:
-    break;
-  }
-  return Place::Any;
-}
 
 //===----------------------------------------------------------------------===//
 // What roles need and held
@@ -117,7 +103,7 @@ static RoleBoundFacts readFacts(const PlanIndex &index) {
   const fb::Resources &resources = *plan.resources();
   RoleBoundFacts facts;
   readDevices(index, facts);
-  facts.place = placeOf(plan.role_bound()->place());
+  facts.place = plan.role_bound()->place();
   facts.linkRate = static_cast<int64_t>(resources.link_rate());
   facts.nicRate = static_cast<int64_t>(resources.nic_rate());
   facts.nics = resources.nics();
@@ -139,9 +125,7 @@ static std::vector<int64_t> numbersOf(const flatbuffers::Vector<uint64_t> *v) {
 
 static StatedRoleBound read(const fb::RoleBound &bound) {
   return {bound.of_nodes(),
-          bound.witness() == fb::RoleWitness::each     ? Witness::Each
-          : bound.witness() == fb::RoleWitness::others ? Witness::Others
-                                                       : Witness::Fewest,
+          bound.witness(),
           {bound.inside()->begin(), bound.inside()->end()},
           numbersOf(bound.row_duals()),
           numbersOf(bound.column_duals()),

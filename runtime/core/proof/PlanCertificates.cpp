@@ -1,13 +1,13 @@
-//===- PlanCertificates.cpp - The proof in a plan file --------------------===//
+// The proof in a plan file.
 
-#include "etc/Verify/PlanCertificates.h"
+#include "core/proof/PlanCertificates.h"
 
-#include "PlanBenefits.h"
-#include "PlanRelays.h"
-#include "PlanRoleBound.h"
-#include "PlanTimeBounds.h"
 #include "core/plan/Configuration.h"
 #include "core/plan/SectionMap.h"
+#include "core/proof/PlanBenefits.h"
+#include "core/proof/PlanRelays.h"
+#include "core/proof/PlanRoleBound.h"
+#include "core/proof/PlanTimeBounds.h"
 
 #include <algorithm>
 #include <initializer_list>
@@ -178,8 +178,7 @@ static Status verifyAll(const PlanIndex &index,
 }
 
 Status etc::verifyCertificates(const PlanIndex &index) {
-  if (Status s = verifyAll(index, {verifyCounted, verifyDuals, verifyRelays});
-      !s.ok())
+  if (Status s = verifyAll(index, {verifyCounted, verifyDuals, verifyRelays}); !s.ok())
     return s;
   if (Status s = verifyTimeBounds(index); !s.ok())
     return s;

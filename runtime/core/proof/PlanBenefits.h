@@ -1,14 +1,12 @@
-//===- PlanBenefits.h - What columns have of roles, by a plan's shards ----===//
+// What columns have of roles, by a plan's shards.
 //
 // The bytes that the columns of a plan's certificate (previous roles, or
 // classes of nodes) have of current roles. Replicas of a pool (a stage and a
 // slot) hold most shards in common; those are counted once for a pool, and for
 // all columns that reach the same pools.
-//
-//===----------------------------------------------------------------------===//
 
-#ifndef ETC_LIB_VERIFY_PLANBENEFITS_H
-#define ETC_LIB_VERIFY_PLANBENEFITS_H
+#ifndef ETC_PROOF_PLANBENEFITS_H
+#define ETC_PROOF_PLANBENEFITS_H
 
 #include "core/plan/Certificates.h"
 #include "core/plan/Configuration.h"
@@ -50,4 +48,4 @@ struct PlanBenefits {
 
 } // namespace etc
 
-#endif // ETC_LIB_VERIFY_PLANBENEFITS_H
+#endif // ETC_PROOF_PLANBENEFITS_H

@@ -1,6 +1,6 @@
-//===- PlanRelays.cpp - What has to enter nodes where devices pass on -----===//
+// What has to enter nodes where devices pass on.
 
-#include "PlanRelays.h"
+#include "core/proof/PlanRelays.h"
 
 #include "core/plan/SectionMap.h"
 

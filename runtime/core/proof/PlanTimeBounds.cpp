@@ -1,14 +1,13 @@
-//===- PlanTimeBounds.cpp - The witnesses of time in a plan file ----------===//
+// The witnesses of time in a plan file.
 //
 // What V15 counts of the IR, by the plan's own shards: what has to cross the
-// borders of a witness, and at which rate it can.
-//
-//===----------------------------------------------------------------------===//
+// borders of a witness.
 
-#include "PlanTimeBounds.h"
+#include "core/proof/PlanTimeBounds.h"
 
-#include "Uncovered.h"
-#include "etc/Verify/PlanCertificates.h"
+#include "core/plan/TimeBound.h"
+#include "core/proof/Elements.h"
+#include "core/proof/PlanCertificates.h"
 
 #include <map>
 #include <set>
@@ -28,6 +27,7 @@ public:
 private:
   using Marks = std::map<uint32_t, std::vector<Mark<Box>>>; ///< by tensor
   using Ranks = std::vector<bool>;                          ///< [rank]
+  using Counts = bool (*)(const fb::Tensor &);
 
   /// What lanes need alike counts once, unless each needs its own.
   enum class Alike : uint8_t { Once, Each };
@@ -36,9 +36,11 @@ private:
   std::set<uint32_t> programsOf(const Ranks &ranks) const;
   uint64_t countLack(const Ranks &needers, const Ranks &holders, bool ofPause,
                      Alike alike = Alike::Once) const;
-  uint64_t countRate() const;
-  void addBoxes(Side side, const std::set<uint32_t> &programs,
-                bool (*counts)(const fb::Tensor &), Marks &marks) const;
+  uint64_t countLeaving(bool ofPause) const;
+  uint64_t bytesOf(uint32_t tensor, uint64_t elements, Alike alike) const;
+  static Counts countsOf(bool ofPause);
+  void addBoxes(Side side, const std::set<uint32_t> &programs, Counts counts,
+                int32_t group, Marks &marks) const;
 
   const PlanIndex &index;
   const fb::TimeBound &bound;
@@ -72,8 +74,7 @@ std::set<uint32_t> BorderCount::programsOf(const Ranks &ranks) const {
 /// A tied copy and its twin are one tensor. Padding that is new is made, not
 /// moved. Roles that hold alike list the same shards.
 void BorderCount::addBoxes(Side side, const std::set<uint32_t> &programs,
-                           bool (*counts)(const fb::Tensor &),
-                           Marks &marks) const {
+                           Counts counts, int32_t group, Marks &marks) const {
   std::set<uint32_t> shards;
   for (uint32_t program : programs)
     for (Holding holding : index.holdings(program, side))
@@ -87,48 +88,68 @@ void BorderCount::addBoxes(Side side, const std::set<uint32_t> &programs,
                                                    : *source.shape());
     for (uint32_t i = 0; i != index.boxCount(shard); ++i)
       if (auto common = intersect(Box(index.shardBox(shard, i)), old))
-        marks[twin].push_back({std::move(*common), side == Side::Curr});
+        marks[twin].push_back({std::move(*common), side == Side::Curr, group});
   }
+}
+
+/// Which tensors a bound of all that moves or of the pause counts.
+BorderCount::Counts BorderCount::countsOf(bool ofPause) {
+  if (ofPause)
+    return [](const fb::Tensor &t) { return !t.is_derived() && !t.deferred(); };
+  return [](const fb::Tensor &t) { return !t.is_derived(); };
+}
+
+/// Of a plan of one lane, the parts of all.
+uint64_t BorderCount::bytesOf(uint32_t tensor, uint64_t elements,
+                              Alike alike) const {
+  const fb::Lanes *lanes = index.plan().lanes();
+  const bool isOfAll =
+      lanes && (alike == Alike::Each || lanes->axes()->Get(tensor) >= 0);
+  return elements * index.elementBytes(tensor) * (isOfAll ? lanes->count() : 1);
 }
 
 /// What some ranks need and others did not hold.
 uint64_t BorderCount::countLack(const Ranks &needers, const Ranks &holders,
                                 bool ofPause, Alike alike) const {
-  auto moves = [](const fb::Tensor &t) { return !t.is_derived(); };
-  auto movesInPause = [](const fb::Tensor &t) {
-    return !t.is_derived() && !t.deferred();
-  };
   Marks marks;
-  addBoxes(Side::Prev, programsOf(holders), ofPause ? movesInPause : moves,
-           marks);
-  addBoxes(Side::Curr, programsOf(needers), ofPause ? movesInPause : moves,
-           marks);
-  // Of a plan of one lane, the parts of all.
-  const fb::Lanes *lanes = index.plan().lanes();
+  addBoxes(Side::Prev, programsOf(holders), countsOf(ofPause), 0, marks);
+  addBoxes(Side::Curr, programsOf(needers), countsOf(ofPause), 0, marks);
   uint64_t bytes = 0;
-  for (auto &[tensor, boxes] : marks) {
-    const bool isOfAll =
-        lanes && (alike == Alike::Each || lanes->axes()->Get(tensor) >= 0);
-    bytes += countUncovered(std::move(boxes)) * index.elementBytes(tensor) *
-             (isOfAll ? lanes->count() : 1);
-  }
+  for (auto &[tensor, boxes] : marks)
+    bytes += bytesOf(tensor, countUncovered(std::move(boxes)), alike);
   return bytes;
 }
 
-/// What only devices of a set held and others need enters the others. A byte
-/// that leaves the set and the inner devices may do so at once; each inner
-/// device has to receive a byte by itself.
-uint64_t BorderCount::countBytes(bool ofPause) const {
-  if (bound.outgoing()) {
-    Ranks others = isInside, notInner = isInner;
-    others.flip();
-    notInner.flip();
-    uint64_t bytes = countLack(others, others, ofPause);
-    if (bound.inner())
-      bytes += countLack(notInner, notInner, ofPause) -
-               countLack(others, notInner, ofPause);
-    return bytes;
+/// A group each of inner devices, of the others of a node, and of all outside.
+uint64_t BorderCount::countLeaving(bool ofPause) const {
+  LeavingGroups groups;
+  std::map<int32_t, std::set<uint32_t>> programs; // by group
+  for (uint32_t rank = 0; rank != index.rankCount(); ++rank) {
+    const uint32_t device = index.device(rank);
+    const int32_t group =
+        isInside[rank] ? groups.of(index.nodeOf(device), device, isInner[rank])
+                       : LeavingGroups::kOutside;
+    programs[group].insert(index.participant(rank).program);
   }
+  groups.finish();
+  Marks marks;
+  for (const auto &[group, its] : programs)
+    for (Side side : {Side::Prev, Side::Curr})
+      addBoxes(side, its, countsOf(ofPause), group, marks);
+  uint64_t bytes = 0;
+  for (auto &[tensor, boxes] : marks)
+    bytes += bytesOf(
+        tensor,
+        countElements(std::move(boxes),
+                      [&](const auto &open) { return groups.leaves(open); }),
+        Alike::Once);
+  return bytes;
+}
+
+/// Each inner device has to receive a byte by itself.
+uint64_t BorderCount::countBytes(bool ofPause) const {
+  if (bound.outgoing())
+    return countLeaving(ofPause);
   uint64_t bytes = countLack(isInside, isInside, ofPause);
   if (bound.inner())
     bytes -= countLack(isInner, isInside, ofPause);
@@ -141,48 +162,14 @@ uint64_t BorderCount::countBytes(bool ofPause) const {
   return bytes;
 }
 
-/// Links lead to further participants of the node, those of inner devices to
-/// any, lanes included; NICs lead to other nodes'.
-uint64_t BorderCount::countRate() const {
-  const fb::Plan &plan = index.plan();
-  const fb::Resources &resources = *plan.resources();
-  const uint64_t lanes = plan.lanes() ? plan.lanes()->count() : 1;
-  std::map<uint32_t, std::vector<uint32_t>> insiders; // by node
-  std::map<uint32_t, uint32_t> participants, inner;
-  for (uint32_t rank = 0; rank != index.rankCount(); ++rank) {
-    const uint32_t device = index.device(rank), node = index.nodeOf(device);
-    ++participants[node];
-    if (isInside[rank])
-      insiders[node].push_back(device);
-    inner[node] += isInner[rank];
-  }
-  uint64_t rate = 0;
-  uint32_t node = 0, first = 0;
-  for (uint64_t size : *plan.nodes()) {
-    const std::vector<uint32_t> &devices = insiders[node];
-    if (devices.size() < participants[node])
-      rate += devices.size() * resources.link_rate();
-    else if (participants[node] * lanes > 1)
-      rate += inner[node] * resources.link_rate();
-    if (participants[node] < index.rankCount()) {
-      std::set<uint64_t> nics;
-      for (uint32_t device : devices)
-        nics.insert(std::min<uint64_t>(resources.nics(), size) *
-                    (device - first) / size);
-      rate += nics.size() * resources.nic_rate();
-    }
-    first += size;
-    ++node;
-  }
-  return rate * lanes;
-}
-
 Status BorderCount::check(bool ofPause) const {
   for (uint32_t device : *bound.devices())
     if (!index.rankOf(device))
       return malformed(".devices: device ", device, " takes no part");
-  if (const uint64_t rate = countRate(); rate != bound.rate())
-    return malformed(".rate: is ", bound.rate(), ", ", rate,
+  const Border border = borderOf(index, bound);
+  if (!border.findEnds(index, bound.rate()))
+    return malformed(".rate: is ", bound.rate(), ", ",
+                     Border::rateOf(index, {&border.own, &border.own}),
                      " bytes a second can cross");
   if (const uint64_t bytes = countBytes(ofPause); bytes != bound.bytes())
     return malformed(".bytes: is ", bound.bytes(), ", ", bytes,

@@ -1,6 +1,6 @@
-//===- PlanBenefits.cpp - What columns have of roles, by a plan's shards --===//
+// What columns have of roles, by a plan's shards.
 
-#include "PlanBenefits.h"
+#include "core/proof/PlanBenefits.h"
 
 #include <algorithm>
 #include <functional>

@@ -1,7 +1,7 @@
-//===- PlanRelays.h - What has to enter nodes where devices pass on -------===//
+// What has to enter nodes where devices pass on.
 
-#ifndef ETC_LIB_VERIFY_PLANRELAYS_H
-#define ETC_LIB_VERIFY_PLANRELAYS_H
+#ifndef ETC_PROOF_PLANRELAYS_H
+#define ETC_PROOF_PLANRELAYS_H
 
 #include "core/plan/PlanIndex.h"
 
@@ -15,4 +15,4 @@ uint64_t leastEntering(const plan::PlanIndex &index, uint64_t lacking);
 
 } // namespace etc
 
-#endif // ETC_LIB_VERIFY_PLANRELAYS_H
+#endif // ETC_PROOF_PLANRELAYS_H

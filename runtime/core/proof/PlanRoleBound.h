@@ -1,11 +1,10 @@
-//===- PlanRoleBound.h - The bound over all roles in a plan -----*- C++ -*-===//
+// The bound over all roles in a plan.
 
-#ifndef ETC_LIB_VERIFY_PLANROLEBOUND_H
-#define ETC_LIB_VERIFY_PLANROLEBOUND_H
+#ifndef ETC_PROOF_PLANROLEBOUND_H
+#define ETC_PROOF_PLANROLEBOUND_H
 
 #include "core/plan/PlanIndex.h"
 #include "core/plan/Status.h"
-#include "dialect/Etc.h"
 
 namespace etc {
 
@@ -13,8 +12,6 @@ namespace etc {
 /// and for the place that the bound states: what V17 checks of the IR.
 plan::Status verifyRoleBound(const plan::PlanIndex &index);
 
-Place placeOf(plan::fb::Place place);
-
 } // namespace etc
 
-#endif // ETC_LIB_VERIFY_PLANROLEBOUND_H
+#endif // ETC_PROOF_PLANROLEBOUND_H

@@ -1,7 +1,7 @@
-//===- PlanCertificates.h - The proof in a plan file ------------*- C++ -*-===//
+// The proof in a plan file.
 
-#ifndef ETC_VERIFY_PLANCERTIFICATES_H
-#define ETC_VERIFY_PLANCERTIFICATES_H
+#ifndef ETC_PROOF_PLANCERTIFICATES_H
+#define ETC_PROOF_PLANCERTIFICATES_H
 
 #include "core/plan/PlanIndex.h"
 #include "core/plan/Status.h"
@@ -36,4 +36,4 @@ plan::Status verifyBoundOfSections(const plan::PlanIndex &index);
 
 } // namespace etc
 
-#endif // ETC_VERIFY_PLANCERTIFICATES_H
+#endif // ETC_PROOF_PLANCERTIFICATES_H
