@@ -90,7 +90,7 @@ typedef struct etc_tensor_info {
   int64_t planning_shape[ETC_MAX_AXES];
 } etc_tensor_info;
 
-/* Bytes are of all devices unless stated otherwise (docs/plan-format.md). */
+/* Bytes are of all devices unless stated otherwise; bounds of slices are 0. */
 typedef struct etc_summary {
   uint32_t struct_size, rounds;
   uint64_t moved_bytes, kept_bytes, zeroed_bytes, derived_bytes;
@@ -163,7 +163,7 @@ ETC_API etc_error *etc_plan_read(const void *bytes, size_t size,
 /* Migrations keep what they need, so it may be freed before. Ignores NULL. */
 ETC_API void etc_plan_free(etc_plan *plan);
 
-/* Checks the plan's rules again, box by box. */
+/* Checks the plan's rules again, box by box, and the proofs of its bounds. */
 ETC_API etc_error *etc_plan_verify(const etc_plan *plan);
 /* The contents of the plan file. Valid as long as the plan. */
 ETC_API const void *etc_plan_bytes(const etc_plan *plan, size_t *size);
@@ -183,7 +183,7 @@ ETC_API etc_error *etc_plan_configuration(const etc_plan *plan, etc_side side,
 ETC_API etc_error *etc_plan_coordinates(const etc_plan *plan, etc_side side,
                                         uint32_t rank,
                                         etc_coordinates *coordinates);
-/* Its figures, and the certificates of its bounds; struct_size is set. */
+/* Its figures, and its certificates, if these prove what they state. */
 ETC_API etc_error *etc_plan_summary(const etc_plan *plan, etc_summary *summary);
 ETC_API size_t etc_plan_certificate_count(const etc_plan *plan);
 ETC_API etc_error *etc_plan_certificate(const etc_plan *plan, size_t index,

@@ -2,6 +2,7 @@
 
 #include "InProcess.h"
 #include "core/plan/PlanFile.h"
+#include "core/proof/PlanCertificates.h"
 #include "etc-c/plan.h"
 #include "etc/Export/PlanText.h"
 
@@ -66,6 +67,18 @@ static etc_error *refuseSlice(const char *function,
                               "give the whole plan")
                                  .c_str())
              : nullptr;
+}
+
+/// What shows a plan shows bounds, which are proved.
+static etc_error *checkShown(const char *function,
+                             const etc::plan::fb::Plan &plan) {
+  if (etc_error *error = refuseSlice(function, plan))
+    return error;
+  const etc::plan::Status status =
+      etc::verifyCertificates(etc::plan::PlanIndex(plan));
+  return status.ok()
+             ? nullptr
+             : etc_error_new(ETC_ERROR_MALFORMED, status.message().c_str());
 }
 
 static etc_error *finish(etc::Answer answer, etc_text **text) {
@@ -205,7 +218,7 @@ etc_error *etc_planner_report(const etc_plan *plan,
     if (!plan || !text)
       return refuseNull("etc_planner_report");
     const etc::plan::PlanFile file = fileOf(plan);
-    if (etc_error *error = refuseSlice("etc_planner_report", file.plan()))
+    if (etc_error *error = checkShown("etc_planner_report", file.plan()))
       return error;
     return finish(etc::askReport(file.plan(), readOptions(options)), text);
   });
@@ -215,7 +228,7 @@ etc_error *etc_planner_json(const etc_plan *plan, const uint32_t *devices,
                             size_t count, etc_text **text) {
   return guarded([&]() -> etc_error * {
     const etc::plan::PlanFile file = fileOf(plan);
-    if (etc_error *error = refuseSlice("etc_planner_json", file.plan()))
+    if (etc_error *error = checkShown("etc_planner_json", file.plan()))
       return error;
     std::optional<std::vector<int64_t>> wanted;
     if (devices)
@@ -231,7 +244,7 @@ etc_error *etc_planner_json(const etc_plan *plan, const uint32_t *devices,
 etc_error *etc_planner_summary(const etc_plan *plan, etc_text **text) {
   return guarded([&]() -> etc_error * {
     const etc::plan::PlanFile file = fileOf(plan);
-    if (etc_error *error = refuseSlice("etc_planner_summary", file.plan()))
+    if (etc_error *error = checkShown("etc_planner_summary", file.plan()))
       return error;
     std::string summary;
     llvm::raw_string_ostream os(summary);

@@ -3,6 +3,7 @@
 #include "core/plan/Configuration.h"
 #include "core/plan/Referee.h"
 #include "core/plan/TimeBound.h"
+#include "core/proof/PlanCertificates.h"
 
 #include <algorithm>
 #include <cstring>
@@ -50,6 +51,14 @@ OpenPlan::copy(std::span<const uint8_t> bytes) {
 const std::optional<PlanTime> &OpenPlan::time() const {
   std::call_once(timed, [this] { time_ = timeOf(*index_); });
   return time_;
+}
+
+const Status &OpenPlan::proof() const {
+  std::call_once(proved, [this] {
+    if (!plan().slice()) // which has no certificates
+      proof_ = etc::verifyCertificates(*index_);
+  });
+  return proof_;
 }
 
 const etc::plan::FingerprintTree &OpenPlan::tree() const {

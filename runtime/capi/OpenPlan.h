@@ -44,6 +44,8 @@ public:
   /// At the rates that the plan states; simulated at the first call. Nothing
   /// where it states none, as slices do not.
   const std::optional<PlanTime> &time() const;
+  /// Whether certificates and bounds are proved, checked at the first call.
+  const Status &proof() const;
   /// Of a whole plan, worked out at the first call: a process hands out many
   /// slices of one plan.
   const plan::FingerprintTree &tree() const;
@@ -62,6 +64,8 @@ private:
   std::string prevLabel, currLabel, witness_, rolesWitness_;
   mutable std::once_flag timed;
   mutable std::optional<PlanTime> time_;
+  mutable std::once_flag proved;
+  mutable Status proof_ = Status::success();
   mutable std::once_flag hashed;
   mutable std::optional<plan::FingerprintTree> tree_;
 };

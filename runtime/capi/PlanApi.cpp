@@ -55,9 +55,11 @@ static etc_summary summarize(const OpenPlan &open) {
   to.internode_bytes = from.internode_bytes();
   to.max_send_bytes = from.max_send_bytes();
   to.max_recv_bytes = from.max_recv_bytes();
-  to.bound_moved_bytes = from.bound_moved_bytes();
-  to.bound_internode_bytes = from.bound_internode_bytes();
-  to.bound_bottleneck_bytes = from.bound_bottleneck_bytes();
+  if (!open.plan().slice()) { // which has no proof of them
+    to.bound_moved_bytes = from.bound_moved_bytes();
+    to.bound_internode_bytes = from.bound_internode_bytes();
+    to.bound_bottleneck_bytes = from.bound_bottleneck_bytes();
+  }
   to.relayed_bytes = etc::plan::relayedBytes(open.index());
   to.transit_bytes = from.transit_bytes();
   to.deferred_rounds = open.plan().deferred_rounds();
@@ -111,7 +113,10 @@ etc_error *etc_plan_read(const void *bytes, size_t size, etc_plan **plan) {
 void etc_plan_free(etc_plan *plan) { delete plan; }
 
 etc_error *etc_plan_verify(const etc_plan *plan) {
-  return guarded([&] { return etc::plan::checkPlan(plan->open->index()); });
+  return guarded([&] {
+    const Status rules = etc::plan::checkPlan(plan->open->index());
+    return rules.ok() ? plan->open->proof() : rules;
+  });
 }
 
 const void *etc_plan_bytes(const etc_plan *plan, size_t *size) {
@@ -195,8 +200,11 @@ etc_error *etc_plan_coordinates(const etc_plan *plan, etc_side side,
 }
 
 etc_error *etc_plan_summary(const etc_plan *plan, etc_summary *summary) {
-  return guarded(
-      [&] { return copyOut(summarize(*plan->open), summary, "etc_summary"); });
+  return guarded([&] {
+    const Status &proof = plan->open->proof();
+    return proof.ok() ? copyOut(summarize(*plan->open), summary, "etc_summary")
+                      : proof;
+  });
 }
 
 size_t etc_plan_certificate_count(const etc_plan *plan) {
@@ -212,6 +220,8 @@ etc_error *etc_plan_certificate(const etc_plan *plan, size_t index,
       return Status(ErrorKind::Usage,
                     text("the plan has ", count,
                          " certificates, there is no number ", index));
+    if (const Status &proof = plan->open->proof(); !proof.ok())
+      return proof;
     const fb::Certificate &from =
         *plan->open->plan().certificates()->Get(index);
     etc_certificate to{};

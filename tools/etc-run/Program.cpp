@@ -21,6 +21,7 @@
 #include "core/engine/LocalRun.h"
 #include "core/plan/PlanFile.h"
 #include "core/plan/Referee.h"
+#include "core/proof/PlanCertificates.h"
 #include "state/checkpoint/StateIndex.h"
 #include "state/synthetic/SyntheticState.h"
 
@@ -218,6 +219,13 @@ static Result<RunOptions> prepareRun(const PlanIndex &index,
                      : Result<RunOptions>(status);
 }
 
+/// Bounds that are shown are proved.
+static Status checkShown(const PlanIndex &index, const Options &options) {
+  return options.dryRun || !options.report.empty()
+             ? etc::verifyCertificates(index).at(options.plan)
+             : Status::success();
+}
+
 static int foretell(const PlanIndex &index, const Options &options) {
   Status status = printForecast(index, options);
   if (status.ok() && !options.report.empty())
@@ -230,6 +238,8 @@ static int migrate(const PlanIndex &index, const etc::plan::PlanFile &file,
   if (Status s = checkSliceSuffices(index, options); !s.ok())
     return fail(s);
   if (Status s = checkReportFile(options); !s.ok())
+    return fail(s);
+  if (Status s = checkShown(index, options); !s.ok())
     return fail(s);
   if (Status s = checkTraceFile(options.trace); !s.ok())
     return fail(s);

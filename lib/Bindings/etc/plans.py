@@ -87,7 +87,7 @@ class Summary(_Figures):
     received them), transit_bytes (received only to be passed on); of the
     busiest device: max_send_bytes, max_recv_bytes. `bound` has lower bounds over all
     assignments of roles, tied copies counted separately (moved_bytes, internode_bytes,
-    bottleneck_bytes). `paper_policy` is what the paper's method moves, or None.
+    bottleneck_bytes), which are 0 for slices. `paper_policy` is what the paper's method moves, or None.
     deferred_rounds are the last ones, after the pause.
     peak_ratio and peak_ratio_safe are the worst device's peak over max(prev, curr) in
     eager and safe mode. `time` has seconds at the rates of `cluster`, which is assumed
@@ -221,9 +221,10 @@ class Plan:
         return module.report(self.to_bytes(), rates)
 
     def verify(self) -> None:
-        """Checks the plan's rules again, box by box.
+        """Checks the plan's rules again, box by box, and the proofs of its bounds.
 
-        Every Plan was checked when it was created. Raises PlanError.
+        Rules are also checked when a Plan is created, and proofs when it first shows
+        bounds. Raises PlanError.
         """
         self._handle.verify()
 
@@ -362,12 +363,17 @@ class Plan:
             _format_bytes(figures[f"{what}_bytes"]) for what in ("moved", "internode")
         )
         bound = figures["bound"]
+        bounds = ""  # a slice has no proof of them
+        if self.placement["curr"]:
+            bounds = (
+                f"  bound    {_format_bytes(bound['moved_bytes'])}, "
+                f"{_format_bytes(bound['internode_bytes'])} between nodes\n"
+            )
         return (
             f"{self.model}: {self.prev} -> {self.curr}, {prev} -> {curr} devices\n"
             f"  moves    {moved} of {_format_bytes(held)} ({share:.1f}%), {internode} "
             f"between nodes\n"
-            f"  bound    {_format_bytes(bound['moved_bytes'])}, "
-            f"{_format_bytes(bound['internode_bytes'])} between nodes\n"
+            f"{bounds}"
             f"  memory   peak {figures['peak_ratio']:.4f} x max(prev, curr) at worst\n"
             f"  rounds   {figures['rounds']}"
         )

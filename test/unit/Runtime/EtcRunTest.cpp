@@ -239,6 +239,26 @@ TEST_F(EtcRun, RefusesABrokenPlan) {
                            "plan states 1\n");
 }
 
+/// Where bounds are shown, as etc-opt refuses it; migrations need no bound.
+TEST_F(EtcRun, ShowsNoForgedBound) {
+  etc::plan::fb::PlanT plan = certifiedPlan();
+  plan.certificates[0]->row_duals = {40, 56}; // with the same sum
+  const std::string path = write(std::move(plan));
+  const std::string refusal =
+      "etc-run: " + path +
+      ": certificates[0]: row_duals[0] + column_duals[1] is 56, less than the "
+      "64 bytes of row 0 that column 1 has\n";
+  for (const std::string &options :
+       {std::string("--dry-run"), std::string("--dry-run --json"),
+        "--report=" + (directory / "page.html").string()}) {
+    const Ended ended = run(options + " " + path);
+    EXPECT_EQ(ended.code, 2);
+    EXPECT_EQ(ended.out, refusal);
+  }
+  EXPECT_FALSE(std::filesystem::exists(directory / "page.html"));
+  EXPECT_EQ(run(path).code, 0);
+}
+
 TEST_F(EtcRun, RefusesWhatDoesNotFit) {
   // One parameter of 2^40 elements that stays where it is.
   PlanBuilder b;

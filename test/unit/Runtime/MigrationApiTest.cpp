@@ -140,4 +140,41 @@ TEST_F(MigrationApiTest, AnInventoryListsBoxes) {
             "inventory: an argument is NULL");
 }
 
+/// A plan opens and migrates without its bounds; what shows one checks them.
+TEST(PlanApiTest, ShowsNoForgedBound) {
+  etc::plan::fb::PlanT forged = certifiedPlan();
+  forged.certificates[0]->row_duals = {40, 56}; // with the same sum
+  const std::vector<uint8_t> bytes = etc::plan::packPlan(std::move(forged));
+  etc_plan *plan = nullptr;
+  ASSERT_EQ(take(etc_plan_read(bytes.data(), bytes.size(), &plan)), "");
+  const std::string refusal =
+      "certificates[0]: row_duals[0] + column_duals[1] is 56, less than the 64 "
+      "bytes of row 0 that column 1 has";
+  etc_summary summary{};
+  summary.struct_size = sizeof summary;
+  EXPECT_EQ(take(etc_plan_summary(plan, &summary)), refusal);
+  etc_certificate certificate{};
+  certificate.struct_size = sizeof certificate;
+  EXPECT_EQ(take(etc_plan_certificate(plan, 1, &certificate)), refusal);
+  EXPECT_EQ(take(etc_plan_verify(plan)), refusal);
+  etc_plan_free(plan);
+}
+
+/// The proof is not in a slice, so neither is a bound.
+TEST(PlanApiTest, SlicesShowNoBound) {
+  const std::vector<uint8_t> bytes = etc::plan::packPlan(certifiedPlan());
+  etc_plan *plan = nullptr, *slice = nullptr;
+  ASSERT_EQ(take(etc_plan_read(bytes.data(), bytes.size(), &plan)), "");
+  ASSERT_EQ(take(etc_plan_slice(plan, 0, &slice)), "");
+  etc_summary summary{};
+  summary.struct_size = sizeof summary;
+  ASSERT_EQ(take(etc_plan_summary(plan, &summary)), "");
+  EXPECT_EQ(summary.bound_moved_bytes, 144u);
+  ASSERT_EQ(take(etc_plan_summary(slice, &summary)), "");
+  EXPECT_EQ(summary.bound_moved_bytes, 0u);
+  EXPECT_EQ(summary.moved_bytes, 160u);
+  etc_plan_free(slice);
+  etc_plan_free(plan);
+}
+
 } // namespace
