@@ -1,6 +1,6 @@
 // R8: the bounds are what the certificates' duals add up to, and claim to
 // cover no plan that could do with less. Whether duals suffice for what roles
-// share is checked where plans are shown (etc-opt), not where they run.
+// share is checked where bounds are shown (core/proof), not where plans run.
 
 #include "core/plan/Certificates.h"
 #include "core/plan/Configuration.h"
@@ -115,7 +115,10 @@ Status BoundChecker::checkDuals(const fb::Certificate &certificate) const {
                               ", the duals prove ", proved);
 }
 
+/// Duals are of all bytes that move, in the pause or after it.
 Status BoundChecker::check(const fb::Certificate &certificate) const {
+  if (certificate.counted() != fb::Counted::all)
+    return malformed(".counted: is urgent, but duals count all bytes");
   if (Status s = checkDuals(certificate); !s.ok())
     return s;
   return checkCover(certificate);

@@ -118,11 +118,17 @@ private:
     auto isPlaced = [&](uint32_t device) {
       return std::binary_search(devices.begin(), devices.end(), device);
     };
-    for (uint32_t rank = 0; rank != index.rankCount(); ++rank)
-      if (holds(rank, side) && !isPlaced(index.device(rank)))
+    for (uint32_t rank = 0; rank != index.rankCount(); ++rank) {
+      if (isPlaced(index.device(rank)))
+        continue;
+      if (holds(rank, side))
         return malformed(path, ": device ", index.device(rank), " holds ",
                          isCurr ? "current" : "previous",
                          " state and has no rank");
+      if (const fb::Role *role = roleOf(rank, side))
+        return malformed(path, ": device ", index.device(rank),
+                         " has the role ", describe(role), " and no rank");
+    }
     if (isCurr)
       for (uint32_t r = 0; r != placement.size(); ++r)
         if (!index.rankOf(placement[r]))
@@ -131,8 +137,9 @@ private:
     return checkRoles(side, placement, path);
   }
 
-  /// A program's role is that of the rank on its devices. A device need not
-  /// have the role that its previous rank had: it may be a failed one's.
+  /// A program's role is that of the rank on its devices. A device that holds
+  /// nothing need not have the role that its previous rank had: it may be a
+  /// failed one's.
   Status checkRoles(Side side, const flatbuffers::Vector<uint32_t> &placement,
                     const std::string &path) const {
     const bool isCurr = side == Side::Curr;
@@ -142,15 +149,19 @@ private:
       const auto participant = index.rankOf(placement[r]);
       if (!participant)
         continue;
-      const fb::Program &program =
-          index.program(index.participant(*participant).program);
-      const fb::Role *role = isCurr ? program.curr_role() : program.prev_role();
-      if (role ? numberOfRole(grid, *role) != roleOfRank(grid, r) : isCurr)
+      const fb::Role *role = roleOf(*participant, side);
+      if (role ? numberOfRole(grid, *role) != roleOfRank(grid, r)
+               : isCurr || holds(*participant, side))
         return malformed(path, "[", r, "]: device ", placement[r],
                          " has the role ", describe(role),
                          ", which is not that of the rank");
     }
     return Status::success();
+  }
+
+  const fb::Role *roleOf(uint32_t rank, Side side) const {
+    const fb::Program &program = index.program(index.participant(rank).program);
+    return side == Side::Curr ? program.curr_role() : program.prev_role();
   }
 
   bool holds(uint32_t rank, Side side) const {

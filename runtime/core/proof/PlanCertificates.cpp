@@ -131,18 +131,6 @@ static Columns columnsOf(const PlanIndex &index,
              : columnsOfDevices(index);
 }
 
-/// Duals are of all bytes that move, which are more than the pause's where some
-/// are deferred.
-static Status verifyCounted(const PlanIndex &index,
-                            const fb::Certificate &certificate) {
-  for (uint32_t tensor = 0; tensor != index.plan().tensors()->size(); ++tensor)
-    if (certificate.counted() == fb::Counted::urgent &&
-        index.isDeferred(tensor))
-      return malformed(".counted: is urgent, but tensor ", tensor,
-                       " is deferred and the duals count it");
-  return Status::success();
-}
-
 static Status verifyDuals(const PlanIndex &index,
                           const fb::Certificate &certificate) {
   const Columns columns = columnsOf(index, certificate);
@@ -178,7 +166,7 @@ static Status verifyAll(const PlanIndex &index,
 }
 
 Status etc::verifyCertificates(const PlanIndex &index) {
-  if (Status s = verifyAll(index, {verifyCounted, verifyDuals, verifyRelays}); !s.ok())
+  if (Status s = verifyAll(index, {verifyDuals, verifyRelays}); !s.ok())
     return s;
   if (Status s = verifyTimeBounds(index); !s.ok())
     return s;

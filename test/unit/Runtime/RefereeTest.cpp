@@ -296,7 +296,18 @@ TEST(Referee, R7Placement) {
   std::swap(plan.curr_placement[0], plan.curr_placement[1]);
   EXPECT_EQ(judge(plan), "curr_placement[0]: device 2 has the role P1T0, which "
                          "is not that of the rank");
+  // Nor is there a role that no rank has, or a holder without one.
+  plan = relayPlan();
+  plan.programs[0]->curr_role = std::make_unique<fb::Role>(0, 0, -1);
+  EXPECT_EQ(judge(plan),
+            "curr_placement: device 0 has the role P0T0 and no rank");
+  plan = relayPlan();
+  plan.programs[0]->prev_role.reset();
+  EXPECT_EQ(judge(plan), "prev_placement[0]: device 0 has the role none, which "
+                         "is not that of the rank");
+  plan = relayPlan();
   plan.nodes = {4};
+  plan.curr = grid(/*pp=*/3, 1, 1);
   plan.curr_placement = {3, 1, 2};
   EXPECT_EQ(judge(plan), "curr_placement[0]: device 3 is no participant");
   // An inventory has a rank for each device, too.

@@ -147,18 +147,11 @@ TEST(PlanCertificates, ABoundOverAllRolesNeedsItsProof) {
             "that role 0 finds on column 0");
 }
 
-// What is deferred is among the bytes that duals count.
 TEST(PlanCertificates, UrgentBytesAreNotAllBytes) {
-  fb::PlanT plan = deferredPlan();
-  auto certificate = std::make_unique<fb::CertificateT>();
-  certificate->counted = fb::Counted::urgent;
-  certificate->row_duals = certificate->column_duals = {1000, 1000};
-  plan.certificates.push_back(std::move(certificate));
-  const std::vector<uint8_t> bytes = packPlan(std::move(plan));
-  const PlanIndex index(*fb::GetPlan(bytes.data()));
-  EXPECT_EQ(etc::verifyCertificates(index).message(),
-            "certificates[0].counted: is urgent, but tensor 2 is deferred and "
-            "the duals count it");
+  fb::PlanT plan = certifiedPlan();
+  plan.certificates[1]->counted = fb::Counted::urgent;
+  EXPECT_EQ(verdict(std::move(plan)), "certificates[1].counted: is urgent, but "
+                                      "duals count all bytes");
 }
 
 // Two devices of a node need each of the 144 bytes, which enter it once.
