@@ -4,6 +4,7 @@ import ast
 import datetime
 import inspect
 import pathlib
+import socket
 import unittest
 from unittest import mock
 
@@ -130,6 +131,13 @@ class Names(unittest.TestCase):
             )
             client.set("a", "b")
             self.assertEqual(server.get("a"), b"b")
+
+    def test_a_store_is_served_at_its_address_alone(self):
+        server = stores.serve_store("127.0.0.2")
+        with socket.create_connection(("127.0.0.2", server.port)):
+            pass
+        with self.assertRaises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", server.port))
 
     def test_groups_and_meshes(self):
         group = groups.make_gloo(dist.HashStore(), 0, 1, 5.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import socket
 from typing import Any
 
 
@@ -18,8 +19,17 @@ def store_of(group: Any = None) -> Any:
 
 
 def serve_store(host: str) -> Any:
-    """A TCPStore of this process, at a free port."""
-    return _make_store(host, 0, is_master=True, wait_for_workers=False)
+    """A TCPStore of this process, at a free port of this address. By itself, torch
+    listens at all addresses of the host."""
+    listener = socket.create_server((host, 0))
+    port = listener.getsockname()[1]
+    return _make_store(
+        host,
+        port,
+        is_master=True,
+        wait_for_workers=False,
+        master_listen_fd=listener.detach(),
+    )
 
 
 def join_store(host: str, port: int, timeout: datetime.timedelta) -> Any:
