@@ -261,6 +261,76 @@ class NewProcesses(unittest.TestCase):
         self.assertEqual(ranks.must(results), [([], 3)] * 4)
 
 
+class Errors(unittest.TestCase):
+    """A process that lives, and raises before it prepares."""
+
+    def setUp(self):
+        self.base = plan_of("TP2DP2")
+        self.plan = etc.plan(training.REQUEST, prev=self.base, curr="PP2TP2")
+
+    def test_and_leaves_the_store(self):
+        for victim in (0, 3):
+            with self.subTest(victim=victim):
+                self.leave(victim)
+
+    def leave(self, victim):
+        others = [d for d in range(4) if d != victim]
+
+        def body(rank, first):
+            with etc.JobStore(first, rank, host=training.HOST) as store:
+                job = training.start(rank, store, self.base, step=3)
+                meet(first, "begin", rank, range(4))
+                if rank == victim:
+                    raise ZeroDivisionError
+                words = rf"\(device {victim}\) has left"
+                with self.assertRaisesRegex(etc.PeerError, words):
+                    job.prepare(self.plan)
+                meet(first, "end", rank, others)
+                done = etc.recover(job, ["TP2"], devices=range(4), **OPTIONS)
+                meet(first, "over", rank, others)
+                return training.wrong(job), done.devices
+
+        def lives_on(rank, first):
+            try:
+                return body(rank, first)
+            except ZeroDivisionError:
+                return first.get(f"over/{others[0]}")
+
+        results = ranks.must(ranks.run(4, lives_on))
+        self.assertEqual(results.pop(victim), b"x")
+        self.assertEqual(results, [([], others)] * 3)
+
+    def test_and_recovers(self):
+        """All who hold state do so, too, before they would be given up. So does one that
+        called it in vain, before the others prepared."""
+        for victim in (0, 3):
+            for own in (False, True):
+                with self.subTest(victim=victim, own_store=own):
+                    self.recover(victim, own)
+
+    def recover(self, victim, has_own_store):
+        def body(rank, first):
+            store = first
+            if has_own_store:
+                store = etc.JobStore(first, rank, host=training.HOST)
+            job = training.start(rank, store, self.base, step=3)
+            if rank == 1:
+                options = {**OPTIONS, "patience": 0.1, "timeout": 0.2}
+                with self.assertRaisesRegex(etc.PeerError, "no recovery within"):
+                    etc.recover(job, "TP4", devices=[1], **options)
+            meet(first, "begin", rank, range(4))
+            if rank != victim:
+                words = f"device {victim} has called etc.recover"
+                with self.assertRaisesRegex(etc.PeerError, words):
+                    job.prepare(self.plan)
+            done = etc.recover(job, "TP4", devices=range(4), **OPTIONS)
+            meet(first, "end", rank, range(4))
+            return training.wrong(job), done.devices, done.dropped_devices
+
+        results = ranks.must(ranks.run(4, body))
+        self.assertEqual(results, [([], [0, 1, 2, 3], 0)] * 4)
+
+
 class Deaths(unittest.TestCase):
     """All who wait learn of one within 10 s, however long they would wait for others
     that are not there yet."""

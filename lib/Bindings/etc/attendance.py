@@ -1,4 +1,4 @@
-"""Who of a change's participants has left the job's store."""
+"""Who of a change's participants has left the job's store, or recovers."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Attendance:
                 if time.monotonic() - since > _GRACE:
                     raise PeerError(
                         f"participant {rank} (device {device}) has left the job's "
-                        f"store: its process has ended, or is silent"
+                        f"store: its process has closed it, has ended, or is silent"
                     )
 
     def see_all(self) -> None:
@@ -70,6 +70,39 @@ class Attendance:
             if mark is not None:
                 self._seen.add(device)
         return device in self._seen
+
+
+class Recovering:
+    """Which participant has called etc.recover, and so does not come: one at a time is
+    looked for, however many there are."""
+
+    def __init__(self, adapter: StoreAdapter, tag: str, plan: Plan) -> None:
+        self._adapter = adapter
+        self._tag = tag
+        self._participants = plan.participants
+        self._next = 0
+        self._since: float | None = None
+
+    def withdraw(self, device: int, generation: int) -> None:
+        """Of this process, which may have called it before, in vain."""
+        key = self._key(device, generation)
+        if self._adapter.get(key, 0.001):
+            self._adapter.set(key, b"")
+
+    def check(self, generation: int) -> None:
+        """Raises PeerError that names a participant. One whose recovery has failed, and
+        that prepares, too, has time to say so."""
+        device = self._participants[self._next % len(self._participants)]
+        if not self._adapter.get(self._key(device, generation), 0.001):
+            self._next, self._since = self._next + 1, None
+            return
+        self._since = self._since or time.monotonic()
+        if time.monotonic() - self._since > _GRACE:
+            raise PeerError(f"device {device} has called etc.recover; call it, too")
+
+    def _key(self, device: int, generation: int) -> str:
+        """At which recoveries say who is there (runtime/recovery)."""
+        return f"{self._tag}/recovery/{generation + 1}/held/{device}"
 
 
 class AttendedStore:

@@ -18,8 +18,9 @@ class JobStore:
     """A key-value store in the processes of a job, for jobs whose processes and nodes
     fail: `etc.Job`, `etc.prepare` and `etc.recover` take it as their store.
 
-        store = etc.JobStore(first, device)     # each process, once
-        job = etc.Job(store, device, plan=plan, state=state)
+        with etc.JobStore(first, device) as store:     # each process, once
+            job = etc.Job(store, device, plan=plan, state=state)
+            ...
 
     Processes find each other over `first`, which is not needed afterwards. The one that
     comes first is the hub. If it fails, the one that joined next takes over, at the
@@ -126,9 +127,16 @@ class JobStore:
         return self._handle.devices()
 
     def close(self) -> None:
-        """Leaves. No other thread may be using the store."""
+        """Leaves: those who wait for this process, in `prepare` say, learn that it does
+        not come. No other thread may be using the store."""
         self._handle.close()
         self._first = None
+
+    def __enter__(self) -> JobStore:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
 
 
 def _bytes(value: Any) -> bytes:
