@@ -85,6 +85,10 @@ ETC_API void etc_job_store_devices(const etc_job_store *job_store,
                                    uint32_t *devices, size_t size,
                                    size_t *count);
 
+/* Calls that wait now in other threads return an ETC_ERROR_PEER, so that these
+ * threads can end before the process exits. (ETC_RUN_API_VERSION 10) */
+ETC_API void etc_job_store_interrupt(etc_job_store *job_store);
+
 /* In a child that this process forked: closes its copies of the connections, so
  * that others notice when this process ends. The child cannot use the store. */
 ETC_API void etc_job_store_close_after_fork(etc_job_store *job_store);

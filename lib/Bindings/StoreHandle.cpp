@@ -103,6 +103,11 @@ public:
     nb::gil_scoped_release free;
     etc_job_store_free(std::exchange(store, nullptr));
   }
+  void interrupt() {
+    nb::gil_scoped_release free;
+    if (store)
+      etc_job_store_interrupt(store);
+  }
   void closeAfterFork() {
     if (store)
       etc_job_store_close_after_fork(store);
@@ -173,6 +178,7 @@ void etc::python::defineStore(nb::module_ &m) {
            nb::arg("set").none(), nb::arg("get").none(),
            nb::arg("set_first").none())
       .def("close", &StoreHandle::close)
+      .def("interrupt", &StoreHandle::interrupt)
       .def("close_after_fork", &StoreHandle::closeAfterFork)
       .def("set", &StoreHandle::set)
       .def("set_first", &StoreHandle::setFirst)

@@ -136,6 +136,10 @@ void etc_job_store_devices(const etc_job_store *job_store, uint32_t *devices,
   std::copy_n(all.begin(), std::min(size, all.size()), devices);
 }
 
+void etc_job_store_interrupt(etc_job_store *job_store) {
+  job_store->store->interrupt();
+}
+
 void etc_job_store_close_after_fork(etc_job_store *job_store) {
   job_store->store->closeAfterFork();
 }

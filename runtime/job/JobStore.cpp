@@ -83,6 +83,10 @@ Status describeMissing(const JobStoreOptions &options,
                      "remove it, or use another tag or an empty directory"));
 }
 
+Status interrupted(const std::string &key) {
+  return Status(ErrorKind::Peer, text(key, ": the wait was interrupted"));
+}
+
 } // namespace
 
 JobStore::JobStore(const JobProcess &self, Socket listener,
@@ -181,6 +185,12 @@ JobStore::~JobStore() {
     thread->join();
 }
 
+void JobStore::interrupt() {
+  std::lock_guard lock(mutex);
+  ++interrupts;
+  changed.notify_all();
+}
+
 void JobStore::closeAfterFork() {
   (void)thread.release(); // there is none here
   node.reset();
@@ -226,10 +236,14 @@ Result<std::string> JobStore::putFirst(const std::string &key,
   std::unique_lock lock(mutex);
   node->propose(key, value);
   const auto limit = Clock::now() + kPatience * silence;
-  if (!changed.wait_until(lock, limit,
-                          [&] { return node->client().decided(key); }))
-    return Status(ErrorKind::Peer, describe());
-  return *node->client().decided(key);
+  const uint64_t begun = interrupts;
+  changed.wait_until(lock, limit, [&] {
+    return node->client().decided(key) || interrupts != begun;
+  });
+  if (const std::string *value = node->client().decided(key))
+    return *value;
+  return interrupts == begun ? Status(ErrorKind::Peer, describe())
+                             : interrupted(key);
 }
 
 Result<std::string> JobStore::get(const std::string &key,
@@ -240,15 +254,20 @@ Result<std::string> JobStore::get(const std::string &key,
   node->ask(number, key, waits);
   const auto limit = Clock::now() + kPatience * silence;
   const StoreClient::Request *request = node->client().request(number);
-  changed.wait_until(lock, limit, [&] { return request->isAnswered; });
+  const uint64_t begun = interrupts;
+  changed.wait_until(
+      lock, limit, [&] { return request->isAnswered || interrupts != begun; });
   if (waits)
-    changed.wait_until(lock, deadline.time(),
-                       [&] { return request->value.has_value(); });
+    changed.wait_until(lock, deadline.time(), [&] {
+      return request->value.has_value() || interrupts != begun;
+    });
   const bool isAnswered = request->isAnswered;
   std::optional<std::string> value = request->value;
   node->drop(number);
   if (value)
     return std::move(*value);
+  if (interrupts != begun)
+    return interrupted(key);
   return Status(ErrorKind::Peer, isAnswered
                                      ? text(key, ": nobody set it within ",
                                             deadline.seconds(), " s")

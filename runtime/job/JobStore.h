@@ -61,6 +61,9 @@ public:
   /// Of the members, in the order in which they joined: the first is the hub.
   std::vector<uint32_t> devices() const;
 
+  /// Calls that wait now, in other threads, end with an error of kind Peer.
+  void interrupt();
+
   /// In a forked child, which has none of the threads: closes the copies of
   /// this process's connections, so that others notice when it dies.
   void closeAfterFork();
@@ -81,7 +84,7 @@ private:
   mutable std::mutex mutex;
   std::condition_variable changed;
   std::unique_ptr<StoreNode> node;
-  uint64_t lastRequest = 0;
+  uint64_t lastRequest = 0, interrupts = 0;
   bool isOver = false;
   std::unique_ptr<std::thread> thread;
 };

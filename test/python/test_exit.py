@@ -134,6 +134,44 @@ def work():
 }
 
 
+# The same inside a store, again and again: one wait ends as Python's exit begins.
+STORE = "store = etc.JobStore(first, 0, host='127.0.0.1')"
+LOOP = """
+def work():
+    while True:
+        try:
+            once()
+        except Exception:
+            pass
+"""
+STORE_WAITS = {
+    "get": STORE + "\nonce = lambda: store.get('never')" + LOOP,
+    "wait": f"""
+import datetime
+{STORE}
+once = lambda: store.wait(['never'], datetime.timedelta(seconds=0.05))
+{LOOP}""",
+    "compare_set": f"""
+{STORE}
+keys = map(str, range(1 << 40))
+once = lambda: store.compare_set(next(keys), '', 'x')
+{LOOP}""",
+    "JobStore": f"""
+class Slow:
+    def set(self, key, value): pass
+    def get(self, key): time.sleep(0.01); return b''
+    def compare_set(self, *_): time.sleep(0.01); raise RuntimeError
+once = lambda: etc.JobStore(Slow(), 1, host='127.0.0.1')
+{LOOP}""",
+}
+STORE_ENDS = {
+    "": 0,
+    "sys.exit(3)": 3,
+    "raise ValueError('ours')": 1,
+    "import atexit; atexit.register(time.sleep, 0.2)": 0,
+}
+
+
 class Exit(unittest.TestCase):
     def end(self, body, **request):
         """The (exit status, stderr) of every rank that runs this."""
@@ -191,6 +229,26 @@ time.sleep(0.5)
                 )
                 self.assertEqual(ended.returncode, 0, ended.stderr)
                 self.assertNotIn("AttributeError", ended.stderr)
+
+    def test_while_a_daemon_thread_waits_in_a_store(self):
+        here = os.path.dirname(os.path.abspath(__file__))
+        package = os.path.dirname(os.path.dirname(etc.__file__))
+        environment = {**os.environ, "PYTHONPATH": f"{here}{os.pathsep}{package}"}
+        start = "threading.Thread(target=work, daemon=True).start()\ntime.sleep(0.5)\n"
+        for name, body in STORE_WAITS.items():
+            with self.subTest(name), tempfile.TemporaryDirectory() as directory:
+                ended = [
+                    subprocess.Popen(
+                        [sys.executable, "-W", "ignore", "-c", script, directory],
+                        env=environment,
+                        stderr=subprocess.PIPE,
+                        text=True,
+                    )
+                    for script in (ALONE + body + start + end for end in STORE_ENDS)
+                ]
+                errors = [process.communicate(timeout=120)[1] for process in ended]
+                statuses = [process.returncode for process in ended]
+                self.assertEqual(statuses, list(STORE_ENDS.values()), errors)
 
     def test_while_state_is_under_way(self):
         """The others learn what it was that ended."""

@@ -9,9 +9,13 @@ from typing import Any
 
 from etc import _run
 from etc.errors import PeerError
+from etc.lifetime import ends_at_exit, guard, guard_wait, interrupt_at_exit
 from etc.rendezvous import Store, StoreAdapter
 
 _alive: weakref.WeakSet[JobStore] = weakref.WeakSet()
+
+
+_open = ends_at_exit(_run.JobStore)
 
 
 class JobStore:
@@ -69,28 +73,32 @@ class JobStore:
         adapter = StoreAdapter(first) if first is not None else None
         self._timeout = timeout
         self._owner = os.getpid()
-        self._handle = _run.JobStore(
+        self._handle = _open(
             device=device,
             host=host or os.environ.get("ETC_HOST"),
             contact=contact,
             tag=tag,
             silence=silence,
             timeout=timeout,
-            set=adapter.set if adapter else None,
-            get=adapter.get if adapter else None,
-            set_first=adapter.set_first if adapter else None,
+            set=guard(adapter.set) if adapter else None,
+            get=guard_wait(adapter.get) if adapter else None,
+            set_first=guard(adapter.set_first) if adapter else None,
         )
         _alive.add(self)
+        interrupt_at_exit(self)
 
+    @ends_at_exit
     def set(self, key: str, value: bytes | str) -> None:
         """Sets a value. Later ones replace it."""
         self._handle.set(key, _bytes(value))
 
+    @ends_at_exit
     def get(self, key: str) -> bytes:
         """The value; waits until it is set, for at most `timeout` seconds: then raises
         PeerError."""
         return self._handle.get(key, self._timeout)
 
+    @ends_at_exit
     def compare_set(self, key: str, expected: str, desired: bytes | str) -> bytes:
         """Sets a key that has no value yet; returns the value that it has then.
 
@@ -99,6 +107,7 @@ class JobStore:
             raise ValueError(f'expected: expected "", got {expected!r}')
         return self._handle.set_first(key, _bytes(desired))
 
+    @ends_at_exit
     def wait(
         self, keys: list[str], timeout: datetime.timedelta | None = None
     ) -> None:
@@ -107,6 +116,10 @@ class JobStore:
             seconds = self._timeout if timeout is None else timeout.total_seconds()
             self._handle.get(key, seconds)
 
+    def _interrupt(self) -> None:
+        self._handle.interrupt()
+
+    @ends_at_exit
     def _look(self, key: str, timeout: float) -> bytes | None:
         try:
             return self._handle.get(key, timeout)
@@ -114,18 +127,21 @@ class JobStore:
             return None
 
     @property
+    @ends_at_exit
     def contact(self) -> str:
         """What a process that joins later needs: one line, which is a secret. It is of
         use as long as one of today's processes is there."""
         return self._handle.contact()
 
     @property
+    @ends_at_exit
     def devices(self) -> list[int]:
         """Of the processes that take part, in the order in which they joined: the first
         is the hub. A process that ended leaves the list at once, one that is silent
         after `silence` seconds."""
         return self._handle.devices()
 
+    @ends_at_exit
     def close(self) -> None:
         """Leaves: those who wait for this process, in `prepare` say, learn that it does
         not come. No other thread may be using the store."""

@@ -25,7 +25,12 @@ class Closable(Protocol):
     def _close(self) -> None: ...
 
 
+class Waiting(Protocol):
+    def _interrupt(self) -> None: ...
+
+
 _alive: weakref.WeakSet[Closable] = weakref.WeakSet()
+_stores: weakref.WeakSet[Waiting] = weakref.WeakSet()
 _calls: set[threading.Event] = set()
 _is_exiting = False
 
@@ -43,8 +48,13 @@ def close_at_exit(migration: Closable) -> None:
     _alive.add(migration)
 
 
+def interrupt_at_exit(store: Waiting) -> None:
+    """Calls of it that wait, in threads for which Python does not, end then."""
+    _stores.add(store)
+
+
 def ends_at_exit(function: Function) -> Function:
-    """Of C++ that waits for other processes and calls back into Python: a daemon thread
+    """Of C++ that waits for other processes or calls back into Python: a daemon thread
     ends there, as by SystemExit, before Python exits."""
 
     @functools.wraps(function)
@@ -99,8 +109,11 @@ def _close_all() -> None:
     _is_exiting = True
     for migration in list(_alive):
         migration._close()
+    end = time.monotonic() + 10
     for over in list(_calls):
-        over.wait(10)
+        while not over.wait(0.05) and time.monotonic() < end:
+            for store in list(_stores):
+                store._interrupt()
 
 
 def close_handle(handle: Any) -> None:
@@ -129,6 +142,7 @@ def _forget_all() -> None:
     for migration in list(_alive):
         migration._is_open = False
     _alive.clear()
+    _stores.clear()
     _calls.clear()
 
 

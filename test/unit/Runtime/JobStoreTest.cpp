@@ -172,6 +172,31 @@ TEST_F(JobStoreTest, AWaitEndsWhenTheValueComes) {
   EXPECT_EQ(children[1]->hear(), "1");
 }
 
+TEST_F(JobStoreTest, AWaitThatIsInterruptedEnds) {
+  const std::atomic<bool> stop{false};
+  const auto first = makeDirectoryRendezvous(directory, "job", stop);
+  JobStoreOptions options;
+  options.host = "127.0.0.1";
+  options.deadline = Deadline(kLong);
+  options.first = first.get();
+  auto store = JobStore::open(options);
+  ASSERT_TRUE(store) << store.status().message();
+  std::atomic<bool> isOver{false};
+  std::string message;
+  std::thread waiting([&] {
+    const Deadline forever(Milliseconds(1 << 30));
+    message = (*store)->get("never", forever).status().message();
+    isOver = true;
+  });
+  while (!isOver) {
+    (*store)->interrupt();
+    std::this_thread::yield();
+  }
+  waiting.join();
+  EXPECT_EQ(message, "never: the wait was interrupted");
+  EXPECT_TRUE((*store)->putFirst("key", "x"));
+}
+
 /// One hub after the other is killed: what was decided remains, and what the
 /// living ones put.
 TEST_F(JobStoreTest, TheHubMayDie) {
