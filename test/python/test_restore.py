@@ -150,14 +150,38 @@ class Restore(unittest.TestCase):
                         etc.DistributedCheckpoint(copy)
                     self.assertIn(copy, str(raised.exception))
 
-    def test_a_file_that_is_cut_later(self):
-        save({"w": torch.arange(60.0).view(10, 6)}, self.folder)
-        checkpoint = etc.DistributedCheckpoint(self.folder)
-        for name in os.listdir(self.folder):
-            if name.endswith(".distcp"):
-                os.truncate(os.path.join(self.folder, name), 0)
-        with self.assertRaisesRegex(ValueError, f"{self.folder}: cannot read w: .+Error"):
-            read(checkpoint, [(0, 10), (0, 6)])
+    def test_a_file_that_changes_later(self):
+        """It is named, and not read as if it were what was checked."""
+
+        def cut(path):
+            os.truncate(path, 0)
+
+        def replace(path):
+            shutil.copyfile(path, path + ".new")
+            os.replace(path + ".new", path)
+
+        def rewrite(path):
+            before = os.stat(path).st_mtime_ns
+            while os.stat(path).st_mtime_ns == before:
+                with open(path, "r+b") as file:
+                    file.write(b"x")
+
+        def fifo(path):
+            os.remove(path)
+            os.mkfifo(path)
+
+        box = [(0, 10), (0, 6)]
+        for damage in (cut, replace, rewrite, fifo):
+            with self.subTest(damage.__name__):
+                folder = os.path.join(self.folder, damage.__name__)
+                save({"w": torch.arange(60.0).view(10, 6)}, folder)
+                checkpoint = etc.DistributedCheckpoint(folder)
+                read(checkpoint, box)
+                [data] = [n for n in os.listdir(folder) if n.endswith(".distcp")]
+                damage(os.path.join(folder, data))
+                words = f"{folder}/{data}: was replaced or written to"
+                with self.assertRaisesRegex(ValueError, words):
+                    read(checkpoint, box)
 
     def recover(self, restore_from):
         """What all survivors raise within seconds, of a job that lost device 2."""

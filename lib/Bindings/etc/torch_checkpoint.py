@@ -6,7 +6,7 @@ import ctypes
 import math
 import os
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -54,8 +54,14 @@ class DistributedCheckpoint:
             metadata = self._reader.read_metadata()
         except Exception as error:
             raise _unreadable(self.path, "its metadata", error) from error
+        self._files: dict[tuple[str, Any], str] = {}  # by key and offsets
+        self._seen: dict[str, _Facts] = {}
         if self._reader is not checkpoint:
-            _check_files(self.path, metadata)
+            self._seen = _check_files(self.path, metadata)
+            self._files = {
+                (index.fqn, index.offset): os.path.join(self.path, part.relative_path)
+                for index, part in (metadata.storage_data or {}).items()
+            }
         self._reader.set_up_storage_reader(metadata, True)
         self._tensors: dict[str, Any] = {
             name: entry
@@ -147,7 +153,7 @@ class DistributedCheckpoint:
                 lambda self, *args, **kwargs: None
             )
 
-        items = []
+        items, files = [], set()
         for chunk in self._tensors[key].chunks:
             common = [
                 (max(begin, first), min(end, first + size))
@@ -155,6 +161,7 @@ class DistributedCheckpoint:
             ]
             if any(begin >= end for begin, end in common):
                 continue
+            files.add(self._files.get((key, chunk.offsets), ""))
             items.append(
                 ReadItem(
                     type=LoadItemType.TENSOR,
@@ -169,11 +176,24 @@ class DistributedCheckpoint:
                     lengths=torch.Size(end - begin for begin, end in common),
                 )
             )
+        self._check_unchanged(files)
         try:
             plan = self._reader.prepare_local_plan(LoadPlan(items))
             self._reader.read_data(plan, Into()).wait()
         except Exception as error:
+            self._check_unchanged(files)
             raise _unreadable(self.path, key, error) from error
+        self._check_unchanged(files)
+
+    def _check_unchanged(self, files: Iterable[str]) -> None:
+        """PyTorch opens a file by its name whenever it reads. Raises an error that
+        names one which is not any more what it was when the checkpoint was opened."""
+        for path in sorted(filter(None, files)):
+            if _facts(os.stat(path)) != self._seen[path]:
+                raise ValueError(
+                    f"{path}: was replaced or written to since the checkpoint was "
+                    f"opened"
+                )
 
 
 def _unreadable(path: str, what: str, error: Exception) -> ValueError:
@@ -181,7 +201,15 @@ def _unreadable(path: str, what: str, error: Exception) -> ValueError:
     return ValueError(f"{path}: cannot read {what}: {type(error).__name__}: {error}")
 
 
-def _check_file(path: str, size: int) -> None:
+_Facts = tuple[int, int, int, int]
+
+
+def _facts(found: os.stat_result) -> _Facts:
+    """What changes where a file is replaced or written to."""
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _check_file(path: str, size: int) -> _Facts:
     """Raises an error before PyTorch would wait for a writer, or read what has no end.
     That it is not there is the most common one."""
     found = os.stat(path)
@@ -189,16 +217,17 @@ def _check_file(path: str, size: int) -> None:
         raise ValueError(f"{path}: is no regular file")
     if found.st_size < size:
         raise ValueError(f"{path}: has {found.st_size} bytes; expected {size} or more")
+    return _facts(found)
 
 
-def _check_files(folder: str, metadata: Any) -> None:
+def _check_files(folder: str, metadata: Any) -> dict[str, _Facts]:
     """Of a checkpoint: that all that it names are there, and whole."""
     ends: dict[str, int] = {}
     for stored in (metadata.storage_data or {}).values():
         end = stored.offset + stored.length
         ends[stored.relative_path] = max(end, ends.get(stored.relative_path, 0))
-    for name, end in ends.items():
-        _check_file(os.path.join(folder, name), end)
+    paths = {os.path.join(folder, name): end for name, end in ends.items()}
+    return {path: _check_file(path, end) for path, end in paths.items()}
 
 
 def is_distributed(path: str | os.PathLike[str]) -> bool:

@@ -122,12 +122,13 @@ Status Checkpoint::visitBox(const Name &name, const Entry &entry,
   Status first = Status::success();
   for (const Holder *holder : order) {
     Result<const StoredTensor *> tensor = locate(name, entry, box, *holder);
-    if (tensor) {
-      visit(Part{*files[holder->file], **tensor, whole, part});
-      return Status::success();
-    }
+    const Status status =
+        tensor ? visit(Part{*files[holder->file], **tensor, whole, part})
+               : tensor.status();
+    if (status.ok())
+      return status;
     if (first.ok())
-      first = tensor.status();
+      first = status;
   }
   return first;
 }
@@ -177,7 +178,8 @@ Status Checkpoint::forEachPart(const PlanIndex &index, uint32_t asked,
 
 Status Checkpoint::check(const PlanIndex &index, uint32_t tensor, BoxView box,
                          std::optional<uint32_t> device) const {
-  return forEachPart(index, tensor, box, device, [](const Part &) {});
+  return forEachPart(index, tensor, box, device,
+                     [](const Part &) { return Status::success(); });
 }
 
 Result<uint64_t> Checkpoint::read(const PlanIndex &index, uint32_t tensor,
@@ -187,8 +189,8 @@ Result<uint64_t> Checkpoint::read(const PlanIndex &index, uint32_t tensor,
   uint64_t count = 0;
   Status status =
       forEachPart(index, tensor, part, device, [&](const Part &from) {
-        from.file.copy(from.tensor, from.whole, to, from.part, size);
         count += volume(from.part) * size;
+        return from.file.copy(from.tensor, from.whole, to, from.part, size);
       });
   return status.ok() ? Result<uint64_t>(count) : Result<uint64_t>(status);
 }

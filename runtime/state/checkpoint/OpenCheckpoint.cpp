@@ -2,6 +2,8 @@
 
 #include "state/checkpoint/Checkpoint.h"
 
+#include "core/plan/InputFile.h"
+
 #include <algorithm>
 #include <filesystem>
 #include <set>
@@ -17,14 +19,6 @@ constexpr std::string_view kFileSuffix = ".safetensors";
 
 static Status usage(const std::string &message) {
   return Status(ErrorKind::Usage, message);
-}
-
-static Result<MappedFile> openIndex(const std::string &path) {
-  Result<MappedFile> file = MappedFile::open(path);
-  if (file && file->size() > kMostIndexBytes)
-    return malformed(path, ": ", file->size(), " bytes are more than the ",
-                     kMostIndexBytes, " of the longest index");
-  return file;
 }
 
 /// The state type of a file of whole tensors, or of an index of such files;
@@ -49,10 +43,10 @@ static bool isShardFile(std::string_view name) {
 }
 
 Status Checkpoint::openShards(const std::string &path) {
-  Result<MappedFile> file = openIndex(path);
-  if (!file)
-    return file.status();
-  Result<StateIndex> index = parseStateIndex(file->content());
+  Result<std::string> content = plan::readInput(path, kMostIndexBytes);
+  if (!content)
+    return content.status();
+  Result<StateIndex> index = parseStateIndex(*content);
   if (!index)
     return index.status().at(path);
   std::map<std::pair<uint32_t, Box>, size_t> known;
@@ -104,10 +98,10 @@ Status Checkpoint::addWhole(const std::string &type,
 Status Checkpoint::addIndexed(const std::string &type,
                               const std::string &indexName) {
   const std::string path = directory_ + "/" + indexName;
-  Result<MappedFile> file = openIndex(path);
-  if (!file)
-    return file.status();
-  Result<WeightMap> names = parseWeightMap(file->content());
+  Result<std::string> content = plan::readInput(path, kMostIndexBytes);
+  if (!content)
+    return content.status();
+  Result<WeightMap> names = parseWeightMap(*content);
   if (!names)
     return names.status().at(path);
   for (const auto &[fileName, list] : *names) {

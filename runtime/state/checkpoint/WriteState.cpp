@@ -168,9 +168,10 @@ Status etc::runtime::checkStateFile(const PlanIndex &index, uint32_t rank,
     auto compare = [&](BoxView slab) {
       expected.resize(volume(slab) * size);
       found.resize(expected.size());
-      file.copy((*list)->at(entry.key), entry.box, {found.data(), slab}, slab,
-                size);
-      Status s = produce(entry.tensor, {expected.data(), slab});
+      Status s = file.copy((*list)->at(entry.key), entry.box,
+                           {found.data(), slab}, slab, size);
+      if (s.ok())
+        s = produce(entry.tensor, {expected.data(), slab});
       return !s.ok() || expected == found
                  ? s
                  : Status(ErrorKind::Verification,

@@ -9,6 +9,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <utility>
 
 using namespace etc;
@@ -122,6 +123,40 @@ TEST_F(CheckpointTest, ReadsTheBytesOfABoxAndNoOthers) {
       EXPECT_EQ(found[row * 4 + column],
                 isInside ? expected[row * 4 + column] : -7.f);
     }
+}
+
+/// Before, a file that was cut ended the process by SIGBUS.
+TEST_F(CheckpointTest, AFileThatChangesLaterIsNamed) {
+  const std::string path = directory + "/master.safetensors";
+  const auto restored = std::filesystem::path(path + ".as-it-was");
+  std::filesystem::copy(path, restored);
+  const std::function<void()> damages[] = {
+      [&] { std::filesystem::resize_file(path, 100); },
+      [&] { std::filesystem::resize_file(path, 0); },
+      [&] { std::filesystem::rename(restored, path); },
+      [&] { std::filesystem::remove(path); },
+  };
+  const Box whole{{0, 4}, {0, 4}};
+  std::vector<float> found(16);
+  const Region to{reinterpret_cast<std::byte *>(found.data()), whole};
+  for (const auto &damage : damages) {
+    std::filesystem::copy(restored, path,
+                          std::filesystem::copy_options::overwrite_existing);
+    auto checkpoint = Checkpoint::open(directory);
+    ASSERT_TRUE(checkpoint.ok()) << checkpoint.status().message();
+    EXPECT_TRUE(checkpoint->check(index, 2, whole).ok());
+    EXPECT_TRUE(checkpoint->read(index, 2, to, whole).ok());
+    damage();
+    auto read = checkpoint->read(index, 2, to, whole);
+    ASSERT_FALSE(read.ok());
+    EXPECT_EQ(read.status().message(),
+              std::filesystem::exists(path)
+                  ? path + ": was replaced or written to since its list of "
+                           "tensors was read"
+                  : path + ": cannot open: No such file or directory");
+    if (!std::filesystem::exists(restored))
+      std::filesystem::copy(path, restored);
+  }
 }
 
 TEST_F(CheckpointTest, WhatIsMissingIsNamed) {
