@@ -187,7 +187,12 @@ ETC_API void etc_recovery_free(etc_recovery *recovery);
  * ETC_UNREADABLE, and while the thread of deferred state moves. */
 ETC_API etc_error *etc_migration_inventory(const etc_migration *migration,
                                            etc_value *json);
-/* Since 9. The same of a participant that holds all of one side of a plan. */
+/* Since 10. Between prepare and run, for who waits for something else: an error
+ * where a participant has failed or was lost, as of run, which then is over. It
+ * does not wait. */
+ETC_API etc_error *etc_migration_check(etc_migration *migration);
+/* Since 9. As etc_migration_inventory(), of a participant that holds all of one
+ * side of a plan. */
 ETC_API etc_error *etc_plan_inventory(const etc_plan *plan, etc_side side,
                                       uint32_t participant, etc_value *json);
 

@@ -90,6 +90,7 @@ public:
   void prepare(bool isInterruptible) {
     call(etc_migration_prepare, isInterruptible);
   }
+  void checkOthers() { check(etc_migration_check(live())); }
   void run() { call(etc_migration_run, false); }
   void start() { call(etc_migration_start, false); }
   /// The thread that moves does not need this one.
@@ -381,6 +382,7 @@ void etc::python::defineMigration(nb::module_ &m) {
       .def("add", &MigrationHandle::add)
       .def("prepare", &MigrationHandle::prepare)
       .def("refuse", &MigrationHandle::refuse)
+      .def("check", &MigrationHandle::checkOthers)
       .def("run", &MigrationHandle::run)
       .def("start", &MigrationHandle::start)
       .def("wait", &MigrationHandle::wait)

@@ -71,11 +71,14 @@ std::vector<uint32_t> devicesOf(const OpenPlan &plan) {
 const std::string kUnable = "unable: ";
 
 /// What a participant is about to do, in words.
-std::string describeIntent(const OpenPlan &plan, etc_mode mode) {
+std::string describeIntent(const OpenPlan &plan,
+                           const BootstrapOptions &options) {
   std::ostringstream intent;
   intent << std::hex << etc::plan::fingerprint(plan.index()) << std::dec
          << " of " << plan.index().rankCount() << " participants, "
-         << (mode == ETC_SAFE ? "safe" : "eager");
+         << (options.mode == ETC_SAFE ? "safe" : "eager")
+         << (options.transport == ETC_NCCL ? " mode, on GPUs"
+                                           : " mode, in host memory");
   return intent.str();
 }
 
@@ -135,9 +138,10 @@ static Status compareWith(const OpenPlan &plan, const BootstrapOptions &options,
                                          theirs.substr(kUnable.size())));
   if (theirs != mine)
     return Status(ErrorKind::Usage,
-                  text("participants have different plans: participant ", rank,
-                       " has ", theirs, " mode; this one, ", options.rank,
-                       ", has ", mine, " mode"));
+                  text("participants have different plans, modes or memory: "
+                       "participant ",
+                       rank, " has ", theirs, "; this one, ", options.rank,
+                       ", has ", mine));
   return Status::success();
 }
 
@@ -161,7 +165,7 @@ Result<uint64_t> etc::runtime::comparePlans(const OpenPlan &plan,
                                             const BootstrapOptions &options,
                                             ChangeRendezvous &rendezvous,
                                             const Deadline &deadline) {
-  const std::string mine = describeIntent(plan, options.mode);
+  const std::string mine = describeIntent(plan, options);
   Status able = findOwnAddress(options.host).status();
   if (Status s = rendezvous.put(
           text("plan/", options.rank),

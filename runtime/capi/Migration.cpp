@@ -171,6 +171,19 @@ Status Migration::connectAndPrepare() {
   return run_->prepare();
 }
 
+Status Migration::check() {
+  if (Status s = expectStage(Stage::Prepared, "check"); !s.ok())
+    return s;
+  return attempt(
+      [this] {
+        if (Status s = connections.control->check(); !s.ok())
+          return s;
+        return isAborted ? Status(ErrorKind::Peer, abortCause)
+                         : Status::success();
+      },
+      Stage::Prepared);
+}
+
 Status Migration::run() {
   if (Status s = expectStage(Stage::Prepared, "run"); !s.ok())
     return s;

@@ -39,6 +39,9 @@ public:
   Status prepare();
   /// Instead of prepare(): the others, who may be waiting, learn why.
   Status refuse(std::string_view cause);
+  /// Between prepare() and run(), without waiting: the error of a participant
+  /// that failed, which ends the migration.
+  Status check();
   /// Where the plan defers state, returns when the others have their
   /// parameters, too; a thread goes on with the rest.
   Status run();

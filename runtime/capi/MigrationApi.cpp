@@ -68,6 +68,10 @@ etc_error *etc_migration_finish(etc_migration *migration) {
   return guarded([&] { return migration->migration->finish(); });
 }
 
+etc_error *etc_migration_check(etc_migration *migration) {
+  return guarded([&] { return migration->migration->check(); });
+}
+
 etc_outcome etc_migration_outcome(const etc_migration *migration) {
   return migration->migration->outcome();
 }

@@ -109,10 +109,17 @@ class AttendedStore:
     """A store of participants that have all come, for one change. Until `is_over`, its
     waits end when one of them leaves."""
 
-    def __init__(self, adapter: StoreAdapter, attendance: Attendance, tag: str) -> None:
+    def __init__(
+        self,
+        adapter: StoreAdapter,
+        attendance: Attendance,
+        tag: str,
+        generation: int = 0,
+    ) -> None:
         self._adapter = adapter
         self._attendance = attendance
         self._tag = tag
+        self._generation = generation
         self.is_over = False
         attendance.see_all()
 
@@ -130,6 +137,7 @@ class AttendedStore:
             except PeerError as error:
                 # As a participant says that it does not take part; see
                 # ChangeRendezvous.
-                self._adapter.set(f"{self._tag}/refused", f"0 -1 {error}".encode())
+                refusal = f"{self._generation} -1 {error}"
+                self._adapter.set(f"{self._tag}/refused", refusal.encode())
                 raise
         return value

@@ -124,14 +124,25 @@ class Job:
         self._base: Held | None = None
         self._migration: Migration | None = None
         self._incoming: int | None = None  # the migration's step, where it has its own
+        self._is_aborted = False
         self._told: str | None = None
         """The key of the step at which others run the migration that this process
         receives state in."""
+        self._check_kind()
         if plan is not None and state is not None:
             self._base = _whole(plan, CURR if side == "curr" else PREV, state)
             if self._base is not None:
                 self._base.tensors(device, self.memory)
                 enroll(store, tag, device)
+
+    def _check_kind(self) -> None:
+        """One process with other memory would make all of a change fail."""
+        kind = self.memory.type
+        first = StoreAdapter(self.store).set_first(f"{self.tag}/memory", kind.encode())
+        if first.decode() != kind:
+            raise ValueError(
+                f"memory: is {kind} here, and {first.decode()} in the job's first process"
+            )
 
     @property
     def version(self) -> int | None:
@@ -148,12 +159,18 @@ class Job:
         it. If it raises, the state is of no step, and a recovery does not use it.
 
         Raises UsageError if the step before did not end, or if a migration has begun
-        and is not complete: `finish` of one that defers state comes first."""
+        and is not complete: `finish` of one that defers state comes first.
+
+        On a GPU, waits at both ends until the GPU has done its work. Raises RuntimeError
+        if a collective of NCCL has failed, since its result is then what was in memory:
+        at the beginning the state is still of the step before."""
         self._settled()
         if self._version is None:
             raise UsageError("the step before did not end; call etc.recover first")
+        self._settle_gpu()
         version, self._version = self._version, None
         yield
+        self._settle_gpu()
         self._version = version + 1
 
     @property
@@ -241,10 +258,27 @@ class Job:
         self._migration = migration
         return migration
 
-    def _check_readable(self, patience: float) -> None:
-        """Raises UsageError if what this process holds on a GPU is lost to it."""
-        from etc.tensors import wait_for
+    def abort_groups(self, seconds: float = 10.0) -> None:
+        """Ends, within so many seconds, what all of PyTorch's groups of NCCL do in this
+        process: a collective that waits for a process that has died does not end by
+        itself. Any thread may call it; `etc.recover` does. What the GPU computes from
+        such a collective is of no step: a `step` that is under way raises. The groups
+        have to be made anew."""
+        from etc.gpu import abort_groups
 
+        self._is_aborted = True
+        abort_groups(seconds)
+
+    def _settle_gpu(self) -> None:
+        """Before what the GPU does counts as a step."""
+        from etc.gpu import settle
+
+        settle(self.memory)
+        if self._is_aborted:
+            raise UsageError("collectives were aborted; call etc.recover")
+
+    def _check_readable(self) -> None:
+        """Raises UsageError if what this process holds on a GPU is lost to it."""
         held = (self._migration, self._base)
         if any(isinstance(h, Migration) and h.outcome == "unreadable" for h in held):
             raise UsageError(
@@ -252,7 +286,6 @@ class Job:
                 f"nothing that it holds can be read: end this process, and let a new one "
                 f"join"
             )
-        wait_for(self.memory, patience)
 
     def holdings(self) -> list[Held]:
         """What says what this process holds: the end of the last change, and the
@@ -331,11 +364,13 @@ class Job:
         self._version = self.version
         self._base, self._migration, self._incoming = base, migration, version
         self._told = None
+        self._is_aborted = False
 
     def _forget(self, version: int) -> None:
         """The others went on from a state that this process has no part in."""
         self._base = self._migration = self._incoming = self._told = None
         self._version = version
+        self._is_aborted = False
 
 
 class _BeforeRun:

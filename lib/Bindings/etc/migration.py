@@ -62,6 +62,7 @@ class Migration(Holdings):
         self.rank = rank
         self.device = plan.participants[rank]
         self._torch_device = device
+        self._timeout = timeout
         self._observers = Observers(progress, on_release)
         if change is None:
             # Counted first, so that all participants agree on the next attempt's tag
@@ -237,7 +238,7 @@ class Migration(Holdings):
 
     def _begin(self, what: str) -> None:
         from etc.checks import check_unmoved
-        from etc.tensors import synchronize
+        from etc.gpu import wait_for
 
         if self._has_run:
             rest = "; call finish()"
@@ -252,11 +253,11 @@ class Migration(Holdings):
             check_unmoved(self._memory.old, self._addresses, self._memory.state)
             if self._before_run is not None:
                 self._before_run()
+            wait_for(self._torch_device, self._timeout, self._handle.check)
         except RuntimeError as error:
             self._is_open = False
             self._handle.abort(str(error))  # others need not wait for us
             raise
-        synchronize(self._torch_device)
 
     def _run(self) -> Tensors:
         self._begin("run")

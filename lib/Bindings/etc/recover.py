@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from etc import _run
-from etc.attendance import enroll
+from etc.attendance import AttendedStore, Attendance, enroll
 from etc.errors import PeerError, PlanError, UnsatisfiableError
 from etc.interrupts import delayed_interrupts
 from etc.job import Held, Job
+from etc.job_store import JobStore
 from etc.lifetime import ends_at_exit, guard, guard_wait
 from etc.migration import Migration
 from etc.planner import Layout, plan
@@ -88,20 +89,29 @@ def recover(
             which a `DistributedCheckpoint` says how its keys are found. Only boxes that
             no process holds are read.
 
+    On GPUs, it aborts PyTorch's groups of NCCL (`Job.abort_groups`), and gives memory
+    that PyTorch caches back to the driver.
+
     Raises:
-        UsageError: this process's GPU has failed, or is still at work after `patience`
-            seconds, as in a collective that waits for a process that has died.
+        UsageError: this process's GPU has failed, or is still at work after `timeout`
+            seconds.
         PeerError: another process failed, or there is no agreement in time, because
             too few came or state is lost; the message says which.
         Excluded: the others went on without this process.
         UnsatisfiableError: none of the configurations fits; processes that hold nothing
             learn it from the others.
     """
+    from etc.gpu import Busy, make_room, wait_for
+
     enroll(job.store, job.tag, job.device)
     adapter = StoreAdapter(job.store)
     directory, checkpoint = _open_checkpoint(restore_from)
     job._give_up("etc.recover was called")
-    job._check_readable(patience)
+    job._check_readable()
+    if job.memory.type == "cuda":
+        job.abort_groups(seconds=patience / 2)
+    with suppress(Busy):  # who is at work is still there
+        wait_for(job.memory, 1.0)
     held = job.holdings()
     asked = _Asked()
     handle = _run.Recovery(
@@ -135,16 +145,20 @@ def recover(
         return _result(handle, job, next_plan, {}, figures)
     with delayed_interrupts():
         try:
+            wait_for(job.memory, timeout)
+            make_room(job.memory)
             state = _previous(handle, base, next_plan, job)
         except Exception as error:
             _refuse(handle, job.device, error)
             raise
+        tag = f"{job.tag}/recovery/{job.generation}"
+        store, meeting = _meeting(job, next_plan, tag, patience, timeout)
         migration = Migration(
             next_plan,
             state,
             rank=next_plan.rank_of(job.device),
-            store=job.store,
-            tag=f"{job.tag}/recovery/{job.generation}",
+            store=store,
+            tag=tag,
             host=job.host,
             timeout=timeout,
             silence=silence,
@@ -156,14 +170,28 @@ def recover(
             allocate=None,
             on_release=None,
             progress=None,
-            change=(job.generation, patience),
+            change=(job.generation, meeting),
         )
         migration._prepare()
+        if isinstance(store, AttendedStore):
+            store.is_over = True
         # From here on others may have begun.
         job._begin(base, migration, version)
         migration.run()
         state = migration.finish()  # what the request defers, too
     return _result(handle, job, next_plan, state, figures)
+
+
+def _meeting(
+    job: Job, next_plan: Plan, tag: str, patience: float, timeout: float
+) -> tuple[Any, float]:
+    """Where those who agreed meet again, when each has put its state together, and how
+    long they wait: a job's own store tells who has died meanwhile."""
+    if not isinstance(job.store, JobStore):
+        return job.store, patience
+    attendance = Attendance(job.store, job.tag, next_plan, job.device)
+    adapter = StoreAdapter(job.store)
+    return AttendedStore(adapter, attendance, tag, job.generation), timeout
 
 
 class _Asked:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
 from typing import Any
 
 import torch
-
-from etc.errors import UsageError
 
 # In the order of etc_dtype.
 DTYPES = {
@@ -28,40 +25,6 @@ def device_of(where: str | torch.device) -> torch.device:
     if device.type == "cuda" and device.index is None:
         device = torch.device("cuda", torch.cuda.current_device())
     return device
-
-
-def synchronize(device: torch.device) -> None:
-    """Waits until no kernel of the trainer uses memory that ETC reads or frees."""
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
-
-
-def wait_for(device: torch.device, seconds: float) -> None:
-    """`synchronize`, where a kernel may wait for a process that has died. Raises
-    UsageError if the GPU has failed, or does not get there in time."""
-    if device.type != "cuda":
-        return
-    errors: list[BaseException] = []
-
-    def wait() -> None:
-        try:
-            synchronize(device)
-        except RuntimeError as error:
-            errors.append(error)
-
-    thread = threading.Thread(target=wait, name="etc-synchronize", daemon=True)
-    thread.start()
-    thread.join(seconds)
-    if thread.is_alive():
-        raise UsageError(
-            f"{device} is still at work after {seconds:g} s: abort the groups whose "
-            f"collectives wait for processes that have ended, then call again"
-        )
-    if errors:
-        raise UsageError(
-            f"{device} cannot be used any more: end this process, and let a new one join "
-            f"({errors[0]})"
-        ) from errors[0]
 
 
 def dtype_number(name: str) -> int:

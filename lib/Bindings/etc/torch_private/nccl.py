@@ -74,7 +74,7 @@ def connect(group: Any, device: int, check: Callable[[], None]) -> None:
             _check_or_abort(group, check)
             time.sleep(0.001)
         _check_or_abort(group, check)
-        _check_error(group)
+        check_error(group)
         if ones.item() != group.size():
             raise RuntimeError("a group of NCCL could not be connected")
 
@@ -94,10 +94,10 @@ def settle() -> None:
     if groups:
         torch.cuda.synchronize()
     for group in groups:
-        _check_error(group)
+        check_error(group)
 
 
-def _check_error(group: Any) -> None:
+def check_error(group: Any) -> None:
     error = group.get_error()
     if error.name != "SUCCESS":
         raise RuntimeError(f"a collective of NCCL failed: {error.name}")
