@@ -21,37 +21,82 @@ static bool isQuickToSimulate(const Workload &work, double mostSteps) {
   return steps < mostSteps;
 }
 
-/// When each device ends each round if a round takes a device as long as the
-/// ports of its messages are busy with all that goes through them, once both
-/// ends have finished the round before; the first deferred round waits for all.
-static std::vector<std::vector<double>> estimateEnds(const PlanIndex &index,
-                                                     const Workload &work,
-                                                     const Cluster &cluster) {
+namespace {
+/// Runs through rounds as the simulator does, but for how messages share a port
+/// while they travel: each takes as long as the busier of its ports is busy
+/// with all of the round.
+class Estimate {
+public:
+  Estimate(const PlanIndex &index, const Workload &work, const Cluster &cluster)
+      : work(work), cluster(cluster), ports(index, cluster, unused),
+        ends(index.rankCount()), firstDeferred(index.firstDeferredRound()) {}
+
+  /// When each device ends each round.
+  std::vector<std::vector<double>> run();
+
+private:
+  double packSeconds(uint64_t bytes) const {
+    return static_cast<double>(bytes) / cluster.packRate;
+  }
+  std::vector<Route> loadPorts(size_t round);
+  void endRound(size_t round);
+
+  const Workload &work;
+  const Cluster &cluster;
   Network unused;
-  const Ports ports(index, cluster, unused);
-  std::vector<double> ends(index.rankCount());
+  const Ports ports;
+  std::vector<double> ends;                  ///< [ranks], of the round before
+  std::unordered_map<uint32_t, double> busy; ///< seconds of the round, by port
+  const uint32_t firstDeferred;
+};
+} // namespace
+
+/// Routes of the messages of a round.
+std::vector<Route> Estimate::loadPorts(size_t round) {
+  busy.clear();
+  std::vector<Route> routes;
+  routes.reserve(work.messages[round].size());
+  for (const SimulatedMessage &it : work.messages[round]) {
+    const Route &route = routes.emplace_back(ports.route(it.from, it.to));
+    const double rate =
+        route.crossesNodes ? cluster.portRate : cluster.linkRate;
+    for (uint32_t port : {route.from, route.to})
+      busy[port] += static_cast<double>(it.bytes) / rate;
+  }
+  return routes;
+}
+
+void Estimate::endRound(size_t round) {
+  const auto &messages = work.messages[round];
+  const std::vector<DeviceStep> &steps = work.steps[round];
+  const std::vector<Route> routes = loadPorts(round);
+  std::vector<double> posted = std::move(ends);
+  for (size_t rank = 0; rank != posted.size(); ++rank)
+    posted[rank] += packSeconds(steps[rank].packBytes);
+  std::vector<double> done = posted;
+  for (size_t rank = 0; rank != done.size(); ++rank)
+    done[rank] += packSeconds(steps[rank].copyBytes);
+  for (size_t i = 0; i != messages.size(); ++i) {
+    const auto [from, to, bytes] = messages[i];
+    done[to] = std::max(done[to],
+                        std::max(posted[from], posted[to]) + routes[i].latency +
+                            std::max(busy[routes[i].from], busy[routes[i].to]));
+  }
+  for (size_t rank = 0; rank != done.size(); ++rank)
+    done[rank] += packSeconds(steps[rank].unpackBytes);
+  // A sender waits for answers.
+  ends = done;
+  for (size_t i = 0; i != messages.size(); ++i)
+    ends[messages[i].from] = std::max(ends[messages[i].from],
+                                      done[messages[i].to] + routes[i].latency);
+}
+
+std::vector<std::vector<double>> Estimate::run() {
   std::vector<std::vector<double>> seconds(ends.size());
-  for (const auto &messages : work.messages) {
-    if (!ends.empty() && seconds.front().size() == index.firstDeferredRound())
+  for (size_t round = 0; round != work.messages.size(); ++round) {
+    if (!ends.empty() && round == firstDeferred)
       std::ranges::fill(ends, *std::ranges::max_element(ends));
-    std::unordered_map<uint32_t, double> busy; // seconds by port
-    for (const SimulatedMessage &it : messages) {
-      const Route route = ports.route(it.from, it.to);
-      const double rate =
-          route.crossesNodes ? cluster.portRate : cluster.linkRate;
-      for (uint32_t port : {route.from, route.to})
-        busy[port] += static_cast<double>(it.bytes) / rate;
-    }
-    std::vector<double> next = ends;
-    for (const SimulatedMessage &it : messages) {
-      const Route route = ports.route(it.from, it.to);
-      const double arrival = std::max(ends[it.from], ends[it.to]) +
-                             std::max(busy[route.from], busy[route.to]) +
-                             2 * cluster.portLatency;
-      for (uint32_t rank : {it.from, it.to})
-        next[rank] = std::max(next[rank], arrival);
-    }
-    ends = std::move(next);
+    endRound(round);
     for (size_t rank = 0; rank != ends.size(); ++rank)
       seconds[rank].push_back(ends[rank]);
   }
@@ -63,7 +108,7 @@ RoundEnds etc::runtime::predictRounds(const PlanIndex &index,
                                       const Cluster &cluster,
                                       double mostSteps) {
   if (!isQuickToSimulate(work, mostSteps))
-    return {estimateEnds(index, work, cluster)};
+    return {Estimate(index, work, cluster).run()};
   RoundEnds result{
       std::vector<std::vector<double>>(
           index.rankCount(), std::vector<double>(work.messages.size())),

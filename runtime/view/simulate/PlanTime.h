@@ -11,9 +11,8 @@
 
 namespace etc::runtime {
 
-/// By simulation; where that would take long, a round takes a device as long as
-/// the ports of its messages are busy, once both ends of each have ended the
-/// round before, and all devices the pause before the first deferred round.
+/// By simulation; where that would take long, by an estimate in which a message
+/// takes as long as the busier of its ports is busy in its round.
 struct RoundEnds {
   std::vector<std::vector<double>> seconds; ///< [ranks][rounds], from the start
   bool isSimulated = false;

@@ -225,6 +225,24 @@ TEST(PlanTime, TheTailWaitsForAllDevicesInTheEstimateToo) {
   EXPECT_DOUBLE_EQ(ends.seconds[2][1], 16);
 }
 
+TEST(PlanTime, TheEstimateCountsWhatDevicesPackAndCopy) {
+  // Device 0 packs for 2 s, sends for 12 s after a latency of 1/2, and waits
+  // for the answer of device 1, which unpacks for 3 s. Device 2 copies for 20
+  // s.
+  OpenPlan plan(twoStagePlan());
+  Workload work{{std::vector<DeviceStep>(plan.index.rankCount())},
+                {{{0, 1, 192}}}};
+  work.steps[0][0].packBytes = 64;
+  work.steps[0][1].unpackBytes = 96;
+  work.steps[0][2].copyBytes = 640;
+  Cluster cluster{"", 16, 0.5, 1, 1, 0, 32};
+  const RoundEnds ends = predictRounds(plan.index, work, cluster, 0);
+  EXPECT_DOUBLE_EQ(ends.seconds[0][0], 18);
+  EXPECT_DOUBLE_EQ(ends.seconds[1][0], 17.5);
+  EXPECT_DOUBLE_EQ(ends.seconds[2][0], 20);
+  EXPECT_DOUBLE_EQ(simulate(plan.index, work, cluster).seconds, 20);
+}
+
 TEST(Simulator, PortsOfTheirOwnAreTwiceAsFast) {
   // As above, but a port a device: round 0 ends 4 s earlier (its 32 bytes take
   // 4 s), round 1 another 4.
