@@ -1,5 +1,5 @@
-#include "core/plan/Condense.h"
 #include "core/plan/CondenseShards.h"
+#include "core/plan/CondensedLists.h"
 #include "core/plan/Templates.h"
 
 using namespace etc;
@@ -9,8 +9,9 @@ namespace {
 
 class CondensedChecker {
 public:
-  CondensedChecker(const fb::Plan &plan, uint64_t fileBytes)
-      : plan(plan), condensed(*plan.condensed()), budget(fileBytes) {}
+  CondensedChecker(const fb::Plan &plan, const CondensedLists &condensed,
+                   uint64_t fileBytes)
+      : plan(plan), condensed(condensed), budget(fileBytes) {}
 
   Status run();
 
@@ -18,10 +19,10 @@ private:
   Status charge(uint64_t count, uint64_t size) {
     return budget.charge(count, size);
   }
+  Status checkAbsence() const;
   Status chargeLists();
-  Status chargeProgram(const fb::Program &program);
-  Status checkRuns(const char *name,
-                   const flatbuffers::Vector<const fb::Run *> &runs,
+  Status chargeProgram(const fb::Program &program, const ProgramLists &lists);
+  Status checkRuns(const char *name, const std::vector<fb::Run> &runs,
                    uint64_t end);
   Status checkShardBoxes();
   Status checkRounds();
@@ -29,12 +30,12 @@ private:
   Status checkPiece(uint32_t number, const fb::Tensor &tensor);
   Status checkItem(uint32_t number);
   Status checkFlows();
-  Status checkLists(const Uints *lists);
-  Status checkSteps(const fb::Program &program);
-  Status checkProgram(const fb::Program &program);
+  Status checkHeld(const std::vector<uint32_t> &lists);
+  Status checkSteps(const std::vector<fb::Step> &steps);
+  Status checkProgram(const fb::Program &program, const ProgramLists &lists);
 
   const fb::Plan &plan;
-  const fb::Condensed &condensed;
+  const CondensedLists &condensed;
   TableBudget budget;
   std::vector<const fb::Tensor *> tensors; // as far as templates say
   std::vector<uint64_t> operationsOfSplits;
@@ -45,6 +46,20 @@ private:
 };
 
 } // namespace
+
+/// Lists that are packed are nowhere else.
+Status CondensedChecker::checkAbsence() const {
+  for (auto [name, count] : {std::pair("shards", plan.shards()->size()),
+                             std::pair("boxes", plan.boxes()->size()),
+                             std::pair("bounds", plan.bounds()->size())})
+    if (count)
+      return malformed(name, ": a condensed plan has none but packed ones");
+  for (uint32_t p = 0; p != plan.programs()->size(); ++p)
+    if (plan.programs()->Get(p)->peers()->size())
+      return malformed(item("programs", p),
+                       ".peers: a condensed plan has none but packed ones");
+  return Status::success();
+}
 
 /// A file may refer to one list any number of times.
 Status CondensedChecker::chargeLists() {
@@ -62,19 +77,19 @@ Status CondensedChecker::chargeLists() {
   return Status::success();
 }
 
-Status CondensedChecker::chargeProgram(const fb::Program &program) {
-  uint64_t numbers = 0;
-  for (const Uints *list :
-       {program.devices(), program.prev_shards(), program.curr_shards(),
-        program.transit_shards(), program.prev_lists(), program.curr_lists()})
+Status CondensedChecker::chargeProgram(const fb::Program &program,
+                                       const ProgramLists &lists) {
+  uint64_t numbers =
+      lists.peers.size() + lists.prev_lists.size() + lists.curr_lists.size();
+  for (const Uints *list : {program.devices(), program.prev_shards(),
+                            program.curr_shards(), program.transit_shards()})
     numbers += sizeOf(list);
   if (Status s = charge(1, sizeof(fb::ProgramT) + numbers * sizeof(uint32_t) +
-                               sizeOf(program.steps()) * sizeof(fb::Step));
+                               lists.steps.size() * sizeof(fb::Step));
       !s.ok())
     return s;
-  for (const fb::Peers *peers : *program.peers())
-    if (Status s = charge(1, sizeof(fb::PeersT) +
-                                 peers->devices()->size() * sizeof(uint32_t));
+  if (const uint32_t replicas = program.devices()->size())
+    if (Status s = charge(lists.peers.size() / replicas, sizeof(fb::PeersT));
         !s.ok())
       return s;
   for (const fb::Round *round : *program.rounds())
@@ -86,12 +101,11 @@ Status CondensedChecker::chargeProgram(const fb::Program &program) {
 }
 
 /// Runs may overlap, so that their entries are charged.
-Status
-CondensedChecker::checkRuns(const char *name,
-                            const flatbuffers::Vector<const fb::Run *> &runs,
-                            uint64_t end) {
-  for (uint32_t i = 0; i != runs.size(); ++i) {
-    const fb::Run &run = *runs.Get(i);
+Status CondensedChecker::checkRuns(const char *name,
+                                   const std::vector<fb::Run> &runs,
+                                   uint64_t end) {
+  for (size_t i = 0; i != runs.size(); ++i) {
+    const fb::Run &run = runs[i];
     if (run.count() == 0 || uint64_t{run.first()} + run.count() > end)
       return malformed("condensed.", name, "[", i, "]: ", run.count(), " from ",
                        run.first(), " on, of ", end);
@@ -103,18 +117,20 @@ CondensedChecker::checkRuns(const char *name,
 
 Status CondensedChecker::checkShardBoxes() {
   uint64_t end = 0; // of the boxes of the longer shards before
-  for (uint32_t i = 0; i != plan.shards()->size(); ++i) {
-    const fb::Shard &shard = *plan.shards()->Get(i);
+  for (size_t i = 0; i != condensed.shards.size(); ++i) {
+    const fb::Shard &shard = condensed.shards[i];
     const uint64_t next = uint64_t{shard.first_box()} + shard.box_count();
-    if (next > plan.boxes()->size())
-      return malformed(item("shards", i), ": boxes [", shard.first_box(), ", ",
-                       next, ") are not in [0, ", plan.boxes()->size(), ")");
+    if (next > condensed.boxes.size())
+      return malformed(item("condensed.shards", i), ": boxes [",
+                       shard.first_box(), ", ", next, ") are not in [0, ",
+                       condensed.boxes.size(), ")");
     if (Status s = charge(shard.box_count(), sizeof(uint32_t)); !s.ok())
       return s;
     if (shard.box_count() <= kMostSharedBoxes)
       continue;
     if (shard.first_box() < end)
-      return malformed(item("shards", i), ".first_box: ", shard.first_box(),
+      return malformed(item("condensed.shards", i),
+                       ".first_box: ", shard.first_box(),
                        ", the boxes of a shard before end at ", end);
     end = next;
   }
@@ -122,10 +138,10 @@ Status CondensedChecker::checkShardBoxes() {
 }
 
 Status CondensedChecker::checkRounds() {
-  for (const fb::Run *cut : *condensed.cuts()) {
+  for (const fb::Run &cut : condensed.cuts) {
     uint32_t last = 0;
-    for (uint32_t i = cut->first(); i != cut->first() + cut->count(); ++i) {
-      const uint32_t round = condensed.rounds()->Get(i);
+    for (uint32_t i = cut.first(); i != cut.first() + cut.count(); ++i) {
+      const uint32_t round = condensed.rounds[i];
       if (round >= plan.forecast()->size())
         return outOfRange(item("condensed.rounds", i), round,
                           plan.forecast()->size());
@@ -137,18 +153,17 @@ Status CondensedChecker::checkRounds() {
 }
 
 Status CondensedChecker::checkSplits() {
-  const auto &pieces = *condensed.pieces();
-  for (uint32_t i = 0; i != pieces.size(); ++i)
-    if (pieces.Get(i)->cut() >= condensed.cuts()->size())
-      return outOfRange(item("condensed.pieces", i) + ".cut",
-                        pieces.Get(i)->cut(), condensed.cuts()->size());
-  for (const fb::Run *split : *condensed.splits()) {
+  const std::vector<fb::Piece> &pieces = condensed.pieces;
+  for (size_t i = 0; i != pieces.size(); ++i)
+    if (pieces[i].cut() >= condensed.cuts.size())
+      return outOfRange(item("condensed.pieces", i) + ".cut", pieces[i].cut(),
+                        condensed.cuts.size());
+  for (const fb::Run &split : condensed.splits) {
     uint64_t sum = 0;
     uint32_t last = 0;
-    for (uint32_t i = split->first(); i != split->first() + split->count();
-         ++i) {
-      const uint32_t cut = pieces.Get(i)->cut();
-      sum = addBytes(sum, condensed.cuts()->Get(cut)->count());
+    for (uint32_t i = split.first(); i != split.first() + split.count(); ++i) {
+      const uint32_t cut = pieces[i].cut();
+      sum = addBytes(sum, condensed.cuts[cut].count());
       last = std::max(last, lastRounds[cut]);
     }
     operationsOfSplits.push_back(sum);
@@ -159,23 +174,23 @@ Status CondensedChecker::checkSplits() {
 
 /// Boxes that are not cut are checked with their operations; a release has 0.
 Status CondensedChecker::checkPiece(uint32_t number, const fb::Tensor &tensor) {
-  const fb::Piece &piece = *condensed.pieces()->Get(number);
-  const uint32_t parts = condensed.cuts()->Get(piece.cut())->count();
+  const fb::Piece &piece = condensed.pieces[number];
+  const uint32_t parts = condensed.cuts[piece.cut()].count();
   const uint64_t numbers = 2 * uint64_t{tensor.shape()->size()};
   if (Status s = charge(parts, numbers * sizeof(int64_t)); !s.ok())
     return s;
   const uint64_t end = piece.box() + numbers;
-  if (end > plan.bounds()->size())
+  if (end > condensed.bounds.size())
     return malformed(item("condensed.pieces", number), ".box: ends at ", end,
-                     " of ", plan.bounds()->size());
+                     " of ", condensed.bounds.size());
   if (parts == 1)
     return Status::success();
-  Status s = checkBox(plan, piece.box(), tensor);
+  Status s = checkBox(condensed.bounds, piece.box(), tensor);
   return s.ok() ? s : under(item("condensed.pieces", number) + ".box", s);
 }
 
 Status CondensedChecker::checkItem(uint32_t number) {
-  const fb::Item &entry = *condensed.items()->Get(number);
+  const fb::Item &entry = condensed.items[number];
   auto path = [&](const char *name) {
     return item("condensed.items", number) + name;
   };
@@ -186,10 +201,9 @@ Status CondensedChecker::checkItem(uint32_t number) {
     if (uint64_t{first} + entry.count() > tensors.size())
       return malformed(path(name), ": ", entry.count(), " from ", first,
                        " on, of ", tensors.size());
-  if (entry.split() >= condensed.splits()->size())
-    return outOfRange(path(".split"), entry.split(),
-                      condensed.splits()->size());
-  const fb::Run &split = *condensed.splits()->Get(entry.split());
+  if (entry.split() >= condensed.splits.size())
+    return outOfRange(path(".split"), entry.split(), condensed.splits.size());
+  const fb::Run &split = condensed.splits[entry.split()];
   for (uint32_t t = 0; t != entry.count(); ++t)
     for (uint32_t i = split.first(); i != split.first() + split.count(); ++i)
       if (Status s = checkPiece(i, *tensors[entry.tensor() + t]); !s.ok())
@@ -198,14 +212,14 @@ Status CondensedChecker::checkItem(uint32_t number) {
 }
 
 Status CondensedChecker::checkFlows() {
-  for (uint32_t i = 0; i != condensed.items()->size(); ++i)
+  for (uint32_t i = 0; i != condensed.items.size(); ++i)
     if (Status s = checkItem(i); !s.ok())
       return s;
-  for (const fb::Run *flow : *condensed.flows()) {
+  for (const fb::Run &flow : condensed.flows) {
     uint64_t sum = 0;
     uint32_t last = 0;
-    for (uint32_t i = flow->first(); i != flow->first() + flow->count(); ++i) {
-      const fb::Item &entry = *condensed.items()->Get(i);
+    for (uint32_t i = flow.first(); i != flow.first() + flow.count(); ++i) {
+      const fb::Item &entry = condensed.items[i];
       sum = addBytes(
           sum, mulBytes(entry.count(), operationsOfSplits[entry.split()]));
       last = std::max(last, lastOfSplits[entry.split()]);
@@ -217,13 +231,11 @@ Status CondensedChecker::checkFlows() {
 }
 
 /// Messages go on from the lists' path.
-Status CondensedChecker::checkLists(const Uints *lists) {
-  for (uint32_t i = 0; i != sizeOf(lists); ++i) {
-    if (lists->Get(i) >= condensed.lists()->size())
-      return outOfRange("[" + std::to_string(i) + "]", lists->Get(i),
-                        condensed.lists()->size());
-    if (Status s = charge(condensed.lists()->Get(lists->Get(i))->count(),
-                          sizeof(uint32_t));
+Status CondensedChecker::checkHeld(const std::vector<uint32_t> &lists) {
+  for (size_t i = 0; i != lists.size(); ++i) {
+    if (lists[i] >= condensed.lists.size())
+      return outOfRange(item("", i), lists[i], condensed.lists.size());
+    if (Status s = charge(condensed.lists[lists[i]].count(), sizeof(uint32_t));
         !s.ok())
       return s;
   }
@@ -231,51 +243,56 @@ Status CondensedChecker::checkLists(const Uints *lists) {
 }
 
 /// Messages go on from the program's path.
-Status CondensedChecker::checkSteps(const fb::Program &program) {
+Status CondensedChecker::checkSteps(const std::vector<fb::Step> &steps) {
   uint32_t last = 0;
-  for (uint32_t i = 0; i != sizeOf(program.steps()); ++i) {
-    const uint32_t flow = program.steps()->Get(i)->flow();
+  for (size_t i = 0; i != steps.size(); ++i) {
+    const uint32_t flow = steps[i].flow();
     if (flow >= operations.size())
-      return outOfRange(".steps[" + std::to_string(i) + "].flow", flow,
-                        operations.size());
+      return outOfRange(item(".steps", i) + ".flow", flow, operations.size());
     if (Status s = charge(operations[flow], sizeof(fb::Op)); !s.ok())
       return s;
     last = std::max(last, lastOfFlows[flow]);
   }
-  return sizeOf(program.steps())
-             ? charge(uint64_t{last} + 1, sizeof(fb::RoundT))
-             : Status::success();
+  return steps.empty() ? Status::success()
+                       : charge(uint64_t{last} + 1, sizeof(fb::RoundT));
 }
 
 /// Messages go on from the program's path.
-Status CondensedChecker::checkProgram(const fb::Program &program) {
-  if (sizeOf(program.steps()) && program.rounds()->size())
+Status CondensedChecker::checkProgram(const fb::Program &program,
+                                      const ProgramLists &lists) {
+  if (!lists.steps.empty() && program.rounds()->size())
     return malformed(".rounds: a program with steps has none");
-  for (auto [name, lists, shards] :
-       {std::tuple(".prev_", program.prev_lists(), program.prev_shards()),
-        std::tuple(".curr_", program.curr_lists(), program.curr_shards())}) {
-    if (Status s = checkLists(lists); !s.ok())
+  for (auto [name, numbers, shards] :
+       {std::tuple(".prev_", &lists.prev_lists, program.prev_shards()),
+        std::tuple(".curr_", &lists.curr_lists, program.curr_shards())}) {
+    if (Status s = checkHeld(*numbers); !s.ok())
       return under(std::string(name) + "lists", s);
-    if (sizeOf(lists) && shards->size())
+    if (!numbers->empty() && shards->size())
       return malformed(name, "shards: a program with lists has none");
   }
-  if (Status s = chargeProgram(program); !s.ok())
+  const uint32_t replicas = program.devices()->size();
+  if (replicas ? lists.peers.size() % replicas : lists.peers.size())
+    return malformed(".peers: ", lists.peers.size(), " devices for ", replicas,
+                     " replicas");
+  if (Status s = chargeProgram(program, lists); !s.ok())
     return s;
-  return checkSteps(program);
+  return checkSteps(lists.steps);
 }
 
 Status CondensedChecker::run() {
-  auto templated = checkTemplates(plan, budget);
+  if (Status s = checkAbsence(); !s.ok())
+    return s;
+  auto templated = checkTemplates(plan, condensed, budget);
   if (!templated)
     return templated.status();
   tensors = std::move(*templated);
   if (Status s = chargeLists(); !s.ok())
     return s;
   for (auto [name, runs, end] :
-       {std::tuple("flows", condensed.flows(), condensed.items()->size()),
-        std::tuple("splits", condensed.splits(), condensed.pieces()->size()),
-        std::tuple("cuts", condensed.cuts(), condensed.rounds()->size()),
-        std::tuple("lists", condensed.lists(), condensed.shards()->size())})
+       {std::tuple("flows", &condensed.flows, condensed.items.size()),
+        std::tuple("splits", &condensed.splits, condensed.pieces.size()),
+        std::tuple("cuts", &condensed.cuts, condensed.rounds.size()),
+        std::tuple("lists", &condensed.lists, condensed.held.size())})
     if (Status s = checkRuns(name, *runs, end); !s.ok())
       return s;
   if (Status s = checkShardBoxes(); !s.ok())
@@ -286,17 +303,20 @@ Status CondensedChecker::run() {
     return s;
   if (Status s = checkFlows(); !s.ok())
     return s;
-  for (uint32_t i = 0; i != condensed.shards()->size(); ++i)
-    if (condensed.shards()->Get(i) >= plan.shards()->size())
-      return outOfRange(item("condensed.shards", i), condensed.shards()->Get(i),
-                        plan.shards()->size());
+  for (size_t i = 0; i != condensed.held.size(); ++i)
+    if (condensed.held[i] >= condensed.shards.size())
+      return outOfRange(item("condensed.held", i), condensed.held[i],
+                        condensed.shards.size());
   for (uint32_t p = 0; p != plan.programs()->size(); ++p)
-    if (Status s = checkProgram(*plan.programs()->Get(p)); !s.ok())
+    if (Status s =
+            checkProgram(*plan.programs()->Get(p), condensed.programs[p]);
+        !s.ok())
       return budget.check().ok() ? under(item("programs", p), s)
                                  : budget.check();
   return Status::success();
 }
 
-Status etc::plan::checkCondensed(const fb::Plan &plan, uint64_t fileBytes) {
-  return CondensedChecker(plan, fileBytes).run();
+Status etc::plan::checkLists(const fb::Plan &plan, const CondensedLists &lists,
+                             uint64_t fileBytes) {
+  return CondensedChecker(plan, lists, fileBytes).run();
 }

@@ -10,7 +10,7 @@ using namespace etc::plan;
 /// No tensor-parallel group is larger.
 constexpr uint32_t kMostLanes = 4096;
 /// Bytes of a plan that a byte of its file may state, and the most of any file.
-constexpr uint64_t kMostPerByte = 2048,
+constexpr uint64_t kMostPerByte = 8192,
                    kMostBytes = FLATBUFFERS_MAX_BUFFER_SIZE / 2;
 
 /// An axis of a shape, or -1.

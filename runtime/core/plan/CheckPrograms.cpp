@@ -212,7 +212,8 @@ Status ProgramChecker::checkOp(const fb::Program &program, const fb::Op &op) {
   if (op.kind() == fb::OpKind::release)
     return op.box() == 0 ? Status::success()
                          : malformed(".box: ", op.box(), ", a release has 0");
-  if (Status s = checkBox(plan, op.box(), *plan.tensors()->Get(op.tensor()));
+  if (Status s =
+          checkBox(boundsOf(plan), op.box(), *plan.tensors()->Get(op.tensor()));
       !s.ok())
     return under(".box", s);
   return Status::success();

@@ -61,7 +61,8 @@ static Status checkRun(const fb::Condensed &condensed, const fb::NameRun &run) {
 }
 
 Result<std::vector<const fb::Tensor *>>
-etc::plan::checkTemplates(const fb::Plan &plan, TableBudget &budget) {
+etc::plan::checkTemplates(const fb::Plan &plan, const CondensedLists &lists,
+                          TableBudget &budget) {
   const fb::Condensed &condensed = *plan.condensed();
   const auto &templates = *condensed.templates();
   if (plan.tensors()->size())
@@ -77,8 +78,8 @@ etc::plan::checkTemplates(const fb::Plan &plan, TableBudget &budget) {
   }
   std::vector<const fb::Tensor *> tensors;
   uint64_t numbers = 0;
-  for (uint32_t i = 0; i != condensed.names()->size(); ++i) {
-    const fb::NameRun &run = *condensed.names()->Get(i);
+  for (size_t i = 0; i != lists.names.size(); ++i) {
+    const fb::NameRun &run = lists.names[i];
     if (Status s = checkRun(condensed, run); !s.ok())
       return under(item("condensed.names", i), s);
     if (Status s = budget.charge(run.count(), bytes[run.index()]); !s.ok())
@@ -89,8 +90,8 @@ etc::plan::checkTemplates(const fb::Plan &plan, TableBudget &budget) {
                      entry.tensors()->end());
     numbers += numbersOf(entry);
   }
-  if (numbers != condensed.numbers()->size())
-    return malformed("condensed.numbers: ", condensed.numbers()->size(),
+  if (numbers != lists.numbers.size())
+    return malformed("condensed.numbers: ", lists.numbers.size(),
                      ", the names have ", numbers);
   for (uint64_t i = 0; i != tensors.size(); ++i)
     if (Status s = checkRelativeLinks(*tensors[i], i, tensors.size()); !s.ok())

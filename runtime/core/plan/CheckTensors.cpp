@@ -173,15 +173,15 @@ Status etc::plan::checkTensors(const fb::Plan &plan) {
   return Status::success();
 }
 
-Status etc::plan::checkBox(const fb::Plan &plan, uint32_t offset,
+Status etc::plan::checkBox(std::span<const int64_t> bounds, uint32_t offset,
                            const fb::Tensor &entry) {
   const Longs &shape = *entry.shape();
   const Longs *prev = entry.prev_shape();
   const uint32_t rank = shape.size();
-  if (uint64_t{offset} + 2 * rank > plan.bounds()->size())
+  if (uint64_t{offset} + 2 * rank > bounds.size())
     return malformed(": bounds [", offset, ", ", uint64_t{offset} + 2 * rank,
-                     ") are not in [0, ", plan.bounds()->size(), ")");
-  const BoxView box = BoxView::ofBounds(plan.bounds()->data() + offset, rank);
+                     ") are not in [0, ", bounds.size(), ")");
+  const BoxView box = BoxView::ofBounds(bounds.data() + offset, rank);
   for (uint32_t axis = 0; axis != rank; ++axis) {
     const auto [begin, end] = box[axis];
     const int64_t extent =
@@ -204,7 +204,7 @@ static Status checkShard(const fb::Plan &plan, const fb::Shard &shard) {
     return malformed(": boxes [", shard.first_box(), ", ", end,
                      ") are not in [0, ", plan.boxes()->size(), ")");
   for (uint64_t b = shard.first_box(); b != end; ++b)
-    if (Status s = checkBox(plan, plan.boxes()->Get(b),
+    if (Status s = checkBox(boundsOf(plan), plan.boxes()->Get(b),
                             *plan.tensors()->Get(shard.tensor()));
         !s.ok())
       return under(": " + item("boxes", b), s);

@@ -1,7 +1,9 @@
 #include "core/plan/Condense.h"
 
 #include "core/plan/CondenseShards.h"
+#include "core/plan/CondensedLists.h"
 #include "core/plan/CondensedOrder.h"
+#include "core/plan/CondensedRows.h"
 #include "core/plan/Lists.h"
 #include "core/plan/PackShared.h"
 #include "core/plan/PlanFile.h"
@@ -16,36 +18,6 @@ using namespace etc;
 using namespace etc::plan;
 
 namespace {
-
-/// A piece of tensors in a row.
-struct Row {
-  uint32_t tensor, source, box, cut, count;
-};
-
-/// Distinct rows, and how often each is used.
-class Rows {
-public:
-  uint32_t add(const Row &row) {
-    const std::string_view key(reinterpret_cast<const char *>(&row),
-                               sizeof row);
-    const auto next = static_cast<uint32_t>(rows.size());
-    const uint32_t number = numbers.findOrAdd(
-        key, next, [&](uint32_t other) { return &rows[other]; });
-    if (number == next) {
-      rows.push_back(row);
-      uses.push_back(0);
-    }
-    ++uses[number];
-    return number;
-  }
-  const Row &operator[](uint32_t number) const { return rows[number]; }
-  uint32_t getUses(uint32_t number) const { return uses[number]; }
-
-private:
-  std::vector<Row> rows;
-  std::vector<uint32_t> uses;
-  BytesTable numbers;
-};
 
 /// What the operations of one row have in common, but for their boxes.
 __extension__ using Key = unsigned __int128;
@@ -90,7 +62,7 @@ public:
         cutOfRound(plan.forecast.size(), kNone), flows(flowRows, flowRuns),
         splits(splitNumbers, splitRuns) {}
 
-  void run();
+  CondensedLists run();
 
 private:
   unsigned rankOf(uint32_t tensor) const {
@@ -116,15 +88,15 @@ private:
   void addRows(std::span<const Part> parts, StepRows &rows);
   std::vector<Use> collect(const fb::ProgramT &program);
   void keepRounds(fb::ProgramT &program);
-  void writeStep(std::span<Use> uses, fb::ProgramT &program);
-  void writeSteps(std::span<Use> uses, fb::ProgramT &program);
+  void writeStep(std::span<Use> uses, ProgramLists &program);
+  void writeSteps(std::span<Use> uses, ProgramLists &program);
   void writeFlows();
 
   static constexpr uint32_t kNone = ~uint32_t{0};
 
   fb::PlanT &plan;
   MovedBoxes boxes;
-  fb::CondensedT out;
+  CondensedLists out;
   Lists cuts;
   std::vector<uint32_t> cutOfRound; // alone, as most are; kNone: not yet
   Rows rows;
@@ -301,7 +273,7 @@ void Condenser::keepRounds(fb::ProgramT &program) {
 
 /// Rows that equally many use are mostly those of the same programs: they
 /// become one flow.
-void Condenser::writeStep(std::span<Use> uses, fb::ProgramT &program) {
+void Condenser::writeStep(std::span<Use> uses, ProgramLists &program) {
   auto countOf = [&](const Use &use) { return rows.getUses(use.row); };
   std::stable_sort(uses.begin(), uses.end(), [&](const Use &a, const Use &b) {
     return countOf(a) < countOf(b);
@@ -319,7 +291,7 @@ void Condenser::writeStep(std::span<Use> uses, fb::ProgramT &program) {
 }
 
 /// Parts are sorted by their steps first.
-void Condenser::writeSteps(std::span<Use> uses, fb::ProgramT &program) {
+void Condenser::writeSteps(std::span<Use> uses, ProgramLists &program) {
   while (!uses.empty()) {
     const auto end =
         std::find_if(uses.begin(), uses.end(), [&](const Use &use) {
@@ -357,7 +329,14 @@ void Condenser::writeFlows() {
     out.splits.emplace_back(run.first() / 2, run.count() / 2);
 }
 
-void Condenser::run() {
+/// Each slot has a device for each replica.
+static void movePeers(fb::ProgramT &program, std::vector<uint32_t> &to) {
+  for (const auto &slot : program.peers)
+    to.insert(to.end(), slot->devices.begin(), slot->devices.end());
+  program.peers.clear();
+}
+
+CondensedLists Condenser::run() {
   std::vector<std::vector<Use>> uses;
   uses.reserve(plan.programs.size());
   for (const auto &program : plan.programs) {
@@ -368,28 +347,32 @@ void Condenser::run() {
     else
       keepRounds(*program);
   }
+  out.programs.resize(uses.size());
   for (size_t p = 0; p != uses.size(); ++p)
-    writeSteps(uses[p], *plan.programs[p]);
+    writeSteps(uses[p], out.programs[p]);
   writeFlows();
   condenseShards(plan, boxes, out);
-  plan.condensed = std::make_unique<fb::CondensedT>(std::move(out));
-  plan.features |= kCondensedFeature;
+  out.bounds = std::move(plan.bounds);
+  for (size_t p = 0; p != uses.size(); ++p)
+    movePeers(*plan.programs[p], out.programs[p].peers);
+  return std::move(out);
 }
 
-// A plan of which a reader could not know that it fits into its memory stays as
-// it is.
+/// A plan of which a reader could not know that it fits into its memory stays
+/// as it is.
 std::vector<uint8_t> etc::plan::condensePlan(std::span<const uint8_t> bytes) {
   const fb::Plan &plan = *fb::GetPlan(bytes.data());
-  std::vector<uint8_t> condensed;
-  if (!plan.condensed()) {
-    fb::PlanT object;
-    plan.UnPackTo(&object);
-    Condenser(object).run();
-    stateTemplates(object);
-    condensed = packShared(std::move(object));
-  }
-  const bool isRead =
-      !condensed.empty() &&
-      checkCondensed(*fb::GetPlan(condensed.data()), condensed.size()).ok();
+  if (plan.condensed())
+    return {bytes.begin(), bytes.end()};
+  fb::PlanT object;
+  plan.UnPackTo(&object);
+  CondensedLists lists = Condenser(object).run();
+  object.condensed = std::make_unique<fb::CondensedT>();
+  object.features |= kCondensedFeature;
+  stateTemplates(object, lists);
+  object.condensed->packed = packLists(lists);
+  std::vector<uint8_t> condensed = packShared(std::move(object));
+  const fb::Plan &stated = *fb::GetPlan(condensed.data());
+  const bool isRead = checkLists(stated, lists, condensed.size()).ok();
   return isRead ? condensed : std::vector(bytes.begin(), bytes.end());
 }

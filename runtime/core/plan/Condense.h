@@ -16,18 +16,15 @@ namespace etc::plan {
 
 /// The bytes of a file that states a packed plan that passed checkFormat. A
 /// program whose operations the rules would not give in the same order keeps
-/// its rounds. A plan that is condensed already, or of which checkCondensed
+/// its rounds. A plan that is condensed already, or of which expandPlan
 /// would refuse what comes out, is copied.
 std::vector<uint8_t> condensePlan(std::span<const uint8_t> bytes);
 
-/// That the tables of a condensed plan refer to what is there, and that the
-/// plan that they state needs no more memory than a file of `fileBytes` may ask
-/// for. Needs an intact FlatBuffers structure only.
-Status checkCondensed(const fb::Plan &plan, uint64_t fileBytes);
-
-/// What a plan that passed checkCondensed states, without `condensed`. The
+/// What a condensed plan states, without `condensed`; an error if its tables
+/// refer to what is not there, or state more than a file of `fileBytes` may ask
+/// a reader's memory for. Needs an intact FlatBuffers structure only. The
 /// result is to pass checkFormat.
-fb::PlanT expandPlan(const fb::Plan &plan);
+Result<fb::PlanT> expandPlan(const fb::Plan &plan, uint64_t fileBytes);
 
 } // namespace etc::plan
 

@@ -49,7 +49,7 @@ static void divide(std::vector<uint32_t> &shards,
 }
 
 void etc::plan::condenseShards(fb::PlanT &plan, MovedBoxes &boxes,
-                               fb::CondensedT &out) {
+                               CondensedLists &out) {
   shareBoxes(plan, boxes);
   Holders holders(plan.shards.size());
   for (const auto &program : plan.programs) {
@@ -58,11 +58,15 @@ void etc::plan::condenseShards(fb::PlanT &plan, MovedBoxes &boxes,
     for (uint32_t shard : program->curr_shards)
       ++holders[shard].second;
   }
-  Lists lists(out.shards, out.lists);
-  for (const auto &program : plan.programs) {
-    divide(program->prev_shards, program->prev_lists, plan, holders, lists);
-    divide(program->curr_shards, program->curr_lists, plan, holders, lists);
+  Lists lists(out.held, out.lists);
+  for (size_t p = 0; p != plan.programs.size(); ++p) {
+    fb::ProgramT &program = *plan.programs[p];
+    ProgramLists &stated = out.programs[p];
+    divide(program.prev_shards, stated.prev_lists, plan, holders, lists);
+    divide(program.curr_shards, stated.curr_lists, plan, holders, lists);
   }
+  out.shards = std::move(plan.shards);
+  out.boxes = std::move(plan.boxes);
 }
 
 void etc::plan::expandShards(fb::PlanT &plan) {

@@ -3,6 +3,7 @@
 #ifndef ETC_PLAN_CONDENSESHARDS_H
 #define ETC_PLAN_CONDENSESHARDS_H
 
+#include "core/plan/CondensedLists.h"
 #include "core/plan/MovedBoxes.h"
 #include "core/plan/plan_generated.h"
 
@@ -14,8 +15,9 @@ namespace etc::plan {
 /// for longer ones, which take time to look at, again and again.
 constexpr uint32_t kMostSharedBoxes = 8;
 
-/// States what programs hold as lists of shards, and lists of boxes once.
-void condenseShards(fb::PlanT &plan, MovedBoxes &boxes, fb::CondensedT &out);
+/// States what programs hold as lists of shards, and lists of boxes once. Moves
+/// the plan's shards and boxes.
+void condenseShards(fb::PlanT &plan, MovedBoxes &boxes, CondensedLists &out);
 
 /// Gives each shard boxes of its own again, behind those of the shards before.
 void expandShards(fb::PlanT &plan);

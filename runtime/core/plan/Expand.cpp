@@ -1,6 +1,7 @@
 #include "core/plan/BoxTable.h"
 #include "core/plan/Condense.h"
 #include "core/plan/CondenseShards.h"
+#include "core/plan/CondensedLists.h"
 #include "core/plan/CondensedOrder.h"
 #include "core/plan/PlanFile.h"
 #include "core/plan/Templates.h"
@@ -15,10 +16,10 @@ namespace {
 /// Writes programs out. The plan's tables are sound.
 class Expander {
 public:
-  explicit Expander(fb::PlanT &plan)
-      : plan(plan), condensed(*plan.condensed), boxes(plan.bounds) {}
+  Expander(fb::PlanT &plan, const CondensedLists &condensed)
+      : plan(plan), condensed(condensed), boxes(plan.bounds) {}
 
-  void run(fb::ProgramT &program);
+  void run(fb::ProgramT &program, const ProgramLists &lists);
 
 private:
   unsigned rankOf(uint32_t tensor) const {
@@ -26,7 +27,7 @@ private:
   }
   void addLists(const std::vector<uint32_t> &lists,
                 std::vector<uint32_t> &shards) const;
-  void addSteps(fb::ProgramT &program);
+  void addSteps(const std::vector<fb::Step> &steps, fb::ProgramT &program);
   void addStep(const fb::Step &step, fb::ProgramT &program);
   void addPiece(const fb::Step &step, const fb::Piece &piece, uint32_t tensor,
                 uint32_t source, fb::ProgramT &program);
@@ -34,7 +35,7 @@ private:
                  uint32_t parts);
 
   fb::PlanT &plan;
-  const fb::CondensedT &condensed;
+  const CondensedLists &condensed;
   BoxTable boxes; // of parts
 };
 
@@ -48,7 +49,7 @@ void Expander::addLists(const std::vector<uint32_t> &lists,
     return;
   for (uint32_t list : lists) {
     const fb::Run &run = condensed.lists[list];
-    const auto first = condensed.shards.begin() + run.first();
+    const auto first = condensed.held.begin() + run.first();
     shards.insert(shards.end(), first, first + run.count());
   }
   std::stable_sort(shards.begin(), shards.end(), [&](uint32_t a, uint32_t b) {
@@ -96,8 +97,9 @@ void Expander::addStep(const fb::Step &step, fb::ProgramT &program) {
   }
 }
 
-void Expander::addSteps(fb::ProgramT &program) {
-  for (const fb::Step &step : program.steps)
+void Expander::addSteps(const std::vector<fb::Step> &steps,
+                        fb::ProgramT &program) {
+  for (const fb::Step &step : steps)
     addStep(step, program);
   auto rankOfTensor = [&](uint32_t tensor) { return rankOf(tensor); };
   for (const auto &round : program.rounds)
@@ -105,26 +107,48 @@ void Expander::addSteps(fb::ProgramT &program) {
               OpOrder(plan.bounds.data(), rankOfTensor));
 }
 
-/// Rounds that a program has instead of steps stay as they are.
-void Expander::run(fb::ProgramT &program) {
-  addLists(program.prev_lists, program.prev_shards);
-  addLists(program.curr_lists, program.curr_shards);
-  if (!program.steps.empty())
-    addSteps(program);
-  program.steps = {};
-  program.prev_lists = {};
-  program.curr_lists = {};
+/// Slot by slot, one of each replica.
+static void addPeers(const std::vector<uint32_t> &peers,
+                     fb::ProgramT &program) {
+  const auto replicas = static_cast<std::ptrdiff_t>(program.devices.size());
+  for (auto first = peers.begin(); first != peers.end(); first += replicas) {
+    auto slot = std::make_unique<fb::PeersT>();
+    slot->devices.assign(first, first + replicas);
+    program.peers.push_back(std::move(slot));
+  }
 }
 
-fb::PlanT etc::plan::expandPlan(const fb::Plan &plan) {
+/// Rounds that a program has instead of steps stay as they are.
+void Expander::run(fb::ProgramT &program, const ProgramLists &lists) {
+  addPeers(lists.peers, program);
+  addLists(lists.prev_lists, program.prev_shards);
+  addLists(lists.curr_lists, program.curr_shards);
+  if (!lists.steps.empty())
+    addSteps(lists.steps, program);
+}
+
+static fb::PlanT expand(const fb::Plan &plan, CondensedLists lists) {
   fb::PlanT expanded;
   plan.UnPackTo(&expanded);
-  fillTemplates(expanded);
+  expanded.shards = std::move(lists.shards);
+  expanded.boxes = std::move(lists.boxes);
+  expanded.bounds = std::move(lists.bounds);
+  fillTemplates(expanded, lists);
   expandShards(expanded);
-  Expander expander(expanded);
-  for (const auto &program : expanded.programs)
-    expander.run(*program);
+  Expander expander(expanded, lists);
+  for (size_t p = 0; p != lists.programs.size(); ++p)
+    expander.run(*expanded.programs[p], lists.programs[p]);
   expanded.condensed.reset();
   expanded.features &= ~kCondensedFeature;
   return expanded;
+}
+
+Result<fb::PlanT> etc::plan::expandPlan(const fb::Plan &plan,
+                                        uint64_t fileBytes) {
+  Result<CondensedLists> lists = unpackLists(plan);
+  if (!lists)
+    return lists.status();
+  if (Status s = checkLists(plan, *lists, fileBytes); !s.ok())
+    return s;
+  return expand(plan, std::move(*lists));
 }

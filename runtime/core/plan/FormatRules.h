@@ -1,5 +1,5 @@
 // The checks of a plan's tables, one file a kind of table; private to
-// checkFormat and checkCondensed.
+// checkFormat and checkLists.
 
 #ifndef ETC_PLAN_FORMATRULES_H
 #define ETC_PLAN_FORMATRULES_H
@@ -7,6 +7,8 @@
 #include "core/plan/Status.h"
 #include "core/plan/TensorSize.h"
 #include "etc/Geometry.h"
+
+#include <span>
 
 namespace etc::plan {
 
@@ -38,11 +40,13 @@ Status checkCertificates(const fb::Plan &plan);
 /// Resources, and the bound of time.
 Status checkResources(const fb::Plan &plan);
 
-/// That the numbers at `offset` in the plan's bounds are a box of `tensor`,
-/// whose shapes are sound, within its larger side. Messages go on from the
-/// box's path.
-Status checkBox(const fb::Plan &plan, uint32_t offset,
+/// That the numbers at `offset` in `bounds` are a box of `tensor`, whose shapes
+/// are sound, within its larger side. Messages go on from the box's path.
+Status checkBox(std::span<const int64_t> bounds, uint32_t offset,
                 const fb::Tensor &tensor);
+inline std::span<const int64_t> boundsOf(const fb::Plan &plan) {
+  return {plan.bounds()->data(), plan.bounds()->size()};
+}
 Status checkAscending(const std::string &path, const Uints &list);
 Status outOfRange(const std::string &path, uint64_t value, uint64_t end);
 

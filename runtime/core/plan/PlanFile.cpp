@@ -183,7 +183,7 @@ static Status checkFeatures(const fb::Plan &plan) {
     return malformed("features: a slice has flag 1, and no other plan");
   if ((plan.condensed() != nullptr) !=
       ((plan.features() & kCondensedFeature) != 0))
-    return malformed("features: a condensed plan has flag 16, and no other");
+    return malformed("features: a condensed plan has flag 128, and no other");
   if ((plan.lanes() != nullptr) != ((plan.features() & kLanesFeature) != 0))
     return malformed("features: a plan of lanes has flag 8, and no other");
   if ((plan.sections() != nullptr) !=
@@ -247,10 +247,7 @@ Result<PlanFile> PlanFile::read(std::span<const uint8_t> bytes,
   PlanFile file(bytes);
   file.owners_.push_back(std::move(owner));
   const fb::Plan &stated = file.plan();
-  Status status = stated.condensed() ? checkCondensed(stated, bytes.size())
-                                     : checkFormat(stated);
-  if (status.ok() && stated.condensed())
-    status = file.take(expandPlan(stated));
+  Status status = stated.condensed() ? file.expand() : checkFormat(stated);
   if (status.ok() && (stated.lanes() || stated.sections())) {
     file.lane_ = file.bytes_;
     status = file.unfold(bytes.size());
@@ -258,6 +255,11 @@ Result<PlanFile> PlanFile::read(std::span<const uint8_t> bytes,
   if (!status.ok())
     return status;
   return file;
+}
+
+Status PlanFile::expand() {
+  Result<fb::PlanT> expanded = expandPlan(plan(), fileBytes_.size());
+  return expanded ? take(std::move(*expanded)) : expanded.status();
 }
 
 Status PlanFile::unfold(uint64_t fileBytes) {

@@ -20,9 +20,10 @@ constexpr uint32_t kPlanVersion = 2;
 constexpr uint64_t kSliceFeature = 1;
 /// Devices pass on what they do not keep.
 constexpr uint64_t kTransitFeature = 2;
-/// Programs state steps of flows in place of rounds, and tensors are stated by
-/// template (plan/Condense.h). Flag 4 was an earlier form.
-constexpr uint64_t kCondensedFeature = 16;
+/// Programs state steps of flows in place of rounds, tensors are stated by
+/// template, and lists are packed (plan/Condense.h). Flags 4 and 16 were
+/// earlier forms.
+constexpr uint64_t kCondensedFeature = 128;
 /// The tables are those of one lane (plan/Unfold.h).
 constexpr uint64_t kLanesFeature = 8;
 /// A bound of time has inner devices.
@@ -64,6 +65,8 @@ private:
       : fileBytes_(bytes), bytes_(bytes) {}
   /// Of the plan that the file states in short: its tables.
   Status take(fb::PlanT plan);
+  /// Of a condensed plan: what it states.
+  Status expand();
   /// Of a plan of lanes or sections: that of all.
   Status unfold(uint64_t fileBytes);
 

@@ -32,7 +32,7 @@ public:
 private:
   /// Far more than a byte of any plan's file states, and little enough for a
   /// reader's memory.
-  static constexpr uint64_t kMostPerByte = 256;
+  static constexpr uint64_t kMostPerByte = 1024;
   /// What an expanded plan may take in all, as FlatBuffers have it.
   static constexpr uint64_t kMostBytes = FLATBUFFERS_MAX_BUFFER_SIZE / 2;
 

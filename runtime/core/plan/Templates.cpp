@@ -60,7 +60,7 @@ class TemplateWriter {
 public:
   /// Takes the tensors of one name, from `first` to `end`.
   void add(Tensors &tensors, size_t first, size_t end);
-  void write(fb::CondensedT &out);
+  void write(fb::CondensedT &condensed, CondensedLists &out);
 
 private:
   struct Name {
@@ -137,7 +137,7 @@ fillConstants(std::string_view text,
   return filled;
 }
 
-void TemplateWriter::write(fb::CondensedT &out) {
+void TemplateWriter::write(fb::CondensedT &condensed, CondensedLists &out) {
   for (size_t i = 0; i != templates.size(); ++i)
     templates[i]->name = fillConstants(templates[i]->name, constants[i]);
   for (size_t i = 0; i != names.size(); ++i) {
@@ -151,10 +151,10 @@ void TemplateWriter::write(fb::CondensedT &out) {
     out.numbers.insert(out.numbers.end(), names[i].numbers.begin(),
                        names[i].numbers.end());
   }
-  out.templates = std::move(templates);
+  condensed.templates = std::move(templates);
 }
 
-void etc::plan::stateTemplates(fb::PlanT &plan) {
+void etc::plan::stateTemplates(fb::PlanT &plan, CondensedLists &out) {
   Tensors &tensors = plan.tensors;
   TemplateWriter writer;
   for (size_t first = 0, end; first != tensors.size(); first = end) {
@@ -163,7 +163,7 @@ void etc::plan::stateTemplates(fb::PlanT &plan) {
       ++end;
     writer.add(tensors, first, end);
   }
-  writer.write(*plan.condensed);
+  writer.write(*plan.condensed, out);
   tensors.clear();
 }
 
@@ -180,11 +180,10 @@ static std::string fill(std::string_view text, const uint32_t *numbers,
   return name;
 }
 
-void etc::plan::fillTemplates(fb::PlanT &plan) {
-  const fb::CondensedT &condensed = *plan.condensed;
-  const uint32_t *next = condensed.numbers.data();
-  for (const fb::NameRun &run : condensed.names) {
-    const fb::TensorTemplateT &entry = *condensed.templates[run.index()];
+void etc::plan::fillTemplates(fb::PlanT &plan, const CondensedLists &lists) {
+  const uint32_t *next = lists.numbers.data();
+  for (const fb::NameRun &run : lists.names) {
+    const fb::TensorTemplateT &entry = *plan.condensed->templates[run.index()];
     for (uint32_t i = 0; i != run.count(); ++i) {
       const std::string name = fill(entry.name, next, i);
       for (const auto &tensor : entry.tensors) {

@@ -5,6 +5,7 @@
 #ifndef ETC_PLAN_TEMPLATES_H
 #define ETC_PLAN_TEMPLATES_H
 
+#include "core/plan/CondensedLists.h"
 #include "core/plan/TableBudget.h"
 
 #include <vector>
@@ -15,15 +16,16 @@ namespace etc::plan {
 constexpr char kNumber = '\n';
 
 /// Moves the tensors of a plan that is being condensed into templates.
-void stateTemplates(fb::PlanT &plan);
+void stateTemplates(fb::PlanT &plan, CondensedLists &out);
 
 /// That templates, names and numbers fit each other. The tensors that they
 /// state, in order, but for their names and links; charges what they take.
-Result<std::vector<const fb::Tensor *>> checkTemplates(const fb::Plan &plan,
-                                                       TableBudget &budget);
+Result<std::vector<const fb::Tensor *>>
+checkTemplates(const fb::Plan &plan, const CondensedLists &lists,
+               TableBudget &budget);
 
 /// The tensors of a plan that passed checkTemplates, without templates.
-void fillTemplates(fb::PlanT &plan);
+void fillTemplates(fb::PlanT &plan, const CondensedLists &lists);
 
 } // namespace etc::plan
 

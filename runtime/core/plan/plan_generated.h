@@ -1427,17 +1427,8 @@ flatbuffers::Offset<TensorTemplate> CreateTensorTemplate(flatbuffers::FlatBuffer
 
 struct CondensedT : public flatbuffers::NativeTable {
   typedef Condensed TableType;
-  std::vector<etc::plan::fb::Item> items{};
-  std::vector<etc::plan::fb::Run> flows{};
-  std::vector<etc::plan::fb::Piece> pieces{};
-  std::vector<etc::plan::fb::Run> splits{};
-  std::vector<uint32_t> rounds{};
-  std::vector<etc::plan::fb::Run> cuts{};
-  std::vector<uint32_t> shards{};
-  std::vector<etc::plan::fb::Run> lists{};
   std::vector<std::unique_ptr<etc::plan::fb::TensorTemplateT>> templates{};
-  std::vector<etc::plan::fb::NameRun> names{};
-  std::vector<uint32_t> numbers{};
+  std::vector<uint8_t> packed{};
   CondensedT() = default;
   CondensedT(const CondensedT &o);
   CondensedT(CondensedT&&) FLATBUFFERS_NOEXCEPT = default;
@@ -1448,109 +1439,28 @@ struct Condensed FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef CondensedT NativeTableType;
   typedef CondensedBuilder Builder;
   enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
-    VT_ITEMS = 4,
-    VT_FLOWS = 6,
-    VT_PIECES = 8,
-    VT_SPLITS = 10,
-    VT_ROUNDS = 12,
-    VT_CUTS = 14,
-    VT_SHARDS = 16,
-    VT_LISTS = 18,
-    VT_TEMPLATES = 20,
-    VT_NAMES = 22,
-    VT_NUMBERS = 24
+    VT_TEMPLATES = 4,
+    VT_PACKED = 6
   };
-  const flatbuffers::Vector<const etc::plan::fb::Item *> *items() const {
-    return GetPointer<const flatbuffers::Vector<const etc::plan::fb::Item *> *>(VT_ITEMS);
-  }
-  flatbuffers::Vector<const etc::plan::fb::Item *> *mutable_items() {
-    return GetPointer<flatbuffers::Vector<const etc::plan::fb::Item *> *>(VT_ITEMS);
-  }
-  const flatbuffers::Vector<const etc::plan::fb::Run *> *flows() const {
-    return GetPointer<const flatbuffers::Vector<const etc::plan::fb::Run *> *>(VT_FLOWS);
-  }
-  flatbuffers::Vector<const etc::plan::fb::Run *> *mutable_flows() {
-    return GetPointer<flatbuffers::Vector<const etc::plan::fb::Run *> *>(VT_FLOWS);
-  }
-  const flatbuffers::Vector<const etc::plan::fb::Piece *> *pieces() const {
-    return GetPointer<const flatbuffers::Vector<const etc::plan::fb::Piece *> *>(VT_PIECES);
-  }
-  flatbuffers::Vector<const etc::plan::fb::Piece *> *mutable_pieces() {
-    return GetPointer<flatbuffers::Vector<const etc::plan::fb::Piece *> *>(VT_PIECES);
-  }
-  const flatbuffers::Vector<const etc::plan::fb::Run *> *splits() const {
-    return GetPointer<const flatbuffers::Vector<const etc::plan::fb::Run *> *>(VT_SPLITS);
-  }
-  flatbuffers::Vector<const etc::plan::fb::Run *> *mutable_splits() {
-    return GetPointer<flatbuffers::Vector<const etc::plan::fb::Run *> *>(VT_SPLITS);
-  }
-  const flatbuffers::Vector<uint32_t> *rounds() const {
-    return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_ROUNDS);
-  }
-  flatbuffers::Vector<uint32_t> *mutable_rounds() {
-    return GetPointer<flatbuffers::Vector<uint32_t> *>(VT_ROUNDS);
-  }
-  const flatbuffers::Vector<const etc::plan::fb::Run *> *cuts() const {
-    return GetPointer<const flatbuffers::Vector<const etc::plan::fb::Run *> *>(VT_CUTS);
-  }
-  flatbuffers::Vector<const etc::plan::fb::Run *> *mutable_cuts() {
-    return GetPointer<flatbuffers::Vector<const etc::plan::fb::Run *> *>(VT_CUTS);
-  }
-  const flatbuffers::Vector<uint32_t> *shards() const {
-    return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_SHARDS);
-  }
-  flatbuffers::Vector<uint32_t> *mutable_shards() {
-    return GetPointer<flatbuffers::Vector<uint32_t> *>(VT_SHARDS);
-  }
-  const flatbuffers::Vector<const etc::plan::fb::Run *> *lists() const {
-    return GetPointer<const flatbuffers::Vector<const etc::plan::fb::Run *> *>(VT_LISTS);
-  }
-  flatbuffers::Vector<const etc::plan::fb::Run *> *mutable_lists() {
-    return GetPointer<flatbuffers::Vector<const etc::plan::fb::Run *> *>(VT_LISTS);
-  }
   const flatbuffers::Vector<flatbuffers::Offset<etc::plan::fb::TensorTemplate>> *templates() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<etc::plan::fb::TensorTemplate>> *>(VT_TEMPLATES);
   }
   flatbuffers::Vector<flatbuffers::Offset<etc::plan::fb::TensorTemplate>> *mutable_templates() {
     return GetPointer<flatbuffers::Vector<flatbuffers::Offset<etc::plan::fb::TensorTemplate>> *>(VT_TEMPLATES);
   }
-  const flatbuffers::Vector<const etc::plan::fb::NameRun *> *names() const {
-    return GetPointer<const flatbuffers::Vector<const etc::plan::fb::NameRun *> *>(VT_NAMES);
+  const flatbuffers::Vector<uint8_t> *packed() const {
+    return GetPointer<const flatbuffers::Vector<uint8_t> *>(VT_PACKED);
   }
-  flatbuffers::Vector<const etc::plan::fb::NameRun *> *mutable_names() {
-    return GetPointer<flatbuffers::Vector<const etc::plan::fb::NameRun *> *>(VT_NAMES);
-  }
-  const flatbuffers::Vector<uint32_t> *numbers() const {
-    return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_NUMBERS);
-  }
-  flatbuffers::Vector<uint32_t> *mutable_numbers() {
-    return GetPointer<flatbuffers::Vector<uint32_t> *>(VT_NUMBERS);
+  flatbuffers::Vector<uint8_t> *mutable_packed() {
+    return GetPointer<flatbuffers::Vector<uint8_t> *>(VT_PACKED);
   }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
-           VerifyOffsetRequired(verifier, VT_ITEMS) &&
-           verifier.VerifyVector(items()) &&
-           VerifyOffsetRequired(verifier, VT_FLOWS) &&
-           verifier.VerifyVector(flows()) &&
-           VerifyOffsetRequired(verifier, VT_PIECES) &&
-           verifier.VerifyVector(pieces()) &&
-           VerifyOffsetRequired(verifier, VT_SPLITS) &&
-           verifier.VerifyVector(splits()) &&
-           VerifyOffsetRequired(verifier, VT_ROUNDS) &&
-           verifier.VerifyVector(rounds()) &&
-           VerifyOffsetRequired(verifier, VT_CUTS) &&
-           verifier.VerifyVector(cuts()) &&
-           VerifyOffsetRequired(verifier, VT_SHARDS) &&
-           verifier.VerifyVector(shards()) &&
-           VerifyOffsetRequired(verifier, VT_LISTS) &&
-           verifier.VerifyVector(lists()) &&
            VerifyOffsetRequired(verifier, VT_TEMPLATES) &&
            verifier.VerifyVector(templates()) &&
            verifier.VerifyVectorOfTables(templates()) &&
-           VerifyOffsetRequired(verifier, VT_NAMES) &&
-           verifier.VerifyVector(names()) &&
-           VerifyOffsetRequired(verifier, VT_NUMBERS) &&
-           verifier.VerifyVector(numbers()) &&
+           VerifyOffsetRequired(verifier, VT_PACKED) &&
+           verifier.VerifyVector(packed()) &&
            verifier.EndTable();
   }
   CondensedT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
@@ -1562,38 +1472,11 @@ struct CondensedBuilder {
   typedef Condensed Table;
   flatbuffers::FlatBufferBuilder &fbb_;
   flatbuffers::uoffset_t start_;
-  void add_items(flatbuffers::Offset<flatbuffers::Vector<const etc::plan::fb::Item *>> items) {
-    fbb_.AddOffset(Condensed::VT_ITEMS, items);
-  }
-  void add_flows(flatbuffers::Offset<flatbuffers::Vector<const etc::plan::fb::Run *>> flows) {
-    fbb_.AddOffset(Condensed::VT_FLOWS, flows);
-  }
-  void add_pieces(flatbuffers::Offset<flatbuffers::Vector<const etc::plan::fb::Piece *>> pieces) {
-    fbb_.AddOffset(Condensed::VT_PIECES, pieces);
-  }
-  void add_splits(flatbuffers::Offset<flatbuffers::Vector<const etc::plan::fb::Run *>> splits) {
-    fbb_.AddOffset(Condensed::VT_SPLITS, splits);
-  }
-  void add_rounds(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> rounds) {
-    fbb_.AddOffset(Condensed::VT_ROUNDS, rounds);
-  }
-  void add_cuts(flatbuffers::Offset<flatbuffers::Vector<const etc::plan::fb::Run *>> cuts) {
-    fbb_.AddOffset(Condensed::VT_CUTS, cuts);
-  }
-  void add_shards(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> shards) {
-    fbb_.AddOffset(Condensed::VT_SHARDS, shards);
-  }
-  void add_lists(flatbuffers::Offset<flatbuffers::Vector<const etc::plan::fb::Run *>> lists) {
-    fbb_.AddOffset(Condensed::VT_LISTS, lists);
-  }
   void add_templates(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<etc::plan::fb::TensorTemplate>>> templates) {
     fbb_.AddOffset(Condensed::VT_TEMPLATES, templates);
   }
-  void add_names(flatbuffers::Offset<flatbuffers::Vector<const etc::plan::fb::NameRun *>> names) {
-    fbb_.AddOffset(Condensed::VT_NAMES, names);
-  }
-  void add_numbers(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> numbers) {
-    fbb_.AddOffset(Condensed::VT_NUMBERS, numbers);
+  void add_packed(flatbuffers::Offset<flatbuffers::Vector<uint8_t>> packed) {
+    fbb_.AddOffset(Condensed::VT_PACKED, packed);
   }
   explicit CondensedBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
@@ -1602,86 +1485,32 @@ struct CondensedBuilder {
   flatbuffers::Offset<Condensed> Finish() {
     const auto end = fbb_.EndTable(start_);
     auto o = flatbuffers::Offset<Condensed>(end);
-    fbb_.Required(o, Condensed::VT_ITEMS);
-    fbb_.Required(o, Condensed::VT_FLOWS);
-    fbb_.Required(o, Condensed::VT_PIECES);
-    fbb_.Required(o, Condensed::VT_SPLITS);
-    fbb_.Required(o, Condensed::VT_ROUNDS);
-    fbb_.Required(o, Condensed::VT_CUTS);
-    fbb_.Required(o, Condensed::VT_SHARDS);
-    fbb_.Required(o, Condensed::VT_LISTS);
     fbb_.Required(o, Condensed::VT_TEMPLATES);
-    fbb_.Required(o, Condensed::VT_NAMES);
-    fbb_.Required(o, Condensed::VT_NUMBERS);
+    fbb_.Required(o, Condensed::VT_PACKED);
     return o;
   }
 };
 
 inline flatbuffers::Offset<Condensed> CreateCondensed(
     flatbuffers::FlatBufferBuilder &_fbb,
-    flatbuffers::Offset<flatbuffers::Vector<const etc::plan::fb::Item *>> items = 0,
-    flatbuffers::Offset<flatbuffers::Vector<const etc::plan::fb::Run *>> flows = 0,
-    flatbuffers::Offset<flatbuffers::Vector<const etc::plan::fb::Piece *>> pieces = 0,
-    flatbuffers::Offset<flatbuffers::Vector<const etc::plan::fb::Run *>> splits = 0,
-    flatbuffers::Offset<flatbuffers::Vector<uint32_t>> rounds = 0,
-    flatbuffers::Offset<flatbuffers::Vector<const etc::plan::fb::Run *>> cuts = 0,
-    flatbuffers::Offset<flatbuffers::Vector<uint32_t>> shards = 0,
-    flatbuffers::Offset<flatbuffers::Vector<const etc::plan::fb::Run *>> lists = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<etc::plan::fb::TensorTemplate>>> templates = 0,
-    flatbuffers::Offset<flatbuffers::Vector<const etc::plan::fb::NameRun *>> names = 0,
-    flatbuffers::Offset<flatbuffers::Vector<uint32_t>> numbers = 0) {
+    flatbuffers::Offset<flatbuffers::Vector<uint8_t>> packed = 0) {
   CondensedBuilder builder_(_fbb);
-  builder_.add_numbers(numbers);
-  builder_.add_names(names);
+  builder_.add_packed(packed);
   builder_.add_templates(templates);
-  builder_.add_lists(lists);
-  builder_.add_shards(shards);
-  builder_.add_cuts(cuts);
-  builder_.add_rounds(rounds);
-  builder_.add_splits(splits);
-  builder_.add_pieces(pieces);
-  builder_.add_flows(flows);
-  builder_.add_items(items);
   return builder_.Finish();
 }
 
 inline flatbuffers::Offset<Condensed> CreateCondensedDirect(
     flatbuffers::FlatBufferBuilder &_fbb,
-    const std::vector<etc::plan::fb::Item> *items = nullptr,
-    const std::vector<etc::plan::fb::Run> *flows = nullptr,
-    const std::vector<etc::plan::fb::Piece> *pieces = nullptr,
-    const std::vector<etc::plan::fb::Run> *splits = nullptr,
-    const std::vector<uint32_t> *rounds = nullptr,
-    const std::vector<etc::plan::fb::Run> *cuts = nullptr,
-    const std::vector<uint32_t> *shards = nullptr,
-    const std::vector<etc::plan::fb::Run> *lists = nullptr,
     const std::vector<flatbuffers::Offset<etc::plan::fb::TensorTemplate>> *templates = nullptr,
-    const std::vector<etc::plan::fb::NameRun> *names = nullptr,
-    const std::vector<uint32_t> *numbers = nullptr) {
-  auto items__ = items ? _fbb.CreateVectorOfStructs<etc::plan::fb::Item>(*items) : 0;
-  auto flows__ = flows ? _fbb.CreateVectorOfStructs<etc::plan::fb::Run>(*flows) : 0;
-  auto pieces__ = pieces ? _fbb.CreateVectorOfStructs<etc::plan::fb::Piece>(*pieces) : 0;
-  auto splits__ = splits ? _fbb.CreateVectorOfStructs<etc::plan::fb::Run>(*splits) : 0;
-  auto rounds__ = rounds ? _fbb.CreateVector<uint32_t>(*rounds) : 0;
-  auto cuts__ = cuts ? _fbb.CreateVectorOfStructs<etc::plan::fb::Run>(*cuts) : 0;
-  auto shards__ = shards ? _fbb.CreateVector<uint32_t>(*shards) : 0;
-  auto lists__ = lists ? _fbb.CreateVectorOfStructs<etc::plan::fb::Run>(*lists) : 0;
+    const std::vector<uint8_t> *packed = nullptr) {
   auto templates__ = templates ? _fbb.CreateVector<flatbuffers::Offset<etc::plan::fb::TensorTemplate>>(*templates) : 0;
-  auto names__ = names ? _fbb.CreateVectorOfStructs<etc::plan::fb::NameRun>(*names) : 0;
-  auto numbers__ = numbers ? _fbb.CreateVector<uint32_t>(*numbers) : 0;
+  auto packed__ = packed ? _fbb.CreateVector<uint8_t>(*packed) : 0;
   return etc::plan::fb::CreateCondensed(
       _fbb,
-      items__,
-      flows__,
-      pieces__,
-      splits__,
-      rounds__,
-      cuts__,
-      shards__,
-      lists__,
       templates__,
-      names__,
-      numbers__);
+      packed__);
 }
 
 flatbuffers::Offset<Condensed> CreateCondensed(flatbuffers::FlatBufferBuilder &_fbb, const CondensedT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
@@ -1768,9 +1597,6 @@ struct ProgramT : public flatbuffers::NativeTable {
   std::vector<uint32_t> transit_shards{};
   uint64_t tail_peak = 0;
   uint64_t tail_peak_safe = 0;
-  std::vector<etc::plan::fb::Step> steps{};
-  std::vector<uint32_t> prev_lists{};
-  std::vector<uint32_t> curr_lists{};
   ProgramT() = default;
   ProgramT(const ProgramT &o);
   ProgramT(ProgramT&&) FLATBUFFERS_NOEXCEPT = default;
@@ -1794,10 +1620,7 @@ struct Program FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_PEAK_SAFE = 24,
     VT_TRANSIT_SHARDS = 26,
     VT_TAIL_PEAK = 28,
-    VT_TAIL_PEAK_SAFE = 30,
-    VT_STEPS = 32,
-    VT_PREV_LISTS = 34,
-    VT_CURR_LISTS = 36
+    VT_TAIL_PEAK_SAFE = 30
   };
   const etc::plan::fb::Role *curr_role() const {
     return GetStruct<const etc::plan::fb::Role *>(VT_CURR_ROLE);
@@ -1883,24 +1706,6 @@ struct Program FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   bool mutate_tail_peak_safe(uint64_t _tail_peak_safe = 0) {
     return SetField<uint64_t>(VT_TAIL_PEAK_SAFE, _tail_peak_safe, 0);
   }
-  const flatbuffers::Vector<const etc::plan::fb::Step *> *steps() const {
-    return GetPointer<const flatbuffers::Vector<const etc::plan::fb::Step *> *>(VT_STEPS);
-  }
-  flatbuffers::Vector<const etc::plan::fb::Step *> *mutable_steps() {
-    return GetPointer<flatbuffers::Vector<const etc::plan::fb::Step *> *>(VT_STEPS);
-  }
-  const flatbuffers::Vector<uint32_t> *prev_lists() const {
-    return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_PREV_LISTS);
-  }
-  flatbuffers::Vector<uint32_t> *mutable_prev_lists() {
-    return GetPointer<flatbuffers::Vector<uint32_t> *>(VT_PREV_LISTS);
-  }
-  const flatbuffers::Vector<uint32_t> *curr_lists() const {
-    return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_CURR_LISTS);
-  }
-  flatbuffers::Vector<uint32_t> *mutable_curr_lists() {
-    return GetPointer<flatbuffers::Vector<uint32_t> *>(VT_CURR_LISTS);
-  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<etc::plan::fb::Role>(verifier, VT_CURR_ROLE, 4) &&
@@ -1925,12 +1730,6 @@ struct Program FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            verifier.VerifyVector(transit_shards()) &&
            VerifyField<uint64_t>(verifier, VT_TAIL_PEAK, 8) &&
            VerifyField<uint64_t>(verifier, VT_TAIL_PEAK_SAFE, 8) &&
-           VerifyOffset(verifier, VT_STEPS) &&
-           verifier.VerifyVector(steps()) &&
-           VerifyOffset(verifier, VT_PREV_LISTS) &&
-           verifier.VerifyVector(prev_lists()) &&
-           VerifyOffset(verifier, VT_CURR_LISTS) &&
-           verifier.VerifyVector(curr_lists()) &&
            verifier.EndTable();
   }
   ProgramT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
@@ -1984,15 +1783,6 @@ struct ProgramBuilder {
   void add_tail_peak_safe(uint64_t tail_peak_safe) {
     fbb_.AddElement<uint64_t>(Program::VT_TAIL_PEAK_SAFE, tail_peak_safe, 0);
   }
-  void add_steps(flatbuffers::Offset<flatbuffers::Vector<const etc::plan::fb::Step *>> steps) {
-    fbb_.AddOffset(Program::VT_STEPS, steps);
-  }
-  void add_prev_lists(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> prev_lists) {
-    fbb_.AddOffset(Program::VT_PREV_LISTS, prev_lists);
-  }
-  void add_curr_lists(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> curr_lists) {
-    fbb_.AddOffset(Program::VT_CURR_LISTS, curr_lists);
-  }
   explicit ProgramBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -2024,10 +1814,7 @@ inline flatbuffers::Offset<Program> CreateProgram(
     uint64_t peak_safe = 0,
     flatbuffers::Offset<flatbuffers::Vector<uint32_t>> transit_shards = 0,
     uint64_t tail_peak = 0,
-    uint64_t tail_peak_safe = 0,
-    flatbuffers::Offset<flatbuffers::Vector<const etc::plan::fb::Step *>> steps = 0,
-    flatbuffers::Offset<flatbuffers::Vector<uint32_t>> prev_lists = 0,
-    flatbuffers::Offset<flatbuffers::Vector<uint32_t>> curr_lists = 0) {
+    uint64_t tail_peak_safe = 0) {
   ProgramBuilder builder_(_fbb);
   builder_.add_tail_peak_safe(tail_peak_safe);
   builder_.add_tail_peak(tail_peak);
@@ -2035,9 +1822,6 @@ inline flatbuffers::Offset<Program> CreateProgram(
   builder_.add_peak(peak);
   builder_.add_recv_slab(recv_slab);
   builder_.add_send_slab(send_slab);
-  builder_.add_curr_lists(curr_lists);
-  builder_.add_prev_lists(prev_lists);
-  builder_.add_steps(steps);
   builder_.add_transit_shards(transit_shards);
   builder_.add_rounds(rounds);
   builder_.add_curr_shards(curr_shards);
@@ -2064,19 +1848,13 @@ inline flatbuffers::Offset<Program> CreateProgramDirect(
     uint64_t peak_safe = 0,
     const std::vector<uint32_t> *transit_shards = nullptr,
     uint64_t tail_peak = 0,
-    uint64_t tail_peak_safe = 0,
-    const std::vector<etc::plan::fb::Step> *steps = nullptr,
-    const std::vector<uint32_t> *prev_lists = nullptr,
-    const std::vector<uint32_t> *curr_lists = nullptr) {
+    uint64_t tail_peak_safe = 0) {
   auto devices__ = devices ? _fbb.CreateVector<uint32_t>(*devices) : 0;
   auto peers__ = peers ? _fbb.CreateVector<flatbuffers::Offset<etc::plan::fb::Peers>>(*peers) : 0;
   auto prev_shards__ = prev_shards ? _fbb.CreateVector<uint32_t>(*prev_shards) : 0;
   auto curr_shards__ = curr_shards ? _fbb.CreateVector<uint32_t>(*curr_shards) : 0;
   auto rounds__ = rounds ? _fbb.CreateVector<flatbuffers::Offset<etc::plan::fb::Round>>(*rounds) : 0;
   auto transit_shards__ = transit_shards ? _fbb.CreateVector<uint32_t>(*transit_shards) : 0;
-  auto steps__ = steps ? _fbb.CreateVectorOfStructs<etc::plan::fb::Step>(*steps) : 0;
-  auto prev_lists__ = prev_lists ? _fbb.CreateVector<uint32_t>(*prev_lists) : 0;
-  auto curr_lists__ = curr_lists ? _fbb.CreateVector<uint32_t>(*curr_lists) : 0;
   return etc::plan::fb::CreateProgram(
       _fbb,
       curr_role,
@@ -2092,10 +1870,7 @@ inline flatbuffers::Offset<Program> CreateProgramDirect(
       peak_safe,
       transit_shards__,
       tail_peak,
-      tail_peak_safe,
-      steps__,
-      prev_lists__,
-      curr_lists__);
+      tail_peak_safe);
 }
 
 flatbuffers::Offset<Program> CreateProgram(flatbuffers::FlatBufferBuilder &_fbb, const ProgramT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
@@ -4578,32 +4353,14 @@ inline flatbuffers::Offset<TensorTemplate> CreateTensorTemplate(flatbuffers::Fla
 }
 
 inline CondensedT::CondensedT(const CondensedT &o)
-      : items(o.items),
-        flows(o.flows),
-        pieces(o.pieces),
-        splits(o.splits),
-        rounds(o.rounds),
-        cuts(o.cuts),
-        shards(o.shards),
-        lists(o.lists),
-        names(o.names),
-        numbers(o.numbers) {
+      : packed(o.packed) {
   templates.reserve(o.templates.size());
   for (const auto &templates_ : o.templates) { templates.emplace_back((templates_) ? new etc::plan::fb::TensorTemplateT(*templates_) : nullptr); }
 }
 
 inline CondensedT &CondensedT::operator=(CondensedT o) FLATBUFFERS_NOEXCEPT {
-  std::swap(items, o.items);
-  std::swap(flows, o.flows);
-  std::swap(pieces, o.pieces);
-  std::swap(splits, o.splits);
-  std::swap(rounds, o.rounds);
-  std::swap(cuts, o.cuts);
-  std::swap(shards, o.shards);
-  std::swap(lists, o.lists);
   std::swap(templates, o.templates);
-  std::swap(names, o.names);
-  std::swap(numbers, o.numbers);
+  std::swap(packed, o.packed);
   return *this;
 }
 
@@ -4616,17 +4373,8 @@ inline CondensedT *Condensed::UnPack(const flatbuffers::resolver_function_t *_re
 inline void Condensed::UnPackTo(CondensedT *_o, const flatbuffers::resolver_function_t *_resolver) const {
   (void)_o;
   (void)_resolver;
-  { auto _e = items(); if (_e) { _o->items.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->items[_i] = *_e->Get(_i); } } }
-  { auto _e = flows(); if (_e) { _o->flows.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->flows[_i] = *_e->Get(_i); } } }
-  { auto _e = pieces(); if (_e) { _o->pieces.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->pieces[_i] = *_e->Get(_i); } } }
-  { auto _e = splits(); if (_e) { _o->splits.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->splits[_i] = *_e->Get(_i); } } }
-  { auto _e = rounds(); if (_e) { _o->rounds.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->rounds[_i] = _e->Get(_i); } } }
-  { auto _e = cuts(); if (_e) { _o->cuts.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->cuts[_i] = *_e->Get(_i); } } }
-  { auto _e = shards(); if (_e) { _o->shards.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->shards[_i] = _e->Get(_i); } } }
-  { auto _e = lists(); if (_e) { _o->lists.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->lists[_i] = *_e->Get(_i); } } }
   { auto _e = templates(); if (_e) { _o->templates.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->templates[_i] = std::unique_ptr<etc::plan::fb::TensorTemplateT>(_e->Get(_i)->UnPack(_resolver)); } } }
-  { auto _e = names(); if (_e) { _o->names.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->names[_i] = *_e->Get(_i); } } }
-  { auto _e = numbers(); if (_e) { _o->numbers.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->numbers[_i] = _e->Get(_i); } } }
+  { auto _e = packed(); if (_e) { _o->packed.resize(_e->size()); std::copy(_e->begin(), _e->end(), _o->packed.begin()); } }
 }
 
 inline flatbuffers::Offset<Condensed> Condensed::Pack(flatbuffers::FlatBufferBuilder &_fbb, const CondensedT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
@@ -4637,30 +4385,12 @@ inline flatbuffers::Offset<Condensed> CreateCondensed(flatbuffers::FlatBufferBui
   (void)_rehasher;
   (void)_o;
   struct _VectorArgs { flatbuffers::FlatBufferBuilder *__fbb; const CondensedT* __o; const flatbuffers::rehasher_function_t *__rehasher; } _va = { &_fbb, _o, _rehasher}; (void)_va;
-  auto _items = _fbb.CreateVectorOfStructs(_o->items);
-  auto _flows = _fbb.CreateVectorOfStructs(_o->flows);
-  auto _pieces = _fbb.CreateVectorOfStructs(_o->pieces);
-  auto _splits = _fbb.CreateVectorOfStructs(_o->splits);
-  auto _rounds = _fbb.CreateVector(_o->rounds);
-  auto _cuts = _fbb.CreateVectorOfStructs(_o->cuts);
-  auto _shards = _fbb.CreateVector(_o->shards);
-  auto _lists = _fbb.CreateVectorOfStructs(_o->lists);
   auto _templates = _fbb.CreateVector<flatbuffers::Offset<etc::plan::fb::TensorTemplate>> (_o->templates.size(), [](size_t i, _VectorArgs *__va) { return CreateTensorTemplate(*__va->__fbb, __va->__o->templates[i].get(), __va->__rehasher); }, &_va );
-  auto _names = _fbb.CreateVectorOfStructs(_o->names);
-  auto _numbers = _fbb.CreateVector(_o->numbers);
+  auto _packed = _fbb.CreateVector(_o->packed);
   return etc::plan::fb::CreateCondensed(
       _fbb,
-      _items,
-      _flows,
-      _pieces,
-      _splits,
-      _rounds,
-      _cuts,
-      _shards,
-      _lists,
       _templates,
-      _names,
-      _numbers);
+      _packed);
 }
 
 inline PeersT *Peers::UnPack(const flatbuffers::resolver_function_t *_resolver) const {
@@ -4701,10 +4431,7 @@ inline ProgramT::ProgramT(const ProgramT &o)
         peak_safe(o.peak_safe),
         transit_shards(o.transit_shards),
         tail_peak(o.tail_peak),
-        tail_peak_safe(o.tail_peak_safe),
-        steps(o.steps),
-        prev_lists(o.prev_lists),
-        curr_lists(o.curr_lists) {
+        tail_peak_safe(o.tail_peak_safe) {
   peers.reserve(o.peers.size());
   for (const auto &peers_ : o.peers) { peers.emplace_back((peers_) ? new etc::plan::fb::PeersT(*peers_) : nullptr); }
   rounds.reserve(o.rounds.size());
@@ -4726,9 +4453,6 @@ inline ProgramT &ProgramT::operator=(ProgramT o) FLATBUFFERS_NOEXCEPT {
   std::swap(transit_shards, o.transit_shards);
   std::swap(tail_peak, o.tail_peak);
   std::swap(tail_peak_safe, o.tail_peak_safe);
-  std::swap(steps, o.steps);
-  std::swap(prev_lists, o.prev_lists);
-  std::swap(curr_lists, o.curr_lists);
   return *this;
 }
 
@@ -4755,9 +4479,6 @@ inline void Program::UnPackTo(ProgramT *_o, const flatbuffers::resolver_function
   { auto _e = transit_shards(); if (_e) { _o->transit_shards.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->transit_shards[_i] = _e->Get(_i); } } }
   { auto _e = tail_peak(); _o->tail_peak = _e; }
   { auto _e = tail_peak_safe(); _o->tail_peak_safe = _e; }
-  { auto _e = steps(); if (_e) { _o->steps.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->steps[_i] = *_e->Get(_i); } } }
-  { auto _e = prev_lists(); if (_e) { _o->prev_lists.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->prev_lists[_i] = _e->Get(_i); } } }
-  { auto _e = curr_lists(); if (_e) { _o->curr_lists.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->curr_lists[_i] = _e->Get(_i); } } }
 }
 
 inline flatbuffers::Offset<Program> Program::Pack(flatbuffers::FlatBufferBuilder &_fbb, const ProgramT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
@@ -4782,9 +4503,6 @@ inline flatbuffers::Offset<Program> CreateProgram(flatbuffers::FlatBufferBuilder
   auto _transit_shards = _o->transit_shards.size() ? _fbb.CreateVector(_o->transit_shards) : 0;
   auto _tail_peak = _o->tail_peak;
   auto _tail_peak_safe = _o->tail_peak_safe;
-  auto _steps = _o->steps.size() ? _fbb.CreateVectorOfStructs(_o->steps) : 0;
-  auto _prev_lists = _o->prev_lists.size() ? _fbb.CreateVector(_o->prev_lists) : 0;
-  auto _curr_lists = _o->curr_lists.size() ? _fbb.CreateVector(_o->curr_lists) : 0;
   return etc::plan::fb::CreateProgram(
       _fbb,
       _curr_role,
@@ -4800,10 +4518,7 @@ inline flatbuffers::Offset<Program> CreateProgram(flatbuffers::FlatBufferBuilder
       _peak_safe,
       _transit_shards,
       _tail_peak,
-      _tail_peak_safe,
-      _steps,
-      _prev_lists,
-      _curr_lists);
+      _tail_peak_safe);
 }
 
 inline VolumesT *Volumes::UnPack(const flatbuffers::resolver_function_t *_resolver) const {

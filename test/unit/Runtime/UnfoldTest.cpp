@@ -157,8 +157,8 @@ TEST(UnfoldTest, MalformedTables) {
 TEST(UnfoldTest, FilesStateNoMoreThanReadersHave) {
   const std::vector<uint8_t> bytes = packPlan(ofLane(relayPlan()));
   const fb::Plan &plan = *fb::GetPlan(bytes.data());
-  EXPECT_EQ(checkLanes(plan, 1 << 20, 1 << 11).message(), "");
-  EXPECT_EQ(checkLanes(plan, 1 << 20, 1 << 10).message(),
+  EXPECT_EQ(checkLanes(plan, 1 << 20, 1 << 9).message(), "");
+  EXPECT_EQ(checkLanes(plan, 1 << 20, 1 << 8).message(),
             "lanes: states more than 2097152 bytes of tables, which is the "
             "most for this file");
 }
