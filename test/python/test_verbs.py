@@ -60,7 +60,7 @@ def describe_price(price):
     moved, internode = price["moved_bytes"], price["internode_bytes"]
     if moved is None:
         text = "unknown"
-    elif moved == internode == 0:
+    elif moved == internode == 0 and abs(price["seconds"] or 0) < 1e-6:
         text = "0 B"
     else:
         text = f"{_change(moved)} moved, {_change(internode)} between nodes"
