@@ -5,7 +5,7 @@
 #include "core/proof/PlanRoleBound.h"
 
 #include "core/plan/Configuration.h"
-#include "core/proof/RoleBoundProof.h"
+#include "core/proof/RolePlace.h"
 
 #include <set>
 
@@ -139,7 +139,13 @@ Status etc::verifyRoleBound(const PlanIndex &index) {
     return Status::success();
   if (index.plan().prev()->inventory() || index.plan().curr()->inventory())
     return malformed("role_bound: is about an inventory, which has no roles");
-  if (auto flaw = findFlaw(readFacts(index), read(*bound)))
+  const RoleBoundFacts facts = readFacts(index);
+  if (auto flaw = findFlaw(facts, read(*bound)))
+    return malformed("role_bound: ", *flaw);
+  // A bound of a narrower place may be above the time of the plan.
+  const auto &placement = *index.plan().curr_placement();
+  if (auto flaw =
+          RolePlace(facts).findFlaw({placement.begin(), placement.end()}))
     return malformed("role_bound: ", *flaw);
   return Status::success();
 }

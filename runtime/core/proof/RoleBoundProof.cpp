@@ -1,6 +1,7 @@
 // What proves a bound over all roles.
 
 #include "core/proof/RoleBoundProof.h"
+#include "core/proof/RolePlace.h"
 
 #include "core/plan/Status.h"
 
@@ -12,7 +13,6 @@
 
 using namespace etc;
 using plan::text;
-using plan::fb::Place;
 using Witness = plan::fb::RoleWitness;
 using Flaw = std::optional<std::string>;
 
@@ -41,7 +41,6 @@ public:
   Flaw run();
 
 private:
-  void readDevices();
   void readNodes();
   void readColumns();
   void readContents();
@@ -50,7 +49,6 @@ private:
   Flaw checkDuals() const;
   Flaw checkBytes() const;
   int64_t countTogether(const Roles &roles) const;
-  int64_t countMostNodes() const;
   int64_t capacityInside(bool inside) const;
   int64_t countRate() const;
   int64_t rateOfNics(int64_t nics, bool inside) const;
@@ -62,9 +60,9 @@ private:
 
   const RoleBoundFacts &facts;
   const StatedRoleBound &bound;
-  std::vector<int64_t> nodeOf; ///< [device]
-  std::vector<int64_t> usable; ///< [node]
-  bool areGroupsWhole = false;
+  const RolePlace place;
+  const std::vector<size_t> &nodeOf = place.nodeOf();  ///< [device]
+  const std::vector<int64_t> &usable = place.usable(); ///< [node]
   std::vector<Column> columns;
   std::vector<size_t> columnOf; ///< [node] or [device]
   std::vector<bool> isInside;   ///< [column]
@@ -73,28 +71,14 @@ private:
 };
 } // namespace
 
-static int64_t divideUp(int64_t whole, int64_t part) {
-  return (whole + part - 1) / part;
-}
-
 Checker::Checker(const RoleBoundFacts &facts, const StatedRoleBound &bound)
-    : facts(facts), bound(bound), usable(facts.nodes.size()) {
-  readDevices();
+    : facts(facts), bound(bound), place(facts) {
   readColumns();
 }
 
 //===----------------------------------------------------------------------===//
 // The cluster
 //===----------------------------------------------------------------------===//
-
-void Checker::readDevices() {
-  for (size_t node = 0; node != facts.nodes.size(); ++node)
-    nodeOf.insert(nodeOf.end(), facts.nodes[node], node);
-  for (size_t device = 0; device != facts.canTakeRole.size(); ++device)
-    usable[nodeOf[device]] += facts.canTakeRole[device];
-  areGroupsWhole = facts.place != Place::any &&
-                   facts.tensorParallel <= *std::ranges::max_element(usable);
-}
 
 void Checker::readNodes() {
   std::vector<std::set<int64_t>> onNode(usable.size());
@@ -131,23 +115,6 @@ void Checker::readColumns() {
     column.holders += role >= 0;
   }
   isInside.resize(columns.size());
-}
-
-/// The nodes that roles can be on.
-int64_t Checker::countMostNodes() const {
-  std::vector<int64_t> rooms(usable);
-  std::erase(rooms, 0);
-  std::ranges::sort(rooms, std::greater<>());
-  const int64_t all = rooms.size(), tp = facts.tensorParallel,
-                groups = world() / tp;
-  if (facts.place != Place::pack)
-    return all;
-  if (!areGroupsWhole)
-    return std::min<int64_t>(all, groups * divideUp(tp, rooms.front()));
-  int64_t nodes = 0, placed = 0;
-  while (placed < groups && nodes < all)
-    placed += rooms[nodes++] / tp;
-  return nodes;
 }
 
 int64_t Checker::capacityInside(bool inside) const {
@@ -189,7 +156,7 @@ int64_t Checker::countRate() const {
   }
   std::ranges::sort(nics, std::greater<>());
   if (isInto)
-    nics.resize(std::min<size_t>(nics.size(), countMostNodes()));
+    nics.resize(std::min<size_t>(nics.size(), place.countMostNodes()));
   int64_t sum = 0;
   for (int64_t count : nics)
     sum += count;
@@ -218,7 +185,7 @@ int64_t Checker::countTogether(const Roles &roles) const {
   if (!bound.isOfNodes)
     return 1;
   int64_t most = *std::ranges::max_element(usable);
-  if (areGroupsWhole) {
+  if (place.areGroupsWhole()) {
     const int64_t tp = facts.tensorParallel;
     int64_t ofGroup = 0;
     auto isOf = [&](int64_t it) {
@@ -259,7 +226,7 @@ int64_t Checker::countFewest() const {
   int64_t bytes = 0;
   for (const auto &[roles, content] : contents)
     bytes += content.first;
-  held.resize(countMostNodes());
+  held.resize(place.countMostNodes());
   for (int64_t part : held)
     bytes -= part;
   return bytes;

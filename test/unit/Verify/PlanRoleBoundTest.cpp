@@ -133,7 +133,7 @@ INSTANTIATE_TEST_SUITE_P(All, PlanRoleBound, testing::ValuesIn(requests),
 
 class PlanRoleBoundPlace : public PlanRoleBound {};
 
-// Two groups of two need two nodes of two. Anywhere, they may be on all four.
+// Four groups of two need two nodes of four. Anywhere, they may be on four.
 TEST_P(PlanRoleBoundPlace, OnlyTheRolesThatItStates) {
   ASSERT_EQ(file.role_bound->place, fb::Place::pack);
   fb::RoleBoundT bound(*file.role_bound);
@@ -141,7 +141,21 @@ TEST_P(PlanRoleBoundPlace, OnlyTheRolesThatItStates) {
   EXPECT_NE(verdict(bound), "");
 }
 
+// A bound on fewer nodes can be above the time of a plan on more.
+TEST_P(PlanRoleBoundPlace, NoPlanOfAnotherPlaceHasIt) {
+  const fb::RoleBoundT ofPack(*file.role_bound);
+  Options anywhere = GetParam();
+  anywhere["place"] = "any";
+  plan(anywhere);
+  file = {};
+  fb::GetPlan(planned.plans.front().data())->UnPackTo(&file);
+  EXPECT_EQ(verdict(ofPack), "role_bound: is of roles on at most 2 nodes; in "
+                             "the plan, they are on 4");
+}
+
 INSTANTIATE_TEST_SUITE_P(Pack, PlanRoleBoundPlace,
-                         testing::Values(request("PP4TP2", "PP2TP2", "4x2")));
+                         testing::Values(request("PP6TP4", "PP4TP2",
+                                                 "6x4@paper-cluster-a",
+                                                 {{"layers", "12"}})));
 
 } // namespace
