@@ -135,15 +135,17 @@ def Etc_TimeBoundOp : Etc_StageOp<"time_bound"> {
     Bytes that have to cross the border of a set of devices, and the rate at which they can: the transfers take at least
     `bytes` / `rate` seconds, whatever the sources, relays and rounds. Bytes cross `into` the devices where a device of
     the set needs what none of it held; they cross `out_of` them where only devices of the set held what others need.
-    Each counts once, and a tied copy and its twin are the same bytes. They can cross over the links of the set's
-    devices whose nodes have further participants, and over the set's NICs where other nodes have participants, each
-    NIC once. Participants are the devices that live and have a role on either side. `of_pause` counts the bytes that are
-    not deferred, and bounds the pause.
+    What leaves a node of the set for one where nobody held it counts as well. Each counts once, and a tied copy and its
+    twin are the same bytes. They can cross over the links of the set's devices whose nodes have further participants,
+    and over the set's NICs where other nodes have participants, each NIC once; or, at the other end, over the links of
+    the further participants, and over the NICs of all that have a device of the set on another node. Participants are
+    the devices that live and have a role on either side. `of_pause` counts the bytes that are not deferred, and bounds
+    the pause.
 
-    `inner` lists some of the devices, whose own links count as well where their nodes have other participants. Bytes that
-    inner devices lack then count once for each of these, even if another of the devices held them; other bytes that
-    cross `into` the devices count once. What crosses `out_of` them counts once, with what only inner devices held and
-    other devices need.
+    `inner` lists some of the devices, whose own links count as well where their nodes have other participants; at the
+    other end, all links of their nodes do. Bytes that inner devices lack then count once for each of these, even if
+    another of the devices held them; other bytes that cross `into` the devices count once. What crosses `out_of` them
+    counts once, with what only inner devices held and another device needs.
 
     Examples:
 
