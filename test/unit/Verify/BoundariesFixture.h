@@ -21,6 +21,21 @@ inline const Options usual = {
     {"heads", "8"},     {"vocab", "1100"},  {"prev", "PP2TP2"},
     {"curr", "PP4TP1"}, {"cluster", "2x4"}, {"draining", "7"}};
 
+/// A request of a small model.
+inline Options smallRequest(const char *prev, const char *curr,
+                            const char *cluster, Options more = {}) {
+  more.insert({{"model", "gpt2"},
+               {"layers", "4"},
+               {"hidden", "64"},
+               {"heads", "4"},
+               {"vocab", "100"},
+               {"seq", "4"},
+               {"prev", prev},
+               {"curr", curr},
+               {"cluster", cluster}});
+  return more;
+}
+
 class Boundaries : public testing::Test {
 protected:
   Boundaries()

@@ -24,29 +24,16 @@ namespace {
 
 constexpr unsigned kMutations = 150; // of each file
 
-Options request(const char *prev, const char *curr, const char *cluster,
-                Options more = {}) {
-  more.insert({{"model", "gpt2"},
-               {"layers", "4"},
-               {"hidden", "64"},
-               {"heads", "4"},
-               {"vocab", "100"},
-               {"seq", "4"},
-               {"prev", prev},
-               {"curr", curr},
-               {"cluster", cluster}});
-  return more;
-}
-
 const Options requests[] = {
-    request("PP2", "PP2DP3", "3x2"),
-    request("PP4TP2", "PP2TP2", "4x2"),
-    request("PP2TP2", "PP2TP2DP2", "2x4@paper-cluster-b"),
-    request("PP2TP2", "PP4TP1DP2", "2x4"),
-    request("DP2+zero1", "DP4+zero1", "2x2", {{"place", "any"}}),
-    request("PP4TP2", "PP4TP2DP2", "6x4@paper-cluster-a", {{"place", "tp"}}),
-    request("PP2TP4", "PP2TP2DP2", "4x4", {{"draining", "0,1,2,3"}}),
-    request("PP2DP4", "PP2DP3", "4x2", {{"failed", "0,1"}}),
+    smallRequest("PP2", "PP2DP3", "3x2"),
+    smallRequest("PP4TP2", "PP2TP2", "4x2"),
+    smallRequest("PP2TP2", "PP2TP2DP2", "2x4@paper-cluster-b"),
+    smallRequest("PP2TP2", "PP4TP1DP2", "2x4"),
+    smallRequest("DP2+zero1", "DP4+zero1", "2x2", {{"place", "any"}}),
+    smallRequest("PP4TP2", "PP4TP2DP2", "6x4@paper-cluster-a",
+                 {{"place", "tp"}}),
+    smallRequest("PP2TP4", "PP2TP2DP2", "4x4", {{"draining", "0,1,2,3"}}),
+    smallRequest("PP2DP4", "PP2DP3", "4x2", {{"failed", "0,1"}}),
 };
 
 class PlanTimeBound : public Boundaries,
