@@ -15,11 +15,14 @@ using etc::plan::fb::OpKind;
 
 static std::optional<Staging> stagingOf(const PlanIndex &index,
                                         uint32_t program,
-                                        const Transport &transport) {
+                                        const Transport &transport,
+                                        bool isHashed) {
   if (transport.sharesMemory())
     return std::nullopt;
+  // What is not even hashed is not read again.
   return std::optional<Staging>(std::in_place, index, program,
-                                transport.pieceBytes());
+                                transport.pieceBytes(),
+                                isHashed && transport.receivesInCache());
 }
 
 static std::optional<RoundOverlap>
@@ -42,7 +45,7 @@ RoundExecutor::RoundExecutor(const PlanIndex &index, uint32_t rank,
       control(control), transport(transport), worker(worker),
       goesByPiece(transport.pieceBytes() > 0),
       isHashed(verify != Verify::Off && !transport.sharesMemory()),
-      staging(stagingOf(index, participant.program, transport)),
+      staging(stagingOf(index, participant.program, transport, isHashed)),
       overlap(overlapOf(index, participant.program, mode, staging, transport,
                         worker)),
       rounds{Round({index, rank, transport, staging ? &*staging : nullptr,

@@ -132,7 +132,8 @@ void RoundMessages::layOutRecv(const Op &op, const DeviceState &state) {
   const unsigned size = index.elementBytes(op.tensor());
   forEachPiece(op, [&](BoxView part, uint64_t bytes) {
     const uint64_t position = message.layout.bytes();
-    std::byte *direct = directMemory(part, size, to);
+    std::byte *direct =
+        staging->receivesAll() ? nullptr : directMemory(part, size, to);
     std::byte *data = append(message, bytes, direct);
     addMove(direct ? hashMove(data, bytes)
                    : copyMove({data, part}, to, part, size),

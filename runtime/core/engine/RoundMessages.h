@@ -22,8 +22,9 @@ struct Slabs {
 /// All ops of a round between two devices are one message a direction, in
 /// pieces (MessagePieces). A large op is one, or several where the transport
 /// wants them smaller; it goes from where it is and to where it belongs if it
-/// is contiguous there, else through a slab. Where memory is shared nothing is
-/// staged: the receiver copies from the sender's tensors into its own.
+/// is contiguous there, else through a slab (Staging::receivesAll: always).
+/// Where memory is shared nothing is staged: the receiver copies from the
+/// sender's tensors into its own.
 class RoundMessages {
 public:
   using Ops = flatbuffers::Vector<const plan::fb::Op *>;

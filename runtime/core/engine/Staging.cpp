@@ -25,8 +25,11 @@ MessagePieces::Place MessagePieces::add(uint64_t bytes, bool isDirect) {
   const bool isSmall = bytes < ownPiece;
   Place place{!isSmall || !isOpen, 0};
   if (!isDirect) {
-    place.offset = place.isNew ? roundUp(staged, alignment) : staged;
-    staged = place.offset + bytes;
+    if (place.isNew)
+      end = takesTurns ? 0 : roundUp(end, alignment);
+    place.offset = end;
+    end += bytes;
+    staged = std::max(staged, end);
   }
   isOpen = isSmall;
   bytes_ += bytes;
@@ -53,6 +56,7 @@ static BoxView boxAround(const PlanIndex &index, uint32_t program,
 Staging::Lay Staging::layOutAt(uint32_t round, OpKind kind,
                                uint64_t alignment) const {
   const auto &stated = index.program(program);
+  const bool stagesAll = kind == OpKind::recv && receivesAll_;
   std::vector<MessagePieces> messages(stated.peers()->size(),
                                       MessagePieces(alignment, pieceBytes));
   for (const Op *op : *stated.rounds()->Get(round)->ops()) {
@@ -64,7 +68,7 @@ Staging::Lay Staging::layOutAt(uint32_t round, OpKind kind,
                 pieceBytes > 0 ? pieceBytes : ~uint64_t{0}, [&](BoxView part) {
                   messages[op->peer()].add(
                       volume(part) * size,
-                      isDirect(around, part, size, pieceBytes));
+                      !stagesAll && isDirect(around, part, size, pieceBytes));
                 });
   }
   Lay lay{alignment, 0, 0, {}};
@@ -95,8 +99,10 @@ Staging::Lay Staging::layOut(uint32_t round, OpKind kind) const {
   return lay;
 }
 
-Staging::Staging(const PlanIndex &index, uint32_t program, uint64_t pieceBytes)
-    : index(index), program(program), pieceBytes(pieceBytes) {
+Staging::Staging(const PlanIndex &index, uint32_t program, uint64_t pieceBytes,
+                 bool receivesAll)
+    : index(index), program(program), pieceBytes(pieceBytes),
+      receivesAll_(receivesAll) {
   const uint32_t count = index.program(program).rounds()->size();
   for (uint32_t round = 0; round != count; ++round)
     rounds.push_back(

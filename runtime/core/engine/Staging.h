@@ -24,7 +24,9 @@ uint64_t ownPieceBytes(uint64_t pieceBytes);
 
 /// The pieces of one message, op by op. A large op is a piece of its own; runs
 /// of small ones are packed into one. Both ends have the same ops, so they cut
-/// alike; which pieces are staged is each end's own affair.
+/// alike; which pieces are staged is each end's own affair. Where a message
+/// goes by the piece, one at a time is staged: they take turns in one place,
+/// which stays in the cache.
 class MessagePieces {
 public:
   struct Place {
@@ -34,17 +36,20 @@ public:
 
   /// `pieceBytes`: see Transport::pieceBytes().
   MessagePieces(uint64_t alignment, uint64_t pieceBytes)
-      : alignment(alignment), ownPiece(ownPieceBytes(pieceBytes)) {}
+      : alignment(alignment), ownPiece(ownPieceBytes(pieceBytes)),
+        takesTurns(pieceBytes > 0) {}
 
   /// The next op, or part of one; `isDirect` where the tensor is the piece.
   Place add(uint64_t bytes, bool isDirect);
 
   uint64_t bytes() const { return bytes_; }
-  uint64_t stagedBytes() const { return staged; }
+  uint64_t stagedBytes() const { return staged; } // at once
 
 private:
   uint64_t alignment, ownPiece;
+  bool takesTurns;
   uint64_t bytes_ = 0, staged = 0;
+  uint64_t end = 0;    // of the last piece that is staged
   bool isOpen = false; // the last piece takes more small ops
 };
 
@@ -71,10 +76,13 @@ public:
     Lay send, recv;
   };
 
-  /// `pieceBytes`: see Transport::pieceBytes().
-  Staging(const PlanIndex &index, uint32_t program, uint64_t pieceBytes);
+  /// `pieceBytes`: see Transport::pieceBytes(). With `receivesAll` nothing is
+  /// received where it belongs.
+  Staging(const PlanIndex &index, uint32_t program, uint64_t pieceBytes,
+          bool receivesAll = false);
 
   const Round &round(uint32_t number) const { return rounds[number]; }
+  bool receivesAll() const { return receivesAll_; }
 
 private:
   Lay layOut(uint32_t round, plan::fb::OpKind kind) const;
@@ -83,6 +91,7 @@ private:
   const PlanIndex &index;
   const uint32_t program;
   const uint64_t pieceBytes;
+  const bool receivesAll_;
   std::vector<Round> rounds;
 };
 

@@ -31,10 +31,12 @@ Socket::~Socket() {
 
 static bool isPassing() { return errno == EAGAIN || errno == EINTR; }
 
-std::optional<size_t> Socket::write(std::span<const std::byte> bytes) const {
+std::optional<size_t> Socket::write(std::span<const std::byte> bytes,
+                                    bool hasMore) const {
   if (tls)
     return tls->write(bytes);
-  const ssize_t count = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  const int flags = MSG_NOSIGNAL | (hasMore ? MSG_MORE : 0);
+  const ssize_t count = ::send(fd_, bytes.data(), bytes.size(), flags);
   if (count < 0)
     return isPassing() ? std::optional<size_t>(0) : std::nullopt;
   return static_cast<size_t>(count);

@@ -53,8 +53,10 @@ public:
   bool isRefused() const { return tls && !tls->isGone(); }
 
   /// How many bytes went or came at once, 0 where none can now; nothing at the
-  /// end of the connection.
-  std::optional<size_t> write(std::span<const std::byte> bytes) const;
+  /// end of the connection. What `hasMore` behind it need not be a packet of
+  /// its own: the system may wait for that, a fraction of a second at most.
+  std::optional<size_t> write(std::span<const std::byte> bytes,
+                              bool hasMore = false) const;
   std::optional<size_t> read(std::span<std::byte> bytes) const;
 
   /// Appends what has come; false at the end of the connection.

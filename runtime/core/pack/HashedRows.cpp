@@ -41,6 +41,8 @@ static uint64_t copyPlainly(const Rows &rows, uint64_t position) {
 }
 
 #ifdef ETC_HAS_VECTOR_BUILD
+/// Past the cache, or into it: then lines are asked for ahead.
+template <bool isPastCache>
 __attribute__((target("avx512f"))) static uint64_t
 copyBy64Bytes(const Rows &rows, uint64_t position) {
   const uint64_t ahead = aheadOf(rows);
@@ -49,16 +51,23 @@ copyBy64Bytes(const Rows &rows, uint64_t position) {
   const std::byte *from = rows.from;
   for (uint64_t row = 0; row != rows.count; ++row) {
     for (uint64_t at = 0; at != rows.bytes; at += kVector) {
-      _mm_prefetch(reinterpret_cast<const char *>(from + at + ahead),
-                   _MM_HINT_T0);
       Words64 word;
       std::memcpy(&word, from + at, sizeof word);
-      std::memcpy(to + at, &word, sizeof word);
+      if constexpr (isPastCache) {
+        _mm512_stream_si512(reinterpret_cast<__m512i *>(to + at),
+                            (__m512i)word);
+      } else {
+        _mm_prefetch(reinterpret_cast<const char *>(from + at + ahead),
+                     _MM_HINT_T0);
+        std::memcpy(to + at, &word, sizeof word);
+      }
       sums += hashWords64(word, keys);
       keys += kVector / sizeof(uint64_t) * kKeyStep;
     }
     to += rows.toStride, from += rows.fromStride;
   }
+  if (isPastCache)
+    _mm_sfence(); // whoever is told of the copy after this sees it
   return sumOf(sums);
 }
 #endif
@@ -80,7 +89,22 @@ bool etc::runtime::suitHashing(uint64_t rowBytes) {
 uint64_t etc::runtime::copyHashed(const Rows &rows, uint64_t position) {
 #ifdef ETC_HAS_VECTOR_BUILD
   if (rows.bytes % kVector == 0 && hasVectors())
-    return copyBy64Bytes(rows, position);
+    return copyBy64Bytes<false>(rows, position);
 #endif
   return copyPlainly(rows, position);
+}
+
+bool etc::runtime::suitStreaming(const Move &move) {
+  uint64_t bits = move.to | move.runBytes;
+  for (uint32_t axis = 0; axis != move.axes; ++axis)
+    bits |= move.toStride[axis];
+  return bits % kVector == 0 && hasVectors();
+}
+
+uint64_t etc::runtime::streamHashed(const Rows &rows, uint64_t position) {
+#ifdef ETC_HAS_VECTOR_BUILD
+  return copyBy64Bytes<true>(rows, position);
+#else
+  return copyPlainly(rows, position);
+#endif
 }

@@ -3,8 +3,7 @@
 #ifndef ETC_RUNTIME_CORE_PACK_HASHEDROWS_H
 #define ETC_RUNTIME_CORE_PACK_HASHEDROWS_H
 
-#include <cstddef>
-#include <cstdint>
+#include "core/pack/Move.h"
 
 namespace etc::runtime {
 
@@ -23,6 +22,14 @@ bool suitHashing(uint64_t rowBytes);
 /// stand one after the other in a message, from `position` on. Where registers
 /// have 64 bytes and rows are so many times that, a byte is read once for both.
 uint64_t copyHashed(const Rows &rows, uint64_t position);
+
+/// Whether rows of a move can be written past the cache by whole registers: all
+/// of them begin and end where lines of memory do.
+bool suitStreaming(const Move &move);
+
+/// As copyHashed(), of rows that are in the cache, to memory past it. They suit
+/// streaming.
+uint64_t streamHashed(const Rows &rows, uint64_t position);
 
 } // namespace etc::runtime
 

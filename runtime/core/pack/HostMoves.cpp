@@ -16,6 +16,8 @@ namespace {
 
 /// What a hash reads again soon enough to find it in the cache.
 constexpr uint64_t kHashChunk = 64 << 10;
+/// What is contiguous is packed with other pieces below this at most.
+constexpr uint64_t kLargePiece = 128 << 10;
 /// Runs up to here are asked for two runs ahead, longer ones so many bytes.
 constexpr uint64_t kReadAhead = 4096;
 /// Copies from here on write past the cache, which they would only flush.
@@ -81,18 +83,20 @@ private:
   uint64_t hashed = 0, total = 0;
 };
 
-/// Packs rows, which are hashed on their way.
-uint64_t gatherRows(const Move &move) {
+/// Rows that are hashed on their way by one that copies them.
+template <typename CopyRows>
+uint64_t sweepRows(const Move &move, CopyRows copyRows) {
   Move sweep = move; // over the axes outside of the innermost one
   Rows rows{nullptr, nullptr, 1, move.runBytes, move.runBytes, move.runBytes};
   if (move.axes > 0) {
     rows.count = move.extent[--sweep.axes];
     rows.fromStride = move.fromStride[sweep.axes];
+    rows.toStride = move.toStride[sweep.axes];
   }
   uint64_t sum = 0, position = move.position;
   forEachRun(sweep, [&](uint64_t from, uint64_t to) {
     rows.to = pointer(to), rows.from = pointer(from);
-    sum += copyHashed(rows, position);
+    sum += copyRows(rows, position);
     position += rows.count * rows.bytes;
   });
   return sum;
@@ -101,7 +105,9 @@ uint64_t gatherRows(const Move &move) {
 /// Packs: what was written is hashed, and read again by whoever sends it.
 uint64_t gatherHashed(const Move &move) {
   if (suitHashing(move.runBytes))
-    return gatherRows(move);
+    return sweepRows(move, [](const Rows &rows, uint64_t position) {
+      return copyHashed(rows, position);
+    });
   PackedHash hash(move, move.to);
   const uint64_t stride =
       move.axes > 0 ? move.fromStride[move.axes - 1] : kReadAhead;
@@ -121,8 +127,10 @@ uint64_t gatherHashed(const Move &move) {
   return hash.sum();
 }
 
-/// Unpacks: what is read was hashed just before.
+/// Unpacks: what is read is in the cache, or was hashed just before.
 uint64_t scatterHashed(const Move &move) {
+  if (suitStreaming(move))
+    return sweepRows(move, streamHashed);
   PackedHash hash(move, move.from);
   StreamingCopy stream(move.runBytes);
   uint64_t done = 0;
@@ -141,10 +149,12 @@ uint64_t scatterHashed(const Move &move) {
   return hash.sum();
 }
 
-/// One of the sides is packed.
+/// One of the sides is packed. Where both are, small pieces are packed, and
+/// large ones unpacked: whoever sends a large one sends it from where it is.
 uint64_t copyHashed(const Move &move) {
-  const bool gathers =
-      move.axes == 0 || move.toStride[move.axes - 1] == move.runBytes;
+  const bool gathers = move.axes == 0
+                           ? move.bytes < kLargePiece
+                           : move.toStride[move.axes - 1] == move.runBytes;
   return gathers ? gatherHashed(move) : scatterHashed(move);
 }
 

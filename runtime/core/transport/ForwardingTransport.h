@@ -15,6 +15,7 @@ public:
 
   bool sharesMemory() const override { return inner.sharesMemory(); }
   uint64_t pieceBytes() const override { return inner.pieceBytes(); }
+  bool receivesInCache() const override { return inner.receivesInCache(); }
   unsigned groups() const override { return inner.groups(); }
   Status beginAfter(DevicePoint point) override {
     return inner.beginAfter(point);

@@ -29,6 +29,7 @@ template <typename Message> struct Progress {
   bool isBegun = false;
 
   bool isOver() const { return piece == message->pieces.size(); }
+  bool hasMore() const { return piece + 1 != message->pieces.size(); }
   auto rest() const { return message->pieces[piece].subspan(bytes); }
   void next() {
     ++piece;
@@ -73,6 +74,7 @@ public:
   ~TcpTransport() override { stop(); }
 
   uint64_t pieceBytes() const override { return kPieceBytes; }
+  bool receivesInCache() const override { return true; }
 
   Status prepare(const Preparation &preparation,
                  const Deadline &deadline) override {
@@ -106,11 +108,14 @@ public:
       return status;
     if (status.ok() &&
         sending.wait_until(deadline.time()) != std::future_status::ready)
-      status = lost(sendingTo, true, deadline);
+      status = lost(sendingTo, true, deadline, culprit_);
     if (!status.ok())
       abort();
     const Status sent = sending.get();
-    return status.ok() ? sent : status;
+    if (!status.ok())
+      return status; // the sender's error may only follow from it
+    culprit_ = sendCulprit;
+    return sent;
   }
 
   std::optional<uint32_t> culprit() const override { return culprit_; }
@@ -155,8 +160,9 @@ private:
     return Status(ErrorKind::Peer, "stopped, since another device failed");
   }
 
-  Status lost(uint32_t peer, bool isLate, const Deadline &deadline) {
-    culprit_ = peer;
+  Status lost(uint32_t peer, bool isLate, const Deadline &deadline,
+              std::optional<uint32_t> &culprit) {
+    culprit = peer;
     if (isLate)
       return Status(ErrorKind::Peer,
                     text("no answer from device ", options.devices[peer],
@@ -195,9 +201,10 @@ private:
       isPaced = true;
       return isAborted ? Result<bool>(stopped()) : Result<bool>(false);
     }
-    const auto count = send.socket->write(send.rest().first(allowed));
+    const auto count =
+        send.socket->write(send.rest().first(allowed), send.hasMore());
     if (!count)
-      return lost(send.message->peer, false, Milliseconds(0));
+      return lost(send.message->peer, false, Milliseconds(0), sendCulprit);
     pace.sent(*count);
     send.bytes += *count;
     if (send.rest().empty())
@@ -220,7 +227,7 @@ private:
         return lost(std::find_if(receiving.begin(), receiving.end(),
                                  [](auto &one) { return !one.isOver(); })
                         ->message->peer,
-                    true, deadline);
+                    true, deadline, culprit_);
       await(receiving, POLLIN, deadline.left());
     }
     return Status::success();
@@ -230,7 +237,7 @@ private:
     const bool isEmpty = receive.rest().empty();
     const auto count = isEmpty ? 0 : receive.socket->read(receive.rest());
     if (!count)
-      return lost(receive.message->peer, false, Milliseconds(0));
+      return lost(receive.message->peer, false, Milliseconds(0), culprit_);
     receive.bytes += *count;
     if (!receive.rest().empty())
       return *count != 0;
@@ -250,6 +257,7 @@ private:
   std::atomic<uint32_t> sendingTo{0};
   Pace pace;
   bool isPaced = false; // what kept the last message from being sent
+  std::optional<uint32_t> sendCulprit; // of the thread that sends
   std::optional<uint32_t> culprit_;
 };
 

@@ -71,6 +71,11 @@ public:
   /// before they are posted, and taken when all have come.
   virtual uint64_t pieceBytes() const { return 0; }
 
+  /// Whether a processor has pieces in its cache when they have come, and so
+  /// would rather take them out of a slab past the cache than put them where
+  /// they belong, which reads that memory before it is written.
+  virtual bool receivesInCache() const { return false; }
+
   /// How many groups may be posted and not waited for yet.
   virtual unsigned groups() const { return 1; }
 

@@ -126,6 +126,38 @@ TEST(Moves, LongRowsAreStreamed) {
   EXPECT_EQ(target, expected);
 }
 
+TEST(Moves, LinesAreHashedAsTheyAreStreamed) {
+  constexpr int64_t rows = 96, width = 4096;
+  struct alignas(64) Line {
+    std::byte bytes[64];
+  };
+  std::vector<Line> memory(rows * width / sizeof(Line));
+  std::byte *target = memory.data()->bytes;
+  Data packed(rows * width);
+  for (size_t i = 0; i != packed.size(); ++i)
+    packed[i] = std::byte(i * 11 + i / 241);
+  const Box whole{{0, rows}, {0, width}};
+  // Rows that are lines throughout, all of it at once, and rows that are not.
+  for (const Box &part :
+       {Box{{0, rows}, {1024, 3072}}, whole, Box{{0, rows}, {32, 2080}},
+        Box{{0, rows}, {64, 2096}}}) {
+    std::fill_n(target, rows * width, std::byte(0));
+    const int64_t run = part[1].size();
+    Move move = copyMove({packed.data(), part}, {target, whole}, part, 1);
+    move.sum = 0;
+    move.position = 80;
+    EXPECT_EQ(runOnHost(move), hashBytes(packed.data(), rows * run, 80));
+    for (int64_t row = 0; row != rows; ++row)
+      ASSERT_EQ(std::memcmp(target + row * width + part[1].begin,
+                            &packed[row * run], run),
+                0);
+    const auto written =
+        std::count_if(target, target + rows * width,
+                      [](std::byte byte) { return byte != std::byte(0); });
+    EXPECT_LE(written, rows * run); // nothing beside the rows
+  }
+}
+
 TEST(Hash, DependsOnEveryByteAndItsPlace) {
   Data data(100);
   uint64_t none = hashBytes(data.data(), data.size(), 0);

@@ -73,6 +73,31 @@ TEST(Staging, PartsOfLargeOpsAreNotPackedTogether) {
   EXPECT_FALSE(isDirect(around, strided, 1, most));
 }
 
+TEST(Staging, WhatIsSentByThePieceTakesTurnsInOnePlace) {
+  constexpr uint64_t most = 1000; // of a piece
+  MessagePieces pieces(kPieceAlignment, most);
+  EXPECT_EQ(pieces.add(700, false).offset, 0u);
+  EXPECT_EQ(pieces.add(900, false).offset, 0u);
+  // Small ones that share a piece stand behind each other.
+  EXPECT_EQ(pieces.add(10, false).offset, 0u);
+  EXPECT_EQ(pieces.add(20, false).offset, 10u);
+  EXPECT_EQ(pieces.add(800, false).offset, 0u);
+  EXPECT_EQ(pieces.stagedBytes(), 900u);
+  EXPECT_EQ(pieces.bytes(), 700 + 900 + 10 + 20 + 800u);
+}
+
+TEST(Staging, WhatIsReceivedThroughTheCacheIsAllStaged) {
+  constexpr uint64_t most = 256; // of a piece
+  Opened open(ring(/*rows=*/1000, /*slabs=*/1));
+  const Staging direct(open.index, 0, most);
+  const Staging staged(open.index, 0, most, /*receivesAll=*/true);
+  auto bytesOf = [](const Staging::Lay &lay) { return lay.end - lay.begin; };
+  EXPECT_EQ(bytesOf(direct.round(0).recv), 0u);
+  EXPECT_GT(bytesOf(staged.round(0).recv), 0u);
+  EXPECT_LE(bytesOf(staged.round(0).recv), most); // pieces take turns
+  EXPECT_EQ(bytesOf(staged.round(0).send), 0u);
+}
+
 TEST(Staging, RoundsTakeTurnsAtTheEndsOfASlab) {
   Opened roomy(ring(/*rows=*/100, /*slabs=*/2));
   const Staging staging(roomy.index, 0, 0);

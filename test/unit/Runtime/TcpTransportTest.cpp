@@ -243,6 +243,24 @@ TEST_P(TcpTransportTest, AReceiverThatIsSilentIsNamed) {
   });
 }
 
+/// What ends when this end gives up is no cause.
+TEST_P(TcpTransportTest, TheErrorAndTheCulpritAreOfOnePeer) {
+  const std::vector<std::byte> bytes(100'000'000);
+  onRanks(3, [&](Transport &transport, uint32_t rank) {
+    if (rank != 0)
+      return std::this_thread::sleep_for(Milliseconds(400));
+    Bytes piece = bytes;
+    Outgoing sent{1, bytes.size(), {&piece, 1}, {}};
+    std::byte room;
+    WritableBytes space(&room, 1);
+    Incoming received{2, 1, {&space, 1}, {}};
+    ASSERT_TRUE(transport.post({&sent, 1}, {&received, 1}).ok());
+    EXPECT_EQ(transport.wait(Milliseconds(50)).message(),
+              "no answer from device 12 within 0.05 s");
+    EXPECT_EQ(transport.culprit(), 2u);
+  });
+}
+
 TEST_P(TcpTransportTest, WritingToAPeerThatIsGoneEndsNoProcess) {
   auto before = ::signal(SIGPIPE, SIG_DFL);
   onRanks(2, [](Transport &transport, uint32_t rank) {
@@ -312,6 +330,28 @@ TEST(TcpTransport, NothingIsPacedWithinAHost) {
       EXPECT_STREQ(name, "reno") << host;
     }
   }
+}
+
+/// A packet of its own for what little is left of each piece would cost both
+/// ends as much as a full one.
+TEST(TcpTransport, WhatHasMoreBehindItWaitsForIt) {
+  Address address;
+  Result<Socket> listener = listenAt(address);
+  ASSERT_TRUE(listener) << listener.status().message();
+  Result<Socket> from = connectTo(address, Clock::now() + kPatience);
+  ASSERT_TRUE(from) << from.status().message();
+  pollfd entry{listener->fd(), POLLIN, 0};
+  ASSERT_EQ(::poll(&entry, 1, 10'000), 1);
+  Socket to = accept(*listener);
+  const std::vector<std::byte> bytes(100);
+  EXPECT_EQ(from->write(bytes, /*hasMore=*/true), 100u);
+  // Far less than the 200 ms after which Linux sends it all the same.
+  entry = {to.fd(), POLLIN, 0};
+  EXPECT_EQ(::poll(&entry, 1, 10), 0);
+  EXPECT_EQ(from->write(bytes), 100u);
+  EXPECT_EQ(::poll(&entry, 1, 10'000), 1);
+  std::vector<std::byte> room(300);
+  EXPECT_EQ(to.read(room), 200u);
 }
 
 } // namespace
