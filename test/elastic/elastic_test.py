@@ -37,6 +37,8 @@ from elastic.iteration import Iteration  # noqa: E402
 from elastic.launcher import Launcher, Step  # noqa: E402
 from elastic.model import Stage  # noqa: E402
 from elastic.tensors import first_state, stage_tensors  # noqa: E402
+from elastic.watcher import Prepared  # noqa: E402
+from elastic.worker import Worker  # noqa: E402
 
 CORPUS = str(pathlib.Path(__file__).resolve().parents[2] / "docs" / "*.md")
 SIZES = {"layers": 4, "hidden": 32, "heads": 4, "seq": 32}
@@ -57,9 +59,15 @@ def events(out):
 
 
 def losses(told):
-    steps = [e for lines in told.values() for e in lines if "loss" in e]
-    assert len({e["iteration"] for e in steps}) == len(steps), "an iteration twice"
-    return [e["loss"] for e in sorted(steps, key=lambda e: e["iteration"])]
+    """Of each iteration, in order: every replica tells it once, and the same."""
+    found = {}
+    for lines in told.values():
+        steps = [(e["iteration"], e["loss"]) for e in lines if "loss" in e]
+        assert len(dict(steps)) == len(steps), "an iteration twice"
+        for iteration, loss in steps:
+            assert found.setdefault(iteration, loss) == loss, iteration
+    assert sorted(found) == list(range(1, len(found) + 1)), sorted(found)
+    return [found[iteration] for iteration in sorted(found)]
 
 
 def expected():
@@ -103,6 +111,47 @@ def check_order():
         work = Iteration(stage, alone, TRAINING, corpus, came, 0)
         orders.append(list(work.run()[0]))
     assert orders[0] == orders[1] and len(orders[0]) > 1
+
+
+class Alone(Worker):
+    """A survivor, without a store, that learns of a death while it agrees."""
+
+    def __init__(self, out):
+        self.model, self.training, self.corpus = MODEL, TRAINING, Corpus(CORPUS)
+        self.place = Place(Parallel(), [0], 0, None, 0)
+        self.place.close = lambda: None
+        self.stage, self.memory = Stage(MODEL, self.place), self.place.memory
+        self.state = first_state(MODEL, self.place.parallel, self.place.role,
+                                 TRAINING.seed)
+        self.iteration, self.epoch, self.device, self.hold = 0, 0, 0, []
+        self.unfinished, self.marks = None, {}
+        self.log = open(out / "0.jsonl", "a")
+        self.store = self.watcher = self
+        self.prepared = Prepared(Change(1, "PP1", [0], "DP2", [0, 1], 0, [0],
+                                        lost_at=1), None, None, 0)
+
+    def agree(self):
+        raise RuntimeError("Connection closed by peer")
+
+    def set(self, key, value):
+        pass
+
+    def take(self):
+        return self.prepared
+
+    def begin(self, prepared):
+        pass
+
+
+def check_death_while_agreeing(out, reference):
+    """Others applied the iteration, so that it counts, and its loss is told."""
+    worker = Alone(out)
+    try:
+        worker.step()
+    except RuntimeError as error:
+        worker.recover(error)
+    worker.log.close()
+    assert losses(events(out)) == reference[:1], events(out)
 
 
 def check_changes(out, reference):
@@ -259,6 +308,9 @@ class Elastic(unittest.TestCase):
 
     def test_gradients_have_one_order(self):
         check_order()
+
+    def test_death_while_agreeing(self):
+        self.in_folder(check_death_while_agreeing)
 
     def test_losses_over_changes(self):
         self.in_folder(check_changes)

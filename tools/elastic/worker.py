@@ -11,7 +11,7 @@ import os
 import sys
 import threading
 import time
-from typing import Any, List, Optional
+from typing import Any, List, NamedTuple, Optional
 
 import torch
 import torch.distributed as dist
@@ -21,10 +21,18 @@ from .change import Change, put
 from .config import Model, Parallel, Training
 from .data import Corpus
 from .groups import Place
-from .iteration import Iteration
+from .iteration import Gradients, Iteration
 from .model import Stage
 from .tensors import State, first_state
 from .watcher import Prepared, Watcher
+
+
+class Pending(NamedTuple):
+    """What an iteration computed, until all processes have as much."""
+
+    begin: float
+    gradients: Gradients
+    losses: List[float]
 
 
 class Worker:
@@ -49,7 +57,7 @@ class Worker:
         self.iteration = 0
         self.place: Optional[Place] = None
         self.unfinished: Any = None  # a migration, until the first step has gradients
-        self.pending: Any = None  # gradients of an iteration that nobody may have applied
+        self.pending: Any = None  # an iteration's work that nobody may have applied
         self.marks = {}
         self.log = open(os.path.join(settings["out"], f"{self.device}.jsonl"), "a")
         self.memory = torch.device("cpu")
@@ -104,12 +112,10 @@ class Worker:
         begin = time.monotonic()
         work = Iteration(self.stage, self.place, self.training, self.corpus,
                          self.state, self.iteration)
-        self.pending, losses = work.run()
+        self.pending = Pending(begin, *work.run())
         next_epoch = self.agree()
         self.finish()
-        self.apply()
-        end = time.monotonic()
-        self.report(begin, end, losses)
+        end = self.apply()
         if next_epoch:
             self.switch(end)
 
@@ -145,16 +151,20 @@ class Worker:
         if self.place.rank == 0 and self.epoch > 0:
             put(self.store, Change.key(self.epoch, "done"))
 
-    def apply(self) -> None:
-        adam.apply(self.state, self.pending, self.iteration, self.training)
-        self.pending = None
+    def apply(self) -> float:
+        """The iteration counts, and is told of; when it ended."""
+        work, self.pending = self.pending, None
+        adam.apply(self.state, work.gradients, self.iteration, self.training)
         self.iteration += 1
+        end = time.monotonic()
+        self.report(work.begin, end, work.losses)
+        return end
 
     def report(self, begin: float, end: float, losses: List[float]) -> None:
         what = {"iteration": self.iteration, "begin": begin, "end": end,
                 "held": self.iteration in self.hold}
-        role = self.place.role
-        if self.place.last_stage and role.tensor == role.data == 0:
+        # Every replica tells the loss: the first may die before it does.
+        if self.place.last_stage and self.place.role.tensor == 0:
             what["loss"] = sum(losses) / len(losses)
         self.tell("step", **what)
         if self.marks:

@@ -61,7 +61,8 @@ class Job:
     def losses(self) -> List[float]:
         steps = [event for lines in self.told.values() for event in lines
                  if "loss" in event]
-        return [e["loss"] for e in sorted(steps, key=lambda e: e["iteration"])]
+        by_iteration = {e["iteration"]: e["loss"] for e in steps}  # replicas say the same
+        return [by_iteration[number] for number in sorted(by_iteration)]
 
     def survivors_keep_pids(self) -> bool:
         """Who takes part in a change and had a role before goes on as it was."""
