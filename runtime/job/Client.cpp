@@ -32,7 +32,7 @@ Result<std::unique_ptr<Client>> Client::join(ClientOptions options,
     const Status status = client->awaitWelcome(deadline);
     if (status.ok())
       return client;
-    if (!client->isCutOff || Clock::now() + kAgain > deadline) {
+    if (!client->isCutOff() || Clock::now() + kAgain > deadline) {
       if (areAllTold)
         *areAllTold = client->isCauseOfAll();
       return status;
@@ -114,7 +114,7 @@ void Client::receive() {
     std::lock_guard lock(mutex); // another thread may be sending
     isAlive = socket.receive(bytes);
     wasReady = socket.isReady();
-    isCutOff |= socket.isCutOff();
+    isCutOff_ |= socket.isCutOff();
   }
   reader.feed(bytes);
   while (true) {
@@ -326,4 +326,9 @@ bool Client::isCauseOfAll() const {
 bool Client::isHubLost() const {
   std::lock_guard lock(mutex);
   return isHubLost_;
+}
+
+bool Client::isCutOff() const {
+  std::lock_guard lock(mutex);
+  return isCutOff_;
 }

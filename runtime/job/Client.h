@@ -73,6 +73,7 @@ private:
   explicit Client(ClientOptions options, Socket socket);
   Status awaitWelcome(Clock::time_point deadline);
   bool isCauseOfAll() const;
+  bool isCutOff() const;
   void run();
   void receive();
   void handle(const Frame &frame);
@@ -97,8 +98,8 @@ private:
   std::optional<Clock::time_point> stopped, ending;
   bool isWelcome = false, isHandled = false, isLeaving = false;
   bool hasTold = false;
-  bool isOfAll = false;  // the cause: all are stopped for it
-  bool isCutOff = false; // before the hub knew who this is
+  bool isOfAll = false;   // the cause: all are stopped for it
+  bool isCutOff_ = false; // before the hub knew who this is
   bool isHubLost_ = false;
   bool isDismissed = false; // the hub has said goodbye
   uint32_t round = ~uint32_t{0}, hubRound = ~uint32_t{0};

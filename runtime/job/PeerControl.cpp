@@ -72,8 +72,11 @@ public:
 
   std::string cause() override {
     moveUntil(kExplanationTime, [&] { return traffic.isExplained(); });
-    if (traffic.hasGivenUp())
-      moveUntil(kSettlingTime, [&] { return traffic.isSettled(); });
+    if (traffic.hasGivenUp()) {
+      if (!settling)
+        settling.emplace(kSettlingTime); // once, however often it is asked for
+      moveUntil(*settling, [&] { return traffic.isSettled(); });
+    }
     return traffic.failure().value_or(Failure{}).cause;
   }
 
@@ -84,8 +87,7 @@ public:
   }
 
 private:
-  template <typename Done> void moveUntil(Milliseconds time, Done done) {
-    const Deadline deadline(time);
+  template <typename Done> void moveUntil(const Deadline &deadline, Done done) {
     while (!done() && !deadline.isOver())
       traffic.move(deadline.left());
   }
@@ -163,15 +165,14 @@ private:
   Status checkAll() {
     Status status = traffic.check();
     culprit_ = traffic.findLost();
-    if (culprit_)
-      traffic.miss(*culprit_);
     return status;
   }
 
   const std::vector<uint32_t> devices;
   std::optional<uint32_t> culprit_;
   bool hasFailed = false;
-  PeerTraffic traffic; // its thread ends first
+  std::optional<Deadline> settling; // until when rank 0 may name the cause
+  PeerTraffic traffic;              // its thread ends first
 };
 
 } // namespace

@@ -148,7 +148,7 @@ std::optional<Failure> PeerTraffic::failure() {
   const Failure *first = findFailure();
   const std::optional<uint32_t> gone = findLostPeer();
   if (gone && (*gone == 0 || !first))
-    return Failure{lost(*gone), gone};
+    return Failure{lost(*gone), {}};
   return first ? std::optional(*first) : std::nullopt;
 }
 
@@ -215,15 +215,10 @@ void PeerTraffic::endAwaiting() {
   isAwaiting = false;
 }
 
-void PeerTraffic::miss(uint32_t peer) {
-  std::lock_guard lock(mutex);
-  missing = peer;
-}
-
 void PeerTraffic::giveUp(std::string_view cause) {
   std::lock_guard lock(mutex);
   if (!isAwaiting)
-    endWith({std::string(cause), missing});
+    endWith({std::string(cause), {}});
 }
 
 void PeerTraffic::endWith(const Failure &failure) {
@@ -300,6 +295,6 @@ void PeerTraffic::judge(Milliseconds time) {
     if (channel.end() == End::GaveUp)
       return endWith(channel.failure());
     if (channel.end() == End::Lost)
-      return endWith({lost(peer), peer});
+      return endWith({lost(peer), {}}); // it may live, and learn the same
   }
 }

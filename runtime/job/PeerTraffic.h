@@ -50,8 +50,6 @@ public:
   Status beginAwaiting();
   void endAwaiting();
 
-  /// An error was about this peer: it is given up with the change.
-  void miss(uint32_t peer);
   /// Ends the change, and tells the peers why: the first cause that is known,
   /// or else this one.
   void giveUp(std::string_view cause);
@@ -89,7 +87,6 @@ private:
   std::mutex mutex;
   PeerChannels channels;
   std::optional<Failure> own; // that this process gave up with
-  std::optional<uint32_t> missing;
   std::atomic<bool> isGivenUp{false};
   bool isDecided_ = false, isAwaiting = false;
   std::mutex calling; // held while the callback runs; taken before `mutex`

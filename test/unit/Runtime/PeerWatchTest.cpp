@@ -10,6 +10,7 @@
 #include <fstream>
 #include <functional>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -126,6 +127,43 @@ TEST_F(PeerWatchTest, WhoIsStoppedIsGivenUpByAllAndExcluded) {
   EXPECT_EQ(await("result3"),
             "excluded: the others went on without this process: device 13: no "
             "sign of life for 1 s");
+}
+
+/// Ends this process's last connection, as a network may.
+void cutOne() {
+  sockaddr_storage peer;
+  int last = -1;
+  for (int socket = 3; socket != 256; ++socket) {
+    socklen_t size = sizeof peer;
+    if (::getpeername(socket, reinterpret_cast<sockaddr *>(&peer), &size) == 0)
+      last = socket;
+  }
+  ::shutdown(last, SHUT_RDWR);
+}
+
+/// The others do not go on without it: the change is over for all.
+TEST_F(PeerWatchTest, WhoLosesAConnectionIsNotExcluded) {
+  constexpr uint32_t count = 3, victim = 2;
+  start(count, [&](std::unique_ptr<Control> control, uint32_t rank) {
+    note("ready" + std::to_string(rank), "");
+    (void)await("go" + std::to_string(rank));
+    if (rank == victim) {
+      cutOne();
+      ::raise(SIGSTOP); // until the others have told it
+    }
+    return tell(*control, rank, barrier(*control, {rank, count}, kPatience));
+  });
+  for (uint32_t rank = 0; rank != count; ++rank)
+    (void)await("ready" + std::to_string(rank));
+  for (uint32_t rank : {victim, 0u, 1u})
+    note("go" + std::to_string(rank), "");
+  const std::string cause = "lost the connection to device 12";
+  for (uint32_t rank : {0, 1})
+    EXPECT_EQ(await("result" + std::to_string(rank)), cause);
+  ::kill(processes[victim], SIGCONT);
+  // It has lost the other end.
+  const std::string learnt = await("result2");
+  EXPECT_TRUE(learnt.starts_with("lost the connection to device 1")) << learnt;
 }
 
 TEST_F(PeerWatchTest, WhoDiesWhileAllAreIdleIsNoticed) {
