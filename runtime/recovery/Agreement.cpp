@@ -200,17 +200,52 @@ private:
     for (uint32_t device : options.expected) {
       if (present.contains(device))
         continue;
-      Result<std::string> value = get(keyOf(generation, text("held/", device)));
-      if (!value && value.status().kind() != ErrorKind::Peer)
-        return value.status();
-      std::optional<RecoveryMember> member =
-          value ? parseMember(*value) : std::nullopt;
-      if (member && member->device == device) {
-        present[device] = std::move(*member);
+      Result<std::optional<RecoveryMember>> member = ask(device);
+      if (!member)
+        return member.status();
+      if (*member) {
+        present[device] = std::move(**member);
         lastCame = Deadline::Clock::now();
       }
     }
     return Status::success();
+  }
+
+  /// What a device's process says of itself; nothing where it is not there.
+  Result<std::optional<RecoveryMember>> ask(uint32_t device) {
+    using Found = std::optional<RecoveryMember>;
+    const Result<std::string> value =
+        get(keyOf(generation, text("held/", device)));
+    if (!value && value.status().kind() != ErrorKind::Peer)
+      return value.status();
+    Found member = value ? parseMember(*value) : std::nullopt;
+    return member && member->device == device ? std::move(member) : Found();
+  }
+
+  /// Whether those who came are still there. One may have been replaced by a
+  /// new process of its device, or have left without an agreement, and the
+  /// others would wait for it.
+  Result<bool> hearAgain() {
+    bool isSame = true;
+    for (auto it = present.begin(); it != present.end();) {
+      auto &[device, known] = *it;
+      const Result<std::optional<RecoveryMember>> now =
+          device == options.self.device ? std::optional(known) : ask(device);
+      if (!now)
+        return now.status();
+      if (*now && formatMember(**now) == formatMember(known)) {
+        ++it;
+        continue;
+      }
+      isSame = false;
+      if (*now) {
+        (it++)->second = **now;
+        lastCame = Deadline::Clock::now();
+      } else {
+        it = present.erase(it);
+      }
+    }
+    return isSame;
   }
 
   /// All who come before this one have had time to decide, and those who come
@@ -241,6 +276,9 @@ private:
     const std::vector<RecoveryMember> members = presentMembers();
     if (!options.check(members).ok())
       return Status::success(); // others may come yet
+    Result<bool> isSame = hearAgain();
+    if (!isSame || !*isSame)
+      return isSame.status();
     return options.rendezvous
         ->putFirst(keyOf(generation, "members"), formatMembers(members))
         .status();

@@ -75,6 +75,29 @@ TEST_F(AgreementTest, AllWhoComeAreInIt) {
   }
 }
 
+/// Who came may have died and been replaced, or have given up, before the
+/// others agree: they would wait for it.
+TEST_F(AgreementTest, WhoIsNotThereAnyMoreIsNotInIt) {
+  for (const std::string &now :
+       {std::string(), formatMember({2, 777, 0, {}})}) {
+    const std::string key = keyOf(now.empty() ? 1 : 2, "held/2");
+    AgreementOptions mine = options(member(0, 3), Milliseconds(300));
+    mine.generation = now.empty() ? 0 : 1;
+    ASSERT_TRUE(store.put(key, formatMember(member(2, 3))).ok());
+    mine.check = [&](const std::vector<RecoveryMember> &members) {
+      EXPECT_TRUE(store.put(key, now).ok());
+      EXPECT_GT(members.size(), 0u);
+      return Status::success();
+    };
+    const auto made = agree(mine);
+    ASSERT_TRUE(made.ok()) << made.status().message();
+    if (now.empty())
+      EXPECT_EQ(devices(made), (std::vector<uint32_t>{0}));
+    else
+      EXPECT_EQ(made->members.back().process, 777u);
+  }
+}
+
 TEST_F(AgreementTest, WhoComesLateIsExcluded) {
   auto first = agree(options(member(1, 3), kShort));
   ASSERT_TRUE(first.ok()) << first.status().message();
