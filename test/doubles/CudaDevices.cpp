@@ -4,6 +4,7 @@
 #include "CudaTypes.h"
 #include "GpuDouble.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -29,6 +30,20 @@ int numberFrom(const char *variable, int otherwise) {
 
 int deviceCount() { return numberFrom("ETC_DOUBLE_GPUS", 1); }
 
+/// Devices are partitions of a GPU, so many of each: MLOPart's, or MIG's.
+int partitions() { return std::max(1, numberFrom("ETC_DOUBLE_PARTITIONS", 1)); }
+bool areOfMig() { return std::getenv("ETC_DOUBLE_MIG") != nullptr; }
+int gpuOf(int number) { return number / partitions(); }
+
+int writeUuid(CudaUuid *uuid, const std::string &words) {
+  *uuid = {};
+  words.copy(reinterpret_cast<char *>(uuid->bytes), sizeof uuid->bytes - 1);
+  return Success;
+}
+int writePartition(CudaUuid *uuid, int number) {
+  return writeUuid(uuid, "device " + std::to_string(number));
+}
+
 bool isKnown(int number) {
   return number >= 0 && number < deviceCount() &&
          number < static_cast<int>(kMaxDevices);
@@ -40,7 +55,8 @@ int etc::test::currentDevice() { return device; }
 
 bool etc::test::canAccess(Device number, Device peer) {
   return isKnown(number) && isKnown(peer) &&
-         (number == peer || !std::getenv("ETC_DOUBLE_NO_PEERS"));
+         (number == peer ||
+          !(areOfMig() || std::getenv("ETC_DOUBLE_NO_PEERS")));
 }
 
 Module *etc::test::findModule(void *handle, int ofDevice) {
@@ -113,6 +129,20 @@ int cuDeviceGet(Device *found, int ordinal) {
 int cuDeviceGetName(char *name, int size, Device) {
   std::snprintf(name, static_cast<size_t>(size), "test double");
   return Success;
+}
+int cuDeviceGetPCIBusId(char *id, int size, Device number) {
+  std::snprintf(id, static_cast<size_t>(size), "0000:%02x:00.0", gpuOf(number));
+  return isKnown(number) ? Success : InvalidDevice;
+}
+/// A partition of MLOPart is a GPU of its own here.
+int cuDeviceGetUuid(CudaUuid *uuid, Device number) {
+  if (!isKnown(number))
+    return InvalidDevice;
+  return areOfMig() ? writeUuid(uuid, "whole " + std::to_string(gpuOf(number)))
+                    : writePartition(uuid, number);
+}
+int cuDeviceGetUuid_v2(CudaUuid *uuid, Device number) {
+  return isKnown(number) ? writePartition(uuid, number) : InvalidDevice;
 }
 int cuDeviceGetAttribute(int *value, int attribute, Device) {
   const int capability = numberFrom("ETC_DOUBLE_CAPABILITY", 90);

@@ -11,6 +11,10 @@ namespace etc::test {
 using Device = int;
 using ContextHandle = void *;
 
+struct CudaUuid {
+  unsigned char bytes[16];
+};
+
 struct CudaLocation {
   int type, id;
 };

@@ -186,10 +186,12 @@ void join(Communicator &comm) {
   state.device = comm.device;
   const char *host = std::getenv("NCCL_HOSTID");
   state.host = std::hash<std::string_view>()(host ? host : "");
+  noteGpu(state, chosenVersion());
   state.code = NcclInProgress;
   state.awaited = -1;
   if (++world.joined == world.size) {
-    const int code = sharesGpu(world) ? NcclInvalidUsage : NcclSuccess;
+    world.sharesGpu = sharesGpu(world);
+    const int code = world.sharesGpu ? NcclInvalidUsage : NcclSuccess;
     for (int rank = 0; rank != world.size; ++rank)
       world.ranks[rank].code = code;
   }
@@ -265,7 +267,6 @@ unsigned etcDoubleHandshakes() {
 }
 
 unsigned etcDoubleOpenGroups() { return groupDepth; }
-
 int ncclGetVersion(int *version) {
   return *version = chosenVersion(), NcclSuccess;
 }
@@ -275,7 +276,12 @@ const char *ncclGetErrorString(int code) {
                                      "network error"
                                    : "invalid usage";
 }
-const char *ncclGetLastError(Communicator *) { return ""; }
+const char *ncclGetLastError(Communicator *comm) {
+  return comm && comm->world->sharesGpu
+             ? "Multiple Ranks are using the same GPU/Partition. Set "
+               "NCCL_MULTI_RANK_GPU_ENABLE=1 to enable this configuration."
+             : "";
+}
 
 int ncclGetUniqueId(UniqueId *id) {
   SharedLock lock;

@@ -1,10 +1,16 @@
 #include "NcclWorld.h"
 
-#include "Schedule.h"
+#include "CudaTypes.h"
 
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 using namespace etc::test;
+
+// Of the driver.
+extern "C" int cuDeviceGetPCIBusId(char *id, int size, Device number);
+extern "C" int cuDeviceGetUuid(CudaUuid *uuid, Device number);
 
 namespace {
 
@@ -63,14 +69,32 @@ void etc::test::freeIfLeft(World &world) {
   world.isUsed = false;
 }
 
+/// The bus, from 2.30.7 on the UUID (initTransportsRank in src/init.cc, before
+/// also ncclCheckMultiRank in src/graph/topo.cc). As built for CUDA 13, which
+/// asks for it by the function of CUDA 9.2 (LOAD_SYM in src/misc/cudawrap.cc).
+void etc::test::noteGpu(RankState &rank, int version) {
+  CudaUuid uuid{};
+  char bus[sizeof rank.gpu] = {};
+  cuDeviceGetPCIBusId(bus, sizeof bus, rank.device);
+  cuDeviceGetUuid(&uuid, rank.device);
+  static_assert(sizeof uuid == sizeof rank.gpu);
+  std::memcpy(rank.gpu, version >= 23007 ? static_cast<void *>(&uuid) : bus,
+              sizeof rank.gpu);
+  const char *asked = std::getenv("NCCL_MULTI_RANK_GPU_ENABLE");
+  rank.mayShare = version >= 23000 && asked && std::atoi(asked) != 0;
+}
+
 bool etc::test::sharesGpu(const World &world) {
+  const auto end = world.ranks + world.size;
+  if (std::all_of(world.ranks, end, [](auto &rank) { return rank.mayShare; }))
+    return false;
   for (int a = 0; a != world.size; ++a)
     for (int b = 0; b != a; ++b)
-      if (world.ranks[a].device == world.ranks[b].device &&
+      if (std::memcmp(world.ranks[a].gpu, world.ranks[b].gpu,
+                      sizeof world.ranks[a].gpu) == 0 &&
           world.ranks[a].host == world.ranks[b].host) {
         recordFault("ranks " + std::to_string(b) + " and " + std::to_string(a) +
-                    " are both on GPU " +
-                    std::to_string(world.ranks[a].device));
+                    " are both on GPU " + std::string(world.ranks[a].gpu));
         return true;
       }
   return false;

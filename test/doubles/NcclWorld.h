@@ -55,6 +55,8 @@ struct RankState {
   ProcessName process;
   int device;
   uint64_t host; // NCCL_HOSTID's hash
+  char gpu[16];  // what tells GPUs apart
+  bool mayShare; // NCCL_MULTI_RANK_GPU_ENABLE
   int code;      // ncclCommGetAsyncError()'s
   bool isExecuting, isConnecting;
   int awaited; // while it connects: a peer, or -1
@@ -64,7 +66,7 @@ struct RankState {
 };
 
 struct World {
-  bool isUsed;
+  bool isUsed, sharesGpu;
   char id[128];
   int size, joined;
   uint32_t changes;
@@ -89,8 +91,9 @@ struct World {
 World *findWorld(const char *id, int size);
 /// Gives a world back that all ranks have left.
 void freeIfLeft(World &world);
-/// Two ranks of one host on one GPU are refused (initTransportsRank in
-/// src/init.cc; from 2.30 on, NCCL_MULTI_RANK_GPU_ENABLE allows them).
+/// What tells its GPU from others, for a version of NCCL.
+void noteGpu(RankState &rank, int version);
+/// Two ranks of one host on one GPU are refused, unless all may share one.
 bool sharesGpu(const World &world);
 /// All ranks learn that something went wrong that NCCL would not notice.
 void blame(World &world, const std::string &what);

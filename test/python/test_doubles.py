@@ -63,6 +63,19 @@ def stop(rank, store, plan, quitter):
             return migration.outcome, str(error), time.monotonic() - begin
 
 
+def share(rank, store, plan):
+    """(the error, what the doubles found) of one of two participants on one GPU."""
+    gpu = gpu_of(3)
+    with gpu.stands_in():
+        prev = ranks.make(plan.prev_tensors(plan.participants[rank]))
+        state = {k: {n: gpu.copy(t) for n, t in prev[k].items()} for k in prev}
+        try:
+            migrating.prepare(rank, store, plan, state, device=gpu.device)
+        except (etc.UsageError, etc.PeerError) as error:
+            return str(error), gpu.misuse()
+    return "", ""
+
+
 class Doubles(unittest.TestCase):
     def check(self, request, *arguments, **variables):
         plan = etc.plan(**request)
@@ -90,6 +103,19 @@ class Doubles(unittest.TestCase):
 
     def test_references_alone_are_dropped(self):
         self.check(SMALL, "eager", False, "references")
+
+    def test_two_participants_on_one_gpu(self):
+        """NCCL would say "invalid usage"."""
+        plan = etc.plan(**SMALL)
+        with Environment():
+            results = ranks.run(2, share, plan, timeout=300)
+        if any("built without GPU kernels" in str(each) for each in results):
+            self.skipTest("built without GPU kernels")
+        for text, misuse in ranks.must(results):
+            self.assertIn("rank 0 (device 0) and rank 1 (device 1) are both on", text)
+            self.assertIn("GPU 0000:03:00.0", text)
+            self.assertIn("CUDA_VISIBLE_DEVICES", text)
+            self.assertEqual(misuse, "")
 
     def test_kernels_that_do_not_end(self):
         """Whose abort does not come to an end says that nothing of its GPU can be read;

@@ -159,9 +159,7 @@ Result<Connections> etc::run::connect(const PlanIndex &index,
       options.transport == TransportKind::Tcp
           ? makeTcp(index, options, rank, **control)
           : connectNcclPeers(index, options, rank, **control);
-  if (!transport) {
-    (*control)->abort({});
-    return transport.status();
-  }
+  if (!transport) // all name one cause
+    return giveUp(**control, index.device(rank), transport.status());
   return Connections{std::move(*control), std::move(*transport)};
 }

@@ -28,6 +28,7 @@ static const char *lookUp(const SharedLibrary &library, Driver &driver) {
   ETC_FIND(cuDeviceGet)
   ETC_FIND(cuDeviceGetName)
   ETC_FIND(cuDeviceGetAttribute)
+  ETC_FIND(cuDeviceGetPCIBusId)
   ETC_FIND(cuDeviceCanAccessPeer)
   ETC_FIND(cuDevicePrimaryCtxRetain)
   ETC_FIND(cuCtxSetCurrent)
@@ -66,6 +67,9 @@ static const char *lookUp(const SharedLibrary &library, Driver &driver) {
   ETC_FIND(cuMemUnmap)
   ETC_FIND(cuMemSetAccess)
 #undef ETC_FIND
+  if (!library.find("cuDeviceGetUuid_v2", driver.cuDeviceGetUuid_v2) &&
+      !library.find("cuDeviceGetUuid", driver.cuDeviceGetUuid_v2))
+    return "cuDeviceGetUuid";
   return nullptr;
 }
 

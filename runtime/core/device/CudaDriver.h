@@ -28,6 +28,11 @@ using Module = struct ModuleOpaque *;
 using Function = struct FunctionOpaque *;
 using PageHandle = unsigned long long; // CUmemGenericAllocationHandle
 
+struct Uuid { // CUuuid
+  unsigned char bytes[16];
+  bool operator==(const Uuid &) const = default;
+};
+
 struct Location { // CUmemLocation
   int type;
   int id;
@@ -70,6 +75,9 @@ struct Driver {
   Code (*cuDeviceGet)(Device *, int);
   Code (*cuDeviceGetName)(char *, int, Device);
   Code (*cuDeviceGetAttribute)(int *, int, Device);
+  Code (*cuDeviceGetPCIBusId)(char *, int, Device);
+  /// Of a partition of a GPU, its own; before CUDA 11.4, the whole GPU's.
+  Code (*cuDeviceGetUuid_v2)(Uuid *, Device);
   Code (*cuDeviceCanAccessPeer)(int *, Device, Device);
   Code (*cuDevicePrimaryCtxRetain)(Context *, Device);
   Code (*cuCtxSetCurrent)(Context);

@@ -1,7 +1,9 @@
 #include "core/transport/NcclTransport.h"
 
+#include "core/transport/GpuPlace.h"
 #include "core/transport/NcclCommunicator.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <string_view>
 #include <utility>
@@ -19,6 +21,10 @@ constexpr size_t kGreetingBytes = 16;
 struct Agreement {
   nccl::UniqueId id;
   int32_t channels;
+  int32_t version;
+  uint32_t twins[2]; // ranks on one GPU, unless they are the same
+  uint32_t arePartitions;
+  GpuPlace place; // of the first
 };
 
 class NcclTransport final : public Transport {
@@ -207,16 +213,72 @@ int etc::runtime::channelsFor(const NodeTraffic &traffic, int version) {
   return channels;
 }
 
+/// Rank 0 hears where all are.
+static Status compareGpus(const nccl::Library &library,
+                          const NcclOptions &options, const GpuPlace &own,
+                          Agreement &agreed) {
+  std::vector<GpuPlace> places(options.devices.size());
+  places[0] = own;
+  for (uint32_t rank = 1; rank != places.size(); ++rank) {
+    if (Status s = options.control->receive(
+            rank, std::as_writable_bytes(std::span(&places[rank], 1)),
+            options.deadline);
+        !s.ok())
+      return s;
+    places[rank].endTexts();
+  }
+  if (const auto twins = findTwins(places, library.version)) {
+    agreed.twins[0] = twins->first, agreed.twins[1] = twins->second;
+    agreed.arePartitions = twins->arePartitions;
+    agreed.place = places[twins->first];
+  }
+  return Status::success();
+}
+
+static Status checkGpus(const NcclOptions &options, const Agreement &agreed) {
+  const auto [first, second] = agreed.twins;
+  if (first == second)
+    return Status::success();
+  if (std::max(first, second) >= options.devices.size())
+    return Status(ErrorKind::Peer,
+                  text("rank 0 names ranks ", first, " and ", second, ", of ",
+                       options.devices.size()));
+  const auto who = [&](uint32_t rank) {
+    return text("rank ", rank, " (device ", options.devices[rank], ")");
+  };
+  const std::string both = text(who(first), " and ", who(second));
+  if (agreed.arePartitions != 0)
+    return Status(ErrorKind::Usage,
+                  text(both, " are on two partitions of GPU ", agreed.place.bus,
+                       ", which NCCL ", nccl::describeVersion(agreed.version),
+                       " takes for one GPU; use NCCL ",
+                       nccl::describeVersion(kTellsPartitions),
+                       " or later (for MIG's with NCCL_MULTI_RANK_GPU_ENABLE=1)"
+                       ", or give each process a GPU of its own"));
+  return Status(ErrorKind::Usage,
+                text(both, " are both on GPU ", agreed.place.bus,
+                     ", and NCCL needs a GPU for each; give each process its "
+                     "own (CUDA_VISIBLE_DEVICES, torch.cuda.set_device)"));
+}
+
 /// Rank 0 makes the id, and tells it to the others of this change: nothing that
 /// an earlier one left can be taken for it.
 static Result<Agreement> agree(const nccl::Library &library,
-                               const NcclOptions &options) {
-  Agreement agreed{{}, channelsFor(options.traffic, library.version)};
+                               const NcclOptions &options,
+                               const GpuPlace &own) {
+  Agreement agreed{};
+  agreed.channels = channelsFor(options.traffic, library.version);
+  agreed.version = library.version;
   WritableBytes bytes = std::as_writable_bytes(std::span(&agreed, 1));
   if (options.rank != 0) {
-    Status told = options.control->receive(0, bytes, options.deadline);
+    Status told = options.control->send(0, std::as_bytes(std::span(&own, 1)));
+    if (told.ok())
+      told = options.control->receive(0, bytes, options.deadline);
+    agreed.place.endTexts();
     return told.ok() ? Result<Agreement>(agreed) : Result<Agreement>(told);
   }
+  if (Status s = compareGpus(library, options, own, agreed); !s.ok())
+    return s;
   if (library.ncclGetUniqueId(&agreed.id) != nccl::kSuccess)
     return Status(ErrorKind::Usage,
                   "NCCL finds no network interface to meet on; name one in "
@@ -239,9 +301,14 @@ etc::runtime::connectNccl(const NcclOptions &options) {
       cuda::DeviceContext::open(driver, options.ordinal);
   if (!context)
     return context.status();
-  Result<Agreement> agreed = agree(library, options);
+  Result<GpuPlace> place = findPlace(*context);
+  if (!place)
+    return place.status();
+  Result<Agreement> agreed = agree(library, options, *place);
   if (!agreed)
     return agreed.status();
+  if (Status s = checkGpus(options, *agreed); !s.ok())
+    return s;
   auto transport = std::make_unique<NcclTransport>(*context, library, options);
   if (Status s = transport->connect(*agreed); !s.ok()) {
     // Before the communicator's end, which waits for them.

@@ -95,6 +95,45 @@ TEST_F(EtcRunGpu, ThreadsOnSeveralGpusReadEachOthers) {
       << ended.out;
 }
 
+/// As NCCL 2.28.9 built for CUDA 13, unless a version is given.
+TEST_F(EtcRunGpu, ProcessesOnPartitionsOfAGpu) {
+  auto launch = [&](const std::string &environment) {
+    return shell(environment +
+                 " ETC_DOUBLE_GPUS=4 ETC_DOUBLE_PARTITIONS=2 "
+                 "ETC_CUDA_DRIVER=" ETC_CUDA_DOUBLE " ETC_NCCL=" ETC_NCCL_DOUBLE
+                 " " ETC_RUN_BINARY " --launch=4 --transport=nccl " +
+                 write(twoStagePlan()) + " 2>&1");
+  };
+  for (const char *old : {"22809", "23004"}) {
+    Ended ended = launch("ETC_DOUBLE_NCCL_VERSION=" + std::string(old));
+    EXPECT_EQ(ended.code, 2);
+    EXPECT_EQ(ended.out, "etc-run: rank 0 (device 0) and rank 1 (device 1) are "
+                         "on two partitions of GPU 0000:00:00.0, which NCCL " +
+                             std::string(old[1] == '2' ? "2.28.9" : "2.30.4") +
+                             " takes for one GPU; use NCCL 2.30.7 or later "
+                             "(for MIG's with NCCL_MULTI_RANK_GPU_ENABLE=1), "
+                             "or give each process a GPU of its own\n");
+  }
+  const std::string today = "ETC_DOUBLE_NCCL_VERSION=23007 ";
+  const std::string shared = "NCCL_MULTI_RANK_GPU_ENABLE=1 ";
+  for (const std::string &accepted :
+       {today, today + shared, today + shared + "ETC_DOUBLE_MIG=1"}) {
+    Ended ended = launch(accepted);
+    EXPECT_EQ(ended.code, 0) << ended.out;
+    EXPECT_NE(ended.out.find(kVerified), std::string::npos) << ended.out;
+    EXPECT_EQ(ended.out.find("gpu double"), std::string::npos) << ended.out;
+  }
+  // NCCL itself refuses.
+  Ended ended = launch(today + "ETC_DOUBLE_MIG=1");
+  EXPECT_EQ(ended.code, 3);
+  EXPECT_NE(ended.out.find(": NCCL: the communicator: invalid usage (Multiple "
+                           "Ranks are using the same GPU/Partition. Set "
+                           "NCCL_MULTI_RANK_GPU_ENABLE=1 to enable this "
+                           "configuration.)\n"),
+            std::string::npos)
+      << ended.out;
+}
+
 TEST_F(EtcRunGpu, ThreadsTakeAllGpus) {
   // The place that a launcher gave to this process is not its threads'.
   Ended ended = migrate("LOCAL_RANK=0 ETC_DOUBLE_GPUS=2 ETC_DOUBLE_LOST_GPU=1");

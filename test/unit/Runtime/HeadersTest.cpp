@@ -14,6 +14,7 @@ using namespace etc::runtime;
 
 static_assert(sizeof(cuda::Address) == sizeof(CUdeviceptr));
 static_assert(sizeof(cuda::PageHandle) == sizeof(CUmemGenericAllocationHandle));
+static_assert(sizeof(cuda::Uuid) == sizeof(CUuuid));
 static_assert(sizeof(cuda::Location) == sizeof(CUmemLocation));
 static_assert(sizeof(cuda::PageProperties) == sizeof(CUmemAllocationProp));
 static_assert(offsetof(cuda::PageProperties, location) ==

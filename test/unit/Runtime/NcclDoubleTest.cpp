@@ -195,7 +195,7 @@ TEST_F(NcclDoubleTest, TheDoubleFindsTwoRanksOnOneGpu) {
     EXPECT_EQ(state, 5); // ncclInvalidUsage
     nccl.ncclCommAbort(comm);
   }
-  EXPECT_EQ(takeFault(), "ranks 0 and 1 are both on GPU 3");
+  EXPECT_EQ(takeFault(), "ranks 0 and 1 are both on GPU 0000:03:00.0");
 }
 
 TEST_F(NcclDoubleTest, TheDoubleFindsRegistrationAtOneEnd) {

@@ -18,10 +18,11 @@ using namespace etc::runtime;
 class NcclTest : public GpuTest {};
 
 /// Runs body(transport, rank, control) on `count` ranks, whose GPUs begin with
-/// `firstGpu`; returns their statuses. Devices of a job have other numbers.
+/// `firstGpu`, over and over where there are fewer; returns their statuses.
+/// Devices of a job have other numbers.
 template <typename Body>
 std::vector<Status> onRanks(uint32_t count, Milliseconds timeout, Body body,
-                            unsigned firstGpu = 0) {
+                            unsigned firstGpu = 0, unsigned gpus = 8) {
   NcclOptions options;
   for (uint32_t rank = 0; rank != count; ++rank)
     options.devices.push_back(3 * rank + 2);
@@ -34,7 +35,7 @@ std::vector<Status> onRanks(uint32_t count, Milliseconds timeout, Body body,
     threads.emplace_back([&, rank] {
       NcclOptions mine = options;
       mine.rank = rank;
-      mine.ordinal = firstGpu + rank;
+      mine.ordinal = firstGpu + rank % gpus;
       mine.control = &cluster.control(rank);
       auto transport = connectNccl(mine);
       statuses[rank] = transport ? body(**transport, rank, *mine.control)

@@ -6,8 +6,10 @@
 #include "../../faults/RingPlan.h"
 #include "core/engine/DeviceRun.h"
 #include "core/transport/Collectives.h"
+#include "core/transport/GpuPlace.h"
 #include "state/synthetic/SyntheticState.h"
 
+#include <cstring>
 #include <latch>
 #include <thread>
 
@@ -168,97 +170,42 @@ TEST_F(NcclTest, AWaitEndsAtItsDeadline) {
   EXPECT_EQ(statuses[1].message(), "");
 }
 
-TEST_F(NcclTest, AbortEndsAWait) {
-  auto statuses =
-      onRanks(2, Milliseconds(20'000),
-              [&](Transport &transport, uint32_t rank, Control &) {
-                if (Status s = connectBoth(transport, rank); !s.ok())
-                  return s;
-                if (rank == 1) {
-                  std::this_thread::sleep_for(Milliseconds(300));
-                  return Status::success();
-                }
-                WritableBytes piece{takeGpuMemory(rank, 8), 8};
-                Incoming message{1, 8, {&piece, 1}, {}};
-                if (Status s = transport.post({}, {&message, 1}); !s.ok())
-                  return s;
-                std::jthread other([&] { transport.abort(); });
-                return transport.wait(Milliseconds(20'000));
-              });
-  EXPECT_EQ(statuses[0].message(),
-            "NCCL: stopped, since another device failed");
+TEST_F(NcclTest, TwoRanksOnOneGpuAreNamed) {
+  const auto statuses = onRanks(
+      3, Milliseconds(20'000),
+      [](Transport &, uint32_t, Control &) { return Status::success(); },
+      /*firstGpu=*/0, /*gpus=*/2);
+  for (const Status &status : statuses) {
+    EXPECT_EQ(status.kind(), ErrorKind::Usage);
+    EXPECT_TRUE(status.message().starts_with(
+        "rank 0 (device 2) and rank 2 (device 8) are both on GPU 0000:00:00.0"))
+        << status.message();
+  }
 }
 
-TEST_F(NcclTest, NothingIsUnderWayWhereMemoryGoes) {
-  auto statuses = onRanks(
-      2, Milliseconds(20'000),
-      [&](Transport &transport, uint32_t rank, Control &) {
-        if (Status s = connectBoth(transport, rank); !s.ok() || rank == 1)
-          return s;
-        auto worker = std::move(*makeCudaWorker(rank));
-        Buffer buffer = *worker->allocator().allocate(64);
-        WritableBytes piece{buffer.data, buffer.bytes};
-        Incoming message{1, 64, {&piece, 1}, {}};
-        if (Status s = transport.post({}, {&message, 1}); !s.ok())
-          return s;
-        // Something else went wrong; nobody waits for the message.
-        EXPECT_TRUE(transport.stop());
-        worker->allocator().release(buffer);
-        worker.reset();
-        return transport.wait(Milliseconds(20'000));
-      });
-  EXPECT_EQ(statuses[0].message(), "NCCL: the communicator was aborted");
+GpuPlace place(const char *host, const char *bus, unsigned char uuid) {
+  GpuPlace place{};
+  std::strncpy(place.host, host, sizeof place.host - 1);
+  std::strncpy(place.bus, bus, sizeof place.bus - 1);
+  place.uuid.bytes[15] = uuid;
+  return place;
 }
 
-/// An abort waits for the other ranks of the node: they have to know first.
-TEST_F(NcclTest, TheOthersAreToldBeforeAnAbort) {
-  auto statuses =
-      onRanks(2, Milliseconds(60'000),
-              [&](Transport &transport, uint32_t rank, Control &control) {
-                if (Status s = connectBoth(transport, rank); !s.ok())
-                  return s;
-                // It does not look for what rank 0 waits for, only whether all
-                // are there.
-                while (rank == 1 && control.check().ok())
-                  std::this_thread::sleep_for(Milliseconds(5));
-                if (rank == 1)
-                  return control.check();
-                WritableBytes piece{takeGpuMemory(rank, 8), 8};
-                Incoming message{1, 8, {&piece, 1}, {}};
-                if (Status s = transport.post({}, {&message, 1}); !s.ok())
-                  return s;
-                Status status = transport.wait(Milliseconds(50));
-                control.abort("no end");
-                EXPECT_TRUE(transport.stop());
-                return status;
-              });
-  EXPECT_EQ(statuses[0].message(), "NCCL: no end of a transfer within 0.05 s");
-  EXPECT_EQ(statuses[1].message(), "stopped, since another device failed");
-}
-
-/// A rank that never aborts holds up nobody for ever.
-TEST_F(NcclTest, AnAbortThatDoesNotComeBackIsLeft) {
-  std::atomic<bool> isOver{false};
-  auto statuses =
-      onRanks(2, Milliseconds(20'000),
-              [&](Transport &transport, uint32_t rank, Control &) {
-                if (Status s = connectBoth(transport, rank); !s.ok())
-                  return s;
-                while (rank == 1 && !isOver)
-                  std::this_thread::sleep_for(Milliseconds(5));
-                if (rank == 1)
-                  return Status::success();
-                WritableBytes piece{takeGpuMemory(rank, 8), 8};
-                Incoming message{1, 8, {&piece, 1}, {}};
-                if (Status s = transport.post({}, {&message, 1}); !s.ok())
-                  return s;
-                EXPECT_FALSE(transport.stop());
-                EXPECT_FALSE(transport.stop()) << "asked again";
-                isOver = true;
-                return Status::success();
-              });
-  for (const Status &status : statuses)
-    EXPECT_EQ(status.message(), "");
+TEST(GpuPlace, PartitionsOfAGpuAreTakenForIt) {
+  const GpuPlace whole[] = {place("a", "0", 1), place("a", "1", 2),
+                            place("b", "0", 1)};
+  const GpuPlace parts[] = {place("a", "0", 1), place("b", "0", 2),
+                            place("a", "0", 3)};
+  const GpuPlace same[] = {parts[0], parts[1], parts[2], place("b", "0", 2)};
+  for (int version : {22809, 23004, 23007, 23200}) {
+    EXPECT_FALSE(findTwins(whole, version));
+    EXPECT_EQ(findTwins(parts, version).has_value(), version < 23007);
+    const auto twins = findTwins(same, version);
+    ASSERT_TRUE(twins);
+    EXPECT_EQ(twins->arePartitions, version < 23007);
+    EXPECT_EQ(twins->first, version < 23007 ? 0u : 1u);
+    EXPECT_EQ(twins->second, version < 23007 ? 2u : 3u);
+  }
 }
 
 /// A call that NCCL refuses.
