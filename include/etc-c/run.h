@@ -367,7 +367,7 @@ typedef enum etc_outcome {
   ETC_NEW = 2,       /* committed: the current state is complete */
   ETC_MIXED = 3,     /* previous tensors were released: the others are complete;
                         docs/python.md says where the released ones are */
-  ETC_UNREADABLE = 4 /* operations on the GPU did not complete */
+  ETC_UNREADABLE = 4 /* operations on the GPU have not completed (yet) */
 } etc_outcome;
 
 /* For any thread, at any time. Before the end: what an error would leave. */

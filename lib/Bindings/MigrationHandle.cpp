@@ -90,7 +90,7 @@ public:
   void prepare(bool isInterruptible) {
     call(etc_migration_prepare, isInterruptible);
   }
-  void checkOthers() { check(etc_migration_check(live())); }
+  void checkOthers() { call(etc_migration_check, false); }
   void run() { call(etc_migration_run, false); }
   void start() { call(etc_migration_start, false); }
   /// The thread that moves does not need this one.
@@ -313,17 +313,17 @@ private:
     return made.value_or(nullptr);
   }
 
-  static void onRelease(void *context, etc_side, const etc_tensor_info *tensor,
-                        void *data, uint64_t) {
+  static void onRelease(void *context, etc_side side,
+                        const etc_tensor_info *tensor, void *data, uint64_t) {
     MigrationHandle &me = self(context);
     if (!me.migration)
       return; // closing
     (void)me.guarded(0, [&] {
       const auto address = reinterpret_cast<uintptr_t>(data);
       if (tensor)
-        me.release(tensor->type, tensor->name, address);
+        me.release(tensor->type, tensor->name, address, side == ETC_CURR);
       else
-        me.release(nb::none(), nb::none(), address);
+        me.release(nb::none(), nb::none(), address, false);
       return 0;
     });
   }

@@ -129,6 +129,7 @@ public:
     return inner.end(job, sums);
   }
   bool stop() override { return inner.stop(); }
+  bool hasStopped() const override { return inner.hasStopped(); }
   void abandon() override {
     memory.abandon();
     inner.abandon();

@@ -4,6 +4,8 @@
 #include "capi/TensorInfo.h"
 #include "job/PeerControl.h"
 
+#include <new>
+
 using namespace etc::runtime;
 
 Result<std::unique_ptr<Migration>>
@@ -281,10 +283,30 @@ Status Migration::giveUpAfter(const Status &error) {
                   error);
   abort({});
   // Only now: over NCCL this waits for the others, who have been told.
-  for (Transport *each : {connections.transport.get(), connections.tail.get()})
-    if (each && !each->stop())
-      isUnreadable = true;
+  isUnreadable = !giveUpMemory();
   return told;
+}
+
+/// All that holds nothing: a recovery needs the room. False where the device
+/// may still write to it.
+bool Migration::giveUpMemory() {
+  if (!run_)
+    return true;
+  if (!run_->stop())
+    return false;
+  const uint32_t program = index.participant(options.bootstrap.rank).program;
+  try {
+    run_->releaseAllBut(heldShards(index, program, standing()));
+  } catch (const std::bad_alloc &) {
+    // The error may have been that there is no memory left: nothing goes then.
+  }
+  return true;
+}
+
+void Migration::tidy() {
+  const cuda::KeptContext kept(driverOf(options.bootstrap.transport));
+  if (isUnreadable && run_->hasStopped() && giveUpMemory())
+    isUnreadable = false;
 }
 
 void Migration::abort(std::string_view cause) {
@@ -299,11 +321,18 @@ void Migration::abort(std::string_view cause) {
 etc_outcome Migration::outcome() const {
   if (stage == Stage::Done)
     return ETC_NEW;
-  if (isUnreadable)
+  if (isUnreadable && !hasStopped())
     return ETC_UNREADABLE;
   if (memory.hasReleased())
     return ETC_MIXED;
   return hasBegun ? ETC_OLD : ETC_NOT_BEGUN;
+}
+
+/// What did not end in time may have ended since, as when a process of the node
+/// that was stopped has died.
+bool Migration::hasStopped() const {
+  const cuda::KeptContext kept(driverOf(options.bootstrap.transport));
+  return run_->hasStopped();
 }
 
 Standing Migration::standing() const {
@@ -331,42 +360,6 @@ void Migration::enter(uint32_t, uint32_t round, Phase phase) {
       index.program(index.participant(options.bootstrap.rank).program);
   options.progress(options.progressContext, round, program.rounds()->size(),
                    progress.receivedBytes);
-}
-
-static etc_report copyReport(const DeviceReport &from) {
-  etc_report to{};
-  to.device = from.device;
-  to.sent_bytes = from.sentBytes;
-  to.received_bytes = from.receivedBytes;
-  to.internode_bytes = from.internodeBytes;
-  to.prepare_seconds = from.prepareSeconds;
-  to.seconds = from.seconds;
-  to.pack_seconds = from.times.pack;
-  to.copy_seconds = from.times.copy;
-  to.wait_seconds = from.times.wait;
-  to.unpack_seconds = from.times.unpack;
-  to.acknowledge_seconds = from.times.acknowledge;
-  to.peak_bytes = from.peakBytes;
-  to.proved_bytes = from.provedBytes;
-  to.state_bytes = from.stateBytes;
-  to.staging_bytes = from.slabBytes;
-  to.pause_seconds = from.pauseSeconds;
-  return to;
-}
-
-etc_report Migration::report() const {
-  if (!run_)
-    return {};
-  std::lock_guard lock(mutex);
-  etc_report report =
-      copyReport(stage == Stage::Tail ? ofPause : run_->report());
-  report.received_bytes = progress.receivedBytes;
-  report.finished_rounds = run_->arrivals().endedRounds();
-  report.rounds =
-      index.program(index.participant(options.bootstrap.rank).program)
-          .rounds()
-          ->size();
-  return report;
 }
 
 Status Migration::checkPosition(size_t position) const {

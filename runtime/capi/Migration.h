@@ -59,6 +59,9 @@ public:
 
   /// Any thread may ask.
   etc_outcome outcome() const;
+  /// After an error, where the device did not stop in time: gives up staging,
+  /// and what nothing has landed in, once it has.
+  void tidy();
   /// What this device holds, and the memory of it; between calls of run().
   Standing standing() const;
   const std::byte *find(const HeldShard &held) const;
@@ -86,6 +89,8 @@ private:
   void meet();
   Status connectAndPrepare();
   void runApart(bool isPauseOver);
+  bool hasStopped() const;
+  bool giveUpMemory();
   Status checkPosition(size_t position) const;
   Status callOff(const Status &error);
   /// Returns the cause: of another participant where that gave one.

@@ -108,7 +108,7 @@ Status Recovery::hold(std::shared_ptr<const OpenPlan> plan, Side side) {
   return add({std::move(plan), standing, nullptr, {}});
 }
 
-Status Recovery::hold(const Migration &migration) {
+Status Recovery::hold(Migration &migration) {
   if (migration.isOnHost() != worker->isHost())
     return refuse(migration.isOnHost()
                       ? "the migration's state is in host memory, and the "
@@ -123,6 +123,7 @@ Status Recovery::hold(const Migration &migration) {
                   "did not complete: end this process");
   if (migration.isAtTail())
     return refuse("the migration's deferred part still runs: finish it first");
+  migration.tidy();
   return add({migration.openPlan(), migration.standing(), &migration, {}});
 }
 

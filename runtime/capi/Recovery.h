@@ -38,7 +38,7 @@ public:
 
   Status hold(std::shared_ptr<const OpenPlan> plan, Side side);
   Status registerTensor(const char *type, const char *name, const void *data);
-  Status hold(const Migration &migration);
+  Status hold(Migration &migration);
   Status agree();
 
   const Agreement &agreement() const { return agreement_; }

@@ -222,8 +222,8 @@ int cuEventRecord(Event *event, StreamHandle handle) {
 int cuEventQuery(Event *event) {
   if (Schedule::get().isDone(event->mark))
     return Schedule::get().stateOf(event->device);
-  if (Schedule::get().onLook)
-    Schedule::get().onLook(event->stream);
+  if (auto *look = Schedule::get().onLook.load())
+    look(event->stream);
   return NotReady;
 }
 int cuEventSynchronize(Event *event) {

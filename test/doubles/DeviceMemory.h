@@ -105,7 +105,11 @@ public:
 private:
   DeviceMemory();
 
+#ifdef __SANITIZE_THREAD__ // has no room for more
+  static constexpr size_t kWindowBytes = size_t{1} << 39;
+#else
   static constexpr size_t kWindowBytes = size_t{1} << 44;
+#endif
   struct Entry {
     std::atomic<uint64_t> page{0}; // number + 1, 0 for none
     std::atomic<uint32_t> bytes{0};

@@ -119,8 +119,8 @@ bool Schedule::isIdle(StreamHandle stream) {
     isIdle = stream->work.empty();
     ++looks;
   }
-  if (!isIdle && onLook)
-    onLook(stream);
+  if (auto *look = onLook.load(); look && !isIdle)
+    look(stream);
   return isIdle;
 }
 
@@ -136,9 +136,10 @@ void Schedule::waitUntil(StreamHandle stream, Condition condition) {
   while (!condition()) {
     ++looks;
     done.wait_for(lock, std::chrono::milliseconds(1));
-    if (onLook && stream && !condition()) {
+    auto *look = onLook.load();
+    if (look && stream && !condition()) {
       lock.unlock();
-      onLook(stream);
+      look(stream);
       lock.lock();
     }
   }

@@ -8,6 +8,7 @@
 
 #include "DeviceMemory.h"
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <memory>
@@ -99,7 +100,7 @@ public:
 
   /// Called when a host thread looks at a stream with work, or waits for it:
   /// set by NCCL's half.
-  void (*onLook)(StreamHandle stream) = nullptr;
+  std::atomic<void (*)(StreamHandle stream)> onLook{nullptr};
 
 private:
   Schedule();

@@ -67,12 +67,18 @@ class Memory:
         check_tensor(f"allocate({kind!r}, {name!r})", tensor, spec, self._device)
         return tensor
 
-    def release(self, kind: str | None, name: str | None, address: int) -> None:
-        """Called when staging memory or a tensor is no longer needed."""
+    def release(
+        self, kind: str | None, name: str | None, address: int, is_new: bool
+    ) -> None:
+        """Called when staging memory or a previous tensor is no longer needed, or, after
+        an error, a new one."""
         from etc.tensors import free_storage
 
         if kind is None or name is None:
             self.staging.pop(address, None)
+            return
+        if is_new:
+            self.new.pop((kind, name), None)
             return
         tensor = self.old.pop((kind, name))
         self.state.get(kind, {}).pop(name, None)
@@ -81,3 +87,9 @@ class Memory:
         finally:
             if self._free_storage and not free_storage(tensor):
                 self.unfreed_bytes += tensor.numel() * tensor.element_size()
+
+    def forget(self, *_: object) -> None:
+        """Something else has taken over what is needed of it."""
+        self.state = {}
+        for tensors in (self.old, self.new, self.staging):
+            tensors.clear()

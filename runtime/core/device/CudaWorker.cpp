@@ -6,6 +6,7 @@
 #include "core/device/MoveTable.h"
 #include "core/memory/PageArena.h"
 
+#include <algorithm>
 #include <chrono>
 #include <span>
 #include <thread>
@@ -160,6 +161,15 @@ public:
         std::this_thread::sleep_for(std::chrono::microseconds(100));
       }
     return true;
+  }
+
+  bool hasStopped() const override {
+    return context.enter().ok() &&
+           std::all_of(std::begin(queues), std::end(queues),
+                       [this](const Queue &queue) {
+                         return driver.cuStreamQuery(queue.stream) !=
+                                cuda::kNotReady;
+                       });
   }
 
   void abandon() override {

@@ -51,6 +51,7 @@ public:
     return inner.end(job, sums);
   }
   bool stop() override { return inner.stop(); }
+  bool hasStopped() const override { return inner.hasStopped(); }
   void abandon() override { inner.abandon(); }
   Status download(std::span<std::byte> to, const std::byte *from) override {
     std::lock_guard lock(mutex);

@@ -58,6 +58,8 @@ public:
   /// After an error: waits for all that was begun, whose memory can go then.
   /// False where it did not end in time.
   virtual bool stop() { return true; }
+  /// Whether it has ended since. Any thread may ask.
+  virtual bool hasStopped() const { return true; }
   /// Where what was begun, or a transfer, did not end: the device may still
   /// write to any of its memory, which from here on is nobody's for the rest of
   /// the process.

@@ -5,6 +5,7 @@
 #include "core/transport/Pace.h"
 
 #include <algorithm>
+#include <utility>
 
 using namespace etc::runtime;
 using etc::plan::fb::OpKind;
@@ -12,13 +13,6 @@ using Clock = std::chrono::steady_clock;
 
 /// How long connections may take to end, when all is done.
 constexpr Milliseconds kFarewell{5000};
-
-static uint64_t sideBytes(const PlanIndex &index, uint32_t program, Side side) {
-  uint64_t bytes = 0;
-  for (etc::plan::Holding holding : index.holdings(program, side))
-    bytes = etc::plan::addBytes(bytes, index.shardBytes(holding.shard));
-  return bytes;
-}
 
 static double secondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -41,9 +35,7 @@ DeviceRun::DeviceRun(const PlanIndex &index, uint32_t rank, Control &control,
     tailExecutor.emplace(index, rank, control, tail, worker, options.verify,
                          options.mode);
   result.device = index.device(rank);
-  result.provedBytes = provedPeak();
-  result.stateBytes = std::max(sideBytes(index, program, Side::Prev),
-                               sideBytes(index, program, Side::Curr));
+  noteSizes();
   if (options.keeping.isResumed()) {
     standing = options.keeping.standings[rank];
     // What one knows holds for all.
@@ -52,15 +44,25 @@ DeviceRun::DeviceRun(const PlanIndex &index, uint32_t rank, Control &control,
 }
 
 DeviceRun::~DeviceRun() {
-  // What a device may still write to is nobody else's.
-  const bool isStopped = transport.stop() && tail.stop() && worker.stop();
-  if (!isStopped)
+  if (!stop())
     worker.abandon();
-  for (Buffer slab : {sendSlab, recvSlab})
-    if (slab.data && isStopped)
-      worker.allocator().release(slab);
   // Whatever this device holds now is what a later process finds.
   worker.allocator().keepForLater();
+}
+
+bool DeviceRun::stop() {
+  // What a device may still write to is nobody else's.
+  if (!transport.stop() || !tail.stop() || !worker.stop())
+    return false;
+  worker.allocator().noteTransfers(false);
+  for (Buffer *slab : {&sendSlab, &recvSlab})
+    if (slab->data)
+      worker.allocator().release(std::exchange(*slab, {}));
+  return true;
+}
+
+bool DeviceRun::hasStopped() const {
+  return transport.hasStopped() && tail.hasStopped() && worker.hasStopped();
 }
 
 void DeviceRun::enter(Phase phase, uint32_t round) const {
@@ -245,14 +247,6 @@ Status DeviceRun::allocateTail() {
   return Status::success();
 }
 
-uint64_t DeviceRun::provedPeak() const {
-  const auto &stated = index.program(program);
-  const bool isAhead =
-      options.tail || allocatesAhead(index, program, options.mode, worker);
-  return isAhead || options.mode == Mode::Safe ? stated.peak_safe()
-                                               : stated.peak();
-}
-
 Status DeviceRun::connectPeers(const Deadline &deadline) {
   PeerRanks peers = findPeers(index, self.rank);
   if (Status s = transport.prepare({peers.targets, peers.sources}, deadline);
@@ -326,22 +320,6 @@ Status DeviceRun::runRounds(uint32_t end) {
   result.seconds += secondsSince(start);
   countRounds();
   return Status::success();
-}
-
-void DeviceRun::countRounds() {
-  result.sentBytes = executor.sentBytes();
-  result.receivedBytes = executor.receivedBytes();
-  result.internodeBytes = executor.internodeBytes();
-  result.times = executor.times();
-  if (tailExecutor) {
-    result.sentBytes += tailExecutor->sentBytes();
-    result.receivedBytes += tailExecutor->receivedBytes();
-    result.internodeBytes += tailExecutor->internodeBytes();
-    result.times += tailExecutor->times();
-  }
-  result.peakBytes = worker.allocator().highWater();
-  result.heldBytes = worker.heldBytes();
-  result.transportBytes = transport.deviceBytes();
 }
 
 /// Two phases: everybody is prepared, rank 0 writes down that this is so, then

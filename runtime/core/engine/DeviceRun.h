@@ -104,6 +104,17 @@ public:
   /// The commit, for which all have to call it.
   Status finish();
 
+  /// After an error, when the others have been told: ends what is under way,
+  /// and gives up staging. False where it did not end in time: the device may
+  /// still write to its memory.
+  bool stop();
+  /// After stop(): memory in which nothing has landed goes, too.
+  void releaseAllBut(std::span<const HeldShard> held) {
+    state.releaseAllBut(held);
+  }
+  /// Whether it has ended since. Any thread may ask.
+  bool hasStopped() const;
+
   /// Checks every element of the current state after migrate(), where the
   /// options say so. The error is of kind Verification.
   Status verify();
@@ -130,6 +141,7 @@ private:
   Status allocateAhead();
   Status allocateFor(uint32_t round);
   Status allocateTail();
+  void noteSizes();
   uint64_t provedPeak() const;
   void countRounds();
   Status connectPeers(const Deadline &deadline);

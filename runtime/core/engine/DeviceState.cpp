@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 using namespace etc;
 using namespace etc::runtime;
@@ -98,6 +99,25 @@ void DeviceState::bind(uint32_t tensor) {
 void DeviceState::commit() {
   for (ShardMemory &shard : shards(Side::Prev))
     release(shard);
+}
+
+void DeviceState::releaseAllBut(std::span<const HeldShard> held) {
+  std::vector<std::pair<Side, uint32_t>> kept;
+  for (const HeldShard &own : held)
+    kept.emplace_back(own.side, own.tensor);
+  std::ranges::sort(kept);
+  for (Side side : {Side::Curr, Side::Transit})
+    for (size_t i = 0; i != shards(side).size(); ++i) {
+      const uint32_t tensor = holdings(side)[i].tensor;
+      const bool isOf =
+          std::ranges::binary_search(kept, std::pair(side, tensor));
+      // What a round that did not land has bound is the previous state's.
+      const auto before = index.find(program, Side::Prev, tensor);
+      const bool isBound =
+          side == Side::Curr && before && shards(Side::Prev)[*before].isBound;
+      if (!isOf && !isBound)
+        release(shards(side)[i]);
+    }
 }
 
 Region DeviceState::around(Side side, uint32_t tensor, BoxView box) const {

@@ -41,6 +41,9 @@ public:
   void release(Side side, uint32_t tensor) { release(shard(side, tensor)); }
   /// Releases what is left of the previous state, except what is bound.
   void commit();
+  /// Releases the memory of current shards, and of those to be passed on, that
+  /// holds nothing after an error.
+  void releaseAllBut(std::span<const HeldShard> held);
 
   /// The box of the shard that contains `box`.
   Region around(Side side, uint32_t tensor, BoxView box) const;

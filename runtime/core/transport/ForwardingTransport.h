@@ -25,6 +25,7 @@ public:
     return inner.prepare(plan, deadline);
   }
   bool stop() override { return inner.stop(); }
+  bool hasStopped() const override { return inner.hasStopped(); }
   void finish(const Deadline &deadline) override { inner.finish(deadline); }
   void setBackground(bool isBackground, uint64_t bytesPerSecond) override {
     inner.setBackground(isBackground, bytesPerSecond);

@@ -147,7 +147,7 @@ public:
       return false;
     const auto limit = std::chrono::steady_clock::now() + kLastWait;
     for (cuda::Stream stream : {out, in})
-      while (stream && driver.cuStreamQuery(stream) == cuda::kNotReady) {
+      while (isAtWork(stream)) {
         if (std::chrono::steady_clock::now() > limit)
           return false;
         std::this_thread::sleep_for(std::chrono::microseconds(100));
@@ -155,7 +155,16 @@ public:
     return true;
   }
 
+  bool hasStopped() const override {
+    return hosts->hasStopped() && context.enter().ok() && !isAtWork(out) &&
+           !isAtWork(in);
+  }
+
 private:
+  bool isAtWork(cuda::Stream stream) const {
+    return stream && driver.cuStreamQuery(stream) == cuda::kNotReady;
+  }
+
   Status fill(const Sends::Staged &staged, const Part &part) {
     if (part.isFirst && staged.outer.fill)
       if (Status s = staged.outer.fill(part.piece); !s.ok())

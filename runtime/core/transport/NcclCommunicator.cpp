@@ -1,6 +1,5 @@
 #include "core/transport/NcclCommunicator.h"
 
-#include <future>
 #include <thread>
 
 using namespace etc::runtime;
@@ -30,7 +29,8 @@ private:
 NcclCommunicator::~NcclCommunicator() {
   if (comm && !isBusy() && !hasFailed)
     finish(lastWait);
-  if (!stop()) // the device is still at it
+  // The device is still at it, or NCCL's thread.
+  if (!stop() || !isAbortOver(lastWait))
     return;
   for (cuda::Event event : ends)
     if (event)
@@ -44,16 +44,16 @@ Status NcclCommunicator::fail(const std::string &message) {
   return Status(ErrorKind::Peer, "NCCL: " + message);
 }
 
-bool NcclCommunicator::bounded(std::function<void()> body,
-                               const Deadline &until) const {
+std::shared_future<void>
+NcclCommunicator::apart(std::function<void()> body) const {
   auto done = std::make_shared<std::promise<void>>();
-  std::future<void> isDone = done->get_future();
+  std::shared_future<void> isDone = done->get_future().share();
   std::thread([done, body = std::move(body), context = context] {
     (void)context.enter();
     body();
     done->set_value();
   }).detach();
-  return isDone.wait_until(until.time()) == std::future_status::ready;
+  return isDone;
 }
 
 Status NcclCommunicator::call(nccl::Code code, const char *what) {
@@ -180,21 +180,36 @@ Status NcclCommunicator::connect(const NcclOptions &options, nccl::UniqueId id,
 }
 
 bool NcclCommunicator::stop() {
-  if (!comm || (!isBusy() && !hasFailed))
-    return !isStuck;
+  if (comm)
+    beginAbort();
+  return hasStopped();
+}
+
+/// Others of the node may wait for the abort of one that is idle, whose own may
+/// have to wait until they end their training: nobody waits for that.
+void NcclCommunicator::beginAbort() {
+  wasIdle = !isBusy() && !hasFailed;
   hasFailed = true;
-  const bool isBack = abortNow();
+  const nccl::Communicator old = std::exchange(comm, nullptr);
+  abortion = apart([&nccl = nccl, old] { nccl.ncclCommAbort(old); });
+  if (wasIdle)
+    return;
+  (void)isAbortOver(lastWait);
   // An abort need not drain: then whoever frees the memory waits for it.
   const Deadline end(lastWait);
   while (driver.cuStreamQuery(stream_) == cuda::kNotReady && !end.isOver())
     std::this_thread::sleep_for(kPoll);
-  isStuck = !isBack || driver.cuStreamQuery(stream_) == cuda::kNotReady;
-  return !isStuck;
 }
 
-bool NcclCommunicator::abortNow() {
-  const nccl::Communicator old = std::exchange(comm, nullptr);
-  return bounded([&nccl = nccl, old] { nccl.ncclCommAbort(old); }, lastWait);
+bool NcclCommunicator::isAbortOver(const Deadline &until) const {
+  return !abortion.valid() ||
+         abortion.wait_until(until.time()) == std::future_status::ready;
+}
+
+bool NcclCommunicator::hasStopped() const {
+  return wasIdle ||
+         (isAbortOver(Milliseconds(0)) &&
+          (!stream_ || driver.cuStreamQuery(stream_) != cuda::kNotReady));
 }
 
 void NcclCommunicator::finish(const Deadline &until) {
@@ -212,5 +227,6 @@ void NcclCommunicator::finish(const Deadline &until) {
     return;
   }
   const nccl::Communicator old = std::exchange(comm, nullptr);
-  (void)bounded([&nccl = nccl, old] { nccl.ncclCommDestroy(old); }, until);
+  const auto end = apart([&nccl = nccl, old] { nccl.ncclCommDestroy(old); });
+  (void)end.wait_until(until.time());
 }

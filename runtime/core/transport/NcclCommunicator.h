@@ -9,6 +9,7 @@
 #include <array>
 #include <atomic>
 #include <functional>
+#include <future>
 
 namespace etc::runtime {
 
@@ -74,9 +75,11 @@ public:
   /// Waits for the first group that was not waited for yet.
   Status drain(const Deadline &until);
 
-  /// Aborts what is still under way, and waits for its kernels to end. False
-  /// where they did not in time.
+  /// Aborts the communicator, and waits until what is under way has ended.
+  /// False where it did not in time.
   bool stop();
+  /// Whether it has ended since.
+  bool hasStopped() const;
 
   /// Ends the communicator in order. Nothing is under way.
   void finish(const Deadline &until);
@@ -96,10 +99,11 @@ private:
   Status checkWait(const char *what);
   /// From here on the communicator is of no use, and has to be aborted.
   Status fail(const std::string &message);
-  bool abortNow();
-  /// Runs a call that waits for other ranks. False where it did not come back
-  /// in time: then its thread goes on by itself, and what it uses stays.
-  bool bounded(std::function<void()> body, const Deadline &until) const;
+  /// Runs a call that waits for other ranks on a thread of its own, which goes
+  /// on where nobody waits for it any more; what it uses stays then.
+  std::shared_future<void> apart(std::function<void()> body) const;
+  void beginAbort();
+  bool isAbortOver(const Deadline &until) const;
 
   const cuda::DeviceContext context;
   const cuda::Driver &driver;
@@ -111,7 +115,8 @@ private:
   std::array<cuda::Event, kMostGroups> ends{}; // of groups, in turn
   size_t groups = 0, drained = 0;
   bool hasFailed = false;
-  bool isStuck = false; // an abort did not end what was under way
+  std::shared_future<void> abortion; // valid once it has begun
+  bool wasIdle = false;              // when it began
   std::atomic<bool> isAborted{false};
   Deadline deadline{Milliseconds(0)};
 };

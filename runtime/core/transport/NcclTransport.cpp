@@ -93,6 +93,11 @@ public:
     return isStopped;
   }
 
+  bool hasStopped() const override {
+    (void)context.enter();
+    return comm.hasStopped();
+  }
+
   void finish(const Deadline &deadline) override {
     (void)context.enter();
     comm.finish(deadline);

@@ -92,10 +92,12 @@ public:
     return Status::success();
   }
 
-  /// After an error, when the others have been told: ends what is still under
-  /// way, whose memory can go then. False where it could not be ended: the
-  /// device may still write to that memory.
+  /// After an error, when the others have been told: gives up the connections,
+  /// and ends what is still under way, whose memory can go then. False where it
+  /// did not end in time: the device may still write to that memory.
   virtual bool stop() { return true; }
+  /// Whether it has ended since. Any thread may ask.
+  virtual bool hasStopped() const { return true; }
 
   /// After the last group: gives up the connections, in order. All participants
   /// call it.
