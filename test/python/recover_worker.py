@@ -77,6 +77,8 @@ class Worker:
         self.parameters: dict = {}
         self.steps: dict[str, int] = {}
         self.is_busy = self.is_running = False
+        self.raises_idle = False
+        """In `run`, of a migration in which it has no part."""
         self.took: float | None = None  # the last run
 
     def serve(self, pipe: Any) -> None:
@@ -126,7 +128,7 @@ class Worker:
                 "roles": [role for role in roles[1:] if role],
                 "steps": steps,
                 "took": self.took,
-                "is_unreadable": self.is_unreadable(),
+                "is_unreadable": self.is_unreadable() or "did not complete" in str(error),
                 "is_new": self.moved.outcome == "new" if self.moved else None,
                 "curr": job.plan.curr if job.plan else None,
                 "result": result,
@@ -201,6 +203,7 @@ class Worker:
 
         calls = 0
         self.is_running = False  # over NCCL, prepare allocates, too
+        self.raises_idle = False
         self.migration = self.moved = None
 
         def allocate(kind: str, name: str, spec: Any) -> Any:
@@ -221,8 +224,7 @@ class Worker:
             options["tail_rate"] = tail_rate
         opened = etc.Plan.from_bytes(plan)
         if self.device not in opened.participants:
-            if raise_at is not None:
-                raise Fault
+            self.raises_idle = raise_at is not None
             return
         self.migration = self.moved = self.job.prepare(
             opened, mode=mode, timeout=Limits.timeout, silence=Limits.silence, **options
@@ -232,6 +234,8 @@ class Worker:
         migration, self.migration = self.migration, None
         begin = time.monotonic()
         self.is_running = True
+        if self.raises_idle:
+            raise Fault
         if migration is not None:
             migration.run()
         self.took = time.monotonic() - begin

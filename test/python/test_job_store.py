@@ -1,11 +1,13 @@
 """A store in the processes of a job, which their deaths do not end."""
 
+import threading
+import time
 import unittest
 
 import etc
 import ranks
 import training
-from training import die
+from training import die, plan_of
 
 try:
     import torch.distributed as dist
@@ -13,6 +15,7 @@ except ImportError:
     raise unittest.SkipTest("PyTorch is not installed") from None
 
 OPTIONS = {"request": training.REQUEST, "patience": 20, "timeout": 90}
+PATIENT = {**OPTIONS, "patience": 6}
 
 
 def leave_together(store, rank, ranks):
@@ -98,6 +101,67 @@ class JobStore(unittest.TestCase):
         left = [r for r in range(5) if r not in dead]
         for rank in left:
             self.assertEqual(results[rank], ([], 4, left, "PP2DP2"))
+
+
+class Gone(unittest.TestCase):
+    """Of those who called etc.recover, some are not there any more when the patience of
+    the others is over: these do not wait for them a second time."""
+
+    def run_job(self, count, body):
+        def timed(rank, first):
+            device = min(rank, 2)
+            with etc.JobStore(first, device, host=training.HOST) as store:
+                begin = time.monotonic()
+                result = body(device, store, first)
+                assert time.monotonic() - begin < 30
+                first.set(f"over/{rank}", "x")
+                if rank != 1:
+                    first.wait(["over/1"])
+                return result
+
+        def late(rank, first):
+            if rank == 3:
+                first.wait(["gone"])
+            return timed(rank, first)
+
+        return ranks.run(count, late)
+
+    def test_in_vain(self):
+        plan = plan_of("DP2")
+
+        def body(device, store, _):
+            job = training.start(device, store, plan, step=3)
+            if device == 0:
+                quick = {**PATIENT, "timeout": 2}
+                with self.assertRaisesRegex(etc.PeerError, "no recovery within"):
+                    etc.recover(job, "DP1", devices=range(3), **quick)
+                return [], 3, [1]
+            done = etc.recover(job, "DP1", devices=range(3), **PATIENT)
+            return training.wrong(job), job.version, done.devices
+
+        self.assertEqual(ranks.must(self.run_job(2, body)), [([], 3, [1])] * 2)
+
+    def test_replaced(self):
+        plan = plan_of("DP3")
+
+        def body(device, store, first):
+            if device == 2 and first.add("came", 1) == 2:
+                job = training.join(device, store)
+            else:
+                job = training.start(device, store, plan, step=3)
+            if device == 2 and job.state:
+
+                def end():
+                    first.set("gone", "x")
+                    die()
+
+                threading.Timer(1, end).start()
+            done = etc.recover(job, "DP3", devices=range(4), **PATIENT)
+            return training.wrong(job), job.version, done.devices
+
+        results = self.run_job(4, body)
+        self.assertIsInstance(results.pop(2), RuntimeError)
+        self.assertEqual(ranks.must(results), [([], 3, [0, 1, 2])] * 3)
 
 
 if __name__ == "__main__":

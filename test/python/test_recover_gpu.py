@@ -1,7 +1,9 @@
-"""Recovery of state on GPUs: what test_recover tries, over the doubles of CUDA and NCCL."""
+"""Recovery of state on GPUs: what test_recover and test_recover_prepared try, over the
+doubles of CUDA and NCCL."""
 
 import os
 import random
+import signal
 import tempfile
 import threading
 import time
@@ -9,8 +11,11 @@ import unittest
 from unittest import mock
 
 import etc
+import etc.holdings
+import etc.migration
 import ranks
 import test_recover
+import test_recover_prepared
 import torch
 import training
 from gpu_doubles import Environment
@@ -27,7 +32,7 @@ def on_gpu(rank, store, body, node, args):
     return result
 
 
-class RecoverOnGpus(test_recover.Recover):
+class RecoverOnGpus(test_recover.Recover, test_recover_prepared.Prepared):
     @unittest.skip("start has no place over NCCL")
     def test_no_step_before_state_is_under_way(self):
         pass
@@ -76,7 +81,10 @@ class RecoverOnGpus(test_recover.Recover):
         """Device 0 gives up while device 1 waits for it, whose abort is stuck."""
 
         def progress(done, *_):
+            if job.device == 1 and done == 0:
+                job.store.set("about to wait", "x")
             if job.device == 0 and done == 0:
+                job.store.wait(["about to wait"])
                 time.sleep(1)
                 migration.abort()
 
@@ -87,6 +95,85 @@ class RecoverOnGpus(test_recover.Recover):
             migration.run()
         expected = "unreadable" if job.device == 1 else "old"
         self.assertEqual(migration.outcome, expected)
+
+    def test_what_can_be_read_again(self):
+        """An abort waits for a process of the node that is stopped, and ends when that
+        one dies: then what the other holds is used."""
+        plan = plan_of("TP2")
+        change = etc.plan(training.REQUEST, prev=plan, curr="PP2")
+
+        def body(rank, store, directory):
+            job = training.start(rank, store, plan, step=4)
+
+            def progress(done, *_):
+                if rank == 0 and done == 0:
+                    store.set("stopped", str(os.getpid()))
+                    os.kill(os.getpid(), signal.SIGSTOP)
+
+            migration = job.prepare(change, mode="safe", silence=2, progress=progress)
+            with self.assertRaisesRegex(etc.PeerError, "device 0"):
+                migration.run()
+            outcomes = [migration.outcome]
+            with self.assertRaisesRegex(etc.UsageError, "end this process"):
+                etc.recover(job, "PP1", devices=[1], **OPTIONS)
+            os.kill(int(store.get("stopped")), signal.SIGKILL)
+            while migration.outcome == "unreadable":
+                time.sleep(0.05)
+            outcomes.append(migration.outcome)
+            self.assertTrue(migration._memory.staging)
+            restore = {"restore_from": directory, "restore_version": 4}
+            staging = []
+            with mock.patch(
+                "etc.gpu.make_room",
+                lambda _: staging.append(len(migration._memory.staging)),
+            ):
+                etc.recover(job, "PP1", devices=[1], **OPTIONS, **restore)
+            self.assertEqual(staging, [0])
+            return outcomes, training.wrong(job), job.version
+
+        with tempfile.TemporaryDirectory() as directory:
+            training.save(4, directory)
+            results = self.run_job(2, body, directory, node="one")
+        expected = [(["unreadable", "old"], [], 4)]
+        self.assertEqual(ranks.must(results[1:]), expected)
+
+    def test_an_abort_that_is_stuck_in_prepare(self):
+        """The GPU is not busy with training, and no group of training's has to end."""
+        plan = plan_of("DP1")
+        native = etc.migration._run.Migration
+
+        class Stuck:
+            def __init__(self, *given, **options):
+                self.real = native(*given, **options)
+
+            def __getattr__(self, name):
+                return getattr(self.real, name)
+
+            def prepare(self, _):
+                raise error
+
+            def outcome(self):
+                return etc.holdings.OUTCOMES.index("unreadable")
+
+        def body(rank, store):
+            job = training.start(rank, store, plan, step=4)
+            with mock.patch.object(
+                etc.migration._run, "Migration", Stuck
+            ), self.assertRaises(type(error)):
+                job.prepare(plan)
+            has_ended = threading.Event()
+            with mock.patch.object(
+                torch.cuda, "synchronize", lambda _: has_ended.wait()
+            ):
+                words = "did not complete: end this process"
+                with self.assertRaisesRegex(etc.UsageError, words):
+                    etc.recover(job, "PP1", devices=[0], **OPTIONS)
+                has_ended.set()
+                etc.recover(job, "PP1", devices=[0], **OPTIONS)
+            return training.wrong(job), job.version
+
+        for error in (etc.PeerError("device 1: no sign of life"), KeyboardInterrupt()):
+            self.assertEqual(ranks.must(self.run_job(1, body)), [([], 4)])
 
     def test_a_gpu_that_waits_for_a_peer(self):
         """As behind a collective of training: that is said in time, and can be mended."""

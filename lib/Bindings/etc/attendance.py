@@ -72,6 +72,18 @@ class Attendance:
         return device in self._seen
 
 
+def _mark(tag: str, device: int, generation: int) -> str:
+    """At which a recovery says that the device's process is there (runtime/recovery)."""
+    return f"{tag}/recovery/{generation + 1}/held/{device}"
+
+
+def withdraw(adapter: StoreAdapter, tag: str, device: int, generation: int) -> None:
+    """Of this process, which may have called etc.recover in vain."""
+    mark = _mark(tag, device, generation)
+    if adapter.get(mark, 0.001):
+        adapter.set(mark, b"")
+
+
 class Recovering:
     """Which participant has called etc.recover, and so does not come: one at a time is
     looked for, however many there are."""
@@ -83,26 +95,16 @@ class Recovering:
         self._next = 0
         self._since: float | None = None
 
-    def withdraw(self, device: int, generation: int) -> None:
-        """Of this process, which may have called it before, in vain."""
-        key = self._key(device, generation)
-        if self._adapter.get(key, 0.001):
-            self._adapter.set(key, b"")
-
     def check(self, generation: int) -> None:
         """Raises PeerError that names a participant. One whose recovery has failed, and
         that prepares, too, has time to say so."""
         device = self._participants[self._next % len(self._participants)]
-        if not self._adapter.get(self._key(device, generation), 0.001):
+        if not self._adapter.get(_mark(self._tag, device, generation), 0.001):
             self._next, self._since = self._next + 1, None
             return
         self._since = self._since or time.monotonic()
         if time.monotonic() - self._since > _GRACE:
             raise PeerError(f"device {device} has called etc.recover; call it, too")
-
-    def _key(self, device: int, generation: int) -> str:
-        """At which recoveries say who is there (runtime/recovery)."""
-        return f"{self._tag}/recovery/{generation + 1}/held/{device}"
 
 
 class AttendedStore:

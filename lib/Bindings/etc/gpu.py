@@ -15,6 +15,9 @@ class Busy(UsageError):
     """The GPU is still at work."""
 
 
+_stuck: set[torch.device] = set()
+"""GPUs of this process where an abort in `prepare` did not complete."""
+
 _SLICE = 0.02
 """Between two looks at whether it is worth to wait, in seconds."""
 
@@ -53,6 +56,25 @@ def wait_for(
             f"{device} cannot be used any more: end this process, and let a new one join "
             f"({failures[0]})"
         ) from failures[0]
+
+
+def note_stuck(device: torch.device) -> None:
+    """Operations of a migration did not complete there."""
+    _stuck.add(device)
+
+
+def check_stuck(device: torch.device, seconds: float) -> None:
+    """Raises UsageError if such operations, which may have ended since, do not end within
+    so many seconds either. The trainer's own work may come after them, and takes a while."""
+    try:
+        wait_for(device, seconds if device in _stuck else min(seconds, 1.0))
+        _stuck.discard(device)
+    except Busy as error:  # otherwise the trainer's work: it may take longer
+        if device in _stuck:
+            raise UsageError(
+                f"operations of a migration on {device} did not complete: end this "
+                f"process, and let a new one join"
+            ) from error
 
 
 def settle(device: torch.device) -> None:

@@ -39,8 +39,9 @@ class Holdings:
         complete, although rounds have begun. "new": the current state. "mixed": in
         eager mode, what remains of the previous state; what was released is in
         `received` or `state` of this participant or of others, or in transit, which
-        `etc.recover` uses. "unreadable": operations on a GPU did not complete, and
-        nothing that it holds can be read. After an error participants may differ.
+        `etc.recover` uses. "unreadable": operations on a GPU have not completed, and
+        nothing that it holds can be read; it changes if they complete later. After an
+        error participants may differ.
         """
         return OUTCOMES[self._handle.outcome()]
 
@@ -62,8 +63,8 @@ class Holdings:
 
     @property
     def received(self) -> Tensors:
-        """{type: {name: tensor}}: the new tensors that were created so far. Unless
-        `outcome` is "new" they may be incomplete."""
+        """{type: {name: tensor}}: the new tensors that were created so far; after an
+        error, those in which something has landed, which may be incomplete."""
         return by_type(dict(self._memory.new))
 
     def inventory(self) -> Inventory:

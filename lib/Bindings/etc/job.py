@@ -217,9 +217,11 @@ class Job:
         Waits until all participants are there. Those that hold state have to hold it of
         one step, at `prepare` and at `run`; `version` of the others becomes the same.
 
-        Raises what `etc.prepare` does; PeerError, too, within 10 s after a participant
-        has left the store, if that is an `etc.JobStore`; and UsageError if participants
-        hold state of different steps. After any of them it may be called again."""
+        Raises what `etc.prepare` does; PeerError, too, about 2 s, and a quarter of a
+        second for each participant, after one has called `etc.recover`, and within 10 s
+        after one has left the store, if that is an `etc.JobStore`; and UsageError if
+        participants hold state of different steps. After any of them it may be called
+        again."""
         from etc.tensors import device_of
 
         where = options.pop("device", self.memory)
@@ -286,6 +288,12 @@ class Job:
                 f"nothing that it holds can be read: end this process, and let a new one "
                 f"join"
             )
+
+    def _let_go(self) -> None:
+        """A recovery from another step that ended before its first round took nothing
+        from here: what it had made goes before more is made."""
+        if self._incoming not in (None, self._version) and not self._has_begun():
+            self._migration = self._incoming = None
 
     def holdings(self) -> list[Held]:
         """What says what this process holds: the end of the last change, and the

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from etc.attendance import Attendance, Recovering
+from etc.attendance import Attendance, Recovering, withdraw
 from etc.errors import PeerError, UsageError
 from etc.plans import Plan
 from etc.rendezvous import StoreAdapter
@@ -72,7 +72,6 @@ class Meeting:
         self._adapter = adapter
         self._attendance = attendance
         self._recovering = Recovering(adapter, tag, plan)
-        self._holds = False
         self._tag = tag
         self._plan = plan
         self._timeout = timeout
@@ -85,10 +84,9 @@ class Meeting:
         """Raises PeerError if another participant does not come, fails or leaves, and
         UsageError if those who hold state hold it of different steps."""
         self._generation = generation
-        self._holds = me.holds
         rank = self._plan.rank_of(me.device)
         while True:
-            self._recovering.withdraw(me.device, self._generation)
+            withdraw(self._adapter, self._tag, me.device, self._generation)
             self._base = f"{self._tag}/{self._generation}/{self._plan.fingerprint}"
             self._number = None
             try:
@@ -165,8 +163,7 @@ class Meeting:
         if self._adapter.get(later, _LOOK) is not None:
             raise _LaterRecovery
         self._attendance.check()
-        if self._holds:
-            self._recovering.check(self._generation)
+        self._recovering.check(self._generation)
         if time.monotonic() > self._deadline:
             raise PeerError(f"{self._missing()} within {self._timeout:g} s")
 

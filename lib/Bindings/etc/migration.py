@@ -84,6 +84,7 @@ class Migration(Holdings):
         self._use = threading.Lock()
         self._may_free = free == "storage" and not safe
         self._is_open = False  # prepared, and not over
+        self._is_aborted = False  # while it was, and not closed since
         self._is_apart = False  # a thread of ETC's moves state, until finish is over
         self._has_run = False
         self._before_run: Callable[[], None] | None = None
@@ -128,14 +129,16 @@ class Migration(Holdings):
         self._end("closed")
 
     def _end(self, cause: str) -> None:
-        if not self._is_open and not self._is_apart:
+        if not self._is_open and not self._is_apart and not self._is_aborted:
             return
         self._handle.abort(f"the migration was not finished: {cause}")
         with self._alone("close"):
-            self._is_open = False
-            if self._is_apart:
-                with suppress(Exception):  # that it was aborted
+            self._is_open = self._is_aborted = False
+            with suppress(Exception):  # that it was aborted
+                if self._is_apart:
                     self._complete(self._handle.finish)
+                else:
+                    self._handle.check()  # which gives up connections and staging
 
     def __del__(self) -> None:
         handle = getattr(self, "_handle", None)
@@ -257,6 +260,8 @@ class Migration(Holdings):
         except RuntimeError as error:
             self._is_open = False
             self._handle.abort(str(error))  # others need not wait for us
+            with suppress(Exception):  # that it was aborted
+                self._handle.check()  # which gives up connections and staging
             raise
 
     def _run(self) -> Tensors:
@@ -317,18 +322,25 @@ class Migration(Holdings):
     def abort(self) -> None:
         """Makes `prepare`, `run`, `wait` and `finish` fail, here and at the peers.
 
-        May be called by any thread.
+        May be called by any thread. `close`, or what the job does next, gives up
+        connections and staging.
         """
+        self._is_aborted = self._is_open
         self._is_open = False
         self._handle.abort("the migration was aborted")
 
     def _prepare(self) -> None:
+        from etc.gpu import note_stuck
+
         is_main = threading.current_thread() is threading.main_thread()
         with self._alone("prepare"):
             try:
                 self._handle.prepare(is_main)
-            except Exception as error:
-                self._refuse(error)
+            except BaseException as error:  # Ctrl-C, too
+                if self.outcome == "unreadable":
+                    note_stuck(self._torch_device)
+                if isinstance(error, Exception):
+                    self._refuse(error)
                 raise
             self._is_open = True
 

@@ -7,10 +7,10 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from etc import _run
-from etc.attendance import AttendedStore, Attendance, enroll
+from etc.attendance import AttendedStore, Attendance, enroll, withdraw
 from etc.errors import PeerError, PlanError, UnsatisfiableError
 from etc.interrupts import delayed_interrupts
 from etc.job import Held, Job
@@ -18,13 +18,11 @@ from etc.job_store import JobStore
 from etc.lifetime import ends_at_exit, guard, guard_wait
 from etc.migration import Migration
 from etc.planner import Layout, plan
-from etc.plans import PREV, Plan
+from etc.plans import Plan
+from etc.refill import forgets, previous
 from etc.rendezvous import StoreAdapter
 from etc.state import Tensors
 from etc.torch_checkpoint import DistributedCheckpoint, is_distributed
-
-if TYPE_CHECKING:
-    import torch
 
 
 @dataclass(frozen=True)
@@ -101,17 +99,17 @@ def recover(
         UnsatisfiableError: none of the configurations fits; processes that hold nothing
             learn it from the others.
     """
-    from etc.gpu import Busy, make_room, wait_for
+    from etc.gpu import check_stuck, make_room, wait_for
 
     enroll(job.store, job.tag, job.device)
     adapter = StoreAdapter(job.store)
     directory, checkpoint = _open_checkpoint(restore_from)
     job._give_up("etc.recover was called")
     job._check_readable()
+    job._let_go()
     if job.memory.type == "cuda":
         job.abort_groups(seconds=patience / 2)
-    with suppress(Busy):  # who is at work is still there
-        wait_for(job.memory, 1.0)
+    check_stuck(job.memory, patience / 2)
     held = job.holdings()
     asked = _Asked()
     handle = _run.Recovery(
@@ -133,11 +131,19 @@ def recover(
     )
     for each in held:
         _hold(handle, each, job)
-    handle.agree()
-    job.generation = handle.generation()
-    next_plan, figures = _agree_on_plan(
-        handle, request, curr, patience, job.device
-    )
+    try:
+        handle.agree()
+        job.generation = handle.generation()
+        next_plan, figures = _agree_on_plan(
+            handle, request, curr, patience, job.device
+        )
+    except BaseException as error:  # Ctrl-C, too
+        if handle.generation():  # all are about to prepare
+            job.generation = handle.generation()
+            _refuse(handle, job.device, error)
+        else:
+            _leave(job, adapter, error)
+        raise
     base = held[handle.base()] if handle.base() >= 0 else None
     version = figures["version"]
     if job.device not in next_plan.participants:
@@ -147,7 +153,7 @@ def recover(
         try:
             wait_for(job.memory, timeout)
             make_room(job.memory)
-            state = _previous(handle, base, next_plan, job)
+            state = previous(handle, base, next_plan, job)
         except Exception as error:
             _refuse(handle, job.device, error)
             raise
@@ -169,7 +175,7 @@ def recover(
             free="storage",
             allocate=None,
             on_release=None,
-            progress=None,
+            progress=forgets(base),
             change=(job.generation, meeting),
         )
         migration._prepare()
@@ -220,12 +226,29 @@ class _Asked:
         return checked
 
 
-def _refuse(handle: _run.Recovery, device: int, error: Exception) -> None:
+def _refuse(handle: _run.Recovery, device: int, error: BaseException) -> None:
     """Those who are about to prepare the migration wait for this process, and look for
     this where they meet."""
-    line = " ".join(f"device {device}: {type(error).__name__}: {error}".split())
     with suppress(Exception):  # of the store: the first error counts
-        handle.put("refused", f"{handle.generation()} -1 {line}".encode())
+        handle.put("refused", _refusal(handle.generation(), device, error))
+
+
+def _refusal(generation: int, device: int, error: BaseException) -> bytes:
+    line = " ".join(f"device {device}: {type(error).__name__}: {error}".split())
+    return f"{generation} -1 {line}".encode()
+
+
+def _leave(job: Job, adapter: StoreAdapter, error: BaseException) -> None:
+    """This process has learnt of no agreement, and takes no further part. Who prepares
+    need not be told to recover, too; and if the others have agreed meanwhile, those
+    wait for this process."""
+    with suppress(Exception):  # of the store: the first error counts
+        withdraw(adapter, job.tag, job.device, job.generation)
+        at = f"{job.tag}/recovery/{job.generation + 1}"
+        members = adapter.get(f"{at}/members", 0.001) or b""
+        if any(line.split()[0] == b"%d" % job.device for line in members.splitlines()):
+            job.generation += 1
+            adapter.set(f"{at}/refused", _refusal(job.generation, job.device, error))
 
 
 def _open_checkpoint(
@@ -267,22 +290,18 @@ def _agree_on_plan(
     figures = handle.state()
     try:
         next_plan = _plan(handle, request, curr)
-    except Exception as error:
+    except BaseException as error:
         _tell(handle, device, error)
         raise
     handle.put("plan", json.dumps(figures).encode() + b"\n" + next_plan.to_bytes())
     return next_plan, figures
 
 
-def _tell(handle: _run.Recovery, device: int, error: Exception) -> None:
-    """Both those who wait for a plan and those who have one, and wait for this process
-    to prepare it as they do, learn why it does not."""
-    kind = type(error).__name__
-    cause = {"error": kind, "message": str(error), "device": device}
-    line = " ".join(f"device {device}: {kind}: {error}".split())
+def _tell(handle: _run.Recovery, device: int, error: BaseException) -> None:
+    """Those who wait for a plan learn why there is none of this process."""
+    cause = {"error": type(error).__name__, "message": str(error), "device": device}
     with suppress(Exception):  # of the store: the first error counts
         handle.put("plan", json.dumps(cause).encode())
-        handle.put("refused", f"{handle.generation()} -1 {line}".encode())
 
 
 def _raise_as_told(figures: dict[str, Any]) -> None:
@@ -325,38 +344,6 @@ def _device_count(request: Mapping[str, Any]) -> int:
     return (
         sum(nodes) if isinstance(nodes, list) else nodes * cluster["devices_per_node"]
     )
-
-
-def _previous(
-    handle: _run.Recovery, base: Held | None, next_plan: Plan, job: Job
-) -> dict[str, dict[str, torch.Tensor]]:
-    """What the next plan takes from this device: tensors as they are where it takes
-    all of one, and copies of what is left of the others."""
-    import torch
-
-    from etc.tensors import DTYPES
-
-    known = {tensor.data_ptr(): tensor for tensor in _tensors(base)}
-    state: dict[str, dict[str, torch.Tensor]] = {}
-    for (kind, name), spec in next_plan._specs(PREV, job.device).items():
-        own = known.get(handle.find(next_plan._handle, kind, name))
-        if own is None or own.numel() == 0:
-            dtype = DTYPES[spec.dtype]
-            own = torch.empty(spec.shape, dtype=dtype, device=job.memory)
-            handle.fill(next_plan._handle, kind, name, own.data_ptr())
-        if tuple(own.shape) != spec.shape:
-            own = own.view(spec.shape)
-        state.setdefault(kind, {})[name] = own
-    return state
-
-
-def _tensors(base: Held | None) -> list[torch.Tensor]:
-    if base is None:
-        return []
-    states = [base.state]
-    if isinstance(base, Migration):
-        states.append(base.received)
-    return [t for state in states for group in state.values() for t in group.values()]
 
 
 def _result(
