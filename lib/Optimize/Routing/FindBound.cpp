@@ -36,6 +36,8 @@ public:
   }
 
   Cut findPlain();
+  /// Those and what parts of nodes take, once the others are known.
+  Cut findParts();
   std::vector<Cut> find();
 
 private:
@@ -178,15 +180,21 @@ Cut BoundFinder::findPlain() {
     needers.push_back(problem.needersOf(atom));
   }
   offerOut(holders, needers, /*ofNodes=*/false);
-  for (const Cut &cut : findParts(problem, nodeSets, rates, best))
+  return best;
+}
+
+Cut BoundFinder::findParts() {
+  for (const Cut &cut : routing::findParts(problem, nodeSets, rates, best))
     offer(cut);
   return best;
 }
 
 std::vector<Cut> BoundFinder::find() {
-  std::vector<Cut> cuts = {findPlain()};
+  findPlain();
+  findParts();
   if (best.devices.empty())
     return {};
+  std::vector<Cut> cuts = {best};
   Cut &other = bestOf[best.direction == Direction::In ? 1 : 0];
   if (!other.devices.empty())
     cuts.push_back(std::move(other));
@@ -202,8 +210,10 @@ std::vector<Cut> findBounds(const Problem &problem) {
   return BoundFinder(problem).find();
 }
 
-Time findTarget(const Problem &problem) {
-  return BoundFinder(problem).findPlain().time;
+std::vector<Time> findTargets(const Problem &problem) {
+  BoundFinder finder(problem);
+  const Time plain = finder.findPlain().time, all = finder.findParts().time;
+  return all > plain ? std::vector{plain, all} : std::vector{plain};
 }
 
 Cut findSlowest(const std::vector<Cut> &cuts) {

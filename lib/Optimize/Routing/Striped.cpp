@@ -59,8 +59,7 @@ static bool isBetter(const Solution &one, const Solution &other) {
 
 /// Trades are taken where they save an eighth: they make more and smaller hops,
 /// which fill rounds less evenly.
-Solution solveStriped(const Problem &problem) {
-  const Time target = withSlack(findTarget(problem));
+static Solution solveFor(const Problem &problem, Time target) {
   Solution best = solveFirstHolder(problem);
   std::vector<Order> orders = {Order::Together, Order::InTurn};
   if (problem.transit)
@@ -76,6 +75,16 @@ Solution solveStriped(const Problem &problem) {
   const Time worthwhile{static_cast<int64_t>(Int128(best.time.bytes) * 7 / 8),
                         best.time.rate};
   return traded.time <= worthwhile ? std::move(traded) : std::move(best);
+}
+
+Solution solveStriped(const Problem &problem) {
+  Solution best;
+  for (Time target : findTargets(problem)) {
+    Solution found = solveFor(problem, withSlack(target));
+    if (best.hops.empty() || isBetter(found, best))
+      best = std::move(found);
+  }
+  return best;
 }
 
 } // namespace etc::routing

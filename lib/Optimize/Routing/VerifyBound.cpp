@@ -2,13 +2,11 @@
 // how a cut is found.
 
 #include "../Message.h"
-#include "etc/Optimize/Routing/Bound.h"
+#include "BoundWords.h"
+#include "VerifyTolls.h"
 
 #include <algorithm>
 #include <array>
-#include <cinttypes>
-#include <cstdio>
-#include <map>
 #include <set>
 
 namespace etc::routing {
@@ -120,28 +118,12 @@ private:
   int64_t nodesInside = 0, all = 0;
 };
 
-Message checkList(const Problem &problem, const char *name,
-                  const std::vector<int32_t> &list) {
-  for (size_t i = 0; i < list.size(); ++i) {
-    const int32_t device = list[i];
-    if (device < 0 || size_t(device) >= problem.devices.size())
-      return text(at(name, i), ": ", device, " is not in [0, ",
-                  problem.devices.size(), ")");
-    if (!problem.takesPart(device))
-      return text(at(name, i), ": device ", device, " takes no part");
-    if (i > 0 && list[i - 1] >= device)
-      return text(at(name, i), ": must be strictly ascending, got ", device,
-                  " after ", list[i - 1]);
-  }
-  return std::nullopt;
-}
-
 Message checkDevices(const Problem &problem, const Cut &cut) {
   if (cut.devices.empty())
     return text("devices: lists no device");
-  if (Message error = checkList(problem, "devices", cut.devices))
+  if (Message error = checkDeviceList(problem, "devices", cut.devices))
     return error;
-  if (Message error = checkList(problem, "inner", cut.inner))
+  if (Message error = checkDeviceList(problem, "inner", cut.inner))
     return error;
   for (size_t i = 0; i < cut.inner.size(); ++i)
     if (!std::binary_search(cut.devices.begin(), cut.devices.end(),
@@ -151,9 +133,7 @@ Message checkDevices(const Problem &problem, const Cut &cut) {
   return std::nullopt;
 }
 
-using Counts = std::map<int64_t, int64_t>; ///< by rate how many
-
-int64_t rateOf(const Counts &counts) {
+int64_t rateOf(const RateCounts &counts) {
   int64_t rate = 0;
   for (auto [each, count] : counts)
     rate += each * count;
@@ -162,7 +142,8 @@ int64_t rateOf(const Counts &counts) {
 
 /// What bytes cross through, at one end or the other.
 struct Resources {
-  std::array<Counts, 2> links, nics; ///< of the cut's devices; of the others
+  std::array<RateCounts, 2> links,
+      nics; ///< of the cut's devices; of the others
 
   Resources(const Problem &problem, const Border &border) {
     std::array<std::set<int32_t>, 2> used;
@@ -199,26 +180,6 @@ struct Resources {
   }
 };
 
-std::string scaled(double value, std::initializer_list<const char *> units) {
-  auto unit = units.begin();
-  for (; value >= 1000 && unit + 1 != units.end(); ++unit)
-    value /= 1000;
-  char buffer[64];
-  std::snprintf(buffer, sizeof buffer, "%.4g %s", value, *unit);
-  return buffer;
-}
-
-/// "node 1", "devices 0, 1, 2, 3 and 4 more".
-std::string listed(std::string out, const std::vector<int32_t> &list) {
-  out += list.size() > 1 ? "s " : " ";
-  constexpr size_t shown = 4;
-  for (size_t i = 0; i < std::min(list.size(), shown); ++i)
-    out += (i ? ", " : "") + std::to_string(list[i]);
-  if (list.size() > shown)
-    out += " and " + std::to_string(list.size() - shown) + " more";
-  return out;
-}
-
 std::string describeDevices(const Problem &problem, const Cut &cut,
                             const Border &border, bool &isPlural) {
   std::set<int32_t> nodes;
@@ -232,16 +193,6 @@ std::string describeDevices(const Problem &problem, const Cut &cut,
     list.assign(nodes.begin(), nodes.end());
   isPlural = list.size() > 1;
   return listed(isWhole ? "node" : "device", list);
-}
-
-/// "2 x 20 MB/s + 1 x 4 MB/s"
-std::string listRates(const Counts &counts, std::string before, bool isOne) {
-  for (auto [rate, count] : counts) {
-    before += before.empty() ? "" : " + ";
-    before += isOne ? "" : std::to_string(count) + " x ";
-    before += scaled(double(rate), {"B/s", "kB/s", "MB/s", "GB/s"});
-  }
-  return before;
 }
 
 /// " and have 2 x 20 MB/s, and the others 1 x 4 MB/s"
@@ -264,6 +215,8 @@ std::string describeRates(const Problem &problem, const Cut &cut,
 } // namespace
 
 std::optional<std::string> verifyBound(const Problem &problem, const Cut &cut) {
+  if (!cut.tolls.empty())
+    return verifyTolls(problem, cut);
   if (Message error = checkDevices(problem, cut))
     return error;
   Border border(problem, cut);
@@ -280,6 +233,8 @@ std::optional<std::string> verifyBound(const Problem &problem, const Cut &cut) {
 }
 
 std::string describe(const Problem &problem, const Cut &cut) {
+  if (!cut.tolls.empty())
+    return describeTolls(problem, cut);
   const Border border(problem, cut);
   bool isPlural;
   std::string out = describeDevices(problem, cut, border, isPlural);
@@ -296,8 +251,7 @@ std::string describe(const Problem &problem, const Cut &cut) {
                : " counting " + listed("device", cut.inner) + " separately,";
   }
   return out + describeRates(problem, cut, border, isPlural ? "have" : "has") +
-         ": nothing is below " +
-         scaled(cut.time.seconds() * 1e6, {"us", "ms", "s"});
+         describeTime(cut.time);
 }
 
 } // namespace etc::routing

@@ -21,12 +21,18 @@ Cut findBound(const Problem &problem);
 /// more so than of the others. Empty where nothing has to move.
 std::vector<Cut> findBounds(const Problem &problem);
 
+/// Tolls that take at least 1/256 longer than the slowest cut, which is given;
+/// empty where none are found. Looks for them in small problems only, and no
+/// longer where they take almost as long as some routing does: `most`.
+Cut findTolls(const Problem &problem, const Cut &slowest, const Time &most);
+
 /// The first of those that take longest; without devices where there are none.
 Cut findSlowest(const std::vector<Cut> &cuts);
 
-/// The time that solvers aim at: of the slowest cut without inner devices. Aims
-/// that few routes can reach make them slower as often as faster.
-Time findTarget(const Problem &problem);
+/// The times that solvers aim at: of the slowest cut of whole nodes, holders or
+/// needers, and, if it is slower, of the slowest that parts of nodes make too.
+/// Which of them gives better routes is not known before.
+std::vector<Time> findTargets(const Problem &problem);
 
 /// The time of the resource that takes longest for its bytes.
 Time findSlowest(const Problem &problem, const Loads &loads);

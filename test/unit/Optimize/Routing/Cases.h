@@ -3,7 +3,7 @@
 #ifndef ETC_TEST_UNIT_OPTIMIZE_ROUTING_CASES_H
 #define ETC_TEST_UNIT_OPTIMIZE_ROUTING_CASES_H
 
-#include "etc/Optimize/Routing/Problem.h"
+#include "etc/Optimize/Routing/Bound.h"
 
 #include <cstdint>
 #include <optional>
@@ -48,6 +48,9 @@ Problem randomProblem(uint64_t seed);
 /// to 8 atoms that devices hold or need here and there. Links are at least four
 /// times as fast as NICs; one device in seven drains, has failed, or is spare.
 Problem unevenProblem(uint64_t seed);
+
+/// Links of devices that take part and NICs, drawn for tolls: at least one.
+Tolls randomTolls(const Problem &problem, uint64_t seed);
 
 /// The problem as text that readCase reads.
 std::string writeCase(const Problem &problem);

@@ -180,6 +180,60 @@ TEST(MutationTest, WrongCutsAreRefused) {
   }
 }
 
+/// One thing about tolls is another one: a link or NIC more or less, or bytes
+/// or a rate that they do not have.
+Cut mutateTolls(Mutator &mutator, const Problem &problem, Cut cut) {
+  std::vector<int32_t> *const lists[] = {&cut.tolls.linksOut,
+                                         &cut.tolls.linksIn, &cut.tolls.nicsOut,
+                                         &cut.tolls.nicsIn};
+  std::vector<int32_t> &list = *lists[mutator.below(4)];
+  switch (mutator.below(5)) {
+  case 0:
+    cut.time.bytes += 1 + mutator.below(1000);
+    break;
+  case 1:
+    cut.time.rate -=
+        1 + mutator.below(std::min<int64_t>(1000, cut.time.rate - 1));
+    break;
+  case 2:
+    if (!list.empty()) {
+      list.erase(list.begin() + mutator.below(int64_t(list.size())));
+      break;
+    }
+    [[fallthrough]];
+  case 3:
+    cut.devices = {0};
+    break;
+  default:
+    list.push_back(int32_t(mutator.below(int64_t(problem.devices.size()))));
+    std::sort(list.begin(), list.end());
+  }
+  return cut;
+}
+
+TEST(MutationTest, WrongTollsAreRefused) {
+  const uint64_t first = etc::testing::fromEnvironment("ETC_PROPERTY_SEED", 1);
+  int refused = 0;
+  for (uint64_t seed = first; refused < kMutations; ++seed) {
+    const Problem problem = drawProblem(seed);
+    if (problem.atoms.empty())
+      continue;
+    Cut cut;
+    cut.tolls = testing::randomTolls(problem, seed);
+    cut.time = timeOf(problem, cut.tolls);
+    if (cut.time.bytes == 0)
+      continue;
+    Mutator mutator(seed);
+    for (int i = 0; i < 5; ++i) {
+      const Cut wrong = mutateTolls(mutator, problem, cut);
+      SCOPED_TRACE("seed " + std::to_string(seed) + ", mutation " +
+                   std::to_string(i) + "\n" + testing::writeCase(problem));
+      ASSERT_NE(verifyBound(problem, wrong), std::nullopt);
+      ++refused;
+    }
+  }
+}
+
 TEST(MutationTest, WrongRoutesAreRefused) {
   const uint64_t first = etc::testing::fromEnvironment("ETC_PROPERTY_SEED", 1);
   int refused = 0;

@@ -44,14 +44,30 @@ void printProblem(const Problem &problem) {
   std::cout << "], ";
 }
 
+/// The slowest of some tolls that are drawn.
+Time drawTolls(const Problem &problem) {
+  Time slowest;
+  for (uint64_t seed = 1; seed <= 20; ++seed)
+    slowest =
+        std::max(slowest, timeOf(problem, testing::randomTolls(problem, seed)));
+  return slowest;
+}
+
 void print(const std::string &name, Problem problem) {
   std::cout << "{\"name\": \"" << name << "\", ";
   printProblem(problem);
-  const Cut cut = findBound(problem);
+  problem.transit = true;
+  Cut cut = findBound(problem);
+  if (Cut tolls = findTolls(problem, cut, solveStriped(problem).time);
+      !tolls.empty())
+    cut = tolls;
+  std::cout << "\"tolls\": "
+            << (problem.atoms.empty() ? 0 : drawTolls(problem).seconds())
+            << ", ";
   std::cout << "\"bound\": " << cut.time.seconds()
             << ", \"bound_bytes\": " << cut.time.bytes
             << ", \"bound_rate\": " << cut.time.rate << ", \"witness\": \""
-            << (cut.devices.empty() ? "" : describe(problem, cut))
+            << (cut.empty() ? "" : describe(problem, cut))
             << "\", \"first_holder\": "
             << solveFirstHolder(problem).time.seconds();
   for (bool transit : {false, true}) {

@@ -53,6 +53,39 @@ TEST(PropertyTest, RandomInstances) {
   }
 }
 
+/// No route pays less than tolls that are drawn, or found.
+TEST(PropertyTest, RoutesPayTolls) {
+  const uint64_t first = etc::testing::fromEnvironment("ETC_PROPERTY_SEED", 1),
+                 count =
+                     etc::testing::fromEnvironment("ETC_PROPERTY_COUNT", 3000);
+  for (uint64_t seed = first; seed < first + count; ++seed) {
+    Problem problem = seed % 2 == 0 ? testing::randomProblem(seed)
+                                    : testing::unevenProblem(seed);
+    if (problem.atoms.empty())
+      continue;
+    problem.transit = true;
+    SCOPED_TRACE("seed " + std::to_string(seed) + "\n" +
+                 testing::writeCase(problem));
+    const Time time =
+        std::min(solveStriped(problem).time, solveFirstHolder(problem).time);
+    for (uint64_t draw = 0; draw < 5; ++draw) {
+      Cut cut;
+      cut.tolls = testing::randomTolls(problem, 5 * seed + draw);
+      cut.time = timeOf(problem, cut.tolls);
+      EXPECT_EQ(verifyBound(problem, cut), std::nullopt);
+      EXPECT_LE(cut.time, time);
+    }
+    const Cut cut = findBound(problem), found = findTolls(problem, cut, time);
+    if (found.empty())
+      continue;
+    EXPECT_EQ(verifyBound(problem, found), std::nullopt);
+    EXPECT_GT(found.time, cut.time);
+    EXPECT_LE(found.time, time);
+    if (::testing::Test::HasFailure())
+      return;
+  }
+}
+
 TEST(PropertyTest, TheSameTwice) {
   for (uint64_t seed = 1; seed <= 100; ++seed) {
     const Problem problem = testing::randomProblem(seed);

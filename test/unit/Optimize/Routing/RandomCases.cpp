@@ -3,6 +3,7 @@
 #include "Cases.h"
 
 #include <random>
+#include <set>
 #include <sstream>
 
 namespace etc::routing::testing {
@@ -115,6 +116,27 @@ Problem unevenProblem(uint64_t seed) {
   }
   drawStatuses(random, cluster, 7);
   return drawAtoms(random, cluster, 8, drawUneven);
+}
+
+Tolls randomTolls(const Problem &problem, uint64_t seed) {
+  Random random(seed);
+  const int64_t percent = random.from(10, 90);
+  Tolls tolls;
+  while (tolls.empty()) {
+    std::set<int32_t> seen;
+    for (int32_t device = 0; device < int32_t(problem.devices.size());
+         ++device) {
+      if (problem.takesPart(device))
+        for (auto *list : {&tolls.linksOut, &tolls.linksIn})
+          if (random.from(1, 100) <= percent)
+            list->push_back(device);
+      if (seen.insert(problem.devices[size_t(device)].nic).second)
+        for (auto *list : {&tolls.nicsOut, &tolls.nicsIn})
+          if (random.from(1, 100) <= percent)
+            list->push_back(device);
+    }
+  }
+  return tolls;
 }
 
 } // namespace etc::routing::testing

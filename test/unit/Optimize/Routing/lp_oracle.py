@@ -5,8 +5,9 @@ usage: lp_oracle.py PATH/etc-routing-cases [--count=150] [--seed=1] [--nvlink | 
 
 The linear program gives what no routing can go below, with relays and splits as fine as can be: for each atom and each
 device that needs it a flow from the holders, where flows of one atom share what they carry (network coding). It is
-solved without transit and with it. Checked of every instance: the cut is at most the least with transit, which is at
-most the least without; and no route is faster than its least. Printed: how far cuts and routes are from it.
+solved without transit and with it. Checked of every instance: the cut, or the tolls that take longer, are at most the
+least with transit, which is at most the least without; so are tolls that are drawn; and no route is faster than its
+least. Printed: how far cuts and routes are from it.
 
 With --nvlink only instances count whose links are at least four times as fast as their NICs; 95% of their cuts have to
 be within 1% and all within 5%, and of each that is not within 1% the cause is printed: the resources on which the
@@ -119,6 +120,7 @@ def check(case: dict) -> tuple:
     (least, _), (with_transit, shares) = least_time(case, transit=False), least_time(case, transit=True)
     slack = 1 + TOLERANCE
     assert case["bound"] <= with_transit * slack, f"the cut {case['bound']} is above the least {with_transit}"
+    assert case["tolls"] <= with_transit * slack, f"tolls that are drawn, {case['tolls']}, are above {with_transit}"
     assert with_transit <= least * slack, f"transit makes it slower: {with_transit} and {least}"
     assert least <= case["striped"] * slack, f"the route {case['striped']} is below the least {least}"
     assert with_transit <= case["transit"] * slack, f"the route {case['transit']} is below the least {with_transit}"
