@@ -147,20 +147,33 @@ def Etc_TimeBoundOp : Etc_StageOp<"time_bound"> {
     another of the devices held them; other bytes that cross `into` the devices count once. What crosses `out_of` them
     counts once, with what only inner devices held and another device needs.
 
+    In place of devices, a bound may have links and NICs that take a toll of each byte that they send (`links_out`,
+    `nics_out`) or receive. A byte counts once for each toll that it has to pay at least (`include/etc/Tolls.h`). A NIC is
+    named by the first device of its node that has it. At most 64 devices may take part then.
+
     Examples:
 
     ```mlir
     etc.time_bound into [4, 5, 6, 7] bytes 96360000000 rate 200000000000
     etc.time_bound into [4, 5, 6, 7] inner [4, 5] bytes 96720000000 rate 210000000000
+    etc.time_bound links_in [1, 2] nics_out [4, 6] bytes 2622000 rate 20000000
     ```
   }];
-  let arguments = (ins UnitAttr:$of_pause, Etc_Direction:$direction, DenseI64ArrayAttr:$devices,
-                       OptionalAttr<DenseI64ArrayAttr>:$inner, ConfinedAttr<I64Attr, [IntPositive]>:$bytes,
-                       ConfinedAttr<I64Attr, [IntPositive]>:$rate);
+  let arguments = (ins UnitAttr:$of_pause, OptionalAttr<Etc_Direction>:$direction,
+                       DefaultValuedOptionalAttr<DenseI64ArrayAttr, "{}">:$devices,
+                       OptionalAttr<DenseI64ArrayAttr>:$inner, OptionalAttr<DenseI64ArrayAttr>:$links_out,
+                       OptionalAttr<DenseI64ArrayAttr>:$links_in, OptionalAttr<DenseI64ArrayAttr>:$nics_out,
+                       OptionalAttr<DenseI64ArrayAttr>:$nics_in,
+                       ConfinedAttr<I64Attr, [IntPositive]>:$bytes, ConfinedAttr<I64Attr, [IntPositive]>:$rate);
   let assemblyFormat = [{
-    (`of_pause` $of_pause^)? $direction $devices (`inner` $inner^)? `bytes` $bytes `rate` $rate attr-dict
+    (`of_pause` $of_pause^)? ($direction^ $devices)? (`inner` $inner^)? (`links_out` $links_out^)?
+    (`links_in` $links_in^)? (`nics_out` $nics_out^)? (`nics_in` $nics_in^)? `bytes` $bytes `rate` $rate attr-dict
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Whether links or NICs take tolls.
+    bool hasTolls() { return getLinksOut() || getLinksIn() || getNicsOut() || getNicsIn(); }
+  }];
 }
 
 def Etc_RoleBoundOp : Etc_StageOp<"role_bound"> {

@@ -119,13 +119,41 @@ LogicalResult CertificateOp::verify() {
   return success();
 }
 
+/// Lists of devices, of which those of NICs are the first that have them.
+static LogicalResult verifyTolls(MigrationOp migration, TimeBoundOp bound) {
+  if (bound.getDirection() || !bound.getDevices().empty() || bound.getInner())
+    return bound.emitOpError("expected no devices beside tolls");
+  for (const std::optional<ArrayRef<int64_t>> list :
+       {bound.getLinksOut(), bound.getLinksIn(), bound.getNicsOut(),
+        bound.getNicsIn()}) {
+    if (!list)
+      continue;
+    if (list->empty() || !llvm::is_sorted(*list))
+      return bound.emitOpError("expected devices that take tolls in ascending "
+                               "order, at least one");
+    if (failed(verifyDevices(migration, bound, "bound", *list)))
+      return failure();
+  }
+  for (const std::optional<ArrayRef<int64_t>> list :
+       {bound.getNicsOut(), bound.getNicsIn()})
+    for (int64_t device : list.value_or(ArrayRef<int64_t>()))
+      if (migration.getFirstOfNic(device) != device)
+        return bound.emitOpError()
+               << "expected device " << migration.getFirstOfNic(device)
+               << " in place of " << device
+               << ", which is not the first that has its NIC";
+  return success();
+}
+
 LogicalResult TimeBoundOp::verify() {
   auto migration = cast<MigrationOp>((*this)->getParentOp());
   if (!migration.getResources())
     return emitOpError("the migration states no resources");
   if (getOfPause() && !migration.getDeferred())
     return emitOpError("bounds the pause, but nothing is deferred");
-  if (getDevices().empty() || !llvm::is_sorted(getDevices()))
+  if (hasTolls())
+    return verifyTolls(migration, *this);
+  if (!getDirection() || getDevices().empty() || !llvm::is_sorted(getDevices()))
     return emitOpError("expected devices in ascending order, at least one");
   if (failed(verifyDevices(migration, *this, "bound", getDevices())))
     return failure();

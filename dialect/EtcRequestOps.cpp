@@ -79,6 +79,22 @@ MatrixAttr MigrationOp::getCosts(CostUnit unit) {
   return {};
 }
 
+int64_t MigrationOp::getFirstOfNic(int64_t device) {
+  int64_t begin = 0, size = 0;
+  for (int64_t node : getNodes()) {
+    begin += size;
+    size = node;
+    if (device < begin + size)
+      break;
+  }
+  const int64_t nics = std::min(getResourcesAttr().getNics(), size);
+  int64_t first = device;
+  while (first > begin &&
+         nics * (first - 1 - begin) / size == nics * (device - begin) / size)
+    --first;
+  return first;
+}
+
 TimeBoundOp MigrationOp::getTimeBound(bool ofPause) {
   for (TimeBoundOp bound : getOps<TimeBoundOp>())
     if (bound.getOfPause() == ofPause)

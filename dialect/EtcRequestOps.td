@@ -70,6 +70,8 @@ def Etc_MigrationOp : Etc_Op<"migration", [IsolatedFromAbove, NoRegionArguments,
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
+    /// The first device of a device's node that has the same NIC. There are resources.
+    int64_t getFirstOfNic(int64_t device);
     ParallelAttr getParallel(Side side) { return side == Side::Prev ? getPrev() : getCurr(); }
     /// LCM(TP, TP'): into how many slices a workload id cuts a tensor.
     int64_t getSliceCount();

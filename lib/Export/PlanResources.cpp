@@ -33,6 +33,16 @@ static std::unique_ptr<fb::TimeBoundT> timeBoundOf(TimeBoundOp op) {
   bound->rate = op.getRate();
   if (auto inner = op.getInner())
     bound->inner.assign(inner->begin(), inner->end());
+  if (op.hasTolls()) {
+    bound->tolls = std::make_unique<fb::TollsT>();
+    for (auto [list, devices] :
+         {std::pair(&bound->tolls->links_out, op.getLinksOut()),
+          {&bound->tolls->links_in, op.getLinksIn()},
+          {&bound->tolls->nics_out, op.getNicsOut()},
+          {&bound->tolls->nics_in, op.getNicsIn()}})
+      if (devices)
+        list->assign(devices->begin(), devices->end());
+  }
   return bound;
 }
 
@@ -69,7 +79,10 @@ void etc::writeResources(MigrationOp migration, fb::PlanT &plan) {
   plan.time_bound = timeBoundOf(migration.getTimeBound(/*ofPause=*/false));
   plan.pause_bound = timeBoundOf(migration.getTimeBound(/*ofPause=*/true));
   plan.role_bound = roleBoundOf(migration);
-  for (const auto &bound : {&plan.time_bound, &plan.pause_bound})
+  for (const auto &bound : {&plan.time_bound, &plan.pause_bound}) {
     if (*bound && !(*bound)->inner.empty())
       plan.features |= plan::kInnerFeature;
+    if (*bound && (*bound)->tolls)
+      plan.features |= plan::kTollsFeature;
+  }
 }

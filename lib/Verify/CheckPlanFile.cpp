@@ -33,6 +33,8 @@ private:
   LogicalResult checkRoleBound();
   LogicalResult checkTimeBound(const std::string &name, TimeBoundOp wanted,
                                const fb::TimeBound *file);
+  LogicalResult checkTolls(const std::string &name, TimeBoundOp wanted,
+                           const fb::Tolls *file);
   LogicalResult checkPrograms();
   LogicalResult checkCertificates();
 
@@ -173,6 +175,23 @@ LogicalResult FileChecker::checkRoleBound() {
         static_cast<int64_t>(wanted.getRate())}});
 }
 
+LogicalResult FileChecker::checkTolls(const std::string &name,
+                                      TimeBoundOp wanted,
+                                      const fb::Tolls *file) {
+  if (!file || !wanted.hasTolls())
+    return comparison.words(name, file ? "present" : "absent",
+                            wanted.hasTolls() ? "present" : "absent");
+  for (auto [list, ofFile, devices] :
+       {std::tuple(".links_out", file->links_out(), wanted.getLinksOut()),
+        {".links_in", file->links_in(), wanted.getLinksIn()},
+        {".nics_out", file->nics_out(), wanted.getNicsOut()},
+        {".nics_in", file->nics_in(), wanted.getNicsIn()}})
+    if (failed(comparison.lists(name + list, numbersOf(ofFile),
+                                devices.value_or(ArrayRef<int64_t>()))))
+      return failure();
+  return success();
+}
+
 LogicalResult FileChecker::checkTimeBound(const std::string &name,
                                           TimeBoundOp wanted,
                                           const fb::TimeBound *file) {
@@ -183,8 +202,10 @@ LogicalResult FileChecker::checkTimeBound(const std::string &name,
                             wanted ? "present" : "absent");
   if (failed(comparison.lists(name + ".devices", numbersOf(file->devices()),
                               wanted.getDevices())) ||
-      failed(comparison.lists(name + ".inner", numbersOf(file->inner()),
-                              wanted.getInner().value_or(ArrayRef<int64_t>()))))
+      failed(
+          comparison.lists(name + ".inner", numbersOf(file->inner()),
+                           wanted.getInner().value_or(ArrayRef<int64_t>()))) ||
+      failed(checkTolls(name + ".tolls", wanted, file->tolls())))
     return failure();
   return comparison.numbers(
       name + ".",

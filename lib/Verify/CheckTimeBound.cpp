@@ -1,7 +1,8 @@
 //===- CheckTimeBound.cpp - V15: the witness of a time --------------------===//
 //
-// Counts again what has to cross the borders of the witness, and at which rate
-// it can, from what lib/Layout says that roles hold.
+// Counts again what has to cross the borders of the witness, or which tolls
+// have to be paid, and at which rate they can, from what lib/Layout says that
+// roles hold.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,6 +11,7 @@
 
 #include "llvm/ADT/BitVector.h"
 
+#include <algorithm>
 #include <array>
 #include <set>
 
@@ -31,6 +33,9 @@ private:
                     const llvm::BitVector &holders) const;
   int64_t countBytes() const;
   int64_t countLeaving() const;
+  std::array<ArrayRef<int64_t>, 4> getTolls() const;
+  int64_t countTolls() const;
+  LogicalResult checkTolls() const;
 
   /// Of a node; NICs of the devices inside and of all participants.
   struct NodeCount {
@@ -187,7 +192,80 @@ std::set<int64_t> BoundChecker::findRates() const {
   return rates;
 }
 
+std::array<ArrayRef<int64_t>, 4> BoundChecker::getTolls() const {
+  TimeBoundOp its = bound;
+  const auto listOf = [](std::optional<ArrayRef<int64_t>> list) {
+    return list.value_or(ArrayRef<int64_t>());
+  };
+  return {listOf(its.getLinksOut()), listOf(its.getLinksIn()),
+          listOf(its.getNicsOut()), listOf(its.getNicsIn())};
+}
+
+/// A group each of all that take part.
+int64_t BoundChecker::countTolls() const {
+  SmallVector<int64_t> participants;
+  CrossingBytes bytes(plan.table, plan.oracle);
+  for (size_t device = 0; device < prevRole.size(); ++device) {
+    if (!takesPart(static_cast<int64_t>(device)))
+      continue;
+    const auto number = static_cast<int32_t>(participants.size());
+    participants.push_back(static_cast<int64_t>(device));
+    if (prevRole[device] >= 0)
+      bytes.addHolder(prevRole[device], number);
+    if (currRole[device] >= 0)
+      bytes.addNeeder(currRole[device], number);
+  }
+  const std::array<ArrayRef<int64_t>, 4> lists = getTolls();
+  MigrationOp migration = plan.migration;
+  const TollCount tolls = TollCount::of(
+      participants.size(),
+      [&](size_t i, size_t j) {
+        return plan.nodeOf[participants[i]] == plan.nodeOf[participants[j]];
+      },
+      [&](size_t kind, size_t i) {
+        const bool isOfNics = kind >= 2;
+        return llvm::binary_search(
+            lists[kind], isOfNics ? migration.getFirstOfNic(participants[i])
+                                  : participants[i]);
+      });
+  return bytes.countTolls(tolls, TimeBoundOp(bound).getOfPause());
+}
+
+LogicalResult BoundChecker::checkTolls() const {
+  size_t participants = 0;
+  for (size_t device = 0; device < prevRole.size(); ++device)
+    participants += takesPart(static_cast<int64_t>(device));
+  if (participants > TollCount::kMostDevices)
+    return Refusal(bound, Rule::TimeBound)
+           << "has tolls, but " << participants << " devices take part";
+  const auto [linksOut, linksIn, nicsOut, nicsIn] = getTolls();
+  for (ArrayRef<int64_t> list : {linksOut, linksIn})
+    for (int64_t device : list)
+      if (!takesPart(device))
+        return Refusal(bound, Rule::TimeBound)
+               << "device " << device << " takes no part";
+  const ResourcesAttr resources =
+      MigrationOp(plan.migration).getResourcesAttr();
+  const int64_t rate = static_cast<int64_t>(linksOut.size() + linksIn.size()) *
+                           resources.getLinkRate() +
+                       static_cast<int64_t>(nicsOut.size() + nicsIn.size()) *
+                           resources.getNicRate(),
+                stated = TimeBoundOp(bound).getRate();
+  if (rate != stated)
+    return Refusal(bound, Rule::TimeBound)
+           << "states a rate of " << stated << " bytes a second, " << rate
+           << " take tolls";
+  if (const int64_t bytes = countTolls();
+      bytes != static_cast<int64_t>(TimeBoundOp(bound).getBytes()))
+    return Refusal(bound, Rule::TimeBound)
+           << "states " << TimeBoundOp(bound).getBytes() << " bytes, " << bytes
+           << " tolls are paid";
+  return success();
+}
+
 LogicalResult BoundChecker::run() {
+  if (bound.hasTolls())
+    return checkTolls();
   if (failed(checkDevices()))
     return failure();
   const int64_t rate = bound.getRate(), bytes = countBytes();

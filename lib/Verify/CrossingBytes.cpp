@@ -50,32 +50,39 @@ static std::vector<Mark<Piece>> distinct(std::vector<Mark<Piece>> marks) {
   return marks;
 }
 
-int64_t CrossingBytes::count(int64_t (*elements)(Marks, const LeavingGroups *),
-                             const LeavingGroups *groups, bool ofPause) const {
+template <typename Elements>
+int64_t CrossingBytes::countBy(const Elements &elements, bool ofPause) const {
   int64_t bytes = 0;
   for (const auto &[key, its] : marks) {
     const Piece one = {std::get<0>(key), 0, 0, {0, 1}, {0, 1}, {0, 1}};
-    bytes += elements(distinct(its), groups) *
+    bytes += elements(distinct(its)) *
              (ofPause ? table.getUrgentBytes(one) : table.getMovedBytes(one));
   }
   return bytes;
 }
 
 int64_t CrossingBytes::count(bool ofPause) const {
-  return count(
-      [](Marks its, const LeavingGroups *) {
-        return countUncovered(std::move(its));
-      },
-      nullptr, ofPause);
+  return countBy([](Marks its) { return countUncovered(std::move(its)); },
+                 ofPause);
 }
 
 int64_t CrossingBytes::countLeaving(const LeavingGroups &groups,
                                     bool ofPause) const {
-  return count(
-      [](Marks its, const LeavingGroups *groups) {
+  return countBy(
+      [&](Marks its) {
         return countElements(std::move(its), [&](const Marks &open) {
-          return groups->leaves(open);
+          return groups.leaves(open);
         });
       },
-      &groups, ofPause);
+      ofPause);
+}
+
+int64_t CrossingBytes::countTolls(const TollCount &tolls, bool ofPause) const {
+  return countBy(
+      [&](Marks its) {
+        return countElements(std::move(its), [&](const Marks &open) {
+          return countTollsOf(open, tolls);
+        });
+      },
+      ofPause);
 }

@@ -3,7 +3,7 @@
 #ifndef ETC_LIB_VERIFY_CROSSINGBYTES_H
 #define ETC_LIB_VERIFY_CROSSINGBYTES_H
 
-#include "core/proof/Elements.h"
+#include "etc/Elements.h"
 #include "etc/Verify/LayoutOracle.h"
 
 #include <map>
@@ -27,12 +27,14 @@ public:
   int64_t count(bool ofPause) const;
   /// Those that have to leave, by the groups.
   int64_t countLeaving(const LeavingGroups &groups, bool ofPause) const;
+  /// The tolls that they pay, where groups are numbers of devices.
+  int64_t countTolls(const TollCount &tolls, bool ofPause) const;
 
 private:
   using Marks = std::vector<Mark<Piece>>;
   Marks &marksOf(Piece &piece);
-  int64_t count(int64_t (*elements)(Marks, const LeavingGroups *),
-                const LeavingGroups *groups, bool ofPause) const;
+  template <typename Elements>
+  int64_t countBy(const Elements &elements, bool ofPause) const;
 
   const TensorTable &table;
   const LayoutOracle &oracle;

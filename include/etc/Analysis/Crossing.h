@@ -4,6 +4,7 @@
 #define ETC_ANALYSIS_CROSSING_H
 
 #include "etc/Analysis/Needs.h"
+#include "etc/Tolls.h"
 
 #include "llvm/ADT/BitVector.h"
 
@@ -24,6 +25,13 @@ int64_t countLeaving(const llvm::BitVector &devices,
                      const llvm::BitVector &inner, const TensorTable &table,
                      const BothHoldings &holdings, const Devices &fleet,
                      const DeviceNeeds &needs, bool ofPause = false);
+
+/// The tolls that all bytes pay at least, in the same types, where devices are
+/// those that take part, by number.
+int64_t countTolls(const TollCount &tolls, llvm::ArrayRef<int64_t> participants,
+                   const TensorTable &table, const BothHoldings &holdings,
+                   const Devices &fleet, const DeviceNeeds &needs,
+                   bool ofPause = false);
 
 } // namespace etc
 

@@ -1,6 +1,8 @@
 // The table of resources, and the bound of time that rests on it.
 
 #include "core/plan/FormatRules.h"
+#include "core/plan/PlanTolls.h"
+#include "core/plan/TotalRate.h"
 
 #include <algorithm>
 
@@ -27,6 +29,12 @@ static Status checkAmounts(const char *table,
   return Status::success();
 }
 
+static Status checkTime(const std::string &name, uint64_t bytes,
+                        uint64_t rate) {
+  return checkAmounts(name.c_str(), {{"bytes", bytes, 1, INT64_MAX},
+                                     {"rate", rate, 1, kTooFast - 1}});
+}
+
 /// Bytes that cross the border of listed nodes or devices.
 static Status checkCrossing(const std::string &name,
                             const flatbuffers::Vector<uint32_t> &cells,
@@ -40,8 +48,7 @@ static Status checkCrossing(const std::string &name,
   const uint32_t last = cells.size() - 1;
   if (cells.Get(last) >= count)
     return outOfRange(item(list, last), cells.Get(last), count);
-  return checkAmounts(name.c_str(), {{"bytes", bytes, 1, INT64_MAX},
-                                     {"rate", rate, 1, INT64_MAX}});
+  return checkTime(name, bytes, rate);
 }
 
 /// Ascending devices include ascending ones of them, each once.
@@ -100,6 +107,13 @@ Status etc::plan::checkResources(const fb::Plan &plan) {
       continue;
     if (!plan.resources())
       return malformed(name, ": the plan has no resources");
+    if (bound->tolls()) {
+      if (Status s = checkTolls(name, plan, *bound); !s.ok())
+        return s;
+      if (Status s = checkTime(name, bound->bytes(), bound->rate()); !s.ok())
+        return s;
+      continue;
+    }
     if (Status s = checkCrossing(name, *bound->devices(), bound->bytes(),
                                  bound->rate(), devices, "devices");
         !s.ok())

@@ -226,6 +226,10 @@ static void addResources(Words &words, const fb::Plan &plan) {
     words.add(bound->rate());
     if (bound->inner())
       words.add(bound->inner());
+    if (const fb::Tolls *tolls = bound->tolls())
+      for (const auto *list : {tolls->links_out(), tolls->links_in(),
+                               tolls->nics_out(), tolls->nics_in()})
+        words.add(list);
   }
   if (const fb::RoleBound *bound = plan.role_bound()) {
     for (uint64_t field : {uint64_t{bound->of_nodes()},

@@ -189,11 +189,17 @@ static Status checkFeatures(const fb::Plan &plan) {
   if ((plan.sections() != nullptr) !=
       ((plan.features() & kSectionsFeature) != 0))
     return malformed("features: a plan of sections has flag 64, and no other");
-  const bool hasInner = (plan.time_bound() && plan.time_bound()->inner()) ||
-                        (plan.pause_bound() && plan.pause_bound()->inner());
+  bool hasInner = false, hasTolls = false;
+  for (const fb::TimeBound *bound : {plan.time_bound(), plan.pause_bound()}) {
+    hasInner |= bound && bound->inner();
+    hasTolls |= bound && bound->tolls();
+  }
   if (hasInner != ((plan.features() & kInnerFeature) != 0))
     return malformed("features: a plan whose bounds of time have inner devices "
                      "has flag 32, and no other");
+  if (hasTolls != ((plan.features() & kTollsFeature) != 0))
+    return malformed("features: a plan whose bounds of time have tolls has "
+                     "flag 256, and no other");
   return Status::success();
 }
 

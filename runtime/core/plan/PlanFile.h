@@ -30,10 +30,12 @@ constexpr uint64_t kLanesFeature = 8;
 constexpr uint64_t kInnerFeature = 32;
 /// The tables are those of one section of each kind (plan/UnfoldSections.h).
 constexpr uint64_t kSectionsFeature = 64;
+/// A bound of time has tolls.
+constexpr uint64_t kTollsFeature = 256;
 /// The flags of features that this build knows.
-constexpr uint64_t kPlanFeatures = kSliceFeature | kTransitFeature |
-                                   kCondensedFeature | kLanesFeature |
-                                   kInnerFeature | kSectionsFeature;
+constexpr uint64_t kPlanFeatures =
+    kSliceFeature | kTransitFeature | kCondensedFeature | kLanesFeature |
+    kInnerFeature | kSectionsFeature | kTollsFeature;
 
 /// An open plan, mapped from a file. The mapping lives as long as the object;
 /// moving it keeps pointers valid.

@@ -1,11 +1,15 @@
 #include "core/plan/TimeBound.h"
 
+#include "core/plan/PlanTolls.h"
+#include "core/plan/TotalRate.h"
+
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <initializer_list>
 #include <map>
 #include <set>
+#include <tuple>
 
 using namespace etc::plan;
 
@@ -85,9 +89,10 @@ Border etc::plan::borderOf(const PlanIndex &index, const fb::TimeBound &bound) {
 
 uint64_t Border::rateOf(const PlanIndex &index, const Ends &ends) {
   const fb::Plan &plan = index.plan();
-  return (ends.links->links * plan.resources()->link_rate() +
-          ends.nics->nics * plan.resources()->nic_rate()) *
-         (plan.lanes() ? plan.lanes()->count() : 1);
+  const fb::Resources &resources = *plan.resources();
+  const uint64_t lanes = plan.lanes() ? plan.lanes()->count() : 1;
+  return totalRate(ends.links->links * lanes, resources.link_rate(),
+                   ends.nics->nics * lanes, resources.nic_rate());
 }
 
 std::optional<Border::Ends> Border::findEnds(const PlanIndex &index,
@@ -157,17 +162,59 @@ static std::string describeRates(const PlanIndex &index, const Border &border,
          (other.empty() ? "" : ", and the others " + other);
 }
 
+/// "NICs out of node 1"; of single devices where they are not all of nodes.
+static std::string describeNics(const PlanIndex &index, const char *way,
+                                const flatbuffers::Vector<uint32_t> &list) {
+  std::map<uint32_t, std::set<uint32_t>> nics; // by node
+  for (uint32_t device : list)
+    nics[index.nodeOf(device)];
+  for (uint32_t device : index.participants())
+    if (auto it = nics.find(index.nodeOf(device)); it != nics.end())
+      it->second.insert(firstOfNic(index, device));
+  std::set<uint32_t> nodes;
+  bool isWhole = true;
+  for (const auto &[node, its] : nics) {
+    nodes.insert(node);
+    isWhole &= std::includes(list.begin(), list.end(), its.begin(), its.end());
+  }
+  return std::string(list.size() > 1 ? "NICs " : "NIC ") + way + " " +
+         (isWhole ? listed("node", nodes) : listed("device", list));
+}
+
+/// "links into devices 1, 2, NICs out of node 1 have to carry 2.622 MB at 2 x 8
+/// MB/s + 2 x 2 MB/s"
+static std::string describeTolls(const PlanIndex &index, const fb::Tolls &tolls,
+                                 const std::string &bytes) {
+  std::string out;
+  for (auto [way, links, nics] :
+       {std::tuple("out of", tolls.links_out(), tolls.nics_out()),
+        {"into", tolls.links_in(), tolls.nics_in()}}) {
+    if (links)
+      out += (out.empty() ? "" : ", ") +
+             std::string(links->size() > 1 ? "links " : "link ") + way + " " +
+             listed("device", *links);
+    if (nics)
+      out += (out.empty() ? "" : ", ") + describeNics(index, way, *nics);
+  }
+  const TollEnds ends(tolls);
+  return out + (ends.links + ends.nics > 1 ? " have" : " has") + " to carry " +
+         bytes + " at " +
+         listRates(*index.plan().resources(), ends.links, ends.nics);
+}
+
 std::string etc::plan::describeBound(const PlanIndex &index,
                                      const fb::TimeBound *bound) {
   if (!bound)
     return {};
+  const std::string bytes = scaled(static_cast<double>(bound->bytes()),
+                                   {"B", "kB", "MB", "GB", "TB"});
+  if (bound->tolls())
+    return describeTolls(index, *bound->tolls(), bytes);
   const Border border = borderOf(index, *bound);
   const bool isPlural = (border.hasWholeNodes ? border.nodes.size()
                                               : bound->devices()->size()) > 1;
   std::string out = border.hasWholeNodes ? listed("node", border.nodes)
                                          : listed("device", *bound->devices());
-  const std::string bytes = scaled(static_cast<double>(bound->bytes()),
-                                   {"B", "kB", "MB", "GB", "TB"});
   if (bound->outgoing())
     out += std::string(isPlural ? " alone hold " : " alone holds ") + bytes +
            " that others need,";

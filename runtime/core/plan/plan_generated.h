@@ -83,6 +83,10 @@ struct Resources;
 struct ResourcesBuilder;
 struct ResourcesT;
 
+struct Tolls;
+struct TollsBuilder;
+struct TollsT;
+
 struct TimeBound;
 struct TimeBoundBuilder;
 struct TimeBoundT;
@@ -2715,6 +2719,125 @@ inline flatbuffers::Offset<Resources> CreateResourcesDirect(
 
 flatbuffers::Offset<Resources> CreateResources(flatbuffers::FlatBufferBuilder &_fbb, const ResourcesT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
 
+struct TollsT : public flatbuffers::NativeTable {
+  typedef Tolls TableType;
+  std::vector<uint32_t> links_out{};
+  std::vector<uint32_t> links_in{};
+  std::vector<uint32_t> nics_out{};
+  std::vector<uint32_t> nics_in{};
+};
+
+struct Tolls FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef TollsT NativeTableType;
+  typedef TollsBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_LINKS_OUT = 4,
+    VT_LINKS_IN = 6,
+    VT_NICS_OUT = 8,
+    VT_NICS_IN = 10
+  };
+  const flatbuffers::Vector<uint32_t> *links_out() const {
+    return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_LINKS_OUT);
+  }
+  flatbuffers::Vector<uint32_t> *mutable_links_out() {
+    return GetPointer<flatbuffers::Vector<uint32_t> *>(VT_LINKS_OUT);
+  }
+  const flatbuffers::Vector<uint32_t> *links_in() const {
+    return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_LINKS_IN);
+  }
+  flatbuffers::Vector<uint32_t> *mutable_links_in() {
+    return GetPointer<flatbuffers::Vector<uint32_t> *>(VT_LINKS_IN);
+  }
+  const flatbuffers::Vector<uint32_t> *nics_out() const {
+    return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_NICS_OUT);
+  }
+  flatbuffers::Vector<uint32_t> *mutable_nics_out() {
+    return GetPointer<flatbuffers::Vector<uint32_t> *>(VT_NICS_OUT);
+  }
+  const flatbuffers::Vector<uint32_t> *nics_in() const {
+    return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_NICS_IN);
+  }
+  flatbuffers::Vector<uint32_t> *mutable_nics_in() {
+    return GetPointer<flatbuffers::Vector<uint32_t> *>(VT_NICS_IN);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyOffset(verifier, VT_LINKS_OUT) &&
+           verifier.VerifyVector(links_out()) &&
+           VerifyOffset(verifier, VT_LINKS_IN) &&
+           verifier.VerifyVector(links_in()) &&
+           VerifyOffset(verifier, VT_NICS_OUT) &&
+           verifier.VerifyVector(nics_out()) &&
+           VerifyOffset(verifier, VT_NICS_IN) &&
+           verifier.VerifyVector(nics_in()) &&
+           verifier.EndTable();
+  }
+  TollsT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
+  void UnPackTo(TollsT *_o, const flatbuffers::resolver_function_t *_resolver = nullptr) const;
+  static flatbuffers::Offset<Tolls> Pack(flatbuffers::FlatBufferBuilder &_fbb, const TollsT* _o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
+};
+
+struct TollsBuilder {
+  typedef Tolls Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_links_out(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> links_out) {
+    fbb_.AddOffset(Tolls::VT_LINKS_OUT, links_out);
+  }
+  void add_links_in(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> links_in) {
+    fbb_.AddOffset(Tolls::VT_LINKS_IN, links_in);
+  }
+  void add_nics_out(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> nics_out) {
+    fbb_.AddOffset(Tolls::VT_NICS_OUT, nics_out);
+  }
+  void add_nics_in(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> nics_in) {
+    fbb_.AddOffset(Tolls::VT_NICS_IN, nics_in);
+  }
+  explicit TollsBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<Tolls> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<Tolls>(end);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<Tolls> CreateTolls(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    flatbuffers::Offset<flatbuffers::Vector<uint32_t>> links_out = 0,
+    flatbuffers::Offset<flatbuffers::Vector<uint32_t>> links_in = 0,
+    flatbuffers::Offset<flatbuffers::Vector<uint32_t>> nics_out = 0,
+    flatbuffers::Offset<flatbuffers::Vector<uint32_t>> nics_in = 0) {
+  TollsBuilder builder_(_fbb);
+  builder_.add_nics_in(nics_in);
+  builder_.add_nics_out(nics_out);
+  builder_.add_links_in(links_in);
+  builder_.add_links_out(links_out);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<Tolls> CreateTollsDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    const std::vector<uint32_t> *links_out = nullptr,
+    const std::vector<uint32_t> *links_in = nullptr,
+    const std::vector<uint32_t> *nics_out = nullptr,
+    const std::vector<uint32_t> *nics_in = nullptr) {
+  auto links_out__ = links_out ? _fbb.CreateVector<uint32_t>(*links_out) : 0;
+  auto links_in__ = links_in ? _fbb.CreateVector<uint32_t>(*links_in) : 0;
+  auto nics_out__ = nics_out ? _fbb.CreateVector<uint32_t>(*nics_out) : 0;
+  auto nics_in__ = nics_in ? _fbb.CreateVector<uint32_t>(*nics_in) : 0;
+  return etc::plan::fb::CreateTolls(
+      _fbb,
+      links_out__,
+      links_in__,
+      nics_out__,
+      nics_in__);
+}
+
+flatbuffers::Offset<Tolls> CreateTolls(flatbuffers::FlatBufferBuilder &_fbb, const TollsT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
+
 struct TimeBoundT : public flatbuffers::NativeTable {
   typedef TimeBound TableType;
   bool outgoing = false;
@@ -2722,6 +2845,11 @@ struct TimeBoundT : public flatbuffers::NativeTable {
   uint64_t bytes = 0;
   uint64_t rate = 0;
   std::vector<uint32_t> inner{};
+  std::unique_ptr<etc::plan::fb::TollsT> tolls{};
+  TimeBoundT() = default;
+  TimeBoundT(const TimeBoundT &o);
+  TimeBoundT(TimeBoundT&&) FLATBUFFERS_NOEXCEPT = default;
+  TimeBoundT &operator=(TimeBoundT o) FLATBUFFERS_NOEXCEPT;
 };
 
 struct TimeBound FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
@@ -2732,7 +2860,8 @@ struct TimeBound FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_DEVICES = 6,
     VT_BYTES = 8,
     VT_RATE = 10,
-    VT_INNER = 12
+    VT_INNER = 12,
+    VT_TOLLS = 14
   };
   bool outgoing() const {
     return GetField<uint8_t>(VT_OUTGOING, 0) != 0;
@@ -2764,6 +2893,12 @@ struct TimeBound FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   flatbuffers::Vector<uint32_t> *mutable_inner() {
     return GetPointer<flatbuffers::Vector<uint32_t> *>(VT_INNER);
   }
+  const etc::plan::fb::Tolls *tolls() const {
+    return GetPointer<const etc::plan::fb::Tolls *>(VT_TOLLS);
+  }
+  etc::plan::fb::Tolls *mutable_tolls() {
+    return GetPointer<etc::plan::fb::Tolls *>(VT_TOLLS);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint8_t>(verifier, VT_OUTGOING, 1) &&
@@ -2773,6 +2908,8 @@ struct TimeBound FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyField<uint64_t>(verifier, VT_RATE, 8) &&
            VerifyOffset(verifier, VT_INNER) &&
            verifier.VerifyVector(inner()) &&
+           VerifyOffset(verifier, VT_TOLLS) &&
+           verifier.VerifyTable(tolls()) &&
            verifier.EndTable();
   }
   TimeBoundT *UnPack(const flatbuffers::resolver_function_t *_resolver = nullptr) const;
@@ -2799,6 +2936,9 @@ struct TimeBoundBuilder {
   void add_inner(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> inner) {
     fbb_.AddOffset(TimeBound::VT_INNER, inner);
   }
+  void add_tolls(flatbuffers::Offset<etc::plan::fb::Tolls> tolls) {
+    fbb_.AddOffset(TimeBound::VT_TOLLS, tolls);
+  }
   explicit TimeBoundBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -2817,10 +2957,12 @@ inline flatbuffers::Offset<TimeBound> CreateTimeBound(
     flatbuffers::Offset<flatbuffers::Vector<uint32_t>> devices = 0,
     uint64_t bytes = 0,
     uint64_t rate = 0,
-    flatbuffers::Offset<flatbuffers::Vector<uint32_t>> inner = 0) {
+    flatbuffers::Offset<flatbuffers::Vector<uint32_t>> inner = 0,
+    flatbuffers::Offset<etc::plan::fb::Tolls> tolls = 0) {
   TimeBoundBuilder builder_(_fbb);
   builder_.add_rate(rate);
   builder_.add_bytes(bytes);
+  builder_.add_tolls(tolls);
   builder_.add_inner(inner);
   builder_.add_devices(devices);
   builder_.add_outgoing(outgoing);
@@ -2833,7 +2975,8 @@ inline flatbuffers::Offset<TimeBound> CreateTimeBoundDirect(
     const std::vector<uint32_t> *devices = nullptr,
     uint64_t bytes = 0,
     uint64_t rate = 0,
-    const std::vector<uint32_t> *inner = nullptr) {
+    const std::vector<uint32_t> *inner = nullptr,
+    flatbuffers::Offset<etc::plan::fb::Tolls> tolls = 0) {
   auto devices__ = devices ? _fbb.CreateVector<uint32_t>(*devices) : 0;
   auto inner__ = inner ? _fbb.CreateVector<uint32_t>(*inner) : 0;
   return etc::plan::fb::CreateTimeBound(
@@ -2842,7 +2985,8 @@ inline flatbuffers::Offset<TimeBound> CreateTimeBoundDirect(
       devices__,
       bytes,
       rate,
-      inner__);
+      inner__,
+      tolls);
 }
 
 flatbuffers::Offset<TimeBound> CreateTimeBound(flatbuffers::FlatBufferBuilder &_fbb, const TimeBoundT *_o, const flatbuffers::rehasher_function_t *_rehasher = nullptr);
@@ -4784,6 +4928,60 @@ inline flatbuffers::Offset<Resources> CreateResources(flatbuffers::FlatBufferBui
       _acknowledgements);
 }
 
+inline TollsT *Tolls::UnPack(const flatbuffers::resolver_function_t *_resolver) const {
+  auto _o = std::unique_ptr<TollsT>(new TollsT());
+  UnPackTo(_o.get(), _resolver);
+  return _o.release();
+}
+
+inline void Tolls::UnPackTo(TollsT *_o, const flatbuffers::resolver_function_t *_resolver) const {
+  (void)_o;
+  (void)_resolver;
+  { auto _e = links_out(); if (_e) { _o->links_out.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->links_out[_i] = _e->Get(_i); } } }
+  { auto _e = links_in(); if (_e) { _o->links_in.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->links_in[_i] = _e->Get(_i); } } }
+  { auto _e = nics_out(); if (_e) { _o->nics_out.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->nics_out[_i] = _e->Get(_i); } } }
+  { auto _e = nics_in(); if (_e) { _o->nics_in.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->nics_in[_i] = _e->Get(_i); } } }
+}
+
+inline flatbuffers::Offset<Tolls> Tolls::Pack(flatbuffers::FlatBufferBuilder &_fbb, const TollsT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
+  return CreateTolls(_fbb, _o, _rehasher);
+}
+
+inline flatbuffers::Offset<Tolls> CreateTolls(flatbuffers::FlatBufferBuilder &_fbb, const TollsT *_o, const flatbuffers::rehasher_function_t *_rehasher) {
+  (void)_rehasher;
+  (void)_o;
+  struct _VectorArgs { flatbuffers::FlatBufferBuilder *__fbb; const TollsT* __o; const flatbuffers::rehasher_function_t *__rehasher; } _va = { &_fbb, _o, _rehasher}; (void)_va;
+  auto _links_out = _o->links_out.size() ? _fbb.CreateVector(_o->links_out) : 0;
+  auto _links_in = _o->links_in.size() ? _fbb.CreateVector(_o->links_in) : 0;
+  auto _nics_out = _o->nics_out.size() ? _fbb.CreateVector(_o->nics_out) : 0;
+  auto _nics_in = _o->nics_in.size() ? _fbb.CreateVector(_o->nics_in) : 0;
+  return etc::plan::fb::CreateTolls(
+      _fbb,
+      _links_out,
+      _links_in,
+      _nics_out,
+      _nics_in);
+}
+
+inline TimeBoundT::TimeBoundT(const TimeBoundT &o)
+      : outgoing(o.outgoing),
+        devices(o.devices),
+        bytes(o.bytes),
+        rate(o.rate),
+        inner(o.inner),
+        tolls((o.tolls) ? new etc::plan::fb::TollsT(*o.tolls) : nullptr) {
+}
+
+inline TimeBoundT &TimeBoundT::operator=(TimeBoundT o) FLATBUFFERS_NOEXCEPT {
+  std::swap(outgoing, o.outgoing);
+  std::swap(devices, o.devices);
+  std::swap(bytes, o.bytes);
+  std::swap(rate, o.rate);
+  std::swap(inner, o.inner);
+  std::swap(tolls, o.tolls);
+  return *this;
+}
+
 inline TimeBoundT *TimeBound::UnPack(const flatbuffers::resolver_function_t *_resolver) const {
   auto _o = std::unique_ptr<TimeBoundT>(new TimeBoundT());
   UnPackTo(_o.get(), _resolver);
@@ -4798,6 +4996,7 @@ inline void TimeBound::UnPackTo(TimeBoundT *_o, const flatbuffers::resolver_func
   { auto _e = bytes(); _o->bytes = _e; }
   { auto _e = rate(); _o->rate = _e; }
   { auto _e = inner(); if (_e) { _o->inner.resize(_e->size()); for (flatbuffers::uoffset_t _i = 0; _i < _e->size(); _i++) { _o->inner[_i] = _e->Get(_i); } } }
+  { auto _e = tolls(); if (_e) _o->tolls = std::unique_ptr<etc::plan::fb::TollsT>(_e->UnPack(_resolver)); }
 }
 
 inline flatbuffers::Offset<TimeBound> TimeBound::Pack(flatbuffers::FlatBufferBuilder &_fbb, const TimeBoundT* _o, const flatbuffers::rehasher_function_t *_rehasher) {
@@ -4813,13 +5012,15 @@ inline flatbuffers::Offset<TimeBound> CreateTimeBound(flatbuffers::FlatBufferBui
   auto _bytes = _o->bytes;
   auto _rate = _o->rate;
   auto _inner = _o->inner.size() ? _fbb.CreateVector(_o->inner) : 0;
+  auto _tolls = _o->tolls ? CreateTolls(_fbb, _o->tolls.get(), _rehasher) : 0;
   return etc::plan::fb::CreateTimeBound(
       _fbb,
       _outgoing,
       _devices,
       _bytes,
       _rate,
-      _inner);
+      _inner,
+      _tolls);
 }
 
 inline RoleBoundT *RoleBound::UnPack(const flatbuffers::resolver_function_t *_resolver) const {

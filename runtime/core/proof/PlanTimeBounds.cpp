@@ -1,13 +1,14 @@
 // The witnesses of time in a plan file.
 //
 // What V15 counts of the IR, by the plan's own shards: what has to cross the
-// borders of a witness.
+// borders of a witness, or the tolls that have to be paid.
 
 #include "core/proof/PlanTimeBounds.h"
 
+#include "core/plan/PlanTolls.h"
 #include "core/plan/TimeBound.h"
-#include "core/proof/Elements.h"
 #include "core/proof/PlanCertificates.h"
+#include "etc/Elements.h"
 
 #include <map>
 #include <set>
@@ -37,6 +38,8 @@ private:
   uint64_t countLack(const Ranks &needers, const Ranks &holders, bool ofPause,
                      Alike alike = Alike::Once) const;
   uint64_t countLeaving(bool ofPause) const;
+  uint64_t countTolls(bool ofPause) const;
+  Status checkTolls() const;
   uint64_t bytesOf(uint32_t tensor, uint64_t elements, Alike alike) const;
   static Counts countsOf(bool ofPause);
   void addBoxes(Side side, const std::set<uint32_t> &programs, Counts counts,
@@ -146,8 +149,29 @@ uint64_t BorderCount::countLeaving(bool ofPause) const {
   return bytes;
 }
 
+/// A group each of all ranks.
+uint64_t BorderCount::countTolls(bool ofPause) const {
+  const TollCount tolls = tollsOf(index, *bound.tolls());
+  Marks marks;
+  for (uint32_t rank = 0; rank != index.rankCount(); ++rank)
+    for (Side side : {Side::Prev, Side::Curr})
+      addBoxes(side, {index.participant(rank).program}, countsOf(ofPause),
+               static_cast<int32_t>(rank), marks);
+  uint64_t bytes = 0;
+  for (auto &[tensor, boxes] : marks)
+    bytes += bytesOf(tensor,
+                     countElements(std::move(boxes),
+                                   [&](const auto &open) {
+                                     return countTollsOf(open, tolls);
+                                   }),
+                     Alike::Once);
+  return bytes;
+}
+
 /// Each inner device has to receive a byte by itself.
 uint64_t BorderCount::countBytes(bool ofPause) const {
+  if (bound.tolls())
+    return countTolls(ofPause);
   if (bound.outgoing())
     return countLeaving(ofPause);
   uint64_t bytes = countLack(isInside, isInside, ofPause);
@@ -162,7 +186,35 @@ uint64_t BorderCount::countBytes(bool ofPause) const {
   return bytes;
 }
 
+Status BorderCount::checkTolls() const {
+  if (index.rankCount() > TollCount::kMostDevices)
+    return malformed(".tolls: ", index.rankCount(),
+                     " devices take part, at most ", TollCount::kMostDevices,
+                     " may");
+  for (auto [name, list] :
+       {std::pair(".tolls.links_out", bound.tolls()->links_out()),
+        std::pair(".tolls.links_in", bound.tolls()->links_in())})
+    if (list)
+      for (uint32_t device : *list)
+        if (!index.rankOf(device))
+          return malformed(name, ": device ", device, " takes no part");
+  const TollEnds ends(*bound.tolls());
+  if (const uint64_t rate = ends.rate(*index.plan().resources());
+      rate != bound.rate())
+    return malformed(".rate: is ", bound.rate(), ", ", rate,
+                     " bytes a second take tolls");
+  return Status::success();
+}
+
 Status BorderCount::check(bool ofPause) const {
+  if (bound.tolls()) {
+    if (Status s = checkTolls(); !s.ok())
+      return s;
+    if (const uint64_t bytes = countTolls(ofPause); bytes != bound.bytes())
+      return malformed(".bytes: is ", bound.bytes(), ", ", bytes,
+                       " tolls are paid");
+    return Status::success();
+  }
   for (uint32_t device : *bound.devices())
     if (!index.rankOf(device))
       return malformed(".devices: device ", device, " takes no part");

@@ -4,6 +4,7 @@
 #include "core/proof/RolePlace.h"
 
 #include "core/plan/Status.h"
+#include "core/plan/TotalRate.h"
 
 #include <algorithm>
 #include <functional>
@@ -51,6 +52,7 @@ private:
   int64_t countTogether(const Roles &roles) const;
   int64_t capacityInside(bool inside) const;
   int64_t countRate() const;
+  int64_t rateOf(int64_t links, int64_t nics) const;
   int64_t rateOfNics(int64_t nics, bool inside) const;
   int64_t heldBy(size_t column) const;
   int64_t countFewest() const;
@@ -125,13 +127,19 @@ int64_t Checker::capacityInside(bool inside) const {
   return std::min(devices, world());
 }
 
+int64_t Checker::rateOf(int64_t links, int64_t nics) const {
+  return static_cast<int64_t>(plan::totalRate(
+      static_cast<uint64_t>(links), static_cast<uint64_t>(facts.linkRate),
+      static_cast<uint64_t>(nics), static_cast<uint64_t>(facts.nicRate)));
+}
+
 /// A device that takes part has a role before or after, and one NIC at most.
 int64_t Checker::rateOfNics(int64_t nics, bool inside) const {
   int64_t devices = capacityInside(inside);
   for (size_t number = 0; number != columns.size(); ++number)
     if (isInside[number] == inside)
       devices += columns[number].holders;
-  return std::min(nics, devices) * facts.nicRate;
+  return rateOf(0, std::min(nics, devices));
 }
 
 int64_t Checker::countRate() const {
@@ -144,7 +152,7 @@ int64_t Checker::countRate() const {
       if (facts.nodes[node] > 1)
         link = facts.linkRate;
     }
-    return devices * link + std::min(nics, devices) * facts.nicRate;
+    return rateOf(link > 0 ? devices : 0, std::min(nics, devices));
   }
   const bool isInto = bound.witness != Witness::others;
   std::vector<int64_t> nics;

@@ -31,6 +31,19 @@ static fb::PlanT innerPlan() {
   return plan;
 }
 
+/// Its bound has tolls, of a cluster whose devices share a NIC.
+static fb::PlanT tollsPlan() {
+  fb::PlanT plan = timedPlan();
+  plan.time_bound->devices.clear();
+  plan.time_bound->tolls = std::make_unique<fb::TollsT>();
+  plan.time_bound->tolls->links_in = {1, 2};
+  plan.time_bound->tolls->nics_out = {0};
+  plan.resources->nics = 1;
+  plan.nodes = {4};
+  plan.features = kTollsFeature;
+  return plan;
+}
+
 const std::vector<MalformedPlan> kMalformedCertificates = {
     {"RateOfZero", timedPlan, [](fb::PlanT &p) { p.resources->nic_rate = 0; },
      "resources.nic_rate: 0 is not in [1, 1125899906842624]"},
@@ -52,7 +65,7 @@ const std::vector<MalformedPlan> kMalformedCertificates = {
      "time_bound.devices[1]: 99 is not in [0, 4)"},
     {"BoundWithoutRate", timedPlan,
      [](fb::PlanT &p) { p.time_bound->rate = 0; },
-     "time_bound.rate: 0 is not in [1, 9223372036854775807]"},
+     "time_bound.rate: 0 is not in [1, 9223372036854775806]"},
     {"InnerUnannounced", innerPlan, [](fb::PlanT &p) { p.features = 0; },
      "features: a plan whose bounds of time have inner devices has flag 32, "
      "and no other"},
@@ -70,6 +83,38 @@ const std::vector<MalformedPlan> kMalformedCertificates = {
        p.time_bound->inner = {1, 2};
      },
      "time_bound.inner: some are not in devices"},
+    {"TollsUnannounced", tollsPlan, [](fb::PlanT &p) { p.features = 0; },
+     "features: a plan whose bounds of time have tolls has flag 256, and no "
+     "other"},
+    {"TollsAnnouncedOnly", timedPlan,
+     [](fb::PlanT &p) { p.features = kTollsFeature; },
+     "features: a plan whose bounds of time have tolls has flag 256, and no "
+     "other"},
+    {"TollsOfNobody", tollsPlan,
+     [](fb::PlanT &p) { p.time_bound->tolls = std::make_unique<fb::TollsT>(); },
+     "time_bound.tolls: at least one is needed"},
+    {"TollsBesideDevices", tollsPlan,
+     [](fb::PlanT &p) { p.time_bound->devices = {0}; },
+     "time_bound.devices: a bound with tolls has none"},
+    {"TollsTwice", tollsPlan,
+     [](fb::PlanT &p) {
+       p.time_bound->tolls->links_in = {1, 1};
+     },
+     "time_bound.tolls.links_in[1]: 1 after 1, devices ascend"},
+    {"TollsOutsideOfTheCluster", tollsPlan,
+     [](fb::PlanT &p) {
+       p.time_bound->tolls->links_out = {3, 4};
+     },
+     "time_bound.tolls.links_out[1]: 4 is not in [0, 4)"},
+    {"TollsOfNicNamedTwice", tollsPlan,
+     [](fb::PlanT &p) {
+       p.time_bound->tolls->nics_out = {0, 2};
+     },
+     "time_bound.tolls.nics_out[1]: device 2 is not the first that has its "
+     "NIC"},
+    {"TollsWithoutBytes", tollsPlan,
+     [](fb::PlanT &p) { p.time_bound->bytes = 0; },
+     "time_bound.bytes: 0 is not in [1, 9223372036854775807]"},
     {"RoleBoundWithoutResources", timedPlan,
      [](fb::PlanT &p) {
        p.time_bound.reset();
@@ -86,7 +131,7 @@ const std::vector<MalformedPlan> kMalformedCertificates = {
      "role_bound.inside[1]: 99 is not in [0, 4)"},
     {"RoleBoundWithoutRate", timedPlan,
      [](fb::PlanT &p) { p.role_bound->rate = 0; },
-     "role_bound.rate: 0 is not in [1, 9223372036854775807]"},
+     "role_bound.rate: 0 is not in [1, 9223372036854775806]"},
     {"RoleBoundOfUnknownKind", timedPlan,
      [](fb::PlanT &p) { p.role_bound->witness = fb::RoleWitness(9); },
      "role_bound.witness: 9 is not one of each, others, fewest"},

@@ -11,15 +11,15 @@ const std::vector<MalformedPlan> kMalformedTables = {
     {"VersionZero", twoStagePlan, [](fb::PlanT &p) { p.version = 0; },
      "format version 0, this build reads 2; write it again with etc-opt "
      "--emit=plan"},
-    {"UnknownFeature", twoStagePlan, [](fb::PlanT &p) { p.features = 256; },
+    {"UnknownFeature", twoStagePlan, [](fb::PlanT &p) { p.features = 512; },
      "needs features that this build does not know (flags "
-     "0x0000000000000100); write it again with etc-opt --emit=plan"},
+     "0x0000000000000200); write it again with etc-opt --emit=plan"},
     {"SliceFeature", twoStagePlan, [](fb::PlanT &p) { p.features = 1; },
      "features: a slice has flag 1, and no other plan"},
     {"ManyFeatures", twoStagePlan,
      [](fb::PlanT &p) { p.features = ~uint64_t{0}; },
      "needs features that this build does not know (flags "
-     "0xffffffffffffff14); write it again with etc-opt --emit=plan"},
+     "0xfffffffffffffe14); write it again with etc-opt --emit=plan"},
     {"TooManyDevices", twoStagePlan,
      [](fb::PlanT &p) { p.nodes.back() = 0xffffffff; },
      "nodes: 4294967297 devices, the most are 16777216"},

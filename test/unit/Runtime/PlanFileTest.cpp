@@ -213,10 +213,10 @@ TEST_F(PlanFileTest, VersionAndFeatures) {
   bytes.resize(bytes.size() - 64);
   EXPECT_EQ(checkPlanBytes(bytes).message(), other);
   plan = twoStagePlan();
-  plan.features = 256 + 4; // of a later build, and of an earlier one
+  plan.features = 512 + 4; // of a later build, and of an earlier one
   EXPECT_EQ(judge(plan),
             "needs features that this build does not know (flags "
-            "0x0000000000000104); write it again with etc-opt --emit=plan");
+            "0x0000000000000204); write it again with etc-opt --emit=plan");
   // Their tables may be others, too.
   bytes = packPlan(plan);
   bytes.resize(bytes.size() - 64);

@@ -14,6 +14,7 @@
 #include "view/simulate/PlanTime.h"
 
 #include <algorithm>
+#include <numeric>
 #include <random>
 
 using namespace etc;
@@ -34,6 +35,9 @@ const Options requests[] = {
                  {{"place", "tp"}}),
     smallRequest("PP2TP4", "PP2TP2DP2", "4x4", {{"draining", "0,1,2,3"}}),
     smallRequest("PP2DP4", "PP2DP3", "4x2", {{"failed", "0,1"}}),
+    // With tolls.
+    smallRequest("PP2TP2", "PP2", "3x2",
+                 {{"place", "any"}, {"derive", "none"}}),
 };
 
 class PlanTimeBound : public Boundaries,
@@ -56,6 +60,7 @@ protected:
   void toggle(std::vector<uint32_t> &list, uint32_t number);
   bool swapRoles(fb::PlanT &other);
   void raise(fb::PlanT &other);
+  void mutateTolls(fb::PlanT &other);
   bool mutate(fb::PlanT &other);
 
   fb::PlanT file;
@@ -99,11 +104,31 @@ void PlanTimeBound::raise(fb::PlanT &other) {
       (other.summary->bound_moved_bytes + world - 1) / world;
 }
 
+/// One link or NIC takes a toll without a rate, or no longer does, at a rate
+/// that says so.
+void PlanTimeBound::mutateTolls(fb::PlanT &other) {
+  fb::TimeBoundT &bound = *other.time_bound;
+  std::vector<uint32_t> *const lists[] = {
+      &bound.tolls->links_out, &bound.tolls->links_in, &bound.tolls->nics_out,
+      &bound.tolls->nics_in};
+  const uint64_t kind = pick(4);
+  const size_t before = lists[kind]->size();
+  toggle(*lists[kind], other.participants[pick(other.participants.size())]);
+  if (lists[kind]->size() < before)
+    bound.rate -=
+        kind < 2 ? other.resources->link_rate : other.resources->nic_rate;
+}
+
 /// False where nothing changes.
 bool PlanTimeBound::mutate(fb::PlanT &other) {
   fb::TimeBoundT &bound = *other.time_bound;
   const auto device = other.participants[pick(other.participants.size())];
-  switch (pick(8)) {
+  const uint64_t which = pick(8);
+  if (bound.tolls && which >= 2 && which <= 4) {
+    mutateTolls(other);
+    return true;
+  }
+  switch (which) {
   case 0:
     bound.bytes = shift(bound.bytes);
     return true;
@@ -158,6 +183,37 @@ TEST_P(PlanTimeBound, MutationsAreRefused) {
               file.summary->bound_internode_bytes);
   }
   EXPECT_GE(refused, 130u) << "of " << tried;
+}
+
+/// 16 384 NICs of 2^50 bytes a second come to 2^64.
+TEST_P(PlanTimeBound, RatesThatDoNotFitAreRefused) {
+  fb::PlanT other(file);
+  if (!other.time_bound->tolls)
+    return;
+  fb::TollsT &tolls = *other.time_bound->tolls;
+  other.resources->nic_rate = uint64_t{1} << 50;
+  other.time_bound->rate = (tolls.links_out.size() + tolls.links_in.size()) *
+                               other.resources->link_rate +
+                           (tolls.nics_out.size() + tolls.nics_in.size()) *
+                               other.resources->nic_rate;
+  uint32_t devices =
+      std::accumulate(other.nodes.begin(), other.nodes.end(), uint32_t{0});
+  for (uint32_t i = 0; i != 1 << 14; ++i) {
+    other.nodes.push_back(1);
+    tolls.nics_in.push_back(devices++);
+  }
+  // What depends on the nodes, too.
+  other.role_bound.reset();
+  other.certificates.clear();
+  other.summary->bound_moved_bytes = other.summary->bound_internode_bytes =
+      other.summary->bound_bottleneck_bytes = 0;
+  const std::vector<uint8_t> bytes = plan::packPlan(std::move(other));
+  ASSERT_TRUE(plan::checkPlanBytes(bytes).ok())
+      << plan::checkPlanBytes(bytes).message();
+  const plan::Status status =
+      verifyCertificates(plan::PlanIndex(*fb::GetPlan(bytes.data())));
+  EXPECT_NE(status.message().find("time_bound.rate"), std::string::npos)
+      << status.message();
 }
 
 INSTANTIATE_TEST_SUITE_P(All, PlanTimeBound, testing::ValuesIn(requests),
